@@ -1,0 +1,36 @@
+// What went wrong, in one line: what, where, expected, nearest name, how to mend it.
+#pragma once
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "neon/core/text.h"
+
+namespace neon {
+
+// The kind decides the exit code of the program; see exit_code().
+enum class ErrorKind { failed, config, data, memory, diverged, device };
+
+class Error : public std::runtime_error {
+ public:
+  Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
+  ErrorKind kind() const { return kind_; }
+
+ private:
+  ErrorKind kind_;
+};
+
+// 0 is success; 130 and 143 are left to signals.
+int exit_code(ErrorKind kind);
+
+template <typename... Parts>
+[[noreturn]] void fail(ErrorKind kind, const Parts&... parts) {
+  throw Error(kind, text(parts...));
+}
+
+// A condition that no input of a user can break; the message names it for a bug report.
+[[noreturn]] void assertion_failed(const char* condition, const char* file, int line);
+
+#define NEON_ASSERT(condition) ((condition) ? void() : ::neon::assertion_failed(#condition, __FILE__, __LINE__))
+
+}  // namespace neon

@@ -1,0 +1,144 @@
+#include "neon/core/params.h"
+
+#include <charconv>
+#include <cmath>
+
+namespace neon {
+
+bool Constraint::check(double value) const {
+  if (low && (low_open ? value <= *low : value < *low)) return false;
+  if (high && (high_open ? value >= *high : value > *high)) return false;
+  return true;
+}
+
+std::string Constraint::to_string() const {
+  if (!choices.empty()) return "one of " + join(choices, ", ");
+  if (low && high) return text("in ", low_open ? '(' : '[', *low, ", ", *high, high_open ? ')' : ']');
+  if (low) return text(low_open ? "above " : "at least ", *low);
+  if (high) return text(high_open ? "below " : "at most ", *high);
+  return "";
+}
+
+namespace detail {
+
+bool read_bool(const Setting& s, bool& out) {
+  if (!s.is_scalar() || s.quoted) return false;
+  const std::string word = lower(s.value);
+  if (word == "true" || word == "yes" || word == "on") return out = true, true;
+  if (word == "false" || word == "no" || word == "off") return out = false, true;
+  return false;
+}
+
+bool read_integer(const Setting& s, int64_t& out) {
+  if (!s.is_scalar() || s.quoted || s.value.empty()) return false;
+  const char* first = s.value.data() + (s.value[0] == '+' ? 1 : 0);
+  const char* last = s.value.data() + s.value.size();
+  const auto [end, error] = std::from_chars(first, last, out);
+  if (error == std::errc() && end == last) return true;
+  // 1e3 and 60000.0 are integers too, as long as nothing is lost.
+  double real = 0;
+  if (!read_real(s, real) || real != std::floor(real) || std::fabs(real) > 9007199254740992.0) return false;
+  out = int64_t(real);
+  return true;
+}
+
+bool read_real(const Setting& s, double& out) {
+  if (!s.is_scalar() || s.quoted || s.value.empty()) return false;
+  const char* first = s.value.data() + (s.value[0] == '+' ? 1 : 0);
+  const char* last = s.value.data() + s.value.size();
+  const auto [end, error] = std::from_chars(first, last, out);
+  return error == std::errc() && end == last && std::isfinite(out);
+}
+
+void wrong_type(const Setting& s, const char* expected, Problems& problems) {
+  std::string message = text("expected ", expected, ", found ", s.describe());
+  if (s.is_scalar() && s.quoted && std::string_view(expected).find("text") == std::string_view::npos)
+    message += " in quotes, which is text";
+  problems.add(s, message);
+}
+
+void check_number(const Setting& s, double value, const Constraint& constraint, Problems& problems) {
+  if (!constraint.check(value)) problems.add(s, text(value, " is not ", constraint));
+}
+
+void check_choice(const Setting& s, const std::string& value, const Constraint& constraint, Problems& problems) {
+  if (constraint.choices.empty()) return;
+  for (const std::string& choice : constraint.choices)
+    if (choice == value) return;
+  problems.add(s, text("'", value, "' is not ", constraint, did_you_mean(value, constraint.choices)));
+}
+
+}  // namespace detail
+
+const Field* Schema::find(std::string_view key) const {
+  for (const Field& field : fields) {
+    if (field.name == key) return &field;
+    for (const std::string& alias : field.aliases)
+      if (alias == key) return &field;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> Schema::names() const {
+  std::vector<std::string> out;
+  for (const Field& field : fields)
+    if (!field.rest) out.push_back(field.name);
+  return out;
+}
+
+void Schema::read(const Setting& from, void* object, Problems& problems) const {
+  auto member = [&](const Field& field) { return static_cast<char*>(object) + field.offset; };
+  std::vector<bool> given(fields.size(), false);
+  auto take = [&](const Field& field, const Setting& value) {
+    given[size_t(&field - fields.data())] = true;
+    field.read(value, member(field), field.constraint, problems);
+  };
+  const Field* rest = nullptr;
+  for (const Field& field : fields)
+    if (field.rest) rest = &field;
+
+  if (from.is_map()) {
+    std::vector<Setting::Entry> remaining;
+    for (const Setting::Entry& entry : from.entries) {
+      const Field* field = find(entry.key);
+      if (field && !field->rest) {
+        if (given[size_t(field - fields.data())])
+          problems.add(entry.where, from.path, text("'", entry.key, "' and another spelling of it are both given"));
+        take(*field, entry.value);
+      } else if (rest) {
+        remaining.push_back(entry);
+      } else if (fields.empty()) {
+        problems.add(entry.where, from.path, text("unknown key '", entry.key, "': there are no parameters here"));
+      } else {
+        problems.add(entry.where, from.path,
+                     text("unknown key '", entry.key, "'", did_you_mean(entry.key, names()),
+                          " (known: ", join(names(), ", "), ")"));
+      }
+    }
+    if (rest) {
+      Setting map = Setting::map(std::move(remaining), from.where);
+      map.path = from.path;
+      take(*rest, map);
+    }
+  } else if (!from.is_null()) {
+    if (fields.empty())
+      problems.add(from, text("expected nothing here, found ", from.describe(), ": there are no parameters"));
+    else take(fields.front(), from);
+  }
+  for (size_t i = 0; i < fields.size(); ++i)
+    if (fields[i].required && !given[i])
+      problems.add(from, text("'", fields[i].name, "' is missing: ", fields[i].sentence));
+}
+
+Setting Schema::write(const void* object) const {
+  std::vector<Setting::Entry> entries;
+  for (const Field& field : fields) {
+    Setting value = field.write(static_cast<const char*>(object) + field.offset);
+    if (field.rest)
+      for (auto& entry : value.entries) entries.push_back(std::move(entry));
+    else entries.push_back({field.name, std::move(value), {}});
+  }
+  return Setting::map(std::move(entries));
+}
+
+}  // namespace neon

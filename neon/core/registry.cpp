@@ -1,0 +1,90 @@
+#include "neon/core/registry.h"
+
+namespace neon {
+
+std::vector<Category>& categories() {
+  static std::vector<Category> all;
+  return all;
+}
+
+namespace {
+
+Category& category_named(const char* name) {
+  for (Category& category : categories())
+    if (category.name == name) return category;
+  categories().push_back({name, {}});
+  return categories().back();
+}
+
+bool has_name(const EntryInfo& entry, std::string_view name) {
+  return entry.name == name || std::ranges::count(entry.aliases, name) > 0;
+}
+
+}  // namespace
+
+void add_to_category(const char* category, const EntryInfo* entry) {
+  auto& entries = category_named(category).entries;
+  for (const EntryInfo* other : entries) {
+    bool clash = has_name(*other, entry->name);
+    for (const std::string& alias : entry->aliases) clash = clash || has_name(*other, alias);
+    if (clash)
+      fail(ErrorKind::failed, "two entries of category ", category, " share a name: ", entry->name, ", ", other->name);
+  }
+  entries.push_back(entry);
+}
+
+const EntryInfo* find_in_category(const char* category, std::string_view name, std::string& error) {
+  // A dotted path, as neon 1.x allowed (neon.layers.Affine), means its last part.
+  const std::string_view last = name.substr(name.rfind('.') == name.npos ? 0 : name.rfind('.') + 1);
+  std::vector<std::string> names, all;
+  for (const EntryInfo* entry : category_named(category).entries) {
+    if (has_name(*entry, last)) return entry;
+    names.push_back(entry->name);
+    all.push_back(entry->name);
+    all.insert(all.end(), entry->aliases.begin(), entry->aliases.end());
+  }
+  std::ranges::sort(names);
+  error = text("unknown ", category, " '", name, "'", did_you_mean(last, all));
+  if (names.size() <= 24) error += " (known: " + join(names, ", ") + ")";
+  return nullptr;
+}
+
+bool split_object(const Setting& from, const char* category, NamedObject& out, Problems& problems) {
+  if (from.is_scalar()) {
+    out = {from.value, {}};
+    out.params.where = from.where;
+    out.params.path = from.path;
+    return true;
+  }
+  if (from.is_map() && from.entries.size() == 1) {
+    out = {from.entries.front().key, from.entries.front().value};
+    if (out.params.is_null()) {
+      out.params.where = from.where;
+      out.params.path = from.path;
+    }
+    return true;
+  }
+  std::string message = text("expected a ", category, " (Name, or Name: {parameters}), found ", from.describe());
+  if (from.is_map() && from.entries.size() > 1)
+    message = text("expected one ", category, " (Name: {parameters}), found a map with keys ", join(from.keys(), ", "),
+                   "; are the parameters indented under the name?");
+  problems.add(from, message);
+  return false;
+}
+
+void split_common(const Schema& own, const Schema& common, const Setting& from, Setting& own_part,
+                  Setting& common_part) {
+  own_part = from;
+  common_part = {};
+  common_part.where = from.where;
+  common_part.path = from.path;
+  if (!from.is_map()) return;
+  own_part.entries.clear();
+  common_part.kind = Setting::Kind::map;
+  for (const auto& entry : from.entries) {
+    const bool shared = common.find(entry.key) && !own.find(entry.key);
+    (shared ? common_part : own_part).entries.push_back(entry);
+  }
+}
+
+}  // namespace neon

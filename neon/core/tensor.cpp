@@ -1,0 +1,72 @@
+#include "neon/core/tensor.h"
+
+#include <cstdlib>
+
+namespace neon {
+
+Tensor::Tensor(DType dtype, Shape shape) : dtype_(dtype), shape_(shape) {
+  const size_t padded = (bytes() + 63) / 64 * 64 + 64;
+  auto* memory = static_cast<std::byte*>(std::aligned_alloc(64, padded));
+  if (!memory)
+    fail(ErrorKind::memory, "no memory for an array ", shape, " of ", dtype, ": ", bytes_text(double(padded)));
+  std::memset(memory, 0, padded);
+  storage_ = {memory, [](std::byte* p) { std::free(p); }};
+}
+
+double Tensor::at(int64_t index) const {
+  return dispatch(dtype_, [&]<typename T>() { return load_as<double>(static_cast<const T*>(data())[index]); });
+}
+
+void Tensor::set(int64_t index, double value) {
+  dispatch(dtype_, [&]<typename T>() { static_cast<T*>(data())[index] = store_as<T>(value); });
+}
+
+Tensor Tensor::clone() const {
+  Tensor out(dtype_, shape_);
+  if (bytes()) std::memcpy(out.data(), data(), bytes());
+  return out;
+}
+
+Tensor Tensor::reshaped(Shape shape) const {
+  if (shape.elements() != elements())
+    fail(ErrorKind::config, "cannot reshape ", shape_, " with ", elements(), " elements to ", shape, " with ",
+         shape.elements());
+  Tensor out = *this;
+  out.shape_ = shape;
+  return out;
+}
+
+Tensor Tensor::converted(DType dtype) const {
+  Tensor out(dtype, shape_);
+  dispatch(dtype_, [&]<typename From>() {
+    dispatch(dtype, [&]<typename To>() {
+      const auto* from = static_cast<const From*>(data());
+      auto* to = static_cast<To*>(out.data());
+      for (int64_t i = 0; i < elements(); ++i) {
+        if constexpr (std::is_same_v<From, To>) to[i] = from[i];
+        else if constexpr (std::is_integral_v<From> && std::is_integral_v<To>) to[i] = To(from[i]);
+        else to[i] = store_as<To>(load_as<double>(from[i]));
+      }
+    });
+  });
+  return out;
+}
+
+Tensor Tensor::rows(int64_t first, int64_t count) const {
+  NEON_ASSERT(shape_.rank() >= 1 && first >= 0 && count >= 0 && first + count <= shape_[0]);
+  Tensor out = *this;
+  out.shape_ = shape_.with(0, count);
+  const size_t row_bytes = shape_[0] ? bytes() / size_t(shape_[0]) : 0;
+  out.storage_ = {storage_, storage_.get() + size_t(first) * row_bytes};
+  return out;
+}
+
+Tensor Tensor::wrap(DType dtype, Shape shape, std::shared_ptr<void> owner, void* data) {
+  Tensor out;
+  out.dtype_ = dtype;
+  out.shape_ = shape;
+  out.storage_ = {std::move(owner), static_cast<std::byte*>(data)};
+  return out;
+}
+
+}  // namespace neon

@@ -1,0 +1,93 @@
+#include "neon/core/text.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <utility>
+
+namespace neon {
+
+namespace {
+
+template <typename T>
+std::string shortest(T value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  char buffer[40];
+  auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
+  return std::string(buffer, end);
+}
+
+// Insertions, deletions, replacements and swaps of neighbours (optimal string alignment).
+int edit_distance(std::string_view a, std::string_view b) {
+  std::vector<int> before, last, row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = int(j);
+  for (size_t i = 1; i <= a.size(); ++i) {
+    before = std::exchange(last, row);
+    row[0] = int(i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::string number(double value) { return shortest(value); }
+std::string number(float value) { return shortest(value); }
+
+std::string join(const std::vector<std::string>& parts, std::string_view separator) {
+  std::string out;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (i) out += separator;
+    out += parts[i];
+  }
+  return out;
+}
+
+std::string lower(std::string_view s) {
+  std::string out(s);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = char(c - 'A' + 'a');
+  return out;
+}
+
+std::vector<std::string> nearest(std::string_view wrong, const std::vector<std::string>& candidates) {
+  if (wrong.size() > 64) return {};
+  std::vector<std::pair<int, std::string>> ranked;
+  const std::string query = lower(wrong);
+  for (const std::string& candidate : candidates) {
+    const std::string known = lower(candidate);
+    int distance = edit_distance(query, known);
+    const bool part = query.size() >= 3 && (known.find(query) != std::string::npos ||
+                                            (known.size() >= 3 && query.find(known) != std::string::npos));
+    if (part) distance = std::min(distance, 2);
+    const int allowed = std::max(1, int(std::max(query.size(), known.size())) / 3);
+    if (distance <= allowed || part) ranked.emplace_back(distance, candidate);
+  }
+  std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::string> out;
+  for (auto& [distance, name] : ranked)
+    if (out.size() < 3 && std::find(out.begin(), out.end(), name) == out.end()) out.push_back(name);
+  return out;
+}
+
+std::string did_you_mean(std::string_view wrong, const std::vector<std::string>& candidates) {
+  const auto near = nearest(wrong, candidates);
+  if (near.empty()) return "";
+  return "; did you mean " + join(near, " or ") + "?";
+}
+
+std::string bytes_text(double bytes) {
+  const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  int unit = 0;
+  while (bytes >= 1024 && unit < 4) bytes /= 1024, ++unit;
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, unit == 0 || bytes >= 100 ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
+  return buffer;
+}
+
+}  // namespace neon

@@ -1,0 +1,113 @@
+#include "neon/core/params.h"
+
+#include <catch2/catch.hpp>
+
+#include "neon/core/registry.h"
+
+using namespace neon;
+
+namespace {
+
+struct Knobs {
+  float rate = 0.5f;
+  int count = 3;
+  std::vector<int64_t> sizes = {1, 2};
+  std::string op = "max";
+  std::optional<double> limit;
+  bool loud = false;
+  static void describe(auto&& p) {
+    p("rate", &Knobs::rate, "Fraction of inputs zeroed.", half_open(0, 1));
+    p("count", &Knobs::count, "How many.", at_least(1), Alias{"number"}, Unit{"samples"});
+    p("sizes", &Knobs::sizes, "Sizes.", at_least(1));
+    p("op", &Knobs::op, "What to do.", one_of({"max", "avg"}));
+    p("limit", &Knobs::limit, "Upper limit.");
+    p("loud", &Knobs::loud, "Whether to shout.");
+  }
+};
+
+struct Shade {
+  static constexpr const char* kCategory = "shade";
+  virtual ~Shade() = default;
+  virtual const void* params_address() const = 0;
+};
+struct GreyParams {
+  double level = 0.25;
+  Made<Shade> under;
+  static void describe(auto&& p) {
+    p("level", &GreyParams::level, "Brightness.", closed(0, 1));
+    p("under", &GreyParams::under, "What lies under it.");
+  }
+};
+struct Grey : Parametrized<Shade, GreyParams> {
+  using Parametrized::Parametrized;
+};
+struct Black : Parametrized<Shade, NoParams> {
+  using Parametrized::Parametrized;
+};
+NEON_REGISTER(Shade, Grey, "Something between.", {"Gray"});
+NEON_REGISTER(Shade, Black, "Nothing.");
+
+Setting entry(const char* key, Setting value) { return Setting::map({{key, std::move(value), {}}}); }
+
+}  // namespace
+
+TEST_CASE("defaults are the member initialisers; what is given replaces them") {
+  const Knobs knobs =
+      read_params<Knobs>(Setting::map({{"number", Setting::scalar("7"), {}}, {"sizes", Setting::scalar("4"), {}}}));
+  CHECK(knobs.rate == 0.5f);
+  CHECK(knobs.count == 7);
+  CHECK(knobs.sizes == std::vector<int64_t>{4});
+  CHECK(read_params<Knobs>(Setting::scalar("0.25")).rate == 0.25f);
+}
+
+TEST_CASE("everything wrong is said at once, with bound and nearest name") {
+  auto file = std::make_shared<const std::string>("a.yaml");
+  Setting wrong = Setting::map({{"rate", Setting::scalar("1.5", {file, 2, 9}), {file, 2, 3}},
+                                {"cuont", Setting::scalar("1"), {file, 3, 3}},
+                                {"op", Setting::scalar("mxa", {file, 4, 7}), {file, 4, 3}},
+                                {"loud", Setting::scalar("3"), {}},
+                                {"limit", Setting::scalar("1e400"), {}}});
+  wrong.set_paths("layers[3]");
+  Problems problems;
+  read_params<Knobs>(wrong, problems);
+  REQUIRE(problems.lines().size() == 5);
+  CHECK(problems.lines()[0] == "a.yaml:2:9: layers[3].rate: 1.5 is not in [0, 1)");
+  CHECK_THAT(problems.lines()[1], Catch::StartsWith("a.yaml:3:3: layers[3]: unknown key 'cuont'; did you mean count?"));
+  CHECK_THAT(problems.lines()[2], Catch::Contains("'mxa' is not one of max, avg; did you mean max?"));
+  CHECK_THAT(problems.lines()[3], Catch::Contains("expected true or false, found '3'"));
+  CHECK_THAT(problems.lines()[4], Catch::Contains("expected a finite number"));
+}
+
+TEST_CASE("a quoted number is text, an integer loses nothing") {
+  Setting quoted = Setting::scalar("10");
+  quoted.quoted = true;
+  Problems problems;
+  read_params<Knobs>(entry("count", quoted), problems);
+  read_params<Knobs>(entry("count", Setting::scalar("3.7")), problems);
+  read_params<Knobs>(entry("count", Setting::scalar("99999999999")), problems);
+  CHECK(problems.lines().size() == 3);
+  CHECK(read_params<Knobs>(entry("count", Setting::scalar("1e3"))).count == 1000);
+}
+
+TEST_CASE("objects are made by name or alias, nested, and written back resolved") {
+  Problems problems;
+  Setting resolved;
+  Setting from = entry("Gray", entry("under", Setting::scalar("Black")));
+  auto grey = Registry<Shade>::get().create(from, problems, &resolved);
+  REQUIRE(grey);
+  CHECK(resolved.to_string() == "{Grey: {level: 0.25, under: {Black: {}}}}");
+  Registry<Shade>::get().create(Setting::scalar("Blakc"), problems);
+  REQUIRE(problems.lines().size() == 1);
+  CHECK_THAT(problems.lines()[0], Catch::Contains("unknown shade 'Blakc'; did you mean Black? (known: Black, Grey)"));
+}
+
+TEST_CASE("written parameters read back the same") {
+  Knobs knobs;
+  knobs.rate = 0.1f;
+  knobs.op = "avg";
+  knobs.limit = 2.5;
+  const Knobs again = read_params<Knobs>(write_params(knobs));
+  CHECK(write_params(again).to_string() == write_params(knobs).to_string());
+  CHECK(again.rate == 0.1f);
+  CHECK(again.limit == 2.5);
+}
