@@ -1,0 +1,79 @@
+// What the objects compiled for one x86-64 level offer. They include this and the .inc texts, and no header of the
+// standard library: an inline function of it, compiled for v4 and picked by the linker, would crash an older machine.
+#pragma once
+#include <stdint.h>
+
+namespace neon::elementwise {
+
+// Operands of a derivative, as bits. Its block function takes those it reads as inputs, lowest bit first: g first, y
+// last.
+enum Operand : unsigned { kGradient = 1, kA = 2, kB = 4, kC = 8, kOutput = 16 };
+
+// y[i] = f(inputs[0][i], ...), i < n; the block of an input that the mask calls scalar is one value. y may be the same
+// block as an input, but not overlap one otherwise.
+template <typename R>
+using BlockFunction = void (*)(const R* const* inputs, R* y, int64_t n);
+
+// By mask: bit 0 is set where a is a scalar, bit 1 for b, bit 2 for c. Null where every operand would be one, for
+// values, and where the mask names an operand that the function does not read.
+template <typename R>
+struct RowKernels {
+  BlockFunction<R> value[8], derivative[3][8];
+};
+
+// Sixteen running results, one per index modulo 16, joined in a fixed tree: the same bits at every level.
+template <typename R>
+struct Reductions {
+  R (*sum)(const R* x, int64_t n);           // 0 for n = 0
+  R (*maximum)(const R* x, int64_t n);       // -inf for n = 0; NaN when one is
+  R (*minimum)(const R* x, int64_t n);       // inf for n = 0; NaN when one is
+  int64_t (*argmax)(const R* x, int64_t n);  // the first of the largest, or the first NaN; 0 < n < 2^31
+  int64_t (*argmin)(const R* x, int64_t n);
+};
+
+// to[i] = from[i], i < n, with the roundings of load_as and store_as in neon/core/dtype.h.
+using ConvertFunction = void (*)(const void* from, void* to, int64_t n);
+// By the number of the stored DType.
+struct Converters {
+  ConvertFunction load[8], store[8];
+};
+
+// Element e of a stream is what the e-th call of bits() on neon::Stream(seed, name, step) gives.
+struct RandomKey {
+  uint64_t seed, id, step;  // id: hash_name(name)
+};
+struct Random {
+  void (*bits)(RandomKey key, uint64_t first, uint32_t* y, int64_t n);
+  // uniform_from_bits of them, in [0, 1): 24 bits in either type.
+  void (*uniform_f32)(RandomKey key, uint64_t first, float* y, int64_t n);
+  void (*uniform_f64)(RandomKey key, uint64_t first, double* y, int64_t n);
+};
+
+// All of it. Rows are in the order of table.inc.
+struct Level {
+  const char* name;  // "v2"
+  const RowKernels<float>* rows_f32;
+  const RowKernels<double>* rows_f64;
+  const Reductions<float>* reduce_f32;
+  const Reductions<double>* reduce_f64;
+  const Converters* convert_f32;
+  const Converters* convert_f64;
+  const Random* random;
+};
+
+#define NEON_DECLARE_LEVEL(level)               \
+  namespace simd_##level {                      \
+    extern const RowKernels<float> rows_f32[];  \
+    extern const RowKernels<double> rows_f64[]; \
+    extern const Reductions<float> reduce_f32;  \
+    extern const Reductions<double> reduce_f64; \
+    extern const Converters convert_f32;        \
+    extern const Converters convert_f64;        \
+    extern const Random random;                 \
+  }
+NEON_DECLARE_LEVEL(v2)
+NEON_DECLARE_LEVEL(v3)
+NEON_DECLARE_LEVEL(v4)
+#undef NEON_DECLARE_LEVEL
+
+}  // namespace neon::elementwise

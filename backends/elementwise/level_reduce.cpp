@@ -1,0 +1,60 @@
+// Sums, extremes and their places over a block, in an order that no instruction set changes.
+#include "backends/elementwise/level.h"
+
+namespace neon::elementwise::NEON_LEVEL {
+namespace {
+
+constexpr int kLanes = 16;
+
+template <typename R>
+struct Sum {
+  static constexpr R start = 0;
+  [[gnu::always_inline]] static R join(R a, R b) { return a + b; }
+};
+template <typename R>
+struct Maximum {
+  static constexpr R start = -R(__builtin_huge_val());
+  [[gnu::always_inline]] static R join(R a, R b) { return (a > b) | (a != a) ? a : b; }
+};
+template <typename R>
+struct Minimum {
+  static constexpr R start = R(__builtin_huge_val());
+  [[gnu::always_inline]] static R join(R a, R b) { return (a < b) | (a != a) ? a : b; }
+};
+
+template <typename R, typename Op>
+R reduce(const R* x, int64_t n) {
+  R lanes[kLanes];
+  for (int l = 0; l < kLanes; ++l) lanes[l] = Op::start;
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    for (int l = 0; l < kLanes; ++l) lanes[l] = Op::join(lanes[l], x[i + l]);
+  for (int l = 0; i + l < n; ++l) lanes[l] = Op::join(lanes[l], x[i + l]);
+  for (int width = kLanes / 2; width > 0; width /= 2)
+    for (int l = 0; l < width; ++l) lanes[l] = Op::join(lanes[l], lanes[l + width]);
+  return lanes[0];
+}
+
+// When the extreme is NaN, no element equals it, and the first NaN is meant.
+template <typename R, typename Op>
+int64_t place(const R* x, int64_t n) {
+  const R extreme = reduce<R, Op>(x, n);
+  int32_t first = int32_t(n);
+  for (int32_t i = 0; i < int32_t(n); ++i) {
+    const int32_t here = (x[i] == extreme) | (x[i] != x[i]) ? i : int32_t(n);
+    first = here < first ? here : first;
+  }
+  return first;
+}
+
+template <typename R>
+consteval Reductions<R> reductions() {
+  return {reduce<R, Sum<R>>, reduce<R, Maximum<R>>, reduce<R, Minimum<R>>, place<R, Maximum<R>>, place<R, Minimum<R>>};
+}
+
+}  // namespace
+
+constinit const Reductions<float> reduce_f32 = reductions<float>();
+constinit const Reductions<double> reduce_f64 = reductions<double>();
+
+}  // namespace neon::elementwise::NEON_LEVEL
