@@ -49,7 +49,8 @@ class RawBuilder : public YAML::EventHandler {
     if (value.find('\0') != value.npos) stop(mark, "a NUL character in a text");
     RawNode& node = document.nodes[add(mark, Kind::scalar, anchor)];
     node.value = value;
-    node.quoted = tag == "!";
+    // A text over several lines can be written back only in quotes.
+    node.quoted = tag == "!" || value.find('\n') != value.npos;
     node.merge = tag == "?" && value == "<<";
     if (tag != "!" && tag != "?") apply_tag(mark, tag, node);
   }

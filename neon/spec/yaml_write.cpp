@@ -10,18 +10,22 @@ constexpr size_t kLongestLine = 100;
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n'; }
 
+// U+0080 to U+009F in UTF-8.
+bool is_second_control(std::string_view value, size_t i) {
+  auto byte = [&](size_t at) { return static_cast<unsigned char>(value[at]); };
+  return byte(i) == 0xC2 && i + 1 < value.size() && byte(i + 1) < 0xA0;
+}
+
 // Whether the text, unquoted in block style, reads back as this very text.
 bool is_plain(std::string_view value) {
   if (value.empty() || value == "~" || value == "null" || value == "Null" || value == "NULL" || value == "<<")
     return false;
-  if (value.starts_with("---") || value.starts_with("...")) return false;
   if (is_blank(value.front()) || is_blank(value.back())) return false;
   if (std::string_view(",[]{}#&*!|>'\"%@`").find(value[0]) != value.npos) return false;
   if (std::string_view("-?:").find(value[0]) != value.npos && (value.size() == 1 || is_blank(value[1]))) return false;
   for (size_t i = 0; i < value.size(); ++i) {
     const auto byte = static_cast<unsigned char>(value[i]);
-    // 0xC2 leads the second set of control characters.
-    if (byte < 32 || byte == 127 || byte == 0xC2) return false;
+    if ((byte < 32 && byte != '\t') || byte == 127 || is_second_control(value, i)) return false;
     if (value[i] == ':' && (i + 1 == value.size() || is_blank(value[i + 1]))) return false;
     if (value[i] == '#' && is_blank(value[i - 1])) return false;
   }
@@ -33,7 +37,7 @@ void append_quoted(std::string& out, std::string_view value) {
   out += '"';
   for (size_t i = 0; i < value.size(); ++i) {
     auto byte = static_cast<unsigned char>(value[i]);
-    const bool second_control = byte == 0xC2 && i + 1 < value.size() && static_cast<unsigned char>(value[i + 1]) < 0xA0;
+    const bool second_control = is_second_control(value, i);
     if (second_control) byte = static_cast<unsigned char>(value[++i]);
     if (byte == '"' || byte == '\\') (out += '\\') += char(byte);
     else if (byte == '\n') out += "\\n";
@@ -44,8 +48,10 @@ void append_quoted(std::string& out, std::string_view value) {
   out += '"';
 }
 
-void append_scalar(std::string& out, std::string_view value, bool quoted) {
-  if (quoted || !is_plain(value)) append_quoted(out, value);
+void append_scalar(std::string& out, std::string_view value, bool quoted, bool at_line_start) {
+  // There these would start or end a document.
+  const bool marker = at_line_start && (value.starts_with("---") || value.starts_with("..."));
+  if (quoted || marker || !is_plain(value)) append_quoted(out, value);
   else out += value;
 }
 
@@ -91,7 +97,7 @@ void append_value(std::string& out, const Setting& setting, size_t inner, bool a
   } else if (setting.is_null()) {
     out += "null";
   } else {
-    append_scalar(out, setting.value, setting.quoted);
+    append_scalar(out, setting.value, setting.quoted, inner == 0);
   }
   out += '\n';
 }
@@ -103,7 +109,7 @@ void append_block(std::string& out, const Setting& setting, size_t indent) {
   }
   for (const Setting::Entry& entry : setting.entries) {
     out.append(indent, ' ');
-    append_scalar(out, entry.key, false);
+    append_scalar(out, entry.key, false, true);
     out += ':';
     append_value(out, entry.value, indent + 2, false);
   }

@@ -55,14 +55,14 @@ TEST_CASE("what is written reads back equal") {
       "a: \"\\x01\\x7f\\x85\\xa0\\t\\n\\\\ \\\" ä\"\n\"k: #\": 1\n'<<': 2\n'-': 3\n'null': 4\n'- a': 5\n'{': 6",
       "a: one\n\n  two\nb: |\n  x\n  y\nc: >-\n  folded\n  text",
       "a: x, y] {z}\nb: [\"a, b\", \"---\"]\n'--- a': '--- b'",
-      "a: '---'\nb: ['...', '-', +, .5]",
+      "a: '---'\nc: --- x\nd: ...\n'--- k': 1\n'...': 2\nb: ['...', '-', +, .5]",
       "'---'",
       "\"...\"",
+      "a: £ ä\nb: x\ty",
       "a: \"\xe2\x80\xa8\xef\xbb\xbf\"",
       "a: [1.5, 2, abcdefghij, abcdefghij, abcdefghij, abcdefghij, abcdefghij, abcdefghij, abcdefghij, abcdefghij]"};
   for (const char* text : texts) {
     INFO(text);
-    if (std::string_view(text).find("one\n\n") != std::string_view::npos) continue;
     const Setting root = read_yaml_text(text, "a");
     const std::string written = write_yaml(root);
     INFO(written);
