@@ -1,23 +1,9 @@
 #include <catch2/catch.hpp>
 
 #include "neon/spec/yaml.h"
+#include "tests/spec/trees.h"
 
 using namespace neon;
-
-namespace {
-
-bool equal(const Setting& a, const Setting& b) {
-  if (a.kind != b.kind || a.value != b.value || a.quoted != b.quoted || a.items.size() != b.items.size() ||
-      a.entries.size() != b.entries.size())
-    return false;
-  for (size_t i = 0; i < a.items.size(); ++i)
-    if (!equal(a.items[i], b.items[i])) return false;
-  for (size_t i = 0; i < a.entries.size(); ++i)
-    if (a.entries[i].key != b.entries[i].key || !equal(a.entries[i].value, b.entries[i].value)) return false;
-  return true;
-}
-
-}  // namespace
 
 TEST_CASE("block style, short lists on one line") {
   const Setting root = read_yaml_text(
@@ -66,6 +52,6 @@ TEST_CASE("what is written reads back equal") {
     const Setting root = read_yaml_text(text, "a");
     const std::string written = write_yaml(root);
     INFO(written);
-    CHECK(equal(root, read_yaml_text(written, "b")));
+    CHECK(same_tree(root, read_yaml_text(written, "b")));
   }
 }
