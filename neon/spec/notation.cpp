@@ -1,0 +1,178 @@
+#include "neon/spec/notation.h"
+
+#include <algorithm>
+
+#include "neon/core/text.h"
+
+namespace neon {
+
+namespace {
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
+
+std::string_view last_part(std::string_view dotted) {
+  const size_t dot = dotted.rfind('.');
+  return dot == dotted.npos ? dotted : dotted.substr(dot + 1);
+}
+
+// Only `type` and `config`, which is how >= 1.2 wrote an object.
+bool has_only_type_and_config(const Setting& map) {
+  return std::ranges::all_of(map.entries, [](const auto& e) { return e.key == "type" || e.key == "config"; });
+}
+
+bool is_object_form(const Setting& map, bool object_expected) {
+  const Setting* type = map.find("type");
+  if (!type) return false;
+  if (object_expected) return true;
+  if (!type->is_scalar() || type->value.empty()) return false;
+  return is_class_name(type->value) || (map.find("config") && has_only_type_and_config(map));
+}
+
+// {type: Name, ...} to {Name: {...}}; its parameters are not looked into.
+void convert_object(Setting& map, Problems& problems) {
+  const Setting* type = map.find("type");
+  if (!type->is_scalar() || type->value.empty()) {
+    problems.add(map, text("'type' must be the name of a class, found ", type->describe()));
+    return;
+  }
+  std::string name = type->value;
+  const Location name_where = type->where;
+  Setting params = Setting::map({}, map.where);
+  if (Setting* config = map.find("config")) {
+    for (const auto& entry : map.entries)
+      if (entry.key != "type" && entry.key != "config")
+        problems.add(entry.where, map.path, text("'", entry.key, "' stands beside 'config'; put it into 'config'"));
+    if (config->is_map()) params = std::move(*config);
+    else if (!config->is_null())
+      problems.add(*config, text("expected a map of parameters, found ", config->describe()));
+  } else {
+    for (auto& entry : map.entries)
+      if (entry.key != "type") params.entries.push_back(std::move(entry));
+  }
+  const Location where = map.where;
+  if (params.entries.empty()) map = Setting::scalar(std::move(name), where);
+  else map = Setting::map({{std::move(name), std::move(params), name_where}}, where);
+}
+
+// {MultiOptimizer: {optimizer_mapping: {...}}} to {MultiOptimizer: {...}}.
+void unwrap_mapping(Setting& optimizer, Problems& problems) {
+  if (!optimizer.is_map() || optimizer.entries.size() != 1) return;
+  if (last_part(optimizer.entries[0].key) != "MultiOptimizer") return;
+  Setting& params = optimizer.entries[0].value;
+  Setting* mapping = params.find("optimizer_mapping");
+  if (!mapping) return;
+  for (const auto& entry : params.entries)
+    if (entry.key != "optimizer_mapping")
+      problems.add(entry.where, params.path,
+                   text("'", entry.key, "' stands beside 'optimizer_mapping'; put it into that map"));
+  Setting inner = std::move(*mapping);
+  params = std::move(inner);
+}
+
+// 1.x named a dataset by a key among its options, in letters that the class's name may not have.
+void convert_dataset(Setting& dataset, Problems& problems) {
+  if (!dataset.is_map() || dataset.find("type")) return;
+  const auto entry = std::ranges::find(dataset.entries, "name", &Setting::Entry::key);
+  if (entry == dataset.entries.end()) {
+    const bool is_ours =
+        dataset.entries.size() == 1 && !dataset.entries[0].key.empty() && is_upper(dataset.entries[0].key[0]);
+    if (!is_ours) problems.add(dataset, "'name' is missing: the dataset, as in name: mnist");
+    return;
+  }
+  if (!entry->value.is_scalar() || entry->value.value.empty()) {
+    problems.add(entry->value, text("expected the name of a dataset, found ", entry->value.describe()));
+    return;
+  }
+  std::string name = entry->value.value;
+  if (name == "mnist" || name == "cifar10")
+    std::ranges::transform(name, name.begin(), [](char c) { return c >= 'a' && c <= 'z' ? char(c - 'a' + 'A') : c; });
+  const Location where = entry->value.where;
+  dataset.entries.erase(entry);
+  if (dataset.entries.empty()) {
+    dataset = Setting::scalar(std::move(name), where);
+    return;
+  }
+  Setting options = std::move(dataset);
+  dataset = Setting::map({{std::move(name), std::move(options), where}}, where);
+}
+
+// The keys a 1.x file may have: those it knew, and ours, so that a file can be moved over piece by piece.
+const std::vector<std::string> kKnownKeys = {"backend",   "epochs",  "batch_size", "layers",  "cost",
+                                             "optimizer", "dataset", "augment",    "metrics", "callbacks"};
+
+void remove_holders(Document& document, std::vector<std::string>& notes, Problems& problems) {
+  std::erase_if(document.root.entries, [&](const Setting::Entry& entry) {
+    if (entry.key == "batchsize" || std::ranges::count(kKnownKeys, entry.key)) return false;
+    const std::string place = text(entry.where, ": '", entry.key, "' ");
+    if (std::ranges::count(document.anchored_keys, entry.key)) {
+      notes.push_back(place + "only holds anchors");
+      return true;
+    }
+    const std::string near = did_you_mean(entry.key, kKnownKeys);
+    if (near.empty()) notes.push_back(place + "is no key of neon 1.x and is left out");
+    else problems.add(entry.where, "", text("unknown key '", entry.key, "'", near));
+    return true;
+  });
+}
+
+void convert_1x_root(Document& document, std::vector<std::string>& notes, Problems& problems) {
+  Setting& root = document.root;
+  for (const std::string& line : document.doubled_keys.lines()) notes.push_back(line + "; the last counts");
+  const Setting* ours = root.find("batch_size");
+  for (auto& entry : root.entries) {
+    if (entry.key != "batchsize") continue;
+    if (ours) problems.add(entry.where, "", text("'batchsize' and 'batch_size' are both given"));
+    else entry.key = "batch_size";
+  }
+  remove_holders(document, notes, problems);
+  if (Setting* dataset = root.find("dataset")) convert_dataset(*dataset, problems);
+}
+
+}  // namespace
+
+bool is_class_name(std::string_view text) {
+  const std::string_view name = last_part(text);
+  if (name.empty() || !is_upper(name[0])) return false;
+  return is_letter(text[0]) &&
+         std::ranges::all_of(text, [](char c) { return is_letter(c) || c == '.' || (c >= '0' && c <= '9'); });
+}
+
+std::string notation_of(const Setting& root) {
+  const Setting* layers = root.find("layers");
+  if (!layers) return "native";
+  bool typed = false, nested = false, inlined = false;
+  auto look = [&](const Setting& object) {
+    if (!object.is_map() || !object.find("type")) return false;
+    (object.find("config") ? nested : inlined) |= object.entries.size() > 1;
+    return true;
+  };
+  for (const Setting& layer : layers->items) typed |= look(layer);
+  if (!typed) return "native";
+  if (const Setting* optimizer = root.find("optimizer")) look(*optimizer);
+  return inlined && !nested ? "1.0" : "1.2";
+}
+
+void convert_objects(Setting& setting, bool object_expected, Problems& problems) {
+  if (setting.is_map() && is_object_form(setting, object_expected)) convert_object(setting, problems);
+  for (Setting& item : setting.items) convert_objects(item, object_expected, problems);
+  for (auto& entry : setting.entries) {
+    // Lists of layers within a layer: of a container, a branch, a repeat.
+    const bool container = entry.value.is_list() && (entry.key == "layers" || entry.key == "layer_container");
+    convert_objects(entry.value, container, problems);
+  }
+}
+
+void convert_root(Document& document, const std::string& notation, std::vector<std::string>& notes,
+                  Problems& problems) {
+  Setting& root = document.root;
+  std::erase_if(root.entries, [](const auto& entry) { return entry.key == "define"; });
+  if (notation == "native") document.doubled_keys.throw_if_any();
+  else convert_1x_root(document, notes, problems);
+  for (auto& entry : root.entries)
+    convert_objects(entry.value, entry.key == "layers" || entry.key == "cost" || entry.key == "optimizer", problems);
+  if (Setting* optimizer = root.find("optimizer")) unwrap_mapping(*optimizer, problems);
+  root.set_paths("");
+}
+
+}  // namespace neon

@@ -1,0 +1,26 @@
+// neon 1.x's notations, rewritten to ours.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "neon/core/setting.h"
+#include "neon/spec/document.h"
+
+namespace neon {
+
+// "1.0" or "1.2" when an item of the root's `layers` carries `type`; else "native".
+std::string notation_of(const Setting& root);
+
+// Every {type: Name, config: {...}} and {type: Name, parameters} under it to {Name: {...}}, or to Name when there are
+// no parameters. A map with a `type` that cannot be a class's name is left as it is, unless an object must
+// stand there: `object_expected` says so of the setting itself, or of each item of a list.
+void convert_objects(Setting& setting, bool object_expected, Problems& problems);
+
+// The whole root of any notation: objects everywhere, optimizer_mapping unwrapped, `define` removed; of a 1.x
+// file also batchsize, the dataset's name, and the keys that only hold anchors.
+void convert_root(Document& document, const std::string& notation, std::vector<std::string>& notes, Problems& problems);
+
+// Whether the text can be a class's name, with or without its package: Affine, neon.layers.Affine.
+bool is_class_name(std::string_view text);
+
+}  // namespace neon

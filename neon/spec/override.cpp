@@ -1,0 +1,232 @@
+#include "neon/spec/override.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "neon/core/error.h"
+#include "neon/spec/document.h"
+#include "neon/spec/notation.h"
+
+namespace neon {
+
+namespace {
+
+struct Step {
+  std::string key;  // empty for an index
+  size_t index = 0;
+  std::string shown;  // "[2]" or "nout"
+};
+
+// Thrown and caught within this file.
+struct Refusal {
+  std::string message;
+};
+
+template <typename... Parts>
+[[noreturn]] void refuse(const Parts&... parts) {
+  throw Refusal{text(parts...)};
+}
+
+std::string_view trimmed(std::string_view s) {
+  const size_t first = s.find_first_not_of(" \t");
+  return first == s.npos ? "" : s.substr(first, s.find_last_not_of(" \t") - first + 1);
+}
+
+// The path and, in `rest`, what follows it from '=' on.
+class PathReader {
+ public:
+  explicit PathReader(std::string_view assignment) : text_(assignment) {}
+
+  std::vector<Step> read() {
+    std::vector<Step> out;
+    out.push_back(key());
+    while (at_ < text_.size() && text_[at_] != '=') {
+      if (text_[at_] == '[') {
+        out.push_back(index());
+      } else if (text_[at_] == '.') {
+        ++at_;
+        out.push_back(key());
+      } else {
+        refuse("expected '.', '[' or '=' after '", text_.substr(0, at_), "'");
+      }
+    }
+    if (at_ == text_.size()) refuse("no '='; expected PATH=VALUE");
+    return out;
+  }
+
+  std::string_view value() const { return trimmed(text_.substr(at_ + 1)); }
+
+ private:
+  Step key() {
+    const bool quoted = at_ < text_.size() && text_[at_] == '"';
+    const size_t start = at_ + quoted;
+    const size_t end = std::min(text_.find_first_of(quoted ? "\"" : ".[]=", start), text_.size());
+    if (quoted && end == text_.size()) refuse("a \" in the path is not closed");
+    const std::string_view name = quoted ? text_.substr(start, end - start) : trimmed(text_.substr(start, end - start));
+    if (name.empty())
+      refuse("a key is missing ", start == 0 ? "before" : "after", " '", text_.substr(0, std::max<size_t>(start, 1)),
+             "'");
+    at_ = end + quoted;
+    return {std::string(name), 0, std::string(name)};
+  }
+
+  Step index() {
+    const size_t end = text_.find(']', at_);
+    if (end == text_.npos) refuse("a [ in the path is not closed");
+    const std::string_view digits = trimmed(text_.substr(at_ + 1, end - at_ - 1));
+    Step out;
+    const auto [last, error] = std::from_chars(digits.data(), digits.data() + digits.size(), out.index);
+    if (error != std::errc() || last != digits.data() + digits.size())
+      refuse("'", digits, "' is no index; items count from 0");
+    out.shown = text("[", out.index, "]");
+    at_ = end + 1;
+    return out;
+  }
+
+  std::string_view text_;
+  size_t at_ = 0;
+};
+
+bool is_object(const Setting& setting) {
+  return setting.is_map() && setting.entries.size() == 1 && is_class_name(setting.entries[0].key);
+}
+
+// The class of an object, "" of anything else.
+std::string_view class_of(const Setting& setting) {
+  if (is_object(setting)) return setting.entries[0].key;
+  return setting.is_scalar() && !setting.quoted && is_class_name(setting.value) ? std::string_view(setting.value) : "";
+}
+
+std::string_view name_of(const Setting& object) {
+  if (!is_object(object)) return "";
+  const Setting* name = object.entries[0].value.find("name");
+  return name && name->is_scalar() ? std::string_view(name->value) : "";
+}
+
+struct Named {
+  std::string_view name;
+  Setting* item;
+};
+
+// Every named object under it, nested ones too.
+void collect_named(Setting& setting, std::vector<Named>& out) {
+  if (const auto name = name_of(setting); !name.empty()) out.push_back({name, &setting});
+  for (Setting& item : setting.items) collect_named(item, out);
+  for (auto& entry : setting.entries) collect_named(entry.value, out);
+}
+
+Setting& item_called(Setting& list, const std::string& key) {
+  std::vector<Named> named, classes;
+  collect_named(list, named);
+  for (Setting& item : list.items)
+    if (const auto of = class_of(item); !of.empty()) classes.push_back({of, &item});
+  for (const auto* candidates : {&named, &classes}) {
+    std::vector<std::string> places;
+    Setting* found = nullptr;
+    for (const Named& candidate : *candidates)
+      if (candidate.name == key) places.push_back((found = candidate.item)->path);
+    if (places.size() > 1) refuse("'", key, "' could be ", join(places, " or "), "; give the index");
+    if (found) return *found;
+  }
+  std::vector<std::string> all;
+  for (const Named& one : named) all.emplace_back(one.name);
+  for (const Named& one : classes) all.emplace_back(one.name);
+  refuse("nothing in ", list.path, " is named '", key, "'", did_you_mean(key, all),
+         key.find_first_not_of("0123456789") == key.npos ? text("; an index is written [", key, "]") : "");
+}
+
+std::string shown_path(const Setting& at) { return at.path.empty() ? "the top level" : at.path; }
+
+// The parameters of an object, made if it has none; the setting itself when it is no object.
+Setting& parameters(Setting& at, const std::string& key) {
+  if (at.is_null()) {
+    at.kind = Setting::Kind::map;
+    return at;
+  }
+  if (at.is_scalar()) {
+    if (class_of(at).empty()) refuse(shown_path(at), " is ", at.describe(), ", which has no key '", key, "'");
+    Setting object = Setting::map({{at.value, Setting::map({}, at.where), at.where}}, at.where);
+    object.set_paths(at.path);
+    at = std::move(object);
+    return at.entries[0].value;
+  }
+  if (!at.is_map() || at.path.empty() || !is_object(at) || at.find(key)) return at;
+  Setting& inner = at.entries[0].value;
+  if (inner.is_null()) inner.kind = Setting::Kind::map;
+  if (inner.is_scalar())
+    refuse(at.path, " is written ", at.entries[0].key, ": ", inner.value, "; to give it '", key,
+           "' too, set the whole of it: ", at.path, "={", at.entries[0].key, ": {...}}");
+  return inner;
+}
+
+Setting& child(Setting& at, const Step& step, bool is_last) {
+  if (step.key.empty()) {
+    Setting& list = is_object(at) && !at.path.empty() ? at.entries[0].value : at;
+    if (!list.is_list()) refuse(shown_path(at), " is ", at.describe(), ", not a list, so it has no ", step.shown);
+    if (step.index < list.items.size()) return list.items[step.index];
+    refuse(list.path, " has ", list.items.size(), " items, counted from 0 as the file has them: there is no ",
+           step.shown);
+  }
+  Setting& inside = at.is_list() ? at : parameters(at, step.key);
+  if (inside.is_list()) return item_called(inside, step.key);
+  if (Setting* found = inside.find(step.key)) return *found;
+  if (!is_last)
+    refuse("there is no '", step.key, "' in ", shown_path(inside), did_you_mean(step.key, inside.keys()),
+           inside.entries.empty() ? "" : text(" (keys: ", join(inside.keys(), ", "), ")"),
+           step.key == "config" ? "; an object is Name: {parameters} here, so leave 'config' out" : "");
+  inside.entries.push_back({step.key, {}, {}});
+  inside.entries.back().value.path = inside.path.empty() ? step.key : text(inside.path, ".", step.key);
+  return inside.entries.back().value;
+}
+
+void place(Setting& setting, const Location& where) {
+  setting.where = where;
+  for (Setting& item : setting.items) place(item, where);
+  for (auto& entry : setting.entries) {
+    entry.where = where;
+    place(entry.value, where);
+  }
+}
+
+Setting value_of(std::string_view written, bool object_expected) {
+  static const auto option = std::make_shared<const std::string>("--set");
+  if (written.empty()) refuse("no value after '='; write null or '' for none");
+  Problems problems;
+  Setting out = read_yaml_text(written, "value");
+  convert_objects(out, object_expected, problems);
+  problems.throw_if_any();
+  place(out, {option, 0, 0});
+  return out;
+}
+
+void apply(Setting& root, std::string_view assignment) {
+  PathReader reader(assignment);
+  const std::vector<Step> steps = reader.read();
+  if (steps[0].key == "define") refuse("what 'define' holds was already copied to where it is used; set it there");
+  const bool object = steps.size() == 1 && (steps[0].key == "cost" || steps[0].key == "optimizer");
+  Setting value = value_of(reader.value(), object || steps[0].key == "layers");
+  Setting changed = root;
+  Setting* at = &changed;
+  for (size_t i = 0; i < steps.size(); ++i) at = &child(*at, steps[i], i + 1 == steps.size());
+  value.set_paths(at->path);
+  *at = std::move(value);
+  root = std::move(changed);
+}
+
+}  // namespace
+
+void apply_override(Setting& root, std::string_view assignment, Problems& problems) {
+  std::string prefix =
+      text("--set ", assignment.size() > 80 ? text(assignment.substr(0, 77), "...") : assignment, ": ");
+  std::ranges::replace(prefix, '\n', ' ');
+  try {
+    apply(root, trimmed(assignment));
+  } catch (const Refusal& refusal) {
+    problems.add({}, "", prefix + refusal.message);
+  } catch (const Error& error) {
+    problems.add({}, "", prefix + error.what());
+  }
+}
+
+}  // namespace neon

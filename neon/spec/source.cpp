@@ -1,0 +1,141 @@
+#include "neon/spec/source.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include "neon/core/error.h"
+
+namespace neon {
+
+namespace {
+
+std::string with_unix_line_ends(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\r') out += text[i];
+    else if (i + 1 == text.size() || text[i + 1] != '\n') out += '\n';
+  }
+  return out;
+}
+
+// Bytes of the UTF-8 character that starts `text`; 0 when none does. Overlong forms, surrogates and values past
+// U+10FFFF are none.
+size_t utf8_length(std::string_view text) {
+  auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return 1;
+  const size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
+  for (size_t i = 1; i < length; ++i)
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  if ((first == 0xE0 && byte(1) < 0xA0) || (first == 0xED && byte(1) > 0x9F)) return 0;
+  if ((first == 0xF0 && byte(1) < 0x90) || (first == 0xF4 && byte(1) > 0x8F)) return 0;
+  return length;
+}
+
+std::string hex_byte(unsigned char byte) {
+  char out[8];
+  std::snprintf(out, sizeof out, "0x%02x", byte);
+  return out;
+}
+
+// Names of the files beside `path`, for a suggestion; a folder of very many is not searched to its end.
+std::vector<std::string> siblings(const std::string& path) {
+  std::vector<std::string> out;
+  std::error_code error;
+  const auto folder = std::filesystem::path(path).parent_path();
+  std::filesystem::directory_iterator it(folder.empty() ? "." : folder, error), end;
+  for (; !error && it != end && out.size() < 1000; it.increment(error)) out.push_back(it->path().filename().string());
+  return out;
+}
+
+struct FileCloser {
+  void operator()(FILE* file) const { std::fclose(file); }
+};
+
+}  // namespace
+
+Source::Source(std::string_view text, const std::string& name, size_t limit)
+    : name_(std::make_shared<const std::string>(name)) {
+  if (text.size() > limit)
+    fail(ErrorKind::config, name, ": is ", bytes_text(double(text.size())), "; at most ", bytes_text(double(limit)),
+         " are read as YAML");
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
+    fail(ErrorKind::config, name, ": is UTF-16; save it as UTF-8");
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  text_ = text.find('\r') == text.npos ? std::string(text) : with_unix_line_ends(text);
+  line_starts_.push_back(0);
+  for (size_t i = 0; i < text_.size(); ++i)
+    if (text_[i] == '\n') line_starts_.push_back(i + 1);
+  check_characters();
+}
+
+void Source::check_characters() const {
+  const std::string_view all = text_;
+  for (size_t i = 0; i < all.size();) {
+    const auto byte = static_cast<unsigned char>(all[i]);
+    const size_t length = utf8_length(all.substr(i));
+    const bool second_control = byte == 0xC2 && length == 2 && static_cast<unsigned char>(all[i + 1]) < 0xA0;
+    if (length == 0)
+      fail(ErrorKind::config, at_offset(i), ": byte ", hex_byte(byte), " is not UTF-8; save the file as UTF-8");
+    if (byte == 0) fail(ErrorKind::config, at_offset(i), ": a NUL byte; is this a text file?");
+    if ((byte < 32 && byte != '\n' && byte != '\t') || byte == 127)
+      fail(ErrorKind::config, at_offset(i), ": control character ", hex_byte(byte), " is not allowed in YAML");
+    if (second_control) fail(ErrorKind::config, at_offset(i), ": a control character is not allowed in YAML");
+    i += length;
+  }
+}
+
+size_t Source::offset(int line, int column) const {
+  const size_t row = std::min(size_t(std::max(line, 0)), line_starts_.size() - 1);
+  return std::min(line_starts_[row] + size_t(std::max(column, 0)), text_.size());
+}
+
+std::string_view Source::line(int line) const {
+  const size_t start = offset(line, 0);
+  return std::string_view(text_).substr(start, std::min(text_.find('\n', start), text_.size()) - start);
+}
+
+Location Source::at(int line, int column) const {
+  const size_t start = offset(line, 0), end = offset(line, column);
+  int characters = 0;
+  for (size_t i = start; i < end; ++i) characters += (static_cast<unsigned char>(text_[i]) & 0xC0) != 0x80;
+  return {name_, std::max(line, 0) + 1, characters + 1};
+}
+
+Location Source::at_offset(size_t offset) const {
+  const auto next = std::upper_bound(line_starts_.begin(), line_starts_.end(), offset);
+  const auto line = next - line_starts_.begin() - 1;
+  return at(int(line), int(offset - line_starts_[size_t(line)]));
+}
+
+std::string read_text_file(const std::string& path, size_t limit) {
+  std::unique_ptr<FILE, FileCloser> file(std::fopen(path.c_str(), "rb"));
+  if (!file && errno == ENOENT)
+    fail(ErrorKind::config, path, ": there is no such file",
+         did_you_mean(std::filesystem::path(path).filename().string(), siblings(path)));
+  if (!file) fail(ErrorKind::config, path, ": cannot be opened: ", std::strerror(errno));
+  struct stat info = {};
+  if (fstat(fileno(file.get()), &info) == 0) {
+    if (S_ISDIR(info.st_mode)) fail(ErrorKind::config, path, ": is a folder; a YAML file is expected");
+    if (S_ISREG(info.st_mode) && size_t(info.st_size) > limit)
+      fail(ErrorKind::config, path, ": is ", bytes_text(double(info.st_size)), "; at most ", bytes_text(double(limit)),
+           " are read as YAML");
+  }
+  // A pipe has no size beforehand: one byte past the limit is enough to know.
+  std::string out(S_ISREG(info.st_mode) ? size_t(info.st_size) + 1 : limit + 1, '\0');
+  const size_t got = std::fread(out.data(), 1, out.size(), file.get());
+  if (std::ferror(file.get())) fail(ErrorKind::config, path, ": cannot be read: ", std::strerror(errno));
+  out.resize(got);
+  if (got > limit)
+    fail(ErrorKind::config, path, ": holds more than ", bytes_text(double(limit)), ", the most that is read as YAML");
+  return out;
+}
+
+}  // namespace neon

@@ -1,0 +1,50 @@
+#include "neon/spec/spec.h"
+
+#include "neon/core/error.h"
+#include "neon/spec/document.h"
+#include "neon/spec/notation.h"
+#include "neon/spec/override.h"
+#include "neon/spec/repeat.h"
+#include "neon/spec/source.h"
+#include "neon/spec/yaml.h"
+
+namespace neon {
+
+namespace {
+
+constexpr const char* kShape = "a spec is a map with the keys dataset, layers, cost, optimizer ...";
+
+void check_layers(const Setting& root, Problems& problems) {
+  const Setting* layers = root.find("layers");
+  if (!layers) problems.add(root, text("'layers' is missing", did_you_mean("layers", root.keys()), "; ", kShape));
+  else if (layers->is_null()) problems.add(*layers, "no layers are given");
+  else if (layers->is_scalar()) problems.add(*layers, text("expected a list of layers, found ", layers->describe()));
+}
+
+}  // namespace
+
+Spec spec_from_text(std::string_view text_, const std::string& name, const std::vector<std::string>& overrides) {
+  const YamlLimits limits;
+  Document document = read_document(text_, name, limits);
+  Setting& root = document.root;
+  if (root.is_null()) fail(ErrorKind::config, root.where, ": the file is empty; ", kShape);
+  if (!root.is_map()) fail(ErrorKind::config, root.where, ": found ", root.describe(), "; ", kShape);
+
+  Spec out;
+  Problems problems;
+  out.notation = notation_of(root);
+  convert_root(document, out.notation, out.notes, problems);
+  for (const std::string& assignment : overrides) apply_override(root, assignment, problems);
+  check_layers(root, problems);
+  problems.throw_if_any();
+  expand_repeats(root, limits, problems);
+  problems.throw_if_any();
+  out.root = std::move(root);
+  return out;
+}
+
+Spec load_spec(const std::string& path, const std::vector<std::string>& overrides) {
+  return spec_from_text(read_text_file(path, YamlLimits().bytes), path, overrides);
+}
+
+}  // namespace neon

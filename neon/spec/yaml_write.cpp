@@ -1,0 +1,126 @@
+// Block style, with short lists of plain words on one line.
+#include "neon/core/error.h"
+#include "neon/spec/yaml.h"
+
+namespace neon {
+
+namespace {
+
+constexpr size_t kLongestLine = 100;
+
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n'; }
+
+// U+0080 to U+009F in UTF-8.
+bool is_second_control(std::string_view value, size_t i) {
+  auto byte = [&](size_t at) { return static_cast<unsigned char>(value[at]); };
+  return byte(i) == 0xC2 && i + 1 < value.size() && byte(i + 1) < 0xA0;
+}
+
+// Whether the text, unquoted in block style, reads back as this very text.
+bool is_plain(std::string_view value) {
+  if (value.empty() || value == "~" || value == "null" || value == "Null" || value == "NULL" || value == "<<")
+    return false;
+  if (is_blank(value.front()) || is_blank(value.back())) return false;
+  if (std::string_view(",[]{}#&*!|>'\"%@`").find(value[0]) != value.npos) return false;
+  if (std::string_view("-?:").find(value[0]) != value.npos && (value.size() == 1 || is_blank(value[1]))) return false;
+  for (size_t i = 0; i < value.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(value[i]);
+    if ((byte < 32 && byte != '\t') || byte == 127 || is_second_control(value, i)) return false;
+    if (value[i] == ':' && (i + 1 == value.size() || is_blank(value[i + 1]))) return false;
+    if (value[i] == '#' && is_blank(value[i - 1])) return false;
+  }
+  return true;
+}
+
+void append_quoted(std::string& out, std::string_view value) {
+  static const char* hex = "0123456789abcdef";
+  out += '"';
+  for (size_t i = 0; i < value.size(); ++i) {
+    auto byte = static_cast<unsigned char>(value[i]);
+    const bool second_control = is_second_control(value, i);
+    if (second_control) byte = static_cast<unsigned char>(value[++i]);
+    if (byte == '"' || byte == '\\') (out += '\\') += char(byte);
+    else if (byte == '\n') out += "\\n";
+    else if (byte == '\t') out += "\\t";
+    else if (byte < 32 || byte == 127 || second_control) ((out += "\\x") += hex[byte >> 4]) += hex[byte & 15];
+    else out += char(byte);
+  }
+  out += '"';
+}
+
+void append_scalar(std::string& out, std::string_view value, bool quoted, bool at_line_start) {
+  // There these would start or end a document.
+  const bool marker = at_line_start && (value.starts_with("---") || value.starts_with("..."));
+  if (quoted || marker || !is_plain(value)) append_quoted(out, value);
+  else out += value;
+}
+
+// [3, 3]: words that need no quotes even there.
+bool fits_one_line(const Setting& list) {
+  size_t width = 2;
+  for (const Setting& item : list.items) {
+    width += item.value.size() + 2;
+    if (!item.is_scalar() || item.quoted || !is_plain(item.value) || width > kLongestLine) return false;
+    for (char c : item.value)
+      if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') && c != '.' && c != '_' &&
+          c != '-' && c != '+')
+        return false;
+  }
+  return true;
+}
+
+void append_block(std::string& out, const Setting& setting, size_t indent);
+
+// What stands after "key:" or "-"; `inner` indents the lines that follow.
+void append_value(std::string& out, const Setting& setting, size_t inner, bool after_dash) {
+  const bool flow_list = setting.is_list() && fits_one_line(setting);
+  const bool block = (setting.is_list() && !flow_list) || (setting.is_map() && !setting.entries.empty());
+  if (block && !after_dash) {
+    out += '\n';
+    append_block(out, setting, inner);
+    return;
+  }
+  out += ' ';
+  if (block) {
+    // The first line continues the dash's: "- Conv: ...", "- - a".
+    std::string lines;
+    append_block(lines, setting, inner);
+    out += std::string_view(lines).substr(inner);
+    return;
+  }
+  if (setting.is_map()) {
+    out += "{}";
+  } else if (flow_list) {
+    out += '[';
+    for (size_t i = 0; i < setting.items.size(); ++i) (out += i ? ", " : "") += setting.items[i].value;
+    out += ']';
+  } else if (setting.is_null()) {
+    out += "null";
+  } else {
+    append_scalar(out, setting.value, setting.quoted, inner == 0);
+  }
+  out += '\n';
+}
+
+void append_block(std::string& out, const Setting& setting, size_t indent) {
+  for (const Setting& item : setting.items) {
+    out.append(indent, ' ') += '-';
+    append_value(out, item, indent + 2, true);
+  }
+  for (const Setting::Entry& entry : setting.entries) {
+    out.append(indent, ' ');
+    append_scalar(out, entry.key, false, true);
+    out += ':';
+    append_value(out, entry.value, indent + 2, false);
+  }
+}
+
+}  // namespace
+
+std::string write_yaml(const Setting& setting) {
+  std::string out;
+  append_value(out, setting, 0, true);
+  return out.substr(1);
+}
+
+}  // namespace neon

@@ -1,0 +1,134 @@
+#include "neon/spec/override.h"
+
+#include <catch2/catch.hpp>
+
+#include "neon/spec/spec.h"
+#include "tests/spec/messages.h"
+
+using namespace neon;
+using Catch::Contains;
+using Catch::Equals;
+
+namespace {
+
+const char* const kText = R"(
+dataset: MNIST
+layers:
+- Affine: {nout: 100, name: fc1, init: {Gaussian: {scale: 0.01}}}
+- Activation: Rectlin
+- Repeat: {times: 2, layers: [{Conv: {nofm: 8, name: c}}]}
+- MergeSum: [[{Affine: {nout: 5, name: deep}}], [SkipNode]]
+- Dropout:
+- Softmax
+cost: CrossEntropyMulti
+optimizer: {GradientDescentMomentum: {learning_rate: 0.1}}
+callbacks: [{EarlyStop: {patience: 5}}, Hist]
+batch_size: 128
+)";
+
+Spec with(const std::vector<std::string>& overrides) { return spec_from_text(kText, "m.yaml", overrides); }
+std::string error(const std::string& override) {
+  return message_of([&] { with({override}); });
+}
+std::string layer(const Spec& spec, size_t i) { return spec.root.find("layers")->items.at(i).to_string(); }
+
+}  // namespace
+
+TEST_CASE("values are set by key, by index, through objects, by name") {
+  CHECK(with({"batch_size=64"}).root.find("batch_size")->value == "64");
+  CHECK(with({"epochs = 3"}).root.find("epochs")->value == "3");
+  CHECK(with({"optimizer.learning_rate=0.01"}).root.find("optimizer")->to_string() ==
+        "{GradientDescentMomentum: {learning_rate: 0.01}}");
+  CHECK(with({"optimizer.GradientDescentMomentum.momentum=0.9"}).root.find("optimizer")->to_string() ==
+        "{GradientDescentMomentum: {learning_rate: 0.1, momentum: 0.9}}");
+  CHECK(layer(with({"layers[0].nout=50"}), 0) == "{Affine: {nout: 50, name: fc1, init: {Gaussian: {scale: 0.01}}}}");
+  CHECK(layer(with({"layers.fc1.init.scale=1"}), 0) ==
+        "{Affine: {nout: 100, name: fc1, init: {Gaussian: {scale: 1}}}}");
+  CHECK(layer(with({"layers.deep.nout=6"}), 4) == "{MergeSum: [[{Affine: {nout: 6, name: deep}}], [SkipNode]]}");
+  CHECK(layer(with({"layers[3][1][0]=Flip"}), 4) == "{MergeSum: [[{Affine: {nout: 5, name: deep}}], [Flip]]}");
+  CHECK(layer(with({"layers[1].Activation.slope=0.1"}), 1) == "{Activation: {Rectlin: {slope: 0.1}}}");
+  CHECK(layer(with({"layers.Dropout.keep=0.5"}), 5) == "{Dropout: {keep: 0.5}}");
+  CHECK(layer(with({"layers.Softmax.axis=1"}), 6) == "{Softmax: {axis: 1}}");
+  CHECK(with({"callbacks.EarlyStop.patience=9"}).root.find("callbacks")->items[0].to_string() ==
+        "{EarlyStop: {patience: 9}}");
+  CHECK(with({"optimizer={Adam: {beta_1: 0.8}}", "optimizer.beta_2=0.9"}).root.find("optimizer")->to_string() ==
+        "{Adam: {beta_1: 0.8, beta_2: 0.9}}");
+  CHECK(with({"metadata={a.b: 1}", "metadata.\"a.b\"=2"}).root.find("metadata")->to_string() == "{a.b: 2}");
+}
+
+TEST_CASE("indices and names are those of the file, before Repeat is expanded") {
+  const Spec s = with({"layers[2].times=3", "layers.c.nofm=16", "layers[5]=Tanh"});
+  CHECK(layer(s, 4) == "{Conv: {nofm: 16, name: c_3}}");
+  CHECK(layer(s, 7) == "Tanh");
+}
+
+TEST_CASE("values are typed as YAML, in either notation of objects, and come from --set") {
+  const Spec s = with({"layers[0].init={type: Uniform, config: {low: -1}}", "layers[0].n='10'", "layers[0].e=null",
+                       "layers[0].shape=[3, 3]"});
+  CHECK(layer(s, 0) ==
+        "{Affine: {nout: 100, name: fc1, init: {Uniform: {low: -1}}, n: \"10\", e: null, shape: [3, 3]}}");
+  const Setting& shape = *s.root.find("layers")->items[0].find("Affine")->find("shape");
+  CHECK(shape.where.to_string() == "--set");
+  CHECK(shape.items[1].path == "layers[0].Affine.shape[1]");
+  CHECK(with({"cost={type: SumSquared}"}).root.find("cost")->to_string() == "SumSquared");
+}
+
+TEST_CASE("overrides of a 1.x file go by the converted form") {
+  const Spec s = spec_from_text("layers: [{type: Affine, config: {nout: 3}}]", "m.yaml", {"layers[0].nout=5"});
+  CHECK(layer(s, 0) == "{Affine: {nout: 5}}");
+  CHECK_THAT(message_of([] {
+               spec_from_text("layers: [{type: Affine, config: {nout: 3}}]", "m.yaml", {"layers[0].config.nout=5"});
+             }),
+             Contains("there is no 'config' in layers[0].Affine") && Contains("leave 'config' out"));
+}
+
+TEST_CASE("an unknown path is told, with what is near") {
+  struct Case {
+    const char *override, *message;
+  };
+  const Case cases[] = {
+      {"layers[6].nout=5", "layers has 6 items, counted from 0 as the file has them: there is no [6]"},
+      {"optimzer.learning_rate=5", "there is no 'optimzer' in the top level; did you mean optimizer?"},
+      {"layers[0].innit.scale=1", "there is no 'innit' in layers[0].Affine; did you mean init?"},
+      {"layers.fc9.nout=1", "nothing in layers is named 'fc9'; did you mean fc1?"},
+      {"layers.2.nout=1", "an index is written [2]"},
+      {"layers[1].slope=1", "layers[1] is written Activation: Rectlin; to give it 'slope' too, set the whole of it"},
+      {"batch_size.x=1", "batch_size is '128', which has no key 'x'"},
+      {"batch_size[0]=1", "batch_size is '128', not a list, so it has no [0]"},
+      {"layers[x]=1", "'x' is no index; items count from 0"},
+      {"layers[-1]=1", "'-1' is no index"},
+      {"layers[0=1", "a [ in the path is not closed"},
+      {"layers[0]nout=1", "expected '.', '[' or '=' after 'layers[0]'"},
+      {"layers", "no '='; expected PATH=VALUE"},
+      {"=1", "a key is missing before '='"},
+      {"layers.=1", "a key is missing after 'layers.'"},
+      {"", "a key is missing"},
+      {"epochs=", "no value after '='; write null or '' for none"},
+      {"epochs=[1", "--set epochs=[1: value:1:1: the [ that opens here is not closed"},
+      {"epochs={a: 1, a: 2}", "key 'a' is given twice"},
+      {"epochs=!obj:x.Y {}", "neon 0.9"},
+      {"define.x=1", "set it there"},
+      {"\"a=1", "a \" in the path is not closed"},
+      {"layers=null", "no layers are given"},
+  };
+  for (const Case& c : cases) {
+    INFO(c.override);
+    CHECK_THAT(error(c.override), Contains(c.message) && !Contains("\n"));
+  }
+  CHECK_THAT(message_of([] {
+               with({"a.b=1", "layers[9]=1", "epochs=3"});
+             }),
+             Equals("--set a.b=1: there is no 'a' in the top level (keys: dataset, layers, cost, optimizer, callbacks, "
+                    "batch_size)\n--set layers[9]=1: layers has 6 items, counted from 0 as the file has them: there "
+                    "is no [9]"));
+}
+
+TEST_CASE("a class that stands twice needs an index") {
+  CHECK_THAT(message_of([] { spec_from_text("layers: [A: 1, A: 2]", "m.yaml", {"layers.A.n=1"}); }),
+             Contains("'A' could be layers[0] or layers[1]; give the index"));
+}
+
+TEST_CASE("a copy by alias is changed alone") {
+  const Spec s = spec_from_text("layers: [A: &a {n: 1}, B: *a]", "m.yaml", {"layers[1].n=2"});
+  CHECK(s.root.find("layers")->to_string() == "[{A: {n: 1}}, {B: {n: 2}}]");
+}

@@ -1,0 +1,165 @@
+#include "neon/spec/spec.h"
+
+#include <catch2/catch.hpp>
+
+#include "tests/spec/messages.h"
+
+using namespace neon;
+using Catch::Contains;
+using Catch::Equals;
+
+namespace {
+
+Spec spec(std::string_view text) { return spec_from_text(text, "m.yaml"); }
+std::string error(std::string_view text) {
+  return message_of([&] { spec_from_text(text, "m.yaml"); });
+}
+std::string part(const Spec& spec, const char* key) {
+  const Setting* found = spec.root.find(key);
+  return found ? found->to_string() : "absent";
+}
+
+// The digits perceptron that neon 1.0 shipped: a rectified layer of 100, a logistic one of 10.
+const char* const kFlat = R"(
+backend: cpu
+epochs: 10
+batchsize: 128
+init_small: &small {type: Gaussian, loc: 0.0, scale: 0.01}
+layers:
+- {type: Affine, nout: 100, init: *small, activation: Rectlin}
+- type: Affine
+  nout: 10
+  init: *small
+  activation: {type: Logistic, shortcut: true}
+cost: CrossEntropyBinary
+optimizer: {type: GradientDescentMomentum, learning_rate: 0.1, momentum_coef: 0.9,
+            schedule: {type: Schedule, step_config: [5], change: 0.1}}
+dataset: {name: mnist, path: ~/data}
+)";
+
+// The same as 1.2 and later wrote it, with its doubled anchor holders.
+const char* const kNested = R"(
+backend: mkl
+batchsize: 128
+epochs: 10
+wt_init: &small
+  type: Gaussian
+  config: {loc: 0.0, scale: 0.01}
+wt_init: &zero {type: Constant, config: {val: 0}}
+layers:
+- {type: Linear, config: {nout: 100, init: *small}}
+- {type: Bias, config: {init: *zero}}
+- {type: Activation, config: {transform: {type: Rectlin}}}
+- type: Linear
+  config: {nout: 10, init: *small, name: special_linear}
+- type: Activation
+  config:
+    transform: {type: neon.transforms.Logistic, config: {shortcut: true}}
+cost: CrossEntropyBinary
+optimizer:
+  type: MultiOptimizer
+  config:
+    optimizer_mapping:
+      default: &gdm {type: GradientDescentMomentum, config: {learning_rate: 0.1, momentum_coef: 0.9}}
+      special_linear: &rms {type: RMSProp, config: {learning_rate: 0.001}}
+      Bias: *rms
+dataset: {name: mnist}
+)";
+
+}  // namespace
+
+TEST_CASE("neon 1.0: parameters beside type") {
+  const Spec s = spec(kFlat);
+  CHECK(s.notation == "1.0");
+  CHECK(part(s, "layers") ==
+        "[{Affine: {nout: 100, init: {Gaussian: {loc: 0.0, scale: 0.01}}, activation: Rectlin}}, "
+        "{Affine: {nout: 10, init: {Gaussian: {loc: 0.0, scale: 0.01}}, activation: {Logistic: {shortcut: true}}}}]");
+  CHECK(part(s, "optimizer") ==
+        "{GradientDescentMomentum: {learning_rate: 0.1, momentum_coef: 0.9, "
+        "schedule: {Schedule: {step_config: [5], change: 0.1}}}}");
+  CHECK(part(s, "dataset") == "{MNIST: {path: ~/data}}");
+  CHECK(part(s, "cost") == "CrossEntropyBinary");
+  CHECK(part(s, "batch_size") == "128");
+  CHECK(part(s, "backend") == "cpu");
+  CHECK(part(s, "batchsize") == "absent");
+  CHECK(part(s, "init_small") == "absent");
+  CHECK(s.notes == std::vector<std::string>{"m.yaml:5:1: 'init_small' only holds anchors"});
+}
+
+TEST_CASE("neon 1.2: type and config; all anchors of doubled keys stay") {
+  const Spec s = spec(kNested);
+  CHECK(s.notation == "1.2");
+  CHECK(part(s, "layers") ==
+        "[{Linear: {nout: 100, init: {Gaussian: {loc: 0.0, scale: 0.01}}}}, "
+        "{Bias: {init: {Constant: {val: 0}}}}, {Activation: {transform: Rectlin}}, "
+        "{Linear: {nout: 10, init: {Gaussian: {loc: 0.0, scale: 0.01}}, name: special_linear}}, "
+        "{Activation: {transform: {neon.transforms.Logistic: {shortcut: true}}}}]");
+  CHECK(part(s, "optimizer") ==
+        "{MultiOptimizer: {default: {GradientDescentMomentum: {learning_rate: 0.1, momentum_coef: 0.9}}, "
+        "special_linear: {RMSProp: {learning_rate: 0.001}}, Bias: {RMSProp: {learning_rate: 0.001}}}}");
+  CHECK(part(s, "dataset") == "MNIST");
+  CHECK(s.notes ==
+        std::vector<std::string>{"m.yaml:8:1: key 'wt_init' is given twice, first at m.yaml:5:1; the last counts",
+                                 "m.yaml:8:1: 'wt_init' only holds anchors"});
+}
+
+TEST_CASE("1.0's MultiOptimizer has its mapping beside type") {
+  const Spec s = spec(
+      "layers: [{type: Affine, nout: 3}]\n"
+      "optimizer:\n  type: MultiOptimizer\n  default: {type: Adam, beta_1: 0.8}\n  Bias: {type: RMSProp}\n");
+  CHECK(part(s, "optimizer") == "{MultiOptimizer: {default: {Adam: {beta_1: 0.8}}, Bias: RMSProp}}");
+}
+
+TEST_CASE("merge layers of 1.x, and maps whose type is no class") {
+  const Spec s = spec(
+      "layers:\n- {type: MergeSum, layer_container: [[{type: Conv, fshape: [1, 1, 8]}], [{type: SkipNode}]]}\n"
+      "dataset:\n  name: i1k\n  train_config: {type: 'image,label', image: {height: 224}}\n");
+  CHECK(part(s, "layers") == "[{MergeSum: {layer_container: [[{Conv: {fshape: [1, 1, 8]}}], [SkipNode]]}}]");
+  CHECK(part(s, "dataset") == "{i1k: {train_config: {type: \"image,label\", image: {height: 224}}}}");
+}
+
+TEST_CASE("of a 1.x file, keys without an anchor are told apart") {
+  const Spec s = spec("layers: [{type: Affine, nout: 3}]\nremark: hello\n");
+  CHECK(s.notes == std::vector<std::string>{"m.yaml:2:1: 'remark' is no key of neon 1.x and is left out"});
+  CHECK_THAT(error("layers: [{type: Affine, nout: 3}]\noptimiser: {type: Adam}\n"),
+             Equals("m.yaml:2:1: unknown key 'optimiser'; did you mean optimizer?"));
+  CHECK(spec("layers: [{type: Affine, nout: 3}]\noptimiser: &a {type: Adam}\noptimizer: *a\n").notes.size() == 1);
+}
+
+TEST_CASE("the native form passes through, older objects within it too") {
+  const Spec s = spec(
+      "define: {c: &c {padding: 1, init: {type: Gaussian, scale: 0.1}}}\n"
+      "dataset: {CIFAR10: {validation: 5000}}\nlayers:\n- Conv: {<<: *c, nofm: 64}\n- Activation: Rectlin\n"
+      "cost: {type: SumSquared, config: {}}\nmetrics: [Misclassification, {TopK: {k: 5}}]\nanything: {a: 1}\n");
+  CHECK(s.notation == "native");
+  CHECK(s.notes.empty());
+  CHECK(s.root.keys() == std::vector<std::string>{"dataset", "layers", "cost", "metrics", "anything"});
+  CHECK(part(s, "layers") == "[{Conv: {padding: 1, init: {Gaussian: {scale: 0.1}}, nofm: 64}}, {Activation: Rectlin}]");
+  CHECK(part(s, "cost") == "SumSquared");
+  CHECK(part(s, "metrics") == "[Misclassification, {TopK: {k: 5}}]");
+  const Setting& scale = *s.root.find("layers")->items[0].entries[0].value.find("init")->entries[0].value.find("scale");
+  CHECK(scale.path == "layers[0].Conv.init.Gaussian.scale");
+  CHECK(scale.where.to_string() == "m.yaml:1:59");
+}
+
+TEST_CASE("what is no spec is told in one line") {
+  CHECK_THAT(error(""), Equals("m.yaml: the file is empty; a spec is a map with the keys dataset, layers, cost, "
+                               "optimizer ..."));
+  CHECK_THAT(error("- Affine: 3\n"), Contains("m.yaml:1:1: found a list of 1; a spec is a map"));
+  CHECK_THAT(error("layer: [Affine]\n"), Contains("m.yaml:1:1: 'layers' is missing; did you mean layer?"));
+  CHECK_THAT(error("layers:\ncost: X\n"), Equals("m.yaml:1:1: layers: no layers are given"));
+  CHECK_THAT(error("layers: Affine\n"), Contains("expected a list of layers, found 'Affine'"));
+  CHECK_THAT(error("layers: [A]\nlayers: [B]\n"), Contains("key 'layers' is given twice"));
+  CHECK_THAT(error("!obj:experiments.FitExperiment {model: 3}"), Contains("neon 0.9") && !Contains("\n"));
+  CHECK_THAT(message_of([] { load_spec("/nowhere/x.yaml"); }), Equals("/nowhere/x.yaml: there is no such file"));
+}
+
+TEST_CASE("wrong 1.x objects are told together") {
+  CHECK_THAT(error("layers:\n- {type: Affine, config: {nout: 3}, name: x}\n- {type: [Affine]}\n"
+                   "- {type: Affine, config: 3}\nbatchsize: 1\nbatch_size: 2\ndataset: {path: x, a: 1}\n"),
+             Equals("m.yaml:5:1: 'batchsize' and 'batch_size' are both given\n"
+                    "m.yaml:7:10: dataset: 'name' is missing: the dataset, as in name: mnist\n"
+                    "m.yaml:2:37: layers[0]: 'name' stands beside 'config'; put it into 'config'\n"
+                    "m.yaml:3:3: layers[1]: 'type' must be the name of a class, found a list of 1\n"
+                    "m.yaml:4:26: layers[2].config: expected a map of parameters, found '3'"));
+}
