@@ -1,0 +1,73 @@
+#include "datasets/arrays.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace neon {
+
+Shape sample_shape(const Shape& inputs, const std::vector<int64_t>& lshape, const std::string& name) {
+  if (inputs.rank() < 2)
+    fail(ErrorKind::data, name, ": has shape ", inputs, ", expected a row of features, or an image, for each sample");
+  if (inputs.rank() > Shape::kMaxRank - 1 || inputs[0] == 0 || inputs.elements() == 0)
+    fail(ErrorKind::data, name, ": has shape ", inputs, ": there is nothing to train with");
+  const Shape own = inputs.slice(1, inputs.rank());
+  if (lshape.empty()) return own;
+  const Shape wanted{std::span<const int64_t>(lshape)};
+  if (wanted.elements() != own.elements())
+    fail(ErrorKind::config, "lshape: ", wanted, " has ", wanted.elements(), " elements, a sample of ", name, " has ",
+         own.elements());
+  return wanted;
+}
+
+bool are_labels(bool floating, const Shape& targets, const ArrayParams& params) {
+  if (params.regression) return false;
+  const bool one_each = targets.rank() == 1 || (targets.rank() == 2 && targets[1] == 1);
+  return params.classes > 0 || (!floating && one_each);
+}
+
+namespace {
+
+Tensor values(const Tensor& raw, const std::string& name) {
+  Tensor out = raw.dtype() == DType::u8 ? raw.converted(DType::f32) : input_array(raw, name);
+  return out.shape().rank() == 1 ? out.reshaped({out.shape()[0], 1}) : out;
+}
+
+void check_targets(const RawSplit& raw) {
+  if (raw.targets.shape().rank() == 0 || raw.targets.shape()[0] != raw.inputs.shape()[0])
+    fail(ErrorKind::data, raw.targets_name, ": has shape ", raw.targets.shape(), ", but ", raw.inputs_name, " has ",
+         raw.inputs.shape()[0], " samples");
+}
+
+Split split_of(const ArrayParams& params, const RawSplit& raw, Data& data) {
+  const Shape sample = sample_shape(raw.inputs.shape(), params.lshape, raw.inputs_name);
+  if (data.sample.rank() == 0) data.sample = sample;
+  if (sample != data.sample)
+    fail(ErrorKind::data, raw.inputs_name, ": its samples are ", sample, ", those to train with are ", data.sample);
+  Split out;
+  out.inputs = input_array(raw.inputs, raw.inputs_name).reshaped(Shape{raw.inputs.shape()[0]}.concat(sample));
+  if (raw.targets.empty()) return out;
+  check_targets(raw);
+  out.targets = data.classes > 0 ? class_labels(raw.targets, data.classes, raw.targets_name)
+                                 : values(raw.targets, raw.targets_name);
+  return out;
+}
+
+}  // namespace
+
+void interpret(const ArrayParams& params, const RawSplit& train, const RawSplit& test, Data& data) {
+  if (!train.targets.empty() && are_labels(is_floating(train.targets.dtype()), train.targets.shape(), params))
+    data.classes = params.classes > 0 ? params.classes : count_classes(train.targets, train.targets_name);
+  data.train = split_of(params, train, data);
+  if (!test.inputs.empty()) {
+    if (test.targets.empty() != train.targets.empty())
+      fail(ErrorKind::data, test.inputs_name, ": only one of the training and the test set has targets");
+    data.test = split_of(params, test, data);
+    if (!data.test.targets.empty() && data.test.targets.shape().with(0, 1) != data.train.targets.shape().with(0, 1))
+      fail(ErrorKind::data, test.targets_name, ": its targets have shape ", data.test.targets.shape(),
+           ", those to train with ", data.train.targets.shape());
+  }
+  data.scale = params.scale;
+  data.shift = params.shift;
+}
+
+}  // namespace neon

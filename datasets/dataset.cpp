@@ -1,0 +1,175 @@
+#include "datasets/dataset.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <numeric>
+
+#include "datasets/file.h"
+#include "neon/core/paths.h"
+#include "neon/core/random.h"
+
+namespace neon {
+
+std::string default_data_dir() {
+  if (const char* own = std::getenv("NEON_DATA_DIR"); own && *own) return expand_home(own);
+  const std::string nervana = expand_home("~/nervana/data");
+  return folder_exists(nervana) ? nervana : cache_dir();
+}
+
+std::string DataContext::data_folder() const { return data_dir.empty() ? default_data_dir() : expand_home(data_dir); }
+
+void DataContext::warn(std::string line) const {
+  if (warnings) warnings->push_back(std::move(line));
+}
+
+std::string find_data_file(const std::string& path, const DataContext& context, std::string& looked_for) {
+  const std::string expanded = expand_home(path);
+  std::vector<std::string> places{expanded};
+  if (!expanded.starts_with('/')) {
+    places.push_back(join_path(context.spec_dir, expanded));
+    places.push_back(join_path(context.data_folder(), expanded));
+  }
+  looked_for.clear();
+  for (size_t i = 0; i < places.size(); ++i) {
+    if (std::find(places.begin(), places.begin() + long(i), places[i]) != places.begin() + long(i)) continue;
+    if (file_exists(places[i])) return places[i];
+    if (folder_exists(places[i])) fail(ErrorKind::data, places[i], ": expected a file, this is a folder");
+    looked_for += (i ? ", " : "") + places[i];
+  }
+  return "";
+}
+
+std::string find_data_file(const std::string& path, const DataContext& context) {
+  std::string looked_for;
+  std::string found = path.empty() ? "" : find_data_file(path, context, looked_for);
+  if (found.empty()) fail(ErrorKind::data, path, ": no such file; looked for ", looked_for);
+  return found;
+}
+
+namespace {
+
+bool has_label_shape(const Shape& shape) { return shape.rank() == 1 || (shape.rank() == 2 && shape[1] == 1); }
+
+}  // namespace
+
+Tensor class_labels(const Tensor& raw, int64_t classes, const std::string& source) {
+  if (!has_label_shape(raw.shape()))
+    fail(ErrorKind::data, source, ": labels have shape ", raw.shape(), ", expected one number a sample: (n) or (n, 1)");
+  Tensor out(DType::i32, Shape{raw.shape()[0]});
+  auto labels = out.as<int32_t>();
+  for (int64_t i = 0; i < raw.elements(); ++i) {
+    const double value = raw.at(i);
+    if (!(value >= 0 && value < double(classes)) || value != std::floor(value))
+      fail(ErrorKind::data, source, ": label ", i, " is ", value, ": with ", classes,
+           " classes labels are whole numbers from 0 to ", classes - 1);
+    labels[size_t(i)] = int32_t(value);
+  }
+  return out;
+}
+
+int64_t count_classes(const Tensor& raw, const std::string& source) {
+  constexpr int64_t kMostClasses = 1 << 24;
+  double largest = 1;
+  for (int64_t i = 0; i < raw.elements(); ++i) largest = std::max(largest, raw.at(i));
+  if (largest >= double(kMostClasses))
+    fail(ErrorKind::data, source, ": has the label ", largest, ", more than the ", kMostClasses,
+         " classes there may be; is it a value to regress to?");
+  return int64_t(largest) + 1;
+}
+
+Tensor input_array(const Tensor& raw, const std::string& source) {
+  if (raw.shape().rank() == 0) fail(ErrorKind::data, source, ": holds a single number, expected a row for each sample");
+  if (raw.dtype() == DType::u8) return raw;
+  Tensor out = raw.dtype() == DType::f32 ? raw : raw.converted(DType::f32);
+  if (!is_floating(raw.dtype())) return out;
+  const auto values = out.as<float>();
+  for (size_t i = 0; i < values.size(); ++i)
+    if (!std::isfinite(values[i])) {
+      const size_t row = values.size() / size_t(raw.shape()[0]);
+      fail(ErrorKind::data, source, ": row ", i / row, ", element ", i % row, " is ", raw.at(int64_t(i)),
+           ": expected finite numbers of at most 3.4e38");
+    }
+  return out;
+}
+
+Tensor take_rows(const Tensor& from, const std::vector<int64_t>& rows) {
+  Tensor out(from.dtype(), from.shape().with(0, int64_t(rows.size())));
+  const size_t row = from.shape()[0] ? from.bytes() / size_t(from.shape()[0]) : 0;
+  for (size_t i = 0; i < rows.size(); ++i)
+    std::memcpy(static_cast<char*>(out.data()) + i * row, static_cast<const char*>(from.data()) + size_t(rows[i]) * row,
+                row);
+  return out;
+}
+
+std::vector<int64_t> drawn_order(int64_t n, uint64_t seed, std::string_view name) {
+  std::vector<int64_t> order(static_cast<size_t>(n));
+  std::iota(order.begin(), order.end(), 0);
+  Stream stream(seed, name);
+  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[stream.below(uint32_t(i))]);
+  return order;
+}
+
+void split_rows(const Split& all, std::vector<int64_t> order, int64_t train_count, Split& first, Split& rest) {
+  const auto middle = order.begin() + long(train_count);
+  std::sort(order.begin(), middle);
+  std::sort(middle, order.end());
+  auto part = [&](auto begin, auto end) {
+    const std::vector<int64_t> rows(begin, end);
+    if (rows.empty()) return Split{};
+    return Split{take_rows(all.inputs, rows), all.targets.empty() ? Tensor() : take_rows(all.targets, rows)};
+  };
+  Split a = part(order.begin(), middle), b = part(middle, order.end());
+  first = std::move(a);
+  rest = std::move(b);
+}
+
+namespace {
+
+// Samples left of n by subset_pct; at least one.
+int64_t subset_size(int64_t n, double percent) {
+  return percent >= 100 ? n : std::max<int64_t>(1, int64_t(double(n) * percent / 100));
+}
+
+void check_validation(int64_t validation, int64_t n) {
+  if (validation > 0 && validation >= n)
+    fail(ErrorKind::config, "validation: ", validation, " samples kept apart leave none of the ", n,
+         " training samples to train with");
+}
+
+void check_rows(const Split& split, const char* which, const std::string& source) {
+  if (!split.targets.empty() && split.targets.shape()[0] != split.inputs.shape()[0])
+    fail(ErrorKind::data, source, ": ", split.size(), " ", which, " samples, but ", split.targets.shape()[0],
+         " targets");
+}
+
+}  // namespace
+
+Data Dataset::finish(Data data, const DataContext& context) const {
+  check_rows(data.train, "training", data.source);
+  check_rows(data.test, "test", data.source);
+  const int64_t n = data.train.size();
+  if (n == 0) fail(ErrorKind::data, data.source, ": there are no training samples");
+  if (n > int64_t(UINT32_MAX)) fail(ErrorKind::data, data.source, ": ", n, " samples, at most 2^32 - 1 are supported");
+  const int64_t kept = subset_size(n, common.subset_pct);
+  check_validation(common.validation, kept);
+  if (kept < n) {
+    Split unused;
+    split_rows(data.train, drawn_order(n, context.seed, "dataset/subset"), kept, data.train, unused);
+  }
+  if (common.validation > 0)
+    split_rows(data.train, drawn_order(kept, context.seed, "dataset/validation"), kept - common.validation, data.train,
+               data.validation);
+  return data;
+}
+
+DataCheck Dataset::finish(DataCheck check) const {
+  if (check.train_size == 0) return check;
+  const int64_t kept = subset_size(check.train_size, common.subset_pct);
+  check_validation(common.validation, kept);
+  check.validation_size = common.validation;
+  check.train_size = kept - common.validation;
+  return check;
+}
+
+}  // namespace neon

@@ -1,0 +1,107 @@
+// What every reader gives: whole arrays in host memory, with their meaning.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "neon/core/registry.h"
+#include "neon/core/tensor.h"
+
+namespace neon {
+
+struct Split {
+  Tensor inputs;   // (n) + Data::sample; u8 or f32, a row per sample
+  Tensor targets;  // (n) i32 class labels, or (n, ...) f32; empty: the target is the input itself
+  int64_t size() const { return inputs.empty() ? 0 : inputs.shape()[0]; }
+};
+
+struct Data {
+  Split train, test, validation;  // empty when there is none
+  Shape sample;                   // of one input: (C, H, W) of an image, (C) of a row of features
+  int64_t classes = 0;            // 0: regression, or the target is the input
+  std::vector<std::string> class_names;
+  // The net sees raw * scale + shift, computed where a batch is gathered; u8 stays u8 in memory.
+  float scale = 1, shift = 0;
+  std::string source;  // what was really used, for messages: a folder, "150 samples built in"
+};
+
+struct DataContext {
+  std::string data_dir;  // "": default_data_dir()
+  std::string spec_dir;  // a relative path is looked for in the current folder, then here, then in data_dir
+  uint64_t seed = 0;
+  bool may_download = true;
+  std::vector<std::string>* warnings = nullptr;  // one line each; may be null
+
+  std::string data_folder() const;
+  void warn(std::string line) const;
+};
+
+// What can be told without reading the samples.
+struct DataCheck {
+  bool found = false;
+  std::string source;   // where it is
+  std::string missing;  // the path looked for, when not found
+  std::string command;  // a shell command that gets it; "" when there is none
+  Shape sample;
+  int64_t classes = 0;
+  int64_t train_size = 0, test_size = 0, validation_size = 0;  // as load() would give them
+};
+
+class Dataset {
+ public:
+  static constexpr const char* kCategory = "dataset";
+  struct Common {
+    int64_t validation = 0;
+    double subset_pct = 100;
+    static void describe(auto&& p) {
+      p("validation", &Common::validation,
+        "Training samples kept apart to validate with, drawn by the seed; the rest keeps its order.", at_least(0),
+        Unit{"samples"});
+      p("subset_pct", &Common::subset_pct, "Part of the training samples that is used, drawn by the seed.",
+        open_closed(0, 100), Unit{"percent"}, Alias{"sample_pct"});
+    }
+  };
+
+  virtual ~Dataset() = default;
+  // Throws ErrorKind::data (files, with their path) or ErrorKind::config (parameters that do not fit them).
+  virtual Data load(const DataContext&) const = 0;
+  // Reads headers, not samples; text files have none and are read. A file that is there and is wrong throws.
+  virtual DataCheck check(const DataContext&) const = 0;
+  virtual const void* params_address() const = 0;
+  Common common;
+
+ protected:
+  // What every load() and check() ends with: checks that rows and targets agree, then draws the subset and
+  // the validation samples.
+  Data finish(Data data, const DataContext& context) const;
+  DataCheck finish(DataCheck check) const;
+};
+
+// The folder of data sets when -w is not given: NEON_DATA_DIR, else ~/nervana/data (neon's) when it exists,
+// else the cache folder.
+std::string default_data_dir();
+
+// The file that `path` of a spec means: absolute, or in the current folder, the spec's, the data folder. When
+// there is none, throws a data error that lists where it was looked for, or returns "" and the list.
+std::string find_data_file(const std::string& path, const DataContext& context);
+std::string find_data_file(const std::string& path, const DataContext& context, std::string& looked_for);
+
+// (n) or (n, 1) labels of any integer type, or of a float type with whole numbers, as (n) i32. A value
+// outside [0, classes) is a data error that names `source`, index, value and bound.
+Tensor class_labels(const Tensor& raw, int64_t classes, const std::string& source);
+
+// 1 + the largest of the labels, at least 2; for data that does not say.
+int64_t count_classes(const Tensor& raw, const std::string& source);
+
+// u8 as it is, everything else as f32. NaN and infinity are data errors that name `source` and row.
+Tensor input_array(const Tensor& raw, const std::string& source);
+
+// The rows of those indices, copied.
+Tensor take_rows(const Tensor& from, const std::vector<int64_t>& rows);
+
+// 0 .. n-1 in an order drawn from the stream (seed, name).
+std::vector<int64_t> drawn_order(int64_t n, uint64_t seed, std::string_view name);
+
+// The rows of `all`, split: the first `train_count` of `order` and the rest, each back in the order of the file.
+void split_rows(const Split& all, std::vector<int64_t> order, int64_t train_count, Split& first, Split& rest);
+
+}  // namespace neon

@@ -1,0 +1,148 @@
+#include "datasets/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "neon/core/error.h"
+
+namespace neon {
+
+namespace {
+
+struct Signature {
+  std::string_view start;
+  const char* what;
+};
+using namespace std::string_view_literals;
+constexpr Signature kSignatures[] = {
+    {"\x1f\x8b"sv, "a gzip file"},
+    {"PK\x03\x04"sv, "a zip archive (.npz, .zip)"},
+    {"\x89HDF\r\n\x1a\n"sv, "an HDF5 file"},
+    {"\x93NUMPY"sv, "a NumPy .npy file"},
+    {"\x89PNG"sv, "a PNG image"},
+    {"\xff\xd8\xff"sv, "a JPEG image"},
+    {"%PDF"sv, "a PDF document"},
+    {"BZh"sv, "a bzip2 file"},
+    {"\xfd"
+     "7zXZ"sv,
+     "an xz file"},
+    {"\x28\xb5\x2f\xfd"sv, "a zstd file"},
+    {"Rar!"sv, "a rar archive"},
+    {"version https://git-lfs"sv, "a Git LFS pointer, not the data itself (git lfs pull fetches that)"},
+    {"<Error"sv, "an XML error page"},
+    {"<?xml"sv, "an XML document"},
+    {"\x80\x02"sv, "a Python pickle"},
+    {"\x80\x03"sv, "a Python pickle"},
+    {"\x80\x04"sv, "a Python pickle"},
+    {"\x80\x05"sv, "a Python pickle"},
+};
+
+bool starts_with_ignoring_case(std::string_view text, std::string_view start) {
+  if (text.size() < start.size()) return false;
+  for (size_t i = 0; i < start.size(); ++i)
+    if ((text[i] >= 'A' && text[i] <= 'Z' ? text[i] + 32 : text[i]) != start[i]) return false;
+  return true;
+}
+
+bool is_text(std::string_view head) {
+  for (char c : head)
+    if ((c >= 0 && c < 32 && c != '\n' && c != '\r' && c != '\t') || c == 127) return false;
+  return !head.empty();
+}
+
+}  // namespace
+
+std::string looks_like(std::string_view head) {
+  for (const Signature& signature : kSignatures)
+    if (head.starts_with(signature.start)) return signature.what;
+  if (head.size() > 262 && head.substr(257, 5) == "ustar") return "a tar archive";
+  std::string_view trimmed = head.substr(std::min(head.size(), head.find_first_not_of(" \t\r\n")));
+  if (starts_with_ignoring_case(trimmed, "<!doctype html") || starts_with_ignoring_case(trimmed, "<html"))
+    return "an HTML page (an error page saved in place of the data?)";
+  if (head.empty()) return "an empty file";
+  return is_text(head.substr(0, 64)) ? "text" : "";
+}
+
+std::string looks_like_clause(std::string_view head) {
+  const std::string what = looks_like(head);
+  return what.empty() ? "" : "; it looks like " + what;
+}
+
+std::string hex_text(std::string_view bytes) {
+  std::string out;
+  for (char c : bytes) {
+    if (!out.empty()) out += ' ';
+    out += "0123456789abcdef"[uint8_t(c) >> 4];
+    out += "0123456789abcdef"[uint8_t(c) & 15];
+  }
+  return out;
+}
+
+bool file_exists(const std::string& path) {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+bool folder_exists(const std::string& path) {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+void make_folders(const std::string& path) {
+  for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+    const std::string part = path.substr(0, end);
+    if (!part.empty() && mkdir(part.c_str(), 0777) != 0 && errno != EEXIST)
+      fail(ErrorKind::data, path, ": cannot make the folder ", part, ": ", std::strerror(errno));
+    if (end == path.npos) break;
+  }
+  if (!folder_exists(path)) fail(ErrorKind::data, path, ": expected a folder, there is a file of that name");
+}
+
+int64_t file_size(const std::string& path) {
+  struct stat status;
+  if (stat(path.c_str(), &status) != 0) fail(ErrorKind::data, path, ": ", std::strerror(errno));
+  if (S_ISDIR(status.st_mode)) fail(ErrorKind::data, path, ": expected a file, this is a folder");
+  if (!S_ISREG(status.st_mode)) fail(ErrorKind::data, path, ": expected a file, this is a device, pipe or socket");
+  return status.st_size;
+}
+
+FileSource::FileSource(const std::string& path)
+    : ByteSource(path, file_size(path)), fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+  if (fd_ < 0) fail(ErrorKind::data, path, ": ", std::strerror(errno));
+}
+
+FileSource::~FileSource() { close(fd_); }
+
+void FileSource::read_at(int64_t offset, void* to, size_t size) const {
+  size_t done = 0;
+  while (done < size) {
+    const ssize_t got = pread(fd_, static_cast<char*>(to) + done, size - done, offset + int64_t(done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail(ErrorKind::data, name_, ": ", std::strerror(errno));
+    if (got == 0)
+      fail(ErrorKind::data, name_, ": truncated: ends where more bytes are expected, at ", offset + int64_t(done));
+    done += size_t(got);
+  }
+}
+
+void MemorySource::read_at(int64_t offset, void* to, size_t size) const {
+  if (offset < 0 || offset > size_ || int64_t(size) > size_ - offset)
+    fail(ErrorKind::data, name_, ": truncated: ends where more bytes are expected, at ", size_);
+  if (size) std::memcpy(to, bytes_.data() + offset, size);
+}
+
+std::string read_file(const std::string& path, int64_t cap) {
+  const FileSource file(path);
+  if (file.size() > cap)
+    fail(ErrorKind::data, path, ": ", bytes_text(double(file.size())), " is more than the ", bytes_text(double(cap)),
+         " that such a file may have");
+  std::string out(size_t(file.size()), '\0');
+  file.read_at(0, out.data(), out.size());
+  return out;
+}
+
+}  // namespace neon

@@ -1,0 +1,67 @@
+// Files whole, and what they look like. Bytes are kept in strings. Every failure is an ErrorKind::data
+// that starts with the path.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace neon {
+
+// What the first bytes of a file say it is: "an HTML page", "a gzip file", "a pickle" ...; "" when
+// nothing is recognised. For messages: people save an error page, or a pointer, in place of data.
+std::string looks_like(std::string_view head);
+
+// "; it looks like an HTML page" or "".
+std::string looks_like_clause(std::string_view head);
+
+// The first bytes as hex for a message: "3c 21 44 4f".
+std::string hex_text(std::string_view bytes);
+
+bool file_exists(const std::string& path);    // a regular file, or a link to one
+bool folder_exists(const std::string& path);  // a folder, or a link to one
+void make_folders(const std::string& path);   // and those above it
+
+// Size in bytes; throws when it is not a file that can be read.
+int64_t file_size(const std::string& path);
+
+// Bytes that are read at offsets: of a file, or of memory (tests, fuzzing).
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+  // Throws when they are not all there.
+  virtual void read_at(int64_t offset, void* to, size_t size) const = 0;
+  int64_t size() const { return size_; }
+  const std::string& name() const { return name_; }  // a path, for messages
+
+ protected:
+  ByteSource(std::string name, int64_t size) : name_(std::move(name)), size_(size) {}
+  std::string name_;
+  int64_t size_;
+};
+
+class FileSource : public ByteSource {
+ public:
+  explicit FileSource(const std::string& path);
+  ~FileSource() override;
+  FileSource(const FileSource&) = delete;
+  FileSource& operator=(const FileSource&) = delete;
+  void read_at(int64_t offset, void* to, size_t size) const override;
+
+ private:
+  int fd_;
+};
+
+class MemorySource : public ByteSource {
+ public:
+  MemorySource(std::string_view bytes, std::string name)
+      : ByteSource(std::move(name), int64_t(bytes.size())), bytes_(bytes) {}
+  void read_at(int64_t offset, void* to, size_t size) const override;
+
+ private:
+  std::string_view bytes_;  // borrowed
+};
+
+// The whole file, at most `cap` bytes.
+std::string read_file(const std::string& path, int64_t cap = int64_t(1) << 36);
+
+}  // namespace neon

@@ -1,0 +1,101 @@
+#include "datasets/gzip.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "datasets/file.h"
+#include "neon/core/error.h"
+
+namespace neon {
+
+namespace {
+
+constexpr size_t kPiece = size_t(1) << 30;  // zlib counts in unsigned int
+
+}  // namespace
+
+int64_t most_inflated(int64_t packed) { return packed > (int64_t(1) << 50) ? int64_t(1) << 60 : packed * 1032 + 1032; }
+
+GzipReader::GzipReader(const std::string& path) : path_(path) {
+  const int64_t size = file_size(path);
+  errno = 0;
+  gzFile file = gzopen(path.c_str(), "rbe");
+  if (!file) fail(ErrorKind::data, path, ": ", std::strerror(errno ? errno : ENOMEM));
+  gzbuffer(file, 1 << 17);
+  file_ = file;
+  most_bytes_ = gzdirect(file) ? size : most_inflated(size);
+}
+
+GzipReader::~GzipReader() { gzclose_r(static_cast<gzFile>(file_)); }
+
+size_t GzipReader::read(void* to, size_t size) {
+  auto* file = static_cast<gzFile>(file_);
+  size_t done = 0;
+  while (done < size) {
+    const int got = gzread(file, static_cast<char*>(to) + done, unsigned(std::min(size - done, kPiece)));
+    if (got > 0) done += size_t(got);
+    int code = Z_OK;
+    const char* message = gzerror(file, &code);
+    if (got < 0 || (code != Z_OK && code != Z_STREAM_END)) {
+      if (code == Z_BUF_ERROR)
+        fail(ErrorKind::data, path_,
+             ": truncated: the gzip stream breaks off (an interrupted download?); fetch it again");
+      if (code == Z_ERRNO) fail(ErrorKind::data, path_, ": ", std::strerror(errno));
+      fail(ErrorKind::data, path_, ": corrupt gzip stream: ", message, "; fetch it again");
+    }
+    if (got == 0) break;
+  }
+  return done;
+}
+
+std::string read_maybe_gzip(const std::string& path, int64_t cap) {
+  GzipReader reader(path);
+  std::string out;
+  for (size_t step = 1 << 16;; step = std::min(step * 2, size_t(1) << 26)) {
+    const size_t before = out.size();
+    out.resize(before + step);
+    const size_t got = reader.read(out.data() + before, step);
+    out.resize(before + got);
+    if (int64_t(out.size()) > cap)
+      fail(ErrorKind::data, path, ": holds more than the ", bytes_text(double(cap)), " that such a file may have");
+    if (got < step) return out;
+  }
+}
+
+std::string inflate_raw(std::string_view packed, size_t size, bool prefix, const std::string& name) {
+  std::string out(size, '\0');
+  z_stream stream{};
+  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) fail(ErrorKind::memory, name, ": no memory to unpack it");
+  struct End {
+    z_stream* stream;
+    ~End() { inflateEnd(stream); }
+  } end{&stream};
+  size_t in = 0, done = 0;
+  int code = Z_OK;
+  char beyond;  // room for one byte more than expected, to see that there is none
+  while (code == Z_OK && !(prefix && done == size)) {
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data())) + in;
+    stream.avail_in = uInt(std::min(packed.size() - in, kPiece));
+    const bool full = done == size;
+    stream.next_out = reinterpret_cast<Bytef*>(full ? &beyond : out.data() + done);
+    stream.avail_out = uInt(full ? 1 : std::min(size - done, kPiece));
+    const uInt in_before = stream.avail_in, out_before = stream.avail_out;
+    code = inflate(&stream, Z_NO_FLUSH);
+    in += in_before - stream.avail_in;
+    done += out_before - stream.avail_out;
+    if (done > size) fail(ErrorKind::data, name, ": corrupt: unpacks to more than the ", size, " bytes it declares");
+  }
+  if (prefix && done == size) return out;
+  if (code != Z_STREAM_END || done != size)
+    fail(ErrorKind::data, name, ": corrupt: unpacks to ", done, " of the ", size, " bytes it declares");
+  return out;
+}
+
+uint32_t crc32_of(std::string_view bytes) {
+  return uint32_t(crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+}
+
+}  // namespace neon

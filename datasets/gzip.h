@@ -1,0 +1,43 @@
+// Files that may be gzip-compressed, read without unpacking them to disk, and raw deflate for zip members.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace neon {
+
+// Reads a plain or a gzip file from its start, in pieces. Every failure (missing, truncated, corrupt) is an
+// ErrorKind::data that starts with the path.
+class GzipReader {
+ public:
+  explicit GzipReader(const std::string& path);
+  ~GzipReader();
+  GzipReader(const GzipReader&) = delete;
+  GzipReader& operator=(const GzipReader&) = delete;
+
+  // Up to `size` bytes; fewer only at the end.
+  size_t read(void* to, size_t size);
+  // No file of this size on disk can hold more bytes than this: a header that claims more is a lie, and is
+  // refused before memory is asked for it.
+  int64_t most_bytes() const { return most_bytes_; }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  void* file_ = nullptr;
+  int64_t most_bytes_ = 0;
+};
+
+// The whole file, unpacked when it is gzip; at most `cap` bytes of content.
+std::string read_maybe_gzip(const std::string& path, int64_t cap = int64_t(1) << 36);
+
+// Unpacks `packed` (deflate without header) to exactly `size` bytes, or to its first `size` bytes when
+// `prefix`; `name` starts the message of a data error.
+std::string inflate_raw(std::string_view packed, size_t size, bool prefix, const std::string& name);
+
+// The most bytes that `packed` bytes of deflate can become (a ratio of 1032, and the last block).
+int64_t most_inflated(int64_t packed);
+
+uint32_t crc32_of(std::string_view bytes);
+
+}  // namespace neon

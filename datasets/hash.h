@@ -1,0 +1,24 @@
+// SHA-256, through OpenSSL's libcrypto (Debian: libssl-dev).
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace neon {
+
+class Sha256 {
+ public:
+  Sha256();
+  ~Sha256();
+  Sha256(const Sha256&) = delete;
+  Sha256& operator=(const Sha256&) = delete;
+  void add(std::string_view bytes);
+  std::string hex();  // 64 digits, lower case; ends the sum
+
+ private:
+  void* context_;
+};
+
+std::string sha256(std::string_view bytes);
+std::string sha256_of_file(const std::string& path);  // read in pieces
+
+}  // namespace neon

@@ -1,0 +1,162 @@
+// Arrays that NumPy saved: a file each (NPY), or one file with all (NPZ).
+#include "datasets/arrays.h"
+#include "datasets/npy.h"
+
+namespace neon {
+
+namespace {
+
+struct NpyParams : ArrayParams {
+  std::string inputs, targets, test_inputs, test_targets;
+  static void describe(auto&& p) {
+    p("inputs", &NpyParams::inputs, ".npy file of the training inputs, a sample per row.", Required{});
+    p("targets", &NpyParams::targets, ".npy file of the training targets; none: the target is the input.");
+    p("test_inputs", &NpyParams::test_inputs, ".npy file of the test inputs; none: there is no test set.");
+    p("test_targets", &NpyParams::test_targets, ".npy file of the test targets.");
+    ArrayParams::describe(p);
+  }
+};
+
+struct NpzParams : ArrayParams {
+  std::string path;
+  std::string x_train = "x_train", y_train = "y_train", x_test = "x_test", y_test = "y_test";
+  static void describe(auto&& p) {
+    p("path", &NpzParams::path, "The .npz file.", Required{});
+    p("x_train", &NpzParams::x_train, "Name of the array of training inputs, a sample per row.");
+    p("y_train", &NpzParams::y_train, "Name of the training targets; empty: the target is the input.");
+    p("x_test", &NpzParams::x_test,
+      "Name of the test inputs; empty, or neither test array there: there is no test set.");
+    p("y_test", &NpzParams::y_test, "Name of the test targets; empty when y_train is.");
+    ArrayParams::describe(p);
+  }
+};
+
+// One array that may or may not be there, by its header.
+struct Array {
+  std::string name;  // "": none
+  NpyHeader header;
+};
+
+// Fills the parts of a check that the headers of inputs and targets tell; labels are read to count classes.
+template <typename ReadLabels>
+void check_arrays(const ArrayParams& params, const Array& x, const Array& y, ReadLabels&& read_labels, DataCheck& out) {
+  out.found = true;
+  out.sample = sample_shape(x.header.shape, params.lshape, x.name);
+  out.train_size = x.header.shape[0];
+  if (y.name.empty() || !are_labels(y.header.is_floating(), y.header.shape, params)) return;
+  out.classes = params.classes > 0 ? params.classes : count_classes(read_labels(), y.name);
+}
+
+class NPY : public Parametrized<Dataset, NpyParams> {
+ public:
+  using Parametrized::Parametrized;
+
+  Data load(const DataContext& context) const override {
+    check_pairs();
+    Data data;
+    data.source = find_data_file(params.inputs, context);
+    interpret(params, read(params.inputs, params.targets, context),
+              read(params.test_inputs, params.test_targets, context), data);
+    return finish(std::move(data), context);
+  }
+
+  DataCheck check(const DataContext& context) const override {
+    check_pairs();
+    DataCheck out;
+    for (const std::string* path : {&params.inputs, &params.targets, &params.test_inputs, &params.test_targets})
+      if (!path->empty() && find_data_file(*path, context, out.missing).empty()) return out;
+    out.missing.clear();
+    const Array x = header(params.inputs, context), y = header(params.targets, context);
+    out.source = x.name;
+    check_arrays(
+        params, x, y, [&] { return read_npy(y.name); }, out);
+    if (!params.test_inputs.empty()) {
+      const Array test = header(params.test_inputs, context);
+      sample_shape(test.header.shape, params.lshape, test.name);
+      out.test_size = test.header.shape[0];
+    }
+    return finish(out);
+  }
+
+ private:
+  void check_pairs() const {
+    if (params.test_inputs.empty() && !params.test_targets.empty())
+      fail(ErrorKind::config, "test_targets: given without test_inputs");
+    if (!params.test_inputs.empty() && params.test_targets.empty() != params.targets.empty())
+      fail(ErrorKind::config, "targets and test_targets: give both or neither");
+  }
+
+  static Array header(const std::string& path, const DataContext& context) {
+    if (path.empty()) return {};
+    Array out{find_data_file(path, context), {}};
+    out.header = read_npy_header(out.name);
+    return out;
+  }
+
+  static RawSplit read(const std::string& inputs, const std::string& targets, const DataContext& context) {
+    RawSplit out;
+    if (inputs.empty()) return out;
+    out.inputs_name = find_data_file(inputs, context);
+    out.inputs = read_npy(out.inputs_name);
+    if (targets.empty()) return out;
+    out.targets_name = find_data_file(targets, context);
+    out.targets = read_npy(out.targets_name);
+    return out;
+  }
+};
+
+class NPZ : public Parametrized<Dataset, NpzParams> {
+ public:
+  using Parametrized::Parametrized;
+
+  Data load(const DataContext& context) const override {
+    Data data;
+    data.source = find_data_file(params.path, context);
+    const Npz archive(data.source);
+    const bool with_test = has_test(archive);
+    const RawSplit train = read(archive, data.source, params.x_train, params.y_train);
+    interpret(params, train, with_test ? read(archive, data.source, params.x_test, params.y_test) : RawSplit{}, data);
+    return finish(std::move(data), context);
+  }
+
+  DataCheck check(const DataContext& context) const override {
+    DataCheck out;
+    out.source = find_data_file(params.path, context, out.missing);
+    if (out.source.empty()) return out;
+    out.missing.clear();
+    const Npz archive(out.source);
+    const Array x = header(archive, out.source, params.x_train), y = header(archive, out.source, params.y_train);
+    check_arrays(
+        params, x, y, [&] { return archive.read(params.y_train); }, out);
+    if (has_test(archive)) {
+      const Array test = header(archive, out.source, params.x_test);
+      sample_shape(test.header.shape, params.lshape, test.name);
+      out.test_size = test.header.shape[0];
+    }
+    return finish(out);
+  }
+
+ private:
+  bool has_test(const Npz& archive) const {
+    if (params.x_test.empty()) return false;
+    return archive.has(params.x_test) || (!params.y_test.empty() && archive.has(params.y_test));
+  }
+
+  static Array header(const Npz& archive, const std::string& path, const std::string& key) {
+    if (key.empty()) return {};
+    return {text(path, ": ", key), archive.header(key)};
+  }
+
+  static RawSplit read(const Npz& archive, const std::string& path, const std::string& x, const std::string& y) {
+    RawSplit out{archive.read(x), {}, text(path, ": ", x), text(path, ": ", y)};
+    if (!y.empty()) out.targets = archive.read(y);
+    return out;
+  }
+};
+
+NEON_REGISTER(Dataset, NPY, "Arrays that NumPy saved, each in its .npy file.");
+NEON_REGISTER(Dataset, NPZ, "Arrays that NumPy saved in one .npz file.");
+
+}  // namespace
+
+}  // namespace neon

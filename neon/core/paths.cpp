@@ -1,0 +1,48 @@
+#include "neon/core/paths.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "neon/core/error.h"
+
+namespace neon {
+
+namespace {
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+}  // namespace
+
+std::string home_dir() {
+  if (std::string home = variable("HOME"); !home.empty()) return home;
+  const passwd* entry = getpwuid(getuid());
+  return entry && entry->pw_dir ? entry->pw_dir : "";
+}
+
+std::string expand_home(std::string_view path) {
+  if (path != "~" && !path.starts_with("~/")) return std::string(path);
+  return home_dir() + std::string(path.substr(1));
+}
+
+std::string cache_dir() {
+  if (std::string own = variable("NEON_CACHE_DIR"); !own.empty()) return expand_home(own);
+  // The XDG rules say that a relative path here is to be ignored.
+  if (std::string xdg = variable("XDG_CACHE_HOME"); xdg.starts_with('/')) return join_path(xdg, "neon");
+  const std::string home = home_dir();
+  if (home.empty()) fail(ErrorKind::config, "no folder for cached files: neither NEON_CACHE_DIR nor HOME is set");
+  return join_path(home, ".cache/neon");
+}
+
+std::string join_path(std::string_view first, std::string_view second) {
+  if (first.empty() || second.starts_with('/')) return std::string(second);
+  std::string out(first);
+  if (!out.ends_with('/')) out += '/';
+  return out += second;
+}
+
+}  // namespace neon

@@ -1,0 +1,21 @@
+// Where things of this user are kept.
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace neon {
+
+// The user's home folder: HOME, else the password database; "" when neither knows one.
+std::string home_dir();
+
+// "~" and "~/x" with the home folder put in; everything else as it is.
+std::string expand_home(std::string_view path);
+
+// The folder for what can be fetched or built again: NEON_CACHE_DIR, else XDG_CACHE_HOME/neon, else
+// ~/.cache/neon. It need not exist. Throws a config error when there is no home either.
+std::string cache_dir();
+
+// first/second, with exactly one slash between them; second alone when it is absolute.
+std::string join_path(std::string_view first, std::string_view second);
+
+}  // namespace neon

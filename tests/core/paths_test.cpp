@@ -1,0 +1,57 @@
+#include "neon/core/paths.h"
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+
+using namespace neon;
+
+namespace {
+
+// Sets a variable for the length of a scope; null removes it.
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) {
+    if (const char* old = std::getenv(name)) old_ = old, had_ = true;
+    if (value) setenv(name, value, 1);
+    else unsetenv(name);
+  }
+  ~Variable() {
+    if (had_) setenv(name_, old_.c_str(), 1);
+    else unsetenv(name_);
+  }
+
+ private:
+  const char* name_;
+  std::string old_;
+  bool had_ = false;
+};
+
+}  // namespace
+
+TEST_CASE("the cache folder follows NEON_CACHE_DIR, XDG_CACHE_HOME, HOME, in this order") {
+  Variable home("HOME", "/home/ada"), xdg("XDG_CACHE_HOME", nullptr), own("NEON_CACHE_DIR", nullptr);
+  CHECK(cache_dir() == "/home/ada/.cache/neon");
+  {
+    Variable relative("XDG_CACHE_HOME", "relative");
+    CHECK(cache_dir() == "/home/ada/.cache/neon");
+  }
+  Variable given("XDG_CACHE_HOME", "/var/cache/");
+  CHECK(cache_dir() == "/var/cache/neon");
+  Variable mine("NEON_CACHE_DIR", "~/fast");
+  CHECK(cache_dir() == "/home/ada/fast");
+}
+
+TEST_CASE("a tilde is the home folder only at the start of a path") {
+  Variable home("HOME", "/home/ada");
+  CHECK(expand_home("~") == "/home/ada");
+  CHECK(expand_home("~/data") == "/home/ada/data");
+  CHECK(expand_home("~other/data") == "~other/data");
+  CHECK(expand_home("a/~/b") == "a/~/b");
+}
+
+TEST_CASE("paths are joined with one slash") {
+  CHECK(join_path("a", "b") == "a/b");
+  CHECK(join_path("a/", "b") == "a/b");
+  CHECK(join_path("", "b") == "b");
+  CHECK(join_path("a", "/b") == "/b");
+}

@@ -1,0 +1,97 @@
+#include "support.h"
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "neon/core/registry.h"
+
+namespace neon_test {
+
+TempDir::TempDir() {
+  std::string name = (std::filesystem::temp_directory_path() / "neon-test-XXXXXX").string();
+  REQUIRE(mkdtemp(name.data()));
+  path_ = name;
+}
+
+TempDir::~TempDir() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+std::string TempDir::write(const std::string& name, const std::string& content) const {
+  const std::string path = path_ + "/" + name;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+  std::ofstream(path, std::ios::binary) << content;
+  return path;
+}
+
+Variable::Variable(const char* name, const char* value) : name_(name) {
+  if (const char* old = std::getenv(name)) old_ = std::make_unique<std::string>(old);
+  if (value) setenv(name, value, 1);
+  else unsetenv(name);
+}
+
+Variable::~Variable() {
+  if (old_) setenv(name_, old_->c_str(), 1);
+  else unsetenv(name_);
+}
+
+std::string golden(const std::string& name) { return std::string(NEON_GOLDEN) + "/" + name; }
+
+void copy_file(const std::string& from, const std::string& to) {
+  std::filesystem::create_directories(std::filesystem::path(to).parent_path());
+  std::filesystem::copy_file(from, to);
+}
+
+neon::Setting object(const std::string& name, const Keys& keys) {
+  std::vector<neon::Setting::Entry> entries;
+  for (const auto& [key, value] : keys) {
+    neon::Setting setting = neon::Setting::scalar(value);
+    if (value.starts_with('[')) {
+      std::vector<neon::Setting> items;
+      for (size_t at = 1; at < value.size();) {
+        const size_t end = value.find_first_of(",]", at);
+        items.push_back(neon::Setting::scalar(value.substr(at, end - at)));
+        at = end + (value[end] == ']' ? 1 : 2);
+      }
+      setting = neon::Setting::list(std::move(items));
+    }
+    entries.push_back({key, std::move(setting), {}});
+  }
+  return neon::Setting::map({{name, neon::Setting::map(std::move(entries)), {}}});
+}
+
+std::unique_ptr<neon::Dataset> make(const std::string& name, const Keys& keys) {
+  return neon::Registry<neon::Dataset>::get().create(object(name, keys));
+}
+
+neon::DataContext offline(const std::string& folder, uint64_t seed) {
+  neon::DataContext context;
+  context.data_dir = folder;
+  context.seed = seed;
+  context.may_download = false;
+  return context;
+}
+
+std::vector<double> values(const neon::Tensor& tensor) {
+  std::vector<double> out;
+  for (int64_t i = 0; i < tensor.elements(); ++i) out.push_back(tensor.at(i));
+  return out;
+}
+
+bool agrees(const neon::DataCheck& check, const neon::Data& data) {
+  CHECK(check.found);
+  CHECK(check.sample == data.sample);
+  CHECK(check.classes == data.classes);
+  CHECK(check.train_size == data.train.size());
+  CHECK(check.test_size == data.test.size());
+  CHECK(check.validation_size == data.validation.size());
+  CHECK(check.source == data.source);
+  for (const neon::Split* split : {&data.train, &data.test, &data.validation})
+    if (split->size() > 0) CHECK(split->inputs.shape().slice(1, split->inputs.shape().rank()) == data.sample);
+  return check.found && check.train_size == data.train.size();
+}
+
+}  // namespace neon_test
