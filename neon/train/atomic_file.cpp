@@ -220,6 +220,11 @@ void AtomicFile::commit() {
   sync_folder_of(path_);
 }
 
+FileHandle AtomicFile::release() {
+  flock(file_.get(), LOCK_UN);
+  return std::move(file_);
+}
+
 void sync_folder_of(const std::string& path) {
   const std::string folder = folder_of(path);
   FileHandle handle(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

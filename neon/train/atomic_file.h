@@ -68,8 +68,8 @@ class AtomicFile {
   void sync();                                 // everything written is on the disk
   void rename_over();                          // sync, rename; sync_folder_of(path()) is left to do
   void commit();                               // all of it
-  // The open file, for writing in place after commit().
-  FileHandle release() { return std::move(file_); }
+  // The open file, for writing in place after commit(). No longer locked: a reader's lock must not fail.
+  FileHandle release();
 
  private:
   void write_out(const void* data, size_t bytes);
