@@ -1,0 +1,338 @@
+#include "neon/train/metrics_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <optional>
+
+#include "neon/core/error.h"
+#include "neon/train/atomic_file.h"
+#include "neon/train/metrics_hdf5.h"
+
+namespace neon {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr auto kFlushEvery = std::chrono::seconds(1);
+constexpr double kMaxFileBytes = double(int64_t(4) << 30);  // the file is held in memory too
+
+// A series and what of it is not in the file yet.
+struct Placed {
+  SeriesSpec spec;
+  size_t offset = kNowhere;
+  int64_t first = 0, last = 0;  // points [first, last) are to be written
+
+  size_t place(int64_t index, int64_t part) const {
+    return offset + size_t(spec.columns ? part * spec.length + index : index * spec.width + part) * size_of(spec.dtype);
+  }
+  void mark(int64_t index) {
+    first = first == last ? index : std::min(first, index);
+    last = std::max(last, index + 1);
+  }
+};
+
+struct PlacedNumber {
+  size_t offset;
+  bool real, dirty = false;
+};
+
+template <typename F>
+decltype(auto) with_type(DType dtype, F&& f) {
+  if (dtype == DType::f64) return f.template operator()<double>();
+  if (dtype == DType::i32) return f.template operator()<int32_t>();
+  return f.template operator()<float>();
+}
+
+void check_specs(const std::vector<SeriesSpec>& series) {
+  double bytes = 0;
+  std::map<std::string_view, bool> seen;
+  for (const SeriesSpec& spec : series) {
+    if (spec.path.empty() || spec.path.front() == '/' || spec.path.back() == '/' ||
+        spec.path.find("//") != std::string::npos)
+      fail(ErrorKind::config, "metrics file: a series cannot be named '", spec.path, "'; expected GROUP/NAME");
+    if (!seen.emplace(spec.path, true).second)
+      fail(ErrorKind::config, "metrics file: two series are named ", spec.path);
+    if (spec.length < 0 || spec.width < 1 || spec.epoch_freq < 1 || spec.minibatch_freq < 1)
+      fail(ErrorKind::config, "metrics file: series ", spec.path, " of ", spec.length, " points of ", spec.width,
+           " numbers, each of ", spec.epoch_freq, " epochs or ", spec.minibatch_freq, " minibatches");
+    bytes += double(spec.length) * double(spec.width) * double(size_of(spec.dtype));
+  }
+  if (bytes <= kMaxFileBytes) return;
+  const auto largest = std::ranges::max_element(series, {}, [](const SeriesSpec& spec) {
+    return double(spec.length) * double(spec.width) * double(size_of(spec.dtype));
+  });
+  fail(ErrorKind::config, "the metrics file would take ", bytes_text(bytes), ", more than ", bytes_text(kMaxFileBytes),
+       "; its largest series is ", largest->path, " with ", largest->length, " points of ", largest->width,
+       " numbers: record it less often");
+}
+
+// What a file has in its first 8 bytes when it is HDF5: only such a one is replaced.
+void check_replaceable(const std::string& path) {
+  struct stat status;
+  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0) return;
+  char begin[8] = {};
+  const FileHandle file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file && pread(file.get(), begin, sizeof begin, 0) == 8 && std::memcmp(begin, "\x89HDF\r\n\x1a\n", 8) == 0) return;
+  fail(ErrorKind::data, path,
+       " is there and is not a metrics file; it is not overwritten: give another name or remove it");
+}
+
+}  // namespace
+
+std::string SeriesSpec::axis() const {
+  if (!x.empty() || time_markers.empty()) return x;
+  return time_markers == "minibatch" ? "minibatch" : "epoch";
+}
+
+struct MetricsFile::State {
+  std::string path;
+  FileHandle file;
+  std::vector<std::byte> image;  // the file as it shall be
+  size_t status_offset = 0;
+  bool status_dirty = false, closed = false;
+  std::vector<Placed> series;
+  std::map<std::string, size_t, std::less<>> by_path;
+  std::map<std::string, PlacedNumber, std::less<>> numbers;  // by "owner@name"
+  std::vector<std::string> messages;
+  std::map<std::string, bool> told;  // misuse is told once for each kind
+  bool failing = false, lost = false;
+  Clock::time_point flushed = Clock::now();
+
+  void take_over(const MetricsContents& from, const History& until);
+  void keep(const History& history);
+  void write_file();
+  int write_dirty();
+  int write_series(Placed& placed);
+  bool still_ours();
+  Placed* find(std::string_view path, int64_t index, size_t count);
+  void tell_once(const std::string& message) {
+    if (told.emplace(message, true).second) messages.push_back(message);
+  }
+  void put(const Placed& placed, int64_t index, int64_t part, double value) {
+    with_type(placed.spec.dtype, [&]<typename T>() {
+      const T stored = store_as<T>(value);
+      std::memcpy(&image[placed.place(index, part)], &stored, sizeof stored);
+    });
+  }
+};
+
+// Copies into the image, which is not written yet.
+void MetricsFile::State::take_over(const MetricsContents& from, const History& until) {
+  for (const Placed& placed : series) {
+    const SeriesSpec& spec = placed.spec;
+    const StoredSeries* old = from.find(spec.path);
+    if (!old) continue;
+    if (old->spec.width != spec.width || old->spec.epoch_freq != spec.epoch_freq ||
+        old->spec.minibatch_freq != spec.minibatch_freq || old->spec.axis() != spec.axis()) {
+      messages.push_back(text(until.path, ": the history of ", spec.path,
+                              " is not kept: its points are not those of this run (width or frequency changed)"));
+      continue;
+    }
+    int64_t count = std::min(spec.length, old->spec.length);
+    if (spec.axis() == "minibatch") count = std::min(count, until.minibatches / spec.minibatch_freq);
+    if (spec.axis() == "epoch") count = std::min(count, until.epochs / spec.epoch_freq);
+    for (int64_t index = 0; index < count; ++index)
+      for (int64_t part = 0; part < spec.width; ++part) put(placed, index, part, old->at(index, part));
+  }
+}
+
+void MetricsFile::State::keep(const History& history) {
+  try {
+    take_over(read_metrics(history.path), history);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::data) throw;
+    struct stat status;
+    messages.push_back(text("the history of this run is not kept: ", error.what()));
+    if (follow_links(history.path) == path && stat(path.c_str(), &status) == 0)
+      messages.push_back(text(path, " is renamed to ", set_aside(path)));
+  }
+}
+
+void MetricsFile::State::write_file() {
+  AtomicFile out(path);
+  out.write(image.data(), image.size());
+  out.commit();
+  file = out.release();
+}
+
+MetricsFile::MetricsFile(std::string path, std::vector<SeriesSpec> series, std::vector<AttributeSpec> attributes,
+                         const History* history)
+    : state_(std::make_unique<State>()) {
+  State& s = *state_;
+  s.path = follow_links(path);
+  check_specs(series);
+  MetricsImage image = make_metrics_image(series, attributes);
+  s.image = std::move(image.bytes);
+  s.status_offset = image.status;
+  for (size_t i = 0; i < series.size(); ++i) {
+    s.by_path.emplace(series[i].path, i);
+    s.series.push_back({std::move(series[i]), image.series[i]});
+  }
+  for (size_t i = 0; i < attributes.size(); ++i)
+    if (image.attributes[i] != kNowhere)
+      s.numbers.emplace(attributes[i].owner + '@' + attributes[i].name,
+                        PlacedNumber{image.attributes[i], std::holds_alternative<double>(attributes[i].value)});
+  make_folder_of(s.path);
+  if (history) s.keep(*history);
+  check_replaceable(s.path);
+  s.write_file();
+}
+
+MetricsFile::MetricsFile(MetricsFile&&) noexcept = default;
+
+MetricsFile::~MetricsFile() {
+  if (state_) close(RunStatus::killed);
+}
+
+// Null, and a message, when that is no point of a series: a mistake of the program that must not end a run.
+Placed* MetricsFile::State::find(std::string_view name, int64_t index, size_t count) {
+  const auto found = by_path.find(name);
+  if (found == by_path.end()) {
+    std::vector<std::string> names;
+    for (const auto& [known, ignored] : by_path) names.push_back(known);
+    tell_once(text(path, ": no series ", name, " was declared", did_you_mean(name, names), "; its values are lost"));
+    return nullptr;
+  }
+  Placed& placed = series[found->second];
+  if (count != size_t(placed.spec.width)) {
+    tell_once(
+        text(path, ": ", count, " numbers for a point of ", name, ", which has ", placed.spec.width, "; not kept"));
+    return nullptr;
+  }
+  if (index < 0 || index >= placed.spec.length) {
+    tell_once(text(path, ": ", name, " has no room beyond its ", placed.spec.length, " points; later ones are lost"));
+    return nullptr;
+  }
+  return &placed;
+}
+
+void MetricsFile::set(std::string_view path, int64_t index, double value) { set(path, index, {&value, 1}); }
+
+void MetricsFile::set(std::string_view path, int64_t index, std::span<const double> values) {
+  Placed* placed = state_->find(path, index, values.size());
+  if (!placed) return;
+  for (size_t part = 0; part < values.size(); ++part) state_->put(*placed, index, int64_t(part), values[part]);
+  placed->mark(index);
+}
+
+void MetricsFile::set_attribute(std::string_view owner, std::string_view name, double value) {
+  const auto found = state_->numbers.find(text(owner, '@', name));
+  if (found == state_->numbers.end())
+    return state_->tell_once(
+        text(state_->path, ": no number ", name, " of '", owner, "' was declared; it is not kept"));
+  PlacedNumber& number = found->second;
+  const int64_t whole = store_as<int64_t>(value);
+  std::memcpy(&state_->image[number.offset], number.real ? static_cast<const void*>(&value) : &whole, sizeof value);
+  number.dirty = true;
+}
+
+double MetricsFile::get(std::string_view path, int64_t index, int64_t part) const {
+  const auto found = state_->by_path.find(path);
+  if (found == state_->by_path.end()) return std::numeric_limits<double>::quiet_NaN();
+  const Placed& placed = state_->series[found->second];
+  if (index < 0 || index >= placed.spec.length || part < 0 || part >= placed.spec.width)
+    return std::numeric_limits<double>::quiet_NaN();
+  return with_type(placed.spec.dtype, [&]<typename T>() {
+    T stored;
+    std::memcpy(&stored, &state_->image[placed.place(index, part)], sizeof stored);
+    return double(stored);
+  });
+}
+
+// 0, or the first errno. What could not be written stays marked.
+int MetricsFile::State::write_series(Placed& placed) {
+  if (placed.first == placed.last) return 0;
+  const int64_t rows = placed.spec.columns ? placed.spec.width : 1;
+  const size_t bytes =
+      size_t((placed.last - placed.first) * (placed.spec.columns ? 1 : placed.spec.width)) * size_of(placed.spec.dtype);
+  for (int64_t row = 0; row < rows; ++row) {
+    const size_t at = placed.place(placed.first, placed.spec.columns ? row : 0);
+    if (const int error = write_at(file, at, &image[at], bytes)) return error;
+  }
+  placed.first = placed.last = 0;
+  return 0;
+}
+
+int MetricsFile::State::write_dirty() {
+  int result = 0;
+  for (Placed& placed : series)
+    if (const int error = write_series(placed); error && !result) result = error;
+  for (auto& [name, number] : numbers) {
+    if (!number.dirty) continue;
+    const int error = write_at(file, number.offset, &image[number.offset], sizeof(int64_t));
+    if (!error) number.dirty = false;
+    else if (!result) result = error;
+  }
+  if (status_dirty) {  // last: "complete" is true of everything before it
+    const int error = result ? result : write_at(file, status_offset, &image[status_offset], kStatusBytes);
+    if (!error) status_dirty = false;
+    else result = error;
+  }
+  return result;
+}
+
+// The file's name may have been taken away under us: then it is made again, all of it, from the image. When
+// somebody else's file stands there it is left alone, and false is returned.
+bool MetricsFile::State::still_ours() {
+  struct stat opened, named;
+  if (fstat(file.get(), &opened) != 0 || opened.st_nlink > 0) return true;
+  if (stat(path.c_str(), &named) == 0) {
+    lost = true;
+    messages.push_back(text(path, " was replaced by another program; the metrics of this run are no longer kept"));
+    return false;
+  }
+  write_file();
+  messages.push_back(text(path, " was removed; it is written again"));
+  return true;
+}
+
+void MetricsFile::flush() {
+  State& s = *state_;
+  s.flushed = Clock::now();
+  if (s.closed || s.lost) return;
+  std::string reason;
+  try {
+    if (!s.still_ours()) return;
+    if (const int error = s.write_dirty()) reason = system_message(error);
+  } catch (const std::exception& error) {
+    reason = error.what();
+  }
+  if (!reason.empty() && !s.failing)
+    s.messages.push_back(text("cannot write the metrics file ", s.path, ": ", reason,
+                              "; training goes on, the values are kept and tried again"));
+  if (reason.empty() && s.failing) s.messages.push_back(text("the metrics file ", s.path, " is written again"));
+  s.failing = !reason.empty();
+}
+
+void MetricsFile::tick() {
+  if (Clock::now() - state_->flushed >= kFlushEvery) flush();
+}
+
+void MetricsFile::close(RunStatus status) {
+  State& s = *state_;
+  if (s.closed) return;
+  const std::string_view name = status == RunStatus::running    ? "running"
+                                : status == RunStatus::complete ? "complete"
+                                                                : "killed";
+  std::memset(&s.image[s.status_offset], 0, kStatusBytes);
+  std::memcpy(&s.image[s.status_offset], name.data(), name.size());
+  s.status_dirty = true;
+  flush();
+  if (!s.lost && fsync(s.file.get()) != 0 && !s.failing)
+    s.messages.push_back(text("cannot flush the metrics file ", s.path, " to the disk: ", system_message(errno)));
+  s.closed = true;
+  s.file.close();
+}
+
+std::vector<std::string> MetricsFile::take_messages() { return std::exchange(state_->messages, {}); }
+
+}  // namespace neon

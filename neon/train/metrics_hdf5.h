@@ -1,0 +1,29 @@
+// The only place that knows HDF5: a metrics file as an image in memory, and one read back. For the metrics
+// files in this folder.
+#pragma once
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "neon/train/metrics_file.h"
+
+namespace neon {
+
+inline constexpr size_t kNowhere = ~size_t(0);
+inline constexpr size_t kStatusBytes = 8;  // "complete", and shorter ones padded with zeros
+
+// The bytes of the file, and where in them the values stand.
+struct MetricsImage {
+  std::vector<std::byte> bytes;
+  size_t status = 0;
+  std::vector<size_t> series;      // of each series' first value; kNowhere for one without values
+  std::vector<size_t> attributes;  // of each number; kNowhere for a text
+};
+
+// All series blank, all attributes set, status "running". Throws a failed error with HDF5's words.
+MetricsImage make_metrics_image(const std::vector<SeriesSpec>& series, const std::vector<AttributeSpec>& attributes);
+
+// In this process: for a file that may be damaged use read_metrics(). Throws a data error.
+MetricsContents read_metrics_hdf5(const std::string& path);
+
+}  // namespace neon
