@@ -1,0 +1,51 @@
+// Grouping of fusible nodes, and the code of a group. Used by lower.cpp alone.
+#pragma once
+#include <memory>
+#include <optional>
+
+#include "backends/graph/fused.h"
+#include "backends/graph/op.h"
+
+namespace neon {
+
+enum class Role : uint8_t {
+  leaf,     // input, variable, scalar, constant
+  source,   // made anew wherever it is used: iota, uniform, numbers of the step record and what follows from them
+  fusible,  // elementwise, cast, broadcast, gather, reductions
+  view,     // reshape
+  opaque,   // a kernel of its own
+};
+
+std::vector<Role> roles(const Graph& graph);
+bool is_reduction(const Op& op);
+// A reduction over all axes; its result exists after the whole domain was read.
+bool is_total(const Graph& graph, const Node& node);
+
+// How the nodes of a group spread over segments.
+struct GroupLayout {
+  struct Part {
+    Shape domain;
+    std::vector<bool> reduced;
+    std::vector<int> nodes;
+  };
+  std::vector<Part> parts;
+  std::vector<int> post;
+};
+// Nothing when these nodes cannot be one kernel.
+std::optional<GroupLayout> layout_of_group(const Graph& graph, const std::vector<Role>& roles,
+                                           const std::vector<int>& nodes);
+
+// All fusible nodes in groups; each group can be one kernel, and the groups' order has no cycle.
+// `taken` marks nodes that another kernel took along.
+std::vector<std::vector<int>> group_nodes(const Graph& graph, const std::vector<Role>& roles,
+                                          const std::vector<bool>& taken, bool fuse);
+
+// The code of a group; `needed` marks values that are read outside it.
+FusedKernel fused_code(const Graph& graph, const std::vector<Role>& roles, const std::vector<int>& nodes,
+                       const std::vector<bool>& needed);
+
+// For each node, the nodes that must run after it: readers of its results, and for an assignment everything
+// that must not run before the old value was read.
+std::vector<std::vector<int>> successors(const Graph& graph);
+
+}  // namespace neon

@@ -1,0 +1,232 @@
+// The code of one group: registers, instructions, stores.
+#include <algorithm>
+#include <map>
+
+#include "backends/elementwise/kernels.h"
+#include "backends/graph/fuse.h"
+
+namespace neon {
+
+namespace {
+
+class CodeWriter {
+ public:
+  CodeWriter(const Graph& graph, const std::vector<Role>& roles, const GroupLayout& layout)
+      : graph_(graph), roles_(roles) {
+    for (size_t p = 0; p < layout.parts.size(); ++p)
+      for (int n : layout.parts[p].nodes) part_of_[n] = int(p);
+    for (const auto& part : layout.parts) {
+      Segment segment;
+      segment.domain = part.domain;
+      segment.reduced = part.reduced;
+      kernel.segments.push_back(std::move(segment));
+    }
+    registers_.resize(layout.parts.size() + 1);
+  }
+
+  FusedKernel kernel;
+
+  // The register of `value` in a part, or in post when part is the number of parts.
+  int emit(Value value, size_t part) {
+    auto& known = registers_[part];
+    if (const auto it = known.find(value.id); it != known.end()) return it->second;
+    Instruction made = instruction(value, part);
+    auto& body = part < kernel.segments.size() ? kernel.segments[part].body : kernel.post;
+    body.push_back(std::move(made));
+    return known[value.id] = int(body.size()) - 1;
+  }
+
+  int add_total(int n) {
+    const size_t part = size_t(part_of_.at(n));
+    const int reg = emit(graph_.node(n).inputs[0], part);
+    auto& totals = kernel.segments[part].totals;
+    totals.push_back({graph_.node(n).op, reg});
+    total_of_[n] = {int(part), int(totals.size()) - 1};
+    return int(totals.size()) - 1;
+  }
+
+  Reach reach(int reg, size_t part) const { return kernel.segments[part].body[size_t(reg)].reach; }
+
+ private:
+  Instruction instruction(Value value, size_t part) {
+    const int n = graph_.producer_index(value);
+    const Node& node = graph_.node(n);
+    const std::string& name = node.op->name;
+    Instruction out;
+    if (name == "constant") {
+      out.kind = Instruction::Kind::constant;
+      out.number = node.attributes.real("value");
+      out.reach = Reach::scalar;
+      return out;
+    }
+    if (name == "scalar") {
+      out.kind = Instruction::Kind::record;
+      out.name = node.attributes.string("name");
+      out.reach = Reach::scalar;
+      return out;
+    }
+    const bool post = part == kernel.segments.size();
+    if (post && total_of_.count(n)) {
+      out.kind = Instruction::Kind::total;
+      std::tie(out.segment, out.total) = total_of_.at(n);
+      out.reach = Reach::scalar;
+      return out;
+    }
+    const bool here = roles_[size_t(n)] == Role::source || (part_of_.count(n) && size_t(part_of_.at(n)) == part) ||
+                      (post && post_nodes.count(n));
+    if (!here) return load(value, {}, part);
+    if (name == "gather") return load(node.inputs[0], node.inputs[1], part, &graph_.shape(value));
+    if (name == "iota" || name == "uniform") return source(value, node, part);
+    out.kind = is_reduction(*node.op) ? Instruction::Kind::reduce : Instruction::Kind::compute;
+    out.op = node.op->is_elementwise() || is_reduction(*node.op) ? node.op : find_op("identity");
+    out.reach = Reach::scalar;
+    for (Value input : node.inputs) {
+      out.inputs.push_back(emit(input, part));
+      if (!post) out.reach = std::max(out.reach, reach(out.inputs.back(), part));
+    }
+    if (out.kind == Instruction::Kind::reduce) {
+      out.reach = Reach::kept;
+    } else if (!post && !node.op->is_elementwise()) {
+      out.reach = std::max(out.reach, reach_of_shape(graph_.shape(value), part));
+    }
+    return out;
+  }
+
+  Shape padded(const Shape& shape, size_t part) const {
+    std::vector<int64_t> sizes(size_t(kernel.segments[part].domain.rank() - shape.rank()), 1);
+    sizes.insert(sizes.end(), shape.begin(), shape.end());
+    return Shape(sizes);
+  }
+
+  Reach reach_of_shape(const Shape& shape, size_t part) const {
+    if (part == kernel.segments.size() || shape.elements() == 1) return Reach::scalar;
+    const Segment& segment = kernel.segments[part];
+    const Shape own = padded(shape, part);
+    bool kept = std::ranges::count(segment.reduced, true) > 0;
+    for (int axis = 0; axis < own.rank(); ++axis)
+      kept = kept && own[axis] == (segment.reduced[size_t(axis)] ? 1 : segment.domain[axis]);
+    return kept ? Reach::kept : Reach::full;
+  }
+
+  Instruction load(Value value, Value index, size_t part, const Shape* gathered = nullptr) {
+    Instruction out;
+    out.kind = Instruction::Kind::load;
+    out.value = value;
+    out.index = index;
+    const Shape& shape = gathered ? *gathered : graph_.shape(value);
+    out.reach = reach_of_shape(shape, part);
+    if (part == kernel.segments.size()) return out;
+    // A looked-up number still varies along axis 0.
+    if (gathered && out.reach == Reach::scalar) out.reach = Reach::full;
+    const Shape own = padded(shape, part), &domain = kernel.segments[part].domain;
+    out.strides.assign(size_t(own.rank()), 0);
+    int64_t stride = 1;
+    for (int axis = own.rank() - 1; axis >= 0; --axis) {
+      if (own[axis] == domain[axis] && own[axis] != 1) out.strides[size_t(axis)] = stride;
+      stride *= own[axis];
+    }
+    return out;
+  }
+
+  Instruction source(Value value, const Node& node, size_t part) {
+    Instruction out;
+    out.reach = reach_of_shape(graph_.shape(value), part);
+    if (node.op->name == "uniform") {
+      out.kind = Instruction::Kind::uniform;
+      out.name = node.attributes.string("stream");
+      out.seed = uint64_t(node.attributes.integer("seed"));
+    } else {
+      const int offset = kernel.segments[part].domain.rank() - graph_.shape(value).rank();
+      out.kind = Instruction::Kind::iota;
+      out.axis = int(node.attributes.integer("axis")) + offset;
+    }
+    return out;
+  }
+
+  const Graph& graph_;
+  const std::vector<Role>& roles_;
+  std::map<int, int> part_of_;
+  std::map<int, std::pair<int, int>> total_of_;
+  std::vector<std::map<int, int>> registers_;
+
+ public:
+  std::map<int, bool> post_nodes;
+};
+
+}  // namespace
+
+FusedKernel fused_code(const Graph& graph, const std::vector<Role>& roles, const std::vector<int>& nodes,
+                       const std::vector<bool>& needed) {
+  const GroupLayout layout = *layout_of_group(graph, roles, nodes);
+  CodeWriter writer(graph, roles, layout);
+  const size_t post = layout.parts.size();
+  for (int n : layout.post)
+    if (!is_total(graph, graph.node(n))) writer.post_nodes[n] = true;
+
+  auto store = [&](int n, size_t part) {
+    const Value value = graph.node(n).outputs[0];
+    auto put = [&](Value to) {
+      const int reg = writer.emit(value, part);
+      if (part == post) {
+        writer.kernel.post_stores.push_back({reg, to, Reach::scalar});
+      } else {
+        // The value may be wider than what it was computed from: a broadcast number.
+        writer.kernel.segments[part].stores.push_back({reg, to, writer.reach(reg, part)});
+      }
+    };
+    if (needed[size_t(value.id)]) put(value);
+    for (const Assignment& a : graph.assignments()) {
+      if (a.value != value) continue;
+      put(a.variable);
+      writer.kernel.guard = a.guard;
+    }
+  };
+  for (size_t part = 0; part < layout.parts.size(); ++part)
+    for (int n : layout.parts[part].nodes) {
+      if (is_total(graph, graph.node(n))) writer.add_total(n);
+      else store(n, part);
+    }
+  for (int n : layout.post) store(n, post);
+
+  auto is_f64 = [&](Value value) { return graph.dtype(value) == DType::f64; };
+  for (int n : nodes) {
+    const Node& node = graph.node(n);
+    if (is_f64(node.outputs[0]) || std::ranges::any_of(node.inputs, is_f64)) writer.kernel.compute = DType::f64;
+  }
+  return std::move(writer.kernel);
+}
+
+std::string FusedKernel::to_string(const Graph& graph) const {
+  std::string out;
+  auto name = [](Value value) { return text("%", value.id); };
+  auto line = [&](const std::vector<Instruction>& body, int reg, auto&& self) -> std::string {
+    const Instruction& i = body[size_t(reg)];
+    switch (i.kind) {
+      case Instruction::Kind::load: return i.index ? text(name(i.value), "[", name(i.index), "]") : name(i.value);
+      case Instruction::Kind::record: return i.name;
+      case Instruction::Kind::constant: return number(float(i.number));
+      case Instruction::Kind::iota: return text("iota", i.axis);
+      case Instruction::Kind::uniform: return text("uniform(", i.name, ")");
+      case Instruction::Kind::total: return text("total", i.segment, ".", i.total);
+      default: break;
+    }
+    if (i.op->name == "identity") return self(body, i.inputs[0], self);
+    std::string call = i.op->name + "(";
+    for (size_t k = 0; k < i.inputs.size(); ++k) call += (k ? ", " : "") + self(body, i.inputs[k], self);
+    return call + ")";
+  };
+  auto append = [&](const std::string& statement) { out += (out.empty() ? "" : "; ") + statement; };
+  for (size_t s = 0; s < segments.size(); ++s) {
+    for (const Store& store : segments[s].stores)
+      append(text(name(store.value), " = ", line(segments[s].body, store.reg, line)));
+    for (size_t t = 0; t < segments[s].totals.size(); ++t)
+      append(text("total", s, ".", t, " = ", segments[s].totals[t].op->name, "(",
+                  line(segments[s].body, segments[s].totals[t].reg, line), ")"));
+  }
+  for (const Store& store : post_stores) append(text(name(store.value), " = ", line(post, store.reg, line)));
+  if (guard) out = text("if ", name(guard), ": ", out);
+  (void)graph;
+  return out;
+}
+
+}  // namespace neon

@@ -1,0 +1,184 @@
+// Greedy grouping: every fusible node starts alone; along each edge, producer and consumer become one group
+// when they fit one kernel and no path between them leaves the group. Then groups that write variables under
+// the same guard are joined side by side (the update of all parameters is one kernel), and so are totals with
+// the scalar that gathers them.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "backends/graph/fuse.h"
+
+namespace neon {
+
+std::vector<std::vector<int>> successors(const Graph& graph) {
+  std::vector<std::set<int>> next(size_t(graph.node_count()));
+  for (int i = 0; i < graph.node_count(); ++i)
+    for (Value input : graph.node(i).inputs) next[size_t(graph.producer_index(input))].insert(i);
+  for (const Assignment& a : graph.assignments()) {
+    const int writer = graph.producer_index(a.value);
+    if (a.guard) next[size_t(graph.producer_index(a.guard))].insert(writer);
+    for (int reader : next[size_t(graph.producer_index(a.variable))])
+      if (reader != writer) next[size_t(reader)].insert(writer);
+  }
+  std::vector<std::vector<int>> out;
+  for (auto& set : next) out.emplace_back(set.begin(), set.end());
+  return out;
+}
+
+namespace {
+
+class Grouper {
+ public:
+  Grouper(const Graph& graph, const std::vector<Role>& roles, const std::vector<bool>& taken)
+      : graph_(graph), roles_(roles), next_(successors(graph)), group_of_(size_t(graph.node_count())) {
+    // Every node that runs is a group at first, also those that are never fused: they may lie on a path.
+    for (int n = 0; n < graph.node_count(); ++n) {
+      groups_.push_back({n});
+      group_of_[size_t(n)] = n;
+      fusible_.push_back(roles[size_t(n)] == Role::fusible && !taken[size_t(n)]);
+    }
+    guard_.resize(groups_.size());
+    writes_.resize(groups_.size(), false);
+    for (const Assignment& a : graph.assignments()) {
+      const size_t writer = size_t(graph.producer_index(a.value));
+      guard_[writer] = a.guard;
+      writes_[writer] = true;
+    }
+  }
+
+  void fuse() {
+    // A group that reduces takes in smaller ones that did not fit before, hence the rounds.
+    while (join_along_edges()) {
+    }
+    join_side_by_side();
+  }
+
+  std::vector<std::vector<int>> result() const {
+    std::vector<std::vector<int>> out;
+    for (size_t g = 0; g < groups_.size(); ++g)
+      if (!groups_[g].empty() && fusible_[size_t(groups_[g].front())]) out.push_back(groups_[g]);
+    return out;
+  }
+
+ private:
+  bool join_along_edges() {
+    bool joined = false;
+    for (int n = 0; n < graph_.node_count(); ++n) {
+      if (!fusible_[size_t(n)]) continue;
+      for (Value input : graph_.node(n).inputs) {
+        const int p = graph_.producer_index(input);
+        if (fusible_[size_t(p)]) joined = try_join(group_of_[size_t(p)], group_of_[size_t(n)]) || joined;
+      }
+    }
+    return joined;
+  }
+
+  bool guards_agree(int a, int b) const {
+    const bool guarded = guard_[size_t(a)] || guard_[size_t(b)];
+    if (!guarded) return true;
+    if (guard_[size_t(a)] && guard_[size_t(b)]) return guard_[size_t(a)] == guard_[size_t(b)];
+    // The unguarded one may go along only if nobody else reads it.
+    const int plain = guard_[size_t(a)] ? b : a, other = guard_[size_t(a)] ? a : b;
+    if (writes_[size_t(plain)]) return false;
+    for (int n : groups_[size_t(plain)]) {
+      for (int s : next_[size_t(n)]) {
+        const int g = group_of_[size_t(s)];
+        if (g != plain && g != other) return false;
+      }
+      for (const auto& [name, value] : graph_.outputs())
+        if (graph_.producer_index(value) == n) return false;
+      const Value guard = guard_[size_t(other)];
+      if (graph_.producer_index(guard) == n) return false;
+    }
+    return true;
+  }
+
+  // Whether a path from `from` to `to` passes through a third group.
+  bool path_outside(int from, int to) const {
+    std::vector<int> queue;
+    std::set<int> seen;
+    auto expand = [&](int group, bool first) {
+      for (int n : groups_[size_t(group)])
+        for (int s : next_[size_t(n)]) {
+          const int g = group_of_[size_t(s)];
+          if (g == from || (first && g == to) || !seen.insert(g).second) continue;
+          queue.push_back(g);
+        }
+    };
+    expand(from, true);
+    while (!queue.empty()) {
+      const int group = queue.back();
+      queue.pop_back();
+      if (group == to) return true;
+      expand(group, false);
+    }
+    return false;
+  }
+
+  bool try_join(int a, int b) {
+    if (a == b) return false;
+    if (!guards_agree(a, b)) return false;
+    std::vector<int> nodes = groups_[size_t(a)];
+    nodes.insert(nodes.end(), groups_[size_t(b)].begin(), groups_[size_t(b)].end());
+    std::ranges::sort(nodes);
+    if (!layout_of_group(graph_, roles_, nodes) || !writes_in_place(nodes)) return false;
+    if (path_outside(a, b) || path_outside(b, a)) return false;
+    for (int n : groups_[size_t(b)]) group_of_[size_t(n)] = a;
+    groups_[size_t(a)] = std::move(nodes);
+    groups_[size_t(b)].clear();
+    if (guard_[size_t(b)]) guard_[size_t(a)] = guard_[size_t(b)];
+    writes_[size_t(a)] = writes_[size_t(a)] || writes_[size_t(b)];
+    return true;
+  }
+
+  // A variable written by this kernel may be read in it only element by element: by elementwise nodes of its
+  // own shape in the segment that writes it.
+  bool writes_in_place(const std::vector<int>& nodes) const {
+    const auto layout = *layout_of_group(graph_, roles_, nodes);
+    auto part_of = [&](int n) {
+      for (size_t i = 0; i < layout.parts.size(); ++i)
+        if (std::ranges::count(layout.parts[i].nodes, n)) return int(i);
+      return -1;
+    };
+    for (const Assignment& a : graph_.assignments()) {
+      const int writer = graph_.producer_index(a.value);
+      if (!std::ranges::count(nodes, writer)) continue;
+      for (int n : nodes) {
+        const Node& node = graph_.node(n);
+        if (!std::ranges::count(node.inputs, a.variable)) continue;
+        if (part_of(n) != part_of(writer) || is_reduction(*node.op)) return false;
+        if (graph_.shape(node.outputs[0]) != graph_.shape(a.value)) return false;
+      }
+    }
+    return true;
+  }
+
+  void join_side_by_side() {
+    std::vector<int> writers;
+    for (size_t g = 0; g < groups_.size(); ++g)
+      if (!groups_[g].empty() && guard_[g] && fusible_[size_t(groups_[g].front())]) writers.push_back(int(g));
+    for (size_t i = 0; i < writers.size(); ++i)
+      for (size_t j = i + 1; j < writers.size(); ++j)
+        if (!groups_[size_t(writers[i])].empty() && !groups_[size_t(writers[j])].empty() &&
+            guard_[size_t(writers[i])] == guard_[size_t(writers[j])])
+          try_join(writers[i], writers[j]);
+  }
+
+  const Graph& graph_;
+  const std::vector<Role>& roles_;
+  std::vector<std::vector<int>> next_, groups_;
+  std::vector<int> group_of_;
+  std::vector<bool> fusible_, writes_;
+  std::vector<Value> guard_;
+};
+
+}  // namespace
+
+std::vector<std::vector<int>> group_nodes(const Graph& graph, const std::vector<Role>& roles,
+                                          const std::vector<bool>& taken, bool fuse) {
+  Grouper grouper(graph, roles, taken);
+  if (fuse) grouper.fuse();
+  return grouper.result();
+}
+
+}  // namespace neon

@@ -1,0 +1,176 @@
+// Which nodes can share a kernel, by shape: all values of a segment are its whole domain, its kept axes, or
+// one number.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "backends/graph/fuse.h"
+
+namespace neon {
+
+namespace {
+
+constexpr size_t kMostNodes = 96;
+
+bool all_ones(const Shape& shape) { return shape.elements() == 1; }
+
+bool is_gather(const Node& node) { return node.op->name == "gather"; }
+
+// Reduced axes that lead or trail (sizes of 1 aside): what the devices' loops run over.
+bool is_simple_reduction(const Shape& shape, const std::vector<int64_t>& axes) {
+  std::string pattern;  // r and k, runs merged
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (shape[axis] == 1) continue;
+    const char letter = std::ranges::count(axes, axis) ? 'r' : 'k';
+    if (pattern.empty() || pattern.back() != letter) pattern += letter;
+  }
+  return pattern.size() <= 2;
+}
+
+Shape padded(const Shape& shape, int rank) {
+  std::vector<int64_t> sizes(static_cast<size_t>(rank - shape.rank()), 1);
+  sizes.insert(sizes.end(), shape.begin(), shape.end());
+  return Shape(sizes);
+}
+
+// The shape that a node's loop runs over.
+const Shape& domain_of(const Graph& graph, const Node& node) {
+  return is_reduction(*node.op) ? graph.shape(node.inputs[0]) : graph.shape(node.outputs[0]);
+}
+
+class Components {
+ public:
+  int find(int x) {
+    auto [it, fresh] = parent_.emplace(x, x);
+    return it->second == x ? x : it->second = find(it->second);
+  }
+  void join(int a, int b) { parent_[find(a)] = find(b); }
+
+ private:
+  std::map<int, int> parent_;
+};
+
+// Fills domain and reduced axes of a part; false when its nodes do not fit together.
+bool fit(const Graph& graph, GroupLayout::Part& part) {
+  int rank = 0;
+  for (int n : part.nodes) rank = std::max(rank, domain_of(graph, graph.node(n)).rank());
+  part.domain = padded({}, rank);
+  for (int n : part.nodes) {
+    const Shape own = padded(domain_of(graph, graph.node(n)), rank);
+    if (own.elements() > part.domain.elements()) part.domain = own;
+  }
+  part.reduced.assign(size_t(rank), false);
+  bool reduces = false;
+  for (int n : part.nodes) {
+    const Node& node = graph.node(n);
+    if (!is_reduction(*node.op) || is_total(graph, node)) continue;
+    std::vector<bool> mask(size_t(rank), false);
+    const int offset = rank - graph.shape(node.inputs[0]).rank();
+    for (int64_t axis : node.attributes.integers("axes")) mask[size_t(axis + offset)] = true;
+    if (padded(graph.shape(node.inputs[0]), rank) != part.domain || (reduces && mask != part.reduced)) return false;
+    part.reduced = mask;
+    reduces = true;
+  }
+  Shape kept = part.domain;
+  for (int axis = 0; axis < rank; ++axis)
+    if (part.reduced[size_t(axis)]) kept = kept.with(axis, 1);
+  for (int n : part.nodes) {
+    const Node& node = graph.node(n);
+    if (is_reduction(*node.op) && !is_total(graph, node)) continue;
+    const Shape own = padded(domain_of(graph, node), rank);
+    if (own != part.domain && own != kept && !all_ones(own)) return false;
+    // Rows are looked up along axis 0, which must not be one of the reduced.
+    if (is_gather(node) &&
+        ((own != part.domain && own != kept) || part.reduced[size_t(rank - graph.shape(node.outputs[0]).rank())]))
+      return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool is_reduction(const Op& op) {
+  return op.name == "sum" || op.name == "max" || op.name == "min" || op.name == "argmax";
+}
+
+bool is_total(const Graph& graph, const Node& node) {
+  return is_reduction(*node.op) && node.op->name != "argmax" &&
+         node.attributes.integers("axes").size() == size_t(graph.shape(node.inputs[0]).rank());
+}
+
+std::vector<Role> roles(const Graph& graph) {
+  std::vector<Role> out;
+  for (int i = 0; i < graph.node_count(); ++i) {
+    const Node& node = graph.node(i);
+    const std::string& name = node.op->name;
+    Role role = Role::opaque;
+    if (name == "input" || name == "variable" || name == "scalar" || name == "constant") {
+      role = Role::leaf;
+    } else if (name == "iota" || name == "uniform") {
+      role = Role::source;
+    } else if (name == "reshape") {
+      role = Role::view;
+    } else if (node.op->is_elementwise() || name == "cast" || name == "broadcast") {
+      // A number that follows from the step record and constants is made where it is used, repeated or not.
+      const bool cheap = (all_ones(graph.shape(node.outputs[0])) || name == "broadcast") &&
+                         std::ranges::all_of(node.inputs, [&](Value input) {
+                           const int p = graph.producer_index(input);
+                           const std::string& producer = graph.node(p).op->name;
+                           return producer == "scalar" || producer == "constant" ||
+                                  (out[size_t(p)] == Role::source && producer != "uniform");
+                         });
+      role = cheap ? Role::source : Role::fusible;
+    } else if (is_reduction(*node.op)) {
+      role = is_simple_reduction(graph.shape(node.inputs[0]), node.attributes.integers("axes")) ? Role::fusible
+                                                                                                : Role::opaque;
+    } else if (is_gather(node)) {
+      role = Role::fusible;
+    }
+    out.push_back(role);
+  }
+  return out;
+}
+
+std::optional<GroupLayout> layout_of_group(const Graph& graph, const std::vector<Role>& roles,
+                                           const std::vector<int>& nodes) {
+  if (nodes.size() > kMostNodes) return {};
+  const std::set<int> members(nodes.begin(), nodes.end());
+  auto inside = [&](Value value) { return members.count(graph.producer_index(value)) > 0; };
+  std::set<int> post;
+  Components components;
+  for (int n : nodes) {
+    NEON_ASSERT(roles[size_t(n)] == Role::fusible);
+    const Node& node = graph.node(n);
+    const bool total = is_total(graph, node);
+    bool after = total;
+    for (Value input : node.inputs) {
+      if (!inside(input)) continue;
+      if (is_gather(node)) return {};
+      const bool late = post.count(graph.producer_index(input)) > 0;
+      if (late && (is_reduction(*node.op) || !all_ones(graph.shape(node.outputs[0])))) return {};
+      after = after || late;
+    }
+    if (after) post.insert(n);
+    if (!after || total) {
+      components.find(n);
+      for (Value input : node.inputs)
+        if (inside(input) && !post.count(graph.producer_index(input))) components.join(n, graph.producer_index(input));
+    } else {
+      // A late scalar may also read early results of this kernel only through memory, which is not there yet.
+      for (Value input : node.inputs)
+        if (inside(input) && !post.count(graph.producer_index(input))) return {};
+    }
+  }
+  std::map<int, GroupLayout::Part> parts;
+  for (int n : nodes)
+    if (!post.count(n) || is_total(graph, graph.node(n))) parts[components.find(n)].nodes.push_back(n);
+  GroupLayout out;
+  out.post.assign(post.begin(), post.end());
+  for (auto& [root, part] : parts) {
+    if (!fit(graph, part)) return {};
+    out.parts.push_back(std::move(part));
+  }
+  return out;
+}
+
+}  // namespace neon

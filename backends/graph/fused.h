@@ -1,0 +1,71 @@
+// The form in which fused elementwise and reduction chains reach a device: registers filled by instructions
+// over a domain. On the CPU it is a loop over cache-sized blocks, on CUDA it becomes the source of a kernel.
+//
+// A segment runs over the elements of `domain`. Axes marked in `reduced` are folded by its reductions; the
+// others are kept. A register holds one number for every element (full), for every index of the kept axes
+// (kept), or just one (scalar). Totals reduce a register over the whole domain; their results exist only after
+// all segments ran, in `post`, which is scalar.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "backends/graph/graph.h"
+
+namespace neon {
+
+enum class Reach : uint8_t { scalar, kept, full };
+
+struct Instruction {
+  enum class Kind : uint8_t {
+    load,      // elements of `value`, by `strides`; through `index` when that is given (a gather)
+    record,    // the scalar `name` of the step record
+    constant,  // `number`
+    iota,      // index along `axis` of the domain
+    uniform,   // random numbers of stream `name`, `seed`, by the element's index
+    compute,   // `op`, an elementwise op, of `inputs`; cast and broadcast are compute with row identity
+    reduce,    // `op` sum, max, min or argmax of `inputs[0]` over the reduced axes; the result is kept
+    total,     // (post only) result of totals[index_of_total] of segment `segment`
+  };
+  Kind kind = Kind::compute;
+  Reach reach = Reach::full;
+  const Op* op = nullptr;
+  std::vector<int> inputs;  // registers
+  Value value, index;
+  std::vector<int64_t> strides;  // of a load, in elements for each axis of the domain; 0 repeats
+  std::string name;
+  uint64_t seed = 0;
+  double number = 0;
+  int axis = 0, segment = 0, total = 0;
+};
+
+struct Store {
+  int reg = 0;
+  Value value;  // of its own shape, dense; for an assignment, the variable
+  Reach reach = Reach::full;
+};
+
+struct Total {
+  const Op* op = nullptr;  // sum, max, min
+  int reg = 0;
+};
+
+struct Segment {
+  Shape domain;
+  std::vector<bool> reduced;      // one an axis
+  std::vector<Instruction> body;  // instruction i fills register i
+  std::vector<Store> stores;
+  std::vector<Total> totals;
+};
+
+struct FusedKernel {
+  std::vector<Segment> segments;
+  std::vector<Instruction> post;
+  std::vector<Store> post_stores;
+  Value guard;  // 0: the kernel does nothing
+  DType compute = DType::f32;
+
+  // "h = relu(x + b); cost = sum(...)": for people
+  std::string to_string(const Graph& graph) const;
+};
+
+}  // namespace neon

@@ -1,0 +1,122 @@
+#include "backends/graph/graph.h"
+
+#include "backends/graph/op.h"
+
+namespace neon {
+
+std::string TensorType::to_string() const { return text(dtype, " ", shape); }
+
+std::string Attributes::to_string() const {
+  std::string out;
+  for (const auto& [name, item] : items_) {
+    out += text(out.empty() ? "" : " ", name, "=");
+    if (const auto* integers = std::get_if<std::vector<int64_t>>(&item)) {
+      out += Shape(*integers).to_string();
+    } else if (const auto* string = std::get_if<std::string>(&item)) {
+      out += *string;
+    } else if (const auto* real = std::get_if<double>(&item)) {
+      out += number(*real);
+    } else {
+      out += std::to_string(std::get<int64_t>(item));
+    }
+  }
+  return out;
+}
+
+std::vector<Value> Graph::add_all(std::string_view name, std::vector<Value> inputs, Attributes attributes) {
+  const Op* op = find_op(name);
+  if (!op) fail(ErrorKind::failed, "no op is named '", name, "'");
+  std::string key = op->name;
+  for (Value input : inputs) key += text(" %", input.id);
+  for (const auto& [item_name, item] : attributes.items()) {
+    key += text(" ", item_name, "=");
+    if (const auto* real = std::get_if<double>(&item)) key += std::to_string(__builtin_bit_cast(int64_t, *real));
+    else if (const auto* string = std::get_if<std::string>(&item)) key += text(string->size(), ":", *string);
+    else if (const auto* integer = std::get_if<int64_t>(&item)) key += std::to_string(*integer);
+    else
+      for (int64_t i : std::get<std::vector<int64_t>>(item)) key += text(i, ",");
+  }
+  const auto [known, fresh] = known_.emplace(std::move(key), node_count());
+  if (!fresh) return node(known->second).outputs;
+  const auto forget = [&] { known_.erase(known); };
+  std::vector<TensorType> types;
+  for (Value input : inputs) {
+    NEON_ASSERT(input.id >= 0 && input.id < value_count());
+    types.push_back(type(input));
+  }
+  std::vector<TensorType> results;
+  try {
+    results = op->infer({types, attributes});
+  } catch (const Error& error) {
+    forget();
+    if (scope_.empty()) throw;
+    throw Error(error.kind(), text(scope_, ": ", error.what()));
+  }
+  Node node{op, std::move(inputs), {}, std::move(attributes), scope_};
+  for (TensorType& result : results) {
+    node.outputs.push_back({value_count()});
+    values_.push_back({std::move(result), node_count()});
+  }
+  nodes_.push_back(std::move(node));
+  return nodes_.back().outputs;
+}
+
+Value Graph::add(std::string_view op, std::vector<Value> inputs, Attributes attributes) {
+  auto outputs = add_all(op, std::move(inputs), std::move(attributes));
+  NEON_ASSERT(outputs.size() == 1);
+  return outputs.front();
+}
+
+namespace {
+
+Attributes leaf_attributes(const std::string& name, DType dtype, const Shape& shape) {
+  return {{"name", name}, {"dtype", int64_t(dtype)}, {"shape", std::vector<int64_t>(shape.begin(), shape.end())}};
+}
+
+}  // namespace
+
+Value Graph::input(const std::string& name, DType dtype, const Shape& shape) {
+  return add("input", {}, leaf_attributes(name, dtype, shape));
+}
+
+Value Graph::variable(const std::string& name, DType dtype, const Shape& shape) {
+  return add("variable", {}, leaf_attributes(name, dtype, shape));
+}
+
+Value Graph::scalar(const std::string& name) { return add("scalar", {}, leaf_attributes(name, DType::f32, {})); }
+
+Value Graph::constant(double number, DType dtype) {
+  return add("constant", {}, {{"value", number}, {"dtype", int64_t(dtype)}});
+}
+
+void Graph::assign(Value variable, Value value, Value guard) {
+  NEON_ASSERT(producer(variable).op->name == "variable" && type(variable) == type(value));
+  NEON_ASSERT(!guard || shape(guard).elements() == 1);
+  assignments_.push_back({variable, value, guard});
+}
+
+void Graph::output(const std::string& name, Value value) { outputs_[name] = value; }
+
+std::vector<Value> Graph::leaves(std::string_view op) const {
+  std::vector<Value> out;
+  for (const Node& node : nodes_)
+    if (node.op->name == op) out.push_back(node.outputs.front());
+  return out;
+}
+
+std::string Graph::to_string() const {
+  std::string out;
+  for (const Node& node : nodes_) {
+    for (size_t i = 0; i < node.outputs.size(); ++i) out += text(i ? ", " : "", "%", node.outputs[i].id);
+    out += text(" = ", node.op->name, "(");
+    for (size_t i = 0; i < node.inputs.size(); ++i) out += text(i ? ", " : "", "%", node.inputs[i].id);
+    out += text(") ", node.attributes, " : ");
+    for (size_t i = 0; i < node.outputs.size(); ++i) out += text(i ? ", " : "", type(node.outputs[i]));
+    out += node.scope.empty() ? "\n" : "   # " + node.scope + "\n";
+  }
+  for (const Assignment& a : assignments_) out += text("%", a.variable.id, " := %", a.value.id, "\n");
+  for (const auto& [name, value] : outputs_) out += text("output ", name, " = %", value.id, "\n");
+  return out;
+}
+
+}  // namespace neon

@@ -1,0 +1,257 @@
+#include "backends/graph/lower.h"
+
+#include <algorithm>
+#include <queue>
+#include <set>
+
+#include "backends/graph/expression.h"
+#include "backends/graph/fuse.h"
+#include "backends/graph/passes.h"
+#include "backends/graph/plan.h"
+
+namespace neon {
+
+namespace {
+
+// Every assignment gets an elementwise node of its own to be written by, and outputs and opaque kernels get
+// sources as arrays.
+Graph with_writers(const Graph& original) {
+  const auto own_roles = roles(original);
+  Graph out;
+  std::vector<Value> mapped(size_t(original.value_count()));
+  auto find = [&](Value value) { return value ? mapped[size_t(value.id)] : Value{}; };
+  auto copy = [&](Value value) { return out.add("cast", {value}, {{"dtype", int64_t(out.dtype(value))}}); };
+  auto role_of = [&](Value value) { return own_roles[size_t(original.producer_index(value))]; };
+  for (int i = 0; i < original.node_count(); ++i) {
+    const Node& node = original.node(i);
+    Scope scope(out, node.scope);
+    std::vector<Value> inputs;
+    for (Value input : node.inputs) {
+      Value now = find(input);
+      const bool array_needed = own_roles[size_t(i)] == Role::opaque || own_roles[size_t(i)] == Role::view;
+      const std::string& producer = original.producer(input).op->name;
+      const bool made_in_place = role_of(input) == Role::source || producer == "scalar" || producer == "constant";
+      inputs.push_back(array_needed && made_in_place ? copy(now) : now);
+    }
+    const auto results = out.add_all(node.op->name, inputs, node.attributes);
+    for (size_t k = 0; k < results.size(); ++k) mapped[size_t(node.outputs[k].id)] = results[k];
+  }
+  for (const auto& [name, value] : original.outputs()) {
+    const std::string& producer = original.producer(value).op->name;
+    const bool in_memory =
+        role_of(value) != Role::source && producer != "scalar" && producer != "constant" && producer != "variable";
+    out.output(name, in_memory ? find(value) : copy(find(value)));
+  }
+  for (const Assignment& a : original.assignments()) {
+    const bool writable = role_of(a.value) == Role::fusible;
+    out.assign(find(a.variable), writable ? find(a.value) : copy(find(a.value)), find(a.guard));
+  }
+  return out;
+}
+
+class Lowerer {
+ public:
+  Lowerer(Graph graph, const LowerOptions& options) : options_(options) {
+    lowered_.graph = std::move(graph);
+    roles_ = roles(lowered_.graph);
+    const int nodes = lowered_.graph.node_count();
+    taken_.assign(size_t(nodes), false);
+    uses_.resize(size_t(lowered_.graph.value_count()));
+    for (int i = 0; i < nodes; ++i)
+      for (Value input : lowered_.graph.node(i).inputs) uses_[size_t(input.id)].push_back(i);
+    for (const auto& [name, value] : lowered_.graph.outputs()) uses_[size_t(value.id)].push_back(nodes);
+    for (const Assignment& a : lowered_.graph.assignments()) {
+      uses_[size_t(a.value.id)].push_back(nodes);
+      if (a.guard) uses_[size_t(a.guard.id)].push_back(nodes);
+    }
+  }
+
+  Lowered run() {
+    make_opaque_kernels();
+    const auto groups = group_nodes(lowered_.graph, roles_, taken_, options_.fuse);
+    std::vector<bool> needed = values_needed(groups);
+    for (const auto& nodes : groups) make_fused_kernel(nodes, needed);
+    order();
+    plan_memory(lowered_);
+    return std::move(lowered_);
+  }
+
+ private:
+  const Graph& graph() const { return lowered_.graph; }
+
+  int only_use(Value value) const {
+    const auto& uses = uses_[size_t(value.id)];
+    return uses.size() == 1 && uses[0] < graph().node_count() ? uses[0] : -1;
+  }
+
+  // The bias that node `n` adds to `product`, if that is all it does.
+  Value bias_added(int n, Value product) const {
+    const Node& node = graph().node(n);
+    if (node.op->name != "add") return {};
+    const Value other = node.inputs[node.inputs[0] == product ? 1 : 0];
+    const Shape& shape = graph().shape(other);
+    const int64_t columns = graph().shape(product).back();
+    const bool row = shape.elements() == columns && shape.rank() >= 1 && shape.back() == columns;
+    // A parameter, as stored or in the type of the arithmetic: there before any product is made.
+    const Node* from = &graph().producer(other);
+    if (from->op->name == "cast") from = &graph().producer(from->inputs[0]);
+    return row && columns > 1 && from->op->name == "variable" ? other : Value{};
+  }
+
+  void make_opaque_kernels() {
+    for (int i = 0; i < graph().node_count(); ++i) {
+      if (roles_[size_t(i)] != Role::opaque) continue;
+      const Node& node = graph().node(i);
+      LoweredKernel kernel{node.op->name, node.inputs, node.outputs, node.attributes, nullptr, {}, false, node.scope};
+      members_.push_back({i});
+      if (node.op->name == "matmul" && options_.fuse) take_epilogue(kernel);
+      lowered_.kernels.push_back(std::move(kernel));
+    }
+  }
+
+  void take_epilogue(LoweredKernel& kernel) {
+    auto take = [&](int n) {
+      taken_[size_t(n)] = true;
+      members_.back().push_back(n);
+      kernel.outputs = graph().node(n).outputs;
+    };
+    int n = only_use(kernel.outputs[0]);
+    if (n >= 0)
+      if (const Value bias = bias_added(n, kernel.outputs[0])) {
+        kernel.bias = bias;
+        kernel.inputs.push_back(bias);
+        take(n);
+        n = only_use(kernel.outputs[0]);
+      }
+    if (n >= 0 && graph().node(n).op->name == "relu") {
+      kernel.relu = true;
+      take(n);
+    }
+  }
+
+  // Values read by another kernel than the one that makes them, or by the caller.
+  std::vector<bool> values_needed(const std::vector<std::vector<int>>& groups) const {
+    std::vector<int> group_of(size_t(graph().node_count()), -1);
+    for (size_t g = 0; g < groups.size(); ++g)
+      for (int n : groups[g]) group_of[size_t(n)] = int(g);
+    std::vector<bool> needed(size_t(graph().value_count()), false);
+    for (int i = 0; i < graph().node_count(); ++i)
+      for (Value input : graph().node(i).inputs) {
+        const int maker = group_of[size_t(graph().producer_index(input))];
+        if (maker < 0 || maker != group_of[size_t(i)]) needed[size_t(input.id)] = true;
+      }
+    for (const auto& [name, value] : graph().outputs()) needed[size_t(value.id)] = true;
+    for (const Assignment& a : graph().assignments())
+      if (a.guard) needed[size_t(a.guard.id)] = true;
+    return needed;
+  }
+
+  void make_fused_kernel(const std::vector<int>& nodes, const std::vector<bool>& needed) {
+    LoweredKernel kernel;
+    kernel.op = "fused";
+    auto code = std::make_shared<FusedKernel>(fused_code(graph(), roles_, nodes, needed));
+    std::set<Value> inputs, outputs;
+    auto read = [&](const std::vector<Instruction>& body) {
+      for (const Instruction& i : body) {
+        if (i.value) inputs.insert(i.value);
+        if (i.index) inputs.insert(i.index);
+      }
+    };
+    for (const Segment& segment : code->segments) {
+      read(segment.body);
+      for (const Store& store : segment.stores) outputs.insert(store.value);
+    }
+    read(code->post);
+    for (const Store& store : code->post_stores) outputs.insert(store.value);
+    if (code->guard) inputs.insert(code->guard);
+    kernel.inputs.assign(inputs.begin(), inputs.end());
+    kernel.outputs.assign(outputs.begin(), outputs.end());
+    kernel.fused = std::move(code);
+    for (int n : nodes)
+      if (kernel.scope.empty()) kernel.scope = graph().node(n).scope;
+    members_.push_back(nodes);
+    lowered_.kernels.push_back(std::move(kernel));
+  }
+
+  // Kernels in an order in which every one runs after what it needs; among those that could run, the one whose
+  // nodes came first in the graph.
+  void order() {
+    std::vector<int> kernel_of(size_t(graph().node_count()), -1);
+    for (size_t k = 0; k < members_.size(); ++k)
+      for (int n : members_[k]) kernel_of[size_t(n)] = int(k);
+    const auto next = successors(graph());
+    std::vector<std::set<int>> after(members_.size());
+    std::vector<int> waiting(members_.size(), 0);
+    for (int n = 0; n < graph().node_count(); ++n) follow(n, n, next, kernel_of, after);
+    for (const auto& set : after)
+      for (int k : set) ++waiting[size_t(k)];
+    std::priority_queue<std::pair<int, int>, std::vector<std::pair<int, int>>, std::greater<>> ready;
+    auto offer = [&](int k) { ready.push({*std::ranges::max_element(members_[size_t(k)]), k}); };
+    for (size_t k = 0; k < members_.size(); ++k)
+      if (waiting[k] == 0) offer(int(k));
+    std::vector<LoweredKernel> ordered;
+    while (!ready.empty()) {
+      const int k = ready.top().second;
+      ready.pop();
+      ordered.push_back(std::move(lowered_.kernels[size_t(k)]));
+      for (int s : after[size_t(k)])
+        if (--waiting[size_t(s)] == 0) offer(s);
+    }
+    NEON_ASSERT(ordered.size() == lowered_.kernels.size());
+    lowered_.kernels = std::move(ordered);
+  }
+
+  // Edges from the kernel of node `from` to kernels that follow node `at`, through views and sources.
+  void follow(int from, int at, const std::vector<std::vector<int>>& next, const std::vector<int>& kernel_of,
+              std::vector<std::set<int>>& after) const {
+    const int k = kernel_of[size_t(from)];
+    if (k < 0) return;
+    for (int s : next[size_t(at)]) {
+      if (kernel_of[size_t(s)] < 0) follow(from, s, next, kernel_of, after);
+      else if (kernel_of[size_t(s)] != k) after[size_t(k)].insert(kernel_of[size_t(s)]);
+    }
+  }
+
+  LowerOptions options_;
+  Lowered lowered_;
+  std::vector<Role> roles_;
+  std::vector<bool> taken_;
+  std::vector<std::vector<int>> uses_;     // by value: nodes; the number of nodes stands for the caller
+  std::vector<std::vector<int>> members_;  // by kernel: its nodes
+};
+
+}  // namespace
+
+Lowered lower(const Graph& graph, const LowerOptions& options) {
+  return Lowerer(with_writers(expand(graph)), options).run();
+}
+
+std::string to_string(const Lowered& lowered) {
+  const Graph& graph = lowered.graph;
+  std::string out;
+  auto typed = [&](Value value) { return text("%", value.id, " ", graph.type(value)); };
+  for (size_t k = 0; k < lowered.kernels.size(); ++k) {
+    const LoweredKernel& kernel = lowered.kernels[k];
+    out += text(k < 10 ? " " : "", k, "  ", kernel.op);
+    if (kernel.relu || kernel.bias) out += text(" +", kernel.bias ? " bias" : "", kernel.relu ? " relu" : "");
+    out += "  (";
+    for (size_t i = 0; i < kernel.inputs.size(); ++i) out += text(i ? ", " : "", typed(kernel.inputs[i]));
+    out += ") -> (";
+    for (size_t i = 0; i < kernel.outputs.size(); ++i) out += text(i ? ", " : "", typed(kernel.outputs[i]));
+    out += ")";
+    if (!kernel.attributes.items().empty()) out += text("  ", kernel.attributes);
+    if (!kernel.scope.empty()) out += text("  # ", kernel.scope);
+    out += "\n";
+    if (kernel.fused) out += text("      ", kernel.fused->to_string(graph), "\n");
+  }
+  std::string leaves;
+  for (const char* op : {"input", "variable"})
+    for (Value leaf : graph.leaves(op))
+      leaves += text("  ", typed(leaf), "  ", op, " ", graph.producer(leaf).attributes.string("name"), "\n");
+  out += "leaves\n" + leaves;
+  out += text("arena ", bytes_text(double(lowered.arena_bytes)), ", all values ",
+              bytes_text(double(lowered.value_bytes)), "\n");
+  return out;
+}
+
+}  // namespace neon

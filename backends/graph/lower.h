@@ -1,0 +1,47 @@
+// Lowering: a graph becomes kernels in order. Fusible nodes are grouped (fuse.cpp), matrix products take their
+// bias and relu along, reshapes become views, and every value that lives between kernels gets a place in one
+// arena by its lifetime (plan.cpp).
+#pragma once
+#include <memory>
+
+#include "backends/graph/fused.h"
+
+namespace neon {
+
+struct LoweredKernel {
+  std::string op;  // "fused", "matmul", ...
+  std::vector<Value> inputs, outputs;
+  Attributes attributes;
+  std::shared_ptr<const FusedKernel> fused;  // of op "fused"
+  // Of op "matmul": what is done to the product before it is stored.
+  Value bias;  // (N) or (1,N), added to every row
+  bool relu = false;
+  std::string scope;
+};
+
+struct Buffer {
+  size_t offset = 0, bytes = 0;  // in the arena
+  int first = 0, last = 0;       // kernels between which it lives
+};
+
+struct Lowered {
+  Graph graph;  // expanded; all Values below are of it
+  std::vector<LoweredKernel> kernels;
+  // For each value of the graph: the value whose storage holds it (itself, a view's source, the variable that
+  // an assignment writes), or an invalid Value when it never leaves a kernel.
+  std::vector<Value> storage;
+  std::vector<Buffer> buffers;  // by value; bytes 0 for values that are not in the arena
+  size_t arena_bytes = 0;
+  size_t value_bytes = 0;  // of all values that nodes make, as if each had its own memory
+};
+
+struct LowerOptions {
+  bool fuse = true;  // false: a kernel for every node, for tests
+};
+
+Lowered lower(const Graph& graph, const LowerOptions& options = {});
+
+// Kernels in order with their expressions, shapes and buffers: what `neon program` prints.
+std::string to_string(const Lowered& lowered);
+
+}  // namespace neon

@@ -1,0 +1,35 @@
+#include "backends/graph/op.h"
+
+#include <map>
+#include <memory>
+
+namespace neon {
+
+namespace {
+
+std::map<std::string, std::unique_ptr<Op>, std::less<>>& table() {
+  static std::map<std::string, std::unique_ptr<Op>, std::less<>> ops;
+  return ops;
+}
+
+}  // namespace
+
+const Op* find_op(std::string_view name) {
+  const auto found = table().find(name);
+  return found == table().end() ? nullptr : found->second.get();
+}
+
+std::vector<const Op*> all_ops() {
+  std::vector<const Op*> out;
+  for (const auto& [name, op] : table()) out.push_back(op.get());
+  return out;
+}
+
+void add_op(Op op) {
+  NEON_ASSERT(op.infer);
+  const std::string name = op.name;
+  if (!table().emplace(name, std::make_unique<Op>(std::move(op))).second)
+    fail(ErrorKind::failed, "two ops are named '", name, "'");
+}
+
+}  // namespace neon

@@ -1,0 +1,71 @@
+// The op table. An op is a name, a shape rule, a gradient rule in terms of other ops, and (in
+// backends/cpu) a plain kernel. A compound op has a definition in other ops and is one node until lowering.
+#pragma once
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backends/graph/graph.h"
+
+namespace neon {
+
+namespace elementwise {
+struct Row;
+}
+
+// What a shape rule sees.
+struct InferContext {
+  std::span<const TensorType> inputs;
+  const Attributes& attributes;
+};
+
+// What a gradient rule sees. Cotangents that do not exist (nobody asked) are invalid Values.
+class GradientContext {
+ public:
+  GradientContext(Graph& graph, const Node& node, std::vector<Value> cotangents, std::vector<bool> wanted)
+      : graph(graph),
+        node(node),
+        cotangents(std::move(cotangents)),
+        wanted(std::move(wanted)),
+        results(node.inputs.size()) {}
+  Graph& graph;
+  const Node node;                      // a copy: the rule appends to the graph
+  const std::vector<Value> cotangents;  // one an output
+  const std::vector<bool> wanted;       // one an input
+  std::vector<Value> results;           // one an input, to be set where wanted; left invalid: zero
+
+  Value input(int i) const { return node.inputs[size_t(i)]; }
+  Value output(int i = 0) const { return node.outputs[size_t(i)]; }
+  Value cotangent(int i = 0) const { return cotangents[size_t(i)]; }
+};
+
+struct Op {
+  std::string name;
+  std::vector<TensorType> (*infer)(const InferContext&) = nullptr;
+  void (*gradient)(GradientContext&) = nullptr;                 // null: no gradient flows through
+  std::vector<Value> (*define)(Graph&, const Node&) = nullptr;  // compound ops only
+  // Elementwise ops: the row, and the operand whose derivative it is (-1: the function itself).
+  const elementwise::Row* row = nullptr;
+  int derivative_operand = -1;
+  bool is_elementwise() const { return row != nullptr; }
+};
+
+// Which of g (cotangent), a, b, c (operands), y (result) the derivative of a row by one operand takes, in order.
+std::string derivative_inputs(const elementwise::Row& row, int operand);
+
+const Op* find_op(std::string_view name);  // null when unknown
+std::vector<const Op*> all_ops();
+void add_op(Op op);
+
+struct OpRegistration {
+  explicit OpRegistration(Op op) { add_op(std::move(op)); }
+};
+
+// For gradient rules whose input was broadcast: sums the cotangent back to the shape of the input.
+Value sum_to_shape(Graph& graph, Value value, const Shape& shape);
+
+// Derivatives of sum(seed * output) with respect to `wanted`, appended to the graph; invalid Values where
+// the output does not depend on one. An invalid seed means ones.
+std::vector<Value> gradients(Graph& graph, Value output, std::span<const Value> wanted, Value seed = {});
+
+}  // namespace neon

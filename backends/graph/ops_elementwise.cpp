@@ -1,0 +1,91 @@
+// Elementwise ops: one per row of the table, and one per derivative that a row gives ("relu'0": the
+// cotangent times d relu / d operand 0). Operands broadcast by NumPy's rule. Casts and broadcasts too.
+#include <algorithm>
+
+#include "backends/elementwise/kernels.h"
+#include "backends/graph/expression.h"
+#include "backends/graph/op.h"
+
+namespace neon {
+
+namespace {
+
+// Tensors decide the type; scalars adapt to them. Integers count as f32.
+DType result_dtype(std::span<const TensorType> inputs) {
+  DType found = DType::f32;
+  int found_rank = -1;
+  for (const TensorType& input : inputs) {
+    if (!is_floating(input.dtype)) continue;
+    const int rank = input.shape.rank() > 0 ? 1 : 0;
+    if (rank == found_rank && found != input.dtype && rank > 0)
+      fail(ErrorKind::config, "element types ", found, " and ", input.dtype, " meet without a cast");
+    if (rank > found_rank) found = input.dtype, found_rank = rank;
+  }
+  return found;
+}
+
+std::vector<TensorType> infer_elementwise(const InferContext& c) {
+  Shape shape;
+  for (const TensorType& input : c.inputs) shape = broadcast(shape, input.shape);
+  return {{result_dtype(c.inputs), shape}};
+}
+
+// Of a row: cotangent g, inputs a, b, c, output y; the derivative's op takes those that its text names.
+void elementwise_gradient(GradientContext& c) {
+  const elementwise::Row& row = *c.node.op->row;
+  for (int i = 0; i < row.arity; ++i) {
+    if (!c.wanted[size_t(i)] || !row.derivatives[i]) continue;
+    std::vector<Value> operands;
+    for (char name : derivative_inputs(row, i))
+      operands.push_back(name == 'g' ? c.cotangent() : name == 'y' ? c.output() : c.input(name - 'a'));
+    Value d = c.graph.add(text(row.name, "'", i), operands);
+    // A derivative that needs no full-size operand still has the cotangent's shape.
+    d = sum_to_shape(c.graph, broadcast_to(c.graph, d, c.graph.shape(c.output())), c.graph.shape(c.input(i)));
+    c.results[size_t(i)] = cast(c.graph, d, c.graph.dtype(c.input(i)));
+  }
+}
+
+std::vector<TensorType> infer_cast(const InferContext& c) {
+  return {{DType(c.attributes.integer("dtype")), c.inputs[0].shape}};
+}
+void cast_gradient(GradientContext& c) {
+  const DType from = c.graph.dtype(c.input(0));
+  if (is_floating(from)) c.results[0] = cast(c.graph, c.cotangent(), from);
+}
+
+std::vector<TensorType> infer_broadcast(const InferContext& c) {
+  const Shape to(c.attributes.integers("shape"));
+  if (broadcast(c.inputs[0].shape, to) != to)
+    fail(ErrorKind::config, "shape ", c.inputs[0].shape, " does not broadcast to ", to);
+  return {{c.inputs[0].dtype, to}};
+}
+void broadcast_gradient(GradientContext& c) {
+  c.results[0] = sum_to_shape(c.graph, c.cotangent(), c.graph.shape(c.input(0)));
+}
+
+const OpRegistration cast_op({"cast", infer_cast, cast_gradient});
+const OpRegistration broadcast_op({"broadcast", infer_broadcast, broadcast_gradient});
+
+const bool rows_registered = [] {
+  for (const elementwise::Row& row : elementwise::rows()) {
+    bool differentiable = false;
+    for (int i = 0; i < row.arity; ++i) {
+      if (!row.derivatives[i]) continue;
+      differentiable = true;
+      add_op({text(row.name, "'", i), infer_elementwise, nullptr, nullptr, &row, i});
+    }
+    add_op({row.name, infer_elementwise, differentiable ? elementwise_gradient : nullptr, nullptr, &row, -1});
+  }
+  return true;
+}();
+
+}  // namespace
+
+std::string derivative_inputs(const elementwise::Row& row, int operand) {
+  std::string out;
+  for (int bit = 0; bit < 5; ++bit)
+    if (row.reads[operand] & (1u << bit)) out += "gabcy"[bit];
+  return out;
+}
+
+}  // namespace neon

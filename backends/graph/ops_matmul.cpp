@@ -1,0 +1,33 @@
+// matmul: a (M,K) · b (K,N) -> (M,N). Either operand may be stored transposed.
+#include "backends/graph/expression.h"
+#include "backends/graph/op.h"
+
+namespace neon {
+
+namespace {
+
+std::vector<TensorType> infer_matmul(const InferContext& c) {
+  const TensorType &a = c.inputs[0], &b = c.inputs[1];
+  const bool ta = c.attributes.integer("transpose_a"), tb = c.attributes.integer("transpose_b");
+  if (a.shape.rank() != 2 || b.shape.rank() != 2)
+    fail(ErrorKind::config, "matmul takes two matrices, got shapes ", a.shape, " and ", b.shape);
+  if (a.shape[ta ? 0 : 1] != b.shape[tb ? 1 : 0])
+    fail(ErrorKind::config, "matmul of ", a.shape, ta ? " transposed" : "", " and ", b.shape, tb ? " transposed" : "",
+         ": inner sizes ", a.shape[ta ? 0 : 1], " and ", b.shape[tb ? 1 : 0], " differ");
+  if (a.dtype != b.dtype || !is_floating(a.dtype))
+    fail(ErrorKind::config, "matmul takes two arrays of one floating type, got ", a.dtype, " and ", b.dtype);
+  return {{a.dtype, {a.shape[ta ? 1 : 0], b.shape[tb ? 0 : 1]}}};
+}
+
+void matmul_gradient(GradientContext& c) {
+  const bool ta = c.node.attributes.integer("transpose_a"), tb = c.node.attributes.integer("transpose_b");
+  const Value a = c.input(0), b = c.input(1), g = c.cotangent();
+  if (c.wanted[0]) c.results[0] = ta ? matmul(c.graph, b, g, tb, true) : matmul(c.graph, g, b, false, !tb);
+  if (c.wanted[1]) c.results[1] = tb ? matmul(c.graph, g, a, true, ta) : matmul(c.graph, a, g, !ta, false);
+}
+
+const OpRegistration op({"matmul", infer_matmul, matmul_gradient});
+
+}  // namespace
+
+}  // namespace neon

@@ -1,0 +1,40 @@
+// Reductions over a set of axes, which stay with size 1: sum, max, min, argmax (first index on ties, as a
+// number of the input's type).
+#include "backends/graph/expression.h"
+#include "backends/graph/op.h"
+
+namespace neon {
+
+namespace {
+
+std::vector<TensorType> infer_reduce(const InferContext& c) {
+  std::vector<int64_t> sizes(c.inputs[0].shape.begin(), c.inputs[0].shape.end());
+  for (int64_t axis : c.attributes.integers("axes")) {
+    if (axis < 0 || axis >= int64_t(sizes.size()))
+      fail(ErrorKind::config, "axis ", axis, " to reduce is not an axis of ", c.inputs[0].shape);
+    sizes[size_t(axis)] = 1;
+  }
+  return {{is_floating(c.inputs[0].dtype) ? c.inputs[0].dtype : DType::f32, Shape(sizes)}};
+}
+
+void sum_gradient(GradientContext& c) {
+  c.results[0] = broadcast_to(c.graph, c.cotangent(), c.graph.shape(c.input(0)));
+}
+
+// All elements equal to the extremum share the cotangent evenly.
+void extremum_gradient(GradientContext& c) {
+  Expr x(c.graph, c.input(0)), y(c.graph, c.output()), g(c.graph, c.cotangent());
+  Expr hit = apply("equal", x, y);
+  c.results[0] = hit * (g / sum(hit, c.node.attributes.integers("axes")));
+}
+
+const OpRegistration ops[] = {
+    OpRegistration({"sum", infer_reduce, sum_gradient}),
+    OpRegistration({"max", infer_reduce, extremum_gradient}),
+    OpRegistration({"min", infer_reduce, extremum_gradient}),
+    OpRegistration({"argmax", infer_reduce}),
+};
+
+}  // namespace
+
+}  // namespace neon

@@ -1,0 +1,121 @@
+// Moving elements without changing them: reshape, transpose, concat, slice, gather and its adjoint.
+#include <numeric>
+
+#include "backends/graph/expression.h"
+#include "backends/graph/op.h"
+
+namespace neon {
+
+namespace {
+
+std::vector<TensorType> infer_reshape(const InferContext& c) {
+  const Shape to(c.attributes.integers("shape"));
+  if (to.elements() != c.inputs[0].shape.elements())
+    fail(ErrorKind::config, "cannot reshape ", c.inputs[0].shape, " with ", c.inputs[0].shape.elements(),
+         " elements to ", to, " with ", to.elements());
+  return {{c.inputs[0].dtype, to}};
+}
+void reshape_gradient(GradientContext& c) { c.results[0] = reshape(c.graph, c.cotangent(), c.graph.shape(c.input(0))); }
+
+std::vector<TensorType> infer_transpose(const InferContext& c) {
+  const auto& permutation = c.attributes.integers("permutation");
+  const Shape& from = c.inputs[0].shape;
+  std::vector<int64_t> sizes;
+  std::vector<bool> seen(permutation.size(), false);
+  for (int64_t axis : permutation) {
+    if (int(permutation.size()) != from.rank() || axis < 0 || axis >= from.rank() || seen[size_t(axis)])
+      fail(ErrorKind::config, "axes ", Shape(permutation), " are no permutation of the axes of ", from);
+    seen[size_t(axis)] = true;
+    sizes.push_back(from[int(axis)]);
+  }
+  return {{c.inputs[0].dtype, Shape(sizes)}};
+}
+void transpose_gradient(GradientContext& c) {
+  const auto& permutation = c.node.attributes.integers("permutation");
+  std::vector<int64_t> inverse(permutation.size());
+  for (size_t i = 0; i < permutation.size(); ++i) inverse[size_t(permutation[i])] = int64_t(i);
+  c.results[0] = transpose(c.graph, c.cotangent(), inverse);
+}
+
+// All inputs in a row along `axis`; the other sizes agree.
+std::vector<TensorType> infer_concat(const InferContext& c) {
+  const int axis = int(c.attributes.integer("axis"));
+  const TensorType& first = c.inputs[0];
+  if (axis < 0 || axis >= first.shape.rank())
+    fail(ErrorKind::config, "cannot join along axis ", axis, " of ", first.shape);
+  int64_t total = 0;
+  for (const TensorType& input : c.inputs) {
+    const bool fits = input.dtype == first.dtype && input.shape.rank() == first.shape.rank() &&
+                      input.shape.with(axis, 1) == first.shape.with(axis, 1);
+    if (!fits) fail(ErrorKind::config, "cannot join ", first, " and ", input, " along axis ", axis);
+    total += input.shape[axis];
+  }
+  return {{first.dtype, first.shape.with(axis, total)}};
+}
+void concat_gradient(GradientContext& c) {
+  const int64_t axis = c.node.attributes.integer("axis");
+  int64_t first = 0;
+  for (size_t i = 0; i < c.node.inputs.size(); ++i) {
+    const int64_t count = c.graph.shape(c.node.inputs[i])[int(axis)];
+    if (c.wanted[i])
+      c.results[i] = c.graph.add("slice", {c.cotangent()}, {{"axis", axis}, {"first", first}, {"count", count}});
+    first += count;
+  }
+}
+
+// Elements first .. first + count - 1 along `axis`.
+std::vector<TensorType> infer_slice(const InferContext& c) {
+  const int axis = int(c.attributes.integer("axis"));
+  const int64_t first = c.attributes.integer("first"), count = c.attributes.integer("count");
+  const Shape& from = c.inputs[0].shape;
+  if (axis < 0 || axis >= from.rank() || first < 0 || count < 0 || first + count > from[axis])
+    fail(ErrorKind::config, "elements ", first, " to ", first + count, " of axis ", axis, " are not in ", from);
+  return {{c.inputs[0].dtype, from.with(axis, count)}};
+}
+void slice_gradient(GradientContext& c) {
+  const int axis = int(c.node.attributes.integer("axis"));
+  const int64_t first = c.node.attributes.integer("first"), count = c.node.attributes.integer("count");
+  const Shape from = c.graph.shape(c.input(0));
+  std::vector<Value> parts;
+  auto zeros = [&](int64_t size) {
+    if (size > 0)
+      parts.push_back(broadcast_to(c.graph, c.graph.constant(0, c.graph.dtype(c.input(0))), from.with(axis, size)));
+  };
+  zeros(first);
+  parts.push_back(c.cotangent());
+  zeros(from[axis] - first - count);
+  c.results[0] = parts.size() == 1 ? parts[0] : c.graph.add("concat", parts, {{"axis", int64_t(axis)}});
+}
+
+// data (n, ...), indices (N) i32 -> (N, ...)
+std::vector<TensorType> infer_gather(const InferContext& c) {
+  const TensorType &data = c.inputs[0], &indices = c.inputs[1];
+  if (data.shape.rank() < 1 || indices.shape.rank() != 1 || indices.dtype != DType::i32)
+    fail(ErrorKind::config, "gather takes data with rows and a list of i32 indices, got ", data, " and ", indices);
+  return {{data.dtype, data.shape.with(0, indices.shape[0])}};
+}
+void gather_gradient(GradientContext& c) {
+  c.results[0] = c.graph.add("scatter_add", {c.cotangent(), c.input(1)}, {{"rows", c.graph.shape(c.input(0))[0]}});
+}
+
+// values (N, ...), indices (N) i32 -> (rows, ...): row indices[i] receives values[i]; repeated ones add up.
+std::vector<TensorType> infer_scatter_add(const InferContext& c) {
+  const TensorType &values = c.inputs[0], &indices = c.inputs[1];
+  if (values.shape.rank() < 1 || indices.shape != Shape{values.shape[0]} || indices.dtype != DType::i32)
+    fail(ErrorKind::config, "scatter_add takes a row of values for each i32 index, got ", values, " and ", indices);
+  return {{values.dtype, values.shape.with(0, c.attributes.integer("rows"))}};
+}
+void scatter_add_gradient(GradientContext& c) { c.results[0] = gather(c.graph, c.cotangent(), c.input(1)); }
+
+const OpRegistration ops[] = {
+    OpRegistration({"reshape", infer_reshape, reshape_gradient}),
+    OpRegistration({"transpose", infer_transpose, transpose_gradient}),
+    OpRegistration({"concat", infer_concat, concat_gradient}),
+    OpRegistration({"slice", infer_slice, slice_gradient}),
+    OpRegistration({"gather", infer_gather, gather_gradient}),
+    OpRegistration({"scatter_add", infer_scatter_add, scatter_add_gradient}),
+};
+
+}  // namespace
+
+}  // namespace neon
