@@ -1,0 +1,150 @@
+// A fused kernel on the CPU: the tiles of all segments in one parallel loop, each thread a fixed run of them;
+// then the totals, added up in the order of the tiles whatever the number of threads, and the scalars that
+// follow from them.
+#include <omp.h>
+
+#include <exception>
+
+#include "backends/cpu/fused_tile.h"
+
+namespace neon::cpu {
+
+namespace {
+
+// Below this many element operations a kernel is not worth a second thread.
+constexpr int64_t kWorkOfOneThread = 20000;
+
+template <typename R>
+class FusedKernelOnCpu : public Kernel {
+ public:
+  FusedKernelOnCpu(const FusedKernel& code, Context& context) {
+    int64_t work = 0;
+    segments_.reserve(code.segments.size());
+    for (const Segment& segment : code.segments) {
+      segments_.push_back(plan_segment<R>(segment, context));
+      const auto& plan = segments_.back();
+      first_tile_.push_back(tiles_);
+      tiles_ += plan.tiles();
+      work += plan.rows * plan.columns * int64_t(plan.registers.size());
+      partials_.emplace_back(size_t(plan.tiles() * int64_t(plan.totals.size())) + 1);
+      totals_.emplace_back(plan.totals.size());
+    }
+    first_tile_.push_back(tiles_);
+    threads_ = int(std::clamp<int64_t>(std::min<int64_t>(work / kWorkOfOneThread + 1, tiles_), 1, context.threads));
+    runners_.resize(size_t(threads_));
+    for (auto& runners : runners_)
+      for (const auto& plan : segments_) runners.emplace_back(plan);
+    for (const Instruction& i : code.post) {
+      post_.push_back(plan_register<R>(i, context));
+      post_totals_.push_back({i.segment, i.total});
+    }
+    post_values_.resize(code.post.size());
+    for (const Store& store : code.post_stores) post_stores_.push_back(plan_store<R>(store, context));
+    if (code.guard) {
+      guard_ = context.slot(code.guard);
+      load_guard_ = elementwise::load_function(context.type(code.guard).dtype, dtype_of<R>());
+    }
+  }
+
+  void run(const Run& run) override {
+    if (guard_) {
+      R open = 0;
+      load_guard_(*guard_, &open, 1);
+      if (open == 0) return;
+    }
+    if (threads_ == 1) {
+      run_tiles(run, runners_[0], 0, tiles_);
+    } else {
+      std::exception_ptr problem;
+#pragma omp parallel num_threads(threads_)
+      {
+        const int thread = omp_get_thread_num(), team = omp_get_num_threads();
+        try {
+          run_tiles(run, runners_[size_t(thread)], tiles_ * thread / team, tiles_ * (thread + 1) / team);
+        } catch (...) {
+#pragma omp critical
+          problem = std::current_exception();
+        }
+      }
+      if (problem) std::rethrow_exception(problem);
+    }
+    add_up();
+    run_post(run);
+  }
+
+  std::string implementation() const override { return "fused"; }
+
+ private:
+  void run_tiles(const Run& run, std::vector<TileRunner<R>>& runners, int64_t first, int64_t last) {
+    for (size_t s = 0; s < segments_.size(); ++s) {
+      const int64_t from = std::max(first, first_tile_[s]), to = std::min(last, first_tile_[s + 1]);
+      if (from >= to) continue;
+      const int64_t width = int64_t(segments_[s].totals.size());
+      runners[s].begin(run);
+      for (int64_t tile = from - first_tile_[s]; tile < to - first_tile_[s]; ++tile)
+        runners[s].run_tile(tile, partials_[s].data() + tile * width);
+    }
+  }
+
+  void add_up() {
+    for (size_t s = 0; s < segments_.size(); ++s) {
+      const size_t width = segments_[s].totals.size();
+      for (size_t t = 0; t < width; ++t) {
+        const Reduction kind = segments_[s].totals[t].kind;
+        double total = kind == Reduction::sum ? 0 : kind == Reduction::min ? INFINITY : -INFINITY;
+        for (int64_t tile = 0; tile < segments_[s].tiles(); ++tile) {
+          const double part = double(partials_[s][size_t(tile) * width + t]);
+          if (kind == Reduction::sum) total += part;
+          else if (total == total && (part != part || (kind == Reduction::min ? part < total : part > total)))
+            total = part;
+        }
+        totals_[s][t] = R(total);
+      }
+    }
+  }
+
+  void run_post(const Run& run) {
+    for (size_t i = 0; i < post_.size(); ++i) {
+      const RegisterPlan<R>& reg = post_[i];
+      R& to = post_values_[i];
+      switch (reg.kind) {
+        case Instruction::Kind::total:
+          to = totals_[size_t(post_totals_[i].first)][size_t(post_totals_[i].second)];
+          break;
+        case Instruction::Kind::constant: to = R(reg.number); break;
+        case Instruction::Kind::record: to = R(run.scalars[reg.record]); break;
+        case Instruction::Kind::load: reg.load.convert(*reg.load.slot, &to, 1); break;
+        default: {
+          const R* inputs[kMostOperands];
+          for (size_t k = 0; k < reg.inputs.size(); ++k) inputs[k] = &post_values_[size_t(reg.inputs[k])];
+          reg.functions[0](inputs, &to, 1);
+        }
+      }
+    }
+    for (const StorePlan& store : post_stores_) store.convert(&post_values_[size_t(store.reg)], *store.slot, 1);
+  }
+
+  std::vector<SegmentPlan<R>> segments_;
+  std::vector<std::vector<TileRunner<R>>> runners_;  // by thread, by segment
+  std::vector<std::vector<R>> partials_, totals_;
+  std::vector<int64_t> first_tile_;
+  int64_t tiles_ = 0;
+  int threads_ = 1;
+  std::vector<RegisterPlan<R>> post_;
+  std::vector<std::pair<int, int>> post_totals_;
+  std::vector<R> post_values_;
+  std::vector<StorePlan> post_stores_;
+  void** guard_ = nullptr;
+  ConvertFunction load_guard_ = nullptr;
+};
+
+std::unique_ptr<Kernel> make(const LoweredKernel& kernel, Context& context) {
+  if (kernel.fused->compute == DType::f64) return std::make_unique<FusedKernelOnCpu<double>>(*kernel.fused, context);
+  return std::make_unique<FusedKernelOnCpu<float>>(*kernel.fused, context);
+}
+
+const KernelRegistration registration("fused", 0, make);
+
+}  // namespace
+
+}  // namespace neon::cpu

@@ -1,0 +1,264 @@
+#include "backends/cpu/fused_plan.h"
+
+#include <algorithm>
+
+#include "backends/graph/op.h"
+#include "neon/core/random.h"
+
+namespace neon::cpu {
+
+bool Walk::uniform(int64_t stride) const {
+  for (size_t i = sizes.size(); i-- > 0;) {
+    if (sizes[i] != 1 && strides[i] != stride) return false;
+    stride *= sizes[i];
+  }
+  return true;
+}
+
+namespace {
+
+constexpr int64_t kTileBytes = 4096;        // of a register, where the domain allows
+constexpr int64_t kOuterTileBytes = 32768;  // whole columns take more
+
+// The loop of an op whose inputs in `mask` are single numbers; null when there is none.
+template <typename R>
+BlockFunction<R> function_of(const Op& op, unsigned mask) {
+  if (op.derivative_operand < 0) {
+    const bool all = mask == (1u << op.row->arity) - 1;
+    return all ? nullptr : elementwise::block_function<R>(*op.row, mask);
+  }
+  const std::string operands = derivative_inputs(*op.row, op.derivative_operand);
+  for (size_t k = 0; k < operands.size(); ++k)
+    if ((mask & (1u << k)) && (operands[k] == 'g' || operands[k] == 'y')) return nullptr;
+  return elementwise::derivative_function<R>(*op.row, op.derivative_operand, mask);
+}
+
+Reduction reduction_of(const Op& op) {
+  return op.name == "sum"   ? Reduction::sum
+         : op.name == "max" ? Reduction::max
+         : op.name == "min" ? Reduction::min
+                            : Reduction::argmax;
+}
+
+template <typename R>
+class Planner {
+ public:
+  Planner(const Segment& segment, Context& context) : segment_(segment), context_(context) {}
+
+  SegmentPlan<R> run() {
+    split_axes();
+    for (const Instruction& i : segment_.body) plan_.registers.push_back(plan(i));
+    for (const Store& store : segment_.stores) plan_.stores.push_back(plan_store<R>(store, context_));
+    for (const Total& total : segment_.totals) plan_.totals.push_back({reduction_of(*total.op), total.reg});
+    choose_tiles();
+    find_direct_stores();
+    assign_buffers();
+    return std::move(plan_);
+  }
+
+ private:
+  // Which axes are rows, which columns.
+  void split_axes() {
+    const int rank = segment_.domain.rank();
+    int first_reduced = rank, last_reduced = -1, first_kept = rank;
+    for (int axis = 0; axis < rank; ++axis) {
+      if (segment_.domain[axis] == 1) continue;
+      if (segment_.reduced[size_t(axis)]) first_reduced = std::min(first_reduced, axis), last_reduced = axis;
+      else first_kept = std::min(first_kept, axis);
+    }
+    const bool reduces = std::ranges::count(segment_.reduced, true) > 0;
+    if (!reduces) {
+      // Columns are the last axes that every load walks densely or repeats as one; rows the others.
+      column_axis_ = std::max(rank - 1, 0);
+      while (column_axis_ > 0 && joins(column_axis_ - 1)) --column_axis_;
+    } else if (last_reduced < first_kept && first_kept < rank) {
+      plan_.fold = Fold::outer;
+      column_axis_ = first_kept;
+    } else {
+      plan_.fold = Fold::inner;
+      column_axis_ = first_reduced;
+    }
+    for (int axis = 0; axis < rank; ++axis) (axis < column_axis_ ? plan_.rows : plan_.columns) *= segment_.domain[axis];
+  }
+
+  // Whether axis and those after it can be walked as one by all loads.
+  bool joins(int axis) const {
+    for (const Instruction& i : segment_.body) {
+      if (i.index && axis == 0) return false;
+      if (i.kind == Instruction::Kind::iota) return false;
+      if (i.kind != Instruction::Kind::load || i.reach == Reach::scalar) continue;
+      if (segment_.domain[axis] == 1 || segment_.domain[axis + 1] == 1) continue;
+      if (i.strides[size_t(axis)] != i.strides[size_t(axis + 1)] * segment_.domain[axis + 1]) return false;
+    }
+    return true;
+  }
+
+  Walk walk(const std::vector<int64_t>& strides, bool rows) const {
+    Walk out;
+    for (int axis = rows ? 0 : column_axis_; axis < (rows ? column_axis_ : segment_.domain.rank()); ++axis) {
+      out.sizes.push_back(segment_.domain[axis]);
+      out.strides.push_back(strides[size_t(axis)]);
+    }
+    return out;
+  }
+
+  RegisterPlan<R> plan(const Instruction& i) {
+    RegisterPlan<R> out = plan_register<R>(i, context_);
+    if (i.kind == Instruction::Kind::load && !i.strides.empty()) {
+      out.load.rows = walk(i.strides, true);
+      out.load.columns = walk(i.strides, false);
+      out.load.columns_dense = out.load.columns.uniform(1);
+      out.load.columns_repeat = out.load.columns.uniform(0);
+      out.load.rows_dense = !i.index && out.load.rows.uniform(plan_.columns);
+      out.load.rows_repeat = !i.index && out.load.rows.uniform(0);
+    }
+    if (i.kind == Instruction::Kind::iota) {
+      std::vector<int64_t> strides(size_t(segment_.domain.rank()), 0);
+      strides[size_t(i.axis)] = 1;
+      out.iota_rows = walk(strides, true);
+      out.iota_columns = walk(strides, false);
+    }
+    return out;
+  }
+
+  void choose_tiles() {
+    const int64_t elements = kTileBytes / int64_t(sizeof(R));
+    if (plan_.fold == Fold::outer) {
+      const int64_t most = kOuterTileBytes / int64_t(sizeof(R)) / std::max<int64_t>(plan_.rows, 1);
+      plan_.tile_rows = plan_.rows;
+      plan_.tile_columns = std::clamp<int64_t>(most / 16 * 16, 16, std::max<int64_t>(plan_.columns, 1));
+    } else {
+      plan_.tile_columns = plan_.fold == Fold::inner ? plan_.columns : std::min(plan_.columns, elements);
+      plan_.tile_rows = 1;
+      if (plan_.tile_columns == plan_.columns)
+        plan_.tile_rows =
+            std::clamp<int64_t>(elements / std::max<int64_t>(plan_.columns, 1), 1, std::max<int64_t>(plan_.rows, 1));
+    }
+    auto tiles = [](int64_t all, int64_t one) { return one ? (all + one - 1) / one : 0; };
+    plan_.row_tiles = tiles(plan_.rows, plan_.tile_rows);
+    plan_.column_tiles = tiles(plan_.columns, plan_.tile_columns);
+  }
+
+  // A register goes straight to its store when no later instruction reads what lies there now.
+  void find_direct_stores() {
+    for (size_t s = 0; s < plan_.stores.size(); ++s) {
+      const StorePlan& store = plan_.stores[s];
+      RegisterPlan<R>& reg = plan_.registers[size_t(store.reg)];
+      if (reg.kind != Instruction::Kind::compute || reg.reach != Reach::full || !store.native || reg.direct_store >= 0)
+        continue;
+      bool safe = store.reach == Reach::full;
+      for (size_t i = 0; i < plan_.registers.size(); ++i) {
+        const auto& other = plan_.registers[i];
+        if (other.kind != Instruction::Kind::load || (other.load.slot != store.slot && *other.load.slot != *store.slot))
+          continue;
+        for (size_t j = size_t(store.reg) + 1; j < plan_.registers.size(); ++j)
+          safe = safe && !std::ranges::count(plan_.registers[j].inputs, int(i));
+        for (const StorePlan& later : plan_.stores) safe = safe && later.reg != int(i);
+        for (const auto& total : plan_.totals) safe = safe && total.reg != int(i);
+      }
+      if (safe) reg.direct_store = int(s);
+    }
+  }
+
+  // Linear scan: a buffer is free again after the last instruction that reads its register.
+  void assign_buffers() {
+    const int count = int(plan_.registers.size());
+    std::vector<int> last(size_t(count), -1);
+    for (int i = 0; i < count; ++i)
+      for (int input : plan_.registers[size_t(i)].inputs) last[size_t(input)] = i;
+    for (const StorePlan& store : plan_.stores) last[size_t(store.reg)] = count;
+    for (const auto& total : plan_.totals) last[size_t(total.reg)] = count;
+    std::vector<int> free;
+    auto take = [&] {
+      if (free.empty()) return plan_.buffers++;
+      const int buffer = free.back();
+      free.pop_back();
+      return buffer;
+    };
+    for (int i = 0; i < count; ++i) {
+      RegisterPlan<R>& reg = plan_.registers[size_t(i)];
+      const bool load = reg.kind == Instruction::Kind::load, iota = reg.kind == Instruction::Kind::iota;
+      const bool whole_rows = plan_.tile_columns == plan_.columns;
+      reg.same_in_all_tiles = reg.reach == Reach::full && whole_rows &&
+                              ((load && reg.load.rows_repeat && !reg.load.index) || (iota && reg.iota_rows.uniform(0)));
+      if (reg.reach == Reach::full || reg.reach == Reach::kept) {
+        reg.buffer = reg.same_in_all_tiles ? plan_.buffers++ : take();
+      }
+      // A number spread over the tile, for loops that take no single numbers there, reductions and stores.
+      if (reg.reach != Reach::full) reg.expanded = plan_.buffers++;
+      for (int input = 0; input < i; ++input)
+        if (last[size_t(input)] == i && plan_.registers[size_t(input)].buffer >= 0 &&
+            !plan_.registers[size_t(input)].same_in_all_tiles)
+          free.push_back(plan_.registers[size_t(input)].buffer);
+      if (last[size_t(i)] < 0 && reg.buffer >= 0 && !reg.same_in_all_tiles) free.push_back(reg.buffer);
+    }
+  }
+
+  const Segment& segment_;
+  Context& context_;
+  SegmentPlan<R> plan_;
+  int column_axis_ = 0;
+};
+
+}  // namespace
+
+template <typename R>
+RegisterPlan<R> plan_register(const Instruction& i, Context& context) {
+  RegisterPlan<R> out;
+  out.kind = i.kind;
+  out.reach = i.reach;
+  out.inputs = i.inputs;
+  switch (i.kind) {
+    case Instruction::Kind::load:
+      out.load.slot = context.slot(i.value);
+      out.load.size = int64_t(size_of(context.type(i.value).dtype));
+      out.load.native = context.type(i.value).dtype == dtype_of<R>();
+      out.load.convert = elementwise::load_function(context.type(i.value).dtype, dtype_of<R>());
+      if (i.index) {
+        out.load.index = context.slot(i.index);
+        out.load.index_limit = context.type(i.value).shape[0];
+      }
+      break;
+    case Instruction::Kind::record: out.record = context.scalar(i.name); break;
+    case Instruction::Kind::constant: out.number = i.number; break;
+    case Instruction::Kind::uniform:
+      out.seed = i.seed;
+      out.stream = hash_name(i.name);
+      break;
+    case Instruction::Kind::reduce: out.reduction = reduction_of(*i.op); break;
+    case Instruction::Kind::compute:
+      NEON_ASSERT(i.inputs.size() <= size_t(kMostOperands));
+      for (unsigned mask = 0; mask < (1u << i.inputs.size()); ++mask)
+        out.functions.push_back(function_of<R>(*i.op, mask));
+      NEON_ASSERT(out.functions[0]);
+      break;
+    default: break;
+  }
+  return out;
+}
+
+template <typename R>
+SegmentPlan<R> plan_segment(const Segment& segment, Context& context) {
+  return Planner<R>(segment, context).run();
+}
+
+template <typename R>
+StorePlan plan_store(const Store& store, Context& context) {
+  const DType dtype = context.type(store.value).dtype;
+  return {store.reg,
+          context.slot(store.value),
+          int64_t(size_of(dtype)),
+          dtype == dtype_of<R>(),
+          elementwise::store_function(dtype_of<R>(), dtype),
+          store.reach};
+}
+
+template SegmentPlan<float> plan_segment(const Segment&, Context&);
+template SegmentPlan<double> plan_segment(const Segment&, Context&);
+template RegisterPlan<float> plan_register(const Instruction&, Context&);
+template RegisterPlan<double> plan_register(const Instruction&, Context&);
+
+template StorePlan plan_store<float>(const Store&, Context&);
+template StorePlan plan_store<double>(const Store&, Context&);
+
+}  // namespace neon::cpu

@@ -1,0 +1,102 @@
+// A fused segment made ready for the CPU: loops chosen, strides resolved, block buffers assigned. R is the type
+// of arithmetic, float or double.
+//
+// The domain becomes rows × columns, either possibly of several axes. The body runs tile by tile: some rows by
+// some columns, few enough that the registers stay in the first-level cache. With reduced axes that trail
+// (inner) a tile has whole rows and kept indices are rows; with reduced axes that lead (outer) it has whole
+// columns and kept indices are columns.
+#pragma once
+#include <vector>
+
+#include "backends/cpu/kernel.h"
+#include "backends/elementwise/kernels.h"
+
+namespace neon::cpu {
+
+using elementwise::BlockFunction;
+using elementwise::ConvertFunction;
+
+enum class Fold : uint8_t { none, inner, outer };
+enum class Reduction : uint8_t { sum, max, min, argmax };
+
+// Sizes of the axes of one side of the domain, outermost first, and the strides by which a load walks them.
+struct Walk {
+  std::vector<int64_t> sizes, strides;
+  int64_t offset(int64_t index) const {
+    int64_t out = 0;
+    for (size_t i = sizes.size(); i-- > 0;) {
+      out += index % sizes[i] * strides[i];
+      index /= sizes[i];
+    }
+    return out;
+  }
+  // Whether consecutive indices lie `stride` apart throughout.
+  bool uniform(int64_t stride) const;
+};
+
+struct LoadPlan {
+  void** slot = nullptr;
+  void** index = nullptr;   // of a gather: i32 rows, one for each index of the domain's first axis
+  int64_t index_limit = 0;  // rows that the data has
+  int64_t size = 0;         // bytes of an element
+  bool native = false;      // stored in the type of the arithmetic
+  ConvertFunction convert = nullptr;
+  Walk rows, columns;  // strides in elements
+  bool columns_dense = false, columns_repeat = false, rows_dense = false, rows_repeat = false;
+};
+
+constexpr int kMostOperands = 5;
+
+template <typename R>
+struct RegisterPlan {
+  Instruction::Kind kind = Instruction::Kind::constant;
+  Reach reach = Reach::scalar;
+  int buffer = -1;    // block buffer for its elements
+  int expanded = -1;  // block buffer for a kept or single number spread over the tile
+  bool same_in_all_tiles = false;
+  std::vector<int> inputs;
+  std::vector<BlockFunction<R>> functions;  // compute: by mask of operands that are single numbers; may be null
+  LoadPlan load;
+  int record = 0;
+  double number = 0;
+  Walk iota_rows, iota_columns;
+  uint64_t seed = 0, stream = 0;
+  Reduction reduction = Reduction::sum;
+  int direct_store = -1;  // full results may be written straight to the place of this store
+};
+
+struct StorePlan {
+  int reg = 0;
+  void** slot = nullptr;
+  int64_t size = 0;
+  bool native = false;
+  ConvertFunction convert = nullptr;
+  Reach reach = Reach::full;
+};
+
+template <typename R>
+struct SegmentPlan {
+  Fold fold = Fold::none;
+  int64_t rows = 1, columns = 1, tile_rows = 1, tile_columns = 1, row_tiles = 1, column_tiles = 1;
+  std::vector<RegisterPlan<R>> registers;
+  std::vector<StorePlan> stores;
+  struct Total {
+    Reduction kind;
+    int reg;
+  };
+  std::vector<Total> totals;
+  int buffers = 0;
+  int64_t tiles() const { return row_tiles * column_tiles; }
+  int64_t buffer_elements() const { return (tile_rows * tile_columns + 15) / 16 * 16; }
+};
+
+template <typename R>
+SegmentPlan<R> plan_segment(const Segment& segment, Context& context);
+
+// The part of a register's plan that does not depend on the domain: all there is of a scalar instruction.
+template <typename R>
+RegisterPlan<R> plan_register(const Instruction& instruction, Context& context);
+template <typename R>
+StorePlan plan_store(const Store& store, Context& context);
+
+}  // namespace neon::cpu

@@ -1,0 +1,295 @@
+// Runs the body of a segment over one tile. One object a thread.
+#pragma once
+#include <algorithm>
+#include <cmath>
+
+#include "backends/cpu/fused_plan.h"
+
+namespace neon::cpu {
+
+template <typename R>
+class TileRunner {
+ public:
+  explicit TileRunner(const SegmentPlan<R>& plan)
+      : plan_(plan), registers_(plan.registers.size()), buffers_(size_t(plan.buffers)) {
+    memory_ = Tensor(dtype_of<R>(), {std::max<int64_t>(1, plan.buffers * plan.buffer_elements())});
+    for (size_t b = 0; b < buffers_.size(); ++b)
+      buffers_[b] = static_cast<R*>(memory_.data()) + int64_t(b) * plan.buffer_elements();
+    singles_ = Tensor(dtype_of<R>(), {int64_t(plan.registers.size()) * 16});
+  }
+
+  // Once before the tiles of a run: the numbers that are the same everywhere.
+  void begin(const Run& run) {
+    run_ = &run;
+    fresh_ = true;
+    for (size_t i = 0; i < plan_.registers.size(); ++i)
+      if (plan_.registers[i].reach == Reach::scalar) {
+        R* place = static_cast<R*>(singles_.data()) + i * 16;
+        evaluate_scalar(plan_.registers[i], place);
+        registers_[i] = place;
+      }
+  }
+
+  void run_tile(int64_t tile, R* partials) {
+    const int64_t row_tile = tile / plan_.column_tiles, column_tile = tile % plan_.column_tiles;
+    row_ = row_tile * plan_.tile_rows;
+    column_ = column_tile * plan_.tile_columns;
+    rows_ = std::min(plan_.tile_rows, plan_.rows - row_);
+    columns_ = std::min(plan_.tile_columns, plan_.columns - column_);
+    if (rows_ * columns_ != last_size_) fresh_ = true;
+    last_size_ = rows_ * columns_;
+    for (size_t i = 0; i < plan_.registers.size(); ++i)
+      if (plan_.registers[i].reach != Reach::scalar) evaluate(i);
+    for (size_t s = 0; s < plan_.stores.size(); ++s) store(plan_.stores[s], int(s), tile);
+    for (size_t t = 0; t < plan_.totals.size(); ++t) partials[t] = total(plan_.totals[t]);
+    fresh_ = false;
+  }
+
+ private:
+  int64_t elements() const { return rows_ * columns_; }
+  int64_t kept() const { return plan_.fold == Fold::outer ? columns_ : rows_; }
+  int64_t flat() const { return row_ * plan_.columns + column_; }
+  bool contiguous() const { return rows_ == 1 || columns_ == plan_.columns; }
+
+  void evaluate_scalar(const RegisterPlan<R>& reg, R* place) {
+    switch (reg.kind) {
+      case Instruction::Kind::constant: *place = R(reg.number); break;
+      case Instruction::Kind::record: *place = R(run_->scalars[reg.record]); break;
+      case Instruction::Kind::load: reg.load.convert(*reg.load.slot, place, 1); break;
+      case Instruction::Kind::iota: *place = 0; break;
+      case Instruction::Kind::uniform: draw(reg, 0, place, 1); break;
+      default: {
+        const R* inputs[kMostOperands];
+        for (size_t k = 0; k < reg.inputs.size(); ++k) inputs[k] = registers_[size_t(reg.inputs[k])];
+        reg.functions[0](inputs, place, 1);
+      }
+    }
+  }
+
+  void evaluate(size_t i) {
+    const RegisterPlan<R>& reg = plan_.registers[i];
+    if (reg.same_in_all_tiles && !fresh_) return;
+    R* to = buffers_[size_t(reg.buffer)];
+    switch (reg.kind) {
+      case Instruction::Kind::load:
+        registers_[i] = reg.reach == Reach::kept ? load_kept(reg.load, to) : load_full(reg.load, to);
+        break;
+      case Instruction::Kind::iota:
+        fill_iota(reg, to);
+        registers_[i] = to;
+        break;
+      case Instruction::Kind::uniform:
+        fill_uniform(reg, to);
+        registers_[i] = to;
+        break;
+      case Instruction::Kind::reduce:
+        fold(reg, to);
+        registers_[i] = to;
+        break;
+      default: {
+        if (reg.direct_store >= 0 && contiguous())
+          to = static_cast<R*>(*plan_.stores[size_t(reg.direct_store)].slot) + flat();
+        compute(reg, to);
+        registers_[i] = to;
+      }
+    }
+  }
+
+  void compute(const RegisterPlan<R>& reg, R* to) {
+    const bool full = reg.reach == Reach::full;
+    const R* inputs[kMostOperands];
+    unsigned mask = 0;
+    for (size_t k = 0; k < reg.inputs.size(); ++k) {
+      const auto& input = plan_.registers[size_t(reg.inputs[k])];
+      inputs[k] = registers_[size_t(reg.inputs[k])];
+      if (input.reach == Reach::scalar || (full && input.reach == Reach::kept && kept() == 1)) mask |= 1u << k;
+      else if (full && input.reach == Reach::kept) inputs[k] = spread(input, inputs[k]);
+    }
+    if (!reg.functions[mask]) {
+      for (size_t k = 0; k < reg.inputs.size(); ++k)
+        if (mask & (1u << k)) {
+          R* spread_to = buffers_[size_t(plan_.registers[size_t(reg.inputs[k])].expanded)];
+          std::fill_n(spread_to, full ? elements() : kept(), *inputs[k]);
+          inputs[k] = spread_to;
+        }
+      mask = 0;
+    }
+    reg.functions[mask](inputs, to, full ? elements() : kept());
+  }
+
+  // Kept numbers repeated over the reduced indices of the tile.
+  const R* spread(const RegisterPlan<R>& reg, const R* kept_numbers) {
+    R* to = buffers_[size_t(reg.expanded)];
+    for (int64_t r = 0; r < rows_; ++r) {
+      if (plan_.fold == Fold::outer) std::copy_n(kept_numbers, columns_, to + r * columns_);
+      else std::fill_n(to + r * columns_, columns_, kept_numbers[r]);
+    }
+    return to;
+  }
+
+  int64_t row_offset(const LoadPlan& load, int64_t row) const {
+    if (!load.index) return load.rows.offset(row);
+    const int64_t stride = load.rows.strides[0], inner = load.rows.sizes.empty() ? 1 : plan_.rows / load.rows.sizes[0];
+    const int64_t at = row / inner, looked_up = static_cast<const int32_t*>(*load.index)[at];
+    if (looked_up < 0 || looked_up >= load.index_limit)
+      fail(ErrorKind::data, "index ", looked_up, " at place ", at, " is not in [0, ", load.index_limit, ")");
+    return load.rows.offset(row % inner) + looked_up * stride;
+  }
+
+  const std::byte* address(const LoadPlan& load, int64_t element) const {
+    return static_cast<const std::byte*>(*load.slot) + element * load.size;
+  }
+
+  const R* load_full(const LoadPlan& load, R* to) {
+    const bool rows_follow = rows_ == 1 || (load.rows_dense && columns_ == plan_.columns);
+    if (load.columns_dense && rows_follow) {
+      const std::byte* from = address(load, row_offset(load, row_) + column_);
+      if (load.native) return reinterpret_cast<const R*>(from);
+      load.convert(from, to, elements());
+      return to;
+    }
+    for (int64_t r = 0; r < rows_; ++r) load_row(load, row_offset(load, row_ + r), to + r * columns_);
+    return to;
+  }
+
+  void load_row(const LoadPlan& load, int64_t offset, R* to) {
+    if (load.columns_dense) {
+      load.convert(address(load, offset + column_), to, columns_);
+    } else if (load.columns_repeat) {
+      load.convert(address(load, offset), to, 1);
+      std::fill_n(to + 1, columns_ - 1, *to);
+    } else {
+      for (int64_t c = 0; c < columns_; ++c)
+        load.convert(address(load, offset + load.columns.offset(column_ + c)), to + c, 1);
+    }
+  }
+
+  const R* load_kept(const LoadPlan& load, R* to) {
+    const bool outer = plan_.fold == Fold::outer;
+    if (outer ? load.columns_dense : (!load.index && load.rows.uniform(1))) {
+      const std::byte* from = address(load, outer ? column_ : row_);
+      if (load.native) return reinterpret_cast<const R*>(from);
+      load.convert(from, to, kept());
+      return to;
+    }
+    for (int64_t k = 0; k < kept(); ++k) {
+      const int64_t offset = outer ? load.columns.offset(column_ + k) : row_offset(load, row_ + k);
+      load.convert(address(load, offset), to + k, 1);
+    }
+    return to;
+  }
+
+  void fill_iota(const RegisterPlan<R>& reg, R* to) {
+    if (reg.reach == Reach::kept) {
+      for (int64_t k = 0; k < kept(); ++k)
+        to[k] = R(plan_.fold == Fold::outer ? reg.iota_columns.offset(column_ + k) : reg.iota_rows.offset(row_ + k));
+      return;
+    }
+    for (int64_t r = 0; r < rows_; ++r) {
+      const int64_t start = reg.iota_rows.offset(row_ + r);
+      for (int64_t c = 0; c < columns_; ++c) to[r * columns_ + c] = R(start + reg.iota_columns.offset(column_ + c));
+    }
+  }
+
+  // Elements first .. first + n - 1 of a stream.
+  void draw(const RegisterPlan<R>& reg, int64_t first, R* to, int64_t n) {
+    const elementwise::RandomKey key{reg.seed, reg.stream, run_->step};
+    if constexpr (std::is_same_v<R, float>) random_.uniform_f32(key, uint64_t(first), to, n);
+    else random_.uniform_f64(key, uint64_t(first), to, n);
+  }
+
+  void fill_uniform(const RegisterPlan<R>& reg, R* to) {
+    if (reg.reach == Reach::kept) return draw(reg, plan_.fold == Fold::outer ? column_ : row_, to, kept());
+    if (contiguous()) return draw(reg, flat(), to, elements());
+    for (int64_t r = 0; r < rows_; ++r) draw(reg, (row_ + r) * plan_.columns + column_, to + r * columns_, columns_);
+  }
+
+  // All of a register as full-size elements.
+  const R* full(int reg) {
+    const auto& plan = plan_.registers[size_t(reg)];
+    const R* at = registers_[size_t(reg)];
+    if (plan.reach == Reach::full) return at;
+    if (plan.reach == Reach::kept) return spread(plan, at);
+    R* to = buffers_[size_t(plan.expanded)];
+    std::fill_n(to, elements(), *at);
+    return to;
+  }
+
+  R fold_run(Reduction kind, const R* from, int64_t n) const {
+    const elementwise::Reductions<R>& folds = folds_;
+    switch (kind) {
+      case Reduction::sum: return folds.sum(from, n);
+      case Reduction::max: return folds.maximum(from, n);
+      case Reduction::min: return folds.minimum(from, n);
+      case Reduction::argmax: return R(folds.argmax(from, n));
+    }
+    return 0;
+  }
+
+  void fold(const RegisterPlan<R>& reg, R* to) {
+    const R* from = full(reg.inputs[0]);
+    if (plan_.fold != Fold::outer) {
+      for (int64_t r = 0; r < rows_; ++r) to[r] = fold_run(reg.reduction, from + r * columns_, columns_);
+      return;
+    }
+    if (reg.reduction == Reduction::argmax) {
+      for (int64_t c = 0; c < columns_; ++c) {
+        int64_t best = 0;
+        for (int64_t r = 1; r < rows_; ++r) {
+          const R now = from[r * columns_ + c], top = from[best * columns_ + c];
+          if (now > top || (now != now && top == top)) best = r;
+        }
+        to[c] = R(best);
+      }
+      return;
+    }
+    std::copy_n(from, columns_, to);
+    const auto join = combine_[size_t(reg.reduction)];
+    for (int64_t r = 1; r < rows_; ++r) {
+      const R* inputs[] = {to, from + r * columns_};
+      join(inputs, to, columns_);
+    }
+  }
+
+  R total(const typename SegmentPlan<R>::Total& total) {
+    const auto& reg = plan_.registers[size_t(total.reg)];
+    if (reg.reach == Reach::full) return fold_run(total.kind, registers_[size_t(total.reg)], elements());
+    if (reg.reach == Reach::kept) return fold_run(total.kind, registers_[size_t(total.reg)], kept());
+    return fold_run(total.kind, full(total.reg), elements());
+  }
+
+  void store(const StorePlan& store, int number, int64_t tile) {
+    std::byte* to = static_cast<std::byte*>(*store.slot);
+    const int64_t size = store.size;
+    if (store.reach == Reach::scalar) {
+      if (tile == 0) store.convert(registers_[size_t(store.reg)], to, 1);
+    } else if (store.reach == Reach::kept) {
+      store.convert(registers_[size_t(store.reg)], to + (plan_.fold == Fold::outer ? column_ : row_) * size, kept());
+    } else {
+      if (plan_.registers[size_t(store.reg)].direct_store == number && contiguous()) return;
+      const R* from = full(store.reg);
+      if (contiguous()) return store.convert(from, to + flat() * size, elements());
+      for (int64_t r = 0; r < rows_; ++r)
+        store.convert(from + r * columns_, to + ((row_ + r) * plan_.columns + column_) * size, columns_);
+    }
+  }
+
+  const SegmentPlan<R>& plan_;
+  static const elementwise::Reductions<R>& folds_of(const elementwise::Level& level) {
+    if constexpr (std::is_same_v<R, float>) return *level.reduce_f32;
+    else return *level.reduce_f64;
+  }
+  const elementwise::Reductions<R>& folds_ = folds_of(elementwise::active_level());
+  const elementwise::Random& random_ = *elementwise::active_level().random;
+  const BlockFunction<R> combine_[3] = {elementwise::block_function<R>(elementwise::row("add")),
+                                        elementwise::block_function<R>(elementwise::row("maximum")),
+                                        elementwise::block_function<R>(elementwise::row("minimum"))};
+  std::vector<const R*> registers_;
+  std::vector<R*> buffers_;
+  Tensor memory_, singles_;
+  const Run* run_ = nullptr;
+  bool fresh_ = true;  // nothing in the buffers can be kept
+  int64_t row_ = 0, column_ = 0, rows_ = 0, columns_ = 0, last_size_ = -1;
+};
+
+}  // namespace neon::cpu

@@ -1,0 +1,70 @@
+#include "backends/cpu/kernel.h"
+
+#include <algorithm>
+
+#include "backends/cpu/plain.h"
+#include "backends/graph/op.h"
+
+namespace neon::cpu {
+
+namespace {
+
+struct Entry {
+  int preference;
+  Maker maker;
+};
+
+std::map<std::string, std::vector<Entry>>& table() {
+  static std::map<std::string, std::vector<Entry>> entries;
+  return entries;
+}
+
+// Any op by its plain function.
+class PlainKernel : public Kernel {
+ public:
+  PlainKernel(const LoweredKernel& kernel, Context& context, PlainFunction function) : function_(function) {
+    node_.op = find_op(kernel.op);
+    node_.attributes = kernel.attributes;
+    for (Value value : kernel.inputs) inputs_.push_back({context.type(value), context.slot(value)});
+    for (Value value : kernel.outputs) outputs_.push_back({context.type(value), context.slot(value)});
+  }
+  void run(const Run& run) override {
+    PlainArguments arguments{node_, {}, {}, run.step};
+    auto wrap = [](const Operand& o) { return Tensor::wrap(o.type.dtype, o.type.shape, {}, *o.slot); };
+    for (const Operand& o : inputs_) arguments.inputs.push_back(wrap(o));
+    for (const Operand& o : outputs_) arguments.outputs.push_back(wrap(o));
+    function_(arguments);
+  }
+  std::string implementation() const override { return "plain"; }
+
+ private:
+  struct Operand {
+    TensorType type;
+    void** slot;
+  };
+  Node node_;
+  std::vector<Operand> inputs_, outputs_;
+  PlainFunction function_;
+};
+
+}  // namespace
+
+void add_kernel(const std::string& op, int preference, Maker maker) {
+  auto& entries = table()[op];
+  entries.push_back({preference, maker});
+  std::ranges::stable_sort(entries, {}, &Entry::preference);
+}
+
+std::unique_ptr<Kernel> make_kernel(const LoweredKernel& kernel, Context& context) {
+  if (const auto found = table().find(kernel.op); found != table().end())
+    for (const Entry& entry : found->second)
+      if (auto made = entry.maker(kernel, context)) return made;
+  const Op* op = find_op(kernel.op);
+  const PlainFunction function = op ? find_plain(*op) : nullptr;
+  if (!function || kernel.bias || kernel.relu) fail(ErrorKind::failed, "op ", kernel.op, " has no kernel on the CPU");
+  return std::make_unique<PlainKernel>(kernel, context, function);
+}
+
+bool has_kernel(const std::string& op) { return table().count(op) > 0; }
+
+}  // namespace neon::cpu

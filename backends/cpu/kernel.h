@@ -1,0 +1,57 @@
+// Kernels of the CPU, and the table they enter by the op's name. Several implementations of one op stand in
+// order of preference; each may decline a case (a type, a shape), then the next is asked.
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/graph/lower.h"
+#include "backends/program.h"
+
+namespace neon::cpu {
+
+struct Run {
+  uint64_t step = 0;
+  const double* scalars = nullptr;  // the step record
+};
+
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  virtual void run(const Run& run) = 0;
+  virtual std::string implementation() const = 0;
+};
+
+// What a kernel is made from. Slots hold the memory of values; they stay where they are, their contents are
+// set before the first run and, for inputs, between runs.
+class Context {
+ public:
+  Context(const Lowered& lowered, int threads) : lowered(lowered), threads(threads), slots_(lowered.storage.size()) {}
+  const Lowered& lowered;
+  const int threads;
+
+  const TensorType& type(Value value) const { return lowered.graph.type(value); }
+  Value storage(Value value) const { return lowered.storage[size_t(value.id)]; }
+  void** slot(Value value) { return &slots_[size_t(storage(value).id)]; }
+  // Index into the step record.
+  int scalar(const std::string& name) { return scalars_.emplace(name, int(scalars_.size())).first->second; }
+  const std::map<std::string, int>& scalars() const { return scalars_; }
+
+ private:
+  std::vector<void*> slots_;
+  std::map<std::string, int> scalars_;
+};
+
+using Maker = std::unique_ptr<Kernel> (*)(const LoweredKernel&, Context&);
+
+// Lower preference numbers are asked first.
+void add_kernel(const std::string& op, int preference, Maker maker);
+std::unique_ptr<Kernel> make_kernel(const LoweredKernel& kernel, Context& context);
+bool has_kernel(const std::string& op);
+
+struct KernelRegistration {
+  KernelRegistration(const char* op, int preference, Maker maker) { add_kernel(op, preference, maker); }
+};
+
+}  // namespace neon::cpu

@@ -1,0 +1,215 @@
+#include "backends/cpu/plain.h"
+
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "backends/elementwise/kernels.h"
+#include "backends/graph/op.h"
+#include "neon/core/random.h"
+
+namespace neon::cpu {
+
+namespace {
+
+std::map<std::string, PlainFunction>& table() {
+  static std::map<std::string, PlainFunction> functions;
+  return functions;
+}
+
+// Steps through all indices of a shape in row-major order.
+class Index {
+ public:
+  explicit Index(const Shape& shape) : shape_(shape), at_(size_t(shape.rank()), 0) {}
+  void next() {
+    for (int axis = shape_.rank() - 1; axis >= 0; --axis) {
+      if (++at_[size_t(axis)] < shape_[axis]) return;
+      at_[size_t(axis)] = 0;
+    }
+  }
+  int64_t operator[](int axis) const { return at_[size_t(axis)]; }
+  // Flat position in an array of another shape, aligned at the last axis, sizes of 1 repeated.
+  int64_t in(const Shape& other) const {
+    int64_t flat = 0;
+    for (int axis = 0; axis < other.rank(); ++axis) {
+      const int64_t i = at_[size_t(axis + shape_.rank() - other.rank())];
+      flat = flat * other[axis] + (other[axis] == 1 ? 0 : i);
+    }
+    return flat;
+  }
+
+ private:
+  const Shape& shape_;
+  std::vector<int64_t> at_;
+};
+
+void row(PlainArguments& a) {
+  const Op& op = *a.node.op;
+  const auto function = op.derivative_operand < 0
+                            ? elementwise::block_function<double>(*op.row)
+                            : elementwise::derivative_function<double>(*op.row, op.derivative_operand);
+  NEON_ASSERT(function);
+  Tensor& y = a.outputs[0];
+  Index index(y.shape());
+  double values[5] = {}, result = 0;
+  const double* pointers[5] = {&values[0], &values[1], &values[2], &values[3], &values[4]};
+  for (int64_t i = 0; i < y.elements(); ++i, index.next()) {
+    for (size_t k = 0; k < a.inputs.size(); ++k) values[k] = a.inputs[k].at(index.in(a.inputs[k].shape()));
+    function(pointers, &result, 1);
+    y.set(i, result);
+  }
+}
+
+void copy(PlainArguments& a) {
+  Tensor& y = a.outputs[0];
+  Index index(y.shape());
+  for (int64_t i = 0; i < y.elements(); ++i, index.next()) y.set(i, a.inputs[0].at(index.in(a.inputs[0].shape())));
+}
+
+void reduce(PlainArguments& a) {
+  const std::string& kind = a.node.op->name;
+  const Tensor& x = a.inputs[0];
+  Tensor& y = a.outputs[0];
+  const double start = kind == "sum"   ? 0
+                       : kind == "min" ? std::numeric_limits<double>::infinity()
+                                       : -std::numeric_limits<double>::infinity();
+  std::vector<double> best(size_t(y.elements()), start), where(size_t(y.elements()), 0), seen(size_t(y.elements()), 0);
+  Index index(x.shape());
+  for (int64_t i = 0; i < x.elements(); ++i, index.next()) {
+    const size_t to = size_t(index.in(y.shape()));
+    const double value = x.at(i), count = seen[to]++;
+    if (kind == "sum") {
+      best[to] += value;
+    } else if (std::isnan(best[to])) {
+      continue;
+    } else if (std::isnan(value) || (kind == "min" ? value < best[to] : value > best[to])) {
+      best[to] = value;
+      where[to] = count;
+    }
+  }
+  for (int64_t i = 0; i < y.elements(); ++i) y.set(i, kind == "argmax" ? where[size_t(i)] : best[size_t(i)]);
+}
+
+void matmul(PlainArguments& a) {
+  const bool ta = a.node.attributes.integer("transpose_a"), tb = a.node.attributes.integer("transpose_b");
+  const Tensor &x = a.inputs[0], &w = a.inputs[1];
+  Tensor& y = a.outputs[0];
+  const int64_t rows = y.shape()[0], columns = y.shape()[1], inner = x.shape()[ta ? 0 : 1];
+  for (int64_t m = 0; m < rows; ++m)
+    for (int64_t n = 0; n < columns; ++n) {
+      double total = 0;
+      for (int64_t k = 0; k < inner; ++k)
+        total += x.at(ta ? k * rows + m : m * inner + k) * w.at(tb ? n * inner + k : k * columns + n);
+      y.set(m * columns + n, total);
+    }
+}
+
+void iota(PlainArguments& a) {
+  const int axis = int(a.node.attributes.integer("axis"));
+  Tensor& y = a.outputs[0];
+  Index index(y.shape());
+  for (int64_t i = 0; i < y.elements(); ++i, index.next()) y.set(i, double(index[axis]));
+}
+
+void uniform(PlainArguments& a) {
+  Stream stream(uint64_t(a.node.attributes.integer("seed")), a.node.attributes.string("stream"), a.step);
+  for (int64_t i = 0; i < a.outputs[0].elements(); ++i) a.outputs[0].set(i, uniform_from_bits(stream.bits()));
+}
+
+void transpose(PlainArguments& a) {
+  const auto& permutation = a.node.attributes.integers("permutation");
+  const Tensor& x = a.inputs[0];
+  Tensor& y = a.outputs[0];
+  Index index(y.shape());
+  for (int64_t i = 0; i < y.elements(); ++i, index.next()) {
+    std::vector<int64_t> from(permutation.size());
+    for (size_t k = 0; k < permutation.size(); ++k) from[size_t(permutation[k])] = index[int(k)];
+    int64_t flat = 0;
+    for (int axis = 0; axis < x.shape().rank(); ++axis) flat = flat * x.shape()[axis] + from[size_t(axis)];
+    y.set(i, x.at(flat));
+  }
+}
+
+int64_t product(const Shape& shape, int first, int last) { return shape.slice(first, last).elements(); }
+
+void concat(PlainArguments& a) {
+  const int axis = int(a.node.attributes.integer("axis"));
+  Tensor& y = a.outputs[0];
+  const int64_t inner = product(y.shape(), axis + 1, y.shape().rank()), outer = product(y.shape(), 0, axis);
+  int64_t first = 0;
+  for (const Tensor& x : a.inputs) {
+    const int64_t count = x.shape()[axis] * inner;
+    for (int64_t o = 0; o < outer; ++o)
+      for (int64_t i = 0; i < count; ++i) y.set(o * y.shape()[axis] * inner + first + i, x.at(o * count + i));
+    first += count;
+  }
+}
+
+void slice(PlainArguments& a) {
+  const int axis = int(a.node.attributes.integer("axis"));
+  const Tensor& x = a.inputs[0];
+  Tensor& y = a.outputs[0];
+  const int64_t inner = product(y.shape(), axis + 1, y.shape().rank()), outer = product(y.shape(), 0, axis);
+  const int64_t first = a.node.attributes.integer("first") * inner, count = y.shape()[axis] * inner;
+  for (int64_t o = 0; o < outer; ++o)
+    for (int64_t i = 0; i < count; ++i) y.set(o * count + i, x.at(o * x.shape()[axis] * inner + first + i));
+}
+
+int64_t checked_row(const Tensor& indices, int64_t i, int64_t rows) {
+  const int64_t row = indices.as<int32_t>()[size_t(i)];
+  if (row < 0 || row >= rows) fail(ErrorKind::data, "index ", row, " at place ", i, " is not in [0, ", rows, ")");
+  return row;
+}
+
+void gather(PlainArguments& a) {
+  Tensor& y = a.outputs[0];
+  const int64_t row = y.shape()[0] ? y.elements() / y.shape()[0] : 0;
+  for (int64_t i = 0; i < y.shape()[0]; ++i) {
+    const int64_t from = checked_row(a.inputs[1], i, a.inputs[0].shape()[0]) * row;
+    for (int64_t k = 0; k < row; ++k) y.set(i * row + k, a.inputs[0].at(from + k));
+  }
+}
+
+void scatter_add(PlainArguments& a) {
+  Tensor& y = a.outputs[0];
+  const int64_t row = y.shape()[0] ? y.elements() / y.shape()[0] : 0;
+  std::vector<double> sums(size_t(y.elements()), 0);
+  for (int64_t i = 0; i < a.inputs[0].shape()[0]; ++i) {
+    const int64_t to = checked_row(a.inputs[1], i, y.shape()[0]) * row;
+    for (int64_t k = 0; k < row; ++k) sums[size_t(to + k)] += a.inputs[0].at(i * row + k);
+  }
+  for (size_t i = 0; i < sums.size(); ++i) y.set(int64_t(i), sums[i]);
+}
+
+const PlainRegistration registrations[] = {
+    {"cast", copy},
+    {"broadcast", copy},
+    {"reshape",
+     [](PlainArguments& a) {
+       for (int64_t i = 0; i < a.outputs[0].elements(); ++i) a.outputs[0].set(i, a.inputs[0].at(i));
+     }},
+    {"sum", reduce},
+    {"max", reduce},
+    {"min", reduce},
+    {"argmax", reduce},
+    {"matmul", matmul},
+    {"iota", iota},
+    {"uniform", uniform},
+    {"transpose", transpose},
+    {"concat", concat},
+    {"slice", slice},
+    {"gather", gather},
+    {"scatter_add", scatter_add},
+};
+
+}  // namespace
+
+void add_plain(const std::string& op, PlainFunction function) { table()[op] = function; }
+
+PlainFunction find_plain(const Op& op) {
+  if (op.is_elementwise()) return row;
+  const auto found = table().find(op.name);
+  return found == table().end() ? nullptr : found->second;
+}
+
+}  // namespace neon::cpu

@@ -1,0 +1,26 @@
+// Plain kernels: one obvious loop per op, in double, on any dtype. What everything else is tested against, and
+// the implementation of last resort.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "backends/graph/graph.h"
+#include "neon/core/tensor.h"
+
+namespace neon::cpu {
+
+struct PlainArguments {
+  const Node& node;
+  std::vector<Tensor> inputs, outputs;  // outputs are there to be filled
+  uint64_t step = 0;
+};
+using PlainFunction = void (*)(PlainArguments&);
+
+void add_plain(const std::string& op, PlainFunction function);
+PlainFunction find_plain(const Op& op);  // elementwise ops share one; null when there is none
+
+struct PlainRegistration {
+  PlainRegistration(const char* op, PlainFunction function) { add_plain(op, function); }
+};
+
+}  // namespace neon::cpu

@@ -1,0 +1,156 @@
+#include "backends/program.h"
+
+#include <algorithm>
+
+#include "backends/cpu/kernel.h"
+#include "backends/cpu/plain.h"
+#include "backends/graph/op.h"
+#include "backends/graph/passes.h"
+#include "neon/core/threads.h"
+
+namespace neon {
+
+Tensor& Variables::declare(const std::string& name, DType dtype, const Shape& shape) {
+  const auto found = tensors_.find(name);
+  if (found == tensors_.end()) return tensors_.emplace(name, Tensor(dtype, shape)).first->second;
+  NEON_ASSERT(found->second.dtype() == dtype && found->second.shape() == shape);
+  return found->second;
+}
+
+Tensor& Variables::at(const std::string& name) {
+  const auto found = tensors_.find(name);
+  if (found == tensors_.end()) fail(ErrorKind::failed, "no variable is named '", name, "'");
+  return found->second;
+}
+
+const Tensor& Variables::at(const std::string& name) const { return const_cast<Variables*>(this)->at(name); }
+
+namespace {
+
+const std::string& leaf_name(const Graph& graph, Value value) {
+  return graph.producer(value).attributes.string("name");
+}
+
+class CpuProgram : public Program {
+ public:
+  CpuProgram(const Graph& graph, Variables& variables, const CpuOptions& options) {
+    lowered_ = lower(graph, {options.fuse});
+    context_ = std::make_unique<cpu::Context>(lowered_, options.threads > 0 ? options.threads : available_threads());
+    arena_ = Tensor(DType::u8, {int64_t(lowered_.arena_bytes)});
+    for (int v = 0; v < lowered_.graph.value_count(); ++v) {
+      const Value storage = lowered_.storage[size_t(v)];
+      if (storage == Value{v} && lowered_.buffers[size_t(v)].bytes)
+        *context_->slot(storage) = static_cast<std::byte*>(arena_.data()) + lowered_.buffers[size_t(v)].offset;
+    }
+    for (Value value : lowered_.graph.leaves("variable")) {
+      const TensorType& type = lowered_.graph.type(value);
+      *context_->slot(value) = variables.declare(leaf_name(lowered_.graph, value), type.dtype, type.shape).data();
+    }
+    for (const LoweredKernel& kernel : lowered_.kernels) kernels_.push_back(cpu::make_kernel(kernel, *context_));
+    record_.resize(context_->scalars().size());
+  }
+
+  void bind(const std::string& input, const void* data) override {
+    for (Value value : lowered_.graph.leaves("input"))
+      if (leaf_name(lowered_.graph, value) == input) *context_->slot(value) = const_cast<void*>(data);
+  }
+
+  void set_scalar(const std::string& name, double value) override {
+    const auto found = context_->scalars().find(name);
+    if (found != context_->scalars().end()) record_[size_t(found->second)] = value;
+  }
+
+  void run(uint64_t step) override {
+    const cpu::Run run{step, record_.data()};
+    for (auto& kernel : kernels_) kernel->run(run);
+  }
+
+  Tensor output(const std::string& name) const override {
+    const Value value = lowered_.graph.outputs().at(name);
+    const TensorType& type = lowered_.graph.type(value);
+    return Tensor::wrap(type.dtype, type.shape, {}, *context_->slot(value));
+  }
+
+  std::vector<std::string> implementations() const override {
+    std::vector<std::string> out;
+    for (const auto& kernel : kernels_) out.push_back(kernel->implementation());
+    return out;
+  }
+
+ private:
+  std::unique_ptr<cpu::Context> context_;
+  Tensor arena_;
+  std::vector<std::unique_ptr<cpu::Kernel>> kernels_;
+  std::vector<double> record_;
+};
+
+// Node by node through the plain kernels; every value has memory of its own.
+class PlainProgram : public Program {
+ public:
+  PlainProgram(const Graph& graph, Variables& variables) {
+    lowered_.graph = expand(graph);
+    const Graph& g = lowered_.graph;
+    for (int v = 0; v < g.value_count(); ++v) {
+      const Node& node = g.producer(Value{v});
+      const TensorType& type = g.type(Value{v});
+      if (node.op->name == "variable")
+        values_.push_back(variables.declare(leaf_name(g, Value{v}), type.dtype, type.shape));
+      else if (node.op->name == "input") values_.push_back({});
+      else values_.push_back(Tensor(type.dtype, type.shape));
+      if (node.op->name == "constant") values_.back().set(0, node.attributes.real("value"));
+    }
+  }
+
+  void bind(const std::string& input, const void* data) override {
+    for (Value value : lowered_.graph.leaves("input"))
+      if (leaf_name(lowered_.graph, value) == input) {
+        const TensorType& type = lowered_.graph.type(value);
+        values_[size_t(value.id)] = Tensor::wrap(type.dtype, type.shape, {}, const_cast<void*>(data));
+      }
+  }
+
+  void set_scalar(const std::string& name, double value) override {
+    for (Value scalar : lowered_.graph.leaves("scalar"))
+      if (leaf_name(lowered_.graph, scalar) == name) values_[size_t(scalar.id)].set(0, value);
+  }
+
+  void run(uint64_t step) override {
+    const Graph& g = lowered_.graph;
+    for (int i = 0; i < g.node_count(); ++i) {
+      const Node& node = g.node(i);
+      const std::string& name = node.op->name;
+      if (name == "variable" || name == "input" || name == "scalar" || name == "constant") continue;
+      const cpu::PlainFunction function = cpu::find_plain(*node.op);
+      if (!function) fail(ErrorKind::failed, "op ", name, " has no plain kernel");
+      cpu::PlainArguments arguments{node, {}, {}, step};
+      for (Value input : node.inputs) arguments.inputs.push_back(values_[size_t(input.id)]);
+      for (Value output : node.outputs) arguments.outputs.push_back(values_[size_t(output.id)]);
+      function(arguments);
+    }
+    std::vector<Tensor> written;
+    for (const Assignment& a : g.assignments()) written.push_back(values_[size_t(a.value.id)].clone());
+    for (size_t i = 0; i < written.size(); ++i) {
+      const Assignment& a = g.assignments()[i];
+      if (a.guard && values_[size_t(a.guard.id)].at(0) == 0) continue;
+      if (written[i].bytes()) std::memcpy(values_[size_t(a.variable.id)].data(), written[i].data(), written[i].bytes());
+    }
+  }
+
+  Tensor output(const std::string& name) const override {
+    return values_[size_t(lowered_.graph.outputs().at(name).id)];
+  }
+
+  std::vector<std::string> implementations() const override { return {"plain"}; }
+
+ private:
+  std::vector<Tensor> values_;
+};
+
+}  // namespace
+
+std::unique_ptr<Program> compile_for_cpu(const Graph& graph, Variables& variables, const CpuOptions& options) {
+  if (options.plain) return std::make_unique<PlainProgram>(graph, variables);
+  return std::make_unique<CpuProgram>(graph, variables, options);
+}
+
+}  // namespace neon
