@@ -1,0 +1,45 @@
+// Affine: Linear, then BatchNorm or Bias, then an activation. neon 1.0 took both bias and batch_norm; later versions
+// refused that, as here: batch norm's shift is a bias.
+#include "layers/linear.h"
+#include "transforms/activation.h"
+
+namespace neon {
+
+namespace {
+
+struct AffineParams {
+  int64_t nout = 0;
+  Made<Initializer> init;
+  Made<Initializer> bias;
+  bool batch_norm = false;
+  Made<Activation> activation;
+  static void describe(auto&& p) {
+    p("nout", &AffineParams::nout, "Number of outputs.", at_least(1), Required{});
+    p("init", &AffineParams::init, "Initial weights.", Alias{"weight_init"}, Required{});
+    p("bias", &AffineParams::bias, "Initial biases; without it there is no bias.");
+    p("batch_norm", &AffineParams::batch_norm, "Whether to normalise before the activation.");
+    p("activation", &AffineParams::activation, "The function of the sum.");
+  }
+};
+
+struct Affine : Parametrized<Layer, AffineParams> {
+  explicit Affine(AffineParams given) : Parametrized(std::move(given)) {
+    if (params.bias && params.batch_norm)
+      fail(ErrorKind::config,
+           "Affine: bias and batch_norm are both given; batch norm has a shift of its own, leave bias out");
+  }
+  Expr forward(LayerContext& context, Expr x) const override {
+    x = linear(context, x, params.nout, *params.init, context.layer);
+    if (params.batch_norm) x = batch_norm(context, x, {}, context.layer + "_bnorm");
+    if (params.bias) x = bias(context, x, *params.bias, context.layer + "_bias");
+    return params.activation ? params.activation->apply(x) : x;
+  }
+  double flops(const Shape& input, const Shape& output) const override {
+    return 2 * double(input.elements()) * double(output.elements());
+  }
+};
+NEON_REGISTER(Layer, Affine, "A matrix product with bias or batch norm and an activation.", {"FCLayer"});
+
+}  // namespace
+
+}  // namespace neon

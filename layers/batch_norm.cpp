@@ -1,0 +1,47 @@
+// BatchNorm (Ioffe and Szegedy 2015): gamma (x - mean) / sqrt(variance + eps) + beta over the batch while training,
+// over running statistics otherwise. Like neon, the running variance is the population's. Statistics and
+// parameters are f32 (f64 for f64).
+#include "layers/linear.h"
+
+namespace neon {
+
+Expr batch_norm(LayerContext& context, Expr x, const BatchNormParams& params, const std::string& name) {
+  const Shape shape = x.shape();
+  std::vector<int64_t> statistic(size_t(shape.rank()), 1), axes;
+  statistic[1] = shape[1];
+  for (int axis = 0; axis < shape.rank(); ++axis)
+    if (axis != 1) axes.push_back(axis);
+  const Shape stored{shape[1]}, wide{statistic};
+  Graph& graph = context.graph;
+  auto parameter = [&](const char* part, double fill) {
+    return context.stored_parameter({name + "/" + part, name, "BatchNorm", stored, nullptr, fill, {1, 1}, true});
+  };
+  Expr gamma = reshape(parameter("gamma", 1), wide), beta = reshape(parameter("beta", 0), wide);
+  Expr running_mean = context.state(name + "/gmean", stored, 0),
+       running_variance = context.state(name + "/gvar", stored, 1);
+  Expr wide_x = cast(x, context.master_dtype);
+  if (!context.training) {
+    Expr scale = gamma * apply("rsqrt", reshape(running_variance, wide) + params.eps);
+    return cast((wide_x - reshape(running_mean, wide)) * scale + beta, x.dtype());
+  }
+  auto results = graph.add_all("batch_norm", {wide_x, gamma, beta}, {{"axes", axes}, {"epsilon", params.eps}});
+  auto follow = [&](Expr running, Value batch) {
+    context.update_state(running, params.rho * running + (1 - params.rho) * reshape(Expr(graph, batch), stored));
+  };
+  follow(running_mean, results[1]);
+  follow(running_variance, results[2]);
+  return cast(Expr(graph, results[0]), x.dtype());
+}
+
+namespace {
+
+struct BatchNorm : Parametrized<Layer, BatchNormParams> {
+  using Parametrized::Parametrized;
+  Expr forward(LayerContext& context, Expr x) const override { return batch_norm(context, x, params, context.layer); }
+};
+NEON_REGISTER(Layer, BatchNorm, "Normalises each feature (map) over the batch, then scales and shifts it.",
+              {"BatchNormAutodiff"});
+
+}  // namespace
+
+}  // namespace neon

@@ -1,0 +1,29 @@
+// Bias: one number added to each feature; to each feature map where there are pixels.
+#include "layers/linear.h"
+
+namespace neon {
+
+Expr bias(LayerContext& context, Expr x, const Initializer& init, const std::string& name) {
+  const int64_t features = x.shape().rank() > 1 ? x.shape()[1] : 1;
+  Expr b = context.parameter({name + "/b", name, "Bias", {features}, &init, 0, {1, features}, !init.freezes()});
+  std::vector<int64_t> shape(size_t(std::max(x.shape().rank() - 1, 1)), 1);
+  shape[0] = features;
+  return x + reshape(b, Shape(shape));
+}
+
+namespace {
+
+struct BiasParams {
+  Made<Initializer> init;
+  static void describe(auto&& p) { p("init", &BiasParams::init, "Initial values.", Required{}); }
+};
+
+struct Bias : Parametrized<Layer, BiasParams> {
+  using Parametrized::Parametrized;
+  Expr forward(LayerContext& context, Expr x) const override { return bias(context, x, *params.init, context.layer); }
+};
+NEON_REGISTER(Layer, Bias, "Adds a trained number to each feature (map).");
+
+}  // namespace
+
+}  // namespace neon

@@ -1,0 +1,30 @@
+// Dropout (Srivastava et al. 2014): each input is kept with probability `keep`. As in neon, training multiplies by
+// the mask of 0 and 1 and inference by keep; with --caffe training also divides by keep and inference changes
+// nothing. A new mask every step, keyed by seed, step, layer and element.
+#include "layers/layer.h"
+
+namespace neon {
+
+namespace {
+
+struct DropoutParams {
+  double keep = 0.5;
+  static void describe(auto&& p) { p("keep", &DropoutParams::keep, "Share of inputs that stay.", open_closed(0, 1)); }
+};
+
+struct Dropout : Parametrized<Layer, DropoutParams> {
+  using Parametrized::Parametrized;
+  Expr forward(LayerContext& context, Expr x) const override {
+    if (params.keep == 1) return x;
+    if (!context.training) return context.caffe ? x : x * params.keep;
+    Expr draw(context.graph, uniform(context.graph, x.shape(), context.seed, context.layer + "/mask"));
+    Expr mask = apply("less", draw, draw.constant(params.keep));
+    if (context.caffe) mask = mask * (1 / params.keep);
+    return x * cast(mask, x.dtype());
+  }
+};
+NEON_REGISTER(Layer, Dropout, "Leaves out inputs at random while training.");
+
+}  // namespace
+
+}  // namespace neon

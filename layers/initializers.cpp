@@ -1,0 +1,165 @@
+#include <algorithm>
+#include <cmath>
+
+#include "layers/initializer.h"
+
+namespace neon {
+
+namespace {
+
+template <typename F>
+void fill_each(Tensor& tensor, F&& next) {
+  for (int64_t i = 0; i < tensor.elements(); ++i) tensor.set(i, next());
+}
+
+struct ConstantParams {
+  double val = 0;
+  static void describe(auto&& p) { p("val", &ConstantParams::val, "The value of every element."); }
+};
+struct Constant : Parametrized<Initializer, ConstantParams> {
+  using Parametrized::Parametrized;
+  void fill(Tensor& t, const Fan&, Stream&) const override {
+    fill_each(t, [&] { return params.val; });
+  }
+};
+NEON_REGISTER(Initializer, Constant, "One value everywhere.");
+
+struct ArrayParams {
+  std::vector<double> val;
+  static void describe(auto&& p) { p("val", &ArrayParams::val, "All elements, in the order of memory.", Required{}); }
+};
+struct Array : Parametrized<Initializer, ArrayParams> {
+  using Parametrized::Parametrized;
+  void fill(Tensor& t, const Fan&, Stream&) const override {
+    if (int64_t(params.val.size()) != t.elements()) fail_size(t);
+    for (int64_t i = 0; i < t.elements(); ++i) t.set(i, params.val[size_t(i)]);
+  }
+
+ private:
+  void fail_size(const Tensor& t) const {
+    neon::fail(ErrorKind::config, "initializer Array lists ", params.val.size(), " values for a parameter ", t.shape(),
+               " of ", t.elements());
+  }
+};
+NEON_REGISTER(Initializer, Array, "The values listed.");
+
+struct UniformParams {
+  double low = 0, high = 1;
+  static void describe(auto&& p) {
+    p("low", &UniformParams::low, "Least value.");
+    p("high", &UniformParams::high, "Bound of the values.");
+  }
+};
+struct Uniform : Parametrized<Initializer, UniformParams> {
+  explicit Uniform(UniformParams given) : Parametrized(given) {
+    if (params.low > params.high)
+      neon::fail(ErrorKind::config, "initializer Uniform: low ", params.low, " is above high ", params.high);
+  }
+  void fill(Tensor& t, const Fan&, Stream& s) const override {
+    fill_each(t, [&] { return params.low + (params.high - params.low) * s.uniform(); });
+  }
+};
+NEON_REGISTER(Initializer, Uniform, "Evenly between low and high.");
+
+struct GaussianParams {
+  double loc = 0, scale = 1;
+  static void describe(auto&& p) {
+    p("loc", &GaussianParams::loc, "Mean.");
+    p("scale", &GaussianParams::scale, "Standard deviation.", at_least(0));
+  }
+};
+struct Gaussian : Parametrized<Initializer, GaussianParams> {
+  using Parametrized::Parametrized;
+  void fill(Tensor& t, const Fan&, Stream& s) const override {
+    fill_each(t, [&] { return params.loc + params.scale * s.normal(); });
+  }
+};
+NEON_REGISTER(Initializer, Gaussian, "The normal distribution.", {"Normal"});
+
+struct GlorotUniform : Parametrized<Initializer, NoParams> {
+  using Parametrized::Parametrized;
+  void fill(Tensor& t, const Fan& fan, Stream& s) const override {
+    const double limit = std::sqrt(6.0 / double(fan.in + fan.out));
+    fill_each(t, [&] { return limit * (2 * s.uniform() - 1); });
+  }
+};
+NEON_REGISTER(Initializer, GlorotUniform, "Evenly within sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio 2010).");
+
+// neon's `local` said which axis of a weight matrix was the fan-in; the layer knows it, so the switch is accepted
+// and has nothing left to do.
+struct FanParams {
+  bool local = true;
+  static void describe(auto&& p) {
+    p("local", &FanParams::local, "Accepted for neon 1.x's specs; the layer tells the fan-in.");
+  }
+};
+struct Xavier : Parametrized<Initializer, FanParams> {
+  using Parametrized::Parametrized;
+  void fill(Tensor& t, const Fan& fan, Stream& s) const override {
+    const double limit = std::sqrt(3.0 / double(fan.in));
+    fill_each(t, [&] { return limit * (2 * s.uniform() - 1); });
+  }
+};
+NEON_REGISTER(Initializer, Xavier, "Evenly within sqrt(3 / fan_in).");
+
+struct Kaiming : Parametrized<Initializer, FanParams> {
+  using Parametrized::Parametrized;
+  void fill(Tensor& t, const Fan& fan, Stream& s) const override {
+    const double scale = std::sqrt(2.0 / double(fan.in));
+    fill_each(t, [&] { return scale * s.normal(); });
+  }
+};
+NEON_REGISTER(Initializer, Kaiming, "Normal with deviation sqrt(2 / fan_in) (He et al. 2015).");
+
+struct IdentityInit : Parametrized<Initializer, FanParams> {
+  using Parametrized::Parametrized;
+  bool freezes() const override { return true; }
+  void fill(Tensor& t, const Fan&, Stream&) const override {
+    const int64_t columns = t.shape().rank() ? t.elements() / t.shape()[0] : 1;
+    for (int64_t i = 0; i < t.elements(); ++i) t.set(i, i / columns == i % columns ? 1 : 0);
+  }
+};
+NEON_REGISTER(Initializer, IdentityInit, "The identity matrix; the layer is not trained.");
+
+struct OrthonormalParams {
+  double scale = 1.1;
+  static void describe(auto&& p) {
+    p("scale", &OrthonormalParams::scale, "Length of every row (or column).", above(0));
+  }
+};
+// Rows of a normal matrix made orthogonal one after another (modified Gram and Schmidt), twice for full precision;
+// the distribution is that of neon's singular vectors (Saxe et al. 2014).
+struct Orthonormal : Parametrized<Initializer, OrthonormalParams> {
+  using Parametrized::Parametrized;
+  void fill(Tensor& t, const Fan&, Stream& s) const override {
+    const int64_t rows = t.shape().rank() ? t.shape()[0] : 1, columns = t.elements() / std::max<int64_t>(rows, 1);
+    const int64_t count = std::min(rows, columns), length = std::max(rows, columns);
+    std::vector<std::vector<double>> basis;
+    while (int64_t(basis.size()) < count) {
+      std::vector<double> v(static_cast<size_t>(length));
+      for (double& x : v) x = s.normal();
+      for (int pass = 0; pass < 2; ++pass)
+        for (const auto& b : basis) {
+          double dot = 0;
+          for (size_t i = 0; i < v.size(); ++i) dot += v[i] * b[i];
+          for (size_t i = 0; i < v.size(); ++i) v[i] -= dot * b[i];
+        }
+      double norm = 0;
+      for (double x : v) norm += x * x;
+      norm = std::sqrt(norm);
+      if (norm < 1e-6) continue;
+      for (double& x : v) x /= norm;
+      basis.push_back(std::move(v));
+    }
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t c = 0; c < columns; ++c)
+        t.set(r * columns + c,
+              params.scale * (rows <= columns ? basis[size_t(r)][size_t(c)] : basis[size_t(c)][size_t(r)]));
+  }
+};
+NEON_REGISTER(Initializer, Orthonormal,
+              "Rows (or columns, whichever are fewer) at right angles, each of length scale.");
+
+}  // namespace
+
+}  // namespace neon

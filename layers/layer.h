@@ -1,0 +1,87 @@
+// Layers describe, they don't compute: a layer adds ops to a graph. It has parameters and a forward; no class has
+// a backward.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "backends/graph/expression.h"
+#include "layers/initializer.h"
+#include "neon/core/registry.h"
+
+namespace neon {
+
+// One trained array, as the layers asked for it.
+struct Parameter {
+  std::string name;         // "Affine_0/W"
+  std::string layer;        // "Affine_0", or the part's own name: "Affine_0_bias"
+  std::string layer_class;  // "Linear", "Bias", "BatchNorm"
+  Shape shape;
+  const Initializer* initializer = nullptr;  // null: `fill`
+  double fill = 0;
+  Fan fan;
+  bool trained = true;
+};
+
+// An array that forward passes keep up to date by themselves (running statistics).
+struct LayerState {
+  std::string name;
+  Shape shape;
+  double fill = 0;
+};
+
+// What a network collects while its layers describe themselves.
+class LayerContext {
+ public:
+  LayerContext(Graph& graph, bool training, DType dtype, uint64_t seed)
+      : graph(graph),
+        training(training),
+        dtype(dtype),
+        master_dtype(dtype == DType::f64 ? DType::f64 : DType::f32),
+        seed(seed) {}
+  Graph& graph;
+  const bool training;
+  const DType dtype;         // of activations and weights in arithmetic
+  const DType master_dtype;  // of stored parameters
+  const uint64_t seed;
+  bool caffe = false;  // --caffe: dropout scales while training
+  std::string layer;   // name of the layer that is describing itself
+
+  // A parameter of this layer, in `dtype`; or as it is stored, in master_dtype.
+  Expr parameter(Parameter p) { return cast(stored_parameter(std::move(p)), dtype); }
+  Expr stored_parameter(Parameter p);
+  // A state of this layer, in master_dtype, and what it becomes after a training step.
+  Expr state(const std::string& name, const Shape& shape, double fill);
+  void update_state(Expr state, Expr value) { state_updates.push_back({state, value, {}}); }
+  Expr expr(Value value) { return {graph, value}; }
+
+  std::vector<Parameter> parameters;
+  std::vector<LayerState> states;
+  std::vector<Assignment> state_updates;
+};
+
+class Layer {
+ public:
+  static constexpr const char* kCategory = "layer";
+  struct Common {
+    std::string name;
+    static void describe(auto&& p) {
+      p("name", &Common::name, "A name for messages, MultiOptimizer and --set; by default Class_N.");
+    }
+  };
+  Common common;
+
+  virtual ~Layer() = default;
+  virtual const void* params_address() const = 0;
+  // x (N, ...) -> y (N, ...)
+  virtual Expr forward(LayerContext& context, Expr x) const = 0;
+  // Multiplications and additions for one sample in the forward pass.
+  virtual double flops(const Shape& input, const Shape& output) const {
+    (void)input;
+    return double(output.elements());
+  }
+};
+
+// x (N, ...) as a matrix (N, features)
+Expr as_rows(Expr x);
+
+}  // namespace neon

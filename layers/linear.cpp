@@ -1,0 +1,37 @@
+// Linear: y = x W^T, without bias, as neon had it.
+#include "layers/linear.h"
+
+namespace neon {
+
+Expr linear(LayerContext& context, Expr x, int64_t nout, const Initializer& init, const std::string& name) {
+  x = as_rows(x);
+  const int64_t nin = x.shape()[1];
+  Expr weight = context.parameter({name + "/W", name, "Linear", {nout, nin}, &init, 0, {nin, nout}, !init.freezes()});
+  return {x.graph(), matmul(x.graph(), x, weight, false, true)};
+}
+
+namespace {
+
+struct LinearParams {
+  int64_t nout = 0;
+  Made<Initializer> init;
+  static void describe(auto&& p) {
+    p("nout", &LinearParams::nout, "Number of outputs.", at_least(1), Required{});
+    p("init", &LinearParams::init, "Initial weights.", Alias{"weight_init"}, Required{});
+  }
+};
+
+struct Linear : Parametrized<Layer, LinearParams> {
+  using Parametrized::Parametrized;
+  Expr forward(LayerContext& context, Expr x) const override {
+    return linear(context, x, params.nout, *params.init, context.layer);
+  }
+  double flops(const Shape& input, const Shape& output) const override {
+    return 2 * double(input.elements()) * double(output.elements());
+  }
+};
+NEON_REGISTER(Layer, Linear, "y = x W^T, without bias; W (nout, nin).");
+
+}  // namespace
+
+}  // namespace neon

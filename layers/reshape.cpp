@@ -1,0 +1,50 @@
+// Reshape: the features of a sample in another shape; 0 keeps an axis, -1 is worked out.
+#include "layers/layer.h"
+
+namespace neon {
+
+namespace {
+
+struct ReshapeParams {
+  std::vector<int64_t> reshape;
+  static void describe(auto&& p) {
+    p("reshape", &ReshapeParams::reshape, "Sizes without the batch; 0 keeps that axis, one -1 is worked out.",
+      at_least(-1), Alias{"shape"}, Required{});
+  }
+};
+
+struct Reshape : Parametrized<Layer, ReshapeParams> {
+  using Parametrized::Parametrized;
+  Expr forward(LayerContext&, Expr x) const override {
+    std::vector<int64_t> sizes = {x.shape()[0]};
+    int64_t known = 1;
+    int unknown = -1;
+    for (size_t i = 0; i < params.reshape.size(); ++i) {
+      int64_t size = params.reshape[i];
+      if (size == 0) {
+        if (int(i) + 1 >= x.shape().rank())
+          fail(ErrorKind::config, "reshape keeps axis ", i, " (0), but the input has only ", x.shape().rank() - 1);
+        size = x.shape()[int(i) + 1];
+      }
+      if (size < 0) {
+        if (unknown >= 0) fail(ErrorKind::config, "reshape has more than one -1");
+        unknown = int(i) + 1;
+      } else {
+        known *= size;
+      }
+      sizes.push_back(size);
+    }
+    const int64_t features = x.shape().slice(1, x.shape().rank()).elements();
+    if (unknown >= 0) {
+      if (known == 0 || features % known)
+        fail(ErrorKind::config, "reshape cannot share ", features, " features of the input out over ", known);
+      sizes[size_t(unknown)] = features / known;
+    }
+    return neon::reshape(x, Shape(sizes));
+  }
+};
+NEON_REGISTER(Layer, Reshape, "The same features in another shape.");
+
+}  // namespace
+
+}  // namespace neon

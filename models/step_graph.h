@@ -1,0 +1,57 @@
+// The graphs of a run: a training step, and a pass over a set for metrics or predictions. A batch is gathered
+// from the whole set inside the step:
+//   data     (n, ...) as the reader gave it, u8 or floating
+//   targets  (n, 1) i32 labels, or (n, ...) floating
+//   indices  (N) i32 which samples make up the batch
+// The step record holds step (1 in the first), epoch, rate/K for optimizer K, and loss_scale for 16-bit types.
+#pragma once
+#include <cmath>
+
+#include "models/network.h"
+#include "optimizers/optimizer.h"
+#include "transforms/cost.h"
+#include "transforms/metric.h"
+
+namespace neon {
+
+// What the graphs need to know of a data set.
+struct DataLayout {
+  DType data_dtype = DType::f32, target_dtype = DType::f32;
+  Shape sample, target;  // of one sample; labels: target (1)
+  int64_t train_size = 0, test_size = 0;
+  int64_t classes = 0;         // 0: targets are numbers
+  float scale = 1, shift = 0;  // the net sees raw * scale + shift
+  bool target_is_input = false;
+};
+
+struct StepOptions {
+  DType dtype = DType::f32;
+  int64_t batch = 128;
+  uint64_t seed = 0;
+  bool caffe = false;
+  double ema_decay = 0;  // above 0: running means of the weights are kept, for evaluation
+};
+
+struct StepGraph {
+  Graph graph;
+  std::vector<Parameter> parameters;
+  std::vector<LayerState> states;
+  std::vector<const Optimizer*> optimizers;  // of rate/0, rate/1, ...
+  std::string last_op;                       // op that made the net's outputs
+  int64_t outputs = 0;
+};
+
+// Outputs: cost (mean over the batch), finite (1 where cost and all gradients are).
+StepGraph training_graph(const Network& network, const Cost& cost, const Optimizer& optimizer, const DataLayout& data,
+                         const StepOptions& options);
+
+// The forward and backward passes of the same step without the update: outputs cost and grad/NAME. For bench.
+StepGraph gradient_graph(const Network& network, const Cost& cost, const DataLayout& data, const StepOptions& options,
+                         bool backward);
+
+// Outputs: y (N,K); with a cost and metrics also sums: cost (1), and metric/I/J. Input `weight` (N,1) says which
+// samples count, so that a short last batch needs no program of its own.
+StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::vector<const Metric*>& metrics,
+                           const DataLayout& data, int64_t set_size, const StepOptions& options);
+
+}  // namespace neon

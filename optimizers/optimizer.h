@@ -1,0 +1,79 @@
+// Optimizers: an update rule as an expression over weight, gradient and state. Everything all rules share
+// (schedule, clipping) stands in the base; the step count is the run's.
+#pragma once
+#include "backends/graph/expression.h"
+#include "optimizers/schedule.h"
+
+namespace neon {
+
+// What a rule sees of one parameter. All values are in the parameter's own type (f32, or f64).
+class UpdateContext {
+ public:
+  UpdateContext(Graph& graph, std::string parameter, Expr weight, Expr gradient, Expr rate, Expr step, Expr epoch,
+                Value guard)
+      : graph(graph),
+        weight(weight),
+        gradient(gradient),
+        rate(rate),
+        step(step),
+        epoch(epoch),
+        parameter_(std::move(parameter)),
+        guard_(guard) {}
+  Graph& graph;
+  const Expr weight, gradient;
+  const Expr rate;   // of this step, by the schedule
+  const Expr step;   // 1 in the first step
+  const Expr epoch;  // 0 in the first epoch
+
+  // A state array of the parameter's shape, zero at first.
+  Expr state(const std::string& name) {
+    return {graph, graph.variable(state_name(name), weight.dtype(), weight.shape())};
+  }
+  void set_state(const std::string& name, Expr value) { graph.assign(state(name), value, guard_); }
+  std::string state_name(const std::string& name) const { return parameter_ + "/" + name; }
+
+ private:
+  std::string parameter_;
+  Value guard_;
+};
+
+class Optimizer {
+ public:
+  static constexpr const char* kCategory = "optimizer";
+  // Parameters that every rule takes.
+  struct Common {
+    double gradient_clip_norm = 0;
+    double gradient_clip_value = 0;
+    double param_clip_value = 0;
+    Made<Schedule> schedule;
+    static void describe(auto&& p) {
+      p("gradient_clip_norm", &Common::gradient_clip_norm,
+        "Longest gradient over all parameters of this optimizer; 0: any.", at_least(0));
+      p("gradient_clip_value", &Common::gradient_clip_value, "Largest element of a gradient; 0: any.", at_least(0));
+      p("param_clip_value", &Common::param_clip_value, "Largest element of a weight after the update; 0: any.",
+        at_least(0));
+      p("schedule", &Common::schedule, "How the learning rate changes during the run.");
+    }
+  };
+  Common common;
+
+  virtual ~Optimizer() = default;
+  virtual const void* params_address() const = 0;
+  virtual double learning_rate() const = 0;
+  // The weight after the step.
+  virtual Expr update(UpdateContext& context) const = 0;
+
+  double rate_at(const Progress& progress) const {
+    return common.schedule ? common.schedule->rate(learning_rate(), progress) : learning_rate();
+  }
+  // For one that hands parameters to others by layer: which one serves the layer of this name and class.
+  virtual const Optimizer& serving(const std::string& layer, const std::string& layer_class) const {
+    (void)layer, (void)layer_class;
+    return *this;
+  }
+  // All that may serve, this included; names of layers and classes that it mentions.
+  virtual std::vector<const Optimizer*> all() const { return {this}; }
+  virtual std::vector<std::string> mentions() const { return {}; }
+};
+
+}  // namespace neon

@@ -1,0 +1,231 @@
+// neon's update rules and AdamW. g is the gradient of the mean cost. Decays and powers of the step are numbers of
+// the step record, the same for every element.
+#include <cmath>
+
+#include "optimizers/optimizer.h"
+
+namespace neon {
+
+namespace {
+
+struct MomentumParams {
+  double learning_rate = 0.01;
+  double momentum_coef = 0;
+  double wdecay = 0;
+  bool nesterov = false;
+  static void describe(auto&& p) {
+    p("learning_rate", &MomentumParams::learning_rate, "Size of a step.", at_least(0), Required{});
+    p("momentum_coef", &MomentumParams::momentum_coef, "Share of the last step that is repeated.", half_open(0, 1),
+      Alias{"momentum"});
+    p("wdecay", &MomentumParams::wdecay, "Weight added to the gradient, times this.", at_least(0),
+      Alias{"weight_decay"});
+    p("nesterov", &MomentumParams::nesterov, "Nesterov's momentum; needs momentum_coef above 0.");
+  }
+};
+// neon's path without momentum forgot param_clip_value; here it is the base's work. v = m v - rate g', p += v;
+// Nesterov: p += m v - rate g' with the new v.
+struct GradientDescentMomentum : Parametrized<Optimizer, MomentumParams> {
+  explicit GradientDescentMomentum(MomentumParams given) : Parametrized(std::move(given)) {
+    if (params.nesterov && params.momentum_coef == 0)
+      fail(ErrorKind::config, "GradientDescentMomentum: nesterov needs momentum_coef above 0");
+  }
+  double learning_rate() const override { return params.learning_rate; }
+  Expr update(UpdateContext& c) const override {
+    Expr g = params.wdecay > 0 ? c.gradient + params.wdecay * c.weight : c.gradient;
+    if (params.momentum_coef == 0) return c.weight - c.rate * g;
+    Expr v = params.momentum_coef * c.state("velocity") - c.rate * g;
+    c.set_state("velocity", v);
+    return params.nesterov ? c.weight + (params.momentum_coef * v - c.rate * g) : c.weight + v;
+  }
+};
+NEON_REGISTER(Optimizer, GradientDescentMomentum, "Gradient descent with momentum (and Nesterov's).",
+              {"GDM", "SGD", "gradient_descent_momentum", "gradient_descent"});
+
+struct RMSPropParams {
+  double decay_rate = 0.95, learning_rate = 2e-3, epsilon = 1e-6;
+  static void describe(auto&& p) {
+    p("learning_rate", &RMSPropParams::learning_rate, "Size of a step.", at_least(0));
+    p("decay_rate", &RMSPropParams::decay_rate, "Share of the running mean of squares that is kept.", half_open(0, 1));
+    p("epsilon", &RMSPropParams::epsilon, "Added inside and outside the root.", above(0));
+  }
+};
+// s = d s + (1 - d) g^2, p -= rate g / (sqrt(s + e) + e)   (Tieleman and Hinton 2012)
+struct RMSProp : Parametrized<Optimizer, RMSPropParams> {
+  using Parametrized::Parametrized;
+  double learning_rate() const override { return params.learning_rate; }
+  Expr update(UpdateContext& c) const override {
+    Expr s = params.decay_rate * c.state("square") + (1 - params.decay_rate) * square(c.gradient);
+    c.set_state("square", s);
+    return c.weight - c.rate * c.gradient / (sqrt(s + params.epsilon) + params.epsilon);
+  }
+};
+NEON_REGISTER(Optimizer, RMSProp, "Steps divided by a running root mean square of the gradient.", {"rmsprop"});
+
+struct AdagradParams {
+  double learning_rate = 0.01, epsilon = 1e-6;
+  static void describe(auto&& p) {
+    p("learning_rate", &AdagradParams::learning_rate, "Size of a step.", at_least(0));
+    p("epsilon", &AdagradParams::epsilon, "Added inside the root.", above(0));
+  }
+};
+// s += g^2, p -= rate g / sqrt(s + e)   (Duchi et al. 2011)
+struct Adagrad : Parametrized<Optimizer, AdagradParams> {
+  using Parametrized::Parametrized;
+  double learning_rate() const override { return params.learning_rate; }
+  Expr update(UpdateContext& c) const override {
+    Expr s = c.state("square") + square(c.gradient);
+    c.set_state("square", s);
+    return c.weight - c.rate * c.gradient / sqrt(s + params.epsilon);
+  }
+};
+NEON_REGISTER(Optimizer, Adagrad, "Steps divided by the root of all squared gradients so far.");
+
+struct AdadeltaParams {
+  double decay = 0.95, epsilon = 1e-6;
+  static void describe(auto&& p) {
+    p("decay", &AdadeltaParams::decay, "Share of the running means that is kept.", half_open(0, 1), Alias{"rho"});
+    p("epsilon", &AdadeltaParams::epsilon, "Added inside both roots.", above(0));
+  }
+};
+// Zeiler 2012, Algorithm 1. neon clipped no gradients here; the base does for every rule.
+struct Adadelta : Parametrized<Optimizer, AdadeltaParams> {
+  using Parametrized::Parametrized;
+  double learning_rate() const override { return 1; }
+  Expr update(UpdateContext& c) const override {
+    const double d = params.decay, e = params.epsilon;
+    Expr squares = d * c.state("square") + (1 - d) * square(c.gradient);
+    Expr steps = c.state("step_square");
+    Expr step = sqrt((steps + e) / (squares + e)) * c.gradient;
+    c.set_state("square", squares);
+    c.set_state("step_square", d * steps + (1 - d) * square(step));
+    return c.weight - c.rate * step;
+  }
+};
+NEON_REGISTER(Optimizer, Adadelta, "Steps in proportion to the size of earlier steps; needs no rate.", {"adadelta"});
+
+struct AdamParams {
+  double learning_rate = 0.001, beta_1 = 0.9, beta_2 = 0.999, epsilon = 1e-8;
+  static void describe(auto&& p) {
+    p("learning_rate", &AdamParams::learning_rate, "Size of a step.", at_least(0));
+    p("beta_1", &AdamParams::beta_1, "Share of the running mean that is kept.", half_open(0, 1));
+    p("beta_2", &AdamParams::beta_2, "Share of the running mean of squares that is kept.", half_open(0, 1));
+    p("epsilon", &AdamParams::epsilon, "Added to the root.", above(0));
+  }
+};
+
+// 1 - beta^step, one number for the whole step; by expm1, since beta is close to 1
+Expr unbias(double beta, Expr step) { return -apply("expm1", step * std::log(beta)); }
+
+// neon's form: rate sqrt(1 - beta_2^t) / (1 - beta_1^t) m / (sqrt(v) + e), the last line of section 2 of Kingma and Ba
+// 2015. neon's t counted calls over all parameters and was not saved; here it is the run's step.
+struct Adam : Parametrized<Optimizer, AdamParams> {
+  using Parametrized::Parametrized;
+  double learning_rate() const override { return params.learning_rate; }
+  Expr update(UpdateContext& c) const override {
+    Expr m = params.beta_1 * c.state("mean") + (1 - params.beta_1) * c.gradient;
+    Expr v = params.beta_2 * c.state("square") + (1 - params.beta_2) * square(c.gradient);
+    c.set_state("mean", m);
+    c.set_state("square", v);
+    Expr rate = c.rate * sqrt(unbias(params.beta_2, c.step)) / unbias(params.beta_1, c.step);
+    return c.weight - rate * m / (sqrt(v) + params.epsilon);
+  }
+};
+NEON_REGISTER(Optimizer, Adam, "Adam (Kingma and Ba 2015).", {"adam"});
+
+struct AdamWParams : AdamParams {
+  double wdecay = 0.01;
+  static void describe(auto&& p) {
+    AdamParams::describe(p);
+    p("wdecay", &AdamWParams::wdecay, "Share of the weight taken off in a step, times the rate.", at_least(0),
+      Alias{"weight_decay"});
+  }
+};
+// Algorithm 2 of Loshchilov and Hutter 2019, with PyTorch's place of epsilon: m' / (sqrt(v') + e), m' and v' unbiased.
+struct AdamW : Parametrized<Optimizer, AdamWParams> {
+  using Parametrized::Parametrized;
+  double learning_rate() const override { return params.learning_rate; }
+  Expr update(UpdateContext& c) const override {
+    Expr m = params.beta_1 * c.state("mean") + (1 - params.beta_1) * c.gradient;
+    Expr v = params.beta_2 * c.state("square") + (1 - params.beta_2) * square(c.gradient);
+    c.set_state("mean", m);
+    c.set_state("square", v);
+    Expr step =
+        (c.rate / unbias(params.beta_1, c.step)) * m / (sqrt(v) / sqrt(unbias(params.beta_2, c.step)) + params.epsilon);
+    return c.weight * (1.0 - c.rate * params.wdecay) - step;
+  }
+};
+NEON_REGISTER(Optimizer, AdamW, "Adam with decay of the weights apart from the gradient (Loshchilov and Hutter 2019).",
+              {"adamw"});
+
+struct ShiftAdaMaxParams {
+  double learning_rate = 0.002, beta_1 = 0.9, beta_2 = 0.999, epsilon = 1e-8;
+  static void describe(auto&& p) {
+    p("learning_rate", &ShiftAdaMaxParams::learning_rate, "Size of a step.", at_least(0));
+    p("beta_1", &ShiftAdaMaxParams::beta_1, "Share of the running mean that is kept.", half_open(0, 1));
+    p("beta_2", &ShiftAdaMaxParams::beta_2, "Share of the running maximum that is kept.", half_open(0, 1));
+    p("epsilon", &ShiftAdaMaxParams::epsilon, "Added to the maximum.", above(0));
+  }
+};
+
+// Shift-based AdaMax of Courbariaux et al. 2016, Algorithm 4, t = epoch + 1 as neon had it. Weights stay in [-1, 1].
+struct ShiftAdaMax : Parametrized<Optimizer, ShiftAdaMaxParams> {
+  using Parametrized::Parametrized;
+  double learning_rate() const override { return params.learning_rate; }
+  Expr update(UpdateContext& c) const override {
+    Expr m = params.beta_1 * c.state("mean") + (1 - params.beta_1) * c.gradient;
+    Expr v = maximum(params.beta_2 * c.state("maximum"), abs(c.gradient));
+    c.set_state("mean", m);
+    c.set_state("maximum", v);
+    Expr rate = c.rate / unbias(params.beta_1, c.epoch + 1.0);
+    Expr step = apply("shift", apply("shift", m, 1.0 / (v + params.epsilon)), rate);
+    return maximum(minimum(c.weight - step, 1.0), -1.0);
+  }
+};
+NEON_REGISTER(Optimizer, ShiftAdaMax, "AdaMax with multiplications replaced by powers of two, for binary nets.");
+
+struct MultiOptimizerParams {
+  std::vector<std::pair<std::string, Made<Optimizer>>> mapping;
+  static void describe(auto&& p) {
+    p("mapping", &MultiOptimizerParams::mapping, "An optimizer for each layer name, layer class, and `default`.",
+      Rest{});
+  }
+};
+// A layer's name counts before its class, its class before `default`.
+struct MultiOptimizer : Parametrized<Optimizer, MultiOptimizerParams> {
+  explicit MultiOptimizer(MultiOptimizerParams given) : Parametrized(std::move(given)) {
+    for (const auto& [name, optimizer] : params.mapping)
+      if (!optimizer) return;  // the problem is told where it was read
+    if (!find("default"))
+      fail(ErrorKind::config, "MultiOptimizer: 'default' is missing: the optimizer of layers that are not listed");
+  }
+  double learning_rate() const override { return find("default")->learning_rate(); }
+  Expr update(UpdateContext& c) const override { return find("default")->update(c); }
+  const Optimizer& serving(const std::string& layer, const std::string& layer_class) const override {
+    for (const std::string& key : {layer, layer_class})
+      if (const Optimizer* found = find(key)) return found->serving(layer, layer_class);
+    return *find("default");
+  }
+  std::vector<const Optimizer*> all() const override {
+    std::vector<const Optimizer*> out;
+    for (const auto& [name, optimizer] : params.mapping) out.push_back(&*optimizer);
+    return out;
+  }
+  std::vector<std::string> mentions() const override {
+    std::vector<std::string> out;
+    for (const auto& [name, optimizer] : params.mapping)
+      if (name != "default") out.push_back(name);
+    return out;
+  }
+
+ private:
+  const Optimizer* find(const std::string& key) const {
+    for (const auto& [name, optimizer] : params.mapping)
+      if (name == key) return &*optimizer;
+    return nullptr;
+  }
+};
+NEON_REGISTER(Optimizer, MultiOptimizer, "Different optimizers for different layers.");
+
+}  // namespace
+
+}  // namespace neon

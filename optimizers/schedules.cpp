@@ -1,0 +1,180 @@
+#include <algorithm>
+#include <cmath>
+
+#include "optimizers/schedule.h"
+
+namespace neon {
+
+namespace {
+
+// neon's one class had four meanings, told apart by the kinds of its two arguments; all are kept. Its list + list
+// form held state and went wrong after a resume; here the rate follows from the epoch alone.
+struct ScheduleParams {
+  Setting step_config;
+  std::vector<double> change = {1};
+  static void describe(auto&& p) {
+    p("step_config", &ScheduleParams::step_config,
+      "A list of epochs at which the rate changes, or a number N: every N epochs.");
+    p("change", &ScheduleParams::change, "Factor at each change, or a list of rates, one for each epoch listed.",
+      above(0));
+  }
+};
+struct StepwiseSchedule : Parametrized<Schedule, ScheduleParams> {
+  explicit StepwiseSchedule(ScheduleParams given) : Parametrized(std::move(given)) {
+    Problems problems;
+    Value_of<std::vector<double>>::read(params.step_config, epochs_, at_least(0), problems);
+    every_ = params.step_config.is_scalar();
+    if (every_ && problems.empty() && epochs_[0] < 1)
+      problems.add(params.step_config, "a number of epochs is at least 1");
+    if (params.change.size() > 1 && (every_ || params.change.size() != epochs_.size()))
+      problems.add(params.step_config,
+                   text("change lists ", params.change.size(), " rates, so step_config must list as many epochs, not ",
+                        params.step_config.describe()));
+    problems.throw_if_any();
+  }
+  double rate(double base, const Progress& at) const override {
+    const double epoch = double(at.epoch);
+    if (every_) return base * std::pow(params.change[0], std::floor(epoch / epochs_[0]));
+    if (params.change.size() > 1) {
+      for (size_t i = 0; i < epochs_.size(); ++i)
+        if (epoch >= epochs_[i]) base = params.change[i];
+      return base;
+    }
+    return base *
+           std::pow(params.change[0], double(std::ranges::count_if(epochs_, [&](double s) { return s <= epoch; })));
+  }
+
+ private:
+  std::vector<double> epochs_;
+  bool every_ = false;
+};
+
+struct StepScheduleParams {
+  std::vector<double> step_config, change;
+  static void describe(auto&& p) {
+    p("step_config", &StepScheduleParams::step_config, "Epochs from which a new rate holds.", at_least(0), Required{});
+    p("change", &StepScheduleParams::change, "The rates, one for each epoch listed.", above(0), Required{});
+  }
+};
+struct StepSchedule : Parametrized<Schedule, StepScheduleParams> {
+  explicit StepSchedule(StepScheduleParams given) : Parametrized(std::move(given)) {
+    if (params.change.size() != params.step_config.size())
+      fail(ErrorKind::config, "StepSchedule: step_config lists ", params.step_config.size(), " epochs, change ",
+           params.change.size(), " rates");
+  }
+  double rate(double base, const Progress& at) const override {
+    for (size_t i = 0; i < params.step_config.size(); ++i)
+      if (double(at.epoch) >= params.step_config[i]) base = params.change[i];
+    return base;
+  }
+};
+NEON_REGISTER(Schedule, StepSchedule, "The rates listed, each from its epoch on.");
+
+struct PowerParams {
+  int64_t step_config = 1;
+  double change = 1;
+  static void describe(auto&& p) {
+    p("step_config", &PowerParams::step_config, "Epochs between changes.", at_least(1), Unit{"epochs"}, Required{});
+    p("change", &PowerParams::change, "Factor at each change.", above(0), Required{});
+  }
+};
+struct PowerSchedule : Parametrized<Schedule, PowerParams> {
+  using Parametrized::Parametrized;
+  double rate(double base, const Progress& at) const override {
+    return base * std::pow(params.change, double(at.epoch / params.step_config));
+  }
+};
+NEON_REGISTER(Schedule, PowerSchedule, "rate change^floor(epoch / step_config).");
+
+struct ExpParams {
+  double decay = 0;
+  static void describe(auto&& p) { p("decay", &ExpParams::decay, "Strength of the decay.", at_least(0), Required{}); }
+};
+struct ExpSchedule : Parametrized<Schedule, ExpParams> {
+  using Parametrized::Parametrized;
+  double rate(double base, const Progress& at) const override { return base / (1 + params.decay * double(at.epoch)); }
+};
+NEON_REGISTER(Schedule, ExpSchedule, "rate / (1 + decay epoch).");
+
+// neon divided the epoch by the total as whole numbers, so the rate never moved; here it is a fraction.
+struct PolyParams {
+  int64_t total_epochs = 0;
+  double power = 1;
+  static void describe(auto&& p) {
+    p("total_epochs", &PolyParams::total_epochs, "Epochs until the rate is 0; 0: the run's.", at_least(0),
+      Unit{"epochs"});
+    p("power", &PolyParams::power, "Exponent.", above(0));
+  }
+};
+struct PolySchedule : Parametrized<Schedule, PolyParams> {
+  using Parametrized::Parametrized;
+  double rate(double base, const Progress& at) const override {
+    const double total = double(params.total_epochs ? params.total_epochs : at.epochs);
+    return base * std::pow(std::max(0.0, 1 - double(at.epoch) / total), params.power);
+  }
+};
+NEON_REGISTER(Schedule, PolySchedule, "rate (1 - epoch / total_epochs)^power.");
+
+struct ShiftParams {
+  int64_t interval = 1;
+  double shift_size = 1;
+  static void describe(auto&& p) {
+    p("interval", &ShiftParams::interval, "Epochs between changes.", at_least(1), Unit{"epochs"}, Required{});
+    p("shift_size", &ShiftParams::shift_size, "Powers of two by which the rate falls each time.", at_least(0));
+  }
+};
+struct ShiftSchedule : Parametrized<Schedule, ShiftParams> {
+  using Parametrized::Parametrized;
+  double rate(double base, const Progress& at) const override {
+    return base * std::pow(2.0, -params.shift_size * double(at.epoch / params.interval));
+  }
+};
+NEON_REGISTER(Schedule, ShiftSchedule, "rate 2^(-shift_size floor(epoch / interval)).");
+
+struct CosineParams {
+  double warmup = 0;
+  double floor = 0;
+  static void describe(auto&& p) {
+    p("warmup", &CosineParams::warmup, "Epochs in which the rate first rises from 0 in a line.", at_least(0),
+      Unit{"epochs"});
+    p("floor", &CosineParams::floor, "Share of the rate that is left at the end.", half_open(0, 1));
+  }
+};
+struct Cosine : Parametrized<Schedule, CosineParams> {
+  using Parametrized::Parametrized;
+  double rate(double base, const Progress& at) const override {
+    const double now = at.fraction(), total = double(at.epochs);
+    if (now < params.warmup)
+      return base * (double(at.step) + 1) / std::max(1.0, params.warmup * double(at.steps_per_epoch));
+    const double done = std::clamp((now - params.warmup) / std::max(1e-9, total - params.warmup), 0.0, 1.0);
+    return base * (params.floor + (1 - params.floor) * 0.5 * (1 + std::cos(M_PI * done)));
+  }
+};
+NEON_REGISTER(Schedule, Cosine,
+              "Half a cosine from the rate to floor, step by step (Loshchilov and Hutter 2017), after a warm-up.",
+              {"CosineSchedule"});
+
+struct WarmupParams {
+  double warmup = 1;
+  Made<Schedule> then;
+  static void describe(auto&& p) {
+    p("warmup", &WarmupParams::warmup, "Epochs in which the rate rises from 0 in a line.", above(0), Unit{"epochs"});
+    p("then", &WarmupParams::then, "The schedule after that; counts epochs from the start of the run.");
+  }
+};
+struct Warmup : Parametrized<Schedule, WarmupParams> {
+  using Parametrized::Parametrized;
+  double rate(double base, const Progress& at) const override {
+    if (at.fraction() < params.warmup)
+      return base * (double(at.step) + 1) / std::max(1.0, params.warmup * double(at.steps_per_epoch));
+    return params.then ? params.then->rate(base, at) : base;
+  }
+};
+NEON_REGISTER(Schedule, Warmup, "A rise from 0 in a line, then another schedule.");
+
+const Registration<Schedule, StepwiseSchedule> registration_of_schedule{
+    "Schedule", "rate change^(number of listed epochs passed), or the listed rates from the listed epochs on."};
+
+}  // namespace
+
+}  // namespace neon

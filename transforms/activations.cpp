@@ -1,0 +1,117 @@
+// neon's activations. A class gives the formula in rows of the elementwise table; derivatives follow.
+#include "transforms/activation.h"
+
+namespace neon {
+
+namespace {
+
+struct Identity : Parametrized<Activation, NoParams> {
+  using Parametrized::Parametrized;
+  Expr apply(Expr x) const override { return x; }
+};
+NEON_REGISTER(Activation, Identity, "x.", {"Linear"});
+
+struct RectlinParams {
+  double slope = 0;
+  static void describe(auto&& p) { p("slope", &RectlinParams::slope, "Factor of negative inputs.", at_least(0)); }
+};
+struct Rectlin : Parametrized<Activation, RectlinParams> {
+  using Parametrized::Parametrized;
+  Expr apply(Expr x) const override {
+    return params.slope == 0 ? neon::apply("relu", x) : neon::apply("leaky_relu", x, x.constant(params.slope));
+  }
+};
+NEON_REGISTER(Activation, Rectlin, "max(x, 0) + slope min(x, 0).",
+              {"RectLin", "ReLU", "Relu", "RectLeaky", "LeakyReLU"});
+
+struct RectlinclipParams {
+  double slope = 0;
+  double xcut = 20;
+  static void describe(auto&& p) {
+    p("slope", &RectlinclipParams::slope, "Factor of negative inputs.", at_least(0));
+    p("xcut", &RectlinclipParams::xcut, "Largest output.", above(0));
+  }
+};
+struct Rectlinclip : Parametrized<Activation, RectlinclipParams> {
+  using Parametrized::Parametrized;
+  Expr apply(Expr x) const override {
+    return neon::apply("relu_clip", x, x.constant(params.slope), x.constant(params.xcut));
+  }
+};
+NEON_REGISTER(Activation, Rectlinclip, "min(max(x, 0) + slope min(x, 0), xcut).");
+
+struct ExplinParams {
+  double alpha = 1;
+  static void describe(auto&& p) { p("alpha", &ExplinParams::alpha, "Depth of the negative side.", at_least(0)); }
+};
+struct Explin : Parametrized<Activation, ExplinParams> {
+  using Parametrized::Parametrized;
+  Expr apply(Expr x) const override { return neon::apply("elu", x, x.constant(params.alpha)); }
+};
+NEON_REGISTER(Activation, Explin, "x where positive, alpha (e^x - 1) elsewhere (Clevert et al. 2016).", {"ELU"});
+
+struct NormalizerParams {
+  double divisor = 128;
+  static void describe(auto&& p) { p("divisor", &NormalizerParams::divisor, "What x is divided by.", above(0)); }
+};
+struct Normalizer : Parametrized<Activation, NormalizerParams> {
+  using Parametrized::Parametrized;
+  Expr apply(Expr x) const override { return x / params.divisor; }
+};
+NEON_REGISTER(Activation, Normalizer, "x / divisor.");
+
+struct Tanh : Parametrized<Activation, NoParams> {
+  using Parametrized::Parametrized;
+  Expr apply(Expr x) const override { return neon::apply("tanh", x); }
+};
+NEON_REGISTER(Activation, Tanh, "Hyperbolic tangent.");
+
+// neon's `shortcut` told the backward pass to leave out the derivative, right only before CrossEntropyBinary. Here
+// the pair is rewritten to its form on logits by itself, so the switch is accepted and has nothing left to do.
+struct LogisticParams {
+  bool shortcut = false;
+  static void describe(auto&& p) {
+    p("shortcut", &LogisticParams::shortcut, "Accepted for neon 1.x's specs; the shortcut is always found.");
+  }
+};
+struct Logistic : Parametrized<Activation, LogisticParams> {
+  using Parametrized::Parametrized;
+  Expr apply(Expr x) const override { return neon::apply("logistic", x); }
+};
+NEON_REGISTER(Activation, Logistic, "1 / (1 + e^-x).", {"Sigmoid"});
+
+// neon's gradient was the straight-through estimator of Courbariaux et al. 2016 (BinaryNet): 1 where |x| <= 1.
+struct Sign : Parametrized<Activation, NoParams> {
+  using Parametrized::Parametrized;
+  Expr apply(Expr x) const override { return neon::apply("sign_ste", x); }
+};
+NEON_REGISTER(Activation, Sign, "1 where x >= 0, else -1; straight-through gradient where |x| <= 1.");
+
+struct Softmax : Parametrized<Activation, NoParams> {
+  using Parametrized::Parametrized;
+  Expr apply(Expr x) const override { return {x.graph(), x.graph().add("softmax", {x})}; }
+};
+NEON_REGISTER(Activation, Softmax, "e^x over the sum of e^x of all features of the sample.");
+
+struct SoftPlus : Parametrized<Activation, NoParams> {
+  using Parametrized::Parametrized;
+  Expr apply(Expr x) const override { return neon::apply("softplus", x); }
+};
+NEON_REGISTER(Activation, SoftPlus, "log(1 + e^x).");
+
+struct Gelu : Parametrized<Activation, NoParams> {
+  using Parametrized::Parametrized;
+  Expr apply(Expr x) const override { return neon::apply("gelu", x); }
+};
+NEON_REGISTER(Activation, Gelu, "x times the normal distribution's share below x (Hendrycks and Gimpel 2016).",
+              {"GELU"});
+
+struct Swish : Parametrized<Activation, NoParams> {
+  using Parametrized::Parametrized;
+  Expr apply(Expr x) const override { return neon::apply("swish", x); }
+};
+NEON_REGISTER(Activation, Swish, "x / (1 + e^-x) (Ramachandran et al. 2017).", {"SiLU"});
+
+}  // namespace
+
+}  // namespace neon

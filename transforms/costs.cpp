@@ -1,0 +1,121 @@
+// neon's costs. Softmax before CrossEntropyMulti and Logistic before CrossEntropyBinary are recognised here and
+// become their forms on logits, which lose nothing where the output saturates.
+#include "backends/graph/op.h"
+#include "transforms/cost.h"
+
+namespace neon {
+
+namespace {
+
+std::vector<int64_t> feature_axes(const Shape& shape) {
+  std::vector<int64_t> axes;
+  for (int axis = 1; axis < shape.rank(); ++axis) axes.push_back(axis);
+  return axes;
+}
+
+Expr sum_features(Expr x) { return reshape(sum(x, feature_axes(x.shape())), {x.shape()[0], 1}); }
+
+// The input of the op that made y, if it is that op.
+Expr before(Expr y, std::string_view op) {
+  const Node& node = y.graph().producer(y);
+  return node.op->name == op ? Expr(y.graph(), node.inputs[0]) : Expr();
+}
+
+struct CrossEntropyMultiParams {
+  double scale = 1;
+  bool usebits = false;
+  double smoothing = 0;
+  static void describe(auto&& p) {
+    p("scale", &CrossEntropyMultiParams::scale, "Factor of the gradient, not of the reported cost.", above(0));
+    p("usebits", &CrossEntropyMultiParams::usebits, "Report and follow the cost in bits rather than nats.");
+    p("smoothing", &CrossEntropyMultiParams::smoothing,
+      "Share of the target spread evenly over all classes (Szegedy et al. 2016, section 7).", half_open(0, 1));
+  }
+};
+struct CrossEntropyMulti : Parametrized<Cost, CrossEntropyMultiParams> {
+  using Parametrized::Parametrized;
+  double gradient_scale() const override { return params.scale; }
+  std::string objection(int64_t outputs, int64_t classes, const std::string& last) const override {
+    if (outputs < 2)
+      return "CrossEntropyMulti compares two or more classes, the last layer has 1 output; CrossEntropyBinary suits it";
+    if (last != "softmax")
+      return "CrossEntropyMulti takes the outputs of Softmax; give the last layer activation: Softmax";
+    return Cost::objection(outputs, classes, last);
+  }
+  Expr apply(Expr y, Expr t) const override {
+    if (params.smoothing > 0) t = t * (1 - params.smoothing) + params.smoothing / double(y.shape().back());
+    Expr logits = before(y, "softmax");
+    Expr cost = logits.value() ? Expr(y.graph(), y.graph().add("softmax_cross_entropy", {logits, t}))
+                               : -sum_features(t * neon::apply("safelog", y));
+    return params.usebits ? cost * (1 / 0.69314718055994530942) : cost;
+  }
+};
+NEON_REGISTER(Cost, CrossEntropyMulti, "-sum t log y, for classes that exclude each other.");
+
+struct CrossEntropyBinaryParams {
+  double scale = 1;
+  static void describe(auto&& p) {
+    p("scale", &CrossEntropyBinaryParams::scale, "Factor of the gradient, not of the reported cost.", above(0));
+  }
+};
+struct CrossEntropyBinary : Parametrized<Cost, CrossEntropyBinaryParams> {
+  using Parametrized::Parametrized;
+  double gradient_scale() const override { return params.scale; }
+  std::string objection(int64_t outputs, int64_t classes, const std::string& last) const override {
+    if (last != "logistic" && last != "softmax")
+      return "CrossEntropyBinary takes outputs between 0 and 1; give the last layer activation: Logistic";
+    return Cost::objection(outputs, classes, last);
+  }
+  Expr apply(Expr y, Expr t) const override {
+    Expr logits = before(y, "logistic");
+    if (logits.value()) return sum_features(neon::apply("bce_logits", logits, t));
+    return sum_features(-t * neon::apply("safelog", y) - (1.0 - t) * neon::apply("safelog", 1.0 - y));
+  }
+};
+NEON_REGISTER(Cost, CrossEntropyBinary, "-sum t log y + (1 - t) log(1 - y), for outputs that each are yes or no.");
+
+struct SumSquared : Parametrized<Cost, NoParams> {
+  using Parametrized::Parametrized;
+  Expr apply(Expr y, Expr t) const override { return 0.5 * sum_features(square(y - t)); }
+};
+NEON_REGISTER(Cost, SumSquared, "Half the sum of squared differences.", {"SumSquaredDiffs"});
+
+struct MeanSquared : Parametrized<Cost, NoParams> {
+  using Parametrized::Parametrized;
+  Expr apply(Expr y, Expr t) const override {
+    const double features = double(y.shape().elements()) / double(y.shape()[0]);
+    return (0.5 / features) * sum_features(square(y - t));
+  }
+};
+NEON_REGISTER(Cost, MeanSquared, "Half the mean of squared differences.");
+
+struct SmoothL1LossParams {
+  double sigma = 1;
+  static void describe(auto&& p) { p("sigma", &SmoothL1LossParams::sigma, "Squared below 1 / sigma^2.", above(0)); }
+};
+struct SmoothL1Loss : Parametrized<Cost, SmoothL1LossParams> {
+  using Parametrized::Parametrized;
+  Expr apply(Expr y, Expr t) const override {
+    return sum_features(neon::apply("smooth_l1", y - t, y.constant(params.sigma)));
+  }
+};
+NEON_REGISTER(Cost, SmoothL1Loss,
+              "Sum of sigma^2 d^2 / 2 where |d| < 1 / sigma^2, |d| - 1 / (2 sigma^2) elsewhere (Girshick 2015).");
+
+struct SquareHingeLossParams {
+  double margin = 1;
+  static void describe(auto&& p) { p("margin", &SquareHingeLossParams::margin, "Distance asked for.", above(0)); }
+};
+struct SquareHingeLoss : Parametrized<Cost, SquareHingeLossParams> {
+  using Parametrized::Parametrized;
+  Expr apply(Expr y, Expr t) const override {
+    Expr lacking = neon::apply("relu", params.margin - (2.0 * t - 1.0) * y);
+    const double features = double(y.shape().elements()) / double(y.shape()[0]);
+    return (1.0 / features) * sum_features(square(lacking));
+  }
+};
+NEON_REGISTER(Cost, SquareHingeLoss, "Mean of max(0, margin - t' y)^2 with t' = 2 t - 1.");
+
+}  // namespace
+
+}  // namespace neon

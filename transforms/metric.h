@@ -1,0 +1,26 @@
+// Metrics: sums over the samples of a batch, made by the graph, and what they mean over a whole set.
+#pragma once
+#include "backends/graph/expression.h"
+#include "neon/core/registry.h"
+
+namespace neon {
+
+class Metric {
+ public:
+  static constexpr const char* kCategory = "metric";
+  virtual ~Metric() = default;
+  virtual const void* params_address() const = 0;
+  // Names of the results, as they stand in the metrics file.
+  virtual std::vector<std::string> names() const = 0;
+  // Where `weight` (N,1) is 1 a sample counts, where 0 it does not. y, t (N,K) -> arrays whose elements are sums
+  // over the samples.
+  virtual std::vector<Expr> sums(Expr y, Expr t, Expr weight) const = 0;
+  // One result a name, from the sums over all batches and the number of samples that counted.
+  virtual std::vector<double> finish(const std::vector<std::vector<double>>& sums, double samples) const = 0;
+  virtual std::string objection(int64_t outputs, int64_t classes) const {
+    (void)outputs;
+    return classes > 0 ? "" : "this metric needs classes, the data set has none";
+  }
+};
+
+}  // namespace neon

@@ -1,0 +1,105 @@
+#include "transforms/metric.h"
+
+namespace neon {
+
+namespace {
+
+Expr total(Expr per_sample) { return sum(per_sample, all_axes(per_sample.shape())); }
+
+// The score that y gives to the true class; (N,1)
+Expr true_score(Expr y, Expr t) { return sum(y * t, {1}); }
+
+// How many classes score higher than the true one, (N,1), and how many, itself counted, score the same.
+Expr higher(Expr y, Expr t) { return sum(apply("greater", y, true_score(y, t)), {1}); }
+Expr level(Expr y, Expr t) { return sum(apply("equal", y, true_score(y, t)), {1}); }
+
+// Chance that the true class is among the first k when equal scores come in random order: what the fraction of
+// correct answers would be on average. neon counted ties likewise.
+Expr within(Expr y, Expr t, int64_t k) { return maximum(minimum((double(k) - higher(y, t)) / level(y, t), 1.0), 0.0); }
+
+// The class of the highest score, the first on ties, is the true one; (N,1)
+Expr correct(Expr y, Expr t) { return apply("equal", reduce("argmax", y, {1}), reduce("argmax", t, {1})); }
+
+struct Misclassification : Parametrized<Metric, NoParams> {
+  using Parametrized::Parametrized;
+  std::vector<std::string> names() const override { return {"Top1Misclass"}; }
+  std::vector<Expr> sums(Expr y, Expr t, Expr weight) const override { return {total((1.0 - correct(y, t)) * weight)}; }
+  std::vector<double> finish(const std::vector<std::vector<double>>& s, double n) const override {
+    return {s[0][0] / n};
+  }
+};
+NEON_REGISTER(Metric, Misclassification, "Share of samples whose highest output is not the true class.",
+              {"MisclassPercentage", "MisclassRate"});
+
+struct Accuracy : Parametrized<Metric, NoParams> {
+  using Parametrized::Parametrized;
+  std::vector<std::string> names() const override { return {"Accuracy"}; }
+  std::vector<Expr> sums(Expr y, Expr t, Expr weight) const override { return {total(correct(y, t) * weight)}; }
+  std::vector<double> finish(const std::vector<std::vector<double>>& s, double n) const override {
+    return {s[0][0] / n};
+  }
+};
+NEON_REGISTER(Metric, Accuracy, "Share of samples whose highest output is the true class.");
+
+Expr log_loss(Expr y, Expr t) { return -sum(t * apply("safelog", y), {1}); }
+
+struct LogLoss : Parametrized<Metric, NoParams> {
+  using Parametrized::Parametrized;
+  std::vector<std::string> names() const override { return {"LogLoss"}; }
+  std::vector<Expr> sums(Expr y, Expr t, Expr weight) const override { return {total(log_loss(y, t) * weight)}; }
+  std::vector<double> finish(const std::vector<std::vector<double>>& s, double n) const override {
+    return {s[0][0] / n};
+  }
+};
+NEON_REGISTER(Metric, LogLoss, "Mean of -log of the true class's output.");
+
+struct TopKParams {
+  int64_t k = 5;
+  static void describe(auto&& p) { p("k", &TopKParams::k, "How many guesses a sample has.", at_least(1)); }
+};
+struct TopKMisclassification : Parametrized<Metric, TopKParams> {
+  using Parametrized::Parametrized;
+  std::vector<std::string> names() const override {
+    return {"LogLoss", "Top1Misclass", text("Top", params.k, "Misclass")};
+  }
+  std::vector<Expr> sums(Expr y, Expr t, Expr weight) const override {
+    return {total(log_loss(y, t) * weight), total((1.0 - within(y, t, 1)) * weight),
+            total((1.0 - within(y, t, params.k)) * weight)};
+  }
+  std::vector<double> finish(const std::vector<std::vector<double>>& s, double n) const override {
+    return {s[0][0] / n, s[1][0] / n, s[2][0] / n};
+  }
+  std::string objection(int64_t outputs, int64_t classes) const override {
+    if (params.k > outputs) return text("k is ", params.k, ", but there are only ", outputs, " outputs");
+    return Metric::objection(outputs, classes);
+  }
+};
+NEON_REGISTER(Metric, TopKMisclassification,
+              "LogLoss, and the shares of samples whose true class is not first, not among the first k.", {"TopK"});
+
+// Averages over the classes; a class that never occurs or is never predicted counts as epsilon / epsilon did in
+// neon: 0 here, since nothing was found.
+struct PrecisionRecall : Parametrized<Metric, NoParams> {
+  using Parametrized::Parametrized;
+  std::vector<std::string> names() const override { return {"Precision", "Recall"}; }
+  std::vector<Expr> sums(Expr y, Expr t, Expr weight) const override {
+    Graph& graph = y.graph();
+    Expr columns(graph, iota(graph, {1, y.shape()[1]}, 1));
+    Expr predicted = apply("equal", columns, reduce("argmax", y, {1})) * weight;
+    return {sum(predicted * t, {0}), sum(predicted, {0}), sum(t * weight, {0})};
+  }
+  std::vector<double> finish(const std::vector<std::vector<double>>& s, double) const override {
+    const size_t classes = s[0].size();
+    double precision = 0, recall = 0;
+    for (size_t c = 0; c < classes; ++c) {
+      precision += s[1][c] > 0 ? s[0][c] / s[1][c] : 0;
+      recall += s[2][c] > 0 ? s[0][c] / s[2][c] : 0;
+    }
+    return {precision / double(classes), recall / double(classes)};
+  }
+};
+NEON_REGISTER(Metric, PrecisionRecall, "Precision and recall, each averaged over the classes.");
+
+}  // namespace
+
+}  // namespace neon
