@@ -69,8 +69,11 @@ class Checker {
 
  private:
   void add_items(const Setting& list, int depth, double times, Size& out) {
-    for (const Setting& item : list.items)
+    for (const Setting& item : list.items) {
+      if (item.is_scalar() && !item.quoted && item.value == "Repeat")
+        problems_.add(item, "expected Repeat: {times: N, layers: [...]}, found the bare name");
       out.add(is_repeat(item) ? repeated(item, depth) : check(item, depth + 1), times);
+    }
   }
 
   // Of its layers, which come to stand in the list that the Repeat stands in.
