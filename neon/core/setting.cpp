@@ -137,7 +137,11 @@ void Problems::add(const Location& where, std::string_view path, std::string mes
 }
 
 void Problems::throw_if_any() const {
-  if (!lines_.empty()) throw Error(ErrorKind::config, join(lines_, "\n"));
+  if (lines_.empty()) return;
+  constexpr size_t kMost = 20;
+  if (lines_.size() <= kMost) throw Error(ErrorKind::config, join(lines_, "\n"));
+  const std::vector<std::string> first(lines_.begin(), lines_.begin() + kMost);
+  throw Error(ErrorKind::config, text(join(first, "\n"), "\n... and ", lines_.size() - kMost, " problems more"));
 }
 
 }  // namespace neon

@@ -63,7 +63,7 @@ class Problems {
   void add(const Location& where, std::string_view path, std::string message);
   bool empty() const { return lines_.empty(); }
   const std::vector<std::string>& lines() const { return lines_; }
-  // Throws one config error with a line for each problem; nothing when there is none.
+  // Throws one config error with a line for each problem, of very many the first 20; nothing when there is none.
   void throw_if_any() const;
 
  private:

@@ -7,6 +7,7 @@
 #include "neon/core/error.h"
 #include "neon/spec/document.h"
 #include "neon/spec/notation.h"
+#include "neon/spec/source.h"
 
 namespace neon {
 
@@ -201,6 +202,7 @@ Setting value_of(std::string_view written, bool object_expected) {
 }
 
 void apply(Setting& root, std::string_view assignment) {
+  const Source checked(assignment, "text", YamlLimits().bytes);  // keys, too, must be text
   PathReader reader(assignment);
   const std::vector<Step> steps = reader.read();
   if (steps[0].key == "define") refuse("what 'define' holds was already copied to where it is used; set it there");

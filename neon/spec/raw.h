@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "neon/core/setting.h"
@@ -31,5 +32,8 @@ struct RawDocument {
 // Syntax, tags, depth and the number of nodes are checked here. Problems that do not end the parsing are added;
 // others are thrown, with those added before them.
 RawDocument parse_yaml(const Source& source, const YamlLimits& limits, Problems& problems);
+
+// Whether the text, unquoted in block style, reads back as this very text.
+bool is_plain(std::string_view value);
 
 }  // namespace neon

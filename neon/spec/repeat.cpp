@@ -43,31 +43,44 @@ struct Size {
   }
 };
 
+// Overrides and the rewriting of older notations may have made the tree deeper and its keys longer than what was
+// read; what passes here can be written and read again.
 class Checker {
  public:
   Checker(const YamlLimits& limits, Problems& problems) : limits_(limits), problems_(problems) {}
 
-  Size check(const Setting& setting) {
+  Size check(const Setting& setting, int depth = 0) {
     Size out;
     out.text = double(setting.value.size() + setting.path.size());
-    for (const Setting& item : setting.items) {
-      if (is_repeat(item)) out.add(repeated(item), 1);
-      else out.add(check(item), 1);
+    if (depth > limits_.depth) {
+      problems_.add(setting, text("lists and maps stand more than ", limits_.depth, " deep in one another"));
+      return out;
     }
+    add_items(setting, depth, 1, out);
     for (const auto& entry : setting.entries) {
       if (is_repeat(entry.value)) problems_.add(entry.value, "Repeat stands here alone; it must be an item of a list");
+      if (entry.key.size() > limits_.key)
+        problems_.add(entry.where, setting.path, text("a key is longer than ", limits_.key, " bytes"));
       out.text += double(entry.key.size());
-      out.add(check(entry.value), 1);
+      out.add(check(entry.value, depth + 1), 1);
     }
     return out;
   }
 
  private:
-  Size repeated(const Setting& item) {
+  void add_items(const Setting& list, int depth, double times, Size& out) {
+    for (const Setting& item : list.items) {
+      if (item.is_scalar() && !item.quoted && item.value == "Repeat")
+        problems_.add(item, "expected Repeat: {times: N, layers: [...]}, found the bare name");
+      out.add(is_repeat(item) ? repeated(item, depth) : check(item, depth + 1), times);
+    }
+  }
+
+  // Of its layers, which come to stand in the list that the Repeat stands in.
+  Size repeated(const Setting& item, int depth) {
     const Repeat repeat = repeat_of(item, problems_);
     Size out{0, 0};
-    for (const Setting& layer : repeat.layers.items)
-      out.add(is_repeat(layer) ? repeated(layer) : check(layer), std::max(repeat.times, 0));
+    if (depth <= limits_.depth) add_items(repeat.layers, depth, std::max(repeat.times, 0), out);
     if (out.nodes <= limits_.nodes && out.text <= double(limits_.text)) return out;
     problems_.add(item, text("repeated ", repeat.times, " times this makes ",
                              out.nodes > limits_.nodes

@@ -76,7 +76,7 @@ Source::Source(std::string_view text, const std::string& name, size_t limit)
   check_characters();
 }
 
-void Source::check_characters() const {
+void Source::check_characters() {
   const std::string_view all = text_;
   for (size_t i = 0; i < all.size();) {
     const auto byte = static_cast<unsigned char>(all[i]);
@@ -88,6 +88,9 @@ void Source::check_characters() const {
     if ((byte < 32 && byte != '\n' && byte != '\t') || byte == 127)
       fail(ErrorKind::config, at_offset(i), ": control character ", hex_byte(byte), " is not allowed in YAML");
     if (second_control) fail(ErrorKind::config, at_offset(i), ": a control character is not allowed in YAML");
+    if (all.substr(i, 3) == "\xEF\xBB\xBF")
+      fail(ErrorKind::config, at_offset(i), ": a byte order mark inside the text; remove this invisible character");
+    for (size_t part = 1; part < length; ++part) continuations_.push_back(i + part);
     i += length;
   }
 }
@@ -104,8 +107,9 @@ std::string_view Source::line(int line) const {
 
 Location Source::at(int line, int column) const {
   const size_t start = offset(line, 0), end = offset(line, column);
-  int characters = 0;
-  for (size_t i = start; i < end; ++i) characters += (static_cast<unsigned char>(text_[i]) & 0xC0) != 0x80;
+  const auto first = std::lower_bound(continuations_.begin(), continuations_.end(), start);
+  const auto last = std::lower_bound(first, continuations_.end(), end);
+  const auto characters = int(end - start) - int(last - first);
   return {name_, std::max(line, 0) + 1, characters + 1};
 }
 

@@ -25,11 +25,12 @@ class Source {
 
  private:
   Location at_offset(size_t offset) const;
-  void check_characters() const;
+  void check_characters();
 
   std::string text_;
   std::shared_ptr<const std::string> name_;
   std::vector<size_t> line_starts_;
+  std::vector<size_t> continuations_;  // bytes that continue a character, in order
 };
 
 // The bytes of a file; throws a config error when it cannot be read or holds more than `limit` bytes.

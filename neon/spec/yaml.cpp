@@ -13,9 +13,6 @@ namespace neon {
 
 namespace {
 
-// Keys appear in every path under them.
-constexpr size_t kLongestKey = 200;
-
 class Expander {
  public:
   Expander(const Source& source, const RawDocument& raw, const YamlLimits& limits, Problems& problems,
@@ -88,12 +85,12 @@ class Expander {
       const RawNode& key = raw_.nodes[map.children[i]];
       if (key.merge) continue;
       const Location where = source_.at(key.line, key.column);
-      if (key.kind != Setting::Kind::scalar || key.value.empty() || key.value.size() > kLongestKey) {
+      if (key.kind != Setting::Kind::scalar || key.value.empty() || key.value.size() > limits_.key) {
         if (!judged)
           problems_.add(where, path,
                         key.kind != Setting::Kind::scalar ? "a key must be plain text"
                         : key.value.empty()               ? "a key is empty"
-                                                          : text("a key is longer than ", kLongestKey, " bytes"));
+                                                          : text("a key is longer than ", limits_.key, " bytes"));
         continue;
       }
       const auto [old, is_new] = out.emplace(key.value, i);

@@ -16,6 +16,7 @@ struct YamlLimits {
   int depth = 64;                  // lists and maps within one another
   int nodes = 200000;
   size_t text = size_t(64) << 20;  // bytes of all values, keys and paths
+  size_t key = 200;                // bytes of one key; it stands in every path under it
 };
 
 // Anchors, aliases and `<<` merges are resolved: every node is a value of its own. Own keys win over merged ones,

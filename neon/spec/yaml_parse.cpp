@@ -49,8 +49,8 @@ class RawBuilder : public YAML::EventHandler {
     if (value.find('\0') != value.npos) stop(mark, "a NUL character in a text");
     RawNode& node = document.nodes[add(mark, Kind::scalar, anchor)];
     node.value = value;
-    // A text over several lines can be written back only in quotes.
-    node.quoted = tag == "!" || value.find('\n') != value.npos;
+    // A text of several lines, say, can be written back only in quotes, and is text for certain.
+    node.quoted = tag == "!" || !is_plain(value);
     node.merge = tag == "?" && value == "<<";
     if (tag != "!" && tag != "?") apply_tag(mark, tag, node);
   }
@@ -240,8 +240,8 @@ void RawBuilder::stop(const YAML::Exception& error) {
   const std::string_view bad_line = source_.line(line);
   const size_t tab = bad_line.substr(0, bad_line.find_first_not_of(" \t")).find('\t');
   if (tab != bad_line.npos) stop_at(source_.at(line, int(tab)), "a tab indents this line; YAML takes spaces only");
-  if (error.msg == YAML::ErrorMsg::EOF_IN_SCALAR && !document.nodes.empty()) {
-    const RawNode& last = document.nodes.back();
+  if (error.msg == YAML::ErrorMsg::EOF_IN_SCALAR) {
+    const RawNode last = document.nodes.empty() ? RawNode() : document.nodes.back();
     stop_at(source_.at(last.line, last.column), "a quote that opens here or soon after is never closed");
   }
   // An unclosed bracket is noticed only where the text stops making sense, perhaps at the end of the file.
@@ -250,9 +250,10 @@ void RawBuilder::stop(const YAML::Exception& error) {
       const RawNode& node = document.nodes[*it];
       const size_t start = content(node.line, node.column);
       if (start >= all.size() || (all[start] != '[' && all[start] != '{')) continue;
+      const bool at_end = source_.offset(line, column) <= start;  // the end of the file has no good mark
       stop_at(source_.at(node.line, node.column),
-              text("the ", all[start], " that opens here is not closed, or a comma is missing at ",
-                   source_.at(line, column)));
+              text("the ", all[start], " that opens here is not closed",
+                   at_end ? "" : text(", or a comma is missing at ", source_.at(line, column))));
     }
   for (const Wording& wording : kWordings)
     if (error.msg == wording.theirs) stop(error.mark, std::string(wording.ours));

@@ -1,5 +1,5 @@
 // Block style, with short lists of plain words on one line.
-#include "neon/core/error.h"
+#include "neon/spec/raw.h"
 #include "neon/spec/yaml.h"
 
 namespace neon {
@@ -16,21 +16,27 @@ bool is_second_control(std::string_view value, size_t i) {
   return byte(i) == 0xC2 && i + 1 < value.size() && byte(i + 1) < 0xA0;
 }
 
-// Whether the text, unquoted in block style, reads back as this very text.
+// The byte order mark, which is read only at the start of a file.
+bool is_order_mark(std::string_view value, size_t i) { return value.substr(i, 3) == "\xEF\xBB\xBF"; }
+
+}  // namespace
+
 bool is_plain(std::string_view value) {
-  if (value.empty() || value == "~" || value == "null" || value == "Null" || value == "NULL" || value == "<<")
-    return false;
+  if (value.empty() || value == "~" || value == "null" || value == "Null" || value == "NULL") return false;
   if (is_blank(value.front()) || is_blank(value.back())) return false;
   if (std::string_view(",[]{}#&*!|>'\"%@`").find(value[0]) != value.npos) return false;
   if (std::string_view("-?:").find(value[0]) != value.npos && (value.size() == 1 || is_blank(value[1]))) return false;
   for (size_t i = 0; i < value.size(); ++i) {
     const auto byte = static_cast<unsigned char>(value[i]);
-    if ((byte < 32 && byte != '\t') || byte == 127 || is_second_control(value, i)) return false;
+    if ((byte < 32 && byte != '\t') || byte == 127 || is_second_control(value, i) || is_order_mark(value, i))
+      return false;
     if (value[i] == ':' && (i + 1 == value.size() || is_blank(value[i + 1]))) return false;
     if (value[i] == '#' && is_blank(value[i - 1])) return false;
   }
   return true;
 }
+
+namespace {
 
 void append_quoted(std::string& out, std::string_view value) {
   static const char* hex = "0123456789abcdef";
@@ -40,6 +46,7 @@ void append_quoted(std::string& out, std::string_view value) {
     const bool second_control = is_second_control(value, i);
     if (second_control) byte = static_cast<unsigned char>(value[++i]);
     if (byte == '"' || byte == '\\') (out += '\\') += char(byte);
+    else if (is_order_mark(value, i)) out += "\\ufeff", i += 2;
     else if (byte == '\n') out += "\\n";
     else if (byte == '\t') out += "\\t";
     else if (byte < 32 || byte == 127 || second_control) ((out += "\\x") += hex[byte >> 4]) += hex[byte & 15];
@@ -48,12 +55,17 @@ void append_quoted(std::string& out, std::string_view value) {
   out += '"';
 }
 
-void append_scalar(std::string& out, std::string_view value, bool quoted, bool at_line_start) {
-  // There these would start or end a document.
-  const bool marker = at_line_start && (value.starts_with("---") || value.starts_with("..."));
-  if (quoted || marker || !is_plain(value)) append_quoted(out, value);
+// Where a line may start, this starts or ends a document.
+bool is_marker(std::string_view value) {
+  return (value.starts_with("---") || value.starts_with("...")) && (value.size() == 3 || is_blank(value[3]));
+}
+
+void append_scalar(std::string& out, std::string_view value, bool quoted) {
+  if (quoted || !is_plain(value)) append_quoted(out, value);
   else out += value;
 }
+
+void append_key(std::string& out, std::string_view key) { append_scalar(out, key, key == "<<" || is_marker(key)); }
 
 // [3, 3]: words that need no quotes even there.
 bool fits_one_line(const Setting& list) {
@@ -97,7 +109,7 @@ void append_value(std::string& out, const Setting& setting, size_t inner, bool a
   } else if (setting.is_null()) {
     out += "null";
   } else {
-    append_scalar(out, setting.value, setting.quoted, inner == 0);
+    append_scalar(out, setting.value, setting.quoted);
   }
   out += '\n';
 }
@@ -109,7 +121,7 @@ void append_block(std::string& out, const Setting& setting, size_t indent) {
   }
   for (const Setting::Entry& entry : setting.entries) {
     out.append(indent, ' ');
-    append_scalar(out, entry.key, false, true);
+    append_key(out, entry.key);
     out += ':';
     append_value(out, entry.value, indent + 2, false);
   }
@@ -120,7 +132,8 @@ void append_block(std::string& out, const Setting& setting, size_t indent) {
 std::string write_yaml(const Setting& setting) {
   std::string out;
   append_value(out, setting, 0, true);
-  return out.substr(1);
+  // The space that would follow a dash keeps a lone marker from its meaning.
+  return setting.is_scalar() && is_marker(setting.value) ? out : out.substr(1);
 }
 
 }  // namespace neon

@@ -78,6 +78,14 @@ TEST_CASE("everything wrong is said at once, with bound and nearest name") {
   CHECK_THAT(problems.lines()[4], Catch::Contains("expected a finite number"));
 }
 
+TEST_CASE("of very many problems the first are shown, the others counted") {
+  Problems problems;
+  CHECK_NOTHROW(problems.throw_if_any());
+  for (int i = 1; i <= 23; ++i) problems.add({}, "", text("number ", i));
+  CHECK_THROWS_WITH(problems.throw_if_any(),
+                    Catch::Contains("number 20\n... and 3 problems more") && !Catch::Contains("number 21"));
+}
+
 TEST_CASE("a quoted number is text, an integer loses nothing") {
   Setting quoted = Setting::scalar("10");
   quoted.quoted = true;

@@ -1,10 +1,12 @@
-// Any overrides, one a line, change the spec or are a clear error.
+// Any overrides, one a line, change the spec to one that can be written and read back, or are a clear error.
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "neon/core/error.h"
 #include "neon/spec/spec.h"
+#include "neon/spec/yaml.h"
+#include "tests/spec/trees.h"
 
 namespace {
 
@@ -27,10 +29,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (data[i] == '\n') overrides.emplace_back();
     else overrides.back() += char(data[i]);
   }
+  neon::Spec spec;
   try {
-    neon::spec_from_text(kSpec, "fuzz", overrides);
+    spec = neon::spec_from_text(kSpec, "fuzz", overrides);
   } catch (const neon::Error& error) {
     NEON_ASSERT(error.kind() == neon::ErrorKind::config);
   }
+  NEON_ASSERT(same_tree(spec.root, neon::read_yaml_text(neon::write_yaml(spec.root), "again")));
   return 0;
 }

@@ -109,6 +109,7 @@ TEST_CASE("an unknown path is told, with what is near") {
       {"epochs=!obj:x.Y {}", "neon 0.9"},
       {"define.x=1", "set it there"},
       {"\"a=1", "a \" in the path is not closed"},
+      {"a\xff=1", "text:1:2: byte 0xff is not UTF-8"},
       {"layers=null", "no layers are given"},
   };
   for (const Case& c : cases) {
@@ -121,6 +122,15 @@ TEST_CASE("an unknown path is told, with what is near") {
              Equals("--set a.b=1: there is no 'a' in the top level (keys: dataset, layers, cost, optimizer, callbacks, "
                     "batch_size)\n--set layers[9]=1: layers has 6 items, counted from 0 as the file has them: there "
                     "is no [9]"));
+}
+
+TEST_CASE("what overrides add stays within the limits of a file") {
+  CHECK_THAT(error(std::string(201, 'k') + "=1"), Contains("a key is longer than 200 bytes"));
+  const std::string deep = std::string(40, '[') + std::string(40, ']');
+  std::string inner = "a";
+  for (int i = 0; i < 39; ++i) inner += "[0]";
+  CHECK(error("a=" + deep).empty());
+  CHECK_THAT(message_of([&] { with({"a=" + deep, inner + "=" + deep}); }), Contains("more than 64 deep"));
 }
 
 TEST_CASE("a class that stands twice needs an index") {

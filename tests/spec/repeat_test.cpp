@@ -54,6 +54,7 @@ TEST_CASE("a wrong Repeat is told, once, whatever stands around it") {
   CHECK_THAT(error("[Repeat: {times: 10001, layers: []}]"), Contains("10001 is not in [0, 10000]"));
   CHECK_THAT(error("[Repeat: {times: -1, layers: []}]"), Contains("-1 is not in [0, 10000]"));
   CHECK_THAT(error("[Repeat: 3]"), Contains("layers[0]: expected Repeat: {times: N, layers: [...]}, found '3'"));
+  CHECK_THAT(error("[A, Repeat]"), Contains("layers[1]: expected Repeat: {times: N, layers: [...]}, found the bare"));
   CHECK_THAT(error("{Repeat: {times: 2, layers: [A]}}"),
              Equals("m.yaml:1:9: layers: Repeat stands here alone; it must be an item of a list"));
 }

@@ -1,6 +1,7 @@
 #include "neon/spec/spec.h"
 
 #include <catch2/catch.hpp>
+#include <chrono>
 
 #include "tests/spec/messages.h"
 
@@ -152,6 +153,16 @@ TEST_CASE("what is no spec is told in one line") {
   CHECK_THAT(error("layers: [A]\nlayers: [B]\n"), Contains("key 'layers' is given twice"));
   CHECK_THAT(error("!obj:experiments.FitExperiment {model: 3}"), Contains("neon 0.9") && !Contains("\n"));
   CHECK_THAT(message_of([] { load_spec("/nowhere/x.yaml"); }), Equals("/nowhere/x.yaml: there is no such file"));
+}
+
+TEST_CASE("a spec is read in no time") {
+  auto best = std::chrono::duration<double>::max();
+  for (int i = 0; i < 5; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    spec(kNested);
+    best = std::min<std::chrono::duration<double>>(best, std::chrono::steady_clock::now() - start);
+  }
+  CHECK(best < std::chrono::milliseconds(3));
 }
 
 TEST_CASE("wrong 1.x objects are told together") {

@@ -119,6 +119,8 @@ TEST_CASE("wrong syntax is one clear line at the place to mend") {
       {"a: [1, 2\nb: 3\n", "a.yaml:1:4: the [ that opens here is not closed"},
       {"- Conv: {a: 1\n- b\n", "a.yaml:1:9: the { that opens here is not closed"},
       {"a: 1\nb: &q !!str # c\n  'it''s\n", "a.yaml:2:4: the ' that opens here is never closed"},
+      {"'never", "a.yaml:1:1: a quote that opens here or soon after is never closed"},
+      {"a: [1, 2", "a.yaml:1:4: the [ that opens here is not closed"},
       {"a: ]", "a.yaml:1:4: a closing ] or } without"},
       {"a: \"x\nb: 1\n", "a.yaml:1:4: the \" that opens here is never closed"},
       {"a: [1, &q !!str 'it''s\n]", "a.yaml:1:5: a quote that opens here or soon after is never closed"},
@@ -140,6 +142,7 @@ TEST_CASE("wrong syntax is one clear line at the place to mend") {
       {"a: \"\\0\"", "a.yaml:1:4: a NUL character in a text"},
       {"a: 1\nb: c\xff\n", "a.yaml:2:5: byte 0xff is not UTF-8; save the file as UTF-8"},
       {"a: \xed\xa0\x80", "byte 0xed is not UTF-8"},
+      {"a: \xef\xbb\xbf", "a.yaml:1:4: a byte order mark inside the text"},
       {"a: \xc0\x80", "byte 0xc0 is not UTF-8"},
       {"\xff\xfe"
        "a",

@@ -44,8 +44,10 @@ TEST_CASE("what is written reads back equal") {
       "a: '---'\nc: --- x\nd: ...\n'--- k': 1\n'...': 2\nb: ['...', '-', +, .5]",
       "'---'",
       "\"...\"",
+      "<<",
+      "---x",
       "a: £ ä\nb: x\ty",
-      "a: \"\xe2\x80\xa8\xef\xbb\xbf\"",
+      "a: \"\xe2\x80\xa8\\ufeff\"",
       "a: [1.5, 2, abcdefghij, abcdefghij, abcdefghij, abcdefghij, abcdefghij, abcdefghij, abcdefghij, abcdefghij]"};
   for (const char* text : texts) {
     INFO(text);
