@@ -30,6 +30,8 @@ class Memory {
   const std::string& name_;
 };
 
+constexpr int64_t kMostBytes = int64_t(1) << 62;  // what a Shape can count
+
 uint32_t big_endian_32(const char* bytes) {
   uint32_t value;
   std::memcpy(&value, bytes, 4);
@@ -69,7 +71,8 @@ IdxHeader read_header(Source& source) {
   for (size_t axis = 0; axis < axes; ++axis) {
     sizes.push_back(big_endian_32(head + 4 * axis));
     any = any && sizes.back() > 0;
-    overflow = __builtin_mul_overflow(bytes, std::max<int64_t>(sizes.back(), 1), &bytes) || overflow;
+    overflow =
+        __builtin_mul_overflow(bytes, std::max<int64_t>(sizes.back(), 1), &bytes) || bytes > kMostBytes || overflow;
   }
   if (overflow || (any && bytes > source.most_bytes())) {
     std::string shape;

@@ -114,10 +114,9 @@ class ToyImages : public Parametrized<Dataset, ToyParams> {
     const float rx = between(stream, side / 8, side / 2 - 2);
     // An ellipse is never nearly a circle: that would be a wrong label.
     float ry = between(stream, side / 8, side / 2 - 2);
-    if (ry > 0.75f * rx && ry < 1.33f * rx) ry = rx * (rx > side / 4 ? 0.5f : 1.8f);
+    if (ry > 0.75f * rx && ry < 1.33f * rx) ry = rx * (rx > side / 4 ? 0.5f : 1.7f);
     const float reach = (shape == "ellipse" ? std::max(rx, ry) : rx) + 1.5f;
-    const float x = between(stream, reach - 0.5f, side - 0.5f - reach),
-                y = between(stream, reach - 0.5f, side - 0.5f - reach);
+    const float x = between(stream, reach, side - 1 - reach), y = between(stream, reach, side - 1 - reach);
     std::vector<Segment> segments;
     add_shape(shape, rx, ry, segments);
     for (Segment& s : segments) s = {{s.from.x + x, s.from.y + y}, {s.to.x + x, s.to.y + y}};

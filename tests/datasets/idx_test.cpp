@@ -77,5 +77,6 @@ TEST_CASE("absurd sizes are refused before memory is asked for") {
   CHECK_THAT(parse_error(header(0x08, {1u << 31, 100})), Catch::Contains("more than a file of this size can hold"));
   // A size of zero must not hide an overflow of the others.
   CHECK_THAT(parse_error(header(0x08, {0, 0xffffffff, 0xffffffff, 0xffffffff})), Catch::Contains("more than a file"));
+  CHECK_THAT(parse_error(header(0x08, {0xffff1074, 0x6d6c0000, 0})), Catch::Contains("more than a file"));
   CHECK(parse_idx(header(0x08, {0}), "empty").elements() == 0);
 }

@@ -1,0 +1,142 @@
+// Data that the program draws itself.
+#include <omp.h>
+
+#include <catch2/catch.hpp>
+#include <limits>
+
+#include "support.h"
+
+using namespace neon;
+using namespace neon_test;
+
+namespace {
+
+// Share of the test samples whose nearest class mean is their own.
+double nearest_mean_accuracy(const Data& data) {
+  const int64_t features = data.sample.elements();
+  std::vector<std::vector<double>> mean(size_t(data.classes), std::vector<double>(size_t(features)));
+  std::vector<double> count(size_t(data.classes));
+  const auto train = data.train.inputs.as<uint8_t>(), test = data.test.inputs.as<uint8_t>();
+  for (int64_t i = 0; i < data.train.size(); ++i) {
+    const auto label = size_t(data.train.targets.at(i));
+    ++count[label];
+    for (int64_t j = 0; j < features; ++j) mean[label][size_t(j)] += train[size_t(i * features + j)];
+  }
+  for (size_t c = 0; c < mean.size(); ++c)
+    for (double& value : mean[c]) value /= count[c];
+  int64_t right = 0;
+  for (int64_t i = 0; i < data.test.size(); ++i) {
+    double best = std::numeric_limits<double>::infinity();
+    int64_t guess = -1;
+    for (int64_t c = 0; c < data.classes; ++c) {
+      double distance = 0;
+      for (int64_t j = 0; j < features; ++j) {
+        const double d = test[size_t(i * features + j)] - mean[size_t(c)][size_t(j)];
+        distance += d * d;
+      }
+      if (distance < best) best = distance, guess = c;
+    }
+    right += guess == int64_t(data.test.targets.at(i));
+  }
+  return double(right) / double(data.test.size());
+}
+
+}  // namespace
+
+TEST_CASE("Digits are neither trivial nor noise, balanced, and whole within the image") {
+  const auto set = make("Digits", {{"ntrain", "6000"}, {"ntest", "1000"}});
+  const Data data = set->load(offline());
+  CHECK(agrees(set->check(offline()), data));
+  CHECK(data.sample == Shape{1, 28, 28});
+  const double accuracy = nearest_mean_accuracy(data);
+  CHECK(accuracy > 0.68);
+  CHECK(accuracy < 0.86);
+  std::vector<int> counts(10);
+  for (int32_t label : data.train.targets.as<int32_t>()) ++counts.at(size_t(label));
+  for (int count : counts) CHECK((count > 500 && count < 700));
+  const auto pixels = data.train.inputs.as<uint8_t>();
+  int64_t ink_at_edge = 0;
+  for (int64_t i = 0; i < 6000; ++i) {
+    int brightest = 0;
+    for (int64_t j = 0; j < 784; ++j) {
+      const int pixel = pixels[size_t(i * 784 + j)];
+      brightest = std::max(brightest, pixel);
+      ink_at_edge += (j < 28 || j >= 756 || j % 28 == 0 || j % 28 == 27) && pixel > 128;
+    }
+    CHECK(brightest > 150);
+  }
+  CHECK(ink_at_edge < 6000 * 108 / 200);  // well under a percent of the border
+}
+
+TEST_CASE("Digits depend on the seed and the sample, not on threads or on how many are drawn") {
+  const auto set = make("Digits", {{"ntrain", "500"}, {"ntest", "0"}});
+  const Data a = set->load(offline("", 7));
+  CHECK(a.test.size() == 0);
+  const int threads = omp_get_max_threads();
+  const Variable one("OMP_NUM_THREADS", "1");
+  omp_set_num_threads(1);
+  const Data b = set->load(offline("", 7));
+  omp_set_num_threads(threads);
+  CHECK(values(a.train.inputs) == values(b.train.inputs));
+  CHECK(values(a.train.targets) == values(b.train.targets));
+  CHECK(values(set->load(offline("", 8)).train.inputs) != values(a.train.inputs));
+  const Data longer = make("Digits", {{"ntrain", "700"}, {"seed", "7"}})->load(offline("", 99));
+  CHECK(values(longer.train.inputs.rows(0, 500)) == values(a.train.inputs));
+  // Train and test are drawn apart.
+  CHECK(values(longer.train.inputs.rows(0, 1)) != values(longer.test.inputs.rows(0, 1)));
+}
+
+TEST_CASE("UniformRandom is uniform, with labels of every class") {
+  const auto set = make("UniformRandom", {{"ntrain", "1000"}, {"nin", "[2, 3, 4]"}, {"nout", "7"}, {"seed", "5"}});
+  const Data data = set->load(offline());
+  CHECK(agrees(set->check(offline()), data));
+  CHECK(data.train.inputs.shape() == Shape{1000, 2, 3, 4});
+  double sum = 0;
+  for (float value : data.train.inputs.as<float>()) {
+    REQUIRE((value >= 0 && value < 1));
+    sum += value;
+  }
+  CHECK(sum / 24000 == Approx(0.5).margin(0.01));  // five deviations
+  std::vector<int> counts(7);
+  for (int32_t label : data.train.targets.as<int32_t>()) ++counts.at(size_t(label));
+  for (int count : counts) CHECK(count > 80);
+  CHECK(make("UniformRandom", {{"nout", "0"}})->load(offline()).train.targets.empty());
+}
+
+TEST_CASE("ToyImages draws each shape as its class") {
+  const auto set = make("ToyImages", {{"shapes", "[circle, ellipse, square, triangle, cross]"}, {"ntrain", "200"}});
+  const Data data = set->load(offline());
+  CHECK(agrees(set->check(offline()), data));
+  CHECK(data.classes == 5);
+  CHECK(data.class_names[2] == "square");
+  const auto pixels = data.train.inputs.as<uint8_t>();
+  for (int64_t i = 0; i < 200; ++i) {
+    int left = 32, right = -1, top = 32, bottom = -1, ink = 0;
+    for (int y = 0; y < 32; ++y)
+      for (int x = 0; x < 32; ++x)
+        if (pixels[size_t((i * 3 * 32 + y) * 32 + x)] > 0) {
+          left = std::min(left, x), right = std::max(right, x);
+          top = std::min(top, y), bottom = std::max(bottom, y);
+          ++ink;
+        }
+    REQUIRE(right >= left);
+    // Whole within the image; as wide as high unless it is an ellipse.
+    CHECK((left > 0 && top > 0 && right < 31 && bottom < 31));
+    const int width = right - left, height = bottom - top;
+    if (data.train.targets.at(i) == 1) CHECK(std::abs(width - height) >= 2);
+    else CHECK(std::abs(width - height) <= 1);
+    CHECK(ink < 500);
+  }
+  CHECK_THAT(error_of([] {
+               make("ToyImages", {{"shapes", "[circle]"}})->load(offline());
+             }),
+             Catch::Contains("at least two"));
+  CHECK_THAT(error_of([] {
+               make("ToyImages", {{"shapes", "[circle, circle]"}})->load(offline());
+             }),
+             Catch::Contains("given twice"));
+  CHECK_THAT(error_of([] {
+               make("ToyImages", {{"shapes", "[circle, sqare]"}});
+             }),
+             Catch::Contains("did you mean square"));
+}

@@ -1,0 +1,245 @@
+// Iris, CSV, NPY, NPZ and HDF5 as data sets.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "datasets/file.h"
+#include "support.h"
+
+using namespace neon;
+using namespace neon_test;
+
+TEST_CASE("Iris has the moments of Fisher's data and splits evenly over its classes") {
+  const auto set = make("Iris");
+  const Data all = make("Iris", {{"test", "0"}})->load(offline());
+  // Means and deviations (n - 1) as R prints them for its data set iris.
+  const double mean[4] = {5.843333, 3.057333, 3.758, 1.199333},
+               deviation[4] = {0.8280661, 0.4358663, 1.7652982, 0.7622377};
+  for (int64_t j = 0; j < 4; ++j) {
+    double sum = 0, squares = 0;
+    for (int64_t i = 0; i < 150; ++i) sum += all.train.inputs.at(i * 4 + j);
+    for (int64_t i = 0; i < 150; ++i) squares += std::pow(all.train.inputs.at(i * 4 + j) - sum / 150, 2);
+    CHECK(sum / 150 == Approx(mean[j]).margin(1e-6));
+    CHECK(std::sqrt(squares / 149) == Approx(deviation[j]).margin(1e-6));
+  }
+  CHECK(values(all.train.inputs.rows(0, 1)) == std::vector<double>{5.1f, 3.5f, 1.4f, 0.2f});
+  CHECK(values(all.train.inputs.rows(37, 1)) == std::vector<double>{4.9f, 3.6f, 1.4f, 0.1f});
+  const Data data = set->load(offline("", 3));
+  REQUIRE(data.train.size() == 120);
+  REQUIRE(data.test.size() == 30);
+  for (double label : {0.0, 1.0, 2.0}) {
+    const auto test = values(data.test.targets);
+    CHECK(std::count(test.begin(), test.end(), label) == 10);
+  }
+  CHECK(values(data.test.inputs) != values(set->load(offline("", 4)).test.inputs));
+  CHECK(agrees(set->check(offline()), data));
+}
+
+TEST_CASE("a CSV file gives features and sorted class names") {
+  TempDir dir;
+  const std::string path = dir.write("pets.csv", "weight,height,kind\n4,25,dog\n3,\"20\",cat\n5,30,dog\n0.1,5,bird\n");
+  const auto set = make("CSV", {{"path", path}, {"test", "0"}});
+  const Data data = set->load(offline());
+  CHECK(data.class_names == std::vector<std::string>{"bird", "cat", "dog"});
+  CHECK(values(data.train.targets) == std::vector<double>{2, 1, 2, 0});
+  CHECK(values(data.train.inputs) == std::vector<double>{4, 25, 3, 20, 5, 30, double(0.1f), 5});
+  CHECK(data.sample == Shape{2});
+  CHECK(agrees(set->check(offline()), data));
+  const Data by_height =
+      make("CSV", {{"path", path}, {"target", "height"}, {"ignore", "[kind]"}, {"task", "regression"}, {"test", "0"}})
+          ->load(offline());
+  CHECK(values(by_height.train.targets) == std::vector<double>{25, 20, 30, 5});
+  CHECK(by_height.train.targets.shape() == Shape{4, 1});
+  CHECK(by_height.classes == 0);
+  CHECK(values(by_height.train.inputs) == std::vector<double>{4, 3, 5, double(0.1f)});
+}
+
+TEST_CASE("the header of a CSV file is found, or said") {
+  TempDir dir;
+  auto rows = [&](const std::string& content, Keys keys = {}) {
+    keys.push_back({"path", dir.write("a.csv", content)});
+    keys.push_back({"test", "0"});
+    return make("CSV", keys)->load(offline()).train.size();
+  };
+  CHECK(rows("1,2,a\n3,4,b\n") == 2);
+  CHECK(rows("x,y,a\n3,4,b\n3,4,a\n") == 2);
+  CHECK(rows("x,y,z\n3,4,0\n3,4,1\n") == 2);
+  CHECK(rows("1,2,0\n3,4,1\n") == 2);
+  CHECK(rows("1,2,a\n3,4,b\n5,6,c\n", {{"header", "true"}}) == 2);
+  CHECK(rows("kind,x\na,1\nb,2\n", {{"target", "kind"}}) == 2);
+  CHECK(rows("a,1\nb,2\n", {{"target", "0"}}) == 2);
+  CHECK(rows("a;1\nb;2\n", {{"target", "0"}, {"delimiter", ";"}}) == 2);
+  CHECK(rows("a\t1\nb\t2\n", {{"target", "0"}, {"delimiter", "tab"}}) == 2);
+}
+
+TEST_CASE("what the target of a CSV file is, is never guessed") {
+  TempDir dir;
+  auto load = [&](const std::string& targets, const std::string& task) {
+    std::string content;
+    for (char c : targets) content.append("1,").append(1, c).append("\n");
+    return make("CSV", {{"path", dir.write("a.csv", content)}, {"task", task}, {"test", "0"}})->load(offline());
+  };
+  CHECK(load("012210", "auto").classes == 3);
+  CHECK(load("012210", "regression").classes == 0);
+  CHECK_THAT(error_of([&] { load("357", "auto"); }), Catch::StartsWith("config: ") &&
+                                                         Catch::Contains("3 different whole numbers up to 7") &&
+                                                         Catch::Contains("say task: classes or task: regression"));
+  const Data quality = load("357735", "classes");
+  CHECK(quality.class_names == std::vector<std::string>{"3", "5", "7"});
+  CHECK(values(quality.train.targets) == std::vector<double>{0, 1, 2, 2, 0, 1});
+  CHECK_THAT(error_of([&] { load("000", "auto"); }), Catch::Contains("there is only one class"));
+  CHECK_THAT(error_of([&] { load("12a", "regression"); }),
+             Catch::Contains("a.csv:3:3: the target: expected a number, found 'a'"));
+}
+
+TEST_CASE("what is wrong in a CSV file is said with file, line and column") {
+  TempDir dir;
+  auto error = [&](const std::string& content, Keys keys = {}) {
+    keys.push_back({"path", dir.write("a.csv", content)});
+    const std::string full = error_of([&] { make("CSV", keys)->load(offline()); });
+    const size_t at = full.find("a.csv");
+    return full.starts_with("config: ") ? full : full.substr(at);
+  };
+  CHECK_THAT(error("x,y,k\n1,2,a\n3,,b\n"),
+             Catch::StartsWith("a.csv:3:3: column 'y': expected a number, found ''; fill in"));
+  CHECK_THAT(error("x,y,k\n1,2,a\n3,red,b\n"),
+             Catch::StartsWith("a.csv:3:3: column 'y': expected a number, found 'red'; a column"));
+  CHECK_THAT(error("x,y,k\n1,nan,a\n"), Catch::StartsWith("a.csv:2:3: column 'y': expected a number, found 'nan'"));
+  CHECK_THAT(error("x,y,k\n1,2,a\n3,4\n"), Catch::StartsWith("a.csv:3:3: this row has 2 cells, the first row 3"));
+  CHECK_THAT(error("x,x,k\n1,2,a\n"), Catch::StartsWith("a.csv:1:3: two columns are named 'x'"));
+  CHECK_THAT(error("x,y,k\n1,2,\n"), Catch::StartsWith("a.csv:2:5: the target is empty"));
+  CHECK_THAT(error(""), Catch::StartsWith("a.csv: is empty"));
+  CHECK_THAT(error("x,y,k\n"), Catch::StartsWith("a.csv: has no rows below its header"));
+  CHECK_THAT(error("1\n2\n"), Catch::StartsWith("a.csv: no columns are left beside the target"));
+  CHECK_THAT(error("hight,k\n1,a\n", {{"target", "height"}}),
+             Catch::Contains("has no column 'height'; did you mean hight"));
+  CHECK_THAT(error("1,2\n", {{"target", "5"}}), Catch::Contains("there is no column 5"));
+  CHECK_THAT(error("1,2\n", {{"delimiter", "ab"}}), Catch::Contains("delimiter: 'ab' is not one character"));
+  CHECK_THAT(error("1,0\n2,1\n", {{"test", "1.5"}}), Catch::Contains("test: 1.5 is not a file, nor a part"));
+}
+
+TEST_CASE("a CSV file is split by the seed, or tested on a second file with the same columns") {
+  TempDir dir;
+  std::string rows = "x,k\n";
+  for (int i = 0; i < 100; ++i) rows += std::to_string(i) + (i % 2 ? ",odd\n" : ",even\n");
+  const std::string path = dir.write("a.csv", rows);
+  const auto set = make("CSV", {{"path", path}, {"test", "0.3"}});
+  const Data data = set->load(offline("", 5));
+  CHECK(data.train.size() == 70);
+  CHECK(data.test.size() == 30);
+  double sum = 0;
+  for (const Split* split : {&data.train, &data.test})
+    for (int64_t i = 0; i < split->size(); ++i) {
+      sum += split->inputs.at(i);
+      CHECK(int(split->inputs.at(i)) % 2 == split->targets.at(i));
+    }
+  CHECK(sum == 4950);
+  CHECK(values(set->load(offline("", 6)).test.inputs) != values(data.test.inputs));
+  auto with_test = [&](const std::string& content) {
+    return make("CSV", {{"path", path}, {"test", dir.write("test.csv", content)}})->load(offline());
+  };
+  CHECK(values(with_test("x,k\n7,odd\n").test.targets) == std::vector<double>{1});
+  CHECK_THAT(error_of([&] { with_test("x,k\n7,odd\n8,evn\n"); }),
+             Catch::Contains("test.csv:3:3: class 'evn' is not one of the training file's; did you mean even"));
+  CHECK_THAT(error_of([&] { with_test("y,k\n7,odd\n"); }), Catch::Contains("its columns are not those of"));
+}
+
+TEST_CASE("NPZ and NPY data sets have inputs, labels and shapes of their arrays") {
+  const Data data = make("NPZ", {{"path", golden("deflated.npz")}})->load(offline());
+  CHECK(data.train.inputs.dtype() == DType::u8);
+  CHECK(data.sample == Shape{2, 3});
+  CHECK(data.classes == 3);
+  CHECK(values(data.train.targets) == std::vector<double>{0, 2, 1, 0, 2, 1});
+  CHECK(data.test.size() == 2);
+  const auto shaped =
+      make("NPZ", {{"path", golden("stored.npz")}, {"lshape", "[3, 1, 2]"}, {"classes", "5"}, {"scale", "0.5"}});
+  const Data with_shape = shaped->load(offline());
+  CHECK(with_shape.sample == Shape{3, 1, 2});
+  CHECK(with_shape.classes == 5);
+  CHECK(with_shape.scale == 0.5f);
+  CHECK(agrees(shaped->check(offline()), with_shape));
+  CHECK(agrees(make("NPZ", {{"path", golden("stored.npz")}})->check(offline()),
+               make("NPZ", {{"path", golden("stored.npz")}})->load(offline())));
+  const auto values_set = make("NPZ", {{"path", golden("stored.npz")}, {"regression", "true"}});
+  CHECK(values_set->load(offline()).train.targets.dtype() == DType::f32);
+  CHECK(values_set->load(offline()).classes == 0);
+  const Data own = make("NPZ", {{"path", golden("stored.npz")}, {"y_train", ""}, {"y_test", ""}})->load(offline());
+  CHECK(own.train.targets.empty());
+  // (5, 2) floats, and Fortran-ordered integers as values.
+  const auto npy = make("NPY", {{"inputs", golden("version_1.npy")}, {"targets", golden("version_2.npy")}});
+  const Data floats = npy->load(offline());
+  CHECK(floats.train.targets.shape() == Shape{5, 2});
+  CHECK(floats.classes == 0);
+  CHECK(agrees(npy->check(offline()), floats));
+}
+
+TEST_CASE("arrays that do not fit one another are errors") {
+  auto error = [](const Keys& keys) { return error_of([&] { make("NPZ", keys)->load(offline()); }); };
+  CHECK_THAT(error({{"path", golden("stored.npz")}, {"y_train", "y_test"}}),
+             Catch::Contains("has shape (2), but") && Catch::Contains("has 6 samples"));
+  CHECK_THAT(error({{"path", golden("stored.npz")}, {"y_train", "labels"}}), Catch::Contains("has no array 'labels'"));
+  CHECK_THAT(error({{"path", golden("stored.npz")}, {"classes", "2"}}),
+             Catch::Contains("stored.npz: y_train: label 1 is 2: with 2 classes"));
+  CHECK_THAT(error({{"path", golden("stored.npz")}, {"lshape", "[4, 2]"}}),
+             Catch::StartsWith("config: lshape: (4, 2) has 8 elements, a sample of"));
+  CHECK_THAT(error({{"path", golden("stored.npz")}, {"x_train", "y_train"}}),
+             Catch::Contains("expected a row of features"));
+  CHECK_THAT(error_of([] {
+               make("NPY", {{"inputs", golden("empty.npy")}})->load(offline());
+             }),
+             Catch::Contains("nothing to train with"));
+  CHECK_THAT(error_of([] {
+               make("NPY", {{"inputs", "none.npy"}})->load(offline());
+             }),
+             Catch::StartsWith("data: none.npy: no such file"));
+  const DataCheck check = make("NPY", {{"inputs", "none.npy"}})->check(offline());
+  CHECK_FALSE(check.found);
+  CHECK_THAT(check.missing, Catch::Contains("none.npy"));
+}
+
+TEST_CASE("HDF5 files as for HDF5Iterator are read: lshape, nclass, mean, chunks") {
+  const auto set = make("HDF5Iterator", {{"hdf_filename", golden("train.h5")}, {"test", golden("test.h5")}});
+  const Data data = set->load(offline());
+  CHECK(data.train.inputs.dtype() == DType::u8);
+  CHECK(data.sample == Shape{2, 2, 3});
+  CHECK(data.classes == 3);
+  CHECK(values(data.train.targets) == std::vector<double>{0, 2, 1, 0});
+  CHECK(data.test.size() == 2);
+  for (int64_t i = 0; i < 48; ++i) CHECK(data.train.inputs.at(i) == double(uint8_t(7 * i + 3)));
+  CHECK(agrees(set->check(offline()), data));
+  CHECK(values(make("HDF5", {{"train", golden("chunked.h5")}})->load(offline()).train.inputs) ==
+        values(data.train.inputs));
+  const auto regression = make("HDF5", {{"train", golden("regression.h5")}});
+  const Data real = regression->load(offline());
+  CHECK(real.train.inputs.dtype() == DType::f32);
+  CHECK(real.train.inputs.at(5) == 0.25);
+  CHECK(real.train.targets.shape() == Shape{4, 2});
+  CHECK(real.train.targets.at(3) == -0.25);
+  CHECK(real.classes == 0);
+  CHECK(agrees(regression->check(offline()), real));
+  CHECK(make("HDF5", {{"train", golden("autoencoder.h5")}})->load(offline()).train.targets.empty());
+  const Data channel = make("HDF5", {{"train", golden("channel_mean.h5")}})->load(offline());
+  const Data full = make("HDF5", {{"train", golden("full_mean.h5")}})->load(offline());
+  for (int64_t i = 0; i < 48; ++i) {
+    CHECK(channel.train.inputs.at(i) == double(uint8_t(7 * i + 3)) - (i % 12 < 6 ? 1 : 2));
+    CHECK(full.train.inputs.at(i) == double(uint8_t(7 * i + 3)) - double(i % 12));
+  }
+}
+
+TEST_CASE("HDF5 files that are wrong or reach outside themselves are data errors") {
+  auto error = [](const std::string& file) {
+    return error_of([&] { make("HDF5", {{"train", file}})->load(offline()); });
+  };
+  CHECK_THAT(error(golden("bad_label.h5")), Catch::Contains("bad_label.h5: output: label 1 is 2: with 2 classes"));
+  CHECK_THAT(error(golden("link.h5")), Catch::Contains("'input' is a link to another place"));
+  CHECK_THAT(error(golden("external.h5")), Catch::Contains("keeps its elements in other files"));
+  CHECK_THAT(error(golden("unwritten.h5")), Catch::Contains("were ever written"));
+  CHECK_THAT(error(golden("u1.idx")), Catch::Contains("not an HDF5 file"));
+  TempDir dir;
+  const std::string whole = read_file(golden("chunked.h5"));
+  for (size_t size = 0; size < whole.size(); size += 37) {
+    const std::string path = dir.write("cut.h5", whole.substr(0, size));
+    INFO(size);
+    CHECK_THAT(error(path), Catch::StartsWith("data: " + path));
+  }
+}
