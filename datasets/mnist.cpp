@@ -2,9 +2,8 @@
 #include <algorithm>
 
 #include "datasets/dataset.h"
-#include "datasets/download.h"
-#include "datasets/file.h"
 #include "datasets/idx.h"
+#include "datasets/mnist_files.h"
 #include "neon/core/paths.h"
 
 namespace neon {
@@ -26,126 +25,6 @@ struct IdxParams {
   }
 };
 
-// One of the four files as it is distributed.
-struct Source {
-  const char* name;  // without .gz
-  const char* sha256;
-  int64_t bytes;  // of the .gz
-};
-// What MNIST and FashionMNIST differ in.
-struct Kind {
-  const char* name;
-  std::vector<const char*> folders;  // looked for under the data folder; the first one under the cache folder
-  std::vector<const char*> places;   // absolute
-  std::vector<const char*> mirrors;  // each ends in a slash
-  std::vector<Source> files;         // training images and labels, test images and labels
-  const char* command;               // gets it without neon; "" when curl is the way
-  std::vector<const char*> class_names;
-  std::vector<uint8_t> first_labels;  // of the training set, to tell the two apart: their files are named alike
-};
-
-const Kind& mnist_kind() {
-  static const Kind kind{
-      "MNIST",
-      {"mnist", "MNIST", "MNIST/raw"},
-      {},
-      {"https://storage.googleapis.com/cvdf-datasets/mnist/", "https://ossci-datasets.s3.amazonaws.com/mnist/"},
-      {{"train-images-idx3-ubyte", "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609", 9912422},
-       {"train-labels-idx1-ubyte", "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c", 28881},
-       {"t10k-images-idx3-ubyte", "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6", 1648877},
-       {"t10k-labels-idx1-ubyte", "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6", 4542}},
-      "",
-      {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"},
-      {5, 0, 4, 1, 9, 2, 1, 3, 1, 4, 3, 5, 3, 6, 1, 7}};
-  return kind;
-}
-
-const Kind& fashion_kind() {
-  static const Kind kind{
-      "FashionMNIST",
-      {"fashion-mnist", "fashionmnist", "FashionMNIST", "FashionMNIST/raw"},
-      {"/usr/share/datasets/fashion-mnist"},  // Debian's package dataset-fashion-mnist
-      {"https://storage.googleapis.com/tensorflow/tf-keras-datasets/",
-       "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/"},
-      {{"train-images-idx3-ubyte", "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84", 26421880},
-       {"train-labels-idx1-ubyte", "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845", 29515},
-       {"t10k-images-idx3-ubyte", "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073", 4422102},
-       {"t10k-labels-idx1-ubyte", "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5", 5148}},
-      "apt-get install dataset-fashion-mnist",
-      {"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"},
-      {9, 0, 0, 3, 0, 2, 7, 2, 5, 5, 0, 9, 5, 5, 7, 9}};
-  return kind;
-}
-
-// The four files of one folder, in the order of Kind::files.
-struct Files {
-  std::string folder;
-  std::vector<std::string> paths;
-  explicit operator bool() const { return !paths.empty(); }
-};
-
-std::string existing_file(const std::string& folder, const std::string& name) {
-  std::string dotted = name;  // train-images.idx3-ubyte: what some archives unpack to
-  dotted[dotted.rfind("-idx")] = '.';
-  for (const std::string& candidate : {name + ".gz", name, dotted, dotted + ".gz"})
-    if (std::string path = join_path(folder, candidate); file_exists(path)) return path;
-  return "";
-}
-
-std::string cache_folder(const Kind& kind) { return join_path(cache_dir(), kind.folders.front()); }
-
-std::vector<std::string> folders_of(const Kind& kind, const DataContext& context) {
-  std::vector<std::string> out;
-  auto add = [&](std::string folder) {
-    if (std::find(out.begin(), out.end(), folder) == out.end()) out.push_back(std::move(folder));
-  };
-  const std::string data = context.data_folder();
-  for (const char* folder : kind.folders) add(join_path(data, folder));
-  add(data);
-  add(cache_folder(kind));
-  for (const char* place : kind.places) add(place);
-  return out;
-}
-
-// The first folder that has all four; `partial` says which folder had some of them, for the message.
-Files find_files(const Kind& kind, const DataContext& context, std::string& partial) {
-  for (const std::string& folder : folders_of(kind, context)) {
-    Files files{folder, {}};
-    std::string lacks;
-    for (const Source& source : kind.files) {
-      std::string path = existing_file(folder, source.name);
-      if (path.empty()) lacks += text(lacks.empty() ? "" : ", ", source.name);
-      else files.paths.push_back(std::move(path));
-    }
-    if (lacks.empty()) return files;
-    if (!files.paths.empty() && partial.empty()) partial = folder + " lacks " + lacks;
-  }
-  return {};
-}
-
-std::string curl_command(const Kind& kind) {
-  std::string names;
-  for (const Source& source : kind.files) names += text(names.empty() ? "" : " ", source.name);
-  return text("for f in ", names, "; do curl -fL --create-dirs -o ", cache_folder(kind), "/$f.gz ",
-              kind.mirrors.front(), "$f.gz; done");
-}
-
-std::string command_of(const Kind& kind) { return *kind.command ? kind.command : curl_command(kind); }
-
-Files fetch_files(const Kind& kind) {
-  Files files{cache_folder(kind), {}};
-  for (const Source& source : kind.files) {
-    Download what;
-    for (const char* mirror : kind.mirrors) what.urls.push_back(text(mirror, source.name, ".gz"));
-    what.path = text(files.folder, "/", source.name, ".gz");
-    what.sha256 = source.sha256;
-    what.size_cap = source.bytes;
-    download(what);
-    files.paths.push_back(what.path);
-  }
-  return files;
-}
-
 void check_shapes(const Shape& images, const Shape& labels, const std::string& image_path,
                   const std::string& label_path) {
   if (images.rank() != 3 || images[1] != 28 || images[2] != 28)
@@ -156,7 +35,7 @@ void check_shapes(const Shape& images, const Shape& labels, const std::string& i
 }
 
 // MNIST's files under FashionMNIST's name, or the reverse, would train well and mean nothing.
-void check_kind(const Kind& kind, const Kind& other, const Tensor& labels, const std::string& path) {
+void check_kind(const MnistKind& kind, const MnistKind& other, const Tensor& labels, const std::string& path) {
   const auto values = labels.as<int32_t>();
   const auto& first = other.first_labels;
   if (values.size() == 60000 && std::equal(first.begin(), first.end(), values.begin()))
@@ -181,7 +60,7 @@ class IdxDataset : public Parametrized<Dataset, IdxParams> {
  public:
   Data load(const DataContext& context) const override {
     std::string partial;
-    Files files = find_files(kind(), context, partial);
+    MnistFiles files = find_mnist(kind(), context, partial);
     if (!files) {
       std::string why = missing(context, partial);
       if (context.may_download) files = try_fetch(why);
@@ -201,11 +80,11 @@ class IdxDataset : public Parametrized<Dataset, IdxParams> {
     DataCheck out;
     out.sample = {1, params.size, params.size};
     out.classes = 10;
-    out.command = command_of(kind());
+    out.command = mnist_command(kind());
     std::string partial;
-    const Files files = find_files(kind(), context, partial);
+    const MnistFiles files = find_mnist(kind(), context, partial);
     if (!files) {
-      out.missing = join_path(folders_of(kind(), context).front(), text(kind().files.front().name, ".gz"));
+      out.missing = join_path(mnist_folders(kind(), context).front(), text(kind().files.front().name, ".gz"));
       if (!params.fallback) return out;
       const DataCheck fallback = params.fallback->check(context);
       check_fallback(fallback.sample);
@@ -223,14 +102,14 @@ class IdxDataset : public Parametrized<Dataset, IdxParams> {
 
  protected:
   using Parametrized::Parametrized;
-  virtual const Kind& kind() const = 0;
-  virtual const Kind& other_kind() const = 0;
+  virtual const MnistKind& kind() const = 0;
+  virtual const MnistKind& other_kind() const = 0;
 
  private:
   // None, and the reason added to `why`, when they cannot be had.
-  Files try_fetch(std::string& why) const {
+  MnistFiles try_fetch(std::string& why) const {
     try {
-      return fetch_files(kind());
+      return fetch_mnist(kind());
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::data) throw;
       why += text("; ", error.what());
@@ -238,14 +117,14 @@ class IdxDataset : public Parametrized<Dataset, IdxParams> {
     }
   }
 
-  static int64_t check_split(const Files& files, size_t first) {
+  static int64_t check_split(const MnistFiles& files, size_t first) {
     const Shape images = read_idx_header(files.paths[first]).shape,
                 labels = read_idx_header(files.paths[first + 1]).shape;
     check_shapes(images, labels, files.paths[first], files.paths[first + 1]);
     return images[0];
   }
 
-  Split read_split(const Files& files, size_t first) const {
+  Split read_split(const MnistFiles& files, size_t first) const {
     check_split(files, first);
     const std::string &image_path = files.paths[first], &label_path = files.paths[first + 1];
     const Tensor images = read_idx(image_path), labels = read_idx(label_path);
@@ -267,10 +146,10 @@ class IdxDataset : public Parametrized<Dataset, IdxParams> {
   }
 
   std::string missing(const DataContext& context, const std::string& partial) const {
-    return text(kind().name, ": its files are in none of ", join(folders_of(kind(), context), ", "),
+    return text(kind().name, ": its files are in none of ", join(mnist_folders(kind(), context), ", "),
                 partial.empty() ? "" : " (" + partial + ")");
   }
-  std::string how_to_get() const { return "; to get it: " + command_of(kind()); }
+  std::string how_to_get() const { return "; to get it: " + mnist_command(kind()); }
 
   Data load_fallback(const std::string& why, const DataContext& context) const {
     Data data = params.fallback->load(context);
@@ -300,8 +179,8 @@ class MNIST : public IdxDataset {
   using IdxDataset::IdxDataset;
 
  protected:
-  const Kind& kind() const override { return mnist_kind(); }
-  const Kind& other_kind() const override { return fashion_kind(); }
+  const MnistKind& kind() const override { return mnist_kind(); }
+  const MnistKind& other_kind() const override { return fashion_mnist_kind(); }
 };
 
 class FashionMNIST : public IdxDataset {
@@ -309,8 +188,8 @@ class FashionMNIST : public IdxDataset {
   using IdxDataset::IdxDataset;
 
  protected:
-  const Kind& kind() const override { return fashion_kind(); }
-  const Kind& other_kind() const override { return mnist_kind(); }
+  const MnistKind& kind() const override { return fashion_mnist_kind(); }
+  const MnistKind& other_kind() const override { return mnist_kind(); }
 };
 
 NEON_REGISTER(Dataset, MNIST, "Handwritten digits: 60,000 + 10,000 grey images of 28 x 28, 10 classes.");
