@@ -151,6 +151,17 @@ TEST_CASE("a checkpoint of a newer format is refused by its number") {
   CHECK_THAT(loading_error(path), Contains("format 2, made by a newer neon; this one reads 1"));
 }
 
+TEST_CASE("a checkpoint of format 1, made by an independent writer, is read") {
+  const TensorFile file = read_checkpoint(TEST_FOLDER "/golden/checkpoint_1.safetensors");
+  CHECK(file.metadata.at("neon.epoch") == "3");
+  CHECK(file.metadata.at("neon.number") == "12");
+  CHECK(file.metadata.at("note") == "not \"neon.header_checksum\":\"crc32:00000000\" itself");
+  REQUIRE(file.find("bias"));
+  CHECK(file.find("bias")->shape() == Shape{3});
+  CHECK(file.find("bias")->at(1) == -1);
+  CHECK(file.find("step")->as<int64_t>()[0] == 1200);
+}
+
 TEST_CASE("the checksums are zlib's, of the bytes as written") {
   TempFolder folder;
   const std::string path = folder / "model.safetensors";

@@ -4,6 +4,7 @@ description alone (struct and json, nothing of neon's). Run from the repository'
 import json
 import os
 import struct
+import zlib
 
 GOLDEN = "tests/train/golden"
 SEEDS = "tests/fuzz/corpus/safetensors"
@@ -40,7 +41,31 @@ def all_types():
     return file_bytes(header, data)
 
 
+def checkpoint():
+    """Format 1 as neon/train/checkpoint.h describes it. Never change it: old checkpoints must stay readable."""
+    raw = {"bias": struct.pack("<3f", 0.5, -1, 2), "step": struct.pack("<q", 1200)}
+    header = {
+        "__metadata__": {
+            "neon.format": "1",
+            "neon.run": "00112233445566ff",
+            "neon.epoch": "3",
+            "neon.number": "12",
+            "neon.checksums": json.dumps({name: "crc32:%08x" % zlib.crc32(data) for name, data in raw.items()}),
+            "neon.header_checksum": "crc32:00000000",
+            "note": 'not "neon.header_checksum":"crc32:00000000" itself',
+        },
+        "bias": entry("F32", [3], 8, 20),
+        "step": entry("I64", [], 0, 8),
+    }
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    place = text.index(b'"neon.header_checksum":"crc32:') + len('"neon.header_checksum":"crc32:')
+    text = text[:place] + b"%08x" % zlib.crc32(text) + text[place + 8 :]
+    return file_bytes(text, raw["step"] + raw["bias"])
+
+
 FILES = {
+    "checkpoint_1": checkpoint(),
     "all_types": all_types(),
     "empty": file_bytes({}, b""),
     "padded": file_bytes({"w": entry("F32", [2], 0, 8)}, struct.pack("<2f", 1, 2), pad=13),
