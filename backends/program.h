@@ -38,6 +38,9 @@ class Program {
   virtual Tensor output(const std::string& name) const = 0;
   // Which implementation each kernel has, in order: "onednn:brgemm", "fused", "plain".
   virtual std::vector<std::string> implementations() const = 0;
+  // Runs once more, looking at the results of every kernel: describes the first that is not finite, or "".
+  // Of a program compiled with fuse = false it is the first op.
+  virtual std::string first_nonfinite(uint64_t step) = 0;
 
  protected:
   Lowered lowered_;

@@ -77,7 +77,38 @@ class CpuProgram : public Program {
     return out;
   }
 
+  std::string first_nonfinite(uint64_t step) override {
+    const Graph& graph = lowered_.graph;
+    for (Value value : graph.leaves("variable"))
+      if (const char* found = nonfinite(value)) return text("variable ", leaf_name(graph, value), " holds ", found);
+    bool forward = true;
+    for (size_t k = 0; k < kernels_.size(); ++k) {
+      kernels_[k]->run({step, record_.data()});
+      const LoweredKernel& kernel = lowered_.kernels[k];
+      for (Value value : kernel.outputs) {
+        const char* found = nonfinite(value);
+        if (!found) continue;
+        const std::string op = kernel.fused ? graph.producer(value).op->name : kernel.op;
+        return text(found, " in the result ", graph.type(value), " of ", op, forward ? " of layer " : " of the gradient of layer ",
+                    kernel.scope);
+      }
+      const auto cost = graph.outputs().find("cost");
+      if (cost != graph.outputs().end() && std::ranges::count(kernel.outputs, cost->second)) forward = false;
+    }
+    return "";
+  }
+
  private:
+  // "NaN", "infinity", or null.
+  const char* nonfinite(Value value) const {
+    const TensorType& type = lowered_.graph.type(value);
+    if (!is_floating(type.dtype)) return nullptr;
+    const Tensor array = Tensor::wrap(type.dtype, type.shape, {}, *context_->slot(value));
+    for (int64_t i = 0; i < array.elements(); ++i)
+      if (const double x = array.at(i); x - x != 0) return x != x ? "NaN" : "infinity";
+    return nullptr;
+  }
+
   std::unique_ptr<cpu::Context> context_;
   Tensor arena_;
   std::vector<std::unique_ptr<cpu::Kernel>> kernels_;
@@ -141,6 +172,8 @@ class PlainProgram : public Program {
   }
 
   std::vector<std::string> implementations() const override { return {"plain"}; }
+
+  std::string first_nonfinite(uint64_t) override { return ""; }
 
  private:
   std::vector<Tensor> values_;

@@ -1,0 +1,79 @@
+// neon bench SPEC: times the very program that `train` runs, with a new batch each step, and the forward and
+// backward passes alone; fails when training does not move the cost.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <numeric>
+
+#include "neon/cli/session.h"
+#include "neon/cli/verbs.h"
+#include "neon/train/trainer.h"
+
+namespace neon {
+
+namespace {
+
+double median_ms(int64_t iterations, auto&& step) {
+  std::vector<double> times;
+  const int64_t warm_up = std::max<int64_t>(5, iterations / 10);
+  for (int64_t i = 0; i < warm_up + iterations; ++i) {
+    const auto before = std::chrono::steady_clock::now();
+    step();
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - before;
+    if (i >= warm_up) times.push_back(took.count());
+  }
+  std::ranges::nth_element(times, times.begin() + long(times.size() / 2));
+  return times[times.size() / 2];
+}
+
+// The passes without the update, over the data in batches that follow each other.
+double pass_ms(const Experiment& experiment, const Data& data, const StepOptions& options, Variables& variables,
+               int64_t iterations, bool backward) {
+  const DataLayout layout = layout_of(data);
+  const StepGraph graph = gradient_graph(experiment.network(), *experiment.params.cost, layout, options, backward);
+  const auto program = compile_for_cpu(graph.graph, variables);
+  const Tensor targets = target_rows(data.train.targets);
+  std::vector<int32_t> order(size_t(layout.train_size));
+  std::iota(order.begin(), order.end(), 0);
+  program->bind("data", data.train.inputs.data());
+  program->bind("targets", targets.data());
+  int64_t first = 0;
+  uint64_t step = 0;
+  return median_ms(iterations, [&] {
+    if (first + options.batch > layout.train_size) first = 0;
+    program->bind("indices", order.data() + first);
+    first += options.batch;
+    program->run(step++);
+  });
+}
+
+}  // namespace
+
+int run_bench(const CommandLine& line) {
+  const std::string& path = only_operand(line, "neon bench SPEC");
+  RunOptions options = line.run();
+  const OpenedSpec spec = open_spec(line, path);
+  check_backend(options, *spec.experiment);
+  options.save_path.clear();
+  options.output_file.clear();
+  options.progress_bar = false;
+  const Data data = load_data(*spec.experiment, options, spec.folder);
+  Trainer trainer(*spec.experiment, data, options);
+  const double first_cost = trainer.bench_step();
+  double last_cost = first_cost;
+  const double whole = median_ms(line.iterations, [&] { last_cost = trainer.bench_step(); });
+  const StepOptions step = step_options(options, *spec.experiment, layout_of(data));
+  const double forward = pass_ms(*spec.experiment, data, step, trainer.variables(), line.iterations, false);
+  const double both = pass_ms(*spec.experiment, data, step, trainer.variables(), line.iterations, true);
+  std::printf("median of %lld steps, batch %lld, %s, %lld threads\n", (long long)line.iterations, (long long)step.batch,
+              std::string(name_of(step.dtype)).c_str(), (long long)trainer.threads());
+  std::printf("forward           %9.4f ms\nforward+backward  %9.4f ms\nwhole step        %9.4f ms  %.0f samples/s\n", forward, both,
+              whole, 1000 * double(step.batch) / whole);
+  std::printf("cost              %9.4f -> %.4f\n", first_cost, last_cost);
+  if (!(std::fabs(last_cost - first_cost) > 1e-6 * std::fabs(first_cost)))
+    fail(ErrorKind::failed, "the cost did not move from ", first_cost, ": what was timed does not train");
+  return 0;
+}
+
+}  // namespace neon

@@ -1,0 +1,197 @@
+#include "neon/cli/command_line.h"
+
+#include <sys/stat.h>
+
+#include <CLI/CLI.hpp>
+#include <fstream>
+#include <map>
+
+#include "neon/core/error.h"
+#include "neon/core/version.h"
+
+namespace neon {
+
+namespace {
+
+bool is_integer(const std::string& s) { return !s.empty() && s.find_first_not_of("0123456789") == s.npos; }
+
+bool is_existing_spec(const std::string& s) {
+  struct stat status {};
+  return (s.ends_with(".yaml") || s.ends_with(".yml")) && stat(s.c_str(), &status) == 0;
+}
+
+// CLI11 knows no long option with one dash, and an optional value would swallow the spec that follows it.
+std::vector<std::string> unambiguous(const std::vector<std::string>& arguments) {
+  std::vector<std::string> out;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& a = arguments[i];
+    const std::string next = i + 1 < arguments.size() ? arguments[i + 1] : "";
+    auto optional_value = [&](const char* option, const char* fallback, bool take) {
+      out.push_back(std::string(option) + "=" + (take ? next : fallback));
+      i += take;
+    };
+    if (a == "-eval") out.push_back("--eval_freq");
+    else if (a.starts_with("-eval=")) out.push_back("--eval_freq=" + a.substr(6));
+    else if (a == "-u" || a == "--rounding") optional_value("--rounding", "10", is_integer(next));
+    else if (a == "--serialize") optional_value("--serialize", "1", is_integer(next));
+    else if (a == "-l" || a == "--log")
+      optional_value("--log", "neon_log.txt", !next.empty() && next[0] != '-' && !is_existing_spec(next));
+    else out.push_back(a);
+  }
+  return out;
+}
+
+// A config file of neon 1.x: `key = value`, `key: value` or `key` a line; # and ; begin comments.
+std::vector<std::string> config_arguments(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) fail(ErrorKind::config, path, ": cannot be read; -c takes a file of `option = value` lines");
+  auto trimmed = [](std::string s) {
+    s.erase(0, s.find_first_not_of(" \t\r"));
+    s.erase(s.find_last_not_of(" \t\r") + 1);
+    return s;
+  };
+  std::vector<std::string> out;
+  for (std::string line; std::getline(file, line);) {
+    line = trimmed(line.substr(0, line.find_first_of("#;")));
+    if (line.empty()) continue;
+    const size_t split = line.find_first_of("=:");
+    out.push_back("--" + trimmed(line.substr(0, split)) + (split == line.npos ? "" : "=" + trimmed(line.substr(split + 1))));
+  }
+  return out;
+}
+
+// Config files count before the command line, so that it overrules them.
+std::vector<std::string> with_config(std::vector<std::string> given) {
+  for (size_t i = 0; i < given.size(); ++i) {
+    std::string file;
+    if ((given[i] == "-c" || given[i] == "--config") && i + 1 < given.size()) file = given[i + 1];
+    if (given[i].starts_with("--config=")) file = given[i].substr(9);
+    if (file.empty()) continue;
+    const auto extra = unambiguous(config_arguments(file));
+    given.insert(given.begin(), extra.begin(), extra.end());
+    break;
+  }
+  return given;
+}
+
+// Options whose value belongs to RunOptions.
+struct RunOption {
+  const char* flags;
+  const char* field;
+  const char* help;
+};
+constexpr RunOption kRunOptions[] = {
+    {"-w,--data_dir", "data_dir", "folder of data sets"},
+    {"-e,--epochs", "epochs", "passes over the training set"},
+    {"-s,--save_path", "save_path", "checkpoint, always the newest (.safetensors)"},
+    {"--serialize", "serialize", "epochs between checkpoints"},
+    {"--model_file", "model_file", "checkpoint whose weights to begin with"},
+    {"-l,--log", "log_file", "log file; neon_log.txt without a name"},
+    {"-o,--output_file", "output_file", "metrics file (HDF5)"},
+    {"--eval_freq", "eval_freq", "epochs between evaluations (also -eval)"},
+    {"-H,--history", "history", "older checkpoints kept beside the newest"},
+    {"-b,--backend", "backend", "cpu or gpu"},
+    {"-i,--device_id", "device_id", "which GPU"},
+    {"-r,--rng_seed", "rng_seed", "seed of all random numbers"},
+    {"-u,--rounding", "rounding", "stochastic rounding to this many mantissa bits"},
+    {"-d,--datatype", "datatype", "f32, f64, f16 or bf16"},
+    {"-z,--batch_size", "batch_size", "samples in a step"},
+};
+
+const char* const kUsage =
+    "neon trains neural networks from a YAML spec.\n\n"
+    "  neon [OPTIONS] SPEC            train\n"
+    "  neon check SPEC                look for mistakes and for the data; train nothing\n"
+    "  neon summary SPEC              the layers, their shapes, parameters and work\n"
+    "  neon program SPEC              the lowered training step\n"
+    "  neon bench SPEC                time the training step\n"
+    "  neon resume CHECKPOINT         go on with a run\n"
+    "  neon eval CHECKPOINT           cost and metrics on the test set\n"
+    "  neon predict CHECKPOINT FILE   outputs for samples of a CSV, NPY or IDX file; - is CSV on stdin\n"
+    "  neon help NAME                 a layer, optimizer, data set ... and its parameters\n";
+
+[[noreturn]] void unknown_option(const CLI::App& app, const std::vector<std::string>& given, const char* otherwise) {
+  std::vector<std::string> known = {"-eval"};
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  for (const std::string& argument : given) {
+    const std::string name = argument.substr(0, argument.find('='));
+    if (name.size() > 1 && name[0] == '-' && !app.get_option_no_throw(name))
+      fail(ErrorKind::config, "unknown option '", name, "'", did_you_mean(name, known), "; neon --help lists them");
+  }
+  fail(ErrorKind::config, otherwise, "; neon --help lists the options");
+}
+
+}  // namespace
+
+const std::vector<std::string>& verbs() {
+  static const std::vector<std::string> all = {"train",  "check", "summary", "program", "bench",
+                                               "resume", "eval",  "predict", "help"};
+  return all;
+}
+
+CommandLine parse_command_line(std::vector<std::string> arguments, bool& finished, std::string& out) {
+  finished = false;
+  CommandLine line;
+  if (!arguments.empty() && std::ranges::count(verbs(), arguments.front())) {
+    line.verb = arguments.front();
+    arguments.erase(arguments.begin());
+  }
+  CLI::App app(kUsage);
+  app.name("neon");
+  std::map<std::string, std::string> values;
+  std::map<std::string, CLI::Option*> options;
+  for (const RunOption& option : kRunOptions)
+    options[option.field] = app.add_option(option.flags, values[option.field], option.help)
+                                ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  std::string gpu, config, devices;
+  bool no_bar = false, caffe = false, deterministic = false, show_version = false;
+  int verbosity = 0;
+  app.add_option("-g,--gpu", gpu, "neon 0.9's name of -b");
+  app.add_option("-c,--config", config, "file of options, one `name = value` a line");
+  app.add_option("-m,--max_devices", devices, "how many GPUs at most");
+  app.add_option("--set", line.overrides, "change the spec: --set layers[0].nout=50")->allow_extra_args(false);
+  app.add_option("--top_k", line.top_k, "classes given for each prediction")->check(CLI::PositiveNumber);
+  app.add_option("--format", line.format, "csv or json, of predictions")->check(CLI::IsMember({"csv", "json"}));
+  app.add_option("--iterations", line.iterations, "steps that bench times")->check(CLI::PositiveNumber);
+  app.add_flag("-v,--verbose", verbosity, "say more; repeat for more still");
+  app.add_flag("--no_progress_bar", no_bar, "no progress lines");
+  app.add_flag("--caffe", caffe, "Caffe's sizes and dropout");
+  app.add_flag("--deterministic", deterministic, "only deterministic choices");
+  app.add_flag("--resolved", line.resolved, "with check: print the spec with every default");
+  app.add_flag("--version", show_version, "print the version");
+  app.add_option("operands", line.operands, "SPEC, or what the verb takes");
+
+  const std::vector<std::string> given = with_config(unambiguous(arguments));
+  try {
+    app.parse(std::vector<std::string>(given.rbegin(), given.rend()));
+  } catch (const CLI::CallForHelp&) {
+    finished = true;
+    out = app.help();
+    return line;
+  } catch (const CLI::ParseError& error) {
+    unknown_option(app, given, error.what());
+  }
+  if (show_version) {
+    finished = true;
+    out = "neon " + std::string(version()) + "\n";
+    return line;
+  }
+  auto add = [&](const std::string& field, std::string value, const std::string& option) {
+    Setting setting = Setting::scalar(std::move(value));
+    setting.path = option;
+    line.run_options.entries.push_back({field, std::move(setting), {}});
+  };
+  line.run_options = Setting::map({});
+  for (const RunOption& option : kRunOptions)
+    if (options[option.field]->count()) add(option.field, values[option.field], text("option ", option.flags));
+  if (!gpu.empty() && !options["backend"]->count()) add("backend", gpu == "cpu" ? "cpu" : "gpu", "option -g,--gpu");
+  if (caffe) add("caffe", "true", "--caffe");
+  if (deterministic) add("deterministic", "true", "--deterministic");
+  if (no_bar) add("progress_bar", "false", "--no_progress_bar");
+  line.verbose = 1 + verbosity;
+  if (!devices.empty() && devices != "1") fail(ErrorKind::config, "-m ", devices, ": this build trains on one device");
+  return line;
+}
+
+}  // namespace neon

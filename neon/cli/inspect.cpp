@@ -1,0 +1,114 @@
+// neon check, summary, program: what a spec means, without training.
+#include <cstdio>
+
+#include "neon/cli/session.h"
+#include "neon/cli/verbs.h"
+#include "neon/spec/yaml.h"
+
+namespace neon {
+
+namespace {
+
+struct Inspected {
+  OpenedSpec spec;
+  RunOptions options;
+  DataCheck check;
+  DataLayout layout;
+  StepOptions step;
+  StepGraph graph;  // of a training step
+};
+
+// Everything that can be known before the samples are read.
+Inspected inspect(const CommandLine& line, const char* usage) {
+  Inspected out;
+  const std::string& path = only_operand(line, usage);
+  out.options = line.run();
+  out.spec = open_spec(line, path);
+  const Experiment& experiment = *out.spec.experiment;
+  check_backend(out.options, experiment);
+  out.check = check_data(experiment, out.options, out.spec.folder);
+  out.layout = layout_of(out.check);
+  out.step = step_options(out.options, experiment, out.layout);
+  out.graph = training_graph(experiment.network(), *experiment.params.cost, *experiment.params.optimizer, out.layout, out.step);
+  experiment.check_fit(out.graph, out.layout);
+  return out;
+}
+
+double variable_bytes(const Graph& graph) {
+  double bytes = 0;
+  for (Value value : graph.leaves("variable")) bytes += double(graph.type(value).bytes());
+  return bytes;
+}
+
+}  // namespace
+
+int run_check(const CommandLine& line) {
+  const Inspected in = inspect(line, "neon check SPEC");
+  if (line.resolved) {
+    std::fputs(write_yaml(in.spec.experiment->resolved()).c_str(), stdout);
+    return 0;
+  }
+  const Lowered lowered = lower(in.graph.graph);
+  const double variables = variable_bytes(in.graph.graph), arena = double(lowered.arena_bytes);
+  const double data = double(in.check.train_size + in.check.test_size) * double(in.layout.sample.elements()) *
+                      double(size_of(in.layout.data_dtype));
+  int64_t parameters = 0;
+  bool biases = false;
+  for (const Parameter& p : in.graph.parameters) {
+    parameters += p.shape.elements();
+    biases = biases || p.layer_class != "Linear";
+  }
+  std::printf("spec    %s: %lld layers, %lld parameters, %s, batch %lld, %lld epochs\n", line.operands.front().c_str(),
+              (long long)in.spec.experiment->network().layer_count(), (long long)parameters,
+              std::string(name_of(in.step.dtype)).c_str(), (long long)in.step.batch,
+              (long long)in.options.epochs.value_or(in.spec.experiment->params.epochs));
+  if (!biases) std::printf("note    no layer has a bias; give `bias: {Constant: 0}` where one is wanted\n");
+  std::printf("memory  about %s: weights and optimizer %s, step %s, data %s\n", bytes_text(variables + arena + data).c_str(),
+              bytes_text(variables).c_str(), bytes_text(arena).c_str(), bytes_text(data).c_str());
+  if (in.check.found) {
+    std::printf("data    %s: %lld training and %lld test samples %s, %lld classes\n", in.check.source.c_str(),
+                (long long)in.check.train_size, (long long)in.check.test_size, in.check.sample.to_string().c_str(),
+                (long long)in.check.classes);
+    return 0;
+  }
+  std::printf("data    not found: %s\n", in.check.missing.c_str());
+  if (!in.check.command.empty()) std::printf("        get it with: %s\n", in.check.command.c_str());
+  return exit_code(ErrorKind::data);
+}
+
+int run_summary(const CommandLine& line) {
+  const Inspected in = inspect(line, "neon summary SPEC");
+  std::vector<LayerRow> rows;
+  Graph scratch;
+  LayerContext context(scratch, true, in.step.dtype, 0);
+  context.caffe = in.step.caffe;
+  const Expr x(scratch, scratch.input("x", in.step.dtype, Shape{in.step.batch}.concat(in.layout.sample)));
+  in.spec.experiment->network().forward(context, x, &rows);
+  std::printf("%-18s %-12s %-16s %12s %12s %10s %5s\n", "layer", "kind", "output", "parameters", "flops", "bytes", "line");
+  int64_t parameters = 0;
+  double flops = 0;
+  for (const LayerRow& row : rows) {
+    const double bytes = double(row.output.elements() * in.step.batch) * double(size_of(in.step.dtype));
+    std::printf("%-18s %-12s %-16s %12lld %12.4g %10s %5d\n", row.name.c_str(), row.kind.c_str(),
+                row.output.to_string().c_str(), (long long)row.parameters, row.flops, bytes_text(bytes).c_str(), row.where.line);
+    parameters += row.parameters;
+    flops += row.flops;
+  }
+  std::printf("%lld parameters, %.4g flops a sample forward; input %s, batch %lld, %s; a step's arena %s, weights and optimizer %s\n",
+              (long long)parameters, flops, in.layout.sample.to_string().c_str(), (long long)in.step.batch,
+              std::string(name_of(in.step.dtype)).c_str(), bytes_text(double(lower(in.graph.graph).arena_bytes)).c_str(),
+              bytes_text(variable_bytes(in.graph.graph)).c_str());
+  return 0;
+}
+
+int run_program(const CommandLine& line) {
+  const Inspected in = inspect(line, "neon program SPEC");
+  Variables variables;
+  const auto program = compile_for_cpu(in.graph.graph, variables);
+  std::fputs(to_string(program->lowered()).c_str(), stdout);
+  const auto implementations = program->implementations();
+  std::printf("%zu kernels: %s\n", implementations.size(), join(implementations, ", ").c_str());
+  return 0;
+}
+
+}  // namespace neon

@@ -1,0 +1,47 @@
+#include <cstdio>
+#include <exception>
+#include <map>
+#include <new>
+
+#include "neon/cli/verbs.h"
+#include "neon/core/error.h"
+
+namespace {
+
+using Verb = int (*)(const neon::CommandLine&);
+
+Verb verb_named(const std::string& name) {
+  static const std::map<std::string, Verb> verbs = {
+      {"train", neon::run_train},     {"resume", neon::run_resume},   {"check", neon::run_check},
+      {"summary", neon::run_summary}, {"program", neon::run_program}, {"bench", neon::run_bench},
+      {"eval", neon::run_eval},       {"predict", neon::run_predict}, {"help", neon::run_help}};
+  return verbs.at(name);
+}
+
+int run(const std::vector<std::string>& arguments) {
+  bool finished = false;
+  std::string text;
+  const neon::CommandLine line = neon::parse_command_line(arguments, finished, text);
+  if (!finished) return verb_named(line.verb)(line);
+  std::fputs(text.c_str(), stdout);
+  return 0;
+}
+
+int complain(const char* what, neon::ErrorKind kind) {
+  std::fprintf(stderr, "neon: %s\n", what);
+  return neon::exit_code(kind);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run({argv + 1, argv + argc});
+  } catch (const neon::Error& error) {
+    return complain(error.what(), error.kind());
+  } catch (const std::bad_alloc&) {
+    return complain("out of memory", neon::ErrorKind::memory);
+  } catch (const std::exception& error) {
+    return complain(error.what(), neon::ErrorKind::failed);
+  }
+}

@@ -1,0 +1,183 @@
+// neon predict CHECKPOINT FILE: outputs of stored weights for samples of a CSV, NPY or IDX file, or of CSV lines
+// on stdin (-). A line a sample: the top classes with their outputs, or all outputs where there are no classes.
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "datasets/csv.h"
+#include "datasets/gzip.h"
+#include "datasets/idx.h"
+#include "datasets/npy.h"
+#include "neon/cli/session.h"
+#include "neon/cli/verbs.h"
+#include "neon/train/evaluator.h"
+
+namespace neon {
+
+namespace {
+
+bool has_ending(const std::string& path, std::initializer_list<const char*> endings) {
+  return std::ranges::any_of(endings, [&](const char* ending) { return path.ends_with(ending); });
+}
+
+std::string whole_input() {
+  std::string out;
+  char buffer[65536];
+  while (const size_t got = std::fread(buffer, 1, sizeof buffer, stdin)) out.append(buffer, got);
+  return out;
+}
+
+// A row of numbers a line; a first line without numbers is a header.
+Tensor read_csv_numbers(const std::string& path) {
+  const std::string name = path == "-" ? "stdin" : path;
+  const std::string content = path == "-" ? whole_input() : read_maybe_gzip(path);
+  const char delimiter = path.ends_with(".tsv") ? '\t' : ',';
+  CsvReader reader(content, delimiter, name);
+  std::vector<CsvCell> cells;
+  std::vector<float> numbers;
+  size_t columns = 0;
+  for (bool first = true; reader.next(cells); first = false) {
+    double value = 0;
+    if (first && std::ranges::none_of(cells, [&](const CsvCell& cell) { return parse_number(cell.text, value); })) continue;
+    if (columns && cells.size() != columns)
+      reader.fail_at(cells.front(), text(cells.size(), " cells, the lines before have ", columns));
+    columns = cells.size();
+    for (const CsvCell& cell : cells) {
+      if (!parse_number(cell.text, value)) reader.fail_at(cell, text("'", cell.text, "' is no number"));
+      numbers.push_back(float(value));
+    }
+  }
+  Tensor out(DType::f32, {columns ? int64_t(numbers.size() / columns) : 0, int64_t(columns)});
+  std::ranges::copy(numbers, out.as<float>().begin());
+  return out;
+}
+
+Tensor read_samples(const std::string& path) {
+  if (has_ending(path, {".npy"})) return input_array(read_npy(path), path);
+  if (has_ending(path, {"-ubyte", "-ubyte.gz", ".idx", ".idx.gz"})) return input_array(read_idx(path), path);
+  if (path == "-" || has_ending(path, {".csv", ".csv.gz", ".tsv", ".txt"})) return read_csv_numbers(path);
+  fail(ErrorKind::config, path, ": samples are read from .csv, .npy and IDX (-ubyte) files, or from stdin as -");
+}
+
+struct Stored {
+  Shape sample;
+  float scale = 1, shift = 0;
+  int64_t classes = 0;
+};
+
+Stored stored_layout(const StoredRun& run, const std::string& path) {
+  try {
+    const auto json = nlohmann::json::parse(run.file.metadata.at("neon.data"));
+    Stored out;
+    out.sample = Shape(json.at("sample").get<std::vector<int64_t>>());
+    out.scale = std::strtof(json.at("scale").get<std::string>().c_str(), nullptr);
+    out.shift = std::strtof(json.at("shift").get<std::string>().c_str(), nullptr);
+    out.classes = json.at("classes").get<int64_t>();
+    return out;
+  } catch (const nlohmann::json::exception& error) {
+    fail(ErrorKind::data, path, ": neon.data in its metadata cannot be read: ", error.what());
+  } catch (const std::out_of_range&) {
+    fail(ErrorKind::data, path, ": no neon.data in its metadata: this is not a checkpoint of neon");
+  }
+}
+
+class Printer {
+ public:
+  Printer(const CommandLine& line, std::vector<std::string> names, int64_t classes)
+      : json_(line.format == "json"), top_(std::min(line.top_k, std::max<int64_t>(classes, 1))), names_(std::move(names)), classes_(classes) {}
+
+  void head(int64_t outputs) const {
+    if (json_) return;
+    std::string line = "sample";
+    if (classes_)
+      for (int64_t k = 1; k <= top_; ++k) line += top_ == 1 ? ",class,output" : text(",class", k, ",output", k);
+    else
+      for (int64_t k = 0; k < outputs; ++k) line += text(",output", k);
+    std::printf("%s\n", line.c_str());
+  }
+
+  void row(int64_t sample, const Tensor& y, int64_t at) const {
+    const int64_t outputs = y.shape()[1];
+    std::vector<int64_t> order(static_cast<size_t>(outputs));
+    for (size_t i = 0; i < order.size(); ++i) order[i] = int64_t(i);
+    auto value = [&](int64_t k) { return y.at(at * outputs + k); };
+    if (classes_) {
+      std::ranges::stable_sort(order, [&](int64_t a, int64_t b) { return value(a) > value(b); });
+      order.resize(size_t(top_));
+    }
+    if (json_) return print_json(sample, order, value);
+    std::string line = text(sample);
+    for (int64_t k : order) line += classes_ ? text(",", quoted(name(k)), ",", float(value(k))) : text(",", float(value(k)));
+    std::printf("%s\n", line.c_str());
+  }
+
+ private:
+  std::string name(int64_t k) const { return size_t(k) < names_.size() ? names_[size_t(k)] : std::to_string(k); }
+  static std::string quoted(const std::string& s) {
+    if (s.find_first_of(",\"\n") == s.npos) return s;
+    std::string out = "\"";
+    for (char c : s) out += c == '"' ? "\"\"" : std::string(1, c);
+    return out + "\"";
+  }
+  void print_json(int64_t sample, const std::vector<int64_t>& order, auto&& value) const {
+    nlohmann::ordered_json line;
+    line["sample"] = sample;
+    if (!classes_) {
+      for (int64_t k : order) line["outputs"].push_back(float(value(k)));
+    } else {
+      for (int64_t k : order) line["top"].push_back({{"class", name(k)}, {"output", float(value(k))}});
+    }
+    std::printf("%s\n", line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+  }
+  bool json_;
+  int64_t top_;
+  std::vector<std::string> names_;
+  int64_t classes_;
+};
+
+}  // namespace
+
+int run_predict(const CommandLine& line) {
+  if (line.operands.size() != 2) fail(ErrorKind::config, "usage: neon predict CHECKPOINT FILE (FILE - is CSV on stdin)");
+  const std::string &path = line.operands[0], &samples_path = line.operands[1];
+  const OpenedRun opened = open_checkpoint(line, path);
+  const Stored stored = stored_layout(opened.run, path);
+  Tensor samples = read_samples(samples_path);
+  const int64_t count = samples.shape().rank() ? samples.shape()[0] : 0;
+  const int64_t features = count ? samples.elements() / count : 0;
+  if (count == 0) fail(ErrorKind::data, samples_path, ": holds no samples");
+  if (features != stored.sample.elements())
+    fail(ErrorKind::data, samples_path, ": samples of ", features, " numbers, the net takes ", stored.sample.elements(), " ", stored.sample);
+  DataLayout layout;
+  layout.data_dtype = samples.dtype();
+  layout.sample = stored.sample;
+  layout.train_size = count;
+  layout.scale = stored.scale;
+  layout.shift = stored.shift;
+  StepOptions step = step_options(opened.run.options, *opened.experiment, layout);
+  step.batch = std::min<int64_t>(count, 256);
+  const StepGraph graph = evaluation_graph(opened.experiment->network(), nullptr, {}, layout, count, step);
+  Variables variables;
+  const auto program = compile_for_cpu(graph.graph, variables);
+  TensorFile weights;
+  const bool running_means = opened.experiment->params.ema > 0;
+  for (const NamedTensor& named : opened.run.file.tensors) {
+    const Tensor* mean = running_means ? opened.run.file.find(named.name + "/ema") : nullptr;
+    weights.tensors.push_back({named.name, mean ? *mean : named.tensor});
+  }
+  restore_variables(weights, path, variables, true);
+  Tensor indices(DType::i32, {step.batch});
+  program->bind("data", samples.data());
+  program->bind("indices", indices.data());
+  const Printer printer(line, opened.run.class_names, stored.classes);
+  printer.head(graph.outputs);
+  for (int64_t first = 0; first < count; first += step.batch) {
+    for (int64_t i = 0; i < step.batch; ++i) indices.set(i, double(std::min(first + i, count - 1)));
+    program->run(0);
+    const Tensor y = program->output("y");
+    for (int64_t i = 0; i < step.batch && first + i < count; ++i) printer.row(first + i, y, i);
+  }
+  return 0;
+}
+
+}  // namespace neon

@@ -1,0 +1,99 @@
+#include "neon/cli/session.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "neon/spec/override.h"
+#include "neon/spec/spec.h"
+#include "neon/train/checkpoint.h"
+
+namespace neon {
+
+const std::string& only_operand(const CommandLine& line, const char* usage) {
+  if (line.operands.empty()) fail(ErrorKind::config, "nothing to work on; usage: ", usage, " (neon --help says more)");
+  const std::string& first = line.operands.front();
+  if (line.operands.size() > 1) {
+    const std::string verb = first.find('.') == first.npos ? did_you_mean(first, verbs()) : "";
+    fail(ErrorKind::config, "'", line.operands[1], "' is one operand too many; usage: ", usage,
+         verb.empty() ? "" : " ('" + first + "' is no verb" + verb + ")");
+  }
+  return first;
+}
+
+OpenedSpec open_spec(const CommandLine& line, const std::string& path) {
+  const Spec spec = load_spec(path, line.overrides);
+  if (line.verbose > 1)
+    for (const std::string& note : spec.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
+  const size_t slash = path.rfind('/');
+  return {std::make_unique<Experiment>(spec.root), slash == path.npos ? "." : path.substr(0, slash)};
+}
+
+OpenedRun open_checkpoint(const CommandLine& line, const std::string& path) {
+  std::vector<std::string> warnings;
+  OpenedRun out{unpack_run(load_checkpoint(path, warnings), path), nullptr};
+  print_warnings(warnings);
+  Setting root = out.run.spec;
+  root.set_paths("");
+  Problems problems;
+  for (const std::string& assignment : line.overrides) apply_override(root, assignment, problems);
+  problems.throw_if_any();
+  out.experiment = std::make_unique<Experiment>(root);
+  return out;
+}
+
+namespace {
+
+DataContext data_context(const Experiment& experiment, const RunOptions& options, const std::string& folder,
+                         std::vector<std::string>& warnings) {
+  DataContext context;
+  context.data_dir = options.data_dir;
+  context.spec_dir = folder;
+  context.seed = uint64_t(options.rng_seed.value_or(experiment.params.rng_seed.value_or(0)));
+  context.warnings = &warnings;
+  return context;
+}
+
+}  // namespace
+
+Data load_data(const Experiment& experiment, const RunOptions& options, const std::string& folder) {
+  std::vector<std::string> warnings;
+  Data data = experiment.params.dataset->load(data_context(experiment, options, folder, warnings));
+  print_warnings(warnings);
+  return data;
+}
+
+DataCheck check_data(const Experiment& experiment, const RunOptions& options, const std::string& folder) {
+  std::vector<std::string> warnings;
+  DataContext context = data_context(experiment, options, folder, warnings);
+  context.may_download = false;
+  DataCheck check = experiment.params.dataset->check(context);
+  print_warnings(warnings);
+  return check;
+}
+
+void print_warnings(const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
+}
+
+void check_backend(const RunOptions& options, const Experiment& experiment) {
+  const bool from_spec = options.backend.empty();
+  const std::string& backend = from_spec ? experiment.params.backend : options.backend;
+  if (backend == "gpu" || backend == "mgpu")
+    fail(ErrorKind::device, from_spec ? "the spec's backend: gpu" : "-b gpu", ": this build of neon has no CUDA; use -b cpu");
+  if (!backend.empty() && backend != "cpu" && backend != "mkl")
+    fail(ErrorKind::config, "backend '", backend, "' is not one of cpu, gpu", did_you_mean(backend, {"cpu", "gpu"}));
+  if (options.rounding > 0) fail(ErrorKind::device, "-u: the CPU has no stochastic rounding of updates");
+}
+
+StepOptions step_options(const RunOptions& options, const Experiment& experiment, const DataLayout& layout) {
+  const ExperimentParams& params = experiment.params;
+  StepOptions out;
+  out.batch = std::min(options.batch_size.value_or(params.batch_size), std::max<int64_t>(layout.train_size, 1));
+  const std::string& dtype = options.datatype.empty() ? params.datatype : options.datatype;
+  if (!dtype.empty()) out.dtype = dtype_from_name(dtype);
+  out.caffe = options.caffe;
+  out.ema_decay = params.ema;
+  return out;
+}
+
+}  // namespace neon

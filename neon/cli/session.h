@@ -1,0 +1,39 @@
+// What most verbs begin with: a spec or a checkpoint, its experiment, its data.
+#pragma once
+#include <memory>
+
+#include "neon/cli/command_line.h"
+#include "neon/train/run_state.h"
+
+namespace neon {
+
+// The one operand; an error that shows how the verb is called when it is missing or not alone.
+const std::string& only_operand(const CommandLine& line, const char* usage);
+
+struct OpenedSpec {
+  std::unique_ptr<Experiment> experiment;
+  std::string folder;  // of the spec
+};
+OpenedSpec open_spec(const CommandLine& line, const std::string& path);
+
+struct OpenedRun {
+  StoredRun run;
+  std::unique_ptr<Experiment> experiment;
+};
+// A checkpoint, its spec changed by --set.
+OpenedRun open_checkpoint(const CommandLine& line, const std::string& path);
+
+// The data set of an experiment, read; relative paths are looked for in `folder` too. Warnings are printed.
+Data load_data(const Experiment& experiment, const RunOptions& options, const std::string& folder);
+// The same without reading samples.
+DataCheck check_data(const Experiment& experiment, const RunOptions& options, const std::string& folder);
+
+void print_warnings(const std::vector<std::string>& warnings);
+
+// -b and what the spec says of it: throws a device error for gpu in a build without it.
+void check_backend(const RunOptions& options, const Experiment& experiment);
+
+// Batch, type and the like of a run, from options first, then the spec.
+StepOptions step_options(const RunOptions& options, const Experiment& experiment, const DataLayout& layout);
+
+}  // namespace neon

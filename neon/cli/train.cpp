@@ -1,0 +1,70 @@
+// neon SPEC, neon resume CHECKPOINT.
+#include <cstdio>
+
+#include "neon/cli/session.h"
+#include "neon/cli/verbs.h"
+#include "neon/train/trainer.h"
+
+namespace neon {
+
+namespace {
+
+// The last lines of a run: what came out, how long it took, what was written, what to try next.
+int report(const RunResult& result, const Data& data, const RunOptions& options, const std::string& again) {
+  const Position& at = result.position;
+  if (result.signal) {
+    std::printf("stopped by signal %d in epoch %lld, step %lld\n", result.signal, (long long)at.epoch + 1,
+                (long long)at.step_in_epoch);
+  } else {
+    if (!result.results.empty())
+      std::printf("test: %s  (%s)\n", results_text(result.results).c_str(), data.source.c_str());
+    std::printf("trained %lld epochs in %s, seed %llu\n", (long long)at.epoch, duration_text(at.seconds).c_str(),
+                (unsigned long long)at.seed);
+  }
+  if (at.skipped) std::printf("skipped %lld steps that overflowed\n", (long long)at.skipped);
+  for (const std::string& file : result.files) std::printf("wrote %s\n", file.c_str());
+  const char* save = options.save_path.c_str();
+  if (result.signal && *save) std::printf("next: neon resume %s\n", save);
+  else if (*save) std::printf("next: neon eval %s\n", save);
+  else std::printf("next: %s -s model.safetensors -o run.h5\n", again.c_str());
+  return result.signal ? 128 + result.signal : 0;
+}
+
+}  // namespace
+
+int run_train(const CommandLine& line) {
+  const std::string& path = only_operand(line, "neon [OPTIONS] SPEC");
+  RunOptions options = line.run();
+  const OpenedSpec spec = open_spec(line, path);
+  check_backend(options, *spec.experiment);
+  if (!options.rng_seed) options.rng_seed = spec.experiment->params.rng_seed;
+  const Data data = load_data(*spec.experiment, options, spec.folder);
+  Trainer trainer(*spec.experiment, data, options);
+  return report(trainer.run(), data, options, "neon " + path);
+}
+
+int run_resume(const CommandLine& line) {
+  const std::string& path = only_operand(line, "neon resume CHECKPOINT");
+  const OpenedRun opened = open_checkpoint(line, path);
+  // As the run was, save what is given anew.
+  Setting merged = write_params(opened.run.options);
+  *merged.find("save_path") = Setting::scalar(path);
+  for (const auto& entry : line.run_options.entries) {
+    for (const char* fixed : {"batch_size", "datatype", "rng_seed", "caffe", "model_file"})
+      if (entry.key == fixed)
+        fail(ErrorKind::config, "--", fixed, " cannot change when a run goes on; start another with --model_file ", path);
+    *merged.find(entry.key) = entry.value;
+  }
+  const RunOptions options = read_params<RunOptions>(merged);
+  check_backend(options, *opened.experiment);
+  const Data data = load_data(*opened.experiment, options, ".");
+  const Position& at = opened.run.position;
+  std::fprintf(stderr, "going on after epoch %lld, step %lld\n", (long long)at.epoch, (long long)at.step_in_epoch);
+  const int64_t epochs = options.epochs.value_or(opened.experiment->params.epochs);
+  if (at.epoch >= epochs)
+    std::fprintf(stderr, "the run has done its %lld epochs; -e N goes on to epoch N\n", (long long)epochs);
+  Trainer trainer(*opened.experiment, data, options, &opened.run);
+  return report(trainer.run(), data, options, "neon resume " + path);
+}
+
+}  // namespace neon

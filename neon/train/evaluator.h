@@ -1,0 +1,36 @@
+// Evaluation: cost and metrics over a whole set, every sample counted once whatever the batch.
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+
+#include "backends/program.h"
+#include "neon/train/experiment.h"
+
+namespace neon {
+
+class Evaluator {
+ public:
+  // `variables` are those of the training, or any others with the same parameters. With `running_means` (a spec's
+  // ema) the arrays NAME/ema are used in place of NAME. `split` must outlive this.
+  Evaluator(const Experiment& experiment, const DataLayout& layout, const Split& split, StepOptions options,
+            Variables& variables, bool running_means);
+  // "cost" and the names of the metrics. Stops early, with what it has, when a signal asks for it a second time.
+  std::map<std::string, double> run();
+
+ private:
+  void take_variables();
+  const Experiment& experiment_;
+  const Split& split_;
+  int64_t batch_;
+  Variables& source_;
+  Variables copies_;  // used with running means only
+  bool running_means_;
+  std::unique_ptr<Program> program_;
+  Tensor targets_, indices_, weight_;
+};
+
+// "Top1Misclass 2.13 %  cost 0.0712": shares as percent
+std::string results_text(const std::map<std::string, double>& results);
+
+}  // namespace neon

@@ -1,0 +1,70 @@
+// An experiment: everything a spec says, as objects, checked against one another.
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "datasets/dataset.h"
+#include "models/step_graph.h"
+#include "neon/train/callback.h"
+
+namespace neon {
+
+// The top level of a spec.
+struct ExperimentParams {
+  Made<Dataset> dataset;
+  Setting layers;
+  Made<Cost> cost;
+  Made<Optimizer> optimizer;
+  std::vector<Made<Metric>> metrics;
+  std::vector<Made<Callback>> callbacks;
+  int64_t batch_size = 128;
+  int64_t epochs = 10;
+  bool shuffle = true;
+  double ema = 0;
+  std::string backend;
+  std::string datatype;
+  std::optional<int64_t> rng_seed;
+  static void describe(auto&& p) {
+    p("dataset", &ExperimentParams::dataset, "Where samples come from.", Required{});
+    p("layers", &ExperimentParams::layers, "The net, layer by layer.", Required{});
+    p("cost", &ExperimentParams::cost, "What training makes small.", Required{});
+    p("optimizer", &ExperimentParams::optimizer, "How weights follow the gradient.", Required{});
+    p("metrics", &ExperimentParams::metrics, "What is measured on the test set; by default Misclassification where there are classes.");
+    p("callbacks", &ExperimentParams::callbacks, "What else happens at the end of an epoch.");
+    p("batch_size", &ExperimentParams::batch_size, "Samples in a step.", at_least(1), Alias{"batchsize"});
+    p("epochs", &ExperimentParams::epochs, "Passes over the training set.", at_least(1));
+    p("shuffle", &ExperimentParams::shuffle, "Whether every epoch has an order of its own, drawn from the seed.");
+    p("ema", &ExperimentParams::ema, "Above 0, running means of the weights with this share kept each step are what is evaluated.", half_open(0, 1));
+    p("backend", &ExperimentParams::backend, "cpu or gpu, unless -b says otherwise.");
+    p("datatype", &ExperimentParams::datatype, "Type of activations and weights, unless -d says otherwise.", one_of({"", "f32", "f64", "f16", "bf16"}));
+    p("rng_seed", &ExperimentParams::rng_seed, "Seed of all random numbers, unless -r says otherwise.", at_least(0));
+  }
+};
+
+class Experiment {
+ public:
+  // Throws a config error with all that is wrong.
+  explicit Experiment(const Setting& root);
+
+  ExperimentParams params;
+  const Network& network() const { return *network_; }
+  std::vector<const Metric*> metrics() const;
+  // Every parameter of everything, defaults included.
+  Setting resolved() const;
+  // Throws a config error unless cost, metrics and optimizer fit the net's outputs.
+  void check_fit(const StepGraph& graph, const DataLayout& layout) const;
+
+ private:
+  std::unique_ptr<Network> network_;
+};
+
+// Shapes and types of loaded data as the graphs need them.
+DataLayout layout_of(const Data& data);
+// The same from headers alone.
+DataLayout layout_of(const DataCheck& check);
+// (n) labels or numbers as (n, 1).
+Tensor target_rows(const Tensor& targets);
+
+}  // namespace neon

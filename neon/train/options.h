@@ -1,0 +1,38 @@
+// What the command line says about a run, apart from the spec. Saved with the run, so that it can go on.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "neon/core/params.h"
+
+namespace neon {
+
+struct RunOptions {
+  std::string data_dir, save_path, model_file, output_file, log_file, backend, datatype;
+  std::optional<int64_t> epochs, batch_size, rng_seed, eval_freq;
+  int64_t serialize = 1, history = 1, device_id = 0, rounding = 0;
+  bool caffe = false, deterministic = false, progress_bar = true;
+  static void describe(auto&& p) {
+    p("data_dir", &RunOptions::data_dir, "Folder of data sets.");
+    p("save_path", &RunOptions::save_path, "Checkpoint.");
+    p("model_file", &RunOptions::model_file, "Weights to begin with.");
+    p("output_file", &RunOptions::output_file, "Metrics file.");
+    p("log_file", &RunOptions::log_file, "Log file.");
+    p("backend", &RunOptions::backend, "cpu or gpu.", one_of({"", "cpu", "gpu"}));
+    p("datatype", &RunOptions::datatype, "Type of activations and weights.", one_of({"", "f32", "f64", "f16", "bf16"}));
+    p("epochs", &RunOptions::epochs, "Passes over the training set.", at_least(1));
+    p("batch_size", &RunOptions::batch_size, "Samples in a step.", at_least(1));
+    p("rng_seed", &RunOptions::rng_seed, "Seed of all random numbers.", at_least(0));
+    p("eval_freq", &RunOptions::eval_freq, "Epochs between evaluations.", at_least(1));
+    p("serialize", &RunOptions::serialize, "Epochs between checkpoints.", at_least(1));
+    p("history", &RunOptions::history, "Older checkpoints kept.", at_least(0));
+    p("device_id", &RunOptions::device_id, "GPU index.", at_least(0));
+    p("rounding", &RunOptions::rounding, "Mantissa bits kept by stochastic rounding; 0: none.", at_least(0));
+    p("progress_bar", &RunOptions::progress_bar, "Whether progress is shown.");
+    p("caffe", &RunOptions::caffe, "Caffe's sizes and dropout.");
+    p("deterministic", &RunOptions::deterministic, "Only deterministic choices.");
+  }
+};
+
+}  // namespace neon

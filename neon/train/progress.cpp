@@ -1,0 +1,94 @@
+#include "neon/train/progress.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+namespace neon {
+
+namespace {
+
+std::string format(const char* pattern, auto... values) {
+  char buffer[256];
+  std::snprintf(buffer, sizeof buffer, pattern, values...);
+  return buffer;
+}
+
+std::string count_text(double value) {
+  if (value >= 1e6) return format("%.1fM", value / 1e6);
+  if (value >= 1e4) return format("%.0fk", value / 1e3);
+  return format("%.0f", value);
+}
+
+bool set(const char* name) {
+  const char* value = std::getenv(name);
+  return value && *value;
+}
+
+constexpr auto kTerminalInterval = std::chrono::milliseconds(100);
+constexpr auto kLogInterval = std::chrono::seconds(30);
+
+}  // namespace
+
+std::string duration_text(double seconds) {
+  if (!(seconds >= 0) || seconds > 1e8) return "?";
+  if (seconds < 10) return format("%.1f s", seconds);
+  const auto whole = int64_t(std::lround(seconds));
+  if (whole < 60) return format("%d s", int(whole));
+  if (whole < 3600) return format("%d:%02d", int(whole / 60), int(whole % 60));
+  return format("%d:%02d:%02d", int(whole / 3600), int(whole / 60 % 60), int(whole % 60));
+}
+
+ProgressLine::ProgressLine(bool enabled) : enabled_(enabled), terminal_(isatty(STDERR_FILENO)) {
+  const char* term = std::getenv("TERM");
+  if (term && std::string(term) == "dumb") terminal_ = false;
+  colour_ = terminal_ && !set("NO_COLOR");
+  winsize size{};
+  if (terminal_ && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) columns_ = size.ws_col;
+  last_ = std::chrono::steady_clock::now();
+}
+
+void ProgressLine::clear() {
+  if (shown_) std::fputs("\r\033[K", stderr);
+  shown_ = false;
+}
+
+void ProgressLine::step(const ProgressState& s) {
+  if (!enabled_) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (now - last_ < (terminal_ ? std::chrono::duration_cast<std::chrono::milliseconds>(kTerminalInterval) : kLogInterval)) return;
+  last_ = now;
+  std::string line = format("epoch %d/%d  step %d/%d  cost %.4f  %s samples/s  %s left", int(s.epoch), int(s.epochs), int(s.step),
+                            int(s.steps), s.cost, count_text(s.samples_per_second).c_str(), duration_text(s.seconds_left).c_str());
+  if (s.waiting >= 0.01) line += format("  data %.0f %%", 100 * s.waiting);
+  if (s.skipped) line += format("  skipped %d", int(s.skipped));
+  if (terminal_) {
+    if (int(line.size()) >= columns_) line.resize(size_t(columns_ - 1));
+    clear();
+    std::fputs((colour_ ? "\033[2m" + line + "\033[0m" : line).c_str(), stderr);
+    std::fflush(stderr);
+    shown_ = true;
+  } else {
+    std::fprintf(stderr, "%s\n", line.c_str());
+  }
+}
+
+void ProgressLine::epoch(const ProgressState& s, const std::string& results) {
+  if (!enabled_) return;
+  clear();
+  std::fprintf(stderr, "epoch %*d/%d  cost %.4f  %s samples/s%s%s%s\n", s.epochs > 9 ? 2 : 1, int(s.epoch), int(s.epochs), s.cost,
+               count_text(s.samples_per_second).c_str(), s.skipped ? format("  skipped %d", int(s.skipped)).c_str() : "",
+               results.empty() ? "" : "  ", results.c_str());
+}
+
+void ProgressLine::message(const std::string& line) {
+  clear();
+  std::fprintf(stderr, "%s\n", line.c_str());
+}
+
+ProgressLine::~ProgressLine() { clear(); }
+
+}  // namespace neon

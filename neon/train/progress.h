@@ -1,0 +1,42 @@
+// What a person sees of a run, on stderr: one line that renews itself on a terminal, a plain line an epoch (and
+// now and then within a long one) elsewhere.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace neon {
+
+struct ProgressState {
+  int64_t epoch = 0, epochs = 0, step = 0, steps = 0;  // step within the epoch
+  double cost = 0;             // mean of the last steps
+  double samples_per_second = 0;
+  double seconds_left = 0;
+  double waiting = 0;          // share of time spent waiting for data
+  int64_t skipped = 0;         // steps skipped for overflow
+};
+
+class ProgressLine {
+ public:
+  // `enabled` false: nothing but messages.
+  explicit ProgressLine(bool enabled);
+  // At most ten times a second on a terminal.
+  void step(const ProgressState& state);
+  // The line that stays: of an epoch, with what the evaluation found.
+  void epoch(const ProgressState& state, const std::string& results);
+  // A message of its own, above the line.
+  void message(const std::string& line);
+  ~ProgressLine();
+
+ private:
+  void clear();
+  bool enabled_, terminal_, colour_;
+  bool shown_ = false;
+  int columns_ = 80;
+  std::chrono::steady_clock::time_point last_{};
+};
+
+// 75 -> "1:15"; seconds
+std::string duration_text(double seconds);
+
+}  // namespace neon

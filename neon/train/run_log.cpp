@@ -1,0 +1,95 @@
+#include "neon/train/run_log.h"
+
+#include <chrono>
+
+#include "neon/core/version.h"
+#include "neon/spec/yaml.h"
+
+namespace neon {
+
+namespace {
+
+double unix_seconds() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+RunLog::RunLog(const std::string& path, const Experiment& experiment, const Setting& resolved, Shape shape, const Position& position)
+    : shape_(shape) {
+  std::vector<SeriesSpec> series;
+  auto add = [&](std::string name, int64_t length, DType dtype, std::string units, std::string x, std::string markers) {
+    SeriesSpec spec;
+    spec.path = std::move(name);
+    spec.length = length;
+    spec.dtype = dtype;
+    spec.units = std::move(units);
+    spec.x = std::move(x);
+    spec.time_markers = std::move(markers);
+    spec.epoch_freq = spec.time_markers == "epoch_freq" ? shape.eval_freq : 1;
+    series.push_back(std::move(spec));
+  };
+  const int64_t evaluations = shape.epochs / shape.eval_freq;
+  add("cost/train", shape.epochs * shape.steps_per_epoch, DType::f32, "", "minibatch", "minibatch");
+  add("time_markers/minibatch", shape.epochs, DType::f32, "minibatches", "epoch", "");
+  add("epoch/cost", shape.epochs, DType::f64, "", "epoch", "");
+  add("epoch/learning_rate", shape.epochs, DType::f64, "", "epoch", "");
+  add("epoch/loss_scale", shape.epochs, DType::f64, "", "epoch", "");
+  add("epoch/skipped_steps", shape.epochs, DType::f64, "steps", "epoch", "");
+  add("time/epoch", shape.epochs, DType::f64, "seconds", "epoch", "");
+  if (evaluations > 0) {
+    add("cost/loss", evaluations, DType::f32, "", "epoch", "epoch_freq");
+    add("time/loss", evaluations, DType::f32, "seconds", "epoch", "epoch_freq");
+    for (const Metric* metric : experiment.metrics())
+      for (const std::string& name : metric->names()) {
+        const bool known = std::ranges::any_of(series, [&](const SeriesSpec& s) { return s.path == "metrics/" + name; });
+        if (!known) add("metrics/" + name, evaluations, DType::f32, "", "epoch", "epoch_freq");
+      }
+  }
+  add("time/train/start_time", 1, DType::f64, "seconds", "", "");
+  add("time/train/end_time", 1, DType::f64, "seconds", "", "");
+  const int64_t minibatches = shape.epochs * shape.steps_per_epoch;
+  std::vector<AttributeSpec> attributes = {{"config", "total_epochs", shape.epochs},
+                                           {"config", "total_minibatches", minibatches},
+                                           {"time_markers", "epochs_complete", position.epoch},
+                                           {"time_markers", "minibatches_complete", position.step},
+                                           {"", "spec", write_yaml(resolved)},
+                                           {"", "seed", std::to_string(position.seed)},
+                                           {"", "version", std::string(version())}};
+  MetricsFile::History history{path, position.step, position.epoch};
+  const bool goes_on = position.step > 0;
+  file_ = std::make_unique<MetricsFile>(path, std::move(series), std::move(attributes), goes_on ? &history : nullptr);
+  if (!goes_on) file_->set("time/train/start_time", 0, unix_seconds());
+  file_->flush();
+}
+
+void RunLog::step(int64_t step, double cost) {
+  file_->set("cost/train", step, cost);
+  file_->tick();
+}
+
+void RunLog::epoch(const Position& position, double mean_cost, double rate, double seconds) {
+  const int64_t index = position.epoch - 1;
+  file_->set("time_markers/minibatch", index, double(position.step));
+  file_->set("epoch/cost", index, mean_cost);
+  file_->set("epoch/learning_rate", index, rate);
+  file_->set("epoch/loss_scale", index, position.loss_scale);
+  file_->set("epoch/skipped_steps", index, double(position.skipped));
+  file_->set("time/epoch", index, seconds);
+  file_->set_attribute("time_markers", "epochs_complete", double(position.epoch));
+  file_->set_attribute("time_markers", "minibatches_complete", double(position.step));
+}
+
+void RunLog::evaluation(int64_t epoch, const std::map<std::string, double>& results, double seconds) {
+  if (epoch % shape_.eval_freq) return;
+  const int64_t index = epoch / shape_.eval_freq - 1;
+  for (const auto& [name, value] : results) file_->set(name == "cost" ? "cost/loss" : "metrics/" + name, index, value);
+  file_->set("time/loss", index, seconds);
+}
+
+void RunLog::close(RunStatus status) {
+  file_->set("time/train/end_time", 0, unix_seconds());
+  file_->close(status);
+}
+
+}  // namespace neon

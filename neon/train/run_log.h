@@ -1,0 +1,31 @@
+// The metrics file of a run: which series there are and what goes where. Nothing here stops a run.
+#pragma once
+#include <memory>
+
+#include "neon/train/experiment.h"
+#include "neon/train/metrics_file.h"
+#include "neon/train/run_state.h"
+
+namespace neon {
+
+class RunLog {
+ public:
+  struct Shape {
+    int64_t epochs = 0, steps_per_epoch = 0, eval_freq = 1;
+  };
+  // With a position past the start, what an earlier file of that path holds before it is kept.
+  RunLog(const std::string& path, const Experiment& experiment, const Setting& resolved, Shape shape, const Position& position);
+
+  void step(int64_t step, double cost);
+  void epoch(const Position& position, double mean_cost, double rate, double seconds);
+  void evaluation(int64_t epoch, const std::map<std::string, double>& results, double seconds);
+  void flush() { file_->flush(); }
+  void close(RunStatus status);
+  std::vector<std::string> take_messages() { return file_->take_messages(); }
+
+ private:
+  Shape shape_;
+  std::unique_ptr<MetricsFile> file_;
+};
+
+}  // namespace neon

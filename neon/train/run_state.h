@@ -1,0 +1,48 @@
+// A run as a checkpoint holds it: where it is, and everything it would need to go on to the same bits.
+//
+// Tensors: every variable of the store under its name (parameters, optimizer state, running statistics, running
+// means), and callback/K/NAME. Metadata: neon.spec (the resolved spec), neon.options, neon.position and
+// neon.callbacks (JSON), neon.data, neon.classes.
+#pragma once
+#include "neon/train/callback.h"
+#include "neon/train/experiment.h"
+#include "neon/train/options.h"
+#include "neon/train/safetensors.h"
+
+namespace neon {
+
+struct Position {
+  int64_t epoch = 0;          // epochs done
+  int64_t step_in_epoch = 0;  // steps done of the next
+  int64_t step = 0;           // all steps done
+  double cost_sum = 0;        // of the epoch so far, each step's cost times its samples
+  int64_t samples = 0;        // of the epoch so far
+  double loss_scale = 1;
+  int64_t good_steps = 0;     // since the scale last changed
+  int64_t skipped = 0;
+  uint64_t seed = 0;
+  double seconds = 0;         // spent training
+  int64_t threads = 0;
+  std::string simd, version;
+  std::string run;            // names the run among the checkpoints of a folder
+};
+
+TensorFile pack_run(const Experiment& experiment, const Setting& resolved, const RunOptions& options, const Position& position,
+                    const Variables& variables, const Data& data);
+
+struct StoredRun {
+  Setting spec;
+  RunOptions options;
+  Position position;
+  TensorFile file;
+  std::vector<std::string> class_names;
+};
+// Throws a data error when the metadata is not that of a run.
+StoredRun unpack_run(TensorFile file, const std::string& path);
+
+// Copies tensors into variables of the same name; throws a config error that lists every difference. With
+// `parameters_only`, optimizer state that is missing or left over is no difference.
+void restore_variables(const TensorFile& file, const std::string& path, Variables& variables, bool parameters_only);
+void restore_callbacks(const StoredRun& run, const Experiment& experiment);
+
+}  // namespace neon

@@ -1,0 +1,17 @@
+// Ctrl-C and SIGTERM: the first asks the run to stop after its step, the second leaves at once.
+#pragma once
+
+namespace neon {
+
+// Installs the handlers for the life of this object; the former ones come back with its end.
+class SignalGuard {
+ public:
+  SignalGuard();
+  ~SignalGuard();
+  SignalGuard(const SignalGuard&) = delete;
+};
+
+// The signal received so far, or 0. Read at every safe point.
+int stop_signal();
+
+}  // namespace neon

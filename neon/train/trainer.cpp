@@ -1,0 +1,329 @@
+#include "neon/train/trainer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <numeric>
+
+#include "backends/elementwise/kernels.h"
+#include "neon/core/random.h"
+#include "neon/core/threads.h"
+#include "neon/core/version.h"
+#include "neon/train/checkpoint.h"
+#include "neon/train/signals.h"
+
+namespace neon {
+
+namespace {
+
+// Dynamic loss scale of f16: halved when a step overflows, doubled after so many steps that did not
+// (Micikevicius et al. 2018, section 3.2).
+constexpr double kFirstLossScale = 65536, kLeastLossScale = 1, kMostLossScale = 16777216;
+constexpr int64_t kStepsBeforeGrowth = 2000;
+
+double now_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+uint64_t fresh_seed() {
+  return uint64_t(std::chrono::system_clock::now().time_since_epoch().count()) & 0x7fffffffffff;
+}
+
+}  // namespace
+
+Trainer::Trainer(const Experiment& experiment, Data data, RunOptions options, const StoredRun* resume)
+    : experiment_(experiment), data_(std::move(data)), options_(std::move(options)), progress_(options_.progress_bar) {
+  const ExperimentParams& params = experiment_.params;
+  layout_ = layout_of(data_);
+  step_options_.batch = options_.batch_size.value_or(params.batch_size);
+  if (step_options_.batch > layout_.train_size)
+    fail(ErrorKind::config, "batch_size ", step_options_.batch, " is larger than the training set of ", layout_.train_size, " samples");
+  const std::string dtype = !options_.datatype.empty() ? options_.datatype : params.datatype;
+  step_options_.dtype = dtype.empty() ? DType::f32 : dtype_from_name(dtype);
+  step_options_.caffe = options_.caffe;
+  step_options_.ema_decay = params.ema;
+  position_.seed = uint64_t(options_.rng_seed.value_or(params.rng_seed.value_or(int64_t(fresh_seed()))));
+  position_.loss_scale = step_options_.dtype == DType::f16 ? kFirstLossScale : 1;
+  position_.threads = available_threads();
+  position_.simd = elementwise::active_level().name;
+  position_.version = version();
+  if (resume) {
+    const Position here = position_;
+    position_ = resume->position;
+    if (here.threads != position_.threads)
+      progress_.message(text("note: the run had ", position_.threads, " threads, now ", here.threads, ": results may differ in the last bits"));
+    if (here.simd != position_.simd)
+      progress_.message(text("note: the run used x86-64-", position_.simd, ", now x86-64-", here.simd, ": products may differ in the last bits"));
+    if (here.version != position_.version)
+      progress_.message(text("note: the checkpoint was written by neon ", position_.version, ", this is ", here.version));
+    position_.threads = here.threads;
+    position_.simd = here.simd;
+    position_.version = here.version;
+  }
+  step_options_.seed = position_.seed;
+  epochs_ = options_.epochs.value_or(params.epochs);
+  steps_per_epoch_ = (layout_.train_size + step_options_.batch - 1) / step_options_.batch;
+  targets_ = target_rows(data_.train.targets);
+
+  full_ = compile(step_options_.batch);
+  experiment_.check_fit(full_.graph, layout_);
+  if (const int64_t left = layout_.train_size % step_options_.batch) ragged_ = compile(left);
+  set_initial_values();
+  if (!options_.model_file.empty() && !resume) load_weights(options_.model_file);
+  if (resume) {
+    restore_variables(resume->file, "the checkpoint", variables_, false);
+    restore_callbacks(*resume, experiment_);
+  }
+  if (data_.test.size() > 0)
+    evaluator_ = std::make_unique<Evaluator>(experiment_, layout_, data_.test, step_options_, variables_, step_options_.ema_decay > 0);
+  open_files(resume);
+}
+
+Trainer::~Trainer() = default;
+
+Trainer::StepProgram Trainer::compile(int64_t batch) {
+  StepOptions options = step_options_;
+  options.batch = batch;
+  StepProgram out;
+  out.graph = training_graph(experiment_.network(), *experiment_.params.cost, *experiment_.params.optimizer, layout_, options);
+  out.program = compile_for_cpu(out.graph.graph, variables_);
+  out.program->bind("data", data_.train.inputs.data());
+  out.program->bind("targets", targets_.data());
+  out.cost = out.program->output("cost");
+  out.finite = out.program->output("finite");
+  return out;
+}
+
+void Trainer::set_initial_values() {
+  for (const Parameter& p : full_.graph.parameters) {
+    Tensor& tensor = variables_.at(p.name);
+    Stream stream(position_.seed, "init/" + p.name);
+    if (p.initializer) p.initializer->fill(tensor, p.fan, stream);
+    else
+      for (int64_t i = 0; i < tensor.elements(); ++i) tensor.set(i, p.fill);
+    if (step_options_.ema_decay > 0 && variables_.has(p.name + "/ema"))
+      std::memcpy(variables_.at(p.name + "/ema").data(), tensor.data(), tensor.bytes());
+  }
+  for (const LayerState& s : full_.graph.states)
+    for (int64_t i = 0; i < s.shape.elements(); ++i) variables_.at(s.name).set(i, s.fill);
+}
+
+void Trainer::load_weights(const std::string& path) {
+  std::vector<std::string> warnings;
+  const TensorFile file = load_checkpoint(path, warnings);
+  say(warnings);
+  TensorFile weights;
+  for (const NamedTensor& named : file.tensors)
+    if (std::ranges::count(named.name, '/') == 1) weights.tensors.push_back(named);
+  restore_variables(weights, path, variables_, true);
+}
+
+void Trainer::open_files(const StoredRun*) {
+  // Evaluating is a forward pass, about a third of a step: worth it every epoch below a tenth of the time.
+  const bool cheap = double(layout_.test_size) < 0.3 * double(layout_.train_size);
+  bool needed = false;
+  for (const auto& callback : experiment_.params.callbacks) needed = needed || callback->needs_evaluation();
+  eval_freq_ = options_.eval_freq.value_or(cheap || needed ? 1 : epochs_);
+  if (needed && !evaluator_) fail(ErrorKind::config, "callbacks need an evaluation, but the data set has no test samples");
+  if (!options_.save_path.empty()) {
+    double bytes = 0;
+    for (const auto& [name, tensor] : variables_.all()) bytes += double(tensor.bytes()) + 200;
+    preflight(options_.save_path, int64_t(bytes) * (options_.history + 2));
+    saver_ = std::make_unique<CheckpointSaver>(options_.save_path, int(options_.history));
+  }
+  if (!options_.output_file.empty())
+    log_ = std::make_unique<RunLog>(options_.output_file, experiment_, experiment_.resolved(),
+                                    RunLog::Shape{epochs_, steps_per_epoch_, eval_freq_}, position_);
+}
+
+void Trainer::begin_epoch() {
+  order_.resize(size_t(layout_.train_size));
+  std::iota(order_.begin(), order_.end(), 0);
+  if (!experiment_.params.shuffle) return;
+  Stream stream(position_.seed, "order", uint64_t(position_.epoch));
+  for (size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[stream.below(uint32_t(i))]);
+}
+
+void Trainer::record_rates(Program& program) {
+  const Progress at{position_.epoch, position_.step, steps_per_epoch_, epochs_};
+  const auto& optimizers = full_.graph.optimizers;
+  for (size_t k = 0; k < optimizers.size(); ++k) {
+    const double rate = optimizers[k]->rate_at(at);
+    if (k == 0) rate_ = rate;
+    program.set_scalar(text("rate/", k), rate);
+  }
+  program.set_scalar("step", double(position_.step + 1));
+  program.set_scalar("epoch", double(position_.epoch));
+  program.set_scalar("loss_scale", position_.loss_scale);
+}
+
+void Trainer::step() {
+  const int64_t first = position_.step_in_epoch * step_options_.batch;
+  const int64_t samples = std::min(step_options_.batch, layout_.train_size - first);
+  StepProgram& now = samples == step_options_.batch ? full_ : ragged_;
+  now.program->bind("indices", order_.data() + first);
+  record_rates(*now.program);
+  now.program->run(uint64_t(position_.step));
+  const double cost = now.cost.at(0);
+  if (now.finite.at(0) == 0) {
+    handle_nonfinite(now);
+  } else if (step_options_.dtype == DType::f16 && ++position_.good_steps >= kStepsBeforeGrowth) {
+    position_.loss_scale = std::min(position_.loss_scale * 2, kMostLossScale);
+    position_.good_steps = 0;
+  }
+  if (log_) log_->step(position_.step, cost);
+  position_.cost_sum += cost * double(samples);
+  position_.samples += samples;
+  recent_cost_ = position_.step == 0 ? cost : 0.9 * recent_cost_ + 0.1 * cost;
+  ++position_.step;
+  ++position_.step_in_epoch;
+}
+
+void Trainer::handle_nonfinite(StepProgram& now) {
+  const bool cost_is_finite = std::isfinite(now.cost.at(0));
+  if (step_options_.dtype != DType::f16 || !cost_is_finite || position_.loss_scale <= kLeastLossScale) diverged(now);
+  position_.loss_scale = std::max(position_.loss_scale / 2, kLeastLossScale);
+  position_.good_steps = 0;
+  ++position_.skipped;
+}
+
+void Trainer::diverged(StepProgram& now) {
+  // The same step again, op by op. Nothing was written, so weights, indices and random numbers are the same.
+  CpuOptions options;
+  options.fuse = false;
+  auto checking = compile_for_cpu(now.graph.graph, variables_, options);
+  checking->bind("data", data_.train.inputs.data());
+  checking->bind("targets", targets_.data());
+  checking->bind("indices", order_.data() + position_.step_in_epoch * step_options_.batch);
+  record_rates(*checking);
+  std::string found = checking->first_nonfinite(uint64_t(position_.step));
+  if (found.empty()) found = "a value that the fused step overflowed in";
+  if (log_) log_->close(RunStatus::killed);
+  const std::string kept = last_saved_.empty() ? "; no checkpoint was being saved (-s FILE)" : "; the last good checkpoint is " + last_saved_;
+  fail(ErrorKind::diverged, "the run diverged in epoch ", position_.epoch + 1, ", step ", position_.step_in_epoch + 1, ": ", found, kept,
+       ". A smaller learning rate, gradient_clip_norm or a warm-up may help");
+}
+
+void Trainer::show_progress() {
+  ProgressState state;
+  state.epoch = position_.epoch + 1;
+  state.epochs = epochs_;
+  state.step = position_.step_in_epoch;
+  state.steps = steps_per_epoch_;
+  state.cost = recent_cost_;
+  state.skipped = position_.skipped;
+  const double elapsed = now_seconds() - epoch_started_;
+  const double done = double(position_.step - epoch_start_step_);
+  state.samples_per_second = elapsed > 0 ? done * double(step_options_.batch) / elapsed : 0;
+  state.seconds_left = done > 0 ? elapsed / done * double(epochs_ * steps_per_epoch_ - position_.step) : 0;
+  progress_.step(state);
+}
+
+bool Trainer::evaluate_now() const {
+  return evaluator_ && (position_.epoch % eval_freq_ == 0 || position_.epoch == epochs_);
+}
+
+std::map<std::string, double> Trainer::evaluate() {
+  const double before = now_seconds();
+  auto results = evaluator_->run();
+  if (log_) log_->evaluation(position_.epoch, results, now_seconds() - before);
+  return results;
+}
+
+void Trainer::end_epoch() {
+  const double seconds = now_seconds() - epoch_started_;
+  const double mean_cost = position_.samples ? position_.cost_sum / double(position_.samples) : 0;
+  ++position_.epoch;
+  position_.step_in_epoch = 0;
+  const int64_t steps = position_.step - epoch_start_step_;
+  position_.cost_sum = 0;
+  position_.samples = 0;
+  if (log_) log_->epoch(position_, mean_cost, rate_, seconds);
+  EpochEnd end{position_.epoch, mean_cost, {}, variables_, false, ""};
+  if (evaluate_now()) end.results = results_ = evaluate();
+  for (const auto& callback : experiment_.params.callbacks) callback->epoch_end(end);
+  ProgressState state;
+  state.epoch = position_.epoch;
+  state.epochs = epochs_;
+  state.cost = mean_cost;
+  state.skipped = position_.skipped;
+  state.samples_per_second = seconds > 0 ? double(steps * step_options_.batch) / seconds : 0;
+  progress_.epoch(state, results_text(end.results));
+  if (!end.message.empty()) progress_.message(end.message);
+  stopped_early_ = end.stop;
+}
+
+void Trainer::save() {
+  if (!saver_) return;
+  if (log_) log_->flush();
+  position_.seconds += now_seconds() - started_;
+  started_ = now_seconds();
+  try {
+    say(saver_->save(pack_run(experiment_, experiment_.resolved(), options_, position_, variables_, data_), position_.epoch));
+    last_saved_ = options_.save_path;
+  } catch (const Error& error) {
+    progress_.message(text("warning: ", error.what()));
+    if (stop_signal() || position_.epoch >= epochs_) throw;
+  }
+}
+
+void Trainer::say(const std::vector<std::string>& messages) {
+  for (const std::string& message : messages) progress_.message(message);
+}
+
+RunResult Trainer::run() {
+  SignalGuard signals;
+  started_ = now_seconds();
+  bool saved = false;
+  while (position_.epoch < epochs_ && !stopped_early_ && !stop_signal()) {
+    begin_epoch();
+    epoch_started_ = now_seconds();
+    epoch_start_step_ = position_.step;
+    saved = false;
+    while (position_.step_in_epoch < steps_per_epoch_ && !stop_signal()) {
+      step();
+      show_progress();
+      if (log_) say(log_->take_messages());
+    }
+    if (position_.step_in_epoch < steps_per_epoch_) break;
+    end_epoch();
+    if (position_.epoch % options_.serialize == 0) {
+      save();
+      saved = true;
+    }
+  }
+  RunResult out;
+  out.signal = stop_signal();
+  if (!out.signal) {
+    std::string message;
+    for (const auto& callback : experiment_.params.callbacks) {
+      callback->train_end(variables_, message);
+      if (message.empty()) continue;
+      progress_.message(message);
+      message.clear();
+      saved = false;
+      if (evaluator_) results_ = evaluator_->run();
+    }
+    if (results_.empty() && evaluator_) results_ = evaluator_->run();
+  }
+  if (!saved) save();
+  position_.seconds += saved ? now_seconds() - started_ : 0;
+  if (log_) {
+    log_->close(out.signal ? RunStatus::killed : RunStatus::complete);
+    say(log_->take_messages());
+    out.files.push_back(options_.output_file);
+  }
+  if (saver_) out.files.insert(out.files.begin(), options_.save_path);
+  out.results = results_;
+  out.position = position_;
+  return out;
+}
+
+double Trainer::bench_step() {
+  if (order_.empty()) begin_epoch();
+  if (position_.step_in_epoch >= layout_.train_size / step_options_.batch) position_.step_in_epoch = 0;
+  step();
+  return full_.cost.at(0);
+}
+
+}  // namespace neon

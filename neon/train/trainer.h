@@ -1,0 +1,84 @@
+// The fit loop: steps, evaluation, callbacks, checkpoints, metrics file, progress; from the start or from where a
+// checkpoint left off.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "neon/train/evaluator.h"
+#include "neon/train/progress.h"
+#include "neon/train/run_log.h"
+#include "neon/train/run_state.h"
+
+namespace neon {
+
+class CheckpointSaver;
+
+struct RunResult {
+  std::map<std::string, double> results;  // of the last evaluation
+  Position position;
+  int signal = 0;                         // that stopped the run
+  std::vector<std::string> files;         // written
+};
+
+class Trainer {
+ public:
+  // Compiles the programs and sets the initial weights; `resume` continues a stored run. Everything is checked
+  // before the first step: that cost and metrics fit, that checkpoint and metrics file can be written.
+  Trainer(const Experiment& experiment, Data data, RunOptions options, const StoredRun* resume = nullptr);
+  ~Trainer();
+  RunResult run();
+
+  const StepGraph& step_graph() const { return full_.graph; }
+  Variables& variables() { return variables_; }
+  int64_t threads() const { return position_.threads; }
+  // One step of the program that run() uses, on the next batch of the data; returns its cost. For bench.
+  double bench_step();
+
+ private:
+  struct StepProgram {
+    StepGraph graph;
+    std::unique_ptr<Program> program;
+    Tensor cost, finite;  // views of the outputs
+  };
+
+  StepProgram compile(int64_t batch);
+  void set_initial_values();
+  void load_weights(const std::string& path);
+  void open_files(const StoredRun* resume);
+  void begin_epoch();
+  void step();
+  void record_rates(Program& program);
+  void handle_nonfinite(StepProgram& now);
+  [[noreturn]] void diverged(StepProgram& now);
+  void end_epoch();
+  bool evaluate_now() const;
+  std::map<std::string, double> evaluate();
+  void save();
+  void show_progress();
+  void say(const std::vector<std::string>& messages);
+
+  const Experiment& experiment_;
+  Data data_;
+  RunOptions options_;
+  StepOptions step_options_;
+  DataLayout layout_;
+  Variables variables_;
+  StepProgram full_, ragged_;
+  Tensor targets_;
+  std::vector<int32_t> order_;
+  Position position_;
+  int64_t steps_per_epoch_ = 0, epochs_ = 0, eval_freq_ = 1;
+  std::unique_ptr<Evaluator> evaluator_;
+  std::unique_ptr<CheckpointSaver> saver_;
+  std::unique_ptr<RunLog> log_;
+  ProgressLine progress_;
+  std::map<std::string, double> results_;
+  std::string last_saved_;
+  double recent_cost_ = 0, rate_ = 0;
+  int64_t epoch_start_step_ = 0;
+  double started_ = 0, epoch_started_ = 0;
+  bool stopped_early_ = false;
+};
+
+}  // namespace neon
