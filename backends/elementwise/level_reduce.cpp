@@ -11,15 +11,16 @@ struct Sum {
   static constexpr R start = 0;
   [[gnu::always_inline]] static R join(R a, R b) { return a + b; }
 };
+// These two pass over NaN.
 template <typename R>
 struct Maximum {
   static constexpr R start = -R(__builtin_huge_val());
-  [[gnu::always_inline]] static R join(R a, R b) { return (a > b) | (a != a) ? a : b; }
+  [[gnu::always_inline]] static R join(R a, R b) { return b > a ? b : a; }
 };
 template <typename R>
 struct Minimum {
   static constexpr R start = R(__builtin_huge_val());
-  [[gnu::always_inline]] static R join(R a, R b) { return (a < b) | (a != a) ? a : b; }
+  [[gnu::always_inline]] static R join(R a, R b) { return b < a ? b : a; }
 };
 
 template <typename R, typename Op>
@@ -35,13 +36,25 @@ R reduce(const R* x, int64_t n) {
   return lanes[0];
 }
 
+template <typename R>
+bool any_nan(const R* x, int64_t n) {
+  int32_t found = 0;
+  for (int64_t i = 0; i < n; ++i) found |= x[i] != x[i];
+  return found != 0;
+}
+
+template <typename R, typename Op>
+R extreme(const R* x, int64_t n) {
+  return any_nan(x, n) ? R(__builtin_nan("")) : reduce<R, Op>(x, n);
+}
+
 // When the extreme is NaN, no element equals it, and the first NaN is meant.
 template <typename R, typename Op>
 int64_t place(const R* x, int64_t n) {
-  const R extreme = reduce<R, Op>(x, n);
+  const R best = extreme<R, Op>(x, n);
   int32_t first = int32_t(n);
   for (int32_t i = 0; i < int32_t(n); ++i) {
-    const int32_t here = (x[i] == extreme) | (x[i] != x[i]) ? i : int32_t(n);
+    const int32_t here = (x[i] == best) | (x[i] != x[i]) ? i : int32_t(n);
     first = here < first ? here : first;
   }
   return first;
@@ -49,7 +62,8 @@ int64_t place(const R* x, int64_t n) {
 
 template <typename R>
 consteval Reductions<R> reductions() {
-  return {reduce<R, Sum<R>>, reduce<R, Maximum<R>>, reduce<R, Minimum<R>>, place<R, Maximum<R>>, place<R, Minimum<R>>};
+  return {reduce<R, Sum<R>>, extreme<R, Maximum<R>>, extreme<R, Minimum<R>>, place<R, Maximum<R>>,
+          place<R, Minimum<R>>};
 }
 
 }  // namespace
