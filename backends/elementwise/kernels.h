@@ -46,8 +46,8 @@ ConvertFunction load_function(DType stored, DType compute, const Level& level = 
 ConvertFunction store_function(DType compute, DType stored, const Level& level = active_level());
 
 // Source for a device: everything that a row's text may call, and each row's value and derivatives as functions
-// neon_math::NAME_value and so on; see row_functions.inc. It includes
-// nothing and wants C++17 or later. Contraction to fma changes bits but spoils nothing.
+// neon_math::NAME_value and so on; see row_functions.inc. It includes nothing and wants C++17 or later. Contraction to
+// fma (--fmad) gives other bits than the CPU's, as exact ones.
 std::string_view elementwise_source();
 
 }  // namespace neon::elementwise

@@ -1,4 +1,5 @@
 // How exact the functions of math.inc are, in units in the last place, against long double; and their special values.
+// Both as the CPU runs them and, where the machine has fma, as a device does.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
@@ -10,7 +11,20 @@
 using namespace neon::elementwise;
 using L = long double;
 
+namespace neon::elementwise::simd_contracted {
+extern const RowKernels<float> rows_f32[];
+extern const RowKernels<double> rows_f64[];
+}  // namespace neon::elementwise::simd_contracted
+
 namespace {
+
+std::vector<Level> arithmetics() {
+  std::vector<Level> out = {active_level()};
+  if (levels().size() > 1) {
+    out.push_back({.name = "contracted", .rows_f32 = simd_contracted::rows_f32, .rows_f64 = simd_contracted::rows_f64});
+  }
+  return out;
+}
 
 // Distance in units in the last place of the expected value (below the normal range: of the smallest subnormal).
 template <typename R>
@@ -26,10 +40,11 @@ double ulps(R got, L expected) {
 }
 
 template <typename R>
-std::vector<R> run(const char* name, const std::vector<R>& a, const std::vector<R>& b = {}) {
+std::vector<R> run(const char* name, const std::vector<R>& a, const std::vector<R>& b = {},
+                   const Level& level = active_level()) {
   std::vector<R> y(a.size());
   const R* inputs[2] = {a.data(), b.data()};
-  block_function<R>(row(name))(inputs, y.data(), int64_t(a.size()));
+  block_function<R>(row(name), 0, level)(inputs, y.data(), int64_t(a.size()));
   return y;
 }
 
@@ -41,7 +56,7 @@ struct Sweep {
 };
 
 template <typename R>
-void sweep(const Sweep& s, double low, double high, double bound) {
+void sweep(const Sweep& s, const Level& level, double low, double high, double bound) {
   constexpr int kCount = 300000;
   std::mt19937_64 random(11);
   std::uniform_real_distribution<double> even(low, high), power(-60, std::log2(std::max(std::fabs(low), high)));
@@ -50,14 +65,14 @@ void sweep(const Sweep& s, double low, double high, double bound) {
     const double tiny = std::exp2(power(random)) * (i & 1 ? 1 : -1);
     x[size_t(i)] = R(i % 3 || tiny < low || tiny > high ? even(random) : tiny);
   }
-  const std::vector<R> y = run(s.name, x);
+  const std::vector<R> y = run(s.name, x, {}, level);
   double worst = 0;
   R at = 0;
   for (size_t i = 0; i < x.size(); ++i) {
     const double error = ulps<R>(y[i], s.exact(x[i]));
     if (error > worst) worst = error, at = x[i];
   }
-  INFO(s.name << " of f" << 8 * sizeof(R) << ": worst at " << at);
+  INFO(level.name << " " << s.name << " of f" << 8 * sizeof(R) << ": worst at " << at);
   CHECK(worst <= bound);
 }
 
@@ -65,7 +80,7 @@ L exact_logistic(L x) { return x > 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1
 L exact_softplus(L x) { return std::fmax(x, 0.0L) + std::log1p(std::exp(-std::fabs(x))); }
 
 template <typename R>
-void special_values() {
+void special_values(const Level& level) {
   using N = std::numeric_limits<R>;
   const R inf = N::infinity(), nan = N::quiet_NaN(), big = N::max(), tiny = N::denorm_min(), small = N::min();
   const struct {
@@ -90,9 +105,9 @@ void special_values() {
   const std::vector<R> x = {0,      R(-0.0), inf, -inf, nan,  1,     -1,    R(0.5), R(-0.5),
                             R(2.5), R(-2.5), big, -big, tiny, -tiny, small, -small, R(-1.5)};
   for (const auto& f : functions) {
-    const std::vector<R> y = run(f.name, x);
+    const std::vector<R> y = run(f.name, x, {}, level);
     for (size_t i = 0; i < x.size(); ++i) {
-      INFO(f.name << "(" << x[i] << ") of f" << 8 * sizeof(R) << " = " << y[i]);
+      INFO(level.name << " " << f.name << "(" << x[i] << ") of f" << 8 * sizeof(R) << " = " << y[i]);
       CHECK(ulps<R>(y[i], f.exact(x[i])) <= 2.5);
       if (y[i] == 0) CHECK(std::signbit(y[i]) == std::signbit(R(f.exact(x[i]))));
     }
@@ -123,10 +138,11 @@ TEST_CASE("functions are exact to a few units in the last place") {
       {"cos", [](L x) { return std::cos(x); }, -10, 10, -10, 10, 0.51, 2},
       {"cos", [](L x) { return std::cos(x); }, -3e9, 3e9, -3e9, 3e9, 0.51, 3},
   };
-  for (const Sweep& s : sweeps) {
-    sweep<float>(s, s.low32, s.high32, s.bound32);
-    sweep<double>(s, s.low64, s.high64, s.bound64);
-  }
+  for (const Level& level : arithmetics())
+    for (const Sweep& s : sweeps) {
+      sweep<float>(s, level, s.low32, s.high32, s.bound32);
+      sweep<double>(s, level, s.low64, s.high64, s.bound64);
+    }
 }
 
 TEST_CASE("powers are exact to a unit in the last place") {
@@ -140,15 +156,18 @@ TEST_CASE("powers are exact to a unit in the last place") {
     a32.push_back(float(std::exp2(even(random) * (i % 4 ? 4 : 120))));
     b32.push_back(float(even(random) * 100 / std::log(double(a32.back()))));
   }
-  const std::vector<double> y = run("pow", a, b);
-  const std::vector<float> y32 = run("pow", a32, b32);
-  double worst = 0, worst32 = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    worst = std::max(worst, ulps<double>(y[i], std::pow(L(a[i]), L(b[i]))));
-    worst32 = std::max(worst32, ulps<float>(y32[i], std::pow(L(a32[i]), L(b32[i]))));
+  for (const Level& level : arithmetics()) {
+    const std::vector<double> y = run("pow", a, b, level);
+    const std::vector<float> y32 = run("pow", a32, b32, level);
+    double worst = 0, worst32 = 0;
+    for (size_t i = 0; i < a.size(); ++i) {
+      worst = std::max(worst, ulps<double>(y[i], std::pow(L(a[i]), L(b[i]))));
+      worst32 = std::max(worst32, ulps<float>(y32[i], std::pow(L(a32[i]), L(b32[i]))));
+    }
+    INFO(level.name);
+    CHECK(worst <= 1);
+    CHECK(worst32 <= 0.51);
   }
-  CHECK(worst <= 1);
-  CHECK(worst32 <= 0.51);
 }
 
 TEST_CASE("powers of special values are those of C") {
@@ -173,18 +192,21 @@ TEST_CASE("powers of special values are those of C") {
                                       1e308,
                                       9007199254740993.0,
                                       1 + 1e-15};
-  for (double a : values)
-    for (double b : values) {
-      const double y = run<double>("pow", {a}, {b})[0], expected = std::pow(a, b);
-      INFO(a << " ^ " << b << " = " << y << ", expected " << expected);
-      CHECK(ulps<double>(y, std::pow(L(a), L(b))) <= 1);
-      if (!std::isnan(y)) CHECK(std::signbit(y) == std::signbit(expected));
-    }
+  for (const Level& level : arithmetics())
+    for (double a : values)
+      for (double b : values) {
+        const double y = run<double>("pow", {a}, {b}, level)[0], expected = std::pow(a, b);
+        INFO(level.name << ": " << a << " ^ " << b << " = " << y << ", expected " << expected);
+        CHECK(ulps<double>(y, std::pow(L(a), L(b))) <= 1);
+        if (!std::isnan(y)) CHECK(std::signbit(y) == std::signbit(expected));
+      }
 }
 
 TEST_CASE("special values come out as IEEE and C say") {
-  special_values<float>();
-  special_values<double>();
+  for (const Level& level : arithmetics()) {
+    special_values<float>(level);
+    special_values<double>(level);
+  }
 }
 
 TEST_CASE("sines of what is too large are NaN, not noise") {
