@@ -46,20 +46,6 @@ size_t count_levels() {
   return __builtin_cpu_supports("x86-64-v4") ? 3 : 2;
 }
 
-const Level& choose_level() {
-  const std::span<const Level> able = levels();
-  const char* wish = std::getenv("NEON_SIMD");
-  if (!wish || !*wish) return able.back();
-  for (const Level& level : able)
-    if (level.name == std::string_view(wish)) return level;
-  for (const Level& level : kLevels)
-    if (level.name == std::string_view(wish)) {
-      fail(ErrorKind::config, "NEON_SIMD=", wish, ": this processor runs x86-64-", able.back().name,
-           " at most; unset NEON_SIMD or name a lower level");
-    }
-  fail(ErrorKind::config, "NEON_SIMD=", wish, ": expected v2, v3 or v4, an x86-64 level");
-}
-
 template <typename R>
 const RowKernels<R>& kernels(const Row& row, const Level& level) {
   NEON_ASSERT(&row >= std::begin(kRows) && &row < std::end(kRows));
@@ -98,8 +84,22 @@ std::span<const Level> levels() {
   return {kLevels, count};
 }
 
+const Level& level_named(std::string_view name) {
+  for (const Level& level : levels())
+    if (level.name == name) return level;
+  for (const Level& level : kLevels)
+    if (level.name == name) {
+      fail(ErrorKind::config, "NEON_SIMD=", name, ": this processor runs ", levels().back().name,
+           " at most; unset NEON_SIMD or name a lower level");
+    }
+  fail(ErrorKind::config, "NEON_SIMD=", name, ": expected an x86-64 level: v2, v3 or v4");
+}
+
 const Level& active_level() {
-  static const Level& level = choose_level();
+  static const Level& level = []() -> const Level& {
+    const char* wish = std::getenv("NEON_SIMD");
+    return wish && *wish ? level_named(wish) : levels().back();
+  }();
   return level;
 }
 

@@ -24,8 +24,10 @@ const Row* find_row(std::string_view name);
 const Row& row(std::string_view name);
 
 // The level whose loops are used: the best that this machine runs, or a lower one that the environment variable
-// NEON_SIMD names ("v2", "v3", "v4"). Throws a config error when that name is unknown or too high.
+// NEON_SIMD names ("v2", "v3", "v4"). Throws a config error when that name is unknown or too high for this machine.
 const Level& active_level();
+// By name, among those that this machine runs; throws as active_level does.
+const Level& level_named(std::string_view name);
 // Those that this machine runs, lowest first.
 std::span<const Level> levels();
 
@@ -44,7 +46,8 @@ ConvertFunction load_function(DType stored, DType compute, const Level& level = 
 ConvertFunction store_function(DType compute, DType stored, const Level& level = active_level());
 
 // Source for a device: everything that a row's text may call, and each row's value and derivatives as functions
-// neon_math::NAME_value and so on; see row_functions.inc. It includes nothing.
+// neon_math::NAME_value and so on; see row_functions.inc. It includes nothing and wants C++17 or later. Contraction to
+// fma (--fmad) gives other bits than the CPU's, as exact ones.
 std::string_view elementwise_source();
 
 }  // namespace neon::elementwise

@@ -30,4 +30,10 @@ consteval unsigned reads_of(const char* text) {
   return reads;
 }
 
+// Arithmetic alone: no choice and no call.
+consteval bool is_plain(const char* text) {
+  while (*text && *text != '?' && *text != '(') ++text;
+  return !*text;
+}
+
 }  // namespace neon::elementwise
