@@ -32,7 +32,7 @@ uint64_t fresh_seed() {
 }  // namespace
 
 Trainer::Trainer(const Experiment& experiment, Data data, RunOptions options, const StoredRun* resume)
-    : experiment_(experiment), data_(std::move(data)), options_(std::move(options)), progress_(options_.progress_bar) {
+    : experiment_(experiment), data_(std::move(data)), options_(std::move(options)), progress_(options_.progress_bar, options_.log_file) {
   const ExperimentParams& params = experiment_.params;
   layout_ = layout_of(data_);
   step_options_.batch = options_.batch_size.value_or(params.batch_size);
