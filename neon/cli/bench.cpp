@@ -68,8 +68,8 @@ int run_bench(const CommandLine& line) {
   const double both = pass_ms(*spec.experiment, data, step, trainer.variables(), line.iterations, true);
   std::printf("median of %lld steps, batch %lld, %s, %lld threads\n", (long long)line.iterations, (long long)step.batch,
               std::string(name_of(step.dtype)).c_str(), (long long)trainer.threads());
-  std::printf("forward           %9.4f ms\nforward+backward  %9.4f ms\nwhole step        %9.4f ms  %.0f samples/s\n", forward, both,
-              whole, 1000 * double(step.batch) / whole);
+  std::printf("forward           %9.4f ms\nforward+backward  %9.4f ms\nwhole step        %9.4f ms  %.0f samples/s\n",
+              forward, both, whole, 1000 * double(step.batch) / whole);
   std::printf("cost              %9.4f -> %.4f\n", first_cost, last_cost);
   if (!(std::fabs(last_cost - first_cost) > 1e-6 * std::fabs(first_cost)))
     fail(ErrorKind::failed, "the cost did not move from ", first_cost, ": what was timed does not train");

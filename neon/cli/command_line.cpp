@@ -55,7 +55,8 @@ std::vector<std::string> config_arguments(const std::string& path) {
     line = trimmed(line.substr(0, line.find_first_of("#;")));
     if (line.empty()) continue;
     const size_t split = line.find_first_of("=:");
-    out.push_back("--" + trimmed(line.substr(0, split)) + (split == line.npos ? "" : "=" + trimmed(line.substr(split + 1))));
+    out.push_back("--" + trimmed(line.substr(0, split)) +
+                  (split == line.npos ? "" : "=" + trimmed(line.substr(split + 1))));
   }
   return out;
 }

@@ -38,7 +38,8 @@ Tensor read_csv_numbers(const std::string& path) {
   size_t columns = 0;
   for (bool first = true; reader.next(cells); first = false) {
     double value = 0;
-    if (first && std::ranges::none_of(cells, [&](const CsvCell& cell) { return parse_number(cell.text, value); })) continue;
+    if (first && std::ranges::none_of(cells, [&](const CsvCell& cell) { return parse_number(cell.text, value); }))
+      continue;
     if (columns && cells.size() != columns)
       reader.fail_at(cells.front(), text(cells.size(), " cells, the lines before have ", columns));
     columns = cells.size();
@@ -84,7 +85,10 @@ Stored stored_layout(const StoredRun& run, const std::string& path) {
 class Printer {
  public:
   Printer(const CommandLine& line, std::vector<std::string> names, int64_t classes)
-      : json_(line.format == "json"), top_(std::min(line.top_k, std::max<int64_t>(classes, 1))), names_(std::move(names)), classes_(classes) {}
+      : json_(line.format == "json"),
+        top_(std::min(line.top_k, std::max<int64_t>(classes, 1))),
+        names_(std::move(names)),
+        classes_(classes) {}
 
   void head(int64_t outputs) const {
     if (json_) return;
@@ -107,7 +111,8 @@ class Printer {
     }
     if (json_) return print_json(sample, order, value);
     std::string line = text(sample);
-    for (int64_t k : order) line += classes_ ? text(",", quoted(name(k)), ",", float(value(k))) : text(",", float(value(k)));
+    for (int64_t k : order)
+      line += classes_ ? text(",", quoted(name(k)), ",", float(value(k))) : text(",", float(value(k)));
     std::printf("%s\n", line.c_str());
   }
 
@@ -138,7 +143,8 @@ class Printer {
 }  // namespace
 
 int run_predict(const CommandLine& line) {
-  if (line.operands.size() != 2) fail(ErrorKind::config, "usage: neon predict CHECKPOINT FILE (FILE - is CSV on stdin)");
+  if (line.operands.size() != 2)
+    fail(ErrorKind::config, "usage: neon predict CHECKPOINT FILE (FILE - is CSV on stdin)");
   const std::string &path = line.operands[0], &samples_path = line.operands[1];
   const OpenedRun opened = open_checkpoint(line, path);
   const Stored stored = stored_layout(opened.run, path);
@@ -147,7 +153,8 @@ int run_predict(const CommandLine& line) {
   const int64_t features = count ? samples.elements() / count : 0;
   if (count == 0) fail(ErrorKind::data, samples_path, ": holds no samples");
   if (features != stored.sample.elements())
-    fail(ErrorKind::data, samples_path, ": samples of ", features, " numbers, the net takes ", stored.sample.elements(), " ", stored.sample);
+    fail(ErrorKind::data, samples_path, ": samples of ", features, " numbers, the net takes ", stored.sample.elements(),
+         " ", stored.sample);
   DataLayout layout;
   layout.data_dtype = samples.dtype();
   layout.sample = stored.sample;

@@ -79,7 +79,8 @@ void check_backend(const RunOptions& options, const Experiment& experiment) {
   const bool from_spec = options.backend.empty();
   const std::string& backend = from_spec ? experiment.params.backend : options.backend;
   if (backend == "gpu" || backend == "mgpu")
-    fail(ErrorKind::device, from_spec ? "the spec's backend: gpu" : "-b gpu", ": this build of neon has no CUDA; use -b cpu");
+    fail(ErrorKind::device, from_spec ? "the spec's backend: gpu" : "-b gpu",
+         ": this build of neon has no CUDA; use -b cpu");
   if (!backend.empty() && backend != "cpu" && backend != "mkl")
     fail(ErrorKind::config, "backend '", backend, "' is not one of cpu, gpu", did_you_mean(backend, {"cpu", "gpu"}));
   if (options.rounding > 0) fail(ErrorKind::device, "-u: the CPU has no stochastic rounding of updates");

@@ -27,12 +27,14 @@ void Experiment::check_fit(const StepGraph& graph, const DataLayout& layout) con
   if (layout.target_is_input || classes == 0) {
     const int64_t wanted = layout.target_is_input ? layout.sample.elements() : layout.target.elements();
     if (graph.outputs != wanted)
-      problems.add({}, "layers", text("the last layer has ", graph.outputs, " outputs, the targets have ", wanted, " numbers"));
+      problems.add({}, "layers",
+                   text("the last layer has ", graph.outputs, " outputs, the targets have ", wanted, " numbers"));
   }
   if (const std::string line = params.cost->objection(graph.outputs, classes, graph.last_op); !line.empty())
     problems.add({}, "cost", line);
   for (const auto& metric : params.metrics)
-    if (const std::string line = metric->objection(graph.outputs, classes); !line.empty()) problems.add({}, "metrics", line);
+    if (const std::string line = metric->objection(graph.outputs, classes); !line.empty())
+      problems.add({}, "metrics", line);
   std::vector<std::string> known = network_->layer_names();
   for (const Parameter& p : graph.parameters) {
     known.push_back(p.layer);
@@ -40,7 +42,9 @@ void Experiment::check_fit(const StepGraph& graph, const DataLayout& layout) con
   }
   for (const std::string& name : params.optimizer->mentions())
     if (std::ranges::find(known, name) == known.end())
-      problems.add({}, "optimizer", text("MultiOptimizer names '", name, "', which is no layer and no class of one", did_you_mean(name, known)));
+      problems.add(
+          {}, "optimizer",
+          text("MultiOptimizer names '", name, "', which is no layer and no class of one", did_you_mean(name, known)));
   problems.throw_if_any();
 }
 

@@ -25,9 +25,7 @@ double now_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-uint64_t fresh_seed() {
-  return uint64_t(std::chrono::system_clock::now().time_since_epoch().count()) & 0x7fffffffffff;
-}
+uint64_t fresh_seed() { return uint64_t(std::chrono::system_clock::now().time_since_epoch().count()) & 0x7fffffffffff; }
 
 }  // namespace
 
@@ -37,7 +35,8 @@ Trainer::Trainer(const Experiment& experiment, Data data, RunOptions options, co
   layout_ = layout_of(data_);
   step_options_.batch = options_.batch_size.value_or(params.batch_size);
   if (step_options_.batch > layout_.train_size)
-    fail(ErrorKind::config, "batch_size ", step_options_.batch, " is larger than the training set of ", layout_.train_size, " samples");
+    fail(ErrorKind::config, "batch_size ", step_options_.batch, " is larger than the training set of ",
+         layout_.train_size, " samples");
   const std::string dtype = !options_.datatype.empty() ? options_.datatype : params.datatype;
   step_options_.dtype = dtype.empty() ? DType::f32 : dtype_from_name(dtype);
   step_options_.caffe = options_.caffe;
@@ -51,11 +50,14 @@ Trainer::Trainer(const Experiment& experiment, Data data, RunOptions options, co
     const Position here = position_;
     position_ = resume->position;
     if (here.threads != position_.threads)
-      progress_.message(text("note: the run had ", position_.threads, " threads, now ", here.threads, ": results may differ in the last bits"));
+      progress_.message(text("note: the run had ", position_.threads, " threads, now ", here.threads,
+                             ": results may differ in the last bits"));
     if (here.simd != position_.simd)
-      progress_.message(text("note: the run used x86-64-", position_.simd, ", now x86-64-", here.simd, ": products may differ in the last bits"));
+      progress_.message(text("note: the run used x86-64-", position_.simd, ", now x86-64-", here.simd,
+                             ": products may differ in the last bits"));
     if (here.version != position_.version)
-      progress_.message(text("note: the checkpoint was written by neon ", position_.version, ", this is ", here.version));
+      progress_.message(
+          text("note: the checkpoint was written by neon ", position_.version, ", this is ", here.version));
     position_.threads = here.threads;
     position_.simd = here.simd;
     position_.version = here.version;
@@ -75,7 +77,8 @@ Trainer::Trainer(const Experiment& experiment, Data data, RunOptions options, co
     restore_callbacks(*resume, experiment_);
   }
   if (data_.test.size() > 0)
-    evaluator_ = std::make_unique<Evaluator>(experiment_, layout_, data_.test, step_options_, variables_, step_options_.ema_decay > 0);
+    evaluator_ = std::make_unique<Evaluator>(experiment_, layout_, data_.test, step_options_, variables_,
+                                             step_options_.ema_decay > 0);
   open_files(resume);
 }
 
@@ -85,7 +88,8 @@ Trainer::StepProgram Trainer::compile(int64_t batch) {
   StepOptions options = step_options_;
   options.batch = batch;
   StepProgram out;
-  out.graph = training_graph(experiment_.network(), *experiment_.params.cost, *experiment_.params.optimizer, layout_, options);
+  out.graph =
+      training_graph(experiment_.network(), *experiment_.params.cost, *experiment_.params.optimizer, layout_, options);
   out.program = compile_for_cpu(out.graph.graph, variables_);
   out.program->bind("data", data_.train.inputs.data());
   out.program->bind("targets", targets_.data());
@@ -124,7 +128,8 @@ void Trainer::open_files(const StoredRun*) {
   bool needed = false;
   for (const auto& callback : experiment_.params.callbacks) needed = needed || callback->needs_evaluation();
   eval_freq_ = options_.eval_freq.value_or(cheap || needed ? 1 : epochs_);
-  if (needed && !evaluator_) fail(ErrorKind::config, "callbacks need an evaluation, but the data set has no test samples");
+  if (needed && !evaluator_)
+    fail(ErrorKind::config, "callbacks need an evaluation, but the data set has no test samples");
   if (!options_.save_path.empty()) {
     double bytes = 0;
     for (const auto& [name, tensor] : variables_.all()) bytes += double(tensor.bytes()) + 200;
@@ -199,9 +204,10 @@ void Trainer::diverged(StepProgram& now) {
   std::string found = checking->first_nonfinite(uint64_t(position_.step));
   if (found.empty()) found = "a value that the fused step overflowed in";
   if (log_) log_->close(RunStatus::killed);
-  const std::string kept = last_saved_.empty() ? "; no checkpoint was being saved (-s FILE)" : "; the last good checkpoint is " + last_saved_;
-  fail(ErrorKind::diverged, "the run diverged in epoch ", position_.epoch + 1, ", step ", position_.step_in_epoch + 1, ": ", found, kept,
-       ". A smaller learning rate, gradient_clip_norm or a warm-up may help");
+  const std::string kept = last_saved_.empty() ? "; no checkpoint was being saved (-s FILE)"
+                                               : "; the last good checkpoint is " + last_saved_;
+  fail(ErrorKind::diverged, "the run diverged in epoch ", position_.epoch + 1, ", step ", position_.step_in_epoch + 1,
+       ": ", found, kept, ". A smaller learning rate, gradient_clip_norm or a warm-up may help");
 }
 
 void Trainer::show_progress() {
@@ -259,7 +265,8 @@ void Trainer::save() {
   position_.seconds += now_seconds() - started_;
   started_ = now_seconds();
   try {
-    say(saver_->save(pack_run(experiment_, experiment_.resolved(), options_, position_, variables_, data_), position_.epoch));
+    say(saver_->save(pack_run(experiment_, experiment_.resolved(), options_, position_, variables_, data_),
+                     position_.epoch));
     last_saved_ = options_.save_path;
   } catch (const Error& error) {
     progress_.message(text("warning: ", error.what()));
