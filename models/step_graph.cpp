@@ -70,7 +70,7 @@ Expr check_finite(Graph& graph, Expr cost, const std::vector<Value>& gradients) 
   for (Value gradient : gradients) {
     Expr g(graph, gradient);
     Expr count = sum(1.0 - apply("is_finite", g), all_axes(g.shape()));
-    bad = bad + reshape(count, bad.shape());
+    bad = bad + count;  // one number each, of whatever rank
   }
   return apply("equal", bad, bad.constant(0));
 }
@@ -115,7 +115,7 @@ class Updater {
       Expr squares;
       for (size_t i = 0; limit > 0 && i < gradients.size(); ++i) {
         if (serves_[i] != k || !step_.parameters[i].trained) continue;
-        Expr part = reshape(sum(square(gradients[i]), all_axes(gradients[i].shape())), {1});
+        Expr part = sum(square(gradients[i]), all_axes(gradients[i].shape()));
         squares = squares.value() ? squares + part : part;
       }
       clip_.push_back(squares.value() ? limit / maximum(sqrt(squares), squares.constant(limit)) : Expr(graph, Value{}));

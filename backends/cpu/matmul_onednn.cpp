@@ -1,6 +1,8 @@
 // matmul through oneDNN: f32 as it is, bf16 where the processor has it, otherwise 16-bit types by way of f32
 // (oneDNN 2 has no f16 product). Bias and relu are done while the product is stored. The primitive and its
 // arguments are made once.
+#include <omp.h>
+
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include "backends/cpu/kernel.h"
@@ -16,7 +18,8 @@ using dnnl::memory;
 // a (M,K) · b (K,N) -> c (M,N)
 class OnednnMatmul : public Kernel {
  public:
-  OnednnMatmul(const LoweredKernel& kernel, Context& context, memory::data_type type) {
+  OnednnMatmul(const LoweredKernel& kernel, Context& context, memory::data_type type) : threads_(context.threads) {
+    omp_set_num_threads(threads_);  // oneDNN shares the work out when the primitive is made
     const TensorType &a = context.type(kernel.inputs[0]), &b = context.type(kernel.inputs[1]);
     const Shape& c = context.type(kernel.outputs[0]).shape;
     const bool ta = kernel.attributes.integer("transpose_a"), tb = kernel.attributes.integer("transpose_b");
@@ -87,6 +90,7 @@ class OnednnMatmul : public Kernel {
     arguments_.push_back({argument, operands_.back().array.get()});
   }
 
+  int threads_;
   dnnl::matmul primitive_;
   std::string name_;
   Tensor scratch_;

@@ -173,6 +173,11 @@ CommandLine parse_command_line(std::vector<std::string> arguments, bool& finishe
   } catch (const CLI::ParseError& error) {
     unknown_option(app, given, error.what());
   }
+  // The verb may follow options.
+  if (line.verb == "train" && line.operands.size() > 1 && std::ranges::count(verbs(), line.operands.front())) {
+    line.verb = line.operands.front();
+    line.operands.erase(line.operands.begin());
+  }
   if (show_version) {
     finished = true;
     out = "neon " + std::string(version()) + "\n";

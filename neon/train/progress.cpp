@@ -42,7 +42,10 @@ std::string duration_text(double seconds) {
   return format("%d:%02d:%02d", int(whole / 3600), int(whole / 60 % 60), int(whole % 60));
 }
 
-ProgressLine::ProgressLine(bool enabled) : enabled_(enabled), terminal_(isatty(STDERR_FILENO)) {
+ProgressLine::ProgressLine(bool enabled, const std::string& log_file)
+    : enabled_(enabled),
+      terminal_(isatty(STDERR_FILENO)),
+      log_(log_file.empty() ? nullptr : std::make_unique<LogFile>(log_file)) {
   const char* term = std::getenv("TERM");
   if (term && std::string(term) == "dumb") terminal_ = false;
   colour_ = terminal_ && !set("NO_COLOR");
@@ -80,17 +83,18 @@ void ProgressLine::step(const ProgressState& s) {
 }
 
 void ProgressLine::epoch(const ProgressState& s, const std::string& results) {
-  if (!enabled_) return;
-  clear();
-  std::fprintf(stderr, "epoch %*d/%d  cost %.4f  %s samples/s%s%s%s\n", s.epochs > 9 ? 2 : 1, int(s.epoch),
-               int(s.epochs), s.cost, count_text(s.samples_per_second).c_str(),
-               s.skipped ? format("  skipped %d", int(s.skipped)).c_str() : "", results.empty() ? "" : "  ",
-               results.c_str());
+  const std::string line =
+      format("epoch %*d/%d  cost %.4f  %s samples/s%s%s%s", s.epochs > 9 ? 2 : 1, int(s.epoch), int(s.epochs), s.cost,
+             count_text(s.samples_per_second).c_str(), s.skipped ? format("  skipped %d", int(s.skipped)).c_str() : "",
+             results.empty() ? "" : "  ", results.c_str());
+  if (enabled_) message(line);
+  else if (log_) log_->write(line);
 }
 
 void ProgressLine::message(const std::string& line) {
   clear();
   std::fprintf(stderr, "%s\n", line.c_str());
+  if (log_) log_->write(line);
 }
 
 ProgressLine::~ProgressLine() { clear(); }

@@ -3,7 +3,10 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
+
+#include "neon/train/log_file.h"
 
 namespace neon {
 
@@ -18,8 +21,8 @@ struct ProgressState {
 
 class ProgressLine {
  public:
-  // `enabled` false: nothing but messages.
-  explicit ProgressLine(bool enabled);
+  // `enabled` false: nothing but messages. Epochs and messages go to the log file too, where one is named.
+  ProgressLine(bool enabled, const std::string& log_file);
   // At most ten times a second on a terminal.
   void step(const ProgressState& state);
   // The line that stays: of an epoch, with what the evaluation found.
@@ -32,6 +35,7 @@ class ProgressLine {
   void clear();
   bool enabled_, terminal_, colour_;
   bool shown_ = false;
+  std::unique_ptr<LogFile> log_;
   int columns_ = 80;
   std::chrono::steady_clock::time_point last_{};
 };

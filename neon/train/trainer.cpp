@@ -30,7 +30,10 @@ uint64_t fresh_seed() { return uint64_t(std::chrono::system_clock::now().time_si
 }  // namespace
 
 Trainer::Trainer(const Experiment& experiment, Data data, RunOptions options, const StoredRun* resume)
-    : experiment_(experiment), data_(std::move(data)), options_(std::move(options)), progress_(options_.progress_bar) {
+    : experiment_(experiment),
+      data_(std::move(data)),
+      options_(std::move(options)),
+      progress_(options_.progress_bar, options_.log_file) {
   const ExperimentParams& params = experiment_.params;
   layout_ = layout_of(data_);
   step_options_.batch = options_.batch_size.value_or(params.batch_size);
@@ -49,7 +52,7 @@ Trainer::Trainer(const Experiment& experiment, Data data, RunOptions options, co
   if (resume) {
     const Position here = position_;
     position_ = resume->position;
-    if (here.threads != position_.threads)
+    if (here.threads < position_.threads)
       progress_.message(text("note: the run had ", position_.threads, " threads, now ", here.threads,
                              ": results may differ in the last bits"));
     if (here.simd != position_.simd)
@@ -58,7 +61,7 @@ Trainer::Trainer(const Experiment& experiment, Data data, RunOptions options, co
     if (here.version != position_.version)
       progress_.message(
           text("note: the checkpoint was written by neon ", position_.version, ", this is ", here.version));
-    position_.threads = here.threads;
+    position_.threads = std::min(here.threads, position_.threads);
     position_.simd = here.simd;
     position_.version = here.version;
   }
@@ -67,9 +70,10 @@ Trainer::Trainer(const Experiment& experiment, Data data, RunOptions options, co
   steps_per_epoch_ = (layout_.train_size + step_options_.batch - 1) / step_options_.batch;
   targets_ = target_rows(data_.train.targets);
 
-  full_ = compile(step_options_.batch);
+  // A seed asks for the same bits again, so the number of threads is not left to the clock.
+  threads_fixed_ = resume || options_.rng_seed || params.rng_seed || options_.deterministic;
+  compile_all(int(position_.threads));
   experiment_.check_fit(full_.graph, layout_);
-  if (const int64_t left = layout_.train_size % step_options_.batch) ragged_ = compile(left);
   set_initial_values();
   if (!options_.model_file.empty() && !resume) load_weights(options_.model_file);
   if (resume) {
@@ -84,13 +88,40 @@ Trainer::Trainer(const Experiment& experiment, Data data, RunOptions options, co
 
 Trainer::~Trainer() = default;
 
-Trainer::StepProgram Trainer::compile(int64_t batch) {
+void Trainer::compile_all(int threads) {
+  full_ = compile(step_options_.batch, threads);
+  if (const int64_t left = layout_.train_size % step_options_.batch) ragged_ = compile(left, threads);
+}
+
+void Trainer::choose_threads() {
+  constexpr int kWarmUp = 4, kTimed = 12;
+  double best = 0;
+  int64_t chosen = position_.threads;
+  for (int64_t threads = position_.threads; threads >= 1; threads /= 2) {
+    if (position_.step_in_epoch + kWarmUp + kTimed >= steps_per_epoch_) break;
+    if (threads != position_.threads) full_ = compile(step_options_.batch, int(threads));
+    std::vector<double> times;
+    for (int i = 0; i < kWarmUp + kTimed; ++i) {
+      const double before = now_seconds();
+      step();
+      if (i >= kWarmUp) times.push_back(now_seconds() - before);
+    }
+    const double mean = std::accumulate(times.begin(), times.end(), 0.0) / kTimed;
+    if (best == 0 || mean < best) best = mean, chosen = threads;
+  }
+  position_.threads = chosen;
+  compile_all(int(chosen));
+}
+
+Trainer::StepProgram Trainer::compile(int64_t batch, int threads) {
   StepOptions options = step_options_;
   options.batch = batch;
   StepProgram out;
   out.graph =
       training_graph(experiment_.network(), *experiment_.params.cost, *experiment_.params.optimizer, layout_, options);
-  out.program = compile_for_cpu(out.graph.graph, variables_);
+  CpuOptions cpu;
+  cpu.threads = threads;
+  out.program = compile_for_cpu(out.graph.graph, variables_, cpu);
   out.program->bind("data", data_.train.inputs.data());
   out.program->bind("targets", targets_.data());
   out.cost = out.program->output("cost");
@@ -287,6 +318,8 @@ RunResult Trainer::run() {
     epoch_started_ = now_seconds();
     epoch_start_step_ = position_.step;
     saved = false;
+    if (!threads_fixed_) choose_threads();
+    threads_fixed_ = true;
     while (position_.step_in_epoch < steps_per_epoch_ && !stop_signal()) {
       step();
       show_progress();

@@ -42,7 +42,11 @@ class Trainer {
     Tensor cost, finite;  // views of the outputs
   };
 
-  StepProgram compile(int64_t batch);
+  StepProgram compile(int64_t batch, int threads);
+  void compile_all(int threads);
+  // Trains the first steps with 1, 2, 4 ... threads and keeps the fastest: beside another process, or for a
+  // small net, that may be fewer than there are.
+  void choose_threads();
   void set_initial_values();
   void load_weights(const std::string& path);
   void open_files(const StoredRun* resume);
@@ -79,6 +83,7 @@ class Trainer {
   int64_t epoch_start_step_ = 0;
   double started_ = 0, epoch_started_ = 0;
   bool stopped_early_ = false;
+  bool threads_fixed_ = true;
 };
 
 }  // namespace neon

@@ -1,0 +1,23 @@
+// The log file of a run (-l): a line for every message and epoch, with the time. Rotates at 10 MB, five files.
+#pragma once
+#include <memory>
+#include <string>
+
+namespace spdlog {
+class logger;
+}
+
+namespace neon {
+
+class LogFile {
+ public:
+  // Throws a failed error when the file cannot be opened.
+  explicit LogFile(const std::string& path);
+  ~LogFile();
+  void write(const std::string& line);
+
+ private:
+  std::shared_ptr<spdlog::logger> logger_;
+};
+
+}  // namespace neon
