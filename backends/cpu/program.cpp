@@ -89,8 +89,8 @@ class CpuProgram : public Program {
         const char* found = nonfinite(value);
         if (!found) continue;
         const std::string op = kernel.fused ? graph.producer(value).op->name : kernel.op;
-        return text(found, " in the result ", graph.type(value), " of ", op, forward ? " of layer " : " of the gradient of layer ",
-                    kernel.scope);
+        return text(found, " in the result ", graph.type(value), " of ", op,
+                    forward ? " of layer " : " of the gradient of layer ", kernel.scope);
       }
       const auto cost = graph.outputs().find("cost");
       if (cost != graph.outputs().end() && std::ranges::count(kernel.outputs, cost->second)) forward = false;
