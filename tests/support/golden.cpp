@@ -63,25 +63,24 @@ const std::vector<Arithmetic>& arithmetics() {
   return all;
 }
 
-void check_close(const Tensor& got, const Setting& expected, double roundings) {
+void check_close(const Tensor& got, const Setting& expected, double roundings, double scale) {
   REQUIRE(got.shape().to_string() == shape_of(expected).to_string());
   const std::vector<double> want = numbers(at(expected, "values"));
-  double largest = 0;
-  for (double x : want) largest = std::max(largest, std::fabs(x));
+  if (scale == 0)
+    for (double x : want) scale = std::max(scale, std::fabs(x));
   for (int64_t i = 0; i < got.elements(); ++i) {
     const double x = want[size_t(i)], error = std::fabs(got.at(i) - x);
-    const double allowed = roundings * unit_roundoff(got.dtype()) * (std::fabs(x) + largest);
+    const double allowed = roundings * unit_roundoff(got.dtype()) * (std::fabs(x) + scale);
     if (error <= allowed) continue;
-    CAPTURE(i, got.at(i), x, error, allowed);
-    CHECK(error <= allowed);
+    FAIL_CHECK(text("element ", i, " is ", got.at(i), ", expected ", x, ": off by ", error, ", allowed ", allowed));
     return;
   }
   SUCCEED();
 }
 
 void check_close(double got, double expected, double tolerance) {
-  CAPTURE(got, expected, tolerance);
-  CHECK(std::fabs(got - expected) <= tolerance);
+  if (std::fabs(got - expected) <= tolerance) SUCCEED();
+  else FAIL_CHECK(text(got, ", expected ", expected, ": off by ", std::fabs(got - expected), ", allowed ", tolerance));
 }
 
 Expr GraphRun::value(const std::string& name, const Setting& array) {

@@ -32,9 +32,10 @@ struct Arithmetic {
 };
 const std::vector<Arithmetic>& arithmetics();
 
-// |got - expected| <= roundings u (|expected| + largest |expected|), u the unit roundoff of the type of `got`: each of
-// the roundings on the way to an element may be relative to it or to what it was made from.
-void check_close(const neon::Tensor& got, const neon::Setting& expected, double roundings);
+// |got - expected| <= roundings u (|expected| + scale), u the unit roundoff of the type of `got`: each of the roundings
+// on the way to an element may be relative to it or to what it was made from, numbers up to `scale`; 0: up to the
+// largest expected.
+void check_close(const neon::Tensor& got, const neon::Setting& expected, double roundings, double scale = 0);
 void check_close(double got, double expected, double tolerance);
 
 // A graph from a file's arrays, run once.
