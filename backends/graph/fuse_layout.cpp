@@ -84,10 +84,12 @@ bool fit(const Graph& graph, GroupLayout::Part& part) {
     if (is_reduction(*node.op) && !is_total(graph, node)) continue;
     const Shape own = padded(domain_of(graph, node), rank);
     if (own != part.domain && own != kept && !all_ones(own)) return false;
-    // Rows are looked up along axis 0, which must be the domain's and not one of the reduced.
-    if (is_gather(node) &&
-        ((own != part.domain && own != kept) || rank != graph.shape(node.outputs[0]).rank() || part.reduced[0]))
-      return false;
+    if (!is_gather(node)) continue;
+    // Rows are looked up along axis 0, which must be the domain's, not one of the reduced, and not among the columns,
+    // where kept numbers lie if axis 0 has size 1.
+    const bool whole = own == part.domain;
+    if (graph.shape(node.outputs[0]).rank() != rank || part.reduced[0] || (!whole && own != kept)) return false;
+    if (!whole && part.domain[0] == 1) return false;
   }
   return true;
 }
@@ -139,7 +141,8 @@ std::vector<Role> roles(const Graph& graph) {
       const bool simple = is_simple_reduction(graph.shape(node.inputs[0]), axes);
       role = simple && !(axes.empty() && !is_total(graph, node)) ? Role::fusible : Role::opaque;
     } else if (is_gather(node)) {
-      role = Role::fusible;
+      // Of single numbers there are no rows to find in a loop over rows and columns.
+      role = graph.shape(node.outputs[0]).rank() > 1 ? Role::fusible : Role::opaque;
     }
     out.push_back(role);
   }
