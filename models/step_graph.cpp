@@ -151,7 +151,9 @@ class Updater {
         Expr part = sum(square(gradients[i]), all_axes(gradients[i].shape()));
         squares = squares.value() ? squares + part : part;
       }
-      clip_.push_back(squares.value() ? limit / maximum(sqrt(squares), squares.constant(limit)) : Expr(graph, Value{}));
+      // One number of no axes, so that it broadcasts to a parameter of any rank.
+      clip_.push_back(squares.value() ? reshape(limit / maximum(sqrt(squares), squares.constant(limit)), {})
+                                      : Expr(graph, Value{}));
     }
   }
 

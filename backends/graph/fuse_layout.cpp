@@ -141,8 +141,7 @@ std::vector<Role> roles(const Graph& graph) {
       const bool simple = is_simple_reduction(graph.shape(node.inputs[0]), axes);
       role = simple && !(axes.empty() && !is_total(graph, node)) ? Role::fusible : Role::opaque;
     } else if (is_gather(node)) {
-      // Of single numbers there are no rows to find in a loop over rows and columns.
-      role = graph.shape(node.outputs[0]).rank() > 1 ? Role::fusible : Role::opaque;
+      role = Role::fusible;
     }
     out.push_back(role);
   }
