@@ -108,7 +108,7 @@ const char* const kUsage =
     "  neon bench SPEC                time the training step\n"
     "  neon resume CHECKPOINT         go on with a run\n"
     "  neon eval CHECKPOINT           cost and metrics on the test set\n"
-    "  neon predict CHECKPOINT FILE   outputs for samples of a CSV, NPY or IDX file; - is CSV on stdin\n"
+    "  neon predict CHECKPOINT FILE   outputs for samples: a CSV, NPY, IDX or PNG file, a folder of PNG, - for stdin\n"
     "  neon help NAME                 a layer, optimizer, data set ... and its parameters\n";
 
 [[noreturn]] void unknown_option(const CLI::App& app, const std::vector<std::string>& given, const char* otherwise) {
