@@ -129,7 +129,9 @@ class CodeWriter {
     out.strides.assign(size_t(own.rank()), 0);
     int64_t stride = 1;
     for (int axis = own.rank() - 1; axis >= 0; --axis) {
-      if (own[axis] == domain[axis] && own[axis] != 1) out.strides[size_t(axis)] = stride;
+      // The rows of a gather lie a stride apart however few are looked up.
+      const bool rows = gathered && axis == 0;
+      if (own[axis] == domain[axis] && (own[axis] != 1 || rows)) out.strides[size_t(axis)] = stride;
       stride *= own[axis];
     }
     if (gathered) {

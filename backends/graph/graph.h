@@ -59,8 +59,8 @@ class Graph {
 
   Value input(const std::string& name, DType dtype, const Shape& shape);
   Value variable(const std::string& name, DType dtype, const Shape& shape);
-  Value scalar(const std::string& name);                   // f32, shape ()
-  Value constant(double value, DType dtype = DType::f32);  // shape (); equal ones are shared
+  Value scalar(const std::string& name, DType dtype = DType::f32);  // shape ()
+  Value constant(double value, DType dtype = DType::f32);           // shape (); equal ones are shared
 
   void assign(Value variable, Value value, Value guard = {});
   void output(const std::string& name, Value value);

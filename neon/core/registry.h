@@ -99,18 +99,33 @@ class Registry {
 void split_common(const Schema& own, const Schema& common, const Setting& from, Setting& own_part,
                   Setting& common_part);
 
+// Null, with problems added at `from`, when a parameter is wrong. What no single parameter shows, a class says by a
+// config error from its constructor, or from check() where it concerns the shared parameters.
 template <typename T, typename Class>
 std::unique_ptr<T> make_registered(const Setting& from, Problems& problems) {
-  if constexpr (requires { typename T::Common; }) {
-    Setting own, shared;
-    split_common(schema_of<typename Class::Params>(), schema_of<typename T::Common>(), from, own, shared);
-    auto params = read_params<typename Class::Params>(own, problems);
-    auto common = read_params<typename T::Common>(shared, problems);
-    auto made = std::make_unique<Class>(std::move(params));
-    made->common = std::move(common);
+  constexpr bool has_common = requires { typename T::Common; };
+  const size_t before = problems.lines().size();
+  Setting own = from, shared;
+  const Schema* common = nullptr;
+  if constexpr (has_common) {
+    common = &schema_of<typename T::Common>();
+    split_common(schema_of<typename Class::Params>(), *common, from, own, shared);
+  }
+  auto params = read_params<typename Class::Params>(own, problems, common);
+  try {
+    std::unique_ptr<Class> made;
+    if (problems.lines().size() == before) made = std::make_unique<Class>(std::move(params));
+    if constexpr (has_common) {
+      auto read = read_params<typename T::Common>(shared, problems);
+      if (made) made->common = std::move(read);
+    }
+    if (problems.lines().size() != before) return nullptr;
+    if constexpr (requires { made->check(); }) made->check();
     return made;
-  } else {
-    return std::make_unique<Class>(read_params<typename Class::Params>(from, problems));
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::config) throw;
+    problems.add(from, error.what());
+    return nullptr;
   }
 }
 
