@@ -77,15 +77,16 @@ DataLayout layout_of(const Data& data) {
 
 DataLayout layout_of(const DataCheck& check) {
   DataLayout out;
-  out.data_dtype = DType::u8;
+  out.data_dtype = check.dtype;
   out.sample = check.sample;
   out.train_size = std::max<int64_t>(1, check.train_size);
   out.test_size = check.test_size;
   out.classes = check.classes;
-  out.scale = 1.0f / 255;
-  out.target_is_input = check.classes == 0;
-  out.target_dtype = DType::i32;
-  out.target = {1};
+  out.scale = check.scale;
+  out.shift = check.shift;
+  out.target_is_input = check.target.rank() == 0;
+  out.target_dtype = out.target_is_input || check.classes == 0 ? DType::f32 : DType::i32;
+  out.target = check.target;
   return out;
 }
 
