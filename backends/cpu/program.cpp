@@ -46,13 +46,15 @@ class CpuProgram : public Program {
       const TensorType& type = lowered_.graph.type(value);
       *context_->slot(value) = variables.declare(leaf_name(lowered_.graph, value), type.dtype, type.shape).data();
     }
+    for (Value value : lowered_.graph.leaves("input"))
+      inputs_[leaf_name(lowered_.graph, value)] = context_->slot(value);
     for (const LoweredKernel& kernel : lowered_.kernels) kernels_.push_back(cpu::make_kernel(kernel, *context_));
     record_.resize(context_->scalars().size());
   }
 
   void bind(const std::string& input, const void* data) override {
-    for (Value value : lowered_.graph.leaves("input"))
-      if (leaf_name(lowered_.graph, value) == input) *context_->slot(value) = const_cast<void*>(data);
+    const auto found = inputs_.find(input);
+    if (found != inputs_.end()) *found->second = const_cast<void*>(data);
   }
 
   void set_scalar(const std::string& name, double value) override {
@@ -112,6 +114,7 @@ class CpuProgram : public Program {
   std::unique_ptr<cpu::Context> context_;
   Tensor arena_;
   std::vector<std::unique_ptr<cpu::Kernel>> kernels_;
+  std::map<std::string, void**> inputs_;
   std::vector<double> record_;
 };
 
