@@ -163,6 +163,8 @@ class PlainProgram : public Program {
       for (Value output : node.outputs) arguments.outputs.push_back(values_[size_t(output.id)]);
       function(arguments);
     }
+    for (const auto& [name, value] : g.outputs())
+      if (g.producer(value).op->name == "variable") before_[name] = values_[size_t(value.id)].clone();
     std::vector<Tensor> written;
     for (const Assignment& a : g.assignments())
       written.push_back(values_[size_t(a.value.id)].converted(g.dtype(a.variable)));
@@ -174,6 +176,7 @@ class PlainProgram : public Program {
   }
 
   Tensor output(const std::string& name) const override {
+    if (const auto found = before_.find(name); found != before_.end()) return found->second;
     const Value value = lowered_.graph.outputs().at(name);
     const Tensor& held = values_[size_t(value.id)];
     return held.dtype() == lowered_.graph.dtype(value) ? held : held.converted(lowered_.graph.dtype(value));
@@ -185,6 +188,7 @@ class PlainProgram : public Program {
 
  private:
   std::vector<Tensor> values_;
+  std::map<std::string, Tensor> before_;  // outputs that are variables, as they were
 };
 
 }  // namespace

@@ -51,6 +51,7 @@ struct Assignment {
   Value variable, value, guard;
 };
 
+// References to types, shapes and nodes stay valid while nodes are added.
 class Graph {
  public:
   // Appends a node; the op's shape rule gives the outputs or throws a config error that names the scope.
