@@ -120,7 +120,7 @@ class Updater {
     Graph& graph = step_.graph;
     Scope scope(graph, "accumulate");
     Expr apply_now = recorded("apply");
-    Expr spoilt(graph, graph.variable(kSpoiltBatches, finite.dtype(), {1}));
+    Expr spoilt(graph, graph.variable(kSpoiltBatches, finite.dtype(), finite.shape()));
     Expr now_spoilt = spoilt + (1.0 - finite);
     graph.assign(spoilt, apply("select", apply_now, spoilt.constant(0), now_spoilt));
     guard_ = apply_now * apply("equal", now_spoilt, spoilt.constant(0));
@@ -198,6 +198,27 @@ void check_mentions(const StepGraph& step, const Optimizer& optimizer) {
            did_you_mean(name, known), " (known: ", join(known, ", "), ")");
 }
 
+// The forward pass of a training batch and its mean cost, the output `cost`.
+Expr training_pass(StepGraph& step, LayerContext& context, const Network& network, const Cost& cost,
+                   const DataLayout& data, const StepOptions& options) {
+  context.caffe = options.caffe;
+  const Batch batch = batch_of(step.graph, data, data.train_size, options);
+  Expr y = network.forward(context, batch.x);
+  describe_output(step, y);
+  Expr average = mean_cost(cost, cost_output(y), batch.t);
+  step.graph.output("cost", average);
+  step.parameters = context.parameters;
+  step.states = context.states;
+  return average;
+}
+
+// What gradients are asked for: the stored arrays of all parameters.
+std::vector<Value> stored_parameters(StepGraph& step, const LayerContext& context) {
+  std::vector<Value> out;
+  for (const Parameter& p : step.parameters) out.push_back(step.graph.variable(p.name, context.master_dtype, p.shape));
+  return out;
+}
+
 }  // namespace
 
 StepGraph training_graph(const Network& network, const Cost& cost, const Optimizer& optimizer, const DataLayout& data,
@@ -205,17 +226,9 @@ StepGraph training_graph(const Network& network, const Cost& cost, const Optimiz
   StepGraph step;
   Graph& graph = step.graph;
   LayerContext context(graph, true, options.dtype, options.seed);
-  context.caffe = options.caffe;
-  const Batch batch = batch_of(graph, data, data.train_size, options);
-  Expr y = network.forward(context, batch.x);
-  describe_output(step, y);
-  Expr average = mean_cost(cost, cost_output(y), batch.t);
-  graph.output("cost", average);
-  step.parameters = context.parameters;
-  step.states = context.states;
+  const Expr average = training_pass(step, context, network, cost, data, options);
   check_mentions(step, optimizer);
-  std::vector<Value> wanted;
-  for (const Parameter& p : step.parameters) wanted.push_back(graph.variable(p.name, context.master_dtype, p.shape));
+  const std::vector<Value> wanted = stored_parameters(step, context);
   Expr objective = average;
   if (cost.gradient_scale() != 1) objective = objective * cost.gradient_scale();
   if (size_of(options.dtype) == 2) objective = objective * Expr(graph, graph.scalar("loss_scale"));
@@ -234,17 +247,9 @@ StepGraph gradient_graph(const Network& network, const Cost& cost, const DataLay
   StepGraph step;
   Graph& graph = step.graph;
   LayerContext context(graph, true, options.dtype, options.seed);
-  context.caffe = options.caffe;
-  const Batch batch = batch_of(graph, data, data.train_size, options);
-  Expr y = network.forward(context, batch.x);
-  describe_output(step, y);
-  Expr average = mean_cost(cost, cost_output(y), batch.t);
-  graph.output("cost", average);
-  step.parameters = context.parameters;
-  step.states = context.states;
+  const Expr average = training_pass(step, context, network, cost, data, options);
   if (!backward) return step;
-  std::vector<Value> wanted;
-  for (const Parameter& p : step.parameters) wanted.push_back(graph.variable(p.name, context.master_dtype, p.shape));
+  const std::vector<Value> wanted = stored_parameters(step, context);
   const auto derived = gradients(graph, average, wanted);
   for (size_t i = 0; i < derived.size(); ++i)
     if (derived[i]) graph.output("grad/" + step.parameters[i].name, derived[i]);

@@ -94,6 +94,7 @@ StepOptions step_options(const RunOptions& options, const Experiment& experiment
   if (!dtype.empty()) out.dtype = dtype_from_name(dtype);
   out.caffe = options.caffe;
   out.ema_decay = params.ema;
+  out.accumulate = params.accumulate;
   return out;
 }
 

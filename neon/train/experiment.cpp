@@ -35,16 +35,6 @@ void Experiment::check_fit(const StepGraph& graph, const DataLayout& layout) con
   for (const auto& metric : params.metrics)
     if (const std::string line = metric->objection(graph.outputs, classes); !line.empty())
       problems.add({}, "metrics", line);
-  std::vector<std::string> known = network_->layer_names();
-  for (const Parameter& p : graph.parameters) {
-    known.push_back(p.layer);
-    known.push_back(p.layer_class);
-  }
-  for (const std::string& name : params.optimizer->mentions())
-    if (std::ranges::find(known, name) == known.end())
-      problems.add(
-          {}, "optimizer",
-          text("MultiOptimizer names '", name, "', which is no layer and no class of one", did_you_mean(name, known)));
   problems.throw_if_any();
 }
 

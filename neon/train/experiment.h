@@ -22,6 +22,7 @@ struct ExperimentParams {
   int64_t batch_size = 128;
   int64_t epochs = 10;
   bool shuffle = true;
+  int64_t accumulate = 1;
   double ema = 0;
   std::string backend;
   std::string datatype;
@@ -37,6 +38,9 @@ struct ExperimentParams {
     p("batch_size", &ExperimentParams::batch_size, "Samples in a step.", at_least(1), Alias{"batchsize"});
     p("epochs", &ExperimentParams::epochs, "Passes over the training set.", at_least(1));
     p("shuffle", &ExperimentParams::shuffle, "Whether every epoch has an order of its own, drawn from the seed.");
+    p("accumulate", &ExperimentParams::accumulate,
+      "Steps whose gradients are averaged before an update: a batch that many times as large.", at_least(1),
+      Unit{"steps"});
     p("ema", &ExperimentParams::ema,
       "Above 0, running means of the weights with this share kept each step are what is evaluated.", half_open(0, 1));
     p("backend", &ExperimentParams::backend, "cpu or gpu, unless -b says otherwise.");

@@ -44,6 +44,7 @@ Trainer::Trainer(const Experiment& experiment, Data data, RunOptions options, co
   step_options_.dtype = dtype.empty() ? DType::f32 : dtype_from_name(dtype);
   step_options_.caffe = options_.caffe;
   step_options_.ema_decay = params.ema;
+  step_options_.accumulate = params.accumulate;
   position_.seed = uint64_t(options_.rng_seed.value_or(params.rng_seed.value_or(int64_t(fresh_seed()))));
   position_.loss_scale = step_options_.dtype == DType::f16 ? kFirstLossScale : 1;
   position_.threads = available_threads();
@@ -188,7 +189,10 @@ void Trainer::record_rates(Program& program) {
     if (k == 0) rate_ = rate;
     program.set_scalar(text("rate/", k), rate);
   }
-  program.set_scalar("step", double(position_.step + 1));
+  // Updates are counted, not the steps whose gradients only add up.
+  const int64_t group = step_options_.accumulate;
+  program.set_scalar("step", double(position_.step / group + 1));
+  program.set_scalar("apply", (position_.step + 1) % group == 0 ? 1 : 0);
   program.set_scalar("epoch", double(position_.epoch));
   program.set_scalar("loss_scale", position_.loss_scale);
 }
