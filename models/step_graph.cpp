@@ -119,7 +119,7 @@ class Updater {
   void accumulate(std::vector<Expr>& gradients, Expr finite) {
     Graph& graph = step_.graph;
     Scope scope(graph, "accumulate");
-    Expr apply_now = reshape(recorded("apply"), {1});
+    Expr apply_now = recorded("apply");
     Expr spoilt(graph, graph.variable(kSpoiltBatches, finite.dtype(), {1}));
     Expr now_spoilt = spoilt + (1.0 - finite);
     graph.assign(spoilt, apply("select", apply_now, spoilt.constant(0), now_spoilt));

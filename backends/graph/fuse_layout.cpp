@@ -127,8 +127,10 @@ std::vector<Role> roles(const Graph& graph) {
     } else if (node.attributes.has("copy")) {
       role = Role::fusible;
     } else if (node.op->is_elementwise() || name == "cast" || name == "broadcast") {
-      // A number that follows from the step record and constants is made where it is used, repeated or not.
-      const bool cheap = (all_ones(graph.shape(node.outputs[0])) || name == "broadcast") &&
+      // A number that follows from the step record and constants is made where it is used, repeated or not; but a cast
+      // to the same type is a copy for those who need it in memory.
+      const bool copy = name == "cast" && graph.dtype(node.inputs[0]) == graph.dtype(node.outputs[0]);
+      const bool cheap = !copy && (all_ones(graph.shape(node.outputs[0])) || name == "broadcast") &&
                          std::ranges::all_of(node.inputs, [&](Value input) {
                            const int p = graph.producer_index(input);
                            const std::string& producer = graph.node(p).op->name;

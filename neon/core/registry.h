@@ -103,25 +103,27 @@ void split_common(const Schema& own, const Schema& common, const Setting& from, 
 // config error from its constructor, or from check() where it concerns the shared parameters.
 template <typename T, typename Class>
 std::unique_ptr<T> make_registered(const Setting& from, Problems& problems) {
-  constexpr bool has_common = requires { typename T::Common; };
+  using Params = typename Class::Params;
   const size_t before = problems.lines().size();
-  Setting own = from, shared;
-  const Schema* common = nullptr;
-  if constexpr (has_common) {
-    common = &schema_of<typename T::Common>();
-    split_common(schema_of<typename Class::Params>(), *common, from, own, shared);
-  }
-  auto params = read_params<typename Class::Params>(own, problems, common);
-  try {
-    std::unique_ptr<Class> made;
-    if (problems.lines().size() == before) made = std::make_unique<Class>(std::move(params));
-    if constexpr (has_common) {
-      auto read = read_params<typename T::Common>(shared, problems);
-      if (made) made->common = std::move(read);
-    }
+  const auto made = [&](Params&& params) -> std::unique_ptr<Class> {
     if (problems.lines().size() != before) return nullptr;
-    if constexpr (requires { made->check(); }) made->check();
-    return made;
+    return std::make_unique<Class>(std::move(params));
+  };
+  try {
+    if constexpr (requires { typename T::Common; }) {
+      const Schema& common = schema_of<typename T::Common>();
+      Setting own, shared;
+      split_common(schema_of<Params>(), common, from, own, shared);
+      auto params = read_params<Params>(own, problems, &common);
+      auto read = read_params<typename T::Common>(shared, problems);
+      auto out = made(std::move(params));
+      if (!out) return nullptr;
+      out->common = std::move(read);
+      if constexpr (requires { out->check(); }) out->check();
+      return out;
+    } else {
+      return made(read_params<Params>(from, problems));
+    }
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::config) throw;
     problems.add(from, error.what());
