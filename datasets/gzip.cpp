@@ -26,7 +26,8 @@ GzipReader::GzipReader(const std::string& path) : path_(path) {
   if (!file) fail(ErrorKind::data, path, ": ", std::strerror(errno ? errno : ENOMEM));
   gzbuffer(file, 1 << 17);
   file_ = file;
-  most_bytes_ = gzdirect(file) ? size : most_inflated(size);
+  if (gzdirect(file)) most_bytes_ = plain_size_ = size;
+  else most_bytes_ = most_inflated(size);
 }
 
 GzipReader::~GzipReader() { gzclose_r(static_cast<gzFile>(file_)); }

@@ -20,12 +20,14 @@ class GzipReader {
   // No file of this size on disk can hold more bytes than this: a header that claims more is a lie, and is
   // refused before memory is asked for it.
   int64_t most_bytes() const { return most_bytes_; }
+  // Of a plain file its exact size, -1 of a compressed one.
+  int64_t plain_size() const { return plain_size_; }
   const std::string& path() const { return path_; }
 
  private:
   std::string path_;
   void* file_ = nullptr;
-  int64_t most_bytes_ = 0;
+  int64_t most_bytes_ = 0, plain_size_ = -1;
 };
 
 // The whole file, unpacked when it is gzip; at most `cap` bytes of content.

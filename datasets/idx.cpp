@@ -101,16 +101,21 @@ Tensor swapped(const std::string& raw, DType dtype, const Shape& shape) {
   return out;
 }
 
+[[noreturn]] void fail_short(const std::string& path, int64_t there, int64_t needed) {
+  fail(ErrorKind::data, path, ": truncated: ", there, " of ", needed, " bytes of elements are there; fetch it again");
+}
+
+[[noreturn]] void fail_long(const std::string& path) {
+  fail(ErrorKind::data, path, ": has bytes after its last element: the header does not fit the file");
+}
+
 template <typename Source>
 void read_payload(Source& source, void* to, size_t size) {
   const size_t got = source.read(to, size);
-  if (got < size)
-    fail(ErrorKind::data, source.path(), ": truncated: ", got, " of ", size,
-         " bytes of elements are there; fetch it again");
+  if (got < size) fail_short(source.path(), int64_t(got), int64_t(size));
   char more;
   // Reading past the end also makes zlib check the sum of a gzip file.
-  if (source.read(&more, 1))
-    fail(ErrorKind::data, source.path(), ": has bytes after its last element: the header does not fit the file");
+  if (source.read(&more, 1)) fail_long(source.path());
 }
 
 template <typename Source>
@@ -135,7 +140,13 @@ Tensor read_from(Source& source) {
 
 IdxHeader read_idx_header(const std::string& path) {
   GzipReader reader(path);
-  return read_header(reader);
+  IdxHeader header = read_header(reader);
+  if (reader.plain_size() < 0) return header;
+  const int64_t needed = header.shape.elements() * int64_t(element_size(header.type));
+  const int64_t there = reader.plain_size() - 4 - 4 * header.shape.rank();
+  if (there < needed) fail_short(path, there, needed);
+  if (there > needed) fail_long(path);
+  return header;
 }
 
 Tensor read_idx(const std::string& path) {

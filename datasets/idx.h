@@ -13,7 +13,7 @@ struct IdxHeader {
   Shape shape;
 };
 
-// Reads a few bytes only.
+// Reads a few bytes only; a plain file that is shorter or longer than they say is an error here too.
 IdxHeader read_idx_header(const std::string& path);
 
 // u8, i8, i32 (from i16 too), f32 or f64, as in the file.

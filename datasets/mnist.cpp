@@ -87,7 +87,7 @@ class IdxDataset : public Parametrized<Dataset, IdxParams> {
     const MnistFiles files = find_mnist(kind(), context, partial);
     if (!files) {
       out.missing = join_path(mnist_folders(kind(), context).front(), text(kind().files.front().name, ".gz"));
-      if (!params.fallback) return out;
+      if (!params.fallback) return finish(out);
       const DataCheck fallback = params.fallback->check(context);
       check_fallback(fallback.sample);
       out.source = text(fallback_name(), " in place of ", kind().name, ": ", fallback.source);

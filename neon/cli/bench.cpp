@@ -63,7 +63,7 @@ int run_bench(const CommandLine& line) {
   const double first_cost = trainer.bench_step();
   double last_cost = first_cost;
   const double whole = median_ms(line.iterations, [&] { last_cost = trainer.bench_step(); });
-  const StepOptions step = step_options(options, *spec.experiment, layout_of(data));
+  const StepOptions step = step_options(options, spec.experiment->params);
   const double forward = pass_ms(*spec.experiment, data, step, trainer.variables(), line.iterations, false);
   const double both = pass_ms(*spec.experiment, data, step, trainer.variables(), line.iterations, true);
   std::printf("median of %lld steps, batch %lld, %s, %lld threads\n", (long long)line.iterations, (long long)step.batch,

@@ -1,7 +1,5 @@
 #include "neon/cli/command_line.h"
 
-#include <sys/stat.h>
-
 #include <CLI/CLI.hpp>
 #include <fstream>
 #include <map>
@@ -15,10 +13,7 @@ namespace {
 
 bool is_integer(const std::string& s) { return !s.empty() && s.find_first_not_of("0123456789") == s.npos; }
 
-bool is_existing_spec(const std::string& s) {
-  struct stat status {};
-  return (s.ends_with(".yaml") || s.ends_with(".yml")) && stat(s.c_str(), &status) == 0;
-}
+bool is_spec(const std::string& s) { return s.ends_with(".yaml") || s.ends_with(".yml"); }
 
 // CLI11 knows no long option with one dash, and an optional value would swallow the spec that follows it.
 std::vector<std::string> unambiguous(const std::vector<std::string>& arguments) {
@@ -35,7 +30,7 @@ std::vector<std::string> unambiguous(const std::vector<std::string>& arguments) 
     else if (a == "-u" || a == "--rounding") optional_value("--rounding", "10", is_integer(next));
     else if (a == "--serialize") optional_value("--serialize", "1", is_integer(next));
     else if (a == "-l" || a == "--log")
-      optional_value("--log", "neon_log.txt", !next.empty() && next[0] != '-' && !is_existing_spec(next));
+      optional_value("--log", "neon_log.txt", !next.empty() && next[0] != '-' && !is_spec(next));
     else out.push_back(a);
   }
   return out;

@@ -8,6 +8,7 @@
 namespace neon {
 
 struct CommandLine {
+  std::string program = "neon";  // as it was called
   std::string verb = "train";
   std::vector<std::string> operands;   // SPEC, FILE, NAME
   std::vector<std::string> overrides;  // --set

@@ -1,5 +1,6 @@
 // neon eval CHECKPOINT: cost and metrics of stored weights on the test set.
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "neon/cli/session.h"
 #include "neon/cli/verbs.h"
@@ -15,23 +16,16 @@ int run_eval(const CommandLine& line) {
   const RunOptions options = read_params<RunOptions>(merged);
   const Experiment& experiment = *opened.experiment;
   check_backend(options, experiment);
-  const Data data = load_data(experiment, options, ".");
+  const Data data = load_data(experiment, options, options.spec_dir);
   if (data.test.size() == 0) fail(ErrorKind::data, "the data set has no test samples to evaluate on");
   const DataLayout layout = layout_of(data);
   Variables variables;
-  StepOptions step = step_options(options, experiment, layout);
-  const bool running_means = experiment.params.ema > 0;
   // Declares the variables; their values come from the file.
-  Evaluator evaluator(experiment, layout, data.test, step, variables, running_means);
-  if (running_means)
-    for (const NamedTensor& named : opened.run.file.tensors)
-      variables.declare(named.name, named.tensor.dtype(), named.tensor.shape());
-  restore_variables(opened.run.file, path, variables, true);
+  Evaluator evaluator(experiment, layout, data.test, step_options(options, experiment.params), variables, false);
+  restore_variables(evaluated_weights(opened.run.file, experiment.params.ema > 0), path, variables);
   const auto results = evaluator.run();
   if (line.format == "json") {
-    std::string out = "{";
-    for (const auto& [name, value] : results) out += text(out.size() > 1 ? ", " : "", "\"", name, "\": ", value);
-    std::printf("%s}\n", out.c_str());
+    std::printf("%s\n", nlohmann::json(results).dump().c_str());
   } else {
     std::printf("test: %s  (%s, %lld samples)\n", results_text(results).c_str(), data.source.c_str(),
                 (long long)data.test.size());

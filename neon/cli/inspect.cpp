@@ -18,20 +18,25 @@ struct Inspected {
   StepGraph graph;  // of a training step
 };
 
-// Everything that can be known before the samples are read.
+// Nothing is known of the shapes while the data is not there.
+bool has_shapes(const DataCheck& check) { return check.found || check.sample.rank() > 0; }
+
+// Everything that can be known before the samples are read; no graph where the shapes are not known.
 Inspected inspect(const CommandLine& line, const char* usage) {
   Inspected out;
   const std::string& path = only_operand(line, usage);
   out.options = line.run();
   out.spec = open_spec(line, path);
-  const Experiment& experiment = *out.spec.experiment;
+  Experiment& experiment = *out.spec.experiment;
   check_backend(out.options, experiment);
   out.check = check_data(experiment, out.options, out.spec.folder);
+  if (!has_shapes(out.check)) return out;
   out.layout = layout_of(out.check);
-  out.step = step_options(out.options, experiment, out.layout);
+  out.step = step_options(out.options, experiment.params);
+  if (out.check.train_size > 0) check_batch(out.step, out.layout);
   out.graph =
       training_graph(experiment.network(), *experiment.params.cost, *experiment.params.optimizer, out.layout, out.step);
-  experiment.check_fit(out.graph, out.layout);
+  experiment.fit(out.graph, out.layout);
   return out;
 }
 
@@ -41,6 +46,27 @@ double variable_bytes(const Graph& graph) {
   return bytes;
 }
 
+int report_data(const DataCheck& check) {
+  if (check.found) {
+    std::printf("data    %s: %lld training and %lld test samples %s", check.source.c_str(), (long long)check.train_size,
+                (long long)check.test_size, check.sample.to_string().c_str());
+    if (check.classes > 0) std::printf(", %lld classes\n", (long long)check.classes);
+    else if (check.target.rank() > 0) std::printf(", targets %s\n", check.target.to_string().c_str());
+    else std::printf(", each its own target\n");
+    return 0;
+  }
+  std::printf("data    not found: %s\n", check.missing.c_str());
+  if (!check.command.empty()) std::printf("        get it with: %s\n", check.command.c_str());
+  if (check.source.empty()) return exit_code(ErrorKind::data);
+  std::printf("        until then it is %s\n", check.source.c_str());
+  return 0;
+}
+
+void need_shapes(const DataCheck& check) {
+  if (!has_shapes(check))
+    fail(ErrorKind::data, "the data is not there, and says which shapes there are: ", check.missing);
+}
+
 }  // namespace
 
 int run_check(const CommandLine& line) {
@@ -48,6 +74,10 @@ int run_check(const CommandLine& line) {
   if (line.resolved) {
     std::fputs(write_yaml(in.spec.experiment->resolved()).c_str(), stdout);
     return 0;
+  }
+  if (!has_shapes(in.check)) {
+    std::printf("spec    %s: its shapes are checked once the data is there\n", line.operands.front().c_str());
+    return report_data(in.check);
   }
   const Lowered lowered = lower(in.graph.graph);
   const double variables = variable_bytes(in.graph.graph), arena = double(lowered.arena_bytes);
@@ -67,21 +97,12 @@ int run_check(const CommandLine& line) {
   std::printf("memory  about %s: weights and optimizer %s, step %s, data %s\n",
               bytes_text(variables + arena + data).c_str(), bytes_text(variables).c_str(), bytes_text(arena).c_str(),
               bytes_text(data).c_str());
-  if (in.check.found) {
-    std::printf("data    %s: %lld training and %lld test samples %s, %lld classes\n", in.check.source.c_str(),
-                (long long)in.check.train_size, (long long)in.check.test_size, in.check.sample.to_string().c_str(),
-                (long long)in.check.classes);
-    return 0;
-  }
-  std::printf("data    not found: %s\n", in.check.missing.c_str());
-  if (!in.check.command.empty()) std::printf("        get it with: %s\n", in.check.command.c_str());
-  if (in.check.source.empty()) return exit_code(ErrorKind::data);
-  std::printf("        until then it is %s\n", in.check.source.c_str());
-  return 0;
+  return report_data(in.check);
 }
 
 int run_summary(const CommandLine& line) {
   const Inspected in = inspect(line, "neon summary SPEC");
+  need_shapes(in.check);
   std::vector<LayerRow> rows;
   Graph scratch;
   LayerContext context(scratch, true, in.step.dtype, 0);
@@ -111,6 +132,7 @@ int run_summary(const CommandLine& line) {
 
 int run_program(const CommandLine& line) {
   const Inspected in = inspect(line, "neon program SPEC");
+  need_shapes(in.check);
   Variables variables;
   const auto program = compile_for_cpu(in.graph.graph, variables);
   std::fputs(to_string(program->lowered()).c_str(), stdout);

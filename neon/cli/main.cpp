@@ -1,7 +1,9 @@
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <map>
 #include <new>
@@ -31,15 +33,25 @@ void begin_with_short_spins(const std::string& verb, char** argv) {
   execv("/proc/self/exe", argv);  // where that fails, things go on as they are
 }
 
+// Results that a full disk swallowed are not to look like success.
+void flush_results() {
+  if (std::fflush(stdout) != 0 || std::ferror(stdout))
+    neon::fail(neon::ErrorKind::failed, "results cannot be written to standard output: ", std::strerror(errno));
+}
+
 int run(const std::vector<std::string>& arguments, char** argv) {
   bool finished = false;
   std::string text;
-  const neon::CommandLine line = neon::parse_command_line(arguments, finished, text);
+  neon::CommandLine line = neon::parse_command_line(arguments, finished, text);
   if (!finished) {
     begin_with_short_spins(line.verb, argv);
-    return verb_named(line.verb)(line);
+    if (argv[0]) line.program = argv[0];
+    const int code = verb_named(line.verb)(line);
+    flush_results();
+    return code;
   }
   std::fputs(text.c_str(), stdout);
+  flush_results();
   return 0;
 }
 

@@ -61,7 +61,7 @@ Tensor csv_numbers(const std::string& content, const std::string& name) {
   }
   Tensor out(DType::f32, {columns ? int64_t(numbers.size() / columns) : 0, int64_t(columns)});
   std::ranges::copy(numbers, out.as<float>().begin());
-  return out;
+  return input_array(out, name);
 }
 
 // Images of the net's own size, one below the other.
@@ -202,18 +202,12 @@ int run_predict(const CommandLine& line) {
   layout.train_size = count;
   layout.scale = stored.scale;
   layout.shift = stored.shift;
-  StepOptions step = step_options(opened.run.options, *opened.experiment, layout);
+  StepOptions step = step_options(opened.run.options, opened.experiment->params);
   step.batch = std::min<int64_t>(count, 256);
   const StepGraph graph = evaluation_graph(opened.experiment->network(), nullptr, {}, layout, count, step);
   Variables variables;
   const auto program = compile_for_cpu(graph.graph, variables);
-  TensorFile weights;
-  const bool running_means = opened.experiment->params.ema > 0;
-  for (const NamedTensor& named : opened.run.file.tensors) {
-    const Tensor* mean = running_means ? opened.run.file.find(named.name + "/ema") : nullptr;
-    weights.tensors.push_back({named.name, mean ? *mean : named.tensor});
-  }
-  restore_variables(weights, path, variables, true);
+  restore_variables(evaluated_weights(opened.run.file, opened.experiment->params.ema > 0), path, variables);
   Tensor indices(DType::i32, {step.batch});
   program->bind("data", samples.data());
   program->bind("indices", indices.data());

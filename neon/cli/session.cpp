@@ -86,16 +86,4 @@ void check_backend(const RunOptions& options, const Experiment& experiment) {
   if (options.rounding > 0) fail(ErrorKind::device, "-u: the CPU has no stochastic rounding of updates");
 }
 
-StepOptions step_options(const RunOptions& options, const Experiment& experiment, const DataLayout& layout) {
-  const ExperimentParams& params = experiment.params;
-  StepOptions out;
-  out.batch = std::min(options.batch_size.value_or(params.batch_size), std::max<int64_t>(layout.train_size, 1));
-  const std::string& dtype = options.datatype.empty() ? params.datatype : options.datatype;
-  if (!dtype.empty()) out.dtype = dtype_from_name(dtype);
-  out.caffe = options.caffe;
-  out.ema_decay = params.ema;
-  out.accumulate = params.accumulate;
-  return out;
-}
-
 }  // namespace neon

@@ -33,7 +33,4 @@ void print_warnings(const std::vector<std::string>& warnings);
 // -b and what the spec says of it: throws a device error for gpu in a build without it.
 void check_backend(const RunOptions& options, const Experiment& experiment);
 
-// Batch, type and the like of a run, from options first, then the spec.
-StepOptions step_options(const RunOptions& options, const Experiment& experiment, const DataLayout& layout);
-
 }  // namespace neon

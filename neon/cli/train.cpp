@@ -1,5 +1,6 @@
 // neon SPEC, neon resume CHECKPOINT.
 #include <cstdio>
+#include <filesystem>
 
 #include "neon/cli/session.h"
 #include "neon/cli/verbs.h"
@@ -9,8 +10,16 @@ namespace neon {
 
 namespace {
 
+std::string absolute_folder(const std::string& folder) {
+  std::error_code error;
+  const auto absolute = std::filesystem::canonical(folder, error);
+  return error ? folder : absolute.string();
+}
+
 // The last lines of a run: what came out, how long it took, what was written, what to try next.
-int report(const RunResult& result, const Data& data, const RunOptions& options, const std::string& again) {
+int report(const RunResult& result, const Data& data, const RunOptions& options, const CommandLine& line,
+           const std::string& again) {
+  const char* program = line.program.c_str();
   const Position& at = result.position;
   if (result.signal) {
     std::printf("stopped by signal %d in epoch %lld, step %lld\n", result.signal, (long long)at.epoch + 1,
@@ -24,9 +33,9 @@ int report(const RunResult& result, const Data& data, const RunOptions& options,
   if (at.skipped) std::printf("skipped %lld steps that overflowed\n", (long long)at.skipped);
   for (const std::string& file : result.files) std::printf("wrote %s\n", file.c_str());
   const char* save = options.save_path.c_str();
-  if (result.signal && *save) std::printf("next: neon resume %s\n", save);
-  else if (*save) std::printf("next: neon eval %s\n", save);
-  else std::printf("next: %s -s model.safetensors -o run.h5\n", again.c_str());
+  if (result.signal && *save) std::printf("next: %s resume %s\n", program, save);
+  else if (*save) std::printf("next: %s eval %s\n", program, save);
+  else std::printf("next: %s %s -s model.safetensors -o run.h5\n", program, again.c_str());
   return result.signal ? 128 + result.signal : 0;
 }
 
@@ -37,10 +46,11 @@ int run_train(const CommandLine& line) {
   RunOptions options = line.run();
   const OpenedSpec spec = open_spec(line, path);
   check_backend(options, *spec.experiment);
+  options.spec_dir = absolute_folder(spec.folder);
   if (!options.rng_seed) options.rng_seed = spec.experiment->params.rng_seed;
-  const Data data = load_data(*spec.experiment, options, spec.folder);
+  const Data data = load_data(*spec.experiment, options, options.spec_dir);
   Trainer trainer(*spec.experiment, data, options);
-  return report(trainer.run(), data, options, "neon " + path);
+  return report(trainer.run(), data, options, line, path);
 }
 
 int run_resume(const CommandLine& line) {
@@ -58,14 +68,14 @@ int run_resume(const CommandLine& line) {
   }
   const RunOptions options = read_params<RunOptions>(merged);
   check_backend(options, *opened.experiment);
-  const Data data = load_data(*opened.experiment, options, ".");
+  const Data data = load_data(*opened.experiment, options, options.spec_dir);
   const Position& at = opened.run.position;
   std::fprintf(stderr, "going on after epoch %lld, step %lld\n", (long long)at.epoch, (long long)at.step_in_epoch);
   const int64_t epochs = options.epochs.value_or(opened.experiment->params.epochs);
   if (at.epoch >= epochs)
     std::fprintf(stderr, "the run has done its %lld epochs; -e N goes on to epoch N\n", (long long)epochs);
   Trainer trainer(*opened.experiment, data, options, &opened.run);
-  return report(trainer.run(), data, options, "neon resume " + path);
+  return report(trainer.run(), data, options, line, "resume " + path);
 }
 
 }  // namespace neon

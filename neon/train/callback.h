@@ -14,7 +14,6 @@ struct EpochEnd {
   double train_cost = 0;                  // mean over the epoch
   std::map<std::string, double> results;  // of the evaluation, when there was one: "cost", "Top1Misclass"
   Variables& variables;
-  bool stop = false;    // set to end the run here
   std::string message;  // a line for the user
 };
 
@@ -23,7 +22,12 @@ class Callback {
   static constexpr const char* kCategory = "callback";
   virtual ~Callback() = default;
   virtual const void* params_address() const = 0;
+  // Before the first step, also of a run that goes on.
+  virtual void train_begin(Variables& variables) { (void)variables; }
   virtual void epoch_end(EpochEnd& end) = 0;
+  // Whether it has ended the run, so that nothing is left to go on with.
+  virtual bool ended_run() const { return false; }
+  // After the last step; not when a signal stopped the run, which then goes on later.
   virtual void train_end(Variables& variables, std::string& message) { (void)variables, (void)message; }
   virtual bool needs_evaluation() const { return false; }
   // State: numbers by name, and arrays by name, for the checkpoint.

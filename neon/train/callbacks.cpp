@@ -45,26 +45,32 @@ class EarlyStop : public Parametrized<Callback, EarlyStopParams> {
       waited_ = 0;
       if (params.restore_best)
         for (const auto& [name, tensor] : end.variables.all()) keep(name, tensor);
-    } else if (++waited_ >= double(params.patience)) {
-      end.stop = true;
+    } else if (++waited_; ended_run()) {
       end.message = text("stopped early: ", params.watch, " has not improved for ", params.patience, " evaluations");
     }
   }
 
+  bool ended_run() const override { return waited_ >= double(params.patience); }
+
+  // A run that goes on after its end (resume -e) goes on with the last weights, not the best.
+  void train_begin(Variables& variables) override {
+    if (restored_) exchange(variables);
+  }
+
   void train_end(Variables& variables, std::string& message) override {
-    if (kept_.empty()) return;
-    for (const auto& [name, tensor] : kept_)
-      if (variables.has(name) && tensor.bytes()) std::memcpy(variables.at(name).data(), tensor.data(), tensor.bytes());
+    if (kept_.empty() || restored_) return;
+    exchange(variables);
     message = text("restored the weights of epoch ", int64_t(best_epoch_), ", the best by ", params.watch);
   }
 
   std::map<std::string, double> state() const override {
-    return {{"best", best_}, {"epoch", best_epoch_}, {"waited", waited_}};
+    return {{"best", best_}, {"epoch", best_epoch_}, {"waited", waited_}, {"restored", double(restored_)}};
   }
   void restore(const std::map<std::string, double>& state) override {
     best_ = state.at("best");
     best_epoch_ = state.at("epoch");
     waited_ = state.at("waited");
+    restored_ = state.at("restored") != 0;
   }
   std::map<std::string, Tensor> arrays() const override { return kept_; }
   void restore_arrays(const std::map<std::string, Tensor>& arrays) override { kept_ = arrays; }
@@ -75,7 +81,18 @@ class EarlyStop : public Parametrized<Callback, EarlyStopParams> {
     if (copy.empty()) copy = tensor.clone();
     else if (tensor.bytes()) std::memcpy(copy.data(), tensor.data(), tensor.bytes());
   }
+  // What is kept and what the net has change places, so that neither is lost.
+  void exchange(Variables& variables) {
+    for (auto& [name, tensor] : kept_) {
+      Tensor& here = variables.at(name);
+      const Tensor former = here.clone();
+      if (tensor.bytes()) std::memcpy(here.data(), tensor.data(), tensor.bytes());
+      tensor = former;
+    }
+    restored_ = !restored_;
+  }
   double best_ = NAN, best_epoch_ = 0, waited_ = 0;
+  bool restored_ = false;  // kept_ holds the last weights, the net the best
   std::map<std::string, Tensor> kept_;
 };
 NEON_REGISTER(Callback, EarlyStop,

@@ -15,7 +15,7 @@ class Evaluator {
   // ema) the arrays NAME/ema are used in place of NAME. `split` must outlive this.
   Evaluator(const Experiment& experiment, const DataLayout& layout, const Split& split, StepOptions options,
             Variables& variables, bool running_means);
-  // "cost" and the names of the metrics. Stops early, with what it has, when a signal asks for it a second time.
+  // "cost" and the names of the metrics.
   std::map<std::string, double> run();
 
  private:

@@ -7,6 +7,7 @@ Experiment::Experiment(const Setting& root) {
   params = read_params<ExperimentParams>(root, problems);
   if (!params.layers.is_null()) network_ = std::make_unique<Network>(params.layers, problems);
   problems.throw_if_any();
+  metrics_given_ = root.find("metrics") != nullptr;
 }
 
 std::vector<const Metric*> Experiment::metrics() const {
@@ -21,7 +22,14 @@ Setting Experiment::resolved() const {
   return out;
 }
 
-void Experiment::check_fit(const StepGraph& graph, const DataLayout& layout) const {
+void Experiment::add_default_metric(int64_t outputs, int64_t classes) {
+  Made<Metric> metric("Misclassification");
+  if (classes > 0 && metric->objection(outputs, classes).empty()) params.metrics.push_back(std::move(metric));
+  metrics_given_ = true;
+}
+
+void Experiment::fit(const StepGraph& graph, const DataLayout& layout) {
+  if (!metrics_given_) add_default_metric(graph.outputs, layout.classes);
   Problems problems;
   int64_t classes = layout.classes;
   if (layout.target_is_input || classes == 0) {
@@ -36,6 +44,23 @@ void Experiment::check_fit(const StepGraph& graph, const DataLayout& layout) con
     if (const std::string line = metric->objection(graph.outputs, classes); !line.empty())
       problems.add({}, "metrics", line);
   problems.throw_if_any();
+}
+
+StepOptions step_options(const RunOptions& options, const ExperimentParams& params) {
+  StepOptions out;
+  out.batch = options.batch_size.value_or(params.batch_size);
+  const std::string& dtype = options.datatype.empty() ? params.datatype : options.datatype;
+  if (!dtype.empty()) out.dtype = dtype_from_name(dtype);
+  out.caffe = options.caffe;
+  out.ema_decay = params.ema;
+  out.accumulate = params.accumulate;
+  return out;
+}
+
+void check_batch(const StepOptions& options, const DataLayout& layout) {
+  if (options.batch > layout.train_size)
+    fail(ErrorKind::config, "batch_size ", options.batch, " is larger than the training set of ", layout.train_size,
+         " samples; give batch_size: ", layout.train_size, " or less (-z)");
 }
 
 namespace {

@@ -8,6 +8,7 @@
 #include "datasets/dataset.h"
 #include "models/step_graph.h"
 #include "neon/train/callback.h"
+#include "neon/train/options.h"
 
 namespace neon {
 
@@ -33,7 +34,7 @@ struct ExperimentParams {
     p("cost", &ExperimentParams::cost, "What training makes small.", Required{});
     p("optimizer", &ExperimentParams::optimizer, "How weights follow the gradient.", Required{});
     p("metrics", &ExperimentParams::metrics,
-      "What is measured on the test set; by default Misclassification where there are classes.");
+      "What is measured on the test set; by default Misclassification, where there are classes.");
     p("callbacks", &ExperimentParams::callbacks, "What else happens at the end of an epoch.");
     p("batch_size", &ExperimentParams::batch_size, "Samples in a step.", at_least(1), Alias{"batchsize"});
     p("epochs", &ExperimentParams::epochs, "Passes over the training set.", at_least(1));
@@ -60,12 +61,20 @@ class Experiment {
   std::vector<const Metric*> metrics() const;
   // Every parameter of everything, defaults included.
   Setting resolved() const;
-  // Throws a config error unless cost, metrics and optimizer fit the net's outputs.
-  void check_fit(const StepGraph& graph, const DataLayout& layout) const;
+  // Throws a config error unless cost, metrics and optimizer fit the net's outputs. A spec that does not say what is
+  // measured gets Misclassification here, where it fits.
+  void fit(const StepGraph& graph, const DataLayout& layout);
 
  private:
+  void add_default_metric(int64_t outputs, int64_t classes);
   std::unique_ptr<Network> network_;
+  bool metrics_given_ = false;
 };
+
+// Batch, type and the like of a run: what the options say, else the spec. `seed` is left to the run.
+StepOptions step_options(const RunOptions& options, const ExperimentParams& params);
+// Throws a config error for a batch that the training set cannot fill.
+void check_batch(const StepOptions& options, const DataLayout& layout);
 
 // Shapes and types of loaded data as the graphs need them.
 DataLayout layout_of(const Data& data);

@@ -9,7 +9,7 @@
 namespace neon {
 
 struct RunOptions {
-  std::string data_dir, save_path, model_file, output_file, log_file, backend, datatype;
+  std::string data_dir, save_path, model_file, output_file, log_file, backend, datatype, spec_dir;
   std::optional<int64_t> epochs, batch_size, rng_seed, eval_freq;
   int64_t serialize = 1, history = 1, device_id = 0, rounding = 0;
   bool caffe = false, deterministic = false, progress_bar = true;
@@ -19,6 +19,7 @@ struct RunOptions {
     p("model_file", &RunOptions::model_file, "Weights to begin with.");
     p("output_file", &RunOptions::output_file, "Metrics file.");
     p("log_file", &RunOptions::log_file, "Log file.");
+    p("spec_dir", &RunOptions::spec_dir, "Folder of the spec, where relative paths of data are looked for.");
     p("backend", &RunOptions::backend, "cpu or gpu.", one_of({"", "cpu", "gpu"}));
     p("datatype", &RunOptions::datatype, "Type of activations and weights.", one_of({"", "f32", "f64", "f16", "bf16"}));
     p("epochs", &RunOptions::epochs, "Passes over the training set.", at_least(1));

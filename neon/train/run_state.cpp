@@ -103,14 +103,47 @@ StoredRun unpack_run(TensorFile file, const std::string& path) {
   return out;
 }
 
-void restore_variables(const TensorFile& file, const std::string& path, Variables& variables, bool parameters_only) {
-  std::vector<std::string> differences;
-  std::set<std::string> stored;
+namespace {
+
+// Whether NAME is "OTHER/..." of another one of them: state that belongs to it.
+bool belongs_to_another(const std::string& name, auto&& is_one) {
+  for (size_t slash = name.find('/'); slash != name.npos; slash = name.find('/', slash + 1))
+    if (is_one(name.substr(0, slash))) return true;
+  return false;
+}
+
+[[noreturn]] void another_net(const std::string& path, const std::vector<std::string>& differences) {
+  constexpr size_t kMostShown = 8;
+  const size_t shown = std::min(differences.size(), kMostShown);
+  std::string list = join({differences.begin(), differences.begin() + long(shown)}, "; ");
+  if (shown < differences.size()) list += text("; and ", differences.size() - shown, " more");
+  fail(ErrorKind::config, path, " is a checkpoint of another net: ", list);
+}
+
+}  // namespace
+
+TensorFile evaluated_weights(const TensorFile& file, bool running_means) {
+  TensorFile out;
   for (const NamedTensor& named : file.tensors) {
-    stored.insert(named.name);
     if (named.name.starts_with("callback/")) continue;
+    if (belongs_to_another(named.name, [&](const std::string& name) { return file.find(name) != nullptr; })) continue;
+    const Tensor* mean = running_means ? file.find(named.name + "/ema") : nullptr;
+    out.tensors.push_back({named.name, mean ? *mean : named.tensor});
+  }
+  return out;
+}
+
+void restore_variables(const TensorFile& file, const std::string& path, Variables& variables, bool weights_only) {
+  std::vector<std::string> differences;
+  std::vector<const NamedTensor*> wanted;
+  std::set<std::string> stored;
+  const TensorFile weights = weights_only ? evaluated_weights(file, false) : TensorFile{};
+  for (const NamedTensor& named : weights_only ? weights.tensors : file.tensors) {
+    if (named.name.starts_with("callback/")) continue;
+    stored.insert(named.name);
+    wanted.push_back(&named);
     if (!variables.has(named.name)) {
-      if (!parameters_only) differences.push_back(text(named.name, " ", named.tensor.shape(), " is in the file only"));
+      differences.push_back(text(named.name, " ", named.tensor.shape(), " is in the file only"));
       continue;
     }
     const Tensor& here = variables.at(named.name);
@@ -118,18 +151,14 @@ void restore_variables(const TensorFile& file, const std::string& path, Variable
       differences.push_back(text(named.name, " is ", named.tensor.dtype(), " ", named.tensor.shape(), " in the file, ",
                                  here.dtype(), " ", here.shape(), " in the net"));
   }
+  auto is_variable = [&](const std::string& name) { return variables.has(name); };
   for (const auto& [name, tensor] : variables.all())
-    if (!stored.count(name) && !(parameters_only && std::ranges::count(name, '/') > 1))
+    if (!stored.count(name) && !(weights_only && belongs_to_another(name, is_variable)))
       differences.push_back(text(name, " ", tensor.shape(), " is in the net only"));
-  if (!differences.empty()) {
-    const size_t shown = std::min<size_t>(differences.size(), 8);
-    std::string list = join({differences.begin(), differences.begin() + long(shown)}, "; ");
-    if (shown < differences.size()) list += text("; and ", differences.size() - shown, " more");
-    fail(ErrorKind::config, path, " is a checkpoint of another net: ", list);
-  }
-  for (const NamedTensor& named : file.tensors)
-    if (variables.has(named.name) && named.tensor.bytes())
-      std::memcpy(variables.at(named.name).data(), named.tensor.data(), named.tensor.bytes());
+  if (!differences.empty()) another_net(path, differences);
+  for (const NamedTensor* named : wanted)
+    if (named->tensor.bytes())
+      std::memcpy(variables.at(named->name).data(), named->tensor.data(), named->tensor.bytes());
 }
 
 void restore_callbacks(const StoredRun& run, const Experiment& experiment) {

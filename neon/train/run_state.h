@@ -40,9 +40,15 @@ struct StoredRun {
 // Throws a data error when the metadata is not that of a run.
 StoredRun unpack_run(TensorFile file, const std::string& path);
 
-// Copies tensors into variables of the same name; throws a config error that lists every difference. With
-// `parameters_only`, optimizer state that is missing or left over is no difference.
-void restore_variables(const TensorFile& file, const std::string& path, Variables& variables, bool parameters_only);
+// The parameters and running statistics of a checkpoint; with `running_means` the means of the parameters (NAME/ema)
+// in their place. What belongs to one of them (optimizer state: NAME/velocity) and to callbacks is left out.
+TensorFile evaluated_weights(const TensorFile& file, bool running_means);
+
+// Copies tensors into variables of the same name; throws a config error that lists every difference: a name on one
+// side only, another type or shape. Callbacks' arrays are none. With `weights_only` only what evaluated_weights
+// gives is wanted of the file, and other variables stay as they are.
+void restore_variables(const TensorFile& file, const std::string& path, Variables& variables,
+                       bool weights_only = false);
 void restore_callbacks(const StoredRun& run, const Experiment& experiment);
 
 }  // namespace neon

@@ -29,22 +29,15 @@ uint64_t fresh_seed() { return uint64_t(std::chrono::system_clock::now().time_si
 
 }  // namespace
 
-Trainer::Trainer(const Experiment& experiment, Data data, RunOptions options, const StoredRun* resume)
+Trainer::Trainer(Experiment& experiment, Data data, RunOptions options, const StoredRun* resume)
     : experiment_(experiment),
       data_(std::move(data)),
       options_(std::move(options)),
       progress_(options_.progress_bar, options_.log_file) {
   const ExperimentParams& params = experiment_.params;
   layout_ = layout_of(data_);
-  step_options_.batch = options_.batch_size.value_or(params.batch_size);
-  if (step_options_.batch > layout_.train_size)
-    fail(ErrorKind::config, "batch_size ", step_options_.batch, " is larger than the training set of ",
-         layout_.train_size, " samples");
-  const std::string dtype = !options_.datatype.empty() ? options_.datatype : params.datatype;
-  step_options_.dtype = dtype.empty() ? DType::f32 : dtype_from_name(dtype);
-  step_options_.caffe = options_.caffe;
-  step_options_.ema_decay = params.ema;
-  step_options_.accumulate = params.accumulate;
+  step_options_ = step_options(options_, params);
+  check_batch(step_options_, layout_);
   position_.seed = uint64_t(options_.rng_seed.value_or(params.rng_seed.value_or(int64_t(fresh_seed()))));
   position_.loss_scale = step_options_.dtype == DType::f16 ? kFirstLossScale : 1;
   position_.threads = available_threads();
@@ -74,11 +67,11 @@ Trainer::Trainer(const Experiment& experiment, Data data, RunOptions options, co
   // A seed asks for the same bits again, so the number of threads is not left to the clock.
   threads_fixed_ = resume || options_.rng_seed || params.rng_seed || options_.deterministic;
   compile_all(int(position_.threads));
-  experiment_.check_fit(full_.graph, layout_);
+  experiment.fit(full_.graph, layout_);
   set_initial_values();
   if (!options_.model_file.empty() && !resume) load_weights(options_.model_file);
   if (resume) {
-    restore_variables(resume->file, "the checkpoint", variables_, false);
+    restore_variables(resume->file, "the checkpoint", variables_);
     restore_callbacks(*resume, experiment_);
   }
   if (data_.test.size() > 0)
@@ -137,21 +130,26 @@ void Trainer::set_initial_values() {
     if (p.initializer) p.initializer->fill(tensor, p.fan, stream);
     else
       for (int64_t i = 0; i < tensor.elements(); ++i) tensor.set(i, p.fill);
-    if (step_options_.ema_decay > 0 && variables_.has(p.name + "/ema"))
-      std::memcpy(variables_.at(p.name + "/ema").data(), tensor.data(), tensor.bytes());
   }
   for (const LayerState& s : full_.graph.states)
     for (int64_t i = 0; i < s.shape.elements(); ++i) variables_.at(s.name).set(i, s.fill);
+  start_running_means();
+}
+
+void Trainer::start_running_means() {
+  for (const Parameter& p : full_.graph.parameters) {
+    if (!variables_.has(p.name + "/ema")) continue;
+    const Tensor& weight = variables_.at(p.name);
+    if (weight.bytes()) std::memcpy(variables_.at(p.name + "/ema").data(), weight.data(), weight.bytes());
+  }
 }
 
 void Trainer::load_weights(const std::string& path) {
   std::vector<std::string> warnings;
   const TensorFile file = load_checkpoint(path, warnings);
   say(warnings);
-  TensorFile weights;
-  for (const NamedTensor& named : file.tensors)
-    if (std::ranges::count(named.name, '/') == 1) weights.tensors.push_back(named);
-  restore_variables(weights, path, variables_, true);
+  restore_variables(file, path, variables_, true);
+  start_running_means();
 }
 
 void Trainer::open_files(const StoredRun*) {
@@ -280,7 +278,7 @@ void Trainer::end_epoch() {
   position_.cost_sum = 0;
   position_.samples = 0;
   if (log_) log_->epoch(position_, mean_cost, rate_, seconds);
-  EpochEnd end{position_.epoch, mean_cost, {}, variables_, false, ""};
+  EpochEnd end{position_.epoch, mean_cost, {}, variables_, ""};
   if (evaluate_now()) end.results = results_ = evaluate();
   for (const auto& callback : experiment_.params.callbacks) callback->epoch_end(end);
   ProgressState state;
@@ -291,21 +289,26 @@ void Trainer::end_epoch() {
   state.samples_per_second = seconds > 0 ? double(steps * step_options_.batch) / seconds : 0;
   progress_.epoch(state, results_text(end.results));
   if (!end.message.empty()) progress_.message(end.message);
-  stopped_early_ = end.stop;
 }
 
-void Trainer::save() {
+void Trainer::count_seconds() {
+  const double now = now_seconds();
+  position_.seconds += now - started_;
+  started_ = now;
+}
+
+void Trainer::save(bool last) {
+  count_seconds();
   if (!saver_) return;
   if (log_) log_->flush();
-  position_.seconds += now_seconds() - started_;
-  started_ = now_seconds();
   try {
     say(saver_->save(pack_run(experiment_, experiment_.resolved(), options_, position_, variables_, data_),
                      position_.epoch));
     last_saved_ = options_.save_path;
+    saved_ = true;
   } catch (const Error& error) {
+    if (last) throw;
     progress_.message(text("warning: ", error.what()));
-    if (stop_signal() || position_.epoch >= epochs_) throw;
   }
 }
 
@@ -313,15 +316,13 @@ void Trainer::say(const std::vector<std::string>& messages) {
   for (const std::string& message : messages) progress_.message(message);
 }
 
-RunResult Trainer::run() {
-  SignalGuard signals;
-  started_ = now_seconds();
-  bool saved = false;
-  while (position_.epoch < epochs_ && !stopped_early_ && !stop_signal()) {
+void Trainer::train() {
+  for (const auto& callback : experiment_.params.callbacks) callback->train_begin(variables_);
+  while (!finished() && !stop_signal()) {
     begin_epoch();
     epoch_started_ = now_seconds();
     epoch_start_step_ = position_.step;
-    saved = false;
+    saved_ = false;
     if (!threads_fixed_) choose_threads();
     threads_fixed_ = true;
     while (position_.step_in_epoch < steps_per_epoch_ && !stop_signal()) {
@@ -331,27 +332,38 @@ RunResult Trainer::run() {
     }
     if (position_.step_in_epoch < steps_per_epoch_) break;
     end_epoch();
-    if (position_.epoch % options_.serialize == 0) {
-      save();
-      saved = true;
-    }
+    if (position_.epoch % options_.serialize == 0 && !finished() && !stop_signal()) save(false);
   }
-  RunResult out;
-  out.signal = stop_signal();
-  if (!out.signal) {
+}
+
+bool Trainer::finished() const {
+  return position_.epoch >= epochs_ ||
+         std::ranges::any_of(experiment_.params.callbacks, [](const auto& callback) { return callback->ended_run(); });
+}
+
+void Trainer::finish() {
+  for (const auto& callback : experiment_.params.callbacks) {
     std::string message;
-    for (const auto& callback : experiment_.params.callbacks) {
-      callback->train_end(variables_, message);
-      if (message.empty()) continue;
-      progress_.message(message);
-      message.clear();
-      saved = false;
-      if (evaluator_) results_ = evaluator_->run();
-    }
-    if (results_.empty() && evaluator_) results_ = evaluator_->run();
+    callback->train_end(variables_, message);
+    if (message.empty()) continue;
+    progress_.message(message);
+    saved_ = false;
+    results_.clear();
   }
-  if (!saved) save();
-  position_.seconds += saved ? now_seconds() - started_ : 0;
+  if (results_.empty() && evaluator_) results_ = evaluator_->run();
+}
+
+RunResult Trainer::run() {
+  SignalGuard signals;
+  started_ = now_seconds();
+  saved_ = position_.step > 0;  // a run that goes on with nothing left to do has nothing new to save
+  if (!finished()) train();
+  RunResult out;
+  // One that arrives after the last step stops nothing.
+  if (finished()) finish();
+  else out.signal = stop_signal();
+  if (!saved_) save(true);
+  else count_seconds();
   if (log_) {
     log_->close(out.signal ? RunStatus::killed : RunStatus::complete);
     say(log_->take_messages());

@@ -25,7 +25,7 @@ class Trainer {
  public:
   // Compiles the programs and sets the initial weights; `resume` continues a stored run. Everything is checked
   // before the first step: that cost and metrics fit, that checkpoint and metrics file can be written.
-  Trainer(const Experiment& experiment, Data data, RunOptions options, const StoredRun* resume = nullptr);
+  Trainer(Experiment& experiment, Data data, RunOptions options, const StoredRun* resume = nullptr);
   ~Trainer();
   RunResult run();
 
@@ -48,6 +48,7 @@ class Trainer {
   // small net, that may be fewer than there are.
   void choose_threads();
   void set_initial_values();
+  void start_running_means();
   void load_weights(const std::string& path);
   void open_files(const StoredRun* resume);
   void begin_epoch();
@@ -56,9 +57,15 @@ class Trainer {
   void handle_nonfinite(StepProgram& now);
   [[noreturn]] void diverged(StepProgram& now);
   void end_epoch();
+  void train();
+  // No epoch is left, or a callback has ended the run.
+  bool finished() const;
+  void finish();
   bool evaluate_now() const;
   std::map<std::string, double> evaluate();
-  void save();
+  void count_seconds();
+  // A save that fails is told, and tried again later; the last one throws.
+  void save(bool last);
   void show_progress();
   void say(const std::vector<std::string>& messages);
 
@@ -82,7 +89,7 @@ class Trainer {
   double recent_cost_ = 0, rate_ = 0;
   int64_t epoch_start_step_ = 0;
   double started_ = 0, epoch_started_ = 0;
-  bool stopped_early_ = false;
+  bool saved_ = false;  // nothing has changed since the last save
   bool threads_fixed_ = true;
 };
 

@@ -71,6 +71,17 @@ TEST_CASE("a truncated IDX file, or one with more than its header says, is an er
         "data: " + path + ": truncated: 4 of 5 bytes of elements are there; fetch it again");
 }
 
+TEST_CASE("the header alone tells of a plain file that is cut short or too long") {
+  TempDir dir;
+  const std::string cut = dir.write("cut.idx", header(0x0d, {2, 3}) + std::string(23, 'x'));
+  const std::string whole = dir.write("whole.idx", header(0x0d, {2, 3}) + std::string(24, 'x'));
+  const std::string longer = dir.write("long.idx", header(0x0d, {2, 3}) + std::string(25, 'x'));
+  CHECK(error_of([&] { read_idx_header(cut); }) ==
+        "data: " + cut + ": truncated: 23 of 24 bytes of elements are there; fetch it again");
+  CHECK(read_idx_header(whole).shape == Shape{2, 3});
+  CHECK_THAT(error_of([&] { read_idx_header(longer); }), Catch::Contains("has bytes after its last element"));
+}
+
 TEST_CASE("absurd sizes are refused before memory is asked for") {
   CHECK_THAT(parse_error(header(0x0e, {0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff})),
              Catch::Contains("promises 4294967295 x 4294967295 x 4294967295 x 4294967295 elements, more than a file"));

@@ -1,0 +1,328 @@
+#!/usr/bin/python3
+"""What people get wrong: each ends with the right exit code and a message that says what, where and how to mend it."""
+import gzip
+import os
+import stat
+import unittest
+
+import h5py
+
+import support
+from support import IRIS, MNIST, Case, idx, tensors, write_mnist
+
+
+class Usage(Case):
+    def test_nothing(self):
+        self.refused(2, says=["nothing to work on", "neon [OPTIONS] SPEC"])
+
+    def test_unknown_option(self):
+        self.refused(2, "--epoch", "3", self.spec(), says=["unknown option '--epoch'", "--epochs"])
+        self.refused(2, "--nosuchthing", self.spec(), says="neon --help")
+
+    def test_option_without_value(self):
+        self.refused(2, self.spec(), "-e", says="-e")
+
+    def test_value_of_the_wrong_kind(self):
+        for value in "many", "1.5", "", "1e400", "0x":
+            self.refused(2, "-e", value, self.spec(), says=["option -e", "integer"])
+
+    def test_value_out_of_range(self):
+        for option, value in ("-e", "0"), ("-z", "0"), ("-z", "-4"), ("-H", "-1"), ("--serialize", "0"), ("-eval", "0"):
+            self.refused(2, option, value, self.spec(), says=value)
+        self.refused(2, "-d", "f31", self.spec(), says=["f31", "f32"])
+        self.refused(2, "-b", "cppu", self.spec(), says=["cppu", "cpu"])
+
+    def test_several_problems_at_once(self):
+        result = self.refused(2, "-e", "0", "-z", "none", self.spec(), says=["-e", "-z"])
+        self.assertEqual(result.out, "")
+
+    def test_unknown_verb_and_spare_operands(self):
+        self.refused(2, "sumary", self.spec(), says=["'sumary' is no verb", "summary"])
+        self.refused(2, self.spec(), "other.yaml", says="one operand too many")
+        self.refused(2, "predict", "m", says="usage: neon predict CHECKPOINT FILE")
+        for verb in "check", "summary", "program", "bench", "resume", "eval":
+            self.refused(2, verb, says=f"neon {verb} ")
+
+    def test_config_file(self):
+        self.refused(2, "-c", "none.cfg", self.spec(), says=["none.cfg", "cannot be read"])
+        self.write("bad.cfg", "epochs = 2\nbatchsize = 3\n")
+        self.refused(2, "-c", "bad.cfg", self.spec(), says=["--batchsize", "--batch_size"])
+
+    def test_several_gpus(self):
+        self.refused(2, "-m", "4", self.spec(), says="one device")
+
+    def test_set(self):
+        spec = self.spec()
+        self.refused(2, "--set", "layers[7].nout=3", spec, says=["layers[7]", "2"])
+        self.refused(2, "--set", "layers[0].nuot=3", spec, says=["nuot", "nout"])
+        self.refused(2, "--set", "epochs", spec, says="epochs")
+        self.refused(2, "--set", "epochs=[", spec, says="--set")
+
+
+class Specs(Case):
+    def test_missing_spec(self):
+        self.refused(2, "none.yaml", says=["none.yaml", "no such file"])
+        self.refused(2, ".", says="folder")
+
+    def test_unknown_key_with_place_and_nearest_name(self):
+        text = IRIS.replace("nout: 8", "nuot: 8")
+        self.refused(2, self.spec(text), says=["s.yaml:3:14", "nuot", "did you mean", "nout"])
+
+    def test_unknown_names(self):
+        self.refused(2, self.spec(IRIS.replace("- Affine: {nout: 8", "- Afine: {nout: 8")), says=["s.yaml:3:5", "Affine"])
+        self.refused(2, self.spec(cost="CrossEntropy"), says=["CrossEntropy", "CrossEntropyMulti"])
+        self.refused(2, self.spec(dataset="Irish"), says=["Irish", "Iris"])
+        self.refused(2, self.spec(optimizer="Adma"), says=["Adma", "Adam"])
+        self.refused(2, self.spec(epoch="3"), says=["'epoch'", "epochs"])
+
+    def test_several_errors_at_once(self):
+        text = IRIS.replace("nout: 8", "nout: 0").replace("Tanh", "Tanhh").replace("batch_size: 16", "batch_size: none")
+        result = self.refused(2, self.spec(text), says=["s.yaml:3:", "at least 1", "Tanhh", "s.yaml:7:", "batch_size"])
+        self.assertEqual(len([line for line in result.err.splitlines() if "s.yaml:" in line]), 3, result.err)
+
+    def test_missing_parts(self):
+        for key in "dataset", "layers", "cost", "optimizer":
+            lines = [line for line in IRIS.splitlines() if not line.startswith((key, "  -" if key == "layers" else key))]
+            self.refused(2, self.spec("\n".join(lines)), says=key)
+        self.refused(2, self.spec(""), says="s.yaml")
+        self.refused(2, self.spec(IRIS.split("layers")[0] + "layers: []\n" + IRIS[IRIS.index("cost"):]), says="layers")
+
+    def test_zero_epochs(self):
+        self.refused(2, self.spec(epochs="0"), says=["s.yaml", "epochs", "at least 1"])
+
+    def test_batch_larger_than_the_set(self):
+        for verb in [], ["check"], ["summary"], ["bench"]:
+            self.refused(2, *verb, self.spec(batch_size="121"), says=["batch_size 121", "120 samples", "-z"])
+        self.neon(self.spec(batch_size="120"))
+
+    def test_net_that_does_not_fit_cost_or_data(self):
+        for verb in [], ["check"]:
+            self.refused(2, *verb, self.spec(IRIS.replace("nout: 3", "nout: 4")), says=["cost", "4", "3"])
+            self.refused(2, *verb, self.spec(cost="CrossEntropyMulti", metrics="[{TopKMisclassification: {k: 9}}]"),
+                         says=["metrics", "9"])
+
+    def test_callback_without_a_test_set(self):
+        self.refused(2, self.spec(dataset="{UniformRandom: {ntrain: 64, ntest: 0, nin: 4, nout: 3}}", callbacks="[EarlyStop]"),
+                     says="no test samples")
+
+    def test_callback_that_watches_nothing(self):
+        self.refused(2, self.spec(callbacks="[EarlyStop: {watch: Top1Misclas}]"), says=["Top1Misclas", "Top1Misclass"])
+
+    def test_yaml_that_is_none(self):
+        self.refused(2, self.spec("layers: [a, b\ncost: {"), says="s.yaml:")
+        self.refused(2, self.spec("\0\xff\xfe"), says="s.yaml")
+        self.refused(2, self.write("s.yaml", bytes(range(256))), says="s.yaml")
+
+    def test_nets_too_large(self):
+        for nout in "100000000000", "9000000000000000000":
+            result = self.neon(self.spec(IRIS.replace("nout: 8", f"nout: {nout}")), code=None)
+            self.assertIn(result.code, (2, 4), str(result))
+            self.assertRegex(result.err, "memory|too large|too many|elements|at most")
+
+
+class DataFiles(Case):
+    """MNIST's files, each time with something wrong."""
+
+    def setUp(self):
+        super().setUp()
+        write_mnist(self)
+        self.spec(MNIST)
+
+    def check(self, name, content, *says, verbs=("train", "check")):
+        self.write("mnist/" + name, content)
+        for verb in verbs:
+            self.refused(3, *([] if verb == "train" else [verb]), "-w", self.folder, "s.yaml", says=[name, *says])
+
+    def images(self):
+        return self.read("mnist/train-images-idx3-ubyte")
+
+    def test_sound(self):
+        self.neon("-w", self.folder, "s.yaml")
+
+    def test_missing(self):
+        os.remove(self.path("mnist/t10k-labels-idx1-ubyte"))
+        result = self.refused(3, "-w", self.folder, "s.yaml", says=["MNIST", "t10k-labels", "to get it"])
+        self.assertEqual(result.out, "")
+
+    def test_truncated(self):
+        self.check("train-images-idx3-ubyte", self.images()[:-1], "50175", "50176")
+        self.check("train-images-idx3-ubyte", self.images()[:7], "truncated", "header of 16 bytes")
+        self.check("train-images-idx3-ubyte", b"", "IDX")
+
+    def test_longer_than_it_says(self):
+        self.check("train-images-idx3-ubyte", self.images() + b"more", "after its last element")
+
+    def test_wrong_magic(self):
+        self.check("train-images-idx3-ubyte", b"\x01" + self.images()[1:], "not an IDX file")
+
+    def test_html_saved_as_data(self):
+        page = "<!DOCTYPE html><html><head><title>403 Forbidden</title></head></html>"
+        for name in "train-images-idx3-ubyte", "train-labels-idx1-ubyte":
+            sound = self.read("mnist/" + name)
+            self.check(name, page, "HTML page")
+            self.write("mnist/" + name, sound)
+        self.check("t10k-labels-idx1-ubyte", page, "HTML")
+
+    def test_truncated_gzip(self):
+        os.remove(self.path("mnist/train-images-idx3-ubyte"))
+        self.check("train-images-idx3-ubyte.gz", gzip.compress(self.images_of_noise())[:-9], verbs=["train"])
+
+    def images_of_noise(self):
+        return idx([64, 28, 28], os.urandom(64 * 784))
+
+    def test_label_out_of_range(self):
+        self.check("train-labels-idx1-ubyte", idx([64], bytes([3] * 9 + [10] + [1] * 54)), "label 9 is 10", "0 to 9",
+                   verbs=["train"])
+
+    def test_counts_differ(self):
+        self.check("train-labels-idx1-ubyte", idx([63], bytes(63)), "64 images", "63 labels")
+
+    def test_wrong_shape(self):
+        self.check("train-images-idx3-ubyte", idx([64, 8, 8], bytes(4096)), "28 x 28")
+
+    def test_sizes_that_no_file_has(self):
+        self.check("train-images-idx3-ubyte", idx([2**32 - 1, 2**31, 2**31], b""))
+
+    def test_unreadable(self):
+        os.remove(self.path("mnist/train-images-idx3-ubyte"))
+        os.mkdir(self.path("mnist/train-images-idx3-ubyte"))
+        self.refused(3, "-w", self.folder, "s.yaml", says="mnist")
+
+
+class Tables(Case):
+    def refuse_table(self, content, *says, **options):
+        self.write("t.csv", content)
+        settings = ", ".join(f"{key}: {value}" for key, value in {"path": "t.csv", **options}.items())
+        spec = self.spec(IRIS.replace("nout: 3", "nout: 2"), dataset="{CSV: {%s}}" % settings, batch_size="2")
+        self.refused(3, spec, says=["t.csv", *says])
+
+    def test_bad_cells(self):
+        self.refuse_table("1,2,a\n3,x,b\n5,6,a\n", "t.csv:2", "'x'", header="false")
+        self.refuse_table("1,2,a\n3,b\n5,6,a\n", "t.csv:2")
+        self.refuse_table("1,2,a\n3,nan,b\n5,6,a\n", "t.csv:2")
+        self.refuse_table("", "t.csv")
+        self.refuse_table("a,b,c\n", "t.csv")
+        self.refuse_table("\0\0\0", "t.csv")
+        self.refuse_table("<html><body>404</body></html>", "t.csv")
+
+
+class Outputs(Case):
+    def test_unwritable_checkpoint(self):
+        self.write("file", "")
+        self.refused(1, "-s", "file/m.safetensors", self.spec(), says=["cannot write in file", "not a folder"])
+        os.mkdir(self.path("folder"))
+        self.refused(1, "-s", "folder", self.spec(), says="folder")
+        self.refused(1, "-s", "/proc/none/m.safetensors", self.spec(), says="/proc/none")
+
+    def test_unwritable_metrics(self):
+        self.refused(1, "-o", "/proc/none/run.h5", self.spec(), says="cannot make the folder /proc/none")
+        self.write("notes.txt", "mine")
+        result = self.refused(3, "-o", "notes.txt", self.spec(), says="notes.txt")
+        self.assertNotIn("epoch 1", result.err, "said before the first step")
+        self.assertEqual(self.read("notes.txt"), b"mine")
+
+    def test_a_file_that_is_no_checkpoint_is_not_lost(self):
+        self.write("m.safetensors", "my diary")
+        self.neon("-s", "m.safetensors", self.spec())
+        kept = [name for name in os.listdir(self.folder) if self.read_if_file(name) == b"my diary"]
+        self.assertEqual(len(kept), 1, os.listdir(self.folder))
+
+    def read_if_file(self, name):
+        return self.read(name) if stat.S_ISREG(os.stat(self.path(name)).st_mode) else None
+
+    def test_folders_are_made(self):
+        self.neon("-s", "new/deep/m.safetensors", self.spec())
+        self.assertTrue(os.path.exists(self.path("new/deep/m.safetensors")))
+
+
+class Checkpoints(Case):
+    def setUp(self):
+        super().setUp()
+        self.neon("-r", "1", "-s", "m.safetensors", self.spec())
+
+    def test_missing(self):
+        for verb in "resume", "eval":
+            self.refused(3, verb, "none.safetensors", says="none.safetensors")
+        self.refused(3, "predict", "none.safetensors", "x.csv", says="none.safetensors")
+
+    def test_damaged(self):
+        content = self.read("m.safetensors")
+        os.mkdir(self.path("alone"))
+        middle = len(content) - 20
+        for damaged in content[:-1], content[:40], b"", content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1:]:
+            self.write("alone/d.safetensors", damaged)
+            for verb in "resume", "eval":
+                self.refused(3, verb, "alone/d.safetensors", says="alone/d.safetensors")
+
+    def test_another_net(self):
+        other = self.spec(IRIS.replace("nout: 8", "nout: 9"), name="other.yaml")
+        self.refused(2, "--model_file", "m.safetensors", other,
+                     says=["another net", "Affine_0/W is f32 (8, 4) in the file, f32 (9, 4) in the net",
+                           "Affine_1/W is f32 (3, 8)"])
+        deeper = self.spec(IRIS.replace("  - Affine: {nout: 8,", "  - Affine: {nout: 4, init: Kaiming}\n  - Affine: {nout: 8,"),
+                           name="deeper.yaml")
+        self.refused(2, "--model_file", "m.safetensors", deeper, says="Affine_2/W (3, 8) is in the net only")
+        shallow = self.spec("\n".join(line for line in IRIS.splitlines() if "nout: 8" not in line), name="shallow.yaml")
+        self.refused(2, "--model_file", "m.safetensors", shallow, says="Affine_1/W (3, 8) is in the file only")
+
+    def test_resume_with_another_net(self):
+        self.refused(2, "resume", "m.safetensors", "--set", "layers[0].nout=5", says=["another net", "Affine_0/W/velocity"])
+
+    def test_resume_with_another_optimizer(self):
+        self.refused(2, "resume", "-e", "9", "m.safetensors", "--set", "optimizer=Adam", says=["another net", "velocity"])
+
+    def test_resume_keeps_what_makes_the_bits(self):
+        for option in ["-z", "8"], ["-d", "f64"], ["-r", "2"], ["--caffe"], ["--model_file", "x"]:
+            self.refused(2, "resume", *option, "m.safetensors", says="cannot change when a run goes on")
+
+    def test_file_of_another_program(self):
+        header = b'{"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}'
+        self.write("w.safetensors", len(header).to_bytes(8, "little") + header + bytes(4))
+        for verb in "resume", "eval":
+            self.refused(3, verb, "w.safetensors", says="w.safetensors")
+
+    def test_predict_samples_that_do_not_fit(self):
+        for content, says in (("1,2,3\n", ["samples of 3 numbers", "takes 4"]), ("1,2,3,4\n1,2\n", ["x.csv:2"]),
+                              ("1,2,3,4\n1,b,3,4\n", ["x.csv:2", "'b' is no number"]), ("", ["no samples"]),
+                              ("1,2,3,inf\n", ["x.csv", "inf"]), ("1,nan,3,4\n", ["x.csv", "nan"])):
+            self.write("x.csv", content)
+            self.refused(3, "predict", "m.safetensors", "x.csv", says=says)
+        self.refused(3, "predict", "m.safetensors", "none.csv", says="none.csv")
+        self.refused(2, "predict", "m.safetensors", "s.yaml", says=["s.yaml", ".csv"])
+        self.refused(2, "predict", "m.safetensors", "x.csv", "--format", "xml", says="csv")
+        self.refused(2, "predict", "m.safetensors", "x.csv", "--top_k", "0", says="top_k")
+
+
+# Tanh would hold the numbers in check for ever.
+GROWING = IRIS.replace("Tanh", "Rectlin")
+
+
+class Divergence(Case):
+    def test_names_tensor_and_layer_and_keeps_the_checkpoint(self):
+        spec = self.spec(GROWING, epochs="3")
+        self.neon("-r", "1", "-s", "m.safetensors", spec)
+        before = self.read("m.safetensors")
+        result = self.refused(5, "resume", "-e", "9", "m.safetensors", "-o", "r.h5", "--set", "optimizer.learning_rate=1e30",
+                              says=["diverged in epoch 4", "Affine_", "learning rate"])
+        self.assertNotIn("\nepoch 9", result.err)
+        self.assertEqual(self.read("m.safetensors"), before, "the last good checkpoint stays")
+        with h5py.File(self.path("r.h5")) as file:
+            self.assertEqual(file.attrs["status"], "killed")
+        self.neon("eval", "m.safetensors")
+
+    def test_from_the_start(self):
+        for dtype in "f32", "f64", "bf16":
+            self.refused(5, "-d", dtype, self.spec(GROWING), "--set", "optimizer.learning_rate=1e300" if dtype == "f64" else
+                         "optimizer.learning_rate=1e30", says=["diverged", "Affine_", "-s FILE"])
+
+    def test_names_the_last_checkpoint(self):
+        # One good epoch, then a rate that no net stands.
+        spec = self.spec(GROWING, optimizer="{GradientDescentMomentum: {learning_rate: 0.01, schedule: {Schedule: "
+                         "{step_config: [2], change: [1.0e+30]}}}}", epochs="6")
+        result = self.refused(5, "-s", "m.safetensors", spec, says=["diverged in epoch 3", "checkpoint is m.safetensors"])
+        self.assertIn("epoch 2/6", result.err)
+        self.neon("eval", "m.safetensors")
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,135 @@
+"""What the tests of the command line share: folders, specs, data files, the program, reading what it wrote.
+
+A test file ends with support.main(); its last line is then "N passed, N failed".
+"""
+import json
+import os
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+NEON = os.environ["NEON"]
+# One thread: these nets are small, and the machine may be busy.
+ENVIRONMENT = {"PATH": os.environ["PATH"], "LC_ALL": "C", "OMP_NUM_THREADS": "1", "https_proxy": "http://127.0.0.1:1"}
+
+IRIS = """\
+dataset: Iris
+layers:
+  - Affine: {nout: 8, init: Kaiming, activation: Tanh}
+  - Affine: {nout: 3, init: Kaiming, activation: Softmax}
+cost: CrossEntropyMulti
+optimizer: {GradientDescentMomentum: {learning_rate: 0.1, momentum_coef: 0.9}}
+batch_size: 16
+epochs: 4
+"""
+
+
+class Result:
+    def __init__(self, command, code, out, err):
+        self.command, self.code, self.out, self.err = command, code, out, err
+
+    def __str__(self):
+        return f"{self.command}\nexit code {self.code}\nstdout: {self.out}\nstderr: {self.err}"
+
+
+class Case(unittest.TestCase):
+    """A test with a folder of its own, in which neon runs."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="neon-cli-")
+        self.addCleanup(shutil.rmtree, self.folder)
+        # Nothing of the user's is read or written.
+        self.environment = {**ENVIRONMENT, "HOME": self.folder, "NEON_CACHE_DIR": os.path.join(self.folder, "cache")}
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, content):
+        os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
+        with open(self.path(name), "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+        return name
+
+    def read(self, name):
+        with open(self.path(name), "rb") as file:
+            return file.read()
+
+    def spec(self, content=IRIS, name="s.yaml", **changes):
+        """Writes a spec; changes are top-level keys, whose lines they replace or follow."""
+        for key, value in changes.items():
+            lines = [line for line in content.splitlines() if not line.startswith(key + ":")]
+            content = "\n".join(lines + [f"{key}: {value}", ""])
+        return self.write(name, content)
+
+    def neon(self, *arguments, code=0, stdin=None, environment=None, cwd=None):
+        """Runs neon and asserts how it ended; with code=None anything but a crash will do."""
+        done = subprocess.run([NEON, *arguments], cwd=cwd or self.folder, env={**self.environment, **(environment or {})},
+                              input=stdin if stdin is not None else b"", stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, timeout=60)
+        result = Result(arguments, done.returncode, done.stdout.decode(), done.stderr.decode())
+        self.assertGreaterEqual(result.code, 0, f"ended by a signal: {result}")
+        if code is not None:
+            self.assertEqual(result.code, code, str(result))
+        return result
+
+    def start(self, *arguments, **options):
+        return subprocess.Popen([NEON, *arguments], cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+
+    def refused(self, code, *arguments, says, **options):
+        """Runs neon, which must end with that code and one message on stderr that has all of `says`."""
+        result = self.neon(*arguments, code=code, **options)
+        for words in [says] if isinstance(says, str) else says:
+            self.assertIn(words, result.err, str(result))
+        self.assertEqual(len([line for line in result.err.splitlines() if line.startswith("neon: ")]), 1, str(result))
+        return result
+
+
+def tensors(path):
+    """Name to (type, shape, bytes) of a .safetensors file, and its metadata."""
+    with open(path, "rb") as file:
+        content = file.read()
+    (length,) = struct.unpack("<Q", content[:8])
+    header = json.loads(content[8:8 + length])
+    metadata = header.pop("__metadata__", {})
+    data = content[8 + length:]
+    return {name: (item["dtype"], item["shape"], data[slice(*item["data_offsets"])])
+            for name, item in header.items()}, metadata
+
+
+def idx(dims, data, kind=8):
+    return struct.pack(f">BBBB{len(dims)}I", 0, 0, kind, len(dims), *dims) + data
+
+
+def write_mnist(case, folder="mnist", train=64, test=20):
+    """Four IDX files in MNIST's form: bright where the label says, so that they can be learnt."""
+    for name, count in ("train", train), ("t10k", test):
+        labels = bytes(i * 7 % 10 for i in range(count))
+        images = b"".join(bytes(200 if 70 * label <= p < 70 * label + 60 else (p * 31 + i) % 40 for p in range(784))
+                          for i, label in enumerate(labels))
+        case.write(f"{folder}/{name}-images-idx3-ubyte", idx([count, 28, 28], images))
+        case.write(f"{folder}/{name}-labels-idx1-ubyte", idx([count], labels))
+
+
+MNIST = """\
+dataset: MNIST
+layers:
+  - Affine: {nout: 10, init: Kaiming, activation: Softmax}
+cost: CrossEntropyMulti
+optimizer: {GradientDescentMomentum: {learning_rate: 0.1}}
+batch_size: 16
+epochs: 2
+"""
+
+
+def main():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    result = unittest.main(module="__main__", exit=False, verbosity=0, argv=sys.argv[:1]).result
+    bad = len({test.id().split(" ")[0] for test, _ in result.failures + result.errors})
+    print(f"{result.testsRun - bad} passed, {bad} failed")
+    sys.exit(bad != 0)

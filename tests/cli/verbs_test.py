@@ -1,0 +1,354 @@
+#!/usr/bin/python3
+"""Every verb and option of the command line does what it says."""
+import json
+import os
+import re
+import struct
+import subprocess
+import unittest
+
+import h5py
+import numpy as np
+
+import support
+from support import IRIS, MNIST, NEON, Case, tensors, write_mnist
+
+
+class Train(Case):
+    def test_prints_result_and_next_command(self):
+        result = self.neon(self.spec())
+        self.assertRegex(result.out, r"(?m)^test: .*Top1Misclass [\d.]+ %  test cost [\d.]+  \(150 samples built in\)$")
+        self.assertRegex(result.out, r"(?m)^trained 4 epochs in .*, seed \d+$")
+        self.assertIn(f"next: {NEON} s.yaml -s model.safetensors -o run.h5\n", result.out)
+        self.assertEqual(result.err.count("\n"), 4, "a line an epoch, without a terminal")
+
+    def test_next_command_works(self):
+        result = self.neon(self.spec())
+        follow = re.search(r"next: (.*)", result.out)[1].split()
+        self.assertEqual(follow[0], NEON)
+        again = self.neon(*follow[1:])
+        self.assertIn("wrote model.safetensors\nwrote run.h5\n", again.out)
+        self.assertIn(f"next: {NEON} eval model.safetensors\n", again.out)
+
+    def test_options(self):
+        result = self.neon("-e", "2", "-z", "8", "-r", "5", "-s", "m.safetensors", "-o", "r.h5", "-d", "f64",
+                           "-eval", "2", "-H", "0", "--serialize", "1", "--no_progress_bar", "-b", "cpu", self.spec())
+        self.assertEqual(result.err, "")
+        self.assertIn("seed 5\n", result.out)
+        stored, metadata = tensors(self.path("m.safetensors"))
+        self.assertEqual({kind for kind, _, _ in stored.values()}, {"F64"})
+        position = json.loads(metadata["neon.position"])
+        self.assertEqual((position["epoch"], position["seed"]), (2, 5))
+        with h5py.File(self.path("r.h5")) as file:
+            samples = 150 - 30
+            self.assertEqual(file["cost/train"].shape, (2 * samples // 8,))
+            self.assertEqual(file["cost/loss"].shape, (1,))
+        self.assertEqual(sorted(os.listdir(self.folder)), ["m.safetensors", "r.h5", "s.yaml"])
+
+    def test_long_options(self):
+        self.neon("--epochs=1", "--batch_size", "8", "--rng_seed=3", "--save_path", "a.safetensors", "--output_file=b.h5",
+                  "--datatype", "bf16", "--eval_freq", "1", "--history=2", "--backend=cpu", "--caffe", "--deterministic",
+                  "--verbose", self.spec())
+        self.assertTrue(os.path.exists(self.path("a.safetensors")) and os.path.exists(self.path("b.h5")))
+
+    def test_same_seed_same_bits(self):
+        spec = self.spec()
+        for name in "ab":
+            self.neon("-r", "7", "-s", name, spec)
+        self.assertEqual(tensors(self.path("a"))[0], tensors(self.path("b"))[0])
+        self.neon("-r", "8", "-s", "c", spec)
+        self.assertNotEqual(tensors(self.path("a"))[0], tensors(self.path("c"))[0])
+
+    def test_history_and_serialize(self):
+        self.neon("-s", "m.safetensors", "-H", "2", "-e", "6", "--serialize", "2", self.spec())
+        names = sorted(name for name in os.listdir(self.folder) if name.startswith("m."))
+        self.assertEqual(len(names), 3, names)
+        epochs = sorted(json.loads(tensors(self.path(name))[1]["neon.position"])["epoch"] for name in names)
+        self.assertEqual(epochs, [2, 4, 6])
+
+    def test_time_is_counted_without_checkpoints(self):
+        # Enough work that it cannot round to nothing.
+        slow = self.spec(dataset="{UniformRandom: {ntrain: 20000, ntest: 10, nin: 20, nout: 3}}", batch_size="1")
+        seconds = re.search(r"in ([\d.]+) s", self.neon("--serialize", "3", slow).out)[1]
+        self.assertGreater(float(seconds), 0)
+
+    def test_config_file(self):
+        self.write("neon.cfg", "# options\nepochs = 3\nrng_seed: 9\nno_progress_bar\n")
+        self.assertIn("trained 3 epochs", self.neon("-c", "neon.cfg", self.spec()).out)
+        result = self.neon("-e", "1", "--config=neon.cfg", self.spec())
+        self.assertIn("trained 1 epochs", result.out, "the command line overrules")
+        self.assertIn("seed 9", result.out)
+
+    def test_data_dir(self):
+        write_mnist(self, "elsewhere/mnist")
+        result = self.neon("-w", "elsewhere", self.spec(MNIST))
+        self.assertIn("(elsewhere/mnist)", result.out)
+        self.assertIn("(elsewhere/mnist)", self.neon(self.spec(MNIST), environment={"NEON_DATA_DIR": "elsewhere"}).out)
+
+    def test_set(self):
+        spec = self.spec()
+        self.neon("--set", "layers[0].nout=5", "--set", "epochs=1", "-s", "m", spec)
+        self.assertEqual(tensors(self.path("m"))[0]["Affine_0/W"][1], [5, 4])
+
+    def test_model_file(self):
+        spec = self.spec()
+        self.neon("-r", "1", "-s", "a", spec)
+        # A rate of 0 leaves the weights as they were loaded.
+        self.neon("-r", "2", "-e", "1", "--model_file", "a", "-s", "b", "--set", "optimizer.learning_rate=0", spec)
+        before, after = tensors(self.path("a"))[0], tensors(self.path("b"))[0]
+        for name in "Affine_0/W", "Affine_1/W":
+            self.assertEqual(before[name], after[name])
+
+    def test_model_file_is_where_running_means_begin(self):
+        spec = self.spec(ema="0.5")
+        self.neon("-r", "1", "-s", "a", self.spec(name="plain.yaml"))
+        self.neon("-r", "2", "-e", "1", "--model_file", "a", "-s", "b", "--set", "optimizer.learning_rate=0", spec)
+        before, after = tensors(self.path("a"))[0], tensors(self.path("b"))[0]
+        self.assertEqual(before["Affine_0/W"], after["Affine_0/W/ema"])
+
+    def test_rounding_does_not_swallow_the_spec(self):
+        self.refused(6, "-u", self.spec(), says="no stochastic rounding")
+        self.refused(6, "-u", "7", self.spec(), says="no stochastic rounding")
+
+    def test_no_gpu(self):
+        self.refused(6, "-b", "gpu", self.spec(), says=["-b gpu", "no CUDA", "-b cpu"])
+        self.refused(6, "-g", "cudanet", self.spec(), says="no CUDA")
+        self.refused(6, self.spec(backend="gpu"), says="the spec's backend")
+        self.neon("-b", "cpu", self.spec(backend="gpu", epochs="1"))
+
+    def test_verb_after_options(self):
+        self.assertIn("spec    s.yaml", self.neon("-z", "8", "check", self.spec()).out)
+
+    def test_log_file(self):
+        self.neon("-l", "my.log", self.spec(epochs="2"))
+        lines = self.read("my.log").decode().splitlines()
+        self.assertEqual(len([line for line in lines if "epoch" in line]), 2, lines)
+        self.neon("--no_progress_bar", "-l", self.spec(epochs="1"))
+        self.assertIn("epoch 1/1", self.read("neon_log.txt").decode())
+        self.refused(1, "-l", "/proc/none/log", self.spec(), says="the log file cannot be opened")
+
+
+class Output(Case):
+    def test_results_and_messages_are_apart(self):
+        result = self.neon(self.spec())
+        self.assertNotIn("epoch 1/4", result.out)
+        self.assertIn("epoch 1/4", result.err)
+
+    def terminal(self, **environment):
+        """What neon writes to a terminal that is its stderr."""
+        import pty
+        main, other = pty.openpty()
+        slow = self.spec(dataset="{UniformRandom: {ntrain: 20000, ntest: 10, nin: 20, nout: 3}}", epochs="6", batch_size="1")
+        child = subprocess.Popen([NEON, slow], cwd=self.folder, env={**self.environment, "TERM": "xterm", **environment},
+                                 stdout=subprocess.PIPE, stderr=other, stdin=subprocess.DEVNULL)
+        os.close(other)
+        out = b""
+        try:
+            while chunk := os.read(main, 65536):
+                out += chunk
+        except OSError:
+            pass  # Linux's way to say that the other side is closed
+        os.close(main)
+        child.communicate()
+        self.assertEqual(child.returncode, 0)
+        return out
+
+    def test_terminal_line_renews_itself(self):
+        out = self.terminal()
+        self.assertIn(b"\r\x1b[K", out)
+        self.assertIn(b"\x1b[2m", out)
+        self.assertIn(b"samples/s", out)
+
+    def test_no_color(self):
+        self.assertNotIn(b"\x1b[2m", self.terminal(NO_COLOR="1"))
+        self.assertNotIn(b"\x1b", self.terminal(TERM="dumb"))
+
+    def test_full_disk_under_stdout_is_a_failure(self):
+        with open("/dev/full", "w") as full:
+            for arguments in ["help"], ["--version"], ["check", self.spec()]:
+                done = subprocess.run([NEON, *arguments], cwd=self.folder, env=self.environment, stdout=full,
+                                      stderr=subprocess.PIPE, text=True)
+                self.assertEqual(done.returncode, 1, arguments)
+                self.assertIn("No space left on device", done.stderr)
+
+
+class Inspection(Case):
+    def test_version_and_help(self):
+        self.assertRegex(self.neon("--version").out, r"^neon \d+\.\d+\.\d+\n$")
+        for flag in "-h", "--help":
+            usage = self.neon(flag).out
+            for verb in "check", "summary", "program", "bench", "resume", "eval", "predict", "help":
+                self.assertIn(f"neon {verb} ", usage)
+
+    def test_help_names(self):
+        overview = self.neon("help").out
+        self.assertRegex(overview, r"(?m)^layer .*Affine")
+        self.assertIn("nout: integer", self.neon("help", "Affine").out)
+        self.assertIn("epochs: integer, at least 1, default 10", self.neon("help", "spec").out)
+        self.assertIn("Rectlin (activation)", self.neon("help", "ReLU").out, "aliases are known")
+        self.refused(2, "help", "Afine", says=["'Afine'", "Affine"])
+
+    def test_every_name_has_its_page(self):
+        names = [name for line in self.neon("help").out.splitlines()[1:] for name in line.split(None, 1)[1].split(", ")]
+        self.assertGreater(len(names), 50)
+        page = self.neon("help", *names).out
+        for name in names:
+            self.assertRegex(page, rf"(?m)^{name} \(\w+\): .+\.$")
+
+    def test_check(self):
+        out = self.neon("check", self.spec()).out
+        # 4 x 8 and 8 x 3 weights, and as many velocities, of four bytes
+        self.assertIn("2 layers, 56 parameters, f32, batch 16, 4 epochs", out)
+        self.assertIn("weights and optimizer 448 B", out)
+        self.assertIn("120 training and 30 test samples (4), 3 classes", out)
+        self.assertIn("no layer has a bias", out)
+
+    def test_check_of_missing_data(self):
+        result = self.neon("check", self.spec(MNIST), code=3)
+        self.assertIn("data    not found: ", result.out)
+        self.assertIn("get it with: ", result.out)
+        self.assertIn("10 classes", self.neon("check", self.spec(MNIST, dataset="{Digits: {ntrain: 100}}")).out)
+        stand_in = self.neon("check", self.spec(MNIST, dataset="{MNIST: {fallback: Digits}}")).out
+        self.assertIn("until then it is Digits in place of MNIST", stand_in)
+
+    def test_check_where_data_gives_the_shapes(self):
+        spec = self.spec(dataset="{CSV: {path: none.csv}}")
+        self.assertIn("not found: none.csv", self.neon("check", spec, code=3).out)
+        for verb in "summary", "program":
+            self.refused(3, verb, spec, says=["the data is not there", "none.csv"])
+
+    def test_resolved_spec_is_a_spec_that_means_the_same(self):
+        resolved = self.neon("check", "--resolved", self.spec()).out
+        self.assertIn("nesterov: false", resolved)
+        self.spec(resolved, name="resolved.yaml")
+        self.assertEqual(self.neon("check", "--resolved", "resolved.yaml").out, resolved)
+        for name in "s.yaml", "resolved.yaml":
+            self.neon("-r", "1", "-s", name + ".safetensors", name)
+        self.assertEqual(*(tensors(self.path(name + ".safetensors"))[0] for name in ("s.yaml", "resolved.yaml")))
+
+    def test_summary(self):
+        lines = self.neon("summary", self.spec()).out.splitlines()
+        self.assertEqual(lines[1].split()[:4], ["Affine_0", "Affine", "(8)", "32"])
+        self.assertEqual(lines[1].split()[-1], "3", "the line of the spec")
+        self.assertEqual(lines[2].split()[:4], ["Affine_1", "Affine", "(3)", "24"])
+        self.assertIn("56 parameters", lines[3])
+
+    def test_program_shows_what_training_runs(self):
+        out = self.neon("program", self.spec()).out
+        self.assertIn("matmul", out)
+        self.assertRegex(out, r"arena [\d.]+ \w+, all values [\d.]+ \w+")
+        # Iris comes as it is: no factor of an image's.
+        self.assertNotIn("0.00392", out)
+        self.assertIn("variable Affine_1/W/velocity", out)
+
+    def test_bench(self):
+        out = self.neon("bench", "--iterations", "5", self.spec()).out
+        for row in "forward ", "forward+backward", "whole step":
+            self.assertRegex(out, rf"(?m)^{re.escape(row)} +[\d.]+ ms")
+        self.assertIn("median of 5 steps, batch 16, f32", out)
+
+    def test_bench_of_what_cannot_train(self):
+        self.refused(1, "bench", "--iterations", "5", self.spec(), "--set", "optimizer.learning_rate=0",
+                     "--set", "dataset={UniformRandom: {ntrain: 16, nin: 4, nout: 3}}", says="the cost did not move")
+
+
+class Evaluation(Case):
+    def trained(self, **changes):
+        self.spec(**changes)
+        return self.neon("-r", "4", "-s", "m.safetensors", "s.yaml")
+
+    def test_eval_gives_the_numbers_of_the_training(self):
+        for dtype in "f32", "f64", "bf16", "f16":
+            trained = self.trained(datatype=dtype)
+            numbers = re.search(r"test: (.*?)  \(", trained.out)[1]
+            self.assertIn(f"test: {numbers}  (", self.neon("eval", "m.safetensors").out)
+
+    def test_eval_of_running_means(self):
+        numbers = re.search(r"test: (.*?)  \(", self.trained(ema="0.9").out)[1]
+        self.assertIn(f"test: {numbers}  (", self.neon("eval", "m.safetensors").out)
+
+    def test_eval_json(self):
+        numbers = re.search(r"Top1Misclass ([\d.]+) %  test cost ([\d.]+)", self.trained().out)
+        found = json.loads(self.neon("eval", "m.safetensors", "--format", "json").out)
+        self.assertAlmostEqual(100 * found["Top1Misclass"], float(numbers[1]), delta=0.005)
+        self.assertAlmostEqual(found["cost"], float(numbers[2]), delta=5e-5)
+
+    def test_eval_from_another_folder(self):
+        rows = "".join(f"{i % 7},{i % 5},{'ab'[i % 7 > 3]}\n" for i in range(60))
+        self.write("project/data.csv", rows)
+        self.spec(name="project/s.yaml", dataset="{CSV: {path: data.csv}}", epochs="1").replace("nout: 3", "nout: 2")
+        self.neon("--set", "layers[1].nout=2", "-s", "m", "project/s.yaml")
+        self.neon("eval", "../m", cwd=os.path.join(self.folder, "project"))
+        os.mkdir(self.path("other"))
+        self.neon("eval", "../m", cwd=self.path("other"))
+        self.neon("resume", "-e", "2", "../m", cwd=self.path("other"))
+
+    def outputs_by_hand(self, inputs):
+        """The net of IRIS in NumPy, in f64."""
+        stored, _ = tensors(self.path("m.safetensors"))
+        first, second = (np.frombuffer(stored[f"Affine_{i}/W"][2], "f4").reshape(stored[f"Affine_{i}/W"][1]).astype(float)
+                         for i in range(2))
+        z = np.tanh(inputs @ first.T) @ second.T
+        e = np.exp(z - z.max(axis=1, keepdims=True))
+        return e / e.sum(axis=1, keepdims=True)
+
+    def check_predictions(self, out, inputs):
+        rows = [line.split(",") for line in out.splitlines()]
+        self.assertEqual(rows[0], ["sample", "class", "output"])
+        wanted = self.outputs_by_hand(inputs)
+        names = ["setosa", "versicolor", "virginica"]
+        self.assertEqual([row[0] for row in rows[1:]], [str(i) for i in range(len(inputs))])
+        for row, y in zip(rows[1:], wanted):
+            self.assertIn(names[y.argmax()], row[1])
+            self.assertAlmostEqual(float(row[2]), y.max(), delta=2e-6)
+
+    def test_predict_csv_npy_idx_and_stdin(self):
+        self.trained()
+        inputs = np.array([[5.1, 3.5, 1.4, 0.2], [6.5, 3.0, 5.2, 2.0], [5.5, 2.4, 3.7, 1.0]])
+        table = "a,b,c,d\n" + "".join(",".join(map(str, row)) + "\n" for row in inputs)
+        self.write("x.csv", table)
+        self.write("x.idx", support.idx([3, 4], inputs.astype(">f4").tobytes(), kind=0x0D))
+        np.save(self.path("x.npy"), inputs)
+        for name in "x.csv", "x.npy", "x.idx":
+            self.check_predictions(self.neon("predict", "m.safetensors", name).out, inputs.astype("f4"))
+        self.check_predictions(self.neon("predict", "m.safetensors", "-", stdin=table.encode()).out, inputs.astype("f4"))
+
+    def test_predict_more_samples_than_a_batch(self):
+        self.trained()
+        inputs = np.random.default_rng(1).uniform(0.1, 7, (600, 4)).astype("f4")
+        np.save(self.path("x.npy"), inputs)
+        self.check_predictions(self.neon("predict", "m.safetensors", "x.npy").out, inputs)
+
+    def test_predict_json_and_top_k(self):
+        self.trained()
+        self.write("x.csv", "5.1,3.5,1.4,0.2\n")
+        line = json.loads(self.neon("predict", "m.safetensors", "x.csv", "--format", "json", "--top_k", "2").out)
+        self.assertEqual(len(line["top"]), 2)
+        self.assertGreater(line["top"][0]["output"], line["top"][1]["output"])
+        head, row = self.neon("predict", "m.safetensors", "x.csv", "--top_k", "3").out.splitlines()
+        self.assertEqual(head, "sample,class1,output1,class2,output2,class3,output3")
+        self.assertAlmostEqual(sum(map(float, row.split(",")[2::2])), 1, delta=1e-5)
+
+    def test_predict_regression(self):
+        rows = "".join(f"{i / 40},{i % 9 / 9},{i / 20 - i % 9 / 9}\n" for i in range(40))
+        self.write("r.csv", rows)
+        self.write("r.yaml", "dataset: {CSV: {path: r.csv, task: regression}}\nlayers: [Affine: {nout: 1, init: Kaiming}]\n"
+                   "cost: SumSquared\noptimizer: {SGD: {learning_rate: 0.5}}\nbatch_size: 8\nepochs: 40\n")
+        self.assertIn("targets (1)", self.neon("check", "r.yaml").out)
+        self.neon("-r", "1", "-s", "m", "r.yaml")
+        (_, weights, raw), = [item for name, item in tensors(self.path("m"))[0].items() if name == "Affine_0/W"]
+        w = struct.unpack("<2f", raw)
+        head, row = self.neon("predict", "m", "-", stdin=b"0.25,0.5\n").out.splitlines()
+        self.assertEqual(head, "sample,output0")
+        self.assertAlmostEqual(float(row.split(",")[1]), 0.25 * w[0] + 0.5 * w[1], delta=1e-6)
+        self.assertAlmostEqual(w[0], 2, delta=0.2, msg="the spec was learnt")
+
+    def test_predict_images_scaled_as_in_training(self):
+        write_mnist(self)
+        self.neon("-w", self.folder, "-r", "1", "-s", "m", self.spec(MNIST, epochs="5"))
+        names = self.neon("predict", "m", "mnist/t10k-images-idx3-ubyte").out.splitlines()[1:]
+        self.assertEqual([line.split(",")[1] for line in names], [str(i * 7 % 10) for i in range(20)])
+
+
+if __name__ == "__main__":
+    support.main()
