@@ -69,9 +69,9 @@ class Planner {
     const bool reduces = std::ranges::count(segment_.reduced, true) > 0;
     if (!reduces) {
       // Columns are the last axes that every load walks densely or repeats as one; rows the others.
-      column_axis_ = std::max(rank - 1, 0);
+      column_axis_ = looks_up() && rank == 1 ? 1 : std::max(rank - 1, 0);
       while (column_axis_ > 0 && joins(column_axis_ - 1)) --column_axis_;
-    } else if (last_reduced < first_kept && first_kept < rank) {
+    } else if (last_reduced < first_kept && first_kept < rank && !(last_reduced < 0 && looks_up())) {
       plan_.fold = Fold::outer;
       column_axis_ = first_kept;
     } else {
@@ -79,6 +79,11 @@ class Planner {
       column_axis_ = first_reduced;
     }
     for (int axis = 0; axis < rank; ++axis) (axis < column_axis_ ? plan_.rows : plan_.columns) *= segment_.domain[axis];
+  }
+
+  // Whether rows are looked up: axis 0 must be one of the rows then.
+  bool looks_up() const {
+    return std::ranges::any_of(segment_.body, [](const Instruction& i) { return bool(i.index); });
   }
 
   // Whether axis and those after it can be walked as one by all loads.
@@ -126,7 +131,7 @@ class Planner {
     if (plan_.fold == Fold::outer) {
       const int64_t most = kOuterTileBytes / int64_t(sizeof(R)) / std::max<int64_t>(plan_.rows, 1);
       plan_.tile_rows = plan_.rows;
-      plan_.tile_columns = std::clamp<int64_t>(most / 16 * 16, 16, std::max<int64_t>(plan_.columns, 1));
+      plan_.tile_columns = std::min(std::max<int64_t>(most / 16 * 16, 16), plan_.columns);
     } else {
       plan_.tile_columns = plan_.fold == Fold::inner ? plan_.columns : std::min(plan_.columns, elements);
       plan_.tile_rows = 1;

@@ -7,6 +7,15 @@
 
 namespace neon::cpu {
 
+// Elements first .. first + n - 1 of a register's stream.
+template <typename R>
+void draw(const RegisterPlan<R>& reg, const Run& run, int64_t first, R* to, int64_t n) {
+  const elementwise::Random& random = *elementwise::active_level().random;
+  const elementwise::RandomKey key{reg.seed, reg.stream, run.step};
+  if constexpr (std::is_same_v<R, float>) random.uniform_f32(key, uint64_t(first), to, n);
+  else random.uniform_f64(key, uint64_t(first), to, n);
+}
+
 template <typename R>
 class TileRunner {
  public:
@@ -40,8 +49,9 @@ class TileRunner {
     last_size_ = rows_ * columns_;
     for (size_t i = 0; i < plan_.registers.size(); ++i)
       if (plan_.registers[i].reach != Reach::scalar) evaluate(i);
+    // Totals first: a store may write over what a register points to.
+    for (size_t t = 0; t < plan_.totals.size(); ++t) partials[t] = total(plan_.totals[t], tile);
     for (size_t s = 0; s < plan_.stores.size(); ++s) store(plan_.stores[s], int(s), tile);
-    for (size_t t = 0; t < plan_.totals.size(); ++t) partials[t] = total(plan_.totals[t]);
     fresh_ = false;
   }
 
@@ -57,7 +67,7 @@ class TileRunner {
       case Instruction::Kind::record: *place = R(run_->scalars[reg.record]); break;
       case Instruction::Kind::load: reg.load.convert(*reg.load.slot, place, 1); break;
       case Instruction::Kind::iota: *place = 0; break;
-      case Instruction::Kind::uniform: draw(reg, 0, place, 1); break;
+      case Instruction::Kind::uniform: draw(reg, *run_, 0, place, 1); break;
       default: {
         const R* inputs[kMostOperands];
         for (size_t k = 0; k < reg.inputs.size(); ++k) inputs[k] = registers_[size_t(reg.inputs[k])];
@@ -129,7 +139,7 @@ class TileRunner {
 
   int64_t row_offset(const LoadPlan& load, int64_t row) const {
     if (!load.index) return load.rows.offset(row);
-    const int64_t stride = load.rows.strides[0], inner = load.rows.sizes.empty() ? 1 : plan_.rows / load.rows.sizes[0];
+    const int64_t stride = load.rows.strides[0], inner = plan_.rows / load.rows.sizes[0];
     const int64_t at = row / inner, looked_up = static_cast<const int32_t*>(*load.index)[at];
     if (looked_up < 0 || looked_up >= load.index_limit)
       fail(ErrorKind::data, "index ", looked_up, " at place ", at, " is not in [0, ", load.index_limit, ")");
@@ -166,14 +176,15 @@ class TileRunner {
 
   const R* load_kept(const LoadPlan& load, R* to) {
     const bool outer = plan_.fold == Fold::outer;
-    if (outer ? load.columns_dense : (!load.index && load.rows.uniform(1))) {
+    if (!load.index && (outer ? load.columns_dense : load.rows.uniform(1))) {
       const std::byte* from = address(load, outer ? column_ : row_);
       if (load.native) return reinterpret_cast<const R*>(from);
       load.convert(from, to, kept());
       return to;
     }
+    const int64_t first = outer ? row_offset(load, 0) : 0;
     for (int64_t k = 0; k < kept(); ++k) {
-      const int64_t offset = outer ? load.columns.offset(column_ + k) : row_offset(load, row_ + k);
+      const int64_t offset = outer ? first + load.columns.offset(column_ + k) : row_offset(load, row_ + k);
       load.convert(address(load, offset), to + k, 1);
     }
     return to;
@@ -191,17 +202,11 @@ class TileRunner {
     }
   }
 
-  // Elements first .. first + n - 1 of a stream.
-  void draw(const RegisterPlan<R>& reg, int64_t first, R* to, int64_t n) {
-    const elementwise::RandomKey key{reg.seed, reg.stream, run_->step};
-    if constexpr (std::is_same_v<R, float>) random_.uniform_f32(key, uint64_t(first), to, n);
-    else random_.uniform_f64(key, uint64_t(first), to, n);
-  }
-
   void fill_uniform(const RegisterPlan<R>& reg, R* to) {
-    if (reg.reach == Reach::kept) return draw(reg, plan_.fold == Fold::outer ? column_ : row_, to, kept());
-    if (contiguous()) return draw(reg, flat(), to, elements());
-    for (int64_t r = 0; r < rows_; ++r) draw(reg, (row_ + r) * plan_.columns + column_, to + r * columns_, columns_);
+    if (reg.reach == Reach::kept) return draw(reg, *run_, plan_.fold == Fold::outer ? column_ : row_, to, kept());
+    if (contiguous()) return draw(reg, *run_, flat(), to, elements());
+    for (int64_t r = 0; r < rows_; ++r)
+      draw(reg, *run_, (row_ + r) * plan_.columns + column_, to + r * columns_, columns_);
   }
 
   // All of a register as full-size elements.
@@ -251,11 +256,11 @@ class TileRunner {
     }
   }
 
-  R total(const typename SegmentPlan<R>::Total& total) {
-    const auto& reg = plan_.registers[size_t(total.reg)];
-    if (reg.reach == Reach::full) return fold_run(total.kind, registers_[size_t(total.reg)], elements());
-    if (reg.reach == Reach::kept) return fold_run(total.kind, registers_[size_t(total.reg)], kept());
-    return fold_run(total.kind, full(total.reg), elements());
+  // A single number counts once, in the first tile.
+  R total(const typename SegmentPlan<R>::Total& total, int64_t tile) const {
+    const Reach reach = plan_.registers[size_t(total.reg)].reach;
+    const int64_t n = reach == Reach::full ? elements() : reach == Reach::kept ? kept() : tile == 0 ? 1 : 0;
+    return fold_run(total.kind, registers_[size_t(total.reg)], n);
   }
 
   void store(const StorePlan& store, int number, int64_t tile) {
@@ -280,7 +285,6 @@ class TileRunner {
     else return *level.reduce_f64;
   }
   const elementwise::Reductions<R>& folds_ = folds_of(elementwise::active_level());
-  const elementwise::Random& random_ = *elementwise::active_level().random;
   const BlockFunction<R> combine_[3] = {elementwise::block_function<R>(elementwise::row("add")),
                                         elementwise::block_function<R>(elementwise::row("maximum")),
                                         elementwise::block_function<R>(elementwise::row("minimum"))};

@@ -127,6 +127,8 @@ class PlainProgram : public Program {
       if (node.op->name == "variable")
         values_.push_back(variables.declare(leaf_name(g, Value{v}), type.dtype, type.shape));
       else if (node.op->name == "input") values_.push_back({});
+      // As exact as the arithmetic that they enter.
+      else if (node.op->name == "constant" || node.op->name == "scalar") values_.push_back(Tensor(DType::f64, {}));
       else values_.push_back(Tensor(type.dtype, type.shape));
       if (node.op->name == "constant") values_.back().set(0, node.attributes.real("value"));
     }
@@ -159,7 +161,8 @@ class PlainProgram : public Program {
       function(arguments);
     }
     std::vector<Tensor> written;
-    for (const Assignment& a : g.assignments()) written.push_back(values_[size_t(a.value.id)].clone());
+    for (const Assignment& a : g.assignments())
+      written.push_back(values_[size_t(a.value.id)].converted(g.dtype(a.variable)));
     for (size_t i = 0; i < written.size(); ++i) {
       const Assignment& a = g.assignments()[i];
       if (a.guard && values_[size_t(a.guard.id)].at(0) == 0) continue;
@@ -168,7 +171,9 @@ class PlainProgram : public Program {
   }
 
   Tensor output(const std::string& name) const override {
-    return values_[size_t(lowered_.graph.outputs().at(name).id)];
+    const Value value = lowered_.graph.outputs().at(name);
+    const Tensor& held = values_[size_t(value.id)];
+    return held.dtype() == lowered_.graph.dtype(value) ? held : held.converted(lowered_.graph.dtype(value));
   }
 
   std::vector<std::string> implementations() const override { return {"plain"}; }

@@ -13,7 +13,7 @@ enum class Role : uint8_t {
   source,   // made anew wherever it is used: iota, uniform, numbers of the step record and what follows from them
   fusible,  // elementwise, cast, broadcast, gather, reductions
   view,     // reshape
-  opaque,   // a kernel of its own
+  opaque,   // a kernel of its own; also what would be fusible, but has no elements to loop over
 };
 
 std::vector<Role> roles(const Graph& graph);
@@ -47,5 +47,13 @@ FusedKernel fused_code(const Graph& graph, const std::vector<Role>& roles, const
 // For each node, the nodes that must run after it: readers of its results, and for an assignment everything
 // that must not run before the old value was read.
 std::vector<std::vector<int>> successors(const Graph& graph);
+
+// The nodes that read a variable's memory, each after the node by which the variable gets to it: itself, or the
+// first of a chain of views.
+std::vector<std::pair<int, int>> readers(const Graph& graph, Value variable);
+// The value whose memory a chain of views shows; the value itself when it is no view.
+Value viewed(const Graph& graph, Value value);
+// (1,1,C) and (C), for example.
+bool same_but_leading_ones(const Shape& a, const Shape& b);
 
 }  // namespace neon

@@ -76,6 +76,11 @@ class CodeWriter {
                       (post && post_nodes.count(n));
     if (!here) return load(value, {}, part);
     if (name == "gather") return load(node.inputs[0], node.inputs[1], part, &graph_.shape(value));
+    if (name == "iota" && graph_.shape(value)[int(node.attributes.integer("axis"))] == 1) {
+      out.kind = Instruction::Kind::constant;  // whatever it is repeated to
+      out.reach = Reach::scalar;
+      return out;
+    }
     if (name == "iota" || name == "uniform") return source(value, node, part);
     out.kind = is_reduction(*node.op) ? Instruction::Kind::reduce : Instruction::Kind::compute;
     out.op = node.op->is_elementwise() || is_reduction(*node.op) ? node.op : find_op("identity");
@@ -100,11 +105,15 @@ class CodeWriter {
 
   Reach reach_of_shape(const Shape& shape, size_t part) const {
     if (part == kernel.segments.size() || shape.elements() == 1) return Reach::scalar;
+    return reach_of_array(shape, part);
+  }
+
+  // What does not vary along the reduced axes is kept, even if it repeats along others.
+  Reach reach_of_array(const Shape& shape, size_t part) const {
     const Segment& segment = kernel.segments[part];
     const Shape own = padded(shape, part);
     bool kept = std::ranges::count(segment.reduced, true) > 0;
-    for (int axis = 0; axis < own.rank(); ++axis)
-      kept = kept && own[axis] == (segment.reduced[size_t(axis)] ? 1 : segment.domain[axis]);
+    for (int axis = 0; axis < own.rank(); ++axis) kept = kept && (!segment.reduced[size_t(axis)] || own[axis] == 1);
     return kept ? Reach::kept : Reach::full;
   }
 
@@ -116,14 +125,16 @@ class CodeWriter {
     const Shape& shape = gathered ? *gathered : graph_.shape(value);
     out.reach = reach_of_shape(shape, part);
     if (part == kernel.segments.size()) return out;
-    // A looked-up number still varies along axis 0.
-    if (gathered && out.reach == Reach::scalar) out.reach = Reach::full;
     const Shape own = padded(shape, part), &domain = kernel.segments[part].domain;
     out.strides.assign(size_t(own.rank()), 0);
     int64_t stride = 1;
     for (int axis = own.rank() - 1; axis >= 0; --axis) {
       if (own[axis] == domain[axis] && own[axis] != 1) out.strides[size_t(axis)] = stride;
       stride *= own[axis];
+    }
+    if (gathered) {
+      out.reach = reach_of_array(shape, part);  // also a single number is looked up
+      out.strides[0] = shape.elements() / shape[0];
     }
     return out;
   }
@@ -188,6 +199,14 @@ FusedKernel fused_code(const Graph& graph, const std::vector<Role>& roles, const
     }
   for (int n : layout.post) store(n, post);
 
+  // Large integers pass unharmed through f64.
+  const auto& kernel = writer.kernel;
+  auto is_wide = [&](const Store& s) {
+    return graph.dtype(s.value) == DType::i32 || graph.dtype(s.value) == DType::i64;
+  };
+  bool wide = std::ranges::any_of(kernel.post_stores, is_wide);
+  for (const Segment& segment : kernel.segments) wide = wide || std::ranges::any_of(segment.stores, is_wide);
+  if (wide) writer.kernel.compute = DType::f64;
   auto is_f64 = [&](Value value) { return graph.dtype(value) == DType::f64; };
   for (int n : nodes) {
     const Node& node = graph.node(n);

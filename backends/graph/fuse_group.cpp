@@ -10,14 +10,48 @@
 
 namespace neon {
 
-std::vector<std::vector<int>> successors(const Graph& graph) {
-  std::vector<std::set<int>> next(size_t(graph.node_count()));
+namespace {
+
+using Edges = std::vector<std::set<int>>;
+
+// From each node to those that take its results.
+Edges data_edges(const Graph& graph) {
+  Edges next(size_t(graph.node_count()));
   for (int i = 0; i < graph.node_count(); ++i)
     for (Value input : graph.node(i).inputs) next[size_t(graph.producer_index(input))].insert(i);
+  return next;
+}
+
+bool is_view(const Graph& graph, int n) { return graph.node(n).op->name == "reshape"; }
+
+std::vector<std::pair<int, int>> readers(const Graph& graph, const Edges& next, Value variable) {
+  std::vector<std::pair<int, int>> out;
+  auto follow = [&](int direct, int n, auto&& self) -> void {
+    if (!is_view(graph, n)) return out.push_back({direct, n});
+    for (int s : next[size_t(n)]) self(direct, s, self);
+  };
+  for (int n : next[size_t(graph.producer_index(variable))]) follow(n, n, follow);
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::pair<int, int>> readers(const Graph& graph, Value variable) {
+  return readers(graph, data_edges(graph), variable);
+}
+
+Value viewed(const Graph& graph, Value value) {
+  while (is_view(graph, graph.producer_index(value))) value = graph.producer(value).inputs[0];
+  return value;
+}
+
+std::vector<std::vector<int>> successors(const Graph& graph) {
+  const Edges data = data_edges(graph);
+  Edges next = data;
   for (const Assignment& a : graph.assignments()) {
     const int writer = graph.producer_index(a.value);
     if (a.guard) next[size_t(graph.producer_index(a.guard))].insert(writer);
-    for (int reader : next[size_t(graph.producer_index(a.variable))])
+    for (const auto& [direct, reader] : readers(graph, data, a.variable))
       if (reader != writer) next[size_t(reader)].insert(writer);
   }
   std::vector<std::vector<int>> out;
@@ -51,6 +85,9 @@ class Grouper {
     while (join_along_edges()) {
     }
     join_side_by_side();
+    // What several of those need can now go along.
+    while (join_along_edges()) {
+    }
   }
 
   std::vector<std::vector<int>> result() const {
@@ -132,7 +169,8 @@ class Grouper {
   }
 
   // A variable written by this kernel may be read in it only element by element: by elementwise nodes of its
-  // own shape in the segment that writes it.
+  // own shape in the segment that writes it. One number in a segment over many elements is written by the first
+  // tile while others may still read it.
   bool writes_in_place(const std::vector<int>& nodes) const {
     const auto layout = *layout_of_group(graph_, roles_, nodes);
     auto part_of = [&](int n) {
@@ -145,9 +183,15 @@ class Grouper {
       if (!std::ranges::count(nodes, writer)) continue;
       for (int n : nodes) {
         const Node& node = graph_.node(n);
-        if (!std::ranges::count(node.inputs, a.variable)) continue;
-        if (part_of(n) != part_of(writer) || is_reduction(*node.op)) return false;
+        const bool reads = std::ranges::any_of(
+            node.inputs, [&](Value input) { return viewed(graph_, input) == viewed(graph_, a.variable); });
+        if (!reads) continue;
+        const int part = part_of(n);
+        if (!std::ranges::count(node.inputs, a.variable) || node.op->name == "gather") return false;
+        if (part != part_of(writer) || is_reduction(*node.op)) return false;
         if (graph_.shape(node.outputs[0]) != graph_.shape(a.value)) return false;
+        const bool one = graph_.shape(a.value).elements() == 1;
+        if (one && part >= 0 && layout.parts[size_t(part)].domain.elements() > 1) return false;
       }
     }
     return true;

@@ -27,6 +27,11 @@ bool is_simple_reduction(const Shape& shape, const std::vector<int64_t>& axes) {
   return pattern.size() <= 2;
 }
 
+// What lies in memory is rounded; within a kernel nothing is. That matters where a number becomes an integer.
+bool rounds(const Node& node, const Graph& graph) {
+  return node.op->name == "cast" && !is_floating(graph.dtype(node.outputs[0]));
+}
+
 Shape padded(const Shape& shape, int rank) {
   std::vector<int64_t> sizes(static_cast<size_t>(rank - shape.rank()), 1);
   sizes.insert(sizes.end(), shape.begin(), shape.end());
@@ -79,15 +84,20 @@ bool fit(const Graph& graph, GroupLayout::Part& part) {
     if (is_reduction(*node.op) && !is_total(graph, node)) continue;
     const Shape own = padded(domain_of(graph, node), rank);
     if (own != part.domain && own != kept && !all_ones(own)) return false;
-    // Rows are looked up along axis 0, which must not be one of the reduced.
+    // Rows are looked up along axis 0, which must be the domain's and not one of the reduced.
     if (is_gather(node) &&
-        ((own != part.domain && own != kept) || part.reduced[size_t(rank - graph.shape(node.outputs[0]).rank())]))
+        ((own != part.domain && own != kept) || rank != graph.shape(node.outputs[0]).rank() || part.reduced[0]))
       return false;
   }
   return true;
 }
 
 }  // namespace
+
+bool same_but_leading_ones(const Shape& a, const Shape& b) {
+  const int rank = std::max(a.rank(), b.rank());
+  return padded(a, rank) == padded(b, rank);
+}
 
 bool is_reduction(const Op& op) {
   return op.name == "sum" || op.name == "max" || op.name == "min" || op.name == "argmax";
@@ -106,10 +116,14 @@ std::vector<Role> roles(const Graph& graph) {
     Role role = Role::opaque;
     if (name == "input" || name == "variable" || name == "scalar" || name == "constant") {
       role = Role::leaf;
-    } else if (name == "iota" || name == "uniform") {
-      role = Role::source;
     } else if (name == "reshape") {
       role = Role::view;
+    } else if (domain_of(graph, node).elements() == 0) {
+      role = Role::opaque;
+    } else if (name == "iota" || name == "uniform") {
+      role = Role::source;
+    } else if (node.attributes.has("copy")) {
+      role = Role::fusible;
     } else if (node.op->is_elementwise() || name == "cast" || name == "broadcast") {
       // A number that follows from the step record and constants is made where it is used, repeated or not.
       const bool cheap = (all_ones(graph.shape(node.outputs[0])) || name == "broadcast") &&
@@ -121,8 +135,9 @@ std::vector<Role> roles(const Graph& graph) {
                          });
       role = cheap ? Role::source : Role::fusible;
     } else if (is_reduction(*node.op)) {
-      role = is_simple_reduction(graph.shape(node.inputs[0]), node.attributes.integers("axes")) ? Role::fusible
-                                                                                                : Role::opaque;
+      const auto& axes = node.attributes.integers("axes");
+      const bool simple = is_simple_reduction(graph.shape(node.inputs[0]), axes);
+      role = simple && !(axes.empty() && !is_total(graph, node)) ? Role::fusible : Role::opaque;
     } else if (is_gather(node)) {
       role = Role::fusible;
     }
@@ -145,7 +160,7 @@ std::optional<GroupLayout> layout_of_group(const Graph& graph, const std::vector
     bool after = total;
     for (Value input : node.inputs) {
       if (!inside(input)) continue;
-      if (is_gather(node)) return {};
+      if (is_gather(node) || rounds(graph.producer(input), graph)) return {};
       const bool late = post.count(graph.producer_index(input)) > 0;
       if (late && (is_reduction(*node.op) || !all_ones(graph.shape(node.outputs[0])))) return {};
       after = after || late;

@@ -26,8 +26,9 @@ std::vector<bool> dependents(const Graph& graph, std::span<const Value> wanted) 
     const Node& node = graph.node(i);
     bool any = false;
     for (Value input : node.inputs) any = any || depends[size_t(input.id)];
-    if (any && (node.op->gradient || !node.op->infer))
-      for (Value output : node.outputs) depends[size_t(output.id)] = true;
+    // What steps from one integer to the next has no slope.
+    if (any && node.op->gradient)
+      for (Value output : node.outputs) depends[size_t(output.id)] = is_floating(graph.dtype(output));
   }
   return depends;
 }
@@ -49,11 +50,11 @@ std::vector<Value> gradients(Graph& graph, Value output, std::span<const Value> 
       incoming.push_back(cotangents[size_t(value.id)]);
       reached = reached || bool(incoming.back());
     }
-    if (!reached || !node.op->gradient) continue;
+    if (!reached || !node.op->gradient || !depends[size_t(node.outputs[0].id)]) continue;
     std::vector<bool> wanted_inputs;
     bool any = false;
     for (Value input : node.inputs) {
-      wanted_inputs.push_back(depends[size_t(input.id)]);
+      wanted_inputs.push_back(depends[size_t(input.id)] && is_floating(graph.dtype(input)));
       any = any || wanted_inputs.back();
     }
     if (!any) continue;

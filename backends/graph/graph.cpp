@@ -92,6 +92,7 @@ Value Graph::constant(double number, DType dtype) {
 void Graph::assign(Value variable, Value value, Value guard) {
   NEON_ASSERT(producer(variable).op->name == "variable" && type(variable) == type(value));
   NEON_ASSERT(!guard || shape(guard).elements() == 1);
+  for (const Assignment& a : assignments_) NEON_ASSERT(a.variable != variable);
   assignments_.push_back({variable, value, guard});
 }
 

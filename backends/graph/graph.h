@@ -5,6 +5,7 @@
 //   variable  lives in the store across runs (parameters, optimizer state, running statistics)
 //   scalar    one number of the step record (learning rate, step), the same for the whole run
 //   constant  a number fixed in the program
+// Numbers of the record and constants take part as exactly as the arithmetic that they enter can hold them.
 #pragma once
 #include <map>
 #include <span>
@@ -44,7 +45,7 @@ struct Node {
 };
 
 // After a run, `variable` holds what `value` was; where `guard` (a scalar value) is given and 0, nothing
-// is written. All reads of the variable see the value from before the run.
+// is written. All reads of the variable see the value from before the run. A variable is assigned once at most.
 struct Assignment {
   Value variable, value, guard;
 };

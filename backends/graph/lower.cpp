@@ -13,42 +13,6 @@ namespace neon {
 
 namespace {
 
-// Every assignment gets an elementwise node of its own to be written by, and outputs and opaque kernels get
-// sources as arrays.
-Graph with_writers(const Graph& original) {
-  const auto own_roles = roles(original);
-  Graph out;
-  std::vector<Value> mapped(size_t(original.value_count()));
-  auto find = [&](Value value) { return value ? mapped[size_t(value.id)] : Value{}; };
-  auto copy = [&](Value value) { return out.add("cast", {value}, {{"dtype", int64_t(out.dtype(value))}}); };
-  auto role_of = [&](Value value) { return own_roles[size_t(original.producer_index(value))]; };
-  for (int i = 0; i < original.node_count(); ++i) {
-    const Node& node = original.node(i);
-    Scope scope(out, node.scope);
-    std::vector<Value> inputs;
-    for (Value input : node.inputs) {
-      Value now = find(input);
-      const bool array_needed = own_roles[size_t(i)] == Role::opaque || own_roles[size_t(i)] == Role::view;
-      const std::string& producer = original.producer(input).op->name;
-      const bool made_in_place = role_of(input) == Role::source || producer == "scalar" || producer == "constant";
-      inputs.push_back(array_needed && made_in_place ? copy(now) : now);
-    }
-    const auto results = out.add_all(node.op->name, inputs, node.attributes);
-    for (size_t k = 0; k < results.size(); ++k) mapped[size_t(node.outputs[k].id)] = results[k];
-  }
-  for (const auto& [name, value] : original.outputs()) {
-    const std::string& producer = original.producer(value).op->name;
-    const bool in_memory =
-        role_of(value) != Role::source && producer != "scalar" && producer != "constant" && producer != "variable";
-    out.output(name, in_memory ? find(value) : copy(find(value)));
-  }
-  for (const Assignment& a : original.assignments()) {
-    const bool writable = role_of(a.value) == Role::fusible;
-    out.assign(find(a.variable), writable ? find(a.value) : copy(find(a.value)), find(a.guard));
-  }
-  return out;
-}
-
 class Lowerer {
  public:
   Lowerer(Graph graph, const LowerOptions& options) : options_(options) {
@@ -60,7 +24,9 @@ class Lowerer {
     for (int i = 0; i < nodes; ++i)
       for (Value input : lowered_.graph.node(i).inputs) uses_[size_t(input.id)].push_back(i);
     for (const auto& [name, value] : lowered_.graph.outputs()) uses_[size_t(value.id)].push_back(nodes);
+    assigned_.assign(size_t(nodes), false);
     for (const Assignment& a : lowered_.graph.assignments()) {
+      assigned_[size_t(lowered_.graph.producer_index(a.value))] = true;
       uses_[size_t(a.value.id)].push_back(nodes);
       if (a.guard) uses_[size_t(a.guard.id)].push_back(nodes);
     }
@@ -95,7 +61,8 @@ class Lowerer {
     // A parameter, as stored or in the type of the arithmetic: there before any product is made.
     const Node* from = &graph().producer(other);
     if (from->op->name == "cast") from = &graph().producer(from->inputs[0]);
-    return row && columns > 1 && from->op->name == "variable" ? other : Value{};
+    const bool same = shape.elements() > 0 && graph().shape(node.outputs[0]) == graph().shape(product);
+    return same && row && columns > 1 && from->op->name == "variable" ? other : Value{};
   }
 
   void make_opaque_kernels() {
@@ -115,15 +82,16 @@ class Lowerer {
       members_.back().push_back(n);
       kernel.outputs = graph().node(n).outputs;
     };
+    if (graph().shape(kernel.inputs[0]).elements() == 0 || graph().shape(kernel.inputs[1]).elements() == 0) return;
     int n = only_use(kernel.outputs[0]);
-    if (n >= 0)
+    if (n >= 0 && !assigned_[size_t(n)])
       if (const Value bias = bias_added(n, kernel.outputs[0])) {
         kernel.bias = bias;
         kernel.inputs.push_back(bias);
         take(n);
         n = only_use(kernel.outputs[0]);
       }
-    if (n >= 0 && graph().node(n).op->name == "relu") {
+    if (n >= 0 && !assigned_[size_t(n)] && graph().node(n).op->name == "relu") {
       kernel.relu = true;
       take(n);
     }
@@ -215,7 +183,7 @@ class Lowerer {
   LowerOptions options_;
   Lowered lowered_;
   std::vector<Role> roles_;
-  std::vector<bool> taken_;
+  std::vector<bool> taken_, assigned_;     // by node: part of another kernel; writes a variable
   std::vector<std::vector<int>> uses_;     // by value: nodes; the number of nodes stands for the caller
   std::vector<std::vector<int>> members_;  // by kernel: its nodes
 };

@@ -10,15 +10,17 @@ namespace neon {
 
 namespace {
 
-// Tensors decide the type; scalars adapt to them. Integers count as f32.
+// Tensors decide the type; scalars adapt to them, among themselves to the widest. Integers count as f32.
 DType result_dtype(std::span<const TensorType> inputs) {
   DType found = DType::f32;
   int found_rank = -1;
   for (const TensorType& input : inputs) {
     if (!is_floating(input.dtype)) continue;
     const int rank = input.shape.rank() > 0 ? 1 : 0;
-    if (rank == found_rank && found != input.dtype && rank > 0)
-      fail(ErrorKind::config, "element types ", found, " and ", input.dtype, " meet without a cast");
+    if (rank == found_rank && found != input.dtype) {
+      if (rank > 0) fail(ErrorKind::config, "element types ", found, " and ", input.dtype, " meet without a cast");
+      found = found == DType::f64 || input.dtype == DType::f64 ? DType::f64 : DType::f32;
+    }
     if (rank > found_rank) found = input.dtype, found_rank = rank;
   }
   return found;
@@ -50,10 +52,7 @@ void elementwise_gradient(GradientContext& c) {
 std::vector<TensorType> infer_cast(const InferContext& c) {
   return {{DType(c.attributes.integer("dtype")), c.inputs[0].shape}};
 }
-void cast_gradient(GradientContext& c) {
-  const DType from = c.graph.dtype(c.input(0));
-  if (is_floating(from)) c.results[0] = cast(c.graph, c.cotangent(), from);
-}
+void cast_gradient(GradientContext& c) { c.results[0] = cast(c.graph, c.cotangent(), c.graph.dtype(c.input(0))); }
 
 std::vector<TensorType> infer_broadcast(const InferContext& c) {
   const Shape to(c.attributes.integers("shape"));

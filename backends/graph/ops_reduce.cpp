@@ -1,5 +1,7 @@
 // Reductions over a set of axes, which stay with size 1: sum, max, min, argmax (first index on ties, as a
-// number of the input's type).
+// number of the arithmetic's type: 16 bits would not hold it).
+#include <algorithm>
+
 #include "backends/graph/expression.h"
 #include "backends/graph/op.h"
 
@@ -12,9 +14,16 @@ std::vector<TensorType> infer_reduce(const InferContext& c) {
   for (int64_t axis : c.attributes.integers("axes")) {
     if (axis < 0 || axis >= int64_t(sizes.size()))
       fail(ErrorKind::config, "axis ", axis, " to reduce is not an axis of ", c.inputs[0].shape);
+    if (std::ranges::count(c.attributes.integers("axes"), axis) > 1)
+      fail(ErrorKind::config, "axis ", axis, " to reduce is named twice");
     sizes[size_t(axis)] = 1;
   }
   return {{is_floating(c.inputs[0].dtype) ? c.inputs[0].dtype : DType::f32, Shape(sizes)}};
+}
+
+std::vector<TensorType> infer_argmax(const InferContext& c) {
+  const TensorType kept = infer_reduce(c)[0];
+  return {{compute_type(kept.dtype), kept.shape}};
 }
 
 void sum_gradient(GradientContext& c) {
@@ -32,7 +41,7 @@ const OpRegistration ops[] = {
     OpRegistration({"sum", infer_reduce, sum_gradient}),
     OpRegistration({"max", infer_reduce, extremum_gradient}),
     OpRegistration({"min", infer_reduce, extremum_gradient}),
-    OpRegistration({"argmax", infer_reduce}),
+    OpRegistration({"argmax", infer_argmax}),
 };
 
 }  // namespace

@@ -40,6 +40,7 @@ void transpose_gradient(GradientContext& c) {
 // All inputs in a row along `axis`; the other sizes agree.
 std::vector<TensorType> infer_concat(const InferContext& c) {
   const int axis = int(c.attributes.integer("axis"));
+  if (c.inputs.empty()) fail(ErrorKind::config, "concat takes at least one array");
   const TensorType& first = c.inputs[0];
   if (axis < 0 || axis >= first.shape.rank())
     fail(ErrorKind::config, "cannot join along axis ", axis, " of ", first.shape);

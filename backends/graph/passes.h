@@ -8,4 +8,9 @@ namespace neon {
 // their definitions, save those that `keep` names (ops for which the device has a kernel of its own).
 Graph expand(const Graph& graph, std::span<const std::string_view> keep = {});
 
+// The same computation with copies added where lowering needs them: every assignment's value is made by a fusible
+// node that may write the variable and is stopped by the guard alone; outputs, guards and operands of opaque
+// kernels are arrays; and no reader of a variable must wait for the node that writes it.
+Graph with_writers(const Graph& graph);
+
 }  // namespace neon

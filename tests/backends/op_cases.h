@@ -1,0 +1,40 @@
+// Cases of every op, for the suites: shapes, attributes and where the numbers come from. Rows of the elementwise
+// table get theirs from the table; other ops stand in op_cases.cpp by hand. An op without a case fails a test.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "backends/graph/op.h"
+#include "neon/core/tensor.h"
+
+namespace neon::test {
+
+struct CaseInput {
+  Shape shape;
+  double low = -2, high = 2;        // numbers are uniform in [low, high)
+  DType fixed = DType::f32;         // of integer inputs; floating ones take the type that the suite asks for
+  std::vector<double> values = {};  // given: these instead, repeated
+};
+
+struct OpCase {
+  std::string op, name;
+  std::vector<CaseInput> inputs;
+  Attributes attributes = {};
+  int64_t length = 1;          // numbers that are added up for one result
+  std::string fast = "fused";  // the implementation that must run; of matmul "matmul": depends on the type
+  bool differentiable = true;  // false: the rule is not the derivative of the function (straight-through)
+  std::string to_string() const { return op + ": " + name; }
+};
+
+std::vector<OpCase> cases_of(const Op& op);
+// All cases of all ops.
+std::vector<OpCase> all_cases();
+
+// Numbers for input `index` of a case in the type that it has when the suite runs in `dtype`; the same for each
+// call, and exact in `rounded`, so that runs in several types see the same numbers.
+Tensor case_data(const OpCase& c, size_t index, DType dtype, DType rounded);
+
+// The op on inputs "in0", "in1", ... with outputs "out0", ...; results of the node.
+std::vector<Value> build_case(Graph& graph, const OpCase& c, DType dtype);
+
+}  // namespace neon::test

@@ -1,0 +1,27 @@
+// Runs op cases and compares arrays.
+#pragma once
+#include "backends/program.h"
+#include "tests/backends/op_cases.h"
+
+namespace neon::test {
+
+struct CaseRun {
+  std::vector<Tensor> inputs, outputs;
+  std::vector<std::string> implementations;
+};
+
+// The case in `dtype` on numbers that are exact in `rounded`.
+CaseRun run_case(const OpCase& c, DType dtype, DType rounded, const CpuOptions& options);
+
+// How far result y of n added terms whose sizes sum to `magnitude` may be off. Stored and computed types have
+// roundoffs u and v (v of f32 for 16-bit types):
+//   n + 16 roundings in the arithmetic (16: the elementwise functions), each at most v of what was added up so far,
+//   and `stores` roundings to storage on the way.
+double allowed_error(DType dtype, double y, double magnitude, int64_t n, int stores = 1);
+
+// Empty where `got` is `expected` within allowed(i), else the first place that is not. NaN equals NaN.
+std::string difference(const Tensor& got, const Tensor& expected, const std::vector<double>& allowed);
+std::string difference(const Tensor& got, const Tensor& expected, double allowed = 0);
+bool same_bits(const Tensor& a, const Tensor& b);
+
+}  // namespace neon::test
