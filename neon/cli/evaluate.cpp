@@ -11,10 +11,11 @@ int run_eval(const CommandLine& line) {
   const std::string& path = only_operand(line, "neon eval CHECKPOINT");
   const OpenedRun opened = open_checkpoint(line, path);
   Setting merged = write_params(opened.run.options);
+  *merged.find("backend") = Setting::scalar("");  // not that of the training
   for (const auto& entry : line.run_options.entries) *merged.find(entry.key) = entry.value;
-  const RunOptions options = read_params<RunOptions>(merged);
+  RunOptions options = read_params<RunOptions>(merged);
   const Experiment& experiment = *opened.experiment;
-  check_backend(options, experiment);
+  choose_backend(options, experiment);
   const Data data = load_data(experiment, options, ".");
   if (data.test.size() == 0) fail(ErrorKind::data, "the data set has no test samples to evaluate on");
   const DataLayout layout = layout_of(data);
@@ -22,10 +23,11 @@ int run_eval(const CommandLine& line) {
   StepOptions step = step_options(options, experiment, layout);
   const bool running_means = experiment.params.ema > 0;
   // Declares the variables; their values come from the file.
-  Evaluator evaluator(experiment, layout, data.test, step, variables, running_means);
+  Evaluator evaluator(experiment, layout, data.test, step, variables, running_means, device_options(options));
   if (running_means)
     for (const NamedTensor& named : opened.run.file.tensors) variables.declare(named.name, named.tensor.dtype(), named.tensor.shape());
   restore_variables(opened.run.file, path, variables, true);
+  variables.to_device();
   const auto results = evaluator.run();
   if (line.format == "json") {
     std::string out = "{";

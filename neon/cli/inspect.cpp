@@ -25,7 +25,7 @@ Inspected inspect(const CommandLine& line, const char* usage) {
   out.options = line.run();
   out.spec = open_spec(line, path);
   const Experiment& experiment = *out.spec.experiment;
-  check_backend(out.options, experiment);
+  choose_backend(out.options, experiment);
   out.check = check_data(experiment, out.options, out.spec.folder);
   out.layout = layout_of(out.check);
   out.step = step_options(out.options, experiment, out.layout);

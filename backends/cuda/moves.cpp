@@ -1,0 +1,167 @@
+#include "backends/cuda/moves.h"
+
+#include <algorithm>
+
+#include "backends/cuda/code_text.h"
+
+namespace neon::cuda {
+
+namespace {
+
+const char* const kParameters = "State* const state, const u64* const record, double* const ring, R* const partials, u32* const ticket) {\n  (void)state, (void)record, (void)ring, (void)partials, (void)ticket;\n";
+
+// Row-major strides, in elements.
+std::vector<int64_t> dense_strides(const Shape& shape) {
+  std::vector<int64_t> out(size_t(shape.rank()), 1);
+  for (int axis = shape.rank() - 2; axis >= 0; --axis) out[size_t(axis)] = out[size_t(axis + 1)] * shape[axis + 1];
+  return out;
+}
+
+// `index` of an element of `shape` as a place in an array walked by `strides`.
+std::string place(const std::string& index, const Shape& shape, const std::vector<int64_t>& strides) {
+  std::string out = "0";
+  int64_t inner = 1;
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    if (shape[axis] > 1 && strides[size_t(axis)] != 0)
+      out += text(" + ", index, " / ", inner, " % ", shape[axis], " * ", strides[size_t(axis)], "ll");
+    inner *= std::max<int64_t>(shape[axis], 1);
+  }
+  return out;
+}
+
+class OpWriter {
+ public:
+  OpWriter(const LoweredKernel& kernel, SourceContext& context)
+      : kernel_(kernel), context_(context), graph_(context.lowered.graph), code_(context, compute_of(kernel, context)), compute_(compute_of(kernel, context)) {}
+
+  Source run() {
+    const std::string& op = kernel_.op;
+    std::string body;
+    if (output().elements() == 0) body = "";
+    else if (op == "transpose") body = transpose();
+    else if (op == "slice") body = slice();
+    else if (op == "concat") body = concat();
+    else if (op == "scatter_add") body = scatter_add();
+    else if (op == "sum" || op == "max" || op == "min" || op == "argmax") body = reduce();
+    else if (op == "matmul") body = matmul();
+    else fail(ErrorKind::failed, "op ", op, " has no kernel on the GPU");
+    Source out;
+    std::string parameters;
+    for (size_t i = 0; i < code_.arrays().size(); ++i) parameters += text("void* const p", i, ", ");
+    out.text = text(source_head(), "\ntypedef ", device_type(compute_), " R;\nextern \"C\" __global__ void __launch_bounds__(kThreads) kernel(",
+                    parameters, kParameters, body, "}\n");
+    out.arrays = code_.arrays();
+    out.blocks = std::max<int64_t>(blocks_, 1);
+    return out;
+  }
+
+ private:
+  static DType compute_of(const LoweredKernel& kernel, const SourceContext& context) {
+    const Graph& graph = context.lowered.graph;
+    bool wide = false;
+    for (Value value : kernel.outputs) wide = wide || graph.dtype(value) == DType::i32 || graph.dtype(value) == DType::i64 || graph.dtype(value) == DType::f64;
+    for (Value value : kernel.inputs) wide = wide || graph.dtype(value) == DType::f64;
+    return wide ? DType::f64 : DType::f32;
+  }
+  const Shape& input(size_t i = 0) const { return graph_.shape(kernel_.inputs[i]); }
+  const Shape& output() const { return graph_.shape(kernel_.outputs[0]); }
+
+  // `body` for each k below n.
+  std::string for_each(int64_t n, const std::string& body) {
+    blocks_ = (n + kThreads - 1) / kThreads;
+    return text("  const i64 k = i64(blockIdx.x) * kThreads + threadIdx.x;\n  if (k >= ", n, ") return;\n", body);
+  }
+  std::string put(const std::string& index, const std::string& number) { return code_.store(kernel_.outputs[0], index, number, "  "); }
+
+  std::string transpose() {
+    const auto& permutation = kernel_.attributes.integers("permutation");
+    const auto from = dense_strides(input());
+    std::vector<int64_t> strides;
+    for (int64_t axis : permutation) strides.push_back(from[size_t(axis)]);
+    return for_each(output().elements(), put("k", code_.load(kernel_.inputs[0], place("k", output(), strides))));
+  }
+
+  std::string slice() {
+    const auto strides = dense_strides(input());
+    const int64_t first = kernel_.attributes.integer("first") * strides[size_t(kernel_.attributes.integer("axis"))];
+    return for_each(output().elements(), put("k", code_.load(kernel_.inputs[0], text(first, "ll + ", place("k", output(), strides)))));
+  }
+
+  std::string concat() {
+    const int axis = int(kernel_.attributes.integer("axis"));
+    int64_t inner = 1;
+    for (int a = axis + 1; a < output().rank(); ++a) inner *= output()[a];
+    const int64_t all = output()[axis] * inner;
+    std::string body = text("  const i64 outer = k / ", all, "; i64 at = k % ", all, ";\n");
+    for (size_t i = 0; i < kernel_.inputs.size(); ++i) {
+      const int64_t width = input(i)[axis] * inner;
+      if (width == 0) continue;
+      body += text("  if (at >= 0 && at < ", width, ") {\n", put("k", code_.load(kernel_.inputs[i], text("outer * ", width, "ll + at"))), "  }\n  at -= ", width, ";\n");
+    }
+    return for_each(output().elements(), body);
+  }
+
+  // A block for each row of the result: it looks for the indices that name the row, some at a time, and adds up their
+  // values in the order in which they stand.
+  std::string scatter_add() {
+    const int64_t rows = output()[0], width = output().elements() / std::max<int64_t>(rows, 1), count = input(1)[0];
+    blocks_ = rows;
+    const std::string index = code_.integer(kernel_.inputs[1], "i");
+    return text("  __shared__ bool hit[kThreads];\n  const i64 row = blockIdx.x;\n  for (i64 c0 = 0; c0 < ", width,
+                "; c0 += kThreads) {\n    const i64 c = c0 + threadIdx.x;\n    R sum = 0;\n    for (i64 first = 0; first < ", count,
+                "; first += kThreads) {\n      const i64 i = first + threadIdx.x;\n      __syncthreads();\n      bool here = false;\n      if (i < ", count,
+                ") {\n        const i64 named = ", index, ";\n        here = named == row;\n        if (blockIdx.x == 0 && c0 == 0 && (named < 0 || named >= ", rows,
+                ")) ", code_.looked_up(kernel_.inputs[1], "i", rows), ";\n      }\n      hit[threadIdx.x] = here;\n      if (!__syncthreads_or(here)) continue;\n      if (c < ", width,
+                ")\n        for (int j = 0; j < kThreads && first + j < ", count, "; ++j)\n          if (hit[j]) sum += ",
+                code_.load(kernel_.inputs[0], text("(first + j) * ", width, "ll + c")), ";\n    }\n    if (c < ", width, ") {\n",
+                put(text("row * ", width, "ll + c"), "sum"), "    }\n  }\n");
+  }
+
+  // A block for each result.
+  std::string reduce() {
+    const auto& axes = kernel_.attributes.integers("axes");
+    const auto from = dense_strides(input());
+    std::vector<int64_t> kept_sizes, kept_strides, sizes, strides;
+    for (int axis = 0; axis < input().rank(); ++axis) {
+      const bool reduced = std::ranges::count(axes, axis) > 0;
+      (reduced ? sizes : kept_sizes).push_back(input()[axis]);
+      (reduced ? strides : kept_strides).push_back(from[size_t(axis)]);
+    }
+    const Shape kept{std::span<const int64_t>(kept_sizes)}, reduced{std::span<const int64_t>(sizes)};
+    blocks_ = kept.elements();
+    const std::string element = reduced.elements() == 0 ? "R(0)" : code_.load(kernel_.inputs[0], text("start + ", place("r", reduced, strides)));
+    const std::string head = text("  __shared__ Scratch<R> scratch;\n  const i64 k = blockIdx.x, start = ", place("k", kept, kept_strides), ";\n  (void)start;\n");
+    const std::string loop = text("  for (i64 r = threadIdx.x; r < ", reduced.elements(), "; r += kThreads) ");
+    if (kernel_.op == "argmax")
+      return text(head, "  Best<R> best;\n", loop, "best.take(", element, ", r);\n  const i64 at = fold_best<kThreads, 1, R>(best, scratch);\n  if (threadIdx.x != 0) return;\n",
+                  put("k", "R(at < 0 ? 0 : at)"));
+    const std::string fold = kernel_.op == "sum" ? "FoldSum" : kernel_.op == "max" ? "FoldMax" : "FoldMin";
+    return text(head, "  R x = ", fold, "::start<R>();\n", loop, "x = ", fold, "::join<R>(x, ", element, ");\n  x = fold_neighbours<", fold,
+                ", kThreads, R>(x, scratch);\n  if (threadIdx.x != 0) return;\n", put("k", "x"));
+  }
+
+  std::string matmul() {
+    const bool ta = kernel_.attributes.integer("transpose_a"), tb = kernel_.attributes.integer("transpose_b");
+    const int64_t rows = output()[0], columns = output()[1], inner = input(0)[ta ? 0 : 1];
+    std::string body = text("  const i64 m = k / ", columns, ", n = k % ", columns, ";\n  R sum = 0;\n");
+    if (inner > 0)
+      body += text("  for (i64 i = 0; i < ", inner, "; ++i) sum += ", code_.load(kernel_.inputs[0], ta ? text("i * ", rows, "ll + m") : text("m * ", inner, "ll + i")), " * ",
+                   code_.load(kernel_.inputs[1], tb ? text("n * ", inner, "ll + i") : text("i * ", columns, "ll + n")), ";\n");
+    if (kernel_.bias) body += text("  sum += ", code_.load(kernel_.bias, "n"), ";\n");
+    if (kernel_.relu) body += "  sum = neon_math::relu_value<R>(sum, R(0), R(0));\n";
+    return for_each(rows * columns, body + put("k", "sum"));
+  }
+
+  const LoweredKernel& kernel_;
+  SourceContext& context_;
+  const Graph& graph_;
+  CodeText code_;
+  DType compute_;
+  int64_t blocks_ = 1;
+};
+
+}  // namespace
+
+Source op_source(const LoweredKernel& kernel, SourceContext& context) { return OpWriter(kernel, context).run(); }
+
+}  // namespace neon::cuda

@@ -1,0 +1,11 @@
+// Source of the ops that are no fused kernels: transpose, concat, slice, scatter_add, reductions over axes that neither
+// lead nor trail, and a plain matrix product for cases that cuBLASLt does not take.
+#pragma once
+#include "backends/cuda/source.h"
+
+namespace neon::cuda {
+
+// One kernel; throws ErrorKind::failed for an op that has none on the GPU.
+Source op_source(const LoweredKernel& kernel, SourceContext& context);
+
+}  // namespace neon::cuda
