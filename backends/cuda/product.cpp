@@ -10,6 +10,8 @@ namespace neon::cuda {
 
 namespace {
 
+constexpr int kTimedAlgorithms = 16, kTimedRuns = 8;
+
 struct CublasLt {
   Library library{{"libcublasLt.so." NEON_CUDA_MAJOR, "libcublasLt.so"}, "matrix products on the GPU"};
   decltype(cublasLtCreate)* create;
@@ -66,7 +68,7 @@ class LtProduct : public Product {
   }
 
   // False when there is no algorithm for it.
-  bool prepare(const LoweredKernel& kernel, const Graph& graph) {
+  bool prepare(const LoweredKernel& kernel, const Graph& graph, bool timed) {
     const TensorType &a = graph.type(kernel.inputs[0]), &b = graph.type(kernel.inputs[1]), &c = graph.type(kernel.outputs[0]);
     const bool ta = kernel.attributes.integer("transpose_a"), tb = kernel.attributes.integer("transpose_b");
     const cudaDataType_t type = data_type(a.dtype);
@@ -82,7 +84,11 @@ class LtProduct : public Product {
     layout(left_, b.shape, type);
     layout(right_, a.shape, type);
     layout(result_, c.shape, type);
-    return choose_algorithm();
+    const auto found = algorithms(timed ? kTimedAlgorithms : 1);
+    if (found.empty()) return false;
+    algorithm_ = found.front();
+    if (found.size() > 1) take_fastest(found, a, b, c, kernel.bias ? graph.type(kernel.bias).bytes() : 0);
+    return true;
   }
 
   void launch(const void* a, const void* b, const void* bias, void* c) override {
@@ -105,7 +111,8 @@ class LtProduct : public Product {
     check_lt(lt().layout_create(&out, type, uint64_t(shape[1]), uint64_t(shape[0]), shape[1]), "preparing a product");
   }
 
-  bool choose_algorithm() {
+  // The heuristic's best, at most so many.
+  std::vector<cublasLtMatmulAlgo_t> algorithms(int most) const {
     cublasLtMatmulPreference_t preference = nullptr;
     check_lt(lt().preference_create(&preference), "preparing a product");
     const uint64_t workspace = kProductWorkspace;
@@ -114,13 +121,38 @@ class LtProduct : public Product {
     for (auto attribute : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
                            CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
       lt().preference_set(preference, attribute, &alignment, sizeof alignment);
-    cublasLtMatmulHeuristicResult_t found{};
+    std::vector<cublasLtMatmulHeuristicResult_t> found(static_cast<size_t>(most));
     int count = 0;
-    const cublasStatus_t status = lt().heuristic(lt().handle, operation_, left_, right_, result_, result_, preference, 1, &found, &count);
+    const cublasStatus_t status = lt().heuristic(lt().handle, operation_, left_, right_, result_, result_, preference, most, found.data(), &count);
     lt().preference_destroy(preference);
-    if (status != CUBLAS_STATUS_SUCCESS || count == 0) return false;
-    algorithm_ = found.algo;
-    return true;
+    std::vector<cublasLtMatmulAlgo_t> out;
+    for (int i = 0; status == CUBLAS_STATUS_SUCCESS && i < count; ++i)
+      if (found[size_t(i)].state == CUBLAS_STATUS_SUCCESS) out.push_back(found[size_t(i)].algo);
+    return out;
+  }
+
+  void take_fastest(const std::vector<cublasLtMatmulAlgo_t>& candidates, const TensorType& a, const TensorType& b, const TensorType& c, size_t bias_bytes) {
+    const Memory left(device_, a.bytes(), "timing"), right(device_, b.bytes(), "timing"), result(device_, c.bytes(), "timing"), bias(device_, bias_bytes, "timing");
+    CUevent begin = nullptr, end = nullptr;
+    check(cuEventCreate(&begin, CU_EVENT_DEFAULT), "timing a product");
+    check(cuEventCreate(&end, CU_EVENT_DEFAULT), "timing a product");
+    float best = 0;
+    cublasLtMatmulAlgo_t fastest = candidates.front();
+    for (const auto& candidate : candidates) {
+      algorithm_ = candidate;
+      for (int i = 0; i < 2 + kTimedRuns; ++i) {
+        if (i == 2) check(cuEventRecord(begin, device_->stream()), "timing a product");
+        launch(left.data(), right.data(), bias_bytes ? bias.data() : nullptr, result.data());
+      }
+      check(cuEventRecord(end, device_->stream()), "timing a product");
+      check(cuEventSynchronize(end), "timing a product");
+      float took = 0;
+      check(cuEventElapsedTime(&took, begin, end), "timing a product");
+      if (best == 0 || took < best) best = took, fastest = candidate;
+    }
+    algorithm_ = fastest;
+    cuEventDestroy(begin);
+    cuEventDestroy(end);
   }
 
   std::shared_ptr<Device> device_;
@@ -134,12 +166,12 @@ class LtProduct : public Product {
 }  // namespace
 
 std::unique_ptr<Product> make_product(const LoweredKernel& kernel, const Graph& graph, std::shared_ptr<Device> device,
-                                      std::shared_ptr<Memory> workspace) {
+                                      std::shared_ptr<Memory> workspace, bool timed) {
   const TensorType &a = graph.type(kernel.inputs[0]), &b = graph.type(kernel.inputs[1]), &c = graph.type(kernel.outputs[0]);
   if (a.shape.elements() == 0 || b.shape.elements() == 0 || a.dtype != b.dtype || a.dtype != c.dtype) return nullptr;
   device->make_current();
   auto product = std::make_unique<LtProduct>(std::move(device), std::move(workspace));
-  if (!product->prepare(kernel, graph)) return nullptr;
+  if (!product->prepare(kernel, graph, timed)) return nullptr;
   return product;
 }
 

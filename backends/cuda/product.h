@@ -1,4 +1,5 @@
-// Matrix products by cuBLASLt, f32 without TF32. The heuristic's first algorithm is taken: the same each time.
+// Matrix products by cuBLASLt, f32 without TF32. The heuristic's first algorithm is taken, the same each time; or, where
+// the clock may choose, the fastest of its first few.
 #pragma once
 #include <memory>
 #include <string>
@@ -20,6 +21,6 @@ constexpr size_t kProductWorkspace = size_t(32) << 20;
 
 // Null when cuBLASLt does not take the case: an empty array, types that differ.
 std::unique_ptr<Product> make_product(const LoweredKernel& kernel, const Graph& graph, std::shared_ptr<Device> device,
-                                      std::shared_ptr<Memory> workspace);
+                                      std::shared_ptr<Memory> workspace, bool timed);
 
 }  // namespace neon::cuda

@@ -133,7 +133,7 @@ void CudaProgram::make_kernels(const DeviceOptions& options) {
     Kernel made;
     if (kernel.op == "matmul" && !options.cpu.plain) {
       workspace_ = engine_->workspace();
-      made.product = make_product(kernel, graph, engine_->device, workspace_);
+      made.product = make_product(kernel, graph, engine_->device, workspace_, options.timed);
       made.arrays = {kernel.inputs[0], kernel.inputs[1], kernel.bias, kernel.outputs[0]};
       for (Value value : made.arrays)
         if (value && context.sequences.count(lowered_.storage[size_t(value.id)].id)) made.product = nullptr;

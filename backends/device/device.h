@@ -9,6 +9,8 @@ struct DeviceOptions {
   int gpu_index = 0;
   // Inputs that bind_sequence() will give.
   std::vector<std::string> sequences = {};
+  // Algorithms may be chosen by the clock; without, the same are taken each time.
+  bool timed = false;
   CpuOptions cpu = {};
 };
 

@@ -74,8 +74,9 @@ Trainer::Trainer(const Experiment& experiment, Data data, RunOptions options, co
     device_name_ = gpu_module(why_not)->devices()[size_t(options_.device_id)].name;
   }
 
-  // A seed asks for the same bits again, so the number of threads is not left to the clock.
-  threads_fixed_ = gpu_ || resume || options_.rng_seed || params.rng_seed || options_.deterministic;
+  // A seed asks for the same bits again, so neither the number of threads nor an algorithm is left to the clock.
+  repeatable_ = resume || options_.rng_seed || params.rng_seed || options_.deterministic;
+  threads_fixed_ = gpu_ || repeatable_;
   compile_all(int(position_.threads));
   experiment_.check_fit(full_.graph, layout_);
   set_initial_values();
@@ -123,6 +124,7 @@ DeviceOptions Trainer::device(int threads) const {
   out.gpu = gpu_;
   out.gpu_index = int(options_.device_id);
   out.sequences = {"indices"};
+  out.timed = !repeatable_;
   out.cpu.threads = threads;
   return out;
 }

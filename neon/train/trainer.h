@@ -85,7 +85,7 @@ class Trainer {
   std::map<std::string, double> results_;
   std::string last_saved_;
   std::string device_name_ = "CPU";
-  bool gpu_ = false;
+  bool gpu_ = false, repeatable_ = true;
   double recent_cost_ = 0, recent_step_cost_ = 0, rate_ = 0;
   int64_t epoch_start_step_ = 0;
   double started_ = 0, epoch_started_ = 0;

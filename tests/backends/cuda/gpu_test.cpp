@@ -53,7 +53,8 @@ void check(const OpCase& c, DType dtype, bool fuse) {
       const double size = sizes.empty() ? std::max(1.0, std::abs(y.at(k))) : sizes[i].at(k);
       const int stores = fuse ? int(gpu.implementations.size()) : 8;
       const double most = allowed_error(dtype, stores > 1 ? size : y.at(k), size, c.length, stores);
-      allowed.push_back(is_floating(gpu.outputs[i].dtype()) && c.op != "argmax" ? most : 0);
+      // Twice: products and sums may be contracted, which the functions of the table are not fitted for.
+      allowed.push_back(is_floating(gpu.outputs[i].dtype()) && c.op != "argmax" ? 2 * most : 0);
     }
     CHECK(difference(gpu.outputs[i], expected, allowed) == "");
   }
