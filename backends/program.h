@@ -50,8 +50,8 @@ class Program {
   virtual void bind(const std::string& input, const void* data) = 0;
   // The same for what does not change while it is bound: all programs of a device share one copy.
   virtual void bind_resident(const std::string& input, const void* data) { bind(input, data); }
-  // An input of which each run reads the rows from `first` on; `data` holds `rows` of them. A GPU's programs are told of
-  // these when they are compiled. Give the first row anew after binding.
+  // An input of which each run reads the rows from `first` on; `data` holds `rows` of them. A GPU's programs are told
+  // of these when they are compiled. Give the first row anew after binding.
   virtual void bind_sequence(const std::string& input, const void* data, int64_t rows);
   virtual void set_first(int64_t row);
   // A number of the step record; the last one set stays.

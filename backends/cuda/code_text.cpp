@@ -40,16 +40,19 @@ std::string CodeText::looked_up(Value indices, const std::string& place, int64_t
   return text("looked_up(", array, ", ", first_row(indices), place, ", ", limit, ", state)");
 }
 
-std::string CodeText::gather(Value value, Value indices, const std::string& place, int64_t stride, const std::string& rest) {
+std::string CodeText::gather(Value value, Value indices, const std::string& place, int64_t stride,
+                             const std::string& rest) {
   return load(value, text(looked_up(indices, place, type(value).shape[0]), " * ", stride, "ll + ", rest));
 }
 
 std::string CodeText::store(Value value, const std::string& index, const std::string& number, const char* indent) {
-  const std::string written = text("put<", device_type(type(value).dtype), ", R>(", pointer(value), ", ", index, ", ", number, ")");
+  const std::string written =
+      text("put<", device_type(type(value).dtype), ", R>(", pointer(value), ", ", index, ", ", number, ")");
   const auto recorded = context_.recorded.find(value.id);
   if (recorded == context_.recorded.end()) return text(indent, written, ";\n");
-  std::string out = text(indent, "{\n", indent, "  const double written = number_of(", written, ");\n", indent, "  ring[record[", kRecordRing,
-                         "] * ", context_.ring_width, " + ", recorded->second, " + ", index, "] = written;\n");
+  std::string out =
+      text(indent, "{\n", indent, "  const double written = number_of(", written, ");\n", indent, "  ring[record[",
+           kRecordRing, "] * ", context_.ring_width, " + ", recorded->second, " + ", index, "] = written;\n");
   if (value == context_.finite) out += text(indent, "  if (written == 0) state->stopped = 1;\n");
   return out + indent + "}\n";
 }
@@ -71,8 +74,8 @@ std::string CodeText::call(const Instruction& i, const std::function<std::string
     arguments[std::string_view("gabcy").find(operands[k])] = input(i.inputs[k]);
   if (i.op->derivative_operand < 0)
     return text("neon_math::", row.name, "_value<R>(", arguments[1], ", ", arguments[2], ", ", arguments[3], ")");
-  return text("neon_math::", row.name, "_by_", "abc"[i.op->derivative_operand], "<R>(", arguments[0], ", ", arguments[1], ", ", arguments[2],
-              ", ", arguments[3], ", ", arguments[4], ")");
+  return text("neon_math::", row.name, "_by_", "abc"[i.op->derivative_operand], "<R>(", arguments[0], ", ",
+              arguments[1], ", ", arguments[2], ", ", arguments[3], ", ", arguments[4], ")");
 }
 
 std::string CodeText::uniform(const Instruction& i, const std::string& element) const {
@@ -84,7 +87,8 @@ std::string CodeText::scalar_value(const Instruction& i, const std::function<std
     case Instruction::Kind::constant: return literal(i.number);
     case Instruction::Kind::record:
       return text("R(__longlong_as_double(i64(record[", kRecordScalars + context_.scalar(i.name), "])))");
-    case Instruction::Kind::load: return i.index ? gather(i.value, i.index, "0", i.strides[0], "0") : load(i.value, "0");
+    case Instruction::Kind::load:
+      return i.index ? gather(i.value, i.index, "0", i.strides[0], "0") : load(i.value, "0");
     case Instruction::Kind::uniform: return uniform(i, "0");
     case Instruction::Kind::iota: return "R(0)";
     default: return call(i, input);

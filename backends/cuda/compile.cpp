@@ -54,7 +54,8 @@ std::string compile(const std::string& source, int arch) {
   nvrtcProgram program = nullptr;
   if (nvrtc().create(&program, source.c_str(), "kernel.cu", 0, nullptr, nullptr) != NVRTC_SUCCESS)
     fail(ErrorKind::failed, "NVRTC takes no source");
-  const std::unique_ptr<nvrtcProgram, void (*)(nvrtcProgram*)> owner(&program, [](nvrtcProgram* p) { nvrtc().destroy(p); });
+  const std::unique_ptr<nvrtcProgram, void (*)(nvrtcProgram*)> owner(&program,
+                                                                     [](nvrtcProgram* p) { nvrtc().destroy(p); });
   const std::string target = text("-arch=sm_", arch);
   const char* options[] = {target.c_str(), "--std=c++17"};
   const nvrtcResult result = nvrtc().compile(program, 2, options);
@@ -85,7 +86,8 @@ class Cache {
     try {
       const std::string root = cache_dir();
       folder_ = join_path(root, "cuda");
-      for (size_t at = root.find('/', 1); at != root.npos; at = root.find('/', at + 1)) mkdir(root.substr(0, at).c_str(), 0700);
+      for (size_t at = root.find('/', 1); at != root.npos; at = root.find('/', at + 1))
+        mkdir(root.substr(0, at).c_str(), 0700);
       mkdir(root.c_str(), 0700);
       mkdir(folder_.c_str(), 0700);
     } catch (const Error&) {
@@ -123,7 +125,8 @@ class Cache {
     return join_path(folder_, hex(hash_name(salt + source)) + hex(hash_name(source + salt)) + ".cubin");
   }
   std::string head(const std::string& source, const std::string& code) const {
-    return text("neon cubin sm_", arch_, " ", NEON_CUDA_VERSION, " ", source.size(), " ", code.size(), " ", hex(hash_name(code)));
+    return text("neon cubin sm_", arch_, " ", NEON_CUDA_VERSION, " ", source.size(), " ", code.size(), " ",
+                hex(hash_name(code)));
   }
   int arch_;
   std::string folder_;

@@ -11,8 +11,8 @@ void check(CUresult result, const std::string& doing) {
   const char *name = nullptr, *words = nullptr;
   cuGetErrorName(result, &name);
   cuGetErrorString(result, &words);
-  fail(result == CUDA_ERROR_OUT_OF_MEMORY ? ErrorKind::memory : ErrorKind::device, doing, ": ", words ? words : "unknown error", " (",
-       name ? name : "CUDA", " ", int(result), ")");
+  fail(result == CUDA_ERROR_OUT_OF_MEMORY ? ErrorKind::memory : ErrorKind::device, doing, ": ",
+       words ? words : "unknown error", " (", name ? name : "CUDA", " ", int(result), ")");
 }
 
 Device::Device(int index) {
@@ -32,15 +32,17 @@ Device::~Device() {
   if (context_) cuDevicePrimaryCtxRelease(device_);
 }
 
-Memory::Memory(std::shared_ptr<Device> device, size_t bytes, const std::string& what) : device_(std::move(device)), bytes_(bytes) {
+Memory::Memory(std::shared_ptr<Device> device, size_t bytes, const std::string& what)
+    : device_(std::move(device)), bytes_(bytes) {
   device_->make_current();
   const size_t wanted = std::max<size_t>(bytes, 16);
   if (const CUresult result = cuMemAlloc(&address_, wanted); result != CUDA_SUCCESS) {
     address_ = 0;
     size_t free = 0, all = 0;
     if (result == CUDA_ERROR_OUT_OF_MEMORY && cuMemGetInfo(&free, &all) == CUDA_SUCCESS)
-      fail(ErrorKind::memory, "no room on the GPU for ", what, " of ", bytes_text(double(bytes)), ": ", bytes_text(double(free)), " of ",
-           bytes_text(double(all)), " are free; a smaller batch_size (-z) takes less");
+      fail(ErrorKind::memory, "no room on the GPU for ", what, " of ", bytes_text(double(bytes)), ": ",
+           bytes_text(double(free)), " of ", bytes_text(double(all)),
+           " are free; a smaller batch_size (-z) takes less");
     check(result, text("taking ", bytes_text(double(bytes)), " of GPU memory for ", what));
   }
   check(cuMemsetD8Async(address_, 0, wanted, device_->stream()), "clearing GPU memory");

@@ -9,7 +9,9 @@ namespace neon::cuda {
 Library::Library(const std::vector<std::string>& names, const std::string& purpose) {
   for (const std::string& name : names)
     if (!handle_ && (handle_ = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL))) name_ = name;
-  if (!handle_) fail(ErrorKind::device, purpose, " needs ", names.front(), ", which cannot be opened: install CUDA's runtime libraries, or add their folder to LD_LIBRARY_PATH");
+  if (!handle_)
+    fail(ErrorKind::device, purpose, " needs ", names.front(),
+         ", which cannot be opened: install CUDA's runtime libraries, or add their folder to LD_LIBRARY_PATH");
 }
 
 void* Library::symbol(const char* name) const {

@@ -60,7 +60,8 @@ class Module : public GpuModule {
 std::string problem_of_driver() {
   const CUresult result = cuInit(0);
   int count = 0;
-  if (result == CUDA_ERROR_NO_DEVICE || (result == CUDA_SUCCESS && (cuDeviceGetCount(&count), count == 0))) return "there is no NVIDIA GPU";
+  if (result == CUDA_ERROR_NO_DEVICE || (result == CUDA_SUCCESS && (cuDeviceGetCount(&count), count == 0)))
+    return "there is no NVIDIA GPU";
   if (result != CUDA_SUCCESS) {
     const char* words = nullptr;
     cuGetErrorString(result, &words);
@@ -69,7 +70,8 @@ std::string problem_of_driver() {
   int driver = 0;
   cuDriverGetVersion(&driver);
   if (driver / 1000 < std::stoi(NEON_CUDA_MAJOR))
-    return text("the NVIDIA driver is too old: it is for CUDA ", driver / 1000, ".", driver % 1000 / 10, ", and neon was built with ", NEON_CUDA_VERSION);
+    return text("the NVIDIA driver is too old: it is for CUDA ", driver / 1000, ".", driver % 1000 / 10,
+                ", and neon was built with ", NEON_CUDA_VERSION);
   return "";
 }
 
@@ -77,7 +79,8 @@ std::string problem_of_driver() {
 
 }  // namespace neon::cuda
 
-extern "C" __attribute__((visibility("default"))) neon::GpuModule* neon_open_cuda(const std::string& version, std::string* why_not) {
+extern "C" __attribute__((visibility("default"))) neon::GpuModule* neon_open_cuda(const std::string& version,
+                                                                                  std::string* why_not) {
   if (version != neon::version()) {
     *why_not = neon::text("the GPU module is of another neon than ", version);
     return nullptr;

@@ -55,12 +55,16 @@ void check_lt(cublasStatus_t status, const char* doing) {
 }
 
 cudaDataType_t data_type(DType dtype) {
-  return dtype == DType::f64 ? CUDA_R_64F : dtype == DType::f32 ? CUDA_R_32F : dtype == DType::f16 ? CUDA_R_16F : CUDA_R_16BF;
+  return dtype == DType::f64   ? CUDA_R_64F
+         : dtype == DType::f32 ? CUDA_R_32F
+         : dtype == DType::f16 ? CUDA_R_16F
+                               : CUDA_R_16BF;
 }
 
 class LtProduct : public Product {
  public:
-  LtProduct(std::shared_ptr<Device> device, std::shared_ptr<Memory> workspace) : device_(std::move(device)), workspace_(std::move(workspace)) {}
+  LtProduct(std::shared_ptr<Device> device, std::shared_ptr<Memory> workspace)
+      : device_(std::move(device)), workspace_(std::move(workspace)) {}
   ~LtProduct() override {
     if (operation_) lt().desc_destroy(operation_);
     for (cublasLtMatrixLayout_t layout : {left_, right_, result_})
@@ -69,17 +73,21 @@ class LtProduct : public Product {
 
   // False when there is no algorithm for it.
   bool prepare(const LoweredKernel& kernel, const Graph& graph, bool timed) {
-    const TensorType &a = graph.type(kernel.inputs[0]), &b = graph.type(kernel.inputs[1]), &c = graph.type(kernel.outputs[0]);
+    const TensorType &a = graph.type(kernel.inputs[0]), &b = graph.type(kernel.inputs[1]),
+                     &c = graph.type(kernel.outputs[0]);
     const bool ta = kernel.attributes.integer("transpose_a"), tb = kernel.attributes.integer("transpose_b");
     const cudaDataType_t type = data_type(a.dtype);
     wide_ = a.dtype == DType::f64;
-    check_lt(lt().desc_create(&operation_, wide_ ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, wide_ ? CUDA_R_64F : CUDA_R_32F), "preparing a product");
+    check_lt(
+        lt().desc_create(&operation_, wide_ ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, wide_ ? CUDA_R_64F : CUDA_R_32F),
+        "preparing a product");
     set(CUBLASLT_MATMUL_DESC_TRANSA, tb ? CUBLAS_OP_T : CUBLAS_OP_N);
     set(CUBLASLT_MATMUL_DESC_TRANSB, ta ? CUBLAS_OP_T : CUBLAS_OP_N);
     const bool bias = bool(kernel.bias);
     if (bias && graph.dtype(kernel.bias) != c.dtype) return false;
     if (bias || kernel.relu)
-      set(CUBLASLT_MATMUL_DESC_EPILOGUE, bias ? (kernel.relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS) : CUBLASLT_EPILOGUE_RELU);
+      set(CUBLASLT_MATMUL_DESC_EPILOGUE,
+          bias ? (kernel.relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS) : CUBLASLT_EPILOGUE_RELU);
     if (bias) set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, type);
     layout(left_, b.shape, type);
     layout(right_, a.shape, type);
@@ -95,9 +103,10 @@ class LtProduct : public Product {
     if (bias) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
     const double one64 = 1, zero64 = 0;
     const float one32 = 1, zero32 = 0;
-    const void *one = wide_ ? static_cast<const void*>(&one64) : &one32, *zero = wide_ ? static_cast<const void*>(&zero64) : &zero32;
-    check_lt(lt().matmul(lt().handle, operation_, one, b, left_, a, right_, zero, c, result_, c, result_, &algorithm_, workspace_->data(),
-                         workspace_->bytes(), reinterpret_cast<cudaStream_t>(device_->stream())),
+    const void *one = wide_ ? static_cast<const void*>(&one64) : &one32,
+               *zero = wide_ ? static_cast<const void*>(&zero64) : &zero32;
+    check_lt(lt().matmul(lt().handle, operation_, one, b, left_, a, right_, zero, c, result_, c, result_, &algorithm_,
+                         workspace_->data(), workspace_->bytes(), reinterpret_cast<cudaStream_t>(device_->stream())),
              "multiplying matrices");
   }
 
@@ -123,7 +132,8 @@ class LtProduct : public Product {
       lt().preference_set(preference, attribute, &alignment, sizeof alignment);
     std::vector<cublasLtMatmulHeuristicResult_t> found(static_cast<size_t>(most));
     int count = 0;
-    const cublasStatus_t status = lt().heuristic(lt().handle, operation_, left_, right_, result_, result_, preference, most, found.data(), &count);
+    const cublasStatus_t status = lt().heuristic(lt().handle, operation_, left_, right_, result_, result_, preference,
+                                                 most, found.data(), &count);
     lt().preference_destroy(preference);
     std::vector<cublasLtMatmulAlgo_t> out;
     for (int i = 0; status == CUBLAS_STATUS_SUCCESS && i < count; ++i)
@@ -131,8 +141,10 @@ class LtProduct : public Product {
     return out;
   }
 
-  void take_fastest(const std::vector<cublasLtMatmulAlgo_t>& candidates, const TensorType& a, const TensorType& b, const TensorType& c, size_t bias_bytes) {
-    const Memory left(device_, a.bytes(), "timing"), right(device_, b.bytes(), "timing"), result(device_, c.bytes(), "timing"), bias(device_, bias_bytes, "timing");
+  void take_fastest(const std::vector<cublasLtMatmulAlgo_t>& candidates, const TensorType& a, const TensorType& b,
+                    const TensorType& c, size_t bias_bytes) {
+    const Memory left(device_, a.bytes(), "timing"), right(device_, b.bytes(), "timing"),
+        result(device_, c.bytes(), "timing"), bias(device_, bias_bytes, "timing");
     CUevent begin = nullptr, end = nullptr;
     check(cuEventCreate(&begin, CU_EVENT_DEFAULT), "timing a product");
     check(cuEventCreate(&end, CU_EVENT_DEFAULT), "timing a product");
@@ -167,7 +179,8 @@ class LtProduct : public Product {
 
 std::unique_ptr<Product> make_product(const LoweredKernel& kernel, const Graph& graph, std::shared_ptr<Device> device,
                                       std::shared_ptr<Memory> workspace, bool timed) {
-  const TensorType &a = graph.type(kernel.inputs[0]), &b = graph.type(kernel.inputs[1]), &c = graph.type(kernel.outputs[0]);
+  const TensorType &a = graph.type(kernel.inputs[0]), &b = graph.type(kernel.inputs[1]),
+                   &c = graph.type(kernel.outputs[0]);
   if (a.shape.elements() == 0 || b.shape.elements() == 0 || a.dtype != b.dtype || a.dtype != c.dtype) return nullptr;
   device->make_current();
   auto product = std::make_unique<LtProduct>(std::move(device), std::move(workspace));

@@ -1,5 +1,5 @@
-// Matrix products by cuBLASLt, f32 without TF32. The heuristic's first algorithm is taken, the same each time; or, where
-// the clock may choose, the fastest of its first few.
+// Matrix products by cuBLASLt, f32 without TF32. The heuristic's first algorithm is taken, the same each time; or,
+// where the clock may choose, the fastest of its first few.
 #pragma once
 #include <memory>
 #include <string>

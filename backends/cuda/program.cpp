@@ -19,13 +19,16 @@ constexpr size_t kRingOffset = 64;       // State comes first
 constexpr size_t kTicketBytes = 64;      // before the partial totals
 static_assert(sizeof(State) <= kRingOffset);
 
-const std::string& leaf_name(const Graph& graph, Value value) { return graph.producer(value).attributes.string("name"); }
+const std::string& leaf_name(const Graph& graph, Value value) {
+  return graph.producer(value).attributes.string("name");
+}
 
 }  // namespace
 
 std::shared_ptr<Memory> Engine::workspace() {
   auto shared = workspace_.lock();
-  if (!shared) workspace_ = shared = std::make_shared<Memory>(device, kProductWorkspace, "the workspace of matrix products");
+  if (!shared)
+    workspace_ = shared = std::make_shared<Memory>(device, kProductWorkspace, "the workspace of matrix products");
   return shared;
 }
 
@@ -61,7 +64,8 @@ void Mirror::download(Variables& variables) {
   for (const auto& [name, memory] : copies_) memory.download(variables.at(name).data(), memory.bytes());
 }
 
-CudaProgram::CudaProgram(const Graph& graph, Variables& variables, const DeviceOptions& options, std::shared_ptr<Engine> engine)
+CudaProgram::CudaProgram(const Graph& graph, Variables& variables, const DeviceOptions& options,
+                         std::shared_ptr<Engine> engine)
     : graph_(graph), variables_(variables), engine_(std::move(engine)) {
   engine_->device->make_current();
   lowered_ = lower(graph, {options.cpu.fuse});
@@ -96,7 +100,8 @@ void CudaProgram::place_arrays(Variables& variables) {
   NEON_ASSERT(mirror->engine() == engine_);
   for (Value value : graph.leaves("variable")) {
     const std::string& name = leaf_name(graph, value);
-    slots_[size_t(value.id)] = mirror->declare(name, variables.declare(name, graph.type(value).dtype, graph.shape(value)));
+    slots_[size_t(value.id)] =
+        mirror->declare(name, variables.declare(name, graph.type(value).dtype, graph.shape(value)));
   }
   for (Value value : graph.leaves("input")) inputs_[leaf_name(graph, value)].value = value;
 }
@@ -121,17 +126,20 @@ void CudaProgram::plan_ring() {
 
 void CudaProgram::make_kernels(const DeviceOptions& options) {
   const Graph& graph = lowered_.graph;
-  SourceContext context{lowered_, [&](const std::string& name) { return scalars_.emplace(name, int(scalars_.size())).first->second; },
-                        recorded_, ring_width_, {}, {}};
+  SourceContext context{
+      lowered_,  [&](const std::string& name) { return scalars_.emplace(name, int(scalars_.size())).first->second; },
+      recorded_, ring_width_,
+      {},        {}};
   for (const auto& [name, input] : inputs_)
     if (std::ranges::count(options.sequences, name)) context.sequences.insert(input.value.id);
-  if (const auto finite = graph.outputs().find("finite"); finite != graph.outputs().end()) context.finite = finite->second;
+  if (const auto finite = graph.outputs().find("finite"); finite != graph.outputs().end())
+    context.finite = finite->second;
   std::vector<Source> sources;
   std::vector<size_t> generated;
   size_t partial_bytes = 0;
   for (const LoweredKernel& kernel : lowered_.kernels) {
     Kernel made;
-    if (kernel.op == "matmul" && !options.cpu.plain) {
+    if (kernel.op == "matmul" && !is_small_product(kernel, graph)) {
       workspace_ = engine_->workspace();
       made.product = make_product(kernel, graph, engine_->device, workspace_, options.timed);
       made.arrays = {kernel.inputs[0], kernel.inputs[1], kernel.bias, kernel.outputs[0]};
@@ -193,7 +201,8 @@ void CudaProgram::bind_sequence(const std::string& name, const void* data, int64
   if (!input) return;
   flush();
   const TensorType& type = lowered_.graph.type(input->value);
-  const size_t bytes = rows < 0 ? type.bytes() : type.bytes() / size_t(std::max<int64_t>(type.shape[0], 1)) * size_t(rows);
+  const size_t bytes =
+      rows < 0 ? type.bytes() : type.bytes() / size_t(std::max<int64_t>(type.shape[0], 1)) * size_t(rows);
   input->host = data;
   if (!input->memory || input->memory->bytes() < bytes || input->memory.use_count() > 1)
     set_memory(*input, std::make_shared<Memory>(engine_->device, bytes, "input " + name));
@@ -230,7 +239,8 @@ void CudaProgram::flush() {
     int runs = kRunsOfLaunch;
     while (runs > queued_ - sent) runs /= 2;
     const CUgraphExec graph = graph_of(runs);
-    records_.upload(reinterpret_cast<const std::byte*>(queue_.data()) + size_t(sent) * row_bytes, size_t(runs) * row_bytes);
+    records_.upload(reinterpret_cast<const std::byte*>(queue_.data()) + size_t(sent) * row_bytes,
+                    size_t(runs) * row_bytes);
     check(cuGraphLaunch(graph, device.stream()), "starting a step on the GPU");
     sent += runs;
   }
@@ -264,7 +274,8 @@ void CudaProgram::launch_kernels(int row) {
     for (void* shared : {static_cast<void*>(state), record, ring, partials, ticket}) values.push_back(shared);
     std::vector<void*> parameters;
     for (void*& value : values) parameters.push_back(&value);
-    check(cuLaunchKernel(kernel.function, unsigned(kernel.blocks), 1, 1, kThreads, 1, 1, 0, stream, parameters.data(), nullptr),
+    check(cuLaunchKernel(kernel.function, unsigned(kernel.blocks), 1, 1, kThreads, 1, 1, 0, stream, parameters.data(),
+                         nullptr),
           text("kernel ", k, " (", lowered_.kernels[k].op, ") of ", lowered_.kernels[k].scope));
   }
 }
@@ -298,7 +309,9 @@ void CudaProgram::drop_graphs() {
 
 void CudaProgram::go_on() {
   flush();
-  check(cuMemsetD8Async(ring_.address() + offsetof(State, stopped), 0, sizeof(State::stopped), engine_->device->stream()), "going on");
+  check(
+      cuMemsetD8Async(ring_.address() + offsetof(State, stopped), 0, sizeof(State::stopped), engine_->device->stream()),
+      "going on");
 }
 
 void CudaProgram::synchronize() const {
@@ -325,7 +338,9 @@ double CudaProgram::recorded(const std::string& name, int64_t element, int back)
   synchronize();
   const uint64_t row = (runs_ - 1 - uint64_t(back)) % kDepth;
   double out = 0;
-  std::memcpy(&out, host_ring_ + kRingOffset + (row * uint64_t(ring_width_) + uint64_t(found->second) + uint64_t(element)) * 8, 8);
+  std::memcpy(
+      &out, host_ring_ + kRingOffset + (row * uint64_t(ring_width_) + uint64_t(found->second) + uint64_t(element)) * 8,
+      8);
   return out;
 }
 
@@ -337,7 +352,8 @@ Tensor CudaProgram::output(const std::string& name) const {
   const Device& device = *engine_->device;
   device.make_current();
   if (out.bytes())
-    check(cuMemcpyDtoHAsync(out.data(), reinterpret_cast<CUdeviceptr>(address(value)), out.bytes(), device.stream()), "copying a result");
+    check(cuMemcpyDtoHAsync(out.data(), reinterpret_cast<CUdeviceptr>(address(value)), out.bytes(), device.stream()),
+          "copying a result");
   device.wait("waiting for a result");
   return out;
 }

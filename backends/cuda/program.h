@@ -69,9 +69,9 @@ class CudaProgram : public Program {
 
  private:
   struct Kernel {
-    CUfunction function = nullptr;      // or:
+    CUfunction function = nullptr;  // or:
     std::unique_ptr<Product> product;
-    std::vector<Value> arrays;          // of a product: a, b, bias or none, c
+    std::vector<Value> arrays;  // of a product: a, b, bias or none, c
     int64_t blocks = 1;
   };
   struct Input {

@@ -6,7 +6,7 @@ namespace neon::cuda {
 
 namespace {
 
-constexpr int64_t kMostKeptItems = 8;        // elements of a group that one thread keeps in registers
+constexpr int64_t kMostKeptItems = 8;  // elements of a group that one thread keeps in registers
 constexpr int64_t kElementsOfManyBlocks = 256 * 1024;
 
 int power_of_two_from(int64_t n) {
@@ -103,7 +103,8 @@ std::string SegmentWriter::value(int reg) const {
   const Instruction& i = segment_.body[size_t(reg)];
   if (i.kind == Instruction::Kind::load && !i.strides.empty()) {
     if (!i.index) return code_.load(i.value, position(i.strides));
-    return code_.gather(i.value, i.index, segment_.domain[0] > 1 ? coordinate(0) : "0", i.strides[0], position(i.strides, true));
+    return code_.gather(i.value, i.index, segment_.domain[0] > 1 ? coordinate(0) : "0", i.strides[0],
+                        position(i.strides, true));
   }
   if (i.kind == Instruction::Kind::iota) return text("R(", segment_.domain[i.axis] > 1 ? coordinate(i.axis) : "0", ")");
   if (i.kind == Instruction::Kind::uniform && i.reach != Reach::scalar)
@@ -117,7 +118,11 @@ std::string SegmentWriter::stores(Reach reach, const char* indent) const {
   std::string out;
   for (const Store& store : segment_.stores)
     if (store.reach == reach)
-      out += code_.store(store.value, reach == Reach::full ? "e" : reach == Reach::kept ? "k" : "0", name(store.reg), indent);
+      out += code_.store(store.value,
+                         reach == Reach::full   ? "e"
+                         : reach == Reach::kept ? "k"
+                                                : "0",
+                         name(store.reg), indent);
   return out;
 }
 
@@ -157,8 +162,10 @@ std::string SegmentWriter::flat() const {
   }
   const char* index_type = groups_ < (int64_t(1) << 31) - 4 * kThreads ? "int" : "i64";
   auto loop = [&](const std::string& body) {
-    return text("#pragma unroll\n    for (int i = 0; i < ", items_, "; ++i) {\n      const ", index_type, " k = ", index_type, "(block) * ",
-                per_block_, " + i * kThreads + threadIdx.x, e = k;\n      if (k >= ", groups_, ") break;\n      (void)e;\n", body, "    }\n");
+    return text("#pragma unroll\n    for (int i = 0; i < ", items_, "; ++i) {\n      const ", index_type,
+                " k = ", index_type, "(block) * ", per_block_,
+                " + i * kThreads + threadIdx.x, e = k;\n      if (k >= ", groups_, ") break;\n      (void)e;\n", body,
+                "    }\n");
   };
   std::string out = scalars;
   if (!loads.empty()) out += loop(loads);
@@ -179,7 +186,8 @@ void SegmentWriter::add_needs(int reg, Needs& needs) const {
 SegmentWriter::Needs SegmentWriter::needs_of_walk(int level) const {
   Needs needs(segment_.body.size(), false);
   for (size_t i = 0; i < segment_.body.size(); ++i)
-    if (segment_.body[i].kind == Instruction::Kind::reduce && level_[i] == level + 1) add_needs(segment_.body[i].inputs[0], needs);
+    if (segment_.body[i].kind == Instruction::Kind::reduce && level_[i] == level + 1)
+      add_needs(segment_.body[i].inputs[0], needs);
   if (level == walks_ - 1) {
     for (const Store& store : segment_.stores) add_needs(store.reg, needs);
     for (const Total& total : segment_.totals) add_needs(total.reg, needs);
@@ -189,20 +197,24 @@ SegmentWriter::Needs SegmentWriter::needs_of_walk(int level) const {
 
 std::string SegmentWriter::grouped() const {
   const bool outer = fold_ == Fold::outer;
-  std::string out = text("    const i64 group = block * ", per_block_, " + threadIdx.x ", outer ? text("% ", per_block_) : text("/ ", lanes_),
-                         ";\n    const int lane = threadIdx.x ", outer ? text("/ ", per_block_) : text("% ", lanes_),
-                         ";\n    const bool active = group < ", groups_, ";\n    const i64 k = active ? group : ", groups_ - 1, ";\n    (void)lane, (void)active, (void)k;\n");
+  std::string out =
+      text("    const i64 group = block * ", per_block_, " + threadIdx.x ",
+           outer ? text("% ", per_block_) : text("/ ", lanes_), ";\n    const int lane = threadIdx.x ",
+           outer ? text("/ ", per_block_) : text("% ", lanes_), ";\n    const bool active = group < ", groups_,
+           ";\n    const i64 k = active ? group : ", groups_ - 1, ";\n    (void)lane, (void)active, (void)k;\n");
   std::vector<Needs> needs;
   for (int level = 0; level < walks_; ++level) needs.push_back(needs_of_walk(level));
   Needs cached(segment_.body.size(), false);
   for (int level = 0; level < walks_; ++level) {
     for (size_t i = 0; i < segment_.body.size(); ++i)
-      if (level_[i] == level && segment_.body[i].reach != Reach::full && segment_.body[i].kind != Instruction::Kind::reduce)
+      if (level_[i] == level && segment_.body[i].reach != Reach::full &&
+          segment_.body[i].kind != Instruction::Kind::reduce)
         out += "    " + instruction(int(i));
     out += walk(level, needs[size_t(level)], cached);
     for (size_t i = 0; i < segment_.body.size(); ++i)
       for (int later = level + 1; later < walks_; ++later)
-        if (needs[size_t(level)][i] && needs[size_t(later)][i] && (reduced_ + lanes_ - 1) / lanes_ <= kMostKeptItems) cached[i] = true;
+        if (needs[size_t(level)][i] && needs[size_t(later)][i] && (reduced_ + lanes_ - 1) / lanes_ <= kMostKeptItems)
+          cached[i] = true;
   }
   const std::string kept = stores(Reach::kept, "      ") + totals(Reach::kept, "      ");
   if (!kept.empty()) out += text("    if (active && lane == 0) {\n", kept, "    }\n");
@@ -237,12 +249,14 @@ std::string SegmentWriter::walk(int level, const Needs& needs, const Needs& cach
     if (reduce.op->name == "argmax") {
       before += text("    Best<R> b", i, ";\n");
       body += text("      b", i, ".take(", input, ", i64(r));\n");
-      after += text("    const R ", name(int(i)), " = R(fold_best<", lanes_, ", ", outer ? per_block_ : 1, ", R>(b", i, ", scratch));\n");
+      after += text("    const R ", name(int(i)), " = R(fold_best<", lanes_, ", ", outer ? per_block_ : 1, ", R>(b", i,
+                    ", scratch));\n");
     } else {
       const std::string fold = fold_name(*reduce.op);
       before += text("    R a", i, " = ", fold, "::start<R>();\n");
       body += text("      a", i, " = ", fold, "::join<R>(a", i, ", ", input, ");\n");
-      after += text("    const R ", name(int(i)), " = ", outer ? text("fold_apart<", fold, ", ", per_block_) : text("fold_neighbours<", fold, ", ", lanes_),
+      after += text("    const R ", name(int(i)), " = ",
+                    outer ? text("fold_apart<", fold, ", ", per_block_) : text("fold_neighbours<", fold, ", ", lanes_),
                     ", R>(a", i, ", scratch);\n");
     }
   }
@@ -251,9 +265,11 @@ std::string SegmentWriter::walk(int level, const Needs& needs, const Needs& cach
     if (!whole.empty()) body += text("      if (active) {\n", whole, "      }\n");
   }
   if (body.empty()) return before + after;
-  return text(before, "#pragma unroll ", keeps ? items : 4, "\n    for (int i = 0; i < ", items, "; ++i) {\n      const i64 r = lane + i64(i) * ", lanes_,
-              ";\n      if (r >= ", reduced_, ") break;\n      const i64 e = ", outer ? text("r * ", groups_, "ll + k") : text("k * ", reduced_, "ll + r"),
-              ";\n      (void)e;\n", body, "    }\n", after);
+  return text(
+      before, "#pragma unroll ", keeps ? items : 4, "\n    for (int i = 0; i < ", items,
+      "; ++i) {\n      const i64 r = lane + i64(i) * ", lanes_, ";\n      if (r >= ", reduced_,
+      ") break;\n      const i64 e = ", outer ? text("r * ", groups_, "ll + k") : text("k * ", reduced_, "ll + r"),
+      ";\n      (void)e;\n", body, "    }\n", after);
 }
 
 }  // namespace neon::cuda

@@ -36,9 +36,9 @@ class SegmentWriter {
   CodeText& code_;
   Fold fold_ = Fold::none;
   int64_t groups_ = 1, reduced_ = 1, per_block_ = 1;
-  int lanes_ = 1, items_ = 1;    // threads a group; flat: elements a thread
-  std::vector<int64_t> inner_;   // by axis: indices of its side that one step along it skips
-  std::vector<int> level_;       // by register: walks over the group that must be done before
+  int lanes_ = 1, items_ = 1;   // threads a group; flat: elements a thread
+  std::vector<int64_t> inner_;  // by axis: indices of its side that one step along it skips
+  std::vector<int> level_;      // by register: walks over the group that must be done before
   int walks_ = 1;
 };
 

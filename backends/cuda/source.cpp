@@ -42,8 +42,8 @@ class KernelWriter {
     for (size_t s = 0; s < kernel_.segments.size(); ++s) body += segment(s);
     if (finishes()) body += last_block();
     Source out;
-    out.text = text(source_head(), "\ntypedef ", device_type(kernel_.compute), " R;\n", signature(), " {\n  __shared__ Scratch<R> scratch;\n",
-                    guard(), body, "}\n");
+    out.text = text(source_head(), "\ntypedef ", device_type(kernel_.compute), " R;\n", signature(),
+                    " {\n  __shared__ Scratch<R> scratch;\n", guard(), body, "}\n");
     out.arrays = code_.arrays();
     out.blocks = std::max<int64_t>(blocks_, 1);
     out.partial_bytes = size_t(partials_) * size_of(kernel_.compute);
@@ -56,7 +56,8 @@ class KernelWriter {
   std::string signature() const {
     std::string out = "extern \"C\" __global__ void __launch_bounds__(kThreads) kernel(";
     for (size_t i = 0; i < code_.arrays().size(); ++i) out += text("void* const p", i, ", ");
-    return out + "State* const state, const u64* const record, double* const ring, R* const partials, u32* const ticket)";
+    return out +
+           "State* const state, const u64* const record, double* const ring, R* const partials, u32* const ticket)";
   }
 
   std::string guard() {
@@ -70,11 +71,12 @@ class KernelWriter {
     const int64_t blocks = writer.blocks();
     first_partial_.push_back(partials_);
     segment_blocks_.push_back(blocks);
-    std::string out = text("  if (blockIdx.x >= ", blocks_, "u && blockIdx.x < ", blocks_ + blocks, "u) {\n    const i64 block = blockIdx.x - ",
-                           blocks_, "u;\n", writer.run());
+    std::string out = text("  if (blockIdx.x >= ", blocks_, "u && blockIdx.x < ", blocks_ + blocks,
+                           "u) {\n    const i64 block = blockIdx.x - ", blocks_, "u;\n", writer.run());
     for (size_t t = 0; t < segment.totals.size(); ++t)
       out += text("    t", t, " = fold_neighbours<", fold_name(*segment.totals[t].op), ", kThreads, R>(t", t,
-                  ", scratch);\n    if (threadIdx.x == 0) partials[", partials_ + int64_t(t) * blocks, " + block] = t", t, ";\n");
+                  ", scratch);\n    if (threadIdx.x == 0) partials[", partials_ + int64_t(t) * blocks, " + block] = t",
+                  t, ";\n");
     blocks_ += blocks;
     partials_ += blocks * int64_t(segment.totals.size());
     return out + "  }\n";
@@ -86,9 +88,9 @@ class KernelWriter {
       for (size_t t = 0; t < kernel_.segments[s].totals.size(); ++t) {
         const std::string fold = fold_name(*kernel_.segments[s].totals[t].op), name = text("t", s, "_", t);
         const int64_t blocks = segment_blocks_[s], first = first_partial_[s] + int64_t(t) * blocks;
-        out += text("  R ", name, " = ", fold, "::start<R>();\n  for (i64 i = threadIdx.x; i < ", blocks, "; i += kThreads) ", name, " = ",
-                    fold, "::join<R>(", name, ", __ldcg(partials + ", first, " + i));\n  ", name, " = fold_neighbours<", fold,
-                    ", kThreads, R>(", name, ", scratch);\n");
+        out += text("  R ", name, " = ", fold, "::start<R>();\n  for (i64 i = threadIdx.x; i < ", blocks,
+                    "; i += kThreads) ", name, " = ", fold, "::join<R>(", name, ", __ldcg(partials + ", first,
+                    " + i));\n  ", name, " = fold_neighbours<", fold, ", kThreads, R>(", name, ", scratch);\n");
       }
     out += "  if (threadIdx.x != 0) return;\n";
     for (size_t i = 0; i < kernel_.post.size(); ++i) {

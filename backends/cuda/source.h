@@ -19,10 +19,10 @@ namespace neon::cuda {
 // What a kernel of generated source is called with, in order: the arrays, then
 //   State* state, const u64* record, double* ring, R* partials, u32* ticket
 struct Source {
-  std::string text;            // with prelude; the kernel is called "kernel"
-  std::vector<Value> arrays;   // storage values whose addresses are the first parameters
+  std::string text;           // with prelude; the kernel is called "kernel"
+  std::vector<Value> arrays;  // storage values whose addresses are the first parameters
   int64_t blocks = 1;
-  size_t partial_bytes = 0;    // of the space for partial totals
+  size_t partial_bytes = 0;  // of the space for partial totals
 };
 
 // The step record is a row of 64-bit words: place in the ring, step, first row of inputs bound as sequences, then the

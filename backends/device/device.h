@@ -19,9 +19,9 @@ std::unique_ptr<Program> compile_program(const Graph& graph, Variables& variable
 
 struct GpuInfo {
   std::string name;
-  int arch = 0;           // compute capability, 90 for 9.0
-  size_t bytes = 0;       // of memory
-  std::string unusable;   // why it is not used; "" where it is
+  int arch = 0;          // compute capability, 90 for 9.0
+  size_t bytes = 0;      // of memory
+  std::string unusable;  // why it is not used; "" where it is
 };
 
 // What the module offers; it is opened at most once.

@@ -38,7 +38,8 @@ bool test_gpu(int index) {
   try {
     const double cpu = result_on({}), gpu = result_on({.gpu = true, .gpu_index = index});
     const bool same = std::abs(gpu - cpu) <= 1e-5 * std::abs(cpu);
-    line("", text("self-test: ", same ? "agrees with the CPU" : text("gives ", gpu, ", the CPU ", cpu, ": this GPU computes wrongly")));
+    line("", text("self-test: ", same ? "agrees with the CPU"
+                                      : text("gives ", gpu, ", the CPU ", cpu, ": this GPU computes wrongly")));
     return same;
   } catch (const Error& error) {
     line("", text("self-test: ", error.what()));
@@ -72,8 +73,9 @@ int run_doctor(const CommandLine&) {
   bool good = true;
   for (size_t i = 0; i < devices.size(); ++i) {
     const GpuInfo& gpu = devices[i];
-    line(text("GPU ", i).c_str(), text(gpu.name, ", compute capability ", gpu.arch / 10, ".", gpu.arch % 10, ", ", bytes_text(double(gpu.bytes)),
-                                      gpu.unusable.empty() ? "" : "; not used: " + gpu.unusable));
+    line(text("GPU ", i).c_str(),
+         text(gpu.name, ", compute capability ", gpu.arch / 10, ".", gpu.arch % 10, ", ", bytes_text(double(gpu.bytes)),
+              gpu.unusable.empty() ? "" : "; not used: " + gpu.unusable));
     if (gpu.unusable.empty()) good = test_gpu(int(i)) && good;
   }
   return good ? 0 : exit_code(ErrorKind::device);

@@ -11,7 +11,9 @@ namespace {
 struct Counter : Catch::TestEventListenerBase {
   using TestEventListenerBase::TestEventListenerBase;
   static inline int passed = 0, failed = 0;
-  void testCaseEnded(const Catch::TestCaseStats& stats) override { ++(stats.totals.assertions.allOk() ? passed : failed); }
+  void testCaseEnded(const Catch::TestCaseStats& stats) override {
+    ++(stats.totals.assertions.allOk() ? passed : failed);
+  }
 };
 CATCH_REGISTER_LISTENER(Counter)
 

@@ -80,7 +80,9 @@ TEST_CASE("op cases with a kernel for every node") {
 
 TEST_CASE("uniform numbers are the host's") {
   Graph graph;
-  graph.output("y", graph.add("uniform", {}, {{"shape", std::vector<int64_t>{1001}}, {"seed", int64_t(7)}, {"stream", std::string("a")}}));
+  graph.output("y",
+               graph.add("uniform", {},
+                         {{"shape", std::vector<int64_t>{1001}}, {"seed", int64_t(7)}, {"stream", std::string("a")}}));
   Variables on_cpu, on_gpu;
   const auto cpu = compile_program(graph, on_cpu, {}), gpu = compile_program(graph, on_gpu, kGpu);
   const uint64_t step = (uint64_t(5) << 32) + 9;
@@ -91,7 +93,8 @@ TEST_CASE("uniform numbers are the host's") {
 
 TEST_CASE("runs queue up: variables advance, scalars and sequences are of each run, results are remembered") {
   Graph graph;
-  Expr x(graph, graph.input("x", DType::f32, {4})), w(graph, graph.variable("w", DType::f32, {4})), rate(graph, graph.scalar("rate"));
+  Expr x(graph, graph.input("x", DType::f32, {4})), w(graph, graph.variable("w", DType::f32, {4})),
+      rate(graph, graph.scalar("rate"));
   graph.assign(w, w + x * rate);
   graph.output("sum", sum(x, {0}));
   Variables variables;
@@ -107,7 +110,8 @@ TEST_CASE("runs queue up: variables advance, scalars and sequences are of each r
     program->set_scalar("rate", run);
     program->run(uint64_t(run));
     sums.push_back(0);
-    for (size_t k = 0; k < 4; ++k) expected[k] += run * rows[size_t(4 * run) + k], sums.back() += rows[size_t(4 * run) + k];
+    for (size_t k = 0; k < 4; ++k)
+      expected[k] += run * rows[size_t(4 * run) + k], sums.back() += rows[size_t(4 * run) + k];
   }
   REQUIRE(program->depth("sum") >= 100);
   for (int back = 0; back < 100; ++back) CHECK(program->recorded("sum", 0, back) == sums[size_t(99 - back)]);
@@ -153,7 +157,49 @@ TEST_CASE("a GPU that does not exist is named with those that do") {
   Graph graph;
   graph.output("y", square(Expr(graph, graph.input("x", DType::f32, {1}))));
   Variables variables;
-  CHECK_THROWS_WITH(compile_program(graph, variables, {.gpu = true, .gpu_index = 99}), Catch::Contains("there is no GPU 99") && Catch::Contains("0: "));
+  CHECK_THROWS_WITH(compile_program(graph, variables, {.gpu = true, .gpu_index = 99}),
+                    Catch::Contains("there is no GPU 99") && Catch::Contains("0: "));
+}
+
+TEST_CASE("products, large by cuBLASLt and small by a kernel of ours, with bias and relu") {
+  for (DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64})
+    for (int64_t inner : {40, 300})
+      for (int transposed = 0; transposed < 4; ++transposed)
+        for (int epilogue = 0; epilogue < 3; ++epilogue) {
+          INFO(std::string(name_of(dtype))
+               << ", inner size " << inner << ", transposed " << transposed << ", epilogue " << epilogue);
+          const bool ta = transposed & 1, tb = transposed & 2;
+          const int64_t rows = 65, columns = 34;
+          Graph graph;
+          Expr a(graph, graph.input("a", dtype, ta ? Shape{inner, rows} : Shape{rows, inner}));
+          Expr b(graph, graph.input("b", dtype, tb ? Shape{columns, inner} : Shape{inner, columns}));
+          Expr y(graph, matmul(graph, a, b, ta, tb));
+          if (epilogue > 0) y = y + Expr(graph, graph.variable("bias", dtype, {columns}));
+          if (epilogue > 1) y = apply("relu", y);
+          graph.output("y", y);
+          Tensor left(dtype, {rows, inner}), right(dtype, {inner, columns});
+          for (int64_t i = 0; i < left.elements(); ++i) left.set(i, double(i * 37 % 101) / 64 - 0.75);
+          for (int64_t i = 0; i < right.elements(); ++i) right.set(i, double(i * 53 % 97) / 64 - 0.75);
+          Variables on_plain, on_gpu;
+          const auto plain = compile_for_cpu(graph, on_plain, {.plain = true});
+          const auto gpu = compile_program(graph, on_gpu, kGpu);
+          CHECK(gpu->implementations() == std::vector<std::string>{inner == 300 ? "cublaslt" : "own"});
+          for (Variables* variables : {&on_plain, &on_gpu})
+            for (int64_t k = 0; epilogue > 0 && k < columns; ++k) variables->at("bias").set(k, double(k) / 4 - 4);
+          on_gpu.to_device();
+          for (Program* program : {plain.get(), gpu.get()}) {
+            program->bind("a", left.data());
+            program->bind("b", right.data());
+            program->run(0);
+          }
+          // Terms are below 0.7 in size; product, bias and relu may each have been rounded to storage.
+          const Tensor got = gpu->output("y"), expected = plain->output("y");
+          std::vector<double> allowed;
+          for (int64_t k = 0; k < got.elements(); ++k)
+            allowed.push_back(0.7 * double(inner * inner) * unit_roundoff(compute_type(dtype)) +
+                              4 * unit_roundoff(dtype) * (std::abs(expected.at(k)) + 4));
+          CHECK(difference(got, expected, allowed) == "");
+        }
 }
 
 TEST_CASE("large arrays: many blocks, folds both ways, totals") {
@@ -172,7 +218,8 @@ TEST_CASE("large arrays: many blocks, folds both ways, totals") {
     program->bind("x", data.data());
     program->run(0);
   }
-  for (const auto& [name, size] : std::map<std::string, double>{{"rows", 1111 * 500.}, {"columns", 3000 * 500.}, {"all", 3333000 * 1000.}, {"normal", 1000.}}) {
+  for (const auto& [name, size] : std::map<std::string, double>{
+           {"rows", 1111 * 500.}, {"columns", 3000 * 500.}, {"all", 3333000 * 1000.}, {"normal", 1000.}}) {
     INFO(name);
     CHECK(difference(gpu->output(name), plain->output(name), size * 1e-6) == "");
   }

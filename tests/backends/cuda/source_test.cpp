@@ -2,8 +2,8 @@
 #include <catch2/catch.hpp>
 #include <cstdlib>
 
-#include "backends/cuda/moves.h"
 #include "backends/cuda/compile.h"
+#include "backends/cuda/moves.h"
 #include "backends/elementwise/kernels.h"
 #include "backends/graph/expression.h"
 #include "tests/backends/op_cases.h"
@@ -41,7 +41,8 @@ TEST_CASE("every elementwise op compiles in every type") {
     size_t count = 0;
     for (const Op* op : all_ops()) {
       if (!op->is_elementwise()) continue;
-      const size_t arity = op->derivative_operand < 0 ? size_t(op->row->arity) : derivative_inputs(*op->row, op->derivative_operand).size();
+      const size_t arity = op->derivative_operand < 0 ? size_t(op->row->arity)
+                                                      : derivative_inputs(*op->row, op->derivative_operand).size();
       std::vector<Value> inputs;
       for (size_t i = 0; i < arity; ++i) inputs.push_back(graph.input(text("in", i), dtype, {4, 8}));
       graph.output(op->name, graph.add(op->name, inputs));
@@ -58,7 +59,8 @@ TEST_CASE("every stored type is read and written") {
   const DType all[] = {DType::f64, DType::f32, DType::f16, DType::bf16, DType::i64, DType::i32, DType::i8, DType::u8};
   Graph graph;
   for (DType from : all)
-    for (DType to : all) graph.output(text(from, " ", to), cast(graph, graph.input(std::string(name_of(from)), from, {7}), to));
+    for (DType to : all)
+      graph.output(text(from, " ", to), cast(graph, graph.input(std::string(name_of(from)), from, {7}), to));
   check_compiles(sources_of(graph));
 }
 
@@ -77,5 +79,6 @@ TEST_CASE("the kernels of every op case compile") {
 
 TEST_CASE("a source that is wrong is quoted with the compiler's words") {
   setenv("NEON_CACHE_DIR", "/nonexistent", 1);
-  CHECK_THROWS_WITH(cuda::compile_sources({"extern \"C\" __global__ void kernel() { nothing(); }"}, 90), Catch::Contains("nothing") && Catch::Contains("sm_90"));
+  CHECK_THROWS_WITH(cuda::compile_sources({"extern \"C\" __global__ void kernel() { nothing(); }"}, 90),
+                    Catch::Contains("nothing") && Catch::Contains("sm_90"));
 }
