@@ -19,6 +19,8 @@ Shape sample_shape(const Shape& inputs, const std::vector<int64_t>& lshape, cons
   return wanted;
 }
 
+Shape target_shape(const Shape& targets) { return targets.rank() < 2 ? Shape{1} : targets.slice(1, targets.rank()); }
+
 bool are_labels(bool floating, const Shape& targets, const ArrayParams& params) {
   if (params.regression) return false;
   const bool one_each = targets.rank() == 1 || (targets.rank() == 2 && targets[1] == 1);

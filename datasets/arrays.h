@@ -31,6 +31,9 @@ struct RawSplit {
 // Shape of one sample: lshape where given, checked against the rest of `inputs` after axis 0.
 Shape sample_shape(const Shape& inputs, const std::vector<int64_t>& lshape, const std::string& name);
 
+// Shape of one target that is no label, of `targets` (n) or (n, ...).
+Shape target_shape(const Shape& targets);
+
 // Whether targets of this kind are class labels: whole numbers, one a sample, unless `regression`; or
 // anything when `classes` says how many.
 bool are_labels(bool floating, const Shape& targets, const ArrayParams& params);

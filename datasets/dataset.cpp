@@ -164,6 +164,7 @@ Data Dataset::finish(Data data, const DataContext& context) const {
 }
 
 DataCheck Dataset::finish(DataCheck check) const {
+  if (check.classes > 0) check.target = {1};
   if (check.train_size == 0) return check;
   const int64_t kept = subset_size(check.train_size, common.subset_pct);
   check_validation(common.validation, kept);

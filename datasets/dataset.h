@@ -38,11 +38,14 @@ struct DataContext {
 // What can be told without reading the samples.
 struct DataCheck {
   bool found = false;
-  std::string source;   // where it is
+  std::string source;   // where it is; when not found, the stand-in that load() would use, or ""
   std::string missing;  // the path looked for, when not found
   std::string command;  // a shell command that gets it; "" when there is none
+  DType dtype = DType::f32;  // of the inputs
   Shape sample;
+  Shape target;  // of one sample's; labels: (1); rank 0: the target is the input itself
   int64_t classes = 0;
+  float scale = 1, shift = 0;
   int64_t train_size = 0, test_size = 0, validation_size = 0;  // as load() would give them
 };
 

@@ -138,8 +138,7 @@ class Digits : public Parametrized<Dataset, DigitsParams> {
     data.sample = {1, kSize, kSize};
     data.classes = kClasses;
     for (int i = 0; i < kClasses; ++i) data.class_names.push_back(std::to_string(i));
-    if (params.sym_range) data.scale = 2.0f / 255.0f, data.shift = -1;
-    else if (params.normalize) data.scale = 1.0f / 255.0f;
+    set_range(data);
     data.source = kSource;
     return finish(std::move(data), context);
   }
@@ -150,6 +149,8 @@ class Digits : public Parametrized<Dataset, DigitsParams> {
     out.source = kSource;
     out.sample = {1, kSize, kSize};
     out.classes = kClasses;
+    out.dtype = DType::u8;
+    set_range(out);
     out.train_size = params.ntrain;
     out.test_size = params.ntest;
     return finish(out);
@@ -157,6 +158,11 @@ class Digits : public Parametrized<Dataset, DigitsParams> {
 
  private:
   static constexpr const char* kSource = "digits drawn by the program";
+
+  void set_range(auto& data) const {
+    if (params.sym_range) data.scale = 2.0f / 255.0f, data.shift = -1;
+    else if (params.normalize) data.scale = 1.0f / 255.0f;
+  }
 
   // Each sample has random numbers of its own, so threads change nothing.
   Split draw_split(int64_t n, uint64_t seed, std::string_view name) const {

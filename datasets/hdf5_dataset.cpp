@@ -67,14 +67,17 @@ class Hdf5File {
     return shape_of(set, name);
   }
   bool is_floating(const char* name) const { return class_of(name) == H5T_FLOAT; }
+  bool is_bytes(const char* name) const {
+    const Handle set = open_set(name);
+    return is_bytes(Handle(H5Dget_type(set), H5Tclose));
+  }
 
   // All of it: bytes as u8, other whole numbers as i64, floats as f32 (f64 where `wide`).
   Tensor read(const char* name, bool labels) const {
     const Handle set = open_set(name);
     const Handle type(H5Dget_type(set), H5Tclose);
     const bool whole = H5Tget_class(type) == H5T_INTEGER;
-    const bool bytes = whole && H5Tget_size(type) == 1 && H5Tget_sign(type) == H5T_SGN_NONE;
-    const DType dtype = bytes && !labels ? DType::u8 : whole && labels ? DType::i64 : DType::f32;
+    const DType dtype = is_bytes(type) && !labels ? DType::u8 : whole && labels ? DType::i64 : DType::f32;
     const hid_t memory = dtype == DType::u8    ? H5T_NATIVE_UINT8
                          : dtype == DType::i64 ? H5T_NATIVE_INT64
                                                : H5T_NATIVE_FLOAT;
@@ -104,6 +107,10 @@ class Hdf5File {
   const std::string& path() const { return path_; }
 
  private:
+  static bool is_bytes(const Handle& type) {
+    return H5Tget_class(type) == H5T_INTEGER && H5Tget_size(type) == 1 && H5Tget_sign(type) == H5T_SGN_NONE;
+  }
+
   static Handle open(const std::string& path) {
     file_size(path);
     H5PLset_loading_state(0);
@@ -222,6 +229,10 @@ class HDF5 : public Parametrized<Dataset, Hdf5Params> {
     ArrayParams arrays = params;
     out.sample = take_attributes(file, arrays);
     out.train_size = file.shape("input")[0];
+    if (file.is_bytes("input") && !file.has("mean")) out.dtype = DType::u8;
+    out.scale = arrays.scale;
+    out.shift = arrays.shift;
+    if (file.has("output")) out.target = target_shape(file.shape("output"));
     if (file.has("output") && are_labels(file.is_floating("output"), file.shape("output"), arrays))
       out.classes = arrays.classes > 0 ? arrays.classes : count_classes(file.read("output", true), out.source);
     if (!params.test.empty()) {

@@ -80,6 +80,8 @@ class IdxDataset : public Parametrized<Dataset, IdxParams> {
     DataCheck out;
     out.sample = {1, params.size, params.size};
     out.classes = 10;
+    out.dtype = DType::u8;
+    set_range(out);
     out.command = mnist_command(kind());
     std::string partial;
     const MnistFiles files = find_mnist(kind(), context, partial);
@@ -137,12 +139,12 @@ class IdxDataset : public Parametrized<Dataset, IdxParams> {
     data.sample = {1, params.size, params.size};
     data.classes = 10;
     data.class_names.assign(kind().class_names.begin(), kind().class_names.end());
-    if (params.sym_range) {
-      data.scale = 2.0f / 255.0f;
-      data.shift = -1;
-    } else if (params.normalize) {
-      data.scale = 1.0f / 255.0f;
-    }
+    set_range(data);
+  }
+
+  void set_range(auto& data) const {
+    if (params.sym_range) data.scale = 2.0f / 255.0f, data.shift = -1;
+    else if (params.normalize) data.scale = 1.0f / 255.0f;
   }
 
   std::string missing(const DataContext& context, const std::string& partial) const {

@@ -43,6 +43,10 @@ void check_arrays(const ArrayParams& params, const Array& x, const Array& y, Rea
   out.found = true;
   out.sample = sample_shape(x.header.shape, params.lshape, x.name);
   out.train_size = x.header.shape[0];
+  if (x.header.kind == 'b' || (x.header.kind == 'u' && x.header.item == 1)) out.dtype = DType::u8;
+  out.scale = params.scale;
+  out.shift = params.shift;
+  if (!y.name.empty()) out.target = target_shape(y.header.shape);
   if (y.name.empty() || !are_labels(y.header.is_floating(), y.header.shape, params)) return;
   out.classes = params.classes > 0 ? params.classes : count_classes(read_labels(), y.name);
 }

@@ -78,6 +78,8 @@ class ToyImages : public Parametrized<Dataset, ToyParams> {
     out.source = kSource;
     out.sample = {params.channels, params.size, params.size};
     out.classes = int64_t(params.shapes.size());
+    out.dtype = DType::u8;
+    out.scale = 1.0f / 255.0f;
     out.train_size = params.ntrain;
     out.test_size = params.ntest;
     return finish(out);

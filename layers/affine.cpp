@@ -25,8 +25,7 @@ struct AffineParams {
 struct Affine : Parametrized<Layer, AffineParams> {
   explicit Affine(AffineParams given) : Parametrized(std::move(given)) {
     if (params.bias && params.batch_norm)
-      fail(ErrorKind::config,
-           "Affine: bias and batch_norm are both given; batch norm has a shift of its own, leave bias out");
+      fail(ErrorKind::config, "bias and batch_norm are both given; batch norm has a shift of its own, leave bias out");
   }
   Expr forward(LayerContext& context, Expr x) const override {
     x = linear(context, x, params.nout, *params.init, context.layer);

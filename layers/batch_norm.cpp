@@ -1,6 +1,6 @@
 // BatchNorm (Ioffe and Szegedy 2015): gamma (x - mean) / sqrt(variance + eps) + beta over the batch while training,
-// over running statistics otherwise. Like neon, the running variance is the population's. Statistics and
-// parameters are f32 (f64 for f64).
+// over running statistics otherwise. Like neon, the running variance is the population's; it starts at 1 (neon: 0,
+// which made inference before the first batches meaningless). Statistics and parameters are f32 (f64 for f64).
 #include "layers/linear.h"
 
 namespace neon {
@@ -39,8 +39,17 @@ struct BatchNorm : Parametrized<Layer, BatchNormParams> {
   using Parametrized::Parametrized;
   Expr forward(LayerContext& context, Expr x) const override { return batch_norm(context, x, params, context.layer); }
 };
-NEON_REGISTER(Layer, BatchNorm, "Normalises each feature (map) over the batch, then scales and shifts it.",
-              {"BatchNormAutodiff"});
+NEON_REGISTER(Layer, BatchNorm, "Normalises each feature (map) over the batch, then scales and shifts it.");
+
+struct BatchNormAutodiffParams : BatchNormParams {
+  BatchNormAutodiffParams() { rho = 0.99, eps = 1e-6; }
+  static void describe(auto&& p) { BatchNormParams::describe(p); }
+};
+struct BatchNormAutodiff : Parametrized<Layer, BatchNormAutodiffParams> {
+  using Parametrized::Parametrized;
+  Expr forward(LayerContext& context, Expr x) const override { return batch_norm(context, x, params, context.layer); }
+};
+NEON_REGISTER(Layer, BatchNormAutodiff, "BatchNorm with other defaults, as neon had it.");
 
 }  // namespace
 

@@ -18,9 +18,9 @@ struct Dropout : Parametrized<Layer, DropoutParams> {
     if (params.keep == 1) return x;
     if (!context.training) return context.caffe ? x : x * params.keep;
     Expr draw(context.graph, uniform(context.graph, x.shape(), context.seed, context.layer + "/mask"));
-    Expr mask = apply("less", draw, draw.constant(params.keep));
+    Expr mask = cast(apply("less", draw, draw.constant(params.keep)), x.dtype());
     if (context.caffe) mask = mask * (1 / params.keep);
-    return x * cast(mask, x.dtype());
+    return x * mask;
   }
 };
 NEON_REGISTER(Layer, Dropout, "Leaves out inputs at random while training.");

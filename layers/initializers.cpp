@@ -52,8 +52,7 @@ struct UniformParams {
 };
 struct Uniform : Parametrized<Initializer, UniformParams> {
   explicit Uniform(UniformParams given) : Parametrized(given) {
-    if (params.low > params.high)
-      neon::fail(ErrorKind::config, "initializer Uniform: low ", params.low, " is above high ", params.high);
+    if (params.low > params.high) neon::fail(ErrorKind::config, "low ", params.low, " is above high ", params.high);
   }
   void fill(Tensor& t, const Fan&, Stream& s) const override {
     fill_each(t, [&] { return params.low + (params.high - params.low) * s.uniform(); });

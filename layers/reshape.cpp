@@ -5,11 +5,13 @@ namespace neon {
 
 namespace {
 
+constexpr double kMaxSize = 0x1p30;
+
 struct ReshapeParams {
   std::vector<int64_t> reshape;
   static void describe(auto&& p) {
     p("reshape", &ReshapeParams::reshape, "Sizes without the batch; 0 keeps that axis, one -1 is worked out.",
-      at_least(-1), Alias{"shape"}, Required{});
+      closed(-1, kMaxSize), Alias{"shape"}, Required{});
   }
 };
 
@@ -17,6 +19,7 @@ struct Reshape : Parametrized<Layer, ReshapeParams> {
   using Parametrized::Parametrized;
   Expr forward(LayerContext&, Expr x) const override {
     std::vector<int64_t> sizes = {x.shape()[0]};
+    const int64_t features = x.shape().slice(1, x.shape().rank()).elements();
     int64_t known = 1;
     int unknown = -1;
     for (size_t i = 0; i < params.reshape.size(); ++i) {
@@ -29,12 +32,11 @@ struct Reshape : Parametrized<Layer, ReshapeParams> {
       if (size < 0) {
         if (unknown >= 0) fail(ErrorKind::config, "reshape has more than one -1");
         unknown = int(i) + 1;
-      } else {
+      } else if (known <= features) {  // with the parameter's bound, this keeps the product from overflowing
         known *= size;
       }
       sizes.push_back(size);
     }
-    const int64_t features = x.shape().slice(1, x.shape().rank()).elements();
     if (unknown >= 0) {
       if (known == 0 || features % known)
         fail(ErrorKind::config, "reshape cannot share ", features, " features of the input out over ", known);

@@ -8,6 +8,9 @@ namespace neon {
 
 namespace {
 
+// Variable (1): how many batches since the last update had a gradient that was not finite.
+constexpr const char* kSpoiltBatches = "accumulate_spoilt";
+
 struct Batch {
   Expr x, t;
 };
@@ -46,16 +49,18 @@ Expr wide(Expr y) { return as_rows(cast(y, y.dtype() == DType::f64 ? DType::f64 
 
 // The net's outputs for the cost. Softmax and Logistic stay the last op, so that the cost finds their logits.
 Expr cost_output(Expr y) {
-  if (y.dtype() == DType::f64 || y.dtype() == DType::f32) return as_rows(y);
+  y = as_rows(y);
+  if (y.dtype() == DType::f64 || y.dtype() == DType::f32) return y;
   const Node& node = y.graph().producer(y);
   if (node.op->name == "softmax" || node.op->name == "logistic")
-    return as_rows({y.graph(), y.graph().add(node.op->name, {wide({y.graph(), node.inputs[0]})})});
+    return {y.graph(), y.graph().add(node.op->name, {wide({y.graph(), node.inputs[0]})})};
   return wide(y);
 }
 
 void describe_output(StepGraph& step, Expr y) {
-  step.last_op = y.graph().producer(y).op->name;
-  step.outputs = as_rows(y).shape()[1];
+  const Expr rows = as_rows(y);
+  step.last_op = rows.graph().producer(rows).op->name;
+  step.outputs = rows.shape()[1];
 }
 
 Expr mean_cost(const Cost& cost, Expr y, Expr t) {
@@ -66,7 +71,7 @@ Expr mean_cost(const Cost& cost, Expr y, Expr t) {
 
 Expr check_finite(Graph& graph, Expr cost, const std::vector<Value>& gradients) {
   Scope scope(graph, "finite");
-  Expr bad = 1.0 - apply("is_finite", cost);
+  Expr bad = reshape(1.0 - apply("is_finite", cost), {1});
   for (Value gradient : gradients) {
     Expr g(graph, gradient);
     Expr count = sum(1.0 - apply("is_finite", g), all_axes(g.shape()));
@@ -89,9 +94,11 @@ class Updater {
       if (step_.parameters[i].trained) checked.push_back(gradients[i]);
     Expr finite = check_finite(graph, cost, checked);
     graph.output("finite", finite);
+    guard_ = finite;
+    if (options_.accumulate > 1) accumulate(gradients, finite);
     group(gradients);
     for (size_t i = 0; i < gradients.size(); ++i)
-      if (step_.parameters[i].trained) update(i, gradients[i], finite);
+      if (step_.parameters[i].trained) update(i, gradients[i]);
     for (const Assignment& a : context.state_updates) graph.assign(a.variable, a.value, finite);
   }
 
@@ -99,6 +106,32 @@ class Updater {
   Expr unscaled(Expr g) const {
     if (size_of(options_.dtype) > 2) return g;
     return g * Expr(step_.graph, step_.graph.constant(1)) / Expr(step_.graph, step_.graph.scalar("loss_scale"));
+  }
+
+  // A number of the step record, in the type of the stored weights.
+  Expr recorded(const std::string& name) const {
+    return {step_.graph, step_.graph.scalar(name, options_.dtype == DType::f64 ? DType::f64 : DType::f32)};
+  }
+
+  // Adds the gradients up in variables until the host applies them; what is left in `gradients` is their mean so far.
+  // Gradients that are not finite spoil their sum, so an update that would use it is left out, like the update of one
+  // large batch with such a sample; the sums start again all the same.
+  void accumulate(std::vector<Expr>& gradients, Expr finite) {
+    Graph& graph = step_.graph;
+    Scope scope(graph, "accumulate");
+    Expr apply_now = recorded("apply");
+    Expr spoilt(graph, graph.variable(kSpoiltBatches, finite.dtype(), {1}));
+    Expr now_spoilt = spoilt + (1.0 - finite);
+    graph.assign(spoilt, apply("select", apply_now, spoilt.constant(0), now_spoilt));
+    guard_ = apply_now * apply("equal", now_spoilt, spoilt.constant(0));
+    for (size_t i = 0; i < gradients.size(); ++i) {
+      const Parameter& p = step_.parameters[i];
+      if (!p.trained) continue;
+      Expr sum(graph, graph.variable(p.name + "/sum", gradients[i].dtype(), p.shape));
+      Expr total = sum + gradients[i];
+      graph.assign(sum, apply("select", apply_now, sum.constant(0), total));
+      gradients[i] = total * (1.0 / double(options_.accumulate));
+    }
   }
 
   // Which optimizer serves which parameter, and the factor that clips all gradients of each to its norm.
@@ -118,37 +151,52 @@ class Updater {
         Expr part = sum(square(gradients[i]), all_axes(gradients[i].shape()));
         squares = squares.value() ? squares + part : part;
       }
-      clip_.push_back(squares.value() ? limit / maximum(sqrt(squares), squares.constant(limit)) : Expr(graph, Value{}));
+      // One number of no axes, so that it broadcasts to a parameter of any rank.
+      clip_.push_back(squares.value() ? reshape(limit / maximum(sqrt(squares), squares.constant(limit)), {})
+                                      : Expr(graph, Value{}));
     }
   }
 
-  void update(size_t i, Expr gradient, Expr finite) {
+  void update(size_t i, Expr gradient) {
     Graph& graph = step_.graph;
     const Parameter& p = step_.parameters[i];
     const Optimizer& rule = *step_.optimizers[serves_[i]];
     Scope scope(graph, "update");
-    if (clip_[serves_[i]].value()) gradient = gradient * clip_[serves_[i]];
     if (const double limit = rule.common.gradient_clip_value; limit > 0)
       gradient = maximum(minimum(gradient, limit), -limit);
     Expr weight(graph, graph.variable(p.name, gradient.dtype(), p.shape));
-    UpdateContext context(graph, p.name, weight, gradient, {graph, graph.scalar(text("rate/", serves_[i]))},
-                          {graph, graph.scalar("step")}, {graph, graph.scalar("epoch")}, finite);
+    UpdateContext context(graph, p.name, weight, gradient, clip_[serves_[i]], recorded(text("rate/", serves_[i])),
+                          recorded("step"), recorded("epoch"), guard_);
     Expr updated = rule.update(context);
     if (const double limit = rule.common.param_clip_value; limit > 0)
       updated = maximum(minimum(updated, limit), -limit);
-    graph.assign(weight, updated, finite);
+    graph.assign(weight, updated, guard_);
     if (options_.ema_decay > 0) {
       Expr running(graph, graph.variable(p.name + "/ema", weight.dtype(), p.shape));
-      graph.assign(running, options_.ema_decay * running + (1 - options_.ema_decay) * updated, finite);
+      graph.assign(running, options_.ema_decay * running + (1 - options_.ema_decay) * updated, guard_);
     }
   }
 
   StepGraph& step_;
   const Optimizer& optimizer_;
   const StepOptions& options_;
+  Value guard_;  // 1 where this step updates
   std::vector<size_t> serves_;
-  std::vector<Expr> clip_;
+  std::vector<Expr> clip_;  // a factor (1) for each optimizer; invalid: none
 };
+
+// A name that serves no parameter is a slip of the pen that would leave a layer to `default`.
+void check_mentions(const StepGraph& step, const Optimizer& optimizer) {
+  std::vector<std::string> known;
+  auto add = [&](const std::string& name) {
+    if (std::ranges::find(known, name) == known.end()) known.push_back(name);
+  };
+  for (const Parameter& p : step.parameters) add(p.layer), add(p.layer_class);
+  for (const std::string& name : optimizer.mentions())
+    if (std::ranges::find(known, name) == known.end())
+      fail(ErrorKind::config, "optimizer: no layer with parameters is named or of class '", name, "'",
+           did_you_mean(name, known), " (known: ", join(known, ", "), ")");
+}
 
 }  // namespace
 
@@ -165,6 +213,7 @@ StepGraph training_graph(const Network& network, const Cost& cost, const Optimiz
   graph.output("cost", average);
   step.parameters = context.parameters;
   step.states = context.states;
+  check_mentions(step, optimizer);
   std::vector<Value> wanted;
   for (const Parameter& p : step.parameters) wanted.push_back(graph.variable(p.name, context.master_dtype, p.shape));
   Expr objective = average;

@@ -3,7 +3,8 @@
 //   data     (n, ...) as the reader gave it, u8 or floating
 //   targets  (n, 1) i32 labels, or (n, ...) floating
 //   indices  (N) i32 which samples make up the batch
-// The step record holds step (1 in the first), epoch, rate/K for optimizer K, and loss_scale for 16-bit types.
+// The step record holds step (1 in the first update), epoch, rate/K for optimizer K, loss_scale for 16-bit types, and
+// with StepOptions::accumulate, apply.
 #pragma once
 #include <cmath>
 
@@ -29,7 +30,12 @@ struct StepOptions {
   int64_t batch = 128;
   uint64_t seed = 0;
   bool caffe = false;
-  double ema_decay = 0;  // above 0: running means of the weights are kept, for evaluation
+  // Above 0: running means of the weights are kept in NAME/ema, for evaluation; the host starts them from the weights.
+  double ema_decay = 0;
+  // Above 1: gradients are summed in NAME/sum over this many steps, each of `batch` samples. The host sets `apply` to 1
+  // in the last of them: the update then uses their mean, as if all samples had been one batch, and the sums start
+  // again; otherwise to 0.
+  int64_t accumulate = 1;
 };
 
 struct StepGraph {
@@ -41,7 +47,8 @@ struct StepGraph {
   int64_t outputs = 0;
 };
 
-// Outputs: cost (mean over the batch), finite (1 where cost and all gradients are).
+// Outputs: cost (mean over the batch), finite (1 where cost and all gradients are). A config error where a
+// MultiOptimizer names what no parameter belongs to.
 StepGraph training_graph(const Network& network, const Cost& cost, const Optimizer& optimizer, const DataLayout& data,
                          const StepOptions& options);
 

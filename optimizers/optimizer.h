@@ -9,22 +9,28 @@ namespace neon {
 // What a rule sees of one parameter. All values are in the parameter's own type (f32, or f64).
 class UpdateContext {
  public:
-  UpdateContext(Graph& graph, std::string parameter, Expr weight, Expr gradient, Expr rate, Expr step, Expr epoch,
-                Value guard)
+  // `clip` may be invalid: nothing is clipped by norm.
+  UpdateContext(Graph& graph, std::string parameter, Expr weight, Expr gradient, Expr clip, Expr rate, Expr step,
+                Expr epoch, Value guard)
       : graph(graph),
         weight(weight),
         gradient(gradient),
         rate(rate),
         step(step),
         epoch(epoch),
+        clip_(clip),
         parameter_(std::move(parameter)),
         guard_(guard) {}
   Graph& graph;
-  const Expr weight, gradient;
-  const Expr rate;   // of this step, by the schedule
-  const Expr step;   // 1 in the first step
-  const Expr epoch;  // 0 in the first epoch
+  const Expr weight;
+  const Expr gradient;  // clipped by value, not yet by norm; see clipped()
+  const Expr rate;      // of this step, by the schedule
+  const Expr step;      // 1 in the first step
+  const Expr epoch;     // 0 in the first epoch
 
+  // Times the factor by which gradient_clip_norm shortens the gradients of this step. A rule says what that means: neon
+  // shortened the gradient of plain descent, but the step alone in rules that divide by a running mean.
+  Expr clipped(Expr x) const { return clip_.value() ? x * clip_ : x; }
   // A state array of the parameter's shape, zero at first.
   Expr state(const std::string& name) {
     return {graph, graph.variable(state_name(name), weight.dtype(), weight.shape())};
@@ -33,8 +39,23 @@ class UpdateContext {
   std::string state_name(const std::string& name) const { return parameter_ + "/" + name; }
 
  private:
+  Expr clip_;
   std::string parameter_;
   Value guard_;
+};
+
+// neon's rules each took `stochastic_round`. Rounding is the whole run's here: only "no" can be said.
+struct RunRounding {};
+template <>
+struct Value_of<RunRounding> {
+  static std::string type() { return "false"; }
+  static void read(const Setting& s, RunRounding&, const Constraint&, Problems& problems) {
+    bool on = true;
+    if (!detail::read_bool(s, on) || on)
+      problems.add(s,
+                   text("expected false, found ", s.describe(), "; updates of the whole run are rounded with -u BITS"));
+  }
+  static Setting write(const RunRounding&) { return Setting::scalar("false"); }
 };
 
 class Optimizer {
@@ -46,13 +67,16 @@ class Optimizer {
     double gradient_clip_value = 0;
     double param_clip_value = 0;
     Made<Schedule> schedule;
+    RunRounding stochastic_round;
     static void describe(auto&& p) {
       p("gradient_clip_norm", &Common::gradient_clip_norm,
-        "Longest gradient over all parameters of this optimizer; 0: any.", at_least(0));
+        "Longest gradient over all parameters of this optimizer, measured before gradient_clip_value; 0: any.",
+        at_least(0));
       p("gradient_clip_value", &Common::gradient_clip_value, "Largest element of a gradient; 0: any.", at_least(0));
       p("param_clip_value", &Common::param_clip_value, "Largest element of a weight after the update; 0: any.",
         at_least(0));
       p("schedule", &Common::schedule, "How the learning rate changes during the run.");
+      p("stochastic_round", &Common::stochastic_round, "Accepted for neon 1.x's specs; -u rounds the whole run.");
     }
   };
   Common common;
@@ -71,8 +95,7 @@ class Optimizer {
     (void)layer, (void)layer_class;
     return *this;
   }
-  // All that may serve, this included; names of layers and classes that it mentions.
-  virtual std::vector<const Optimizer*> all() const { return {this}; }
+  // Names of layers and classes that it mentions.
   virtual std::vector<std::string> mentions() const { return {}; }
 };
 

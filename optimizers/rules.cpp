@@ -1,5 +1,5 @@
-// neon's update rules and AdamW. g is the gradient of the mean cost. Decays and powers of the step are numbers of
-// the step record, the same for every element.
+// neon's update rules and AdamW. g is the gradient of the mean cost, c the factor of gradient_clip_norm. Decays and
+// powers of the step are numbers of the step record, the same for every element.
 #include <cmath>
 
 #include "optimizers/optimizer.h"
@@ -22,16 +22,17 @@ struct MomentumParams {
     p("nesterov", &MomentumParams::nesterov, "Nesterov's momentum; needs momentum_coef above 0.");
   }
 };
-// neon's path without momentum forgot param_clip_value; here it is the base's work. v = m v - rate g', p += v;
-// Nesterov: p += m v - rate g' with the new v.
+// g' = c g + wdecay p, v = m v - rate g', p += v; Nesterov: p += m v - rate g' with the new v. neon's path without
+// momentum forgot param_clip_value; here it is the base's work.
 struct GradientDescentMomentum : Parametrized<Optimizer, MomentumParams> {
   explicit GradientDescentMomentum(MomentumParams given) : Parametrized(std::move(given)) {
     if (params.nesterov && params.momentum_coef == 0)
-      fail(ErrorKind::config, "GradientDescentMomentum: nesterov needs momentum_coef above 0");
+      fail(ErrorKind::config, "nesterov needs momentum_coef above 0, found ", params.momentum_coef);
   }
   double learning_rate() const override { return params.learning_rate; }
   Expr update(UpdateContext& c) const override {
-    Expr g = params.wdecay > 0 ? c.gradient + params.wdecay * c.weight : c.gradient;
+    Expr g = c.clipped(c.gradient);
+    if (params.wdecay > 0) g = g + params.wdecay * c.weight;
     if (params.momentum_coef == 0) return c.weight - c.rate * g;
     Expr v = params.momentum_coef * c.state("velocity") - c.rate * g;
     c.set_state("velocity", v);
@@ -49,14 +50,14 @@ struct RMSPropParams {
     p("epsilon", &RMSPropParams::epsilon, "Added inside and outside the root.", above(0));
   }
 };
-// s = d s + (1 - d) g^2, p -= rate g / (sqrt(s + e) + e)   (Tieleman and Hinton 2012)
+// s = d s + (1 - d) g^2, p -= c rate g / (sqrt(s + e) + e)   (Tieleman and Hinton 2012)
 struct RMSProp : Parametrized<Optimizer, RMSPropParams> {
   using Parametrized::Parametrized;
   double learning_rate() const override { return params.learning_rate; }
   Expr update(UpdateContext& c) const override {
     Expr s = params.decay_rate * c.state("square") + (1 - params.decay_rate) * square(c.gradient);
     c.set_state("square", s);
-    return c.weight - c.rate * c.gradient / (sqrt(s + params.epsilon) + params.epsilon);
+    return c.weight - c.clipped(c.rate) * c.gradient / (sqrt(s + params.epsilon) + params.epsilon);
   }
 };
 NEON_REGISTER(Optimizer, RMSProp, "Steps divided by a running root mean square of the gradient.", {"rmsprop"});
@@ -68,14 +69,14 @@ struct AdagradParams {
     p("epsilon", &AdagradParams::epsilon, "Added inside the root.", above(0));
   }
 };
-// s += g^2, p -= rate g / sqrt(s + e)   (Duchi et al. 2011)
+// s += g^2, p -= c rate g / sqrt(s + e)   (Duchi et al. 2011)
 struct Adagrad : Parametrized<Optimizer, AdagradParams> {
   using Parametrized::Parametrized;
   double learning_rate() const override { return params.learning_rate; }
   Expr update(UpdateContext& c) const override {
     Expr s = c.state("square") + square(c.gradient);
     c.set_state("square", s);
-    return c.weight - c.rate * c.gradient / sqrt(s + params.epsilon);
+    return c.weight - c.clipped(c.rate) * c.gradient / sqrt(s + params.epsilon);
   }
 };
 NEON_REGISTER(Optimizer, Adagrad, "Steps divided by the root of all squared gradients so far.");
@@ -87,15 +88,16 @@ struct AdadeltaParams {
     p("epsilon", &AdadeltaParams::epsilon, "Added inside both roots.", above(0));
   }
 };
-// Zeiler 2012, Algorithm 1. neon clipped no gradients here; the base does for every rule.
+// Zeiler 2012, Algorithm 1, of c g; the schedule's rate is of 1. neon clipped no gradients here.
 struct Adadelta : Parametrized<Optimizer, AdadeltaParams> {
   using Parametrized::Parametrized;
   double learning_rate() const override { return 1; }
   Expr update(UpdateContext& c) const override {
     const double d = params.decay, e = params.epsilon;
-    Expr squares = d * c.state("square") + (1 - d) * square(c.gradient);
+    Expr g = c.clipped(c.gradient);
+    Expr squares = d * c.state("square") + (1 - d) * square(g);
     Expr steps = c.state("step_square");
-    Expr step = sqrt((steps + e) / (squares + e)) * c.gradient;
+    Expr step = sqrt((steps + e) / (squares + e)) * g;
     c.set_state("square", squares);
     c.set_state("step_square", d * steps + (1 - d) * square(step));
     return c.weight - c.rate * step;
@@ -114,10 +116,10 @@ struct AdamParams {
 };
 
 // 1 - beta^step, one number for the whole step; by expm1, since beta is close to 1
-Expr unbias(double beta, Expr step) { return -apply("expm1", step * std::log(beta)); }
+Expr unbias(double beta, Expr step) { return beta > 0 ? -apply("expm1", step * std::log(beta)) : step.constant(1); }
 
-// neon's form: rate sqrt(1 - beta_2^t) / (1 - beta_1^t) m / (sqrt(v) + e), the last line of section 2 of Kingma and Ba
-// 2015. neon's t counted calls over all parameters and was not saved; here it is the run's step.
+// neon's form: p -= c rate sqrt(1 - beta_2^t) / (1 - beta_1^t) m / (sqrt(v) + e), the last line of section 2 of Kingma
+// and Ba 2015. neon's t was not saved with a model; here it is the run's step.
 struct Adam : Parametrized<Optimizer, AdamParams> {
   using Parametrized::Parametrized;
   double learning_rate() const override { return params.learning_rate; }
@@ -126,7 +128,7 @@ struct Adam : Parametrized<Optimizer, AdamParams> {
     Expr v = params.beta_2 * c.state("square") + (1 - params.beta_2) * square(c.gradient);
     c.set_state("mean", m);
     c.set_state("square", v);
-    Expr rate = c.rate * sqrt(unbias(params.beta_2, c.step)) / unbias(params.beta_1, c.step);
+    Expr rate = c.clipped(c.rate) * sqrt(unbias(params.beta_2, c.step)) / unbias(params.beta_1, c.step);
     return c.weight - rate * m / (sqrt(v) + params.epsilon);
   }
 };
@@ -140,13 +142,15 @@ struct AdamWParams : AdamParams {
       Alias{"weight_decay"});
   }
 };
-// Algorithm 2 of Loshchilov and Hutter 2019, with PyTorch's place of epsilon: m' / (sqrt(v') + e), m' and v' unbiased.
+// Algorithm 2 of Loshchilov and Hutter 2019 on c g, with PyTorch's place of epsilon: m' / (sqrt(v') + e), m' and v'
+// unbiased.
 struct AdamW : Parametrized<Optimizer, AdamWParams> {
   using Parametrized::Parametrized;
   double learning_rate() const override { return params.learning_rate; }
   Expr update(UpdateContext& c) const override {
-    Expr m = params.beta_1 * c.state("mean") + (1 - params.beta_1) * c.gradient;
-    Expr v = params.beta_2 * c.state("square") + (1 - params.beta_2) * square(c.gradient);
+    Expr g = c.clipped(c.gradient);
+    Expr m = params.beta_1 * c.state("mean") + (1 - params.beta_1) * g;
+    Expr v = params.beta_2 * c.state("square") + (1 - params.beta_2) * square(g);
     c.set_state("mean", m);
     c.set_state("square", v);
     Expr step =
@@ -167,13 +171,15 @@ struct ShiftAdaMaxParams {
   }
 };
 
-// Shift-based AdaMax of Courbariaux et al. 2016, Algorithm 4, t = epoch + 1 as neon had it. Weights stay in [-1, 1].
+// Shift-based AdaMax of Courbariaux et al. 2016, Algorithm 4, of c g; t = epoch + 1 as neon had it. Weights stay in
+// [-1, 1].
 struct ShiftAdaMax : Parametrized<Optimizer, ShiftAdaMaxParams> {
   using Parametrized::Parametrized;
   double learning_rate() const override { return params.learning_rate; }
   Expr update(UpdateContext& c) const override {
-    Expr m = params.beta_1 * c.state("mean") + (1 - params.beta_1) * c.gradient;
-    Expr v = maximum(params.beta_2 * c.state("maximum"), abs(c.gradient));
+    Expr g = c.clipped(c.gradient);
+    Expr m = params.beta_1 * c.state("mean") + (1 - params.beta_1) * g;
+    Expr v = maximum(params.beta_2 * c.state("maximum"), abs(g));
     c.set_state("mean", m);
     c.set_state("maximum", v);
     Expr rate = c.rate / unbias(params.beta_1, c.epoch + 1.0);
@@ -182,49 +188,6 @@ struct ShiftAdaMax : Parametrized<Optimizer, ShiftAdaMaxParams> {
   }
 };
 NEON_REGISTER(Optimizer, ShiftAdaMax, "AdaMax with multiplications replaced by powers of two, for binary nets.");
-
-struct MultiOptimizerParams {
-  std::vector<std::pair<std::string, Made<Optimizer>>> mapping;
-  static void describe(auto&& p) {
-    p("mapping", &MultiOptimizerParams::mapping, "An optimizer for each layer name, layer class, and `default`.",
-      Rest{});
-  }
-};
-// A layer's name counts before its class, its class before `default`.
-struct MultiOptimizer : Parametrized<Optimizer, MultiOptimizerParams> {
-  explicit MultiOptimizer(MultiOptimizerParams given) : Parametrized(std::move(given)) {
-    for (const auto& [name, optimizer] : params.mapping)
-      if (!optimizer) return;  // the problem is told where it was read
-    if (!find("default"))
-      fail(ErrorKind::config, "MultiOptimizer: 'default' is missing: the optimizer of layers that are not listed");
-  }
-  double learning_rate() const override { return find("default")->learning_rate(); }
-  Expr update(UpdateContext& c) const override { return find("default")->update(c); }
-  const Optimizer& serving(const std::string& layer, const std::string& layer_class) const override {
-    for (const std::string& key : {layer, layer_class})
-      if (const Optimizer* found = find(key)) return found->serving(layer, layer_class);
-    return *find("default");
-  }
-  std::vector<const Optimizer*> all() const override {
-    std::vector<const Optimizer*> out;
-    for (const auto& [name, optimizer] : params.mapping) out.push_back(&*optimizer);
-    return out;
-  }
-  std::vector<std::string> mentions() const override {
-    std::vector<std::string> out;
-    for (const auto& [name, optimizer] : params.mapping)
-      if (name != "default") out.push_back(name);
-    return out;
-  }
-
- private:
-  const Optimizer* find(const std::string& key) const {
-    for (const auto& [name, optimizer] : params.mapping)
-      if (name == key) return &*optimizer;
-    return nullptr;
-  }
-};
-NEON_REGISTER(Optimizer, MultiOptimizer, "Different optimizers for different layers.");
 
 }  // namespace
 

@@ -5,12 +5,44 @@
 
 namespace neon {
 
+// When a rate changes: every so many epochs, or at the epochs listed.
+struct Steps {
+  int64_t every = 0;  // 0: at those listed
+  std::vector<double> epochs;
+};
+
+template <>
+struct Value_of<Steps> {
+  static std::string type() { return "number or list of numbers"; }
+  static void read(const Setting& s, Steps& out, const Constraint&, Problems& problems) {
+    out = {};
+    if (s.is_scalar()) Value_of<int64_t>::read(s, out.every, at_least(1), problems);
+    else Value_of<std::vector<double>>::read(s, out.epochs, at_least(0), problems);
+  }
+  static Setting write(const Steps& value) {
+    return value.every ? Value_of<int64_t>::write(value.every) : Value_of<std::vector<double>>::write(value.epochs);
+  }
+};
+
 namespace {
+
+void require_increasing(const std::vector<double>& epochs) {
+  for (size_t i = 1; i < epochs.size(); ++i)
+    if (epochs[i] <= epochs[i - 1])
+      fail(ErrorKind::config, "step_config must increase, but ", epochs[i - 1], " stands before ", epochs[i]);
+}
+
+// The rate of the last epoch listed that has come.
+double listed_rate(const std::vector<double>& epochs, const std::vector<double>& rates, double base, int64_t epoch) {
+  for (size_t i = 0; i < epochs.size(); ++i)
+    if (double(epoch) >= epochs[i]) base = rates[i];
+  return base;
+}
 
 // neon's one class had four meanings, told apart by the kinds of its two arguments; all are kept. Its list + list
 // form held state and went wrong after a resume; here the rate follows from the epoch alone.
 struct ScheduleParams {
-  Setting step_config;
+  Steps step_config;
   std::vector<double> change = {1};
   static void describe(auto&& p) {
     p("step_config", &ScheduleParams::step_config,
@@ -21,32 +53,21 @@ struct ScheduleParams {
 };
 struct StepwiseSchedule : Parametrized<Schedule, ScheduleParams> {
   explicit StepwiseSchedule(ScheduleParams given) : Parametrized(std::move(given)) {
-    Problems problems;
-    Value_of<std::vector<double>>::read(params.step_config, epochs_, at_least(0), problems);
-    every_ = params.step_config.is_scalar();
-    if (every_ && problems.empty() && epochs_[0] < 1)
-      problems.add(params.step_config, "a number of epochs is at least 1");
-    if (params.change.size() > 1 && (every_ || params.change.size() != epochs_.size()))
-      problems.add(params.step_config,
-                   text("change lists ", params.change.size(), " rates, so step_config must list as many epochs, not ",
-                        params.step_config.describe()));
-    problems.throw_if_any();
+    const auto& [every, epochs] = params.step_config;
+    if (params.change.empty()) fail(ErrorKind::config, "change is an empty list; give a factor or rates");
+    if (params.change.size() > 1 && params.change.size() != epochs.size())
+      fail(ErrorKind::config, "change lists ", params.change.size(), " rates, step_config ", epochs.size(), " epochs");
+    if (epochs.empty() && !every && params.change[0] != 1)
+      fail(ErrorKind::config, "change is given, but not when: step_config is missing");
+    require_increasing(epochs);
   }
   double rate(double base, const Progress& at) const override {
-    const double epoch = double(at.epoch);
-    if (every_) return base * std::pow(params.change[0], std::floor(epoch / epochs_[0]));
-    if (params.change.size() > 1) {
-      for (size_t i = 0; i < epochs_.size(); ++i)
-        if (epoch >= epochs_[i]) base = params.change[i];
-      return base;
-    }
-    return base *
-           std::pow(params.change[0], double(std::ranges::count_if(epochs_, [&](double s) { return s <= epoch; })));
+    const auto& [every, epochs] = params.step_config;
+    if (every) return base * std::pow(params.change[0], double(at.epoch / every));
+    if (params.change.size() > 1) return listed_rate(epochs, params.change, base, at.epoch);
+    const auto passed = std::ranges::count_if(epochs, [&](double epoch) { return epoch <= double(at.epoch); });
+    return base * std::pow(params.change[0], double(passed));
   }
-
- private:
-  std::vector<double> epochs_;
-  bool every_ = false;
 };
 
 struct StepScheduleParams {
@@ -59,13 +80,12 @@ struct StepScheduleParams {
 struct StepSchedule : Parametrized<Schedule, StepScheduleParams> {
   explicit StepSchedule(StepScheduleParams given) : Parametrized(std::move(given)) {
     if (params.change.size() != params.step_config.size())
-      fail(ErrorKind::config, "StepSchedule: step_config lists ", params.step_config.size(), " epochs, change ",
-           params.change.size(), " rates");
+      fail(ErrorKind::config, "step_config lists ", params.step_config.size(), " epochs, change ", params.change.size(),
+           " rates");
+    require_increasing(params.step_config);
   }
   double rate(double base, const Progress& at) const override {
-    for (size_t i = 0; i < params.step_config.size(); ++i)
-      if (double(at.epoch) >= params.step_config[i]) base = params.change[i];
-    return base;
+    return listed_rate(params.step_config, params.change, base, at.epoch);
   }
 };
 NEON_REGISTER(Schedule, StepSchedule, "The rates listed, each from its epoch on.");

@@ -21,8 +21,17 @@ struct Rectlin : Parametrized<Activation, RectlinParams> {
     return params.slope == 0 ? neon::apply("relu", x) : neon::apply("leaky_relu", x, x.constant(params.slope));
   }
 };
-NEON_REGISTER(Activation, Rectlin, "max(x, 0) + slope min(x, 0).",
-              {"RectLin", "ReLU", "Relu", "RectLeaky", "LeakyReLU"});
+NEON_REGISTER(Activation, Rectlin, "max(x, 0) + slope min(x, 0).", {"RectLin", "ReLU", "Relu"});
+
+struct RectLeakyParams : RectlinParams {
+  RectLeakyParams() { slope = 0.01; }
+  static void describe(auto&& p) { RectlinParams::describe(p); }
+};
+struct RectLeaky : Parametrized<Activation, RectLeakyParams> {
+  using Parametrized::Parametrized;
+  Expr apply(Expr x) const override { return neon::apply("leaky_relu", x, x.constant(params.slope)); }
+};
+NEON_REGISTER(Activation, RectLeaky, "Rectlin with a slope of 0.01 by default, as neon 0.9 had it.", {"LeakyReLU"});
 
 struct RectlinclipParams {
   double slope = 0;
@@ -87,9 +96,22 @@ struct Sign : Parametrized<Activation, NoParams> {
 };
 NEON_REGISTER(Activation, Sign, "1 where x >= 0, else -1; straight-through gradient where |x| <= 1.");
 
-struct Softmax : Parametrized<Activation, NoParams> {
+// neon's only axis was the features' and its epsilon was never read; both are accepted and have nothing left to do.
+struct SoftmaxParams {
+  int64_t axis = 0;
+  double epsilon = 0;
+  static void describe(auto&& p) {
+    p("axis", &SoftmaxParams::axis, "Accepted for neon 1.x's specs: 0, the features.", closed(0, 0));
+    p("epsilon", &SoftmaxParams::epsilon, "Accepted for neon 1.x's specs; nothing is added.", at_least(0));
+  }
+};
+struct Softmax : Parametrized<Activation, SoftmaxParams> {
   using Parametrized::Parametrized;
-  Expr apply(Expr x) const override { return {x.graph(), x.graph().add("softmax", {x})}; }
+  Expr apply(Expr x) const override {
+    const Shape shape = x.shape();
+    Expr rows = reshape(x, {shape[0], shape.slice(1, shape.rank()).elements()});
+    return reshape(Expr(x.graph(), x.graph().add("softmax", {rows})), shape);
+  }
 };
 NEON_REGISTER(Activation, Softmax, "e^x over the sum of e^x of all features of the sample.");
 

@@ -10,8 +10,12 @@ class Cost {
   static constexpr const char* kCategory = "cost";
   virtual ~Cost() = default;
   virtual const void* params_address() const = 0;
-  // y, t (N,K) -> (N,1)
-  virtual Expr apply(Expr y, Expr t) const = 0;
+  // y, t (N,K) -> (N,1); a config error shows both shapes where they differ.
+  Expr apply(Expr y, Expr t) const {
+    if (y.shape() != t.shape())
+      fail(ErrorKind::config, "the cost compares outputs ", y.shape(), " with targets ", t.shape(), ": shapes differ");
+    return each(y, t);
+  }
   // neon's `scale` changes the gradient, not the reported cost.
   virtual double gradient_scale() const { return 1; }
   // A line that says why these outputs do not suit this cost, or nothing. `last` is the activation that made y:
@@ -22,6 +26,10 @@ class Cost {
       return text("the last layer has ", outputs, " outputs, the data set ", classes, " classes");
     return "";
   }
+
+ protected:
+  // The formula, for y and t of the same shape.
+  virtual Expr each(Expr y, Expr t) const = 0;
 };
 
 }  // namespace neon

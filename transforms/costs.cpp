@@ -42,7 +42,7 @@ struct CrossEntropyMulti : Parametrized<Cost, CrossEntropyMultiParams> {
       return "CrossEntropyMulti takes the outputs of Softmax; give the last layer activation: Softmax";
     return Cost::objection(outputs, classes, last);
   }
-  Expr apply(Expr y, Expr t) const override {
+  Expr each(Expr y, Expr t) const override {
     if (params.smoothing > 0) t = t * (1 - params.smoothing) + params.smoothing / double(y.shape().back());
     Expr logits = before(y, "softmax");
     Expr cost = logits.value() ? Expr(y.graph(), y.graph().add("softmax_cross_entropy", {logits, t}))
@@ -66,7 +66,7 @@ struct CrossEntropyBinary : Parametrized<Cost, CrossEntropyBinaryParams> {
       return "CrossEntropyBinary takes outputs between 0 and 1; give the last layer activation: Logistic";
     return Cost::objection(outputs, classes, last);
   }
-  Expr apply(Expr y, Expr t) const override {
+  Expr each(Expr y, Expr t) const override {
     Expr logits = before(y, "logistic");
     if (logits.value()) return sum_features(neon::apply("bce_logits", logits, t));
     return sum_features(-t * neon::apply("safelog", y) - (1.0 - t) * neon::apply("safelog", 1.0 - y));
@@ -76,13 +76,13 @@ NEON_REGISTER(Cost, CrossEntropyBinary, "-sum t log y + (1 - t) log(1 - y), for 
 
 struct SumSquared : Parametrized<Cost, NoParams> {
   using Parametrized::Parametrized;
-  Expr apply(Expr y, Expr t) const override { return 0.5 * sum_features(square(y - t)); }
+  Expr each(Expr y, Expr t) const override { return 0.5 * sum_features(square(y - t)); }
 };
 NEON_REGISTER(Cost, SumSquared, "Half the sum of squared differences.", {"SumSquaredDiffs"});
 
 struct MeanSquared : Parametrized<Cost, NoParams> {
   using Parametrized::Parametrized;
-  Expr apply(Expr y, Expr t) const override {
+  Expr each(Expr y, Expr t) const override {
     const double features = double(y.shape().elements()) / double(y.shape()[0]);
     return (0.5 / features) * sum_features(square(y - t));
   }
@@ -95,7 +95,7 @@ struct SmoothL1LossParams {
 };
 struct SmoothL1Loss : Parametrized<Cost, SmoothL1LossParams> {
   using Parametrized::Parametrized;
-  Expr apply(Expr y, Expr t) const override {
+  Expr each(Expr y, Expr t) const override {
     return sum_features(neon::apply("smooth_l1", y - t, y.constant(params.sigma)));
   }
 };
@@ -108,7 +108,7 @@ struct SquareHingeLossParams {
 };
 struct SquareHingeLoss : Parametrized<Cost, SquareHingeLossParams> {
   using Parametrized::Parametrized;
-  Expr apply(Expr y, Expr t) const override {
+  Expr each(Expr y, Expr t) const override {
     Expr lacking = neon::apply("relu", params.margin - (2.0 * t - 1.0) * y);
     const double features = double(y.shape().elements()) / double(y.shape()[0]);
     return (1.0 / features) * sum_features(square(lacking));

@@ -13,14 +13,23 @@ class Metric {
   // Names of the results, as they stand in the metrics file.
   virtual std::vector<std::string> names() const = 0;
   // Where `weight` (N,1) is 1 a sample counts, where 0 it does not. y, t (N,K) -> arrays whose elements are sums
-  // over the samples.
-  virtual std::vector<Expr> sums(Expr y, Expr t, Expr weight) const = 0;
+  // over the samples. A config error shows both shapes where they differ.
+  std::vector<Expr> sums(Expr y, Expr t, Expr weight) const {
+    if (y.shape() != t.shape())
+      fail(ErrorKind::config, "the metric compares outputs ", y.shape(), " with targets ", t.shape(),
+           ": shapes differ");
+    return partial(y, t, weight);
+  }
   // One result a name, from the sums over all batches and the number of samples that counted.
   virtual std::vector<double> finish(const std::vector<std::vector<double>>& sums, double samples) const = 0;
   virtual std::string objection(int64_t outputs, int64_t classes) const {
     (void)outputs;
     return classes > 0 ? "" : "this metric needs classes, the data set has none";
   }
+
+ protected:
+  // The formula, for y and t of the same shape.
+  virtual std::vector<Expr> partial(Expr y, Expr t, Expr weight) const = 0;
 };
 
 }  // namespace neon

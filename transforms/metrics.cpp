@@ -23,7 +23,9 @@ Expr correct(Expr y, Expr t) { return apply("equal", reduce("argmax", y, {1}), r
 struct Misclassification : Parametrized<Metric, NoParams> {
   using Parametrized::Parametrized;
   std::vector<std::string> names() const override { return {"Top1Misclass"}; }
-  std::vector<Expr> sums(Expr y, Expr t, Expr weight) const override { return {total((1.0 - correct(y, t)) * weight)}; }
+  std::vector<Expr> partial(Expr y, Expr t, Expr weight) const override {
+    return {total((1.0 - correct(y, t)) * weight)};
+  }
   std::vector<double> finish(const std::vector<std::vector<double>>& s, double n) const override {
     return {s[0][0] / n};
   }
@@ -34,7 +36,7 @@ NEON_REGISTER(Metric, Misclassification, "Share of samples whose highest output 
 struct Accuracy : Parametrized<Metric, NoParams> {
   using Parametrized::Parametrized;
   std::vector<std::string> names() const override { return {"Accuracy"}; }
-  std::vector<Expr> sums(Expr y, Expr t, Expr weight) const override { return {total(correct(y, t) * weight)}; }
+  std::vector<Expr> partial(Expr y, Expr t, Expr weight) const override { return {total(correct(y, t) * weight)}; }
   std::vector<double> finish(const std::vector<std::vector<double>>& s, double n) const override {
     return {s[0][0] / n};
   }
@@ -46,7 +48,7 @@ Expr log_loss(Expr y, Expr t) { return -sum(t * apply("safelog", y), {1}); }
 struct LogLoss : Parametrized<Metric, NoParams> {
   using Parametrized::Parametrized;
   std::vector<std::string> names() const override { return {"LogLoss"}; }
-  std::vector<Expr> sums(Expr y, Expr t, Expr weight) const override { return {total(log_loss(y, t) * weight)}; }
+  std::vector<Expr> partial(Expr y, Expr t, Expr weight) const override { return {total(log_loss(y, t) * weight)}; }
   std::vector<double> finish(const std::vector<std::vector<double>>& s, double n) const override {
     return {s[0][0] / n};
   }
@@ -62,7 +64,7 @@ struct TopKMisclassification : Parametrized<Metric, TopKParams> {
   std::vector<std::string> names() const override {
     return {"LogLoss", "Top1Misclass", text("Top", params.k, "Misclass")};
   }
-  std::vector<Expr> sums(Expr y, Expr t, Expr weight) const override {
+  std::vector<Expr> partial(Expr y, Expr t, Expr weight) const override {
     return {total(log_loss(y, t) * weight), total((1.0 - within(y, t, 1)) * weight),
             total((1.0 - within(y, t, params.k)) * weight)};
   }
@@ -77,28 +79,70 @@ struct TopKMisclassification : Parametrized<Metric, TopKParams> {
 NEON_REGISTER(Metric, TopKMisclassification,
               "LogLoss, and the shares of samples whose true class is not first, not among the first k.", {"TopK"});
 
-// Averages over the classes; a class that never occurs or is never predicted counts as epsilon / epsilon did in
-// neon: 0 here, since nothing was found.
-struct PrecisionRecall : Parametrized<Metric, NoParams> {
+struct PrecisionRecallParams {
+  std::optional<int64_t> num_classes;
+  bool binarize = true;
+  double epsilon = 1e-6;
+  static void describe(auto&& p) {
+    p("num_classes", &PrecisionRecallParams::num_classes, "Must be the number of outputs; by default it is.",
+      at_least(2));
+    p("binarize", &PrecisionRecallParams::binarize,
+      "Whether the highest output alone is the prediction; otherwise every output is added up as it is.");
+    p("epsilon", &PrecisionRecallParams::epsilon, "Added to the counts divided by.", above(0));
+  }
+};
+// Averages over the classes of found / (predicted + epsilon) and found / (true + epsilon): a class that never occurs
+// counts as 0. neon left `binarize` off unless asked for, and then took raw outputs for predictions.
+struct PrecisionRecall : Parametrized<Metric, PrecisionRecallParams> {
   using Parametrized::Parametrized;
   std::vector<std::string> names() const override { return {"Precision", "Recall"}; }
-  std::vector<Expr> sums(Expr y, Expr t, Expr weight) const override {
-    Graph& graph = y.graph();
-    Expr columns(graph, iota(graph, {1, y.shape()[1]}, 1));
-    Expr predicted = apply("equal", columns, reduce("argmax", y, {1})) * weight;
+  std::vector<Expr> partial(Expr y, Expr t, Expr weight) const override {
+    Expr predicted = y * weight;
+    if (params.binarize) {
+      Expr columns(y.graph(), iota(y.graph(), {1, y.shape()[1]}, 1));
+      predicted = apply("equal", cast(columns, y.dtype()), reduce("argmax", y, {1})) * weight;
+    }
     return {sum(predicted * t, {0}), sum(predicted, {0}), sum(t * weight, {0})};
   }
   std::vector<double> finish(const std::vector<std::vector<double>>& s, double) const override {
     const size_t classes = s[0].size();
     double precision = 0, recall = 0;
     for (size_t c = 0; c < classes; ++c) {
-      precision += s[1][c] > 0 ? s[0][c] / s[1][c] : 0;
-      recall += s[2][c] > 0 ? s[0][c] / s[2][c] : 0;
+      precision += s[0][c] / (s[1][c] + params.epsilon);
+      recall += s[0][c] / (s[2][c] + params.epsilon);
     }
     return {precision / double(classes), recall / double(classes)};
   }
+  std::string objection(int64_t outputs, int64_t classes) const override {
+    if (params.num_classes.value_or(outputs) != outputs)
+      return text("num_classes is ", *params.num_classes, ", but there are ", outputs, " outputs");
+    return Metric::objection(outputs, classes);
+  }
 };
 NEON_REGISTER(Metric, PrecisionRecall, "Precision and recall, each averaged over the classes.");
+
+// neon 0.9's metrics of numbers rather than classes.
+struct SSE : Parametrized<Metric, NoParams> {
+  using Parametrized::Parametrized;
+  std::vector<std::string> names() const override { return {"SSE"}; }
+  std::vector<Expr> partial(Expr y, Expr t, Expr weight) const override { return {total(square(y - t) * weight)}; }
+  std::vector<double> finish(const std::vector<std::vector<double>>& s, double) const override { return {s[0][0]}; }
+  std::string objection(int64_t, int64_t) const override { return ""; }
+};
+NEON_REGISTER(Metric, SSE, "Sum of squared differences over all samples.");
+
+struct MSE : Parametrized<Metric, NoParams> {
+  using Parametrized::Parametrized;
+  std::vector<std::string> names() const override { return {"MSE"}; }
+  std::vector<Expr> partial(Expr y, Expr t, Expr weight) const override {
+    return {total(square(y - t) * weight) * (1.0 / double(y.shape()[1]))};
+  }
+  std::vector<double> finish(const std::vector<std::vector<double>>& s, double n) const override {
+    return {s[0][0] / n};
+  }
+  std::string objection(int64_t, int64_t) const override { return ""; }
+};
+NEON_REGISTER(Metric, MSE, "Mean of squared differences.");
 
 }  // namespace
 

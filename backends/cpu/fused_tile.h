@@ -47,8 +47,10 @@ class TileRunner {
     columns_ = std::min(plan_.tile_columns, plan_.columns - column_);
     if (rows_ * columns_ != last_size_) fresh_ = true;
     last_size_ = rows_ * columns_;
-    for (size_t i = 0; i < plan_.registers.size(); ++i)
+    for (size_t i = 0; i < plan_.registers.size(); ++i) {
+      if (plan_.registers[i].load.index) fetch_ahead(plan_.registers[i].load);
       if (plan_.registers[i].reach != Reach::scalar) evaluate(i);
+    }
     // Totals first: a store may write over what a register points to.
     for (size_t t = 0; t < plan_.totals.size(); ++t) partials[t] = total(plan_.totals[t], tile);
     for (size_t s = 0; s < plan_.stores.size(); ++s) store(plan_.stores[s], int(s), tile);
@@ -135,6 +137,15 @@ class TileRunner {
       else std::fill_n(to + r * columns_, columns_, kept_numbers[r]);
     }
     return to;
+  }
+
+  // The row that the next tile looks up lies anywhere in memory: the cache is told while this one is worked on.
+  void fetch_ahead(const LoadPlan& load) const {
+    const int64_t next = row_ + rows_;
+    if (next >= plan_.rows || !load.columns_dense) return;
+    const std::byte* from = address(load, row_offset(load, next));
+    for (int64_t byte = 0; byte < std::min<int64_t>(plan_.columns * load.size, 4096); byte += 64)
+      __builtin_prefetch(from + byte);
   }
 
   int64_t row_offset(const LoadPlan& load, int64_t row) const {

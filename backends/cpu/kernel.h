@@ -33,7 +33,10 @@ class Context {
 
   const TensorType& type(Value value) const { return lowered.graph.type(value); }
   Value storage(Value value) const { return lowered.storage[size_t(value.id)]; }
-  void** slot(Value value) { return &slots_[size_t(storage(value).id)]; }
+  void** slot(Value value) {
+    NEON_ASSERT(storage(value));
+    return &slots_[size_t(storage(value).id)];
+  }
   // Index into the step record.
   int scalar(const std::string& name) { return scalars_.emplace(name, int(scalars_.size())).first->second; }
   const std::map<std::string, int>& scalars() const { return scalars_; }

@@ -63,13 +63,15 @@ class CpuProgram : public Program {
       const TensorType& type = lowered_.graph.type(value);
       *context_->slot(value) = variables.declare(leaf_name(lowered_.graph, value), type.dtype, type.shape).data();
     }
+    for (Value value : lowered_.graph.leaves("input"))
+      inputs_[leaf_name(lowered_.graph, value)] = context_->slot(value);
     for (const LoweredKernel& kernel : lowered_.kernels) kernels_.push_back(cpu::make_kernel(kernel, *context_));
     record_.resize(context_->scalars().size());
   }
 
   void bind(const std::string& input, const void* data) override {
-    for (Value value : lowered_.graph.leaves("input"))
-      if (leaf_name(lowered_.graph, value) == input) *context_->slot(value) = const_cast<void*>(data);
+    const auto found = inputs_.find(input);
+    if (found != inputs_.end()) *found->second = const_cast<void*>(data);
   }
 
   void set_scalar(const std::string& name, double value) override {
@@ -106,8 +108,8 @@ class CpuProgram : public Program {
         const char* found = nonfinite(value);
         if (!found) continue;
         const std::string op = kernel.fused ? graph.producer(value).op->name : kernel.op;
-        return text(found, " in the result ", graph.type(value), " of ", op, forward ? " of layer " : " of the gradient of layer ",
-                    kernel.scope);
+        return text(found, " in the result ", graph.type(value), " of ", op,
+                    forward ? " of layer " : " of the gradient of layer ", kernel.scope);
       }
       const auto cost = graph.outputs().find("cost");
       if (cost != graph.outputs().end() && std::ranges::count(kernel.outputs, cost->second)) forward = false;
@@ -129,6 +131,7 @@ class CpuProgram : public Program {
   std::unique_ptr<cpu::Context> context_;
   Tensor arena_;
   std::vector<std::unique_ptr<cpu::Kernel>> kernels_;
+  std::map<std::string, void**> inputs_;
   std::vector<double> record_;
 };
 
@@ -177,6 +180,8 @@ class PlainProgram : public Program {
       for (Value output : node.outputs) arguments.outputs.push_back(values_[size_t(output.id)]);
       function(arguments);
     }
+    for (const auto& [name, value] : g.outputs())
+      if (g.producer(value).op->name == "variable") before_[name] = values_[size_t(value.id)].clone();
     std::vector<Tensor> written;
     for (const Assignment& a : g.assignments())
       written.push_back(values_[size_t(a.value.id)].converted(g.dtype(a.variable)));
@@ -188,6 +193,7 @@ class PlainProgram : public Program {
   }
 
   Tensor output(const std::string& name) const override {
+    if (const auto found = before_.find(name); found != before_.end()) return found->second;
     const Value value = lowered_.graph.outputs().at(name);
     const Tensor& held = values_[size_t(value.id)];
     return held.dtype() == lowered_.graph.dtype(value) ? held : held.converted(lowered_.graph.dtype(value));
@@ -199,6 +205,7 @@ class PlainProgram : public Program {
 
  private:
   std::vector<Tensor> values_;
+  std::map<std::string, Tensor> before_;  // outputs that are variables, as they were
 };
 
 }  // namespace

@@ -65,7 +65,7 @@ std::string CodeText::literal(double value) const {
   return text("R(", digits, ")");
 }
 
-std::string CodeText::call(const Instruction& i, const std::function<std::string(int)>& input) const {
+std::string CodeText::call(const Instruction& i, RegisterName input) const {
   const elementwise::Row& row = *i.op->row;
   std::string arguments[5] = {"R(0)", "R(0)", "R(0)", "R(0)", "R(0)"};  // g, a, b, c, y
   std::string operands = i.op->derivative_operand < 0 ? std::string("abc").substr(0, size_t(row.arity))
@@ -82,11 +82,13 @@ std::string CodeText::uniform(const Instruction& i, const std::string& element) 
   return text("R(uniform(", i.seed, "ull, ", hash_name(i.name), "ull, record[", kRecordStep, "], ", element, "))");
 }
 
-std::string CodeText::scalar_value(const Instruction& i, const std::function<std::string(int)>& input) {
+std::string CodeText::scalar_value(const Instruction& i, RegisterName input) {
   switch (i.kind) {
     case Instruction::Kind::constant: return literal(i.number);
     case Instruction::Kind::record:
-      return text("R(__longlong_as_double(i64(record[", kRecordScalars + context_.scalar(i.name), "])))");
+      return text("R(__longlong_as_double(i64(record[",
+                  kRecordScalars + context_.scalars.emplace(i.name, int(context_.scalars.size())).first->second,
+                  "])))");
     case Instruction::Kind::load:
       return i.index ? gather(i.value, i.index, "0", i.strides[0], "0") : load(i.value, "0");
     case Instruction::Kind::uniform: return uniform(i, "0");

@@ -1,7 +1,5 @@
 // Expressions of generated source: loads, stores, calls of the elementwise functions.
 #pragma once
-#include <functional>
-
 #include "backends/cuda/source.h"
 #include "backends/graph/op.h"
 
@@ -9,6 +7,9 @@ namespace neon::cuda {
 
 // The device's name of a fold: FoldSum, FoldMax, FoldMin.
 std::string fold_name(const Op& op);
+
+// What a register is called.
+using RegisterName = std::string (*)(int);
 
 class CodeText {
  public:
@@ -28,8 +29,8 @@ class CodeText {
   // A statement that writes `number` there; small outputs go to the ring, too.
   std::string store(Value value, const std::string& index, const std::string& number, const char* indent);
   // compute, record, constant, load and uniform of a single number.
-  std::string scalar_value(const Instruction& i, const std::function<std::string(int)>& input);
-  std::string call(const Instruction& i, const std::function<std::string(int)>& input) const;
+  std::string scalar_value(const Instruction& i, RegisterName input);
+  std::string call(const Instruction& i, RegisterName input) const;
   std::string uniform(const Instruction& i, const std::string& element) const;
   std::string literal(double value) const;
 

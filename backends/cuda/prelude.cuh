@@ -133,21 +133,33 @@ __device__ __forceinline__ float uniform(u64 seed, u64 stream, u64 step, u64 ele
 
 struct FoldSum {
   template <typename R>
-  __device__ static R start() { return R(0); }
+  __device__ static R start() {
+    return R(0);
+  }
   template <typename R>
-  __device__ static R join(R a, R b) { return a + b; }
+  __device__ static R join(R a, R b) {
+    return a + b;
+  }
 };
 struct FoldMax {
   template <typename R>
-  __device__ static R start() { return R(-neon_math::kInfinity64); }
+  __device__ static R start() {
+    return R(-neon_math::kInfinity64);
+  }
   template <typename R>
-  __device__ static R join(R a, R b) { return neon_math::maximum(a, b); }
+  __device__ static R join(R a, R b) {
+    return neon_math::maximum(a, b);
+  }
 };
 struct FoldMin {
   template <typename R>
-  __device__ static R start() { return R(neon_math::kInfinity64); }
+  __device__ static R start() {
+    return R(neon_math::kInfinity64);
+  }
   template <typename R>
-  __device__ static R join(R a, R b) { return neon_math::minimum(a, b); }
+  __device__ static R join(R a, R b) {
+    return neon_math::minimum(a, b);
+  }
 };
 
 // The first of the largest, or the first NaN. `at` is -1 before the first.
@@ -158,7 +170,8 @@ struct Best {
   __device__ void take(R other, i64 other_at) {
     if (other_at < 0) return;
     const bool mine_nan = value != value, other_nan = other != other;
-    const bool better = mine_nan == other_nan ? (other > value || ((other == value || mine_nan) && other_at < at)) : other_nan;
+    const bool better =
+        mine_nan == other_nan ? (other > value || ((other == value || mine_nan) && other_at < at)) : other_nan;
     if (at < 0 || better) value = other, at = other_at;
   }
 };

@@ -126,10 +126,7 @@ void CudaProgram::plan_ring() {
 
 void CudaProgram::make_kernels(const DeviceOptions& options) {
   const Graph& graph = lowered_.graph;
-  SourceContext context{
-      lowered_,  [&](const std::string& name) { return scalars_.emplace(name, int(scalars_.size())).first->second; },
-      recorded_, ring_width_,
-      {},        {}};
+  SourceContext context{lowered_, scalars_, recorded_, ring_width_, {}, {}};
   for (const auto& [name, input] : inputs_)
     if (std::ranges::count(options.sequences, name)) context.sequences.insert(input.value.id);
   if (const auto finite = graph.outputs().find("finite"); finite != graph.outputs().end())

@@ -6,7 +6,6 @@
 // that follow from a reduction need another walk over the group's elements; what was computed in the first is kept in
 // registers where it fits. Totals are folded per block, then by the last block to finish, always in the same order.
 #pragma once
-#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -32,11 +31,11 @@ constexpr int kRecordRing = 0, kRecordStep = 1, kRecordFirst = 2, kRecordScalars
 // What the text needs to know of the program around it.
 struct SourceContext {
   const Lowered& lowered;
-  std::function<int(const std::string&)> scalar;  // number of a scalar of the record
-  std::map<int, int> recorded;                    // by value: first place in a row of the ring, of small outputs
-  int ring_width = 0;                             // doubles in a row of the ring
-  std::set<int> sequences;                        // inputs of which each run reads rows from the record's first on
-  Value finite;                                   // output that, once 0, keeps all later runs from writing variables
+  std::map<std::string, int>& scalars;  // of the record, numbered as they are met
+  std::map<int, int> recorded;          // by value: first place in a row of the ring, of small outputs
+  int ring_width = 0;                   // doubles in a row of the ring
+  std::set<int> sequences;              // inputs of which each run reads rows from the record's first on
+  Value finite;                         // output that, once 0, keeps all later runs from writing variables
 };
 
 constexpr int kThreads = 256;

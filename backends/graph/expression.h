@@ -35,7 +35,8 @@ class Expr {
   operator Value() const { return value_; }
   const Shape& shape() const { return graph_->shape(value_); }
   DType dtype() const { return graph_->dtype(value_); }
-  Expr constant(double number) const { return {*graph_, graph_->constant(number)}; }
+  // A number in this value's arithmetic: f64 for f64, otherwise f32.
+  Expr constant(double number) const { return {*graph_, graph_->constant(number, compute_type(dtype()))}; }
 
  private:
   Graph* graph_ = nullptr;

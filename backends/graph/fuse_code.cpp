@@ -31,9 +31,8 @@ class CodeWriter {
     auto& known = registers_[part];
     if (const auto it = known.find(value.id); it != known.end()) return it->second;
     Instruction made = instruction(value, part);
-    auto& body = part < kernel.segments.size() ? kernel.segments[part].body : kernel.post;
-    body.push_back(std::move(made));
-    return known[value.id] = int(body.size()) - 1;
+    body(part).push_back(std::move(made));
+    return known[value.id] = int(body(part).size()) - 1;
   }
 
   int add_total(int n) {
@@ -48,6 +47,10 @@ class CodeWriter {
   Reach reach(int reg, size_t part) const { return kernel.segments[part].body[size_t(reg)].reach; }
 
  private:
+  std::vector<Instruction>& body(size_t part) {
+    return part < kernel.segments.size() ? kernel.segments[part].body : kernel.post;
+  }
+
   Instruction instruction(Value value, size_t part) {
     const int n = graph_.producer_index(value);
     const Node& node = graph_.node(n);
@@ -77,8 +80,14 @@ class CodeWriter {
     if (!here) return load(value, {}, part);
     if (name == "gather") return load(node.inputs[0], node.inputs[1], part, &graph_.shape(value));
     if (name == "iota" && graph_.shape(value)[int(node.attributes.integer("axis"))] == 1) {
-      out.kind = Instruction::Kind::constant;  // whatever it is repeated to
-      out.reach = Reach::scalar;
+      // 0 throughout, also where the domain is longer along that axis.
+      Instruction zero;
+      zero.kind = Instruction::Kind::constant;
+      zero.reach = Reach::scalar;
+      body(part).push_back(std::move(zero));
+      out.op = find_op("identity");
+      out.inputs = {int(body(part).size()) - 1};
+      out.reach = reach_of_shape(graph_.shape(value), part);
       return out;
     }
     if (name == "iota" || name == "uniform") return source(value, node, part);
@@ -129,7 +138,9 @@ class CodeWriter {
     out.strides.assign(size_t(own.rank()), 0);
     int64_t stride = 1;
     for (int axis = own.rank() - 1; axis >= 0; --axis) {
-      if (own[axis] == domain[axis] && own[axis] != 1) out.strides[size_t(axis)] = stride;
+      // The rows of a gather lie a stride apart however few are looked up.
+      const bool rows = gathered && axis == 0;
+      if (own[axis] == domain[axis] && (own[axis] != 1 || rows)) out.strides[size_t(axis)] = stride;
       stride *= own[axis];
     }
     if (gathered) {

@@ -84,10 +84,12 @@ bool fit(const Graph& graph, GroupLayout::Part& part) {
     if (is_reduction(*node.op) && !is_total(graph, node)) continue;
     const Shape own = padded(domain_of(graph, node), rank);
     if (own != part.domain && own != kept && !all_ones(own)) return false;
-    // Rows are looked up along axis 0, which must be the domain's and not one of the reduced.
-    if (is_gather(node) &&
-        ((own != part.domain && own != kept) || rank != graph.shape(node.outputs[0]).rank() || part.reduced[0]))
-      return false;
+    if (!is_gather(node)) continue;
+    // Rows are looked up along axis 0, which must be the domain's, not one of the reduced, and not among the columns,
+    // where kept numbers lie if axis 0 has size 1.
+    const bool whole = own == part.domain;
+    if (graph.shape(node.outputs[0]).rank() != rank || part.reduced[0] || (!whole && own != kept)) return false;
+    if (!whole && part.domain[0] == 1) return false;
   }
   return true;
 }
@@ -125,8 +127,10 @@ std::vector<Role> roles(const Graph& graph) {
     } else if (node.attributes.has("copy")) {
       role = Role::fusible;
     } else if (node.op->is_elementwise() || name == "cast" || name == "broadcast") {
-      // A number that follows from the step record and constants is made where it is used, repeated or not.
-      const bool cheap = (all_ones(graph.shape(node.outputs[0])) || name == "broadcast") &&
+      // A number that follows from the step record and constants is made where it is used, repeated or not; but a cast
+      // to the same type is a copy for those who need it in memory.
+      const bool copy = name == "cast" && graph.dtype(node.inputs[0]) == graph.dtype(node.outputs[0]);
+      const bool cheap = !copy && (all_ones(graph.shape(node.outputs[0])) || name == "broadcast") &&
                          std::ranges::all_of(node.inputs, [&](Value input) {
                            const int p = graph.producer_index(input);
                            const std::string& producer = graph.node(p).op->name;

@@ -83,7 +83,9 @@ Value Graph::variable(const std::string& name, DType dtype, const Shape& shape) 
   return add("variable", {}, leaf_attributes(name, dtype, shape));
 }
 
-Value Graph::scalar(const std::string& name) { return add("scalar", {}, leaf_attributes(name, DType::f32, {})); }
+Value Graph::scalar(const std::string& name, DType dtype) {
+  return add("scalar", {}, leaf_attributes(name, dtype, {}));
+}
 
 Value Graph::constant(double number, DType dtype) {
   return add("constant", {}, {{"value", number}, {"dtype", int64_t(dtype)}});

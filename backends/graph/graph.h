@@ -7,6 +7,7 @@
 //   constant  a number fixed in the program
 // Numbers of the record and constants take part as exactly as the arithmetic that they enter can hold them.
 #pragma once
+#include <deque>
 #include <map>
 #include <span>
 #include <string>
@@ -50,6 +51,7 @@ struct Assignment {
   Value variable, value, guard;
 };
 
+// References to types, shapes and nodes stay valid while nodes are added.
 class Graph {
  public:
   // Appends a node; the op's shape rule gives the outputs or throws a config error that names the scope.
@@ -59,8 +61,8 @@ class Graph {
 
   Value input(const std::string& name, DType dtype, const Shape& shape);
   Value variable(const std::string& name, DType dtype, const Shape& shape);
-  Value scalar(const std::string& name);                   // f32, shape ()
-  Value constant(double value, DType dtype = DType::f32);  // shape (); equal ones are shared
+  Value scalar(const std::string& name, DType dtype = DType::f32);  // shape ()
+  Value constant(double value, DType dtype = DType::f32);           // shape (); equal ones are shared
 
   void assign(Value variable, Value value, Value guard = {});
   void output(const std::string& name, Value value);
@@ -88,8 +90,9 @@ class Graph {
     TensorType type;
     int node;
   };
-  std::vector<Node> nodes_;
-  std::vector<ValueRecord> values_;
+  // Not vectors: shapes and nodes are handed out by reference, and must stay where they are while more are added.
+  std::deque<Node> nodes_;
+  std::deque<ValueRecord> values_;
   std::vector<Assignment> assignments_;
   std::map<std::string, Value> outputs_;
   std::map<std::string, int> known_;  // node by op, inputs and attributes

@@ -74,7 +74,8 @@ Graph with_copies(const Graph& original) {
   };
   for (int n = 0; n < original.node_count(); ++n) {
     const Node& node = original.node(n);
-    const bool array_needed = own_roles[size_t(n)] == Role::opaque || own_roles[size_t(n)] == Role::view;
+    const bool array_needed =
+        own_roles[size_t(n)] == Role::opaque || own_roles[size_t(n)] == Role::view || node.op->name == "gather";
     std::vector<Value> inputs;
     for (Value input : node.inputs) {
       const bool copied = (array_needed && made_in_place(input)) || repeated_draw(node, input);

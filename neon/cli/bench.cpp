@@ -72,15 +72,18 @@ int run_bench(const CommandLine& line) {
   // A GPU works ahead of the host, so the time of one step alone would be that of waiting for it.
   const DeviceOptions device = device_options(options);
   const int64_t together = device.gpu ? 64 : 1;
-  const double whole = median_ms(line.iterations, together, [&](int64_t count) { last_cost = trainer.bench_steps(count); });
+  const double whole =
+      median_ms(line.iterations, together, [&](int64_t count) { last_cost = trainer.bench_steps(count); });
   const StepOptions step = step_options(options, *spec.experiment, layout_of(data));
-  const double forward = pass_ms(*spec.experiment, data, step, trainer.variables(), line.iterations, false, device, together);
-  const double both = pass_ms(*spec.experiment, data, step, trainer.variables(), line.iterations, true, device, together);
+  const double forward =
+      pass_ms(*spec.experiment, data, step, trainer.variables(), line.iterations, false, device, together);
+  const double both =
+      pass_ms(*spec.experiment, data, step, trainer.variables(), line.iterations, true, device, together);
   const std::string where = device.gpu ? trainer.device_name() : text(trainer.threads(), " threads");
   std::printf("median of %lld steps, batch %lld, %s, %s\n", (long long)line.iterations, (long long)step.batch,
               std::string(name_of(step.dtype)).c_str(), where.c_str());
-  std::printf("forward           %9.4f ms\nforward+backward  %9.4f ms\nwhole step        %9.4f ms  %.0f samples/s\n", forward, both,
-              whole, 1000 * double(step.batch) / whole);
+  std::printf("forward           %9.4f ms\nforward+backward  %9.4f ms\nwhole step        %9.4f ms  %.0f samples/s\n",
+              forward, both, whole, 1000 * double(step.batch) / whole);
   std::printf("cost              %9.4f -> %.4f\n", first_cost, last_cost);
   if (!(std::fabs(last_cost - first_cost) > 1e-6 * std::fabs(first_cost)))
     fail(ErrorKind::failed, "the cost did not move from ", first_cost, ": what was timed does not train");

@@ -55,7 +55,8 @@ std::vector<std::string> config_arguments(const std::string& path) {
     line = trimmed(line.substr(0, line.find_first_of("#;")));
     if (line.empty()) continue;
     const size_t split = line.find_first_of("=:");
-    out.push_back("--" + trimmed(line.substr(0, split)) + (split == line.npos ? "" : "=" + trimmed(line.substr(split + 1))));
+    out.push_back("--" + trimmed(line.substr(0, split)) +
+                  (split == line.npos ? "" : "=" + trimmed(line.substr(split + 1))));
   }
   return out;
 }
@@ -107,7 +108,7 @@ const char* const kUsage =
     "  neon bench SPEC                time the training step\n"
     "  neon resume CHECKPOINT         go on with a run\n"
     "  neon eval CHECKPOINT           cost and metrics on the test set\n"
-    "  neon predict CHECKPOINT FILE   outputs for samples of a CSV, NPY or IDX file; - is CSV on stdin\n"
+    "  neon predict CHECKPOINT FILE   outputs for samples: a CSV, NPY, IDX or PNG file, a folder of PNG, - for stdin\n"
     "  neon doctor                    what was found here, and why a GPU is not used\n"
     "  neon help NAME                 a layer, optimizer, data set ... and its parameters\n";
 
@@ -127,7 +128,7 @@ const char* const kUsage =
 
 const std::vector<std::string>& verbs() {
   static const std::vector<std::string> all = {"train",  "check", "summary", "program", "bench",
-                                               "resume", "eval",  "predict", "help",  "doctor"};
+                                               "resume", "eval",  "predict", "help",    "doctor"};
   return all;
 }
 

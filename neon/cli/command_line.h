@@ -14,7 +14,7 @@ struct CommandLine {
   Setting run_options;                 // those of RunOptions that were given
   int verbose = 1;
   bool resolved = false;
-  std::string format = "csv";          // of predictions
+  std::string format = "csv";  // of predictions
   int64_t top_k = 1, iterations = 200;
   RunOptions run() const { return read_params<RunOptions>(run_options); }
 };

@@ -25,7 +25,8 @@ int run_eval(const CommandLine& line) {
   // Declares the variables; their values come from the file.
   Evaluator evaluator(experiment, layout, data.test, step, variables, running_means, device_options(options));
   if (running_means)
-    for (const NamedTensor& named : opened.run.file.tensors) variables.declare(named.name, named.tensor.dtype(), named.tensor.shape());
+    for (const NamedTensor& named : opened.run.file.tensors)
+      variables.declare(named.name, named.tensor.dtype(), named.tensor.shape());
   restore_variables(opened.run.file, path, variables, true);
   variables.to_device();
   const auto results = evaluator.run();
@@ -34,7 +35,8 @@ int run_eval(const CommandLine& line) {
     for (const auto& [name, value] : results) out += text(out.size() > 1 ? ", " : "", "\"", name, "\": ", value);
     std::printf("%s}\n", out.c_str());
   } else {
-    std::printf("test: %s  (%s, %lld samples)\n", results_text(results).c_str(), data.source.c_str(), (long long)data.test.size());
+    std::printf("test: %s  (%s, %lld samples)\n", results_text(results).c_str(), data.source.c_str(),
+                (long long)data.test.size());
   }
   return 0;
 }

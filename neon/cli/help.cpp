@@ -40,7 +40,8 @@ void print_overview() {
 
 bool is_named(const EntryInfo& entry, const std::string& name) {
   const std::string wanted = lower(name);
-  return lower(entry.name) == wanted || std::ranges::any_of(entry.aliases, [&](const auto& a) { return lower(a) == wanted; });
+  return lower(entry.name) == wanted ||
+         std::ranges::any_of(entry.aliases, [&](const auto& a) { return lower(a) == wanted; });
 }
 
 }  // namespace
@@ -59,7 +60,9 @@ int run_help(const CommandLine& line) {
         print_entry(category.name, *entry);
         found = true;
       }
-    if (!found) fail(ErrorKind::config, "nothing is named '", name, "'", did_you_mean(name, known), "; neon help lists everything");
+    if (!found)
+      fail(ErrorKind::config, "nothing is named '", name, "'", did_you_mean(name, known),
+           "; neon help lists everything");
   }
   return 0;
 }

@@ -29,7 +29,8 @@ Inspected inspect(const CommandLine& line, const char* usage) {
   out.check = check_data(experiment, out.options, out.spec.folder);
   out.layout = layout_of(out.check);
   out.step = step_options(out.options, experiment, out.layout);
-  out.graph = training_graph(experiment.network(), *experiment.params.cost, *experiment.params.optimizer, out.layout, out.step);
+  out.graph =
+      training_graph(experiment.network(), *experiment.params.cost, *experiment.params.optimizer, out.layout, out.step);
   experiment.check_fit(out.graph, out.layout);
   return out;
 }
@@ -63,8 +64,9 @@ int run_check(const CommandLine& line) {
               std::string(name_of(in.step.dtype)).c_str(), (long long)in.step.batch,
               (long long)in.options.epochs.value_or(in.spec.experiment->params.epochs));
   if (!biases) std::printf("note    no layer has a bias; give `bias: {Constant: 0}` where one is wanted\n");
-  std::printf("memory  about %s: weights and optimizer %s, step %s, data %s\n", bytes_text(variables + arena + data).c_str(),
-              bytes_text(variables).c_str(), bytes_text(arena).c_str(), bytes_text(data).c_str());
+  std::printf("memory  about %s: weights and optimizer %s, step %s, data %s\n",
+              bytes_text(variables + arena + data).c_str(), bytes_text(variables).c_str(), bytes_text(arena).c_str(),
+              bytes_text(data).c_str());
   if (in.check.found) {
     std::printf("data    %s: %lld training and %lld test samples %s, %lld classes\n", in.check.source.c_str(),
                 (long long)in.check.train_size, (long long)in.check.test_size, in.check.sample.to_string().c_str(),
@@ -73,7 +75,9 @@ int run_check(const CommandLine& line) {
   }
   std::printf("data    not found: %s\n", in.check.missing.c_str());
   if (!in.check.command.empty()) std::printf("        get it with: %s\n", in.check.command.c_str());
-  return exit_code(ErrorKind::data);
+  if (in.check.source.empty()) return exit_code(ErrorKind::data);
+  std::printf("        until then it is %s\n", in.check.source.c_str());
+  return 0;
 }
 
 int run_summary(const CommandLine& line) {
@@ -84,20 +88,24 @@ int run_summary(const CommandLine& line) {
   context.caffe = in.step.caffe;
   const Expr x(scratch, scratch.input("x", in.step.dtype, Shape{in.step.batch}.concat(in.layout.sample)));
   in.spec.experiment->network().forward(context, x, &rows);
-  std::printf("%-18s %-12s %-16s %12s %12s %10s %5s\n", "layer", "kind", "output", "parameters", "flops", "bytes", "line");
+  std::printf("%-18s %-12s %-16s %12s %12s %10s %5s\n", "layer", "kind", "output", "parameters", "flops", "bytes",
+              "line");
   int64_t parameters = 0;
   double flops = 0;
   for (const LayerRow& row : rows) {
     const double bytes = double(row.output.elements() * in.step.batch) * double(size_of(in.step.dtype));
     std::printf("%-18s %-12s %-16s %12lld %12.4g %10s %5d\n", row.name.c_str(), row.kind.c_str(),
-                row.output.to_string().c_str(), (long long)row.parameters, row.flops, bytes_text(bytes).c_str(), row.where.line);
+                row.output.to_string().c_str(), (long long)row.parameters, row.flops, bytes_text(bytes).c_str(),
+                row.where.line);
     parameters += row.parameters;
     flops += row.flops;
   }
-  std::printf("%lld parameters, %.4g flops a sample forward; input %s, batch %lld, %s; a step's arena %s, weights and optimizer %s\n",
-              (long long)parameters, flops, in.layout.sample.to_string().c_str(), (long long)in.step.batch,
-              std::string(name_of(in.step.dtype)).c_str(), bytes_text(double(lower(in.graph.graph).arena_bytes)).c_str(),
-              bytes_text(variable_bytes(in.graph.graph)).c_str());
+  std::printf(
+      "%lld parameters, %.4g flops a sample forward; input %s, batch %lld, %s; a step's arena %s, weights and "
+      "optimizer %s\n",
+      (long long)parameters, flops, in.layout.sample.to_string().c_str(), (long long)in.step.batch,
+      std::string(name_of(in.step.dtype)).c_str(), bytes_text(double(lower(in.graph.graph).arena_bytes)).c_str(),
+      bytes_text(variable_bytes(in.graph.graph)).c_str());
   return 0;
 }
 

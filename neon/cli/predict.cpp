@@ -1,13 +1,16 @@
-// neon predict CHECKPOINT FILE: outputs of stored weights for samples of a CSV, NPY or IDX file, or of CSV lines
-// on stdin (-). A line a sample: the top classes with their outputs, or all outputs where there are no classes.
+// neon predict CHECKPOINT FILE: outputs of stored weights for the samples of a CSV, NPY or IDX file, for a PNG image
+// or a folder of them, or for CSV lines or one PNG on stdin (-). A line a sample: the top classes with their outputs,
+// or all outputs where there are no classes.
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "datasets/csv.h"
 #include "datasets/gzip.h"
 #include "datasets/idx.h"
 #include "datasets/npy.h"
+#include "datasets/png_image.h"
 #include "neon/cli/session.h"
 #include "neon/cli/verbs.h"
 #include "neon/train/evaluator.h"
@@ -27,18 +30,27 @@ std::string whole_input() {
   return out;
 }
 
+struct Samples {
+  Tensor inputs;
+  std::vector<std::string> names;
+};
+
+struct Stored {
+  Shape sample;
+  float scale = 1, shift = 0;
+  int64_t classes = 0;
+};
+
 // A row of numbers a line; a first line without numbers is a header.
-Tensor read_csv_numbers(const std::string& path) {
-  const std::string name = path == "-" ? "stdin" : path;
-  const std::string content = path == "-" ? whole_input() : read_maybe_gzip(path);
-  const char delimiter = path.ends_with(".tsv") ? '\t' : ',';
-  CsvReader reader(content, delimiter, name);
+Tensor csv_numbers(const std::string& content, const std::string& name) {
+  CsvReader reader(content, name.ends_with(".tsv") ? '\t' : ',', name);
   std::vector<CsvCell> cells;
   std::vector<float> numbers;
   size_t columns = 0;
   for (bool first = true; reader.next(cells); first = false) {
     double value = 0;
-    if (first && std::ranges::none_of(cells, [&](const CsvCell& cell) { return parse_number(cell.text, value); })) continue;
+    if (first && std::ranges::none_of(cells, [&](const CsvCell& cell) { return parse_number(cell.text, value); }))
+      continue;
     if (columns && cells.size() != columns)
       reader.fail_at(cells.front(), text(cells.size(), " cells, the lines before have ", columns));
     columns = cells.size();
@@ -52,18 +64,47 @@ Tensor read_csv_numbers(const std::string& path) {
   return out;
 }
 
-Tensor read_samples(const std::string& path) {
-  if (has_ending(path, {".npy"})) return input_array(read_npy(path), path);
-  if (has_ending(path, {"-ubyte", "-ubyte.gz", ".idx", ".idx.gz"})) return input_array(read_idx(path), path);
-  if (path == "-" || has_ending(path, {".csv", ".csv.gz", ".tsv", ".txt"})) return read_csv_numbers(path);
-  fail(ErrorKind::config, path, ": samples are read from .csv, .npy and IDX (-ubyte) files, or from stdin as -");
+// Images of the net's own size, one below the other.
+Tensor images(const std::vector<std::pair<std::string, std::string>>& files, const Shape& sample) {
+  Tensor out(DType::u8, Shape{int64_t(files.size())}.concat(sample));
+  for (size_t i = 0; i < files.size(); ++i) {
+    const auto& [name, content] = files[i];
+    const Tensor image = read_png(content, sample.rank() == 3 ? int(sample[0]) : 1, name);
+    if (image.elements() != sample.elements())
+      fail(ErrorKind::data, name, ": an image of ", image.shape(), ", the net takes ", sample);
+    std::ranges::copy(image.as<uint8_t>(), out.rows(int64_t(i), 1).as<uint8_t>().begin());
+  }
+  return out;
 }
 
-struct Stored {
-  Shape sample;
-  float scale = 1, shift = 0;
-  int64_t classes = 0;
-};
+std::vector<std::string> png_files(const std::string& folder) {
+  std::vector<std::string> out;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (entry.path().extension() == ".png") out.push_back(entry.path().string());
+  std::ranges::sort(out);
+  if (out.empty()) fail(ErrorKind::data, folder, ": no .png file in this folder");
+  return out;
+}
+
+// The samples and, for images, what each is called.
+Samples read_samples(const std::string& path, const Shape& sample) {
+  if (path == "-") {
+    const std::string content = whole_input();
+    if (is_png(content)) return {images({{"stdin", content}}, sample), {"stdin"}};
+    return {csv_numbers(content, "stdin"), {}};
+  }
+  if (std::filesystem::is_directory(path) || path.ends_with(".png")) {
+    const auto names = path.ends_with(".png") ? std::vector<std::string>{path} : png_files(path);
+    std::vector<std::pair<std::string, std::string>> files;
+    for (const std::string& name : names) files.emplace_back(name, read_maybe_gzip(name));
+    return {images(files, sample), names};
+  }
+  if (has_ending(path, {".npy"})) return {input_array(read_npy(path), path), {}};
+  if (has_ending(path, {"-ubyte", "-ubyte.gz", ".idx", ".idx.gz"})) return {input_array(read_idx(path), path), {}};
+  if (has_ending(path, {".csv", ".csv.gz", ".tsv", ".txt"})) return {csv_numbers(read_maybe_gzip(path), path), {}};
+  fail(ErrorKind::config, path,
+       ": samples are read from .csv, .npy, IDX (-ubyte) and .png files, a folder of .png, or from stdin as -");
+}
 
 Stored stored_layout(const StoredRun& run, const std::string& path) {
   try {
@@ -84,7 +125,10 @@ Stored stored_layout(const StoredRun& run, const std::string& path) {
 class Printer {
  public:
   Printer(const CommandLine& line, std::vector<std::string> names, int64_t classes)
-      : json_(line.format == "json"), top_(std::min(line.top_k, std::max<int64_t>(classes, 1))), names_(std::move(names)), classes_(classes) {}
+      : json_(line.format == "json"),
+        top_(std::min(line.top_k, std::max<int64_t>(classes, 1))),
+        names_(std::move(names)),
+        classes_(classes) {}
 
   void head(int64_t outputs) const {
     if (json_) return;
@@ -96,7 +140,7 @@ class Printer {
     std::printf("%s\n", line.c_str());
   }
 
-  void row(int64_t sample, const Tensor& y, int64_t at) const {
+  void row(const std::string& sample, const Tensor& y, int64_t at) const {
     const int64_t outputs = y.shape()[1];
     std::vector<int64_t> order(static_cast<size_t>(outputs));
     for (size_t i = 0; i < order.size(); ++i) order[i] = int64_t(i);
@@ -106,8 +150,9 @@ class Printer {
       order.resize(size_t(top_));
     }
     if (json_) return print_json(sample, order, value);
-    std::string line = text(sample);
-    for (int64_t k : order) line += classes_ ? text(",", quoted(name(k)), ",", float(value(k))) : text(",", float(value(k)));
+    std::string line = quoted(sample);
+    for (int64_t k : order)
+      line += classes_ ? text(",", quoted(name(k)), ",", float(value(k))) : text(",", float(value(k)));
     std::printf("%s\n", line.c_str());
   }
 
@@ -119,7 +164,7 @@ class Printer {
     for (char c : s) out += c == '"' ? "\"\"" : std::string(1, c);
     return out + "\"";
   }
-  void print_json(int64_t sample, const std::vector<int64_t>& order, auto&& value) const {
+  void print_json(const std::string& sample, const std::vector<int64_t>& order, auto&& value) const {
     nlohmann::ordered_json line;
     line["sample"] = sample;
     if (!classes_) {
@@ -138,16 +183,19 @@ class Printer {
 }  // namespace
 
 int run_predict(const CommandLine& line) {
-  if (line.operands.size() != 2) fail(ErrorKind::config, "usage: neon predict CHECKPOINT FILE (FILE - is CSV on stdin)");
+  if (line.operands.size() != 2)
+    fail(ErrorKind::config, "usage: neon predict CHECKPOINT FILE (FILE - is CSV on stdin)");
   const std::string &path = line.operands[0], &samples_path = line.operands[1];
   const OpenedRun opened = open_checkpoint(line, path);
   const Stored stored = stored_layout(opened.run, path);
-  Tensor samples = read_samples(samples_path);
+  const Samples read = read_samples(samples_path, stored.sample);
+  const Tensor& samples = read.inputs;
   const int64_t count = samples.shape().rank() ? samples.shape()[0] : 0;
   const int64_t features = count ? samples.elements() / count : 0;
   if (count == 0) fail(ErrorKind::data, samples_path, ": holds no samples");
   if (features != stored.sample.elements())
-    fail(ErrorKind::data, samples_path, ": samples of ", features, " numbers, the net takes ", stored.sample.elements(), " ", stored.sample);
+    fail(ErrorKind::data, samples_path, ": samples of ", features, " numbers, the net takes ", stored.sample.elements(),
+         " ", stored.sample);
   DataLayout layout;
   layout.data_dtype = samples.dtype();
   layout.sample = stored.sample;
@@ -175,7 +223,8 @@ int run_predict(const CommandLine& line) {
     for (int64_t i = 0; i < step.batch; ++i) indices.set(i, double(std::min(first + i, count - 1)));
     program->run(0);
     const Tensor y = program->output("y");
-    for (int64_t i = 0; i < step.batch && first + i < count; ++i) printer.row(first + i, y, i);
+    for (int64_t i = 0; i < step.batch && first + i < count; ++i)
+      printer.row(read.names.empty() ? std::to_string(first + i) : read.names[size_t(first + i)], y, i);
   }
   return 0;
 }

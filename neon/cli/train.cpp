@@ -53,7 +53,8 @@ int run_resume(const CommandLine& line) {
   for (const auto& entry : line.run_options.entries) {
     for (const char* fixed : {"batch_size", "datatype", "rng_seed", "caffe", "model_file"})
       if (entry.key == fixed)
-        fail(ErrorKind::config, "--", fixed, " cannot change when a run goes on; start another with --model_file ", path);
+        fail(ErrorKind::config, "--", fixed, " cannot change when a run goes on; start another with --model_file ",
+             path);
     *merged.find(entry.key) = entry.value;
   }
   RunOptions options = read_params<RunOptions>(merged);

@@ -1,7 +1,9 @@
 #include "neon/core/params.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 
 namespace neon {
 
@@ -86,7 +88,18 @@ std::vector<std::string> Schema::names() const {
   return out;
 }
 
-void Schema::read(const Setting& from, void* object, Problems& problems) const {
+namespace {
+
+std::string unknown_key(const std::string& key, const Schema& own, const Schema* shared) {
+  std::vector<std::string> known = own.names();
+  if (shared) std::ranges::copy(shared->names(), std::back_inserter(known));
+  if (known.empty()) return text("unknown key '", key, "': there are no parameters here");
+  return text("unknown key '", key, "'", did_you_mean(key, known), " (known: ", join(known, ", "), ")");
+}
+
+}  // namespace
+
+void Schema::read(const Setting& from, void* object, Problems& problems, const Schema* shared) const {
   auto member = [&](const Field& field) { return static_cast<char*>(object) + field.offset; };
   std::vector<bool> given(fields.size(), false);
   auto take = [&](const Field& field, const Setting& value) {
@@ -107,12 +120,8 @@ void Schema::read(const Setting& from, void* object, Problems& problems) const {
         take(*field, entry.value);
       } else if (rest) {
         remaining.push_back(entry);
-      } else if (fields.empty()) {
-        problems.add(entry.where, from.path, text("unknown key '", entry.key, "': there are no parameters here"));
       } else {
-        problems.add(entry.where, from.path,
-                     text("unknown key '", entry.key, "'", did_you_mean(entry.key, names()),
-                          " (known: ", join(names(), ", "), ")"));
+        problems.add(entry.where, from.path, unknown_key(entry.key, *this, shared));
       }
     }
     if (rest) {

@@ -60,8 +60,9 @@ struct Field {
 // All parameters of a struct.
 struct Schema {
   std::vector<Field> fields;
-  // Fills `object` from a map (or from a lone value, by the rule above); problems are added, not thrown.
-  void read(const Setting& from, void* object, Problems& problems) const;
+  // Fills `object` from a map (or from a lone value, by the rule above); problems are added, not thrown. `shared` is
+  // read elsewhere from the same map: an unknown key may have been meant for it.
+  void read(const Setting& from, void* object, Problems& problems, const Schema* shared = nullptr) const;
   Setting write(const void* object) const;  // a map of every parameter
   const Field* find(std::string_view key) const;
   std::vector<std::string> names() const;
@@ -244,9 +245,9 @@ const Schema& schema_of() {
 }
 
 template <typename P>
-P read_params(const Setting& from, Problems& problems) {
+P read_params(const Setting& from, Problems& problems, const Schema* shared = nullptr) {
   P out{};
-  schema_of<P>().read(from, &out, problems);
+  schema_of<P>().read(from, &out, problems, shared);
   return out;
 }
 

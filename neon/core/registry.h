@@ -99,18 +99,35 @@ class Registry {
 void split_common(const Schema& own, const Schema& common, const Setting& from, Setting& own_part,
                   Setting& common_part);
 
+// Null, with problems added at `from`, when a parameter is wrong. What no single parameter shows, a class says by a
+// config error from its constructor, or from check() where it concerns the shared parameters.
 template <typename T, typename Class>
 std::unique_ptr<T> make_registered(const Setting& from, Problems& problems) {
-  if constexpr (requires { typename T::Common; }) {
-    Setting own, shared;
-    split_common(schema_of<typename Class::Params>(), schema_of<typename T::Common>(), from, own, shared);
-    auto params = read_params<typename Class::Params>(own, problems);
-    auto common = read_params<typename T::Common>(shared, problems);
-    auto made = std::make_unique<Class>(std::move(params));
-    made->common = std::move(common);
-    return made;
-  } else {
-    return std::make_unique<Class>(read_params<typename Class::Params>(from, problems));
+  using Params = typename Class::Params;
+  const size_t before = problems.lines().size();
+  const auto made = [&](Params&& params) -> std::unique_ptr<Class> {
+    if (problems.lines().size() != before) return nullptr;
+    return std::make_unique<Class>(std::move(params));
+  };
+  try {
+    if constexpr (requires { typename T::Common; }) {
+      const Schema& common = schema_of<typename T::Common>();
+      Setting own, shared;
+      split_common(schema_of<Params>(), common, from, own, shared);
+      auto params = read_params<Params>(own, problems, &common);
+      auto read = read_params<typename T::Common>(shared, problems);
+      auto out = made(std::move(params));
+      if (!out) return nullptr;
+      out->common = std::move(read);
+      if constexpr (requires { out->check(); }) out->check();
+      return out;
+    } else {
+      return made(read_params<Params>(from, problems));
+    }
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::config) throw;
+    problems.add(from, error.what());
+    return nullptr;
   }
 }
 

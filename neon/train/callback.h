@@ -14,8 +14,8 @@ struct EpochEnd {
   double train_cost = 0;                  // mean over the epoch
   std::map<std::string, double> results;  // of the evaluation, when there was one: "cost", "Top1Misclass"
   Variables& variables;
-  bool stop = false;         // set to end the run here
-  std::string message;       // a line for the user
+  bool stop = false;    // set to end the run here
+  std::string message;  // a line for the user
 };
 
 class Callback {

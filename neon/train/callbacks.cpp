@@ -15,7 +15,8 @@ struct EarlyStopParams {
   static void describe(auto&& p) {
     p("patience", &EarlyStopParams::patience, "Evaluations without improvement after which the run ends.", at_least(1));
     p("min_delta", &EarlyStopParams::min_delta, "Smallest change that counts as one.", at_least(0));
-    p("watch", &EarlyStopParams::watch, "What should fall: cost, or a metric's name (Accuracy, Precision and Recall should rise).");
+    p("watch", &EarlyStopParams::watch,
+      "What should fall: cost, or a metric's name (Accuracy, Precision and Recall should rise).");
     p("restore_best", &EarlyStopParams::restore_best, "Whether the run ends with the weights of its best evaluation.");
   }
 };
@@ -33,8 +34,8 @@ class EarlyStop : public Parametrized<Callback, EarlyStopParams> {
     if (found == end.results.end()) {
       std::vector<std::string> names;
       for (const auto& [name, value] : end.results) names.push_back(name);
-      fail(ErrorKind::config, "EarlyStop watches '", params.watch, "', which is not evaluated", did_you_mean(params.watch, names),
-           " (evaluated: ", join(names, ", "), ")");
+      fail(ErrorKind::config, "EarlyStop watches '", params.watch, "', which is not evaluated",
+           did_you_mean(params.watch, names), " (evaluated: ", join(names, ", "), ")");
     }
     const bool rises = params.watch == "Accuracy" || params.watch == "Precision" || params.watch == "Recall";
     const double now = rises ? -found->second : found->second;
@@ -57,7 +58,9 @@ class EarlyStop : public Parametrized<Callback, EarlyStopParams> {
     message = text("restored the weights of epoch ", int64_t(best_epoch_), ", the best by ", params.watch);
   }
 
-  std::map<std::string, double> state() const override { return {{"best", best_}, {"epoch", best_epoch_}, {"waited", waited_}}; }
+  std::map<std::string, double> state() const override {
+    return {{"best", best_}, {"epoch", best_epoch_}, {"waited", waited_}};
+  }
   void restore(const std::map<std::string, double>& state) override {
     best_ = state.at("best");
     best_epoch_ = state.at("epoch");
@@ -75,7 +78,8 @@ class EarlyStop : public Parametrized<Callback, EarlyStopParams> {
   double best_ = NAN, best_epoch_ = 0, waited_ = 0;
   std::map<std::string, Tensor> kept_;
 };
-NEON_REGISTER(Callback, EarlyStop, "Ends the run when the evaluation no longer improves, and restores the best weights.");
+NEON_REGISTER(Callback, EarlyStop,
+              "Ends the run when the evaluation no longer improves, and restores the best weights.");
 
 }  // namespace
 

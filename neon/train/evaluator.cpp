@@ -10,7 +10,8 @@ Evaluator::Evaluator(const Experiment& experiment, const DataLayout& layout, con
                      Variables& variables, bool running_means, const DeviceOptions& device)
     : experiment_(experiment), split_(split), source_(variables), running_means_(running_means) {
   options.batch = batch_ = std::min(options.batch, split.size());
-  const StepGraph step = evaluation_graph(experiment.network(), &*experiment.params.cost, experiment.metrics(), layout, split.size(), options);
+  const StepGraph step = evaluation_graph(experiment.network(), &*experiment.params.cost, experiment.metrics(), layout,
+                                          split.size(), options);
   DeviceOptions with_sequences = device;
   with_sequences.sequences = {"indices", "weight"};
   program_ = compile_program(step.graph, running_means ? copies_ : variables, with_sequences);

@@ -27,12 +27,14 @@ void Experiment::check_fit(const StepGraph& graph, const DataLayout& layout) con
   if (layout.target_is_input || classes == 0) {
     const int64_t wanted = layout.target_is_input ? layout.sample.elements() : layout.target.elements();
     if (graph.outputs != wanted)
-      problems.add({}, "layers", text("the last layer has ", graph.outputs, " outputs, the targets have ", wanted, " numbers"));
+      problems.add({}, "layers",
+                   text("the last layer has ", graph.outputs, " outputs, the targets have ", wanted, " numbers"));
   }
   if (const std::string line = params.cost->objection(graph.outputs, classes, graph.last_op); !line.empty())
     problems.add({}, "cost", line);
   for (const auto& metric : params.metrics)
-    if (const std::string line = metric->objection(graph.outputs, classes); !line.empty()) problems.add({}, "metrics", line);
+    if (const std::string line = metric->objection(graph.outputs, classes); !line.empty())
+      problems.add({}, "metrics", line);
   std::vector<std::string> known = network_->layer_names();
   for (const Parameter& p : graph.parameters) {
     known.push_back(p.layer);
@@ -40,7 +42,9 @@ void Experiment::check_fit(const StepGraph& graph, const DataLayout& layout) con
   }
   for (const std::string& name : params.optimizer->mentions())
     if (std::ranges::find(known, name) == known.end())
-      problems.add({}, "optimizer", text("MultiOptimizer names '", name, "', which is no layer and no class of one", did_you_mean(name, known)));
+      problems.add(
+          {}, "optimizer",
+          text("MultiOptimizer names '", name, "', which is no layer and no class of one", did_you_mean(name, known)));
   problems.throw_if_any();
 }
 
@@ -73,15 +77,16 @@ DataLayout layout_of(const Data& data) {
 
 DataLayout layout_of(const DataCheck& check) {
   DataLayout out;
-  out.data_dtype = DType::u8;
+  out.data_dtype = check.dtype;
   out.sample = check.sample;
   out.train_size = std::max<int64_t>(1, check.train_size);
   out.test_size = check.test_size;
   out.classes = check.classes;
-  out.scale = 1.0f / 255;
-  out.target_is_input = check.classes == 0;
-  out.target_dtype = DType::i32;
-  out.target = {1};
+  out.scale = check.scale;
+  out.shift = check.shift;
+  out.target_is_input = check.target.rank() == 0;
+  out.target_dtype = out.target_is_input || check.classes == 0 ? DType::f32 : DType::i32;
+  out.target = check.target;
   return out;
 }
 

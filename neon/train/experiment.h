@@ -31,14 +31,17 @@ struct ExperimentParams {
     p("layers", &ExperimentParams::layers, "The net, layer by layer.", Required{});
     p("cost", &ExperimentParams::cost, "What training makes small.", Required{});
     p("optimizer", &ExperimentParams::optimizer, "How weights follow the gradient.", Required{});
-    p("metrics", &ExperimentParams::metrics, "What is measured on the test set; by default Misclassification where there are classes.");
+    p("metrics", &ExperimentParams::metrics,
+      "What is measured on the test set; by default Misclassification where there are classes.");
     p("callbacks", &ExperimentParams::callbacks, "What else happens at the end of an epoch.");
     p("batch_size", &ExperimentParams::batch_size, "Samples in a step.", at_least(1), Alias{"batchsize"});
     p("epochs", &ExperimentParams::epochs, "Passes over the training set.", at_least(1));
     p("shuffle", &ExperimentParams::shuffle, "Whether every epoch has an order of its own, drawn from the seed.");
-    p("ema", &ExperimentParams::ema, "Above 0, running means of the weights with this share kept each step are what is evaluated.", half_open(0, 1));
+    p("ema", &ExperimentParams::ema,
+      "Above 0, running means of the weights with this share kept each step are what is evaluated.", half_open(0, 1));
     p("backend", &ExperimentParams::backend, "cpu or gpu, unless -b says otherwise.");
-    p("datatype", &ExperimentParams::datatype, "Type of activations and weights, unless -d says otherwise.", one_of({"", "f32", "f64", "f16", "bf16"}));
+    p("datatype", &ExperimentParams::datatype, "Type of activations and weights, unless -d says otherwise.",
+      one_of({"", "f32", "f64", "f16", "bf16"}));
     p("rng_seed", &ExperimentParams::rng_seed, "Seed of all random numbers, unless -r says otherwise.", at_least(0));
   }
 };

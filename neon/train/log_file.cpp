@@ -8,7 +8,8 @@
 namespace neon {
 
 LogFile::LogFile(const std::string& path) try
-    : logger_(std::make_shared<spdlog::logger>("neon", std::make_shared<spdlog::sinks::rotating_file_sink_mt>(path, 10'000'000, 5))) {
+    : logger_(std::make_shared<spdlog::logger>(
+          "neon", std::make_shared<spdlog::sinks::rotating_file_sink_mt>(path, 10'000'000, 5))) {
   logger_->flush_on(spdlog::level::info);
   // A log that fails must not stop a training; spdlog says it on stderr once a second at most.
 } catch (const spdlog::spdlog_ex& error) {

@@ -43,7 +43,9 @@ std::string duration_text(double seconds) {
 }
 
 ProgressLine::ProgressLine(bool enabled, const std::string& log_file)
-    : enabled_(enabled), terminal_(isatty(STDERR_FILENO)), log_(log_file.empty() ? nullptr : std::make_unique<LogFile>(log_file)) {
+    : enabled_(enabled),
+      terminal_(isatty(STDERR_FILENO)),
+      log_(log_file.empty() ? nullptr : std::make_unique<LogFile>(log_file)) {
   const char* term = std::getenv("TERM");
   if (term && std::string(term) == "dumb") terminal_ = false;
   colour_ = terminal_ && !set("NO_COLOR");
@@ -60,10 +62,13 @@ void ProgressLine::clear() {
 void ProgressLine::step(const ProgressState& s) {
   if (!enabled_) return;
   const auto now = std::chrono::steady_clock::now();
-  if (now - last_ < (terminal_ ? std::chrono::duration_cast<std::chrono::milliseconds>(kTerminalInterval) : kLogInterval)) return;
+  if (now - last_ <
+      (terminal_ ? std::chrono::duration_cast<std::chrono::milliseconds>(kTerminalInterval) : kLogInterval))
+    return;
   last_ = now;
-  std::string line = format("epoch %d/%d  step %d/%d  cost %.4f  %s samples/s  %s left", int(s.epoch), int(s.epochs), int(s.step),
-                            int(s.steps), s.cost, count_text(s.samples_per_second).c_str(), duration_text(s.seconds_left).c_str());
+  std::string line =
+      format("epoch %d/%d  step %d/%d  cost %.4f  %s samples/s  %s left", int(s.epoch), int(s.epochs), int(s.step),
+             int(s.steps), s.cost, count_text(s.samples_per_second).c_str(), duration_text(s.seconds_left).c_str());
   if (s.waiting >= 0.01) line += format("  data %.0f %%", 100 * s.waiting);
   if (s.skipped) line += format("  skipped %d", int(s.skipped));
   if (terminal_) {
@@ -78,9 +83,10 @@ void ProgressLine::step(const ProgressState& s) {
 }
 
 void ProgressLine::epoch(const ProgressState& s, const std::string& results) {
-  const std::string line = format("epoch %*d/%d  cost %.4f  %s samples/s%s%s%s", s.epochs > 9 ? 2 : 1, int(s.epoch), int(s.epochs), s.cost,
-                                  count_text(s.samples_per_second).c_str(), s.skipped ? format("  skipped %d", int(s.skipped)).c_str() : "",
-                                  results.empty() ? "" : "  ", results.c_str());
+  const std::string line =
+      format("epoch %*d/%d  cost %.4f  %s samples/s%s%s%s", s.epochs > 9 ? 2 : 1, int(s.epoch), int(s.epochs), s.cost,
+             count_text(s.samples_per_second).c_str(), s.skipped ? format("  skipped %d", int(s.skipped)).c_str() : "",
+             results.empty() ? "" : "  ", results.c_str());
   if (enabled_) message(line);
   else if (log_) log_->write(line);
 }

@@ -12,11 +12,11 @@ namespace neon {
 
 struct ProgressState {
   int64_t epoch = 0, epochs = 0, step = 0, steps = 0;  // step within the epoch
-  double cost = 0;             // mean of the last steps
+  double cost = 0;                                     // mean of the last steps
   double samples_per_second = 0;
   double seconds_left = 0;
-  double waiting = 0;          // share of time spent waiting for data
-  int64_t skipped = 0;         // steps skipped for overflow
+  double waiting = 0;   // share of time spent waiting for data
+  int64_t skipped = 0;  // steps skipped for overflow
 };
 
 class ProgressLine {

@@ -15,7 +15,8 @@ double unix_seconds() {
 
 }  // namespace
 
-RunLog::RunLog(const std::string& path, const Experiment& experiment, const Setting& resolved, Shape shape, const Position& position)
+RunLog::RunLog(const std::string& path, const Experiment& experiment, const Setting& resolved, Shape shape,
+               const Position& position)
     : shape_(shape) {
   std::vector<SeriesSpec> series;
   auto add = [&](std::string name, int64_t length, DType dtype, std::string units, std::string x, std::string markers) {
@@ -42,7 +43,8 @@ RunLog::RunLog(const std::string& path, const Experiment& experiment, const Sett
     add("time/loss", evaluations, DType::f32, "seconds", "epoch", "epoch_freq");
     for (const Metric* metric : experiment.metrics())
       for (const std::string& name : metric->names()) {
-        const bool known = std::ranges::any_of(series, [&](const SeriesSpec& s) { return s.path == "metrics/" + name; });
+        const bool known =
+            std::ranges::any_of(series, [&](const SeriesSpec& s) { return s.path == "metrics/" + name; });
         if (!known) add("metrics/" + name, evaluations, DType::f32, "", "epoch", "epoch_freq");
       }
   }

@@ -14,7 +14,8 @@ class RunLog {
     int64_t epochs = 0, steps_per_epoch = 0, eval_freq = 1;
   };
   // With a position past the start, what an earlier file of that path holds before it is kept.
-  RunLog(const std::string& path, const Experiment& experiment, const Setting& resolved, Shape shape, const Position& position);
+  RunLog(const std::string& path, const Experiment& experiment, const Setting& resolved, Shape shape,
+         const Position& position);
 
   void step(int64_t step, double cost);
   void epoch(const Position& position, double mean_cost, double rate, double seconds);

@@ -18,10 +18,18 @@ std::string exact(double value) { return number(value); }
 double parse_exact(const json& value) { return std::strtod(value.get<std::string>().c_str(), nullptr); }
 
 json position_json(const Position& p) {
-  return {{"epoch", p.epoch},           {"step_in_epoch", p.step_in_epoch}, {"step", p.step},
-          {"cost_sum", exact(p.cost_sum)}, {"samples", p.samples},             {"loss_scale", exact(p.loss_scale)},
-          {"good_steps", p.good_steps}, {"skipped", p.skipped},             {"seed", p.seed},
-          {"seconds", exact(p.seconds)}, {"threads", p.threads},             {"simd", p.simd},
+  return {{"epoch", p.epoch},
+          {"step_in_epoch", p.step_in_epoch},
+          {"step", p.step},
+          {"cost_sum", exact(p.cost_sum)},
+          {"samples", p.samples},
+          {"loss_scale", exact(p.loss_scale)},
+          {"good_steps", p.good_steps},
+          {"skipped", p.skipped},
+          {"seed", p.seed},
+          {"seconds", exact(p.seconds)},
+          {"threads", p.threads},
+          {"simd", p.simd},
           {"version", p.version}};
 }
 
@@ -46,8 +54,8 @@ Position position_from(const json& j) {
 
 }  // namespace
 
-TensorFile pack_run(const Experiment& experiment, const Setting& resolved, const RunOptions& options, const Position& position,
-                    const Variables& variables, const Data& data) {
+TensorFile pack_run(const Experiment& experiment, const Setting& resolved, const RunOptions& options,
+                    const Position& position, const Variables& variables, const Data& data) {
   TensorFile out;
   for (const auto& [name, tensor] : variables.all()) out.tensors.push_back({name, tensor});
   json callbacks = json::array();
@@ -56,15 +64,19 @@ TensorFile pack_run(const Experiment& experiment, const Setting& resolved, const
     json state = json::object();
     for (const auto& [name, value] : callback.state()) state[name] = exact(value);
     callbacks.push_back(state);
-    for (const auto& [name, tensor] : callback.arrays()) out.tensors.push_back({text("callback/", k, "/", name), tensor});
+    for (const auto& [name, tensor] : callback.arrays())
+      out.tensors.push_back({text("callback/", k, "/", name), tensor});
   }
   out.metadata["neon.spec"] = write_yaml(resolved);
   out.metadata["neon.options"] = write_yaml(write_params(options));
   out.metadata["neon.position"] = position_json(position).dump();
   out.metadata["neon.callbacks"] = callbacks.dump();
-  out.metadata["neon.data"] = json{{"source", data.source}, {"scale", exact(data.scale)}, {"shift", exact(data.shift)},
-                                   {"sample", std::vector<int64_t>(data.sample.begin(), data.sample.end())}, {"classes", data.classes}}
-                                  .dump(-1, ' ', false, json::error_handler_t::replace);
+  out.metadata["neon.data"] = json{
+      {"source", data.source},
+      {"scale", exact(data.scale)},
+      {"shift", exact(data.shift)},
+      {"sample", std::vector<int64_t>(data.sample.begin(), data.sample.end())},
+      {"classes", data.classes}}.dump(-1, ' ', false, json::error_handler_t::replace);
   out.metadata["neon.classes"] = json(data.class_names).dump(-1, ' ', false, json::error_handler_t::replace);
   if (!position.run.empty()) out.metadata["neon.run"] = position.run;
   return out;
@@ -103,8 +115,8 @@ void restore_variables(const TensorFile& file, const std::string& path, Variable
     }
     const Tensor& here = variables.at(named.name);
     if (here.dtype() != named.tensor.dtype() || here.shape() != named.tensor.shape())
-      differences.push_back(text(named.name, " is ", named.tensor.dtype(), " ", named.tensor.shape(), " in the file, ", here.dtype(), " ",
-                                 here.shape(), " in the net"));
+      differences.push_back(text(named.name, " is ", named.tensor.dtype(), " ", named.tensor.shape(), " in the file, ",
+                                 here.dtype(), " ", here.shape(), " in the net"));
   }
   for (const auto& [name, tensor] : variables.all())
     if (!stored.count(name) && !(parameters_only && std::ranges::count(name, '/') > 1))

@@ -18,17 +18,17 @@ struct Position {
   double cost_sum = 0;        // of the epoch so far, each step's cost times its samples
   int64_t samples = 0;        // of the epoch so far
   double loss_scale = 1;
-  int64_t good_steps = 0;     // since the scale last changed
+  int64_t good_steps = 0;  // since the scale last changed
   int64_t skipped = 0;
   uint64_t seed = 0;
-  double seconds = 0;         // spent training
+  double seconds = 0;  // spent training
   int64_t threads = 0;
   std::string simd, version;
-  std::string run;            // names the run among the checkpoints of a folder
+  std::string run;  // names the run among the checkpoints of a folder
 };
 
-TensorFile pack_run(const Experiment& experiment, const Setting& resolved, const RunOptions& options, const Position& position,
-                    const Variables& variables, const Data& data);
+TensorFile pack_run(const Experiment& experiment, const Setting& resolved, const RunOptions& options,
+                    const Position& position, const Variables& variables, const Data& data);
 
 struct StoredRun {
   Setting spec;

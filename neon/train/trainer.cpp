@@ -28,19 +28,21 @@ double now_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-uint64_t fresh_seed() {
-  return uint64_t(std::chrono::system_clock::now().time_since_epoch().count()) & 0x7fffffffffff;
-}
+uint64_t fresh_seed() { return uint64_t(std::chrono::system_clock::now().time_since_epoch().count()) & 0x7fffffffffff; }
 
 }  // namespace
 
 Trainer::Trainer(const Experiment& experiment, Data data, RunOptions options, const StoredRun* resume)
-    : experiment_(experiment), data_(std::move(data)), options_(std::move(options)), progress_(options_.progress_bar, options_.log_file) {
+    : experiment_(experiment),
+      data_(std::move(data)),
+      options_(std::move(options)),
+      progress_(options_.progress_bar, options_.log_file) {
   const ExperimentParams& params = experiment_.params;
   layout_ = layout_of(data_);
   step_options_.batch = options_.batch_size.value_or(params.batch_size);
   if (step_options_.batch > layout_.train_size)
-    fail(ErrorKind::config, "batch_size ", step_options_.batch, " is larger than the training set of ", layout_.train_size, " samples");
+    fail(ErrorKind::config, "batch_size ", step_options_.batch, " is larger than the training set of ",
+         layout_.train_size, " samples");
   const std::string dtype = !options_.datatype.empty() ? options_.datatype : params.datatype;
   step_options_.dtype = dtype.empty() ? DType::f32 : dtype_from_name(dtype);
   step_options_.caffe = options_.caffe;
@@ -54,11 +56,14 @@ Trainer::Trainer(const Experiment& experiment, Data data, RunOptions options, co
     const Position here = position_;
     position_ = resume->position;
     if (here.threads < position_.threads)
-      progress_.message(text("note: the run had ", position_.threads, " threads, now ", here.threads, ": results may differ in the last bits"));
+      progress_.message(text("note: the run had ", position_.threads, " threads, now ", here.threads,
+                             ": results may differ in the last bits"));
     if (here.simd != position_.simd)
-      progress_.message(text("note: the run used x86-64-", position_.simd, ", now x86-64-", here.simd, ": products may differ in the last bits"));
+      progress_.message(text("note: the run used x86-64-", position_.simd, ", now x86-64-", here.simd,
+                             ": products may differ in the last bits"));
     if (here.version != position_.version)
-      progress_.message(text("note: the checkpoint was written by neon ", position_.version, ", this is ", here.version));
+      progress_.message(
+          text("note: the checkpoint was written by neon ", position_.version, ", this is ", here.version));
     position_.threads = std::min(here.threads, position_.threads);
     position_.simd = here.simd;
     position_.version = here.version;
@@ -87,8 +92,8 @@ Trainer::Trainer(const Experiment& experiment, Data data, RunOptions options, co
   }
   variables_.to_device();
   if (data_.test.size() > 0)
-    evaluator_ = std::make_unique<Evaluator>(experiment_, layout_, data_.test, step_options_, variables_, step_options_.ema_decay > 0,
-                                             device(int(position_.threads)));
+    evaluator_ = std::make_unique<Evaluator>(experiment_, layout_, data_.test, step_options_, variables_,
+                                             step_options_.ema_decay > 0, device(int(position_.threads)));
   open_files(resume);
 }
 
@@ -133,7 +138,8 @@ Trainer::StepProgram Trainer::compile(int64_t batch, int threads) {
   StepOptions options = step_options_;
   options.batch = batch;
   StepProgram out;
-  out.graph = training_graph(experiment_.network(), *experiment_.params.cost, *experiment_.params.optimizer, layout_, options);
+  out.graph =
+      training_graph(experiment_.network(), *experiment_.params.cost, *experiment_.params.optimizer, layout_, options);
   out.program = compile_program(out.graph.graph, variables_, device(threads));
   out.program->bind_resident("data", data_.train.inputs.data());
   out.program->bind_resident("targets", targets_.data());
@@ -171,7 +177,8 @@ void Trainer::open_files(const StoredRun*) {
   bool needed = false;
   for (const auto& callback : experiment_.params.callbacks) needed = needed || callback->needs_evaluation();
   eval_freq_ = options_.eval_freq.value_or(cheap || needed ? 1 : epochs_);
-  if (needed && !evaluator_) fail(ErrorKind::config, "callbacks need an evaluation, but the data set has no test samples");
+  if (needed && !evaluator_)
+    fail(ErrorKind::config, "callbacks need an evaluation, but the data set has no test samples");
   if (!options_.save_path.empty()) {
     double bytes = 0;
     for (const auto& [name, tensor] : variables_.all()) bytes += double(tensor.bytes()) + 200;
@@ -211,7 +218,8 @@ int64_t Trainer::steps(int64_t most) {
   const int64_t full_steps = layout_.train_size / step_options_.batch;
   const bool full = position_.step_in_epoch < full_steps;
   StepProgram& now = full ? full_ : ragged_;
-  int64_t count = std::min<int64_t>({most, now.program->depth("cost"), now.program->depth("finite"), full ? full_steps - position_.step_in_epoch : 1});
+  int64_t count = std::min<int64_t>({most, now.program->depth("cost"), now.program->depth("finite"),
+                                     full ? full_steps - position_.step_in_epoch : 1});
   // The loss scale grows after a step that the host has seen.
   if (step_options_.dtype == DType::f16) count = std::min(count, kStepsBeforeGrowth - position_.good_steps);
   for (int64_t i = 0; i < count; ++i) {
@@ -225,7 +233,8 @@ int64_t Trainer::steps(int64_t most) {
 }
 
 bool Trainer::finish_step(StepProgram& now, int back) {
-  const int64_t samples = std::min(step_options_.batch, layout_.train_size - position_.step_in_epoch * step_options_.batch);
+  const int64_t samples =
+      std::min(step_options_.batch, layout_.train_size - position_.step_in_epoch * step_options_.batch);
   const double cost = now.program->recorded("cost", 0, back);
   const bool finite = now.program->recorded("finite", 0, back) != 0;
   if (!finite) {
@@ -245,7 +254,8 @@ bool Trainer::finish_step(StepProgram& now, int back) {
 }
 
 void Trainer::handle_nonfinite(StepProgram& now, double cost) {
-  if (step_options_.dtype != DType::f16 || !std::isfinite(cost) || position_.loss_scale <= kLeastLossScale) diverged(now);
+  if (step_options_.dtype != DType::f16 || !std::isfinite(cost) || position_.loss_scale <= kLeastLossScale)
+    diverged(now);
   position_.loss_scale = std::max(position_.loss_scale / 2, kLeastLossScale);
   position_.good_steps = 0;
   ++position_.skipped;
@@ -265,9 +275,10 @@ void Trainer::diverged(StepProgram& now) {
   std::string found = checking->first_nonfinite(uint64_t(position_.step));
   if (found.empty()) found = "a value that the fused step overflowed in";
   if (log_) log_->close(RunStatus::killed);
-  const std::string kept = last_saved_.empty() ? "; no checkpoint was being saved (-s FILE)" : "; the last good checkpoint is " + last_saved_;
-  fail(ErrorKind::diverged, "the run diverged in epoch ", position_.epoch + 1, ", step ", position_.step_in_epoch + 1, ": ", found, kept,
-       ". A smaller learning rate, gradient_clip_norm or a warm-up may help");
+  const std::string kept = last_saved_.empty() ? "; no checkpoint was being saved (-s FILE)"
+                                               : "; the last good checkpoint is " + last_saved_;
+  fail(ErrorKind::diverged, "the run diverged in epoch ", position_.epoch + 1, ", step ", position_.step_in_epoch + 1,
+       ": ", found, kept, ". A smaller learning rate, gradient_clip_norm or a warm-up may help");
 }
 
 void Trainer::show_progress() {
@@ -327,7 +338,8 @@ void Trainer::save() {
   started_ = now_seconds();
   variables_.to_host();
   try {
-    say(saver_->save(pack_run(experiment_, experiment_.resolved(), options_, position_, variables_, data_), position_.epoch));
+    say(saver_->save(pack_run(experiment_, experiment_.resolved(), options_, position_, variables_, data_),
+                     position_.epoch));
     last_saved_ = options_.save_path;
   } catch (const Error& error) {
     progress_.message(text("warning: ", error.what()));

@@ -17,8 +17,8 @@ class CheckpointSaver;
 struct RunResult {
   std::map<std::string, double> results;  // of the last evaluation
   Position position;
-  int signal = 0;                         // that stopped the run
-  std::vector<std::string> files;         // written
+  int signal = 0;                  // that stopped the run
+  std::vector<std::string> files;  // written
 };
 
 class Trainer {

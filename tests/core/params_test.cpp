@@ -47,6 +47,42 @@ struct Black : Parametrized<Shade, NoParams> {
 NEON_REGISTER(Shade, Grey, "Something between.", {"Gray"});
 NEON_REGISTER(Shade, Black, "Nothing.");
 
+// A category with shared parameters, and classes that refuse what no single parameter shows.
+struct Lamp {
+  static constexpr const char* kCategory = "lamp";
+  struct Common {
+    int watts = 40;
+    static void describe(auto&& p) { p("watts", &Common::watts, "Power.", at_least(1)); }
+  };
+  Common common;
+  virtual ~Lamp() = default;
+  virtual const void* params_address() const = 0;
+};
+struct BulbParams {
+  int low = 1, high = 2;
+  static void describe(auto&& p) {
+    p("low", &BulbParams::low, "Least.");
+    p("high", &BulbParams::high, "Most.");
+  }
+};
+struct Bulb : Parametrized<Lamp, BulbParams> {
+  explicit Bulb(BulbParams given) : Parametrized(given) {
+    if (params.low > params.high) fail(ErrorKind::config, "low ", params.low, " is above high ", params.high);
+  }
+  void check() const {
+    if (common.watts > 100) fail(ErrorKind::config, common.watts, " watts are too many for a bulb");
+  }
+};
+NEON_REGISTER(Lamp, Bulb, "A light.");
+
+std::string said_of_bulb(std::vector<Setting::Entry> params) {
+  auto file = std::make_shared<const std::string>("a.yaml");
+  Setting from = Setting::map({{"Bulb", Setting::map(std::move(params), {file, 2, 5}), {file, 1, 3}}});
+  from.set_paths("lamp");
+  Problems problems;
+  return Registry<Lamp>::get().create(from, problems) ? "" : join(problems.lines(), "\n");
+}
+
 Setting entry(const char* key, Setting value) { return Setting::map({{key, std::move(value), {}}}); }
 
 }  // namespace
@@ -118,4 +154,21 @@ TEST_CASE("written parameters read back the same") {
   CHECK(write_params(again).to_string() == write_params(knobs).to_string());
   CHECK(again.rate == 0.1f);
   CHECK(again.limit == 2.5);
+}
+
+TEST_CASE("what parameters contradict together is told at their place, not thrown") {
+  CHECK(said_of_bulb({{"low", Setting::scalar("1"), {}}, {"watts", Setting::scalar("60"), {}}}) == "");
+  CHECK(said_of_bulb({{"low", Setting::scalar("3"), {}}}) == "a.yaml:2:5: lamp.Bulb: low 3 is above high 2");
+  CHECK(said_of_bulb({{"watts", Setting::scalar("200"), {}}}) ==
+        "a.yaml:2:5: lamp.Bulb: 200 watts are too many for a bulb");
+  // Where a parameter is wrong by itself, nothing is said of how they go together.
+  CHECK(said_of_bulb({{"low", Setting::scalar("3"), {}}, {"watts", Setting::scalar("0"), {}}}) ==
+        "lamp.Bulb.watts: 0 is not at least 1");
+  CHECK(said_of_bulb({{"low", Setting::scalar("x"), {}}, {"watts", Setting::scalar("0"), {}}}) ==
+        "lamp.Bulb.low: expected an integer, found 'x'\nlamp.Bulb.watts: 0 is not at least 1");
+}
+
+TEST_CASE("an unknown key may have been meant for a shared parameter") {
+  CHECK_THAT(said_of_bulb({{"wats", Setting::scalar("60"), {}}}),
+             Catch::Contains("unknown key 'wats'; did you mean watts? (known: low, high, watts)"));
 }

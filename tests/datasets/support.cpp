@@ -85,6 +85,12 @@ bool agrees(const neon::DataCheck& check, const neon::Data& data) {
   CHECK(check.found);
   CHECK(check.sample == data.sample);
   CHECK(check.classes == data.classes);
+  CHECK(check.dtype == data.train.inputs.dtype());
+  CHECK(check.scale == data.scale);
+  CHECK(check.shift == data.shift);
+  const neon::Shape& targets = data.train.targets.shape();
+  if (data.train.targets.empty()) CHECK(check.target.rank() == 0);
+  else CHECK(check.target == (targets.rank() > 1 ? targets.slice(1, targets.rank()) : neon::Shape{1}));
   CHECK(check.train_size == data.train.size());
   CHECK(check.test_size == data.test.size());
   CHECK(check.validation_size == data.validation.size());

@@ -16,8 +16,8 @@ namespace {
 // Sources of all kernels of a graph, save products, which are cuBLASLt's.
 std::vector<std::string> sources_of(const Graph& graph) {
   const Lowered lowered = lower(graph);
-  int scalars = 0;
-  cuda::SourceContext context{lowered, [&](const std::string&) { return scalars++; }, {}, 0, {}, {}};
+  std::map<std::string, int> scalars;
+  cuda::SourceContext context{lowered, scalars, {}, 0, {}, {}};
   std::vector<std::string> out;
   for (const LoweredKernel& kernel : lowered.kernels)
     out.push_back((kernel.fused ? cuda::fused_source(*kernel.fused, context) : cuda::op_source(kernel, context)).text);

@@ -1,0 +1,90 @@
+// Dropout while training: what is random can't be in a golden file, so its laws are checked.
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "backends/graph/op.h"
+#include "layers/layer.h"
+#include "tests/support/golden.h"
+
+using namespace neon;
+using namespace neon_test;
+
+namespace {
+
+constexpr double kKeep = 0.7;
+constexpr int64_t kElements = 64 * 128;
+
+// y and dy/dx of ones.
+struct Dropped {
+  Dropped(const Arithmetic& arithmetic, uint64_t seed, bool caffe = false, const char* name = "L")
+      : arithmetic(arithmetic) {
+    const auto layer = Registry<Layer>::get().create(yaml_of(text("Dropout: ", kKeep)));
+    Expr x(graph, graph.variable("x", arithmetic.dtype, {64, 128}));
+    LayerContext context(graph, true, arithmetic.dtype, seed);
+    context.layer = name;
+    context.caffe = caffe;
+    Expr y = layer->forward(context, x);
+    const Value wanted[] = {x};
+    graph.output("y", y);
+    graph.output("dx", gradients(graph, y, wanted).front());
+    program = compile_for_cpu(graph, variables, arithmetic.options);
+    for (int64_t i = 0; i < kElements; ++i) variables.at("x").set(i, 1);
+  }
+  std::vector<double> run(uint64_t step) {
+    program->run(step);
+    const Tensor y = program->output("y"), dx = program->output("dx");
+    std::vector<double> out;
+    for (int64_t i = 0; i < kElements; ++i) {
+      out.push_back(y.at(i));
+      same = same && y.at(i) == dx.at(i);
+    }
+    return out;
+  }
+  const Arithmetic& arithmetic;
+  Graph graph;
+  Variables variables;
+  std::unique_ptr<Program> program;
+  bool same = true;  // the gradient passes where the input did, by the same factor
+};
+
+double kept(const std::vector<double>& y) { return double(kElements - std::ranges::count(y, 0.0)); }
+
+}  // namespace
+
+TEST_CASE("dropout keeps its share, by a mask of 0 and 1 that is new in each step and the same on each run") {
+  std::vector<double> plain;
+  for (const Arithmetic& arithmetic : arithmetics()) {
+    INFO(arithmetic.name);
+    Dropped dropped(arithmetic, 7);
+    const auto first = dropped.run(1), second = dropped.run(2), again = dropped.run(1);
+    CHECK(dropped.same);
+    for (double y : first) REQUIRE((y == 0 || y == 1));
+    // Within five standard deviations of a binomial count.
+    const double deviation = std::sqrt(double(kElements) * kKeep * (1 - kKeep));
+    CHECK(std::fabs(kept(first) - kKeep * double(kElements)) < 5 * deviation);
+    CHECK(std::fabs(kept(second) - kKeep * double(kElements)) < 5 * deviation);
+    // Two independent masks agree in a share k^2 + (1-k)^2 of places.
+    double agree = 0;
+    for (size_t i = 0; i < first.size(); ++i) agree += first[i] == second[i];
+    CHECK(std::fabs(agree / double(kElements) - (kKeep * kKeep + (1 - kKeep) * (1 - kKeep))) < 0.03);
+    CHECK(first == again);
+    CHECK(Dropped(arithmetic, 8).run(1) != first);
+    CHECK(Dropped(arithmetic, 7, false, "M").run(1) != first);
+    if (plain.empty()) plain = first;
+    CHECK(first == plain);  // whatever the arithmetic
+  }
+}
+
+TEST_CASE("with --caffe what is kept is scaled while training, so that the mean stays") {
+  for (const Arithmetic& arithmetic : arithmetics()) {
+    Dropped dropped(arithmetic, 7, true);
+    for (double y : dropped.run(1))
+      if (y != 0) REQUIRE(std::fabs(y - 1 / kKeep) <= 2 * unit_roundoff(arithmetic.dtype) / kKeep);
+    CHECK(dropped.same);
+  }
+  Graph graph;
+  LayerContext context(graph, false, DType::f32, 0);
+  context.caffe = true;
+  Expr x(graph, graph.input("x", DType::f32, {2, 3}));
+  CHECK(Registry<Layer>::get().create(Setting::scalar("Dropout"))->forward(context, x).value() == x.value());
+}

@@ -1,0 +1,127 @@
+// Initialisers against the moments and bounds of their distributions, in a table that every initialiser must stand in.
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "layers/initializer.h"
+#include "tests/support/golden.h"
+
+using namespace neon;
+using namespace neon_test;
+
+namespace {
+
+// Mean, deviation and bounds by the formula; a normal's bounds are infinite.
+struct Law {
+  const char* yaml;
+  double mean, deviation, low, high;
+};
+
+constexpr int64_t kIn = 300, kOut = 100, kCount = kIn * kOut;
+
+// A uniform distribution in [-a, a] has deviation a / sqrt(3); Glorot's a is sqrt(6 / (in + out)), Xavier's sqrt(3 /
+// in).
+const double kGlorot = std::sqrt(6.0 / 400), kXavier = std::sqrt(3.0 / 300), kKaiming = std::sqrt(2.0 / 300);
+const Law kLaws[] = {{"Uniform", 0.5, std::sqrt(1 / 12.0), 0, 1},
+                     {"Uniform: {low: -3, high: 1}", -1, 4 * std::sqrt(1 / 12.0), -3, 1},
+                     {"Gaussian", 0, 1, -HUGE_VAL, HUGE_VAL},
+                     {"Gaussian: {loc: 2, scale: 0.01}", 2, 0.01, -HUGE_VAL, HUGE_VAL},
+                     {"GlorotUniform", 0, kGlorot / std::sqrt(3), -kGlorot, kGlorot},
+                     {"Xavier", 0, kXavier / std::sqrt(3), -kXavier, kXavier},
+                     {"Kaiming", 0, kKaiming, -HUGE_VAL, HUGE_VAL}};
+
+Tensor filled(const std::string& yaml, const Shape& shape = {kOut, kIn}, uint64_t seed = 1, const char* name = "W",
+              DType dtype = DType::f64) {
+  Tensor out(dtype, shape);
+  Stream stream(seed, name);
+  Registry<Initializer>::get().create(yaml_of(yaml))->fill(out, {kIn, kOut}, stream);
+  return out;
+}
+
+std::vector<double> values(const Tensor& tensor) {
+  std::vector<double> out;
+  for (int64_t i = 0; i < tensor.elements(); ++i) out.push_back(tensor.at(i));
+  return out;
+}
+
+// Inner product of two rows (or columns) of a matrix.
+double inner(const Tensor& m, int64_t a, int64_t b, bool rows) {
+  double out = 0;
+  const int64_t width = m.shape()[1];
+  for (int64_t i = 0; i < (rows ? width : m.shape()[0]); ++i)
+    out += rows ? m.at(a * width + i) * m.at(b * width + i) : m.at(i * width + a) * m.at(i * width + b);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("every initialiser is tested here") {
+  std::set<std::string> tested = {"Constant", "Array", "IdentityInit", "Orthonormal"};
+  for (const Law& law : kLaws) tested.insert(name_of(yaml_of(law.yaml)));
+  for (const auto& entry : Registry<Initializer>::get().entries()) {
+    INFO(entry->name);
+    CHECK(tested.count(entry->name));
+  }
+}
+
+TEST_CASE("random values have the mean, deviation and bounds of the formula") {
+  for (const Law& law : kLaws) {
+    INFO(law.yaml);
+    const std::vector<double> x = values(filled(law.yaml));
+    double sum = 0, squares = 0, fourth = 0;
+    for (double v : x) sum += v;
+    const double mean = sum / double(kCount);
+    for (double v : x) squares += (v - mean) * (v - mean), fourth += std::pow(v - mean, 4);
+    const double variance = squares / double(kCount);
+    const double expected = law.deviation * law.deviation;
+    // Standard errors of a mean and of a variance.
+    CHECK(std::fabs(mean - law.mean) < 5 * law.deviation / std::sqrt(double(kCount)));
+    CHECK(std::fabs(variance - expected) <
+          5 * std::sqrt((fourth / double(kCount) - variance * variance) / double(kCount)));
+    const auto [least, most] = std::ranges::minmax(x);
+    CHECK(least >= law.low);
+    CHECK(most <= law.high);
+    // Kurtosis tells an even distribution (1.8) from a normal one (3).
+    const bool normal = law.high == HUGE_VAL;
+    CHECK(std::fabs(fourth / double(kCount) / (variance * variance) - (normal ? 3 : 1.8)) < 0.2);
+  }
+}
+
+TEST_CASE("values follow from seed and name, and from nothing else") {
+  for (const char* yaml : {"Uniform", "Gaussian", "GlorotUniform", "Xavier", "Kaiming", "Orthonormal"}) {
+    INFO(yaml);
+    const auto first = values(filled(yaml, {6, 4}));
+    CHECK(values(filled(yaml, {6, 4})) == first);
+    CHECK(values(filled(yaml, {6, 4}, 2)) != first);
+    CHECK(values(filled(yaml, {6, 4}, 1, "V")) != first);
+    // In f32 the same numbers, rounded.
+    const auto rounded = values(filled(yaml, {6, 4}, 1, "W", DType::f32));
+    for (size_t i = 0; i < first.size(); ++i) CHECK(rounded[i] == float(first[i]));
+  }
+}
+
+TEST_CASE("Orthonormal makes the fewer of rows and columns orthogonal, of length scale") {
+  for (const auto& [shape, scale] : {std::pair{Shape{5, 12}, 1.1}, {Shape{12, 5}, 1.1}, {Shape{7, 7}, 0.5}}) {
+    INFO(shape.to_string());
+    const Tensor m = filled(scale == 1.1 ? "Orthonormal" : "Orthonormal: 0.5", shape);
+    const bool rows = shape[0] <= shape[1];
+    for (int64_t a = 0; a < std::min(shape[0], shape[1]); ++a)
+      for (int64_t b = 0; b <= a; ++b) CHECK(std::fabs(inner(m, a, b, rows) - (a == b ? scale * scale : 0)) < 1e-14);
+  }
+}
+
+TEST_CASE("Constant, Array and IdentityInit") {
+  CHECK(values(filled("Constant", {2, 2})) == std::vector<double>{0, 0, 0, 0});
+  CHECK(values(filled("Constant: 2.5", {2})) == std::vector<double>{2.5, 2.5});
+  CHECK(values(filled("Array: [1, 2, 3, 4]", {2, 2})) == std::vector<double>{1, 2, 3, 4});
+  CHECK_THROWS_WITH(filled("Array: [1, 2, 3]", {2, 2}), "initializer Array lists 3 values for a parameter (2, 2) of 4");
+  CHECK(values(filled("IdentityInit", {2, 3})) == std::vector<double>{1, 0, 0, 0, 1, 0});
+  CHECK(values(filled("IdentityInit", {3, 2})) == std::vector<double>{1, 0, 0, 1, 0, 0});
+}
+
+TEST_CASE("initialisers read back as written") {
+  for (const char* yaml : {"Constant: 0.1", "Array: [1, 2.5]", "Uniform: {low: -1, high: 2}", "Gaussian: {scale: 0.5}",
+                           "GlorotUniform", "Xavier: {local: false}", "Kaiming", "IdentityInit", "Orthonormal: 1"}) {
+    const auto [first, second] = round_trip<Initializer>(yaml_of(yaml));
+    CHECK(first == second);
+  }
+}

@@ -1,0 +1,124 @@
+// Every layer against PyTorch: outputs while training, gradients by input and parameters, running statistics after two
+// steps, outputs in inference.
+#include <catch2/catch.hpp>
+
+#include "backends/graph/op.h"
+#include "layers/layer.h"
+#include "tests/support/golden.h"
+
+using namespace neon;
+using namespace neon_test;
+
+namespace {
+
+// Sums of up to six products, and for batch norm a mean, a variance and a root of them.
+constexpr double kRoundings = 48;
+
+Expr forward(const Layer& layer, GraphRun& run, const Setting& one, LayerContext& context) {
+  context.layer = std::string("L");
+  Expr x = run.value("x", at(one, "x"));
+  for (const auto& entry : at(one, "parameters").entries) run.value(entry.key, entry.value);
+  return layer.forward(context, x);
+}
+
+void check_training(const Layer& layer, const Setting& one, const Arithmetic& arithmetic, Variables& kept) {
+  GraphRun run(arithmetic);
+  LayerContext context(run.graph, true, arithmetic.dtype, 0);
+  Expr y = forward(layer, run, one, context);
+  std::vector<Value> wanted = {run.value("x", at(one, "x"))};
+  for (const Parameter& p : context.parameters)
+    wanted.push_back(run.graph.variable(p.name, context.master_dtype, p.shape));
+  CHECK(wanted.size() == at(one, "parameters").entries.size() + 1);
+  const auto derived = gradients(run.graph, y, wanted, run.value("g", at(one, "g")));
+  run.graph.output("y", y);
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    REQUIRE(derived[i]);
+    run.graph.output(text("d", i), derived[i]);
+  }
+  for (const Assignment& a : context.state_updates) run.graph.assign(a.variable, a.value);
+  for (const LayerState& s : context.states) {
+    Tensor& start = run.variables.declare(s.name, context.master_dtype, s.shape);
+    for (int64_t i = 0; i < start.elements(); ++i) start.set(i, s.fill);
+  }
+  run.run(1);
+  check_close(run.output("y"), at(one, "y"), kRoundings);
+  check_close(run.output("d0"), at(one, "dx"), kRoundings);
+  for (size_t i = 0; i < context.parameters.size(); ++i) {
+    INFO("gradient by " << context.parameters[i].name);
+    check_close(run.output(text("d", i + 1)), at(at(one, "gradients"), context.parameters[i].name), kRoundings);
+  }
+  run.run(2);
+  CHECK(context.states.size() == at(one, "states").entries.size());
+  for (const LayerState& s : context.states) {
+    INFO(s.name);
+    check_close(run.variables.at(s.name), at(at(one, "states"), s.name), kRoundings);
+    std::memcpy(kept.declare(s.name, context.master_dtype, s.shape).data(), run.variables.at(s.name).data(),
+                run.variables.at(s.name).bytes());
+  }
+}
+
+void check_inference(const Layer& layer, const Setting& one, const Arithmetic& arithmetic, const Variables& states) {
+  GraphRun run(arithmetic);
+  LayerContext context(run.graph, false, arithmetic.dtype, 0);
+  run.graph.output("y", forward(layer, run, one, context));
+  CHECK(context.state_updates.empty());
+  for (const auto& [name, tensor] : states.all())
+    std::memcpy(run.variables.declare(name, tensor.dtype(), tensor.shape()).data(), tensor.data(), tensor.bytes());
+  run.run();
+  check_close(run.output("y"), at(one, "inference"), kRoundings);
+}
+
+std::unique_ptr<Layer> layer_of(const Setting& one) {
+  return Registry<Layer>::get().create(object_of(at(one, "layer")));
+}
+
+}  // namespace
+
+TEST_CASE("layers, their gradients and running statistics are those of the golden file") {
+  const Setting cases = golden("layers/golden/layers.json");
+  for (const Arithmetic& arithmetic : arithmetics())
+    for (const Setting& one : cases.items) {
+      INFO(at(one, "layer").to_string() << " of " << shape_of(at(one, "x")).to_string() << ", " << arithmetic.name);
+      const auto layer = layer_of(one);
+      Variables states;
+      if (at(one, "random").value != "true") check_training(*layer, one, arithmetic, states);
+      check_inference(*layer, one, arithmetic, states);
+    }
+}
+
+TEST_CASE("every layer has a golden case, and reads back as written") {
+  const Setting cases = golden("layers/golden/layers.json");
+  CHECK(uncovered("layer", cases, "layer") == std::vector<std::string>{});
+  for (const Setting& one : cases.items) {
+    const auto [first, second] = round_trip<Layer>(object_of(at(one, "layer")));
+    CHECK(first == second);
+  }
+}
+
+TEST_CASE("parts of a layer are named and classed as neon named them; fans are those of the matrix") {
+  const auto layer = Registry<Layer>::get().create(
+      yaml_of("Affine: {nout: 3, init: Kaiming, bias: {Constant: 1}, activation: Rectlin}"));
+  Graph graph;
+  LayerContext context(graph, true, DType::f32, 0);
+  context.layer = "fc";
+  layer->forward(context, {graph, graph.input("x", DType::f32, {2, 5})});
+  REQUIRE(context.parameters.size() == 2);
+  const Parameter &w = context.parameters[0], &b = context.parameters[1];
+  CHECK((w.name == "fc/W" && w.layer == "fc" && w.layer_class == "Linear"));
+  CHECK((b.name == "fc_bias/b" && b.layer == "fc_bias" && b.layer_class == "Bias"));
+  CHECK(w.shape == Shape{3, 5});
+  CHECK((w.fan.in == 5 && w.fan.out == 3));
+}
+
+TEST_CASE("a layer whose initialiser is IdentityInit is not trained; its bias is, unless it is marked too") {
+  for (const bool both : {false, true}) {
+    const auto layer = Registry<Layer>::get().create(
+        yaml_of(text("Affine: {nout: 3, init: IdentityInit, bias: ", both ? "IdentityInit" : "{Constant: 0}", "}")));
+    Graph graph;
+    LayerContext context(graph, true, DType::f32, 0);
+    context.layer = "fc";
+    layer->forward(context, {graph, graph.input("x", DType::f32, {2, 3})});
+    CHECK(!context.parameters[0].trained);
+    CHECK(context.parameters[1].trained == !both);
+  }
+}

@@ -1,0 +1,74 @@
+// What is said about layers and initialisers that are written wrong.
+#include <catch2/catch.hpp>
+
+#include "layers/layer.h"
+#include "tests/support/golden.h"
+
+using namespace neon;
+using namespace neon_test;
+using Catch::Contains;
+
+namespace {
+
+std::string layer(const std::string& yaml) { return complaint<Layer>(yaml); }
+std::string init(const std::string& yaml) { return complaint<Initializer>(yaml); }
+
+std::string forward_error(const std::string& yaml, const Shape& shape) {
+  const auto made = Registry<Layer>::get().create(yaml_of(yaml));
+  Graph graph;
+  LayerContext context(graph, true, DType::f32, 0);
+  context.layer = "L";
+  try {
+    made->forward(context, {graph, graph.input("x", DType::f32, shape)});
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::config);
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("a wrong layer is one line with value, bound and nearest name") {
+  CHECK_THAT(layer("Afine: {nout: 3}"), Contains("unknown layer 'Afine'; did you mean Affine"));
+  CHECK(layer("Linear: {nout: 0, init: Kaiming}") == "spec.yaml:1:16: Linear.nout: 0 is not at least 1");
+  CHECK_THAT(layer("Linear: {init: Kaiming}"), Contains("'nout' is missing: Number of outputs."));
+  CHECK_THAT(layer("Linear: {nout: 3}"), Contains("'init' is missing: Initial weights."));
+  CHECK_THAT(layer("Linear: {nout: 3, init: Kaimng}"),
+             Contains("spec.yaml:1:25: Linear.init: unknown initializer 'Kaimng'; did you mean Kaiming"));
+  CHECK_THAT(layer("Affine: {nout: 3, init: Kaiming, actvation: Tanh}"), Contains("did you mean activation"));
+  CHECK_THAT(layer("Affine: {nout: 3, init: Kaiming, nmae: x}"), Contains("did you mean name"));
+  CHECK(layer("Affine: {nout: 3, init: Kaiming, bias: {Constant: 0}, batch_norm: true}") ==
+        "spec.yaml:1:9: Affine: bias and batch_norm are both given; batch norm has a shift of its own, leave bias out");
+  CHECK_THAT(layer("Bias"), Contains("'init' is missing"));
+  CHECK_THAT(layer("Activation"), Contains("'transform' is missing"));
+  CHECK_THAT(layer("Activation: {Rectlin: {slope: -1}}"), Contains("unknown key 'Rectlin'"));
+  CHECK_THAT(layer("Activation: {transform: {Rectlin: {slope: -1}}}"), Contains("Rectlin.slope: -1 is not at least 0"));
+  CHECK(layer("BatchNorm: {rho: 1}") == "spec.yaml:1:18: BatchNorm.rho: 1 is not in [0, 1)");
+  CHECK(layer("BatchNorm: {eps: 0}") == "spec.yaml:1:18: BatchNorm.eps: 0 is not above 0");
+  CHECK(layer("BatchNormAutodiff: {rho: -1}") == "spec.yaml:1:26: BatchNormAutodiff.rho: -1 is not in [0, 1)");
+  CHECK(layer("Dropout: 0") == "spec.yaml:1:10: Dropout: 0 is not in (0, 1]");
+  CHECK(layer("Reshape: [2, -2]") == "spec.yaml:1:14: Reshape[1]: -2 is not in [-1, 1073741824]");
+}
+
+TEST_CASE("shapes that a Reshape cannot make are errors, however large") {
+  CHECK(forward_error("Reshape: [2, -1]", {3, 8}) == "");
+  CHECK(forward_error("Reshape: [-1, -1]", {3, 8}) == "reshape has more than one -1");
+  CHECK(forward_error("Reshape: [3, -1]", {3, 8}) == "reshape cannot share 8 features of the input out over 3");
+  CHECK(forward_error("Reshape: [2, 0]", {3, 8}) == "reshape keeps axis 1 (0), but the input has only 1");
+  CHECK_THAT(forward_error("Reshape: [3, 3]", {3, 8}), Contains("cannot reshape (3, 8)"));
+  CHECK_THAT(forward_error("Reshape: [1073741824, 1073741824, 1073741824, -1]", {3, 8}),
+             Contains("reshape cannot share 8"));
+  CHECK(forward_error("Reshape: [1073741824, 1073741824, 1073741824]", {3, 8}) != "");
+  CHECK(forward_error("Reshape: [1, 1, 1, 1, 1, 1, 1, 1, 8]", {3, 8}) != "");
+}
+
+TEST_CASE("a wrong initialiser is one line with value, bound and nearest name") {
+  CHECK_THAT(init("Gausian"), Contains("unknown initializer 'Gausian'; did you mean Gaussian"));
+  CHECK(init("Gaussian: {scale: -1}") == "spec.yaml:1:19: Gaussian.scale: -1 is not at least 0");
+  CHECK(init("Uniform: {low: 1, high: 0}") == "spec.yaml:1:10: Uniform: low 1 is above high 0");
+  CHECK_THAT(init("Array"), Contains("'val' is missing"));
+  CHECK_THAT(init("Array: [1, nan]"), Contains("expected a finite number, found 'nan'"));
+  CHECK(init("Orthonormal: 0") == "spec.yaml:1:14: Orthonormal: 0 is not above 0");
+  CHECK_THAT(init("Constant: {vla: 1}"), Contains("did you mean val"));
+}

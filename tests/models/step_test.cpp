@@ -1,0 +1,231 @@
+// What a training step adds to an update rule: accumulated gradients, running means of weights, frozen layers, scaled
+// costs, optimizers by layer, gradients that are not finite.
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "tests/support/golden.h"
+#include "tests/support/net.h"
+
+using namespace neon;
+using namespace neon_test;
+using Catch::Contains;
+
+namespace {
+
+constexpr const char* kLayers =
+    "[Affine: {name: one, nout: 6, init: Kaiming, bias: {Constant: 0}, activation: Tanh},"
+    " Affine: {name: two, nout: 3, init: Kaiming, bias: {Constant: 0}, activation: Softmax}]";
+
+NetData drawn_data(DType dtype, int64_t samples = 24) {
+  NetData out;
+  out.inputs = Tensor(dtype, {samples, 5});
+  out.targets = Tensor(DType::i32, {samples, 1});
+  out.classes = 3;
+  Stream stream(3, "data");
+  for (int64_t i = 0; i < out.inputs.elements(); ++i) out.inputs.set(i, stream.normal());
+  for (int64_t i = 0; i < samples; ++i) out.targets.set(i, double(stream.below(3)));
+  return out;
+}
+
+void initialize(TrainingRun& run) {
+  for (const Parameter& p : run.graph.parameters) {
+    Stream stream(1, p.name);
+    p.initializer->fill(run.variables.at(p.name), p.fan, stream);
+  }
+}
+
+struct Trained {
+  Trained(const std::string& optimizer, const NetData& data, const StepOptions& options, const char* layers = kLayers,
+          const char* cost = "CrossEntropyMulti", const CpuOptions& cpu = {.threads = 1})
+      : data(data),
+        network(network_of(yaml_of(layers))),
+        cost(Registry<Cost>::get().create(yaml_of(cost))),
+        optimizer(Registry<Optimizer>::get().create(yaml_of(optimizer))),
+        run(network, *this->cost, *this->optimizer, this->data, options, cpu) {
+    initialize(run);
+  }
+  std::map<std::string, Tensor> copy() const {
+    std::map<std::string, Tensor> out;
+    for (const auto& [name, tensor] : run.variables.all()) out[name] = tensor.clone();
+    return out;
+  }
+  const NetData& data;
+  Network network;
+  std::unique_ptr<Cost> cost;
+  std::unique_ptr<Optimizer> optimizer;
+  TrainingRun run;
+};
+
+std::vector<int32_t> range(int32_t first, int32_t count) {
+  std::vector<int32_t> out;
+  for (int32_t i = 0; i < count; ++i) out.push_back((first + i) % 24);
+  return out;
+}
+
+bool same(const Tensor& a, const Tensor& b) { return std::memcmp(a.data(), b.data(), a.bytes()) == 0; }
+
+double distance(const Tensor& a, const Tensor& b) {
+  double out = 0;
+  for (int64_t i = 0; i < a.elements(); ++i) out = std::max(out, std::fabs(a.at(i) - b.at(i)));
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("gradients accumulated over K batches update as one batch K times as large") {
+  const char* optimizer = GENERATE("SGD: {learning_rate: 0.5, momentum: 0.5, wdecay: 0.125, gradient_clip_norm: 0.25}",
+                                   "Adam: {learning_rate: 0.0625}", "RMSProp: {gradient_clip_value: 0.03125}");
+  for (const Arithmetic& arithmetic : arithmetics()) {
+    INFO(optimizer << ", " << arithmetic.name);
+    const NetData data = drawn_data(arithmetic.dtype);
+    Trained large(optimizer, data, {.dtype = arithmetic.dtype, .batch = 12, .ema_decay = 0.5}, kLayers,
+                  "CrossEntropyMulti", arithmetic.options);
+    Trained small(optimizer, data, {.dtype = arithmetic.dtype, .batch = 4, .ema_decay = 0.5, .accumulate = 3}, kLayers,
+                  "CrossEntropyMulti", arithmetic.options);
+    const auto start = small.copy();
+    for (int update = 0; update < 4; ++update) {
+      const Progress at{.epoch = update / 2, .step = update, .steps_per_epoch = 2};
+      const double cost = large.run.step(range(12 * update, 12), at);
+      double mean = 0;
+      for (int part = 0; part < 3; ++part) {
+        mean += small.run.step(range(12 * update + 4 * part, 4), at, part == 2) / 3;
+        if (update == 0 && part < 2) CHECK(same(small.run.variables.at("one/W"), start.at("one/W")));
+      }
+      const double u = unit_roundoff(arithmetic.dtype);
+      check_close(mean, cost, 200 * u * (update + 1));
+      // A mean of gradients of 12 samples, four updates; RMSProp and Adam divide by gradients as small as 1/50.
+      for (const auto& [name, tensor] : large.run.variables.all()) {
+        INFO("update " << update << ", " << name);
+        CHECK(distance(tensor, small.run.variables.at(name)) < 5000 * u);
+      }
+      for (const Parameter& p : small.run.graph.parameters) {
+        const Tensor& sum = small.run.variables.at(p.name + "/sum");
+        for (int64_t i = 0; i < sum.elements(); ++i) CHECK(sum.at(i) == 0);
+      }
+    }
+    CHECK(distance(small.run.variables.at("one/W"), start.at("one/W")) > 0.01);
+  }
+}
+
+TEST_CASE("a batch that is not finite spoils the update it would have been part of, and no later one") {
+  for (const Arithmetic& arithmetic : arithmetics()) {
+    const int bad = GENERATE(0, 1);
+    INFO(arithmetic.name << ", bad batch " << bad);
+    NetData data = drawn_data(arithmetic.dtype);
+    data.inputs.set(5 * 20, HUGE_VAL);  // sample 20
+    Trained trained("Adam", data, {.dtype = arithmetic.dtype, .batch = 4, .accumulate = 2}, kLayers,
+                    "CrossEntropyMulti", arithmetic.options);
+    const auto before = trained.copy();
+    for (int part = 0; part < 2; ++part) {
+      trained.run.step(range(part == bad ? 20 : 4 * part, 4), {}, part == 1);
+      CHECK(trained.run.finite() == (part != bad));
+    }
+    for (const auto& [name, tensor] : trained.run.variables.all()) {
+      INFO(name);
+      CHECK(same(tensor, before.at(name)));
+    }
+    trained.run.step(range(0, 4), {}, false);
+    trained.run.step(range(4, 4), {}, true);
+    CHECK(!same(trained.run.variables.at("one/W"), before.at("one/W")));
+    CHECK(std::isfinite(trained.run.variables.at("one/W").at(0)));
+  }
+}
+
+TEST_CASE("running means of weights follow each update, and stand still with it") {
+  const NetData data = drawn_data(DType::f64);
+  Trained trained("SGD: {learning_rate: 0.5}", data, {.dtype = DType::f64, .batch = 8, .ema_decay = 0.75});
+  std::map<std::string, Tensor> running;
+  for (const Parameter& p : trained.run.graph.parameters) {
+    Tensor& ema = trained.run.variables.at(p.name + "/ema");
+    std::memcpy(ema.data(), trained.run.variables.at(p.name).data(), ema.bytes());
+    running[p.name] = ema.clone();
+  }
+  for (int step = 0; step < 5; ++step) {
+    trained.run.step(range(8 * step, 8), {});
+    for (auto& [name, mean] : running) {
+      const Tensor& weight = trained.run.variables.at(name);
+      for (int64_t i = 0; i < mean.elements(); ++i) mean.set(i, 0.75 * mean.at(i) + 0.25 * weight.at(i));
+      INFO(name << ", step " << step);
+      CHECK(distance(trained.run.variables.at(name + "/ema"), mean) < 1e-15);
+      CHECK(distance(weight, mean) > 1e-4);
+    }
+  }
+}
+
+TEST_CASE("a frozen layer stays as it is and has no state, others learn") {
+  const NetData data = drawn_data(DType::f32);
+  Trained trained("Adam: {learning_rate: 0.0625}", data, {.batch = 8, .ema_decay = 0.5},
+                  "[Linear: {name: kept, nout: 5, init: IdentityInit},"
+                  " Affine: {name: out, nout: 3, init: Kaiming, activation: Softmax}]");
+  const auto before = trained.copy();
+  for (int step = 0; step < 3; ++step) trained.run.step(range(8 * step, 8), {});
+  CHECK(same(trained.run.variables.at("kept/W"), before.at("kept/W")));
+  for (int64_t i = 0; i < 25; ++i) CHECK(trained.run.variables.at("kept/W").at(i) == (i % 6 == 0 ? 1 : 0));
+  CHECK(!trained.run.variables.has("kept/W/mean"));
+  CHECK(trained.run.variables.has("out/W/mean"));
+  CHECK(!same(trained.run.variables.at("out/W"), before.at("out/W")));
+}
+
+TEST_CASE("a cost's scale changes the step, not what is reported") {
+  const NetData data = drawn_data(DType::f64);
+  const StepOptions options{.dtype = DType::f64, .batch = 8};
+  Trained plain("SGD: {learning_rate: 0.5}", data, options),
+      scaled("SGD: {learning_rate: 0.25}", data, options, kLayers, "CrossEntropyMulti: {scale: 2}");
+  for (int step = 0; step < 3; ++step)
+    check_close(scaled.run.step(range(8 * step, 8), {}), plain.run.step(range(8 * step, 8), {}), 1e-14);
+  CHECK(distance(plain.run.variables.at("one/W"), scaled.run.variables.at("one/W")) < 1e-14);
+}
+
+TEST_CASE("layers are served by name before class before default, each with its own rate") {
+  const NetData data = drawn_data(DType::f64);
+  Trained trained(
+      "MultiOptimizer: {default: {SGD: {learning_rate: 0}}, Bias: {SGD: {learning_rate: 0.5}},"
+      " two_bias: {SGD: {learning_rate: 0.25, momentum: 0.5}}, one: {Adam: {schedule: {ExpSchedule: 1}}}}",
+      data, {.dtype = DType::f64, .batch = 8});
+  const auto before = trained.copy();
+  CHECK(trained.run.graph.optimizers.size() == 4);
+  trained.run.step(range(0, 8), {});
+  const Variables& after = trained.run.variables;
+  CHECK(!same(after.at("one/W"), before.at("one/W")));
+  CHECK(!same(after.at("one_bias/b"), before.at("one_bias/b")));
+  CHECK(!same(after.at("two_bias/b"), before.at("two_bias/b")));
+  CHECK(same(after.at("two/W"), before.at("two/W")));
+  CHECK((after.has("one/W/mean") && !after.has("two/W/mean")));
+  CHECK((after.has("two_bias/b/velocity") && !after.has("one_bias/b/velocity")));
+}
+
+TEST_CASE("a MultiOptimizer that names no layer with parameters is told the nearest") {
+  const NetData data = drawn_data(DType::f32);
+  const auto error = [&](const char* name) {
+    try {
+      Trained(text("MultiOptimizer: {default: Adam, ", name, ": Adam}"), data, {.batch = 8});
+    } catch (const Error& e) {
+      CHECK(e.kind() == ErrorKind::config);
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  for (const char* name : {"one", "two_bias", "Linear", "Bias"}) CHECK(error(name) == "");
+  CHECK(error("onne") ==
+        "optimizer: no layer with parameters is named or of class 'onne'; did you mean one? (known: one, Linear, "
+        "one_bias, Bias, two, two_bias)");
+  CHECK_THAT(error("Liner"), Contains("did you mean Linear"));
+  CHECK_THAT(error("Affine"), Contains("no layer with parameters is named or of class 'Affine'"));
+}
+
+TEST_CASE("label smoothing trains towards the smoothed targets") {
+  // With one input of 0 only the biases learn; at the optimum softmax equals the smoothed target: log odds of
+  // (1 - 0.3 + 0.1) to 0.1.
+  NetData data;
+  data.inputs = Tensor(DType::f64, {1, 1});
+  data.targets = Tensor(DType::i32, {1, 1});
+  data.targets.set(0, 1);
+  data.classes = 3;
+  Trained trained("SGD: {learning_rate: 2}", data, {.dtype = DType::f64, .batch = 1},
+                  "[Affine: {name: out, nout: 3, init: {Constant: 0}, bias: {Constant: 0}, activation: Softmax}]",
+                  "CrossEntropyMulti: {smoothing: 0.3}");
+  for (int step = 0; step < 400; ++step) trained.run.step({0}, {});
+  const Tensor& bias = trained.run.variables.at("out_bias/b");
+  check_close(bias.at(1) - bias.at(0), std::log(0.8 / 0.1), 1e-12);
+  check_close(bias.at(2) - bias.at(0), 0, 1e-12);
+}

@@ -1,0 +1,117 @@
+#include "tests/support/golden.h"
+
+#include <catch2/catch.hpp>
+#include <charconv>
+#include <cmath>
+
+#include "neon/spec/yaml.h"
+
+using namespace neon;
+
+namespace neon_test {
+
+Setting golden(const std::string& path) { return read_yaml_file(std::string(GOLDEN_FOLDER "/") + path); }
+
+const Setting& at(const Setting& map, const std::string& key) {
+  const Setting* found = map.find(key);
+  INFO("key " << key);
+  REQUIRE(found);
+  return *found;
+}
+
+double number_of(const Setting& scalar) {
+  double out = 0;
+  const char* end = scalar.value.data() + scalar.value.size();
+  REQUIRE(std::from_chars(scalar.value.data(), end, out).ptr == end);
+  return out;
+}
+
+std::vector<double> numbers(const Setting& list) {
+  std::vector<double> out;
+  for (const Setting& item : list.items) out.push_back(number_of(item));
+  return out;
+}
+
+Shape shape_of(const Setting& array) {
+  std::vector<int64_t> sizes;
+  for (double size : numbers(at(array, "shape"))) sizes.push_back(int64_t(size));
+  return Shape(sizes);
+}
+
+Tensor tensor_of(const Setting& array, DType dtype) {
+  Tensor out(dtype, shape_of(array));
+  const std::vector<double> values = numbers(at(array, "values"));
+  REQUIRE(int64_t(values.size()) == out.elements());
+  for (int64_t i = 0; i < out.elements(); ++i) out.set(i, values[size_t(i)]);
+  return out;
+}
+
+Setting object_of(Setting from) {
+  from.quoted = false;
+  for (Setting& item : from.items) item = object_of(item);
+  for (auto& entry : from.entries) entry.value = object_of(entry.value);
+  return from;
+}
+
+std::string name_of(const Setting& object) { return object.is_map() ? object.entries.front().key : object.value; }
+
+const std::vector<Arithmetic>& arithmetics() {
+  static const std::vector<Arithmetic> all = {{"f64, plain kernels", DType::f64, {.threads = 1, .plain = true}},
+                                              {"f64, fused", DType::f64, {.threads = 1}},
+                                              {"f32, fused", DType::f32, {.threads = 1}},
+                                              {"f32, a kernel each", DType::f32, {.threads = 1, .fuse = false}}};
+  return all;
+}
+
+void check_close(const Tensor& got, const Setting& expected, double roundings, double scale) {
+  REQUIRE(got.shape().to_string() == shape_of(expected).to_string());
+  const std::vector<double> want = numbers(at(expected, "values"));
+  if (scale == 0)
+    for (double x : want) scale = std::max(scale, std::fabs(x));
+  for (int64_t i = 0; i < got.elements(); ++i) {
+    const double x = want[size_t(i)], error = std::fabs(got.at(i) - x);
+    const double allowed = roundings * unit_roundoff(got.dtype()) * (std::fabs(x) + scale);
+    if (error <= allowed) continue;
+    FAIL_CHECK(text("element ", i, " is ", got.at(i), ", expected ", x, ": off by ", error, ", allowed ", allowed));
+    return;
+  }
+  SUCCEED();
+}
+
+void check_close(double got, double expected, double tolerance) {
+  if (std::fabs(got - expected) <= tolerance) SUCCEED();
+  else FAIL_CHECK(text(got, ", expected ", expected, ": off by ", std::fabs(got - expected), ", allowed ", tolerance));
+}
+
+Expr GraphRun::value(const std::string& name, const Setting& array) {
+  given_.emplace_back(name, tensor_of(array, dtype()));
+  return {graph, graph.variable(name, dtype(), shape_of(array))};
+}
+
+void GraphRun::run(uint64_t step) {
+  if (!program_) {
+    for (const auto& [name, tensor] : given_)
+      std::memcpy(variables.declare(name, tensor.dtype(), tensor.shape()).data(), tensor.data(), tensor.bytes());
+    program_ = compile_for_cpu(graph, variables, arithmetic_.options);
+  }
+  program_->run(step);
+}
+
+std::vector<std::string> uncovered(const std::string& category, const Setting& cases, const std::string& key) {
+  std::set<std::string> covered;
+  for (const Setting& one : cases.items)
+    if (const Setting* object = one.find(key)) covered.insert(name_of(*object));
+  std::vector<std::string> out;
+  for (const Category& each : categories())
+    for (const EntryInfo* entry : each.entries)
+      if (each.name == category && !covered.count(entry->name)) out.push_back(entry->name);
+  return out;
+}
+
+Setting yaml_of(const std::string& text) {
+  Setting out = read_yaml_text(text, "spec.yaml");
+  out.set_paths("");
+  return out;
+}
+
+}  // namespace neon_test

@@ -1,0 +1,49 @@
+#include "tests/support/net.h"
+
+#include <catch2/catch.hpp>
+
+using namespace neon;
+
+namespace neon_test {
+
+DataLayout NetData::layout() const {
+  DataLayout out;
+  out.data_dtype = inputs.dtype();
+  out.target_dtype = targets.dtype();
+  out.sample = inputs.shape().slice(1, inputs.shape().rank());
+  out.target = targets.shape().slice(1, targets.shape().rank());
+  out.train_size = inputs.shape()[0];
+  out.classes = classes;
+  return out;
+}
+
+Network network_of(const Setting& layers) {
+  Problems problems;
+  Network out(layers, problems);
+  problems.throw_if_any();
+  return out;
+}
+
+TrainingRun::TrainingRun(const Network& network, const Cost& cost, const Optimizer& optimizer, const NetData& data,
+                         const StepOptions& options, const CpuOptions& cpu)
+    : graph(training_graph(network, cost, optimizer, data.layout(), options)), samples_(size_t(options.batch)) {
+  program_ = compile_for_cpu(graph.graph, variables, cpu);
+  program_->bind("data", data.inputs.data());
+  program_->bind("targets", data.targets.data());
+  program_->bind("indices", samples_.data());
+}
+
+double TrainingRun::step(std::vector<int32_t> samples, const Progress& at, bool apply) {
+  REQUIRE(samples.size() == samples_.size());
+  std::copy(samples.begin(), samples.end(), samples_.begin());
+  for (size_t k = 0; k < graph.optimizers.size(); ++k)
+    program_->set_scalar(text("rate/", k), graph.optimizers[k]->rate_at(at));
+  program_->set_scalar("step", double(updates_ + 1));
+  program_->set_scalar("epoch", double(at.epoch));
+  program_->set_scalar("apply", apply ? 1 : 0);
+  program_->run(++runs_);
+  if (apply) ++updates_;
+  return program_->output("cost").at(0);
+}
+
+}  // namespace neon_test

@@ -1,0 +1,34 @@
+// Running the graphs of a net over a data set in memory, as the trainer does.
+#pragma once
+#include "backends/program.h"
+#include "models/step_graph.h"
+
+namespace neon_test {
+
+// Inputs (n, features) and targets: numbers (n, K), or i32 labels (n, 1) with `classes` above 0.
+struct NetData {
+  neon::Tensor inputs, targets;
+  int64_t classes = 0;
+  neon::DataLayout layout() const;
+};
+
+neon::Network network_of(const neon::Setting& layers);
+
+class TrainingRun {
+ public:
+  TrainingRun(const neon::Network& network, const neon::Cost& cost, const neon::Optimizer& optimizer,
+              const NetData& data, const neon::StepOptions& options, const neon::CpuOptions& cpu = {.threads = 1});
+  // One step over these samples: rates by schedule, then the step. Returns the cost.
+  double step(std::vector<int32_t> samples, const neon::Progress& at, bool apply = true);
+  bool finite() const { return program_->output("finite").at(0) == 1; }
+  neon::Variables variables;
+  neon::StepGraph graph;
+
+ private:
+  std::unique_ptr<neon::Program> program_;
+  std::vector<int32_t> samples_;
+  uint64_t runs_ = 0;
+  int64_t updates_ = 0;
+};
+
+}  // namespace neon_test

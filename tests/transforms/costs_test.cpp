@@ -1,0 +1,98 @@
+// Every cost against PyTorch: the value of each sample, and gradients through the activation before it.
+#include <catch2/catch.hpp>
+
+#include "backends/graph/op.h"
+#include "tests/support/golden.h"
+#include "transforms/activation.h"
+#include "transforms/cost.h"
+
+using namespace neon;
+using namespace neon_test;
+
+namespace {
+
+// A row of up to five terms, each a logarithm of an exponential or a product or two.
+constexpr double kRoundings = 32;
+
+void check_case(const Setting& one, const Arithmetic& arithmetic) {
+  GraphRun run(arithmetic);
+  const auto cost = Registry<Cost>::get().create(object_of(at(one, "cost")));
+  const auto activation = Registry<Activation>::get().create(object_of(at(one, "activation")));
+  Expr x = run.value("x", at(one, "x")), t = run.value("t", at(one, "t")), g = run.value("g", at(one, "g"));
+  Expr each = cost->apply(activation->apply(x), t);
+  const Value wanted[] = {x};
+  const Value dx = gradients(run.graph, each, wanted, g).front();
+  REQUIRE(dx);
+  run.graph.output("y", each);
+  run.graph.output("dx", dx);
+  run.run();
+  check_close(run.output("y"), at(one, "y"), kRoundings);
+  check_close(run.output("dx"), at(one, "dx"), kRoundings);
+}
+
+Expr input(Graph& graph, const char* name, const Shape& shape) { return {graph, graph.input(name, DType::f32, shape)}; }
+
+std::string objection(const char* cost, int64_t outputs, int64_t classes, const char* last) {
+  return Registry<Cost>::get().create(Setting::scalar(cost))->objection(outputs, classes, last);
+}
+
+}  // namespace
+
+TEST_CASE("costs and their gradients are those of the golden file") {
+  const Setting cases = golden("transforms/golden/costs.json");
+  for (const Arithmetic& arithmetic : arithmetics())
+    for (const Setting& one : cases.items) {
+      INFO(at(one, "cost").to_string() << " after " << at(one, "activation").to_string() << ", " << arithmetic.name);
+      check_case(one, arithmetic);
+    }
+}
+
+TEST_CASE("every cost has a golden case, and reads back as written") {
+  const Setting cases = golden("transforms/golden/costs.json");
+  CHECK(uncovered("cost", cases, "cost") == std::vector<std::string>{});
+  for (const Setting& one : cases.items) {
+    const auto [first, second] = round_trip<Cost>(object_of(at(one, "cost")));
+    CHECK(first == second);
+  }
+}
+
+TEST_CASE("softmax and logistic before their costs become the forms on logits") {
+  for (const auto& [cost, activation, op] :
+       {std::tuple{"CrossEntropyMulti", "Softmax", "softmax"}, {"CrossEntropyBinary", "Logistic", "logistic"}}) {
+    Graph graph;
+    Expr x = input(graph, "x", {3, 4}), t = input(graph, "t", {3, 4});
+    Expr y = Registry<Activation>::get().create(Setting::scalar(activation))->apply(x);
+    graph.output("cost", Registry<Cost>::get().create(Setting::scalar(cost))->apply(y, t));
+    Variables variables;
+    const auto program = compile_for_cpu(graph, variables, {.threads = 1, .fuse = false});
+    for (int i = 0; i < program->lowered().graph.node_count(); ++i)
+      CHECK(program->lowered().graph.node(i).op->name != op);
+  }
+}
+
+TEST_CASE("a cost of outputs and targets of different shapes is an error that shows both") {
+  for (const auto& entry : Registry<Cost>::get().entries()) {
+    Graph graph;
+    Expr y = input(graph, "y", {3, 4}), t = input(graph, "t", {3, 1});
+    const auto cost = Registry<Cost>::get().create(Setting::scalar(entry->name));
+    CHECK_THROWS_WITH(cost->apply(y, t), Catch::Contains("outputs (3, 4) with targets (3, 1)"));
+  }
+}
+
+TEST_CASE("scale acts on the gradient, not on the reported cost") {
+  for (const char* name : {"CrossEntropyMulti", "CrossEntropyBinary"}) {
+    CHECK(Registry<Cost>::get().create(Setting::scalar(name))->gradient_scale() == 1);
+    const auto scaled = Registry<Cost>::get().create(yaml_of(text(name, ": {scale: 2.5}")));
+    CHECK(scaled->gradient_scale() == 2.5);
+  }
+}
+
+TEST_CASE("outputs that do not suit a cost are told, with a way to mend it") {
+  CHECK(objection("CrossEntropyMulti", 10, 10, "softmax") == "");
+  CHECK_THAT(objection("CrossEntropyMulti", 10, 10, "relu"), Catch::Contains("activation: Softmax"));
+  CHECK_THAT(objection("CrossEntropyMulti", 1, 2, "softmax"), Catch::Contains("CrossEntropyBinary suits it"));
+  CHECK(objection("CrossEntropyMulti", 7, 10, "softmax") == "the last layer has 7 outputs, the data set 10 classes");
+  CHECK(objection("CrossEntropyBinary", 10, 10, "logistic") == "");
+  CHECK_THAT(objection("CrossEntropyBinary", 10, 10, "tanh"), Catch::Contains("activation: Logistic"));
+  CHECK(objection("SumSquared", 7, 0, "tanh") == "");
+}

@@ -1,0 +1,96 @@
+// Every metric against a plain loop over the samples, in two batches of which the second is short.
+#include <catch2/catch.hpp>
+
+#include "tests/support/golden.h"
+#include "transforms/metric.h"
+
+using namespace neon;
+using namespace neon_test;
+
+namespace {
+
+// One batch of an array (batches, N, K).
+Tensor part(const Tensor& all, int64_t batch) {
+  return all.rows(batch, 1).reshaped({all.shape()[1], all.shape()[2]}).clone();
+}
+
+void check_case(const Setting& one, const Arithmetic& arithmetic) {
+  const auto metric = Registry<Metric>::get().create(object_of(at(one, "metric")));
+  const Tensor y = tensor_of(at(one, "y"), arithmetic.dtype), t = tensor_of(at(one, "t"), arithmetic.dtype),
+               weight = tensor_of(at(one, "weight"), arithmetic.dtype);
+  Graph graph;
+  auto input = [&](const char* name, const Tensor& all) {
+    return Expr(graph, graph.input(name, arithmetic.dtype, {all.shape()[1], all.shape()[2]}));
+  };
+  const auto parts = metric->sums(input("y", y), input("t", t), input("weight", weight));
+  for (size_t i = 0; i < parts.size(); ++i) graph.output(std::to_string(i), parts[i]);
+  Variables variables;
+  const auto program = compile_for_cpu(graph, variables, arithmetic.options);
+  std::vector<std::vector<double>> sums(parts.size());
+  double samples = 0;
+  for (int64_t batch = 0; batch < y.shape()[0]; ++batch) {
+    const Tensor a = part(y, batch), b = part(t, batch), w = part(weight, batch);
+    program->bind("y", a.data());
+    program->bind("t", b.data());
+    program->bind("weight", w.data());
+    program->run(uint64_t(batch) + 1);
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const Tensor out = program->output(std::to_string(i));
+      sums[i].resize(size_t(out.elements()));
+      for (int64_t k = 0; k < out.elements(); ++k) sums[i][size_t(k)] += out.at(k);
+    }
+    for (int64_t k = 0; k < w.elements(); ++k) samples += w.at(k);
+  }
+  const std::vector<double> got = metric->finish(sums, samples), want = numbers(at(one, "results"));
+  REQUIRE(got.size() == want.size());
+  CHECK(metric->names().size() == want.size());
+  for (size_t i = 0; i < want.size(); ++i)
+    check_close(got[i], want[i], 64 * unit_roundoff(arithmetic.dtype) * std::max(1.0, std::abs(want[i])));
+}
+
+}  // namespace
+
+TEST_CASE("metrics over a set are those of the golden file") {
+  const Setting cases = golden("transforms/golden/metrics.json");
+  for (const Arithmetic& arithmetic : arithmetics())
+    for (const Setting& one : cases.items) {
+      INFO(at(one, "metric").to_string() << ", " << arithmetic.name);
+      check_case(one, arithmetic);
+    }
+}
+
+TEST_CASE("every metric has a golden case, and reads back as written") {
+  const Setting cases = golden("transforms/golden/metrics.json");
+  CHECK(uncovered("metric", cases, "metric") == std::vector<std::string>{});
+  for (const Setting& one : cases.items) {
+    const auto [first, second] = round_trip<Metric>(object_of(at(one, "metric")));
+    CHECK(first == second);
+  }
+}
+
+TEST_CASE("metrics are named as neon named them") {
+  const auto names = [](const char* yaml) { return Registry<Metric>::get().create(yaml_of(yaml))->names(); };
+  CHECK(names("Misclassification") == std::vector<std::string>{"Top1Misclass"});
+  CHECK(names("TopKMisclassification: {k: 3}") == std::vector<std::string>{"LogLoss", "Top1Misclass", "Top3Misclass"});
+  CHECK(names("PrecisionRecall") == std::vector<std::string>{"Precision", "Recall"});
+}
+
+TEST_CASE("a metric that does not suit the net or the data says why") {
+  const auto objection = [](const char* yaml, int64_t outputs, int64_t classes) {
+    return Registry<Metric>::get().create(yaml_of(yaml))->objection(outputs, classes);
+  };
+  CHECK(objection("Accuracy", 3, 3) == "");
+  CHECK(objection("Accuracy", 3, 0) == "this metric needs classes, the data set has none");
+  CHECK(objection("TopK: {k: 5}", 3, 3) == "k is 5, but there are only 3 outputs");
+  CHECK(objection("PrecisionRecall: {num_classes: 4}", 3, 3) == "num_classes is 4, but there are 3 outputs");
+  CHECK(objection("MSE", 3, 0) == "");
+}
+
+TEST_CASE("a metric of outputs and targets of different shapes is an error that shows both") {
+  for (const auto& entry : Registry<Metric>::get().entries()) {
+    Graph graph;
+    Expr y(graph, graph.input("y", DType::f32, {3, 4})), t(graph, graph.input("t", DType::f32, {3, 1}));
+    const auto metric = Registry<Metric>::get().create(Setting::scalar(entry->name));
+    CHECK_THROWS_WITH(metric->sums(y, t, t), Catch::Contains("outputs (3, 4) with targets (3, 1)"));
+  }
+}

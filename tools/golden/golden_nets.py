@@ -1,0 +1,110 @@
+"""Layers (outputs, gradients, running statistics) and a small net (loss, gradients, ten steps). See make_golden.py."""
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+
+def draw(rng, shape, scale=1.0):
+    return (scale * rng.standard_normal(shape)).astype(np.float32).astype(np.float64)
+
+
+class BatchNorm:
+    """neon's: the running variance is the batch's own (PyTorch's is the unbiased one); it starts from 1."""
+
+    def __init__(self, rho=0.9, eps=1e-3):
+        self.rho, self.eps, self.mean, self.variance = rho, eps, 0.0, 1.0
+
+    def train(self, x, gamma, beta):
+        axes = [0] + list(range(2, x.dim()))
+        self.mean = self.rho * self.mean + (1 - self.rho) * x.detach().mean(axes)
+        self.variance = self.rho * self.variance + (1 - self.rho) * x.detach().var(axes, unbiased=False)
+        return F.batch_norm(x, None, None, gamma, beta, training=True, eps=self.eps)
+
+    def infer(self, x, gamma, beta):
+        return F.batch_norm(x, self.mean, self.variance, gamma, beta, training=False, eps=self.eps)
+
+
+def layers():
+    rng = np.random.default_rng(5)
+    x, maps = draw(rng, (6, 4)), draw(rng, (3, 4, 1, 2))
+    cases = []
+
+    def case(layer, x, train, infer=None, bn=None, states=None, random=False, **parameters):
+        """Two training passes over the same x, so that running statistics move twice; then inference. Of a layer that
+        draws while training, only inference is meant."""
+        p = {name: torch.tensor(value, requires_grad=True) for name, value in parameters.items()}
+        tx = torch.tensor(x, requires_grad=True)
+        y = train(tx, **p)
+        g = draw(rng, tuple(y.shape))
+        y.backward(torch.tensor(g))
+        result = dict(layer=layer, random=random, x=x, g=g, parameters=parameters, y=y.detach().numpy(), dx=tx.grad.numpy(),
+                      gradients={name: t.grad.numpy() for name, t in p.items()}, states={})
+        if bn:
+            train(tx, **p)
+            result["states"] = {states + "/gmean": bn.mean.numpy(), states + "/gvar": bn.variance.numpy()}
+        result["inference"] = (infer or train)(tx, **p).detach().numpy()
+        cases.append(result)
+
+    w, b = draw(rng, (3, 4)), draw(rng, 3)
+    init = "GlorotUniform"
+    case({"Linear": {"nout": 3, "init": init}}, x, lambda x, **p: x @ p["L/W"].T, **{"L/W": w})
+    case({"Linear": {"nout": 2, "init": init}}, maps, lambda x, **p: x.flatten(1) @ p["L/W"].T,
+         **{"L/W": draw(rng, (2, 8))})
+    case({"Bias": {"init": init}}, x, lambda x, **p: x + p["L/b"], **{"L/b": draw(rng, 4)})
+    case({"Bias": {"init": init}}, maps, lambda x, **p: x + p["L/b"][:, None, None], **{"L/b": draw(rng, 4)})
+    case({"Activation": "Tanh"}, maps, torch.tanh)
+    case({"Activation": {"transform": {"Explin": {"alpha": 2}}}}, x, lambda x: F.elu(x, 2.0))
+    case({"Affine": {"nout": 3, "init": init}}, x, lambda x, **p: x @ p["L/W"].T, **{"L/W": w})
+    case({"Affine": {"nout": 3, "init": init, "bias": init, "activation": "Logistic"}}, x,
+         lambda x, **p: torch.sigmoid(x @ p["L/W"].T + p["L_bias/b"]), **{"L/W": w, "L_bias/b": b})
+    gamma, beta = draw(rng, 4), draw(rng, 4)
+    for name, options, defaults in (("BatchNorm", {}, (0.9, 1e-3)), ("BatchNorm", dict(rho=0.5, eps=0.25), (0.5, 0.25)),
+                                    ("BatchNormAutodiff", {}, (0.99, 1e-6))):
+        for data in (x, maps):
+            bn = BatchNorm(*defaults)
+            case({name: options}, data, lambda x, **p: bn.train(x, p["L/gamma"], p["L/beta"]),
+                 lambda x, **p: bn.infer(x, p["L/gamma"], p["L/beta"]), bn, "L",
+                 **{"L/gamma": gamma, "L/beta": beta})
+    bn = BatchNorm()
+    part = lambda method: lambda x, **p: F.relu(method(x @ p["L/W"].T, p["L_bnorm/gamma"], p["L_bnorm/beta"]))
+    case({"Affine": {"nout": 3, "init": init, "batch_norm": True, "activation": "Rectlin"}}, x, part(bn.train),
+         part(bn.infer), bn, "L_bnorm", **{"L/W": w, "L_bnorm/gamma": draw(rng, 3), "L_bnorm/beta": draw(rng, 3)})
+    # Dropout draws while training (tested apart); a keep of 1 does not, and inference never does.
+    case({"Dropout": {"keep": 1}}, x, lambda x: x.clone())
+    case({"Dropout": 0.75}, x, lambda x: x.clone(), lambda x: x * 0.75, random=True)
+    case({"Reshape": [2, -1]}, x, lambda x: x.reshape(6, 2, 2))
+    case({"Reshape": [0, 2, 1]}, maps, lambda x: x.reshape(3, 4, 2, 1))
+    return cases
+
+
+def mlp():
+    """Affine, batch norm, bias and softmax in one net; ten steps of gradient descent with momentum."""
+    rng = np.random.default_rng(6)
+    data, labels = draw(rng, (48, 5)), rng.integers(0, 4, 48)
+    start = {"fc1/W": draw(rng, (8, 5), 0.5), "fc1_bias/b": draw(rng, 8, 0.25), "fc2/W": draw(rng, (6, 8), 0.5),
+             "fc2_bnorm/gamma": np.ones(6), "fc2_bnorm/beta": np.zeros(6), "out/W": draw(rng, (4, 6), 0.5),
+             "out_bias/b": draw(rng, 4, 0.25)}
+    p = {name: torch.tensor(value, requires_grad=True) for name, value in start.items()}
+
+    def cost(rows):
+        h = torch.tanh(torch.tensor(data[rows]) @ p["fc1/W"].T + p["fc1_bias/b"])
+        h = F.batch_norm(h @ p["fc2/W"].T, None, None, p["fc2_bnorm/gamma"], p["fc2_bnorm/beta"], True, eps=1e-3)
+        return F.cross_entropy(F.relu(h) @ p["out/W"].T + p["out_bias/b"], torch.tensor(labels[rows]))
+
+    optimizer = torch.optim.SGD(list(p.values()), lr=0.125, momentum=0.5, weight_decay=0.0625)
+    costs, gradients = [], None
+    for step in range(10):
+        optimizer.zero_grad()
+        loss = cost([(16 * step + i) % 48 for i in range(16)])
+        loss.backward()
+        if step == 0:
+            gradients = {name: t.grad.numpy().copy() for name, t in p.items()}
+        costs.append(loss.item())
+        optimizer.step()
+    spec = [{"Affine": {"name": "fc1", "nout": 8, "init": "Gaussian", "bias": "Gaussian", "activation": "Tanh"}},
+            {"Affine": {"name": "fc2", "nout": 6, "init": "Gaussian", "batch_norm": True, "activation": "Rectlin"}},
+            {"Affine": {"name": "out", "nout": 4, "init": "Gaussian", "bias": "Gaussian", "activation": "Softmax"}}]
+    optimizer = {"GradientDescentMomentum": {"learning_rate": 0.125, "momentum_coef": 0.5, "wdecay": 0.0625}}
+    return dict(layers=spec, cost="CrossEntropyMulti", optimizer=optimizer, batch=16, data=data,
+                labels=labels.astype(float), parameters=start, gradients=gradients, costs=costs,
+                after={name: t.detach().numpy() for name, t in p.items()})

@@ -1,0 +1,156 @@
+"""Activations, costs and metrics: values and gradients. See make_golden.py."""
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+
+def draw(rng, shape, scale=1.0):
+    return (scale * rng.standard_normal(shape)).astype(np.float32).astype(np.float64)
+
+
+def activations():
+    rng = np.random.default_rng(1)
+    # Random numbers, the kinks, and where exponentials leave the range of f32.
+    x = np.concatenate([draw(rng, 21, 2), [0, 1, -1, 2.5, 40, -40, 90, -90, 1e-6]]).reshape(3, 10)
+    x = x.astype(np.float32).astype(np.float64)
+    maps = draw(rng, (2, 3, 2, 2), 2)
+    cases = []
+
+    def case(activation, value, derivative=None, x=x):
+        g = draw(rng, x.shape)
+        t = torch.tensor(x, requires_grad=True)
+        y = value(t)
+        if derivative is None:
+            y.backward(torch.tensor(g))
+            dx = t.grad.numpy()
+        else:
+            dx = g * derivative(x, y.detach().numpy())
+        cases.append(dict(activation=activation, x=x, g=g, y=y.detach().numpy(), dx=dx))
+
+    case("Identity", lambda t: t.clone())
+    case("Rectlin", F.relu)
+    case({"Rectlin": {"slope": 0.125}}, lambda t: F.leaky_relu(t, 0.125))
+    case("RectLeaky", lambda t: F.leaky_relu(t, 0.01))
+    # neon: 1 for y > 0, slope otherwise, but 0 where y is not strictly below xcut
+    for slope, xcut in ((0, 20), (0.25, 2.5)):
+        case({"Rectlinclip": {"slope": slope, "xcut": xcut}},
+             lambda t: torch.clamp(F.leaky_relu(t, slope), max=xcut),
+             lambda x, y: np.where(y < xcut, np.where(y > 0, 1, slope), 0))
+    case("Explin", F.elu)
+    case({"Explin": {"alpha": 0.5}}, lambda t: F.elu(t, 0.5))
+    case("Normalizer", lambda t: t / 128)
+    case({"Normalizer": {"divisor": 3}}, lambda t: t / 3)
+    case("Tanh", torch.tanh)
+    case("Logistic", torch.sigmoid)
+    case({"Logistic": {"shortcut": True}}, torch.sigmoid)
+    case("Sign", lambda t: torch.where(t >= 0, 1.0, -1.0).double(), lambda x, y: (np.abs(x) <= 1) * 1.0)
+    case("Softmax", lambda t: F.softmax(t, 1))
+    # Over all features of a sample, also of feature maps.
+    case("Softmax", lambda t: F.softmax(t.flatten(1), 1).reshape(t.shape), x=maps)
+    case("SoftPlus", lambda t: torch.logaddexp(t, torch.zeros_like(t)))
+    case("Gelu", F.gelu)
+    case("Swish", F.silu)
+    return cases
+
+
+def one_hot(labels, classes):
+    return np.eye(classes)[np.asarray(labels)]
+
+
+def costs():
+    rng = np.random.default_rng(2)
+    n, k = 5, 4
+    logits = draw(rng, (n, k), 2)
+    saturated = draw(rng, (n, k), 40)
+    hot = one_hot([3, 0, 1, 1, 2], k)
+    soft = F.softmax(torch.tensor(draw(rng, (n, k))), 1).numpy().astype(np.float32).astype(np.float64)
+    share = F.softmax(torch.tensor(draw(rng, (n, k))), 1).numpy().astype(np.float32).astype(np.float64)
+    yes_no = (rng.random((n, k)) < 0.5) * 1.0
+    y, t = draw(rng, (n, k)), draw(rng, (n, k))
+    cases = []
+
+    def case(cost, x, target, value, activation="Identity"):
+        g = draw(rng, (n, 1))
+        tx, tt = torch.tensor(x, requires_grad=True), torch.tensor(target)
+        each = value(tx, tt).reshape(n, 1)
+        each.backward(torch.tensor(g))
+        cases.append(dict(cost=cost, activation=activation, x=x, t=target, g=g, y=each.detach().numpy(),
+                          dx=tx.grad.numpy()))
+
+    safelog = lambda v: torch.log(torch.clamp(v, min=float(np.exp(-50.0))))
+    multi = lambda v, t: F.cross_entropy(v, t, reduction="none")
+    for x in (logits, saturated):
+        case("CrossEntropyMulti", x, hot, multi, "Softmax")
+    case("CrossEntropyMulti", logits, soft, multi, "Softmax")
+    case("CrossEntropyMulti", share, soft, lambda v, t: -(t * torch.log(v)).sum(1))
+    # At 0 the logarithm stops at -50 and passes no gradient on.
+    zeros = np.where(one_hot([3, 2, 1, 0, 2], k) > 0, 0, share)
+    case("CrossEntropyMulti", zeros, hot, lambda v, t: -(t * safelog(v)).sum(1))
+    case({"CrossEntropyMulti": {"usebits": True}}, logits, hot, lambda v, t: multi(v, t) / np.log(2), "Softmax")
+    case({"CrossEntropyMulti": {"scale": 3}}, logits, hot, multi, "Softmax")
+    labels = torch.tensor(hot.argmax(1))
+    case({"CrossEntropyMulti": {"smoothing": 0.125}}, logits, hot,
+         lambda v, t: F.cross_entropy(v, labels, label_smoothing=0.125, reduction="none"), "Softmax")
+    case({"CrossEntropyMulti": {"smoothing": 0.5}}, share, hot,
+         lambda v, t: -((t * 0.5 + 0.5 / k) * torch.log(v)).sum(1))
+    binary = lambda v, t: F.binary_cross_entropy_with_logits(v, t, reduction="none").sum(1)
+    for x in (logits, saturated):
+        case("CrossEntropyBinary", x, yes_no, binary, "Logistic")
+    case({"CrossEntropyBinary": {"scale": 0.5}}, logits, soft, binary, "Logistic")
+    case("CrossEntropyBinary", share, yes_no, lambda v, t: F.binary_cross_entropy(v, t, reduction="none").sum(1))
+    case("CrossEntropyBinary", logits, soft,
+         lambda v, t: F.binary_cross_entropy(F.softmax(v, 1), t, reduction="none").sum(1), "Softmax")
+    case("SumSquared", y, t, lambda v, t: 0.5 * F.mse_loss(v, t, reduction="none").sum(1))
+    case("MeanSquared", y, t, lambda v, t: 0.5 * F.mse_loss(v, t, reduction="none").mean(1))
+    for sigma in (1, 2, 0.5):
+        case({"SmoothL1Loss": {"sigma": sigma}}, 2 * y, t,
+             lambda v, t: F.smooth_l1_loss(v, t, beta=1 / sigma**2, reduction="none").sum(1))
+    for margin in (1, 0.5):
+        case({"SquareHingeLoss": {"margin": margin}}, y, yes_no,
+             lambda v, t: (torch.clamp(margin - (2 * t - 1) * v, min=0) ** 2).mean(1))
+    return cases
+
+
+def within(y, label, k):
+    """Chance that `label` is among the first k of y when equal scores come in random order."""
+    higher, level = (y > y[label]).sum(), (y == y[label]).sum()
+    return min(max((k - higher) / level, 0), 1)
+
+
+def metrics():
+    rng = np.random.default_rng(3)
+    k = 5
+    scores = np.round(draw(rng, (2, 6, k)), 1)  # few digits: with ties
+    scores = (scores / np.abs(scores).max() / 2 + 0.5).astype(np.float32).astype(np.float64)
+    scores[0, 1, :3] = scores[0, 1, 0]
+    scores[1, 2, :] = 0.25
+    labels = rng.integers(0, k - 1, (2, 6))  # the last class never occurs
+    labels[0, 1], labels[1, 2] = 2, 3
+    counts = np.array([[1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 0, 0]]).astype(float)  # a short last batch
+    y = [scores[b, i] for b in range(2) for i in range(6) if counts[b, i]]
+    label = [labels[b, i] for b in range(2) for i in range(6) if counts[b, i]]
+    n = len(y)
+    cases = []
+
+    def case(metric, results, t=one_hot(labels, k)):
+        cases.append(dict(metric=metric, y=scores, t=t, weight=counts[..., None],
+                          results=[float(r) for r in results]))
+
+    wrong = sum(v.argmax() != c for v, c in zip(y, label)) / n
+    log_loss = sum(-np.log(v[c]) for v, c in zip(y, label)) / n
+    top = lambda k: 1 - sum(within(v, c, k) for v, c in zip(y, label)) / n
+    case("Misclassification", [wrong])
+    case("Accuracy", [1 - wrong])
+    case("LogLoss", [log_loss])
+    case("TopKMisclassification", [log_loss, top(1), top(5)])
+    case({"TopKMisclassification": {"k": 2}}, [log_loss, top(1), top(2)])
+    hot = one_hot(label, k)
+    for binarize, predicted in ((True, one_hot([v.argmax() for v in y], k)), (False, np.array(y))):
+        found = (hot * predicted).sum(0)
+        case({"PrecisionRecall": {"num_classes": k, "binarize": binarize}},
+             [(found / (predicted.sum(0) + 1e-6)).mean(), (found / (hot.sum(0) + 1e-6)).mean()])
+    t = draw(rng, scores.shape)
+    errors = np.array([(scores[b, i] - t[b, i]) ** 2 for b in range(2) for i in range(6) if counts[b, i]])
+    case("SSE", [errors.sum()], t)
+    case("MSE", [errors.mean()], t)
+    return cases
