@@ -10,9 +10,25 @@
 
 namespace neon {
 
-// Parameters, optimizer state, running statistics: arrays by name that outlive every program.
+class Variables;
+
+// The copies of variables that the programs of one device work on.
+class VariableMirror {
+ public:
+  virtual ~VariableMirror() = default;
+  virtual void upload(Variables& variables) = 0;
+  virtual void download(Variables& variables) = 0;
+};
+
+// Parameters, optimizer state, running statistics: arrays by name that outlive every program. The programs of a GPU
+// share copies of their own there; on the CPU the arrays are the only ones, and the two calls cost nothing.
 class Variables {
  public:
+  void to_device() { mirror_ ? mirror_->upload(*this) : void(); }  // after the host wrote to its arrays
+  void to_host() { mirror_ ? mirror_->download(*this) : void(); }  // before the host reads them
+  const std::shared_ptr<VariableMirror>& mirror() const { return mirror_; }
+  void set_mirror(std::shared_ptr<VariableMirror> mirror) { mirror_ = std::move(mirror); }
+
   // Makes a zero array, or checks that the one of this name is of this type.
   Tensor& declare(const std::string& name, DType dtype, const Shape& shape);
   Tensor& at(const std::string& name);
@@ -22,21 +38,34 @@ class Variables {
 
  private:
   std::map<std::string, Tensor> tensors_;
+  std::shared_ptr<VariableMirror> mirror_;
 };
 
 class Program {
  public:
   virtual ~Program() = default;
   const Lowered& lowered() const { return lowered_; }
-  // Memory of an input for the following runs; it stays the caller's. Shape and type are the graph's.
+  // Memory of an input for the following runs; it stays the caller's. Shape and type are the graph's. After a change
+  // to it, bind it again: a device has read it.
   virtual void bind(const std::string& input, const void* data) = 0;
+  // The same for what does not change while it is bound: all programs of a device share one copy.
+  virtual void bind_resident(const std::string& input, const void* data) { bind(input, data); }
+  // An input of which each run reads the rows from `first` on; `data` holds `rows` of them. A GPU's programs are told
+  // of these when they are compiled. Give the first row anew after binding.
+  virtual void bind_sequence(const std::string& input, const void* data, int64_t rows);
+  virtual void set_first(int64_t row);
   // A number of the step record; the last one set stays.
   virtual void set_scalar(const std::string& name, double value) = 0;
-  // Runs all kernels once. `step` keys the random streams.
+  // Runs all kernels once; on a device, some time before its results are asked for. `step` keys the random streams.
+  // On a device, once output "finite" was 0, the runs that follow write no variable until go_on().
   virtual void run(uint64_t step) = 0;
-  // Value of an output after the last run; shares the program's memory.
+  virtual void go_on() {}
+  // Of how many past runs an output is remembered, and an element of it, `back` runs before the last.
+  virtual int depth(const std::string&) const { return 1; }
+  virtual double recorded(const std::string& output, int64_t element = 0, int back = 0) const;
+  // Value of an output after the last run; on the CPU it shares the program's memory.
   virtual Tensor output(const std::string& name) const = 0;
-  // Which implementation each kernel has, in order: "onednn:brgemm", "fused", "plain".
+  // Which implementation each kernel has, in order: "onednn:brgemm", "fused", "plain", "cublaslt".
   virtual std::vector<std::string> implementations() const = 0;
   // Runs once more, looking at the results of every kernel: describes the first that is not finite, or "".
   // Of a program compiled with fuse = false it is the first op.
@@ -44,6 +73,9 @@ class Program {
 
  protected:
   Lowered lowered_;
+
+ private:
+  std::map<std::string, const void*> sequences_;
 };
 
 struct CpuOptions {

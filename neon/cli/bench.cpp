@@ -14,14 +14,15 @@ namespace neon {
 
 namespace {
 
-double median_ms(int64_t iterations, auto&& step) {
+// Time of one step; `step(n)` does n of them, and the time of `together` is measured as one.
+double median_ms(int64_t iterations, int64_t together, auto&& step) {
   std::vector<double> times;
   const int64_t warm_up = std::max<int64_t>(5, iterations / 10);
   for (int64_t i = 0; i < warm_up + iterations; ++i) {
     const auto before = std::chrono::steady_clock::now();
-    step();
+    step(together);
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - before;
-    if (i >= warm_up) times.push_back(took.count());
+    if (i >= warm_up) times.push_back(took.count() / double(together));
   }
   std::ranges::nth_element(times, times.begin() + long(times.size() / 2));
   return times[times.size() / 2];
@@ -29,22 +30,28 @@ double median_ms(int64_t iterations, auto&& step) {
 
 // The passes without the update, over the data in batches that follow each other.
 double pass_ms(const Experiment& experiment, const Data& data, const StepOptions& options, Variables& variables,
-               int64_t iterations, bool backward) {
+               int64_t iterations, bool backward, const DeviceOptions& device, int64_t together) {
   const DataLayout layout = layout_of(data);
   const StepGraph graph = gradient_graph(experiment.network(), *experiment.params.cost, layout, options, backward);
-  const auto program = compile_for_cpu(graph.graph, variables);
+  DeviceOptions with_sequences = device;
+  with_sequences.sequences = {"indices"};
+  const auto program = compile_program(graph.graph, variables, with_sequences);
   const Tensor targets = target_rows(data.train.targets);
   std::vector<int32_t> order(size_t(layout.train_size));
   std::iota(order.begin(), order.end(), 0);
-  program->bind("data", data.train.inputs.data());
-  program->bind("targets", targets.data());
+  program->bind_resident("data", data.train.inputs.data());
+  program->bind_resident("targets", targets.data());
+  program->bind_sequence("indices", order.data(), layout.train_size);
   int64_t first = 0;
   uint64_t step = 0;
-  return median_ms(iterations, [&] {
-    if (first + options.batch > layout.train_size) first = 0;
-    program->bind("indices", order.data() + first);
-    first += options.batch;
-    program->run(step++);
+  return median_ms(iterations, together, [&](int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+      if (first + options.batch > layout.train_size) first = 0;
+      program->set_first(first);
+      first += options.batch;
+      program->run(step++);
+    }
+    program->recorded("cost");
   });
 }
 
@@ -54,20 +61,27 @@ int run_bench(const CommandLine& line) {
   const std::string& path = only_operand(line, "neon bench SPEC");
   RunOptions options = line.run();
   const OpenedSpec spec = open_spec(line, path);
-  check_backend(options, *spec.experiment);
+  choose_backend(options, *spec.experiment);
   options.save_path.clear();
   options.output_file.clear();
   options.progress_bar = false;
   const Data data = load_data(*spec.experiment, options, spec.folder);
   Trainer trainer(*spec.experiment, data, options);
-  const double first_cost = trainer.bench_step();
+  const double first_cost = trainer.bench_steps(1);
   double last_cost = first_cost;
-  const double whole = median_ms(line.iterations, [&] { last_cost = trainer.bench_step(); });
+  // A GPU works ahead of the host, so the time of one step alone would be that of waiting for it.
+  const DeviceOptions device = device_options(options);
+  const int64_t together = device.gpu ? 64 : 1;
+  const double whole =
+      median_ms(line.iterations, together, [&](int64_t count) { last_cost = trainer.bench_steps(count); });
   const StepOptions step = step_options(options, spec.experiment->params);
-  const double forward = pass_ms(*spec.experiment, data, step, trainer.variables(), line.iterations, false);
-  const double both = pass_ms(*spec.experiment, data, step, trainer.variables(), line.iterations, true);
-  std::printf("median of %lld steps, batch %lld, %s, %lld threads\n", (long long)line.iterations, (long long)step.batch,
-              std::string(name_of(step.dtype)).c_str(), (long long)trainer.threads());
+  const double forward =
+      pass_ms(*spec.experiment, data, step, trainer.variables(), line.iterations, false, device, together);
+  const double both =
+      pass_ms(*spec.experiment, data, step, trainer.variables(), line.iterations, true, device, together);
+  const std::string where = device.gpu ? trainer.device_name() : text(trainer.threads(), " threads");
+  std::printf("median of %lld steps, batch %lld, %s, %s\n", (long long)line.iterations, (long long)step.batch,
+              std::string(name_of(step.dtype)).c_str(), where.c_str());
   std::printf("forward           %9.4f ms\nforward+backward  %9.4f ms\nwhole step        %9.4f ms  %.0f samples/s\n",
               forward, both, whole, 1000 * double(step.batch) / whole);
   std::printf("cost              %9.4f -> %.4f\n", first_cost, last_cost);

@@ -104,6 +104,7 @@ const char* const kUsage =
     "  neon resume CHECKPOINT         go on with a run\n"
     "  neon eval CHECKPOINT           cost and metrics on the test set\n"
     "  neon predict CHECKPOINT FILE   outputs for samples: a CSV, NPY, IDX or PNG file, a folder of PNG, - for stdin\n"
+    "  neon doctor                    what was found here, and why a GPU is not used\n"
     "  neon help NAME                 a layer, optimizer, data set ... and its parameters\n";
 
 [[noreturn]] void unknown_option(const CLI::App& app, const std::vector<std::string>& given, const char* otherwise) {
@@ -122,7 +123,7 @@ const char* const kUsage =
 
 const std::vector<std::string>& verbs() {
   static const std::vector<std::string> all = {"train",  "check", "summary", "program", "bench",
-                                               "resume", "eval",  "predict", "help"};
+                                               "resume", "eval",  "predict", "help",    "doctor"};
   return all;
 }
 

@@ -12,17 +12,20 @@ int run_eval(const CommandLine& line) {
   const std::string& path = only_operand(line, "neon eval CHECKPOINT");
   const OpenedRun opened = open_checkpoint(line, path);
   Setting merged = write_params(opened.run.options);
+  *merged.find("backend") = Setting::scalar("");  // not that of the training
   for (const auto& entry : line.run_options.entries) *merged.find(entry.key) = entry.value;
-  const RunOptions options = read_params<RunOptions>(merged);
+  RunOptions options = read_params<RunOptions>(merged);
   const Experiment& experiment = *opened.experiment;
-  check_backend(options, experiment);
+  choose_backend(options, experiment);
   const Data data = load_data(experiment, options, options.spec_dir);
   if (data.test.size() == 0) fail(ErrorKind::data, "the data set has no test samples to evaluate on");
   const DataLayout layout = layout_of(data);
   Variables variables;
   // Declares the variables; their values come from the file.
-  Evaluator evaluator(experiment, layout, data.test, step_options(options, experiment.params), variables, false);
+  Evaluator evaluator(experiment, layout, data.test, step_options(options, experiment.params), variables, false,
+                      device_options(options));
   restore_variables(evaluated_weights(opened.run.file, experiment.params.ema > 0), path, variables);
+  variables.to_device();
   const auto results = evaluator.run();
   if (line.format == "json") {
     std::printf("%s\n", nlohmann::json(results).dump().c_str());

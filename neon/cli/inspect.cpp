@@ -28,7 +28,7 @@ Inspected inspect(const CommandLine& line, const char* usage) {
   out.options = line.run();
   out.spec = open_spec(line, path);
   Experiment& experiment = *out.spec.experiment;
-  check_backend(out.options, experiment);
+  choose_backend(out.options, experiment);
   out.check = check_data(experiment, out.options, out.spec.folder);
   if (!has_shapes(out.check)) return out;
   out.layout = layout_of(out.check);

@@ -75,15 +75,33 @@ void print_warnings(const std::vector<std::string>& warnings) {
   for (const std::string& warning : warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
 }
 
-void check_backend(const RunOptions& options, const Experiment& experiment) {
-  const bool from_spec = options.backend.empty();
-  const std::string& backend = from_spec ? experiment.params.backend : options.backend;
-  if (backend == "gpu" || backend == "mgpu")
-    fail(ErrorKind::device, from_spec ? "the spec's backend: gpu" : "-b gpu",
-         ": this build of neon has no CUDA; use -b cpu");
-  if (!backend.empty() && backend != "cpu" && backend != "mkl")
+void choose_backend(RunOptions& options, const Experiment& experiment) {
+  const std::string& backend = options.backend.empty() ? experiment.params.backend : options.backend;
+  if (!backend.empty() && backend != "cpu" && backend != "mkl" && backend != "gpu" && backend != "mgpu")
     fail(ErrorKind::config, "backend '", backend, "' is not one of cpu, gpu", did_you_mean(backend, {"cpu", "gpu"}));
-  if (options.rounding > 0) fail(ErrorKind::device, "-u: the CPU has no stochastic rounding of updates");
+  if (options.rounding > 0) fail(ErrorKind::device, "-u: stochastic rounding of updates is not there yet");
+  const std::string& dtype = options.datatype.empty() ? experiment.params.datatype : options.datatype;
+  bool gpu = backend == "gpu" || backend == "mgpu";
+  if (gpu) {
+    check_gpu(int(options.device_id));
+  } else if (backend.empty() && dtype != "f64") {
+    std::string why_not;
+    GpuModule* module = gpu_module(why_not);
+    if (module) {
+      const auto devices = module->devices();
+      const size_t index = size_t(options.device_id);
+      if (options.device_id > 0) check_gpu(int(index));
+      gpu = index < devices.size() && devices[index].unusable.empty();
+    }
+  }
+  options.backend = gpu ? "gpu" : "cpu";
+}
+
+DeviceOptions device_options(const RunOptions& options) {
+  DeviceOptions out;
+  out.gpu = options.backend == "gpu";
+  out.gpu_index = int(options.device_id);
+  return out;
 }
 
 }  // namespace neon

@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 
+#include "backends/device/device.h"
 #include "neon/cli/command_line.h"
 #include "neon/train/run_state.h"
 
@@ -30,7 +31,10 @@ DataCheck check_data(const Experiment& experiment, const RunOptions& options, co
 
 void print_warnings(const std::vector<std::string>& warnings);
 
-// -b and what the spec says of it: throws a device error for gpu in a build without it.
-void check_backend(const RunOptions& options, const Experiment& experiment);
+// Sets options.backend to cpu or gpu: by -b, else by the spec, else the GPU where one can be used. Throws a device
+// error that says why when a GPU is asked for and cannot be used.
+void choose_backend(RunOptions& options, const Experiment& experiment);
+// After choose_backend.
+DeviceOptions device_options(const RunOptions& options);
 
 }  // namespace neon

@@ -45,7 +45,7 @@ int run_train(const CommandLine& line) {
   const std::string& path = only_operand(line, "neon [OPTIONS] SPEC");
   RunOptions options = line.run();
   const OpenedSpec spec = open_spec(line, path);
-  check_backend(options, *spec.experiment);
+  choose_backend(options, *spec.experiment);
   options.spec_dir = absolute_folder(spec.folder);
   if (!options.rng_seed) options.rng_seed = spec.experiment->params.rng_seed;
   const Data data = load_data(*spec.experiment, options, options.spec_dir);
@@ -59,6 +59,7 @@ int run_resume(const CommandLine& line) {
   // As the run was, save what is given anew.
   Setting merged = write_params(opened.run.options);
   *merged.find("save_path") = Setting::scalar(path);
+  *merged.find("backend") = Setting::scalar("");  // a run may go on where there is another device
   for (const auto& entry : line.run_options.entries) {
     for (const char* fixed : {"batch_size", "datatype", "rng_seed", "caffe", "model_file"})
       if (entry.key == fixed)
@@ -66,8 +67,8 @@ int run_resume(const CommandLine& line) {
              path);
     *merged.find(entry.key) = entry.value;
   }
-  const RunOptions options = read_params<RunOptions>(merged);
-  check_backend(options, *opened.experiment);
+  RunOptions options = read_params<RunOptions>(merged);
+  choose_backend(options, *opened.experiment);
   const Data data = load_data(*opened.experiment, options, options.spec_dir);
   const Position& at = opened.run.position;
   std::fprintf(stderr, "going on after epoch %lld, step %lld\n", (long long)at.epoch, (long long)at.step_in_epoch);

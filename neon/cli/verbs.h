@@ -13,5 +13,6 @@ int run_bench(const CommandLine& line);
 int run_eval(const CommandLine& line);
 int run_predict(const CommandLine& line);
 int run_help(const CommandLine& line);
+int run_doctor(const CommandLine& line);
 
 }  // namespace neon

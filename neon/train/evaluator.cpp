@@ -7,27 +7,37 @@
 namespace neon {
 
 Evaluator::Evaluator(const Experiment& experiment, const DataLayout& layout, const Split& split, StepOptions options,
-                     Variables& variables, bool running_means)
+                     Variables& variables, bool running_means, const DeviceOptions& device)
     : experiment_(experiment), split_(split), source_(variables), running_means_(running_means) {
   options.batch = batch_ = std::min(options.batch, split.size());
   const StepGraph step = evaluation_graph(experiment.network(), &*experiment.params.cost, experiment.metrics(), layout,
                                           split.size(), options);
-  program_ = compile_for_cpu(step.graph, running_means ? copies_ : variables);
+  DeviceOptions with_sequences = device;
+  with_sequences.sequences = {"indices", "weight"};
+  program_ = compile_program(step.graph, running_means ? copies_ : variables, with_sequences);
   targets_ = target_rows(split.targets);
-  indices_ = Tensor(DType::i32, {batch_});
-  weight_ = Tensor(options.dtype == DType::f64 ? DType::f64 : DType::f32, {batch_, 1});
-  program_->bind("data", split.inputs.data());
-  program_->bind("targets", targets_.data());
-  program_->bind("indices", indices_.data());
-  program_->bind("weight", weight_.data());
+  // The samples in order; the last batch is filled up with the last sample, which does not count again.
+  const int64_t size = split.size(), rows = (size + batch_ - 1) / batch_ * batch_;
+  indices_ = Tensor(DType::i32, {rows});
+  weight_ = Tensor(options.dtype == DType::f64 ? DType::f64 : DType::f32, {rows, 1});
+  for (int64_t i = 0; i < rows; ++i) {
+    indices_.set(i, double(std::min(i, size - 1)));
+    weight_.set(i, i < size ? 1 : 0);
+  }
+  program_->bind_resident("data", split.inputs.data());
+  program_->bind_resident("targets", targets_.data());
+  program_->bind_sequence("indices", indices_.data(), rows);
+  program_->bind_sequence("weight", weight_.data(), rows);
 }
 
 void Evaluator::take_variables() {
   if (!running_means_) return;
+  source_.to_host();
   for (const auto& [name, tensor] : copies_.all()) {
     const Tensor& from = source_.has(name + "/ema") ? source_.at(name + "/ema") : source_.at(name);
     if (tensor.bytes()) std::memcpy(copies_.at(name).data(), from.data(), tensor.bytes());
   }
+  copies_.to_device();
 }
 
 std::map<std::string, double> Evaluator::run() {
@@ -35,20 +45,29 @@ std::map<std::string, double> Evaluator::run() {
   const auto metrics = experiment_.metrics();
   double cost = 0;
   std::vector<std::vector<std::vector<double>>> sums(metrics.size());
+  const Graph& graph = program_->lowered().graph;
   const int64_t size = split_.size();
-  for (int64_t first = 0; first < size; first += batch_) {
-    for (int64_t i = 0; i < batch_; ++i) {
-      indices_.set(i, double(std::min(first + i, size - 1)));
-      weight_.set(i, first + i < size ? 1 : 0);
-    }
-    program_->run(0);
-    cost += program_->output("cost").at(0);
+  auto take = [&](int back) {
+    cost += program_->recorded("cost", 0, back);
     for (size_t m = 0; m < metrics.size(); ++m)
-      for (size_t j = 0; program_->lowered().graph.outputs().count(text("metric/", m, "/", j)); ++j) {
-        const Tensor part = program_->output(text("metric/", m, "/", j));
-        if (sums[m].size() <= j) sums[m].emplace_back(size_t(part.elements()), 0.0);
-        for (int64_t k = 0; k < part.elements(); ++k) sums[m][j][size_t(k)] += part.at(k);
+      for (size_t j = 0;; ++j) {
+        const std::string name = text("metric/", m, "/", j);
+        const auto found = graph.outputs().find(name);
+        if (found == graph.outputs().end()) break;
+        const int64_t elements = graph.shape(found->second).elements();
+        if (sums[m].size() <= j) sums[m].emplace_back(size_t(elements), 0.0);
+        for (int64_t k = 0; k < elements; ++k) sums[m][j][size_t(k)] += program_->recorded(name, k, back);
       }
+  };
+  int depth = program_->depth("cost");
+  for (const auto& [name, value] : graph.outputs())
+    if (name.starts_with("metric/")) depth = std::min(depth, program_->depth(name));
+  int waiting = 0;
+  for (int64_t first = 0; first < size; first += batch_) {
+    program_->set_first(first);
+    program_->run(0);
+    if (++waiting < depth && first + batch_ < size) continue;
+    while (waiting > 0) take(--waiting);
   }
   std::map<std::string, double> out;
   out["cost"] = cost / double(size);

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "backends/program.h"
+#include "backends/device/device.h"
 #include "neon/train/experiment.h"
 
 namespace neon {
@@ -14,7 +14,7 @@ class Evaluator {
   // `variables` are those of the training, or any others with the same parameters. With `running_means` (a spec's
   // ema) the arrays NAME/ema are used in place of NAME. `split` must outlive this.
   Evaluator(const Experiment& experiment, const DataLayout& layout, const Split& split, StepOptions options,
-            Variables& variables, bool running_means);
+            Variables& variables, bool running_means, const DeviceOptions& device);
   // "cost" and the names of the metrics.
   std::map<std::string, double> run();
 

@@ -21,6 +21,9 @@ namespace {
 constexpr double kFirstLossScale = 65536, kLeastLossScale = 1, kMostLossScale = 16777216;
 constexpr int64_t kStepsBeforeGrowth = 2000;
 
+constexpr double kSecondsUnseen = 0.05;
+constexpr int64_t kMostTogether = 1024;
+
 double now_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -63,9 +66,16 @@ Trainer::Trainer(Experiment& experiment, Data data, RunOptions options, const St
   epochs_ = options_.epochs.value_or(params.epochs);
   steps_per_epoch_ = (layout_.train_size + step_options_.batch - 1) / step_options_.batch;
   targets_ = target_rows(data_.train.targets);
+  gpu_ = options_.backend == "gpu";
+  if (gpu_) {
+    std::string why_not;
+    check_gpu(int(options_.device_id));
+    device_name_ = gpu_module(why_not)->devices()[size_t(options_.device_id)].name;
+  }
 
-  // A seed asks for the same bits again, so the number of threads is not left to the clock.
-  threads_fixed_ = resume || options_.rng_seed || params.rng_seed || options_.deterministic;
+  // A seed asks for the same bits again, so neither the number of threads nor an algorithm is left to the clock.
+  repeatable_ = resume || options_.rng_seed || params.rng_seed || options_.deterministic;
+  threads_fixed_ = gpu_ || repeatable_;
   compile_all(int(position_.threads));
   experiment.fit(full_.graph, layout_);
   set_initial_values();
@@ -74,9 +84,10 @@ Trainer::Trainer(Experiment& experiment, Data data, RunOptions options, const St
     restore_variables(resume->file, "the checkpoint", variables_);
     restore_callbacks(*resume, experiment_);
   }
+  variables_.to_device();
   if (data_.test.size() > 0)
     evaluator_ = std::make_unique<Evaluator>(experiment_, layout_, data_.test, step_options_, variables_,
-                                             step_options_.ema_decay > 0);
+                                             step_options_.ema_decay > 0, device(int(position_.threads)));
   open_files(resume);
 }
 
@@ -97,7 +108,7 @@ void Trainer::choose_threads() {
     std::vector<double> times;
     for (int i = 0; i < kWarmUp + kTimed; ++i) {
       const double before = now_seconds();
-      step();
+      steps(1);
       if (i >= kWarmUp) times.push_back(now_seconds() - before);
     }
     const double mean = std::accumulate(times.begin(), times.end(), 0.0) / kTimed;
@@ -107,19 +118,26 @@ void Trainer::choose_threads() {
   compile_all(int(chosen));
 }
 
+DeviceOptions Trainer::device(int threads) const {
+  DeviceOptions out;
+  out.gpu = gpu_;
+  out.gpu_index = int(options_.device_id);
+  out.sequences = {"indices"};
+  out.timed = !repeatable_;
+  out.cpu.threads = threads;
+  return out;
+}
+
 Trainer::StepProgram Trainer::compile(int64_t batch, int threads) {
   StepOptions options = step_options_;
   options.batch = batch;
   StepProgram out;
   out.graph =
       training_graph(experiment_.network(), *experiment_.params.cost, *experiment_.params.optimizer, layout_, options);
-  CpuOptions cpu;
-  cpu.threads = threads;
-  out.program = compile_for_cpu(out.graph.graph, variables_, cpu);
-  out.program->bind("data", data_.train.inputs.data());
-  out.program->bind("targets", targets_.data());
-  out.cost = out.program->output("cost");
-  out.finite = out.program->output("finite");
+  out.program = compile_program(out.graph.graph, variables_, device(threads));
+  out.program->bind_resident("data", data_.train.inputs.data());
+  out.program->bind_resident("targets", targets_.data());
+  if (!order_.empty()) out.program->bind_sequence("indices", order_.data(), layout_.train_size);
   return out;
 }
 
@@ -174,13 +192,16 @@ void Trainer::open_files(const StoredRun*) {
 void Trainer::begin_epoch() {
   order_.resize(size_t(layout_.train_size));
   std::iota(order_.begin(), order_.end(), 0);
-  if (!experiment_.params.shuffle) return;
-  Stream stream(position_.seed, "order", uint64_t(position_.epoch));
-  for (size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[stream.below(uint32_t(i))]);
+  if (experiment_.params.shuffle) {
+    Stream stream(position_.seed, "order", uint64_t(position_.epoch));
+    for (size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[stream.below(uint32_t(i))]);
+  }
+  for (StepProgram* step : {&full_, &ragged_})
+    if (step->program) step->program->bind_sequence("indices", order_.data(), layout_.train_size);
 }
 
-void Trainer::record_rates(Program& program) {
-  const Progress at{position_.epoch, position_.step, steps_per_epoch_, epochs_};
+void Trainer::record_rates(Program& program, int64_t ahead) {
+  const Progress at{position_.epoch, position_.step + ahead, steps_per_epoch_, epochs_};
   const auto& optimizers = full_.graph.optimizers;
   for (size_t k = 0; k < optimizers.size(); ++k) {
     const double rate = optimizers[k]->rate_at(at);
@@ -188,23 +209,38 @@ void Trainer::record_rates(Program& program) {
     program.set_scalar(text("rate/", k), rate);
   }
   // Updates are counted, not the steps whose gradients only add up.
-  const int64_t group = step_options_.accumulate;
-  program.set_scalar("step", double(position_.step / group + 1));
-  program.set_scalar("apply", (position_.step + 1) % group == 0 ? 1 : 0);
+  const int64_t group = step_options_.accumulate, now = position_.step + ahead;
+  program.set_scalar("step", double(now / group + 1));
+  program.set_scalar("apply", (now + 1) % group == 0 ? 1 : 0);
   program.set_scalar("epoch", double(position_.epoch));
   program.set_scalar("loss_scale", position_.loss_scale);
 }
 
-void Trainer::step() {
-  const int64_t first = position_.step_in_epoch * step_options_.batch;
-  const int64_t samples = std::min(step_options_.batch, layout_.train_size - first);
-  StepProgram& now = samples == step_options_.batch ? full_ : ragged_;
-  now.program->bind("indices", order_.data() + first);
-  record_rates(*now.program);
-  now.program->run(uint64_t(position_.step));
-  const double cost = now.cost.at(0);
-  if (now.finite.at(0) == 0) {
-    handle_nonfinite(now);
+int64_t Trainer::steps(int64_t most) {
+  const int64_t full_steps = layout_.train_size / step_options_.batch;
+  const bool full = position_.step_in_epoch < full_steps;
+  StepProgram& now = full ? full_ : ragged_;
+  int64_t count = std::min<int64_t>({most, now.program->depth("cost"), now.program->depth("finite"),
+                                     full ? full_steps - position_.step_in_epoch : 1});
+  // The loss scale grows after a step that the host has seen.
+  if (step_options_.dtype == DType::f16) count = std::min(count, kStepsBeforeGrowth - position_.good_steps);
+  for (int64_t i = 0; i < count; ++i) {
+    now.program->set_first((position_.step_in_epoch + i) * step_options_.batch);
+    record_rates(*now.program, i);
+    now.program->run(uint64_t(position_.step + i));
+  }
+  for (int64_t i = 0; i < count; ++i)
+    if (!finish_step(now, int(count - 1 - i))) return i + 1;
+  return count;
+}
+
+bool Trainer::finish_step(StepProgram& now, int back) {
+  const int64_t samples =
+      std::min(step_options_.batch, layout_.train_size - position_.step_in_epoch * step_options_.batch);
+  const double cost = now.program->recorded("cost", 0, back);
+  const bool finite = now.program->recorded("finite", 0, back) != 0;
+  if (!finite) {
+    handle_nonfinite(now, cost);
   } else if (step_options_.dtype == DType::f16 && ++position_.good_steps >= kStepsBeforeGrowth) {
     position_.loss_scale = std::min(position_.loss_scale * 2, kMostLossScale);
     position_.good_steps = 0;
@@ -212,28 +248,32 @@ void Trainer::step() {
   if (log_) log_->step(position_.step, cost);
   position_.cost_sum += cost * double(samples);
   position_.samples += samples;
+  recent_step_cost_ = cost;
   recent_cost_ = position_.step == 0 ? cost : 0.9 * recent_cost_ + 0.1 * cost;
   ++position_.step;
   ++position_.step_in_epoch;
+  return finite;
 }
 
-void Trainer::handle_nonfinite(StepProgram& now) {
-  const bool cost_is_finite = std::isfinite(now.cost.at(0));
-  if (step_options_.dtype != DType::f16 || !cost_is_finite || position_.loss_scale <= kLeastLossScale) diverged(now);
+void Trainer::handle_nonfinite(StepProgram& now, double cost) {
+  if (step_options_.dtype != DType::f16 || !std::isfinite(cost) || position_.loss_scale <= kLeastLossScale)
+    diverged(now);
   position_.loss_scale = std::max(position_.loss_scale / 2, kLeastLossScale);
   position_.good_steps = 0;
   ++position_.skipped;
+  now.program->go_on();
 }
 
 void Trainer::diverged(StepProgram& now) {
   // The same step again, op by op. Nothing was written, so weights, indices and random numbers are the same.
+  variables_.to_host();
   CpuOptions options;
   options.fuse = false;
   auto checking = compile_for_cpu(now.graph.graph, variables_, options);
   checking->bind("data", data_.train.inputs.data());
   checking->bind("targets", targets_.data());
   checking->bind("indices", order_.data() + position_.step_in_epoch * step_options_.batch);
-  record_rates(*checking);
+  record_rates(*checking, 0);
   std::string found = checking->first_nonfinite(uint64_t(position_.step));
   if (found.empty()) found = "a value that the fused step overflowed in";
   if (log_) log_->close(RunStatus::killed);
@@ -278,6 +318,7 @@ void Trainer::end_epoch() {
   position_.cost_sum = 0;
   position_.samples = 0;
   if (log_) log_->epoch(position_, mean_cost, rate_, seconds);
+  if (!experiment_.params.callbacks.empty()) variables_.to_host();
   EpochEnd end{position_.epoch, mean_cost, {}, variables_, ""};
   if (evaluate_now()) end.results = results_ = evaluate();
   for (const auto& callback : experiment_.params.callbacks) callback->epoch_end(end);
@@ -301,6 +342,7 @@ void Trainer::save(bool last) {
   count_seconds();
   if (!saver_) return;
   if (log_) log_->flush();
+  variables_.to_host();
   try {
     say(saver_->save(pack_run(experiment_, experiment_.resolved(), options_, position_, variables_, data_),
                      position_.epoch));
@@ -325,8 +367,13 @@ void Trainer::train() {
     saved_ = false;
     if (!threads_fixed_) choose_threads();
     threads_fixed_ = true;
+    int64_t together = 1;
     while (position_.step_in_epoch < steps_per_epoch_ && !stop_signal()) {
-      step();
+      const double before = now_seconds();
+      steps(together);
+      // As many at once as keep signals and progress waiting no longer than one can notice.
+      if (now_seconds() - before < kSecondsUnseen / 2) together = std::min<int64_t>(together * 2, kMostTogether);
+      else if (now_seconds() - before > kSecondsUnseen) together = std::max<int64_t>(together / 2, 1);
       show_progress();
       if (log_) say(log_->take_messages());
     }
@@ -347,6 +394,7 @@ void Trainer::finish() {
     callback->train_end(variables_, message);
     if (message.empty()) continue;
     progress_.message(message);
+    variables_.to_device();
     saved_ = false;
     results_.clear();
   }
@@ -375,11 +423,13 @@ RunResult Trainer::run() {
   return out;
 }
 
-double Trainer::bench_step() {
+double Trainer::bench_steps(int64_t count) {
   if (order_.empty()) begin_epoch();
-  if (position_.step_in_epoch >= layout_.train_size / step_options_.batch) position_.step_in_epoch = 0;
-  step();
-  return full_.cost.at(0);
+  while (count > 0) {
+    if (position_.step_in_epoch >= layout_.train_size / step_options_.batch) position_.step_in_epoch = 0;
+    count -= steps(count);
+  }
+  return recent_step_cost_;
 }
 
 }  // namespace neon

@@ -32,16 +32,17 @@ class Trainer {
   const StepGraph& step_graph() const { return full_.graph; }
   Variables& variables() { return variables_; }
   int64_t threads() const { return position_.threads; }
-  // One step of the program that run() uses, on the next batch of the data; returns its cost. For bench.
-  double bench_step();
+  // Steps of the program that run() uses, on the next batches of the data; returns the cost of the last. For bench.
+  double bench_steps(int64_t count);
+  const std::string& device_name() const { return device_name_; }
 
  private:
   struct StepProgram {
     StepGraph graph;
     std::unique_ptr<Program> program;
-    Tensor cost, finite;  // views of the outputs
   };
 
+  DeviceOptions device(int threads) const;
   StepProgram compile(int64_t batch, int threads);
   void compile_all(int threads);
   // Trains the first steps with 1, 2, 4 ... threads and keeps the fastest: beside another process, or for a
@@ -52,9 +53,13 @@ class Trainer {
   void load_weights(const std::string& path);
   void open_files(const StoredRun* resume);
   void begin_epoch();
-  void step();
-  void record_rates(Program& program);
-  void handle_nonfinite(StepProgram& now);
+  // At most so many steps, all of one program; on a GPU they are under way together. Returns how many were done: fewer
+  // where one was not finite, since none after it counts.
+  int64_t steps(int64_t most);
+  void record_rates(Program& program, int64_t ahead);
+  // Takes in the results of the step at the present position; false when it was not finite.
+  bool finish_step(StepProgram& now, int back);
+  void handle_nonfinite(StepProgram& now, double cost);
   [[noreturn]] void diverged(StepProgram& now);
   void end_epoch();
   void train();
@@ -86,7 +91,9 @@ class Trainer {
   ProgressLine progress_;
   std::map<std::string, double> results_;
   std::string last_saved_;
-  double recent_cost_ = 0, rate_ = 0;
+  std::string device_name_ = "CPU";
+  bool gpu_ = false, repeatable_ = true;
+  double recent_cost_ = 0, recent_step_cost_ = 0, rate_ = 0;
   int64_t epoch_start_step_ = 0;
   double started_ = 0, epoch_started_ = 0;
   bool saved_ = false;  // nothing has changed since the last save

@@ -6,10 +6,14 @@
 namespace neon::test {
 
 CaseRun run_case(const OpCase& c, DType dtype, DType rounded, const CpuOptions& options) {
+  return run_case(c, dtype, rounded, DeviceOptions{.cpu = options});
+}
+
+CaseRun run_case(const OpCase& c, DType dtype, DType rounded, const DeviceOptions& options) {
   Graph graph;
   const size_t count = build_case(graph, c, dtype).size();
   Variables variables;
-  const auto program = compile_for_cpu(graph, variables, options);
+  const auto program = compile_program(graph, variables, options);
   CaseRun run;
   for (size_t i = 0; i < c.inputs.size(); ++i) {
     run.inputs.push_back(case_data(c, i, dtype, rounded));
@@ -21,6 +25,7 @@ CaseRun run_case(const OpCase& c, DType dtype, DType rounded, const CpuOptions& 
       program->bind(name, run.inputs[i].data());
     }
   }
+  variables.to_device();
   program->set_scalar("number", 0.375);
   program->run(3);
   for (size_t i = 0; i < count; ++i) run.outputs.push_back(program->output(text("out", i)).clone());

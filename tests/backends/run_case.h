@@ -1,6 +1,6 @@
 // Runs op cases and compares arrays.
 #pragma once
-#include "backends/program.h"
+#include "backends/device/device.h"
 #include "tests/backends/op_cases.h"
 
 namespace neon::test {
@@ -12,6 +12,7 @@ struct CaseRun {
 
 // The case in `dtype` on numbers that are exact in `rounded`.
 CaseRun run_case(const OpCase& c, DType dtype, DType rounded, const CpuOptions& options);
+CaseRun run_case(const OpCase& c, DType dtype, DType rounded, const DeviceOptions& options);
 
 // How far result y of n added terms whose sizes sum to `magnitude` may be off. Stored and computed types have
 // roundoffs u and v (v of f32 for 16-bit types):

@@ -1,0 +1,100 @@
+#include "backends/cuda/code_text.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "backends/elementwise/kernels.h"
+#include "neon/core/random.h"
+
+namespace neon::cuda {
+
+std::string fold_name(const Op& op) { return op.name == "sum" ? "FoldSum" : op.name == "max" ? "FoldMax" : "FoldMin"; }
+
+std::string CodeText::pointer(Value value) {
+  const Value storage = context_.lowered.storage[size_t(value.id)];
+  NEON_ASSERT(storage);
+  auto found = std::ranges::find(arrays_, storage);
+  if (found == arrays_.end()) found = arrays_.insert(arrays_.end(), storage);
+  return text("p", found - arrays_.begin());
+}
+
+std::string CodeText::first_row(Value value) const {
+  const Graph& graph = context_.lowered.graph;
+  const Value storage = context_.lowered.storage[size_t(value.id)];
+  if (!context_.sequences.count(storage.id)) return "";
+  const Shape& shape = graph.shape(storage);
+  return text("i64(record[", kRecordFirst, "]) * ", shape.elements() / std::max<int64_t>(shape[0], 1), " + ");
+}
+
+std::string CodeText::load(Value value, const std::string& index) {
+  return text("get<R, ", device_type(type(value).dtype), ">(", pointer(value), ", ", first_row(value), index, ")");
+}
+
+std::string CodeText::integer(Value value, const std::string& index) {
+  const std::string array = pointer(value);
+  return text("i64(static_cast<const int*>(", array, ")[", first_row(value), index, "])");
+}
+
+std::string CodeText::looked_up(Value indices, const std::string& place, int64_t limit) {
+  const std::string array = pointer(indices);
+  return text("looked_up(", array, ", ", first_row(indices), place, ", ", limit, ", state)");
+}
+
+std::string CodeText::gather(Value value, Value indices, const std::string& place, int64_t stride,
+                             const std::string& rest) {
+  return load(value, text(looked_up(indices, place, type(value).shape[0]), " * ", stride, "ll + ", rest));
+}
+
+std::string CodeText::store(Value value, const std::string& index, const std::string& number, const char* indent) {
+  const std::string written =
+      text("put<", device_type(type(value).dtype), ", R>(", pointer(value), ", ", index, ", ", number, ")");
+  const auto recorded = context_.recorded.find(value.id);
+  if (recorded == context_.recorded.end()) return text(indent, written, ";\n");
+  std::string out =
+      text(indent, "{\n", indent, "  const double written = number_of(", written, ");\n", indent, "  ring[record[",
+           kRecordRing, "] * ", context_.ring_width, " + ", recorded->second, " + ", index, "] = written;\n");
+  if (value == context_.finite) out += text(indent, "  if (written == 0) state->stopped = 1;\n");
+  return out + indent + "}\n";
+}
+
+std::string CodeText::literal(double value) const {
+  if (std::isnan(value)) return "R(neon_math::kNaN64)";
+  if (std::isinf(value)) return value > 0 ? "R(neon_math::kInfinity64)" : "R(-neon_math::kInfinity64)";
+  std::string digits = number(value);
+  if (digits.find_first_of(".e") == digits.npos) digits += ".0";
+  return text("R(", digits, ")");
+}
+
+std::string CodeText::call(const Instruction& i, RegisterName input) const {
+  const elementwise::Row& row = *i.op->row;
+  std::string arguments[5] = {"R(0)", "R(0)", "R(0)", "R(0)", "R(0)"};  // g, a, b, c, y
+  std::string operands = i.op->derivative_operand < 0 ? std::string("abc").substr(0, size_t(row.arity))
+                                                      : derivative_inputs(row, i.op->derivative_operand);
+  for (size_t k = 0; k < operands.size(); ++k)
+    arguments[std::string_view("gabcy").find(operands[k])] = input(i.inputs[k]);
+  if (i.op->derivative_operand < 0)
+    return text("neon_math::", row.name, "_value<R>(", arguments[1], ", ", arguments[2], ", ", arguments[3], ")");
+  return text("neon_math::", row.name, "_by_", "abc"[i.op->derivative_operand], "<R>(", arguments[0], ", ",
+              arguments[1], ", ", arguments[2], ", ", arguments[3], ", ", arguments[4], ")");
+}
+
+std::string CodeText::uniform(const Instruction& i, const std::string& element) const {
+  return text("R(uniform(", i.seed, "ull, ", hash_name(i.name), "ull, record[", kRecordStep, "], ", element, "))");
+}
+
+std::string CodeText::scalar_value(const Instruction& i, RegisterName input) {
+  switch (i.kind) {
+    case Instruction::Kind::constant: return literal(i.number);
+    case Instruction::Kind::record:
+      return text("R(__longlong_as_double(i64(record[",
+                  kRecordScalars + context_.scalars.emplace(i.name, int(context_.scalars.size())).first->second,
+                  "])))");
+    case Instruction::Kind::load:
+      return i.index ? gather(i.value, i.index, "0", i.strides[0], "0") : load(i.value, "0");
+    case Instruction::Kind::uniform: return uniform(i, "0");
+    case Instruction::Kind::iota: return "R(0)";
+    default: return call(i, input);
+  }
+}
+
+}  // namespace neon::cuda

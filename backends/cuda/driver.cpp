@@ -1,0 +1,69 @@
+#include "backends/cuda/driver.h"
+
+#include <algorithm>
+
+#include "neon/core/error.h"
+
+namespace neon::cuda {
+
+void check(CUresult result, const std::string& doing) {
+  if (result == CUDA_SUCCESS) return;
+  const char *name = nullptr, *words = nullptr;
+  cuGetErrorName(result, &name);
+  cuGetErrorString(result, &words);
+  fail(result == CUDA_ERROR_OUT_OF_MEMORY ? ErrorKind::memory : ErrorKind::device, doing, ": ",
+       words ? words : "unknown error", " (", name ? name : "CUDA", " ", int(result), ")");
+}
+
+Device::Device(int index) {
+  check(cuDeviceGet(&device_, index), text("opening GPU ", index));
+  check(cuDevicePrimaryCtxRetain(&context_, device_), text("opening GPU ", index));
+  make_current();
+  int major = 0, minor = 0;
+  check(cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device_), "asking the GPU");
+  check(cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device_), "asking the GPU");
+  check(cuDeviceGetAttribute(&processors_, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device_), "asking the GPU");
+  arch_ = 10 * major + minor;
+  check(cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "making a stream");
+}
+
+Device::~Device() {
+  if (stream_) cuStreamDestroy(stream_);
+  if (context_) cuDevicePrimaryCtxRelease(device_);
+}
+
+Memory::Memory(std::shared_ptr<Device> device, size_t bytes, const std::string& what)
+    : device_(std::move(device)), bytes_(bytes) {
+  device_->make_current();
+  const size_t wanted = std::max<size_t>(bytes, 16);
+  if (const CUresult result = cuMemAlloc(&address_, wanted); result != CUDA_SUCCESS) {
+    address_ = 0;
+    size_t free = 0, all = 0;
+    if (result == CUDA_ERROR_OUT_OF_MEMORY && cuMemGetInfo(&free, &all) == CUDA_SUCCESS)
+      fail(ErrorKind::memory, "no room on the GPU for ", what, " of ", bytes_text(double(bytes)), ": ",
+           bytes_text(double(free)), " of ", bytes_text(double(all)),
+           " are free; a smaller batch_size (-z) takes less");
+    check(result, text("taking ", bytes_text(double(bytes)), " of GPU memory for ", what));
+  }
+  check(cuMemsetD8Async(address_, 0, wanted, device_->stream()), "clearing GPU memory");
+}
+
+void Memory::release() noexcept {
+  if (!address_) return;
+  cuStreamSynchronize(device_->stream());
+  cuMemFree(address_);
+  address_ = 0;
+}
+
+void Memory::upload(const void* from, size_t bytes, size_t offset) const {
+  device_->make_current();
+  if (bytes) check(cuMemcpyHtoDAsync(address_ + offset, from, bytes, device_->stream()), "copying to the GPU");
+}
+
+void Memory::download(void* to, size_t bytes, size_t offset) const {
+  device_->make_current();
+  if (bytes) check(cuMemcpyDtoHAsync(to, address_ + offset, bytes, device_->stream()), "copying from the GPU");
+  device_->wait("waiting for the GPU");
+}
+
+}  // namespace neon::cuda

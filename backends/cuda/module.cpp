@@ -1,0 +1,92 @@
+// What the executable finds when it opens the module.
+#include <mutex>
+
+#include "backends/cuda/program.h"
+#include "neon/core/version.h"
+
+namespace neon::cuda {
+
+namespace {
+
+constexpr int kLeastArch = 75;  // CUDA 13 compiles for no older ones
+
+class Module : public GpuModule {
+ public:
+  std::vector<GpuInfo> devices() override {
+    int count = 0;
+    check(cuDeviceGetCount(&count), "counting GPUs");
+    std::vector<GpuInfo> out;
+    for (int i = 0; i < count; ++i) {
+      CUdevice device = 0;
+      check(cuDeviceGet(&device, i), "asking a GPU");
+      GpuInfo info;
+      char name[256] = "";
+      int major = 0, minor = 0;
+      check(cuDeviceGetName(name, sizeof name, device), "asking a GPU");
+      check(cuDeviceTotalMem(&info.bytes, device), "asking a GPU");
+      check(cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device), "asking a GPU");
+      check(cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device), "asking a GPU");
+      info.name = name;
+      info.arch = 10 * major + minor;
+      if (info.arch < kLeastArch) info.unusable = text("compute capability ", major, ".", minor, " is older than 7.5");
+      out.push_back(std::move(info));
+    }
+    return out;
+  }
+
+  std::string versions() override {
+    int driver = 0;
+    check(cuDriverGetVersion(&driver), "asking the driver");
+    return text("built with CUDA ", NEON_CUDA_VERSION, ", driver for CUDA ", driver / 1000, ".", driver % 1000 / 10);
+  }
+
+  std::unique_ptr<Program> compile(const Graph& graph, Variables& variables, const DeviceOptions& options) override {
+    std::shared_ptr<Engine> engine;
+    {
+      const std::lock_guard lock(mutex_);
+      auto& known = engines_[options.gpu_index];
+      if (!known) known = std::make_shared<Engine>(options.gpu_index);
+      engine = known;
+    }
+    return std::make_unique<CudaProgram>(graph, variables, options, engine);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<int, std::shared_ptr<Engine>> engines_;
+};
+
+// Why the driver cannot be used, or "".
+std::string problem_of_driver() {
+  const CUresult result = cuInit(0);
+  int count = 0;
+  if (result == CUDA_ERROR_NO_DEVICE || (result == CUDA_SUCCESS && (cuDeviceGetCount(&count), count == 0)))
+    return "there is no NVIDIA GPU";
+  if (result != CUDA_SUCCESS) {
+    const char* words = nullptr;
+    cuGetErrorString(result, &words);
+    return text("the NVIDIA driver does not start: ", words ? words : "unknown error");
+  }
+  int driver = 0;
+  cuDriverGetVersion(&driver);
+  if (driver / 1000 < std::stoi(NEON_CUDA_MAJOR))
+    return text("the NVIDIA driver is too old: it is for CUDA ", driver / 1000, ".", driver % 1000 / 10,
+                ", and neon was built with ", NEON_CUDA_VERSION);
+  return "";
+}
+
+}  // namespace
+
+}  // namespace neon::cuda
+
+extern "C" __attribute__((visibility("default"))) neon::GpuModule* neon_open_cuda(const std::string& version,
+                                                                                  std::string* why_not) {
+  if (version != neon::version()) {
+    *why_not = neon::text("the GPU module is of another neon than ", version);
+    return nullptr;
+  }
+  *why_not = neon::cuda::problem_of_driver();
+  if (!why_not->empty()) return nullptr;
+  static neon::cuda::Module* const module = new neon::cuda::Module;  // lives as long as the driver
+  return module;
+}

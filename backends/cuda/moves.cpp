@@ -1,0 +1,222 @@
+#include "backends/cuda/moves.h"
+
+#include <algorithm>
+
+#include "backends/cuda/code_text.h"
+
+namespace neon::cuda {
+
+namespace {
+
+const char* const kParameters =
+    "State* const state, const u64* const record, double* const ring, R* const partials, u32* const ticket) {\n  "
+    "(void)state, (void)record, (void)ring, (void)partials, (void)ticket;\n";
+
+// Products up to these sizes wait for memory more than they multiply: seen on an H200, cuBLASLt's own choice takes 5 to
+// 57 us for those of a small net, where one kernel without a split takes 2 to 3.
+constexpr int64_t kMostInner = 256, kMostResults = 128 * 1024;
+
+// Row-major strides, in elements.
+std::vector<int64_t> dense_strides(const Shape& shape) {
+  std::vector<int64_t> out(size_t(shape.rank()), 1);
+  for (int axis = shape.rank() - 2; axis >= 0; --axis) out[size_t(axis)] = out[size_t(axis + 1)] * shape[axis + 1];
+  return out;
+}
+
+// `index` of an element of `shape` as a place in an array walked by `strides`.
+std::string place(const std::string& index, const Shape& shape, const std::vector<int64_t>& strides) {
+  std::string out = "0";
+  int64_t inner = 1;
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    if (shape[axis] > 1 && strides[size_t(axis)] != 0)
+      out += text(" + ", index, " / ", inner, " % ", shape[axis], " * ", strides[size_t(axis)], "ll");
+    inner *= std::max<int64_t>(shape[axis], 1);
+  }
+  return out;
+}
+
+class OpWriter {
+ public:
+  OpWriter(const LoweredKernel& kernel, SourceContext& context)
+      : kernel_(kernel),
+        context_(context),
+        graph_(context.lowered.graph),
+        code_(context, compute_of(kernel, context)),
+        compute_(compute_of(kernel, context)) {}
+
+  Source run() {
+    const std::string& op = kernel_.op;
+    std::string body;
+    if (output().elements() == 0) body = "";
+    else if (op == "transpose") body = transpose();
+    else if (op == "slice") body = slice();
+    else if (op == "concat") body = concat();
+    else if (op == "scatter_add") body = scatter_add();
+    else if (op == "sum" || op == "max" || op == "min" || op == "argmax") body = reduce();
+    else if (op == "matmul") body = matmul();
+    else fail(ErrorKind::failed, "op ", op, " has no kernel on the GPU");
+    Source out;
+    std::string parameters;
+    for (size_t i = 0; i < code_.arrays().size(); ++i) parameters += text("void* const p", i, ", ");
+    out.text = text(source_head(), "\ntypedef ", device_type(compute_),
+                    " R;\nextern \"C\" __global__ void __launch_bounds__(kThreads) kernel(", parameters, kParameters,
+                    body, "}\n");
+    out.arrays = code_.arrays();
+    out.blocks = std::max<int64_t>(blocks_, 1);
+    return out;
+  }
+
+ private:
+  static DType compute_of(const LoweredKernel& kernel, const SourceContext& context) {
+    const Graph& graph = context.lowered.graph;
+    bool wide = false;
+    for (Value value : kernel.outputs)
+      wide = wide || graph.dtype(value) == DType::i32 || graph.dtype(value) == DType::i64 ||
+             graph.dtype(value) == DType::f64;
+    for (Value value : kernel.inputs) wide = wide || graph.dtype(value) == DType::f64;
+    return wide ? DType::f64 : DType::f32;
+  }
+  const Shape& input(size_t i = 0) const { return graph_.shape(kernel_.inputs[i]); }
+  const Shape& output() const { return graph_.shape(kernel_.outputs[0]); }
+
+  // `body` for each k below n.
+  std::string for_each(int64_t n, const std::string& body) {
+    blocks_ = (n + kThreads - 1) / kThreads;
+    return text("  const i64 k = i64(blockIdx.x) * kThreads + threadIdx.x;\n  if (k >= ", n, ") return;\n", body);
+  }
+  std::string put(const std::string& index, const std::string& number) {
+    return code_.store(kernel_.outputs[0], index, number, "  ");
+  }
+
+  std::string transpose() {
+    const auto& permutation = kernel_.attributes.integers("permutation");
+    const auto from = dense_strides(input());
+    std::vector<int64_t> strides;
+    for (int64_t axis : permutation) strides.push_back(from[size_t(axis)]);
+    return for_each(output().elements(), put("k", code_.load(kernel_.inputs[0], place("k", output(), strides))));
+  }
+
+  std::string slice() {
+    const auto strides = dense_strides(input());
+    const int64_t first = kernel_.attributes.integer("first") * strides[size_t(kernel_.attributes.integer("axis"))];
+    return for_each(output().elements(),
+                    put("k", code_.load(kernel_.inputs[0], text(first, "ll + ", place("k", output(), strides)))));
+  }
+
+  std::string concat() {
+    const int axis = int(kernel_.attributes.integer("axis"));
+    int64_t inner = 1;
+    for (int a = axis + 1; a < output().rank(); ++a) inner *= output()[a];
+    const int64_t all = output()[axis] * inner;
+    std::string body = text("  const i64 outer = k / ", all, "; i64 at = k % ", all, ";\n");
+    for (size_t i = 0; i < kernel_.inputs.size(); ++i) {
+      const int64_t width = input(i)[axis] * inner;
+      if (width == 0) continue;
+      body += text("  if (at >= 0 && at < ", width, ") {\n",
+                   put("k", code_.load(kernel_.inputs[i], text("outer * ", width, "ll + at"))), "  }\n  at -= ", width,
+                   ";\n");
+    }
+    return for_each(output().elements(), body);
+  }
+
+  // A block for each row of the result: it looks for the indices that name the row, some at a time, and adds up their
+  // values in the order in which they stand.
+  std::string scatter_add() {
+    const int64_t rows = output()[0], width = output().elements() / std::max<int64_t>(rows, 1), count = input(1)[0];
+    blocks_ = rows;
+    const std::string index = code_.integer(kernel_.inputs[1], "i");
+    return text(
+        "  __shared__ bool hit[kThreads];\n  const i64 row = blockIdx.x;\n  for (i64 c0 = 0; c0 < ", width,
+        "; c0 += kThreads) {\n    const i64 c = c0 + threadIdx.x;\n    R sum = 0;\n    for (i64 first = 0; first < ",
+        count,
+        "; first += kThreads) {\n      const i64 i = first + threadIdx.x;\n      __syncthreads();\n      bool here = "
+        "false;\n      if (i < ",
+        count, ") {\n        const i64 named = ", index,
+        ";\n        here = named == row;\n        if (blockIdx.x == 0 && c0 == 0 && (named < 0 || named >= ", rows,
+        ")) ", code_.looked_up(kernel_.inputs[1], "i", rows),
+        ";\n      }\n      hit[threadIdx.x] = here;\n      if (!__syncthreads_or(here)) continue;\n      if (c < ",
+        width, ")\n        for (int j = 0; j < kThreads && first + j < ", count,
+        "; ++j)\n          if (hit[j]) sum += ", code_.load(kernel_.inputs[0], text("(first + j) * ", width, "ll + c")),
+        ";\n    }\n    if (c < ", width, ") {\n", put(text("row * ", width, "ll + c"), "sum"), "    }\n  }\n");
+  }
+
+  // A block for each result.
+  std::string reduce() {
+    const auto& axes = kernel_.attributes.integers("axes");
+    const auto from = dense_strides(input());
+    std::vector<int64_t> kept_sizes, kept_strides, sizes, strides;
+    for (int axis = 0; axis < input().rank(); ++axis) {
+      const bool reduced = std::ranges::count(axes, axis) > 0;
+      (reduced ? sizes : kept_sizes).push_back(input()[axis]);
+      (reduced ? strides : kept_strides).push_back(from[size_t(axis)]);
+    }
+    const Shape kept{std::span<const int64_t>(kept_sizes)}, reduced{std::span<const int64_t>(sizes)};
+    blocks_ = kept.elements();
+    const std::string element = reduced.elements() == 0
+                                    ? "R(0)"
+                                    : code_.load(kernel_.inputs[0], text("start + ", place("r", reduced, strides)));
+    const std::string head =
+        text("  __shared__ Scratch<R> scratch;\n  const i64 k = blockIdx.x, start = ", place("k", kept, kept_strides),
+             ";\n  (void)start;\n");
+    const std::string loop = text("  for (i64 r = threadIdx.x; r < ", reduced.elements(), "; r += kThreads) ");
+    if (kernel_.op == "argmax")
+      return text(
+          head, "  Best<R> best;\n", loop, "best.take(", element,
+          ", r);\n  const i64 at = fold_best<kThreads, 1, R>(best, scratch);\n  if (threadIdx.x != 0) return;\n",
+          put("k", "R(at < 0 ? 0 : at)"));
+    const std::string fold = kernel_.op == "sum" ? "FoldSum" : kernel_.op == "max" ? "FoldMax" : "FoldMin";
+    return text(head, "  R x = ", fold, "::start<R>();\n", loop, "x = ", fold, "::join<R>(x, ", element,
+                ");\n  x = fold_neighbours<", fold, ", kThreads, R>(x, scratch);\n  if (threadIdx.x != 0) return;\n",
+                put("k", "x"));
+  }
+
+  // A block for 16 × 16 results, a thread each; the operands pass through shared memory 64 deep, read along the axis in
+  // which they lie.
+  std::string matmul() {
+    const bool ta = kernel_.attributes.integer("transpose_a"), tb = kernel_.attributes.integer("transpose_b");
+    const int64_t rows = output()[0], columns = output()[1], inner = input(0)[ta ? 0 : 1];
+    const int64_t tiles = (columns + 15) / 16;
+    blocks_ = (rows + 15) / 16 * tiles;
+    std::string body = text("  __shared__ R left[16][65], right[64][17];\n  const i64 m0 = blockIdx.x / ", tiles,
+                            " * 16, n0 = blockIdx.x % ", tiles,
+                            " * 16, m = m0 + threadIdx.x / 16, n = n0 + threadIdx.x % 16;\n  R sum = 0;\n");
+    if (inner > 0) {
+      const std::string a = code_.load(kernel_.inputs[0], ta ? text("(k0 + k) * ", rows, "ll + m0 + at")
+                                                             : text("(m0 + at) * ", inner, "ll + k0 + k"));
+      const std::string b = code_.load(kernel_.inputs[1], tb ? text("(n0 + at) * ", inner, "ll + k0 + k")
+                                                             : text("(k0 + k) * ", columns, "ll + n0 + at"));
+      const char *along_k = "const int k = i % 64, at = i / 64;", *across_k = "const int k = i / 16, at = i % 16;";
+      body +=
+          text("  for (i64 k0 = 0; k0 < ", inner,
+               "; k0 += 64) {\n#pragma unroll\n    for (int i = threadIdx.x; i < 1024; i += kThreads) {\n      ",
+               ta ? across_k : along_k, "\n      left[at][k] = m0 + at < ", rows, " && k0 + k < ", inner, " ? ", a,
+               " : R(0);\n    }\n#pragma unroll\n    for (int i = threadIdx.x; i < 1024; i += kThreads) {\n      ",
+               tb ? along_k : across_k, "\n      right[k][at] = n0 + at < ", columns, " && k0 + k < ", inner, " ? ", b,
+               " : R(0);\n    }\n    __syncthreads();\n#pragma unroll 16\n    for (int k = 0; k < 64; ++k) sum += "
+               "left[threadIdx.x / 16][k] * "
+               "right[k][threadIdx.x % 16];\n    __syncthreads();\n  }\n");
+    }
+    body += text("  if (m >= ", rows, " || n >= ", columns, ") return;\n");
+    if (kernel_.bias) body += text("  sum += ", code_.load(kernel_.bias, "n"), ";\n");
+    if (kernel_.relu) body += "  sum = neon_math::relu_value<R>(sum, R(0), R(0));\n";
+    return body + put(text("m * ", columns, "ll + n"), "sum");
+  }
+
+  const LoweredKernel& kernel_;
+  SourceContext& context_;
+  const Graph& graph_;
+  CodeText code_;
+  DType compute_;
+  int64_t blocks_ = 1;
+};
+
+}  // namespace
+
+bool is_small_product(const LoweredKernel& kernel, const Graph& graph) {
+  const int64_t inner = graph.shape(kernel.inputs[0])[kernel.attributes.integer("transpose_a") ? 0 : 1];
+  return inner <= kMostInner && graph.shape(kernel.outputs[0]).elements() <= kMostResults;
+}
+
+Source op_source(const LoweredKernel& kernel, SourceContext& context) { return OpWriter(kernel, context).run(); }
+
+}  // namespace neon::cuda

@@ -1,0 +1,239 @@
+// What every generated kernel begins with: loads and stores of all types, random numbers, folds over lanes. NVRTC
+// compiles it; it includes nothing. Kernels have kThreads threads a block.
+
+typedef signed char i8;
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef long long i64;
+
+constexpr int kThreads = 256;
+
+struct f16 {
+  u16 bits;
+};
+struct bf16 {
+  u16 bits;
+};
+
+__device__ __forceinline__ float widened(f16 x) {
+  float y;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x.bits));
+  return y;
+}
+__device__ __forceinline__ float widened(bf16 x) { return __uint_as_float(u32(x.bits) << 16); }
+
+// Element of an array in the type of the arithmetic.
+template <typename R, typename T>
+__device__ __forceinline__ R get(const void* p, i64 i) {
+  const T x = static_cast<const T*>(p)[i];
+  if constexpr (sizeof(T) == 2) return R(widened(x));
+  else return R(x);
+}
+
+// Rounded to the nearest even, NaN and infinity kept; integers take the nearest they have, and 0 for NaN.
+template <typename T>
+struct Stored;
+template <>
+struct Stored<float> {
+  __device__ static float from(double x) { return float(x); }
+  __device__ static float from(float x) { return x; }
+};
+template <>
+struct Stored<double> {
+  __device__ static double from(double x) { return x; }
+};
+template <>
+struct Stored<f16> {
+  __device__ static f16 from(float x) {
+    f16 y;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y.bits) : "f"(x));
+    return y;
+  }
+  __device__ static f16 from(double x) { return from(float(x)); }
+};
+template <>
+struct Stored<bf16> {
+  __device__ static bf16 from(float x) {
+    const u32 bits = __float_as_uint(x);
+    if ((bits & 0x7fffffffu) > 0x7f800000u) return {u16((bits >> 16) | 0x40u)};
+    return {u16((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16)};
+  }
+  __device__ static bf16 from(double x) { return from(float(x)); }
+};
+template <typename T, int kLow, int kHigh>
+struct StoredSmall {
+  __device__ static T from(double x) {
+    if (!(x == x)) return T(0);
+    const double r = ::rint(x);
+    return T(r < kLow ? kLow : r > kHigh ? kHigh : int(r));
+  }
+};
+template <>
+struct Stored<u8> : StoredSmall<u8, 0, 255> {};
+template <>
+struct Stored<i8> : StoredSmall<i8, -128, 127> {};
+template <>
+struct Stored<int> {
+  __device__ static int from(double x) { return x == x ? __double2int_rn(x) : 0; }
+};
+template <>
+struct Stored<i64> {
+  __device__ static i64 from(double x) { return x == x ? __double2ll_rn(x) : 0; }
+};
+
+template <typename T, typename R>
+__device__ __forceinline__ T put(void* p, i64 i, R x) {
+  const T y = Stored<T>::from(x);
+  static_cast<T*>(p)[i] = y;
+  return y;
+}
+__device__ __forceinline__ double number_of(f16 x) { return double(widened(x)); }
+__device__ __forceinline__ double number_of(bf16 x) { return double(widened(x)); }
+template <typename T>
+__device__ __forceinline__ double number_of(T x) {
+  return double(x);
+}
+
+// Words that all kernels of a program share. See state.h.
+struct State {
+  u32 stopped, bad_index;
+  int index, limit;
+  i64 place;
+};
+
+// The row that element `place` of a list of indices names; one that does not exist is noted, and 0 taken.
+__device__ __forceinline__ i64 looked_up(const void* indices, i64 place, int limit, State* state) {
+  const int index = static_cast<const int*>(indices)[place];
+  if (index >= 0 && index < limit) return index;
+  if (atomicCAS(&state->bad_index, 0u, 1u) == 0u) {
+    state->index = index;
+    state->limit = limit;
+    state->place = place;
+  }
+  return 0;
+}
+
+// Element of a Philox-4x32-10 stream, as neon/core/random.h has it: 24 bits in [0, 1).
+__device__ __forceinline__ float uniform(u64 seed, u64 stream, u64 step, u64 element) {
+  const u64 group = element / 4;
+  u32 c0 = u32(group), c1 = u32(group >> 32) ^ u32(step >> 32), c2 = u32(stream) ^ u32(step), c3 = u32(stream >> 32);
+  u32 k0 = u32(seed), k1 = u32(seed >> 32);
+#pragma unroll
+  for (int round = 0; round < 10; ++round) {
+    const u64 p0 = u64(0xD2511F53u) * c0, p1 = u64(0xCD9E8D57u) * c2;
+    c0 = u32(p1 >> 32) ^ c1 ^ k0, c1 = u32(p1), c2 = u32(p0 >> 32) ^ c3 ^ k1, c3 = u32(p0);
+    k0 += 0x9E3779B9u, k1 += 0xBB67AE85u;
+  }
+  const u32 lane = u32(element) & 3u;
+  const u32 bits = lane == 0 ? c0 : lane == 1 ? c1 : lane == 2 ? c2 : c3;
+  return float(bits >> 8) * 0x1p-24f;
+}
+
+struct FoldSum {
+  template <typename R>
+  __device__ static R start() {
+    return R(0);
+  }
+  template <typename R>
+  __device__ static R join(R a, R b) {
+    return a + b;
+  }
+};
+struct FoldMax {
+  template <typename R>
+  __device__ static R start() {
+    return R(-neon_math::kInfinity64);
+  }
+  template <typename R>
+  __device__ static R join(R a, R b) {
+    return neon_math::maximum(a, b);
+  }
+};
+struct FoldMin {
+  template <typename R>
+  __device__ static R start() {
+    return R(neon_math::kInfinity64);
+  }
+  template <typename R>
+  __device__ static R join(R a, R b) {
+    return neon_math::minimum(a, b);
+  }
+};
+
+// The first of the largest, or the first NaN. `at` is -1 before the first.
+template <typename R>
+struct Best {
+  R value = R(0);
+  i64 at = -1;
+  __device__ void take(R other, i64 other_at) {
+    if (other_at < 0) return;
+    const bool mine_nan = value != value, other_nan = other != other;
+    const bool better =
+        mine_nan == other_nan ? (other > value || ((other == value || mine_nan) && other_at < at)) : other_nan;
+    if (at < 0 || better) value = other, at = other_at;
+  }
+};
+
+template <typename R>
+struct Scratch {
+  R values[kThreads];
+  i64 places[kThreads];
+};
+
+// Folds over the lanes of a group; every lane gets the result. All threads of the block take part.
+// kLanes neighbouring threads, a power of two:
+template <typename Fold, int kLanes, typename R>
+__device__ R fold_neighbours(R x, Scratch<R>& scratch) {
+#pragma unroll
+  for (int d = (kLanes < 32 ? kLanes : 32) / 2; d > 0; d /= 2)
+    x = Fold::template join<R>(x, __shfl_xor_sync(0xffffffffu, x, d));
+  if constexpr (kLanes > 32) {
+    __syncthreads();
+    if (threadIdx.x % 32 == 0) scratch.values[threadIdx.x / 32] = x;
+    __syncthreads();
+    constexpr int kWarps = kLanes / 32;
+    const int first = threadIdx.x / kLanes * kWarps;
+    x = scratch.values[first];
+#pragma unroll
+    for (int w = 1; w < kWarps; ++w) x = Fold::template join<R>(x, scratch.values[first + w]);
+  }
+  return x;
+}
+// Threads kStride apart:
+template <typename Fold, int kStride, typename R>
+__device__ R fold_apart(R x, Scratch<R>& scratch) {
+  __syncthreads();
+  scratch.values[threadIdx.x] = x;
+  __syncthreads();
+  x = scratch.values[threadIdx.x % kStride];
+  for (int i = threadIdx.x % kStride + kStride; i < kThreads; i += kStride)
+    x = Fold::template join<R>(x, scratch.values[i]);
+  return x;
+}
+template <int kLanes, int kStride, typename R>
+__device__ i64 fold_best(Best<R> x, Scratch<R>& scratch) {
+  __syncthreads();
+  scratch.values[threadIdx.x] = x.value;
+  scratch.places[threadIdx.x] = x.at;
+  __syncthreads();
+  const int first = kStride == 1 ? threadIdx.x / kLanes * kLanes : threadIdx.x % kStride;
+  Best<R> best;
+  for (int i = 0; i < kLanes; ++i) best.take(scratch.values[first + i * kStride], scratch.places[first + i * kStride]);
+  return best.at;
+}
+
+// The last block to arrive sees what all others wrote before. The ticket is left at 0 for the next run.
+__device__ __forceinline__ bool is_last_block(u32* ticket) {
+  __shared__ bool last;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    last = atomicAdd(ticket, 1u) == gridDim.x - 1;
+    if (last) *ticket = 0;
+  }
+  __syncthreads();
+  __threadfence();
+  return last;
+}

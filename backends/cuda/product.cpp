@@ -1,0 +1,191 @@
+// Row-major c = a · b is column-major cᵀ = bᵀ · aᵀ, so the operands change places and nothing is moved.
+#include "backends/cuda/product.h"
+
+#include <cublasLt.h>
+
+#include "backends/cuda/library.h"
+#include "neon/core/error.h"
+
+namespace neon::cuda {
+
+namespace {
+
+constexpr int kTimedAlgorithms = 16, kTimedRuns = 8;
+
+struct CublasLt {
+  Library library{{"libcublasLt.so." NEON_CUDA_MAJOR, "libcublasLt.so"}, "matrix products on the GPU"};
+  decltype(cublasLtCreate)* create;
+  decltype(cublasLtMatmul)* matmul;
+  decltype(cublasLtMatmulDescCreate)* desc_create;
+  decltype(cublasLtMatmulDescDestroy)* desc_destroy;
+  decltype(cublasLtMatmulDescSetAttribute)* desc_set;
+  decltype(cublasLtMatrixLayoutCreate)* layout_create;
+  decltype(cublasLtMatrixLayoutDestroy)* layout_destroy;
+  decltype(cublasLtMatmulPreferenceCreate)* preference_create;
+  decltype(cublasLtMatmulPreferenceDestroy)* preference_destroy;
+  decltype(cublasLtMatmulPreferenceSetAttribute)* preference_set;
+  decltype(cublasLtMatmulAlgoGetHeuristic)* heuristic;
+  decltype(cublasLtGetStatusString)* words;
+  cublasLtHandle_t handle = nullptr;
+  CublasLt() {
+    library.find(create, "cublasLtCreate");
+    library.find(matmul, "cublasLtMatmul");
+    library.find(desc_create, "cublasLtMatmulDescCreate");
+    library.find(desc_destroy, "cublasLtMatmulDescDestroy");
+    library.find(desc_set, "cublasLtMatmulDescSetAttribute");
+    library.find(layout_create, "cublasLtMatrixLayoutCreate");
+    library.find(layout_destroy, "cublasLtMatrixLayoutDestroy");
+    library.find(preference_create, "cublasLtMatmulPreferenceCreate");
+    library.find(preference_destroy, "cublasLtMatmulPreferenceDestroy");
+    library.find(preference_set, "cublasLtMatmulPreferenceSetAttribute");
+    library.find(heuristic, "cublasLtMatmulAlgoGetHeuristic");
+    library.find(words, "cublasLtGetStatusString");
+    if (const cublasStatus_t status = create(&handle); status != CUBLAS_STATUS_SUCCESS)
+      fail(ErrorKind::device, "cuBLASLt does not start: ", words(status));
+  }
+};
+
+const CublasLt& lt() {
+  static const CublasLt loaded;
+  return loaded;
+}
+
+void check_lt(cublasStatus_t status, const char* doing) {
+  if (status != CUBLAS_STATUS_SUCCESS) fail(ErrorKind::device, doing, ": cuBLASLt says ", lt().words(status));
+}
+
+cudaDataType_t data_type(DType dtype) {
+  return dtype == DType::f64   ? CUDA_R_64F
+         : dtype == DType::f32 ? CUDA_R_32F
+         : dtype == DType::f16 ? CUDA_R_16F
+                               : CUDA_R_16BF;
+}
+
+class LtProduct : public Product {
+ public:
+  LtProduct(std::shared_ptr<Device> device, std::shared_ptr<Memory> workspace)
+      : device_(std::move(device)), workspace_(std::move(workspace)) {}
+  ~LtProduct() override {
+    if (operation_) lt().desc_destroy(operation_);
+    for (cublasLtMatrixLayout_t layout : {left_, right_, result_})
+      if (layout) lt().layout_destroy(layout);
+  }
+
+  // False when there is no algorithm for it.
+  bool prepare(const LoweredKernel& kernel, const Graph& graph, bool timed) {
+    const TensorType &a = graph.type(kernel.inputs[0]), &b = graph.type(kernel.inputs[1]),
+                     &c = graph.type(kernel.outputs[0]);
+    const bool ta = kernel.attributes.integer("transpose_a"), tb = kernel.attributes.integer("transpose_b");
+    const cudaDataType_t type = data_type(a.dtype);
+    wide_ = a.dtype == DType::f64;
+    check_lt(
+        lt().desc_create(&operation_, wide_ ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, wide_ ? CUDA_R_64F : CUDA_R_32F),
+        "preparing a product");
+    set(CUBLASLT_MATMUL_DESC_TRANSA, tb ? CUBLAS_OP_T : CUBLAS_OP_N);
+    set(CUBLASLT_MATMUL_DESC_TRANSB, ta ? CUBLAS_OP_T : CUBLAS_OP_N);
+    const bool bias = bool(kernel.bias);
+    if (bias && graph.dtype(kernel.bias) != c.dtype) return false;
+    if (bias || kernel.relu)
+      set(CUBLASLT_MATMUL_DESC_EPILOGUE,
+          bias ? (kernel.relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS) : CUBLASLT_EPILOGUE_RELU);
+    if (bias) set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, type);
+    layout(left_, b.shape, type);
+    layout(right_, a.shape, type);
+    layout(result_, c.shape, type);
+    const auto found = algorithms(timed ? kTimedAlgorithms : 1);
+    if (found.empty()) return false;
+    algorithm_ = found.front();
+    if (found.size() > 1) take_fastest(found, a, b, c, kernel.bias ? graph.type(kernel.bias).bytes() : 0);
+    return true;
+  }
+
+  void launch(const void* a, const void* b, const void* bias, void* c) override {
+    if (bias) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+    const double one64 = 1, zero64 = 0;
+    const float one32 = 1, zero32 = 0;
+    const void *one = wide_ ? static_cast<const void*>(&one64) : &one32,
+               *zero = wide_ ? static_cast<const void*>(&zero64) : &zero32;
+    check_lt(lt().matmul(lt().handle, operation_, one, b, left_, a, right_, zero, c, result_, c, result_, &algorithm_,
+                         workspace_->data(), workspace_->bytes(), reinterpret_cast<cudaStream_t>(device_->stream())),
+             "multiplying matrices");
+  }
+
+ private:
+  template <typename T>
+  void set(cublasLtMatmulDescAttributes_t attribute, T value) {
+    check_lt(lt().desc_set(operation_, attribute, &value, sizeof value), "preparing a product");
+  }
+  // A row-major (rows, columns) array as its column-major transpose.
+  static void layout(cublasLtMatrixLayout_t& out, const Shape& shape, cudaDataType_t type) {
+    check_lt(lt().layout_create(&out, type, uint64_t(shape[1]), uint64_t(shape[0]), shape[1]), "preparing a product");
+  }
+
+  // The heuristic's best, at most so many.
+  std::vector<cublasLtMatmulAlgo_t> algorithms(int most) const {
+    cublasLtMatmulPreference_t preference = nullptr;
+    check_lt(lt().preference_create(&preference), "preparing a product");
+    const uint64_t workspace = kProductWorkspace;
+    const uint32_t alignment = 16;  // of the arena it is 64, of rows handed over by the caller perhaps less
+    lt().preference_set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace);
+    for (auto attribute : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+                           CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
+      lt().preference_set(preference, attribute, &alignment, sizeof alignment);
+    std::vector<cublasLtMatmulHeuristicResult_t> found(static_cast<size_t>(most));
+    int count = 0;
+    const cublasStatus_t status = lt().heuristic(lt().handle, operation_, left_, right_, result_, result_, preference,
+                                                 most, found.data(), &count);
+    lt().preference_destroy(preference);
+    std::vector<cublasLtMatmulAlgo_t> out;
+    for (int i = 0; status == CUBLAS_STATUS_SUCCESS && i < count; ++i)
+      if (found[size_t(i)].state == CUBLAS_STATUS_SUCCESS) out.push_back(found[size_t(i)].algo);
+    return out;
+  }
+
+  void take_fastest(const std::vector<cublasLtMatmulAlgo_t>& candidates, const TensorType& a, const TensorType& b,
+                    const TensorType& c, size_t bias_bytes) {
+    const Memory left(device_, a.bytes(), "timing"), right(device_, b.bytes(), "timing"),
+        result(device_, c.bytes(), "timing"), bias(device_, bias_bytes, "timing");
+    CUevent begin = nullptr, end = nullptr;
+    check(cuEventCreate(&begin, CU_EVENT_DEFAULT), "timing a product");
+    check(cuEventCreate(&end, CU_EVENT_DEFAULT), "timing a product");
+    float best = 0;
+    cublasLtMatmulAlgo_t fastest = candidates.front();
+    for (const auto& candidate : candidates) {
+      algorithm_ = candidate;
+      for (int i = 0; i < 2 + kTimedRuns; ++i) {
+        if (i == 2) check(cuEventRecord(begin, device_->stream()), "timing a product");
+        launch(left.data(), right.data(), bias_bytes ? bias.data() : nullptr, result.data());
+      }
+      check(cuEventRecord(end, device_->stream()), "timing a product");
+      check(cuEventSynchronize(end), "timing a product");
+      float took = 0;
+      check(cuEventElapsedTime(&took, begin, end), "timing a product");
+      if (best == 0 || took < best) best = took, fastest = candidate;
+    }
+    algorithm_ = fastest;
+    cuEventDestroy(begin);
+    cuEventDestroy(end);
+  }
+
+  std::shared_ptr<Device> device_;
+  std::shared_ptr<Memory> workspace_;
+  cublasLtMatmulDesc_t operation_ = nullptr;
+  cublasLtMatrixLayout_t left_ = nullptr, right_ = nullptr, result_ = nullptr;
+  cublasLtMatmulAlgo_t algorithm_{};
+  bool wide_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Product> make_product(const LoweredKernel& kernel, const Graph& graph, std::shared_ptr<Device> device,
+                                      std::shared_ptr<Memory> workspace, bool timed) {
+  const TensorType &a = graph.type(kernel.inputs[0]), &b = graph.type(kernel.inputs[1]),
+                   &c = graph.type(kernel.outputs[0]);
+  if (a.shape.elements() == 0 || b.shape.elements() == 0 || a.dtype != b.dtype || a.dtype != c.dtype) return nullptr;
+  device->make_current();
+  auto product = std::make_unique<LtProduct>(std::move(device), std::move(workspace));
+  if (!product->prepare(kernel, graph, timed)) return nullptr;
+  return product;
+}
+
+}  // namespace neon::cuda

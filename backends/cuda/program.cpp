@@ -1,0 +1,373 @@
+#include "backends/cuda/program.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "backends/cuda/compile.h"
+#include "backends/cuda/moves.h"
+#include "backends/graph/op.h"
+
+namespace neon::cuda {
+
+namespace {
+
+constexpr int kDepth = 256;              // rows of the ring
+constexpr int kRunsOfLaunch = 16;        // most runs in one launch
+constexpr int64_t kMostRecorded = 1024;  // elements of an output that goes to the ring
+constexpr size_t kRingOffset = 64;       // State comes first
+constexpr size_t kTicketBytes = 64;      // before the partial totals
+static_assert(sizeof(State) <= kRingOffset);
+
+const std::string& leaf_name(const Graph& graph, Value value) {
+  return graph.producer(value).attributes.string("name");
+}
+
+}  // namespace
+
+std::shared_ptr<Memory> Engine::workspace() {
+  auto shared = workspace_.lock();
+  if (!shared)
+    workspace_ = shared = std::make_shared<Memory>(device, kProductWorkspace, "the workspace of matrix products");
+  return shared;
+}
+
+std::shared_ptr<Memory> Engine::resident(const void* data, size_t bytes, const std::string& what) {
+  auto& known = residents_[{data, bytes}];
+  auto shared = known.lock();
+  if (shared) return shared;
+  known = shared = std::make_shared<Memory>(device, bytes, what);
+  shared->upload(data, bytes);
+  return shared;
+}
+
+void Engine::take_turn(CudaProgram* program) {
+  if (queued_ && queued_ != program) queued_->flush();
+  queued_ = program;
+}
+
+void* Mirror::declare(const std::string& name, const Tensor& tensor) {
+  const auto found = copies_.find(name);
+  if (found != copies_.end()) return found->second.data();
+  Memory memory(engine_->device, tensor.bytes(), "variable " + name);
+  memory.upload(tensor.data(), tensor.bytes());
+  return copies_.emplace(name, std::move(memory)).first->second.data();
+}
+
+void Mirror::upload(Variables& variables) {
+  engine_->take_turn(nullptr);
+  for (const auto& [name, memory] : copies_) memory.upload(variables.at(name).data(), memory.bytes());
+}
+
+void Mirror::download(Variables& variables) {
+  engine_->take_turn(nullptr);
+  for (const auto& [name, memory] : copies_) memory.download(variables.at(name).data(), memory.bytes());
+}
+
+CudaProgram::CudaProgram(const Graph& graph, Variables& variables, const DeviceOptions& options,
+                         std::shared_ptr<Engine> engine)
+    : graph_(graph), variables_(variables), engine_(std::move(engine)) {
+  engine_->device->make_current();
+  lowered_ = lower(graph, {options.cpu.fuse});
+  place_arrays(variables);
+  plan_ring();
+  make_kernels(options);
+  scalar_values_.resize(scalars_.size());
+  records_ = Memory(engine_->device, size_t(kRunsOfLaunch) * (kRecordScalars + scalars_.size()) * 8, "the step record");
+}
+
+CudaProgram::~CudaProgram() {
+  engine_->leave(this);
+  cuCtxSynchronize();
+  drop_graphs();
+  for (CUmodule module : modules_) cuModuleUnload(module);
+  if (host_ring_) cuMemFreeHost(host_ring_);
+}
+
+void CudaProgram::place_arrays(Variables& variables) {
+  const Graph& graph = lowered_.graph;
+  arena_ = Memory(engine_->device, lowered_.arena_bytes, "the values of a step");
+  slots_.assign(size_t(graph.value_count()), nullptr);
+  for (int v = 0; v < graph.value_count(); ++v)
+    if (lowered_.storage[size_t(v)] == Value{v} && lowered_.buffers[size_t(v)].bytes)
+      slots_[size_t(v)] = static_cast<std::byte*>(arena_.data()) + lowered_.buffers[size_t(v)].offset;
+  auto mirror = std::dynamic_pointer_cast<Mirror>(variables.mirror());
+  if (!mirror) {
+    NEON_ASSERT(!variables.mirror());
+    mirror = std::make_shared<Mirror>(engine_);
+    variables.set_mirror(mirror);
+  }
+  NEON_ASSERT(mirror->engine() == engine_);
+  for (Value value : graph.leaves("variable")) {
+    const std::string& name = leaf_name(graph, value);
+    slots_[size_t(value.id)] =
+        mirror->declare(name, variables.declare(name, graph.type(value).dtype, graph.shape(value)));
+  }
+  for (Value value : graph.leaves("input")) inputs_[leaf_name(graph, value)].value = value;
+}
+
+// Small outputs that a generated kernel writes go to the ring as well.
+void CudaProgram::plan_ring() {
+  for (const auto& [name, value] : lowered_.graph.outputs()) {
+    const int64_t elements = lowered_.graph.shape(value).elements();
+    bool generated = false;
+    for (const LoweredKernel& kernel : lowered_.kernels)
+      generated = generated || (kernel.fused && std::ranges::count(kernel.outputs, value));
+    if (!generated || elements > kMostRecorded || recorded_.count(value.id)) continue;
+    recorded_[value.id] = ring_width_;
+    ring_width_ += int(elements);
+  }
+  const size_t bytes = kRingOffset + size_t(kDepth) * size_t(ring_width_) * 8;
+  ring_ = Memory(engine_->device, bytes, "results");
+  void* host = nullptr;
+  check(cuMemHostAlloc(&host, bytes, 0), "taking pinned memory for results");
+  host_ring_ = static_cast<std::byte*>(host);
+}
+
+void CudaProgram::make_kernels(const DeviceOptions& options) {
+  const Graph& graph = lowered_.graph;
+  SourceContext context{lowered_, scalars_, recorded_, ring_width_, {}, {}};
+  for (const auto& [name, input] : inputs_)
+    if (std::ranges::count(options.sequences, name)) context.sequences.insert(input.value.id);
+  if (const auto finite = graph.outputs().find("finite"); finite != graph.outputs().end())
+    context.finite = finite->second;
+  std::vector<Source> sources;
+  std::vector<size_t> generated;
+  size_t partial_bytes = 0;
+  for (const LoweredKernel& kernel : lowered_.kernels) {
+    Kernel made;
+    if (kernel.op == "matmul" && !is_small_product(kernel, graph)) {
+      workspace_ = engine_->workspace();
+      made.product = make_product(kernel, graph, engine_->device, workspace_, options.timed);
+      made.arrays = {kernel.inputs[0], kernel.inputs[1], kernel.bias, kernel.outputs[0]};
+      for (Value value : made.arrays)
+        if (value && context.sequences.count(lowered_.storage[size_t(value.id)].id)) made.product = nullptr;
+    }
+    implementations_.push_back(made.product ? "cublaslt" : kernel.fused ? "fused" : "own");
+    if (!made.product) {
+      sources.push_back(kernel.fused ? fused_source(*kernel.fused, context) : op_source(kernel, context));
+      partial_bytes = std::max(partial_bytes, sources.back().partial_bytes);
+      generated.push_back(kernels_.size());
+    }
+    kernels_.push_back(std::move(made));
+  }
+  partials_ = Memory(engine_->device, kTicketBytes + partial_bytes, "partial totals");
+  load_sources(sources, generated);
+}
+
+void CudaProgram::load_sources(std::vector<Source>& sources, const std::vector<size_t>& kernels) {
+  std::vector<std::string> texts;
+  for (const Source& source : sources) texts.push_back(source.text);
+  const auto codes = compile_sources(texts, engine_->device->arch());
+  for (size_t i = 0; i < sources.size(); ++i) {
+    Kernel& kernel = kernels_[kernels[i]];
+    CUmodule module = nullptr;
+    check(cuModuleLoadData(&module, codes[i].data()), "loading a kernel");
+    modules_.push_back(module);
+    check(cuModuleGetFunction(&kernel.function, module, "kernel"), "loading a kernel");
+    kernel.arrays = std::move(sources[i].arrays);
+    kernel.blocks = sources[i].blocks;
+  }
+}
+
+CudaProgram::Input* CudaProgram::find_input(const std::string& name) {
+  const auto found = inputs_.find(name);
+  return found == inputs_.end() ? nullptr : &found->second;
+}
+
+// A graph holds addresses, so it goes when one changes.
+void CudaProgram::set_memory(Input& input, std::shared_ptr<Memory> memory) {
+  if (memory == input.memory) return;
+  flush();
+  drop_graphs();
+  input.memory = std::move(memory);
+  slots_[size_t(input.value.id)] = input.memory->data();
+}
+
+void CudaProgram::bind(const std::string& name, const void* data) { bind_sequence(name, data, -1); }
+
+void CudaProgram::bind_resident(const std::string& name, const void* data) {
+  Input* input = find_input(name);
+  if (!input) return;
+  input->host = data;
+  set_memory(*input, engine_->resident(data, lowered_.graph.type(input->value).bytes(), "input " + name));
+}
+
+void CudaProgram::bind_sequence(const std::string& name, const void* data, int64_t rows) {
+  Input* input = find_input(name);
+  if (!input) return;
+  flush();
+  const TensorType& type = lowered_.graph.type(input->value);
+  const size_t bytes =
+      rows < 0 ? type.bytes() : type.bytes() / size_t(std::max<int64_t>(type.shape[0], 1)) * size_t(rows);
+  input->host = data;
+  if (!input->memory || input->memory->bytes() < bytes || input->memory.use_count() > 1)
+    set_memory(*input, std::make_shared<Memory>(engine_->device, bytes, "input " + name));
+  input->memory->upload(data, bytes);
+}
+
+void CudaProgram::set_scalar(const std::string& name, double value) {
+  const auto found = scalars_.find(name);
+  if (found != scalars_.end()) scalar_values_[size_t(found->second)] = value;
+}
+
+int CudaProgram::depth(const std::string& output) const {
+  return recorded_.count(lowered_.graph.outputs().at(output).id) ? kDepth : 1;
+}
+
+void CudaProgram::run(uint64_t step) {
+  engine_->take_turn(this);
+  queue_.push_back(runs_ % kDepth);
+  queue_.push_back(step);
+  queue_.push_back(uint64_t(first_));
+  for (double value : scalar_values_) queue_.push_back(std::bit_cast<uint64_t>(value));
+  ++runs_;
+  if (++queued_ == kRunsOfLaunch) flush();
+}
+
+// Sends the queued runs off, in launches of 16, 8, 4, 2 and 1.
+void CudaProgram::flush() {
+  if (queued_ == 0) return;
+  const Device& device = *engine_->device;
+  device.make_current();
+  const size_t row_bytes = (kRecordScalars + scalars_.size()) * 8;
+  int sent = 0;
+  while (sent < queued_) {
+    int runs = kRunsOfLaunch;
+    while (runs > queued_ - sent) runs /= 2;
+    const CUgraphExec graph = graph_of(runs);
+    records_.upload(reinterpret_cast<const std::byte*>(queue_.data()) + size_t(sent) * row_bytes,
+                    size_t(runs) * row_bytes);
+    check(cuGraphLaunch(graph, device.stream()), "starting a step on the GPU");
+    sent += runs;
+  }
+  queued_ = 0;
+  queue_.clear();
+}
+
+void* CudaProgram::address(Value value) const {
+  const Value storage = lowered_.storage[size_t(value.id)];
+  void* at = slots_[size_t(storage.id)];
+  if (!at) fail(ErrorKind::failed, "input ", leaf_name(lowered_.graph, storage), " of a program is not bound");
+  return at;
+}
+
+void CudaProgram::launch_kernels(int row) {
+  const CUstream stream = engine_->device->stream();
+  std::byte* state = static_cast<std::byte*>(ring_.data());
+  void* ring = state + kRingOffset;
+  void* record = static_cast<std::byte*>(records_.data()) + size_t(row) * (kRecordScalars + scalars_.size()) * 8;
+  void* ticket = partials_.data();
+  void* partials = static_cast<std::byte*>(partials_.data()) + kTicketBytes;
+  for (size_t k = 0; k < kernels_.size(); ++k) {
+    const Kernel& kernel = kernels_[k];
+    if (kernel.product) {
+      const auto& a = kernel.arrays;
+      kernel.product->launch(address(a[0]), address(a[1]), a[2] ? address(a[2]) : nullptr, address(a[3]));
+      continue;
+    }
+    std::vector<void*> values;
+    for (Value value : kernel.arrays) values.push_back(address(value));
+    for (void* shared : {static_cast<void*>(state), record, ring, partials, ticket}) values.push_back(shared);
+    std::vector<void*> parameters;
+    for (void*& value : values) parameters.push_back(&value);
+    check(cuLaunchKernel(kernel.function, unsigned(kernel.blocks), 1, 1, kThreads, 1, 1, 0, stream, parameters.data(),
+                         nullptr),
+          text("kernel ", k, " (", lowered_.kernels[k].op, ") of ", lowered_.kernels[k].scope));
+  }
+}
+
+CUgraphExec CudaProgram::graph_of(int runs) {
+  CUgraphExec& made = graphs_[runs];
+  if (made) return made;
+  const CUstream stream = engine_->device->stream();
+  CUgraph graph = nullptr;
+  check(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED), "recording a step");
+  try {
+    for (int row = 0; row < runs; ++row) launch_kernels(row);
+  } catch (...) {
+    cuStreamEndCapture(stream, &graph);
+    if (graph) cuGraphDestroy(graph);
+    graphs_.erase(runs);
+    throw;
+  }
+  check(cuStreamEndCapture(stream, &graph), "recording a step");
+  const CUresult result = cuGraphInstantiate(&made, graph, 0);
+  cuGraphDestroy(graph);
+  check(result, "preparing a step");
+  return made;
+}
+
+void CudaProgram::drop_graphs() {
+  for (const auto& [runs, graph] : graphs_)
+    if (graph) cuGraphExecDestroy(graph);
+  graphs_.clear();
+}
+
+void CudaProgram::go_on() {
+  flush();
+  check(
+      cuMemsetD8Async(ring_.address() + offsetof(State, stopped), 0, sizeof(State::stopped), engine_->device->stream()),
+      "going on");
+}
+
+void CudaProgram::synchronize() const {
+  if (synchronized_ == runs_) return;
+  CudaProgram& self = const_cast<CudaProgram&>(*this);
+  self.flush();
+  ring_.download(host_ring_, ring_.bytes());
+  self.synchronized_ = runs_;
+  State state;
+  std::memcpy(&state, host_ring_, sizeof state);
+  if (!state.bad_index) return;
+  check(cuMemsetD8Async(ring_.address(), 0, sizeof(State), engine_->device->stream()), "clearing a fault");
+  fail(ErrorKind::data, "index ", state.index, " at place ", state.place, " is not in [0, ", state.limit, ")");
+}
+
+double CudaProgram::recorded(const std::string& name, int64_t element, int back) const {
+  NEON_ASSERT(back >= 0 && back < kDepth && uint64_t(back) < runs_);
+  const Value value = lowered_.graph.outputs().at(name);
+  const auto found = recorded_.find(value.id);
+  if (found == recorded_.end()) {
+    NEON_ASSERT(back == 0);
+    return output(name).at(element);
+  }
+  synchronize();
+  const uint64_t row = (runs_ - 1 - uint64_t(back)) % kDepth;
+  double out = 0;
+  std::memcpy(
+      &out, host_ring_ + kRingOffset + (row * uint64_t(ring_width_) + uint64_t(found->second) + uint64_t(element)) * 8,
+      8);
+  return out;
+}
+
+Tensor CudaProgram::output(const std::string& name) const {
+  const Value value = lowered_.graph.outputs().at(name);
+  const TensorType& type = lowered_.graph.type(value);
+  synchronize();
+  Tensor out(type.dtype, type.shape);
+  const Device& device = *engine_->device;
+  device.make_current();
+  if (out.bytes())
+    check(cuMemcpyDtoHAsync(out.data(), reinterpret_cast<CUdeviceptr>(address(value)), out.bytes(), device.stream()),
+          "copying a result");
+  device.wait("waiting for a result");
+  return out;
+}
+
+// On the CPU, op by op: from the same variables and inputs.
+std::string CudaProgram::first_nonfinite(uint64_t step) {
+  synchronize();
+  variables_.to_host();
+  const auto checking = compile_for_cpu(graph_, variables_, {.fuse = false});
+  for (const auto& [name, input] : inputs_) {
+    const TensorType& type = lowered_.graph.type(input.value);
+    const size_t row = type.bytes() / size_t(std::max<int64_t>(type.shape.rank() ? type.shape[0] : 1, 1));
+    const bool sequence = input.memory && input.memory->bytes() > type.bytes();
+    checking->bind(name, static_cast<const std::byte*>(input.host) + (sequence ? size_t(first_) * row : 0));
+  }
+  for (const auto& [name, index] : scalars_) checking->set_scalar(name, scalar_values_[size_t(index)]);
+  return checking->first_nonfinite(step);
+}
+
+}  // namespace neon::cuda

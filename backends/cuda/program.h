@@ -1,0 +1,117 @@
+// A program on the GPU: one CUDA graph of all kernels of a step, of several steps where there are some to do.
+//
+// The host queues runs as rows of the step record; a full queue, or a result asked for, sends the rows and launches the
+// graph. Small outputs of every run go to a ring on the device that is copied when the host asks; nothing else waits.
+#pragma once
+#include <map>
+
+#include "backends/cuda/driver.h"
+#include "backends/cuda/product.h"
+#include "backends/cuda/source.h"
+#include "backends/cuda/state.h"
+#include "backends/device/device.h"
+
+namespace neon::cuda {
+
+class CudaProgram;
+
+// What the programs of one GPU share.
+class Engine {
+ public:
+  explicit Engine(int index) : device(std::make_shared<Device>(index)) {}
+  std::shared_ptr<Device> device;
+  std::shared_ptr<Memory> workspace();
+  // The copy of host memory that all programs read, as long as one of them has it.
+  std::shared_ptr<Memory> resident(const void* data, size_t bytes, const std::string& what);
+  // Runs that a program has queued are sent off before another program's, and before variables are touched.
+  void take_turn(CudaProgram* program);
+  void leave(CudaProgram* program) { queued_ = queued_ == program ? nullptr : queued_; }
+
+ private:
+  CudaProgram* queued_ = nullptr;
+  std::weak_ptr<Memory> workspace_;
+  std::map<std::pair<const void*, size_t>, std::weak_ptr<Memory>> residents_;
+};
+
+// The variables' copies on one GPU.
+class Mirror : public VariableMirror {
+ public:
+  explicit Mirror(std::shared_ptr<Engine> engine) : engine_(std::move(engine)) {}
+  const std::shared_ptr<Engine>& engine() const { return engine_; }
+  // Memory for a variable, with its present value when it is new here.
+  void* declare(const std::string& name, const Tensor& tensor);
+  void upload(Variables& variables) override;
+  void download(Variables& variables) override;
+
+ private:
+  std::shared_ptr<Engine> engine_;
+  std::map<std::string, Memory> copies_;
+};
+
+class CudaProgram : public Program {
+ public:
+  CudaProgram(const Graph& graph, Variables& variables, const DeviceOptions& options, std::shared_ptr<Engine> engine);
+  ~CudaProgram() override;
+
+  void bind(const std::string& input, const void* data) override;
+  void bind_resident(const std::string& input, const void* data) override;
+  void bind_sequence(const std::string& input, const void* data, int64_t rows) override;
+  void set_first(int64_t row) override { first_ = row; }
+  void set_scalar(const std::string& name, double value) override;
+  void run(uint64_t step) override;
+  void go_on() override;
+  int depth(const std::string& output) const override;
+  double recorded(const std::string& output, int64_t element, int back) const override;
+  Tensor output(const std::string& name) const override;
+  std::vector<std::string> implementations() const override { return implementations_; }
+  std::string first_nonfinite(uint64_t step) override;
+  void flush();
+
+ private:
+  struct Kernel {
+    CUfunction function = nullptr;  // or:
+    std::unique_ptr<Product> product;
+    std::vector<Value> arrays;  // of a product: a, b, bias or none, c
+    int64_t blocks = 1;
+  };
+  struct Input {
+    Value value;
+    std::shared_ptr<Memory> memory;
+    const void* host = nullptr;
+  };
+
+  void place_arrays(Variables& variables);
+  void plan_ring();
+  void make_kernels(const DeviceOptions& options);
+  void load_sources(std::vector<Source>& sources, const std::vector<size_t>& kernels);
+  void set_memory(Input& input, std::shared_ptr<Memory> memory);
+  Input* find_input(const std::string& name);
+  void* address(Value value) const;
+  void launch_kernels(int row);
+  CUgraphExec graph_of(int runs);
+  void drop_graphs();
+  void synchronize() const;
+
+  Graph graph_;
+  Variables& variables_;
+  std::shared_ptr<Engine> engine_;
+  std::shared_ptr<Memory> workspace_;
+  Memory arena_, records_, ring_, partials_;
+  std::vector<void*> slots_;  // by storage value
+  std::map<std::string, Input> inputs_;
+  std::vector<Kernel> kernels_;
+  std::vector<CUmodule> modules_;
+  std::vector<std::string> implementations_;
+  std::map<std::string, int> scalars_;
+  std::vector<double> scalar_values_;
+  std::map<int, int> recorded_;  // by value: place in a row of the ring
+  int ring_width_ = 0;
+  int64_t first_ = 0;
+  std::vector<uint64_t> queue_;  // rows of the record that were not sent yet
+  int queued_ = 0;
+  uint64_t runs_ = 0, synchronized_ = 0;
+  std::map<int, CUgraphExec> graphs_;  // by number of runs
+  std::byte* host_ring_ = nullptr;     // pinned: State, then the ring
+};
+
+}  // namespace neon::cuda

@@ -1,0 +1,117 @@
+#include "backends/cuda/source.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "backends/cuda/segment_source.h"
+#include "backends/elementwise/kernels.h"
+
+extern const char prelude_text[];
+extern const unsigned long prelude_text_size;
+
+namespace neon::cuda {
+
+const char* device_type(DType dtype) {
+  switch (dtype) {
+    case DType::f64: return "double";
+    case DType::f32: return "float";
+    case DType::f16: return "f16";
+    case DType::bf16: return "bf16";
+    case DType::i64: return "i64";
+    case DType::i32: return "int";
+    case DType::i8: return "i8";
+    case DType::u8: return "u8";
+  }
+  return "";
+}
+
+std::string source_head() {
+  return text(elementwise::elementwise_source(), std::string_view(prelude_text, prelude_text_size));
+}
+
+namespace {
+
+// Blocks of all segments, one after the other, then the totals and what follows from them.
+class KernelWriter {
+ public:
+  KernelWriter(const FusedKernel& kernel, SourceContext& context) : kernel_(kernel), code_(context, kernel.compute) {}
+
+  Source run() {
+    std::string body;
+    for (size_t s = 0; s < kernel_.segments.size(); ++s) body += segment(s);
+    if (finishes()) body += last_block();
+    Source out;
+    out.text = text(source_head(), "\ntypedef ", device_type(kernel_.compute), " R;\n", signature(),
+                    " {\n  __shared__ Scratch<R> scratch;\n", guard(), body, "}\n");
+    out.arrays = code_.arrays();
+    out.blocks = std::max<int64_t>(blocks_, 1);
+    out.partial_bytes = size_t(partials_) * size_of(kernel_.compute);
+    return out;
+  }
+
+ private:
+  bool finishes() const { return !kernel_.post.empty(); }
+
+  std::string signature() const {
+    std::string out = "extern \"C\" __global__ void __launch_bounds__(kThreads) kernel(";
+    for (size_t i = 0; i < code_.arrays().size(); ++i) out += text("void* const p", i, ", ");
+    return out +
+           "State* const state, const u64* const record, double* const ring, R* const partials, u32* const ticket)";
+  }
+
+  std::string guard() {
+    if (!kernel_.guard) return "";
+    return text("  if (state->stopped || ", code_.load(kernel_.guard, "0"), " == 0) return;\n");
+  }
+
+  std::string segment(size_t s) {
+    const Segment& segment = kernel_.segments[s];
+    SegmentWriter writer(segment, code_);
+    const int64_t blocks = writer.blocks();
+    first_partial_.push_back(partials_);
+    segment_blocks_.push_back(blocks);
+    std::string out = text("  if (blockIdx.x >= ", blocks_, "u && blockIdx.x < ", blocks_ + blocks,
+                           "u) {\n    const i64 block = blockIdx.x - ", blocks_, "u;\n", writer.run());
+    for (size_t t = 0; t < segment.totals.size(); ++t)
+      out += text("    t", t, " = fold_neighbours<", fold_name(*segment.totals[t].op), ", kThreads, R>(t", t,
+                  ", scratch);\n    if (threadIdx.x == 0) partials[", partials_ + int64_t(t) * blocks, " + block] = t",
+                  t, ";\n");
+    blocks_ += blocks;
+    partials_ += blocks * int64_t(segment.totals.size());
+    return out + "  }\n";
+  }
+
+  std::string last_block() {
+    std::string out = "  if (!is_last_block(ticket)) return;\n";
+    for (size_t s = 0; s < kernel_.segments.size(); ++s)
+      for (size_t t = 0; t < kernel_.segments[s].totals.size(); ++t) {
+        const std::string fold = fold_name(*kernel_.segments[s].totals[t].op), name = text("t", s, "_", t);
+        const int64_t blocks = segment_blocks_[s], first = first_partial_[s] + int64_t(t) * blocks;
+        out += text("  R ", name, " = ", fold, "::start<R>();\n  for (i64 i = threadIdx.x; i < ", blocks,
+                    "; i += kThreads) ", name, " = ", fold, "::join<R>(", name, ", __ldcg(partials + ", first,
+                    " + i));\n  ", name, " = fold_neighbours<", fold, ", kThreads, R>(", name, ", scratch);\n");
+      }
+    out += "  if (threadIdx.x != 0) return;\n";
+    for (size_t i = 0; i < kernel_.post.size(); ++i) {
+      const Instruction& instruction = kernel_.post[i];
+      std::string value;
+      if (instruction.kind == Instruction::Kind::total) value = text("t", instruction.segment, "_", instruction.total);
+      else value = code_.scalar_value(instruction, [](int input) { return text("r", input); });
+      out += text("  const R r", i, " = ", value, ";\n");
+    }
+    for (const Store& store : kernel_.post_stores) out += code_.store(store.value, "0", text("r", store.reg), "  ");
+    return out;
+  }
+
+  const FusedKernel& kernel_;
+  CodeText code_;
+  int64_t blocks_ = 0, partials_ = 0;
+  std::vector<int64_t> first_partial_, segment_blocks_;
+};
+
+}  // namespace
+
+Source fused_source(const FusedKernel& kernel, SourceContext& context) { return KernelWriter(kernel, context).run(); }
+
+}  // namespace neon::cuda

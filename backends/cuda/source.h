@@ -1,0 +1,49 @@
+// CUDA C++ for a fused kernel, to be compiled by NVRTC.
+//
+// The elements of a segment are groups × reduced: one group for every index of the kept axes, and in it one element
+// for every index of the reduced axes. A group is worked on by some lanes of a block: neighbouring threads where the
+// reduced axes trail, threads a tile of groups apart where they lead, one thread where nothing is reduced. Numbers
+// that follow from a reduction need another walk over the group's elements; what was computed in the first is kept in
+// registers where it fits. Totals are folded per block, then by the last block to finish, always in the same order.
+#pragma once
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "backends/graph/lower.h"
+
+namespace neon::cuda {
+
+// What a kernel of generated source is called with, in order: the arrays, then
+//   State* state, const u64* record, double* ring, R* partials, u32* ticket
+struct Source {
+  std::string text;           // with prelude; the kernel is called "kernel"
+  std::vector<Value> arrays;  // storage values whose addresses are the first parameters
+  int64_t blocks = 1;
+  size_t partial_bytes = 0;  // of the space for partial totals
+};
+
+// The step record is a row of 64-bit words: place in the ring, step, first row of inputs bound as sequences, then the
+// scalars as doubles.
+constexpr int kRecordRing = 0, kRecordStep = 1, kRecordFirst = 2, kRecordScalars = 3;
+
+// What the text needs to know of the program around it.
+struct SourceContext {
+  const Lowered& lowered;
+  std::map<std::string, int>& scalars;  // of the record, numbered as they are met
+  std::map<int, int> recorded;          // by value: first place in a row of the ring, of small outputs
+  int ring_width = 0;                   // doubles in a row of the ring
+  std::set<int> sequences;              // inputs of which each run reads rows from the record's first on
+  Value finite;                         // output that, once 0, keeps all later runs from writing variables
+};
+
+constexpr int kThreads = 256;
+
+Source fused_source(const FusedKernel& kernel, SourceContext& context);
+
+// Prelude and elementwise functions.
+std::string source_head();
+const char* device_type(DType dtype);  // "float", "bf16", ...
+
+}  // namespace neon::cuda

@@ -1,0 +1,41 @@
+// Programs for the device that a run asked for: the CPU, or a GPU through the module that is opened when it is needed.
+#pragma once
+#include "backends/program.h"
+
+namespace neon {
+
+struct DeviceOptions {
+  bool gpu = false;
+  int gpu_index = 0;
+  // Inputs that bind_sequence() will give.
+  std::vector<std::string> sequences = {};
+  // Algorithms may be chosen by the clock; without, the same are taken each time.
+  bool timed = false;
+  CpuOptions cpu = {};
+};
+
+// Throws a device error where the GPU cannot be used, ErrorKind::memory where there is no room.
+std::unique_ptr<Program> compile_program(const Graph& graph, Variables& variables, const DeviceOptions& options);
+
+struct GpuInfo {
+  std::string name;
+  int arch = 0;          // compute capability, 90 for 9.0
+  size_t bytes = 0;      // of memory
+  std::string unusable;  // why it is not used; "" where it is
+};
+
+// What the module offers; it is opened at most once.
+class GpuModule {
+ public:
+  virtual ~GpuModule() = default;
+  virtual std::vector<GpuInfo> devices() = 0;
+  virtual std::string versions() = 0;  // "CUDA 13.0, driver 580.0"
+  virtual std::unique_ptr<Program> compile(const Graph& graph, Variables& variables, const DeviceOptions& options) = 0;
+};
+
+// Null, and the reason, where there is no module, no driver or no GPU that can be used.
+GpuModule* gpu_module(std::string& why_not);
+// Throws a device error when GPU `index` cannot be used; lists those there are.
+void check_gpu(int index);
+
+}  // namespace neon

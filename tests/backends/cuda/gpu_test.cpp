@@ -1,0 +1,226 @@
+// Programs on the GPU against the plain kernels in f64, for every op case and type; and what a run of steps needs.
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "backends/graph/expression.h"
+#include "tests/backends/run_case.h"
+
+using namespace neon;
+using namespace neon::test;
+
+namespace {
+
+const DeviceOptions kGpu{.gpu = true};
+
+double held(DType dtype, double value) {
+  Tensor one(dtype, {1});
+  one.set(0, value);
+  return one.at(0);
+}
+
+// Sizes of what is added up for each result: the plain kernels on absolute values, for the ops that add.
+std::vector<Tensor> magnitudes(const OpCase& c, const CaseRun& reference) {
+  if (c.op != "matmul" && c.op != "sum" && c.op != "scatter_add") return {};
+  Graph graph;
+  build_case(graph, c, DType::f64);
+  Variables variables;
+  const auto program = compile_for_cpu(graph, variables, {.plain = true});
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < c.inputs.size(); ++i) {
+    inputs.push_back(reference.inputs[i].clone());
+    for (int64_t k = 0; k < inputs[i].elements(); ++k) inputs[i].set(k, std::abs(inputs[i].at(k)));
+    if (variables.has(text("in", i)))
+      for (int64_t k = 0; k < inputs[i].elements(); ++k) variables.at(text("in", i)).set(k, inputs[i].at(k));
+    else program->bind(text("in", i), inputs[i].data());
+  }
+  program->run(3);
+  return {program->output("out0").clone()};
+}
+
+void check(const OpCase& c, DType dtype, bool fuse) {
+  INFO(c.to_string() << " in " << std::string(name_of(dtype)) << (fuse ? "" : ", not fused"));
+  DeviceOptions options = kGpu;
+  options.cpu.fuse = fuse;
+  const CaseRun reference = run_case(c, DType::f64, dtype, CpuOptions{.plain = true});
+  const CaseRun gpu = run_case(c, dtype, dtype, options);
+  const std::vector<Tensor> sizes = magnitudes(c, reference);
+  for (size_t i = 0; i < gpu.outputs.size(); ++i) {
+    const Tensor& y = reference.outputs[i];
+    Tensor expected(DType::f64, y.shape());
+    std::vector<double> allowed;
+    for (int64_t k = 0; k < y.elements(); ++k) {
+      expected.set(k, held(gpu.outputs[i].dtype(), y.at(k)));
+      const double size = sizes.empty() ? std::max(1.0, std::abs(y.at(k))) : sizes[i].at(k);
+      const int stores = fuse ? int(gpu.implementations.size()) : 8;
+      const double most = allowed_error(dtype, stores > 1 ? size : y.at(k), size, c.length, stores);
+      // Twice: products and sums may be contracted, which the functions of the table are not fitted for.
+      allowed.push_back(is_floating(gpu.outputs[i].dtype()) && c.op != "argmax" ? 2 * most : 0);
+    }
+    CHECK(difference(gpu.outputs[i], expected, allowed) == "");
+  }
+}
+
+}  // namespace
+
+TEST_CASE("op cases in f32") {
+  for (const OpCase& c : all_cases()) check(c, DType::f32, true);
+}
+TEST_CASE("op cases in f64") {
+  for (const OpCase& c : all_cases()) check(c, DType::f64, true);
+}
+TEST_CASE("op cases in bf16") {
+  for (const OpCase& c : all_cases()) check(c, DType::bf16, true);
+}
+TEST_CASE("op cases in f16") {
+  for (const OpCase& c : all_cases()) check(c, DType::f16, true);
+}
+TEST_CASE("op cases with a kernel for every node") {
+  for (const OpCase& c : all_cases()) check(c, DType::f32, false);
+}
+
+TEST_CASE("uniform numbers are the host's") {
+  Graph graph;
+  graph.output("y",
+               graph.add("uniform", {},
+                         {{"shape", std::vector<int64_t>{1001}}, {"seed", int64_t(7)}, {"stream", std::string("a")}}));
+  Variables on_cpu, on_gpu;
+  const auto cpu = compile_program(graph, on_cpu, {}), gpu = compile_program(graph, on_gpu, kGpu);
+  const uint64_t step = (uint64_t(5) << 32) + 9;
+  cpu->run(step);
+  gpu->run(step);
+  CHECK(same_bits(cpu->output("y"), gpu->output("y")));
+}
+
+TEST_CASE("runs queue up: variables advance, scalars and sequences are of each run, results are remembered") {
+  Graph graph;
+  Expr x(graph, graph.input("x", DType::f32, {4})), w(graph, graph.variable("w", DType::f32, {4})),
+      rate(graph, graph.scalar("rate"));
+  graph.assign(w, w + x * rate);
+  graph.output("sum", sum(x, {0}));
+  Variables variables;
+  const auto program = compile_program(graph, variables, {.gpu = true, .sequences = {"x"}});
+  std::vector<float> rows(400);
+  for (size_t i = 0; i < rows.size(); ++i) rows[i] = float(i % 17);
+  program->bind_sequence("x", rows.data(), 400);
+  variables.at("w").set(0, 3);
+  variables.to_device();
+  std::vector<double> expected = {3, 0, 0, 0}, sums;
+  for (int run = 0; run < 100; ++run) {
+    program->set_first(4 * run);
+    program->set_scalar("rate", run);
+    program->run(uint64_t(run));
+    sums.push_back(0);
+    for (size_t k = 0; k < 4; ++k)
+      expected[k] += run * rows[size_t(4 * run) + k], sums.back() += rows[size_t(4 * run) + k];
+  }
+  REQUIRE(program->depth("sum") >= 100);
+  for (int back = 0; back < 100; ++back) CHECK(program->recorded("sum", 0, back) == sums[size_t(99 - back)]);
+  variables.to_host();
+  for (int64_t k = 0; k < 4; ++k) CHECK(variables.at("w").at(k) == expected[size_t(k)]);
+}
+
+TEST_CASE("after a step that is not finite nothing is written until the host says so") {
+  Graph graph;
+  Expr x(graph, graph.input("x", DType::f32, {1})), w(graph, graph.variable("w", DType::f32, {1}));
+  Expr finite = sum(apply("is_finite", x), {0});
+  graph.output("finite", finite);
+  graph.assign(w, w + x, finite);
+  Variables variables;
+  const auto program = compile_program(graph, variables, {.gpu = true, .sequences = {"x"}});
+  const float rows[] = {1, INFINITY, 10, 100};
+  program->bind_sequence("x", rows, 4);
+  for (int run = 0; run < 3; ++run) program->set_first(run), program->run(uint64_t(run));
+  CHECK(program->recorded("finite", 0, 1) == 0);
+  variables.to_host();
+  CHECK(variables.at("w").at(0) == 1);
+  program->go_on();
+  program->set_first(3);
+  program->run(3);
+  variables.to_host();
+  CHECK(variables.at("w").at(0) == 101);
+}
+
+TEST_CASE("a row that does not exist is an error, not a wrong number") {
+  Graph graph;
+  graph.output("y", gather(graph, graph.input("data", DType::f32, {5, 3}), graph.input("rows", DType::i32, {2})));
+  Variables variables;
+  const auto program = compile_program(graph, variables, kGpu);
+  const std::vector<float> data(15, 1);
+  const int32_t rows[] = {4, 5};
+  program->bind("data", data.data());
+  program->bind("rows", rows);
+  program->run(0);
+  CHECK_THROWS_WITH(program->output("y"), Catch::Contains("index 5 at place 1 is not in [0, 5)"));
+}
+
+TEST_CASE("a GPU that does not exist is named with those that do") {
+  Graph graph;
+  graph.output("y", square(Expr(graph, graph.input("x", DType::f32, {1}))));
+  Variables variables;
+  CHECK_THROWS_WITH(compile_program(graph, variables, {.gpu = true, .gpu_index = 99}),
+                    Catch::Contains("there is no GPU 99") && Catch::Contains("0: "));
+}
+
+TEST_CASE("products, large by cuBLASLt and small by a kernel of ours, with bias and relu") {
+  for (DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64})
+    for (int64_t inner : {40, 300})
+      for (int transposed = 0; transposed < 4; ++transposed)
+        for (int epilogue = 0; epilogue < 3; ++epilogue) {
+          INFO(std::string(name_of(dtype))
+               << ", inner size " << inner << ", transposed " << transposed << ", epilogue " << epilogue);
+          const bool ta = transposed & 1, tb = transposed & 2;
+          const int64_t rows = 65, columns = 34;
+          Graph graph;
+          Expr a(graph, graph.input("a", dtype, ta ? Shape{inner, rows} : Shape{rows, inner}));
+          Expr b(graph, graph.input("b", dtype, tb ? Shape{columns, inner} : Shape{inner, columns}));
+          Expr y(graph, matmul(graph, a, b, ta, tb));
+          if (epilogue > 0) y = y + Expr(graph, graph.variable("bias", dtype, {columns}));
+          if (epilogue > 1) y = apply("relu", y);
+          graph.output("y", y);
+          Tensor left(dtype, {rows, inner}), right(dtype, {inner, columns});
+          for (int64_t i = 0; i < left.elements(); ++i) left.set(i, double(i * 37 % 101) / 64 - 0.75);
+          for (int64_t i = 0; i < right.elements(); ++i) right.set(i, double(i * 53 % 97) / 64 - 0.75);
+          Variables on_plain, on_gpu;
+          const auto plain = compile_for_cpu(graph, on_plain, {.plain = true});
+          const auto gpu = compile_program(graph, on_gpu, kGpu);
+          CHECK(gpu->implementations() == std::vector<std::string>{inner == 300 ? "cublaslt" : "own"});
+          for (Variables* variables : {&on_plain, &on_gpu})
+            for (int64_t k = 0; epilogue > 0 && k < columns; ++k) variables->at("bias").set(k, double(k) / 4 - 4);
+          on_gpu.to_device();
+          for (Program* program : {plain.get(), gpu.get()}) {
+            program->bind("a", left.data());
+            program->bind("b", right.data());
+            program->run(0);
+          }
+          // Terms are below 0.7 in size; product, bias and relu may each have been rounded to storage.
+          const Tensor got = gpu->output("y"), expected = plain->output("y");
+          std::vector<double> allowed;
+          for (int64_t k = 0; k < got.elements(); ++k)
+            allowed.push_back(0.7 * double(inner * inner) * unit_roundoff(compute_type(dtype)) +
+                              4 * unit_roundoff(dtype) * (std::abs(expected.at(k)) + 4));
+          CHECK(difference(got, expected, allowed) == "");
+        }
+}
+
+TEST_CASE("large arrays: many blocks, folds both ways, totals") {
+  Graph graph;
+  Expr x(graph, graph.input("x", DType::f32, {3000, 1111}));
+  graph.output("rows", sum(x, {1}));
+  graph.output("columns", sum(x, {0}));
+  graph.output("all", sum(x * 2.0, {0, 1}));
+  graph.output("normal", x - mean(x, {1}));
+  Tensor data(DType::f32, {3000, 1111});
+  for (int64_t i = 0; i < data.elements(); ++i) data.set(i, double(i * 7919 % 1009) - 500);
+  Variables on_plain, on_gpu;
+  const auto plain = compile_for_cpu(graph, on_plain, {.plain = true});
+  const auto gpu = compile_program(graph, on_gpu, kGpu);
+  for (Program* program : {plain.get(), gpu.get()}) {
+    program->bind("x", data.data());
+    program->run(0);
+  }
+  for (const auto& [name, size] : std::map<std::string, double>{
+           {"rows", 1111 * 500.}, {"columns", 3000 * 500.}, {"all", 3333000 * 1000.}, {"normal", 1000.}}) {
+    INFO(name);
+    CHECK(difference(gpu->output(name), plain->output(name), size * 1e-6) == "");
+  }
+}

@@ -1,0 +1,84 @@
+// Generated kernels compile: every row of the elementwise table in every type, and every op case. Needs no GPU.
+#include <catch2/catch.hpp>
+#include <cstdlib>
+
+#include "backends/cuda/compile.h"
+#include "backends/cuda/moves.h"
+#include "backends/elementwise/kernels.h"
+#include "backends/graph/expression.h"
+#include "tests/backends/op_cases.h"
+
+using namespace neon;
+using namespace neon::test;
+
+namespace {
+
+// Sources of all kernels of a graph, save products, which are cuBLASLt's.
+std::vector<std::string> sources_of(const Graph& graph) {
+  const Lowered lowered = lower(graph);
+  std::map<std::string, int> scalars;
+  cuda::SourceContext context{lowered, scalars, {}, 0, {}, {}};
+  std::vector<std::string> out;
+  for (const LoweredKernel& kernel : lowered.kernels)
+    out.push_back((kernel.fused ? cuda::fused_source(*kernel.fused, context) : cuda::op_source(kernel, context)).text);
+  return out;
+}
+
+void check_compiles(const std::vector<std::string>& sources) {
+  for (int arch : {NEON_CUDA_ARCH}) {
+    const auto codes = cuda::compile_sources(sources, arch);
+    for (const std::string& code : codes) CHECK(code.substr(1, 3) == "ELF");
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every elementwise op compiles in every type") {
+  setenv("NEON_CACHE_DIR", "/nonexistent", 1);
+  std::vector<std::string> sources;
+  for (DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
+    Graph graph;
+    size_t count = 0;
+    for (const Op* op : all_ops()) {
+      if (!op->is_elementwise()) continue;
+      const size_t arity = op->derivative_operand < 0 ? size_t(op->row->arity)
+                                                      : derivative_inputs(*op->row, op->derivative_operand).size();
+      std::vector<Value> inputs;
+      for (size_t i = 0; i < arity; ++i) inputs.push_back(graph.input(text("in", i), dtype, {4, 8}));
+      graph.output(op->name, graph.add(op->name, inputs));
+      ++count;
+    }
+    CHECK(count > 100);
+    for (std::string& source : sources_of(graph)) sources.push_back(std::move(source));
+  }
+  check_compiles(sources);
+}
+
+TEST_CASE("every stored type is read and written") {
+  setenv("NEON_CACHE_DIR", "/nonexistent", 1);
+  const DType all[] = {DType::f64, DType::f32, DType::f16, DType::bf16, DType::i64, DType::i32, DType::i8, DType::u8};
+  Graph graph;
+  for (DType from : all)
+    for (DType to : all)
+      graph.output(text(from, " ", to), cast(graph, graph.input(std::string(name_of(from)), from, {7}), to));
+  check_compiles(sources_of(graph));
+}
+
+TEST_CASE("the kernels of every op case compile") {
+  setenv("NEON_CACHE_DIR", "/nonexistent", 1);
+  std::vector<std::string> sources;
+  for (const OpCase& c : all_cases()) {
+    const Op* op = find_op(c.op);
+    if (op && op->is_elementwise()) continue;
+    Graph graph;
+    build_case(graph, c, DType::f32);
+    for (std::string& source : sources_of(graph)) sources.push_back(std::move(source));
+  }
+  check_compiles(sources);
+}
+
+TEST_CASE("a source that is wrong is quoted with the compiler's words") {
+  setenv("NEON_CACHE_DIR", "/nonexistent", 1);
+  CHECK_THROWS_WITH(cuda::compile_sources({"extern \"C\" __global__ void kernel() { nothing(); }"}, 90),
+                    Catch::Contains("nothing") && Catch::Contains("sm_90"));
+}
