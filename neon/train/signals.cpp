@@ -17,6 +17,12 @@ void on_signal(int signal) {
   if (received.exchange(signal) != 0) _exit(128 + signal);
 }
 
+// What is ignored stays so: a shell says thereby that a program in the background is not meant.
+void install(int signal, const struct sigaction& action, struct sigaction& former) {
+  sigaction(signal, &action, &former);
+  if (former.sa_handler == SIG_IGN) sigaction(signal, &former, nullptr);
+}
+
 }  // namespace
 
 SignalGuard::SignalGuard() {
@@ -25,8 +31,8 @@ SignalGuard::SignalGuard() {
   action.sa_handler = on_signal;
   sigemptyset(&action.sa_mask);
   action.sa_flags = SA_RESTART;
-  sigaction(SIGINT, &action, &former_interrupt);
-  sigaction(SIGTERM, &action, &former_terminate);
+  install(SIGINT, action, former_interrupt);
+  install(SIGTERM, action, former_terminate);
 }
 
 SignalGuard::~SignalGuard() {

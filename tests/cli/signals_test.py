@@ -1,0 +1,141 @@
+#!/usr/bin/python3
+"""Ctrl-C, SIGTERM and SIGKILL to the running program, and what `resume` makes of it."""
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+import unittest
+
+import h5py
+import numpy as np
+
+import support
+from support import NEON, Case, tensors
+
+# Some tenths of a second an epoch, and nothing but steps.
+LONG = """\
+dataset: {UniformRandom: {ntrain: 4000, ntest: 40, nin: 10, nout: 3}}
+layers:
+  - Affine: {nout: 8, init: Kaiming, batch_norm: true, activation: Tanh}
+  - Dropout: 0.9
+  - Affine: {nout: 3, init: Kaiming, activation: Softmax}
+cost: CrossEntropyMulti
+optimizer: Adam
+callbacks: [EarlyStop: {patience: 99}]
+ema: 0.99
+batch_size: 1
+epochs: 5
+"""
+
+
+class Signals(Case):
+    def setUp(self):
+        super().setUp()
+        self.spec(LONG)
+        self.options = ["-r", "3", "-s", "m.safetensors", "-o", "r.h5", "s.yaml"]
+
+    def wait_for(self, child, words, seconds=30):
+        """Reads the child's stderr until a line has these words."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            line = child.stderr.readline()
+            if words in line:
+                return
+            self.assertTrue(line, f"ended before it said '{words}'")
+        self.fail(f"never said '{words}'")
+
+    def stopped(self, number, *arguments, after=0.05):
+        """A run that got the signal within its second epoch; its stdout."""
+        child = self.start(*arguments)
+        self.wait_for(child, "epoch 1/")
+        time.sleep(after)
+        child.send_signal(number)
+        out, _ = child.communicate(timeout=30)
+        return child.returncode, out
+
+    def straight(self):
+        os.mkdir(self.path("straight"))
+        self.neon("-r", "3", "-s", "straight/m.safetensors", "-o", "straight/r.h5", "s.yaml")
+
+    def assert_as_straight(self):
+        (ours, about), (theirs, about_theirs) = (tensors(self.path(name + "m.safetensors")) for name in ("", "straight/"))
+        self.assertEqual(ours, theirs)
+        self.assertEqual(about["neon.callbacks"], about_theirs["neon.callbacks"])
+        with h5py.File(self.path("r.h5")) as a, h5py.File(self.path("straight/r.h5")) as b:
+            self.assertEqual(a.attrs["status"], "complete")
+            for name in "cost/train", "cost/loss", "metrics/Top1Misclass", "epoch/cost", "epoch/learning_rate":
+                self.assertFalse(np.isnan(a[name][:]).any(), name)
+                np.testing.assert_array_equal(a[name][:], b[name][:], name)
+
+    def check_stop_and_resume(self, number, code):
+        returned, out = self.stopped(number, *self.options)
+        self.assertEqual(returned, code)
+        self.assertRegex(out, rf"stopped by signal {int(number)} in epoch \d+, step \d+")
+        self.assertIn(f"next: {NEON} resume m.safetensors\n", out)
+        position = json.loads(tensors(self.path("m.safetensors"))[1]["neon.position"])
+        self.assertLess(position["epoch"], 5)
+        with h5py.File(self.path("r.h5")) as file:
+            self.assertEqual(file.attrs["status"], "killed")
+            cost = file["cost/train"][:]
+            self.assertEqual(np.count_nonzero(~np.isnan(cost)), position["step"])
+        follow = re.search(r"next: (.*)", out)[1].split()
+        result = self.neon(*follow[1:])
+        self.assertIn(f"going on after epoch {position['epoch']}, step {position['step_in_epoch']}", result.err)
+        self.straight()
+        self.assert_as_straight()
+
+    def test_interrupt(self):
+        self.check_stop_and_resume(signal.SIGINT, 130)
+
+    def test_terminate(self):
+        self.check_stop_and_resume(signal.SIGTERM, 143)
+
+    def test_several_stops(self):
+        self.stopped(signal.SIGTERM, *self.options)
+        for number in signal.SIGINT, signal.SIGTERM:
+            child = self.start("resume", "m.safetensors")
+            self.wait_for(child, "going on")
+            time.sleep(0.15)
+            child.send_signal(number)
+            child.communicate(timeout=30)
+            self.assertIn(child.returncode, (0, 128 + number, -number))
+        self.neon("resume", "m.safetensors")
+        self.straight()
+        self.assert_as_straight()
+
+    def test_kill(self):
+        """What a SIGKILL loses is trained again, to the same bits."""
+        returned, _ = self.stopped(signal.SIGKILL, *self.options)
+        self.assertEqual(returned, -signal.SIGKILL)
+        self.neon("resume", "m.safetensors")
+        self.straight()
+        self.assert_as_straight()
+
+    def test_without_checkpoint(self):
+        returned, out = self.stopped(signal.SIGTERM, "s.yaml")
+        self.assertEqual(returned, 143)
+        self.assertNotIn("resume", out)
+        self.assertEqual(os.listdir(self.folder), ["s.yaml"])
+
+    def test_ignored_interrupts_stay_ignored(self):
+        # As a shell without job control starts what it puts in the background.
+        child = subprocess.Popen(["sh", "-c", 'trap "" INT; exec "$@"', "sh", NEON, "-e", "2", "s.yaml"], cwd=self.folder,
+                                 env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.wait_for(child, "epoch 1/")
+        child.send_signal(signal.SIGINT)
+        child.communicate(timeout=30)
+        self.assertEqual(child.returncode, 0)
+
+    def test_nothing_left_to_do(self):
+        self.neon("-e", "1", *self.options)
+        before = self.read("m.safetensors")
+        result = self.neon("resume", "m.safetensors")
+        self.assertIn("has done its 1 epochs; -e N goes on", result.err)
+        self.assertEqual(self.read("m.safetensors"), before)
+        self.assertEqual(len([name for name in os.listdir(self.folder) if name.endswith(".safetensors")]), 1)
+
+
+if __name__ == "__main__":
+    support.main()

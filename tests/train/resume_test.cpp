@@ -1,0 +1,213 @@
+// A run that is stopped at any step and goes on ends in the very bits of a run that was not: every optimizer, every
+// type, with dropout, batch norm, running means, a callback and a metrics file. The signal is raised by a schedule of
+// the test, in the middle of the step that it counts.
+#include <signal.h>
+
+#include <catch2/catch.hpp>
+#include <cstring>
+
+#include "neon/spec/spec.h"
+#include "neon/train/checkpoint.h"
+#include "neon/train/metrics_file.h"
+#include "neon/train/trainer.h"
+#include "tests/train/temp_folder.h"
+
+using namespace neon;
+
+namespace {
+
+int64_t stop_at = -1;  // the step, counted from 0, in which SIGTERM arrives
+
+struct Stopping : Parametrized<Schedule, NoParams> {
+  using Parametrized::Parametrized;
+  double rate(double base, const Progress& progress) const override {
+    if (progress.step == stop_at) raise(SIGTERM);
+    return base / (1 + 0.1 * double(progress.step));
+  }
+};
+NEON_REGISTER(Schedule, Stopping, "Falls, and stops the run of a test.");
+
+constexpr int64_t kEpochs = 3, kStepsPerEpoch = 4, kSteps = kEpochs * kStepsPerEpoch;
+
+// 120 samples in batches of 32: the fourth of an epoch is short.
+Spec spec_with(const std::string& optimizer, const std::string& more = "") {
+  return spec_from_text(
+      "dataset: Iris\n"
+      "layers:\n"
+      "  - Affine: {nout: 6, init: Kaiming, batch_norm: true, activation: Tanh}\n"
+      "  - Dropout: {keep: 0.8}\n"
+      "  - Affine: {nout: 3, init: Kaiming, bias: {Constant: 0}, activation: Softmax}\n"
+      "cost: CrossEntropyMulti\n"
+      "batch_size: 32\n"
+      "epochs: 3\n"
+      "rng_seed: 11\n"
+      "optimizer: " +
+          optimizer + "\n" + more,
+      "test.yaml");
+}
+
+class Runs {
+ public:
+  Runs(const Spec& spec, const std::string& dtype) : spec_(spec), dtype_(dtype) {}
+
+  // From the start, or from the checkpoint there, until the end or the signal in that step.
+  RunResult run(const std::string& name, int64_t stop, bool go_on, int64_t epochs = kEpochs) {
+    Experiment experiment(spec_.root);
+    RunOptions options;
+    options.save_path = folder_ / (name + ".safetensors");
+    options.output_file = folder_ / (name + ".h5");
+    options.datatype = dtype_;
+    options.progress_bar = false;
+    options.history = 0;
+    options.epochs = epochs;
+    options.rng_seed = 11;
+    StoredRun stored;
+    if (go_on) stored = load(name);
+    Trainer trainer(experiment, experiment.params.dataset->load({}), options, go_on ? &stored : nullptr);
+    stop_at = stop;
+    return trainer.run();
+  }
+  StoredRun load(const std::string& name) const {
+    std::vector<std::string> warnings;
+    const std::string path = folder_ / (name + ".safetensors");
+    StoredRun out = unpack_run(load_checkpoint(path, warnings), path);
+    CHECK(warnings.empty());
+    return out;
+  }
+  MetricsContents metrics(const std::string& name) const { return read_metrics(folder_ / (name + ".h5")); }
+
+ private:
+  TempFolder folder_;
+  const Spec& spec_;
+  std::string dtype_;
+};
+
+void check_same_tensors(const TensorFile& a, const TensorFile& b) {
+  REQUIRE(a.tensors.size() == b.tensors.size());
+  for (const NamedTensor& named : a.tensors) {
+    INFO(named.name);
+    const Tensor* other = b.find(named.name);
+    REQUIRE(other);
+    REQUIRE(other->bytes() == named.tensor.bytes());
+    CHECK(std::memcmp(other->data(), named.tensor.data(), named.tensor.bytes()) == 0);
+  }
+}
+
+void check_same(const StoredRun& a, const StoredRun& b) {
+  check_same_tensors(a.file, b.file);
+  CHECK(a.position.epoch == b.position.epoch);
+  CHECK(a.position.step_in_epoch == b.position.step_in_epoch);
+  CHECK(a.position.step == b.position.step);
+  CHECK(a.position.cost_sum == b.position.cost_sum);
+  CHECK(a.position.loss_scale == b.position.loss_scale);
+  CHECK(a.position.good_steps == b.position.good_steps);
+  CHECK(a.position.skipped == b.position.skipped);
+  CHECK(a.position.seed == b.position.seed);
+  CHECK(a.file.metadata.at("neon.callbacks") == b.file.metadata.at("neon.callbacks"));
+}
+
+// All curves but those of times.
+void check_same_curves(const MetricsContents& a, const MetricsContents& b) {
+  REQUIRE(a.series.size() == b.series.size());
+  for (const StoredSeries& series : a.series) {
+    INFO(series.spec.path);
+    const StoredSeries* other = b.find(series.spec.path);
+    REQUIRE(other);
+    if (series.spec.path.starts_with("time/")) continue;
+    REQUIRE(other->values.size() == series.values.size());
+    CHECK(std::memcmp(other->values.data(), series.values.data(), series.values.size() * sizeof(double)) == 0);
+  }
+  CHECK(*a.find("", "status") == *b.find("", "status"));
+}
+
+std::vector<std::string> optimizers() {
+  std::vector<std::string> out;
+  for (const Category& category : categories())
+    if (category.name == "optimizer")
+      for (const EntryInfo* entry : category.entries)
+        if (entry->name != "MultiOptimizer")
+          out.push_back(entry->name + (entry->schema->find("learning_rate") ? ": {learning_rate: 0.01, " : ": {") +
+                        "schedule: Stopping}");
+  REQUIRE(out.size() >= 7);
+  out.push_back("GradientDescentMomentum: {learning_rate: 0.01, momentum_coef: 0.9, schedule: Stopping}");
+  out.push_back(
+      "GradientDescentMomentum: {learning_rate: 0.01, momentum_coef: 0.9, nesterov: true, gradient_clip_norm: 0.1, "
+      "schedule: Stopping}");
+  out.push_back(
+      "MultiOptimizer: {default: {Adam: {schedule: Stopping}}, Bias: {RMSProp: {}}, "
+      "Affine_0: {GradientDescentMomentum: {learning_rate: 0.05, momentum_coef: 0.5}}}");
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("every optimizer goes on to the same bits in every type, wherever it is stopped") {
+  for (const std::string& optimizer : optimizers())
+    for (const std::string dtype : {"f32", "f64", "bf16", "f16"}) {
+      INFO(optimizer << " " << dtype);
+      const Spec spec = spec_with("{" + optimizer + "}");
+      Runs runs(spec, dtype);
+      CHECK(runs.run("straight", -1, false).signal == 0);
+      const StoredRun straight = runs.load("straight");
+      REQUIRE(straight.position.step == kSteps);
+      for (const int64_t stop : {0, 1, 3, 6, 10}) {
+        INFO("stopped in step " << stop);
+        REQUIRE(runs.run("stopped", stop, false).signal == SIGTERM);
+        REQUIRE(runs.load("stopped").position.step == stop + 1);
+        REQUIRE(runs.run("stopped", -1, true).signal == 0);
+        check_same(straight, runs.load("stopped"));
+      }
+    }
+}
+
+TEST_CASE("a run stopped in each of its steps goes on with its callback, running means and curves") {
+  const Spec spec = spec_with("{Adam: {learning_rate: 0.05, schedule: Stopping}}",
+                              "ema: 0.7\nmetrics: [Misclassification]\ncallbacks: [EarlyStop: {patience: 9}]\n");
+  Runs runs(spec, "f32");
+  runs.run("straight", -1, false);
+  for (int64_t step = 0; step < kSteps - 1; ++step) {
+    const RunResult result = runs.run("stopped", step, step > 0);
+    REQUIRE(result.signal == SIGTERM);
+    REQUIRE(result.position.step == step + 1);
+    CHECK(std::get<std::string>(*runs.metrics("stopped").find("", "status")) == "killed");
+  }
+  REQUIRE(runs.run("stopped", -1, true).signal == 0);
+  check_same(runs.load("straight"), runs.load("stopped"));
+  check_same_curves(runs.metrics("straight"), runs.metrics("stopped"));
+}
+
+TEST_CASE("a signal in the last step comes too late to stop the run") {
+  const Spec spec = spec_with("{Adam: {schedule: Stopping}}");
+  Runs runs(spec, "f32");
+  runs.run("straight", -1, false);
+  CHECK(runs.run("late", kSteps - 1, false).signal == 0);
+  check_same(runs.load("straight"), runs.load("late"));
+}
+
+TEST_CASE("a finished run goes on to more epochs as if it had been told at first") {
+  // Long enough that the best weights are not the last ones, and EarlyStop puts them back at the end.
+  const Spec spec = spec_with("{GradientDescentMomentum: {learning_rate: 1.5, momentum_coef: 0.9, schedule: Stopping}}",
+                              "ema: 0.7\ncallbacks: [EarlyStop: {patience: 99}]\n");
+  Runs runs(spec, "f32");
+  runs.run("straight", -1, false, 12);
+  runs.run("longer", -1, false, 7);
+  const StoredRun seven = runs.load("longer");
+  const Tensor *best = seven.file.find("Affine_0/W"), *last = seven.file.find("callback/0/Affine_0/W");
+  REQUIRE((best && last));
+  REQUIRE(std::memcmp(best->data(), last->data(), best->bytes()) != 0);
+  runs.run("longer", -1, true, 12);
+  check_same(runs.load("straight"), runs.load("longer"));
+}
+
+TEST_CASE("a run that EarlyStop ended stays ended, and its file as it is") {
+  const Spec spec = spec_with("{GradientDescentMomentum: {learning_rate: 3, momentum_coef: 0.9, schedule: Stopping}}",
+                              "callbacks: [EarlyStop: {patience: 1}]\n");
+  Runs runs(spec, "f32");
+  const RunResult first = runs.run("run", -1, false, 50);
+  REQUIRE(first.position.epoch < 50);
+  const StoredRun before = runs.load("run");
+  const RunResult again = runs.run("run", -1, true, 50);
+  CHECK(again.position.step == first.position.step);
+  CHECK(again.results == first.results);
+  check_same(before, runs.load("run"));
+}
