@@ -38,9 +38,9 @@ struct DataContext {
 // What can be told without reading the samples.
 struct DataCheck {
   bool found = false;
-  std::string source;   // where it is; when not found, the stand-in that load() would use, or ""
-  std::string missing;  // the path looked for, when not found
-  std::string command;  // a shell command that gets it; "" when there is none
+  std::string source;        // where it is; when not found, the stand-in that load() would use, or ""
+  std::string missing;       // the path looked for, when not found
+  std::string command;       // a shell command that gets it; "" when there is none
   DType dtype = DType::f32;  // of the inputs
   Shape sample;
   Shape target;  // of one sample's; labels: (1); rank 0: the target is the input itself

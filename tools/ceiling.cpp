@@ -15,8 +15,7 @@ int main() {
   const dnnl::matmul::primitive_desc primitive(dnnl::matmul::desc(desc, desc, desc), engine);
   dnnl::matmul product(primitive);
   memory a(desc, engine), b(desc, engine), c(desc, engine);
-  for (memory* array : {&a, &b})
-    std::fill_n(static_cast<float*>(array->get_data_handle()), n * n, 0.5f);
+  for (memory* array : {&a, &b}) std::fill_n(static_cast<float*>(array->get_data_handle()), n * n, 0.5f);
   std::vector<double> seconds;
   for (int i = 0; i < 18; ++i) {
     const auto before = std::chrono::steady_clock::now();

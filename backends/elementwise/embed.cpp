@@ -1,4 +1,5 @@
-// Build tool: embed NAME FILE... prints a C++ source that holds the text of the files, one after the other, as NAME_text.
+// Build tool: embed NAME FILE... prints a C++ source that holds the text of the files, one after the other, as
+// NAME_text.
 #include <cstdio>
 
 int main(int argc, char** argv) {

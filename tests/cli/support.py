@@ -44,7 +44,7 @@ class Case(unittest.TestCase):
         self.folder = tempfile.mkdtemp(prefix="neon-cli-")
         self.addCleanup(shutil.rmtree, self.folder)
         # Nothing of the user's is read or written.
-        self.environment = {**ENVIRONMENT, "HOME": self.folder, "NEON_CACHE_DIR": os.path.join(self.folder, "cache")}
+        self.environment = {**ENVIRONMENT, "CUDA_VISIBLE_DEVICES": "", "HOME": self.folder, "NEON_CACHE_DIR": os.path.join(self.folder, "cache")}
 
     def path(self, name):
         return os.path.join(self.folder, name)

@@ -111,8 +111,8 @@ class Train(Case):
         self.refused(6, "-u", "7", self.spec(), says="no stochastic rounding")
 
     def test_no_gpu(self):
-        self.refused(6, "-b", "gpu", self.spec(), says=["-b gpu", "no CUDA", "-b cpu"])
-        self.refused(6, "-g", "cudanet", self.spec(), says="no CUDA")
+        self.refused(6, "-b", "gpu", self.spec(), says=["the GPU cannot be used", "-b cpu"])
+        self.refused(6, "-g", "cudanet", self.spec(), says="the GPU cannot be used")
         self.refused(6, self.spec(backend="gpu"), says="the spec's backend")
         self.neon("-b", "cpu", self.spec(backend="gpu", epochs="1"))
 
