@@ -120,7 +120,7 @@ class Updater {
     Graph& graph = step_.graph;
     Scope scope(graph, "accumulate");
     Expr apply_now = recorded("apply");
-    Expr spoilt(graph, graph.variable(kSpoiltBatches, finite.dtype(), {1}));
+    Expr spoilt(graph, graph.variable(kSpoiltBatches, finite.dtype(), finite.shape()));
     Expr now_spoilt = spoilt + (1.0 - finite);
     graph.assign(spoilt, apply("select", apply_now, spoilt.constant(0), now_spoilt));
     guard_ = apply_now * apply("equal", now_spoilt, spoilt.constant(0));
