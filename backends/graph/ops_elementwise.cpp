@@ -40,7 +40,8 @@ void elementwise_gradient(GradientContext& c) {
     std::vector<Value> operands;
     for (char name : derivative_inputs(row, i))
       operands.push_back(name == 'g' ? c.cotangent() : name == 'y' ? c.output() : c.input(name - 'a'));
-    Value d = c.graph.add(text(row.name, "'", i), operands);
+    const bool passes = std::string_view(row.derivatives[i]) == "g";
+    Value d = passes ? c.cotangent() : c.graph.add(text(row.name, "'", i), operands);
     // A derivative that needs no full-size operand still has the cotangent's shape.
     d = sum_to_shape(c.graph, broadcast_to(c.graph, d, c.graph.shape(c.output())), c.graph.shape(c.input(i)));
     c.results[size_t(i)] = cast(c.graph, d, c.graph.dtype(c.input(i)));
