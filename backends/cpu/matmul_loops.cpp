@@ -50,7 +50,7 @@ class LoopMatmul : public Kernel {
           for (int64_t n = 0; n < columns_; ++n) row[n] += factor * right[n];
         }
         if (relu_)
-          for (int64_t n = 0; n < columns_; ++n) row[n] = row[n] < 0 ? 0 : row[n];
+          for (int64_t n = 0; n < columns_; ++n) row[n] = row[n] <= 0 ? 0 : row[n];
       }
     }
   }

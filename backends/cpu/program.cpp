@@ -1,5 +1,7 @@
 #include "backends/program.h"
 
+#include <omp.h>
+
 #include <algorithm>
 
 #include "backends/cpu/kernel.h"
@@ -48,6 +50,10 @@ const std::string& leaf_name(const Graph& graph, Value value) {
   return graph.producer(value).attributes.string("name");
 }
 
+[[noreturn]] void not_bound(const Graph& graph, Value input) {
+  fail(ErrorKind::failed, "input '", leaf_name(graph, input), "' of the program was not bound before it ran");
+}
+
 class CpuProgram : public Program {
  public:
   CpuProgram(const Graph& graph, Variables& variables, const CpuOptions& options) {
@@ -65,8 +71,12 @@ class CpuProgram : public Program {
     }
     for (Value value : lowered_.graph.leaves("input"))
       inputs_[leaf_name(lowered_.graph, value)] = context_->slot(value);
+    // oneDNN asks OpenMP how many threads there are, when a primitive is made and when it runs.
+    omp_set_num_threads(context_->threads);
     for (const LoweredKernel& kernel : lowered_.kernels) kernels_.push_back(cpu::make_kernel(kernel, *context_));
     record_.resize(context_->scalars().size());
+    for (Value value : lowered_.graph.leaves("input"))
+      if (lowered_.graph.shape(value).elements() > 0) needed_inputs_.push_back(value);
   }
 
   void bind(const std::string& input, const void* data) override {
@@ -80,6 +90,9 @@ class CpuProgram : public Program {
   }
 
   void run(uint64_t step) override {
+    for (Value input : needed_inputs_)
+      if (!*context_->slot(input)) not_bound(lowered_.graph, input);
+    omp_set_num_threads(context_->threads);
     const cpu::Run run{step, record_.data()};
     for (auto& kernel : kernels_) kernel->run(run);
   }
@@ -130,6 +143,7 @@ class CpuProgram : public Program {
 
   std::unique_ptr<cpu::Context> context_;
   Tensor arena_;
+  std::vector<Value> needed_inputs_;
   std::vector<std::unique_ptr<cpu::Kernel>> kernels_;
   std::map<std::string, void**> inputs_;
   std::vector<double> record_;
@@ -169,6 +183,8 @@ class PlainProgram : public Program {
 
   void run(uint64_t step) override {
     const Graph& g = lowered_.graph;
+    for (Value input : g.leaves("input"))
+      if (g.shape(input).elements() > 0 && !values_[size_t(input.id)].data()) not_bound(g, input);
     for (int i = 0; i < g.node_count(); ++i) {
       const Node& node = g.node(i);
       const std::string& name = node.op->name;

@@ -1,4 +1,4 @@
-// Grouping of fusible nodes, and the code of a group. Used by lower.cpp alone.
+// Grouping of fusible nodes, and the code of a group. Used by lowering alone.
 #pragma once
 #include <memory>
 #include <optional>
@@ -17,6 +17,8 @@ enum class Role : uint8_t {
 };
 
 std::vector<Role> roles(const Graph& graph);
+// A reshape that only shows its input's memory. That of a single number made by a fusible node is computed with it.
+bool is_view(const Graph& graph, int node);
 bool is_reduction(const Op& op);
 // A reduction over all axes; its result exists after the whole domain was read.
 bool is_total(const Graph& graph, const Node& node);

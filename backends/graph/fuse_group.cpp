@@ -22,8 +22,6 @@ Edges data_edges(const Graph& graph) {
   return next;
 }
 
-bool is_view(const Graph& graph, int n) { return graph.node(n).op->name == "reshape"; }
-
 std::vector<std::pair<int, int>> readers(const Graph& graph, const Edges& next, Value variable) {
   std::vector<std::pair<int, int>> out;
   auto follow = [&](int direct, int n, auto&& self) -> void {
@@ -198,14 +196,28 @@ class Grouper {
   }
 
   void join_side_by_side() {
-    std::vector<int> writers;
-    for (size_t g = 0; g < groups_.size(); ++g)
-      if (!groups_[g].empty() && guard_[g] && fusible_[size_t(groups_[g].front())]) writers.push_back(int(g));
-    for (size_t i = 0; i < writers.size(); ++i)
-      for (size_t j = i + 1; j < writers.size(); ++j)
-        if (!groups_[size_t(writers[i])].empty() && !groups_[size_t(writers[j])].empty() &&
-            guard_[size_t(writers[i])] == guard_[size_t(writers[j])])
-          try_join(writers[i], writers[j]);
+    std::vector<int> writers, copies;
+    for (size_t g = 0; g < groups_.size(); ++g) {
+      if (groups_[g].empty() || !fusible_[size_t(groups_[g].front())]) continue;
+      if (guard_[g]) writers.push_back(int(g));
+      else if (is_parameter_cast(groups_[g])) copies.push_back(int(g));
+    }
+    join_each(writers);
+    join_each(copies);
+  }
+
+  // A parameter in the type of the arithmetic.
+  bool is_parameter_cast(const std::vector<int>& nodes) const {
+    const Node& node = graph_.node(nodes.front());
+    return nodes.size() == 1 && node.op->name == "cast" && graph_.producer(node.inputs[0]).op->name == "variable";
+  }
+
+  void join_each(const std::vector<int>& groups) {
+    for (size_t i = 0; i < groups.size(); ++i)
+      for (size_t j = i + 1; j < groups.size(); ++j)
+        if (!groups_[size_t(groups[i])].empty() && !groups_[size_t(groups[j])].empty() &&
+            guard_[size_t(groups[i])] == guard_[size_t(groups[j])])
+          try_join(groups[i], groups[j]);
   }
 
   const Graph& graph_;

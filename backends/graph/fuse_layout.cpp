@@ -58,7 +58,10 @@ class Components {
 // Fills domain and reduced axes of a part; false when its nodes do not fit together.
 bool fit(const Graph& graph, GroupLayout::Part& part) {
   int rank = 0;
-  for (int n : part.nodes) rank = std::max(rank, domain_of(graph, graph.node(n)).rank());
+  for (int n : part.nodes) {
+    rank = std::max(rank, domain_of(graph, graph.node(n)).rank());
+    for (Value input : graph.node(n).inputs) rank = std::max(rank, graph.shape(input).rank());
+  }
   part.domain = padded({}, rank);
   for (int n : part.nodes) {
     const Shape own = padded(domain_of(graph, graph.node(n)), rank);
@@ -101,6 +104,16 @@ bool same_but_leading_ones(const Shape& a, const Shape& b) {
   return padded(a, rank) == padded(b, rank);
 }
 
+bool is_view(const Graph& graph, int n) {
+  const Node& node = graph.node(n);
+  if (node.op->name != "reshape") return false;
+  const int maker = graph.producer_index(node.inputs[0]);
+  const Op& op = *graph.node(maker).op;
+  const bool computed = op.is_elementwise() || is_reduction(op) || op.name == "cast" || op.name == "broadcast" ||
+                        (op.name == "reshape" && !is_view(graph, maker));
+  return !computed || !all_ones(graph.shape(node.outputs[0]));
+}
+
 bool is_reduction(const Op& op) {
   return op.name == "sum" || op.name == "max" || op.name == "min" || op.name == "argmax";
 }
@@ -118,7 +131,7 @@ std::vector<Role> roles(const Graph& graph) {
     Role role = Role::opaque;
     if (name == "input" || name == "variable" || name == "scalar" || name == "constant") {
       role = Role::leaf;
-    } else if (name == "reshape") {
+    } else if (is_view(graph, i)) {
       role = Role::view;
     } else if (domain_of(graph, node).elements() == 0) {
       role = Role::opaque;
@@ -126,12 +139,12 @@ std::vector<Role> roles(const Graph& graph) {
       role = Role::source;
     } else if (node.attributes.has("copy")) {
       role = Role::fusible;
-    } else if (node.op->is_elementwise() || name == "cast" || name == "broadcast") {
+    } else if (node.op->is_elementwise() || name == "cast" || name == "broadcast" || name == "reshape") {
       // A number that follows from the step record and constants is made where it is used, repeated or not; but a cast
       // to the same type is a copy for those who need it in memory.
       const bool copy = name == "cast" && graph.dtype(node.inputs[0]) == graph.dtype(node.outputs[0]);
       const bool cheap = !copy && (all_ones(graph.shape(node.outputs[0])) || name == "broadcast") &&
-                         std::ranges::all_of(node.inputs, [&](Value input) {
+                         !rounds(node, graph) && std::ranges::all_of(node.inputs, [&](Value input) {
                            const int p = graph.producer_index(input);
                            const std::string& producer = graph.node(p).op->name;
                            return producer == "scalar" || producer == "constant" ||

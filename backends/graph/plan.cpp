@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "backends/graph/op.h"
+#include "backends/graph/fuse.h"
 
 namespace neon {
 
@@ -24,7 +24,8 @@ class Planner {
     place();
     for (int v = 0; v < graph_.value_count(); ++v) {
       const std::string& op = graph_.producer(Value{v}).op->name;
-      if (op != "input" && op != "variable" && op != "scalar" && op != "constant" && op != "reshape")
+      if (op != "input" && op != "variable" && op != "scalar" && op != "constant" &&
+          !is_view(graph_, graph_.producer_index(Value{v})))
         lowered_.value_bytes += graph_.type(Value{v}).bytes();
     }
   }
@@ -44,7 +45,7 @@ class Planner {
       for (Value value : kernel.outputs) lowered_.storage[size_t(value.id)] = value;
     for (int i = 0; i < graph_.node_count(); ++i) {
       const Node& node = graph_.node(i);
-      if (node.op->name == "reshape") lowered_.storage[size_t(node.outputs[0].id)] = storage(node.inputs[0]);
+      if (is_view(graph_, i)) lowered_.storage[size_t(node.outputs[0].id)] = storage(node.inputs[0]);
     }
   }
 

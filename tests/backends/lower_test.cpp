@@ -1,0 +1,364 @@
+// What lowering must keep: the order of reads and writes, guards, shapes that repeat, roundings, NaN. Each case is a
+// small graph whose results are known.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+
+#include "backends/graph/expression.h"
+#include "backends/program.h"
+#include "neon/core/random.h"
+
+using namespace neon;
+
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+Tensor array(const Shape& shape, const std::vector<double>& values, DType dtype = DType::f32) {
+  Tensor out(dtype, shape);
+  for (int64_t i = 0; i < out.elements(); ++i) out.set(i, values[size_t(i) % values.size()]);
+  return out;
+}
+
+std::vector<double> numbers(const Tensor& x) {
+  std::vector<double> out;
+  for (int64_t i = 0; i < x.elements(); ++i) out.push_back(x.at(i));
+  return out;
+}
+
+// A graph run fused, kernel by kernel, and plain: all must give what is expected.
+class Check {
+ public:
+  Graph graph;
+  std::map<std::string, Tensor> inputs, variables;
+  std::map<std::string, double> scalars;
+
+  Expr input(const std::string& name, Tensor data) {
+    const Value value = graph.input(name, data.dtype(), data.shape());
+    inputs[name] = std::move(data);
+    return {graph, value};
+  }
+  Expr variable(const std::string& name, Tensor data) {
+    const Value value = graph.variable(name, data.dtype(), data.shape());
+    variables[name] = std::move(data);
+    return {graph, value};
+  }
+  // Outputs and variables after the run, by name.
+  std::map<std::string, std::vector<double>> run(const CpuOptions& options, uint64_t step = 0) {
+    Variables store;
+    const auto program = compile_for_cpu(graph, store, options);
+    for (const auto& [name, data] : variables)
+      if (store.has(name)) std::memcpy(store.at(name).data(), data.data(), data.bytes());
+    for (const auto& [name, data] : inputs) program->bind(name, data.data());
+    for (const auto& [name, value] : scalars) program->set_scalar(name, value);
+    program->run(step);
+    std::map<std::string, std::vector<double>> out;
+    for (const auto& [name, value] : graph.outputs()) out[name] = numbers(program->output(name));
+    for (const auto& [name, tensor] : store.all()) out[name] = numbers(tensor);
+    return out;
+  }
+  void expect(const std::string& name, const std::vector<double>& values) { expected_[name] = values; }
+  void agree() {
+    for (const CpuOptions& options :
+         {CpuOptions{.threads = 2}, CpuOptions{.threads = 2, .fuse = false}, CpuOptions{.plain = true}}) {
+      INFO((options.plain ? "plain" : options.fuse ? "fused" : "kernel by kernel"));
+      auto got = run(options);
+      for (const auto& [name, values] : expected_) {
+        INFO(name);
+        REQUIRE(got[name].size() == values.size());
+        for (size_t i = 0; i < values.size(); ++i)
+          if (std::isnan(values[i])) CHECK(std::isnan(got[name][i]));
+          else CHECK(got[name][i] == Approx(values[i]).epsilon(1e-6).margin(1e-12));
+      }
+    }
+  }
+
+ private:
+  std::map<std::string, std::vector<double>> expected_;
+};
+
+}  // namespace
+
+TEST_CASE("two variables change places") {
+  Check c;
+  Expr a = c.variable("a", array({2}, {1, 2})), b = c.variable("b", array({2}, {3, 4}));
+  c.graph.assign(a, b);
+  c.graph.assign(b, a);
+  c.expect("a", {3, 4});
+  c.expect("b", {1, 2});
+  c.agree();
+}
+
+TEST_CASE("a reader of the old value may need the new one, too") {
+  Check c;
+  Expr a = c.variable("a", array({2}, {1, 2}));
+  Expr updated = a * 3.0;
+  c.graph.assign(a, updated);
+  c.graph.output("change", sum(updated - a, {0}));
+  c.expect("a", {3, 6});
+  c.expect("change", {6});
+  c.agree();
+}
+
+TEST_CASE("a variable is read through a view before it is written") {
+  Check c;
+  Expr a = c.variable("a", array({6}, {1, 2, 3, 4, 5, 6}));
+  Expr view = reshape(a, {2, 3});
+  c.graph.assign(a, a * 10.0);
+  c.graph.output("columns", sum(view, {0}));
+  c.graph.output("view", view);
+  c.graph.output("a before", a);
+  c.expect("columns", {5, 7, 9});
+  c.expect("view", {1, 2, 3, 4, 5, 6});
+  c.expect("a before", {1, 2, 3, 4, 5, 6});
+  c.expect("a", {10, 20, 30, 40, 50, 60});
+  c.agree();
+}
+
+TEST_CASE("rows looked up in the variable that is written are the old ones") {
+  Check c;
+  Expr a = c.variable("a", array({4}, {1, 2, 3, 4}));
+  Expr at = c.input("at", array({4}, {3, 2, 1, 0}, DType::i32));
+  c.graph.assign(a, Expr(c.graph, gather(c.graph, a, at)));
+  c.expect("a", {4, 3, 2, 1});
+  c.agree();
+}
+
+TEST_CASE("a single number beside many elements is written once, after it was read") {
+  Check c;
+  Expr count = c.variable("count", array({1}, {5})), x = c.input("x", array({5000}, {1}));
+  Expr next = count + 1.0;
+  c.graph.assign(count, next);
+  c.graph.output("y", sum(x * (count * 2.0) + next, {0}));
+  c.expect("count", {6});
+  c.expect("y", {16 * 5000});
+  c.agree();
+}
+
+TEST_CASE("a guard stops the write and nothing else") {
+  const double gate = GENERATE(0.0, 1.0);
+  Check c;
+  c.scalars["gate"] = gate;
+  Expr a = c.variable("a", array({3}, {1, 2, 3})), b = c.variable("b", array({3}, {0})),
+       d = c.variable("d", array({3}, {0}));
+  Expr updated = a + 1.0, gate_value = {c.graph, c.graph.scalar("gate")};
+  c.graph.assign(a, updated, gate_value);
+  c.graph.assign(b, updated, 1.0 - gate_value);
+  c.graph.assign(d, updated);
+  c.graph.output("updated", updated);
+  const std::vector<double> old = {1, 2, 3}, made = {2, 3, 4}, none = {0, 0, 0};
+  c.expect("a", gate ? made : old);
+  c.expect("b", gate ? none : made);
+  c.expect("d", made);
+  c.expect("updated", made);
+  c.agree();
+}
+
+TEST_CASE("a guard that follows from the value that it guards") {
+  const double x = GENERATE(1.0, kNaN);
+  Check c;
+  Expr a = c.variable("a", array({2}, {1, 2})), g = c.input("g", array({2}, {x}));
+  Expr updated = a - g;
+  c.graph.assign(a, updated, apply("is_finite", sum(updated, {0})));
+  c.expect("a", std::isnan(x) ? std::vector<double>{1, 2} : std::vector<double>{0, 1});
+  c.agree();
+}
+
+TEST_CASE("the end of a product writes a variable") {
+  Check c;
+  Expr x = c.input("x", array({1, 2}, {1, -2})), w = c.input("w", array({2, 2}, {1, 2, 3, 4}));
+  Expr b = c.variable("b", array({1, 2}, {7, 1}));
+  c.graph.assign(b, apply("relu", Expr(c.graph, matmul(c.graph, x, w)) + b));
+  c.expect("b", {2, 0});
+  c.agree();
+}
+
+TEST_CASE("a bias of more axes than the product is no epilogue") {
+  Check c;
+  Expr x = c.input("x", array({2, 2}, {1, 0, 0, 1})), w = c.input("w", array({2, 3}, {1, 2, 3, 4, 5, 6}));
+  Expr b = c.variable("b", array({1, 1, 3}, {10, 20, 30}));
+  c.graph.output("y", Expr(c.graph, matmul(c.graph, x, w)) + b);
+  c.expect("y", {11, 22, 33, 14, 25, 36});
+  c.agree();
+}
+
+TEST_CASE("a product of nothing with a bias") {
+  Check c;
+  Expr x = c.input("x", array({2, 0}, {0})), w = c.input("w", array({0, 3}, {0}));
+  Expr b = c.variable("b", array({3}, {1, -2, 3}));
+  c.graph.output("y", apply("relu", Expr(c.graph, matmul(c.graph, x, w)) + b));
+  c.expect("y", {1, 0, 3, 1, 0, 3});
+  c.agree();
+}
+
+TEST_CASE("NaN passes the end of a product") {
+  const DType dtype = GENERATE(DType::f64, DType::f32, DType::bf16, DType::f16);
+  Check c;
+  Expr x = c.input("x", array({3, 2}, {1, 1, kNaN, 1, -1, -1}, dtype));
+  Expr w = c.variable("w", array({2, 2}, {1, -2, 1, -2}, dtype));
+  c.graph.output("y", apply("relu", Expr(c.graph, matmul(c.graph, x, w))));
+  c.expect("y", {2, 0, kNaN, kNaN, 0, 4});
+  c.agree();
+}
+
+TEST_CASE("one row is looked up where it lies") {
+  Check c;
+  Expr data = c.input("data", array({3, 2}, {1, 2, 3, 4, 5, 6}, DType::u8));
+  Expr labels = c.input("labels", array({3, 1}, {7, 8, 9}, DType::i32));
+  Expr at = c.input("at", array({1}, {2}, DType::i32));
+  Expr x = cast(Expr(c.graph, gather(c.graph, data, at)), DType::f32);
+  Expr label(c.graph, gather(c.graph, labels, at));
+  Expr classes(c.graph, iota(c.graph, {1, 10}, 1));
+  c.graph.output("x", x);
+  c.graph.output("hot", sum(apply("equal", label, classes) * classes, {1}));
+  c.graph.output("share", apply("div", x, sum(x, {1})));
+  c.expect("x", {5, 6});
+  c.expect("hot", {9});
+  c.expect("share", {5.0 / 11, 6.0 / 11});
+  c.agree();
+}
+
+TEST_CASE("rows of one number are looked up before they are folded") {
+  Check c;
+  Expr data = c.input("data", array({4, 1}, {1, 2, 3, 4})), at = c.input("at", array({3}, {3, 0, 2}, DType::i32));
+  Expr x(c.graph, gather(c.graph, data, at));
+  c.graph.output("y", sum(x, {1}) * 2.0);
+  c.expect("y", {8, 2, 6});
+  c.agree();
+}
+
+TEST_CASE("what repeats along kept axes of a fold") {
+  // kept axes (1, 2, 3), of which the weights know one only
+  Check c;
+  Expr x = c.input("x", array({2, 2, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}));
+  Expr w = c.input("w", array({1, 1, 3}, {1, 10, 100}));
+  Expr mean = sum(x, {0}) * w;
+  c.graph.output("mean", mean);
+  c.graph.output("all", sum(mean - x, {0, 1, 2}));
+  c.expect("mean", {8, 100, 1200, 14, 160, 1800});
+  c.expect("all", {2 * (8 + 100 + 1200 + 14 + 160 + 1800) - 78});
+  c.agree();
+}
+
+TEST_CASE("a number beside an array is added up once") {
+  Check c;
+  Expr x = c.input("x", array({300, 20}, {1})), s = c.input("s", array({1, 1}, {3}));
+  Expr doubled = s * 2.0;
+  c.graph.output("total", sum(doubled, {0, 1}));
+  c.graph.output("y", sum(x * doubled, {0, 1}));
+  c.expect("total", {6});
+  c.expect("y", {36000});
+  c.agree();
+}
+
+TEST_CASE("a total is taken before a result is stored over its operand") {
+  Check c;
+  Expr x = c.input("x", array({50, 50}, {2})), w = c.input("w", array({50, 50}, {1}));
+  Expr made(c.graph, matmul(c.graph, x, w));  // 100 everywhere, in the arena
+  c.graph.output("total", sum(made, {0, 1}));
+  c.graph.output("y", made * -1.0);
+  c.expect("total", {250000});
+  c.agree();
+}
+
+TEST_CASE("a draw does not depend on what it is fused with") {
+  // Element k of the stream is what the k-th call of the host's reader gives.
+  std::vector<double> drawn;
+  Stream stream(9, "mask", 4);
+  for (int i = 0; i < 6; ++i) drawn.push_back(double(uniform_from_bits(stream.bits())));
+  for (const CpuOptions& options : {CpuOptions{}, CpuOptions{.fuse = false}, CpuOptions{.plain = true}}) {
+    Check c;
+    Expr x = c.input("x", array({6, 4}, {1}));
+    Expr rows(c.graph, uniform(c.graph, {6, 1}, 9, "mask"));
+    c.graph.output("each", rows);
+    c.graph.output("repeated", x * rows);
+    c.graph.output("means", sum(x * rows, {1}) * 0.25);
+    c.graph.output("total", sum(rows, {0, 1}) * Expr(c.graph, uniform(c.graph, {1, 1}, 9, "mask")));
+    auto got = c.run(options, 4);
+    double total = 0;
+    for (size_t i = 0; i < 6; ++i) {
+      total += drawn[i];
+      CHECK(got["each"][i] == drawn[i]);
+      CHECK(got["means"][i] == drawn[i]);
+      for (size_t k = 0; k < 4; ++k) CHECK(got["repeated"][4 * i + k] == drawn[i]);
+    }
+    CHECK(got["total"][0] == Approx(total * drawn[0]));
+  }
+}
+
+TEST_CASE("an index along an axis of one is 0, however often it is repeated") {
+  Check c;
+  Expr x = c.input("x", array({2, 3}, {1}));
+  Expr first(c.graph, iota(c.graph, {2, 1}, 1)), second(c.graph, iota(c.graph, {1, 3}, 1));
+  c.graph.output("y", x * first);
+  c.graph.output("z", x * second);
+  c.expect("y", {0, 0, 0, 0, 0, 0});
+  c.expect("z", {0, 1, 2, 0, 1, 2});
+  c.agree();
+}
+
+TEST_CASE("a cast to integers rounds and saturates, also inside a kernel") {
+  Check c;
+  Expr x = c.input("x", array({5}, {1.4, 2.5, -1.6, 300, -7}));
+  c.graph.output("y", cast(cast(x, DType::i8), DType::f32) * 2.0);
+  c.expect("y", {2, 4, -4, 254, -14});
+  c.agree();
+}
+
+TEST_CASE("large integers come through whole") {
+  Check c;
+  const double large = (1 << 24) + 1;
+  Expr x = c.input("x", array({2, 1}, {large, 3}, DType::i32));
+  Expr at = c.input("at", array({2}, {1, 0}, DType::i32));
+  c.graph.output("y", Expr(c.graph, gather(c.graph, x, at)));
+  c.graph.output("z", cast(x, DType::i64));
+  c.expect("y", {3, large});
+  c.expect("z", {large, 3});
+  c.agree();
+}
+
+TEST_CASE("argmax of 16-bit numbers counts beyond what 16 bits hold") {
+  std::vector<double> values(3001, 0);
+  values[2999] = 1;
+  for (DType dtype : {DType::bf16, DType::f16}) {
+    Check c;
+    Expr x = c.input("x", array({1, 3001}, values, dtype));
+    c.graph.output("y", reduce("argmax", x, {1}));
+    CHECK(c.graph.dtype(c.graph.outputs().at("y")) == DType::f32);
+    auto got = c.run({});
+    CHECK(got["y"][0] == 2999);
+  }
+}
+
+TEST_CASE("numbers meet in the wider type") {
+  Check c;
+  Expr x = c.input("x", array({}, {1}, DType::f64));
+  Expr y = 1.0 / 3.0 + x * 0.1;
+  c.graph.output("y", y);
+  CHECK(y.dtype() == DType::f64);
+  for (bool plain : {false, true}) CHECK(c.run({.plain = plain})["y"][0] == Approx(1.0 / 3.0 + 0.1).epsilon(1e-15));
+}
+
+TEST_CASE("errors name what is wrong") {
+  Graph graph;
+  Expr x(graph, graph.input("x", DType::f32, {2, 3}));
+  CHECK_THROWS_WITH(reduce("sum", x, {0, 0}), "axis 0 to reduce is named twice");
+  CHECK_THROWS_WITH(graph.add("concat", {}, {{"axis", int64_t(0)}}), "concat takes at least one array");
+  graph.output("y", x * 2.0);
+  for (bool plain : {false, true}) {
+    Variables variables;
+    const auto program = compile_for_cpu(graph, variables, {.plain = plain});
+    CHECK_THROWS_WITH(program->run(0), "input 'x' of the program was not bound before it ran");
+  }
+  Graph looked_up;
+  Expr data(looked_up, looked_up.input("data", DType::f32, {3, 2}));
+  looked_up.output("y", gather(looked_up, data, looked_up.input("at", DType::i32, {2})));
+  const Tensor rows = array({3, 2}, {1}), at = array({2}, {1, 3}, DType::i32);
+  for (bool plain : {false, true}) {
+    Variables variables;
+    const auto program = compile_for_cpu(looked_up, variables, {.plain = plain});
+    program->bind("data", rows.data());
+    program->bind("at", at.data());
+    CHECK_THROWS_WITH(program->run(0), "index 3 at place 1 is not in [0, 3)");
+  }
+}

@@ -1,0 +1,27 @@
+// Training steps of small nets, as a spec would describe them, with data to run them on.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "backends/program.h"
+#include "models/step_graph.h"
+#include "neon/core/setting.h"
+
+namespace neon::test {
+
+struct Net {
+  StepGraph step;
+  std::map<std::string, Tensor> inputs;
+
+  // Compiled, with its weights drawn and its inputs and numbers set.
+  std::unique_ptr<Program> compile(Variables& variables, const CpuOptions& options = {}) const;
+};
+
+// 784-100-10 without biases, momentum: the mnist-small net.
+Net mnist_small(DType dtype = DType::f32);
+// The same with Adam.
+Net mnist_adam();
+// 40-30-20-10 with batch norm, bias and dropout, momentum.
+Net three_layers(DType dtype = DType::f32, int64_t batch = 32);
+
+}  // namespace neon::test

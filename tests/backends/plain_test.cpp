@@ -1,0 +1,243 @@
+// The plain kernels, which everything else is tested against, against loops written out here.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <functional>
+
+#include "neon/core/random.h"
+#include "tests/backends/run_case.h"
+
+using namespace neon;
+using namespace neon::test;
+
+namespace {
+
+using Index = std::vector<int64_t>;
+
+// Calls `visit` with every index of a shape, in row-major order.
+void each_index(const Shape& shape, const std::function<void(const Index&)>& visit) {
+  Index at(size_t(shape.rank()), 0);
+  const std::function<void(int)> along = [&](int axis) {
+    if (axis == shape.rank()) return visit(at);
+    for (at[size_t(axis)] = 0; at[size_t(axis)] < shape[axis]; ++at[size_t(axis)]) along(axis + 1);
+  };
+  along(0);
+}
+
+int64_t flat(const Shape& shape, const Index& at) {
+  int64_t out = 0;
+  for (int axis = 0; axis < shape.rank(); ++axis) out = out * shape[axis] + at[size_t(axis)];
+  return out;
+}
+
+// Calls `check` with each case of an op, its inputs and outputs in f64.
+void each_case(const std::string& op, const std::function<void(const OpCase&, const CaseRun&)>& check) {
+  for (const OpCase& c : cases_of(*find_op(op))) {
+    INFO(c.to_string());
+    check(c, run_case(c, DType::f64, DType::f64, {.plain = true}));
+  }
+}
+
+bool close(double a, double b) { return std::abs(a - b) <= 1e-12 * std::max(1.0, std::abs(b)); }
+
+}  // namespace
+
+TEST_CASE("plain elementwise kernels broadcast as NumPy does") {
+  each_case("mul_add", [](const OpCase& c, const CaseRun& run) {
+    const Tensor& y = run.outputs[0];
+    each_index(y.shape(), [&](const Index& at) {
+      double operands[3];
+      for (size_t k = 0; k < 3; ++k) {
+        const Shape& own = c.inputs[k].shape;
+        Index there(at.end() - own.rank(), at.end());
+        for (int axis = 0; axis < own.rank(); ++axis)
+          if (own[axis] == 1) there[size_t(axis)] = 0;
+        operands[k] = run.inputs[k].at(flat(own, there));
+      }
+      REQUIRE(y.at(flat(y.shape(), at)) == operands[0] * operands[1] + operands[2]);
+    });
+  });
+}
+
+TEST_CASE("plain reductions") {
+  for (const std::string op : {"sum", "max", "min", "argmax"})
+    each_case(op, [&](const OpCase& c, const CaseRun& run) {
+      const Tensor &x = run.inputs[0], &y = run.outputs[0];
+      const auto& axes = c.attributes.integers("axes");
+      auto is_reduced = [&](int axis) { return std::count(axes.begin(), axes.end(), axis) > 0; };
+      for (int axis = 0; axis < x.shape().rank(); ++axis)
+        REQUIRE(y.shape()[axis] == (is_reduced(axis) ? 1 : x.shape()[axis]));
+      each_index(y.shape(), [&](const Index& kept) {
+        std::vector<double> folded;
+        each_index(x.shape(), [&](const Index& at) {
+          for (int axis = 0; axis < x.shape().rank(); ++axis)
+            if (!is_reduced(axis) && at[size_t(axis)] != kept[size_t(axis)]) return;
+          folded.push_back(x.at(flat(x.shape(), at)));
+        });
+        const double got = y.at(flat(y.shape(), kept));
+        if (op == "sum") {
+          double total = 0;
+          for (double f : folded) total += f;
+          REQUIRE(close(got, total));
+        } else if (folded.empty()) {
+          REQUIRE(got == (op == "max" ? -INFINITY : op == "min" ? INFINITY : 0));
+        } else if (op == "argmax") {
+          REQUIRE(got == double(std::max_element(folded.begin(), folded.end()) - folded.begin()));
+        } else {
+          REQUIRE(got == (op == "max" ? *std::max_element(folded.begin(), folded.end())
+                                      : *std::min_element(folded.begin(), folded.end())));
+        }
+      });
+    });
+}
+
+TEST_CASE("plain and fast reductions let NaN through, argmax to the first") {
+  for (const auto& [op, expected] :
+       std::map<std::string, double>{{"sum", NAN}, {"max", NAN}, {"min", NAN}, {"argmax", 1}})
+    for (const Shape& shape : {Shape{5}, Shape{5, 1}, Shape{1, 5}})
+      for (bool plain : {false, true}) {
+        INFO(op << shape.to_string() << plain);
+        Graph graph;
+        const int64_t axis = shape[0] == 1 ? 1 : 0;
+        const Value x = graph.input("x", DType::f32, shape);
+        graph.output("y", graph.add(op, {x}, {{"axes", std::vector<int64_t>{axis}}}));
+        Variables variables;
+        const auto program = compile_for_cpu(graph, variables, {.plain = plain});
+        const float data[] = {3, NAN, 9, NAN, 1};
+        program->bind("x", data);
+        program->run(0);
+        const double y = program->output("y").at(0);
+        if (std::isnan(expected)) CHECK(std::isnan(y));
+        else CHECK(y == expected);
+      }
+}
+
+TEST_CASE("plain matmul") {
+  each_case("matmul", [](const OpCase& c, const CaseRun& run) {
+    const bool ta = c.attributes.integer("transpose_a"), tb = c.attributes.integer("transpose_b");
+    const Tensor &a = run.inputs[0], &b = run.inputs[1], &y = run.outputs[0];
+    const int64_t inner = a.shape()[ta ? 0 : 1];
+    each_index(y.shape(), [&](const Index& at) {
+      double total = 0;
+      for (int64_t k = 0; k < inner; ++k)
+        total += a.at(flat(a.shape(), ta ? Index{k, at[0]} : Index{at[0], k})) *
+                 b.at(flat(b.shape(), tb ? Index{at[1], k} : Index{k, at[1]}));
+      REQUIRE(close(y.at(flat(y.shape(), at)), total));
+    });
+  });
+}
+
+TEST_CASE("plain softmax and its cost, by the formulas") {
+  // Rows of the last axis.
+  auto rows = [](const Shape& shape) { return shape.elements() / std::max<int64_t>(1, shape.back()); };
+  each_case("softmax", [&](const OpCase&, const CaseRun& run) {
+    const Tensor &x = run.inputs[0], &y = run.outputs[0];
+    const int64_t n = x.shape().back();
+    for (int64_t r = 0; r < rows(x.shape()); ++r) {
+      double total = 0;
+      for (int64_t i = 0; i < n; ++i) total += std::exp(x.at(r * n + i));
+      for (int64_t i = 0; i < n; ++i) REQUIRE(close(y.at(r * n + i), std::exp(x.at(r * n + i)) / total));
+    }
+  });
+  each_case("softmax_cross_entropy", [&](const OpCase&, const CaseRun& run) {
+    const Tensor &x = run.inputs[0], &t = run.inputs[1], &y = run.outputs[0];
+    const int64_t n = x.shape().back();
+    REQUIRE(y.shape() == x.shape().with(x.shape().rank() - 1, 1));
+    for (int64_t r = 0; r < rows(x.shape()); ++r) {
+      double total = 0, cost = 0;
+      for (int64_t i = 0; i < n; ++i) total += std::exp(x.at(r * n + i));
+      for (int64_t i = 0; i < n; ++i) cost -= t.at(r * n + i) * std::log(std::exp(x.at(r * n + i)) / total);
+      REQUIRE(close(y.at(r), cost));
+    }
+  });
+}
+
+TEST_CASE("plain batch norm, by the formula") {
+  each_case("batch_norm", [](const OpCase& c, const CaseRun& run) {
+    const Tensor &x = run.inputs[0], &gamma = run.inputs[1], &beta = run.inputs[2];
+    const Shape& shape = x.shape();
+    const int64_t features = shape[1], count = shape.elements() / features;
+    for (int64_t f = 0; f < features; ++f) {
+      double mean = 0, variance = 0;
+      auto each = [&](const std::function<void(int64_t)>& visit) {
+        each_index(shape, [&](const Index& at) {
+          if (at[1] == f) visit(flat(shape, at));
+        });
+      };
+      each([&](int64_t i) { mean += x.at(i) / double(count); });
+      each([&](int64_t i) { variance += (x.at(i) - mean) * (x.at(i) - mean) / double(count); });
+      REQUIRE(close(run.outputs[1].at(f), mean));
+      REQUIRE(close(run.outputs[2].at(f), variance));
+      const double deviation = std::sqrt(variance + c.attributes.real("epsilon"));
+      each([&](int64_t i) {
+        REQUIRE(close(run.outputs[0].at(i), gamma.at(f) * (x.at(i) - mean) / deviation + beta.at(f)));
+      });
+    }
+  });
+}
+
+TEST_CASE("plain lookups") {
+  each_case("gather", [](const OpCase&, const CaseRun& run) {
+    const Tensor &data = run.inputs[0], &at = run.inputs[1], &y = run.outputs[0];
+    each_index(y.shape(), [&](const Index& here) {
+      Index there = here;
+      there[0] = int64_t(at.at(here[0]));
+      REQUIRE(y.at(flat(y.shape(), here)) == data.at(flat(data.shape(), there)));
+    });
+  });
+  each_case("scatter_add", [](const OpCase&, const CaseRun& run) {
+    const Tensor &values = run.inputs[0], &at = run.inputs[1], &y = run.outputs[0];
+    std::vector<double> expected(size_t(y.elements()), 0);
+    each_index(values.shape(), [&](const Index& here) {
+      Index there = here;
+      there[0] = int64_t(at.at(here[0]));
+      expected[size_t(flat(y.shape(), there))] += values.at(flat(values.shape(), here));
+    });
+    for (int64_t i = 0; i < y.elements(); ++i) REQUIRE(close(y.at(i), expected[size_t(i)]));
+  });
+}
+
+TEST_CASE("plain moves") {
+  each_case("transpose", [](const OpCase& c, const CaseRun& run) {
+    const auto& permutation = c.attributes.integers("permutation");
+    const Tensor &x = run.inputs[0], &y = run.outputs[0];
+    each_index(y.shape(), [&](const Index& at) {
+      Index from(at.size());
+      for (size_t k = 0; k < at.size(); ++k) from[size_t(permutation[k])] = at[k];
+      REQUIRE(y.at(flat(y.shape(), at)) == x.at(flat(x.shape(), from)));
+    });
+  });
+  each_case("slice", [](const OpCase& c, const CaseRun& run) {
+    const Tensor &x = run.inputs[0], &y = run.outputs[0];
+    each_index(y.shape(), [&](const Index& at) {
+      Index from = at;
+      from[size_t(c.attributes.integer("axis"))] += c.attributes.integer("first");
+      REQUIRE(y.at(flat(y.shape(), at)) == x.at(flat(x.shape(), from)));
+    });
+  });
+  each_case("concat", [](const OpCase& c, const CaseRun& run) {
+    const size_t axis = size_t(c.attributes.integer("axis"));
+    const Tensor& y = run.outputs[0];
+    each_index(y.shape(), [&](const Index& at) {
+      Index from = at;
+      size_t part = 0;
+      while (from[axis] >= run.inputs[part].shape()[int(axis)]) from[axis] -= run.inputs[part++].shape()[int(axis)];
+      REQUIRE(y.at(flat(y.shape(), at)) == run.inputs[part].at(flat(run.inputs[part].shape(), from)));
+    });
+  });
+  each_case("reshape", [](const OpCase&, const CaseRun& run) {
+    for (int64_t i = 0; i < run.outputs[0].elements(); ++i) REQUIRE(run.outputs[0].at(i) == run.inputs[0].at(i));
+  });
+}
+
+TEST_CASE("plain sources") {
+  each_case("iota", [](const OpCase& c, const CaseRun& run) {
+    const Tensor& y = run.outputs[0];
+    const size_t axis = size_t(c.attributes.integer("axis"));
+    each_index(y.shape(), [&](const Index& at) { REQUIRE(y.at(flat(y.shape(), at)) == double(at[axis])); });
+  });
+  each_case("uniform", [](const OpCase& c, const CaseRun& run) {
+    Stream stream(uint64_t(c.attributes.integer("seed")), c.attributes.string("stream"), 3);  // run_case's step
+    const Tensor& y = run.outputs[0];
+    for (int64_t i = 0; i < y.elements(); ++i) REQUIRE(y.at(i) == double(uniform_from_bits(stream.bits())));
+  });
+}
