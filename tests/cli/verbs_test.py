@@ -113,7 +113,7 @@ class Train(Case):
     def test_no_gpu(self):
         self.refused(6, "-b", "gpu", self.spec(), says=["the GPU cannot be used", "-b cpu"])
         self.refused(6, "-g", "cudanet", self.spec(), says="the GPU cannot be used")
-        self.refused(6, self.spec(backend="gpu"), says="the spec's backend")
+        self.refused(6, self.spec(backend="gpu"), says="the GPU cannot be used")
         self.neon("-b", "cpu", self.spec(backend="gpu", epochs="1"))
 
     def test_verb_after_options(self):
