@@ -18,12 +18,21 @@ std::string CodeText::pointer(Value value) {
   return text("p", found - arrays_.begin());
 }
 
-std::string CodeText::first_row(Value value) const {
-  const Graph& graph = context_.lowered.graph;
+int64_t CodeText::row_elements(Value value) const {
   const Value storage = context_.lowered.storage[size_t(value.id)];
-  if (!context_.sequences.count(storage.id)) return "";
-  const Shape& shape = graph.shape(storage);
-  return text("i64(record[", kRecordFirst, "]) * ", shape.elements() / std::max<int64_t>(shape[0], 1), " + ");
+  if (!context_.sequences.count(storage.id)) return 0;
+  const Shape& shape = context_.lowered.graph.shape(storage);
+  return shape.elements() / std::max<int64_t>(shape[0], 1);
+}
+
+bool CodeText::is_variable(Value value) const {
+  const Graph& graph = context_.lowered.graph;
+  return graph.producer(context_.lowered.storage[size_t(value.id)]).op->name == "variable";
+}
+
+std::string CodeText::first_row(Value value) const {
+  const int64_t elements = row_elements(value);
+  return elements ? text("i64(record[", kRecordFirst, "]) * ", elements, " + ") : "";
 }
 
 std::string CodeText::load(Value value, const std::string& index) {
@@ -40,9 +49,24 @@ std::string CodeText::looked_up(Value indices, const std::string& place, int64_t
   return text("looked_up(", array, ", ", first_row(indices), place, ", ", limit, ", state)");
 }
 
+std::string CodeText::gathered(Value value, Value indices, const std::string& place, int64_t stride,
+                               const std::string& rest) {
+  return text(looked_up(indices, place, type(value).shape[0]), " * ", stride, "ll + ", rest);
+}
+
 std::string CodeText::gather(Value value, Value indices, const std::string& place, int64_t stride,
                              const std::string& rest) {
-  return load(value, text(looked_up(indices, place, type(value).shape[0]), " * ", stride, "ll + ", rest));
+  return load(value, gathered(value, indices, place, stride, rest));
+}
+
+std::string CodeText::load_pack(Value value, const std::string& index, int width, const std::string& out) {
+  return text("get_all<R, ", device_type(type(value).dtype), ", ", width, ">(", pointer(value), ", ", first_row(value),
+              index, ", ", out, ")");
+}
+
+std::string CodeText::store_pack(Value value, const std::string& index, int width, const std::string& from) {
+  return text("put_all<", device_type(type(value).dtype), ", R, ", width, ">(", pointer(value), ", ", index, ", ", from,
+              ")");
 }
 
 std::string CodeText::store(Value value, const std::string& index, const std::string& number, const char* indent) {
@@ -53,7 +77,9 @@ std::string CodeText::store(Value value, const std::string& index, const std::st
   std::string out =
       text(indent, "{\n", indent, "  const double written = number_of(", written, ");\n", indent, "  ring[record[",
            kRecordRing, "] * ", context_.ring_width, " + ", recorded->second, " + ", index, "] = written;\n");
-  if (value == context_.finite) out += text(indent, "  if (written == 0) state->stopped = 1;\n");
+  if (value == context_.finite)
+    out +=
+        text(indent, "  if (written == 0 && !state->stopped) state->stopped = u32(record[", kRecordRing, "]) + 1;\n");
   return out + indent + "}\n";
 }
 
@@ -80,6 +106,11 @@ std::string CodeText::call(const Instruction& i, RegisterName input) const {
 
 std::string CodeText::uniform(const Instruction& i, const std::string& element) const {
   return text("R(uniform(", i.seed, "ull, ", hash_name(i.name), "ull, record[", kRecordStep, "], ", element, "))");
+}
+
+std::string CodeText::uniform_pack(const Instruction& i, const std::string& element, const std::string& out) const {
+  return text("uniform_all(", i.seed, "ull, ", hash_name(i.name), "ull, record[", kRecordStep, "], ", element, ", ",
+              out, ")");
 }
 
 std::string CodeText::scalar_value(const Instruction& i, RegisterName input) {

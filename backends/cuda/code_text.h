@@ -26,12 +26,23 @@ class CodeText {
   std::string looked_up(Value indices, const std::string& place, int64_t limit);
   // Element `rest` of the row of `stride` elements that element `place` of `indices` names.
   std::string gather(Value value, Value indices, const std::string& place, int64_t stride, const std::string& rest);
+  // The index of that element.
+  std::string gathered(Value value, Value indices, const std::string& place, int64_t stride, const std::string& rest);
+  // A call that reads `width` neighbouring elements from `index` on into the array `out` of R; one that writes them.
+  std::string load_pack(Value value, const std::string& index, int width, const std::string& out);
+  std::string store_pack(Value value, const std::string& index, int width, const std::string& from);
+  // Elements by which an input's first row moves what is read of it; 0 for all that begin where their memory does.
+  int64_t row_elements(Value value) const;
+  bool is_variable(Value value) const;
+  bool recorded(Value value) const { return context_.recorded.count(value.id) > 0; }
   // A statement that writes `number` there; small outputs go to the ring, too.
   std::string store(Value value, const std::string& index, const std::string& number, const char* indent);
   // compute, record, constant, load and uniform of a single number.
   std::string scalar_value(const Instruction& i, RegisterName input);
   std::string call(const Instruction& i, RegisterName input) const;
   std::string uniform(const Instruction& i, const std::string& element) const;
+  // A call that draws the numbers of elements `element` (a multiple of 4) and following into an array of floats.
+  std::string uniform_pack(const Instruction& i, const std::string& element, const std::string& out) const;
   std::string literal(double value) const;
 
  private:

@@ -1,21 +1,17 @@
 #include "backends/cuda/compile.h"
 
 #include <nvrtc.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <atomic>
-#include <cstdio>
 #include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
 
+#include "backends/cuda/disk_cache.h"
 #include "backends/cuda/library.h"
 #include "neon/core/error.h"
-#include "neon/core/paths.h"
-#include "neon/core/random.h"
 #include "neon/core/text.h"
 #include "neon/core/threads.h"
 
@@ -73,65 +69,6 @@ std::string compile(const std::string& source, int arch) {
   return code;
 }
 
-std::string hex(uint64_t value) {
-  char digits[17];
-  std::snprintf(digits, sizeof digits, "%016llx", (unsigned long long)value);
-  return digits;
-}
-
-// One file a kernel: a line that says what it is of, then the code. A file that is not whole is compiled anew.
-class Cache {
- public:
-  explicit Cache(int arch) : arch_(arch) {
-    try {
-      const std::string root = cache_dir();
-      folder_ = join_path(root, "cuda");
-      for (size_t at = root.find('/', 1); at != root.npos; at = root.find('/', at + 1))
-        mkdir(root.substr(0, at).c_str(), 0700);
-      mkdir(root.c_str(), 0700);
-      mkdir(folder_.c_str(), 0700);
-    } catch (const Error&) {
-      folder_.clear();  // no home
-    }
-  }
-
-  bool read(const std::string& source, std::string& code) const {
-    std::FILE* file = folder_.empty() ? nullptr : std::fopen(path(source).c_str(), "rb");
-    if (!file) return false;
-    std::string bytes;
-    char block[65536];
-    for (size_t n; (n = std::fread(block, 1, sizeof block, file)) > 0;) bytes.append(block, n);
-    std::fclose(file);
-    const size_t line = bytes.find('\n');
-    if (line == bytes.npos) return false;
-    code = bytes.substr(line + 1);
-    return bytes.substr(0, line) == head(source, code);
-  }
-
-  void write(const std::string& source, const std::string& code) const {
-    if (folder_.empty()) return;
-    const std::string to = path(source), part = text(to, ".", getpid(), ".part");
-    std::FILE* file = std::fopen(part.c_str(), "wb");
-    if (!file) return;
-    const std::string bytes = head(source, code) + "\n" + code;
-    const bool whole = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
-    if (std::fclose(file) == 0 && whole && std::rename(part.c_str(), to.c_str()) == 0) return;
-    std::remove(part.c_str());
-  }
-
- private:
-  std::string path(const std::string& source) const {
-    const std::string salt = text("sm_", arch_, " ", NEON_CUDA_VERSION, " ");
-    return join_path(folder_, hex(hash_name(salt + source)) + hex(hash_name(source + salt)) + ".cubin");
-  }
-  std::string head(const std::string& source, const std::string& code) const {
-    return text("neon cubin sm_", arch_, " ", NEON_CUDA_VERSION, " ", source.size(), " ", code.size(), " ",
-                hex(hash_name(code)));
-  }
-  int arch_;
-  std::string folder_;
-};
-
 }  // namespace
 
 std::string nvrtc_version() {
@@ -141,7 +78,7 @@ std::string nvrtc_version() {
 }
 
 std::vector<std::string> compile_sources(const std::vector<std::string>& sources, int arch) {
-  const Cache cache(arch);
+  const DiskCache cache("cubin", text("sm_", arch, " ", NEON_CUDA_VERSION));
   std::vector<std::string> codes(sources.size());
   std::map<std::string, std::vector<size_t>> wanted;
   for (size_t i = 0; i < sources.size(); ++i)

@@ -24,6 +24,9 @@ Device::Device(int index) {
   check(cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device_), "asking the GPU");
   check(cuDeviceGetAttribute(&processors_, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device_), "asking the GPU");
   arch_ = 10 * major + minor;
+  char name[256] = "";
+  check(cuDeviceGetName(name, sizeof name, device_), "asking the GPU");
+  name_ = name;
   check(cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "making a stream");
 }
 

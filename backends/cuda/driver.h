@@ -19,6 +19,7 @@ class Device {
   void make_current() const { check(cuCtxSetCurrent(context_), "using the GPU"); }
   CUstream stream() const { return stream_; }
   int arch() const { return arch_; }  // 90
+  const std::string& name() const { return name_; }
   int processors() const { return processors_; }
   void wait(const std::string& what) const { check(cuStreamSynchronize(stream_), what); }
 
@@ -27,6 +28,7 @@ class Device {
   CUcontext context_ = nullptr;
   CUstream stream_ = nullptr;
   int arch_ = 0, processors_ = 0;
+  std::string name_;
 };
 
 // Memory on the device, zero at first.

@@ -89,6 +89,46 @@ __device__ __forceinline__ T put(void* p, i64 i, R x) {
   static_cast<T*>(p)[i] = y;
   return y;
 }
+
+// kCount neighbouring elements in one access; their place is a multiple of kCount.
+template <int kBytes>
+struct Words;
+template <>
+struct Words<2> {
+  typedef u16 type;
+};
+template <>
+struct Words<4> {
+  typedef u32 type;
+};
+template <>
+struct Words<8> {
+  typedef uint2 type;
+};
+template <>
+struct Words<16> {
+  typedef uint4 type;
+};
+template <typename T, int kCount>
+union Pack {
+  typename Words<sizeof(T) * kCount>::type words;
+  T at[kCount];
+  __device__ Pack() {}
+};
+template <typename R, typename T, int kCount>
+__device__ __forceinline__ void get_all(const void* p, i64 i, R (&out)[kCount]) {
+  Pack<T, kCount> x;
+  x.words = *reinterpret_cast<const typename Words<sizeof(T) * kCount>::type*>(static_cast<const T*>(p) + i);
+#pragma unroll
+  for (int j = 0; j < kCount; ++j) out[j] = get<R, T>(x.at, j);
+}
+template <typename T, typename R, int kCount>
+__device__ __forceinline__ void put_all(void* p, i64 i, const R (&from)[kCount]) {
+  Pack<T, kCount> x;
+#pragma unroll
+  for (int j = 0; j < kCount; ++j) x.at[j] = Stored<T>::from(from[j]);
+  *reinterpret_cast<typename Words<sizeof(T) * kCount>::type*>(static_cast<T*>(p) + i) = x.words;
+}
 __device__ __forceinline__ double number_of(f16 x) { return double(widened(x)); }
 __device__ __forceinline__ double number_of(bf16 x) { return double(widened(x)); }
 template <typename T>
@@ -115,9 +155,11 @@ __device__ __forceinline__ i64 looked_up(const void* indices, i64 place, int lim
   return 0;
 }
 
-// Element of a Philox-4x32-10 stream, as neon/core/random.h has it: 24 bits in [0, 1).
-__device__ __forceinline__ float uniform(u64 seed, u64 stream, u64 step, u64 element) {
-  const u64 group = element / 4;
+// Elements 4 group to 4 group + 3 of a Philox-4x32-10 stream, as neon/core/random.h has it.
+struct Drawn {
+  u32 bits[4];
+};
+__device__ __forceinline__ Drawn draw(u64 seed, u64 stream, u64 step, u64 group) {
   u32 c0 = u32(group), c1 = u32(group >> 32) ^ u32(step >> 32), c2 = u32(stream) ^ u32(step), c3 = u32(stream >> 32);
   u32 k0 = u32(seed), k1 = u32(seed >> 32);
 #pragma unroll
@@ -126,9 +168,24 @@ __device__ __forceinline__ float uniform(u64 seed, u64 stream, u64 step, u64 ele
     c0 = u32(p1 >> 32) ^ c1 ^ k0, c1 = u32(p1), c2 = u32(p0 >> 32) ^ c3 ^ k1, c3 = u32(p0);
     k0 += 0x9E3779B9u, k1 += 0xBB67AE85u;
   }
+  return {{c0, c1, c2, c3}};
+}
+// 24 bits in [0, 1).
+__device__ __forceinline__ float uniform_of(u32 bits) { return float(bits >> 8) * 0x1p-24f; }
+__device__ __forceinline__ float uniform(u64 seed, u64 stream, u64 step, u64 element) {
+  const Drawn x = draw(seed, stream, step, element / 4);
   const u32 lane = u32(element) & 3u;
-  const u32 bits = lane == 0 ? c0 : lane == 1 ? c1 : lane == 2 ? c2 : c3;
-  return float(bits >> 8) * 0x1p-24f;
+  return uniform_of(lane == 0 ? x.bits[0] : lane == 1 ? x.bits[1] : lane == 2 ? x.bits[2] : x.bits[3]);
+}
+// Elements from `element` on, a multiple of 4.
+template <int kCount>
+__device__ __forceinline__ void uniform_all(u64 seed, u64 stream, u64 step, u64 element, float (&out)[kCount]) {
+#pragma unroll
+  for (int j = 0; j < kCount; j += 4) {
+    const Drawn x = draw(seed, stream, step, (element + j) / 4);
+#pragma unroll
+    for (int lane = 0; lane < 4; ++lane) out[j + lane] = uniform_of(x.bits[lane]);
+  }
 }
 
 struct FoldSum {
@@ -224,13 +281,13 @@ __device__ i64 fold_best(Best<R> x, Scratch<R>& scratch) {
   return best.at;
 }
 
-// The last block to arrive sees what all others wrote before. The ticket is left at 0 for the next run.
-__device__ __forceinline__ bool is_last_block(u32* ticket) {
+// The last of `blocks` to arrive sees what all others wrote before. The ticket is left at 0 for the next run.
+__device__ __forceinline__ bool is_last_of(u32* ticket, u32 blocks) {
   __shared__ bool last;
   __threadfence();
   __syncthreads();
   if (threadIdx.x == 0) {
-    last = atomicAdd(ticket, 1u) == gridDim.x - 1;
+    last = atomicAdd(ticket, 1u) == blocks - 1;
     if (last) *ticket = 0;
   }
   __syncthreads();

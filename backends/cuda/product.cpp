@@ -3,6 +3,9 @@
 
 #include <cublasLt.h>
 
+#include <cstring>
+
+#include "backends/cuda/disk_cache.h"
 #include "backends/cuda/library.h"
 #include "neon/core/error.h"
 
@@ -26,6 +29,7 @@ struct CublasLt {
   decltype(cublasLtMatmulPreferenceSetAttribute)* preference_set;
   decltype(cublasLtMatmulAlgoGetHeuristic)* heuristic;
   decltype(cublasLtGetStatusString)* words;
+  decltype(cublasLtGetVersion)* version;
   cublasLtHandle_t handle = nullptr;
   CublasLt() {
     library.find(create, "cublasLtCreate");
@@ -40,6 +44,7 @@ struct CublasLt {
     library.find(preference_set, "cublasLtMatmulPreferenceSetAttribute");
     library.find(heuristic, "cublasLtMatmulAlgoGetHeuristic");
     library.find(words, "cublasLtGetStatusString");
+    library.find(version, "cublasLtGetVersion");
     if (const cublasStatus_t status = create(&handle); status != CUBLAS_STATUS_SUCCESS)
       fail(ErrorKind::device, "cuBLASLt does not start: ", words(status));
   }
@@ -72,15 +77,17 @@ class LtProduct : public Product {
   }
 
   // False when there is no algorithm for it.
-  bool prepare(const LoweredKernel& kernel, const Graph& graph, bool timed) {
+  bool prepare(const LoweredKernel& kernel, const Graph& graph, const ProductOptions& options) {
     const TensorType &a = graph.type(kernel.inputs[0]), &b = graph.type(kernel.inputs[1]),
                      &c = graph.type(kernel.outputs[0]);
     const bool ta = kernel.attributes.integer("transpose_a"), tb = kernel.attributes.integer("transpose_b");
     const cudaDataType_t type = data_type(a.dtype);
     wide_ = a.dtype == DType::f64;
-    check_lt(
-        lt().desc_create(&operation_, wide_ ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, wide_ ? CUDA_R_64F : CUDA_R_32F),
-        "preparing a product");
+    const bool tf32 = options.tf32 && a.dtype == DType::f32;
+    const cublasComputeType_t compute = wide_  ? CUBLAS_COMPUTE_64F
+                                        : tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                               : CUBLAS_COMPUTE_32F;
+    check_lt(lt().desc_create(&operation_, compute, wide_ ? CUDA_R_64F : CUDA_R_32F), "preparing a product");
     set(CUBLASLT_MATMUL_DESC_TRANSA, tb ? CUBLAS_OP_T : CUBLAS_OP_N);
     set(CUBLASLT_MATMUL_DESC_TRANSB, ta ? CUBLAS_OP_T : CUBLAS_OP_N);
     const bool bias = bool(kernel.bias);
@@ -92,10 +99,18 @@ class LtProduct : public Product {
     layout(left_, b.shape, type);
     layout(right_, a.shape, type);
     layout(result_, c.shape, type);
-    const auto found = algorithms(timed ? kTimedAlgorithms : 1);
+    const DiskCache cache("product", text(device_->name(), " cublaslt ", lt().version()));
+    const std::string key = text(a, ta ? " transposed" : "", " by ", b, tb ? " transposed" : "", bias ? " bias" : "",
+                                 kernel.relu ? " relu" : "", tf32 ? " tf32" : "");
+    if (std::string known; options.timed && cache.read(key, known) && known.size() == sizeof algorithm_) {
+      std::memcpy(&algorithm_, known.data(), sizeof algorithm_);
+      return true;
+    }
+    const auto found = algorithms(options.timed ? kTimedAlgorithms : 1);
     if (found.empty()) return false;
     algorithm_ = found.front();
     if (found.size() > 1) take_fastest(found, a, b, c, kernel.bias ? graph.type(kernel.bias).bytes() : 0);
+    if (options.timed) cache.write(key, std::string(reinterpret_cast<const char*>(&algorithm_), sizeof algorithm_));
     return true;
   }
 
@@ -178,13 +193,13 @@ class LtProduct : public Product {
 }  // namespace
 
 std::unique_ptr<Product> make_product(const LoweredKernel& kernel, const Graph& graph, std::shared_ptr<Device> device,
-                                      std::shared_ptr<Memory> workspace, bool timed) {
+                                      std::shared_ptr<Memory> workspace, const ProductOptions& options) {
   const TensorType &a = graph.type(kernel.inputs[0]), &b = graph.type(kernel.inputs[1]),
                    &c = graph.type(kernel.outputs[0]);
   if (a.shape.elements() == 0 || b.shape.elements() == 0 || a.dtype != b.dtype || a.dtype != c.dtype) return nullptr;
   device->make_current();
   auto product = std::make_unique<LtProduct>(std::move(device), std::move(workspace));
-  if (!product->prepare(kernel, graph, timed)) return nullptr;
+  if (!product->prepare(kernel, graph, options)) return nullptr;
   return product;
 }
 

@@ -16,7 +16,6 @@ constexpr int kDepth = 256;              // rows of the ring
 constexpr int kRunsOfLaunch = 16;        // most runs in one launch
 constexpr int64_t kMostRecorded = 1024;  // elements of an output that goes to the ring
 constexpr size_t kRingOffset = 64;       // State comes first
-constexpr size_t kTicketBytes = 64;      // before the partial totals
 static_assert(sizeof(State) <= kRingOffset);
 
 const std::string& leaf_name(const Graph& graph, Value value) {
@@ -134,11 +133,12 @@ void CudaProgram::make_kernels(const DeviceOptions& options) {
   std::vector<Source> sources;
   std::vector<size_t> generated;
   size_t partial_bytes = 0;
+  int tickets = 1;
   for (const LoweredKernel& kernel : lowered_.kernels) {
     Kernel made;
     if (kernel.op == "matmul" && !is_small_product(kernel, graph)) {
       workspace_ = engine_->workspace();
-      made.product = make_product(kernel, graph, engine_->device, workspace_, options.timed);
+      made.product = make_product(kernel, graph, engine_->device, workspace_, {options.timed, options.tf32});
       made.arrays = {kernel.inputs[0], kernel.inputs[1], kernel.bias, kernel.outputs[0]};
       for (Value value : made.arrays)
         if (value && context.sequences.count(lowered_.storage[size_t(value.id)].id)) made.product = nullptr;
@@ -147,11 +147,13 @@ void CudaProgram::make_kernels(const DeviceOptions& options) {
     if (!made.product) {
       sources.push_back(kernel.fused ? fused_source(*kernel.fused, context) : op_source(kernel, context));
       partial_bytes = std::max(partial_bytes, sources.back().partial_bytes);
+      tickets = std::max(tickets, sources.back().tickets);
       generated.push_back(kernels_.size());
     }
     kernels_.push_back(std::move(made));
   }
-  partials_ = Memory(engine_->device, kTicketBytes + partial_bytes, "partial totals");
+  ticket_bytes_ = (size_t(tickets) * sizeof(uint32_t) + 63) / 64 * 64;
+  partials_ = Memory(engine_->device, ticket_bytes_ + partial_bytes, "partial results");
   load_sources(sources, generated);
 }
 
@@ -258,7 +260,7 @@ void CudaProgram::launch_kernels(int row) {
   void* ring = state + kRingOffset;
   void* record = static_cast<std::byte*>(records_.data()) + size_t(row) * (kRecordScalars + scalars_.size()) * 8;
   void* ticket = partials_.data();
-  void* partials = static_cast<std::byte*>(partials_.data()) + kTicketBytes;
+  void* partials = static_cast<std::byte*>(partials_.data()) + ticket_bytes_;
   for (size_t k = 0; k < kernels_.size(); ++k) {
     const Kernel& kernel = kernels_[k];
     if (kernel.product) {

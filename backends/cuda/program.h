@@ -97,6 +97,7 @@ class CudaProgram : public Program {
   std::shared_ptr<Engine> engine_;
   std::shared_ptr<Memory> workspace_;
   Memory arena_, records_, ring_, partials_;
+  size_t ticket_bytes_ = 0;   // before the partial results
   std::vector<void*> slots_;  // by storage value
   std::map<std::string, Input> inputs_;
   std::vector<Kernel> kernels_;

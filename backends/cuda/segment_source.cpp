@@ -1,3 +1,4 @@
+// How a segment spreads over threads, and where its elements lie.
 #include "backends/cuda/segment_source.h"
 
 #include <algorithm>
@@ -6,8 +7,10 @@ namespace neon::cuda {
 
 namespace {
 
-constexpr int64_t kMostKeptItems = 8;  // elements of a group that one thread keeps in registers
 constexpr int64_t kElementsOfManyBlocks = 256 * 1024;
+constexpr int kPackBytes = 16;           // the widest load of a thread
+constexpr int64_t kBlocksWanted = 1024;  // enough to fill the largest GPUs a few times over
+constexpr int64_t kRowsOfLane = 16;      // least rows of a split that one thread adds up
 
 int power_of_two_from(int64_t n) {
   int out = 1;
@@ -15,14 +18,16 @@ int power_of_two_from(int64_t n) {
   return out;
 }
 
-std::string name(int reg) { return text("r", reg); }
-
 }  // namespace
 
-SegmentWriter::SegmentWriter(const Segment& segment, CodeText& code) : segment_(segment), code_(code) {
+SegmentWriter::SegmentWriter(const Segment& segment, CodeText& code, int64_t first_partial, int first_ticket)
+    : segment_(segment), code_(code), first_partial_(first_partial), first_ticket_(first_ticket) {
   split_axes();
-  choose_lanes();
   find_levels();
+  choose_width();
+  choose_lanes();
+  choose_splits();
+  if (groups_ * reduced_ < (int64_t(1) << 30)) index_ = "int";
 }
 
 void SegmentWriter::split_axes() {
@@ -43,27 +48,94 @@ void SegmentWriter::split_axes() {
   }
 }
 
-void SegmentWriter::choose_lanes() {
-  if (fold_ == Fold::none) {
-    items_ = groups_ > kElementsOfManyBlocks ? 4 : 1;
-    per_block_ = int64_t(kThreads) * items_;
-  } else if (fold_ == Fold::inner) {
-    lanes_ = std::min(power_of_two_from((reduced_ + 1) / 2), 32);
-    if (reduced_ > 4096 || (reduced_ > 256 && groups_ < 2048)) lanes_ = kThreads;
-    per_block_ = kThreads / lanes_;
-  } else {
-    per_block_ = std::min(power_of_two_from(groups_), 32);
-    lanes_ = int(kThreads / per_block_);
+void SegmentWriter::find_levels() {
+  for (size_t n = 0; n < segment_.body.size(); ++n) {
+    const Instruction& i = segment_.body[n];
+    const bool reduces = i.kind == Instruction::Kind::reduce;
+    int level = 0;
+    for (int input : i.inputs) level = std::max(level, level_[size_t(input)]);
+    level_.push_back(level + reduces);
+    walks_ = std::max(walks_, level_.back() + 1);
+    if (reduces) last_folding_ = std::max(last_folding_, level), reductions_.push_back(int(n));
   }
 }
 
-void SegmentWriter::find_levels() {
-  for (const Instruction& i : segment_.body) {
-    int level = 0;
-    for (int input : i.inputs) level = std::max(level, level_[size_t(input)]);
-    level_.push_back(level + (i.kind == Instruction::Kind::reduce));
-    walks_ = std::max(walks_, level_.back() + 1);
+// Wide only where there are threads enough all the same.
+void SegmentWriter::choose_width() {
+  const int64_t side = fold_ == Fold::inner ? reduced_ : groups_;
+  if (groups_ * reduced_ < kElementsOfManyBlocks) return;
+  for (int width : {8, 4, 2}) {
+    if (side % width != 0 || (fold_ != Fold::none && side < 2 * width)) continue;
+    bool fits = true;
+    for (const Instruction& i : segment_.body)
+      if (i.kind == Instruction::Kind::load && !i.strides.empty() && access(i, width) == Access::pack)
+        fits = fits && int(size_of(code_.type(i.value).dtype)) * width <= kPackBytes;
+    for (const Store& store : segment_.stores)
+      if (store.reach == Reach::full)
+        fits =
+            fits && int(size_of(code_.type(store.value).dtype)) * width <= kPackBytes && !code_.recorded(store.value);
+    if (!fits) continue;
+    width_ = width;
+    break;
   }
+  if (fold_ == Fold::inner) along_ = width_;
+}
+
+void SegmentWriter::choose_lanes() {
+  if (fold_ == Fold::none) {
+    per_block_ = int64_t(kThreads) * width_;
+  } else if (fold_ == Fold::inner) {
+    const int64_t packs = (reduced_ + along_ - 1) / along_;
+    lanes_ = std::min(power_of_two_from((packs + 1) / 2), 32);
+    // As many that the elements of a row stay in registers from one walk to the next.
+    while (walks_ > 1 && lanes_ < kThreads && packs > lanes_ * 8) lanes_ *= 2;
+    if (reduced_ > 4096 || (reduced_ > 256 && groups_ < 2048)) lanes_ = kThreads;
+    per_block_ = kThreads / lanes_;
+  } else {
+    const int across = std::min(power_of_two_from((groups_ + width_ - 1) / width_), 32);
+    lanes_ = kThreads / across;
+    per_block_ = int64_t(across) * width_;
+  }
+}
+
+// Tall columns are shared by several blocks when nothing but their folds is left to do after one walk.
+void SegmentWriter::choose_splits() {
+  if (fold_ != Fold::outer || last_folding_ != 0) return;
+  for (int level = 1; level < walks_; ++level)
+    if (std::ranges::count(needs_of_walk(level), true) > 0) return;
+  for (int reg : reductions_)
+    if (segment_.body[size_t(reg)].op->name == "argmax") return;
+  const int64_t most = reduced_ / (lanes_ * kRowsOfLane), wanted = kBlocksWanted / bundles();
+  splits_ = std::max<int64_t>(std::min(most, wanted), 1);
+  splits_ = (reduced_ + rows_of_split() - 1) / rows_of_split();
+}
+
+int64_t SegmentWriter::rows_of_split() const {
+  const int64_t rows = (reduced_ + splits_ - 1) / splits_;
+  return (rows + lanes_ - 1) / lanes_ * lanes_;
+}
+
+bool SegmentWriter::is_on_side(int axis) const { return segment_.reduced[size_t(axis)] == (fold_ == Fold::inner); }
+
+bool SegmentWriter::is_full_load(int reg) const {
+  const Instruction& i = segment_.body[size_t(reg)];
+  return i.reach == Reach::full && i.kind == Instruction::Kind::load && !i.strides.empty();
+}
+
+SegmentWriter::Access SegmentWriter::access(const Instruction& load, int width) const {
+  const int first_axis = load.index ? 1 : 0;
+  int axis = segment_.domain.rank() - 1;
+  while (axis >= first_axis && segment_.domain[axis] == 1) --axis;
+  if (axis < first_axis || !is_on_side(axis) || load.reach != Reach::full) return Access::each;
+  const int64_t stride = load.strides[size_t(axis)];
+  int64_t run = segment_.domain[axis];
+  while (axis > first_axis && is_on_side(axis - 1) && load.strides[size_t(axis - 1)] == stride * run)
+    run *= segment_.domain[--axis];
+  if (stride > 1 || run % width != 0) return Access::each;
+  if (stride == 0) return Access::same;
+  for (int outer = 0; outer < axis; ++outer)
+    if (load.strides[size_t(outer)] % width != 0) return Access::each;
+  return code_.row_elements(load.value) % width == 0 ? Access::pack : Access::each;
 }
 
 // Index along an axis, of group k or reduced index r.
@@ -99,177 +171,25 @@ std::string SegmentWriter::position(const std::vector<int64_t>& strides, bool sk
   return out.empty() ? "0" : out;
 }
 
-std::string SegmentWriter::value(int reg) const {
-  const Instruction& i = segment_.body[size_t(reg)];
-  if (i.kind == Instruction::Kind::load && !i.strides.empty()) {
-    if (!i.index) return code_.load(i.value, position(i.strides));
-    return code_.gather(i.value, i.index, segment_.domain[0] > 1 ? coordinate(0) : "0", i.strides[0],
-                        position(i.strides, true));
-  }
-  if (i.kind == Instruction::Kind::iota) return text("R(", segment_.domain[i.axis] > 1 ? coordinate(i.axis) : "0", ")");
-  if (i.kind == Instruction::Kind::uniform && i.reach != Reach::scalar)
-    return code_.uniform(i, i.reach == Reach::full ? "u64(e)" : "u64(k)");
-  return code_.scalar_value(i, [](int input) { return name(input); });
-}
-
-std::string SegmentWriter::instruction(int reg) const { return text("const R ", name(reg), " = ", value(reg), ";\n"); }
-
-std::string SegmentWriter::stores(Reach reach, const char* indent) const {
-  std::string out;
-  for (const Store& store : segment_.stores)
-    if (store.reach == reach)
-      out += code_.store(store.value,
-                         reach == Reach::full   ? "e"
-                         : reach == Reach::kept ? "k"
-                                                : "0",
-                         name(store.reg), indent);
-  return out;
-}
-
-std::string SegmentWriter::totals(Reach reach, const char* indent) const {
-  std::string out;
-  for (size_t t = 0; t < segment_.totals.size(); ++t) {
-    const Total& total = segment_.totals[t];
-    if (segment_.body[size_t(total.reg)].reach == reach)
-      out += text(indent, "t", t, " = ", fold_name(*total.op), "::join<R>(t", t, ", ", name(total.reg), ");\n");
-  }
-  return out;
-}
-
-std::string SegmentWriter::total_variables() const {
-  std::string out;
-  for (size_t t = 0; t < segment_.totals.size(); ++t)
-    out += text("    R t", t, " = ", fold_name(*segment_.totals[t].op), "::start<R>();\n");
-  return out;
-}
-
-std::string SegmentWriter::run() { return total_variables() + (fold_ == Fold::none ? flat() : grouped()); }
-
-// Each thread takes some elements kThreads apart; all loads come first, so that they are under way together.
-std::string SegmentWriter::flat() const {
-  std::string scalars, loads, computes;
-  for (size_t i = 0; i < segment_.body.size(); ++i) {
-    const Instruction& instruction = segment_.body[i];
-    if (instruction.reach == Reach::scalar) {
-      scalars += "    " + this->instruction(int(i));
-    } else if (instruction.kind == Instruction::Kind::load) {
-      scalars += text("    R l", i, "[", items_, "];\n");
-      loads += text("      l", i, "[i] = ", value(int(i)), ";\n");
-      computes += text("      const R ", name(int(i)), " = l", i, "[i];\n");
-    } else {
-      computes += "      " + this->instruction(int(i));
-    }
-  }
-  const char* index_type = groups_ < (int64_t(1) << 31) - 4 * kThreads ? "int" : "i64";
-  auto loop = [&](const std::string& body) {
-    return text("#pragma unroll\n    for (int i = 0; i < ", items_, "; ++i) {\n      const ", index_type,
-                " k = ", index_type, "(block) * ", per_block_,
-                " + i * kThreads + threadIdx.x, e = k;\n      if (k >= ", groups_, ") break;\n      (void)e;\n", body,
-                "    }\n");
-  };
-  std::string out = scalars;
-  if (!loads.empty()) out += loop(loads);
-  const std::string whole = stores(Reach::full, "      ") + totals(Reach::full, "      ");
-  if (!whole.empty()) out += loop(computes + whole);
-  const std::string once = stores(Reach::scalar, "      ") + totals(Reach::scalar, "      ");
-  if (!once.empty()) out += text("    if (block == 0 && threadIdx.x == 0) {\n", once, "    }\n");
-  return out;
-}
-
 void SegmentWriter::add_needs(int reg, Needs& needs) const {
   if (needs[size_t(reg)] || segment_.body[size_t(reg)].reach != Reach::full) return;
   needs[size_t(reg)] = true;
   for (int input : segment_.body[size_t(reg)].inputs) add_needs(input, needs);
 }
 
+// The walk in which a full register is stored: not before the last fold, since it may take the place of what is read.
+int SegmentWriter::store_level(int reg) const { return std::max(level_[size_t(reg)], last_folding_); }
+
 // Full registers that the walk after `level` reductions computes or reads.
 SegmentWriter::Needs SegmentWriter::needs_of_walk(int level) const {
   Needs needs(segment_.body.size(), false);
-  for (size_t i = 0; i < segment_.body.size(); ++i)
-    if (segment_.body[i].kind == Instruction::Kind::reduce && level_[i] == level + 1)
-      add_needs(segment_.body[i].inputs[0], needs);
-  if (level == walks_ - 1) {
-    for (const Store& store : segment_.stores) add_needs(store.reg, needs);
-    for (const Total& total : segment_.totals) add_needs(total.reg, needs);
-  }
+  for (int reg : reductions_)
+    if (level_[size_t(reg)] == level + 1) add_needs(segment_.body[size_t(reg)].inputs[0], needs);
+  for (const Store& store : segment_.stores)
+    if (store_level(store.reg) == level) add_needs(store.reg, needs);
+  for (const Total& total : segment_.totals)
+    if (store_level(total.reg) == level) add_needs(total.reg, needs);
   return needs;
-}
-
-std::string SegmentWriter::grouped() const {
-  const bool outer = fold_ == Fold::outer;
-  std::string out =
-      text("    const i64 group = block * ", per_block_, " + threadIdx.x ",
-           outer ? text("% ", per_block_) : text("/ ", lanes_), ";\n    const int lane = threadIdx.x ",
-           outer ? text("/ ", per_block_) : text("% ", lanes_), ";\n    const bool active = group < ", groups_,
-           ";\n    const i64 k = active ? group : ", groups_ - 1, ";\n    (void)lane, (void)active, (void)k;\n");
-  std::vector<Needs> needs;
-  for (int level = 0; level < walks_; ++level) needs.push_back(needs_of_walk(level));
-  Needs cached(segment_.body.size(), false);
-  for (int level = 0; level < walks_; ++level) {
-    for (size_t i = 0; i < segment_.body.size(); ++i)
-      if (level_[i] == level && segment_.body[i].reach != Reach::full &&
-          segment_.body[i].kind != Instruction::Kind::reduce)
-        out += "    " + instruction(int(i));
-    out += walk(level, needs[size_t(level)], cached);
-    for (size_t i = 0; i < segment_.body.size(); ++i)
-      for (int later = level + 1; later < walks_; ++later)
-        if (needs[size_t(level)][i] && needs[size_t(later)][i] && (reduced_ + lanes_ - 1) / lanes_ <= kMostKeptItems)
-          cached[i] = true;
-  }
-  const std::string kept = stores(Reach::kept, "      ") + totals(Reach::kept, "      ");
-  if (!kept.empty()) out += text("    if (active && lane == 0) {\n", kept, "    }\n");
-  const std::string once = stores(Reach::scalar, "      ") + totals(Reach::scalar, "      ");
-  if (!once.empty()) out += text("    if (block == 0 && threadIdx.x == 0) {\n", once, "    }\n");
-  return out;
-}
-
-// One walk over the elements of the group: reductions of this level, in the last one also stores and totals.
-std::string SegmentWriter::walk(int level, const Needs& needs, const Needs& cached) const {
-  const bool outer = fold_ == Fold::outer, last = level == walks_ - 1;
-  const int64_t items = (reduced_ + lanes_ - 1) / lanes_;
-  const bool keeps = items <= kMostKeptItems;
-  std::string before, body, after;
-  for (size_t i = 0; i < segment_.body.size(); ++i) {
-    if (!needs[i]) continue;
-    if (cached[i]) {
-      body += text("      const R ", name(int(i)), " = c", i, "[i];\n");
-      continue;
-    }
-    body += "      " + instruction(int(i));
-    bool read_later = false;
-    for (int later = level + 1; later < walks_ && keeps; ++later) read_later = read_later || needs_of_walk(later)[i];
-    if (!read_later) continue;
-    before += text("    R c", i, "[", items, "];\n");
-    body += text("      c", i, "[i] = ", name(int(i)), ";\n");
-  }
-  for (size_t i = 0; i < segment_.body.size(); ++i) {
-    const Instruction& reduce = segment_.body[i];
-    if (reduce.kind != Instruction::Kind::reduce || level_[i] != level + 1) continue;
-    const std::string input = name(reduce.inputs[0]);
-    if (reduce.op->name == "argmax") {
-      before += text("    Best<R> b", i, ";\n");
-      body += text("      b", i, ".take(", input, ", i64(r));\n");
-      after += text("    const R ", name(int(i)), " = R(fold_best<", lanes_, ", ", outer ? per_block_ : 1, ", R>(b", i,
-                    ", scratch));\n");
-    } else {
-      const std::string fold = fold_name(*reduce.op);
-      before += text("    R a", i, " = ", fold, "::start<R>();\n");
-      body += text("      a", i, " = ", fold, "::join<R>(a", i, ", ", input, ");\n");
-      after += text("    const R ", name(int(i)), " = ",
-                    outer ? text("fold_apart<", fold, ", ", per_block_) : text("fold_neighbours<", fold, ", ", lanes_),
-                    ", R>(a", i, ", scratch);\n");
-    }
-  }
-  if (last) {
-    const std::string whole = stores(Reach::full, "        ") + totals(Reach::full, "        ");
-    if (!whole.empty()) body += text("      if (active) {\n", whole, "      }\n");
-  }
-  if (body.empty()) return before + after;
-  return text(
-      before, "#pragma unroll ", keeps ? items : 4, "\n    for (int i = 0; i < ", items,
-      "; ++i) {\n      const i64 r = lane + i64(i) * ", lanes_, ";\n      if (r >= ", reduced_,
-      ") break;\n      const i64 e = ", outer ? text("r * ", groups_, "ll + k") : text("k * ", reduced_, "ll + r"),
-      ";\n      (void)e;\n", body, "    }\n", after);
 }
 
 }  // namespace neon::cuda

@@ -6,40 +6,69 @@ namespace neon::cuda {
 
 class SegmentWriter {
  public:
-  SegmentWriter(const Segment& segment, CodeText& code);
-  int64_t blocks() const { return (groups_ + per_block_ - 1) / per_block_; }
+  // The segment's partial results begin at `first_partial` of the space for them, its tickets at `first_ticket`.
+  SegmentWriter(const Segment& segment, CodeText& code, int64_t first_partial, int first_ticket);
+  int64_t blocks() const { return bundles() * splits_; }
+  int64_t partials() const { return splits_ > 1 ? splits_ * groups_ * int64_t(reductions_.size()) : 0; }
+  int tickets() const { return splits_ > 1 ? int(bundles()) : 0; }
   // For thread block `block`; leaves the block's part of total T in variable tT, one a thread.
   std::string run();
 
  private:
   enum class Fold : uint8_t { none, inner, outer };
-  using Needs = std::vector<bool>;  // by register
+  enum class Access : uint8_t { pack, same, each };  // of a thread's neighbouring elements: one load, one number, apart
+  using Needs = std::vector<bool>;                   // by register
 
   void split_axes();
-  void choose_lanes();
   void find_levels();
+  void choose_width();
+  void choose_lanes();
+  void choose_splits();
+
+  int64_t bundles() const { return (groups_ + per_block_ - 1) / per_block_; }
+  int64_t items() const { return (reduced_ + int64_t(lanes_) * along_ - 1) / (int64_t(lanes_) * along_); }
+  int64_t rows_of_split() const;
+  bool is_full_load(int reg) const;
+  bool is_on_side(int axis) const;
+  Access access(const Instruction& load, int width) const;
   void add_needs(int reg, Needs& needs) const;
   Needs needs_of_walk(int level) const;
+  int store_level(int reg) const;
 
   std::string flat() const;
   std::string grouped() const;
-  std::string walk(int level, const Needs& needs, const Needs& cached) const;
-  std::string instruction(int reg) const;
+  std::string kept(int level) const;
+  std::string walk(int level, Needs& cached) const;
+  std::string elements(const Needs& needs, const Needs& cached, int level, const std::string& keep) const;
+  std::string fold_of_lanes(int reg) const;
+  std::string split_folds() const;
+  std::string loads(const Needs& needs, const Needs& cached) const;
   std::string value(int reg) const;
+  std::string instruction(int reg) const;
+  std::string kept_names(int most_level) const;
+  std::string for_width(const std::string& body, const char* indent) const;
   std::string position(const std::vector<int64_t>& strides, bool skip_first = false) const;
   std::string coordinate(int axis) const;
-  std::string stores(Reach reach, const char* indent) const;
-  std::string totals(Reach reach, const char* indent) const;
+  std::string totals(Reach reach, int level, const char* indent) const;
   std::string total_variables() const;
+  std::string last_lines() const;
 
   const Segment& segment_;
   CodeText& code_;
+  int64_t first_partial_;
+  int first_ticket_;
   Fold fold_ = Fold::none;
   int64_t groups_ = 1, reduced_ = 1, per_block_ = 1;
-  int lanes_ = 1, items_ = 1;   // threads a group; flat: elements a thread
+  int lanes_ = 1;  // threads a group
+  // Neighbouring elements that a thread takes at once, which lie along the reduced axes in an inner fold (`along_` is
+  // that number, otherwise 1) and along the kept ones elsewhere.
+  int width_ = 1, along_ = 1;
+  int64_t splits_ = 1;          // blocks that share the groups of an outer fold
+  const char* index_ = "i64";   // type of indices
   std::vector<int64_t> inner_;  // by axis: indices of its side that one step along it skips
   std::vector<int> level_;      // by register: walks over the group that must be done before
-  int walks_ = 1;
+  std::vector<int> reductions_;
+  int walks_ = 1, last_folding_ = -1;  // the last walk that folds elements
 };
 
 }  // namespace neon::cuda

@@ -47,6 +47,7 @@ class KernelWriter {
     out.arrays = code_.arrays();
     out.blocks = std::max<int64_t>(blocks_, 1);
     out.partial_bytes = size_t(partials_) * size_of(kernel_.compute);
+    out.tickets = tickets_;
     return out;
   }
 
@@ -60,15 +61,29 @@ class KernelWriter {
            "State* const state, const u64* const record, double* const ring, R* const partials, u32* const ticket)";
   }
 
+  bool writes_variables() const {
+    bool out = false;
+    auto look = [&](const Store& store) { out = out || code_.is_variable(store.value); };
+    for (const Segment& segment : kernel_.segments) std::ranges::for_each(segment.stores, look);
+    std::ranges::for_each(kernel_.post_stores, look);
+    return out;
+  }
+
+  // The run that was not finite writes what it should without being guarded; those after it nothing.
   std::string guard() {
-    if (!kernel_.guard) return "";
-    return text("  if (state->stopped || ", code_.load(kernel_.guard, "0"), " == 0) return;\n");
+    std::string out;
+    if (writes_variables())
+      out += text("  if (state->stopped && state->stopped != u32(record[", kRecordRing, "]) + 1) return;\n");
+    if (kernel_.guard) out += text("  if (", code_.load(kernel_.guard, "0"), " == 0) return;\n");
+    return out;
   }
 
   std::string segment(size_t s) {
     const Segment& segment = kernel_.segments[s];
-    SegmentWriter writer(segment, code_);
+    SegmentWriter writer(segment, code_, partials_, tickets_);
     const int64_t blocks = writer.blocks();
+    partials_ += writer.partials();
+    tickets_ += writer.tickets();
     first_partial_.push_back(partials_);
     segment_blocks_.push_back(blocks);
     std::string out = text("  if (blockIdx.x >= ", blocks_, "u && blockIdx.x < ", blocks_ + blocks,
@@ -83,7 +98,7 @@ class KernelWriter {
   }
 
   std::string last_block() {
-    std::string out = "  if (!is_last_block(ticket)) return;\n";
+    std::string out = "  if (!is_last_of(ticket, gridDim.x)) return;\n";
     for (size_t s = 0; s < kernel_.segments.size(); ++s)
       for (size_t t = 0; t < kernel_.segments[s].totals.size(); ++t) {
         const std::string fold = fold_name(*kernel_.segments[s].totals[t].op), name = text("t", s, "_", t);
@@ -107,6 +122,7 @@ class KernelWriter {
   const FusedKernel& kernel_;
   CodeText code_;
   int64_t blocks_ = 0, partials_ = 0;
+  int tickets_ = 1;  // the first is that of the totals
   std::vector<int64_t> first_partial_, segment_blocks_;
 };
 

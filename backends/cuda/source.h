@@ -4,7 +4,9 @@
 // for every index of the reduced axes. A group is worked on by some lanes of a block: neighbouring threads where the
 // reduced axes trail, threads a tile of groups apart where they lead, one thread where nothing is reduced. Numbers
 // that follow from a reduction need another walk over the group's elements; what was computed in the first is kept in
-// registers where it fits. Totals are folded per block, then by the last block to finish, always in the same order.
+// registers where it fits. Neighbouring elements are taken several at once, as wide as a load goes, and tall columns
+// are shared by blocks of which the last puts the parts together. Totals are folded per block, then by the last block
+// to finish, always in the same order.
 #pragma once
 #include <map>
 #include <set>
@@ -21,7 +23,8 @@ struct Source {
   std::string text;           // with prelude; the kernel is called "kernel"
   std::vector<Value> arrays;  // storage values whose addresses are the first parameters
   int64_t blocks = 1;
-  size_t partial_bytes = 0;  // of the space for partial totals
+  size_t partial_bytes = 0;  // of the space for partial results
+  int tickets = 1;           // counters of blocks that arrived, 0 between kernels
 };
 
 // The step record is a row of 64-bit words: place in the ring, step, first row of inputs bound as sequences, then the

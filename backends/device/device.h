@@ -11,6 +11,8 @@ struct DeviceOptions {
   std::vector<std::string> sequences = {};
   // Algorithms may be chosen by the clock; without, the same are taken each time.
   bool timed = false;
+  // Products of f32 may take operands rounded to 10 bits of mantissa (TF32), which tensor cores are made for.
+  bool tf32 = false;
   CpuOptions cpu = {};
 };
 

@@ -142,7 +142,7 @@ CommandLine parse_command_line(std::vector<std::string> arguments, bool& finishe
     options[option.field] = app.add_option(option.flags, values[option.field], option.help)
                                 ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   std::string gpu, config, devices;
-  bool no_bar = false, caffe = false, deterministic = false, show_version = false;
+  bool no_bar = false, caffe = false, deterministic = false, tf32 = false, show_version = false;
   int verbosity = 0;
   app.add_option("-g,--gpu", gpu, "neon 0.9's name of -b");
   app.add_option("-c,--config", config, "file of options, one `name = value` a line");
@@ -155,6 +155,7 @@ CommandLine parse_command_line(std::vector<std::string> arguments, bool& finishe
   app.add_flag("--no_progress_bar", no_bar, "no progress lines");
   app.add_flag("--caffe", caffe, "Caffe's sizes and dropout");
   app.add_flag("--deterministic", deterministic, "only deterministic choices");
+  app.add_flag("--tf32", tf32, "f32 products on a GPU take operands of 10 bits of mantissa");
   app.add_flag("--resolved", line.resolved, "with check: print the spec with every default");
   app.add_flag("--version", show_version, "print the version");
   app.add_option("operands", line.operands, "SPEC, or what the verb takes");
@@ -190,6 +191,7 @@ CommandLine parse_command_line(std::vector<std::string> arguments, bool& finishe
   if (!gpu.empty() && !options["backend"]->count()) add("backend", gpu == "cpu" ? "cpu" : "gpu", "option -g,--gpu");
   if (caffe) add("caffe", "true", "--caffe");
   if (deterministic) add("deterministic", "true", "--deterministic");
+  if (tf32) add("tf32", "true", "--tf32");
   if (no_bar) add("progress_bar", "false", "--no_progress_bar");
   line.verbose = 1 + verbosity;
   if (!devices.empty() && devices != "1") fail(ErrorKind::config, "-m ", devices, ": this build trains on one device");

@@ -101,6 +101,8 @@ DeviceOptions device_options(const RunOptions& options) {
   DeviceOptions out;
   out.gpu = options.backend == "gpu";
   out.gpu_index = int(options.device_id);
+  out.timed = !options.rng_seed && !options.deterministic;
+  out.tf32 = options.tf32;
   return out;
 }
 

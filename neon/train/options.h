@@ -12,7 +12,7 @@ struct RunOptions {
   std::string data_dir, save_path, model_file, output_file, log_file, backend, datatype, spec_dir;
   std::optional<int64_t> epochs, batch_size, rng_seed, eval_freq;
   int64_t serialize = 1, history = 1, device_id = 0, rounding = 0;
-  bool caffe = false, deterministic = false, progress_bar = true;
+  bool caffe = false, deterministic = false, tf32 = false, progress_bar = true;
   static void describe(auto&& p) {
     p("data_dir", &RunOptions::data_dir, "Folder of data sets.");
     p("save_path", &RunOptions::save_path, "Checkpoint.");
@@ -33,6 +33,7 @@ struct RunOptions {
     p("progress_bar", &RunOptions::progress_bar, "Whether progress is shown.");
     p("caffe", &RunOptions::caffe, "Caffe's sizes and dropout.");
     p("deterministic", &RunOptions::deterministic, "Only deterministic choices.");
+    p("tf32", &RunOptions::tf32, "f32 products on a GPU take operands of 10 bits of mantissa.");
   }
 };
 

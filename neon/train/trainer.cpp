@@ -124,6 +124,7 @@ DeviceOptions Trainer::device(int threads) const {
   out.gpu_index = int(options_.device_id);
   out.sequences = {"indices"};
   out.timed = !repeatable_;
+  out.tf32 = options_.tf32;
   out.cpu.threads = threads;
   return out;
 }

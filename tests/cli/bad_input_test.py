@@ -294,7 +294,8 @@ class Checkpoints(Case):
 
 
 # Tanh would hold the numbers in check for ever.
-GROWING = IRIS.replace("Tanh", "Rectlin")
+# No rectifiers: with a huge rate they may all die, and a dead net has a finite cost.
+GROWING = IRIS.replace("Tanh", "Identity")
 
 
 class Divergence(Case):

@@ -6,6 +6,7 @@
 #include "backends/cuda/moves.h"
 #include "backends/elementwise/kernels.h"
 #include "backends/graph/expression.h"
+#include "tests/backends/cuda/wide_cases.h"
 #include "tests/backends/op_cases.h"
 
 using namespace neon;
@@ -74,6 +75,25 @@ TEST_CASE("the kernels of every op case compile") {
     build_case(graph, c, DType::f32);
     for (std::string& source : sources_of(graph)) sources.push_back(std::move(source));
   }
+  check_compiles(sources);
+}
+
+TEST_CASE("kernels of large arrays compile, and have the accesses that they should") {
+  setenv("NEON_CACHE_DIR", "/nonexistent", 1);
+  std::vector<std::string> sources;
+  for (DType dtype : {DType::f32, DType::f16})
+    for (const WideCase& c : wide_cases(dtype)) {
+      INFO(c.name << " in " << std::string(name_of(dtype)));
+      Graph graph;
+      build_wide(graph, c);
+      bool found = false;
+      for (std::string& source : sources_of(graph)) {
+        const std::string kernel = source.substr(source.find("void __launch_bounds__(kThreads) kernel("));
+        found = found || kernel.find(c.text) != kernel.npos;
+        sources.push_back(std::move(source));
+      }
+      CHECK(found);
+    }
   check_compiles(sources);
 }
 

@@ -1,0 +1,22 @@
+// What was made once on this machine and is found again: compiled kernels, chosen algorithms. A file each in the cache
+// folder (NEON_CACHE_DIR), written beside its place and renamed. Where there is no folder, nothing is kept.
+#pragma once
+#include <string>
+
+namespace neon::cuda {
+
+class DiskCache {
+ public:
+  // `kind` ends the files' names; entries of another `version` are not found.
+  DiskCache(std::string kind, std::string version);
+  // False when there is none, or it is not whole.
+  bool read(const std::string& key, std::string& value) const;
+  void write(const std::string& key, const std::string& value) const;
+
+ private:
+  std::string path(const std::string& key) const;
+  std::string head(const std::string& key, const std::string& value) const;
+  std::string kind_, version_, folder_;
+};
+
+}  // namespace neon::cuda

@@ -1,0 +1,302 @@
+// The loops of a segment as text: loads of neighbouring elements at once, what is computed of each, folds, stores.
+#include <algorithm>
+
+#include "backends/cuda/segment_source.h"
+
+namespace neon::cuda {
+
+namespace {
+
+constexpr int64_t kMostKept = 64;  // elements that one thread keeps in registers from walk to walk
+
+std::string name(int reg) { return text("r", reg); }
+
+}  // namespace
+
+std::string SegmentWriter::value(int reg) const {
+  const Instruction& i = segment_.body[size_t(reg)];
+  if (i.kind == Instruction::Kind::load && !i.strides.empty()) {
+    if (!i.index) return code_.load(i.value, position(i.strides));
+    return code_.gather(i.value, i.index, segment_.domain[0] > 1 ? coordinate(0) : "0", i.strides[0],
+                        position(i.strides, true));
+  }
+  if (i.kind == Instruction::Kind::iota) return text("R(", segment_.domain[i.axis] > 1 ? coordinate(i.axis) : "0", ")");
+  if (i.kind == Instruction::Kind::uniform && i.reach != Reach::scalar)
+    return code_.uniform(i, i.reach == Reach::full ? "u64(e)" : "u64(k)");
+  return code_.scalar_value(i, [](int input) { return name(input); });
+}
+
+std::string SegmentWriter::instruction(int reg) const { return text("const R ", name(reg), " = ", value(reg), ";\n"); }
+
+std::string SegmentWriter::for_width(const std::string& body, const char* indent) const {
+  return text("#pragma unroll\n", indent, "for (int j = 0; j < ", width_, "; ++j) {\n", body, indent, "}\n");
+}
+
+std::string SegmentWriter::totals(Reach reach, int level, const char* indent) const {
+  std::string out;
+  for (size_t t = 0; t < segment_.totals.size(); ++t) {
+    const Total& total = segment_.totals[t];
+    if (segment_.body[size_t(total.reg)].reach == reach && (reach != Reach::full || store_level(total.reg) == level))
+      out += text(indent, "t", t, " = ", fold_name(*total.op), "::join<R>(t", t, ", ", name(total.reg), ");\n");
+  }
+  return out;
+}
+
+std::string SegmentWriter::total_variables() const {
+  std::string out;
+  for (size_t t = 0; t < segment_.totals.size(); ++t)
+    out += text("    R t", t, " = ", fold_name(*segment_.totals[t].op), "::start<R>();\n");
+  return out;
+}
+
+std::string SegmentWriter::run() { return total_variables() + (fold_ == Fold::none ? flat() : grouped()); }
+
+// What is read for all of a thread's neighbouring elements at once; k, r and e are those of the first.
+std::string SegmentWriter::loads(const Needs& needs, const Needs& cached) const {
+  std::string variables, reads;
+  for (size_t n = 0; n < segment_.body.size(); ++n) {
+    const Instruction& i = segment_.body[n];
+    if (!needs[n] || cached[n] || width_ == 1) continue;
+    if (i.kind == Instruction::Kind::uniform && i.reach == Reach::full && width_ % 4 == 0) {
+      variables += text("      float l", n, "[", width_, "];\n");
+      reads += text("        ", code_.uniform_pack(i, "u64(e)", text("l", n)), ";\n");
+    }
+    if (!is_full_load(int(n)) || access(i, width_) == Access::each) continue;
+    const bool pack = access(i, width_) == Access::pack;
+    variables += text("      R l", n, pack ? text("[", width_, "]") : "", ";\n");
+    if (!pack) {
+      reads += text("        l", n, " = ", value(int(n)), ";\n");
+    } else {
+      const std::string at = i.index ? code_.gathered(i.value, i.index, segment_.domain[0] > 1 ? coordinate(0) : "0",
+                                                      i.strides[0], position(i.strides, true))
+                                     : position(i.strides);
+      reads += text("        ", code_.load_pack(i.value, at, width_, text("l", n)), ";\n");
+    }
+  }
+  return reads.empty()
+             ? variables
+             : text(variables, "      {\n", "        const ", index_, " k = first_k, r = first_r, e = first_e;\n",
+                    "        (void)k, (void)r, (void)e;\n", reads, "      }\n");
+}
+
+// What walk `level` does with a thread's neighbouring elements from first_k, first_r, first_e on; `keep` ends what is
+// done with each.
+std::string SegmentWriter::elements(const Needs& needs, const Needs& cached, int level, const std::string& keep) const {
+  const bool guarded = fold_ != Fold::none;
+  const char* in = "        ";
+  std::string body, variables, puts;
+  for (size_t n = 0; n < segment_.body.size(); ++n) {
+    const Instruction& i = segment_.body[n];
+    if (!needs[n]) continue;
+    if (cached[n]) {
+      body += text(in, "const R ", name(int(n)), " = c", n, "[i * ", width_, " + j];\n");
+      continue;
+    }
+    const bool drawn = i.kind == Instruction::Kind::uniform && i.reach == Reach::full && width_ % 4 == 0;
+    const Access how = width_ > 1 && is_full_load(int(n)) ? access(i, width_) : Access::each;
+    if (drawn || how == Access::pack) body += text(in, "const R ", name(int(n)), " = R(l", n, "[j]);\n");
+    else if (how == Access::same) body += text(in, "const R ", name(int(n)), " = l", n, ";\n");
+    else body += in + instruction(int(n));
+  }
+  for (int reg : reductions_) {
+    const Instruction& reduce = segment_.body[size_t(reg)];
+    if (level_[size_t(reg)] != level + 1) continue;
+    const std::string input = name(reduce.inputs[0]), lane = fold_ == Fold::outer ? "[j]" : "";
+    if (reduce.op->name == "argmax") body += text(in, "b", reg, lane, ".take(", input, ", i64(r));\n");
+    else body += text(in, "a", reg, lane, " = ", fold_name(*reduce.op), "::join<R>(a", reg, lane, ", ", input, ");\n");
+  }
+  std::string whole;
+  for (size_t s = 0; s < segment_.stores.size(); ++s) {
+    const Store& store = segment_.stores[s];
+    if (store.reach != Reach::full || store_level(store.reg) != level) continue;
+    if (width_ == 1) {
+      whole += code_.store(store.value, "e", name(store.reg), in);
+    } else {
+      variables += text("      R s", s, "[", width_, "];\n");
+      whole += text(in, "s", s, "[j] = ", name(store.reg), ";\n");
+      puts += text("      ", guarded ? "if (active) " : "",
+                   code_.store_pack(store.value, "first_e", width_, text("s", s)), ";\n");
+    }
+  }
+  whole += totals(Reach::full, level, in);
+  if (!whole.empty()) body += guarded ? text("        if (active) {\n", whole, "        }\n") : whole;
+  body += keep;
+  if (body.empty()) return "";
+  const bool across = along_ == 1, outer = fold_ == Fold::outer;
+  const std::string head =
+      text("        const ", index_, " k = first_k", across ? " + j" : "", ", r = first_r", across ? "" : " + j",
+           ", e = first_e + j;\n", "        (void)k, (void)r, (void)e;\n", outer ? kept_names(level) : "");
+  return text(variables, loads(needs, cached), for_width(head + body, "      "), puts);
+}
+
+// Each thread takes width_ neighbouring elements.
+std::string SegmentWriter::flat() const {
+  std::string scalars;
+  for (size_t i = 0; i < segment_.body.size(); ++i)
+    if (segment_.body[i].reach == Reach::scalar) scalars += "    " + instruction(int(i));
+  const Needs needs = needs_of_walk(0), none(segment_.body.size(), false);
+  std::string out = scalars;
+  const std::string body = elements(needs, none, 0, "");
+  if (!body.empty())
+    out += text(
+        "    const ", index_, " first_k = (", index_, "(block) * kThreads + threadIdx.x) * ", width_,
+        ", first_e = first_k;\n    constexpr int first_r = 0;\n    (void)first_e, (void)first_r;\n    if (first_k < ",
+        groups_, ") {\n", body, "    }\n");
+  return out + last_lines();
+}
+
+// Numbers that there is only one of.
+std::string SegmentWriter::last_lines() const {
+  std::string once;
+  for (const Store& store : segment_.stores)
+    if (store.reach == Reach::scalar) once += code_.store(store.value, "0", name(store.reg), "      ");
+  once += totals(Reach::scalar, 0, "      ");
+  return once.empty() ? "" : text("    if (block == 0 && threadIdx.x == 0) {\n", once, "    }\n");
+}
+
+// Kept numbers of an outer fold, of which a thread has width_, under their names in a loop over them.
+std::string SegmentWriter::kept_names(int most_level) const {
+  std::string out;
+  for (size_t i = 0; i < segment_.body.size(); ++i)
+    if (segment_.body[i].reach == Reach::kept && level_[i] <= most_level)
+      out += text("        const R ", name(int(i)), " = h", i, "[j];\n        (void)", name(int(i)), ";\n");
+  return out;
+}
+
+// What is computed once a group, or just once, before walk `level`.
+std::string SegmentWriter::kept(int level) const {
+  std::string once, variables, each;
+  for (size_t n = 0; n < segment_.body.size(); ++n) {
+    const Instruction& i = segment_.body[n];
+    const bool reduces = i.kind == Instruction::Kind::reduce;
+    if (level_[n] != level || i.reach == Reach::full) continue;
+    if (i.reach == Reach::scalar || fold_ == Fold::inner) {
+      if (!reduces) once += "    " + instruction(int(n));
+    } else if (reduces) {
+      each += text("      const R ", name(int(n)), " = h", n, "[j];\n      (void)", name(int(n)), ";\n");
+    } else {
+      variables += text("    R h", n, "[", width_, "];\n");
+      each += text("      ", instruction(int(n)), "      h", n, "[j] = ", name(int(n)), ";\n");
+    }
+  }
+  if (variables.empty()) return once;
+  return text(
+      once, variables,
+      for_width(text("      const ", index_, " k = first_k + j;\n      (void)k;\n", kept_names(level - 1), each),
+                "    "));
+}
+
+std::string SegmentWriter::grouped() const {
+  const bool outer = fold_ == Fold::outer;
+  const int64_t across = per_block_ / (outer ? width_ : 1);
+  std::string out;
+  if (splits_ > 1)
+    out += text("    const int bundle = int(block) / ", splits_, ", split = int(block) % ", splits_, ";\n");
+  const std::string bundle = splits_ > 1 ? "bundle" : text(index_, "(block)");
+  if (outer)
+    out += text("    const ", index_, " group = (", bundle, " * ", across, " + threadIdx.x % ", across, ") * ", width_,
+                ";\n    const int lane = threadIdx.x / ", across, ";\n");
+  else
+    out += text("    const ", index_, " group = ", bundle, " * ", per_block_, " + threadIdx.x / ", lanes_,
+                ";\n    const int lane = threadIdx.x % ", lanes_, ";\n");
+  out += text("    const bool active = group < ", groups_, ";\n    const ", index_,
+              " first_k = active ? group : ", groups_ - (outer ? width_ : 1), ";\n    (void)lane, (void)active;\n");
+  if (!outer) out += text("    const ", index_, " k = first_k;\n    (void)k;\n");
+  Needs cached(segment_.body.size(), false);
+  for (int level = 0; level < walks_; ++level) {
+    if (level == 1 && splits_ > 1) out += split_folds();
+    out += kept(level) + walk(level, cached);
+  }
+  const char* in = "      ";
+  std::string last;
+  for (const Store& store : segment_.stores)
+    if (store.reach == Reach::kept) last += code_.store(store.value, "k", name(store.reg), in);
+  last += totals(Reach::kept, 0, in);
+  if (!last.empty() && outer)
+    last = for_width(text("      const ", index_, " k = first_k + j;\n", kept_names(walks_), last), in);
+  if (!last.empty()) out += text("    if (active && lane == 0) {\n", last, "    }\n");
+  if (splits_ > 1 && walks_ > 1) out += "    }\n";
+  return out + last_lines();
+}
+
+// The fold of a register over the lanes of a group: r of an inner fold, h of an outer one.
+std::string SegmentWriter::fold_of_lanes(int reg) const {
+  const Instruction& reduce = segment_.body[size_t(reg)];
+  const bool outer = fold_ == Fold::outer, best = reduce.op->name == "argmax";
+  const int64_t across = per_block_ / width_;
+  if (!outer)
+    return best ? text("    const R r", reg, " = R(fold_best<", lanes_, ", 1, R>(b", reg, ", scratch));\n")
+                : text("    const R r", reg, " = fold_neighbours<", fold_name(*reduce.op), ", ", lanes_, ", R>(a", reg,
+                       ", scratch);\n");
+  const std::string folded =
+      best ? text("R(fold_best<", lanes_, ", ", across, ", R>(b", reg, "[j], scratch))")
+           : text("fold_apart<", fold_name(*reduce.op), ", ", across, ", R>(a", reg, "[j], scratch)");
+  return for_width(text("      h", reg, "[j] = ", folded, ";\n"), "    ");
+}
+
+// Blocks that share columns put their parts down; the last of them takes all up and goes on.
+std::string SegmentWriter::split_folds() const {
+  std::string puts, takes;
+  for (size_t n = 0; n < reductions_.size(); ++n) {
+    const int reg = reductions_[n];
+    const std::string place = text("partials[", first_partial_ + int64_t(n) * splits_ * groups_, " + ");
+    const std::string fold = fold_name(*segment_.body[size_t(reg)].op);
+    puts += text("        ", place, "split * ", groups_, "ll + first_k + j] = h", reg, "[j];\n");
+    takes += for_width(text("      a", reg, "[j] = ", fold, "::start<R>();\n"), "      ");
+    takes += text("      for (int s = lane; s < ", splits_, "; s += ", lanes_, ") {\n",
+                  for_width(text("        a", reg, "[j] = ", fold, "::join<R>(a", reg, "[j], __ldcg(&", place, "s * ",
+                                 groups_, "ll + first_k + j]));\n"),
+                            "        "),
+                  "      }\n", fold_of_lanes(reg));
+  }
+  return text("    if (active && lane == 0) {\n", for_width(puts, "      "), "    }\n    if (is_last_of(ticket + ",
+              first_ticket_, " + bundle, ", splits_, ")) {\n", takes);
+}
+
+// One walk over the elements of the group: reductions of this level, and from the last of those on stores and totals.
+std::string SegmentWriter::walk(int level, Needs& cached) const {
+  const bool outer = fold_ == Fold::outer;
+  const Needs needs = needs_of_walk(level);
+  const bool folds = std::ranges::any_of(reductions_, [&](int reg) { return level_[size_t(reg)] == level + 1; });
+  if (!folds && std::ranges::count(needs, true) == 0) return "";
+  // What later walks need of this one's registers, if it is little.
+  Needs again(segment_.body.size(), false);
+  for (int later = level + 1; later < walks_; ++later) {
+    const Needs theirs = needs_of_walk(later);
+    for (size_t i = 0; i < theirs.size(); ++i) again[i] = again[i] || (theirs[i] && needs[i]);
+  }
+  const int64_t elements_each = items() * width_;
+  const bool keeps = elements_each * std::ranges::count(again, true) <= kMostKept;
+  std::string before, after, keep;
+  for (size_t i = 0; keeps && i < again.size(); ++i) {
+    if (!again[i] || cached[i]) continue;
+    before += text("    R c", i, "[", elements_each, "];\n");
+    keep += text("        c", i, "[i * ", width_, " + j] = ", name(int(i)), ";\n");
+  }
+  for (int reg : reductions_) {
+    const Instruction& reduce = segment_.body[size_t(reg)];
+    if (level_[size_t(reg)] != level + 1) continue;
+    const std::string lanes = outer ? text("[", width_, "]") : "";
+    if (outer) before += text("    R h", reg, lanes, ";\n");
+    if (reduce.op->name == "argmax") {
+      before += text("    Best<R> b", reg, lanes, ";\n");
+    } else {
+      before += text("    R a", reg, lanes, ";\n");
+      const std::string start = text(" = ", fold_name(*reduce.op), "::start<R>();\n");
+      before += outer ? for_width(text("      a", reg, "[j]", start), "    ") : text("    a", reg, start);
+    }
+    after += fold_of_lanes(reg);
+  }
+  const int64_t rows = splits_ > 1 ? rows_of_split() : reduced_, count = splits_ > 1 ? rows / lanes_ : items();
+  const bool in_registers = !keep.empty() || std::ranges::count(cached, true) > 0;
+  std::string out = text(
+      before, "#pragma unroll ", in_registers ? count : 4, "\n    for (int i = 0; i < ", count,
+      "; ++i) {\n      const ", index_, " first_r = ", splits_ > 1 ? text("split * ", rows, " + ") : "", "(lane + i * ",
+      lanes_, ") * ", along_, ";\n      if (first_r >= ", reduced_, ") break;\n      const ", index_,
+      " first_e = ", outer ? text("first_r * ", groups_, " + first_k") : text("first_k * ", reduced_, " + first_r"),
+      ";\n      (void)first_e;\n", elements(needs, cached, level, keep), "    }\n", after);
+  for (size_t i = 0; keeps && i < again.size(); ++i) cached[i] = cached[i] || again[i];
+  return out;
+}
+
+}  // namespace neon::cuda

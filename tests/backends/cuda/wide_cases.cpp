@@ -1,0 +1,101 @@
+#include "tests/backends/cuda/wide_cases.h"
+
+namespace neon::test {
+
+std::vector<WideCase> wide_cases(DType d) {
+  const auto columns_of = [](Graph&, const std::vector<Expr>& x) { return sum(x[0], {0}); };
+  const auto normal_rows = [](Graph&, const std::vector<Expr>& x) {
+    Expr centred = cast(x[0], compute_type(x[0].dtype())) - mean(cast(x[0], compute_type(x[0].dtype())), {1});
+    return cast(centred / sqrt(mean(square(centred), {1}) + 0.25), x[0].dtype());
+  };
+  std::vector<WideCase> out;
+  out.push_back({"a chain of three arrays",
+                 {{"a", d, {300, 1024}}, {"b", d, {300, 1024}}, {"c", d, {300, 1024}}},
+                 [](Graph&, const std::vector<Expr>& x) { return apply("relu", (x[0] + x[1]) * x[2]); },
+                 1,
+                 "get_all<"});
+  out.push_back({"no pack divides the size",
+                 {{"a", d, {601, 601}}, {"b", d, {601, 601}}},
+                 [](Graph&, const std::vector<Expr>& x) { return x[0] - x[1]; }});
+  out.push_back({"a row repeated, a column repeated, one number",
+                 {{"a", d, {3000, 104}}, {"row", d, {104}}, {"column", d, {3000, 1}}, {"one", d, {1}}},
+                 [](Graph&, const std::vector<Expr>& x) { return (x[0] + x[1]) * x[2] - x[3]; },
+                 1,
+                 "get_all<"});
+  out.push_back({"rows looked up in bytes",
+                 {{"a", DType::u8, {1000, 784}}, {"rows", DType::i32, {512}}},
+                 [](Graph& graph, const std::vector<Expr>& x) {
+                   return cast(Expr(graph, gather(graph, x[0], x[1])), DType::f32) / 256.0;
+                 },
+                 1,
+                 "get_all<R, u8, 4>"});
+  out.push_back({"numbers at random",
+                 {{"a", d, {600, 512}}},
+                 [](Graph& graph, const std::vector<Expr>& x) {
+                   Expr draw(graph, uniform(graph, x[0].shape(), 3, "mask"));
+                   return x[0] * cast(apply("less", draw, draw.constant(0.5)), x[0].dtype());
+                 },
+                 1,
+                 "uniform_all("});
+  for (int64_t width : {301, 1024, 2048, 8192, 20000})
+    out.push_back({"normal rows of " + std::to_string(width), {{"a", d, {700, width}}}, normal_rows, width});
+  out.push_back({"many short rows", {{"a", d, {40000, 10}}}, [](Graph&, const std::vector<Expr>& x) {
+                   return x[0] - max(x[0], {1});
+                 }});
+  for (int64_t width : {1, 3, 10, 64, 100, 1000})
+    out.push_back({"tall columns, " + std::to_string(width),
+                   {{"a", d, {50000, width}}},
+                   columns_of,
+                   50000,
+                   width > 1 ? "is_last_of(ticket + 1" : ""});
+  out.push_back({"largest of tall columns", {{"a", d, {30000, 24}}}, [](Graph&, const std::vector<Expr>& x) {
+                   return max(x[0], {0});
+                 }});
+  out.push_back({"a gradient stored and its columns added up",
+                 {{"g", d, {20000, 48}}, {"y", d, {20000, 48}}},
+                 [](Graph& graph, const std::vector<Expr>& x) {
+                   Expr gradient = x[0] * apply("less", x[1].constant(0), x[1]);
+                   graph.output("gradient", gradient);
+                   return sum(gradient, {0}) * 0.5 + 1.0;
+                 },
+                 20000,
+                 "is_last_of(ticket + 1"});
+  out.push_back({"normal columns",
+                 {{"a", d, {6000, 64}}},
+                 [](Graph&, const std::vector<Expr>& x) {
+                   Expr wide = cast(x[0], compute_type(x[0].dtype()));
+                   Expr centred = wide - mean(wide, {0});
+                   return cast(centred / sqrt(mean(square(centred), {0}) + 0.25), x[0].dtype());
+                 },
+                 6000});
+  out.push_back({"columns, and all of it",
+                 {{"a", d, {20000, 32}}},
+                 [](Graph& graph, const std::vector<Expr>& x) {
+                   graph.output("all", sum(cast(x[0], compute_type(x[0].dtype())), {0, 1}));
+                   return sum(x[0], {0});
+                 },
+                 640000});
+  return out;
+}
+
+std::vector<Value> build_wide(Graph& graph, const WideCase& c) {
+  std::vector<Expr> inputs;
+  for (const WideInput& input : c.inputs) inputs.push_back({graph, graph.input(input.name, input.dtype, input.shape)});
+  graph.output("y", c.build(graph, inputs));
+  std::vector<Value> out;
+  for (const auto& [name, value] : graph.outputs()) out.push_back(value);
+  return out;
+}
+
+Tensor wide_data(const WideInput& input, int64_t rows) {
+  Tensor out(input.dtype, input.shape);
+  for (int64_t i = 0; i < out.elements(); ++i) {
+    const int64_t mixed = (i * 7919 + i / 1009 * 31 + int64_t(input.name.size()) * 17) % 251;
+    out.set(i, input.dtype == DType::i32  ? double(mixed * 97 % rows)
+               : is_floating(input.dtype) ? double(mixed - 125) / 64
+                                          : double(mixed));
+  }
+  return out;
+}
+
+}  // namespace neon::test

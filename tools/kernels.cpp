@@ -1,0 +1,94 @@
+// Speed of single kernels on a GPU, for BENCHMARKS.md: large matrix products, a chain over three arrays, rows made
+// normal, columns added up. Run beside a peer's figures for the same on the same machine.
+//   tools/kernels [N]     N: side of the matrices (8192)
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+
+#include "backends/device/device.h"
+#include "backends/graph/expression.h"
+#include "neon/core/error.h"
+
+using namespace neon;
+
+namespace {
+
+// Seconds of a run of a graph whose arrays are variables, zero; `tick` is a small result to wait for.
+double seconds(Graph& graph, bool tf32 = false) {
+  Expr tick(graph, graph.scalar("tick"));
+  graph.output("tick", reshape(tick + 1.0, {1}));
+  Variables variables;
+  const auto program = compile_program(graph, variables, {.gpu = true, .timed = true, .tf32 = tf32});
+  auto runs = [&](int count) {
+    for (int i = 0; i < count; ++i) program->run(uint64_t(i));
+    program->recorded("tick");
+  };
+  runs(16);
+  double best = 0;
+  for (int round = 0; round < 5; ++round) {
+    const auto before = std::chrono::steady_clock::now();
+    runs(16);
+    const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count() / 16;
+    if (best == 0 || took < best) best = took;
+  }
+  return best;
+}
+
+void product(int64_t n, DType dtype, bool tf32) {
+  Graph graph;
+  const Value a = graph.variable("a", dtype, {n, n}), b = graph.variable("b", dtype, {n, n});
+  graph.output("c", matmul(graph, a, b));
+  const double s = seconds(graph, tf32);
+  std::printf("gemm %s %lld: %.1f TFLOP/s\n", tf32 ? "tf32" : std::string(name_of(dtype)).c_str(), (long long)n,
+              2e-12 * double(n) * double(n) * double(n) / s);
+}
+
+void report(const char* what, DType dtype, double bytes, double s) {
+  std::printf("%s %s: %.2f TB/s\n", what, std::string(name_of(dtype)).c_str(), bytes / s * 1e-12);
+}
+
+void chain(DType dtype) {
+  const int64_t n = (int64_t(256) << 20) / int64_t(size_of(dtype));
+  Graph graph;
+  Expr a(graph, graph.variable("a", dtype, {n})), b(graph, graph.variable("b", dtype, {n})),
+      c(graph, graph.variable("c", dtype, {n}));
+  graph.output("y", apply("relu", (a + b) * c));
+  report("chain of 3 reads and 1 write", dtype, 4 * double(n) * double(size_of(dtype)), seconds(graph));
+}
+
+void rows(DType dtype, int64_t width) {
+  const int64_t n = (int64_t(256) << 20) / int64_t(size_of(dtype)) / width;
+  Graph graph;
+  Expr x(graph, graph.variable("x", dtype, {n, width}));
+  Expr wide = cast(x, DType::f32), centred = wide - mean(wide, {1});
+  graph.output("y", cast(centred / sqrt(mean(square(centred), {1}) + 1e-5), dtype));
+  report(text("mean, variance, normal rows of ", width).c_str(), dtype, 2 * double(n * width) * double(size_of(dtype)),
+         seconds(graph));
+}
+
+void columns(DType dtype, int64_t width) {
+  const int64_t n = (int64_t(256) << 20) / int64_t(size_of(dtype)) / width;
+  Graph graph;
+  Expr x(graph, graph.variable("x", dtype, {n, width}));
+  graph.output("y", sum(cast(x, DType::f32), {0}));
+  report(text("sums of ", width, " columns").c_str(), dtype, double(n * width) * double(size_of(dtype)),
+         seconds(graph));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  const int64_t n = argc > 1 ? std::atoll(argv[1]) : 8192;
+  product(n, DType::f32, false);
+  product(n, DType::f32, true);
+  product(n, DType::f16, false);
+  product(n, DType::bf16, false);
+  for (DType dtype : {DType::f32, DType::f16}) {
+    chain(dtype);
+    for (int64_t width : {256, 1024, 4096, 16384}) rows(dtype, width);
+    for (int64_t width : {64, 1000}) columns(dtype, width);
+  }
+} catch (const Error& error) {
+  std::fprintf(stderr, "kernels: %s\n", error.what());
+  return 1;
+}
