@@ -4,17 +4,23 @@
 
 #include "backends/cuda/code_text.h"
 
+extern const char product_text[];
+extern const unsigned long product_text_size;
+
 namespace neon::cuda {
 
 namespace {
 
 const char* const kParameters =
     "State* const state, const u64* const record, double* const ring, R* const partials, u32* const ticket) {\n  "
-    "(void)state, (void)record, (void)ring, (void)partials, (void)ticket;\n";
+    "(void)state, (void)record, (void)ring, (void)partials, (void)ticket;\n  "
+    "begin();\n";
 
-// Products up to these sizes wait for memory more than they multiply: seen on an H200, cuBLASLt's own choice takes 5 to
-// 57 us for those of a small net, where one kernel without a split takes 2 to 3.
-constexpr int64_t kMostInner = 256, kMostResults = 128 * 1024;
+// Products of less work than this wait for memory more than they multiply, and are one kernel of ours: seen on an H200,
+// cuBLASLt's choices for those of a small net take two kernels and 5 to 14 us.
+constexpr int64_t kMostWork = 24 << 20;  // multiplications
+constexpr int kTile = 32;                // as in product.cuh
+constexpr int64_t kBlocks = 264;         // that run at the same time on the GPUs at hand
 
 // Row-major strides, in elements.
 std::vector<int64_t> dense_strides(const Shape& shape) {
@@ -58,11 +64,15 @@ class OpWriter {
     Source out;
     std::string parameters;
     for (size_t i = 0; i < code_.arrays().size(); ++i) parameters += text("void* const p", i, ", ");
-    out.text = text(source_head(), "\ntypedef ", device_type(compute_),
+    const std::string_view product =
+        op == "matmul" ? std::string_view(product_text, product_text_size) : std::string_view();
+    out.text = text(source_head(), product, "\ntypedef ", device_type(compute_),
                     " R;\nextern \"C\" __global__ void __launch_bounds__(kThreads) kernel(", parameters, kParameters,
                     body, "}\n");
     out.arrays = code_.arrays();
     out.blocks = std::max<int64_t>(blocks_, 1);
+    out.partial_bytes = partials_ * size_of(compute_);
+    out.tickets = tickets_;
     return out;
   }
 
@@ -170,36 +180,48 @@ class OpWriter {
                 put("k", "x"));
   }
 
-  // A block for 16 × 16 results, a thread each; the operands pass through shared memory 64 deep, read along the axis in
-  // which they lie.
+  // A block for a tile of results and a share of the inner axis, see product.cuh; the last of the blocks that share a
+  // tile adds their parts up.
   std::string matmul() {
     const bool ta = kernel_.attributes.integer("transpose_a"), tb = kernel_.attributes.integer("transpose_b");
     const int64_t rows = output()[0], columns = output()[1], inner = input(0)[ta ? 0 : 1];
-    const int64_t tiles = (columns + 15) / 16;
-    blocks_ = (rows + 15) / 16 * tiles;
-    std::string body = text("  __shared__ R left[16][65], right[64][17];\n  const i64 m0 = blockIdx.x / ", tiles,
-                            " * 16, n0 = blockIdx.x % ", tiles,
-                            " * 16, m = m0 + threadIdx.x / 16, n = n0 + threadIdx.x % 16;\n  R sum = 0;\n");
-    if (inner > 0) {
-      const std::string a = code_.load(kernel_.inputs[0], ta ? text("(k0 + k) * ", rows, "ll + m0 + at")
-                                                             : text("(m0 + at) * ", inner, "ll + k0 + k"));
-      const std::string b = code_.load(kernel_.inputs[1], tb ? text("(n0 + at) * ", inner, "ll + k0 + k")
-                                                             : text("(k0 + k) * ", columns, "ll + n0 + at"));
-      const char *along_k = "const int k = i % 64, at = i / 64;", *across_k = "const int k = i / 16, at = i % 16;";
+    const int depth = compute_ == DType::f64 ? 64 : 128;
+    const int64_t across = (columns + kTile - 1) / kTile, tiles = (rows + kTile - 1) / kTile * across;
+    const int64_t shares = std::clamp<int64_t>((inner + depth - 1) / depth, 1, std::max<int64_t>(kBlocks / tiles, 1));
+    const int64_t share = ((inner + shares - 1) / shares + 7) / 8 * 8;
+    blocks_ = tiles * shares;
+    const std::string a =
+        code_.load(kernel_.inputs[0], ta ? text("k * ", rows, " + m0 + at") : text("(m0 + at) * ", inner, " + k"));
+    const std::string b =
+        code_.load(kernel_.inputs[1], tb ? text("(n0 + at) * ", inner, " + k") : text("k * ", columns, " + n0 + at"));
+    std::string body =
+        text("  const int tile = blockIdx.x / ", shares, ", share = blockIdx.x % ", shares,
+             ";\n  const int m0 = tile / ", across, " * kTile, n0 = tile % ", across, " * kTile, first = share * ",
+             share, ";\n  const int last = first + ", share, " < ", inner, " ? first + ", share, " : ", inner,
+             ";\n  R sums[4];\n  multiply_tile<R, ", depth, ", ", ta ? "false" : "true", ", ", tb ? "true" : "false",
+             ">(sums, first, last,\n    [&](int at, int k) { return m0 + at < ", rows, " ? ", a,
+             " : R(0); },\n    [&](int k, int at) { return n0 + at < ", columns, " ? ", b, " : R(0); });\n");
+    if (shares > 1) {
+      partials_ = size_t(blocks_) * kTile * kTile;
+      tickets_ = int(1 + tiles);
       body +=
-          text("  for (i64 k0 = 0; k0 < ", inner,
-               "; k0 += 64) {\n#pragma unroll\n    for (int i = threadIdx.x; i < 1024; i += kThreads) {\n      ",
-               ta ? across_k : along_k, "\n      left[at][k] = m0 + at < ", rows, " && k0 + k < ", inner, " ? ", a,
-               " : R(0);\n    }\n#pragma unroll\n    for (int i = threadIdx.x; i < 1024; i += kThreads) {\n      ",
-               tb ? along_k : across_k, "\n      right[k][at] = n0 + at < ", columns, " && k0 + k < ", inner, " ? ", b,
-               " : R(0);\n    }\n    __syncthreads();\n#pragma unroll 16\n    for (int k = 0; k < 64; ++k) sum += "
-               "left[threadIdx.x / 16][k] * "
-               "right[k][threadIdx.x % 16];\n    __syncthreads();\n  }\n");
+          text("  R* const parts = partials + i64(tile) * ", shares * kTile * kTile,
+               " + threadIdx.x;\n#pragma unroll\n  for (int i = 0; i < 4; ++i) parts[share * 1024 + i * kThreads] = "
+               "sums[i];\n  if (!is_last_of(ticket + 1 + tile, ",
+               shares,
+               ")) return;\n#pragma unroll\n  for (int i = 0; i < 4; ++i) sums[i] = 0;\n#pragma unroll 4\n  for (int s "
+               "= 0; s < ",
+               shares,
+               "; ++s)\n#pragma unroll\n    for (int i = 0; i < 4; ++i) sums[i] += __ldcg(parts + "
+               "s * 1024 + i * kThreads);\n");
     }
-    body += text("  if (m >= ", rows, " || n >= ", columns, ") return;\n");
-    if (kernel_.bias) body += text("  sum += ", code_.load(kernel_.bias, "n"), ";\n");
-    if (kernel_.relu) body += "  sum = neon_math::relu_value<R>(sum, R(0), R(0));\n";
-    return body + put(text("m * ", columns, "ll + n"), "sum");
+    body += text(
+        "  const int n = n0 + threadIdx.x % kTile;\n#pragma unroll\n  for (int i = 0; i < 4; ++i) {\n    const int m "
+        "= m0 + threadIdx.x / kTile + 8 * i;\n    if (m >= ",
+        rows, " || n >= ", columns, ") continue;\n    R sum = sums[i];\n");
+    if (kernel_.bias) body += text("    sum += ", code_.load(kernel_.bias, "n"), ";\n");
+    if (kernel_.relu) body += "    sum = neon_math::relu_value<R>(sum, R(0), R(0));\n";
+    return body + put(text("m * ", columns, " + n"), "sum") + "  }\n";
   }
 
   const LoweredKernel& kernel_;
@@ -208,13 +230,15 @@ class OpWriter {
   CodeText code_;
   DType compute_;
   int64_t blocks_ = 1;
+  size_t partials_ = 0;
+  int tickets_ = 1;
 };
 
 }  // namespace
 
 bool is_small_product(const LoweredKernel& kernel, const Graph& graph) {
   const int64_t inner = graph.shape(kernel.inputs[0])[kernel.attributes.integer("transpose_a") ? 0 : 1];
-  return inner <= kMostInner && graph.shape(kernel.outputs[0]).elements() <= kMostResults;
+  return inner * graph.shape(kernel.outputs[0]).elements() <= kMostWork;
 }
 
 Source op_source(const LoweredKernel& kernel, SourceContext& context) { return OpWriter(kernel, context).run(); }

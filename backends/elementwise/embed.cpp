@@ -14,7 +14,8 @@ int main(int argc, char** argv) {
       std::fprintf(stderr, "embed: cannot read %s\n", argv[i]);
       return 1;
     }
-    for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file)) std::printf("%d,%s", c, ++size % 24 ? "" : "\n");
+    for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file))
+      std::printf("%d,%s", c < 128 ? c : c - 256, ++size % 24 ? "" : "\n");
     std::fclose(file);
   }
   std::printf("0};\nconst unsigned long %s_text_size = %lu;\n", name, size);

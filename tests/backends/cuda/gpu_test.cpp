@@ -168,7 +168,7 @@ TEST_CASE("a GPU that does not exist is named with those that do") {
 
 TEST_CASE("products, large by cuBLASLt and small by a kernel of ours, with bias and relu") {
   for (DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64})
-    for (int64_t inner : {40, 300})
+    for (int64_t inner : {1, 40, 300, 12000})
       for (int transposed = 0; transposed < 4; ++transposed)
         for (int epilogue = 0; epilogue < 3; ++epilogue) {
           INFO(std::string(name_of(dtype))
@@ -188,7 +188,7 @@ TEST_CASE("products, large by cuBLASLt and small by a kernel of ours, with bias 
           Variables on_plain, on_gpu;
           const auto plain = compile_for_cpu(graph, on_plain, {.plain = true});
           const auto gpu = compile_program(graph, on_gpu, kGpu);
-          CHECK(gpu->implementations() == std::vector<std::string>{inner == 300 ? "cublaslt" : "own"});
+          CHECK(gpu->implementations() == std::vector<std::string>{inner == 12000 ? "cublaslt" : "own"});
           for (Variables* variables : {&on_plain, &on_gpu})
             for (int64_t k = 0; epilogue > 0 && k < columns; ++k) variables->at("bias").set(k, double(k) / 4 - 4);
           on_gpu.to_device();
