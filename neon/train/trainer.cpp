@@ -181,8 +181,8 @@ void Trainer::open_files(const StoredRun*) {
   if (!options_.save_path.empty()) {
     double bytes = 0;
     for (const auto& [name, tensor] : variables_.all()) bytes += double(tensor.bytes()) + 200;
-    preflight(options_.save_path, int64_t(bytes) * (options_.history + 2));
     saver_ = std::make_unique<CheckpointSaver>(options_.save_path, int(options_.history));
+    saver_->claim(int64_t(bytes));
   }
   if (!options_.output_file.empty())
     log_ = std::make_unique<RunLog>(options_.output_file, experiment_, experiment_.resolved(),

@@ -2,7 +2,9 @@
 """What people get wrong: each ends with the right exit code and a message that says what, where and how to mend it."""
 import gzip
 import os
+import signal
 import stat
+import time
 import unittest
 
 import h5py
@@ -230,6 +232,28 @@ class Outputs(Case):
     def read_if_file(self, name):
         return self.read(name) if stat.S_ISREG(os.stat(self.path(name)).st_mode) else None
 
+    def test_two_runs_at_once(self):
+        """The second is refused before it has trained anything, from the first's first step to its last."""
+        slow = self.spec(dataset="{UniformRandom: {ntrain: 20000, ntest: 0, nin: 4, nout: 3}}", batch_size="1",
+                         epochs="1000", metrics="[]", name="slow.yaml")
+        child = self.start("-s", "m.safetensors", "-o", "r.h5", slow)
+        self.addCleanup(child.kill)
+        for sign in "r.h5", "m.safetensors":
+            while not os.path.exists(self.path(sign)):
+                self.assertIsNone(child.poll(), "the first run ended")
+                time.sleep(0.01)
+            for options in ["-s", "m.safetensors"], ["-o", "r.h5"], ["-s", "m.safetensors", "-o", "r.h5"]:
+                result = self.refused(1, *options, self.spec(), says=[options[1], "another process is writing it"])
+                self.assertNotIn("epoch", result.err)
+        self.refused(1, "resume", "m.safetensors", says="another process is writing it")
+        self.assertNotIn("left over", self.neon("eval", "m.safetensors", code=3).err)
+        child.send_signal(signal.SIGTERM)
+        err = child.communicate(timeout=30)[1]
+        self.assertEqual((child.returncode, "another" in err, "replaced" in err), (143, False, False), err)
+        with h5py.File(self.path("r.h5")) as file:
+            self.assertEqual(file.attrs["status"], "killed")
+        self.neon("resume", "-e", "1", "m.safetensors")
+
     def test_folders_are_made(self):
         self.neon("-s", "new/deep/m.safetensors", self.spec())
         self.assertTrue(os.path.exists(self.path("new/deep/m.safetensors")))
@@ -312,8 +336,9 @@ class Divergence(Case):
 
     def test_from_the_start(self):
         for dtype in "f32", "f64", "bf16":
-            self.refused(5, "-d", dtype, self.spec(GROWING), "--set", "optimizer.learning_rate=1e300" if dtype == "f64" else
-                         "optimizer.learning_rate=1e30", says=["diverged", "Affine_", "-s FILE"])
+            rate = "1e300" if dtype == "f64" else "1e30"
+            self.refused(5, "-r", "1", "-d", dtype, self.spec(GROWING), "--set", f"optimizer.learning_rate={rate}",
+                         says=["diverged", "Affine_", "-s FILE"])
 
     def test_names_the_last_checkpoint(self):
         # One good epoch, then a rate that no net stands.
