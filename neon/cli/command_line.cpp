@@ -22,7 +22,7 @@ std::vector<std::string> unambiguous(const std::vector<std::string>& arguments) 
     const std::string& a = arguments[i];
     const std::string next = i + 1 < arguments.size() ? arguments[i + 1] : "";
     auto optional_value = [&](const char* option, const char* fallback, bool take) {
-      out.push_back(std::string(option) + "=" + (take ? next : fallback));
+      out.insert(out.end(), {option, take ? next : fallback});
       i += take;
     };
     if (a == "-eval") out.push_back("--eval_freq");
@@ -30,7 +30,7 @@ std::vector<std::string> unambiguous(const std::vector<std::string>& arguments) 
     else if (a == "-u" || a == "--rounding") optional_value("--rounding", "10", is_integer(next));
     else if (a == "--serialize") optional_value("--serialize", "1", is_integer(next));
     else if (a == "-l" || a == "--log")
-      optional_value("--log", "neon_log.txt", !next.empty() && next[0] != '-' && !is_spec(next));
+      optional_value("--log", "neon_log.txt", i + 1 < arguments.size() && !next.starts_with('-') && !is_spec(next));
     else out.push_back(a);
   }
   return out;
@@ -186,8 +186,12 @@ CommandLine parse_command_line(std::vector<std::string> arguments, bool& finishe
     line.run_options.entries.push_back({field, std::move(setting), {}});
   };
   line.run_options = Setting::map({});
-  for (const RunOption& option : kRunOptions)
-    if (options[option.field]->count()) add(option.field, values[option.field], text("option ", option.flags));
+  for (const RunOption& option : kRunOptions) {
+    if (!options[option.field]->count()) continue;
+    if (values[option.field].empty() && schema_of<RunOptions>().find(option.field)->type == "text")
+      fail(ErrorKind::config, "option ", option.flags, ": its value is empty; give one, or leave the option out");
+    add(option.field, values[option.field], text("option ", option.flags));
+  }
   if (!gpu.empty() && !options["backend"]->count()) add("backend", gpu == "cpu" ? "cpu" : "gpu", "option -g,--gpu");
   if (caffe) add("caffe", "true", "--caffe");
   if (deterministic) add("deterministic", "true", "--deterministic");

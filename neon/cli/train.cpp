@@ -16,6 +16,37 @@ std::string absolute_folder(const std::string& folder) {
   return error ? folder : absolute.string();
 }
 
+struct NamedFile {
+  std::string what, path;
+  bool is_checkpoint;
+};
+
+// A log in the spec or metrics over a checkpoint would lose it. Only checkpoints may be read and written under one
+// name.
+void check_files_differ(const RunOptions& options, const NamedFile& operand) {
+  std::vector<NamedFile> files;
+  auto add = [&](const std::string& what, const std::string& path, bool is_checkpoint = false) {
+    if (path.empty()) return;
+    std::error_code error;
+    auto real = std::filesystem::absolute(path, error);
+    if (!error) real = std::filesystem::weakly_canonical(real, error);
+    files.push_back({text(what, ' ', path), error ? path : real.string(), is_checkpoint});
+  };
+  auto add_with_part = [&](const std::string& option, const std::string& path, bool is_checkpoint) {
+    add(option, path, is_checkpoint);
+    if (!path.empty()) add(text("the unfinished ", option), path + ".part");
+  };
+  add(operand.what, operand.path, operand.is_checkpoint);
+  add("--model_file", options.model_file, true);
+  add_with_part("-s", options.save_path, true);
+  add_with_part("-o", options.output_file, false);
+  add("-l", options.log_file);
+  for (size_t i = 0; i < files.size(); ++i)
+    for (size_t j = i + 1; j < files.size(); ++j)
+      if (files[i].path == files[j].path && !(files[i].is_checkpoint && files[j].is_checkpoint))
+        fail(ErrorKind::config, files[i].what, " and ", files[j].what, " are the same file; give each its own");
+}
+
 // The last lines of a run: what came out, how long it took, what was written, what to try next.
 int report(const RunResult& result, const Data& data, const RunOptions& options, const CommandLine& line,
            const std::string& again) {
@@ -45,6 +76,7 @@ int run_train(const CommandLine& line) {
   const std::string& path = only_operand(line, "neon [OPTIONS] SPEC");
   RunOptions options = line.run();
   const OpenedSpec spec = open_spec(line, path);
+  check_files_differ(options, {"the spec", path, false});
   choose_backend(options, *spec.experiment);
   options.spec_dir = absolute_folder(spec.folder);
   if (!options.rng_seed) options.rng_seed = spec.experiment->params.rng_seed;
@@ -68,6 +100,7 @@ int run_resume(const CommandLine& line) {
     *merged.find(entry.key) = entry.value;
   }
   RunOptions options = read_params<RunOptions>(merged);
+  check_files_differ(options, {"the checkpoint", path, true});
   choose_backend(options, *opened.experiment);
   const Data data = load_data(*opened.experiment, options, options.spec_dir);
   const Position& at = opened.run.position;

@@ -1,7 +1,6 @@
 #include "neon/train/atomic_file.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include <cstring>
 
 #include "neon/core/error.h"
+#include "neon/train/file_lock.h"
 
 namespace neon {
 
@@ -43,19 +43,27 @@ std::string check_target(const std::string& path) {
   return out;
 }
 
-// Opens the .part and takes it for this process. The lock is for two runs that were given the same name:
-// without it one would rename what the other has half written.
-FileHandle open_part(const std::string& part) {
+[[noreturn]] void in_use(const std::string& path) {
+  fail(ErrorKind::failed, "cannot write ", path, ": another process is writing it; give each run its own file");
+}
+
+// Opens the .part and takes it for this process. That `path` is nobody else's is looked at before, so that the .part
+// of a run at work is left alone, and again after, for one that has just renamed its first.
+FileHandle open_part(const std::string& path, const std::string& part, int ours) {
+  if (is_in_use(path, ours)) in_use(path);
   for (int attempt = 0; attempt < 100; ++attempt) {
     FileHandle file(open(part.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
     if (!file) cannot("write", part, errno);
-    if (flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-      fail(ErrorKind::failed, "cannot write ", part, ": another process is writing it; give each run its own file");
+    if (!lock_file(file.get(), true)) in_use(path);
     struct stat opened, named;
     if (fstat(file.get(), &opened) != 0) cannot("write", part, errno);
     // The other process may have renamed it between our open and our lock: then it is no longer a .part.
     if (stat(part.c_str(), &named) != 0 || named.st_ino != opened.st_ino || named.st_dev != opened.st_dev) continue;
     if (!S_ISREG(opened.st_mode)) fail(ErrorKind::failed, "cannot write ", part, ": it is not a regular file");
+    if (is_in_use(path, ours)) {
+      unlink(part.c_str());
+      in_use(path);
+    }
     if (opened.st_size > 0 && ftruncate(file.get(), 0) != 0) cannot("write", part, errno);
     return file;
   }
@@ -173,8 +181,9 @@ std::string set_aside(const std::string& path) {
   }
 }
 
-AtomicFile::AtomicFile(const std::string& path) : path_(check_target(path)), part_(path_ + ".part") {
-  file_ = open_part(part_);
+AtomicFile::AtomicFile(const std::string& path, const FileHandle* ours)
+    : path_(check_target(path)), part_(path_ + ".part") {
+  file_ = open_part(path_, part_, ours ? ours->get() : -1);
   buffer_.reserve(kBufferBytes);
 }
 
@@ -211,6 +220,7 @@ void AtomicFile::sync() {
 
 void AtomicFile::rename_over() {
   sync();
+  lock_file(file_.get(), false);  // what is finished is there to be read, by readers with locks too
   if (rename(part_.c_str(), path_.c_str()) != 0) cannot("rename the finished file to", path_, errno);
   renamed_ = true;
 }
@@ -218,11 +228,6 @@ void AtomicFile::rename_over() {
 void AtomicFile::commit() {
   rename_over();
   sync_folder_of(path_);
-}
-
-FileHandle AtomicFile::release() {
-  flock(file_.get(), LOCK_UN);
-  return std::move(file_);
 }
 
 void sync_folder_of(const std::string& path) {

@@ -1,6 +1,6 @@
 // Files that are whole or not there: written beside their place as PATH.part, flushed to the disk, renamed
 // over PATH, and the folder flushed. A crash at any instant leaves the old file or the new one, and at worst
-// a .part beside it.
+// a .part beside it. The .part is locked while it is written, the finished file for as long as it is held open.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -52,9 +52,10 @@ std::string set_aside(const std::string& path);
 
 class AtomicFile {
  public:
-  // Opens PATH.part. A symbolic link is followed. Throws a failed error when the folder cannot be written,
-  // when PATH is a folder or device, or when another process is writing the same file.
-  explicit AtomicFile(const std::string& path);
+  // Opens PATH.part. A symbolic link is followed. Throws a failed error when the folder cannot be written, when
+  // PATH is a folder or device, or when another process is writing the same file or still holds it. `ours` is what
+  // this process made there before and holds.
+  explicit AtomicFile(const std::string& path, const FileHandle* ours = nullptr);
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
   ~AtomicFile();  // not committed: removes the .part
@@ -68,8 +69,8 @@ class AtomicFile {
   void sync();                                 // everything written is on the disk
   void rename_over();                          // sync, rename; sync_folder_of(path()) is left to do
   void commit();                               // all of it
-  // The open file, for writing in place after commit(). No longer locked: a reader's lock must not fail.
-  FileHandle release();
+  // After the rename: the open file, to hold it or to write in place.
+  FileHandle release() { return std::move(file_); }
 
  private:
   void write_out(const void* data, size_t bytes);

@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "neon/train/atomic_file.h"
 #include "neon/train/checkpoint_verify.h"
 
 namespace neon {
@@ -104,24 +103,25 @@ void CheckpointSaver::write(TensorFile& contents, std::vector<std::string>& mess
   std::vector<size_t> order;
   const std::string header = sealed_header(contents, order);
   const uint64_t length = header.size();
-  AtomicFile file(path_);
-  file.write(&length, sizeof length);
-  file.write(header.data(), header.size());
-  for (size_t index : order) file.write(contents.tensors[index].tensor.data(), contents.tensors[index].tensor.bytes());
-  file.sync();
-  verify_checkpoint(SafetensorsReader(file.part_path()), file.part_path());
+  const std::unique_ptr<AtomicFile> file = claim_ ? std::move(claim_) : std::make_unique<AtomicFile>(path_, &current_);
+  file->write(&length, sizeof length);
+  file->write(header.data(), header.size());
+  for (size_t index : order) file->write(contents.tensors[index].tensor.data(), contents.tensors[index].tensor.bytes());
+  file->sync();
+  verify_checkpoint(SafetensorsReader(file->part_path()), file->part_path());
   const std::string aside = unsound_ && there(path_) ? set_aside(path_) : std::string();
   const std::string older = newest_ ? older_path(path_, newest_->epoch, newest_->number) : std::string();
   bool kept = false;
   try {
     kept = keep_previous(older, messages);
-    file.rename_over();
+    file->rename_over();
   } catch (const Error&) {
     if (!aside.empty()) rename(aside.c_str(), path_.c_str());
     if (kept && there(path_)) unlink(older.c_str());
     else if (kept) rename(older.c_str(), path_.c_str());
     throw;
   }
+  current_ = file->release();
   if (!aside.empty()) messages.push_back(text(path_, " is renamed to ", aside));
   unsound_ = false;
 }

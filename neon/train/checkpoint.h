@@ -15,10 +15,12 @@
 // CRC-32 is zlib's (polynomial 0x04C11DB7, reflected).
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "neon/train/atomic_file.h"
 #include "neon/train/safetensors.h"
 
 namespace neon {
@@ -27,6 +29,11 @@ class CheckpointSaver {
  public:
   // `history` is how many older ones are kept beside the newest, 0 or more. Nothing is touched yet.
   CheckpointSaver(std::string path, int history);
+
+  // Before a long run: makes the folder, looks whether all names and `bytes` for each checkpoint fit there (a quota
+  // shows only when they are reserved), and keeps the place until the first save does: PATH.part stands there, empty
+  // and locked. Throws a failed error, also where another process saves.
+  void claim(int64_t bytes);
 
   // Writes PATH.part, flushes it, reads it back and checks it, gives the newest so far its older name,
   // renames the .part over PATH, flushes the folder, and only then removes those beyond the history that
@@ -44,6 +51,8 @@ class CheckpointSaver {
   bool keep_previous(const std::string& older, std::vector<std::string>& messages);
   void prune(std::vector<std::string>& messages);
   std::string path_, run_;
+  std::unique_ptr<AtomicFile> claim_;
+  FileHandle current_;  // what stands at path_ and is ours: other processes see that it is held
   int history_;
   bool looked_ = false, unsound_ = false;  // unsound_: what stands at path_ must be set aside
   std::optional<Saved> newest_;            // what stands at path_
@@ -57,9 +66,5 @@ TensorFile load_checkpoint(const std::string& path, std::vector<std::string>& wa
 
 // That very file; throws a data error when it is not a sound checkpoint.
 TensorFile read_checkpoint(const std::string& path);
-
-// Before a long run: makes the folder, and tries to write beside `path` and to reserve `bytes` there (a quota
-// shows only then); nothing is left. Count history + 2 times a checkpoint's size. Throws a failed error.
-void preflight(const std::string& path, int64_t bytes);
 
 }  // namespace neon

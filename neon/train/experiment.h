@@ -37,7 +37,7 @@ struct ExperimentParams {
       "What is measured on the test set; by default Misclassification, where there are classes.");
     p("callbacks", &ExperimentParams::callbacks, "What else happens at the end of an epoch.");
     p("batch_size", &ExperimentParams::batch_size, "Samples in a step.", at_least(1), Alias{"batchsize"});
-    p("epochs", &ExperimentParams::epochs, "Passes over the training set.", at_least(1));
+    p("epochs", &ExperimentParams::epochs, "Passes over the training set.", closed(1, 1e9));
     p("shuffle", &ExperimentParams::shuffle, "Whether every epoch has an order of its own, drawn from the seed.");
     p("accumulate", &ExperimentParams::accumulate,
       "Steps whose gradients are averaged before an update: a batch that many times as large.", at_least(1),

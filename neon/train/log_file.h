@@ -15,8 +15,12 @@ class LogFile {
   explicit LogFile(const std::string& path);
   ~LogFile();
   void write(const std::string& line);
+  // What went wrong for the first time since the last call, or "". A log that fails must not stop a training.
+  std::string take_problem();
 
  private:
+  std::string problem_;
+  bool failing_ = false;
   std::shared_ptr<spdlog::logger> logger_;
 };
 

@@ -75,15 +75,17 @@ void check_specs(const std::vector<SeriesSpec>& series) {
        " numbers: record it less often");
 }
 
-// What a file has in its first 8 bytes when it is HDF5: only such a one is replaced.
+// Only a metrics file is replaced: any other HDF5 file may be somebody's data.
 void check_replaceable(const std::string& path) {
   struct stat status;
   if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0) return;
-  char begin[8] = {};
-  const FileHandle file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file && pread(file.get(), begin, sizeof begin, 0) == 8 && std::memcmp(begin, "\x89HDF\r\n\x1a\n", 8) == 0) return;
-  fail(ErrorKind::data, path,
-       " is there and is not a metrics file; it is not overwritten: give another name or remove it");
+  try {
+    read_metrics(path);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::data) throw;
+    fail(ErrorKind::data, path, " is there and is not overwritten: give another name or remove it (", error.what(),
+         ")");
+  }
 }
 
 }  // namespace
@@ -109,7 +111,7 @@ struct MetricsFile::State {
 
   void take_over(const MetricsContents& from, const History& until);
   void keep(const History& history);
-  void write_file();
+  void write_file(AtomicFile& out);
   int write_dirty();
   int write_series(Placed& placed);
   bool still_ours();
@@ -157,8 +159,7 @@ void MetricsFile::State::keep(const History& history) {
   }
 }
 
-void MetricsFile::State::write_file() {
-  AtomicFile out(path);
+void MetricsFile::State::write_file(AtomicFile& out) {
   out.write(image.data(), image.size());
   out.commit();
   file = out.release();
@@ -182,9 +183,10 @@ MetricsFile::MetricsFile(std::string path, std::vector<SeriesSpec> series, std::
       s.numbers.emplace(attributes[i].owner + '@' + attributes[i].name,
                         PlacedNumber{image.attributes[i], std::holds_alternative<double>(attributes[i].value)});
   make_folder_of(s.path);
+  AtomicFile out(s.path);
   if (history) s.keep(*history);
-  check_replaceable(s.path);
-  s.write_file();
+  if (!history || follow_links(history->path) != s.path) check_replaceable(s.path);
+  s.write_file(out);
 }
 
 MetricsFile::MetricsFile(MetricsFile&&) noexcept = default;
@@ -290,7 +292,8 @@ bool MetricsFile::State::still_ours() {
     messages.push_back(text(path, " was replaced by another program; the metrics of this run are no longer kept"));
     return false;
   }
-  write_file();
+  AtomicFile out(path);
+  write_file(out);
   messages.push_back(text(path, " was removed; it is written again"));
   return true;
 }

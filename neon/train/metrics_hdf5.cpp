@@ -232,6 +232,7 @@ class Reader {
     check(H5Fget_filesize(file, &file_bytes_), "file");
     Handle root(check(H5Gopen2(file, "/", H5P_DEFAULT), "root"), H5Gclose);
     read_group(root, "", 0);
+    if (!out_.find("", "status")) not_ours("it has no status");
     return std::move(out_);
   }
 

@@ -22,13 +22,13 @@ struct RunOptions {
     p("spec_dir", &RunOptions::spec_dir, "Folder of the spec, where relative paths of data are looked for.");
     p("backend", &RunOptions::backend, "cpu or gpu.", one_of({"", "cpu", "gpu"}));
     p("datatype", &RunOptions::datatype, "Type of activations and weights.", one_of({"", "f32", "f64", "f16", "bf16"}));
-    p("epochs", &RunOptions::epochs, "Passes over the training set.", at_least(1));
+    p("epochs", &RunOptions::epochs, "Passes over the training set.", closed(1, 1e9));
     p("batch_size", &RunOptions::batch_size, "Samples in a step.", at_least(1));
     p("rng_seed", &RunOptions::rng_seed, "Seed of all random numbers.", at_least(0));
     p("eval_freq", &RunOptions::eval_freq, "Epochs between evaluations.", at_least(1));
     p("serialize", &RunOptions::serialize, "Epochs between checkpoints.", at_least(1));
-    p("history", &RunOptions::history, "Older checkpoints kept.", at_least(0));
-    p("device_id", &RunOptions::device_id, "GPU index.", at_least(0));
+    p("history", &RunOptions::history, "Older checkpoints kept.", closed(0, 1e6));
+    p("device_id", &RunOptions::device_id, "GPU index.", closed(0, 1000));
     p("rounding", &RunOptions::rounding, "Mantissa bits kept by stochastic rounding; 0: none.", at_least(0));
     p("progress_bar", &RunOptions::progress_bar, "Whether progress is shown.");
     p("caffe", &RunOptions::caffe, "Caffe's sizes and dropout.");

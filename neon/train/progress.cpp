@@ -88,13 +88,20 @@ void ProgressLine::epoch(const ProgressState& s, const std::string& results) {
              count_text(s.samples_per_second).c_str(), s.skipped ? format("  skipped %d", int(s.skipped)).c_str() : "",
              results.empty() ? "" : "  ", results.c_str());
   if (enabled_) message(line);
-  else if (log_) log_->write(line);
+  else log(line);
+}
+
+void ProgressLine::log(const std::string& line) {
+  if (!log_) return;
+  log_->write(line);
+  if (const std::string problem = log_->take_problem(); !problem.empty())
+    std::fprintf(stderr, "warning: %s\n", problem.c_str());
 }
 
 void ProgressLine::message(const std::string& line) {
   clear();
   std::fprintf(stderr, "%s\n", line.c_str());
-  if (log_) log_->write(line);
+  log(line);
 }
 
 ProgressLine::~ProgressLine() { clear(); }

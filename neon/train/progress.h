@@ -33,6 +33,7 @@ class ProgressLine {
 
  private:
   void clear();
+  void log(const std::string& line);
   bool enabled_, terminal_, colour_;
   bool shown_ = false;
   std::unique_ptr<LogFile> log_;

@@ -30,7 +30,8 @@ json position_json(const Position& p) {
           {"seconds", exact(p.seconds)},
           {"threads", p.threads},
           {"simd", p.simd},
-          {"version", p.version}};
+          {"version", p.version},
+          {"data", p.data}};
 }
 
 Position position_from(const json& j) {
@@ -48,6 +49,7 @@ Position position_from(const json& j) {
   p.threads = j.at("threads").get<int64_t>();
   p.simd = j.at("simd").get<std::string>();
   p.version = j.at("version").get<std::string>();
+  p.data = j.at("data").get<std::string>();
   if (p.epoch < 0 || p.step_in_epoch < 0 || p.step < 0 || p.samples < 0) fail(ErrorKind::data, "a position below 0");
   return p;
 }

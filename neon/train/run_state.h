@@ -24,7 +24,8 @@ struct Position {
   double seconds = 0;  // spent training
   int64_t threads = 0;
   std::string simd, version;
-  std::string run;  // names the run among the checkpoints of a folder
+  std::string run;   // names the run among the checkpoints of a folder
+  std::string data;  // fingerprint() of the data it began with
 };
 
 TensorFile pack_run(const Experiment& experiment, const Setting& resolved, const RunOptions& options,

@@ -10,6 +10,7 @@
 #include "neon/core/threads.h"
 #include "neon/core/version.h"
 #include "neon/train/checkpoint.h"
+#include "neon/train/fingerprint.h"
 #include "neon/train/signals.h"
 
 namespace neon {
@@ -46,9 +47,13 @@ Trainer::Trainer(Experiment& experiment, Data data, RunOptions options, const St
   position_.threads = available_threads();
   position_.simd = elementwise::active_level().name;
   position_.version = version();
+  if (resume || !options_.save_path.empty()) position_.data = fingerprint(data_);
   if (resume) {
     const Position here = position_;
     position_ = resume->position;
+    if (here.data != position_.data)
+      fail(ErrorKind::data, "the data are not those that the run began with: then ", position_.data, ", now ",
+           here.data, "; put the former data back, or start another run from these weights with --model_file");
     if (here.threads < position_.threads)
       progress_.message(text("note: the run had ", position_.threads, " threads, now ", here.threads,
                              ": results may differ in the last bits"));
@@ -182,8 +187,8 @@ void Trainer::open_files(const StoredRun*) {
   if (!options_.save_path.empty()) {
     double bytes = 0;
     for (const auto& [name, tensor] : variables_.all()) bytes += double(tensor.bytes()) + 200;
-    preflight(options_.save_path, int64_t(bytes) * (options_.history + 2));
     saver_ = std::make_unique<CheckpointSaver>(options_.save_path, int(options_.history));
+    saver_->claim(int64_t(bytes));
   }
   if (!options_.output_file.empty())
     log_ = std::make_unique<RunLog>(options_.output_file, experiment_, experiment_.resolved(),

@@ -2,7 +2,9 @@
 """What people get wrong: each ends with the right exit code and a message that says what, where and how to mend it."""
 import gzip
 import os
+import signal
 import stat
+import time
 import unittest
 
 import h5py
@@ -29,8 +31,17 @@ class Usage(Case):
     def test_value_out_of_range(self):
         for option, value in ("-e", "0"), ("-z", "0"), ("-z", "-4"), ("-H", "-1"), ("--serialize", "0"), ("-eval", "0"):
             self.refused(2, option, value, self.spec(), says=value)
+        for option, value in ("-e", "1000000001"), ("-H", "9223372036854775807"), ("-i", "4294967296"):
+            self.refused(2, option, value, self.spec(), says=["option " + option, "is not in"])
+        self.refused(2, self.spec(epochs="9000000000000000000"), says="epochs")
         self.refused(2, "-d", "f31", self.spec(), says=["f31", "f32"])
         self.refused(2, "-b", "cppu", self.spec(), says=["cppu", "cpu"])
+
+    def test_empty_value(self):
+        """As of a variable that a script has not set: not the same as no option."""
+        for option in "-s", "-o", "-l", "-w", "-d", "-b", "--model_file":
+            self.refused(2, option, "", self.spec(), says=["option " + option, "value is empty"])
+        self.assertEqual(os.listdir(self.folder), ["s.yaml"])
 
     def test_several_problems_at_once(self):
         result = self.refused(2, "-e", "0", "-z", "none", self.spec(), says=["-e", "-z"])
@@ -88,7 +99,7 @@ class Specs(Case):
         self.refused(2, self.spec(IRIS.split("layers")[0] + "layers: []\n" + IRIS[IRIS.index("cost"):]), says="layers")
 
     def test_zero_epochs(self):
-        self.refused(2, self.spec(epochs="0"), says=["s.yaml", "epochs", "at least 1"])
+        self.refused(2, self.spec(epochs="0"), says=["s.yaml", "epochs", "0 is not in [1, 1e+09]"])
 
     def test_batch_larger_than_the_set(self):
         for verb in [], ["check"], ["summary"], ["bench"]:
@@ -112,6 +123,24 @@ class Specs(Case):
         self.refused(2, self.spec("layers: [a, b\ncost: {"), says="s.yaml:")
         self.refused(2, self.spec("\0\xff\xfe"), says="s.yaml")
         self.refused(2, self.write("s.yaml", bytes(range(256))), says="s.yaml")
+
+    def test_yaml_that_is_too_large(self):
+        self.refused(2, self.write("s.yaml", IRIS.encode() + b"# " + b"x" * (100 << 20)), says=["s.yaml", "100 MiB", "at most"])
+        self.refused(2, self.write("s.yaml", b"layers: " + b"[" * 100_000), says=["s.yaml:1:", "deep"])
+        self.refused(2, "/dev/zero", says=["/dev/zero", "more than 4.0 MiB", "YAML"])
+        for times in "1000000000", "10000, layers: [{Repeat: {times: 10000, layers: [Affine: 3]}}]}},{Repeat: {times: 1":
+            text = IRIS.split("layers")[0] + "layers: [{Repeat: {times: %s, layers: [Affine: 3]}}]\n" % times
+            self.refused(2, self.spec(text + IRIS[IRIS.index("cost"):]), says=["s.yaml:2:", "at most 200000"])
+
+    def test_yaml_bombs(self):
+        """Ten to the twelfth values in some lines, and ones that hold themselves."""
+        lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+        lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 12)]
+        self.refused(2, self.spec("define: {%s}\n" % ", ".join(lines) + IRIS), says=["s.yaml:1:", "more than 200000 values"])
+        lines = ["a0: &a0 {k: 1}"] + [f"a{i}: &a{i} {{<<: *a{i - 1}, b{i}: *a{i - 1}}}" for i in range(1, 60)]
+        self.refused(2, self.spec("\n".join(lines) + "\n"), says=["s.yaml:", "more than 200000 values"])
+        for text in "layers: &a [*a]\n", "define: &a {b: {<<: *a}}\n", "a: &a {b: &b {c: *a}}\n":
+            self.refused(2, self.spec(text), says=["s.yaml:1:", "'*a' stands inside the value that it names"])
 
     def test_nets_too_large(self):
         for nout in "100000000000", "9000000000000000000":
@@ -230,6 +259,59 @@ class Outputs(Case):
     def read_if_file(self, name):
         return self.read(name) if stat.S_ISREG(os.stat(self.path(name)).st_mode) else None
 
+    def test_one_name_for_two_files(self):
+        """Nothing is written over anything else, however the name is spelt."""
+        spec = self.spec()
+        os.symlink("s.yaml", self.path("link.yaml"))
+        for options in (["-s", "run", "-o", "run"], ["-s", "run", "-o", "./run"], ["-o", "run", "-l", "new/../run"],
+                        ["-s", "run", "-o", "run.part"], ["-s", spec], ["-o", spec], ["--log=s.yaml"], ["-s", "link.yaml"],
+                        ["--model_file", "run", "-o", "run"], ["-s", self.path("run"), "-o", "run"]):
+            self.refused(2, *options, spec, says=["are the same file", "give each its own"])
+        self.assertEqual(sorted(os.listdir(self.folder)), ["link.yaml", "s.yaml"])
+        self.neon("-s", "m.safetensors", spec)
+        before = self.read("m.safetensors")
+        self.refused(2, "resume", "m.safetensors", "-e", "9", "-o", "m.safetensors", says="are the same file")
+        self.refused(2, "resume", "m.safetensors", "-e", "9", "-s", "n", "--log=m.safetensors", says="are the same file")
+        self.assertEqual(self.read("m.safetensors"), before)
+        self.neon("--model_file", "m.safetensors", "-s", "m.safetensors", spec)  # goes on in place, keeps the older one
+
+    def test_data_under_the_name_of_the_metrics(self):
+        with h5py.File(self.path("data.h5"), "w") as file:
+            file["x"] = [1.0, 2.0]
+        before = self.read("data.h5")
+        self.refused(3, "-o", "data.h5", self.spec(), says=["data.h5 is there and is not overwritten", "give another name"])
+        self.assertEqual(self.read("data.h5"), before)
+        self.neon("-o", "run.h5", self.spec())
+        self.neon("-o", "run.h5", self.spec())
+
+    def test_full_disk_under_the_log(self):
+        result = self.neon("-l", "/dev/full", "-e", "3", self.spec())
+        self.assertEqual(result.err.count("No space left on device"), 1, str(result))
+        self.assertIn("warning: cannot write the log file", result.err)
+        self.assertIn("epoch 3/3", result.err)
+
+    def test_two_runs_at_once(self):
+        """The second is refused before it has trained anything, from the first's first step to its last."""
+        slow = self.spec(dataset="{UniformRandom: {ntrain: 20000, ntest: 0, nin: 4, nout: 3}}", batch_size="1",
+                         epochs="1000", metrics="[]", name="slow.yaml")
+        child = self.start("-s", "m.safetensors", "-o", "r.h5", slow)
+        self.addCleanup(child.kill)
+        for sign in "r.h5", "m.safetensors":
+            while not os.path.exists(self.path(sign)):
+                self.assertIsNone(child.poll(), "the first run ended")
+                time.sleep(0.01)
+            for options in ["-s", "m.safetensors"], ["-o", "r.h5"], ["-s", "m.safetensors", "-o", "r.h5"]:
+                result = self.refused(1, *options, self.spec(), says=[options[1], "another process is writing it"])
+                self.assertNotIn("epoch", result.err)
+        self.refused(1, "resume", "m.safetensors", says="another process is writing it")
+        self.assertNotIn("left over", self.neon("eval", "m.safetensors", code=3).err)
+        child.send_signal(signal.SIGTERM)
+        err = child.communicate(timeout=30)[1]
+        self.assertEqual((child.returncode, "another" in err, "replaced" in err), (143, False, False), err)
+        with h5py.File(self.path("r.h5")) as file:
+            self.assertEqual(file.attrs["status"], "killed")
+        self.neon("resume", "-e", "1", "m.safetensors")
+
     def test_folders_are_made(self):
         self.neon("-s", "new/deep/m.safetensors", self.spec())
         self.assertTrue(os.path.exists(self.path("new/deep/m.safetensors")))
@@ -275,6 +357,28 @@ class Checkpoints(Case):
         for option in ["-z", "8"], ["-d", "f64"], ["-r", "2"], ["--caffe"], ["--model_file", "x"]:
             self.refused(2, "resume", *option, "m.safetensors", says="cannot change when a run goes on")
 
+    def test_data_changed_since(self):
+        write_mnist(self)
+        self.neon("-r", "1", "-w", self.folder, "-s", "run.safetensors", "-o", "run.h5", self.spec(MNIST))
+        before, curves = self.read("run.safetensors"), self.read("run.h5")
+        for name, content in (("train-images-idx3-ubyte", lambda old: old[:-1] + bytes([old[-1] ^ 1])),
+                              ("train-labels-idx1-ubyte", lambda old: old[:8] + bytes([9 - old[8]]) + old[9:]),
+                              ("t10k-images-idx3-ubyte", lambda old: old[:20] + bytes([old[20] ^ 128]) + old[21:])):
+            sound = self.read("mnist/" + name)
+            self.write("mnist/" + name, content(sound))
+            self.refused(3, "resume", "-e", "4", "run.safetensors",
+                         says=["data are not those that the run began with: then 64 training samples", "--model_file"])
+            self.write("mnist/" + name, sound)
+        write_mnist(self, train=65)
+        self.refused(3, "resume", "-e", "4", "run.safetensors", says=["then 64 training samples", "now 65 training samples"])
+        self.neon("-r", "1", "-e", "1", "-w", self.folder, "--model_file", "run.safetensors", self.spec(MNIST))
+        self.assertEqual((self.read("run.safetensors"), self.read("run.h5")), (before, curves))
+        write_mnist(self)
+        os.rename(self.path("mnist"), self.path("moved"))
+        os.mkdir(self.path("other"))
+        os.rename(self.path("moved"), self.path("other/mnist"))
+        self.neon("resume", "-e", "4", "-w", self.path("other"), "run.safetensors")  # the same data elsewhere
+
     def test_file_of_another_program(self):
         header = b'{"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}'
         self.write("w.safetensors", len(header).to_bytes(8, "little") + header + bytes(4))
@@ -313,8 +417,9 @@ class Divergence(Case):
 
     def test_from_the_start(self):
         for dtype in "f32", "f64", "bf16":
-            self.refused(5, "-d", dtype, self.spec(GROWING), "--set", "optimizer.learning_rate=1e300" if dtype == "f64" else
-                         "optimizer.learning_rate=1e30", says=["diverged", "Affine_", "-s FILE"])
+            rate = "1e300" if dtype == "f64" else "1e30"
+            self.refused(5, "-r", "1", "-d", dtype, self.spec(GROWING), "--set", f"optimizer.learning_rate={rate}",
+                         says=["diverged", "Affine_", "-s FILE"])
 
     def test_names_the_last_checkpoint(self):
         # One good epoch, then a rate that no net stands.

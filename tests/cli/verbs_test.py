@@ -184,7 +184,7 @@ class Inspection(Case):
         overview = self.neon("help").out
         self.assertRegex(overview, r"(?m)^layer .*Affine")
         self.assertIn("nout: integer", self.neon("help", "Affine").out)
-        self.assertIn("epochs: integer, at least 1, default 10", self.neon("help", "spec").out)
+        self.assertIn("epochs: integer, in [1, 1e+09], default 10", self.neon("help", "spec").out)
         self.assertIn("Rectlin (activation)", self.neon("help", "ReLU").out, "aliases are known")
         self.refused(2, "help", "Afine", says=["'Afine'", "Affine"])
 

@@ -5,13 +5,17 @@ that was there is lost, and that it goes on once there is room.
     disk.py --verify MODULE.py --folder EMPTY_FOLDER -- COMMAND ...
 
 See sweep.py for the verifying module and {folder}; beside its functions it has SIZES, a small disk's size in KiB
-for one checkpoint but not a history, and one for the metrics file but no checkpoint. Mounting needs root;
-without it the cases are counted as skipped. The last line is "N passed, N failed, N skipped".
+for one checkpoint but not a history, and one for the metrics file but no checkpoint; SMALL and FULL, the exit code
+and words on such disks and on a full one; and FILLED, a file after whose appearance another program fills the disk,
+or None for a command too short for that. Mounting needs root; without it the cases are counted as skipped. The last
+line is "N passed, N failed, N skipped".
 """
 import argparse
 import os
+import shutil
 import subprocess
 import sys
+import time
 
 from sweep import load_module
 
@@ -35,6 +39,18 @@ class Disk:
     def __exit__(self, *ignored):
         subprocess.run(["umount", self.path], check=True)
 
+    def fill(self):
+        with open(os.path.join(self.path, "filler"), "wb", buffering=0) as filler:
+            for size in 1 << 20, 4096:  # to the last page
+                try:
+                    while True:
+                        filler.write(bytes(size))
+                except OSError:
+                    pass
+
+    def empty(self):
+        os.remove(os.path.join(self.path, "filler"))
+
     def remount(self, options):
         subprocess.run(["mount", "-o", "remount," + options, self.path], check=True)
 
@@ -43,44 +59,61 @@ class Cases:
     def __init__(self, arguments):
         self.folder, self.words = os.path.realpath(arguments.folder), arguments.command
         self.verify = load_module(arguments.verify)
+        if hasattr(self.verify, "prepare"):
+            straight = os.path.join(self.folder, "straight")
+            shutil.rmtree(straight, ignore_errors=True)
+            os.makedirs(straight)
+            self.verify.prepare(straight, [], self.command(straight))
+            shutil.rmtree(straight)
 
     def command(self, folder):
         return [word.replace("{folder}", folder) for word in self.words]
 
-    def run(self, folder, **options):
-        result = subprocess.run(self.command(folder), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    def run(self, folder, words=None, **options):
+        result = subprocess.run(words or self.command(folder), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                 timeout=120, **options)
         assert result.returncode >= 0, f"ended by signal {-result.returncode}: {result.stdout}"
         return result.returncode, result.stdout
 
     def finish(self, folder):
-        code, output = self.run(folder)
+        words = self.command(folder)
+        code, output = self.run(folder, self.verify.restart(folder, words) if hasattr(self.verify, "restart") else words)
         assert code == 0, output
         self.verify.finished(folder, self.command(folder))
 
     def fills_up(self, kib):
         with Disk(self.folder, kib) as disk:
             code, output = self.run(disk.files)
-            assert code == 0, f"training did not survive: {output}"
-            assert "No space left on device" in output, output
+            assert code == self.verify.SMALL[0] and self.verify.SMALL[1] in output, (code, output)
             self.verify.failed(disk.files, code, output, False, self.command(disk.files))
             disk.remount("size=64m")
             self.finish(disk.files)
 
     def full_from_the_start(self):
         with Disk(self.folder, 64) as disk:
-            with open(os.path.join(disk.path, "filler"), "wb") as filler:
-                try:
-                    while True:
-                        os.write(filler.fileno(), b"x" * 4096)
-                except OSError:
-                    pass
+            disk.fill()
             code, output = self.run(disk.files)
-            assert code == 1 and "No space left on device" in output, (code, output)
+            assert code == self.verify.FULL[0] and self.verify.FULL[1] in output, (code, output)
             assert os.listdir(disk.files) == [], os.listdir(disk.files)
-            os.remove(os.path.join(disk.path, "filler"))
+            disk.empty()
             disk.remount("size=64m")
             self.finish(disk.files)
+
+    def filled_by_another(self):
+        for _ in range(10):  # where the command ends before the disk is full, nothing was tested
+            with Disk(self.folder, 8192) as disk:
+                words, sign = self.command(disk.files), os.path.join(disk.files, self.verify.FILLED)
+                with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as child:
+                    while not os.path.exists(sign) and child.poll() is None:
+                        time.sleep(0.001)
+                    disk.fill()
+                    output, _ = child.communicate(timeout=120)
+                if "No space left on device" not in output:
+                    continue
+                self.verify.failed(disk.files, child.returncode, output, True, words)
+                disk.empty()
+                return self.finish(disk.files)
+        raise AssertionError(f"the command is too short for the disk to be filled meanwhile: {output}")
 
     def read_only(self):
         with Disk(self.folder, 65536) as disk:
@@ -117,9 +150,12 @@ def main():
         "the disk fills up with checkpoints": lambda: cases.fills_up(several),
         "the disk has no room for a checkpoint": lambda: cases.fills_up(none),
         "the disk is full from the start": cases.full_from_the_start,
+        "another program fills the disk": cases.filled_by_another,
         "the disk becomes read-only": cases.read_only,
         "the folder is another user's": cases.no_permission,
     }
+    if not cases.verify.FILLED:
+        table.pop("another program fills the disk")
     passed = failed = skipped = 0
     for name, body in table.items():
         try:

@@ -151,6 +151,11 @@ int fallocate(int descriptor, int mode, off_t offset, off_t length) {
   WHOLE(fate_of_descriptor("fallocate", descriptor), real(descriptor, mode, offset, length));
 }
 
+int fallocate64(int descriptor, int mode, off64_t offset, off64_t length) {
+  REAL(int, fallocate64, int, int, off64_t, off64_t);
+  WHOLE(fate_of_descriptor("fallocate", descriptor), real(descriptor, mode, offset, length));
+}
+
 int fsync(int descriptor) {
   REAL(int, fsync, int);
   WHOLE(fate_of_descriptor("fsync", descriptor), real(descriptor));

@@ -7,6 +7,9 @@ import numpy as np
 
 EXPECTED_CALLS = ["fsync", "link", "open", "pwrite", "rename", "unlink"]
 SIZES = (420, 120)
+SMALL = (0, "No space left on device")
+FULL = (1, "No space left on device")
+FILLED = None
 STEPS = 5
 
 

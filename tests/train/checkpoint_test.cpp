@@ -1,14 +1,16 @@
 #include "neon/train/checkpoint.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "neon/core/error.h"
+#include "neon/train/file_lock.h"
 #include "tests/train/temp_folder.h"
 
 using namespace neon;
@@ -98,9 +100,11 @@ TEST_CASE("the history keeps as many older ones as asked, and a later process go
 TEST_CASE("what this run did not make is never removed") {
   TempFolder folder;
   const std::string path = folder / "model.safetensors";
-  CheckpointSaver first(path, 1);
-  first.save(contents(1), 1);
-  first.save(contents(2), 2);
+  {
+    CheckpointSaver first(path, 1);
+    first.save(contents(1), 1);
+    first.save(contents(2), 2);
+  }
   put_file(folder / "model.7-1.safetensors", "notes");  // by name only
   put_file(folder / "model.1-x.safetensors", "notes");
   put_file(folder / "model.01-2.safetensors", "notes");
@@ -116,8 +120,7 @@ TEST_CASE("a file that is no checkpoint is renamed, not overwritten") {
   TempFolder folder;
   const std::string path = folder / "model.safetensors";
   put_file(path, "somebody's work");
-  CheckpointSaver saver(path, 1);
-  const Names messages = saver.save(contents(1), 1);
+  const Names messages = CheckpointSaver(path, 1).save(contents(1), 1);
   REQUIRE(messages.size() == 2);
   CHECK_THAT(messages[1], Contains("model.unreadable-1.safetensors"));
   CHECK(file_content(folder / "model.unreadable-1.safetensors") == "somebody's work");
@@ -231,7 +234,7 @@ TEST_CASE("a failing save says why, keeps the last one and leaves nothing") {
   saver.save(contents(2), 2);
   const Names before = names_in(folder.path());
   const int lock = open((path + ".part").c_str(), O_RDWR | O_CREAT, 0600);
-  REQUIRE(flock(lock, LOCK_EX) == 0);
+  REQUIRE(lock_file(lock, true));
   CHECK_THROWS_WITH(saver.save(contents(3), 3), Contains("checkpoint of epoch 3 not saved") &&
                                                     Contains("another process is writing it") &&
                                                     Contains("the last checkpoint, of epoch 2, is kept"));
@@ -272,16 +275,74 @@ TEST_CASE("through a symbolic link all checkpoints stand where it leads") {
   CHECK(holds(load_checkpoint(folder / "link.safetensors", warnings), 1));
 }
 
-TEST_CASE("preflight finds a place that cannot hold the checkpoints") {
+TEST_CASE("a claim finds a place that cannot hold the checkpoints") {
   TempFolder folder;
-  preflight(folder / "a/b/model.safetensors", 1 << 20);
+  const auto claim = [&](const std::string& path, int64_t bytes, int history = 1) {
+    CheckpointSaver(path, history).claim(bytes);
+  };
+  claim(folder / "a/b/model.safetensors", 1 << 20);
   CHECK(names_in(folder / "a/b").empty());
-  CHECK_THROWS_WITH(preflight(folder / "model", int64_t(1) << 60),
+  CHECK_THROWS_WITH(claim(folder / "model", int64_t(1) << 60),
                     Contains("no room for checkpoints in " + folder.path()) && Contains("needed"));
-  CHECK_THROWS_WITH(preflight("/proc/model", 1), Contains("cannot write /proc/model.part"));
+  CHECK_THROWS_WITH(claim("/proc/model", 1), Contains("cannot write /proc/model.part"));
   put_file(folder / "file", "");
-  CHECK_THROWS_WITH(preflight(folder / "file/model", 1), Contains("it is not a folder"));
-  CHECK_THROWS_WITH(preflight(folder / "a", 1), Contains("it is a folder"));
+  CHECK_THROWS_WITH(claim(folder / "file/model", 1), Contains("it is not a folder"));
+  CHECK_THROWS_WITH(claim(folder / "a", 1), Contains("it is a folder"));
+  // 242 letters fit with ".part", but not with ".999999-999999", where the disk takes 255.
+  const std::string name(242, 'm');
+  CHECK_THROWS_WITH(claim(folder / name, 1), Contains("is too long") && Contains("256 letters"));
+  claim(folder / name, 1, 0);
   CHECK(names_in(folder.path()) == Names{"a", "file"});
   CHECK_THROWS_WITH(CheckpointSaver("x", -1), Contains("a history of -1"));
+}
+
+TEST_CASE("a place that a run has claimed is no other's until it ends, however it ends") {
+  TempFolder folder;
+  const std::string path = folder / "model.safetensors";
+  const auto refused = [&] {
+    const Names before = names_in(folder.path());
+    CHECK_THROWS_WITH(CheckpointSaver(path, 1).claim(1), Contains(path + ": another process is writing it"));
+    CHECK_THROWS_WITH(CheckpointSaver(path, 1).save(contents(9), 9), Contains("another process is writing it"));
+    CHECK(names_in(folder.path()) == before);
+  };
+  {
+    CheckpointSaver run(path, 1);
+    run.claim(1 << 20);
+    CHECK(std::filesystem::file_size(path + ".part") == 0);
+    CHECK_THAT(loading_error(path), Contains("No such file"));
+    refused();
+    run.save(contents(1), 1);
+    CHECK(names_in(folder.path()) == Names{"model.safetensors"});
+    refused();
+    Names warnings;
+    CHECK(holds(load_checkpoint(path, warnings), 1));
+    CHECK(warnings.empty());
+    CHECK(run.save(contents(2), 2).empty());
+    refused();
+  }
+  int ready[2];
+  REQUIRE(pipe(ready) == 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    CheckpointSaver run(path, 1);
+    run.claim(1);
+    if (write(ready[1], "x", 1) == 1) pause();
+    _exit(1);
+  }
+  char byte;
+  REQUIRE(read(ready[0], &byte, 1) == 1);
+  refused();
+  Names warnings;
+  CHECK(holds(load_checkpoint(path, warnings), 2));
+  CHECK(warnings.empty());  // that .part is not left over
+  kill(child, SIGKILL);
+  REQUIRE(waitpid(child, nullptr, 0) == child);
+  CHECK(is_file(path + ".part"));
+  CHECK(holds(load_checkpoint(path, warnings), 2));
+  REQUIRE(warnings.size() == 1);
+  CHECK_THAT(warnings[0], Contains("left over"));
+  CheckpointSaver next(path, 1);
+  next.claim(1);
+  CHECK(next.save(contents(3), 3).empty());
+  CHECK(names_in(folder.path()) == Names{"model.1-1.safetensors", "model.2-2.safetensors", "model.safetensors"});
 }

@@ -59,7 +59,9 @@ std::string python_says(const std::string& path, const std::string& code) {
   return out.substr(0, out.find('\n'));
 }
 
-MetricsFile small(const std::string& path) { return MetricsFile(path, specs(), attributes()); }
+MetricsFile small(const std::string& path, const MetricsFile::History* history = nullptr) {
+  return MetricsFile(path, specs(), attributes(), history);
+}
 
 }  // namespace
 
@@ -221,11 +223,18 @@ TEST_CASE("a history that does not fit or cannot be read is said, and lost files
   CHECK_THAT(messages[0], Contains("gone.h5: No such file"));
 }
 
-TEST_CASE("a file that is not HDF5 is not overwritten") {
+TEST_CASE("a file that is not of a run is not overwritten") {
   TempFolder folder;
   put_file(folder / "train.csv", "a,b,c,d,e\n");
-  CHECK_THROWS_WITH(small(folder / "train.csv"), Contains("is not a metrics file; it is not overwritten"));
+  CHECK_THROWS_WITH(small(folder / "train.csv"), Contains("train.csv is there and is not overwritten"));
   CHECK(file_content(folder / "train.csv") == "a,b,c,d,e\n");
+  REQUIRE(
+      output_of("/usr/bin/python3 -c \"import h5py; h5py.File('" + (folder / "data.h5") + "', 'w')['x'] = [1.0, 2.0]\"")
+          .first == 0);
+  const std::string data = file_content(folder / "data.h5");
+  CHECK_THROWS_WITH(small(folder / "data.h5"), Contains("data.h5 is there and is not overwritten") &&
+                                                   Contains("not a metrics file that neon wrote"));
+  CHECK(file_content(folder / "data.h5") == data);
   CHECK_THROWS_WITH(small(folder.path()), Contains("it is a folder"));
   CHECK_THROWS_WITH(small("/proc/run.h5"), Contains("cannot write /proc/run.h5.part"));
 }
@@ -291,6 +300,22 @@ TEST_CASE("a reader that locks the file disturbs neither side") {
   CHECK(fgets(out, sizeof out, reader));
   CHECK(pclose(reader) == 0);
   CHECK(std::string(out) == "42.0\n");
+}
+
+TEST_CASE("a second run is refused while the first one writes") {
+  TempFolder folder;
+  const std::string path = folder / "run.h5";
+  {
+    MetricsFile first = small(path);
+    first.set("cost/train", 0, 7);
+    CHECK_THROWS_WITH(small(path), Contains(path + ": another process is writing it"));
+    const MetricsFile::History history{path, 1, 1};
+    CHECK_THROWS_WITH(small(path, &history), Contains("another process is writing it"));
+    first.flush();
+    CHECK(first.take_messages().empty());
+    CHECK(python_says(path, "f['cost/train'][0]") == "7.0");
+  }
+  small(path);
 }
 
 TEST_CASE("a removed file is written again, a replaced one is left alone") {
