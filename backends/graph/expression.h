@@ -69,6 +69,10 @@ inline Expr minimum(Expr a, Expr b) { return apply("minimum", a, b); }
 inline Expr maximum(Expr a, double b) { return apply("maximum", a, a.constant(b)); }
 inline Expr minimum(Expr a, double b) { return apply("minimum", a, a.constant(b)); }
 inline Expr cast(Expr a, DType dtype) { return {a.graph(), cast(a.graph(), a.value(), dtype)}; }
+// x in another type, rounded up or down by chance to `bits` bits of mantissa; see ops_round.cpp. A new draw each step.
+Expr round_stochastic(Expr x, DType dtype, int bits, uint64_t seed, const std::string& stream);
+// The most that can be kept of a floating type; 0 of others.
+int most_kept_bits(DType dtype);
 inline Expr reshape(Expr a, const Shape& shape) { return {a.graph(), reshape(a.graph(), a.value(), shape)}; }
 
 // Reductions keep the reduced axes with size 1.
