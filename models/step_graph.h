@@ -29,6 +29,9 @@ struct StepOptions {
   DType dtype = DType::f32;
   int64_t batch = 128;
   uint64_t seed = 0;
+  // Above 0: parameters are stored in `dtype`, without masters, and an update is rounded to this many bits of mantissa
+  // by chance (-u). Optimizer states, running means and statistics stay in the type of the arithmetic.
+  int rounding = 0;
   bool caffe = false;
   // Above 0: running means of the weights are kept in NAME/ema, for evaluation; the host starts them from the weights.
   double ema_decay = 0;

@@ -143,11 +143,13 @@ Trainer::StepProgram Trainer::compile(int64_t batch, int threads) {
 
 void Trainer::set_initial_values() {
   for (const Parameter& p : full_.graph.parameters) {
-    Tensor& tensor = variables_.at(p.name);
+    Tensor& stored = variables_.at(p.name);
+    Tensor drawn(compute_type(stored.dtype()), stored.shape());
     Stream stream(position_.seed, "init/" + p.name);
-    if (p.initializer) p.initializer->fill(tensor, p.fan, stream);
+    if (p.initializer) p.initializer->fill(drawn, p.fan, stream);
     else
-      for (int64_t i = 0; i < tensor.elements(); ++i) tensor.set(i, p.fill);
+      for (int64_t i = 0; i < drawn.elements(); ++i) drawn.set(i, p.fill);
+    stored.copy_from(drawn);
   }
   for (const LayerState& s : full_.graph.states)
     for (int64_t i = 0; i < s.shape.elements(); ++i) variables_.at(s.name).set(i, s.fill);
@@ -157,8 +159,7 @@ void Trainer::set_initial_values() {
 void Trainer::start_running_means() {
   for (const Parameter& p : full_.graph.parameters) {
     if (!variables_.has(p.name + "/ema")) continue;
-    const Tensor& weight = variables_.at(p.name);
-    if (weight.bytes()) std::memcpy(variables_.at(p.name + "/ema").data(), weight.data(), weight.bytes());
+    variables_.at(p.name + "/ema").copy_from(variables_.at(p.name));
   }
 }
 
@@ -167,6 +168,12 @@ void Trainer::load_weights(const std::string& path) {
   const TensorFile file = load_checkpoint(path, warnings);
   say(warnings);
   restore_variables(file, path, variables_, true);
+  for (const Parameter& p : full_.graph.parameters) {
+    const DType stored = file.find(p.name)->dtype(), here = variables_.at(p.name).dtype();
+    if (size_of(stored) <= size_of(here)) continue;
+    progress_.message(text("note: the weights of ", path, " are ", stored, ", here they are rounded to ", here));
+    break;
+  }
   start_running_means();
 }
 

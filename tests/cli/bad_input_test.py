@@ -312,7 +312,7 @@ class Divergence(Case):
 
     def test_from_the_start(self):
         for dtype in "f32", "f64", "bf16":
-            self.refused(5, "-d", dtype, self.spec(GROWING), "--set", "optimizer.learning_rate=1e300" if dtype == "f64" else
+            self.refused(5, "-r", "1", "-d", dtype, self.spec(GROWING), "--set", "optimizer.learning_rate=1e300" if dtype == "f64" else
                          "optimizer.learning_rate=1e30", says=["diverged", "Affine_", "-s FILE"])
 
     def test_names_the_last_checkpoint(self):

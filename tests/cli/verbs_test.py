@@ -107,8 +107,37 @@ class Train(Case):
         self.assertEqual(before["Affine_0/W"], after["Affine_0/W/ema"])
 
     def test_rounding_does_not_swallow_the_spec(self):
-        self.refused(6, "-u", self.spec(), says="no stochastic rounding")
-        self.refused(6, "-u", "7", self.spec(), says="no stochastic rounding")
+        self.neon("-u", self.spec())
+        self.neon("-u", "7", self.spec())
+        self.neon("--rounding", self.spec(epochs="1"), "-d", "bf16")
+        self.neon("-e", "1", "--rounding=3", self.spec())
+
+    def test_rounded_weights_have_no_masters(self):
+        for datatype, stored in ("f16", "F16"), ("bf16", "BF16"), ("f32", "F32"):
+            self.neon("-r", "1", "-u", "-d", datatype, "-s", datatype, self.spec())
+            found, _ = tensors(self.path(datatype))
+            self.assertEqual(found["Affine_0/W"][0], stored)
+            self.assertEqual(found["Affine_0/W/velocity"][0], "F32")
+            self.assertIn("Top1Misclass", self.neon("eval", datatype).out)
+        # f32 keeps 10 bits of its 23.
+        self.assertTrue(all(int(x) & 0x1fff == 0 for x in struct.unpack("<32I", found["Affine_0/W"][2])))
+
+    def test_rounding_that_a_type_has_not(self):
+        self.refused(2, "-u", "8", "-d", "bf16", self.spec(), says=["-u 8", "1 to 7", "-u alone for 7"])
+        self.refused(2, "-u", "16", self.spec(), says=["-u 16", "1 to 15"])
+        self.refused(2, "-u", "11", "-d", "f16", "check", self.spec(), says=["-u 11", "1 to 10"])
+        self.refused(2, "-u", "-d", "f64", self.spec(), says="-u rounds updates of f32, f16 and bf16")
+        self.neon("-u", "-d", "f16", "-e", "1", "-s", "a", self.spec())
+        self.refused(2, "resume", "a", "-u", "3", says="--rounding cannot change")
+
+    def test_model_file_of_another_type_is_rounded(self):
+        self.neon("-r", "1", "-s", "a", self.spec())
+        done = self.neon("-d", "f16", "-u", "-e", "1", "--model_file", "a", "-s", "b",
+                         "--set", "optimizer.learning_rate=0", self.spec())
+        self.assertIn("note: the weights of a are f32, here they are rounded to f16", done.err)
+        before, after = tensors(self.path("a"))[0]["Affine_0/W"], tensors(self.path("b"))[0]["Affine_0/W"]
+        rounded = struct.pack("<32e", *struct.unpack("<32f", before[2]))
+        self.assertEqual(rounded, after[2])
 
     def test_no_gpu(self):
         self.refused(6, "-b", "gpu", self.spec(), says=["the GPU cannot be used", "-b cpu"])
