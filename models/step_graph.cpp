@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/graph/op.h"
+#include "models/histograms.h"
 
 namespace neon {
 
@@ -80,6 +81,13 @@ Expr check_finite(Graph& graph, Expr cost, const std::vector<Value>& gradients) 
   return apply("equal", bad, bad.constant(0));
 }
 
+// What gradients are asked for: the stored arrays of all parameters.
+std::vector<Value> stored_parameters(StepGraph& step, const LayerContext& context) {
+  std::vector<Value> out;
+  for (const Parameter& p : step.parameters) out.push_back(step.graph.variable(p.name, context.master_dtype, p.shape));
+  return out;
+}
+
 class Updater {
  public:
   Updater(StepGraph& step, const Optimizer& optimizer, const StepOptions& options, DType master_dtype)
@@ -95,6 +103,7 @@ class Updater {
     Expr finite = check_finite(graph, cost, checked);
     graph.output("finite", finite);
     guard_ = finite;
+    add_histograms(step_, options_.histograms, stored_parameters(step_, context), {gradients.begin(), gradients.end()});
     if (options_.accumulate > 1) accumulate(gradients, finite);
     group(gradients);
     for (size_t i = 0; i < gradients.size(); ++i)
@@ -216,13 +225,6 @@ Expr training_pass(StepGraph& step, LayerContext& context, const Network& networ
   step.parameters = context.parameters;
   step.states = context.states;
   return average;
-}
-
-// What gradients are asked for: the stored arrays of all parameters.
-std::vector<Value> stored_parameters(StepGraph& step, const LayerContext& context) {
-  std::vector<Value> out;
-  for (const Parameter& p : step.parameters) out.push_back(step.graph.variable(p.name, context.master_dtype, p.shape));
-  return out;
 }
 
 }  // namespace

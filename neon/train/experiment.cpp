@@ -72,6 +72,7 @@ StepOptions step_options(const RunOptions& options, const ExperimentParams& para
   out.caffe = options.caffe;
   out.ema_decay = params.ema;
   out.accumulate = params.accumulate;
+  for (const auto& callback : params.callbacks) callback->prepare(out);
   return out;
 }
 

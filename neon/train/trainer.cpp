@@ -191,9 +191,12 @@ void Trainer::open_files(const StoredRun*) {
     preflight(options_.save_path, int64_t(bytes) * (options_.history + 2));
     saver_ = std::make_unique<CheckpointSaver>(options_.save_path, int(options_.history));
   }
-  if (!options_.output_file.empty())
-    log_ = std::make_unique<RunLog>(options_.output_file, experiment_, experiment_.resolved(),
-                                    RunLog::Shape{epochs_, steps_per_epoch_, eval_freq_}, position_);
+  RunPlan plan{full_.graph, step_options_.dtype, epochs_, steps_per_epoch_, !options_.output_file.empty(), {}, {}, {}};
+  for (const auto& callback : experiment_.params.callbacks) callback->plan(plan);
+  say(plan.messages);
+  if (plan.writes_file)
+    log_ = std::make_unique<RunLog>(options_.output_file, experiment_, experiment_.resolved(), plan, eval_freq_,
+                                    position_);
 }
 
 void Trainer::begin_epoch() {
@@ -207,8 +210,24 @@ void Trainer::begin_epoch() {
     if (step->program) step->program->bind_sequence("indices", order_.data(), layout_.train_size);
 }
 
+Progress Trainer::progress_at(int64_t ahead) const {
+  return {position_.epoch, position_.step + ahead, steps_per_epoch_, epochs_};
+}
+
+bool Trainer::watched(const Progress& step) const {
+  return std::ranges::any_of(experiment_.params.callbacks,
+                             [&](const auto& callback) { return callback->watches(step); });
+}
+
+void Trainer::end_watched_step(const StepProgram& now, const Progress& at, double loss_scale) {
+  StepEnd end{at, loss_scale, *now.program, log_ ? &log_->file() : nullptr, {}};
+  for (const auto& callback : experiment_.params.callbacks)
+    if (callback->watches(at)) callback->step_end(end);
+  say(end.messages);
+}
+
 void Trainer::record_rates(Program& program, int64_t ahead) {
-  const Progress at{position_.epoch, position_.step + ahead, steps_per_epoch_, epochs_};
+  const Progress at = progress_at(ahead);
   const auto& optimizers = full_.graph.optimizers;
   for (size_t k = 0; k < optimizers.size(); ++k) {
     const double rate = optimizers[k]->rate_at(at);
@@ -220,6 +239,7 @@ void Trainer::record_rates(Program& program, int64_t ahead) {
   program.set_scalar("step", double(now / group + 1));
   program.set_scalar("apply", (now + 1) % group == 0 ? 1 : 0);
   program.set_scalar("epoch", double(position_.epoch));
+  program.set_scalar("watched", watched(at) ? 1 : 0);
   program.set_scalar("loss_scale", position_.loss_scale);
 }
 
@@ -235,10 +255,14 @@ int64_t Trainer::steps(int64_t most) {
     now.program->set_first((position_.step_in_epoch + i) * step_options_.batch);
     record_rates(*now.program, i);
     now.program->run(uint64_t(position_.step + i));
+    if (watched(progress_at(i))) count = i + 1;  // its results are looked at before another step
   }
-  for (int64_t i = 0; i < count; ++i)
-    if (!finish_step(now, int(count - 1 - i))) return i + 1;
-  return count;
+  const Progress last = progress_at(count - 1);
+  const double loss_scale = position_.loss_scale;
+  int64_t done = 0;
+  for (bool finite = true; finite && done < count; ++done) finite = finish_step(now, int(count - 1 - done));
+  if (done == count && watched(last)) end_watched_step(now, last, loss_scale);
+  return done;
 }
 
 bool Trainer::finish_step(StepProgram& now, int back) {

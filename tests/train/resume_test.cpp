@@ -181,7 +181,8 @@ TEST_CASE("updates rounded by chance go on with the same draws") {
 
 TEST_CASE("a run stopped in each of its steps goes on with its callback, running means and curves") {
   const Spec spec = spec_with("{Adam: {learning_rate: 0.05, schedule: Stopping}}",
-                              "ema: 0.7\nmetrics: [Misclassification]\ncallbacks: [EarlyStop: {patience: 9}]\n");
+                              "ema: 0.7\nmetrics: [Misclassification]\n"
+                              "callbacks: [EarlyStop: {patience: 9}, Hist: {every: 3, tensors: [W, db]}]\n");
   Runs runs(spec, "f32");
   runs.run("straight", -1, false);
   for (int64_t step = 0; step < kSteps - 1; ++step) {
