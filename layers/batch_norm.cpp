@@ -1,6 +1,6 @@
 // BatchNorm (Ioffe and Szegedy 2015): gamma (x - mean) / sqrt(variance + eps) + beta over the batch while training,
 // over running statistics otherwise. Like neon, the running variance is the population's; it starts at 1 (neon: 0,
-// which made inference before the first batches meaningless). Statistics and parameters are f32 (f64 for f64).
+// which made inference before the first batches meaningless). Statistics are f32 (f64 for f64).
 #include "layers/linear.h"
 
 namespace neon {
@@ -14,12 +14,13 @@ Expr batch_norm(LayerContext& context, Expr x, const BatchNormParams& params, co
   const Shape stored{shape[1]}, wide{statistic};
   Graph& graph = context.graph;
   auto parameter = [&](const char* part, double fill) {
-    return context.stored_parameter({name + "/" + part, name, "BatchNorm", stored, nullptr, fill, {1, 1}, true});
+    const Parameter p{name + "/" + part, name, "BatchNorm", stored, nullptr, fill, {1, 1}, true};
+    return cast(context.stored_parameter(p), context.arithmetic_dtype);
   };
   Expr gamma = reshape(parameter("gamma", 1), wide), beta = reshape(parameter("beta", 0), wide);
   Expr running_mean = context.state(name + "/gmean", stored, 0),
        running_variance = context.state(name + "/gvar", stored, 1);
-  Expr wide_x = cast(x, context.master_dtype);
+  Expr wide_x = cast(x, context.arithmetic_dtype);
   if (!context.training) {
     Expr scale = gamma * apply("rsqrt", reshape(running_variance, wide) + params.eps);
     return cast((wide_x - reshape(running_mean, wide)) * scale + beta, x.dtype());

@@ -13,7 +13,7 @@ Expr LayerContext::stored_parameter(Parameter p) {
 
 Expr LayerContext::state(const std::string& name, const Shape& shape, double fill) {
   states.push_back({name, shape, fill});
-  return {graph, graph.variable(name, master_dtype, shape)};
+  return {graph, graph.variable(name, arithmetic_dtype, shape)};
 }
 
 Expr as_rows(Expr x) {

@@ -32,16 +32,18 @@ struct LayerState {
 // What a network collects while its layers describe themselves.
 class LayerContext {
  public:
-  LayerContext(Graph& graph, bool training, DType dtype, uint64_t seed)
+  LayerContext(Graph& graph, bool training, DType dtype, uint64_t seed, bool masters = true)
       : graph(graph),
         training(training),
         dtype(dtype),
-        master_dtype(dtype == DType::f64 ? DType::f64 : DType::f32),
+        arithmetic_dtype(compute_type(dtype)),
+        master_dtype(masters ? arithmetic_dtype : dtype),
         seed(seed) {}
   Graph& graph;
   const bool training;
-  const DType dtype;         // of activations and weights in arithmetic
-  const DType master_dtype;  // of stored parameters
+  const DType dtype;             // of activations and weights in products
+  const DType arithmetic_dtype;  // f32, or f64 for f64: of sums and of states
+  const DType master_dtype;      // of stored parameters: `dtype` itself without masters
   const uint64_t seed;
   bool caffe = false;  // --caffe: dropout scales while training
   std::string layer;   // name of the layer that is describing itself
@@ -49,7 +51,7 @@ class LayerContext {
   // A parameter of this layer, in `dtype`; or as it is stored, in master_dtype.
   Expr parameter(Parameter p) { return cast(stored_parameter(std::move(p)), dtype); }
   Expr stored_parameter(Parameter p);
-  // A state of this layer, in master_dtype, and what it becomes after a training step.
+  // A state of this layer, in arithmetic_dtype, and what it becomes after a training step.
   Expr state(const std::string& name, const Shape& shape, double fill);
   void update_state(Expr state, Expr value) { state_updates.push_back({state, value, {}}); }
   Expr expr(Value value) { return {graph, value}; }

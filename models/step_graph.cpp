@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/graph/op.h"
+#include "models/histograms.h"
 
 namespace neon {
 
@@ -80,10 +81,17 @@ Expr check_finite(Graph& graph, Expr cost, const std::vector<Value>& gradients) 
   return apply("equal", bad, bad.constant(0));
 }
 
+// What gradients are asked for: the stored arrays of all parameters.
+std::vector<Value> stored_parameters(StepGraph& step, const LayerContext& context) {
+  std::vector<Value> out;
+  for (const Parameter& p : step.parameters) out.push_back(step.graph.variable(p.name, context.master_dtype, p.shape));
+  return out;
+}
+
 class Updater {
  public:
-  Updater(StepGraph& step, const Optimizer& optimizer, const StepOptions& options)
-      : step_(step), optimizer_(optimizer), options_(options) {}
+  Updater(StepGraph& step, const Optimizer& optimizer, const StepOptions& options, DType master_dtype)
+      : step_(step), optimizer_(optimizer), options_(options), master_dtype_(master_dtype) {}
 
   void run(LayerContext& context, Expr cost, const std::vector<Value>& raw) {
     Graph& graph = step_.graph;
@@ -95,6 +103,7 @@ class Updater {
     Expr finite = check_finite(graph, cost, checked);
     graph.output("finite", finite);
     guard_ = finite;
+    add_histograms(step_, options_.histograms, stored_parameters(step_, context), {gradients.begin(), gradients.end()});
     if (options_.accumulate > 1) accumulate(gradients, finite);
     group(gradients);
     for (size_t i = 0; i < gradients.size(); ++i)
@@ -104,6 +113,7 @@ class Updater {
 
  private:
   Expr unscaled(Expr g) const {
+    g = cast(g, compute_type(g.dtype()));
     if (size_of(options_.dtype) > 2) return g;
     return g * Expr(step_.graph, step_.graph.constant(1)) / Expr(step_.graph, step_.graph.scalar("loss_scale"));
   }
@@ -164,22 +174,27 @@ class Updater {
     Scope scope(graph, "update");
     if (const double limit = rule.common.gradient_clip_value; limit > 0)
       gradient = maximum(minimum(gradient, limit), -limit);
-    Expr weight(graph, graph.variable(p.name, gradient.dtype(), p.shape));
+    Expr stored(graph, graph.variable(p.name, master_dtype_, p.shape));
+    Expr weight = cast(stored, gradient.dtype());
     UpdateContext context(graph, p.name, weight, gradient, clip_[serves_[i]], recorded(text("rate/", serves_[i])),
                           recorded("step"), recorded("epoch"), guard_);
     Expr updated = rule.update(context);
     if (const double limit = rule.common.param_clip_value; limit > 0)
       updated = maximum(minimum(updated, limit), -limit);
-    graph.assign(weight, updated, guard_);
+    if (options_.rounding > 0)
+      updated = round_stochastic(updated, master_dtype_, options_.rounding, options_.seed, p.name + "/round");
+    graph.assign(stored, updated, guard_);
     if (options_.ema_decay > 0) {
       Expr running(graph, graph.variable(p.name + "/ema", weight.dtype(), p.shape));
-      graph.assign(running, options_.ema_decay * running + (1 - options_.ema_decay) * updated, guard_);
+      graph.assign(running, options_.ema_decay * running + (1 - options_.ema_decay) * cast(updated, weight.dtype()),
+                   guard_);
     }
   }
 
   StepGraph& step_;
   const Optimizer& optimizer_;
   const StepOptions& options_;
+  const DType master_dtype_;
   Value guard_;  // 1 where this step updates
   std::vector<size_t> serves_;
   std::vector<Expr> clip_;  // a factor (1) for each optimizer; invalid: none
@@ -212,20 +227,13 @@ Expr training_pass(StepGraph& step, LayerContext& context, const Network& networ
   return average;
 }
 
-// What gradients are asked for: the stored arrays of all parameters.
-std::vector<Value> stored_parameters(StepGraph& step, const LayerContext& context) {
-  std::vector<Value> out;
-  for (const Parameter& p : step.parameters) out.push_back(step.graph.variable(p.name, context.master_dtype, p.shape));
-  return out;
-}
-
 }  // namespace
 
 StepGraph training_graph(const Network& network, const Cost& cost, const Optimizer& optimizer, const DataLayout& data,
                          const StepOptions& options) {
   StepGraph step;
   Graph& graph = step.graph;
-  LayerContext context(graph, true, options.dtype, options.seed);
+  LayerContext context(graph, true, options.dtype, options.seed, options.rounding == 0);
   const Expr average = training_pass(step, context, network, cost, data, options);
   check_mentions(step, optimizer);
   const std::vector<Value> wanted = stored_parameters(step, context);
@@ -238,7 +246,7 @@ StepGraph training_graph(const Network& network, const Cost& cost, const Optimiz
   std::vector<Value> usable = derived;
   for (size_t i = 0; i < usable.size(); ++i)
     if (!usable[i]) usable[i] = broadcast_to(graph, graph.constant(0, context.master_dtype), step.parameters[i].shape);
-  Updater(step, optimizer, options).run(context, average, usable);
+  Updater(step, optimizer, options, context.master_dtype).run(context, average, usable);
   return step;
 }
 
@@ -246,7 +254,7 @@ StepGraph gradient_graph(const Network& network, const Cost& cost, const DataLay
                          bool backward) {
   StepGraph step;
   Graph& graph = step.graph;
-  LayerContext context(graph, true, options.dtype, options.seed);
+  LayerContext context(graph, true, options.dtype, options.seed, options.rounding == 0);
   const Expr average = training_pass(step, context, network, cost, data, options);
   if (!backward) return step;
   const std::vector<Value> wanted = stored_parameters(step, context);
@@ -260,7 +268,7 @@ StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::
                            const DataLayout& data, int64_t set_size, const StepOptions& options) {
   StepGraph step;
   Graph& graph = step.graph;
-  LayerContext context(graph, false, options.dtype, options.seed);
+  LayerContext context(graph, false, options.dtype, options.seed, options.rounding == 0);
   context.caffe = options.caffe;
   const bool measured = cost || !metrics.empty();
   DataLayout layout = data;

@@ -4,7 +4,7 @@
 //   targets  (n, 1) i32 labels, or (n, ...) floating
 //   indices  (N) i32 which samples make up the batch
 // The step record holds step (1 in the first update), epoch, rate/K for optimizer K, loss_scale for 16-bit types, and
-// with StepOptions::accumulate, apply.
+// with StepOptions::accumulate, apply; with StepOptions::histograms, watched.
 #pragma once
 #include <cmath>
 
@@ -25,10 +25,19 @@ struct DataLayout {
   bool target_is_input = false;
 };
 
+// Histograms that a training step counts; see add_histograms().
+struct HistogramOptions {
+  std::vector<std::string> tensors;  // "W", "dW" ...; none: no histograms
+  int64_t bins = 64, offset = -48;
+};
+
 struct StepOptions {
   DType dtype = DType::f32;
   int64_t batch = 128;
   uint64_t seed = 0;
+  // Above 0: parameters are stored in `dtype`, without masters, and an update is rounded to this many bits of mantissa
+  // by chance (-u). Optimizer states, running means and statistics stay in the type of the arithmetic.
+  int rounding = 0;
   bool caffe = false;
   // Above 0: running means of the weights are kept in NAME/ema, for evaluation; the host starts them from the weights.
   double ema_decay = 0;
@@ -36,6 +45,7 @@ struct StepOptions {
   // in the last of them: the update then uses their mean, as if all samples had been one batch, and the sums start
   // again; otherwise to 0.
   int64_t accumulate = 1;
+  HistogramOptions histograms;
 };
 
 struct StepGraph {
@@ -45,6 +55,12 @@ struct StepGraph {
   std::vector<const Optimizer*> optimizers;  // of rate/0, rate/1, ...
   std::string last_op;                       // op that made the net's outputs
   int64_t outputs = 0;
+  // Output hist/NAME each.
+  struct Histogram {
+    std::string name;
+    bool gradient = false;
+  };
+  std::vector<Histogram> histograms;
 };
 
 // Outputs: cost (mean over the batch), finite (1 where cost and all gradients are). A config error where a

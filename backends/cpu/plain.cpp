@@ -5,6 +5,7 @@
 #include <map>
 
 #include "backends/elementwise/kernels.h"
+#include "backends/graph/histogram.h"
 #include "backends/graph/op.h"
 #include "neon/core/random.h"
 
@@ -181,6 +182,15 @@ void scatter_add(PlainArguments& a) {
   for (size_t i = 0; i < sums.size(); ++i) y.set(int64_t(i), sums[i]);
 }
 
+void count_sizes(PlainArguments& a) {
+  const int64_t bins = a.node.attributes.integer("bins"), offset = a.node.attributes.integer("offset");
+  std::vector<int64_t> counts(size_t(bins) + 1, 0);
+  if (a.inputs.size() < 2 || a.inputs[1].at(0) != 0)
+    for (int64_t i = 0; i < a.inputs[0].elements(); ++i)
+      ++counts[size_t(histogram_bin(size_exponent(float(a.inputs[0].at(i))), bins, offset))];
+  for (int64_t bin = 0; bin < bins; ++bin) a.outputs[0].set(bin, double(counts[size_t(bin)]));
+}
+
 const PlainRegistration registrations[] = {
     {"cast", copy},
     {"broadcast", copy},
@@ -199,6 +209,7 @@ const PlainRegistration registrations[] = {
     {"concat", concat},
     {"slice", slice},
     {"gather", gather},
+    {"histogram", count_sizes},
     {"scatter_add", scatter_add},
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/cuda/code_text.h"
+#include "backends/graph/histogram.h"
 
 extern const char product_text[];
 extern const unsigned long product_text_size;
@@ -21,6 +22,8 @@ const char* const kParameters =
 constexpr int64_t kMostWork = 24 << 20;  // multiplications
 constexpr int kTile = 32;                // as in product.cuh
 constexpr int64_t kBlocks = 264;         // that run at the same time on the GPUs at hand
+
+constexpr int64_t kMostHistogramBlocks = 512;
 
 // Row-major strides, in elements.
 std::vector<int64_t> dense_strides(const Shape& shape) {
@@ -60,18 +63,19 @@ class OpWriter {
     else if (op == "scatter_add") body = scatter_add();
     else if (op == "sum" || op == "max" || op == "min" || op == "argmax") body = reduce();
     else if (op == "matmul") body = matmul();
+    else if (op == "histogram") body = histogram();
     else fail(ErrorKind::failed, "op ", op, " has no kernel on the GPU");
     Source out;
     std::string parameters;
     for (size_t i = 0; i < code_.arrays().size(); ++i) parameters += text("void* const p", i, ", ");
     const std::string_view product =
         op == "matmul" ? std::string_view(product_text, product_text_size) : std::string_view();
-    out.text = text(source_head(), product, "\ntypedef ", device_type(compute_),
+    out.text = text(source_head(), product, tables_, "\ntypedef ", device_type(compute_),
                     " R;\nextern \"C\" __global__ void __launch_bounds__(kThreads) kernel(", parameters, kParameters,
                     body, "}\n");
     out.arrays = code_.arrays();
     out.blocks = std::max<int64_t>(blocks_, 1);
-    out.partial_bytes = partials_ * size_of(compute_);
+    out.partial_bytes = partial_bytes_;
     out.tickets = tickets_;
     return out;
   }
@@ -180,6 +184,40 @@ class OpWriter {
                 put("k", "x"));
   }
 
+  // Each warp counts in a table of its own in shared memory, each block in one for the last block, which adds them up.
+  std::string histogram() {
+    const int64_t bins = kernel_.attributes.integer("bins"), count = input().elements();
+    const auto entries = histogram_entries(bins, kernel_.attributes.integer("offset"));
+    tables_ = text("\n__device__ const u32 kMantissa[] = {");
+    for (const auto& entry : entries) tables_ += text(entry.mantissa, ",");
+    tables_ += "};\n__device__ const u16 kBins[][2] = {";
+    for (const auto& entry : entries) tables_ += text("{", entry.below, ",", entry.above, "},");
+    tables_ += "};";
+    blocks_ = std::clamp<int64_t>(count / (16 * kThreads), 1, kMostHistogramBlocks);
+    partial_bytes_ = size_t(blocks_ * bins) * sizeof(uint32_t);
+    const std::string each_bin = text("for (int b = threadIdx.x; b < ", bins, "; b += kThreads) ");
+    std::string when;
+    if (kernel_.inputs.size() > 1)
+      when = text("  if (", code_.load(kernel_.inputs[1], "0"), " == 0) {\n    if (blockIdx.x == 0) ", each_bin, "{\n",
+                  put("b", "R(0)"), "    }\n    return;\n  }\n");
+    return text(
+        when, "  __shared__ u32 counts[kThreads / 32][", bins + 1,
+        "];\n  for (int i = threadIdx.x; i < kThreads / 32 * ", bins + 1, "; i += kThreads) counts[i / ", bins + 1,
+        "][i % ", bins + 1, "] = 0;\n  __syncthreads();\n  for (i64 i = i64(blockIdx.x) * kThreads + threadIdx.x; i < ",
+        count, "; i += ", blocks_ * kThreads, ") {\n    const float size = fabsf(float(",
+        code_.load(kernel_.inputs[0], "i"),
+        "));\n    const bool lifted = size < 0x1p-126f;\n    const u32 bits = __float_as_uint(lifted ? size * 0x1p",
+        kHistogramLift, "f : size);\n    const u32 at = (bits >> 23) + (lifted ? 0 : ", kHistogramLift,
+        ");\n    atomicAdd(&counts[threadIdx.x / 32][kBins[at][(bits & 0x7fffff) >= kMantissa[at]]], 1u);\n  }\n  "
+        "__syncthreads();\n  u32* const all = reinterpret_cast<u32*>(partials);\n  ",
+        each_bin,
+        "{\n    u32 sum = 0;\n    for (int w = 0; w < kThreads / 32; ++w) sum += counts[w][b];\n    all[blockIdx.x "
+        "* ",
+        bins, " + b] = sum;\n  }\n  if (!is_last_of(ticket, gridDim.x)) return;\n  ", each_bin,
+        "{\n    u32 sum = 0;\n    for (int block = 0; block < ", blocks_, "; ++block) sum += __ldcg(all + block * ",
+        bins, " + b);\n", put("b", "R(sum)"), "  }\n");
+  }
+
   // A block for a tile of results and a share of the inner axis, see product.cuh; the last of the blocks that share a
   // tile adds their parts up.
   std::string matmul() {
@@ -202,7 +240,7 @@ class OpWriter {
              ">(sums, first, last,\n    [&](int at, int k) { return m0 + at < ", rows, " ? ", a,
              " : R(0); },\n    [&](int k, int at) { return n0 + at < ", columns, " ? ", b, " : R(0); });\n");
     if (shares > 1) {
-      partials_ = size_t(blocks_) * kTile * kTile;
+      partial_bytes_ = size_t(blocks_) * kTile * kTile * size_of(compute_);
       tickets_ = int(1 + tiles);
       body +=
           text("  R* const parts = partials + i64(tile) * ", shares * kTile * kTile,
@@ -230,8 +268,9 @@ class OpWriter {
   CodeText code_;
   DType compute_;
   int64_t blocks_ = 1;
-  size_t partials_ = 0;
+  size_t partial_bytes_ = 0;
   int tickets_ = 1;
+  std::string tables_;  // of constants, before the kernel
 };
 
 }  // namespace

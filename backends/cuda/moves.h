@@ -1,5 +1,5 @@
 // Source of the ops that are no fused kernels: transpose, concat, slice, scatter_add, reductions over axes that neither
-// lead nor trail, and matrix products that are small or that cuBLASLt does not take.
+// lead nor trail, histograms, and matrix products that are small or that cuBLASLt does not take.
 #pragma once
 #include "backends/cuda/source.h"
 

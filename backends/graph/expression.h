@@ -23,6 +23,9 @@ Value gather(Graph& graph, Value data, Value indices);
 Value iota(Graph& graph, const Shape& shape, int axis);
 // Uniform numbers in [0, 1), f32, keyed by (seed, stream, step, element); a new draw each step.
 Value uniform(Graph& graph, const Shape& shape, uint64_t seed, const std::string& stream);
+// Counts (bins) i32 of the elements by size on a logarithmic scale; see ops_histogram.cpp. Where the number `when` is
+// given and 0, nothing is counted.
+Value histogram(Graph& graph, Value x, int64_t bins, int64_t offset, Value when = {});
 // axes permuted as in NumPy's transpose
 Value transpose(Graph& graph, Value x, std::vector<int64_t> permutation);
 
@@ -69,6 +72,10 @@ inline Expr minimum(Expr a, Expr b) { return apply("minimum", a, b); }
 inline Expr maximum(Expr a, double b) { return apply("maximum", a, a.constant(b)); }
 inline Expr minimum(Expr a, double b) { return apply("minimum", a, a.constant(b)); }
 inline Expr cast(Expr a, DType dtype) { return {a.graph(), cast(a.graph(), a.value(), dtype)}; }
+// x in another type, rounded up or down by chance to `bits` bits of mantissa; see ops_round.cpp. A new draw each step.
+Expr round_stochastic(Expr x, DType dtype, int bits, uint64_t seed, const std::string& stream);
+// The most that can be kept of a floating type; 0 of others.
+int most_kept_bits(DType dtype);
 inline Expr reshape(Expr a, const Shape& shape) { return {a.graph(), reshape(a.graph(), a.value(), shape)}; }
 
 // Reductions keep the reduced axes with size 1.

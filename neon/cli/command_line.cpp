@@ -27,7 +27,7 @@ std::vector<std::string> unambiguous(const std::vector<std::string>& arguments) 
     };
     if (a == "-eval") out.push_back("--eval_freq");
     else if (a.starts_with("-eval=")) out.push_back("--eval_freq=" + a.substr(6));
-    else if (a == "-u" || a == "--rounding") optional_value("--rounding", "10", is_integer(next));
+    else if (a == "-u" || a == "--rounding") optional_value("--rounding", "-1", is_integer(next));
     else if (a == "--serialize") optional_value("--serialize", "1", is_integer(next));
     else if (a == "-l" || a == "--log")
       optional_value("--log", "neon_log.txt", i + 1 < arguments.size() && !next.starts_with('-') && !is_spec(next));
@@ -89,7 +89,8 @@ constexpr RunOption kRunOptions[] = {
     {"-b,--backend", "backend", "cpu or gpu"},
     {"-i,--device_id", "device_id", "which GPU"},
     {"-r,--rng_seed", "rng_seed", "seed of all random numbers"},
-    {"-u,--rounding", "rounding", "stochastic rounding to this many mantissa bits"},
+    {"-u,--rounding", "rounding",
+     "round updates by chance, to this many bits of mantissa; 10 (bf16: 7) without a number"},
     {"-d,--datatype", "datatype", "f32, f64, f16 or bf16"},
     {"-z,--batch_size", "batch_size", "samples in a step"},
 };

@@ -79,7 +79,6 @@ void choose_backend(RunOptions& options, const Experiment& experiment) {
   const std::string& backend = options.backend.empty() ? experiment.params.backend : options.backend;
   if (!backend.empty() && backend != "cpu" && backend != "mkl" && backend != "gpu" && backend != "mgpu")
     fail(ErrorKind::config, "backend '", backend, "' is not one of cpu, gpu", did_you_mean(backend, {"cpu", "gpu"}));
-  if (options.rounding > 0) fail(ErrorKind::device, "-u: this build has no stochastic rounding of updates");
   const std::string& dtype = options.datatype.empty() ? experiment.params.datatype : options.datatype;
   bool gpu = backend == "gpu" || backend == "mgpu";
   if (gpu) {

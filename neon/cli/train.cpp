@@ -93,7 +93,7 @@ int run_resume(const CommandLine& line) {
   *merged.find("save_path") = Setting::scalar(path);
   *merged.find("backend") = Setting::scalar("");  // a run may go on where there is another device
   for (const auto& entry : line.run_options.entries) {
-    for (const char* fixed : {"batch_size", "datatype", "rng_seed", "caffe", "model_file"})
+    for (const char* fixed : {"batch_size", "datatype", "rng_seed", "rounding", "caffe", "model_file"})
       if (entry.key == fixed)
         fail(ErrorKind::config, "--", fixed, " cannot change when a run goes on; start another with --model_file ",
              path);

@@ -36,6 +36,12 @@ Tensor Tensor::reshaped(Shape shape) const {
   return out;
 }
 
+void Tensor::copy_from(const Tensor& other) {
+  NEON_ASSERT(other.shape_ == shape_);
+  const Tensor from = other.dtype_ == dtype_ ? other : other.converted(dtype_);
+  if (bytes()) std::memcpy(data(), from.data(), bytes());
+}
+
 Tensor Tensor::converted(DType dtype) const {
   Tensor out(dtype, shape_);
   dispatch(dtype_, [&]<typename From>() {

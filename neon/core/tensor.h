@@ -52,6 +52,7 @@ class Tensor {
   Tensor clone() const;
   Tensor reshaped(Shape shape) const;  // shares storage; same number of elements
   Tensor converted(DType dtype) const;
+  void copy_from(const Tensor& other);  // of the same shape, rounded to this dtype
   // Rows first .. first + count - 1 of axis 0; shares storage.
   Tensor rows(int64_t first, int64_t count) const;
 

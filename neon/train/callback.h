@@ -1,12 +1,35 @@
-// Callbacks: things that happen at the end of an epoch. What they remember is saved with the run.
+// Callbacks: things that happen at the end of an epoch, or of steps that they watch. What they remember is saved with
+// the run.
 #pragma once
 #include <map>
 #include <string>
 
 #include "backends/program.h"
+#include "models/step_graph.h"
 #include "neon/core/registry.h"
+#include "neon/train/metrics_file.h"
 
 namespace neon {
+
+// What is known before the first step, and what a callback adds to the metrics file.
+struct RunPlan {
+  const StepGraph& graph;
+  DType dtype = DType::f32;
+  int64_t epochs = 0, steps_per_epoch = 0;
+  bool writes_file = false;
+  std::vector<SeriesSpec> series;
+  std::vector<AttributeSpec> attributes;
+  std::vector<std::string> messages;
+};
+
+// What a callback sees when a step that it watches has ended.
+struct StepEnd {
+  Progress at;  // the step
+  double loss_scale = 1;
+  const Program& program;
+  MetricsFile* file = nullptr;  // null: none is written
+  std::vector<std::string> messages;
+};
 
 // What a callback sees when an epoch has ended.
 struct EpochEnd {
@@ -22,9 +45,17 @@ class Callback {
   static constexpr const char* kCategory = "callback";
   virtual ~Callback() = default;
   virtual const void* params_address() const = 0;
+  // What it wants of the programs, before they are made.
+  virtual void prepare(StepOptions& options) const { (void)options; }
+  virtual void plan(RunPlan& plan) { (void)plan; }
+  virtual bool watches(const Progress& step) const {
+    (void)step;
+    return false;
+  }
+  virtual void step_end(StepEnd& end) { (void)end; }
   // Before the first step, also of a run that goes on.
   virtual void train_begin(Variables& variables) { (void)variables; }
-  virtual void epoch_end(EpochEnd& end) = 0;
+  virtual void epoch_end(EpochEnd& end) { (void)end; }
   // Whether it has ended the run, so that nothing is left to go on with.
   virtual bool ended_run() const { return false; }
   // After the last step; not when a signal stopped the run, which then goes on later.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 
 namespace neon {
 
@@ -35,7 +34,7 @@ void Evaluator::take_variables() {
   source_.to_host();
   for (const auto& [name, tensor] : copies_.all()) {
     const Tensor& from = source_.has(name + "/ema") ? source_.at(name + "/ema") : source_.at(name);
-    if (tensor.bytes()) std::memcpy(copies_.at(name).data(), from.data(), tensor.bytes());
+    copies_.at(name).copy_from(from);
   }
   copies_.to_device();
 }

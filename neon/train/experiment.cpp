@@ -2,6 +2,8 @@
 
 namespace neon {
 
+constexpr int kUsualKeptBits = 10;  // of -u without a number, as in neon
+
 Experiment::Experiment(const Setting& root) {
   Problems problems;
   params = read_params<ExperimentParams>(root, problems);
@@ -46,14 +48,31 @@ void Experiment::fit(const StepGraph& graph, const DataLayout& layout) {
   problems.throw_if_any();
 }
 
+namespace {
+
+// Bits of mantissa that updates keep, of what -u says; 0: they are not rounded by chance.
+int kept_bits(int64_t asked, DType dtype) {
+  const int most = most_kept_bits(dtype);
+  if (asked == 0) return 0;
+  if (most == 0) fail(ErrorKind::config, "-u rounds updates of f32, f16 and bf16 by chance, and the run is in ", dtype);
+  if (asked > most)
+    fail(ErrorKind::config, "-u ", asked, " keeps more bits of mantissa than ", dtype, " may: give 1 to ", most,
+         ", or -u alone for ", std::min(most, kUsualKeptBits));
+  return asked == kUsualRounding ? std::min(most, kUsualKeptBits) : int(asked);
+}
+
+}  // namespace
+
 StepOptions step_options(const RunOptions& options, const ExperimentParams& params) {
   StepOptions out;
   out.batch = options.batch_size.value_or(params.batch_size);
   const std::string& dtype = options.datatype.empty() ? params.datatype : options.datatype;
   if (!dtype.empty()) out.dtype = dtype_from_name(dtype);
+  out.rounding = kept_bits(options.rounding, out.dtype);
   out.caffe = options.caffe;
   out.ema_decay = params.ema;
   out.accumulate = params.accumulate;
+  for (const auto& callback : params.callbacks) callback->prepare(out);
   return out;
 }
 

@@ -8,6 +8,9 @@
 
 namespace neon {
 
+// RunOptions::rounding of -u without a number.
+constexpr int64_t kUsualRounding = -1;
+
 struct RunOptions {
   std::string data_dir, save_path, model_file, output_file, log_file, backend, datatype, spec_dir;
   std::optional<int64_t> epochs, batch_size, rng_seed, eval_freq;
@@ -29,7 +32,8 @@ struct RunOptions {
     p("serialize", &RunOptions::serialize, "Epochs between checkpoints.", at_least(1));
     p("history", &RunOptions::history, "Older checkpoints kept.", closed(0, 1e6));
     p("device_id", &RunOptions::device_id, "GPU index.", closed(0, 1000));
-    p("rounding", &RunOptions::rounding, "Mantissa bits kept by stochastic rounding; 0: none.", at_least(0));
+    p("rounding", &RunOptions::rounding,
+      "Bits of mantissa that updates keep, rounded by chance; 0: all, -1: 10, or 7 of bf16.", at_least(-1));
     p("progress_bar", &RunOptions::progress_bar, "Whether progress is shown.");
     p("caffe", &RunOptions::caffe, "Caffe's sizes and dropout.");
     p("deterministic", &RunOptions::deterministic, "Only deterministic choices.");

@@ -15,10 +15,10 @@ double unix_seconds() {
 
 }  // namespace
 
-RunLog::RunLog(const std::string& path, const Experiment& experiment, const Setting& resolved, Shape shape,
-               const Position& position)
-    : shape_(shape) {
-  std::vector<SeriesSpec> series;
+RunLog::RunLog(const std::string& path, const Experiment& experiment, const Setting& resolved, RunPlan& plan,
+               int64_t eval_freq, const Position& position)
+    : eval_freq_(eval_freq) {
+  std::vector<SeriesSpec> series = std::move(plan.series);
   auto add = [&](std::string name, int64_t length, DType dtype, std::string units, std::string x, std::string markers) {
     SeriesSpec spec;
     spec.path = std::move(name);
@@ -27,17 +27,17 @@ RunLog::RunLog(const std::string& path, const Experiment& experiment, const Sett
     spec.units = std::move(units);
     spec.x = std::move(x);
     spec.time_markers = std::move(markers);
-    spec.epoch_freq = spec.time_markers == "epoch_freq" ? shape.eval_freq : 1;
+    spec.epoch_freq = spec.time_markers == "epoch_freq" ? eval_freq : 1;
     series.push_back(std::move(spec));
   };
-  const int64_t evaluations = shape.epochs / shape.eval_freq;
-  add("cost/train", shape.epochs * shape.steps_per_epoch, DType::f32, "", "minibatch", "minibatch");
-  add("time_markers/minibatch", shape.epochs, DType::f32, "minibatches", "epoch", "");
-  add("epoch/cost", shape.epochs, DType::f64, "", "epoch", "");
-  add("epoch/learning_rate", shape.epochs, DType::f64, "", "epoch", "");
-  add("epoch/loss_scale", shape.epochs, DType::f64, "", "epoch", "");
-  add("epoch/skipped_steps", shape.epochs, DType::f64, "steps", "epoch", "");
-  add("time/epoch", shape.epochs, DType::f64, "seconds", "epoch", "");
+  const int64_t evaluations = plan.epochs / eval_freq;
+  add("cost/train", plan.epochs * plan.steps_per_epoch, DType::f32, "", "minibatch", "minibatch");
+  add("time_markers/minibatch", plan.epochs, DType::f32, "minibatches", "epoch", "");
+  add("epoch/cost", plan.epochs, DType::f64, "", "epoch", "");
+  add("epoch/learning_rate", plan.epochs, DType::f64, "", "epoch", "");
+  add("epoch/loss_scale", plan.epochs, DType::f64, "", "epoch", "");
+  add("epoch/skipped_steps", plan.epochs, DType::f64, "steps", "epoch", "");
+  add("time/epoch", plan.epochs, DType::f64, "seconds", "epoch", "");
   if (evaluations > 0) {
     add("cost/loss", evaluations, DType::f32, "", "epoch", "epoch_freq");
     add("time/loss", evaluations, DType::f32, "seconds", "epoch", "epoch_freq");
@@ -50,14 +50,15 @@ RunLog::RunLog(const std::string& path, const Experiment& experiment, const Sett
   }
   add("time/train/start_time", 1, DType::f64, "seconds", "", "");
   add("time/train/end_time", 1, DType::f64, "seconds", "", "");
-  const int64_t minibatches = shape.epochs * shape.steps_per_epoch;
-  std::vector<AttributeSpec> attributes = {{"config", "total_epochs", shape.epochs},
+  const int64_t minibatches = plan.epochs * plan.steps_per_epoch;
+  std::vector<AttributeSpec> attributes = {{"config", "total_epochs", plan.epochs},
                                            {"config", "total_minibatches", minibatches},
                                            {"time_markers", "epochs_complete", position.epoch},
                                            {"time_markers", "minibatches_complete", position.step},
                                            {"", "spec", write_yaml(resolved)},
                                            {"", "seed", std::to_string(position.seed)},
                                            {"", "version", std::string(version())}};
+  attributes.insert(attributes.end(), plan.attributes.begin(), plan.attributes.end());
   MetricsFile::History history{path, position.step, position.epoch};
   const bool goes_on = position.step > 0;
   file_ = std::make_unique<MetricsFile>(path, std::move(series), std::move(attributes), goes_on ? &history : nullptr);
@@ -83,8 +84,8 @@ void RunLog::epoch(const Position& position, double mean_cost, double rate, doub
 }
 
 void RunLog::evaluation(int64_t epoch, const std::map<std::string, double>& results, double seconds) {
-  if (epoch % shape_.eval_freq) return;
-  const int64_t index = epoch / shape_.eval_freq - 1;
+  if (epoch % eval_freq_) return;
+  const int64_t index = epoch / eval_freq_ - 1;
   for (const auto& [name, value] : results) file_->set(name == "cost" ? "cost/loss" : "metrics/" + name, index, value);
   file_->set("time/loss", index, seconds);
 }

@@ -10,22 +10,21 @@ namespace neon {
 
 class RunLog {
  public:
-  struct Shape {
-    int64_t epochs = 0, steps_per_epoch = 0, eval_freq = 1;
-  };
-  // With a position past the start, what an earlier file of that path holds before it is kept.
-  RunLog(const std::string& path, const Experiment& experiment, const Setting& resolved, Shape shape,
-         const Position& position);
+  // With a position past the start, what an earlier file of that path holds before it is kept. The plan's series and
+  // attributes are taken from it.
+  RunLog(const std::string& path, const Experiment& experiment, const Setting& resolved, RunPlan& plan,
+         int64_t eval_freq, const Position& position);
 
   void step(int64_t step, double cost);
   void epoch(const Position& position, double mean_cost, double rate, double seconds);
   void evaluation(int64_t epoch, const std::map<std::string, double>& results, double seconds);
+  MetricsFile& file() { return *file_; }
   void flush() { file_->flush(); }
   void close(RunStatus status);
   std::vector<std::string> take_messages() { return file_->take_messages(); }
 
  private:
-  Shape shape_;
+  int64_t eval_freq_;
   std::unique_ptr<MetricsFile> file_;
 };
 

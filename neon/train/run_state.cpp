@@ -1,6 +1,5 @@
 #include "neon/train/run_state.h"
 
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -130,7 +129,7 @@ TensorFile evaluated_weights(const TensorFile& file, bool running_means) {
     if (named.name.starts_with("callback/")) continue;
     if (belongs_to_another(named.name, [&](const std::string& name) { return file.find(name) != nullptr; })) continue;
     const Tensor* mean = running_means ? file.find(named.name + "/ema") : nullptr;
-    out.tensors.push_back({named.name, mean ? *mean : named.tensor});
+    out.tensors.push_back({named.name, mean ? mean->converted(named.tensor.dtype()) : named.tensor});
   }
   return out;
 }
@@ -149,7 +148,8 @@ void restore_variables(const TensorFile& file, const std::string& path, Variable
       continue;
     }
     const Tensor& here = variables.at(named.name);
-    if (here.dtype() != named.tensor.dtype() || here.shape() != named.tensor.shape())
+    const bool rounds = weights_only && is_floating(here.dtype()) && is_floating(named.tensor.dtype());
+    if ((here.dtype() != named.tensor.dtype() && !rounds) || here.shape() != named.tensor.shape())
       differences.push_back(text(named.name, " is ", named.tensor.dtype(), " ", named.tensor.shape(), " in the file, ",
                                  here.dtype(), " ", here.shape(), " in the net"));
   }
@@ -158,9 +158,7 @@ void restore_variables(const TensorFile& file, const std::string& path, Variable
     if (!stored.count(name) && !(weights_only && belongs_to_another(name, is_variable)))
       differences.push_back(text(name, " ", tensor.shape(), " is in the net only"));
   if (!differences.empty()) another_net(path, differences);
-  for (const NamedTensor* named : wanted)
-    if (named->tensor.bytes())
-      std::memcpy(variables.at(named->name).data(), named->tensor.data(), named->tensor.bytes());
+  for (const NamedTensor* named : wanted) variables.at(named->name).copy_from(named->tensor);
 }
 
 void restore_callbacks(const StoredRun& run, const Experiment& experiment) {

@@ -149,11 +149,13 @@ Trainer::StepProgram Trainer::compile(int64_t batch, int threads) {
 
 void Trainer::set_initial_values() {
   for (const Parameter& p : full_.graph.parameters) {
-    Tensor& tensor = variables_.at(p.name);
+    Tensor& stored = variables_.at(p.name);
+    Tensor drawn(compute_type(stored.dtype()), stored.shape());
     Stream stream(position_.seed, "init/" + p.name);
-    if (p.initializer) p.initializer->fill(tensor, p.fan, stream);
+    if (p.initializer) p.initializer->fill(drawn, p.fan, stream);
     else
-      for (int64_t i = 0; i < tensor.elements(); ++i) tensor.set(i, p.fill);
+      for (int64_t i = 0; i < drawn.elements(); ++i) drawn.set(i, p.fill);
+    stored.copy_from(drawn);
   }
   for (const LayerState& s : full_.graph.states)
     for (int64_t i = 0; i < s.shape.elements(); ++i) variables_.at(s.name).set(i, s.fill);
@@ -163,8 +165,7 @@ void Trainer::set_initial_values() {
 void Trainer::start_running_means() {
   for (const Parameter& p : full_.graph.parameters) {
     if (!variables_.has(p.name + "/ema")) continue;
-    const Tensor& weight = variables_.at(p.name);
-    if (weight.bytes()) std::memcpy(variables_.at(p.name + "/ema").data(), weight.data(), weight.bytes());
+    variables_.at(p.name + "/ema").copy_from(variables_.at(p.name));
   }
 }
 
@@ -173,6 +174,12 @@ void Trainer::load_weights(const std::string& path) {
   const TensorFile file = load_checkpoint(path, warnings);
   say(warnings);
   restore_variables(file, path, variables_, true);
+  for (const Parameter& p : full_.graph.parameters) {
+    const DType stored = file.find(p.name)->dtype(), here = variables_.at(p.name).dtype();
+    if (size_of(stored) <= size_of(here)) continue;
+    progress_.message(text("note: the weights of ", path, " are ", stored, ", here they are rounded to ", here));
+    break;
+  }
   start_running_means();
 }
 
@@ -190,9 +197,12 @@ void Trainer::open_files(const StoredRun*) {
     saver_ = std::make_unique<CheckpointSaver>(options_.save_path, int(options_.history));
     saver_->claim(int64_t(bytes));
   }
-  if (!options_.output_file.empty())
-    log_ = std::make_unique<RunLog>(options_.output_file, experiment_, experiment_.resolved(),
-                                    RunLog::Shape{epochs_, steps_per_epoch_, eval_freq_}, position_);
+  RunPlan plan{full_.graph, step_options_.dtype, epochs_, steps_per_epoch_, !options_.output_file.empty(), {}, {}, {}};
+  for (const auto& callback : experiment_.params.callbacks) callback->plan(plan);
+  say(plan.messages);
+  if (plan.writes_file)
+    log_ = std::make_unique<RunLog>(options_.output_file, experiment_, experiment_.resolved(), plan, eval_freq_,
+                                    position_);
 }
 
 void Trainer::begin_epoch() {
@@ -206,8 +216,24 @@ void Trainer::begin_epoch() {
     if (step->program) step->program->bind_sequence("indices", order_.data(), layout_.train_size);
 }
 
+Progress Trainer::progress_at(int64_t ahead) const {
+  return {position_.epoch, position_.step + ahead, steps_per_epoch_, epochs_};
+}
+
+bool Trainer::watched(const Progress& step) const {
+  return std::ranges::any_of(experiment_.params.callbacks,
+                             [&](const auto& callback) { return callback->watches(step); });
+}
+
+void Trainer::end_watched_step(const StepProgram& now, const Progress& at, double loss_scale) {
+  StepEnd end{at, loss_scale, *now.program, log_ ? &log_->file() : nullptr, {}};
+  for (const auto& callback : experiment_.params.callbacks)
+    if (callback->watches(at)) callback->step_end(end);
+  say(end.messages);
+}
+
 void Trainer::record_rates(Program& program, int64_t ahead) {
-  const Progress at{position_.epoch, position_.step + ahead, steps_per_epoch_, epochs_};
+  const Progress at = progress_at(ahead);
   const auto& optimizers = full_.graph.optimizers;
   for (size_t k = 0; k < optimizers.size(); ++k) {
     const double rate = optimizers[k]->rate_at(at);
@@ -219,6 +245,7 @@ void Trainer::record_rates(Program& program, int64_t ahead) {
   program.set_scalar("step", double(now / group + 1));
   program.set_scalar("apply", (now + 1) % group == 0 ? 1 : 0);
   program.set_scalar("epoch", double(position_.epoch));
+  program.set_scalar("watched", watched(at) ? 1 : 0);
   program.set_scalar("loss_scale", position_.loss_scale);
 }
 
@@ -234,10 +261,14 @@ int64_t Trainer::steps(int64_t most) {
     now.program->set_first((position_.step_in_epoch + i) * step_options_.batch);
     record_rates(*now.program, i);
     now.program->run(uint64_t(position_.step + i));
+    if (watched(progress_at(i))) count = i + 1;  // its results are looked at before another step
   }
-  for (int64_t i = 0; i < count; ++i)
-    if (!finish_step(now, int(count - 1 - i))) return i + 1;
-  return count;
+  const Progress last = progress_at(count - 1);
+  const double loss_scale = position_.loss_scale;
+  int64_t done = 0;
+  for (bool finite = true; finite && done < count; ++done) finite = finish_step(now, int(count - 1 - done));
+  if (done == count && watched(last)) end_watched_step(now, last, loss_scale);
+  return done;
 }
 
 bool Trainer::finish_step(StepProgram& now, int back) {

@@ -56,6 +56,10 @@ class Trainer {
   // At most so many steps, all of one program; on a GPU they are under way together. Returns how many were done: fewer
   // where one was not finite, since none after it counts.
   int64_t steps(int64_t most);
+  Progress progress_at(int64_t ahead) const;
+  // Whether a callback wants to see this step.
+  bool watched(const Progress& step) const;
+  void end_watched_step(const StepProgram& now, const Progress& at, double loss_scale);
   void record_rates(Program& program, int64_t ahead);
   // Takes in the results of the step at the present position; false when it was not finite.
   bool finish_step(StepProgram& now, int back);

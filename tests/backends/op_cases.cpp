@@ -1,6 +1,7 @@
 #include "tests/backends/op_cases.h"
 
 #include "backends/elementwise/kernels.h"
+#include "backends/graph/expression.h"
 #include "neon/core/random.h"
 
 namespace neon::test {
@@ -281,6 +282,37 @@ std::vector<OpCase> cast_cases() {
   return out;
 }
 
+std::vector<OpCase> histogram_cases() {
+  std::vector<OpCase> out;
+  auto add = [&](const CaseInput& x, int64_t bins, int64_t offset, std::vector<double> when = {}) {
+    OpCase c{"histogram", text(x.shape, " ", bins, " from ", offset), {x}, {{"bins", bins}, {"offset", offset}}};
+    if (!when.empty()) c.name += text(" when ", when[0]), c.inputs.push_back({Shape{}, 0, 1, DType::f32, when});
+    c.fast = "histogram";
+    out.push_back(c);
+  };
+  add({{70, 900}}, 64, -48), add({{70, 900}}, 3, -1), add({{64}, -70000, 70000}, 32, -16), add({{1}}, 1, 0);
+  add({{5, 1, 7}, 0, 255, DType::u8}, 64, -48), add({{40}, -128, 127, DType::i8}, 8, 0), add({{0, 3}}, 5, -2);
+  add({{33}}, 64, -48, {1}), add({{33}}, 64, -48, {0}), add({{9}, -1e-40, 1e-40}, 1024, -160);
+  return out;
+}
+
+std::vector<OpCase> round_cases() {
+  std::vector<OpCase> out;
+  auto add = [&](const Shape& shape, DType to, int64_t bits) {
+    const std::string fast = shape.elements() ? "fused" : "mixed";
+    out.push_back({"round_stochastic",
+                   text(shape, " to ", bits, " bits of ", to),
+                   {{shape}},
+                   {{"dtype", int64_t(to)}, {"bits", bits}, {"seed", int64_t(5)}, {"stream", std::string("r")}},
+                   1,
+                   fast});
+  };
+  for (DType to : {DType::f32, DType::f16, DType::bf16}) add({5, 7}, to, 1), add({37, 263}, to, most_kept_bits(to));
+  add({40}, DType::i8, 0), add({3, 4}, DType::i32, 0), add({9}, DType::u8, 0);
+  add({1}, DType::f32, 4), add({0, 2}, DType::f32, 3);
+  return out;
+}
+
 // Leaves take their attributes from build_case.
 std::vector<OpCase> leaf_cases(const std::string& op) {
   if (op == "input") return {{op, "matrix", {{{3, 4}}}, {}, 1, ""}};
@@ -304,6 +336,8 @@ std::vector<OpCase> cases_of(const Op& op) {
   if (name == "concat") return concat_cases();
   if (name == "iota" || name == "uniform") return source_cases(name);
   if (name == "cast") return cast_cases();
+  if (name == "histogram") return histogram_cases();
+  if (name == "round_stochastic") return round_cases();
   if (name == "input" || name == "variable" || name == "scalar" || name == "constant") return leaf_cases(name);
   return shape_cases(name);
 }

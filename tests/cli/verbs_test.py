@@ -14,6 +14,13 @@ import support
 from support import IRIS, MNIST, NEON, Case, tensors, write_mnist
 
 
+def sizes(x, bins=64, offset=-48):
+    """Counts by size as neon's own tests had them."""
+    edges = np.array([-np.inf] + [offset + i for i in range(1, bins + 1)], dtype=np.float32)
+    with np.errstate(divide="ignore"):
+        return np.histogram(np.rint(np.log2(np.abs(x))), edges)[0]
+
+
 class Train(Case):
     def test_prints_result_and_next_command(self):
         result = self.neon(self.spec())
@@ -107,8 +114,87 @@ class Train(Case):
         self.assertEqual(before["Affine_0/W"], after["Affine_0/W/ema"])
 
     def test_rounding_does_not_swallow_the_spec(self):
-        self.refused(6, "-u", self.spec(), says="no stochastic rounding")
-        self.refused(6, "-u", "7", self.spec(), says="no stochastic rounding")
+        self.neon("-u", self.spec())
+        self.neon("-u", "7", self.spec())
+        self.neon("--rounding", self.spec(epochs="1"), "-d", "bf16")
+        self.neon("-e", "1", "--rounding=3", self.spec())
+
+    def test_rounded_weights_have_no_masters(self):
+        for datatype, stored in ("f16", "F16"), ("bf16", "BF16"), ("f32", "F32"):
+            self.neon("-r", "1", "-u", "-d", datatype, "-s", datatype, self.spec())
+            found, _ = tensors(self.path(datatype))
+            self.assertEqual(found["Affine_0/W"][0], stored)
+            self.assertEqual(found["Affine_0/W/velocity"][0], "F32")
+            self.assertIn("Top1Misclass", self.neon("eval", datatype).out)
+        # f32 keeps 10 bits of its 23.
+        self.assertTrue(all(int(x) & 0x1fff == 0 for x in struct.unpack("<32I", found["Affine_0/W"][2])))
+
+    def test_histograms_are_of_weights_and_gradients(self):
+        # One batch an epoch, and a rate of 1/8: the first velocity is exactly -1/8 of the gradient.
+        spec = self.spec(batch_size="120", optimizer="{GradientDescentMomentum: {learning_rate: 0.125, momentum_coef: 0.5}}",
+                         callbacks="[Hist]")
+        for options in (), ("-d", "bf16"), ("-u", "12"):
+            common = ["-r", "3", *options, spec]
+            self.neon("-e", "1", "-s", "one", *common)
+            self.neon("-e", "3", "-o", "run.h5", *common)
+            stored = tensors(self.path("one"))[0]
+            with h5py.File(self.path("run.h5")) as file:
+                group = file["hist"]
+                self.assertEqual(dict(group.attrs), {"bins": 64, "offset": -48, "time_markers": "epoch", "time_steps": 3})
+                self.assertEqual(sorted(group), ["Affine_0_W", "Affine_0_dW", "Affine_1_W", "Affine_1_dW"])
+                for layer in "Affine_0", "Affine_1":
+                    weights, velocity = (np.frombuffer(stored[f"{layer}/{name}"][2], np.float32) for name in ("W", "W/velocity"))
+                    self.assertEqual(group[f"{layer}_W"].shape, (64, 3))
+                    self.assertEqual(group[f"{layer}_W"].dtype, np.int32)
+                    self.assertEqual(group[f"{layer}_W"].attrs["x"], "epoch")
+                    np.testing.assert_array_equal(group[f"{layer}_W"][:, 1], sizes(weights))
+                    np.testing.assert_array_equal(group[f"{layer}_dW"][:, 0], sizes(8 * velocity))
+                    self.assertTrue((group[f"{layer}_dW"][:].sum(axis=0) == weights.size).all())
+
+    def test_histograms_every_few_steps_in_few_bins(self):
+        self.neon("-r", "1", "-o", "run.h5", self.spec(callbacks="[Hist: {every: 7, tensors: W, bins: 8, offset: -6}]"))
+        with h5py.File(self.path("run.h5")) as file:
+            self.assertEqual(sorted(file["hist"]), ["Affine_0_W", "Affine_1_W"])
+            data = file["hist/Affine_0_W"]
+            # 4 epochs of 8 steps.
+            self.assertEqual((data.shape, data.attrs["minibatch_freq"], file["hist"].attrs["time_markers"]), ((8, 4), 7, "minibatch"))
+            self.assertTrue((data[:].sum(axis=0) == 32).all())
+        self.assertIn("give one with -o FILE", self.neon(self.spec(callbacks="[Hist]")).err)
+
+    def test_histograms_that_cannot_be(self):
+        self.refused(2, self.spec(callbacks="[Hist: {tensors: [dw]}]"), says=["Hist: no layer has 'dw'; did you mean dW", "known: W, dW)"])
+        self.refused(2, self.spec(callbacks="[Hist: {every: 1000}]"), says="every 1000 steps, but the run has 32")
+        self.refused(2, self.spec(callbacks="[Hist, Hist]"), says="Hist is given twice")
+        self.refused(2, self.spec(callbacks="[Hist: {bins: 0}]"), says=["bins", "[1, 1024]"])
+
+    def test_histograms_warn_of_numbers_that_f16_does_not_hold(self):
+        small = IRIS.replace("nout: 8, init: Kaiming", "nout: 8, init: {Constant: 1.0e-5}")
+        large = IRIS.replace("nout: 8, init: Kaiming", "nout: 8, init: {Constant: 60000}")
+        run = ["-r", "1", "-e", "2", "--set", "optimizer.learning_rate=0"]
+        spec = self.spec(small, callbacks="[Hist: {tensors: W}]")
+        said = self.neon(*run, "-d", "f16", spec).err
+        self.assertEqual(said.count("warning: 100.0 % of the weights Affine_0_W are below f16's normal numbers"), 1, said)
+        self.assertNotIn("warning", self.neon(*run, spec).err)
+        spec = self.spec(large, callbacks="[Hist: {tensors: W}]")
+        self.assertIn("warning: 100.0 % of the weights Affine_0_W are close to the largest f16", self.neon(*run, "-d", "f16", spec).err)
+        self.assertNotIn("warning", self.neon(*run, "-d", "bf16", spec).err)
+
+    def test_rounding_that_a_type_has_not(self):
+        self.refused(2, "-u", "8", "-d", "bf16", self.spec(), says=["-u 8", "1 to 7", "-u alone for 7"])
+        self.refused(2, "-u", "16", self.spec(), says=["-u 16", "1 to 15"])
+        self.refused(2, "-u", "11", "-d", "f16", "check", self.spec(), says=["-u 11", "1 to 10"])
+        self.refused(2, "-u", "-d", "f64", self.spec(), says="-u rounds updates of f32, f16 and bf16")
+        self.neon("-u", "-d", "f16", "-e", "1", "-s", "a", self.spec())
+        self.refused(2, "resume", "a", "-u", "3", says="--rounding cannot change")
+
+    def test_model_file_of_another_type_is_rounded(self):
+        self.neon("-r", "1", "-s", "a", self.spec())
+        done = self.neon("-d", "f16", "-u", "-e", "1", "--model_file", "a", "-s", "b",
+                         "--set", "optimizer.learning_rate=0", self.spec())
+        self.assertIn("note: the weights of a are f32, here they are rounded to f16", done.err)
+        before, after = tensors(self.path("a"))[0]["Affine_0/W"], tensors(self.path("b"))[0]["Affine_0/W"]
+        rounded = struct.pack("<32e", *struct.unpack("<32f", before[2]))
+        self.assertEqual(rounded, after[2])
 
     def test_no_gpu(self):
         self.refused(6, "-b", "gpu", self.spec(), says=["the GPU cannot be used", "-b cpu"])

@@ -1,5 +1,5 @@
 // What a training step adds to an update rule: accumulated gradients, running means of weights, frozen layers, scaled
-// costs, optimizers by layer, gradients that are not finite.
+// costs, optimizers by layer, gradients that are not finite, updates rounded by chance.
 #include <catch2/catch.hpp>
 #include <cmath>
 
@@ -30,7 +30,10 @@ NetData drawn_data(DType dtype, int64_t samples = 24) {
 void initialize(TrainingRun& run) {
   for (const Parameter& p : run.graph.parameters) {
     Stream stream(1, p.name);
-    p.initializer->fill(run.variables.at(p.name), p.fan, stream);
+    Tensor& stored = run.variables.at(p.name);
+    Tensor drawn(compute_type(stored.dtype()), stored.shape());
+    p.initializer->fill(drawn, p.fan, stream);
+    stored.copy_from(drawn);
   }
 }
 
@@ -150,6 +153,52 @@ TEST_CASE("running means of weights follow each update, and stand still with it"
       CHECK(distance(weight, mean) > 1e-4);
     }
   }
+}
+
+TEST_CASE("with rounding, weights are the update's neighbours of few bits, and all else is exact") {
+  const NetData data = drawn_data(DType::f32);
+  const StepOptions exact{.batch = 8, .seed = 5, .ema_decay = 0.5};
+  StepOptions rounding = exact;
+  rounding.rounding = 6;
+  Trained reference("Adam: {learning_rate: 0.0625}", data, exact),
+      trained("Adam: {learning_rate: 0.0625}", data, rounding);
+  reference.run.step(range(0, 8), {});
+  trained.run.step(range(0, 8), {});
+  int changed = 0;
+  for (const Parameter& p : trained.run.graph.parameters) {
+    INFO(p.name);
+    Stream draws(5, p.name + "/round", 1);
+    const Tensor &updated = reference.run.variables.at(p.name), &weight = trained.run.variables.at(p.name);
+    for (int64_t i = 0; i < weight.elements(); ++i) {
+      const double x = updated.at(i), step = std::ldexp(1, std::ilogb(x) - 6), below = std::floor(std::fabs(x) / step);
+      const bool up = double(uniform_from_bits(draws.bits())) >= 1 - (std::fabs(x) / step - below);
+      CHECK(weight.at(i) == std::copysign((below + up) * step, x));
+      changed += weight.at(i) != x;
+    }
+    CHECK(same(trained.run.variables.at(p.name + "/mean"), reference.run.variables.at(p.name + "/mean")));
+  }
+  CHECK(changed > 30);
+}
+
+TEST_CASE("with rounding, 16-bit weights have no masters, and follow updates too small for the nearest") {
+  // One weight w from 1 on, and the cost (w + 1023)^2 / 2: in f16 its slope stays 1024, and a step of 2^-13 is a
+  // quarter of the distance of numbers below 1.
+  NetData data;
+  data.inputs = Tensor(DType::f32, {1, 1});
+  data.targets = Tensor(DType::f32, {1, 1});
+  data.inputs.set(0, 1);
+  data.targets.set(0, -1023);
+  const StepOptions options{.dtype = DType::f16, .batch = 1, .rounding = 10, .ema_decay = 0.5};
+  Trained trained(text("SGD: {learning_rate: ", std::ldexp(1, -23), "}"), data, options,
+                  "[Linear: {name: one, nout: 1, init: {Constant: 1}}]", "SumSquared");
+  const Variables& variables = trained.run.variables;
+  CHECK(variables.at("one/W").dtype() == DType::f16);
+  CHECK(variables.at("one/W/ema").dtype() == DType::f32);
+  constexpr int kSteps = 400;
+  for (int step = 0; step < kSteps; ++step) trained.run.step({0}, {});
+  // The number of steps down is binomial; five deviations.
+  const double down = (1 - variables.at("one/W").at(0)) * 2048;
+  CHECK(std::fabs(down - kSteps * 0.25) < 5 * std::sqrt(kSteps * 0.25 * 0.75));
 }
 
 TEST_CASE("a frozen layer stays as it is and has no state, others learn") {

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Makes the golden files of transforms, optimizers, layers and models under tests/*/golden.
+"""Makes the golden files of histograms, transforms, optimizers, layers and models under tests/*/golden.
 
     /usr/bin/python3 tools/golden/make_golden.py        (Debian's python3-torch and python3-numpy)
 
@@ -14,6 +14,7 @@ import sys
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import golden_histograms
 import golden_nets
 import golden_optimizers
 import golden_transforms
@@ -44,6 +45,7 @@ def write(path, cases):
 
 
 if __name__ == "__main__":
+    write("backends/golden/histograms.json", golden_histograms.histograms())
     write("transforms/golden/activations.json", golden_transforms.activations())
     write("transforms/golden/costs.json", golden_transforms.costs())
     write("transforms/golden/metrics.json", golden_transforms.metrics())

@@ -28,6 +28,11 @@ inline L huber(L d, L sigma) {
   return std::fabs(d) < 1 / (sigma * sigma) ? 0.5L * sigma * sigma * d * d : std::fabs(d) - 0.5L / (sigma * sigma);
 }
 
+inline L by_chance(L x, L step, L chance) {
+  const L below = std::floor(std::fabs(x) / step), beyond = std::fabs(x) / step - below;
+  return std::copysign((below + (1 - chance <= beyond)) * step, x);
+}
+
 constexpr Range kAny{-4, 4}, kPositive{0.05, 6}, kUnused{1, 1};
 
 inline std::vector<Formula> all() {
@@ -54,6 +59,12 @@ inline std::vector<Formula> all() {
       {"clip", [](L a, L b, L c) { return std::fmin(std::fmax(a, b), c); }, kAny, {-2, -0.5}, {0.5, 2}},
       {"rint", [](L a, L, L) { return std::rint(a); }, {-40, 40}, kUnused, kUnused},
       {"floor", [](L a, L, L) { return std::floor(a); }, {-40, 40}, kUnused, kUnused},
+      {"spacing",
+       [](L a, L b, L c) { return std::exp2(std::rint(std::fmax(L(std::ilogb(a)), c) - b)); },
+       {-400, 400},
+       {1, 15},
+       {-14, 6}},
+      {"round_by_chance", [](L a, L b, L c) { return by_chance(a, b, c); }, kAny, kPositive, {0, 1}},
       {"equal", [](L a, L b, L) { return L(a == b); }, {-2, 2}, {-2, 2}, kUnused},
       {"not_equal", [](L a, L b, L) { return L(a != b); }, {-2, 2}, {-2, 2}, kUnused},
       {"less", [](L a, L b, L) { return L(a < b); }, {-2, 2}, {-2, 2}, kUnused},
@@ -112,8 +123,8 @@ inline std::vector<Formula> all() {
 
 // Operands through which no gradient is meant to flow: steps, choices, and the exponent of a shift.
 inline bool without_gradient(std::string_view name, int operand) {
-  for (std::string_view none :
-       {"sign", "rint", "floor", "is_finite", "equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
+  for (std::string_view none : {"sign", "rint", "floor", "spacing", "round_by_chance", "is_finite", "equal",
+                                "not_equal", "less", "less_equal", "greater", "greater_equal"})
     if (name == none) return true;
   return (name == "select" && operand == 0) || (name == "shift" && operand == 1);
 }

@@ -1,0 +1,54 @@
+#include "models/histograms.h"
+
+#include <algorithm>
+
+namespace neon {
+
+namespace {
+
+// What is asked for of a parameter LAYER/W: its own name, W, or its gradient's, dW.
+std::string part_of(const Parameter& p) { return p.name.substr(p.name.rfind('/') + 1); }
+
+// LAYER/W as neon named it in a metrics file: LAYER_W, or LAYER_dW.
+std::string flat_name(const Parameter& p, bool gradient) {
+  const std::string part = part_of(p);
+  std::string out = p.name.substr(0, p.name.size() - part.size());
+  std::ranges::replace(out, '/', '_');
+  return out + (gradient ? "d" : "") + part;
+}
+
+void check_known(const StepGraph& step, const HistogramOptions& options) {
+  std::vector<std::string> known;
+  for (const Parameter& p : step.parameters)
+    for (const std::string& name : {part_of(p), "d" + part_of(p)})
+      if (std::ranges::find(known, name) == known.end()) known.push_back(name);
+  for (const std::string& name : options.tensors)
+    if (std::ranges::find(known, name) == known.end())
+      fail(ErrorKind::config, "callbacks: Hist: no layer has '", name, "'", did_you_mean(name, known),
+           " (known: ", join(known, ", "), ")");
+}
+
+}  // namespace
+
+void add_histograms(StepGraph& step, const HistogramOptions& options, const std::vector<Value>& stored,
+                    const std::vector<Value>& gradients) {
+  if (options.tensors.empty()) return;
+  check_known(step, options);
+  Graph& graph = step.graph;
+  Scope scope(graph, "histograms");
+  const Value watched = graph.scalar("watched");
+  auto add = [&](const Parameter& p, Value of, bool gradient) {
+    const std::string name = flat_name(p, gradient);
+    graph.output("hist/" + name, histogram(graph, of, options.bins, options.offset, watched));
+    step.histograms.push_back({name, gradient});
+  };
+  for (size_t i = 0; i < step.parameters.size(); ++i) {
+    const Parameter& p = step.parameters[i];
+    const bool weights = std::ranges::count(options.tensors, part_of(p)) > 0;
+    const bool slopes = std::ranges::count(options.tensors, "d" + part_of(p)) > 0;
+    if (weights) add(p, stored[i], false);
+    if (slopes && p.trained) add(p, gradients[i], true);
+  }
+}
+
+}  // namespace neon
