@@ -22,6 +22,13 @@ class Attributes {
   const std::string& string(std::string_view name) const { return get<std::string>(name); }
   const std::vector<int64_t>& integers(std::string_view name) const { return get<std::vector<int64_t>>(name); }
   const auto& items() const { return items_; }
+  // The same and one more.
+  Attributes with(std::string name, Item item) const {
+    NEON_ASSERT(!has(name));
+    Attributes out = *this;
+    out.items_.emplace_back(std::move(name), std::move(item));
+    return out;
+  }
   bool operator==(const Attributes&) const = default;
   std::string to_string() const;  // "axes=[0, 1] transpose_a=1"
 

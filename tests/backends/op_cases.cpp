@@ -3,6 +3,7 @@
 #include "backends/elementwise/kernels.h"
 #include "backends/graph/expression.h"
 #include "neon/core/random.h"
+#include "tests/backends/window_cases.h"
 
 namespace neon::test {
 
@@ -331,6 +332,8 @@ std::vector<OpCase> cases_of(const Op& op) {
   if (name == "batch_norm") return batch_norm_cases(false);
   if (name == "batch_norm_grad") return batch_norm_cases(true);
   if (name.starts_with("softmax")) return softmax_cases(name);
+  if (name.starts_with("convolution")) return convolution_cases(name);
+  if (name.starts_with("pool_")) return pooling_cases(name);
   if (name == "gather") return gather_cases();
   if (name == "scatter_add") return scatter_add_cases();
   if (name == "concat") return concat_cases();

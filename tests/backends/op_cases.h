@@ -1,5 +1,6 @@
 // Cases of every op, for the suites: shapes, attributes and where the numbers come from. Rows of the elementwise
-// table get theirs from the table; other ops stand in op_cases.cpp by hand. An op without a case fails a test.
+// table get theirs from the table; other ops stand in op_cases.cpp and window_cases.cpp by hand. An op without a case
+// fails a test.
 #pragma once
 #include <string>
 #include <vector>
@@ -23,6 +24,7 @@ struct OpCase {
   int64_t length = 1;          // numbers that are added up for one result
   std::string fast = "fused";  // the implementation that must run; of matmul "matmul": depends on the type
   bool differentiable = true;  // false: the rule is not the derivative of the function (straight-through)
+  bool on_gpu = true;          // false: the GPU has no kernel for the op
   std::string to_string() const { return op + ": " + name; }
 };
 

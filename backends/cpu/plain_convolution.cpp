@@ -1,0 +1,66 @@
+// Plain kernels of convolution and its gradients: the products x · w = y are the same, added up for another of the
+// three.
+#include "backends/cpu/plain.h"
+#include "backends/cpu/plain_windows.h"
+
+namespace neon::cpu {
+
+namespace {
+
+std::vector<int64_t> middle(const Shape& shape) { return {shape.begin() + 1, shape.end() - 1}; }
+
+// Calls visit(x, w, y) with the flat indices of every product.
+template <typename Visit>
+void each_product(const Node& node, const Shape& x, const Shape& w, const Shape& y, Visit&& visit) {
+  const Windows windows = windows_of(node.attributes, middle(w));
+  const int64_t channels = x.back(), maps = y.back(), groups = node.attributes.integer("groups");
+  const int64_t of_group = w.back(), pixels = Shape(middle(x)).elements(), outputs = Shape(middle(y)).elements(),
+                places = Shape(middle(w)).elements();
+  for (int64_t n = 0; n < x[0]; ++n)
+    each_place(windows, middle(x), [&](int64_t output, int64_t place, int64_t pixel) {
+      for (int64_t k = 0; k < maps; ++k) {
+        const int64_t first = k / (maps / groups) * of_group;  // channel of the group
+        for (int64_t c = 0; c < of_group; ++c)
+          visit((n * pixels + pixel) * channels + first + c, (k * places + place) * of_group + c,
+                (n * outputs + output) * maps + k);
+      }
+    });
+}
+
+void store(const std::vector<double>& sums, Tensor& to) {
+  for (size_t i = 0; i < sums.size(); ++i) to.set(int64_t(i), sums[i]);
+}
+
+void convolution(PlainArguments& a) {
+  const Tensor &x = a.inputs[0], &w = a.inputs[1];
+  std::vector<double> y(size_t(a.outputs[0].elements()), 0);
+  each_product(a.node, x.shape(), w.shape(), a.outputs[0].shape(),
+               [&](int64_t i, int64_t j, int64_t k) { y[size_t(k)] += x.at(i) * w.at(j); });
+  store(y, a.outputs[0]);
+}
+
+void data_gradient(PlainArguments& a) {
+  const Tensor &y = a.inputs[0], &w = a.inputs[1];
+  std::vector<double> x(size_t(a.outputs[0].elements()), 0);
+  each_product(a.node, a.outputs[0].shape(), w.shape(), y.shape(),
+               [&](int64_t i, int64_t j, int64_t k) { x[size_t(i)] += y.at(k) * w.at(j); });
+  store(x, a.outputs[0]);
+}
+
+void weight_gradient(PlainArguments& a) {
+  const Tensor &x = a.inputs[0], &y = a.inputs[1];
+  std::vector<double> w(size_t(a.outputs[0].elements()), 0);
+  each_product(a.node, x.shape(), a.outputs[0].shape(), y.shape(),
+               [&](int64_t i, int64_t j, int64_t k) { w[size_t(j)] += x.at(i) * y.at(k); });
+  store(w, a.outputs[0]);
+}
+
+const PlainRegistration registrations[] = {
+    {"convolution", convolution},
+    {"convolution_data_gradient", data_gradient},
+    {"convolution_weight_gradient", weight_gradient},
+};
+
+}  // namespace
+
+}  // namespace neon::cpu

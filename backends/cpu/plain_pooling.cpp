@@ -1,0 +1,83 @@
+// Plain kernels of pooling.
+#include <cmath>
+
+#include "backends/cpu/plain.h"
+#include "backends/cpu/plain_windows.h"
+
+namespace neon::cpu {
+
+namespace {
+
+std::vector<int64_t> sample(const Shape& shape) { return {shape.begin() + 1, shape.end()}; }
+
+// Calls visit(element of x, place, element of y) for all samples. x is the larger array.
+template <typename Visit>
+void each_of_batch(const Node& node, const Shape& x, const Shape& y, Visit&& visit) {
+  const Windows windows = windows_of(node.attributes, node.attributes.integers("window"));
+  const int64_t elements = Shape(sample(x)).elements(), outputs = Shape(sample(y)).elements();
+  for (int64_t n = 0; n < x[0]; ++n)
+    each_place(windows, sample(x), [&](int64_t output, int64_t place, int64_t element) {
+      visit(n * elements + element, place, n * outputs + output);
+    });
+}
+
+void maximum(PlainArguments& a) {
+  const Tensor& x = a.inputs[0];
+  Tensor &y = a.outputs[0], &position = a.outputs[1];
+  std::vector<bool> seen(size_t(y.elements()), false);
+  each_of_batch(a.node, x.shape(), y.shape(), [&](int64_t i, int64_t place, int64_t o) {
+    const double value = x.at(i), best = y.at(o);
+    if (seen[size_t(o)] && !(value > best) && !(std::isnan(value) && !std::isnan(best))) return;
+    seen[size_t(o)] = true;
+    y.set(o, value);
+    position.set(o, double(place));
+  });
+}
+
+void maximum_gradient(PlainArguments& a) {
+  const Tensor &y = a.inputs[0], &position = a.inputs[1];
+  std::vector<double> x(size_t(a.outputs[0].elements()), 0);
+  each_of_batch(a.node, a.outputs[0].shape(), y.shape(), [&](int64_t i, int64_t place, int64_t o) {
+    if (double(place) == position.at(o)) x[size_t(i)] += y.at(o);
+  });
+  for (size_t i = 0; i < x.size(); ++i) a.outputs[0].set(int64_t(i), x[i]);
+}
+
+// What the mean of each y is divided by.
+std::vector<double> counts(const Node& node, const Shape& x, const Shape& y) {
+  const auto& window = node.attributes.integers("window");
+  if (node.attributes.integer("count_padding"))
+    return std::vector<double>(size_t(y.elements()), double(Shape(window).elements()));
+  std::vector<double> out(size_t(y.elements()), 0);
+  each_of_batch(node, x, y, [&](int64_t, int64_t, int64_t o) { ++out[size_t(o)]; });
+  return out;
+}
+
+void average(PlainArguments& a) {
+  const Tensor& x = a.inputs[0];
+  const auto count = counts(a.node, x.shape(), a.outputs[0].shape());
+  std::vector<double> sums(count.size(), 0);
+  each_of_batch(a.node, x.shape(), a.outputs[0].shape(),
+                [&](int64_t i, int64_t, int64_t o) { sums[size_t(o)] += x.at(i); });
+  for (size_t o = 0; o < sums.size(); ++o) a.outputs[0].set(int64_t(o), sums[o] / count[o]);
+}
+
+void average_gradient(PlainArguments& a) {
+  const Tensor& y = a.inputs[0];
+  const auto count = counts(a.node, a.outputs[0].shape(), y.shape());
+  std::vector<double> x(size_t(a.outputs[0].elements()), 0);
+  each_of_batch(a.node, a.outputs[0].shape(), y.shape(),
+                [&](int64_t i, int64_t, int64_t o) { x[size_t(i)] += y.at(o) / count[size_t(o)]; });
+  for (size_t i = 0; i < x.size(); ++i) a.outputs[0].set(int64_t(i), x[i]);
+}
+
+const PlainRegistration registrations[] = {
+    {"pool_max", maximum},
+    {"pool_max_gradient", maximum_gradient},
+    {"pool_avg", average},
+    {"pool_avg_gradient", average_gradient},
+};
+
+}  // namespace
+
+}  // namespace neon::cpu

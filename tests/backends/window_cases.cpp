@@ -1,0 +1,168 @@
+#include "tests/backends/window_cases.h"
+
+#include "backends/graph/windows.h"
+
+namespace neon::test {
+
+namespace {
+
+using Axes = std::vector<int64_t>;
+
+struct Convolution {
+  const char* name;
+  Shape x, w;
+  Axes strides, padding, dilation;  // empty: 1, 0, 1
+  int64_t groups = 1;
+};
+
+const std::vector<Convolution>& convolutions() {
+  static const std::vector<Convolution> all = {
+      {"3x3", {2, 5, 6, 3}, {4, 3, 3, 3}},
+      {"20 channels, padded", {1, 3, 4, 20}, {20, 2, 3, 20}, {}, {1, 0, 1, 1}},
+      {"odd sizes, strides", {2, 7, 9, 2}, {3, 3, 5, 2}, {2, 3}, {1, 1, 2, 2}},
+      {"stride above the filter", {2, 7, 8, 2}, {3, 2, 2, 2}, {3, 4}},
+      {"elements left over", {1, 6, 8, 3}, {2, 3, 3, 3}, {2, 2}},
+      {"dilated", {1, 7, 8, 3}, {4, 3, 2, 3}, {}, {2, 2, 1, 1}, {2, 3}},
+      {"dilated with strides", {1, 9, 8, 2}, {3, 2, 3, 2}, {2, 3}, {1, 2, 0, 3}, {3, 2}},
+      {"two groups", {2, 4, 5, 6}, {8, 3, 2, 3}, {}, {1, 1, 0, 0}, {}, 2},
+      {"three groups with strides", {1, 5, 5, 9}, {6, 2, 2, 3}, {2, 2}, {0, 1, 1, 0}, {}, 3},
+      {"depthwise", {2, 4, 5, 6}, {6, 3, 3, 1}, {}, {1, 1, 1, 1}, {}, 6},
+      {"depthwise, two maps each", {1, 5, 4, 4}, {8, 3, 2, 1}, {2, 1}, {0, 2, 1, 0}, {}, 4},
+      {"padding on one side", {2, 4, 5, 3}, {5, 3, 3, 3}, {}, {2, 0, 0, 1}},
+      {"padding above the filter", {1, 3, 2, 2}, {3, 2, 2, 2}, {}, {3, 2, 4, 0}},
+      {"1x1", {2, 3, 4, 5}, {7, 1, 1, 5}},
+      {"1x1 with strides", {2, 5, 4, 8}, {3, 1, 1, 8}, {2, 3}},
+      {"filter of the whole input", {3, 4, 3, 5}, {6, 4, 3, 5}},
+      {"filter beyond the input", {1, 2, 3, 2}, {3, 4, 5, 2}, {}, {1, 2, 2, 1}},
+      {"one channel, one map", {3, 6, 5, 1}, {1, 3, 3, 1}},
+      {"one row", {2, 1, 9, 3}, {4, 1, 3, 3}, {1, 2}, {0, 0, 1, 1}},
+      {"one pixel", {2, 1, 1, 4}, {3, 1, 1, 4}},
+      {"no samples", {0, 5, 4, 3}, {2, 3, 3, 3}},
+      {"images", {4, 14, 13, 16}, {32, 5, 5, 16}, {}, {2, 2, 2, 2}},
+      {"images of one channel", {8, 28, 28, 1}, {16, 5, 5, 1}},
+      {"volumes", {2, 3, 4, 5, 2}, {3, 2, 3, 3, 2}},
+      {"volumes, padded, with strides", {1, 4, 5, 4, 3}, {4, 3, 2, 3, 3}, {2, 1, 2}, {1, 1, 0, 1, 2, 0}, {1, 2, 1}},
+      {"volumes in groups", {1, 3, 3, 4, 4}, {6, 2, 2, 2, 2}, {1, 2, 1}, {0, 1, 1, 0, 1, 1}, {}, 2},
+  };
+  return all;
+}
+
+Axes filled(const Axes& given, size_t count, int64_t by) { return given.empty() ? Axes(count, by) : given; }
+
+Axes middle(const Shape& shape) { return {shape.begin() + 1, shape.end() - 1}; }
+
+int64_t product(const Axes& sizes) { return Shape(sizes).elements(); }
+
+}  // namespace
+
+std::vector<OpCase> convolution_cases(const std::string& op) {
+  std::vector<OpCase> out;
+  for (const Convolution& c : convolutions()) {
+    const size_t axes = size_t(c.x.rank()) - 2;
+    const Attributes attributes = {{"strides", filled(c.strides, axes, 1)},
+                                   {"padding", filled(c.padding, 2 * axes, 0)},
+                                   {"dilation", filled(c.dilation, axes, 1)},
+                                   {"groups", c.groups}};
+    const Axes outputs = windows_of(attributes, middle(c.w)).outputs(middle(c.x));
+    const Shape y = Shape{c.x[0]}.concat(Shape(outputs)).concat({c.w[0]});
+    OpCase made{op, c.name, {{c.x}, {c.w}}, attributes, product(middle(c.w)) * c.w.back(), "plain"};
+    if (op == "convolution_data_gradient") {
+      made.inputs = {{y}, {c.w}};
+      made.attributes = attributes.with("sizes", middle(c.x));
+      made.length = product(middle(c.w)) * c.w[0] / c.groups;
+    } else if (op == "convolution_weight_gradient") {
+      made.inputs = {{c.x}, {y}};
+      made.attributes = attributes.with("sizes", middle(c.w));
+      made.length = c.x[0] * product(outputs);
+    }
+    made.on_gpu = false;
+    out.push_back(std::move(made));
+  }
+  return out;
+}
+
+namespace {
+
+struct Pooling {
+  const char* name;
+  Shape x;
+  Axes window, strides, padding;  // empty: the window, 0
+};
+
+const std::vector<Pooling>& poolings() {
+  static const std::vector<Pooling> all = {
+      {"2x2", {2, 4, 6, 3}, {2, 2, 1}},
+      {"overlapping", {2, 5, 6, 2}, {3, 3, 1}, {2, 2, 1}},
+      {"overlapping in one axis", {1, 4, 7, 3}, {2, 3, 1}, {2, 1, 1}},
+      {"stride above the window", {2, 7, 8, 2}, {2, 2, 1}, {3, 4, 1}},
+      {"elements left over", {1, 5, 7, 4}, {2, 3, 1}},
+      {"padded", {2, 5, 4, 3}, {3, 3, 1}, {2, 2, 1}, {1, 1, 1, 1, 0, 0}},
+      {"padded on one side", {1, 5, 6, 2}, {3, 2, 1}, {2, 2, 1}, {0, 2, 1, 0, 0, 0}},
+      {"whole input", {3, 4, 5, 4}, {4, 5, 1}},
+      {"one pixel", {2, 3, 3, 5}, {1, 1, 1}, {2, 2, 1}},
+      {"20 channels", {2, 4, 4, 20}, {2, 2, 1}},
+      {"over channels", {2, 3, 2, 8}, {1, 1, 2}},
+      {"over channels and space", {1, 5, 4, 6}, {2, 2, 3}, {2, 1, 2}, {0, 1, 1, 0, 1, 1}},
+      {"a row of channels", {3, 7}, {3}, {1}, {1, 1}},
+      {"window of 256", {1, 17, 17, 1}, {16, 16, 1}, {1, 1, 1}},
+      {"no samples", {0, 4, 4, 2}, {2, 2, 1}},
+      {"images", {4, 24, 24, 16}, {2, 2, 1}},
+      {"images, overlapping", {2, 15, 15, 33}, {3, 3, 1}, {2, 2, 1}, {1, 1, 1, 1, 0, 0}},
+      {"volumes", {2, 4, 3, 4, 2}, {2, 2, 2, 1}, {2, 1, 2, 1}},
+      {"volumes, padded", {1, 3, 4, 5, 3}, {2, 3, 3, 1}, {1, 2, 2, 1}, {1, 0, 1, 1, 1, 1, 0, 0}},
+  };
+  return all;
+}
+
+// The place of the first window that is the array's first element; in these cases no window has padding there.
+double first_element(const Axes& window, const Axes& padding) {
+  int64_t place = 0;
+  for (size_t i = 0; i < window.size(); ++i) place = place * window[i] + padding[2 * i];
+  return double(place);
+}
+
+bool is_padded(const Attributes& attributes) {
+  for (int64_t number : attributes.integers("padding"))
+    if (number) return true;
+  return false;
+}
+
+// Positions that are elements of the array.
+CaseInput positions(const Shape& y, const Attributes& attributes) {
+  const auto& window = attributes.integers("window");
+  const int64_t places = product(window);
+  CaseInput out{y, 0, 1, places > 255 ? DType::i32 : DType::u8, {}};
+  if (is_padded(attributes)) out.values = {first_element(window, attributes.integers("padding"))};
+  else
+    for (int64_t i = 0; i < 11; ++i) out.values.push_back(double(i * 7 % places));
+  return out;
+}
+
+}  // namespace
+
+std::vector<OpCase> pooling_cases(const std::string& op) {
+  std::vector<OpCase> out;
+  for (const Pooling& p : poolings())
+    for (int64_t count_padding : {0, 1}) {
+      const bool average = op.starts_with("pool_avg");
+      Attributes attributes = {{"window", p.window},
+                               {"strides", p.strides.empty() ? p.window : p.strides},
+                               {"padding", filled(p.padding, 2 * p.window.size(), 0)}};
+      if (count_padding && (!average || !is_padded(attributes))) continue;
+      if (average) attributes = attributes.with("count_padding", count_padding);
+      const Axes sizes(p.x.begin() + 1, p.x.end());
+      const Shape y = Shape{p.x[0]}.concat(Shape(windows_of(attributes, p.window).outputs(sizes)));
+      OpCase made{op, p.name, {{p.x}}, attributes, product(p.window), "plain"};
+      if (count_padding) made.name += ", padding counts";
+      if (op.ends_with("_gradient")) {
+        made.inputs = {{y}};
+        made.attributes = attributes.with("sizes", sizes);
+      }
+      if (op == "pool_max_gradient") made.inputs.push_back(positions(y, attributes));
+      made.on_gpu = false;
+      out.push_back(std::move(made));
+    }
+  return out;
+}
+
+}  // namespace neon::test
