@@ -25,7 +25,7 @@ Network::Network(const Setting& layers, Problems& problems) {
     const int number = counts[entry.kind]++;
     entry.name = entry.layer->common.name.empty() ? text(entry.kind, "_", number) : entry.layer->common.name;
     if (entry.name.find('/') != entry.name.npos) problems.add(item, "a layer's name has no '/'");
-    if (!names.insert(entry.name).second) problems.add(item, text("two layers are named '", entry.name, "'"));
+    if (!names.insert(entry.name).second) problems.add(item, text("two layers are named ", in_quotes(entry.name)));
     layers_.push_back(std::move(entry));
   }
 }

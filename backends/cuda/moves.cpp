@@ -14,8 +14,7 @@ namespace {
 
 const char* const kParameters =
     "State* const state, const u64* const record, double* const ring, R* const partials, u32* const ticket) {\n  "
-    "(void)state, (void)record, (void)ring, (void)partials, (void)ticket;\n  "
-    "begin();\n";
+    "(void)state, (void)record, (void)ring, (void)partials, (void)ticket;\n";
 
 // Products of less work than this wait for memory more than they multiply, and are one kernel of ours: seen on an H200,
 // cuBLASLt's choices for those of a small net take two kernels and 5 to 14 us.
@@ -228,17 +227,15 @@ class OpWriter {
     const int64_t shares = std::clamp<int64_t>((inner + depth - 1) / depth, 1, std::max<int64_t>(kBlocks / tiles, 1));
     const int64_t share = ((inner + shares - 1) / shares + 7) / 8 * 8;
     blocks_ = tiles * shares;
-    const std::string a =
-        code_.load(kernel_.inputs[0], ta ? text("k * ", rows, " + m0 + at") : text("(m0 + at) * ", inner, " + k"));
+    const std::string a = code_.load(kernel_.inputs[0], ta ? text("k * ", rows, " + m") : text("m * ", inner, " + k"));
     const std::string b =
-        code_.load(kernel_.inputs[1], tb ? text("(n0 + at) * ", inner, " + k") : text("k * ", columns, " + n0 + at"));
-    std::string body =
-        text("  const int tile = blockIdx.x / ", shares, ", share = blockIdx.x % ", shares,
-             ";\n  const int m0 = tile / ", across, " * kTile, n0 = tile % ", across, " * kTile, first = share * ",
-             share, ";\n  const int last = first + ", share, " < ", inner, " ? first + ", share, " : ", inner,
-             ";\n  R sums[4];\n  multiply_tile<R, ", depth, ", ", ta ? "false" : "true", ", ", tb ? "true" : "false",
-             ">(sums, first, last,\n    [&](int at, int k) { return m0 + at < ", rows, " ? ", a,
-             " : R(0); },\n    [&](int k, int at) { return n0 + at < ", columns, " ? ", b, " : R(0); });\n");
+        code_.load(kernel_.inputs[1], tb ? text("n * ", inner, " + k") : text("k * ", columns, " + n"));
+    std::string body = text(
+        "  const int tile = blockIdx.x / ", shares, ", share = blockIdx.x % ", shares, ";\n  const int m0 = tile / ",
+        across, " * kTile, n0 = tile % ", across, " * kTile, first = share * ", share, ";\n  const int last = first + ",
+        share, " < ", inner, " ? first + ", share, " : ", inner, ";\n  R sums[4];\n  multiply_tile<R, ", depth, ", ",
+        ta ? "false" : "true", ", ", tb ? "true" : "false", ">(sums, m0, ", rows, ", n0, ", columns,
+        ", first, last,\n    [&](int m, int k) { return ", a, "; },\n    [&](int k, int n) { return ", b, "; });\n");
     if (shares > 1) {
       partial_bytes_ = size_t(blocks_) * kTile * kTile * size_of(compute_);
       tickets_ = int(1 + tiles);

@@ -136,14 +136,6 @@ __device__ __forceinline__ double number_of(T x) {
   return double(x);
 }
 
-// First in every kernel. The one that follows may be set up while this one runs, and itself waits here until the one
-// before is done and all that it wrote is seen (programmatic dependent launch).
-__device__ __forceinline__ void begin() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.launch_dependents;\ngriddepcontrol.wait;" ::: "memory");
-#endif
-}
-
 // Words that all kernels of a program share. See state.h.
 struct State {
   u32 stopped, bad_index;

@@ -21,8 +21,9 @@ struct alignas(16) Four {
 };
 
 // This thread's elements (at, k) of an operand's tile, for at < kTile, k < kDepth. `kAlong`: neighbours in memory
-// each other along k; then 8 of them are read by neighbouring threads, so that neither memory nor the banks are stepped
-// through. All are read before the first is put down: the loads are under way together.
+// follow each other along k; then 8 of them are read by neighbouring threads, so that neither memory nor the banks are
+// stepped through. All are read before the first is put down, and none under a condition, so that they are under way
+// together; what lies outside is read from the last place inside, and goes into no result.
 template <typename R, int kDepth, bool kAlong>
 struct Slice {
   static constexpr int kCount = kTile * kDepth / kThreads;
@@ -36,9 +37,9 @@ struct Slice {
     return kAlong ? x / 8 % kTile : x % kTile;
   }
   template <typename Load>
-  __device__ __forceinline__ void read(int depth, Load load) {
+  __device__ __forceinline__ void read(int most_at, int most_k, Load load) {
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) values[i] = k_of(i) < depth ? load(at_of(i), k_of(i)) : R(0);
+    for (int i = 0; i < kCount; ++i) values[i] = load(min(at_of(i), most_at), min(k_of(i), most_k));
   }
   __device__ __forceinline__ void put(R (&tile)[kDepth][kTileRow]) const {
 #pragma unroll
@@ -47,9 +48,10 @@ struct Slice {
 };
 
 // Sums over k in [first, last) of a(m, k) b(k, n) for the results m = m0 + threadIdx.x / kTile + 8 i,
-// n = n0 + threadIdx.x % kTile of this thread, i < 4. The loads are called with places of the tile, and give 0 outside.
+// n = n0 + threadIdx.x % kTile of this thread, i < 4, of a product of rows by columns.
 template <typename R, int kDepth, bool kAlongA, bool kAlongB, typename LoadA, typename LoadB>
-__device__ __forceinline__ void multiply_tile(R (&out)[4], int first, int last, LoadA a, LoadB b) {
+__device__ __forceinline__ void multiply_tile(R (&out)[4], int m0, int rows, int n0, int columns, int first, int last,
+                                              LoadA a, LoadB b) {
   __shared__ ProductScratch<R, kDepth> scratch;
   const int part = threadIdx.x / 64, m = threadIdx.x % 64 / 8 * 4, n = threadIdx.x % 8 * 4;
   R sums[4][4] = {};
@@ -57,8 +59,8 @@ __device__ __forceinline__ void multiply_tile(R (&out)[4], int first, int last, 
     const int depth = last - k0 < kDepth ? last - k0 : kDepth;
     Slice<R, kDepth, kAlongA> left;
     Slice<R, kDepth, kAlongB> right;
-    left.read(depth, [&](int at, int k) { return a(at, k0 + k); });
-    right.read(depth, [&](int at, int k) { return b(k0 + k, at); });
+    left.read(rows - 1 - m0, depth - 1, [&](int at, int k) { return a(m0 + at, k0 + k); });
+    right.read(columns - 1 - n0, depth - 1, [&](int at, int k) { return b(k0 + k, n0 + at); });
     if (k0 != first) __syncthreads();
     left.put(scratch.left);
     right.put(scratch.right);

@@ -14,7 +14,6 @@ namespace {
 
 constexpr int kDepth = 256;              // rows of the ring
 constexpr int kRunsOfLaunch = 16;        // most runs in one launch
-constexpr int kArchOfEarlyLaunch = 90;   // from here on a kernel can be set up while the one before runs
 constexpr int64_t kMostRecorded = 1024;  // elements of an output that goes to the ring
 constexpr size_t kRingOffset = 64;       // State comes first
 static_assert(sizeof(State) <= kRingOffset);
@@ -274,17 +273,8 @@ void CudaProgram::launch_kernels(int row) {
     for (void* shared : {static_cast<void*>(state), record, ring, partials, ticket}) values.push_back(shared);
     std::vector<void*> parameters;
     for (void*& value : values) parameters.push_back(&value);
-    CUlaunchAttribute early{};
-    early.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
-    early.value.programmaticStreamSerializationAllowed = 1;
-    CUlaunchConfig config{};
-    config.gridDimX = unsigned(kernel.blocks);
-    config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
-    config.blockDimX = kThreads;
-    config.hStream = stream;
-    config.attrs = &early;
-    config.numAttrs = engine_->device->arch() >= kArchOfEarlyLaunch ? 1 : 0;
-    check(cuLaunchKernelEx(&config, kernel.function, parameters.data(), nullptr),
+    check(cuLaunchKernel(kernel.function, unsigned(kernel.blocks), 1, 1, kThreads, 1, 1, 0, stream, parameters.data(),
+                         nullptr),
           text("kernel ", k, " (", lowered_.kernels[k].op, ") of ", lowered_.kernels[k].scope));
   }
 }

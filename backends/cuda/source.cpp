@@ -43,7 +43,7 @@ class KernelWriter {
     if (finishes()) body += last_block();
     Source out;
     out.text = text(source_head(), "\ntypedef ", device_type(kernel_.compute), " R;\n", signature(),
-                    " {\n  __shared__ Scratch<R> scratch;\n  begin();\n", guard(), body, "}\n");
+                    " {\n  __shared__ Scratch<R> scratch;\n", guard(), body, "}\n");
     out.arrays = code_.arrays();
     out.blocks = std::max<int64_t>(blocks_, 1);
     out.partial_bytes = size_t(partials_) * size_of(kernel_.compute);

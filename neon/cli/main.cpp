@@ -56,8 +56,11 @@ int run(const std::vector<std::string>& arguments, char** argv) {
   return 0;
 }
 
-int complain(const char* what, neon::ErrorKind kind) {
-  std::fprintf(stderr, "neon: %s\n", what);
+// A file's text in a message must not command the terminal.
+int complain(std::string what, neon::ErrorKind kind) {
+  for (char& c : what)
+    if ((c >= 0 && c < ' ' && c != '\n') || c == 127) c = '?';
+  std::fprintf(stderr, "neon: %s\n", what.c_str());
   return neon::exit_code(kind);
 }
 

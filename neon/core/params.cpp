@@ -67,7 +67,7 @@ void check_choice(const Setting& s, const std::string& value, const Constraint& 
   if (constraint.choices.empty()) return;
   for (const std::string& choice : constraint.choices)
     if (choice == value) return;
-  problems.add(s, text("'", value, "' is not ", constraint, did_you_mean(value, constraint.choices)));
+  problems.add(s, text(in_quotes(value), " is not ", constraint, did_you_mean(value, constraint.choices)));
 }
 
 }  // namespace detail
@@ -93,8 +93,8 @@ namespace {
 std::string unknown_key(const std::string& key, const Schema& own, const Schema* shared) {
   std::vector<std::string> known = own.names();
   if (shared) std::ranges::copy(shared->names(), std::back_inserter(known));
-  if (known.empty()) return text("unknown key '", key, "': there are no parameters here");
-  return text("unknown key '", key, "'", did_you_mean(key, known), " (known: ", join(known, ", "), ")");
+  if (known.empty()) return text("unknown key ", in_quotes(key), ": there are no parameters here");
+  return text("unknown key ", in_quotes(key), did_you_mean(key, known), " (known: ", join(known, ", "), ")");
 }
 
 }  // namespace

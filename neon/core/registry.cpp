@@ -44,7 +44,7 @@ const EntryInfo* find_in_category(const char* category, std::string_view name, s
     all.insert(all.end(), entry->aliases.begin(), entry->aliases.end());
   }
   std::ranges::sort(names);
-  error = text("unknown ", category, " '", name, "'", did_you_mean(last, all));
+  error = text("unknown ", category, " ", in_quotes(name), did_you_mean(last, all));
   if (names.size() <= 24) error += " (known: " + join(names, ", ") + ")";
   return nullptr;
 }

@@ -52,9 +52,9 @@ std::vector<std::string> Setting::keys() const {
 std::string Setting::describe() const {
   switch (kind) {
     case Kind::null: return "nothing";
-    case Kind::scalar: return "'" + (value.size() > 60 ? value.substr(0, 57) + "..." : value) + "'";
+    case Kind::scalar: return in_quotes(value);
     case Kind::list: return text("a list of ", items.size());
-    case Kind::map: return entries.empty() ? "an empty map" : "a map with key '" + entries.front().key + "'";
+    case Kind::map: return entries.empty() ? "an empty map" : "a map with key " + in_quotes(entries.front().key);
   }
   return "";
 }

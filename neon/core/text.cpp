@@ -55,6 +55,13 @@ std::string lower(std::string_view s) {
   return out;
 }
 
+std::string in_quotes(std::string_view foreign) {
+  constexpr size_t kMost = 80;
+  std::string out = "'";
+  for (char c : foreign.substr(0, kMost)) out += (c >= 0 && c < ' ') || c == 127 ? '?' : c;
+  return out + (foreign.size() > kMost ? "...'" : "'");
+}
+
 std::vector<std::string> nearest(std::string_view wrong, const std::vector<std::string>& candidates) {
   if (wrong.size() > 64) return {};
   std::vector<std::pair<int, std::string>> ranked;

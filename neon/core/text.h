@@ -37,6 +37,9 @@ std::string text(const Parts&... parts) {
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 std::string lower(std::string_view s);
 
+// A text from a file, fit for a one-line message: control characters replaced, long ones cut.
+std::string in_quotes(std::string_view foreign);
+
 // The candidates that `wrong` was probably meant to be, best first, at most three: small edit
 // distance, letter case ignored.
 std::vector<std::string> nearest(std::string_view wrong, const std::vector<std::string>& candidates);

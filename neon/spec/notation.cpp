@@ -104,14 +104,14 @@ const std::vector<std::string> kKnownKeys = {"backend",   "epochs",  "batch_size
 void remove_holders(Document& document, std::vector<std::string>& notes, Problems& problems) {
   std::erase_if(document.root.entries, [&](const Setting::Entry& entry) {
     if (entry.key == "batchsize" || std::ranges::count(kKnownKeys, entry.key)) return false;
-    const std::string place = text(entry.where, ": '", entry.key, "' ");
+    const std::string place = text(entry.where, ": ", in_quotes(entry.key), ' ');
     if (std::ranges::count(document.anchored_keys, entry.key)) {
       notes.push_back(place + "only holds anchors");
       return true;
     }
     const std::string near = did_you_mean(entry.key, kKnownKeys);
     if (near.empty()) notes.push_back(place + "is no key of neon 1.x and is left out");
-    else problems.add(entry.where, "", text("unknown key '", entry.key, "'", near));
+    else problems.add(entry.where, "", text("unknown key ", in_quotes(entry.key), near));
     return true;
   });
 }

@@ -98,7 +98,8 @@ class Expander {
       const RawNode& first = raw_.nodes[map.children[old->second]];
       if (!judged)
         doubled_keys_.add(
-            where, path, text("key '", key.value, "' is given twice, first at ", source_.at(first.line, first.column)));
+            where, path,
+            text("key ", in_quotes(key.value), " is given twice, first at ", source_.at(first.line, first.column)));
       old->second = i;
     }
     return out;

@@ -156,7 +156,7 @@ class RawBuilder : public YAML::EventHandler {
              (type == "float" && detail::read_real(plain, real)) || (type == "bool" && detail::read_bool(plain, truth)))
       return;
     else if (type == "int" || type == "float" || type == "bool")
-      problems_.add(source_.at(mark.line, mark.column), "", text("'", node.value, "' is no ", shown(tag)));
+      problems_.add(source_.at(mark.line, mark.column), "", text(in_quotes(node.value), " is no ", shown(tag)));
     else check_tag(mark, tag, "str");
   }
 

@@ -1,5 +1,8 @@
 #include "neon/train/run_state.h"
 
+#include <cmath>
+#include <cstring>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -14,7 +17,13 @@ using nlohmann::json;
 // JSON has no NaN; numbers travel as the shortest text that reads back.
 std::string exact(double value) { return number(value); }
 
-double parse_exact(const json& value) { return std::strtod(value.get<std::string>().c_str(), nullptr); }
+double parse_exact(const json& value) {
+  const auto written = value.get<std::string>();
+  char* end = nullptr;
+  const double out = std::strtod(written.c_str(), &end);
+  if (written.empty() || *end) fail(ErrorKind::data, value.dump(), " is no number");
+  return out;
+}
 
 json position_json(const Position& p) {
   return {{"epoch", p.epoch},
@@ -33,23 +42,38 @@ json position_json(const Position& p) {
           {"data", p.data}};
 }
 
+// A number that the key may have; anything else would go on from nowhere without a word.
+uint64_t whole_number(const json& j, const char* key, uint64_t least, uint64_t most) {
+  const json& value = j.at(key);
+  if (!value.is_number_unsigned() || value.get<uint64_t>() < least || value.get<uint64_t>() > most)
+    fail(ErrorKind::data, key, " is ", value.dump());
+  return value.get<uint64_t>();
+}
+
+double finite_number(const json& j, const char* key, double least) {
+  const double value = parse_exact(j.at(key));
+  if (!std::isfinite(value) || value < least) fail(ErrorKind::data, key, " is ", j.at(key).dump());
+  return value;
+}
+
 Position position_from(const json& j) {
+  constexpr uint64_t kMost = uint64_t(1) << 53;
+  constexpr double kLowest = std::numeric_limits<double>::lowest();
   Position p;
-  p.epoch = j.at("epoch").get<int64_t>();
-  p.step_in_epoch = j.at("step_in_epoch").get<int64_t>();
-  p.step = j.at("step").get<int64_t>();
-  p.cost_sum = parse_exact(j.at("cost_sum"));
-  p.samples = j.at("samples").get<int64_t>();
-  p.loss_scale = parse_exact(j.at("loss_scale"));
-  p.good_steps = j.at("good_steps").get<int64_t>();
-  p.skipped = j.at("skipped").get<int64_t>();
-  p.seed = j.at("seed").get<uint64_t>();
-  p.seconds = parse_exact(j.at("seconds"));
-  p.threads = j.at("threads").get<int64_t>();
+  p.epoch = int64_t(whole_number(j, "epoch", 0, 1'000'000'000));
+  p.step_in_epoch = int64_t(whole_number(j, "step_in_epoch", 0, kMost));
+  p.step = int64_t(whole_number(j, "step", 0, kMost));
+  p.cost_sum = finite_number(j, "cost_sum", kLowest);
+  p.samples = int64_t(whole_number(j, "samples", 0, kMost));
+  p.loss_scale = finite_number(j, "loss_scale", 1);
+  p.good_steps = int64_t(whole_number(j, "good_steps", 0, kMost));
+  p.skipped = int64_t(whole_number(j, "skipped", 0, kMost));
+  p.seed = whole_number(j, "seed", 0, ~uint64_t(0));
+  p.seconds = finite_number(j, "seconds", 0);
+  p.threads = int64_t(whole_number(j, "threads", 1, 1 << 20));
   p.simd = j.at("simd").get<std::string>();
   p.version = j.at("version").get<std::string>();
   p.data = j.at("data").get<std::string>();
-  if (p.epoch < 0 || p.step_in_epoch < 0 || p.step < 0 || p.samples < 0) fail(ErrorKind::data, "a position below 0");
   return p;
 }
 
@@ -93,9 +117,10 @@ StoredRun unpack_run(TensorFile file, const std::string& path) {
   };
   out.spec = read_yaml_text(metadata("neon.spec"), path + "#spec");
   out.options = read_params<RunOptions>(read_yaml_text(metadata("neon.options"), path + "#options"));
+  const std::string &position = metadata("neon.position"), &classes = metadata("neon.classes");
   try {
-    out.position = position_from(json::parse(metadata("neon.position")));
-    out.class_names = json::parse(metadata("neon.classes")).get<std::vector<std::string>>();
+    out.position = position_from(json::parse(position));
+    out.class_names = json::parse(classes).get<std::vector<std::string>>();
   } catch (const std::exception& error) {
     fail(ErrorKind::data, path, ": its metadata cannot be read: ", error.what());
   }

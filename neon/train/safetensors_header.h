@@ -37,9 +37,6 @@ SafetensorsHeader parse_header(std::string_view json, size_t data_bytes, const s
 std::map<std::string, std::string> parse_texts(std::string_view json, const std::string& what);
 std::string format_texts(const std::map<std::string, std::string>& texts);
 
-// A name from a file, fit for a one-line message: control characters replaced, long ones cut.
-std::string in_quotes(std::string_view name);
-
 // An open .safetensors file whose header has been checked.
 class SafetensorsReader {
  public:

@@ -199,12 +199,6 @@ TensorEntry check_entry(const HeaderEvents::Raw& raw, const std::string& path) {
 
 }  // namespace
 
-std::string in_quotes(std::string_view name) {
-  std::string out = "'";
-  for (char c : name.substr(0, 80)) out += (c >= 0 && c < ' ') || c == 127 ? '?' : c;
-  return out + (name.size() > 80 ? "...'" : "'");
-}
-
 std::map<std::string, std::string> parse_texts(std::string_view json, const std::string& what) {
   TextEvents events;
   run(events, json, what);

@@ -70,6 +70,10 @@ Trainer::Trainer(Experiment& experiment, Data data, RunOptions options, const St
   step_options_.seed = position_.seed;
   epochs_ = options_.epochs.value_or(params.epochs);
   steps_per_epoch_ = (layout_.train_size + step_options_.batch - 1) / step_options_.batch;
+  if (position_.step_in_epoch >= steps_per_epoch_ ||
+      position_.step != position_.epoch * steps_per_epoch_ + position_.step_in_epoch)
+    fail(ErrorKind::data, "the checkpoint is of no step of this run: epoch ", position_.epoch, ", step ",
+         position_.step_in_epoch, " of ", steps_per_epoch_, ", ", position_.step, " steps in all");
   targets_ = target_rows(data_.train.targets);
   gpu_ = options_.backend == "gpu";
   if (gpu_) {

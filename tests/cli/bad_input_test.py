@@ -124,6 +124,13 @@ class Specs(Case):
         self.refused(2, self.spec("\0\xff\xfe"), says="s.yaml")
         self.refused(2, self.write("s.yaml", bytes(range(256))), says="s.yaml")
 
+    def test_names_from_a_file_stay_on_their_line(self):
+        for text in IRIS + '"epo\\nchs": 3\n', IRIS.replace("Tanh", '"Ta\\e[31m\\nnh"'), IRIS + "cost: " + "x" * 3_000_000:
+            result = self.refused(2, self.spec(text), says="s.yaml:")
+            self.assertEqual(len(result.err.splitlines()), 1, result.err[:1000])
+            self.assertLess(len(result.err), 500)
+            self.assertNotIn("\033", result.err)
+
     def test_yaml_that_is_too_large(self):
         self.refused(2, self.write("s.yaml", IRIS.encode() + b"# " + b"x" * (100 << 20)), says=["s.yaml", "100 MiB", "at most"])
         self.refused(2, self.write("s.yaml", b"layers: " + b"[" * 100_000), says=["s.yaml:1:", "deep"])

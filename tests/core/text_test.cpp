@@ -19,6 +19,14 @@ TEST_CASE("the nearest names come first") {
   CHECK(did_you_mean("tanhh", names) == "; did you mean Tanh?");
 }
 
+TEST_CASE("a foreign text stays on its line") {
+  CHECK(in_quotes("Affine") == "'Affine'");
+  CHECK(in_quotes("a\nb\x1b[31m\x7f\xc3\xa9") == "'a?b?[31m?\xc3\xa9'");
+  CHECK(in_quotes("") == "''");
+  CHECK(in_quotes(std::string(80, 'x')) == "'" + std::string(80, 'x') + "'");
+  CHECK(in_quotes(std::string(1 << 20, 'x')) == "'" + std::string(80, 'x') + "...'");
+}
+
 TEST_CASE("bytes are written for people") {
   CHECK(bytes_text(17) == "17 B");
   CHECK(bytes_text(1536) == "1.5 KiB");

@@ -1,0 +1,188 @@
+#!/usr/bin/python3
+"""Checkpoints cut off or with one bit changed, in every region of the file: no verb crashes or gives a number of
+wrong weights; each says so in one line, or takes the older checkpoint and says that. And files whose checksums are
+right but whose contents are not those of a run."""
+import json
+import os
+import re
+import shutil
+import struct
+import unittest
+import zlib
+
+import support
+from support import IRIS, Case, tensors
+
+SPEC = IRIS.replace("batch_size: 16", "callbacks: [EarlyStop: {patience: 99}]\nema: 0.9\nbatch_size: 16")
+
+
+def parts(content):
+    """Header text, header as an object, and where each tensor lies in the file, in order."""
+    (length,) = struct.unpack("<Q", content[:8])
+    header = json.loads(content[8:8 + length])
+    places = sorted((8 + length + begin, 8 + length + end, name) for name, item in header.items()
+                    if name != "__metadata__" for begin, end in [item["data_offsets"]])
+    return content[8:8 + length], header, places
+
+
+def flips(content):
+    """(what, byte, bit) in every region: header length, each kind of text in the header, each tensor."""
+    text, _, places = parts(content)
+    for byte in range(8):
+        yield "header length", byte, (0, 7)[byte % 2]
+    for what in (b'"__metadata__"', b"neon.callbacks", b"neon.checksums", b"neon.classes", b"neon.data", b"neon.epoch",
+                 b"neon.format", b"neon.header_checksum", b"neon.number", b"neon.options", b"neon.position", b"neon.run",
+                 b"neon.spec", b'"dtype"', b'"shape"', b'"data_offsets"'):
+        at = text.index(what)
+        yield what.decode() + ", its name", 8 + at + 3, 0
+        yield what.decode() + ", its value", 8 + at + len(what) + 6, 2
+    for at in range(8, len(text), len(text) // 40):
+        yield "header", 8 + at, at % 8
+    yield "end of the header", 7 + len(text), 1
+    for begin, end, name in places:
+        for byte in begin, (begin + end) // 2, end - 1:
+            yield f"tensor {name}", byte, byte % 8
+
+
+def cuts(content):
+    """Lengths at and beside every boundary."""
+    text, _, places = parts(content)
+    ends = {0, 8, 8 + len(text) // 2, 8 + len(text), *(end for _, end, _ in places)}
+    return sorted({end + step for end in ends for step in (-1, 0, 1) if 0 <= end + step < len(content)})
+
+
+def damaged_forms(content):
+    for what, byte, bit in flips(content):
+        yield f"{what}: bit {bit} of byte {byte}", content[:byte] + bytes([content[byte] ^ 1 << bit]) + content[byte + 1:]
+    for length in cuts(content):
+        yield f"cut to {length} of {len(content)} bytes", content[:length]
+    yield "a byte more", content + b"\0"
+
+
+def sealed(header, data):
+    """A checkpoint's bytes with right checksums (see neon/train/checkpoint.h)."""
+    about = header["__metadata__"]
+    about["neon.checksums"] = json.dumps({name: "crc32:%08x" % zlib.crc32(data[slice(*item["data_offsets"])])
+                                          for name, item in header.items() if name != "__metadata__"})
+    about["neon.header_checksum"] = "crc32:00000000"
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    text = text.replace(b'"neon.header_checksum":"crc32:00000000"',
+                        b'"neon.header_checksum":"crc32:%08x"' % zlib.crc32(text))
+    return struct.pack("<Q", len(text)) + text + data
+
+
+class Damage(Case):
+    def setUp(self):
+        super().setUp()
+        self.neon("-r", "1", "-e", "2", "-s", "m.safetensors", self.spec(SPEC))
+        self.content = self.read("m.safetensors")
+        self.older = self.read("m.1-1.safetensors")
+        self.write("x.csv", "5,3,1,0.2\n")
+
+    def test_no_other_is_there(self):
+        os.mkdir(self.path("alone"))
+        count = 0
+        for count, (what, damaged) in enumerate(damaged_forms(self.content), 1):
+            self.write("alone/m.safetensors", damaged)
+            verbs = [["eval"], ["resume", "-e", "4"], ["predict"]] if count % 10 == 0 else [["eval"]]
+            for verb, *options in verbs:
+                with self.subTest(what, verb=verb):
+                    result = self.refused(3, verb, *options, "alone/m.safetensors", *(["x.csv"] if verb == "predict" else []),
+                                          says="alone/m.safetensors")
+                    self.assertEqual((result.out, len(result.err.splitlines())), ("", 1), str(result))
+            self.assertEqual(self.read("alone/m.safetensors"), damaged)
+        self.assertEqual(os.listdir(self.path("alone")), ["m.safetensors"])
+        self.assertGreater(count, 150)
+
+    def test_the_older_one_is_taken(self):
+        os.mkdir(self.path("alone"))
+        self.write("alone/older.safetensors", self.older)
+        expected = self.neon("eval", "--format", "json", "alone/older.safetensors").out
+        self.assertNotEqual(expected, self.neon("eval", "--format", "json", "m.safetensors").out)
+        for what, damaged in damaged_forms(self.content):
+            with self.subTest(what):
+                self.write("m.safetensors", damaged)
+                result = self.neon("eval", "--format", "json", "m.safetensors")
+                self.assertEqual(result.out, expected)
+                lines = result.err.splitlines()
+                self.assertEqual(len(lines), 2, str(result))
+                self.assertTrue(lines[0].startswith("warning: m.safetensors"), str(result))
+                self.assertEqual(lines[1], "warning: using the older checkpoint m.1-1.safetensors")
+
+    def test_a_run_goes_on_from_the_older_one(self):
+        self.write("straight.safetensors", self.content)
+        self.neon("resume", "-e", "4", "straight.safetensors")
+        for number, (what, damaged) in enumerate(damaged_forms(self.content)):
+            if number % 20:
+                continue
+            with self.subTest(what):
+                for name in os.listdir(self.folder):
+                    if name.startswith("m."):
+                        os.remove(self.path(name))
+                self.write("m.safetensors", damaged)
+                self.write("m.1-1.safetensors", self.older)
+                result = self.neon("resume", "-e", "4", "m.safetensors")
+                self.assertIn("using the older checkpoint m.1-1.safetensors", result.err)
+                self.assertIn("going on after epoch 1", result.err)
+                self.assertIn("m.safetensors is renamed to m.unreadable-1.safetensors", result.err)
+                self.assertEqual(self.read("m.unreadable-1.safetensors"), damaged)
+                self.assertEqual(tensors(self.path("m.safetensors"))[0], tensors(self.path("straight.safetensors"))[0])
+
+    def forged(self, change):
+        """Writes a checkpoint with sound checksums, changed by a function of its header."""
+        text, header, _ = parts(self.content)
+        change(header)
+        os.makedirs(self.path("forged"), exist_ok=True)
+        self.write("forged/f.safetensors", sealed(header, self.content[8 + len(text):]))
+        return "forged/f.safetensors"
+
+    def test_sealing_again_changes_nothing(self):
+        path = self.forged(lambda header: None)
+        self.assertEqual(self.neon("eval", path).out, self.neon("eval", "m.safetensors").out)
+        self.neon("resume", "-e", "3", path)
+
+    def test_positions_that_no_run_has(self):
+        position = json.loads(parts(self.content)[1]["__metadata__"]["neon.position"])
+        changes = [{key: value} for key in ("epoch", "step", "step_in_epoch", "samples", "good_steps", "skipped")
+                   for value in (-1, 1.5, "2", None, [], 2**53 + 1, 2**64)]
+        changes += [{"epoch": 1}, {"step": 15}, {"step_in_epoch": 8}, {"step_in_epoch": 8, "step": 24}]  # 8 an epoch
+        changes += [{"threads": value} for value in (0, -1, 2**40)]
+        changes += [{"loss_scale": value} for value in ("nan", "inf", "0", "", "1x", 1)]
+        changes += [{"cost_sum": value} for value in ("nan", "-inf", None)] + [{"seconds": "-1"}, {"seed": -1}, {"simd": 4}]
+        for change in changes:
+            with self.subTest(str(change)):
+                path = self.forged(lambda header: header["__metadata__"].update(
+                    {"neon.position": json.dumps({**position, **change})}))
+                result = self.refused(3, "resume", "-e", "4", "-s", "new", path, says="neon: ")
+                self.assertRegex(result.err, "cannot be read|of no step of this run")
+        self.assertFalse(os.path.exists(self.path("new")))
+
+    def test_metadata_that_are_none(self):
+        for key in "neon.spec", "neon.options", "neon.position", "neon.classes", "neon.callbacks":
+            for value in None, "[1, 2", "{]", '{"a": 1}', "[1]", "\x00", "x" * 100_000:
+                def change(header):
+                    if value is None:
+                        del header["__metadata__"][key]
+                    else:
+                        header["__metadata__"][key] = value
+                with self.subTest(key, value=str(value)[:20]):
+                    result = self.neon("resume", "-e", "4", "-s", "new", self.forged(change), code=None)
+                    self.assertIn(result.code, (2, 3), str(result))
+                    self.assertEqual(len([line for line in result.err.splitlines() if line.startswith("neon: ")]), 1)
+                    self.assertLess(len(result.err), 2000, "a line that nobody reads")
+        self.assertFalse(os.path.exists(self.path("new")))
+
+    def test_tensors_that_are_others(self):
+        name = "Affine_0/W/ema"  # which eval takes for the weights
+        shape = parts(self.content)[1][name]["shape"]
+        for change, says in ((lambda header: header[name].update(shape=shape[::-1]), ["Affine_0/W", "in the file", "in the net"]),
+                             (lambda header: header[name].update(dtype="I32"), ["Affine_0/W", "i32", "f32"]),
+                             (lambda header: header.update({"Other/W": header.pop(name)}), ["Other/W", "in the file only"])):
+            path = self.forged(change)
+            for verb in ["eval"], ["resume", "-e", "4"]:
+                self.refused(2, *verb, path, says=["another net", *says])
+
+
+if __name__ == "__main__":
+    support.main()
