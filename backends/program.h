@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/graph/lower.h"
+#include "backends/memory.h"
 #include "neon/core/tensor.h"
 
 namespace neon {
@@ -54,6 +55,12 @@ class Program {
   // of these when they are compiled. Give the first row anew after binding.
   virtual void bind_sequence(const std::string& input, const void* data, int64_t rows);
   virtual void set_first(int64_t row);
+  // Of a program compiled with callers_memory: where an input or variable lies for the following runs, `offset` bytes
+  // into the memory, a multiple of 16. What is read and what is written may be the same array, but not overlap
+  // otherwise.
+  virtual void bind_memory(const std::string& leaf, const DeviceMemory& memory, size_t offset) = 0;
+  // Sends the runs off, so that the memory bound may be used for something else after them.
+  virtual void release_memory() {}
   // A number of the step record; the last one set stays.
   virtual void set_scalar(const std::string& name, double value) = 0;
   // Runs all kernels once; on a device, some time before its results are asked for. `step` keys the random streams.
@@ -82,6 +89,8 @@ struct CpuOptions {
   int threads = 0;     // 0: available_threads()
   bool fuse = true;    // false: a kernel for every node
   bool plain = false;  // the plain kernels only, in double: what everything else is tested against
+  // Inputs and variables have no memory but what bind_memory gives them. Not with `plain`.
+  bool callers_memory = false;
 };
 
 // Variables that the graph names are declared among `variables`. Throws a config error for an op without kernel.

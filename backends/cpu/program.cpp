@@ -50,8 +50,9 @@ const std::string& leaf_name(const Graph& graph, Value value) {
   return graph.producer(value).attributes.string("name");
 }
 
-[[noreturn]] void not_bound(const Graph& graph, Value input) {
-  fail(ErrorKind::failed, "input '", leaf_name(graph, input), "' of the program was not bound before it ran");
+[[noreturn]] void not_bound(const Graph& graph, Value leaf) {
+  fail(ErrorKind::failed, graph.producer(leaf).op->name, " '", leaf_name(graph, leaf),
+       "' of the program was not bound before it ran");
 }
 
 class CpuProgram : public Program {
@@ -67,7 +68,8 @@ class CpuProgram : public Program {
     }
     for (Value value : lowered_.graph.leaves("variable")) {
       const TensorType& type = lowered_.graph.type(value);
-      *context_->slot(value) = variables.declare(leaf_name(lowered_.graph, value), type.dtype, type.shape).data();
+      if (options.callers_memory) variables_[leaf_name(lowered_.graph, value)] = context_->slot(value);
+      else *context_->slot(value) = variables.declare(leaf_name(lowered_.graph, value), type.dtype, type.shape).data();
     }
     for (Value value : lowered_.graph.leaves("input"))
       inputs_[leaf_name(lowered_.graph, value)] = context_->slot(value);
@@ -75,13 +77,20 @@ class CpuProgram : public Program {
     omp_set_num_threads(context_->threads);
     for (const LoweredKernel& kernel : lowered_.kernels) kernels_.push_back(cpu::make_kernel(kernel, *context_));
     record_.resize(context_->scalars().size());
-    for (Value value : lowered_.graph.leaves("input"))
-      if (lowered_.graph.shape(value).elements() > 0) needed_inputs_.push_back(value);
+    for (const char* leaf : {"input", "variable"})
+      for (Value value : lowered_.graph.leaves(leaf))
+        if (lowered_.graph.shape(value).elements() > 0) needed_leaves_.push_back(value);
   }
 
   void bind(const std::string& input, const void* data) override {
     const auto found = inputs_.find(input);
     if (found != inputs_.end()) *found->second = const_cast<void*>(data);
+  }
+
+  void bind_memory(const std::string& leaf, const DeviceMemory& memory, size_t offset) override {
+    for (const auto* leaves : {&inputs_, &variables_})
+      if (const auto found = leaves->find(leaf); found != leaves->end())
+        *found->second = static_cast<std::byte*>(memory.data()) + offset;
   }
 
   void set_scalar(const std::string& name, double value) override {
@@ -90,8 +99,8 @@ class CpuProgram : public Program {
   }
 
   void run(uint64_t step) override {
-    for (Value input : needed_inputs_)
-      if (!*context_->slot(input)) not_bound(lowered_.graph, input);
+    for (Value leaf : needed_leaves_)
+      if (!*context_->slot(leaf)) not_bound(lowered_.graph, leaf);
     omp_set_num_threads(context_->threads);
     const cpu::Run run{step, record_.data()};
     for (auto& kernel : kernels_) kernel->run(run);
@@ -143,9 +152,9 @@ class CpuProgram : public Program {
 
   std::unique_ptr<cpu::Context> context_;
   Tensor arena_;
-  std::vector<Value> needed_inputs_;
+  std::vector<Value> needed_leaves_;
   std::vector<std::unique_ptr<cpu::Kernel>> kernels_;
-  std::map<std::string, void**> inputs_;
+  std::map<std::string, void**> inputs_, variables_;  // variables: with the caller's memory
   std::vector<double> record_;
 };
 
@@ -174,6 +183,10 @@ class PlainProgram : public Program {
         const TensorType& type = lowered_.graph.type(value);
         values_[size_t(value.id)] = Tensor::wrap(type.dtype, type.shape, {}, const_cast<void*>(data));
       }
+  }
+
+  void bind_memory(const std::string& leaf, const DeviceMemory&, size_t) override {
+    fail(ErrorKind::failed, "plain programs keep '", leaf, "' in memory of their own");
   }
 
   void set_scalar(const std::string& name, double value) override {

@@ -41,17 +41,20 @@ class Module : public GpuModule {
   }
 
   std::unique_ptr<Program> compile(const Graph& graph, Variables& variables, const DeviceOptions& options) override {
-    std::shared_ptr<Engine> engine;
-    {
-      const std::lock_guard lock(mutex_);
-      auto& known = engines_[options.gpu_index];
-      if (!known) known = std::make_shared<Engine>(options.gpu_index);
-      engine = known;
-    }
-    return std::make_unique<CudaProgram>(graph, variables, options, engine);
+    return std::make_unique<CudaProgram>(graph, variables, options, engine(options.gpu_index));
+  }
+
+  std::shared_ptr<DeviceMemory> memory(size_t bytes, int gpu_index) override {
+    return std::make_shared<ArrayMemory>(engine(gpu_index), bytes);
   }
 
  private:
+  std::shared_ptr<Engine> engine(int gpu_index) {
+    const std::lock_guard lock(mutex_);
+    auto& known = engines_[gpu_index];
+    if (!known) known = std::make_shared<Engine>(gpu_index);
+    return known;
+  }
   std::mutex mutex_;
   std::map<int, std::shared_ptr<Engine>> engines_;
 };

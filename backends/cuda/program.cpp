@@ -63,12 +63,38 @@ void Mirror::download(Variables& variables) {
   for (const auto& [name, memory] : copies_) memory.download(variables.at(name).data(), memory.bytes());
 }
 
+ArrayMemory::~ArrayMemory() {
+  try {
+    engine_->take_turn(nullptr);
+  } catch (const Error&) {  // what was queued has failed; the next call to the device says so
+  }
+}
+
+void ArrayMemory::upload(const void* from, size_t bytes, size_t offset) {
+  engine_->take_turn(nullptr);
+  memory_.upload(from, bytes, offset);
+}
+
+void ArrayMemory::download(void* to, size_t bytes, size_t offset) const {
+  engine_->take_turn(nullptr);
+  memory_.download(to, bytes, offset);
+}
+
+void ArrayMemory::copy(const DeviceMemory& from, size_t from_offset, size_t bytes, size_t offset) {
+  engine_->take_turn(nullptr);
+  engine_->device->make_current();
+  if (bytes)
+    check(cuMemcpyDtoDAsync(memory_.address() + offset, reinterpret_cast<CUdeviceptr>(from.data()) + from_offset, bytes,
+                            engine_->device->stream()),
+          "copying an array");
+}
+
 CudaProgram::CudaProgram(const Graph& graph, Variables& variables, const DeviceOptions& options,
                          std::shared_ptr<Engine> engine)
     : graph_(graph), variables_(variables), engine_(std::move(engine)) {
   engine_->device->make_current();
   lowered_ = lower(graph, {options.cpu.fuse});
-  place_arrays(variables);
+  place_arrays(variables, options.cpu.callers_memory);
   plan_ring();
   make_kernels(options);
   scalar_values_.resize(scalars_.size());
@@ -83,13 +109,15 @@ CudaProgram::~CudaProgram() {
   if (host_ring_) cuMemFreeHost(host_ring_);
 }
 
-void CudaProgram::place_arrays(Variables& variables) {
+void CudaProgram::place_arrays(Variables& variables, bool callers_memory) {
   const Graph& graph = lowered_.graph;
   arena_ = Memory(engine_->device, lowered_.arena_bytes, "the values of a step");
   slots_.assign(size_t(graph.value_count()), nullptr);
   for (int v = 0; v < graph.value_count(); ++v)
     if (lowered_.storage[size_t(v)] == Value{v} && lowered_.buffers[size_t(v)].bytes)
       slots_[size_t(v)] = static_cast<std::byte*>(arena_.data()) + lowered_.buffers[size_t(v)].offset;
+  for (Value value : graph.leaves("input")) inputs_[leaf_name(graph, value)].value = value;
+  if (callers_memory) return;
   auto mirror = std::dynamic_pointer_cast<Mirror>(variables.mirror());
   if (!mirror) {
     NEON_ASSERT(!variables.mirror());
@@ -102,7 +130,6 @@ void CudaProgram::place_arrays(Variables& variables) {
     slots_[size_t(value.id)] =
         mirror->declare(name, variables.declare(name, graph.type(value).dtype, graph.shape(value)));
   }
-  for (Value value : graph.leaves("input")) inputs_[leaf_name(graph, value)].value = value;
 }
 
 // Small outputs that a generated kernel writes go to the ring as well.
@@ -134,6 +161,8 @@ void CudaProgram::make_kernels(const DeviceOptions& options) {
   std::vector<size_t> generated;
   size_t partial_bytes = 0;
   int tickets = 1;
+  for (int n = 0; n < graph.node_count(); ++n)
+    looks_up_ = looks_up_ || graph.node(n).op->name == "gather" || graph.node(n).op->name == "scatter_add";
   for (const LoweredKernel& kernel : lowered_.kernels) {
     Kernel made;
     if (kernel.op == "matmul" && !is_small_product(kernel, graph)) {
@@ -208,6 +237,26 @@ void CudaProgram::bind_sequence(const std::string& name, const void* data, int64
   input->memory->upload(data, bytes);
 }
 
+void CudaProgram::bind_memory(const std::string& leaf, const DeviceMemory& memory, size_t offset) {
+  const Graph& graph = lowered_.graph;
+  for (const char* kind : {"input", "variable"})
+    for (Value value : graph.leaves(kind)) {
+      void*& slot = slots_[size_t(value.id)];
+      void* const at = static_cast<std::byte*>(memory.data()) + offset;
+      if (leaf_name(graph, value) != leaf || slot == at) continue;
+      flush();
+      drop_graphs();
+      slot = at;
+      moved_ = true;
+    }
+}
+
+void CudaProgram::release_memory() {
+  flush();
+  // The caller may never ask for a result of this program, and must hear of an index that does not exist.
+  if (looks_up_) synchronize();
+}
+
 void CudaProgram::set_scalar(const std::string& name, double value) {
   const auto found = scalars_.find(name);
   if (found != scalars_.end()) scalar_values_[size_t(found->second)] = value;
@@ -227,13 +276,19 @@ void CudaProgram::run(uint64_t step) {
   if (++queued_ == kRunsOfLaunch) flush();
 }
 
-// Sends the queued runs off, in launches of 16, 8, 4, 2 and 1.
+// Sends the queued runs off, in launches of 16, 8, 4, 2 and 1. Where arrays have moved it is kernel by kernel:
+// recording a graph pays when it is launched again.
 void CudaProgram::flush() {
   if (queued_ == 0) return;
   const Device& device = *engine_->device;
   device.make_current();
   const size_t row_bytes = (kRecordScalars + scalars_.size()) * 8;
   int sent = 0;
+  if (moved_) {
+    records_.upload(queue_.data(), size_t(queued_) * row_bytes);
+    for (; sent < queued_; ++sent) launch_kernels(sent);
+    moved_ = false;
+  }
   while (sent < queued_) {
     int runs = kRunsOfLaunch;
     while (runs > queued_ - sent) runs /= 2;

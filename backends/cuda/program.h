@@ -48,6 +48,23 @@ class Mirror : public VariableMirror {
   std::map<std::string, Memory> copies_;
 };
 
+// Memory for arrays, in order with the programs of its GPU.
+class ArrayMemory : public DeviceMemory {
+ public:
+  ArrayMemory(std::shared_ptr<Engine> engine, size_t bytes)
+      : engine_(std::move(engine)), memory_(engine_->device, bytes, "an array") {}
+  ~ArrayMemory() override;
+  void* data() const override { return memory_.data(); }
+  size_t bytes() const override { return memory_.bytes(); }
+  void upload(const void* from, size_t bytes, size_t offset) override;
+  void download(void* to, size_t bytes, size_t offset) const override;
+  void copy(const DeviceMemory& from, size_t from_offset, size_t bytes, size_t offset) override;
+
+ private:
+  std::shared_ptr<Engine> engine_;
+  Memory memory_;
+};
+
 class CudaProgram : public Program {
  public:
   CudaProgram(const Graph& graph, Variables& variables, const DeviceOptions& options, std::shared_ptr<Engine> engine);
@@ -57,6 +74,8 @@ class CudaProgram : public Program {
   void bind_resident(const std::string& input, const void* data) override;
   void bind_sequence(const std::string& input, const void* data, int64_t rows) override;
   void set_first(int64_t row) override { first_ = row; }
+  void bind_memory(const std::string& leaf, const DeviceMemory& memory, size_t offset) override;
+  void release_memory() override;
   void set_scalar(const std::string& name, double value) override;
   void run(uint64_t step) override;
   void go_on() override;
@@ -80,7 +99,7 @@ class CudaProgram : public Program {
     const void* host = nullptr;
   };
 
-  void place_arrays(Variables& variables);
+  void place_arrays(Variables& variables, bool callers_memory);
   void plan_ring();
   void make_kernels(const DeviceOptions& options);
   void load_sources(std::vector<Source>& sources, const std::vector<size_t>& kernels);
@@ -112,6 +131,8 @@ class CudaProgram : public Program {
   int queued_ = 0;
   uint64_t runs_ = 0, synchronized_ = 0;
   std::map<int, CUgraphExec> graphs_;  // by number of runs
+  bool moved_ = false;                 // an address has changed since the last launch
+  bool looks_up_ = false;              // rows, by indices that may not exist
   std::byte* host_ring_ = nullptr;     // pinned: State, then the ring
 };
 

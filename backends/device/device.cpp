@@ -21,10 +21,20 @@ std::string folder_of_executable() {
   return whole.substr(0, whole.rfind('/'));
 }
 
-// Beside the installed program, or in the build tree that the program lies in.
+// Of the shared library that this is in, where it is one; else of the program.
+std::string folder_of_library() {
+  Dl_info info{};
+  const std::string whole =
+      dladdr(reinterpret_cast<void*>(&folder_of_library), &info) && info.dli_fname ? info.dli_fname : "";
+  const size_t slash = whole.rfind('/');
+  return slash == whole.npos ? "." : whole.substr(0, slash);
+}
+
+// Beside the installed program or library, or in the build tree that the program lies in.
 std::vector<std::string> candidates() {
   std::string folder = folder_of_executable();
-  std::vector<std::string> out = {join_path(folder, NEON_MODULE_FOLDER "/libneon_cuda.so")};
+  std::vector<std::string> out = {join_path(folder, NEON_MODULE_FOLDER "/libneon_cuda.so"),
+                                  join_path(folder_of_library(), "neon/libneon_cuda.so")};
   for (int up = 0; up < 4 && !folder.empty(); ++up) {
     out.push_back(join_path(folder, "backends/cuda/libneon_cuda.so"));
     folder = folder.substr(0, folder.rfind('/'));
@@ -81,6 +91,13 @@ std::unique_ptr<Program> compile_program(const Graph& graph, Variables& variable
   check_gpu(options.gpu_index);
   std::string why_not;
   return gpu_module(why_not)->compile(graph, variables, options);
+}
+
+std::shared_ptr<DeviceMemory> make_memory(size_t bytes, const DeviceOptions& options) {
+  if (!options.gpu) return make_host_memory(bytes);
+  check_gpu(options.gpu_index);
+  std::string why_not;
+  return gpu_module(why_not)->memory(bytes, options.gpu_index);
 }
 
 }  // namespace neon

@@ -19,6 +19,9 @@ struct DeviceOptions {
 // Throws a device error where the GPU cannot be used, ErrorKind::memory where there is no room.
 std::unique_ptr<Program> compile_program(const Graph& graph, Variables& variables, const DeviceOptions& options);
 
+// Memory of the device for arrays; what is in it is left open. Throws as compile_program does.
+std::shared_ptr<DeviceMemory> make_memory(size_t bytes, const DeviceOptions& options);
+
 struct GpuInfo {
   std::string name;
   int arch = 0;          // compute capability, 90 for 9.0
@@ -33,6 +36,7 @@ class GpuModule {
   virtual std::vector<GpuInfo> devices() = 0;
   virtual std::string versions() = 0;  // "CUDA 13.0, driver 580.0"
   virtual std::unique_ptr<Program> compile(const Graph& graph, Variables& variables, const DeviceOptions& options) = 0;
+  virtual std::shared_ptr<DeviceMemory> memory(size_t bytes, int gpu_index) = 0;
 };
 
 // Null, and the reason, where there is no module, no driver or no GPU that can be used.

@@ -53,6 +53,9 @@ std::vector<std::vector<int>> successors(const Graph& graph);
 // The nodes that read a variable's memory, each after the node by which the variable gets to it: itself, or the
 // first of a chain of views.
 std::vector<std::pair<int, int>> readers(const Graph& graph, Value variable);
+// The variable whose memory a kernel of its own may write in place of `value`: where an assignment without guard is all
+// that `value` is for, and nothing reads the variable. An invalid Value where there is none.
+Value direct_target(const Graph& graph, Value value);
 // The value whose memory a chain of views shows; the value itself when it is no view.
 Value viewed(const Graph& graph, Value value);
 // (1,1,C) and (C), for example.

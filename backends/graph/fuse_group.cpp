@@ -38,6 +38,20 @@ std::vector<std::pair<int, int>> readers(const Graph& graph, Value variable) {
   return readers(graph, data_edges(graph), variable);
 }
 
+Value direct_target(const Graph& graph, Value value) {
+  Value target;
+  for (const Assignment& a : graph.assignments()) {
+    if (a.guard == value || (a.value == value && (a.guard || target))) return {};
+    if (a.value == value) target = a.variable;
+  }
+  for (const auto& [name, output] : graph.outputs())
+    if (output == value || output == target) return {};
+  for (int n = 0; n < graph.node_count(); ++n)
+    for (Value input : graph.node(n).inputs)
+      if (input == value || input == target) return {};
+  return graph.shape(value).elements() > 0 ? target : Value{};
+}
+
 Value viewed(const Graph& graph, Value value) {
   while (is_view(graph, graph.producer_index(value))) value = graph.producer(value).inputs[0];
   return value;

@@ -72,6 +72,8 @@ class Lowerer {
       LoweredKernel kernel{node.op->name, node.inputs, node.outputs, node.attributes, nullptr, {}, false, node.scope};
       members_.push_back({i});
       if (node.op->name == "matmul" && options_.fuse) take_epilogue(kernel);
+      if (kernel.outputs.size() == 1)
+        if (const Value target = direct_target(graph(), kernel.outputs[0])) kernel.outputs = {target};
       lowered_.kernels.push_back(std::move(kernel));
     }
   }
@@ -83,15 +85,19 @@ class Lowerer {
       kernel.outputs = graph().node(n).outputs;
     };
     if (graph().shape(kernel.inputs[0]).elements() == 0 || graph().shape(kernel.inputs[1]).elements() == 0) return;
+    // What is assigned must be written by whoever may write the variable.
+    auto may_take = [&](int n) {
+      return n >= 0 && (!assigned_[size_t(n)] || direct_target(graph(), graph().node(n).outputs[0]));
+    };
     int n = only_use(kernel.outputs[0]);
-    if (n >= 0 && !assigned_[size_t(n)])
+    if (may_take(n))
       if (const Value bias = bias_added(n, kernel.outputs[0])) {
         kernel.bias = bias;
         kernel.inputs.push_back(bias);
         take(n);
         n = only_use(kernel.outputs[0]);
       }
-    if (n >= 0 && !assigned_[size_t(n)] && graph().node(n).op->name == "relu") {
+    if (may_take(n) && graph().node(n).op->name == "relu") {
       kernel.relu = true;
       take(n);
     }

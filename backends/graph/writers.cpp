@@ -93,8 +93,10 @@ Graph with_copies(const Graph& original) {
     const int waits = waiting[size_t(original.producer_index(a.value))];
     const bool writable =
         role_of(a.value) == Role::fusible && op_of(a.value) != "gather" && (!a.guard || waits == a.guard.id);
+    const bool direct = role_of(a.value) == Role::opaque && original.producer(a.value).outputs.size() == 1 &&
+                        direct_target(original, a.value);
     Value value = copier.find(a.value), guard = copier.find(a.guard);
-    if (!writable) value = copier.copy(value, a.guard ? text("guarded by ", a.guard.id) : "writer");
+    if (!writable && !direct) value = copier.copy(value, a.guard ? text("guarded by ", a.guard.id) : "writer");
     if (a.guard && made_in_place(a.guard)) guard = copier.copy(guard, "array");
     copier.to.assign(copier.find(a.variable), value, guard);
   }

@@ -173,6 +173,32 @@ TEST_CASE("the end of a product writes a variable") {
   c.agree();
 }
 
+TEST_CASE("a kernel of its own writes a variable directly where nothing else is in the way") {
+  const float a[] = {1, -2, 3, 4}, b[] = {1, 2, -1, 1};  // a b = (3 0; -1 10)
+  const bool relu = GENERATE(false, true), read = GENERATE(false, true), plain = GENERATE(false, true);
+  INFO("relu " << relu << ", read " << read << (plain ? ", plain" : ""));
+  Graph graph;
+  const Value x = graph.input("a", DType::f32, {2, 2}), w = graph.input("b", DType::f32, {2, 2});
+  const Expr y(graph, graph.variable("y", DType::f32, {2, 2})), z(graph, graph.variable("z", DType::f32, {2, 2}));
+  Expr product(graph, matmul(graph, x, w));
+  if (relu) product = apply("relu", product);
+  graph.assign(y, product);
+  graph.assign(z, transpose(graph, x, {1, 0}));
+  if (read) graph.output("before", y + 0.0);
+  Variables variables;
+  const auto program = compile_for_cpu(graph, variables, {.plain = plain});
+  program->bind("a", a);
+  program->bind("b", b);
+  program->run(0);
+  const std::vector<float> expected = {3, 0, relu ? 0.0f : -1.0f, 10};
+  for (size_t i = 0; i < 4; ++i) {
+    CHECK(variables.at("y").at(int64_t(i)) == expected[i]);
+    CHECK(variables.at("z").at(int64_t(i)) == a[i % 2 * 2 + i / 2]);
+    if (read) CHECK(program->output("before").at(int64_t(i)) == 0);
+  }
+  if (!plain && !read) CHECK(program->lowered().kernels.size() == 2);
+}
+
 TEST_CASE("a bias of more axes than the product is no epilogue") {
   Check c;
   Expr x = c.input("x", array({2, 2}, {1, 0, 0, 1})), w = c.input("w", array({2, 3}, {1, 2, 3, 4, 5, 6}));

@@ -222,19 +222,23 @@ std::vector<OpCase> shape_cases(const std::string& op) {
     add({1, 1}, {{"shape", Axes{}}}, "");
     add({0, 3}, {{"shape", Axes{3, 0, 2}}}, "");
   } else if (op == "transpose") {
-    add({3, 4}, {{"permutation", Axes{1, 0}}}, "plain");
-    add({2, 3, 4}, {{"permutation", Axes{1, 2, 0}}}, "plain");
-    add({2, 3, 1, 5}, {{"permutation", Axes{3, 0, 2, 1}}}, "plain");
+    add({3, 4}, {{"permutation", Axes{1, 0}}}, "copy");
+    add({2, 3, 4}, {{"permutation", Axes{1, 2, 0}}}, "copy");
+    add({2, 3, 1, 5}, {{"permutation", Axes{3, 0, 2, 1}}}, "copy");
     add({0, 4}, {{"permutation", Axes{1, 0}}}, "plain");
-    add({5}, {{"permutation", Axes{0}}}, "plain");
+    add({5}, {{"permutation", Axes{0}}}, "copy");
+    add({70, 45}, {{"permutation", Axes{1, 0}}}, "copy");
+    add({3, 200, 170}, {{"permutation", Axes{0, 2, 1}}}, "copy");
+    add({6, 5, 4, 3}, {{"permutation", Axes{2, 3, 0, 1}}}, "copy");
   } else if (op == "slice") {
     auto part = [](int64_t axis, int64_t first, int64_t count) {
       return Attributes{{"axis", axis}, {"first", first}, {"count", count}};
     };
-    add({5, 3}, part(0, 1, 3), "plain");
-    add({5, 3}, part(1, 2, 1), "plain");
-    add({2, 4, 3}, part(1, 0, 4), "plain");
-    add({2, 4, 3}, part(1, 1, 2), "plain");
+    add({5, 3}, part(0, 1, 3), "copy");
+    add({5, 3}, part(1, 2, 1), "copy");
+    add({2, 4, 3}, part(1, 0, 4), "copy");
+    add({2, 4, 3}, part(1, 1, 2), "copy");
+    add({300, 70, 5}, part(1, 3, 60), "copy");
     add({4}, part(0, 2, 0), "plain");
   } else if (op == "broadcast") {
     add({3}, {{"shape", Axes{2, 3}}}, "fused");
@@ -249,12 +253,12 @@ std::vector<OpCase> shape_cases(const std::string& op) {
 
 std::vector<OpCase> concat_cases() {
   auto make = [](const std::vector<Shape>& shapes, int64_t axis) {
-    OpCase c{"concat", text(shapes.size(), " of ", shapes[0], " along ", axis), {}, {{"axis", axis}}, 1, "plain"};
+    OpCase c{"concat", text(shapes.size(), " of ", shapes[0], " along ", axis), {}, {{"axis", axis}}, 1, "copy"};
     for (const Shape& shape : shapes) c.inputs.push_back({shape});
     return c;
   };
   return {make({{2, 3}, {1, 3}, {4, 3}}, 0), make({{2, 3}, {2, 1}}, 1), make({{2, 1, 3}, {2, 5, 3}}, 1),
-          make({{3}, {0}, {2}}, 0), make({{4, 2}}, 1)};
+          make({{3}, {0}, {2}}, 0),          make({{4, 2}}, 1),         make({{300, 40}, {300, 30}}, 1)};
 }
 
 std::vector<OpCase> source_cases(const std::string& op) {
