@@ -32,7 +32,8 @@ constexpr Row kRows[] = {
 #define NEON_LEVEL_ROW(level)                                                                                     \
   {                                                                                                               \
 #level, simd_##level::rows_f32, simd_##level::rows_f64, &simd_##level::reduce_f32, &simd_##level::reduce_f64, \
-        &simd_##level::convert_f32, &simd_##level::convert_f64, &simd_##level::random                             \
+        &simd_##level::convert_f32, &simd_##level::convert_f64, &simd_##level::random, &simd_##level::pool_f32,   \
+        &simd_##level::pool_f64                                                                                   \
   }
 constexpr Level kLevels[] = {NEON_LEVEL_ROW(v2), NEON_LEVEL_ROW(v3), NEON_LEVEL_ROW(v4)};
 

@@ -49,6 +49,25 @@ struct Random {
   void (*uniform_f64)(RandomKey key, uint64_t first, double* y, int64_t n);
 };
 
+// Pooling windows side by side: output o and channel c are y[o * y_step + c], and see the elements
+// x[o * x_step + offsets[k] + c], k < count, count > 0. places[k] is where in the window element k stands.
+struct PoolRun {
+  const int64_t* offsets;
+  const int32_t* places;
+  int64_t count, outputs, channels, x_step, y_step;
+};
+template <typename R>
+struct Pooling {
+  // The largest, the first of equal ones; NaN is above all. What is not above `least` becomes it.
+  void (*maximum_u8)(const PoolRun& run, const R* x, R least, R* y, uint8_t* position);
+  void (*maximum_i32)(const PoolRun& run, const R* x, R least, R* y, int32_t* position);
+  // Each y to the place that it came from, 0 to the others of the window; added to what is there, or in its stead.
+  void (*maximum_gradient_u8)(const PoolRun& run, const R* y, const uint8_t* position, bool add, R* x);
+  void (*maximum_gradient_i32)(const PoolRun& run, const R* y, const int32_t* position, bool add, R* x);
+  void (*average)(const PoolRun& run, const R* x, R divisor, R* y);
+  void (*average_gradient)(const PoolRun& run, const R* y, R divisor, bool add, R* x);
+};
+
 // All of it. Rows are in the order of table.inc.
 struct Level {
   const char* name;  // "v2"
@@ -59,6 +78,8 @@ struct Level {
   const Converters* convert_f32;
   const Converters* convert_f64;
   const Random* random;
+  const Pooling<float>* pool_f32;
+  const Pooling<double>* pool_f64;
 };
 
 #define NEON_DECLARE_LEVEL(level)               \
@@ -70,6 +91,8 @@ struct Level {
     extern const Converters convert_f32;        \
     extern const Converters convert_f64;        \
     extern const Random random;                 \
+    extern const Pooling<float> pool_f32;       \
+    extern const Pooling<double> pool_f64;      \
   }
 NEON_DECLARE_LEVEL(v2)
 NEON_DECLARE_LEVEL(v3)

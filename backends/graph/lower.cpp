@@ -71,26 +71,29 @@ class Lowerer {
       const Node& node = graph().node(i);
       LoweredKernel kernel{node.op->name, node.inputs, node.outputs, node.attributes, nullptr, {}, false, node.scope};
       members_.push_back({i});
-      if (node.op->name == "matmul" && options_.fuse) take_epilogue(kernel);
+      if (options_.fuse && has_epilogue(kernel.op)) take_epilogue(kernel);
       if (kernel.outputs.size() == 1)
         if (const Value target = direct_target(graph(), kernel.outputs[0])) kernel.outputs = {target};
       lowered_.kernels.push_back(std::move(kernel));
     }
   }
 
+  static bool has_epilogue(const std::string& op) { return op == "matmul" || op == "convolution" || op == "pool_max"; }
+
   void take_epilogue(LoweredKernel& kernel) {
     auto take = [&](int n) {
       taken_[size_t(n)] = true;
       members_.back().push_back(n);
-      kernel.outputs = graph().node(n).outputs;
+      kernel.outputs[0] = graph().node(n).outputs[0];
     };
-    if (graph().shape(kernel.inputs[0]).elements() == 0 || graph().shape(kernel.inputs[1]).elements() == 0) return;
+    for (Value input : kernel.inputs)
+      if (graph().shape(input).elements() == 0) return;
     // What is assigned must be written by whoever may write the variable.
     auto may_take = [&](int n) {
       return n >= 0 && (!assigned_[size_t(n)] || direct_target(graph(), graph().node(n).outputs[0]));
     };
     int n = only_use(kernel.outputs[0]);
-    if (may_take(n))
+    if (may_take(n) && kernel.op != "pool_max")
       if (const Value bias = bias_added(n, kernel.outputs[0])) {
         kernel.bias = bias;
         kernel.inputs.push_back(bias);

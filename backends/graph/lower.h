@@ -1,5 +1,5 @@
-// Lowering: a graph becomes kernels in order. Fusible nodes are grouped (fuse.cpp), matrix products take their
-// bias and relu along, reshapes become views, and every value that lives between kernels gets a place in one
+// Lowering: a graph becomes kernels in order. Fusible nodes are grouped (fuse.cpp), products and convolutions take
+// their bias and relu along, reshapes become views, and every value that lives between kernels gets a place in one
 // arena by its lifetime (plan.cpp).
 #pragma once
 #include <memory>
@@ -13,8 +13,8 @@ struct LoweredKernel {
   std::vector<Value> inputs, outputs;
   Attributes attributes;
   std::shared_ptr<const FusedKernel> fused;  // of op "fused"
-  // Of op "matmul": what is done to the product before it is stored.
-  Value bias;  // (N) or (1,N), added to every row
+  // Of ops "matmul" and "convolution": what is done to the result before it is stored; of "pool_max" the relu alone.
+  Value bias;  // (K) or (1,K), added to every row, of each pixel
   bool relu = false;
   std::string scope;
 };

@@ -154,7 +154,9 @@ TensorFile evaluated_weights(const TensorFile& file, bool running_means) {
     if (named.name.starts_with("callback/")) continue;
     if (belongs_to_another(named.name, [&](const std::string& name) { return file.find(name) != nullptr; })) continue;
     const Tensor* mean = running_means ? file.find(named.name + "/ema") : nullptr;
-    out.tensors.push_back({named.name, mean ? mean->converted(named.tensor.dtype()) : named.tensor});
+    // What are no numbers of that kind stays as it is, and is seen to be another net's.
+    const bool rounds = mean && is_floating(mean->dtype()) && is_floating(named.tensor.dtype());
+    out.tensors.push_back({named.name, rounds ? mean->converted(named.tensor.dtype()) : mean ? *mean : named.tensor});
   }
   return out;
 }

@@ -44,7 +44,7 @@ void check_implementations(const OpCase& c, DType dtype, const std::vector<std::
     CHECK(ran.empty());
   } else if (c.fast == "mixed") {
     CHECK(ran.size() > 1);
-  } else if (c.fast == "matmul") {
+  } else if (c.fast == "product") {
     CHECK(ran.size() == 1);
     CHECK(all.starts_with(dtype == DType::f64 ? "loops" : "onednn:"));
   } else if (c.fast == "empty matmul") {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "backends/graph/expression.h"
+#include "backends/graph/windows.h"
 #include "backends/program.h"
 #include "neon/core/random.h"
 
@@ -225,6 +225,56 @@ TEST_CASE("NaN passes the end of a product") {
   c.graph.output("y", apply("relu", Expr(c.graph, matmul(c.graph, x, w))));
   c.expect("y", {2, 0, kNaN, kNaN, 0, 4});
   c.agree();
+}
+
+// x (2,1,2,2) · w (2,1,1,2), padded to three columns
+Expr small_convolution(Check& c, Expr x, Expr w) {
+  const Windows windows{.size = {1, 1}, .strides = {1, 1}, .before = {0, 1}, .after = {0, 0}, .dilation = {1, 1}};
+  return {c.graph, convolution(c.graph, x, w, windows, 1)};
+}
+
+TEST_CASE("bias and relu at the end of a convolution, NaN passes") {
+  const DType dtype = GENERATE(DType::f64, DType::f32, DType::bf16, DType::f16);
+  const bool with_bias = GENERATE(false, true);
+  Check c;
+  Expr x = c.input("x", array({2, 1, 2, 2}, {1, 1, kNaN, 1, -1, -1, 2, 0}, dtype));
+  Expr w = c.variable("w", array({2, 1, 1, 2}, {1, 1, -2, -2}, dtype));
+  Expr y = small_convolution(c, x, w);
+  if (with_bias) y = y + c.variable("b", array({2}, {1, -1}, dtype));
+  c.graph.output("y", apply("relu", y));
+  if (with_bias) c.expect("y", {1, 0, 3, 0, kNaN, kNaN, 1, 0, 0, 3, 3, 0});
+  else c.expect("y", {0, 0, 2, 0, kNaN, kNaN, 0, 0, 0, 4, 2, 0});
+  c.agree();
+  Variables store;
+  CHECK(compile_for_cpu(c.graph, store)->implementations().size() == 1);
+}
+
+TEST_CASE("a convolution that somebody else reads keeps its result") {
+  Check c;
+  Expr x = c.input("x", array({1, 1, 1, 2}, {1, 2}));
+  Expr w = c.variable("w", array({1, 1, 1, 2}, {1, -2}));
+  Expr y = small_convolution(c, x, w);
+  c.graph.output("y", y);
+  c.graph.output("relu", apply("relu", y));
+  c.expect("y", {0, -3});
+  c.expect("relu", {0, 0});
+  c.agree();
+}
+
+TEST_CASE("relu at the end of pooling: positions are those of the largest, NaN passes") {
+  const DType dtype = GENERATE(DType::f64, DType::f32, DType::bf16, DType::f16);
+  Check c;
+  Expr x = c.input("x", array({1, 2, 4, 1}, {-3, -1, 5, 2, -2, -4, kNaN, 6}, dtype));
+  const std::vector<int64_t> window = {2, 2, 1};
+  const auto pooled = c.graph.add_all(
+      "pool_max", {x}, {{"window", window}, {"strides", window}, {"padding", std::vector<int64_t>(6, 0)}});
+  c.graph.output("y", apply("relu", Expr(c.graph, pooled[0])));
+  c.graph.output("position", pooled[1]);
+  c.expect("y", {0, kNaN});
+  c.expect("position", {1, 2});
+  c.agree();
+  Variables store;
+  CHECK(compile_for_cpu(c.graph, store)->implementations().size() == 1);
 }
 
 TEST_CASE("one row is looked up where it lies") {

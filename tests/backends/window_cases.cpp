@@ -65,7 +65,8 @@ std::vector<OpCase> convolution_cases(const std::string& op) {
                                    {"groups", c.groups}};
     const Axes outputs = windows_of(attributes, middle(c.w)).outputs(middle(c.x));
     const Shape y = Shape{c.x[0]}.concat(Shape(outputs)).concat({c.w[0]});
-    OpCase made{op, c.name, {{c.x}, {c.w}}, attributes, product(middle(c.w)) * c.w.back(), "plain"};
+    OpCase made{
+        op, c.name, {{c.x}, {c.w}}, attributes, product(middle(c.w)) * c.w.back(), c.x[0] ? "product" : "loops"};
     if (op == "convolution_data_gradient") {
       made.inputs = {{y}, {c.w}};
       made.attributes = attributes.with("sizes", middle(c.x));
@@ -152,7 +153,7 @@ std::vector<OpCase> pooling_cases(const std::string& op) {
       if (average) attributes = attributes.with("count_padding", count_padding);
       const Axes sizes(p.x.begin() + 1, p.x.end());
       const Shape y = Shape{p.x[0]}.concat(Shape(windows_of(attributes, p.window).outputs(sizes)));
-      OpCase made{op, p.name, {{p.x}}, attributes, product(p.window), "plain"};
+      OpCase made{op, p.name, {{p.x}}, attributes, product(p.window), "pooling"};
       if (count_padding) made.name += ", padding counts";
       if (op.ends_with("_gradient")) {
         made.inputs = {{y}};

@@ -1,0 +1,136 @@
+// Convolution and its gradients through oneDNN, activations with channels last, weights in the layout that the
+// primitive asks for. What oneDNN only has reference code for is left to the loops of our own: its are a thousand times
+// slower than its others.
+#include "backends/cpu/onednn.h"
+#include "backends/cpu/onednn_kernel.h"
+#include "backends/graph/windows.h"
+
+namespace neon::cpu {
+
+namespace {
+
+using dnnl::memory;
+using dims = memory::dims;
+
+// What stands in oneDNN's order: sizes (N,C,H,W), (K,C,R,S) and (G,K/G,C/G,R,S), strides of the arrays as they lie in
+// memory, channels last.
+struct Description {
+  Description(const Attributes& attributes, const Shape& x, const Shape& w, const Shape& y, memory::data_type type)
+      : windows(windows_of(attributes, {w.begin() + 1, w.end() - 1})),
+        x(array(x, type)),
+        w(filters(w, attributes.integer("groups"), type)),
+        y(array(y, type)),
+        bias({w[0]}, type, memory::format_tag::a) {
+    any_w = memory::desc(this->w.dims(), type, memory::format_tag::any);
+    for (int64_t d : windows.dilation) dilation.push_back(d - 1);
+  }
+
+  static memory::desc array(const Shape& shape, memory::data_type type) {
+    const int rank = shape.rank();
+    dims sizes = {shape[0], shape.back()}, strides = {shape.slice(1, rank).elements(), 1};
+    for (int axis = 1; axis < rank - 1; ++axis) {
+      sizes.push_back(shape[axis]);
+      strides.push_back(shape.slice(axis + 1, rank).elements());
+    }
+    return {sizes, type, strides};
+  }
+
+  static memory::desc filters(const Shape& shape, int64_t groups, memory::data_type type) {
+    if (groups == 1) return array(shape, type);
+    const Shape one = shape.with(0, shape[0] / groups);
+    const memory::desc of_group = array(one, type);
+    dims sizes = of_group.dims(),
+         strides(of_group.data.format_desc.blocking.strides, of_group.data.format_desc.blocking.strides + sizes.size());
+    sizes.insert(sizes.begin(), groups);
+    strides.insert(strides.begin(), one.elements());
+    return {sizes, type, strides};
+  }
+
+  dnnl::convolution_forward::primitive_desc forward(bool with_bias, const dnnl::primitive_attr& attributes) const {
+    using desc = dnnl::convolution_forward::desc;
+    const auto kind = dnnl::prop_kind::forward_training;
+    const auto algorithm = dnnl::algorithm::convolution_direct;
+    const auto made =
+        with_bias ? desc(kind, algorithm, x, any_w, bias, y, windows.strides, dilation, windows.before, windows.after)
+                  : desc(kind, algorithm, x, any_w, y, windows.strides, dilation, windows.before, windows.after);
+    return {made, attributes, onednn_engine()};
+  }
+
+  Windows windows;
+  memory::desc x, w, y, bias, any_w;
+  dims dilation;  // oneDNN's 0 is our 1
+};
+
+class OnednnConvolution : public OnednnKernel {
+ public:
+  OnednnConvolution(const LoweredKernel& kernel, Context& context, memory::data_type type)
+      : OnednnKernel(kernel, context, type) {
+    const Shape &a = context.type(kernel.inputs[0]).shape, &b = context.type(kernel.inputs[1]).shape,
+                &c = context.type(kernel.outputs[0]).shape;
+    if (kernel.op == "convolution") forward(kernel, {kernel.attributes, a, b, c, type});
+    else if (kernel.op == "convolution_data_gradient") data_gradient(kernel, {kernel.attributes, c, b, a, type});
+    else weight_gradient(kernel, {kernel.attributes, a, c, b, type});
+  }
+  bool is_reference() const { return implementation().starts_with("onednn:ref"); }
+
+ private:
+  void forward(const LoweredKernel& kernel, const Description& d) {
+    const auto made = d.forward(bool(kernel.bias), attributes());
+    set_primitive(dnnl::convolution_forward(made), made);
+    read(DNNL_ARG_SRC, kernel.inputs[0], d.x, d.x);
+    read(DNNL_ARG_WEIGHTS, kernel.inputs[1], d.w, made.weights_desc());
+    if (kernel.bias) read(DNNL_ARG_BIAS, kernel.bias, d.bias, d.bias);
+    write(DNNL_ARG_DST, kernel.outputs[0], d.y, d.y);
+  }
+
+  void data_gradient(const LoweredKernel& kernel, const Description& d) {
+    using Primitive = dnnl::convolution_backward_data;
+    const Primitive::desc desc(dnnl::algorithm::convolution_direct, d.x, d.any_w, d.y, d.windows.strides, d.dilation,
+                               d.windows.before, d.windows.after);
+    const Primitive::primitive_desc made(desc, attributes(), onednn_engine(), d.forward(false, attributes()));
+    set_primitive(Primitive(made), made);
+    read(DNNL_ARG_DIFF_DST, kernel.inputs[0], d.y, d.y);
+    read(DNNL_ARG_WEIGHTS, kernel.inputs[1], d.w, made.weights_desc());
+    write(DNNL_ARG_DIFF_SRC, kernel.outputs[0], d.x, d.x);
+  }
+
+  void weight_gradient(const LoweredKernel& kernel, const Description& d) {
+    using Primitive = dnnl::convolution_backward_weights;
+    const Primitive::desc desc(dnnl::algorithm::convolution_direct, d.x, d.any_w, d.y, d.windows.strides, d.dilation,
+                               d.windows.before, d.windows.after);
+    const Primitive::primitive_desc made(desc, attributes(), onednn_engine(), d.forward(false, attributes()));
+    set_primitive(Primitive(made), made);
+    read(DNNL_ARG_SRC, kernel.inputs[0], d.x, d.x);
+    read(DNNL_ARG_DIFF_DST, kernel.inputs[1], d.y, d.y);
+    write(DNNL_ARG_DIFF_WEIGHTS, kernel.outputs[0], d.w, made.diff_weights_desc());
+  }
+};
+
+// Null where oneDNN has no primitive, or none that is worth it.
+std::unique_ptr<Kernel> make_of(const LoweredKernel& kernel, Context& context, memory::data_type type) try {
+  auto made = std::make_unique<OnednnConvolution>(kernel, context, type);
+  return made->is_reference() ? nullptr : std::move(made);
+} catch (const dnnl::error& error) {
+  if (error.status == dnnl_unimplemented) return nullptr;
+  throw;
+}
+
+std::unique_ptr<Kernel> make(const LoweredKernel& kernel, Context& context) {
+  const DType dtype = context.type(kernel.outputs[0]).dtype;
+  if (dtype == DType::f64 || context.type(kernel.outputs[0]).shape.elements() == 0) return nullptr;
+  for (Value input : kernel.inputs)
+    if (context.type(input).shape.elements() == 0) return nullptr;
+  if (dtype == DType::bf16)
+    if (auto made = make_of(kernel, context, memory::data_type::bf16)) return made;
+  return make_of(kernel, context, memory::data_type::f32);
+}
+
+const KernelRegistration registrations[] = {
+    {"convolution", 0, make},
+    {"convolution_data_gradient", 0, make},
+    {"convolution_weight_gradient", 0, make},
+};
+
+}  // namespace
+
+}  // namespace neon::cpu

@@ -1,0 +1,26 @@
+// An array that a kernel reads or writes, in the type of its arithmetic: the array itself where that is its type,
+// otherwise a copy that is converted before or after the kernel runs.
+#pragma once
+#include "backends/cpu/kernel.h"
+
+namespace neon::cpu {
+
+class Operand {
+ public:
+  Operand(Context& context, Value value, DType compute);
+  // What the kernel reads; converted when it is a copy.
+  const void* load(int threads);
+  // What the kernel writes, and after that, to where it belongs.
+  void* place() { return copy_.empty() ? *slot_ : copy_.data(); }
+  void store(int threads);
+  bool is_copy() const { return !copy_.empty(); }
+  const Shape& shape() const { return type_.shape; }
+
+ private:
+  void** slot_;
+  TensorType type_;
+  DType compute_;
+  Tensor copy_;
+};
+
+}  // namespace neon::cpu
