@@ -19,6 +19,20 @@ using Kind = Setting::Kind;
 constexpr std::string_view kStandardTag = "tag:yaml.org,2002:";
 constexpr std::string_view kOldObject = "!obj:";
 
+// The parser gives the escapes \N and \_ as their single byte of Latin-1, all else as UTF-8.
+std::string with_escapes_as_utf8(const std::string& value) {
+  std::string out;
+  out.reserve(value.size());
+  for (size_t i = 0; i < value.size();) {
+    const auto byte = static_cast<unsigned char>(value[i]);
+    const size_t length = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1;
+    if (byte >= 0x80 && length == 1) out += '\xC2';
+    out.append(value, i, length);
+    i += length;
+  }
+  return out;
+}
+
 class RawBuilder : public YAML::EventHandler {
  public:
   RawBuilder(const Source& source, const YamlLimits& limits, Problems& problems)
@@ -39,7 +53,7 @@ class RawBuilder : public YAML::EventHandler {
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const uint32_t target = anchored_[anchor - 1];
     if (document.nodes[target].open)
-      stop(mark, text("'*", names_[anchor - 1], "' stands inside the value that it names"));
+      stop(mark, text(in_quotes("*" + names_[anchor - 1]), " stands inside the value that it names"));
     attach(target);
   }
 
@@ -48,9 +62,9 @@ class RawBuilder : public YAML::EventHandler {
     check_closed_quote(mark);
     if (value.find('\0') != value.npos) stop(mark, "a NUL character in a text");
     RawNode& node = document.nodes[add(mark, Kind::scalar, anchor)];
-    node.value = value;
+    node.value = with_escapes_as_utf8(value);
     // A text of several lines, say, can be written back only in quotes, and is text for certain.
-    node.quoted = tag == "!" || !is_plain(value);
+    node.quoted = tag == "!" || !is_plain(node.value);
     node.merge = tag == "?" && value == "<<";
     if (tag != "!" && tag != "?") apply_tag(mark, tag, node);
   }
@@ -235,7 +249,7 @@ void RawBuilder::stop(const YAML::Exception& error) {
   if (error.msg == YAML::ErrorMsg::UNKNOWN_ANCHOR) {
     const size_t start = content(line, column) + 1;
     const std::string name = all.substr(start, all.find_first_of(" \t\n,]}", start) - start);
-    stop(error.mark, text("'*", name, "' names no anchor above it", did_you_mean(name, names_)));
+    stop(error.mark, text(in_quotes("*" + name), " names no anchor above it", did_you_mean(name, names_)));
   }
   const std::string_view bad_line = source_.line(line);
   const size_t tab = bad_line.substr(0, bad_line.find_first_not_of(" \t")).find('\t');

@@ -53,6 +53,11 @@ TEST_CASE("values keep their text, quotes, kinds and order") {
   CHECK(root.find("t")->value == "two\nlines\n");
 }
 
+TEST_CASE("escapes are the characters of YAML 1.2, section 5.7, in UTF-8") {
+  CHECK(read("a: \"<\\N><\\_><\\L><\\P>\"").find("a")->value == "<\xc2\x85><\xc2\xa0><\xe2\x80\xa8><\xe2\x80\xa9>");
+  CHECK(read("a: \"\\xe9\\u00e9\\u20ac\\U0001F600é\\t\"").find("a")->value == "éé€😀é\t");
+}
+
 TEST_CASE("every value knows its line, column in characters, and path") {
   const Setting root = read("layers:\n  - Conv: {nofm: 64}\n  - {\"ä\": [1, 2]}\nempty:\nlast: 1\n");
   const Setting& nofm = *root.find("layers")->items[0].find("Conv")->find("nofm");
