@@ -44,8 +44,7 @@ Memory::Memory(std::shared_ptr<Device> device, size_t bytes, const std::string& 
     size_t free = 0, all = 0;
     if (result == CUDA_ERROR_OUT_OF_MEMORY && cuMemGetInfo(&free, &all) == CUDA_SUCCESS)
       fail(ErrorKind::memory, "no room on the GPU for ", what, " of ", bytes_text(double(bytes)), ": ",
-           bytes_text(double(free)), " of ", bytes_text(double(all)),
-           " are free; a smaller batch_size (-z) takes less");
+           bytes_text(double(free)), " of ", bytes_text(double(all)), " are free");
     check(result, text("taking ", bytes_text(double(bytes)), " of GPU memory for ", what));
   }
   check(cuMemsetD8Async(address_, 0, wanted, device_->stream()), "clearing GPU memory");

@@ -34,6 +34,13 @@ class Module : public GpuModule {
     return out;
   }
 
+  size_t free_bytes(int index) override {
+    engine(index)->device->make_current();
+    size_t free = 0, all = 0;
+    check(cuMemGetInfo(&free, &all), "asking the GPU for its memory");
+    return free;
+  }
+
   std::string versions() override {
     int driver = 0;
     check(cuDriverGetVersion(&driver), "asking the driver");
@@ -55,6 +62,7 @@ class Module : public GpuModule {
     if (!known) known = std::make_shared<Engine>(gpu_index);
     return known;
   }
+
   std::mutex mutex_;
   std::map<int, std::shared_ptr<Engine>> engines_;
 };

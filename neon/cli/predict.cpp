@@ -206,15 +206,20 @@ int run_predict(const CommandLine& line) {
   step.batch = std::min<int64_t>(count, 256);
   const StepGraph graph = evaluation_graph(opened.experiment->network(), nullptr, {}, layout, count, step);
   Variables variables;
-  const auto program = compile_for_cpu(graph.graph, variables);
+  // A few samples are done before a GPU has woken up, so it is used only where it is asked for.
+  RunOptions asked = line.run();
+  if (asked.backend.empty()) asked.backend = "cpu";
+  choose_backend(asked, *opened.experiment);
+  const auto program = compile_program(graph.graph, variables, device_options(asked));
   restore_variables(evaluated_weights(opened.run.file, opened.experiment->params.ema > 0), path, variables);
   Tensor indices(DType::i32, {step.batch});
+  variables.to_device();
   program->bind("data", samples.data());
-  program->bind("indices", indices.data());
   const Printer printer(line, opened.run.class_names, stored.classes);
   printer.head(graph.outputs);
   for (int64_t first = 0; first < count; first += step.batch) {
     for (int64_t i = 0; i < step.batch; ++i) indices.set(i, double(std::min(first + i, count - 1)));
+    program->bind("indices", indices.data());
     program->run(0);
     const Tensor y = program->output("y");
     for (int64_t i = 0; i < step.batch && first + i < count; ++i)

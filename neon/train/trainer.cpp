@@ -24,6 +24,7 @@ constexpr int64_t kStepsBeforeGrowth = 2000;
 
 constexpr double kSecondsUnseen = 0.05;
 constexpr int64_t kMostTogether = 1024;
+constexpr double kShareForValues = 0.9;  // of the memory that is free: programs need a little beside their values
 
 double now_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -102,9 +103,36 @@ Trainer::Trainer(Experiment& experiment, Data data, RunOptions options, const St
 
 Trainer::~Trainer() = default;
 
-void Trainer::compile_all(int threads) {
+void Trainer::compile_all(int threads) try {
   full_ = compile(step_options_.batch, threads);
   if (const int64_t left = layout_.train_size % step_options_.batch) ragged_ = compile(left, threads);
+} catch (const Error& error) {
+  if (error.kind() != ErrorKind::memory || !gpu_) throw;
+  full_ = {}, ragged_ = {};
+  fail(ErrorKind::memory, error.what(), room_text());
+}
+
+size_t Trainer::arena_of(int64_t batch) const {
+  StepOptions options = step_options_;
+  options.batch = batch;
+  const ExperimentParams& params = experiment_.params;
+  return lower(training_graph(experiment_.network(), *params.cost, *params.optimizer, layout_, options).graph)
+      .arena_bytes;
+}
+
+// The values of a step are what the batch decides; the rest has its place by now, or never will.
+std::string Trainer::room_text() const {
+  std::string why_not;
+  const size_t free = gpu_module(why_not)->free_bytes(int(options_.device_id));
+  const std::string planned = text(". A step of ", step_options_.batch, " samples plans ",
+                                   bytes_text(double(arena_of(step_options_.batch))), " for its values; ");
+  int64_t fits = 0, fails = step_options_.batch;
+  while (fails - fits > 1) {
+    const int64_t middle = (fits + fails) / 2;
+    (double(arena_of(middle)) < kShareForValues * double(free) ? fits : fails) = middle;
+  }
+  if (fits == 0) return planned + "not even a batch of 1 fits";
+  return text(planned, "with what is free now about ", fits, " would fit (-z ", fits, ")");
 }
 
 void Trainer::choose_threads() {

@@ -45,6 +45,8 @@ class Trainer {
   DeviceOptions device(int threads) const;
   StepProgram compile(int64_t batch, int threads);
   void compile_all(int threads);
+  size_t arena_of(int64_t batch) const;  // bytes of a step's values
+  std::string room_text() const;
   // Trains the first steps with 1, 2, 4 ... threads and keeps the fastest: beside another process, or for a
   // small net, that may be fewer than there are.
   void choose_threads();

@@ -61,7 +61,13 @@ Net make(const std::vector<Setting>& layers, const Setting& optimizer, const Sha
 }  // namespace
 
 std::unique_ptr<Program> Net::compile(Variables& variables, const CpuOptions& options) const {
-  auto program = compile_for_cpu(step.graph, variables, options);
+  DeviceOptions on_cpu;
+  on_cpu.cpu = options;
+  return compile(variables, on_cpu);
+}
+
+std::unique_ptr<Program> Net::compile(Variables& variables, const DeviceOptions& options) const {
+  auto program = compile_program(step.graph, variables, options);
   for (const Parameter& p : step.parameters) {
     Tensor& weights = variables.at(p.name);
     Stream stream(2, p.name);
@@ -70,6 +76,7 @@ std::unique_ptr<Program> Net::compile(Variables& variables, const CpuOptions& op
   }
   for (const LayerState& s : step.states)
     for (int64_t i = 0; i < variables.at(s.name).elements(); ++i) variables.at(s.name).set(i, s.fill);
+  variables.to_device();
   for (const auto& [name, data] : inputs) program->bind(name, data.data());
   program->set_scalar("rate/0", 0.1);
   program->set_scalar("step", 1);

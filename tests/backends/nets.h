@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "backends/program.h"
+#include "backends/device/device.h"
 #include "models/step_graph.h"
 #include "neon/core/setting.h"
 
@@ -15,6 +15,7 @@ struct Net {
 
   // Compiled, with its weights drawn and its inputs and numbers set.
   std::unique_ptr<Program> compile(Variables& variables, const CpuOptions& options = {}) const;
+  std::unique_ptr<Program> compile(Variables& variables, const DeviceOptions& options) const;
 };
 
 // 784-100-10 without biases, momentum: the mnist-small net.
