@@ -1,0 +1,44 @@
+#!/usr/bin/python3
+"""What is installed is enough: an example compiled by pkg-config's flags against a fresh installation runs.
+
+    install_test.py MESON BUILD_FOLDER EXAMPLE.cpp...
+"""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+MESON, BUILD, *EXAMPLES = sys.argv[1:]
+
+
+def run(*command, **environment):
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env={**os.environ, **environment}).stdout
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="neon-install-") as root:
+        subprocess.run([MESON, "install", "-C", BUILD, "--no-rebuild", "--destdir", root], check=True,
+                       stdout=subprocess.DEVNULL)
+        (found,) = pathlib.Path(root).rglob("neon.pc")
+        library = found.parent.parent
+        finding = {"PKG_CONFIG_PATH": str(found.parent), "PKG_CONFIG_SYSROOT_DIR": root}
+        flags = run("pkg-config", "--cflags", "--libs", "neon", **finding).split()
+        # Nothing but what was installed: not the tree that the library was built from.
+        if not all(flag.startswith(("-I" + root, "-L" + root, "-l")) for flag in flags):
+            sys.exit(f"flags that lead out of the installation: {flags}")
+        passed = 0
+        for example in EXAMPLES:
+            program = os.path.join(root, pathlib.Path(example).stem)
+            run("g++", "-std=c++20", "-Wall", "-Wextra", "-Werror", example, "-o", program, *flags)
+            run(program, LD_LIBRARY_PATH=str(library))
+            passed += 1
+        version = run("pkg-config", "--modversion", "neon", **finding).strip()
+        said = run(str(next(pathlib.Path(root).rglob("bin/neon"))), "--version").strip()
+        if said != "neon " + version:
+            sys.exit(f"pkg-config says {version}, the program {said}")
+    print(f"{passed + 1} passed, 0 failed")
+
+
+if __name__ == "__main__":
+    main()

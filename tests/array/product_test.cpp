@@ -1,0 +1,114 @@
+// Products of matrices, with all that is done to them on the way, and Kahan's sum.
+#include "support.h"
+
+using namespace neon;
+using namespace neon::test;
+
+namespace {
+
+double unit(DType dtype) { return unit_roundoff(dtype); }
+
+}  // namespace
+
+TEST_CASE("dot takes operands as they lie, in every type") {
+  for (DType dtype : {DType::f32, DType::f16, DType::bf16, DType::f64}) {
+    Backend be = make_backend(dtype);
+    const Tensor x = numbers({7, 20}, dtype), y = numbers({20, 9}, dtype, 1);
+    const Array a = be.array(x), b = be.array(y);
+    auto expected = [&](const Index& i) {
+      double sum = 0;
+      for (int64_t k = 0; k < 20; ++k) sum += at(x, {i[0], k}) * at(y, {k, i[1]});
+      return sum;
+    };
+    // Numbers of few bits: sums of 20 products below 4 are exact in f32, and rounded once in 16 bits.
+    const double allowed = size_of(dtype) == 2 ? 64 * unit(dtype) : 0;
+    const Array turned_a = Array(Lazy(a.T())), turned_b = Array(Lazy(b.T()));
+    INFO(std::string(name_of(dtype)));
+    for (const Lazy& product :
+         {dot(a, b), dot(turned_a.T(), b), dot(a, turned_b.T()), dot(turned_a.T(), turned_b.T())}) {
+      const Array got = product;
+      CHECK(got.dtype() == dtype);
+      CHECK(be.last_kernels() == 1);
+      check(got.get(), {7, 9}, expected, allowed);
+    }
+  }
+  Backend be = make_backend();
+  Array rectified = be.empty({2, 2}, DType::f16);
+  rectified.assign(relu(dot(be.ones({2, 3}, DType::f16), be.array({1, -1, 1, -1, 1, -1}, {3, 2}, DType::f16))));
+  CHECK(be.last_kernels() == 1);
+  check(rectified.get(), {2, 2}, [](const Index& i) { return i[1] ? 0 : 3; });
+  const Array mixed = dot(be.ones({2, 3}, DType::f16), be.full({3, 2}, 2, DType::u8));
+  CHECK((mixed.dtype() == DType::f32 && mixed.get().at(3) == 6));
+}
+
+TEST_CASE("compound_dot scales, rectifies and adds in neon's order") {
+  for (DType dtype : {DType::f32, DType::f16}) {
+    Backend be = make_backend(dtype);
+    const Tensor x = numbers({5, 8}, dtype), y = numbers({8, 6}, dtype, 1), z = numbers({5, 6}, dtype, 2);
+    for (double alpha : {1.0, -0.5})
+      for (double beta : {0.0, 1.0, 0.25})
+        for (bool rectified : {false, true}) {
+          INFO(std::string(name_of(dtype)) << " alpha " << alpha << " beta " << beta << " relu " << rectified);
+          Array c = be.array(z);
+          compound_dot(be.array(x), be.array(y), c, {alpha, beta, rectified});
+          check(
+              c.get(), {5, 6},
+              [&](const Index& i) {
+                double sum = 0;
+                for (int64_t k = 0; k < 8; ++k) sum += at(x, {i[0], k}) * at(y, {k, i[1]});
+                return (rectified ? std::max(alpha * sum, 0.0) : alpha * sum) + beta * at(z, i);
+              },
+              dtype == DType::f16 ? 2 * 32 * unit(dtype) : 0);
+        }
+  }
+}
+
+TEST_CASE("batched_dot multiplies each pair, or adds them all up") {
+  Backend be = make_backend();
+  const Tensor x = numbers({3, 4, 6}, DType::f32), y = numbers({3, 6, 5}, DType::f32, 1),
+               z = numbers({3, 4, 5}, DType::f32, 2);
+  auto product = [&](int64_t b, int64_t i, int64_t j, bool one_a, bool one_b) {
+    double sum = 0;
+    for (int64_t k = 0; k < 6; ++k) sum += at(x, {one_a ? 0 : b, i, k}) * at(y, {one_b ? 0 : b, k, j});
+    return sum;
+  };
+  const Array a = be.array(x), b = be.array(y);
+  const Array first_a = a.slice(0, 0, 1).reshape({4, 6}), first_b = b.slice(0, 0, 1).reshape({6, 5});
+  for (int which : {0, 1, 2, 3}) {
+    const bool one_a = which == 1, one_b = which == 2;
+    INFO("case " << which);
+    const Lazy left = one_a ? first_a : which == 3 ? Array(Lazy(a.transpose({0, 2, 1}))).transpose({0, 2, 1}) : a;
+    const Lazy right = one_b ? first_b : b;
+    Array c = be.array(z);
+    batched_dot(left, right, c, {.alpha = 0.5, .beta = 2});
+    check(c.get(), {3, 4, 5},
+          [&](const Index& i) { return 0.5 * product(i[0], i[1], i[2], one_a, one_b) + 2 * at(z, i); });
+    Array total = be.zeros({4, 5});
+    batched_dot(left, right, total, {.relu = true});
+    check(total.get(), {4, 5}, [&](const Index& i) {
+      double sum = 0;
+      for (int64_t k = 0; k < 3; ++k) sum += product(k, i[0], i[1], one_a, one_b);
+      return std::max(sum, 0.0);
+    });
+  }
+  Array c = be.zeros({2, 4, 5});
+  CHECK_THROWS_WITH(batched_dot(a, b, c), Catch::Contains("got (3, 4, 6), (3, 6, 5) and (2, 4, 5)"));
+  CHECK_THROWS_WITH(batched_dot(first_a, first_b, c), Catch::Contains("batched_dot takes stacks"));
+}
+
+TEST_CASE("a compensated sum of many small numbers keeps what f16 cannot hold") {
+  for (DType dtype : {DType::f16, DType::bf16, DType::f32}) {
+    Backend be = make_backend(dtype);
+    const double small = unit(dtype) / 2;  // lost when added to 1 by itself
+    Array total = be.ones({3}), carry = be.zeros({3}), plain = be.ones({3});
+    const Array added = be.full({3}, small);
+    for (int i = 0; i < 1000; ++i) {
+      compensated_sum(total, carry, added, 1, 2);
+      plain += added;
+    }
+    INFO(std::string(name_of(dtype)));
+    CHECK(plain.get().at(0) == 1);
+    CHECK(total.get().at(1) - carry.get().at(1) == Approx(1 + 2000 * small).epsilon(2 * unit(dtype)));
+    CHECK(total.get().at(1) == Approx(1 + 2000 * small).epsilon(2 * unit(dtype)));
+  }
+}
