@@ -33,6 +33,7 @@ struct Affine : Parametrized<Layer, AffineParams> {
     if (params.bias) x = bias(context, x, *params.bias, context.layer + "_bias");
     return params.activation ? params.activation->apply(x) : x;
   }
+  bool takes_channels_first() const override { return true; }
   double flops(const Shape& input, const Shape& output) const override {
     return 2 * double(input.elements()) * double(output.elements());
   }

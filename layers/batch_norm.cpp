@@ -7,11 +7,13 @@ namespace neon {
 
 Expr batch_norm(LayerContext& context, Expr x, const BatchNormParams& params, const std::string& name) {
   const Shape shape = x.shape();
-  std::vector<int64_t> statistic(size_t(shape.rank()), 1), axes;
-  statistic[1] = shape[1];
-  for (int axis = 0; axis < shape.rank(); ++axis)
-    if (axis != 1) axes.push_back(axis);
-  const Shape stored{shape[1]}, wide{statistic};
+  const Shape stored{shape.back()};
+  Shape wide = stored;
+  std::vector<int64_t> axes;
+  for (int axis = 0; axis < shape.rank() - 1; ++axis) {
+    axes.push_back(axis);
+    wide = Shape{1}.concat(wide);
+  }
   Graph& graph = context.graph;
   auto parameter = [&](const char* part, double fill) {
     const Parameter p{name + "/" + part, name, "BatchNorm", stored, nullptr, fill, {1, 1}, true};

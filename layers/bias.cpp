@@ -4,11 +4,9 @@
 namespace neon {
 
 Expr bias(LayerContext& context, Expr x, const Initializer& init, const std::string& name) {
-  const int64_t features = x.shape().rank() > 1 ? x.shape()[1] : 1;
+  const int64_t features = x.shape().rank() > 1 ? x.shape().back() : 1;
   Expr b = context.parameter({name + "/b", name, "Bias", {features}, &init, 0, {1, features}, !init.freezes()});
-  std::vector<int64_t> shape(size_t(std::max(x.shape().rank() - 1, 1)), 1);
-  shape[0] = features;
-  return x + reshape(b, Shape(shape));
+  return x + b;
 }
 
 namespace {

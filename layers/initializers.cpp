@@ -114,8 +114,17 @@ struct IdentityInit : Parametrized<Initializer, FanParams> {
   using Parametrized::Parametrized;
   bool freezes() const override { return true; }
   void fill(Tensor& t, const Fan&, Stream&) const override {
-    const int64_t columns = t.shape().rank() ? t.elements() / t.shape()[0] : 1;
-    for (int64_t i = 0; i < t.elements(); ++i) t.set(i, i / columns == i % columns ? 1 : 0);
+    const Shape& shape = t.shape();
+    // Of filters (K,R,S,C), the identity stands at the middle place.
+    const bool filters = shape.rank() > 2;
+    const int64_t columns = shape.rank() ? (filters ? shape.back() : t.elements() / std::max<int64_t>(shape[0], 1)) : 1;
+    const Shape places = filters ? shape.slice(1, shape.rank() - 1) : Shape{};
+    int64_t middle = 0;
+    for (int64_t size : places) middle = middle * size + size / 2;
+    for (int64_t i = 0; i < t.elements(); ++i) {
+      const int64_t place = i / columns % places.elements(), row = i / columns / places.elements();
+      t.set(i, place == middle && row == i % columns ? 1 : 0);
+    }
   }
 };
 NEON_REGISTER(Initializer, IdentityInit, "The identity matrix; the layer is not trained.");

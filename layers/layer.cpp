@@ -16,6 +16,43 @@ Expr LayerContext::state(const std::string& name, const Shape& shape, double fil
   return {graph, graph.variable(name, arithmetic_dtype, shape)};
 }
 
+namespace {
+
+// Axes of x (N,...,C) such that channels come first, or back.
+std::vector<int64_t> rotated(const Shape& shape, bool channels_first) {
+  const int64_t last = shape.rank() - 1;
+  std::vector<int64_t> axes = {0};
+  if (channels_first) axes.push_back(last);
+  for (int64_t axis = channels_first ? 1 : 2; axis < (channels_first ? last : last + 1); ++axis) axes.push_back(axis);
+  if (!channels_first) axes.push_back(1);
+  return axes;
+}
+
+bool has_space(const Shape& shape) { return shape.rank() == 4 || shape.rank() == 5; }
+
+}  // namespace
+
+Expr LayerContext::channels_last(Expr x) const {
+  if (!is_channels_first(x) || !has_space(x.shape())) return x;
+  return {graph, transpose(graph, x, rotated(x.shape(), false))};
+}
+
+Expr LayerContext::channels_first(Expr x) const {
+  if (is_channels_first(x) || !has_space(x.shape())) return x;
+  return {graph, transpose(graph, x, rotated(x.shape(), true))};
+}
+
+Shape LayerContext::sample_shape(Expr x) const {
+  const Shape& shape = x.shape();
+  const Shape sample = shape.slice(1, shape.rank());
+  if (is_channels_first(x) || !has_space(shape)) return sample;
+  return Shape{shape.back()}.concat(shape.slice(1, shape.rank() - 1));
+}
+
+Expr apply_layer(const Layer& layer, LayerContext& context, Expr x) {
+  return layer.forward(context, layer.takes_channels_first() ? x : context.channels_last(x));
+}
+
 Expr as_rows(Expr x) {
   const Shape shape = x.shape();
   if (shape.rank() == 2) return x;

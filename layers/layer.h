@@ -1,6 +1,7 @@
 // Layers describe, they don't compute: a layer adds ops to a graph. It has parameters and a forward; no class has
 // a backward.
 #pragma once
+#include <set>
 #include <string>
 #include <vector>
 
@@ -56,9 +57,21 @@ class LayerContext {
   void update_state(Expr state, Expr value) { state_updates.push_back({state, value, {}}); }
   Expr expr(Value value) { return {graph, value}; }
 
+  // Images are (N,H,W,C) in the graph and volumes (N,D,H,W,C): channels last. Data sets give them, and people know
+  // them, with channels first. What lies so is marked; everything else of four or five axes has its channels last.
+  void mark_channels_first(Expr x) { channels_first_.insert(x); }
+  Expr channels_last(Expr x) const;
+  Expr channels_first(Expr x) const;
+  // Of one sample, as people know it: (C,H,W).
+  Shape sample_shape(Expr x) const;
+
   std::vector<Parameter> parameters;
   std::vector<LayerState> states;
   std::vector<Assignment> state_updates;
+
+ private:
+  bool is_channels_first(Expr x) const { return channels_first_.count(x) > 0; }
+  std::set<Value> channels_first_;
 };
 
 class Layer {
@@ -74,14 +87,19 @@ class Layer {
 
   virtual ~Layer() = default;
   virtual const void* params_address() const = 0;
-  // x (N, ...) -> y (N, ...)
+  // x (N, ...) -> y (N, ...), images (N,H,W,C) and volumes (N,D,H,W,C)
   virtual Expr forward(LayerContext& context, Expr x) const = 0;
-  // Multiplications and additions for one sample in the forward pass.
+  // Whether x may also be images as the data set gives them, channels first: to such a layer they are rows of numbers.
+  virtual bool takes_channels_first() const { return false; }
+  // Multiplications and additions for one sample in the forward pass, (C,H,W) -> (K,P,Q).
   virtual double flops(const Shape& input, const Shape& output) const {
     (void)input;
     return double(output.elements());
   }
 };
+
+// The layer's outputs for x in either order of axes.
+Expr apply_layer(const Layer& layer, LayerContext& context, Expr x);
 
 // x (N, ...) as a matrix (N, features)
 Expr as_rows(Expr x);

@@ -1,4 +1,5 @@
-// Linear: y = x W^T, without bias, as neon had it.
+// Linear: y = x W^T, without bias, as neon had it. Of images, the features are the numbers in the order in which they
+// lie: (C,H,W) as the data set gives them, (H,W,C) after a layer of images.
 #include "layers/linear.h"
 
 namespace neon {
@@ -26,6 +27,7 @@ struct Linear : Parametrized<Layer, LinearParams> {
   Expr forward(LayerContext& context, Expr x) const override {
     return linear(context, x, params.nout, *params.init, context.layer);
   }
+  bool takes_channels_first() const override { return true; }
   double flops(const Shape& input, const Shape& output) const override {
     return 2 * double(input.elements()) * double(output.elements());
   }

@@ -15,9 +15,9 @@ struct BatchNormParams {
 
 // x (N,C) · W^T (C,K) -> (N,K); W (K,C)
 Expr linear(LayerContext& context, Expr x, int64_t nout, const Initializer& init, const std::string& name);
-// x (N,K) + b (K), or x (N,K,...) + b by feature map
+// x (N,...,K) + b (K)
 Expr bias(LayerContext& context, Expr x, const Initializer& init, const std::string& name);
-// Normalised over the batch (and the pixels of a feature map), then scaled and shifted.
+// x (N,...,K) normalised over the batch (and the pixels of a feature map), then scaled and shifted.
 Expr batch_norm(LayerContext& context, Expr x, const BatchNormParams& params, const std::string& name);
 
 }  // namespace neon

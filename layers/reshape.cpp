@@ -1,4 +1,5 @@
-// Reshape: the features of a sample in another shape; 0 keeps an axis, -1 is worked out.
+// Reshape: the features of a sample in another shape; 0 keeps an axis, -1 is worked out. Shapes are those that people
+// know: of images (C,H,W), and the features lie in that order.
 #include "layers/layer.h"
 
 namespace neon {
@@ -17,7 +18,9 @@ struct ReshapeParams {
 
 struct Reshape : Parametrized<Layer, ReshapeParams> {
   using Parametrized::Parametrized;
-  Expr forward(LayerContext&, Expr x) const override {
+  bool takes_channels_first() const override { return true; }
+  Expr forward(LayerContext& context, Expr given) const override {
+    const Expr x = context.channels_first(given);
     std::vector<int64_t> sizes = {x.shape()[0]};
     const int64_t features = x.shape().slice(1, x.shape().rank()).elements();
     int64_t known = 1;
@@ -42,7 +45,9 @@ struct Reshape : Parametrized<Layer, ReshapeParams> {
         fail(ErrorKind::config, "reshape cannot share ", features, " features of the input out over ", known);
       sizes[size_t(unknown)] = features / known;
     }
-    return neon::reshape(x, Shape(sizes));
+    const Expr y = neon::reshape(x, Shape(sizes));
+    context.mark_channels_first(y);
+    return y;
   }
 };
 NEON_REGISTER(Layer, Reshape, "The same features in another shape.");

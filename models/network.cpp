@@ -31,28 +31,29 @@ Network::Network(const Setting& layers, Problems& problems) {
 }
 
 Expr Network::forward(LayerContext& context, Expr x, std::vector<LayerRow>* rows) const {
-  auto sample = [](Expr e) { return e.shape().slice(1, e.shape().rank()); };
-  std::string chain = sample(x).to_string();
+  context.mark_channels_first(x);
+  std::string chain = context.sample_shape(x).to_string();
   for (const Entry& entry : layers_) {
     Scope scope(context.graph, entry.name);
     context.layer = entry.name;
-    const Shape before = sample(x);
+    const Shape before = context.sample_shape(x);
     const size_t parameters_before = context.parameters.size();
     try {
-      x = entry.layer->forward(context, x);
+      x = apply_layer(*entry.layer, context, x);
     } catch (const Error& error) {
       const std::string place = entry.where.to_string();
       throw Error(error.kind(),
                   text(place, place.empty() ? "" : ": ", error.what(), "; shapes so far: ", chain, " -> ", entry.name));
     }
-    chain += text(" -> ", entry.name, " ", sample(x));
+    const Shape after = context.sample_shape(x);
+    chain += text(" -> ", entry.name, " ", after);
     if (!rows) continue;
-    LayerRow row{entry.name, entry.kind, sample(x), 0, entry.layer->flops(before, sample(x)), entry.where};
+    LayerRow row{entry.name, entry.kind, after, 0, entry.layer->flops(before, after), entry.where};
     for (size_t i = parameters_before; i < context.parameters.size(); ++i)
       row.parameters += context.parameters[i].shape.elements();
     rows->push_back(std::move(row));
   }
-  return x;
+  return context.channels_first(x);
 }
 
 Setting Network::resolved() const {

@@ -23,7 +23,8 @@ class Network {
   // From the `layers` list of a spec; everything wrong is added to `problems`.
   Network(const Setting& layers, Problems& problems);
 
-  // x (N, ...) -> the outputs of the last layer. Errors show the chain of shapes up to the layer.
+  // x (N, ...) -> the outputs of the last layer; images (N,C,H,W), as data sets give them. Errors show the chain of
+  // shapes up to the layer.
   Expr forward(LayerContext& context, Expr x, std::vector<LayerRow>* rows = nullptr) const;
 
   int64_t layer_count() const { return int64_t(layers_.size()); }

@@ -1,5 +1,7 @@
 #include "backends/graph/expression.h"
 
+#include <algorithm>
+
 #include "backends/graph/op.h"
 
 namespace neon {
@@ -42,7 +44,10 @@ Value uniform(Graph& graph, const Shape& shape, uint64_t seed, const std::string
 }
 
 Value transpose(Graph& graph, Value x, std::vector<int64_t> permutation) {
-  return graph.add("transpose", {x}, {{"permutation", std::move(permutation)}});
+  const Value y = graph.add("transpose", {x}, {{"permutation", permutation}});
+  // Where only axes of one element change places, no number moves.
+  std::erase_if(permutation, [&](int64_t axis) { return graph.shape(x)[int(axis)] == 1; });
+  return std::ranges::is_sorted(permutation) ? reshape(graph, x, graph.shape(y)) : y;
 }
 
 Expr reduce(std::string_view kind, Expr a, std::vector<int64_t> axes) {

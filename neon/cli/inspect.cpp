@@ -87,7 +87,7 @@ int run_check(const CommandLine& line) {
   bool biases = false;
   for (const Parameter& p : in.graph.parameters) {
     parameters += p.shape.elements();
-    biases = biases || p.layer_class != "Linear";
+    biases = biases || p.shape.rank() == 1;  // weights have more axes
   }
   std::printf("spec    %s: %lld layers, %lld parameters, %s, batch %lld, %lld epochs\n", line.operands.front().c_str(),
               (long long)in.spec.experiment->network().layer_count(), (long long)parameters,

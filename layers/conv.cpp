@@ -1,0 +1,59 @@
+// Conv and Deconv: the filters, then BatchNorm or Bias, then an activation.
+#include "layers/convolution.h"
+#include "layers/linear.h"
+#include "transforms/activation.h"
+
+namespace neon {
+
+namespace {
+
+// Of either: what follows the filters.
+template <typename Filters>
+struct WithActivation : Filters {
+  Made<Initializer> bias;
+  bool batch_norm = false;
+  Made<Activation> activation;
+  static void describe(auto&& p) {
+    Filters::describe(p);
+    p("bias", &WithActivation::bias, "Initial biases, one a feature map; without it there is no bias.");
+    p("batch_norm", &WithActivation::batch_norm, "Whether to normalise each feature map before the activation.");
+    p("activation", &WithActivation::activation, "The function of the result.");
+  }
+  void check() const {
+    if (bias && batch_norm)
+      fail(ErrorKind::config, "bias and batch_norm are both given; batch norm has a shift of its own, leave bias out");
+  }
+  Expr finish(LayerContext& context, Expr x) const {
+    if (batch_norm) x = neon::batch_norm(context, x, {}, context.layer + "_bnorm");
+    if (bias) x = neon::bias(context, x, *bias, context.layer + "_bias");
+    return activation ? activation->apply(x) : x;
+  }
+};
+
+using ConvParams = WithActivation<ConvolutionParams>;
+struct Conv : Parametrized<Layer, ConvParams> {
+  explicit Conv(ConvParams given) : Parametrized(std::move(given)) { params.check(); }
+  Expr forward(LayerContext& context, Expr x) const override {
+    return params.finish(context, convolution(context, x, params, context.layer));
+  }
+  double flops(const Shape& input, const Shape& output) const override {
+    return convolution_flops(params, input, output, params.groups);
+  }
+};
+NEON_REGISTER(Layer, Conv, "Filters over images or volumes with bias or batch norm and an activation.", {"ConvLayer"});
+
+using DeconvParams = WithActivation<FilterParams>;
+struct Deconv : Parametrized<Layer, DeconvParams> {
+  explicit Deconv(DeconvParams given) : Parametrized(std::move(given)) { params.check(); }
+  Expr forward(LayerContext& context, Expr x) const override {
+    return params.finish(context, deconvolution(context, x, params, context.layer));
+  }
+  double flops(const Shape& input, const Shape& output) const override {
+    return convolution_flops(params, output, input, 1);
+  }
+};
+NEON_REGISTER(Layer, Deconv, "A convolution backwards with bias or batch norm and an activation.");
+
+}  // namespace
+
+}  // namespace neon

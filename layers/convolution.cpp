@@ -1,0 +1,116 @@
+// Convolution and Deconvolution: without bias, as neon had them. Weights are (K,R,S,C/groups), channels last like the
+// images that they meet. Their fans are those of neon's matrix (C R S, K).
+#include "layers/convolution.h"
+
+namespace neon {
+
+namespace {
+
+std::string written(const FilterParams& params) { return Value_of<AxisNumbers>::write(params.fshape).to_string(); }
+
+// fshape is the filter's size, and its last number is nofm where that is not given.
+Filter sizes_of(const FilterParams& params, int axes) {
+  AxisNumbers size = params.fshape;
+  int64_t maps = size.of('k', 0);
+  if (params.nofm) {
+    if (maps != 0 && maps != *params.nofm)
+      fail(ErrorKind::config, "fshape ", written(params), " and nofm ", *params.nofm,
+           " give different numbers of feature maps");
+    maps = *params.nofm;
+  } else if (int(size.list.size()) == axes + 1) {
+    maps = size.list.back();
+    size.list.pop_back();
+  }
+  if (maps == 0)
+    fail(ErrorKind::config, "fshape ", written(params), " says nothing of the number of feature maps: give nofm, or [",
+         axes == 3 ? "depth, " : "", "height, width, feature maps]");
+  if (size.of('c', 1) != 1)
+    fail(ErrorKind::config, "fshape ", written(params), ": filters see all channels, leave J out");
+  Filter out;
+  out.maps = maps;
+  out.windows.size = size.of_space(axes, 1, "fshape");
+  return out;
+}
+
+}  // namespace
+
+Filter filter_of(const FilterParams& params, int axes) {
+  Filter out = sizes_of(params, axes);
+  out.windows.strides = params.strides.of_space(axes, 1, "strides");
+  out.windows.dilation = params.dilation.of_space(axes, 1, "dilation");
+  out.windows.before = out.windows.after = params.padding.of_space(axes, 0, "padding");
+  return out;
+}
+
+namespace {
+
+// Weights (K,filter...,channels); `fan_in` numbers meet in one output.
+Expr weights(LayerContext& context, const FilterParams& params, const Filter& filter, int64_t maps, int64_t channels,
+             int64_t fan_out, const std::string& name, const char* layer_class) {
+  std::vector<int64_t> shape = {maps};
+  shape.insert(shape.end(), filter.windows.size.begin(), filter.windows.size.end());
+  shape.push_back(channels);
+  const int64_t fan_in = Shape(shape).elements() / maps;
+  return context.parameter(
+      {name + "/W", name, layer_class, Shape(shape), &*params.init, 0, {fan_in, fan_out}, !params.init->freezes()});
+}
+
+}  // namespace
+
+Expr convolution(LayerContext& context, Expr x, const ConvolutionParams& params, const std::string& name) {
+  const Filter filter = filter_of(params, axes_of_space(x, "convolution"));
+  const int64_t channels = x.shape().back();
+  if (channels % params.groups || filter.maps % params.groups)
+    fail(ErrorKind::config, channels, " channels and ", filter.maps, " feature maps do not go into ", params.groups,
+         " groups evenly");
+  Expr w = weights(context, params, filter, filter.maps, channels / params.groups, filter.maps / params.groups, name,
+                   "Convolution");
+  return {x.graph(), convolution(x.graph(), x, w, filter.windows, params.groups)};
+}
+
+Expr deconvolution(LayerContext& context, Expr x, const FilterParams& params, const std::string& name) {
+  const Filter filter = filter_of(params, axes_of_space(x, "deconvolution"));
+  const Windows& windows = filter.windows;
+  std::vector<int64_t> sizes = space(x);
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    sizes[i] = (sizes[i] - 1) * windows.strides[i] - 2 * windows.before[i] + windows.extent(int(i));
+    if (sizes[i] < 1)
+      fail(ErrorKind::config, "deconvolution of ", x.shape().slice(1, x.shape().rank() - 1),
+           " leaves nothing along axis ", i, ": padding of ", windows.before[i],
+           " on both sides is too much for a filter of ", windows.size[i]);
+  }
+  const int64_t channels = x.shape().back();
+  Expr w = weights(context, params, filter, channels, filter.maps, channels, name, "Deconvolution");
+  return {x.graph(), deconvolution(x.graph(), x, w, windows, 1, sizes)};
+}
+
+double convolution_flops(const FilterParams& params, const Shape& input, const Shape& output, int64_t groups) {
+  const Filter filter = filter_of(params, input.rank() - 1);
+  return 2 * double(output.elements()) * double(Shape(filter.windows.size).elements()) * double(input[0] / groups);
+}
+
+namespace {
+
+struct Convolution : Parametrized<Layer, ConvolutionParams> {
+  using Parametrized::Parametrized;
+  Expr forward(LayerContext& context, Expr x) const override { return convolution(context, x, params, context.layer); }
+  double flops(const Shape& input, const Shape& output) const override {
+    return convolution_flops(params, input, output, params.groups);
+  }
+};
+NEON_REGISTER(Layer, Convolution, "Filters over images or volumes, without bias.");
+
+struct Deconvolution : Parametrized<Layer, FilterParams> {
+  using Parametrized::Parametrized;
+  Expr forward(LayerContext& context, Expr x) const override {
+    return deconvolution(context, x, params, context.layer);
+  }
+  double flops(const Shape& input, const Shape& output) const override {
+    return convolution_flops(params, output, input, 1);
+  }
+};
+NEON_REGISTER(Layer, Deconvolution, "A convolution backwards, from its outputs to a larger image; without bias.");
+
+}  // namespace
+
+}  // namespace neon

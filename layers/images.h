@@ -1,0 +1,14 @@
+// What layers of images and volumes share: which axes an array has, and how windows step over them.
+#pragma once
+#include "backends/graph/windows.h"
+#include "layers/axis_numbers.h"
+#include "layers/layer.h"
+
+namespace neon {
+
+// Axes of space of x (N,H,W,C) or (N,D,H,W,C); a config error for what is neither.
+int axes_of_space(Expr x, const char* layer);
+// The sizes of those axes.
+std::vector<int64_t> space(Expr x);
+
+}  // namespace neon

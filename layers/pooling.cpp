@@ -1,0 +1,99 @@
+// Pooling: the largest, the mean or the root of the summed squares of each window. Windows at the border see fewer
+// elements; a mean is over those that are there. With --caffe, a last window that is only partly filled counts.
+#include "backends/graph/op.h"
+#include "layers/images.h"
+
+namespace neon {
+
+namespace {
+
+struct PoolingParams {
+  AxisNumbers fshape;
+  std::string op = "max";
+  AxisNumbers strides;
+  AxisNumbers padding{0};
+  static void describe(auto&& p) {
+    p("fshape", &PoolingParams::fshape,
+      "Window: one number, [height, width], [depth, height, width], or all; as a map also channels, {J: 2}.",
+      at_least(1), Required{});
+    p("op", &PoolingParams::op, "What is taken of a window.", one_of({"max", "avg", "mean", "l2"}));
+    p("strides", &PoolingParams::strides, "Pixels from one window to the next; by default the window.", at_least(1),
+      Alias{"stride"});
+    p("padding", &PoolingParams::padding, "Pixels around the input that are not there.", at_least(0), Alias{"pad"});
+  }
+};
+
+struct Pooling : Parametrized<Layer, PoolingParams> {
+  using Parametrized::Parametrized;
+
+  Expr forward(LayerContext& context, Expr x) const override {
+    const Attributes attributes = attributes_of(x, context.caffe);
+    if (params.op == "max") return largest(x, attributes);
+    return params.op == "l2" ? norm(x, attributes) : average(x, attributes, false);
+  }
+
+  double flops(const Shape& input, const Shape& output) const override {
+    if (params.fshape.all) return double(input.elements());
+    const auto window = params.fshape.of_space(input.rank() - 1, 1, "fshape");
+    return double(output.elements()) * double(Shape(window).elements());
+  }
+
+ private:
+  // The largest of rectified numbers is the rectified largest: so only that is rectified, here and in the gradient.
+  static Expr largest(Expr x, const Attributes& attributes) {
+    const Node& maker = x.graph().producer(x);
+    const bool rectified = maker.op->name == "relu";
+    if (rectified) x = Expr(x.graph(), maker.inputs[0]);
+    const Expr y(x.graph(), x.graph().add_all("pool_max", {x}, attributes)[0]);
+    return rectified ? apply("relu", y) : y;
+  }
+
+  static Expr average(Expr x, const Attributes& attributes, bool count_padding) {
+    return {x.graph(), x.graph().add("pool_avg", {x}, attributes.with("count_padding", int64_t(count_padding)))};
+  }
+
+  // Squares are added up in the type of the arithmetic, which holds them. A window of zeros has gradient 0: the root's
+  // own would be infinite.
+  static Expr norm(Expr x, const Attributes& attributes) {
+    const double size = double(Shape(attributes.integers("window")).elements());
+    Expr total = average(square(cast(x, compute_type(x.dtype()))), attributes, true) * size;
+    return cast(total * apply("rsqrt", maximum(total, 1e-30)), x.dtype());
+  }
+
+  // Windows over all axes but the batch.
+  Attributes attributes_of(Expr x, bool caffe) const {
+    const int axes = axes_of_space(x, "pooling");
+    const Shape sample = x.shape().slice(1, x.shape().rank());
+    std::vector<int64_t> window = params.fshape.all ? space(x) : params.fshape.of_space(axes, 1, "fshape");
+    window.push_back(params.fshape.of('c', 1));
+    if (params.fshape.of('k', 1) != 1)
+      fail(ErrorKind::config, "fshape: pooling has as many feature maps as its input, leave K out");
+    std::vector<int64_t> strides = window;
+    if (params.strides.given()) {
+      strides = params.strides.of_space(axes, 1, "strides");
+      strides.push_back(params.strides.of('c', params.strides.list.empty() ? 1 : window.back()));
+    }
+    std::vector<int64_t> before = params.padding.of_space(axes, 0, "padding"), padding;
+    before.push_back(params.padding.of('c', 0));
+    for (size_t i = 0; i < window.size(); ++i) {
+      padding.push_back(before[i]);
+      padding.push_back(caffe ? filling(sample[int(i)], window[i], strides[i], before[i]) : before[i]);
+    }
+    return {{"window", window}, {"strides", strides}, {"padding", padding}};
+  }
+
+  // Padding after an axis with which its last elements are seen, too: as many windows as begin inside of it.
+  static int64_t filling(int64_t length, int64_t window, int64_t stride, int64_t before) {
+    const int64_t room = length + 2 * before - window;
+    if (room < 0) return before;
+    int64_t windows = (room + stride - 1) / stride + 1;
+    if ((windows - 1) * stride >= length + before) --windows;
+    return std::max((windows - 1) * stride + window - length - before, before);
+  }
+};
+NEON_REGISTER(Layer, Pooling, "One number of each window: the largest, the mean, or the root of the summed squares.",
+              {"PoolingLayer"});
+
+}  // namespace
+
+}  // namespace neon

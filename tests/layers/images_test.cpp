@@ -1,0 +1,199 @@
+// Layers of images: what is said of sizes that do not fit, neon's spellings of fshape, sizes with --caffe, order of
+// axes, fans and the identity's filters.
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "backends/graph/op.h"
+#include "backends/program.h"
+#include "layers/layer.h"
+#include "tests/support/golden.h"
+
+using namespace neon;
+using namespace neon_test;
+using Catch::Contains;
+
+namespace {
+
+std::string layer(const std::string& yaml) { return complaint<Layer>(yaml); }
+
+struct Described {
+  Graph graph;
+  std::unique_ptr<Layer> layer;
+  std::unique_ptr<LayerContext> context;
+  Expr y;
+};
+
+// A layer of samples (C,H,W), as a data set gives them.
+std::unique_ptr<Described> described(const std::string& yaml, const Shape& sample, bool caffe = false) {
+  auto out = std::make_unique<Described>();
+  out->layer = Registry<Layer>::get().create(yaml_of(yaml));
+  out->context = std::make_unique<LayerContext>(out->graph, true, DType::f32, 0);
+  out->context->layer = "L";
+  out->context->caffe = caffe;
+  Expr x(out->graph, out->graph.input("x", DType::f32, Shape{2}.concat(sample)));
+  out->context->mark_channels_first(x);
+  out->y = apply_layer(*out->layer, *out->context, x);
+  return out;
+}
+
+Shape output(const std::string& yaml, const Shape& sample, bool caffe = false) {
+  const auto made = described(yaml, sample, caffe);
+  return made->context->sample_shape(made->y);
+}
+
+std::string forward_error(const std::string& yaml, const Shape& sample) {
+  try {
+    described(yaml, sample);
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::config);
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("neon's spellings of a filter mean the same") {
+  for (const char* fshape : {"{fshape: [3, 5, 8]", "{fshape: [3, 5], nofm: 8", "{fshape: {R: 3, S: 5, K: 8}",
+                             "{fshape: {R: 3, S: 5}, nofm: 8", "{fshape: {h: 3, w: 5, k: 8}"})
+    for (const char* steps : {"strides: [2, 1], padding: [0, 1]", "strides: {str_h: 2}, padding: {pad_w: 1}",
+                              "stride: {h: 2, w: 1}, pad: {w: 1}"}) {
+      const std::string yaml = text("Conv: ", fshape, ", ", steps, ", init: Kaiming}");
+      INFO(yaml);
+      const auto made = described(yaml, {3, 9, 7});
+      CHECK(made->context->sample_shape(made->y) == Shape{8, 4, 5});
+      REQUIRE(made->context->parameters.size() == 1);
+      CHECK(made->context->parameters[0].shape == Shape{8, 3, 5, 3});
+    }
+  CHECK(output("Conv: {fshape: 3, nofm: 8, padding: 1, init: Kaiming}", {3, 9, 7}) == Shape{8, 9, 7});
+  CHECK(output("Conv: {fshape: [2, 3, 4, 5], init: Kaiming}", {3, 5, 9, 7}) == Shape{5, 4, 7, 4});
+  CHECK(output("Conv: {fshape: {T: 2, R: 3, S: 3, K: 5}, strides: {str_d: 3}, init: Kaiming}", {3, 5, 9, 7}) ==
+        Shape{5, 2, 7, 5});
+}
+
+TEST_CASE("a wrong filter is one line with what was expected") {
+  CHECK_THAT(layer("Conv: {init: Kaiming}"), Contains("'fshape' is missing"));
+  CHECK_THAT(layer("Conv: {fshape: [3, 3, 8]}"), Contains("'init' is missing"));
+  CHECK(layer("Conv: {fshape: [3, 0, 8], init: Kaiming}") == "spec.yaml:1:20: Conv.fshape[1]: 0 is not at least 1");
+  CHECK_THAT(layer("Conv: {fshape: [3, 3, 8], init: Kaiming, padding: {pad_q: 1}}"), Contains("'pad_q' is no axis"));
+  CHECK_THAT(layer("Conv: {fshape: {R: 3, h: 3, K: 8}, init: Kaiming}"),
+             Contains("'h' and another spelling of it are both given"));
+  CHECK_THAT(layer("Conv: {fshape: three, init: Kaiming}"), Contains("expected an integer"));
+  CHECK(layer("Conv: {fshape: [3, 3, 8], init: Kaiming, bias: {Constant: 0}, batch_norm: true}") ==
+        "spec.yaml:1:7: Conv: bias and batch_norm are both given; batch norm has a shift of its own, leave bias out");
+  CHECK(forward_error("Conv: {fshape: [3, 3], init: Kaiming}", {3, 9, 7}) ==
+        "fshape [3, 3] says nothing of the number of feature maps: give nofm, or [height, width, feature maps]");
+  CHECK(forward_error("Conv: {fshape: [3, 3, 8], nofm: 8, init: Kaiming}", {3, 9, 7}) ==
+        "fshape [3, 3, 8] has 3 numbers, the input has 2 axes of space (height, width)");
+  CHECK(forward_error("Conv: {fshape: {R: 3, S: 3, K: 4}, nofm: 8, init: Kaiming}", {3, 9, 7}) ==
+        "fshape {h: 3, w: 3, k: 4} and nofm 8 give different numbers of feature maps");
+  CHECK(forward_error("Conv: {fshape: [3, 3, 8], strides: [1, 2, 3], init: Kaiming}", {3, 9, 7}) ==
+        "strides [1, 2, 3] has 3 numbers, the input has 2 axes of space (height, width)");
+  CHECK(forward_error("Conv: {fshape: [3, 3, 8], strides: {str_d: 2}, init: Kaiming}", {3, 9, 7}) ==
+        "strides 2 for the depth, which images do not have");
+  CHECK(forward_error("Conv: {fshape: [3, 9, 8], init: Kaiming}", {3, 9, 7}) ==
+        "a window of 9 does not fit in (9, 7) along axis 1, where there are 7 elements and padding of 0 and 0");
+  CHECK(forward_error("Conv: {fshape: [3, 3, 8], groups: 2, init: Kaiming}", {3, 9, 7}) ==
+        "3 channels and 8 feature maps do not go into 2 groups evenly");
+  CHECK(forward_error("Conv: {fshape: [3, 3, 8], init: Kaiming}", {784}) ==
+        "convolution takes images (C, H, W) or volumes (C, D, H, W), got samples (784): put `Reshape: [1, 28, 28]` "
+        "before it");
+  CHECK_THAT(forward_error("Pooling: 2", {28, 28}), Contains("put `Reshape: [1, 28, 28]` before it"));
+  CHECK_THAT(forward_error("Pooling: 2", {3}), Contains("put a Reshape to [channels, height, width] before it"));
+  CHECK_THAT(forward_error("Deconv: {fshape: [2, 2, 8], padding: 3, init: Kaiming}", {3, 2, 2}),
+             Contains("leaves nothing along axis 0: padding of 3 on both sides is too much for a filter of 2"));
+}
+
+TEST_CASE("a wrong pooling is one line with what was expected") {
+  CHECK_THAT(layer("Pooling: {fshape: 2, op: maximum}"), Contains("'maximum' is not one of max, avg, mean, l2"));
+  CHECK_THAT(layer("Pooling: {op: max}"), Contains("'fshape' is missing"));
+  CHECK_THAT(forward_error("Pooling: {fshape: 2, padding: 2}", {3, 9, 7}), Contains("padding is less than the window"));
+  CHECK(forward_error("Pooling: 8", {3, 9, 7}) ==
+        "a window of 8 does not fit in (9, 7, 3) along axis 1, where there are 7 elements and padding of 0 and 0");
+  CHECK_THAT(forward_error("Pooling: {fshape: 2, strides: all}", {3, 9, 7}), Contains("'all' says nothing here"));
+}
+
+TEST_CASE("pooling: whole input, windows of channels, the last windows of --caffe") {
+  CHECK(output("Pooling: all", {3, 9, 7}) == Shape{3, 1, 1});
+  CHECK(output("Pooling: {fshape: 3, strides: 2}", {3, 9, 7}) == Shape{3, 4, 3});
+  CHECK(output("Pooling: {fshape: {R: 1, S: 1, J: 2}}", {6, 9, 7}) == Shape{3, 9, 7});
+  // ceil((X - S + 2p) / s) + 1, without a window that would begin in the padding.
+  CHECK(output("Pooling: {fshape: 3, strides: 2}", {3, 8, 7}, true) == Shape{3, 4, 3});
+  CHECK(output("Pooling: {fshape: 2, strides: 2}", {3, 9, 7}, true) == Shape{3, 5, 4});
+  CHECK(output("Pooling: {fshape: 2, strides: 2, padding: 1}", {3, 5, 6}, true) == Shape{3, 3, 4});
+  CHECK(output("Pooling: {fshape: 2, strides: 3}", {3, 3, 5}, true) == Shape{3, 1, 2});
+}
+
+TEST_CASE("the relu before a maximum is done after it, with the same numbers") {
+  Graph graph;
+  LayerContext context(graph, true, DType::f32, 0);
+  Expr x(graph, graph.input("x", DType::f32, {1, 2, 4, 1}));
+  const auto pooling = Registry<Layer>::get().create(yaml_of("Pooling: 2"));
+  graph.output("y", pooling->forward(context, apply("relu", x)));
+  CHECK(graph.producer(graph.outputs().at("y")).op->name == "relu");
+  Variables variables;
+  const auto program = compile_for_cpu(graph, variables);
+  const float data[] = {-1, -2, 3, NAN, -5, -0.5, 7, 1};
+  program->bind("x", data);
+  program->run(0);
+  CHECK(program->output("y").at(0) == 0);
+  CHECK(std::isnan(program->output("y").at(1)));
+}
+
+TEST_CASE("a window of zeros has no slope in its norm") {
+  Graph graph;
+  LayerContext context(graph, true, DType::f32, 0);
+  Expr x(graph, graph.input("x", DType::f32, {1, 2, 2, 1}));
+  const auto pooling = Registry<Layer>::get().create(yaml_of("Pooling: {fshape: 2, op: l2}"));
+  const Value wanted[] = {x};
+  graph.output("dx", gradients(graph, pooling->forward(context, x), wanted)[0]);
+  Variables variables;
+  const auto program = compile_for_cpu(graph, variables);
+  const float data[] = {0, 0, 0, 0};
+  program->bind("x", data);
+  program->run(0);
+  for (int64_t i = 0; i < 4; ++i) CHECK(program->output("dx").at(i) == 0);
+}
+
+TEST_CASE("fans of filters are those of neon's matrix, parts are named and classed as neon named them") {
+  const auto made = described("Conv: {fshape: [3, 5, 8], groups: 2, init: Kaiming, bias: {Constant: 1}}", {4, 9, 7});
+  const auto& parameters = made->context->parameters;
+  REQUIRE(parameters.size() == 2);
+  CHECK((parameters[0].name == "L/W" && parameters[0].layer == "L" && parameters[0].layer_class == "Convolution"));
+  CHECK((parameters[1].name == "L_bias/b" && parameters[1].layer_class == "Bias"));
+  CHECK((parameters[0].fan.in == 3 * 5 * 2 && parameters[0].fan.out == 4));
+  const auto backwards = described("Deconv: {fshape: [3, 5, 8], init: Kaiming}", {4, 9, 7});
+  CHECK(backwards->context->parameters[0].shape == Shape{4, 3, 5, 8});
+  CHECK((backwards->context->parameters[0].fan.in == 3 * 5 * 8 && backwards->context->parameters[0].fan.out == 4));
+  CHECK(made->layer->flops({4, 9, 7}, {8, 7, 3}) == 2.0 * 8 * 7 * 3 * 3 * 5 * 2);
+}
+
+TEST_CASE("the identity's filters are 1 where a feature map meets its own channel in the middle") {
+  const auto identity = Registry<Initializer>::get().create(yaml_of("IdentityInit"));
+  Tensor w(DType::f32, {4, 3, 2, 3});
+  Stream stream(0, "w");
+  identity->fill(w, {}, stream);
+  for (int64_t k = 0, i = 0; k < 4; ++k)
+    for (int64_t r = 0; r < 3; ++r)
+      for (int64_t s = 0; s < 2; ++s)
+        for (int64_t c = 0; c < 3; ++c, ++i) CHECK(w.at(i) == (r == 1 && s == 1 && k == c ? 1 : 0));
+}
+
+TEST_CASE("features of images are in the order of the data set until a layer of images comes") {
+  // x[n][c][h][w] = its place in the sample
+  const Shape sample{2, 2, 3};
+  for (const char* yaml : {"Reshape: [12]", "Reshape: [3, 2, 2]"}) {
+    auto made = described(yaml, sample);
+    made->graph.output("y", made->context->channels_first(made->y));
+    Variables variables;
+    const auto program = compile_for_cpu(made->graph, variables);
+    std::vector<float> data(24);
+    for (size_t i = 0; i < data.size(); ++i) data[i] = float(i % 12);
+    program->bind("x", data.data());
+    program->run(0);
+    for (int64_t i = 0; i < 24; ++i) CHECK(program->output("y").at(i) == double(i % 12));
+  }
+  const auto flattened = described("Affine: {nout: 1, init: Kaiming}", sample);
+  CHECK(flattened->graph.leaves("input").size() == 1);
+  for (int i = 0; i < flattened->graph.node_count(); ++i) CHECK(flattened->graph.node(i).op->name != "transpose");
+}

@@ -1,0 +1,190 @@
+#!/usr/bin/python3
+"""Makes the golden files of layers and nets of images under tests/*/golden.
+
+    /usr/bin/python3 tools/golden/make_golden_images.py        (Debian's python3-numpy)
+
+The formulas are those of tape.py, in f64, each gradient held to central differences before it is written. Arrays of
+images are (N, C, H, W) in the files, as data sets give them; filters are (K, R, S, C / groups).
+"""
+import pathlib
+import sys
+
+import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import tape
+from golden_file import write
+from tape import Var
+
+
+def draw(rng, shape, scale=1.0):
+    """Numbers of few digits, exact in f32."""
+    return np.round(scale * rng.standard_normal(shape) * 64) / 64
+
+
+def distinct(rng, shape):
+    """The same, no two of them equal: a maximum is at one place."""
+    count = int(np.prod(shape))
+    return ((rng.permutation(count) - count // 2) / 32 + 1 / 64).reshape(shape)
+
+
+class Layers:
+    """Cases of layers: outputs, gradients, running statistics after two passes over the same x, inference."""
+
+    def __init__(self):
+        self.rng, self.cases = np.random.default_rng(7), []
+
+    def add(self, layer, x, train, parameters=None, states=None, infer=None):
+        """train(x, **parameters) -> y, both channels last; states: names of mean and variance that train also gives."""
+        arrays = {name: Var(value) for name, value in (parameters or {}).items()}
+        given = Var(x)
+        statistics = []
+
+        def run():
+            y = train(tape.moveaxis(given, 1, -1), **arrays)
+            if states:
+                y, *statistics[:] = y
+            return tape.moveaxis(y, -1, 1)
+
+        y = run()
+        g = draw(self.rng, y.value.shape)
+        tape.check(run, [given, *arrays.values()], g)
+        y.backward(g)
+        result = dict(layer=layer, random=False, x=x, g=g, parameters=parameters or {}, y=y.value, dx=given.grad,
+                      gradients={name: a.grad for name, a in arrays.items()}, states={}, inference=y.value)
+        if states:
+            mean = variance = None
+            for _ in range(2):
+                mean = 0.1 * statistics[0] if mean is None else 0.9 * mean + 0.1 * statistics[0]
+                variance = 0.9 + 0.1 * statistics[1] if variance is None else 0.9 * variance + 0.1 * statistics[1]
+            result["states"] = {states + "/gmean": mean, states + "/gvar": variance}
+            result["inference"] = np.moveaxis(infer(np.moveaxis(x, 1, -1), mean, variance), -1, 1)
+        self.cases.append(result)
+
+
+def layer_cases():
+    layers = Layers()
+    rng, init, conv = layers.rng, "GlorotUniform", tape.convolution
+    x = draw(rng, (2, 3, 4, 3))
+    layers.add({"Convolution": {"fshape": [3, 2, 5], "strides": [2, 1], "padding": [1, 0], "init": init}}, x,
+               lambda x, **p: conv(x, p["L/W"], (2, 1), (1, 0)), {"L/W": draw(rng, (5, 3, 2, 3))})
+    layers.add({"Convolution": {"fshape": 2, "nofm": 4, "padding": 2, "dilation": [3, 2], "init": init}}, x,
+               lambda x, **p: conv(x, p["L/W"], (1, 1), (2, 2), (3, 2)), {"L/W": draw(rng, (4, 2, 2, 3))})
+    layers.add({"Convolution": {"fshape": {"R": 2, "S": 3, "K": 4}, "strides": {"str_w": 2}, "groups": 2, "init": init}},
+               draw(rng, (2, 6, 3, 4)), lambda x, **p: conv(x, p["L/W"], (1, 2), (0, 0), groups=2),
+               {"L/W": draw(rng, (4, 2, 3, 3))})
+    layers.add({"Convolution": {"fshape": [2, 2, 3, 3], "strides": [1, 2, 1], "padding": {"pad_d": 1}, "init": init}},
+               draw(rng, (1, 2, 3, 4, 3)), lambda x, **p: conv(x, p["L/W"], (1, 2, 1), (1, 0, 0)),
+               {"L/W": draw(rng, (3, 2, 2, 3, 2))})
+    layers.add({"Deconvolution": {"fshape": [3, 2, 4], "strides": 2, "padding": [1, 0], "init": init}}, x,
+               lambda x, **p: tape.deconvolution(x, p["L/W"], (2, 2), (1, 0)), {"L/W": draw(rng, (3, 3, 2, 4))})
+    layers.add({"Deconvolution": {"fshape": [2, 1, 2, 2], "strides": [1, 2, 3], "init": init}}, draw(rng, (2, 2, 2, 3, 2)),
+               lambda x, **p: tape.deconvolution(x, p["L/W"], (1, 2, 3), (0, 0, 0)), {"L/W": draw(rng, (2, 2, 1, 2, 2))})
+    layers.add({"Conv": {"fshape": [3, 3, 4], "padding": 1, "init": init, "bias": init, "activation": "Rectlin"}}, x,
+               lambda x, **p: tape.relu(conv(x, p["L/W"], (1, 1), (1, 1)) + p["L_bias/b"]),
+               {"L/W": draw(rng, (4, 3, 3, 3)), "L_bias/b": draw(rng, 4)})
+
+    def conv_bn(x, **p):
+        y, mean, variance = tape.batch_norm(conv(x, p["L/W"], (1, 1), (0, 0)), p["L_bnorm/gamma"], p["L_bnorm/beta"], 1e-3)
+        return tape.tanh(y), mean, variance
+
+    p = {"L/W": draw(rng, (4, 2, 2, 3)), "L_bnorm/gamma": draw(rng, 4), "L_bnorm/beta": draw(rng, 4)}
+    layers.add({"Conv": {"fshape": [2, 2, 4], "init": init, "batch_norm": True, "activation": "Tanh"}}, x, conv_bn, p,
+               "L_bnorm",
+               lambda x, mean, variance: np.tanh((conv(Var(x), Var(p["L/W"]), (1, 1), (0, 0)).value - mean) /
+                                                 np.sqrt(variance + 1e-3) * p["L_bnorm/gamma"] + p["L_bnorm/beta"]))
+    layers.add({"Deconv": {"fshape": [2, 2, 3], "strides": 2, "init": init, "bias": init, "activation": "Logistic"}}, x,
+               lambda x, **p: tape.logistic(tape.deconvolution(x, p["L/W"], (2, 2), (0, 0)) + p["L_bias/b"]),
+               {"L/W": draw(rng, (3, 2, 2, 3)), "L_bias/b": draw(rng, 3)})
+    pooling_cases(layers)
+    return layers.cases
+
+
+def pooling_cases(layers):
+    x = distinct(layers.rng, (2, 3, 4, 5))
+    volume = distinct(layers.rng, (1, 2, 4, 3, 4))
+    for op, function in (("max", tape.pool_max), ("avg", tape.pool_avg), ("l2", tape.pool_l2)):
+        def add(parameters, data, *windows):
+            layers.add({"Pooling": {"op": op, **parameters}}, data, lambda x: function(x, *windows))
+        add({"fshape": 2}, x, (2, 2), (2, 2), (0, 0))
+        add({"fshape": [3, 2], "strides": [2, 1], "padding": [1, 0]}, x, (3, 2), (2, 1), (1, 0))
+        add({"fshape": "all"}, x, (4, 5), (1, 1), (0, 0))
+        add({"fshape": {"T": 2, "R": 3, "S": 2}, "strides": {"str_d": 2, "str_w": 3}}, volume, (2, 3, 2), (2, 1, 3), (0, 0, 0))
+        add({"fshape": {"R": 2, "S": 1, "J": 3}, "strides": {"str_h": 2, "str_c": 1}}, x, (2, 1, 3), (2, 1, 1), (0, 0, 0))
+
+
+def trained(layers, data, labels, start, logits, steps=3, batch=8, rate=0.125, momentum=0.5):
+    """A net's first gradients, costs and weights after some steps of gradient descent with momentum."""
+    p = {name: Var(value) for name, value in start.items()}
+    velocity = {name: np.zeros_like(value) for name, value in start.items()}
+    costs, gradients = [], None
+    for step in range(steps):
+        rows = [(batch * step + i) % len(data) for i in range(batch)]
+        cost = tape.cross_entropy(logits(Var(np.moveaxis(data[rows], 1, -1)), p), labels[rows])
+        if step == 0:
+            tape.check(lambda: tape.cross_entropy(logits(Var(np.moveaxis(data[rows], 1, -1)), p), labels[rows]),
+                       list(p.values()), 1.0)
+        cost.backward(1.0)
+        if step == 0:
+            gradients = {name: v.grad for name, v in p.items()}
+        costs.append(float(cost.value))
+        for name, v in p.items():
+            velocity[name] = momentum * velocity[name] - rate * v.grad
+            p[name] = Var(v.value + velocity[name])
+    optimizer = {"GradientDescentMomentum": {"learning_rate": rate, "momentum_coef": momentum}}
+    return dict(layers=layers, cost="CrossEntropyMulti", optimizer=optimizer, batch=batch, data=data,
+                labels=labels.astype(float), parameters=start, gradients=gradients, costs=costs,
+                after={name: v.value for name, v in p.items()})
+
+
+def lenet():
+    """Two convolutions with pooling, two affine layers, as LeCun et al. 1998 had them, smaller."""
+    rng = np.random.default_rng(8)
+    data, labels = draw(rng, (20, 1, 12, 12)), rng.integers(0, 4, 20)
+    start = {"c1/W": draw(rng, (4, 3, 3, 1), 0.5), "c2/W": draw(rng, (6, 2, 2, 4), 0.5), "c2_bias/b": draw(rng, 6, 0.25),
+             "a1/W": draw(rng, (8, 24), 0.5), "a2/W": draw(rng, (4, 8), 0.5), "a2_bias/b": draw(rng, 4, 0.25)}
+
+    def logits(x, p):
+        x = tape.pool_max(tape.relu(tape.convolution(x, p["c1/W"], (1, 1), (0, 0))), (2, 2), (2, 2), (0, 0))
+        x = tape.relu(tape.convolution(x, p["c2/W"], (1, 1), (0, 0)) + p["c2_bias/b"])
+        x = tape.pool_max(x, (2, 2), (2, 2), (0, 0))
+        x = tape.relu(tape.linear(tape.reshape(x, (x.value.shape[0], -1)), p["a1/W"]))
+        return tape.linear(x, p["a2/W"]) + p["a2_bias/b"]
+
+    init = "Gaussian"
+    layers = [{"Conv": {"name": "c1", "fshape": [3, 3, 4], "init": init, "activation": "Rectlin"}},
+              {"Pooling": {"fshape": 2}},
+              {"Conv": {"name": "c2", "fshape": [2, 2, 6], "init": init, "bias": init, "activation": "Rectlin"}},
+              {"Pooling": {"fshape": 2}},
+              {"Affine": {"name": "a1", "nout": 8, "init": init, "activation": "Rectlin"}},
+              {"Affine": {"name": "a2", "nout": 4, "init": init, "bias": init, "activation": "Softmax"}}]
+    return trained(layers, data, labels, start, logits)
+
+
+def batch_norm_net():
+    """Colour images, strides in place of pooling, batch norm, a mean over each map."""
+    rng = np.random.default_rng(9)
+    data, labels = draw(rng, (20, 3, 7, 6)), rng.integers(0, 4, 20)
+    start = {"c1/W": draw(rng, (6, 3, 3, 3), 0.5), "c1_bnorm/gamma": np.ones(6), "c1_bnorm/beta": np.zeros(6),
+             "c2/W": draw(rng, (4, 2, 2, 3), 0.5), "c2_bnorm/gamma": np.ones(4), "c2_bnorm/beta": np.zeros(4)}
+
+    def logits(x, p):
+        x = tape.convolution(x, p["c1/W"], (2, 1), (1, 1))
+        x = tape.relu(tape.batch_norm(x, p["c1_bnorm/gamma"], p["c1_bnorm/beta"], 1e-3)[0])
+        x = tape.convolution(x, p["c2/W"], (1, 1), (0, 0), groups=2)
+        x = tape.tanh(tape.batch_norm(x, p["c2_bnorm/gamma"], p["c2_bnorm/beta"], 1e-3)[0])
+        x = tape.pool_avg(x, x.value.shape[1:-1], (1, 1), (0, 0))
+        return tape.reshape(x, (x.value.shape[0], 4))
+
+    init = "Gaussian"
+    layers = [{"Conv": {"name": "c1", "fshape": [3, 3, 6], "strides": [2, 1], "padding": 1, "init": init,
+                        "batch_norm": True, "activation": "Rectlin"}},
+              {"Conv": {"name": "c2", "fshape": 2, "nofm": 4, "groups": 2, "init": init, "batch_norm": True,
+                        "activation": "Tanh"}},
+              {"Pooling": {"fshape": "all", "op": "avg"}}, {"Activation": "Softmax"}]
+    return trained(layers, data, labels, start, logits)
+
+
+if __name__ == "__main__":
+    write("layers/golden/images.json", layer_cases())
+    write("models/golden/images.json", [lenet(), batch_norm_net()])

@@ -1,0 +1,217 @@
+"""Reverse-mode differentiation over NumPy arrays in f64, as short as the golden files of images need it.
+
+A Var has a value and, after backward(), a gradient. Images are (N, ..., C), filters (K, ..., C / groups). What each
+function says of its gradient is held to central differences by check().
+"""
+import itertools
+
+import numpy as np
+
+
+class Var:
+    def __init__(self, value, parents=(), pull=None):
+        self.value, self.parents, self.pull, self.grad = np.asarray(value, np.float64), parents, pull, None
+
+    def backward(self, seed):
+        order, seen = [], set()
+
+        def visit(var):
+            if id(var) not in seen:
+                seen.add(id(var))
+                for parent in var.parents:
+                    visit(parent)
+                order.append(var)
+
+        visit(self)
+        for var in order:
+            var.grad = np.zeros_like(var.value)
+        self.grad = np.asarray(seed, np.float64)
+        for var in reversed(order):
+            if var.pull:
+                for parent, grad in zip(var.parents, var.pull(var.grad)):
+                    parent.grad = parent.grad + grad
+
+    def __add__(self, other):
+        return Var(self.value + other.value, (self, other),
+                   lambda g: (like(g, self.value), like(g, other.value)))
+
+
+def like(g, value):
+    """A gradient summed over the axes along which the value was repeated."""
+    g = g.sum(axis=tuple(range(g.ndim - value.ndim)))
+    return g.sum(axis=tuple(i for i in range(g.ndim) if value.shape[i] == 1), keepdims=True)
+
+
+def elementwise(x, y, slope):
+    return Var(y, (x,), lambda g: (g * slope,))
+
+
+def relu(x):
+    return elementwise(x, np.maximum(x.value, 0), x.value > 0)
+
+
+def tanh(x):
+    y = np.tanh(x.value)
+    return elementwise(x, y, 1 - y * y)
+
+
+def logistic(x):
+    y = 1 / (1 + np.exp(-x.value))
+    return elementwise(x, y, y * (1 - y))
+
+
+def reshape(x, shape):
+    return Var(x.value.reshape(shape), (x,), lambda g: (g.reshape(x.value.shape),))
+
+
+def moveaxis(x, source, to):
+    return Var(np.moveaxis(x.value, source, to), (x,), lambda g: (np.moveaxis(g, to, source),))
+
+
+def linear(x, w):
+    return Var(x.value @ w.value.T, (x, w), lambda g: (g @ w.value, g.T @ x.value))
+
+
+def taps(size, strides, padding, dilation, space):
+    """For every place of a window: the slices of the padded input that it meets, one element an output."""
+    outs = [(n + 2 * p - d * (f - 1) - 1) // s + 1 for n, f, s, p, d in zip(space, size, strides, padding, dilation)]
+    for place in itertools.product(*map(range, size)):
+        yield place, tuple(slice(i * d, i * d + (o - 1) * s + 1, s) for i, d, o, s in zip(place, dilation, outs, strides))
+
+
+def pad(x, padding, value=0.0):
+    return np.pad(x, [(0, 0)] + [(p, p) for p in padding] + [(0, 0)] * (x.ndim - 1 - len(padding)),
+                  constant_values=value)
+
+
+def unpad(x, padding):
+    return x[(slice(None),) + tuple(slice(p, x.shape[i + 1] - p) for i, p in enumerate(padding))]
+
+
+def convolution(x, w, strides, padding, dilation=(1, 1, 1), groups=1):
+    """x (N, space, C), w (K, filter, C / groups) -> (N, space, K)"""
+    size, space = w.value.shape[1:-1], x.value.shape[1:-1]
+    padded, c, k = pad(x.value, padding), w.value.shape[-1], w.value.shape[0] // groups
+    places = list(taps(size, strides, padding, dilation, space))
+
+    def part(group):
+        return (Ellipsis, slice(group * c, group * c + c)), slice(group * k, group * k + k)
+
+    def all_at(at):
+        return (slice(None),) + at
+
+    y = 0
+    for place, at in places:
+        seen = padded[all_at(at)]
+        y = y + np.concatenate([seen[part(g)[0]] @ w.value[part(g)[1]][(slice(None),) + place].T for g in range(groups)],
+                               axis=-1)
+
+    def pull(g):
+        dx, dw = np.zeros_like(padded), np.zeros_like(w.value)
+        for place, at in places:
+            for group in range(groups):
+                channels, maps = part(group)
+                of_group = g[..., maps]
+                dx[all_at(at)][channels] += of_group @ w.value[maps][(slice(None),) + place]
+                dw[maps][(slice(None),) + place] += np.tensordot(of_group, padded[all_at(at)][channels],
+                                                                axes=[list(range(of_group.ndim - 1))] * 2)
+        return unpad(dx, padding), dw
+
+    return Var(y, (x, w), pull)
+
+
+def deconvolution(x, w, strides, padding):
+    """x (N, space, K), w (K, filter, C) -> the larger (N, space, C) of which x has the shape of a convolution"""
+    size = w.value.shape[1:-1]
+    space = [(n - 1) * s - 2 * p + f for n, s, p, f in zip(x.value.shape[1:-1], strides, padding, size)]
+    places = list(taps(size, strides, padding, (1,) * len(size), space))
+    y = np.zeros([x.value.shape[0]] + [n + 2 * p for n, p in zip(space, padding)] + [w.value.shape[-1]])
+    for place, at in places:
+        y[(slice(None),) + at] += x.value @ w.value[(slice(None),) + place]
+
+    def pull(g):
+        padded, dx, dw = pad(g, padding), np.zeros_like(x.value), np.zeros_like(w.value)
+        for place, at in places:
+            seen = padded[(slice(None),) + at]
+            dx += seen @ w.value[(slice(None),) + place].T
+            dw[(slice(None),) + place] = np.tensordot(x.value, seen, axes=[list(range(seen.ndim - 1))] * 2)
+        return dx, dw
+
+    return Var(unpad(y, padding), (x, w), pull)
+
+
+def windows(x, size, strides, padding, value):
+    """Every window's elements along a new first axis; a function that puts gradients of them back."""
+    places = list(taps(size, strides, padding, (1,) * len(size), x.value.shape[1:len(size) + 1]))
+    padded = pad(x.value, padding, value)
+
+    def back(gradients):
+        out = np.zeros_like(padded)
+        for (_, at), g in zip(places, gradients):
+            out[(slice(None),) + at] += g
+        return (unpad(out, padding),)
+
+    return np.stack([padded[(slice(None),) + at] for _, at in places]), back
+
+
+def pool_max(x, size, strides, padding):
+    seen, back = windows(x, size, strides, padding, -np.inf)
+    first = seen.argmax(axis=0)
+    return Var(seen.max(axis=0), (x,), lambda g: back([(first == i) * g for i in range(len(seen))]))
+
+
+def pool_avg(x, size, strides, padding):
+    """The mean of the elements that are there."""
+    seen, back = windows(x, size, strides, padding, np.nan)
+    count = np.isfinite(seen).sum(axis=0)
+    return Var(np.nansum(seen, axis=0) / count, (x,), lambda g: back([g / count] * len(seen)))
+
+
+def pool_l2(x, size, strides, padding):
+    seen, back = windows(x, size, strides, padding, 0.0)
+    y = np.sqrt((seen * seen).sum(axis=0))
+    return Var(y, (x,), lambda g: back([g * s / y for s in seen]))
+
+
+def batch_norm(x, gamma, beta, eps):
+    """Over all axes but the last; also the batch's mean and (population) variance."""
+    axes = tuple(range(x.value.ndim - 1))
+    mean, variance = x.value.mean(axes), x.value.var(axes)
+    deviation = np.sqrt(variance + eps)
+    normal = (x.value - mean) / deviation
+
+    def pull(g):
+        dnormal = g * gamma.value
+        dx = (dnormal - dnormal.mean(axes) - normal * (dnormal * normal).mean(axes)) / deviation
+        return dx, (g * normal).sum(axes), g.sum(axes)
+
+    return Var(normal * gamma.value + beta.value, (x, gamma, beta), pull), mean, variance
+
+
+def cross_entropy(x, labels):
+    """Mean cost of logits (N, classes) for class numbers."""
+    shifted = x.value - x.value.max(axis=1, keepdims=True)
+    logs = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    rows = np.arange(len(labels))
+
+    def pull(g):
+        d = np.exp(logs)
+        d[rows, labels] -= 1
+        return (g * d / len(labels),)
+
+    return Var(-logs[rows, labels].mean(), (x,), pull)
+
+
+def check(function, variables, seed, step=1e-6):
+    """Central differences of sum(seed * function()) by every element of the variables, against backward()."""
+    function().backward(seed)
+    expected = [v.grad.copy() for v in variables]
+    for v, gradient in zip(variables, expected):
+        for at in np.ndindex(*v.value.shape):
+            kept = v.value[at]
+            v.value[at] = kept + step
+            above = (seed * function().value).sum()
+            v.value[at] = kept - step
+            below = (seed * function().value).sum()
+            v.value[at] = kept
+            assert abs((above - below) / (2 * step) - gradient[at]) < 1e-6 * max(1, abs(gradient[at])), (at, gradient[at])
