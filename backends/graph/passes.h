@@ -9,8 +9,9 @@ namespace neon {
 Graph expand(const Graph& graph, std::span<const std::string_view> keep = {});
 
 // The same computation with copies added where lowering needs them: every assignment's value is made by a fusible
-// node that may write the variable and is stopped by the guard alone, or by an opaque kernel that may write there directly; outputs, guards and operands of opaque
-// kernels are arrays; and no reader of a variable must wait for the node that writes it.
+// node that may write the variable and is stopped by the guard alone, or by an opaque kernel that may write there
+// directly; outputs, guards and operands of opaque kernels are arrays; and no reader of a variable must wait for the
+// node that writes it.
 Graph with_writers(const Graph& graph);
 
 }  // namespace neon

@@ -1,7 +1,7 @@
 // What is drawn, rounded by chance, and counted.
-#include "support.h"
-
 #include <cstring>
+
+#include "support.h"
 
 using namespace neon;
 using namespace neon::test;
