@@ -63,7 +63,7 @@ class OpWriter {
     else if (op == "sum" || op == "max" || op == "min" || op == "argmax") body = reduce();
     else if (op == "matmul") body = matmul();
     else if (op == "histogram") body = histogram();
-    else fail(ErrorKind::failed, "op ", op, " has no kernel on the GPU");
+    else fail(ErrorKind::failed, "op ", op, " has no kernel on the GPU yet; -b cpu runs it");
     Source out;
     std::string parameters;
     for (size_t i = 0; i < code_.arrays().size(); ++i) parameters += text("void* const p", i, ", ");
