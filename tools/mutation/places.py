@@ -17,7 +17,7 @@ TOKEN = re.compile(r"""
 PAIRS = {")": "(", "]": "[", "}": "{"}
 
 # Functions of shapes, words and settings.
-SKIPPED = re.compile(r"describe|infer_\w+|same_as_first|objection|check|check_mentions|names|mentions|require_increasing")
+SKIPPED = re.compile(r"describe|infer_\w+|same_as_first|objection|check\w*|names|mentions|require_increasing")
 # Calls whose arguments are messages, or that are checked when neon is compiled.
 MESSAGES = {"fail", "text", "join", "NEON_ASSERT", "NEON_REGISTER", "static_assert", "assert"}
 # Functions that may be left out. `apply` names a row of the elementwise table.
@@ -153,7 +153,7 @@ def operator(source, writer, i, ties):
     token = source.tokens[i]
     strings = any(t.kind == "string" for t in source.tokens[max(i - 1, 0):i + 2])
     if source.spaced(i) and (token.text in INFIX or ties and token.text in TIES) and not strings:
-        if "begin" in (t.text for t in source.tokens[i + 1:source.end_of_expression(i + 1)]):
+        if {"begin", "end"} & {t.text for t in source.tokens[max(i - 3, 0):source.end_of_expression(i + 1)]}:
             return  # of iterators
         changes = INFIX.get(token.text) or TIES[token.text]
         if token.text == "/" and re.fullmatch(r"1(\.0)?", source.word(i - 1)):
@@ -185,8 +185,9 @@ def call(source, writer, i):
     if not arguments or any(source.word(a) == "{" for a in arguments):
         return
     first = writer.place(token, ("leaves its first argument", "leaves its second argument")[:len(arguments)])
-    name = source.text[source.tokens[begin].start:token.end]
-    writer.edits.append((source.tokens[begin].start, token.end, f"NEON_MUTANT_{'APPLY' if row else 'CALL'}({first}, {name})"))
+    start = source.tokens[begin].start
+    wrapper = "NEON_MUTANT_APPLY" if row else "NEON_MUTANT_CALL"
+    writer.edits.append((start, token.end, f"{wrapper}({first}, {source.text[start:token.end]})"))
 
 
 def statement(source, writer, i):
