@@ -151,6 +151,11 @@ struct ShiftSchedule : Parametrized<Schedule, ShiftParams> {
 };
 NEON_REGISTER(Schedule, ShiftSchedule, "rate 2^(-shift_size floor(epoch / interval)).");
 
+// Share of the rate after a step of a warm-up, which may end between two steps.
+double risen(double warmup, const Progress& at) {
+  return std::min(1.0, (double(at.step) + 1) / (warmup * double(at.steps_per_epoch)));
+}
+
 struct CosineParams {
   double warmup = 0;
   double floor = 0;
@@ -164,8 +169,7 @@ struct Cosine : Parametrized<Schedule, CosineParams> {
   using Parametrized::Parametrized;
   double rate(double base, const Progress& at) const override {
     const double now = at.fraction(), total = double(at.epochs);
-    if (now < params.warmup)
-      return base * (double(at.step) + 1) / std::max(1.0, params.warmup * double(at.steps_per_epoch));
+    if (now < params.warmup) return base * risen(params.warmup, at);
     const double done = std::clamp((now - params.warmup) / std::max(1e-9, total - params.warmup), 0.0, 1.0);
     return base * (params.floor + (1 - params.floor) * 0.5 * (1 + std::cos(M_PI * done)));
   }
@@ -185,8 +189,7 @@ struct WarmupParams {
 struct Warmup : Parametrized<Schedule, WarmupParams> {
   using Parametrized::Parametrized;
   double rate(double base, const Progress& at) const override {
-    if (at.fraction() < params.warmup)
-      return base * (double(at.step) + 1) / std::max(1.0, params.warmup * double(at.steps_per_epoch));
+    if (at.fraction() < params.warmup) return base * risen(params.warmup, at);
     return params.then ? params.then->rate(base, at) : base;
   }
 };

@@ -137,6 +137,8 @@ def rules():
     case({"Adadelta": {"decay": 0.75, "epsilon": 0.125}},
          by_torch(lambda w: torch.optim.Adadelta(w, lr=1, rho=0.75, eps=0.125), start, gradients))
     neon("Adadelta", adadelta, dict(clip_norm=3, clip_value=1), rates=flat(1.0))
+    neon("Adadelta", adadelta, rates=[0.5 ** (t // STEPS_PER_EPOCH >= 1) for t in range(STEPS)],
+         schedule={"Schedule": {"step_config": [1], "change": 0.5}})
     neon("Adam", adam, rates=flat(0.001))
     neon("Adam", adam, learning_rate=0.0625, beta_1=0.5, beta_2=0.75, epsilon=0.125)
     neon("Adam", adam, learning_rate=0.0625, beta_1=0, beta_2=0, epsilon=0.125)
@@ -154,6 +156,9 @@ def rules():
          by_torch(lambda w: torch.optim.AdamW(w, lr=0.001, weight_decay=0.01), start, scaled))
     neon("ShiftAdaMax", shift_ada_max, rates=flat(0.002))
     neon("ShiftAdaMax", shift_ada_max, dict(clip_norm=3), learning_rate=0.25, beta_1=0.5, beta_2=0.75, epsilon=0.125)
+    neon("ShiftAdaMax", shift_ada_max, learning_rate=1, beta_1=0.5, beta_2=0.75)  # to both ends of [-1, 1]
+    ends = np.concatenate([w[name].ravel() for w in cases[-1]["saved"].values() for name in start])
+    assert ends.min() == -1 and ends.max() == 1
     multi_options = dict(learning_rate=0.0625, beta_1=0.5, beta_2=0.75, epsilon=0.125)
     both = [restated(momentum, {"W": start["W"]}, lambda t: {"W": gradients(t)["W"]}, flat(0.125), clip_norm=2),
             restated(adam, {"b": start["b"]}, lambda t: {"b": gradients(t)["b"]}, flat(0.0625), beta_1=0.5, beta_2=0.75,
@@ -181,6 +186,8 @@ def schedules():
     case("Schedule", 0.5, [0.5] * 20)
     case({"Schedule": {"step_config": 3, "change": 0.5}}, 1.0, [0.5 ** (e // 3) for e in range(20)])
     case({"Schedule": {"step_config": [2, 7], "change": [0.25, 0.03]}}, 1.0, [1] * 2 + [0.25] * 5 + [0.03] * 13)
+    case({"Schedule": {"step_config": 4, "change": 0.25}}, 0.5, [0.5 * 0.25 ** (e // 4) for e in range(20)])
+    case({"PowerSchedule": {"step_config": 6, "change": 0.5}}, 0.25, [0.25 * 0.5 ** (e // 6) for e in range(20)])
     case({"ShiftSchedule": {"interval": 4, "shift_size": 2}}, 1.0, [4.0 ** -(e // 4) for e in range(20)])
     case({"PolySchedule": {"total_epochs": 16, "power": 2}}, 0.5, [0.5 * max(0, 1 - e / 16) ** 2 for e in range(20)])
     case("PolySchedule", 0.5, [0.5 * (1 - e / 20) for e in range(20)])
@@ -198,6 +205,15 @@ def schedules():
     case({"Cosine": {"warmup": 2}}, 0.5,
          warm + [0.25 * (1 + math.cos(math.pi * (s - 8) / 72)) for s in range(8, 80)], steps_per_epoch=4)
     case({"Warmup": {"warmup": 2}}, 0.5, warm + [0.5] * 72, steps_per_epoch=4)
+    # The line ends at the rate, also between two steps.
+    for warmup in (0.125, 0.625):
+        case({"Warmup": {"warmup": warmup}}, 0.5,
+             [0.5 * min(1, (s + 1) / (4 * warmup)) for s in range(12)], steps_per_epoch=4)
+    case({"Cosine": {"warmup": 0.625}}, 0.5,
+         [0.5 * (s + 1) / 2.5 for s in range(2)] + [0.5] +
+         [0.25 * (1 + math.cos(math.pi * (s - 2.5) / 77.5)) for s in range(3, 80)], steps_per_epoch=4)
+    # A warm-up as long as the run, and what is asked after its end.
+    case({"Cosine": {"warmup": 20}}, 0.5, [0.5 * (s + 1) / 80 for s in range(80)] + [0.5], steps_per_epoch=4)
     case({"Warmup": {"warmup": 2, "then": {"Schedule": {"step_config": [4], "change": 0.1}}}}, 0.5,
          warm + [0.5] * 8 + [0.05] * 64, steps_per_epoch=4)
     return cases
