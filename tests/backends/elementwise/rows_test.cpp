@@ -183,7 +183,13 @@ TEST_CASE("at kinks and ties the gradient is the convention's") {
   CHECK(gradient_at<float>("maximum", 1, 3, 2, 2) == 1.5f);
   CHECK(gradient_at<float>("minimum", 0, 3, 2, 2) == 1.5f);
   CHECK(gradient_at<float>("minimum", 1, 3, 2, 2) == 1.5f);
+  // As PyTorch has them: by the number while it is not outside, by a bound while the number is and the bounds differ.
   CHECK(gradient_at<float>("clip", 0, 3, -1, -1, 1) == 3);
+  CHECK(gradient_at<float>("clip", 0, 3, 1, -1, 1) == 3);
+  CHECK(gradient_at<float>("clip", 1, 3, -1, -1, 1) == 0);
+  CHECK(gradient_at<float>("clip", 2, 3, 1, -1, 1) == 0);
+  CHECK(gradient_at<float>("clip", 1, 3, 0, 1, 1) == 0);
+  CHECK(gradient_at<float>("clip", 2, 3, 0, 1, 1) == 0);
   CHECK(gradient_at<float>("sign_ste", 0, 3, 1) == 3);
   CHECK(gradient_at<float>("sign_ste", 0, 3, -0.5f) == 3);
   CHECK(gradient_at<float>("sign_ste", 0, 3, 1.01f) == 0);
@@ -191,9 +197,11 @@ TEST_CASE("at kinks and ties the gradient is the convention's") {
   CHECK(value_at<float>("sign_ste", -0.0f) == 1);
   CHECK(gradient_at<float>("pow", 0, 3, 0, 0) == 0);
   CHECK(gradient_at<float>("pow", 1, 3, 0, 2) == 0);
+  CHECK(gradient_at<float>("pow", 1, 3, 0, 0) == 0);
   CHECK(gradient_at<float>("pow", 0, 3, -2, 3) == Approx(36));
   CHECK(value_at<float>("safelog", 0) == Approx(-50));
   CHECK(gradient_at<float>("safelog", 0, 3, 0) == 0);
+  CHECK(gradient_at<double>("safelog", 0, 3, 1.9287498479639178e-22) == 0);  // e^-50
 }
 
 TEST_CASE("a zero derivative stays zero beside an infinite gradient") {
@@ -202,6 +210,8 @@ TEST_CASE("a zero derivative stays zero beside an infinite gradient") {
   CHECK(gradient_at<float>("clip", 0, inf, 5, -1, 1) == 0);
   CHECK(gradient_at<float>("maximum", 0, inf, 1, 2) == 0);
   CHECK(gradient_at<float>("select", 1, inf, 0) == 0);
+  for (const char* slope : {"leaky_relu", "elu", "relu_clip"}) CHECK(gradient_at<float>(slope, 1, inf, 0) == 0);
+  CHECK(value_at<float>("square_hinge", inf, 1, 1) == 0);  // however far on the right side
 }
 
 TEST_CASE("NaN comes through every function that does not test for it") {
