@@ -115,7 +115,7 @@ class Updater {
   Expr unscaled(Expr g) const {
     g = cast(g, compute_type(g.dtype()));
     if (size_of(options_.dtype) > 2) return g;
-    return g * Expr(step_.graph, step_.graph.constant(1)) / Expr(step_.graph, step_.graph.scalar("loss_scale"));
+    return g / Expr(step_.graph, step_.graph.scalar("loss_scale"));
   }
 
   // A number of the step record, in the type of the stored weights.

@@ -1,5 +1,5 @@
 // What a training step adds to an update rule: accumulated gradients, running means of weights, frozen layers, scaled
-// costs, optimizers by layer, gradients that are not finite, updates rounded by chance.
+// costs and losses, optimizers by layer, gradients that are not finite, updates rounded by chance.
 #include <catch2/catch.hpp>
 #include <cmath>
 
@@ -132,6 +132,50 @@ TEST_CASE("a batch that is not finite spoils the update it would have been part 
     CHECK(!same(trained.run.variables.at("one/W"), before.at("one/W")));
     CHECK(std::isfinite(trained.run.variables.at("one/W").at(0)));
   }
+}
+
+TEST_CASE("spoilt batches are counted until the update that they spoil") {
+  NetData data = drawn_data(DType::f32);
+  data.inputs.set(5 * 20, HUGE_VAL);  // sample 20
+  Trained trained("Adam", data, {.batch = 4, .accumulate = 4});
+  const double expected[] = {1, 2, 2, 0};
+  for (int part = 0; part < 4; ++part) {
+    trained.run.step(range(part < 2 ? 20 : 0, 4), {}, part == 3);
+    CHECK(trained.run.variables.at("accumulate_spoilt").at(0) == expected[part]);
+  }
+}
+
+TEST_CASE("a cost that is not finite stops the update, whatever is counted beside it") {
+  // One number is the whole net, so that there is one gradient that is not finite, and the cost.
+  NetData data;
+  data.inputs = Tensor(DType::f32, {1, 1});
+  data.targets = Tensor(DType::f32, {1, 1});
+  data.targets.set(0, HUGE_VAL);
+  Trained trained("SGD: {learning_rate: 1}", data, {.batch = 1}, "[Bias: {name: one, init: {Constant: 3}}]",
+                  "SumSquared");
+  trained.run.step({0}, {});
+  CHECK(!trained.run.finite());
+  CHECK(trained.run.variables.at("one/b").at(0) == 3);
+}
+
+TEST_CASE("the loss scale carries gradients through 16 bits, and is taken off again") {
+  // The gradient 2^-26 is 0 in f16, whose least number is 2^-24; times 2^10 it is not. In bf16 it is exact either way.
+  NetData data;
+  data.inputs = Tensor(DType::f32, {1, 1});
+  data.targets = Tensor(DType::f32, {1, 1});
+  data.inputs.set(0, 1);
+  data.targets.set(0, -std::ldexp(1, -26));
+  const auto weight_after_step = [&](DType dtype, double loss_scale) {
+    Trained trained("SGD: {learning_rate: 0.5}", data, {.dtype = dtype, .batch = 1},
+                    "[Linear: {name: one, nout: 1, init: {Constant: 0}}]", "SumSquared");
+    trained.run.loss_scale = loss_scale;
+    trained.run.step({0}, {});
+    return trained.run.variables.at("one/W").at(0);
+  };
+  CHECK(weight_after_step(DType::f16, 1) == 0);
+  CHECK(weight_after_step(DType::f16, 1024) == -std::ldexp(1, -27));
+  CHECK(weight_after_step(DType::bf16, 1) == -std::ldexp(1, -27));
+  CHECK(weight_after_step(DType::bf16, 1024) == -std::ldexp(1, -27));
 }
 
 TEST_CASE("running means of weights follow each update, and stand still with it") {

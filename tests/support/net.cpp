@@ -41,7 +41,7 @@ double TrainingRun::step(std::vector<int32_t> samples, const Progress& at, bool 
   program_->set_scalar("step", double(updates_ + 1));
   program_->set_scalar("epoch", double(at.epoch));
   program_->set_scalar("apply", apply ? 1 : 0);
-  program_->set_scalar("loss_scale", 1);
+  program_->set_scalar("loss_scale", loss_scale);
   program_->run(++runs_);
   if (apply) ++updates_;
   return program_->output("cost").at(0);

@@ -23,6 +23,7 @@ class TrainingRun {
   bool finite() const { return program_->output("finite").at(0) == 1; }
   neon::Variables variables;
   neon::StepGraph graph;
+  double loss_scale = 1;
 
  private:
   std::unique_ptr<neon::Program> program_;
