@@ -128,6 +128,26 @@ TEST_CASE("sources and indices have no gradient") {
   }
 }
 
+TEST_CASE("equal extrema share the gradient evenly, as PyTorch's do") {
+  for (const std::string op : {"max", "min"}) {
+    INFO(op);
+    Graph graph;
+    const Value x = graph.input("x", DType::f64, {2, 4}), seed = graph.input("seed", DType::f64, {2, 1});
+    const Value y = graph.add(op, {x}, {{"axes", std::vector<int64_t>{1}}}), wanted[] = {x};
+    graph.output("grad", gradients(graph, y, wanted, seed)[0]);
+    Variables variables;
+    const auto program = compile_for_cpu(graph, variables);
+    const double sign = op == "max" ? 1 : -1, row[] = {1, 3, 3, 2, 3, 3, 3, 5}, seeds[] = {3, 7};
+    std::vector<double> data;
+    for (double value : row) data.push_back(sign * value);
+    program->bind("x", data.data());
+    program->bind("seed", seeds);
+    program->run(0);
+    const double expected[] = {0, 1.5, 1.5, 0, 0, 0, 0, 7};
+    for (int64_t i = 0; i < 8; ++i) CHECK(program->output("grad").at(i) == expected[i]);
+  }
+}
+
 TEST_CASE("rules of compound ops are the gradients of their definitions") {
   int compared = 0;
   for (const Op* op : all_ops()) {

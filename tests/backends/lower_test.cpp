@@ -413,6 +413,16 @@ TEST_CASE("numbers meet in the wider type") {
   c.graph.output("y", y);
   CHECK(y.dtype() == DType::f64);
   for (bool plain : {false, true}) CHECK(c.run({.plain = plain})["y"][0] == Approx(1.0 / 3.0 + 0.1).epsilon(1e-15));
+  // Numbers without axes among themselves; two kinds of 16 bits are both exact in 32.
+  const auto met = [&](DType a, DType b) {
+    const Value first = c.graph.constant(1, a), second = c.graph.constant(1, b);
+    CHECK(c.graph.dtype(c.graph.add("add", {first, second})) == c.graph.dtype(c.graph.add("add", {second, first})));
+    return c.graph.dtype(c.graph.add("add", {first, second}));
+  };
+  CHECK(met(DType::f32, DType::f64) == DType::f64);
+  CHECK(met(DType::f16, DType::f64) == DType::f64);
+  CHECK(met(DType::f16, DType::f32) == DType::f32);
+  CHECK(met(DType::f16, DType::bf16) == DType::f32);
 }
 
 TEST_CASE("errors name what is wrong") {

@@ -151,6 +151,33 @@ TEST_CASE("plain softmax and its cost, by the formulas") {
   });
 }
 
+TEST_CASE("softmax, its cost and their gradients stand inputs whose exponentials no type holds") {
+  // Of inputs m, m - 1 and m - 2000 the softmax is 1 / (1 + 1/e), 1 / (1 + e) and 0, whatever m.
+  const double offsets[] = {0, 1, 2000}, t[] = {0.25, 0.5, 0.25}, log_sum = std::log(1 + std::exp(-1));
+  const double softmax[] = {1 / (1 + std::exp(-1)), 1 / (1 + std::exp(1)), 0};
+  for (const double m : {1000.0, -1000.0})
+    for (const CpuOptions& options : {CpuOptions{.plain = true}, CpuOptions{}, CpuOptions{.fuse = false}}) {
+      INFO(m << (options.plain ? " plain" : options.fuse ? " fused" : " kernel by kernel"));
+      Graph graph;
+      const Value inputs[] = {graph.input("x", DType::f64, {1, 3}), graph.input("t", DType::f64, {1, 3})};
+      graph.output("softmax", graph.add("softmax", {inputs[0]}));
+      const Value cost = graph.add("softmax_cross_entropy", {inputs[0], inputs[1]});
+      const auto slopes = gradients(graph, cost, inputs);
+      graph.output("cost", cost), graph.output("dx", slopes[0]), graph.output("dt", slopes[1]);
+      Variables variables;
+      const auto program = compile_for_cpu(graph, variables, options);
+      const double x[] = {m, m - 1, m - 2000};
+      program->bind("x", x), program->bind("t", t);
+      program->run(0);
+      CHECK(close(program->output("cost").at(0), log_sum + 0.5 * 1 + 0.25 * 2000));
+      for (int64_t i = 0; i < 3; ++i) {
+        CHECK(close(program->output("softmax").at(i), softmax[i]));
+        CHECK(close(program->output("dx").at(i), softmax[i] - t[i]));
+        CHECK(close(program->output("dt").at(i), log_sum + offsets[i]));
+      }
+    }
+}
+
 TEST_CASE("plain batch norm, by the formula") {
   each_case("batch_norm", [](const OpCase& c, const CaseRun& run) {
     const Tensor &x = run.inputs[0], &gamma = run.inputs[1], &beta = run.inputs[2];

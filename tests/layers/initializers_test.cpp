@@ -86,6 +86,12 @@ TEST_CASE("random values have the mean, deviation and bounds of the formula") {
   }
 }
 
+TEST_CASE("a Gaussian's values are the stream's normal numbers, stretched and moved") {
+  const auto moved = values(filled("Gaussian: {loc: 2, scale: 0.25}", {6, 4}));
+  Stream stream(1, "W");
+  for (double value : moved) CHECK(value == 2 + 0.25 * stream.normal());
+}
+
 TEST_CASE("values follow from seed and name, and from nothing else") {
   for (const char* yaml : {"Uniform", "Gaussian", "GlorotUniform", "Xavier", "Kaiming", "Orthonormal"}) {
     INFO(yaml);

@@ -130,3 +130,25 @@ TEST_CASE("a layer whose initialiser is IdentityInit is not trained; its bias is
     CHECK(context.parameters[1].trained == !both);
   }
 }
+
+TEST_CASE("multiplications and additions are counted for one sample") {
+  const auto flops = [](const char* yaml, const Shape& input, const Shape& output) {
+    return Registry<Layer>::get().create(yaml_of(yaml))->flops(input, output);
+  };
+  CHECK(flops("Linear: {nout: 3, init: Kaiming}", {5}, {3}) == 5 * 3 + 5 * 3);
+  CHECK(flops("Affine: {nout: 4, init: Kaiming}", {2, 3}, {4}) == 6 * 4 + 6 * 4);
+  CHECK(flops("Activation: Tanh", {3, 2}, {3, 2}) == 6);
+}
+
+TEST_CASE("no samples are as wide as some; a bias of samples without axes is one number") {
+  Graph graph;
+  CHECK(as_rows({graph, graph.input("none", DType::f32, {0, 2, 3})}).shape() == Shape{0, 6});
+  CHECK(as_rows({graph, graph.input("some", DType::f32, {4, 2, 3})}).shape() == Shape{4, 6});
+  LayerContext context(graph, true, DType::f32, 0);
+  context.layer = "L";
+  Expr y = Registry<Layer>::get()
+               .create(yaml_of("Bias: {init: {Constant: 1}}"))
+               ->forward(context, {graph, graph.input("numbers", DType::f32, {4})});
+  CHECK(y.shape() == Shape{4});
+  CHECK(context.parameters[0].shape == Shape{1});
+}
