@@ -1,10 +1,11 @@
 // A run that is stopped at any step and goes on ends in the very bits of a run that was not: every optimizer, every
-// type, with dropout, batch norm, running means, a callback and a metrics file. The signal is raised by a schedule of
+// type, with dropout, batch norm, running means, callbacks and a metrics file. The signal is raised by a schedule of
 // the test, in the middle of the step that it counts.
 #include <signal.h>
 
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <map>
 
 #include "neon/spec/spec.h"
 #include "neon/train/checkpoint.h"
@@ -142,6 +143,19 @@ std::vector<std::string> optimizers() {
   return out;
 }
 
+// A callback without parameters here fails.
+std::string every_callback() {
+  const std::map<std::string, std::string> parameters = {{"EarlyStop", "patience: 9"},
+                                                         {"Hist", "every: 3, tensors: [W, db]"}};
+  std::vector<std::string> out;
+  for (const auto& entry : Registry<Callback>::get().entries()) {
+    INFO(entry->name);
+    REQUIRE(parameters.count(entry->name));
+    out.push_back(entry->name + ": {" + parameters.at(entry->name) + "}");
+  }
+  return "callbacks: [" + join(out, ", ") + "]\n";
+}
+
 }  // namespace
 
 TEST_CASE("every optimizer goes on to the same bits in every type, wherever it is stopped") {
@@ -179,10 +193,9 @@ TEST_CASE("updates rounded by chance go on with the same draws") {
   }
 }
 
-TEST_CASE("a run stopped in each of its steps goes on with its callback, running means and curves") {
+TEST_CASE("a run stopped in each of its steps goes on with its callbacks, running means and curves") {
   const Spec spec = spec_with("{Adam: {learning_rate: 0.05, schedule: Stopping}}",
-                              "ema: 0.7\nmetrics: [Misclassification]\n"
-                              "callbacks: [EarlyStop: {patience: 9}, Hist: {every: 3, tensors: [W, db]}]\n");
+                              "ema: 0.7\nmetrics: [Misclassification]\n" + every_callback());
   Runs runs(spec, "f32");
   runs.run("straight", -1, false);
   for (int64_t step = 0; step < kSteps - 1; ++step) {

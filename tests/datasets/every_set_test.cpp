@@ -1,0 +1,85 @@
+// What holds of every data set: headers tell what loading gives, labels name classes, a seed gives the same samples
+// again, parameters read back as written. A data set without a case here fails.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <set>
+
+#include "support.h"
+
+using namespace neon;
+using namespace neon_test;
+
+namespace {
+
+struct Case {
+  std::string name;
+  Keys keys;
+};
+
+std::vector<Case> cases(const TempDir& dir) {
+  const std::string table = dir.write("pets.csv", "weight,height,kind\n4,25,dog\n3,20,cat\n5,30,dog\n2,22,cat\n");
+  for (const char* folder : {"mnist/", "fashion-mnist/"})
+    for (const char* file :
+         {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"})
+      copy_file(golden(text("mnist/", file, ".gz")), dir / folder + file + ".gz");
+  return {{"Iris", {{"validation", "20"}}},
+          {"CSV", {{"path", table}, {"test", "0.25"}}},
+          {"UniformRandom", {{"ntrain", "40"}, {"ntest", "10"}, {"nin", "[2, 3]"}, {"nout", "4"}}},
+          {"Digits", {{"ntrain", "40"}, {"ntest", "10"}}},
+          {"ToyImages", {{"ntrain", "40"}, {"ntest", "10"}}},
+          {"MNIST", {{"subset_pct", "50"}}},
+          {"FashionMNIST", {}},
+          {"NPY", {{"inputs", golden("version_1.npy")}, {"targets", golden("version_2.npy")}}},
+          {"NPZ", {{"path", golden("stored.npz")}}},
+          {"HDF5", {{"train", golden("train.h5")}, {"test", golden("test.h5")}}}};
+}
+
+std::vector<double> numbers(const Tensor& tensor) { return tensor.empty() ? std::vector<double>() : values(tensor); }
+
+void check_split(const Split& split, const Data& data) {
+  for (double value : numbers(split.inputs)) REQUIRE(std::isfinite(value));
+  if (data.classes > 0)
+    for (double label : numbers(split.targets)) REQUIRE((label >= 0 && label < double(data.classes)));
+}
+
+bool same(const Split& a, const Split& b) {
+  return numbers(a.inputs) == numbers(b.inputs) && numbers(a.targets) == numbers(b.targets);
+}
+
+}  // namespace
+
+TEST_CASE("every data set has a case") {
+  const TempDir dir;
+  std::set<std::string> tested, registered;
+  for (const Case& c : cases(dir)) tested.insert(c.name);
+  for (const auto& entry : Registry<Dataset>::get().entries()) registered.insert(entry->name);
+  CHECK(tested == registered);
+}
+
+TEST_CASE("a data set is what its headers say, and the same again for the same seed") {
+  const TempDir dir;
+  const Variable cache("NEON_CACHE_DIR", (dir / "cache").c_str());
+  for (const Case& c : cases(dir)) {
+    INFO(c.name);
+    const auto set = make(c.name, c.keys);
+    const DataContext context = offline(dir.path(), 5);
+    const Data data = set->load(context), again = set->load(context);
+    CHECK(data.train.size() > 0);
+    CHECK(agrees(set->check(context), data));
+    CHECK((data.class_names.empty() || int64_t(data.class_names.size()) == data.classes));
+    for (const Split* split : {&data.train, &data.validation, &data.test}) check_split(*split, data);
+    CHECK((same(data.train, again.train) && same(data.validation, again.validation) && same(data.test, again.test)));
+  }
+}
+
+TEST_CASE("a data set's parameters read back as written") {
+  const TempDir dir;
+  for (const Case& c : cases(dir)) {
+    Problems problems;
+    Setting first, second;
+    Registry<Dataset>::get().create(object(c.name, c.keys), problems, &first);
+    Registry<Dataset>::get().create(first, problems, &second);
+    problems.throw_if_any();
+    CHECK(first.to_string() == second.to_string());
+  }
+}
