@@ -1,5 +1,6 @@
-// Histograms of sizes by a table of exponents: no logarithm is taken. Threads count a run of elements each, in four
-// tables by turns, since neighbours often have the same size and would wait for one another's counter.
+// Histograms of sizes by a table of exponents: no logarithm is taken, and nothing branches, since sizes cannot be
+// foreseen. Threads count a run of elements each, in four tables by turns, since neighbours often have the same size
+// and would wait for one another's counter.
 #include "backends/graph/histogram.h"
 
 #include <omp.h>
@@ -71,7 +72,7 @@ class Histogram : public Kernel {
     const bool lifted = size < 0x1p-126f;
     const uint32_t bits = __builtin_bit_cast(uint32_t, lifted ? size * 0x1p64f : size);
     const HistogramEntry& entry = entries_[(bits >> 23) + (lifted ? 0 : kHistogramLift)];
-    return (bits & 0x7fffff) >= entry.mantissa ? entry.above : entry.below;
+    return entry.bins[(bits & 0x7fffff) >= entry.mantissa];
   }
 
   void count(int part, int parts) {

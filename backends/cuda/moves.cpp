@@ -190,7 +190,7 @@ class OpWriter {
     tables_ = text("\n__device__ const u32 kMantissa[] = {");
     for (const auto& entry : entries) tables_ += text(entry.mantissa, ",");
     tables_ += "};\n__device__ const u16 kBins[][2] = {";
-    for (const auto& entry : entries) tables_ += text("{", entry.below, ",", entry.above, "},");
+    for (const auto& entry : entries) tables_ += text("{", entry.bins[0], ",", entry.bins[1], "},");
     tables_ += "};";
     blocks_ = std::clamp<int64_t>(count / (16 * kThreads), 1, kMostHistogramBlocks);
     partial_bytes_ = size_t(blocks_ * bins) * sizeof(uint32_t);

@@ -8,7 +8,7 @@ namespace neon {
 // By the exponent k of |x| = 2^k (1 + mantissa / 2^23): from that mantissa on, the logarithm is rounded to k + 1.
 struct HistogramEntry {
   uint32_t mantissa = 0;
-  uint32_t below = 0, above = 0;  // the bins of both sides
+  uint32_t bins[2] = {0, 0};  // below that mantissa, and from it on
 };
 
 // Exponents as a float's bits give them, subnormals after multiplication by 2^kHistogramLift: entry

@@ -57,10 +57,11 @@ std::vector<HistogramEntry> histogram_entries(int64_t bins, int64_t offset) {
   std::vector<HistogramEntry> out;
   for (int exponent = -127 - kHistogramLift; exponent < kInfiniteExponent; ++exponent) {
     const bool met = exponent >= -149;  // below it is 0 alone
-    out.push_back({met ? turning_mantissa(exponent) : 0x800000u, uint32_t(histogram_bin(exponent, bins, offset)),
-                   uint32_t(histogram_bin(exponent + 1, bins, offset))});
+    out.push_back(
+        {met ? turning_mantissa(exponent) : 0x800000u,
+         {uint32_t(histogram_bin(exponent, bins, offset)), uint32_t(histogram_bin(exponent + 1, bins, offset))}});
   }
-  out.push_back({0, uint32_t(bins), uint32_t(bins)});
+  out.push_back({0, {uint32_t(bins), uint32_t(bins)}});
   return out;
 }
 
