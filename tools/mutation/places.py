@@ -17,7 +17,8 @@ TOKEN = re.compile(r"""
 PAIRS = {")": "(", "]": "[", "}": "{"}
 
 # Functions of shapes, words and settings.
-SKIPPED = re.compile(r"describe|infer_\w+|same_as_first|objection|check\w*|names|mentions|require_increasing")
+SKIPPED = re.compile(r"describe|infer_\w+|same_as_first|objection|check|check_(arrays|mentions|outputs)|checked_\w+|names|"
+                     "mentions|require_increasing")
 # Calls whose arguments are messages, or that are checked when neon is compiled.
 MESSAGES = {"fail", "text", "join", "NEON_ASSERT", "NEON_REGISTER", "static_assert", "assert"}
 # Functions that may be left out. `apply` names a row of the elementwise table.

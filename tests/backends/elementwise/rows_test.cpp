@@ -176,6 +176,7 @@ TEST_CASE("what a derivative reads is found from its text") {
 
 TEST_CASE("at kinks and ties the gradient is the convention's") {
   CHECK(gradient_at<float>("relu", 0, 3, 0) == 0);
+  CHECK(!std::signbit(value_at<float>("relu", -0.0f)));  // as at the end of a product
   CHECK(gradient_at<float>("leaky_relu", 0, 3, 0, 0.5f) == 1.5f);
   CHECK(gradient_at<float>("abs", 0, 3, 0) == 0);
   CHECK(gradient_at<float>("abs", 0, 3, -2) == -3);
