@@ -8,6 +8,11 @@ namespace neon::cuda {
 // The device's name of a fold: FoldSum, FoldMax, FoldMin.
 std::string fold_name(const Op& op);
 
+// The whole source of a kernel that `code` was used for: `body` after `declarations`, computing in `compute`.
+class CodeText;
+Source kernel_source(const CodeText& code, DType compute, const std::string& declarations, const std::string& body,
+                     int64_t blocks);
+
 // What a register is called.
 using RegisterName = std::string (*)(int);
 
@@ -31,6 +36,8 @@ class CodeText {
   // A call that reads `width` neighbouring elements from `index` on into the array `out` of R; one that writes them.
   std::string load_pack(Value value, const std::string& index, int width, const std::string& out);
   std::string store_pack(Value value, const std::string& index, int width, const std::string& from);
+  // Where its memory begins.
+  std::string address(Value value) { return pointer(value); }
   // Elements by which an input's first row moves what is read of it; 0 for all that begin where their memory does.
   int64_t row_elements(Value value) const;
   bool is_variable(Value value) const;

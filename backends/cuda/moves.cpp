@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/cuda/code_text.h"
+#include "backends/cuda/window_source.h"
 #include "backends/graph/histogram.h"
 
 extern const char product_text[];
@@ -11,10 +12,6 @@ extern const unsigned long product_text_size;
 namespace neon::cuda {
 
 namespace {
-
-const char* const kParameters =
-    "State* const state, const u64* const record, double* const ring, R* const partials, u32* const ticket) {\n  "
-    "(void)state, (void)record, (void)ring, (void)partials, (void)ticket;\n";
 
 // Products of less work than this wait for memory more than they multiply, and are one kernel of ours: seen on an H200,
 // cuBLASLt's choices for those of a small net take two kernels and 5 to 14 us.
@@ -63,17 +60,11 @@ class OpWriter {
     else if (op == "sum" || op == "max" || op == "min" || op == "argmax") body = reduce();
     else if (op == "matmul") body = matmul();
     else if (op == "histogram") body = histogram();
+    else if (is_window_op(op)) return window_source(kernel_, context_);
     else fail(ErrorKind::failed, "op ", op, " has no kernel on the GPU yet; -b cpu runs it");
-    Source out;
-    std::string parameters;
-    for (size_t i = 0; i < code_.arrays().size(); ++i) parameters += text("void* const p", i, ", ");
     const std::string_view product =
         op == "matmul" ? std::string_view(product_text, product_text_size) : std::string_view();
-    out.text = text(source_head(), product, tables_, "\ntypedef ", device_type(compute_),
-                    " R;\nextern \"C\" __global__ void __launch_bounds__(kThreads) kernel(", parameters, kParameters,
-                    body, "}\n");
-    out.arrays = code_.arrays();
-    out.blocks = std::max<int64_t>(blocks_, 1);
+    Source out = kernel_source(code_, compute_, text(product, tables_), body, blocks_);
     out.partial_bytes = partial_bytes_;
     out.tickets = tickets_;
     return out;

@@ -69,6 +69,7 @@ struct StoredSmall {
     const double r = ::rint(x);
     return T(r < kLow ? kLow : r > kHigh ? kHigh : int(r));
   }
+  __device__ static T from(int x) { return T(x < kLow ? kLow : x > kHigh ? kHigh : x); }
 };
 template <>
 struct Stored<u8> : StoredSmall<u8, 0, 255> {};
@@ -77,6 +78,7 @@ struct Stored<i8> : StoredSmall<i8, -128, 127> {};
 template <>
 struct Stored<int> {
   __device__ static int from(double x) { return x == x ? __double2int_rn(x) : 0; }
+  __device__ static int from(int x) { return x; }
 };
 template <>
 struct Stored<i64> {
@@ -93,6 +95,10 @@ __device__ __forceinline__ T put(void* p, i64 i, R x) {
 // kCount neighbouring elements in one access; their place is a multiple of kCount.
 template <int kBytes>
 struct Words;
+template <>
+struct Words<1> {
+  typedef u8 type;
+};
 template <>
 struct Words<2> {
   typedef u16 type;

@@ -7,15 +7,15 @@
 
 #include "backends/cuda/disk_cache.h"
 #include "backends/cuda/library.h"
+#include "backends/cuda/timing.h"
 #include "neon/core/error.h"
-#include "neon/core/random.h"
-#include "neon/core/tensor.h"
 
 namespace neon::cuda {
 
 namespace {
 
-constexpr int kTimedAlgorithms = 16, kTimedRuns = 8;
+constexpr int kTimedAlgorithms = 16;
+constexpr size_t kWorkspace = size_t(32) << 20;
 
 struct CublasLt {
   Library library{{"libcublasLt.so." NEON_CUDA_MAJOR, "libcublasLt.so"}, "matrix products on the GPU"};
@@ -68,18 +68,19 @@ cudaDataType_t data_type(DType dtype) {
                                : CUDA_R_16BF;
 }
 
-class LtProduct : public Product {
+class Product : public LibraryKernel {
  public:
-  LtProduct(std::shared_ptr<Device> device, std::shared_ptr<Memory> workspace)
-      : device_(std::move(device)), workspace_(std::move(workspace)) {}
-  ~LtProduct() override {
+  explicit Product(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+  const char* library() const override { return "cublaslt"; }
+  size_t workspace_bytes() const override { return kWorkspace; }
+  ~Product() override {
     if (operation_) lt().desc_destroy(operation_);
     for (cublasLtMatrixLayout_t layout : {left_, right_, result_})
       if (layout) lt().layout_destroy(layout);
   }
 
   // False when there is no algorithm for it.
-  bool prepare(const LoweredKernel& kernel, const Graph& graph, const ProductOptions& options) {
+  bool prepare(const LoweredKernel& kernel, const Graph& graph, const LibraryOptions& options) {
     const TensorType &a = graph.type(kernel.inputs[0]), &b = graph.type(kernel.inputs[1]),
                      &c = graph.type(kernel.outputs[0]);
     const bool ta = kernel.attributes.integer("transpose_a"), tb = kernel.attributes.integer("transpose_b");
@@ -111,19 +112,19 @@ class LtProduct : public Product {
     const auto found = algorithms(options.timed ? kTimedAlgorithms : 1);
     if (found.empty()) return false;
     algorithm_ = found.front();
-    if (found.size() > 1) take_fastest(found, a, b, c, kernel.bias ? graph.type(kernel.bias).bytes() : 0);
+    if (found.size() > 1) take_fastest(found, a, b, c, bias ? graph.type(kernel.bias) : TensorType{c.dtype, {0}});
     if (options.timed) cache.write(key, std::string(reinterpret_cast<const char*>(&algorithm_), sizeof algorithm_));
     return true;
   }
 
-  void launch(const void* a, const void* b, const void* bias, void* c) override {
+  void launch(const void* a, const void* b, const void* bias, void* c, void* workspace) override {
     if (bias) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
     const double one64 = 1, zero64 = 0;
     const float one32 = 1, zero32 = 0;
     const void *one = wide_ ? static_cast<const void*>(&one64) : &one32,
                *zero = wide_ ? static_cast<const void*>(&zero64) : &zero32;
     check_lt(lt().matmul(lt().handle, operation_, one, b, left_, a, right_, zero, c, result_, c, result_, &algorithm_,
-                         workspace_->data(), workspace_->bytes(), reinterpret_cast<cudaStream_t>(device_->stream())),
+                         workspace, kWorkspace, reinterpret_cast<cudaStream_t>(device_->stream())),
              "multiplying matrices");
   }
 
@@ -141,7 +142,7 @@ class LtProduct : public Product {
   std::vector<cublasLtMatmulAlgo_t> algorithms(int most) const {
     cublasLtMatmulPreference_t preference = nullptr;
     check_lt(lt().preference_create(&preference), "preparing a product");
-    const uint64_t workspace = kProductWorkspace;
+    const uint64_t workspace = kWorkspace;
     const uint32_t alignment = 16;  // of the arena it is 64, of rows handed over by the caller perhaps less
     lt().preference_set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace);
     for (auto attribute : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
@@ -158,45 +159,17 @@ class LtProduct : public Product {
     return out;
   }
 
-  static void vary(const Memory& memory, DType dtype) {
-    Tensor some(dtype, {1 << 16});
-    Stream stream(1, "timing");
-    for (int64_t i = 0; i < some.elements(); ++i) some.set(i, stream.uniform() - 0.5);
-    for (size_t at = 0; at < memory.bytes(); at += some.bytes())
-      memory.upload(some.data(), std::min(some.bytes(), memory.bytes() - at), at);
-  }
-
   void take_fastest(const std::vector<cublasLtMatmulAlgo_t>& candidates, const TensorType& a, const TensorType& b,
-                    const TensorType& c, size_t bias_bytes) {
-    const Memory left(device_, a.bytes(), "timing"), right(device_, b.bytes(), "timing"),
-        result(device_, c.bytes(), "timing"), bias(device_, bias_bytes, "timing");
-    // Numbers that vary: zeros take less power, and other algorithms are then the fastest.
-    vary(left, a.dtype);
-    vary(right, b.dtype);
-    CUevent begin = nullptr, end = nullptr;
-    check(cuEventCreate(&begin, CU_EVENT_DEFAULT), "timing a product");
-    check(cuEventCreate(&end, CU_EVENT_DEFAULT), "timing a product");
-    float best = 0;
-    cublasLtMatmulAlgo_t fastest = candidates.front();
-    for (const auto& candidate : candidates) {
-      algorithm_ = candidate;
-      for (int i = 0; i < 2 + kTimedRuns; ++i) {
-        if (i == 2) check(cuEventRecord(begin, device_->stream()), "timing a product");
-        launch(left.data(), right.data(), bias_bytes ? bias.data() : nullptr, result.data());
-      }
-      check(cuEventRecord(end, device_->stream()), "timing a product");
-      check(cuEventSynchronize(end), "timing a product");
-      float took = 0;
-      check(cuEventElapsedTime(&took, begin, end), "timing a product");
-      if (best == 0 || took < best) best = took, fastest = candidate;
-    }
-    algorithm_ = fastest;
-    cuEventDestroy(begin);
-    cuEventDestroy(end);
+                    const TensorType& c, const TensorType& bias) {
+    const Memory left = varied(device_, a), right = varied(device_, b), offsets = varied(device_, bias),
+                 result(device_, c.bytes(), "timing"), workspace(device_, kWorkspace, "timing");
+    algorithm_ = candidates[fastest_of(*device_, candidates.size(), [&](size_t i) {
+      algorithm_ = candidates[i];
+      launch(left.data(), right.data(), bias.bytes() ? offsets.data() : nullptr, result.data(), workspace.data());
+    })];
   }
 
   std::shared_ptr<Device> device_;
-  std::shared_ptr<Memory> workspace_;
   cublasLtMatmulDesc_t operation_ = nullptr;
   cublasLtMatrixLayout_t left_ = nullptr, right_ = nullptr, result_ = nullptr;
   cublasLtMatmulAlgo_t algorithm_{};
@@ -205,13 +178,13 @@ class LtProduct : public Product {
 
 }  // namespace
 
-std::unique_ptr<Product> make_product(const LoweredKernel& kernel, const Graph& graph, std::shared_ptr<Device> device,
-                                      std::shared_ptr<Memory> workspace, const ProductOptions& options) {
+std::unique_ptr<LibraryKernel> make_product(const LoweredKernel& kernel, const Graph& graph,
+                                            std::shared_ptr<Device> device, const LibraryOptions& options) {
   const TensorType &a = graph.type(kernel.inputs[0]), &b = graph.type(kernel.inputs[1]),
                    &c = graph.type(kernel.outputs[0]);
   if (a.shape.elements() == 0 || b.shape.elements() == 0 || a.dtype != b.dtype || a.dtype != c.dtype) return nullptr;
   device->make_current();
-  auto product = std::make_unique<LtProduct>(std::move(device), std::move(workspace));
+  auto product = std::make_unique<Product>(std::move(device));
   if (!product->prepare(kernel, graph, options)) return nullptr;
   return product;
 }

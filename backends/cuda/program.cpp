@@ -5,7 +5,9 @@
 #include <cstring>
 
 #include "backends/cuda/compile.h"
+#include "backends/cuda/convolution.h"
 #include "backends/cuda/moves.h"
+#include "backends/cuda/product.h"
 #include "backends/graph/op.h"
 
 namespace neon::cuda {
@@ -24,10 +26,10 @@ const std::string& leaf_name(const Graph& graph, Value value) {
 
 }  // namespace
 
-std::shared_ptr<Memory> Engine::workspace() {
+std::shared_ptr<Memory> Engine::workspace(size_t bytes) {
   auto shared = workspace_.lock();
-  if (!shared)
-    workspace_ = shared = std::make_shared<Memory>(device, kProductWorkspace, "the workspace of matrix products");
+  if (!shared || shared->bytes() < bytes)
+    workspace_ = shared = std::make_shared<Memory>(device, bytes, "the workspace of products and convolutions");
   return shared;
 }
 
@@ -159,21 +161,18 @@ void CudaProgram::make_kernels(const DeviceOptions& options) {
     context.finite = finite->second;
   std::vector<Source> sources;
   std::vector<size_t> generated;
-  size_t partial_bytes = 0;
+  size_t partial_bytes = 0, workspace_bytes = 0;
   int tickets = 1;
   for (int n = 0; n < graph.node_count(); ++n)
     looks_up_ = looks_up_ || graph.node(n).op->name == "gather" || graph.node(n).op->name == "scatter_add";
   for (const LoweredKernel& kernel : lowered_.kernels) {
     Kernel made;
-    if (kernel.op == "matmul" && !is_small_product(kernel, graph)) {
-      workspace_ = engine_->workspace();
-      made.product = make_product(kernel, graph, engine_->device, workspace_, {options.timed, options.tf32});
+    if ((made.library = library_kernel(kernel, context, options))) {
       made.arrays = {kernel.inputs[0], kernel.inputs[1], kernel.bias, kernel.outputs[0]};
-      for (Value value : made.arrays)
-        if (value && context.sequences.count(lowered_.storage[size_t(value.id)].id)) made.product = nullptr;
+      workspace_bytes = std::max(workspace_bytes, made.library->workspace_bytes());
     }
-    implementations_.push_back(made.product ? "cublaslt" : kernel.fused ? "fused" : "own");
-    if (!made.product) {
+    implementations_.push_back(made.library ? made.library->library() : kernel.fused ? "fused" : "own");
+    if (!made.library) {
       sources.push_back(kernel.fused ? fused_source(*kernel.fused, context) : op_source(kernel, context));
       partial_bytes = std::max(partial_bytes, sources.back().partial_bytes);
       tickets = std::max(tickets, sources.back().tickets);
@@ -183,7 +182,22 @@ void CudaProgram::make_kernels(const DeviceOptions& options) {
   }
   ticket_bytes_ = (size_t(tickets) * sizeof(uint32_t) + 63) / 64 * 64;
   partials_ = Memory(engine_->device, ticket_bytes_ + partial_bytes, "partial results");
+  if (workspace_bytes) workspace_ = engine_->workspace(workspace_bytes);
   load_sources(sources, generated);
+}
+
+// The kernel of a library, where one is better than what is generated.
+std::unique_ptr<LibraryKernel> CudaProgram::library_kernel(const LoweredKernel& kernel, const SourceContext& context,
+                                                           const DeviceOptions& options) {
+  const Graph& graph = lowered_.graph;
+  const bool product = kernel.op == "matmul" && !is_small_product(kernel, graph);
+  if (!product && !is_convolution(kernel)) return nullptr;
+  for (const auto& values : {kernel.inputs, kernel.outputs})
+    for (Value value : values)
+      if (context.sequences.count(lowered_.storage[size_t(value.id)].id)) return nullptr;
+  const LibraryOptions choice{options.timed, options.tf32};
+  return product ? make_product(kernel, graph, engine_->device, choice)
+                 : make_convolution(kernel, graph, engine_->device, choice);
 }
 
 void CudaProgram::load_sources(std::vector<Source>& sources, const std::vector<size_t>& kernels) {
@@ -318,9 +332,10 @@ void CudaProgram::launch_kernels(int row) {
   void* partials = static_cast<std::byte*>(partials_.data()) + ticket_bytes_;
   for (size_t k = 0; k < kernels_.size(); ++k) {
     const Kernel& kernel = kernels_[k];
-    if (kernel.product) {
+    if (kernel.library) {
       const auto& a = kernel.arrays;
-      kernel.product->launch(address(a[0]), address(a[1]), a[2] ? address(a[2]) : nullptr, address(a[3]));
+      kernel.library->launch(address(a[0]), address(a[1]), a[2] ? address(a[2]) : nullptr, address(a[3]),
+                             workspace_ ? workspace_->data() : nullptr);
       continue;
     }
     std::vector<void*> values;

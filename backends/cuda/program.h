@@ -6,7 +6,7 @@
 #include <map>
 
 #include "backends/cuda/driver.h"
-#include "backends/cuda/product.h"
+#include "backends/cuda/library_kernel.h"
 #include "backends/cuda/source.h"
 #include "backends/cuda/state.h"
 #include "backends/device/device.h"
@@ -20,7 +20,8 @@ class Engine {
  public:
   explicit Engine(int index) : device(std::make_shared<Device>(index)) {}
   std::shared_ptr<Device> device;
-  std::shared_ptr<Memory> workspace();
+  // Space of at least so many bytes that library kernels share; they run one after the other.
+  std::shared_ptr<Memory> workspace(size_t bytes);
   // The copy of host memory that all programs read, as long as one of them has it.
   std::shared_ptr<Memory> resident(const void* data, size_t bytes, const std::string& what);
   // Runs that a program has queued are sent off before another program's, and before variables are touched.
@@ -89,8 +90,8 @@ class CudaProgram : public Program {
  private:
   struct Kernel {
     CUfunction function = nullptr;  // or:
-    std::unique_ptr<Product> product;
-    std::vector<Value> arrays;  // of a product: a, b, bias or none, c
+    std::unique_ptr<LibraryKernel> library;
+    std::vector<Value> arrays;  // of a library's: a, b, bias or none, c
     int64_t blocks = 1;
   };
   struct Input {
@@ -102,6 +103,8 @@ class CudaProgram : public Program {
   void place_arrays(Variables& variables, bool callers_memory);
   void plan_ring();
   void make_kernels(const DeviceOptions& options);
+  std::unique_ptr<LibraryKernel> library_kernel(const LoweredKernel& kernel, const SourceContext& context,
+                                                const DeviceOptions& options);
   void load_sources(std::vector<Source>& sources, const std::vector<size_t>& kernels);
   void set_memory(Input& input, std::shared_ptr<Memory> memory);
   Input* find_input(const std::string& name);

@@ -24,7 +24,6 @@ struct OpCase {
   int64_t length = 1;          // numbers that are added up for one result
   std::string fast = "fused";  // the implementation that must run; "product": loops in f64, otherwise oneDNN
   bool differentiable = true;  // false: the rule is not the derivative of the function (straight-through)
-  bool on_gpu = true;          // false: the GPU has no kernel for the op
   std::string to_string() const { return op + ": " + name; }
 };
 

@@ -76,7 +76,6 @@ std::vector<OpCase> convolution_cases(const std::string& op) {
       made.attributes = attributes.with("sizes", middle(c.w));
       made.length = c.x[0] * product(outputs);
     }
-    made.on_gpu = false;
     out.push_back(std::move(made));
   }
   return out;
@@ -160,8 +159,7 @@ std::vector<OpCase> pooling_cases(const std::string& op) {
         made.attributes = attributes.with("sizes", sizes);
       }
       if (op == "pool_max_gradient") made.inputs.push_back(positions(y, attributes));
-      made.on_gpu = false;
-      out.push_back(std::move(made));
+        out.push_back(std::move(made));
     }
   return out;
 }

@@ -40,7 +40,6 @@ std::vector<Tensor> magnitudes(const OpCase& c, const CaseRun& reference) {
 }
 
 void check(const OpCase& c, DType dtype, bool fuse) {
-  if (!c.on_gpu) return;
   INFO(c.to_string() << " in " << std::string(name_of(dtype)) << (fuse ? "" : ", not fused"));
   DeviceOptions options = kGpu;
   options.cpu.fuse = fuse;

@@ -72,13 +72,7 @@ TEST_CASE("the kernels of every op case compile") {
     const Op* op = find_op(c.op);
     if (op && op->is_elementwise()) continue;
     Graph graph;
-    const Value result = build_case(graph, c, DType::f32)[0];
-    if (!c.on_gpu) {
-      // Of a result without elements there is nothing to compute.
-      if (graph.shape(result).elements() == 0) continue;
-      CHECK_THROWS_WITH(sources_of(graph), Catch::Contains("op " + c.op + " has no kernel on the GPU"));
-      continue;
-    }
+    build_case(graph, c, DType::f32);
     for (std::string& source : sources_of(graph)) sources.push_back(std::move(source));
   }
   check_compiles(sources);

@@ -1,0 +1,181 @@
+#include "backends/cuda/cudnn_plan.h"
+
+#include <algorithm>
+#include <map>
+
+#include "neon/core/error.h"
+
+namespace neon::cuda {
+
+namespace {
+
+constexpr int64_t kMostConfigurations = 64;
+
+}  // namespace
+
+Cudnn::Cudnn() {
+  library.find(create, "cudnnCreate");
+  library.find(set_stream, "cudnnSetStream");
+  library.find(version, "cudnnGetVersion");
+  library.find(words, "cudnnGetErrorString");
+  library.find(last_words, "cudnnGetLastErrorString");
+  library.find(create_descriptor, "cudnnBackendCreateDescriptor");
+  library.find(destroy_descriptor, "cudnnBackendDestroyDescriptor");
+  library.find(set_attribute, "cudnnBackendSetAttribute");
+  library.find(get_attribute, "cudnnBackendGetAttribute");
+  library.find(finalize, "cudnnBackendFinalize");
+  library.find(execute, "cudnnBackendExecute");
+}
+
+const Cudnn& cudnn() {
+  static const Cudnn loaded;
+  return loaded;
+}
+
+void check(cudnnStatus_t status, const std::string& doing) {
+  if (status == CUDNN_STATUS_SUCCESS) return;
+  char more[512] = "";
+  cudnn().last_words(more, sizeof more);
+  fail(ErrorKind::device, doing, ": cuDNN says ", cudnn().words(status), more[0] ? ": " : "", more);
+}
+
+cudnnHandle_t cudnn_handle(const Device& device) {
+  static std::map<CUstream, cudnnHandle_t> handles;
+  device.make_current();
+  cudnnHandle_t& handle = handles[device.stream()];
+  if (!handle) {
+    check(cudnn().create(&handle), "starting cuDNN");
+    check(cudnn().set_stream(handle, reinterpret_cast<cudaStream_t>(device.stream())), "starting cuDNN");
+  }
+  return handle;
+}
+
+Descriptor::Descriptor(cudnnBackendDescriptorType_t type) {
+  check(cudnn().create_descriptor(type, &descriptor_), "describing an operation");
+}
+
+Descriptor::~Descriptor() {
+  if (descriptor_) cudnn().destroy_descriptor(descriptor_);
+}
+
+void Descriptor::set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, const void* values,
+                     size_t count) {
+  check(cudnn().set_attribute(descriptor_, name, type, int64_t(count), values), "describing an operation");
+}
+
+void Descriptor::finalize() { check(cudnn().finalize(descriptor_), "describing an operation"); }
+
+Plan::Plan(Descriptor descriptor) : descriptor_(std::move(descriptor)) {
+  int64_t bytes = 0, count = 0;
+  check(cudnn().get_attribute(descriptor_.get(), CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &count,
+                              &bytes),
+        "asking for a plan's workspace");
+  workspace_bytes_ = size_t(bytes);
+}
+
+void Plan::execute(cudnnHandle_t handle, const std::vector<int64_t>& ids, const std::vector<void*>& addresses,
+                   void* workspace) const {
+  Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+  pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, ids);
+  pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, addresses.data(), addresses.size());
+  pack.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, &workspace);
+  pack.finalize();
+  check(cudnn().execute(handle, descriptor_.get(), pack.get()), "running a convolution");
+}
+
+std::string Plan::json() const {
+  int64_t size = 0;
+  if (cudnn().get_attribute(descriptor_.get(), CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, 0, &size,
+                            nullptr) != CUDNN_STATUS_SUCCESS)
+    return "";
+  std::string out(size_t(size), '\0');
+  check(cudnn().get_attribute(descriptor_.get(), CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, size,
+                              &size, out.data()),
+        "writing a plan down");
+  return out;
+}
+
+std::vector<Plan> Plan::from_json(cudnnHandle_t handle, const std::string& json) {
+  Descriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+  plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, handle);
+  std::vector<Plan> out;
+  const auto status = cudnn().set_attribute(plan.get(), CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
+                                            int64_t(json.size()), json.data());
+  if (status == CUDNN_STATUS_SUCCESS && plan.try_finalize()) out.emplace_back(std::move(plan));
+  return out;
+}
+
+namespace {
+
+std::vector<cudnnBackendNumericalNote_t> notes_of(const Descriptor& configuration) {
+  Descriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+  cudnnBackendDescriptor_t raw = engine.get();
+  int64_t count = 0;
+  check(cudnn().get_attribute(configuration.get(), CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
+                              &count, &raw),
+        "asking for an engine");
+  std::vector<cudnnBackendNumericalNote_t> notes(CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
+  check(cudnn().get_attribute(raw, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
+                              CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &count, notes.data()),
+        "asking an engine for its arithmetic");
+  notes.resize(size_t(std::min<int64_t>(count, CUDNN_NUMERICAL_NOTE_TYPE_COUNT)));
+  return notes;
+}
+
+bool is_wanted(const Descriptor& configuration, const PlanNeeds& needs) {
+  for (const auto note : notes_of(configuration)) {
+    if (note == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC && needs.deterministic) return false;
+    if (note == CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION) return false;
+    if (needs.exact_f32 &&
+        (note == CUDNN_NUMERICAL_NOTE_TENSOR_CORE || note == CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS))
+      return false;
+  }
+  return true;
+}
+
+// The heuristic's configurations in its order.
+std::vector<Descriptor> configurations(const Descriptor& graph, cudnnBackendHeurMode_t mode) {
+  Descriptor heuristic(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+  heuristic.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph);
+  heuristic.set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, &mode);
+  if (!heuristic.try_finalize()) return {};
+  std::vector<Descriptor> out;
+  std::vector<cudnnBackendDescriptor_t> raw;
+  for (int64_t i = 0; i < kMostConfigurations; ++i)
+    raw.push_back(out.emplace_back(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR).get());
+  int64_t count = 0;
+  check(cudnn().get_attribute(heuristic.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+                              kMostConfigurations, &count, raw.data()),
+        "asking cuDNN's heuristic");
+  while (int64_t(out.size()) > count) out.pop_back();
+  return out;
+}
+
+}  // namespace
+
+std::vector<Plan> make_plans(cudnnHandle_t handle, const std::vector<const Descriptor*>& operations,
+                             const PlanNeeds& needs, size_t most) {
+  std::vector<cudnnBackendDescriptor_t> raw;
+  for (const Descriptor* operation : operations) raw.push_back(operation->get());
+  Descriptor graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+  graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, handle);
+  graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, raw.data(), raw.size());
+  std::vector<Plan> out;
+  if (!graph.try_finalize()) return out;
+  for (const auto mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
+    for (const Descriptor& configuration : configurations(graph, mode)) {
+      if (out.size() >= most) return out;
+      if (!is_wanted(configuration, needs)) continue;
+      Descriptor descriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+      descriptor.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, handle);
+      descriptor.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
+      if (!descriptor.try_finalize()) continue;
+      Plan plan(std::move(descriptor));
+      if (plan.workspace_bytes() <= needs.most_workspace) out.push_back(std::move(plan));
+    }
+    if (!out.empty()) break;
+  }
+  return out;
+}
+
+}  // namespace neon::cuda

@@ -1,0 +1,27 @@
+// A kernel that a library brings: a matrix product, a convolution.
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+
+#include "backends/cuda/driver.h"
+#include "backends/graph/lower.h"
+
+namespace neon::cuda {
+
+class LibraryKernel {
+ public:
+  virtual ~LibraryKernel() = default;
+  virtual const char* library() const = 0;
+  // Addresses of the two operands, of the bias (or null) and of the result. The workspace has at least
+  // workspace_bytes(); kernels share it, as one runs after the other.
+  virtual void launch(const void* a, const void* b, const void* bias, void* c, void* workspace) = 0;
+  virtual size_t workspace_bytes() const = 0;
+};
+
+struct LibraryOptions {
+  bool timed = false;  // the clock may choose among a library's algorithms; otherwise the same ones are taken each time
+  bool tf32 = false;
+};
+
+}  // namespace neon::cuda

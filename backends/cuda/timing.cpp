@@ -1,0 +1,65 @@
+#include "backends/cuda/timing.h"
+
+#include <algorithm>
+
+#include "neon/core/random.h"
+#include "neon/core/tensor.h"
+
+namespace neon::cuda {
+
+namespace {
+
+constexpr int kWarmRuns = 2, kTimedRuns = 8;
+
+// A pair of marks in the device's stream.
+class Stopwatch {
+ public:
+  explicit Stopwatch(const Device& device) : device_(device) {
+    check(cuEventCreate(&begin_, CU_EVENT_DEFAULT), "timing");
+    check(cuEventCreate(&end_, CU_EVENT_DEFAULT), "timing");
+  }
+  ~Stopwatch() {
+    cuEventDestroy(begin_);
+    cuEventDestroy(end_);
+  }
+  void start() { check(cuEventRecord(begin_, device_.stream()), "timing"); }
+  float milliseconds() {
+    check(cuEventRecord(end_, device_.stream()), "timing");
+    check(cuEventSynchronize(end_), "timing");
+    float took = 0;
+    check(cuEventElapsedTime(&took, begin_, end_), "timing");
+    return took;
+  }
+
+ private:
+  const Device& device_;
+  CUevent begin_ = nullptr, end_ = nullptr;
+};
+
+}  // namespace
+
+Memory varied(const std::shared_ptr<Device>& device, const TensorType& type) {
+  Memory out(device, type.bytes(), "timing");
+  Tensor some(type.dtype, {1 << 16});
+  Stream stream(1, "timing");
+  for (int64_t i = 0; i < some.elements(); ++i) some.set(i, stream.uniform() - 0.5);
+  for (size_t at = 0; at < out.bytes(); at += some.bytes())
+    out.upload(some.data(), std::min(some.bytes(), out.bytes() - at), at);
+  return out;
+}
+
+size_t fastest_of(const Device& device, size_t count, const std::function<void(size_t)>& run) {
+  Stopwatch watch(device);
+  size_t fastest = 0;
+  float best = 0;
+  for (size_t i = 0; i < count; ++i) {
+    for (int k = 0; k < kWarmRuns; ++k) run(i);
+    watch.start();
+    for (int k = 0; k < kTimedRuns; ++k) run(i);
+    const float took = watch.milliseconds();
+    if (i == 0 || took < best) best = took, fastest = i;
+  }
+  return fastest;
+}
+
+}  // namespace neon::cuda

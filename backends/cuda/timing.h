@@ -1,0 +1,16 @@
+// What a choice among a library's algorithms is made by: the clock of the device.
+#pragma once
+#include <functional>
+
+#include "backends/cuda/driver.h"
+#include "backends/graph/graph.h"
+
+namespace neon::cuda {
+
+// An array of numbers that vary: zeros take less power, and other algorithms are then the fastest.
+Memory varied(const std::shared_ptr<Device>& device, const TensorType& type);
+
+// Which of `count` candidates is done first, each run some times.
+size_t fastest_of(const Device& device, size_t count, const std::function<void(size_t)>& run);
+
+}  // namespace neon::cuda
