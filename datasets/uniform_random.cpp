@@ -9,12 +9,15 @@ namespace {
 struct UniformParams {
   int64_t ntrain = 1000, ntest = 100, nout = 10;
   std::vector<int64_t> nin = {784};
+  bool bytes = false;
   std::optional<uint64_t> seed;
   static void describe(auto&& p) {
     p("ntrain", &UniformParams::ntrain, "Training samples.", closed(1, 4e9), Unit{"samples"});
     p("ntest", &UniformParams::ntest, "Test samples.", closed(0, 4e9), Unit{"samples"});
     p("nin", &UniformParams::nin, "Shape of one input: a number of features, or [C, H, W].", at_least(1));
     p("nout", &UniformParams::nout, "Classes; 0: the target is the input.", closed(0, 1e6), Alias{"classes"});
+    p("bytes", &UniformParams::bytes,
+      "Whether inputs are bytes, as of pixels, a quarter of the memory; the net sees them divided by 255.");
     p("seed", &UniformParams::seed, "Seed of the samples; otherwise the run's.");
   }
 };
@@ -30,32 +33,48 @@ class UniformRandom : public Parametrized<Dataset, UniformParams> {
     data.test = draw(params.ntest, Stream(seed, "uniform_random/test"));
     data.sample = Shape{std::span<const int64_t>(params.nin)};
     data.classes = params.nout;
-    data.source = kSource;
+    data.scale = scale();
+    data.source = source();
     return finish(std::move(data), context);
   }
 
   DataCheck check(const DataContext&) const override {
     DataCheck out;
     out.found = true;
-    out.source = kSource;
+    out.source = source();
+    out.dtype = dtype();
     out.sample = Shape{std::span<const int64_t>(params.nin)};
     out.classes = params.nout;
+    out.scale = scale();
     out.train_size = params.ntrain;
     out.test_size = params.ntest;
     return finish(out);
   }
 
  private:
-  static constexpr const char* kSource = "drawn uniformly from [0, 1)";
+  DType dtype() const { return params.bytes ? DType::u8 : DType::f32; }
+  float scale() const { return params.bytes ? 1.0f / 255 : 1; }
+  const char* source() const { return params.bytes ? "drawn bytes" : "drawn uniformly from [0, 1)"; }
 
   Split draw(int64_t n, Stream stream) const {
     if (n == 0) return {};
-    Split out{Tensor(DType::f32, Shape{n}.concat(Shape{std::span<const int64_t>(params.nin)})), {}};
-    for (float& value : out.inputs.as<float>()) value = uniform_from_bits(stream.bits());
+    Split out{Tensor(dtype(), Shape{n}.concat(Shape{std::span<const int64_t>(params.nin)})), {}};
+    if (params.bytes) draw_bytes(out.inputs.as<uint8_t>(), stream);
+    else
+      for (float& value : out.inputs.as<float>()) value = uniform_from_bits(stream.bits());
     if (params.nout == 0) return out;
     out.targets = Tensor(DType::i32, {n});
     for (int32_t& label : out.targets.as<int32_t>()) label = int32_t(stream.below(uint32_t(params.nout)));
     return out;
+  }
+
+  // Four of each draw.
+  static void draw_bytes(std::span<uint8_t> to, Stream& stream) {
+    uint32_t bits = 0;
+    for (size_t i = 0; i < to.size(); ++i) {
+      bits = i % 4 == 0 ? stream.bits() : bits >> 8;
+      to[i] = uint8_t(bits);
+    }
   }
 };
 

@@ -1,6 +1,6 @@
-// A fused kernel on the CPU: the tiles of all segments in one parallel loop, each thread a fixed run of them;
-// then the totals, added up in the order of the tiles whatever the number of threads, and the scalars that
-// follow from them.
+// A fused kernel on the CPU: the tiles of all segments in one parallel loop, each thread a fixed run of them; those of
+// tall segments in passes of their own; then the totals, added up in the order of the tiles whatever the number of
+// threads, and the scalars that follow from them.
 #include <omp.h>
 
 #include <exception>
@@ -18,19 +18,22 @@ template <typename R>
 class FusedKernelOnCpu : public Kernel {
  public:
   FusedKernelOnCpu(const FusedKernel& code, Context& context) {
-    int64_t work = 0;
+    int64_t work = 0, all_tiles = 0;
     segments_.reserve(code.segments.size());
     for (const Segment& segment : code.segments) {
       segments_.push_back(plan_segment<R>(segment, context));
       const auto& plan = segments_.back();
       first_tile_.push_back(tiles_);
-      tiles_ += plan.tiles();
+      if (plan.tall) tall_.push_back(segments_.size() - 1);
+      else tiles_ += plan.tiles();
+      all_tiles += plan.tiles();
+      columns_.emplace_back(plan);
       work += plan.rows * plan.columns * int64_t(plan.registers.size());
       partials_.emplace_back(size_t(plan.tiles() * int64_t(plan.totals.size())) + 1);
       totals_.emplace_back(plan.totals.size());
     }
     first_tile_.push_back(tiles_);
-    threads_ = int(std::clamp<int64_t>(std::min<int64_t>(work / kWorkOfOneThread + 1, tiles_), 1, context.threads));
+    threads_ = int(std::clamp<int64_t>(std::min<int64_t>(work / kWorkOfOneThread + 1, all_tiles), 1, context.threads));
     runners_.resize(size_t(threads_));
     for (auto& runners : runners_)
       for (const auto& plan : segments_) runners.emplace_back(plan);
@@ -52,22 +55,10 @@ class FusedKernelOnCpu : public Kernel {
       load_guard_(*guard_, &open, 1);
       if (open == 0) return;
     }
-    if (threads_ == 1) {
-      run_tiles(run, runners_[0], 0, tiles_);
-    } else {
-      std::exception_ptr problem;
-#pragma omp parallel num_threads(threads_)
-      {
-        const int thread = omp_get_thread_num(), team = omp_get_num_threads();
-        try {
-          run_tiles(run, runners_[size_t(thread)], tiles_ * thread / team, tiles_ * (thread + 1) / team);
-        } catch (...) {
-#pragma omp critical
-          problem = std::current_exception();
-        }
-      }
-      if (problem) std::rethrow_exception(problem);
-    }
+    in_parallel([&](int thread, int team) {
+      run_tiles(run, runners_[size_t(thread)], tiles_ * thread / team, tiles_ * (thread + 1) / team);
+    });
+    for (size_t s : tall_) run_passes(run, s);
     add_up();
     run_post(run);
   }
@@ -75,6 +66,23 @@ class FusedKernelOnCpu : public Kernel {
   std::string implementation() const override { return "fused"; }
 
  private:
+  // Calls work(thread, threads) in all threads.
+  template <typename Work>
+  void in_parallel(Work&& work) {
+    if (threads_ == 1) return work(0, 1);
+    std::exception_ptr problem;
+#pragma omp parallel num_threads(threads_)
+    {
+      try {
+        work(omp_get_thread_num(), omp_get_num_threads());
+      } catch (...) {
+#pragma omp critical
+        problem = std::current_exception();
+      }
+    }
+    if (problem) std::rethrow_exception(problem);
+  }
+
   void run_tiles(const Run& run, std::vector<TileRunner<R>>& runners, int64_t first, int64_t last) {
     for (size_t s = 0; s < segments_.size(); ++s) {
       const int64_t from = std::max(first, first_tile_[s]), to = std::min(last, first_tile_[s + 1]);
@@ -83,6 +91,32 @@ class FusedKernelOnCpu : public Kernel {
       runners[s].begin(run);
       for (int64_t tile = from - first_tile_[s]; tile < to - first_tile_[s]; ++tile)
         runners[s].run_tile(tile, partials_[s].data() + tile * width);
+    }
+  }
+
+  // All passes over a tall segment; between them the reductions of its rows of tiles are joined.
+  void run_passes(const Run& run, size_t s) {
+    const SegmentPlan<R>& plan = segments_[s];
+    const int64_t tiles = plan.tiles(), width = int64_t(plan.totals.size());
+    for (int pass = 0; pass <= plan.last_pass(); ++pass) {
+      in_parallel([&](int thread, int team) {
+        TileRunner<R>& runner = runners_[size_t(thread)][s];
+        runner.begin(run);
+        for (int64_t tile = tiles * thread / team; tile < tiles * (thread + 1) / team; ++tile)
+          runner.run_pass(pass, tile, partials_[s].data() + tile * width, columns_[s]);
+      });
+      for (int i : plan.reductions)
+        if (plan.registers[size_t(i)].known == pass + 1) join(plan, plan.registers[size_t(i)], columns_[s]);
+    }
+    runners_[0][s].run_kept(partials_[s].data(), columns_[s]);
+  }
+
+  static void join(const SegmentPlan<R>& plan, const RegisterPlan<R>& reg, Columns<R>& columns) {
+    R* to = columns.value(reg.reduction_slot);
+    std::copy_n(columns.partial(0, reg.reduction_slot), plan.columns, to);
+    for (int64_t row = 1; row < plan.row_tiles; ++row) {
+      const R* inputs[] = {to, columns.partial(row, reg.reduction_slot)};
+      reg.functions[0](inputs, to, plan.columns);
     }
   }
 
@@ -128,8 +162,10 @@ class FusedKernelOnCpu : public Kernel {
   std::vector<SegmentPlan<R>> segments_;
   std::vector<std::vector<TileRunner<R>>> runners_;  // by thread, by segment
   std::vector<std::vector<R>> partials_, totals_;
-  std::vector<int64_t> first_tile_;
+  std::vector<int64_t> first_tile_;  // by segment; of those that are not tall
   int64_t tiles_ = 0;
+  std::vector<size_t> tall_;         // segments
+  std::vector<Columns<R>> columns_;  // by segment
   int threads_ = 1;
   std::vector<RegisterPlan<R>> post_;
   std::vector<std::pair<int, int>> post_totals_;

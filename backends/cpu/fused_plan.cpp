@@ -19,6 +19,7 @@ namespace {
 
 constexpr int64_t kTileBytes = 4096;        // of a register, where the domain allows
 constexpr int64_t kOuterTileBytes = 32768;  // whole columns take more
+constexpr int64_t kWidestTallTile = 512;    // columns; with more, rows of a tile would be too few
 
 // The loop of an op whose inputs in `mask` are single numbers; null when there is none.
 template <typename R>
@@ -40,6 +41,17 @@ Reduction reduction_of(const Op& op) {
                             : Reduction::argmax;
 }
 
+// What joins two parts of a reduction; null for the place of a largest.
+const char* joining_row(Reduction kind) {
+  switch (kind) {
+    case Reduction::sum: return "add";
+    case Reduction::max: return "maximum";
+    case Reduction::min: return "minimum";
+    case Reduction::argmax: break;
+  }
+  return nullptr;
+}
+
 template <typename R>
 class Planner {
  public:
@@ -53,6 +65,7 @@ class Planner {
     choose_tiles();
     find_direct_stores();
     assign_buffers();
+    if (plan_.tall) plan_passes(plan_);
     return std::move(plan_);
   }
 
@@ -128,7 +141,12 @@ class Planner {
 
   void choose_tiles() {
     const int64_t elements = kTileBytes / int64_t(sizeof(R));
-    if (plan_.fold == Fold::outer) {
+    plan_.tall = is_tall();
+    if (plan_.tall) {
+      const int64_t most = kOuterTileBytes / int64_t(sizeof(R));
+      plan_.tile_columns = plan_.columns <= kWidestTallTile ? plan_.columns : kWidestTallTile / 2;
+      plan_.tile_rows = most / plan_.tile_columns;
+    } else if (plan_.fold == Fold::outer) {
       const int64_t most = kOuterTileBytes / int64_t(sizeof(R)) / std::max<int64_t>(plan_.rows, 1);
       plan_.tile_rows = plan_.rows;
       plan_.tile_columns = std::min(std::max<int64_t>(most / 16 * 16, 16), plan_.columns);
@@ -142,6 +160,14 @@ class Planner {
     auto tiles = [](int64_t all, int64_t one) { return one ? (all + one - 1) / one : 0; };
     plan_.row_tiles = tiles(plan_.rows, plan_.tile_rows);
     plan_.column_tiles = tiles(plan_.columns, plan_.tile_columns);
+  }
+
+  // Whether whole columns would not fit a tile. The place of a largest is not known from parts of a column.
+  bool is_tall() const {
+    if (plan_.fold != Fold::outer || plan_.rows * 16 * int64_t(sizeof(R)) <= kOuterTileBytes) return false;
+    return std::ranges::none_of(plan_.registers, [](const RegisterPlan<R>& reg) {
+      return reg.kind == Instruction::Kind::reduce && reg.reduction == Reduction::argmax;
+    });
   }
 
   // A register goes straight to its store when no later instruction reads what lies there now.
@@ -197,6 +223,7 @@ class Planner {
           free.push_back(plan_.registers[size_t(input)].buffer);
       if (last[size_t(i)] < 0 && reg.buffer >= 0 && !reg.same_in_all_tiles) free.push_back(reg.buffer);
     }
+    if (plan_.fold == Fold::outer) plan_.fold_buffer = plan_.buffers++;
   }
 
   const Segment& segment_;
@@ -230,7 +257,11 @@ RegisterPlan<R> plan_register(const Instruction& i, Context& context) {
       out.seed = i.seed;
       out.stream = hash_name(i.name);
       break;
-    case Instruction::Kind::reduce: out.reduction = reduction_of(*i.op); break;
+    case Instruction::Kind::reduce:
+      out.reduction = reduction_of(*i.op);
+      if (const char* row = joining_row(out.reduction))
+        out.functions = {elementwise::block_function<R>(elementwise::row(row))};
+      break;
     case Instruction::Kind::compute:
       NEON_ASSERT(i.inputs.size() <= size_t(kMostOperands));
       for (unsigned mask = 0; mask < (1u << i.inputs.size()); ++mask)

@@ -4,7 +4,8 @@
 // The domain becomes rows × columns, either possibly of several axes. The body runs tile by tile: some rows by
 // some columns, few enough that the registers stay in the first-level cache. With reduced axes that trail
 // (inner) a tile has whole rows and kept indices are rows; with reduced axes that lead (outer) it has whole
-// columns and kept indices are columns.
+// columns and kept indices are columns; where columns are too long for that (tall), a tile has some of their rows, and
+// the tiles are walked in several passes, as fused_passes.cpp says.
 #pragma once
 #include <vector>
 
@@ -55,13 +56,16 @@ struct RegisterPlan {
   int expanded = -1;  // block buffer for a kept or single number spread over the tile
   bool same_in_all_tiles = false;
   std::vector<int> inputs;
-  std::vector<BlockFunction<R>> functions;  // compute: by mask of operands that are single numbers; may be null
+  // compute: by mask of operands that are single numbers, may be null; reduce: what joins two parts
+  std::vector<BlockFunction<R>> functions;
   LoadPlan load;
   int record = 0;
   double number = 0;
   Walk iota_rows, iota_columns;
   uint64_t seed = 0, stream = 0;
   Reduction reduction = Reduction::sum;
+  int known = 0;  // tall: the pass from which on it can be computed
+  int reduction_slot = -1;
   int direct_store = -1;  // full results may be written straight to the place of this store
 };
 
@@ -86,9 +90,19 @@ struct SegmentPlan {
   };
   std::vector<Total> totals;
   int buffers = 0;
+  int fold_buffer = -1;  // Fold::outer: room for halves of a register
+  bool tall = false;
+  std::vector<std::vector<int>> passes;  // tall: registers that each pass needs
+  std::vector<int> kept;                 // tall: registers that are needed once for all columns, after the passes
+  std::vector<int> reductions;           // tall: registers, by reduction_slot
+  int last_pass() const { return int(passes.size()) - 1; }
   int64_t tiles() const { return row_tiles * column_tiles; }
   int64_t buffer_elements() const { return (tile_rows * tile_columns + 15) / 16 * 16; }
 };
+
+// Says which passes a tall segment takes.
+template <typename R>
+void plan_passes(SegmentPlan<R>& plan);
 
 template <typename R>
 SegmentPlan<R> plan_segment(const Segment& segment, Context& context);

@@ -16,6 +16,19 @@ void draw(const RegisterPlan<R>& reg, const Run& run, int64_t first, R* to, int6
   else random.uniform_f64(key, uint64_t(first), to, n);
 }
 
+// What the reductions of a tall segment have found: of each row of tiles, and altogether.
+template <typename R>
+struct Columns {
+  explicit Columns(const SegmentPlan<R>& plan)
+      : width(plan.columns),
+        values(plan.reductions.size() * size_t(width)),
+        partials(values.size() * size_t(plan.tall ? plan.row_tiles : 0)) {}
+  R* value(int slot) { return values.data() + slot * width; }
+  R* partial(int64_t row_tile, int slot) { return partials.data() + row_tile * int64_t(values.size()) + slot * width; }
+  int64_t width;
+  std::vector<R> values, partials;
+};
+
 template <typename R>
 class TileRunner {
  public:
@@ -40,13 +53,7 @@ class TileRunner {
   }
 
   void run_tile(int64_t tile, R* partials) {
-    const int64_t row_tile = tile / plan_.column_tiles, column_tile = tile % plan_.column_tiles;
-    row_ = row_tile * plan_.tile_rows;
-    column_ = column_tile * plan_.tile_columns;
-    rows_ = std::min(plan_.tile_rows, plan_.rows - row_);
-    columns_ = std::min(plan_.tile_columns, plan_.columns - column_);
-    if (rows_ * columns_ != last_size_) fresh_ = true;
-    last_size_ = rows_ * columns_;
+    enter(tile);
     for (size_t i = 0; i < plan_.registers.size(); ++i) {
       if (plan_.registers[i].load.index) fetch_ahead(plan_.registers[i].load);
       if (plan_.registers[i].reach != Reach::scalar) evaluate(i);
@@ -57,7 +64,63 @@ class TileRunner {
     fresh_ = false;
   }
 
+  // Of a tall segment, what one pass does to a tile.
+  void run_pass(int pass, int64_t tile, R* partials, Columns<R>& columns) {
+    enter(tile);
+    const bool last = pass == plan_.last_pass();
+    stores_ = last;
+    for (int i : plan_.passes[size_t(pass)]) {
+      const RegisterPlan<R>& reg = plan_.registers[size_t(i)];
+      if (reg.load.index) fetch_ahead(reg.load);
+      if (reg.kind == Instruction::Kind::reduce) {
+        if (reg.known <= pass) registers_[size_t(i)] = columns.value(reg.reduction_slot) + column_;
+        else fold(reg, columns.partial(tile / plan_.column_tiles, reg.reduction_slot) + column_);
+      } else if (reg.reach != Reach::scalar) {
+        evaluate(size_t(i));
+      }
+    }
+    if (last) finish(tile, partials, Reach::full);
+    fresh_ = false;
+  }
+
+  // After all passes, what there is one of for every column.
+  void run_kept(R* partials, Columns<R>& columns) {
+    for (int64_t tile = 0; tile < plan_.column_tiles; ++tile) {
+      enter(tile);
+      fresh_ = true;
+      for (int i : plan_.kept) {
+        const RegisterPlan<R>& reg = plan_.registers[size_t(i)];
+        if (reg.kind == Instruction::Kind::reduce) registers_[size_t(i)] = columns.value(reg.reduction_slot) + column_;
+        else if (reg.reach != Reach::scalar) evaluate(size_t(i));
+      }
+      finish(tile, partials + tile * int64_t(plan_.totals.size()), Reach::kept);
+    }
+  }
+
  private:
+  // Totals and stores of full registers, or of those that are not.
+  void finish(int64_t tile, R* partials, Reach reach) {
+    const auto is_meant = [&](int reg) {
+      return (plan_.registers[size_t(reg)].reach == Reach::full) == (reach == Reach::full);
+    };
+    for (size_t t = 0; t < plan_.totals.size(); ++t) {
+      if (is_meant(plan_.totals[t].reg)) partials[t] = total(plan_.totals[t], tile);
+      else if (reach == Reach::full) partials[t] = fold_run(plan_.totals[t].kind, nullptr, 0);
+    }
+    for (size_t s = 0; s < plan_.stores.size(); ++s)
+      if (is_meant(plan_.stores[s].reg)) store(plan_.stores[s], int(s), tile);
+  }
+
+  void enter(int64_t tile) {
+    const int64_t row_tile = tile / plan_.column_tiles, column_tile = tile % plan_.column_tiles;
+    row_ = row_tile * plan_.tile_rows;
+    column_ = column_tile * plan_.tile_columns;
+    rows_ = std::min(plan_.tile_rows, plan_.rows - row_);
+    columns_ = std::min(plan_.tile_columns, plan_.columns - column_);
+    if (rows_ * columns_ != last_size_) fresh_ = true;
+    last_size_ = rows_ * columns_;
+  }
+
   int64_t elements() const { return rows_ * columns_; }
   int64_t kept() const { return plan_.fold == Fold::outer ? columns_ : rows_; }
   int64_t flat() const { return row_ * plan_.columns + column_; }
@@ -99,7 +162,7 @@ class TileRunner {
         registers_[i] = to;
         break;
       default: {
-        if (reg.direct_store >= 0 && contiguous())
+        if (stores_ && reg.direct_store >= 0 && contiguous())
           to = static_cast<R*>(*plan_.stores[size_t(reg.direct_store)].slot) + flat();
         compute(reg, to);
         registers_[i] = to;
@@ -259,12 +322,16 @@ class TileRunner {
       }
       return;
     }
-    std::copy_n(from, columns_, to);
-    const auto join = combine_[size_t(reg.reduction)];
-    for (int64_t r = 1; r < rows_; ++r) {
-      const R* inputs[] = {to, from + r * columns_};
-      join(inputs, to, columns_);
+    // Halves of the rows onto each other, so that few and long loops do it.
+    R* half = buffers_[size_t(plan_.fold_buffer)];
+    for (int64_t rows = rows_; rows > 1; rows = (rows + 1) / 2) {
+      const int64_t pairs = rows / 2, first = rows - pairs;
+      const R* inputs[] = {from, from + first * columns_};
+      reg.functions[0](inputs, half, pairs * columns_);
+      if (first > pairs && from != half) std::copy_n(from + pairs * columns_, columns_, half + pairs * columns_);
+      from = half;
     }
+    std::copy_n(from, columns_, to);
   }
 
   // A single number counts once, in the first tile.
@@ -296,14 +363,12 @@ class TileRunner {
     else return *level.reduce_f64;
   }
   const elementwise::Reductions<R>& folds_ = folds_of(elementwise::active_level());
-  const BlockFunction<R> combine_[3] = {elementwise::block_function<R>(elementwise::row("add")),
-                                        elementwise::block_function<R>(elementwise::row("maximum")),
-                                        elementwise::block_function<R>(elementwise::row("minimum"))};
   std::vector<const R*> registers_;
   std::vector<R*> buffers_;
   Tensor memory_, singles_;
   const Run* run_ = nullptr;
-  bool fresh_ = true;  // nothing in the buffers can be kept
+  bool stores_ = true;  // what is computed is stored at once
+  bool fresh_ = true;   // nothing in the buffers can be kept
   int64_t row_ = 0, column_ = 0, rows_ = 0, columns_ = 0, last_size_ = -1;
 };
 

@@ -102,4 +102,20 @@ Net three_layers(DType dtype, int64_t batch) {
               momentum(), {40}, dtype, batch);
 }
 
+Net images(DType dtype, int64_t channels) {
+  const Setting zero = object("Constant", {{"val", word("0")}}), init = object("Kaiming", {});
+  auto conv = [&](const char* maps, Parameters more) {
+    more.push_back({"fshape", word("3")});
+    more.push_back({"nofm", word(maps)});
+    more.push_back({"init", init});
+    more.push_back({"activation", word("Rectlin")});
+    return object("Conv", more);
+  };
+  return make({conv("8", {{"bias", zero}}), object("Pooling", {{"fshape", word("2")}}),
+               conv("20", {{"batch_norm", word("true")}, {"padding", word("1")}}),
+               object("Pooling", {{"fshape", word("all")}, {"op", word("avg")}}),
+               affine("10", {{"activation", word("Softmax")}})},
+              momentum(), {channels, 14, 14}, dtype, 32);
+}
+
 }  // namespace neon::test

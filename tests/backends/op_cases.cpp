@@ -106,7 +106,9 @@ std::vector<OpCase> reduction_cases(const std::string& op) {
   add({130, 70}, {0, 1});
   add({4, 3000}, {1});
   add({3000, 4}, {0});
-  add({3, 4}, {}, "plain");  // over nothing
+  add({7, 11, 13, 5}, {0, 1, 2});  // as batch norm of images
+  add({600, 700}, {0});            // more columns than a tile has
+  add({3, 4}, {}, "plain");        // over nothing
   add({0, 4}, {0}, "plain");
   add({0, 4}, {1}, "plain");
   add({3, 0}, {0, 1}, "plain");
@@ -160,6 +162,8 @@ std::vector<OpCase> batch_norm_cases(bool gradient) {
   add({2, 20}, {0}, "fused");
   add({1, 4}, {0}, "fused");
   add({4, 3, 2, 5}, {0, 2, 3}, "mixed");
+  add({40, 7, 6, 5}, {0, 1, 2}, "fused");
+  add({600, 9}, {0}, "fused");
   return out;
 }
 

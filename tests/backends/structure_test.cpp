@@ -66,12 +66,15 @@ TEST_CASE("a step of mnist-small with Adam is ten kernels") { check_structure(mn
 TEST_CASE("a step of three layers with batch norm, biases and dropout") { check_structure(three_layers(), 17); }
 TEST_CASE("the same in 16 bits casts all weights at once") { check_structure(three_layers(DType::bf16), 18); }
 
+TEST_CASE("a step of a net of images") { check_structure(images(), 20); }
+
 TEST_CASE("fast steps follow the plain ones") {
-  const int which = GENERATE(0, 1, 2, 3);
+  const int which = GENERATE(0, 1, 2, 3, 4, 5);
   const Net net = which == 0   ? mnist_small()
                   : which == 1 ? mnist_adam()
-                               : three_layers(which == 2 ? DType::f32 : DType::f64);
-  const DType dtype = which == 3 ? DType::f64 : DType::f32;
+                  : which <= 3 ? three_layers(which == 2 ? DType::f32 : DType::f64)
+                               : images(which == 4 ? DType::f32 : DType::f64, which - 3);
+  const DType dtype = which == 3 || which == 5 ? DType::f64 : DType::f32;
   Variables fast, plain;
   const auto a = net.compile(fast), b = net.compile(plain, {.plain = true});
   a->set_scalar("rate/0", 0.01), b->set_scalar("rate/0", 0.01);

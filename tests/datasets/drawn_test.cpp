@@ -103,6 +103,17 @@ TEST_CASE("UniformRandom is uniform, with labels of every class") {
   CHECK(make("UniformRandom", {{"nout", "0"}})->load(offline()).train.targets.empty());
 }
 
+TEST_CASE("UniformRandom of bytes is uniform, and divided by 255") {
+  const auto set = make("UniformRandom", {{"ntrain", "1000"}, {"nin", "[3, 11, 7]"}, {"bytes", "true"}, {"seed", "5"}});
+  const Data data = set->load(offline());
+  CHECK(agrees(set->check(offline()), data));
+  CHECK(data.train.inputs.dtype() == DType::u8);
+  CHECK(data.scale == Approx(1.0 / 255));
+  std::vector<int> counts(256);
+  for (uint8_t value : data.train.inputs.as<uint8_t>()) ++counts[value];
+  for (int count : counts) CHECK(count == Approx(1000 * 231 / 256.0).margin(150));  // five deviations
+}
+
 TEST_CASE("ToyImages draws each shape as its class") {
   const auto set = make("ToyImages", {{"shapes", "[circle, ellipse, square, triangle, cross]"}, {"ntrain", "200"}});
   const Data data = set->load(offline());

@@ -25,6 +25,7 @@ std::vector<Case> cases(const TempDir& dir) {
   return {{"Iris", {{"validation", "20"}}},
           {"CSV", {{"path", table}, {"test", "0.25"}}},
           {"UniformRandom", {{"ntrain", "40"}, {"ntest", "10"}, {"nin", "[2, 3]"}, {"nout", "4"}}},
+          {"UniformRandom", {{"ntrain", "40"}, {"nin", "[3, 5, 7]"}, {"bytes", "true"}}},
           {"Digits", {{"ntrain", "40"}, {"ntest", "10"}}},
           {"ToyImages", {{"ntrain", "40"}, {"ntest", "10"}}},
           {"MNIST", {{"subset_pct", "50"}}},

@@ -97,7 +97,29 @@ def layer_cases():
                lambda x, **p: tape.logistic(tape.deconvolution(x, p["L/W"], (2, 2), (0, 0)) + p["L_bias/b"]),
                {"L/W": draw(rng, (3, 2, 2, 3)), "L_bias/b": draw(rng, 3)})
     pooling_cases(layers)
+    normalization_cases(layers)
     return layers.cases
+
+
+def normalization_cases(layers):
+    x = draw(layers.rng, (2, 7, 3, 2))
+
+    def over_maps(depth, ascale, bpower):
+        def run(x):
+            total = tape.pool_sum(tape.times(x, x), (1, 1, depth), (1, 1, 1), (0, 0, depth // 2))
+            return tape.times(x, tape.power(total, ascale / depth, -bpower))
+        return run
+
+    layers.add({"LRN": {"depth": 5, "ascale": 0.5, "bpower": 0.75}}, x, over_maps(5, 0.5, 0.75))
+    layers.add({"LRN": {"depth": 1}}, x, over_maps(1, 1, 1))
+    layers.add({"CrossMapResponseNorm": {"ksize": 3, "alpha": 2, "beta": 0.5}}, x, over_maps(3, 2, 0.5))
+
+    def contrast(x):
+        window = (3, 3), (1, 1), (1, 1)
+        centred = tape.minus(x, tape.pool_avg(x, *window))
+        return tape.times(x, tape.power(tape.pool_sum(tape.times(centred, centred), *window), 2 / 9, -0.75))
+
+    layers.add({"LocalContrastNorm": {"ksize": 3, "alpha": 2, "beta": 0.75}}, draw(layers.rng, (2, 3, 4, 5)), contrast)
 
 
 def pooling_cases(layers):

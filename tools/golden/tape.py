@@ -46,6 +46,20 @@ def elementwise(x, y, slope):
     return Var(y, (x,), lambda g: (g * slope,))
 
 
+def minus(x, y):
+    return Var(x.value - y.value, (x, y), lambda g: (g, -g))
+
+
+def times(x, y):
+    return Var(x.value * y.value, (x, y), lambda g: (g * y.value, g * x.value))
+
+
+def power(x, factor, exponent):
+    """(1 + factor x)^exponent"""
+    base = 1 + factor * x.value
+    return elementwise(x, base**exponent, exponent * factor * base**(exponent - 1))
+
+
 def relu(x):
     return elementwise(x, np.maximum(x.value, 0), x.value > 0)
 
@@ -165,6 +179,11 @@ def pool_avg(x, size, strides, padding):
     seen, back = windows(x, size, strides, padding, np.nan)
     count = np.isfinite(seen).sum(axis=0)
     return Var(np.nansum(seen, axis=0) / count, (x,), lambda g: back([g / count] * len(seen)))
+
+
+def pool_sum(x, size, strides, padding):
+    seen, back = windows(x, size, strides, padding, 0.0)
+    return Var(seen.sum(axis=0), (x,), lambda g: back([g] * len(seen)))
 
 
 def pool_l2(x, size, strides, padding):
