@@ -74,8 +74,9 @@ Expr check_finite(Graph& graph, Expr cost, const std::vector<Value>& gradients) 
   Scope scope(graph, "finite");
   Expr bad = reshape(1.0 - apply("is_finite", cost), {1});
   for (Value gradient : gradients) {
-    Expr g(graph, gradient);
-    Expr count = sum(1.0 - apply("is_finite", g), all_axes(g.shape()));
+    // Asked of the numbers as they are stored: to scale or widen them first would be one more array.
+    Expr is_finite = cast(apply("is_finite", Expr(graph, gradient)), bad.dtype());
+    Expr count = sum(1.0 - is_finite, all_axes(is_finite.shape()));
     bad = bad + count;  // one number each, of whatever rank
   }
   return apply("equal", bad, bad.constant(0));
@@ -99,7 +100,7 @@ class Updater {
     for (Value g : raw) gradients.push_back(unscaled({graph, g}));
     std::vector<Value> checked;
     for (size_t i = 0; i < gradients.size(); ++i)
-      if (step_.parameters[i].trained) checked.push_back(gradients[i]);
+      if (step_.parameters[i].trained) checked.push_back(raw[i]);
     Expr finite = check_finite(graph, cost, checked);
     graph.output("finite", finite);
     guard_ = finite;

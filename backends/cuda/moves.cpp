@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/cuda/code_text.h"
+#include "backends/cuda/depth_source.h"
 #include "backends/cuda/window_source.h"
 #include "backends/graph/histogram.h"
 
@@ -60,6 +61,7 @@ class OpWriter {
     else if (op == "sum" || op == "max" || op == "min" || op == "argmax") body = reduce();
     else if (op == "matmul") body = matmul();
     else if (op == "histogram") body = histogram();
+    else if (is_depth_op(op)) return depth_source(kernel_, context_);
     else if (is_window_op(op)) return window_source(kernel_, context_);
     else fail(ErrorKind::failed, "op ", op, " has no kernel on the GPU yet; -b cpu runs it");
     const std::string_view product =

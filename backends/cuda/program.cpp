@@ -95,7 +95,7 @@ CudaProgram::CudaProgram(const Graph& graph, Variables& variables, const DeviceO
                          std::shared_ptr<Engine> engine)
     : graph_(graph), variables_(variables), engine_(std::move(engine)) {
   engine_->device->make_current();
-  lowered_ = lower(graph, {options.cpu.fuse});
+  lowered_ = lower(graph, gpu_lowering(options.cpu.fuse));
   place_arrays(variables, options.cpu.callers_memory);
   plan_ring();
   make_kernels(options);

@@ -26,6 +26,10 @@ const char* device_type(DType dtype) {
   return "";
 }
 
+LowerOptions gpu_lowering(bool fuse) {
+  return {.fuse = fuse, .deep_inputs = fuse, .keep = {"space_to_depth", "depth_to_space"}};
+}
+
 std::string source_head() {
   return text(elementwise::elementwise_source(), std::string_view(prelude_text, prelude_text_size));
 }

@@ -43,6 +43,9 @@ struct SourceContext {
 
 constexpr int kThreads = 256;
 
+// How a graph is lowered for the GPU.
+LowerOptions gpu_lowering(bool fuse);
+
 Source fused_source(const FusedKernel& kernel, SourceContext& context);
 
 // Prelude and elementwise functions.

@@ -200,7 +200,9 @@ class Lowerer {
 }  // namespace
 
 Lowered lower(const Graph& graph, const LowerOptions& options) {
-  return Lowerer(with_writers(expand(graph)), options).run();
+  Graph simple = simplified(expand(graph, options.keep));
+  if (options.deep_inputs) simple = with_deep_inputs(simple);
+  return Lowerer(with_writers(simple), options).run();
 }
 
 std::string to_string(const Lowered& lowered) {

@@ -36,7 +36,9 @@ struct Lowered {
 };
 
 struct LowerOptions {
-  bool fuse = true;  // false: a kernel for every node, for tests
+  bool fuse = true;                         // false: a kernel for every node, for tests
+  bool deep_inputs = false;                 // see with_deep_inputs()
+  std::vector<std::string_view> keep = {};  // compound ops for which the device has a kernel of its own
 };
 
 Lowered lower(const Graph& graph, const LowerOptions& options = {});

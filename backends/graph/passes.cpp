@@ -2,11 +2,9 @@
 
 #include <algorithm>
 
-#include "backends/graph/op.h"
+#include "backends/graph/rewrite.h"
 
 namespace neon {
-
-namespace {
 
 std::vector<bool> live_nodes(const Graph& graph) {
   std::vector<bool> live(size_t(graph.node_count()), false);
@@ -21,42 +19,43 @@ std::vector<bool> live_nodes(const Graph& graph) {
   return live;
 }
 
-// One round; nodes that a definition adds may be compound again.
-Graph expand_once(const Graph& graph, std::span<const std::string_view> keep, bool& again) {
-  const std::vector<bool> live = live_nodes(graph);
-  Graph out;
-  std::vector<Value> mapped(size_t(graph.value_count()));
-  auto find = [&](Value value) { return value ? mapped[size_t(value.id)] : Value{}; };
-  for (int i = 0; i < graph.node_count(); ++i) {
-    if (!live[size_t(i)]) continue;
-    Node node = graph.node(i);
-    for (Value& input : node.inputs) input = find(input);
-    Scope scope(out, node.scope);
-    const bool compound = node.op->define && std::ranges::find(keep, node.op->name) == keep.end();
-    const auto results =
-        compound ? node.op->define(out, node) : out.add_all(node.op->name, node.inputs, node.attributes);
-    again = again || compound;
-    NEON_ASSERT(results.size() == node.outputs.size());
-    for (size_t k = 0; k < results.size(); ++k) {
-      NEON_ASSERT(out.type(results[k]) == graph.type(node.outputs[k]));
-      mapped[size_t(node.outputs[k].id)] = results[k];
-    }
-  }
-  for (const auto& [name, value] : graph.outputs()) out.output(name, find(value));
-  for (const Assignment& a : graph.assignments()) out.assign(find(a.variable), find(a.value), find(a.guard));
-  return out;
-}
-
-}  // namespace
-
 Graph expand(const Graph& graph, std::span<const std::string_view> keep) {
   bool again = true;
   Graph out = graph;
   while (again) {
+    // Nodes that a definition adds may be compound again.
     again = false;
-    out = expand_once(out, keep, again);
+    out = rewritten(out, [&](Graph& to, const Node& node) {
+      const bool compound = node.op->define && std::ranges::find(keep, node.op->name) == keep.end();
+      again = again || compound;
+      return compound ? node.op->define(to, node) : std::vector<Value>{};
+    });
   }
   return out;
+}
+
+namespace {
+
+// Whether every element that a pooling gradient spreads arrives somewhere, in the same channel.
+bool spreads_within_channels(const Node& node) {
+  if (node.op->name != "pool_max_gradient") return false;
+  const Attributes& a = node.attributes;
+  return a.integers("window").back() == 1 && a.integers("strides").back() == 1;
+}
+
+}  // namespace
+
+Graph simplified(const Graph& graph) {
+  return rewritten(graph, [](Graph& to, const Node& node) {
+    std::vector<Value> out;
+    if (node.op->name != "sum") return out;
+    const Node& maker = to.producer(node.inputs[0]);
+    const auto& axes = node.attributes.integers("axes");
+    const int last = to.shape(node.inputs[0]).rank() - 1;
+    if (spreads_within_channels(maker) && int(axes.size()) >= last && std::ranges::count(axes, 0))
+      out = {to.add("sum", {maker.inputs[0]}, node.attributes)};
+    return out;
+  });
 }
 
 }  // namespace neon

@@ -8,6 +8,14 @@ namespace neon {
 // their definitions, save those that `keep` names (ops for which the device has a kernel of its own).
 Graph expand(const Graph& graph, std::span<const std::string_view> keep = {});
 
+// The same computation with less work: the sum over pixels of what max pooling's gradient spreads is the sum of what it
+// is given, which is smaller.
+Graph simplified(const Graph& graph);
+
+// The same computation where convolutions of few channels, fewer than a tensor core multiplies at once, take blocks of
+// pixels for channels: a stride of 4 over 3 channels becomes a stride of 1 over 48, with the filters moved alike.
+Graph with_deep_inputs(const Graph& graph);
+
 // The same computation with copies added where lowering needs them: every assignment's value is made by a fusible
 // node that may write the variable and is stopped by the guard alone, or by an opaque kernel that may write there
 // directly; outputs, guards and operands of opaque kernels are arrays; and no reader of a variable must wait for the

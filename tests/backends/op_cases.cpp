@@ -341,6 +341,7 @@ std::vector<OpCase> cases_of(const Op& op) {
   if (name == "batch_norm_grad") return batch_norm_cases(true);
   if (name.starts_with("softmax")) return softmax_cases(name);
   if (name.starts_with("convolution")) return convolution_cases(name);
+  if (name == "space_to_depth" || name == "depth_to_space") return depth_cases(name);
   if (name.starts_with("pool_")) return pooling_cases(name);
   if (name == "gather") return gather_cases();
   if (name == "scatter_add") return scatter_add_cases();

@@ -22,7 +22,8 @@ struct OpCase {
   std::vector<CaseInput> inputs;
   Attributes attributes = {};
   int64_t length = 1;          // numbers that are added up for one result
-  std::string fast = "fused";  // the implementation that must run; "product": loops in f64, otherwise oneDNN
+  std::string fast = "fused";  // the implementation that must run; "product": loops in f64, otherwise oneDNN;
+                               // "definition": whatever the ops of its definition run on
   bool differentiable = true;  // false: the rule is not the derivative of the function (straight-through)
   std::string to_string() const { return op + ": " + name; }
 };

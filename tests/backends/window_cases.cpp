@@ -159,8 +159,42 @@ std::vector<OpCase> pooling_cases(const std::string& op) {
         made.attributes = attributes.with("sizes", sizes);
       }
       if (op == "pool_max_gradient") made.inputs.push_back(positions(y, attributes));
-        out.push_back(std::move(made));
+      out.push_back(std::move(made));
     }
+  return out;
+}
+
+std::vector<OpCase> depth_cases(const std::string& op) {
+  struct Depth {
+    const char* name;
+    Shape x;
+    Axes blocks, padding;
+    int64_t more = 0;  // channels beyond those of a block
+  };
+  const Depth all[] = {
+      {"even", {2, 4, 6, 3}, {2, 3}, {0, 0, 0, 0}},
+      {"more channels", {2, 4, 4, 3}, {2, 2}, {0, 0, 0, 0}, 4},
+      {"single pixels", {1, 3, 5, 3}, {1, 1}, {0, 0, 0, 0}, 5},
+      {"padded", {2, 5, 7, 3}, {4, 4}, {2, 1, 2, 3}},
+      {"rows left out", {1, 7, 6, 2}, {2, 2}, {1, -2, 0, 0}, 1},
+      {"rows and columns left out", {2, 9, 9, 1}, {4, 4}, {0, -1, 1, -2}},
+      {"padding alone in a block", {1, 2, 2, 2}, {2, 2}, {2, 2, 0, 2}},
+      {"20 channels", {2, 4, 2, 20}, {2, 2}, {0, 0, 0, 0}},
+      {"no samples", {0, 4, 4, 3}, {2, 2}, {0, 0, 0, 0}},
+  };
+  std::vector<OpCase> out;
+  for (const Depth& d : all) {
+    const int64_t channels = d.blocks[0] * d.blocks[1] * d.x[3] + d.more;
+    Attributes attributes = {{"blocks", d.blocks}, {"padding", d.padding}};
+    OpCase made{op, d.name, {{d.x}}, attributes.with("channels", channels), 1, "definition"};
+    if (op == "depth_to_space") {
+      const int64_t rows = (d.x[1] + d.padding[0] + d.padding[1]) / d.blocks[0];
+      const int64_t columns = (d.x[2] + d.padding[2] + d.padding[3]) / d.blocks[1];
+      made.inputs = {{{d.x[0], rows, columns, channels}}};
+      made.attributes = attributes.with("sizes", Axes{d.x[1], d.x[2], d.x[3]});
+    }
+    out.push_back(std::move(made));
+  }
   return out;
 }
 

@@ -1,4 +1,5 @@
-// Cases of the ops whose windows step over an array: convolution, pooling and their gradients.
+// Cases of the ops whose windows step over an array: convolution, pooling and their gradients; and of
+// blocks of pixels.
 #pragma once
 #include "tests/backends/op_cases.h"
 
@@ -6,5 +7,6 @@ namespace neon::test {
 
 std::vector<OpCase> convolution_cases(const std::string& op);
 std::vector<OpCase> pooling_cases(const std::string& op);
+std::vector<OpCase> depth_cases(const std::string& op);  // of space_to_depth and depth_to_space
 
 }  // namespace neon::test

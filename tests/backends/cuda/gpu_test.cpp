@@ -22,7 +22,9 @@ double held(DType dtype, double value) {
 
 // Sizes of what is added up for each result: the plain kernels on absolute values, for the ops that add.
 std::vector<Tensor> magnitudes(const OpCase& c, const CaseRun& reference) {
-  if (c.op != "matmul" && c.op != "sum" && c.op != "scatter_add") return {};
+  const bool adds = c.op == "matmul" || c.op == "sum" || c.op == "scatter_add" || c.op.starts_with("convolution") ||
+                    c.op.starts_with("pool_avg") || c.op == "pool_max_gradient";
+  if (!adds) return {};
   Graph graph;
   build_case(graph, c, DType::f64);
   Variables variables;
@@ -64,6 +66,15 @@ void check(const OpCase& c, DType dtype, bool fuse) {
 
 }  // namespace
 
+TEST_CASE("cuDNN does convolutions") {
+  for (const OpCase& c : all_cases()) {
+    if (!c.op.starts_with("convolution") || c.inputs[0].shape.elements() == 0) continue;
+    for (DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+      const CaseRun run = run_case(c, dtype, dtype, kGpu);
+      if (run.implementations.back() != "cudnn") WARN(c.to_string() << " in " << std::string(name_of(dtype)));
+    }
+  }
+}
 TEST_CASE("op cases in f32") {
   for (const OpCase& c : all_cases()) check(c, DType::f32, true);
 }

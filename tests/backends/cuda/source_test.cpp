@@ -16,7 +16,7 @@ namespace {
 
 // Sources of all kernels of a graph, save products, which are cuBLASLt's.
 std::vector<std::string> sources_of(const Graph& graph) {
-  const Lowered lowered = lower(graph);
+  const Lowered lowered = lower(graph, cuda::gpu_lowering(true));
   std::map<std::string, int> scalars;
   cuda::SourceContext context{lowered, scalars, {}, 0, {}, {}};
   std::vector<std::string> out;

@@ -1,0 +1,10 @@
+// Source of space_to_depth and depth_to_space.
+#pragma once
+#include "backends/cuda/source.h"
+
+namespace neon::cuda {
+
+bool is_depth_op(const std::string& op);
+Source depth_source(const LoweredKernel& kernel, SourceContext& context);
+
+}  // namespace neon::cuda
