@@ -74,19 +74,26 @@ class LayerContext {
   std::set<Value> channels_first_;
 };
 
+class Container;
+
 class Layer {
  public:
   static constexpr const char* kCategory = "layer";
   struct Common {
     std::string name;
+    std::vector<std::string> inputs;
     static void describe(auto&& p) {
       p("name", &Common::name, "A name for messages, MultiOptimizer and --set; by default Class_N.");
+      p("inputs", &Common::inputs,
+        "Names of earlier layers whose outputs it takes, rather than those of the layer before it; data: the samples.");
     }
   };
   Common common;
 
   virtual ~Layer() = default;
   virtual const void* params_address() const = 0;
+  // This as a layer that is made of others; null when it is not.
+  virtual Container* container() { return nullptr; }
   // x (N, ...) -> y (N, ...), images (N,H,W,C) and volumes (N,D,H,W,C)
   virtual Expr forward(LayerContext& context, Expr x) const = 0;
   // Whether x may also be images as the data set gives them, channels first: to such a layer they are rows of numbers.

@@ -1,21 +1,22 @@
-// A network: the layers of a spec in order, and what a graph of them needs from outside.
+// A network: the layers of a spec, in order and in branches, and what a graph of them needs from outside.
 #pragma once
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "layers/layer.h"
+#include "models/container.h"
 #include "neon/core/setting.h"
 
 namespace neon {
 
-// One row of the layer table.
+// One row of the layer table. The rows of a container's branches follow its own.
 struct LayerRow {
   std::string name, kind;
   Shape output;  // of one sample
   int64_t parameters = 0;
   double flops = 0;  // of one sample, forward
   Location where;
+  int depth = 0;      // containers that it stands in
+  size_t branch = 0;  // the number of the branch that begins with it, from 1; 0: none does
 };
 
 class Network {
@@ -27,20 +28,20 @@ class Network {
   // shapes up to the layer.
   Expr forward(LayerContext& context, Expr x, std::vector<LayerRow>* rows = nullptr) const;
 
-  int64_t layer_count() const { return int64_t(layers_.size()); }
+  // Those in containers are counted, containers are not.
+  int64_t layer_count() const;
   // The layers with every default filled in.
-  Setting resolved() const;
-  // Names that a MultiOptimizer may mention are checked against these.
-  std::vector<std::string> layer_names() const;
+  Setting resolved() const { return Value_of<Chain>::write(chain_); }
 
  private:
-  struct Entry {
-    std::unique_ptr<Layer> layer;
-    std::string name, kind;
-    Setting resolved;
-    Location where;
-  };
-  std::vector<Entry> layers_;
+  Chain chain_;
 };
+
+// Gives every layer its name: `name:`, or Class_N, N counting the class's layers in the order of the spec, inside of
+// branches too. Names are unique in the net, and `inputs` name layers before.
+void name_layers(Chain& chain, Problems& problems);
+
+// What `inputs:` calls the samples.
+constexpr const char* kDataName = "data";
 
 }  // namespace neon

@@ -1,4 +1,5 @@
 // neon check, summary, program: what a spec means, without training.
+#include <algorithm>
 #include <cstdio>
 
 #include "neon/cli/session.h"
@@ -100,6 +101,18 @@ int run_check(const CommandLine& line) {
   return report_data(in.check);
 }
 
+namespace {
+
+// The name, set in by its containers; the first of a branch has the branch's number before it.
+std::string indented(const LayerRow& row) {
+  std::string out(size_t(std::max(row.depth - 1, 0)) * 3, ' ');
+  if (row.branch > 0) out += text(row.branch, ": ");
+  else if (row.depth > 0) out += "   ";
+  return out + row.name;
+}
+
+}  // namespace
+
 int run_summary(const CommandLine& line) {
   const Inspected in = inspect(line, "neon summary SPEC");
   need_shapes(in.check);
@@ -115,7 +128,7 @@ int run_summary(const CommandLine& line) {
   double flops = 0;
   for (const LayerRow& row : rows) {
     const double bytes = double(row.output.elements() * in.step.batch) * double(size_of(in.step.dtype));
-    std::printf("%-18s %-12s %-16s %12lld %12.4g %10s %5d\n", row.name.c_str(), row.kind.c_str(),
+    std::printf("%-18s %-12s %-16s %12lld %12.4g %10s %5d\n", indented(row).c_str(), row.kind.c_str(),
                 row.output.to_string().c_str(), (long long)row.parameters, row.flops, bytes_text(bytes).c_str(),
                 row.where.line);
     parameters += row.parameters;

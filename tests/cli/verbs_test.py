@@ -319,6 +319,13 @@ class Inspection(Case):
         self.assertEqual(lines[2].split()[:4], ["Affine_1", "Affine", "(3)", "24"])
         self.assertIn("56 parameters", lines[3])
 
+    def test_summary_sets_branches_in(self):
+        branches = "[{MergeSum: [[{Affine: {nout: 8, init: Kaiming}}, SkipNode], [{Affine: {nout: 8, init: Kaiming}}]]}, "
+        out = self.neon("summary", self.spec(), "--set", "layers=" + branches +
+                        "{Affine: {nout: 3, init: Kaiming, activation: Softmax}}]").out
+        starts = [line[:18].rstrip() for line in out.splitlines()[1:6]]
+        self.assertEqual(starts, ["MergeSum_0", "1: Affine_0", "   SkipNode_0", "2: Affine_1", "Affine_2"])
+
     def test_program_shows_what_training_runs(self):
         out = self.neon("program", self.spec()).out
         self.assertIn("matmul", out)

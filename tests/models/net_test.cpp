@@ -1,5 +1,5 @@
-// Nets against PyTorch (of three layers) and NumPy (of images): the cost and every gradient of the first step, the
-// costs of some steps of training, the weights after them.
+// Nets against PyTorch (of three layers, and with branches) and NumPy (of images): the cost and every gradient of the
+// first step, the costs of some steps of training, the weights after them.
 #include "tests/support/net.h"
 
 #include <catch2/catch.hpp>
@@ -17,7 +17,8 @@ constexpr double kRoundings = 200, kRoundingsOfTraining = 1000;
 
 std::vector<Setting> nets() {
   std::vector<Setting> all = golden("models/golden/mlp.json").items;
-  for (Setting& one : golden("models/golden/images.json").items) all.push_back(std::move(one));
+  for (const char* file : {"models/golden/images.json", "models/golden/nets.json"})
+    for (Setting& one : golden(file).items) all.push_back(std::move(one));
   return all;
 }
 

@@ -38,8 +38,30 @@ Shape shape_of(const Setting& array) {
   return Shape(sizes);
 }
 
+namespace {
+
+// Element i of an array drawn from `seed`, in [-1, 1); as tools/golden/make_golden_nets.py says.
+double drawn(uint32_t seed, uint32_t i) {
+  uint32_t x = i * 0x9E3779B1u + seed * 0x27D4EB2Fu;
+  x = (x ^ (x >> 15)) * 0x85EBCA77u;
+  x = (x ^ (x >> 13)) * 0xC2B2AE3Du;
+  x ^= x >> 16;
+  return double(x >> 16) / 32768 - 1;
+}
+
+}  // namespace
+
 Tensor tensor_of(const Setting& array, DType dtype) {
   Tensor out(dtype, shape_of(array));
+  if (const Setting* fill = array.find("fill")) {
+    for (int64_t i = 0; i < out.elements(); ++i) out.set(i, number_of(*fill));
+    return out;
+  }
+  if (const Setting* seed = array.find("drawn")) {
+    const double scale = number_of(at(array, "scale"));
+    for (int64_t i = 0; i < out.elements(); ++i) out.set(i, scale * drawn(uint32_t(number_of(*seed)), uint32_t(i)));
+    return out;
+  }
   const std::vector<double> values = numbers(at(array, "values"));
   REQUIRE(int64_t(values.size()) == out.elements());
   for (int64_t i = 0; i < out.elements(); ++i) out.set(i, values[size_t(i)]);
@@ -68,8 +90,10 @@ void check_close(const Tensor& got, const Setting& expected, double roundings, d
   const std::vector<double> want = numbers(at(expected, "values"));
   if (scale == 0)
     for (double x : want) scale = std::max(scale, std::fabs(x));
-  for (int64_t i = 0; i < got.elements(); ++i) {
-    const double x = want[size_t(i)], error = std::fabs(got.at(i) - x);
+  const int64_t every = expected.find("every") ? int64_t(number_of(at(expected, "every"))) : 1;
+  REQUIRE(int64_t(want.size()) == (got.elements() + every - 1) / every);
+  for (int64_t i = 0; i < got.elements(); i += every) {
+    const double x = want[size_t(i / every)], error = std::fabs(got.at(i) - x);
     const double allowed = roundings * unit_roundoff(got.dtype()) * (std::fabs(x) + scale);
     if (error <= allowed) continue;
     FAIL_CHECK(text("element ", i, " is ", got.at(i), ", expected ", x, ": off by ", error, ", allowed ", allowed));

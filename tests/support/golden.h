@@ -18,6 +18,7 @@ const neon::Setting& at(const neon::Setting& map, const std::string& key);  // f
 double number_of(const neon::Setting& scalar);
 std::vector<double> numbers(const neon::Setting& list);
 neon::Shape shape_of(const neon::Setting& array);
+// {shape, values}, or {shape, fill: number}, or {shape, drawn: seed, scale}: uniform in [-scale, scale), by a formula.
 neon::Tensor tensor_of(const neon::Setting& array, neon::DType dtype);
 // An object of a spec as the files write it; quotes mean nothing in JSON.
 neon::Setting object_of(neon::Setting from);
@@ -34,7 +35,7 @@ const std::vector<Arithmetic>& arithmetics();
 
 // |got - expected| <= roundings u (|expected| + scale), u the unit roundoff of the type of `got`: each of the roundings
 // on the way to an element may be relative to it or to what it was made from, numbers up to `scale`; 0: up to the
-// largest expected.
+// largest expected. Of {shape, every: n, values} every nth element is compared.
 void check_close(const neon::Tensor& got, const neon::Setting& expected, double roundings, double scale = 0);
 void check_close(double got, double expected, double tolerance);
 

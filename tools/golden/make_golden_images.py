@@ -98,6 +98,7 @@ def layer_cases():
                {"L/W": draw(rng, (3, 2, 2, 3)), "L_bias/b": draw(rng, 3)})
     pooling_cases(layers)
     normalization_cases(layers)
+    layers.add("SkipNode", draw(rng, (2, 3, 2, 2)), lambda x: tape.reshape(x, x.value.shape))
     return layers.cases
 
 

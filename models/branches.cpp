@@ -1,0 +1,114 @@
+// Branches of one input, merged: MergeSum adds them, MergeConcat and MergeBroadcast put them side by side. Of images
+// the feature maps are put side by side, or with merge: stack, as of anything else, all numbers of a sample.
+#include "models/container.h"
+
+namespace neon {
+
+namespace {
+
+struct BranchesParams {
+  std::vector<Chain> layers;
+  static void describe(auto&& p) {
+    p("layers", &BranchesParams::layers,
+      "A list of layers for each branch; all branches have the same input, or each one of `inputs`. Without branches "
+      "the `inputs` themselves are merged.",
+      Alias{"layer_container"});
+  }
+};
+
+// "1 (16, 8, 8), 2 (8, 8, 8)"
+std::string numbered(const LayerContext& context, const std::vector<Expr>& outputs) {
+  std::string out;
+  for (size_t i = 0; i < outputs.size(); ++i) out += text(i ? ", " : "", i + 1, " ", context.sample_shape(outputs[i]));
+  return out;
+}
+
+template <typename P>
+struct Branches : Parametrized<Container, P> {
+  using Parametrized<Container, P>::Parametrized;
+  std::span<Chain> branches() override { return this->params.layers; }
+};
+
+struct MergeSum : Branches<BranchesParams> {
+  using Branches::Branches;
+  Expr merge(LayerContext& context, const std::vector<Expr>& outputs) const override {
+    for (Expr y : outputs)
+      if (context.sample_shape(y) != context.sample_shape(outputs[0]))
+        fail(ErrorKind::config, "branches of one shape are added, and these have ", numbered(context, outputs),
+             "; a convolution with fshape: 1 and strides brings an image to other feature maps and sizes");
+    Expr total = context.channels_last(outputs[0]);
+    for (size_t i = 1; i < outputs.size(); ++i) total = total + context.channels_last(outputs[i]);
+    return total;
+  }
+  double flops(const Shape&, const Shape& output) const override {
+    const size_t summands = std::max(params.layers.size(), common.inputs.size());
+    return double(output.elements()) * double(summands - 1);
+  }
+};
+NEON_REGISTER(Layer, MergeSum, "The sum of branches of layers.");
+
+// Arrays that agree in all axes but the last, in a row along it.
+Expr along_last_axis(LayerContext& context, const std::vector<Expr>& outputs) {
+  const int axis = outputs[0].shape().rank() - 1;
+  std::vector<Value> parts;
+  for (Expr y : outputs) {
+    const Shape& shape = y.shape();
+    if (shape.rank() != axis + 1 || shape.with(axis, 1) != outputs[0].shape().with(axis, 1))
+      fail(ErrorKind::config, "branches are put side by side whose shapes differ in their ",
+           axis >= 3 ? "feature maps" : "last axis", " alone, and these have ", numbered(context, outputs),
+           axis >= 3 ? "; padding and strides change the sizes of an image, and merge: stack asks for none" : "");
+    parts.push_back(y);
+  }
+  if (parts.size() == 1) return outputs[0];
+  return {context.graph, context.graph.add("concat", parts, {{"axis", int64_t(axis)}})};
+}
+
+Expr side_by_side(LayerContext& context, std::vector<Expr> outputs, bool stack) {
+  for (Expr& y : outputs) y = stack ? as_rows(y) : context.channels_last(y);
+  return along_last_axis(context, outputs);
+}
+
+struct MergeConcat : Branches<BranchesParams> {
+  using Branches::Branches;
+  Expr merge(LayerContext& context, const std::vector<Expr>& outputs) const override {
+    return side_by_side(context, outputs, false);
+  }
+  double flops(const Shape&, const Shape&) const override { return 0; }
+};
+NEON_REGISTER(Layer, MergeConcat, "The outputs of branches of layers side by side; of images, their feature maps.");
+
+struct MergeBroadcastParams : BranchesParams {
+  std::string merge = "stack";
+  static void describe(auto&& p) {
+    BranchesParams::describe(p);
+    p("merge", &MergeBroadcastParams::merge, "depth: side by side along the feature maps; stack: along all features.",
+      one_of({"depth", "stack"}));
+  }
+};
+struct MergeBroadcast : Branches<MergeBroadcastParams> {
+  using Branches::Branches;
+  Expr merge(LayerContext& context, const std::vector<Expr>& outputs) const override {
+    return side_by_side(context, outputs, params.merge == "stack");
+  }
+  double flops(const Shape&, const Shape&) const override { return 0; }
+};
+NEON_REGISTER(Layer, MergeBroadcast, "MergeConcat by the name of neon 1.1 and later, and with a choice.",
+              {"MergeMultistream"});
+
+struct SequentialParams {
+  Chain layers;
+  static void describe(auto&& p) {
+    p("layers", &SequentialParams::layers, "A list of layers.", Alias{"layer_container"}, Required{});
+  }
+};
+struct Sequential : Parametrized<Container, SequentialParams> {
+  using Parametrized::Parametrized;
+  std::span<Chain> branches() override { return {&params.layers, 1}; }
+  Expr merge(LayerContext&, const std::vector<Expr>& outputs) const override { return outputs[0]; }
+  double flops(const Shape&, const Shape&) const override { return 0; }
+};
+NEON_REGISTER(Layer, Sequential, "Layers one after the other, where one is expected.", {"ListLayer"});
+
+}  // namespace
+
+}  // namespace neon

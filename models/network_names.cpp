@@ -1,0 +1,81 @@
+// The names of layers, and that `inputs` mean something.
+#include <map>
+#include <set>
+
+#include "models/network.h"
+
+namespace neon {
+
+namespace {
+
+class Namer {
+ public:
+  explicit Namer(Problems& problems) : problems_(problems) {}
+
+  void run(Chain& chain) {
+    for (size_t i = 0; i < chain.links.size(); ++i) {
+      Link& link = chain.links[i];
+      give_name(link);
+      check_inputs(link);
+      if (i > 0 && !link.layer->common.inputs.empty()) passed_over_.push_back(&chain.links[i - 1]);
+      if (Container* container = link.layer->container())
+        for (Chain& branch : container->branches()) run(branch);
+      before_.insert(link.name);
+    }
+  }
+
+  // What `inputs` took the place of must go somewhere else.
+  void finish() {
+    for (const Link* link : passed_over_)
+      if (!used_.count(link->name))
+        add(*link, text("no layer takes the outputs of ", in_quotes(link->name),
+                        ": the next one has `inputs`, which do not name it"));
+  }
+
+ private:
+  void add(const Link& link, std::string line) { problems_.add(link.where, link.path, std::move(line)); }
+
+  void give_name(Link& link) {
+    const int number = counts_[link.kind]++;
+    const std::string& given = link.layer->common.name;
+    link.name = given.empty() ? text(link.kind, "_", number) : given;
+    if (link.name.find('/') != link.name.npos) add(link, "a layer's name has no '/'");
+    if (link.name == kDataName) add(link, "a layer is named 'data', which `inputs` call the samples");
+    if (!all_.insert(link.name).second) add(link, text("two layers are named ", in_quotes(link.name)));
+  }
+
+  void check_inputs(const Link& link) {
+    const std::vector<std::string>& inputs = link.layer->common.inputs;
+    for (const std::string& name : inputs) {
+      if (!before_.count(name))
+        add(link, text("inputs: no layer before this one is named ", in_quotes(name),
+                       did_you_mean(name, {before_.begin(), before_.end()})));
+      used_.insert(name);
+    }
+    Container* container = link.layer->container();
+    const size_t branches = container ? container->branches().size() : 0;
+    if (!container && inputs.size() > 1)
+      add(link, text(link.kind, " takes one input, `inputs` has ", inputs.size(),
+                     "; MergeSum and MergeConcat make one of several"));
+    if (container && branches == 0 && inputs.empty())
+      add(link, text(link.kind, " has neither branches of layers nor `inputs`"));
+    if (branches > 0 && inputs.size() > 1 && inputs.size() != branches)
+      add(link, text("`inputs` has ", inputs.size(), " names for ", branches,
+                     " branches; give one for all, or one for each"));
+  }
+
+  Problems& problems_;
+  std::map<std::string, int> counts_;  // by kind
+  std::set<std::string> all_, before_ = {kDataName}, used_;
+  std::vector<const Link*> passed_over_;
+};
+
+}  // namespace
+
+void name_layers(Chain& chain, Problems& problems) {
+  Namer namer(problems);
+  namer.run(chain);
+  namer.finish();
+}
+
+}  // namespace neon

@@ -1,0 +1,101 @@
+// One pass through the layers of a network: each adds its ops to the graph. What goes wrong in a layer is told with its
+// place in the spec and the shapes up to it.
+#include <map>
+
+#include "models/network.h"
+
+namespace neon {
+
+namespace {
+
+class Pass {
+ public:
+  Pass(LayerContext& context, std::vector<LayerRow>* rows) : context_(context), rows_(rows) {}
+
+  Expr run(const Chain& chain, Expr x, std::string shapes, int depth = 0, size_t branch = 0) {
+    for (const Link& link : chain.links) {
+      const std::vector<Expr> inputs = inputs_of(link, x, shapes);
+      const size_t row = begin_row(link, depth, branch);
+      const size_t parameters_before = context_.parameters.size();
+      Container* container = link.layer->container();
+      if (container) x = merged(link, *container, inputs, shapes, depth);
+      else x = guarded(link, shapes, [&] { return apply_layer(*link.layer, context_, inputs[0]); });
+      outputs_[link.name] = x;
+      shapes += text(" -> ", link.name, " ", context_.sample_shape(x));
+      if (rows_) end_row(row, link, inputs[0], x, container ? context_.parameters.size() : parameters_before);
+      branch = 0;
+    }
+    return x;
+  }
+
+  void know(const std::string& name, Expr x) { outputs_[name] = x; }
+
+ private:
+  // x, the output of the layer before, or what the layer asks for by name: then the shapes told begin with those.
+  std::vector<Expr> inputs_of(const Link& link, Expr x, std::string& shapes) const {
+    const std::vector<std::string>& names = link.layer->common.inputs;
+    if (names.empty()) return {x};
+    std::vector<Expr> out;
+    shapes.clear();
+    for (const std::string& name : names) {
+      out.push_back(outputs_.at(name));
+      shapes += text(shapes.empty() ? "" : ", ", name, " ", context_.sample_shape(out.back()));
+    }
+    return out;
+  }
+
+  Expr merged(const Link& link, Container& container, const std::vector<Expr>& inputs, const std::string& shapes,
+              int depth) {
+    std::vector<Expr> outputs;
+    size_t number = 0;
+    for (const Chain& branch : container.branches()) {
+      const Expr x = inputs.size() == 1 ? inputs[0] : inputs[number];
+      ++number;
+      outputs.push_back(run(branch, x, text(shapes, " -> ", link.name, " branch ", number), depth + 1, number));
+    }
+    if (number == 0) outputs = inputs;
+    return guarded(link, shapes, [&] { return container.merge(context_, outputs); });
+  }
+
+  Expr guarded(const Link& link, const std::string& shapes, auto&& describe) {
+    Scope scope(context_.graph, link.name);
+    context_.layer = link.name;
+    try {
+      return describe();
+    } catch (const Error& error) {
+      const std::string place = link.where.to_string();
+      throw Error(error.kind(),
+                  text(place, place.empty() ? "" : ": ", error.what(), "; shapes so far: ", shapes, " -> ", link.name));
+    }
+  }
+
+  // The row of a container stands before those of its branches, and is filled in after them.
+  size_t begin_row(const Link& link, int depth, size_t branch) {
+    if (!rows_) return 0;
+    rows_->push_back({link.name, link.kind, {}, 0, 0, link.where, depth, branch});
+    return rows_->size() - 1;
+  }
+
+  void end_row(size_t index, const Link& link, Expr before, Expr after, size_t first_parameter) {
+    LayerRow& row = (*rows_)[index];
+    row.output = context_.sample_shape(after);
+    row.flops = link.layer->flops(context_.sample_shape(before), row.output);
+    for (size_t i = first_parameter; i < context_.parameters.size(); ++i)
+      row.parameters += context_.parameters[i].shape.elements();
+  }
+
+  LayerContext& context_;
+  std::vector<LayerRow>* rows_;
+  std::map<std::string, Expr> outputs_;
+};
+
+}  // namespace
+
+Expr Network::forward(LayerContext& context, Expr x, std::vector<LayerRow>* rows) const {
+  context.mark_channels_first(x);
+  Pass pass(context, rows);
+  pass.know(kDataName, x);
+  return context.channels_first(pass.run(chain_, x, context.sample_shape(x).to_string()));
+}
+
+}  // namespace neon

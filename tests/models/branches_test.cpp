@@ -1,0 +1,178 @@
+// Branches and layers that name their inputs: what they are called, which shapes come out, what is said of wrong ones.
+// Numbers and gradients are compared in net_test.
+#include <catch2/catch.hpp>
+
+#include "neon/spec/spec.h"
+#include "tests/support/golden.h"
+#include "tests/support/net.h"
+
+using namespace neon;
+using namespace neon_test;
+using Catch::Contains;
+
+namespace {
+
+struct Described {
+  Graph graph;
+  std::vector<LayerRow> rows;
+  std::vector<std::string> parameters;
+  Shape output;
+};
+
+Described described(const std::string& layers, const Shape& sample) {
+  const Network network = network_of(yaml_of(layers));
+  Described out;
+  LayerContext context(out.graph, true, DType::f32, 0);
+  const Expr x(out.graph, out.graph.input("x", DType::f32, Shape{2}.concat(sample)));
+  const Shape y = network.forward(context, x, &out.rows).shape();
+  out.output = y.slice(1, y.rank());
+  for (const Parameter& p : context.parameters) out.parameters.push_back(p.name);
+  return out;
+}
+
+// What is said against layers of samples (4,8,8).
+std::string error(const std::string& layers) {
+  try {
+    described(layers, {4, 8, 8});
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::config);
+    return error.what();
+  }
+  return "";
+}
+
+const std::string kConv = "Conv: {fshape: 3, padding: 1, init: Kaiming, nofm: ";
+
+}  // namespace
+
+TEST_CASE("layers are named by class in the order of the spec, in branches too") {
+  const Described net = described("[" + kConv + "4}, {MergeSum: [[" + kConv + "4}, " + kConv +
+                                      "4, name: inner}], [SkipNode], " + kConv + "4}]}, " + kConv + "2}]",
+                                  {3, 8, 8});
+  CHECK(net.parameters == std::vector<std::string>{"Conv_0/W", "Conv_1/W", "inner/W", "Conv_3/W", "Conv_4/W"});
+  CHECK(net.output == Shape{2, 8, 8});
+}
+
+TEST_CASE("the table of layers has those of a branch under their container") {
+  const Described net = described("[" + kConv + "4}, {MergeConcat: [[" + kConv + "5}, SkipNode], [" + kConv +
+                                      "6, strides: 1}]]}, {Affine: {nout: 3, init: Kaiming}}]",
+                                  {3, 8, 8});
+  struct Row {
+    const char* name;
+    int depth;
+    size_t branch;
+    Shape output;
+    int64_t parameters;
+  };
+  const Row expected[] = {{"Conv_0", 0, 0, {4, 8, 8}, 3 * 9 * 4}, {"MergeConcat_0", 0, 0, {11, 8, 8}, 0},
+                          {"Conv_1", 1, 1, {5, 8, 8}, 4 * 9 * 5}, {"SkipNode_0", 1, 0, {5, 8, 8}, 0},
+                          {"Conv_2", 1, 2, {6, 8, 8}, 4 * 9 * 6}, {"Affine_0", 0, 0, {3}, 11 * 8 * 8 * 3}};
+  REQUIRE(net.rows.size() == std::size(expected));
+  for (size_t i = 0; i < net.rows.size(); ++i) {
+    INFO(expected[i].name);
+    CHECK(net.rows[i].name == expected[i].name);
+    CHECK(net.rows[i].depth == expected[i].depth);
+    CHECK(net.rows[i].branch == expected[i].branch);
+    CHECK(net.rows[i].output == expected[i].output);
+    CHECK(net.rows[i].parameters == expected[i].parameters);
+  }
+  CHECK(network_of(yaml_of("[SkipNode, {MergeSum: [SkipNode, [SkipNode, SkipNode]]}]")).layer_count() == 4);
+}
+
+TEST_CASE("neon's notations of branches mean the same") {
+  const auto resolved = [](const std::string& layers) {
+    const Spec spec = spec_from_text("layers:\n" + layers, "n.yaml");
+    return network_of(*spec.root.find("layers")).resolved().to_string();
+  };
+  const std::string ours = resolved("- MergeBroadcast: {layers: [[Linear: {nout: 3, init: Kaiming}], [SkipNode]]}\n");
+  CHECK_THAT(ours, Contains("MergeBroadcast: {layers: [[{Linear: {nout: 3"));
+  CHECK(resolved("- type: MergeBroadcast\n  config:\n    merge: stack\n    layers:\n    - - type: Linear\n"
+                 "        config: {nout: 3, init: {type: Kaiming}}\n    - - {type: SkipNode}\n") == ours);
+  CHECK(resolved("- type: MergeBroadcast\n  layer_container:\n  - [{type: Linear, nout: 3, init: {type: Kaiming}}]\n"
+                 "  - {type: SkipNode}\n") == ours);
+  const std::string again = resolved("- MergeSum: [{Sequential: [{Linear: {nout: 3, init: Kaiming}}]}, SkipNode]\n");
+  CHECK(resolved(again.substr(1, again.size() - 2).insert(0, "- ") + "\n") == again);
+}
+
+TEST_CASE("--set reaches into branches by index and by name") {
+  const std::vector<std::string> overrides = {"layers[0][1][0].nout=7", "layers.deep.nout=8"};
+  const Spec spec = spec_from_text(
+      "layers:\n- MergeConcat:\n  - [Linear: {nout: 3, init: Kaiming, name: deep}]\n"
+      "  - [Linear: {nout: 3, init: Kaiming}]\n",
+      "n.yaml", overrides);
+  Graph graph;
+  LayerContext context(graph, true, DType::f32, 0);
+  const Expr x(graph, graph.input("x", DType::f32, {2, 5}));
+  CHECK(network_of(*spec.root.find("layers")).forward(context, x).shape() == Shape{2, 15});
+}
+
+TEST_CASE("an optimizer serves layers in branches by name") {
+  const Network network =
+      network_of(yaml_of("[{MergeSum: [[{Linear: {nout: 3, init: Kaiming, name: left}}], [{Linear: {nout: 3, "
+                         "init: Kaiming}}]]}, {Activation: Softmax}]"));
+  const auto cost = Registry<Cost>::get().create(yaml_of("CrossEntropyMulti"));
+  const auto optimizer = Registry<Optimizer>::get().create(
+      yaml_of("MultiOptimizer: {default: {SGD: {learning_rate: 0}}, left: Adam, Linear_1: RMSProp}"));
+  DataLayout data;
+  data.target_dtype = DType::i32;
+  data.sample = {5}, data.target = {1}, data.train_size = 8, data.classes = 3;
+  const StepGraph step = training_graph(network, *cost, *optimizer, data, {.batch = 4});
+  CHECK(step.optimizers.size() == 2);
+  std::set<std::string> variables;
+  for (Value v : step.graph.leaves("variable")) variables.insert(step.graph.producer(v).attributes.string("name"));
+  CHECK(variables.count("left/W/mean"));
+  CHECK(!variables.count("Linear_1/W/mean"));
+}
+
+TEST_CASE("branches that do not merge are told with the shapes of each") {
+  const std::string sum = error("[" + kConv + "6}, {MergeSum: [[" + kConv + "8}], [SkipNode]]}]");
+  CHECK_THAT(sum, Contains("branches of one shape are added, and these have 1 (8, 8, 8), 2 (6, 8, 8); a convolution"));
+  CHECK_THAT(sum, Contains("shapes so far: (4, 8, 8) -> Conv_0 (6, 8, 8) -> MergeSum_0"));
+  CHECK_THAT(sum, Contains("spec.yaml:1:"));
+  CHECK_THAT(error("[{MergeConcat: [[" + kConv + "8, strides: 2}], [SkipNode]]}]"),
+             Contains("differ in their feature maps alone, and these have 1 (8, 4, 4), 2 (4, 8, 8)"));
+  CHECK(error("[{MergeBroadcast: {merge: stack, layers: [[" + kConv + "8, strides: 2}], [SkipNode]]}}]") == "");
+  CHECK_THAT(error("[{MergeConcat: [{Affine: {nout: 3, init: Kaiming}}, SkipNode]}]"),
+             Contains("these have 1 (3), 2 (4, 8, 8)"));
+}
+
+TEST_CASE("an error in a branch shows the shapes up to it") {
+  const std::string line =
+      error("[" + kConv + "6}, {MergeSum: [SkipNode, [{Pooling: 2}, {Pooling: {fshape: 5, name: large}}]]}]");
+  CHECK_THAT(line, Contains("large: a window of 5"));
+  CHECK_THAT(line, Contains("(4, 8, 8) -> Conv_0 (6, 8, 8) -> MergeSum_0 branch 2 -> Pooling_0 (6, 4, 4) -> large"));
+}
+
+TEST_CASE("inputs name earlier layers") {
+  const std::string a = kConv + "4, name: alpha}", b = kConv + "4, name: b}";
+  CHECK(error("[" + a + ", " + b + ", {MergeSum: {inputs: [alpha, b]}}]") == "");
+  CHECK(error("[" + a + ", {MergeSum: {inputs: [alpha, data]}}]") == "");
+  CHECK_THAT(error("[" + a + ", " + b + ", {MergeSum: {inputs: [alpa, b]}}]"),
+             Contains("inputs: no layer before this one is named 'alpa'; did you mean alpha"));
+  CHECK_THAT(error("[{Conv: {fshape: 1, nofm: 4, init: Kaiming, inputs: b}}, " + b + "]"),
+             Contains("no layer before this one is named 'b'"));
+  CHECK_THAT(error("[" + a + ", {MergeSum: {name: m, inputs: m}}]"), Contains("is named 'm'"));
+  CHECK_THAT(error("[" + a + ", " + kConv + "4, inputs: [alpha, data]}]"),
+             Contains("Conv takes one input, `inputs` has 2; MergeSum and MergeConcat make one of several"));
+  CHECK_THAT(error("[" + a + ", " + kConv + "4, inputs: data}]"),
+             Contains("no layer takes the outputs of 'alpha': the next one has `inputs`, which do not name it"));
+  CHECK_THAT(error("[" + a + ", MergeSum]"), Contains("MergeSum has neither branches of layers nor `inputs`"));
+  CHECK_THAT(error("[" + a + ", {MergeSum: {inputs: [alpha, data], layers: [SkipNode, SkipNode, SkipNode]}}]"),
+             Contains("`inputs` has 2 names for 3 branches; give one for all, or one for each"));
+  CHECK_THAT(error("[" + kConv + "4, name: data}]"), Contains("named 'data', which `inputs` call the samples"));
+  CHECK_THAT(error("[" + a + ", {MergeSum: [[" + kConv + "4, name: alpha}]]}]"),
+             Contains("two layers are named 'alpha'"));
+  const std::string shapes =
+      error("[" + a + ", {Pooling: {fshape: 2, name: half}}, {MergeSum: {inputs: [alpha, half]}}]");
+  CHECK_THAT(shapes, Contains("these have 1 (4, 8, 8), 2 (4, 4, 4)"));
+  CHECK_THAT(shapes, Contains("shapes so far: alpha (4, 8, 8), half (4, 4, 4) -> MergeSum_0"));
+}
+
+TEST_CASE("layers that are no branches are told so, with their place") {
+  CHECK_THAT(error("[{MergeSum: [[], [SkipNode]]}]"),
+             Contains("MergeSum[0]: a branch without layers; SkipNode passes its input on"));
+  CHECK_THAT(error("[{MergeSum: [[{Convv: {nofm: 3}}]]}]"), Contains("unknown layer 'Convv'; did you mean Conv"));
+  CHECK_THAT(error("[{MergeSum: [[" + kConv + "0}]]}]"), Contains("spec.yaml:1:"));
+  CHECK_THAT(error("[{MergeBroadcast: {layers: [SkipNode], merge: deep}}]"), Contains("one of depth, stack"));
+  CHECK_THAT(error("[{Sequential: {name: s}}]"), Contains("'layers' is missing"));
+}

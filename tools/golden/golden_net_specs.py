@@ -1,0 +1,65 @@
+"""The nets of make_golden_nets.py: name, layers as a spec has them, shape of a sample. Classes are four."""
+
+INIT = "Kaiming"
+ZERO = {"Constant": 0}
+
+
+def conv(size, maps, **more):
+    return {"Conv": {"fshape": size, "nofm": maps, "init": INIT, "activation": "Rectlin", **more}}
+
+
+def pool(size, strides, **more):
+    return {"Pooling": {"fshape": size, "strides": strides, **more}}
+
+
+def affine(outputs, activation="Rectlin", **more):
+    return {"Affine": {"nout": outputs, "init": INIT, "activation": activation, **more}}
+
+
+MEAN = {"Pooling": {"fshape": "all", "op": "avg"}}
+
+
+def residual():
+    """The blocks of He et al. 2015: the input added to two convolutions of it, or where sizes change a convolution."""
+    def block(maps, strides=1, skip="SkipNode"):
+        inner = [conv(3, maps, padding=1, strides=strides, batch_norm=True),
+                 conv(3, maps, padding=1, batch_norm=True, activation="Identity")]
+        return [{"MergeSum": [inner, [skip]]}, {"Activation": "Rectlin"}]
+
+    projection = conv(1, 6, strides=2, batch_norm=True, activation="Identity")
+    return [conv(3, 4, padding=1, batch_norm=True), *block(4), *block(6, 2, projection), MEAN, affine(4, "Softmax")]
+
+
+def inception():
+    """Szegedy et al. 2014: convolutions of three sizes and a pooling side by side."""
+    def branches(a, b, c, d):
+        return [[conv(1, a, bias=ZERO)], [conv(1, b[0], bias=ZERO), conv(3, b[1], padding=1, bias=ZERO)],
+                [conv(1, c[0], bias=ZERO), conv(5, c[1], padding=2, bias=ZERO)],
+                [pool(3, 1, padding=1), conv(1, d, bias=ZERO)]]
+
+    return [conv(3, 4, padding=1, bias=ZERO), {"MergeConcat": branches(2, (3, 4), (2, 3), 2)},
+            pool(3, 2, padding=1), {"MergeBroadcast": {"layers": branches(3, (2, 3), (2, 2), 3), "merge": "depth"}},
+            MEAN, affine(4, "Softmax", bias=ZERO)]
+
+
+def named():
+    """A graph that no nesting of branches gives: later layers name the earlier ones that they take."""
+    return [conv(3, 4, padding=1, name="a"), conv(3, 4, padding=1, name="b"),
+            {"MergeSum": {"inputs": ["a", "b"], "name": "ab"}}, conv(1, 3, name="c"),
+            {"MergeConcat": {"inputs": ["a", "c", "ab"]}}, MEAN, affine(5, name="left"),
+            affine(6, "Tanh", inputs=["data"]),
+            {"MergeBroadcast": {"layers": [[affine(3)], "SkipNode", affine(2, "Logistic")],
+                                "inputs": ["left", "Affine_1", "c"]}},
+            {"Sequential": [affine(7), affine(4, "Softmax")]}]
+
+
+def stacked():
+    """neon's mnist_merge: two nets of the same image, side by side."""
+    half = [affine(6), affine(5)]
+    return [{"MergeBroadcast": {"layers": [{"Sequential": {"layers": half}}, {"Sequential": {"layers": half}}],
+                                "merge": "stack"}}, affine(4, "Softmax")]
+
+
+def nets():
+    return [("residual blocks", residual(), [3, 8, 6]), ("inception blocks", inception(), [3, 7, 8]),
+            ("layers by name", named(), [2, 6, 5]), ("stacked halves", stacked(), [1, 5, 4])]

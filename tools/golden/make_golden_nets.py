@@ -1,0 +1,181 @@
+#!/usr/bin/python3
+"""Makes tests/models/golden/nets.json: nets of images with branches, in PyTorch.
+
+    /usr/bin/python3 tools/golden/make_golden_nets.py        (Debian's python3-torch and python3-numpy)
+
+A net is described by the layers of its spec, which Net below carries out in f64; so names, shapes and order of the
+parameters are stated here once more. Samples and initial weights are drawn by a formula that the tests know too, or the
+file would be many times as large; of large gradients it has every so manieth number.
+"""
+import math
+import pathlib
+import sys
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from golden_file import write
+from golden_net_specs import nets
+
+MOST = 600  # numbers of one array that are written
+
+
+def drawn(seed, shape, scale):
+    """Numbers of [-scale, scale) of 16 bits: element i is the hash of i and the seed."""
+    x = (np.arange(math.prod(shape), dtype=np.uint64) * 0x9E3779B1 + seed * 0x27D4EB2F) & 0xFFFFFFFF
+    for shift, factor in ((15, 0x85EBCA77), (13, 0xC2B2AE3D), (16, 1)):
+        x = ((x ^ (x >> np.uint64(shift))) * np.uint64(factor)) & np.uint64(0xFFFFFFFF)
+    return ((x >> np.uint64(16)).astype(np.float64) / 32768 - 1).reshape(shape) * scale
+
+
+def parts(item):
+    """The class and the parameters of a layer; what is not a map goes to the first parameter."""
+    if isinstance(item, str):
+        return item, {}
+    (kind, given), = item.items()
+    return kind, given if isinstance(given, dict) else {FIRST[kind]: given}
+
+
+FIRST = {"MergeSum": "layers", "MergeConcat": "layers", "MergeBroadcast": "layers", "Sequential": "layers",
+         "Activation": "transform", "Pooling": "fshape", "Tree": "layers"}
+ACTIVATIONS = {"Rectlin": F.relu, "Tanh": torch.tanh, "Logistic": torch.sigmoid, "Identity": lambda x: x,
+               "Softmax": lambda x: x}  # the cost takes logits
+
+
+def pair(value, default):
+    value = default if value is None else value
+    return list(value) if isinstance(value, list) else [value, value]
+
+
+class Net:
+    def __init__(self, layers):
+        self.layers, self.initial, self.p = layers, {}, {}
+
+    def logits(self, data):
+        self.counts, self.outputs, self.more = {}, {"data": (data, True)}, []
+        return self.chain(self.layers, (data, True))[0]
+
+    # A value is (array, whether it lies as the data set gave it); arrays of images are (N, C, H, W) either way.
+    def chain(self, layers, x):
+        for item in layers:
+            kind, given = parts(item)
+            number = self.counts.get(kind, 0)
+            self.counts[kind] = number + 1
+            name = given.get("name", f"{kind}_{number}")
+            inputs = [self.outputs[i] for i in given["inputs"]] if "inputs" in given else [x]
+            x = getattr(self, kind)(name, given, inputs)
+            self.outputs[name] = x
+        return x
+
+    def parameter(self, name, shape, fan=None, one=False):
+        if name not in self.p:
+            seed = len(self.p) + 1
+            scale = 2.0 ** round(math.log2(math.sqrt(6 / fan))) if fan else 0.25
+            value = np.ones(shape) if one else drawn(seed, shape, scale)
+            self.initial[name] = dict(shape=shape, fill=1) if one else dict(shape=shape, drawn=seed, scale=scale)
+            self.p[name] = torch.tensor(value, requires_grad=True)
+        return self.p[name]
+
+    def finish(self, name, given, x):
+        around = [1, -1] + [1] * (x.dim() - 2)
+        if given.get("batch_norm"):
+            gamma = self.parameter(name + "_bnorm/gamma", [x.shape[1]], one=True)
+            x = F.batch_norm(x, None, None, gamma, self.parameter(name + "_bnorm/beta", [x.shape[1]]), True, eps=1e-3)
+        if "bias" in given:
+            x = x + self.parameter(name + "_bias/b", [x.shape[1]]).reshape(around)
+        return ACTIVATIONS[given.get("activation", "Identity")](x)
+
+    def Conv(self, name, given, inputs):
+        x, groups = inputs[0][0], given.get("groups", 1)
+        size = pair(given["fshape"], None)
+        shape = [given["nofm"], *size, x.shape[1] // groups]
+        w = self.parameter(name + "/W", shape, math.prod(shape[1:]))
+        y = F.conv2d(x, w.permute(0, 3, 1, 2), None, pair(given.get("strides"), 1), pair(given.get("padding"), 0),
+                     groups=groups)
+        return self.finish(name, given, y), False
+
+    def Affine(self, name, given, inputs):
+        x = self.rows(inputs[0])
+        w = self.parameter(name + "/W", [given["nout"], x.shape[1]], x.shape[1])
+        return self.finish(name, given, x @ w.T), False
+
+    def rows(self, value):
+        x, as_given = value
+        if x.dim() == 4 and not as_given:
+            x = x.permute(0, 2, 3, 1)
+        return x.flatten(1)
+
+    def Pooling(self, name, given, inputs):
+        x = inputs[0][0]
+        size = x.shape[2:] if given["fshape"] == "all" else pair(given["fshape"], None)
+        stride, padding = pair(given.get("strides"), list(size)), pair(given.get("padding"), 0)
+        if given.get("op", "max") == "max":
+            return F.max_pool2d(x, size, stride, padding), False
+        return F.avg_pool2d(x, size, stride, padding, count_include_pad=False), False
+
+    def LRN(self, name, given, inputs):
+        return F.local_response_norm(inputs[0][0], given["depth"], given["ascale"], given["bpower"], 1.0), False
+
+    def Activation(self, name, given, inputs):
+        return ACTIVATIONS[given["transform"]](inputs[0][0]), inputs[0][1]
+
+    def SkipNode(self, name, given, inputs):
+        return inputs[0]
+
+    def branches(self, given, inputs):
+        layers = [b if isinstance(b, list) else [b] for b in given.get("layers", [])]
+        inputs = inputs * len(layers) if len(inputs) == 1 and layers else inputs
+        return [self.chain(b, x) for b, x in zip(layers, inputs)] if layers else inputs
+
+    def Sequential(self, name, given, inputs):
+        return self.chain(given["layers"], inputs[0])
+
+    def MergeSum(self, name, given, inputs):
+        return sum(y for y, _ in self.branches(given, inputs)), False
+
+    def MergeConcat(self, name, given, inputs):
+        return torch.cat([y for y, _ in self.branches(given, inputs)], 1), False
+
+    def MergeBroadcast(self, name, given, inputs):
+        ends = self.branches(given, inputs)
+        if given.get("merge", "stack") == "depth":
+            return torch.cat([y for y, _ in ends], 1), False
+        return torch.cat([self.rows(end) for end in ends], 1), False
+
+
+def sampled(array):
+    """The array, or when it is large every so manieth number of it."""
+    every = -(-array.size // MOST)
+    if every == 1:
+        return array
+    return dict(shape=list(array.shape), every=every, values=[float(v) for v in array.ravel()[::every]])
+
+
+def case(title, layers, shape, batch=4, steps=3, rate=0.0625, momentum=0.5):
+    """A net's first gradients, and costs and weights of some steps of gradient descent with momentum."""
+    count = 2 * batch + 3
+    data, labels = drawn(0, [count, *shape], 1.0), np.arange(count) % 4
+    net, velocity, costs = Net(layers), {}, []
+    for step in range(steps):
+        rows = [(batch * step + i) % count for i in range(batch)]
+        cost = F.cross_entropy(net.logits(torch.tensor(data[rows])), torch.tensor(labels[rows]))
+        cost.backward()
+        if step == 0:
+            gradients = {name: p.grad.numpy().copy() for name, p in net.p.items()}
+        costs.append(cost.item())
+        with torch.no_grad():
+            for name, p in net.p.items():
+                velocity[name] = momentum * velocity.get(name, 0) - rate * p.grad
+                p += velocity[name]
+                p.grad = None
+    optimizer = {"GradientDescentMomentum": {"learning_rate": rate, "momentum_coef": momentum}}
+    return dict(title=title, layers=layers, cost="CrossEntropyMulti", optimizer=optimizer, batch=batch,
+                data=dict(shape=[count, *shape], drawn=0, scale=1.0), labels=labels.astype(float),
+                parameters=net.initial, gradients={name: sampled(g) for name, g in gradients.items()}, costs=costs,
+                after={name: sampled(p.detach().numpy()) for name, p in net.p.items()})
+
+
+if __name__ == "__main__":
+    write("models/golden/nets.json", [case(*net) for net in nets()])
