@@ -31,7 +31,7 @@ Network::Network(const Setting& layers, Problems& problems) {
 }
 
 Expr Network::forward(LayerContext& context, Expr x, std::vector<LayerRow>* rows) const {
-  context.mark_channels_first(x);
+  if (!context.data_channels_last) context.mark_channels_first(x);
   std::string chain = context.sample_shape(x).to_string();
   for (const Entry& entry : layers_) {
     Scope scope(context.graph, entry.name);
@@ -53,7 +53,7 @@ Expr Network::forward(LayerContext& context, Expr x, std::vector<LayerRow>* rows
       row.parameters += context.parameters[i].shape.elements();
     rows->push_back(std::move(row));
   }
-  return context.channels_first(x);
+  return context.data_channels_last ? context.channels_last(x) : context.channels_first(x);
 }
 
 Setting Network::resolved() const {
