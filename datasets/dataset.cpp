@@ -168,7 +168,7 @@ DataCheck Dataset::finish(DataCheck check) const {
   if (check.train_size == 0) return check;
   const int64_t kept = subset_size(check.train_size, common.subset_pct);
   check_validation(common.validation, kept);
-  check.validation_size = common.validation;
+  if (common.validation > 0) check.validation_size = common.validation;
   check.train_size = kept - common.validation;
   return check;
 }

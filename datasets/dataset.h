@@ -9,7 +9,7 @@
 namespace neon {
 
 struct Split {
-  Tensor inputs;   // (n) + Data::sample; u8 or f32, a row per sample
+  Tensor inputs;   // (n) + Data::stored_sample(); u8 or f32, a row per sample
   Tensor targets;  // (n) i32 class labels, or (n, ...) f32; empty: the target is the input itself
   int64_t size() const { return inputs.empty() ? 0 : inputs.shape()[0]; }
 };
@@ -17,11 +17,16 @@ struct Split {
 struct Data {
   Split train, test, validation;  // empty when there is none
   Shape sample;                   // of one input: (C, H, W) of an image, (C) of a row of features
+  bool channels_last = false;     // images lie (H, W, C) in memory, as a net's layers want them
+  int64_t image_size = 0;         // side of the square that images were brought to; 0: they are as they were
   int64_t classes = 0;            // 0: regression, or the target is the input
   std::vector<std::string> class_names;
   // The net sees raw * scale + shift, computed where a batch is gathered; u8 stays u8 in memory.
   float scale = 1, shift = 0;
   std::string source;  // what was really used, for messages: a folder, "150 samples built in"
+
+  // The shape of one input as it lies in memory.
+  Shape stored_sample() const { return channels_last ? sample.slice(1, 3).concat({sample[0]}) : sample; }
 };
 
 struct DataContext {
@@ -43,6 +48,8 @@ struct DataCheck {
   std::string command;       // a shell command that gets it; "" when there is none
   DType dtype = DType::f32;  // of the inputs
   Shape sample;
+  bool channels_last = false;
+  int64_t image_size = 0;
   Shape target;  // of one sample's; labels: (1); rank 0: the target is the input itself
   int64_t classes = 0;
   float scale = 1, shift = 0;

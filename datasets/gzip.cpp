@@ -19,7 +19,7 @@ constexpr size_t kPiece = size_t(1) << 30;  // zlib counts in unsigned int
 
 int64_t most_inflated(int64_t packed) { return packed > (int64_t(1) << 50) ? int64_t(1) << 60 : packed * 1032 + 1032; }
 
-GzipReader::GzipReader(const std::string& path) : path_(path) {
+GzipReader::GzipReader(const std::string& path) : ByteStream(path) {
   const int64_t size = file_size(path);
   errno = 0;
   gzFile file = gzopen(path.c_str(), "rbe");

@@ -6,26 +6,36 @@
 
 namespace neon {
 
+// Bytes that come one after the other: of a file, or of memory (fuzzing).
+class ByteStream {
+ public:
+  virtual ~ByteStream() = default;
+  // Up to `size` bytes; fewer only at the end.
+  virtual size_t read(void* to, size_t size) = 0;
+  const std::string& path() const { return path_; }  // for messages
+
+ protected:
+  explicit ByteStream(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
 // Reads a plain or a gzip file from its start, in pieces. Every failure (missing, truncated, corrupt) is an
 // ErrorKind::data that starts with the path.
-class GzipReader {
+class GzipReader : public ByteStream {
  public:
   explicit GzipReader(const std::string& path);
-  ~GzipReader();
+  ~GzipReader() override;
   GzipReader(const GzipReader&) = delete;
   GzipReader& operator=(const GzipReader&) = delete;
 
-  // Up to `size` bytes; fewer only at the end.
-  size_t read(void* to, size_t size);
+  size_t read(void* to, size_t size) override;
   // No file of this size on disk can hold more bytes than this: a header that claims more is a lie, and is
   // refused before memory is asked for it.
   int64_t most_bytes() const { return most_bytes_; }
   // Of a plain file its exact size, -1 of a compressed one.
   int64_t plain_size() const { return plain_size_; }
-  const std::string& path() const { return path_; }
 
  private:
-  std::string path_;
   void* file_ = nullptr;
   int64_t most_bytes_ = 0, plain_size_ = -1;
 };

@@ -46,8 +46,9 @@ class LayerContext {
   const DType arithmetic_dtype;  // f32, or f64 for f64: of sums and of states
   const DType master_dtype;      // of stored parameters: `dtype` itself without masters
   const uint64_t seed;
-  bool caffe = false;  // --caffe: dropout scales while training
-  std::string layer;   // name of the layer that is describing itself
+  bool caffe = false;               // --caffe: dropout scales while training
+  bool data_channels_last = false;  // images come from the data set, and go to the cost, as (N,H,W,C)
+  std::string layer;                // name of the layer that is describing itself
 
   // A parameter of this layer, in `dtype`; or as it is stored, in master_dtype.
   Expr parameter(Parameter p) { return cast(stored_parameter(std::move(p)), dtype); }
@@ -57,8 +58,8 @@ class LayerContext {
   void update_state(Expr state, Expr value) { state_updates.push_back({state, value, {}}); }
   Expr expr(Value value) { return {graph, value}; }
 
-  // Images are (N,H,W,C) in the graph and volumes (N,D,H,W,C): channels last. Data sets give them, and people know
-  // them, with channels first. What lies so is marked; everything else of four or five axes has its channels last.
+  // Images are (N,H,W,C) in the graph and volumes (N,D,H,W,C): channels last. People know them, and some data sets
+  // give them, with channels first. What lies so is marked; everything else of four or five axes has its channels last.
   void mark_channels_first(Expr x) { channels_first_.insert(x); }
   Expr channels_last(Expr x) const;
   Expr channels_first(Expr x) const;

@@ -24,8 +24,8 @@ class Network {
   // From the `layers` list of a spec; everything wrong is added to `problems`.
   Network(const Setting& layers, Problems& problems);
 
-  // x (N, ...) -> the outputs of the last layer; images (N,C,H,W), as data sets give them. Errors show the chain of
-  // shapes up to the layer.
+  // x (N, ...) -> the outputs of the last layer; both images in the order of axes that the data set has, (N,C,H,W)
+  // unless context.data_channels_last. Errors show the chain of shapes up to the layer.
   Expr forward(LayerContext& context, Expr x, std::vector<LayerRow>* rows = nullptr) const;
 
   // Those in containers are counted, containers are not.

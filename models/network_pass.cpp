@@ -92,10 +92,11 @@ class Pass {
 }  // namespace
 
 Expr Network::forward(LayerContext& context, Expr x, std::vector<LayerRow>* rows) const {
-  context.mark_channels_first(x);
+  if (!context.data_channels_last) context.mark_channels_first(x);
   Pass pass(context, rows);
   pass.know(kDataName, x);
-  return context.channels_first(pass.run(chain_, x, context.sample_shape(x).to_string()));
+  const Expr y = pass.run(chain_, x, context.sample_shape(x).to_string());
+  return context.data_channels_last ? context.channels_last(y) : context.channels_first(y);
 }
 
 }  // namespace neon

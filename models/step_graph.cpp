@@ -28,7 +28,7 @@ Batch batch_of(Graph& graph, const DataLayout& data, int64_t set_size, const Ste
   Scope scope(graph, "batch");
   const Shape rows{set_size};
   Value indices = graph.input("indices", DType::i32, {options.batch});
-  Value all = graph.input("data", data.data_dtype, rows.concat(data.sample));
+  Value all = graph.input("data", data.data_dtype, rows.concat(data.stored_sample()));
   Batch out;
   out.x = scaled({graph, gather(graph, all, indices)}, data, options.dtype);
   const DType cost_dtype = options.dtype == DType::f64 ? DType::f64 : DType::f32;
@@ -218,6 +218,7 @@ void check_mentions(const StepGraph& step, const Optimizer& optimizer) {
 Expr training_pass(StepGraph& step, LayerContext& context, const Network& network, const Cost& cost,
                    const DataLayout& data, const StepOptions& options) {
   context.caffe = options.caffe;
+  context.data_channels_last = data.channels_last;
   const Batch batch = batch_of(step.graph, data, data.train_size, options);
   Expr y = network.forward(context, batch.x);
   describe_output(step, y);
@@ -271,6 +272,7 @@ StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::
   Graph& graph = step.graph;
   LayerContext context(graph, false, options.dtype, options.seed, options.rounding == 0);
   context.caffe = options.caffe;
+  context.data_channels_last = data.channels_last;
   const bool measured = cost || !metrics.empty();
   DataLayout layout = data;
   if (!measured) layout.target_is_input = true;

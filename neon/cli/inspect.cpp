@@ -120,7 +120,8 @@ int run_summary(const CommandLine& line) {
   Graph scratch;
   LayerContext context(scratch, true, in.step.dtype, 0);
   context.caffe = in.step.caffe;
-  const Expr x(scratch, scratch.input("x", in.step.dtype, Shape{in.step.batch}.concat(in.layout.sample)));
+  context.data_channels_last = in.layout.channels_last;
+  const Expr x(scratch, scratch.input("x", in.step.dtype, Shape{in.step.batch}.concat(in.layout.stored_sample())));
   in.spec.experiment->network().forward(context, x, &rows);
   std::printf("%-18s %-12s %-16s %12s %12s %10s %5s\n", "layer", "kind", "output", "parameters", "flops", "bytes",
               "line");

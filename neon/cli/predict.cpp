@@ -1,6 +1,6 @@
-// neon predict CHECKPOINT FILE: outputs of stored weights for the samples of a CSV, NPY or IDX file, for a PNG image
-// or a folder of them, or for CSV lines or one PNG on stdin (-). A line a sample: the top classes with their outputs,
-// or all outputs where there are no classes.
+// neon predict CHECKPOINT FILE: outputs of stored weights for the samples of a CSV, NPY or IDX file, for an image
+// (JPEG, PNG) or a folder of them, or for CSV lines or one image on stdin (-). A line a sample: the top classes with
+// their outputs, or all outputs where there are no classes.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -9,6 +9,8 @@
 #include "datasets/csv.h"
 #include "datasets/gzip.h"
 #include "datasets/idx.h"
+#include "datasets/image.h"
+#include "datasets/jpeg_image.h"
 #include "datasets/npy.h"
 #include "datasets/png_image.h"
 #include "neon/cli/session.h"
@@ -35,10 +37,13 @@ struct Samples {
   std::vector<std::string> names;
 };
 
+// What the checkpoint says of its data.
 struct Stored {
-  Shape sample;
+  Shape sample;  // images (C,H,W)
   float scale = 1, shift = 0;
-  int64_t classes = 0;
+  int64_t classes = 0, image_size = 0;
+  bool channels_last = false;
+  Shape in_memory() const { return channels_last ? sample.slice(1, 3).concat({sample[0]}) : sample; }
 };
 
 // A row of numbers a line; a first line without numbers is a header.
@@ -64,46 +69,59 @@ Tensor csv_numbers(const std::string& content, const std::string& name) {
   return input_array(out, name);
 }
 
-// Images of the net's own size, one below the other.
-Tensor images(const std::vector<std::pair<std::string, std::string>>& files, const Shape& sample) {
-  Tensor out(DType::u8, Shape{int64_t(files.size())}.concat(sample));
+// x (H,W,C) as (C,H,W)
+Tensor channels_first(const Tensor& x) {
+  const int64_t channels = x.shape()[2], places = x.elements() / channels;
+  Tensor out(DType::u8, {channels, x.shape()[0], x.shape()[1]});
+  for (int64_t i = 0; i < places; ++i)
+    for (int64_t c = 0; c < channels; ++c)
+      out.as<uint8_t>()[size_t(c * places + i)] = x.as<uint8_t>()[size_t(i * channels + c)];
+  return out;
+}
+
+// Images made as those of the training were, or of the net's own size, one below the other.
+Tensor images(const std::vector<std::pair<std::string, std::string>>& files, const Stored& stored) {
+  Tensor out(DType::u8, Shape{int64_t(files.size())}.concat(stored.in_memory()));
+  const ImageFormat format{stored.sample.rank() == 3 ? stored.sample[0] : 1, stored.image_size};
   for (size_t i = 0; i < files.size(); ++i) {
     const auto& [name, content] = files[i];
-    const Tensor image = read_png(content, sample.rank() == 3 ? int(sample[0]) : 1, name);
-    if (image.elements() != sample.elements())
-      fail(ErrorKind::data, name, ": an image of ", image.shape(), ", the net takes ", sample);
+    Tensor image = read_image(content, format, name);
+    if (image.elements() != stored.sample.elements())
+      fail(ErrorKind::data, name, ": an image of ", image.shape()[1], " x ", image.shape()[0],
+           " pixels, the net takes ", stored.sample);
+    if (!stored.channels_last) image = channels_first(image);
     std::ranges::copy(image.as<uint8_t>(), out.rows(int64_t(i), 1).as<uint8_t>().begin());
   }
   return out;
 }
 
-std::vector<std::string> png_files(const std::string& folder) {
+std::vector<std::string> image_files(const std::string& folder) {
   std::vector<std::string> out;
   for (const auto& entry : std::filesystem::directory_iterator(folder))
-    if (entry.path().extension() == ".png") out.push_back(entry.path().string());
+    if (is_image_name(entry.path().string())) out.push_back(entry.path().string());
   std::ranges::sort(out);
-  if (out.empty()) fail(ErrorKind::data, folder, ": no .png file in this folder");
+  if (out.empty()) fail(ErrorKind::data, folder, ": no image (.jpg, .jpeg, .png) in this folder");
   return out;
 }
 
-// The samples and, for images, what each is called.
-Samples read_samples(const std::string& path, const Shape& sample) {
+// The samples and, for images, what each is called. Arrays of images are in the order of axes of the training's data.
+Samples read_samples(const std::string& path, const Stored& stored) {
   if (path == "-") {
     const std::string content = whole_input();
-    if (is_png(content)) return {images({{"stdin", content}}, sample), {"stdin"}};
+    if (is_png(content) || is_jpeg(content)) return {images({{"stdin", content}}, stored), {"stdin"}};
     return {csv_numbers(content, "stdin"), {}};
   }
-  if (std::filesystem::is_directory(path) || path.ends_with(".png")) {
-    const auto names = path.ends_with(".png") ? std::vector<std::string>{path} : png_files(path);
+  if (std::filesystem::is_directory(path) || is_image_name(path)) {
+    const auto names = is_image_name(path) ? std::vector<std::string>{path} : image_files(path);
     std::vector<std::pair<std::string, std::string>> files;
     for (const std::string& name : names) files.emplace_back(name, read_maybe_gzip(name));
-    return {images(files, sample), names};
+    return {images(files, stored), names};
   }
   if (has_ending(path, {".npy"})) return {input_array(read_npy(path), path), {}};
   if (has_ending(path, {"-ubyte", "-ubyte.gz", ".idx", ".idx.gz"})) return {input_array(read_idx(path), path), {}};
   if (has_ending(path, {".csv", ".csv.gz", ".tsv", ".txt"})) return {csv_numbers(read_maybe_gzip(path), path), {}};
   fail(ErrorKind::config, path,
-       ": samples are read from .csv, .npy, IDX (-ubyte) and .png files, a folder of .png, or from stdin as -");
+       ": samples are read from .csv, .npy, IDX (-ubyte), .jpg and .png files, a folder of images, or from stdin as -");
 }
 
 Stored stored_layout(const StoredRun& run, const std::string& path) {
@@ -114,6 +132,9 @@ Stored stored_layout(const StoredRun& run, const std::string& path) {
     out.scale = std::strtof(json.at("scale").get<std::string>().c_str(), nullptr);
     out.shift = std::strtof(json.at("shift").get<std::string>().c_str(), nullptr);
     out.classes = json.at("classes").get<int64_t>();
+    out.channels_last = json.value("channels_last", false);
+    out.image_size = json.value("image_size", int64_t(0));
+    if (out.channels_last && out.sample.rank() != 3) fail(ErrorKind::data, "images of shape ", out.sample);
     return out;
   } catch (const nlohmann::json::exception& error) {
     fail(ErrorKind::data, path, ": neon.data in its metadata cannot be read: ", error.what());
@@ -188,7 +209,7 @@ int run_predict(const CommandLine& line) {
   const std::string &path = line.operands[0], &samples_path = line.operands[1];
   const OpenedRun opened = open_checkpoint(line, path);
   const Stored stored = stored_layout(opened.run, path);
-  const Samples read = read_samples(samples_path, stored.sample);
+  const Samples read = read_samples(samples_path, stored);
   const Tensor& samples = read.inputs;
   const int64_t count = samples.shape().rank() ? samples.shape()[0] : 0;
   const int64_t features = count ? samples.elements() / count : 0;
@@ -199,6 +220,7 @@ int run_predict(const CommandLine& line) {
   DataLayout layout;
   layout.data_dtype = samples.dtype();
   layout.sample = stored.sample;
+  layout.channels_last = stored.channels_last;
   layout.train_size = count;
   layout.scale = stored.scale;
   layout.shift = stored.shift;

@@ -96,6 +96,7 @@ DataLayout layout_of(const Data& data) {
   DataLayout out;
   out.data_dtype = data.train.inputs.dtype();
   out.sample = data.sample;
+  out.channels_last = data.channels_last;
   out.train_size = data.train.size();
   out.test_size = data.test.size();
   out.classes = data.classes;
@@ -113,6 +114,7 @@ DataLayout layout_of(const DataCheck& check) {
   DataLayout out;
   out.data_dtype = check.dtype;
   out.sample = check.sample;
+  out.channels_last = check.channels_last;
   out.train_size = std::max<int64_t>(1, check.train_size);
   out.test_size = check.test_size;
   out.classes = check.classes;

@@ -101,6 +101,8 @@ TensorFile pack_run(const Experiment& experiment, const Setting& resolved, const
       {"scale", exact(data.scale)},
       {"shift", exact(data.shift)},
       {"sample", std::vector<int64_t>(data.sample.begin(), data.sample.end())},
+      {"channels_last", data.channels_last},
+      {"image_size", data.image_size},
       {"classes", data.classes}}.dump(-1, ' ', false, json::error_handler_t::replace);
   out.metadata["neon.classes"] = json(data.class_names).dump(-1, ' ', false, json::error_handler_t::replace);
   if (!position.run.empty()) out.metadata["neon.run"] = position.run;

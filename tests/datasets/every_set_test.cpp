@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "image_support.h"
 #include "support.h"
 
 using namespace neon;
@@ -16,12 +17,29 @@ struct Case {
   Keys keys;
 };
 
+std::string lines(int count) {
+  std::string out;
+  for (int i = 0; i < count; ++i) out += text("name ", i, "\n");
+  return out;
+}
+
 std::vector<Case> cases(const TempDir& dir) {
   const std::string table = dir.write("pets.csv", "weight,height,kind\n4,25,dog\n3,20,cat\n5,30,dog\n2,22,cat\n");
   for (const char* folder : {"mnist/", "fashion-mnist/"})
     for (const char* file :
          {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"})
       copy_file(golden(text("mnist/", file, ".gz")), dir / folder + file + ".gz");
+  for (int kind : {0, 1, 2, 3})
+    dir.write(text("pets/", kind % 2 ? "cat" : "dog", "/", kind, ".png"), png_of(picture(6, 9, 3, kind)));
+  dir.write("pets/list.csv", "dog/0.png,dog\ncat/1.png,cat\ncat/3.png,cat\n");
+  const std::string pixels(3072, 'p');
+  for (const char* batch :
+       {"data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4", "data_batch_5", "test_batch"})
+    dir.write(text("cifar10/", batch, ".bin"), char(batch[11] % 10) + pixels);
+  dir.write("cifar10/batches.meta.txt", lines(10));
+  for (const char* set : {"train", "test"})
+    dir.write(text("cifar100/", set, ".bin"), "\5\x0b" + pixels + "\6\7" + pixels);
+  dir.write("cifar100/fine_label_names.txt", lines(100));
   return {{"Iris", {{"validation", "20"}}},
           {"CSV", {{"path", table}, {"test", "0.25"}}},
           {"UniformRandom", {{"ntrain", "40"}, {"ntest", "10"}, {"nin", "[2, 3]"}, {"nout", "4"}}},
@@ -30,6 +48,10 @@ std::vector<Case> cases(const TempDir& dir) {
           {"ToyImages", {{"ntrain", "40"}, {"ntest", "10"}}},
           {"MNIST", {{"subset_pct", "50"}}},
           {"FashionMNIST", {}},
+          {"CIFAR10", {{"validation", "2"}}},
+          {"CIFAR100", {{"normalize", "false"}}},
+          {"ImageFolder", {{"path", dir / "pets"}, {"size", "5"}, {"test", "0.25"}}},
+          {"ImageList", {{"path", dir / "pets/list.csv"}}},
           {"NPY", {{"inputs", golden("version_1.npy")}, {"targets", golden("version_2.npy")}}},
           {"NPZ", {{"path", golden("stored.npz")}}},
           {"HDF5", {{"train", golden("train.h5")}, {"test", golden("test.h5")}}}};

@@ -84,6 +84,7 @@ std::vector<double> values(const neon::Tensor& tensor) {
 bool agrees(const neon::DataCheck& check, const neon::Data& data) {
   CHECK(check.found);
   CHECK(check.sample == data.sample);
+  CHECK(check.channels_last == data.channels_last);
   CHECK(check.classes == data.classes);
   CHECK(check.dtype == data.train.inputs.dtype());
   CHECK(check.scale == data.scale);
@@ -96,7 +97,7 @@ bool agrees(const neon::DataCheck& check, const neon::Data& data) {
   CHECK(check.validation_size == data.validation.size());
   CHECK(check.source == data.source);
   for (const neon::Split* split : {&data.train, &data.test, &data.validation})
-    if (split->size() > 0) CHECK(split->inputs.shape().slice(1, split->inputs.shape().rank()) == data.sample);
+    if (split->size() > 0) CHECK(split->inputs.shape().slice(1, split->inputs.shape().rank()) == data.stored_sample());
   return check.found && check.train_size == data.train.size();
 }
 

@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (int channels : {1, 3}) {
     try {
       const neon::Tensor read = neon::read_png(bytes, channels, "input");
-      NEON_ASSERT(neon::is_png(bytes) && read.shape().rank() == 3 && read.shape()[0] == channels);
+      NEON_ASSERT(neon::is_png(bytes) && read.shape().rank() == 3 && read.shape()[2] == channels);
       NEON_ASSERT(read.elements() > 0 && read.elements() < 3 << 20);
     } catch (const neon::Error& error) {
       if (error.kind() != neon::ErrorKind::data) throw;

@@ -1,0 +1,174 @@
+// CIFAR10 and CIFAR100 (Krizhevsky 2009): records of labels and pixels, from a folder, from the archive that they are
+// distributed as, or fetched.
+#include <algorithm>
+
+#include "datasets/cifar_files.h"
+#include "datasets/file.h"
+#include "neon/core/paths.h"
+
+namespace neon {
+
+namespace {
+
+struct CifarParams {
+  bool normalize = true;
+  Made<Dataset> fallback;
+  static void describe(auto&& p) {
+    p("normalize", &CifarParams::normalize, "Whether the net sees 0 to 1; otherwise 0 to 255.");
+    p("fallback", &CifarParams::fallback,
+      "Data set to use, with a warning, when this one is not here and cannot be fetched: the same images as JPEGs, "
+      "say.");
+  }
+};
+struct Cifar100Params : CifarParams {
+  bool coarse_labels = false;
+  static void describe(auto&& p) {
+    CifarParams::describe(p);
+    p("coarse_labels", &Cifar100Params::coarse_labels, "20 groups of classes instead of the 100 classes.");
+  }
+};
+
+// What both share; `label` is which of a record's labels is taken.
+class CifarReader {
+ public:
+  CifarReader(const CifarKind& kind, const CifarParams& params, int label, int64_t classes)
+      : kind_(kind), params_(params), label_(label), classes_(classes) {}
+
+  // Before Dataset::finish.
+  Data load(const DataContext& context) const {
+    std::string place = find_cifar(kind_, context);
+    if (place.empty()) {
+      std::string why = missing(context);
+      if (context.may_download) place = try_fetch(why);
+      if (place.empty() && params_.fallback) return load_fallback(why, context);
+      if (place.empty()) fail(ErrorKind::data, why, how_to_get());
+    }
+    std::vector<const char*> names = kind_.train;
+    names.insert(names.end(), kind_.test.begin(), kind_.test.end());
+    names.push_back(kind_.names[size_t(label_)]);
+    std::vector<std::string> files = read_cifar_files(kind_, place, names);
+    Data data;
+    describe_values(data);
+    data.class_names = read_class_names(files.back());
+    if (int64_t(data.class_names.size()) != classes_)
+      fail(ErrorKind::data, place, ": ", names.back(), " has ", data.class_names.size(), " names, expected ", classes_);
+    data.train = records(files, 0, kind_.train.size(), place);
+    data.test = records(files, kind_.train.size(), names.size() - 1, place);
+    data.source = place;
+    return data;
+  }
+
+  DataCheck check(const DataContext& context) const {
+    DataCheck out;
+    describe_values(out);
+    out.dtype = DType::u8;
+    out.command = cifar_command(kind_);
+    out.source = find_cifar(kind_, context);
+    if (!out.source.empty()) {
+      out.found = true;
+      out.train_size = 50000;
+      out.test_size = 10000;
+      if (!folder_exists(out.source)) return out;
+      out.train_size = count(out.source, kind_.train);
+      out.test_size = count(out.source, kind_.test);
+      return out;
+    }
+    out.missing = join_path(cifar_folders(kind_, context).front(), kind_.archive);
+    if (!params_.fallback) return out;
+    const DataCheck fallback = params_.fallback->check(context);
+    if (!fallback.found) return out;
+    check_fallback(fallback);
+    out.source = text(fallback_name(), " in place of ", kind_.name, ": ", fallback.source);
+    out.train_size = fallback.train_size;
+    out.test_size = fallback.test_size;
+    return out;
+  }
+
+ private:
+  Split records(const std::vector<std::string>& files, size_t first, size_t last, const std::string& place) const {
+    std::string all;
+    for (size_t i = first; i < last; ++i) all += files[i];
+    const std::string source = text(place, first == 0 ? ": training records" : ": test records");
+    return read_cifar_records(all, kind_.labels, label_, classes_, source);
+  }
+
+  int64_t count(const std::string& folder, const std::vector<const char*>& names) const {
+    int64_t bytes = 0;
+    for (const char* name : names) bytes += file_size(join_path(folder, name));
+    return bytes / (kind_.labels + kCifarPixels);
+  }
+
+  void describe_values(auto& data) const {
+    data.sample = {3, 32, 32};
+    data.channels_last = true;
+    data.classes = classes_;
+    if (params_.normalize) data.scale = 1.0f / 255.0f;
+  }
+
+  std::string missing(const DataContext& context) const {
+    return text(kind_.name, ": neither ", kind_.archive, " nor its files are in one of ",
+                join(cifar_folders(kind_, context), ", "));
+  }
+  std::string how_to_get() const { return "; to get it: " + cifar_command(kind_); }
+
+  // "", and the reason added to `why`, when it cannot be had.
+  std::string try_fetch(std::string& why) const {
+    try {
+      return fetch_cifar(kind_);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::data) throw;
+      why += text("; ", error.what());
+      return "";
+    }
+  }
+
+  Data load_fallback(const std::string& why, const DataContext& context) const {
+    Data data = params_.fallback->load(context);
+    check_fallback(data);
+    data.source = text(fallback_name(), " in place of ", kind_.name, ": ", data.source);
+    context.warn(text("using ", data.source, ". ", why, how_to_get()));
+    return data;
+  }
+
+  std::string fallback_name() const { return params_.fallback.resolved().entries.front().key; }
+
+  void check_fallback(const auto& data) const {
+    if (data.sample == Shape{3, 32, 32} && data.channels_last && data.classes == classes_) return;
+    fail(ErrorKind::config, "fallback ", fallback_name(), ": has samples ", data.sample, " of ", data.classes,
+         " classes, those of ", kind_.name, " are RGB images (3, 32, 32) of ", classes_);
+  }
+
+  const CifarKind& kind_;
+  const CifarParams& params_;
+  const int label_;
+  const int64_t classes_;
+};
+
+class CIFAR10 : public Parametrized<Dataset, CifarParams> {
+ public:
+  using Parametrized::Parametrized;
+  Data load(const DataContext& context) const override { return finish(reader().load(context), context); }
+  DataCheck check(const DataContext& context) const override { return finish(reader().check(context)); }
+
+ private:
+  CifarReader reader() const { return {cifar10_kind(), params, 0, 10}; }
+};
+
+class CIFAR100 : public Parametrized<Dataset, Cifar100Params> {
+ public:
+  using Parametrized::Parametrized;
+  Data load(const DataContext& context) const override { return finish(reader().load(context), context); }
+  DataCheck check(const DataContext& context) const override { return finish(reader().check(context)); }
+
+ private:
+  CifarReader reader() const {
+    return {cifar100_kind(), params, params.coarse_labels ? 0 : 1, params.coarse_labels ? 20 : 100};
+  }
+};
+
+NEON_REGISTER(Dataset, CIFAR10, "Small photographs: 50,000 + 10,000 RGB images of 32 x 32, 10 classes.");
+NEON_REGISTER(Dataset, CIFAR100, "Small photographs: 50,000 + 10,000 RGB images of 32 x 32, 100 classes in 20 groups.");
+
+}  // namespace
+
+}  // namespace neon

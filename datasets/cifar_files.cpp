@@ -1,0 +1,138 @@
+#include "datasets/cifar_files.h"
+
+#include <algorithm>
+
+#include "datasets/download.h"
+#include "datasets/file.h"
+#include "datasets/tar.h"
+#include "neon/core/paths.h"
+
+namespace neon {
+
+const CifarKind& cifar10_kind() {
+  static const CifarKind kind{
+      "CIFAR10",
+      {"cifar10", "cifar-10", "CIFAR10"},
+      "cifar-10-batches-bin",
+      "cifar-10-binary.tar.gz",
+      "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz",
+      "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd",
+      170052171,
+      {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin"},
+      {"test_batch.bin"},
+      1,
+      {"batches.meta.txt"}};
+  return kind;
+}
+
+const CifarKind& cifar100_kind() {
+  static const CifarKind kind{"CIFAR100",
+                              {"cifar100", "cifar-100", "CIFAR100"},
+                              "cifar-100-binary",
+                              "cifar-100-binary.tar.gz",
+                              "https://www.cs.toronto.edu/~kriz/cifar-100-binary.tar.gz",
+                              "58a81ae192c23a4be8b1804d68e518ed807d710a4eb253b1f2a199162a40d8ec",
+                              168513733,
+                              {"train.bin"},
+                              {"test.bin"},
+                              2,
+                              {"coarse_label_names.txt", "fine_label_names.txt"}};
+  return kind;
+}
+
+std::vector<std::string> cifar_folders(const CifarKind& kind, const DataContext& context) {
+  std::vector<std::string> out;
+  const std::string data = context.data_folder(), cache = join_path(cache_dir(), kind.folders.front());
+  for (const char* folder : kind.folders) out.push_back(join_path(data, folder));
+  for (const std::string& folder : {data, cache})
+    if (std::ranges::find(out, folder) == out.end()) out.push_back(folder);
+  return out;
+}
+
+std::string find_cifar(const CifarKind& kind, const DataContext& context) {
+  for (const std::string& folder : cifar_folders(kind, context)) {
+    for (const std::string& place : {folder, join_path(folder, kind.unpacked)})
+      if (file_exists(join_path(place, kind.train.front()))) return place;
+    if (std::string archive = join_path(folder, kind.archive); file_exists(archive)) return archive;
+  }
+  return "";
+}
+
+std::string fetch_cifar(const CifarKind& kind) {
+  Download what;
+  what.urls = {kind.url};
+  what.path = join_path(join_path(cache_dir(), kind.folders.front()), kind.archive);
+  what.sha256 = kind.sha256;
+  what.size_cap = kind.bytes;
+  download(what);
+  return what.path;
+}
+
+std::string cifar_command(const CifarKind& kind) {
+  return text("curl -fL --create-dirs -o ", join_path(join_path(cache_dir(), kind.folders.front()), kind.archive), " ",
+              kind.url);
+}
+
+std::vector<std::string> read_cifar_files(const CifarKind& kind, const std::string& place,
+                                          const std::vector<const char*>& names) {
+  // A little more than the largest file of either, which is CIFAR-100's training set.
+  constexpr int64_t kMostBytes = int64_t(200) << 20;
+  std::vector<std::string> out(names.size());
+  std::vector<bool> came(names.size(), false);
+  if (folder_exists(place)) {
+    for (size_t i = 0; i < names.size(); ++i) {
+      const std::string path = join_path(place, names[i]);
+      if (!file_exists(path)) fail(ErrorKind::data, place, ": lacks ", names[i], " of ", kind.name);
+      out[i] = read_file(path, kMostBytes);
+    }
+    return out;
+  }
+  TarReader tar(place);
+  while (tar.next()) {
+    const std::string file = tar.name().substr(tar.name().rfind('/') + 1);
+    const auto found = std::ranges::find(names, file);
+    if (found == names.end()) continue;
+    out[size_t(found - names.begin())] = tar.content(kMostBytes);
+    came[size_t(found - names.begin())] = true;
+  }
+  for (size_t i = 0; i < names.size(); ++i)
+    if (!came[i])
+      fail(ErrorKind::data, place, ": lacks ", names[i], "; is this the binary version of ", kind.name, "?");
+  return out;
+}
+
+Split read_cifar_records(std::string_view bytes, int labels, int label, int64_t classes, const std::string& source) {
+  const int64_t record = labels + kCifarPixels, n = int64_t(bytes.size()) / record;
+  if (bytes.empty() || int64_t(bytes.size()) % record)
+    fail(ErrorKind::data, source, ": ", bytes.size(), " bytes are no whole number of records of ", record,
+         " bytes; truncated, or another file?", looks_like_clause(bytes.substr(0, 512)));
+  Split out{Tensor(DType::u8, {n, 32, 32, 3}), Tensor(DType::i32, {n})};
+  const auto pixels = out.inputs.as<uint8_t>();
+  const auto targets = out.targets.as<int32_t>();
+  constexpr int64_t kPlane = kCifarPixels / 3;
+  for (int64_t i = 0; i < n; ++i) {
+    const auto* from = reinterpret_cast<const uint8_t*>(bytes.data()) + i * record;
+    targets[size_t(i)] = from[label];
+    if (from[label] >= classes)
+      fail(ErrorKind::data, source, ": the label of record ", i, " is ", int(from[label]), ", there are ", classes,
+           " classes");
+    uint8_t* to = &pixels[size_t(i * kCifarPixels)];
+    for (int64_t k = 0; k < kPlane; ++k)
+      for (int64_t c = 0; c < 3; ++c) to[3 * k + c] = from[labels + c * kPlane + k];
+  }
+  return out;
+}
+
+std::vector<std::string> read_class_names(const std::string& content) {
+  std::vector<std::string> out;
+  for (size_t first = 0; first < content.size();) {
+    const size_t end = std::min(content.find('\n', first), content.size());
+    std::string line = content.substr(first, end - first);
+    while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
+    if (!line.empty()) out.push_back(std::move(line));
+    first = end + 1;
+  }
+  return out;
+}
+
+}  // namespace neon

@@ -1,0 +1,167 @@
+// ImageList: a table of image files and their classes.
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <unordered_map>
+
+#include "datasets/csv.h"
+#include "datasets/gzip.h"
+#include "datasets/image_samples.h"
+#include "neon/core/paths.h"
+
+namespace neon {
+
+namespace {
+
+struct ListParams : ImageParams {
+  std::string path, root, test_list;
+  double test = 0;
+  static void describe(auto&& p) {
+    p("path", &ListParams::path,
+      "CSV (.tsv: with tabs): a file and its class a line. A first line that names no file is a header.", Required{},
+      Alias{"manifest_filename"});
+    p("root", &ListParams::root, "Folder or tar archive that the files are in; by default the folder of the list.",
+      Alias{"manifest_root"});
+    p("test_list", &ListParams::test_list, "The same of the images to test with.");
+    p("test", &ListParams::test,
+      "Share of the images that is kept to test with, drawn by the seed, without a test_list.", half_open(0, 1));
+    ImageParams::describe(p);
+  }
+};
+
+// A line of a list.
+struct Entry {
+  std::string file, label, where;  // where: "list.csv:3", for messages
+  LabelledImage::Part part;
+};
+
+void read_list(const std::string& path, LabelledImage::Part part, const std::set<std::string>& known,
+               const std::string& root, std::vector<Entry>& out) {
+  const std::string content = read_maybe_gzip(path);
+  const bool tabs = path.ends_with(".tsv") || content.substr(0, content.find('\n')).find('\t') != content.npos;
+  CsvReader reader(content, tabs ? '\t' : ',', path);
+  std::vector<CsvCell> cells;
+  for (bool first = true; reader.next(cells); first = false) {
+    if (cells.size() != 2)
+      reader.fail_at(cells.front(), text("expected a file and its class, found ", cells.size(), " cells"));
+    Entry entry{std::string(cells[0].text), std::string(cells[1].text), text(path, ":", cells[0].line), part};
+    while (entry.file.starts_with("./")) entry.file.erase(0, 2);
+    if (known.count(entry.file)) out.push_back(std::move(entry));
+    else if (!first) reader.fail_at(cells.front(), text("there is no file ", in_quotes(entry.file), " in ", root));
+  }
+}
+
+// Names of the classes, or none where labels are numbers; `images` get their labels.
+std::vector<std::string> take_labels(const std::vector<Entry>& entries, std::vector<LabelledImage>& images,
+                                     int64_t& classes) {
+  double value = 0, largest = 0;
+  const bool numbers = std::ranges::all_of(entries, [&](const Entry& entry) {
+    if (!parse_number(entry.label, value) || value < 0 || value != std::floor(value) || value > 1e6) return false;
+    largest = std::max(largest, value);
+    return true;
+  });
+  std::set<std::string> seen;
+  for (const Entry& entry : entries)
+    if (entry.part == LabelledImage::train) seen.insert(entry.label);
+  std::vector<std::string> names;
+  if (!numbers) names = {seen.begin(), seen.end()};
+  classes = std::max<int64_t>(2, numbers ? int64_t(largest) + 1 : int64_t(names.size()));
+  for (const Entry& entry : entries) {
+    const auto found = std::ranges::find(names, entry.label);
+    if (!numbers && found == names.end())
+      fail(ErrorKind::data, entry.where, ": class ", in_quotes(entry.label), " is not one of the training list's",
+           did_you_mean(entry.label, names));
+    if (numbers) parse_number(entry.label, value);
+    images.push_back({entry.file, numbers ? int32_t(value) : int32_t(found - names.begin()), entry.part});
+  }
+  if (seen.size() < 2)
+    fail(ErrorKind::data, entries.front().where, ": every training image is of class ", in_quotes(*seen.begin()));
+  return names;
+}
+
+class ImageList : public Parametrized<Dataset, ListParams> {
+ public:
+  explicit ImageList(ListParams given) : Parametrized(std::move(given)) {
+    check_image_params(params);
+    if (params.test > 0 && !params.test_list.empty())
+      fail(ErrorKind::config, "test and test_list are both given; leave one out");
+  }
+
+  Data load(const DataContext& context) const override {
+    Data data;
+    data.source = find_data_file(params.path, context);
+    Listed listed = read(data.source, context);
+    data.sample = image_sample_shape(params, *listed.store, listed.images);
+    ImageParts parts = load_images(params, *listed.store, listed.images, data.sample, context);
+    data.train = std::move(parts[LabelledImage::train]);
+    data.test = std::move(parts[LabelledImage::test]);
+    data.classes = listed.classes;
+    data.class_names = listed.class_names;
+    describe_values(data);
+    return finish(std::move(data), context);
+  }
+
+  DataCheck check(const DataContext& context) const override {
+    DataCheck out;
+    describe_values(out);
+    out.dtype = DType::u8;
+    out.source = find_data_file(params.path, context, out.missing);
+    if (out.source.empty()) return out;
+    const Listed listed = read(out.source, context);
+    out.found = true;
+    out.missing.clear();
+    out.sample = image_sample_shape(params, *listed.store, listed.images);
+    out.classes = listed.classes;
+    const auto counts = count_parts(listed.images);
+    out.train_size = counts[LabelledImage::train];
+    out.test_size = counts[LabelledImage::test];
+    return finish(out);
+  }
+
+ private:
+  struct Listed {
+    std::unique_ptr<ImageStore> store;
+    std::vector<LabelledImage> images;
+    std::vector<std::string> class_names;
+    int64_t classes = 0;
+  };
+
+  Listed read(const std::string& path, const DataContext& context) const {
+    Listed out;
+    const size_t slash = path.rfind('/');
+    std::string root = slash == path.npos ? "." : path.substr(0, slash), looked_for;
+    if (!params.root.empty()) root = find_image_store(params.root, context, looked_for);
+    if (root.empty()) fail(ErrorKind::data, params.root, ": no such folder or archive; looked for ", looked_for);
+    out.store = open_image_store(root);
+    const std::set<std::string> known(out.store->names().begin(), out.store->names().end());
+    std::vector<Entry> entries;
+    read_list(path, LabelledImage::train, known, root, entries);
+    if (entries.empty()) fail(ErrorKind::data, path, ": names no file that is in ", root);
+    if (!params.test_list.empty())
+      read_list(find_data_file(params.test_list, context), LabelledImage::test, known, root, entries);
+    check_unique(entries);
+    out.class_names = take_labels(entries, out.images, out.classes);
+    draw_test_images(out.images, params.test, path, context.seed);
+    return out;
+  }
+
+  static void check_unique(const std::vector<Entry>& entries) {
+    std::unordered_map<std::string_view, const Entry*> seen;
+    for (const Entry& entry : entries)
+      if (const auto [other, added] = seen.emplace(entry.file, &entry); !added)
+        fail(ErrorKind::data, entry.where, ": ", in_quotes(entry.file), " is listed in ", other->second->where,
+             " already");
+  }
+
+  void describe_values(auto& data) const {
+    data.channels_last = true;
+    data.image_size = params.size;
+    if (params.normalize) data.scale = 1.0f / 255.0f;
+  }
+};
+
+NEON_REGISTER(Dataset, ImageList, "Images (JPEG, PNG) and classes of a CSV or TSV list.");
+
+}  // namespace
+
+}  // namespace neon

@@ -1,0 +1,148 @@
+#include "datasets/image_samples.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "neon/core/threads.h"
+
+namespace neon {
+
+namespace {
+
+std::vector<std::string> names_of(const std::vector<LabelledImage>& images) {
+  std::vector<std::string> out;
+  for (const LabelledImage& image : images) out.push_back(image.name);
+  return out;
+}
+
+class Loader {
+ public:
+  Loader(const ImageParams& params, ImageStore& store, const std::vector<LabelledImage>& images, const Shape& sample)
+      : params_(params),
+        store_(store),
+        sample_(sample),
+        pixels_(DType::u8, Shape{int64_t(images.size())}.concat({sample[1], sample[2], sample[0]})),
+        troubles_(images.size()) {}
+
+  void run() {
+    const int threads = available_threads();
+    std::vector<bool> came(store_.wanted().size(), false);
+    for (auto files = store_.next(); !files.empty(); files = store_.next()) {
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 16)
+      for (size_t i = 0; i < files.size(); ++i) decode(files[i]);
+      for (const ImageStore::File& file : files) came[file.index] = true;
+      if (params_.on_bad_sample == "error") throw_first();
+    }
+    for (size_t i = 0; i < came.size(); ++i)
+      if (!came[i]) fail(ErrorKind::data, where(i), ": is not there any more");
+  }
+
+  const Tensor& pixels() const { return pixels_; }
+  const std::vector<std::string>& troubles() const { return troubles_; }
+
+ private:
+  std::string where(size_t index) const { return store_.where(store_.wanted()[index]); }
+
+  // Nothing may be thrown out of a parallel loop.
+  void decode(ImageStore::File& file) {
+    try {
+      store_.load(file);
+      take(read_image(file.content, params_.format(), where(file.index)), file.index);
+    } catch (const std::exception& error) {
+      troubles_[file.index] = error.what();
+    }
+    file.content = {};
+  }
+
+  void take(const Tensor& image, size_t index) {
+    if (image.shape() != Shape{sample_[1], sample_[2], sample_[0]})
+      fail(ErrorKind::data, where(index), ": ", image.shape()[1], " x ", image.shape()[0],
+           " pixels, the first image has ", sample_[2], " x ", sample_[1], "; give size: N to bring all to N x N");
+    std::ranges::copy(image.as<uint8_t>(), pixels_.rows(int64_t(index), 1).as<uint8_t>().begin());
+  }
+
+  void throw_first() const {
+    for (const std::string& trouble : troubles_)
+      if (!trouble.empty()) fail(ErrorKind::data, trouble, " (on_bad_sample: skip leaves such files out)");
+  }
+
+  const ImageParams& params_;
+  ImageStore& store_;
+  const Shape sample_;  // (C,H,W)
+  Tensor pixels_;
+  std::vector<std::string> troubles_;  // by image; "": none
+};
+
+}  // namespace
+
+void check_image_params(const ImageParams& params) {
+  if (params.channels == 2) fail(ErrorKind::config, "channels: an image has 1 (grey) or 3 (RGB), not 2");
+}
+
+Shape image_sample_shape(const ImageParams& params, ImageStore& store, const std::vector<LabelledImage>& images) {
+  if (params.size > 0) return {params.channels, params.size, params.size};
+  store.want(names_of(images));
+  std::string trouble;
+  for (auto files = store.next(); !files.empty(); files = store.next())
+    for (ImageStore::File& file : files) try {
+        store.load(file);
+        const ImageSize size = image_size(file.content, store.where(store.wanted()[file.index]));
+        return {params.channels, size.height, size.width};
+      } catch (const Error& error) {
+        if (params.on_bad_sample == "error") throw;
+        trouble = error.what();
+      }
+  fail(ErrorKind::data, store.path(), ": holds no image that can be read: ", trouble);
+}
+
+void draw_test_images(std::vector<LabelledImage>& images, double share, const std::string& source, uint64_t seed) {
+  const auto n = int64_t(images.size()), count = int64_t(std::llround(share * double(n)));
+  if (share > 0 && std::ranges::count(images, LabelledImage::test, &LabelledImage::part) > 0)
+    fail(ErrorKind::config, "test: ", share, " of the training images, but ", source, " has test images of its own");
+  if (count > 0 && count >= n)
+    fail(ErrorKind::data, source, ": ", n, " images are too few to test with ", share, " of them");
+  const auto order = drawn_order(n, seed, "images/test");
+  for (int64_t i = n - count; i < n; ++i) images[size_t(order[size_t(i)])].part = LabelledImage::test;
+}
+
+std::array<int64_t, 3> count_parts(const std::vector<LabelledImage>& images) {
+  std::array<int64_t, 3> out{};
+  for (const LabelledImage& image : images) ++out[image.part];
+  return out;
+}
+
+ImageParts load_images(const ImageParams& params, ImageStore& store, const std::vector<LabelledImage>& images,
+                       const Shape& sample, const DataContext& context) {
+  store.want(names_of(images));
+  Loader loader(params, store, images, sample);
+  loader.run();
+  ImageParts out;
+  std::array<std::vector<int64_t>, 3> rows;
+  int64_t bad = 0;
+  std::string first_trouble;
+  for (size_t i = 0; i < images.size(); ++i) {
+    if (loader.troubles()[i].empty()) {
+      rows[images[i].part].push_back(int64_t(i));
+    } else if (++bad == 1) {
+      first_trouble = loader.troubles()[i];
+    }
+  }
+  if (bad == int64_t(images.size()))
+    fail(ErrorKind::data, store.path(), ": none of the ", bad, " images can be read; the first: ", first_trouble);
+  if (bad > 0)
+    context.warn(
+        text(store.path(), ": ", bad, " of ", images.size(), " images are left out; the first: ", first_trouble));
+  for (size_t part = 0; part < 3; ++part) {
+    const auto n = int64_t(rows[part].size());
+    if (n == 0) continue;
+    const bool in_a_row = rows[part].back() - rows[part].front() == n - 1;
+    out[part].inputs = in_a_row ? loader.pixels().rows(rows[part].front(), n) : take_rows(loader.pixels(), rows[part]);
+    out[part].targets = Tensor(DType::i32, {n});
+    for (int64_t i = 0; i < n; ++i) out[part].targets.set(i, images[size_t(rows[part][size_t(i)])].label);
+  }
+  return out;
+}
+
+}  // namespace neon

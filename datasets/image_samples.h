@@ -1,0 +1,58 @@
+// Images of a store as one array, decoded by all threads.
+#pragma once
+#include <array>
+#include <string>
+#include <vector>
+
+#include "datasets/dataset.h"
+#include "datasets/image.h"
+#include "datasets/image_store.h"
+
+namespace neon {
+
+// What the readers of images share.
+struct ImageParams {
+  int64_t size = 0;
+  int64_t channels = 3;
+  bool normalize = true;
+  std::string on_bad_sample = "error";
+  static void describe(auto&& p) {
+    p("size", &ImageParams::size,
+      "Side of the samples: the shorter side of an image is brought to it, and the middle is taken; 0: as they are.",
+      closed(0, 8192), Unit{"pixels"});
+    p("channels", &ImageParams::channels, "1: grey, 3: RGB.", closed(1, 3), Alias{"channel_count"});
+    p("normalize", &ImageParams::normalize, "Whether the net sees 0 to 1; otherwise 0 to 255.");
+    p("on_bad_sample", &ImageParams::on_bad_sample,
+      "A file that is no image, or a damaged one, ends the run, or is left out with a warning.",
+      one_of({"error", "skip"}));
+  }
+  ImageFormat format() const { return {channels, size}; }
+};
+
+// A file, its class, and what it is for.
+struct LabelledImage {
+  enum Part { train, test, validation };
+  std::string name;
+  int32_t label = 0;
+  Part part = train;
+};
+// Splits by LabelledImage::Part.
+using ImageParts = std::array<Split, 3>;
+
+// Moves the share `test` of the training images, drawn by the seed, to the test images; none must have been there.
+void draw_test_images(std::vector<LabelledImage>& images, double share, const std::string& source, uint64_t seed);
+// Sizes of the parts, as load_images gives them where no image is bad.
+std::array<int64_t, 3> count_parts(const std::vector<LabelledImage>& images);
+
+// Throws a config error for what ImageParams cannot say by ranges.
+void check_image_params(const ImageParams& params);
+
+// Shape (C,H,W) of the samples: of params.size, or that of the first image that the store gives.
+Shape image_sample_shape(const ImageParams& params, ImageStore& store, const std::vector<LabelledImage>& images);
+
+// Of each part (n,H,W,C) u8 and (n) labels, in the order given. Bad images throw, or are left out, as params say; how
+// many, and the first of them, are a warning of the context.
+ImageParts load_images(const ImageParams& params, ImageStore& store, const std::vector<LabelledImage>& images,
+                       const Shape& sample, const DataContext& context);
+
+}  // namespace neon

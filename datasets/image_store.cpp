@@ -1,0 +1,117 @@
+#include "datasets/image_store.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <unordered_map>
+
+#include "datasets/dataset.h"
+#include "datasets/file.h"
+#include "datasets/image.h"
+#include "datasets/tar.h"
+#include "neon/core/paths.h"
+
+namespace neon {
+
+namespace {
+
+constexpr size_t kFilesAtOnce = 4096;
+constexpr int64_t kBytesAtOnce = int64_t(64) << 20;
+constexpr int64_t kMostBytes = int64_t(1) << 28;  // of one image
+
+class FolderStore : public ImageStore {
+ public:
+  explicit FolderStore(const std::string& path) {
+    path_ = path;
+    namespace fs = std::filesystem;
+    std::error_code error;
+    const auto options = fs::directory_options::follow_directory_symlink;
+    for (fs::recursive_directory_iterator at(path, options, error), end; !error && at != end; at.increment(error)) {
+      if (at.depth() > kMostDepth)
+        fail(ErrorKind::data, at->path().string(), ": more than ", kMostDepth,
+             " folders deep; does a link lead back up?");
+      if (at->is_regular_file(error)) names_.push_back(fs::relative(at->path(), path, error).string());
+    }
+    if (error) fail(ErrorKind::data, path, ": cannot be read: ", error.message());
+    std::ranges::sort(names_);
+  }
+  std::string where(const std::string& name) const override { return join_path(path_, name); }
+  void want(std::vector<std::string> names) override {
+    ImageStore::want(std::move(names));
+    at_ = 0;
+  }
+  std::vector<File> next() override {
+    std::vector<File> out;
+    while (at_ < wanted_.size() && out.size() < kFilesAtOnce) out.push_back({at_++, ""});
+    return out;
+  }
+  void load(File& file) const override { file.content = read_file(where(wanted_[file.index]), kMostBytes); }
+
+ private:
+  static constexpr int kMostDepth = 20;
+  size_t at_ = 0;
+};
+
+class TarStore : public ImageStore {
+ public:
+  explicit TarStore(const std::string& path) {
+    path_ = path;
+    TarReader tar(path);
+    while (tar.next()) names_.push_back(tar.name());
+    std::ranges::sort(names_);
+    const auto twice = std::ranges::adjacent_find(names_);
+    if (twice != names_.end()) fail(ErrorKind::data, where(*twice), ": is in the archive twice");
+  }
+  std::string where(const std::string& name) const override { return path_ + ": " + name; }
+  void want(std::vector<std::string> names) override {
+    ImageStore::want(std::move(names));
+    tar_ = std::make_unique<TarReader>(path_);
+    index_.clear();
+    for (size_t i = 0; i < wanted_.size(); ++i) index_[wanted_[i]] = i;
+  }
+  std::vector<File> next() override {
+    std::vector<File> out;
+    int64_t bytes = 0;
+    while (out.size() < kFilesAtOnce && bytes < kBytesAtOnce && tar_->next()) {
+      const auto found = index_.find(tar_->name());
+      if (found == index_.end()) continue;
+      out.push_back({found->second, tar_->content(kMostBytes)});
+      bytes += tar_->size();
+    }
+    return out;
+  }
+
+ private:
+  std::unique_ptr<TarReader> tar_;
+  std::unordered_map<std::string, size_t> index_;
+};
+
+}  // namespace
+
+std::unique_ptr<ImageStore> open_image_store(const std::string& path) {
+  std::unique_ptr<ImageStore> out;
+  if (folder_exists(path)) {
+    out = std::make_unique<FolderStore>(path);
+  } else if (is_tar_name(path)) {
+    out = std::make_unique<TarStore>(path);
+  } else {
+    fail(ErrorKind::data, path, ": expected a folder of images, or an archive .tar, .tar.gz or .tgz of one");
+  }
+  if (out->names().empty()) fail(ErrorKind::data, path, ": holds no file");
+  return out;
+}
+
+std::string find_image_store(const std::string& path, const DataContext& context, std::string& looked_for) {
+  const std::string expanded = expand_home(path);
+  std::vector<std::string> places{expanded};
+  if (!expanded.starts_with('/'))
+    for (const std::string& folder : {context.spec_dir, context.data_folder()}) {
+      std::string place = join_path(folder, expanded);
+      if (std::ranges::find(places, place) == places.end()) places.push_back(std::move(place));
+    }
+  for (const std::string& place : places)
+    if (folder_exists(place) || file_exists(place)) return place;
+  looked_for = join(places, ", ");
+  return "";
+}
+
+}  // namespace neon

@@ -1,0 +1,43 @@
+// A folder of images, or a tar archive of the same: names, and contents in the order in which they are quickly read.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace neon {
+
+class ImageStore {
+ public:
+  virtual ~ImageStore() = default;
+  // Names of the files, relative to the folder or as in the archive, in order of bytes.
+  const std::vector<std::string>& names() const { return names_; }
+  const std::string& path() const { return path_; }
+  // For messages.
+  virtual std::string where(const std::string& name) const = 0;
+
+  struct File {
+    size_t index = 0;     // among those wanted
+    std::string content;  // empty until load(), where that is what reads it
+  };
+  // What next() gives from now on, from the start.
+  virtual void want(std::vector<std::string> names) { wanted_ = std::move(names); }
+  const std::vector<std::string>& wanted() const { return wanted_; }
+  // Some of the files wanted, until all have come; then none.
+  virtual std::vector<File> next() = 0;
+  // Reads the content of what next() gave, unless it has; by any thread.
+  virtual void load(File&) const {}
+
+ protected:
+  std::string path_;
+  std::vector<std::string> names_, wanted_;
+};
+
+// Throws a data error that names the path when it is neither, or holds no file.
+std::unique_ptr<ImageStore> open_image_store(const std::string& path);
+
+// The path that a spec means, a folder or a file: absolute, or in the current folder, the spec's, the data folder; ""
+// when there is none, and where it was looked for.
+struct DataContext;
+std::string find_image_store(const std::string& path, const DataContext& context, std::string& looked_for);
+
+}  // namespace neon

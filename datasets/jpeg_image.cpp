@@ -1,0 +1,127 @@
+#include "datasets/jpeg_image.h"
+
+#include <cstdio>
+// After cstdio, which they need.
+#include <jerror.h>
+#include <jpeglib.h>
+
+#include <algorithm>
+#include <csetjmp>
+
+namespace neon {
+
+namespace {
+
+// A few bytes can hold scans of a large image without end; files of the world have 10 or so.
+constexpr int kMostScans = 500;
+
+// libjpeg, which reports errors by longjmp: no function between setjmp and the library may own anything.
+class Decoder {
+ public:
+  Decoder(std::string_view bytes, const std::string& source) : source_(source) {
+    info_.err = jpeg_std_error(&errors_.base);
+    errors_.base.error_exit = [](j_common_ptr info) {
+      auto* errors = reinterpret_cast<Errors*>(info->err);
+      info->err->format_message(info, errors->message);
+      std::longjmp(errors->escape, 1);
+    };
+    errors_.base.emit_message = note_warning;
+    monitor_.progress_monitor = [](j_common_ptr info) {
+      if (reinterpret_cast<j_decompress_ptr>(info)->input_scan_number > kMostScans) ERREXIT(info, JERR_BAD_PROGRESSION);
+    };
+    if (setjmp(errors_.escape)) return;  // no memory: the next call says so
+    jpeg_create_decompress(&info_);
+    info_.progress = &monitor_;
+    jpeg_mem_src(&info_, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+    made_ = true;
+  }
+  ~Decoder() { jpeg_destroy_decompress(&info_); }
+  Decoder(const Decoder&) = delete;
+  Decoder& operator=(const Decoder&) = delete;
+
+  void header() {
+    if (!made_ || !read_header()) stop("no readable JPEG");
+    const int64_t height = info_.image_height, width = info_.image_width;
+    if (height * width > kMostPixels)
+      fail(ErrorKind::data, source_, ": ", width, " x ", height, " pixels are more than ", kMostPixels);
+    if (info_.num_components == 4)
+      fail(ErrorKind::data, source_, ": a JPEG of four colours (CMYK), expected grey or RGB; convert it");
+  }
+
+  Tensor pixels(int channels, int64_t least_side) {
+    info_.out_color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+    const int64_t side = std::min(info_.image_height, info_.image_width);
+    for (unsigned denominator : {2u, 4u, 8u})
+      if (least_side > 0 && side / denominator >= least_side) info_.scale_denom = denominator;
+    if (!start()) stop("no readable JPEG");
+    Tensor out(DType::u8, {int64_t(info_.output_height), int64_t(info_.output_width), channels});
+    if (!read_rows(static_cast<uint8_t*>(out.data())) || errors_.damaged) stop("damaged JPEG");
+    return out;
+  }
+
+  ImageSize size() const { return {int64_t(info_.image_height), int64_t(info_.image_width)}; }
+
+ private:
+  struct Errors {
+    jpeg_error_mgr base;
+    std::jmp_buf escape;
+    char message[JMSG_LENGTH_MAX] = "";
+    bool damaged = false;  // a warning was of the pixels
+  };
+
+  // Those that are left out leave the pixels as they are.
+  static void note_warning(j_common_ptr info, int level) {
+    auto* errors = reinterpret_cast<Errors*>(info->err);
+    const int code = info->err->msg_code;
+    const bool harmless = code == JWRN_EXTRANEOUS_DATA || code == JWRN_JFIF_MAJOR || code == JWRN_ADOBE_XFORM;
+    if (level >= 0 || harmless || errors->damaged) return;
+    info->err->format_message(info, errors->message);
+    errors->damaged = true;
+  }
+
+  bool read_header() {
+    if (setjmp(errors_.escape)) return false;
+    jpeg_read_header(&info_, TRUE);
+    return true;
+  }
+  bool start() {
+    if (setjmp(errors_.escape)) return false;
+    jpeg_start_decompress(&info_);
+    return true;
+  }
+  bool read_rows(uint8_t* to) {
+    if (setjmp(errors_.escape)) return false;
+    const size_t row = size_t(info_.output_width) * size_t(info_.output_components);
+    while (info_.output_scanline < info_.output_height) {
+      JSAMPROW rows[] = {to + info_.output_scanline * row};
+      jpeg_read_scanlines(&info_, rows, 1);
+    }
+    jpeg_finish_decompress(&info_);
+    return true;
+  }
+  [[noreturn]] void stop(const char* what) const { fail(ErrorKind::data, source_, ": ", what, ": ", errors_.message); }
+
+  const std::string& source_;
+  Errors errors_;
+  jpeg_progress_mgr monitor_{};
+  jpeg_decompress_struct info_{};
+  bool made_ = false;
+};
+
+}  // namespace
+
+bool is_jpeg(std::string_view bytes) { return bytes.starts_with("\xff\xd8\xff"); }
+
+ImageSize jpeg_size(std::string_view bytes, const std::string& source) {
+  Decoder decoder(bytes, source);
+  decoder.header();
+  return decoder.size();
+}
+
+Tensor read_jpeg(std::string_view bytes, int channels, int64_t least_side, const std::string& source) {
+  Decoder decoder(bytes, source);
+  decoder.header();
+  return decoder.pixels(channels, least_side);
+}
+
+}  // namespace neon

@@ -1,0 +1,22 @@
+// JPEG images as samples.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "datasets/image_size.h"
+#include "neon/core/tensor.h"
+
+namespace neon {
+
+bool is_jpeg(std::string_view bytes);
+
+// From the header alone.
+ImageSize jpeg_size(std::string_view bytes, const std::string& source);
+
+// (H, W, channels) u8: 1 channel is grey, 3 are RGB. Where the shorter side is at least twice `least_side` (above 0),
+// the image is decoded at 1/2, 1/4 or 1/8 of its size, so that the shorter side is still at least that. Throws a data
+// error that names `source` for what is no JPEG, damaged or truncated (libjpeg only warns of that, and makes the rest
+// up), of four colours (CMYK), or of more than 2^26 pixels.
+Tensor read_jpeg(std::string_view bytes, int channels, int64_t least_side, const std::string& source);
+
+}  // namespace neon

@@ -1,0 +1,205 @@
+#include "datasets/tar.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "datasets/file.h"
+#include "neon/core/error.h"
+
+namespace neon {
+
+namespace {
+
+constexpr int64_t kBlock = 512;
+constexpr int64_t kMostText = int64_t(1) << 20;  // of a long name or a pax header
+constexpr int64_t kMostSize = int64_t(1) << 50;
+
+// Places of a header's fields.
+constexpr size_t kSize = 124, kSum = 148, kType = 156, kMagic = 257, kPrefix = 345;
+
+std::string_view text_field(const char* header, size_t first, size_t size) {
+  std::string_view field(header + first, size);
+  return field.substr(0, field.find('\0'));
+}
+
+// Octal digits, or, with the first bit set, a number of 256s. -1: neither.
+int64_t number_field(const char* header, size_t first, size_t size) {
+  const std::string_view field(header + first, size);
+  int64_t value = 0;
+  if (uint8_t(field[0]) & 0x80) {
+    for (size_t i = 0; i < field.size(); ++i) {
+      if (value >= kMostSize / 256) return -1;
+      value = value * 256 + (i ? uint8_t(field[i]) : uint8_t(field[0]) & 0x7f);
+    }
+    return value;
+  }
+  size_t i = std::min(field.find_first_not_of(' '), field.size());
+  for (; i < field.size() && field[i] >= '0' && field[i] <= '7'; ++i) {
+    if (value >= kMostSize / 8) return -1;
+    value = value * 8 + (field[i] - '0');
+  }
+  return i == field.size() || field[i] == ' ' || field[i] == '\0' ? value : -1;
+}
+
+// The sum of all bytes, those of the sum itself taken as spaces; some writers took them as signed.
+bool has_right_sum(const char* header) {
+  int64_t sum = 0, of_signed = 0;
+  for (size_t i = 0; i < size_t(kBlock); ++i) {
+    const char c = i >= kSum && i < kSum + 8 ? ' ' : header[i];
+    sum += uint8_t(c);
+    of_signed += static_cast<signed char>(c);
+  }
+  const int64_t wanted = number_field(header, kSum, 8);
+  return wanted == sum || wanted == of_signed;
+}
+
+bool climbs_out(std::string_view name) {
+  if (name.starts_with('/')) return true;
+  while (!name.empty()) {
+    const size_t slash = std::min(name.find('/'), name.size());
+    if (name.substr(0, slash) == "..") return true;
+    name.remove_prefix(std::min(slash + 1, name.size()));
+  }
+  return false;
+}
+
+}  // namespace
+
+TarReader::TarReader(const std::string& path) : TarReader(std::make_unique<GzipReader>(path)) {}
+TarReader::TarReader(std::unique_ptr<ByteStream> bytes) : bytes_(std::move(bytes)) {}
+
+void TarReader::corrupt(const std::string& what) const {
+  fail(ErrorKind::data, bytes_->path(), ": no tar archive, or a damaged one: ", what, " at byte ", at_);
+}
+
+// False at the end of the archive.
+bool TarReader::read_block(char* block) {
+  const size_t got = bytes_->read(block, size_t(kBlock));
+  if (got == 0 && at_ > 0) return false;
+  if (got < size_t(kBlock)) {
+    const std::string_view head(block, got);
+    if (at_ == 0) fail(ErrorKind::data, bytes_->path(), ": too short for a tar archive", looks_like_clause(head));
+    fail(ErrorKind::data, bytes_->path(), ": truncated: ends within a header at byte ", at_, "; fetch it again");
+  }
+  if (at_ == 0 && !has_right_sum(block) && std::any_of(block, block + kBlock, [](char c) { return c != 0; }))
+    fail(ErrorKind::data, bytes_->path(), ": expected a tar archive", looks_like_clause({block, size_t(kBlock)}));
+  at_ += kBlock;
+  return true;
+}
+
+void TarReader::skip(int64_t bytes) {
+  char piece[65536];
+  while (bytes > 0) {
+    const size_t got = bytes_->read(piece, size_t(std::min<int64_t>(bytes, int64_t(sizeof piece))));
+    if (got == 0) fail(ErrorKind::data, where(), ": truncated: the archive ends within this file; fetch it again");
+    bytes -= int64_t(got);
+    at_ += int64_t(got);
+  }
+}
+
+// What a long-name or pax header holds, and what pads it.
+std::string TarReader::read_text(int64_t size) {
+  if (size > kMostText) corrupt(text("a header of ", size, " bytes"));
+  std::string out(size_t(size), '\0');
+  if (bytes_->read(out.data(), out.size()) != out.size()) corrupt("truncated header");
+  at_ += size;
+  skip((kBlock - size % kBlock) % kBlock);
+  return out;
+}
+
+// Records "LENGTH KEY=VALUE\n", of which path and size are taken.
+void TarReader::take_pax(const std::string& records) {
+  for (size_t first = 0; first < records.size() && records[first] != '\0';) {
+    const size_t space = records.find(' ', first);
+    size_t length = 0;
+    for (size_t i = first; i < std::min(space, records.size()) && length <= records.size(); ++i)
+      length = records[i] >= '0' && records[i] <= '9' ? length * 10 + size_t(records[i] - '0') : records.size() + 1;
+    if (space == records.npos || length > records.size() - first || first + length < space + 2 ||
+        records[first + length - 1] != '\n')
+      corrupt("a pax header that does not follow its form");
+    const std::string_view record(&records[space + 1], first + length - space - 2);
+    const size_t equals = std::min(record.find('='), record.size());
+    const std::string_view key = record.substr(0, equals), value = record.substr(std::min(equals + 1, record.size()));
+    if (key == "path") long_name_ = value;
+    if (key == "size") {
+      long_size_ = 0;
+      for (char c : value) {
+        if (c < '0' || c > '9' || long_size_ > kMostSize / 10) corrupt("a pax header whose size is no number");
+        long_size_ = long_size_ * 10 + (c - '0');
+      }
+    }
+    first += length;
+  }
+}
+
+bool TarReader::next() {
+  skip(left_);
+  left_ = 0;
+  char header[kBlock];
+  while (!ended_ && read_block(header)) {
+    if (std::all_of(header, header + kBlock, [](char c) { return c == 0; })) break;
+    if (!has_right_sum(header)) corrupt("a header with a wrong sum");
+    const int64_t size = number_field(header, kSize, 12);
+    if (size < 0) corrupt("a header whose size is no number");
+    const char type = header[kType];
+    if (type == 'L') {
+      long_name_ = read_text(size);
+      long_name_.resize(std::min(long_name_.find('\0'), long_name_.size()));
+      continue;
+    }
+    if (type == 'x') {
+      take_pax(read_text(size));
+      continue;
+    }
+    if (type == 'g' || type == 'K') {  // for the whole archive; the target of a link
+      read_text(size);
+      continue;
+    }
+    name_ = text_field(header, 0, 100);
+    const std::string_view prefix = text_field(header, kPrefix, 155);
+    if (std::string_view(header + kMagic, 6) == std::string_view("ustar\0", 6) && !prefix.empty())
+      name_ = text(prefix, "/", name_);
+    if (!long_name_.empty()) name_ = std::move(long_name_);
+    size_ = long_size_ >= 0 ? long_size_ : size;
+    long_name_.clear();
+    long_size_ = -1;
+    while (name_.starts_with("./")) name_.erase(0, 2);
+    if (name_.find('\0') != name_.npos) corrupt("a name with a zero byte");
+    if (climbs_out(name_)) fail(ErrorKind::data, where(), ": this name leads out of the archive; make it anew");
+    if (type == '5' || (name_.ends_with('/') && size_ == 0)) continue;
+    if (type != '0' && type != '\0' && type != '7')
+      fail(ErrorKind::data, where(), ": is no file (a link or a device, type '", std::string(1, type),
+           "'); make the archive with --dereference --hard-dereference");
+    left_ = (size_ + kBlock - 1) / kBlock * kBlock;
+    return true;
+  }
+  ended_ = true;
+  return false;
+}
+
+std::string TarReader::content(int64_t cap) {
+  const int64_t padding = (kBlock - size_ % kBlock) % kBlock;
+  NEON_ASSERT(left_ == size_ + padding);
+  if (size_ > cap)
+    fail(ErrorKind::data, where(), ": ", bytes_text(double(size_)), " are more than the ", bytes_text(double(cap)),
+         " that such a file may have");
+  std::string out;
+  // By pieces: a header may claim bytes that are not there.
+  while (int64_t(out.size()) < size_) {
+    const size_t before = out.size(), step = size_t(std::min<int64_t>(size_ - int64_t(before), 1 << 24));
+    out.resize(before + step);
+    if (bytes_->read(out.data() + before, step) != step)
+      fail(ErrorKind::data, where(), ": truncated: the archive ends within this file; fetch it again");
+    at_ += int64_t(step);
+  }
+  left_ = padding;
+  return out;
+}
+
+bool is_tar_name(const std::string& path) {
+  for (const char* ending : {".tar", ".tar.gz", ".tgz"})
+    if (path.ends_with(ending)) return true;
+  return false;
+}
+
+}  // namespace neon

@@ -1,0 +1,120 @@
+// CIFAR-10 and CIFAR-100: small stand-ins of their files, unpacked and in the archive.
+#include <catch2/catch.hpp>
+#include <cstdlib>
+
+#include "datasets/cifar_files.h"
+#include "image_support.h"
+#include "support.h"
+
+using namespace neon;
+using namespace neon_test;
+
+namespace {
+
+// Pixel (y, x) of channel c of record `seed`.
+uint8_t pixel(int seed, int64_t y, int64_t x, int64_t c) { return uint8_t(seed * 31 + y * 5 + x * 3 + c * 70); }
+
+std::string record(int seed, const std::string& labels) {
+  std::string out = labels;
+  for (int64_t c = 0; c < 3; ++c)
+    for (int64_t y = 0; y < 32; ++y)
+      for (int64_t x = 0; x < 32; ++x) out += char(pixel(seed, y, x, c));
+  return out;
+}
+
+std::string lines(int count, const std::string& stem) {
+  std::string out;
+  for (int i = 0; i < count; ++i) out += text(stem, i, "\n");
+  return out + "\n";
+}
+
+Files cifar10() {
+  Files out{{"cifar-10-batches-bin/batches.meta.txt", lines(10, "class ")}};
+  for (int batch = 1; batch <= 5; ++batch)
+    out.emplace_back(text("cifar-10-batches-bin/data_batch_", batch, ".bin"),
+                     record(2 * batch, {char(batch)}) + record(2 * batch + 1, {char(9 - batch)}));
+  out.emplace_back("cifar-10-batches-bin/test_batch.bin", record(50, {7}));
+  return out;
+}
+
+Data load(const TempDir& dir, const std::string& name, const Keys& keys = {}) {
+  return make(name, keys)->load(offline(dir.path()));
+}
+
+void check_cifar10(const Data& data) {
+  CHECK(data.sample == Shape{3, 32, 32});
+  CHECK(data.channels_last);
+  CHECK(data.class_names[9] == "class 9");
+  CHECK(values(data.train.targets) == std::vector<double>{1, 8, 2, 7, 3, 6, 4, 5, 5, 4});
+  CHECK(values(data.test.targets) == std::vector<double>{7});
+  for (int64_t i = 0; i < 10; ++i)
+    for (const auto& [y, x, c] : {std::array<int64_t, 3>{0, 0, 0}, {0, 1, 2}, {31, 30, 1}, {17, 4, 2}})
+      CHECK(data.train.inputs.at(((i * 32 + y) * 32 + x) * 3 + c) == pixel(int(i) + 2, y, x, c));
+}
+
+}  // namespace
+
+TEST_CASE("CIFAR-10 from its files and from the archive") {
+  const Variable cache("NEON_CACHE_DIR", "/nonexistent/cache");
+  const TempDir folder, archive;
+  for (const auto& [name, content] : cifar10()) folder.write("cifar10/" + name, content);
+  archive.write("cifar-10-binary.tar", tar_of(cifar10()));
+  REQUIRE(std::system(text("gzip ", archive / "cifar-10-binary.tar").c_str()) == 0);
+  const Data data = load(folder, "CIFAR10"), packed = load(archive, "CIFAR10");
+  check_cifar10(data);
+  check_cifar10(packed);
+  CHECK(agrees(make("CIFAR10")->check(offline(folder.path())), data));
+  CHECK(packed.source == archive / "cifar-10-binary.tar.gz");
+  CHECK(load(folder, "CIFAR10", {{"validation", "4"}}).validation.size() == 4);
+}
+
+TEST_CASE("CIFAR-100 has labels of classes and of groups") {
+  const Variable cache("NEON_CACHE_DIR", "/nonexistent/cache");
+  const TempDir dir;
+  dir.write("cifar-100-binary/train.bin", record(1, {19, 99}) + record(2, {3, 0}));
+  dir.write("cifar-100-binary/test.bin", record(3, {4, 50}));
+  dir.write("cifar-100-binary/fine_label_names.txt", lines(100, "fine "));
+  dir.write("cifar-100-binary/coarse_label_names.txt", lines(20, "group "));
+  const Data fine = load(dir, "CIFAR100"), coarse = load(dir, "CIFAR100", {{"coarse_labels", "true"}});
+  CHECK(values(fine.train.targets) == std::vector<double>{99, 0});
+  CHECK(fine.class_names.size() == 100);
+  CHECK(values(coarse.train.targets) == std::vector<double>{19, 3});
+  CHECK(coarse.class_names[19] == "group 19");
+  CHECK(coarse.classes == 20);
+  CHECK(coarse.train.inputs.at(3 * 33 + 1) == pixel(1, 1, 1, 1));
+}
+
+TEST_CASE("files that are not CIFAR's are errors") {
+  const Variable cache("NEON_CACHE_DIR", "/nonexistent/cache");
+  const TempDir dir;
+  CHECK(error_of([&] { load(dir, "CIFAR10"); }).find("neither cifar-10-binary.tar.gz nor its files are in one of ") !=
+        std::string::npos);
+  for (const auto& [name, content] : cifar10()) dir.write(name, content);
+  dir.write("cifar-10-batches-bin/data_batch_3.bin", record(1, {10}) + record(1, {0}));
+  CHECK(error_of([&] { load(dir, "CIFAR10"); }).find("the label of record 4 is 10, there are 10 classes") !=
+        std::string::npos);
+  dir.write("cifar-10-batches-bin/data_batch_3.bin", record(1, {1}).substr(1));
+  CHECK(error_of([&] { load(dir, "CIFAR10"); }).find("are no whole number of records of 3073 bytes") !=
+        std::string::npos);
+  dir.write("cifar-100-binary.tar.gz", tar_of(cifar10()));
+  CHECK(error_of([&] { load(dir, "CIFAR100"); }).find("lacks train.bin; is this the binary version of CIFAR100?") !=
+        std::string::npos);
+}
+
+TEST_CASE("the same images as JPEGs may stand in, and a warning says so") {
+  const Variable cache("NEON_CACHE_DIR", "/nonexistent/cache");
+  const TempDir dir;
+  for (int k = 0; k < 10; ++k) dir.write(text("jpegs/class", k, "/0.png"), png_of(picture(32, 32, 3, k)));
+  Setting setting = object("CIFAR10");
+  setting.entries[0].value = Setting::map({{"fallback", object("ImageFolder", {{"path", "jpegs"}}), {}}});
+  const auto set = Registry<Dataset>::get().create(setting);
+  std::vector<std::string> warnings;
+  DataContext context = offline(dir.path());
+  context.warnings = &warnings;
+  CHECK(set->load(context).train.size() == 10);
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0].starts_with("using ImageFolder in place of CIFAR10: "));
+  const DataCheck check = set->check(context);
+  CHECK_FALSE(check.found);
+  CHECK(check.train_size == 10);
+}

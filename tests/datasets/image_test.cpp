@@ -1,0 +1,128 @@
+// Images as samples: JPEG and PNG of every kind, sizes, and what is wrong with files.
+#include "datasets/image.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "datasets/jpeg_image.h"
+#include "image_support.h"
+#include "support.h"
+
+using namespace neon;
+using namespace neon_test;
+
+namespace {
+
+Tensor read(const std::string& bytes, const ImageFormat& format = {}) { return read_image(bytes, format, "a.img"); }
+std::string trouble(const std::string& bytes, const ImageFormat& format = {}) {
+  return error_of([&] { read(bytes, format); });
+}
+
+}  // namespace
+
+TEST_CASE("a JPEG's pixels are those that were written, but for what the compression loses") {
+  for (int64_t channels : {1, 3})
+    for (bool progressive : {false, true}) {
+      const Tensor image = picture(37, 50, channels);
+      const std::string jpeg = jpeg_of(image, 100, progressive);
+      CHECK(image_size(jpeg, "a.jpg") == ImageSize{37, 50});
+      CHECK(farthest(read(jpeg, {channels, 0}), image) <= 4);
+    }
+}
+
+TEST_CASE("a PNG's pixels are those that were written, of 16 bits the upper 8") {
+  for (int64_t channels : {1, 3})
+    for (int bits : {8, 16}) {
+      INFO(channels << " channels of " << bits << " bits");
+      const Tensor image = picture(9, 14, channels);
+      CHECK(image_size(png_of(image, bits), "a.png") == ImageSize{9, 14});
+      CHECK(farthest(read(png_of(image, bits), {channels, 0}), image) <= 1);
+    }
+}
+
+TEST_CASE("grey images become RGB, and colours grey, as the format asks") {
+  const Tensor grey = picture(16, 16, 1);
+  for (const std::string& file : {jpeg_of(grey, 100), png_of(grey)}) {
+    const Tensor rgb = read(file, {3, 0});
+    CHECK(rgb.shape() == Shape{16, 16, 3});
+    for (int64_t i = 0; i < rgb.elements(); ++i) REQUIRE(std::abs(rgb.at(i) - grey.at(i / 3)) <= 4);
+  }
+  Tensor green(DType::u8, {8, 8, 3});
+  for (int64_t i = 1; i < green.elements(); i += 3) green.set(i, 200);
+  // Y = 0.587 G (JFIF 1.02, page 3)
+  CHECK(std::abs(read(jpeg_of(green, 100), {1, 0}).at(0) - 0.587 * 200) <= 3);
+}
+
+TEST_CASE("the shorter side is brought to the size, and the middle is taken") {
+  Tensor image(DType::u8, {20, 60, 3});  // left third black, the middle 100, right third white
+  for (int64_t i = 0; i < image.elements(); ++i) image.set(i, i / 3 % 60 < 20 ? 0 : i / 3 % 60 < 40 ? 100 : 255);
+  const Tensor small = read(png_of(image), {3, 10});
+  CHECK(small.shape() == Shape{10, 10, 3});
+  for (int64_t y = 0; y < 10; ++y)
+    for (int64_t x = 1; x < 9; ++x) REQUIRE(small.at((y * 10 + x) * 3) == 100);
+  CHECK(read(png_of(image), {3, 30}).shape() == Shape{30, 30, 3});
+  CHECK(read(png_of(image), {3, 20}).at(30) == 100);
+}
+
+TEST_CASE("resizing is a mean weighted by a triangle") {
+  const Tensor image = picture(13, 7, 3, 1);
+  for (const auto& [height, width] : {std::pair{5, 3}, {13, 7}, {20, 9}, {1, 1}, {4, 14}}) {
+    const Tensor got = resized(image, height, width);
+    auto weight = [](double place, int64_t from, int64_t to, int64_t k) {
+      const double scale = double(from) / double(to), reach = std::max(scale, 1.0);
+      return std::max(0.0, 1 - std::abs(double(k) + 0.5 - (place + 0.5) * scale) / reach);
+    };
+    for (int64_t i = 0; i < got.elements(); ++i) {
+      const int64_t c = i % 3, x = i / 3 % width, y = i / 3 / width;
+      double sum = 0, weights = 0;
+      for (int64_t v = 0; v < 13; ++v)
+        for (int64_t u = 0; u < 7; ++u) {
+          const double w = weight(double(y), 13, height, v) * weight(double(x), 7, width, u);
+          weights += w;
+          sum += w * image.at((v * 7 + u) * 3 + c);
+        }
+      REQUIRE(std::abs(got.at(i) - sum / weights) <= 0.5 + 1e-3);
+    }
+  }
+}
+
+TEST_CASE("a large JPEG is decoded smaller, never below the size asked for") {
+  const Tensor image = picture(200, 320, 3);
+  CHECK(read_jpeg(jpeg_of(image), 3, 0, "a").shape() == Shape{200, 320, 3});
+  CHECK(read_jpeg(jpeg_of(image), 3, 101, "a").shape() == Shape{200, 320, 3});
+  CHECK(read_jpeg(jpeg_of(image), 3, 100, "a").shape() == Shape{100, 160, 3});
+  CHECK(read_jpeg(jpeg_of(image), 3, 10, "a").shape() == Shape{25, 40, 3});
+  CHECK(farthest(read(jpeg_of(image, 100), {3, 50}), read(png_of(image), {3, 50})) <= 4);
+}
+
+TEST_CASE("damaged and foreign images are errors that name the file") {
+  const std::string jpeg = jpeg_of(picture(64, 64, 3)), png = png_of(picture(64, 64, 3));
+  CHECK(trouble("") == "data: a.img: expected a JPEG or PNG image; it looks like an empty file");
+  CHECK(trouble("<html>no</html>").find("an HTML page") != std::string::npos);
+  CHECK(trouble("GIF89a").starts_with("data: a.img: expected a JPEG or PNG image"));
+  CHECK(trouble(jpeg.substr(0, jpeg.size() / 2)).starts_with("data: a.img: damaged JPEG: Premature end of JPEG file"));
+  CHECK(trouble(jpeg.substr(0, 40)).starts_with("data: a.img: "));
+  CHECK(trouble(png.substr(0, png.size() / 2)).starts_with("data: a.img: damaged PNG: "));
+  CHECK(trouble(png.substr(0, 20)).starts_with("data: a.img: no readable PNG: "));
+  CHECK(trouble(jpeg_of(picture(8, 8, 4))) ==
+        "data: a.img: a JPEG of four colours (CMYK), expected grey or RGB; convert it");
+  CHECK(trouble(with_jpeg_size(jpeg, 65500, 65500)) == "data: a.img: 65500 x 65500 pixels are more than 67108864");
+  CHECK(trouble(with_jpeg_size(jpeg, 0, 64)).starts_with("data: a.img: "));
+  std::string marked = jpeg;  // with the marker of a restart where there is none
+  marked.replace(jpeg.size() - 200, 2, "\xff\xd3");
+  CHECK(trouble(marked).starts_with("data: a.img: damaged JPEG: "));
+  // Scans without pixels between them, as many as one likes.
+  const std::string progressive = jpeg_of(picture(16, 16, 1), 90, true);
+  const size_t scan = progressive.rfind("\xff\xda");
+  std::string bomb = progressive.substr(0, progressive.size() - 2);
+  for (int i = 0; i < 600; ++i) bomb += progressive.substr(scan, progressive.size() - 2 - scan);
+  CHECK(trouble(bomb + "\xff\xd9").starts_with("data: a.img: "));
+}
+
+TEST_CASE("bytes that mean nothing beside an image's pixels do no harm") {
+  std::string jpeg = jpeg_of(picture(16, 16, 3));
+  const Tensor image = read(jpeg);
+  CHECK(farthest(read(jpeg + "trailing bytes"), image) == 0);
+  jpeg.insert(20, "\0\0\0", 3);  // behind the JFIF header
+  CHECK(farthest(read(jpeg), image) == 0);
+}
