@@ -32,6 +32,7 @@ class UniformRandom : public Parametrized<Dataset, UniformParams> {
     data.train = draw(params.ntrain, Stream(seed, "uniform_random/train"));
     data.test = draw(params.ntest, Stream(seed, "uniform_random/test"));
     data.sample = Shape{std::span<const int64_t>(params.nin)};
+    data.channels_last = has_pixels();
     data.classes = params.nout;
     data.scale = scale();
     data.source = source();
@@ -44,6 +45,7 @@ class UniformRandom : public Parametrized<Dataset, UniformParams> {
     out.source = source();
     out.dtype = dtype();
     out.sample = Shape{std::span<const int64_t>(params.nin)};
+    out.channels_last = has_pixels();
     out.classes = params.nout;
     out.scale = scale();
     out.train_size = params.ntrain;
@@ -53,12 +55,16 @@ class UniformRandom : public Parametrized<Dataset, UniformParams> {
 
  private:
   DType dtype() const { return params.bytes ? DType::u8 : DType::f32; }
+  // Images of bytes lie as readers of images give them.
+  bool has_pixels() const { return params.bytes && params.nin.size() == 3; }
   float scale() const { return params.bytes ? 1.0f / 255 : 1; }
   const char* source() const { return params.bytes ? "drawn bytes" : "drawn uniformly from [0, 1)"; }
 
   Split draw(int64_t n, Stream stream) const {
     if (n == 0) return {};
-    Split out{Tensor(dtype(), Shape{n}.concat(Shape{std::span<const int64_t>(params.nin)})), {}};
+    Shape sample{std::span<const int64_t>(params.nin)};
+    if (has_pixels()) sample = {sample[1], sample[2], sample[0]};
+    Split out{Tensor(dtype(), Shape{n}.concat(sample)), {}};
     if (params.bytes) draw_bytes(out.inputs.as<uint8_t>(), stream);
     else
       for (float& value : out.inputs.as<float>()) value = uniform_from_bits(stream.bits());
