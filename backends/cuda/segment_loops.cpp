@@ -243,7 +243,7 @@ std::string SegmentWriter::split_folds() const {
     const std::string fold = fold_name(*segment_.body[size_t(reg)].op);
     puts += text("        ", place, "split * ", groups_, "ll + first_k + j] = h", reg, "[j];\n");
     takes += for_width(text("      a", reg, "[j] = ", fold, "::start<R>();\n"), "      ");
-    takes += text("      for (int s = lane; s < ", splits_, "; s += ", lanes_, ") {\n",
+    takes += text("#pragma unroll 8\n      for (int s = lane; s < ", splits_, "; s += ", lanes_, ") {\n",
                   for_width(text("        a", reg, "[j] = ", fold, "::join<R>(a", reg, "[j], __ldcg(&", place, "s * ",
                                  groups_, "ll + first_k + j]));\n"),
                             "        "),
@@ -289,10 +289,19 @@ std::string SegmentWriter::walk(int level, Needs& cached) const {
   }
   const int64_t rows = splits_ > 1 ? rows_of_split() : reduced_, count = splits_ > 1 ? rows / lanes_ : items();
   const bool in_registers = !keep.empty() || std::ranges::count(cached, true) > 0;
+  const std::string first = splits_ > 1 ? text("split * ", rows, " + ") : "";
+  // What is kept has its place by a number that the compiler knows. Elsewhere the loop ends where the rows do: without
+  // a way out of its middle, several rows are read before the first is needed.
+  std::string ends = text(count), way_out = text("      if (first_r >= ", reduced_, ") break;\n");
+  if (!in_registers) {
+    ends = text("rows", level);
+    way_out = "";
+    before += text("    const int ", ends, " = min(", count, ", int(", (reduced_ + along_ - 1) / along_ + lanes_ - 1,
+                   " - (", first, "lane)) / ", lanes_, ");\n");
+  }
   std::string out = text(
-      before, "#pragma unroll ", in_registers ? count : 4, "\n    for (int i = 0; i < ", count,
-      "; ++i) {\n      const ", index_, " first_r = ", splits_ > 1 ? text("split * ", rows, " + ") : "", "(lane + i * ",
-      lanes_, ") * ", along_, ";\n      if (first_r >= ", reduced_, ") break;\n      const ", index_,
+      before, "#pragma unroll ", in_registers ? count : 4, "\n    for (int i = 0; i < ", ends, "; ++i) {\n      const ",
+      index_, " first_r = ", first, "(lane + i * ", lanes_, ") * ", along_, ";\n", way_out, "      const ", index_,
       " first_e = ", outer ? text("first_r * ", groups_, " + first_k") : text("first_k * ", reduced_, " + first_r"),
       ";\n      (void)first_e;\n", elements(needs, cached, level, keep), "    }\n", after);
   for (size_t i = 0; keeps && i < again.size(); ++i) cached[i] = cached[i] || again[i];

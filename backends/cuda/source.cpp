@@ -60,7 +60,7 @@ class KernelWriter {
 
   std::string signature() const {
     std::string out = "extern \"C\" __global__ void __launch_bounds__(kThreads) kernel(";
-    for (size_t i = 0; i < code_.arrays().size(); ++i) out += text("void* const p", i, ", ");
+    for (size_t i = 0; i < code_.arrays().size(); ++i) out += text("void* __restrict__ const p", i, ", ");
     return out +
            "State* const state, const u64* const record, double* const ring, R* const partials, u32* const ticket)";
   }
