@@ -69,6 +69,7 @@ class LayerContext {
   std::vector<Parameter> parameters;
   std::vector<LayerState> states;
   std::vector<Assignment> state_updates;
+  std::vector<Expr> more_outputs;  // of the net, beside its last layer's: of the branches of a Tree
 
  private:
   bool is_channels_first(Expr x) const { return channels_first_.count(x) > 0; }

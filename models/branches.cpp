@@ -8,11 +8,13 @@ namespace {
 
 struct BranchesParams {
   std::vector<Chain> layers;
+  std::vector<double> alphas;
   static void describe(auto&& p) {
     p("layers", &BranchesParams::layers,
       "A list of layers for each branch; all branches have the same input, or each one of `inputs`. Without branches "
       "the `inputs` themselves are merged.",
       Alias{"layer_container"});
+    p("alphas", &BranchesParams::alphas, "Factors of the gradients that the branches pass to their inputs.");
   }
 };
 
@@ -25,7 +27,12 @@ std::string numbered(const LayerContext& context, const std::vector<Expr>& outpu
 
 template <typename P>
 struct Branches : Parametrized<Container, P> {
-  using Parametrized<Container, P>::Parametrized;
+  explicit Branches(P given) : Parametrized<Container, P>(std::move(given)) {
+    check_alphas(this->params.alphas, this->params.layers.size());
+  }
+  Expr enter(size_t branch, Expr x) const override {
+    return this->params.alphas.empty() ? x : with_scaled_gradient(x, this->params.alphas[branch]);
+  }
   std::span<Chain> branches() override { return this->params.layers; }
 };
 

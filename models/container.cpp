@@ -2,6 +2,16 @@
 
 namespace neon {
 
+Expr with_scaled_gradient(Expr x, double factor) {
+  if (factor == 1) return x;
+  return {x.graph(), x.graph().add("scale_gradient", {x}, {{"factor", factor}})};
+}
+
+void check_alphas(const std::vector<double>& alphas, size_t branches) {
+  if (!alphas.empty() && alphas.size() != branches)
+    fail(ErrorKind::config, "alphas: there are ", alphas.size(), " factors for ", branches, " branches");
+}
+
 namespace {
 
 void read_link(const Setting& from, Chain& out, Problems& problems) {

@@ -16,7 +16,12 @@ struct Link {
   Setting resolved;
   Location where;
   std::string path;
+  // A BranchNode of a name met before: a branch begins here with what that one passed on.
+  bool met_before = false;
 };
+
+// The class by whose layers branches of a Tree begin; see tree.cpp.
+constexpr const char* kBranchNode = "BranchNode";
 
 // Layers one after the other, as a list of a spec has them.
 struct Chain {
@@ -28,11 +33,21 @@ class Container : public Layer {
   Container* container() final { return this; }
   // One branch's layers each; a container without any merges its inputs as they are.
   virtual std::span<Chain> branches() = 0;
+  // What a branch makes of its input; of an array the gradient may be scaled.
+  virtual Expr enter(size_t branch, Expr x) const {
+    (void)branch;
+    return x;
+  }
   // The outputs of the branches in one.
   virtual Expr merge(LayerContext& context, const std::vector<Expr>& outputs) const = 0;
   // Whoever runs the branches calls merge(); of a single array nothing is left but to pass it on.
   Expr forward(LayerContext& context, Expr x) const final { return merge(context, {x}); }
 };
+
+// x whose gradient is that of x times `factor`.
+Expr with_scaled_gradient(Expr x, double factor);
+// Throws a config error unless there are no factors, or one for each of the branches.
+void check_alphas(const std::vector<double>& alphas, size_t branches);
 
 // A list of layers; a layer alone is a list of one.
 template <>

@@ -25,7 +25,8 @@ class Network {
   Network(const Setting& layers, Problems& problems);
 
   // x (N, ...) -> the outputs of the last layer; both images in the order of axes that the data set has, (N,C,H,W)
-  // unless context.data_channels_last. Errors show the chain of shapes up to the layer.
+  // unless context.data_channels_last. The outputs of the branches of a Tree are added to the context. Errors show the
+  // chain of shapes up to the layer.
   Expr forward(LayerContext& context, Expr x, std::vector<LayerRow>* rows = nullptr) const;
 
   // Those in containers are counted, containers are not.

@@ -12,14 +12,21 @@ class Namer {
  public:
   explicit Namer(Problems& problems) : problems_(problems) {}
 
-  void run(Chain& chain) {
+  void run(Chain& chain, bool in_branch = false) {
     for (size_t i = 0; i < chain.links.size(); ++i) {
       Link& link = chain.links[i];
+      if (is_met_before(link)) {
+        link.name = link.layer->common.name;
+        link.met_before = true;
+        if (i > 0 || !in_branch)
+          add(link, text("BranchNode ", in_quotes(link.name), " is met again, and a branch begins with it"));
+        continue;
+      }
       give_name(link);
       check_inputs(link);
       if (i > 0 && !link.layer->common.inputs.empty()) passed_over_.push_back(&chain.links[i - 1]);
       if (Container* container = link.layer->container())
-        for (Chain& branch : container->branches()) run(branch);
+        for (Chain& branch : container->branches()) run(branch, true);
       before_.insert(link.name);
     }
   }
@@ -35,6 +42,10 @@ class Namer {
  private:
   void add(const Link& link, std::string line) { problems_.add(link.where, link.path, std::move(line)); }
 
+  bool is_met_before(const Link& link) const {
+    return link.kind == kBranchNode && nodes_.count(link.layer->common.name) > 0;
+  }
+
   void give_name(Link& link) {
     const int number = counts_[link.kind]++;
     const std::string& given = link.layer->common.name;
@@ -42,6 +53,7 @@ class Namer {
     if (link.name.find('/') != link.name.npos) add(link, "a layer's name has no '/'");
     if (link.name == kDataName) add(link, "a layer is named 'data', which `inputs` call the samples");
     if (!all_.insert(link.name).second) add(link, text("two layers are named ", in_quotes(link.name)));
+    if (link.kind == kBranchNode) nodes_.insert(link.name);
   }
 
   void check_inputs(const Link& link) {
@@ -66,7 +78,7 @@ class Namer {
 
   Problems& problems_;
   std::map<std::string, int> counts_;  // by kind
-  std::set<std::string> all_, before_ = {kDataName}, used_;
+  std::set<std::string> all_, before_ = {kDataName}, used_, nodes_;
   std::vector<const Link*> passed_over_;
 };
 

@@ -49,8 +49,10 @@ class Pass {
     std::vector<Expr> outputs;
     size_t number = 0;
     for (const Chain& branch : container.branches()) {
-      const Expr x = inputs.size() == 1 ? inputs[0] : inputs[number];
-      ++number;
+      const Link& first = branch.links.front();
+      Expr x = inputs.size() == 1 ? inputs[0] : inputs[number];
+      if (first.met_before) x = outputs_.at(first.name);
+      x = container.enter(number++, x);
       outputs.push_back(run(branch, x, text(shapes, " -> ", link.name, " branch ", number), depth + 1, number));
     }
     if (number == 0) outputs = inputs;
@@ -96,7 +98,11 @@ Expr Network::forward(LayerContext& context, Expr x, std::vector<LayerRow>* rows
   Pass pass(context, rows);
   pass.know(kDataName, x);
   const Expr y = pass.run(chain_, x, context.sample_shape(x).to_string());
-  return context.data_channels_last ? context.channels_last(y) : context.channels_first(y);
+  const auto as_given = [&](Expr images) {
+    return context.data_channels_last ? context.channels_last(images) : context.channels_first(images);
+  };
+  for (Expr& more : context.more_outputs) more = as_given(more);
+  return as_given(y);
 }
 
 }  // namespace neon

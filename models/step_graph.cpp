@@ -48,7 +48,7 @@ Batch batch_of(Graph& graph, const DataLayout& data, int64_t set_size, const Ste
 // Costs and metrics are computed in f32 whatever the net's type.
 Expr wide(Expr y) { return as_rows(cast(y, y.dtype() == DType::f64 ? DType::f64 : DType::f32)); }
 
-// The net's outputs for the cost. Softmax and Logistic stay the last op, so that the cost finds their logits.
+// An output of the net for the cost. Softmax and Logistic stay the last op, so that the cost finds their logits.
 Expr cost_output(Expr y) {
   y = as_rows(y);
   if (y.dtype() == DType::f64 || y.dtype() == DType::f32) return y;
@@ -58,16 +58,21 @@ Expr cost_output(Expr y) {
   return wide(y);
 }
 
-void describe_output(StepGraph& step, Expr y) {
-  const Expr rows = as_rows(y);
-  step.last_op = rows.graph().producer(rows).op->name;
-  step.outputs = rows.shape()[1];
+// The cost of each sample (N,1), by all outputs of the net.
+Expr cost_of(const LayerContext& context, const Cost& cost, Expr y, Expr t) {
+  Scope scope(y.graph(), "cost");
+  std::vector<Expr> outputs = {cost_output(y)};
+  for (Expr more : context.more_outputs) outputs.push_back(cost_output(more));
+  return cost.apply_all(outputs, t);
 }
 
-Expr mean_cost(const Cost& cost, Expr y, Expr t) {
-  Scope scope(y.graph(), "cost");
-  Expr each = cost.apply(y, t);
-  return mean(each, all_axes(each.shape()));
+void describe_outputs(StepGraph& step, const LayerContext& context, Expr y) {
+  const auto add = [&](Expr output) {
+    const Expr rows = as_rows(output);
+    step.outputs.push_back({rows.shape()[1], rows.graph().producer(rows).op->name});
+  };
+  add(y);
+  for (Expr more : context.more_outputs) add(more);
 }
 
 // A gradient before it was widened: it is half as many bytes to read, and the update shares nothing with the check.
@@ -227,8 +232,9 @@ Expr training_pass(StepGraph& step, LayerContext& context, const Network& networ
   context.data_channels_last = data.channels_last;
   const Batch batch = batch_of(step.graph, data, data.train_size, options);
   Expr y = network.forward(context, batch.x);
-  describe_output(step, y);
-  Expr average = mean_cost(cost, cost_output(y), batch.t);
+  describe_outputs(step, context, y);
+  const Expr each = cost_of(context, cost, y, batch.t);
+  Expr average = mean(each, all_axes(each.shape()));
   step.graph.output("cost", average);
   step.parameters = context.parameters;
   step.states = context.states;
@@ -284,7 +290,7 @@ StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::
   if (!measured) layout.target_is_input = true;
   const Batch batch = batch_of(graph, layout, set_size, options);
   Expr y = network.forward(context, batch.x);
-  describe_output(step, y);
+  describe_outputs(step, context, y);
   step.parameters = context.parameters;
   step.states = context.states;
   graph.output("y", wide(y));
@@ -293,7 +299,7 @@ StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::
   Expr weight(graph, graph.input("weight", dtype, {options.batch, 1}));
   if (cost) {
     Scope scope(graph, "cost");
-    Expr each = cost->apply(cost_output(y), batch.t) * weight;
+    Expr each = cost_of(context, *cost, y, batch.t) * weight;
     graph.output("cost", sum(each, all_axes(each.shape())));
   }
   for (size_t i = 0; i < metrics.size(); ++i) {

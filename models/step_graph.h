@@ -56,8 +56,7 @@ struct StepGraph {
   std::vector<Parameter> parameters;
   std::vector<LayerState> states;
   std::vector<const Optimizer*> optimizers;  // of rate/0, rate/1, ...
-  std::string last_op;                       // op that made the net's outputs
-  int64_t outputs = 0;
+  std::vector<OutputForm> outputs;           // the last layer's first
   // Output hist/NAME each.
   struct Histogram {
     std::string name;

@@ -1,9 +1,16 @@
-// Costs: one number for each sample, from outputs y (N,K) and targets t (N,K); the training cost is their mean.
+// Costs: one number for each sample, from outputs y (N,K) and targets t (N,K); the training cost is their mean. A net
+// with branches of their own may have several outputs.
 #pragma once
 #include "backends/graph/expression.h"
 #include "neon/core/registry.h"
 
 namespace neon {
+
+// What a cost may object to in an output of a net.
+struct OutputForm {
+  int64_t width = 0;
+  std::string last_op;  // of the op that made it: of its activation
+};
 
 class Cost {
  public:
@@ -16,6 +23,13 @@ class Cost {
       fail(ErrorKind::config, "the cost compares outputs ", y.shape(), " with targets ", t.shape(), ": shapes differ");
     return each(y, t);
   }
+  // Of all outputs of a net, the last layer's first.
+  virtual Expr apply_all(const std::vector<Expr>& outputs, Expr t) const {
+    if (outputs.size() > 1)
+      fail(ErrorKind::config, "cost: the net has ", outputs.size(),
+           " outputs, and this cost is of one; Multicost has a cost for each");
+    return apply(outputs[0], t);
+  }
   // neon's `scale` changes the gradient, not the reported cost.
   virtual double gradient_scale() const { return 1; }
   // A line that says why these outputs do not suit this cost, or nothing. `last` is the activation that made y:
@@ -25,6 +39,9 @@ class Cost {
     if (classes > 0 && outputs != classes)
       return text("the last layer has ", outputs, " outputs, the data set ", classes, " classes");
     return "";
+  }
+  virtual std::string objection(const std::vector<OutputForm>& outputs, int64_t classes) const {
+    return objection(outputs[0].width, classes, outputs[0].last_op);
   }
 
  protected:

@@ -238,7 +238,7 @@ int run_predict(const CommandLine& line) {
   variables.to_device();
   program->bind("data", samples.data());
   const Printer printer(line, opened.run.class_names, stored.classes);
-  printer.head(graph.outputs);
+  printer.head(graph.outputs[0].width);
   for (int64_t first = 0; first < count; first += step.batch) {
     for (int64_t i = 0; i < step.batch; ++i) indices.set(i, double(std::min(first + i, count - 1)));
     program->bind("indices", indices.data());

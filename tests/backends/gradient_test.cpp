@@ -128,6 +128,24 @@ TEST_CASE("sources and indices have no gradient") {
   }
 }
 
+TEST_CASE("a scaled gradient is its multiple, of the same numbers") {
+  Graph graph;
+  const Expr x(graph, graph.input("x", DType::f64, {3}));
+  const Expr y = square(Expr(graph, graph.add("scale_gradient", {x}, {{"factor", 0.25}})));
+  const Value wanted[] = {x};
+  graph.output("y", y);
+  graph.output("grad", gradients(graph, y, wanted)[0]);
+  Variables variables;
+  const auto program = compile_for_cpu(graph, variables);
+  const double data[] = {-1, 2, 3};
+  program->bind("x", data);
+  program->run(0);
+  for (int64_t i = 0; i < 3; ++i) {
+    CHECK(program->output("y").at(i) == data[i] * data[i]);
+    CHECK(program->output("grad").at(i) == 0.25 * 2 * data[i]);
+  }
+}
+
 TEST_CASE("equal extrema share the gradient evenly, as PyTorch's do") {
   for (const std::string op : {"max", "min"}) {
     INFO(op);

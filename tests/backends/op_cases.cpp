@@ -225,6 +225,8 @@ std::vector<OpCase> shape_cases(const std::string& op) {
     add({6}, {{"shape", Axes{1, 6, 1}}}, "");
     add({1, 1}, {{"shape", Axes{}}}, "");
     add({0, 3}, {{"shape", Axes{3, 0, 2}}}, "");
+  } else if (op == "scale_gradient") {
+    add({3, 4}, {{"factor", 1.0}}, "");  // with another it is not the derivative, on purpose
   } else if (op == "transpose") {
     add({3, 4}, {{"permutation", Axes{1, 0}}}, "copy");
     add({2, 3, 4}, {{"permutation", Axes{1, 2, 0}}}, "copy");

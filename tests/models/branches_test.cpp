@@ -168,6 +168,44 @@ TEST_CASE("inputs name earlier layers") {
   CHECK_THAT(shapes, Contains("shapes so far: alpha (4, 8, 8), half (4, 4, 4) -> MergeSum_0"));
 }
 
+TEST_CASE("a tree gives an output for each branch, or while training alone") {
+  const std::string affine = "{Affine: {nout: 3, init: Kaiming, activation: Softmax}}";
+  for (const char* kind : {"Tree", "SingleOutputTree"}) {
+    const Network network = network_of(yaml_of(
+        text("[{", kind, ": [[{BranchNode: {name: b}}, ", affine, "], [{BranchNode: {name: b}}, ", affine, "]]}]")));
+    for (const bool training : {true, false}) {
+      Graph graph;
+      LayerContext context(graph, training, DType::f32, 0);
+      const Expr x(graph, graph.input("x", DType::f32, {2, 5}));
+      CHECK(network.forward(context, x).shape() == Shape{2, 3});
+      const bool several = training || std::string(kind) == "Tree";
+      REQUIRE(context.more_outputs.size() == (several ? 1 : 0));
+      if (several) CHECK(context.more_outputs[0].shape() == Shape{2, 3});
+    }
+    const auto one = Registry<Cost>::get().create(yaml_of("CrossEntropyMulti"));
+    const auto two = Registry<Cost>::get().create(yaml_of("Multicost: [CrossEntropyMulti, CrossEntropyMulti]"));
+    DataLayout data;
+    data.target_dtype = DType::i32;
+    data.sample = {5}, data.target = {1}, data.train_size = 8, data.classes = 3;
+    CHECK_THROWS_WITH(gradient_graph(network, *one, data, {.batch = 4}, true),
+                      Contains("the net has 2 outputs, and this cost is of one"));
+    CHECK(gradient_graph(network, *two, data, {.batch = 4}, true).outputs.size() == 2);
+    CHECK(evaluation_graph(network, &*two, {}, data, 8, {.batch = 4}).graph.outputs().count("cost"));
+  }
+}
+
+TEST_CASE("a tree's branches begin at its nodes") {
+  const std::string node = "{BranchNode: {name: b}}";
+  CHECK_THAT(error("[{Tree: [[" + node + ", SkipNode], [SkipNode]]}]"),
+             Contains("branch 1 begins with SkipNode, not with the BranchNode of its place"));
+  CHECK_THAT(error("[{Tree: [[BranchNode, SkipNode]]}]"), Contains("'name' is missing"));
+  CHECK_THAT(error("[{Tree: [[" + node + ", " + node + "], [" + node + "]]}]"), Contains("'b' is met again"));
+  CHECK_THAT(error("[{Tree: {layers: [[" + node + "], [" + node + "]], alphas: [1, 2, 3]}}]"),
+             Contains("alphas: there are 3 factors for 2 branches"));
+  CHECK_THAT(error("[{MergeSum: {layers: [SkipNode, SkipNode], alphas: 1}}]"), Contains("1 factors for 2 branches"));
+  CHECK_THAT(error("[{Tree: []}]"), Contains("'layers' has no trunk"));
+}
+
 TEST_CASE("layers that are no branches are told so, with their place") {
   CHECK_THAT(error("[{MergeSum: [[], [SkipNode]]}]"),
              Contains("MergeSum[0]: a branch without layers; SkipNode passes its input on"));

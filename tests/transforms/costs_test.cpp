@@ -71,10 +71,10 @@ TEST_CASE("softmax and logistic before their costs become the forms on logits") 
 }
 
 TEST_CASE("a cost of outputs and targets of different shapes is an error that shows both") {
-  for (const auto& entry : Registry<Cost>::get().entries()) {
+  for (const Setting& one : golden("transforms/golden/costs.json").items) {
     Graph graph;
     Expr y = input(graph, "y", {3, 4}), t = input(graph, "t", {3, 1});
-    const auto cost = Registry<Cost>::get().create(Setting::scalar(entry->name));
+    const auto cost = Registry<Cost>::get().create(object_of(at(one, "cost")));
     CHECK_THROWS_WITH(cost->apply(y, t), Catch::Contains("outputs (3, 4) with targets (3, 1)"));
   }
 }
@@ -85,6 +85,23 @@ TEST_CASE("scale acts on the gradient, not on the reported cost") {
     const auto scaled = Registry<Cost>::get().create(yaml_of(text(name, ": {scale: 2.5}")));
     CHECK(scaled->gradient_scale() == 2.5);
   }
+}
+
+TEST_CASE("several outputs need a cost each") {
+  const auto made = [](const char* yaml) { return Registry<Cost>::get().create(yaml_of(yaml)); };
+  const std::vector<OutputForm> two = {{4, "softmax"}, {4, "logistic"}};
+  CHECK(made("Multicost: [CrossEntropyMulti, CrossEntropyBinary]")->objection(two, 4) == "");
+  CHECK_THAT(made("Multicost: [CrossEntropyMulti, CrossEntropyMulti]")->objection(two, 4),
+             Catch::Contains("costs[1]: CrossEntropyMulti takes the outputs of Softmax"));
+  CHECK_THAT(made("Multicost: [CrossEntropyMulti]")->objection(two, 4),
+             Catch::Contains("Multicost has 1 costs and the net 2 outputs"));
+  Graph graph;
+  Expr y = input(graph, "y", {3, 4});
+  CHECK_THROWS_WITH(made("SumSquared")->apply_all({y, y}, y), Catch::Contains("Multicost has a cost for each"));
+  CHECK_THAT(complaint<Cost>("Multicost: {costs: [SumSquared], weights: [1, 2]}"),
+             Catch::Contains("there are 1 costs and 2 weights"));
+  CHECK_THAT(complaint<Cost>("Multicost: [CrossEntropyMulti: {scale: 2}]"), Catch::Contains("give weights"));
+  CHECK_THAT(complaint<Cost>("Multicost: []"), Catch::Contains("at least one cost"));
 }
 
 TEST_CASE("outputs that do not suit a cost are told, with a way to mend it") {

@@ -60,6 +60,19 @@ def stacked():
                                 "merge": "stack"}}, affine(4, "Softmax")]
 
 
+def tree():
+    """neon's mnist_branch: two branches from the trunk, each with a cost; their gradients enter the trunk scaled."""
+    node = [{"BranchNode": {"name": f"b{i}"}} for i in range(2)]
+    return [conv(3, 4, padding=1), {"Tree": {"layers": [
+        [MEAN, affine(6), node[0], affine(5), affine(5), node[1], affine(4, "Softmax")],
+        [node[0], affine(5), affine(4, "Softmax")],
+        [node[1], affine(4, "Softmax")]], "alphas": [1, 0.25, 0.5]}}]
+
+
+TREE_COST = {"Multicost": {"costs": ["CrossEntropyMulti", "CrossEntropyMulti", "CrossEntropyMulti"], "weights": [1, 0.5, 2]}}
+
+
 def nets():
     return [("residual blocks", residual(), [3, 8, 6]), ("inception blocks", inception(), [3, 7, 8]),
-            ("layers by name", named(), [2, 6, 5]), ("stacked halves", stacked(), [1, 5, 4])]
+            ("layers by name", named(), [2, 6, 5]), ("stacked halves", stacked(), [1, 5, 4]),
+            ("a tree of three costs", tree(), [2, 5, 4], TREE_COST)]

@@ -108,6 +108,9 @@ def costs():
     for margin in (1, 0.5):
         case({"SquareHingeLoss": {"margin": margin}}, y, yes_no,
              lambda v, t: (torch.clamp(margin - (2 * t - 1) * v, min=0) ** 2).mean(1))
+    case({"GeneralizedCost": {"costfunc": "MeanSquared"}}, y, t, lambda v, t: 0.5 * F.mse_loss(v, t, reduction="none").mean(1))
+    case({"Multicost": {"costs": ["CrossEntropyMulti"], "weights": [0.5]}}, logits, hot,
+         lambda v, t: 0.5 * multi(v, t), "Softmax")
     return cases
 
 

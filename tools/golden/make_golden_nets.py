@@ -55,7 +55,7 @@ class Net:
 
     def logits(self, data):
         self.counts, self.outputs, self.more = {}, {"data": (data, True)}, []
-        return self.chain(self.layers, (data, True))[0]
+        return [self.chain(self.layers, (data, True))[0]] + self.more
 
     # A value is (array, whether it lies as the data set gave it); arrays of images are (N, C, H, W) either way.
     def chain(self, layers, x):
@@ -124,10 +124,26 @@ class Net:
     def SkipNode(self, name, given, inputs):
         return inputs[0]
 
+    def scaled(self, x, factor):
+        return x.detach() * (1 - factor) + x * factor
+
     def branches(self, given, inputs):
+        alphas = given.get("alphas", [1] * 9)
         layers = [b if isinstance(b, list) else [b] for b in given.get("layers", [])]
         inputs = inputs * len(layers) if len(inputs) == 1 and layers else inputs
-        return [self.chain(b, x) for b, x in zip(layers, inputs)] if layers else inputs
+        return [self.chain(b, (self.scaled(x[0], a), x[1])) for b, x, a in zip(layers, inputs, alphas)] if layers else inputs
+
+    def BranchNode(self, name, given, inputs):
+        return inputs[0]
+
+    def Tree(self, name, given, inputs):
+        trunk, *others = given["layers"]
+        first, *alphas = given["alphas"]
+        y = self.chain(trunk, (self.scaled(inputs[0][0], first), inputs[0][1]))
+        for (node, *rest), alpha in zip(others, alphas):
+            x, as_given = self.outputs[node["BranchNode"]["name"]]
+            self.more.append(self.chain(rest, (self.scaled(x, alpha), as_given))[0])
+        return y
 
     def Sequential(self, name, given, inputs):
         return self.chain(given["layers"], inputs[0])
@@ -153,25 +169,32 @@ def sampled(array):
     return dict(shape=list(array.shape), every=every, values=[float(v) for v in array.ravel()[::every]])
 
 
-def case(title, layers, shape, batch=4, steps=3, rate=0.0625, momentum=0.5):
+def cost_of(cost, logits, labels):
+    """CrossEntropyMulti, or Multicost of several outputs with that each."""
+    if cost == "CrossEntropyMulti":
+        return F.cross_entropy(logits[0], labels)
+    return sum(w * F.cross_entropy(x, labels) for w, x in zip(cost["Multicost"]["weights"], logits))
+
+
+def case(title, layers, shape, cost="CrossEntropyMulti", batch=4, steps=3, rate=0.0625, momentum=0.5):
     """A net's first gradients, and costs and weights of some steps of gradient descent with momentum."""
     count = 2 * batch + 3
     data, labels = drawn(0, [count, *shape], 1.0), np.arange(count) % 4
     net, velocity, costs = Net(layers), {}, []
     for step in range(steps):
         rows = [(batch * step + i) % count for i in range(batch)]
-        cost = F.cross_entropy(net.logits(torch.tensor(data[rows])), torch.tensor(labels[rows]))
-        cost.backward()
+        mean = cost_of(cost, net.logits(torch.tensor(data[rows])), torch.tensor(labels[rows]))
+        mean.backward()
         if step == 0:
             gradients = {name: p.grad.numpy().copy() for name, p in net.p.items()}
-        costs.append(cost.item())
+        costs.append(mean.item())
         with torch.no_grad():
             for name, p in net.p.items():
                 velocity[name] = momentum * velocity.get(name, 0) - rate * p.grad
                 p += velocity[name]
                 p.grad = None
     optimizer = {"GradientDescentMomentum": {"learning_rate": rate, "momentum_coef": momentum}}
-    return dict(title=title, layers=layers, cost="CrossEntropyMulti", optimizer=optimizer, batch=batch,
+    return dict(title=title, layers=layers, cost=cost, optimizer=optimizer, batch=batch,
                 data=dict(shape=[count, *shape], drawn=0, scale=1.0), labels=labels.astype(float),
                 parameters=net.initial, gradients={name: sampled(g) for name, g in gradients.items()}, costs=costs,
                 after={name: sampled(p.detach().numpy()) for name, p in net.p.items()})

@@ -1,0 +1,73 @@
+#!/usr/bin/python3
+"""Every example: its spec is right, its net has the number of parameters that its paper or a sum over its layers gives.
+Noise of the same shape stands in for the data, whose presence is not asked for."""
+import glob
+import os
+import re
+
+import support
+
+EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples")
+
+
+def conv(size, before, maps, extra=0):
+    return size * size * before * maps + extra * maps
+
+
+def chain(first, *layers):
+    """Parameters of layers (filter size, maps): 1 for an affine layer, its inputs known; biases everywhere."""
+    total, before = 0, first
+    for layer in layers:
+        size, maps, before = layer if len(layer) == 3 else (*layer, before)
+        total, before = total + conv(size, before, maps, 1), maps
+    return total
+
+
+IMAGE, CIFAR, MNIST = ([3, 224, 224], 1000), ([3, 32, 32], 10), ([1, 28, 28], 10)
+OVERFEAT = chain(3, (11, 96), (5, 256), (3, 512), (3, 1024), (3, 1024), (1, 3072, 1024 * 36), (1, 4096), (1, 1000))
+# torchvision's alexnet, vgg11 and resnet50; Caffe's bvlc_googlenet, without and with its auxiliary classifiers.
+ALEXNET, VGG_A, RESNET, GOOGLENET, GOOGLENET_TRAINED = 61100840, 132863336, 25557032, 6998552, 13378280
+# Batch norm's two numbers for a bias, but for those of the last layer.
+ALEXNET_NORMED = ALEXNET + 64 + 192 + 384 + 256 + 256 + 4096 + 4096
+VGG_B = 133047848  # torchvision's vgg13
+VGG_B_NORMED = VGG_B + 2 * (64 + 128 + 256 + 512 + 512) + 4096 + 4096 + 1000
+# 19 convolutions and an affine layer of He et al. 2015, 4.2, and 1x1 convolutions where maps double.
+RESNET_20 = (conv(3, 3, 16, 2) + 6 * conv(3, 16, 16, 2) + conv(3, 16, 32, 2) + 5 * conv(3, 32, 32, 2) +
+             conv(3, 32, 64, 2) + 5 * conv(3, 64, 64, 2) + conv(1, 16, 32, 2) + conv(1, 32, 64, 2) + 64 * 10 + 10)
+EXPECTED = {
+    "bench/alexnet": (IMAGE, ALEXNET), "bench/overfeat": (([3, 231, 231], 1000), OVERFEAT), "bench/vgg-a": (IMAGE, VGG_A),
+    "bench/googlenet": (IMAGE, GOOGLENET), "bench/resnet50": (IMAGE, RESNET),
+    "convnet/cifar10-small": (CIFAR, conv(5, 3, 16, 1) + conv(5, 16, 32, 1) + 32 * 25 * 500 + 5000),
+    "convnet/cifar10-resnet": (CIFAR, RESNET_20), "convnet/googlenet": (IMAGE, GOOGLENET_TRAINED),
+    "convnet/i1k-alexnet-fp16": (IMAGE, ALEXNET_NORMED), "convnet/i1k-alexnet-fp32": (IMAGE, ALEXNET_NORMED),
+    "convnet/i1k-vgg-fp16": (IMAGE, VGG_B_NORMED),
+    "convnet/mnist-small": (MNIST, conv(5, 1, 16, 2) + conv(5, 16, 32, 2) + 512 * 500 + 1000 + 5000),
+    "convnet/resnet50": (IMAGE, RESNET),
+    "mlp/fashion-small": (MNIST, 784 * 100 + 100 + 1010), "mlp/mnist-small": (MNIST, 784 * 100 + 1000),
+    "mlp/fashion-tuned": (MNIST, 784 * 1000 + 1000 + 1001000 + 10010)}
+
+
+def noise(name, samples):
+    (shape, classes), _ = EXPECTED[name]
+    return f"dataset={{UniformRandom: {{nin: {shape}, nout: {classes}, ntrain: {samples}, ntest: 8, bytes: true}}}}"
+
+
+class Examples(support.Case):
+    def test_parameters(self):
+        paths = glob.glob(os.path.join(EXAMPLES, "*", "*.yaml"))
+        names = {os.path.relpath(path, EXAMPLES)[:-len(".yaml")] for path in paths}
+        self.assertEqual(names, set(EXPECTED), "an example without its number here, or the other way round")
+        for name in sorted(names):
+            path = os.path.join(EXAMPLES, name + ".yaml")
+            out = self.neon("summary", path, "--set", noise(name, 512)).out
+            self.assertEqual(int(re.search(r"(?m)^(\d+) parameters", out)[1]), EXPECTED[name][1], name)
+            if name.startswith("bench/"):
+                self.assertEqual(self.neon("summary", path).out, out, "the spec's own noise has this shape")
+
+    def test_small_ones_train(self):
+        for name in "convnet/cifar10-small", "convnet/cifar10-resnet", "convnet/mnist-small":
+            self.neon(os.path.join(EXAMPLES, name + ".yaml"), "--set", noise(name, 32), "-z", "16", "-e", "1")
+
+
+if __name__ == "__main__":
+    support.main()

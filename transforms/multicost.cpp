@@ -1,0 +1,83 @@
+// Costs made of others: Multicost, a cost for each output of a net, and neon's wrapper of a cost.
+#include "transforms/cost.h"
+
+namespace neon {
+
+namespace {
+
+struct MulticostParams {
+  std::vector<Made<Cost>> costs;
+  std::vector<double> weights;
+  static void describe(auto&& p) {
+    p("costs", &MulticostParams::costs, "A cost for each output, that of the last layer first.", Required{});
+    p("weights", &MulticostParams::weights, "Factors of the costs; without them all are 1.", at_least(0));
+  }
+};
+struct Multicost : Parametrized<Cost, MulticostParams> {
+  explicit Multicost(MulticostParams given) : Parametrized(std::move(given)) {
+    if (params.costs.empty()) fail(ErrorKind::config, "costs: a list of at least one cost");
+    for (const auto& cost : params.costs) {
+      if (!cost) fail(ErrorKind::config, "costs: one of them is empty");
+      if (cost->gradient_scale() != 1)
+        fail(ErrorKind::config, "the `scale` of one of several costs would be its weight; give weights");
+    }
+    if (params.weights.empty()) params.weights.assign(params.costs.size(), 1);
+    if (params.weights.size() != params.costs.size())
+      fail(ErrorKind::config, "there are ", params.costs.size(), " costs and ", params.weights.size(), " weights");
+  }
+  // Of a SingleOutputTree there is but one output when it does not train, and then its cost alone counts.
+  Expr apply_all(const std::vector<Expr>& outputs, Expr t) const override {
+    if (outputs.size() > params.costs.size()) fail(ErrorKind::config, "cost: ", count(outputs.size()));
+    Expr total = weighted(0, outputs[0], t);
+    for (size_t i = 1; i < outputs.size(); ++i) total = total + weighted(i, outputs[i], t);
+    return total;
+  }
+  std::string objection(int64_t outputs, int64_t classes, const std::string& last) const override {
+    return params.costs[0]->objection(outputs, classes, last);
+  }
+  std::string objection(const std::vector<OutputForm>& outputs, int64_t classes) const override {
+    if (outputs.size() != params.costs.size()) return count(outputs.size());
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const std::string line = params.costs[i]->objection(outputs[i].width, classes, outputs[i].last_op);
+      if (!line.empty()) return text("costs[", i, "]: ", line);
+    }
+    return "";
+  }
+
+ protected:
+  Expr each(Expr y, Expr t) const override { return weighted(0, y, t); }
+
+ private:
+  Expr weighted(size_t i, Expr y, Expr t) const {
+    const Expr cost = params.costs[i]->apply(y, t);
+    return params.weights[i] == 1 ? cost : cost * params.weights[i];
+  }
+  std::string count(size_t outputs) const {
+    return text("Multicost has ", params.costs.size(), " costs and the net ", outputs,
+                " outputs: its last layer's, and those of the branches of a Tree");
+  }
+};
+NEON_REGISTER(Cost, Multicost, "The weighted sum of a cost for each output of a net.");
+
+struct GeneralizedCostParams {
+  Made<Cost> costfunc;
+  static void describe(auto&& p) { p("costfunc", &GeneralizedCostParams::costfunc, "The cost.", Required{}); }
+};
+struct GeneralizedCost : Parametrized<Cost, GeneralizedCostParams> {
+  explicit GeneralizedCost(GeneralizedCostParams given) : Parametrized(std::move(given)) {
+    if (!params.costfunc) fail(ErrorKind::config, "costfunc: no cost is given");
+  }
+  double gradient_scale() const override { return params.costfunc->gradient_scale(); }
+  using Cost::objection;
+  std::string objection(int64_t outputs, int64_t classes, const std::string& last) const override {
+    return params.costfunc->objection(outputs, classes, last);
+  }
+
+ protected:
+  Expr each(Expr y, Expr t) const override { return params.costfunc->apply(y, t); }
+};
+NEON_REGISTER(Cost, GeneralizedCost, "A cost in the wrapper that neon 1.x had around it.");
+
+}  // namespace
+
+}  // namespace neon
