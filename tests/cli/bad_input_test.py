@@ -54,6 +54,27 @@ class Usage(Case):
         for verb in "check", "summary", "program", "bench", "resume", "eval":
             self.refused(2, verb, says=f"neon {verb} ")
 
+    def test_option_of_another_verb(self):
+        """What would do nothing is a mistake, too."""
+        spec = self.spec()
+        self.neon("-r", "1", "-e", "1", "-s", "m.safetensors", spec)
+        for option, verb in (["--top_k", "3"], ["train", spec]), (["--format", "json"], ["check", spec]), \
+                (["--iterations", "9"], ["summary", spec]), (["--resolved"], ["train", spec]), \
+                (["--resolved"], ["summary", spec]), (["--top_k", "2"], ["eval", "m.safetensors"]), \
+                (["-e", "3"], ["eval", "m.safetensors"]), (["-s", "n"], ["eval", "m.safetensors"]), \
+                (["-o", "r.h5"], ["predict", "m.safetensors", "x.csv"]):
+            self.refused(2, *verb, *option, says=["option ", option[0], f"does nothing with neon {verb[0]}"])
+        self.write("epochs.cfg", "epochs = 2\n")
+        self.neon("eval", "-c", "epochs.cfg", "m.safetensors")  # a file of options is for every verb
+
+    def test_operands_that_are_none(self):
+        self.refused(2, "check", "check", self.spec(), says="'s.yaml' is one operand too many; usage: neon check SPEC")
+        self.refused(2, "check", "", says="the operand is empty; usage: neon check SPEC")
+        self.refused(2, "doctor", "gpu", says="'gpu' is one operand too many")
+        self.neon("-e", "1", "-s", "m.safetensors", self.spec())
+        for verb in [], ["check"], ["bench"]:
+            self.refused(2, *verb, "m.safetensors", says=["m.safetensors: a checkpoint's name", "neon resume"])
+
     def test_config_file(self):
         self.refused(2, "-c", "none.cfg", self.spec(), says=["none.cfg", "cannot be read"])
         self.write("bad.cfg", "epochs = 2\nbatchsize = 3\n")
@@ -446,7 +467,9 @@ class Checkpoints(Case):
         self.refused(3, "predict", "m.safetensors", "none.csv", says="none.csv")
         self.refused(2, "predict", "m.safetensors", "s.yaml", says=["s.yaml", ".csv"])
         self.refused(2, "predict", "m.safetensors", "x.csv", "--format", "xml", says="csv")
-        self.refused(2, "predict", "m.safetensors", "x.csv", "--top_k", "0", says="top_k")
+        for top_k in "0", "99999999999999999999":
+            self.refused(2, "predict", "m.safetensors", "x.csv", "--top_k", top_k, says=["option --top_k", top_k])
+        self.refused(3, "predict", "m.safetensors", "-", stdin=b"1;2;3;4\n", says=["stdin: holds no samples", "first line"])
 
 
 # Tanh would hold the numbers in check for ever.
