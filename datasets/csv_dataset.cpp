@@ -36,14 +36,18 @@ std::vector<std::string> classes_of(const CsvParams& params, const Table& table)
   }
   if (params.task == "regression" || (params.task == "auto" && all_numbers && !all_whole)) return {};
   std::vector<std::string> out;
-  for (const TargetCell& cell : table.targets) out.push_back(cell.text);
+  for (const TargetCell& cell : table.targets) {
+    if (!is_utf8(cell.text))
+      table.fail_at(cell, text("the class ", in_quotes(cell.text), " is not UTF-8; save the file as UTF-8"));
+    out.push_back(cell.text);
+  }
   sort_names(out, all_numbers);
   out.erase(std::unique(out.begin(), out.end()), out.end());
   if (params.task == "auto" && all_numbers && (smallest < 0 || largest + 1 != double(out.size())))
     fail(ErrorKind::config, table.path, ": the target has ", out.size(), " different whole numbers up to ", largest,
          ", not 0 to k - 1: say task: classes or task: regression");
   if (out.size() < 2)
-    fail(ErrorKind::data, table.path, ": every target is '", out.front(), "': there is only one class");
+    fail(ErrorKind::data, table.path, ": every target is ", in_quotes(out.front()), ": there is only one class");
   return out;
 }
 
@@ -60,13 +64,13 @@ Split split_of(const Table& table, const std::vector<std::string>& classes, size
     if (classes.empty()) {
       double value = 0;
       if (!parse_number(cell.text, value) || !std::isfinite(float(value)))
-        table.fail_at(cell, text("the target: expected a number, found '", cell.text.substr(0, 40), "'"));
+        table.fail_at(cell, text("the target: expected a number, found ", in_quotes(cell.text)));
       out.targets.set(i, value);
     } else {
       const auto found = index.find(cell.text);
       if (found == index.end())
-        table.fail_at(
-            cell, text("class '", cell.text, "' is not one of the training file's", did_you_mean(cell.text, classes)));
+        table.fail_at(cell, text("class ", in_quotes(cell.text), " is not one of the training file's",
+                                 did_you_mean(cell.text, classes)));
       out.targets.set(i, double(found->second));
     }
   }

@@ -84,13 +84,13 @@ class TableReader {
   void read_names(const std::vector<CsvCell>& cells) {
     for (const CsvCell& cell : cells) {
       if (std::ranges::count(table_.names, cell.text) > 0)
-        reader_.fail_at(cell, text("two columns are named '", cell.text, "'"));
+        reader_.fail_at(cell, text("two columns are named ", in_quotes(cell.text)));
       table_.names.emplace_back(cell.text);
     }
   }
 
   std::string column_text(size_t i) const {
-    return table_.names.empty() ? text("column ", i) : text("column '", table_.names[i], "'");
+    return table_.names.empty() ? text("column ", i) : text("column ", in_quotes(table_.names[i]));
   }
 
   void add_row(const std::vector<CsvCell>& cells, const TableLayout& layout) {
@@ -101,7 +101,7 @@ class TableReader {
       if (!layout.feature[i]) continue;
       double value = 0;
       if (!parse_number(cells[i].text, value) || !std::isfinite(float(value)))
-        reader_.fail_at(cells[i], text(column_text(i), ": expected a number, found '", cells[i].text.substr(0, 40), "'",
+        reader_.fail_at(cells[i], text(column_text(i), ": expected a number, found ", in_quotes(cells[i].text),
                                        cells[i].text.empty() ? "; fill in or remove rows with missing values"
                                                              : "; a column of text can be left out with ignore"));
       table_.features.push_back(float(value));

@@ -73,14 +73,14 @@ int run_bench(const CommandLine& line) {
   const DeviceOptions device = device_options(options);
   const int64_t together = device.gpu ? 64 : 1;
   const double whole =
-      median_ms(line.iterations, together, [&](int64_t count) { last_cost = trainer.bench_steps(count); });
+      median_ms(line.of_verb.iterations, together, [&](int64_t count) { last_cost = trainer.bench_steps(count); });
   const StepOptions step = step_options(options, spec.experiment->params);
   const double forward =
-      pass_ms(*spec.experiment, data, step, trainer.variables(), line.iterations, false, device, together);
+      pass_ms(*spec.experiment, data, step, trainer.variables(), line.of_verb.iterations, false, device, together);
   const double both =
-      pass_ms(*spec.experiment, data, step, trainer.variables(), line.iterations, true, device, together);
+      pass_ms(*spec.experiment, data, step, trainer.variables(), line.of_verb.iterations, true, device, together);
   const std::string where = device.gpu ? trainer.device_name() : text(trainer.threads(), " threads");
-  std::printf("median of %lld steps, batch %lld, %s, %s\n", (long long)line.iterations, (long long)step.batch,
+  std::printf("median of %lld steps, batch %lld, %s, %s\n", (long long)line.of_verb.iterations, (long long)step.batch,
               std::string(name_of(step.dtype)).c_str(), where.c_str());
   std::printf("forward           %9.4f ms\nforward+backward  %9.4f ms\nwhole step        %9.4f ms  %.0f samples/s\n",
               forward, both, whole, 1000 * double(step.batch) / whole);

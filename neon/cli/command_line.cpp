@@ -1,6 +1,7 @@
 #include "neon/cli/command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <fstream>
 #include <map>
 
@@ -75,24 +76,39 @@ struct RunOption {
   const char* flags;
   const char* field;
   const char* help;
+  bool of_training = false;  // a checkpoint that is only looked at does nothing with it
 };
 constexpr RunOption kRunOptions[] = {
     {"-w,--data_dir", "data_dir", "folder of data sets"},
-    {"-e,--epochs", "epochs", "passes over the training set"},
-    {"-s,--save_path", "save_path", "checkpoint, always the newest (.safetensors)"},
-    {"--serialize", "serialize", "epochs between checkpoints"},
-    {"--model_file", "model_file", "checkpoint whose weights to begin with"},
-    {"-l,--log", "log_file", "log file; neon_log.txt without a name"},
-    {"-o,--output_file", "output_file", "metrics file (HDF5)"},
-    {"--eval_freq", "eval_freq", "epochs between evaluations (also -eval)"},
-    {"-H,--history", "history", "older checkpoints kept beside the newest"},
+    {"-e,--epochs", "epochs", "passes over the training set", true},
+    {"-s,--save_path", "save_path", "checkpoint, always the newest (.safetensors)", true},
+    {"--serialize", "serialize", "epochs between checkpoints", true},
+    {"--model_file", "model_file", "checkpoint whose weights to begin with", true},
+    {"-l,--log", "log_file", "log file; neon_log.txt without a name", true},
+    {"-o,--output_file", "output_file", "metrics file (HDF5)", true},
+    {"--eval_freq", "eval_freq", "epochs between evaluations (also -eval)", true},
+    {"-H,--history", "history", "older checkpoints kept beside the newest", true},
     {"-b,--backend", "backend", "cpu or gpu"},
     {"-i,--device_id", "device_id", "which GPU"},
     {"-r,--rng_seed", "rng_seed", "seed of all random numbers"},
     {"-u,--rounding", "rounding",
-     "round updates by chance, to this many bits of mantissa; 10 (bf16: 7) without a number"},
+     "round updates by chance, to this many bits of mantissa; 10 (bf16: 7) without a number", true},
     {"-d,--datatype", "datatype", "f32, f64, f16 or bf16"},
     {"-z,--batch_size", "batch_size", "samples in a step"},
+};
+
+// Options whose value belongs to VerbOptions.
+struct VerbOption {
+  const char* flags;
+  const char* field;
+  const char* help;
+  std::array<std::string_view, 2> verbs;
+};
+constexpr VerbOption kVerbOptions[] = {
+    {"--top_k", "top_k", "classes given for each prediction", {"predict"}},
+    {"--format", "format", "csv or json, of predictions and evaluations", {"predict", "eval"}},
+    {"--iterations", "iterations", "steps that bench times", {"bench"}},
+    {"--resolved", "resolved", "with check: print the spec with every default", {"check"}},
 };
 
 const char* const kUsage =
@@ -120,6 +136,16 @@ const char* const kUsage =
   fail(ErrorKind::config, otherwise, "; neon --help lists the options");
 }
 
+[[noreturn]] void does_nothing(const char* flags, const std::string& verb) {
+  fail(ErrorKind::config, "option ", flags, " does nothing with neon ", verb, "; leave it out");
+}
+
+void add_option(Setting& to, const std::string& field, std::string value, const std::string& option) {
+  Setting setting = Setting::scalar(std::move(value));
+  setting.path = option;
+  to.entries.push_back({field, std::move(setting), {}});
+}
+
 }  // namespace
 
 const std::vector<std::string>& verbs() {
@@ -142,6 +168,12 @@ CommandLine parse_command_line(std::vector<std::string> arguments, bool& finishe
   for (const RunOption& option : kRunOptions)
     options[option.field] = app.add_option(option.flags, values[option.field], option.help)
                                 ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  for (const VerbOption& option : kVerbOptions) {
+    const bool flag = schema_of<VerbOptions>().find(option.field)->type == "true or false";
+    options[option.field] = flag ? app.add_flag(option.flags, values[option.field], option.help)
+                                 : app.add_option(option.flags, values[option.field], option.help)
+                                       ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  }
   std::string gpu, config, devices;
   bool no_bar = false, caffe = false, deterministic = false, tf32 = false, show_version = false;
   int verbosity = 0;
@@ -149,15 +181,11 @@ CommandLine parse_command_line(std::vector<std::string> arguments, bool& finishe
   app.add_option("-c,--config", config, "file of options, one `name = value` a line");
   app.add_option("-m,--max_devices", devices, "how many GPUs at most");
   app.add_option("--set", line.overrides, "change the spec: --set layers[0].nout=50")->allow_extra_args(false);
-  app.add_option("--top_k", line.top_k, "classes given for each prediction")->check(CLI::PositiveNumber);
-  app.add_option("--format", line.format, "csv or json, of predictions")->check(CLI::IsMember({"csv", "json"}));
-  app.add_option("--iterations", line.iterations, "steps that bench times")->check(CLI::PositiveNumber);
   app.add_flag("-v,--verbose", verbosity, "say more; repeat for more still");
   app.add_flag("--no_progress_bar", no_bar, "no progress lines");
   app.add_flag("--caffe", caffe, "Caffe's sizes and dropout");
   app.add_flag("--deterministic", deterministic, "only deterministic choices");
   app.add_flag("--tf32", tf32, "f32 products on a GPU take operands of 10 bits of mantissa");
-  app.add_flag("--resolved", line.resolved, "with check: print the spec with every default");
   app.add_flag("--version", show_version, "print the version");
   app.add_option("operands", line.operands, "SPEC, or what the verb takes");
 
@@ -181,14 +209,22 @@ CommandLine parse_command_line(std::vector<std::string> arguments, bool& finishe
     out = "neon " + std::string(version()) + "\n";
     return line;
   }
-  auto add = [&](const std::string& field, std::string value, const std::string& option) {
-    Setting setting = Setting::scalar(std::move(value));
-    setting.path = option;
-    line.run_options.entries.push_back({field, std::move(setting), {}});
-  };
+  Setting of_verb = Setting::map({});
+  for (const VerbOption& option : kVerbOptions) {
+    if (!options[option.field]->count()) continue;
+    if (!std::ranges::count(option.verbs, line.verb)) does_nothing(option.flags, line.verb);
+    add_option(of_verb, option.field, values[option.field], text("option ", option.flags));
+  }
+  line.of_verb = read_params<VerbOptions>(of_verb);
   line.run_options = Setting::map({});
+  auto add = [&](const std::string& field, std::string value, const std::string& option) {
+    add_option(line.run_options, field, std::move(value), option);
+  };
+  const bool trains = line.verb != "eval" && line.verb != "predict";
   for (const RunOption& option : kRunOptions) {
     if (!options[option.field]->count()) continue;
+    // A file of options is for every verb.
+    if (option.of_training && !trains && config.empty()) does_nothing(option.flags, line.verb);
     if (values[option.field].empty() && schema_of<RunOptions>().find(option.field)->type == "text")
       fail(ErrorKind::config, "option ", option.flags, ": its value is empty; give one, or leave the option out");
     add(option.field, values[option.field], text("option ", option.flags));

@@ -7,6 +7,19 @@
 
 namespace neon {
 
+// What only some verbs take.
+struct VerbOptions {
+  int64_t top_k = 1, iterations = 200;
+  std::string format = "csv";
+  bool resolved = false;
+  static void describe(auto&& p) {
+    p("top_k", &VerbOptions::top_k, "Classes given for each prediction.", closed(1, 1e6));
+    p("iterations", &VerbOptions::iterations, "Steps that bench times.", closed(1, 1e9));
+    p("format", &VerbOptions::format, "How results are printed.", one_of({"csv", "json"}));
+    p("resolved", &VerbOptions::resolved, "Whether check prints the spec with every default.");
+  }
+};
+
 struct CommandLine {
   std::string program = "neon";  // as it was called
   std::string verb = "train";
@@ -14,9 +27,7 @@ struct CommandLine {
   std::vector<std::string> overrides;  // --set
   Setting run_options;                 // those of RunOptions that were given
   int verbose = 1;
-  bool resolved = false;
-  std::string format = "csv";  // of predictions
-  int64_t top_k = 1, iterations = 200;
+  VerbOptions of_verb;
   RunOptions run() const { return read_params<RunOptions>(run_options); }
 };
 

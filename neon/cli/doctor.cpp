@@ -57,7 +57,9 @@ std::string cache_folder() {
 
 }  // namespace
 
-int run_doctor(const CommandLine&) {
+int run_doctor(const CommandLine& command) {
+  if (!command.operands.empty())
+    fail(ErrorKind::config, in_quotes(command.operands.front()), " is one operand too many; usage: neon doctor");
   line("neon", std::string(version()));
   line("threads", std::to_string(available_threads()));
   line("instructions", text("x86-64-", elementwise::active_level().name));

@@ -27,7 +27,7 @@ int run_eval(const CommandLine& line) {
   restore_variables(evaluated_weights(opened.run.file, experiment.params.ema > 0), path, variables);
   variables.to_device();
   const auto results = evaluator.run();
-  if (line.format == "json") {
+  if (line.of_verb.format == "json") {
     std::printf("%s\n", nlohmann::json(results).dump().c_str());
   } else {
     std::printf("test: %s  (%s, %lld samples)\n", results_text(results).c_str(), data.source.c_str(),

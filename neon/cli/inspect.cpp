@@ -72,7 +72,7 @@ void need_shapes(const DataCheck& check) {
 
 int run_check(const CommandLine& line) {
   const Inspected in = inspect(line, "neon check SPEC");
-  if (line.resolved) {
+  if (line.of_verb.resolved) {
     std::fputs(write_yaml(in.spec.experiment->resolved()).c_str(), stdout);
     return 0;
   }

@@ -1,5 +1,8 @@
+#include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -22,6 +25,16 @@ Verb verb_named(const std::string& name) {
                                                     {"eval", neon::run_eval},       {"predict", neon::run_predict},
                                                     {"help", neon::run_help},       {"doctor", neon::run_doctor}};
   return verbs.at(name);
+}
+
+// Else the next file opened, a checkpoint say, would get the number of a closed stream, and all that is printed. What
+// is opened in its place reads and writes nothing: results that cannot be printed stay an error.
+void open_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) != -1) continue;
+    if (open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) != stream)
+      neon::fail(neon::ErrorKind::failed, "standard stream ", stream, " is closed, and /dev/null cannot be opened");
+  }
 }
 
 // A thread that waits for another spins for a moment, then sleeps. libgomp's own moment is so long that beside
@@ -57,17 +70,22 @@ int run(const std::vector<std::string>& arguments, char** argv) {
 }
 
 // A file's text in a message must not command the terminal.
-int complain(std::string what, neon::ErrorKind kind) {
-  for (char& c : what)
-    if ((c >= 0 && c < ' ' && c != '\n') || c == 127) c = '?';
-  std::fprintf(stderr, "neon: %s\n", what.c_str());
+int complain(std::string_view what, neon::ErrorKind kind) {
+  std::string shown = "neon: ";
+  for (size_t begin = 0, end; begin <= what.size(); begin = end + 1) {
+    end = std::min(what.find('\n', begin), what.size());
+    shown += neon::printable(what.substr(begin, end - begin)) + "\n";
+  }
+  std::fputs(shown.c_str(), stderr);
   return neon::exit_code(kind);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  signal(SIGXFSZ, SIG_IGN);  // a file that grows beyond the limit (ulimit -f) is a failed write, not the end
   try {
+    open_standard_streams();
     return run({argv + 1, argv + argc}, argv);
   } catch (const neon::Error& error) {
     return complain(error.what(), error.kind());

@@ -52,18 +52,24 @@ Tensor csv_numbers(const std::string& content, const std::string& name) {
   std::vector<CsvCell> cells;
   std::vector<float> numbers;
   size_t columns = 0;
+  bool header = false;
   for (bool first = true; reader.next(cells); first = false) {
     double value = 0;
-    if (first && std::ranges::none_of(cells, [&](const CsvCell& cell) { return parse_number(cell.text, value); }))
+    if (first && std::ranges::none_of(cells, [&](const CsvCell& cell) { return parse_number(cell.text, value); })) {
+      header = true;
       continue;
+    }
     if (columns && cells.size() != columns)
       reader.fail_at(cells.front(), text(cells.size(), " cells, the lines before have ", columns));
     columns = cells.size();
     for (const CsvCell& cell : cells) {
-      if (!parse_number(cell.text, value)) reader.fail_at(cell, text("'", cell.text, "' is no number"));
+      if (!parse_number(cell.text, value)) reader.fail_at(cell, text(in_quotes(cell.text), " is no number"));
       numbers.push_back(float(value));
     }
   }
+  if (columns == 0)
+    fail(ErrorKind::data, name, ": holds no samples",
+         header ? "; its first line has no number in its cells, so it is taken for the columns' names" : "");
   Tensor out(DType::f32, {columns ? int64_t(numbers.size() / columns) : 0, int64_t(columns)});
   std::ranges::copy(numbers, out.as<float>().begin());
   return input_array(out, name);
@@ -146,8 +152,8 @@ Stored stored_layout(const StoredRun& run, const std::string& path) {
 class Printer {
  public:
   Printer(const CommandLine& line, std::vector<std::string> names, int64_t classes)
-      : json_(line.format == "json"),
-        top_(std::min(line.top_k, std::max<int64_t>(classes, 1))),
+      : json_(line.of_verb.format == "json"),
+        top_(std::min(line.of_verb.top_k, std::max<int64_t>(classes, 1))),
         names_(std::move(names)),
         classes_(classes) {}
 

@@ -13,14 +13,19 @@ const std::string& only_operand(const CommandLine& line, const char* usage) {
   if (line.operands.empty()) fail(ErrorKind::config, "nothing to work on; usage: ", usage, " (neon --help says more)");
   const std::string& first = line.operands.front();
   if (line.operands.size() > 1) {
-    const std::string verb = first.find('.') == first.npos ? did_you_mean(first, verbs()) : "";
-    fail(ErrorKind::config, "'", line.operands[1], "' is one operand too many; usage: ", usage,
-         verb.empty() ? "" : " ('" + first + "' is no verb" + verb + ")");
+    const bool may_be_verb = first.find('.') == first.npos && !std::ranges::count(verbs(), first);
+    const std::string verb = may_be_verb ? did_you_mean(first, verbs()) : "";
+    fail(ErrorKind::config, in_quotes(line.operands[1]), " is one operand too many; usage: ", usage,
+         verb.empty() ? "" : text(" (", in_quotes(first), " is no verb", verb, ")"));
   }
+  if (first.empty()) fail(ErrorKind::config, "the operand is empty; usage: ", usage);
   return first;
 }
 
 OpenedSpec open_spec(const CommandLine& line, const std::string& path) {
+  if (path.ends_with(".safetensors"))
+    fail(ErrorKind::config, path, ": a checkpoint's name, where a spec is expected; neon resume ", path,
+         " goes on with it");
   const Spec spec = load_spec(path, line.overrides);
   if (line.verbose > 1)
     for (const std::string& note : spec.notes) std::fprintf(stderr, "note: %s\n", note.c_str());

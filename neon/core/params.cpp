@@ -14,7 +14,10 @@ bool Constraint::check(double value) const {
 }
 
 std::string Constraint::to_string() const {
-  if (!choices.empty()) return "one of " + join(choices, ", ");
+  if (!choices.empty()) {
+    const bool may_be_empty = choices.front().empty();
+    return text("one of ", join(choices, ", ").substr(may_be_empty ? 2 : 0), may_be_empty ? " or \"\"" : "");
+  }
   if (low && high) return text("in ", low_open ? '(' : '[', *low, ", ", *high, high_open ? ')' : ']');
   if (low) return text(low_open ? "above " : "at least ", *low);
   if (high) return text(high_open ? "below " : "at most ", *high);
@@ -70,7 +73,80 @@ void check_choice(const Setting& s, const std::string& value, const Constraint& 
   problems.add(s, text(in_quotes(value), " is not ", constraint, did_you_mean(value, constraint.choices)));
 }
 
+Field& FieldList::add(const char* name, const char* sentence, std::string type, const void* probe, const void* member,
+                      decltype(Field::read) read, decltype(Field::write) write) {
+  Field& field = fields.emplace_back();
+  field.name = name;
+  field.sentence = sentence;
+  field.type = std::move(type);
+  field.offset = static_cast<const char*>(member) - static_cast<const char*>(probe);
+  field.read = read;
+  field.write = write;
+  field.default_value = write(member);
+  return field;
+}
+
+void FieldList::apply(Field& field, const Constraint& constraint) { field.constraint = constraint; }
+void FieldList::apply(Field& field, Required) { field.required = true; }
+void FieldList::apply(Field& field, Rest) { field.rest = true; }
+void FieldList::apply(Field& field, Unit unit) { field.unit = unit.name; }
+void FieldList::apply(Field& field, Alias alias) { field.aliases.push_back(alias.name); }
+
 }  // namespace detail
+
+template <Plain T>
+std::string Value_of<T>::type() {
+  if constexpr (std::same_as<T, bool>) return "true or false";
+  else if constexpr (std::integral<T>) return "integer";
+  else if constexpr (std::floating_point<T>) return "number";
+  else return "text";
+}
+
+template <Plain T>
+void Value_of<T>::read(const Setting& s, T& out, const Constraint& constraint, Problems& problems) {
+  if constexpr (std::same_as<T, bool>) {
+    if (!detail::read_bool(s, out)) detail::wrong_type(s, "true or false", problems);
+  } else if constexpr (std::integral<T>) {
+    int64_t value = 0;
+    if (!detail::read_integer(s, value)) return detail::wrong_type(s, "an integer", problems);
+    detail::check_number(s, double(value), constraint, problems);
+    if (int64_t(T(value)) != value || (value < 0 && T(value) > 0))
+      problems.add(s, text(value, " does not fit the parameter's ", sizeof(T) * 8, " bits"));
+    out = T(value);
+  } else if constexpr (std::floating_point<T>) {
+    double value = 0;
+    if (!detail::read_real(s, value)) return detail::wrong_type(s, "a finite number", problems);
+    detail::check_number(s, value, constraint, problems);
+    out = T(value);
+  } else {
+    if (!s.is_scalar()) return detail::wrong_type(s, "text", problems);
+    detail::check_choice(s, s.value, constraint, problems);
+    out = s.value;
+  }
+}
+
+template <Plain T>
+Setting Value_of<T>::write(const T& value) {
+  if constexpr (std::same_as<T, std::string>) {
+    Setting out = Setting::scalar(value);
+    double ignored;
+    out.quoted = detail::read_real(out, ignored);  // a text that looks like a number stays text
+    return out;
+  } else {
+    return Setting::scalar(text(value));
+  }
+}
+
+template struct Value_of<bool>;
+template struct Value_of<int>;
+template struct Value_of<int64_t>;
+template struct Value_of<uint64_t>;
+template struct Value_of<float>;
+template struct Value_of<double>;
+template struct Value_of<std::string>;
+
+Schema::Schema(std::vector<Field> given) : fields(std::move(given)) {}
+Schema::~Schema() = default;
 
 const Field* Schema::find(std::string_view key) const {
   for (const Field& field : fields) {

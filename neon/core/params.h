@@ -60,6 +60,8 @@ struct Field {
 // All parameters of a struct.
 struct Schema {
   std::vector<Field> fields;
+  explicit Schema(std::vector<Field> given);
+  ~Schema();
   // Fills `object` from a map (or from a lone value, by the rule above); problems are added, not thrown. `shared` is
   // read elsewhere from the same map: an unknown key may have been meant for it.
   void read(const Setting& from, void* object, Problems& problems, const Schema* shared = nullptr) const;
@@ -81,55 +83,17 @@ void check_number(const Setting&, double, const Constraint&, Problems&);
 void check_choice(const Setting&, const std::string&, const Constraint&, Problems&);
 }  // namespace detail
 
-template <>
-struct Value_of<bool> {
-  static std::string type() { return "true or false"; }
-  static void read(const Setting& s, bool& out, const Constraint&, Problems& problems) {
-    if (!detail::read_bool(s, out)) detail::wrong_type(s, "true or false", problems);
-  }
-  static Setting write(bool value) { return Setting::scalar(value ? "true" : "false"); }
-};
+// Those of text and numbers are compiled once, in params.cpp; there, too, a further type of number is entered.
+template <typename T, typename... Types>
+concept OneOf = (std::same_as<T, Types> || ...);
+template <typename T>
+concept Plain = OneOf<T, bool, int, int64_t, uint64_t, float, double, std::string>;
 
-template <std::integral T>
+template <Plain T>
 struct Value_of<T> {
-  static std::string type() { return "integer"; }
-  static void read(const Setting& s, T& out, const Constraint& constraint, Problems& problems) {
-    int64_t value = 0;
-    if (!detail::read_integer(s, value)) return detail::wrong_type(s, "an integer", problems);
-    detail::check_number(s, double(value), constraint, problems);
-    if (int64_t(T(value)) != value || (value < 0 && T(value) > 0))
-      problems.add(s, text(value, " does not fit the parameter's ", sizeof(T) * 8, " bits"));
-    out = T(value);
-  }
-  static Setting write(T value) { return Setting::scalar(std::to_string(value)); }
-};
-
-template <std::floating_point T>
-struct Value_of<T> {
-  static std::string type() { return "number"; }
-  static void read(const Setting& s, T& out, const Constraint& constraint, Problems& problems) {
-    double value = 0;
-    if (!detail::read_real(s, value)) return detail::wrong_type(s, "a finite number", problems);
-    detail::check_number(s, value, constraint, problems);
-    out = T(value);
-  }
-  static Setting write(T value) { return Setting::scalar(number(value)); }
-};
-
-template <>
-struct Value_of<std::string> {
-  static std::string type() { return "text"; }
-  static void read(const Setting& s, std::string& out, const Constraint& constraint, Problems& problems) {
-    if (!s.is_scalar()) return detail::wrong_type(s, "text", problems);
-    detail::check_choice(s, s.value, constraint, problems);
-    out = s.value;
-  }
-  static Setting write(const std::string& value) {
-    Setting out = Setting::scalar(value);
-    double ignored;
-    out.quoted = detail::read_real(out, ignored);  // a text that looks like a number stays text
-    return out;
-  }
+  static std::string type();
+  static void read(const Setting& s, T& out, const Constraint& constraint, Problems& problems);
+  static Setting write(const T& value);
 };
 
 template <typename T>
@@ -201,34 +165,48 @@ struct Value_of<std::vector<std::pair<std::string, T>>> {
 
 namespace detail {
 
+template <typename Member>
+void read_member(const Setting& s, void* out, const Constraint& constraint, Problems& problems) {
+  Value_of<Member>::read(s, *static_cast<Member*>(out), constraint, problems);
+}
+template <typename Member>
+Setting write_member(const void* value) {
+  return Value_of<Member>::write(*static_cast<const Member*>(value));
+}
+
+// What of a description does not depend on the types in it.
+class FieldList {
+ public:
+  std::vector<Field> fields;
+
+ protected:
+  template <typename Member>
+  Field& add(const char* name, const char* sentence, const void* probe, const Member& member) {
+    return add(name, sentence, Value_of<Member>::type(), probe, &member, read_member<Member>, write_member<Member>);
+  }
+  static void apply(Field& field, const Constraint& constraint);
+  static void apply(Field& field, Required);
+  static void apply(Field& field, Rest);
+  static void apply(Field& field, Unit unit);
+  static void apply(Field& field, Alias alias);
+
+ private:
+  Field& add(const char* name, const char* sentence, std::string type, const void* probe, const void* member,
+             decltype(Field::read) read, decltype(Field::write) write);
+};
+
 template <typename P>
-class SchemaBuilder {
+class SchemaBuilder : public FieldList {
  public:
   template <typename Base, typename Member, typename... Options>
   requires std::is_base_of_v<Base, P>
   void operator()(const char* name, Member Base::*member, const char* sentence, const Options&... options) {
-    Field field;
-    field.name = name;
-    field.sentence = sentence;
-    field.type = Value_of<Member>::type();
     const P& probe = probe_;
-    field.offset = reinterpret_cast<const char*>(&(probe.*member)) - reinterpret_cast<const char*>(&probe);
-    field.read = [](const Setting& s, void* out, const Constraint& constraint, Problems& problems) {
-      Value_of<Member>::read(s, *static_cast<Member*>(out), constraint, problems);
-    };
-    field.write = [](const void* value) { return Value_of<Member>::write(*static_cast<const Member*>(value)); };
-    field.default_value = Value_of<Member>::write(probe.*member);
+    Field& field = add(name, sentence, &probe, probe.*member);
     (apply(field, options), ...);
-    schema.fields.push_back(std::move(field));
   }
-  Schema schema;
 
  private:
-  static void apply(Field& field, const Constraint& constraint) { field.constraint = constraint; }
-  static void apply(Field& field, Required) { field.required = true; }
-  static void apply(Field& field, Rest) { field.rest = true; }
-  static void apply(Field& field, Unit unit) { field.unit = unit.name; }
-  static void apply(Field& field, Alias alias) { field.aliases.push_back(alias.name); }
   P probe_{};
 };
 
@@ -239,7 +217,7 @@ const Schema& schema_of() {
   static const Schema schema = [] {
     detail::SchemaBuilder<P> builder;
     P::describe(builder);
-    return std::move(builder.schema);
+    return Schema(std::move(builder.fields));
   }();
   return schema;
 }

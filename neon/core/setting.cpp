@@ -9,6 +9,13 @@ std::string Location::to_string() const {
   return line > 0 ? text(*file, ":", line, ":", column) : *file;
 }
 
+Setting::Setting() = default;
+Setting::Setting(const Setting& other) = default;
+Setting::Setting(Setting&& other) noexcept = default;
+Setting& Setting::operator=(const Setting& other) = default;
+Setting& Setting::operator=(Setting&& other) noexcept = default;
+Setting::~Setting() = default;
+
 Setting Setting::scalar(std::string text, Location where) {
   Setting out;
   out.kind = Kind::scalar;

@@ -55,12 +55,43 @@ std::string lower(std::string_view s) {
   return out;
 }
 
-std::string in_quotes(std::string_view foreign) {
-  constexpr size_t kMost = 80;
-  std::string out = "'";
-  for (char c : foreign.substr(0, kMost)) out += (c >= 0 && c < ' ') || c == 127 ? '?' : c;
-  return out + (foreign.size() > kMost ? "...'" : "'");
+size_t utf8_length(std::string_view text) {
+  auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (text.empty()) return 0;
+  const unsigned char first = byte(0);
+  if (first < 0x80) return 1;
+  const size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
+  for (size_t i = 1; i < length; ++i)
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  if ((first == 0xE0 && byte(1) < 0xA0) || (first == 0xED && byte(1) > 0x9F)) return 0;
+  if ((first == 0xF0 && byte(1) < 0x90) || (first == 0xF4 && byte(1) > 0x8F)) return 0;
+  return length;
 }
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const size_t length = utf8_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+std::string printable(std::string_view foreign, size_t most) {
+  std::string out;
+  size_t at = 0;
+  while (at < foreign.size()) {
+    const std::string_view letter = foreign.substr(at, std::max<size_t>(utf8_length(foreign.substr(at)), 1));
+    if (at + letter.size() > most) return out + "...";
+    const bool control = letter < " " || letter == "\x7f" || (letter >= "\xc2\x80" && letter < "\xc2\xa0");
+    out += control || utf8_length(letter) == 0 ? "?" : letter;
+    at += letter.size();
+  }
+  return out;
+}
+
+std::string in_quotes(std::string_view foreign) { return "'" + printable(foreign, 80) + "'"; }
 
 std::vector<std::string> nearest(std::string_view wrong, const std::vector<std::string>& candidates) {
   if (wrong.size() > 64) return {};

@@ -37,7 +37,15 @@ std::string text(const Parts&... parts) {
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 std::string lower(std::string_view s);
 
-// A text from a file, fit for a one-line message: control characters replaced, long ones cut.
+// Bytes of the UTF-8 character that starts `text`; 0 when none does. Overlong forms, surrogates and values past
+// U+10FFFF are none.
+size_t utf8_length(std::string_view text);
+bool is_utf8(std::string_view text);
+
+// A text from elsewhere, fit to be shown: control characters and what is not UTF-8 replaced by '?', cut after `most`
+// bytes.
+std::string printable(std::string_view foreign, size_t most = std::string_view::npos);
+// The same in quotes, for a message of one line.
 std::string in_quotes(std::string_view foreign);
 
 // The candidates that `wrong` was probably meant to be, best first, at most three: small edit

@@ -24,21 +24,6 @@ std::string with_unix_line_ends(std::string_view text) {
   return out;
 }
 
-// Bytes of the UTF-8 character that starts `text`; 0 when none does. Overlong forms, surrogates and values past
-// U+10FFFF are none.
-size_t utf8_length(std::string_view text) {
-  auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return 1;
-  const size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
-  for (size_t i = 1; i < length; ++i)
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  if ((first == 0xE0 && byte(1) < 0xA0) || (first == 0xED && byte(1) > 0x9F)) return 0;
-  if ((first == 0xF0 && byte(1) < 0x90) || (first == 0xF4 && byte(1) > 0x8F)) return 0;
-  return length;
-}
-
 std::string hex_byte(unsigned char byte) {
   char out[8];
   std::snprintf(out, sizeof out, "0x%02x", byte);

@@ -12,7 +12,9 @@ namespace neon {
 
 namespace {
 
-void check_room(const AtomicFile& part, const std::string& folder, double bytes) {
+// Room for `count` files of that size.
+void check_room(const AtomicFile& part, const std::string& folder, double one, double count) {
+  const double bytes = one * count;
   const auto too_small = [&](const std::string& why) {
     fail(ErrorKind::failed, "no room for checkpoints in ", folder, ": ", bytes_text(bytes), " needed, ", why,
          "; free some, keep fewer (-H) or give another place");
@@ -25,6 +27,11 @@ void check_room(const AtomicFile& part, const std::string& folder, double bytes)
   // fallocate, not posix_fallocate: where the disk cannot reserve, the latter writes every block.
   if (bytes < 1 || fallocate(part.handle().get(), 0, 0, off_t(bytes)) == 0) return;
   const int error = errno;
+  // Together they are more than one file may have.
+  if (error == EFBIG && fallocate(part.handle().get(), 0, 0, off_t(one)) == 0) return;
+  if (error == EFBIG)
+    fail(ErrorKind::failed, "checkpoints of ", bytes_text(one), " cannot be written in ", folder, ": ",
+         system_message(error), "; raise the limit on a file's size (ulimit -f), or give a disk that takes such files");
   if (error != EOPNOTSUPP && error != ENOSYS && error != EINVAL && error != EINTR) too_small(system_message(error));
 }
 
@@ -46,7 +53,7 @@ void CheckpointSaver::claim(int64_t bytes) {
   auto part = std::make_unique<AtomicFile>(path_);
   const std::string folder = folder_of(path_);
   if (history_ > 0) check_name(path_, folder);
-  check_room(*part, folder, double(bytes) * (double(history_) + 2));  // and the one that is being written
+  check_room(*part, folder, double(bytes), double(history_) + 2);  // and the one that is being written
   if (ftruncate(part->handle().get(), 0) != 0)
     fail(ErrorKind::failed, "cannot write ", part->part_path(), ": ", system_message(errno));
   claim_ = std::move(part);

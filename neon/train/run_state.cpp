@@ -79,6 +79,14 @@ Position position_from(const json& j) {
 
 }  // namespace
 
+void check_names(const RunOptions& options) {
+  for (const auto& [key, value, where] : write_params(options).entries)
+    if (!is_utf8(value.value))
+      fail(ErrorKind::config, key == "spec_dir" ? "the spec's folder" : key, " ", in_quotes(value.value),
+           " is not UTF-8, and a checkpoint (", in_quotes(options.save_path),
+           ") holds all names of its run, as UTF-8; rename it, or save nothing");
+}
+
 TensorFile pack_run(const Experiment& experiment, const Setting& resolved, const RunOptions& options,
                     const Position& position, const Variables& variables, const Data& data) {
   TensorFile out;

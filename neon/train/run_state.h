@@ -28,6 +28,9 @@ struct Position {
   std::string data;  // fingerprint() of the data it began with
 };
 
+// Throws a config error when one of the names cannot stand in a checkpoint, which holds UTF-8 alone.
+void check_names(const RunOptions& options);
+
 TensorFile pack_run(const Experiment& experiment, const Setting& resolved, const RunOptions& options,
                     const Position& position, const Variables& variables, const Data& data);
 

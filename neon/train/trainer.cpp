@@ -224,6 +224,7 @@ void Trainer::open_files(const StoredRun*) {
   if (needed && !evaluator_)
     fail(ErrorKind::config, "callbacks need an evaluation, but the data set has no test samples");
   if (!options_.save_path.empty()) {
+    check_names(options_);
     double bytes = 0;
     for (const auto& [name, tensor] : variables_.all()) bytes += double(tensor.bytes()) + 200;
     saver_ = std::make_unique<CheckpointSaver>(options_.save_path, int(options_.history));

@@ -54,6 +54,27 @@ class Usage(Case):
         for verb in "check", "summary", "program", "bench", "resume", "eval":
             self.refused(2, verb, says=f"neon {verb} ")
 
+    def test_option_of_another_verb(self):
+        """What would do nothing is a mistake, too."""
+        spec = self.spec()
+        self.neon("-r", "1", "-e", "1", "-s", "m.safetensors", spec)
+        for option, verb in (["--top_k", "3"], ["train", spec]), (["--format", "json"], ["check", spec]), \
+                (["--iterations", "9"], ["summary", spec]), (["--resolved"], ["train", spec]), \
+                (["--resolved"], ["summary", spec]), (["--top_k", "2"], ["eval", "m.safetensors"]), \
+                (["-e", "3"], ["eval", "m.safetensors"]), (["-s", "n"], ["eval", "m.safetensors"]), \
+                (["-o", "r.h5"], ["predict", "m.safetensors", "x.csv"]):
+            self.refused(2, *verb, *option, says=["option ", option[0], f"does nothing with neon {verb[0]}"])
+        self.write("epochs.cfg", "epochs = 2\n")
+        self.neon("eval", "-c", "epochs.cfg", "m.safetensors")  # a file of options is for every verb
+
+    def test_operands_that_are_none(self):
+        self.refused(2, "check", "check", self.spec(), says="'s.yaml' is one operand too many; usage: neon check SPEC")
+        self.refused(2, "check", "", says="the operand is empty; usage: neon check SPEC")
+        self.refused(2, "doctor", "gpu", says="'gpu' is one operand too many")
+        self.neon("-e", "1", "-s", "m.safetensors", self.spec())
+        for verb in [], ["check"], ["bench"]:
+            self.refused(2, *verb, "m.safetensors", says=["m.safetensors: a checkpoint's name", "neon resume"])
+
     def test_config_file(self):
         self.refused(2, "-c", "none.cfg", self.spec(), says=["none.cfg", "cannot be read"])
         self.write("bad.cfg", "epochs = 2\nbatchsize = 3\n")
@@ -240,6 +261,8 @@ class Tables(Case):
         self.refuse_table("a,b,c\n", "t.csv")
         self.refuse_table("\0\0\0", "t.csv")
         self.refuse_table("<html><body>404</body></html>", "t.csv")
+        self.refuse_table(b"1,2,caf\xe9\n3,4,b\n5,6,b\n", "t.csv:1:5", "the class 'caf?' is not UTF-8", header="false")
+        self.refuse_table('1,"2\nneon: done\033[31m",a\n3,4,b\n', "t.csv:1", "found '2?neon: done?[31m'", header="false")
 
 
 class Outputs(Case):
@@ -296,6 +319,49 @@ class Outputs(Case):
         self.assertEqual(result.err.count("No space left on device"), 1, str(result))
         self.assertIn("warning: cannot write the log file", result.err)
         self.assertIn("epoch 3/3", result.err)
+
+    def test_limit_on_the_size_of_files(self):
+        """As with a full disk: a checkpoint that cannot be is said at once, training goes on without its log."""
+        limit = lambda most: ["prlimit", f"--fsize={most}"]
+        spec = self.spec(IRIS.replace("nout: 8", "nout: 1000"))  # checkpoints of 70 KB, as large as their limit
+        result = self.refused(1, "-s", "m.safetensors", spec, under=limit(50_000),
+                              says=["checkpoints of ", "cannot be written in .", "File too large", "ulimit -f"])
+        self.assertNotIn("epoch", result.err)
+        self.neon("-s", "m.safetensors", "-e", "3", spec, under=limit(100_000))  # each alone fits
+        self.neon("eval", "m.safetensors")
+        result = self.refused(1, "-o", "r.h5", self.spec(), under=limit(2_000), says=["r.h5", "File too large"])
+        self.assertNotIn("epoch", result.err)
+        self.write("l.txt", "x" * 4_000)
+        result = self.neon("-l", "l.txt", "-e", "3", self.spec(), under=limit(4_000))
+        self.assertEqual(result.err.count("File too large"), 1, str(result))
+        self.assertIn("epoch 3/3", result.err)
+
+    def test_closed_standard_streams(self):
+        """No file gets the number of one, or all that is printed would be written into it."""
+        for closed, code in ("<&-", 0), (">&-", 1), ("2>&-", 0), ("<&- >&- 2>&-", 1):
+            for name in os.listdir(self.folder):
+                os.remove(self.path(name))
+            result = self.neon("-s", "m.safetensors", "-o", "r.h5", "-l", "l.txt", self.spec(), code=code,
+                               under=["sh", "-c", 'exec "$0" "$@" ' + closed])
+            if closed == ">&-":
+                self.assertIn("results cannot be written to standard output", result.err)
+            self.neon("eval", "m.safetensors")
+            with h5py.File(self.path("r.h5")) as file:
+                self.assertEqual(file.attrs["status"], "complete")
+            for line in self.read("l.txt").decode().splitlines():
+                self.assertRegex(line, r"^\[\d{4}-\d\d-\d\d .*\] \[neon\]", closed)
+
+    def test_names_that_are_not_utf8(self):
+        """A checkpoint holds them, in a format for UTF-8 alone; a run that could not be saved does not begin."""
+        spec, odd = self.spec(), os.fsdecode(b"caf\xe9")
+        os.mkdir(self.path(odd))
+        os.link(self.path(spec), self.path(odd + "/s.yaml"))
+        for options in ["-w", odd, spec], ["-o", odd + "/r.h5", spec], ["-l", odd + "/l.txt", spec], [odd + "/s.yaml"]:
+            result = self.refused(2, "-s", "m.safetensors", *options, says=["caf?", "is not UTF-8", "checkpoint"])
+            self.assertNotIn("epoch", result.err)
+        self.refused(2, odd + "/t.yaml", says="caf?/t.yaml: there is no such file")
+        self.refused(2, spec, "-s", odd + "/m.safetensors", says=["save_path 'caf?/m.safetensors' is not UTF-8"])
+        self.neon("-w", odd, "-o", odd + "/r.h5", odd + "/s.yaml")
 
     def test_two_runs_at_once(self):
         """The second is refused before it has trained anything, from the first's first step to its last."""
@@ -401,7 +467,9 @@ class Checkpoints(Case):
         self.refused(3, "predict", "m.safetensors", "none.csv", says="none.csv")
         self.refused(2, "predict", "m.safetensors", "s.yaml", says=["s.yaml", ".csv"])
         self.refused(2, "predict", "m.safetensors", "x.csv", "--format", "xml", says="csv")
-        self.refused(2, "predict", "m.safetensors", "x.csv", "--top_k", "0", says="top_k")
+        for top_k in "0", "99999999999999999999":
+            self.refused(2, "predict", "m.safetensors", "x.csv", "--top_k", top_k, says=["option --top_k", top_k])
+        self.refused(3, "predict", "m.safetensors", "-", stdin=b"1;2;3;4\n", says=["stdin: holds no samples", "first line"])
 
 
 # Tanh would hold the numbers in check for ever.

@@ -66,12 +66,13 @@ class Case(unittest.TestCase):
             content = "\n".join(lines + [f"{key}: {value}", ""])
         return self.write(name, content)
 
-    def neon(self, *arguments, code=0, stdin=None, environment=None, cwd=None):
-        """Runs neon and asserts how it ended; with code=None anything but a crash will do."""
-        done = subprocess.run([NEON, *arguments], cwd=cwd or self.folder, env={**self.environment, **(environment or {})},
+    def neon(self, *arguments, code=0, stdin=None, environment=None, cwd=None, under=()):
+        """Runs neon, `under` a command if one is given, and asserts how it ended; with code=None anything but a crash
+        will do."""
+        done = subprocess.run([*under, NEON, *arguments], cwd=cwd or self.folder, env={**self.environment, **(environment or {})},
                               input=stdin if stdin is not None else b"", stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, timeout=60)
-        result = Result(arguments, done.returncode, done.stdout.decode(), done.stderr.decode())
+        result = Result(arguments, done.returncode, os.fsdecode(done.stdout), os.fsdecode(done.stderr))
         self.assertGreaterEqual(result.code, 0, f"ended by a signal: {result}")
         if code is not None:
             self.assertEqual(result.code, code, str(result))

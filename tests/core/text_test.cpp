@@ -24,7 +24,33 @@ TEST_CASE("a foreign text stays on its line") {
   CHECK(in_quotes("a\nb\x1b[31m\x7f\xc3\xa9") == "'a?b?[31m?\xc3\xa9'");
   CHECK(in_quotes("") == "''");
   CHECK(in_quotes(std::string(80, 'x')) == "'" + std::string(80, 'x') + "'");
+  CHECK(in_quotes("caf\xe9") == "'caf?'");
+  CHECK(in_quotes("\xc3 \xc2\x9b"
+                  "1m\xc2\xa0") == "'? ?1m\xc2\xa0'");
+  CHECK(in_quotes(std::string(79, 'x') + "\xc3\xa9") == "'" + std::string(79, 'x') + "...'");  // no half of a letter
   CHECK(in_quotes(std::string(1 << 20, 'x')) == "'" + std::string(80, 'x') + "...'");
+}
+
+// The table of well-formed sequences of the Unicode Standard (3-7), at both ends of each row and one past them.
+TEST_CASE("UTF-8 is what Unicode says") {
+  const std::vector<std::string> good = {"",
+                                         "a\x7f",
+                                         "\xc2\x80",
+                                         "\xdf\xbf",
+                                         "\xe0\xa0\x80",
+                                         "\xed\x9f\xbf",
+                                         "\xee\x80\x80",
+                                         "\xef\xbf\xbf",
+                                         "\xf0\x90\x80\x80",
+                                         "\xf4\x8f\xbf\xbf",
+                                         std::string(1, '\0')};
+  for (const std::string& text : good) CHECK(is_utf8("a" + text + "z"));
+  for (const char* text :
+       {"\x80", "\xbf", "\xc1\xbf", "\xc0\x80", "\xc2", "\xc2\x7f", "\xc2\xc0", "\xe0\x9f\xbf", "\xed\xa0\x80",
+        "\xe1\x80", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xf1\x80\x80", "\xff"}) {
+    CHECK_FALSE(is_utf8(std::string("a") + text + "z"));
+    CHECK_FALSE(is_utf8(std::string("a") + text));
+  }
 }
 
 TEST_CASE("bytes are written for people") {

@@ -1,0 +1,35 @@
+#include "tests/run_cases.h"
+
+#define CATCH_CONFIG_RUNNER
+#include <catch2/catch.hpp>
+#include <cstdio>
+
+namespace {
+
+constexpr int kSkipped = 77;  // Meson's
+
+struct Counter : Catch::TestEventListenerBase {
+  using TestEventListenerBase::TestEventListenerBase;
+  static inline int passed = 0, failed = 0;
+  void testCaseEnded(const Catch::TestCaseStats& stats) override {
+    ++(stats.totals.assertions.allOk() ? passed : failed);
+  }
+};
+CATCH_REGISTER_LISTENER(Counter)
+
+}  // namespace
+
+int run_cases(int argc, char** argv) { return Catch::Session().run(argc, argv); }
+
+int run_or_skip_cases(int argc, char** argv, const std::string& why_not) {
+  Catch::Session session;
+  if (const int problem = session.applyCommandLine(argc, argv)) return problem;
+  if (!why_not.empty()) {
+    const size_t cases = Catch::getAllTestCasesSorted(session.config()).size();
+    std::printf("%s\n0 passed, 0 failed, %zu skipped\n", why_not.c_str(), cases);
+    return kSkipped;
+  }
+  const int result = session.run();
+  std::printf("%d passed, %d failed, 0 skipped\n", Counter::passed, Counter::failed);
+  return result;
+}
