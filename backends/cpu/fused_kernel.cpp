@@ -147,7 +147,7 @@ class FusedKernelOnCpu : public Kernel {
           break;
         case Instruction::Kind::constant: to = R(reg.number); break;
         case Instruction::Kind::record: to = R(run.scalars[reg.record]); break;
-        case Instruction::Kind::load: reg.load.convert(*reg.load.slot, &to, 1); break;
+        case Instruction::Kind::load: reg.load.convert(reg.load.address(0), &to, 1); break;
         case Instruction::Kind::uniform: draw(reg, run, 0, &to, 1); break;
         default: {
           const R* inputs[kMostOperands];

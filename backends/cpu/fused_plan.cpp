@@ -244,6 +244,7 @@ RegisterPlan<R> plan_register(const Instruction& i, Context& context) {
     case Instruction::Kind::load:
       out.load.slot = context.slot(i.value);
       out.load.size = int64_t(size_of(context.type(i.value).dtype));
+      out.load.first = i.first * out.load.size;
       out.load.native = context.type(i.value).dtype == dtype_of<R>();
       out.load.convert = elementwise::load_function(context.type(i.value).dtype, dtype_of<R>());
       if (i.index) {

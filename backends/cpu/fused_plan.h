@@ -40,10 +40,14 @@ struct LoadPlan {
   void** index = nullptr;   // of a gather: i32 rows, one for each index of the domain's first axis
   int64_t index_limit = 0;  // rows that the data has
   int64_t size = 0;         // bytes of an element
+  int64_t first = 0;        // bytes before the first element
   bool native = false;      // stored in the type of the arithmetic
   ConvertFunction convert = nullptr;
   Walk rows, columns;  // strides in elements
   bool columns_dense = false, columns_repeat = false, rows_dense = false, rows_repeat = false;
+  const std::byte* address(int64_t element) const {
+    return static_cast<const std::byte*>(*slot) + first + element * size;
+  }
 };
 
 constexpr int kMostOperands = 5;

@@ -130,7 +130,7 @@ class TileRunner {
     switch (reg.kind) {
       case Instruction::Kind::constant: *place = R(reg.number); break;
       case Instruction::Kind::record: *place = R(run_->scalars[reg.record]); break;
-      case Instruction::Kind::load: reg.load.convert(*reg.load.slot, place, 1); break;
+      case Instruction::Kind::load: reg.load.convert(reg.load.address(0), place, 1); break;
       case Instruction::Kind::iota: *place = 0; break;
       case Instruction::Kind::uniform: draw(reg, *run_, 0, place, 1); break;
       default: {
@@ -206,7 +206,7 @@ class TileRunner {
   void fetch_ahead(const LoadPlan& load) const {
     const int64_t next = row_ + rows_;
     if (next >= plan_.rows || !load.columns_dense) return;
-    const std::byte* from = address(load, row_offset(load, next));
+    const std::byte* from = load.address(row_offset(load, next));
     for (int64_t byte = 0; byte < std::min<int64_t>(plan_.columns * load.size, 4096); byte += 64)
       __builtin_prefetch(from + byte);
   }
@@ -220,14 +220,10 @@ class TileRunner {
     return load.rows.offset(row % inner) + looked_up * stride;
   }
 
-  const std::byte* address(const LoadPlan& load, int64_t element) const {
-    return static_cast<const std::byte*>(*load.slot) + element * load.size;
-  }
-
   const R* load_full(const LoadPlan& load, R* to) {
     const bool rows_follow = rows_ == 1 || (load.rows_dense && columns_ == plan_.columns);
     if (load.columns_dense && rows_follow) {
-      const std::byte* from = address(load, row_offset(load, row_) + column_);
+      const std::byte* from = load.address(row_offset(load, row_) + column_);
       if (load.native) return reinterpret_cast<const R*>(from);
       load.convert(from, to, elements());
       return to;
@@ -238,20 +234,20 @@ class TileRunner {
 
   void load_row(const LoadPlan& load, int64_t offset, R* to) {
     if (load.columns_dense) {
-      load.convert(address(load, offset + column_), to, columns_);
+      load.convert(load.address(offset + column_), to, columns_);
     } else if (load.columns_repeat) {
-      load.convert(address(load, offset), to, 1);
+      load.convert(load.address(offset), to, 1);
       std::fill_n(to + 1, columns_ - 1, *to);
     } else {
       for (int64_t c = 0; c < columns_; ++c)
-        load.convert(address(load, offset + load.columns.offset(column_ + c)), to + c, 1);
+        load.convert(load.address(offset + load.columns.offset(column_ + c)), to + c, 1);
     }
   }
 
   const R* load_kept(const LoadPlan& load, R* to) {
     const bool outer = plan_.fold == Fold::outer;
     if (!load.index && (outer ? load.columns_dense : load.rows.uniform(1))) {
-      const std::byte* from = address(load, outer ? column_ : row_);
+      const std::byte* from = load.address(outer ? column_ : row_);
       if (load.native) return reinterpret_cast<const R*>(from);
       load.convert(from, to, kept());
       return to;
@@ -259,7 +255,7 @@ class TileRunner {
     const int64_t first = outer ? row_offset(load, 0) : 0;
     for (int64_t k = 0; k < kept(); ++k) {
       const int64_t offset = outer ? first + load.columns.offset(column_ + k) : row_offset(load, row_ + k);
-      load.convert(address(load, offset), to + k, 1);
+      load.convert(load.address(offset), to + k, 1);
     }
     return to;
   }

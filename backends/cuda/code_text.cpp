@@ -136,7 +136,7 @@ std::string CodeText::scalar_value(const Instruction& i, RegisterName input) {
                   kRecordScalars + context_.scalars.emplace(i.name, int(context_.scalars.size())).first->second,
                   "])))");
     case Instruction::Kind::load:
-      return i.index ? gather(i.value, i.index, "0", i.strides[0], "0") : load(i.value, "0");
+      return i.index ? gather(i.value, i.index, "0", i.strides[0], "0") : load(i.value, text(i.first));
     case Instruction::Kind::uniform: return uniform(i, "0");
     case Instruction::Kind::iota: return "R(0)";
     default: return call(i, input);

@@ -16,7 +16,7 @@ std::string name(int reg) { return text("r", reg); }
 std::string SegmentWriter::value(int reg) const {
   const Instruction& i = segment_.body[size_t(reg)];
   if (i.kind == Instruction::Kind::load && !i.strides.empty()) {
-    if (!i.index) return code_.load(i.value, position(i.strides));
+    if (!i.index) return code_.load(i.value, placed(i));
     return code_.gather(i.value, i.index, segment_.domain[0] > 1 ? coordinate(0) : "0", i.strides[0],
                         position(i.strides, true));
   }
@@ -69,7 +69,7 @@ std::string SegmentWriter::loads(const Needs& needs, const Needs& cached) const 
     } else {
       const std::string at = i.index ? code_.gathered(i.value, i.index, segment_.domain[0] > 1 ? coordinate(0) : "0",
                                                       i.strides[0], position(i.strides, true))
-                                     : position(i.strides);
+                                     : placed(i);
       reads += text("        ", code_.load_pack(i.value, at, width_, text("l", n)), ";\n");
     }
   }

@@ -133,6 +133,7 @@ SegmentWriter::Access SegmentWriter::access(const Instruction& load, int width) 
     run *= segment_.domain[--axis];
   if (stride > 1 || run % width != 0) return Access::each;
   if (stride == 0) return Access::same;
+  if (load.first % width != 0) return Access::each;
   for (int outer = 0; outer < axis; ++outer)
     if (load.strides[size_t(outer)] % width != 0) return Access::each;
   return code_.row_elements(load.value) % width == 0 ? Access::pack : Access::each;
@@ -169,6 +170,10 @@ std::string SegmentWriter::position(const std::vector<int64_t>& strides, bool sk
     axis = first - 1;
   }
   return out.empty() ? "0" : out;
+}
+
+std::string SegmentWriter::placed(const Instruction& load) const {
+  return load.first ? text(load.first, "ll + ", position(load.strides)) : position(load.strides);
 }
 
 void SegmentWriter::add_needs(int reg, Needs& needs) const {

@@ -48,6 +48,7 @@ class SegmentWriter {
   std::string kept_names(int most_level) const;
   std::string for_width(const std::string& body, const char* indent) const;
   std::string position(const std::vector<int64_t>& strides, bool skip_first = false) const;
+  std::string placed(const Instruction& load) const;
   std::string coordinate(int axis) const;
   std::string totals(Reach reach, int level, const char* indent) const;
   std::string total_variables() const;

@@ -20,6 +20,9 @@ std::vector<Role> roles(const Graph& graph);
 // A reshape that only shows its input's memory. That of a single number made by a fusible node is computed with it.
 bool is_view(const Graph& graph, int node);
 bool is_reduction(const Op& op);
+// A fusible node whose input must be an array in memory: rows that are looked up, and slices, which are walked by the
+// strides of the array that they are of.
+bool reads_array(const Graph& graph, const Node& node);
 // A reduction over all axes; its result exists after the whole domain was read.
 bool is_total(const Graph& graph, const Node& node);
 

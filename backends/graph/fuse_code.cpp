@@ -79,6 +79,7 @@ class CodeWriter {
                       (post && post_nodes.count(n));
     if (!here) return load(value, {}, part);
     if (name == "gather") return load(node.inputs[0], node.inputs[1], part, &graph_.shape(value));
+    if (name == "slice") return slice(node, part);
     if (name == "iota" && graph_.shape(value)[int(node.attributes.integer("axis"))] == 1) {
       // 0 throughout, also where the domain is longer along that axis.
       Instruction zero;
@@ -146,6 +147,22 @@ class CodeWriter {
     if (gathered) {
       out.reach = reach_of_array(shape, part);  // also a single number is looked up
       out.strides[0] = shape.elements() / shape[0];
+    }
+    return out;
+  }
+
+  // Elements of the input that lie apart as they do there.
+  Instruction slice(const Node& node, size_t part) {
+    Instruction out = load(node.outputs[0], {}, part);
+    out.value = node.inputs[0];
+    const Shape& shape = graph_.shape(out.value);
+    const int missing = int(out.strides.size()) - shape.rank();
+    int64_t stride = 1;
+    for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+      if (!out.strides.empty() && out.strides[size_t(axis + missing)] != 0)
+        out.strides[size_t(axis + missing)] = stride;
+      if (axis == int(node.attributes.integer("axis"))) out.first = node.attributes.integer("first") * stride;
+      stride *= shape[axis];
     }
     return out;
   }
@@ -232,7 +249,10 @@ std::string FusedKernel::to_string(const Graph& graph) const {
   auto line = [&](const std::vector<Instruction>& body, int reg, auto&& self) -> std::string {
     const Instruction& i = body[size_t(reg)];
     switch (i.kind) {
-      case Instruction::Kind::load: return i.index ? text(name(i.value), "[", name(i.index), "]") : name(i.value);
+      case Instruction::Kind::load: {
+        if (i.index) return text(name(i.value), "[", name(i.index), "]");
+        return i.first ? text(name(i.value), "[", i.first, "..]") : name(i.value);
+      }
       case Instruction::Kind::record: return i.name;
       case Instruction::Kind::constant: return number(float(i.number));
       case Instruction::Kind::iota: return text("iota", i.axis);

@@ -199,7 +199,7 @@ class Grouper {
             node.inputs, [&](Value input) { return viewed(graph_, input) == viewed(graph_, a.variable); });
         if (!reads) continue;
         const int part = part_of(n);
-        if (!std::ranges::count(node.inputs, a.variable) || node.op->name == "gather") return false;
+        if (!std::ranges::count(node.inputs, a.variable) || reads_array(graph_, node)) return false;
         if (part != part_of(writer) || is_reduction(*node.op)) return false;
         if (graph_.shape(node.outputs[0]) != graph_.shape(a.value)) return false;
         const bool one = graph_.shape(a.value).elements() == 1;

@@ -15,6 +15,10 @@ constexpr size_t kMostNodes = 96;
 bool all_ones(const Shape& shape) { return shape.elements() == 1; }
 
 bool is_gather(const Node& node) { return node.op->name == "gather"; }
+// Integers of 64 bits would not pass through the arithmetic of a fused kernel.
+bool is_fused_slice(const Graph& graph, const Node& node) {
+  return node.op->name == "slice" && is_floating(graph.dtype(node.outputs[0]));
+}
 
 // Reduced axes that lead or trail (sizes of 1 aside): what the devices' loops run over.
 bool is_simple_reduction(const Shape& shape, const std::vector<int64_t>& axes) {
@@ -118,6 +122,8 @@ bool is_reduction(const Op& op) {
   return op.name == "sum" || op.name == "max" || op.name == "min" || op.name == "argmax";
 }
 
+bool reads_array(const Graph& graph, const Node& node) { return is_gather(node) || is_fused_slice(graph, node); }
+
 bool is_total(const Graph& graph, const Node& node) {
   return is_reduction(*node.op) && node.op->name != "argmax" &&
          node.attributes.integers("axes").size() == size_t(graph.shape(node.inputs[0]).rank());
@@ -155,7 +161,7 @@ std::vector<Role> roles(const Graph& graph) {
       const auto& axes = node.attributes.integers("axes");
       const bool simple = is_simple_reduction(graph.shape(node.inputs[0]), axes);
       role = simple && !(axes.empty() && !is_total(graph, node)) ? Role::fusible : Role::opaque;
-    } else if (is_gather(node)) {
+    } else if (reads_array(graph, node)) {
       role = Role::fusible;
     }
     out.push_back(role);
@@ -177,7 +183,7 @@ std::optional<GroupLayout> layout_of_group(const Graph& graph, const std::vector
     bool after = total;
     for (Value input : node.inputs) {
       if (!inside(input)) continue;
-      if (is_gather(node) || rounds(graph.producer(input), graph)) return {};
+      if (reads_array(graph, node) || rounds(graph.producer(input), graph)) return {};
       const bool late = post.count(graph.producer_index(input)) > 0;
       if (late && (is_reduction(*node.op) || !all_ones(graph.shape(node.outputs[0])))) return {};
       after = after || late;

@@ -17,7 +17,7 @@ enum class Reach : uint8_t { scalar, kept, full };
 
 struct Instruction {
   enum class Kind : uint8_t {
-    load,      // elements of `value`, by `strides`; through `index` when that is given (a gather)
+    load,      // elements of `value` from `first` on, by `strides`; through `index` when that is given (a gather)
     record,    // the scalar `name` of the step record
     constant,  // `number`
     iota,      // index along `axis` of the domain
@@ -34,6 +34,7 @@ struct Instruction {
   // Of a load, in elements for each axis of the domain; 0 repeats. Of a gather, axis 0 is that of `index`, and
   // strides[0] the length of a row of `value`.
   std::vector<int64_t> strides;
+  int64_t first = 0;  // of a slice
   std::string name;
   uint64_t seed = 0;
   double number = 0;

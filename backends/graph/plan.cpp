@@ -101,7 +101,7 @@ class Planner {
       for (const Instruction& i : segment.body) {
         if (i.index && storage(i.index) == place) return false;
         if (i.kind != Instruction::Kind::load || storage(i.value) != place) continue;
-        if (i.index || i.strides != dense) return false;
+        if (i.index || i.first || i.strides != dense) return false;
         ++loads;
       }
     }

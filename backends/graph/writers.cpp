@@ -75,7 +75,7 @@ Graph with_copies(const Graph& original) {
   for (int n = 0; n < original.node_count(); ++n) {
     const Node& node = original.node(n);
     const bool array_needed =
-        own_roles[size_t(n)] == Role::opaque || own_roles[size_t(n)] == Role::view || node.op->name == "gather";
+        own_roles[size_t(n)] == Role::opaque || own_roles[size_t(n)] == Role::view || reads_array(original, node);
     std::vector<Value> inputs;
     for (Value input : node.inputs) {
       const bool copied = (array_needed && made_in_place(input)) || repeated_draw(node, input);
@@ -91,8 +91,8 @@ Graph with_copies(const Graph& original) {
   for (const Assignment& a : original.assignments()) {
     // Nothing else of a kernel that a guard can stop may be missed, and a gather reads where others write.
     const int waits = waiting[size_t(original.producer_index(a.value))];
-    const bool writable =
-        role_of(a.value) == Role::fusible && op_of(a.value) != "gather" && (!a.guard || waits == a.guard.id);
+    const bool writable = role_of(a.value) == Role::fusible && !reads_array(original, original.producer(a.value)) &&
+                          (!a.guard || waits == a.guard.id);
     const bool direct = role_of(a.value) == Role::opaque && original.producer(a.value).outputs.size() == 1 &&
                         direct_target(original, a.value);
     Value value = copier.find(a.value), guard = copier.find(a.guard);
