@@ -1,6 +1,6 @@
 // Local: windows over images or volumes as a convolution has them, each place with filters of its own (LeCun 1989; neon
-// 0.9's local_conv). y[n,p,k] = sum over f of patch[n,p,f] w[p,k,f], f the numbers of a window: too few products an
-// output for a matrix product to pay, so it is one multiplication and sum.
+// 0.9's local_conv): a matrix product for each place, y[p,n,k] = sum over f of seen[p,n,f] w[p,k,f], f the numbers of a
+// window.
 #include "layers/convolution.h"
 #include "layers/linear.h"
 #include "transforms/activation.h"
@@ -40,11 +40,20 @@ Expr every(Expr x, int axis, int64_t first, int64_t count, int64_t stride) {
   return reshape(x, shape.with(axis, count));
 }
 
-// x (N,H,W,C) -> (N,P,Q,R*S*C), the numbers that each window sees.
+// x (N,H,W,C) -> (H,W,N,C)
+Expr samples_inside(Expr x) {
+  std::vector<int64_t> axes;
+  for (int axis = 1; axis + 1 < x.shape().rank(); ++axis) axes.push_back(axis);
+  axes.push_back(0);
+  axes.push_back(x.shape().rank() - 1);
+  return {x.graph(), transpose(x.graph(), x, axes)};
+}
+
+// x (H,W,N,C) -> (P,Q,N,R*S*C), the numbers that each window sees.
 Expr patches(Expr x, const Windows& windows, const std::vector<int64_t>& outputs) {
   for (int axis = 0; axis < windows.axes(); ++axis) {
     const size_t i = size_t(axis);
-    x = padded(x, axis + 1, windows.before[i], windows.after[i] + windows.strides[i] - 1);
+    x = padded(x, axis, windows.before[i], windows.after[i] + windows.strides[i] - 1);
   }
   std::vector<Expr> parts = {x};
   for (int axis = 0; axis < windows.axes(); ++axis) {
@@ -52,10 +61,16 @@ Expr patches(Expr x, const Windows& windows, const std::vector<int64_t>& outputs
     std::vector<Expr> taken;
     for (Expr part : parts)
       for (int64_t place = 0; place < windows.size[i]; ++place)
-        taken.push_back(every(part, axis + 1, place * windows.dilation[i], outputs[i], windows.strides[i]));
+        taken.push_back(every(part, axis, place * windows.dilation[i], outputs[i], windows.strides[i]));
     parts = std::move(taken);
   }
   return concat(parts, x.shape().rank() - 1);
+}
+
+// seen (P,N,F) · w (P,K,F) -> (P,N,K)
+Expr products(Expr seen, Expr w) {
+  const Attributes attributes = {{"transpose_a", int64_t(0)}, {"transpose_b", int64_t(1)}};
+  return {seen.graph(), seen.graph().add("batch_matmul", {seen, w}, attributes)};
 }
 
 struct LocalParams : FilterParams {
@@ -86,11 +101,10 @@ struct Local : Parametrized<Layer, LocalParams> {
                                       0,
                                       {numbers, filter.maps},
                                       !params.init->freezes()});
-    const Expr seen = reshape(patches(x, filter.windows, outputs), {samples, places, 1, numbers});
-    Expr y = sum(seen * reshape(w, {1, places, filter.maps, numbers}), {3});
-    y = reshape(y, Shape{samples}.concat(Shape(outputs)).concat({filter.maps}));
-    if (params.bias) y = with_bias(context, y);
-    return params.activation ? params.activation->apply(y) : y;
+    const Expr seen = reshape(patches(samples_inside(x), filter.windows, outputs), {places, samples, numbers});
+    const Expr y = reshape(Expr(x.graph(), transpose(x.graph(), products(seen, w), {1, 0, 2})),
+                           Shape{samples}.concat(Shape(outputs)).concat({filter.maps}));
+    return finish(context, y);
   }
 
   double flops(const Shape& input, const Shape& output) const override {
@@ -98,6 +112,11 @@ struct Local : Parametrized<Layer, LocalParams> {
   }
 
  private:
+  Expr finish(LayerContext& context, Expr y) const {
+    if (params.bias) y = with_bias(context, y);
+    return params.activation ? params.activation->apply(y) : y;
+  }
+
   Expr with_bias(LayerContext& context, Expr y) const {
     const std::string name = context.layer + "_bias";
     if (params.shared_bias) return bias(context, y, *params.bias, name);
