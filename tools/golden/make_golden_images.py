@@ -137,6 +137,9 @@ def normalization_cases(layers):
 
     layers.add({"LRN": {"depth": 5, "ascale": 0.5, "bpower": 0.75}}, x, over_maps(5, 0.5, 0.75))
     layers.add({"LRN": {"depth": 1}}, x, over_maps(1, 1, 1))
+    layers.add({"LRN": {"depth": 3, "alpha": 0.5}}, x, lambda x: tape.times(over_maps(3, 1, 1)(x), tape.Var(0.5)))
+    layers.add({"CrossMapResponseNorm": {"ksize": 4, "alpha": 2, "beta": 0.5}}, x,
+               lambda x: tape.times(x, tape.power(tape.around(tape.times(x, x), 2, 1), 2 / 4, -0.5)))
     layers.add({"CrossMapResponseNorm": {"ksize": 3, "alpha": 2, "beta": 0.5}}, x, over_maps(3, 2, 0.5))
 
     def contrast(x):

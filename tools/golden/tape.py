@@ -226,6 +226,15 @@ def pool_sum(x, size, strides, padding):
     return Var(seen.sum(axis=0), (x,), lambda g: back([g] * len(seen)))
 
 
+def around(x, before, after):
+    """Sums of each element with so many before and after it along the last axis."""
+    def sums(v, before, after):
+        padded = np.pad(v, [(0, 0)] * (v.ndim - 1) + [(before, after)])
+        return sum(padded[..., i:i + v.shape[-1]] for i in range(before + after + 1))
+
+    return Var(sums(x.value, before, after), (x,), lambda g: (sums(g, after, before),))
+
+
 def pool_l2(x, size, strides, padding):
     seen, back = windows(x, size, strides, padding, 0.0)
     y = np.sqrt((seen * seen).sum(axis=0))
