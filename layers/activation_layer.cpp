@@ -8,14 +8,17 @@ namespace {
 
 struct ActivationLayerParams {
   Made<Activation> transform;
-  static void describe(auto&& p) { p("transform", &ActivationLayerParams::transform, "The function.", Required{}); }
+  static void describe(auto&& p) {
+    p("transform", &ActivationLayerParams::transform, "The function.", Alias{"activation"}, Required{});
+  }
 };
 
 struct ActivationLayer : Parametrized<Layer, ActivationLayerParams> {
   using Parametrized::Parametrized;
   Expr forward(LayerContext&, Expr x) const override { return params.transform->apply(x); }
 };
-const Registration<Layer, ActivationLayer> registration{"Activation", "Applies a function to every element."};
+const Registration<Layer, ActivationLayer> registration{
+    "Activation", "Applies a function to every element.", {"ActivationLayer"}};
 
 }  // namespace
 

@@ -23,7 +23,7 @@ struct Dropout : Parametrized<Layer, DropoutParams> {
     return x * mask;
   }
 };
-NEON_REGISTER(Layer, Dropout, "Leaves out inputs at random while training.");
+NEON_REGISTER(Layer, Dropout, "Leaves out inputs at random while training.", {"DropOutLayer"});
 
 }  // namespace
 

@@ -13,7 +13,7 @@ struct BranchesParams {
     p("layers", &BranchesParams::layers,
       "A list of layers for each branch; all branches have the same input, or each one of `inputs`. Without branches "
       "the `inputs` themselves are merged.",
-      Alias{"layer_container"});
+      Alias{"layer_container"}, Alias{"sublayers"});
     p("alphas", &BranchesParams::alphas, "Factors of the gradients that the branches pass to their inputs.");
   }
 };
@@ -100,12 +100,13 @@ struct MergeBroadcast : Branches<MergeBroadcastParams> {
   double flops(const Shape&, const Shape&) const override { return 0; }
 };
 NEON_REGISTER(Layer, MergeBroadcast, "MergeConcat by the name of neon 1.1 and later, and with a choice.",
-              {"MergeMultistream"});
+              {"MergeMultistream", "BranchLayer"});
 
 struct SequentialParams {
   Chain layers;
   static void describe(auto&& p) {
-    p("layers", &SequentialParams::layers, "A list of layers.", Alias{"layer_container"}, Required{});
+    p("layers", &SequentialParams::layers, "A list of layers.", Alias{"layer_container"}, Alias{"sublayers"},
+      Required{});
   }
 };
 struct Sequential : Parametrized<Container, SequentialParams> {

@@ -158,7 +158,8 @@ void convert_objects(Setting& setting, bool object_expected, Problems& problems)
   for (Setting& item : setting.items) convert_objects(item, object_expected, problems);
   for (auto& entry : setting.entries) {
     // Lists of layers within a layer: of a container, a branch, a repeat.
-    const bool container = entry.value.is_list() && (entry.key == "layers" || entry.key == "layer_container");
+    const bool container =
+        entry.value.is_list() && (entry.key == "layers" || entry.key == "layer_container" || entry.key == "sublayers");
     convert_objects(entry.value, container, problems);
   }
 }

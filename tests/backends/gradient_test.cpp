@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "backends/elementwise/kernels.h"
+#include "backends/graph/expression.h"
 #include "neon/core/random.h"
 #include "tests/backends/run_case.h"
 

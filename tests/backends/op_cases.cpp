@@ -115,14 +115,15 @@ std::vector<OpCase> reduction_cases(const std::string& op) {
   return out;
 }
 
-std::vector<OpCase> matmul_cases() {
+// Of matrices, or of a batch of them.
+std::vector<OpCase> matmul_cases(const std::string& op, const Shape& batch) {
   std::vector<OpCase> out;
   auto add = [&](int64_t m, int64_t k, int64_t n) {
     for (int64_t ta : {0, 1})
       for (int64_t tb : {0, 1}) {
-        const Shape a = ta ? Shape{k, m} : Shape{m, k}, b = tb ? Shape{n, k} : Shape{k, n};
+        const Shape a = batch.concat(ta ? Shape{k, m} : Shape{m, k}), b = batch.concat(tb ? Shape{n, k} : Shape{k, n});
         const bool empty = m * k * n == 0;
-        out.push_back({"matmul",
+        out.push_back({op,
                        text(a, ta ? "T" : "", " ", b, tb ? "T" : ""),
                        {{a}, {b}},
                        {{"transpose_a", ta}, {"transpose_b", tb}},
@@ -338,7 +339,8 @@ std::vector<OpCase> cases_of(const Op& op) {
   const std::string& name = op.name;
   if (op.is_elementwise()) return row_cases(op);
   if (name == "sum" || name == "max" || name == "min" || name == "argmax") return reduction_cases(name);
-  if (name == "matmul") return matmul_cases();
+  if (name == "matmul") return matmul_cases(name, {});
+  if (name == "batch_matmul") return matmul_cases(name, {3});
   if (name == "batch_norm") return batch_norm_cases(false);
   if (name == "batch_norm_grad") return batch_norm_cases(true);
   if (name.starts_with("softmax")) return softmax_cases(name);

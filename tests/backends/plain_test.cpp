@@ -127,6 +127,21 @@ TEST_CASE("plain matmul") {
   });
 }
 
+TEST_CASE("plain products of batches of matrices") {
+  each_case("batch_matmul", [](const OpCase& c, const CaseRun& run) {
+    const bool ta = c.attributes.integer("transpose_a"), tb = c.attributes.integer("transpose_b");
+    const Tensor &a = run.inputs[0], &b = run.inputs[1], &y = run.outputs[0];
+    const int64_t inner = a.shape()[ta ? 1 : 2];
+    each_index(y.shape(), [&](const Index& at) {
+      double total = 0;
+      for (int64_t k = 0; k < inner; ++k)
+        total += a.at(flat(a.shape(), ta ? Index{at[0], k, at[1]} : Index{at[0], at[1], k})) *
+                 b.at(flat(b.shape(), tb ? Index{at[0], at[2], k} : Index{at[0], k, at[2]}));
+      REQUIRE(close(y.at(flat(y.shape(), at)), total));
+    });
+  });
+}
+
 TEST_CASE("plain softmax and its cost, by the formulas") {
   // Rows of the last axis.
   auto rows = [](const Shape& shape) { return shape.elements() / std::max<int64_t>(1, shape.back()); };

@@ -34,16 +34,25 @@ VGG_B_NORMED = VGG_B + 2 * (64 + 128 + 256 + 512 + 512) + 4096 + 4096 + 1000
 # 19 convolutions and an affine layer of He et al. 2015, 4.2, and 1x1 convolutions where maps double.
 RESNET_20 = (conv(3, 3, 16, 2) + 6 * conv(3, 16, 16, 2) + conv(3, 16, 32, 2) + 5 * conv(3, 32, 32, 2) +
              conv(3, 32, 64, 2) + 5 * conv(3, 64, 64, 2) + conv(1, 16, 32, 2) + conv(1, 32, 64, 2) + 64 * 10 + 10)
+ALEXNET_LRN = chain(3, (11, 96), (5, 256), (3, 384), (3, 384), (3, 256), (1, 4096, 256 * 36), (1, 4096), (1, 1000))
+ALL_CNN = (conv(3, 3, 96, 2) + 2 * conv(3, 96, 96, 2) + conv(3, 96, 192, 2) + 3 * conv(3, 192, 192, 2) +
+           conv(1, 192, 192, 2) + conv(1, 192, 10, 2))
 EXPECTED = {
     "bench/alexnet": (IMAGE, ALEXNET), "bench/overfeat": (([3, 231, 231], 1000), OVERFEAT), "bench/vgg-a": (IMAGE, VGG_A),
     "bench/googlenet": (IMAGE, GOOGLENET), "bench/resnet50": (IMAGE, RESNET),
+    "convnet/cifar10-allcnn": (CIFAR, ALL_CNN),
+    "convnet/cifar10-conv": (CIFAR, conv(5, 3, 16, 2) + conv(5, 16, 32, 2) + 32 * 25 * 500 + 1000 + 5000),
     "convnet/cifar10-small": (CIFAR, conv(5, 3, 16, 1) + conv(5, 16, 32, 1) + 32 * 25 * 500 + 5000),
     "convnet/cifar10-resnet": (CIFAR, RESNET_20), "convnet/googlenet": (IMAGE, GOOGLENET_TRAINED),
     "convnet/i1k-alexnet-fp16": (IMAGE, ALEXNET_NORMED), "convnet/i1k-alexnet-fp32": (IMAGE, ALEXNET_NORMED),
+    "convnet/i1k-alexnet-lrn": (IMAGE, ALEXNET_LRN),
     "convnet/i1k-vgg-fp16": (IMAGE, VGG_B_NORMED),
     "convnet/mnist-small": (MNIST, conv(5, 1, 16, 2) + conv(5, 16, 32, 2) + 512 * 500 + 1000 + 5000),
     "convnet/resnet50": (IMAGE, RESNET),
+    "mlp/cifar10-branch": (CIFAR, 3072 * 200 + 200 * 50 + 500), "mlp/cifar10-small": (CIFAR, 3072 * 200 + 2000),
     "mlp/fashion-small": (MNIST, 784 * 100 + 100 + 1010), "mlp/mnist-small": (MNIST, 784 * 100 + 1000),
+    "mlp/mnist-branch": (MNIST, 784 * 100 + 3200 + 512 + 160 + 1600 + 160 + 256 + 160),
+    "mlp/mnist-merge": (MNIST, 2 * (784 * 100 + 10000) + 2000),
     "mlp/fashion-tuned": (MNIST, 784 * 1000 + 1000 + 1001000 + 10010)}
 
 
@@ -65,7 +74,8 @@ class Examples(support.Case):
                 self.assertEqual(self.neon("summary", path).out, out, "the spec's own noise has this shape")
 
     def test_small_ones_train(self):
-        for name in "convnet/cifar10-small", "convnet/cifar10-resnet", "convnet/mnist-small":
+        for name in ("convnet/cifar10-small", "convnet/cifar10-resnet", "convnet/mnist-small", "mlp/cifar10-branch",
+                     "mlp/mnist-branch", "mlp/mnist-merge"):
             self.neon(os.path.join(EXAMPLES, name + ".yaml"), "--set", noise(name, 32), "-z", "16", "-e", "1")
 
 

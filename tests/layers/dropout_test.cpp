@@ -16,10 +16,11 @@ constexpr int64_t kElements = 64 * 128;
 
 // y and dy/dx of ones.
 struct Dropped {
-  Dropped(const Arithmetic& arithmetic, uint64_t seed, bool caffe = false, const char* name = "L")
+  Dropped(const Arithmetic& arithmetic, uint64_t seed, bool caffe = false, const char* name = "L",
+          const Shape& shape = {64, 128})
       : arithmetic(arithmetic) {
     const auto layer = Registry<Layer>::get().create(yaml_of(text("Dropout: ", kKeep)));
-    Expr x(graph, graph.variable("x", arithmetic.dtype, {64, 128}));
+    Expr x(graph, graph.variable("x", arithmetic.dtype, shape));
     LayerContext context(graph, true, arithmetic.dtype, seed);
     context.layer = name;
     context.caffe = caffe;
@@ -70,6 +71,7 @@ TEST_CASE("dropout keeps its share, by a mask of 0 and 1 that is new in each ste
     CHECK(first == again);
     CHECK(Dropped(arithmetic, 8).run(1) != first);
     CHECK(Dropped(arithmetic, 7, false, "M").run(1) != first);
+    CHECK(Dropped(arithmetic, 7, false, "L", {4, 16, 16, 8}).run(1) == first);  // by element, images too
     if (plain.empty()) plain = first;
     CHECK(first == plain);  // whatever the arithmetic
   }

@@ -155,6 +155,34 @@ TEST_CASE("a window of zeros has no slope in its norm") {
   for (int64_t i = 0; i < 4; ++i) CHECK(program->output("dx").at(i) == 0);
 }
 
+TEST_CASE("a local layer whose places have the same filters is a convolution") {
+  for (const auto& [filter, sample] :
+       {std::pair<const char*, Shape>{"fshape: [3, 2], nofm: 4, strides: [2, 1], padding: [2, 1], dilation: [1, 3]",
+                                      {3, 8, 9}},
+        {"fshape: [3, 2], nofm: 2, strides: 3, dilation: 2", {2, 11, 7}},
+        {"fshape: [2, 3, 2], nofm: 3, strides: [1, 2, 1], padding: [1, 0, 1], dilation: [2, 1, 1]", {2, 5, 6, 4}}}) {
+    INFO(filter);
+    std::vector<Tensor> outputs;
+    for (const char* kind : {"Convolution", "Local"}) {
+      const auto made = described(text(kind, ": {", filter, ", init: Kaiming}"), sample);
+      made->graph.output("y", made->y);
+      Variables variables;
+      const auto program = compile_for_cpu(made->graph, variables);
+      // Filters (K,F), for each place the same; any numbers will do.
+      Tensor& w = variables.at("L/W");
+      const int64_t of_place = kind[0] == 'L' ? w.elements() / w.shape()[0] : w.elements();
+      for (int64_t i = 0; i < w.elements(); ++i) w.set(i, double(i % of_place * 37 % 23) / 16 - 0.5);
+      std::vector<float> x(size_t(2 * sample.elements()));
+      for (size_t i = 0; i < x.size(); ++i) x[i] = float(i * 29 % 31) / 16 - 1;
+      program->bind("x", x.data());
+      program->run(0);
+      outputs.push_back(program->output("y").clone());
+    }
+    REQUIRE(outputs[0].shape() == outputs[1].shape());
+    for (int64_t i = 0; i < outputs[0].elements(); ++i) REQUIRE(std::fabs(outputs[0].at(i) - outputs[1].at(i)) < 1e-4);
+  }
+}
+
 TEST_CASE("fans of filters are those of neon's matrix, parts are named and classed as neon named them") {
   const auto made = described("Conv: {fshape: [3, 5, 8], groups: 2, init: Kaiming, bias: {Constant: 1}}", {4, 9, 7});
   const auto& parameters = made->context->parameters;

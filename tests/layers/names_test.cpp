@@ -63,6 +63,26 @@ TEST_CASE("shapes that a Reshape cannot make are errors, however large") {
   CHECK(forward_error("Reshape: [1, 1, 1, 1, 1, 1, 1, 1, 8]", {3, 8}) != "");
 }
 
+TEST_CASE("features that cannot be shared out or taken are errors") {
+  CHECK(forward_error("Maxout: 3", {2, 8}) == "8 features do not go into pieces of 3 evenly");
+  CHECK(forward_error("Slice: 9", {2, 8}) == "end_idx 9 is more than the 8 features of the input");
+  CHECK_THAT(forward_error("Local: {fshape: [3, 3, 2], init: Kaiming}", {2, 2, 5, 1}), Contains("a window of 3"));
+  CHECK_THAT(layer("Maxout"), Contains("'pieces' is missing"));
+}
+
+TEST_CASE("neon 0.9's names of layers are known") {
+  for (const char* yaml :
+       {"FCLayer: {nout: 3, weight_init: Kaiming}",
+        "ConvLayer: {fshape: [3, 3], nofm: 2, stride: 1, weight_init: Kaiming}",
+        "PoolingLayer: {op: max, fshape: [2, 2], stride: 2}", "DropOutLayer: {keep: 0.5}",
+        "ActivationLayer: {activation: Tanh}", "CrossMapResponseNormLayer: {ksize: 3, alpha: 1, beta: 1}",
+        "LocalContrastNormLayer: {ksize: 3, alpha: 1, beta: 1}", "SliceLayer: {end_idx: 3}",
+        "CrossMapPoolingLayer: {nofm: 3, weight_init: Kaiming}"}) {
+    INFO(yaml);
+    CHECK(layer(yaml) == "");
+  }
+}
+
 TEST_CASE("a wrong initialiser is one line with value, bound and nearest name") {
   CHECK_THAT(init("Gausian"), Contains("unknown initializer 'Gausian'; did you mean Gaussian"));
   CHECK(init("Gaussian: {scale: -1}") == "spec.yaml:1:19: Gaussian.scale: -1 is not at least 0");

@@ -90,6 +90,10 @@ TEST_CASE("neon's notations of branches mean the same") {
                  "        config: {nout: 3, init: {type: Kaiming}}\n    - - {type: SkipNode}\n") == ours);
   CHECK(resolved("- type: MergeBroadcast\n  layer_container:\n  - [{type: Linear, nout: 3, init: {type: Kaiming}}]\n"
                  "  - {type: SkipNode}\n") == ours);
+  CHECK(
+      resolved(
+          "- BranchLayer: {sublayers: [{ListLayer: {sublayers: [{Linear: {nout: 3, init: Kaiming}}]}}, SkipNode]}\n") ==
+      resolved("- MergeBroadcast: [{Sequential: [{Linear: {nout: 3, init: Kaiming}}]}, SkipNode]\n"));
   const std::string again = resolved("- MergeSum: [{Sequential: [{Linear: {nout: 3, init: Kaiming}}]}, SkipNode]\n");
   CHECK(resolved(again.substr(1, again.size() - 2).insert(0, "- ") + "\n") == again);
 }

@@ -1,4 +1,5 @@
-"""The nets of make_golden_nets.py: name, layers as a spec has them, shape of a sample. Classes are four."""
+"""The nets of make_golden_nets.py: name, layers as a spec has them, shape of a sample, how it is trained. Classes are
+four."""
 
 INIT = "Kaiming"
 ZERO = {"Constant": 0}
@@ -70,9 +71,63 @@ def tree():
 
 
 TREE_COST = {"Multicost": {"costs": ["CrossEntropyMulti", "CrossEntropyMulti", "CrossEntropyMulti"], "weights": [1, 0.5, 2]}}
+GOOGLENET_COST = {"Multicost": {"costs": ["CrossEntropyMulti", "CrossEntropyMulti"], "weights": [1, 0.25]}}
+
+
+def alexnet():
+    """Krizhevsky 2014 at about a tenth of the width, with the response normalisation of 2012."""
+    norm = {"LRN": {"depth": 5, "ascale": 0.5, "bpower": 0.75}}
+    return [conv(11, 6, strides=4, padding=2, bias=ZERO), norm, pool(3, 2), conv(5, 12, padding=2, bias=ZERO), norm,
+            pool(3, 2), conv(3, 16, padding=1, bias=ZERO), conv(3, 12, padding=1, bias=ZERO),
+            conv(3, 12, padding=1, bias=ZERO), pool(3, 2), affine(24, bias=ZERO), affine(24, bias=ZERO),
+            affine(4, "Softmax", bias=ZERO)]
+
+
+def vgg():
+    """Model A of Simonyan and Zisserman 2014, narrow, with batch norm, and without its last pooling."""
+    def of(maps):
+        return conv(3, maps, padding=1, batch_norm=True)
+
+    return [of(4), pool(2, 2), of(6), pool(2, 2), of(8), of(8), pool(2, 2), of(10), of(10), pool(2, 2), of(10), of(10),
+            affine(16, bias=ZERO), affine(16, bias=ZERO), affine(4, "Softmax", bias=ZERO)]
+
+
+def googlenet():
+    """Szegedy et al. 2014 from its stem to its first auxiliary classifier, narrow."""
+    def block(a, b, c, d):
+        return {"MergeConcat": [[conv(1, a, bias=ZERO)], [conv(1, b[0], bias=ZERO), conv(3, b[1], padding=1, bias=ZERO)],
+                                [conv(1, c[0], bias=ZERO), conv(5, c[1], padding=2, bias=ZERO)],
+                                [pool(3, 1, padding=1), conv(1, d, bias=ZERO)]]}
+
+    norm = {"LRN": {"depth": 5, "ascale": 0.25, "bpower": 0.75}}
+    node = {"BranchNode": {"name": "auxiliary"}}
+    side = [node, {"Pooling": {"fshape": 2, "strides": 1, "op": "avg"}}, conv(1, 4, bias=ZERO), affine(6, bias=ZERO),
+            affine(4, "Softmax", bias=ZERO)]
+    trunk = [block(3, (2, 4), (2, 3), 2), node, block(4, (3, 5), (2, 2), 3), MEAN, affine(4, "Softmax", bias=ZERO)]
+    return [conv(7, 6, strides=2, padding=3, bias=ZERO), pool(3, 2, padding=1), norm, conv(1, 4, bias=ZERO),
+            conv(3, 6, padding=1, bias=ZERO), norm, pool(3, 2, padding=1), block(2, (2, 3), (1, 2), 2),
+            {"Tree": {"layers": [trunk, side], "alphas": [1, 1]}}]
+
+
+def resnet():
+    """Bottlenecks of He et al. 2015, two stages of ResNet-50, narrow; strides are in the convolutions of 3x3."""
+    def last(maps, **more):
+        return conv(1, maps, batch_norm=True, activation="Identity", **more)
+
+    def block(maps, strides, skip):
+        inner = [conv(1, maps, batch_norm=True), conv(3, maps, strides=strides, padding=1, batch_norm=True), last(3 * maps)]
+        return [{"MergeSum": [inner, [skip]]}, {"Activation": "Rectlin"}]
+
+    return [conv(7, 4, strides=2, padding=3, batch_norm=True), pool(3, 2, padding=1), *block(2, 1, last(6)),
+            *block(2, 1, "SkipNode"), *block(3, 2, last(9, strides=2)), *block(3, 1, "SkipNode"), MEAN,
+            affine(4, "Softmax", bias=ZERO)]
 
 
 def nets():
-    return [("residual blocks", residual(), [3, 8, 6]), ("inception blocks", inception(), [3, 7, 8]),
-            ("layers by name", named(), [2, 6, 5]), ("stacked halves", stacked(), [1, 5, 4]),
-            ("a tree of three costs", tree(), [2, 5, 4], TREE_COST)]
+    deep = dict(batch=2, steps=2, rate=1 / 64)
+    return [("residual blocks", residual(), [3, 8, 6], {}), ("inception blocks", inception(), [3, 7, 8], {}),
+            ("layers by name", named(), [2, 6, 5], {}), ("stacked halves", stacked(), [1, 5, 4], {}),
+            ("a tree of three costs", tree(), [2, 5, 4], dict(cost=TREE_COST)),
+            ("AlexNet", alexnet(), [3, 64, 64], deep), ("VGG-A", vgg(), [3, 32, 32], dict(batch=4, steps=2, rate=1 / 64)),
+            ("GoogLeNet", googlenet(), [3, 32, 32], dict(cost=GOOGLENET_COST, **deep)),
+            ("ResNet-50", resnet(), [3, 32, 32], dict(batch=4, steps=2, rate=1 / 64))]

@@ -98,8 +98,32 @@ def layer_cases():
                {"L/W": draw(rng, (3, 2, 2, 3)), "L_bias/b": draw(rng, 3)})
     pooling_cases(layers)
     normalization_cases(layers)
+    map_cases(layers)
     layers.add("SkipNode", draw(rng, (2, 3, 2, 2)), lambda x: tape.reshape(x, x.value.shape))
     return layers.cases
+
+
+def map_cases(layers):
+    rng, init = layers.rng, "GlorotUniform"
+    x = draw(rng, (2, 3, 5, 4))
+    # W is (places, K, numbers of a window).
+    w = draw(rng, (12, 2, 3 * 2 * 3))
+    layers.add({"Local": {"fshape": [3, 2, 2], "init": init}}, x,
+               lambda x, **p: tape.local(x, tape.reshape(p["L/W"], (9, 2, 3, 2, 3)), (1, 1), (0, 0)),
+               {"L/W": w[:9]})
+    for shared in (True, False):
+        b = draw(rng, 2 if shared else 24)
+        layers.add({"Local": {"fshape": [3, 2], "nofm": 2, "strides": [2, 1], "padding": [1, 0] if shared else [2, 0],
+                              "init": init, "bias": init, "shared_bias": shared, "activation": "Tanh"}}, x,
+                   lambda x, **p: tape.tanh(tape.local(x, tape.reshape(p["L/W"], (-1, 2, 3, 2, 3)), (2, 1),
+                                                       (1, 0) if shared else (2, 0)) +
+                                            (p["L_bias/b"] if shared else tape.reshape(p["L_bias/b"], (4, 3, 2)))),
+                   {"L/W": w[:9] if shared else w, "L_bias/b": b})
+    x = distinct(rng, (2, 6, 2, 3))
+    layers.add({"Maxout": 3}, x, lambda x: tape.largest(x, 3))
+    layers.add({"Slice": 4}, x, lambda x: tape.first(x, 4))
+    layers.add({"CrossMapPooling": {"nofm": 4, "init": init, "activation": "Rectlin"}}, x,
+               lambda x, **p: tape.relu(tape.convolution(x, p["L/W"], (1, 1), (0, 0))), {"L/W": draw(rng, (4, 1, 1, 6))})
 
 
 def normalization_cases(layers):
@@ -113,6 +137,9 @@ def normalization_cases(layers):
 
     layers.add({"LRN": {"depth": 5, "ascale": 0.5, "bpower": 0.75}}, x, over_maps(5, 0.5, 0.75))
     layers.add({"LRN": {"depth": 1}}, x, over_maps(1, 1, 1))
+    layers.add({"LRN": {"depth": 3, "alpha": 0.5}}, x, lambda x: tape.times(over_maps(3, 1, 1)(x), tape.Var(0.5)))
+    layers.add({"CrossMapResponseNorm": {"ksize": 4, "alpha": 2, "beta": 0.5}}, x,
+               lambda x: tape.times(x, tape.power(tape.around(tape.times(x, x), 2, 1), 2 / 4, -0.5)))
     layers.add({"CrossMapResponseNorm": {"ksize": 3, "alpha": 2, "beta": 0.5}}, x, over_maps(3, 2, 0.5))
 
     def contrast(x):

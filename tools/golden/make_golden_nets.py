@@ -19,7 +19,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from golden_file import write
 from golden_net_specs import nets
 
-MOST = 600  # numbers of one array that are written
+MOST = 300  # numbers of one array that are written
 
 
 def drawn(seed, shape, scale):
@@ -201,4 +201,4 @@ def case(title, layers, shape, cost="CrossEntropyMulti", batch=4, steps=3, rate=
 
 
 if __name__ == "__main__":
-    write("models/golden/nets.json", [case(*net) for net in nets()])
+    write("models/golden/nets.json", [case(title, layers, shape, **more) for title, layers, shape, more in nets()])

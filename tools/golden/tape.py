@@ -134,6 +134,46 @@ def convolution(x, w, strides, padding, dilation=(1, 1, 1), groups=1):
     return Var(y, (x, w), pull)
 
 
+def local(x, w, strides, padding):
+    """A convolution of 2-D images with filters w (places, K, filter..., C) of their own at each place."""
+    size, space = w.value.shape[2:-1], x.value.shape[1:-1]
+    padded = pad(x.value, padding)
+    places = list(taps(size, strides, padding, (1, 1), space))
+    y = 0
+    for place, at in places:
+        seen = padded[(slice(None),) + at]  # (N, P, Q, C)
+        outs = seen.shape[1:-1]
+        taken = w.value[(slice(None), slice(None)) + place].reshape(*outs, *w.value.shape[1:2], -1)
+        y = y + np.einsum("npqc,pqkc->npqk", seen, taken)
+
+    def pull(g):
+        dx, dw = np.zeros_like(padded), np.zeros_like(w.value)
+        for place, at in places:
+            taken = w.value[(slice(None), slice(None)) + place].reshape(*outs, *w.value.shape[1:2], -1)
+            dx[(slice(None),) + at] += np.einsum("npqk,pqkc->npqc", g, taken)
+            product = np.einsum("npqk,npqc->pqkc", g, padded[(slice(None),) + at])
+            dw[(slice(None), slice(None)) + place] = product.reshape(-1, *product.shape[2:])
+        return unpad(dx, padding), dw
+
+    return Var(y, (x, w), pull)
+
+
+def largest(x, pieces):
+    """Of every few neighbours along the last axis; no two are equal."""
+    parts = x.value.reshape(*x.value.shape[:-1], -1, pieces)
+    y = parts.max(-1, keepdims=True)
+    return Var(y[..., 0], (x,), lambda g: (((parts == y) * g[..., None]).reshape(x.value.shape),))
+
+
+def first(x, count):
+    def pull(g):
+        dx = np.zeros_like(x.value)
+        dx[..., :count] = g
+        return (dx,)
+
+    return Var(x.value[..., :count], (x,), pull)
+
+
 def deconvolution(x, w, strides, padding):
     """x (N, space, K), w (K, filter, C) -> the larger (N, space, C) of which x has the shape of a convolution"""
     size = w.value.shape[1:-1]
@@ -184,6 +224,15 @@ def pool_avg(x, size, strides, padding):
 def pool_sum(x, size, strides, padding):
     seen, back = windows(x, size, strides, padding, 0.0)
     return Var(seen.sum(axis=0), (x,), lambda g: back([g] * len(seen)))
+
+
+def around(x, before, after):
+    """Sums of each element with so many before and after it along the last axis."""
+    def sums(v, before, after):
+        padded = np.pad(v, [(0, 0)] * (v.ndim - 1) + [(before, after)])
+        return sum(padded[..., i:i + v.shape[-1]] for i in range(before + after + 1))
+
+    return Var(sums(x.value, before, after), (x,), lambda g: (sums(g, after, before),))
 
 
 def pool_l2(x, size, strides, padding):

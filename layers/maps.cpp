@@ -1,0 +1,86 @@
+// Layers between feature maps of the same pixel: Maxout (Goodfellow et al. 2013) and neon 0.9's Slice and
+// CrossMapPooling.
+#include "layers/convolution.h"
+#include "transforms/activation.h"
+
+namespace neon {
+
+namespace {
+
+struct MaxoutParams {
+  int64_t pieces = 2;
+  static void describe(auto&& p) {
+    p("pieces", &MaxoutParams::pieces, "Neighbouring features of which the largest is taken.", at_least(1), Required{});
+  }
+};
+struct Maxout : Parametrized<Layer, MaxoutParams> {
+  using Parametrized::Parametrized;
+  // x (N,...,K*pieces) -> (N,...,K)
+  Expr forward(LayerContext&, Expr x) const override {
+    const Shape shape = x.shape();
+    const int last = shape.rank() - 1;
+    if (shape.back() % params.pieces)
+      fail(ErrorKind::config, shape.back(), " features do not go into pieces of ", params.pieces, " evenly");
+    const int64_t maps = shape.back() / params.pieces;
+    x = reshape(x, shape.slice(0, last).concat({maps, params.pieces}));
+    return reshape(max(x, {last + 1}), shape.with(last, maps));
+  }
+  double flops(const Shape& input, const Shape&) const override { return double(input.elements()); }
+};
+NEON_REGISTER(Layer, Maxout, "The largest of each few neighbouring features or feature maps.");
+
+struct SliceParams {
+  int64_t end_idx = 0;
+  static void describe(auto&& p) {
+    p("end_idx", &SliceParams::end_idx, "How many features or feature maps are passed on.", at_least(1), Required{});
+  }
+};
+struct Slice : Parametrized<Layer, SliceParams> {
+  using Parametrized::Parametrized;
+  // x (N,...,C) -> (N,...,end_idx)
+  Expr forward(LayerContext& context, Expr x) const override {
+    const int64_t last = x.shape().rank() - 1, features = x.shape().back();
+    if (params.end_idx > features)
+      fail(ErrorKind::config, "end_idx ", params.end_idx, " is more than the ", features, " features of the input");
+    return context.expr(
+        context.graph.add("slice", {x}, {{"axis", last}, {"first", int64_t(0)}, {"count", params.end_idx}}));
+  }
+  double flops(const Shape&, const Shape&) const override { return 0; }
+};
+NEON_REGISTER(Layer, Slice, "The first few features or feature maps.", {"SliceLayer"});
+
+struct CrossMapPoolingParams {
+  int64_t nofm = 0;
+  Made<Initializer> init;
+  Made<Activation> activation;
+  static void describe(auto&& p) {
+    p("nofm", &CrossMapPoolingParams::nofm, "Number of feature maps.", at_least(1), Required{});
+    p("init", &CrossMapPoolingParams::init, "Initial weights.", Alias{"weight_init"}, Required{});
+    p("activation", &CrossMapPoolingParams::activation, "The function of the sums.");
+  }
+};
+struct CrossMapPooling : Parametrized<Layer, CrossMapPoolingParams> {
+  using Parametrized::Parametrized;
+  Expr forward(LayerContext& context, Expr x) const override {
+    const Expr y = convolution(context, x, filters(), context.layer);
+    return params.activation ? params.activation->apply(y) : y;
+  }
+  double flops(const Shape& input, const Shape& output) const override {
+    return convolution_flops(filters(), input, output, 1);
+  }
+
+ private:
+  ConvolutionParams filters() const {
+    ConvolutionParams out;
+    out.fshape = AxisNumbers{1};
+    out.nofm = params.nofm;
+    out.init = params.init;
+    return out;
+  }
+};
+NEON_REGISTER(Layer, CrossMapPooling, "Weighted sums over the feature maps of each pixel: filters of 1x1.",
+              {"CrossMapPoolingLayer"});
+
+}  // namespace
+
+}  // namespace neon
