@@ -38,6 +38,7 @@ EXPECTED = {
     "bench/alexnet": (IMAGE, ALEXNET), "bench/overfeat": (([3, 231, 231], 1000), OVERFEAT), "bench/vgg-a": (IMAGE, VGG_A),
     "bench/googlenet": (IMAGE, GOOGLENET), "bench/resnet50": (IMAGE, RESNET),
     "convnet/cifar10-small": (CIFAR, conv(5, 3, 16, 1) + conv(5, 16, 32, 1) + 32 * 25 * 500 + 5000),
+    "convnet/cifar10-conv": (CIFAR, conv(5, 3, 16, 2) + conv(5, 16, 32, 2) + 32 * 25 * 500 + 1000 + 5000),
     "convnet/cifar10-resnet": (CIFAR, RESNET_20), "convnet/googlenet": (IMAGE, GOOGLENET_TRAINED),
     "convnet/i1k-alexnet-fp16": (IMAGE, ALEXNET_NORMED), "convnet/i1k-alexnet-fp32": (IMAGE, ALEXNET_NORMED),
     "convnet/i1k-vgg-fp16": (IMAGE, VGG_B_NORMED),
@@ -65,7 +66,7 @@ class Examples(support.Case):
                 self.assertEqual(self.neon("summary", path).out, out, "the spec's own noise has this shape")
 
     def test_small_ones_train(self):
-        for name in "convnet/cifar10-small", "convnet/cifar10-resnet", "convnet/mnist-small":
+        for name in "convnet/cifar10-small", "convnet/cifar10-conv", "convnet/cifar10-resnet", "convnet/mnist-small":
             self.neon(os.path.join(EXAMPLES, name + ".yaml"), "--set", noise(name, 32), "-z", "16", "-e", "1")
 
 
