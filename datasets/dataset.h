@@ -23,6 +23,8 @@ struct Data {
   std::vector<std::string> class_names;
   // The net sees raw * scale + shift, computed where a batch is gathered; u8 stays u8 in memory.
   float scale = 1, shift = 0;
+  // By channel, of what that gives: subtracted, and divided by, where `normalize` says so; empty: neither.
+  std::vector<double> means, deviations;
   std::string source;  // what was really used, for messages: a folder, "150 samples built in"
 
   // The shape of one input as it lies in memory.
@@ -53,6 +55,7 @@ struct DataCheck {
   Shape target;  // of one sample's; labels: (1); rank 0: the target is the input itself
   int64_t classes = 0;
   float scale = 1, shift = 0;
+  std::vector<double> means, deviations;
   int64_t train_size = 0, test_size = 0, validation_size = 0;  // as load() would give them
 };
 

@@ -16,21 +16,56 @@ struct Batch {
   Expr x, t;
 };
 
-Expr scaled(Expr raw, const DataLayout& data, DType dtype) {
-  const DType arithmetic = dtype == DType::f64 ? DType::f64 : DType::f32;
+bool channels_last(const DataLayout& data, const StepOptions& options) {
+  return data.channels_last || !options.augment.empty();
+}
+
+Expr scaled(Expr raw, const DataLayout& data, DType arithmetic) {
   Expr x = cast(raw, arithmetic);
   if (data.scale != 1) x = x * double(data.scale);
   if (data.shift != 0) x = x + double(data.shift);
-  return cast(x, dtype);
+  return x;
 }
 
-Batch batch_of(Graph& graph, const DataLayout& data, int64_t set_size, const StepOptions& options) {
+// x (N,...) minus the means of its channels, divided by their deviations, as one product and one sum.
+Expr normalized(Expr x, const DataLayout& data, bool channels_last) {
+  if (data.means.empty()) return x;
+  std::vector<Expr> factors, terms;
+  for (size_t c = 0; c < data.means.size(); ++c) {
+    factors.push_back(x.constant(1 / data.deviations[c]));
+    terms.push_back(x.constant(-data.means[c] / data.deviations[c]));
+  }
+  auto by_channel = [&](const std::vector<Expr>& numbers) {
+    return along_axis(x.graph(), numbers, x.shape(), channels_last ? 3 : 1);
+  };
+  return x * by_channel(factors) + by_channel(terms);
+}
+
+// The samples that `indices` names, as they are augmented, (N,H,W,C).
+Expr augmented(Graph& graph, const DataLayout& data, Value all, Value indices, const StepOptions& options,
+               bool training) {
+  if (data.sample.rank() != 3)
+    fail(ErrorKind::config, "augment: is for images (C, H, W), the samples are ", data.sample, "; leave it out");
+  if (!data.channels_last) {
+    all = transpose(graph, gather(graph, all, indices), {0, 2, 3, 1});
+    indices = {};
+  }
+  ImageBatch batch(graph, all, indices, {data.scale, data.shift}, compute_type(options.dtype), training, options.seed);
+  batch.means = data.means;
+  for (const Augmentation* augmentation : options.augment) augmentation->apply(batch);
+  return batch.values();
+}
+
+Batch batch_of(Graph& graph, const DataLayout& data, int64_t set_size, const StepOptions& options, bool training) {
   Scope scope(graph, "batch");
   const Shape rows{set_size};
   Value indices = graph.input("indices", DType::i32, {options.batch});
   Value all = graph.input("data", data.data_dtype, rows.concat(data.stored_sample()));
   Batch out;
-  out.x = scaled({graph, gather(graph, all, indices)}, data, options.dtype);
+  const Expr x = options.augment.empty()
+                     ? scaled({graph, gather(graph, all, indices)}, data, compute_type(options.dtype))
+                     : augmented(graph, data, all, indices, options, training);
+  out.x = cast(normalized(x, data, channels_last(data, options)), options.dtype);
   const DType cost_dtype = options.dtype == DType::f64 ? DType::f64 : DType::f32;
   if (data.target_is_input) {
     out.t = cast(as_rows(out.x), cost_dtype);
@@ -229,8 +264,8 @@ void check_mentions(const StepGraph& step, const Optimizer& optimizer) {
 Expr training_pass(StepGraph& step, LayerContext& context, const Network& network, const Cost& cost,
                    const DataLayout& data, const StepOptions& options) {
   context.caffe = options.caffe;
-  context.data_channels_last = data.channels_last;
-  const Batch batch = batch_of(step.graph, data, data.train_size, options);
+  context.data_channels_last = channels_last(data, options);
+  const Batch batch = batch_of(step.graph, data, data.train_size, options, true);
   Expr y = network.forward(context, batch.x);
   describe_outputs(step, context, y);
   const Expr each = cost_of(context, cost, y, batch.t);
@@ -242,6 +277,13 @@ Expr training_pass(StepGraph& step, LayerContext& context, const Network& networ
 }
 
 }  // namespace
+
+Shape input_sample(const DataLayout& data, const StepOptions& options) {
+  if (options.augment.empty()) return data.sample;
+  Graph scratch;
+  const Shape shape = batch_of(scratch, data, std::max<int64_t>(data.train_size, 1), options, true).x.shape();
+  return {shape[3], shape[1], shape[2]};
+}
 
 StepGraph training_graph(const Network& network, const Cost& cost, const Optimizer& optimizer, const DataLayout& data,
                          const StepOptions& options) {
@@ -284,11 +326,11 @@ StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::
   Graph& graph = step.graph;
   LayerContext context(graph, false, options.dtype, options.seed, options.rounding == 0);
   context.caffe = options.caffe;
-  context.data_channels_last = data.channels_last;
+  context.data_channels_last = channels_last(data, options);
   const bool measured = cost || !metrics.empty();
   DataLayout layout = data;
   if (!measured) layout.target_is_input = true;
-  const Batch batch = batch_of(graph, layout, set_size, options);
+  const Batch batch = batch_of(graph, layout, set_size, options, false);
   Expr y = network.forward(context, batch.x);
   describe_outputs(step, context, y);
   step.parameters = context.parameters;

@@ -10,6 +10,7 @@
 
 #include "models/network.h"
 #include "optimizers/optimizer.h"
+#include "transforms/augmentation.h"
 #include "transforms/cost.h"
 #include "transforms/metric.h"
 
@@ -21,8 +22,9 @@ struct DataLayout {
   Shape sample, target;        // of one sample, images (C,H,W); labels: target (1)
   bool channels_last = false;  // images lie (H,W,C) in memory
   int64_t train_size = 0, test_size = 0;
-  int64_t classes = 0;         // 0: targets are numbers
-  float scale = 1, shift = 0;  // the net sees raw * scale + shift
+  int64_t classes = 0;                    // 0: targets are numbers
+  float scale = 1, shift = 0;             // the net sees raw * scale + shift,
+  std::vector<double> means, deviations;  // minus means and divided by deviations of the channels, where there are any
   bool target_is_input = false;
   // One sample as it lies in memory.
   Shape stored_sample() const { return channels_last ? sample.slice(1, 3).concat({sample[0]}) : sample; }
@@ -49,6 +51,8 @@ struct StepOptions {
   // again; otherwise to 0.
   int64_t accumulate = 1;
   HistogramOptions histograms;
+  // What happens to images before the net sees them. With any of these, their channels are last from there on.
+  std::vector<const Augmentation*> augment;
 };
 
 struct StepGraph {
@@ -64,6 +68,10 @@ struct StepGraph {
   };
   std::vector<Histogram> histograms;
 };
+
+// Shape of one sample as the net gets it, images (C,H,W): that of the data, unless an augmentation cuts another. A
+// config error where one does not suit the data.
+Shape input_sample(const DataLayout& data, const StepOptions& options);
 
 // Outputs: cost (mean over the batch), finite (1 where cost and all gradients are). A config error where a
 // MultiOptimizer names what no parameter belongs to.

@@ -164,7 +164,8 @@ void CudaProgram::make_kernels(const DeviceOptions& options) {
   size_t partial_bytes = 0, workspace_bytes = 0;
   int tickets = 1;
   for (int n = 0; n < graph.node_count(); ++n)
-    looks_up_ = looks_up_ || graph.node(n).op->name == "gather" || graph.node(n).op->name == "scatter_add";
+    for (const char* op : {"gather", "scatter_add", "crop", "resample"})
+      looks_up_ = looks_up_ || graph.node(n).op->name == op;
   for (const LoweredKernel& kernel : lowered_.kernels) {
     Kernel made;
     if ((made.library = library_kernel(kernel, context, options))) {

@@ -120,7 +120,8 @@ const char* const kUsage =
     "  neon bench SPEC                time the training step\n"
     "  neon resume CHECKPOINT         go on with a run\n"
     "  neon eval CHECKPOINT           cost and metrics on the test set\n"
-    "  neon predict CHECKPOINT FILE   outputs for samples: a CSV, NPY, IDX or image file, a folder of images, - for stdin\n"
+    "  neon predict CHECKPOINT FILE   outputs for samples: a CSV, NPY, IDX or image file, a folder of images, - for "
+    "stdin\n"
     "  neon doctor                    what was found here, and why a GPU is not used\n"
     "  neon help NAME                 a layer, optimizer, data set ... and its parameters\n";
 

@@ -120,8 +120,10 @@ int run_summary(const CommandLine& line) {
   Graph scratch;
   LayerContext context(scratch, true, in.step.dtype, 0);
   context.caffe = in.step.caffe;
-  context.data_channels_last = in.layout.channels_last;
-  const Expr x(scratch, scratch.input("x", in.step.dtype, Shape{in.step.batch}.concat(in.layout.stored_sample())));
+  DataLayout seen = in.layout;
+  seen.sample = input_sample(in.layout, in.step);
+  seen.channels_last = context.data_channels_last = in.layout.channels_last || !in.step.augment.empty();
+  const Expr x(scratch, scratch.input("x", in.step.dtype, Shape{in.step.batch}.concat(seen.stored_sample())));
   in.spec.experiment->network().forward(context, x, &rows);
   std::printf("%-18s %-12s %-16s %12s %12s %10s %5s\n", "layer", "kind", "output", "parameters", "flops", "bytes",
               "line");
@@ -138,7 +140,7 @@ int run_summary(const CommandLine& line) {
   std::printf(
       "%lld parameters, %.4g flops a sample forward; input %s, batch %lld, %s; a step's arena %s, weights and "
       "optimizer %s\n",
-      (long long)parameters, flops, in.layout.sample.to_string().c_str(), (long long)in.step.batch,
+      (long long)parameters, flops, seen.sample.to_string().c_str(), (long long)in.step.batch,
       std::string(name_of(in.step.dtype)).c_str(), bytes_text(double(lower(in.graph.graph).arena_bytes)).c_str(),
       bytes_text(variable_bytes(in.graph.graph)).c_str());
   return 0;

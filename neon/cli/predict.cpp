@@ -43,6 +43,7 @@ struct Stored {
   float scale = 1, shift = 0;
   int64_t classes = 0, image_size = 0;
   bool channels_last = false;
+  std::vector<double> means, deviations;  // by channel
   Shape in_memory() const { return channels_last ? sample.slice(1, 3).concat({sample[0]}) : sample; }
 };
 
@@ -130,6 +131,8 @@ Samples read_samples(const std::string& path, const Stored& stored) {
        ": samples are read from .csv, .npy, IDX (-ubyte), .jpg and .png files, a folder of images, or from stdin as -");
 }
 
+double parse_stored(const nlohmann::json& written) { return std::strtod(written.get<std::string>().c_str(), nullptr); }
+
 Stored stored_layout(const StoredRun& run, const std::string& path) {
   try {
     const auto json = nlohmann::json::parse(run.file.metadata.at("neon.data"));
@@ -140,6 +143,12 @@ Stored stored_layout(const StoredRun& run, const std::string& path) {
     out.classes = json.at("classes").get<int64_t>();
     out.channels_last = json.value("channels_last", false);
     out.image_size = json.value("image_size", int64_t(0));
+    for (const auto& mean : json.value("means", nlohmann::json::array())) out.means.push_back(parse_stored(mean));
+    for (const auto& deviation : json.value("deviations", nlohmann::json::array()))
+      out.deviations.push_back(parse_stored(deviation));
+    if (out.means.size() != out.deviations.size() || (!out.means.empty() && int64_t(out.means.size()) != out.sample[0]))
+      fail(ErrorKind::data, path, ": neon.data has ", out.means.size(), " means and ", out.deviations.size(),
+           " deviations for samples ", out.sample);
     if (out.channels_last && out.sample.rank() != 3) fail(ErrorKind::data, "images of shape ", out.sample);
     return out;
   } catch (const nlohmann::json::exception& error) {
@@ -230,6 +239,8 @@ int run_predict(const CommandLine& line) {
   layout.train_size = count;
   layout.scale = stored.scale;
   layout.shift = stored.shift;
+  layout.means = stored.means;
+  layout.deviations = stored.deviations;
   StepOptions step = step_options(opened.run.options, opened.experiment->params);
   step.batch = std::min<int64_t>(count, 256);
   const StepGraph graph = evaluation_graph(opened.experiment->network(), nullptr, {}, layout, count, step);

@@ -64,6 +64,7 @@ Data load_data(const Experiment& experiment, const RunOptions& options, const st
   std::vector<std::string> warnings;
   Data data = experiment.params.dataset->load(data_context(experiment, options, folder, warnings));
   print_warnings(warnings);
+  set_normalization(experiment.params.normalize, data);
   return data;
 }
 
@@ -73,6 +74,7 @@ DataCheck check_data(const Experiment& experiment, const RunOptions& options, co
   context.may_download = false;
   DataCheck check = experiment.params.dataset->check(context);
   print_warnings(warnings);
+  set_normalization(experiment.params.normalize, check);
   return check;
 }
 

@@ -73,6 +73,7 @@ StepOptions step_options(const RunOptions& options, const ExperimentParams& para
   out.caffe = options.caffe;
   out.ema_decay = params.ema;
   out.accumulate = params.accumulate;
+  for (const auto& augmentation : params.augment) out.augment.push_back(&*augmentation);
   for (const auto& callback : params.callbacks) callback->prepare(out);
   return out;
 }
@@ -103,6 +104,8 @@ DataLayout layout_of(const Data& data) {
   out.classes = data.classes;
   out.scale = data.scale;
   out.shift = data.shift;
+  out.means = data.means;
+  out.deviations = data.deviations;
   out.target_is_input = data.train.targets.empty();
   if (out.target_is_input) return out;
   out.target_dtype = data.train.targets.dtype();
@@ -121,6 +124,8 @@ DataLayout layout_of(const DataCheck& check) {
   out.classes = check.classes;
   out.scale = check.scale;
   out.shift = check.shift;
+  out.means = check.means;
+  out.deviations = check.deviations;
   out.target_is_input = check.target.rank() == 0;
   out.target_dtype = out.target_is_input || check.classes == 0 ? DType::f32 : DType::i32;
   out.target = check.target;

@@ -8,6 +8,7 @@
 #include "datasets/dataset.h"
 #include "models/step_graph.h"
 #include "neon/train/callback.h"
+#include "neon/train/normalize.h"
 #include "neon/train/options.h"
 
 namespace neon {
@@ -15,6 +16,8 @@ namespace neon {
 // The top level of a spec.
 struct ExperimentParams {
   Made<Dataset> dataset;
+  std::vector<Made<Augmentation>> augment;
+  Normalize normalize;
   Setting layers;
   Made<Cost> cost;
   Made<Optimizer> optimizer;
@@ -30,6 +33,10 @@ struct ExperimentParams {
   std::optional<int64_t> rng_seed;
   static void describe(auto&& p) {
     p("dataset", &ExperimentParams::dataset, "Where samples come from.", Required{});
+    p("augment", &ExperimentParams::augment,
+      "How images are changed in training, in this order; an evaluation takes their middle.");
+    p("normalize", &ExperimentParams::normalize,
+      "Whether channels are brought to mean 0 and deviation 1: true, as measured on the training set, or {mean, std}.");
     p("layers", &ExperimentParams::layers, "The net, layer by layer.", Required{});
     p("cost", &ExperimentParams::cost, "What training makes small.", Required{});
     p("optimizer", &ExperimentParams::optimizer, "How weights follow the gradient.", Required{});

@@ -16,6 +16,11 @@ using nlohmann::json;
 
 // JSON has no NaN; numbers travel as the shortest text that reads back.
 std::string exact(double value) { return number(value); }
+std::vector<std::string> exact(const std::vector<double>& values) {
+  std::vector<std::string> out;
+  for (double value : values) out.push_back(exact(value));
+  return out;
+}
 
 double parse_exact(const json& value) {
   const auto written = value.get<std::string>();
@@ -111,6 +116,8 @@ TensorFile pack_run(const Experiment& experiment, const Setting& resolved, const
       {"sample", std::vector<int64_t>(data.sample.begin(), data.sample.end())},
       {"channels_last", data.channels_last},
       {"image_size", data.image_size},
+      {"means", exact(data.means)},
+      {"deviations", exact(data.deviations)},
       {"classes", data.classes}}.dump(-1, ' ', false, json::error_handler_t::replace);
   out.metadata["neon.classes"] = json(data.class_names).dump(-1, ' ', false, json::error_handler_t::replace);
   if (!position.run.empty()) out.metadata["neon.run"] = position.run;

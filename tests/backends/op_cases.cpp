@@ -325,6 +325,48 @@ std::vector<OpCase> round_cases() {
   return out;
 }
 
+CaseInput places(const std::vector<double>& numbers) {
+  return {{int64_t(numbers.size()) / 3, 3}, 0, 1, DType::i32, numbers};
+}
+
+std::vector<OpCase> crop_cases() {
+  std::vector<OpCase> out;
+  auto add = [&](const std::string& name, const CaseInput& data, const CaseInput& place, const std::vector<double>& at,
+                 int64_t height, int64_t width, int64_t border) {
+    OpCase c{"crop", name, {data, place}, {{"height", height}, {"width", width}, {"border", border}}, 1, "crop"};
+    if (!at.empty()) c.inputs.push_back(rows(at));
+    out.push_back(c);
+  };
+  const CaseInput bytes{{4, 5, 6, 3}, 0, 255, DType::u8};
+  const std::vector<double> here = {-2, 1, 0, 2, -3, 1, 0, 0, 1, 9, -9, 0};
+  for (int64_t border : {0, 1, 2}) {
+    add(text("bytes, border ", border), bytes, places(here), {}, 5, 6, border);
+    add(text("numbers looked up, border ", border), {{7, 3, 4, 2}}, places(here), {6, 0, 0, 3}, 6, 3, border);
+  }
+  add("one pixel", {{2, 1, 1, 1}}, places({0, 0, 0, 0, 0, 1}), {1, 0}, 1, 1, 0);
+  add("many", {{9, 32, 32, 3}, 0, 255, DType::u8}, places({-4, 3, 1, 4, -4, 0, 0, 2, 1}), {8, 0, 4}, 32, 32, 0);
+  return out;
+}
+
+std::vector<OpCase> resample_cases() {
+  std::vector<OpCase> out;
+  auto add = [&](const std::string& name, const CaseInput& data, const std::vector<double>& boxes,
+                 const std::vector<double>& at, int64_t height, int64_t width) {
+    OpCase c{"resample", name, {data}, {{"height", height}, {"width", width}}};
+    c.inputs.push_back({{int64_t(boxes.size()) / 4, 4}, 0, 1, DType::f32, boxes});
+    if (!at.empty()) c.inputs.push_back(rows(at));
+    c.length = 1000;  // the rounding of a coordinate counts as often as numbers differ from one pixel to the next
+    c.fast = "resample";
+    out.push_back(c);
+  };
+  const std::vector<double> boxes = {0.5, 1.25, 3, 2.5, -1, 0, 7, 9, 2, 2, 0.5, 0.5};
+  add("numbers", {{3, 5, 6, 3}}, boxes, {}, 4, 7);
+  add("numbers looked up", {{5, 4, 6, 2}}, boxes, {4, 1, 1}, 3, 2);
+  add("bytes", {{3, 5, 6, 3}, 0, 255, DType::u8}, boxes, {}, 6, 6);
+  add("one pixel", {{3, 1, 1, 2}}, boxes, {}, 2, 3);
+  return out;
+}
+
 // Leaves take their attributes from build_case.
 std::vector<OpCase> leaf_cases(const std::string& op) {
   if (op == "input") return {{op, "matrix", {{{3, 4}}}, {}, 1, ""}};
@@ -349,6 +391,8 @@ std::vector<OpCase> cases_of(const Op& op) {
   if (name.starts_with("pool_")) return pooling_cases(name);
   if (name == "gather") return gather_cases();
   if (name == "scatter_add") return scatter_add_cases();
+  if (name == "crop") return crop_cases();
+  if (name == "resample") return resample_cases();
   if (name == "concat") return concat_cases();
   if (name == "iota" || name == "uniform") return source_cases(name);
   if (name == "cast") return cast_cases();

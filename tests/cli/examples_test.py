@@ -41,8 +41,8 @@ EXPECTED = {
     "bench/alexnet": (IMAGE, ALEXNET), "bench/overfeat": (([3, 231, 231], 1000), OVERFEAT), "bench/vgg-a": (IMAGE, VGG_A),
     "bench/googlenet": (IMAGE, GOOGLENET), "bench/resnet50": (IMAGE, RESNET),
     "convnet/cifar10-allcnn": (CIFAR, ALL_CNN),
-    "convnet/cifar10-conv": (CIFAR, conv(5, 3, 16, 2) + conv(5, 16, 32, 2) + 32 * 25 * 500 + 1000 + 5000),
     "convnet/cifar10-small": (CIFAR, conv(5, 3, 16, 1) + conv(5, 16, 32, 1) + 32 * 25 * 500 + 5000),
+    "convnet/cifar10-conv": (CIFAR, conv(5, 3, 16, 2) + conv(5, 16, 32, 2) + 32 * 25 * 500 + 1000 + 5000),
     "convnet/cifar10-resnet": (CIFAR, RESNET_20), "convnet/googlenet": (IMAGE, GOOGLENET_TRAINED),
     "convnet/i1k-alexnet-fp16": (IMAGE, ALEXNET_NORMED), "convnet/i1k-alexnet-fp32": (IMAGE, ALEXNET_NORMED),
     "convnet/i1k-alexnet-lrn": (IMAGE, ALEXNET_LRN),
@@ -74,8 +74,8 @@ class Examples(support.Case):
                 self.assertEqual(self.neon("summary", path).out, out, "the spec's own noise has this shape")
 
     def test_small_ones_train(self):
-        for name in ("convnet/cifar10-small", "convnet/cifar10-resnet", "convnet/mnist-small", "mlp/cifar10-branch",
-                     "mlp/mnist-branch", "mlp/mnist-merge"):
+        for name in ("convnet/cifar10-small", "convnet/cifar10-conv", "convnet/cifar10-resnet", "convnet/mnist-small",
+                     "mlp/cifar10-branch", "mlp/mnist-branch", "mlp/mnist-merge"):
             self.neon(os.path.join(EXAMPLES, name + ".yaml"), "--set", noise(name, 32), "-z", "16", "-e", "1")
 
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import zlib
 
 sys.dont_write_bytecode = True
 NEON = os.environ["NEON"]
@@ -27,6 +28,17 @@ optimizer: {GradientDescentMomentum: {learning_rate: 0.1, momentum_coef: 0.9}}
 batch_size: 16
 epochs: 4
 """
+
+
+def png(image):
+    """A PNG of an array (H, W, 3) of bytes."""
+    def chunk(kind, content):
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+    height, width, _ = image.shape
+    rows = b"".join(b"\0" + row.tobytes() for row in image)
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)) +
+            chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
 
 
 class Result:

@@ -436,6 +436,34 @@ class Evaluation(Case):
         self.assertAlmostEqual(float(row.split(",")[1]), 0.25 * w[0] + 0.5 * w[1], delta=1e-6)
         self.assertAlmostEqual(w[0], 2, delta=0.2, msg="the spec was learnt")
 
+    def test_folders_of_images(self):
+        rng = np.random.default_rng(4)
+        for part, count in ("train", 40), ("test", 10):
+            for kind, channel in ("blue", 2), ("red", 0):
+                for i in range(count):
+                    image = rng.integers(0, 120, (9, 12, 3), dtype=np.uint8)
+                    image[:, :, channel] += 60
+                    self.write(f"colours/{part}/{kind}/{i}.png", support.png(image))
+        spec = self.write("c.yaml", "dataset: {ImageFolder: {path: colours, size: 8}}\naugment: [RandomCrop: {size: 6}, Flip]\n"
+                          "normalize: true\nlayers:\n  - Conv: {fshape: [3, 3, 4], init: Kaiming, activation: Rectlin}\n"
+                          "  - Affine: {nout: 2, init: Kaiming, activation: Softmax}\ncost: CrossEntropyMulti\n"
+                          "optimizer: {GradientDescentMomentum: {learning_rate: 0.05, momentum_coef: 0.9}}\n"
+                          "batch_size: 8\nepochs: 8\n")
+        self.assertIn("80 training and 20 test samples (3, 8, 8), 2 classes", self.neon("check", spec).out)
+        self.assertIn("input (3, 6, 6)", self.neon("summary", spec).out)
+        self.assertNotRegex(self.neon("program", spec).out, r"(?m)^ *\d+  transpose ")
+        self.assertIn("Top1Misclass 0.00 %", self.neon("-r", "1", "-s", "m", spec).out)
+        data = json.loads(tensors(self.path("m"))[1]["neon.data"])
+        self.assertTrue(data["channels_last"])
+        # 8 x 8 of 9 x 12: means are a little different in the middle.
+        self.assertAlmostEqual(float(data["means"][0]), (59.5 + 30) / 255, delta=0.02)
+        self.assertIn("Top1Misclass 0.00 %", self.neon("eval", "m").out)
+        for kind in "red", "blue":
+            rows = self.neon("predict", "m", f"colours/test/{kind}").out.splitlines()[1:]
+            self.assertEqual([row.split(",")[1] for row in rows], [kind] * 10)
+        self.write("colours/train/red/39.png", b"")
+        self.assertIn("39.png: expected a JPEG or PNG image; it looks like an empty file", self.neon(spec, code=3).err)
+
     def test_predict_images_scaled_as_in_training(self):
         write_mnist(self)
         self.neon("-w", self.folder, "-r", "1", "-s", "m", self.spec(MNIST, epochs="5"))

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Makes the golden files of layers and nets of images under tests/*/golden.
+"""Makes the golden files of crops, and of layers and nets of images, under tests/*/golden.
 
     /usr/bin/python3 tools/golden/make_golden_images.py        (Debian's python3-numpy)
 
@@ -12,6 +12,7 @@ import sys
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import golden_crops
 import tape
 from golden_file import write
 from tape import Var
@@ -236,5 +237,6 @@ def batch_norm_net():
 
 
 if __name__ == "__main__":
+    write("backends/golden/crops.json", golden_crops.crops())
     write("layers/golden/images.json", layer_cases())
     write("models/golden/images.json", [lenet(), batch_norm_net()])

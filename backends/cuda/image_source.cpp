@@ -1,0 +1,96 @@
+#include "backends/cuda/image_source.h"
+
+#include "backends/cuda/code_text.h"
+#include "backends/graph/images.h"
+
+namespace neon::cuda {
+
+namespace {
+
+class ImageWriter {
+ public:
+  ImageWriter(const LoweredKernel& kernel, SourceContext& context)
+      : kernel_(kernel),
+        data_(context.lowered.graph.shape(kernel.inputs[0])),
+        batch_(context.lowered.graph.shape(kernel.outputs[0])),
+        compute_(context.lowered.graph.dtype(kernel.outputs[0]) == DType::f64 ? DType::f64 : DType::f32),
+        code_(context, compute_) {}
+
+  Source run() {
+    const int64_t count = batch_.elements();
+    std::string body = text("  const i64 k = i64(blockIdx.x) * kThreads + threadIdx.x;\n  if (k >= ", count,
+                            ") return;\n  i64 rest = k;\n");
+    const char* names[] = {"", "i", "j", "c"};
+    for (int axis = 3; axis > 0; --axis)
+      body += text("  const int ", names[axis], " = int(rest % ", batch_[axis], "); rest /= ", batch_[axis], ";\n");
+    const std::string image = kernel_.inputs.size() > 2 ? code_.looked_up(kernel_.inputs[2], "rest", data_[0]) : "rest";
+    body += text("  const i64 n = rest, image = ", image, ";\n");
+    body += kernel_.op == "crop" ? crop() : resample();
+    return kernel_source(code_, compute_, "", body, (count + kThreads - 1) / kThreads);
+  }
+
+ private:
+  std::string element(const std::string& row, const std::string& column) const {
+    return text("((image * ", data_[1], " + ", row, ") * ", data_[2], " + ", column, ") * ", data_[3], " + c");
+  }
+
+  // As inside() of backends/graph/images.h, for the variable `at`.
+  std::string moved_inside(const std::string& at, int64_t size) const {
+    const auto border = Border(kernel_.attributes.integer("border"));
+    if (border == Border::zero) return text("  const bool has_", at, " = ", at, " >= 0 && ", at, " < ", size, ";\n");
+    std::string out = text("  constexpr bool has_", at, " = true;\n");
+    if (border == Border::edge || size == 1)
+      return out + text("  ", at, " = ", at, " < 0 ? 0 : ", at, " >= ", size, " ? ", size - 1, " : ", at, ";\n");
+    const int64_t period = 2 * (size - 1);
+    return out + text("  ", at, " = (", at, " % ", period, " + ", period, ") % ", period, ";\n  if (", at, " >= ", size,
+                      ") ", at, " = ", period, " - ", at, ";\n");
+  }
+
+  // Moved as it lies, whatever its type.
+  std::string crop() {
+    auto place = [&](int which) { return code_.integer(kernel_.inputs[1], text("n * 3 + ", which)); };
+    const std::string type = device_type(code_.type(kernel_.outputs[0]).dtype);
+    const std::string from = code_.address(kernel_.inputs[0]), to = code_.address(kernel_.outputs[0]);
+    return text("  i64 row = ", place(0), " + i, column = ", place(1), " + (", place(2), " ? ", batch_[2] - 1,
+                " - j : j);\n", moved_inside("row", data_[1]), moved_inside("column", data_[2]), "  static_cast<", type,
+                "*>(", to, ")[k] = has_row && has_column ? static_cast<const ", type, "*>(", from, ")[",
+                element("row", "column"), "] : ", type, "{};\n");
+  }
+
+  // Names NAME0 and NAME1 of two neighbours, and NAME_share of the second.
+  std::string taps(const std::string& name, int which, const std::string& output, int64_t count, int64_t size) {
+    const std::string begin = code_.load(kernel_.inputs[1], text("n * 4 + ", which));
+    const std::string length = code_.load(kernel_.inputs[1], text("n * 4 + ", which + 2));
+    return text("  R ", name, " = ", begin, " + (R(", output, ") + R(0.5)) * ", length, " / R(", count,
+                ") - R(0.5);\n  ", name, " = ", name, " > R(0) ? ", name, " : R(0);\n  ", name, " = ", name, " < R(",
+                size - 1, ") ? ", name, " : R(", size - 1, ");\n  const int ", name, "0 = int(", name, "), ", name,
+                "1 = ", name, "0 + 1 < ", size, " ? ", name, "0 + 1 : ", size - 1, ";\n  const R ", name,
+                "_share = ", name, " - R(", name, "0);\n");
+  }
+
+  std::string resample() {
+    auto pixel = [&](int row, int column) {
+      return code_.load(kernel_.inputs[0], element(text("row", row), text("column", column)));
+    };
+    auto mix = [](const std::string& share, const std::string& a, const std::string& b) {
+      return text("((R(1) - ", share, ") * ", a, " + ", share, " * ", b, ")");
+    };
+    const std::string above = mix("column_share", pixel(0, 0), pixel(0, 1));
+    const std::string below = mix("column_share", pixel(1, 0), pixel(1, 1));
+    return text(taps("row", 0, "i", batch_[1], data_[1]), taps("column", 1, "j", batch_[2], data_[2]),
+                code_.store(kernel_.outputs[0], "k", mix("row_share", above, below), "  "));
+  }
+
+  const LoweredKernel& kernel_;
+  const Shape &data_, &batch_;
+  const DType compute_;
+  CodeText code_;
+};
+
+}  // namespace
+
+bool is_image_op(const std::string& op) { return op == "crop" || op == "resample"; }
+
+Source image_source(const LoweredKernel& kernel, SourceContext& context) { return ImageWriter(kernel, context).run(); }
+
+}  // namespace neon::cuda

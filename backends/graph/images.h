@@ -1,0 +1,22 @@
+// Crops and resampled boxes of images, see ops_images.cpp.
+#pragma once
+#include "backends/graph/expression.h"
+
+namespace neon {
+
+// What lies beyond an image: zeros; the image mirrored in its outermost pixels, which are not repeated; those pixels.
+enum class Border { zero, reflect, edge };
+
+struct ImageArea {
+  int64_t height = 0, width = 0;
+  bool operator==(const ImageArea&) const = default;
+};
+
+// `indices` may be an invalid Value.
+Value crop(Graph& graph, Value data, Value place, Value indices, ImageArea area, Border border);
+Value resample(Graph& graph, Value data, Value box, Value indices, ImageArea area);
+
+// The place in 0 .. size - 1 whose pixel stands for place `at`; -1: a zero.
+int64_t inside(int64_t at, int64_t size, Border border);
+
+}  // namespace neon

@@ -1,0 +1,147 @@
+// Images of a data set on their way into the net: the order of their axes, normalisation, augmentation.
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "tests/support/golden.h"
+#include "tests/support/net.h"
+
+using namespace neon;
+using namespace neon_test;
+
+namespace {
+
+constexpr int64_t kSamples = 6, kBatch = 4, kHeight = 6, kWidth = 5;
+const std::vector<int32_t> kIndices = {5, 0, 2, 2};
+
+double pixel(int64_t n, int64_t y, int64_t x, int64_t c) {
+  return double((n * 37 + y * 19 + x * 7 + c * 90 + x * y * n) % 256);
+}
+
+Tensor images(bool channels_last) {
+  Tensor out(DType::u8, channels_last ? Shape{kSamples, kHeight, kWidth, 3} : Shape{kSamples, 3, kHeight, kWidth});
+  for (int64_t n = 0; n < kSamples; ++n)
+    for (int64_t y = 0; y < kHeight; ++y)
+      for (int64_t x = 0; x < kWidth; ++x)
+        for (int64_t c = 0; c < 3; ++c)
+          out.set(channels_last ? ((n * kHeight + y) * kWidth + x) * 3 + c : ((n * 3 + c) * kHeight + y) * kWidth + x,
+                  pixel(n, y, x, c));
+  return out;
+}
+
+DataLayout layout(bool channels_last) {
+  DataLayout out;
+  out.data_dtype = DType::u8;
+  out.sample = {3, kHeight, kWidth};
+  out.channels_last = channels_last;
+  out.train_size = kSamples;
+  out.scale = 1 / 256.0f;
+  out.target_is_input = true;
+  return out;
+}
+
+struct Evaluated {
+  Tensor y;
+  int transposes = 0;
+};
+
+Evaluated evaluate(const std::string& layers, const DataLayout& data, const StepOptions& options,
+                   const CpuOptions& cpu) {
+  const Network network = network_of(yaml_of(layers));
+  const StepGraph graph = evaluation_graph(network, nullptr, {}, data, kSamples, options);
+  Variables variables;
+  const auto program = compile_for_cpu(graph.graph, variables, cpu);
+  for (const Parameter& p : graph.parameters) {
+    Tensor& w = variables.at(p.name);
+    for (int64_t i = 0; i < w.elements(); ++i) w.set(i, std::sin(double(i) * 0.7) / 4);
+  }
+  const Tensor pixels = images(data.channels_last);
+  program->bind("data", pixels.data());
+  program->bind("indices", kIndices.data());
+  program->run(0);
+  Evaluated out{program->output("y").clone(), 0};
+  for (const LoweredKernel& kernel : program->lowered().kernels) out.transposes += kernel.op == "transpose";
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "a net of images gives the same whichever order of axes the data has, and turns none that has channels last") {
+  const std::string layers =
+      "[Conv: {fshape: [3, 3, 4], init: Kaiming, activation: Rectlin}, Pooling: {fshape: 2}, Affine: {nout: 2, init: "
+      "Kaiming}]";
+  for (const Arithmetic& arithmetic : arithmetics()) {
+    const StepOptions options{.dtype = arithmetic.dtype, .batch = kBatch};
+    const Evaluated first = evaluate(layers, layout(false), options, arithmetic.options);
+    const Evaluated last = evaluate(layers, layout(true), options, arithmetic.options);
+    REQUIRE(first.y.shape() == last.y.shape());
+    for (int64_t i = 0; i < first.y.elements(); ++i) check_close(last.y.at(i), first.y.at(i), 1e-5);
+    if (arithmetic.options.plain) continue;
+    CHECK(first.transposes == 1);
+    CHECK(last.transposes == 0);
+  }
+}
+
+TEST_CASE("channels are normalised in either order of axes") {
+  for (bool channels_last : {false, true})
+    for (const Arithmetic& arithmetic : arithmetics()) {
+      DataLayout data = layout(channels_last);
+      data.means = {0.25, 0.5, 0.375};
+      data.deviations = {0.5, 2, 0.25};
+      const Tensor y =
+          evaluate("[Activation: Identity]", data, {.dtype = arithmetic.dtype, .batch = kBatch}, arithmetic.options).y;
+      for (int64_t i = 0; i < kBatch; ++i)
+        for (int64_t c = 0; c < 3; ++c)
+          for (int64_t row = 0; row < kHeight; ++row)
+            for (int64_t x = 0; x < kWidth; ++x) {
+              const int64_t at = channels_last ? ((i * kHeight + row) * kWidth + x) * 3 + c
+                                               : ((i * 3 + c) * kHeight + row) * kWidth + x;
+              const double seen = pixel(kIndices[size_t(i)], row, x, c) / 256;
+              REQUIRE(y.at(at) == (seen - data.means[size_t(c)]) / data.deviations[size_t(c)]);  // exact: few bits
+            }
+    }
+}
+
+TEST_CASE("augmented images have their channels last, whatever the data has") {
+  const auto crop = Registry<Augmentation>::get().create(yaml_of("RandomCrop: {size: 3, pad: 1}"));
+  for (bool channels_last : {false, true})
+    for (const Arithmetic& arithmetic : arithmetics()) {
+      StepOptions options{.dtype = arithmetic.dtype, .batch = kBatch};
+      options.augment = {crop.get()};
+      CHECK(input_sample(layout(channels_last), options) == Shape{3, 3, 3});
+      const Tensor y = evaluate("[Activation: Identity]", layout(channels_last), options, arithmetic.options).y;
+      REQUIRE(y.shape() == Shape{kBatch, 27});
+      for (int64_t i = 0; i < y.elements(); ++i) {
+        const int64_t c = i % 3, x = i / 3 % 3, row = i / 9 % 3, n = kIndices[size_t(i / 27)];
+        REQUIRE(y.at(i) == pixel(n, 1 + row, 1 + x, c) / 256);
+      }
+    }
+}
+
+TEST_CASE("an image that is its own target is compared in one order of axes") {
+  const auto cost = Registry<Cost>::get().create(yaml_of("SumSquared"));
+  for (bool channels_last : {false, true})
+    for (const char* layers : {"[Activation: Identity]", "[Pooling: {fshape: 1}]"}) {
+      const StepGraph graph = evaluation_graph(network_of(yaml_of(layers)), cost.get(), {}, layout(channels_last),
+                                               kSamples, {.batch = kBatch});
+      Variables variables;
+      const auto program = compile_for_cpu(graph.graph, variables, {.threads = 1});
+      const Tensor pixels = images(channels_last);
+      const std::vector<float> weight(size_t(kBatch), 1);
+      program->bind("data", pixels.data());
+      program->bind("indices", kIndices.data());
+      program->bind("weight", weight.data());
+      program->run(0);
+      CHECK(program->output("cost").at(0) == 0);
+    }
+}
+
+TEST_CASE("augmenting what are no images is refused") {
+  const auto flip = Registry<Augmentation>::get().create(yaml_of("Flip"));
+  DataLayout rows = layout(false);
+  rows.sample = {12};
+  StepOptions options{.batch = kBatch};
+  options.augment = {flip.get()};
+  CHECK_THROWS_WITH(input_sample(rows, options),
+                    "augment: is for images (C, H, W), the samples are (12); leave it out");
+}

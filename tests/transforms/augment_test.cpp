@@ -1,0 +1,280 @@
+// Augmentations against plain loops over images: each draws its numbers from the stream augment/K, K counting the draws
+// of the list.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <set>
+
+#include "neon/core/random.h"
+#include "tests/support/golden.h"
+#include "transforms/augmentation.h"
+
+using namespace neon;
+using namespace neon_test;
+
+namespace {
+
+constexpr uint64_t kSeed = 6, kStep = 3;
+constexpr int64_t kImages = 9, kBatch = 5;
+constexpr double kScale = 1 / 256.0;
+
+struct Picture {
+  int64_t height, width, channels = 3;
+  double byte(int64_t n, int64_t y, int64_t x, int64_t c) const {
+    return double((n * 53 + y * 29 + x * 11 + c * 70 + y * x) % 256);
+  }
+  // As the net sees it.
+  double at(int64_t n, int64_t y, int64_t x, int64_t c) const { return byte(n, y, x, c) * kScale; }
+};
+
+const std::vector<int32_t> kIndices = {7, 0, 3, 3, 8};
+
+// Number `i` of draw `k`, as f32.
+float drawn(int k, int64_t i, uint64_t step = kStep) {
+  Stream stream(kSeed, text("augment/", k), step);
+  uint32_t bits = 0;
+  for (int64_t skip = 0; skip <= i; ++skip) bits = stream.bits();
+  return uniform_from_bits(bits);
+}
+
+struct Augmented {
+  std::unique_ptr<Program> program;
+  Variables variables;
+  Tensor data{}, indices{};
+  Tensor y() const { return program->output("y"); }
+};
+
+std::unique_ptr<Augmented> make(const std::string& list, const Picture& picture, const Arithmetic& arithmetic,
+                                bool training, std::vector<double> means = {}, int threads = 1) {
+  auto made = std::make_unique<Augmented>();
+  Graph graph;
+  const Shape shape{kImages, picture.height, picture.width, picture.channels};
+  made->data = Tensor(DType::u8, shape);
+  for (int64_t i = 0; i < made->data.elements(); ++i) {
+    const int64_t c = i % picture.channels, x = i / picture.channels % picture.width;
+    const int64_t y = i / (picture.channels * picture.width) % picture.height;
+    made->data.set(i, picture.byte(i / (picture.channels * picture.width * picture.height), y, x, c));
+  }
+  made->indices = Tensor(DType::i32, {kBatch});
+  for (int64_t i = 0; i < kBatch; ++i) made->indices.set(i, kIndices[size_t(i)]);
+  ImageBatch batch(graph, graph.input("data", DType::u8, shape), graph.input("indices", DType::i32, {kBatch}),
+                   {kScale, 0}, arithmetic.dtype, training, kSeed);
+  batch.means = std::move(means);
+  const Setting settings = yaml_of(list);
+  for (const Setting& item : settings.items) Registry<Augmentation>::get().create(item)->apply(batch);
+  graph.output("y", batch.values());
+  CpuOptions options = arithmetic.options;
+  options.threads = threads;
+  made->program = compile_for_cpu(graph, made->variables, options);
+  made->program->bind("data", made->data.data());
+  made->program->bind("indices", made->indices.data());
+  made->program->run(kStep);
+  return made;
+}
+
+// Every element of the result is what `expected(i, image, y, x, c)` says, i the place in the batch.
+template <typename F>
+void check(const std::string& list, const Picture& picture, ImageArea area, bool training, double roundings,
+           F&& expected, const std::vector<double>& means = {}) {
+  for (const Arithmetic& arithmetic : arithmetics()) {
+    INFO(list << ", " << arithmetic.name);
+    const auto made = make(list, picture, arithmetic, training, means);
+    const Tensor y = made->y();
+    REQUIRE(y.shape() == Shape{kBatch, area.height, area.width, picture.channels});
+    // What is drawn is in f32 whatever the arithmetic.
+    const double allowed = roundings * 0x1p-24;
+    for (int64_t k = 0; k < y.elements(); ++k) {
+      const int64_t c = k % picture.channels, column = k / picture.channels % area.width;
+      const int64_t row = k / (picture.channels * area.width) % area.height;
+      const int64_t i = k / (picture.channels * area.width * area.height);
+      const double wanted = expected(i, kIndices[size_t(i)], row, column, c);
+      if (!(std::abs(y.at(k) - wanted) <= allowed)) {
+        FAIL_CHECK("sample " << i << " row " << row << " column " << column << " channel " << c << " is " << y.at(k)
+                             << ", expected " << wanted);
+        return;
+      }
+    }
+  }
+}
+
+double grey(const Picture& p, int64_t n, int64_t y, int64_t x) {
+  return 0.299 * p.at(n, y, x, 0) + 0.587 * p.at(n, y, x, 1) + 0.114 * p.at(n, y, x, 2);
+}
+
+}  // namespace
+
+TEST_CASE("crops and flips are those of the streams, and one op on the data set") {
+  const Picture p{8, 6};
+  const std::string list = "[RandomCrop: {pad: 2}, Flip]";
+  std::set<int> tops;
+  check(list, p, {8, 6}, true, 0, [&](int64_t i, int64_t n, int64_t y, int64_t x, int64_t c) {
+    const int top = int(std::floor(drawn(0, 3 * i) * 5)) - 2, left = int(std::floor(drawn(0, 3 * i + 1) * 5)) - 2;
+    tops.insert(top);
+    const int64_t row = top + y, column = left + (drawn(1, 3 * i + 2) < 0.5f ? 5 - x : x);
+    return row < 0 || row >= 8 || column < 0 || column >= 6 ? 0 : p.at(n, row, column, c);
+  });
+  CHECK(tops.size() > 1);
+  const auto made = make(list, p, arithmetics()[2], true);
+  int crops = 0;
+  for (const LoweredKernel& kernel : made->program->lowered().kernels) {
+    crops += kernel.op == "crop";
+    CHECK((kernel.op == "crop" || kernel.op == "fused"));
+  }
+  CHECK(crops == 1);
+  CHECK(made->program->lowered().kernels.size() == 3);  // places, crop, pixels as numbers
+}
+
+TEST_CASE("a crop of flipped images is a flipped crop") {
+  const Picture p{8, 9};
+  check("[Flip: {probability: 1}, RandomCrop: {size: 4}]", p, {4, 4}, true, 0,
+        [&](int64_t i, int64_t n, int64_t y, int64_t x, int64_t c) {
+          const auto top = int64_t(std::floor(drawn(1, 3 * i) * 5)),
+                     left = int64_t(std::floor(drawn(1, 3 * i + 1) * 6));
+          return p.at(n, top + y, left + 3 - x, c);
+        });
+  check("[Flip: {probability: 1}, Flip: {probability: 1}]", p, {8, 9}, true, 0,
+        [&](int64_t, int64_t n, int64_t y, int64_t x, int64_t c) { return p.at(n, y, x, c); });
+}
+
+TEST_CASE("the border of a first crop stays when a second one cuts it") {
+  const Picture p{4, 4, 1};
+  check("[RandomCrop: {size: 8, pad: 2, border: edge}, RandomCrop: {size: 6}]", p, {6, 6}, true, 0,
+        [&](int64_t i, int64_t n, int64_t y, int64_t x, int64_t c) {
+          const auto top = int64_t(std::floor(drawn(1, 3 * i) * 3)),
+                     left = int64_t(std::floor(drawn(1, 3 * i + 1) * 3));
+          auto inner = [](int64_t at) { return std::clamp<int64_t>(at - 2, 0, 3); };
+          return p.at(n, inner(top + y), inner(left + x), c);
+        });
+}
+
+TEST_CASE("an evaluation takes the middle, and leaves colours alone") {
+  const Picture p{8, 6};
+  check("[RandomCrop: {size: 4, pad: 3}, Flip, Brightness, Contrast, Saturation, ColorNoise, Cutout]", p, {4, 4}, false,
+        0, [&](int64_t, int64_t n, int64_t y, int64_t x, int64_t c) { return p.at(n, 2 + y, 1 + x, c); });
+  check("[RandomCrop: {pad: 3}, Flip]", p, {8, 6}, false, 0,
+        [&](int64_t, int64_t n, int64_t y, int64_t x, int64_t c) { return p.at(n, y, x, c); });
+  // The box 6 x 6 in the middle, at half its size: the mean of four pixels.
+  check("[RandomScale: {size: 3}]", p, {3, 3}, false, 8, [&](int64_t, int64_t n, int64_t y, int64_t x, int64_t c) {
+    double sum = 0;
+    for (int64_t k = 0; k < 4; ++k) sum += p.at(n, 1 + 2 * y + k / 2, 2 * x + k % 2, c);
+    return sum / 4;
+  });
+}
+
+TEST_CASE("random boxes follow area and aspect") {
+  const Picture p{12, 10};
+  check("[RandomScale: {size: 5, area: [0.2, 0.9], aspect: [0.5, 2]}]", p, {5, 5}, true, 400,
+        [&](int64_t i, int64_t n, int64_t y, int64_t x, int64_t c) {
+          const double share = 0.2 + drawn(0, i) * 0.7, aspect = std::exp((2 * drawn(1, i) - 1) * std::log(2));
+          const double tall = std::min(std::sqrt(share * 120 / aspect), 12.0);
+          const double wide = std::min(std::sqrt(share * 120 * aspect), 10.0);
+          auto place = [](double begin, double length, int64_t at, double most) {
+            return std::clamp(begin + (double(at) + 0.5) * length / 5 - 0.5, 0.0, most - 1);
+          };
+          const double v = place(drawn(2, i) * (12 - tall), tall, y, 12),
+                       u = place(drawn(3, i) * (10 - wide), wide, x, 10);
+          const auto top = int64_t(v), left = int64_t(u);
+          const double a = v - double(top), b = u - double(left);
+          auto pixel = [&](int64_t row, int64_t column) {
+            return p.at(n, std::min<int64_t>(row, 11), std::min<int64_t>(column, 9), c);
+          };
+          return (1 - a) * ((1 - b) * pixel(top, left) + b * pixel(top, left + 1)) +
+                 a * ((1 - b) * pixel(top + 1, left) + b * pixel(top + 1, left + 1));
+        });
+  check("[RandomScale: {area: [1, 1], aspect: [1, 1]}]", {6, 6}, {6, 6}, true, 8,
+        [&](int64_t, int64_t n, int64_t y, int64_t x, int64_t c) {
+          return Picture{6, 6}.at(n, y, x, c);
+        });
+}
+
+TEST_CASE("brightness, contrast and saturation are distances times a factor") {
+  const Picture p{5, 4};
+  auto factor = [](int64_t i) { return 0.5 + drawn(0, i) * 1.25; };
+  check("[Brightness: {range: [0.5, 1.75]}]", p, {5, 4}, true, 16,
+        [&](int64_t i, int64_t n, int64_t y, int64_t x, int64_t c) { return p.at(n, y, x, c) * factor(i); });
+  check("[Contrast: {range: [0.5, 1.75]}]", p, {5, 4}, true, 64,
+        [&](int64_t i, int64_t n, int64_t y, int64_t x, int64_t c) {
+          double mean = 0;
+          for (int64_t k = 0; k < 60; ++k) mean += p.at(n, k / 12, k / 3 % 4, k % 3) / 60;
+          return mean + (p.at(n, y, x, c) - mean) * factor(i);
+        });
+  check("[Saturation: {range: [0.5, 1.75]}]", p, {5, 4}, true, 32,
+        [&](int64_t i, int64_t n, int64_t y, int64_t x, int64_t c) {
+          return grey(p, n, y, x) + (p.at(n, y, x, c) - grey(p, n, y, x)) * factor(i);
+        });
+}
+
+TEST_CASE("noise of colours lies along the components of ImageNet's") {
+  const Picture p{3, 4};
+  const double components[3][3] = {{-0.5675, -0.5808, -0.5836}, {0.7192, -0.0045, -0.6948}, {0.4009, -0.8140, 0.4203}};
+  const double sizes[] = {0.2175, 0.0188, 0.0045};
+  check("[ColorNoise: {deviation: 0.5}]", p, {3, 4}, true, 64,
+        [&](int64_t i, int64_t n, int64_t y, int64_t x, int64_t c) {
+          double sum = p.at(n, y, x, c);
+          for (int k = 0; k < 3; ++k) {
+            const double normal =
+                std::sqrt(-2 * std::log(1 - double(drawn(2 * k, i)))) * std::cos(2 * M_PI * drawn(2 * k + 1, i));
+            sum += 0.5 * normal * sizes[k] * components[k][c];
+          }
+          return sum;
+        });
+}
+
+TEST_CASE("a square about a random pixel is covered with the means") {
+  const Picture p{7, 9};
+  for (const std::vector<double>& means : {std::vector<double>{}, {0.25, 0.5, 0.75}})
+    for (int64_t size : {1, 4, 5})
+      check(
+          text("[Cutout: {size: ", size, "}]"), p, {7, 9}, true, 0,
+          [&](int64_t i, int64_t n, int64_t y, int64_t x, int64_t c) {
+            const auto top = int64_t(drawn(0, i) * 7) - (size - 1) / 2,
+                       left = int64_t(drawn(1, i) * 9) - (size - 1) / 2;
+            const bool covered = y >= top && y < top + size && x >= left && x < left + size;
+            return !covered ? p.at(n, y, x, c) : means.empty() ? 0 : means[size_t(c)];
+          },
+          means);
+}
+
+TEST_CASE("another step draws anew, and threads change nothing") {
+  const Picture p{32, 32};
+  const std::string list = "[RandomCrop: {pad: 4}, Flip, RandomScale, Contrast, Cutout]";
+  const auto one = make(list, p, arithmetics()[2], true), two = make(list, p, arithmetics()[2], true, {}, 2);
+  auto bytes = [](const Augmented& made) {
+    const Tensor y = made.y();
+    return std::string(static_cast<const char*>(y.data()), y.bytes());
+  };
+  const std::string first = bytes(*one);
+  CHECK(first == bytes(*two));
+  one->program->run(kStep + 1);
+  CHECK(bytes(*one) != first);
+  one->program->run(kStep);
+  CHECK(bytes(*one) == first);
+}
+
+TEST_CASE("augmentations that do not suit the images are refused") {
+  auto trouble = [](const std::string& list, const Picture& p, bool training = true) {
+    try {
+      make(list, p, arithmetics()[2], training);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("none");
+  };
+  CHECK(trouble("[RandomCrop: {size: 9, pad: 1}]", {6, 8}) ==
+        "RandomCrop: cannot cut 9 x 9 pixels from images of 6 x 8 with pad 1; give a smaller size");
+  CHECK(trouble("[RandomCrop: {size: 8, pad: 1}]", {6, 8}) == "none");
+  CHECK(trouble("[RandomCrop: {size: 8, pad: 1}]", {6, 8}, false) ==
+        "RandomCrop: cannot cut 8 x 8 pixels from images of 6 x 8 with pad 1; give a smaller size");
+  CHECK(trouble("[ColorNoise]", {4, 4, 1}) == "ColorNoise: is for RGB images, these have 1 channel(s); leave it out");
+  CHECK(trouble("[Saturation]", {4, 4, 1}).starts_with("Saturation: is for RGB images"));
+  CHECK(trouble("[Contrast: {range: [2, 1]}]", {4, 4}).find("expected the least and the largest factor") !=
+        std::string::npos);
+  CHECK(trouble("[RandomScale: {area: [0.5]}]", {4, 4}).find("area: expected the least and the largest") !=
+        std::string::npos);
+}
+
+TEST_CASE("every augmentation is tested here") {
+  std::set<std::string> names;
+  for (const auto& entry : Registry<Augmentation>::get().entries()) names.insert(entry->name);
+  CHECK(names == std::set<std::string>{"Brightness", "ColorNoise", "Contrast", "Cutout", "Flip", "RandomCrop",
+                                       "RandomScale", "Saturation"});
+}

@@ -1,0 +1,45 @@
+"""Crops by numpy.pad, slices and [::-1], boxes by their formula. See make_golden_images.py."""
+import numpy as np
+
+PAD = {0: dict(mode="constant"), 1: dict(mode="reflect"), 2: dict(mode="edge")}  # backends/graph/images.h: Border
+WIDE = 40  # pixels added on every side
+
+
+def crop(data, indices, place, height, width, border):
+    out = []
+    for index, (top, left, flip) in zip(indices, place):
+        padded = np.pad(data[index], ((WIDE, WIDE), (WIDE, WIDE), (0, 0)), **PAD[border])
+        part = padded[WIDE + top:WIDE + top + height, WIDE + left:WIDE + left + width]
+        out.append(part[:, ::-1] if flip else part)
+    return np.array(out)
+
+
+def resample(data, indices, box, height, width):
+    """Between the middles of pixels by numpy.interp, along one axis and then the other."""
+    out = []
+    for index, (top, left, h, w) in zip(indices, box):
+        image = data[index].astype(np.float64)
+        rows = top + (np.arange(height) + 0.5) * h / height - 0.5
+        columns = left + (np.arange(width) + 0.5) * w / width - 0.5
+        image = np.apply_along_axis(lambda line: np.interp(rows, np.arange(len(line)), line), 0, image)
+        out.append(np.apply_along_axis(lambda line: np.interp(columns, np.arange(len(line)), line), 1, image))
+    return np.array(out)
+
+
+def crops():
+    rng = np.random.default_rng(9)
+    cases = []
+    for shape, height, width, border in ((5, 6, 7, 3), 6, 7, 0), ((3, 5, 4, 1), 3, 2, 0), ((4, 4, 4, 2), 7, 9, 1), \
+            ((2, 3, 5, 3), 8, 6, 2), ((3, 1, 1, 2), 3, 3, 1), ((2, 3, 2, 4), 4, 5, 1):
+        data = rng.integers(0, 256, shape, dtype=np.uint8)
+        indices = rng.integers(0, shape[0], 6)
+        place = np.concatenate([rng.integers(-7, 8, (6, 2)), np.arange(6)[:, None] % 2], axis=1)
+        cases.append(dict(op="crop", data=data, indices=indices, place=place, height=height, width=width, border=border,
+                          y=crop(data, indices, place, height, width, border)))
+    for shape, height, width in ((4, 6, 7, 3), 5, 9), ((2, 8, 5, 1), 3, 3), ((3, 1, 2, 2), 2, 4):
+        data = rng.integers(0, 256, shape, dtype=np.uint8)
+        indices = rng.integers(0, shape[0], 5)
+        box = np.round(np.concatenate([rng.uniform(-2, 3, (5, 2)), rng.uniform(0.5, 6, (5, 2))], axis=1) * 64) / 64
+        cases.append(dict(op="resample", data=data, indices=indices, place=box, height=height, width=width, border=0,
+                          y=resample(data, indices, box, height, width)))
+    return cases

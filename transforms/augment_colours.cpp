@@ -1,0 +1,126 @@
+// Augmentations of what pixels are: brightness, contrast, colours, and parts that are covered.
+#include <cmath>
+
+#include "transforms/augmentation.h"
+
+namespace neon {
+
+namespace {
+
+const std::vector<double> kGrey = {0.299, 0.587, 0.114};  // shares of R, G and B (ITU-R BT.601)
+
+struct FactorParams {
+  std::vector<double> range = {0.6, 1.4};
+  static void describe(auto&& p) {
+    p("range", &FactorParams::range, "Least and largest factor; 1 leaves the image as it is.", at_least(0));
+  }
+};
+
+// A factor for each sample between what is least, `around`, and the image.
+class Factor : public Parametrized<Augmentation, FactorParams> {
+ public:
+  explicit Factor(FactorParams given) : Parametrized(std::move(given)) {
+    if (params.range.size() != 2 || params.range[0] > params.range[1])
+      fail(ErrorKind::config, "range: expected the least and the largest factor, as in [0.6, 1.4]");
+  }
+  void apply(ImageBatch& batch) const override {
+    if (!batch.training) return;
+    const Expr x = batch.values(), low = around(batch, x);
+    const Expr factor = batch.draw_for_values() * (params.range[1] - params.range[0]) + params.range[0];
+    batch.set_values((x - low) * cast(factor, x.dtype()) + low);
+  }
+
+ protected:
+  virtual Expr around(ImageBatch& batch, Expr x) const = 0;
+};
+
+struct Brightness : Factor {
+  using Factor::Factor;
+  Expr around(ImageBatch& batch, Expr) const override { return batch.by_channel({batch.black()}); }
+};
+NEON_REGISTER(Augmentation, Brightness, "Every pixel times a random factor.");
+
+struct Contrast : Factor {
+  using Factor::Factor;
+  Expr around(ImageBatch&, Expr x) const override { return mean(x, {1, 2, 3}); }
+};
+NEON_REGISTER(Augmentation, Contrast, "The distance of pixels to the image's mean times a random factor.");
+
+void check_rgb(const ImageBatch& batch, const char* name) {
+  if (batch.channels() != 3)
+    fail(ErrorKind::config, name, ": is for RGB images, these have ", batch.channels(), " channel(s); leave it out");
+}
+
+struct Saturation : Factor {
+  using Factor::Factor;
+  Expr around(ImageBatch& batch, Expr x) const override {
+    check_rgb(batch, "Saturation");
+    return sum(x * batch.by_channel(kGrey), {3});
+  }
+};
+NEON_REGISTER(Augmentation, Saturation, "The distance of pixels to their grey times a random factor.");
+
+struct ColorNoiseParams {
+  double deviation = 0.1;
+  static void describe(auto&& p) {
+    p("deviation", &ColorNoiseParams::deviation, "Of the numbers by which the components are weighted.", at_least(0));
+  }
+};
+
+// "Fancy PCA" of Krizhevsky et al. 2012, section 4.1, with the components of ImageNet's colours from 0 to 1.
+struct ColorNoise : Parametrized<Augmentation, ColorNoiseParams> {
+  using Parametrized::Parametrized;
+  void apply(ImageBatch& batch) const override {
+    check_rgb(batch, "ColorNoise");
+    if (!batch.training) return;
+    static const std::vector<double> kComponents[] = {
+        {-0.5675, -0.5808, -0.5836}, {0.7192, -0.0045, -0.6948}, {0.4009, -0.8140, 0.4203}};
+    constexpr double kSizes[] = {0.2175, 0.0188, 0.0045};
+    Expr x = batch.values();
+    for (size_t k = 0; k < 3; ++k)
+      x = x + cast(normal(batch), x.dtype()) * (params.deviation * kSizes[k]) * batch.by_channel(kComponents[k]);
+    batch.set_values(x);
+  }
+
+ private:
+  // Box and Muller (1958): two uniform numbers become one of mean 0 and deviation 1.
+  static Expr normal(ImageBatch& batch) {
+    const Expr u = batch.draw_for_values(), v = batch.draw_for_values();
+    return sqrt(log(1.0 - u) * -2.0) * neon::apply("cos", v * (2 * M_PI));
+  }
+};
+NEON_REGISTER(Augmentation, ColorNoise, "Colours are shifted as those of photographs differ.", {"Lighting"});
+
+struct CutoutParams {
+  int64_t size = 8;
+  static void describe(auto&& p) {
+    p("size", &CutoutParams::size, "Side of the square; what lies beyond the image is left out.", at_least(1),
+      Unit{"pixels"});
+  }
+};
+
+struct Cutout : Parametrized<Augmentation, CutoutParams> {
+  using Parametrized::Parametrized;
+  void apply(ImageBatch& batch) const override {
+    if (!batch.training) return;
+    const auto [height, width] = batch.area();
+    const Expr x = batch.values();
+    const Expr rows = within(batch, 1, height), columns = within(batch, 2, width), covered = rows * columns;
+    const Expr cover = batch.by_channel(batch.means.empty() ? std::vector<double>{batch.black()} : batch.means);
+    batch.set_values(neon::apply("select", cast(covered, x.dtype()), cover, x));
+  }
+
+ private:
+  // 1 where the place along an axis is in a stretch about a random one of them.
+  Expr within(ImageBatch& batch, int axis, int64_t length) const {
+    const Expr first = neon::apply("floor", batch.draw_for_values() * double(length)) - double((params.size - 1) / 2);
+    const Expr place = batch.number_along(axis);
+    return neon::apply("greater_equal", place, first) * neon::apply("less", place, first + double(params.size));
+  }
+};
+NEON_REGISTER(Augmentation, Cutout,
+              "A square is covered with the mean of the channels, or black (DeVries, Taylor 2017).");
+
+}  // namespace
+
+}  // namespace neon

@@ -1,0 +1,112 @@
+// Augmentations that move pixels: where a sample is cut from its image, at which size, and mirrored.
+#include <algorithm>
+#include <cmath>
+
+#include "transforms/augmentation.h"
+
+namespace neon {
+
+namespace {
+
+constexpr double kMostPixels = 8192;
+
+struct RandomCropParams {
+  int64_t size = 0;
+  int64_t pad = 0;
+  std::string border = "zero";
+  static void describe(auto&& p) {
+    p("size", &RandomCropParams::size, "Side of the square that is cut; 0: as large as the image.",
+      closed(0, kMostPixels), Unit{"pixels"});
+    p("pad", &RandomCropParams::pad, "How far it may reach beyond the image.", closed(0, kMostPixels), Unit{"pixels"});
+    p("border", &RandomCropParams::border, "What lies there: zero (black), reflect (the image mirrored), edge.",
+      one_of({"zero", "reflect", "edge"}));
+  }
+};
+
+struct RandomCrop : Parametrized<Augmentation, RandomCropParams> {
+  using Parametrized::Parametrized;
+  void apply(ImageBatch& batch) const override {
+    const ImageArea from = batch.area(), to = params.size ? ImageArea{params.size, params.size} : from;
+    const int64_t down = from.height + 2 * params.pad - to.height, across = from.width + 2 * params.pad - to.width;
+    if (down < 0 || across < 0 || (!batch.training && (to.height > from.height || to.width > from.width)))
+      fail(ErrorKind::config, "RandomCrop: cannot cut ", to.height, " x ", to.width, " pixels from images of ",
+           from.height, " x ", from.width, " with pad ", params.pad, "; give a smaller size");
+    if (!batch.training) return batch.crop_middle(to);
+    const Border border = params.border == "zero"   ? Border::zero
+                          : params.border == "edge" ? Border::edge
+                                                    : Border::reflect;
+    // u times a count is below the count also when it is rounded: each place from -pad on is as likely.
+    const auto pad = double(params.pad);
+    const Expr place = neon::apply("floor", batch.draw(3) * batch.columns({double(down + 1), double(across + 1), 0}));
+    batch.crop(place - batch.columns({pad, pad, 0}), to, border);
+  }
+};
+NEON_REGISTER(Augmentation, RandomCrop, "A square from anywhere in the image; in an evaluation from its middle.");
+
+struct FlipParams {
+  double probability = 0.5;
+  static void describe(auto&& p) {
+    p("probability", &FlipParams::probability, "How often right and left are swapped.", closed(0, 1));
+  }
+};
+
+struct Flip : Parametrized<Augmentation, FlipParams> {
+  using Parametrized::Parametrized;
+  void apply(ImageBatch& batch) const override {
+    if (!batch.training) return;
+    batch.flip(neon::apply("less", batch.draw(3), batch.columns({0, 0, params.probability})));
+  }
+};
+NEON_REGISTER(Augmentation, Flip, "Right and left are swapped in half of the images.");
+
+struct RandomScaleParams {
+  int64_t size = 0;
+  std::vector<double> area = {0.08, 1};
+  std::vector<double> aspect = {0.75, 4.0 / 3};
+  static void describe(auto&& p) {
+    p("size", &RandomScaleParams::size, "Side of the result; 0: as large as the image.", closed(0, kMostPixels),
+      Unit{"pixels"});
+    p("area", &RandomScaleParams::area, "Least and largest share of the image's area.", open_closed(0, 1));
+    p("aspect", &RandomScaleParams::aspect, "Least and largest width of the box by its height.", closed(0.1, 10));
+  }
+};
+
+struct RandomScale : Parametrized<Augmentation, RandomScaleParams> {
+  explicit RandomScale(RandomScaleParams given) : Parametrized(std::move(given)) {
+    for (const auto* range : {&params.area, &params.aspect})
+      if (range->size() != 2 || range->front() > range->back())
+        fail(ErrorKind::config, range == &params.area ? "area" : "aspect",
+             ": expected the least and the largest, as in [0.5, 1]");
+  }
+  void apply(ImageBatch& batch) const override {
+    const auto height = double(batch.area().height), width = double(batch.area().width);
+    const ImageArea to = params.size ? ImageArea{params.size, params.size} : batch.area();
+    if (!batch.training) return take_middle(batch, to);
+    const Expr share = drawn(batch, params.area[0], params.area[1]);
+    const Expr aspect = exp(drawn(batch, std::log(params.aspect[0]), std::log(params.aspect[1])));
+    const Expr tall = minimum(sqrt(share * (height * width) / aspect), height);
+    const Expr wide = minimum(sqrt(share * (height * width) * aspect), width);
+    const Expr top = batch.draw() * (height - tall), left = batch.draw() * (width - wide);
+    batch.resample(top, left, tall, wide, to);
+  }
+
+ private:
+  static Expr drawn(ImageBatch& batch, double low, double high) { return batch.draw() * (high - low) + low; }
+
+  // The largest box of the result's shape.
+  static void take_middle(ImageBatch& batch, ImageArea to) {
+    if (to == batch.area()) return;
+    const auto height = double(batch.area().height), width = double(batch.area().width);
+    const double scale = std::min(height / double(to.height), width / double(to.width));
+    const double tall = scale * double(to.height), wide = scale * double(to.width);
+    auto number = [&](double value) { return Expr(batch.graph, batch.graph.constant(value)); };
+    batch.resample(number((height - tall) / 2), number((width - wide) / 2), number(tall), number(wide), to);
+  }
+};
+NEON_REGISTER(Augmentation, RandomScale,
+              "A box of random size, shape and place, brought to one size; in an evaluation the largest in the middle.",
+              {"RandomResizedCrop"});
+
+}  // namespace
+
+}  // namespace neon

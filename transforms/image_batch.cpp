@@ -1,0 +1,88 @@
+#include "transforms/image_batch.h"
+
+namespace neon {
+
+Expr along_axis(Graph& graph, const std::vector<Expr>& numbers, const Shape& shape, int axis) {
+  Expr out = numbers.back();
+  const Expr place = cast(Expr(graph, iota(graph, shape, axis)), compute_type(out.dtype()));
+  for (size_t k = numbers.size() - 1; k-- > 0;)
+    out = apply("select", apply("equal", place, place.constant(double(k))), numbers[k], out);
+  return out;
+}
+
+ImageBatch::ImageBatch(Graph& graph, Value data, Value indices, PixelRange range, DType arithmetic, bool training,
+                       uint64_t seed)
+    : graph(graph),
+      training(training),
+      data_(data),
+      indices_(indices),
+      range_(range),
+      arithmetic_(arithmetic),
+      seed_(seed),
+      samples_(graph.shape(indices ? indices : data)[0]),
+      area_{graph.shape(data)[1], graph.shape(data)[2]} {}
+
+Expr ImageBatch::columns(const std::vector<double>& numbers) {
+  std::vector<Expr> all;
+  for (double value : numbers) all.push_back({graph, graph.constant(value)});
+  return along_axis(graph, all, {samples_, int64_t(numbers.size())}, 1);
+}
+
+void ImageBatch::cut() {
+  if (crops_ || flips_) data_ = neon::crop(graph, data_, cast(place_, DType::i32), indices_, area_, border_);
+  else if (indices_) data_ = gather(graph, data_, indices_);
+  indices_ = {};
+  crops_ = flips_ = false;
+  border_ = Border::zero;
+}
+
+void ImageBatch::crop(Expr place, ImageArea area, Border border) {
+  if (crops_) cut();  // beyond its border is not what lies there in the data
+  place_ = flips_ ? place_ + place : place;
+  crops_ = true;
+  area_ = area;
+  border_ = border;
+}
+
+void ImageBatch::flip(Expr place) {
+  if (flips_) cut();
+  place_ = crops_ ? place_ + place : place;
+  flips_ = true;
+}
+
+void ImageBatch::resample(Expr top, Expr left, Expr height, Expr width, ImageArea area) {
+  if (crops_ || flips_) cut();
+  const Shape shape{samples_, 4};
+  const Expr box(graph, broadcast_to(graph, along_axis(graph, {top, left, height, width}, shape, 1), shape));
+  data_ = neon::resample(graph, data_, box, indices_, area);
+  indices_ = {};
+  area_ = area;
+}
+
+void ImageBatch::crop_middle(ImageArea area) {
+  if (area == area_) return;
+  crop(columns({double((area_.height - area.height) / 2), double((area_.width - area.width) / 2), 0}), area,
+       Border::zero);
+}
+
+Expr ImageBatch::values() {
+  cut();
+  Expr x = cast(Expr(graph, data_), arithmetic_);
+  if (!ranged_ && range_.scale != 1) x = x * range_.scale;
+  if (!ranged_ && range_.shift != 0) x = x + range_.shift;
+  return x;
+}
+
+void ImageBatch::set_values(Expr x) {
+  NEON_ASSERT(!crops_ && !flips_ && !indices_);
+  data_ = x;
+  ranged_ = true;
+}
+
+Expr ImageBatch::by_channel(const std::vector<double>& numbers) {
+  std::vector<Expr> all;
+  for (double value : numbers) all.push_back({graph, graph.constant(value, arithmetic_)});
+  return all.size() == 1 ? all.front() : along_axis(graph, all, graph.shape(data_), 3);
+}
+
+}  // namespace neon

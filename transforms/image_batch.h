@@ -1,0 +1,79 @@
+// The images of a batch while augmentations work on them. Crops and flips are put off and done as one op, which reads
+// the images of the data set; so is what an augmentation draws: numbers of a stream of its own, keyed by seed, step and
+// the sample's place in the batch.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "backends/graph/images.h"
+
+namespace neon {
+
+// What the net sees of stored pixels: raw * scale + shift.
+struct PixelRange {
+  double scale = 1, shift = 0;
+};
+
+class ImageBatch {
+ public:
+  // Sample i is image indices[i] of `data` (n,H,W,C), or where `indices` is invalid, image i. Numbers are in
+  // `arithmetic`: f32 or f64.
+  ImageBatch(Graph& graph, Value data, Value indices, PixelRange range, DType arithmetic, bool training, uint64_t seed);
+
+  Graph& graph;
+  const bool training;  // otherwise nothing is drawn, and the middle is taken
+  int64_t samples() const { return samples_; }
+  int64_t channels() const { return graph.shape(data_)[3]; }
+  ImageArea area() const { return area_; }
+  // What the net sees of a black pixel.
+  double black() const { return range_.shift; }
+  // Means of the channels, where they will be subtracted; otherwise empty.
+  std::vector<double> means;
+
+  // A new draw in [0, 1): numbers (N,columns), or one for each sample (N,1,1,1) to go with values().
+  Expr draw(int64_t columns = 1) { return draw({samples_, columns}); }
+  Expr draw_for_values() { return draw({samples_, 1, 1, 1}); }
+  // The same numbers for each sample, (N,K).
+  Expr columns(const std::vector<double>& numbers);
+
+  // place (N,3): whole numbers top and left, from 0 on or beyond the border, and 0. Where images are swapped as well,
+  // it is a place in the image as it was before: one drawn evenly is as good.
+  void crop(Expr place, ImageArea area, Border border);
+  // place (N,3): 0, 0, and 1 where right and left are swapped.
+  void flip(Expr place);
+  // Boxes of top, left, height and width (N,1), in pixels.
+  void resample(Expr top, Expr left, Expr height, Expr width, ImageArea area);
+  // The middle; it must not be larger.
+  void crop_middle(ImageArea area);
+
+  // (N,H,W,C) in the range that the net sees.
+  Expr values();
+  void set_values(Expr x);
+  // A number for each channel, in the shape of values().
+  Expr by_channel(const std::vector<double>& numbers);
+  // The number of the row (1), column (2) or channel (3), in the shape of values().
+  Expr number_along(int axis) { return {graph, iota(graph, graph.shape(data_), axis)}; }
+
+ private:
+  Expr draw(const Shape& shape) { return {graph, uniform(graph, shape, seed_, text("augment/", draws_++))}; }
+  // Does what was put off; the samples are then data_ itself.
+  void cut();
+
+  Value data_, indices_;
+  PixelRange range_;
+  DType arithmetic_;
+  uint64_t seed_;
+  int64_t samples_;
+  ImageArea area_;
+  bool ranged_ = false;  // data_ holds what the net sees
+  bool crops_ = false, flips_ = false;
+  Expr place_;
+  Border border_ = Border::zero;
+  int draws_ = 0;
+};
+
+// numbers[k] at place k of an axis of an array of that shape. The whole shape, so that it is computed with what takes
+// it.
+Expr along_axis(Graph& graph, const std::vector<Expr>& numbers, const Shape& shape, int axis);
+
+}  // namespace neon
