@@ -76,9 +76,15 @@ class Usage(Case):
             self.refused(2, *verb, "m.safetensors", says=["m.safetensors: a checkpoint's name", "neon resume"])
 
     def test_config_file(self):
-        self.refused(2, "-c", "none.cfg", self.spec(), says=["none.cfg", "cannot be read"])
+        self.refused(2, "-c", "none.cfg", self.spec(), says=["none.cfg", "no such file"])
+        self.refused(2, "-c", ".", self.spec(), says=".: is a folder")
+        self.write("bad.cfg", b"epochs = 2\n\xff\0 = 3\n")
+        self.refused(2, "-c", "bad.cfg", self.spec(), says="bad.cfg:2:1: byte 0xff is not UTF-8")
+        self.write("bad.cfg", "epochs = 2\nconfig = bad.cfg\n")
+        self.refused(2, "-c", "bad.cfg", self.spec(), says="bad.cfg:2:1: a file of options cannot name another")
         self.write("bad.cfg", "epochs = 2\nbatchsize = 3\n")
-        self.refused(2, "-c", "bad.cfg", self.spec(), says=["--batchsize", "--batch_size"])
+        for option in ["-c", "bad.cfg"], ["-cbad.cfg"], ["--config=bad.cfg"]:
+            self.refused(2, *option, self.spec(), says=["--batchsize", "--batch_size"])
 
     def test_several_gpus(self):
         self.refused(2, "-m", "4", self.spec(), says="one device")
