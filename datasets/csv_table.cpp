@@ -16,6 +16,14 @@ char delimiter_of(const std::string& written) {
   fail(ErrorKind::config, "delimiter: '", written, "' is not one character (or tab)");
 }
 
+std::string shown(const std::vector<std::string>& names) {
+  constexpr size_t kMost = 20;
+  std::vector<std::string> first;
+  for (const std::string& name : names)
+    if (first.size() < kMost) first.push_back(in_quotes(name));
+  return join(first, ", ") + (names.size() > kMost ? text(" and ", names.size() - kMost, " more") : "");
+}
+
 // Index of the column of that name or number.
 size_t column_of(const std::string& written, const Table& table, const char* parameter) {
   for (size_t i = 0; i < table.names.size(); ++i)
@@ -30,7 +38,7 @@ size_t column_of(const std::string& written, const Table& table, const char* par
     fail(ErrorKind::config, parameter, ": '", written, "' is a name, but ", table.path,
          " is read without a header: give an index from 0, or header: true");
   fail(ErrorKind::config, parameter, ": ", table.path, " has no column '", written, "'",
-       did_you_mean(written, table.names), " (it has ", join(table.names, ", "), ")");
+       did_you_mean(written, table.names), " (it has ", shown(table.names), ")");
 }
 
 TableLayout layout_of(const CsvParams& params, const Table& table) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <numeric>
 
 #include "datasets/file.h"
@@ -35,6 +36,9 @@ std::string find_data_file(const std::string& path, const DataContext& context, 
     if (std::find(places.begin(), places.begin() + long(i), places[i]) != places.begin() + long(i)) continue;
     if (file_exists(places[i])) return places[i];
     if (folder_exists(places[i])) fail(ErrorKind::data, places[i], ": expected a file, this is a folder");
+    std::error_code ignored;
+    if (std::filesystem::exists(places[i], ignored))
+      fail(ErrorKind::data, places[i], ": expected a regular file, this is a pipe or a device");
     looked_for += (i ? ", " : "") + places[i];
   }
   return "";

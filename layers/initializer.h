@@ -15,6 +15,8 @@ class Initializer {
   static constexpr const char* kCategory = "initializer";
   virtual ~Initializer() = default;
   virtual const void* params_address() const = 0;
+  // Throws a config error where it cannot fill a parameter of that shape.
+  virtual void check(const Shape&) const {}
   // Fills an f32 or f64 array: weights (out, in) of a matrix, or a vector.
   virtual void fill(Tensor& tensor, const Fan& fan, Stream& stream) const = 0;
   // neon's marker: layers whose initialiser is the identity are not trained.

@@ -30,15 +30,14 @@ struct ArrayParams {
 };
 struct Array : Parametrized<Initializer, ArrayParams> {
   using Parametrized::Parametrized;
-  void fill(Tensor& t, const Fan&, Stream&) const override {
-    if (int64_t(params.val.size()) != t.elements()) fail_size(t);
-    for (int64_t i = 0; i < t.elements(); ++i) t.set(i, params.val[size_t(i)]);
+  void check(const Shape& shape) const override {
+    if (int64_t(params.val.size()) != shape.elements())
+      neon::fail(ErrorKind::config, "initializer Array lists ", params.val.size(), " values for a parameter ", shape,
+                 " of ", shape.elements());
   }
-
- private:
-  void fail_size(const Tensor& t) const {
-    neon::fail(ErrorKind::config, "initializer Array lists ", params.val.size(), " values for a parameter ", t.shape(),
-               " of ", t.elements());
+  void fill(Tensor& t, const Fan&, Stream&) const override {
+    check(t.shape());
+    for (int64_t i = 0; i < t.elements(); ++i) t.set(i, params.val[size_t(i)]);
   }
 };
 NEON_REGISTER(Initializer, Array, "The values listed.");

@@ -6,6 +6,7 @@ Expr LayerContext::stored_parameter(Parameter p) {
   for (const Parameter& other : parameters)
     if (other.name == p.name)
       fail(ErrorKind::config, "two parameters are named '", p.name, "': give the layers different names");
+  if (p.initializer) p.initializer->check(p.shape);
   Expr stored(graph, graph.variable(p.name, master_dtype, p.shape));
   parameters.push_back(std::move(p));
   return stored;

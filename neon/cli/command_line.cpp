@@ -2,11 +2,11 @@
 
 #include <CLI/CLI.hpp>
 #include <array>
-#include <fstream>
 #include <map>
 
 #include "neon/core/error.h"
 #include "neon/core/version.h"
+#include "neon/spec/source.h"
 
 namespace neon {
 
@@ -39,20 +39,21 @@ std::vector<std::string> unambiguous(const std::vector<std::string>& arguments) 
 
 // A config file of neon 1.x: `key = value`, `key: value` or `key` a line; # and ; begin comments.
 std::vector<std::string> config_arguments(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) fail(ErrorKind::config, path, ": cannot be read; -c takes a file of `option = value` lines");
-  auto trimmed = [](std::string s) {
-    s.erase(0, s.find_first_not_of(" \t\r"));
-    s.erase(s.find_last_not_of(" \t\r") + 1);
-    return s;
+  constexpr size_t kMostBytes = 1 << 20;
+  const Source file(read_text_file(path, kMostBytes), path, kMostBytes);
+  auto trimmed = [](std::string_view s) {
+    s.remove_prefix(std::min(s.find_first_not_of(" \t"), s.size()));
+    return std::string(s.substr(0, s.find_last_not_of(" \t") + 1));
   };
   std::vector<std::string> out;
-  for (std::string line; std::getline(file, line);) {
-    line = trimmed(line.substr(0, line.find_first_of("#;")));
+  const auto lines = int(std::ranges::count(file.text(), '\n')) + 1;
+  for (int i = 0; i < lines; ++i) {
+    const std::string line = trimmed(file.line(i).substr(0, file.line(i).find_first_of("#;")));
     if (line.empty()) continue;
     const size_t split = line.find_first_of("=:");
-    out.push_back("--" + trimmed(line.substr(0, split)) +
-                  (split == line.npos ? "" : "=" + trimmed(line.substr(split + 1))));
+    const std::string key = trimmed(line.substr(0, split));
+    if (key == "config") fail(ErrorKind::config, file.at(i, 0), ": a file of options cannot name another one");
+    out.push_back("--" + key + (split == line.npos ? "" : "=" + trimmed(line.substr(split + 1))));
   }
   return out;
 }
@@ -62,7 +63,8 @@ std::vector<std::string> with_config(std::vector<std::string> given) {
   for (size_t i = 0; i < given.size(); ++i) {
     std::string file;
     if ((given[i] == "-c" || given[i] == "--config") && i + 1 < given.size()) file = given[i + 1];
-    if (given[i].starts_with("--config=")) file = given[i].substr(9);
+    else if (given[i].starts_with("--config=")) file = given[i].substr(9);
+    else if (given[i].starts_with("-c") && given[i].size() > 2) file = given[i].substr(2);
     if (file.empty()) continue;
     const auto extra = unambiguous(config_arguments(file));
     given.insert(given.begin(), extra.begin(), extra.end());

@@ -94,16 +94,16 @@ void FieldList::apply(Field& field, Alias alias) { field.aliases.push_back(alias
 
 }  // namespace detail
 
-template <Plain T>
-std::string Value_of<T>::type() {
+template <typename T>
+std::string PlainValue<T>::type() {
   if constexpr (std::same_as<T, bool>) return "true or false";
   else if constexpr (std::integral<T>) return "integer";
   else if constexpr (std::floating_point<T>) return "number";
   else return "text";
 }
 
-template <Plain T>
-void Value_of<T>::read(const Setting& s, T& out, const Constraint& constraint, Problems& problems) {
+template <typename T>
+void PlainValue<T>::read(const Setting& s, T& out, const Constraint& constraint, Problems& problems) {
   if constexpr (std::same_as<T, bool>) {
     if (!detail::read_bool(s, out)) detail::wrong_type(s, "true or false", problems);
   } else if constexpr (std::integral<T>) {
@@ -125,8 +125,8 @@ void Value_of<T>::read(const Setting& s, T& out, const Constraint& constraint, P
   }
 }
 
-template <Plain T>
-Setting Value_of<T>::write(const T& value) {
+template <typename T>
+Setting PlainValue<T>::write(const T& value) {
   if constexpr (std::same_as<T, std::string>) {
     Setting out = Setting::scalar(value);
     double ignored;
@@ -137,13 +137,13 @@ Setting Value_of<T>::write(const T& value) {
   }
 }
 
-template struct Value_of<bool>;
-template struct Value_of<int>;
-template struct Value_of<int64_t>;
-template struct Value_of<uint64_t>;
-template struct Value_of<float>;
-template struct Value_of<double>;
-template struct Value_of<std::string>;
+template struct PlainValue<bool>;
+template struct PlainValue<int>;
+template struct PlainValue<int64_t>;
+template struct PlainValue<uint64_t>;
+template struct PlainValue<float>;
+template struct PlainValue<double>;
+template struct PlainValue<std::string>;
 
 Schema::Schema(std::vector<Field> given) : fields(std::move(given)) {}
 Schema::~Schema() = default;

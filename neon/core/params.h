@@ -83,18 +83,17 @@ void check_number(const Setting&, double, const Constraint&, Problems&);
 void check_choice(const Setting&, const std::string&, const Constraint&, Problems&);
 }  // namespace detail
 
-// Those of text and numbers are compiled once, in params.cpp; there, too, a further type of number is entered.
-template <typename T, typename... Types>
-concept OneOf = (std::same_as<T, Types> || ...);
+// Text and numbers. Compiled once, in params.cpp, where a further type of number is entered, too.
 template <typename T>
-concept Plain = OneOf<T, bool, int, int64_t, uint64_t, float, double, std::string>;
-
-template <Plain T>
-struct Value_of<T> {
+struct PlainValue {
   static std::string type();
   static void read(const Setting& s, T& out, const Constraint& constraint, Problems& problems);
   static Setting write(const T& value);
 };
+template <typename T, typename... Types>
+concept OneOf = (std::same_as<T, Types> || ...);
+template <OneOf<bool, int, int64_t, uint64_t, float, double, std::string> T>
+struct Value_of<T> : PlainValue<T> {};
 
 template <typename T>
 struct Value_of<std::vector<T>> {

@@ -112,7 +112,7 @@ std::string read_text_file(const std::string& path, size_t limit) {
   if (!file) fail(ErrorKind::config, path, ": cannot be opened: ", std::strerror(errno));
   struct stat info = {};
   if (fstat(fileno(file.get()), &info) == 0) {
-    if (S_ISDIR(info.st_mode)) fail(ErrorKind::config, path, ": is a folder; a YAML file is expected");
+    if (S_ISDIR(info.st_mode)) fail(ErrorKind::config, path, ": is a folder; a file is expected");
     if (S_ISREG(info.st_mode) && size_t(info.st_size) > limit)
       fail(ErrorKind::config, path, ": is ", bytes_text(double(info.st_size)), "; at most ", bytes_text(double(limit)),
            " are read as YAML");

@@ -8,6 +8,10 @@ Experiment::Experiment(const Setting& root) {
   Problems problems;
   params = read_params<ExperimentParams>(root, problems);
   if (!params.layers.is_null()) network_ = std::make_unique<Network>(params.layers, problems);
+  for (size_t i = 0; i < params.metrics.size(); ++i)
+    for (size_t k = 0; k < i; ++k)
+      if (params.metrics[i].resolved().to_string() == params.metrics[k].resolved().to_string())
+        problems.add(root.find("metrics")->items[i], text("is listed twice; item ", k, " is the same"));
   problems.throw_if_any();
   metrics_given_ = root.find("metrics") != nullptr;
 }

@@ -51,7 +51,8 @@ struct ExperimentParams {
       Unit{"steps"});
     p("ema", &ExperimentParams::ema,
       "Above 0, running means of the weights with this share kept each step are what is evaluated.", half_open(0, 1));
-    p("backend", &ExperimentParams::backend, "cpu or gpu, unless -b says otherwise.");
+    p("backend", &ExperimentParams::backend, "cpu (also written mkl) or gpu (mgpu), unless -b says otherwise.",
+      one_of({"", "cpu", "gpu", "mkl", "mgpu"}));
     p("datatype", &ExperimentParams::datatype, "Type of activations and weights, unless -d says otherwise.",
       one_of({"", "f32", "f64", "f16", "bf16"}));
     p("rng_seed", &ExperimentParams::rng_seed, "Seed of all random numbers, unless -r says otherwise.", at_least(0));

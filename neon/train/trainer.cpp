@@ -71,6 +71,9 @@ Trainer::Trainer(Experiment& experiment, Data data, RunOptions options, const St
   step_options_.seed = position_.seed;
   epochs_ = options_.epochs.value_or(params.epochs);
   steps_per_epoch_ = (layout_.train_size + step_options_.batch - 1) / step_options_.batch;
+  if (step_options_.accumulate > epochs_ * steps_per_epoch_)
+    fail(ErrorKind::config, "accumulate: the run ends after ", epochs_ * steps_per_epoch_, " steps, before the first ",
+         step_options_.accumulate, " are together: nothing would be learnt");
   if (position_.step_in_epoch >= steps_per_epoch_ ||
       position_.step != position_.epoch * steps_per_epoch_ + position_.step_in_epoch)
     fail(ErrorKind::data, "the checkpoint is of no step of this run: epoch ", position_.epoch, ", step ",

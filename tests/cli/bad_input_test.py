@@ -76,9 +76,15 @@ class Usage(Case):
             self.refused(2, *verb, "m.safetensors", says=["m.safetensors: a checkpoint's name", "neon resume"])
 
     def test_config_file(self):
-        self.refused(2, "-c", "none.cfg", self.spec(), says=["none.cfg", "cannot be read"])
+        self.refused(2, "-c", "none.cfg", self.spec(), says=["none.cfg", "no such file"])
+        self.refused(2, "-c", ".", self.spec(), says=".: is a folder")
+        self.write("bad.cfg", b"epochs = 2\n\xff\0 = 3\n")
+        self.refused(2, "-c", "bad.cfg", self.spec(), says="bad.cfg:2:1: byte 0xff is not UTF-8")
+        self.write("bad.cfg", "epochs = 2\nconfig = bad.cfg\n")
+        self.refused(2, "-c", "bad.cfg", self.spec(), says="bad.cfg:2:1: a file of options cannot name another")
         self.write("bad.cfg", "epochs = 2\nbatchsize = 3\n")
-        self.refused(2, "-c", "bad.cfg", self.spec(), says=["--batchsize", "--batch_size"])
+        for option in ["-c", "bad.cfg"], ["-cbad.cfg"], ["--config=bad.cfg"]:
+            self.refused(2, *option, self.spec(), says=["--batchsize", "--batch_size"])
 
     def test_several_gpus(self):
         self.refused(2, "-m", "4", self.spec(), says="one device")
@@ -105,6 +111,7 @@ class Specs(Case):
         self.refused(2, self.spec(cost="CrossEntropy"), says=["CrossEntropy", "CrossEntropyMulti"])
         self.refused(2, self.spec(dataset="Irish"), says=["Irish", "Iris"])
         self.refused(2, self.spec(optimizer="Adma"), says=["Adma", "Adam"])
+        self.refused(2, self.spec(backend="cuda"), says=["s.yaml:9:10", "'cuda' is not one of cpu, gpu"])
         self.refused(2, self.spec(epoch="3"), says=["'epoch'", "epochs"])
 
     def test_several_errors_at_once(self):
@@ -132,6 +139,18 @@ class Specs(Case):
             self.refused(2, *verb, self.spec(IRIS.replace("nout: 3", "nout: 4")), says=["cost", "4", "3"])
             self.refused(2, *verb, self.spec(cost="CrossEntropyMulti", metrics="[{TopKMisclassification: {k: 9}}]"),
                          says=["metrics", "9"])
+
+    def test_what_would_be_in_vain(self):
+        metrics = "[Misclassification, TopKMisclassification: {k: 2}, Misclassification]"
+        self.refused(2, self.spec(metrics=metrics), says=["s.yaml:9:", "metrics[2]: is listed twice; item 0 is the same"])
+        spec = self.spec(accumulate="33")  # of 4 epochs of 8 steps
+        self.refused(2, spec, says=["accumulate", "32 steps", "nothing would be learnt"])
+        self.neon("-e", "5", spec)
+
+    def test_values_that_do_not_fit_their_parameter(self):
+        spec = self.spec(IRIS.replace("init: Kaiming", "init: {Array: [1, 2, 3]}", 1))
+        for verb in [], ["check"]:
+            self.refused(2, *verb, spec, says=["s.yaml:3:5", "Array lists 3 values for a parameter (8, 4) of 32"])
 
     def test_callback_without_a_test_set(self):
         self.refused(2, self.spec(dataset="{UniformRandom: {ntrain: 64, ntest: 0, nin: 4, nout: 3}}", callbacks="[EarlyStop]"),
@@ -263,6 +282,20 @@ class Tables(Case):
         self.refuse_table("<html><body>404</body></html>", "t.csv")
         self.refuse_table(b"1,2,caf\xe9\n3,4,b\n5,6,b\n", "t.csv:1:5", "the class 'caf?' is not UTF-8", header="false")
         self.refuse_table('1,"2\nneon: done\033[31m",a\n3,4,b\n', "t.csv:1", "found '2?neon: done?[31m'", header="false")
+
+
+    def test_columns(self):
+        """However many they are, and whatever they are called."""
+        names = ['"a\nneon: all is well"'] + [f"c{i}" for i in range(5000)]
+        self.write("t.csv", ",".join(names) + "\n" + ("1," * 5000 + "1\n") * 3)
+        result = self.refused(2, self.spec(IRIS, dataset="{CSV: {path: t.csv, target: nope}}"),
+                              says=["t.csv has no column 'nope'", "'a?neon: all is well', 'c0'", "and 4981 more"])
+        self.assertLess(len(result.err), 500)
+
+    def test_what_is_no_file(self):
+        os.mkfifo(self.path("pipe.csv"))
+        for path in "pipe.csv", "/dev/zero":
+            self.refused(3, self.spec(dataset="{CSV: {path: %s}}" % path), says=[path, "this is a pipe or a device"])
 
 
 class Outputs(Case):
