@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "layers/initializer.h"
 
@@ -10,6 +11,26 @@ namespace {
 template <typename F>
 void fill_each(Tensor& tensor, F&& next) {
   for (int64_t i = 0; i < tensor.elements(); ++i) tensor.set(i, next());
+}
+
+constexpr int64_t kPiece = 1 << 15;  // elements that a thread draws at once
+
+template <typename T, typename F>
+void draw_into(std::span<T> to, const Stream& fresh, F&& draw) {
+  const int64_t count = int64_t(to.size()), pieces = (count + kPiece - 1) / kPiece;
+#pragma omp parallel for schedule(static) if (pieces > 1)
+  for (int64_t piece = 0; piece < pieces; ++piece) {
+    Stream stream = fresh.after(piece * kPiece);
+    for (int64_t i = piece * kPiece; i < std::min(count, (piece + 1) * kPiece); ++i) to[size_t(i)] = T(draw(stream));
+  }
+}
+
+// Elements that take one number of the stream each, by uniform() or normal(): the same for any number of threads.
+template <typename F>
+void draw_each(Tensor& tensor, Stream& stream, F&& draw) {
+  if (tensor.dtype() == DType::f32) draw_into(tensor.as<float>(), stream, draw);
+  else if (tensor.dtype() == DType::f64) draw_into(tensor.as<double>(), stream, draw);
+  else fill_each(tensor, [&] { return draw(stream); });
 }
 
 struct ConstantParams {
@@ -54,7 +75,7 @@ struct Uniform : Parametrized<Initializer, UniformParams> {
     if (params.low > params.high) neon::fail(ErrorKind::config, "low ", params.low, " is above high ", params.high);
   }
   void fill(Tensor& t, const Fan&, Stream& s) const override {
-    fill_each(t, [&] { return params.low + (params.high - params.low) * s.uniform(); });
+    draw_each(t, s, [&](Stream& from) { return params.low + (params.high - params.low) * from.uniform(); });
   }
 };
 NEON_REGISTER(Initializer, Uniform, "Evenly between low and high.");
@@ -69,7 +90,7 @@ struct GaussianParams {
 struct Gaussian : Parametrized<Initializer, GaussianParams> {
   using Parametrized::Parametrized;
   void fill(Tensor& t, const Fan&, Stream& s) const override {
-    fill_each(t, [&] { return params.loc + params.scale * s.normal(); });
+    draw_each(t, s, [&](Stream& from) { return params.loc + params.scale * from.normal(); });
   }
 };
 NEON_REGISTER(Initializer, Gaussian, "The normal distribution.", {"Normal"});
@@ -78,7 +99,7 @@ struct GlorotUniform : Parametrized<Initializer, NoParams> {
   using Parametrized::Parametrized;
   void fill(Tensor& t, const Fan& fan, Stream& s) const override {
     const double limit = std::sqrt(6.0 / double(fan.in + fan.out));
-    fill_each(t, [&] { return limit * (2 * s.uniform() - 1); });
+    draw_each(t, s, [&](Stream& from) { return limit * (2 * from.uniform() - 1); });
   }
 };
 NEON_REGISTER(Initializer, GlorotUniform, "Evenly within sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio 2010).");
@@ -95,7 +116,7 @@ struct Xavier : Parametrized<Initializer, FanParams> {
   using Parametrized::Parametrized;
   void fill(Tensor& t, const Fan& fan, Stream& s) const override {
     const double limit = std::sqrt(3.0 / double(fan.in));
-    fill_each(t, [&] { return limit * (2 * s.uniform() - 1); });
+    draw_each(t, s, [&](Stream& from) { return limit * (2 * from.uniform() - 1); });
   }
 };
 NEON_REGISTER(Initializer, Xavier, "Evenly within sqrt(3 / fan_in).");
@@ -104,7 +125,7 @@ struct Kaiming : Parametrized<Initializer, FanParams> {
   using Parametrized::Parametrized;
   void fill(Tensor& t, const Fan& fan, Stream& s) const override {
     const double scale = std::sqrt(2.0 / double(fan.in));
-    fill_each(t, [&] { return scale * s.normal(); });
+    draw_each(t, s, [&](Stream& from) { return scale * from.normal(); });
   }
 };
 NEON_REGISTER(Initializer, Kaiming, "Normal with deviation sqrt(2 / fan_in) (He et al. 2015).");

@@ -47,6 +47,13 @@ class Stream {
     return (double(high) * 67108864.0 + double(low)) * 0x1p-53;
   }
   double normal();                 // mean 0, deviation 1; Box and Muller (1958)
+  // A fresh stream whose next number is this one's after `count` numbers of uniform() or normal(), an even number: each
+  // pair takes one block of bits.
+  Stream after(int64_t count) const {
+    Stream out = *this;
+    out.index_ += uint64_t(count) / 2;
+    return out;
+  }
   uint32_t below(uint32_t bound);  // uniform integer in [0, bound), without bias (Lemire 2019)
 
  private:

@@ -54,6 +54,21 @@ double inner(const Tensor& m, int64_t a, int64_t b, bool rows) {
 
 }  // namespace
 
+TEST_CASE("a large array is drawn by threads, with the numbers of its stream in order") {
+  for (DType dtype : {DType::f32, DType::f64}) {
+    const Tensor normal = filled("Gaussian: {loc: 1, scale: 2}", {100001}, 5, "W", dtype);
+    const Tensor even = filled("Uniform: {low: -1, high: 3}", {100001}, 5, "W", dtype);
+    Stream normals(5, "W"), uniforms(5, "W");
+    int64_t wrong = 0;
+    for (int64_t i = 0; i < normal.elements(); ++i) {
+      const double first = 1 + 2 * normals.normal(), second = -1 + 4 * uniforms.uniform();
+      wrong += normal.at(i) != (dtype == DType::f32 ? double(float(first)) : first);
+      wrong += even.at(i) != (dtype == DType::f32 ? double(float(second)) : second);
+    }
+    CHECK(wrong == 0);
+  }
+}
+
 TEST_CASE("every initialiser is tested here") {
   std::set<std::string> tested = {"Constant", "Array", "IdentityInit", "Orthonormal"};
   for (const Law& law : kLaws) tested.insert(name_of(yaml_of(law.yaml)));
