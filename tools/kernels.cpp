@@ -16,7 +16,8 @@ using namespace neon;
 namespace {
 
 // Seconds of a run of a graph whose arrays are variables, of numbers that vary: multiplying zeros takes less power, and
-// so runs faster. `tick` is a small result to wait for.
+// so runs faster. As few runs as the peer's, since a GPU that is hot runs slower. `tick` is a small result to wait
+// for.
 double seconds(Graph& graph, bool tf32 = false) {
   Expr tick(graph, graph.scalar("tick"));
   graph.output("tick", reshape(tick + 1.0, {1}));
@@ -35,15 +36,11 @@ double seconds(Graph& graph, bool tf32 = false) {
     for (int i = 0; i < count; ++i) program->run(uint64_t(i));
     program->recorded("tick");
   };
-  runs(16);
-  double best = 0;
-  for (int round = 0; round < 5; ++round) {
-    const auto before = std::chrono::steady_clock::now();
-    runs(16);
-    const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count() / 16;
-    if (best == 0 || took < best) best = took;
-  }
-  return best;
+  constexpr int kRuns = 16;  // one launch
+  runs(kRuns);               // the launch is recorded
+  const auto before = std::chrono::steady_clock::now();
+  runs(kRuns);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count() / kRuns;
 }
 
 void product(int64_t n, DType dtype, bool tf32) {

@@ -58,16 +58,20 @@ struct Kind {
 };
 
 const Kind& kind_of(const std::string& op) {
-  static const Kind forward = {
-      CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
-      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA,          CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
-      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,             CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
-      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y};
-  static const Kind data = {
-      CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
-      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA,               CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
-      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,                 CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
-      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX};
+  static const Kind forward = {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
+                               CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
+                               CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA,
+                               CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
+                               CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
+                               CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
+                               CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y};
+  static const Kind data = {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
+                            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
+                            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA,
+                            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
+                            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
+                            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+                            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX};
   static const Kind weights = {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
                                CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
                                CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA,
@@ -189,15 +193,21 @@ class ConvolutionKernel : public LibraryKernel {
 
 }  // namespace
 
+bool has_uneven_padding(const Attributes& attributes) {
+  const auto& padding = attributes.integers("padding");
+  for (size_t i = 0; i < padding.size(); i += 2)
+    if (padding[i] != padding[i + 1]) return true;
+  return false;
+}
+
 bool is_convolution(const LoweredKernel& kernel) { return kernel.op.starts_with("convolution"); }
 
 std::unique_ptr<LibraryKernel> make_convolution(const LoweredKernel& kernel, const Graph& graph,
                                                 std::shared_ptr<Device> device, const LibraryOptions& options) {
   const TensorType &a = graph.type(kernel.inputs[0]), &c = graph.type(kernel.outputs[0]);
   if (a.shape.elements() == 0 || c.shape.elements() == 0 || a.dtype == DType::f64) return nullptr;
-  // Seen with cuDNN 9.19: of volumes in groups, the filters' gradient in f16 has other values.
-  const bool groups = kernel.attributes.integer("groups") > 1;
-  if (groups && a.shape.rank() == 5 && kernel.op == "convolution_weight_gradient") return nullptr;
+  // Seen with cuDNN 9.19: with groups and other padding before than after, gradients of filters have wrong values.
+  if (kernel.attributes.integer("groups") > 1 && has_uneven_padding(kernel.attributes)) return nullptr;
   auto made = std::make_unique<ConvolutionKernel>(std::move(device));
   if (!made->prepare(kernel, graph, options)) return nullptr;
   return made;

@@ -1,12 +1,14 @@
-// Convolution and its gradients by cuDNN, channels last, with bias and relu in the same kernel. Of the heuristic's plans
-// the first is taken, the same each time; or, where the clock may choose, the fastest of its first few. What was chosen
-// is remembered on disk.
+// Convolution and its gradients by cuDNN, channels last, with bias and relu in the same kernel. Of the heuristic's
+// plans the first is taken, the same each time; or, where the clock may choose, the fastest of its first few. What was
+// chosen is remembered on disk.
 #pragma once
 #include "backends/cuda/library_kernel.h"
 
 namespace neon::cuda {
 
 bool is_convolution(const LoweredKernel& kernel);
+// Whether some axis has another padding before than after.
+bool has_uneven_padding(const Attributes& attributes);
 
 // Null when cuDNN has no engine for the case: an empty array, f64, uneven padding or sizes that no engine takes.
 std::unique_ptr<LibraryKernel> make_convolution(const LoweredKernel& kernel, const Graph& graph,

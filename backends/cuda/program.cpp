@@ -159,6 +159,7 @@ void CudaProgram::make_kernels(const DeviceOptions& options) {
     if (std::ranges::count(options.sequences, name)) context.sequences.insert(input.value.id);
   if (const auto finite = graph.outputs().find("finite"); finite != graph.outputs().end())
     context.finite = finite->second;
+  context.processors = engine_->device->processors();
   std::vector<Source> sources;
   std::vector<size_t> generated;
   size_t partial_bytes = 0, workspace_bytes = 0;

@@ -204,8 +204,9 @@ std::string SegmentWriter::grouped() const {
   if (!outer) out += text("    const ", index_, " k = first_k;\n    (void)k;\n");
   Needs cached(segment_.body.size(), false);
   for (int level = 0; level < walks_; ++level) {
-    if (level == 1 && splits_ > 1) out += split_folds();
+    if (level == 1 && splits_ > 1 && !meets_) out += split_folds();
     out += kept(level) + walk(level, cached);
+    if (meets_) out += shared_folds(level);
   }
   const char* in = "      ";
   std::string last;
@@ -214,8 +215,12 @@ std::string SegmentWriter::grouped() const {
   last += totals(Reach::kept, 0, in);
   if (!last.empty() && outer)
     last = for_width(text("      const ", index_, " k = first_k + j;\n", kept_names(walks_), last), in);
-  if (!last.empty()) out += text("    if (active && lane == 0) {\n", last, "    }\n");
-  if (splits_ > 1 && walks_ > 1) out += "    }\n";
+  if (!last.empty())
+    out += text("    if (active && lane == 0", meets_ ? " && split == 0" : "", ") {\n", last, "    }\n");
+  if (meets_)
+    out += text("    if (is_last_of(ticket + ", first_ticket_, " + 2 * bundle + 1, ", splits_,
+                ") && threadIdx.x == 0) ticket[", first_ticket_, " + 2 * bundle] = 0;\n");
+  else if (splits_ > 1 && walks_ > 1) out += "    }\n";
   return out + last_lines();
 }
 
@@ -234,23 +239,52 @@ std::string SegmentWriter::fold_of_lanes(int reg) const {
   return for_width(text("      h", reg, "[j] = ", folded, ";\n"), "    ");
 }
 
-// Blocks that share columns put their parts down; the last of them takes all up and goes on.
-std::string SegmentWriter::split_folds() const {
-  std::string puts, takes;
-  for (size_t n = 0; n < reductions_.size(); ++n) {
-    const int reg = reductions_[n];
-    const std::string place = text("partials[", first_partial_ + int64_t(n) * splits_ * groups_, " + ");
+// Where the blocks' parts of reduction n lie, split by split.
+std::string SegmentWriter::partial(int n) const {
+  return text("partials[", first_partial_ + int64_t(n) * splits_ * groups_, " + ");
+}
+
+// Each block puts its parts of the reductions `which` down,
+std::string SegmentWriter::put_parts(const std::vector<int>& which) const {
+  std::string puts;
+  for (int n : which)
+    puts +=
+        text("        ", partial(n), "split * ", groups_, "ll + first_k + j] = h", reductions_[size_t(n)], "[j];\n");
+  return text("    if (active && lane == 0) {\n", for_width(puts, "      "), "    }\n");
+}
+
+// and who goes on takes all parts up, in the order of the splits.
+std::string SegmentWriter::take_parts(const std::vector<int>& which) const {
+  std::string takes;
+  for (int n : which) {
+    const int reg = reductions_[size_t(n)];
     const std::string fold = fold_name(*segment_.body[size_t(reg)].op);
-    puts += text("        ", place, "split * ", groups_, "ll + first_k + j] = h", reg, "[j];\n");
     takes += for_width(text("      a", reg, "[j] = ", fold, "::start<R>();\n"), "      ");
     takes += text("#pragma unroll 8\n      for (int s = lane; s < ", splits_, "; s += ", lanes_, ") {\n",
-                  for_width(text("        a", reg, "[j] = ", fold, "::join<R>(a", reg, "[j], __ldcg(&", place, "s * ",
-                                 groups_, "ll + first_k + j]));\n"),
+                  for_width(text("        a", reg, "[j] = ", fold, "::join<R>(a", reg, "[j], __ldcg(&", partial(n),
+                                 "s * ", groups_, "ll + first_k + j]));\n"),
                             "        "),
                   "      }\n", fold_of_lanes(reg));
   }
-  return text("    if (active && lane == 0) {\n", for_width(puts, "      "), "    }\n    if (is_last_of(ticket + ",
-              first_ticket_, " + bundle, ", splits_, ")) {\n", takes);
+  return takes;
+}
+
+// The last of the blocks that share columns goes on.
+std::string SegmentWriter::split_folds() const {
+  std::vector<int> all;
+  for (size_t n = 0; n < reductions_.size(); ++n) all.push_back(int(n));
+  return text(put_parts(all), "    if (is_last_of(ticket + ", first_ticket_, " + bundle, ", splits_, ")) {\n",
+              take_parts(all));
+}
+
+// All of them go on, once they all have done walk `level`.
+std::string SegmentWriter::shared_folds(int level) const {
+  std::vector<int> these;
+  for (size_t n = 0; n < reductions_.size(); ++n)
+    if (level_[size_t(reductions_[n])] == level + 1) these.push_back(int(n));
+  if (these.empty()) return "";
+  return text(put_parts(these), "    meet(ticket + ", first_ticket_, " + 2 * bundle, ", splits_ * (level + 1), ");\n",
+              take_parts(these));
 }
 
 // One walk over the elements of the group: reductions of this level, and from the last of those on stores and totals.
@@ -265,7 +299,8 @@ std::string SegmentWriter::walk(int level, Needs& cached) const {
     const Needs theirs = needs_of_walk(later);
     for (size_t i = 0; i < theirs.size(); ++i) again[i] = again[i] || (theirs[i] && needs[i]);
   }
-  const int64_t elements_each = items() * width_;
+  const int64_t rows = splits_ > 1 ? rows_of_split() : reduced_, count = splits_ > 1 ? rows / lanes_ : items();
+  const int64_t elements_each = count * width_;
   const bool keeps = elements_each * std::ranges::count(again, true) <= kMostKept;
   std::string before, after, keep;
   for (size_t i = 0; keeps && i < again.size(); ++i) {
@@ -287,7 +322,6 @@ std::string SegmentWriter::walk(int level, Needs& cached) const {
     }
     after += fold_of_lanes(reg);
   }
-  const int64_t rows = splits_ > 1 ? rows_of_split() : reduced_, count = splits_ > 1 ? rows / lanes_ : items();
   const bool in_registers = !keep.empty() || std::ranges::count(cached, true) > 0;
   const std::string first = splits_ > 1 ? text("split * ", rows, " + ") : "";
   // What is kept has its place by a number that the compiler knows. Elsewhere the loop ends where the rows do: without

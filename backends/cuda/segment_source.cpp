@@ -10,6 +10,7 @@ namespace {
 constexpr int64_t kElementsOfManyBlocks = 256 * 1024;
 constexpr int kPackBytes = 16;           // the widest load of a thread
 constexpr int64_t kBlocksWanted = 1024;  // enough to fill the largest GPUs a few times over
+constexpr int64_t kRowsOfMeeting = 4;    // the same where blocks meet: more of them keep what they read in registers
 constexpr int64_t kRowsOfLane = 8;       // least rows of a split that one thread adds up
 
 int power_of_two_from(int64_t n) {
@@ -20,13 +21,14 @@ int power_of_two_from(int64_t n) {
 
 }  // namespace
 
-SegmentWriter::SegmentWriter(const Segment& segment, CodeText& code, int64_t first_partial, int first_ticket)
+SegmentWriter::SegmentWriter(const Segment& segment, CodeText& code, int64_t first_partial, int first_ticket,
+                             int64_t shared_blocks)
     : segment_(segment), code_(code), first_partial_(first_partial), first_ticket_(first_ticket) {
   split_axes();
   find_levels();
   choose_width();
   choose_lanes();
-  choose_splits();
+  choose_splits(shared_blocks);
   if (groups_ * reduced_ < (int64_t(1) << 30)) index_ = "int";
 }
 
@@ -98,16 +100,24 @@ void SegmentWriter::choose_lanes() {
   }
 }
 
-// Tall columns are shared by several blocks when nothing but their folds is left to do after one walk.
-void SegmentWriter::choose_splits() {
-  if (fold_ != Fold::outer || last_folding_ != 0) return;
+bool SegmentWriter::ends_after_one_walk() const {
   for (int level = 1; level < walks_; ++level)
-    if (std::ranges::count(needs_of_walk(level), true) > 0) return;
+    if (std::ranges::count(needs_of_walk(level), true) > 0) return false;
+  return last_folding_ == 0;
+}
+
+// Tall columns are shared by several blocks. When nothing but their folds is left to do after one walk, the last block
+// does it; otherwise they meet, and are no more than run at the same time.
+void SegmentWriter::choose_splits(int64_t shared_blocks) {
+  if (fold_ != Fold::outer || reductions_.empty()) return;
   for (int reg : reductions_)
     if (segment_.body[size_t(reg)].op->name == "argmax") return;
-  const int64_t most = reduced_ / (lanes_ * kRowsOfLane), wanted = kBlocksWanted / bundles();
+  meets_ = !ends_after_one_walk();
+  const int64_t most = reduced_ / (lanes_ * (meets_ ? kRowsOfMeeting : kRowsOfLane));
+  const int64_t wanted = (meets_ ? shared_blocks : kBlocksWanted) / bundles();
   splits_ = std::max<int64_t>(std::min(most, wanted), 1);
   splits_ = (reduced_ + rows_of_split() - 1) / rows_of_split();
+  meets_ = meets_ && splits_ > 1;
 }
 
 int64_t SegmentWriter::rows_of_split() const {

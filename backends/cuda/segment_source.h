@@ -7,10 +7,12 @@ namespace neon::cuda {
 class SegmentWriter {
  public:
   // The segment's partial results begin at `first_partial` of the space for them, its tickets at `first_ticket`.
-  SegmentWriter(const Segment& segment, CodeText& code, int64_t first_partial, int first_ticket);
+  // At most `shared_blocks` may wait for each other.
+  SegmentWriter(const Segment& segment, CodeText& code, int64_t first_partial, int first_ticket, int64_t shared_blocks);
   int64_t blocks() const { return bundles() * splits_; }
   int64_t partials() const { return splits_ > 1 ? splits_ * groups_ * int64_t(reductions_.size()) : 0; }
-  int tickets() const { return splits_ > 1 ? int(bundles()) : 0; }
+  int tickets() const { return splits_ > 1 ? int(bundles()) * (meets_ ? 2 : 1) : 0; }
+  bool meets() const { return meets_; }
   // For thread block `block`; leaves the block's part of total T in variable tT, one a thread.
   std::string run();
 
@@ -23,7 +25,8 @@ class SegmentWriter {
   void find_levels();
   void choose_width();
   void choose_lanes();
-  void choose_splits();
+  void choose_splits(int64_t shared_blocks);
+  bool ends_after_one_walk() const;
 
   int64_t bundles() const { return (groups_ + per_block_ - 1) / per_block_; }
   int64_t items() const { return (reduced_ + int64_t(lanes_) * along_ - 1) / (int64_t(lanes_) * along_); }
@@ -41,7 +44,11 @@ class SegmentWriter {
   std::string walk(int level, Needs& cached) const;
   std::string elements(const Needs& needs, const Needs& cached, int level, const std::string& keep) const;
   std::string fold_of_lanes(int reg) const;
+  std::string partial(int n) const;
+  std::string put_parts(const std::vector<int>& which) const;
+  std::string take_parts(const std::vector<int>& which) const;
   std::string split_folds() const;
+  std::string shared_folds(int level) const;
   std::string loads(const Needs& needs, const Needs& cached) const;
   std::string value(int reg) const;
   std::string instruction(int reg) const;
@@ -65,6 +72,7 @@ class SegmentWriter {
   // that number, otherwise 1) and along the kept ones elsewhere.
   int width_ = 1, along_ = 1;
   int64_t splits_ = 1;          // blocks that share the groups of an outer fold
+  bool meets_ = false;          // and wait for each other after each fold
   const char* index_ = "i64";   // type of indices
   std::vector<int64_t> inner_;  // by axis: indices of its side that one step along it skips
   std::vector<int> level_;      // by register: walks over the group that must be done before

@@ -39,7 +39,8 @@ namespace {
 // Blocks of all segments, one after the other, then the totals and what follows from them.
 class KernelWriter {
  public:
-  KernelWriter(const FusedKernel& kernel, SourceContext& context) : kernel_(kernel), code_(context, kernel.compute) {}
+  KernelWriter(const FusedKernel& kernel, SourceContext& context)
+      : kernel_(kernel), context_(context), code_(context, kernel.compute) {}
 
   Source run() {
     std::string body;
@@ -59,7 +60,8 @@ class KernelWriter {
   bool finishes() const { return !kernel_.post.empty(); }
 
   std::string signature() const {
-    std::string out = "extern \"C\" __global__ void __launch_bounds__(kThreads) kernel(";
+    // Blocks that wait for each other must all run at once: two a processor, as planned by shared_blocks().
+    std::string out = text("extern \"C\" __global__ void __launch_bounds__(kThreads", meets_ ? ", 2" : "", ") kernel(");
     for (size_t i = 0; i < code_.arrays().size(); ++i) out += text("void* __restrict__ const p", i, ", ");
     return out +
            "State* const state, const u64* const record, double* const ring, R* const partials, u32* const ticket)";
@@ -84,7 +86,8 @@ class KernelWriter {
 
   std::string segment(size_t s) {
     const Segment& segment = kernel_.segments[s];
-    SegmentWriter writer(segment, code_, partials_, tickets_);
+    SegmentWriter writer(segment, code_, partials_, tickets_, shared_blocks());
+    meets_ = meets_ || writer.meets();
     const int64_t blocks = writer.blocks();
     partials_ += writer.partials();
     tickets_ += writer.tickets();
@@ -100,6 +103,9 @@ class KernelWriter {
     partials_ += blocks * int64_t(segment.totals.size());
     return out + "  }\n";
   }
+
+  // How many blocks of one segment may wait for each other.
+  int64_t shared_blocks() const { return 2 * context_.processors / int64_t(kernel_.segments.size()); }
 
   std::string last_block() {
     std::string out = "  if (!is_last_of(ticket, gridDim.x)) return;\n";
@@ -124,7 +130,9 @@ class KernelWriter {
   }
 
   const FusedKernel& kernel_;
+  const SourceContext& context_;
   CodeText code_;
+  bool meets_ = false;
   int64_t blocks_ = 0, partials_ = 0;
   int tickets_ = 1;  // the first is that of the totals
   std::vector<int64_t> first_partial_, segment_blocks_;

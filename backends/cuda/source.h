@@ -5,7 +5,8 @@
 // reduced axes trail, threads a tile of groups apart where they lead, one thread where nothing is reduced. Numbers
 // that follow from a reduction need another walk over the group's elements; what was computed in the first is kept in
 // registers where it fits. Neighbouring elements are taken several at once, as wide as a load goes, and tall columns
-// are shared by blocks of which the last puts the parts together. Totals are folded per block, then by the last block
+// are shared by blocks: the last of them puts the parts together, or, where another walk follows, all of them wait for
+// each other and every one does. Totals are folded per block, then by the last block
 // to finish, always in the same order.
 #pragma once
 #include <map>
@@ -39,6 +40,7 @@ struct SourceContext {
   int ring_width = 0;                   // doubles in a row of the ring
   std::set<int> sequences;              // inputs of which each run reads rows from the record's first on
   Value finite;                         // output that, once 0, keeps all later runs from writing variables
+  int processors = 64;                  // of the GPU: blocks of a kernel that run at the same time, two each
 };
 
 constexpr int kThreads = 256;
