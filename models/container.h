@@ -33,6 +33,8 @@ class Container : public Layer {
   Container* container() final { return this; }
   // One branch's layers each; a container without any merges its inputs as they are.
   virtual std::span<Chain> branches() = 0;
+  // Whether the branches after the first begin with a BranchNode that was met before.
+  virtual bool begins_at_nodes() const { return false; }
   // What a branch makes of its input; of an array the gradient may be scaled.
   virtual Expr enter(size_t branch, Expr x) const {
     (void)branch;

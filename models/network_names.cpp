@@ -25,9 +25,20 @@ class Namer {
       give_name(link);
       check_inputs(link);
       if (i > 0 && !link.layer->common.inputs.empty()) passed_over_.push_back(&chain.links[i - 1]);
-      if (Container* container = link.layer->container())
-        for (Chain& branch : container->branches()) run(branch, true);
+      if (Container* container = link.layer->container()) run_branches(*container);
       before_.insert(link.name);
+    }
+  }
+
+  void run_branches(Container& container) {
+    bool first = true;
+    for (Chain& branch : container.branches()) {
+      const Link& start = branch.links.front();
+      if (!first && container.begins_at_nodes() && !is_met_before(start))
+        add(start, text("no BranchNode before this branch is named ", in_quotes(start.layer->common.name),
+                        did_you_mean(start.layer->common.name, {nodes_.begin(), nodes_.end()})));
+      run(branch, true);
+      first = false;
     }
   }
 

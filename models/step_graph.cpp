@@ -113,7 +113,8 @@ void describe_outputs(StepGraph& step, const LayerContext& context, Expr y) {
 // A gradient before it was widened: it is half as many bytes to read, and the update shares nothing with the check.
 Expr as_made(Graph& graph, Value gradient) {
   const Node& maker = graph.producer(gradient);
-  const bool widened = maker.op->name == "cast" && size_of(graph.dtype(maker.inputs[0])) < size_of(graph.dtype(gradient));
+  const bool widened =
+      maker.op->name == "cast" && size_of(graph.dtype(maker.inputs[0])) < size_of(graph.dtype(gradient));
   return {graph, widened ? maker.inputs[0] : gradient};
 }
 

@@ -40,6 +40,7 @@ struct Tree : Parametrized<Container, TreeParams> {
         fail(ErrorKind::config, "branch ", i, " begins with ", first.kind, ", not with the BranchNode of its place");
   }
   std::span<Chain> branches() override { return params.layers; }
+  bool begins_at_nodes() const override { return true; }
   Expr enter(size_t branch, Expr x) const override {
     return params.alphas.empty() ? x : with_scaled_gradient(x, params.alphas[branch]);
   }

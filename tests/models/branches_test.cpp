@@ -202,6 +202,8 @@ TEST_CASE("a tree's branches begin at its nodes") {
   const std::string node = "{BranchNode: {name: b}}";
   CHECK_THAT(error("[{Tree: [[" + node + ", SkipNode], [SkipNode]]}]"),
              Contains("branch 1 begins with SkipNode, not with the BranchNode of its place"));
+  CHECK_THAT(error("[{Tree: [[" + node + ", SkipNode], [{BranchNode: {name: bb}}, SkipNode]]}]"),
+             Contains("no BranchNode before this branch is named 'bb'; did you mean b"));
   CHECK_THAT(error("[{Tree: [[BranchNode, SkipNode]]}]"), Contains("'name' is missing"));
   CHECK_THAT(error("[{Tree: [[" + node + ", " + node + "], [" + node + "]]}]"), Contains("'b' is met again"));
   CHECK_THAT(error("[{Tree: {layers: [[" + node + "], [" + node + "]], alphas: [1, 2, 3]}}]"),
