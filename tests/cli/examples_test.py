@@ -37,12 +37,24 @@ RESNET_20 = (conv(3, 3, 16, 2) + 6 * conv(3, 16, 16, 2) + conv(3, 16, 32, 2) + 5
 ALEXNET_LRN = chain(3, (11, 96), (5, 256), (3, 384), (3, 384), (3, 256), (1, 4096, 256 * 36), (1, 4096), (1, 1000))
 ALL_CNN = (conv(3, 3, 96, 2) + 2 * conv(3, 96, 96, 2) + conv(3, 96, 192, 2) + 3 * conv(3, 192, 192, 2) +
            conv(1, 192, 192, 2) + conv(1, 192, 10, 2))
+
+
+def bottlenecks(before, maps):
+    """Nine of them before their activation, the first of other maps: 2016's ResNet without its first layer."""
+    inner = conv(3, maps, maps, 2) + conv(1, maps, 4 * maps)
+    first = conv(1, before, maps, 2) + inner + conv(1, before, 4 * maps)
+    return first + 8 * (2 * 4 * maps + conv(1, 4 * maps, maps, 2) + inner) + 2 * 4 * maps
+
+
+MSRA = conv(3, 3, 16, 2) + bottlenecks(16, 16) + bottlenecks(64, 32) + bottlenecks(128, 64) + 2560 + 10
 EXPECTED = {
-    "bench/alexnet": (IMAGE, ALEXNET), "bench/overfeat": (([3, 231, 231], 1000), OVERFEAT), "bench/vgg-a": (IMAGE, VGG_A),
+    "bench/alexnet": (IMAGE, ALEXNET), "bench/overfeat": (([3, 231, 231], 1000), OVERFEAT),
+    "bench/vgg-a": (IMAGE, VGG_A),
     "bench/googlenet": (IMAGE, GOOGLENET), "bench/resnet50": (IMAGE, RESNET),
     "convnet/cifar10-allcnn": (CIFAR, ALL_CNN),
     "convnet/cifar10-small": (CIFAR, conv(5, 3, 16, 1) + conv(5, 16, 32, 1) + 32 * 25 * 500 + 5000),
     "convnet/cifar10-conv": (CIFAR, conv(5, 3, 16, 2) + conv(5, 16, 32, 2) + 32 * 25 * 500 + 1000 + 5000),
+    "convnet/cifar10-msra": (CIFAR, MSRA),
     "convnet/cifar10-resnet": (CIFAR, RESNET_20), "convnet/googlenet": (IMAGE, GOOGLENET_TRAINED),
     "convnet/i1k-alexnet-fp16": (IMAGE, ALEXNET_NORMED), "convnet/i1k-alexnet-fp32": (IMAGE, ALEXNET_NORMED),
     "convnet/i1k-alexnet-lrn": (IMAGE, ALEXNET_LRN),
