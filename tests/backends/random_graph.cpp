@@ -182,6 +182,7 @@ class Builder {
   }
 
   void product(Expr a) {
+    if (options_.products && a.shape().rank() == 3) return batch_product(a);
     if (!options_.products || a.shape().rank() != 2) return binary(a);
     for (int tries = 0; tries < 8; ++tries) {
       Expr b = any();
@@ -196,6 +197,20 @@ class Builder {
       keep(chance(40) ? apply("relu", y) : y);
       return;
     }
+  }
+
+  // Of matrices of the same batch.
+  void batch_product(Expr a) {
+    for (int tries = 0; tries < 8; ++tries) {
+      Expr b = any();
+      if (b.shape().rank() != 3 || b.shape()[0] != a.shape()[0]) continue;
+      const int ta = below(2), tb = below(2);
+      const int64_t inner = a.shape()[ta ? 1 : 2];
+      if (inner != b.shape()[tb ? 2 : 1] || a.shape()[0] * a.shape()[1 + ta] * b.shape()[2 - tb] > 20000) continue;
+      const Attributes how = {{"transpose_a", int64_t(ta)}, {"transpose_b", int64_t(tb)}};
+      return keep(Expr(graph_, graph_.add("batch_matmul", {a, b}, how)) * (1.0 / double(inner)));
+    }
+    binary(a);
   }
 
   void look_up(int i, Expr a) {
