@@ -113,7 +113,8 @@ void describe_outputs(StepGraph& step, const LayerContext& context, Expr y) {
 // A gradient before it was widened: it is half as many bytes to read, and the update shares nothing with the check.
 Expr as_made(Graph& graph, Value gradient) {
   const Node& maker = graph.producer(gradient);
-  const bool widened = maker.op->name == "cast" && size_of(graph.dtype(maker.inputs[0])) < size_of(graph.dtype(gradient));
+  const bool widened =
+      maker.op->name == "cast" && size_of(graph.dtype(maker.inputs[0])) < size_of(graph.dtype(gradient));
   return {graph, widened ? maker.inputs[0] : gradient};
 }
 
@@ -283,6 +284,14 @@ Shape input_sample(const DataLayout& data, const StepOptions& options) {
   Graph scratch;
   const Shape shape = batch_of(scratch, data, std::max<int64_t>(data.train_size, 1), options, true).x.shape();
   return {shape[3], shape[1], shape[2]};
+}
+
+Graph batch_graph(const DataLayout& data, const StepOptions& options) {
+  Graph graph;
+  const Value indices = graph.input("indices", DType::i32, {options.batch});
+  const Value all = graph.input("data", data.data_dtype, Shape{data.train_size}.concat(data.stored_sample()));
+  graph.output("x", augmented(graph, data, all, indices, options, true));
+  return graph;
 }
 
 StepGraph training_graph(const Network& network, const Cost& cost, const Optimizer& optimizer, const DataLayout& data,
