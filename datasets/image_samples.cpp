@@ -113,6 +113,24 @@ std::array<int64_t, 3> count_parts(const std::vector<LabelledImage>& images) {
   return out;
 }
 
+std::vector<std::string> check_images(ImageStore& store, const std::vector<LabelledImage>& images) {
+  std::vector<std::string> troubles(images.size(), "is not there any more");
+  store.want(names_of(images));
+  const int threads = available_threads();
+  for (auto files = store.next(); !files.empty(); files = store.next()) {
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 16)
+    for (size_t i = 0; i < files.size(); ++i) try {
+        ImageStore::File& file = files[i];
+        troubles[file.index].clear();
+        store.load(file);
+        read_image(file.content, {}, store.where(images[file.index].name));
+      } catch (const std::exception& error) {
+        troubles[files[i].index] = error.what();
+      }
+  }
+  return troubles;
+}
+
 ImageParts load_images(const ImageParams& params, ImageStore& store, const std::vector<LabelledImage>& images,
                        const Shape& sample, const DataContext& context) {
   store.want(names_of(images));

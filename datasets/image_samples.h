@@ -50,6 +50,9 @@ void check_image_params(const ImageParams& params);
 // Shape (C,H,W) of the samples: of params.size, or that of the first image that the store gives.
 Shape image_sample_shape(const ImageParams& params, ImageStore& store, const std::vector<LabelledImage>& images);
 
+// Reads every image to its end: what is wrong with each, "" where nothing is.
+std::vector<std::string> check_images(ImageStore& store, const std::vector<LabelledImage>& images);
+
 // Of each part (n,H,W,C) u8 and (n) labels, in the order given. Bad images throw, or are left out, as params say; how
 // many, and the first of them, are a warning of the context.
 ImageParts load_images(const ImageParams& params, ImageStore& store, const std::vector<LabelledImage>& images,

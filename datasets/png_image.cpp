@@ -41,4 +41,14 @@ Tensor read_png(std::string_view bytes, int channels, const std::string& source)
   return out;
 }
 
+void write_png(const Tensor& image, const std::string& path) {
+  png_image written{};
+  written.version = PNG_IMAGE_VERSION;
+  written.height = png_uint_32(image.shape()[0]);
+  written.width = png_uint_32(image.shape()[1]);
+  written.format = image.shape()[2] == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
+  if (!png_image_write_to_file(&written, path.c_str(), 0, image.data(), 0, nullptr))
+    fail(ErrorKind::failed, path, ": cannot be written: ", written.message);
+}
+
 }  // namespace neon

@@ -17,4 +17,7 @@ ImageSize png_size(std::string_view bytes, const std::string& source);
 // error that names `source` for a damaged file or more than 2^26 pixels.
 Tensor read_png(std::string_view bytes, int channels, const std::string& source);
 
+// Image (H,W,C) u8 of 1 or 3 channels as a file.
+void write_png(const Tensor& image, const std::string& path);
+
 }  // namespace neon

@@ -286,6 +286,14 @@ Shape input_sample(const DataLayout& data, const StepOptions& options) {
   return {shape[3], shape[1], shape[2]};
 }
 
+Graph batch_graph(const DataLayout& data, const StepOptions& options) {
+  Graph graph;
+  const Value indices = graph.input("indices", DType::i32, {options.batch});
+  const Value all = graph.input("data", data.data_dtype, Shape{data.train_size}.concat(data.stored_sample()));
+  graph.output("x", augmented(graph, data, all, indices, options, true));
+  return graph;
+}
+
 StepGraph training_graph(const Network& network, const Cost& cost, const Optimizer& optimizer, const DataLayout& data,
                          const StepOptions& options) {
   StepGraph step;

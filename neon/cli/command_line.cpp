@@ -110,6 +110,9 @@ constexpr VerbOption kVerbOptions[] = {
     {"--top_k", "top_k", "classes given for each prediction", {"predict"}},
     {"--format", "format", "csv or json, of predictions and evaluations", {"predict", "eval"}},
     {"--iterations", "iterations", "steps that bench times", {"bench"}},
+    {"--size", "size", "with data pack: side to which images are brought", {"data"}},
+    {"--pixels", "pixels", "with data pack: store pixels instead of the files", {"data"}},
+    {"--skip_bad", "skip_bad", "with data pack: leave damaged images out", {"data"}},
     {"--resolved", "resolved", "with check: print the spec with every default", {"check"}},
 };
 
@@ -124,6 +127,12 @@ const char* const kUsage =
     "  neon eval CHECKPOINT           cost and metrics on the test set\n"
     "  neon predict CHECKPOINT FILE   outputs for samples: a CSV, NPY, IDX or image file, a folder of images, - for "
     "stdin\n"
+    "  neon data list                 the data sets, and whether they are here\n"
+    "  neon data fetch NAME           download one\n"
+    "  neon data check PATH           read every image of a folder, archive or packed folder; list the damaged ones\n"
+    "  neon data stats SPEC           classes, and means and deviations of channels\n"
+    "  neon data pack PATH FOLDER     a folder or archive of images as shards\n"
+    "  neon data preview SPEC PNG     the first batch as the net sees it, augmented, on one sheet\n"
     "  neon doctor                    what was found here, and why a GPU is not used\n"
     "  neon help NAME                 a layer, optimizer, data set ... and its parameters\n";
 
@@ -152,8 +161,8 @@ void add_option(Setting& to, const std::string& field, std::string value, const 
 }  // namespace
 
 const std::vector<std::string>& verbs() {
-  static const std::vector<std::string> all = {"train",  "check", "summary", "program", "bench",
-                                               "resume", "eval",  "predict", "help",    "doctor"};
+  static const std::vector<std::string> all = {"train", "check",   "summary", "program", "bench", "resume",
+                                               "eval",  "predict", "data",    "help",    "doctor"};
   return all;
 }
 
@@ -223,7 +232,7 @@ CommandLine parse_command_line(std::vector<std::string> arguments, bool& finishe
   auto add = [&](const std::string& field, std::string value, const std::string& option) {
     add_option(line.run_options, field, std::move(value), option);
   };
-  const bool trains = line.verb != "eval" && line.verb != "predict";
+  const bool trains = line.verb != "eval" && line.verb != "predict" && line.verb != "data";
   for (const RunOption& option : kRunOptions) {
     if (!options[option.field]->count()) continue;
     // A file of options is for every verb.

@@ -19,11 +19,11 @@ namespace {
 using Verb = int (*)(const neon::CommandLine&);
 
 Verb verb_named(const std::string& name) {
-  static const std::map<std::string, Verb> verbs = {{"train", neon::run_train},     {"resume", neon::run_resume},
-                                                    {"check", neon::run_check},     {"summary", neon::run_summary},
-                                                    {"program", neon::run_program}, {"bench", neon::run_bench},
-                                                    {"eval", neon::run_eval},       {"predict", neon::run_predict},
-                                                    {"help", neon::run_help},       {"doctor", neon::run_doctor}};
+  static const std::map<std::string, Verb> verbs = {
+      {"train", neon::run_train},     {"resume", neon::run_resume},   {"check", neon::run_check},
+      {"summary", neon::run_summary}, {"program", neon::run_program}, {"bench", neon::run_bench},
+      {"eval", neon::run_eval},       {"predict", neon::run_predict}, {"data", neon::run_data},
+      {"help", neon::run_help},       {"doctor", neon::run_doctor}};
   return verbs.at(name);
 }
 

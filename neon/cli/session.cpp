@@ -46,23 +46,27 @@ OpenedRun open_checkpoint(const CommandLine& line, const std::string& path) {
   return out;
 }
 
-namespace {
-
-DataContext data_context(const Experiment& experiment, const RunOptions& options, const std::string& folder,
+DataContext data_context(const RunOptions& options, const std::string& folder, uint64_t seed,
                          std::vector<std::string>& warnings) {
   DataContext context;
   context.data_dir = options.data_dir;
   context.spec_dir = folder;
-  context.seed = uint64_t(options.rng_seed.value_or(experiment.params.rng_seed.value_or(0)));
+  context.seed = seed;
   context.warnings = &warnings;
   return context;
+}
+
+namespace {
+
+uint64_t seed_of(const Experiment& experiment, const RunOptions& options) {
+  return uint64_t(options.rng_seed.value_or(experiment.params.rng_seed.value_or(0)));
 }
 
 }  // namespace
 
 Data load_data(const Experiment& experiment, const RunOptions& options, const std::string& folder) {
   std::vector<std::string> warnings;
-  Data data = experiment.params.dataset->load(data_context(experiment, options, folder, warnings));
+  Data data = experiment.params.dataset->load(data_context(options, folder, seed_of(experiment, options), warnings));
   print_warnings(warnings);
   set_normalization(experiment.params.normalize, data);
   return data;
@@ -70,7 +74,7 @@ Data load_data(const Experiment& experiment, const RunOptions& options, const st
 
 DataCheck check_data(const Experiment& experiment, const RunOptions& options, const std::string& folder) {
   std::vector<std::string> warnings;
-  DataContext context = data_context(experiment, options, folder, warnings);
+  DataContext context = data_context(options, folder, seed_of(experiment, options), warnings);
   context.may_download = false;
   DataCheck check = experiment.params.dataset->check(context);
   print_warnings(warnings);

@@ -24,6 +24,9 @@ struct OpenedRun {
 // A checkpoint, its spec changed by --set.
 OpenedRun open_checkpoint(const CommandLine& line, const std::string& path);
 
+// Where data sets are looked for; `warnings` must outlive it.
+DataContext data_context(const RunOptions& options, const std::string& folder, uint64_t seed,
+                         std::vector<std::string>& warnings);
 // The data set of an experiment, read; relative paths are looked for in `folder` too. Warnings are printed.
 Data load_data(const Experiment& experiment, const RunOptions& options, const std::string& folder);
 // The same without reading samples.

@@ -12,6 +12,7 @@ int run_program(const CommandLine& line);
 int run_bench(const CommandLine& line);
 int run_eval(const CommandLine& line);
 int run_predict(const CommandLine& line);
+int run_data(const CommandLine& line);
 int run_help(const CommandLine& line);
 int run_doctor(const CommandLine& line);
 

@@ -41,6 +41,28 @@ def png(image):
             chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
 
 
+def png_pixels(content):
+    """Pixels (H, W, 3) of a PNG of 8 bits without interlacing, as libpng writes it."""
+    import numpy as np
+    width, height = struct.unpack(">II", content[16:24])
+    data, at = b"", 8
+    while at < len(content):
+        length, kind = struct.unpack(">I4s", content[at:at + 8])
+        data += content[at + 8:at + 8 + length] if kind == b"IDAT" else b""
+        at += length + 12
+    lines = np.frombuffer(zlib.decompress(data), np.uint8).reshape(height, 1 + 3 * width)
+    out = np.zeros((height, 3 * width), np.uint8)
+    for y, (filtering, *line) in enumerate(lines.tolist()):
+        above = out[y - 1].tolist() if y else [0] * (3 * width)
+        for x, byte in enumerate(line):
+            a, b, c = (line[x - 3] if x >= 3 else 0), above[x], (above[x - 3] if x >= 3 else 0)
+            guess = a + b - c
+            paeth = min((abs(guess - a), 0, a), (abs(guess - b), 1, b), (abs(guess - c), 2, c))[2]
+            line[x] = (byte + (0, a, b, (a + b) // 2, paeth)[filtering]) % 256
+        out[y] = line
+    return out.reshape(height, width, 3)
+
+
 class Result:
     def __init__(self, command, code, out, err):
         self.command, self.code, self.out, self.err = command, code, out, err

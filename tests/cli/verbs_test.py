@@ -436,14 +436,70 @@ class Evaluation(Case):
         self.assertAlmostEqual(float(row.split(",")[1]), 0.25 * w[0] + 0.5 * w[1], delta=1e-6)
         self.assertAlmostEqual(w[0], 2, delta=0.2, msg="the spec was learnt")
 
-    def test_folders_of_images(self):
-        rng = np.random.default_rng(4)
+    def write_colours(self):
+        """80 + 20 images of two classes, told apart by their colour; returns those to train with."""
+        rng, training = np.random.default_rng(4), []
         for part, count in ("train", 40), ("test", 10):
             for kind, channel in ("blue", 2), ("red", 0):
                 for i in range(count):
                     image = rng.integers(0, 120, (9, 12, 3), dtype=np.uint8)
                     image[:, :, channel] += 60
                     self.write(f"colours/{part}/{kind}/{i}.png", support.png(image))
+                    if part == "train":
+                        training.append(image)
+        return np.array(training)
+
+    def test_data_pack_check_and_stats(self):
+        training = self.write_colours()
+        self.assertIn("colours: 100 images of 2 classes, 0 bad\n", self.neon("data", "check", "colours").out)
+        self.write("colours/train/red/bad.png", b"no image")
+        self.assertIn("bad.png: expected a JPEG or PNG image", self.neon("data", "check", "colours", code=3).out)
+        self.assertIn("bad.png: expected", self.neon("data", "pack", "colours", "no", code=3).err)
+        self.assertIn("give --pixels too", self.neon("data", "pack", "colours", "no", "--size", "4", code=2).err)
+        packed = self.neon("data", "pack", "colours", "shards", "--skip_bad")
+        self.assertIn("1 images are left out", packed.err)
+        self.assertIn("wrote shards: 80 training and 20 test samples of 2 classes in 2 shards\n", packed.out)
+        spec = self.write("p.yaml", packed.out[packed.out.index("dataset:"):] +
+                          "layers: [Affine: {nout: 2, init: Kaiming, activation: Softmax}]\ncost: CrossEntropyMulti\n"
+                          "optimizer: {GradientDescentMomentum: {learning_rate: 0.01}}\nbatch_size: 8\nepochs: 4\n")
+        self.assertIn("Top1Misclass 0.00 %", self.neon("-r", "1", spec).out)
+        stats = self.neon("data", "stats", spec).out
+        self.assertRegex(stats, r"(?m)^class 1 +train 40 +test 10 +red$")
+        mean, std = ([float(x) for x in re.search(name + r": \[([^]]*)", stats)[1].split(",")] for name in ("mean", "std"))
+        np.testing.assert_allclose(mean, training.mean(axis=(0, 1, 2)) / 255, rtol=1e-5)
+        np.testing.assert_allclose(std, training.std(axis=(0, 1, 2)) / 255, rtol=1e-5)
+        self.assertIn("shards: 100 samples, 0 bad", self.neon("data", "check", "shards").out)
+        shard = bytearray(self.read("shards/test-0000.shard"))
+        shard[40] ^= 1
+        self.write("shards/test-0000.shard", bytes(shard))
+        self.assertIn("its SHA-256 is", self.neon("data", "check", "shards", code=3).out)
+        self.assertIn("its checksum is wrong", self.neon(spec, code=3).err)
+
+    def test_data_preview(self):
+        training = self.write_colours()
+        spec = self.spec(dataset="{ImageFolder: {path: colours}}", augment="[RandomCrop: {size: 8}]")
+        self.neon("data", "preview", spec, "sheet.png")
+        sheet = support.png_pixels(self.read("sheet.png"))
+        self.assertEqual(sheet.shape, (8 * 10 + 2, 8 * 10 + 2, 3))
+        self.assertTrue((sheet[:2] == 128).all())
+        corners = {image[y:y + 8, x:x + 8].tobytes() for image in training for y in range(2) for x in range(5)}
+        tiles = {sheet[2 + 10 * i:10 + 10 * i, 2 + 10 * j:10 + 10 * j].tobytes() for i in range(8) for j in range(8)}
+        self.assertEqual(len(tiles), 64)
+        self.assertLessEqual(tiles, corners)
+
+    def test_data_list_and_misuse(self):
+        listed = self.neon("data", "list").out
+        self.assertRegex(listed, r"(?m)^Iris +here +150 samples built in$")
+        self.assertRegex(listed, r"(?m)^CIFAR10 +absent +neon data fetch CIFAR10$")
+        self.assertIn("is here already: 150 samples built in: 120 training", self.neon("data", "fetch", "Iris").out)
+        self.assertIn("cannot be downloaded", self.neon("data", "fetch", "CIFAR10", code=3).err)
+        self.assertIn("neon data what? One of list, fetch", self.neon("data", code=2).err)
+        self.assertIn("did you mean pack?", self.neon("data", "pak", code=2).err)
+        self.assertIn("an operand is missing; usage: neon data pack PATH FOLDER", self.neon("data", "pack", "x", code=2).err)
+        self.assertIn("option --pixels does nothing with neon check", self.neon("check", "--pixels", self.spec(), code=2).err)
+
+    def test_folders_of_images(self):
+        self.write_colours()
         spec = self.write("c.yaml", "dataset: {ImageFolder: {path: colours, size: 8}}\naugment: [RandomCrop: {size: 6}, Flip]\n"
                           "normalize: true\nlayers:\n  - Conv: {fshape: [3, 3, 4], init: Kaiming, activation: Rectlin}\n"
                           "  - Affine: {nout: 2, init: Kaiming, activation: Softmax}\ncost: CrossEntropyMulti\n"

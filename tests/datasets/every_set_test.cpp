@@ -4,6 +4,9 @@
 #include <cmath>
 #include <set>
 
+#include "datasets/file.h"
+#include "datasets/image_classes.h"
+#include "datasets/shard_folder.h"
 #include "image_support.h"
 #include "support.h"
 
@@ -32,6 +35,9 @@ std::vector<Case> cases(const TempDir& dir) {
   for (int kind : {0, 1, 2, 3})
     dir.write(text("pets/", kind % 2 ? "cat" : "dog", "/", kind, ".png"), png_of(picture(6, 9, 3, kind)));
   dir.write("pets/list.csv", "dog/0.png,dog\ncat/1.png,cat\ncat/3.png,cat\n");
+  const auto store = open_image_store(dir / "pets");
+  const Arrangement pets = arrange_images(*store, offline());
+  if (!file_exists(dir / "shards/index.json")) pack_images(*store, pets.images, pets.classes, dir / "shards", {});
   const std::string pixels(3072, 'p');
   for (const char* batch :
        {"data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4", "data_batch_5", "test_batch"})
@@ -51,6 +57,7 @@ std::vector<Case> cases(const TempDir& dir) {
           {"CIFAR10", {{"validation", "2"}}},
           {"CIFAR100", {{"normalize", "false"}}},
           {"ImageFolder", {{"path", dir / "pets"}, {"size", "5"}, {"test", "0.25"}}},
+          {"Shards", {{"path", dir / "shards"}}},
           {"ImageList", {{"path", dir / "pets/list.csv"}}},
           {"NPY", {{"inputs", golden("version_1.npy")}, {"targets", golden("version_2.npy")}}},
           {"NPZ", {{"path", golden("stored.npz")}}},

@@ -1,0 +1,20 @@
+// Which class an image of a folder or archive is of: its folder says so.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "datasets/image_samples.h"
+
+namespace neon {
+
+struct Arrangement {
+  std::vector<std::string> classes;
+  std::vector<LabelledImage> images;  // those to train with first, then those to test with; by name
+};
+
+// train/CLASS/.../IMAGE, test/ and validation/ (or val/) likewise, or CLASS/.../IMAGE, which is all to train with.
+// Folders before those, which all images lie in, are passed over. Files that are no images are told in a warning. A
+// data error where a layout says no classes.
+Arrangement arrange_images(const ImageStore& store, const DataContext& context);
+
+}  // namespace neon

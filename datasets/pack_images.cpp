@@ -1,0 +1,157 @@
+// neon data pack: images of a folder or archive as shards.
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "datasets/hash.h"
+#include "datasets/shard.h"
+#include "datasets/shard_folder.h"
+#include "neon/core/paths.h"
+#include "neon/core/random.h"
+#include "neon/core/threads.h"
+
+namespace neon {
+
+namespace {
+
+const char* const kPartNames[] = {"train", "test", "validation"};
+constexpr int64_t kMostShards = 512;  // that are open at the same time
+
+// Sums of the channels of training pixels.
+struct Sums {
+  std::vector<double> sums, squares;
+  double count = 0;
+  void add(const Tensor& image) {
+    const auto channels = size_t(image.shape()[2]);
+    sums.resize(channels), squares.resize(channels);
+    const auto pixels = image.as<uint8_t>();
+    for (size_t i = 0; i < pixels.size(); ++i) {
+      sums[i % channels] += pixels[i];
+      squares[i % channels] += double(pixels[i]) * pixels[i];
+    }
+    count += double(pixels.size() / channels);
+  }
+};
+
+class Packer {
+ public:
+  Packer(ImageStore& store, const std::vector<LabelledImage>& images, const std::string& folder,
+         const PackOptions& options)
+      : store_(store), images_(images), folder_(folder), options_(options) {}
+
+  PackResult run() {
+    open_folder();
+    std::vector<std::string> names;
+    for (const LabelledImage& image : images_) names.push_back(image.name);
+    store_.want(std::move(names));
+    const int threads = available_threads();
+    for (auto files = store_.next(); !files.empty(); files = store_.next()) {
+      std::vector<Tensor> decoded(files.size());
+      std::vector<std::string> troubles(files.size());
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 16)
+      for (size_t i = 0; i < files.size(); ++i) decode(files[i], decoded[i], troubles[i]);
+      for (size_t i = 0; i < files.size(); ++i) take(files[i], decoded[i], troubles[i]);
+    }
+    finish();
+    return std::move(result_);
+  }
+
+ private:
+  void open_folder() {
+    if (folder_exists(folder_) && !std::filesystem::is_empty(folder_))
+      fail(ErrorKind::data, folder_, ": is not empty; give a folder of its own");
+    make_folders(folder_);
+  }
+
+  // Nothing may be thrown out of a parallel loop.
+  void decode(ImageStore::File& file, Tensor& image, std::string& trouble) {
+    try {
+      store_.load(file);
+      image = read_image(file.content, options_.images.format(), store_.where(store_.wanted()[file.index]));
+    } catch (const std::exception& error) {
+      trouble = error.what();
+    }
+  }
+
+  void take(const ImageStore::File& file, const Tensor& image, const std::string& trouble) {
+    if (!trouble.empty()) {
+      if (options_.images.on_bad_sample == "error") fail(ErrorKind::data, trouble);
+      if (result_.left_out++ == 0) result_.first_trouble = trouble;
+      return;
+    }
+    const Shape sample{image.shape()[2], image.shape()[0], image.shape()[1]};
+    if (!sized_) result_.index.sample = sample;
+    else if (result_.index.sample != sample) result_.index.sample = {};
+    if (sized_ && options_.pixels && result_.index.sample.rank() == 0)
+      fail(ErrorKind::data, store_.where(store_.wanted()[file.index]), ": ", sample[2], " x ", sample[1],
+           " pixels, others have another size; give --size N to bring all to N x N");
+    sized_ = true;
+    const LabelledImage& labelled = images_[file.index];
+    if (labelled.part == LabelledImage::train) sums_.add(image);
+    const std::string_view pixels(static_cast<const char*>(image.data()), image.bytes());
+    shard_of(file.index).add(options_.pixels ? pixels : std::string_view(file.content), labelled.label);
+  }
+
+  // Each part has as many shards as its bytes ask for, taken to be those of its first samples each; a sample's is
+  // drawn.
+  ShardWriter& shard_of(size_t index) {
+    const LabelledImage::Part part = images_[index].part;
+    auto& shards = shards_[part];
+    if (shards.empty()) open_shards_of(part);
+    Stream stream(options_.seed, "pack", index);
+    return shards[stream.below(uint32_t(shards.size()))];
+  }
+
+  void open_shards_of(LabelledImage::Part part) {
+    const auto samples = count_parts(images_)[part];
+    const int64_t each = options_.pixels ? result_.index.sample.elements() : kUsualImage;
+    const int64_t count = std::clamp<int64_t>(samples * each / options_.shard_bytes + 1, 1, kMostShards / 3);
+    for (int64_t k = 0; k < count; ++k) {
+      std::string number = std::to_string(k);
+      number.insert(0, 4 - std::min<size_t>(4, number.size()), '0');
+      shards_[part].emplace_back(join_path(folder_, text(kPartNames[part], "-", number, ".shard")));
+    }
+  }
+
+  void finish() {
+    for (size_t part = 0; part < 3; ++part)
+      for (ShardWriter& shard : shards_[part]) {
+        shard.finish();
+        result_.index.parts[part].push_back({shard.path().substr(shard.path().rfind('/') + 1),
+                                             sha256_of_file(shard.path()), shard.samples(), shard.bytes()});
+      }
+    result_.index.pixels = options_.pixels;
+    for (size_t c = 0; c < sums_.sums.size(); ++c) {
+      const double mean = sums_.sums[c] / sums_.count;
+      result_.index.means.push_back(mean / 255);
+      result_.index.deviations.push_back(std::sqrt(std::max(0.0, sums_.squares[c] / sums_.count - mean * mean)) / 255);
+    }
+  }
+
+  static constexpr int64_t kUsualImage = 110'000;  // bytes, as ImageNet's
+
+  ImageStore& store_;
+  const std::vector<LabelledImage>& images_;
+  const std::string folder_;
+  const PackOptions options_;
+  PackResult result_;
+  bool sized_ = false;
+  Sums sums_;
+  std::array<std::vector<ShardWriter>, 3> shards_;
+};
+
+}  // namespace
+
+PackResult pack_images(ImageStore& store, const std::vector<LabelledImage>& images,
+                       const std::vector<std::string>& classes, const std::string& folder, const PackOptions& options) {
+  PackResult out = Packer(store, images, folder, options).run();
+  if (out.index.samples(LabelledImage::train) == 0)
+    fail(ErrorKind::data, store.path(), ": no training image can be read; the first: ", out.first_trouble);
+  out.index.classes = classes;
+  write_shard_index(folder, out.index);
+  return out;
+}
+
+}  // namespace neon

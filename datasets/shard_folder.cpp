@@ -1,0 +1,134 @@
+#include "datasets/shard_folder.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "datasets/shard.h"
+#include "neon/core/paths.h"
+
+namespace neon {
+
+namespace {
+
+const char* const kPartNames[] = {"train", "test", "validation"};
+
+class ShardSamples : public SampleReader {
+ public:
+  ShardSamples(const std::string& folder, const ShardIndex& index, int part, const ImageParams& params)
+      : pixels_(index.pixels), classes_(int64_t(index.classes.size())), format_(params.format()) {
+    sample_ = index.pixels || params.size == 0 ? index.sample : Shape{params.channels, params.size, params.size};
+    if (sample_.rank() == 0)
+      fail(ErrorKind::config, folder, ": holds images of various sizes; give size: N to bring all to N x N");
+    if (index.pixels && ((params.size && params.size != sample_[1]) || params.channels != sample_[0]))
+      fail(ErrorKind::config, folder, ": holds pixels ", sample_, ", not of size ", params.size, " and ",
+           params.channels, " channels; leave size out, or pack the data again");
+    if (!index.pixels && params.size == 0) sample_ = {params.channels, sample_[1], sample_[2]};
+    for (const ShardIndex::File& file : index.parts[size_t(part)]) {
+      shards_.push_back(std::make_unique<Shard>(std::make_unique<FileSource>(join_path(folder, file.name))));
+      if (shards_.back()->size() != file.samples)
+        fail(ErrorKind::data, shards_.back()->name(), ": has ", shards_.back()->size(), " samples, index.json says ",
+             file.samples);
+      size_ += file.samples;
+      ends_.push_back(size_);
+    }
+  }
+  int64_t size() const override { return size_; }
+  Shape sample() const override { return sample_; }
+
+  int32_t read(int64_t index, std::span<uint8_t> to) const override {
+    const auto k = size_t(std::ranges::upper_bound(ends_, index) - ends_.begin());
+    const Shard& shard = *shards_[k];
+    const int64_t at = index - (k ? ends_[k - 1] : 0);
+    const std::string content = shard.content(at);
+    if (shard.label(at) >= classes_)
+      fail(ErrorKind::data, shard.where(at), ": its label is ", shard.label(at), ", there are ", classes_, " classes");
+    if (pixels_) {
+      if (content.size() != to.size())
+        fail(ErrorKind::data, shard.where(at), ": has ", content.size(), " bytes of pixels, expected ", to.size());
+      std::ranges::copy(content, to.begin());
+      return shard.label(at);
+    }
+    const Tensor image = read_image(content, format_, shard.where(at));
+    if (image.shape() != Shape{sample_[1], sample_[2], sample_[0]})
+      fail(ErrorKind::data, shard.where(at), ": ", image.shape()[1], " x ", image.shape()[0], " pixels, expected ",
+           sample_[2], " x ", sample_[1]);
+    std::ranges::copy(image.as<uint8_t>(), to.begin());
+    return shard.label(at);
+  }
+
+ private:
+  const bool pixels_;
+  const int64_t classes_;
+  const ImageFormat format_;
+  Shape sample_;
+  std::vector<std::unique_ptr<Shard>> shards_;
+  std::vector<int64_t> ends_;  // by shard: the number of samples up to its last
+  int64_t size_ = 0;
+};
+
+}  // namespace
+
+int64_t ShardIndex::samples(int part) const {
+  int64_t out = 0;
+  for (const File& file : parts[size_t(part)]) out += file.samples;
+  return out;
+}
+
+ShardIndex read_shard_index(const std::string& folder) {
+  const std::string path = join_path(folder, "index.json");
+  if (!file_exists(path))
+    fail(ErrorKind::data, folder, ": has no index.json: this is no folder of shards, as neon data pack writes");
+  ShardIndex out;
+  try {
+    const auto json = nlohmann::json::parse(read_file(path, int64_t(1) << 28));
+    if (json.at("neon_shards").get<int>() != 1)
+      fail(ErrorKind::data, path, ": shards of version ", json.at("neon_shards").dump(), ", this neon reads version 1");
+    out.pixels = json.at("pixels").get<bool>();
+    out.sample = Shape(json.at("sample").get<std::vector<int64_t>>());
+    out.classes = json.at("classes").get<std::vector<std::string>>();
+    out.means = json.at("means").get<std::vector<double>>();
+    out.deviations = json.at("deviations").get<std::vector<double>>();
+    for (size_t part = 0; part < 3; ++part)
+      for (const auto& file : json.at("parts").at(kPartNames[part]))
+        out.parts[part].push_back({file.at("file").get<std::string>(), file.at("sha256").get<std::string>(),
+                                   file.at("samples").get<int64_t>(), file.at("bytes").get<int64_t>()});
+  } catch (const nlohmann::json::exception& error) {
+    fail(ErrorKind::data, path, ": cannot be read: ", error.what());
+  }
+  for (const auto& part : out.parts)
+    for (const ShardIndex::File& file : part)
+      if (file.name.empty() || file.name.find('/') != file.name.npos || file.samples < 0)
+        fail(ErrorKind::data, path, ": names the file ", in_quotes(file.name), " with ", file.samples, " samples");
+  if (out.pixels && out.sample.rank() == 0) fail(ErrorKind::data, path, ": pixels of samples without a shape");
+  if (out.sample.rank() != 0 && (out.sample.rank() != 3 || out.sample.elements() == 0))
+    fail(ErrorKind::data, path, ": samples of shape ", out.sample);
+  if (out.classes.size() < 2) fail(ErrorKind::data, path, ": names ", out.classes.size(), " classes");
+  return out;
+}
+
+std::unique_ptr<SampleReader> open_shards(const std::string& folder, const ShardIndex& index, int part,
+                                          const ImageParams& params) {
+  return std::make_unique<ShardSamples>(folder, index, part, params);
+}
+
+void write_shard_index(const std::string& folder, const ShardIndex& index) {
+  nlohmann::ordered_json json;
+  json["neon_shards"] = 1;
+  json["pixels"] = index.pixels;
+  json["sample"] = std::vector<int64_t>(index.sample.begin(), index.sample.end());
+  json["classes"] = index.classes;
+  json["means"] = index.means;
+  json["deviations"] = index.deviations;
+  for (size_t part = 0; part < 3; ++part) {
+    auto& files = json["parts"][kPartNames[part]] = nlohmann::ordered_json::array();
+    for (const ShardIndex::File& file : index.parts[part])
+      files.push_back({{"file", file.name}, {"samples", file.samples}, {"bytes", file.bytes}, {"sha256", file.sha256}});
+  }
+  const std::string path = join_path(folder, "index.json");
+  std::FILE* file = std::fopen(path.c_str(), "wbe");
+  const std::string content = json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  const bool good = file && std::fwrite(content.data(), 1, content.size(), file) == content.size();
+  if (!file || (std::fclose(file) != 0) || !good) fail(ErrorKind::failed, path, ": cannot be written");
+}
+
+}  // namespace neon

@@ -1,0 +1,106 @@
+// Shards: what `neon data pack` wrote, decoded into memory by all threads.
+#include <omp.h>
+#include <sys/sysinfo.h>
+
+#include "datasets/shard_folder.h"
+#include "neon/core/threads.h"
+
+namespace neon {
+
+namespace {
+
+struct ShardsParams : ImageParams {
+  std::string path;
+  static void describe(auto&& p) {
+    p("path", &ShardsParams::path, "Folder that neon data pack wrote.", Required{});
+    ImageParams::describe(p);
+  }
+};
+
+constexpr double kShareOfMemory = 0.8;
+
+void check_room(double bytes, const std::string& folder) {
+  struct sysinfo info {};
+  if (sysinfo(&info) != 0) return;
+  const double room = double(info.totalram) * info.mem_unit * kShareOfMemory;
+  if (bytes > room)
+    fail(ErrorKind::memory, folder, ": its samples take ", bytes_text(bytes), " in memory, more than the ",
+         bytes_text(room), " that there are; give a smaller size");
+}
+
+// All samples of a part; the first that cannot be read throws.
+Split load_part(const SampleReader& reader) {
+  if (reader.size() == 0) return {};
+  const Shape sample = reader.sample();
+  Split out{Tensor(DType::u8, Shape{reader.size(), sample[1], sample[2], sample[0]}),
+            Tensor(DType::i32, {reader.size()})};
+  std::vector<std::string> troubles(static_cast<size_t>(reader.size()));
+  const int threads = available_threads();
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 16)
+  for (int64_t i = 0; i < reader.size(); ++i) try {
+      const auto pixels = out.inputs.as<uint8_t>().subspan(size_t(i * sample.elements()), size_t(sample.elements()));
+      out.targets.as<int32_t>()[size_t(i)] = reader.read(i, pixels);
+    } catch (const std::exception& error) {
+      troubles[size_t(i)] = error.what();
+    }
+  for (const std::string& trouble : troubles)
+    if (!trouble.empty()) fail(ErrorKind::data, trouble);
+  return out;
+}
+
+class Shards : public Parametrized<Dataset, ShardsParams> {
+ public:
+  explicit Shards(ShardsParams given) : Parametrized(std::move(given)) {
+    check_image_params(params);
+    if (params.on_bad_sample != "error")
+      fail(ErrorKind::config, "on_bad_sample: neon data pack has left bad images out; leave this out");
+  }
+
+  Data load(const DataContext& context) const override {
+    std::string looked_for;
+    Data data;
+    data.source = find_image_store(params.path, context, looked_for);
+    if (data.source.empty()) fail(ErrorKind::data, params.path, ": no such folder; looked for ", looked_for);
+    const ShardIndex index = read_shard_index(data.source);
+    double bytes = 0;
+    for (int part : {0, 1, 2}) {
+      const auto reader = open_shards(data.source, index, part, params);
+      data.sample = reader->sample();
+      bytes += double(reader->size()) * double(data.sample.elements());
+      check_room(bytes, data.source);
+      (part == 0 ? data.train : part == 1 ? data.test : data.validation) = load_part(*reader);
+    }
+    data.class_names = index.classes;
+    describe_values(data, index);
+    return finish(std::move(data), context);
+  }
+
+  DataCheck check(const DataContext& context) const override {
+    DataCheck out;
+    out.source = find_image_store(params.path, context, out.missing);
+    if (out.source.empty()) return out;
+    const ShardIndex index = read_shard_index(out.source);
+    out.found = true;
+    out.dtype = DType::u8;
+    out.sample = open_shards(out.source, index, LabelledImage::train, params)->sample();
+    out.train_size = index.samples(LabelledImage::train);
+    out.test_size = index.samples(LabelledImage::test);
+    out.validation_size = index.samples(LabelledImage::validation);
+    describe_values(out, index);
+    return finish(out);
+  }
+
+ private:
+  void describe_values(auto& data, const ShardIndex& index) const {
+    data.channels_last = true;
+    data.image_size = params.size;
+    data.classes = int64_t(index.classes.size());
+    if (params.normalize) data.scale = 1.0f / 255.0f;
+  }
+};
+
+NEON_REGISTER(Dataset, Shards, "Images that neon data pack wrote to shards.");
+
+}  // namespace
+
+}  // namespace neon

@@ -1,0 +1,191 @@
+// neon data VERB: which data sets there are, fetching and checking them, what is in them, packing images to shards.
+#include <cstdio>
+#include <set>
+
+#include "datasets/file.h"
+#include "datasets/hash.h"
+#include "datasets/image_classes.h"
+#include "datasets/shard_folder.h"
+#include "neon/cli/data_preview.h"
+#include "neon/cli/session.h"
+#include "neon/cli/verbs.h"
+#include "neon/core/paths.h"
+
+namespace neon {
+
+namespace {
+
+// The operands after `neon data VERB`.
+std::vector<std::string> operands(const CommandLine& line, size_t count, const char* usage) {
+  if (line.operands.size() != count + 1)
+    fail(ErrorKind::config, line.operands.size() > count + 1 ? "an operand too many" : "an operand is missing",
+         "; usage: neon data ", usage);
+  return {line.operands.begin() + 1, line.operands.end()};
+}
+
+bool needs_parameters(const Schema& schema) {
+  return std::ranges::any_of(schema.fields, [](const Field& field) { return field.required; });
+}
+
+int list(const CommandLine& line) {
+  operands(line, 0, "list");
+  std::vector<std::string> warnings;
+  DataContext context = data_context(line.run(), "", 0, warnings);
+  context.may_download = false;
+  for (const auto& entry : Registry<Dataset>::get().entries()) {
+    if (needs_parameters(*entry->schema)) continue;
+    const auto set = Registry<Dataset>::get().create(Setting::scalar(entry->name));
+    const DataCheck check = set->check(context);
+    if (check.found) std::printf("%-14s here    %s\n", entry->name.c_str(), check.source.c_str());
+    else std::printf("%-14s absent  neon data fetch %s\n", entry->name.c_str(), entry->name.c_str());
+  }
+  return 0;
+}
+
+int fetch(const CommandLine& line) {
+  const std::string name = operands(line, 1, "fetch NAME")[0];
+  std::vector<std::string> warnings;
+  const DataContext context = data_context(line.run(), "", 0, warnings);
+  const auto set = Registry<Dataset>::get().create(Setting::scalar(name));
+  const bool here = set->check(context).found;
+  const Data data = set->load(context);
+  print_warnings(warnings);
+  std::printf("%s %s: %lld training and %lld test samples\n", here ? "is here already:" : "fetched",
+              data.source.c_str(), (long long)data.train.size(), (long long)data.test.size());
+  return 0;
+}
+
+// Every checksum, every image, every label.
+int64_t check_shards(const std::string& folder) {
+  const ShardIndex index = read_shard_index(folder);
+  int64_t bad = 0, samples = 0;
+  for (size_t part = 0; part < 3; ++part) {
+    for (const ShardIndex::File& file : index.parts[part])
+      if (const std::string sum = sha256_of_file(join_path(folder, file.name)); sum != file.sha256) {
+        std::printf("%s: its SHA-256 is %s, index.json says %s\n", file.name.c_str(), sum.c_str(), file.sha256.c_str());
+        ++bad;
+      }
+    ImageParams params;
+    params.channels = index.pixels ? index.sample[0] : 3;
+    if (index.sample.rank() == 0) params.size = 64;
+    const auto reader = open_shards(folder, index, int(part), params);
+    std::vector<uint8_t> pixels(size_t(reader->sample().elements()));
+    for (int64_t i = 0; i < reader->size(); ++i, ++samples) try {
+        reader->read(i, pixels);
+      } catch (const Error& error) {
+        std::printf("%s\n", error.what());
+        ++bad;
+      }
+  }
+  std::printf("%s: %lld samples, %lld bad\n", folder.c_str(), (long long)samples, (long long)bad);
+  return bad;
+}
+
+int check(const CommandLine& line) {
+  const std::string given = operands(line, 1, "check PATH")[0];
+  std::vector<std::string> warnings;
+  const DataContext context = data_context(line.run(), "", 0, warnings);
+  std::string looked_for;
+  const std::string path = find_image_store(given, context, looked_for);
+  if (path.empty()) fail(ErrorKind::data, given, ": no such folder or archive; looked for ", looked_for);
+  if (file_exists(join_path(path, "index.json"))) return check_shards(path) ? exit_code(ErrorKind::data) : 0;
+  const auto store = open_image_store(path);
+  const Arrangement arranged = arrange_images(*store, context);
+  print_warnings(warnings);
+  int64_t bad = 0;
+  for (const std::string& trouble : check_images(*store, arranged.images)) {
+    if (trouble.empty()) continue;
+    std::printf("%s\n", trouble.c_str());
+    ++bad;
+  }
+  std::printf("%s: %lld images of %lld classes, %lld bad\n", path.c_str(), (long long)arranged.images.size(),
+              (long long)arranged.classes.size(), (long long)bad);
+  return bad ? exit_code(ErrorKind::data) : 0;
+}
+
+std::string list_of(const std::vector<double>& numbers) {
+  std::string out;
+  for (double value : numbers) out += text(out.empty() ? "[" : ", ", float(value));
+  return out + "]";
+}
+
+int stats(const CommandLine& line) {
+  const std::string path = operands(line, 1, "stats SPEC")[0];
+  const OpenedSpec spec = open_spec(line, path);
+  Data data = load_data(*spec.experiment, line.run(), spec.folder);
+  std::printf("%s: samples %s of %s\n", data.source.c_str(), data.sample.to_string().c_str(),
+              std::string(name_of(data.train.inputs.dtype())).c_str());
+  const std::pair<const char*, const Split*> splits[] = {
+      {"train", &data.train}, {"validation", &data.validation}, {"test", &data.test}};
+  for (const auto& [name, split] : splits)
+    if (split->size() > 0) std::printf("%-10s %lld samples\n", name, (long long)split->size());
+  for (int64_t k = 0; k < data.classes; ++k) {
+    const std::string name = size_t(k) < data.class_names.size() ? data.class_names[size_t(k)] : "";
+    std::printf("class %-4lld", (long long)k);
+    for (const auto& [part, split] : splits)
+      if (split->size() > 0)
+        std::printf(" %s %-7lld", part, (long long)std::ranges::count(split->targets.as<int32_t>(), int32_t(k)));
+    std::printf(" %s\n", name.c_str());
+  }
+  if (data.sample.rank() != 3) return 0;
+  set_normalization({{}, {}, true}, data);
+  std::printf("normalize: {mean: %s, std: %s}\n", list_of(data.means).c_str(), list_of(data.deviations).c_str());
+  return 0;
+}
+
+int pack(const CommandLine& line) {
+  const auto given = operands(line, 2, "pack PATH FOLDER [--size N] [--pixels] [--skip_bad]");
+  PackOptions options;
+  options.images.size = line.of_verb.size;
+  options.images.on_bad_sample = line.of_verb.skip_bad ? "skip" : "error";
+  options.pixels = line.of_verb.pixels;
+  options.seed = uint64_t(line.run().rng_seed.value_or(0));
+  if (options.images.size > 0 && !options.pixels)
+    fail(ErrorKind::config, "--size: files are packed as they are; give --pixels too, or size: N in the spec");
+  std::vector<std::string> warnings;
+  const DataContext context = data_context(line.run(), "", options.seed, warnings);
+  std::string looked_for;
+  const std::string path = find_image_store(given[0], context, looked_for);
+  if (path.empty()) fail(ErrorKind::data, given[0], ": no such folder or archive; looked for ", looked_for);
+  const auto store = open_image_store(path);
+  const Arrangement arranged = arrange_images(*store, context);
+  const PackResult packed = pack_images(*store, arranged.images, arranged.classes, given[1], options);
+  if (packed.left_out > 0)
+    warnings.push_back(text(path, ": ", packed.left_out, " images are left out; the first: ", packed.first_trouble));
+  print_warnings(warnings);
+  size_t shards = 0;
+  for (const auto& part : packed.index.parts) shards += part.size();
+  std::printf("wrote %s: %lld training and %lld test samples of %zu classes in %zu shards\n", given[1].c_str(),
+              (long long)packed.index.samples(LabelledImage::train),
+              (long long)packed.index.samples(LabelledImage::test), packed.index.classes.size(), shards);
+  std::printf("dataset: {Shards: {path: %s}}\nnormalize: {mean: %s, std: %s}\n", given[1].c_str(),
+              list_of(packed.index.means).c_str(), list_of(packed.index.deviations).c_str());
+  return 0;
+}
+
+int preview(const CommandLine& line) {
+  const auto given = operands(line, 2, "preview SPEC PNG");
+  const OpenedSpec spec = open_spec(line, given[0]);
+  const Data data = load_data(*spec.experiment, line.run(), spec.folder);
+  write_preview(*spec.experiment, data, line.run(), given[1]);
+  std::printf("wrote %s\n", given[1].c_str());
+  return 0;
+}
+
+}  // namespace
+
+int run_data(const CommandLine& line) {
+  const std::pair<const char*, int (*)(const CommandLine&)> all[] = {
+      {"list", list}, {"fetch", fetch}, {"check", check}, {"stats", stats}, {"pack", pack}, {"preview", preview}};
+  std::vector<std::string> names;
+  for (const auto& [name, run] : all) {
+    if (!line.operands.empty() && line.operands.front() == name) return run(line);
+    names.push_back(name);
+  }
+  if (line.operands.empty())
+    fail(ErrorKind::config, "neon data what? One of ", join(names, ", "), "; neon --help says more");
+  fail(ErrorKind::config, "'", line.operands.front(), "' is none of neon data's verbs ", join(names, ", "),
+       did_you_mean(line.operands.front(), names));
+}
+
+}  // namespace neon

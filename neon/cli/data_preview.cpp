@@ -1,0 +1,60 @@
+#include "neon/cli/data_preview.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "backends/program.h"
+#include "datasets/batch_stream.h"
+#include "datasets/png_image.h"
+
+namespace neon {
+
+namespace {
+
+constexpr int64_t kMostImages = 64, kInRow = 8, kGap = 2;
+
+// x (N,H,W,C) of numbers low .. high as rows of images on grey.
+Tensor sheet_of(const Tensor& x, double low, double high) {
+  const Shape& shape = x.shape();
+  const int64_t n = shape[0], height = shape[1], width = shape[2], channels = shape[3];
+  const int64_t columns = std::min(n, kInRow), rows = (n + columns - 1) / columns;
+  Tensor out(DType::u8, {rows * (height + kGap) + kGap, columns * (width + kGap) + kGap, channels});
+  const auto pixels = out.as<uint8_t>();
+  std::ranges::fill(pixels, uint8_t(128));
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t k = 0; k < height * width * channels; ++k) {
+      const int64_t c = k % channels, column = k / channels % width, row = k / channels / width;
+      const int64_t y = i / columns * (height + kGap) + kGap + row, left = i % columns * (width + kGap) + kGap + column;
+      const double value = 255 * (x.at(i * height * width * channels + k) - low) / (high - low);
+      pixels[size_t((y * out.shape()[1] + left) * channels + c)] = uint8_t(std::lround(std::clamp(value, 0.0, 255.0)));
+    }
+  return out;
+}
+
+}  // namespace
+
+void write_preview(const Experiment& experiment, const Data& data, const RunOptions& options, const std::string& path) {
+  if (data.sample.rank() != 3 || (data.sample[0] != 1 && data.sample[0] != 3))
+    fail(ErrorKind::config, "preview shows images (1, H, W) and (3, H, W), the samples are ", data.sample);
+  StepOptions step = step_options(options, experiment.params);
+  step.seed = uint64_t(options.rng_seed.value_or(experiment.params.rng_seed.value_or(0)));
+  step.dtype = DType::f32;
+  step.batch = std::min(data.train.size(), kMostImages);
+  const Graph graph = batch_graph(layout_of(data), step);
+  Variables variables;
+  const auto program = compile_for_cpu(graph, variables, {});
+  const std::vector<int32_t> order = epoch_order(data.train.size(), step.seed, 0);
+  program->bind("data", data.train.inputs.data());
+  program->bind("indices", order.data());
+  program->run(0);
+  double low = data.shift, high = 255.0 * data.scale + data.shift;
+  if (data.train.inputs.dtype() != DType::u8) {  // from the least to the largest that there is
+    const Tensor x = program->output("x");
+    low = high = x.at(0);
+    for (int64_t i = 0; i < x.elements(); ++i) low = std::min(low, x.at(i)), high = std::max(high, x.at(i));
+    if (low == high) high = low + 1;
+  }
+  write_png(sheet_of(program->output("x"), low, high), path);
+}
+
+}  // namespace neon

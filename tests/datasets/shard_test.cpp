@@ -1,0 +1,209 @@
+// Shards, and the batches that are read ahead from them: every sample once an epoch, in the order that seed and epoch
+// draw, whatever the threads.
+#include "datasets/shard.h"
+
+#include <zlib.h>
+
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <set>
+
+#include "datasets/batch_stream.h"
+#include "datasets/image_classes.h"
+#include "datasets/shard_folder.h"
+#include "image_support.h"
+#include "neon/core/random.h"
+#include "support.h"
+
+using namespace neon;
+using namespace neon_test;
+
+namespace {
+
+Shard open(const std::string& path) { return Shard(std::make_unique<FileSource>(path)); }
+
+std::string trouble(const TempDir& dir, const std::string& bytes) {
+  const std::string path = dir.write("x.shard", bytes);
+  std::string out = error_of([&] {
+    const Shard shard = open(path);
+    for (int64_t i = 0; i < shard.size(); ++i) shard.content(i);
+  });
+  if (const size_t at = out.find(path); at != out.npos) out.replace(at, path.size(), "x.shard");
+  return out;
+}
+
+// A folder of images of two classes, each of a colour of its own.
+void write_images(const TempDir& dir, int count, int64_t side) {
+  for (int i = 0; i < count; ++i)
+    dir.write(text("images/train/", i % 2 ? "odd" : "even", "/", i, ".png"), png_of(picture(side, side, 3, i)));
+  dir.write("images/test/odd/0.png", png_of(picture(side, side, 3, 1)));
+}
+
+PackResult pack(const TempDir& dir, const std::string& to, PackOptions options) {
+  const auto store = open_image_store(dir / "images");
+  const Arrangement arranged = arrange_images(*store, offline());
+  return pack_images(*store, arranged.images, arranged.classes, dir / to, options);
+}
+
+// Sample i has pixels i, i + 1 ... and label i % 7; reads are counted.
+struct Numbers : SampleReader {
+  explicit Numbers(int64_t n, int64_t bad = -1) : n(n), bad(bad) {}
+  int64_t size() const override { return n; }
+  Shape sample() const override { return {3, 2, 2}; }
+  int32_t read(int64_t index, std::span<uint8_t> pixels) const override {
+    if (index == bad) fail(ErrorKind::data, "sample ", index, " is bad");
+    for (size_t k = 0; k < pixels.size(); ++k) pixels[k] = uint8_t(size_t(index) + k);
+    return int32_t(index % 7);
+  }
+  const int64_t n, bad;
+};
+
+std::vector<int64_t> samples_of(BatchStream& stream, int64_t number, int64_t batch) {
+  std::vector<uint8_t> pixels(size_t(batch) * 12);
+  std::vector<int32_t> labels(static_cast<size_t>(batch));
+  const int64_t count = stream.fill(number, pixels, labels);
+  std::vector<int64_t> out;
+  for (int64_t i = 0; i < count; ++i) {
+    out.push_back(pixels[size_t(i) * 12]);
+    CHECK(labels[size_t(i)] == out.back() % 7);
+    for (size_t k = 0; k < 12; ++k) CHECK(pixels[size_t(i) * 12 + k] == uint8_t(size_t(out.back()) + k));
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a shard gives back what was written, and is what its description says") {
+  const TempDir dir;
+  const std::vector<std::pair<std::string, int32_t>> samples = {{"first", 3}, {"", 0}, {std::string(70000, 'x'), 5}};
+  ShardWriter writer(dir / "a.shard");
+  for (const auto& [content, label] : samples) writer.add(content, label);
+  writer.finish();
+  const Shard shard = open(dir / "a.shard");
+  REQUIRE(shard.size() == 3);
+  for (size_t i = 0; i < 3; ++i) {
+    CHECK(shard.content(int64_t(i)) == samples[i].first);
+    CHECK(shard.label(int64_t(i)) == samples[i].second);
+  }
+  // By the description at the head of shard.h.
+  const std::string bytes = read_file(dir / "a.shard");
+  REQUIRE(bytes.size() == 70005 + 3 * 24 + 32);
+  CHECK(bytes.substr(bytes.size() - 8) == "NEONSHRD");
+  auto number = [&](size_t at, size_t size) {
+    uint64_t out = 0;
+    std::memcpy(&out, bytes.data() + at, size);
+    return out;
+  };
+  CHECK((number(bytes.size() - 32, 8) == 70005 && number(bytes.size() - 24, 8) == 3));
+  CHECK(number(70005 + 8, 4) == 5);
+  CHECK(number(70005 + 12, 4) == crc32_z(0, reinterpret_cast<const Bytef*>("first"), 5));
+  CHECK((number(70005 + 48, 8) == 5 && number(70005 + 48 + 16, 4) == 5));
+}
+
+TEST_CASE("damaged shards are errors") {
+  const TempDir dir;
+  ShardWriter writer(dir / "a.shard");
+  writer.add("first", 3);
+  writer.add("second", 1);
+  writer.finish();
+  const std::string good = read_file(dir / "a.shard");
+  CHECK(trouble(dir, good) == "no error");
+  std::string flipped = good;
+  flipped[7] = 'X';
+  CHECK(trouble(dir, flipped) ==
+        "data: x.shard: sample 1: its checksum is wrong: the file was damaged; pack the data again");
+  flipped = good;
+  flipped[11 + 16] = 9;  // a label
+  CHECK(trouble(dir, flipped).find("its table has another checksum") != std::string::npos);
+  CHECK(trouble(dir, good.substr(0, good.size() - 1)).find("does not end as a shard does") != std::string::npos);
+  CHECK(trouble(dir, "short").find("5 bytes are too few") != std::string::npos);
+  CHECK(trouble(dir, good.substr(1)).find("its table has another size") != std::string::npos);
+  flipped = good;
+  flipped[good.size() - 12] = 2;
+  CHECK(trouble(dir, flipped) == "data: x.shard: a shard of version 2, this neon reads version 1");
+  CHECK(error_of([&] { ShardWriter again(dir / "a.shard"); }).find("cannot be made: File exists") != std::string::npos);
+}
+
+TEST_CASE("packed images are those of the folder, as files or as pixels") {
+  const TempDir dir;
+  write_images(dir, 20, 9);
+  dir.write("images/train/odd/bad.png", "no image");
+  for (bool pixels : {false, true}) {
+    const std::string to = pixels ? "pixels" : "files";
+    PackOptions options;
+    CHECK(error_of([&] { pack(dir, to + "-not", options); }).find("bad.png: expected a JPEG or PNG") !=
+          std::string::npos);
+    options.images.on_bad_sample = "skip";
+    options.pixels = pixels;
+    options.shard_bytes = pixels ? 1200 : 700'000;
+    const PackResult packed = pack(dir, to, options);
+    CHECK(packed.left_out == 1);
+    CHECK(packed.index.samples(LabelledImage::train) == 20);
+    CHECK(packed.index.parts[LabelledImage::train].size() > 2);
+    const Keys keys{{"path", dir / to}};
+    const Data data = make("Shards", keys)->load(offline()),
+               whole = make("ImageFolder", {{"path", dir / "images"}, {"on_bad_sample", "skip"}})->load(offline());
+    CHECK(agrees(make("Shards", keys)->check(offline()), data));
+    CHECK(data.class_names == whole.class_names);
+    auto sorted = [](const Split& split) {
+      std::multiset<std::vector<double>> out;
+      for (int64_t i = 0; i < split.size(); ++i) {
+        std::vector<double> sample = values(split.inputs.rows(i, 1));
+        sample.push_back(split.targets.at(i));
+        out.insert(std::move(sample));
+      }
+      return out;
+    };
+    CHECK(sorted(data.train) == sorted(whole.train));
+    CHECK(sorted(data.test) == sorted(whole.test));
+    double sum = 0;
+    for (int64_t i = 0; i < whole.train.inputs.elements(); i += 3) sum += whole.train.inputs.at(i);
+    CHECK(packed.index.means[0] == Approx(sum / (20 * 81) / 255).epsilon(1e-12));
+    CHECK(error_of([&] { pack(dir, to, options); }).find("is not empty; give a folder of its own") !=
+          std::string::npos);
+  }
+  CHECK(error_of([&] {
+          make("Shards", {{"path", dir / "images"}})->load(offline());
+        }).find("has no index.json") != std::string::npos);
+  CHECK(error_of([&] {
+          make("Shards", {{"path", dir / "pixels"}, {"size", "5"}})->load(offline());
+        }).find("holds pixels (3, 9, 9), not of size 5") != std::string::npos);
+  CHECK(make("Shards", {{"path", dir / "files"}, {"size", "5"}})->load(offline()).sample == Shape{3, 5, 5});
+}
+
+TEST_CASE("batches are those of the epoch's order, whatever the threads, and from wherever they begin") {
+  const Numbers reader(50);
+  for (int threads : {1, 3})
+    for (int depth : {1, 4}) {
+      BatchStream stream(reader, {.batch = 8, .seed = 9, .threads = threads, .depth = depth});
+      CHECK(stream.batches_per_epoch() == 7);
+      for (int64_t epoch = 0; epoch < 3; ++epoch) {
+        std::vector<int64_t> seen;
+        for (int64_t b = 0; b < 7; ++b) {
+          const auto samples = samples_of(stream, epoch * 7 + b, 8);
+          CHECK(samples.size() == (b < 6 ? 8u : 2u));
+          seen.insert(seen.end(), samples.begin(), samples.end());
+        }
+        // Fisher and Yates, with the numbers of the stream "order".
+        std::vector<int64_t> wanted(50);
+        for (size_t i = 0; i < 50; ++i) wanted[i] = int64_t(i);
+        Stream draws(9, "order", uint64_t(epoch));
+        for (size_t i = 50; i > 1; --i) std::swap(wanted[i - 1], wanted[draws.below(uint32_t(i))]);
+        CHECK(seen == wanted);
+      }
+      BatchStream later(reader, {.batch = 8, .seed = 9, .first = 9, .threads = threads, .depth = depth});
+      BatchStream again(reader, {.batch = 8, .seed = 9, .first = 8, .threads = 2});
+      samples_of(again, 8, 8);
+      CHECK(samples_of(later, 9, 8) == samples_of(again, 9, 8));
+    }
+  BatchStream plain(reader, {.batch = 30, .shuffle = false});
+  CHECK(samples_of(plain, 0, 30)[29] == 29);
+  CHECK(samples_of(plain, 1, 30).size() == 20);
+}
+
+TEST_CASE("a sample that cannot be read is an error of its batch, not of those before") {
+  const Numbers reader(40, 25);
+  BatchStream stream(reader, {.batch = 10, .shuffle = false, .threads = 3});
+  for (int64_t b : {0, 1}) samples_of(stream, b, 10);
+  CHECK(error_of([&] { samples_of(stream, 2, 10); }) == "data: sample 25 is bad");
+}
