@@ -92,7 +92,8 @@ class Plan {
   size_t workspace_bytes_ = 0;
 };
 
-// Plans of the graph of `operations`, the heuristic's best first, at most so many; none where there is no engine for it.
+// Plans of the graph of `operations`, the heuristic's best first, at most so many; none where there is no engine for
+// it.
 std::vector<Plan> make_plans(cudnnHandle_t handle, const std::vector<const Descriptor*>& operations,
                              const PlanNeeds& needs, size_t most);
 

@@ -50,7 +50,8 @@ class WindowWriter {
   // Channels that a thread takes at once: as wide as an access goes, where windows do not step over them.
   void choose_width() {
     const size_t last = size_t(axes()) - 1;
-    if (windows_.size[last] != 1 || windows_.strides[last] != 1 || windows_.before[last] || windows_.after[last]) return;
+    if (windows_.size[last] != 1 || windows_.strides[last] != 1 || windows_.before[last] || windows_.after[last])
+      return;
     size_t widest = 1;
     for (const auto& values : {kernel_.inputs, kernel_.outputs})
       for (Value value : values) {
@@ -143,8 +144,8 @@ class WindowWriter {
              over_window(text("  R x[", width_, "];\n  ",
                               code_.load_pack(kernel_.inputs[0], place(large_, "x"), width_, "x"), ";\n  ", each(),
                               "if (!(x[e] <= best[e]) && best[e] == best[e]) best[e] = x[e], where[e] = at;\n")),
-             relu, "  ", code_.store_pack(kernel_.outputs[0], text("k", scale()), width_, "best"), ";\n  put_all<", type,
-             ", int, ", width_, ">(", code_.address(kernel_.outputs[1]), ", k", scale(), ", where);\n"));
+             relu, "  ", code_.store_pack(kernel_.outputs[0], text("k", scale()), width_, "best"), ";\n  put_all<",
+             type, ", int, ", width_, ">(", code_.address(kernel_.outputs[1]), ", k", scale(), ", where);\n"));
   }
 
   // How many places of the window of output PREFIX0, PREFIX1, ... are no padding.
@@ -154,25 +155,24 @@ class WindowWriter {
     for (int axis = 0; axis < axes(); ++axis) {
       const size_t a = size_t(axis);
       if (windows_.size[a] == 1 && !windows_.before[a] && !windows_.after[a]) continue;
-      out += text(out.empty() ? "" : " * ", "seen(", prefix, axis, " * ", windows_.strides[a], " - ", windows_.before[a],
-                  ", ", windows_.size[a], ", ", large_[a], ")");
+      out += text(out.empty() ? "" : " * ", "seen(", prefix, axis, " * ", windows_.strides[a], " - ",
+                  windows_.before[a], ", ", windows_.size[a], ", ", large_[a], ")");
     }
     return out.empty() ? "1" : out;
   }
   static std::string seen() {
-    return "  const auto seen = [](int begin, int window, int size) {\n    return min(begin + window, size) - max(begin, "
+    return "  const auto seen = [](int begin, int window, int size) {\n    return min(begin + window, size) - "
+           "max(begin, "
            "0);\n  };\n  (void)seen;\n";
   }
 
   std::string average() {
-    return for_each(
-        output(),
-        text(seen(), "  R sum[", width_, "] = {};\n",
-             over_window(text("  R x[", width_, "];\n  ",
-                              code_.load_pack(kernel_.inputs[0], place(large_, "x"), width_, "x"), ";\n  ", each(),
-                              "sum[e] += x[e];\n")),
-             "  const R many = R(", count("i"), ");\n  ", each(), "sum[e] /= many;\n  ",
-             code_.store_pack(kernel_.outputs[0], text("k", scale()), width_, "sum"), ";\n"));
+    return for_each(output(), text(seen(), "  R sum[", width_, "] = {};\n",
+                                   over_window(text("  R x[", width_, "];\n  ",
+                                                    code_.load_pack(kernel_.inputs[0], place(large_, "x"), width_, "x"),
+                                                    ";\n  ", each(), "sum[e] += x[e];\n")),
+                                   "  const R many = R(", count("i"), ");\n  ", each(), "sum[e] /= many;\n  ",
+                                   code_.store_pack(kernel_.outputs[0], text("k", scale()), width_, "sum"), ";\n"));
   }
 
   // The gradients: an element's share of every window that sees it.
@@ -185,9 +185,8 @@ class WindowWriter {
                    width_, ">(", code_.address(kernel_.inputs[1]), ", from, where);\n  ", each(),
                    "if (where[e] == at) sum[e] += y[e];\n");
     else body += text("  const R many = R(", count("o"), ");\n  ", each(), "sum[e] += y[e] / many;\n");
-    return for_each(output(),
-                    text(seen(), "  R sum[", width_, "] = {};\n", over_windows(body), "  ",
-                         code_.store_pack(kernel_.outputs[0], text("k", scale()), width_, "sum"), ";\n"));
+    return for_each(output(), text(seen(), "  R sum[", width_, "] = {};\n", over_windows(body), "  ",
+                                   code_.store_pack(kernel_.outputs[0], text("k", scale()), width_, "sum"), ";\n"));
   }
 
   void prepare_convolution(const Shape& x, const Shape& w, const Shape& y) {
@@ -202,18 +201,17 @@ class WindowWriter {
   std::string convolution(const Shape& x, const Shape& w, const Shape& y) {
     prepare_convolution(x, w, y);
     const int last = axes();
-    const std::string element = code_.load(
-        kernel_.inputs[0], text(place(large_, "x"), " * ", x.back(), " + i", last, " / ", maps_of_group_, " * ",
-                                of_group_, " + c"));
+    const std::string element = code_.load(kernel_.inputs[0], text(place(large_, "x"), " * ", x.back(), " + i", last,
+                                                                   " / ", maps_of_group_, " * ", of_group_, " + c"));
     const std::string weight =
         code_.load(kernel_.inputs[1], text("(i", last, " * ", places_, "ll + at) * ", of_group_, " + c"));
     std::string tail;
     if (kernel_.bias) tail += text("  sum += ", code_.load(kernel_.bias, text("i", last)), ";\n");
     if (kernel_.relu) tail += "  sum = neon_math::relu_value<R>(sum, R(0), R(0));\n";
-    return for_each(y, text("  R sum = 0;\n",
-                            over_window(text("  for (int c = 0; c < ", of_group_, "; ++c) sum += ", element, " * ",
-                                             weight, ";\n")),
-                            tail, code_.store(kernel_.outputs[0], "k", "sum", "  ")));
+    return for_each(
+        y, text("  R sum = 0;\n",
+                over_window(text("  for (int c = 0; c < ", of_group_, "; ++c) sum += ", element, " * ", weight, ";\n")),
+                tail, code_.store(kernel_.outputs[0], "k", "sum", "  ")));
   }
 
   std::string data_gradient(const Shape& x, const Shape& w, const Shape& y) {
@@ -236,19 +234,18 @@ class WindowWriter {
     std::string body = text("  __shared__ Scratch<R> scratch;\n  i64 rest = blockIdx.x;\n  const int c = int(rest % ",
                             of_group_, "); rest /= ", of_group_, ";\n");
     for (int axis = axes() - 1; axis >= 0; --axis)
-      body += text("  const int r", axis, " = int(rest % ", windows_.size[size_t(axis)], "); rest /= ",
-                   windows_.size[size_t(axis)], ";\n");
-    body += text("  const int map = int(rest);\n  R sum = 0;\n  for (i64 j = threadIdx.x; j < ", y.elements() / y.back(),
-                 "; j += kThreads) {\n  i64 left = j;\n");
+      body += text("  const int r", axis, " = int(rest % ", windows_.size[size_t(axis)],
+                   "); rest /= ", windows_.size[size_t(axis)], ";\n");
+    body += text("  const int map = int(rest);\n  R sum = 0;\n  for (i64 j = threadIdx.x; j < ",
+                 y.elements() / y.back(), "; j += kThreads) {\n  i64 left = j;\n");
     for (int axis = axes() - 1; axis >= 0; --axis) {
       const size_t a = size_t(axis);
       body += text("  const int x", axis, " = int(left % ", small_[a], ") * ", windows_.strides[a], " - ",
                    windows_.before[a], " + r", axis, " * ", windows_.dilation[a], "; left /= ", small_[a], ";\n  if (x",
                    axis, " < 0 || x", axis, " >= ", large_[a], ") continue;\n");
     }
-    const std::string element = code_.load(
-        kernel_.inputs[0],
-        text(place(large_, "x"), " * ", x.back(), " + map / ", maps_of_group_, " * ", of_group_, " + c"));
+    const std::string element = code_.load(kernel_.inputs[0], text(place(large_, "x"), " * ", x.back(), " + map / ",
+                                                                   maps_of_group_, " * ", of_group_, " + c"));
     return body + text("  const int n = int(left);\n  sum += ", element, " * ",
                        code_.load(kernel_.inputs[1], text("j * ", y.back(), " + map")),
                        ";\n  }\n  sum = fold_neighbours<FoldSum, kThreads, R>(sum, scratch);\n  if (threadIdx.x != 0) "

@@ -149,8 +149,10 @@ int run_summary(const CommandLine& line) {
 int run_program(const CommandLine& line) {
   const Inspected in = inspect(line, "neon program SPEC");
   need_shapes(in.check);
+  RunOptions options = in.options;
+  choose_backend(options, *in.spec.experiment);
   Variables variables;
-  const auto program = compile_for_cpu(in.graph.graph, variables);
+  const auto program = compile_program(in.graph.graph, variables, device_options(options));
   std::fputs(to_string(program->lowered()).c_str(), stdout);
   const auto implementations = program->implementations();
   std::printf("%zu kernels: %s\n", implementations.size(), join(implementations, ", ").c_str());

@@ -46,7 +46,7 @@ class Stream {
     const uint64_t high = bits() >> 5, low = bits() >> 6;
     return (double(high) * 67108864.0 + double(low)) * 0x1p-53;
   }
-  double normal();                 // mean 0, deviation 1; Box and Muller (1958)
+  double normal();  // mean 0, deviation 1; Box and Muller (1958)
   // A fresh stream whose next number is this one's after `count` numbers of uniform() or normal(), an even number: each
   // pair takes one block of bits.
   Stream after(int64_t count) const {

@@ -1,6 +1,8 @@
 // Programs on the GPU against the plain kernels in f64, for every op case and type; and what a run of steps needs.
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 
 #include "backends/graph/expression.h"
 #include "neon/core/random.h"
@@ -64,13 +66,23 @@ void check(const OpCase& c, DType dtype, bool fuse) {
   }
 }
 
-}  // namespace
+// All cases; with NEON_TEST_PART=I/N every Nth from the Ith on (I = 1 .. N), so that N processes share them.
+std::vector<OpCase> cases_here() {
+  std::vector<OpCase> all = all_cases(), out;
+  int part = 1, parts = 1;
+  if (const char* given = std::getenv("NEON_TEST_PART"))
+    REQUIRE((std::sscanf(given, "%d/%d", &part, &parts) == 2 && part >= 1 && part <= parts));
+  for (size_t i = size_t(part) - 1; i < all.size(); i += size_t(parts)) out.push_back(std::move(all[i]));
+  return out;
+}
 
 bool is_even(const std::vector<int64_t>& padding) {
   for (size_t i = 0; i < padding.size(); i += 2)
     if (padding[i] != padding[i + 1]) return false;
   return true;
 }
+
+}  // namespace
 
 TEST_CASE("cuDNN does convolutions, save in f64 and in groups with uneven padding") {
   int by_library = 0, own = 0;
@@ -88,19 +100,19 @@ TEST_CASE("cuDNN does convolutions, save in f64 and in groups with uneven paddin
   CHECK(own > 3);
 }
 TEST_CASE("op cases in f32") {
-  for (const OpCase& c : all_cases()) check(c, DType::f32, true);
+  for (const OpCase& c : cases_here()) check(c, DType::f32, true);
 }
 TEST_CASE("op cases in f64") {
-  for (const OpCase& c : all_cases()) check(c, DType::f64, true);
+  for (const OpCase& c : cases_here()) check(c, DType::f64, true);
 }
 TEST_CASE("op cases in bf16") {
-  for (const OpCase& c : all_cases()) check(c, DType::bf16, true);
+  for (const OpCase& c : cases_here()) check(c, DType::bf16, true);
 }
 TEST_CASE("op cases in f16") {
-  for (const OpCase& c : all_cases()) check(c, DType::f16, true);
+  for (const OpCase& c : cases_here()) check(c, DType::f16, true);
 }
 TEST_CASE("op cases with a kernel for every node") {
-  for (const OpCase& c : all_cases()) check(c, DType::f32, false);
+  for (const OpCase& c : cases_here()) check(c, DType::f32, false);
 }
 TEST_CASE("stochastic rounding has the same bits as on the CPU") {
   Tensor x(DType::f32, {300, 1000});
