@@ -17,7 +17,10 @@ int run_eval(const CommandLine& line) {
   RunOptions options = read_params<RunOptions>(merged);
   const Experiment& experiment = *opened.experiment;
   choose_backend(options, experiment);
-  const Data data = load_data(experiment, options, options.spec_dir);
+  Data data = load_data(experiment, options, options.spec_dir);
+  // What was measured on the data of the training, whichever these are.
+  if (experiment.params.normalize.measured && int64_t(opened.run.means.size()) == data.sample[0])
+    data.means = opened.run.means, data.deviations = opened.run.deviations;
   if (data.test.size() == 0) fail(ErrorKind::data, "the data set has no test samples to evaluate on");
   const DataLayout layout = layout_of(data);
   Variables variables;

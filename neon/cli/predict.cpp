@@ -131,8 +131,6 @@ Samples read_samples(const std::string& path, const Stored& stored) {
        ": samples are read from .csv, .npy, IDX (-ubyte), .jpg and .png files, a folder of images, or from stdin as -");
 }
 
-double parse_stored(const nlohmann::json& written) { return std::strtod(written.get<std::string>().c_str(), nullptr); }
-
 Stored stored_layout(const StoredRun& run, const std::string& path) {
   try {
     const auto json = nlohmann::json::parse(run.file.metadata.at("neon.data"));
@@ -143,12 +141,10 @@ Stored stored_layout(const StoredRun& run, const std::string& path) {
     out.classes = json.at("classes").get<int64_t>();
     out.channels_last = json.value("channels_last", false);
     out.image_size = json.value("image_size", int64_t(0));
-    for (const auto& mean : json.value("means", nlohmann::json::array())) out.means.push_back(parse_stored(mean));
-    for (const auto& deviation : json.value("deviations", nlohmann::json::array()))
-      out.deviations.push_back(parse_stored(deviation));
-    if (out.means.size() != out.deviations.size() || (!out.means.empty() && int64_t(out.means.size()) != out.sample[0]))
-      fail(ErrorKind::data, path, ": neon.data has ", out.means.size(), " means and ", out.deviations.size(),
-           " deviations for samples ", out.sample);
+    out.means = run.means;
+    out.deviations = run.deviations;
+    if (!out.means.empty() && (out.sample.rank() != 3 || int64_t(out.means.size()) != out.sample[0]))
+      fail(ErrorKind::data, path, ": neon.data has ", out.means.size(), " means for samples ", out.sample);
     if (out.channels_last && out.sample.rank() != 3) fail(ErrorKind::data, "images of shape ", out.sample);
     return out;
   } catch (const nlohmann::json::exception& error) {

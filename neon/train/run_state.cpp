@@ -138,6 +138,11 @@ StoredRun unpack_run(TensorFile file, const std::string& path) {
   try {
     out.position = position_from(json::parse(position));
     out.class_names = json::parse(classes).get<std::vector<std::string>>();
+    const json stored = json::parse(metadata("neon.data"));
+    for (const auto& mean : stored.value("means", json::array())) out.means.push_back(parse_exact(mean));
+    for (const auto& deviation : stored.value("deviations", json::array()))
+      out.deviations.push_back(parse_exact(deviation));
+    if (out.means.size() != out.deviations.size()) fail(ErrorKind::data, "neon.data has other means than deviations");
   } catch (const std::exception& error) {
     fail(ErrorKind::data, path, ": its metadata cannot be read: ", error.what());
   }

@@ -40,6 +40,7 @@ struct StoredRun {
   Position position;
   TensorFile file;
   std::vector<std::string> class_names;
+  std::vector<double> means, deviations;  // by channel, as the net was trained with; empty: not normalised
 };
 // Throws a data error when the metadata is not that of a run.
 StoredRun unpack_run(TensorFile file, const std::string& path);

@@ -513,7 +513,16 @@ class Evaluation(Case):
         self.assertTrue(data["channels_last"])
         # 8 x 8 of 9 x 12: means are a little different in the middle.
         self.assertAlmostEqual(float(data["means"][0]), (59.5 + 30) / 255, delta=0.02)
-        self.assertIn("Top1Misclass 0.00 %", self.neon("eval", "m").out)
+        evaluated = self.neon("eval", "m", "--format", "json").out
+        self.assertEqual(json.loads(evaluated)["Top1Misclass"], 0)
+        # Means are those of the training, not of the images that stand beside those tested now.
+        for part in "train", "test":
+            for kind in "red", "blue":
+                for i in range(10):
+                    image = self.read(f"colours/{part}/{kind}/{i}.png")
+                    black = support.png(np.full((9, 12, 3), i, np.uint8))
+                    self.write(f"dark/{part}/{kind}/{i}.png", image if part == "test" else black)
+        self.assertEqual(self.neon("eval", "m", "--format", "json", "--set", "dataset.path=dark").out, evaluated)
         for kind in "red", "blue":
             rows = self.neon("predict", "m", f"colours/test/{kind}").out.splitlines()[1:]
             self.assertEqual([row.split(",")[1] for row in rows], [kind] * 10)
