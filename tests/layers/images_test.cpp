@@ -198,13 +198,13 @@ TEST_CASE("fans of filters are those of neon's matrix, parts are named and class
 
 TEST_CASE("the identity's filters are 1 where a feature map meets its own channel in the middle") {
   const auto identity = Registry<Initializer>::get().create(yaml_of("IdentityInit"));
-  Tensor w(DType::f32, {4, 3, 2, 3});
+  Tensor w(DType::f32, {4, 5, 3, 3});  // sides of which each counts
   Stream stream(0, "w");
   identity->fill(w, {}, stream);
   for (int64_t k = 0, i = 0; k < 4; ++k)
-    for (int64_t r = 0; r < 3; ++r)
-      for (int64_t s = 0; s < 2; ++s)
-        for (int64_t c = 0; c < 3; ++c, ++i) CHECK(w.at(i) == (r == 1 && s == 1 && k == c ? 1 : 0));
+    for (int64_t r = 0; r < 5; ++r)
+      for (int64_t s = 0; s < 3; ++s)
+        for (int64_t c = 0; c < 3; ++c, ++i) CHECK(w.at(i) == (r == 2 && s == 1 && k == c ? 1 : 0));
 }
 
 TEST_CASE("features of images are in the order of the data set until a layer of images comes") {
