@@ -25,7 +25,7 @@ void draw_into(std::span<T> to, const Stream& fresh, F&& draw) {
   }
 }
 
-// Elements that take one number of the stream each, by uniform() or normal(): the same for any number of threads.
+// Elements that take one number of a fresh stream each, by uniform() or normal(): the same for any number of threads.
 template <typename F>
 void draw_each(Tensor& tensor, Stream& stream, F&& draw) {
   if (tensor.dtype() == DType::f32) draw_into(tensor.as<float>(), stream, draw);

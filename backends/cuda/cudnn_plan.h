@@ -84,7 +84,7 @@ class Plan {
                void* workspace) const;
   // All that is needed to make it again, on the same GPU with the same library.
   std::string json() const;
-  // False in `ok` where the library does not take it.
+  // One plan, or none where the library does not take it.
   static std::vector<Plan> from_json(cudnnHandle_t handle, const std::string& json);
 
  private:

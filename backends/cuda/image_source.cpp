@@ -50,6 +50,7 @@ class ImageWriter {
   std::string crop() {
     auto place = [&](int which) { return code_.integer(kernel_.inputs[1], text("n * 3 + ", which)); };
     const std::string type = device_type(code_.type(kernel_.outputs[0]).dtype);
+    NEON_ASSERT(!code_.row_elements(kernel_.inputs[0]));  // a set lies whole on the device
     const std::string from = code_.address(kernel_.inputs[0]), to = code_.address(kernel_.outputs[0]);
     return text("  i64 row = ", place(0), " + i, column = ", place(1), " + (", place(2), " ? ", batch_[2] - 1,
                 " - j : j);\n", moved_inside("row", data_[1]), moved_inside("column", data_[2]), "  static_cast<", type,

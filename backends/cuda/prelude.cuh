@@ -287,7 +287,6 @@ __device__ i64 fold_best(Best<R> x, Scratch<R>& scratch) {
   return best.at;
 }
 
-// The last of `blocks` to arrive sees what all others wrote before. The ticket is left at 0 for the next run.
 // Waits until `arrivals` blocks have come here, this one among them; what they wrote before is then seen. They must all
 // run at the same time.
 __device__ __forceinline__ void meet(u32* counter, u32 arrivals) {
@@ -302,6 +301,7 @@ __device__ __forceinline__ void meet(u32* counter, u32 arrivals) {
   __syncthreads();
 }
 
+// The last of `blocks` to arrive sees what all others wrote before. The ticket is left at 0 for the next run.
 __device__ __forceinline__ bool is_last_of(u32* ticket, u32 blocks) {
   __shared__ bool last;
   __threadfence();

@@ -330,8 +330,8 @@ std::string SegmentWriter::walk(int level, Needs& cached) const {
   if (!in_registers) {
     ends = text("rows", level);
     way_out = "";
-    before += text("    const int ", ends, " = min(", count, ", int(", (reduced_ + along_ - 1) / along_ + lanes_ - 1,
-                   " - (", first, "lane)) / ", lanes_, ");\n");
+    before += text("    const int ", ends, " = min(", count, ", int((", (reduced_ + along_ - 1) / along_ + lanes_ - 1,
+                   "ll - (", first, "lane)) / ", lanes_, "));\n");
   }
   std::string out = text(
       before, "#pragma unroll ", in_registers ? count : 4, "\n    for (int i = 0; i < ", ends, "; ++i) {\n      const ",

@@ -60,6 +60,12 @@ void SegmentWriter::find_levels() {
     walks_ = std::max(walks_, level_.back() + 1);
     if (reduces) last_folding_ = std::max(last_folding_, level), reductions_.push_back(int(n));
   }
+  last_storing_ = last_folding_;
+  auto look = [&](int reg) {
+    if (segment_.body[size_t(reg)].reach == Reach::full) last_storing_ = std::max(last_storing_, level_[size_t(reg)]);
+  };
+  for (const Store& store : segment_.stores) look(store.reg);
+  for (const Total& total : segment_.totals) look(total.reg);
 }
 
 // Wide only where there are threads enough all the same.
@@ -192,8 +198,9 @@ void SegmentWriter::add_needs(int reg, Needs& needs) const {
   for (int input : segment_.body[size_t(reg)].inputs) add_needs(input, needs);
 }
 
-// The walk in which a full register is stored: not before the last fold, since it may take the place of what is read.
-int SegmentWriter::store_level(int reg) const { return std::max(level_[size_t(reg)], last_folding_); }
+// The walk in which full registers are stored is the last: what is stored may take the place of what is read, and a
+// walk may read it again.
+int SegmentWriter::store_level(int reg) const { return std::max(level_[size_t(reg)], last_storing_); }
 
 // Full registers that the walk after `level` reductions computes or reads.
 SegmentWriter::Needs SegmentWriter::needs_of_walk(int level) const {

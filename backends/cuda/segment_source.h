@@ -77,7 +77,7 @@ class SegmentWriter {
   std::vector<int64_t> inner_;  // by axis: indices of its side that one step along it skips
   std::vector<int> level_;      // by register: walks over the group that must be done before
   std::vector<int> reductions_;
-  int walks_ = 1, last_folding_ = -1;  // the last walk that folds elements
+  int walks_ = 1, last_folding_ = -1, last_storing_ = -1;  // the last walk that folds elements, that stores them
 };
 
 }  // namespace neon::cuda

@@ -52,8 +52,9 @@ Graph simplified(const Graph& graph) {
     const Node& maker = to.producer(node.inputs[0]);
     const auto& axes = node.attributes.integers("axes");
     const int last = to.shape(node.inputs[0]).rank() - 1;
-    if (spreads_within_channels(maker) && int(axes.size()) >= last && std::ranges::count(axes, 0))
-      out = {to.add("sum", {maker.inputs[0]}, node.attributes)};
+    bool over_pixels = true;
+    for (int axis = 0; axis < last; ++axis) over_pixels = over_pixels && std::ranges::count(axes, axis) > 0;
+    if (over_pixels && spreads_within_channels(maker)) out = {to.add("sum", {maker.inputs[0]}, node.attributes)};
     return out;
   });
 }

@@ -32,6 +32,20 @@ void check_compiles(const std::vector<std::string>& sources) {
   }
 }
 
+// The first parameter that a kernel reads after it wrote it: the place of what is stored may be that of what is read.
+std::string read_after_write(const std::string& kernel) {
+  std::map<std::string, size_t> written;
+  for (size_t at = kernel.find("(p"); at != kernel.npos; at = kernel.find("(p", at + 1)) {
+    const std::string name = kernel.substr(at + 1, kernel.find(',', at) - at - 1);
+    // put<T, R>(p0, ...), get_all<R, T, 4>(p0, ...)
+    const std::string call = kernel.substr(at - std::min<size_t>(at, 32), std::min<size_t>(at, 32));
+    const size_t put = call.rfind("put") + 1, get = call.rfind("get") + 1;  // 0: not there
+    if (put > get) written.emplace(name, at);
+    if (get > put && written.count(name)) return name;
+  }
+  return "";
+}
+
 }  // namespace
 
 TEST_CASE("every elementwise op compiles in every type") {
@@ -90,6 +104,7 @@ TEST_CASE("kernels of large arrays compile, and have the accesses that they shou
       for (std::string& source : sources_of(graph)) {
         const std::string kernel = source.substr(source.find("void __launch_bounds__(kThreads"));
         found = found || kernel.find(c.text) != kernel.npos;
+        CHECK(read_after_write(kernel) == "");
         sources.push_back(std::move(source));
       }
       CHECK(found);

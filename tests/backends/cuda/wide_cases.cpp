@@ -1,5 +1,7 @@
 #include "tests/backends/cuda/wide_cases.h"
 
+#include "neon/core/error.h"
+
 namespace neon::test {
 
 std::vector<WideCase> wide_cases(DType d) {
@@ -81,6 +83,17 @@ std::vector<WideCase> wide_cases(DType d) {
                  },
                  200,
                  "meet(ticket"});
+  // What the kernel stores may take the place of an array that another kernel made for it, and that it reads again.
+  for (const auto& [axis, shape] : {std::pair{0, Shape{64, 131072}}, std::pair{1, Shape{40000, 16}}})
+    out.push_back({text("a sum stored, and made normal along axis ", axis),
+                   {{"a", d, shape}, {"b", d, shape}},
+                   [axis = axis](Graph& graph, const std::vector<Expr>& x) {
+                     const Expr a(graph, transpose(graph, x[0], {1, 0})), b(graph, transpose(graph, x[1], {1, 0}));
+                     const Expr both = a + b;
+                     graph.output("both", both);
+                     return both - cast(mean(cast(both, compute_type(both.dtype())), {axis}), both.dtype());
+                   },
+                   200});
   out.push_back({"columns, and all of it",
                  {{"a", d, {20000, 32}}},
                  [](Graph& graph, const std::vector<Expr>& x) {
