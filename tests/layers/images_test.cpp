@@ -124,6 +124,23 @@ TEST_CASE("pooling: whole input, windows of channels, the last windows of --caff
   CHECK(output("Pooling: {fshape: 2, strides: 3}", {3, 3, 5}, true) == Shape{3, 1, 2});
 }
 
+// Caffe's pooling_layer.cpp: ceil((X + 2p - S) / s) + 1 windows, less one that would begin in the padding behind.
+TEST_CASE("with --caffe there are as many windows as Caffe has") {
+  for (int64_t length = 1; length <= 8; ++length)
+    for (int64_t window = 1; window <= 4; ++window)
+      for (int64_t stride = 1; stride <= 5; ++stride)
+        for (int64_t padding = 0; padding < window; ++padding) {
+          if (length + 2 * padding < window) continue;
+          auto windows = int64_t(std::ceil(double(length + 2 * padding - window) / double(stride))) + 1;
+          if (padding > 0 && (windows - 1) * stride >= length + padding) --windows;
+          if (padding == 0 && (windows - 1) * stride >= length) continue;  // a window of nothing, in Caffe
+          const std::string yaml =
+              text("Pooling: {fshape: ", window, ", strides: ", stride, ", padding: ", padding, "}");
+          INFO(yaml << " of " << length);
+          CHECK(output(yaml, {1, length, length}, true) == Shape{1, windows, windows});
+        }
+}
+
 TEST_CASE("the relu before a maximum is done after it, with the same numbers") {
   Graph graph;
   LayerContext context(graph, true, DType::f32, 0);

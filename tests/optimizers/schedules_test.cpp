@@ -40,3 +40,10 @@ TEST_CASE("a rate follows from the place in the run alone, whatever was asked be
   CHECK(schedule->rate(1, {.epoch = 0}) == 1);
   CHECK(schedule->rate(1, {.epoch = 2}) == 0.5);
 }
+
+TEST_CASE("the step that ends a warm-up is the next schedule's") {
+  const auto schedule = Registry<Schedule>::get().create(
+      yaml_of("Warmup: {warmup: 2, then: {Schedule: {step_config: [2], change: 0.5}}}"));
+  CHECK(schedule->rate(1, {.epoch = 1, .step = 19, .steps_per_epoch = 10}) == 1);
+  CHECK(schedule->rate(1, {.epoch = 2, .step = 20, .steps_per_epoch = 10}) == 0.5);
+}
