@@ -425,6 +425,30 @@ TEST_CASE("numbers meet in the wider type") {
   CHECK(met(DType::f16, DType::bf16) == DType::f32);
 }
 
+TEST_CASE("the sum of what max pooling's gradient spreads, over pixels and over other axes") {
+  // Windows of 3 that overlap; the gradient of each of y's 2 x 2 maxima is 1, 2, 3, ... in every one of two channels.
+  // x grows to the right and down, so the maxima of windows at (0,0), (0,1), (1,0), (1,1) stand at (1,1), (1,2), (2,1)
+  // and (2,2) of 3 x 3.
+  Check c;
+  std::vector<double> growing;
+  for (int i = 0; i < 18; ++i) growing.push_back(i);
+  const Expr x = c.input("x", array({1, 3, 3, 2}, growing)),
+             g = c.input("g", array({1, 2, 2, 2}, {1, 10, 2, 20, 3, 30, 4, 40}));
+  using Axes = std::vector<int64_t>;
+  const Attributes windows = {
+      {"window", Axes{3, 3, 1}}, {"strides", Axes{1, 1, 1}}, {"padding", Axes{1, 0, 1, 0, 0, 0}}};
+  const auto pooled = c.graph.add_all("pool_max", {x}, windows);
+  REQUIRE(c.graph.shape(pooled[0]) == Shape{1, 2, 2, 2});
+  const Expr spread(c.graph, c.graph.add("pool_max_gradient", {g, pooled[1]}, windows.with("sizes", Axes{3, 3, 2})));
+  c.graph.output("channels", sum(spread, {0, 1, 2}));
+  c.graph.output("all", sum(spread, {0, 1, 2, 3}));
+  c.graph.output("rows", sum(spread, {0, 2, 3}));
+  c.expect("channels", {10, 100});
+  c.expect("all", {110});
+  c.expect("rows", {0, 33, 77});
+  c.agree();
+}
+
 TEST_CASE("errors name what is wrong") {
   Graph graph;
   Expr x(graph, graph.input("x", DType::f32, {2, 3}));
