@@ -1,0 +1,64 @@
+// What outlives a program on the GPU: the device with its workspace and resident inputs, the variables' copies, and
+// memory for arrays.
+#pragma once
+#include <map>
+
+#include "backends/cuda/driver.h"
+#include "backends/device/device.h"
+
+namespace neon::cuda {
+
+class CudaProgram;
+
+// What the programs of one GPU share.
+class Engine {
+ public:
+  explicit Engine(int index) : device(std::make_shared<Device>(index)) {}
+  std::shared_ptr<Device> device;
+  // Space of at least so many bytes that library kernels share; they run one after the other.
+  std::shared_ptr<Memory> workspace(size_t bytes);
+  // The copy of host memory that all programs read, as long as one of them has it.
+  std::shared_ptr<Memory> resident(const void* data, size_t bytes, const std::string& what);
+  // Runs that a program has queued are sent off before another program's, and before variables are touched.
+  void take_turn(CudaProgram* program);
+  void leave(CudaProgram* program) { queued_ = queued_ == program ? nullptr : queued_; }
+
+ private:
+  CudaProgram* queued_ = nullptr;
+  std::weak_ptr<Memory> workspace_;
+  std::map<std::pair<const void*, size_t>, std::weak_ptr<Memory>> residents_;
+};
+
+// The variables' copies on one GPU.
+class Mirror : public VariableMirror {
+ public:
+  explicit Mirror(std::shared_ptr<Engine> engine) : engine_(std::move(engine)) {}
+  const std::shared_ptr<Engine>& engine() const { return engine_; }
+  // Memory for a variable, with its present value when it is new here.
+  void* declare(const std::string& name, const Tensor& tensor);
+  void upload(Variables& variables) override;
+  void download(Variables& variables) override;
+
+ private:
+  std::shared_ptr<Engine> engine_;
+  std::map<std::string, Memory> copies_;
+};
+
+// Memory for arrays, in order with the programs of its GPU.
+class ArrayMemory : public DeviceMemory {
+ public:
+  ArrayMemory(std::shared_ptr<Engine> engine, size_t bytes)
+      : engine_(std::move(engine)), memory_(engine_->device, bytes, "an array") {}
+  ~ArrayMemory() override;
+  void* data() const override { return memory_.data(); }
+  size_t bytes() const override { return memory_.bytes(); }
+  void upload(const void* from, size_t bytes, size_t offset) override;
+  void download(void* to, size_t bytes, size_t offset) const override;
+  void copy(const DeviceMemory& from, size_t from_offset, size_t bytes, size_t offset) override;
+
+ private:
+  std::shared_ptr<Engine> engine_;
+  Memory memory_;
+};
+
+}  // namespace neon::cuda
