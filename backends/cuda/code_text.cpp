@@ -10,18 +10,21 @@ namespace neon::cuda {
 
 std::string fold_name(const Op& op) { return op.name == "sum" ? "FoldSum" : op.name == "max" ? "FoldMax" : "FoldMin"; }
 
+std::string kernel_signature(const CodeText& code, const char* bounds, const char* pointer) {
+  std::string parameters;
+  for (size_t i = 0; i < code.arrays().size(); ++i) parameters += text("void* ", pointer, " p", i, ", ");
+  return text("extern \"C\" __global__ void __launch_bounds__(", bounds, ") kernel(", parameters,
+              "State* const state, const u64* const record, double* const ring, R* const partials, u32* const ticket)");
+}
+
 Source kernel_source(const CodeText& code, DType compute, const std::string& declarations, const std::string& body,
                      int64_t blocks) {
   Source out;
   out.arrays = code.arrays();
   out.blocks = std::max<int64_t>(blocks, 1);
-  std::string parameters;
-  for (size_t i = 0; i < out.arrays.size(); ++i) parameters += text("void* const p", i, ", ");
-  out.text = text(source_head(), declarations, "\ntypedef ", device_type(compute),
-                  " R;\nextern \"C\" __global__ void __launch_bounds__(kThreads) kernel(", parameters,
-                  "State* const state, const u64* const record, double* const ring, R* const partials, u32* const "
-                  "ticket) {\n  (void)state, (void)record, (void)ring, (void)partials, (void)ticket;\n",
-                  body, "}\n");
+  out.text = text(source_head(), declarations, "\ntypedef ", device_type(compute), " R;\n",
+                  kernel_signature(code, "kThreads", "const"),
+                  " {\n  (void)state, (void)record, (void)ring, (void)partials, (void)ticket;\n", body, "}\n");
   return out;
 }
 

@@ -8,8 +8,11 @@ namespace neon::cuda {
 // The device's name of a fold: FoldSum, FoldMax, FoldMin.
 std::string fold_name(const Op& op);
 
-// The whole source of a kernel that `code` was used for: `body` after `declarations`, computing in `compute`.
+// What a kernel begins with, whose arrays are `code`'s: `bounds` of its launch, and how each array's pointer is
+// qualified.
 class CodeText;
+std::string kernel_signature(const CodeText& code, const char* bounds, const char* pointer);
+// The whole source of a kernel that `code` was used for: `body` after `declarations`, computing in `compute`.
 Source kernel_source(const CodeText& code, DType compute, const std::string& declarations, const std::string& body,
                      int64_t blocks);
 

@@ -59,12 +59,9 @@ class KernelWriter {
  private:
   bool finishes() const { return !kernel_.post.empty(); }
 
+  // Blocks that wait for each other must all run at once: two a processor, as planned by shared_blocks().
   std::string signature() const {
-    // Blocks that wait for each other must all run at once: two a processor, as planned by shared_blocks().
-    std::string out = text("extern \"C\" __global__ void __launch_bounds__(kThreads", meets_ ? ", 2" : "", ") kernel(");
-    for (size_t i = 0; i < code_.arrays().size(); ++i) out += text("void* __restrict__ const p", i, ", ");
-    return out +
-           "State* const state, const u64* const record, double* const ring, R* const partials, u32* const ticket)";
+    return kernel_signature(code_, meets_ ? "kThreads, 2" : "kThreads", "__restrict__ const");
   }
 
   bool writes_variables() const {
