@@ -39,13 +39,13 @@ class ImageFolder : public Parametrized<Dataset, FolderParams> {
     data.classes = int64_t(arranged.classes.size());
     data.class_names = arranged.classes;
     data.source = path;
-    describe_values(data);
+    params.describe_values(data);
     return finish(std::move(data), context);
   }
 
   DataCheck check(const DataContext& context) const override {
     DataCheck out;
-    describe_values(out);
+    params.describe_values(out);
     out.dtype = DType::u8;
     out.source = find_image_store(params.path, context, out.missing);
     if (out.source.empty()) return out;
@@ -66,12 +66,6 @@ class ImageFolder : public Parametrized<Dataset, FolderParams> {
     Arrangement out = arrange_images(store, context);
     draw_test_images(out.images, params.test, store.path(), context.seed);
     return out;
-  }
-
-  void describe_values(auto& data) const {
-    data.channels_last = true;
-    data.image_size = params.size;
-    if (params.normalize) data.scale = 1.0f / 255.0f;
   }
 };
 

@@ -97,13 +97,13 @@ class ImageList : public Parametrized<Dataset, ListParams> {
     data.test = std::move(parts[LabelledImage::test]);
     data.classes = listed.classes;
     data.class_names = listed.class_names;
-    describe_values(data);
+    params.describe_values(data);
     return finish(std::move(data), context);
   }
 
   DataCheck check(const DataContext& context) const override {
     DataCheck out;
-    describe_values(out);
+    params.describe_values(out);
     out.dtype = DType::u8;
     out.source = find_data_file(params.path, context, out.missing);
     if (out.source.empty()) return out;
@@ -151,12 +151,6 @@ class ImageList : public Parametrized<Dataset, ListParams> {
       if (const auto [other, added] = seen.emplace(entry.file, &entry); !added)
         fail(ErrorKind::data, entry.where, ": ", in_quotes(entry.file), " is listed in ", other->second->where,
              " already");
-  }
-
-  void describe_values(auto& data) const {
-    data.channels_last = true;
-    data.image_size = params.size;
-    if (params.normalize) data.scale = 1.0f / 255.0f;
   }
 };
 

@@ -27,6 +27,12 @@ struct ImageParams {
       one_of({"error", "skip"}));
   }
   ImageFormat format() const { return {channels, size}; }
+  // How the samples lie and what the net sees of them, in Data or DataCheck.
+  void describe_values(auto& data) const {
+    data.channels_last = true;
+    data.image_size = size;
+    if (normalize) data.scale = 1.0f / 255.0f;
+  }
 };
 
 // A file, its class, and what it is for.
