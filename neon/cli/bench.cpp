@@ -14,15 +14,30 @@ namespace neon {
 
 namespace {
 
-// Time of one step; `step(n)` does n of them, and the time of `together` is measured as one.
-double median_ms(int64_t iterations, int64_t together, auto&& step) {
+double milliseconds_of(auto&& work) {
+  const auto before = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - before).count();
+}
+
+// A GPU works ahead of the host, so the time of one short step alone would be that of waiting for it: as many are timed
+// as one as take this long, up to the most.
+constexpr double kMillisecondsOfOne = 10;
+constexpr int64_t kMostTogether = 64;
+
+// Time of one step; `step(n)` does n of them.
+double median_ms(int64_t iterations, bool works_ahead, auto&& step) {
+  int64_t together = 1;
+  while (works_ahead && together < kMostTogether) {
+    step(together);  // a launch of so many is recorded
+    if (milliseconds_of([&] { step(together); }) >= kMillisecondsOfOne) break;
+    together *= 2;
+  }
   std::vector<double> times;
   const int64_t warm_up = std::max<int64_t>(5, iterations / 10);
   for (int64_t i = 0; i < warm_up + iterations; ++i) {
-    const auto before = std::chrono::steady_clock::now();
-    step(together);
-    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - before;
-    if (i >= warm_up) times.push_back(took.count() / double(together));
+    const double took = milliseconds_of([&] { step(together); });
+    if (i >= warm_up) times.push_back(took / double(together));
   }
   std::ranges::nth_element(times, times.begin() + long(times.size() / 2));
   return times[times.size() / 2];
@@ -30,7 +45,7 @@ double median_ms(int64_t iterations, int64_t together, auto&& step) {
 
 // The passes without the update, over the data in batches that follow each other.
 double pass_ms(const Experiment& experiment, const Data& data, const StepOptions& options, Variables& variables,
-               int64_t iterations, bool backward, const DeviceOptions& device, int64_t together) {
+               int64_t iterations, bool backward, const DeviceOptions& device) {
   const DataLayout layout = layout_of(data);
   const StepGraph graph = gradient_graph(experiment.network(), *experiment.params.cost, layout, options, backward);
   DeviceOptions with_sequences = device;
@@ -44,7 +59,7 @@ double pass_ms(const Experiment& experiment, const Data& data, const StepOptions
   program->bind_sequence("indices", order.data(), layout.train_size);
   int64_t first = 0;
   uint64_t step = 0;
-  return median_ms(iterations, together, [&](int64_t count) {
+  return median_ms(iterations, device.gpu, [&](int64_t count) {
     for (int64_t i = 0; i < count; ++i) {
       if (first + options.batch > layout.train_size) first = 0;
       program->set_first(first);
@@ -69,16 +84,13 @@ int run_bench(const CommandLine& line) {
   Trainer trainer(*spec.experiment, data, options);
   const double first_cost = trainer.bench_steps(1);
   double last_cost = first_cost;
-  // A GPU works ahead of the host, so the time of one step alone would be that of waiting for it.
   const DeviceOptions device = device_options(options);
-  const int64_t together = device.gpu ? 64 : 1;
   const double whole =
-      median_ms(line.of_verb.iterations, together, [&](int64_t count) { last_cost = trainer.bench_steps(count); });
+      median_ms(line.of_verb.iterations, device.gpu, [&](int64_t count) { last_cost = trainer.bench_steps(count); });
   const StepOptions step = step_options(options, spec.experiment->params);
   const double forward =
-      pass_ms(*spec.experiment, data, step, trainer.variables(), line.of_verb.iterations, false, device, together);
-  const double both =
-      pass_ms(*spec.experiment, data, step, trainer.variables(), line.of_verb.iterations, true, device, together);
+      pass_ms(*spec.experiment, data, step, trainer.variables(), line.of_verb.iterations, false, device);
+  const double both = pass_ms(*spec.experiment, data, step, trainer.variables(), line.of_verb.iterations, true, device);
   const std::string where = device.gpu ? trainer.device_name() : text(trainer.threads(), " threads");
   std::printf("median of %lld steps, batch %lld, %s, %s\n", (long long)line.of_verb.iterations, (long long)step.batch,
               std::string(name_of(step.dtype)).c_str(), where.c_str());

@@ -1,0 +1,72 @@
+// The kernels of a training step as a GPU runs them, and how long NVRTC takes to compile those that are generated.
+// Needs no GPU.
+//   tools/lowering [OPTIONS OF neon] SPEC     e.g. -d f16 examples/bench/googlenet.yaml
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <set>
+
+#include "backends/cuda/compile.h"
+#include "backends/cuda/moves.h"
+#include "backends/cuda/source.h"
+#include "neon/cli/session.h"
+
+using namespace neon;
+
+namespace {
+
+constexpr int kArch = 90, kProcessors = 132;  // an H200's
+
+StepGraph graph_of(const CommandLine& line) {
+  const OpenedSpec spec = open_spec(line, only_operand(line, "tools/lowering SPEC"));
+  RunOptions options = line.run();
+  const DataLayout layout = layout_of(check_data(*spec.experiment, options, spec.folder));
+  const ExperimentParams& params = spec.experiment->params;
+  return training_graph(spec.experiment->network(), *params.cost, *params.optimizer, layout,
+                        step_options(options, params));
+}
+
+// Those of libraries have no source.
+bool is_generated(const LoweredKernel& kernel) {
+  return kernel.fused || (kernel.op != "matmul" && !kernel.op.starts_with("convolution"));
+}
+
+void compile_each(const Lowered& lowered) {
+  std::map<std::string, int> scalars;
+  cuda::SourceContext context{lowered, scalars, {}, 0, {}, {}};
+  context.processors = kProcessors;
+  std::set<std::string> sources;
+  std::vector<std::pair<double, std::string>> times;
+  double all = 0;
+  for (const LoweredKernel& kernel : lowered.kernels) {
+    if (!is_generated(kernel)) continue;
+    const std::string text =
+        (kernel.fused ? cuda::fused_source(*kernel.fused, context) : cuda::op_source(kernel, context)).text;
+    if (!sources.insert(text).second) continue;
+    const auto before = std::chrono::steady_clock::now();
+    cuda::compile_sources({text}, kArch);
+    times.emplace_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count(), kernel.scope);
+    all += times.back().first;
+  }
+  std::sort(times.rbegin(), times.rend());
+  std::printf("%zu different sources, %.1f s to compile on one thread; the longest:\n", sources.size(), all);
+  for (size_t i = 0; i < std::min<size_t>(times.size(), 5); ++i)
+    std::printf("  %.2f s %s\n", times[i].first, times[i].second.c_str());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  bool finished = false;
+  std::string words;
+  const CommandLine line = parse_command_line({argv + 1, argv + argc}, finished, words);
+  const StepGraph step = graph_of(line);
+  const Lowered lowered = lower(step.graph, cuda::gpu_lowering(true));
+  std::fputs(to_string(lowered).c_str(), stdout);
+  compile_each(lowered);
+  return 0;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "lowering: %s\n", error.what());
+  return 1;
+}
