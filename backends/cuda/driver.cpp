@@ -47,6 +47,8 @@ Memory::Memory(std::shared_ptr<Device> device, size_t bytes, const std::string& 
            bytes_text(double(free)), " of ", bytes_text(double(all)), " are free");
     check(result, text("taking ", bytes_text(double(bytes)), " of GPU memory for ", what));
   }
+  device_->held_bytes_ += bytes;
+  device_->peak_bytes_ = std::max<size_t>(device_->peak_bytes_, device_->held_bytes_);
   check(cuMemsetD8Async(address_, 0, wanted, device_->stream()), "clearing GPU memory");
 }
 
@@ -54,6 +56,7 @@ void Memory::release() noexcept {
   if (!address_) return;
   cuStreamSynchronize(device_->stream());
   cuMemFree(address_);
+  device_->held_bytes_ -= bytes_;
   address_ = 0;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 #include <cuda.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
 
@@ -22,6 +23,8 @@ class Device {
   const std::string& name() const { return name_; }
   int processors() const { return processors_; }
   void wait(const std::string& what) const { check(cuStreamSynchronize(stream_), what); }
+  // Of Memory, at most at any time.
+  size_t peak_bytes() const { return peak_bytes_; }
 
  private:
   CUdevice device_ = 0;
@@ -29,6 +32,8 @@ class Device {
   CUstream stream_ = nullptr;
   int arch_ = 0, processors_ = 0;
   std::string name_;
+  friend class Memory;
+  std::atomic<size_t> held_bytes_ = 0, peak_bytes_ = 0;
 };
 
 // Memory on the device, zero at first.

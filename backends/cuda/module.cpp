@@ -41,6 +41,8 @@ class Module : public GpuModule {
     return free;
   }
 
+  size_t peak_bytes(int index) override { return engine(index)->device->peak_bytes(); }
+
   std::string versions() override {
     int driver = 0;
     check(cuDriverGetVersion(&driver), "asking the driver");

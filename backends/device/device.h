@@ -36,6 +36,8 @@ class GpuModule {
   virtual std::vector<GpuInfo> devices() = 0;
   // Of memory, now.
   virtual size_t free_bytes(int index) = 0;
+  // Of memory that programs and arrays took, at most at any time.
+  virtual size_t peak_bytes(int index) = 0;
   virtual std::string versions() = 0;  // "CUDA 13.0, driver 580.0"
   virtual std::unique_ptr<Program> compile(const Graph& graph, Variables& variables, const DeviceOptions& options) = 0;
   virtual std::shared_ptr<DeviceMemory> memory(size_t bytes, int gpu_index) = 0;

@@ -70,6 +70,14 @@ double pass_ms(const Experiment& experiment, const Data& data, const StepOptions
   });
 }
 
+std::string memory_text(const DeviceOptions& device) {
+  std::string why_not;
+  if (!device.gpu) return "";
+  return bytes_text(double(gpu_module(why_not)->peak_bytes(device.gpu_index))) +
+         " of the GPU's at most, choice of "
+         "algorithms included";
+}
+
 }  // namespace
 
 int run_bench(const CommandLine& line) {
@@ -87,6 +95,7 @@ int run_bench(const CommandLine& line) {
   const DeviceOptions device = device_options(options);
   const double whole =
       median_ms(line.of_verb.iterations, device.gpu, [&](int64_t count) { last_cost = trainer.bench_steps(count); });
+  const std::string memory = memory_text(device);  // before other programs take theirs
   const StepOptions step = step_options(options, spec.experiment->params);
   const double forward =
       pass_ms(*spec.experiment, data, step, trainer.variables(), line.of_verb.iterations, false, device);
@@ -97,6 +106,7 @@ int run_bench(const CommandLine& line) {
   std::printf("forward           %9.4f ms\nforward+backward  %9.4f ms\nwhole step        %9.4f ms  %.0f samples/s\n",
               forward, both, whole, 1000 * double(step.batch) / whole);
   std::printf("cost              %9.4f -> %.4f\n", first_cost, last_cost);
+  if (!memory.empty()) std::printf("memory            %s\n", memory.c_str());
   if (!(std::fabs(last_cost - first_cost) > 1e-6 * std::fabs(first_cost)))
     fail(ErrorKind::failed, "the cost did not move from ", first_cost, ": what was timed does not train");
   return 0;
