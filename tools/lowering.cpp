@@ -1,9 +1,11 @@
 // The kernels of a training step as a GPU runs them, and how long NVRTC takes to compile those that are generated.
 // Needs no GPU.
 //   tools/lowering [OPTIONS OF neon] SPEC     e.g. -d f16 examples/bench/googlenet.yaml
+//   tools/lowering --source N …               the text of kernel N alone
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <set>
 
@@ -32,17 +34,20 @@ bool is_generated(const LoweredKernel& kernel) {
   return kernel.fused || (kernel.op != "matmul" && !kernel.op.starts_with("convolution"));
 }
 
-void compile_each(const Lowered& lowered) {
+std::string source_of(const Lowered& lowered, const LoweredKernel& kernel) {
   std::map<std::string, int> scalars;
   cuda::SourceContext context{lowered, scalars, {}, 0, {}, {}};
   context.processors = kProcessors;
+  return (kernel.fused ? cuda::fused_source(*kernel.fused, context) : cuda::op_source(kernel, context)).text;
+}
+
+void compile_each(const Lowered& lowered) {
   std::set<std::string> sources;
   std::vector<std::pair<double, std::string>> times;
   double all = 0;
   for (const LoweredKernel& kernel : lowered.kernels) {
     if (!is_generated(kernel)) continue;
-    const std::string text =
-        (kernel.fused ? cuda::fused_source(*kernel.fused, context) : cuda::op_source(kernel, context)).text;
+    const std::string text = source_of(lowered, kernel);
     if (!sources.insert(text).second) continue;
     const auto before = std::chrono::steady_clock::now();
     cuda::compile_sources({text}, kArch);
@@ -60,9 +65,14 @@ void compile_each(const Lowered& lowered) {
 int main(int argc, char** argv) try {
   bool finished = false;
   std::string words;
-  const CommandLine line = parse_command_line({argv + 1, argv + argc}, finished, words);
+  const bool one = argc > 2 && std::string(argv[1]) == "--source";
+  const CommandLine line = parse_command_line({argv + (one ? 3 : 1), argv + argc}, finished, words);
   const StepGraph step = graph_of(line);
   const Lowered lowered = lower(step.graph, cuda::gpu_lowering(true));
+  if (one) {
+    std::fputs(source_of(lowered, lowered.kernels.at(size_t(std::atoi(argv[2])))).c_str(), stdout);
+    return 0;
+  }
   std::fputs(to_string(lowered).c_str(), stdout);
   compile_each(lowered);
   return 0;
