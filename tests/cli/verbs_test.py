@@ -202,6 +202,21 @@ class Train(Case):
         self.refused(6, self.spec(backend="gpu"), says="the GPU cannot be used")
         self.neon("-b", "cpu", self.spec(backend="gpu", epochs="1"))
 
+    def test_a_gpu_that_is_named_is_asked_for(self):
+        spec = self.spec(backend="cpu", epochs="1")
+        for index in "0", "3":
+            for verb in [], ["check"], ["bench"]:
+                self.refused(6, *verb, "-i", index, spec, says=["the GPU cannot be used", "-b cpu"])
+        self.write("gpu.cfg", "device_id = 1\n")
+        self.refused(6, "-c", "gpu.cfg", spec, says="the GPU cannot be used")
+        self.neon("-i", "1", "-b", "cpu", "-s", "m.safetensors", spec)
+        self.neon("-i", "1", "-g", "cpu", spec)
+        # The checkpoint keeps the number of the GPU, which asks for nothing where the run goes on.
+        self.neon("resume", "m.safetensors", "-e", "2")
+        self.write("x.csv", "5.1,3.5,1.4,0.2\n")
+        for verb in ["eval", "m.safetensors"], ["resume", "m.safetensors"], ["predict", "m.safetensors", "x.csv"]:
+            self.refused(6, *verb, "-i", "0", says="the GPU cannot be used")
+
     def test_verb_after_options(self):
         self.assertIn("spec    s.yaml", self.neon("-z", "8", "check", self.spec()).out)
 
