@@ -217,6 +217,19 @@ class Train(Case):
         for verb in ["eval", "m.safetensors"], ["resume", "m.safetensors"], ["predict", "m.safetensors", "x.csv"]:
             self.refused(6, *verb, "-i", "0", says="the GPU cannot be used")
 
+    def test_number_of_threads_that_is_none(self):
+        all_of_them = self.neon("doctor", environment={"OMP_NUM_THREADS": "1000000000"})
+        found = re.search(r"^threads +(\d+)$", all_of_them.out, re.M)[1]
+        used = f"neon uses {found} thread" + "s" * (found != "1")
+        self.assertEqual(all_of_them.err, f"note: OMP_NUM_THREADS is '1000000000', more than this process has processors: {used}\n")
+        for value in "abc", "-3", "0", "1e9", "":
+            for verb in ["-e", "1"], ["check"], ["bench", "--iterations", "2"]:
+                done = self.neon(*verb, self.spec(), environment={"OMP_NUM_THREADS": value})
+                ours = [line for line in done.err.splitlines() if "OMP_NUM_THREADS is" in line]
+                self.assertEqual(ours, [f"note: OMP_NUM_THREADS is '{value}', no number of threads (1 or more): {used}"])
+                self.assertLessEqual(done.err.count("libgomp"), 1, done.err)
+        self.assertNotIn("OMP_NUM_THREADS", self.neon("-e", "1", self.spec(), environment={"OMP_NUM_THREADS": "1"}).err)
+
     def test_verb_after_options(self):
         self.assertIn("spec    s.yaml", self.neon("-z", "8", "check", self.spec()).out)
 
