@@ -1,6 +1,7 @@
 // BatchNorm (Ioffe and Szegedy 2015): gamma (x - mean) / sqrt(variance + eps) + beta over the batch while training,
 // over running statistics otherwise. Like neon, the running variance is the population's; it starts at 1 (neon: 0,
-// which made inference before the first batches meaningless). Statistics are f32 (f64 for f64).
+// which made inference before the first batches meaningless). Statistics are f32 (f64 for f64). One value of a feature
+// is its own mean: such a batch would leave nothing of x, learn nothing and draw the running variance to 0.
 #include "layers/linear.h"
 
 namespace neon {
@@ -22,6 +23,10 @@ Expr batch_norm(LayerContext& context, Expr x, const BatchNormParams& params, co
   Expr gamma = reshape(parameter("gamma", 1), wide), beta = reshape(parameter("beta", 0), wide);
   Expr running_mean = context.state(name + "/gmean", stored, 0),
        running_variance = context.state(name + "/gvar", stored, 1);
+  if (context.training && shape.elements() == shape.back())
+    fail(ErrorKind::config, "batch norm of ", shape, " while training: each of the ", shape.back(),
+         " features has one value in the batch, so its variance is 0 and nothing would be learnt; give a larger "
+         "batch_size (-z)");
   Expr wide_x = cast(x, context.arithmetic_dtype);
   if (!context.training) {
     Expr scale = gamma * apply("rsqrt", reshape(running_variance, wide) + params.eps);

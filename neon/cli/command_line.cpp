@@ -91,7 +91,7 @@ constexpr RunOption kRunOptions[] = {
     {"--eval_freq", "eval_freq", "epochs between evaluations (also -eval)", true},
     {"-H,--history", "history", "older checkpoints kept beside the newest", true},
     {"-b,--backend", "backend", "cpu or gpu"},
-    {"-i,--device_id", "device_id", "which GPU"},
+    {"-i,--device_id", "device_id", "which GPU; without -b it asks for that one, as -b gpu does"},
     {"-r,--rng_seed", "rng_seed", "seed of all random numbers"},
     {"-u,--rounding", "rounding",
      "round updates by chance, to this many bits of mantissa; 10 (bf16: 7) without a number", true},
@@ -241,7 +241,10 @@ CommandLine parse_command_line(std::vector<std::string> arguments, bool& finishe
       fail(ErrorKind::config, "option ", option.flags, ": its value is empty; give one, or leave the option out");
     add(option.field, values[option.field], text("option ", option.flags));
   }
-  if (!gpu.empty() && !options["backend"]->count()) add("backend", gpu == "cpu" ? "cpu" : "gpu", "option -g,--gpu");
+  if (!options["backend"]->count()) {
+    if (!gpu.empty()) add("backend", gpu == "cpu" ? "cpu" : "gpu", "option -g,--gpu");
+    else if (options["device_id"]->count()) add("backend", "gpu", "option -i,--device_id");  // a GPU was named
+  }
   if (caffe) add("caffe", "true", "--caffe");
   if (deterministic) add("deterministic", "true", "--deterministic");
   if (tf32) add("tf32", "true", "--tf32");

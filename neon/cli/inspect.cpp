@@ -37,6 +37,7 @@ Inspected inspect(const CommandLine& line, const char* usage) {
   if (out.check.train_size > 0) check_batch(out.step, out.layout);
   out.graph =
       training_graph(experiment.network(), *experiment.params.cost, *experiment.params.optimizer, out.layout, out.step);
+  if (out.check.train_size > 0) check_last_batch(out.graph, out.step, out.layout);
   experiment.fit(out.graph, out.layout);
   return out;
 }

@@ -13,6 +13,7 @@
 
 #include "neon/cli/verbs.h"
 #include "neon/core/error.h"
+#include "neon/core/threads.h"
 
 namespace {
 
@@ -47,6 +48,14 @@ void begin_with_short_spins(const std::string& verb, char** argv) {
   execv("/proc/self/exe", argv);  // where that fails, things go on as they are
 }
 
+// libgomp, too, reads OMP_NUM_THREADS when it is loaded; after a fresh start there is nothing left to tell of.
+void tell_of_threads() {
+  const std::string note = neon::threads_note();
+  if (note.empty()) return;
+  std::fprintf(stderr, "note: %s\n", note.c_str());
+  setenv("OMP_NUM_THREADS", std::to_string(neon::available_threads()).c_str(), 1);
+}
+
 // Results that a full disk swallowed are not to look like success.
 void flush_results() {
   if (std::fflush(stdout) != 0 || std::ferror(stdout))
@@ -58,6 +67,7 @@ int run(const std::vector<std::string>& arguments, char** argv) {
   std::string text;
   neon::CommandLine line = neon::parse_command_line(arguments, finished, text);
   if (!finished) {
+    if (line.verb != "help") tell_of_threads();
     begin_with_short_spins(line.verb, argv);
     if (argv[0]) line.program = argv[0];
     const int code = verb_named(line.verb)(line);

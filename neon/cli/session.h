@@ -34,8 +34,8 @@ DataCheck check_data(const Experiment& experiment, const RunOptions& options, co
 
 void print_warnings(const std::vector<std::string>& warnings);
 
-// Sets options.backend to cpu or gpu: by -b, else by the spec, else the GPU where one can be used. Throws a device
-// error that says why when a GPU is asked for and cannot be used.
+// Sets options.backend to cpu or gpu: by -b or -i, else by the spec, else the GPU where one can be used. Throws a
+// device error that says why when a GPU is asked for and cannot be used.
 void choose_backend(RunOptions& options, const Experiment& experiment);
 // After choose_backend.
 DeviceOptions device_options(const RunOptions& options);

@@ -3,10 +3,12 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <string>
+
+#include "neon/core/text.h"
 
 namespace neon {
 
@@ -31,15 +33,53 @@ int cgroup_quota() {
   return quota > 0 && period > 0 ? std::max(1, int(std::ceil(quota / period))) : 1 << 20;
 }
 
+// The number, 1 or more, that is all of `text` but for blanks around it; 0: it is none.
+int count_in(std::string_view text) {
+  constexpr const char* kBlanks = " \t";
+  const size_t begin = text.find_first_not_of(kBlanks);
+  if (begin == text.npos) return 0;
+  text = text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+  if (text.starts_with('+')) text.remove_prefix(1);
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} && end == text.data() + text.size() ? std::max(number, 0) : 0;
+}
+
+int processors() {
+  cpu_set_t mask;
+  const int threads = sched_getaffinity(0, sizeof mask, &mask) == 0 ? CPU_COUNT(&mask) : 1;
+  return std::max(1, std::min(threads, cgroup_quota()));
+}
+
+// The first number of a list such as "4,2": of threads at the outermost level, those inside it follow. 0: it is none.
+int first_number(std::string_view list) {
+  int first = 0;
+  while (true) {
+    const size_t comma = std::min(list.find(','), list.size());
+    const int number = count_in(list.substr(0, comma));
+    if (number == 0) return 0;
+    if (first == 0) first = number;
+    if (comma == list.size()) return first;
+    list.remove_prefix(comma + 1);
+  }
+}
+
 }  // namespace
 
 int available_threads() {
-  cpu_set_t mask;
-  int threads = sched_getaffinity(0, sizeof mask, &mask) == 0 ? CPU_COUNT(&mask) : 1;
-  threads = std::min(threads, cgroup_quota());
-  if (const char* wanted = std::getenv("OMP_NUM_THREADS"))
-    if (std::atoi(wanted) > 0) threads = std::min(threads, std::atoi(wanted));
-  return std::max(1, threads);
+  const char* wanted = std::getenv("OMP_NUM_THREADS");
+  const int most = processors(), number = wanted ? first_number(wanted) : 0;
+  return number > 0 ? std::min(most, number) : most;
+}
+
+std::string threads_note() {
+  const char* wanted = std::getenv("OMP_NUM_THREADS");
+  if (!wanted) return "";
+  const int most = processors(), number = first_number(wanted);
+  if (number > 0 && number <= most) return "";
+  return text("OMP_NUM_THREADS is ", in_quotes(wanted),
+              number > 0 ? ", more than this process has processors" : ", no number of threads (1 or more)",
+              ": neon uses ", most, most == 1 ? " thread" : " threads");
 }
 
 }  // namespace neon

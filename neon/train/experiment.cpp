@@ -1,5 +1,7 @@
 #include "neon/train/experiment.h"
 
+#include "backends/graph/op.h"
+
 namespace neon {
 
 constexpr int kUsualKeptBits = 10;  // of -u without a number, as in neon
@@ -86,6 +88,41 @@ void check_batch(const StepOptions& options, const DataLayout& layout) {
   if (options.batch > layout.train_size)
     fail(ErrorKind::config, "batch_size ", options.batch, " is larger than the training set of ", layout.train_size,
          " samples; give batch_size: ", layout.train_size, " or less (-z)");
+}
+
+namespace {
+
+// The first layer whose batch norm sees one value of each feature in each sample; empty: there is none.
+std::string normalised_over_samples(const Graph& graph, int64_t batch) {
+  for (int i = 0; i < graph.node_count(); ++i) {
+    const Node& node = graph.node(i);
+    if (node.op->name != "batch_norm") continue;
+    if (graph.shape(node.inputs[0]).elements() == batch * graph.shape(node.outputs[1]).elements()) return node.scope;
+  }
+  return "";
+}
+
+// The batch size nearest to `batch` whose last batch of an epoch is whole, or at least half of one.
+int64_t even_batch(int64_t batch, int64_t samples) {
+  for (int64_t distance = 1;; ++distance)
+    for (const int64_t other : {batch + distance, batch - distance}) {
+      if (other < 2 || other > samples) continue;
+      const int64_t left = samples % other;
+      if (left == 0 || 2 * left >= other) return other;
+    }
+}
+
+}  // namespace
+
+void check_last_batch(const StepGraph& full, const StepOptions& options, const DataLayout& layout) {
+  if (options.batch < 2 || layout.train_size % options.batch != 1) return;
+  const std::string layer = normalised_over_samples(full.graph, options.batch);
+  if (layer.empty()) return;
+  const int64_t other = even_batch(options.batch, layout.train_size), left = layout.train_size % other;
+  fail(ErrorKind::config, "batch_size ", options.batch, ": of ", layout.train_size,
+       " training samples the last batch of an epoch has 1, of which batch norm in ", layer,
+       " would see one value of each feature: its variance is 0, and nothing would be learnt; give batch_size: ", other,
+       " (-z), ", left ? text("whose last batch has ", left) : "which leaves none over");
 }
 
 namespace {

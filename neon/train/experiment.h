@@ -83,6 +83,9 @@ class Experiment {
 StepOptions step_options(const RunOptions& options, const ExperimentParams& params);
 // Throws a config error for a batch that the training set cannot fill.
 void check_batch(const StepOptions& options, const DataLayout& layout);
+// Throws a config error where an epoch ends with one sample, of which batch norm would see one value of each feature.
+// `full` is the step of a whole batch.
+void check_last_batch(const StepGraph& full, const StepOptions& options, const DataLayout& layout);
 
 // Shapes and types of loaded data as the graphs need them.
 DataLayout layout_of(const Data& data);

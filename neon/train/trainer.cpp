@@ -108,6 +108,7 @@ Trainer::~Trainer() = default;
 
 void Trainer::compile_all(int threads) try {
   full_ = compile(step_options_.batch, threads);
+  check_last_batch(full_.graph, step_options_, layout_);
   if (const int64_t left = layout_.train_size % step_options_.batch) ragged_ = compile(left, threads);
 } catch (const Error& error) {
   if (error.kind() != ErrorKind::memory || !gpu_) throw;
@@ -129,10 +130,18 @@ std::string Trainer::room_text() const {
   const size_t free = gpu_module(why_not)->free_bytes(int(options_.device_id));
   const std::string planned = text(". A step of ", step_options_.batch, " samples plans ",
                                    bytes_text(double(arena_of(step_options_.batch))), " for its values; ");
+  const auto has_room = [&](int64_t batch) {
+    try {
+      return double(arena_of(batch)) < kShareForValues * double(free);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::config) throw;
+      return false;  // batch norm takes no batch of one sample
+    }
+  };
   int64_t fits = 0, fails = step_options_.batch;
   while (fails - fits > 1) {
     const int64_t middle = (fits + fails) / 2;
-    (double(arena_of(middle)) < kShareForValues * double(free) ? fits : fails) = middle;
+    (has_room(middle) ? fits : fails) = middle;
   }
   if (fits == 0) return planned + "not even a batch of 1 fits";
   return text(planned, "with what is free now about ", fits, " would fit (-z ", fits, ")");

@@ -94,15 +94,15 @@ Net mnist_adam() {
               object("Adam", {}), {28, 28}, DType::f32, 128);
 }
 
-Net three_layers(DType dtype, int64_t batch) {
+Net three_layers(DType dtype) {
   const Setting zero = object("Constant", {{"val", word("0")}});
   return make({affine("30", {{"batch_norm", word("true")}, {"activation", word("Rectlin")}}),
                affine("20", {{"bias", zero}, {"activation", word("Tanh")}}), object("Dropout", {{"keep", word("0.5")}}),
                affine("10", {{"bias", zero}, {"activation", word("Softmax")}})},
-              momentum(), {40}, dtype, batch);
+              momentum(), {40}, dtype, 32);
 }
 
-Net images(DType dtype, int64_t channels) {
+Net images(DType dtype, int64_t channels, int64_t batch) {
   const Setting zero = object("Constant", {{"val", word("0")}}), init = object("Kaiming", {});
   auto conv = [&](const char* maps, Parameters more) {
     more.push_back({"fshape", word("3")});
@@ -115,7 +115,7 @@ Net images(DType dtype, int64_t channels) {
                conv("20", {{"batch_norm", word("true")}, {"padding", word("1")}}),
                object("Pooling", {{"fshape", word("all")}, {"op", word("avg")}}),
                affine("10", {{"activation", word("Softmax")}})},
-              momentum(), {channels, 14, 14}, dtype, 32);
+              momentum(), {channels, 14, 14}, dtype, batch);
 }
 
 }  // namespace neon::test

@@ -153,7 +153,7 @@ TEST_CASE("numbers of the step record reach their kernels") {
 }
 
 TEST_CASE("a batch of one") {
-  const Net net = three_layers(DType::f32, 1);
+  const Net net = images(DType::f32, 1, 1);
   Variables fast, plain;
   const auto a = net.compile(fast), b = net.compile(plain, {.plain = true});
   a->run(0), b->run(0);

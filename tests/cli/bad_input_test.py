@@ -134,6 +134,28 @@ class Specs(Case):
             self.refused(2, *verb, self.spec(batch_size="121"), says=["batch_size 121", "120 samples", "-z"])
         self.neon(self.spec(batch_size="120"))
 
+    def test_batch_norm_of_one_value(self):
+        """Its variance is 0: weights would go nowhere, and the running variance to 0."""
+        normalised = IRIS.replace("activation: Tanh", "batch_norm: true, activation: Tanh")
+        spec = self.spec(normalised)
+        for verb in [], ["check"], ["summary"], ["bench"]:
+            self.refused(2, *verb, "-z", "1", spec,
+                         says=["s.yaml:3:5", "batch norm of (1, 8)", "one value", "-z", "(4) -> Affine_0"])
+            # 120 = 7 * 17 + 1
+            self.refused(2, *verb, "-z", "17", spec,
+                         says=["batch_size 17: of 120 training samples the last batch", "in Affine_0", "one value",
+                               "batch_size: 18 (-z), whose last batch has 12"])
+        self.refused(2, "-z", "119", spec, says="batch_size: 120 (-z), which leaves none over")
+        self.refused(2, "-z", "7", spec, says="batch_size: 8 (-z), which leaves none over")
+        self.neon("-e", "1", "-z", "18", spec)
+        self.neon("-e", "1", "-z", "29", spec)  # 30 samples to test: one is normalised by the running statistics
+        # A sample that is an image has many values of each of its maps.
+        conv = "layers:\n  - Conv: {fshape: [3, 3, 2], init: Kaiming, batch_norm: true}"
+        images = self.spec(MNIST.replace("layers:", conv), name="images.yaml")
+        write_mnist(self)
+        for batch in "1", "9":  # of 64 samples
+            self.neon("-z", batch, "-e", "1", "--set", "optimizer.learning_rate=0.001", "-w", self.folder, images)
+
     def test_net_that_does_not_fit_cost_or_data(self):
         for verb in [], ["check"]:
             self.refused(2, *verb, self.spec(IRIS.replace("nout: 3", "nout: 4")), says=["cost", "4", "3"])

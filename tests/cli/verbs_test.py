@@ -202,6 +202,34 @@ class Train(Case):
         self.refused(6, self.spec(backend="gpu"), says="the GPU cannot be used")
         self.neon("-b", "cpu", self.spec(backend="gpu", epochs="1"))
 
+    def test_a_gpu_that_is_named_is_asked_for(self):
+        spec = self.spec(backend="cpu", epochs="1")
+        for index in "0", "3":
+            for verb in [], ["check"], ["bench"]:
+                self.refused(6, *verb, "-i", index, spec, says=["the GPU cannot be used", "-b cpu"])
+        self.write("gpu.cfg", "device_id = 1\n")
+        self.refused(6, "-c", "gpu.cfg", spec, says="the GPU cannot be used")
+        self.neon("-i", "1", "-b", "cpu", "-s", "m.safetensors", spec)
+        self.neon("-i", "1", "-g", "cpu", spec)
+        # The checkpoint keeps the number of the GPU, which asks for nothing where the run goes on.
+        self.neon("resume", "m.safetensors", "-e", "2")
+        self.write("x.csv", "5.1,3.5,1.4,0.2\n")
+        for verb in ["eval", "m.safetensors"], ["resume", "m.safetensors"], ["predict", "m.safetensors", "x.csv"]:
+            self.refused(6, *verb, "-i", "0", says="the GPU cannot be used")
+
+    def test_number_of_threads_that_is_none(self):
+        all_of_them = self.neon("doctor", environment={"OMP_NUM_THREADS": "1000000000"})
+        found = re.search(r"^threads +(\d+)$", all_of_them.out, re.M)[1]
+        used = f"neon uses {found} thread" + "s" * (found != "1")
+        self.assertEqual(all_of_them.err, f"note: OMP_NUM_THREADS is '1000000000', more than this process has processors: {used}\n")
+        for value in "abc", "-3", "0", "1e9", "":
+            for verb in ["-e", "1"], ["check"], ["bench", "--iterations", "2"]:
+                done = self.neon(*verb, self.spec(), environment={"OMP_NUM_THREADS": value})
+                ours = [line for line in done.err.splitlines() if "OMP_NUM_THREADS is" in line]
+                self.assertEqual(ours, [f"note: OMP_NUM_THREADS is '{value}', no number of threads (1 or more): {used}"])
+                self.assertLessEqual(done.err.count("libgomp"), 1, done.err)
+        self.assertNotIn("OMP_NUM_THREADS", self.neon("-e", "1", self.spec(), environment={"OMP_NUM_THREADS": "1"}).err)
+
     def test_verb_after_options(self):
         self.assertIn("spec    s.yaml", self.neon("-z", "8", "check", self.spec()).out)
 

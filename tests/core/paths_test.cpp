@@ -1,32 +1,11 @@
 #include "neon/core/paths.h"
 
 #include <catch2/catch.hpp>
-#include <cstdlib>
+
+#include "tests/support/variable.h"
 
 using namespace neon;
-
-namespace {
-
-// Sets a variable for the length of a scope; null removes it.
-class Variable {
- public:
-  Variable(const char* name, const char* value) : name_(name) {
-    if (const char* old = std::getenv(name)) old_ = old, had_ = true;
-    if (value) setenv(name, value, 1);
-    else unsetenv(name);
-  }
-  ~Variable() {
-    if (had_) setenv(name_, old_.c_str(), 1);
-    else unsetenv(name_);
-  }
-
- private:
-  const char* name_;
-  std::string old_;
-  bool had_ = false;
-};
-
-}  // namespace
+using neon_test::Variable;
 
 TEST_CASE("the cache folder follows NEON_CACHE_DIR, XDG_CACHE_HOME, HOME, in this order") {
   Variable home("HOME", "/home/ada"), xdg("XDG_CACHE_HOME", nullptr), own("NEON_CACHE_DIR", nullptr);

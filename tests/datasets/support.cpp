@@ -27,17 +27,6 @@ std::string TempDir::write(const std::string& name, const std::string& content) 
   return path;
 }
 
-Variable::Variable(const char* name, const char* value) : name_(name) {
-  if (const char* old = std::getenv(name)) old_ = std::make_unique<std::string>(old);
-  if (value) setenv(name, value, 1);
-  else unsetenv(name);
-}
-
-Variable::~Variable() {
-  if (old_) setenv(name_, old_->c_str(), 1);
-  else unsetenv(name_);
-}
-
 std::string golden(const std::string& name) { return std::string(NEON_GOLDEN) + "/" + name; }
 
 void copy_file(const std::string& from, const std::string& to) {

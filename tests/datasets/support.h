@@ -7,6 +7,7 @@
 
 #include "datasets/dataset.h"
 #include "neon/core/error.h"
+#include "tests/support/variable.h"
 
 namespace neon_test {
 
@@ -24,19 +25,6 @@ class TempDir {
 
  private:
   std::string path_;
-};
-
-// An environment variable for the length of a scope; null removes it.
-class Variable {
- public:
-  Variable(const char* name, const char* value);
-  ~Variable();
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-
- private:
-  const char* name_;
-  std::unique_ptr<std::string> old_;
 };
 
 std::string golden(const std::string& name);  // path of a committed file

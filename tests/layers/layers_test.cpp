@@ -131,6 +131,23 @@ TEST_CASE("a layer whose initialiser is IdentityInit is not trained; its bias is
   }
 }
 
+TEST_CASE("batch norm while training takes more than one value of each feature") {
+  const auto shape_after = [](const Shape& x, bool training) {
+    Graph graph;
+    LayerContext context(graph, training, DType::f32, 0);
+    context.layer = "L";
+    const auto layer = Registry<Layer>::get().create(yaml_of("BatchNorm"));
+    return layer->forward(context, {graph, graph.input("x", DType::f32, x)}).shape();
+  };
+  CHECK_THROWS_WITH(shape_after({1, 5}, true),
+                    "batch norm of (1, 5) while training: each of the 5 features has one value in the batch, so its "
+                    "variance is 0 and nothing would be learnt; give a larger batch_size (-z)");
+  CHECK_THROWS_AS(shape_after({1, 1, 1, 3}, true), Error);
+  for (const Shape& shape : {Shape{2, 5}, Shape{1, 1, 2, 3}, Shape{1, 2, 1, 1, 3}})
+    CHECK(shape_after(shape, true) == shape);
+  CHECK(shape_after({1, 5}, false) == Shape{1, 5});
+}
+
 TEST_CASE("multiplications and additions are counted for one sample") {
   const auto flops = [](const char* yaml, const Shape& input, const Shape& output) {
     return Registry<Layer>::get().create(yaml_of(yaml))->flops(input, output);
