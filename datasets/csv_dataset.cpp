@@ -97,7 +97,8 @@ class CSV : public Parametrized<Dataset, CsvParams> {
     out.found = true;
     out.source = data.source;
     out.sample = data.sample;
-    out.target = data.train.targets.shape().rank() > 1 ? data.train.targets.shape().slice(1, 2) : Shape{1};
+    if (!common.autoencoder)
+      out.target = data.train.targets.shape().rank() > 1 ? data.train.targets.shape().slice(1, 2) : Shape{1};
     out.classes = data.classes;
     out.train_size = data.train.size();
     out.test_size = data.test.size();

@@ -152,6 +152,11 @@ void check_rows(const Split& split, const char* which, const std::string& source
 Data Dataset::finish(Data data, const DataContext& context) const {
   check_rows(data.train, "training", data.source);
   check_rows(data.test, "test", data.source);
+  if (common.autoencoder) {
+    for (Split* split : {&data.train, &data.test, &data.validation}) split->targets = {};
+    data.classes = 0;
+    data.class_names.clear();
+  }
   const int64_t n = data.train.size();
   if (n == 0) fail(ErrorKind::data, data.source, ": there are no training samples");
   if (n > int64_t(UINT32_MAX)) fail(ErrorKind::data, data.source, ": ", n, " samples, at most 2^32 - 1 are supported");
@@ -168,6 +173,7 @@ Data Dataset::finish(Data data, const DataContext& context) const {
 }
 
 DataCheck Dataset::finish(DataCheck check) const {
+  if (common.autoencoder) check.classes = 0, check.target = {};
   if (check.classes > 0) check.target = {1};
   if (check.train_size == 0) return check;
   const int64_t kept = subset_size(check.train_size, common.subset_pct);

@@ -65,12 +65,15 @@ class Dataset {
   struct Common {
     int64_t validation = 0;
     double subset_pct = 100;
+    bool autoencoder = false;
     static void describe(auto&& p) {
       p("validation", &Common::validation,
         "Training samples kept apart to validate with, drawn by the seed; the rest keeps its order.", at_least(0),
         Unit{"samples"});
       p("subset_pct", &Common::subset_pct, "Part of the training samples that is used, drawn by the seed.",
         open_closed(0, 100), Unit{"percent"}, Alias{"sample_pct"});
+      p("autoencoder", &Common::autoencoder,
+        "Whether a sample's target is the sample itself, as the net sees it; labels are left out.");
     }
   };
 
@@ -83,8 +86,8 @@ class Dataset {
   Common common;
 
  protected:
-  // What every load() and check() ends with: checks that rows and targets agree, then draws the subset and
-  // the validation samples.
+  // What every load() and check() ends with: checks that rows and targets agree, leaves out the targets of an
+  // autoencoder, then draws the subset and the validation samples.
   Data finish(Data data, const DataContext& context) const;
   DataCheck finish(DataCheck check) const;
 };

@@ -89,7 +89,7 @@ class IdxDataset : public Parametrized<Dataset, IdxParams> {
       out.missing = join_path(mnist_folders(kind(), context).front(), text(kind().files.front().name, ".gz"));
       if (!params.fallback) return finish(out);
       const DataCheck fallback = params.fallback->check(context);
-      check_fallback(fallback.sample);
+      check_fallback(fallback);
       out.source = text(fallback_name(), " in place of ", kind().name, ": ", fallback.source);
       out.train_size = fallback.train_size;
       out.test_size = fallback.test_size;
@@ -156,7 +156,7 @@ class IdxDataset : public Parametrized<Dataset, IdxParams> {
   Data load_fallback(const std::string& why, const DataContext& context) const {
     Data data = params.fallback->load(context);
     const std::string name = fallback_name();
-    check_fallback(data.sample);
+    check_fallback(data);
     for (Split* split : {&data.train, &data.test, &data.validation})
       if (split->size() > 0) split->inputs = padded(split->inputs.reshaped({split->size(), 28, 28}), params.size);
     const std::string source = data.source;
@@ -169,10 +169,10 @@ class IdxDataset : public Parametrized<Dataset, IdxParams> {
 
   std::string fallback_name() const { return params.fallback.resolved().entries.front().key; }
 
-  void check_fallback(const Shape& sample) const {
-    if (sample != Shape{1, 28, 28})
-      fail(ErrorKind::config, "fallback ", fallback_name(), ": its samples are ", sample, ", those of ", kind().name,
-           " are (1, 28, 28)");
+  void check_fallback(const auto& data) const {
+    if (data.sample == Shape{1, 28, 28} && data.classes == 10) return;
+    fail(ErrorKind::config, "fallback ", fallback_name(), ": its samples are ", data.sample, " of ", data.classes,
+         " classes, those of ", kind().name, " are (1, 28, 28) of 10");
   }
 };
 

@@ -30,24 +30,32 @@ struct Maxout : Parametrized<Layer, MaxoutParams> {
 NEON_REGISTER(Layer, Maxout, "The largest of each few neighbouring features or feature maps.");
 
 struct SliceParams {
+  int64_t begin_idx = 0;
   int64_t end_idx = 0;
   static void describe(auto&& p) {
-    p("end_idx", &SliceParams::end_idx, "How many features or feature maps are passed on.", at_least(1), Required{});
+    p("end_idx", &SliceParams::end_idx, "The one after the last that is passed on, counted from 0.", at_least(1),
+      Required{});
+    p("begin_idx", &SliceParams::begin_idx, "How many features or feature maps come before those passed on.",
+      at_least(0));
   }
 };
 struct Slice : Parametrized<Layer, SliceParams> {
-  using Parametrized::Parametrized;
-  // x (N,...,C) -> (N,...,end_idx)
+  explicit Slice(SliceParams given) : Parametrized(std::move(given)) {
+    if (params.begin_idx >= params.end_idx)
+      fail(ErrorKind::config, "begin_idx ", params.begin_idx, " and end_idx ", params.end_idx, " leave nothing");
+  }
+  // x (N,...,C) -> (N,...,end_idx - begin_idx)
   Expr forward(LayerContext& context, Expr x) const override {
     const int64_t last = x.shape().rank() - 1, features = x.shape().back();
     if (params.end_idx > features)
       fail(ErrorKind::config, "end_idx ", params.end_idx, " is more than the ", features, " features of the input");
+    const int64_t count = params.end_idx - params.begin_idx;
     return context.expr(
-        context.graph.add("slice", {x}, {{"axis", last}, {"first", int64_t(0)}, {"count", params.end_idx}}));
+        context.graph.add("slice", {x}, {{"axis", last}, {"first", params.begin_idx}, {"count", count}}));
   }
   double flops(const Shape&, const Shape&) const override { return 0; }
 };
-NEON_REGISTER(Layer, Slice, "The first few features or feature maps.", {"SliceLayer"});
+NEON_REGISTER(Layer, Slice, "Some features or feature maps that follow one another.", {"SliceLayer"});
 
 struct CrossMapPoolingParams {
   int64_t nofm = 0;

@@ -8,6 +8,19 @@ namespace neon {
 
 namespace {
 
+constexpr std::string_view kArrow = " -> ";
+constexpr size_t kFirstTold = 2, kLastTold = 10;
+
+// The shapes through a deep net without those in its middle.
+std::string shortened(const std::string& shapes) {
+  std::vector<size_t> arrows;
+  for (size_t at = shapes.find(kArrow); at != shapes.npos; at = shapes.find(kArrow, at + 1)) arrows.push_back(at);
+  if (arrows.size() <= kFirstTold + kLastTold + 1) return shapes;
+  const size_t from = arrows[kFirstTold - 1], to = arrows[arrows.size() - kLastTold];
+  return text(shapes.substr(0, from), kArrow, "... ", arrows.size() - kFirstTold - kLastTold + 1, " more",
+              shapes.substr(to));
+}
+
 class Pass {
  public:
   Pass(LayerContext& context, std::vector<LayerRow>* rows) : context_(context), rows_(rows) {}
@@ -21,10 +34,11 @@ class Pass {
       if (container) x = merged(link, *container, inputs, shapes, depth);
       else x = guarded(link, shapes, [&] { return apply_layer(*link.layer, context_, inputs[0]); });
       outputs_[link.name] = x;
-      shapes += text(" -> ", link.name, " ", context_.sample_shape(x));
+      shapes += text(kArrow, link.name, " ", context_.sample_shape(x));
       if (rows_) end_row(row, link, inputs[0], x, container ? context_.parameters.size() : parameters_before);
       branch = 0;
     }
+    if (depth == 0) context_.shapes = shortened(shapes);
     return x;
   }
 
@@ -53,7 +67,7 @@ class Pass {
       Expr x = inputs.size() == 1 ? inputs[0] : inputs[number];
       if (first.met_before) x = outputs_.at(first.name);
       x = container.enter(number++, x);
-      outputs.push_back(run(branch, x, text(shapes, " -> ", link.name, " branch ", number), depth + 1, number));
+      outputs.push_back(run(branch, x, text(shapes, kArrow, link.name, " branch ", number), depth + 1, number));
     }
     if (number == 0) outputs = inputs;
     return guarded(link, shapes, [&] { return container.merge(context_, outputs); });
@@ -66,8 +80,8 @@ class Pass {
       return describe();
     } catch (const Error& error) {
       const std::string place = link.where.to_string();
-      throw Error(error.kind(),
-                  text(place, place.empty() ? "" : ": ", error.what(), "; shapes so far: ", shapes, " -> ", link.name));
+      throw Error(error.kind(), text(place, place.empty() ? "" : ": ", error.what(),
+                                     "; shapes so far: ", shortened(text(shapes, kArrow)), link.name));
     }
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/graph/op.h"
+#include "models/check_outputs.h"
 #include "models/histograms.h"
 
 namespace neon {
@@ -268,6 +269,7 @@ Expr training_pass(StepGraph& step, LayerContext& context, const Network& networ
   context.data_channels_last = channels_last(data, options);
   const Batch batch = batch_of(step.graph, data, data.train_size, options, true);
   Expr y = network.forward(context, batch.x);
+  check_outputs(network, context, data, batch.x, batch.t, y);
   describe_outputs(step, context, y);
   const Expr each = cost_of(context, cost, y, batch.t);
   Expr average = mean(each, all_axes(each.shape()));
@@ -346,6 +348,7 @@ StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::
   step.states = context.states;
   graph.output("y", wide(y));
   if (!measured) return step;
+  check_outputs(network, context, data, batch.x, batch.t, y);
   const DType dtype = options.dtype == DType::f64 ? DType::f64 : DType::f32;
   Expr weight(graph, graph.input("weight", dtype, {options.batch, 1}));
   if (cost) {

@@ -5,6 +5,7 @@
 #include "backends/cuda/code_text.h"
 #include "backends/cuda/depth_source.h"
 #include "backends/cuda/image_source.h"
+#include "backends/cuda/region_source.h"
 #include "backends/cuda/window_source.h"
 #include "backends/graph/histogram.h"
 
@@ -64,6 +65,7 @@ class OpWriter {
     else if (op == "histogram") body = histogram();
     else if (is_depth_op(op)) return depth_source(kernel_, context_);
     else if (is_window_op(op)) return window_source(kernel_, context_);
+    else if (is_region_op(op)) return region_source(kernel_, context_);
     else if (is_image_op(op)) return image_source(kernel_, context_);
     else fail(ErrorKind::failed, "op ", op, " has no kernel on the GPU yet; -b cpu runs it");
     const std::string_view product =

@@ -39,18 +39,10 @@ void Experiment::add_default_metric(int64_t outputs, int64_t classes) {
 void Experiment::fit(const StepGraph& graph, const DataLayout& layout) {
   if (!metrics_given_) add_default_metric(graph.outputs[0].width, layout.classes);
   Problems problems;
-  int64_t classes = layout.classes;
-  if (layout.target_is_input || classes == 0) {
-    const int64_t wanted = layout.target_is_input ? layout.sample.elements() : layout.target.elements();
-    if (graph.outputs[0].width != wanted)
-      problems.add(
-          {}, "layers",
-          text("the last layer has ", graph.outputs[0].width, " outputs, the targets have ", wanted, " numbers"));
-  }
-  if (const std::string line = params.cost->objection(graph.outputs, classes); !line.empty())
+  if (const std::string line = params.cost->objection(graph.outputs, layout.classes); !line.empty())
     problems.add({}, "cost", line);
   for (const auto& metric : params.metrics)
-    if (const std::string line = metric->objection(graph.outputs[0].width, classes); !line.empty())
+    if (const std::string line = metric->objection(graph.outputs[0].width, layout.classes); !line.empty())
       problems.add({}, "metrics", line);
   problems.throw_if_any();
 }

@@ -13,7 +13,7 @@ namespace {
 // Sizes of what is added up for each result: the plain kernels on absolute values, for the ops that add.
 std::vector<Tensor> magnitudes(const OpCase& c, const CaseRun& reference) {
   const bool adds = c.op.ends_with("matmul") || c.op == "sum" || c.op == "scatter_add" ||
-                    c.op.starts_with("convolution") || c.op == "pool_max_gradient" || c.op.starts_with("pool_avg");
+                    c.op.starts_with("convolution") || c.op.ends_with("_max_gradient") || c.op.starts_with("pool_avg");
   if (!adds) return {};
   Graph graph;
   build_case(graph, c, DType::f64);

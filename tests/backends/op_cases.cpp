@@ -389,6 +389,7 @@ std::vector<OpCase> cases_of(const Op& op) {
   if (name.starts_with("convolution")) return convolution_cases(name);
   if (name == "space_to_depth" || name == "depth_to_space") return depth_cases(name);
   if (name.starts_with("pool_")) return pooling_cases(name);
+  if (name.starts_with("region_max")) return region_cases(name);
   if (name == "gather") return gather_cases();
   if (name == "scatter_add") return scatter_add_cases();
   if (name == "crop") return crop_cases();

@@ -1,5 +1,6 @@
 #include "tests/backends/window_cases.h"
 
+#include "backends/graph/regions.h"
 #include "backends/graph/windows.h"
 
 namespace neon::test {
@@ -140,6 +141,29 @@ CaseInput positions(const Shape& y, const Attributes& attributes) {
 
 }  // namespace
 
+namespace {
+
+// Of each bin's channels in turn its first pixel and its last, -1 where it has none.
+std::vector<double> first_pixels(const Shape& x, const CaseInput& regions, const Attributes& bins) {
+  const int64_t height = bins.integer("height"), width = bins.integer("width");
+  std::vector<double> out;
+  for (int64_t r = 0; r < regions.shape.elements() / 4; ++r) {
+    double corners[4], missing;
+    for (size_t i = 0; i < 4; ++i) corners[i] = regions.values[(4 * size_t(r) + i) % regions.values.size()];
+    const Region region = region_of(corners, bins.real("scale"), missing);
+    for (int64_t k = 0; k < height * width * x[3]; ++k) {
+      const Bin down = bin_of(region.rows, k / x[3] / width, height, x[1]),
+                across = bin_of(region.columns, k / x[3] % width, width, x[2]);
+      if (down.begin >= down.end || across.begin >= across.end) out.push_back(-1);
+      else if (k % 2) out.push_back(double((down.end - 1) * x[2] + across.end - 1));
+      else out.push_back(double(down.begin * x[2] + across.begin));
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
 std::vector<OpCase> pooling_cases(const std::string& op) {
   std::vector<OpCase> out;
   for (const Pooling& p : poolings())
@@ -161,6 +185,43 @@ std::vector<OpCase> pooling_cases(const std::string& op) {
       if (op == "pool_max_gradient") made.inputs.push_back(positions(y, attributes));
       out.push_back(std::move(made));
     }
+  return out;
+}
+
+std::vector<OpCase> region_cases(const std::string& op) {
+  struct Regions {
+    const char* name;
+    Shape x;
+    int64_t count, height, width;  // of regions an image; of bins
+    double scale;
+    std::vector<double> corners;  // x1, y1, x2, y2 of each, repeated
+  };
+  const Regions all[] = {
+      {"whole image", {1, 4, 6, 3}, 1, 2, 3, 1, {0, 0, 5, 3}},
+      {"bins that share pixels", {2, 7, 6, 2}, 2, 3, 2, 1, {0, 1, 4, 5, 1, 0, 5, 6}},
+      {"halves are rounded", {1, 6, 6, 4}, 3, 2, 2, 0.5, {1, 3, 5, 7, 0.5, 0, 9, 11, 2.5, 5, 2.5, 5}},
+      {"more bins than pixels", {2, 3, 4, 3}, 1, 4, 5, 0.25, {4, 4, 11, 7, 0, 0, 3, 3}},
+      {"corners the wrong way round", {1, 5, 5, 2}, 1, 2, 2, 1, {4, 4, 1, 0}},
+      {"beyond the image", {2, 4, 4, 5}, 2, 2, 3, 1, {-3, -2, 2, 6, 2, 3, 9, 9, 5, 5, 7, 7}},
+      {"far away", {1, 3, 3, 2}, 2, 2, 2, 1, {-60000, -60000, 60000, 60000, 50000, 0, 60000, 2}},
+      {"overlapping", {1, 6, 5, 1}, 4, 2, 2, 1, {0, 0, 4, 5, 0, 0, 4, 5, 1, 1, 4, 4, 2, 0, 3, 5}},
+      {"no regions", {2, 3, 3, 4}, 0, 2, 2, 1, {}},
+      {"no samples", {0, 3, 3, 4}, 1, 2, 2, 1, {}},
+      {"images", {3, 14, 15, 24}, 5, 7, 7, 0.0625, {16, 0, 200, 120, 64, 32, 224, 223, 0, 96, 96, 200}},
+  };
+  std::vector<OpCase> out;
+  for (const Regions& r : all) {
+    const CaseInput regions{{r.x[0], r.count, 4}, 0, 1, DType::f32, r.corners};
+    const Attributes bins = {{"height", r.height}, {"width", r.width}, {"scale", r.scale}};
+    OpCase made{op, r.name, {{r.x}, regions}, bins, 1, "regions"};
+    if (op == "region_max_gradient") {
+      const Shape y{r.x[0], r.count, r.height, r.width, r.x[3]};
+      made.inputs = {{y}, {y, 0, 1, DType::i32, first_pixels(r.x, regions, bins)}, regions};
+      made.attributes = {{"scale", r.scale}, {"sizes", Axes{r.x[1], r.x[2]}}};
+      made.length = r.count * r.height * r.width;
+    }
+    out.push_back(std::move(made));
+  }
   return out;
 }
 

@@ -1,4 +1,4 @@
-// Cases of the ops whose windows step over an array: convolution, pooling and their gradients; and of
+// Cases of the ops whose windows step over an array: convolution, pooling and their gradients; and of regions and
 // blocks of pixels.
 #pragma once
 #include "tests/backends/op_cases.h"
@@ -7,6 +7,7 @@ namespace neon::test {
 
 std::vector<OpCase> convolution_cases(const std::string& op);
 std::vector<OpCase> pooling_cases(const std::string& op);
+std::vector<OpCase> region_cases(const std::string& op);
 std::vector<OpCase> depth_cases(const std::string& op);  // of space_to_depth and depth_to_space
 
 }  // namespace neon::test

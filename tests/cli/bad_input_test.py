@@ -158,7 +158,8 @@ class Specs(Case):
 
     def test_net_that_does_not_fit_cost_or_data(self):
         for verb in [], ["check"]:
-            self.refused(2, *verb, self.spec(IRIS.replace("nout: 3", "nout: 4")), says=["cost", "4", "3"])
+            self.refused(2, *verb, self.spec(IRIS.replace("nout: 3", "nout: 4")),
+                         says=["s.yaml:4:5", "4 outputs", "3 classes", "(4) -> Affine_0 (8) -> Affine_1 (4)"])
             self.refused(2, *verb, self.spec(cost="CrossEntropyMulti", metrics="[{TopKMisclassification: {k: 9}}]"),
                          says=["metrics", "9"])
 

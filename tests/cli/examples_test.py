@@ -24,6 +24,7 @@ def chain(first, *layers):
 
 
 IMAGE, CIFAR, MNIST = ([3, 224, 224], 1000), ([3, 32, 32], 10), ([1, 28, 28], 10)
+MNIST_ITSELF = ([1, 28, 28], 0)  # a sample is its own target
 OVERFEAT = chain(3, (11, 96), (5, 256), (3, 512), (3, 1024), (3, 1024), (1, 3072, 1024 * 36), (1, 4096), (1, 1000))
 # torchvision's alexnet, vgg11 and resnet50; Caffe's bvlc_googlenet, without and with its auxiliary classifiers.
 ALEXNET, VGG_A, RESNET, GOOGLENET, GOOGLENET_TRAINED = 61100840, 132863336, 25557032, 6998552, 13378280
@@ -48,6 +49,8 @@ def bottlenecks(before, maps):
 
 MSRA = conv(3, 3, 16, 2) + bottlenecks(16, 16) + bottlenecks(64, 32) + bottlenecks(128, 64) + 2560 + 10
 EXPECTED = {
+    "autoencoder/conv": (MNIST_ITSELF, 16 * 8 + 2 * 16 * 8 * 32 + 9 * 8 * 8 + 4 * 8),
+    "autoencoder/mnist-9layer": (MNIST_ITSELF, 2 * (784 * 1000 + 1000 * 500 + 500 * 250 + 250 * 30)),
     "bench/alexnet": (IMAGE, ALEXNET), "bench/overfeat": (([3, 231, 231], 1000), OVERFEAT),
     "bench/vgg-a": (IMAGE, VGG_A),
     "bench/googlenet": (IMAGE, GOOGLENET), "bench/resnet50": (IMAGE, RESNET),
@@ -80,13 +83,14 @@ class Examples(support.Case):
         self.assertEqual(names, set(EXPECTED), "an example without its number here, or the other way round")
         for name in sorted(names):
             path = os.path.join(EXAMPLES, name + ".yaml")
+            self.assertIn("data    drawn bytes: 512 training and 8 test samples", self.neon("check", path, "--set", noise(name, 512)).out, name)
             out = self.neon("summary", path, "--set", noise(name, 512)).out
             self.assertEqual(int(re.search(r"(?m)^(\d+) parameters", out)[1]), EXPECTED[name][1], name)
             if name.startswith("bench/"):
                 self.assertEqual(self.neon("summary", path).out, out, "the spec's own noise has this shape")
 
     def test_small_ones_train(self):
-        for name in ("convnet/cifar10-small", "convnet/cifar10-conv", "convnet/cifar10-resnet", "convnet/mnist-small",
+        for name in ("autoencoder/conv", "autoencoder/mnist-9layer", "convnet/cifar10-small", "convnet/cifar10-conv", "convnet/cifar10-resnet", "convnet/mnist-small",
                      "mlp/cifar10-branch", "mlp/mnist-branch", "mlp/mnist-merge"):
             self.neon(os.path.join(EXAMPLES, name + ".yaml"), "--set", noise(name, 32), "-z", "16", "-e", "1")
 

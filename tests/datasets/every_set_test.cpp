@@ -103,6 +103,27 @@ TEST_CASE("a data set is what its headers say, and the same again for the same s
   }
 }
 
+TEST_CASE("of any data set, the samples may be their own targets") {
+  const TempDir dir;
+  const Variable cache("NEON_CACHE_DIR", (dir / "cache").c_str());
+  for (const Case& c : cases(dir)) {
+    INFO(c.name);
+    Keys keys = c.keys;
+    keys.push_back({"autoencoder", "true"});
+    const auto set = make(c.name, keys);
+    const DataContext context = offline(dir.path(), 5);
+    const Data data = set->load(context), labelled = make(c.name, c.keys)->load(context);
+    CHECK(agrees(set->check(context), data));
+    CHECK((data.classes == 0 && data.class_names.empty() && set->check(context).target.rank() == 0));
+    const std::pair<const Split*, const Split*> splits[] = {
+        {&data.train, &labelled.train}, {&data.validation, &labelled.validation}, {&data.test, &labelled.test}};
+    for (const auto& [split, with_labels] : splits) {
+      CHECK(split->targets.empty());
+      CHECK(numbers(split->inputs) == numbers(with_labels->inputs));
+    }
+  }
+}
+
 TEST_CASE("a data set's parameters read back as written") {
   const TempDir dir;
   for (const Case& c : cases(dir)) {

@@ -131,6 +131,15 @@ TEST_CASE("the fallback is used, with a warning that names it, when MNIST cannot
   CHECK_THAT(check.source, Catch::StartsWith("Digits in place of MNIST"));
   CHECK_THAT(error_of([&] { make("MNIST")->load(context); }),
              Catch::StartsWith("data: MNIST: its files are in none of"));
+  const std::pair<Setting, const char*> unsuited[] = {
+      {object("Digits", {{"autoencoder", "true"}}), "Digits: its samples are (1, 28, 28) of 0"},
+      {object("Iris"), "Iris: its samples are (4) of 3"}};
+  for (const auto& [fallback, samples] : unsuited) {
+    spec.entries[0].value.entries.back().value = fallback;
+    const std::string line = text("config: fallback ", samples, " classes, those of MNIST are (1, 28, 28) of 10");
+    CHECK(error_of([&] { Registry<Dataset>::get().create(spec)->check(context); }) == line);
+    CHECK(error_of([&] { Registry<Dataset>::get().create(spec)->load(context); }) == line);
+  }
 }
 
 TEST_CASE("damaged MNIST files are errors with the path, never a reason to fall back") {

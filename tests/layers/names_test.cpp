@@ -66,6 +66,8 @@ TEST_CASE("shapes that a Reshape cannot make are errors, however large") {
 TEST_CASE("features that cannot be shared out or taken are errors") {
   CHECK(forward_error("Maxout: 3", {2, 8}) == "8 features do not go into pieces of 3 evenly");
   CHECK(forward_error("Slice: 9", {2, 8}) == "end_idx 9 is more than the 8 features of the input");
+  CHECK_THROWS_WITH(Registry<Layer>::get().create(yaml_of("Slice: {begin_idx: 4, end_idx: 4}")),
+                    Catch::Contains("begin_idx 4 and end_idx 4 leave nothing"));
   CHECK_THAT(forward_error("Local: {fshape: [3, 3, 2], init: Kaiming}", {2, 2, 5, 1}), Contains("a window of 3"));
   CHECK_THAT(layer("Maxout"), Contains("'pieces' is missing"));
 }

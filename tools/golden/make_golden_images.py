@@ -123,6 +123,7 @@ def map_cases(layers):
     x = distinct(rng, (2, 6, 2, 3))
     layers.add({"Maxout": 3}, x, lambda x: tape.largest(x, 3))
     layers.add({"Slice": 4}, x, lambda x: tape.first(x, 4))
+    layers.add({"Slice": {"begin_idx": 1, "end_idx": 5}}, x, lambda x: tape.first(x, 5, 1))
     layers.add({"CrossMapPooling": {"nofm": 4, "init": init, "activation": "Rectlin"}}, x,
                lambda x, **p: tape.relu(tape.convolution(x, p["L/W"], (1, 1), (0, 0))), {"L/W": draw(rng, (4, 1, 1, 6))})
 

@@ -165,13 +165,13 @@ def largest(x, pieces):
     return Var(y[..., 0], (x,), lambda g: (((parts == y) * g[..., None]).reshape(x.value.shape),))
 
 
-def first(x, count):
+def first(x, end, begin=0):
     def pull(g):
         dx = np.zeros_like(x.value)
-        dx[..., :count] = g
+        dx[..., begin:end] = g
         return (dx,)
 
-    return Var(x.value[..., :count], (x,), pull)
+    return Var(x.value[..., begin:end], (x,), pull)
 
 
 def deconvolution(x, w, strides, padding):

@@ -1,0 +1,72 @@
+// RoiPooling (Girshick 2015): of regions of an image, the largest element of each of a few bins. It takes two arrays,
+// feature maps and the regions of each sample: four numbers x1, y1, x2, y2, or several such rows, which stay side by
+// side as the depth of a volume. neon had the sample's number before the four, as all regions of a batch were one list.
+//
+//   RoiPooling: {inputs: [conv5, regions], HW: [7, 7], spatial_scale: 0.0625}
+#include "models/container.h"
+
+namespace neon {
+
+namespace {
+
+struct RoiPoolingParams {
+  std::vector<Chain> layers;
+  std::vector<int64_t> HW = {7, 7};
+  double spatial_scale = 0.0625;
+  bool bprop_enabled = true;
+  static void describe(auto&& p) {
+    p("layers", &RoiPoolingParams::layers,
+      "Two lists of layers, one for the feature maps and one for the regions; without them two `inputs` are these.");
+    p("HW", &RoiPoolingParams::HW, "Rows and columns of bins that a region is cut into.", closed(1, 4096));
+    p("spatial_scale", &RoiPoolingParams::spatial_scale,
+      "Pixels of the feature maps for one of the image that regions are given in.", above(0));
+    p("bprop_enabled", &RoiPoolingParams::bprop_enabled,
+      "Whether a gradient flows to the feature maps; to the regions none does.");
+  }
+};
+
+struct RoiPooling : Parametrized<Container, RoiPoolingParams> {
+  explicit RoiPooling(RoiPoolingParams given) : Parametrized(std::move(given)) {
+    if (params.HW.size() == 1) params.HW.push_back(params.HW[0]);
+    if (params.HW.size() != 2)
+      fail(ErrorKind::config, "HW: ", Shape(params.HW), " should be two numbers, rows and columns of bins");
+  }
+  std::span<Chain> branches() override { return params.layers; }
+
+  // x (N,H,W,C) and regions (N,4) or (N,R,4) -> (N,P,Q,C) or (N,R,P,Q,C)
+  Expr merge(LayerContext& context, const std::vector<Expr>& inputs) const override {
+    if (inputs.size() != 2)
+      fail(ErrorKind::config, "RoiPooling takes two inputs, feature maps and regions, and has ", inputs.size(),
+           "; give it `inputs: [NAME, NAME]`");
+    const Expr x = with_scaled_gradient(context.channels_last(inputs[0]), params.bprop_enabled ? 1 : 0);
+    const Shape regions = inputs[1].shape();
+    if (x.shape().rank() != 4)
+      fail(ErrorKind::config, "RoiPooling takes feature maps (C, H, W) as its first input, got samples ",
+           context.sample_shape(inputs[0]));
+    if ((regions.rank() != 2 && regions.rank() != 3) || regions.back() != 4)
+      fail(ErrorKind::config, "RoiPooling takes regions (4) or (R, 4), x1, y1, x2, y2 each, as its second input, got ",
+           context.sample_shape(inputs[1]), remedy(regions));
+    const bool several = regions.rank() == 3;
+    const Expr list = several ? inputs[1] : reshape(inputs[1], {regions[0], 1, 4});
+    const Expr y(
+        context.graph,
+        context.graph.add_all("region_max", {x, list},
+                              {{"height", params.HW[0]}, {"width", params.HW[1]}, {"scale", params.spatial_scale}})[0]);
+    const Shape& shape = y.shape();
+    return several ? y : reshape(y, {shape[0], shape[2], shape[3], shape[4]});
+  }
+
+  double flops(const Shape&, const Shape& output) const override { return double(output.elements()); }
+
+ private:
+  static std::string remedy(const Shape& regions) {
+    const int64_t numbers = regions.slice(1, regions.rank()).elements();
+    if (regions.back() == 5) return "; the number of the sample is left out, regions are those of their own";
+    return numbers % 4 ? "" : text("; put `Reshape: [", numbers / 4, ", 4]` before it");
+  }
+};
+NEON_REGISTER(Layer, RoiPooling, "The largest elements of regions of feature maps, each region cut into bins.");
+
+}  // namespace
+
+}  // namespace neon

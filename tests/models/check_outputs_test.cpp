@@ -1,0 +1,86 @@
+// What is said where a net's outputs are not as many numbers as the targets of its data.
+#include <catch2/catch.hpp>
+
+#include "tests/support/golden.h"
+#include "tests/support/net.h"
+
+using namespace neon;
+using namespace neon_test;
+
+namespace {
+
+DataLayout images(int64_t classes) {
+  DataLayout out;
+  out.sample = {3, 8, 6};
+  out.train_size = 4;
+  out.classes = classes;
+  out.target_dtype = classes ? DType::i32 : DType::f32;
+  out.target = {1};
+  return out;
+}
+
+std::string said(const std::string& layers, const DataLayout& data, const StepOptions& options = {.batch = 2}) {
+  const auto cost = Registry<Cost>::get().create(yaml_of("SumSquared"));
+  try {
+    evaluation_graph(network_of(yaml_of(layers)), cost.get(), {}, data, 4, options);
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::config);
+    return error.what();
+  }
+  return "nothing";
+}
+
+}  // namespace
+
+TEST_CASE("outputs that are not one for each class are told with the chain of shapes") {
+  CHECK(said("[Conv: {fshape: 3, nofm: 2, init: Kaiming}, Affine: {nout: 7, init: Kaiming}]", images(10)) ==
+        "spec.yaml:1:45: the last layer has 7 outputs, but the data set has 10 classes; give the last layer 10 "
+        "outputs; shapes: "
+        "(3, 8, 6) -> Conv_0 (2, 6, 4) -> Affine_0 (7)");
+  CHECK(said("[Affine: {nout: 10, init: Kaiming}]", images(10)) == "nothing");
+  CHECK_THAT(said("[Affine: {nout: 1, init: Kaiming}]", images(10)),
+             Catch::Contains(": the last layer has 1 output, "));
+  CHECK_THAT(said("[Conv: {fshape: 1, nofm: 3, init: Kaiming}]", images(10)),
+             Catch::Contains("has 144 outputs, but the data set has 10 classes; for an autoencoder give the data set "
+                             "`autoencoder: true`; shapes: (3, 8, 6) -> Conv_0 (3, 8, 6)"));
+}
+
+TEST_CASE("outputs that are not as many as numbers to regress to") {
+  DataLayout data = images(0);
+  data.target = {2, 2};
+  CHECK_THAT(said("[Affine: {nout: 3, init: Kaiming}]", data),
+             Catch::Contains(": the last layer has 3 outputs, but a target of the data set has 4; "));
+  CHECK(said("[Affine: {nout: 4, init: Kaiming}]", data) == "nothing");
+}
+
+TEST_CASE("an autoencoder's outputs are as many as the numbers of a sample as the net sees it") {
+  DataLayout data = images(0);
+  data.target_is_input = true;
+  CHECK(said("[Conv: {fshape: 3, nofm: 3, init: Kaiming}]", data) ==
+        "spec.yaml:1:2: the last layer has 72 outputs, but a sample, which is its own target, is (3, 8, 6), 144 "
+        "numbers; shapes: "
+        "(3, 8, 6) -> Conv_0 (3, 6, 4)");
+  CHECK(said("[Conv: {fshape: 3, nofm: 3, init: Kaiming}, Deconv: {fshape: 3, nofm: 3, init: Kaiming}]", data) ==
+        "nothing");
+  const auto crop = Registry<Augmentation>::get().create(yaml_of("RandomCrop: {size: 4}"));
+  StepOptions options{.batch = 2};
+  options.augment = {crop.get()};
+  CHECK(said("[Conv: {fshape: 1, nofm: 3, init: Kaiming}]", data, options) == "nothing");
+  CHECK_THAT(said("[Affine: {nout: 144, init: Kaiming}]", data, options),
+             Catch::Contains("has 144 outputs, but a sample, which is its own target, is (3, 4, 4), 48 numbers"));
+}
+
+TEST_CASE("which branch of a Tree has the wrong number of outputs") {
+  CHECK_THAT(said("[Tree: [[BranchNode: {name: b}, Affine: {nout: 5, init: Kaiming}], [BranchNode: {name: b}, Affine: "
+                  "{nout: 6, init: Kaiming}]]]",
+                  images(5)),
+             Catch::Contains(": branch 1 of the Tree has 6 outputs, but the data set has 5 classes"));
+}
+
+TEST_CASE("of a deep net's shapes those in the middle are left out") {
+  std::string layers = "[Affine: {nout: 3, init: Kaiming}";
+  for (int i = 0; i < 20; ++i) layers += ", Activation: Tanh";
+  const std::string line = said(layers + "]", images(5));
+  CHECK_THAT(line, Catch::Contains("shapes: (3, 8, 6) -> Affine_0 (3) -> ... 10 more -> Activation_10 (3) -> ") &&
+                       Catch::EndsWith("-> Activation_19 (3)"));
+}
