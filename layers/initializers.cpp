@@ -17,11 +17,11 @@ constexpr int64_t kPiece = 1 << 15;  // elements that a thread draws at once
 
 template <typename T, typename F>
 void draw_into(std::span<T> to, const Stream& fresh, F&& draw) {
-  const int64_t count = int64_t(to.size()), pieces = (count + kPiece - 1) / kPiece;
-#pragma omp parallel for schedule(static) if (pieces > 1)
-  for (int64_t piece = 0; piece < pieces; ++piece) {
-    Stream stream = fresh.after(piece * kPiece);
-    for (int64_t i = piece * kPiece; i < std::min(count, (piece + 1) * kPiece); ++i) to[size_t(i)] = T(draw(stream));
+  const int64_t count = int64_t(to.size());
+#pragma omp parallel for schedule(static) if (count > kPiece)
+  for (int64_t first = 0; first < count; first += kPiece) {
+    Stream stream = fresh.after(first);
+    for (int64_t i = first; i < std::min(count, first + kPiece); ++i) to[size_t(i)] = T(draw(stream));
   }
 }
 

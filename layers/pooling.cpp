@@ -17,8 +17,8 @@ struct PoolingParams {
       "Window: one number, [height, width], [depth, height, width], or all; as a map also channels, {J: 2}.",
       at_least(1), Required{});
     p("op", &PoolingParams::op, "What is taken of a window.", one_of({"max", "avg", "mean", "l2"}));
-    p("strides", &PoolingParams::strides, "Pixels from one window to the next; by default the window.", at_least(1),
-      Alias{"stride"});
+    p("strides", &PoolingParams::strides,
+      "Pixels from one window to the next; along an axis that is not given, the window.", at_least(1), Alias{"stride"});
     p("padding", &PoolingParams::padding, "Pixels around the input that are not there.", at_least(0), Alias{"pad"});
   }
 };
@@ -68,11 +68,7 @@ struct Pooling : Parametrized<Layer, PoolingParams> {
     window.push_back(params.fshape.of('c', 1));
     if (params.fshape.of('k', 1) != 1)
       fail(ErrorKind::config, "fshape: pooling has as many feature maps as its input, leave K out");
-    std::vector<int64_t> strides = window;
-    if (params.strides.given()) {
-      strides = params.strides.of_space(axes, 1, "strides");
-      strides.push_back(params.strides.of('c', params.strides.list.empty() ? 1 : window.back()));
-    }
+    const std::vector<int64_t> strides = strides_of(window, axes);
     std::vector<int64_t> before = params.padding.of_space(axes, 0, "padding"), padding;
     before.push_back(params.padding.of('c', 0));
     for (size_t i = 0; i < window.size(); ++i) {
@@ -80,6 +76,17 @@ struct Pooling : Parametrized<Layer, PoolingParams> {
       padding.push_back(caffe ? filling(sample[int(i)], window[i], strides[i], before[i]) : before[i]);
     }
     return {{"window", window}, {"strides", strides}, {"padding", padding}};
+  }
+
+  // As in neon, an axis of which nothing is said goes on by its window.
+  std::vector<int64_t> strides_of(const std::vector<int64_t>& window, int axes) const {
+    if (!params.strides.given()) return window;
+    std::vector<int64_t> out = params.strides.of_space(axes, 1, "strides");
+    out.push_back(window.back());
+    if (params.strides.named.empty()) return out;
+    const std::string names = axes == 3 ? "dhwc" : "hwc";
+    for (size_t i = 0; i < out.size(); ++i) out[i] = params.strides.of(names[i], window[i]);
+    return out;
   }
 
   // Padding after an axis with which its last elements are seen, too: as many windows as begin inside of it.

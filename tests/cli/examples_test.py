@@ -54,6 +54,8 @@ EXPECTED = {
     "bench/alexnet": (IMAGE, ALEXNET), "bench/overfeat": (([3, 231, 231], 1000), OVERFEAT),
     "bench/vgg-a": (IMAGE, VGG_A),
     "bench/googlenet": (IMAGE, GOOGLENET), "bench/resnet50": (IMAGE, RESNET),
+    "bench/cifar": (CIFAR, chain(3, (5, 32), (5, 32), (5, 64), (1, 500, 64 * 16), (1, 10))),
+    "bench/lenet": (MNIST, chain(1, (5, 16), (5, 32), (1, 500, 32 * 16), (1, 10))),
     "convnet/cifar10-allcnn": (CIFAR, ALL_CNN),
     "convnet/cifar10-small": (CIFAR, conv(5, 3, 16, 1) + conv(5, 16, 32, 1) + 32 * 25 * 500 + 5000),
     "convnet/cifar10-conv": (CIFAR, conv(5, 3, 16, 2) + conv(5, 16, 32, 2) + 32 * 25 * 500 + 1000 + 5000),

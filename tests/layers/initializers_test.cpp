@@ -127,6 +127,8 @@ TEST_CASE("Orthonormal makes the fewer of rows and columns orthogonal, of length
     const bool rows = shape[0] <= shape[1];
     for (int64_t a = 0; a < std::min(shape[0], shape[1]); ++a)
       for (int64_t b = 0; b <= a; ++b) CHECK(std::fabs(inner(m, a, b, rows) - (a == b ? scale * scale : 0)) < 1e-14);
+    // They lie in no smaller space: no element is left at 0.
+    for (double value : values(m)) CHECK(std::fabs(value) > 1e-9);
   }
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint64_t kSeed = 6, kStep = 3;
 constexpr int64_t kImages = 9, kBatch = 5;
-constexpr double kScale = 1 / 256.0;
+constexpr double kScale = 1 / 256.0, kBlack = -0.25;
 
 struct Picture {
   int64_t height, width, channels = 3;
@@ -23,7 +23,7 @@ struct Picture {
     return double((n * 53 + y * 29 + x * 11 + c * 70 + y * x) % 256);
   }
   // As the net sees it.
-  double at(int64_t n, int64_t y, int64_t x, int64_t c) const { return byte(n, y, x, c) * kScale; }
+  double at(int64_t n, int64_t y, int64_t x, int64_t c) const { return byte(n, y, x, c) * kScale + kBlack; }
 };
 
 const std::vector<int32_t> kIndices = {7, 0, 3, 3, 8};
@@ -57,7 +57,7 @@ std::unique_ptr<Augmented> make(const std::string& list, const Picture& picture,
   made->indices = Tensor(DType::i32, {kBatch});
   for (int64_t i = 0; i < kBatch; ++i) made->indices.set(i, kIndices[size_t(i)]);
   ImageBatch batch(graph, graph.input("data", DType::u8, shape), graph.input("indices", DType::i32, {kBatch}),
-                   {kScale, 0}, arithmetic.dtype, training, kSeed);
+                   {kScale, kBlack}, arithmetic.dtype, training, kSeed);
   batch.means = std::move(means);
   const Setting settings = yaml_of(list);
   for (const Setting& item : settings.items) Registry<Augmentation>::get().create(item)->apply(batch);
@@ -110,7 +110,7 @@ TEST_CASE("crops and flips are those of the streams, and one op on the data set"
     const int top = int(std::floor(drawn(0, 3 * i) * 5)) - 2, left = int(std::floor(drawn(0, 3 * i + 1) * 5)) - 2;
     tops.insert(top);
     const int64_t row = top + y, column = left + (drawn(1, 3 * i + 2) < 0.5f ? 5 - x : x);
-    return row < 0 || row >= 8 || column < 0 || column >= 6 ? 0 : p.at(n, row, column, c);
+    return row < 0 || row >= 8 || column < 0 || column >= 6 ? kBlack : p.at(n, row, column, c);
   });
   CHECK(tops.size() > 1);
   const auto made = make(list, p, arithmetics()[2], true);
@@ -153,33 +153,48 @@ TEST_CASE("an evaluation takes the middle, and leaves colours alone") {
   check("[RandomCrop: {pad: 3}, Flip]", p, {8, 6}, false, 0,
         [&](int64_t, int64_t n, int64_t y, int64_t x, int64_t c) { return p.at(n, y, x, c); });
   // The box 6 x 6 in the middle, at half its size: the mean of four pixels.
-  check("[RandomScale: {size: 3}]", p, {3, 3}, false, 8, [&](int64_t, int64_t n, int64_t y, int64_t x, int64_t c) {
-    double sum = 0;
-    for (int64_t k = 0; k < 4; ++k) sum += p.at(n, 1 + 2 * y + k / 2, 2 * x + k % 2, c);
-    return sum / 4;
-  });
+  for (const Picture& image : {Picture{8, 6}, Picture{6, 8}}) {
+    const int64_t top = (image.height - 6) / 2, left = (image.width - 6) / 2;
+    check("[RandomScale: {size: 3}]", image, {3, 3}, false, 8,
+          [&](int64_t, int64_t n, int64_t y, int64_t x, int64_t c) {
+            double sum = 0;
+            for (int64_t k = 0; k < 4; ++k) sum += image.at(n, top + 2 * y + k / 2, left + 2 * x + k % 2, c);
+            return sum / 4;
+          });
+  }
 }
 
 TEST_CASE("random boxes follow area and aspect") {
+  struct Boxes {
+    const char* parameters;
+    double area[2], aspect[2];
+  };
+  const Boxes all[] = {{"{size: 5, area: [0.2, 0.9], aspect: [0.5, 2]}", {0.2, 0.9}, {0.5, 2}},
+                       {"{size: 5}", {0.08, 1}, {0.75, 4 / 3.0}},
+                       // Boxes that would be higher or wider than the image.
+                       {"{size: 5, area: [0.8, 1], aspect: [0.1, 0.5]}", {0.8, 1}, {0.1, 0.5}},
+                       {"{size: 5, area: [0.8, 1], aspect: [2, 10]}", {0.8, 1}, {2, 10}}};
   const Picture p{12, 10};
-  check("[RandomScale: {size: 5, area: [0.2, 0.9], aspect: [0.5, 2]}]", p, {5, 5}, true, 400,
-        [&](int64_t i, int64_t n, int64_t y, int64_t x, int64_t c) {
-          const double share = 0.2 + drawn(0, i) * 0.7, aspect = std::exp((2 * drawn(1, i) - 1) * std::log(2));
-          const double tall = std::min(std::sqrt(share * 120 / aspect), 12.0);
-          const double wide = std::min(std::sqrt(share * 120 * aspect), 10.0);
-          auto place = [](double begin, double length, int64_t at, double most) {
-            return std::clamp(begin + (double(at) + 0.5) * length / 5 - 0.5, 0.0, most - 1);
-          };
-          const double v = place(drawn(2, i) * (12 - tall), tall, y, 12),
-                       u = place(drawn(3, i) * (10 - wide), wide, x, 10);
-          const auto top = int64_t(v), left = int64_t(u);
-          const double a = v - double(top), b = u - double(left);
-          auto pixel = [&](int64_t row, int64_t column) {
-            return p.at(n, std::min<int64_t>(row, 11), std::min<int64_t>(column, 9), c);
-          };
-          return (1 - a) * ((1 - b) * pixel(top, left) + b * pixel(top, left + 1)) +
-                 a * ((1 - b) * pixel(top + 1, left) + b * pixel(top + 1, left + 1));
-        });
+  for (const Boxes& boxes : all)
+    check(text("[RandomScale: ", boxes.parameters, "]"), p, {5, 5}, true, 400,
+          [&](int64_t i, int64_t n, int64_t y, int64_t x, int64_t c) {
+            const double share = boxes.area[0] + drawn(0, i) * (boxes.area[1] - boxes.area[0]);
+            const double aspect = boxes.aspect[0] * std::pow(boxes.aspect[1] / boxes.aspect[0], drawn(1, i));
+            const double tall = std::min(std::sqrt(share * 120 / aspect), 12.0);
+            const double wide = std::min(std::sqrt(share * 120 * aspect), 10.0);
+            auto place = [](double begin, double length, int64_t at, double most) {
+              return std::clamp(begin + (double(at) + 0.5) * length / 5 - 0.5, 0.0, most - 1);
+            };
+            const double v = place(drawn(2, i) * (12 - tall), tall, y, 12),
+                         u = place(drawn(3, i) * (10 - wide), wide, x, 10);
+            const auto top = int64_t(v), left = int64_t(u);
+            const double a = v - double(top), b = u - double(left);
+            auto pixel = [&](int64_t row, int64_t column) {
+              return p.at(n, std::min<int64_t>(row, 11), std::min<int64_t>(column, 9), c);
+            };
+            return (1 - a) * ((1 - b) * pixel(top, left) + b * pixel(top, left + 1)) +
+                   a * ((1 - b) * pixel(top + 1, left) + b * pixel(top + 1, left + 1));
+          });
   check("[RandomScale: {area: [1, 1], aspect: [1, 1]}]", {6, 6}, {6, 6}, true, 8,
         [&](int64_t, int64_t n, int64_t y, int64_t x, int64_t c) {
           return Picture{6, 6}.at(n, y, x, c);
@@ -190,7 +205,9 @@ TEST_CASE("brightness, contrast and saturation are distances times a factor") {
   const Picture p{5, 4};
   auto factor = [](int64_t i) { return 0.5 + drawn(0, i) * 1.25; };
   check("[Brightness: {range: [0.5, 1.75]}]", p, {5, 4}, true, 16,
-        [&](int64_t i, int64_t n, int64_t y, int64_t x, int64_t c) { return p.at(n, y, x, c) * factor(i); });
+        [&](int64_t i, int64_t n, int64_t y, int64_t x, int64_t c) {
+          return p.byte(n, y, x, c) * kScale * factor(i) + kBlack;
+        });
   check("[Contrast: {range: [0.5, 1.75]}]", p, {5, 4}, true, 64,
         [&](int64_t i, int64_t n, int64_t y, int64_t x, int64_t c) {
           double mean = 0;
@@ -229,7 +246,7 @@ TEST_CASE("a square about a random pixel is covered with the means") {
             const auto top = int64_t(drawn(0, i) * 7) - (size - 1) / 2,
                        left = int64_t(drawn(1, i) * 9) - (size - 1) / 2;
             const bool covered = y >= top && y < top + size && x >= left && x < left + size;
-            return !covered ? p.at(n, y, x, c) : means.empty() ? 0 : means[size_t(c)];
+            return !covered ? p.at(n, y, x, c) : means.empty() ? kBlack : means[size_t(c)];
           },
           means);
 }

@@ -162,7 +162,13 @@ def pooling_cases(layers):
         add({"fshape": [3, 2], "strides": [2, 1], "padding": [1, 0]}, x, (3, 2), (2, 1), (1, 0))
         add({"fshape": "all"}, x, (4, 5), (1, 1), (0, 0))
         add({"fshape": {"T": 2, "R": 3, "S": 2}, "strides": {"str_d": 2, "str_w": 3}}, volume, (2, 3, 2), (2, 1, 3), (0, 0, 0))
-        add({"fshape": {"R": 2, "S": 1, "J": 3}, "strides": {"str_h": 2, "str_c": 1}}, x, (2, 1, 3), (2, 1, 1), (0, 0, 0))
+        add({"fshape": {"R": 2, "S": 1, "J": 2}, "strides": {"str_h": 2, "str_c": 1}}, x, (2, 1, 2), (2, 1, 1), (0, 0, 0))
+        # As in neon, an axis of which nothing is said goes on by its window.
+        add({"fshape": 2, "strides": {"str_h": 1}}, x, (2, 2), (1, 2), (0, 0))
+        add({"fshape": {"R": 2, "S": 2, "J": 2}, "strides": {"str_w": 1}}, x, (2, 2, 2), (2, 1, 2), (0, 0, 0))
+        add({"fshape": {"R": 2, "S": 2, "J": 2}, "strides": [1, 2]}, x, (2, 2, 2), (1, 2, 2), (0, 0, 0))
+        add({"fshape": [2, 1, 2], "strides": {"str_d": 1}}, volume, (2, 1, 2), (1, 1, 2), (0, 0, 0))
+        add({"fshape": [2, 1, 2], "strides": {"str_w": 1}}, volume, (2, 1, 2), (2, 1, 1), (0, 0, 0))
 
 
 def trained(layers, data, labels, start, logits, steps=3, batch=8, rate=0.125, momentum=0.5):
