@@ -3,16 +3,21 @@
 #include <algorithm>
 #include <cmath>
 
+#include "datasets/channels.h"
+
 namespace neon {
 
-Shape sample_shape(const Shape& inputs, const std::vector<int64_t>& lshape, const std::string& name) {
+Shape sample_shape(const Shape& inputs, const ArrayParams& params, const std::string& name) {
   if (inputs.rank() < 2)
     fail(ErrorKind::data, name, ": has shape ", inputs, ", expected a row of features, or an image, for each sample");
   if (inputs.rank() > Shape::kMaxRank - 1 || inputs[0] == 0 || inputs.elements() == 0)
     fail(ErrorKind::data, name, ": has shape ", inputs, ": there is nothing to train with");
   const Shape own = inputs.slice(1, inputs.rank());
-  if (lshape.empty()) return own;
-  const Shape wanted{std::span<const int64_t>(lshape)};
+  Shape wanted{std::span<const int64_t>(params.lshape)};
+  if (params.lshape.empty()) wanted = params.channels_last && own.rank() == 3 ? Shape{own[2], own[0], own[1]} : own;
+  if (params.channels_last && wanted.rank() != 3)
+    fail(ErrorKind::config, "channels_last: is for images, a sample of ", name, " is ", wanted,
+         "; leave it out, or give lshape: [C, H, W]");
   if (wanted.elements() != own.elements())
     fail(ErrorKind::config, "lshape: ", wanted, " has ", wanted.elements(), " elements, a sample of ", name, " has ",
          own.elements());
@@ -40,13 +45,21 @@ void check_targets(const RawSplit& raw) {
          raw.inputs.shape()[0], " samples");
 }
 
+// Rows of a file as samples of that shape, images with their channels last.
+Tensor arranged(const Tensor& rows, const Shape& sample, bool channels_last) {
+  const Shape count{rows.shape()[0]};
+  if (sample.rank() != 3) return rows.reshaped(count.concat(sample));
+  if (channels_last) return rows.reshaped(count.concat({sample[1], sample[2], sample[0]}));
+  return with_channels_last(rows.reshaped(count.concat(sample)));
+}
+
 Split split_of(const ArrayParams& params, const RawSplit& raw, Data& data) {
-  const Shape sample = sample_shape(raw.inputs.shape(), params.lshape, raw.inputs_name);
+  const Shape sample = sample_shape(raw.inputs.shape(), params, raw.inputs_name);
   if (data.sample.rank() == 0) data.sample = sample;
   if (sample != data.sample)
     fail(ErrorKind::data, raw.inputs_name, ": its samples are ", sample, ", those to train with are ", data.sample);
   Split out;
-  out.inputs = input_array(raw.inputs, raw.inputs_name).reshaped(Shape{raw.inputs.shape()[0]}.concat(sample));
+  out.inputs = arranged(input_array(raw.inputs, raw.inputs_name), sample, params.channels_last);
   if (raw.targets.empty()) return out;
   check_targets(raw);
   out.targets = data.classes > 0 ? class_labels(raw.targets, data.classes, raw.targets_name)
@@ -68,6 +81,7 @@ void interpret(const ArrayParams& params, const RawSplit& train, const RawSplit&
       fail(ErrorKind::data, test.targets_name, ": its targets have shape ", data.test.targets.shape(),
            ", those to train with ", data.train.targets.shape());
   }
+  data.channels_last = data.sample.rank() == 3;
   data.scale = params.scale;
   data.shift = params.shift;
 }

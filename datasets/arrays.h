@@ -11,12 +11,15 @@ struct ArrayParams {
   int64_t classes = 0;
   bool regression = false;
   std::vector<int64_t> lshape;
+  bool channels_last = false;
   float scale = 1, shift = 0;
   static void describe(auto&& p) {
     p("classes", &ArrayParams::classes, "Number of classes; 0: as the file says, else one more than the largest label.",
       at_least(0), Alias{"nclass"});
     p("regression", &ArrayParams::regression, "Whether whole-number targets are values to predict, not class labels.");
     p("lshape", &ArrayParams::lshape, "Shape of one input, [C, H, W]; empty: as in the file.", at_least(1));
+    p("channels_last", &ArrayParams::channels_last,
+      "Whether images lie (H, W, C) in the file; otherwise (C, H, W). The net is the same for both.");
     p("scale", &ArrayParams::scale, "The net sees input * scale + shift.");
     p("shift", &ArrayParams::shift, "Added after scaling.");
   }
@@ -28,8 +31,8 @@ struct RawSplit {
   std::string inputs_name, targets_name;  // for messages
 };
 
-// Shape of one sample: lshape where given, checked against the rest of `inputs` after axis 0.
-Shape sample_shape(const Shape& inputs, const std::vector<int64_t>& lshape, const std::string& name);
+// Shape of one sample, images (C,H,W): lshape where given, checked against the rest of `inputs` after axis 0.
+Shape sample_shape(const Shape& inputs, const ArrayParams& params, const std::string& name);
 
 // Shape of one target that is no label, of `targets` (n) or (n, ...).
 Shape target_shape(const Shape& targets);

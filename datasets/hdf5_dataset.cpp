@@ -186,8 +186,9 @@ class Hdf5File {
   Handle file_;
 };
 
-// inputs - mean, where 'mean' has a value per channel (axis 1) or per element of a sample.
-Tensor without_mean(const Tensor& inputs, const Tensor& mean, const Shape& sample, const std::string& path) {
+// inputs - mean, where 'mean' has a value per channel or per element of a sample, which lies as the inputs do.
+Tensor without_mean(const Tensor& inputs, const Tensor& mean, const Shape& sample, bool channels_last,
+                    const std::string& path) {
   const int64_t features = sample.elements(), channels = sample[0];
   if (mean.elements() != features && mean.elements() != channels)
     fail(ErrorKind::data, path, ": 'mean' has ", mean.elements(), " values, expected ", channels,
@@ -195,8 +196,8 @@ Tensor without_mean(const Tensor& inputs, const Tensor& mean, const Shape& sampl
   Tensor out = inputs.converted(DType::f32);
   const auto values = out.as<float>();
   const auto means = mean.as<float>();
-  const int64_t each = features / mean.elements();  // neighbours that share a value
-  for (size_t i = 0; i < values.size(); ++i) values[i] -= means[i % size_t(features) / size_t(each)];
+  const int64_t each = channels_last ? 1 : features / mean.elements();  // neighbours that share a value
+  for (size_t i = 0; i < values.size(); ++i) values[i] -= means[i / size_t(each) % means.size()];
   return out;
 }
 
@@ -228,6 +229,7 @@ class HDF5 : public Parametrized<Dataset, Hdf5Params> {
     const Hdf5File file(out.source);
     ArrayParams arrays = params;
     out.sample = take_attributes(file, arrays);
+    out.channels_last = out.sample.rank() == 3;
     out.train_size = file.shape("input")[0];
     if (file.is_bytes("input") && !file.has("mean")) out.dtype = DType::u8;
     out.scale = arrays.scale;
@@ -254,7 +256,7 @@ class HDF5 : public Parametrized<Dataset, Hdf5Params> {
       if (const auto nclass = file.attribute("output", "nclass"); !nclass.empty()) arrays.classes = nclass.front();
     if (arrays.classes < 0 || arrays.classes > (1 << 24))
       fail(ErrorKind::data, file.path(), ": attribute nclass of 'output' is ", arrays.classes);
-    return sample_shape(file.shape("input"), arrays.lshape, file.path() + ": input");
+    return sample_shape(file.shape("input"), arrays, file.path() + ": input");
   }
 
   static RawSplit read(const std::string& path, ArrayParams& arrays) {
@@ -262,7 +264,8 @@ class HDF5 : public Parametrized<Dataset, Hdf5Params> {
     const Shape sample = take_attributes(file, arrays);
     RawSplit out{file.read("input", false), {}, path + ": input", path + ": output"};
     if (file.has("mean"))
-      out.inputs = without_mean(out.inputs, file.read("mean", false).converted(DType::f32), sample, path);
+      out.inputs =
+          without_mean(out.inputs, file.read("mean", false).converted(DType::f32), sample, arrays.channels_last, path);
     if (file.has("output")) out.targets = file.read("output", true);
     return out;
   }

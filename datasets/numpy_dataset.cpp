@@ -41,7 +41,8 @@ struct Array {
 template <typename ReadLabels>
 void check_arrays(const ArrayParams& params, const Array& x, const Array& y, ReadLabels&& read_labels, DataCheck& out) {
   out.found = true;
-  out.sample = sample_shape(x.header.shape, params.lshape, x.name);
+  out.sample = sample_shape(x.header.shape, params, x.name);
+  out.channels_last = out.sample.rank() == 3;
   out.train_size = x.header.shape[0];
   if (x.header.kind == 'b' || (x.header.kind == 'u' && x.header.item == 1)) out.dtype = DType::u8;
   out.scale = params.scale;
@@ -76,7 +77,7 @@ class NPY : public Parametrized<Dataset, NpyParams> {
         params, x, y, [&] { return read_npy(y.name); }, out);
     if (!params.test_inputs.empty()) {
       const Array test = header(params.test_inputs, context);
-      sample_shape(test.header.shape, params.lshape, test.name);
+      sample_shape(test.header.shape, params, test.name);
       out.test_size = test.header.shape[0];
     }
     return finish(out);
@@ -134,7 +135,7 @@ class NPZ : public Parametrized<Dataset, NpzParams> {
         params, x, y, [&] { return archive.read(params.y_train); }, out);
     if (has_test(archive)) {
       const Array test = header(archive, out.source, params.x_test);
-      sample_shape(test.header.shape, params.lshape, test.name);
+      sample_shape(test.header.shape, params, test.name);
       out.test_size = test.header.shape[0];
     }
     return finish(out);

@@ -64,6 +64,7 @@ class ToyImages : public Parametrized<Dataset, ToyParams> {
     data.train = draw_split(params.ntrain, seed, "toy_images/train");
     data.test = draw_split(params.ntest, seed, "toy_images/test");
     data.sample = {params.channels, params.size, params.size};
+    data.channels_last = true;
     data.classes = int64_t(params.shapes.size());
     data.class_names = params.shapes;
     data.scale = 1.0f / 255.0f;
@@ -77,6 +78,7 @@ class ToyImages : public Parametrized<Dataset, ToyParams> {
     out.found = true;
     out.source = kSource;
     out.sample = {params.channels, params.size, params.size};
+    out.channels_last = true;
     out.classes = int64_t(params.shapes.size());
     out.dtype = DType::u8;
     out.scale = 1.0f / 255.0f;
@@ -96,21 +98,20 @@ class ToyImages : public Parametrized<Dataset, ToyParams> {
 
   Split draw_split(int64_t n, uint64_t seed, std::string_view name) const {
     if (n == 0) return {};
-    const auto plane = size_t(params.size * params.size);
-    Split out{Tensor(DType::u8, {n, params.channels, params.size, params.size}), Tensor(DType::i32, {n})};
-    std::vector<float> coverage(plane);
+    const int64_t places = params.size * params.size;
+    Split out{Tensor(DType::u8, {n, params.size, params.size, params.channels}), Tensor(DType::i32, {n})};
+    std::vector<float> coverage(static_cast<size_t>(places));
+    std::vector<uint8_t> plane(static_cast<size_t>(places));
     for (int64_t i = 0; i < n; ++i) {
       Stream stream(seed, name, uint64_t(i));
       const auto label = stream.below(uint32_t(params.shapes.size()));
       out.targets.set(i, label);
-      draw_sample(
-          params.shapes[label], stream, coverage,
-          out.inputs.as<uint8_t>().subspan(size_t(i * params.channels) * plane, size_t(params.channels) * plane));
+      draw_sample(params.shapes[label], stream, coverage, plane, out.inputs.rows(i, 1).as<uint8_t>());
     }
     return out;
   }
 
-  void draw_sample(const std::string& shape, Stream& stream, std::span<float> coverage,
+  void draw_sample(const std::string& shape, Stream& stream, std::span<float> coverage, std::span<uint8_t> plane,
                    std::span<uint8_t> image) const {
     const auto side = float(params.size);
     const float rx = between(stream, side / 8, side / 2 - 2);
@@ -122,10 +123,11 @@ class ToyImages : public Parametrized<Dataset, ToyParams> {
     std::vector<Segment> segments;
     add_shape(shape, rx, ry, segments);
     for (Segment& s : segments) s = {{s.from.x + x, s.from.y + y}, {s.to.x + x, s.to.y + y}};
-    const size_t plane = coverage.size();
-    for (int64_t c = 0; c < params.channels; ++c)
-      draw_segments(segments, {0.4f, 1, between(stream, 64, 255)}, int(params.size), coverage,
-                    image.subspan(size_t(c) * plane, plane));
+    const auto channels = size_t(params.channels);
+    for (size_t c = 0; c < channels; ++c) {
+      draw_segments(segments, {0.4f, 1, between(stream, 64, 255)}, int(params.size), coverage, plane);
+      for (size_t at = 0; at < plane.size(); ++at) image[at * channels + c] = plane[at];
+    }
   }
 };
 

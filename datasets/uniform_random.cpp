@@ -55,8 +55,7 @@ class UniformRandom : public Parametrized<Dataset, UniformParams> {
 
  private:
   DType dtype() const { return params.bytes ? DType::u8 : DType::f32; }
-  // Images of bytes lie as readers of images give them.
-  bool has_pixels() const { return params.bytes && params.nin.size() == 3; }
+  bool has_pixels() const { return params.nin.size() == 3; }
   float scale() const { return params.bytes ? 1.0f / 255 : 1; }
   const char* source() const { return params.bytes ? "drawn bytes" : "drawn uniformly from [0, 1)"; }
 

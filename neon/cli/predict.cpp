@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "datasets/channels.h"
 #include "datasets/csv.h"
 #include "datasets/gzip.h"
 #include "datasets/idx.h"
@@ -111,12 +112,31 @@ std::vector<std::string> image_files(const std::string& folder) {
   return out;
 }
 
-// The samples and, for images, what each is called. Arrays of images are in the order of axes of the training's data.
+Shape without_ones(const Shape& shape) {
+  std::vector<int64_t> sizes;
+  std::ranges::copy_if(shape, std::back_inserter(sizes), [](int64_t size) { return size != 1; });
+  return Shape(sizes);
+}
+
+// Arrays as the net's data lie in memory: rows are (C,H,W), and images, too, unless their shape says (H,W,C).
+Tensor arranged(const Tensor& x, const Stored& stored, const std::string& name) {
+  const Shape& shape = x.shape();
+  const Shape sample = shape.rank() > 0 ? shape.slice(1, shape.rank()) : shape, own = without_ones(sample);
+  if (!stored.channels_last || shape.elements() == 0 || sample.elements() != stored.sample.elements()) return x;
+  if (own.rank() > 1 && own != without_ones(stored.sample)) {
+    if (own == without_ones(stored.in_memory())) return x;
+    fail(ErrorKind::data, name, ": its samples are ", sample, ", the net takes ", stored.sample, ", or with channels ",
+         "last ", stored.in_memory());
+  }
+  return with_channels_last(x.reshaped(Shape{shape[0]}.concat(stored.sample)));
+}
+
+// The samples and, for images, what each is called.
 Samples read_samples(const std::string& path, const Stored& stored) {
   if (path == "-") {
     const std::string content = whole_input();
     if (is_png(content) || is_jpeg(content)) return {images({{"stdin", content}}, stored), {"stdin"}};
-    return {csv_numbers(content, "stdin"), {}};
+    return {arranged(csv_numbers(content, "stdin"), stored, "stdin"), {}};
   }
   if (std::filesystem::is_directory(path) || is_image_name(path)) {
     const auto names = is_image_name(path) ? std::vector<std::string>{path} : image_files(path);
@@ -124,9 +144,11 @@ Samples read_samples(const std::string& path, const Stored& stored) {
     for (const std::string& name : names) files.emplace_back(name, read_maybe_gzip(name));
     return {images(files, stored), names};
   }
-  if (has_ending(path, {".npy"})) return {input_array(read_npy(path), path), {}};
-  if (has_ending(path, {"-ubyte", "-ubyte.gz", ".idx", ".idx.gz"})) return {input_array(read_idx(path), path), {}};
-  if (has_ending(path, {".csv", ".csv.gz", ".tsv", ".txt"})) return {csv_numbers(read_maybe_gzip(path), path), {}};
+  if (has_ending(path, {".npy"})) return {arranged(input_array(read_npy(path), path), stored, path), {}};
+  if (has_ending(path, {"-ubyte", "-ubyte.gz", ".idx", ".idx.gz"}))
+    return {arranged(input_array(read_idx(path), path), stored, path), {}};
+  if (has_ending(path, {".csv", ".csv.gz", ".tsv", ".txt"}))
+    return {arranged(csv_numbers(read_maybe_gzip(path), path), stored, path), {}};
   fail(ErrorKind::config, path,
        ": samples are read from .csv, .npy, IDX (-ubyte), .jpg and .png files, a folder of images, or from stdin as -");
 }

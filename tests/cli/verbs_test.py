@@ -557,6 +557,30 @@ class Evaluation(Case):
         self.write("colours/train/red/39.png", b"")
         self.assertIn("39.png: expected a JPEG or PNG image; it looks like an empty file", self.neon(spec, code=3).err)
 
+    def test_arrays_of_images_in_either_order_of_axes(self):
+        images = np.random.default_rng(3).integers(0, 255, (24, 3, 6, 5), np.uint8)
+        orders = {"first.npy": images, "last.npy": images.transpose(0, 2, 3, 1), "rows.npy": images.reshape(24, -1)}
+        for name, array in orders.items():
+            np.save(self.path(name), np.ascontiguousarray(array))
+        np.save(self.path("labels.npy"), images[:, 0, 0, 0] // 100)
+        given = {"first.npy": "", "last.npy": ", channels_last: true", "rows.npy": ", lshape: [3, 6, 5]"}
+        rest = ("layers: [Conv: {fshape: 3, nofm: 4, init: Kaiming}, Affine: {nout: 3, init: Kaiming, activation: "
+                "Softmax}]\ncost: CrossEntropyMulti\noptimizer: {GradientDescentMomentum: {learning_rate: 0.1}}\n"
+                "batch_size: 8\nepochs: 2\n")
+        told, predicted = set(), set()
+        for name, more in given.items():
+            spec = self.write("s.yaml", f"dataset: {{NPY: {{inputs: {name}, targets: labels.npy, scale: 0.004{more}}}}}\n" + rest)
+            self.assertIn("samples (3, 6, 5), 3 classes", self.neon("check", spec).out)
+            self.assertNotRegex(self.neon("program", spec).out, r"(?m)^ *\d+  transpose ")
+            self.neon("-r", "1", "-s", "m", spec)
+            told.add(tensors(self.path("m"))[0]["Conv_0/W"][2])
+            for other in orders:
+                predicted.add(self.neon("predict", "m", other).out)
+        self.assertEqual((len(told), len(predicted)), (1, 1))
+        np.save(self.path("wide.npy"), images.reshape(24, 3, 5, 6))
+        self.assertIn("wide.npy: its samples are (3, 5, 6), the net takes (3, 6, 5), or with channels last (6, 5, 3)",
+                      self.neon("predict", "m", "wide.npy", code=3).err)
+
     def test_predict_images_scaled_as_in_training(self):
         write_mnist(self)
         self.neon("-w", self.folder, "-r", "1", "-s", "m", self.spec(MNIST, epochs="5"))

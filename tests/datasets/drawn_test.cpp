@@ -90,7 +90,7 @@ TEST_CASE("UniformRandom is uniform, with labels of every class") {
   const auto set = make("UniformRandom", {{"ntrain", "1000"}, {"nin", "[2, 3, 4]"}, {"nout", "7"}, {"seed", "5"}});
   const Data data = set->load(offline());
   CHECK(agrees(set->check(offline()), data));
-  CHECK(data.train.inputs.shape() == Shape{1000, 2, 3, 4});
+  CHECK((data.sample == Shape{2, 3, 4} && data.train.inputs.shape() == Shape{1000, 3, 4, 2}));
   double sum = 0;
   for (float value : data.train.inputs.as<float>()) {
     REQUIRE((value >= 0 && value < 1));
@@ -125,7 +125,7 @@ TEST_CASE("ToyImages draws each shape as its class") {
     int left = 32, right = -1, top = 32, bottom = -1, ink = 0;
     for (int y = 0; y < 32; ++y)
       for (int x = 0; x < 32; ++x)
-        if (pixels[size_t((i * 3 * 32 + y) * 32 + x)] > 0) {
+        if (pixels[size_t(((i * 32 + y) * 32 + x) * 3)] > 0) {
           left = std::min(left, x), right = std::max(right, x);
           top = std::min(top, y), bottom = std::max(bottom, y);
           ++ink;
@@ -137,6 +137,14 @@ TEST_CASE("ToyImages draws each shape as its class") {
     if (data.train.targets.at(i) == 1) CHECK(std::abs(width - height) >= 2);
     else CHECK(std::abs(width - height) <= 1);
     CHECK(ink < 500);
+    // The same outline in each channel, in a grey of its own.
+    int greys[3] = {};
+    for (size_t k = 0; k < 3 * 32 * 32; ++k) greys[k % 3] = std::max<int>(greys[k % 3], pixels[size_t(i * 3072) + k]);
+    CHECK((greys[0] >= 60 && greys[1] >= 60 && greys[2] >= 60 && !(greys[0] == greys[1] && greys[1] == greys[2])));
+    for (size_t k = 0; k < 32 * 32; ++k) {
+      const uint8_t* pixel = &pixels[size_t(i * 3072) + 3 * k];
+      if (pixel[0] > 10) CHECK((pixel[1] > 0 && pixel[2] > 0));
+    }
   }
   CHECK_THAT(error_of([] {
                make("ToyImages", {{"shapes", "[circle]"}})->load(offline());

@@ -197,6 +197,9 @@ TEST_CASE("arrays that do not fit one another are errors") {
   CHECK_THAT(check.missing, Catch::Contains("none.npy"));
 }
 
+// Where element i of samples (2,2,3) in a file lies in memory, channels last.
+int64_t turned(int64_t i) { return i / 12 * 12 + i % 6 * 2 + i / 6 % 2; }
+
 TEST_CASE("HDF5 files as for HDF5Iterator are read: lshape, nclass, mean, chunks") {
   const auto set = make("HDF5Iterator", {{"hdf_filename", golden("train.h5")}, {"test", golden("test.h5")}});
   const Data data = set->load(offline());
@@ -205,14 +208,15 @@ TEST_CASE("HDF5 files as for HDF5Iterator are read: lshape, nclass, mean, chunks
   CHECK(data.classes == 3);
   CHECK(values(data.train.targets) == std::vector<double>{0, 2, 1, 0});
   CHECK(data.test.size() == 2);
-  for (int64_t i = 0; i < 48; ++i) CHECK(data.train.inputs.at(i) == double(uint8_t(7 * i + 3)));
+  CHECK(data.train.inputs.shape() == Shape{4, 2, 3, 2});
+  for (int64_t i = 0; i < 48; ++i) CHECK(data.train.inputs.at(turned(i)) == double(uint8_t(7 * i + 3)));
   CHECK(agrees(set->check(offline()), data));
   CHECK(values(make("HDF5", {{"train", golden("chunked.h5")}})->load(offline()).train.inputs) ==
         values(data.train.inputs));
   const auto regression = make("HDF5", {{"train", golden("regression.h5")}});
   const Data real = regression->load(offline());
   CHECK(real.train.inputs.dtype() == DType::f32);
-  CHECK(real.train.inputs.at(5) == 0.25);
+  CHECK(real.train.inputs.at(turned(5)) == 0.25);
   CHECK(real.train.targets.shape() == Shape{4, 2});
   CHECK(real.train.targets.at(3) == -0.25);
   CHECK(real.classes == 0);
@@ -221,9 +225,30 @@ TEST_CASE("HDF5 files as for HDF5Iterator are read: lshape, nclass, mean, chunks
   const Data channel = make("HDF5", {{"train", golden("channel_mean.h5")}})->load(offline());
   const Data full = make("HDF5", {{"train", golden("full_mean.h5")}})->load(offline());
   for (int64_t i = 0; i < 48; ++i) {
-    CHECK(channel.train.inputs.at(i) == double(uint8_t(7 * i + 3)) - (i % 12 < 6 ? 1 : 2));
-    CHECK(full.train.inputs.at(i) == double(uint8_t(7 * i + 3)) - double(i % 12));
+    CHECK(channel.train.inputs.at(turned(i)) == double(uint8_t(7 * i + 3)) - (i % 12 < 6 ? 1 : 2));
+    CHECK(full.train.inputs.at(turned(i)) == double(uint8_t(7 * i + 3)) - double(i % 12));
   }
+}
+
+TEST_CASE("images in a file may have their channels last, and so has its mean") {
+  const Keys keys = {{"channels_last", "true"}, {"lshape", "[2, 3, 2]"}};
+  for (const char* file : {"train.h5", "channel_mean.h5", "full_mean.h5"}) {
+    Keys all = keys;
+    all.push_back({"train", golden(file)});
+    const auto set = make("HDF5", all);
+    const Data data = set->load(offline());
+    CHECK(agrees(set->check(offline()), data));
+    CHECK((data.sample == Shape{2, 3, 2} && data.train.inputs.shape() == Shape{4, 3, 2, 2}));
+    for (int64_t i = 0; i < 48; ++i) {
+      const double mean = file[0] == 't' ? 0 : file[0] == 'f' ? double(i % 12) : i % 2 ? 2 : 1;
+      CHECK(data.train.inputs.at(i) == double(uint8_t(7 * i + 3)) - mean);
+    }
+  }
+  CHECK_THAT(
+      error_of([&] {
+        make("HDF5", {{"train", golden("train.h5")}, {"channels_last", "true"}, {"lshape", "[12]"}})->load(offline());
+      }),
+      Catch::StartsWith("config: channels_last: is for images, a sample of ") && Catch::Contains("is (12)"));
 }
 
 TEST_CASE("HDF5 files that are wrong or reach outside themselves are data errors") {
