@@ -42,6 +42,9 @@ class Trainer {
     std::unique_ptr<Program> program;
   };
 
+  void begin_position(const StoredRun* resume);
+  void go_on_from(const StoredRun& resume);
+  void check_position() const;
   DeviceOptions device(int threads) const;
   StepProgram compile(int64_t batch, int threads);
   void compile_all(int threads);
@@ -53,7 +56,7 @@ class Trainer {
   void set_initial_values();
   void start_running_means();
   void load_weights(const std::string& path);
-  void open_files(const StoredRun* resume);
+  void open_files();
   void begin_epoch();
   // At most so many steps, all of one program; on a GPU they are under way together. Returns how many were done: fewer
   // where one was not finite, since none after it counts.

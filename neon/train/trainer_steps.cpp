@@ -1,0 +1,130 @@
+#include <algorithm>
+#include <cmath>
+
+#include "neon/train/trainer.h"
+
+namespace neon {
+
+namespace {
+
+// Dynamic loss scale of f16: halved when a step overflows, doubled after so many steps that did not
+// (Micikevicius et al. 2018, section 3.2).
+constexpr double kLeastLossScale = 1, kMostLossScale = 16777216;
+constexpr int64_t kStepsBeforeGrowth = 2000;
+
+}  // namespace
+
+Progress Trainer::progress_at(int64_t ahead) const {
+  return {position_.epoch, position_.step + ahead, steps_per_epoch_, epochs_};
+}
+
+bool Trainer::watched(const Progress& step) const {
+  return std::ranges::any_of(experiment_.params.callbacks,
+                             [&](const auto& callback) { return callback->watches(step); });
+}
+
+void Trainer::end_watched_step(const StepProgram& now, const Progress& at, double loss_scale) {
+  StepEnd end{at, loss_scale, *now.program, log_ ? &log_->file() : nullptr, {}};
+  for (const auto& callback : experiment_.params.callbacks)
+    if (callback->watches(at)) callback->step_end(end);
+  say(end.messages);
+}
+
+void Trainer::record_rates(Program& program, int64_t ahead) {
+  const Progress at = progress_at(ahead);
+  const auto& optimizers = full_.graph.optimizers;
+  for (size_t k = 0; k < optimizers.size(); ++k) {
+    const double rate = optimizers[k]->rate_at(at);
+    if (k == 0) rate_ = rate;
+    program.set_scalar(text("rate/", k), rate);
+  }
+  // Updates are counted, not the steps whose gradients only add up.
+  const int64_t group = step_options_.accumulate, now = position_.step + ahead;
+  program.set_scalar("step", double(now / group + 1));
+  program.set_scalar("apply", (now + 1) % group == 0 ? 1 : 0);
+  program.set_scalar("epoch", double(position_.epoch));
+  program.set_scalar("watched", watched(at) ? 1 : 0);
+  program.set_scalar("loss_scale", position_.loss_scale);
+}
+
+int64_t Trainer::steps(int64_t most) {
+  const int64_t full_steps = layout_.train_size / step_options_.batch;
+  const bool full = position_.step_in_epoch < full_steps;
+  StepProgram& now = full ? full_ : ragged_;
+  int64_t count = std::min<int64_t>({most, now.program->depth("cost"), now.program->depth("finite"),
+                                     full ? full_steps - position_.step_in_epoch : 1});
+  // The loss scale grows after a step that the host has seen.
+  if (step_options_.dtype == DType::f16) count = std::min(count, kStepsBeforeGrowth - position_.good_steps);
+  for (int64_t i = 0; i < count; ++i) {
+    now.program->set_first((position_.step_in_epoch + i) * step_options_.batch);
+    record_rates(*now.program, i);
+    now.program->run(uint64_t(position_.step + i));
+    if (watched(progress_at(i))) count = i + 1;  // its results are looked at before another step
+  }
+  const Progress last = progress_at(count - 1);
+  const double loss_scale = position_.loss_scale;
+  int64_t done = 0;
+  for (bool finite = true; finite && done < count; ++done) finite = finish_step(now, int(count - 1 - done));
+  if (done == count && watched(last)) end_watched_step(now, last, loss_scale);
+  return done;
+}
+
+bool Trainer::finish_step(StepProgram& now, int back) {
+  const int64_t samples =
+      std::min(step_options_.batch, layout_.train_size - position_.step_in_epoch * step_options_.batch);
+  const double cost = now.program->recorded("cost", 0, back);
+  const bool finite = now.program->recorded("finite", 0, back) != 0;
+  if (!finite) {
+    handle_nonfinite(now, cost);
+  } else if (step_options_.dtype == DType::f16 && ++position_.good_steps >= kStepsBeforeGrowth) {
+    position_.loss_scale = std::min(position_.loss_scale * 2, kMostLossScale);
+    position_.good_steps = 0;
+  }
+  if (log_) log_->step(position_.step, cost);
+  position_.cost_sum += cost * double(samples);
+  position_.samples += samples;
+  recent_step_cost_ = cost;
+  recent_cost_ = position_.step == 0 ? cost : 0.9 * recent_cost_ + 0.1 * cost;
+  ++position_.step;
+  ++position_.step_in_epoch;
+  return finite;
+}
+
+void Trainer::handle_nonfinite(StepProgram& now, double cost) {
+  if (step_options_.dtype != DType::f16 || !std::isfinite(cost) || position_.loss_scale <= kLeastLossScale)
+    diverged(now);
+  position_.loss_scale = std::max(position_.loss_scale / 2, kLeastLossScale);
+  position_.good_steps = 0;
+  ++position_.skipped;
+  now.program->go_on();
+}
+
+void Trainer::diverged(StepProgram& now) {
+  // The same step again, op by op. Nothing was written, so weights, indices and random numbers are the same.
+  variables_.to_host();
+  CpuOptions options;
+  options.fuse = false;
+  auto checking = compile_for_cpu(now.graph.graph, variables_, options);
+  checking->bind("data", data_.train.inputs.data());
+  checking->bind("targets", targets_.data());
+  checking->bind("indices", order_.data() + position_.step_in_epoch * step_options_.batch);
+  record_rates(*checking, 0);
+  std::string found = checking->first_nonfinite(uint64_t(position_.step));
+  if (found.empty()) found = "a value that the fused step overflowed in";
+  if (log_) log_->close(RunStatus::killed);
+  const std::string kept = last_saved_.empty() ? "; no checkpoint was being saved (-s FILE)"
+                                               : "; the last good checkpoint is " + last_saved_;
+  fail(ErrorKind::diverged, "the run diverged in epoch ", position_.epoch + 1, ", step ", position_.step_in_epoch + 1,
+       ": ", found, kept, ". A smaller learning rate, gradient_clip_norm or a warm-up may help");
+}
+
+double Trainer::bench_steps(int64_t count) {
+  if (order_.empty()) begin_epoch();
+  while (count > 0) {
+    if (position_.step_in_epoch >= layout_.train_size / step_options_.batch) position_.step_in_epoch = 0;
+    count -= steps(count);
+  }
+  return recent_step_cost_;
+}
+
+}  // namespace neon
