@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "datasets/gzip.h"
+#include "datasets/stored_images.h"
 #include "neon/core/threads.h"
 
 namespace neon {
@@ -131,7 +133,18 @@ std::vector<std::string> check_images(ImageStore& store, const std::vector<Label
   return troubles;
 }
 
-ImageParts load_images(const ImageParams& params, ImageStore& store, const std::vector<LabelledImage>& images,
+namespace {
+
+// What tells these samples from others, whatever their values.
+std::string identity_of(const ImageParams& params, const ImageStore& store, const std::vector<LabelledImage>& images,
+                        const Shape& sample) {
+  std::string all = text(sample.to_string(), params.size);
+  for (const LabelledImage& image : images)
+    all += text(image.name, ' ', image.label, ' ', store.bytes_of(image.name), '\n');
+  return text("images ", crc32_of(all));
+}
+
+ImageParts held_images(const ImageParams& params, ImageStore& store, const std::vector<LabelledImage>& images,
                        const Shape& sample, const DataContext& context) {
   store.want(names_of(images));
   Loader loader(params, store, images, sample);
@@ -159,6 +172,27 @@ ImageParts load_images(const ImageParams& params, ImageStore& store, const std::
     out[part].inputs = in_a_row ? loader.pixels().rows(rows[part].front(), n) : take_rows(loader.pixels(), rows[part]);
     out[part].targets = Tensor(DType::i32, {n});
     for (int64_t i = 0; i < n; ++i) out[part].targets.set(i, images[size_t(rows[part][size_t(i)])].label);
+  }
+  return out;
+}
+
+}  // namespace
+
+bool streams_images(const ImageParams& params, const ImageStore& store, const std::vector<LabelledImage>& images,
+                    const Shape& sample, const DataContext& context) {
+  return is_streamed(params, double(images.size()) * double(sample.elements()), store.only_in_order(), context);
+}
+
+ImageParts load_images(const ImageParams& params, std::shared_ptr<ImageStore> store,
+                       const std::vector<LabelledImage>& images, const Shape& sample, const DataContext& context) {
+  const bool streamed = streams_images(params, *store, images, sample, context);
+  std::array<std::vector<LabelledImage>, 3> of_part;
+  for (const LabelledImage& image : images) of_part[image.part].push_back(image);
+  ImageParts out = streamed ? ImageParts{} : held_images(params, *store, images, sample, context);
+  for (size_t part = 0; part < 3; ++part) {
+    if (of_part[part].empty()) continue;
+    out[part].identity = identity_of(params, *store, of_part[part], sample);
+    if (streamed) out[part].reader = std::make_shared<StoredImages>(params, store, std::move(of_part[part]), sample);
   }
   return out;
 }

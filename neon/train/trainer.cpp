@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <numeric>
 
 #include "backends/elementwise/kernels.h"
-#include "neon/core/random.h"
 #include "neon/core/threads.h"
 #include "neon/core/version.h"
 #include "neon/train/checkpoint.h"
@@ -39,7 +37,6 @@ Trainer::Trainer(Experiment& experiment, Data data, RunOptions options, const St
   epochs_ = options_.epochs.value_or(params.epochs);
   steps_per_epoch_ = (layout_.train_size + step_options_.batch - 1) / step_options_.batch;
   check_position();
-  targets_ = target_rows(data_.train.targets);
   gpu_ = options_.backend == "gpu";
   if (gpu_) {
     std::string why_not;
@@ -50,6 +47,7 @@ Trainer::Trainer(Experiment& experiment, Data data, RunOptions options, const St
   // A seed asks for the same bits again, so neither the number of threads nor an algorithm is left to the clock.
   repeatable_ = resume || options_.rng_seed || params.rng_seed || options_.deterministic;
   threads_fixed_ = gpu_ || repeatable_;
+  make_feed_of_training();
   compile_all(int(position_.threads));
   experiment.fit(full_.graph, layout_);
   set_initial_values();
@@ -81,7 +79,7 @@ void Trainer::begin_position(const StoredRun* resume) {
 void Trainer::go_on_from(const StoredRun& resume) {
   const Position here = position_;
   position_ = resume.position;
-  if (here.data != position_.data)
+  if (!same_data(here.data, position_.data))
     fail(ErrorKind::data, "the data are not those that the run began with: then ", position_.data, ", now ", here.data,
          "; put the former data back, or start another run from these weights with --model_file");
   if (here.threads < position_.threads)
@@ -107,22 +105,11 @@ void Trainer::check_position() const {
          position_.step_in_epoch, " of ", steps_per_epoch_, ", ", position_.step, " steps in all");
 }
 
-void Trainer::begin_epoch() {
-  order_.resize(size_t(layout_.train_size));
-  std::iota(order_.begin(), order_.end(), 0);
-  if (experiment_.params.shuffle) {
-    Stream stream(position_.seed, "order", uint64_t(position_.epoch));
-    for (size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[stream.below(uint32_t(i))]);
-  }
-  for (StepProgram* step : {&full_, &ragged_})
-    if (step->program) step->program->bind_sequence("indices", order_.data(), layout_.train_size);
-}
-
 void Trainer::train() {
   for (const auto& callback : experiment_.params.callbacks) callback->train_begin(variables_);
   while (!finished() && !stop_signal()) {
-    begin_epoch();
     epoch_started_ = now_seconds();
+    epoch_waited_ = feed_->waited();
     epoch_start_step_ = position_.step;
     saved_ = false;
     if (!threads_fixed_) choose_threads();
@@ -172,6 +159,7 @@ RunResult Trainer::run() {
   else out.signal = stop_signal();
   if (!saved_) save(true);
   else count_seconds();
+  say(left_out_messages(data_));
   if (log_) {
     log_->close(out.signal ? RunStatus::killed : RunStatus::complete);
     say(log_->take_messages());

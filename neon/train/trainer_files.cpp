@@ -39,8 +39,12 @@ void Trainer::show_progress() {
   const double done = double(position_.step - epoch_start_step_);
   state.samples_per_second = elapsed > 0 ? done * double(step_options_.batch) / elapsed : 0;
   state.seconds_left = done > 0 ? elapsed / done * double(epochs_ * steps_per_epoch_ - position_.step) : 0;
+  state.waiting = waiting(elapsed);
   progress_.step(state);
 }
+
+// Share of the epoch so far in which the device waited for data.
+double Trainer::waiting(double elapsed) const { return elapsed > 0 ? (feed_->waited() - epoch_waited_) / elapsed : 0; }
 
 bool Trainer::evaluate_now() const {
   return evaluator_ && (position_.epoch % eval_freq_ == 0 || position_.epoch == epochs_);
@@ -54,7 +58,7 @@ std::map<std::string, double> Trainer::evaluate() {
 }
 
 void Trainer::end_epoch() {
-  const double seconds = now_seconds() - epoch_started_;
+  const double seconds = now_seconds() - epoch_started_, share_waiting = waiting(seconds);
   const double mean_cost = position_.samples ? position_.cost_sum / double(position_.samples) : 0;
   ++position_.epoch;
   position_.step_in_epoch = 0;
@@ -72,6 +76,7 @@ void Trainer::end_epoch() {
   state.cost = mean_cost;
   state.skipped = position_.skipped;
   state.samples_per_second = seconds > 0 ? double(steps * step_options_.batch) / seconds : 0;
+  state.waiting = share_waiting;
   progress_.epoch(state, results_text(end.results));
   if (!end.message.empty()) progress_.message(end.message);
 }

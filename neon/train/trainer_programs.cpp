@@ -12,6 +12,16 @@ constexpr double kShareForValues = 0.9;  // of the memory that is free: programs
 
 }  // namespace
 
+void Trainer::make_feed_of_training() {
+  FeedOptions options;
+  options.batch = step_options_.batch;
+  options.seed = position_.seed;
+  options.shuffle = experiment_.params.shuffle;
+  options.device = device(int(position_.threads));
+  feed_ = make_feed(data_.train, options);
+  layout_.held = feed_->rows();
+}
+
 void Trainer::compile_all(int threads) try {
   full_ = compile(step_options_.batch, threads);
   check_last_batch(full_.graph, step_options_, layout_);
@@ -77,7 +87,7 @@ DeviceOptions Trainer::device(int threads) const {
   DeviceOptions out;
   out.gpu = gpu_;
   out.gpu_index = int(options_.device_id);
-  out.sequences = {"indices"};
+  out.sequences = BatchFeed::sequences();
   out.timed = !repeatable_;
   out.tf32 = options_.tf32;
   out.cpu.threads = threads;
@@ -91,9 +101,7 @@ Trainer::StepProgram Trainer::compile(int64_t batch, int threads) {
   out.graph =
       training_graph(experiment_.network(), *experiment_.params.cost, *experiment_.params.optimizer, layout_, options);
   out.program = compile_program(out.graph.graph, variables_, device(threads));
-  out.program->bind_resident("data", data_.train.inputs.data());
-  out.program->bind_resident("targets", targets_.data());
-  if (!order_.empty()) out.program->bind_sequence("indices", order_.data(), layout_.train_size);
+  feed_->bind(*out.program);
   return out;
 }
 

@@ -47,6 +47,13 @@ void Trainer::record_rates(Program& program, int64_t ahead) {
   program.set_scalar("loss_scale", position_.loss_scale);
 }
 
+bool Trainer::next_batch(Program& program, int64_t ahead) try {
+  return feed_->next(program, batch_number() + ahead);
+} catch (const Error& error) {
+  if (log_) log_->close(RunStatus::killed);
+  fail(error.kind(), error.what(), kept_text());
+}
+
 int64_t Trainer::steps(int64_t most) {
   const int64_t full_steps = layout_.train_size / step_options_.batch;
   const bool full = position_.step_in_epoch < full_steps;
@@ -56,11 +63,13 @@ int64_t Trainer::steps(int64_t most) {
   // The loss scale grows after a step that the host has seen.
   if (step_options_.dtype == DType::f16) count = std::min(count, kStepsBeforeGrowth - position_.good_steps);
   for (int64_t i = 0; i < count; ++i) {
-    now.program->set_first((position_.step_in_epoch + i) * step_options_.batch);
+    if (!next_batch(*now.program, i)) count = i;
+    if (i == count) break;
     record_rates(*now.program, i);
     now.program->run(uint64_t(position_.step + i));
     if (watched(progress_at(i))) count = i + 1;  // its results are looked at before another step
   }
+  if (count == 0) return 0;
   const Progress last = progress_at(count - 1);
   const double loss_scale = position_.loss_scale;
   int64_t done = 0;
@@ -99,29 +108,29 @@ void Trainer::handle_nonfinite(StepProgram& now, double cost) {
   now.program->go_on();
 }
 
+std::string Trainer::kept_text() const {
+  return last_saved_.empty() ? "; no checkpoint was being saved (-s FILE)"
+                             : "; the last good checkpoint is " + last_saved_;
+}
+
 void Trainer::diverged(StepProgram& now) {
   // The same step again, op by op. Nothing was written, so weights, indices and random numbers are the same.
   variables_.to_host();
   CpuOptions options;
   options.fuse = false;
   auto checking = compile_for_cpu(now.graph.graph, variables_, options);
-  checking->bind("data", data_.train.inputs.data());
-  checking->bind("targets", targets_.data());
-  checking->bind("indices", order_.data() + position_.step_in_epoch * step_options_.batch);
+  feed_->bind_again(*checking, batch_number());
   record_rates(*checking, 0);
   std::string found = checking->first_nonfinite(uint64_t(position_.step));
   if (found.empty()) found = "a value that the fused step overflowed in";
   if (log_) log_->close(RunStatus::killed);
-  const std::string kept = last_saved_.empty() ? "; no checkpoint was being saved (-s FILE)"
-                                               : "; the last good checkpoint is " + last_saved_;
   fail(ErrorKind::diverged, "the run diverged in epoch ", position_.epoch + 1, ", step ", position_.step_in_epoch + 1,
-       ": ", found, kept, ". A smaller learning rate, gradient_clip_norm or a warm-up may help");
+       ": ", found, kept_text(), ". A smaller learning rate, gradient_clip_norm or a warm-up may help");
 }
 
 double Trainer::bench_steps(int64_t count) {
-  if (order_.empty()) begin_epoch();
   while (count > 0) {
-    if (position_.step_in_epoch >= layout_.train_size / step_options_.batch) position_.step_in_epoch = 0;
+    if (position_.step_in_epoch >= steps_per_epoch_) position_.step_in_epoch = 0, ++position_.epoch;
     count -= steps(count);
   }
   return recent_step_cost_;
