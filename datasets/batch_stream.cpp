@@ -85,19 +85,20 @@ bool BatchStream::claim(Task& task, std::unique_lock<std::mutex>& lock) {
 void BatchStream::work() {
   std::unique_lock lock(mutex_);
   Task task;
+  ReadScratch scratch;
   while (claim(task, lock)) {
     lock.unlock();
-    read(task);
+    read(task, scratch);
     lock.lock();
     task.slot->done += task.last - task.first;
     if (task.slot->done == task.slot->count) ready_.notify_all();
   }
 }
 
-void BatchStream::read(const Task& task) {
+void BatchStream::read(const Task& task, ReadScratch& scratch) {
   Slot& slot = *task.slot;
   for (int64_t i = task.first; i < task.last && !stops_; ++i) try {
-      read_sample(slot, i);
+      read_sample(slot, i, scratch);
     } catch (const std::exception& error) {
       const std::lock_guard lock(mutex_);
       if (slot.bad >= 0 && slot.bad < i) continue;
@@ -106,11 +107,11 @@ void BatchStream::read(const Task& task) {
     }
 }
 
-void BatchStream::read_sample(Slot& slot, int64_t place) {
+void BatchStream::read_sample(Slot& slot, int64_t place, ReadScratch& scratch) {
   const auto pixels = slot.memory.pixels.subspan(size_t(place * bytes_), size_t(bytes_));
   int64_t index = (*slot.order)[size_t(slot.first + place)];
   for (int64_t tried = 1;; ++tried) try {
-      slot.memory.labels[size_t(place)] = reader_.read(index, pixels);
+      slot.memory.labels[size_t(place)] = reader_.read(index, pixels, scratch);
       return;
     } catch (const Error& error) {
       if (tried == reader_.size() || !leave_out(slot, place, index, error.what())) throw;

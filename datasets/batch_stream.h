@@ -66,8 +66,8 @@ class BatchStream {
   void work();
   bool claim(Task& task, std::unique_lock<std::mutex>& lock);
   void begin(int64_t number);
-  void read(const Task& task);
-  void read_sample(Slot& slot, int64_t place);
+  void read(const Task& task, ReadScratch& scratch);
+  void read_sample(Slot& slot, int64_t place, ReadScratch& scratch);
   bool leave_out(Slot& slot, int64_t place, int64_t index, const std::string& trouble);
   bool is_there(int64_t number);
   Slot& slot_of(int64_t number) { return slots_[size_t(number) % slots_.size()]; }

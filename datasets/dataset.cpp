@@ -125,8 +125,8 @@ class ChosenSamples : public SampleReader {
   int64_t size() const override { return int64_t(rows_.size()); }
   Shape sample() const override { return from_->sample(); }
   int32_t label(int64_t index) const override { return from_->label(rows_[size_t(index)]); }
-  int32_t read(int64_t index, std::span<uint8_t> pixels) const override {
-    return from_->read(rows_[size_t(index)], pixels);
+  int32_t read(int64_t index, std::span<uint8_t> pixels, ReadScratch& scratch) const override {
+    return from_->read(rows_[size_t(index)], pixels, scratch);
   }
   LeftOut* left_out() const override { return from_->left_out() ? &left_out_ : nullptr; }
 

@@ -32,14 +32,20 @@ class LeftOut {
   std::map<int64_t, std::string> troubles_;
 };
 
+// Memory that a thread reads with again and again: fresh memory is not had for nothing, where it is large.
+struct ReadScratch {
+  std::vector<uint8_t> pixels;  // of an image before it is resized
+};
+
 class SampleReader {
  public:
   virtual ~SampleReader() = default;
   virtual int64_t size() const = 0;
   virtual Shape sample() const = 0;  // (C,H,W); it lies (H,W,C)
   virtual int32_t label(int64_t index) const = 0;
-  // Writes the sample's pixels and returns its label. By any thread; throws a data error.
-  virtual int32_t read(int64_t index, std::span<uint8_t> pixels) const = 0;
+  // Writes the sample's pixels and returns its label. By any thread, each with a scratch of its own; throws a data
+  // error.
+  virtual int32_t read(int64_t index, std::span<uint8_t> pixels, ReadScratch& scratch) const = 0;
   // Whether samples that cannot be read are left out, and noted here; otherwise they end the run.
   virtual LeftOut* left_out() const { return nullptr; }
 };

@@ -41,7 +41,7 @@ class ShardSamples : public SampleReader {
   }
 
   // Pixels go from the file to their place without another copy.
-  int32_t read(int64_t index, std::span<uint8_t> to) const override {
+  int32_t read(int64_t index, std::span<uint8_t> to, ReadScratch& scratch) const override {
     const auto [shard, at] = find(index);
     if (shard.label(at) >= classes_)
       fail(ErrorKind::data, shard.where(at), ": its label is ", shard.label(at), ", there are ", classes_, " classes");
@@ -52,11 +52,11 @@ class ShardSamples : public SampleReader {
       shard.read(at, to.data());
       return shard.label(at);
     }
-    const Tensor image = read_image(shard.content(at), format_, shard.where(at));
-    if (image.shape() != Shape{sample_[1], sample_[2], sample_[0]})
-      fail(ErrorKind::data, shard.where(at), ": ", image.shape()[1], " x ", image.shape()[0], " pixels, expected ",
-           sample_[2], " x ", sample_[1]);
-    std::ranges::copy(image.as<uint8_t>(), to.begin());
+    const ImageSize wanted{sample_[1], sample_[2]};
+    const ImageSize size = read_image_to(shard.content(at), format_, shard.where(at), wanted, to, scratch.pixels);
+    if (size != wanted)
+      fail(ErrorKind::data, shard.where(at), ": ", size.width, " x ", size.height, " pixels, expected ", sample_[2],
+           " x ", sample_[1]);
     return shard.label(at);
   }
 

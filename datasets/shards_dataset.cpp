@@ -36,10 +36,12 @@ Split load_part(const SampleReader& reader) {
             Tensor(DType::i32, {reader.size()})};
   std::vector<std::string> troubles(static_cast<size_t>(reader.size()));
   const int threads = available_threads();
+  std::vector<ReadScratch> scratches(static_cast<size_t>(threads));
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 16)
   for (int64_t i = 0; i < reader.size(); ++i) try {
+      ReadScratch& scratch = scratches[size_t(omp_get_thread_num())];
       const auto pixels = out.inputs.as<uint8_t>().subspan(size_t(i * sample.elements()), size_t(sample.elements()));
-      out.targets.as<int32_t>()[size_t(i)] = reader.read(i, pixels);
+      out.targets.as<int32_t>()[size_t(i)] = reader.read(i, pixels, scratch);
     } catch (const std::exception& error) {
       troubles[size_t(i)] = error.what();
     }

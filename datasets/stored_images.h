@@ -12,11 +12,11 @@ class StoredImages : public SampleReader {
   int64_t size() const override { return int64_t(images_.size()); }
   Shape sample() const override { return sample_; }
   int32_t label(int64_t index) const override { return images_[size_t(index)].label; }
-  int32_t read(int64_t index, std::span<uint8_t> pixels) const override;
+  int32_t read(int64_t index, std::span<uint8_t> pixels, ReadScratch& scratch) const override;
   LeftOut* left_out() const override { return params_.on_bad_sample == "skip" ? &left_out_ : nullptr; }
 
  private:
-  void decode(const std::string& name, std::span<uint8_t> pixels) const;
+  void decode(const std::string& name, std::span<uint8_t> pixels, ReadScratch& scratch) const;
   const ImageParams params_;
   const std::shared_ptr<const ImageStore> store_;
   const std::vector<LabelledImage> images_;

@@ -70,8 +70,9 @@ int64_t check_shards(const std::string& folder) {
     if (index.sample.rank() == 0) params.size = 64;
     const auto reader = open_shards(folder, index, int(part), params);
     std::vector<uint8_t> pixels(size_t(reader->sample().elements()));
+    ReadScratch scratch;
     for (int64_t i = 0; i < reader->size(); ++i, ++samples) try {
-        reader->read(i, pixels);
+        reader->read(i, pixels, scratch);
       } catch (const Error& error) {
         std::printf("%s\n", error.what());
         ++bad;

@@ -63,10 +63,11 @@ void read_through(const SampleReader& reader, ChannelSums& all) {
 #pragma omp parallel num_threads(threads)
   {
     ChannelSums sums(sample[0]);
+    ReadScratch scratch;
     Tensor pixels(DType::u8, {sample[1], sample[2], sample[0]});
 #pragma omp for schedule(dynamic, 16)
     for (int64_t i = 0; i < reader.size(); ++i) try {
-        reader.read(i, pixels.as<uint8_t>());
+        reader.read(i, pixels.as<uint8_t>(), scratch);
         sums.add(pixels, 1, true);
       } catch (const std::exception& error) {
         LeftOut* const left_out = reader.left_out();

@@ -53,7 +53,7 @@ struct Numbers : SampleReader {
   Shape sample() const override { return {3, 2, 2}; }
   int32_t label(int64_t index) const override { return int32_t(index % 7); }
   LeftOut* left_out() const override { return leaves_out ? &noted : nullptr; }
-  int32_t read(int64_t index, std::span<uint8_t> pixels) const override {
+  int32_t read(int64_t index, std::span<uint8_t> pixels, ReadScratch&) const override {
     if (index == bad) fail(ErrorKind::data, "sample ", index, " is bad");
     for (size_t k = 0; k < pixels.size(); ++k) pixels[k] = uint8_t(size_t(index) + k);
     return int32_t(index % 7);
@@ -301,8 +301,9 @@ TEST_CASE("sets that can be streamed give the samples that they give in memory")
       if (one->size() == 0) continue;
       REQUIRE((other->reader && other->inputs.empty()));
       for (int64_t i = 0; i < one->size(); ++i) {
+        ReadScratch scratch;
         Tensor pixels(DType::u8, one->inputs.rows(i, 1).shape());
-        CHECK(other->reader->read(i, pixels.as<uint8_t>()) == one->label(i));
+        CHECK(other->reader->read(i, pixels.as<uint8_t>(), scratch) == one->label(i));
         CHECK(other->label(i) == one->label(i));
         CHECK(values(pixels) == values(one->inputs.rows(i, 1)));
       }
