@@ -53,8 +53,9 @@ double variable_bytes(const Graph& graph) {
 double data_bytes(const DataCheck& check, const DataLayout& layout, int64_t batch) {
   const double sample = double(layout.sample.elements()) * double(size_of(layout.data_dtype));
   if (!check.streamed) return double(check.train_size + check.test_size) * sample;
-  return ring_bytes(batch, int64_t(sample)) +
-         (check.test_size > 0 ? ring_bytes(std::min(batch, check.test_size), int64_t(sample)) : 0);
+  double bytes = ring_bytes(check.train_size, batch, int64_t(sample));
+  if (check.test_size > 0) bytes += ring_bytes(check.test_size, std::min(batch, check.test_size), int64_t(sample));
+  return bytes;
 }
 
 int report_data(const DataCheck& check) {

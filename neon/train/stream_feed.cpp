@@ -18,21 +18,23 @@ constexpr int64_t kLeastSlots = 4, kMostSlots = 16, kRingBytes = int64_t(256) <<
 // How long a wait for data may be deaf to signals, and, while the device is busy, blind to its end.
 constexpr std::chrono::milliseconds kDeaf{20}, kBlind{1};
 
-int64_t slots_for(int64_t batch_bytes) {
-  return std::clamp(kRingBytes / std::max<int64_t>(batch_bytes, 1), kLeastSlots, kMostSlots);
+int64_t slots_for(int64_t samples, int64_t batch, int64_t sample_bytes) {
+  const int64_t batches = (samples + batch - 1) / batch;
+  const int64_t most = std::clamp(batches, kLeastSlots, kMostSlots);
+  return std::clamp(kRingBytes / std::max<int64_t>(batch * sample_bytes, 1), kLeastSlots, most);
 }
 
 }  // namespace
 
-double ring_bytes(int64_t batch, int64_t sample_bytes) {
-  return double(slots_for(batch * sample_bytes)) * double(batch) * double(sample_bytes);
+double ring_bytes(int64_t samples, int64_t batch, int64_t sample_bytes) {
+  return double(slots_for(samples, batch, sample_bytes)) * double(batch) * double(sample_bytes);
 }
 
 StreamFeed::StreamFeed(const Split& split, const FeedOptions& options)
     : reader_(*split.reader),
       options_(options),
       sample_bytes_(reader_.sample().elements()),
-      slots_(slots_for(options.batch * sample_bytes_)),
+      slots_(slots_for(split.size(), options.batch, sample_bytes_)),
       indices_(size_t(slots_ * options.batch)) {
   const auto batch = size_t(options.batch);
   inputs_ = {{"data", batch * size_t(sample_bytes_)}, {"targets", batch * sizeof(int32_t)}};

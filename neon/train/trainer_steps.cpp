@@ -109,8 +109,8 @@ void Trainer::handle_nonfinite(StepProgram& now, double cost) {
 }
 
 std::string Trainer::kept_text() const {
-  return last_saved_.empty() ? "; no checkpoint was being saved (-s FILE)"
-                             : "; the last good checkpoint is " + last_saved_;
+  if (!last_saved_.empty()) return "; the last good checkpoint is " + last_saved_;
+  return options_.save_path.empty() ? "; no checkpoint was being saved (-s FILE)" : "; it had saved no checkpoint yet";
 }
 
 void Trainer::diverged(StepProgram& now) {
