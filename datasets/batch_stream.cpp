@@ -23,18 +23,20 @@ std::vector<int32_t> epoch_order(int64_t n, uint64_t seed, int64_t epoch) {
   return order;
 }
 
-BatchStream::BatchStream(const SampleReader& reader, const StreamOptions& options)
+BatchStream::BatchStream(const SampleReader& reader, const StreamOptions& options, std::vector<BatchSlot> slots)
     : reader_(reader),
       options_(options),
       batches_((reader.size() + options.batch - 1) / options.batch),
       bytes_(reader.sample().elements()),
-      slots_(size_t(options.depth)),
+      slots_(slots.size()),
       wanted_(options.first),
+      released_(options.first),
       claimed_(options.first) {
-  NEON_ASSERT(options.batch > 0 && options.depth > 0 && reader.size() > 0);
-  for (Slot& slot : slots_) {
-    slot.pixels = Tensor(DType::u8, {options.batch, bytes_});
-    slot.labels = Tensor(DType::i32, {options.batch});
+  NEON_ASSERT(options.batch > 0 && !slots.empty() && reader.size() > 0);
+  for (size_t i = 0; i < slots.size(); ++i) {
+    NEON_ASSERT(int64_t(slots[i].pixels.size()) == options.batch * bytes_);
+    NEON_ASSERT(int64_t(slots[i].labels.size()) == options.batch);
+    slots_[i].memory = slots[i];
   }
   const int threads = options.threads > 0 ? options.threads : available_threads();
   for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
@@ -65,11 +67,12 @@ void BatchStream::begin(int64_t number) {
   slot.count = std::min(options_.batch, reader_.size() - slot.first);
   slot.done = 0;
   slot.bad = -1;
+  slot.left_out.clear();
 }
 
 // Waits for something to do; false when there will be nothing any more.
 bool BatchStream::claim(Task& task, std::unique_lock<std::mutex>& lock) {
-  room_.wait(lock, [&] { return stops_ || claimed_ < wanted_ + int64_t(slots_.size()); });
+  room_.wait(lock, [&] { return stops_ || claimed_ < released_ + int64_t(slots_.size()); });
   if (stops_) return false;
   if (claimed_places_ == 0) begin(claimed_);
   Slot& slot = slot_of(claimed_);
@@ -82,20 +85,20 @@ bool BatchStream::claim(Task& task, std::unique_lock<std::mutex>& lock) {
 void BatchStream::work() {
   std::unique_lock lock(mutex_);
   Task task;
+  ReadScratch scratch;
   while (claim(task, lock)) {
     lock.unlock();
-    read(task);
+    read(task, scratch);
     lock.lock();
     task.slot->done += task.last - task.first;
     if (task.slot->done == task.slot->count) ready_.notify_all();
   }
 }
 
-void BatchStream::read(const Task& task) {
+void BatchStream::read(const Task& task, ReadScratch& scratch) {
   Slot& slot = *task.slot;
-  for (int64_t i = task.first; i < task.last; ++i) try {
-      const auto pixels = slot.pixels.as<uint8_t>().subspan(size_t(i * bytes_), size_t(bytes_));
-      slot.labels.as<int32_t>()[size_t(i)] = reader_.read((*slot.order)[size_t(slot.first + i)], pixels);
+  for (int64_t i = task.first; i < task.last && !stops_; ++i) try {
+      read_sample(slot, i, scratch);
     } catch (const std::exception& error) {
       const std::lock_guard lock(mutex_);
       if (slot.bad >= 0 && slot.bad < i) continue;
@@ -104,26 +107,54 @@ void BatchStream::read(const Task& task) {
     }
 }
 
-int64_t BatchStream::fill(int64_t number, std::span<uint8_t> pixels, std::span<int32_t> labels) {
+void BatchStream::read_sample(Slot& slot, int64_t place, ReadScratch& scratch) {
+  const auto pixels = slot.memory.pixels.subspan(size_t(place * bytes_), size_t(bytes_));
+  int64_t index = (*slot.order)[size_t(slot.first + place)];
+  for (int64_t tried = 1;; ++tried) try {
+      slot.memory.labels[size_t(place)] = reader_.read(index, pixels, scratch);
+      return;
+    } catch (const Error& error) {
+      if (tried == reader_.size() || !leave_out(slot, place, index, error.what())) throw;
+      if (!options_.stand_ins) return;
+      index = (index + 1) % reader_.size();
+    }
+}
+
+// False where it may not be.
+bool BatchStream::leave_out(Slot& slot, int64_t place, int64_t index, const std::string& trouble) {
+  LeftOut* const noted = reader_.left_out();
+  if (!noted) return false;
+  noted->add(index, trouble);
+  if (options_.stand_ins) return true;
+  std::ranges::fill(slot.memory.pixels.subspan(size_t(place * bytes_), size_t(bytes_)), uint8_t(0));
+  slot.memory.labels[size_t(place)] = 0;
+  const std::lock_guard lock(mutex_);
+  slot.left_out.push_back(place);
+  return true;
+}
+
+bool BatchStream::is_there(int64_t number) {
+  const Slot& slot = slot_of(number);
+  return claimed_ > number && slot.done == slot.count;
+}
+
+int64_t BatchStream::take(int64_t number, std::chrono::milliseconds most) {
   std::unique_lock lock(mutex_);
   NEON_ASSERT(number == wanted_);
-  ready_.wait(lock, [&] {
-    const Slot& slot = slot_of(number);
-    return (claimed_ > number) && slot.done == slot.count;
-  });
-  // Nobody touches the slot until the next batch is wanted.
-  lock.unlock();
+  if (!ready_.wait_for(lock, most, [&] { return is_there(number); })) return 0;
   const Slot& slot = slot_of(number);
   if (slot.bad >= 0) fail(ErrorKind::data, slot.trouble);
-  const auto count = size_t(slot.count);
-  NEON_ASSERT(pixels.size() >= count * size_t(bytes_) && labels.size() >= count);
-  std::ranges::copy(slot.pixels.as<uint8_t>().first(count * size_t(bytes_)), pixels.begin());
-  std::ranges::copy(slot.labels.as<int32_t>().first(count), labels.begin());
-  lock.lock();
   ++wanted_;
-  lock.unlock();
+  return slot.count;
+}
+
+void BatchStream::release() {
+  {
+    const std::lock_guard lock(mutex_);
+    NEON_ASSERT(released_ < wanted_);
+    ++released_;
+  }
   room_.notify_all();
-  return int64_t(count);
 }
 
 }  // namespace neon

@@ -1,15 +1,14 @@
 // Batches of samples that are read ahead by threads, in the order that a run has of data in memory: what a device is
 // fed with where the samples do not fit in memory. Which samples a batch has depends on nothing but seed and number.
 #pragma once
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
-#include <deque>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
 
 #include "datasets/sample_reader.h"
-#include "neon/core/tensor.h"
 
 namespace neon {
 
@@ -19,33 +18,45 @@ struct StreamOptions {
   bool shuffle = true;
   int64_t first = 0;  // number of the batch to begin with: where a run goes on
   int threads = 0;    // 0: available_threads()
-  int depth = 4;      // batches held in memory at most
+  // For a sample that is left out the next one of the set that can be read stands in; otherwise its place is listed.
+  bool stand_ins = true;
 };
 
 // The samples of an epoch in order: 0 .. n-1 drawn by the seed.
 std::vector<int32_t> epoch_order(int64_t n, uint64_t seed, int64_t epoch);
 
+// Where a batch is written; the caller's memory.
+struct BatchSlot {
+  std::span<uint8_t> pixels;  // (batch, sample)
+  std::span<int32_t> labels;  // (batch)
+};
+
 class BatchStream {
  public:
-  // `reader` must outlive this.
-  BatchStream(const SampleReader& reader, const StreamOptions& options);
+  // `reader` must outlive this. Batch k is written to slot k % slots.
+  BatchStream(const SampleReader& reader, const StreamOptions& options, std::vector<BatchSlot> slots);
   ~BatchStream();
   BatchStream(const BatchStream&) = delete;
   BatchStream& operator=(const BatchStream&) = delete;
 
-  // Batch `number`, counted through all epochs; they are asked for one after the other. Waits until it is there, copies
-  // it and returns its samples: `batch` of them, fewer in the last of an epoch. A data error for the first of its
-  // samples that cannot be read.
-  int64_t fill(int64_t number, std::span<uint8_t> pixels, std::span<int32_t> labels);
+  // Batches are counted through all epochs and taken one after the other. Waits for batch `number`, so long at most,
+  // and returns its samples: `batch` of them, fewer in the last of an epoch; 0: it is not there yet. A data error for
+  // the first of its samples that cannot be read.
+  int64_t take(int64_t number, std::chrono::milliseconds most);
+  // Places in a batch taken of samples that are left out; without stand-ins.
+  const std::vector<int64_t>& left_out(int64_t number) { return slot_of(number).left_out; }
+  // The oldest batch that was not given back is done with, its slot may be written again.
+  void release();
   int64_t batches_per_epoch() const { return batches_; }
 
  private:
   struct Slot {
-    Tensor pixels, labels;
+    BatchSlot memory;
     std::shared_ptr<const std::vector<int32_t>> order;
     int64_t first = 0, count = 0, done = 0;  // of the epoch's samples
     int64_t bad = -1;                        // place of the first sample that could not be read
     std::string trouble;
+    std::vector<int64_t> left_out;
   };
   struct Task {
     Slot* slot = nullptr;
@@ -55,7 +66,10 @@ class BatchStream {
   void work();
   bool claim(Task& task, std::unique_lock<std::mutex>& lock);
   void begin(int64_t number);
-  void read(const Task& task);
+  void read(const Task& task, ReadScratch& scratch);
+  void read_sample(Slot& slot, int64_t place, ReadScratch& scratch);
+  bool leave_out(Slot& slot, int64_t place, int64_t index, const std::string& trouble);
+  bool is_there(int64_t number);
   Slot& slot_of(int64_t number) { return slots_[size_t(number) % slots_.size()]; }
 
   const SampleReader& reader_;
@@ -65,11 +79,11 @@ class BatchStream {
   std::vector<Slot> slots_;
   std::mutex mutex_;
   std::condition_variable room_, ready_;
-  int64_t wanted_;                        // the batch that is asked for next
+  int64_t wanted_, released_;             // the batch that is taken next, and the oldest not given back
   int64_t claimed_, claimed_places_ = 0;  // the batch, and of it the places, that threads have begun
   int64_t order_epoch_ = -1;
   std::shared_ptr<const std::vector<int32_t>> order_;
-  bool stops_ = false;
+  std::atomic<bool> stops_ = false;
   std::vector<std::thread> threads_;
 };
 

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "datasets/file.h"
+#include "datasets/gzip.h"
 #include "neon/core/paths.h"
 #include "neon/core/random.h"
 
@@ -114,14 +115,51 @@ std::vector<int64_t> drawn_order(int64_t n, uint64_t seed, std::string_view name
   return order;
 }
 
+namespace {
+
+// Some of the samples of another reader.
+class ChosenSamples : public SampleReader {
+ public:
+  ChosenSamples(std::shared_ptr<const SampleReader> from, const std::vector<int64_t>& rows)
+      : from_(std::move(from)), rows_(rows) {}
+  int64_t size() const override { return int64_t(rows_.size()); }
+  Shape sample() const override { return from_->sample(); }
+  int32_t label(int64_t index) const override { return from_->label(rows_[size_t(index)]); }
+  int32_t read(int64_t index, std::span<uint8_t> pixels, ReadScratch& scratch) const override {
+    return from_->read(rows_[size_t(index)], pixels, scratch);
+  }
+  LeftOut* left_out() const override { return from_->left_out() ? &left_out_ : nullptr; }
+
+ private:
+  std::shared_ptr<const SampleReader> from_;
+  const std::vector<int64_t> rows_;
+  mutable LeftOut left_out_;
+};
+
+}  // namespace
+
+Split rows_of(const Split& from, const std::vector<int64_t>& rows) {
+  Split out;
+  if (!from.identity.empty()) {
+    const std::string_view bytes(reinterpret_cast<const char*>(rows.data()), rows.size() * sizeof rows[0]);
+    out.identity = text(from.identity, " rows ", crc32_of(bytes));
+  }
+  if (from.reader) {
+    out.reader = std::make_shared<ChosenSamples>(from.reader, rows);
+    return out;
+  }
+  out.inputs = take_rows(from.inputs, rows);
+  if (!from.targets.empty()) out.targets = take_rows(from.targets, rows);
+  return out;
+}
+
 void split_rows(const Split& all, std::vector<int64_t> order, int64_t train_count, Split& first, Split& rest) {
   const auto middle = order.begin() + long(train_count);
   std::sort(order.begin(), middle);
   std::sort(middle, order.end());
   auto part = [&](auto begin, auto end) {
     const std::vector<int64_t> rows(begin, end);
-    if (rows.empty()) return Split{};
-    return Split{take_rows(all.inputs, rows), all.targets.empty() ? Tensor() : take_rows(all.targets, rows)};
+    return rows.empty() ? Split{} : rows_of(all, rows);
   };
   Split a = part(order.begin(), middle), b = part(middle, order.end());
   first = std::move(a);

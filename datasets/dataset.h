@@ -1,8 +1,11 @@
 // What every reader gives: whole arrays in host memory, with their meaning.
 #pragma once
+#include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "datasets/sample_reader.h"
 #include "neon/core/registry.h"
 #include "neon/core/tensor.h"
 
@@ -11,7 +14,14 @@ namespace neon {
 struct Split {
   Tensor inputs;   // (n) + Data::stored_sample(); u8 or f32, a row per sample
   Tensor targets;  // (n) i32 class labels, or (n, ...) f32; empty: the target is the input itself
-  int64_t size() const { return inputs.empty() ? 0 : inputs.shape()[0]; }
+  // In place of both, where samples are read while the run goes on: u8, with i32 class labels.
+  std::shared_ptr<const SampleReader> reader;
+  // Of the files that the samples are from, where that is known without their values: whether those are held in memory
+  // makes no difference to it.
+  std::string identity;
+  int64_t size() const { return reader ? reader->size() : inputs.empty() ? 0 : inputs.shape()[0]; }
+  DType dtype() const { return reader ? DType::u8 : inputs.dtype(); }
+  int32_t label(int64_t i) const { return reader ? reader->label(i) : targets.as<int32_t>()[size_t(i)]; }
 };
 
 struct Data {
@@ -36,7 +46,8 @@ struct DataContext {
   std::string spec_dir;  // a relative path is looked for in the current folder, then here, then in data_dir
   uint64_t seed = 0;
   bool may_download = true;
-  std::vector<std::string>* warnings = nullptr;  // one line each; may be null
+  std::vector<std::string>* warnings = nullptr;           // one line each; may be null
+  double room = std::numeric_limits<double>::infinity();  // bytes of memory that are free for a run
 
   std::string data_folder() const;
   void warn(std::string line) const;
@@ -57,6 +68,7 @@ struct DataCheck {
   float scale = 1, shift = 0;
   std::vector<double> means, deviations;
   int64_t train_size = 0, test_size = 0, validation_size = 0;  // as load() would give them
+  bool streamed = false;                                       // samples are read while the run goes on
 };
 
 class Dataset {
@@ -116,6 +128,9 @@ Tensor take_rows(const Tensor& from, const std::vector<int64_t>& rows);
 
 // 0 .. n-1 in an order drawn from the stream (seed, name).
 std::vector<int64_t> drawn_order(int64_t n, uint64_t seed, std::string_view name);
+
+// The samples of those rows, copied or, of a reader, chosen.
+Split rows_of(const Split& from, const std::vector<int64_t>& rows);
 
 // The rows of `all`, split: the first `train_count` of `order` and the rest, each back in the order of the file.
 void split_rows(const Split& all, std::vector<int64_t> order, int64_t train_count, Split& first, Split& rest);

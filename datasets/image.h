@@ -1,7 +1,9 @@
 // Images of any kind that is read (JPEG, PNG) as samples of one size.
 #pragma once
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "datasets/image_size.h"
 #include "neon/core/tensor.h"
@@ -23,12 +25,9 @@ ImageSize image_size(std::string_view bytes, const std::string& source);
 // (H, W, channels) u8. Throws a data error that names `source` for what is no image or a damaged one.
 Tensor read_image(std::string_view bytes, const ImageFormat& format, const std::string& source);
 
-// x (H,W,C) u8 -> (height,width,C): each pixel is the mean of those about its place, weighted by a triangle that
-// reaches to its neighbours' places, or of one pixel of x where that is farther. Sums are in f32 and rounded to the
-// nearest.
-Tensor resized(const Tensor& x, int64_t height, int64_t width);
-
-// The middle of x (H,W,C), as large or smaller.
-Tensor centre_of(const Tensor& x, int64_t height, int64_t width);
+// The same to where its pixels belong, which has room for an image of that size, and its size; where that is another,
+// nothing may be found there. `scratch` may be used in between.
+ImageSize read_image_to(std::string_view bytes, const ImageFormat& format, const std::string& source,
+                        const ImageSize& wanted, std::span<uint8_t> to, std::vector<uint8_t>& scratch);
 
 }  // namespace neon

@@ -28,11 +28,11 @@ class ImageFolder : public Parametrized<Dataset, FolderParams> {
     std::string looked_for;
     const std::string path = find_image_store(params.path, context, looked_for);
     if (path.empty()) fail(ErrorKind::data, params.path, ": no such folder or archive; looked for ", looked_for);
-    const auto store = open_image_store(path);
+    const std::shared_ptr<ImageStore> store = open_image_store(path);
     const Arrangement arranged = arrange(*store, context);
     Data data;
     data.sample = image_sample_shape(params, *store, arranged.images);
-    ImageParts parts = load_images(params, *store, arranged.images, data.sample, context);
+    ImageParts parts = load_images(params, store, arranged.images, data.sample, context);
     data.train = std::move(parts[LabelledImage::train]);
     data.test = std::move(parts[LabelledImage::test]);
     data.validation = std::move(parts[LabelledImage::validation]);
@@ -58,6 +58,7 @@ class ImageFolder : public Parametrized<Dataset, FolderParams> {
     out.train_size = counts[LabelledImage::train];
     out.test_size = counts[LabelledImage::test];
     out.validation_size = counts[LabelledImage::validation];
+    out.streamed = streams_images(params, *store, arranged.images, out.sample, context);
     return finish(out);
   }
 

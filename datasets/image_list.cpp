@@ -92,7 +92,7 @@ class ImageList : public Parametrized<Dataset, ListParams> {
     data.source = find_data_file(params.path, context);
     Listed listed = read(data.source, context);
     data.sample = image_sample_shape(params, *listed.store, listed.images);
-    ImageParts parts = load_images(params, *listed.store, listed.images, data.sample, context);
+    ImageParts parts = load_images(params, listed.store, listed.images, data.sample, context);
     data.train = std::move(parts[LabelledImage::train]);
     data.test = std::move(parts[LabelledImage::test]);
     data.classes = listed.classes;
@@ -115,12 +115,13 @@ class ImageList : public Parametrized<Dataset, ListParams> {
     const auto counts = count_parts(listed.images);
     out.train_size = counts[LabelledImage::train];
     out.test_size = counts[LabelledImage::test];
+    out.streamed = streams_images(params, *listed.store, listed.images, out.sample, context);
     return finish(out);
   }
 
  private:
   struct Listed {
-    std::unique_ptr<ImageStore> store;
+    std::shared_ptr<ImageStore> store;
     std::vector<LabelledImage> images;
     std::vector<std::string> class_names;
     int64_t classes = 0;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "datasets/gzip.h"
+#include "datasets/stored_images.h"
 #include "neon/core/threads.h"
 
 namespace neon {
@@ -28,10 +30,11 @@ class Loader {
 
   void run() {
     const int threads = available_threads();
+    std::vector<ReadScratch> scratches(static_cast<size_t>(threads));
     std::vector<bool> came(store_.wanted().size(), false);
     for (auto files = store_.next(); !files.empty(); files = store_.next()) {
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 16)
-      for (size_t i = 0; i < files.size(); ++i) decode(files[i]);
+      for (size_t i = 0; i < files.size(); ++i) decode(files[i], scratches[size_t(omp_get_thread_num())].pixels);
       for (const ImageStore::File& file : files) came[file.index] = true;
       if (params_.on_bad_sample == "error") throw_first();
     }
@@ -46,21 +49,23 @@ class Loader {
   std::string where(size_t index) const { return store_.where(store_.wanted()[index]); }
 
   // Nothing may be thrown out of a parallel loop.
-  void decode(ImageStore::File& file) {
+  void decode(ImageStore::File& file, std::vector<uint8_t>& scratch) {
     try {
       store_.load(file);
-      take(read_image(file.content, params_.format(), where(file.index)), file.index);
+      read(file, scratch);
     } catch (const std::exception& error) {
       troubles_[file.index] = error.what();
     }
     file.content = {};
   }
 
-  void take(const Tensor& image, size_t index) {
-    if (image.shape() != Shape{sample_[1], sample_[2], sample_[0]})
-      fail(ErrorKind::data, where(index), ": ", image.shape()[1], " x ", image.shape()[0],
-           " pixels, the first image has ", sample_[2], " x ", sample_[1], "; give size: N to bring all to N x N");
-    std::ranges::copy(image.as<uint8_t>(), pixels_.rows(int64_t(index), 1).as<uint8_t>().begin());
+  void read(const ImageStore::File& file, std::vector<uint8_t>& scratch) {
+    const ImageSize wanted{sample_[1], sample_[2]};
+    const auto pixels = pixels_.rows(int64_t(file.index), 1).as<uint8_t>();
+    const ImageSize size = read_image_to(file.content, params_.format(), where(file.index), wanted, pixels, scratch);
+    if (size != wanted)
+      fail(ErrorKind::data, where(file.index), ": ", size.width, " x ", size.height, " pixels, the first image has ",
+           sample_[2], " x ", sample_[1], "; give size: N to bring all to N x N");
   }
 
   void throw_first() const {
@@ -131,7 +136,18 @@ std::vector<std::string> check_images(ImageStore& store, const std::vector<Label
   return troubles;
 }
 
-ImageParts load_images(const ImageParams& params, ImageStore& store, const std::vector<LabelledImage>& images,
+namespace {
+
+// What tells these samples from others, whatever their values.
+std::string identity_of(const ImageParams& params, const ImageStore& store, const std::vector<LabelledImage>& images,
+                        const Shape& sample) {
+  std::string all = text(sample.to_string(), params.size);
+  for (const LabelledImage& image : images)
+    all += text(image.name, ' ', image.label, ' ', store.bytes_of(image.name), '\n');
+  return text("images ", crc32_of(all));
+}
+
+ImageParts held_images(const ImageParams& params, ImageStore& store, const std::vector<LabelledImage>& images,
                        const Shape& sample, const DataContext& context) {
   store.want(names_of(images));
   Loader loader(params, store, images, sample);
@@ -159,6 +175,27 @@ ImageParts load_images(const ImageParams& params, ImageStore& store, const std::
     out[part].inputs = in_a_row ? loader.pixels().rows(rows[part].front(), n) : take_rows(loader.pixels(), rows[part]);
     out[part].targets = Tensor(DType::i32, {n});
     for (int64_t i = 0; i < n; ++i) out[part].targets.set(i, images[size_t(rows[part][size_t(i)])].label);
+  }
+  return out;
+}
+
+}  // namespace
+
+bool streams_images(const ImageParams& params, const ImageStore& store, const std::vector<LabelledImage>& images,
+                    const Shape& sample, const DataContext& context) {
+  return is_streamed(params, double(images.size()) * double(sample.elements()), store.only_in_order(), context);
+}
+
+ImageParts load_images(const ImageParams& params, std::shared_ptr<ImageStore> store,
+                       const std::vector<LabelledImage>& images, const Shape& sample, const DataContext& context) {
+  const bool streamed = streams_images(params, *store, images, sample, context);
+  std::array<std::vector<LabelledImage>, 3> of_part;
+  for (const LabelledImage& image : images) of_part[image.part].push_back(image);
+  ImageParts out = streamed ? ImageParts{} : held_images(params, *store, images, sample, context);
+  for (size_t part = 0; part < 3; ++part) {
+    if (of_part[part].empty()) continue;
+    out[part].identity = identity_of(params, *store, of_part[part], sample);
+    if (streamed) out[part].reader = std::make_shared<StoredImages>(params, store, std::move(of_part[part]), sample);
   }
   return out;
 }

@@ -7,11 +7,12 @@
 #include "datasets/dataset.h"
 #include "datasets/image.h"
 #include "datasets/image_store.h"
+#include "datasets/streaming.h"
 
 namespace neon {
 
 // What the readers of images share.
-struct ImageParams {
+struct ImageParams : StreamParams {
   int64_t size = 0;
   int64_t channels = 3;
   bool normalize = true;
@@ -23,8 +24,10 @@ struct ImageParams {
     p("channels", &ImageParams::channels, "1: grey, 3: RGB.", closed(1, 3), Alias{"channel_count"});
     p("normalize", &ImageParams::normalize, "Whether the net sees 0 to 1; otherwise 0 to 255.");
     p("on_bad_sample", &ImageParams::on_bad_sample,
-      "A file that is no image, or a damaged one, ends the run, or is left out with a warning.",
+      "A file that is no image, or a damaged one, ends the run, or is left out with a warning; of streamed ones, the "
+      "next image stands in for it in training.",
       one_of({"error", "skip"}));
+    StreamParams::describe(p);
   }
   ImageFormat format() const { return {channels, size}; }
   // How the samples lie and what the net sees of them, in Data or DataCheck.
@@ -59,9 +62,13 @@ Shape image_sample_shape(const ImageParams& params, ImageStore& store, const std
 // Reads every image to its end: what is wrong with each, "" where nothing is.
 std::vector<std::string> check_images(ImageStore& store, const std::vector<LabelledImage>& images);
 
-// Of each part (n,H,W,C) u8 and (n) labels, in the order given. Bad images throw, or are left out, as params say; how
-// many, and the first of them, are a warning of the context.
-ImageParts load_images(const ImageParams& params, ImageStore& store, const std::vector<LabelledImage>& images,
-                       const Shape& sample, const DataContext& context);
+// Of each part (n,H,W,C) u8 and (n) labels, in the order given, or readers of them where params and context ask for a
+// stream. Bad images throw, or are left out, as params say; of those in memory, how many, and the first of them, are a
+// warning of the context.
+ImageParts load_images(const ImageParams& params, std::shared_ptr<ImageStore> store,
+                       const std::vector<LabelledImage>& images, const Shape& sample, const DataContext& context);
+// Whether they would be streamed.
+bool streams_images(const ImageParams& params, const ImageStore& store, const std::vector<LabelledImage>& images,
+                    const Shape& sample, const DataContext& context);
 
 }  // namespace neon

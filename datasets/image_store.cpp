@@ -44,7 +44,9 @@ class FolderStore : public ImageStore {
     while (at_ < wanted_.size() && out.size() < kFilesAtOnce) out.push_back({at_++, ""});
     return out;
   }
-  void load(File& file) const override { file.content = read_file(where(wanted_[file.index]), kMostBytes); }
+  void load(File& file) const override { file.content = content(wanted_[file.index]); }
+  std::string content(const std::string& name) const override { return read_file(where(name), kMostBytes); }
+  int64_t bytes_of(const std::string& name) const override { return file_size(where(name)); }
 
  private:
   static constexpr int kMostDepth = 20;
@@ -56,10 +58,14 @@ class TarStore : public ImageStore {
   explicit TarStore(const std::string& path) {
     path_ = path;
     TarReader tar(path);
-    while (tar.next()) names_.push_back(tar.name());
+    while (tar.next()) {
+      names_.push_back(tar.name());
+      members_[tar.name()] = {tar.place(), tar.size()};
+    }
     std::ranges::sort(names_);
     const auto twice = std::ranges::adjacent_find(names_);
     if (twice != names_.end()) fail(ErrorKind::data, where(*twice), ": is in the archive twice");
+    if (GzipReader(path).plain_size() >= 0) plain_ = std::make_unique<FileSource>(path);
   }
   std::string where(const std::string& name) const override { return path_ + ": " + name; }
   void want(std::vector<std::string> names) override {
@@ -80,7 +86,25 @@ class TarStore : public ImageStore {
     return out;
   }
 
+  std::string content(const std::string& name) const override {
+    const Member& member = members_.at(name);
+    if (member.bytes > kMostBytes)
+      fail(ErrorKind::data, where(name), ": ", bytes_text(double(member.bytes)), " are too many for an image");
+    std::string out(size_t(member.bytes), '\0');
+    plain_->read_at(member.place, out.data(), out.size());
+    return out;
+  }
+  std::string only_in_order() const override {
+    return plain_ ? "" : path_ + ": a compressed archive is read from its start to its end only";
+  }
+  int64_t bytes_of(const std::string& name) const override { return members_.at(name).bytes; }
+
  private:
+  struct Member {
+    int64_t place = 0, bytes = 0;
+  };
+  std::unordered_map<std::string, Member> members_;
+  std::unique_ptr<FileSource> plain_;  // null: it is compressed
   std::unique_ptr<TarReader> tar_;
   std::unordered_map<std::string, size_t> index_;
 };

@@ -24,6 +24,11 @@ class ImageStore {
   const std::vector<std::string>& wanted() const { return wanted_; }
   // Some of the files wanted, until all have come; then none.
   virtual std::vector<File> next() = 0;
+  // A file's content, in any order and by any thread, unless the store gives them only in its own: then the reason.
+  virtual std::string content(const std::string& name) const = 0;
+  virtual std::string only_in_order() const { return ""; }
+  // Bytes of a file's content.
+  virtual int64_t bytes_of(const std::string& name) const = 0;
   // Reads the content of what next() gave, unless it has; by any thread.
   virtual void load(File&) const {}
 

@@ -48,15 +48,17 @@ class Decoder {
       fail(ErrorKind::data, source_, ": a JPEG of four colours (CMYK), expected grey or RGB; convert it");
   }
 
-  Tensor pixels(int channels, int64_t least_side) {
+  // The size of the pixels to come.
+  ImageSize begin(int channels, int64_t least_side) {
     info_.out_color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
     const int64_t side = std::min(info_.image_height, info_.image_width);
     for (unsigned denominator : {2u, 4u, 8u})
       if (least_side > 0 && side / denominator >= least_side) info_.scale_denom = denominator;
     if (!start()) stop("no readable JPEG");
-    Tensor out(DType::u8, {int64_t(info_.output_height), int64_t(info_.output_width), channels});
-    if (!read_rows(static_cast<uint8_t*>(out.data())) || errors_.damaged) stop("damaged JPEG");
-    return out;
+    return {int64_t(info_.output_height), int64_t(info_.output_width)};
+  }
+  void pixels(uint8_t* to) {
+    if (!read_rows(to) || errors_.damaged) stop("damaged JPEG");
   }
 
   ImageSize size() const { return {int64_t(info_.image_height), int64_t(info_.image_width)}; }
@@ -121,7 +123,21 @@ ImageSize jpeg_size(std::string_view bytes, const std::string& source) {
 Tensor read_jpeg(std::string_view bytes, int channels, int64_t least_side, const std::string& source) {
   Decoder decoder(bytes, source);
   decoder.header();
-  return decoder.pixels(channels, least_side);
+  const ImageSize size = decoder.begin(channels, least_side);
+  Tensor out(DType::u8, {size.height, size.width, channels});
+  decoder.pixels(static_cast<uint8_t*>(out.data()));
+  return out;
+}
+
+ImageSize read_jpeg_to(std::string_view bytes, int channels, int64_t least_side, const std::string& source,
+                       const ImageSize& wanted, std::span<uint8_t> to, std::vector<uint8_t>& other) {
+  Decoder decoder(bytes, source);
+  decoder.header();
+  const ImageSize size = decoder.begin(channels, least_side);
+  const auto count = size_t(size.height * size.width * channels);
+  if (size != wanted && other.size() < count) other.resize(count);
+  decoder.pixels(size == wanted ? to.data() : other.data());
+  return size;
 }
 
 }  // namespace neon

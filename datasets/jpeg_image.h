@@ -1,7 +1,9 @@
 // JPEG images as samples.
 #pragma once
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "datasets/image_size.h"
 #include "neon/core/tensor.h"
@@ -18,5 +20,9 @@ ImageSize jpeg_size(std::string_view bytes, const std::string& source);
 // error that names `source` for what is no JPEG, damaged or truncated (libjpeg only warns of that, and makes the rest
 // up), of four colours (CMYK), or of more than 2^26 pixels.
 Tensor read_jpeg(std::string_view bytes, int channels, int64_t least_side, const std::string& source);
+
+// The same to where its pixels belong, where it is of the size wanted, else to the start of `other`; its size.
+ImageSize read_jpeg_to(std::string_view bytes, int channels, int64_t least_side, const std::string& source,
+                       const ImageSize& wanted, std::span<uint8_t> to, std::vector<uint8_t>& other);
 
 }  // namespace neon

@@ -1,5 +1,7 @@
 // Samples that are read one by one, by several threads at once: what does not fit in memory.
 #pragma once
+#include <map>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -8,13 +10,44 @@
 
 namespace neon {
 
+// Samples that could not be read and were left out; by any thread.
+class LeftOut {
+ public:
+  void add(int64_t index, const std::string& trouble) {
+    const std::lock_guard lock(mutex_);
+    troubles_.emplace(index, trouble);
+  }
+  int64_t count() const {
+    const std::lock_guard lock(mutex_);
+    return int64_t(troubles_.size());
+  }
+  // What was wrong with the first of them in the order of the set.
+  std::string first() const {
+    const std::lock_guard lock(mutex_);
+    return troubles_.empty() ? "" : troubles_.begin()->second;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<int64_t, std::string> troubles_;
+};
+
+// Memory that a thread reads with again and again: fresh memory is not had for nothing, where it is large.
+struct ReadScratch {
+  std::vector<uint8_t> pixels;  // of an image before it is resized
+};
+
 class SampleReader {
  public:
   virtual ~SampleReader() = default;
   virtual int64_t size() const = 0;
   virtual Shape sample() const = 0;  // (C,H,W); it lies (H,W,C)
-  // Writes the sample's pixels and returns its label. By any thread; throws a data error.
-  virtual int32_t read(int64_t index, std::span<uint8_t> pixels) const = 0;
+  virtual int32_t label(int64_t index) const = 0;
+  // Writes the sample's pixels and returns its label. By any thread, each with a scratch of its own; throws a data
+  // error.
+  virtual int32_t read(int64_t index, std::span<uint8_t> pixels, ReadScratch& scratch) const = 0;
+  // Whether samples that cannot be read are left out, and noted here; otherwise they end the run.
+  virtual LeftOut* left_out() const { return nullptr; }
 };
 
 }  // namespace neon

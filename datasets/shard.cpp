@@ -61,12 +61,16 @@ Shard::Shard(std::unique_ptr<ByteSource> bytes) : bytes_(std::move(bytes)) {
 std::string Shard::where(int64_t sample) const { return text(name(), ": sample ", sample); }
 
 std::string Shard::content(int64_t sample) const {
-  const Row& row = rows_[size_t(sample)];
-  std::string out(row.bytes, '\0');
-  bytes_->read_at(int64_t(row.place), out.data(), out.size());
-  if (crc32_of(out) != row.sum)
-    fail(ErrorKind::data, where(sample), ": its checksum is wrong: the file was damaged; pack the data again");
+  std::string out(size_t(content_bytes(sample)), '\0');
+  read(sample, out.data());
   return out;
+}
+
+void Shard::read(int64_t sample, void* to) const {
+  const Row& row = rows_[size_t(sample)];
+  bytes_->read_at(int64_t(row.place), to, row.bytes);
+  if (crc32_of({static_cast<const char*>(to), row.bytes}) != row.sum)
+    fail(ErrorKind::data, where(sample), ": its checksum is wrong: the file was damaged; pack the data again");
 }
 
 ShardWriter::ShardWriter(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "wbxe")) {

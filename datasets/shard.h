@@ -22,6 +22,9 @@ class Shard {
   int32_t label(int64_t sample) const { return rows_[size_t(sample)].label; }
   // By any thread; a data error where the bytes are not those that were written.
   std::string content(int64_t sample) const;
+  // The same into memory of content_bytes().
+  void read(int64_t sample, void* to) const;
+  int64_t content_bytes(int64_t sample) const { return rows_[size_t(sample)].bytes; }
   // "FILE: sample 3", for messages.
   std::string where(int64_t sample) const;
   const std::string& name() const { return bytes_->name(); }

@@ -35,28 +35,41 @@ class ShardSamples : public SampleReader {
   int64_t size() const override { return size_; }
   Shape sample() const override { return sample_; }
 
-  int32_t read(int64_t index, std::span<uint8_t> to) const override {
-    const auto k = size_t(std::ranges::upper_bound(ends_, index) - ends_.begin());
-    const Shard& shard = *shards_[k];
-    const int64_t at = index - (k ? ends_[k - 1] : 0);
-    const std::string content = shard.content(at);
+  int32_t label(int64_t index) const override {
+    const auto [shard, at] = find(index);
+    return shard.label(at);
+  }
+
+  // Pixels go from the file to their place without another copy.
+  int32_t read(int64_t index, std::span<uint8_t> to, ReadScratch& scratch) const override {
+    const auto [shard, at] = find(index);
     if (shard.label(at) >= classes_)
       fail(ErrorKind::data, shard.where(at), ": its label is ", shard.label(at), ", there are ", classes_, " classes");
     if (pixels_) {
-      if (content.size() != to.size())
-        fail(ErrorKind::data, shard.where(at), ": has ", content.size(), " bytes of pixels, expected ", to.size());
-      std::ranges::copy(content, to.begin());
+      if (shard.content_bytes(at) != int64_t(to.size()))
+        fail(ErrorKind::data, shard.where(at), ": has ", shard.content_bytes(at), " bytes of pixels, expected ",
+             to.size());
+      shard.read(at, to.data());
       return shard.label(at);
     }
-    const Tensor image = read_image(content, format_, shard.where(at));
-    if (image.shape() != Shape{sample_[1], sample_[2], sample_[0]})
-      fail(ErrorKind::data, shard.where(at), ": ", image.shape()[1], " x ", image.shape()[0], " pixels, expected ",
-           sample_[2], " x ", sample_[1]);
-    std::ranges::copy(image.as<uint8_t>(), to.begin());
+    const ImageSize wanted{sample_[1], sample_[2]};
+    const ImageSize size = read_image_to(shard.content(at), format_, shard.where(at), wanted, to, scratch.pixels);
+    if (size != wanted)
+      fail(ErrorKind::data, shard.where(at), ": ", size.width, " x ", size.height, " pixels, expected ", sample_[2],
+           " x ", sample_[1]);
     return shard.label(at);
   }
 
  private:
+  struct Place {
+    const Shard& shard;
+    int64_t sample;
+  };
+  Place find(int64_t index) const {
+    const auto k = size_t(std::ranges::upper_bound(ends_, index) - ends_.begin());
+    return {*shards_[k], index - (k ? ends_[k - 1] : 0)};
+  }
+
   const bool pixels_;
   const int64_t classes_;
   const ImageFormat format_;

@@ -1,7 +1,8 @@
-// Shards: what `neon data pack` wrote, decoded into memory by all threads.
+// Shards: what `neon data pack` wrote, decoded into memory by all threads, or streamed.
 #include <omp.h>
 #include <sys/sysinfo.h>
 
+#include "datasets/gzip.h"
 #include "datasets/shard_folder.h"
 #include "neon/core/threads.h"
 
@@ -25,21 +26,22 @@ void check_room(double bytes, const std::string& folder) {
   const double room = double(info.totalram) * info.mem_unit * kShareOfMemory;
   if (bytes > room)
     fail(ErrorKind::memory, folder, ": its samples take ", bytes_text(bytes), " in memory, more than the ",
-         bytes_text(room), " that there are; give a smaller size");
+         bytes_text(room), " that there are; give a smaller size, or stream: true");
 }
 
 // All samples of a part; the first that cannot be read throws.
 Split load_part(const SampleReader& reader) {
-  if (reader.size() == 0) return {};
   const Shape sample = reader.sample();
   Split out{Tensor(DType::u8, Shape{reader.size(), sample[1], sample[2], sample[0]}),
             Tensor(DType::i32, {reader.size()})};
   std::vector<std::string> troubles(static_cast<size_t>(reader.size()));
   const int threads = available_threads();
+  std::vector<ReadScratch> scratches(static_cast<size_t>(threads));
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 16)
   for (int64_t i = 0; i < reader.size(); ++i) try {
+      ReadScratch& scratch = scratches[size_t(omp_get_thread_num())];
       const auto pixels = out.inputs.as<uint8_t>().subspan(size_t(i * sample.elements()), size_t(sample.elements()));
-      out.targets.as<int32_t>()[size_t(i)] = reader.read(i, pixels);
+      out.targets.as<int32_t>()[size_t(i)] = reader.read(i, pixels, scratch);
     } catch (const std::exception& error) {
       troubles[size_t(i)] = error.what();
     }
@@ -62,13 +64,18 @@ class Shards : public Parametrized<Dataset, ShardsParams> {
     data.source = find_image_store(params.path, context, looked_for);
     if (data.source.empty()) fail(ErrorKind::data, params.path, ": no such folder; looked for ", looked_for);
     const ShardIndex index = read_shard_index(data.source);
-    double bytes = 0;
+    std::array<std::shared_ptr<const SampleReader>, 3> readers;
+    for (int part : {0, 1, 2}) readers[size_t(part)] = open_shards(data.source, index, part, params);
+    data.sample = readers[0]->sample();
+    const bool streamed = is_streamed(params, bytes_of(index, data.sample), "", context);
+    if (!streamed) check_room(bytes_of(index, data.sample), data.source);
     for (int part : {0, 1, 2}) {
-      const auto reader = open_shards(data.source, index, part, params);
-      data.sample = reader->sample();
-      bytes += double(reader->size()) * double(data.sample.elements());
-      check_room(bytes, data.source);
-      (part == 0 ? data.train : part == 1 ? data.test : data.validation) = load_part(*reader);
+      const auto& reader = readers[size_t(part)];
+      if (reader->size() == 0) continue;
+      Split& split = part == 0 ? data.train : part == 1 ? data.test : data.validation;
+      if (streamed) split.reader = reader;
+      else split = load_part(*reader);
+      split.identity = identity_of(index, part);
     }
     data.class_names = index.classes;
     describe_values(data, index);
@@ -86,11 +93,25 @@ class Shards : public Parametrized<Dataset, ShardsParams> {
     out.train_size = index.samples(LabelledImage::train);
     out.test_size = index.samples(LabelledImage::test);
     out.validation_size = index.samples(LabelledImage::validation);
+    out.streamed = is_streamed(params, bytes_of(index, out.sample), "", context);
     describe_values(out, index);
     return finish(out);
   }
 
  private:
+  // What tells the samples from others, whatever their values.
+  std::string identity_of(const ShardIndex& index, int part) const {
+    std::string all = text(params.size, ' ', params.channels);
+    for (const ShardIndex::File& file : index.parts[size_t(part)]) all += text(' ', file.sha256, ' ', file.samples);
+    return text("shards ", crc32_of(all));
+  }
+
+  static double bytes_of(const ShardIndex& index, const Shape& sample) {
+    int64_t samples = 0;
+    for (int part : {0, 1, 2}) samples += index.samples(part);
+    return double(samples) * double(sample.elements());
+  }
+
   void describe_values(auto& data, const ShardIndex& index) const {
     data.channels_last = true;
     data.image_size = params.size;

@@ -19,6 +19,8 @@ class TarReader {
   // Of the present file: its name without a leading `./`, and its size.
   const std::string& name() const { return name_; }
   int64_t size() const { return size_; }
+  // Where in the archive, unpacked, its content begins.
+  int64_t place() const { return at_; }
   // Its content; at most once a file. More than `cap` bytes are an error.
   std::string content(int64_t cap = int64_t(1) << 32);
   // "ARCHIVE: NAME", for messages.

@@ -267,7 +267,7 @@ Expr training_pass(StepGraph& step, LayerContext& context, const Network& networ
                    const DataLayout& data, const StepOptions& options) {
   context.caffe = options.caffe;
   context.data_channels_last = channels_last(data, options);
-  const Batch batch = batch_of(step.graph, data, data.train_size, options, true);
+  const Batch batch = batch_of(step.graph, data, data.rows(), options, true);
   Expr y = network.forward(context, batch.x);
   check_outputs(network, context, data, batch.x, batch.t, y);
   describe_outputs(step, context, y);
@@ -291,7 +291,7 @@ Shape input_sample(const DataLayout& data, const StepOptions& options) {
 Graph batch_graph(const DataLayout& data, const StepOptions& options) {
   Graph graph;
   const Value indices = graph.input("indices", DType::i32, {options.batch});
-  const Value all = graph.input("data", data.data_dtype, Shape{data.train_size}.concat(data.stored_sample()));
+  const Value all = graph.input("data", data.data_dtype, Shape{data.rows()}.concat(data.stored_sample()));
   graph.output("x", augmented(graph, data, all, indices, options, true));
   return graph;
 }

@@ -1,6 +1,7 @@
 // The graphs of a run: a training step, and a pass over a set for metrics or predictions. A batch is gathered
 // from the whole set inside the step:
-//   data     (n, ...) as the reader gave it, u8 or floating, images (n,C,H,W) or (n,H,W,C)
+//   data     (n, ...) as the reader gave it, u8 or floating, images (n,C,H,W) or (n,H,W,C); where the set is streamed,
+//            the batches that are there at a time
 //   targets  (n, 1) i32 labels, or (n, ...) floating
 //   indices  (N) i32 which samples make up the batch
 // The step record holds step (1 in the first update), epoch, rate/K for optimizer K, loss_scale for 16-bit types, and
@@ -22,12 +23,14 @@ struct DataLayout {
   Shape sample, target;        // of one sample, images (C,H,W); labels: target (1)
   bool channels_last = false;  // images lie (H,W,C) in memory
   int64_t train_size = 0, test_size = 0;
+  int64_t held = 0;  // training samples that `data` holds at a time; 0: all
   int64_t classes = 0;                    // 0: targets are numbers
   float scale = 1, shift = 0;             // the net sees raw * scale + shift,
   std::vector<double> means, deviations;  // minus means and divided by deviations of the channels, where there are any
   bool target_is_input = false;
   // One sample as it lies in memory.
   Shape stored_sample() const { return channels_last ? sample.slice(1, 3).concat({sample[0]}) : sample; }
+  int64_t rows() const { return held ? held : train_size; }
 };
 
 // Histograms that a training step counts; see add_histograms().

@@ -1,6 +1,7 @@
 // What the executable finds when it opens the module.
 #include <mutex>
 
+#include "backends/cuda/batch_ring.h"
 #include "backends/cuda/program.h"
 #include "neon/core/version.h"
 
@@ -55,6 +56,10 @@ class Module : public GpuModule {
 
   std::shared_ptr<DeviceMemory> memory(size_t bytes, int gpu_index) override {
     return std::make_shared<ArrayMemory>(engine(gpu_index), bytes);
+  }
+
+  std::unique_ptr<BatchRing> ring(std::vector<RingInput> inputs, int slots, int gpu_index) override {
+    return std::make_unique<CudaRing>(std::move(inputs), slots, engine(gpu_index));
   }
 
  private:

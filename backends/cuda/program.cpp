@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "backends/cuda/batch_ring.h"
 #include "backends/cuda/compile.h"
 #include "backends/cuda/convolution.h"
 #include "backends/cuda/moves.h"
@@ -40,6 +41,7 @@ CudaProgram::CudaProgram(const Graph& graph, Variables& variables, const DeviceO
 
 CudaProgram::~CudaProgram() {
   engine_->leave(this);
+  if (batches_) batches_->leave(this);
   cuCtxSynchronize();
   drop_graphs();
   for (CUmodule module : modules_) cuModuleUnload(module);
@@ -202,6 +204,14 @@ void CudaProgram::bind_memory(const std::string& leaf, const DeviceMemory& memor
     }
 }
 
+void CudaProgram::bind_ring(CudaRing* ring) {
+  flush();
+  if (batches_ && batches_ != ring && ring) batches_->leave(this);
+  batches_ = ring;
+  for (auto& [name, input] : inputs_)
+    if (auto memory = ring ? ring->memory(name) : nullptr) set_memory(input, std::move(memory));
+}
+
 void CudaProgram::release_memory() {
   flush();
   // The caller may never ask for a result of this program, and must hear of an index that does not exist.
@@ -224,7 +234,7 @@ void CudaProgram::run(uint64_t step) {
   queue_.push_back(uint64_t(first_));
   for (double value : scalar_values_) queue_.push_back(std::bit_cast<uint64_t>(value));
   ++runs_;
-  if (++queued_ == kRunsOfLaunch) flush();
+  if (++queued_ == (batches_ ? 1 : kRunsOfLaunch)) flush();
 }
 
 // Sends the queued runs off, in launches of 16, 8, 4, 2 and 1. Where arrays have moved it is kernel by kernel:
@@ -234,6 +244,7 @@ void CudaProgram::flush() {
   const Device& device = *engine_->device;
   device.make_current();
   const size_t row_bytes = (kRecordScalars + scalars_.size()) * 8;
+  if (batches_) batches_->before_run();
   int sent = 0;
   if (moved_) {
     records_.upload(queue_.data(), size_t(queued_) * row_bytes);
@@ -249,6 +260,7 @@ void CudaProgram::flush() {
     check(cuGraphLaunch(graph, device.stream()), "starting a step on the GPU");
     sent += runs;
   }
+  if (batches_) batches_->after_run();
   queued_ = 0;
   queue_.clear();
 }
@@ -369,11 +381,19 @@ std::string CudaProgram::first_nonfinite(uint64_t step) {
   synchronize();
   variables_.to_host();
   const auto checking = compile_for_cpu(graph_, variables_, {.fuse = false});
+  std::vector<Tensor> downloaded;  // of a ring, as the device has them
   for (const auto& [name, input] : inputs_) {
     const TensorType& type = lowered_.graph.type(input.value);
     const size_t row = type.bytes() / size_t(std::max<int64_t>(type.shape.rank() ? type.shape[0] : 1, 1));
     const bool sequence = input.memory && input.memory->bytes() > type.bytes();
-    checking->bind(name, static_cast<const std::byte*>(input.host) + (sequence ? size_t(first_) * row : 0));
+    const size_t offset = sequence ? size_t(first_) * row : 0;
+    if (batches_ && batches_->memory(name)) {
+      downloaded.emplace_back(type.dtype, type.shape);
+      input.memory->download(downloaded.back().data(), downloaded.back().bytes(), offset);
+      checking->bind(name, downloaded.back().data());
+    } else {
+      checking->bind(name, static_cast<const std::byte*>(input.host) + offset);
+    }
   }
   for (const auto& [name, index] : scalars_) checking->set_scalar(name, scalar_values_[size_t(index)]);
   return checking->first_nonfinite(step);

@@ -12,6 +12,8 @@
 
 namespace neon::cuda {
 
+class CudaRing;
+
 class CudaProgram : public Program {
  public:
   CudaProgram(const Graph& graph, Variables& variables, const DeviceOptions& options, std::shared_ptr<Engine> engine);
@@ -23,6 +25,9 @@ class CudaProgram : public Program {
   void set_first(int64_t row) override { first_ = row; }
   void bind_memory(const std::string& leaf, const DeviceMemory& memory, size_t offset) override;
   void release_memory() override;
+  // Inputs of the ring's names are its slots from now on, and every run is sent off at once, behind the copy of what it
+  // reads. The ring tells when it goes.
+  void bind_ring(CudaRing* ring);
   void set_scalar(const std::string& name, double value) override;
   void run(uint64_t step) override;
   void go_on() override;
@@ -80,6 +85,7 @@ class CudaProgram : public Program {
   int queued_ = 0;
   uint64_t runs_ = 0, synchronized_ = 0;
   std::map<int, CUgraphExec> graphs_;  // by number of runs
+  CudaRing* batches_ = nullptr;        // where batches come from, if they do
   bool moved_ = false;                 // an address has changed since the last launch
   bool looks_up_ = false;              // rows, by indices that may not exist
   std::byte* host_ring_ = nullptr;     // pinned: State, then the ring

@@ -100,4 +100,11 @@ std::shared_ptr<DeviceMemory> make_memory(size_t bytes, const DeviceOptions& opt
   return gpu_module(why_not)->memory(bytes, options.gpu_index);
 }
 
+std::unique_ptr<BatchRing> make_ring(std::vector<RingInput> inputs, int slots, const DeviceOptions& options) {
+  if (!options.gpu) return make_host_ring(std::move(inputs), slots);
+  check_gpu(options.gpu_index);
+  std::string why_not;
+  return gpu_module(why_not)->ring(std::move(inputs), slots, options.gpu_index);
+}
+
 }  // namespace neon

@@ -1,6 +1,6 @@
 // Programs for the device that a run asked for: the CPU, or a GPU through the module that is opened when it is needed.
 #pragma once
-#include "backends/program.h"
+#include "backends/batch_ring.h"
 
 namespace neon {
 
@@ -22,6 +22,9 @@ std::unique_ptr<Program> compile_program(const Graph& graph, Variables& variable
 // Memory of the device for arrays; what is in it is left open. Throws as compile_program does.
 std::shared_ptr<DeviceMemory> make_memory(size_t bytes, const DeviceOptions& options);
 
+// Throws as compile_program does.
+std::unique_ptr<BatchRing> make_ring(std::vector<RingInput> inputs, int slots, const DeviceOptions& options);
+
 struct GpuInfo {
   std::string name;
   int arch = 0;          // compute capability, 90 for 9.0
@@ -41,6 +44,7 @@ class GpuModule {
   virtual std::string versions() = 0;  // "CUDA 13.0, driver 580.0"
   virtual std::unique_ptr<Program> compile(const Graph& graph, Variables& variables, const DeviceOptions& options) = 0;
   virtual std::shared_ptr<DeviceMemory> memory(size_t bytes, int gpu_index) = 0;
+  virtual std::unique_ptr<BatchRing> ring(std::vector<RingInput> inputs, int slots, int gpu_index) = 0;
 };
 
 // Null, and the reason, where there is no module, no driver or no GPU that can be used.

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <numeric>
 
 #include "neon/cli/session.h"
 #include "neon/cli/verbs.h"
@@ -46,25 +45,24 @@ double median_ms(int64_t iterations, bool works_ahead, auto&& step) {
 // The passes without the update, over the data in batches that follow each other.
 double pass_ms(const Experiment& experiment, const Data& data, const StepOptions& options, Variables& variables,
                int64_t iterations, bool backward, const DeviceOptions& device) {
-  const DataLayout layout = layout_of(data);
+  FeedOptions feeding;
+  feeding.batch = options.batch;
+  feeding.shuffle = false;
+  feeding.weight = DType::f32;  // every batch is a whole one
+  feeding.device = device;
+  const auto feed = make_feed(data.train, feeding);
+  DataLayout layout = layout_of(data);
+  layout.held = feed->rows();
   const StepGraph graph = gradient_graph(experiment.network(), *experiment.params.cost, layout, options, backward);
   DeviceOptions with_sequences = device;
-  with_sequences.sequences = {"indices"};
+  with_sequences.sequences = BatchFeed::sequences();
   const auto program = compile_program(graph.graph, variables, with_sequences);
-  const Tensor targets = target_rows(data.train.targets);
-  std::vector<int32_t> order(size_t(layout.train_size));
-  std::iota(order.begin(), order.end(), 0);
-  program->bind_resident("data", data.train.inputs.data());
-  program->bind_resident("targets", targets.data());
-  program->bind_sequence("indices", order.data(), layout.train_size);
-  int64_t first = 0;
-  uint64_t step = 0;
+  feed->bind(*program);
+  int64_t step = 0;
   return median_ms(iterations, device.gpu, [&](int64_t count) {
     for (int64_t i = 0; i < count; ++i) {
-      if (first + options.batch > layout.train_size) first = 0;
-      program->set_first(first);
-      first += options.batch;
-      program->run(step++);
+      feed->next(*program, step);
+      program->run(uint64_t(step++));
     }
     program->recorded("cost");
   });

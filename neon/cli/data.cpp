@@ -70,8 +70,9 @@ int64_t check_shards(const std::string& folder) {
     if (index.sample.rank() == 0) params.size = 64;
     const auto reader = open_shards(folder, index, int(part), params);
     std::vector<uint8_t> pixels(size_t(reader->sample().elements()));
+    ReadScratch scratch;
     for (int64_t i = 0; i < reader->size(); ++i, ++samples) try {
-        reader->read(i, pixels);
+        reader->read(i, pixels, scratch);
       } catch (const Error& error) {
         std::printf("%s\n", error.what());
         ++bad;
@@ -109,12 +110,18 @@ std::string list_of(const std::vector<double>& numbers) {
   return out + "]";
 }
 
+int64_t samples_of_class(const Split& split, int32_t label) {
+  int64_t out = 0;
+  for (int64_t i = 0; i < split.size(); ++i) out += split.label(i) == label;
+  return out;
+}
+
 int stats(const CommandLine& line) {
   const std::string path = operands(line, 1, "stats SPEC")[0];
   const OpenedSpec spec = open_spec(line, path);
   Data data = load_data(*spec.experiment, line.run(), spec.folder);
   std::printf("%s: samples %s of %s\n", data.source.c_str(), data.sample.to_string().c_str(),
-              std::string(name_of(data.train.inputs.dtype())).c_str());
+              std::string(name_of(data.train.dtype())).c_str());
   const std::pair<const char*, const Split*> splits[] = {
       {"train", &data.train}, {"validation", &data.validation}, {"test", &data.test}};
   for (const auto& [name, split] : splits)
@@ -123,8 +130,7 @@ int stats(const CommandLine& line) {
     const std::string name = size_t(k) < data.class_names.size() ? data.class_names[size_t(k)] : "";
     std::printf("class %-4lld", (long long)k);
     for (const auto& [part, split] : splits)
-      if (split->size() > 0)
-        std::printf(" %s %-7lld", part, (long long)std::ranges::count(split->targets.as<int32_t>(), int32_t(k)));
+      if (split->size() > 0) std::printf(" %s %-7lld", part, (long long)samples_of_class(*split, int32_t(k)));
     std::printf(" %s\n", name.c_str());
   }
   if (data.sample.rank() != 3) return 0;

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "backends/program.h"
-#include "datasets/batch_stream.h"
 #include "datasets/png_image.h"
+#include "neon/train/batch_feed.h"
 
 namespace neon {
 
@@ -40,15 +39,20 @@ void write_preview(const Experiment& experiment, const Data& data, const RunOpti
   step.seed = uint64_t(options.rng_seed.value_or(experiment.params.rng_seed.value_or(0)));
   step.dtype = DType::f32;
   step.batch = std::min(data.train.size(), kMostImages);
-  const Graph graph = batch_graph(layout_of(data), step);
+  FeedOptions feeding;
+  feeding.batch = step.batch;
+  feeding.seed = step.seed;
+  const auto feed = make_feed(data.train, feeding);
+  DataLayout layout = layout_of(data);
+  layout.held = feed->rows();
+  const Graph graph = batch_graph(layout, step);
   Variables variables;
   const auto program = compile_for_cpu(graph, variables, {});
-  const std::vector<int32_t> order = epoch_order(data.train.size(), step.seed, 0);
-  program->bind("data", data.train.inputs.data());
-  program->bind("indices", order.data());
+  feed->bind(*program);
+  feed->next(*program, 0);
   program->run(0);
   double low = data.shift, high = 255.0 * data.scale + data.shift;
-  if (data.train.inputs.dtype() != DType::u8) {  // from the least to the largest that there is
+  if (data.train.dtype() != DType::u8) {  // from the least to the largest that there is
     const Tensor x = program->output("x");
     low = high = x.at(0);
     for (int64_t i = 0; i < x.elements(); ++i) low = std::min(low, x.at(i)), high = std::max(high, x.at(i));

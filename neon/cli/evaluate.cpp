@@ -17,10 +17,7 @@ int run_eval(const CommandLine& line) {
   RunOptions options = read_params<RunOptions>(merged);
   const Experiment& experiment = *opened.experiment;
   choose_backend(options, experiment);
-  Data data = load_data(experiment, options, options.spec_dir);
-  // What was measured on the data of the training, whichever these are.
-  if (experiment.params.normalize.measured && int64_t(opened.run.means.size()) == data.sample[0])
-    data.means = opened.run.means, data.deviations = opened.run.deviations;
+  const Data data = load_data(experiment, options, options.spec_dir, &opened.run);
   if (data.test.size() == 0) fail(ErrorKind::data, "the data set has no test samples to evaluate on");
   const DataLayout layout = layout_of(data);
   Variables variables;
@@ -30,6 +27,7 @@ int run_eval(const CommandLine& line) {
   restore_variables(evaluated_weights(opened.run.file, experiment.params.ema > 0), path, variables);
   variables.to_device();
   const auto results = evaluator.run();
+  for (const std::string& message : left_out_messages(data)) std::fprintf(stderr, "%s\n", message.c_str());
   if (line.of_verb.format == "json") {
     std::printf("%s\n", nlohmann::json(results).dump().c_str());
   } else {

@@ -5,6 +5,7 @@
 #include "neon/cli/session.h"
 #include "neon/cli/verbs.h"
 #include "neon/spec/yaml.h"
+#include "neon/train/batch_feed.h"
 
 namespace neon {
 
@@ -48,6 +49,15 @@ double variable_bytes(const Graph& graph) {
   return bytes;
 }
 
+// Of the samples, or, where they are streamed, of the batches that are there at a time, in training and evaluation.
+double data_bytes(const DataCheck& check, const DataLayout& layout, int64_t batch) {
+  const double sample = double(layout.sample.elements()) * double(size_of(layout.data_dtype));
+  if (!check.streamed) return double(check.train_size + check.test_size) * sample;
+  double bytes = ring_bytes(check.train_size, batch, int64_t(sample));
+  if (check.test_size > 0) bytes += ring_bytes(check.test_size, std::min(batch, check.test_size), int64_t(sample));
+  return bytes;
+}
+
 int report_data(const DataCheck& check) {
   if (check.found) {
     std::printf("data    %s: %lld training and %lld test samples %s", check.source.c_str(), (long long)check.train_size,
@@ -83,8 +93,7 @@ int run_check(const CommandLine& line) {
   }
   const Lowered lowered = lower(in.graph.graph);
   const double variables = variable_bytes(in.graph.graph), arena = double(lowered.arena_bytes);
-  const double data = double(in.check.train_size + in.check.test_size) * double(in.layout.sample.elements()) *
-                      double(size_of(in.layout.data_dtype));
+  const double data = data_bytes(in.check, in.layout, in.step.batch);
   int64_t parameters = 0;
   bool biases = false;
   for (const Parameter& p : in.graph.parameters) {
@@ -96,9 +105,9 @@ int run_check(const CommandLine& line) {
               std::string(name_of(in.step.dtype)).c_str(), (long long)in.step.batch,
               (long long)in.options.epochs.value_or(in.spec.experiment->params.epochs));
   if (!biases) std::printf("note    no layer has a bias; give `bias: {Constant: 0}` where one is wanted\n");
-  std::printf("memory  about %s: weights and optimizer %s, step %s, data %s\n",
+  std::printf("memory  about %s: weights and optimizer %s, step %s, data %s%s\n",
               bytes_text(variables + arena + data).c_str(), bytes_text(variables).c_str(), bytes_text(arena).c_str(),
-              bytes_text(data).c_str());
+              bytes_text(data).c_str(), in.check.streamed ? " (batches read ahead: the set is streamed)" : "");
   return report_data(in.check);
 }
 

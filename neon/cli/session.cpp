@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "neon/core/free_memory.h"
 #include "neon/spec/override.h"
 #include "neon/spec/spec.h"
 #include "neon/train/checkpoint.h"
@@ -53,6 +54,10 @@ DataContext data_context(const RunOptions& options, const std::string& folder, u
   context.spec_dir = folder;
   context.seed = seed;
   context.warnings = &warnings;
+  context.room = free_memory();
+  std::string why_not;
+  GpuModule* const module = options.backend == "gpu" ? gpu_module(why_not) : nullptr;
+  if (module) context.room = std::min(context.room, double(module->free_bytes(int(options.device_id))));
   return context;
 }
 
@@ -64,11 +69,15 @@ uint64_t seed_of(const Experiment& experiment, const RunOptions& options) {
 
 }  // namespace
 
-Data load_data(const Experiment& experiment, const RunOptions& options, const std::string& folder) {
+Data load_data(const Experiment& experiment, const RunOptions& options, const std::string& folder,
+               const StoredRun* stored) {
   std::vector<std::string> warnings;
   Data data = experiment.params.dataset->load(data_context(options, folder, seed_of(experiment, options), warnings));
   print_warnings(warnings);
-  set_normalization(experiment.params.normalize, data);
+  Normalize normalize = experiment.params.normalize;
+  if (stored && normalize.measured && int64_t(stored->means.size()) == data.sample[0])
+    normalize = {stored->means, stored->deviations};
+  set_normalization(normalize, data);
   return data;
 }
 

@@ -27,8 +27,10 @@ OpenedRun open_checkpoint(const CommandLine& line, const std::string& path);
 // Where data sets are looked for; `warnings` must outlive it.
 DataContext data_context(const RunOptions& options, const std::string& folder, uint64_t seed,
                          std::vector<std::string>& warnings);
-// The data set of an experiment, read; relative paths are looked for in `folder` too. Warnings are printed.
-Data load_data(const Experiment& experiment, const RunOptions& options, const std::string& folder);
+// The data set of an experiment, read; relative paths are looked for in `folder` too. Warnings are printed. What a
+// spec has measured on the training set is that of the stored run, where there is one.
+Data load_data(const Experiment& experiment, const RunOptions& options, const std::string& folder,
+               const StoredRun* stored = nullptr);
 // The same without reading samples.
 DataCheck check_data(const Experiment& experiment, const RunOptions& options, const std::string& folder);
 

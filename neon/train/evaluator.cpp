@@ -9,24 +9,19 @@ Evaluator::Evaluator(const Experiment& experiment, const DataLayout& layout, con
                      Variables& variables, bool running_means, const DeviceOptions& device)
     : experiment_(experiment), split_(split), source_(variables), running_means_(running_means) {
   options.batch = batch_ = std::min(options.batch, split.size());
+  FeedOptions feed;
+  feed.batch = batch_;
+  feed.shuffle = false;
+  feed.weight = options.dtype == DType::f64 ? DType::f64 : DType::f32;
+  feed.stops = false;
+  feed.device = device;
+  feed_ = make_feed(split, feed);
   const StepGraph step = evaluation_graph(experiment.network(), &*experiment.params.cost, experiment.metrics(), layout,
-                                          split.size(), options);
+                                          feed_->rows(), options);
   DeviceOptions with_sequences = device;
-  with_sequences.sequences = {"indices", "weight"};
+  with_sequences.sequences = BatchFeed::sequences();
   program_ = compile_program(step.graph, running_means ? copies_ : variables, with_sequences);
-  targets_ = target_rows(split.targets);
-  // The samples in order; the last batch is filled up with the last sample, which does not count again.
-  const int64_t size = split.size(), rows = (size + batch_ - 1) / batch_ * batch_;
-  indices_ = Tensor(DType::i32, {rows});
-  weight_ = Tensor(options.dtype == DType::f64 ? DType::f64 : DType::f32, {rows, 1});
-  for (int64_t i = 0; i < rows; ++i) {
-    indices_.set(i, double(std::min(i, size - 1)));
-    weight_.set(i, i < size ? 1 : 0);
-  }
-  program_->bind_resident("data", split.inputs.data());
-  program_->bind_resident("targets", targets_.data());
-  program_->bind_sequence("indices", indices_.data(), rows);
-  program_->bind_sequence("weight", weight_.data(), rows);
+  feed_->bind(*program_);
 }
 
 void Evaluator::take_variables() {
@@ -37,6 +32,14 @@ void Evaluator::take_variables() {
     copies_.at(name).copy_from(from);
   }
   copies_.to_device();
+}
+
+int64_t Evaluator::samples_counted() const {
+  const LeftOut* const left_out = split_.reader ? split_.reader->left_out() : nullptr;
+  const int64_t counted = split_.size() - (left_out ? left_out->count() : 0);
+  if (counted == 0)
+    fail(ErrorKind::data, "none of the ", split_.size(), " test images can be read; the first: ", left_out->first());
+  return counted;
 }
 
 std::map<std::string, double> Evaluator::run() {
@@ -63,16 +66,17 @@ std::map<std::string, double> Evaluator::run() {
     if (name.starts_with("metric/")) depth = std::min(depth, program_->depth(name));
   int waiting = 0;
   for (int64_t first = 0; first < size; first += batch_) {
-    program_->set_first(first);
+    feed_->next(*program_, batches_++);
     program_->run(0);
     if (++waiting < depth && first + batch_ < size) continue;
     while (waiting > 0) take(--waiting);
   }
+  const double counted = double(samples_counted());
   std::map<std::string, double> out;
-  out["cost"] = cost / double(size);
+  out["cost"] = cost / counted;
   for (size_t m = 0; m < metrics.size(); ++m) {
     const auto names = metrics[m]->names();
-    const auto results = metrics[m]->finish(sums[m], double(size));
+    const auto results = metrics[m]->finish(sums[m], counted);
     for (size_t j = 0; j < names.size(); ++j) out[names[j]] = results[j];
   }
   return out;

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "backends/device/device.h"
+#include "neon/train/batch_feed.h"
 #include "neon/train/experiment.h"
 
 namespace neon {
@@ -20,14 +20,16 @@ class Evaluator {
 
  private:
   void take_variables();
+  int64_t samples_counted() const;
   const Experiment& experiment_;
   const Split& split_;
   int64_t batch_;
   Variables& source_;
   Variables copies_;  // used with running means only
   bool running_means_;
+  std::unique_ptr<BatchFeed> feed_;
   std::unique_ptr<Program> program_;
-  Tensor targets_, indices_, weight_;
+  int64_t batches_ = 0;  // run so far
 };
 
 // "Top1Misclass 2.13 %  cost 0.0712": shares as percent

@@ -123,13 +123,9 @@ Shape one_if_scalar(const Shape& shape) { return shape.rank() == 0 ? Shape{1} : 
 
 }  // namespace
 
-Tensor target_rows(const Tensor& targets) {
-  return !targets.empty() && targets.shape().rank() == 1 ? targets.reshaped({targets.shape()[0], 1}) : targets;
-}
-
 DataLayout layout_of(const Data& data) {
   DataLayout out;
-  out.data_dtype = data.train.inputs.dtype();
+  out.data_dtype = data.train.dtype();
   out.sample = data.sample;
   out.channels_last = data.channels_last;
   out.train_size = data.train.size();
@@ -139,8 +135,13 @@ DataLayout layout_of(const Data& data) {
   out.shift = data.shift;
   out.means = data.means;
   out.deviations = data.deviations;
-  out.target_is_input = data.train.targets.empty();
+  out.target_is_input = !data.train.reader && data.train.targets.empty();
   if (out.target_is_input) return out;
+  if (data.train.reader) {
+    out.target_dtype = DType::i32;
+    out.target = {1};
+    return out;
+  }
   out.target_dtype = data.train.targets.dtype();
   const Shape& shape = data.train.targets.shape();
   out.target = one_if_scalar(shape.slice(1, shape.rank()));

@@ -91,7 +91,5 @@ void check_last_batch(const StepGraph& full, const StepOptions& options, const D
 DataLayout layout_of(const Data& data);
 // The same from headers alone.
 DataLayout layout_of(const DataCheck& check);
-// (n) labels or numbers as (n, 1).
-Tensor target_rows(const Tensor& targets);
 
 }  // namespace neon

@@ -6,13 +6,29 @@ namespace neon {
 
 namespace {
 
+constexpr std::string_view kValues = ", values ";
+
 std::string of_tensor(const Tensor& tensor) {
   return tensor.empty() ? "none" : text(tensor.dtype(), tensor.shape(), checksum(tensor.data(), tensor.bytes()));
 }
 
-std::string of_split(const Split& split, const Data& data) {
-  const std::string all = text(of_tensor(split.inputs), of_tensor(split.targets), data.scale, ' ', data.shift);
+std::string sum_of(const std::string& all) {
   return checksum(all.data(), all.size()).substr(std::string_view("crc32:").size());
+}
+
+std::string of_split(const Split& split, const Data& data) {
+  const std::string scaling = text(data.scale, ' ', data.shift);
+  const std::string files = split.identity.empty() ? "" : "files " + sum_of(split.identity + scaling);
+  if (split.reader) return files;
+  const std::string values = sum_of(text(of_tensor(split.inputs), of_tensor(split.targets), scaling));
+  return files.empty() ? values : text(files, kValues, values);
+}
+
+// Without the checksums of values that stand beside those of files.
+std::string of_files(std::string fingerprint) {
+  for (size_t at = fingerprint.find(kValues); at != fingerprint.npos; at = fingerprint.find(kValues))
+    fingerprint.erase(at, fingerprint.find(')', at) - at);
+  return fingerprint;
 }
 
 }  // namespace
@@ -20,6 +36,11 @@ std::string of_split(const Split& split, const Data& data) {
 std::string fingerprint(const Data& data) {
   return text(data.train.size(), " training samples (", of_split(data.train, data), "), ", data.test.size(),
               " test samples (", of_split(data.test, data), ")");
+}
+
+bool same_data(const std::string& one, const std::string& other) {
+  const bool both = one.find(kValues) != one.npos && other.find(kValues) != other.npos;
+  return both ? one == other : of_files(one) == of_files(other);
 }
 
 }  // namespace neon

@@ -1,6 +1,10 @@
 #include "neon/train/normalize.h"
 
+#include <omp.h>
+
 #include <cmath>
+
+#include "neon/core/threads.h"
 
 namespace neon {
 
@@ -25,23 +29,66 @@ void take(const Normalize& normalize, auto& data) {
   data.deviations = normalize.std.empty() ? std::vector<double>(channels, 1) : normalize.std;
 }
 
-// Sums of a channel's numbers and of their squares; of bytes exact.
+// Sums of the channels' numbers and of their squares. Of bytes they are exact up to 10^11 of them, in whatever
+// order they are added.
+struct ChannelSums {
+  explicit ChannelSums(int64_t channels) : sums(size_t(channels), 0), squares(size_t(channels), 0) {}
+  std::vector<double> sums, squares;
+  double count = 0;  // numbers of a channel
+
+  void add(const Tensor& x, int64_t places, bool channels_last) {
+    const size_t channels = sums.size();
+    dispatch(x.dtype(), [&]<typename T>() {
+      const auto values = x.as<T>();
+      for (size_t i = 0; i < values.size(); ++i) {
+        const size_t c = channels_last ? i % channels : i / size_t(places) % channels;
+        const auto value = load_as<double>(values[i]);
+        sums[c] += value;
+        squares[c] += value * value;
+      }
+    });
+    count += double(x.elements() / int64_t(channels));
+  }
+  void add(const ChannelSums& other) {
+    for (size_t c = 0; c < sums.size(); ++c) sums[c] += other.sums[c], squares[c] += other.squares[c];
+    count += other.count;
+  }
+};
+
+// Every sample of a stream, read once.
+void read_through(const SampleReader& reader, ChannelSums& all) {
+  const Shape& sample = reader.sample();
+  std::string trouble;
+  const int threads = available_threads();
+#pragma omp parallel num_threads(threads)
+  {
+    ChannelSums sums(sample[0]);
+    ReadScratch scratch;
+    Tensor pixels(DType::u8, {sample[1], sample[2], sample[0]});
+#pragma omp for schedule(dynamic, 16)
+    for (int64_t i = 0; i < reader.size(); ++i) try {
+        reader.read(i, pixels.as<uint8_t>(), scratch);
+        sums.add(pixels, 1, true);
+      } catch (const std::exception& error) {
+        LeftOut* const left_out = reader.left_out();
+        if (left_out) left_out->add(i, error.what());
+#pragma omp critical
+        if (!left_out && trouble.empty()) trouble = error.what();
+      }
+#pragma omp critical
+    all.add(sums);
+  }
+  if (!trouble.empty()) fail(ErrorKind::data, trouble);
+}
+
 void measure(Data& data) {
-  const int64_t channels = data.sample[0], places = data.sample.elements() / channels;
-  const Tensor& x = data.train.inputs;
-  std::vector<double> sums(size_t(channels), 0), squares(size_t(channels), 0);
-  dispatch(x.dtype(), [&]<typename T>() {
-    const auto values = x.as<T>();
-    for (size_t i = 0; i < values.size(); ++i) {
-      const size_t c = data.channels_last ? i % size_t(channels) : i / size_t(places) % size_t(channels);
-      const auto value = load_as<double>(values[i]);
-      sums[c] += value;
-      squares[c] += value * value;
-    }
-  });
-  const double count = double(x.elements() / channels);
+  const int64_t channels = data.sample[0];
+  ChannelSums sums(channels);
+  if (data.train.reader) read_through(*data.train.reader, sums);
+  else sums.add(data.train.inputs, data.sample.elements() / channels, data.channels_last);
+  if (sums.count == 0) fail(ErrorKind::data, data.source, ": none of its training images can be read");
   for (size_t c = 0; c < size_t(channels); ++c) {
-    const double mean = sums[c] / count, variance = squares[c] / count - mean * mean;
+    const double mean = sums.sums[c] / sums.count, variance = sums.squares[c] / sums.count - mean * mean;
     if (!(variance > 0))
       fail(ErrorKind::data, data.source, ": channel ", c, " is ", mean, " everywhere: normalize would divide by 0");
     data.means[c] = mean * data.scale + data.shift;

@@ -23,6 +23,9 @@ std::string count_text(double value) {
   return format("%.0f", value);
 }
 
+// Of the share of time that was spent waiting for data.
+std::string data_text(double waiting) { return waiting >= 0.01 ? format("  data %.0f %%", 100 * waiting) : ""; }
+
 bool set(const char* name) {
   const char* value = std::getenv(name);
   return value && *value;
@@ -69,7 +72,7 @@ void ProgressLine::step(const ProgressState& s) {
   std::string line =
       format("epoch %d/%d  step %d/%d  cost %.4f  %s samples/s  %s left", int(s.epoch), int(s.epochs), int(s.step),
              int(s.steps), s.cost, count_text(s.samples_per_second).c_str(), duration_text(s.seconds_left).c_str());
-  if (s.waiting >= 0.01) line += format("  data %.0f %%", 100 * s.waiting);
+  line += data_text(s.waiting);
   if (s.skipped) line += format("  skipped %d", int(s.skipped));
   if (terminal_) {
     if (int(line.size()) >= columns_) line.resize(size_t(columns_ - 1));
@@ -83,10 +86,10 @@ void ProgressLine::step(const ProgressState& s) {
 }
 
 void ProgressLine::epoch(const ProgressState& s, const std::string& results) {
-  const std::string line =
-      format("epoch %*d/%d  cost %.4f  %s samples/s%s%s%s", s.epochs > 9 ? 2 : 1, int(s.epoch), int(s.epochs), s.cost,
-             count_text(s.samples_per_second).c_str(), s.skipped ? format("  skipped %d", int(s.skipped)).c_str() : "",
-             results.empty() ? "" : "  ", results.c_str());
+  const std::string line = format(
+      "epoch %*d/%d  cost %.4f  %s samples/s%s%s%s%s", s.epochs > 9 ? 2 : 1, int(s.epoch), int(s.epochs), s.cost,
+      count_text(s.samples_per_second).c_str(), data_text(s.waiting).c_str(),
+      s.skipped ? format("  skipped %d", int(s.skipped)).c_str() : "", results.empty() ? "" : "  ", results.c_str());
   if (enabled_) message(line);
   else log(line);
 }

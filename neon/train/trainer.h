@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "neon/train/batch_feed.h"
 #include "neon/train/evaluator.h"
 #include "neon/train/progress.h"
 #include "neon/train/run_log.h"
@@ -42,6 +43,10 @@ class Trainer {
     std::unique_ptr<Program> program;
   };
 
+  void begin_position(const StoredRun* resume);
+  void go_on_from(const StoredRun& resume);
+  void check_position() const;
+  void make_feed_of_training();
   DeviceOptions device(int threads) const;
   StepProgram compile(int64_t batch, int threads);
   void compile_all(int threads);
@@ -53,10 +58,12 @@ class Trainer {
   void set_initial_values();
   void start_running_means();
   void load_weights(const std::string& path);
-  void open_files(const StoredRun* resume);
-  void begin_epoch();
+  void open_files();
+  // The next run of the program reads the batch so many steps ahead; false: a signal came first.
+  bool next_batch(Program& program, int64_t ahead);
+  int64_t batch_number() const { return position_.epoch * steps_per_epoch_ + position_.step_in_epoch; }
   // At most so many steps, all of one program; on a GPU they are under way together. Returns how many were done: fewer
-  // where one was not finite, since none after it counts.
+  // where one was not finite, since none after it counts, or where a signal came while data was waited for.
   int64_t steps(int64_t most);
   Progress progress_at(int64_t ahead) const;
   // Whether a callback wants to see this step.
@@ -67,6 +74,7 @@ class Trainer {
   bool finish_step(StepProgram& now, int back);
   void handle_nonfinite(StepProgram& now, double cost);
   [[noreturn]] void diverged(StepProgram& now);
+  std::string kept_text() const;
   void end_epoch();
   void train();
   // No epoch is left, or a callback has ended the run.
@@ -78,6 +86,7 @@ class Trainer {
   // A save that fails is told, and tried again later; the last one throws.
   void save(bool last);
   void show_progress();
+  double waiting(double elapsed) const;
   void say(const std::vector<std::string>& messages);
 
   const Experiment& experiment_;
@@ -86,9 +95,8 @@ class Trainer {
   StepOptions step_options_;
   DataLayout layout_;
   Variables variables_;
+  std::unique_ptr<BatchFeed> feed_;
   StepProgram full_, ragged_;
-  Tensor targets_;
-  std::vector<int32_t> order_;
   Position position_;
   int64_t steps_per_epoch_ = 0, epochs_ = 0, eval_freq_ = 1;
   std::unique_ptr<Evaluator> evaluator_;
@@ -101,7 +109,7 @@ class Trainer {
   bool gpu_ = false, repeatable_ = true;
   double recent_cost_ = 0, recent_step_cost_ = 0, rate_ = 0;
   int64_t epoch_start_step_ = 0;
-  double started_ = 0, epoch_started_ = 0;
+  double started_ = 0, epoch_started_ = 0, epoch_waited_ = 0;
   bool saved_ = false;  // nothing has changed since the last save
   bool threads_fixed_ = true;
 };

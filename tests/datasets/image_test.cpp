@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "datasets/jpeg_image.h"
+#include "datasets/resize.h"
 #include "image_support.h"
 #include "support.h"
 

@@ -5,6 +5,7 @@
 #include <zlib.h>
 
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <cstring>
 #include <set>
 
@@ -47,29 +48,59 @@ PackResult pack(const TempDir& dir, const std::string& to, PackOptions options) 
 
 // Sample i has pixels i, i + 1 ... and label i % 7; reads are counted.
 struct Numbers : SampleReader {
-  explicit Numbers(int64_t n, int64_t bad = -1) : n(n), bad(bad) {}
+  explicit Numbers(int64_t n, int64_t bad = -1, bool leaves_out = false) : n(n), bad(bad), leaves_out(leaves_out) {}
   int64_t size() const override { return n; }
   Shape sample() const override { return {3, 2, 2}; }
-  int32_t read(int64_t index, std::span<uint8_t> pixels) const override {
+  int32_t label(int64_t index) const override { return int32_t(index % 7); }
+  LeftOut* left_out() const override { return leaves_out ? &noted : nullptr; }
+  int32_t read(int64_t index, std::span<uint8_t> pixels, ReadScratch&) const override {
     if (index == bad) fail(ErrorKind::data, "sample ", index, " is bad");
     for (size_t k = 0; k < pixels.size(); ++k) pixels[k] = uint8_t(size_t(index) + k);
     return int32_t(index % 7);
   }
   const int64_t n, bad;
+  const bool leaves_out;
+  mutable LeftOut noted;
 };
 
-std::vector<int64_t> samples_of(BatchStream& stream, int64_t number, int64_t batch) {
-  std::vector<uint8_t> pixels(size_t(batch) * 12);
-  std::vector<int32_t> labels(static_cast<size_t>(batch));
-  const int64_t count = stream.fill(number, pixels, labels);
-  std::vector<int64_t> out;
-  for (int64_t i = 0; i < count; ++i) {
-    out.push_back(pixels[size_t(i) * 12]);
-    CHECK(labels[size_t(i)] == out.back() % 7);
-    for (size_t k = 0; k < 12; ++k) CHECK(pixels[size_t(i) * 12 + k] == uint8_t(size_t(out.back()) + k));
+// A stream with memory for its batches.
+class Batches {
+ public:
+  Batches(const SampleReader& reader, const StreamOptions& options, int slots = 4)
+      : pixels_(size_t(slots), std::vector<uint8_t>(size_t(options.batch) * 12)),
+        labels_(size_t(slots), std::vector<int32_t>(size_t(options.batch))),
+        stream_(reader, options, slots_of()) {}
+
+  // Takes the batch: its samples by their first pixels.
+  std::vector<int64_t> samples(int64_t number) {
+    int64_t count = 0;
+    while (count == 0) count = stream_.take(number, std::chrono::milliseconds(50));
+    const auto& pixels = pixels_[size_t(number) % pixels_.size()];
+    const auto& labels = labels_[size_t(number) % labels_.size()];
+    std::vector<int64_t> out;
+    for (size_t i = 0; i < size_t(count); ++i) {
+      out.push_back(pixels[i * 12]);
+      if (std::ranges::count(stream_.left_out(number), int64_t(i))) continue;
+      CHECK(labels[i] == out.back() % 7);
+      for (size_t k = 0; k < 12; ++k) CHECK(pixels[i * 12 + k] == uint8_t(size_t(out.back()) + k));
+    }
+    left_out = stream_.left_out(number);
+    stream_.release();
+    return out;
   }
-  return out;
-}
+  BatchStream& stream() { return stream_; }
+  std::vector<int64_t> left_out;  // places in the batch taken last
+
+ private:
+  std::vector<BatchSlot> slots_of() {
+    std::vector<BatchSlot> out;
+    for (size_t i = 0; i < pixels_.size(); ++i) out.push_back({pixels_[i], labels_[i]});
+    return out;
+  }
+  std::vector<std::vector<uint8_t>> pixels_;
+  std::vector<std::vector<int32_t>> labels_;
+  BatchStream stream_;
+};
 
 }  // namespace
 
@@ -174,13 +205,13 @@ TEST_CASE("packed images are those of the folder, as files or as pixels") {
 TEST_CASE("batches are those of the epoch's order, whatever the threads, and from wherever they begin") {
   const Numbers reader(50);
   for (int threads : {1, 3})
-    for (int depth : {1, 4}) {
-      BatchStream stream(reader, {.batch = 8, .seed = 9, .threads = threads, .depth = depth});
-      CHECK(stream.batches_per_epoch() == 7);
+    for (int slots : {1, 4}) {
+      Batches batches(reader, {.batch = 8, .seed = 9, .threads = threads}, slots);
+      CHECK(batches.stream().batches_per_epoch() == 7);
       for (int64_t epoch = 0; epoch < 3; ++epoch) {
         std::vector<int64_t> seen;
         for (int64_t b = 0; b < 7; ++b) {
-          const auto samples = samples_of(stream, epoch * 7 + b, 8);
+          const auto samples = batches.samples(epoch * 7 + b);
           CHECK(samples.size() == (b < 6 ? 8u : 2u));
           seen.insert(seen.end(), samples.begin(), samples.end());
         }
@@ -191,19 +222,119 @@ TEST_CASE("batches are those of the epoch's order, whatever the threads, and fro
         for (size_t i = 50; i > 1; --i) std::swap(wanted[i - 1], wanted[draws.below(uint32_t(i))]);
         CHECK(seen == wanted);
       }
-      BatchStream later(reader, {.batch = 8, .seed = 9, .first = 9, .threads = threads, .depth = depth});
-      BatchStream again(reader, {.batch = 8, .seed = 9, .first = 8, .threads = 2});
-      samples_of(again, 8, 8);
-      CHECK(samples_of(later, 9, 8) == samples_of(again, 9, 8));
+      Batches later(reader, {.batch = 8, .seed = 9, .first = 9, .threads = threads}, slots);
+      Batches again(reader, {.batch = 8, .seed = 9, .first = 8, .threads = 2});
+      again.samples(8);
+      CHECK(later.samples(9) == again.samples(9));
     }
-  BatchStream plain(reader, {.batch = 30, .shuffle = false});
-  CHECK(samples_of(plain, 0, 30)[29] == 29);
-  CHECK(samples_of(plain, 1, 30).size() == 20);
+  Batches plain(reader, {.batch = 30, .shuffle = false});
+  CHECK(plain.samples(0)[29] == 29);
+  CHECK(plain.samples(1).size() == 20);
 }
 
 TEST_CASE("a sample that cannot be read is an error of its batch, not of those before") {
   const Numbers reader(40, 25);
-  BatchStream stream(reader, {.batch = 10, .shuffle = false, .threads = 3});
-  for (int64_t b : {0, 1}) samples_of(stream, b, 10);
-  CHECK(error_of([&] { samples_of(stream, 2, 10); }) == "data: sample 25 is bad");
+  Batches batches(reader, {.batch = 10, .shuffle = false, .threads = 3});
+  for (int64_t b : {0, 1}) batches.samples(b);
+  CHECK(error_of([&] { batches.samples(2); }) == "data: sample 25 is bad");
+}
+
+TEST_CASE("the next sample that can be read stands in for one that is left out, or its place is told") {
+  for (int threads : {1, 3}) {
+    const Numbers reader(40, 39, true);
+    Batches trained(reader, {.batch = 10, .shuffle = false, .threads = threads});
+    for (int64_t b : {0, 1, 2}) CHECK(trained.samples(b).back() == 10 * b + 9);
+    const auto samples = trained.samples(3);
+    CHECK((samples[8] == 38 && samples[9] == 0));
+    Batches evaluated(reader, {.batch = 10, .shuffle = false, .threads = threads, .stand_ins = false});
+    for (int64_t b : {0, 1, 2}) {
+      evaluated.samples(b);
+      CHECK(evaluated.left_out.empty());
+    }
+    evaluated.samples(3);
+    CHECK(evaluated.left_out == std::vector<int64_t>{9});
+    CHECK((reader.left_out()->count() == 1 && reader.left_out()->first() == "sample 39 is bad"));
+  }
+}
+
+TEST_CASE("a slot is not written to before it is given back") {
+  const Numbers reader(40);
+  std::vector<uint8_t> pixels(10 * 12);
+  std::vector<int32_t> labels(10);
+  BatchStream stream(reader, {.batch = 10, .shuffle = false, .threads = 3}, {{pixels, labels}});
+  while (stream.take(0, std::chrono::milliseconds(50)) == 0) continue;
+  CHECK(stream.take(1, std::chrono::milliseconds(100)) == 0);
+  CHECK(pixels[9 * 12] == 9);
+  stream.release();
+  while (stream.take(1, std::chrono::milliseconds(50)) == 0) continue;
+  CHECK(pixels[9 * 12] == 19);
+}
+
+TEST_CASE("sets that can be streamed give the samples that they give in memory") {
+  const TempDir dir;
+  write_images(dir, 20, 9);
+  const auto store = open_image_store(dir / "images");
+  Files files;
+  for (const std::string& name : store->names()) files.emplace_back(name, read_file(dir / ("images/" + name)));
+  dir.write("images.tar", tar_of(files));
+  pack(dir, "files", {});
+  PackOptions as_pixels;
+  as_pixels.pixels = true;
+  pack(dir, "pixels", as_pixels);
+  dir.write("list.csv", "images/train/even/0.png,x\nimages/train/odd/1.png,y\nimages/train/even/2.png,x\n");
+  const std::vector<std::pair<std::string, Keys>> sets = {{"ImageFolder", {{"path", dir / "images"}, {"size", "5"}}},
+                                                          {"ImageFolder", {{"path", dir / "images.tar"}}},
+                                                          {"ImageList", {{"path", dir / "list.csv"}}},
+                                                          {"Shards", {{"path", dir / "files"}}},
+                                                          {"Shards", {{"path", dir / "pixels"}, {"subset_pct", "50"}}}};
+  for (const auto& [name, keys] : sets) {
+    INFO(name << " of " << keys.front().second);
+    Keys streamed = keys, held = keys;
+    streamed.emplace_back("stream", "true");
+    held.emplace_back("stream", "false");
+    const Data a = make(name, held)->load(offline()), b = make(name, streamed)->load(offline());
+    CHECK(make(name, streamed)->check(offline()).streamed);
+    CHECK_FALSE(make(name, held)->check(offline()).streamed);
+    for (const auto& [one, other] : {std::pair{&a.train, &b.train}, {&a.test, &b.test}}) {
+      CHECK(one->size() == other->size());
+      CHECK((one->identity == other->identity && one->identity.empty() == (one->size() == 0)));
+      if (one->size() == 0) continue;
+      REQUIRE((other->reader && other->inputs.empty()));
+      for (int64_t i = 0; i < one->size(); ++i) {
+        ReadScratch scratch;
+        Tensor pixels(DType::u8, one->inputs.rows(i, 1).shape());
+        CHECK(other->reader->read(i, pixels.as<uint8_t>(), scratch) == one->label(i));
+        CHECK(other->label(i) == one->label(i));
+        CHECK(values(pixels) == values(one->inputs.rows(i, 1)));
+      }
+    }
+  }
+}
+
+TEST_CASE("what is larger than its share of the room is streamed, unless it can only be read in order") {
+  const TempDir dir;
+  write_images(dir, 20, 9);
+  DataContext context = offline();
+  const double bytes = 21 * 9 * 9 * 3;
+  auto is_streamed = [&](const std::string& path, const Keys& more, double room) {
+    Keys keys{{"path", path}};
+    keys.insert(keys.end(), more.begin(), more.end());
+    context.room = room;
+    return make("ImageFolder", keys)->load(context).train.reader != nullptr;
+  };
+  CHECK_FALSE(is_streamed(dir / "images", {}, 2 * bytes));
+  CHECK(is_streamed(dir / "images", {}, 2 * bytes - 2));
+  CHECK_FALSE(is_streamed(dir / "images", {{"memory_share", "0.9"}}, 2 * bytes - 2));
+  CHECK_FALSE(is_streamed(dir / "images", {{"stream", "false"}}, 1));
+  std::vector<std::string> warnings;
+  context.warnings = &warnings;
+  const std::string packed = dir / "images.tar.gz";
+  REQUIRE(std::system(("tar -C " + (dir / "images") + " -czf " + packed + " train").c_str()) == 0);
+  CHECK_FALSE(is_streamed(packed, {}, 1));
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0].find("images.tar.gz: a compressed archive is read from its start to its end only") !=
+        std::string::npos);
+  CHECK(error_of([&] {
+          is_streamed(packed, {{"stream", "true"}}, 1);
+        }).find("unpack it, or let neon data pack") != std::string::npos);
 }

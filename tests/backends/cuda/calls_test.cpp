@@ -4,6 +4,8 @@
 #include <dlfcn.h>
 
 #include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
 #include <map>
 #include <string>
 
@@ -39,6 +41,9 @@ NEON_COUNTED(cuMemFree, (CUdeviceptr at), (at))
 NEON_COUNTED(cuMemHostAlloc, (void** out, size_t bytes, unsigned flags), (out, bytes, flags))
 NEON_COUNTED(cuStreamSynchronize, (CUstream stream), (stream))
 NEON_COUNTED(cuCtxSynchronize, (void), ())
+NEON_COUNTED(cuEventRecord, (CUevent event, CUstream stream), (event, stream))
+NEON_COUNTED(cuEventSynchronize, (CUevent event), (event))
+NEON_COUNTED(cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned flags), (stream, event, flags))
 NEON_COUNTED(cuMemcpyHtoDAsync, (CUdeviceptr to, const void* from, size_t bytes, CUstream stream),
              (to, from, bytes, stream))
 NEON_COUNTED(cuMemcpyDtoHAsync, (void* to, CUdeviceptr from, size_t bytes, CUstream stream), (to, from, bytes, stream))
@@ -78,6 +83,122 @@ TEST_CASE("sixteen steps are one launch, and asking for their costs one copy and
                                                                                            {"cuMemcpyHtoDAsync_v2", 1},
                                                                                            {"cuMemcpyDtoHAsync_v2", 1},
                                                                                            {"cuStreamSynchronize", 1}});
+}
+
+namespace {
+
+// The samples of a net of 500, in batches that follow each other.
+constexpr int64_t kBatch = 125;
+constexpr int kSlots = 4, kSteps = 40;
+
+Net streamed_net() { return three_layers(DType::f32, kBatch); }
+
+// Writes batch `number` of an order that changes with every epoch to its slot.
+void fill(BatchRing& ring, const Net& net, const std::vector<int32_t>& order, int number) {
+  const Tensor &data = net.inputs.at("data"), &targets = net.inputs.at("targets");
+  const size_t row = data.bytes() / 500;
+  for (int64_t i = 0; i < kBatch; ++i) {
+    const auto sample = size_t(order[size_t((number % kSlots) * kBatch + i)]);
+    std::memcpy(static_cast<char*>(ring.slot(0, number % kSlots)) + size_t(i) * row,
+                static_cast<const char*>(data.data()) + sample * row, row);
+    static_cast<int32_t*>(ring.slot(1, number % kSlots))[i] = targets.as<int32_t>()[sample];
+  }
+}
+
+std::vector<int32_t> order_of(int epoch) {
+  std::vector<int32_t> out;
+  for (int i = 0; i < 500; ++i) out.push_back((i * 37 + epoch * 11) % 500);
+  return out;
+}
+
+std::vector<RingInput> ring_inputs(const Net& net) {
+  return {{"data", net.inputs.at("data").bytes() / kSlots}, {"targets", net.inputs.at("targets").bytes() / kSlots}};
+}
+
+std::unique_ptr<Program> compile_streamed(const Net& net, Variables& variables, const DeviceOptions& options,
+                                          BatchRing* ring) {
+  static const std::vector<int32_t> identity = [] {
+    std::vector<int32_t> out;
+    for (int i = 0; i < 500; ++i) out.push_back(i);
+    return out;
+  }();
+  auto program = net.compile(variables, options);
+  if (ring) ring->bind(*program);
+  program->bind_sequence("indices", identity.data(), 500);
+  return program;
+}
+
+}  // namespace
+
+TEST_CASE("streamed batches give the bits of resident data") {
+  const Net net = streamed_net();
+  DeviceOptions options{.gpu = true, .sequences = {"indices"}};
+  Variables resident_variables, streamed_variables;
+  const auto resident = compile_streamed(net, resident_variables, options, nullptr);
+  const auto ring = make_ring(ring_inputs(net), kSlots, options);
+  const auto streamed = compile_streamed(net, streamed_variables, options, ring.get());
+  std::vector<int32_t> order;
+  for (int step = 0; step < kSteps; ++step) {
+    if (step % kSlots == 0) {
+      order = order_of(step / kSlots);
+      resident->bind_sequence("indices", order.data(), 500);
+    }
+    const int slot = step % kSlots;
+    resident->set_first(slot * kBatch);
+    resident->run(uint64_t(step));
+    // The host overwrites a slot as soon as it may, while steps are under way.
+    CHECK(ring->is_free(slot, true));
+    fill(*ring, net, order, step);
+    ring->send(slot);
+    streamed->set_first(slot * kBatch);
+    streamed->run(uint64_t(step));
+  }
+  for (int back = 0; back < kSteps; ++back)
+    CHECK(streamed->recorded("cost", 0, back) == resident->recorded("cost", 0, back));
+  resident_variables.to_host();
+  streamed_variables.to_host();
+  for (const auto& [name, tensor] : resident_variables.all()) {
+    INFO(name);
+    CHECK(std::memcmp(tensor.data(), streamed_variables.at(name).data(), tensor.bytes()) == 0);
+  }
+  CHECK(ring->is_idle());
+}
+
+TEST_CASE("a streamed step is one launch and its copies, and nobody waits but by event") {
+  const Net net = streamed_net();
+  DeviceOptions options{.gpu = true, .sequences = {"indices"}};
+  Variables variables;
+  const auto ring = make_ring(ring_inputs(net), kSlots, options);
+  const auto program = compile_streamed(net, variables, options, ring.get());
+  int number = 0;
+  auto step = [&] {
+    ring->send(number % kSlots);
+    program->set_first(number % kSlots * kBatch);
+    program->run(uint64_t(number++));
+  };
+  step();
+  program->recorded("cost");
+  const std::map<std::string, int> expected = {
+      {"cuGraphLaunch", 1}, {"cuMemcpyHtoDAsync_v2", 3}, {"cuEventRecord", 2}, {"cuStreamWaitEvent", 2}};
+  for (int i = 0; i < 10; ++i) CHECK(calls_of(step) == expected);
+  CHECK(calls_of([&] { program->recorded("cost"); }) ==
+        std::map<std::string, int>{{"cuMemcpyDtoHAsync_v2", 1}, {"cuStreamSynchronize", 1}});
+}
+
+TEST_CASE("a ring and its programs may end in any order") {
+  const Net net = streamed_net();
+  DeviceOptions options{.gpu = true, .sequences = {"indices"}};
+  for (bool ring_first : {false, true}) {
+    Variables variables;
+    auto ring = make_ring(ring_inputs(net), kSlots, options);
+    auto program = compile_streamed(net, variables, options, ring.get());
+    ring->send(1);
+    program->set_first(kBatch);
+    program->run(0);
+    if (ring_first) ring.reset();
+    else program.reset();
+    if (program) CHECK(std::isfinite(program->recorded("cost")));
+  }
 }
 
 TEST_CASE("a thousand programs made, run and dropped leave no memory behind") {

@@ -1,0 +1,29 @@
+#include "datasets/stored_images.h"
+
+namespace neon {
+
+StoredImages::StoredImages(const ImageParams& params, std::shared_ptr<const ImageStore> store,
+                           std::vector<LabelledImage> images, const Shape& sample)
+    : params_(params), store_(std::move(store)), images_(std::move(images)), sample_(sample) {}
+
+int32_t StoredImages::read(int64_t index, std::span<uint8_t> pixels, ReadScratch& scratch) const {
+  const LabelledImage& image = images_[size_t(index)];
+  try {
+    decode(image.name, pixels, scratch);
+  } catch (const Error& error) {
+    if (left_out()) throw;
+    fail(error.kind(), error.what(), " (on_bad_sample: skip leaves such files out)");
+  }
+  return image.label;
+}
+
+void StoredImages::decode(const std::string& name, std::span<uint8_t> pixels, ReadScratch& scratch) const {
+  const std::string where = store_->where(name);
+  const ImageSize wanted{sample_[1], sample_[2]};
+  const ImageSize size = read_image_to(store_->content(name), params_.format(), where, wanted, pixels, scratch.pixels);
+  if (size != wanted)
+    fail(ErrorKind::data, where, ": ", size.width, " x ", size.height, " pixels, the first image has ", sample_[2],
+         " x ", sample_[1], "; give size: N to bring all to N x N");
+}
+
+}  // namespace neon

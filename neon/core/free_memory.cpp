@@ -1,0 +1,52 @@
+#include "neon/core/free_memory.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+
+namespace neon {
+
+namespace {
+
+constexpr double kUnknown = std::numeric_limits<double>::infinity();
+
+// The number after `key` at the start of a line of a small file of the kernel, of its first line without a key;
+// infinity where there is none.
+double number_in(const char* path, const char* key) {
+  double out = kUnknown;
+  FILE* file = std::fopen(path, "r");
+  if (!file) return out;
+  char line[256];
+  while (std::fgets(line, sizeof line, file)) {
+    if (std::strncmp(line, key, std::strlen(key)) != 0) continue;
+    double value = 0;
+    if (std::sscanf(line + std::strlen(key), "%lf", &value) == 1) out = value;
+    break;
+  }
+  std::fclose(file);
+  return out;
+}
+
+double known(double value) { return value < kUnknown ? value : 0; }
+
+// Version 2 of cgroups, then version 1.
+double left_in_cgroup() {
+  double most = number_in("/sys/fs/cgroup/memory.max", ""), used = number_in("/sys/fs/cgroup/memory.current", "");
+  const char* stat = "/sys/fs/cgroup/memory.stat";
+  if (!(used < kUnknown)) {
+    most = number_in("/sys/fs/cgroup/memory/memory.limit_in_bytes", "");
+    used = number_in("/sys/fs/cgroup/memory/memory.usage_in_bytes", "");
+    stat = "/sys/fs/cgroup/memory/memory.stat";
+  }
+  if (!(most < kUnknown && used < kUnknown)) return kUnknown;
+  return most - used + known(number_in(stat, "active_file ")) + known(number_in(stat, "inactive_file "));
+}
+
+}  // namespace
+
+double free_memory() {
+  return std::max(0.0, std::min(1024 * number_in("/proc/meminfo", "MemAvailable:"), left_in_cgroup()));
+}
+
+}  // namespace neon

@@ -1,0 +1,10 @@
+// How much memory a run may still take: never the host's inside a container.
+#pragma once
+
+namespace neon {
+
+// Bytes: the least of what the kernel calls available and what the cgroup leaves, files that it holds in memory taken
+// as free.
+double free_memory();
+
+}  // namespace neon

@@ -1,0 +1,55 @@
+// What the programs of a run read batch by batch: the whole set, of which `indices` picks a batch, where it is held in
+// memory; or a ring of batches, which threads read from files while the run goes on. Which samples a batch has, and so
+// every bit of what is computed, is the same.
+#pragma once
+#include <memory>
+#include <optional>
+
+#include "backends/device/device.h"
+#include "datasets/dataset.h"
+
+namespace neon {
+
+struct FeedOptions {
+  int64_t batch = 128;
+  uint64_t seed = 0;
+  bool shuffle = true;
+  // Type of the input `weight` (batch, 1), which says what samples count: the last batch of a pass is filled up with
+  // its last sample, which does not count again. Without it that batch is short.
+  std::optional<DType> weight;
+  // A wait for data ends when a signal asks the run to stop.
+  bool stops = true;
+  int threads = 0;  // that read; 0: available_threads()
+  DeviceOptions device;
+};
+
+class BatchFeed {
+ public:
+  virtual ~BatchFeed() = default;
+  // Samples that the input `data` of the programs holds: the set, or the ring.
+  virtual int64_t rows() const = 0;
+  // The program reads `data`, `targets`, `indices` and `weight` from here. It was compiled with sequences().
+  virtual void bind(Program& program) = 0;
+  // The program's next run reads batch `number`, counted through all epochs. False: a signal came while it was waited
+  // for. A data error for a sample that cannot be read.
+  virtual bool next(Program& program, int64_t number) = 0;
+  // The same for a program of the CPU that looks at a batch once more.
+  virtual void bind_again(Program& program, int64_t number) = 0;
+  // Seconds in which the device had nothing to do because its batch was not there.
+  virtual double waited() const { return 0; }
+
+  // Inputs that programs are to be compiled with as DeviceOptions::sequences.
+  static std::vector<std::string> sequences() { return {"indices", "weight"}; }
+};
+
+// `split` must outlive the feed.
+std::unique_ptr<BatchFeed> make_feed(const Split& split, const FeedOptions& options);
+// Lines on samples that were left out as they were read.
+std::vector<std::string> left_out_messages(const Data& data);
+// Bytes of the batches that a feed of so many streamed samples holds at a time, on the host, and as many on a GPU.
+double ring_bytes(int64_t samples, int64_t batch, int64_t sample_bytes);
+
+// (n) labels or numbers as (n, 1).
+Tensor target_rows(const Tensor& targets);
+
+}  // namespace neon

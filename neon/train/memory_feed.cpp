@@ -1,0 +1,52 @@
+#include "neon/train/memory_feed.h"
+
+#include <numeric>
+
+#include "datasets/batch_stream.h"
+
+namespace neon {
+
+MemoryFeed::MemoryFeed(const Split& split, const FeedOptions& options)
+    : split_(split),
+      options_(options),
+      batches_((split.size() + options.batch - 1) / options.batch),
+      targets_(target_rows(split.targets)) {
+  if (!options.weight) return;
+  weight_ = Tensor(*options.weight, {batches_ * options.batch, 1});
+  for (int64_t i = 0; i < split.size(); ++i) weight_.set(i, 1);
+}
+
+void MemoryFeed::bind(Program& program) {
+  program.bind_resident("data", split_.inputs.data());
+  program.bind_resident("targets", targets_.data());
+  if (options_.weight) program.bind_sequence("weight", weight_.data(), weight_.shape()[0]);
+  epoch_of_[&program] = -1;
+}
+
+void MemoryFeed::begin_epoch(int64_t epoch) {
+  if (options_.shuffle) {
+    order_ = epoch_order(split_.size(), options_.seed, epoch);
+  } else {
+    order_.resize(size_t(split_.size()));
+    std::iota(order_.begin(), order_.end(), 0);
+  }
+  if (options_.weight) order_.resize(size_t(batches_ * options_.batch), order_.back());
+  order_epoch_ = epoch;
+}
+
+bool MemoryFeed::next(Program& program, int64_t number) {
+  const int64_t epoch = options_.shuffle ? number / batches_ : 0;
+  if (epoch != order_epoch_) begin_epoch(epoch);
+  if (epoch_of_.at(&program) != epoch) program.bind_sequence("indices", order_.data(), int64_t(order_.size()));
+  epoch_of_[&program] = epoch;
+  program.set_first(number % batches_ * options_.batch);
+  return true;
+}
+
+void MemoryFeed::bind_again(Program& program, int64_t number) {
+  program.bind("data", split_.inputs.data());
+  program.bind("targets", targets_.data());
+  program.bind("indices", order_.data() + number % batches_ * options_.batch);
+}
+
+}  // namespace neon

@@ -1,0 +1,135 @@
+#include "neon/train/stream_feed.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "neon/train/clock.h"
+#include "neon/train/signals.h"
+
+namespace neon {
+
+namespace {
+
+// Batches in the ring: many where they are small, so that a slow sample keeps nobody waiting; on a GPU one is read, one
+// is copied, and the rest is filled.
+constexpr int64_t kLeastSlots = 4, kMostSlots = 16, kRingBytes = int64_t(256) << 20;
+
+// How long a wait for data may be deaf to signals, and, while the device is busy, blind to its end.
+constexpr std::chrono::milliseconds kDeaf{20}, kBlind{1};
+
+int64_t slots_for(int64_t samples, int64_t batch, int64_t sample_bytes) {
+  const int64_t batches = (samples + batch - 1) / batch;
+  const int64_t most = std::clamp(batches, kLeastSlots, kMostSlots);
+  return std::clamp(kRingBytes / std::max<int64_t>(batch * sample_bytes, 1), kLeastSlots, most);
+}
+
+}  // namespace
+
+double ring_bytes(int64_t samples, int64_t batch, int64_t sample_bytes) {
+  return double(slots_for(samples, batch, sample_bytes)) * double(batch) * double(sample_bytes);
+}
+
+StreamFeed::StreamFeed(const Split& split, const FeedOptions& options)
+    : reader_(*split.reader),
+      options_(options),
+      sample_bytes_(reader_.sample().elements()),
+      slots_(slots_for(split.size(), options.batch, sample_bytes_)),
+      indices_(size_t(slots_ * options.batch)) {
+  const auto batch = size_t(options.batch);
+  inputs_ = {{"data", batch * size_t(sample_bytes_)}, {"targets", batch * sizeof(int32_t)}};
+  if (options.weight) inputs_.push_back({"weight", batch * size_of(*options.weight), true});
+  ring_ = make_ring(inputs_, int(slots_), options.device);
+  std::iota(indices_.begin(), indices_.end(), 0);
+}
+
+void StreamFeed::bind(Program& program) {
+  ring_->bind(program);
+  program.bind_sequence("indices", indices_.data(), rows());
+}
+
+std::span<uint8_t> StreamFeed::pixels(BatchRing& ring, int slot) const {
+  return {static_cast<uint8_t*>(ring.slot(0, slot)), inputs_[0].slot_bytes};
+}
+
+std::span<int32_t> StreamFeed::labels(BatchRing& ring, int slot) const {
+  return {static_cast<int32_t*>(ring.slot(1, slot)), size_t(options_.batch)};
+}
+
+std::unique_ptr<BatchStream> StreamFeed::open(BatchRing& ring, int slots, int64_t first) const {
+  StreamOptions options;
+  options.batch = options_.batch;
+  options.seed = options_.seed;
+  options.shuffle = options_.shuffle;
+  options.first = first;
+  options.threads = options_.threads;
+  options.stand_ins = !options_.weight;
+  std::vector<BatchSlot> memory;
+  for (int slot = 0; slot < slots; ++slot) memory.push_back({pixels(ring, slot), labels(ring, slot)});
+  return std::make_unique<BatchStream>(reader_, options, std::move(memory));
+}
+
+// The run begins, goes on, or goes back to a batch.
+void StreamFeed::begin(int64_t number) {
+  for (; oldest_ < next_; ++oldest_) ring_->is_free(int(oldest_ % slots_), true);
+  stream_.reset();
+  stream_ = open(*ring_, int(slots_), number);
+  next_ = oldest_ = number;
+}
+
+// Gives back the slots that the device has taken; of half of them that is waited for, so that the threads always have
+// some to fill.
+void StreamFeed::release_before(int64_t number) {
+  for (; oldest_ < number; ++oldest_) {
+    if (!ring_->is_free(int(oldest_ % slots_), number - oldest_ > slots_ / 2)) return;
+    stream_->release();
+  }
+}
+
+// Samples of the batch; 0: a signal came.
+int64_t StreamFeed::wait_for(int64_t number) {
+  while (true) {
+    release_before(number);
+    const bool idle = ring_->is_idle();
+    const double before = now_seconds();
+    const int64_t count = stream_->take(number, idle ? kDeaf : kBlind);
+    if (idle) waited_ += now_seconds() - before;
+    if (count > 0 || (options_.stops && stop_signal())) return count;
+  }
+}
+
+// What is missing in the last batch of a pass is its last sample again; it does not count, nor do samples left out.
+void StreamFeed::fill_up(int64_t number, int64_t count) {
+  const int slot = int(number % slots_);
+  const auto batch = pixels(*ring_, slot);
+  const auto targets = labels(*ring_, slot);
+  Tensor weight = Tensor::wrap(*options_.weight, {options_.batch, 1}, {}, ring_->slot(2, slot));
+  for (int64_t i = 0; i < options_.batch; ++i) weight.set(i, i < count ? 1 : 0);
+  for (int64_t place : stream_->left_out(number)) weight.set(place, 0);
+  for (int64_t i = count; i < options_.batch; ++i) {
+    std::memcpy(&batch[size_t(i * sample_bytes_)], &batch[size_t((count - 1) * sample_bytes_)], size_t(sample_bytes_));
+    targets[size_t(i)] = targets[size_t(count - 1)];
+  }
+}
+
+bool StreamFeed::next(Program& program, int64_t number) {
+  if (!stream_ || number != next_) begin(number);
+  const int64_t count = wait_for(number);
+  if (count == 0) return false;
+  ++next_;
+  if (options_.weight) fill_up(number, count);
+  const int64_t slot = number % slots_;
+  ring_->send(int(slot));
+  program.set_first(slot * options_.batch);
+  return true;
+}
+
+void StreamFeed::bind_again(Program& program, int64_t number) {
+  again_ = make_host_ring(inputs_, 1);
+  const auto stream = open(*again_, 1, number);
+  while (stream->take(number, kDeaf) == 0) continue;
+  again_->bind(program);
+  program.bind("indices", indices_.data());
+}
+
+}  // namespace neon

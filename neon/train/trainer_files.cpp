@@ -1,0 +1,110 @@
+#include "neon/train/checkpoint.h"
+#include "neon/train/clock.h"
+#include "neon/train/trainer.h"
+
+namespace neon {
+
+void Trainer::open_files() {
+  // Evaluating is a forward pass, about a third of a step: worth it every epoch below a tenth of the time.
+  const bool cheap = double(layout_.test_size) < 0.3 * double(layout_.train_size);
+  bool needed = false;
+  for (const auto& callback : experiment_.params.callbacks) needed = needed || callback->needs_evaluation();
+  eval_freq_ = options_.eval_freq.value_or(cheap || needed ? 1 : epochs_);
+  if (needed && !evaluator_)
+    fail(ErrorKind::config, "callbacks need an evaluation, but the data set has no test samples");
+  if (!options_.save_path.empty()) {
+    check_names(options_);
+    double bytes = 0;
+    for (const auto& [name, tensor] : variables_.all()) bytes += double(tensor.bytes()) + 200;
+    saver_ = std::make_unique<CheckpointSaver>(options_.save_path, int(options_.history));
+    saver_->claim(int64_t(bytes));
+  }
+  RunPlan plan{full_.graph, step_options_.dtype, epochs_, steps_per_epoch_, !options_.output_file.empty(), {}, {}, {}};
+  for (const auto& callback : experiment_.params.callbacks) callback->plan(plan);
+  say(plan.messages);
+  if (plan.writes_file)
+    log_ = std::make_unique<RunLog>(options_.output_file, experiment_, experiment_.resolved(), plan, eval_freq_,
+                                    position_);
+}
+
+void Trainer::show_progress() {
+  ProgressState state;
+  state.epoch = position_.epoch + 1;
+  state.epochs = epochs_;
+  state.step = position_.step_in_epoch;
+  state.steps = steps_per_epoch_;
+  state.cost = recent_cost_;
+  state.skipped = position_.skipped;
+  const double elapsed = now_seconds() - epoch_started_;
+  const double done = double(position_.step - epoch_start_step_);
+  state.samples_per_second = elapsed > 0 ? done * double(step_options_.batch) / elapsed : 0;
+  state.seconds_left = done > 0 ? elapsed / done * double(epochs_ * steps_per_epoch_ - position_.step) : 0;
+  state.waiting = waiting(elapsed);
+  progress_.step(state);
+}
+
+// Share of the epoch so far in which the device waited for data.
+double Trainer::waiting(double elapsed) const { return elapsed > 0 ? (feed_->waited() - epoch_waited_) / elapsed : 0; }
+
+bool Trainer::evaluate_now() const {
+  return evaluator_ && (position_.epoch % eval_freq_ == 0 || position_.epoch == epochs_);
+}
+
+std::map<std::string, double> Trainer::evaluate() {
+  const double before = now_seconds();
+  auto results = evaluator_->run();
+  if (log_) log_->evaluation(position_.epoch, results, now_seconds() - before);
+  return results;
+}
+
+void Trainer::end_epoch() {
+  const double seconds = now_seconds() - epoch_started_, share_waiting = waiting(seconds);
+  const double mean_cost = position_.samples ? position_.cost_sum / double(position_.samples) : 0;
+  ++position_.epoch;
+  position_.step_in_epoch = 0;
+  const int64_t steps = position_.step - epoch_start_step_;
+  position_.cost_sum = 0;
+  position_.samples = 0;
+  if (log_) log_->epoch(position_, mean_cost, rate_, seconds);
+  if (!experiment_.params.callbacks.empty()) variables_.to_host();
+  EpochEnd end{position_.epoch, mean_cost, {}, variables_, ""};
+  if (evaluate_now()) end.results = results_ = evaluate();
+  for (const auto& callback : experiment_.params.callbacks) callback->epoch_end(end);
+  ProgressState state;
+  state.epoch = position_.epoch;
+  state.epochs = epochs_;
+  state.cost = mean_cost;
+  state.skipped = position_.skipped;
+  state.samples_per_second = seconds > 0 ? double(steps * step_options_.batch) / seconds : 0;
+  state.waiting = share_waiting;
+  progress_.epoch(state, results_text(end.results));
+  if (!end.message.empty()) progress_.message(end.message);
+}
+
+void Trainer::count_seconds() {
+  const double now = now_seconds();
+  position_.seconds += now - started_;
+  started_ = now;
+}
+
+void Trainer::save(bool last) {
+  count_seconds();
+  if (!saver_) return;
+  if (log_) log_->flush();
+  variables_.to_host();
+  try {
+    say(saver_->save(pack_run(experiment_, experiment_.resolved(), options_, position_, variables_, data_),
+                     position_.epoch));
+    last_saved_ = options_.save_path;
+    saved_ = true;
+  } catch (const Error& error) {
+    if (last) throw;
+    progress_.message(text("warning: ", error.what()));
+  }
+}
+
+void Trainer::say(const std::vector<std::string>& messages) {
+  for (const std::string& message : messages) progress_.message(message);
+}
+
+}  // namespace neon

@@ -1,0 +1,144 @@
+#include <numeric>
+
+#include "neon/train/checkpoint.h"
+#include "neon/train/clock.h"
+#include "neon/train/trainer.h"
+
+namespace neon {
+
+namespace {
+
+constexpr double kShareForValues = 0.9;  // of the memory that is free: programs need a little beside their values
+
+}  // namespace
+
+void Trainer::make_feed_of_training() {
+  FeedOptions options;
+  options.batch = step_options_.batch;
+  options.seed = position_.seed;
+  options.shuffle = experiment_.params.shuffle;
+  options.device = device(int(position_.threads));
+  feed_ = make_feed(data_.train, options);
+  layout_.held = feed_->rows();
+}
+
+void Trainer::compile_all(int threads) try {
+  full_ = compile(step_options_.batch, threads);
+  check_last_batch(full_.graph, step_options_, layout_);
+  if (const int64_t left = layout_.train_size % step_options_.batch) ragged_ = compile(left, threads);
+} catch (const Error& error) {
+  if (error.kind() != ErrorKind::memory || !gpu_) throw;
+  full_ = {}, ragged_ = {};
+  fail(ErrorKind::memory, error.what(), room_text());
+}
+
+size_t Trainer::arena_of(int64_t batch) const {
+  StepOptions options = step_options_;
+  options.batch = batch;
+  const ExperimentParams& params = experiment_.params;
+  return lower(training_graph(experiment_.network(), *params.cost, *params.optimizer, layout_, options).graph)
+      .arena_bytes;
+}
+
+// The values of a step are what the batch decides; the rest has its place by now, or never will.
+std::string Trainer::room_text() const {
+  std::string why_not;
+  const size_t free = gpu_module(why_not)->free_bytes(int(options_.device_id));
+  const std::string planned = text(". A step of ", step_options_.batch, " samples plans ",
+                                   bytes_text(double(arena_of(step_options_.batch))), " for its values; ");
+  const auto has_room = [&](int64_t batch) {
+    try {
+      return double(arena_of(batch)) < kShareForValues * double(free);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::config) throw;
+      return false;  // batch norm takes no batch of one sample
+    }
+  };
+  int64_t fits = 0, fails = step_options_.batch;
+  while (fails - fits > 1) {
+    const int64_t middle = (fits + fails) / 2;
+    (has_room(middle) ? fits : fails) = middle;
+  }
+  if (fits == 0) return planned + "not even a batch of 1 fits";
+  return text(planned, "with what is free now about ", fits, " would fit (-z ", fits, ")");
+}
+
+void Trainer::choose_threads() {
+  constexpr int kWarmUp = 4, kTimed = 12;
+  double best = 0;
+  int64_t chosen = position_.threads;
+  for (int64_t threads = position_.threads; threads >= 1; threads /= 2) {
+    if (position_.step_in_epoch + kWarmUp + kTimed >= steps_per_epoch_) break;
+    if (threads != position_.threads) full_ = compile(step_options_.batch, int(threads));
+    std::vector<double> times;
+    for (int i = 0; i < kWarmUp + kTimed; ++i) {
+      const double before = now_seconds();
+      steps(1);
+      if (i >= kWarmUp) times.push_back(now_seconds() - before);
+    }
+    const double mean = std::accumulate(times.begin(), times.end(), 0.0) / kTimed;
+    if (best == 0 || mean < best) best = mean, chosen = threads;
+  }
+  position_.threads = chosen;
+  compile_all(int(chosen));
+}
+
+DeviceOptions Trainer::device(int threads) const {
+  DeviceOptions out;
+  out.gpu = gpu_;
+  out.gpu_index = int(options_.device_id);
+  out.sequences = BatchFeed::sequences();
+  out.timed = !repeatable_;
+  out.tf32 = options_.tf32;
+  out.cpu.threads = threads;
+  return out;
+}
+
+Trainer::StepProgram Trainer::compile(int64_t batch, int threads) {
+  StepOptions options = step_options_;
+  options.batch = batch;
+  StepProgram out;
+  out.graph =
+      training_graph(experiment_.network(), *experiment_.params.cost, *experiment_.params.optimizer, layout_, options);
+  out.program = compile_program(out.graph.graph, variables_, device(threads));
+  feed_->bind(*out.program);
+  return out;
+}
+
+void Trainer::set_initial_values() {
+  for (const Parameter& p : full_.graph.parameters) {
+    Tensor& stored = variables_.at(p.name);
+    Tensor drawn(compute_type(stored.dtype()), stored.shape());
+    Stream stream(position_.seed, "init/" + p.name);
+    if (p.initializer) p.initializer->fill(drawn, p.fan, stream);
+    else
+      for (int64_t i = 0; i < drawn.elements(); ++i) drawn.set(i, p.fill);
+    stored.copy_from(drawn);
+  }
+  for (const LayerState& s : full_.graph.states)
+    for (int64_t i = 0; i < s.shape.elements(); ++i) variables_.at(s.name).set(i, s.fill);
+  start_running_means();
+}
+
+void Trainer::start_running_means() {
+  for (const Parameter& p : full_.graph.parameters) {
+    if (!variables_.has(p.name + "/ema")) continue;
+    variables_.at(p.name + "/ema").copy_from(variables_.at(p.name));
+  }
+}
+
+void Trainer::load_weights(const std::string& path) {
+  std::vector<std::string> warnings;
+  const TensorFile file = load_checkpoint(path, warnings);
+  say(warnings);
+  restore_variables(file, path, variables_, true);
+  for (const Parameter& p : full_.graph.parameters) {
+    const DType stored = file.find(p.name)->dtype(), here = variables_.at(p.name).dtype();
+    if (size_of(stored) <= size_of(here)) continue;
+    progress_.message(text("note: the weights of ", path, " are ", stored, ", here they are rounded to ", here));
+    break;
+  }
+  start_running_means();
+}
+
+}  // namespace neon

@@ -1,0 +1,139 @@
+#include <algorithm>
+#include <cmath>
+
+#include "neon/train/trainer.h"
+
+namespace neon {
+
+namespace {
+
+// Dynamic loss scale of f16: halved when a step overflows, doubled after so many steps that did not
+// (Micikevicius et al. 2018, section 3.2).
+constexpr double kLeastLossScale = 1, kMostLossScale = 16777216;
+constexpr int64_t kStepsBeforeGrowth = 2000;
+
+}  // namespace
+
+Progress Trainer::progress_at(int64_t ahead) const {
+  return {position_.epoch, position_.step + ahead, steps_per_epoch_, epochs_};
+}
+
+bool Trainer::watched(const Progress& step) const {
+  return std::ranges::any_of(experiment_.params.callbacks,
+                             [&](const auto& callback) { return callback->watches(step); });
+}
+
+void Trainer::end_watched_step(const StepProgram& now, const Progress& at, double loss_scale) {
+  StepEnd end{at, loss_scale, *now.program, log_ ? &log_->file() : nullptr, {}};
+  for (const auto& callback : experiment_.params.callbacks)
+    if (callback->watches(at)) callback->step_end(end);
+  say(end.messages);
+}
+
+void Trainer::record_rates(Program& program, int64_t ahead) {
+  const Progress at = progress_at(ahead);
+  const auto& optimizers = full_.graph.optimizers;
+  for (size_t k = 0; k < optimizers.size(); ++k) {
+    const double rate = optimizers[k]->rate_at(at);
+    if (k == 0) rate_ = rate;
+    program.set_scalar(text("rate/", k), rate);
+  }
+  // Updates are counted, not the steps whose gradients only add up.
+  const int64_t group = step_options_.accumulate, now = position_.step + ahead;
+  program.set_scalar("step", double(now / group + 1));
+  program.set_scalar("apply", (now + 1) % group == 0 ? 1 : 0);
+  program.set_scalar("epoch", double(position_.epoch));
+  program.set_scalar("watched", watched(at) ? 1 : 0);
+  program.set_scalar("loss_scale", position_.loss_scale);
+}
+
+bool Trainer::next_batch(Program& program, int64_t ahead) try {
+  return feed_->next(program, batch_number() + ahead);
+} catch (const Error& error) {
+  if (log_) log_->close(RunStatus::killed);
+  fail(error.kind(), error.what(), kept_text());
+}
+
+int64_t Trainer::steps(int64_t most) {
+  const int64_t full_steps = layout_.train_size / step_options_.batch;
+  const bool full = position_.step_in_epoch < full_steps;
+  StepProgram& now = full ? full_ : ragged_;
+  int64_t count = std::min<int64_t>({most, now.program->depth("cost"), now.program->depth("finite"),
+                                     full ? full_steps - position_.step_in_epoch : 1});
+  // The loss scale grows after a step that the host has seen.
+  if (step_options_.dtype == DType::f16) count = std::min(count, kStepsBeforeGrowth - position_.good_steps);
+  for (int64_t i = 0; i < count; ++i) {
+    if (!next_batch(*now.program, i)) count = i;
+    if (i == count) break;
+    record_rates(*now.program, i);
+    now.program->run(uint64_t(position_.step + i));
+    if (watched(progress_at(i))) count = i + 1;  // its results are looked at before another step
+  }
+  if (count == 0) return 0;
+  const Progress last = progress_at(count - 1);
+  const double loss_scale = position_.loss_scale;
+  int64_t done = 0;
+  for (bool finite = true; finite && done < count; ++done) finite = finish_step(now, int(count - 1 - done));
+  if (done == count && watched(last)) end_watched_step(now, last, loss_scale);
+  return done;
+}
+
+bool Trainer::finish_step(StepProgram& now, int back) {
+  const int64_t samples =
+      std::min(step_options_.batch, layout_.train_size - position_.step_in_epoch * step_options_.batch);
+  const double cost = now.program->recorded("cost", 0, back);
+  const bool finite = now.program->recorded("finite", 0, back) != 0;
+  if (!finite) {
+    handle_nonfinite(now, cost);
+  } else if (step_options_.dtype == DType::f16 && ++position_.good_steps >= kStepsBeforeGrowth) {
+    position_.loss_scale = std::min(position_.loss_scale * 2, kMostLossScale);
+    position_.good_steps = 0;
+  }
+  if (log_) log_->step(position_.step, cost);
+  position_.cost_sum += cost * double(samples);
+  position_.samples += samples;
+  recent_step_cost_ = cost;
+  recent_cost_ = position_.step == 0 ? cost : 0.9 * recent_cost_ + 0.1 * cost;
+  ++position_.step;
+  ++position_.step_in_epoch;
+  return finite;
+}
+
+void Trainer::handle_nonfinite(StepProgram& now, double cost) {
+  if (step_options_.dtype != DType::f16 || !std::isfinite(cost) || position_.loss_scale <= kLeastLossScale)
+    diverged(now);
+  position_.loss_scale = std::max(position_.loss_scale / 2, kLeastLossScale);
+  position_.good_steps = 0;
+  ++position_.skipped;
+  now.program->go_on();
+}
+
+std::string Trainer::kept_text() const {
+  if (!last_saved_.empty()) return "; the last good checkpoint is " + last_saved_;
+  return options_.save_path.empty() ? "; no checkpoint was being saved (-s FILE)" : "; it had saved no checkpoint yet";
+}
+
+void Trainer::diverged(StepProgram& now) {
+  // The same step again, op by op. Nothing was written, so weights, indices and random numbers are the same.
+  variables_.to_host();
+  CpuOptions options;
+  options.fuse = false;
+  auto checking = compile_for_cpu(now.graph.graph, variables_, options);
+  feed_->bind_again(*checking, batch_number());
+  record_rates(*checking, 0);
+  std::string found = checking->first_nonfinite(uint64_t(position_.step));
+  if (found.empty()) found = "a value that the fused step overflowed in";
+  if (log_) log_->close(RunStatus::killed);
+  fail(ErrorKind::diverged, "the run diverged in epoch ", position_.epoch + 1, ", step ", position_.step_in_epoch + 1,
+       ": ", found, kept_text(), ". A smaller learning rate, gradient_clip_norm or a warm-up may help");
+}
+
+double Trainer::bench_steps(int64_t count) {
+  while (count > 0) {
+    if (position_.step_in_epoch >= steps_per_epoch_) position_.step_in_epoch = 0, ++position_.epoch;
+    count -= steps(count);
+  }
+  return recent_step_cost_;
+}
+
+}  // namespace neon

@@ -1,0 +1,140 @@
+#!/usr/bin/python3
+"""Sets that are streamed, as people meet them: the same results, memory that stays bounded, what is said of them."""
+import hashlib
+import json
+import os
+import re
+import struct
+import subprocess
+import zlib
+
+import numpy as np
+
+import support
+from support import NEON, Case, png, tensors
+
+SIDE, IMAGES = 256, 1200
+SET_BYTES = IMAGES * SIDE * SIDE * 3  # 236 MB
+
+LARGE = """\
+dataset: {Shards: {path: large, stream: true}}
+layers:
+  - Pooling: {fshape: 32, strides: 32, op: avg}
+  - Affine: {nout: 2, init: Kaiming, activation: Softmax}
+cost: CrossEntropyMulti
+optimizer: {GradientDescentMomentum: {learning_rate: 0.1}}
+batch_size: 8
+epochs: 1
+rng_seed: 1
+"""
+
+SMALL = """\
+dataset: {ImageFolder: {path: colours, stream: true}}
+augment: [RandomCrop: {size: 6}, Flip]
+normalize: true
+layers:
+  - Conv: {fshape: [3, 3, 4], init: Kaiming, activation: Rectlin}
+  - Affine: {nout: 2, init: Kaiming, activation: Softmax}
+cost: CrossEntropyMulti
+optimizer: {GradientDescentMomentum: {learning_rate: 0.1}}
+batch_size: 6
+epochs: 3
+rng_seed: 1
+"""
+
+
+def shard(images):
+    """A shard, by the description at the head of shard.h, of pixels whose label is their number modulo 2."""
+    contents, table, place = [], b"", 0
+    for i, image in enumerate(images):
+        content = image.tobytes()
+        table += struct.pack("<QIIiI", place, len(content), zlib.crc32(content), i % 2, 0)
+        contents.append(content)
+        place += len(content)
+    trailer = struct.pack("<QQII", place, len(contents), zlib.crc32(table), 1) + b"NEONSHRD"
+    return b"".join(contents) + table + trailer
+
+
+class Streams(Case):
+    def large_set(self, folder, images):
+        rng = np.random.default_rng(3)
+        one = rng.integers(0, 256, (SIDE, SIDE, 3), np.uint8)
+        parts = {"train": [], "test": [], "validation": []}
+        for part, count in ("train", images), ("test", 8):
+            content = shard(np.roll(one, 7 * i) for i in range(count))
+            self.write(f"{folder}/{part}-0000.shard", content)
+            parts[part] = [{"file": f"{part}-0000.shard", "samples": count, "bytes": len(content),
+                            "sha256": hashlib.sha256(content).hexdigest()}]
+        self.write(f"{folder}/index.json", json.dumps(
+            {"neon_shards": 1, "pixels": True, "sample": [3, SIDE, SIDE], "classes": ["even", "odd"],
+             "means": [0.5] * 3, "deviations": [0.25] * 3, "parts": parts}))
+
+    def colours(self):
+        rng = np.random.default_rng(4)
+        for i in range(32):
+            image = rng.integers(0, 200, (8, 8, 3)).astype(np.uint8) + np.uint8(50 * (i % 2))
+            self.write(f"colours/{'test' if i >= 26 else 'train'}/{'dark' if i % 2 else 'light'}/{i}.png", png(image))
+
+    def peak(self, *arguments):
+        """Bytes of memory that a run has at most."""
+        child = subprocess.Popen([NEON, *arguments], cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        errors = child.stderr.read()
+        _, status, usage = os.wait4(child.pid, 0)
+        child.stderr.close()
+        child.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(child.returncode, 0, errors)
+        return usage.ru_maxrss * 1024
+
+    def test_memory_is_bounded(self):
+        self.large_set("large", IMAGES)
+        self.large_set("few", 16)
+        self.spec(LARGE)
+        base = self.peak("-b", "cpu", "s.yaml", "--set", "dataset.Shards.path=few", "--set", "dataset.Shards.stream=false")
+        streamed = self.peak("-b", "cpu", "s.yaml")
+        held = self.peak("-b", "cpu", "s.yaml", "--set", "dataset.Shards.stream=false")
+        self.assertLess(streamed - base, SET_BYTES / 4)
+        self.assertGreater(held - base, SET_BYTES * 0.9)  # else this would notice nothing
+        said = self.neon("check", "s.yaml").out
+        self.assertIn("the set is streamed", said)
+        estimate = float(re.search(r"data ([0-9.]+) MiB", said).group(1)) * 2**20
+        self.assertLess(estimate, SET_BYTES / 4)
+        self.assertGreater(estimate, 8 * SIDE * SIDE * 3)
+
+    def test_every_verb_reads_a_stream(self):
+        self.colours()
+        self.spec(SMALL)
+        held = ["--set", "dataset.ImageFolder.stream=false"]
+        outputs = {}
+        for name, more in ("streamed", []), ("held", held):
+            self.neon("-b", "cpu", "-s", f"{name}.safetensors", "s.yaml", *more)
+            outputs[name] = [self.neon("eval", "-b", "cpu", f"{name}.safetensors", "--format", "json").out,
+                             self.neon("predict", f"{name}.safetensors", "colours/test/dark").out,
+                             self.neon("data", "stats", "s.yaml", *more).out]
+            self.neon("data", "preview", "s.yaml", f"{name}.png", *more)
+            self.neon("bench", "-b", "cpu", "s.yaml", *more)
+        self.assertEqual(outputs["streamed"], outputs["held"])
+        self.assertEqual(self.read("streamed.png"), self.read("held.png"))
+        self.assertEqual(tensors(self.path("streamed.safetensors"))[0], tensors(self.path("held.safetensors"))[0])
+        # Weights of either go on in the other way.
+        for name, stream in ("streamed", "false"), ("held", "true"):
+            self.neon("resume", "-b", "cpu", "-e", "5", f"{name}.safetensors", "--set", f"dataset.ImageFolder.stream={stream}")
+        self.assertEqual(tensors(self.path("streamed.safetensors"))[0], tensors(self.path("held.safetensors"))[0])
+
+    def test_what_is_wrong_is_told(self):
+        self.colours()
+        self.spec(SMALL)
+        self.refused(2, "s.yaml", "--set", "dataset.ImageFolder.stream=perhaps", says=["stream", "auto, true, false"])
+        self.write("colours/train/dark/5.png", "no image")
+        # Measuring would read it first, before there is anything to keep.
+        self.refused(3, "-b", "cpu", "-s", "m.safetensors", "s.yaml", says="train/dark/5.png: expected a JPEG or PNG image")
+        error = self.refused(3, "-b", "cpu", "-s", "m.safetensors", "s.yaml", "--set", "normalize=false",
+                             says=["train/dark/5.png: expected a JPEG or PNG image", "it had saved no checkpoint yet"])
+        self.assertIn("on_bad_sample: skip", error.err)
+        done = self.neon("-b", "cpu", "s.yaml", "--set", "dataset.ImageFolder.on_bad_sample=skip")
+        self.assertIn("warning: ", done.err)
+        self.assertIn("1 of 26 training images were left out, and others stood in for them; the first: ", done.err)
+
+
+if __name__ == "__main__":
+    support.main()

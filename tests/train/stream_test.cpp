@@ -1,0 +1,327 @@
+// A set that is read while the run goes on: the bits of the same set held in memory, wherever the run stops and goes
+// on; what is wrong with a file, and a signal that comes while data is waited for.
+#include <signal.h>
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <thread>
+
+#include "datasets/image_classes.h"
+#include "datasets/png_image.h"
+#include "datasets/shard_folder.h"
+#include "neon/core/random.h"
+#include "neon/spec/spec.h"
+#include "neon/train/checkpoint.h"
+#include "neon/train/fingerprint.h"
+#include "neon/train/metrics_file.h"
+#include "neon/train/trainer.h"
+#include "tests/train/temp_folder.h"
+
+using namespace neon;
+
+namespace {
+
+std::function<void(int64_t step)> in_step;  // called in each step of a run, before it
+
+struct Meddling : Parametrized<Schedule, NoParams> {
+  using Parametrized::Parametrized;
+  double rate(double base, const Progress& progress) const override {
+    if (in_step) in_step(progress.step);
+    return base / (1 + 0.1 * double(progress.step));
+  }
+};
+NEON_REGISTER(Schedule, Meddling, "Falls, and lets a test meddle with the run.");
+
+// Samples that come so slowly that a run waits for them.
+std::atomic<int> slow_reads = 0;
+struct SlowSamples : SampleReader {
+  int64_t size() const override { return 64; }
+  Shape sample() const override { return {3, 4, 4}; }
+  int32_t label(int64_t index) const override { return int32_t(index % 2); }
+  int32_t read(int64_t index, std::span<uint8_t> pixels, ReadScratch&) const override {
+    if (++slow_reads > 8) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    for (size_t k = 0; k < pixels.size(); ++k) pixels[k] = uint8_t(size_t(index) * 7 + k);
+    return label(index);
+  }
+};
+
+std::string error_of(auto&& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+constexpr int kImages = 50;
+
+// Images of three classes, 50 to train with and 11 to test with, in a folder, in shards and in shards of pixels.
+class Sets {
+ public:
+  Sets() {
+    Stream stream(5, "pixels");
+    for (int i = 0; i < kImages + 11; ++i) {
+      Tensor image(DType::u8, {8, 8, 3});
+      for (uint8_t& pixel : image.as<uint8_t>()) pixel = uint8_t(stream.bits() % 200 + uint64_t(i % 3) * 20);
+      const std::string folder = folder_ / text("images/", i < kImages ? "train/" : "test/", "abc"[i % 3]);
+      std::filesystem::create_directories(folder);
+      write_png(image, text(folder, "/", i, ".png"));
+    }
+    for (bool pixels : {false, true}) {
+      const auto store = open_image_store(folder_ / "images");
+      const Arrangement arranged = arrange_images(*store, {});
+      PackOptions options;
+      options.pixels = pixels;
+      options.shard_bytes = pixels ? 4000 : 700'000;
+      pack_images(*store, arranged.images, arranged.classes, folder_ / (pixels ? "pixels" : "files"), options);
+    }
+  }
+  std::string operator/(const std::string& name) const { return folder_ / name; }
+
+  // 46 of the training samples in batches of 8: the last of an epoch has 6.
+  Setting spec(const std::string& dataset, const std::string& stream, const std::string& more = "",
+               const std::string& of_set = "subset_pct: 98, validation: 3, ") const {
+    const std::string path =
+        dataset == "Shards" || dataset == "ShardedPixels" ? dataset == "Shards" ? "files" : "pixels" : "images";
+    return spec_from_text(text("dataset: {", dataset == "ImageFolder" ? dataset : "Shards", ": {path: ", folder_ / path,
+                               ", ", of_set, "stream: ", stream, "}}\n",
+                               "augment: [{RandomCrop: {pad: 2}}, Flip]\n"
+                               "normalize: true\n"
+                               "layers:\n"
+                               "  - Conv: {fshape: 3, nofm: 6, init: Kaiming, batch_norm: true, activation: Rectlin}\n"
+                               "  - Dropout: {keep: 0.8}\n"
+                               "  - Affine: {nout: 3, init: Kaiming, bias: {Constant: 0}, activation: Softmax}\n"
+                               "cost: CrossEntropyMulti\n"
+                               "optimizer: {Adam: {learning_rate: 0.01, schedule: Meddling}}\n"
+                               "batch_size: 8\nrng_seed: 11\n",
+                               more),
+                          "test.yaml")
+        .root;
+  }
+
+ private:
+  TempFolder folder_;
+};
+
+constexpr int64_t kStepsPerEpoch = 6;
+
+struct Ended {
+  RunResult result;
+  std::vector<std::string> left_out;
+};
+
+class Runs {
+ public:
+  int64_t epochs = 4;
+  // From the start, or from the checkpoint there; `stop`: the step in which SIGTERM arrives.
+  Ended run(const Setting& spec, const std::string& name, bool go_on = false, int64_t stop = -1) {
+    Experiment experiment(spec);
+    RunOptions options;
+    options.save_path = folder_ / (name + ".safetensors");
+    options.output_file = folder_ / (name + ".h5");
+    options.progress_bar = false;
+    options.rng_seed = 11;
+    options.epochs = epochs;
+    StoredRun stored;
+    if (go_on) stored = load(name);
+    DataContext context;
+    context.seed = 11;
+    Data data = experiment.params.dataset->load(context);
+    set_normalization(experiment.params.normalize, data);
+    if (stop >= 0) in_step = [stop](int64_t step) { step == stop ? void(raise(SIGTERM)) : void(); };
+    Trainer trainer(experiment, data, options, go_on ? &stored : nullptr);
+    Ended out{trainer.run(), left_out_messages(data)};
+    in_step = nullptr;
+    return out;
+  }
+  StoredRun load(const std::string& name) const {
+    std::vector<std::string> warnings;
+    const std::string path = folder_ / (name + ".safetensors");
+    return unpack_run(load_checkpoint(path, warnings), path);
+  }
+  MetricsContents metrics(const std::string& name) const { return read_metrics(folder_ / (name + ".h5")); }
+
+ private:
+  TempFolder folder_;
+};
+
+// Weights, optimizer state, costs of all steps, evaluations.
+void check_same(const Runs& runs, const std::string& a, const std::string& b) {
+  const StoredRun one = runs.load(a), other = runs.load(b);
+  REQUIRE(one.file.tensors.size() == other.file.tensors.size());
+  for (const NamedTensor& named : one.file.tensors) {
+    INFO(named.name);
+    const Tensor* found = other.file.find(named.name);
+    REQUIRE((found && found->bytes() == named.tensor.bytes()));
+    CHECK(std::memcmp(found->data(), named.tensor.data(), named.tensor.bytes()) == 0);
+  }
+  CHECK(one.position.step == other.position.step);
+  CHECK(same_data(one.position.data, other.position.data));
+  CHECK(one.means == other.means);
+  const MetricsContents curves = runs.metrics(a), others = runs.metrics(b);
+  for (const char* path : {"cost/train", "cost/loss", "metrics/Top1Misclass", "epoch/cost"}) {
+    INFO(path);
+    const StoredSeries *series = curves.find(path), *found = others.find(path);
+    REQUIRE((series && found && series->values.size() == found->values.size() && series->values.size() > 3));
+    for (double value : series->values) CHECK(std::isfinite(value));
+    CHECK(std::memcmp(series->values.data(), found->values.data(), series->values.size() * sizeof(double)) == 0);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("streamed and held in memory, a run has the same bits") {
+  const Sets sets;
+  for (const char* threads : {"1", "3"})
+    for (const char* dataset : {"ImageFolder", "Shards", "ShardedPixels"}) {
+      INFO(dataset << " with " << threads << " threads");
+      setenv("OMP_NUM_THREADS", threads, 1);
+      Runs runs;
+      REQUIRE(runs.run(sets.spec(dataset, "false"), "held").result.position.step == 4 * kStepsPerEpoch);
+      runs.run(sets.spec(dataset, "true"), "streamed");
+      check_same(runs, "held", "streamed");
+    }
+  setenv("OMP_NUM_THREADS", "1", 1);
+}
+
+TEST_CASE("a streamed run goes on in the middle of an epoch, held in memory or not") {
+  const Sets sets;
+  Runs runs;
+  runs.run(sets.spec("ImageFolder", "false"), "straight");
+  for (int64_t stop : {0, 5, 8, 17}) {
+    INFO("stopped in step " << stop);
+    for (bool streamed_first : {true, false}) {
+      const auto first = sets.spec("ImageFolder", streamed_first ? "true" : "false");
+      REQUIRE(runs.run(first, "stopped", false, stop).result.signal == SIGTERM);
+      REQUIRE(runs.load("stopped").position.step == stop + 1);
+      REQUIRE(runs.run(sets.spec("ImageFolder", "true"), "stopped", true).result.signal == 0);
+      check_same(runs, "straight", "stopped");
+    }
+    REQUIRE(runs.run(sets.spec("ImageFolder", "true"), "back", false, stop).result.signal == SIGTERM);
+    REQUIRE(runs.run(sets.spec("ImageFolder", "false"), "back", true).result.signal == 0);
+    check_same(runs, "straight", "back");
+  }
+  // Another set is none to go on with. Of other values in files of the same names and sizes only memory knows.
+  auto goes_on = [&](const char* stream, const std::string& name) {
+    const std::string error = error_of([&] { runs.run(sets.spec("ImageFolder", stream), name, true); });
+    const bool other = error.find("the data are not those that the run began with") != std::string::npos;
+    CHECK((other || error == "no error"));
+    return !other;
+  };
+  const std::string image = sets / "images/train/b/1.png";
+  runs.run(sets.spec("ImageFolder", "true"), "streamed", false, 3);
+  runs.run(sets.spec("ImageFolder", "false"), "held", false, 3);
+  REQUIRE(std::filesystem::file_size(image) == std::filesystem::file_size(sets / "images/train/a/0.png"));
+  std::filesystem::copy_file(sets / "images/train/a/0.png", image, std::filesystem::copy_options::overwrite_existing);
+  CHECK_FALSE(goes_on("false", "held"));
+  std::filesystem::copy_file(sets / "images/train/a/0.png", sets / "images/train/b/extra.png");
+  for (const char* stream : {"true", "false"}) {
+    CHECK_FALSE(goes_on(stream, "held"));
+    CHECK_FALSE(goes_on(stream, "streamed"));
+  }
+}
+
+TEST_CASE("an image that cannot be read ends a streamed run, by name, and the last checkpoint stays") {
+  const Sets sets;
+  Runs runs;
+  runs.epochs = 9;  // batches of the epochs to come are there already
+  const std::string bad = sets / "images/train/b/40.png";
+  in_step = [&](int64_t step) {
+    if (step == kStepsPerEpoch) put_file(bad, "no image any more");
+  };
+  const std::string error = error_of([&] { runs.run(sets.spec("ImageFolder", "true", "", ""), "run"); });
+  INFO(error);
+  in_step = nullptr;
+  CHECK(error.find(bad + ": expected a JPEG or PNG image") != std::string::npos);
+  CHECK(error.find("on_bad_sample: skip") != std::string::npos);
+  CHECK(error.find("the last good checkpoint is ") != std::string::npos);
+  CHECK(runs.load("run").position.epoch >= 1);
+  CHECK(std::get<std::string>(*runs.metrics("run").find("", "status")) == "killed");
+}
+
+TEST_CASE("a shard that is cut while a run reads it is named, and the last checkpoint stays") {
+  const Sets sets;
+  Runs runs;
+  runs.epochs = 9;
+  const std::string shard = sets / "pixels/train-0001.shard";
+  in_step = [&](int64_t step) {
+    if (step == kStepsPerEpoch) std::filesystem::resize_file(shard, 100);
+  };
+  const std::string error = error_of([&] { runs.run(sets.spec("ShardedPixels", "true"), "run"); });
+  INFO(error);
+  in_step = nullptr;
+  CHECK(error.find(shard + ": truncated: ends where more bytes are expected") != std::string::npos);
+  CHECK(error.find("the last good checkpoint is ") != std::string::npos);
+  CHECK(runs.load("run").position.epoch >= 1);
+}
+
+TEST_CASE("bad images are left out of a stream, counted and told") {
+  const Sets sets;
+  put_file(sets / "images/train/a/3.png", "no image");
+  put_file(sets / "images/train/c/8.png", "none either");
+  put_file(sets / "images/test/a/51.png", "nor this");
+  Runs runs;
+  const Ended ended = runs.run(sets.spec("ImageFolder", "true", "", "on_bad_sample: skip, "), "run");
+  CHECK(ended.result.position.step == 4 * 7);  // 50 samples still
+  REQUIRE(ended.left_out.size() == 2);
+  CHECK(ended.left_out[0].find("2 of 50 training images were left out, and others stood in for them; the first: ") !=
+        std::string::npos);
+  CHECK(ended.left_out[0].find("train/a/3.png: expected a JPEG or PNG") != std::string::npos);
+  CHECK(ended.left_out[1].find("1 of 11 test images were left out; the first: ") != std::string::npos);
+  // The evaluation counts the other ten: of the same weights it is that of the set in memory.
+  runs.run(sets.spec("ImageFolder", "false", "", "on_bad_sample: skip, "), "held");
+  for (const char* stream : {"true", "false"}) {
+    INFO(stream);
+    Experiment experiment(sets.spec("ImageFolder", stream, "", "on_bad_sample: skip, "));
+    const Data data = experiment.params.dataset->load({});
+    Variables variables;
+    StepOptions options;
+    options.batch = 4;
+    Data normalized = data;
+    const StoredRun stored = runs.load("held");
+    set_normalization({stored.means, stored.deviations}, normalized);
+    Evaluator evaluator(experiment, layout_of(normalized), normalized.test, options, variables, false, {});
+    restore_variables(evaluated_weights(stored.file, false), "held", variables);
+    const auto results = evaluator.run();
+    CHECK(results == evaluator.run());
+    CHECK(results.at("cost") == Approx(runs.metrics("held").find("cost/loss")->values.back()).epsilon(1e-6));
+  }
+}
+
+TEST_CASE("a signal that comes while data is waited for stops the run at once") {
+  Experiment experiment(spec_from_text("dataset: Iris\n"
+                                       "layers: [Affine: {nout: 2, init: Kaiming, activation: Softmax}]\n"
+                                       "cost: CrossEntropyMulti\n"
+                                       "optimizer: {GradientDescentMomentum: {learning_rate: 0.1}}\n"
+                                       "batch_size: 8\nrng_seed: 3\n",
+                                       "test.yaml")
+                            .root);
+  slow_reads = 0;
+  Data data;
+  data.train.reader = std::make_shared<SlowSamples>();
+  data.sample = {3, 4, 4};
+  data.channels_last = true;
+  data.classes = 2;
+  RunOptions options;
+  options.progress_bar = false;
+  Trainer trainer(experiment, data, options);
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point raised;
+  std::thread sender([&] {
+    while (slow_reads < 9) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    raised = Clock::now();
+    kill(getpid(), SIGTERM);
+  });
+  const RunResult result = trainer.run();
+  const auto took = Clock::now() - raised;
+  sender.join();
+  CHECK(result.signal == SIGTERM);
+  CHECK(result.position.step < 3);
+  CHECK(took < std::chrono::milliseconds(250));  // a batch takes longer
+}
