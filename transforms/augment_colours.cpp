@@ -27,16 +27,20 @@ class Factor : public Parametrized<Augmentation, FactorParams> {
     if (!batch.training) return;
     const Expr x = batch.values(), low = around(batch, x);
     const Expr factor = batch.draw_for_values() * (params.range[1] - params.range[0]) + params.range[0];
-    batch.set_values((x - low) * cast(factor, x.dtype()) + low);
+    if (low.value()) batch.set_values((x - low) * cast(factor, x.dtype()) + low);
+    else batch.set_values(x * cast(factor, x.dtype()));
   }
 
  protected:
+  // An invalid one is 0.
   virtual Expr around(ImageBatch& batch, Expr x) const = 0;
 };
 
 struct Brightness : Factor {
   using Factor::Factor;
-  Expr around(ImageBatch& batch, Expr) const override { return batch.by_channel({batch.black()}); }
+  Expr around(ImageBatch& batch, Expr) const override {
+    return batch.black() == 0 ? Expr() : batch.by_channel({batch.black()});
+  }
 };
 NEON_REGISTER(Augmentation, Brightness, "Every pixel times a random factor.");
 

@@ -54,7 +54,7 @@ struct Flip : Parametrized<Augmentation, FlipParams> {
   using Parametrized::Parametrized;
   void apply(ImageBatch& batch) const override {
     if (!batch.training) return;
-    batch.flip(neon::apply("less", batch.draw(3), batch.columns({0, 0, params.probability})));
+    batch.flip(params.probability);
   }
 };
 NEON_REGISTER(Augmentation, Flip, "Right and left are swapped in half of the images.");

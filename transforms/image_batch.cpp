@@ -29,33 +29,46 @@ Expr ImageBatch::columns(const std::vector<double>& numbers) {
 }
 
 void ImageBatch::cut() {
-  if (crops_ || flips_) data_ = neon::crop(graph, data_, cast(place_, DType::i32), indices_, area_, border_);
-  else if (indices_) data_ = gather(graph, data_, indices_);
+  if (boxes_) {
+    const Shape shape{samples_, 4};
+    const Expr box(graph, broadcast_to(graph, along_axis(graph, {box_.begin(), box_.end()}, shape, 1), shape));
+    data_ = neon::resample(graph, data_, box, indices_, area_);
+  } else if (crops_ || flips_) {
+    data_ = neon::crop(graph, data_, cast(place_, DType::i32), indices_, area_, border_);
+  } else if (indices_) {
+    data_ = gather(graph, data_, indices_);
+  }
   indices_ = {};
-  crops_ = flips_ = false;
+  crops_ = flips_ = boxes_ = false;
   border_ = Border::zero;
 }
 
 void ImageBatch::crop(Expr place, ImageArea area, Border border) {
-  if (crops_) cut();  // beyond its border is not what lies there in the data
+  if (crops_ || boxes_) cut();  // beyond its border is not what lies there in the data
   place_ = flips_ ? place_ + place : place;
   crops_ = true;
   area_ = area;
   border_ = border;
 }
 
-void ImageBatch::flip(Expr place) {
+void ImageBatch::flip(double probability) {
+  if (boxes_) {
+    // A box that begins at its right end and is as wide to the left.
+    const Expr swapped = apply("less", draw(), Expr(graph, graph.constant(probability)));
+    box_[1] = box_[1] + swapped * box_[3];
+    box_[3] = box_[3] * (1.0 - 2.0 * swapped);
+    return;
+  }
   if (flips_) cut();
+  const Expr place = apply("less", draw(3), columns({0, 0, probability}));
   place_ = crops_ ? place_ + place : place;
   flips_ = true;
 }
 
 void ImageBatch::resample(Expr top, Expr left, Expr height, Expr width, ImageArea area) {
-  if (crops_ || flips_) cut();
-  const Shape shape{samples_, 4};
-  const Expr box(graph, broadcast_to(graph, along_axis(graph, {top, left, height, width}, shape, 1), shape));
-  data_ = neon::resample(graph, data_, box, indices_, area);
-  indices_ = {};
+  if (crops_ || flips_ || boxes_) cut();
+  box_ = {top, left, height, width};
+  boxes_ = true;
   area_ = area;
 }
 
@@ -74,7 +87,7 @@ Expr ImageBatch::values() {
 }
 
 void ImageBatch::set_values(Expr x) {
-  NEON_ASSERT(!crops_ && !flips_ && !indices_);
+  NEON_ASSERT(!crops_ && !flips_ && !boxes_ && !indices_);
   data_ = x;
   ranged_ = true;
 }

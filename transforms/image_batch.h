@@ -1,7 +1,8 @@
-// The images of a batch while augmentations work on them. Crops and flips are put off and done as one op, which reads
-// the images of the data set; so is what an augmentation draws: numbers of a stream of its own, keyed by seed, step and
-// the sample's place in the batch.
+// The images of a batch while augmentations work on them. Crops and flips, or a box and a flip, are put off and done as
+// one op, which reads the images of the data set; so is what an augmentation draws: numbers of a stream of its own,
+// keyed by seed, step and the sample's place in the batch.
 #pragma once
+#include <array>
 #include <string>
 #include <vector>
 
@@ -39,8 +40,8 @@ class ImageBatch {
   // place (N,3): whole numbers top and left, from 0 on or beyond the border, and 0. Where images are swapped as well,
   // it is a place in the image as it was before: one drawn evenly is as good.
   void crop(Expr place, ImageArea area, Border border);
-  // place (N,3): 0, 0, and 1 where right and left are swapped.
-  void flip(Expr place);
+  // Right and left are swapped in that share of the images.
+  void flip(double probability);
   // Boxes of top, left, height and width (N,1), in pixels.
   void resample(Expr top, Expr left, Expr height, Expr width, ImageArea area);
   // The middle; it must not be larger.
@@ -66,8 +67,9 @@ class ImageBatch {
   int64_t samples_;
   ImageArea area_;
   bool ranged_ = false;  // data_ holds what the net sees
-  bool crops_ = false, flips_ = false;
+  bool crops_ = false, flips_ = false, boxes_ = false;
   Expr place_;
+  std::array<Expr, 4> box_;  // top, left, height, width
   Border border_ = Border::zero;
   int draws_ = 0;
 };

@@ -10,7 +10,8 @@ namespace neon {
 
 enum class Role : uint8_t {
   leaf,     // input, variable, scalar, constant
-  source,   // made anew wherever it is used: iota, uniform, numbers of the step record and what follows from them
+  source,   // made anew wherever it is used: iota, uniform, numbers of the step record; what follows from those but
+            // uniform, such as a number for each channel
   fusible,  // elementwise, cast, broadcast, gather, reductions
   view,     // reshape
   opaque,   // a kernel of its own; also what would be fusible, but has no elements to loop over

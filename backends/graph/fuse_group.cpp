@@ -1,7 +1,8 @@
 // Greedy grouping: every fusible node starts alone; along each edge, producer and consumer become one group
 // when they fit one kernel and no path between them leaves the group. Then groups that write variables under
 // the same guard are joined side by side (the update of all parameters is one kernel), and so are totals with
-// the scalar that gathers them.
+// the scalar that gathers them, and what is drawn. At last, what only a later group reads moves there where that
+// group has at hand what it is made from.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -99,6 +100,11 @@ class Grouper {
     join_side_by_side();
     // What several of those need can now go along.
     while (join_along_edges()) {
+    }
+    bool moved = true;
+    while (moved) {
+      moved = false;
+      for (int n = graph_.node_count(); n-- > 0;) moved = try_move(n) || moved;
     }
   }
 
@@ -209,15 +215,73 @@ class Grouper {
     return true;
   }
 
+  // The group of all that take node n's results, -1 when there are several, or others.
+  int only_reader(int n) const {
+    int reader = -1;
+    for (int s : next_[size_t(n)]) {
+      const int g = group_of_[size_t(s)];
+      if (!fusible_[size_t(s)] || (reader >= 0 && g != reader)) return -1;
+      reader = g;
+    }
+    for (const auto& [name, value] : graph_.outputs())
+      if (graph_.producer_index(value) == n) return -1;
+    for (const Assignment& a : graph_.assignments())
+      if (graph_.producer_index(a.value) == n || (a.guard && graph_.producer_index(a.guard) == n)) return -1;
+    return reader;
+  }
+
+  bool reads(int group, Value value) const {
+    return std::ranges::any_of(groups_[size_t(group)],
+                               [&](int n) { return std::ranges::count(graph_.node(n).inputs, value) > 0; });
+  }
+
+  bool is_made_anywhere(Value value) const {
+    const int p = graph_.producer_index(value);
+    const std::string& producer = graph_.node(p).op->name;
+    return roles_[size_t(p)] == Role::source || producer == "constant" || producer == "scalar";
+  }
+
+  // Node n from its group to the only one that reads it, which then reads an array less.
+  bool try_move(int n) {
+    const Node& node = graph_.node(n);
+    const int from = group_of_[size_t(n)];
+    if (!fusible_[size_t(n)] || is_reduction(*node.op) || groups_[size_t(from)].size() == 1) return false;
+    const int to = only_reader(n);
+    if (to < 0 || to == from) return false;
+    for (Value input : node.inputs)
+      if (!is_made_anywhere(input) && !reads(to, input)) return false;
+    std::vector<int> left = groups_[size_t(from)], joined = groups_[size_t(to)];
+    std::erase(left, n);
+    joined.insert(std::ranges::upper_bound(joined, n), n);
+    for (const auto& nodes : {left, joined})
+      if (!layout_of_group(graph_, roles_, nodes) || !writes_in_place(nodes)) return false;
+    groups_[size_t(from)] = std::move(left);
+    groups_[size_t(to)] = std::move(joined);
+    group_of_[size_t(n)] = to;
+    return true;
+  }
+
   void join_side_by_side() {
-    std::vector<int> writers, copies;
+    std::vector<int> writers, copies, draws;
     for (size_t g = 0; g < groups_.size(); ++g) {
       if (groups_[g].empty() || !fusible_[size_t(groups_[g].front())]) continue;
       if (guard_[g]) writers.push_back(int(g));
       else if (is_parameter_cast(groups_[g])) copies.push_back(int(g));
+      else if (is_drawn(groups_[g])) draws.push_back(int(g));
     }
     join_each(writers);
     join_each(copies);
+    join_each(draws);
+  }
+
+  // Made from no array. Integers are made in an arithmetic of their own.
+  bool is_drawn(const std::vector<int>& nodes) const {
+    return std::ranges::all_of(nodes, [&](int n) {
+      const Node& node = graph_.node(n);
+      return is_floating(graph_.dtype(node.outputs[0])) && std::ranges::all_of(node.inputs, [&](Value input) {
+               return is_made_anywhere(input) || std::ranges::count(nodes, graph_.producer_index(input)) > 0;
+             });
+    });
   }
 
   // A parameter in the type of the arithmetic.

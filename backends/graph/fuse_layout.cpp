@@ -146,16 +146,16 @@ std::vector<Role> roles(const Graph& graph) {
     } else if (node.attributes.has("copy")) {
       role = Role::fusible;
     } else if (node.op->is_elementwise() || name == "cast" || name == "broadcast" || name == "reshape") {
-      // A number that follows from the step record and constants is made where it is used, repeated or not; but a cast
-      // to the same type is a copy for those who need it in memory.
+      // What follows from the step record, constants and places alone is made where it is used; but a cast to the same
+      // type is a copy for those who need it in memory.
       const bool copy = name == "cast" && graph.dtype(node.inputs[0]) == graph.dtype(node.outputs[0]);
-      const bool cheap = !copy && (all_ones(graph.shape(node.outputs[0])) || name == "broadcast") &&
-                         !rounds(node, graph) && std::ranges::all_of(node.inputs, [&](Value input) {
-                           const int p = graph.producer_index(input);
-                           const std::string& producer = graph.node(p).op->name;
-                           return producer == "scalar" || producer == "constant" ||
-                                  (out[size_t(p)] == Role::source && producer != "uniform");
-                         });
+      const bool cheap =
+          !copy && name != "reshape" && !rounds(node, graph) && std::ranges::all_of(node.inputs, [&](Value input) {
+            const int p = graph.producer_index(input);
+            const std::string& producer = graph.node(p).op->name;
+            return producer == "scalar" || producer == "constant" ||
+                   (out[size_t(p)] == Role::source && producer != "uniform");
+          });
       role = cheap ? Role::source : Role::fusible;
     } else if (is_reduction(*node.op)) {
       const auto& axes = node.attributes.integers("axes");

@@ -195,10 +195,35 @@ TEST_CASE("random boxes follow area and aspect") {
             return (1 - a) * ((1 - b) * pixel(top, left) + b * pixel(top, left + 1)) +
                    a * ((1 - b) * pixel(top + 1, left) + b * pixel(top + 1, left + 1));
           });
+  // A box may be swapped in itself, and what follows it sees its pixels.
+  for (const bool crops : {false, true})
+    check(text("[RandomScale: {size: 6, area: [1, 1], aspect: [1, 1]}, Flip", crops ? ", RandomCrop: {size: 4}]" : "]"),
+          {6, 6}, crops ? ImageArea{4, 4} : ImageArea{6, 6}, true, 8,
+          [&](int64_t i, int64_t n, int64_t y, int64_t x, int64_t c) {
+            const auto place = [&](int64_t k) { return crops ? int64_t(drawn(5, 3 * i + k) * 3) : 0; };
+            const int64_t column = place(1) + x;
+            return Picture{6, 6}.at(n, place(0) + y, drawn(4, i) < 0.5f ? 5 - column : column, c);
+          });
   check("[RandomScale: {area: [1, 1], aspect: [1, 1]}]", {6, 6}, {6, 6}, true, 8,
         [&](int64_t, int64_t n, int64_t y, int64_t x, int64_t c) {
           return Picture{6, 6}.at(n, y, x, c);
         });
+}
+
+TEST_CASE("of all augmentations together, no array is stored that can be made where it is read") {
+  const auto made = make("[RandomScale: {size: 32}, Flip, Brightness, Contrast, Saturation, ColorNoise]", {40, 36},
+                         arithmetics()[2], true);
+  const Lowered& lowered = made->program->lowered();
+  const Shape images{kBatch, 32, 32, 3};
+  int64_t written = 0, read = 0;
+  for (const LoweredKernel& kernel : lowered.kernels) {
+    for (Value value : kernel.outputs) written += lowered.graph.shape(value) == images;
+    for (Value value : kernel.inputs) read += lowered.graph.shape(value) == images;
+    CHECK(kernel.op != "crop");
+  }
+  // The box's pixels; with their contrast, whose mean is known after all of them were read; the result.
+  CHECK((written == 3 && read == 2));
+  CHECK(lowered.kernels.size() == 5);  // draws, boxes, resample, and two over pixels
 }
 
 TEST_CASE("brightness, contrast and saturation are distances times a factor") {
