@@ -12,23 +12,24 @@ std::string written(const FilterParams& params) { return Value_of<AxisNumbers>::
 Filter sizes_of(const FilterParams& params, int axes) {
   AxisNumbers size = params.fshape;
   int64_t maps = size.of('k', 0);
+  if (int(size.list.size()) == axes + 1) {
+    maps = size.list.back();
+    size.list.pop_back();
+  }
   if (params.nofm) {
     if (maps != 0 && maps != *params.nofm)
       fail(ErrorKind::config, "fshape ", written(params), " and nofm ", *params.nofm,
            " give different numbers of feature maps");
     maps = *params.nofm;
-  } else if (int(size.list.size()) == axes + 1) {
-    maps = size.list.back();
-    size.list.pop_back();
   }
+  Filter out;
+  out.windows.size = size.of_space(axes, 1, "fshape");
   if (maps == 0)
     fail(ErrorKind::config, "fshape ", written(params), " says nothing of the number of feature maps: give nofm, or [",
          axes == 3 ? "depth, " : "", "height, width, feature maps]");
   if (size.of('c', 1) != 1)
     fail(ErrorKind::config, "fshape ", written(params), ": filters see all channels, leave J out");
-  Filter out;
   out.maps = maps;
-  out.windows.size = size.of_space(axes, 1, "fshape");
   return out;
 }
 
@@ -59,6 +60,7 @@ Expr weights(LayerContext& context, const FilterParams& params, const Filter& fi
 
 Expr convolution(LayerContext& context, Expr x, const ConvolutionParams& params, const std::string& name) {
   const Filter filter = filter_of(params, axes_of_space(x, "convolution"));
+  check_windows(x, filter.windows, "filter");
   const int64_t channels = x.shape().back();
   if (channels % params.groups || filter.maps % params.groups)
     fail(ErrorKind::config, channels, " channels and ", filter.maps, " feature maps do not go into ", params.groups,

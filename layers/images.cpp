@@ -17,4 +17,18 @@ int axes_of_space(Expr x, const char* layer) {
 
 std::vector<int64_t> space(Expr x) { return {x.shape().begin() + 1, x.shape().end() - 1}; }
 
+void check_windows(Expr x, const Windows& windows, const char* what) {
+  static constexpr const char* kSides[] = {"deep", "high", "wide"};
+  const std::vector<int64_t> sizes = space(x);
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const char* side = kSides[i + std::size(kSides) - sizes.size()];
+    const int64_t extent = windows.extent(int(i)), padding = windows.before[i] + windows.after[i];
+    if (extent <= sizes[i] + padding) continue;
+    fail(ErrorKind::config, "a ", what, " ", extent, " ", side,
+         windows.dilation[i] > 1 ? text(" (", windows.size[i], " with dilation ", windows.dilation[i], ")") : "",
+         " does not fit in feature maps ", sizes[i], " ", side, padding ? text(" and padding of ", padding) : "",
+         "; a smaller fshape or more padding would, or fewer poolings and strides before it");
+  }
+}
+
 }  // namespace neon

@@ -10,5 +10,8 @@ namespace neon {
 int axes_of_space(Expr x, const char* layer);
 // The sizes of those axes.
 std::vector<int64_t> space(Expr x);
+// Throws a config error, in words for people, where windows over those axes are larger than x with its padding. `what`
+// they are: "filter".
+void check_windows(Expr x, const Windows& windows, const char* what);
 
 }  // namespace neon

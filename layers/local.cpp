@@ -90,6 +90,7 @@ struct Local : Parametrized<Layer, LocalParams> {
 
   Expr forward(LayerContext& context, Expr x) const override {
     const Filter filter = filter_of(params, axes_of_space(x, "a local layer"));
+    check_windows(x, filter.windows, "filter");
     const std::vector<int64_t> outputs = filter.windows.outputs(space(x));
     const int64_t samples = x.shape()[0], places = Shape(outputs).elements();
     const int64_t numbers = Shape(filter.windows.size).elements() * x.shape().back();

@@ -70,6 +70,7 @@ struct Pooling : Parametrized<Layer, PoolingParams> {
       fail(ErrorKind::config, "fshape: pooling has as many feature maps as its input, leave K out");
     const std::vector<int64_t> strides = strides_of(window, axes);
     std::vector<int64_t> before = params.padding.of_space(axes, 0, "padding"), padding;
+    check_fits(x, window, before);
     before.push_back(params.padding.of('c', 0));
     for (size_t i = 0; i < window.size(); ++i) {
       padding.push_back(before[i]);
@@ -87,6 +88,15 @@ struct Pooling : Parametrized<Layer, PoolingParams> {
     const std::string names = axes == 3 ? "dhwc" : "hwc";
     for (size_t i = 0; i < out.size(); ++i) out[i] = params.strides.of(names[i], window[i]);
     return out;
+  }
+
+  static void check_fits(Expr x, const std::vector<int64_t>& window, const std::vector<int64_t>& padding) {
+    const std::vector<int64_t> size(window.begin(), window.end() - 1), ones(size.size(), 1);
+    check_windows(x, {size, ones, padding, padding, ones}, "window");
+    for (size_t i = 0; i < size.size(); ++i)
+      if (padding[i] >= size[i])
+        fail(ErrorKind::config, "pooling: padding of ", padding[i], " is no less than the window of ", size[i],
+             ", and windows at the border would see nothing else");
   }
 
   // Padding after an axis with which its last elements are seen, too: as many windows as begin inside of it.

@@ -45,6 +45,9 @@ struct Reshape : Parametrized<Layer, ReshapeParams> {
         fail(ErrorKind::config, "reshape cannot share ", features, " features of the input out over ", known);
       sizes[size_t(unknown)] = features / known;
     }
+    if (unknown < 0 && known != features)
+      fail(ErrorKind::config, "reshape makes of the ", features, " numbers of ", context.sample_shape(given), " ",
+           known < features ? text(known) : "more", "; one size may be -1, which is worked out");
     const Expr y = neon::reshape(x, Shape(sizes));
     context.mark_channels_first(y);
     return y;

@@ -40,6 +40,12 @@ Inspected inspect(const CommandLine& line, const char* usage) {
       training_graph(experiment.network(), *experiment.params.cost, *experiment.params.optimizer, out.layout, out.step);
   if (out.check.train_size > 0) check_last_batch(out.graph, out.step, out.layout);
   experiment.fit(out.graph, out.layout);
+  if (out.check.test_size > 0) {  // an evaluation may refuse what training takes
+    StepOptions evaluation = out.step;
+    evaluation.batch = std::min(evaluation.batch, out.check.test_size);
+    evaluation_graph(experiment.network(), &*experiment.params.cost, experiment.metrics(), out.layout,
+                     out.check.test_size, evaluation);
+  }
   return out;
 }
 

@@ -33,6 +33,29 @@ void add_to_category(const char* category, const EntryInfo* entry) {
   entries.push_back(entry);
 }
 
+namespace {
+
+// Names with which `wrong` shares four letters or more in a row.
+std::vector<std::string> akin(std::string_view wrong, const std::vector<std::string>& names) {
+  constexpr size_t kLetters = 4;
+  const auto lowered = [](std::string_view from) {
+    std::string out(from);
+    std::ranges::transform(out, out.begin(), [](unsigned char c) { return char(std::tolower(c)); });
+    return out;
+  };
+  const std::string letters = lowered(wrong);
+  std::vector<std::string> out;
+  for (const std::string& name : names)
+    for (size_t i = 0; i + kLetters <= letters.size(); ++i)
+      if (lowered(name).find(letters.substr(i, kLetters)) != std::string::npos) {
+        out.push_back(name);
+        break;
+      }
+  return out;
+}
+
+}  // namespace
+
 const EntryInfo* find_in_category(const char* category, std::string_view name, std::string& error) {
   // A dotted path, as neon 1.x allowed (neon.layers.Affine), means its last part.
   const std::string_view last = name.substr(name.rfind('.') == name.npos ? 0 : name.rfind('.') + 1);
@@ -44,8 +67,12 @@ const EntryInfo* find_in_category(const char* category, std::string_view name, s
     all.insert(all.end(), entry->aliases.begin(), entry->aliases.end());
   }
   std::ranges::sort(names);
-  error = text("unknown ", category, " ", in_quotes(name), did_you_mean(last, all));
+  const std::string hint = did_you_mean(last, all);
+  error = text("unknown ", category, " ", in_quotes(name), hint);
   if (names.size() <= 24) error += " (known: " + join(names, ", ") + ")";
+  else if (!hint.empty()) return nullptr;
+  else if (const auto near = akin(last, names); !near.empty()) error += "; akin are " + join(near, ", ");
+  else error += text("; `neon help` lists every ", category);
   return nullptr;
 }
 

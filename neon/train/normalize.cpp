@@ -20,7 +20,7 @@ void check_shape(const Normalize& normalize, const Shape& sample) {
   for (const auto* numbers : {&normalize.mean, &normalize.std})
     if (!numbers->empty() && int64_t(numbers->size()) != sample[0])
       fail(ErrorKind::config, "normalize: ", numbers == &normalize.mean ? "mean" : "std", " has ", numbers->size(),
-           " numbers, the images have ", sample[0], " channels");
+           numbers->size() == 1 ? " number" : " numbers", ", the images have ", sample[0], " channels: one for each");
 }
 
 void take(const Normalize& normalize, auto& data) {

@@ -163,6 +163,39 @@ class Specs(Case):
             self.refused(2, *verb, self.spec(cost="CrossEntropyMulti", metrics="[{TopKMisclassification: {k: 9}}]"),
                          says=["metrics", "9"])
 
+    def test_convolutional_nets(self):
+        def spec(*layers, more=""):
+            return ("dataset: {UniformRandom: {nin: [3, 32, 32], nout: 10, bytes: true}}\nlayers:\n" +
+                    "".join(f"  - {layer}\n" for layer in layers) + "  - Affine: {nout: 10, init: Kaiming, activation: "
+                    "Softmax}\ncost: CrossEntropyMulti\noptimizer: Adam\n" + more)
+
+        conv = "Conv: {fshape: 3, nofm: 8, init: Kaiming}"
+        shapes = "shapes so far: (3, 32, 32) -> Conv_0 (8, 30, 30) -> "
+        cases = [
+            (spec("Conv: {fshape: 40, nofm: 8, init: Kaiming}"),
+             ["c.yaml:3:5", "a filter 40 high does not fit in feature maps 32 high", "shapes so far: (3, 32, 32) -> Conv_0"]),
+            (spec(conv, "Pooling: 8", "Pooling: 4"), ["c.yaml:5:5", "a window 4 high does not fit in feature maps 3 high",
+                                                      shapes + "Pooling_0 (8, 3, 3) -> Pooling_1"]),
+            (spec("Affine: {nout: 100, init: Kaiming}", conv), ["c.yaml:4:5", "put `Reshape: [1, 10, 10]` before it",
+                                                                "(3, 32, 32) -> Affine_0 (100) -> Conv_0"]),
+            (spec(conv, "Conv: {fshape: 3, nofm: 9, groups: 3, init: Kaiming}"),
+             ["c.yaml:4:5", "8 channels and 9 feature maps do not go into 3 groups evenly", shapes + "Conv_1"]),
+            (spec(conv, "MergeSum: [[Conv: {fshape: 1, nofm: 9, init: Kaiming}], [SkipNode]]"),
+             ["c.yaml:4:5", "1 (9, 30, 30), 2 (8, 30, 30)", shapes + "MergeSum_0"]),
+            (spec(conv, "Reshape: [10, 10]"), ["c.yaml:4:5", "reshape makes of the 7200 numbers of (8, 30, 30) 100", shapes]),
+            (spec("Conv: {fshape: 3, nofm: 8, strides: 0, init: Kaiming}"), ["c.yaml:3:41", "strides: 0 is not at least 1"]),
+            (spec(conv, more="normalize: {mean: [0.5]}\n"), ["mean has 1 number, the images have 3 channels"]),
+            (spec(conv, more="augment: [RandomCrop: {size: 64}]\n"), ["cannot cut 64 x 64 pixels from images of 32 x 32"]),
+            # With its padding there is room in training; an evaluation takes the middle.
+            (spec(conv, more="augment: [RandomCrop: {size: 36, pad: 4}]\n"), ["cannot cut 36 x 36 pixels"]),
+            (spec("Conv: {fshape: 30, nofm: 8, init: Kaiming}", more="augment: [RandomCrop: {size: 24}]\n"),
+             ["a filter 30 high does not fit in feature maps 24 high", "(3, 24, 24) -> Conv_0"]),
+            (spec(conv, "MaxPool: 2"), ["c.yaml:4:5", "unknown layer 'MaxPool'; akin are CrossMapPooling, Pooling"]),
+            (spec(conv, "Flatten"), ["c.yaml:4:5", "unknown layer 'Flatten'; `neon help` lists every layer"]),
+        ]
+        for text, says in cases:
+            self.refused(2, "check", self.write("c.yaml", text), says=says)
+
     def test_what_would_be_in_vain(self):
         metrics = "[Misclassification, TopKMisclassification: {k: 2}, Misclassification]"
         self.refused(2, self.spec(metrics=metrics), says=["s.yaml:9:", "metrics[2]: is listed twice; item 0 is the same"])

@@ -83,16 +83,26 @@ TEST_CASE("a wrong filter is one line with what was expected") {
         "spec.yaml:1:7: Conv: bias and batch_norm are both given; batch norm has a shift of its own, leave bias out");
   CHECK(forward_error("Conv: {fshape: [3, 3], init: Kaiming}", {3, 9, 7}) ==
         "fshape [3, 3] says nothing of the number of feature maps: give nofm, or [height, width, feature maps]");
-  CHECK(forward_error("Conv: {fshape: [3, 3, 8], nofm: 8, init: Kaiming}", {3, 9, 7}) ==
-        "fshape [3, 3, 8] has 3 numbers, the input has 2 axes of space (height, width)");
+  CHECK(forward_error("Conv: {fshape: [3, 3, 8], nofm: 9, init: Kaiming}", {3, 9, 7}) ==
+        "fshape [3, 3, 8] and nofm 9 give different numbers of feature maps");
+  CHECK(forward_error("Conv: {fshape: [3, 3, 8], nofm: 8, init: Kaiming}", {3, 9, 7}) == "");
+  CHECK(forward_error("Conv: {fshape: [3, 3, 3, 8], init: Kaiming}", {3, 9, 7}) ==
+        "fshape [3, 3, 3, 8] has 4 numbers, the input has 2 axes of space (height, width)");
   CHECK(forward_error("Conv: {fshape: {R: 3, S: 3, K: 4}, nofm: 8, init: Kaiming}", {3, 9, 7}) ==
         "fshape {h: 3, w: 3, k: 4} and nofm 8 give different numbers of feature maps");
   CHECK(forward_error("Conv: {fshape: [3, 3, 8], strides: [1, 2, 3], init: Kaiming}", {3, 9, 7}) ==
         "strides [1, 2, 3] has 3 numbers, the input has 2 axes of space (height, width)");
   CHECK(forward_error("Conv: {fshape: [3, 3, 8], strides: {str_d: 2}, init: Kaiming}", {3, 9, 7}) ==
         "strides 2 for the depth, which images do not have");
-  CHECK(forward_error("Conv: {fshape: [3, 9, 8], init: Kaiming}", {3, 9, 7}) ==
-        "a window of 9 does not fit in (9, 7) along axis 1, where there are 7 elements and padding of 0 and 0");
+  CHECK(
+      forward_error("Conv: {fshape: [3, 9, 8], init: Kaiming}", {3, 9, 7}) ==
+      "a filter 9 wide does not fit in feature maps 7 wide; a smaller fshape or more padding would, or fewer poolings "
+      "and strides before it");
+  CHECK_THAT(forward_error("Conv: {fshape: [3, 3, 8], dilation: 6, padding: 1, init: Kaiming}", {3, 9, 7}),
+             Contains("a filter 13 high (3 with dilation 6) does not fit in feature maps 9 high and padding of 2; "));
+  CHECK_THAT(forward_error("Conv: {fshape: [3, 2, 2, 8], init: Kaiming}", {3, 2, 9, 7}),
+             Contains("a filter 3 deep does not fit in feature maps 2 deep; "));
+  CHECK_THAT(forward_error("Local: {fshape: [10, 3, 8], init: Kaiming}", {3, 9, 7}), Contains("a filter 10 high"));
   CHECK(forward_error("Conv: {fshape: [3, 3, 8], groups: 2, init: Kaiming}", {3, 9, 7}) ==
         "3 channels and 8 feature maps do not go into 2 groups evenly");
   CHECK(forward_error("Conv: {fshape: [3, 3, 8], init: Kaiming}", {784}) ==
@@ -107,9 +117,9 @@ TEST_CASE("a wrong filter is one line with what was expected") {
 TEST_CASE("a wrong pooling is one line with what was expected") {
   CHECK_THAT(layer("Pooling: {fshape: 2, op: maximum}"), Contains("'maximum' is not one of max, avg, mean, l2"));
   CHECK_THAT(layer("Pooling: {op: max}"), Contains("'fshape' is missing"));
-  CHECK_THAT(forward_error("Pooling: {fshape: 2, padding: 2}", {3, 9, 7}), Contains("padding is less than the window"));
-  CHECK(forward_error("Pooling: 8", {3, 9, 7}) ==
-        "a window of 8 does not fit in (9, 7, 3) along axis 1, where there are 7 elements and padding of 0 and 0");
+  CHECK_THAT(forward_error("Pooling: {fshape: 2, padding: 2}", {3, 9, 7}),
+             Contains("padding of 2 is no less than the window of 2, "));
+  CHECK_THAT(forward_error("Pooling: 8", {3, 9, 7}), Contains("a window 8 wide does not fit in feature maps 7 wide; "));
   CHECK_THAT(forward_error("Pooling: {fshape: 2, strides: all}", {3, 9, 7}), Contains("'all' says nothing here"));
 }
 

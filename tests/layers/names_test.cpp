@@ -56,7 +56,9 @@ TEST_CASE("shapes that a Reshape cannot make are errors, however large") {
   CHECK(forward_error("Reshape: [-1, -1]", {3, 8}) == "reshape has more than one -1");
   CHECK(forward_error("Reshape: [3, -1]", {3, 8}) == "reshape cannot share 8 features of the input out over 3");
   CHECK(forward_error("Reshape: [2, 0]", {3, 8}) == "reshape keeps axis 1 (0), but the input has only 1");
-  CHECK_THAT(forward_error("Reshape: [3, 3]", {3, 8}), Contains("cannot reshape (3, 8)"));
+  CHECK_THAT(forward_error("Reshape: [3, 3]", {3, 8}),
+             Contains("reshape makes of the 8 numbers of (8) more; one size may be -1"));
+  CHECK_THAT(forward_error("Reshape: [3, 2]", {3, 8}), Contains("reshape makes of the 8 numbers of (8) 6; "));
   CHECK_THAT(forward_error("Reshape: [1073741824, 1073741824, 1073741824, -1]", {3, 8}),
              Contains("reshape cannot share 8"));
   CHECK(forward_error("Reshape: [1073741824, 1073741824, 1073741824]", {3, 8}) != "");
@@ -68,7 +70,7 @@ TEST_CASE("features that cannot be shared out or taken are errors") {
   CHECK(forward_error("Slice: 9", {2, 8}) == "end_idx 9 is more than the 8 features of the input");
   CHECK_THROWS_WITH(Registry<Layer>::get().create(yaml_of("Slice: {begin_idx: 4, end_idx: 4}")),
                     Catch::Contains("begin_idx 4 and end_idx 4 leave nothing"));
-  CHECK_THAT(forward_error("Local: {fshape: [3, 3, 2], init: Kaiming}", {2, 2, 5, 1}), Contains("a window of 3"));
+  CHECK_THAT(forward_error("Local: {fshape: [3, 3, 2], init: Kaiming}", {2, 2, 5, 1}), Contains("a filter 3 "));
   CHECK_THAT(layer("Maxout"), Contains("'pieces' is missing"));
 }
 

@@ -68,7 +68,7 @@ TEST_CASE("given means and deviations are taken, and one alone leaves the other"
 
 TEST_CASE("what cannot be normalised is refused") {
   CHECK(trouble({{0.5}, {}, false}, images(true, DType::u8)) ==
-        "normalize: mean has 1 numbers, the images have 2 channels");
+        "normalize: mean has 1 number, the images have 2 channels: one for each");
   Data rows = images(false, DType::f32);
   rows.sample = {12};
   CHECK(trouble({{}, {}, true}, rows) == "normalize: is for images (C, H, W), the samples are (12); leave it out");
