@@ -25,11 +25,12 @@ class FolderStore : public ImageStore {
     namespace fs = std::filesystem;
     std::error_code error;
     const auto options = fs::directory_options::follow_directory_symlink;
+    const size_t before = (fs::path(path) / "").string().size();  // of a file's path, what is not its name
     for (fs::recursive_directory_iterator at(path, options, error), end; !error && at != end; at.increment(error)) {
       if (at.depth() > kMostDepth)
         fail(ErrorKind::data, at->path().string(), ": more than ", kMostDepth,
              " folders deep; does a link lead back up?");
-      if (at->is_regular_file(error)) names_.push_back(fs::relative(at->path(), path, error).string());
+      if (at->is_regular_file(error)) names_.push_back(at->path().string().substr(before));
     }
     if (error) fail(ErrorKind::data, path, ": cannot be read: ", error.message());
     std::ranges::sort(names_);

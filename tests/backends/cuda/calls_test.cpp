@@ -91,7 +91,7 @@ namespace {
 constexpr int64_t kBatch = 125;
 constexpr int kSlots = 4, kSteps = 40;
 
-Net streamed_net() { return three_layers(DType::f32, kBatch); }
+Net streamed_net() { return images(DType::f32, 1, kBatch); }
 
 // Writes batch `number` of an order that changes with every epoch to its slot.
 void fill(BatchRing& ring, const Net& net, const std::vector<int32_t>& order, int number) {
