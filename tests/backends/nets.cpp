@@ -94,12 +94,12 @@ Net mnist_adam() {
               object("Adam", {}), {28, 28}, DType::f32, 128);
 }
 
-Net three_layers(DType dtype) {
+Net three_layers(DType dtype, int64_t batch) {
   const Setting zero = object("Constant", {{"val", word("0")}});
   return make({affine("30", {{"batch_norm", word("true")}, {"activation", word("Rectlin")}}),
                affine("20", {{"bias", zero}, {"activation", word("Tanh")}}), object("Dropout", {{"keep", word("0.5")}}),
                affine("10", {{"bias", zero}, {"activation", word("Softmax")}})},
-              momentum(), {40}, dtype, 32);
+              momentum(), {40}, dtype, batch);
 }
 
 Net images(DType dtype, int64_t channels, int64_t batch) {

@@ -16,7 +16,7 @@ from support import NEON, Case, tensors
 
 # Some tenths of a second an epoch, and nothing but steps.
 LONG = """\
-dataset: {UniformRandom: {ntrain: 4000, ntest: 40, nin: 10, nout: 3}}
+dataset: {UniformRandom: {ntrain: 8000, ntest: 40, nin: 10, nout: 3}}
 layers:
   - Affine: {nout: 8, init: Kaiming, batch_norm: true, activation: Tanh}
   - Dropout: 0.9
@@ -25,7 +25,7 @@ cost: CrossEntropyMulti
 optimizer: Adam
 callbacks: [EarlyStop: {patience: 99}]
 ema: 0.99
-batch_size: 1
+batch_size: 2
 epochs: 5
 """
 
