@@ -1,16 +1,47 @@
 #include "neon/core/tensor.h"
 
+#include <sys/mman.h>
+
 #include <cstdlib>
 
 namespace neon {
 
+namespace {
+
+constexpr size_t kAlignment = 64;
+constexpr size_t kHugePage = size_t(2) << 20;
+#if defined(__SANITIZE_ADDRESS__)
+constexpr size_t kMapped = SIZE_MAX;  // the sanitizer watches what the allocator gives, and nothing else
+#else
+constexpr size_t kMapped = kHugePage / 2;
+#endif
+
+// Zeros for which the system gives memory when they are first touched: what is only described costs nothing, and where
+// whole huge pages are to be had, rows that follow each other do not compete for the same lines of a cache. Null where
+// there is no room.
+std::shared_ptr<std::byte> mapped_zeros(size_t bytes) {
+  const size_t whole = (bytes + kHugePage - 1) / kHugePage * kHugePage, taken = whole + kHugePage;
+  void* const begin = mmap(nullptr, taken, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (begin == MAP_FAILED) return nullptr;
+  auto* const memory = reinterpret_cast<std::byte*>((uintptr_t(begin) + kHugePage - 1) / kHugePage * kHugePage);
+  madvise(memory, whole, MADV_HUGEPAGE);  // a wish
+  return {memory, [begin, taken](std::byte*) { munmap(begin, taken); }};
+}
+
+std::shared_ptr<std::byte> allocated_zeros(size_t bytes) {
+  auto* const memory = static_cast<std::byte*>(std::aligned_alloc(kAlignment, bytes));
+  if (!memory) return nullptr;
+  std::memset(memory, 0, bytes);
+  return {memory, [](std::byte* p) { std::free(p); }};
+}
+
+}  // namespace
+
 Tensor::Tensor(DType dtype, Shape shape) : dtype_(dtype), shape_(shape) {
-  const size_t padded = (bytes() + 63) / 64 * 64 + 64;
-  auto* memory = static_cast<std::byte*>(std::aligned_alloc(64, padded));
-  if (!memory)
+  const size_t padded = (bytes() + kAlignment - 1) / kAlignment * kAlignment + kAlignment;
+  storage_ = padded < kMapped ? allocated_zeros(padded) : mapped_zeros(padded);
+  if (!storage_)
     fail(ErrorKind::memory, "no memory for an array ", shape, " of ", dtype, ": ", bytes_text(double(padded)));
-  std::memset(memory, 0, padded);
-  storage_ = {memory, [](std::byte* p) { std::free(p); }};
 }
 
 double Tensor::at(int64_t index) const {
