@@ -143,7 +143,7 @@ TEST_CASE("branches that do not merge are told with the shapes of each") {
 TEST_CASE("an error in a branch shows the shapes up to it") {
   const std::string line =
       error("[" + kConv + "6}, {MergeSum: [SkipNode, [{Pooling: 2}, {Pooling: {fshape: 5, name: large}}]]}]");
-  CHECK_THAT(line, Contains("large: a window of 5"));
+  CHECK_THAT(line, Contains("a window 5 high does not fit in feature maps 4 high"));
   CHECK_THAT(line, Contains("(4, 8, 8) -> Conv_0 (6, 8, 8) -> MergeSum_0 branch 2 -> Pooling_0 (6, 4, 4) -> large"));
 }
 
