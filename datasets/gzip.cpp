@@ -19,6 +19,17 @@ constexpr size_t kPiece = size_t(1) << 30;  // zlib counts in unsigned int
 
 int64_t most_inflated(int64_t packed) { return packed > (int64_t(1) << 50) ? int64_t(1) << 60 : packed * 1032 + 1032; }
 
+int64_t ByteStream::skip(int64_t bytes) {
+  char piece[65536];
+  int64_t left = bytes;
+  while (left > 0) {
+    const size_t got = read(piece, size_t(std::min<int64_t>(left, int64_t(sizeof piece))));
+    if (got == 0) break;
+    left -= int64_t(got);
+  }
+  return bytes - left;
+}
+
 GzipReader::GzipReader(const std::string& path) : ByteStream(path) {
   const int64_t size = file_size(path);
   errno = 0;

@@ -12,6 +12,8 @@ class ByteStream {
   virtual ~ByteStream() = default;
   // Up to `size` bytes; fewer only at the end.
   virtual size_t read(void* to, size_t size) = 0;
+  // Passes over up to `bytes`; fewer only at the end.
+  virtual int64_t skip(int64_t bytes);
   const std::string& path() const { return path_; }  // for messages
 
  protected:

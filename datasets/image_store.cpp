@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <unordered_map>
 
+#include "datasets/archive_store.h"
 #include "datasets/dataset.h"
 #include "datasets/file.h"
 #include "datasets/image.h"
@@ -54,19 +55,18 @@ class FolderStore : public ImageStore {
   size_t at_ = 0;
 };
 
-class TarStore : public ImageStore {
+// A compressed archive, which is read from its start to its end.
+class PackedStore : public ImageStore {
  public:
-  explicit TarStore(const std::string& path) {
+  explicit PackedStore(const std::string& path) {
     path_ = path;
-    TarReader tar(path);
-    while (tar.next()) {
+    for (TarReader tar(path); tar.next();) {
       names_.push_back(tar.name());
-      members_[tar.name()] = {tar.place(), tar.size()};
+      bytes_[tar.name()] = tar.size();
     }
     std::ranges::sort(names_);
     const auto twice = std::ranges::adjacent_find(names_);
     if (twice != names_.end()) fail(ErrorKind::data, where(*twice), ": is in the archive twice");
-    if (GzipReader(path).plain_size() >= 0) plain_ = std::make_unique<FileSource>(path);
   }
   std::string where(const std::string& name) const override { return path_ + ": " + name; }
   void want(std::vector<std::string> names) override {
@@ -86,38 +86,35 @@ class TarStore : public ImageStore {
     }
     return out;
   }
-
-  std::string content(const std::string& name) const override {
-    const Member& member = members_.at(name);
-    if (member.bytes > kMostBytes)
-      fail(ErrorKind::data, where(name), ": ", bytes_text(double(member.bytes)), " are too many for an image");
-    std::string out(size_t(member.bytes), '\0');
-    plain_->read_at(member.place, out.data(), out.size());
-    return out;
-  }
+  std::string content(const std::string&) const override { fail(ErrorKind::failed, only_in_order()); }
   std::string only_in_order() const override {
-    return plain_ ? "" : path_ + ": a compressed archive is read from its start to its end only";
+    return path_ + ": a compressed archive is read from its start to its end only";
   }
-  int64_t bytes_of(const std::string& name) const override { return members_.at(name).bytes; }
+  int64_t bytes_of(const std::string& name) const override { return bytes_.at(name); }
 
  private:
-  struct Member {
-    int64_t place = 0, bytes = 0;
-  };
-  std::unordered_map<std::string, Member> members_;
-  std::unique_ptr<FileSource> plain_;  // null: it is compressed
+  std::unordered_map<std::string, int64_t> bytes_;
   std::unique_ptr<TarReader> tar_;
   std::unordered_map<std::string, size_t> index_;
 };
+
+std::unique_ptr<ImageStore> open_archive(const std::string& path) {
+  if (GzipReader(path).plain_size() < 0) return std::make_unique<PackedStore>(path);
+  auto out = std::make_unique<ArchiveStore>(path);
+  out->add(path, [](const std::string& name) { return name; });
+  out->finish();
+  return out;
+}
 
 }  // namespace
 
 std::unique_ptr<ImageStore> open_image_store(const std::string& path) {
   std::unique_ptr<ImageStore> out;
   if (folder_exists(path)) {
-    out = std::make_unique<FolderStore>(path);
+    if (is_imagenet(path)) out = open_imagenet(path);
+    else out = std::make_unique<FolderStore>(path);
   } else if (is_tar_name(path)) {
-    out = std::make_unique<TarStore>(path);
+    out = open_archive(path);
   } else {
     fail(ErrorKind::data, path, ": expected a folder of images, or an archive .tar, .tar.gz or .tgz of one");
   }

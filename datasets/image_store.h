@@ -1,4 +1,5 @@
-// A folder of images, or a tar archive of the same: names, and contents in the order in which they are quickly read.
+// A folder of images, or a tar archive of the same, or ImageNet's archives: names, and contents in the order in which
+// they are quickly read.
 #pragma once
 #include <memory>
 #include <string>

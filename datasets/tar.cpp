@@ -88,13 +88,9 @@ bool TarReader::read_block(char* block) {
 }
 
 void TarReader::skip(int64_t bytes) {
-  char piece[65536];
-  while (bytes > 0) {
-    const size_t got = bytes_->read(piece, size_t(std::min<int64_t>(bytes, int64_t(sizeof piece))));
-    if (got == 0) fail(ErrorKind::data, where(), ": truncated: the archive ends within this file; fetch it again");
-    bytes -= int64_t(got);
-    at_ += int64_t(got);
-  }
+  const int64_t got = bytes_->skip(bytes);
+  at_ += got;
+  if (got < bytes) fail(ErrorKind::data, where(), ": truncated: the archive ends within this file; fetch it again");
 }
 
 // What a long-name or pax header holds, and what pads it.

@@ -66,6 +66,7 @@ EXPECTED = {
     "convnet/i1k-vgg-fp16": (IMAGE, VGG_B_NORMED),
     "convnet/mnist-small": (MNIST, conv(5, 1, 16, 2) + conv(5, 16, 32, 2) + 512 * 500 + 1000 + 5000),
     "convnet/resnet50": (IMAGE, RESNET),
+    "convnet/synthetic": (([3, 32, 32], 2), conv(3, 3, 16) + 16 * 15 * 15 * 100 + 100 + 100 * 100 + 100 + 100 * 2),
     "mlp/cifar10-branch": (CIFAR, 3072 * 200 + 200 * 50 + 500), "mlp/cifar10-small": (CIFAR, 3072 * 200 + 2000),
     "mlp/fashion-small": (MNIST, 784 * 100 + 100 + 1010), "mlp/mnist-small": (MNIST, 784 * 100 + 1000),
     "mlp/mnist-branch": (MNIST, 784 * 100 + 3200 + 512 + 160 + 1600 + 160 + 256 + 160),
@@ -85,15 +86,17 @@ class Examples(support.Case):
         self.assertEqual(names, set(EXPECTED), "an example without its number here, or the other way round")
         for name in sorted(names):
             path = os.path.join(EXAMPLES, name + ".yaml")
-            self.assertIn("data    drawn bytes: 512 training and 8 test samples", self.neon("check", path, "--set", noise(name, 512)).out, name)
+            checked = self.neon("check", path, "--set", noise(name, 512)).out
+            self.assertIn("data    drawn bytes: 512 training and 8 test samples", checked, name)
             out = self.neon("summary", path, "--set", noise(name, 512)).out
             self.assertEqual(int(re.search(r"(?m)^(\d+) parameters", out)[1]), EXPECTED[name][1], name)
             if name.startswith("bench/"):
                 self.assertEqual(self.neon("summary", path).out, out, "the spec's own noise has this shape")
 
     def test_small_ones_train(self):
-        for name in ("autoencoder/conv", "autoencoder/mnist-9layer", "convnet/cifar10-small", "convnet/cifar10-conv", "convnet/cifar10-resnet", "convnet/mnist-small",
-                     "mlp/cifar10-branch", "mlp/mnist-branch", "mlp/mnist-merge"):
+        for name in ("autoencoder/conv", "autoencoder/mnist-9layer", "convnet/cifar10-small", "convnet/cifar10-conv",
+                     "convnet/cifar10-resnet", "convnet/mnist-small", "convnet/synthetic", "mlp/cifar10-branch",
+                     "mlp/mnist-branch", "mlp/mnist-merge"):
             self.neon(os.path.join(EXAMPLES, name + ".yaml"), "--set", noise(name, 32), "-z", "16", "-e", "1")
 
 

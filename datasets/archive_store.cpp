@@ -1,0 +1,78 @@
+#include "datasets/archive_store.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "datasets/source_stream.h"
+#include "datasets/tar.h"
+#include "neon/core/error.h"
+
+namespace neon {
+
+namespace {
+
+constexpr size_t kFilesAtOnce = 4096;
+constexpr int64_t kMostBytes = int64_t(1) << 28;  // of one image
+constexpr std::string_view kEnding = ".tar";
+
+}  // namespace
+
+void ArchiveStore::add(const std::string& archive, const std::function<std::string(const std::string&)>& called) {
+  archives_.push_back(std::make_unique<FileSource>(archive));
+  collect(archives_.size() - 1, 0, archives_.back()->size(), "", called);
+}
+
+// `folder`: of the archive within the archive, with a slash; "" of the outer one.
+void ArchiveStore::collect(size_t archive, int64_t begin, int64_t bytes, const std::string& folder,
+                           const std::function<std::string(const std::string&)>& called) {
+  const FileSource& file = *archives_[archive];
+  TarReader tar(std::make_unique<SourceStream>(file, begin, bytes,
+                                               folder.empty() ? file.name() : text(file.name(), ": ", folder)));
+  while (tar.next()) {
+    const int64_t place = begin + tar.place();
+    const std::string& name = tar.name();
+    if (folder.empty() && name.ends_with(kEnding)) {
+      collect(archive, place, tar.size(), name.substr(0, name.size() - kEnding.size()) + "/", called);
+      continue;
+    }
+    std::string own = called(folder + name);
+    if (!members_.emplace(own, Member{archive, place, tar.size(), folder + name}).second)
+      fail(ErrorKind::data, where(own), ": is in the archive twice");
+    names_.push_back(std::move(own));
+  }
+}
+
+void ArchiveStore::finish() { std::ranges::sort(names_); }
+
+std::string ArchiveStore::where(const std::string& name) const {
+  const Member& member = members_.at(name);
+  return text(archives_[member.archive]->name(), ": ", member.name);
+}
+
+void ArchiveStore::want(std::vector<std::string> names) {
+  ImageStore::want(std::move(names));
+  order_.resize(wanted().size());
+  std::iota(order_.begin(), order_.end(), size_t(0));
+  std::ranges::sort(order_, {}, [&](size_t i) {
+    const Member& member = members_.at(wanted()[i]);
+    return std::pair(member.archive, member.place);
+  });
+  at_ = 0;
+}
+
+std::vector<ImageStore::File> ArchiveStore::next() {
+  std::vector<File> out;
+  while (at_ < order_.size() && out.size() < kFilesAtOnce) out.push_back({order_[at_++], ""});
+  return out;
+}
+
+std::string ArchiveStore::content(const std::string& name) const {
+  const Member& member = members_.at(name);
+  if (member.bytes > kMostBytes)
+    fail(ErrorKind::data, where(name), ": ", bytes_text(double(member.bytes)), " are too many for an image");
+  std::string out(size_t(member.bytes), '\0');
+  archives_[member.archive]->read_at(member.place, out.data(), out.size());
+  return out;
+}
+
+}  // namespace neon

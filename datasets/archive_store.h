@@ -1,0 +1,48 @@
+// Files of tar archives that are not compressed, which are read where they lie.
+#pragma once
+#include <functional>
+#include <unordered_map>
+
+#include "datasets/file.h"
+#include "datasets/image_store.h"
+
+namespace neon {
+
+class ArchiveStore : public ImageStore {
+ public:
+  explicit ArchiveStore(std::string path) { path_ = std::move(path); }
+  // Takes in the files of an archive, and those of an archive in it: FILE of NAME.tar is NAME/FILE. Only headers are
+  // read. `called` says what each is called here.
+  void add(const std::string& archive, const std::function<std::string(const std::string&)>& called);
+  // After the last: names in order. A data error where two files have one.
+  void finish();
+
+  std::string where(const std::string& name) const override;
+  void want(std::vector<std::string> names) override;
+  std::vector<File> next() override;
+  void load(File& file) const override { file.content = content(wanted()[file.index]); }
+  std::string content(const std::string& name) const override;
+  int64_t bytes_of(const std::string& name) const override { return members_.at(name).bytes; }
+
+ private:
+  struct Member {
+    size_t archive = 0;
+    int64_t place = 0, bytes = 0;
+    std::string name;  // in the archive
+  };
+  void collect(size_t archive, int64_t begin, int64_t bytes, const std::string& folder,
+               const std::function<std::string(const std::string&)>& called);
+
+  std::vector<std::unique_ptr<FileSource>> archives_;
+  std::unordered_map<std::string, Member> members_;
+  std::vector<size_t> order_;  // of the files wanted, as they lie
+  size_t at_ = 0;
+};
+
+// The archives of ImageNet's 1000 classes as image-net.org gives them, in one folder: ILSVRC2012_img_train.tar, of a
+// tar for each class; ILSVRC2012_img_val.tar; and ILSVRC2012_devkit_t12.tar.gz, which says the classes of the latter.
+// Its files are train/CLASS/IMAGE and val/CLASS/IMAGE.
+bool is_imagenet(const std::string& folder);
+std::unique_ptr<ImageStore> open_imagenet(const std::string& folder);
+
+}  // namespace neon
