@@ -293,6 +293,44 @@ TEST_CASE("bad images are left out of a stream, counted and told") {
   }
 }
 
+TEST_CASE("time spent waiting for data is counted, and no other") {
+  struct Samples : SampleReader {
+    int64_t size() const override { return 64; }
+    Shape sample() const override { return {1, 2, 2}; }
+    int32_t label(int64_t) const override { return 0; }
+    int32_t read(int64_t, std::span<uint8_t>, ReadScratch&) const override {
+      std::this_thread::sleep_for(each);
+      return 0;
+    }
+    std::chrono::milliseconds each{};
+  };
+  Graph graph;
+  graph.output("y",
+               gather(graph, graph.input("data", DType::u8, {32, 2, 2, 1}), graph.input("indices", DType::i32, {8})));
+  auto share_waiting = [&](int each, int between) {
+    auto reader = std::make_shared<Samples>();
+    reader->each = std::chrono::milliseconds(each);
+    Split split;
+    split.reader = reader;
+    FeedOptions options;
+    options.batch = 8;
+    options.threads = 1;
+    const auto feed = make_feed(split, options);
+    Variables variables;
+    REQUIRE(feed->rows() >= 32);
+    const auto program = compile_program(graph, variables, {.sequences = BatchFeed::sequences()});
+    feed->bind(*program);
+    const auto before = std::chrono::steady_clock::now();
+    for (int64_t batch = 0; batch < 8; ++batch) {
+      REQUIRE(feed->next(*program, batch));
+      std::this_thread::sleep_for(std::chrono::milliseconds(between));
+    }
+    return feed->waited() / std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count();
+  };
+  CHECK(share_waiting(5, 0) > 0.7);
+  CHECK(share_waiting(0, 40) < 0.3);
+}
+
 TEST_CASE("a signal that comes while data is waited for stops the run at once") {
   Experiment experiment(spec_from_text("dataset: Iris\n"
                                        "layers: [Affine: {nout: 2, init: Kaiming, activation: Softmax}]\n"
