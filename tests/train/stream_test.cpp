@@ -293,6 +293,56 @@ TEST_CASE("bad images are left out of a stream, counted and told") {
   }
 }
 
+TEST_CASE("a feed goes back to a batch, and on from any") {
+  struct Numbers : SampleReader {
+    int64_t size() const override { return 30; }
+    Shape sample() const override { return {1, 1, 1}; }
+    int32_t label(int64_t index) const override { return int32_t(index); }
+    int32_t read(int64_t index, std::span<uint8_t> pixels, ReadScratch&) const override {
+      pixels[0] = uint8_t(2 * index);
+      return label(index);
+    }
+  };
+  Split streamed, held;
+  streamed.reader = std::make_shared<Numbers>();
+  held.inputs = Tensor(DType::u8, {30, 1, 1, 1});
+  held.targets = Tensor(DType::i32, {30});
+  for (int64_t i = 0; i < 30; ++i) held.inputs.set(i, double(2 * i)), held.targets.set(i, double(i));
+  std::vector<std::vector<double>> seen[2];
+  for (int k : {0, 1}) {
+    FeedOptions options;
+    options.batch = 8;
+    options.seed = 7;
+    const auto feed = make_feed(k ? streamed : held, options);
+    Graph graph;
+    const Value indices = graph.input("indices", DType::i32, {8});
+    graph.output("data", gather(graph, graph.input("data", DType::u8, {feed->rows(), 1, 1, 1}), indices));
+    graph.output("targets", gather(graph, graph.input("targets", DType::i32, {feed->rows(), 1}), indices));
+    Variables variables;
+    const auto program = compile_program(graph, variables, {.sequences = BatchFeed::sequences()});
+    const auto again = compile_for_cpu(graph, variables, {});
+    feed->bind(*program);
+    auto look = [&](const Program& at) {
+      seen[k].emplace_back();
+      for (const char* name : {"data", "targets"})
+        for (int64_t i = 0; i < 8; ++i) seen[k].back().push_back(at.output(name).at(i));
+    };
+    // Whole batches: the fourth of an epoch has 6 samples.
+    for (const int64_t number : {0, 1, 2, 1, 2, 4, 5, 21, 22, 24, 4}) {
+      INFO(number);
+      REQUIRE(feed->next(*program, number));
+      program->run(0);
+      look(*program);
+      feed->bind_again(*again, number);
+      again->run(0);
+      look(*again);
+      CHECK(seen[k].back() == seen[k][seen[k].size() - 2]);
+    }
+  }
+  CHECK(seen[0] == seen[1]);
+  CHECK(seen[0][2] != seen[0][4]);
+}
+
 TEST_CASE("time spent waiting for data is counted, and no other") {
   struct Samples : SampleReader {
     int64_t size() const override { return 64; }
