@@ -36,6 +36,8 @@ Inspected inspect(const CommandLine& line, const char* usage) {
   out.layout = layout_of(out.check);
   out.step = step_options(out.options, experiment.params);
   if (out.check.train_size > 0) check_batch(out.step, out.layout);
+  if (out.check.streamed)
+    out.layout.held = ring_samples(out.check.train_size, out.step.batch, out.layout.sample.elements());
   out.graph =
       training_graph(experiment.network(), *experiment.params.cost, *experiment.params.optimizer, out.layout, out.step);
   if (out.check.train_size > 0) check_last_batch(out.graph, out.step, out.layout);
@@ -57,11 +59,13 @@ double variable_bytes(const Graph& graph) {
 
 // Of the samples, or, where they are streamed, of the batches that are there at a time, in training and evaluation.
 double data_bytes(const DataCheck& check, const DataLayout& layout, int64_t batch) {
-  const double sample = double(layout.sample.elements()) * double(size_of(layout.data_dtype));
-  if (!check.streamed) return double(check.train_size + check.test_size) * sample;
-  double bytes = ring_bytes(check.train_size, batch, int64_t(sample));
-  if (check.test_size > 0) bytes += ring_bytes(check.test_size, std::min(batch, check.test_size), int64_t(sample));
-  return bytes;
+  const int64_t sample = layout.sample.elements() * int64_t(size_of(layout.data_dtype));
+  int64_t samples = check.train_size + check.test_size;
+  if (check.streamed) {
+    samples = layout.rows();
+    if (check.test_size > 0) samples += ring_samples(check.test_size, std::min(batch, check.test_size), sample);
+  }
+  return double(samples) * double(sample);
 }
 
 int report_data(const DataCheck& check) {

@@ -46,8 +46,8 @@ class BatchFeed {
 std::unique_ptr<BatchFeed> make_feed(const Split& split, const FeedOptions& options);
 // Lines on samples that were left out as they were read.
 std::vector<std::string> left_out_messages(const Data& data);
-// Bytes of the batches that a feed of so many streamed samples holds at a time, on the host, and as many on a GPU.
-double ring_bytes(int64_t samples, int64_t batch, int64_t sample_bytes);
+// How many of so many streamed samples a feed holds at a time, on the host, and as many on a GPU.
+int64_t ring_samples(int64_t samples, int64_t batch, int64_t sample_bytes);
 
 // (n) labels or numbers as (n, 1).
 Tensor target_rows(const Tensor& targets);

@@ -26,8 +26,8 @@ int64_t slots_for(int64_t samples, int64_t batch, int64_t sample_bytes) {
 
 }  // namespace
 
-double ring_bytes(int64_t samples, int64_t batch, int64_t sample_bytes) {
-  return double(slots_for(samples, batch, sample_bytes)) * double(batch) * double(sample_bytes);
+int64_t ring_samples(int64_t samples, int64_t batch, int64_t sample_bytes) {
+  return slots_for(samples, batch, sample_bytes) * batch;
 }
 
 StreamFeed::StreamFeed(const Split& split, const FeedOptions& options)
