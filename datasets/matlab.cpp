@@ -13,7 +13,7 @@ namespace neon {
 
 namespace {
 
-constexpr size_t kHeader = 128, kMostUnpacked = size_t(1) << 28;
+constexpr size_t kHeader = 128, kMostUnpacked = size_t(1) << 24, kMostStructs = size_t(1) << 20;
 constexpr uint32_t kMatrix = 14, kCompressed = 15;   // types of elements
 constexpr uint8_t kStructClass = 2, kTextClass = 4;  // of matrices
 
@@ -109,6 +109,7 @@ class MatlabReader {
     const std::string_view width = next(all.rest).bytes, names = next(all.rest).bytes;
     const size_t length = width.size() == 4 ? word(width, 0) : 0;
     if (length == 0 || names.size() % length || names.empty()) damaged("a struct without names of its fields");
+    if (all.elements > kMostStructs) damaged("more structs than any file of this kind has");
     for (size_t k = 0; k < all.elements; ++k) {
       out.emplace_back();
       for (size_t at = 0; at < names.size(); at += length) {
