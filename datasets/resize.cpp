@@ -1,5 +1,7 @@
 #include "datasets/resize.h"
 
+#include <emmintrin.h>  // of every x86-64
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -52,34 +54,31 @@ void sum_lines(const uint8_t* from, int64_t stride, const float* weights, int64_
   if (count == 1) add_lines<1>(from, stride, weights, n, sums);
 }
 
-using Four = float __attribute__((vector_size(16)));
-using FourWhole = int32_t __attribute__((vector_size(16)));
-
+using Four = __m128;
 Four four_at(const float* from) {
   Four out;
   std::memcpy(&out, from, sizeof out);
   return out;
 }
 
-FourWhole rounded(Four x) {
-  const Four least{}, most = least + 255.0f;
-  x = x < least ? least : x;
-  x = x > most ? most : x;
-  return __builtin_convertvector(x + 0.5f, FourWhole);
+// Of means of bytes, which are bytes once they are rounded: those four in one word.
+uint32_t rounded(Four x) {
+  const __m128i words = _mm_packs_epi32(_mm_cvttps_epi32(x + 0.5f), _mm_setzero_si128());
+  return uint32_t(_mm_cvtsi128_si32(_mm_packus_epi16(words, words)));
 }
 
-// A line of pixels of C channels from one of floats, behind which four more may be read.
+// A line of pixels of C channels from one of floats, behind which four more may be read. Weights are there four times.
+// A pixel is written as four bytes where the line has as many left; those after it take what is too many.
 template <int C>
-void across(const Taps& taps, const float* line, uint8_t* to) {
-  const float* weights = taps.weights.data();
-  for (const int64_t first : taps.first) {
-    const float* from = line + first * C;
+void across(const Taps& taps, const std::vector<float>& weights, const float* line, uint8_t* to) {
+  const float* weight = weights.data();
+  const size_t places = taps.first.size();
+  for (size_t i = 0; i < places; ++i, weight += 4 * taps.count, to += C) {
+    const float* from = line + taps.first[i] * C;
     Four sum{};
-    for (int64_t k = 0; k < taps.count; ++k) sum += weights[k] * four_at(from + k * C);
-    const FourWhole bytes = rounded(sum);
-    for (int c = 0; c < C; ++c) to[c] = uint8_t(bytes[c]);
-    weights += taps.count;
-    to += C;
+    for (int64_t k = 0; k < taps.count; ++k) sum += four_at(weight + 4 * k) * four_at(from + k * C);
+    const uint32_t bytes = rounded(sum);
+    std::memcpy(to, &bytes, (places - i) * C >= sizeof bytes ? sizeof bytes : C);
   }
 }
 
@@ -95,11 +94,13 @@ void resize_part(const uint8_t* x, const ImageSize& size, int64_t channels, cons
   const Taps along = taps_of(size.width, part.width, part.left, part.columns);
   const int64_t line = size.width * channels;
   const int64_t first = along.first.front() * channels, last = (along.first.back() + along.count) * channels;
+  std::vector<float> weights;
+  for (const float weight : along.weights) weights.insert(weights.end(), 4, weight);
   std::vector<float> sums(size_t(line) + 4);
   for (size_t i = 0; i < down.first.size(); ++i) {
     sum_lines(x + down.first[i] * line + first, line, &down.weights[i * size_t(down.count)], down.count, last - first,
               sums.data() + first);
-    channels == 3 ? across<3>(along, sums.data(), to) : across<1>(along, sums.data(), to);
+    channels == 3 ? across<3>(along, weights, sums.data(), to) : across<1>(along, weights, sums.data(), to);
     to += part.columns * channels;
   }
 }

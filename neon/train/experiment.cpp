@@ -135,7 +135,7 @@ DataLayout layout_of(const Data& data) {
   out.shift = data.shift;
   out.means = data.means;
   out.deviations = data.deviations;
-  out.target_is_input = !data.train.reader && data.train.targets.empty();
+  out.target_is_input = data.train.reader ? data.classes == 0 : data.train.targets.empty();
   if (out.target_is_input) return out;
   if (data.train.reader) {
     out.target_dtype = DType::i32;

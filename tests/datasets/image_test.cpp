@@ -87,6 +87,24 @@ TEST_CASE("resizing is a mean weighted by a triangle") {
   }
 }
 
+TEST_CASE("resizing writes to its own bytes only") {
+  for (const int64_t channels : {1, 3})
+    for (const int64_t side : {1, 2, 3, 5, 8}) {
+      const Tensor image = picture(9, 11, channels, 1);
+      std::vector<uint8_t> bytes(size_t(side * side * channels) + 8, 77);
+      const auto to = std::span(bytes).subspan(4, size_t(side * side * channels));
+      resize_middle(image.as<uint8_t>().data(), {9, 11}, channels, side, to);
+      for (size_t k = 0; k < 4; ++k) CHECK((bytes[k] == 77 && bytes[bytes.size() - 1 - k] == 77));
+      // Grey has the numbers of a colour of three like channels.
+      if (channels == 3) continue;
+      Tensor colour(DType::u8, {9, 11, 3});
+      for (int64_t i = 0; i < colour.elements(); ++i) colour.set(i, image.at(i / 3));
+      std::vector<uint8_t> wide(size_t(side * side * 3));
+      resize_middle(colour.as<uint8_t>().data(), {9, 11}, 3, side, wide);
+      for (size_t i = 0; i < to.size(); ++i) CHECK((wide[3 * i] == to[i] && wide[3 * i + 2] == to[i]));
+    }
+}
+
 TEST_CASE("a large JPEG is decoded smaller, never below the size asked for") {
   const Tensor image = picture(200, 320, 3);
   CHECK(read_jpeg(jpeg_of(image), 3, 0, "a").shape() == Shape{200, 320, 3});

@@ -189,6 +189,29 @@ TEST_CASE("streamed and held in memory, a run has the same bits") {
   setenv("OMP_NUM_THREADS", "1", 1);
 }
 
+TEST_CASE("streamed samples may be their own targets") {
+  const Sets sets;
+  Runs runs;
+  for (const char* stream : {"false", "true"})
+    runs.run(spec_from_text(text("dataset: {ImageFolder: {path: ", sets / "images",
+                                 ", autoencoder: true, stream: ", stream, "}}\n",
+                                 "layers: [Affine: {nout: 9, init: Kaiming, activation: Tanh},\n"
+                                 "         Affine: {nout: 192, init: Kaiming, activation: Logistic}]\n"
+                                 "cost: SumSquared\n"
+                                 "optimizer: {Adam: {learning_rate: 0.01}}\n"
+                                 "batch_size: 8\nrng_seed: 11\n"),
+                            "test.yaml")
+                 .root,
+             stream);
+  const StoredRun held = runs.load("false"), streamed = runs.load("true");
+  REQUIRE(held.file.tensors.size() > 2);
+  for (const NamedTensor& named : held.file.tensors) {
+    const Tensor* found = streamed.file.find(named.name);
+    REQUIRE((found && found->bytes() == named.tensor.bytes()));
+    CHECK(std::memcmp(found->data(), named.tensor.data(), named.tensor.bytes()) == 0);
+  }
+}
+
 TEST_CASE("a streamed run goes on in the middle of an epoch, held in memory or not") {
   const Sets sets;
   Runs runs;
