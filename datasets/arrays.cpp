@@ -82,6 +82,7 @@ void interpret(const ArrayParams& params, const RawSplit& train, const RawSplit&
            ", those to train with ", data.train.targets.shape());
   }
   data.channels_last = data.sample.rank() == 3;
+  data.rows_channels_last = params.channels_last;
   data.scale = params.scale;
   data.shift = params.shift;
 }

@@ -25,11 +25,12 @@ struct Split {
 };
 
 struct Data {
-  Split train, test, validation;  // empty when there is none
-  Shape sample;                   // of one input: (C, H, W) of an image, (C) of a row of features
-  bool channels_last = false;     // images lie (H, W, C) in memory, as a net's layers want them
-  int64_t image_size = 0;         // side of the square that images were brought to; 0: they are as they were
-  int64_t classes = 0;            // 0: regression, or the target is the input
+  Split train, test, validation;    // empty when there is none
+  Shape sample;                     // of one input: (C, H, W) of an image, (C) of a row of features
+  bool channels_last = false;       // images lie (H, W, C) in memory, as a net's layers want them
+  bool rows_channels_last = false;  // images lie (H, W, C) in the arrays that they were read from
+  int64_t image_size = 0;           // side of the square that images were brought to; 0: they are as they were
+  int64_t classes = 0;              // 0: regression, or the target is the input
   std::vector<std::string> class_names;
   // The net sees raw * scale + shift, computed where a batch is gathered; u8 stays u8 in memory.
   float scale = 1, shift = 0;

@@ -46,10 +46,11 @@ class LayerContext {
   const DType arithmetic_dtype;  // f32, or f64 for f64: of sums and of states
   const DType master_dtype;      // of stored parameters: `dtype` itself without masters
   const uint64_t seed;
-  bool caffe = false;               // --caffe: dropout scales while training
-  bool data_channels_last = false;  // images come from the data set, and go to the cost, as (N,H,W,C)
-  std::string layer;                // name of the layer that is describing itself
-  std::string shapes;               // from the samples to the net's outputs, layer by layer, for messages
+  bool caffe = false;                  // --caffe: dropout scales while training
+  bool data_channels_last = false;     // images come from the data set as (N,H,W,C)
+  bool outputs_channels_last = false;  // and go to the cost so
+  std::string layer;                   // name of the layer that is describing itself
+  std::string shapes;                  // from the samples to the net's outputs, layer by layer, for messages
 
   // A parameter of this layer, in `dtype`; or as it is stored, in master_dtype.
   Expr parameter(Parameter p) { return cast(stored_parameter(std::move(p)), dtype); }

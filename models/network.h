@@ -24,9 +24,9 @@ class Network {
   // From the `layers` list of a spec; everything wrong is added to `problems`.
   Network(const Setting& layers, Problems& problems);
 
-  // x (N, ...) -> the outputs of the last layer; both images in the order of axes that the data set has, (N,C,H,W)
-  // unless context.data_channels_last. The outputs of the branches of a Tree are added to the context. Errors show the
-  // chain of shapes up to the layer.
+  // x (N, ...) -> the outputs of the last layer. Images are (N,C,H,W), x unless context.data_channels_last, the outputs
+  // unless context.outputs_channels_last. The outputs of the branches of a Tree are added to the context. Errors show
+  // the chain of shapes up to the layer.
   Expr forward(LayerContext& context, Expr x, std::vector<LayerRow>* rows = nullptr) const;
 
   // Those in containers are counted, containers are not.

@@ -2,6 +2,7 @@
 // place in the spec and the shapes up to it.
 #include <map>
 
+#include "backends/graph/op.h"
 #include "models/network.h"
 
 namespace neon {
@@ -105,6 +106,24 @@ class Pass {
   std::map<std::string, Expr> outputs_;
 };
 
+// An output in the order of axes that is wanted of it. Softmax and Logistic come after the turn, and on rows, so that
+// the cost finds their logits.
+Expr in_order(const LayerContext& context, Expr y) {
+  const auto turned = [&](Expr images) {
+    return context.outputs_channels_last ? context.channels_last(images) : context.channels_first(images);
+  };
+  if (y.shape().rank() == 2) return y;
+  Graph& graph = context.graph;
+  for (const Expr made : {as_rows(y), y}) {
+    const Node& node = graph.producer(made);
+    if (node.op->name != "softmax" && node.op->name != "logistic") continue;
+    const std::string activation = node.op->name;
+    const Expr logits = turned({graph, reshape(graph, node.inputs[0], y.shape())});
+    return {graph, reshape(graph, graph.add(activation, {as_rows(logits)}), logits.shape())};
+  }
+  return turned(y);
+}
+
 }  // namespace
 
 Expr Network::forward(LayerContext& context, Expr x, std::vector<LayerRow>* rows) const {
@@ -112,11 +131,8 @@ Expr Network::forward(LayerContext& context, Expr x, std::vector<LayerRow>* rows
   Pass pass(context, rows);
   pass.know(kDataName, x);
   const Expr y = pass.run(chain_, x, context.sample_shape(x).to_string());
-  const auto as_given = [&](Expr images) {
-    return context.data_channels_last ? context.channels_last(images) : context.channels_first(images);
-  };
-  for (Expr& more : context.more_outputs) more = as_given(more);
-  return as_given(y);
+  for (Expr& more : context.more_outputs) more = in_order(context, more);
+  return in_order(context, y);
 }
 
 }  // namespace neon

@@ -21,6 +21,13 @@ bool channels_last(const DataLayout& data, const StepOptions& options) {
   return data.channels_last || !options.augment.empty();
 }
 
+// Outputs are images (C,H,W) to people, and so are targets, unless those are the samples themselves, which lie as the
+// net has them.
+void say_order(LayerContext& context, const DataLayout& data, const StepOptions& options, bool compared_with_input) {
+  context.data_channels_last = channels_last(data, options);
+  context.outputs_channels_last = compared_with_input && context.data_channels_last;
+}
+
 Expr scaled(Expr raw, const DataLayout& data, DType arithmetic) {
   Expr x = cast(raw, arithmetic);
   if (data.scale != 1) x = x * double(data.scale);
@@ -266,7 +273,7 @@ void check_mentions(const StepGraph& step, const Optimizer& optimizer) {
 Expr training_pass(StepGraph& step, LayerContext& context, const Network& network, const Cost& cost,
                    const DataLayout& data, const StepOptions& options) {
   context.caffe = options.caffe;
-  context.data_channels_last = channels_last(data, options);
+  say_order(context, data, options, data.target_is_input);
   const Batch batch = batch_of(step.graph, data, data.rows(), options, true);
   Expr y = network.forward(context, batch.x);
   check_outputs(network, context, data, batch.x, batch.t, y);
@@ -337,8 +344,8 @@ StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::
   Graph& graph = step.graph;
   LayerContext context(graph, false, options.dtype, options.seed, options.rounding == 0);
   context.caffe = options.caffe;
-  context.data_channels_last = channels_last(data, options);
   const bool measured = cost || !metrics.empty();
+  say_order(context, data, options, measured && data.target_is_input);
   DataLayout layout = data;
   if (!measured) layout.target_is_input = true;
   const Batch batch = batch_of(graph, layout, set_size, options, false);

@@ -2,7 +2,7 @@
 // from the whole set inside the step:
 //   data     (n, ...) as the reader gave it, u8 or floating, images (n,C,H,W) or (n,H,W,C); where the set is streamed,
 //            the batches that are there at a time
-//   targets  (n, 1) i32 labels, or (n, ...) floating
+//   targets  (n, 1) i32 labels, or (n, ...) floating, images (n,C,H,W) whatever the order of `data`
 //   indices  (N) i32 which samples make up the batch
 // The step record holds step (1 in the first update), epoch, rate/K for optimizer K, loss_scale for 16-bit types, and
 // with StepOptions::accumulate, apply; with StepOptions::histograms, watched.
@@ -88,8 +88,9 @@ StepGraph training_graph(const Network& network, const Cost& cost, const Optimiz
 StepGraph gradient_graph(const Network& network, const Cost& cost, const DataLayout& data, const StepOptions& options,
                          bool backward);
 
-// Outputs: y (N,K); with a cost and metrics also sums: cost (1), and metric/I/J. Input `weight` (N,1) says which
-// samples count, so that a short last batch needs no program of its own.
+// Outputs: y (N,K), images (C,H,W) unless they are compared with samples that lie otherwise; with a cost and metrics
+// also sums: cost (1), and metric/I/J. Input `weight` (N,1) says which samples count, so that a short last batch needs
+// no program of its own.
 StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::vector<const Metric*>& metrics,
                            const DataLayout& data, int64_t set_size, const StepOptions& options);
 

@@ -44,6 +44,7 @@ struct Stored {
   float scale = 1, shift = 0;
   int64_t classes = 0, image_size = 0;
   bool channels_last = false;
+  bool rows_channels_last = false;        // (H,W,C) was the order of images in arrays
   std::vector<double> means, deviations;  // by channel
   Shape in_memory() const { return channels_last ? sample.slice(1, 3).concat({sample[0]}) : sample; }
 };
@@ -118,16 +119,28 @@ Shape without_ones(const Shape& shape) {
   return Shape(sizes);
 }
 
-// Arrays as the net's data lie in memory: rows are (C,H,W), and images, too, unless their shape says (H,W,C).
+// Whether samples of this shape are images (H,W,C). Rows, and images with as many channels as rows and columns, are
+// taken for what the arrays were that the net was trained with.
+bool are_channels_last(const Shape& sample, const Stored& stored, const std::string& name) {
+  const Shape first = stored.sample, last = stored.in_memory(), own = without_ones(sample);
+  if (own.rank() < 2 || first == last) return stored.rows_channels_last;
+  if (sample == first || sample == last) return sample == last;
+  const bool as_first = own == without_ones(first), as_last = own == without_ones(last);
+  if (as_first && as_last && without_ones({first[0], first[1] * first[2]}).rank() > 1)
+    fail(ErrorKind::data, name, ": its samples are ", sample, ", which may be channels first or last; give them as ",
+         first, " or ", last);
+  if (!as_first && !as_last)
+    fail(ErrorKind::data, name, ": its samples are ", sample, ", the net takes ", first, ", or with channels last ",
+         last);
+  return as_last;
+}
+
+// Arrays as the net's data lie in memory.
 Tensor arranged(const Tensor& x, const Stored& stored, const std::string& name) {
   const Shape& shape = x.shape();
-  const Shape sample = shape.rank() > 0 ? shape.slice(1, shape.rank()) : shape, own = without_ones(sample);
+  const Shape sample = shape.rank() > 0 ? shape.slice(1, shape.rank()) : shape;
   if (!stored.channels_last || shape.elements() == 0 || sample.elements() != stored.sample.elements()) return x;
-  if (own.rank() > 1 && own != without_ones(stored.sample)) {
-    if (own == without_ones(stored.in_memory())) return x;
-    fail(ErrorKind::data, name, ": its samples are ", sample, ", the net takes ", stored.sample, ", or with channels ",
-         "last ", stored.in_memory());
-  }
+  if (are_channels_last(sample, stored, name)) return x;
   return with_channels_last(x.reshaped(Shape{shape[0]}.concat(stored.sample)));
 }
 
@@ -162,6 +175,7 @@ Stored stored_layout(const StoredRun& run, const std::string& path) {
     out.shift = std::strtof(json.at("shift").get<std::string>().c_str(), nullptr);
     out.classes = json.at("classes").get<int64_t>();
     out.channels_last = json.value("channels_last", false);
+    out.rows_channels_last = json.value("rows_channels_last", false);
     out.image_size = json.value("image_size", int64_t(0));
     out.means = run.means;
     out.deviations = run.deviations;

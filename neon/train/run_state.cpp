@@ -115,6 +115,7 @@ TensorFile pack_run(const Experiment& experiment, const Setting& resolved, const
       {"shift", exact(data.shift)},
       {"sample", std::vector<int64_t>(data.sample.begin(), data.sample.end())},
       {"channels_last", data.channels_last},
+      {"rows_channels_last", data.rows_channels_last},
       {"image_size", data.image_size},
       {"means", exact(data.means)},
       {"deviations", exact(data.deviations)},

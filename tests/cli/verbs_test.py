@@ -559,11 +559,14 @@ class Evaluation(Case):
 
     def test_arrays_of_images_in_either_order_of_axes(self):
         images = np.random.default_rng(3).integers(0, 255, (24, 3, 6, 5), np.uint8)
-        orders = {"first.npy": images, "last.npy": images.transpose(0, 2, 3, 1), "rows.npy": images.reshape(24, -1)}
+        last = images.transpose(0, 2, 3, 1)
+        orders = {"first.npy": images, "last.npy": last, "rows.npy": images.reshape(24, -1),
+                  "last_rows.npy": last.reshape(24, -1)}
         for name, array in orders.items():
             np.save(self.path(name), np.ascontiguousarray(array))
         np.save(self.path("labels.npy"), images[:, 0, 0, 0] // 100)
-        given = {"first.npy": "", "last.npy": ", channels_last: true", "rows.npy": ", lshape: [3, 6, 5]"}
+        given = {"first.npy": "", "last.npy": ", channels_last: true", "rows.npy": ", lshape: [3, 6, 5]",
+                 "last_rows.npy": ", lshape: [3, 6, 5], channels_last: true"}
         rest = ("layers: [Conv: {fshape: 3, nofm: 4, init: Kaiming}, Affine: {nout: 3, init: Kaiming, activation: "
                 "Softmax}]\ncost: CrossEntropyMulti\noptimizer: {GradientDescentMomentum: {learning_rate: 0.1}}\n"
                 "batch_size: 8\nepochs: 2\n")
@@ -574,12 +577,47 @@ class Evaluation(Case):
             self.assertNotRegex(self.neon("program", spec).out, r"(?m)^ *\d+  transpose ")
             self.neon("-r", "1", "-s", "m", spec)
             told.add(tensors(self.path("m"))[0]["Conv_0/W"][2])
-            for other in orders:
+            rows = "last_rows.npy" if "channels_last" in more else "rows.npy"
+            for other in "first.npy", "last.npy", rows:
                 predicted.add(self.neon("predict", "m", other).out)
         self.assertEqual((len(told), len(predicted)), (1, 1))
         np.save(self.path("wide.npy"), images.reshape(24, 3, 5, 6))
         self.assertIn("wide.npy: its samples are (3, 5, 6), the net takes (3, 6, 5), or with channels last (6, 5, 3)",
                       self.neon("predict", "m", "wide.npy", code=3).err)
+
+    def test_predict_images_whose_axes_do_not_tell_their_order(self):
+        rest = ("layers: [Conv: {fshape: 1, nofm: 4, init: Kaiming}, Affine: {nout: 3, init: Kaiming, activation: "
+                "Softmax}]\ncost: CrossEntropyMulti\noptimizer: {GradientDescentMomentum: {learning_rate: 0.1}}\n"
+                "batch_size: 8\nepochs: 2\n")
+        for shape in (4, 4, 4), (5, 5, 1):
+            images = np.random.default_rng(3).integers(0, 255, (24, *shape), np.uint8)
+            np.save(self.path("labels.npy"), images[:, 0, 0, 0] // 100)
+            np.save(self.path("first.npy"), images)
+            np.save(self.path("last.npy"), np.ascontiguousarray(images.transpose(0, 2, 3, 1)))
+            predicted = {}
+            for name, more in ("first.npy", ""), ("last.npy", ", channels_last: true"):
+                spec = self.write("s.yaml", f"dataset: {{NPY: {{inputs: {name}, targets: labels.npy, scale: 0.004{more}}}}}\n" + rest)
+                self.neon("-r", "1", "-s", "m", spec)
+                predicted[name] = self.neon("predict", "m", name).out
+            self.assertEqual(predicted["first.npy"], predicted["last.npy"])
+        self.assertEqual(self.neon("predict", "m", "first.npy").out, predicted["last.npy"])
+        np.save(self.path("flat.npy"), images.reshape(24, 5, 5))
+        self.assertIn("flat.npy: its samples are (5, 5), which may be channels first or last; give them as (5, 5, 1) or (5, 1, 5)",
+                      self.neon("predict", "m", "flat.npy", code=3).err)
+
+    def test_predict_outputs_that_are_images(self):
+        images = np.random.default_rng(3).integers(0, 255, (6, 3, 4, 5), np.uint8)
+        np.save(self.path("x.npy"), images)
+        np.save(self.path("y.npy"), (images[:, :2] / 255).astype("f4"))
+        spec = self.write("s.yaml", "dataset: {NPY: {inputs: x.npy, targets: y.npy, scale: 0.004}}\nlayers: [Conv: {fshape: "
+                          "1, nofm: 2, init: Kaiming}]\ncost: SumSquared\noptimizer: {GradientDescentMomentum: "
+                          "{learning_rate: 0.01}}\nbatch_size: 3\nepochs: 2\n")
+        self.neon("-r", "1", "-s", "m", spec)
+        dtype, shape, raw = tensors(self.path("m"))[0]["Conv_0/W"]
+        weights = np.frombuffer(raw, "f4").reshape(2, 3)
+        expected = np.einsum("kc,nchw->nkhw", weights, images * np.float32(0.004)).reshape(6, -1)
+        rows = self.neon("predict", "m", "x.npy").out.splitlines()[1:]
+        np.testing.assert_allclose([[float(cell) for cell in row.split(",")[1:]] for row in rows], expected, atol=1e-5)
 
     def test_predict_images_scaled_as_in_training(self):
         write_mnist(self)

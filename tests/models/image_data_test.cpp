@@ -94,15 +94,14 @@ TEST_CASE("channels are normalised in either order of axes") {
         for (int64_t c = 0; c < 3; ++c)
           for (int64_t row = 0; row < kHeight; ++row)
             for (int64_t x = 0; x < kWidth; ++x) {
-              const int64_t at = channels_last ? ((i * kHeight + row) * kWidth + x) * 3 + c
-                                               : ((i * 3 + c) * kHeight + row) * kWidth + x;
+              const int64_t at = ((i * 3 + c) * kHeight + row) * kWidth + x;
               const double seen = pixel(kIndices[size_t(i)], row, x, c) / 256;
               REQUIRE(y.at(at) == (seen - data.means[size_t(c)]) / data.deviations[size_t(c)]);  // exact: few bits
             }
     }
 }
 
-TEST_CASE("augmented images have their channels last, whatever the data has") {
+TEST_CASE("augmented images have their channels last in the net, whatever the data has, and first as outputs") {
   const auto crop = Registry<Augmentation>::get().create(yaml_of("RandomCrop: {size: 3, pad: 1}"));
   for (bool channels_last : {false, true})
     for (const Arithmetic& arithmetic : arithmetics()) {
@@ -112,7 +111,7 @@ TEST_CASE("augmented images have their channels last, whatever the data has") {
       const Tensor y = evaluate("[Activation: Identity]", layout(channels_last), options, arithmetic.options).y;
       REQUIRE(y.shape() == Shape{kBatch, 27});
       for (int64_t i = 0; i < y.elements(); ++i) {
-        const int64_t c = i % 3, x = i / 3 % 3, row = i / 9 % 3, n = kIndices[size_t(i / 27)];
+        const int64_t x = i % 3, row = i / 3 % 3, c = i / 9 % 3, n = kIndices[size_t(i / 27)];
         REQUIRE(y.at(i) == pixel(n, 1 + row, 1 + x, c) / 256);
       }
     }
@@ -134,6 +133,77 @@ TEST_CASE("an image that is its own target is compared in one order of axes") {
       program->run(0);
       CHECK(program->output("cost").at(0) == 0);
     }
+}
+
+namespace {
+
+// Of pixel (y,x), two maps of its three channels, for weights sin(0.7 i) / 4.
+double map_at(int64_t n, int64_t y, int64_t x, int64_t k) {
+  double sum = 0;
+  for (int64_t c = 0; c < 3; ++c) sum += pixel(n, y, x, c) / 256 * std::sin(double(k * 3 + c) * 0.7) / 4;
+  return sum;
+}
+
+double target_at(int64_t n, int64_t y, int64_t x, int64_t k) { return double((n + 3 * y + 5 * x + 7 * k) % 8) / 8; }
+
+// The cost of two maps and targets of that shape, which are (2,H,W) in the file.
+double cost_of_maps(const std::string& activation, const std::string& cost_name, bool channels_last,
+                    const Shape& target, const StepOptions& options, const CpuOptions& cpu) {
+  const auto cost = Registry<Cost>::get().create(yaml_of(cost_name));
+  DataLayout data = layout(channels_last);
+  data.target_is_input = false;
+  data.target = target;
+  const Network network = network_of(yaml_of("[Conv: {fshape: [1, 1, 2], init: Kaiming" + activation + "}]"));
+  const StepGraph graph = evaluation_graph(network, cost.get(), {}, data, kSamples, options);
+  CHECK(cost->objection(graph.outputs, 0) == "");
+  Variables variables;
+  const auto program = compile_for_cpu(graph.graph, variables, cpu);
+  Tensor& w = variables.at("Conv_0/W");
+  for (int64_t i = 0; i < w.elements(); ++i) w.set(i, std::sin(double(i) * 0.7) / 4);
+  const Tensor pixels = images(channels_last);
+  Tensor targets(DType::f32, Shape{kSamples}.concat(target)), weight(options.dtype, {kBatch, 1});
+  for (int64_t n = 0, i = 0; n < kSamples; ++n)
+    for (int64_t k = 0; k < 2; ++k)
+      for (int64_t y = 0; y < kHeight; ++y)
+        for (int64_t x = 0; x < kWidth; ++x, ++i) targets.set(i, target_at(n, y, x, k));
+  for (int64_t i = 0; i < kBatch; ++i) weight.set(i, 1);
+  program->bind("data", pixels.data());
+  program->bind("targets", targets.data());
+  program->bind("indices", kIndices.data());
+  program->bind("weight", weight.data());
+  program->run(0);
+  return program->output("cost").at(0);
+}
+
+}  // namespace
+
+TEST_CASE("outputs that are images are compared with targets as the file has them, channels first") {
+  double squares = 0, entropy = 0, many = 0;
+  for (const int32_t n : kIndices) {
+    double exponentials = 0, targets = 0;
+    for (int64_t k = 0; k < 2; ++k)
+      for (int64_t y = 0; y < kHeight; ++y)
+        for (int64_t x = 0; x < kWidth; ++x) {
+          const double z = map_at(n, y, x, k), t = target_at(n, y, x, k), p = 1 / (1 + std::exp(-z));
+          squares += (z - t) * (z - t) / 2;
+          entropy -= t * std::log(p) + (1 - t) * std::log(1 - p);
+          exponentials += std::exp(z), targets += t, many -= t * z;
+        }
+    many += targets * std::log(exponentials);
+  }
+  const std::tuple<const char*, const char*, double> cases[] = {
+      {"", "SumSquared", squares},
+      {", activation: Logistic", "CrossEntropyBinary", entropy},
+      {", activation: Softmax", "CrossEntropyMulti", many}};
+  for (const bool channels_last : {false, true})
+    for (const Shape& target : {Shape{2, kHeight, kWidth}, Shape{2 * kHeight * kWidth}})
+      for (const Arithmetic& arithmetic : arithmetics())
+        for (const auto& [activation, cost, expected] : cases) {
+          INFO(cost << (channels_last ? " channels last " : " channels first ") << target.to_string());
+          const StepOptions options{.dtype = arithmetic.dtype, .batch = kBatch};
+          check_close(cost_of_maps(activation, cost, channels_last, target, options, arithmetic.options), expected,
+                      1e-6 * expected);
+        }
 }
 
 TEST_CASE("augmenting what are no images is refused") {
