@@ -14,6 +14,7 @@ namespace {
 
 // A few bytes can hold scans of a large image without end; files of the world have 10 or so.
 constexpr int kMostScans = 500;
+constexpr int64_t kMargin = 16;  // a block of colours, of half the size
 
 // libjpeg, which reports errors by longjmp: no function between setjmp and the library may own anything.
 class Decoder {
@@ -57,6 +58,14 @@ class Decoder {
     if (!start()) stop("no readable JPEG");
     return {int64_t(info_.output_height), int64_t(info_.output_width)};
   }
+  // Decodes those columns only, and some about them: colours are interpolated between neighbours.
+  Columns keep(const Columns& wanted) {
+    const int64_t width = info_.output_width, first = std::max<int64_t>(0, wanted.first - kMargin);
+    JDIMENSION offset = JDIMENSION(first);
+    JDIMENSION count = JDIMENSION(std::min(width, wanted.first + wanted.count + kMargin) - first);
+    if (!crop(offset, count)) stop("no readable JPEG");
+    return {int64_t(offset), int64_t(info_.output_width)};
+  }
   void pixels(uint8_t* to) {
     if (!read_rows(to) || errors_.damaged) stop("damaged JPEG");
   }
@@ -89,6 +98,11 @@ class Decoder {
   bool start() {
     if (setjmp(errors_.escape)) return false;
     jpeg_start_decompress(&info_);
+    return true;
+  }
+  bool crop(JDIMENSION& offset, JDIMENSION& count) {
+    if (setjmp(errors_.escape)) return false;
+    jpeg_crop_scanline(&info_, &offset, &count);
     return true;
   }
   bool read_rows(uint8_t* to) {
@@ -130,13 +144,18 @@ Tensor read_jpeg(std::string_view bytes, int channels, int64_t least_side, const
 }
 
 ImageSize read_jpeg_to(std::string_view bytes, int channels, int64_t least_side, const std::string& source,
-                       const ImageSize& wanted, std::span<uint8_t> to, std::vector<uint8_t>& other) {
+                       const ImageSize& wanted, std::span<uint8_t> to, std::vector<uint8_t>& other, Columns& there) {
   Decoder decoder(bytes, source);
   decoder.header();
   const ImageSize size = decoder.begin(channels, least_side);
-  const auto count = size_t(size.height * size.width * channels);
-  if (size != wanted && other.size() < count) other.resize(count);
-  decoder.pixels(size == wanted ? to.data() : other.data());
+  if (size == wanted) {
+    decoder.pixels(to.data());
+    return size;
+  }
+  there = least_side > 0 ? decoder.keep(columns_of_middle(size, least_side)) : Columns{0, size.width};
+  const auto count = size_t(size.height * there.count * channels);
+  if (other.size() < count) other.resize(count);
+  decoder.pixels(other.data());
   return size;
 }
 

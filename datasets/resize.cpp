@@ -87,13 +87,26 @@ struct Part {
   int64_t height, width, top, left, rows, columns;
 };
 
+// Of an image whose shorter side becomes `side` long.
+Part middle_of(const ImageSize& size, int64_t side) {
+  const int64_t shorter = std::min(size.height, size.width);
+  auto scaled = [&](int64_t length) {
+    return std::max(side, int64_t(std::llround(double(length) * double(side) / double(shorter))));
+  };
+  const int64_t height = scaled(size.height), width = scaled(size.width);
+  return {height, width, (height - side) / 2, (width - side) / 2, side, side};
+}
+
 // Lines first, which are sums of whole lines of x, then along them.
-void resize_part(const uint8_t* x, const ImageSize& size, int64_t channels, const Part& part, uint8_t* to) {
+void resize_part(const uint8_t* x, const ImageSize& size, const Columns& there, int64_t channels, const Part& part,
+                 uint8_t* to) {
   NEON_ASSERT(channels == 1 || channels == 3);
   const Taps down = taps_of(size.height, part.height, part.top, part.rows);
-  const Taps along = taps_of(size.width, part.width, part.left, part.columns);
-  const int64_t line = size.width * channels;
+  Taps along = taps_of(size.width, part.width, part.left, part.columns);
+  for (int64_t& first : along.first) first -= there.first;
+  const int64_t line = there.count * channels;
   const int64_t first = along.first.front() * channels, last = (along.first.back() + along.count) * channels;
+  NEON_ASSERT(first >= 0 && last <= line);
   std::vector<float> weights;
   for (const float weight : along.weights) weights.insert(weights.end(), 4, weight);
   std::vector<float> sums(size_t(line) + 4);
@@ -111,19 +124,20 @@ Tensor resized(const Tensor& x, int64_t height, int64_t width) {
   const ImageSize size{x.shape()[0], x.shape()[1]};
   Tensor out(DType::u8, {height, width, x.shape()[2]});
   const Part all{height, width, 0, 0, height, width};
-  resize_part(x.as<uint8_t>().data(), size, x.shape()[2], all, out.as<uint8_t>().data());
+  resize_part(x.as<uint8_t>().data(), size, {0, size.width}, x.shape()[2], all, out.as<uint8_t>().data());
   return out;
 }
 
-void resize_middle(const uint8_t* x, const ImageSize& size, int64_t channels, int64_t side, std::span<uint8_t> to) {
+Columns columns_of_middle(const ImageSize& size, int64_t side) {
+  const Part middle = middle_of(size, side);
+  const Taps along = taps_of(size.width, middle.width, middle.left, middle.columns);
+  return {along.first.front(), along.first.back() + along.count - along.first.front()};
+}
+
+void resize_middle(const uint8_t* x, const ImageSize& size, const Columns& there, int64_t channels, int64_t side,
+                   std::span<uint8_t> to) {
   NEON_ASSERT(int64_t(to.size()) == side * side * channels);
-  const int64_t shorter = std::min(size.height, size.width);
-  auto scaled = [&](int64_t length) {
-    return std::max(side, int64_t(std::llround(double(length) * double(side) / double(shorter))));
-  };
-  const int64_t height = scaled(size.height), width = scaled(size.width);
-  const Part middle{height, width, (height - side) / 2, (width - side) / 2, side, side};
-  resize_part(x, size, channels, middle, to.data());
+  resize_part(x, size, there, channels, middle_of(size, side), to.data());
 }
 
 }  // namespace neon

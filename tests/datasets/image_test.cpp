@@ -1,6 +1,7 @@
 // Images as samples: JPEG and PNG of every kind, sizes, and what is wrong with files.
 #include "datasets/image.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 
@@ -93,14 +94,14 @@ TEST_CASE("resizing writes to its own bytes only") {
       const Tensor image = picture(9, 11, channels, 1);
       std::vector<uint8_t> bytes(size_t(side * side * channels) + 8, 77);
       const auto to = std::span(bytes).subspan(4, size_t(side * side * channels));
-      resize_middle(image.as<uint8_t>().data(), {9, 11}, channels, side, to);
+      resize_middle(image.as<uint8_t>().data(), {9, 11}, {0, 11}, channels, side, to);
       for (size_t k = 0; k < 4; ++k) CHECK((bytes[k] == 77 && bytes[bytes.size() - 1 - k] == 77));
       // Grey has the numbers of a colour of three like channels.
       if (channels == 3) continue;
       Tensor colour(DType::u8, {9, 11, 3});
       for (int64_t i = 0; i < colour.elements(); ++i) colour.set(i, image.at(i / 3));
       std::vector<uint8_t> wide(size_t(side * side * 3));
-      resize_middle(colour.as<uint8_t>().data(), {9, 11}, 3, side, wide);
+      resize_middle(colour.as<uint8_t>().data(), {9, 11}, {0, 11}, 3, side, wide);
       for (size_t i = 0; i < to.size(); ++i) CHECK((wide[3 * i] == to[i] && wide[3 * i + 2] == to[i]));
     }
 }
@@ -112,6 +113,21 @@ TEST_CASE("a large JPEG is decoded smaller, never below the size asked for") {
   CHECK(read_jpeg(jpeg_of(image), 3, 100, "a").shape() == Shape{100, 160, 3});
   CHECK(read_jpeg(jpeg_of(image), 3, 10, "a").shape() == Shape{25, 40, 3});
   CHECK(farthest(read(jpeg_of(image, 100), {3, 50}), read(png_of(image), {3, 50})) <= 4);
+}
+
+TEST_CASE("of a JPEG the columns that are kept have the pixels of the whole image") {
+  for (const int64_t channels : {1, 3})
+    for (const auto& [height, width] : {std::pair{60, 100}, {60, 333}, {61, 61}, {100, 60}, {97, 151}})
+      for (const bool progressive : {false, true})
+        for (const int64_t side : {13, 31, 48, 60, 80}) {
+          INFO(height << " x " << width << " to " << side << ", " << channels << " channels");
+          const std::string jpeg = jpeg_of(picture(height, width, channels, 2), 80, progressive);
+          const Tensor whole = read(jpeg, {channels, side});
+          std::vector<uint8_t> pixels(size_t(side * side * channels)), scratch;
+          const ImageSize wanted{side, side};
+          CHECK(read_image_to(jpeg, {channels, side}, "a.img", wanted, pixels, scratch) == wanted);
+          CHECK(std::ranges::equal(pixels, whole.as<uint8_t>()));
+        }
 }
 
 TEST_CASE("damaged and foreign images are errors that name the file") {
