@@ -211,8 +211,6 @@ bool has_uneven_padding(const Attributes& attributes) {
   return false;
 }
 
-bool is_convolution(const LoweredKernel& kernel) { return kernel.op.starts_with("convolution"); }
-
 std::unique_ptr<LibraryKernel> make_convolution(const LoweredKernel& kernel, const Graph& graph,
                                                 std::shared_ptr<Device> device, const LibraryOptions& options) {
   const TensorType &a = graph.type(kernel.inputs[0]), &c = graph.type(kernel.outputs[0]);
