@@ -1,4 +1,4 @@
-// What every reader gives: whole arrays in host memory, with their meaning.
+// What every reader gives: whole arrays in host memory, or a reader of single samples, with their meaning.
 #pragma once
 #include <limits>
 #include <memory>
@@ -13,7 +13,7 @@ namespace neon {
 
 struct Split {
   Tensor inputs;   // (n) + Data::stored_sample(); u8 or f32, a row per sample
-  Tensor targets;  // (n) i32 class labels, or (n, ...) f32; empty: the target is the input itself
+  Tensor targets;  // (n) i32 class labels, or (n, ...) f32; empty, without a reader: the target is the input itself
   // In place of both, where samples are read while the run goes on: u8, with i32 class labels.
   std::shared_ptr<const SampleReader> reader;
   // Of the files that the samples are from, where that is known without their values: whether those are held in memory

@@ -3,6 +3,7 @@
 // side as the depth of a volume. neon had the sample's number before the four, as all regions of a batch were one list.
 //
 //   RoiPooling: {inputs: [conv5, regions], HW: [7, 7], spatial_scale: 0.0625}
+#include "backends/graph/op.h"
 #include "models/container.h"
 
 namespace neon {
@@ -25,6 +26,18 @@ struct RoiPoolingParams {
   }
 };
 
+// Coordinates as the data set has them, not rounded to the net's type: of 16 bits, bf16 has no odd number above 256.
+// They are found through what only moves them. Those that layers computed stay as they are.
+Expr as_given(Expr regions) {
+  Graph& graph = regions.graph();
+  const Node node = graph.producer(regions);  // a copy: more are added
+  if (node.op->name == "cast" && size_of(regions.dtype()) == 2) return {graph, node.inputs[0]};
+  if (node.op->name != "reshape" && node.op->name != "slice" && node.op->name != "transpose") return regions;
+  const Expr before = as_given({graph, node.inputs[0]});
+  if (before.dtype() == regions.dtype()) return regions;
+  return {graph, graph.add(node.op->name, {before}, node.attributes)};
+}
+
 struct RoiPooling : Parametrized<Container, RoiPoolingParams> {
   explicit RoiPooling(RoiPoolingParams given) : Parametrized(std::move(given)) {
     if (params.HW.size() == 1) params.HW.push_back(params.HW[0]);
@@ -39,7 +52,8 @@ struct RoiPooling : Parametrized<Container, RoiPoolingParams> {
       fail(ErrorKind::config, "RoiPooling takes two inputs, feature maps and regions, and has ", inputs.size(),
            "; give it `inputs: [NAME, NAME]`");
     const Expr x = with_scaled_gradient(context.channels_last(inputs[0]), params.bprop_enabled ? 1 : 0);
-    const Shape regions = inputs[1].shape();
+    const Expr given = as_given(inputs[1]);
+    const Shape regions = given.shape();
     if (x.shape().rank() != 4)
       fail(ErrorKind::config, "RoiPooling takes feature maps (C, H, W) as its first input, got samples ",
            context.sample_shape(inputs[0]));
@@ -47,7 +61,7 @@ struct RoiPooling : Parametrized<Container, RoiPoolingParams> {
       fail(ErrorKind::config, "RoiPooling takes regions (4) or (R, 4), x1, y1, x2, y2 each, as its second input, got ",
            context.sample_shape(inputs[1]), remedy(regions));
     const bool several = regions.rank() == 3;
-    const Expr list = several ? inputs[1] : reshape(inputs[1], {regions[0], 1, 4});
+    const Expr list = several ? given : reshape(given, {regions[0], 1, 4});
     const Expr y(
         context.graph,
         context.graph.add_all("region_max", {x, list},

@@ -13,6 +13,7 @@
 #include "backends/cuda/moves.h"
 #include "backends/cuda/source.h"
 #include "neon/cli/session.h"
+#include "neon/train/batch_feed.h"
 
 using namespace neon;
 
@@ -29,15 +30,25 @@ StepGraph graph_of(const CommandLine& line) {
                         step_options(options, params));
 }
 
-// Those of libraries have no source.
-bool is_generated(const LoweredKernel& kernel) {
-  return kernel.fused || (kernel.op != "matmul" && !kernel.op.starts_with("convolution"));
+// The program around a kernel, as the trainer has it compiled.
+cuda::SourceContext context_of(const Lowered& lowered, std::map<std::string, int>& scalars) {
+  cuda::SourceContext context{lowered, scalars, {}, 0, {}, {}};
+  context.processors = kProcessors;
+  for (const Value input : lowered.graph.leaves("input"))
+    for (const std::string& name : BatchFeed::sequences())
+      if (lowered.graph.producer(input).attributes.string("name") == name) context.sequences.insert(input.id);
+  return context;
+}
+
+// What libraries are asked for counts as theirs; only a GPU tells what they refuse, such as groups with uneven padding.
+bool is_generated(const Lowered& lowered, const LoweredKernel& kernel) {
+  std::map<std::string, int> scalars;
+  return !cuda::asks_library(kernel, context_of(lowered, scalars));
 }
 
 std::string source_of(const Lowered& lowered, const LoweredKernel& kernel) {
   std::map<std::string, int> scalars;
-  cuda::SourceContext context{lowered, scalars, {}, 0, {}, {}};
-  context.processors = kProcessors;
+  cuda::SourceContext context = context_of(lowered, scalars);
   return (kernel.fused ? cuda::fused_source(*kernel.fused, context) : cuda::op_source(kernel, context)).text;
 }
 
@@ -46,7 +57,7 @@ void compile_each(const Lowered& lowered) {
   std::vector<std::pair<double, std::string>> times;
   double all = 0;
   for (const LoweredKernel& kernel : lowered.kernels) {
-    if (!is_generated(kernel)) continue;
+    if (!is_generated(lowered, kernel)) continue;
     const std::string text = source_of(lowered, kernel);
     if (!sources.insert(text).second) continue;
     const auto before = std::chrono::steady_clock::now();

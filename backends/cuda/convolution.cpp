@@ -1,6 +1,8 @@
 // x (N,C,H,W), w (K,C,R,S) and y (N,K,P,Q) to cuDNN, with the strides of arrays whose channels come last.
 #include "backends/cuda/convolution.h"
 
+#include <algorithm>
+
 #include "backends/cuda/cudnn_plan.h"
 #include "backends/cuda/disk_cache.h"
 #include "backends/cuda/timing.h"
@@ -12,6 +14,8 @@ namespace neon::cuda {
 namespace {
 
 constexpr size_t kTimedPlans = 8;
+// What a plan's workspace may take: a share of the GPU's memory, within these bounds in bytes.
+constexpr size_t kWorkspaceShare = 8, kLeastWorkspace = size_t(512) << 20, kMostWorkspace = size_t(4) << 30;
 enum Id : int64_t { kA = 1, kB, kC, kBias, kSum, kBiased };
 
 cudnnDataType_t data_type(DType dtype) {
@@ -111,20 +115,21 @@ class ConvolutionKernel : public LibraryKernel {
     const TensorType bias = has_bias_ ? graph.type(kernel.bias) : TensorType{a.dtype, {0}};
     const bool tf32 = options.tf32 && a.dtype == DType::f32;
     const DiskCache cache("plan", text(device_->name(), " cudnn ", cudnn().version()));
+    PlanNeeds needs;
+    needs.exact_f32 = a.dtype == DType::f32 && !options.tf32;
+    needs.deterministic = !options.timed;
+    needs.most_workspace = std::clamp(device_->bytes() / kWorkspaceShare, kLeastWorkspace, kMostWorkspace);
     const std::string key = text(kernel.op, " ", a, " ", b, " ", c, " ", kernel.attributes, has_bias_ ? " bias " : "",
                                  has_bias_ ? text(bias.dtype) : "", kernel.relu ? " relu" : "", tf32 ? " tf32" : "",
-                                 options.timed ? " timed" : "");
+                                 options.timed ? " timed" : "", " workspace ", needs.most_workspace);
     if (std::string known; cache.read(key, known)) {
       plan_ = Plan::from_json(handle_, known);
       if (!plan_.empty()) return true;
     }
-    PlanNeeds needs;
-    needs.exact_f32 = a.dtype == DType::f32 && !options.tf32;
-    needs.deterministic = !options.timed;
     plan_ = plans(kernel, a, b, c, bias, needs, options.timed ? kTimedPlans : 1);
     if (plan_.empty()) return false;
-    if (plan_.size() > 1) keep_fastest(a, b, c, bias);
-    cache.write(key, plan_.front().json());
+    const bool settled = plan_.size() == 1 || keep_fastest(a, b, c, bias);
+    if (settled) cache.write(key, plan_.front().json());
     return true;
   }
 
@@ -172,9 +177,14 @@ class ConvolutionKernel : public LibraryKernel {
     return make_plans(handle_, operations, needs, most);
   }
 
-  void keep_fastest(const TensorType& a, const TensorType& b, const TensorType& c, const TensorType& bias) {
+  // Of those whose workspace finds room now; returns whether all did. Where none does, taking it says so.
+  bool keep_fastest(const TensorType& a, const TensorType& b, const TensorType& c, const TensorType& bias) {
     const Memory left = varied(device_, a), right = varied(device_, b), result(device_, c.bytes(), "timing"),
                  offsets = varied(device_, bias);
+    const size_t candidates = plan_.size(), free = device_->free_bytes();
+    const auto fits = [&](const Plan& plan) { return plan.workspace_bytes() <= free; };
+    if (std::ranges::any_of(plan_, fits)) std::erase_if(plan_, [&](const Plan& plan) { return !fits(plan); });
+    const bool all = plan_.size() == candidates;
     size_t bytes = 0;
     for (const Plan& plan : plan_) bytes = std::max(bytes, plan.workspace_bytes());
     const Memory workspace(device_, bytes, "timing");
@@ -183,6 +193,7 @@ class ConvolutionKernel : public LibraryKernel {
     });
     std::swap(plan_.front(), plan_[fastest]);
     while (plan_.size() > 1) plan_.pop_back();
+    return all;
   }
 
   std::shared_ptr<Device> device_;
@@ -199,8 +210,6 @@ bool has_uneven_padding(const Attributes& attributes) {
     if (padding[i] != padding[i + 1]) return true;
   return false;
 }
-
-bool is_convolution(const LoweredKernel& kernel) { return kernel.op.starts_with("convolution"); }
 
 std::unique_ptr<LibraryKernel> make_convolution(const LoweredKernel& kernel, const Graph& graph,
                                                 std::shared_ptr<Device> device, const LibraryOptions& options) {

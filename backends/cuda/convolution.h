@@ -6,7 +6,6 @@
 
 namespace neon::cuda {
 
-bool is_convolution(const LoweredKernel& kernel);
 // Whether some axis has another padding before than after.
 bool has_uneven_padding(const Attributes& attributes);
 

@@ -3,8 +3,6 @@
 
 namespace neon::cuda {
 
-bool is_convolution(const LoweredKernel&) { return false; }
-
 std::unique_ptr<LibraryKernel> make_convolution(const LoweredKernel&, const Graph&, std::shared_ptr<Device>,
                                                 const LibraryOptions&) {
   return nullptr;

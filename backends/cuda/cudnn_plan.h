@@ -71,7 +71,7 @@ class Descriptor {
 struct PlanNeeds {
   bool exact_f32 = false;      // f32 stays f32: no tensor cores, whose products of f32 are TF32
   bool deterministic = false;  // the same bits each time
-  size_t most_workspace = size_t(4) << 30;
+  size_t most_workspace = 0;   // bytes
 };
 
 // A finished execution plan.

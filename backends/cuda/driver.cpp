@@ -23,6 +23,7 @@ Device::Device(int index) {
   check(cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device_), "asking the GPU");
   check(cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device_), "asking the GPU");
   check(cuDeviceGetAttribute(&processors_, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device_), "asking the GPU");
+  check(cuDeviceTotalMem(&bytes_, device_), "asking the GPU");
   arch_ = 10 * major + minor;
   char name[256] = "";
   check(cuDeviceGetName(name, sizeof name, device_), "asking the GPU");
@@ -33,6 +34,13 @@ Device::Device(int index) {
 Device::~Device() {
   if (stream_) cuStreamDestroy(stream_);
   if (context_) cuDevicePrimaryCtxRelease(device_);
+}
+
+size_t Device::free_bytes() const {
+  make_current();
+  size_t free = 0, all = 0;
+  check(cuMemGetInfo(&free, &all), "asking the GPU for its memory");
+  return free;
 }
 
 Memory::Memory(std::shared_ptr<Device> device, size_t bytes, const std::string& what)

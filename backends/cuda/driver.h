@@ -22,7 +22,9 @@ class Device {
   int arch() const { return arch_; }  // 90
   const std::string& name() const { return name_; }
   int processors() const { return processors_; }
+  size_t bytes() const { return bytes_; }  // of memory, free or not
   void wait(const std::string& what) const { check(cuStreamSynchronize(stream_), what); }
+  size_t free_bytes() const;
   // Of Memory, at most at any time.
   size_t peak_bytes() const { return peak_bytes_; }
 
@@ -31,6 +33,7 @@ class Device {
   CUcontext context_ = nullptr;
   CUstream stream_ = nullptr;
   int arch_ = 0, processors_ = 0;
+  size_t bytes_ = 0;
   std::string name_;
   friend class Memory;
   std::atomic<size_t> held_bytes_ = 0, peak_bytes_ = 0;

@@ -35,12 +35,7 @@ class Module : public GpuModule {
     return out;
   }
 
-  size_t free_bytes(int index) override {
-    engine(index)->device->make_current();
-    size_t free = 0, all = 0;
-    check(cuMemGetInfo(&free, &all), "asking the GPU for its memory");
-    return free;
-  }
+  size_t free_bytes(int index) override { return engine(index)->device->free_bytes(); }
 
   size_t peak_bytes(int index) override { return engine(index)->device->peak_bytes(); }
 

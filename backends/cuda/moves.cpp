@@ -292,11 +292,20 @@ class OpWriter {
   std::string tables_;  // of constants, before the kernel
 };
 
-}  // namespace
-
 bool is_small_product(const LoweredKernel& kernel, const Graph& graph) {
   const int64_t inner = graph.shape(kernel.inputs[0])[kernel.attributes.integer("transpose_a") ? 0 : 1];
   return inner * graph.shape(kernel.outputs[0]).elements() <= kMostWork;
+}
+
+}  // namespace
+
+bool asks_library(const LoweredKernel& kernel, const SourceContext& context) {
+  const bool product = kernel.op == "matmul" && !is_small_product(kernel, context.lowered.graph);
+  if (!product && !kernel.op.starts_with("convolution")) return false;
+  for (const auto& values : {kernel.inputs, kernel.outputs})
+    for (Value value : values)
+      if (context.sequences.count(context.lowered.storage[size_t(value.id)].id)) return false;
+  return true;
 }
 
 Source op_source(const LoweredKernel& kernel, SourceContext& context) { return OpWriter(kernel, context).run(); }

@@ -5,8 +5,9 @@
 
 namespace neon::cuda {
 
-// Whether a product is better done by one kernel from here.
-bool is_small_product(const LoweredKernel& kernel, const Graph& graph);
+// Whether a library is asked for the kernel: a product that is not better done by one from here, a convolution; of
+// whole arrays, not of sequences. What it then refuses is generated, too.
+bool asks_library(const LoweredKernel& kernel, const SourceContext& context);
 
 // One kernel; throws ErrorKind::failed for an op that has none on the GPU.
 Source op_source(const LoweredKernel& kernel, SourceContext& context);

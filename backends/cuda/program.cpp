@@ -128,15 +128,10 @@ void CudaProgram::make_kernels(const DeviceOptions& options) {
 // The kernel of a library, where one is better than what is generated.
 std::unique_ptr<LibraryKernel> CudaProgram::library_kernel(const LoweredKernel& kernel, const SourceContext& context,
                                                            const DeviceOptions& options) {
-  const Graph& graph = lowered_.graph;
-  const bool product = kernel.op == "matmul" && !is_small_product(kernel, graph);
-  if (!product && !is_convolution(kernel)) return nullptr;
-  for (const auto& values : {kernel.inputs, kernel.outputs})
-    for (Value value : values)
-      if (context.sequences.count(lowered_.storage[size_t(value.id)].id)) return nullptr;
+  if (!asks_library(kernel, context)) return nullptr;
   const LibraryOptions choice{options.timed, options.tf32};
-  return product ? make_product(kernel, graph, engine_->device, choice)
-                 : make_convolution(kernel, graph, engine_->device, choice);
+  return kernel.op == "matmul" ? make_product(kernel, lowered_.graph, engine_->device, choice)
+                               : make_convolution(kernel, lowered_.graph, engine_->device, choice);
 }
 
 void CudaProgram::load_sources(std::vector<Source>& sources, const std::vector<size_t>& kernels) {

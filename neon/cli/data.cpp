@@ -110,9 +110,15 @@ std::string list_of(const std::vector<double>& numbers) {
   return out + "]";
 }
 
-int64_t samples_of_class(const Split& split, int32_t label) {
-  int64_t out = 0;
-  for (int64_t i = 0; i < split.size(); ++i) out += split.label(i) == label;
+// How many samples each class has.
+std::vector<int64_t> class_sizes(const Data& data, const Split& split) {
+  std::vector<int64_t> out(size_t(data.classes), 0);
+  for (int64_t i = 0; data.classes > 0 && i < split.size(); ++i) {
+    const int32_t label = split.label(i);
+    if (label < 0 || label >= data.classes)
+      fail(ErrorKind::data, data.source, ": a sample has the label ", label, ", there are ", data.classes, " classes");
+    ++out[size_t(label)];
+  }
   return out;
 }
 
@@ -124,13 +130,17 @@ int stats(const CommandLine& line) {
               std::string(name_of(data.train.dtype())).c_str());
   const std::pair<const char*, const Split*> splits[] = {
       {"train", &data.train}, {"validation", &data.validation}, {"test", &data.test}};
-  for (const auto& [name, split] : splits)
+  std::vector<std::vector<int64_t>> sizes;
+  for (const auto& [name, split] : splits) {
     if (split->size() > 0) std::printf("%-10s %lld samples\n", name, (long long)split->size());
+    sizes.push_back(class_sizes(data, *split));
+  }
   for (int64_t k = 0; k < data.classes; ++k) {
     const std::string name = size_t(k) < data.class_names.size() ? data.class_names[size_t(k)] : "";
     std::printf("class %-4lld", (long long)k);
-    for (const auto& [part, split] : splits)
-      if (split->size() > 0) std::printf(" %s %-7lld", part, (long long)samples_of_class(*split, int32_t(k)));
+    for (size_t part = 0; part < sizes.size(); ++part)
+      if (splits[part].second->size() > 0)
+        std::printf(" %s %-7lld", splits[part].first, (long long)sizes[part][size_t(k)]);
     std::printf(" %s\n", name.c_str());
   }
   if (data.sample.rank() != 3) return 0;

@@ -94,13 +94,13 @@ std::string normalised_over_samples(const Graph& graph, int64_t batch) {
   return "";
 }
 
-// The batch size nearest to `batch` whose last batch of an epoch is whole, or at least half of one.
+// The batch size nearest to `batch` whose last batch of an epoch is whole, or at least half of one, and not of 1.
 int64_t even_batch(int64_t batch, int64_t samples) {
   for (int64_t distance = 1;; ++distance)
     for (const int64_t other : {batch + distance, batch - distance}) {
       if (other < 2 || other > samples) continue;
       const int64_t left = samples % other;
-      if (left == 0 || 2 * left >= other) return other;
+      if (left == 0 || (left > 1 && 2 * left >= other)) return other;
     }
 }
 

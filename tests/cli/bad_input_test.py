@@ -147,6 +147,10 @@ class Specs(Case):
                                "batch_size: 18 (-z), whose last batch has 12"])
         self.refused(2, "-z", "119", spec, says="batch_size: 120 (-z), which leaves none over")
         self.refused(2, "-z", "7", spec, says="batch_size: 8 (-z), which leaves none over")
+        # Of 13 samples 2 and 4 leave 1 over, too.
+        few = "--set", "dataset.validation=107"
+        self.refused(2, "-z", "3", *few, spec, says="batch_size: 5 (-z), whose last batch has 3")
+        self.neon("-e", "1", "-z", "5", *few, spec)
         self.neon("-e", "1", "-z", "18", spec)
         self.neon("-e", "1", "-z", "29", spec)  # 30 samples to test: one is normalised by the running statistics
         # A sample that is an image has many values of each of its maps.

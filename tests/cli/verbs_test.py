@@ -6,6 +6,7 @@ import re
 import struct
 import subprocess
 import unittest
+import zlib
 
 import h5py
 import numpy as np
@@ -502,6 +503,13 @@ class Evaluation(Case):
         self.write("shards/test-0000.shard", bytes(shard))
         self.assertIn("its SHA-256 is", self.neon("data", "check", "shards", code=3).out)
         self.assertIn("its checksum is wrong", self.neon(spec, code=3).err)
+        shard = bytearray(self.read("shards/train-0000.shard"))
+        table, = struct.unpack("<Q", shard[-32:-24])
+        shard[table + 16:table + 20] = struct.pack("<i", 7)
+        shard[-16:-12] = struct.pack("<I", zlib.crc32(shard[table:-32]))
+        self.write("shards/train-0000.shard", bytes(shard))
+        self.assertIn("has the label 7, there are 2 classes",
+                      self.neon("data", "stats", spec, "--set", "dataset.stream=true", code=3).err)
 
     def test_data_preview(self):
         training = self.write_colours()
