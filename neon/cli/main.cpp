@@ -44,6 +44,8 @@ void open_standard_streams() {
 void begin_with_short_spins(const std::string& verb, char** argv) {
   if (verb == "help" || verb == "check" || verb == "summary") return;
   if (std::getenv("GOMP_SPINCOUNT") || std::getenv("OMP_WAIT_POLICY")) return;
+  // Bound to a processor by libgomp, this thread would start anew with that one alone.
+  if (std::getenv("OMP_PROC_BIND") || std::getenv("OMP_PLACES") || std::getenv("GOMP_CPU_AFFINITY")) return;
   setenv("GOMP_SPINCOUNT", "2000", 1);
   execv("/proc/self/exe", argv);  // where that fails, things go on as they are
 }

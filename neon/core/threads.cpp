@@ -1,5 +1,6 @@
 #include "neon/core/threads.h"
 
+#include <omp.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -45,9 +46,18 @@ int count_in(std::string_view text) {
   return error == std::errc{} && end == text.data() + text.size() ? std::max(number, 0) : 0;
 }
 
+// Processors that the threads of loops are bound to (OMP_PROC_BIND, GOMP_CPU_AFFINITY); 0: they are not. The mask does
+// not say: libgomp binds the first thread when it is loaded, which then has one.
+int bound_processors() {
+  int out = 0;
+  for (int place = 0; place < omp_get_num_places(); ++place) out += omp_get_place_num_procs(place);
+  return out;
+}
+
 int processors() {
   cpu_set_t mask;
-  const int threads = sched_getaffinity(0, sizeof mask, &mask) == 0 ? CPU_COUNT(&mask) : 1;
+  int threads = bound_processors();
+  if (threads == 0 && sched_getaffinity(0, sizeof mask, &mask) == 0) threads = CPU_COUNT(&mask);
   return std::max(1, std::min(threads, cgroup_quota()));
 }
 

@@ -4,8 +4,8 @@
 
 namespace neon {
 
-// The least of the affinity mask, the cgroup's quota (cpu.max or cfs_quota_us, rounded up) and
-// OMP_NUM_THREADS where it is a number of threads; at least 1.
+// The least of the affinity mask (or what OpenMP binds its threads to), the cgroup's quota (cpu.max or cfs_quota_us,
+// rounded up) and OMP_NUM_THREADS where it is a number of threads; at least 1.
 int available_threads();
 
 // Why that is not what OMP_NUM_THREADS says: it is no number of threads, or more than there are processors. Empty where

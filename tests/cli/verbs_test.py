@@ -218,6 +218,13 @@ class Train(Case):
         for verb in ["eval", "m.safetensors"], ["resume", "m.safetensors"], ["predict", "m.safetensors", "x.csv"]:
             self.refused(6, *verb, "-i", "0", says="the GPU cannot be used")
 
+    def test_threads_that_are_bound_are_as_many(self):
+        """Bound, the first thread may use one processor, which says nothing of the others."""
+        def threads(**environment):
+            return re.search(r"(?m)^threads .*", self.neon("doctor", environment={"OMP_NUM_THREADS": "1000", **environment}).out)[0]
+        self.assertEqual(threads(OMP_PROC_BIND="true"), threads())
+        self.assertEqual(threads(GOMP_CPU_AFFINITY=str(min(os.sched_getaffinity(0)))), "threads          1")
+
     def test_number_of_threads_that_is_none(self):
         all_of_them = self.neon("doctor", environment={"OMP_NUM_THREADS": "1000000000"})
         found = re.search(r"^threads +(\d+)$", all_of_them.out, re.M)[1]
