@@ -184,10 +184,12 @@ void scatter_add(PlainArguments& a) {
 
 void count_sizes(PlainArguments& a) {
   const int64_t bins = a.node.attributes.integer("bins"), offset = a.node.attributes.integer("offset");
-  std::vector<int64_t> counts(size_t(bins) + 1, 0);
+  std::vector<int64_t> counts(size_t(bins), 0);
   if (a.inputs.size() < 2 || a.inputs[1].at(0) != 0)
-    for (int64_t i = 0; i < a.inputs[0].elements(); ++i)
-      ++counts[size_t(histogram_bin(size_exponent(float(a.inputs[0].at(i))), bins, offset))];
+    for (int64_t i = 0; i < a.inputs[0].elements(); ++i) {
+      const int64_t bin = histogram_bin(size_exponent(float(a.inputs[0].at(i))), bins, offset);
+      if (bin < bins) ++counts[size_t(bin)];  // neither what is beyond them nor NaN
+    }
   for (int64_t bin = 0; bin < bins; ++bin) a.outputs[0].set(bin, double(counts[size_t(bin)]));
 }
 
