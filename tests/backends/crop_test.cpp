@@ -1,5 +1,6 @@
 // Crops and resampled boxes against NumPy's, and what is wrong with their inputs.
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "backends/graph/images.h"
 #include "tests/support/golden.h"
@@ -65,6 +66,17 @@ TEST_CASE("crops and boxes are NumPy's") {
           if (op == "crop") check_close(done.y, at(c, "y"), 0);
           else check_close(done.y, at(c, "y"), 64);
         }
+  }
+}
+
+TEST_CASE("a box that ends with its image takes nothing of the next one") {
+  for (const Arithmetic& arithmetic : arithmetics()) {
+    INFO(arithmetic.name);
+    Tensor data(arithmetic.dtype, {2, 3, 4, 1}), box(DType::f32, {1, 4}), indices(DType::i32, {1});
+    for (int64_t i = 0; i < data.elements(); ++i) data.set(i, i < 12 ? 1 : NAN);
+    box.set(2, 3), box.set(3, 4);
+    const Tensor y = run("resample", data, box, indices, {3, 4}, Border::zero, arithmetic.options, true).y;
+    for (int64_t i = 0; i < y.elements(); ++i) CHECK(y.at(i) == 1);
   }
 }
 
