@@ -14,6 +14,8 @@
 namespace {
 
 std::map<std::string, int> calls;
+std::map<CUevent, unsigned> flags_of;  // of the events made
+int busy_waits = 0;                    // for events without CU_EVENT_BLOCKING_SYNC
 
 template <typename Function>
 Function driver(const char* name, Function) {
@@ -42,11 +44,20 @@ NEON_COUNTED(cuMemHostAlloc, (void** out, size_t bytes, unsigned flags), (out, b
 NEON_COUNTED(cuStreamSynchronize, (CUstream stream), (stream))
 NEON_COUNTED(cuCtxSynchronize, (void), ())
 NEON_COUNTED(cuEventRecord, (CUevent event, CUstream stream), (event, stream))
-NEON_COUNTED(cuEventSynchronize, (CUevent event), (event))
 NEON_COUNTED(cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned flags), (stream, event, flags))
 NEON_COUNTED(cuMemcpyHtoDAsync, (CUdeviceptr to, const void* from, size_t bytes, CUstream stream),
              (to, from, bytes, stream))
 NEON_COUNTED(cuMemcpyDtoHAsync, (void* to, CUdeviceptr from, size_t bytes, CUstream stream), (to, from, bytes, stream))
+
+extern "C" __attribute__((visibility("default"))) CUresult CUDAAPI cuEventCreate(CUevent* out, unsigned flags) {
+  const CUresult result = driver("cuEventCreate", &cuEventCreate)(out, flags);
+  flags_of[*out] = flags;
+  return result;
+}
+extern "C" __attribute__((visibility("default"))) CUresult CUDAAPI cuEventSynchronize(CUevent event) {
+  busy_waits += !(flags_of[event] & CU_EVENT_BLOCKING_SYNC);
+  return driver("cuEventSynchronize", &cuEventSynchronize)(event);
+}
 
 using namespace neon;
 using namespace neon::test;
@@ -183,6 +194,9 @@ TEST_CASE("a streamed step is one launch and its copies, and nobody waits but by
   for (int i = 0; i < 10; ++i) CHECK(calls_of(step) == expected);
   CHECK(calls_of([&] { program->recorded("cost"); }) ==
         std::map<std::string, int>{{"cuMemcpyDtoHAsync_v2", 1}, {"cuStreamSynchronize", 1}});
+  busy_waits = 0;
+  CHECK(calls_of([&] { ring->is_free(0, true); })["cuEventSynchronize"] == 1);
+  CHECK(busy_waits == 0);
 }
 
 TEST_CASE("a ring and its programs may end in any order") {
