@@ -35,7 +35,7 @@ CudaRing::CudaRing(std::vector<RingInput> inputs, int slots, std::shared_ptr<Eng
 }
 
 CudaRing::~CudaRing() {
-  for (CudaProgram* program : programs_) program->bind_ring(nullptr);
+  for (CudaProgram* program : programs_) program->leave_ring();
   release();
 }
 

@@ -215,6 +215,18 @@ TEST_CASE("a ring and its programs may end in any order") {
   }
 }
 
+TEST_CASE("a ring may end before a program whose run could not be started") {
+  const Net net = streamed_net();
+  DeviceOptions options{.gpu = true, .sequences = {"indices"}};
+  Variables variables;
+  auto ring = make_ring(ring_inputs(net), kSlots, options);
+  const auto program = compile_program(net.step.graph, variables, options);
+  ring->bind(*program);
+  ring->send(0);
+  CHECK_THROWS_WITH(program->run(0), Catch::Contains("of a program is not bound"));
+  ring.reset();
+}
+
 TEST_CASE("a thousand programs made, run and dropped leave no memory behind") {
   const Net net = mnist_small();
   std::string why_not;
