@@ -99,11 +99,11 @@ void BatchStream::read(const Task& task, ReadScratch& scratch) {
   Slot& slot = *task.slot;
   for (int64_t i = task.first; i < task.last && !stops_; ++i) try {
       read_sample(slot, i, scratch);
-    } catch (const std::exception& error) {
+    } catch (...) {
       const std::lock_guard lock(mutex_);
       if (slot.bad >= 0 && slot.bad < i) continue;
       slot.bad = i;
-      slot.trouble = error.what();
+      slot.trouble = std::current_exception();
     }
 }
 
@@ -114,7 +114,9 @@ void BatchStream::read_sample(Slot& slot, int64_t place, ReadScratch& scratch) {
       slot.memory.labels[size_t(place)] = reader_.read(index, pixels, scratch);
       return;
     } catch (const Error& error) {
-      if (tried == reader_.size() || !leave_out(slot, place, index, error.what())) throw;
+      // Whatever else goes wrong, want of memory say, is nothing that the sample can help.
+      if (error.kind() != ErrorKind::data || tried == reader_.size()) throw;
+      if (!leave_out(slot, place, index, error.what())) throw;
       if (!options_.stand_ins) return;
       index = (index + 1) % reader_.size();
     }
@@ -143,7 +145,7 @@ int64_t BatchStream::take(int64_t number, std::chrono::milliseconds most) {
   NEON_ASSERT(number == wanted_);
   if (!ready_.wait_for(lock, most, [&] { return is_there(number); })) return 0;
   const Slot& slot = slot_of(number);
-  if (slot.bad >= 0) fail(ErrorKind::data, slot.trouble);
+  if (slot.bad >= 0) std::rethrow_exception(slot.trouble);
   ++wanted_;
   return slot.count;
 }

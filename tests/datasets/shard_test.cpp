@@ -54,12 +54,13 @@ struct Numbers : SampleReader {
   int32_t label(int64_t index) const override { return int32_t(index % 7); }
   LeftOut* left_out() const override { return leaves_out ? &noted : nullptr; }
   int32_t read(int64_t index, std::span<uint8_t> pixels, ReadScratch&) const override {
-    if (index == bad) fail(ErrorKind::data, "sample ", index, " is bad");
+    if (index == bad) fail(kind, "sample ", index, " is bad");
     for (size_t k = 0; k < pixels.size(); ++k) pixels[k] = uint8_t(size_t(index) + k);
     return int32_t(index % 7);
   }
   const int64_t n, bad;
   const bool leaves_out;
+  ErrorKind kind = ErrorKind::data;
   mutable LeftOut noted;
 };
 
@@ -255,6 +256,18 @@ TEST_CASE("the next sample that can be read stands in for one that is left out, 
     CHECK(evaluated.left_out == std::vector<int64_t>{9});
     CHECK((reader.left_out()->count() == 1 && reader.left_out()->first() == "sample 39 is bad"));
   }
+}
+
+TEST_CASE("only samples that are bad are left out, and any other trouble keeps its kind") {
+  for (const bool leaves_out : {false, true})
+    for (const bool stand_ins : {false, true}) {
+      Numbers reader(40, 25, leaves_out);
+      reader.kind = ErrorKind::memory;
+      Batches batches(reader, {.batch = 10, .shuffle = false, .threads = 3, .stand_ins = stand_ins});
+      for (int64_t b : {0, 1}) batches.samples(b);
+      CHECK(error_of([&] { batches.samples(2); }) == "memory: sample 25 is bad");
+      CHECK(reader.noted.count() == 0);
+    }
 }
 
 TEST_CASE("a slot is not written to before it is given back") {
