@@ -64,9 +64,12 @@ class BatchStream {
     int64_t first = 0, last = 0;  // places in the batch
   };
 
+  void start(int threads);
+  void stop();
   void work();
   bool claim(Task& task, std::unique_lock<std::mutex>& lock);
-  void begin(int64_t number);
+  bool begin(int64_t number);
+  void make_order(int64_t epoch);
   void read(const Task& task, ReadScratch& scratch);
   void read_sample(Slot& slot, int64_t place, ReadScratch& scratch);
   bool leave_out(Slot& slot, int64_t place, int64_t index, const std::string& trouble);

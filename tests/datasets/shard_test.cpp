@@ -2,11 +2,14 @@
 // draw, whatever the threads.
 #include "datasets/shard.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <set>
 
 #include "datasets/batch_stream.h"
@@ -268,6 +271,30 @@ TEST_CASE("only samples that are bad are left out, and any other trouble keeps i
       CHECK(error_of([&] { batches.samples(2); }) == "memory: sample 25 is bad");
       CHECK(reader.noted.count() == 0);
     }
+}
+
+TEST_CASE("an order that there is no memory for is an error of the batch") {
+  std::vector<uint8_t> pixels(10 * 12);
+  std::vector<int32_t> labels(10);
+  const Numbers reader(int64_t(1) << 62);
+  BatchStream stream(reader, {.batch = 10, .threads = 3}, {{pixels, labels}});
+  CHECK_THROWS_AS(stream.take(0, std::chrono::seconds(10)), std::length_error);
+}
+
+TEST_CASE("a thread that cannot be started is an error, and those that were end") {
+  const Numbers reader(40);
+  int64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  rlimit former{};
+  REQUIRE(getrlimit(RLIMIT_AS, &former) == 0);
+  // Address space for the stacks of a few threads.
+  rlimit scarce = former;
+  scarce.rlim_cur = rlim_t(pages * getpagesize()) + (rlim_t(64) << 20);
+  REQUIRE(setrlimit(RLIMIT_AS, &scarce) == 0);
+  const std::string error = error_of([&] { Batches batches(reader, {.batch = 10, .threads = 100}); });
+  REQUIRE(setrlimit(RLIMIT_AS, &former) == 0);
+  CHECK(error.find(" of the 100 threads that are to read samples can be started: Resource temporarily unavailable") !=
+        std::string::npos);
 }
 
 TEST_CASE("a slot is not written to before it is given back") {
