@@ -39,10 +39,24 @@ BatchStream::BatchStream(const SampleReader& reader, const StreamOptions& option
     slots_[i].memory = slots[i];
   }
   const int threads = options.threads > 0 ? options.threads : available_threads();
-  for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+  start(threads);
 }
 
-BatchStream::~BatchStream() {
+BatchStream::~BatchStream() { stop(); }
+
+void BatchStream::start(int threads) {
+  threads_.reserve(size_t(threads));
+  try {
+    for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+  } catch (const std::exception& error) {
+    stop();
+    fail(ErrorKind::failed, "only ", threads_.size(), " of the ", threads,
+         " threads that are to read samples can be started: ", error.what(),
+         "; is there a limit on processes or memory? OMP_NUM_THREADS=N asks for fewer");
+  }
+}
+
+void BatchStream::stop() {
   {
     const std::lock_guard lock(mutex_);
     stops_ = true;
@@ -51,30 +65,43 @@ BatchStream::~BatchStream() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-// A batch's turn has come: what it is made of. Under the lock.
-void BatchStream::begin(int64_t number) {
-  const int64_t epoch = number / batches_;
-  if (epoch != order_epoch_) {
-    std::vector<int32_t> order(static_cast<size_t>(reader_.size()));
-    if (options_.shuffle) order = epoch_order(reader_.size(), options_.seed, epoch);
-    else std::iota(order.begin(), order.end(), 0);
-    order_ = std::make_shared<const std::vector<int32_t>>(std::move(order));
-    order_epoch_ = epoch;
-  }
+void BatchStream::make_order(int64_t epoch) {
+  if (epoch == order_epoch_) return;
+  std::vector<int32_t> order(static_cast<size_t>(reader_.size()));
+  if (options_.shuffle) order = epoch_order(reader_.size(), options_.seed, epoch);
+  else std::iota(order.begin(), order.end(), 0);
+  order_ = std::make_shared<const std::vector<int32_t>>(std::move(order));
+  order_epoch_ = epoch;
+}
+
+// A batch's turn has come: what it is made of. Under the lock. False: it has no samples, only its trouble.
+bool BatchStream::begin(int64_t number) {
   Slot& slot = slot_of(number);
-  slot.order = order_;
   slot.first = number % batches_ * options_.batch;
-  slot.count = std::min(options_.batch, reader_.size() - slot.first);
-  slot.done = 0;
+  slot.count = slot.done = 0;
   slot.bad = -1;
   slot.left_out.clear();
+  try {
+    make_order(number / batches_);
+  } catch (...) {
+    slot.bad = 0;
+    slot.trouble = std::current_exception();
+    return false;
+  }
+  slot.order = order_;
+  slot.count = std::min(options_.batch, reader_.size() - slot.first);
+  return true;
 }
 
 // Waits for something to do; false when there will be nothing any more.
 bool BatchStream::claim(Task& task, std::unique_lock<std::mutex>& lock) {
-  room_.wait(lock, [&] { return stops_ || claimed_ < released_ + int64_t(slots_.size()); });
-  if (stops_) return false;
-  if (claimed_places_ == 0) begin(claimed_);
+  while (true) {
+    room_.wait(lock, [&] { return stops_ || claimed_ < released_ + int64_t(slots_.size()); });
+    if (stops_) return false;
+    if (claimed_places_ > 0 || begin(claimed_)) break;
+    ++claimed_;
+    ready_.notify_all();
+  }
   Slot& slot = slot_of(claimed_);
   task = {&slot, claimed_places_, std::min(slot.count, claimed_places_ + kSamplesAtOnce)};
   claimed_places_ = task.last;
@@ -99,11 +126,11 @@ void BatchStream::read(const Task& task, ReadScratch& scratch) {
   Slot& slot = *task.slot;
   for (int64_t i = task.first; i < task.last && !stops_; ++i) try {
       read_sample(slot, i, scratch);
-    } catch (const std::exception& error) {
+    } catch (...) {
       const std::lock_guard lock(mutex_);
       if (slot.bad >= 0 && slot.bad < i) continue;
       slot.bad = i;
-      slot.trouble = error.what();
+      slot.trouble = std::current_exception();
     }
 }
 
@@ -114,7 +141,9 @@ void BatchStream::read_sample(Slot& slot, int64_t place, ReadScratch& scratch) {
       slot.memory.labels[size_t(place)] = reader_.read(index, pixels, scratch);
       return;
     } catch (const Error& error) {
-      if (tried == reader_.size() || !leave_out(slot, place, index, error.what())) throw;
+      // Whatever else goes wrong, want of memory say, is nothing that the sample can help.
+      if (error.kind() != ErrorKind::data || tried == reader_.size()) throw;
+      if (!leave_out(slot, place, index, error.what())) throw;
       if (!options_.stand_ins) return;
       index = (index + 1) % reader_.size();
     }
@@ -143,7 +172,7 @@ int64_t BatchStream::take(int64_t number, std::chrono::milliseconds most) {
   NEON_ASSERT(number == wanted_);
   if (!ready_.wait_for(lock, most, [&] { return is_there(number); })) return 0;
   const Slot& slot = slot_of(number);
-  if (slot.bad >= 0) fail(ErrorKind::data, slot.trouble);
+  if (slot.bad >= 0) std::rethrow_exception(slot.trouble);
   ++wanted_;
   return slot.count;
 }

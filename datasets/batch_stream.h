@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -40,8 +41,8 @@ class BatchStream {
   BatchStream& operator=(const BatchStream&) = delete;
 
   // Batches are counted through all epochs and taken one after the other. Waits for batch `number`, so long at most,
-  // and returns its samples: `batch` of them, fewer in the last of an epoch; 0: it is not there yet. A data error for
-  // the first of its samples that cannot be read.
+  // and returns its samples: `batch` of them, fewer in the last of an epoch; 0: it is not there yet. Throws what was
+  // thrown for the first of its samples that could not be read.
   int64_t take(int64_t number, std::chrono::milliseconds most);
   // Places in a batch taken of samples that are left out; without stand-ins.
   const std::vector<int64_t>& left_out(int64_t number) { return slot_of(number).left_out; }
@@ -55,7 +56,7 @@ class BatchStream {
     std::shared_ptr<const std::vector<int32_t>> order;
     int64_t first = 0, count = 0, done = 0;  // of the epoch's samples
     int64_t bad = -1;                        // place of the first sample that could not be read
-    std::string trouble;
+    std::exception_ptr trouble;
     std::vector<int64_t> left_out;
   };
   struct Task {
@@ -63,9 +64,12 @@ class BatchStream {
     int64_t first = 0, last = 0;  // places in the batch
   };
 
+  void start(int threads);
+  void stop();
   void work();
   bool claim(Task& task, std::unique_lock<std::mutex>& lock);
-  void begin(int64_t number);
+  bool begin(int64_t number);
+  void make_order(int64_t epoch);
   void read(const Task& task, ReadScratch& scratch);
   void read_sample(Slot& slot, int64_t place, ReadScratch& scratch);
   bool leave_out(Slot& slot, int64_t place, int64_t index, const std::string& trouble);

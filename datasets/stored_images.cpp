@@ -11,7 +11,7 @@ int32_t StoredImages::read(int64_t index, std::span<uint8_t> pixels, ReadScratch
   try {
     decode(image.name, pixels, scratch);
   } catch (const Error& error) {
-    if (left_out()) throw;
+    if (left_out() || error.kind() != ErrorKind::data) throw;
     fail(error.kind(), error.what(), " (on_bad_sample: skip leaves such files out)");
   }
   return image.label;

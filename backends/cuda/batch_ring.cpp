@@ -12,9 +12,11 @@ CudaRing::CudaRing(std::vector<RingInput> inputs, int slots, std::shared_ptr<Eng
   device.make_current();
   try {
     check(cuStreamCreate(&copies_, CU_STREAM_NON_BLOCKING), "making a stream for copies");
-    for (Events& events : events_)
-      for (CUevent* event : {&events.copied, &events.read})
-        check(cuEventCreate(event, CU_EVENT_DISABLE_TIMING), "making an event");
+    for (Events& events : events_) {
+      // The host waits for a copy asleep: its cores are for decoding.
+      check(cuEventCreate(&events.copied, CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC), "making an event");
+      check(cuEventCreate(&events.read, CU_EVENT_DISABLE_TIMING), "making an event");
+    }
     for (const RingInput& input : inputs_) {
       const size_t bytes = input.slot_bytes * size_t(slots);
       void* host = nullptr;
@@ -33,7 +35,7 @@ CudaRing::CudaRing(std::vector<RingInput> inputs, int slots, std::shared_ptr<Eng
 }
 
 CudaRing::~CudaRing() {
-  for (CudaProgram* program : programs_) program->bind_ring(nullptr);
+  for (CudaProgram* program : programs_) program->leave_ring();
   release();
 }
 

@@ -3,8 +3,8 @@
 //   copies  ── wait for the run that last read the twin ── copy ── event `copied` ──▶
 //   runs    ──────────────────────────────── wait for `copied` ── step ── event `read` ──▶
 //
-// So the copy of a batch runs beside the step before, no wait is the host's, and the host writes to a slot again once
-// `copied` has come.
+// So the copy of a batch runs beside the step before, and sending and running wait for nothing. The host writes to a
+// slot again once `copied` has come, which is_free may wait for, asleep.
 #pragma once
 #include <set>
 

@@ -201,10 +201,16 @@ void CudaProgram::bind_memory(const std::string& leaf, const DeviceMemory& memor
 
 void CudaProgram::bind_ring(CudaRing* ring) {
   flush();
-  if (batches_ && batches_ != ring && ring) batches_->leave(this);
+  if (batches_ && batches_ != ring) batches_->leave(this);
   batches_ = ring;
   for (auto& [name, input] : inputs_)
-    if (auto memory = ring ? ring->memory(name) : nullptr) set_memory(input, std::move(memory));
+    if (auto memory = ring->memory(name)) set_memory(input, std::move(memory));
+}
+
+void CudaProgram::leave_ring() {
+  batches_ = nullptr;
+  queued_ = 0;
+  queue_.clear();
 }
 
 void CudaProgram::release_memory() {

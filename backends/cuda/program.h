@@ -28,6 +28,8 @@ class CudaProgram : public Program {
   // Inputs of the ring's names are its slots from now on, and every run is sent off at once, behind the copy of what it
   // reads. The ring tells when it goes.
   void bind_ring(CudaRing* ring);
+  // The ring ends before this. What is still queued is a run that could not be started, which was told.
+  void leave_ring();
   void set_scalar(const std::string& name, double value) override;
   void run(uint64_t step) override;
   void go_on() override;

@@ -17,8 +17,6 @@ struct FeedOptions {
   // Type of the input `weight` (batch, 1), which says what samples count: the last batch of a pass is filled up with
   // its last sample, which does not count again. Without it that batch is short.
   std::optional<DType> weight;
-  // A wait for data ends when a signal asks the run to stop.
-  bool stops = true;
   int threads = 0;  // that read; 0: available_threads()
   DeviceOptions device;
 };
@@ -30,8 +28,8 @@ class BatchFeed {
   virtual int64_t rows() const = 0;
   // The program reads `data`, `targets`, `indices` and `weight` from here. It was compiled with sequences().
   virtual void bind(Program& program) = 0;
-  // The program's next run reads batch `number`, counted through all epochs. False: a signal came while it was waited
-  // for. A data error for a sample that cannot be read.
+  // The program's next run reads batch `number`, counted through all epochs. False: a signal asks the run to stop, and
+  // the batch would have to be read. A data error for a sample that cannot be read.
   virtual bool next(Program& program, int64_t number) = 0;
   // The same for a program of the CPU that looks at a batch once more.
   virtual void bind_again(Program& program, int64_t number) = 0;

@@ -13,7 +13,6 @@ Evaluator::Evaluator(const Experiment& experiment, const DataLayout& layout, con
   feed.batch = batch_;
   feed.shuffle = false;
   feed.weight = options.dtype == DType::f64 ? DType::f64 : DType::f32;
-  feed.stops = false;
   feed.device = device;
   feed_ = make_feed(split, feed);
   const StepGraph step = evaluation_graph(experiment.network(), &*experiment.params.cost, experiment.metrics(), layout,
@@ -66,7 +65,11 @@ std::map<std::string, double> Evaluator::run() {
     if (name.starts_with("metric/")) depth = std::min(depth, program_->depth(name));
   int waiting = 0;
   for (int64_t first = 0; first < size; first += batch_) {
-    feed_->next(*program_, batches_++);
+    if (!feed_->next(*program_, batches_)) {
+      batches_ = 0;
+      return {};
+    }
+    ++batches_;
     program_->run(0);
     if (++waiting < depth && first + batch_ < size) continue;
     while (waiting > 0) take(--waiting);

@@ -15,7 +15,7 @@ class Evaluator {
   // ema) the arrays NAME/ema are used in place of NAME. `split` must outlive this.
   Evaluator(const Experiment& experiment, const DataLayout& layout, const Split& split, StepOptions options,
             Variables& variables, bool running_means, const DeviceOptions& device);
-  // "cost" and the names of the metrics.
+  // "cost" and the names of the metrics. Empty: a signal came while samples were being read.
   std::map<std::string, double> run();
 
  private:
@@ -29,7 +29,7 @@ class Evaluator {
   bool running_means_;
   std::unique_ptr<BatchFeed> feed_;
   std::unique_ptr<Program> program_;
-  int64_t batches_ = 0;  // run so far
+  int64_t batches_ = 0;  // run so far, in whole passes at the end of each
 };
 
 // "Top1Misclass 2.13 %  cost 0.0712": shares as percent

@@ -2,7 +2,9 @@
 
 #include <omp.h>
 
+#include <atomic>
 #include <cmath>
+#include <exception>
 
 #include "neon/core/threads.h"
 
@@ -55,30 +57,39 @@ struct ChannelSums {
   }
 };
 
-// Every sample of a stream, read once.
-void read_through(const SampleReader& reader, ChannelSums& all) {
-  const Shape& sample = reader.sample();
-  std::string trouble;
-  const int threads = available_threads();
-#pragma omp parallel num_threads(threads)
-  {
-    ChannelSums sums(sample[0]);
-    ReadScratch scratch;
-    Tensor pixels(DType::u8, {sample[1], sample[2], sample[0]});
-#pragma omp for schedule(dynamic, 16)
-    for (int64_t i = 0; i < reader.size(); ++i) try {
-        reader.read(i, pixels.as<uint8_t>(), scratch);
-        sums.add(pixels, 1, true);
-      } catch (const std::exception& error) {
-        LeftOut* const left_out = reader.left_out();
-        if (left_out) left_out->add(i, error.what());
-#pragma omp critical
-        if (!left_out && trouble.empty()) trouble = error.what();
-      }
-#pragma omp critical
-    all.add(sums);
+// What a thread reads samples of a stream with.
+struct ReadingThread {
+  explicit ReadingThread(const Shape& sample) : sums(sample[0]), pixels(DType::u8, {sample[1], sample[2], sample[0]}) {}
+  void read(const SampleReader& reader, int64_t index) try {
+    reader.read(index, pixels.as<uint8_t>(), scratch);
+    sums.add(pixels, 1, true);
+  } catch (const Error& error) {
+    LeftOut* const left_out = reader.left_out();
+    if (error.kind() != ErrorKind::data || !left_out) throw;
+    left_out->add(index, error.what());
   }
-  if (!trouble.empty()) fail(ErrorKind::data, trouble);
+  ChannelSums sums;
+  ReadScratch scratch;
+  Tensor pixels;
+};
+
+// Every sample of a stream, read once. Samples are begun in their order and none after one that failed, so the first
+// that fails is the same whatever the threads.
+void read_through(const SampleReader& reader, ChannelSums& all) {
+  std::atomic<int64_t> failed = reader.size();
+  std::exception_ptr trouble;
+  const int threads = available_threads();
+  std::vector<std::unique_ptr<ReadingThread>> of_thread;
+  for (int i = 0; i < threads; ++i) of_thread.push_back(std::make_unique<ReadingThread>(reader.sample()));
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 16)
+  for (int64_t i = 0; i < reader.size(); ++i) try {
+      if (i < failed) of_thread[size_t(omp_get_thread_num())]->read(reader, i);
+    } catch (...) {
+#pragma omp critical
+      if (i < failed) failed = i, trouble = std::current_exception();
+    }
+  if (trouble) std::rethrow_exception(trouble);
+  for (const auto& thread : of_thread) all.add(thread->sums);
 }
 
 void measure(Data& data) {

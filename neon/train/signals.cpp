@@ -38,6 +38,7 @@ SignalGuard::SignalGuard() {
 SignalGuard::~SignalGuard() {
   sigaction(SIGINT, &former_interrupt, nullptr);
   sigaction(SIGTERM, &former_terminate, nullptr);
+  received = 0;
 }
 
 int stop_signal() { return received; }

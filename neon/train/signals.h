@@ -11,7 +11,7 @@ class SignalGuard {
   SignalGuard(const SignalGuard&) = delete;
 };
 
-// The signal received so far, or 0. Read at every safe point.
+// The signal received since a guard is there, or 0. Read at every safe point.
 int stop_signal();
 
 }  // namespace neon

@@ -94,7 +94,7 @@ int64_t StreamFeed::wait_for(int64_t number) {
     const double before = now_seconds();
     const int64_t count = stream_->take(number, idle ? kDeaf : kBlind);
     if (idle) waited_ += now_seconds() - before;
-    if (count > 0 || (options_.stops && stop_signal())) return count;
+    if (count > 0 || stop_signal()) return count;
   }
 }
 
@@ -113,6 +113,7 @@ void StreamFeed::fill_up(int64_t number, int64_t count) {
 }
 
 bool StreamFeed::next(Program& program, int64_t number) {
+  if (stop_signal()) return false;
   if (!stream_ || number != next_) begin(number);
   const int64_t count = wait_for(number);
   if (count == 0) return false;

@@ -99,7 +99,7 @@ void Trainer::check_position() const {
   if (step_options_.accumulate > epochs_ * steps_per_epoch_)
     fail(ErrorKind::config, "accumulate: the run ends after ", epochs_ * steps_per_epoch_, " steps, before the first ",
          step_options_.accumulate, " are together: nothing would be learnt");
-  if (position_.step_in_epoch >= steps_per_epoch_ ||
+  if (position_.step_in_epoch > steps_per_epoch_ ||
       position_.step != position_.epoch * steps_per_epoch_ + position_.step_in_epoch)
     fail(ErrorKind::data, "the checkpoint is of no step of this run: epoch ", position_.epoch, ", step ",
          position_.step_in_epoch, " of ", steps_per_epoch_, ", ", position_.step, " steps in all");
@@ -125,7 +125,7 @@ void Trainer::train() {
       if (log_) say(log_->take_messages());
     }
     if (position_.step_in_epoch < steps_per_epoch_) break;
-    end_epoch();
+    if (!end_epoch()) break;
     if (position_.epoch % options_.serialize == 0 && !finished() && !stop_signal()) save(false);
   }
 }
@@ -135,7 +135,7 @@ bool Trainer::finished() const {
          std::ranges::any_of(experiment_.params.callbacks, [](const auto& callback) { return callback->ended_run(); });
 }
 
-void Trainer::finish() {
+bool Trainer::finish() {
   for (const auto& callback : experiment_.params.callbacks) {
     std::string message;
     callback->train_end(variables_, message);
@@ -146,6 +146,7 @@ void Trainer::finish() {
     results_.clear();
   }
   if (results_.empty() && evaluator_) results_ = evaluator_->run();
+  return !evaluator_ || !results_.empty();
 }
 
 RunResult Trainer::run() {
@@ -154,9 +155,8 @@ RunResult Trainer::run() {
   saved_ = position_.step > 0;  // a run that goes on with nothing left to do has nothing new to save
   if (!finished()) train();
   RunResult out;
-  // One that arrives after the last step stops nothing.
-  if (finished()) finish();
-  else out.signal = stop_signal();
+  // One that arrives after the last step stops nothing but the reading of samples.
+  if (!finished() || !finish()) out.signal = stop_signal();
   if (!saved_) save(true);
   else count_seconds();
   say(left_out_messages(data_));

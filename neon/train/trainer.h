@@ -75,13 +75,15 @@ class Trainer {
   void handle_nonfinite(StepProgram& now, double cost);
   [[noreturn]] void diverged(StepProgram& now);
   std::string kept_text() const;
-  void end_epoch();
+  // False: a signal stopped its evaluation. The epoch's end is then still to come, also for a run that goes on.
+  bool end_epoch();
   void train();
   // No epoch is left, or a callback has ended the run.
   bool finished() const;
-  void finish();
-  bool evaluate_now() const;
-  std::map<std::string, double> evaluate();
+  // False: a signal stopped the last evaluation.
+  bool finish();
+  bool evaluates_after(int64_t epoch) const;
+  std::map<std::string, double> evaluate(int64_t epoch);
   void count_seconds();
   // A save that fails is told, and tried again later; the last one throws.
   void save(bool last);

@@ -46,20 +46,26 @@ void Trainer::show_progress() {
 // Share of the epoch so far in which the device waited for data.
 double Trainer::waiting(double elapsed) const { return elapsed > 0 ? (feed_->waited() - epoch_waited_) / elapsed : 0; }
 
-bool Trainer::evaluate_now() const {
-  return evaluator_ && (position_.epoch % eval_freq_ == 0 || position_.epoch == epochs_);
+bool Trainer::evaluates_after(int64_t epoch) const {
+  return evaluator_ && (epoch % eval_freq_ == 0 || epoch == epochs_);
 }
 
-std::map<std::string, double> Trainer::evaluate() {
+std::map<std::string, double> Trainer::evaluate(int64_t epoch) {
   const double before = now_seconds();
   auto results = evaluator_->run();
-  if (log_) log_->evaluation(position_.epoch, results, now_seconds() - before);
+  if (log_ && !results.empty()) log_->evaluation(epoch, results, now_seconds() - before);
   return results;
 }
 
-void Trainer::end_epoch() {
+bool Trainer::end_epoch() {
   const double seconds = now_seconds() - epoch_started_, share_waiting = waiting(seconds);
   const double mean_cost = position_.samples ? position_.cost_sum / double(position_.samples) : 0;
+  std::map<std::string, double> results;
+  if (evaluates_after(position_.epoch + 1)) {
+    results = evaluate(position_.epoch + 1);
+    if (results.empty()) return false;
+    results_ = results;
+  }
   ++position_.epoch;
   position_.step_in_epoch = 0;
   const int64_t steps = position_.step - epoch_start_step_;
@@ -67,8 +73,7 @@ void Trainer::end_epoch() {
   position_.samples = 0;
   if (log_) log_->epoch(position_, mean_cost, rate_, seconds);
   if (!experiment_.params.callbacks.empty()) variables_.to_host();
-  EpochEnd end{position_.epoch, mean_cost, {}, variables_, ""};
-  if (evaluate_now()) end.results = results_ = evaluate();
+  EpochEnd end{position_.epoch, mean_cost, results, variables_, ""};
   for (const auto& callback : experiment_.params.callbacks) callback->epoch_end(end);
   ProgressState state;
   state.epoch = position_.epoch;
@@ -79,6 +84,7 @@ void Trainer::end_epoch() {
   state.waiting = share_waiting;
   progress_.epoch(state, results_text(end.results));
   if (!end.message.empty()) progress_.message(end.message);
+  return true;
 }
 
 void Trainer::count_seconds() {

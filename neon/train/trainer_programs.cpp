@@ -71,10 +71,12 @@ void Trainer::choose_threads() {
     if (position_.step_in_epoch + kWarmUp + kTimed >= steps_per_epoch_) break;
     if (threads != position_.threads) full_ = compile(step_options_.batch, int(threads));
     std::vector<double> times;
+    // Data that is waited for says nothing about the threads.
+    const auto busy = [&] { return now_seconds() - feed_->waited(); };
     for (int i = 0; i < kWarmUp + kTimed; ++i) {
-      const double before = now_seconds();
+      const double before = busy();
       steps(1);
-      if (i >= kWarmUp) times.push_back(now_seconds() - before);
+      if (i >= kWarmUp) times.push_back(busy() - before);
     }
     const double mean = std::accumulate(times.begin(), times.end(), 0.0) / kTimed;
     if (best == 0 || mean < best) best = mean, chosen = threads;

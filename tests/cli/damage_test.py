@@ -146,7 +146,7 @@ class Damage(Case):
         position = json.loads(parts(self.content)[1]["__metadata__"]["neon.position"])
         changes = [{key: value} for key in ("epoch", "step", "step_in_epoch", "samples", "good_steps", "skipped")
                    for value in (-1, 1.5, "2", None, [], 2**53 + 1, 2**64)]
-        changes += [{"epoch": 1}, {"step": 15}, {"step_in_epoch": 8}, {"step_in_epoch": 8, "step": 24}]  # 8 an epoch
+        changes += [{"epoch": 1}, {"step": 15}, {"step_in_epoch": 8}, {"step_in_epoch": 9, "step": 25}]  # 8 an epoch
         changes += [{"threads": value} for value in (0, -1, 2**40)]
         changes += [{"loss_scale": value} for value in ("nan", "inf", "0", "", "1x", 1)]
         changes += [{"cost_sum": value} for value in ("nan", "-inf", None)] + [{"seconds": "-1"}, {"seed": -1}, {"simd": 4}]

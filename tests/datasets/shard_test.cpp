@@ -2,11 +2,14 @@
 // draw, whatever the threads.
 #include "datasets/shard.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <set>
 
 #include "datasets/batch_stream.h"
@@ -54,12 +57,13 @@ struct Numbers : SampleReader {
   int32_t label(int64_t index) const override { return int32_t(index % 7); }
   LeftOut* left_out() const override { return leaves_out ? &noted : nullptr; }
   int32_t read(int64_t index, std::span<uint8_t> pixels, ReadScratch&) const override {
-    if (index == bad) fail(ErrorKind::data, "sample ", index, " is bad");
+    if (index == bad) fail(kind, "sample ", index, " is bad");
     for (size_t k = 0; k < pixels.size(); ++k) pixels[k] = uint8_t(size_t(index) + k);
     return int32_t(index % 7);
   }
   const int64_t n, bad;
   const bool leaves_out;
+  ErrorKind kind = ErrorKind::data;
   mutable LeftOut noted;
 };
 
@@ -255,6 +259,42 @@ TEST_CASE("the next sample that can be read stands in for one that is left out, 
     CHECK(evaluated.left_out == std::vector<int64_t>{9});
     CHECK((reader.left_out()->count() == 1 && reader.left_out()->first() == "sample 39 is bad"));
   }
+}
+
+TEST_CASE("only samples that are bad are left out, and any other trouble keeps its kind") {
+  for (const bool leaves_out : {false, true})
+    for (const bool stand_ins : {false, true}) {
+      Numbers reader(40, 25, leaves_out);
+      reader.kind = ErrorKind::memory;
+      Batches batches(reader, {.batch = 10, .shuffle = false, .threads = 3, .stand_ins = stand_ins});
+      for (int64_t b : {0, 1}) batches.samples(b);
+      CHECK(error_of([&] { batches.samples(2); }) == "memory: sample 25 is bad");
+      CHECK(reader.noted.count() == 0);
+    }
+}
+
+TEST_CASE("an order that there is no memory for is an error of the batch") {
+  std::vector<uint8_t> pixels(10 * 12);
+  std::vector<int32_t> labels(10);
+  const Numbers reader(int64_t(1) << 62);
+  BatchStream stream(reader, {.batch = 10, .threads = 3}, {{pixels, labels}});
+  CHECK_THROWS_AS(stream.take(0, std::chrono::seconds(10)), std::length_error);
+}
+
+TEST_CASE("a thread that cannot be started is an error, and those that were end") {
+  const Numbers reader(40);
+  int64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  rlimit former{};
+  REQUIRE(getrlimit(RLIMIT_AS, &former) == 0);
+  // Address space for the stacks of a few threads.
+  rlimit scarce = former;
+  scarce.rlim_cur = rlim_t(pages * getpagesize()) + (rlim_t(64) << 20);
+  REQUIRE(setrlimit(RLIMIT_AS, &scarce) == 0);
+  const std::string error = error_of([&] { Batches batches(reader, {.batch = 10, .threads = 100}); });
+  REQUIRE(setrlimit(RLIMIT_AS, &former) == 0);
+  CHECK(error.find(" of the 100 threads that are to read samples can be started: Resource temporarily unavailable") !=
+        std::string::npos);
 }
 
 TEST_CASE("a slot is not written to before it is given back") {

@@ -1,8 +1,12 @@
 // Statistics of channels: measured ones against sums by hand, given ones as given.
 #include "neon/train/normalize.h"
 
+#include <atomic>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cmath>
+#include <new>
+#include <thread>
 
 using namespace neon;
 
@@ -75,6 +79,56 @@ TEST_CASE("what cannot be normalised is refused") {
   Data black = images(true, DType::u8);
   for (int64_t i = 0; i < black.train.inputs.elements(); i += 2) black.train.inputs.set(i, 7);
   CHECK(trouble({{}, {}, true}, black) == "images: channel 0 is 7 everywhere: normalize would divide by 0");
+}
+
+namespace {
+
+// 20,000 samples, of which 20 cannot be read, after a while, nor can 300.
+struct Failing : SampleReader {
+  int64_t size() const override { return 20'000; }
+  Shape sample() const override { return {2, 3, 2}; }
+  int32_t label(int64_t) const override { return 0; }
+  int32_t read(int64_t index, std::span<uint8_t> pixels, ReadScratch&) const override {
+    ++reads;
+    for (size_t k = 0; k < pixels.size(); ++k) pixels[k] = uint8_t(size_t(index) * 7 + k * k);
+    if (index == 20) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    if (index != 20 && index != 300) return 0;
+    if (kind == ErrorKind::memory) throw std::bad_alloc();
+    fail(kind, "sample ", index, " is bad");
+  }
+  LeftOut* left_out() const override { return leaves_out ? &noted : nullptr; }
+  ErrorKind kind = ErrorKind::data;
+  bool leaves_out = false;
+  mutable std::atomic<int> reads = 0;
+  mutable LeftOut noted;
+};
+
+Data streamed(std::shared_ptr<Failing> reader) {
+  Data data;
+  data.sample = {2, 3, 2};
+  data.channels_last = true;
+  data.train.reader = std::move(reader);
+  return data;
+}
+
+}  // namespace
+
+TEST_CASE("measuring a stream ends at the first sample that cannot be read, unless those are left out") {
+  auto reader = std::make_shared<Failing>();
+  setenv("OMP_NUM_THREADS", "3", 1);
+  CHECK(trouble({{}, {}, true}, streamed(reader)) == "sample 20 is bad");
+  CHECK(reader->reads < 10'000);
+  reader->leaves_out = true;
+  CHECK(trouble({{}, {}, true}, streamed(reader)) == "none");
+  CHECK((reader->noted.count() == 2 && reader->noted.first() == "sample 20 is bad"));
+  // Want of memory is not the sample's fault.
+  reader = std::make_shared<Failing>();
+  reader->leaves_out = true;
+  reader->kind = ErrorKind::memory;
+  Data data = streamed(reader);
+  CHECK_THROWS_AS(set_normalization({{}, {}, true}, data), std::bad_alloc);
+  CHECK(reader->noted.count() == 0);
+  unsetenv("OMP_NUM_THREADS");
 }
 
 TEST_CASE("normalize is read from a spec, and written as it was") {

@@ -436,3 +436,51 @@ TEST_CASE("a signal that comes while data is waited for stops the run at once") 
   CHECK(result.position.step < 3);
   CHECK(took < std::chrono::milliseconds(250));  // a batch takes longer
 }
+
+TEST_CASE("a signal that comes while test samples are read stops the run before the end of its epoch") {
+  Experiment experiment(spec_from_text("dataset: Iris\n"
+                                       "layers: [Affine: {nout: 2, init: Kaiming, activation: Softmax}]\n"
+                                       "cost: CrossEntropyMulti\n"
+                                       "optimizer: {GradientDescentMomentum: {learning_rate: 0.1}}\n"
+                                       "batch_size: 8\nrng_seed: 3\n",
+                                       "test.yaml")
+                            .root);
+  Data data;
+  data.train.inputs = Tensor(DType::u8, {16, 4, 4, 3});
+  data.train.targets = Tensor(DType::i32, {16});
+  data.test.reader = std::make_shared<SlowSamples>();
+  data.sample = {3, 4, 4};
+  data.channels_last = true;
+  data.classes = 2;
+  RunOptions options;
+  options.progress_bar = false;
+  options.eval_freq = 1;
+  options.epochs = 1;
+  slow_reads = 0;
+  Trainer trainer(experiment, data, options);
+  std::chrono::steady_clock::time_point raised;
+  std::thread sender([&] {
+    while (slow_reads < 9) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    raised = std::chrono::steady_clock::now();
+    kill(getpid(), SIGTERM);
+  });
+  const RunResult result = trainer.run();
+  const auto took = std::chrono::steady_clock::now() - raised;
+  sender.join();
+  CHECK(result.signal == SIGTERM);
+  CHECK(result.results.empty());
+  CHECK((result.position.step == 2 && result.position.epoch == 0 && result.position.step_in_epoch == 2));
+  CHECK(took < std::chrono::milliseconds(250));
+}
+
+TEST_CASE("a run that was stopped in its last evaluation makes up for it") {
+  const Sets sets;
+  Runs runs;
+  runs.run(sets.spec("ImageFolder", "false"), "straight");
+  const int64_t last = 4 * kStepsPerEpoch - 1;
+  REQUIRE(runs.run(sets.spec("ImageFolder", "true"), "stopped", false, last).result.signal == SIGTERM);
+  REQUIRE(runs.load("stopped").position.epoch == 3);
+  REQUIRE(runs.run(sets.spec("ImageFolder", "true"), "stopped", true).result.signal == 0);
+  check_same(runs, "straight", "stopped");
+}

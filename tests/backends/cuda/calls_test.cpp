@@ -14,6 +14,8 @@
 namespace {
 
 std::map<std::string, int> calls;
+std::map<CUevent, unsigned> flags_of;  // of the events made
+int busy_waits = 0;                    // for events without CU_EVENT_BLOCKING_SYNC
 
 template <typename Function>
 Function driver(const char* name, Function) {
@@ -42,11 +44,20 @@ NEON_COUNTED(cuMemHostAlloc, (void** out, size_t bytes, unsigned flags), (out, b
 NEON_COUNTED(cuStreamSynchronize, (CUstream stream), (stream))
 NEON_COUNTED(cuCtxSynchronize, (void), ())
 NEON_COUNTED(cuEventRecord, (CUevent event, CUstream stream), (event, stream))
-NEON_COUNTED(cuEventSynchronize, (CUevent event), (event))
 NEON_COUNTED(cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned flags), (stream, event, flags))
 NEON_COUNTED(cuMemcpyHtoDAsync, (CUdeviceptr to, const void* from, size_t bytes, CUstream stream),
              (to, from, bytes, stream))
 NEON_COUNTED(cuMemcpyDtoHAsync, (void* to, CUdeviceptr from, size_t bytes, CUstream stream), (to, from, bytes, stream))
+
+extern "C" __attribute__((visibility("default"))) CUresult CUDAAPI cuEventCreate(CUevent* out, unsigned flags) {
+  const CUresult result = driver("cuEventCreate", &cuEventCreate)(out, flags);
+  flags_of[*out] = flags;
+  return result;
+}
+extern "C" __attribute__((visibility("default"))) CUresult CUDAAPI cuEventSynchronize(CUevent event) {
+  busy_waits += !(flags_of[event] & CU_EVENT_BLOCKING_SYNC);
+  return driver("cuEventSynchronize", &cuEventSynchronize)(event);
+}
 
 using namespace neon;
 using namespace neon::test;
@@ -183,6 +194,9 @@ TEST_CASE("a streamed step is one launch and its copies, and nobody waits but by
   for (int i = 0; i < 10; ++i) CHECK(calls_of(step) == expected);
   CHECK(calls_of([&] { program->recorded("cost"); }) ==
         std::map<std::string, int>{{"cuMemcpyDtoHAsync_v2", 1}, {"cuStreamSynchronize", 1}});
+  busy_waits = 0;
+  CHECK(calls_of([&] { ring->is_free(0, true); })["cuEventSynchronize"] == 1);
+  CHECK(busy_waits == 0);
 }
 
 TEST_CASE("a ring and its programs may end in any order") {
@@ -199,6 +213,18 @@ TEST_CASE("a ring and its programs may end in any order") {
     else program.reset();
     if (program) CHECK(std::isfinite(program->recorded("cost")));
   }
+}
+
+TEST_CASE("a ring may end before a program whose run could not be started") {
+  const Net net = streamed_net();
+  DeviceOptions options{.gpu = true, .sequences = {"indices"}};
+  Variables variables;
+  auto ring = make_ring(ring_inputs(net), kSlots, options);
+  const auto program = compile_program(net.step.graph, variables, options);
+  ring->bind(*program);
+  ring->send(0);
+  CHECK_THROWS_WITH(program->run(0), Catch::Contains("of a program is not bound"));
+  ring.reset();
 }
 
 TEST_CASE("a thousand programs made, run and dropped leave no memory behind") {
