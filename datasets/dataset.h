@@ -1,7 +1,8 @@
 // What every reader gives: whole arrays in host memory, or a reader of single samples, with their meaning.
 #pragma once
-#include <limits>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,8 +48,9 @@ struct DataContext {
   std::string spec_dir;  // a relative path is looked for in the current folder, then here, then in data_dir
   uint64_t seed = 0;
   bool may_download = true;
-  std::vector<std::string>* warnings = nullptr;           // one line each; may be null
-  double room = std::numeric_limits<double>::infinity();  // bytes of memory that are free for a run
+  std::vector<std::string>* warnings = nullptr;  // one line each; may be null
+  // Bytes of memory that are free for a run, which to know may cost something; null: there is no end to them.
+  std::function<double()> room;
 
   std::string data_folder() const;
   void warn(std::string line) const;

@@ -54,10 +54,11 @@ DataContext data_context(const RunOptions& options, const std::string& folder, u
   context.spec_dir = folder;
   context.seed = seed;
   context.warnings = &warnings;
-  context.room = free_memory();
-  std::string why_not;
-  GpuModule* const module = options.backend == "gpu" ? gpu_module(why_not) : nullptr;
-  if (module) context.room = std::min(context.room, double(module->free_bytes(int(options.device_id))));
+  context.room = [gpu = options.backend == "gpu", index = int(options.device_id)] {
+    std::string why_not;
+    GpuModule* const module = gpu ? gpu_module(why_not) : nullptr;
+    return module ? std::min(free_memory(), double(module->free_bytes(index))) : free_memory();
+  };
   return context;
 }
 
