@@ -149,7 +149,7 @@ bool Trainer::finish() {
   return !evaluator_ || !results_.empty();
 }
 
-RunResult Trainer::run() {
+RunResult Trainer::run() try {
   SignalGuard signals;
   started_ = now_seconds();
   saved_ = position_.step > 0;  // a run that goes on with nothing left to do has nothing new to save
@@ -159,7 +159,7 @@ RunResult Trainer::run() {
   if (!finished() || !finish()) out.signal = stop_signal();
   if (!saved_) save(true);
   else count_seconds();
-  say(left_out_messages(data_));
+  tell_left_out();
   if (log_) {
     log_->close(out.signal ? RunStatus::killed : RunStatus::complete);
     say(log_->take_messages());
@@ -169,6 +169,9 @@ RunResult Trainer::run() {
   out.results = results_;
   out.position = position_;
   return out;
+} catch (...) {
+  tell_left_out();
+  throw;
 }
 
 }  // namespace neon

@@ -90,6 +90,8 @@ class Trainer {
   void show_progress();
   double waiting(double elapsed) const;
   void say(const std::vector<std::string>& messages);
+  // Once for each number of them.
+  void tell_left_out();
 
   const Experiment& experiment_;
   Data data_;
@@ -107,6 +109,7 @@ class Trainer {
   ProgressLine progress_;
   std::map<std::string, double> results_;
   std::string last_saved_;
+  std::vector<std::string> told_left_out_;
   std::string device_name_ = "CPU";
   bool gpu_ = false, repeatable_ = true;
   double recent_cost_ = 0, recent_step_cost_ = 0, rate_ = 0;

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "neon/train/checkpoint.h"
 #include "neon/train/clock.h"
 #include "neon/train/trainer.h"
@@ -84,6 +86,7 @@ bool Trainer::end_epoch() {
   state.waiting = share_waiting;
   progress_.epoch(state, results_text(end.results));
   if (!end.message.empty()) progress_.message(end.message);
+  tell_left_out();
   return true;
 }
 
@@ -111,6 +114,13 @@ void Trainer::save(bool last) {
 
 void Trainer::say(const std::vector<std::string>& messages) {
   for (const std::string& message : messages) progress_.message(message);
+}
+
+void Trainer::tell_left_out() {
+  const auto messages = left_out_messages(data_);
+  for (const std::string& message : messages)
+    if (!std::ranges::count(told_left_out_, message)) progress_.message(message);
+  told_left_out_ = messages;
 }
 
 }  // namespace neon

@@ -124,6 +124,7 @@ class Runs {
     RunOptions options;
     options.save_path = folder_ / (name + ".safetensors");
     options.output_file = folder_ / (name + ".h5");
+    options.log_file = folder_ / (name + ".log");
     options.progress_bar = false;
     options.rng_seed = 11;
     options.epochs = epochs;
@@ -144,6 +145,7 @@ class Runs {
     const std::string path = folder_ / (name + ".safetensors");
     return unpack_run(load_checkpoint(path, warnings), path);
   }
+  std::string log(const std::string& name) const { return file_content(folder_ / (name + ".log")); }
   MetricsContents metrics(const std::string& name) const { return read_metrics(folder_ / (name + ".h5")); }
 
  private:
@@ -296,6 +298,23 @@ TEST_CASE("bad images are left out of a stream, counted and told") {
         std::string::npos);
   CHECK(ended.left_out[0].find("train/a/3.png: expected a JPEG or PNG") != std::string::npos);
   CHECK(ended.left_out[1].find("1 of 11 test images were left out; the first: ") != std::string::npos);
+  // Once, and as soon as an epoch ends, also of a run that fails later.
+  const auto told = [&](const std::string& name) {
+    const std::string log = runs.log(name), line = "training images were left out";
+    const size_t at = log.find(line);
+    return at == log.npos ? 0 : log.find(line, at + 1) == log.npos ? 1 : 2;
+  };
+  CHECK(told("run") == 1);
+  in_step = [&](int64_t step) {
+    if (step == 15) CHECK(told("failing") == 1);
+    if (step == 16) fail(ErrorKind::failed, "the end");
+  };
+  const Setting skips = sets.spec("ImageFolder", "true", "", "on_bad_sample: skip, ");
+  CHECK(error_of([&] { runs.run(skips, "failing"); }) == "the end");
+  in_step = [&](int64_t) { fail(ErrorKind::failed, "the end"); };
+  CHECK(error_of([&] { runs.run(skips, "failing at once"); }) == "the end");
+  in_step = nullptr;
+  CHECK((told("failing") == 1 && told("failing at once") == 1));
   // The evaluation counts the other ten: of the same weights it is that of the set in memory.
   runs.run(sets.spec("ImageFolder", "false", "", "on_bad_sample: skip, "), "held");
   for (const char* stream : {"true", "false"}) {
