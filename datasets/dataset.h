@@ -51,6 +51,7 @@ struct DataContext {
   std::vector<std::string>* warnings = nullptr;  // one line each; may be null
   // Bytes of memory that are free for a run, which to know may cost something; null: there is no end to them.
   std::function<double()> room;
+  std::optional<bool> streams;  // what stream: auto means where that is settled, as in a run that goes on
 
   std::string data_folder() const;
   void warn(std::string line) const;

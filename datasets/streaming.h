@@ -15,7 +15,7 @@ struct StreamParams {
   static void describe(auto&& p) {
     p("stream", &StreamParams::stream,
       "Whether samples are read while the run goes on (true), or all before it and held in memory (false); auto: where "
-      "they would take more than memory_share. Batches are the same.",
+      "they would take more than memory_share. Batches are the same, but where on_bad_sample: skip finds bad images.",
       one_of({"auto", "true", "false"}));
     p("memory_share", &StreamParams::memory_share,
       "Share of the free memory, and of a GPU's, that samples may take before they are streamed.", open_closed(0, 1));

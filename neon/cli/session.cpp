@@ -7,6 +7,7 @@
 #include "neon/spec/override.h"
 #include "neon/spec/spec.h"
 #include "neon/train/checkpoint.h"
+#include "neon/train/fingerprint.h"
 
 namespace neon {
 
@@ -71,9 +72,11 @@ uint64_t seed_of(const Experiment& experiment, const RunOptions& options) {
 }  // namespace
 
 Data load_data(const Experiment& experiment, const RunOptions& options, const std::string& folder,
-               const StoredRun* stored) {
+               const StoredRun* stored, bool goes_on) {
   std::vector<std::string> warnings;
-  Data data = experiment.params.dataset->load(data_context(options, folder, seed_of(experiment, options), warnings));
+  DataContext context = data_context(options, folder, seed_of(experiment, options), warnings);
+  if (stored && goes_on) context.streams = was_streamed(stored->position.data);
+  Data data = experiment.params.dataset->load(context);
   print_warnings(warnings);
   Normalize normalize = experiment.params.normalize;
   if (stored && normalize.measured && int64_t(stored->means.size()) == data.sample[0])

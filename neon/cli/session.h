@@ -28,9 +28,10 @@ OpenedRun open_checkpoint(const CommandLine& line, const std::string& path);
 DataContext data_context(const RunOptions& options, const std::string& folder, uint64_t seed,
                          std::vector<std::string>& warnings);
 // The data set of an experiment, read; relative paths are looked for in `folder` too. Warnings are printed. What a
-// spec has measured on the training set is that of the stored run, where there is one.
+// spec has measured on the training set is that of the stored run, where there is one; if that goes on, so is whether
+// samples are streamed, where the spec leaves it to the memory of the moment.
 Data load_data(const Experiment& experiment, const RunOptions& options, const std::string& folder,
-               const StoredRun* stored = nullptr);
+               const StoredRun* stored = nullptr, bool goes_on = false);
 // The same without reading samples.
 DataCheck check_data(const Experiment& experiment, const RunOptions& options, const std::string& folder);
 

@@ -102,7 +102,7 @@ int run_resume(const CommandLine& line) {
   RunOptions options = read_params<RunOptions>(merged);
   check_files_differ(options, {"the checkpoint", path, true});
   choose_backend(options, *opened.experiment);
-  const Data data = load_data(*opened.experiment, options, options.spec_dir, &opened.run);
+  const Data data = load_data(*opened.experiment, options, options.spec_dir, &opened.run, true);
   const Position& at = opened.run.position;
   std::fprintf(stderr, "going on after epoch %lld, step %lld\n", (long long)at.epoch, (long long)at.step_in_epoch);
   const int64_t epochs = options.epochs.value_or(opened.experiment->params.epochs);

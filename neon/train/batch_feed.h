@@ -1,6 +1,7 @@
 // What the programs of a run read batch by batch: the whole set, of which `indices` picks a batch, where it is held in
 // memory; or a ring of batches, which threads read from files while the run goes on. Which samples a batch has, and so
-// every bit of what is computed, is the same.
+// every bit of what is computed, is the same; only of images that on_bad_sample: skip leaves out are there fewer in
+// memory, where others stand in for them in the ring.
 #pragma once
 #include <memory>
 #include <optional>

@@ -43,4 +43,10 @@ bool same_data(const std::string& one, const std::string& other) {
   return both ? one == other : of_files(one) == of_files(other);
 }
 
+std::optional<bool> was_streamed(const std::string& fingerprint) {
+  const std::string of_training = fingerprint.substr(0, fingerprint.find(')'));
+  if (of_training.find("(files ") == of_training.npos) return std::nullopt;
+  return of_training.find(kValues) == of_training.npos;
+}
+
 }  // namespace neon

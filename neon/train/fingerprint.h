@@ -1,5 +1,6 @@
 // Which data a run began with, to tell at a resume whether they are the same.
 #pragma once
+#include <optional>
 #include <string>
 
 #include "datasets/dataset.h"
@@ -13,5 +14,8 @@ std::string fingerprint(const Data& data);
 
 // Of two such lines, whether they are of the same data: by the values where both have them.
 bool same_data(const std::string& one, const std::string& other);
+
+// Of such a line, whether the training samples were streamed; none: they could not be.
+std::optional<bool> was_streamed(const std::string& fingerprint);
 
 }  // namespace neon

@@ -133,6 +133,18 @@ class Streams(Case):
         self.assertIn("warning: ", done.err)
         self.assertIn("1 of 26 training images were left out, and others stood in for them; the first: ", done.err)
 
+    def test_a_run_goes_on_streamed_or_not_as_it_was(self):
+        self.colours()
+        self.write("colours/train/dark/5.png", "no image")  # held there are 25 images, of a stream 26
+        self.spec(SMALL)
+        auto = [option for key, value in (("stream", "auto"), ("on_bad_sample", "skip"))
+                for option in ("--set", f"dataset.ImageFolder.{key}={value}")]
+        little, all_of_it = (["--set", f"dataset.ImageFolder.memory_share={share}"] for share in (1e-12, 1))
+        for name, first, then in ("streamed", little, all_of_it), ("held", all_of_it, little):
+            self.neon("-b", "cpu", "-s", f"{name}.safetensors", "s.yaml", *auto, *first)
+            done = self.neon("resume", "-b", "cpu", "-e", "5", f"{name}.safetensors", *then)
+            self.assertEqual("stood in for them" in done.err, name == "streamed")
+
 
 if __name__ == "__main__":
     support.main()

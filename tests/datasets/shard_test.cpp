@@ -383,3 +383,18 @@ TEST_CASE("what is larger than its share of the room is streamed, unless it can 
           is_streamed(packed, {{"stream", "true"}}, 1);
         }).find("unpack it, or let neon data pack") != std::string::npos);
 }
+
+TEST_CASE("where it is settled whether samples are streamed, the room is not asked") {
+  const TempDir dir;
+  write_images(dir, 20, 9);
+  DataContext context = offline();
+  const auto is_streamed = [&](const std::string& stream, bool settled, double room) {
+    context.streams = settled;
+    context.room = [room] { return room; };
+    return make("ImageFolder", {{"path", dir / "images"}, {"stream", stream}})->load(context).train.reader != nullptr;
+  };
+  CHECK(is_streamed("auto", true, 1e12));
+  CHECK_FALSE(is_streamed("auto", false, 1));
+  CHECK(is_streamed("true", false, 1e12));
+  CHECK_FALSE(is_streamed("false", true, 1));
+}
