@@ -88,8 +88,8 @@ class IdxDataset : public Parametrized<Dataset, IdxParams> {
     if (!files) {
       out.missing = join_path(mnist_folders(kind(), context).front(), text(kind().files.front().name, ".gz"));
       if (!params.fallback) return finish(out);
-      const DataCheck fallback = params.fallback->check(context);
-      check_fallback(fallback);
+      const DataCheck fallback = params.fallback->check(in_memory(context));
+      check_fallback(fallback, fallback.streamed);
       out.source = text(fallback_name(), " in place of ", kind().name, ": ", fallback.source);
       out.train_size = fallback.train_size;
       out.test_size = fallback.test_size;
@@ -154,9 +154,9 @@ class IdxDataset : public Parametrized<Dataset, IdxParams> {
   std::string how_to_get() const { return "; to get it: " + mnist_command(kind()); }
 
   Data load_fallback(const std::string& why, const DataContext& context) const {
-    Data data = params.fallback->load(context);
+    Data data = params.fallback->load(in_memory(context));
     const std::string name = fallback_name();
-    check_fallback(data);
+    check_fallback(data, data.train.reader != nullptr);
     for (Split* split : {&data.train, &data.test, &data.validation})
       if (split->size() > 0) split->inputs = padded(split->inputs.reshaped({split->size(), 28, 28}), params.size);
     const std::string source = data.source;
@@ -169,7 +169,15 @@ class IdxDataset : public Parametrized<Dataset, IdxParams> {
 
   std::string fallback_name() const { return params.fallback.resolved().entries.front().key; }
 
-  void check_fallback(const auto& data) const {
+  static DataContext in_memory(DataContext context) {
+    context.streams = false;
+    return context;
+  }
+
+  void check_fallback(const auto& data, bool streamed) const {
+    if (streamed)
+      fail(ErrorKind::config, "fallback ", fallback_name(), ": what stands in for ", kind().name,
+           " is held in memory; leave stream: true out");
     if (data.sample == Shape{1, 28, 28} && data.classes == 10) return;
     fail(ErrorKind::config, "fallback ", fallback_name(), ": its samples are ", data.sample, " of ", data.classes,
          " classes, those of ", kind().name, " are (1, 28, 28) of 10");

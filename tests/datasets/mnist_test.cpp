@@ -5,6 +5,7 @@
 
 #include "datasets/file.h"
 #include "datasets/gzip.h"
+#include "image_support.h"
 #include "support.h"
 
 using namespace neon;
@@ -140,6 +141,27 @@ TEST_CASE("the fallback is used, with a warning that names it, when MNIST cannot
     CHECK(error_of([&] { Registry<Dataset>::get().create(spec)->check(context); }) == line);
     CHECK(error_of([&] { Registry<Dataset>::get().create(spec)->load(context); }) == line);
   }
+}
+
+TEST_CASE("a fallback is held in memory") {
+  TempDir dir;
+  const Variable cache("NEON_CACHE_DIR", (dir / "cache").c_str());
+  for (int i = 0; i < 10; ++i) dir.write(text("digits/train/", i, "/0.png"), png_of(picture(28, 28, 1, i)));
+  Setting spec = object("MNIST");
+  const auto with = [&](const char* stream) {
+    const Keys keys = {{"path", dir / "digits"}, {"size", "28"}, {"channels", "1"}, {"stream", stream}};
+    spec.entries[0].value.entries = {{"fallback", object("ImageFolder", keys), {}}};
+    return Registry<Dataset>::get().create(spec);
+  };
+  DataContext context = offline(dir.path());
+  context.room = [] { return 1.0; };
+  const Data data = with("auto")->load(context);
+  CHECK(data.train.inputs.shape() == Shape{10, 1, 28, 28});
+  CHECK(with("auto")->check(context).train_size == 10);
+  const std::string line =
+      "config: fallback ImageFolder: what stands in for MNIST is held in memory; leave stream: true out";
+  CHECK(error_of([&] { with("true")->load(context); }) == line);
+  CHECK(error_of([&] { with("true")->check(context); }) == line);
 }
 
 TEST_CASE("damaged MNIST files are errors with the path, never a reason to fall back") {
