@@ -189,6 +189,7 @@ bool streams_images(const ImageParams& params, const ImageStore& store, const st
 ImageParts load_images(const ImageParams& params, std::shared_ptr<ImageStore> store,
                        const std::vector<LabelledImage>& images, const Shape& sample, const DataContext& context) {
   const bool streamed = streams_images(params, *store, images, sample, context);
+  if (!streamed) check_room_to_hold(double(images.size()) * double(sample.elements()), store->path());
   std::array<std::vector<LabelledImage>, 3> of_part;
   for (const LabelledImage& image : images) of_part[image.part].push_back(image);
   ImageParts out = streamed ? ImageParts{} : held_images(params, *store, images, sample, context);

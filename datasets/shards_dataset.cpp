@@ -1,6 +1,5 @@
 // Shards: what `neon data pack` wrote, decoded into memory by all threads, or streamed.
 #include <omp.h>
-#include <sys/sysinfo.h>
 
 #include "datasets/gzip.h"
 #include "datasets/shard_folder.h"
@@ -17,17 +16,6 @@ struct ShardsParams : ImageParams {
     ImageParams::describe(p);
   }
 };
-
-constexpr double kShareOfMemory = 0.8;
-
-void check_room(double bytes, const std::string& folder) {
-  struct sysinfo info {};
-  if (sysinfo(&info) != 0) return;
-  const double room = double(info.totalram) * info.mem_unit * kShareOfMemory;
-  if (bytes > room)
-    fail(ErrorKind::memory, folder, ": its samples take ", bytes_text(bytes), " in memory, more than the ",
-         bytes_text(room), " that there are; give a smaller size, or stream: true");
-}
 
 // All samples of a part; the first that cannot be read throws.
 Split load_part(const SampleReader& reader) {
@@ -68,7 +56,7 @@ class Shards : public Parametrized<Dataset, ShardsParams> {
     for (int part : {0, 1, 2}) readers[size_t(part)] = open_shards(data.source, index, part, params);
     data.sample = readers[0]->sample();
     const bool streamed = is_streamed(params, bytes_of(index, data.sample), "", context);
-    if (!streamed) check_room(bytes_of(index, data.sample), data.source);
+    if (!streamed) check_room_to_hold(bytes_of(index, data.sample), data.source);
     for (int part : {0, 1, 2}) {
       const auto& reader = readers[size_t(part)];
       if (reader->size() == 0) continue;

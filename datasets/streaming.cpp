@@ -1,6 +1,7 @@
 #include "datasets/streaming.h"
 
 #include "datasets/dataset.h"
+#include "neon/core/free_memory.h"
 
 namespace neon {
 
@@ -16,6 +17,13 @@ bool is_streamed(const StreamParams& params, double bytes, const std::string& on
   context.warn(text(only_in_order, ", so its samples are held in memory: ", bytes_text(bytes), " of ", bytes_text(room),
                     " that are free", mend));
   return false;
+}
+
+void check_room_to_hold(double bytes, const std::string& source) {
+  const double room = free_memory();
+  if (bytes > room)
+    fail(ErrorKind::memory, source, ": its samples take ", bytes_text(bytes), " in memory, more than the ",
+         bytes_text(room), " that are free; give a smaller size, or stream: true");
 }
 
 }  // namespace neon

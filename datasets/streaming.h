@@ -27,4 +27,7 @@ struct StreamParams {
 bool is_streamed(const StreamParams& params, double bytes, const std::string& only_in_order,
                  const DataContext& context);
 
+// What is held in memory must fit in what is free of it: a memory error that names the source where it does not.
+void check_room_to_hold(double bytes, const std::string& source);
+
 }  // namespace neon

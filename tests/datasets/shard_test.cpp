@@ -16,6 +16,7 @@
 #include "datasets/image_classes.h"
 #include "datasets/shard_folder.h"
 #include "image_support.h"
+#include "neon/core/free_memory.h"
 #include "neon/core/random.h"
 #include "support.h"
 
@@ -382,6 +383,24 @@ TEST_CASE("what is larger than its share of the room is streamed, unless it can 
   CHECK(error_of([&] {
           is_streamed(packed, {{"stream", "true"}}, 1);
         }).find("unpack it, or let neon data pack") != std::string::npos);
+}
+
+TEST_CASE("what is held in memory must fit in what is free") {
+  const TempDir dir;
+  const double of_image = 8192.0 * 8192 * 3;
+  const int images = int(free_memory() / of_image) + 20;
+  REQUIRE(images < 100'000);
+  write_images(dir, images, 2);
+  pack(dir, "files", {});
+  for (const char* name : {"ImageFolder", "Shards"}) {
+    INFO(name);
+    const std::string path = dir / (std::string(name) == "Shards" ? "files" : "images");
+    const std::string error = error_of([&] {
+      make(name, {{"path", path}, {"size", "8192"}, {"stream", "false"}})->load(offline());
+    });
+    CHECK(error.starts_with("memory: " + path + ": its samples take "));
+    CHECK(error.ends_with("that are free; give a smaller size, or stream: true"));
+  }
 }
 
 TEST_CASE("where it is settled whether samples are streamed, the room is not asked") {
