@@ -6,7 +6,7 @@ namespace neon {
 
 namespace {
 
-constexpr std::string_view kValues = ", values ";
+constexpr std::string_view kFiles = "(files ", kValues = ", values ";
 
 std::string of_tensor(const Tensor& tensor) {
   return tensor.empty() ? "none" : text(tensor.dtype(), tensor.shape(), checksum(tensor.data(), tensor.bytes()));
@@ -31,6 +31,15 @@ std::string of_files(std::string fingerprint) {
   return fingerprint;
 }
 
+// Without the checksums of files that stand before those of values.
+std::string of_values(std::string fingerprint) {
+  for (size_t at = fingerprint.find(kFiles); at != fingerprint.npos; at = fingerprint.find(kFiles, at + 1)) {
+    const size_t values = fingerprint.find(kValues, at);
+    if (values < fingerprint.find(')', at)) fingerprint.erase(at + 1, values + kValues.size() - at - 1);
+  }
+  return fingerprint;
+}
+
 }  // namespace
 
 std::string fingerprint(const Data& data) {
@@ -39,13 +48,14 @@ std::string fingerprint(const Data& data) {
 }
 
 bool same_data(const std::string& one, const std::string& other) {
-  const bool both = one.find(kValues) != one.npos && other.find(kValues) != other.npos;
-  return both ? one == other : of_files(one) == of_files(other);
+  const auto have = [&](std::string_view what) { return one.find(what) != one.npos && other.find(what) != other.npos; };
+  if (!have(kFiles)) return of_values(one) == of_values(other);
+  return have(kValues) ? one == other : of_files(one) == of_files(other);
 }
 
 std::optional<bool> was_streamed(const std::string& fingerprint) {
   const std::string of_training = fingerprint.substr(0, fingerprint.find(')'));
-  if (of_training.find("(files ") == of_training.npos) return std::nullopt;
+  if (of_training.find(kFiles) == of_training.npos) return std::nullopt;
   return of_training.find(kValues) == of_training.npos;
 }
 

@@ -12,7 +12,8 @@ namespace neon {
 // Split::identity; of a set that is streamed without its values.
 std::string fingerprint(const Data& data);
 
-// Of two such lines, whether they are of the same data: by the values where both have them.
+// Of two such lines, whether they are of the same data: by the values where both have them; lines of versions
+// before streams have nothing else.
 bool same_data(const std::string& one, const std::string& other);
 
 // Of such a line, whether the training samples were streamed; none: they could not be.

@@ -251,6 +251,22 @@ TEST_CASE("a streamed run goes on in the middle of an epoch, held in memory or n
   }
 }
 
+TEST_CASE("two fingerprints are compared by what both have") {
+  const std::string files = "9 training samples (files aa), 3 test samples (files bb)",
+                    both = "9 training samples (files aa, values cc), 3 test samples (files bb, values dd)",
+                    values = "9 training samples (cc), 3 test samples (dd)";  // as before there were streams
+  for (const std::string& one : {files, both, values}) CHECK(same_data(one, one));
+  CHECK((same_data(files, both) && same_data(both, files) && same_data(both, values) && same_data(values, both)));
+  CHECK_FALSE(same_data(files, values));
+  CHECK_FALSE(same_data(both, "9 training samples (cc), 3 test samples (ee)"));
+  CHECK_FALSE(same_data(both, "9 training samples (ee), 3 test samples (dd)"));
+  CHECK_FALSE(same_data(both, "9 training samples (files aa, values cc), 3 test samples (files bb, values ee)"));
+  CHECK_FALSE(same_data(both, "9 training samples (files ee), 3 test samples (files bb)"));
+  CHECK_FALSE(same_data(values, "8 training samples (files aa, values cc), 3 test samples (files bb, values dd)"));
+  CHECK((was_streamed(files) == true && was_streamed(both) == false && was_streamed(values) == std::nullopt));
+  CHECK(was_streamed("9 training samples (files aa), 3 test samples (files bb, values dd)") == true);
+}
+
 TEST_CASE("an image that cannot be read ends a streamed run, by name, and the last checkpoint stays") {
   const Sets sets;
   Runs runs;
