@@ -15,6 +15,8 @@ namespace {
 // A few bytes can hold scans of a large image without end; files of the world have 10 or so.
 constexpr int kMostScans = 500;
 constexpr int64_t kMargin = 16;  // a block of colours, of half the size
+// Bytes of an image that a thread keeps the memory for: one huge image must not hold it for the rest of a run.
+constexpr size_t kMostKept = size_t(16) << 20;
 
 // libjpeg, which reports errors by longjmp: no function between setjmp and the library may own anything.
 class Decoder {
@@ -154,6 +156,7 @@ ImageSize read_jpeg_to(std::string_view bytes, int channels, int64_t least_side,
   }
   there = least_side > 0 ? decoder.keep(columns_of_middle(size, least_side)) : Columns{0, size.width};
   const auto count = size_t(size.height * there.count * channels);
+  if (other.capacity() > kMostKept && count <= kMostKept) std::vector<uint8_t>().swap(other);
   if (other.size() < count) other.resize(count);
   decoder.pixels(other.data());
   return size;

@@ -115,6 +115,22 @@ TEST_CASE("a large JPEG is decoded smaller, never below the size asked for") {
   CHECK(farthest(read(jpeg_of(image, 100), {3, 50}), read(png_of(image), {3, 50})) <= 4);
 }
 
+TEST_CASE("the memory of one huge JPEG is given back with the next image") {
+  std::vector<uint8_t> scratch;
+  const auto read_to = [&](int64_t side) {
+    std::vector<uint8_t> to(10 * 10);
+    Columns there;
+    read_jpeg_to(jpeg_of(picture(side, side, 1)), 1, 0, "a", {10, 10}, to, scratch, there);
+  };
+  read_to(4200);
+  CHECK(scratch.capacity() >= 4200 * 4200);
+  read_to(200);
+  CHECK((scratch.capacity() >= 200 * 200 && scratch.capacity() < 2 * 200 * 200));
+  const uint8_t* const kept = scratch.data();
+  read_to(100);
+  CHECK(scratch.data() == kept);
+}
+
 TEST_CASE("of a JPEG the columns that are kept have the pixels of the whole image") {
   for (const int64_t channels : {1, 3})
     for (const auto& [height, width] : {std::pair{60, 100}, {60, 333}, {61, 61}, {100, 60}, {97, 151}})
