@@ -282,6 +282,8 @@ TEST_CASE("an order that there is no memory for is an error of the batch") {
   CHECK_THROWS_AS(stream.take(0, std::chrono::seconds(10)), std::length_error);
 }
 
+// Sanitizers end the program where there is no address space for their own books on a thread.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST_CASE("a thread that cannot be started is an error, and those that were end") {
   const Numbers reader(40);
   int64_t pages = 0;
@@ -297,6 +299,7 @@ TEST_CASE("a thread that cannot be started is an error, and those that were end"
   CHECK(error.find(" of the 100 threads that are to read samples can be started: Resource temporarily unavailable") !=
         std::string::npos);
 }
+#endif
 
 TEST_CASE("a slot is not written to before it is given back") {
   const Numbers reader(40);
