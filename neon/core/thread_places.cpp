@@ -1,0 +1,60 @@
+#include "neon/core/thread_places.h"
+
+#include <omp.h>
+#include <sched.h>
+
+#include <algorithm>
+
+namespace neon {
+
+namespace {
+
+constexpr int kMost = 256;  // threads that are looked at
+
+// By way of a mask of that processor alone.
+bool move_to(int processor) {
+  cpu_set_t own, one;
+  CPU_ZERO(&one);
+  CPU_SET(processor, &one);
+  if (sched_getaffinity(0, sizeof own, &own) != 0 || !CPU_ISSET(processor, &own)) return false;
+  if (sched_setaffinity(0, sizeof one, &one) != 0) return false;
+  sched_setaffinity(0, sizeof own, &own);
+  return true;
+}
+
+// A processor in `allowed` that is not in `taken`, and then is; -1: there is none.
+int take_free(const cpu_set_t& allowed, cpu_set_t& taken) {
+  for (int processor = 0; processor < CPU_SETSIZE; ++processor) {
+    if (!CPU_ISSET(processor, &allowed) || CPU_ISSET(processor, &taken)) continue;
+    CPU_SET(processor, &taken);
+    return processor;
+  }
+  return -1;
+}
+
+}  // namespace
+
+int part_threads(int threads) {
+  threads = std::min(threads, kMost);
+  int places[kMost];
+#pragma omp parallel num_threads(threads)
+  places[omp_get_thread_num()] = sched_getcpu();
+  cpu_set_t allowed, taken;
+  CPU_ZERO(&taken);
+  int sharing[kMost], count = 0;
+  for (int t = 0; t < threads; ++t) {
+    const int place = places[t];
+    if (place < 0 || place >= CPU_SETSIZE) return 0;  // the system does not say
+    if (CPU_ISSET(place, &taken)) sharing[count++] = t;
+    CPU_SET(place, &taken);
+    places[t] = -1;
+  }
+  if (count == 0 || sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 0;
+  for (int i = 0; i < count; ++i) places[sharing[i]] = take_free(allowed, taken);
+  int moved = 0;
+#pragma omp parallel num_threads(threads) reduction(+ : moved)
+  if (const int to = places[omp_get_thread_num()]; to >= 0) moved += move_to(to);
+  return moved;
+}
+
+}  // namespace neon
