@@ -15,6 +15,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 
 from sweep import load_module
@@ -126,8 +127,10 @@ class Cases:
             disk.remount("rw")
             self.finish(disk.files)
 
+    # In a place that everybody reaches: the build may lie in a folder that is its owner's alone.
     def no_permission(self):
-        with Disk(self.folder, 65536) as disk:
+        with tempfile.TemporaryDirectory() as place, Disk(os.path.join(place, "disk"), 65536) as disk:
+            os.chmod(place, 0o755)
             os.chmod(disk.files, 0o555)
             code, output = self.run(disk.files, user=65534, group=65534)
             assert code == 1 and "Permission denied" in output, (code, output)
