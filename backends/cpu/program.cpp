@@ -3,7 +3,6 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "backends/cpu/kernel.h"
 #include "backends/cpu/plain.h"
@@ -47,8 +46,6 @@ double Program::recorded(const std::string& output, int64_t element, int back) c
 }
 
 namespace {
-
-constexpr std::chrono::milliseconds kBetweenLooks{10};  // at where the threads are
 
 const std::string& leaf_name(const Graph& graph, Value value) {
   return graph.producer(value).attributes.string("name");
@@ -106,7 +103,7 @@ class CpuProgram : public Program {
     for (Value leaf : needed_leaves_)
       if (!*context_->slot(leaf)) not_bound(lowered_.graph, leaf);
     omp_set_num_threads(context_->threads);
-    keep_threads_apart();
+    keep_threads_apart(context_->threads);
     const cpu::Run run{step, record_.data()};
     for (auto& kernel : kernels_) kernel->run(run);
   }
@@ -145,14 +142,6 @@ class CpuProgram : public Program {
   }
 
  private:
-  void keep_threads_apart() {
-    if (context_->threads < 2) return;
-    const auto now = std::chrono::steady_clock::now();
-    if (now - parted_ < kBetweenLooks) return;
-    parted_ = now;
-    part_threads(context_->threads);
-  }
-
   // "NaN", "infinity", or null.
   const char* nonfinite(Value value) const {
     const TensorType& type = lowered_.graph.type(value);
@@ -167,7 +156,6 @@ class CpuProgram : public Program {
   Tensor arena_;
   std::vector<Value> needed_leaves_;
   std::vector<std::unique_ptr<cpu::Kernel>> kernels_;
-  std::chrono::steady_clock::time_point parted_{};
   std::map<std::string, void**> inputs_, variables_;  // variables: with the caller's memory
   std::vector<double> record_;
 };

@@ -4,12 +4,18 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
 
 namespace neon {
 
 namespace {
 
-constexpr int kMost = 256;  // threads that are looked at
+constexpr int kMost = 256;                              // threads that are looked at
+constexpr std::chrono::milliseconds kBetweenLooks{10};  // some steps of the smallest nets
+
+int64_t now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 
 // By way of a mask of that processor alone.
 bool move_to(int processor) {
@@ -55,6 +61,14 @@ int part_threads(int threads) {
 #pragma omp parallel num_threads(threads) reduction(+ : moved)
   if (const int to = places[omp_get_thread_num()]; to >= 0) moved += move_to(to);
   return moved;
+}
+
+void keep_threads_apart(int threads) {
+  static const int64_t between = std::chrono::steady_clock::duration(kBetweenLooks).count();
+  static std::atomic<int64_t> last = now();
+  if (threads < 2 || now() - last.load(std::memory_order_relaxed) < between) return;
+  last.store(now(), std::memory_order_relaxed);
+  part_threads(threads);
 }
 
 }  // namespace neon

@@ -9,4 +9,7 @@ namespace neon {
 // free to be moved on. Of the first `threads` threads of OpenMP's loops; returns how many were moved.
 int part_threads(int threads);
 
+// For every step: does that where the last look, of whatever part of the program, was some milliseconds ago.
+void keep_threads_apart(int threads);
+
 }  // namespace neon
