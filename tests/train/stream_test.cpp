@@ -1,14 +1,12 @@
 // A set that is read while the run goes on: the bits of the same set held in memory, wherever the run stops and goes
-// on; what is wrong with a file, and a signal that comes while data is waited for.
+// on; what is wrong with a file.
 #include <signal.h>
 
-#include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cmath>
 #include <cstring>
 #include <functional>
-#include <thread>
 
 #include "datasets/image_classes.h"
 #include "datasets/png_image.h"
@@ -35,19 +33,6 @@ struct Meddling : Parametrized<Schedule, NoParams> {
   }
 };
 NEON_REGISTER(Schedule, Meddling, "Falls, and lets a test meddle with the run.");
-
-// Samples that come so slowly that a run waits for them.
-std::atomic<int> slow_reads = 0;
-struct SlowSamples : SampleReader {
-  int64_t size() const override { return 64; }
-  Shape sample() const override { return {3, 4, 4}; }
-  int32_t label(int64_t index) const override { return int32_t(index % 2); }
-  int32_t read(int64_t index, std::span<uint8_t> pixels, ReadScratch&) const override {
-    if (++slow_reads > 8) std::this_thread::sleep_for(std::chrono::milliseconds(300));
-    for (size_t k = 0; k < pixels.size(); ++k) pixels[k] = uint8_t(size_t(index) * 7 + k);
-    return label(index);
-  }
-};
 
 std::string error_of(auto&& work) {
   try {
@@ -349,164 +334,6 @@ TEST_CASE("bad images are left out of a stream, counted and told") {
     CHECK(results == evaluator.run());
     CHECK(results.at("cost") == Approx(runs.metrics("held").find("cost/loss")->values.back()).epsilon(1e-6));
   }
-}
-
-TEST_CASE("a feed goes back to a batch, and on from any") {
-  struct Numbers : SampleReader {
-    int64_t size() const override { return 30; }
-    Shape sample() const override { return {1, 1, 1}; }
-    int32_t label(int64_t index) const override { return int32_t(index); }
-    int32_t read(int64_t index, std::span<uint8_t> pixels, ReadScratch&) const override {
-      pixels[0] = uint8_t(2 * index);
-      return label(index);
-    }
-  };
-  Split streamed, held;
-  streamed.reader = std::make_shared<Numbers>();
-  held.inputs = Tensor(DType::u8, {30, 1, 1, 1});
-  held.targets = Tensor(DType::i32, {30});
-  for (int64_t i = 0; i < 30; ++i) held.inputs.set(i, double(2 * i)), held.targets.set(i, double(i));
-  std::vector<std::vector<double>> seen[2];
-  for (int k : {0, 1}) {
-    FeedOptions options;
-    options.batch = 8;
-    options.seed = 7;
-    const auto feed = make_feed(k ? streamed : held, options);
-    Graph graph;
-    const Value indices = graph.input("indices", DType::i32, {8});
-    graph.output("data", gather(graph, graph.input("data", DType::u8, {feed->rows(), 1, 1, 1}), indices));
-    graph.output("targets", gather(graph, graph.input("targets", DType::i32, {feed->rows(), 1}), indices));
-    Variables variables;
-    const auto program = compile_program(graph, variables, {.sequences = BatchFeed::sequences()});
-    const auto again = compile_for_cpu(graph, variables, {});
-    feed->bind(*program);
-    auto look = [&](const Program& at) {
-      seen[k].emplace_back();
-      for (const char* name : {"data", "targets"})
-        for (int64_t i = 0; i < 8; ++i) seen[k].back().push_back(at.output(name).at(i));
-    };
-    // Whole batches: the fourth of an epoch has 6 samples.
-    for (const int64_t number : {0, 1, 2, 1, 2, 4, 5, 21, 22, 24, 4}) {
-      INFO(number);
-      REQUIRE(feed->next(*program, number));
-      program->run(0);
-      look(*program);
-      feed->bind_again(*again, number);
-      again->run(0);
-      look(*again);
-      CHECK(seen[k].back() == seen[k][seen[k].size() - 2]);
-    }
-  }
-  CHECK(seen[0] == seen[1]);
-  CHECK(seen[0][2] != seen[0][4]);
-}
-
-TEST_CASE("time spent waiting for data is counted, and no other") {
-  struct Samples : SampleReader {
-    int64_t size() const override { return 64; }
-    Shape sample() const override { return {1, 2, 2}; }
-    int32_t label(int64_t) const override { return 0; }
-    int32_t read(int64_t, std::span<uint8_t>, ReadScratch&) const override {
-      std::this_thread::sleep_for(each);
-      return 0;
-    }
-    std::chrono::milliseconds each{};
-  };
-  auto share_waiting = [&](int each, int between) {
-    auto reader = std::make_shared<Samples>();
-    reader->each = std::chrono::milliseconds(each);
-    Split split;
-    split.reader = reader;
-    FeedOptions options;
-    options.batch = 8;
-    options.threads = 1;
-    const auto feed = make_feed(split, options);
-    Variables variables;
-    Graph graph;
-    const Value data = graph.input("data", DType::u8, {feed->rows(), 2, 2, 1});
-    graph.output("y", gather(graph, data, graph.input("indices", DType::i32, {8})));
-    const auto program = compile_program(graph, variables, {.sequences = BatchFeed::sequences()});
-    feed->bind(*program);
-    const auto before = std::chrono::steady_clock::now();
-    for (int64_t batch = 0; batch < 8; ++batch) {
-      REQUIRE(feed->next(*program, batch));
-      program->run(0);
-      std::this_thread::sleep_for(std::chrono::milliseconds(between));
-    }
-    return feed->waited() / std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count();
-  };
-  CHECK(share_waiting(5, 0) > 0.7);
-  CHECK(share_waiting(0, 40) < 0.3);
-}
-
-TEST_CASE("a signal that comes while data is waited for stops the run at once") {
-  Experiment experiment(spec_from_text("dataset: Iris\n"
-                                       "layers: [Affine: {nout: 2, init: Kaiming, activation: Softmax}]\n"
-                                       "cost: CrossEntropyMulti\n"
-                                       "optimizer: {GradientDescentMomentum: {learning_rate: 0.1}}\n"
-                                       "batch_size: 8\nrng_seed: 3\n",
-                                       "test.yaml")
-                            .root);
-  slow_reads = 0;
-  Data data;
-  data.train.reader = std::make_shared<SlowSamples>();
-  data.sample = {3, 4, 4};
-  data.channels_last = true;
-  data.classes = 2;
-  RunOptions options;
-  options.progress_bar = false;
-  Trainer trainer(experiment, data, options);
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point raised;
-  std::thread sender([&] {
-    while (slow_reads < 9) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    raised = Clock::now();
-    kill(getpid(), SIGTERM);
-  });
-  const RunResult result = trainer.run();
-  const auto took = Clock::now() - raised;
-  sender.join();
-  CHECK(result.signal == SIGTERM);
-  CHECK(result.position.step < 3);
-  CHECK(took < std::chrono::milliseconds(250));  // a batch takes longer
-}
-
-TEST_CASE("a signal that comes while test samples are read stops the run before the end of its epoch") {
-  Experiment experiment(spec_from_text("dataset: Iris\n"
-                                       "layers: [Affine: {nout: 2, init: Kaiming, activation: Softmax}]\n"
-                                       "cost: CrossEntropyMulti\n"
-                                       "optimizer: {GradientDescentMomentum: {learning_rate: 0.1}}\n"
-                                       "batch_size: 8\nrng_seed: 3\n",
-                                       "test.yaml")
-                            .root);
-  Data data;
-  data.train.inputs = Tensor(DType::u8, {16, 4, 4, 3});
-  data.train.targets = Tensor(DType::i32, {16});
-  data.test.reader = std::make_shared<SlowSamples>();
-  data.sample = {3, 4, 4};
-  data.channels_last = true;
-  data.classes = 2;
-  RunOptions options;
-  options.progress_bar = false;
-  options.eval_freq = 1;
-  options.epochs = 1;
-  slow_reads = 0;
-  Trainer trainer(experiment, data, options);
-  std::chrono::steady_clock::time_point raised;
-  std::thread sender([&] {
-    while (slow_reads < 9) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    raised = std::chrono::steady_clock::now();
-    kill(getpid(), SIGTERM);
-  });
-  const RunResult result = trainer.run();
-  const auto took = std::chrono::steady_clock::now() - raised;
-  sender.join();
-  CHECK(result.signal == SIGTERM);
-  CHECK(result.results.empty());
-  CHECK((result.position.step == 2 && result.position.epoch == 0 && result.position.step_in_epoch == 2));
-  CHECK(took < std::chrono::milliseconds(250));
 }
 
 TEST_CASE("a run that was stopped in its last evaluation makes up for it") {

@@ -1,0 +1,185 @@
+// What a run reads its batches from: any batch at any time, waits that are counted, signals that end them.
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <thread>
+
+#include "backends/graph/expression.h"
+#include "datasets/sample_reader.h"
+#include "neon/spec/spec.h"
+#include "neon/train/batch_feed.h"
+#include "neon/train/trainer.h"
+
+using namespace neon;
+
+namespace {
+
+// Samples that come so slowly that a run waits for them.
+std::atomic<int> slow_reads = 0;
+struct SlowSamples : SampleReader {
+  int64_t size() const override { return 64; }
+  Shape sample() const override { return {3, 4, 4}; }
+  int32_t label(int64_t index) const override { return int32_t(index % 2); }
+  int32_t read(int64_t index, std::span<uint8_t> pixels, ReadScratch&) const override {
+    if (++slow_reads > 8) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    for (size_t k = 0; k < pixels.size(); ++k) pixels[k] = uint8_t(size_t(index) * 7 + k);
+    return label(index);
+  }
+};
+
+// A run of two steps an epoch, which is told to stop while the ninth of SlowSamples is waited for.
+struct Stopped {
+  RunResult result;
+  std::chrono::steady_clock::duration took{};  // from the signal on
+};
+Stopped stopped_while_waiting(const Data& data, RunOptions options) {
+  Experiment experiment(spec_from_text("dataset: Iris\n"
+                                       "layers: [Affine: {nout: 2, init: Kaiming, activation: Softmax}]\n"
+                                       "cost: CrossEntropyMulti\n"
+                                       "optimizer: {GradientDescentMomentum: {learning_rate: 0.1}}\n"
+                                       "batch_size: 8\nrng_seed: 3\n",
+                                       "test.yaml")
+                            .root);
+  using Clock = std::chrono::steady_clock;
+  slow_reads = 0;
+  options.progress_bar = false;
+  Trainer trainer(experiment, data, options);
+  Clock::time_point raised;
+  std::thread sender([&] {
+    while (slow_reads < 9) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    raised = Clock::now();
+    kill(getpid(), SIGTERM);
+  });
+  Stopped out{trainer.run(), {}};
+  const auto ended = Clock::now();
+  sender.join();
+  out.took = ended - raised;
+  return out;
+}
+
+Data data_of_two_classes() {
+  Data out;
+  out.sample = {3, 4, 4};
+  out.channels_last = true;
+  out.classes = 2;
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a feed goes back to a batch, and on from any") {
+  struct Numbers : SampleReader {
+    int64_t size() const override { return 30; }
+    Shape sample() const override { return {1, 1, 1}; }
+    int32_t label(int64_t index) const override { return int32_t(index); }
+    int32_t read(int64_t index, std::span<uint8_t> pixels, ReadScratch&) const override {
+      pixels[0] = uint8_t(2 * index);
+      return label(index);
+    }
+  };
+  Split streamed, held;
+  streamed.reader = std::make_shared<Numbers>();
+  held.inputs = Tensor(DType::u8, {30, 1, 1, 1});
+  held.targets = Tensor(DType::i32, {30});
+  for (int64_t i = 0; i < 30; ++i) held.inputs.set(i, double(2 * i)), held.targets.set(i, double(i));
+  std::vector<std::vector<double>> seen[2];
+  for (int k : {0, 1}) {
+    FeedOptions options;
+    options.batch = 8;
+    options.seed = 7;
+    const auto feed = make_feed(k ? streamed : held, options);
+    Graph graph;
+    const Value indices = graph.input("indices", DType::i32, {8});
+    graph.output("data", gather(graph, graph.input("data", DType::u8, {feed->rows(), 1, 1, 1}), indices));
+    graph.output("targets", gather(graph, graph.input("targets", DType::i32, {feed->rows(), 1}), indices));
+    Variables variables;
+    const auto program = compile_program(graph, variables, {.sequences = BatchFeed::sequences()});
+    const auto again = compile_for_cpu(graph, variables, {});
+    feed->bind(*program);
+    auto look = [&](const Program& at) {
+      seen[k].emplace_back();
+      for (const char* name : {"data", "targets"})
+        for (int64_t i = 0; i < 8; ++i) seen[k].back().push_back(at.output(name).at(i));
+    };
+    // Whole batches: the fourth of an epoch has 6 samples.
+    for (const int64_t number : {0, 1, 2, 1, 2, 4, 5, 21, 22, 24, 4}) {
+      INFO(number);
+      REQUIRE(feed->next(*program, number));
+      program->run(0);
+      look(*program);
+      feed->bind_again(*again, number);
+      again->run(0);
+      look(*again);
+      CHECK(seen[k].back() == seen[k][seen[k].size() - 2]);
+    }
+  }
+  CHECK(seen[0] == seen[1]);
+  CHECK(seen[0][2] != seen[0][4]);
+}
+
+TEST_CASE("time spent waiting for data is counted, and no other") {
+  struct Samples : SampleReader {
+    int64_t size() const override { return 64; }
+    Shape sample() const override { return {1, 2, 2}; }
+    int32_t label(int64_t) const override { return 0; }
+    int32_t read(int64_t, std::span<uint8_t>, ReadScratch&) const override {
+      std::this_thread::sleep_for(each);
+      return 0;
+    }
+    std::chrono::milliseconds each{};
+  };
+  auto share_waiting = [&](int each, int between) {
+    auto reader = std::make_shared<Samples>();
+    reader->each = std::chrono::milliseconds(each);
+    Split split;
+    split.reader = reader;
+    FeedOptions options;
+    options.batch = 8;
+    options.threads = 1;
+    const auto feed = make_feed(split, options);
+    Variables variables;
+    Graph graph;
+    const Value data = graph.input("data", DType::u8, {feed->rows(), 2, 2, 1});
+    graph.output("y", gather(graph, data, graph.input("indices", DType::i32, {8})));
+    const auto program = compile_program(graph, variables, {.sequences = BatchFeed::sequences()});
+    feed->bind(*program);
+    const auto before = std::chrono::steady_clock::now();
+    for (int64_t batch = 0; batch < 8; ++batch) {
+      REQUIRE(feed->next(*program, batch));
+      program->run(0);
+      std::this_thread::sleep_for(std::chrono::milliseconds(between));
+    }
+    return feed->waited() / std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count();
+  };
+  CHECK(share_waiting(5, 0) > 0.7);
+  CHECK(share_waiting(0, 40) < 0.3);
+}
+
+TEST_CASE("a signal that comes while data is waited for stops the run at once") {
+  Data data = data_of_two_classes();
+  data.train.reader = std::make_shared<SlowSamples>();
+  const Stopped run = stopped_while_waiting(data, {});
+  CHECK(run.result.signal == SIGTERM);
+  CHECK(run.result.position.step < 3);
+  CHECK(run.took < std::chrono::milliseconds(250));  // a batch takes longer
+}
+
+TEST_CASE("a signal that comes while test samples are read stops the run before the end of its epoch") {
+  Data data = data_of_two_classes();
+  data.train.inputs = Tensor(DType::u8, {16, 4, 4, 3});
+  data.train.targets = Tensor(DType::i32, {16});
+  data.test.reader = std::make_shared<SlowSamples>();
+  RunOptions options;
+  options.eval_freq = 1;
+  options.epochs = 1;
+  const Stopped run = stopped_while_waiting(data, options);
+  CHECK(run.result.signal == SIGTERM);
+  CHECK(run.result.results.empty());
+  const Position& position = run.result.position;
+  CHECK((position.step == 2 && position.epoch == 0 && position.step_in_epoch == 2));
+  CHECK(run.took < std::chrono::milliseconds(250));
+}
