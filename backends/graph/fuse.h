@@ -41,14 +41,20 @@ struct GroupLayout {
 std::optional<GroupLayout> layout_of_group(const Graph& graph, const std::vector<Role>& roles,
                                            const std::vector<int>& nodes);
 
+// Several groups may hold a node; each of them then makes the node's value for itself.
+struct Groups {
+  std::vector<std::vector<int>> nodes;
+  std::vector<int> home;  // by node: the group that stores its value for others; -1 for a node in no group
+};
 // All fusible nodes in groups; each group can be one kernel, and the groups' order has no cycle.
 // `taken` marks nodes that another kernel took along.
-std::vector<std::vector<int>> group_nodes(const Graph& graph, const std::vector<Role>& roles,
-                                          const std::vector<bool>& taken, bool fuse);
+Groups group_nodes(const Graph& graph, const std::vector<Role>& roles, const std::vector<bool>& taken, bool fuse);
+// With cheap nodes copied into the groups that read what they make, where nobody else does.
+Groups with_remade(const Graph& graph, const std::vector<Role>& roles, Groups groups);
 
-// The code of a group; `needed` marks values that are read outside it.
+// The code of a group; `stored` marks values that it stores for others.
 FusedKernel fused_code(const Graph& graph, const std::vector<Role>& roles, const std::vector<int>& nodes,
-                       const std::vector<bool>& needed);
+                       const std::vector<bool>& stored);
 
 // For each node, the nodes that must run after it: readers of its results, and for an assignment everything
 // that must not run before the old value was read.

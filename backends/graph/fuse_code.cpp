@@ -195,7 +195,7 @@ class CodeWriter {
 }  // namespace
 
 FusedKernel fused_code(const Graph& graph, const std::vector<Role>& roles, const std::vector<int>& nodes,
-                       const std::vector<bool>& needed) {
+                       const std::vector<bool>& stored) {
   const GroupLayout layout = *layout_of_group(graph, roles, nodes);
   CodeWriter writer(graph, roles, layout);
   const size_t post = layout.parts.size();
@@ -213,7 +213,7 @@ FusedKernel fused_code(const Graph& graph, const std::vector<Role>& roles, const
         writer.kernel.segments[part].stores.push_back({reg, to, writer.reach(reg, part)});
       }
     };
-    if (needed[size_t(value.id)]) put(value);
+    if (stored[size_t(value.id)]) put(value);
     for (const Assignment& a : graph.assignments()) {
       if (a.value != value) continue;
       put(a.variable);

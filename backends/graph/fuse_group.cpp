@@ -108,10 +108,13 @@ class Grouper {
     }
   }
 
-  std::vector<std::vector<int>> result() const {
-    std::vector<std::vector<int>> out;
-    for (size_t g = 0; g < groups_.size(); ++g)
-      if (!groups_[g].empty() && fusible_[size_t(groups_[g].front())]) out.push_back(groups_[g]);
+  Groups result() const {
+    Groups out{{}, std::vector<int>(groups_.size(), -1)};
+    for (const auto& nodes : groups_) {
+      if (nodes.empty() || !fusible_[size_t(nodes.front())]) continue;
+      for (int n : nodes) out.home[size_t(n)] = int(out.nodes.size());
+      out.nodes.push_back(nodes);
+    }
     return out;
   }
 
@@ -308,11 +311,11 @@ class Grouper {
 
 }  // namespace
 
-std::vector<std::vector<int>> group_nodes(const Graph& graph, const std::vector<Role>& roles,
-                                          const std::vector<bool>& taken, bool fuse) {
+Groups group_nodes(const Graph& graph, const std::vector<Role>& roles, const std::vector<bool>& taken, bool fuse) {
   Grouper grouper(graph, roles, taken);
-  if (fuse) grouper.fuse();
-  return grouper.result();
+  if (!fuse) return grouper.result();
+  grouper.fuse();
+  return with_remade(graph, roles, grouper.result());
 }
 
 }  // namespace neon

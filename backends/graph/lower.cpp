@@ -20,6 +20,8 @@ class Lowerer {
     roles_ = roles(lowered_.graph);
     const int nodes = lowered_.graph.node_count();
     taken_.assign(size_t(nodes), false);
+    kernels_of_.resize(size_t(nodes));
+    home_.assign(size_t(nodes), -1);
     uses_.resize(size_t(lowered_.graph.value_count()));
     for (int i = 0; i < nodes; ++i)
       for (Value input : lowered_.graph.node(i).inputs) uses_[size_t(input.id)].push_back(i);
@@ -34,9 +36,10 @@ class Lowerer {
 
   Lowered run() {
     make_opaque_kernels();
-    const auto groups = group_nodes(lowered_.graph, roles_, taken_, options_.fuse);
-    std::vector<bool> needed = values_needed(groups);
-    for (const auto& nodes : groups) make_fused_kernel(nodes, needed);
+    const Groups groups = group_nodes(lowered_.graph, roles_, taken_, options_.fuse);
+    const std::vector<bool> needed = values_needed(groups);
+    for (size_t g = 0; g < groups.nodes.size(); ++g)
+      if (!groups.nodes[g].empty()) make_fused_kernel(groups, int(g), needed);
     order();
     plan_memory(lowered_);
     return std::move(lowered_);
@@ -70,7 +73,8 @@ class Lowerer {
       if (roles_[size_t(i)] != Role::opaque) continue;
       const Node& node = graph().node(i);
       LoweredKernel kernel{node.op->name, node.inputs, node.outputs, node.attributes, nullptr, {}, false, node.scope};
-      members_.push_back({i});
+      members_.emplace_back();
+      add_member(i, true);
       if (options_.fuse && has_epilogue(kernel.op)) take_epilogue(kernel);
       if (kernel.outputs.size() == 1)
         if (const Value target = direct_target(graph(), kernel.outputs[0])) kernel.outputs = {target};
@@ -78,12 +82,20 @@ class Lowerer {
     }
   }
 
+  // Of the last kernel; one that others read it from is its home.
+  void add_member(int n, bool at_home) {
+    const int kernel = int(members_.size()) - 1;
+    members_.back().push_back(n);
+    kernels_of_[size_t(n)].push_back(kernel);
+    if (at_home) home_[size_t(n)] = kernel;
+  }
+
   static bool has_epilogue(const std::string& op) { return op == "matmul" || op == "convolution" || op == "pool_max"; }
 
   void take_epilogue(LoweredKernel& kernel) {
     auto take = [&](int n) {
       taken_[size_t(n)] = true;
-      members_.back().push_back(n);
+      add_member(n, true);
       kernel.outputs[0] = graph().node(n).outputs[0];
     };
     for (Value input : kernel.inputs)
@@ -107,26 +119,28 @@ class Lowerer {
   }
 
   // Values read by another kernel than the one that makes them, or by the caller.
-  std::vector<bool> values_needed(const std::vector<std::vector<int>>& groups) const {
-    std::vector<int> group_of(size_t(graph().node_count()), -1);
-    for (size_t g = 0; g < groups.size(); ++g)
-      for (int n : groups[g]) group_of[size_t(n)] = int(g);
+  std::vector<bool> values_needed(const Groups& groups) const {
     std::vector<bool> needed(size_t(graph().value_count()), false);
     for (int i = 0; i < graph().node_count(); ++i)
-      for (Value input : graph().node(i).inputs) {
-        const int maker = group_of[size_t(graph().producer_index(input))];
-        if (maker < 0 || maker != group_of[size_t(i)]) needed[size_t(input.id)] = true;
-      }
+      if (groups.home[size_t(i)] < 0)
+        for (Value input : graph().node(i).inputs) needed[size_t(input.id)] = true;
+    for (const auto& nodes : groups.nodes)
+      for (int n : nodes)
+        for (Value input : graph().node(n).inputs)
+          if (!std::ranges::binary_search(nodes, graph().producer_index(input))) needed[size_t(input.id)] = true;
     for (const auto& [name, value] : graph().outputs()) needed[size_t(value.id)] = true;
     for (const Assignment& a : graph().assignments())
       if (a.guard) needed[size_t(a.guard.id)] = true;
     return needed;
   }
 
-  void make_fused_kernel(const std::vector<int>& nodes, const std::vector<bool>& needed) {
+  void make_fused_kernel(const Groups& groups, int group, std::vector<bool> stored) {
+    const std::vector<int>& nodes = groups.nodes[size_t(group)];
+    for (int n : nodes)
+      if (groups.home[size_t(n)] != group) stored[size_t(graph().node(n).outputs[0].id)] = false;
     LoweredKernel kernel;
     kernel.op = "fused";
-    auto code = std::make_shared<FusedKernel>(fused_code(graph(), roles_, nodes, needed));
+    auto code = std::make_shared<FusedKernel>(fused_code(graph(), roles_, nodes, stored));
     std::set<Value> inputs, outputs;
     auto read = [&](const std::vector<Instruction>& body) {
       for (const Instruction& i : body) {
@@ -146,20 +160,18 @@ class Lowerer {
     kernel.fused = std::move(code);
     for (int n : nodes)
       if (kernel.scope.empty()) kernel.scope = graph().node(n).scope;
-    members_.push_back(nodes);
+    members_.emplace_back();
+    for (int n : nodes) add_member(n, groups.home[size_t(n)] == group);
     lowered_.kernels.push_back(std::move(kernel));
   }
 
   // Kernels in an order in which every one runs after what it needs; among those that could run, the one whose
   // nodes came first in the graph.
   void order() {
-    std::vector<int> kernel_of(size_t(graph().node_count()), -1);
-    for (size_t k = 0; k < members_.size(); ++k)
-      for (int n : members_[k]) kernel_of[size_t(n)] = int(k);
     const auto next = successors(graph());
     std::vector<std::set<int>> after(members_.size());
     std::vector<int> waiting(members_.size(), 0);
-    for (int n = 0; n < graph().node_count(); ++n) follow(n, n, next, kernel_of, after);
+    for (int n = 0; n < graph().node_count(); ++n) follow(n, n, next, after);
     for (const auto& set : after)
       for (int k : set) ++waiting[size_t(k)];
     std::priority_queue<std::pair<int, int>, std::vector<std::pair<int, int>>, std::greater<>> ready;
@@ -178,23 +190,28 @@ class Lowerer {
     lowered_.kernels = std::move(ordered);
   }
 
-  // Edges from the kernel of node `from` to kernels that follow node `at`, through views and sources.
-  void follow(int from, int at, const std::vector<std::vector<int>>& next, const std::vector<int>& kernel_of,
-              std::vector<std::set<int>>& after) const {
-    const int k = kernel_of[size_t(from)];
-    if (k < 0) return;
+  // Edges from the home of node `from` to kernels that follow node `at`, through views and sources.
+  void follow(int from, int at, const std::vector<std::vector<int>>& next, std::vector<std::set<int>>& after) const {
+    const int home = home_[size_t(from)];
+    if (home < 0) return;
+    const auto& own = kernels_of_[size_t(from)];
     for (int s : next[size_t(at)]) {
-      if (kernel_of[size_t(s)] < 0) follow(from, s, next, kernel_of, after);
-      else if (kernel_of[size_t(s)] != k) after[size_t(k)].insert(kernel_of[size_t(s)]);
+      if (kernels_of_[size_t(s)].empty()) follow(from, s, next, after);
+      for (int k : kernels_of_[size_t(s)]) {
+        const bool makes_it = at == from && std::ranges::count(own, k) > 0;
+        if (k != home && !makes_it) after[size_t(home)].insert(k);
+      }
     }
   }
 
   LowerOptions options_;
   Lowered lowered_;
   std::vector<Role> roles_;
-  std::vector<bool> taken_, assigned_;     // by node: part of another kernel; writes a variable
-  std::vector<std::vector<int>> uses_;     // by value: nodes; the number of nodes stands for the caller
-  std::vector<std::vector<int>> members_;  // by kernel: its nodes
+  std::vector<bool> taken_, assigned_;        // by node: part of another kernel; writes a variable
+  std::vector<std::vector<int>> uses_;        // by value: nodes; the number of nodes stands for the caller
+  std::vector<std::vector<int>> members_;     // by kernel: its nodes
+  std::vector<std::vector<int>> kernels_of_;  // by node
+  std::vector<int> home_;                     // by node: the kernel that others have its value from
 };
 
 }  // namespace

@@ -1,0 +1,145 @@
+// What one group stores for another is made there again where that costs little: batch norm's gradient needs the
+// normalised x in f32, which follows from x, as the convolution stored it in 16 bits, by a subtraction and a product.
+// Nothing is stored for it then, and less is read.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "backends/graph/fuse.h"
+
+namespace neon {
+
+namespace {
+
+constexpr size_t kMostRemade = 8;  // nodes for one value
+constexpr int64_t kSmall = 16;     // an array with so many times fewer elements is rather stored
+constexpr double kWorth = 1.125;   // bytes read in place of one that is neither stored nor read
+
+bool is_cheap(const Graph& graph, const Node& node) {
+  static const std::set<std::string> cheap = {"add", "sub", "mul", "neg", "square", "broadcast", "relu"};
+  return cheap.count(node.op->name) > 0 || (node.op->name == "cast" && is_floating(graph.dtype(node.outputs[0])) &&
+                                            is_floating(graph.dtype(node.inputs[0])));
+}
+
+class Remaker {
+ public:
+  Remaker(const Graph& graph, const std::vector<Role>& roles, Groups groups)
+      : graph_(graph),
+        roles_(roles),
+        uses_(size_t(graph.value_count())),
+        groups_of_(size_t(graph.node_count())),
+        out_(std::move(groups)) {
+    for (int n = 0; n < graph.node_count(); ++n) {
+      if (out_.home[size_t(n)] >= 0) groups_of_[size_t(n)] = {out_.home[size_t(n)]};
+      for (Value input : graph.node(n).inputs) uses_[size_t(input.id)].push_back(n);
+    }
+    for (const auto& [name, value] : graph.outputs()) stored_.insert(value);
+    for (const Assignment& a : graph.assignments()) stored_.insert({a.value, a.guard});
+  }
+
+  Groups run() {
+    for (int n = graph_.node_count(); n-- > 0;) remake(n);
+    return std::move(out_);
+  }
+
+ private:
+  bool is_in(int group, int n) const { return groups_of_[size_t(n)].count(group) > 0; }
+
+  // The groups that read what n makes from memory; nothing when somebody else does, too.
+  std::set<int> readers(int n) const {
+    std::set<int> out;
+    for (int s : uses_[size_t(graph_.node(n).outputs[0].id)]) {
+      if (groups_of_[size_t(s)].empty()) return {};
+      for (int g : groups_of_[size_t(s)])
+        if (!is_in(g, n)) out.insert(g);
+    }
+    return out;
+  }
+
+  void remake(int n) {
+    const int from = out_.home[size_t(n)];
+    if (from < 0) return;
+    std::map<int, std::vector<int>> made;
+    for (int reader : readers(n)) {
+      std::set<int> nodes;
+      std::set<Value> read;
+      if (!collect(n, from, reader, graph_.shape(graph_.node(n).outputs[0]), nodes, read)) return;
+      double bytes = 0;
+      for (Value value : read) bytes += double(graph_.type(value).bytes());
+      if (bytes > kWorth * double(graph_.type(graph_.node(n).outputs[0]).bytes())) return;
+      nodes.insert(out_.nodes[size_t(reader)].begin(), out_.nodes[size_t(reader)].end());
+      made[reader] = {nodes.begin(), nodes.end()};
+      if (!layout_of_group(graph_, roles_, made[reader])) return;
+    }
+    for (auto& [reader, nodes] : made) {
+      for (int m : nodes) groups_of_[size_t(m)].insert(reader);
+      out_.nodes[size_t(reader)] = std::move(nodes);
+    }
+    if (!made.empty()) drop_unread(from);
+  }
+
+  // The nodes that make what n makes in group `reader`, and the arrays that it must read for that.
+  bool collect(int n, int from, int reader, const Shape& shape, std::set<int>& nodes, std::set<Value>& read) const {
+    const Node& node = graph_.node(n);
+    if (!is_cheap(graph_, node) || stored_.count(node.outputs[0]) || nodes.size() == kMostRemade) return false;
+    nodes.insert(n);
+    for (Value input : node.inputs) {
+      const int p = graph_.producer_index(input);
+      const std::string& op = graph_.node(p).op->name;
+      if (op == "constant" || op == "scalar" || roles_[size_t(p)] == Role::source) continue;
+      if (nodes.count(p) || is_in(reader, p) || is_read(reader, input)) continue;
+      if (is_in(from, p) && graph_.shape(input).elements() * kSmall > shape.elements()) {
+        if (!collect(p, from, reader, shape, nodes, read)) return false;
+      } else {
+        // It may have been written anew when the reader runs.
+        if (graph_.producer(viewed(graph_, input)).op->name == "variable") return false;
+        read.insert(input);
+      }
+    }
+    return true;
+  }
+
+  bool is_read(int group, Value value) const {
+    return std::ranges::any_of(uses_[size_t(value.id)], [&](int s) { return is_in(group, s); });
+  }
+
+  // Takes from a group what is made in it for nobody.
+  void drop_unread(int group) {
+    std::vector<int> left = out_.nodes[size_t(group)];
+    for (size_t i = left.size(); i-- > 0;) {
+      const int n = left[i];
+      const auto& uses = uses_[size_t(graph_.node(n).outputs[0].id)];
+      const bool here = std::ranges::any_of(uses, [&](int s) { return std::ranges::count(left, s) > 0; });
+      const bool elsewhere = groups_of_[size_t(n)].size() > 1 && readers(n).empty() &&
+                             !stored_.count(graph_.node(n).outputs[0]) && !has_other_readers(n);
+      if (!here && elsewhere) left.erase(left.begin() + int64_t(i));
+    }
+    if (!left.empty() && !layout_of_group(graph_, roles_, left)) return;
+    for (int n : out_.nodes[size_t(group)]) {
+      if (std::ranges::count(left, n)) continue;
+      groups_of_[size_t(n)].erase(group);
+      out_.home[size_t(n)] = *groups_of_[size_t(n)].begin();
+    }
+    out_.nodes[size_t(group)] = std::move(left);
+  }
+
+  bool has_other_readers(int n) const {
+    return std::ranges::any_of(uses_[size_t(graph_.node(n).outputs[0].id)],
+                               [&](int s) { return groups_of_[size_t(s)].empty(); });
+  }
+
+  const Graph& graph_;
+  const std::vector<Role>& roles_;
+  std::vector<std::vector<int>> uses_;    // by value: nodes
+  std::vector<std::set<int>> groups_of_;  // by node
+  std::set<Value> stored_;                // for the caller
+  Groups out_;
+};
+
+}  // namespace
+
+Groups with_remade(const Graph& graph, const std::vector<Role>& roles, Groups groups) {
+  return Remaker(graph, roles, std::move(groups)).run();
+}
+
+}  // namespace neon

@@ -1,0 +1,180 @@
+// What a kernel makes again rather than reads: which values, and that nothing else changes.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
+
+#include "backends/graph/expression.h"
+#include "backends/graph/lower.h"
+#include "backends/program.h"
+
+using namespace neon;
+
+namespace {
+
+constexpr int64_t kRows = 64, kColumns = 48;
+
+double element(int64_t i) { return std::sin(double(7 * i % 1000)) + 0.25 * double(i % kColumns); }
+
+// Fused kernels that store a whole (kRows, kColumns) array of f32.
+int wide_stores(const Graph& graph) {
+  const Lowered lowered = lower(graph);
+  int found = 0;
+  for (const LoweredKernel& kernel : lowered.kernels)
+    for (Value value : kernel.outputs) {
+      const TensorType& type = lowered.graph.type(value);
+      found += kernel.fused && type.dtype == DType::f32 && type.shape.elements() == kRows * kColumns;
+    }
+  return found;
+}
+
+// x (64,48) bf16, its columns normalised: n = (x - mean) / deviation in f32; a product with w (48,48) stands between
+// the kernel that makes n and another that reads it.
+struct Net {
+  Graph graph;
+  Expr x{graph, graph.input("x", DType::bf16, {kRows, kColumns})};
+  Expr w{graph, graph.input("w", DType::bf16, {kColumns, kColumns})};
+
+  Expr normal(Expr from) {
+    Expr wide = cast(from, DType::f32);
+    Expr centred = wide - mean(wide, {0});
+    return centred * apply("rsqrt", mean(square(centred), {0}) + 0.01);
+  }
+  Expr product(Expr left) { return cast(Expr(graph, matmul(graph, cast(left, DType::bf16), w)), DType::f32); }
+
+  std::map<std::string, std::vector<double>> run(const CpuOptions& options) {
+    Variables variables;
+    const auto program = compile_for_cpu(graph, variables, options);
+    Tensor data(DType::bf16, {kRows, kColumns}), identity(DType::bf16, {kColumns, kColumns});
+    for (int64_t i = 0; i < data.elements(); ++i) data.set(i, element(i));
+    for (int64_t i = 0; i < kColumns * kColumns; ++i) identity.set(i, i % (kColumns + 1) == 0 ? 1 : 0);
+    if (variables.has("v"))
+      for (int64_t i = 0; i < data.elements(); ++i) variables.at("v").set(i, element(i));
+    Tensor ones(DType::f32, {kRows, kColumns});
+    for (int64_t i = 0; i < ones.elements(); ++i) ones.set(i, 1);
+    for (Value leaf : graph.leaves("input"))
+      if (graph.type(leaf).dtype == DType::f32)
+        program->bind(graph.producer(leaf).attributes.string("name"), ones.data());
+    program->bind("x", data.data());
+    program->bind("w", identity.data());
+    program->run(0);
+    std::map<std::string, std::vector<double>> out;
+    for (const auto& [name, value] : graph.outputs())
+      for (int64_t i = 0; i < graph.shape(value).elements(); ++i) out[name].push_back(program->output(name).at(i));
+    return out;
+  }
+  // Fused and plain; a sum over 64 rows of numbers below 10, products rounded to 8 bits on the way.
+  void check(const std::string& name, const std::vector<double>& expected) {
+    for (const CpuOptions& options : {CpuOptions{.threads = 2}, CpuOptions{.plain = true}}) {
+      const auto got = run(options);
+      INFO(name << (options.plain ? " plain" : " fused"));
+      REQUIRE(got.at(name).size() == expected.size());
+      for (size_t i = 0; i < expected.size(); ++i)
+        CHECK(got.at(name)[i] == Approx(expected[i]).epsilon(0.01).margin(0.05));
+    }
+  }
+};
+
+double rounded(double number) {
+  Tensor one(DType::bf16, {1});
+  one.set(0, number);
+  return one.at(0);
+}
+
+// Of each column: the sum over rows of n * n, by loops.
+std::vector<double> sums_of_squares() {
+  std::vector<double> out;
+  for (int64_t c = 0; c < kColumns; ++c) {
+    double mean = 0, variance = 0, sum = 0;
+    auto at = [&](int64_t r) { return rounded(element(r * kColumns + c)); };
+    for (int64_t r = 0; r < kRows; ++r) mean += at(r) / double(kRows);
+    for (int64_t r = 0; r < kRows; ++r) variance += (at(r) - mean) * (at(r) - mean) / double(kRows);
+    for (int64_t r = 0; r < kRows; ++r) sum += (at(r) - mean) * (at(r) - mean) / (variance + 0.01);
+    out.push_back(sum);
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("what follows cheaply from 16 bits is made again, not stored in 32") {
+  Net net;
+  Expr normal = net.normal(net.x);
+  net.graph.output("y", sum(normal * net.product(normal), {0}));
+  CHECK(wide_stores(net.graph) == 0);
+  net.check("y", sums_of_squares());
+}
+
+TEST_CASE("two kernels make it, each for itself") {
+  Net net;
+  Expr normal = net.normal(net.x);
+  Expr first = net.product(normal);
+  net.graph.output("y", sum(normal * first, {0}));
+  net.graph.output("z", sum(normal * net.product(first), {0}));
+  CHECK(wide_stores(net.graph) == 0);
+  net.check("y", sums_of_squares());
+  net.check("z", sums_of_squares());
+}
+
+TEST_CASE("what the caller wants is stored, and read from there") {
+  Net net;
+  Expr normal = net.normal(net.x);
+  net.graph.output("n", normal);
+  net.graph.output("y", sum(normal * net.product(normal), {0}));
+  CHECK(wide_stores(net.graph) == 1);
+  net.check("y", sums_of_squares());
+}
+
+TEST_CASE("what is dear is stored") {
+  Net net;
+  Expr power = exp(net.normal(net.x));
+  net.graph.output("y", sum(power * net.product(power), {0}));
+  CHECK(wide_stores(net.graph) == 1);
+}
+
+TEST_CASE("what comes from more than it takes is stored") {
+  Net net;
+  Expr a = cast(net.x, DType::f32), more = a;
+  for (const char* name : {"p", "q", "r"})
+    more = more + cast(Expr(net.graph, net.graph.input(name, DType::f32, {kRows, kColumns})), DType::f32);
+  net.graph.output("y", sum(more * net.product(more), {0}));
+  CHECK(wide_stores(net.graph) == 1);
+}
+
+TEST_CASE("a variable that changes in the step is not read again") {
+  Net net;
+  Expr v(net.graph, net.graph.variable("v", DType::bf16, {kRows, kColumns}));
+  Expr normal = net.normal(v);
+  Expr product = net.product(normal);
+  net.graph.assign(v, cast(v * 0.0, DType::bf16));
+  net.graph.output("y", sum(normal * product, {0}));
+  net.check("y", sums_of_squares());
+}
+
+TEST_CASE("what another needs on the way is stored once, by the kernel that made it first") {
+  Net net;
+  Expr wide = cast(net.x, DType::f32);
+  Expr centred = wide - mean(wide, {0});
+  Expr normal = centred * apply("rsqrt", mean(square(centred), {0}) + 0.01);
+  Expr product = net.product(normal);
+  net.graph.output("y", sum(normal * product, {0}));
+  net.graph.output("squares", Expr(net.graph, matmul(net.graph, centred, centred, true)));
+  CHECK(wide_stores(net.graph) == 1);
+  net.check("y", sums_of_squares());
+}
+
+TEST_CASE("of two kernels that make it the first in the graph may need the second") {
+  Net net;
+  Expr early = -Expr(net.graph, net.graph.input("p", DType::f32, {kRows, kColumns}));
+  Expr wide = cast(net.x, DType::f32);
+  Expr centred = wide - mean(wide, {0});
+  Expr deviation = apply("rsqrt", mean(square(centred), {0}) + 0.01);
+  Expr product = net.product(centred * (deviation * 1.0));
+  Expr normal = centred * deviation;
+  Expr second = normal * product;
+  Expr first = normal * net.product(second) + early * early * 0.0;
+  net.graph.output("z", sum(first, {0}));
+  net.graph.output("y", sum(second, {0}));
+  CHECK(wide_stores(net.graph) == 0);
+  net.check("y", sums_of_squares());
+}
