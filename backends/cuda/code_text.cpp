@@ -82,6 +82,15 @@ std::string CodeText::load_pack(Value value, const std::string& index, int width
               index, ", ", out, ")");
 }
 
+std::string CodeText::pack_type(Value value, int width) const {
+  return text("Pack<", device_type(type(value).dtype), ", ", width, ">");
+}
+
+std::string CodeText::pack(Value value, const std::string& index, int width) {
+  return text("pack_at<", device_type(type(value).dtype), ", ", width, ">(", pointer(value), ", ", first_row(value),
+              index, ")");
+}
+
 std::string CodeText::store_pack(Value value, const std::string& index, int width, const std::string& from) {
   return text("put_all<", device_type(type(value).dtype), ", R, ", width, ">(", pointer(value), ", ", index, ", ", from,
               ")");

@@ -121,12 +121,20 @@ union Pack {
   T at[kCount];
   __device__ Pack() {}
 };
-template <typename R, typename T, int kCount>
-__device__ __forceinline__ void get_all(const void* p, i64 i, R (&out)[kCount]) {
+template <typename T, int kCount>
+__device__ __forceinline__ Pack<T, kCount> pack_at(const void* p, i64 i) {
   Pack<T, kCount> x;
   x.words = *reinterpret_cast<const typename Words<sizeof(T) * kCount>::type*>(static_cast<const T*>(p) + i);
+  return x;
+}
+template <typename R, typename T, int kCount>
+__device__ __forceinline__ void unpack(const Pack<T, kCount>& x, R (&out)[kCount]) {
 #pragma unroll
   for (int j = 0; j < kCount; ++j) out[j] = get<R, T>(x.at, j);
+}
+template <typename R, typename T, int kCount>
+__device__ __forceinline__ void get_all(const void* p, i64 i, R (&out)[kCount]) {
+  unpack<R>(pack_at<T, kCount>(p, i), out);
 }
 template <typename T, typename R, int kCount>
 __device__ __forceinline__ void put_all(void* p, i64 i, const R (&from)[kCount]) {
@@ -239,9 +247,10 @@ struct Best {
   }
 };
 
+constexpr int kMostTogether = 8;  // numbers of a thread that are folded at once
 template <typename R>
 struct Scratch {
-  R values[kThreads];
+  R values[kThreads * kMostTogether];
   i64 places[kThreads];
 };
 
@@ -264,16 +273,33 @@ __device__ R fold_neighbours(R x, Scratch<R>& scratch) {
   }
   return x;
 }
-// Threads kStride apart:
-template <typename Fold, int kStride, typename R>
-__device__ R fold_apart(R x, Scratch<R>& scratch) {
+// Threads kStride apart, a power of two of at most 32; of kCount numbers each. First those of a warp, then one thread
+// for each of the kCount * kStride results takes what the warps have.
+template <typename Fold, int kStride, int kCount, typename R>
+__device__ void fold_apart(R (&x)[kCount], Scratch<R>& scratch) {
+  constexpr int kWarps = kThreads / 32;
+#pragma unroll
+  for (int d = 16; d >= kStride; d /= 2) {
+#pragma unroll
+    for (int j = 0; j < kCount; ++j) x[j] = Fold::template join<R>(x[j], __shfl_xor_sync(0xffffffffu, x[j], d));
+  }
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   __syncthreads();
-  scratch.values[threadIdx.x] = x;
+  if (lane < kStride) {
+#pragma unroll
+    for (int j = 0; j < kCount; ++j) scratch.values[(j * kWarps + warp) * kStride + lane] = x[j];
+  }
   __syncthreads();
-  x = scratch.values[threadIdx.x % kStride];
-  for (int i = threadIdx.x % kStride + kStride; i < kThreads; i += kStride)
-    x = Fold::template join<R>(x, scratch.values[i]);
-  return x;
+  if (threadIdx.x < kCount * kStride) {
+    R* const mine = scratch.values + threadIdx.x / kStride * kWarps * kStride + threadIdx.x % kStride;
+    R sum = mine[0];
+#pragma unroll
+    for (int w = 1; w < kWarps; ++w) sum = Fold::template join<R>(sum, mine[w * kStride]);
+    mine[0] = sum;
+  }
+  __syncthreads();
+#pragma unroll
+  for (int j = 0; j < kCount; ++j) x[j] = scratch.values[j * kWarps * kStride + threadIdx.x % kStride];
 }
 template <int kLanes, int kStride, typename R>
 __device__ i64 fold_best(Best<R> x, Scratch<R>& scratch) {

@@ -8,6 +8,8 @@ namespace neon::cuda {
 namespace {
 
 constexpr int64_t kMostKept = 64;  // elements that one thread keeps in registers from walk to walk
+constexpr int kWordsAtOnce = 48;   // registers for what is fetched and not used yet
+constexpr int kMostRowsAtOnce = 4;
 
 std::string name(int reg) { return text("r", reg); }
 
@@ -51,37 +53,56 @@ std::string SegmentWriter::total_variables() const {
 
 std::string SegmentWriter::run() { return total_variables() + (fold_ == Fold::none ? flat() : grouped()); }
 
-// What is read for all of a thread's neighbouring elements at once; k, r and e are those of the first.
-std::string SegmentWriter::loads(const Needs& needs, const Needs& cached) const {
-  std::string variables, reads;
+// Where a pack of neighbouring elements begins.
+std::string SegmentWriter::pack_place(const Instruction& i) {
+  return i.index ? code_.gathered(i.value, i.index, segment_.domain[0] > 1 ? coordinate(0) : "0", i.strides[0],
+                                  position(i.strides, true))
+                 : placed(i);
+}
+
+// What is read for all of a thread's neighbouring elements at once; k, r and e are those of the first. Where several
+// rows are fetched before the first of them is used, it is `fetch` that reads row u.
+SegmentWriter::Loads SegmentWriter::loads(const Needs& needs, const Needs& cached, int at_once) {
+  Loads out;
   for (size_t n = 0; n < segment_.body.size(); ++n) {
     const Instruction& i = segment_.body[n];
     if (!needs[n] || cached[n] || width_ == 1) continue;
     if (i.kind == Instruction::Kind::uniform && i.reach == Reach::full && width_ % 4 == 0) {
-      variables += text("      float l", n, "[", width_, "];\n");
-      reads += text("        ", code_.uniform_pack(i, "u64(e)", text("l", n)), ";\n");
+      out.variables += text("      float l", n, "[", width_, "];\n");
+      out.reads += text("        ", code_.uniform_pack(i, "u64(e)", text("l", n)), ";\n");
     }
     if (!is_full_load(int(n)) || access(i, width_) == Access::each) continue;
     const bool pack = access(i, width_) == Access::pack;
-    variables += text("      R l", n, pack ? text("[", width_, "]") : "", ";\n");
-    if (!pack) {
-      reads += text("        l", n, " = ", value(int(n)), ";\n");
+    out.variables += text("      R l", n, pack ? text("[", width_, "]") : "", ";\n");
+    if (at_once > 1) {
+      out.fetched += text("      ", pack ? code_.pack_type(i.value, width_) : "R", " f", n, "[", at_once, "];\n");
+      out.fetch +=
+          text("        f", n, "[u] = ", pack ? code_.pack(i.value, pack_place(i), width_) : value(int(n)), ";\n");
+      out.reads +=
+          pack ? text("        unpack<R>(f", n, "[u], l", n, ");\n") : text("        l", n, " = f", n, "[u];\n");
     } else {
-      const std::string at = i.index ? code_.gathered(i.value, i.index, segment_.domain[0] > 1 ? coordinate(0) : "0",
-                                                      i.strides[0], position(i.strides, true))
-                                     : placed(i);
-      reads += text("        ", code_.load_pack(i.value, at, width_, text("l", n)), ";\n");
+      out.reads += pack ? text("        ", code_.load_pack(i.value, pack_place(i), width_, text("l", n)), ";\n")
+                        : text("        l", n, " = ", value(int(n)), ";\n");
     }
   }
-  return reads.empty()
-             ? variables
-             : text(variables, "      {\n", "        const ", index_, " k = first_k, r = first_r, e = first_e;\n",
-                    "        (void)k, (void)r, (void)e;\n", reads, "      }\n");
+  return out;
+}
+
+// Rows that a thread fetches before it uses the first, in registers as they lie in memory: what it waits for most is
+// the first of them. 1 where nothing is read in packs.
+int SegmentWriter::rows_at_once(const Needs& needs, const Needs& cached) const {
+  int words = 0;
+  for (size_t n = 0; n < segment_.body.size(); ++n)
+    if (needs[n] && !cached[n] && width_ > 1 && is_full_load(int(n)) &&
+        access(segment_.body[n], width_) == Access::pack)
+      words += std::max(1, int(size_of(code_.type(segment_.body[n].value).dtype)) * width_ / 4);
+  return words == 0 ? 1 : std::clamp(kWordsAtOnce / words, 1, kMostRowsAtOnce);
 }
 
 // What walk `level` does with a thread's neighbouring elements from first_k, first_r, first_e on; `keep` ends what is
 // done with each.
-std::string SegmentWriter::elements(const Needs& needs, const Needs& cached, int level, const std::string& keep) const {
+std::string SegmentWriter::elements(const Needs& needs, const Needs& cached, int level, const std::string& keep,
+                                    const std::string& reads) {
   const bool guarded = fold_ != Fold::none;
   const char* in = "        ";
   std::string body, variables, puts;
@@ -126,17 +147,25 @@ std::string SegmentWriter::elements(const Needs& needs, const Needs& cached, int
   const std::string head =
       text("        const ", index_, " k = first_k", across ? " + j" : "", ", r = first_r", across ? "" : " + j",
            ", e = first_e + j;\n", "        (void)k, (void)r, (void)e;\n", outer ? kept_names(level) : "");
-  return text(variables, loads(needs, cached), for_width(head + body, "      "), puts);
+  return text(variables, reads, for_width(head + body, "      "), puts);
+}
+
+// Lines that read a thread's first element and its neighbours.
+std::string SegmentWriter::at_first(const std::string& reads) const {
+  if (reads.empty()) return "";
+  return text("      {\n        const ", index_, " k = first_k, r = first_r, e = first_e;\n",
+              "        (void)k, (void)r, (void)e;\n", reads, "      }\n");
 }
 
 // Each thread takes width_ neighbouring elements.
-std::string SegmentWriter::flat() const {
+std::string SegmentWriter::flat() {
   std::string scalars;
   for (size_t i = 0; i < segment_.body.size(); ++i)
     if (segment_.body[i].reach == Reach::scalar) scalars += "    " + instruction(int(i));
   const Needs needs = needs_of_walk(0), none(segment_.body.size(), false);
   std::string out = scalars;
-  const std::string body = elements(needs, none, 0, "");
+  const Loads loaded = loads(needs, none, 1);
+  const std::string body = elements(needs, none, 0, "", loaded.variables + at_first(loaded.reads));
   if (!body.empty())
     out += text(
         "    const ", index_, " first_k = (", index_, "(block) * kThreads + threadIdx.x) * ", width_,
@@ -186,7 +215,7 @@ std::string SegmentWriter::kept(int level) const {
                 "    "));
 }
 
-std::string SegmentWriter::grouped() const {
+std::string SegmentWriter::grouped() {
   const bool outer = fold_ == Fold::outer;
   const int64_t across = per_block_ / (outer ? width_ : 1);
   std::string out;
@@ -233,10 +262,11 @@ std::string SegmentWriter::fold_of_lanes(int reg) const {
     return best ? text("    const R r", reg, " = R(fold_best<", lanes_, ", 1, R>(b", reg, ", scratch));\n")
                 : text("    const R r", reg, " = fold_neighbours<", fold_name(*reduce.op), ", ", lanes_, ", R>(a", reg,
                        ", scratch);\n");
-  const std::string folded =
-      best ? text("R(fold_best<", lanes_, ", ", across, ", R>(b", reg, "[j], scratch))")
-           : text("fold_apart<", fold_name(*reduce.op), ", ", across, ", R>(a", reg, "[j], scratch)");
-  return for_width(text("      h", reg, "[j] = ", folded, ";\n"), "    ");
+  if (best)
+    return for_width(
+        text("      h", reg, "[j] = R(fold_best<", lanes_, ", ", across, ", R>(b", reg, "[j], scratch));\n"), "    ");
+  return text("    fold_apart<", fold_name(*reduce.op), ", ", across, ">(a", reg, ", scratch);\n",
+              for_width(text("      h", reg, "[j] = a", reg, "[j];\n"), "    "));
 }
 
 // Where the blocks' parts of reduction n lie, split by split.
@@ -288,7 +318,7 @@ std::string SegmentWriter::shared_folds(int level) const {
 }
 
 // One walk over the elements of the group: reductions of this level, and from the last of those on stores and totals.
-std::string SegmentWriter::walk(int level, Needs& cached) const {
+std::string SegmentWriter::walk(int level, Needs& cached) {
   const bool outer = fold_ == Fold::outer;
   const Needs needs = needs_of_walk(level);
   const bool folds = std::ranges::any_of(reductions_, [&](int reg) { return level_[size_t(reg)] == level + 1; });
@@ -333,11 +363,29 @@ std::string SegmentWriter::walk(int level, Needs& cached) const {
     before += text("    const int ", ends, " = min(", count, ", int((", (reduced_ + along_ - 1) / along_ + lanes_ - 1,
                    "ll - (", first, "lane)) / ", lanes_, "));\n");
   }
-  std::string out = text(
-      before, "#pragma unroll ", in_registers ? count : 4, "\n    for (int i = 0; i < ", ends, "; ++i) {\n      const ",
-      index_, " first_r = ", first, "(lane + i * ", lanes_, ") * ", along_, ";\n", way_out, "      const ", index_,
+  auto row = [&](const std::string& i) { return text("(", first, "lane + ", i, " * ", lanes_, ") * ", along_); };
+  const std::string element = text(
+      "      const ", index_,
       " first_e = ", outer ? text("first_r * ", groups_, " + first_k") : text("first_k * ", reduced_, " + first_r"),
-      ";\n      (void)first_e;\n", elements(needs, cached, level, keep), "    }\n", after);
+      ";\n      (void)first_e;\n");
+  const int at_once = int(std::min<int64_t>(rows_at_once(needs, cached), count));
+  const Loads loaded = loads(needs, cached, at_once);
+  const std::string body = elements(needs, cached, level, keep, loaded.variables + at_first(loaded.reads));
+  std::string out = before;
+  if (at_once == 1) {
+    out += text("#pragma unroll ", in_registers ? count : 4, "\n    for (int i = 0; i < ", ends,
+                "; ++i) {\n      const ", index_, " first_r = ", row("i"), ";\n", way_out, element, body, "    }\n");
+  } else {
+    // A row that is not there is fetched in the shape of the last, and not used.
+    out += text("#pragma unroll ", in_registers ? (count + at_once - 1) / at_once : 1, "\n    for (int i0 = 0; i0 < ",
+                ends, "; i0 += ", at_once, ") {\n", loaded.fetched, "#pragma unroll\n      for (int u = 0; u < ",
+                at_once, "; ++u) {\n      const ", index_, " first_r = min(", index_, "(", row("(i0 + u)"), "), ",
+                index_, "(", reduced_ - along_, "));\n", element, at_first(loaded.fetch),
+                "      }\n#pragma unroll\n      for (int u = 0; u < ", at_once,
+                "; ++u) {\n      const int i = i0 + u;\n      if (i >= ", ends, ") break;\n      const ", index_,
+                " first_r = ", row("i"), ";\n", way_out, element, body, "      }\n    }\n");
+  }
+  out += after;
   for (size_t i = 0; keeps && i < again.size(); ++i) cached[i] = cached[i] || again[i];
   return out;
 }

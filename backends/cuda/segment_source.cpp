@@ -11,7 +11,7 @@ constexpr int64_t kElementsOfManyBlocks = 256 * 1024;
 constexpr int kPackBytes = 16;           // the widest load of a thread
 constexpr int64_t kBlocksWanted = 1024;  // enough to fill the largest GPUs a few times over
 constexpr int64_t kRowsOfMeeting = 4;    // the same where blocks meet: more of them keep what they read in registers
-constexpr int64_t kRowsOfLane = 8;       // least rows of a split that one thread adds up
+constexpr int64_t kRowsOfLane = 4;       // least rows of a split that one thread adds up
 
 int power_of_two_from(int64_t n) {
   int out = 1;

@@ -38,18 +38,27 @@ class SegmentWriter {
   Needs needs_of_walk(int level) const;
   int store_level(int reg) const;
 
-  std::string flat() const;
-  std::string grouped() const;
+  struct Loads {
+    std::string fetched, fetch;    // rows that are fetched together: variables, lines that fill row u of them
+    std::string variables, reads;  // of one row
+  };
+
+  std::string flat();
+  std::string grouped();
   std::string kept(int level) const;
-  std::string walk(int level, Needs& cached) const;
-  std::string elements(const Needs& needs, const Needs& cached, int level, const std::string& keep) const;
+  std::string walk(int level, Needs& cached);
+  std::string elements(const Needs& needs, const Needs& cached, int level, const std::string& keep,
+                       const std::string& reads);
   std::string fold_of_lanes(int reg) const;
   std::string partial(int n) const;
   std::string put_parts(const std::vector<int>& which) const;
   std::string take_parts(const std::vector<int>& which) const;
   std::string split_folds() const;
   std::string shared_folds(int level) const;
-  std::string loads(const Needs& needs, const Needs& cached) const;
+  Loads loads(const Needs& needs, const Needs& cached, int at_once);
+  int rows_at_once(const Needs& needs, const Needs& cached) const;
+  std::string pack_place(const Instruction& load);
+  std::string at_first(const std::string& reads) const;
   std::string value(int reg) const;
   std::string instruction(int reg) const;
   std::string kept_names(int most_level) const;
