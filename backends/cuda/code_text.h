@@ -37,11 +37,11 @@ class CodeText {
   // The index of that element.
   std::string gathered(Value value, Value indices, const std::string& place, int64_t stride, const std::string& rest);
   // A call that reads `width` neighbouring elements from `index` on into the array `out` of R; one that writes them.
-  // The same in two steps: the type of `width` elements as they lie in memory, and reading them.
-  std::string pack_type(Value value, int width) const;
-  std::string pack(Value value, const std::string& index, int width);
   std::string load_pack(Value value, const std::string& index, int width, const std::string& out);
   std::string store_pack(Value value, const std::string& index, int width, const std::string& from);
+  // The type of `width` neighbouring elements as they lie in memory, and a call that returns those from `index` on.
+  std::string pack_type(Value value, int width) const;
+  std::string pack(Value value, const std::string& index, int width);
   // Where its memory begins.
   std::string address(Value value) { return pointer(value); }
   // Elements by which an input's first row moves what is read of it; 0 for all that begin where their memory does.

@@ -11,6 +11,7 @@ constexpr int64_t kElementsOfManyBlocks = 256 * 1024;
 constexpr int kPackBytes = 16;           // the widest load of a thread
 constexpr int64_t kBlocksWanted = 1024;  // enough to fill the largest GPUs a few times over
 constexpr int64_t kRowsOfMeeting = 4;    // the same where blocks meet: more of them keep what they read in registers
+constexpr int kAcrossOfMeeting = 8;      // threads beside each other: a line of memory; each reads all blocks' parts
 constexpr int64_t kRowsOfLane = 4;       // least rows of a split that one thread adds up
 
 int power_of_two_from(int64_t n) {
@@ -100,7 +101,8 @@ void SegmentWriter::choose_lanes() {
     if (reduced_ > 4096 || (reduced_ > 256 && groups_ < 2048)) lanes_ = kThreads;
     per_block_ = kThreads / lanes_;
   } else {
-    const int across = std::min(power_of_two_from((groups_ + width_ - 1) / width_), 32);
+    const int most = width_ > 1 && !reductions_.empty() && !ends_after_one_walk() ? kAcrossOfMeeting : 32;
+    const int across = std::min(power_of_two_from((groups_ + width_ - 1) / width_), most);
     lanes_ = kThreads / across;
     per_block_ = int64_t(across) * width_;
   }
