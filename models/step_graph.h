@@ -84,6 +84,9 @@ Graph batch_graph(const DataLayout& data, const StepOptions& options);
 StepGraph training_graph(const Network& network, const Cost& cost, const Optimizer& optimizer, const DataLayout& data,
                          const StepOptions& options);
 
+// Whether a variable of a training step is none of a layer's, LAYER/NAME, but belongs to the step as a whole.
+bool belongs_to_step(std::string_view variable);
+
 // The forward and backward passes of the same step without the update: outputs cost and grad/NAME. For bench.
 StepGraph gradient_graph(const Network& network, const Cost& cost, const DataLayout& data, const StepOptions& options,
                          bool backward);

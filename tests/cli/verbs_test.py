@@ -396,6 +396,17 @@ class Evaluation(Case):
         numbers = re.search(r"test: (.*?)  \(", self.trained(ema="0.9").out)[1]
         self.assertIn(f"test: {numbers}  (", self.neon("eval", "m.safetensors").out)
 
+    def test_what_training_adds_does_not_hinder_the_use_of_its_weights(self):
+        self.write("x.csv", "5,3,1,0.2\n6,3,5,2\n")
+        plain = self.spec(name="plain.yaml", epochs="1")
+        for changes in {"accumulate": "2"}, {"accumulate": "2", "ema": "0.9"}, {"accumulate": "3", "datatype": "f16"}:
+            numbers = re.search(r"test: (.*?)  \(", self.trained(**changes).out)[1]
+            self.assertIn(f"test: {numbers}  (", self.neon("eval", "m.safetensors").out)
+            self.assertEqual(len(self.neon("predict", "m.safetensors", "x.csv").out.splitlines()), 3)
+            self.neon("--model_file", "m.safetensors", plain)
+            self.neon("-s", "p.safetensors", plain)
+            self.neon("--model_file", "p.safetensors", "s.yaml")
+
     def test_eval_json(self):
         numbers = re.search(r"Top1Misclass ([\d.]+) %  test cost ([\d.]+)", self.trained().out)
         found = json.loads(self.neon("eval", "m.safetensors", "--format", "json").out)
