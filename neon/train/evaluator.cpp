@@ -1,6 +1,7 @@
 #include "neon/train/evaluator.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 namespace neon {
@@ -85,11 +86,14 @@ std::map<std::string, double> Evaluator::run() {
   return out;
 }
 
+const char* not_finite_words(double value) { return std::isnan(value) ? "not a number" : "infinite"; }
+
 std::string results_text(const std::map<std::string, double>& results) {
   std::string out;
   auto append = [&](const std::string& name, const char* pattern, double value) {
     char buffer[64];
-    std::snprintf(buffer, sizeof buffer, pattern, value);
+    if (std::isfinite(value)) std::snprintf(buffer, sizeof buffer, pattern, value);
+    else std::snprintf(buffer, sizeof buffer, "%s", not_finite_words(value));
     out += text(out.empty() ? "" : "  ", name, " ", buffer);
   };
   for (const auto& [name, value] : results) {

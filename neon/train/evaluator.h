@@ -32,6 +32,9 @@ class Evaluator {
   int64_t batches_ = 0;  // run so far, in whole passes at the end of each
 };
 
+// For what is not finite: "not a number" or "infinite".
+const char* not_finite_words(double value);
+
 // "Top1Misclass 2.13 %  cost 0.0712": shares as percent
 std::string results_text(const std::map<std::string, double>& results);
 

@@ -126,7 +126,7 @@ void Trainer::train() {
     }
     if (position_.step_in_epoch < steps_per_epoch_) break;
     if (!end_epoch()) break;
-    if (position_.epoch % options_.serialize == 0 && !finished() && !stop_signal()) save(false);
+    if (position_.epoch % options_.serialize == 0 && !finished() && !stop_signal()) save_after_epoch();
   }
 }
 
@@ -155,8 +155,10 @@ RunResult Trainer::run() try {
   saved_ = position_.step > 0;  // a run that goes on with nothing left to do has nothing new to save
   if (!finished()) train();
   RunResult out;
+  if (!saved_) check_variables();
   // One that arrives after the last step stops nothing but the reading of samples.
   if (!finished() || !finish()) out.signal = stop_signal();
+  else if (!saved_) check_evaluation();
   if (!saved_) save(true);
   else count_seconds();
   tell_left_out();

@@ -74,6 +74,10 @@ class Trainer {
   bool finish_step(StepProgram& now, int back);
   void handle_nonfinite(StepProgram& now, double cost);
   [[noreturn]] void diverged(StepProgram& now);
+  [[noreturn]] void end_diverged(const std::string& what);
+  // End the run where the variables, or the last evaluation, are not finite: no checkpoint is written of them.
+  void check_variables();
+  void check_evaluation();
   std::string kept_text() const;
   // False: a signal stopped its evaluation. The epoch's end is then still to come, also for a run that goes on.
   bool end_epoch();
@@ -87,6 +91,7 @@ class Trainer {
   void count_seconds();
   // A save that fails is told, and tried again later; the last one throws.
   void save(bool last);
+  void save_after_epoch();
   void show_progress();
   double waiting(double elapsed) const;
   void say(const std::vector<std::string>& messages);
@@ -115,7 +120,8 @@ class Trainer {
   double recent_cost_ = 0, recent_step_cost_ = 0, rate_ = 0;
   int64_t epoch_start_step_ = 0;
   double started_ = 0, epoch_started_ = 0, epoch_waited_ = 0;
-  bool saved_ = false;  // nothing has changed since the last save
+  bool evaluation_finite_ = true;  // of the last epoch, where it had one
+  bool saved_ = false;             // nothing has changed since the last save
   bool threads_fixed_ = true;
 };
 

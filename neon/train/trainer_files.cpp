@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "neon/train/checkpoint.h"
 #include "neon/train/clock.h"
@@ -68,6 +69,7 @@ bool Trainer::end_epoch() {
     if (results.empty()) return false;
     results_ = results;
   }
+  evaluation_finite_ = results.empty() || std::isfinite(results.at("cost"));
   ++position_.epoch;
   position_.step_in_epoch = 0;
   const int64_t steps = position_.step - epoch_start_step_;

@@ -583,6 +583,33 @@ class Divergence(Case):
             self.assertEqual(file.attrs["status"], "killed")
         self.neon("eval", "m.safetensors")
 
+    def test_in_the_last_step(self):
+        # One batch an epoch: the only update that could see the damage is another epoch's.
+        spec = self.spec(GROWING, batch_size="120")
+        for dtype, rate, epochs in ("f32", "3e38", "1"), ("f32", "3e38", "2"), ("bf16", "3e38", "1"):
+            self.refused(5, "-r", "2", "-d", dtype, "-e", epochs, "-s", "bad.safetensors", spec,
+                         "--set", f"optimizer.learning_rate={rate}",
+                         says=["diverged in epoch 1, step 1: after its update Affine_", "had saved no checkpoint yet"])
+            self.assertFalse(os.path.exists(self.path("bad.safetensors")))
+        self.neon("-r", "2", "-e", "1", "-s", "m.safetensors", spec)
+        before = self.read("m.safetensors")
+        self.refused(5, "resume", "-e", "2", "m.safetensors", "--set", "optimizer.learning_rate=3e38", says="epoch 2, step 1: after")
+        self.assertEqual(self.read("m.safetensors"), before)
+        self.refused(5, "-r", "2", "-e", "1", spec, "--set", "optimizer.learning_rate=3e38", says="-s FILE")
+
+    def test_an_evaluation_that_is_not_finite(self):
+        # The test samples alone are too large for f16.
+        rows = [f"{i % 3},{i % 2},{i % 5 % 2}\n" for i in range(40)]
+        self.write("train.csv", "".join(rows))
+        self.write("test.csv", "".join(row if i else "60000,60000,0\n" for i, row in enumerate(rows)))
+        spec = self.spec(IRIS.replace("Tanh", "Identity").replace("nout: 3", "nout: 2").replace("Kaiming", "{Constant: 3}"),
+                         dataset="{CSV: {path: train.csv, test: test.csv}}", epochs="2")
+        result = self.refused(5, "-d", "f16", "-eval", "1", "-s", "m.safetensors", spec,
+                              says=["test cost not a number", "not saved after epoch 1", "end of epoch 2: its weights are finite", "-d bf16"])
+        self.assertNotIn("nan", result.err)
+        self.neon("-d", "f32", "-s", "m.safetensors", spec)
+        self.assertIn("test cost not a number", self.neon("eval", "-d", "f16", "m.safetensors").out)
+
     def test_from_the_start(self):
         for dtype in "f32", "f64", "bf16":
             rate = "1e300" if dtype == "f64" else "1e30"
