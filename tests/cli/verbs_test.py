@@ -180,6 +180,32 @@ class Train(Case):
         self.assertIn("warning: 100.0 % of the weights Affine_0_W are close to the largest f16", self.neon(*run, "-d", "f16", spec).err)
         self.assertNotIn("warning", self.neon(*run, "-d", "bf16", spec).err)
 
+    def test_histograms_warn_of_what_f16_has_lost(self):
+        vanishing = IRIS.replace("nout: 3, init: Kaiming", "nout: 3, init: {Gaussian: {scale: 1.0e-9}}")
+        run = ["-r", "1", "-d", "f16", "-e", "2", "--set", "optimizer.learning_rate=0"]
+        for bins in "Hist: {every: 1}", "Hist: {bins: 20, offset: -10}":
+            spec = self.spec(vanishing, callbacks=f"[{bins}]")
+            for rounding in [], ["-u", "10"]:
+                said = self.neon(*run, *rounding, spec).err
+                self.assertEqual(said.count("warning: 100.0 % of the weights Affine_1_W are below f16's normal numbers and "
+                                            "lose bits, 24 are 0;"), 1, said)
+                # What is multiplied by them goes back to the first layer.
+                self.assertEqual(said.count("warning: all gradients Affine_0_dW are 0"), 1, said)
+        self.assertNotIn("warning", self.neon("-r", "1", spec).err)
+        # An array of zeros is meant where masters are kept.
+        said = self.neon(*run, self.spec(IRIS.replace("nout: 3, init: Kaiming", "nout: 3, init: {Constant: 0}"), callbacks="[Hist: {tensors: W}]"))
+        self.assertNotIn("warning", said.err)
+
+    def test_histograms_warn_of_gradients_that_overflow(self):
+        # Samples of this size, times the scale and what is off by about a half, are beyond f16.
+        self.write("d.csv", "".join(f"{i % 3}00,{i % 5}00,{i % 2}\n" for i in range(1, 65)))
+        spec = self.spec(IRIS.replace("nout: 3", "nout: 2").replace("Tanh", "Identity"), dataset="{CSV: {path: d.csv}}",
+                         callbacks="[Hist: {every: 1}]")
+        run = ["-r", "1", "--set", "optimizer.learning_rate=0", spec]
+        said = self.neon("-d", "f16", *run).err
+        self.assertRegex(said, r"warning: [\d.]+ % of the gradients Affine_\d_dW overflow f16 at a loss scale of 65536;")
+        self.assertNotIn("overflow", self.neon("-d", "bf16", *run).err)
+
     def test_rounding_that_a_type_has_not(self):
         self.refused(2, "-u", "8", "-d", "bf16", self.spec(), says=["-u 8", "1 to 7", "-u alone for 7"])
         self.refused(2, "-u", "16", self.spec(), says=["-u 16", "1 to 15"])
