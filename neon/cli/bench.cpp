@@ -90,7 +90,7 @@ int run_bench(const CommandLine& line) {
   Trainer trainer(*spec.experiment, data, options);
   const double first_cost = trainer.bench_steps(1);
   double last_cost = first_cost;
-  const DeviceOptions device = device_options(options);
+  const DeviceOptions device = device_options(options, *spec.experiment);
   const double whole =
       median_ms(line.of_verb.iterations, device.gpu, [&](int64_t count) { last_cost = trainer.bench_steps(count); });
   const std::string memory = memory_text(device);  // before other programs take theirs

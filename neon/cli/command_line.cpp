@@ -196,7 +196,7 @@ CommandLine parse_command_line(std::vector<std::string> arguments, bool& finishe
   app.add_flag("-v,--verbose", verbosity, "say more; repeat for more still");
   app.add_flag("--no_progress_bar", no_bar, "no progress lines");
   app.add_flag("--caffe", caffe, "Caffe's sizes and dropout");
-  app.add_flag("--deterministic", deterministic, "only deterministic choices");
+  app.add_flag("--deterministic", deterministic, "only deterministic choices; without -r, seed 0");
   app.add_flag("--tf32", tf32, "f32 products on a GPU take operands of 10 bits of mantissa");
   app.add_flag("--version", show_version, "print the version");
   app.add_option("operands", line.operands, "SPEC, or what the verb takes");

@@ -23,7 +23,7 @@ int run_eval(const CommandLine& line) {
   Variables variables;
   // Declares the variables; their values come from the file.
   Evaluator evaluator(experiment, layout, data.test, step_options(options, experiment.params), variables, false,
-                      device_options(options));
+                      device_options(options, experiment));
   restore_variables(evaluated_weights(opened.run.file, experiment.params.ema > 0), path, variables);
   variables.to_device();
   const auto results = evaluator.run();

@@ -172,7 +172,7 @@ int run_program(const CommandLine& line) {
   RunOptions options = in.options;
   choose_backend(options, *in.spec.experiment);
   Variables variables;
-  const auto program = compile_program(in.graph.graph, variables, device_options(options));
+  const auto program = compile_program(in.graph.graph, variables, device_options(options, *in.spec.experiment));
   std::fputs(to_string(program->lowered()).c_str(), stdout);
   const auto implementations = program->implementations();
   std::printf("%zu kernels: %s\n", implementations.size(), join(implementations, ", ").c_str());

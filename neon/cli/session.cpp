@@ -120,11 +120,11 @@ void choose_backend(RunOptions& options, const Experiment& experiment) {
   options.backend = gpu ? "gpu" : "cpu";
 }
 
-DeviceOptions device_options(const RunOptions& options) {
+DeviceOptions device_options(const RunOptions& options, const Experiment& experiment) {
   DeviceOptions out;
   out.gpu = options.backend == "gpu";
   out.gpu_index = int(options.device_id);
-  out.timed = !options.rng_seed && !options.deterministic;
+  out.timed = !options.rng_seed && !experiment.params.rng_seed && !options.deterministic;
   out.tf32 = options.tf32;
   return out;
 }

@@ -58,8 +58,9 @@ int report(const RunResult& result, const Data& data, const RunOptions& options,
   } else {
     if (!result.results.empty())
       std::printf("test: %s  (%s)\n", results_text(result.results).c_str(), data.source.c_str());
-    std::printf("trained %lld epochs in %s, seed %llu\n", (long long)at.epoch, duration_text(at.seconds).c_str(),
-                (unsigned long long)at.seed);
+    const bool fixed_seed = options.deterministic && !options.rng_seed;
+    std::printf("trained %lld epochs in %s, seed %llu%s\n", (long long)at.epoch, duration_text(at.seconds).c_str(),
+                (unsigned long long)at.seed, fixed_seed ? " (that of --deterministic; -r N takes another)" : "");
   }
   if (at.skipped) std::printf("skipped %lld steps that overflowed\n", (long long)at.skipped);
   for (const std::string& file : result.files) std::printf("wrote %s\n", file.c_str());

@@ -44,7 +44,8 @@ Trainer::Trainer(Experiment& experiment, Data data, RunOptions options, const St
     device_name_ = gpu_module(why_not)->devices()[size_t(options_.device_id)].name;
   }
 
-  // A seed asks for the same bits again, so neither the number of threads nor an algorithm is left to the clock.
+  // A seed, or --deterministic, asks for the same bits again, so neither the number of threads nor an algorithm is left
+  // to the clock.
   repeatable_ = resume || options_.rng_seed || params.rng_seed || options_.deterministic;
   threads_fixed_ = gpu_ || repeatable_;
   make_feed_of_training();
@@ -67,7 +68,9 @@ Trainer::~Trainer() = default;
 
 // Where the run stands: at its start, or where the checkpoint says.
 void Trainer::begin_position(const StoredRun* resume) {
-  position_.seed = uint64_t(options_.rng_seed.value_or(experiment_.params.rng_seed.value_or(int64_t(fresh_seed()))));
+  const auto given = options_.rng_seed ? options_.rng_seed : experiment_.params.rng_seed;
+  if (given) position_.seed = uint64_t(*given);
+  else position_.seed = options_.deterministic ? uint64_t(kDeterministicSeed) : fresh_seed();
   position_.loss_scale = step_options_.dtype == DType::f16 ? kFirstLossScale : 1;
   position_.threads = available_threads();
   position_.simd = elementwise::active_level().name;

@@ -67,6 +67,17 @@ class Train(Case):
         self.neon("-r", "8", "-s", "c", spec)
         self.assertNotEqual(tensors(self.path("a"))[0], tensors(self.path("c"))[0])
 
+    def test_deterministic_without_a_seed(self):
+        spec = self.spec()
+        for name in "ab":
+            result = self.neon("--deterministic", "-s", name, spec)
+            self.assertIn("seed 0 (that of --deterministic; -r N takes another)\n", result.out)
+        self.neon("-r", "0", "-s", "c", spec)
+        weights = [tensors(self.path(name))[0] for name in "abc"]
+        self.assertTrue(weights[0] == weights[1] == weights[2])
+        self.assertTrue(self.neon("--deterministic", "-r", "7", spec).out.count("seed 7\n"))
+        self.assertTrue(self.neon("--deterministic", self.spec(rng_seed="8")).out.count("seed 8\n"))
+
     def test_history_and_serialize(self):
         self.neon("-s", "m.safetensors", "-H", "2", "-e", "6", "--serialize", "2", self.spec())
         names = sorted(name for name in os.listdir(self.folder) if name.startswith("m."))
