@@ -94,7 +94,7 @@ void need_shapes(const DataCheck& check) {
 int run_check(const CommandLine& line) {
   const Inspected in = inspect(line, "neon check SPEC");
   if (line.of_verb.resolved) {
-    std::fputs(write_yaml(in.spec.experiment->resolved()).c_str(), stdout);
+    std::fputs(write_yaml(in.spec.experiment->resolved(in.options)).c_str(), stdout);
     return 0;
   }
   if (!has_shapes(in.check)) {

@@ -25,9 +25,7 @@ void Trainer::open_files() {
   RunPlan plan{full_.graph, step_options_.dtype, epochs_, steps_per_epoch_, !options_.output_file.empty(), {}, {}, {}};
   for (const auto& callback : experiment_.params.callbacks) callback->plan(plan);
   say(plan.messages);
-  if (plan.writes_file)
-    log_ = std::make_unique<RunLog>(options_.output_file, experiment_, experiment_.resolved(), plan, eval_freq_,
-                                    position_);
+  if (plan.writes_file) log_ = std::make_unique<RunLog>(options_, experiment_, plan, eval_freq_, position_);
 }
 
 void Trainer::show_progress() {
@@ -104,7 +102,7 @@ void Trainer::save(bool last) {
   if (log_) log_->flush();
   variables_.to_host();
   try {
-    say(saver_->save(pack_run(experiment_, experiment_.resolved(), options_, position_, variables_, data_),
+    say(saver_->save(pack_run(experiment_, experiment_.resolved(options_), options_, position_, variables_, data_),
                      position_.epoch));
     last_saved_ = options_.save_path;
     saved_ = true;

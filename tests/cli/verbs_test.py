@@ -385,6 +385,26 @@ class Inspection(Case):
             self.neon("-r", "1", "-s", name + ".safetensors", name)
         self.assertEqual(*(tensors(self.path(name + ".safetensors"))[0] for name in ("s.yaml", "resolved.yaml")))
 
+    def test_resolved_is_what_is_run(self):
+        given = ["-e", "3", "-z", "60", "-r", "5", "-d", "bf16"]
+        resolved = self.neon("check", "--resolved", self.spec(), *given).out
+        for line in "epochs: 3", "batch_size: 60", "rng_seed: 5", "datatype: bf16":
+            self.assertIn("\n" + line + "\n", resolved)
+        self.assertIn("\ndatatype: f32\nrng_seed: null\n", self.neon("check", "--resolved", "s.yaml").out)
+        self.neon(*given, "-u", "6", "-s", "m.safetensors", "-o", "r.h5", "s.yaml")
+        self.assertEqual(tensors(self.path("m.safetensors"))[1]["neon.spec"], resolved)
+        with h5py.File(self.path("r.h5")) as file:
+            self.assertEqual(file.attrs["spec"], resolved)
+            options = file.attrs["options"]
+        for line in "rounding: 6", "backend: cpu", "caffe: false", "save_path: m.safetensors":
+            self.assertIn("\n" + line + "\n", "\n" + options)
+        # The stored spec alone makes the same run.
+        self.write("stored.yaml", resolved)
+        self.neon("-u", "6", "-s", "again.safetensors", "stored.yaml")
+        self.assertEqual(tensors(self.path("again.safetensors"))[0], tensors(self.path("m.safetensors"))[0])
+        self.neon("resume", "-e", "4", "m.safetensors")
+        self.assertIn("\nepochs: 4\n", tensors(self.path("m.safetensors"))[1]["neon.spec"])
+
     def test_summary(self):
         lines = self.neon("summary", self.spec()).out.splitlines()
         self.assertEqual(lines[1].split()[:4], ["Affine_0", "Affine", "(8)", "32"])
