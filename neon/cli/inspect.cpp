@@ -117,7 +117,8 @@ int run_check(const CommandLine& line) {
   if (!biases) std::printf("note    no layer has a bias; give `bias: {Constant: 0}` where one is wanted\n");
   std::printf("memory  about %s: weights and optimizer %s, step %s, data %s%s\n",
               bytes_text(variables + arena + data).c_str(), bytes_text(variables).c_str(), bytes_text(arena).c_str(),
-              bytes_text(data).c_str(), in.check.streamed ? " (batches read ahead: the set is streamed)" : "");
+              in.check.train_size > 0 ? bytes_text(data).c_str() : "unknown, and not counted",
+              in.check.streamed ? " (batches read ahead: the set is streamed)" : "");
   return report_data(in.check);
 }
 

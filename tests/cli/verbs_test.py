@@ -366,6 +366,7 @@ class Inspection(Case):
         result = self.neon("check", self.spec(MNIST), code=3)
         self.assertIn("data    not found: ", result.out)
         self.assertIn("get it with: ", result.out)
+        self.assertIn("data 52.3 MiB\n", result.out, "70,000 images of 28 x 28 bytes")
         self.assertIn("10 classes", self.neon("check", self.spec(MNIST, dataset="{Digits: {ntrain: 100}}")).out)
         stand_in = self.neon("check", self.spec(MNIST, dataset="{MNIST: {fallback: Digits}}")).out
         self.assertIn("until then it is Digits in place of MNIST", stand_in)
