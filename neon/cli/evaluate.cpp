@@ -31,7 +31,7 @@ int run_eval(const CommandLine& line) {
   if (line.of_verb.format == "json") {
     std::printf("%s\n", nlohmann::json(results).dump().c_str());
   } else {
-    std::printf("test: %s  (%s, %lld samples)\n", results_text(results).c_str(), data.source.c_str(),
+    std::printf("test: %s  (%s, %lld samples)\n", results_text(results, experiment).c_str(), data.source.c_str(),
                 (long long)data.test.size());
   }
   return 0;

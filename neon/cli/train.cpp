@@ -48,8 +48,8 @@ void check_files_differ(const RunOptions& options, const NamedFile& operand) {
 }
 
 // The last lines of a run: what came out, how long it took, what was written, what to try next.
-int report(const RunResult& result, const Data& data, const RunOptions& options, const CommandLine& line,
-           const std::string& again) {
+int report(const RunResult& result, const Experiment& experiment, const Data& data, const RunOptions& options,
+           const CommandLine& line, const std::string& again) {
   const char* program = line.program.c_str();
   const Position& at = result.position;
   if (result.signal) {
@@ -57,7 +57,7 @@ int report(const RunResult& result, const Data& data, const RunOptions& options,
                 (long long)at.step_in_epoch);
   } else {
     if (!result.results.empty())
-      std::printf("test: %s  (%s)\n", results_text(result.results).c_str(), data.source.c_str());
+      std::printf("test: %s  (%s)\n", results_text(result.results, experiment).c_str(), data.source.c_str());
     const bool fixed_seed = options.deterministic && !options.rng_seed;
     std::printf("trained %lld epochs in %s, seed %llu%s\n", (long long)at.epoch, duration_text(at.seconds).c_str(),
                 (unsigned long long)at.seed, fixed_seed ? " (that of --deterministic; -r N takes another)" : "");
@@ -83,7 +83,7 @@ int run_train(const CommandLine& line) {
   if (!options.rng_seed) options.rng_seed = spec.experiment->params.rng_seed;
   const Data data = load_data(*spec.experiment, options, options.spec_dir);
   Trainer trainer(*spec.experiment, data, options);
-  return report(trainer.run(), data, options, line, path);
+  return report(trainer.run(), *spec.experiment, data, options, line, path);
 }
 
 int run_resume(const CommandLine& line) {
@@ -110,7 +110,7 @@ int run_resume(const CommandLine& line) {
   if (at.epoch >= epochs)
     std::fprintf(stderr, "the run has done its %lld epochs; -e N goes on to epoch N\n", (long long)epochs);
   Trainer trainer(*opened.experiment, data, options, &opened.run);
-  return report(trainer.run(), data, options, line, "resume " + path);
+  return report(trainer.run(), *opened.experiment, data, options, line, "resume " + path);
 }
 
 }  // namespace neon

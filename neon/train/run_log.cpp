@@ -50,7 +50,7 @@ RunLog::RunLog(const RunOptions& options, const Experiment& experiment, RunPlan&
     add("cost/loss", evaluations, DType::f32, "", "epoch", "epoch_freq");
     add("time/loss", evaluations, DType::f32, "seconds", "epoch", "epoch_freq");
     for (const Metric* metric : experiment.metrics())
-      for (const std::string& name : metric->names()) {
+      for (const auto& [name, share] : metric->results()) {
         const bool known =
             std::ranges::any_of(series, [&](const SeriesSpec& s) { return s.path == "metrics/" + name; });
         if (!known) add("metrics/" + name, evaluations, DType::f32, "", "epoch", "epoch_freq");

@@ -84,7 +84,7 @@ bool Trainer::end_epoch() {
   state.skipped = position_.skipped;
   state.samples_per_second = seconds > 0 ? double(steps * step_options_.batch) / seconds : 0;
   state.waiting = share_waiting;
-  progress_.epoch(state, results_text(end.results));
+  progress_.epoch(state, results_text(end.results, experiment_));
   if (!end.message.empty()) progress_.message(end.message);
   tell_left_out();
   return true;

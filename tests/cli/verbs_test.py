@@ -474,6 +474,16 @@ class Evaluation(Case):
         self.assertAlmostEqual(100 * found["Top1Misclass"], float(numbers[1]), delta=0.005)
         self.assertAlmostEqual(found["cost"], float(numbers[2]), delta=5e-5)
 
+    def test_only_shares_are_in_percent(self):
+        self.trained(metrics="[MSE, SSE, LogLoss, Misclassification, PrecisionRecall]")
+        said = self.neon("eval", "m.safetensors").out
+        found = json.loads(self.neon("eval", "m.safetensors", "--format", "json").out)
+        for name in "MSE", "SSE", "LogLoss":
+            told = re.search(rf" {name} ([\d.e+-]+)  ", said.replace("test:", " "))[1]
+            self.assertAlmostEqual(float(told), found[name], delta=1e-3 * found[name])
+        for name in "Top1Misclass", "Precision", "Recall":
+            self.assertAlmostEqual(float(re.search(rf" {name} ([\d.]+) %", said)[1]), 100 * found[name], delta=0.005)
+
     def test_eval_from_another_folder(self):
         rows = "".join(f"{i % 7},{i % 5},{'ab'[i % 7 > 3]}\n" for i in range(60))
         self.write("project/data.csv", rows)
