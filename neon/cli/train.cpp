@@ -47,6 +47,17 @@ void check_files_differ(const RunOptions& options, const NamedFile& operand) {
         fail(ErrorKind::config, files[i].what, " and ", files[j].what, " are the same file; give each its own");
 }
 
+// As in neon 1.x, who says how checkpoints are kept wants some.
+void name_checkpoint(RunOptions& options, const CommandLine& line) {
+  if (!options.save_path.empty()) return;
+  for (const char* option : {"serialize", "history"}) {
+    if (!line.run_options.find(option)) continue;
+    options.save_path = "neon_model.safetensors";
+    std::fprintf(stderr, "warning: --%s without -s: checkpoints go to %s\n", option, options.save_path.c_str());
+    return;
+  }
+}
+
 // The last lines of a run: what came out, how long it took, what was written, what to try next.
 int report(const RunResult& result, const Experiment& experiment, const Data& data, const RunOptions& options,
            const CommandLine& line, const std::string& again) {
@@ -77,6 +88,7 @@ int run_train(const CommandLine& line) {
   const std::string& path = only_operand(line, "neon [OPTIONS] SPEC");
   RunOptions options = line.run();
   const OpenedSpec spec = open_spec(line, path);
+  name_checkpoint(options, line);
   check_files_differ(options, {"the spec", path, false});
   choose_backend(options, *spec.experiment);
   options.spec_dir = absolute_folder(spec.folder);

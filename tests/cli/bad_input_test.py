@@ -28,6 +28,24 @@ class Usage(Case):
         for value in "many", "1.5", "", "1e400", "0x":
             self.refused(2, "-e", value, self.spec(), says=["option -e", "integer"])
 
+    def test_value_that_a_later_one_replaces(self):
+        for wrong in ["-e", "junk"], ["--epochs=1.5"], ["-e", "0"], ["-z", "x", "-z", "8"], ["-d", "f31", "-d", "f32"]:
+            self.refused(2, *wrong, self.spec(), "-e", "1", says="option -")
+        self.refused(2, "predict", "--top_k", "two", "--top_k", "2", "m", "x.csv", says=["option --top_k", "integer"])
+        result = self.refused(2, "-e", "junk", "-e", "0", self.spec(), says="junk")
+        self.assertIn("is not in", result.err, "all mistakes at once")
+        self.write("wrong.cfg", "epochs = many\n")
+        self.refused(2, "-c", "wrong.cfg", "-e", "1", self.spec(), says=["option -e", "many"])
+
+    def test_options_run_together(self):
+        for wrong, meant in ("-eval2", "-eval"), ("-epochs", "--epochs"), ("-serialize", "--serialize"), \
+                ("-save_path", "--save_path"), ("-log=x", "--log"), ("-data_dir", "--data_dir"), ("-Hx", ""):
+            self.refused(2, wrong, "4", "-e", "4", self.spec(), says=[f"unknown option '{wrong.split('=')[0]}'", meant])
+        self.assertEqual(os.listdir(self.folder), ["s.yaml"])
+        # A letter and its value may still stand together.
+        self.neon("-e1", "-z8", "-r3", "-sm.safetensors", "-dbf16", "-vv", "-u6", self.spec())
+        self.assertTrue(os.path.exists(self.path("m.safetensors")))
+
     def test_value_out_of_range(self):
         for option, value in ("-e", "0"), ("-z", "0"), ("-z", "-4"), ("-H", "-1"), ("--serialize", "0"), ("-eval", "0"):
             self.refused(2, option, value, self.spec(), says=value)

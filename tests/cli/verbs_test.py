@@ -85,6 +85,16 @@ class Train(Case):
         epochs = sorted(json.loads(tensors(self.path(name))[1]["neon.position"])["epoch"] for name in names)
         self.assertEqual(epochs, [2, 4, 6])
 
+    def test_checkpoints_that_are_asked_for_without_a_name(self):
+        for option, asked in ("--serialize", "3"), ("-H", "1"):
+            result = self.neon(option, asked, "-e", "6", self.spec())
+            self.assertEqual(result.err.count("warning: --"), 1)
+            self.assertIn("without -s: checkpoints go to neon_model.safetensors\n", result.err)
+            self.assertIn("wrote neon_model.safetensors\n", result.out)
+            self.assertIn("Top1Misclass", self.neon("eval", "neon_model.safetensors").out)
+        self.assertNotIn("warning", self.neon("--serialize", "3", "-s", "m.safetensors", "s.yaml").err)
+        self.refused(2, "-H", "1", "-o", "neon_model.safetensors", "s.yaml", says="are the same file")
+
     def test_time_is_counted_without_checkpoints(self):
         # Enough work that it cannot round to nothing.
         slow = self.spec(dataset="{UniformRandom: {ntrain: 20000, ntest: 10, nin: 20, nout: 3}}", batch_size="1")
