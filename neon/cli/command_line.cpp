@@ -172,7 +172,7 @@ CommandLine parse_command_line(std::vector<std::string> arguments, bool& finishe
   app.add_option("-c,--config", config, "file of options, one `name = value` a line");
   app.add_option("-m,--max_devices", devices, "how many GPUs at most");
   app.add_option("--set", line.overrides, "change the spec: --set layers[0].nout=50")->allow_extra_args(false);
-  app.add_flag("-v,--verbose", verbosity, "say more; repeat for more still");
+  app.add_flag("-v,--verbose", verbosity, "notes on the spec; -vv: the plan of a step too; -vvv: its kernels");
   app.add_flag("--no_progress_bar", no_bar, "no progress lines");
   app.add_flag("--caffe", caffe, "Caffe's sizes and dropout");
   app.add_flag("--deterministic", deterministic, "only deterministic choices; without -r, seed 0");

@@ -30,6 +30,10 @@ int run_eval(const CommandLine& line) {
   for (const std::string& message : left_out_messages(data)) std::fprintf(stderr, "%s\n", message.c_str());
   if (line.of_verb.format == "json") {
     std::printf("%s\n", nlohmann::json(results).dump().c_str());
+  } else if (line.of_verb.format == "csv") {
+    std::vector<std::string> names, numbers;
+    for (const auto& [name, value] : results) names.push_back(name), numbers.push_back(number(value));
+    std::printf("%s\n%s\n", join(names, ",").c_str(), join(numbers, ",").c_str());
   } else {
     std::printf("test: %s  (%s, %lld samples)\n", results_text(results, experiment).c_str(), data.source.c_str(),
                 (long long)data.test.size());

@@ -62,6 +62,7 @@ Trainer::Trainer(Experiment& experiment, Data data, RunOptions options, const St
     evaluator_ = std::make_unique<Evaluator>(experiment_, layout_, data_.test, step_options_, variables_,
                                              step_options_.ema_decay > 0, device(int(position_.threads)));
   open_files();
+  log_what_is_run();
 }
 
 Trainer::~Trainer() = default;
@@ -174,8 +175,9 @@ RunResult Trainer::run() try {
   out.results = results_;
   out.position = position_;
   return out;
-} catch (...) {
+} catch (const std::exception& error) {
   tell_left_out();
+  progress_.log(error.what());
   throw;
 }
 

@@ -31,11 +31,16 @@ class Trainer {
   RunResult run();
 
   const StepGraph& step_graph() const { return full_.graph; }
+  const Program& program() const { return *full_.program; }
   Variables& variables() { return variables_; }
   int64_t threads() const { return position_.threads; }
   // Steps of the program that run() uses, on the next batches of the data; returns the cost of the last. For bench.
   double bench_steps(int64_t count);
   const std::string& device_name() const { return device_name_; }
+  std::string device_text() const { return gpu_ ? device_name_ : text(position_.threads, " threads"); }
+  // To people and to the log file, or to that alone.
+  void tell(const std::string& message) { progress_.message(message); }
+  void log(const std::string& line) { progress_.log(line); }
 
  private:
   struct StepProgram {
@@ -59,6 +64,7 @@ class Trainer {
   void start_running_means();
   void load_weights(const std::string& path);
   void open_files();
+  void log_what_is_run();
   // The next run of the program reads the batch so many steps ahead; false: a signal came first.
   bool next_batch(Program& program, int64_t ahead);
   int64_t batch_number() const { return position_.epoch * steps_per_epoch_ + position_.step_in_epoch; }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "neon/core/version.h"
 #include "neon/train/checkpoint.h"
 #include "neon/train/clock.h"
 #include "neon/train/trainer.h"
@@ -26,6 +27,12 @@ void Trainer::open_files() {
   for (const auto& callback : experiment_.params.callbacks) callback->plan(plan);
   say(plan.messages);
   if (plan.writes_file) log_ = std::make_unique<RunLog>(options_, experiment_, plan, eval_freq_, position_);
+}
+
+void Trainer::log_what_is_run() {
+  progress_.log(text("neon ", version(), ", ", device_text(), ", seed ", position_.seed));
+  progress_.log("options: " + write_params(options_).to_string());
+  progress_.log("spec: " + experiment_.resolved(options_).to_string());
 }
 
 void Trainer::show_progress() {

@@ -291,10 +291,31 @@ class Train(Case):
     def test_log_file(self):
         self.neon("-l", "my.log", self.spec(epochs="2"))
         lines = self.read("my.log").decode().splitlines()
-        self.assertEqual(len([line for line in lines if "epoch" in line]), 2, lines)
+        self.assertEqual(len([line for line in lines if re.search(r"epoch \d/2  cost", line)]), 2, lines)
         self.neon("--no_progress_bar", "-l", self.spec(epochs="1"))
         self.assertIn("epoch 1/1", self.read("neon_log.txt").decode())
         self.refused(1, "-l", "/proc/none/log", self.spec(), says="the log file cannot be opened")
+
+    def test_log_file_says_what_was_run_and_what_came_out(self):
+        done = self.neon("-l", "my.log", "-r", "7", "-d", "bf16", "-s", "m.safetensors", self.spec(epochs="2"))
+        said = [line.split("] ", 3)[3] for line in self.read("my.log").decode().splitlines()]
+        self.assertRegex(said[0], r"^neon [\d.]+, 1 threads, seed 7$")
+        self.assertIn("datatype: bf16", said[1])
+        self.assertIn("nout: 8", said[2])
+        self.assertEqual(said[-len(done.out.splitlines()):], done.out.splitlines())
+        self.neon("-l", "bad.log", "-r", "7", self.spec(), "--set", "optimizer.learning_rate=1e38", code=5)
+        self.assertIn("the run diverged", self.read("bad.log").decode().splitlines()[-1])
+
+    def test_verbosity(self):
+        self.neon(self.spec())
+        said = [len(self.neon("-r", "1", *flag, "s.yaml").err.splitlines()) for flag in ([], ["-vv"], ["-vvv"])]
+        self.assertEqual(said[1], said[0] + 1)
+        plan = self.neon("-vv", "s.yaml").err
+        kernels = re.search(r"(?m)^plan: \d+ ops in (\d+) kernels \(.*fused.*\), 1 threads; values of .* share .*, weights", plan)
+        step = self.neon("program", "s.yaml").out
+        self.assertEqual(int(kernels[1]), int(re.search(r"(?m)^(\d+) kernels: ", step)[1]))
+        shown = self.neon("-vvv", "s.yaml").err
+        self.assertIn(step[:step.index("leaves")], shown)
 
 
 class Output(Case):
@@ -483,6 +504,12 @@ class Evaluation(Case):
         found = json.loads(self.neon("eval", "m.safetensors", "--format", "json").out)
         self.assertAlmostEqual(100 * found["Top1Misclass"], float(numbers[1]), delta=0.005)
         self.assertAlmostEqual(found["cost"], float(numbers[2]), delta=5e-5)
+
+    def test_eval_csv(self):
+        self.trained()
+        names, numbers = self.neon("eval", "m.safetensors", "--format", "csv").out.splitlines()
+        found = json.loads(self.neon("eval", "m.safetensors", "--format", "json").out)
+        self.assertEqual({name: float(n) for name, n in zip(names.split(","), numbers.split(","))}, found)
 
     def test_only_shares_are_in_percent(self):
         self.trained(metrics="[MSE, SSE, LogLoss, Misclassification, PrecisionRecall]")
