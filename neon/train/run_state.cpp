@@ -134,7 +134,10 @@ StoredRun unpack_run(TensorFile file, const std::string& path) {
     return found->second;
   };
   out.spec = read_yaml_text(metadata("neon.spec"), path + "#spec");
-  out.options = read_params<RunOptions>(read_yaml_text(metadata("neon.options"), path + "#options"));
+  const Setting options = read_yaml_text(metadata("neon.options"), path + "#options");
+  if (!options.is_map())
+    fail(ErrorKind::data, path, ": its metadata cannot be read: neon.options is no map of options");
+  out.options = read_params<RunOptions>(options);
   const std::string &position = metadata("neon.position"), &classes = metadata("neon.classes");
   try {
     out.position = position_from(json::parse(position));
