@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <set>
 
 namespace neon {
@@ -12,9 +13,13 @@ namespace {
 template <typename Bits>
 bool any_from(const void* data, int64_t count, Bits first_bad) {
   constexpr Bits magnitude = Bits(~Bits(0)) >> 1;
-  const Bits* bits = static_cast<const Bits*>(data);
+  const auto* from = static_cast<const std::byte*>(data);
   unsigned found = 0;
-  for (int64_t i = 0; i < count; ++i) found |= Bits(bits[i] & magnitude) >= first_bad;
+  for (int64_t i = 0; i < count; ++i) {
+    Bits bits;
+    std::memcpy(&bits, from + size_t(i) * sizeof bits, sizeof bits);
+    found |= Bits(bits & magnitude) >= first_bad;
+  }
   return found != 0;
 }
 
