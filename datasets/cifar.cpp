@@ -28,6 +28,8 @@ struct Cifar100Params : CifarParams {
   }
 };
 
+constexpr int64_t kTrainImages = 50000, kTestImages = 10000;
+
 // What both share; `label` is which of a record's labels is taken.
 class CifarReader {
  public:
@@ -66,17 +68,19 @@ class CifarReader {
     out.source = find_cifar(kind_, context);
     if (!out.source.empty()) {
       out.found = true;
-      out.train_size = 50000;
-      out.test_size = 10000;
+      out.train_size = kTrainImages;
+      out.test_size = kTestImages;
       if (!folder_exists(out.source)) return out;
       out.train_size = count(out.source, kind_.train);
       out.test_size = count(out.source, kind_.test);
       return out;
     }
     out.missing = join_path(cifar_folders(kind_, context).front(), kind_.archive);
+    out.train_size = kTrainImages;
+    out.test_size = kTestImages;
     if (!params_.fallback) return out;
     const DataCheck fallback = params_.fallback->check(context);
-    if (!fallback.found) return out;
+    if (!fallback.found && fallback.source.empty()) return out;
     check_fallback(fallback);
     out.source = text(fallback_name(), " in place of ", kind_.name, ": ", fallback.source);
     out.train_size = fallback.train_size;

@@ -10,6 +10,8 @@ namespace neon {
 
 namespace {
 
+constexpr int64_t kTrainImages = 60000, kTestImages = 10000;
+
 struct IdxParams {
   bool normalize = true;
   bool sym_range = false;
@@ -38,7 +40,7 @@ void check_shapes(const Shape& images, const Shape& labels, const std::string& i
 void check_kind(const MnistKind& kind, const MnistKind& other, const Tensor& labels, const std::string& path) {
   const auto values = labels.as<int32_t>();
   const auto& first = other.first_labels;
-  if (values.size() == 60000 && std::equal(first.begin(), first.end(), values.begin()))
+  if (values.size() == size_t(kTrainImages) && std::equal(first.begin(), first.end(), values.begin()))
     fail(ErrorKind::data, path, ": these are the labels of ", other.name, ", not of ", kind.name,
          ": the two have files of the same names; move them to a folder ", other.folders.front());
 }
@@ -86,9 +88,13 @@ class IdxDataset : public Parametrized<Dataset, IdxParams> {
     std::string partial;
     const MnistFiles files = find_mnist(kind(), context, partial);
     if (!files) {
-      out.missing = join_path(mnist_folders(kind(), context).front(), text(kind().files.front().name, ".gz"));
+      const std::string likeliest = mnist_folders(kind(), context).front();
+      out.missing = partial.empty() ? join_path(likeliest, text(kind().files.front().name, ".gz")) : partial;
+      out.train_size = kTrainImages;
+      out.test_size = kTestImages;
       if (!params.fallback) return finish(out);
       const DataCheck fallback = params.fallback->check(in_memory(context));
+      if (!fallback.found && fallback.source.empty()) return finish(out);
       check_fallback(fallback, fallback.streamed);
       out.source = text(fallback_name(), " in place of ", kind().name, ": ", fallback.source);
       out.train_size = fallback.train_size;

@@ -17,12 +17,12 @@ std::string flat_name(const Parameter& p, bool gradient) {
   return out + (gradient ? "d" : "") + part;
 }
 
-void check_known(const StepGraph& step, const HistogramOptions& options) {
+void check_known(const StepGraph& step, const std::vector<std::string>& tensors) {
   std::vector<std::string> known;
   for (const Parameter& p : step.parameters)
     for (const std::string& name : {part_of(p), "d" + part_of(p)})
       if (std::ranges::find(known, name) == known.end()) known.push_back(name);
-  for (const std::string& name : options.tensors)
+  for (const std::string& name : tensors)
     if (std::ranges::find(known, name) == known.end())
       fail(ErrorKind::config, "callbacks: Hist: no layer has '", name, "'", did_you_mean(name, known),
            " (known: ", join(known, ", "), ")");
@@ -30,22 +30,23 @@ void check_known(const StepGraph& step, const HistogramOptions& options) {
 
 }  // namespace
 
-void add_histograms(StepGraph& step, const HistogramOptions& options, const std::vector<Value>& stored,
+void add_histograms(StepGraph& step, const std::vector<std::string>& tensors, const std::vector<Value>& stored,
                     const std::vector<Value>& gradients) {
-  if (options.tensors.empty()) return;
-  check_known(step, options);
+  if (tensors.empty()) return;
+  check_known(step, tensors);
   Graph& graph = step.graph;
   Scope scope(graph, "histograms");
   const Value watched = graph.scalar("watched");
   auto add = [&](const Parameter& p, Value of, bool gradient) {
     const std::string name = flat_name(p, gradient);
-    graph.output("hist/" + name, histogram(graph, of, options.bins, options.offset, watched));
-    step.histograms.push_back({name, gradient});
+    graph.output("hist/" + name, histogram(graph, of, kSizes, kSizeOfZero, watched));
+    step.histograms.push_back(
+        {name, gradient, p.shape.elements(), size_of(graph.dtype(of)) == 2 && p.shape.rank() > 1});
   };
   for (size_t i = 0; i < step.parameters.size(); ++i) {
     const Parameter& p = step.parameters[i];
-    const bool weights = std::ranges::count(options.tensors, part_of(p)) > 0;
-    const bool slopes = std::ranges::count(options.tensors, "d" + part_of(p)) > 0;
+    const bool weights = std::ranges::count(tensors, part_of(p)) > 0;
+    const bool slopes = std::ranges::count(tensors, "d" + part_of(p)) > 0;
     if (weights) add(p, stored[i], false);
     if (slopes && p.trained) add(p, gradients[i], true);
   }

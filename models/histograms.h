@@ -4,10 +4,10 @@
 
 namespace neon {
 
-// Outputs hist/LAYER_W, hist/LAYER_dW ... as the options ask: of stored parameters as the step finds them, and of the
-// gradients of its batch, unscaled. They count where the record's `watched` is 1. Gradients that nobody derived are
-// invalid Values. A config error where no layer has what is asked for.
-void add_histograms(StepGraph& step, const HistogramOptions& options, const std::vector<Value>& stored,
+// Outputs hist/LAYER_W, hist/LAYER_dW ... of the arrays asked for, "W", "dW" ...: of stored parameters as the step
+// finds them, and of the gradients of its batch, unscaled. They count where the record's `watched` is 1. Gradients that
+// nobody derived are invalid Values. A config error where no layer has what is asked for.
+void add_histograms(StepGraph& step, const std::vector<std::string>& tensors, const std::vector<Value>& stored,
                     const std::vector<Value>& gradients);
 
 }  // namespace neon

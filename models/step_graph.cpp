@@ -288,6 +288,8 @@ Expr training_pass(StepGraph& step, LayerContext& context, const Network& networ
 
 }  // namespace
 
+bool belongs_to_step(std::string_view variable) { return variable == kSpoiltBatches; }
+
 Shape input_sample(const DataLayout& data, const StepOptions& options) {
   if (options.augment.empty()) return data.sample;
   Graph scratch;

@@ -33,11 +33,9 @@ struct DataLayout {
   int64_t rows() const { return held ? held : train_size; }
 };
 
-// Histograms that a training step counts; see add_histograms().
-struct HistogramOptions {
-  std::vector<std::string> tensors;  // "W", "dW" ...; none: no histograms
-  int64_t bins = 64, offset = -48;
-};
+// Histograms of a step have a bin for each size that an f32 has: bin i is of 2^(kSizeOfZero + i), the first of 0 alone.
+// Infinity and NaN are counted nowhere.
+constexpr int64_t kSizeOfZero = -150, kSizes = 279;
 
 struct StepOptions {
   DType dtype = DType::f32;
@@ -53,7 +51,7 @@ struct StepOptions {
   // in the last of them: the update then uses their mean, as if all samples had been one batch, and the sums start
   // again; otherwise to 0.
   int64_t accumulate = 1;
-  HistogramOptions histograms;
+  std::vector<std::string> histograms;  // of "W", "dW" ...; see add_histograms()
   // What happens to images before the net sees them. With any of these, their channels are last from there on.
   std::vector<const Augmentation*> augment;
 };
@@ -68,6 +66,8 @@ struct StepGraph {
   struct Histogram {
     std::string name;
     bool gradient = false;
+    int64_t elements = 0;
+    bool narrow = false;  // of a matrix that is stored in 16 bits: numbers too small for them are 0 by then
   };
   std::vector<Histogram> histograms;
 };
@@ -83,6 +83,9 @@ Graph batch_graph(const DataLayout& data, const StepOptions& options);
 // MultiOptimizer names what no parameter belongs to.
 StepGraph training_graph(const Network& network, const Cost& cost, const Optimizer& optimizer, const DataLayout& data,
                          const StepOptions& options);
+
+// Whether a variable of a training step is none of a layer's, LAYER/NAME, but belongs to the step as a whole.
+bool belongs_to_step(std::string_view variable);
 
 // The forward and backward passes of the same step without the update: outputs cost and grad/NAME. For bench.
 StepGraph gradient_graph(const Network& network, const Cost& cost, const DataLayout& data, const StepOptions& options,

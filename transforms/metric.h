@@ -10,8 +10,11 @@ class Metric {
   static constexpr const char* kCategory = "metric";
   virtual ~Metric() = default;
   virtual const void* params_address() const = 0;
-  // Names of the results, as they stand in the metrics file.
-  virtual std::vector<std::string> names() const = 0;
+  struct Result {
+    std::string name;  // as it stands in the metrics file
+    bool share;        // of samples, say: from 0 to 1, and told in percent
+  };
+  virtual std::vector<Result> results() const = 0;
   // Where `weight` (N,1) is 1 a sample counts, where 0 it does not. y, t (N,K) -> arrays whose elements are sums
   // over the samples. A config error shows both shapes where they differ.
   std::vector<Expr> sums(Expr y, Expr t, Expr weight) const {
@@ -20,7 +23,7 @@ class Metric {
            ": shapes differ");
     return partial(y, t, weight);
   }
-  // One result a name, from the sums over all batches and the number of samples that counted.
+  // A number for each result, from the sums over all batches and the number of samples that counted.
   virtual std::vector<double> finish(const std::vector<std::vector<double>>& sums, double samples) const = 0;
   virtual std::string objection(int64_t outputs, int64_t classes) const {
     (void)outputs;

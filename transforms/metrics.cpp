@@ -22,7 +22,7 @@ Expr correct(Expr y, Expr t) { return apply("equal", reduce("argmax", y, {1}), r
 
 struct Misclassification : Parametrized<Metric, NoParams> {
   using Parametrized::Parametrized;
-  std::vector<std::string> names() const override { return {"Top1Misclass"}; }
+  std::vector<Result> results() const override { return {{"Top1Misclass", true}}; }
   std::vector<Expr> partial(Expr y, Expr t, Expr weight) const override {
     return {total((1.0 - correct(y, t)) * weight)};
   }
@@ -35,7 +35,7 @@ NEON_REGISTER(Metric, Misclassification, "Share of samples whose highest output 
 
 struct Accuracy : Parametrized<Metric, NoParams> {
   using Parametrized::Parametrized;
-  std::vector<std::string> names() const override { return {"Accuracy"}; }
+  std::vector<Result> results() const override { return {{"Accuracy", true}}; }
   std::vector<Expr> partial(Expr y, Expr t, Expr weight) const override { return {total(correct(y, t) * weight)}; }
   std::vector<double> finish(const std::vector<std::vector<double>>& s, double n) const override {
     return {s[0][0] / n};
@@ -47,7 +47,7 @@ Expr log_loss(Expr y, Expr t) { return -sum(t * apply("safelog", y), {1}); }
 
 struct LogLoss : Parametrized<Metric, NoParams> {
   using Parametrized::Parametrized;
-  std::vector<std::string> names() const override { return {"LogLoss"}; }
+  std::vector<Result> results() const override { return {{"LogLoss", false}}; }
   std::vector<Expr> partial(Expr y, Expr t, Expr weight) const override { return {total(log_loss(y, t) * weight)}; }
   std::vector<double> finish(const std::vector<std::vector<double>>& s, double n) const override {
     return {s[0][0] / n};
@@ -61,8 +61,8 @@ struct TopKParams {
 };
 struct TopKMisclassification : Parametrized<Metric, TopKParams> {
   using Parametrized::Parametrized;
-  std::vector<std::string> names() const override {
-    return {"LogLoss", "Top1Misclass", text("Top", params.k, "Misclass")};
+  std::vector<Result> results() const override {
+    return {{"LogLoss", false}, {"Top1Misclass", true}, {text("Top", params.k, "Misclass"), true}};
   }
   std::vector<Expr> partial(Expr y, Expr t, Expr weight) const override {
     return {total(log_loss(y, t) * weight), total((1.0 - within(y, t, 1)) * weight),
@@ -95,7 +95,7 @@ struct PrecisionRecallParams {
 // counts as 0. neon left `binarize` off unless asked for, and then took raw outputs for predictions.
 struct PrecisionRecall : Parametrized<Metric, PrecisionRecallParams> {
   using Parametrized::Parametrized;
-  std::vector<std::string> names() const override { return {"Precision", "Recall"}; }
+  std::vector<Result> results() const override { return {{"Precision", true}, {"Recall", true}}; }
   std::vector<Expr> partial(Expr y, Expr t, Expr weight) const override {
     Expr predicted = y * weight;
     if (params.binarize) {
@@ -124,7 +124,7 @@ NEON_REGISTER(Metric, PrecisionRecall, "Precision and recall, each averaged over
 // neon 0.9's metrics of numbers rather than classes.
 struct SSE : Parametrized<Metric, NoParams> {
   using Parametrized::Parametrized;
-  std::vector<std::string> names() const override { return {"SSE"}; }
+  std::vector<Result> results() const override { return {{"SSE", false}}; }
   std::vector<Expr> partial(Expr y, Expr t, Expr weight) const override { return {total(square(y - t) * weight)}; }
   std::vector<double> finish(const std::vector<std::vector<double>>& s, double) const override { return {s[0][0]}; }
   std::string objection(int64_t, int64_t) const override { return ""; }
@@ -133,7 +133,7 @@ NEON_REGISTER(Metric, SSE, "Sum of squared differences over all samples.");
 
 struct MSE : Parametrized<Metric, NoParams> {
   using Parametrized::Parametrized;
-  std::vector<std::string> names() const override { return {"MSE"}; }
+  std::vector<Result> results() const override { return {{"MSE", false}}; }
   std::vector<Expr> partial(Expr y, Expr t, Expr weight) const override {
     return {total(square(y - t) * weight) * (1.0 / double(y.shape()[1]))};
   }

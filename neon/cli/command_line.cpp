@@ -1,77 +1,18 @@
 #include "neon/cli/command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <map>
 
+#include "neon/cli/arguments.h"
 #include "neon/core/error.h"
 #include "neon/core/version.h"
-#include "neon/spec/source.h"
 
 namespace neon {
 
 namespace {
-
-bool is_integer(const std::string& s) { return !s.empty() && s.find_first_not_of("0123456789") == s.npos; }
-
-bool is_spec(const std::string& s) { return s.ends_with(".yaml") || s.ends_with(".yml"); }
-
-// CLI11 knows no long option with one dash, and an optional value would swallow the spec that follows it.
-std::vector<std::string> unambiguous(const std::vector<std::string>& arguments) {
-  std::vector<std::string> out;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& a = arguments[i];
-    const std::string next = i + 1 < arguments.size() ? arguments[i + 1] : "";
-    auto optional_value = [&](const char* option, const char* fallback, bool take) {
-      out.insert(out.end(), {option, take ? next : fallback});
-      i += take;
-    };
-    if (a == "-eval") out.push_back("--eval_freq");
-    else if (a.starts_with("-eval=")) out.push_back("--eval_freq=" + a.substr(6));
-    else if (a == "-u" || a == "--rounding") optional_value("--rounding", "-1", is_integer(next));
-    else if (a == "--serialize") optional_value("--serialize", "1", is_integer(next));
-    else if (a == "-l" || a == "--log")
-      optional_value("--log", "neon_log.txt", i + 1 < arguments.size() && !next.starts_with('-') && !is_spec(next));
-    else out.push_back(a);
-  }
-  return out;
-}
-
-// A config file of neon 1.x: `key = value`, `key: value` or `key` a line; # and ; begin comments.
-std::vector<std::string> config_arguments(const std::string& path) {
-  constexpr size_t kMostBytes = 1 << 20;
-  const Source file(read_text_file(path, kMostBytes), path, kMostBytes);
-  auto trimmed = [](std::string_view s) {
-    s.remove_prefix(std::min(s.find_first_not_of(" \t"), s.size()));
-    return std::string(s.substr(0, s.find_last_not_of(" \t") + 1));
-  };
-  std::vector<std::string> out;
-  const auto lines = int(std::ranges::count(file.text(), '\n')) + 1;
-  for (int i = 0; i < lines; ++i) {
-    const std::string line = trimmed(file.line(i).substr(0, file.line(i).find_first_of("#;")));
-    if (line.empty()) continue;
-    const size_t split = line.find_first_of("=:");
-    const std::string key = trimmed(line.substr(0, split));
-    if (key == "config") fail(ErrorKind::config, file.at(i, 0), ": a file of options cannot name another one");
-    out.push_back("--" + key + (split == line.npos ? "" : "=" + trimmed(line.substr(split + 1))));
-  }
-  return out;
-}
-
-// Config files count before the command line, so that it overrules them.
-std::vector<std::string> with_config(std::vector<std::string> given) {
-  for (size_t i = 0; i < given.size(); ++i) {
-    std::string file;
-    if ((given[i] == "-c" || given[i] == "--config") && i + 1 < given.size()) file = given[i + 1];
-    else if (given[i].starts_with("--config=")) file = given[i].substr(9);
-    else if (given[i].starts_with("-c") && given[i].size() > 2) file = given[i].substr(2);
-    if (file.empty()) continue;
-    const auto extra = unambiguous(config_arguments(file));
-    given.insert(given.begin(), extra.begin(), extra.end());
-    break;
-  }
-  return given;
-}
 
 // Options whose value belongs to RunOptions.
 struct RunOption {
@@ -84,12 +25,12 @@ constexpr RunOption kRunOptions[] = {
     {"-w,--data_dir", "data_dir", "folder of data sets"},
     {"-e,--epochs", "epochs", "passes over the training set", true},
     {"-s,--save_path", "save_path", "checkpoint, always the newest (.safetensors)", true},
-    {"--serialize", "serialize", "epochs between checkpoints", true},
+    {"--serialize", "serialize", "epochs between checkpoints; saves without -s, too: neon_model.safetensors", true},
     {"--model_file", "model_file", "checkpoint whose weights to begin with", true},
     {"-l,--log", "log_file", "log file; neon_log.txt without a name", true},
     {"-o,--output_file", "output_file", "metrics file (HDF5)", true},
     {"--eval_freq", "eval_freq", "epochs between evaluations (also -eval)", true},
-    {"-H,--history", "history", "older checkpoints kept beside the newest", true},
+    {"-H,--history", "history", "older checkpoints kept beside the newest; saves without -s, as --serialize", true},
     {"-b,--backend", "backend", "cpu or gpu"},
     {"-i,--device_id", "device_id", "which GPU; without -b it asks for that one, as -b gpu does"},
     {"-r,--rng_seed", "rng_seed", "seed of all random numbers"},
@@ -136,16 +77,43 @@ const char* const kUsage =
     "  neon doctor                    what was found here, and why a GPU is not used\n"
     "  neon help NAME                 a layer, optimizer, data set ... and its parameters\n";
 
-[[noreturn]] void unknown_option(const CLI::App& app, const std::vector<std::string>& given, const char* otherwise) {
-  std::vector<std::string> known = {"-eval"};
+std::vector<std::string> long_options(const CLI::App& app) {
+  std::vector<std::string> out;
   for (const CLI::Option* option : app.get_options())
-    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    for (const std::string& name : option->get_lnames()) out.push_back("--" + name);
+  return out;
+}
+
+[[noreturn]] void unknown_option(const CLI::App& app, const std::string& name) {
+  std::vector<std::string> known = long_options(app);
+  known.insert(known.begin(), "-eval");
+  fail(ErrorKind::config, "unknown option '", name, "'", did_you_mean(name, known), "; neon --help lists them");
+}
+
+[[noreturn]] void not_understood(const CLI::App& app, const std::vector<std::string>& given, const char* why) {
   for (const std::string& argument : given) {
     const std::string name = argument.substr(0, argument.find('='));
-    if (name.size() > 1 && name[0] == '-' && !app.get_option_no_throw(name))
-      fail(ErrorKind::config, "unknown option '", name, "'", did_you_mean(name, known), "; neon --help lists them");
+    if (name.size() > 1 && name[0] == '-' && !app.get_option_no_throw(name)) unknown_option(app, name);
   }
-  fail(ErrorKind::config, otherwise, "; neon --help lists the options");
+  fail(ErrorKind::config, why, "; neon --help lists the options");
+}
+
+bool takes_integer(const std::string& letter) {
+  return std::ranges::any_of(kRunOptions, [&](const RunOption& option) {
+    return std::string_view(option.flags).starts_with(letter + ",") &&
+           schema_of<RunOptions>().find(option.field)->type == "integer";
+  });
+}
+
+// To CLI11, -eval2 is -e with the value val2, and -save_path is -s with ave_path.
+void check_run_together(const CLI::App& app, const std::vector<std::string>& given) {
+  const std::vector<std::string> known = long_options(app);
+  for (const std::string& argument : given) {
+    if (argument.size() < 3 || argument[0] != '-' || !std::isalpha(uint8_t(argument[1]))) continue;
+    const std::string name = argument.substr(0, argument.find('='));
+    const bool no_number = std::isalpha(uint8_t(argument[2])) && takes_integer(argument.substr(0, 2));
+    if (no_number || std::ranges::count(known, "-" + name)) unknown_option(app, name);
+  }
 }
 
 [[noreturn]] void does_nothing(const char* flags, const std::string& verb) {
@@ -156,6 +124,17 @@ void add_option(Setting& to, const std::string& field, std::string value, const 
   Setting setting = Setting::scalar(std::move(value));
   setting.path = option;
   to.entries.push_back({field, std::move(setting), {}});
+}
+
+// Values of an option that a later one replaces must be right all the same.
+template <typename Params>
+void check_replaced(const CLI::Option& option, const char* field, const char* flags, Problems& problems) {
+  const std::vector<std::string>& given = option.results();
+  for (size_t i = 0; i + 1 < given.size(); ++i) {
+    Setting one = Setting::map({});
+    add_option(one, field, given[i], text("option ", flags));
+    read_params<Params>(one, problems);
+  }
 }
 
 }  // namespace
@@ -193,15 +172,15 @@ CommandLine parse_command_line(std::vector<std::string> arguments, bool& finishe
   app.add_option("-c,--config", config, "file of options, one `name = value` a line");
   app.add_option("-m,--max_devices", devices, "how many GPUs at most");
   app.add_option("--set", line.overrides, "change the spec: --set layers[0].nout=50")->allow_extra_args(false);
-  app.add_flag("-v,--verbose", verbosity, "say more; repeat for more still");
+  app.add_flag("-v,--verbose", verbosity, "notes on the spec; -vv: the plan of a step too; -vvv: its kernels");
   app.add_flag("--no_progress_bar", no_bar, "no progress lines");
   app.add_flag("--caffe", caffe, "Caffe's sizes and dropout");
-  app.add_flag("--deterministic", deterministic, "only deterministic choices");
+  app.add_flag("--deterministic", deterministic, "only deterministic choices; without -r, seed 0");
   app.add_flag("--tf32", tf32, "f32 products on a GPU take operands of 10 bits of mantissa");
   app.add_flag("--version", show_version, "print the version");
   app.add_option("operands", line.operands, "SPEC, or what the verb takes");
 
-  const std::vector<std::string> given = with_config(unambiguous(arguments));
+  const std::vector<std::string> given = clear_arguments(arguments);
   try {
     app.parse(std::vector<std::string>(given.rbegin(), given.rend()));
   } catch (const CLI::CallForHelp&) {
@@ -209,8 +188,9 @@ CommandLine parse_command_line(std::vector<std::string> arguments, bool& finishe
     out = app.help();
     return line;
   } catch (const CLI::ParseError& error) {
-    unknown_option(app, given, error.what());
+    not_understood(app, given, error.what());
   }
+  check_run_together(app, given);
   // The verb may follow options.
   if (line.verb == "train" && line.operands.size() > 1 && std::ranges::count(verbs(), line.operands.front())) {
     line.verb = line.operands.front();
@@ -221,13 +201,15 @@ CommandLine parse_command_line(std::vector<std::string> arguments, bool& finishe
     out = "neon " + std::string(version()) + "\n";
     return line;
   }
+  Problems problems;
   Setting of_verb = Setting::map({});
   for (const VerbOption& option : kVerbOptions) {
     if (!options[option.field]->count()) continue;
     if (!std::ranges::count(option.verbs, line.verb)) does_nothing(option.flags, line.verb);
+    check_replaced<VerbOptions>(*options[option.field], option.field, option.flags, problems);
     add_option(of_verb, option.field, values[option.field], text("option ", option.flags));
   }
-  line.of_verb = read_params<VerbOptions>(of_verb);
+  line.of_verb = read_params<VerbOptions>(of_verb, problems);
   line.run_options = Setting::map({});
   auto add = [&](const std::string& field, std::string value, const std::string& option) {
     add_option(line.run_options, field, std::move(value), option);
@@ -237,6 +219,7 @@ CommandLine parse_command_line(std::vector<std::string> arguments, bool& finishe
     if (!options[option.field]->count()) continue;
     // A file of options is for every verb.
     if (option.of_training && !trains && config.empty()) does_nothing(option.flags, line.verb);
+    check_replaced<RunOptions>(*options[option.field], option.field, option.flags, problems);
     if (values[option.field].empty() && schema_of<RunOptions>().find(option.field)->type == "text")
       fail(ErrorKind::config, "option ", option.flags, ": its value is empty; give one, or leave the option out");
     add(option.field, values[option.field], text("option ", option.flags));
@@ -245,6 +228,8 @@ CommandLine parse_command_line(std::vector<std::string> arguments, bool& finishe
     if (!gpu.empty()) add("backend", gpu == "cpu" ? "cpu" : "gpu", "option -g,--gpu");
     else if (options["device_id"]->count()) add("backend", "gpu", "option -i,--device_id");  // a GPU was named
   }
+  if (!problems.empty()) read_params<RunOptions>(line.run_options, problems);  // all mistakes at once
+  problems.throw_if_any();
   if (caffe) add("caffe", "true", "--caffe");
   if (deterministic) add("deterministic", "true", "--deterministic");
   if (tf32) add("tf32", "true", "--tf32");

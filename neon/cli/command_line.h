@@ -10,13 +10,15 @@ namespace neon {
 // What only some verbs take.
 struct VerbOptions {
   int64_t top_k = 1, iterations = 200;
-  std::string format = "csv";
+  std::string format;
   bool resolved = false, pixels = false, skip_bad = false;
   int64_t size = 0;
   static void describe(auto&& p) {
     p("top_k", &VerbOptions::top_k, "Classes given for each prediction.", closed(1, 1e6));
     p("iterations", &VerbOptions::iterations, "Steps that bench times.", closed(1, 1e9));
-    p("format", &VerbOptions::format, "How results are printed.", one_of({"csv", "json"}));
+    p("format", &VerbOptions::format,
+      "How results are printed; without it predictions as csv, evaluations as a line to read.",
+      one_of({"csv", "json"}));
     p("size", &VerbOptions::size, "Side to which data pack brings images; 0: as they are.", closed(0, 8192));
     p("pixels", &VerbOptions::pixels, "Whether data pack stores pixels instead of the files.");
     p("skip_bad", &VerbOptions::skip_bad, "Whether data pack leaves damaged images out.");
@@ -30,7 +32,7 @@ struct CommandLine {
   std::vector<std::string> operands;   // SPEC, FILE, NAME
   std::vector<std::string> overrides;  // --set
   Setting run_options;                 // those of RunOptions that were given
-  int verbose = 1;
+  int verbose = 1;                     // and one more for each -v
   VerbOptions of_verb;
   RunOptions run() const { return read_params<RunOptions>(run_options); }
 };

@@ -23,15 +23,19 @@ int run_eval(const CommandLine& line) {
   Variables variables;
   // Declares the variables; their values come from the file.
   Evaluator evaluator(experiment, layout, data.test, step_options(options, experiment.params), variables, false,
-                      device_options(options));
+                      device_options(options, experiment));
   restore_variables(evaluated_weights(opened.run.file, experiment.params.ema > 0), path, variables);
   variables.to_device();
   const auto results = evaluator.run();
   for (const std::string& message : left_out_messages(data)) std::fprintf(stderr, "%s\n", message.c_str());
   if (line.of_verb.format == "json") {
     std::printf("%s\n", nlohmann::json(results).dump().c_str());
+  } else if (line.of_verb.format == "csv") {
+    std::vector<std::string> names, numbers;
+    for (const auto& [name, value] : results) names.push_back(name), numbers.push_back(number(value));
+    std::printf("%s\n%s\n", join(names, ",").c_str(), join(numbers, ",").c_str());
   } else {
-    std::printf("test: %s  (%s, %lld samples)\n", results_text(results).c_str(), data.source.c_str(),
+    std::printf("test: %s  (%s, %lld samples)\n", results_text(results, experiment).c_str(), data.source.c_str(),
                 (long long)data.test.size());
   }
   return 0;

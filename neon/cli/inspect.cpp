@@ -94,7 +94,7 @@ void need_shapes(const DataCheck& check) {
 int run_check(const CommandLine& line) {
   const Inspected in = inspect(line, "neon check SPEC");
   if (line.of_verb.resolved) {
-    std::fputs(write_yaml(in.spec.experiment->resolved()).c_str(), stdout);
+    std::fputs(write_yaml(in.spec.experiment->resolved(in.options)).c_str(), stdout);
     return 0;
   }
   if (!has_shapes(in.check)) {
@@ -117,7 +117,8 @@ int run_check(const CommandLine& line) {
   if (!biases) std::printf("note    no layer has a bias; give `bias: {Constant: 0}` where one is wanted\n");
   std::printf("memory  about %s: weights and optimizer %s, step %s, data %s%s\n",
               bytes_text(variables + arena + data).c_str(), bytes_text(variables).c_str(), bytes_text(arena).c_str(),
-              bytes_text(data).c_str(), in.check.streamed ? " (batches read ahead: the set is streamed)" : "");
+              in.check.train_size > 0 ? bytes_text(data).c_str() : "unknown, and not counted",
+              in.check.streamed ? " (batches read ahead: the set is streamed)" : "");
   return report_data(in.check);
 }
 
@@ -172,7 +173,7 @@ int run_program(const CommandLine& line) {
   RunOptions options = in.options;
   choose_backend(options, *in.spec.experiment);
   Variables variables;
-  const auto program = compile_program(in.graph.graph, variables, device_options(options));
+  const auto program = compile_program(in.graph.graph, variables, device_options(options, *in.spec.experiment));
   std::fputs(to_string(program->lowered()).c_str(), stdout);
   const auto implementations = program->implementations();
   std::printf("%zu kernels: %s\n", implementations.size(), join(implementations, ", ").c_str());

@@ -103,11 +103,10 @@ void choose_backend(RunOptions& options, const Experiment& experiment) {
   const std::string& backend = options.backend.empty() ? experiment.params.backend : options.backend;
   if (!backend.empty() && backend != "cpu" && backend != "mkl" && backend != "gpu" && backend != "mgpu")
     fail(ErrorKind::config, "backend '", backend, "' is not one of cpu, gpu", did_you_mean(backend, {"cpu", "gpu"}));
-  const std::string& dtype = options.datatype.empty() ? experiment.params.datatype : options.datatype;
   bool gpu = backend == "gpu" || backend == "mgpu";
   if (gpu) {
     check_gpu(int(options.device_id));
-  } else if (backend.empty() && dtype != "f64") {
+  } else if (backend.empty() && data_type(options, experiment.params) != DType::f64) {
     std::string why_not;
     GpuModule* module = gpu_module(why_not);
     if (module) {
@@ -120,11 +119,11 @@ void choose_backend(RunOptions& options, const Experiment& experiment) {
   options.backend = gpu ? "gpu" : "cpu";
 }
 
-DeviceOptions device_options(const RunOptions& options) {
+DeviceOptions device_options(const RunOptions& options, const Experiment& experiment) {
   DeviceOptions out;
   out.gpu = options.backend == "gpu";
   out.gpu_index = int(options.device_id);
-  out.timed = !options.rng_seed && !options.deterministic;
+  out.timed = !options.rng_seed && !experiment.params.rng_seed && !options.deterministic;
   out.tf32 = options.tf32;
   return out;
 }

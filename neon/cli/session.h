@@ -41,6 +41,6 @@ void print_warnings(const std::vector<std::string>& warnings);
 // device error that says why when a GPU is asked for and cannot be used.
 void choose_backend(RunOptions& options, const Experiment& experiment);
 // After choose_backend.
-DeviceOptions device_options(const RunOptions& options);
+DeviceOptions device_options(const RunOptions& options, const Experiment& experiment);
 
 }  // namespace neon

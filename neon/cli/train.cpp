@@ -1,6 +1,7 @@
 // neon SPEC, neon resume CHECKPOINT.
 #include <cstdio>
 #include <filesystem>
+#include <map>
 
 #include "neon/cli/session.h"
 #include "neon/cli/verbs.h"
@@ -47,26 +48,64 @@ void check_files_differ(const RunOptions& options, const NamedFile& operand) {
         fail(ErrorKind::config, files[i].what, " and ", files[j].what, " are the same file; give each its own");
 }
 
+// As in neon 1.x, who says how checkpoints are kept wants some.
+void name_checkpoint(RunOptions& options, const CommandLine& line) {
+  if (!options.save_path.empty()) return;
+  for (const char* option : {"serialize", "history"}) {
+    if (!line.run_options.find(option)) continue;
+    options.save_path = "neon_model.safetensors";
+    std::fprintf(stderr, "warning: --%s without -s: checkpoints go to %s\n", option, options.save_path.c_str());
+    return;
+  }
+}
+
 // The last lines of a run: what came out, how long it took, what was written, what to try next.
-int report(const RunResult& result, const Data& data, const RunOptions& options, const CommandLine& line,
-           const std::string& again) {
-  const char* program = line.program.c_str();
+std::vector<std::string> report(const RunResult& result, const Experiment& experiment, const Data& data,
+                                const RunOptions& options, const CommandLine& line, const std::string& again) {
+  const std::string &program = line.program, &save = options.save_path;
   const Position& at = result.position;
+  std::vector<std::string> out;
   if (result.signal) {
-    std::printf("stopped by signal %d in epoch %lld, step %lld\n", result.signal, (long long)at.epoch + 1,
-                (long long)at.step_in_epoch);
+    out.push_back(text("stopped by signal ", result.signal, " in epoch ", at.epoch + 1, ", step ", at.step_in_epoch));
   } else {
     if (!result.results.empty())
-      std::printf("test: %s  (%s)\n", results_text(result.results).c_str(), data.source.c_str());
-    std::printf("trained %lld epochs in %s, seed %llu\n", (long long)at.epoch, duration_text(at.seconds).c_str(),
-                (unsigned long long)at.seed);
+      out.push_back(text("test: ", results_text(result.results, experiment), "  (", data.source, ")"));
+    const bool fixed_seed = options.deterministic && !options.rng_seed;
+    out.push_back(text("trained ", at.epoch, " epochs in ", duration_text(at.seconds), ", seed ", at.seed,
+                       fixed_seed ? " (that of --deterministic; -r N takes another)" : ""));
   }
-  if (at.skipped) std::printf("skipped %lld steps that overflowed\n", (long long)at.skipped);
-  for (const std::string& file : result.files) std::printf("wrote %s\n", file.c_str());
-  const char* save = options.save_path.c_str();
-  if (result.signal && *save) std::printf("next: %s resume %s\n", program, save);
-  else if (*save) std::printf("next: %s eval %s\n", program, save);
-  else std::printf("next: %s %s -s model.safetensors -o run.h5\n", program, again.c_str());
+  if (at.skipped) out.push_back(text("skipped ", at.skipped, " steps that overflowed"));
+  for (const std::string& file : result.files) out.push_back("wrote " + file);
+  if (save.empty()) out.push_back(text("next: ", program, " ", again, " -s model.safetensors -o run.h5"));
+  else out.push_back(text("next: ", program, result.signal ? " resume " : " eval ", save));
+  return out;
+}
+
+// With -vv what became of the step, with -vvv all of it.
+void tell_plan(Trainer& trainer, const CommandLine& line) {
+  if (line.verbose < 3) return;
+  const Lowered& lowered = trainer.program().lowered();
+  std::map<std::string, int> kinds;
+  for (const std::string& implementation : trainer.program().implementations()) ++kinds[implementation];
+  std::vector<std::string> kernels;
+  for (const auto& [name, count] : kinds) kernels.push_back(text(count, " ", name));
+  double stored = 0;
+  for (const auto& [name, tensor] : trainer.variables().all()) stored += double(tensor.bytes());
+  trainer.tell(text("plan: ", trainer.step_graph().graph.node_count(), " ops in ", lowered.kernels.size(), " kernels (",
+                    join(kernels, ", "), "), ", trainer.device_text(), "; values of ",
+                    bytes_text(double(lowered.value_bytes)), " share ", bytes_text(double(lowered.arena_bytes)),
+                    ", weights and optimizer ", bytes_text(stored)));
+  if (line.verbose > 3) trainer.tell(to_string(lowered));
+}
+
+int train(Trainer& trainer, const Experiment& experiment, const Data& data, const RunOptions& options,
+          const CommandLine& line, const std::string& again) {
+  tell_plan(trainer, line);
+  const RunResult result = trainer.run();
+  for (const std::string& said : report(result, experiment, data, options, line, again)) {
+    trainer.log(said);
+    std::printf("%s\n", said.c_str());
+  }
   return result.signal ? 128 + result.signal : 0;
 }
 
@@ -76,13 +115,14 @@ int run_train(const CommandLine& line) {
   const std::string& path = only_operand(line, "neon [OPTIONS] SPEC");
   RunOptions options = line.run();
   const OpenedSpec spec = open_spec(line, path);
+  name_checkpoint(options, line);
   check_files_differ(options, {"the spec", path, false});
   choose_backend(options, *spec.experiment);
   options.spec_dir = absolute_folder(spec.folder);
   if (!options.rng_seed) options.rng_seed = spec.experiment->params.rng_seed;
   const Data data = load_data(*spec.experiment, options, options.spec_dir);
   Trainer trainer(*spec.experiment, data, options);
-  return report(trainer.run(), data, options, line, path);
+  return train(trainer, *spec.experiment, data, options, line, path);
 }
 
 int run_resume(const CommandLine& line) {
@@ -109,7 +149,7 @@ int run_resume(const CommandLine& line) {
   if (at.epoch >= epochs)
     std::fprintf(stderr, "the run has done its %lld epochs; -e N goes on to epoch N\n", (long long)epochs);
   Trainer trainer(*opened.experiment, data, options, &opened.run);
-  return report(trainer.run(), data, options, line, "resume " + path);
+  return train(trainer, *opened.experiment, data, options, line, "resume " + path);
 }
 
 }  // namespace neon

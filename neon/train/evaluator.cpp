@@ -1,7 +1,9 @@
 #include "neon/train/evaluator.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <set>
 
 namespace neon {
 
@@ -78,24 +80,31 @@ std::map<std::string, double> Evaluator::run() {
   std::map<std::string, double> out;
   out["cost"] = cost / counted;
   for (size_t m = 0; m < metrics.size(); ++m) {
-    const auto names = metrics[m]->names();
-    const auto results = metrics[m]->finish(sums[m], counted);
-    for (size_t j = 0; j < names.size(); ++j) out[names[j]] = results[j];
+    const auto results = metrics[m]->results();
+    const auto numbers = metrics[m]->finish(sums[m], counted);
+    for (size_t j = 0; j < results.size(); ++j) out[results[j].name] = numbers[j];
   }
   return out;
 }
 
-std::string results_text(const std::map<std::string, double>& results) {
+const char* not_finite_words(double value) { return std::isnan(value) ? "not a number" : "infinite"; }
+
+std::string results_text(const std::map<std::string, double>& results, const Experiment& experiment) {
+  std::set<std::string> shares;
+  for (const Metric* metric : experiment.metrics())
+    for (const auto& [name, share] : metric->results())
+      if (share) shares.insert(name);
   std::string out;
   auto append = [&](const std::string& name, const char* pattern, double value) {
     char buffer[64];
-    std::snprintf(buffer, sizeof buffer, pattern, value);
+    if (std::isfinite(value)) std::snprintf(buffer, sizeof buffer, pattern, value);
+    else std::snprintf(buffer, sizeof buffer, "%s", not_finite_words(value));
     out += text(out.empty() ? "" : "  ", name, " ", buffer);
   };
   for (const auto& [name, value] : results) {
     if (name == "cost") continue;
-    if (name == "LogLoss") append(name, "%.4f", value);
-    else append(name, "%.2f %%", 100 * value);
+    if (shares.count(name)) append(name, "%.2f %%", 100 * value);
+    else append(name, "%.4g", value);
   }
   if (results.count("cost")) append("test cost", "%.4f", results.at("cost"));
   return out;

@@ -32,7 +32,10 @@ class Evaluator {
   int64_t batches_ = 0;  // run so far, in whole passes at the end of each
 };
 
-// "Top1Misclass 2.13 %  cost 0.0712": shares as percent
-std::string results_text(const std::map<std::string, double>& results);
+// For what is not finite: "not a number" or "infinite".
+const char* not_finite_words(double value);
+
+// "Top1Misclass 2.13 %  test cost 0.0712": shares, as the metrics of the experiment say, in percent.
+std::string results_text(const std::map<std::string, double>& results, const Experiment& experiment);
 
 }  // namespace neon

@@ -24,9 +24,14 @@ std::vector<const Metric*> Experiment::metrics() const {
   return out;
 }
 
-Setting Experiment::resolved() const {
+Setting Experiment::resolved(const RunOptions& options) const {
   Setting out = write_params(params);
   *out.find("layers") = network_->resolved();
+  const auto say = [&](const char* key, const auto& value) { *out.find(key) = Setting::scalar(text(value)); };
+  if (options.epochs) say("epochs", *options.epochs);
+  if (options.batch_size) say("batch_size", *options.batch_size);
+  if (options.rng_seed) say("rng_seed", *options.rng_seed);
+  say("datatype", name_of(data_type(options, params)));
   return out;
 }
 
@@ -62,11 +67,15 @@ int kept_bits(int64_t asked, DType dtype) {
 
 }  // namespace
 
+DType data_type(const RunOptions& options, const ExperimentParams& params) {
+  const std::string& name = options.datatype.empty() ? params.datatype : options.datatype;
+  return name.empty() ? StepOptions().dtype : dtype_from_name(name);
+}
+
 StepOptions step_options(const RunOptions& options, const ExperimentParams& params) {
   StepOptions out;
   out.batch = options.batch_size.value_or(params.batch_size);
-  const std::string& dtype = options.datatype.empty() ? params.datatype : options.datatype;
-  if (!dtype.empty()) out.dtype = dtype_from_name(dtype);
+  out.dtype = data_type(options, params);
   out.rounding = kept_bits(options.rounding, out.dtype);
   out.caffe = options.caffe;
   out.ema_decay = params.ema;

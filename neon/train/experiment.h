@@ -67,8 +67,9 @@ class Experiment {
   ExperimentParams params;
   const Network& network() const { return *network_; }
   std::vector<const Metric*> metrics() const;
-  // Every parameter of everything, defaults included.
-  Setting resolved() const;
+  // Every parameter of everything, defaults included, and what the options say in place of the spec. A seed that a
+  // run drew for itself is none of it: data are not drawn from that.
+  Setting resolved(const RunOptions& options) const;
   // Throws a config error unless cost, metrics and optimizer fit the net's outputs. A spec that does not say what is
   // measured gets Misclassification here, where it fits.
   void fit(const StepGraph& graph, const DataLayout& layout);
@@ -79,6 +80,8 @@ class Experiment {
   bool metrics_given_ = false;
 };
 
+// Of activations and weights.
+DType data_type(const RunOptions& options, const ExperimentParams& params);
 // Batch, type and the like of a run: what the options say, else the spec. `seed` is left to the run.
 StepOptions step_options(const RunOptions& options, const ExperimentParams& params);
 // Throws a config error for a batch that the training set cannot fill.

@@ -1,9 +1,11 @@
 // Hist: histograms of weights and gradients over the run, as neon 1.x wrote them: hist/LAYER_W of the metrics file,
 // (bins, points). They are counted inside the step: weights as the step finds them, gradients of its batch. In f16 it
-// also says which arrays f16 does not hold well, once each.
+// also says which arrays f16 does not hold well, once each; whatever bins are asked for, that is seen in those of the
+// step, which tell every size.
 #include <cmath>
 #include <cstdio>
 
+#include "backends/graph/histogram.h"
 #include "neon/train/callback.h"
 
 namespace neon {
@@ -11,8 +13,8 @@ namespace neon {
 namespace {
 
 // Sizes 2^e: f16's normal numbers begin with the one, its numbers end above the other. Numbers there lose bits, or are
-// next to infinity. The loss scale brings gradients close to that by itself.
-constexpr int64_t kLeastNormal = -14, kLargest = 15;
+// next to infinity. The loss scale brings gradients close to that by itself. Half of f16's least number becomes 0.
+constexpr int64_t kLeastNormal = -14, kLargest = 15, kHalfOfLeast = -25;
 constexpr double kManySmall = 0.05, kManyLarge = 0.01;
 
 std::string percent(double share) {
@@ -20,6 +22,27 @@ std::string percent(double share) {
   std::snprintf(buffer, sizeof buffer, "%.1f %%", 100 * share);
   return buffer;
 }
+
+constexpr const char* kWider = "-d bf16 has the range of f32";
+
+// How many elements of an array lie at the ends of f16, where they are stored times `scale`, a power of two.
+struct Range {
+  Range(const StepGraph::Histogram& histogram, const std::vector<double>& sizes, double scale)
+      : all(double(histogram.elements)), zeros(sizes[0]) {
+    double counted = zeros;
+    for (size_t i = 1; i < sizes.size(); ++i) {
+      const int64_t exponent = kSizeOfZero + int64_t(i) + std::ilogb(scale);
+      counted += sizes[i];
+      if (exponent < kLeastNormal) small += sizes[i];
+      if (exponent < kHalfOfLeast) vanishing += sizes[i];
+      if (exponent >= kLargest) large += sizes[i];
+    }
+    infinite = all - counted;
+  }
+  double all, zeros;
+  double small = 0, vanishing = 0;  // of the small, those that f16 takes for 0
+  double large = 0, infinite = 0;   // the latter with NaN
+};
 
 struct HistParams {
   int64_t every = 0;
@@ -40,9 +63,9 @@ class Hist : public Parametrized<Callback, HistParams> {
   using Parametrized::Parametrized;
 
   void prepare(StepOptions& options) const override {
-    if (!options.histograms.tensors.empty())
+    if (!options.histograms.empty())
       fail(ErrorKind::config, "callbacks: Hist is given twice; name all arrays in one, as in tensors: [W, dW]");
-    options.histograms = {params.tensors, params.bins, params.offset};
+    options.histograms = params.tensors;
   }
 
   void plan(RunPlan& plan) override {
@@ -83,10 +106,12 @@ class Hist : public Parametrized<Callback, HistParams> {
     const int64_t point = params.every > 0 ? (end.at.step + 1) / params.every - 1 : end.at.epoch;
     for (const auto& histogram : histograms_) {
       const Tensor output = end.program.output("hist/" + histogram.name);
-      std::vector<double> counts;
-      for (int64_t bin = 0; bin < params.bins; ++bin) counts.push_back(output.at(bin));
-      if (end.file) end.file->set("hist/" + histogram.name, point, counts);
-      if (dtype_ == DType::f16) judge(histogram, counts, histogram.gradient ? end.loss_scale : 1, end.messages);
+      std::vector<double> sizes;
+      for (int64_t i = 0; i < kSizes; ++i) sizes.push_back(output.at(i));
+      if (end.file) end.file->set("hist/" + histogram.name, point, in_bins(sizes));
+      if (dtype_ != DType::f16) continue;
+      if (histogram.gradient) judge_gradients(histogram, sizes, end.loss_scale, end.messages);
+      else judge_weights(histogram, sizes, end.messages);
     }
   }
 
@@ -94,24 +119,48 @@ class Hist : public Parametrized<Callback, HistParams> {
   void restore(const std::map<std::string, double>& state) override { told_ = state; }
 
  private:
-  // Gradients are stored times the loss scale, a power of two: their sizes are shifted.
-  void judge(const StepGraph::Histogram& histogram, const std::vector<double>& counts, double scale,
-             std::vector<std::string>& messages) {
-    const int64_t shift = std::ilogb(scale);
-    double all = 0, small = 0, large = 0;
-    for (size_t bin = 0; bin < counts.size(); ++bin) {
-      const int64_t exponent = params.offset + int64_t(bin) + shift;
-      all += counts[bin];
-      if (bin > 0 && exponent < kLeastNormal) small += counts[bin];  // the first bin also has the zeros
-      if (exponent >= kLargest) large += counts[bin];
+  std::vector<double> in_bins(const std::vector<double>& sizes) const {
+    std::vector<double> out(size_t(params.bins), 0.0);
+    for (int64_t i = 0; i < kSizes; ++i) {
+      const int64_t bin = i == 0 ? 0 : histogram_bin(double(kSizeOfZero + i), params.bins, params.offset);
+      if (bin < params.bins) out[size_t(bin)] += sizes[size_t(i)];
     }
-    if (small > kManySmall * all && tell_once(histogram.name + "/small"))
-      messages.push_back(text("warning: ", percent(small / all),
-                              histogram.gradient ? " of the gradients " : " of the weights ", histogram.name,
-                              " are below f16's normal numbers and lose bits; -d bf16 has the range of f32"));
-    if (!histogram.gradient && large > kManyLarge * all && tell_once(histogram.name + "/large"))
-      messages.push_back(text("warning: ", percent(large / all), " of the weights ", histogram.name,
-                              " are close to the largest f16; -d bf16 has the range of f32"));
+    return out;
+  }
+
+  void judge_weights(const StepGraph::Histogram& histogram, const std::vector<double>& sizes,
+                     std::vector<std::string>& messages) {
+    const Range range(histogram, sizes, 1);
+    const double zeros = histogram.narrow ? range.zeros : 0;  // the zeros of f32 masters are meant
+    warn_of_small("weights", histogram.name, range.small + zeros, range.vanishing + zeros, range.all, messages);
+    if (range.large + range.infinite > kManyLarge * range.all && tell_once(histogram.name + "/large"))
+      messages.push_back(text("warning: ", percent((range.large + range.infinite) / range.all), " of the weights ",
+                              histogram.name, " are close to the largest f16 or beyond; ", kWider));
+  }
+
+  // Some are 0 by right: of inputs that are, of rectifiers that are off. So the others say how many are too small.
+  void judge_gradients(const StepGraph::Histogram& histogram, const std::vector<double>& sizes, double scale,
+                       std::vector<std::string>& messages) {
+    const Range range(histogram, sizes, scale);
+    if (range.zeros == range.all) {
+      if (tell_once(histogram.name + "/zero"))
+        messages.push_back(text("warning: all gradients ", histogram.name,
+                                " are 0: they are too small for f16, or nothing reaches them; ", kWider));
+      return;
+    }
+    warn_of_small("gradients", histogram.name, range.small, range.zeros, range.all - range.zeros, messages);
+    if (range.infinite > kManyLarge * range.all && tell_once(histogram.name + "/infinite"))
+      messages.push_back(text("warning: ", percent(range.infinite / range.all), " of the gradients ", histogram.name,
+                              " overflow f16 at a loss scale of ", scale,
+                              "; such a step is skipped, and the scale halved"));
+  }
+
+  void warn_of_small(const char* what, const std::string& name, double small, double zeros, double of,
+                     std::vector<std::string>& messages) {
+    if (!(small > kManySmall * of) || !tell_once(name + "/small")) return;
+    messages.push_back(text("warning: ", percent(small / of), " of the ", what, " ", name,
+                            " are below f16's normal numbers and lose bits",
+                            zeros > 0 ? text(", ", int64_t(zeros), " are 0") : "", "; ", kWider));
   }
   bool tell_once(const std::string& what) { return told_.emplace(what, 1).second; }
 

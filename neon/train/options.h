@@ -8,6 +8,8 @@
 
 namespace neon {
 
+// The seed of a run that is to be deterministic and is given none.
+constexpr int64_t kDeterministicSeed = 0;
 // RunOptions::rounding of -u without a number.
 constexpr int64_t kUsualRounding = -1;
 
@@ -36,7 +38,7 @@ struct RunOptions {
       "Bits of mantissa that updates keep, rounded by chance; 0: all, -1: 10, or 7 of bf16.", at_least(-1));
     p("progress_bar", &RunOptions::progress_bar, "Whether progress is shown.");
     p("caffe", &RunOptions::caffe, "Caffe's sizes and dropout.");
-    p("deterministic", &RunOptions::deterministic, "Only deterministic choices.");
+    p("deterministic", &RunOptions::deterministic, "Only deterministic choices; without a seed, seed 0.");
     p("tf32", &RunOptions::tf32, "f32 products on a GPU take operands of 10 bits of mantissa.");
   }
 };

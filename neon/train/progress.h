@@ -29,11 +29,12 @@ class ProgressLine {
   void epoch(const ProgressState& state, const std::string& results);
   // A message of its own, above the line.
   void message(const std::string& line);
+  // To the log file alone.
+  void log(const std::string& line);
   ~ProgressLine();
 
  private:
   void clear();
-  void log(const std::string& line);
   bool enabled_, terminal_, colour_;
   bool shown_ = false;
   std::unique_ptr<LogFile> log_;

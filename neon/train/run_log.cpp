@@ -13,10 +13,18 @@ double unix_seconds() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
+// HDF5 takes names that are not UTF-8 for UTF-8.
+std::string options_text(const RunOptions& options) {
+  Setting out = write_params(options);
+  for (auto& [key, value, where] : out.entries)
+    if (!is_utf8(value.value)) value.value = printable(value.value);
+  return write_yaml(out);
+}
+
 }  // namespace
 
-RunLog::RunLog(const std::string& path, const Experiment& experiment, const Setting& resolved, RunPlan& plan,
-               int64_t eval_freq, const Position& position)
+RunLog::RunLog(const RunOptions& options, const Experiment& experiment, RunPlan& plan, int64_t eval_freq,
+               const Position& position)
     : eval_freq_(eval_freq) {
   std::vector<SeriesSpec> series = std::move(plan.series);
   auto add = [&](std::string name, int64_t length, DType dtype, std::string units, std::string x, std::string markers) {
@@ -42,7 +50,7 @@ RunLog::RunLog(const std::string& path, const Experiment& experiment, const Sett
     add("cost/loss", evaluations, DType::f32, "", "epoch", "epoch_freq");
     add("time/loss", evaluations, DType::f32, "seconds", "epoch", "epoch_freq");
     for (const Metric* metric : experiment.metrics())
-      for (const std::string& name : metric->names()) {
+      for (const auto& [name, share] : metric->results()) {
         const bool known =
             std::ranges::any_of(series, [&](const SeriesSpec& s) { return s.path == "metrics/" + name; });
         if (!known) add("metrics/" + name, evaluations, DType::f32, "", "epoch", "epoch_freq");
@@ -55,13 +63,15 @@ RunLog::RunLog(const std::string& path, const Experiment& experiment, const Sett
                                            {"config", "total_minibatches", minibatches},
                                            {"time_markers", "epochs_complete", position.epoch},
                                            {"time_markers", "minibatches_complete", position.step},
-                                           {"", "spec", write_yaml(resolved)},
+                                           {"", "spec", write_yaml(experiment.resolved(options))},
+                                           {"", "options", options_text(options)},
                                            {"", "seed", std::to_string(position.seed)},
                                            {"", "version", std::string(version())}};
   attributes.insert(attributes.end(), plan.attributes.begin(), plan.attributes.end());
-  MetricsFile::History history{path, position.step, position.epoch};
+  MetricsFile::History history{options.output_file, position.step, position.epoch};
   const bool goes_on = position.step > 0;
-  file_ = std::make_unique<MetricsFile>(path, std::move(series), std::move(attributes), goes_on ? &history : nullptr);
+  file_ = std::make_unique<MetricsFile>(options.output_file, std::move(series), std::move(attributes),
+                                        goes_on ? &history : nullptr);
   if (!goes_on) file_->set("time/train/start_time", 0, unix_seconds());
   file_->flush();
 }

@@ -10,10 +10,10 @@ namespace neon {
 
 class RunLog {
  public:
-  // With a position past the start, what an earlier file of that path holds before it is kept. The plan's series and
-  // attributes are taken from it.
-  RunLog(const std::string& path, const Experiment& experiment, const Setting& resolved, RunPlan& plan,
-         int64_t eval_freq, const Position& position);
+  // With a position past the start, what an earlier file of the options' output_file holds before it is kept. The
+  // plan's series and attributes are taken from it.
+  RunLog(const RunOptions& options, const Experiment& experiment, RunPlan& plan, int64_t eval_freq,
+         const Position& position);
 
   void step(int64_t step, double cost);
   void epoch(const Position& position, double mean_cost, double rate, double seconds);

@@ -134,7 +134,10 @@ StoredRun unpack_run(TensorFile file, const std::string& path) {
     return found->second;
   };
   out.spec = read_yaml_text(metadata("neon.spec"), path + "#spec");
-  out.options = read_params<RunOptions>(read_yaml_text(metadata("neon.options"), path + "#options"));
+  const Setting options = read_yaml_text(metadata("neon.options"), path + "#options");
+  if (!options.is_map())
+    fail(ErrorKind::data, path, ": its metadata cannot be read: neon.options is no map of options");
+  out.options = read_params<RunOptions>(options);
   const std::string &position = metadata("neon.position"), &classes = metadata("neon.classes");
   try {
     out.position = position_from(json::parse(position));
@@ -174,7 +177,7 @@ bool belongs_to_another(const std::string& name, auto&& is_one) {
 TensorFile evaluated_weights(const TensorFile& file, bool running_means) {
   TensorFile out;
   for (const NamedTensor& named : file.tensors) {
-    if (named.name.starts_with("callback/")) continue;
+    if (named.name.starts_with("callback/") || belongs_to_step(named.name)) continue;
     if (belongs_to_another(named.name, [&](const std::string& name) { return file.find(name) != nullptr; })) continue;
     const Tensor* mean = running_means ? file.find(named.name + "/ema") : nullptr;
     // What are no numbers of that kind stays as it is, and is seen to be another net's.
@@ -205,7 +208,7 @@ void restore_variables(const TensorFile& file, const std::string& path, Variable
   }
   auto is_variable = [&](const std::string& name) { return variables.has(name); };
   for (const auto& [name, tensor] : variables.all())
-    if (!stored.count(name) && !(weights_only && belongs_to_another(name, is_variable)))
+    if (!stored.count(name) && !(weights_only && (belongs_to_step(name) || belongs_to_another(name, is_variable))))
       differences.push_back(text(name, " ", tensor.shape(), " is in the net only"));
   if (!differences.empty()) another_net(path, differences);
   for (const NamedTensor* named : wanted) variables.at(named->name).copy_from(named->tensor);

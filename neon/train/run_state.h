@@ -46,7 +46,8 @@ struct StoredRun {
 StoredRun unpack_run(TensorFile file, const std::string& path);
 
 // The parameters and running statistics of a checkpoint; with `running_means` the means of the parameters (NAME/ema)
-// in their place. What belongs to one of them (optimizer state: NAME/velocity) and to callbacks is left out.
+// in their place. What belongs to one of them (optimizer state: NAME/velocity), to the step and to callbacks is left
+// out.
 TensorFile evaluated_weights(const TensorFile& file, bool running_means);
 
 // Copies tensors into variables of the same name; throws a config error that lists every difference: a name on one

@@ -44,7 +44,8 @@ Trainer::Trainer(Experiment& experiment, Data data, RunOptions options, const St
     device_name_ = gpu_module(why_not)->devices()[size_t(options_.device_id)].name;
   }
 
-  // A seed asks for the same bits again, so neither the number of threads nor an algorithm is left to the clock.
+  // A seed, or --deterministic, asks for the same bits again, so neither the number of threads nor an algorithm is left
+  // to the clock.
   repeatable_ = resume || options_.rng_seed || params.rng_seed || options_.deterministic;
   threads_fixed_ = gpu_ || repeatable_;
   make_feed_of_training();
@@ -61,13 +62,16 @@ Trainer::Trainer(Experiment& experiment, Data data, RunOptions options, const St
     evaluator_ = std::make_unique<Evaluator>(experiment_, layout_, data_.test, step_options_, variables_,
                                              step_options_.ema_decay > 0, device(int(position_.threads)));
   open_files();
+  log_what_is_run();
 }
 
 Trainer::~Trainer() = default;
 
 // Where the run stands: at its start, or where the checkpoint says.
 void Trainer::begin_position(const StoredRun* resume) {
-  position_.seed = uint64_t(options_.rng_seed.value_or(experiment_.params.rng_seed.value_or(int64_t(fresh_seed()))));
+  const auto given = options_.rng_seed ? options_.rng_seed : experiment_.params.rng_seed;
+  if (given) position_.seed = uint64_t(*given);
+  else position_.seed = options_.deterministic ? uint64_t(kDeterministicSeed) : fresh_seed();
   position_.loss_scale = step_options_.dtype == DType::f16 ? kFirstLossScale : 1;
   position_.threads = available_threads();
   position_.simd = elementwise::active_level().name;
@@ -126,7 +130,7 @@ void Trainer::train() {
     }
     if (position_.step_in_epoch < steps_per_epoch_) break;
     if (!end_epoch()) break;
-    if (position_.epoch % options_.serialize == 0 && !finished() && !stop_signal()) save(false);
+    if (position_.epoch % options_.serialize == 0 && !finished() && !stop_signal()) save_after_epoch();
   }
 }
 
@@ -155,8 +159,10 @@ RunResult Trainer::run() try {
   saved_ = position_.step > 0;  // a run that goes on with nothing left to do has nothing new to save
   if (!finished()) train();
   RunResult out;
+  if (!saved_) check_variables();
   // One that arrives after the last step stops nothing but the reading of samples.
   if (!finished() || !finish()) out.signal = stop_signal();
+  else if (!saved_) check_evaluation();
   if (!saved_) save(true);
   else count_seconds();
   tell_left_out();
@@ -169,8 +175,9 @@ RunResult Trainer::run() try {
   out.results = results_;
   out.position = position_;
   return out;
-} catch (...) {
+} catch (const std::exception& error) {
   tell_left_out();
+  progress_.log(error.what());
   throw;
 }
 

@@ -31,11 +31,16 @@ class Trainer {
   RunResult run();
 
   const StepGraph& step_graph() const { return full_.graph; }
+  const Program& program() const { return *full_.program; }
   Variables& variables() { return variables_; }
   int64_t threads() const { return position_.threads; }
   // Steps of the program that run() uses, on the next batches of the data; returns the cost of the last. For bench.
   double bench_steps(int64_t count);
   const std::string& device_name() const { return device_name_; }
+  std::string device_text() const { return gpu_ ? device_name_ : text(position_.threads, " threads"); }
+  // To people and to the log file, or to that alone.
+  void tell(const std::string& message) { progress_.message(message); }
+  void log(const std::string& line) { progress_.log(line); }
 
  private:
   struct StepProgram {
@@ -59,6 +64,7 @@ class Trainer {
   void start_running_means();
   void load_weights(const std::string& path);
   void open_files();
+  void log_what_is_run();
   // The next run of the program reads the batch so many steps ahead; false: a signal came first.
   bool next_batch(Program& program, int64_t ahead);
   int64_t batch_number() const { return position_.epoch * steps_per_epoch_ + position_.step_in_epoch; }
@@ -74,6 +80,10 @@ class Trainer {
   bool finish_step(StepProgram& now, int back);
   void handle_nonfinite(StepProgram& now, double cost);
   [[noreturn]] void diverged(StepProgram& now);
+  [[noreturn]] void end_diverged(const std::string& what);
+  // End the run where the variables, or the last evaluation, are not finite: no checkpoint is written of them.
+  void check_variables();
+  void check_evaluation();
   std::string kept_text() const;
   // False: a signal stopped its evaluation. The epoch's end is then still to come, also for a run that goes on.
   bool end_epoch();
@@ -87,6 +97,7 @@ class Trainer {
   void count_seconds();
   // A save that fails is told, and tried again later; the last one throws.
   void save(bool last);
+  void save_after_epoch();
   void show_progress();
   double waiting(double elapsed) const;
   void say(const std::vector<std::string>& messages);
@@ -115,7 +126,8 @@ class Trainer {
   double recent_cost_ = 0, recent_step_cost_ = 0, rate_ = 0;
   int64_t epoch_start_step_ = 0;
   double started_ = 0, epoch_started_ = 0, epoch_waited_ = 0;
-  bool saved_ = false;  // nothing has changed since the last save
+  bool evaluation_finite_ = true;  // of the last epoch, where it had one
+  bool saved_ = false;             // nothing has changed since the last save
   bool threads_fixed_ = true;
 };
 

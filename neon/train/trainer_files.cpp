@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <cmath>
 
+#include "neon/core/version.h"
 #include "neon/train/checkpoint.h"
 #include "neon/train/clock.h"
 #include "neon/train/trainer.h"
@@ -24,9 +26,13 @@ void Trainer::open_files() {
   RunPlan plan{full_.graph, step_options_.dtype, epochs_, steps_per_epoch_, !options_.output_file.empty(), {}, {}, {}};
   for (const auto& callback : experiment_.params.callbacks) callback->plan(plan);
   say(plan.messages);
-  if (plan.writes_file)
-    log_ = std::make_unique<RunLog>(options_.output_file, experiment_, experiment_.resolved(), plan, eval_freq_,
-                                    position_);
+  if (plan.writes_file) log_ = std::make_unique<RunLog>(options_, experiment_, plan, eval_freq_, position_);
+}
+
+void Trainer::log_what_is_run() {
+  progress_.log(text("neon ", version(), ", ", device_text(), ", seed ", position_.seed));
+  progress_.log("options: " + write_params(options_).to_string());
+  progress_.log("spec: " + experiment_.resolved(options_).to_string());
 }
 
 void Trainer::show_progress() {
@@ -68,6 +74,7 @@ bool Trainer::end_epoch() {
     if (results.empty()) return false;
     results_ = results;
   }
+  evaluation_finite_ = results.empty() || std::isfinite(results.at("cost"));
   ++position_.epoch;
   position_.step_in_epoch = 0;
   const int64_t steps = position_.step - epoch_start_step_;
@@ -84,7 +91,7 @@ bool Trainer::end_epoch() {
   state.skipped = position_.skipped;
   state.samples_per_second = seconds > 0 ? double(steps * step_options_.batch) / seconds : 0;
   state.waiting = share_waiting;
-  progress_.epoch(state, results_text(end.results));
+  progress_.epoch(state, results_text(end.results, experiment_));
   if (!end.message.empty()) progress_.message(end.message);
   tell_left_out();
   return true;
@@ -102,7 +109,7 @@ void Trainer::save(bool last) {
   if (log_) log_->flush();
   variables_.to_host();
   try {
-    say(saver_->save(pack_run(experiment_, experiment_.resolved(), options_, position_, variables_, data_),
+    say(saver_->save(pack_run(experiment_, experiment_.resolved(options_), options_, position_, variables_, data_),
                      position_.epoch));
     last_saved_ = options_.save_path;
     saved_ = true;

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 
 #include "neon/train/trainer.h"
 
@@ -7,9 +6,8 @@ namespace neon {
 
 namespace {
 
-// Dynamic loss scale of f16: halved when a step overflows, doubled after so many steps that did not
-// (Micikevicius et al. 2018, section 3.2).
-constexpr double kLeastLossScale = 1, kMostLossScale = 16777216;
+// The loss scale of f16 is doubled after so many steps that did not overflow (Micikevicius et al. 2018, section 3.2).
+constexpr double kMostLossScale = 16777216;
 constexpr int64_t kStepsBeforeGrowth = 2000;
 
 }  // namespace
@@ -97,35 +95,6 @@ bool Trainer::finish_step(StepProgram& now, int back) {
   ++position_.step;
   ++position_.step_in_epoch;
   return finite;
-}
-
-void Trainer::handle_nonfinite(StepProgram& now, double cost) {
-  if (step_options_.dtype != DType::f16 || !std::isfinite(cost) || position_.loss_scale <= kLeastLossScale)
-    diverged(now);
-  position_.loss_scale = std::max(position_.loss_scale / 2, kLeastLossScale);
-  position_.good_steps = 0;
-  ++position_.skipped;
-  now.program->go_on();
-}
-
-std::string Trainer::kept_text() const {
-  if (!last_saved_.empty()) return "; the last good checkpoint is " + last_saved_;
-  return options_.save_path.empty() ? "; no checkpoint was being saved (-s FILE)" : "; it had saved no checkpoint yet";
-}
-
-void Trainer::diverged(StepProgram& now) {
-  // The same step again, op by op. Nothing was written, so weights, indices and random numbers are the same.
-  variables_.to_host();
-  CpuOptions options;
-  options.fuse = false;
-  auto checking = compile_for_cpu(now.graph.graph, variables_, options);
-  feed_->bind_again(*checking, batch_number());
-  record_rates(*checking, 0);
-  std::string found = checking->first_nonfinite(uint64_t(position_.step));
-  if (found.empty()) found = "a value that the fused step overflowed in";
-  if (log_) log_->close(RunStatus::killed);
-  fail(ErrorKind::diverged, "the run diverged in epoch ", position_.epoch + 1, ", step ", position_.step_in_epoch + 1,
-       ": ", found, kept_text(), ". A smaller learning rate, gradient_clip_norm or a warm-up may help");
 }
 
 double Trainer::bench_steps(int64_t count) {

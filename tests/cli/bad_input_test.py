@@ -28,6 +28,24 @@ class Usage(Case):
         for value in "many", "1.5", "", "1e400", "0x":
             self.refused(2, "-e", value, self.spec(), says=["option -e", "integer"])
 
+    def test_value_that_a_later_one_replaces(self):
+        for wrong in ["-e", "junk"], ["--epochs=1.5"], ["-e", "0"], ["-z", "x", "-z", "8"], ["-d", "f31", "-d", "f32"]:
+            self.refused(2, *wrong, self.spec(), "-e", "1", says="option -")
+        self.refused(2, "predict", "--top_k", "two", "--top_k", "2", "m", "x.csv", says=["option --top_k", "integer"])
+        result = self.refused(2, "-e", "junk", "-e", "0", self.spec(), says="junk")
+        self.assertIn("is not in", result.err, "all mistakes at once")
+        self.write("wrong.cfg", "epochs = many\n")
+        self.refused(2, "-c", "wrong.cfg", "-e", "1", self.spec(), says=["option -e", "many"])
+
+    def test_options_run_together(self):
+        for wrong, meant in ("-eval2", "-eval"), ("-epochs", "--epochs"), ("-serialize", "--serialize"), \
+                ("-save_path", "--save_path"), ("-log=x", "--log"), ("-data_dir", "--data_dir"), ("-Hx", ""):
+            self.refused(2, wrong, "4", "-e", "4", self.spec(), says=[f"unknown option '{wrong.split('=')[0]}'", meant])
+        self.assertEqual(os.listdir(self.folder), ["s.yaml"])
+        # A letter and its value may still stand together.
+        self.neon("-e1", "-z8", "-r3", "-sm.safetensors", "-dbf16", "-vv", "-u6", self.spec())
+        self.assertTrue(os.path.exists(self.path("m.safetensors")))
+
     def test_value_out_of_range(self):
         for option, value in ("-e", "0"), ("-z", "0"), ("-z", "-4"), ("-H", "-1"), ("--serialize", "0"), ("-eval", "0"):
             self.refused(2, option, value, self.spec(), says=value)
@@ -582,6 +600,33 @@ class Divergence(Case):
         with h5py.File(self.path("r.h5")) as file:
             self.assertEqual(file.attrs["status"], "killed")
         self.neon("eval", "m.safetensors")
+
+    def test_in_the_last_step(self):
+        # One batch an epoch: the only update that could see the damage is another epoch's.
+        spec = self.spec(GROWING, batch_size="120")
+        for dtype, rate, epochs in ("f32", "3e38", "1"), ("f32", "3e38", "2"), ("bf16", "3e38", "1"):
+            self.refused(5, "-r", "2", "-d", dtype, "-e", epochs, "-s", "bad.safetensors", spec,
+                         "--set", f"optimizer.learning_rate={rate}",
+                         says=["diverged in epoch 1, step 1: after its update Affine_", "had saved no checkpoint yet"])
+            self.assertFalse(os.path.exists(self.path("bad.safetensors")))
+        self.neon("-r", "2", "-e", "1", "-s", "m.safetensors", spec)
+        before = self.read("m.safetensors")
+        self.refused(5, "resume", "-e", "2", "m.safetensors", "--set", "optimizer.learning_rate=3e38", says="epoch 2, step 1: after")
+        self.assertEqual(self.read("m.safetensors"), before)
+        self.refused(5, "-r", "2", "-e", "1", spec, "--set", "optimizer.learning_rate=3e38", says="-s FILE")
+
+    def test_an_evaluation_that_is_not_finite(self):
+        # The test samples alone are too large for f16.
+        rows = [f"{i % 3},{i % 2},{i % 5 % 2}\n" for i in range(40)]
+        self.write("train.csv", "".join(rows))
+        self.write("test.csv", "".join(row if i else "60000,60000,0\n" for i, row in enumerate(rows)))
+        spec = self.spec(IRIS.replace("Tanh", "Identity").replace("nout: 3", "nout: 2").replace("Kaiming", "{Constant: 3}"),
+                         dataset="{CSV: {path: train.csv, test: test.csv}}", epochs="2")
+        result = self.refused(5, "-d", "f16", "-eval", "1", "-s", "m.safetensors", spec,
+                              says=["test cost not a number", "not saved after epoch 1", "end of epoch 2: its weights are finite", "-d bf16"])
+        self.assertNotIn("nan", result.err)
+        self.neon("-d", "f32", "-s", "m.safetensors", spec)
+        self.assertIn("test cost not a number", self.neon("eval", "-d", "f16", "m.safetensors").out)
 
     def test_from_the_start(self):
         for dtype in "f32", "f64", "bf16":

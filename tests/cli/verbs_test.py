@@ -67,12 +67,33 @@ class Train(Case):
         self.neon("-r", "8", "-s", "c", spec)
         self.assertNotEqual(tensors(self.path("a"))[0], tensors(self.path("c"))[0])
 
+    def test_deterministic_without_a_seed(self):
+        spec = self.spec()
+        for name in "ab":
+            result = self.neon("--deterministic", "-s", name, spec)
+            self.assertIn("seed 0 (that of --deterministic; -r N takes another)\n", result.out)
+        self.neon("-r", "0", "-s", "c", spec)
+        weights = [tensors(self.path(name))[0] for name in "abc"]
+        self.assertTrue(weights[0] == weights[1] == weights[2])
+        self.assertTrue(self.neon("--deterministic", "-r", "7", spec).out.count("seed 7\n"))
+        self.assertTrue(self.neon("--deterministic", self.spec(rng_seed="8")).out.count("seed 8\n"))
+
     def test_history_and_serialize(self):
         self.neon("-s", "m.safetensors", "-H", "2", "-e", "6", "--serialize", "2", self.spec())
         names = sorted(name for name in os.listdir(self.folder) if name.startswith("m."))
         self.assertEqual(len(names), 3, names)
         epochs = sorted(json.loads(tensors(self.path(name))[1]["neon.position"])["epoch"] for name in names)
         self.assertEqual(epochs, [2, 4, 6])
+
+    def test_checkpoints_that_are_asked_for_without_a_name(self):
+        for option, asked in ("--serialize", "3"), ("-H", "1"):
+            result = self.neon(option, asked, "-e", "6", self.spec())
+            self.assertEqual(result.err.count("warning: --"), 1)
+            self.assertIn("without -s: checkpoints go to neon_model.safetensors\n", result.err)
+            self.assertIn("wrote neon_model.safetensors\n", result.out)
+            self.assertIn("Top1Misclass", self.neon("eval", "neon_model.safetensors").out)
+        self.assertNotIn("warning", self.neon("--serialize", "3", "-s", "m.safetensors", "s.yaml").err)
+        self.refused(2, "-H", "1", "-o", "neon_model.safetensors", "s.yaml", says="are the same file")
 
     def test_time_is_counted_without_checkpoints(self):
         # Enough work that it cannot round to nothing.
@@ -180,6 +201,32 @@ class Train(Case):
         self.assertIn("warning: 100.0 % of the weights Affine_0_W are close to the largest f16", self.neon(*run, "-d", "f16", spec).err)
         self.assertNotIn("warning", self.neon(*run, "-d", "bf16", spec).err)
 
+    def test_histograms_warn_of_what_f16_has_lost(self):
+        vanishing = IRIS.replace("nout: 3, init: Kaiming", "nout: 3, init: {Gaussian: {scale: 1.0e-9}}")
+        run = ["-r", "1", "-d", "f16", "-e", "2", "--set", "optimizer.learning_rate=0"]
+        for bins in "Hist: {every: 1}", "Hist: {bins: 20, offset: -10}":
+            spec = self.spec(vanishing, callbacks=f"[{bins}]")
+            for rounding in [], ["-u", "10"]:
+                said = self.neon(*run, *rounding, spec).err
+                self.assertEqual(said.count("warning: 100.0 % of the weights Affine_1_W are below f16's normal numbers and "
+                                            "lose bits, 24 are 0;"), 1, said)
+                # What is multiplied by them goes back to the first layer.
+                self.assertEqual(said.count("warning: all gradients Affine_0_dW are 0"), 1, said)
+        self.assertNotIn("warning", self.neon("-r", "1", spec).err)
+        # An array of zeros is meant where masters are kept.
+        said = self.neon(*run, self.spec(IRIS.replace("nout: 3, init: Kaiming", "nout: 3, init: {Constant: 0}"), callbacks="[Hist: {tensors: W}]"))
+        self.assertNotIn("warning", said.err)
+
+    def test_histograms_warn_of_gradients_that_overflow(self):
+        # Samples of this size, times the scale and what is off by about a half, are beyond f16.
+        self.write("d.csv", "".join(f"{i % 3}00,{i % 5}00,{i % 2}\n" for i in range(1, 65)))
+        spec = self.spec(IRIS.replace("nout: 3", "nout: 2").replace("Tanh", "Identity"), dataset="{CSV: {path: d.csv}}",
+                         callbacks="[Hist: {every: 1}]")
+        run = ["-r", "1", "--set", "optimizer.learning_rate=0", spec]
+        said = self.neon("-d", "f16", *run).err
+        self.assertRegex(said, r"warning: [\d.]+ % of the gradients Affine_\d_dW overflow f16 at a loss scale of 65536;")
+        self.assertNotIn("overflow", self.neon("-d", "bf16", *run).err)
+
     def test_rounding_that_a_type_has_not(self):
         self.refused(2, "-u", "8", "-d", "bf16", self.spec(), says=["-u 8", "1 to 7", "-u alone for 7"])
         self.refused(2, "-u", "16", self.spec(), says=["-u 16", "1 to 15"])
@@ -244,10 +291,31 @@ class Train(Case):
     def test_log_file(self):
         self.neon("-l", "my.log", self.spec(epochs="2"))
         lines = self.read("my.log").decode().splitlines()
-        self.assertEqual(len([line for line in lines if "epoch" in line]), 2, lines)
+        self.assertEqual(len([line for line in lines if re.search(r"epoch \d/2  cost", line)]), 2, lines)
         self.neon("--no_progress_bar", "-l", self.spec(epochs="1"))
         self.assertIn("epoch 1/1", self.read("neon_log.txt").decode())
         self.refused(1, "-l", "/proc/none/log", self.spec(), says="the log file cannot be opened")
+
+    def test_log_file_says_what_was_run_and_what_came_out(self):
+        done = self.neon("-l", "my.log", "-r", "7", "-d", "bf16", "-s", "m.safetensors", self.spec(epochs="2"))
+        said = [line.split("] ", 3)[3] for line in self.read("my.log").decode().splitlines()]
+        self.assertRegex(said[0], r"^neon [\d.]+, 1 threads, seed 7$")
+        self.assertIn("datatype: bf16", said[1])
+        self.assertIn("nout: 8", said[2])
+        self.assertEqual(said[-len(done.out.splitlines()):], done.out.splitlines())
+        self.neon("-l", "bad.log", "-r", "7", self.spec(), "--set", "optimizer.learning_rate=1e38", code=5)
+        self.assertIn("the run diverged", self.read("bad.log").decode().splitlines()[-1])
+
+    def test_verbosity(self):
+        self.neon(self.spec())
+        said = [len(self.neon("-r", "1", *flag, "s.yaml").err.splitlines()) for flag in ([], ["-vv"], ["-vvv"])]
+        self.assertEqual(said[1], said[0] + 1)
+        plan = self.neon("-vv", "s.yaml").err
+        kernels = re.search(r"(?m)^plan: \d+ ops in (\d+) kernels \(.*fused.*\), 1 threads; values of .* share .*, weights", plan)
+        step = self.neon("program", "s.yaml").out
+        self.assertEqual(int(kernels[1]), int(re.search(r"(?m)^(\d+) kernels: ", step)[1]))
+        shown = self.neon("-vvv", "s.yaml").err
+        self.assertIn(step[:step.index("leaves")], shown)
 
 
 class Output(Case):
@@ -329,6 +397,7 @@ class Inspection(Case):
         result = self.neon("check", self.spec(MNIST), code=3)
         self.assertIn("data    not found: ", result.out)
         self.assertIn("get it with: ", result.out)
+        self.assertIn("data 52.3 MiB\n", result.out, "70,000 images of 28 x 28 bytes")
         self.assertIn("10 classes", self.neon("check", self.spec(MNIST, dataset="{Digits: {ntrain: 100}}")).out)
         stand_in = self.neon("check", self.spec(MNIST, dataset="{MNIST: {fallback: Digits}}")).out
         self.assertIn("until then it is Digits in place of MNIST", stand_in)
@@ -347,6 +416,26 @@ class Inspection(Case):
         for name in "s.yaml", "resolved.yaml":
             self.neon("-r", "1", "-s", name + ".safetensors", name)
         self.assertEqual(*(tensors(self.path(name + ".safetensors"))[0] for name in ("s.yaml", "resolved.yaml")))
+
+    def test_resolved_is_what_is_run(self):
+        given = ["-e", "3", "-z", "60", "-r", "5", "-d", "bf16"]
+        resolved = self.neon("check", "--resolved", self.spec(), *given).out
+        for line in "epochs: 3", "batch_size: 60", "rng_seed: 5", "datatype: bf16":
+            self.assertIn("\n" + line + "\n", resolved)
+        self.assertIn("\ndatatype: f32\nrng_seed: null\n", self.neon("check", "--resolved", "s.yaml").out)
+        self.neon(*given, "-u", "6", "-s", "m.safetensors", "-o", "r.h5", "s.yaml")
+        self.assertEqual(tensors(self.path("m.safetensors"))[1]["neon.spec"], resolved)
+        with h5py.File(self.path("r.h5")) as file:
+            self.assertEqual(file.attrs["spec"], resolved)
+            options = file.attrs["options"]
+        for line in "rounding: 6", "backend: cpu", "caffe: false", "save_path: m.safetensors":
+            self.assertIn("\n" + line + "\n", "\n" + options)
+        # The stored spec alone makes the same run.
+        self.write("stored.yaml", resolved)
+        self.neon("-u", "6", "-s", "again.safetensors", "stored.yaml")
+        self.assertEqual(tensors(self.path("again.safetensors"))[0], tensors(self.path("m.safetensors"))[0])
+        self.neon("resume", "-e", "4", "m.safetensors")
+        self.assertIn("\nepochs: 4\n", tensors(self.path("m.safetensors"))[1]["neon.spec"])
 
     def test_summary(self):
         lines = self.neon("summary", self.spec()).out.splitlines()
@@ -377,8 +466,11 @@ class Inspection(Case):
         self.assertIn("median of 5 steps, batch 16, f32", out)
 
     def test_bench_of_what_cannot_train(self):
-        self.refused(1, "bench", "--iterations", "5", self.spec(), "--set", "optimizer.learning_rate=0",
-                     "--set", "dataset={UniformRandom: {ntrain: 16, nin: 4, nout: 3}}", says="the cost did not move")
+        for batch in "16", "50":  # the costs of the batches of an epoch differ
+            result = self.refused(1, "bench", "--iterations", "5", "-z", batch, self.spec(), "--set", "optimizer.learning_rate=0",
+                                  says="the cost of the same batch did not move")
+            first, last = re.search(r"(?m)^cost of one batch +([\d.]+) -> ([\d.]+)$", result.out).groups()
+            self.assertEqual(first, last)
 
 
 class Evaluation(Case):
@@ -396,11 +488,38 @@ class Evaluation(Case):
         numbers = re.search(r"test: (.*?)  \(", self.trained(ema="0.9").out)[1]
         self.assertIn(f"test: {numbers}  (", self.neon("eval", "m.safetensors").out)
 
+    def test_what_training_adds_does_not_hinder_the_use_of_its_weights(self):
+        self.write("x.csv", "5,3,1,0.2\n6,3,5,2\n")
+        plain = self.spec(name="plain.yaml", epochs="1")
+        for changes in {"accumulate": "2"}, {"accumulate": "2", "ema": "0.9"}, {"accumulate": "3", "datatype": "f16"}:
+            numbers = re.search(r"test: (.*?)  \(", self.trained(**changes).out)[1]
+            self.assertIn(f"test: {numbers}  (", self.neon("eval", "m.safetensors").out)
+            self.assertEqual(len(self.neon("predict", "m.safetensors", "x.csv").out.splitlines()), 3)
+            self.neon("--model_file", "m.safetensors", plain)
+            self.neon("-s", "p.safetensors", plain)
+            self.neon("--model_file", "p.safetensors", "s.yaml")
+
     def test_eval_json(self):
         numbers = re.search(r"Top1Misclass ([\d.]+) %  test cost ([\d.]+)", self.trained().out)
         found = json.loads(self.neon("eval", "m.safetensors", "--format", "json").out)
         self.assertAlmostEqual(100 * found["Top1Misclass"], float(numbers[1]), delta=0.005)
         self.assertAlmostEqual(found["cost"], float(numbers[2]), delta=5e-5)
+
+    def test_eval_csv(self):
+        self.trained()
+        names, numbers = self.neon("eval", "m.safetensors", "--format", "csv").out.splitlines()
+        found = json.loads(self.neon("eval", "m.safetensors", "--format", "json").out)
+        self.assertEqual({name: float(n) for name, n in zip(names.split(","), numbers.split(","))}, found)
+
+    def test_only_shares_are_in_percent(self):
+        self.trained(metrics="[MSE, SSE, LogLoss, Misclassification, PrecisionRecall]")
+        said = self.neon("eval", "m.safetensors").out
+        found = json.loads(self.neon("eval", "m.safetensors", "--format", "json").out)
+        for name in "MSE", "SSE", "LogLoss":
+            told = re.search(rf" {name} ([\d.e+-]+)  ", said.replace("test:", " "))[1]
+            self.assertAlmostEqual(float(told), found[name], delta=1e-3 * found[name])
+        for name in "Top1Misclass", "Precision", "Recall":
+            self.assertAlmostEqual(float(re.search(rf" {name} ([\d.]+) %", said)[1]), 100 * found[name], delta=0.005)
 
     def test_eval_from_another_folder(self):
         rows = "".join(f"{i % 7},{i % 5},{'ab'[i % 7 > 3]}\n" for i in range(60))

@@ -95,6 +95,11 @@ TEST_CASE("MNIST that is not there says where it was looked for and how to get i
   copy_file(golden("mnist/t10k-labels-idx1-ubyte.gz"), dir / "mnist/t10k-labels-idx1-ubyte.gz");
   CHECK_THAT(error_of([&] { make("MNIST")->load(offline(dir.path())); }),
              Catch::Contains("(" + (dir / "mnist") + " lacks train-images-idx3-ubyte, train-labels"));
+  CHECK(make("MNIST")->check(offline(dir.path())).missing ==
+        dir / "mnist lacks train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte");
+  // The sets' sizes are known, and so is their memory.
+  CHECK(check.train_size == 60000);
+  CHECK(check.test_size == 10000);
 }
 
 TEST_CASE("the fallback is used, with a warning that names it, when MNIST cannot be had") {

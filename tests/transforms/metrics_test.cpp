@@ -43,7 +43,7 @@ void check_case(const Setting& one, const Arithmetic& arithmetic) {
   }
   const std::vector<double> got = metric->finish(sums, samples), want = numbers(at(one, "results"));
   REQUIRE(got.size() == want.size());
-  CHECK(metric->names().size() == want.size());
+  CHECK(metric->results().size() == want.size());
   for (size_t i = 0; i < want.size(); ++i)
     check_close(got[i], want[i], 64 * unit_roundoff(arithmetic.dtype) * std::max(1.0, std::abs(want[i])));
 }
@@ -68,11 +68,20 @@ TEST_CASE("every metric has a golden case, and reads back as written") {
   }
 }
 
-TEST_CASE("metrics are named as neon named them") {
-  const auto names = [](const char* yaml) { return Registry<Metric>::get().create(yaml_of(yaml))->names(); };
-  CHECK(names("Misclassification") == std::vector<std::string>{"Top1Misclass"});
-  CHECK(names("TopKMisclassification: {k: 3}") == std::vector<std::string>{"LogLoss", "Top1Misclass", "Top3Misclass"});
-  CHECK(names("PrecisionRecall") == std::vector<std::string>{"Precision", "Recall"});
+TEST_CASE("metrics are named as neon named them, and say what is a share") {
+  const auto results = [](const char* yaml) {
+    std::vector<std::string> out;
+    for (const auto& [name, share] : Registry<Metric>::get().create(yaml_of(yaml))->results())
+      out.push_back(name + (share ? " %" : ""));
+    return join(out, ", ");
+  };
+  CHECK(results("Misclassification") == "Top1Misclass %");
+  CHECK(results("Accuracy") == "Accuracy %");
+  CHECK(results("TopKMisclassification: {k: 3}") == "LogLoss, Top1Misclass %, Top3Misclass %");
+  CHECK(results("PrecisionRecall") == "Precision %, Recall %");
+  CHECK(results("LogLoss") == "LogLoss");
+  CHECK(results("MSE") == "MSE");
+  CHECK(results("SSE") == "SSE");
 }
 
 TEST_CASE("a metric that does not suit the net or the data says why") {
