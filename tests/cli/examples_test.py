@@ -35,6 +35,9 @@ VGG_B_NORMED = VGG_B + 2 * (64 + 128 + 256 + 512 + 512) + 4096 + 4096 + 1000
 # 19 convolutions and an affine layer of He et al. 2015, 4.2, and 1x1 convolutions where maps double.
 RESNET_20 = (conv(3, 3, 16, 2) + 6 * conv(3, 16, 16, 2) + conv(3, 16, 32, 2) + 5 * conv(3, 32, 32, 2) +
              conv(3, 32, 64, 2) + 5 * conv(3, 64, 64, 2) + conv(1, 16, 32, 2) + conv(1, 32, 64, 2) + 64 * 10 + 10)
+# A convolution with bias, then three stages of a convolution and two more around which the stage's input is led.
+FAST = (conv(3, 3, 64, 1) + conv(3, 64, 128, 2) + 2 * conv(3, 128, 128, 2) + conv(3, 128, 384, 2) +
+        2 * conv(3, 384, 384, 2) + conv(3, 384, 512, 2) + 2 * conv(3, 512, 512, 2) + 512 * 10 + 10)
 ALEXNET_LRN = chain(3, (11, 96), (5, 256), (3, 384), (3, 384), (3, 256), (1, 4096, 256 * 36), (1, 4096), (1, 1000))
 ALL_CNN = (conv(3, 3, 96, 2) + 2 * conv(3, 96, 96, 2) + conv(3, 96, 192, 2) + 3 * conv(3, 192, 192, 2) +
            conv(1, 192, 192, 2) + conv(1, 192, 10, 2))
@@ -60,6 +63,7 @@ EXPECTED = {
     "convnet/cifar10-small": (CIFAR, conv(5, 3, 16, 1) + conv(5, 16, 32, 1) + 32 * 25 * 500 + 5000),
     "convnet/cifar10-conv": (CIFAR, conv(5, 3, 16, 2) + conv(5, 16, 32, 2) + 32 * 25 * 500 + 1000 + 5000),
     "convnet/cifar10-msra": (CIFAR, MSRA),
+    "convnet/cifar10-fast": (CIFAR, FAST),
     "convnet/cifar10-resnet": (CIFAR, RESNET_20), "convnet/googlenet": (IMAGE, GOOGLENET_TRAINED),
     "convnet/i1k-alexnet-fp16": (IMAGE, ALEXNET_NORMED), "convnet/i1k-alexnet-fp32": (IMAGE, ALEXNET_NORMED),
     "convnet/i1k-alexnet-lrn": (IMAGE, ALEXNET_LRN),
@@ -86,9 +90,9 @@ class Examples(support.Case):
         self.assertEqual(names, set(EXPECTED), "an example without its number here, or the other way round")
         for name in sorted(names):
             path = os.path.join(EXAMPLES, name + ".yaml")
-            checked = self.neon("check", path, "--set", noise(name, 512)).out
-            self.assertIn("data    drawn bytes: 512 training and 8 test samples", checked, name)
-            out = self.neon("summary", path, "--set", noise(name, 512)).out
+            checked = self.neon("check", path, "--set", noise(name, 1024)).out
+            self.assertIn("data    drawn bytes: 1024 training and 8 test samples", checked, name)
+            out = self.neon("summary", path, "--set", noise(name, 1024)).out
             self.assertEqual(int(re.search(r"(?m)^(\d+) parameters", out)[1]), EXPECTED[name][1], name)
             if name.startswith("bench/"):
                 self.assertEqual(self.neon("summary", path).out, out, "the spec's own noise has this shape")
