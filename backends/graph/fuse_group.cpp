@@ -313,9 +313,8 @@ class Grouper {
 
 Groups group_nodes(const Graph& graph, const std::vector<Role>& roles, const std::vector<bool>& taken, bool fuse) {
   Grouper grouper(graph, roles, taken);
-  if (!fuse) return grouper.result();
-  grouper.fuse();
-  return with_remade(graph, roles, grouper.result());
+  if (fuse) grouper.fuse();
+  return grouper.result();
 }
 
 }  // namespace neon

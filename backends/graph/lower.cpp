@@ -36,7 +36,8 @@ class Lowerer {
 
   Lowered run() {
     make_opaque_kernels();
-    const Groups groups = group_nodes(lowered_.graph, roles_, taken_, options_.fuse);
+    Groups groups = group_nodes(lowered_.graph, roles_, taken_, options_.fuse);
+    if (options_.remake) groups = with_remade(lowered_.graph, roles_, std::move(groups));
     const std::vector<bool> needed = values_needed(groups);
     for (size_t g = 0; g < groups.nodes.size(); ++g)
       if (!groups.nodes[g].empty()) make_fused_kernel(groups, int(g), needed);

@@ -18,7 +18,7 @@ double element(int64_t i) { return std::sin(double(7 * i % 1000)) + 0.25 * doubl
 
 // Fused kernels that store a whole (kRows, kColumns) array of f32.
 int wide_stores(const Graph& graph) {
-  const Lowered lowered = lower(graph);
+  const Lowered lowered = lower(graph, {.remake = true});
   int found = 0;
   for (const LoweredKernel& kernel : lowered.kernels)
     for (Value value : kernel.outputs) {
@@ -65,7 +65,7 @@ struct Net {
   }
   // Fused and plain; a sum over 64 rows of numbers below 10, products rounded to 8 bits on the way.
   void check(const std::string& name, const std::vector<double>& expected) {
-    for (const CpuOptions& options : {CpuOptions{.threads = 2}, CpuOptions{.plain = true}}) {
+    for (const CpuOptions& options : {CpuOptions{.threads = 2, .remake = true}, CpuOptions{.plain = true}}) {
       const auto got = run(options);
       INFO(name << (options.plain ? " plain" : " fused"));
       REQUIRE(got.at(name).size() == expected.size());
