@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """Every verb and option of the command line does what it says."""
+import gzip
 import json
 import os
 import re
@@ -559,7 +560,43 @@ class Evaluation(Case):
         np.save(self.path("x.npy"), inputs)
         for name in "x.csv", "x.npy", "x.idx":
             self.check_predictions(self.neon("predict", "m.safetensors", name).out, inputs.astype("f4"))
-        self.check_predictions(self.neon("predict", "m.safetensors", "-", stdin=table.encode()).out, inputs.astype("f4"))
+            for content in self.read(name), gzip.compress(self.read(name)):
+                self.check_predictions(self.neon("predict", "m.safetensors", "-", stdin=content).out, inputs.astype("f4"))
+        self.refused(3, "predict", "m.safetensors", "-", stdin=gzip.compress(self.read("x.npy"))[:-20], says=("stdin: truncated",))
+        self.refused(3, "predict", "m.safetensors", "-", stdin=b"PK\3\4\0\0", says=("stdin: is neither text (CSV), NPY, IDX",))
+
+    def write_table(self):
+        """60 rows of columns of unlike size, of which `kind` follows from `a` alone; a net trained on a, b, c."""
+        rng = np.random.default_rng(3)
+        rows = rng.uniform(0, 1, (60, 3)) * [1, 10, 100]
+        lines = [f"r{i},{a:.4f},{b:.4f},{c:.4f},{'no' if a < 0.5 else 'yes'}\n" for i, (a, b, c) in enumerate(rows)]
+        self.write("t.csv", "id,a,b,c,kind\n" + "".join(lines))
+        self.neon("-r", "1", "-s", "t", self.spec(dataset="{CSV: {path: t.csv, ignore: id}}"), "--set", "layers[1].nout=2")
+        return rows
+
+    def test_predict_takes_columns_by_name(self):
+        rows = self.write_table()
+        def predicted(names, columns):
+            lines = "".join(",".join(f"{row[k]:.4f}" for k in columns) + "\n" for row in rows)
+            return self.neon("predict", "t", "-", stdin=(names + "\n" + lines).encode())
+        wanted = predicted("a,b,c", (0, 1, 2))
+        self.assertEqual(predicted("c,a,b", (2, 0, 1)).out, wanted.out)
+        self.assertNotEqual(predicted("a,c,b", (0, 1, 2)).out, wanted.out)
+        self.assertEqual(self.neon("predict", "t", "t.csv").out, wanted.out, "target and id are left out")
+        more = predicted("a,b,c,d", (0, 1, 2, 0))
+        self.assertEqual((more.out, more.err), (wanted.out, "warning: stdin: left out, since the net was trained without: 'd'\n"))
+        self.refused(3, "predict", "t", "-", stdin=b"a,c,bb\n1,2,3\n",
+                     says=("stdin: has no column 'b'; did you mean", "(the net takes a, b, c)"))
+        nameless = b"1,0.1,0.2,0.3,yes\n"
+        self.refused(3, "predict", "t", "-", stdin=nameless, says=(
+            "stdin: has 5 columns, as the table that the net was trained with; the net takes 3 of them: leave id, kind out, or "
+            "begin with the line of the columns' names",))
+        self.assertEqual(len(self.neon("predict", "t", "-", stdin=b"0.1,0.2,0.3\n").out.splitlines()), 2)
+
+    def test_predict_reads_what_separates_cells_from_the_training_set(self):
+        self.write("t.csv", "a;b;kind\n" + "".join(f"{i};{i % 3};{'xy'[i % 2]}\n" for i in range(40)))
+        self.neon("-s", "t", self.spec(dataset='{CSV: {path: t.csv, delimiter: ";"}}'), "--set", "layers[1].nout=2")
+        self.assertEqual(len(self.neon("predict", "t", "t.csv").out.splitlines()), 41)
 
     def test_predict_more_samples_than_a_batch(self):
         self.trained()
