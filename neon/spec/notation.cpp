@@ -138,6 +138,15 @@ bool is_class_name(std::string_view text) {
          std::ranges::all_of(text, [](char c) { return is_letter(c) || c == '.' || (c >= '0' && c <= '9'); });
 }
 
+bool is_object(const Setting& setting) {
+  return setting.is_map() && setting.entries.size() == 1 && is_class_name(setting.entries[0].key);
+}
+
+std::string_view class_of(const Setting& setting) {
+  if (is_object(setting)) return setting.entries[0].key;
+  return setting.is_scalar() && !setting.quoted && is_class_name(setting.value) ? std::string_view(setting.value) : "";
+}
+
 std::string notation_of(const Setting& root) {
   const Setting* layers = root.find("layers");
   if (!layers) return "native";

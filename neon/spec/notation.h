@@ -23,4 +23,9 @@ void convert_root(Document& document, const std::string& notation, std::vector<s
 // Whether the text can be a class's name, with or without its package: Affine, neon.layers.Affine.
 bool is_class_name(std::string_view text);
 
+// Whether it is {Name: ...}.
+bool is_object(const Setting& setting);
+// The class of an object, `Name` or {Name: ...}; "" of anything else.
+std::string_view class_of(const Setting& setting);
+
 }  // namespace neon

@@ -452,6 +452,16 @@ class Inspection(Case):
         starts = [line[:18].rstrip() for line in out.splitlines()[1:6]]
         self.assertEqual(starts, ["MergeSum_0", "1: Affine_0", "   SkipNode_0", "2: Affine_1", "Affine_2"])
 
+    def test_set_takes_the_names_of_the_summary(self):
+        arguments = ["summary", self.spec(), "--set", "layers=[{FCLayer: {nout: 8, init: Kaiming}}, {MergeSum: "
+                     "[[{Activation: Tanh}, {Affine: {nout: 5, init: Kaiming}}], [{Affine: {nout: 5, init: Kaiming}}]]}, "
+                     "{Affine: {nout: 3, init: Kaiming, activation: Softmax}}]"]
+        for name, nout in ("Affine_0", 8), ("Affine_3", 3):
+            self.assertRegex(self.neon(*arguments).out, rf"(?m)^{name} +Affine +\({nout}\)")
+            self.assertRegex(self.neon(*arguments, "--set", f"layers.{name}.name=here").out, rf"(?m)^here +Affine +\({nout}\)")
+        both = self.neon(*arguments, "--set", "layers.Affine_1.nout=6", "--set", "layers.Affine_2.nout=6").out
+        self.assertRegex(both, r"(?m)^ *2: Affine_2 +Affine +\(6\)")
+
     def test_program_shows_what_training_runs(self):
         out = self.neon("program", self.spec()).out
         self.assertIn("matmul", out)
