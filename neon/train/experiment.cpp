@@ -26,6 +26,7 @@ std::vector<const Metric*> Experiment::metrics() const {
 
 Setting Experiment::resolved(const RunOptions& options) const {
   Setting out = write_params(params);
+  std::erase_if(out.entries, [](const auto& entry) { return entry.key == "define"; });
   *out.find("layers") = network_->resolved();
   const auto say = [&](const char* key, const auto& value) { *out.find(key) = Setting::scalar(text(value)); };
   if (options.epochs) say("epochs", *options.epochs);

@@ -378,6 +378,19 @@ class Inspection(Case):
         self.assertIn("epochs: integer, in [1, 1e+09], default 10", self.neon("help", "spec").out)
         self.assertIn("Rectlin (activation)", self.neon("help", "ReLU").out, "aliases are known")
         self.refused(2, "help", "Afine", says=["'Afine'", "Affine"])
+        self.assertIn("times: integer, in [0, 10000], required", self.neon("help", "Repeat").out)
+        self.assertIn("define (spec): A place for anchors", self.neon("help", "define").out)
+        self.assertRegex(self.neon("help", "metrics").out, r"(?m)^  of: Accuracy, ")
+        self.refused(2, "check", self.spec(defin="{a: 1}"), says=["unknown key 'defin'; did you mean define?"])
+        self.refused(2, "check", self.spec(), "--set", "layers=[Repeet: {times: 2}]", says=["unknown layer 'Repeet'", "Repeat"])
+
+    def test_help_of_multi_optimizer_shows_what_works(self):
+        page = self.neon("help", "MultiOptimizer").out
+        example = page.splitlines()[0].split(": ", 1)[1].split(": ", 1)[1].rstrip(".")
+        self.assertEqual(re.findall(r"(?m)^  (\w+): ", page), ["mapping"])
+        for written in example, f"{{mapping: {example}}}", f"{{optimizer_mapping: {example}}}":
+            out = self.neon("check", "--resolved", self.spec(optimizer=f"{{MultiOptimizer: {written}}}")).out
+            self.assertRegex(out, r"(?m)^ *Affine_1:\n *RMSProp:\n *learning_rate: 0.01$")
 
     def test_every_name_has_its_page(self):
         names = [name for line in self.neon("help").out.splitlines()[1:] for name in line.split(None, 1)[1].split(", ")]
