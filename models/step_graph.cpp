@@ -109,10 +109,17 @@ Expr cost_of(const LayerContext& context, const Cost& cost, Expr y, Expr t) {
   return cost.apply_all(outputs, t);
 }
 
+// The op of the activation that made y, whatever moved its numbers since.
+std::string activation_of(Expr y) {
+  const Node* node = &y.graph().producer(y);
+  while (node->op->name == "reshape" || node->op->name == "transpose") node = &y.graph().producer(node->inputs[0]);
+  return node->op->name;
+}
+
 void describe_outputs(StepGraph& step, const LayerContext& context, Expr y) {
   const auto add = [&](Expr output) {
     const Expr rows = as_rows(output);
-    step.outputs.push_back({rows.shape()[1], rows.graph().producer(rows).op->name});
+    step.outputs.push_back({rows.shape()[1], activation_of(rows)});
   };
   add(y);
   for (Expr more : context.more_outputs) add(more);
@@ -367,7 +374,9 @@ StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::
   }
   for (size_t i = 0; i < metrics.size(); ++i) {
     Scope scope(graph, text("metric ", i));
-    const auto sums = metrics[i]->sums(wide(y), batch.t, weight);
+    std::vector<Expr> outputs = {wide(y)};
+    for (Expr more : context.more_outputs) outputs.push_back(wide(more));
+    const auto sums = metrics[i]->sums_of_all(outputs, batch.t, weight);
     for (size_t j = 0; j < sums.size(); ++j) graph.output(text("metric/", i, "/", j), sums[j]);
   }
   return step;

@@ -3,14 +3,9 @@
 #pragma once
 #include "backends/graph/expression.h"
 #include "neon/core/registry.h"
+#include "transforms/output_form.h"
 
 namespace neon {
-
-// What a cost may object to in an output of a net.
-struct OutputForm {
-  int64_t width = 0;
-  std::string last_op;  // of the op that made it: of its activation
-};
 
 class Cost {
  public:

@@ -48,7 +48,7 @@ void Experiment::fit(const StepGraph& graph, const DataLayout& layout) {
   if (const std::string line = params.cost->objection(graph.outputs, layout.classes); !line.empty())
     problems.add({}, "cost", line);
   for (const auto& metric : params.metrics)
-    if (const std::string line = metric->objection(graph.outputs[0].width, layout.classes); !line.empty())
+    if (const std::string line = metric->objection(graph.outputs, layout.classes); !line.empty())
       problems.add({}, "metrics", line);
   problems.throw_if_any();
 }

@@ -637,6 +637,24 @@ class Evaluation(Case):
         self.assertEqual(head, "sample,class1,output1,class2,output2,class3,output3")
         self.assertAlmostEqual(sum(map(float, row.split(",")[2::2])), 1, delta=1e-5)
 
+    def test_classes_of_pixels(self):
+        rng = np.random.default_rng(5)
+        images = rng.uniform(-1, 1, (64, 2, 4, 3)).astype("f4")
+        truth = images[:, :1] > images[:, 1:]
+        np.savez(self.path("p.npz"), x_train=images, y_train=np.concatenate([truth, ~truth], 1).astype("f4"))
+        spec = self.write("p.yaml", "dataset: {NPZ: {path: p.npz, regression: true}}\nlayers:\n"
+                          "  - Conv: {fshape: 1, nofm: 2, init: Kaiming, activation: {PixelwiseSoftmax: {c: 2}}}\n"
+                          "cost: CrossEntropyMulti\noptimizer: {Adam: {learning_rate: 0.1}}\nbatch_size: 16\nepochs: 30\n")
+        self.neon("-r", "1", "-d", "f64", "-s", "m", spec)
+        weights = np.frombuffer(tensors(self.path("m"))[0]["Conv_0/W"][2]).reshape(2, 2)
+        z = np.einsum("kc,nchw->nkhw", weights, images.astype(float))
+        wanted = np.exp(z) / np.exp(z).sum(1, keepdims=True)
+        np.save(self.path("x.npy"), images)
+        rows = self.neon("predict", "m", "x.npy").out.splitlines()[1:]
+        got = np.array([[float(x) for x in row.split(",")[1:]] for row in rows]).reshape(wanted.shape)
+        np.testing.assert_allclose(got, wanted, atol=1e-6)
+        self.assertGreater(((got[:, :1] > 0.5) == truth).mean(), 0.97, "the pixels' classes were learnt")
+
     def test_predict_regression(self):
         rows = "".join(f"{i / 40},{i % 9 / 9},{i / 20 - i % 9 / 9}\n" for i in range(40))
         self.write("r.csv", rows)

@@ -50,6 +50,11 @@ def activations():
     case("SoftPlus", lambda t: torch.logaddexp(t, torch.zeros_like(t)))
     case("Gelu", F.gelu)
     case("Swish", F.silu)
+    # Of each pixel (N,H,W,C); with two channels to a class, the first ones of all classes exclude each other.
+    pixels = draw(rng, (2, 3, 2, 4), 2)
+    case({"PixelwiseSoftmax": {"c": 4}}, lambda t: F.softmax(t, 3), x=pixels)
+    case({"PixelwiseSoftmax": {"c": 2}}, lambda t: F.softmax(t.reshape(2, 3, 2, 2, 2), 3).reshape(t.shape), x=pixels)
+    case({"PixelwiseSoftmax": {"c": 2}}, lambda t: F.softmax(t.reshape(3, 2, 5), 1).reshape(t.shape))
     return cases
 
 
@@ -155,5 +160,6 @@ def metrics():
     t = draw(rng, scores.shape)
     errors = np.array([(scores[b, i] - t[b, i]) ** 2 for b in range(2) for i in range(6) if counts[b, i]])
     case("SSE", [errors.sum()], t)
+    case({"MultiMetric": {"metric": "SSE", "index": 0}}, [errors.sum()], t)
     case("MSE", [errors.mean()], t)
     return cases
