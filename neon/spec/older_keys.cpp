@@ -32,6 +32,10 @@ void each_object(Setting& setting, const auto& change) {
   for (auto& entry : setting.entries) each_object(entry.value, change);
 }
 
+void leave_out_none(Setting& params) {
+  std::erase_if(params.entries, [](const Setting::Entry& entry) { return entry.value.is_null(); });
+}
+
 void leave_out(std::string_view layer_class, Setting& params, std::vector<std::string>& notes) {
   std::erase_if(params.entries, [&](const Setting::Entry& entry) {
     const bool idle = entry.key == "bsum" || entry.key == "parallelism" ||
@@ -60,9 +64,13 @@ void convert_clipping(Setting& params) {
 
 void convert_older_keys(Setting& root, std::vector<std::string>& notes) {
   if (Setting* layers = root.find("layers"))
-    each_object(*layers, [&](std::string_view name, Setting& params) { leave_out(name, params, notes); });
+    each_object(*layers, [&](std::string_view name, Setting& params) {
+      leave_out_none(params);
+      leave_out(name, params, notes);
+    });
   if (Setting* optimizer = root.find("optimizer"))
     each_object(*optimizer, [](std::string_view name, Setting& params) {
+      leave_out_none(params);
       if (name == "RMSProp" || name == "Adagrad") convert_clipping(params);
     });
 }

@@ -131,6 +131,14 @@ TEST_CASE("of 1.x objects, what says how to compute is left out, and clipping ha
                                             "m.yaml:4:76: 'binary' changes no result and is left out"});
 }
 
+TEST_CASE("in a 1.x file, None is as good as nothing") {
+  const Spec s = spec(
+      "epochs: 1\nlayers: [{type: Affine, config: {nout: 3, bias: }}]\n"
+      "optimizer: {type: Adam, config: {gradient_clip_norm: , schedule: {type: Schedule, config: {step_config: }}}}\n");
+  CHECK(part(s, "layers") == "[{Affine: {nout: 3}}]");
+  CHECK(part(s, "optimizer") == "{Adam: {schedule: {Schedule: {}}}}");
+}
+
 TEST_CASE("1.0's MultiOptimizer has its mapping beside type") {
   const Spec s = spec(
       "layers: [{type: Affine, nout: 3}]\n"
