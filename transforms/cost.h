@@ -25,6 +25,8 @@ class Cost {
            " outputs, and this cost is of one; Multicost has a cost for each");
     return apply(outputs[0], t);
   }
+  // Whether targets have, after the numbers that outputs are compared with, as many that mask them.
+  virtual bool masks() const { return false; }
   // neon's `scale` changes the gradient, not the reported cost.
   virtual double gradient_scale() const { return 1; }
   // A line that says why these outputs do not suit this cost, or nothing. `last` is the activation that made y:

@@ -116,6 +116,13 @@ def costs():
     case({"GeneralizedCost": {"costfunc": "MeanSquared"}}, y, t, lambda v, t: 0.5 * F.mse_loss(v, t, reduction="none").mean(1))
     case({"Multicost": {"costs": ["CrossEntropyMulti"], "weights": [0.5]}}, logits, hot,
          lambda v, t: 0.5 * multi(v, t), "Softmax")
+    # The mask stands behind the targets; of a masked sample nothing is left.
+    part = (rng.random((n, k)) < 0.5) * 1.0
+    case({"GeneralizedCostMask": {"costfunc": "SumSquared", "weights": 2}}, y, np.concatenate([t, part], 1),
+         lambda v, tm: F.mse_loss(v * tm[:, k:], tm[:, :k] * tm[:, k:], reduction="none").sum(1))
+    rows = np.repeat([[1.0], [0], [1], [1], [0]], k, 1)
+    case({"GeneralizedCostMask": {"costfunc": "CrossEntropyMulti"}}, logits, np.concatenate([hot, rows], 1),
+         lambda v, tm: multi(v, tm[:, :k]) * tm[:, k], "Softmax")
     return cases
 
 
