@@ -82,7 +82,11 @@ class Program {
   Lowered lowered_;
 
  private:
-  std::map<std::string, const void*> sequences_;
+  struct Sequence {
+    const void* data;
+    size_t row_bytes;
+  };
+  std::map<std::string, Sequence> sequences_;
 };
 
 struct CpuOptions {

@@ -77,6 +77,13 @@ Split split_of(const Table& table, const std::vector<std::string>& classes, size
   return out;
 }
 
+TableColumns columns_of(const Table& table, const TableLayout& layout) {
+  TableColumns out{int64_t(table.columns), {}, {}, table.delimiter};
+  for (size_t i = 0; i < table.names.size(); ++i)
+    (layout.feature[i] ? out.features : out.others).push_back(table.names[i]);
+  return out;
+}
+
 class CSV : public Parametrized<Dataset, CsvParams> {
  public:
   using Parametrized::Parametrized;
@@ -130,6 +137,7 @@ class CSV : public Parametrized<Dataset, CsvParams> {
     data.sample = {int64_t(layout.features)};
     data.classes = int64_t(classes.size());
     data.class_names = classes;
+    data.table = columns_of(table, layout);
     return finish(std::move(data), context);
   }
 

@@ -73,6 +73,7 @@ class TableReader {
   TableReader(const CsvParams& params, const std::string& path)
       : params_(params), text_(read_maybe_gzip(path)), reader_(text_, delimiter_of(params.delimiter), path) {
     table_.path = path;
+    table_.delimiter = delimiter_of(params.delimiter);
   }
 
   Table read(TableLayout& layout) {
@@ -93,6 +94,8 @@ class TableReader {
     for (const CsvCell& cell : cells) {
       if (std::ranges::count(table_.names, cell.text) > 0)
         reader_.fail_at(cell, text("two columns are named ", in_quotes(cell.text)));
+      if (!is_utf8(cell.text))
+        reader_.fail_at(cell, text("the name ", in_quotes(cell.text), " is not UTF-8; save the file as UTF-8"));
       table_.names.emplace_back(cell.text);
     }
   }

@@ -39,6 +39,7 @@ struct Table {
   std::string path;
   std::vector<std::string> names;  // of all columns; empty without a header
   size_t columns = 0;
+  char delimiter = ',';
   std::vector<float> features;  // rows x used columns
   std::vector<TargetCell> targets;
   [[noreturn]] void fail_at(const TargetCell& cell, const std::string& message) const {

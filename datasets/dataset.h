@@ -25,6 +25,14 @@ struct Split {
   int32_t label(int64_t i) const { return reader ? reader->label(i) : targets.as<int32_t>()[size_t(i)]; }
 };
 
+// What the columns were of a table that samples were read from, so that they are found in another one.
+struct TableColumns {
+  int64_t count = 0;                  // 0: no table
+  std::vector<std::string> features;  // names in the order of a sample's numbers; empty: the table has no header
+  std::vector<std::string> others;    // names of the target and of columns that were left out
+  char delimiter = ',';
+};
+
 struct Data {
   Split train, test, validation;    // empty when there is none
   Shape sample;                     // of one input: (C, H, W) of an image, (C) of a row of features
@@ -38,6 +46,7 @@ struct Data {
   // By channel, of what that gives: subtracted, and divided by, where `normalize` says so; empty: neither.
   std::vector<double> means, deviations;
   std::string source;  // what was really used, for messages: a folder, "150 samples built in"
+  TableColumns table;
 
   // The shape of one input as it lies in memory.
   Shape stored_sample() const { return channels_last ? sample.slice(1, 3).concat({sample[0]}) : sample; }

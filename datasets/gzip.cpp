@@ -1,10 +1,12 @@
 #include "datasets/gzip.h"
 
+#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 
 #include "datasets/file.h"
 #include "neon/core/error.h"
@@ -33,12 +35,24 @@ int64_t ByteStream::skip(int64_t bytes) {
 GzipReader::GzipReader(const std::string& path) : ByteStream(path) {
   const int64_t size = file_size(path);
   errno = 0;
-  gzFile file = gzopen(path.c_str(), "rbe");
-  if (!file) fail(ErrorKind::data, path, ": ", std::strerror(errno ? errno : ENOMEM));
-  gzbuffer(file, 1 << 17);
-  file_ = file;
-  if (gzdirect(file)) most_bytes_ = plain_size_ = size;
+  take(gzopen(path.c_str(), "rbe"));
+  if (gzdirect(static_cast<gzFile>(file_))) most_bytes_ = plain_size_ = size;
   else most_bytes_ = most_inflated(size);
+}
+
+GzipReader::GzipReader(int descriptor, const std::string& name)
+    : ByteStream(name), most_bytes_(std::numeric_limits<int64_t>::max()) {
+  errno = 0;
+  const int own = dup(descriptor);  // it is closed with the stream
+  gzFile file = own < 0 ? nullptr : gzdopen(own, "rbe");
+  if (!file && own >= 0) close(own);
+  take(file);
+}
+
+void GzipReader::take(void* file) {
+  if (!file) fail(ErrorKind::data, path_, ": ", std::strerror(errno ? errno : ENOMEM));
+  file_ = file;
+  gzbuffer(static_cast<gzFile>(file), 1 << 17);
 }
 
 GzipReader::~GzipReader() { gzclose_r(static_cast<gzFile>(file_)); }
@@ -65,6 +79,10 @@ size_t GzipReader::read(void* to, size_t size) {
 
 std::string read_maybe_gzip(const std::string& path, int64_t cap) {
   GzipReader reader(path);
+  return read_maybe_gzip(reader, cap);
+}
+
+std::string read_maybe_gzip(GzipReader& reader, int64_t cap) {
   std::string out;
   for (size_t step = 1 << 16;; step = std::min(step * 2, size_t(1) << 26)) {
     const size_t before = out.size();
@@ -72,7 +90,8 @@ std::string read_maybe_gzip(const std::string& path, int64_t cap) {
     const size_t got = reader.read(out.data() + before, step);
     out.resize(before + got);
     if (int64_t(out.size()) > cap)
-      fail(ErrorKind::data, path, ": holds more than the ", bytes_text(double(cap)), " that such a file may have");
+      fail(ErrorKind::data, reader.path(), ": holds more than the ", bytes_text(double(cap)),
+           " that such a file may have");
     if (got < step) return out;
   }
 }

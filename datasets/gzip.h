@@ -26,23 +26,27 @@ class ByteStream {
 class GzipReader : public ByteStream {
  public:
   explicit GzipReader(const std::string& path);
+  // From an open file that may be a pipe, as stdin is; `name` stands for the path in messages. It stays open.
+  GzipReader(int descriptor, const std::string& name);
   ~GzipReader() override;
   GzipReader(const GzipReader&) = delete;
   GzipReader& operator=(const GzipReader&) = delete;
 
   size_t read(void* to, size_t size) override;
   // No file of this size on disk can hold more bytes than this: a header that claims more is a lie, and is
-  // refused before memory is asked for it.
+  // refused before memory is asked for it. Of a pipe nothing is known.
   int64_t most_bytes() const { return most_bytes_; }
   // Of a plain file its exact size, -1 of a compressed one.
   int64_t plain_size() const { return plain_size_; }
 
  private:
+  void take(void* file);
   void* file_ = nullptr;
   int64_t most_bytes_ = 0, plain_size_ = -1;
 };
 
 // The whole file, unpacked when it is gzip; at most `cap` bytes of content.
+std::string read_maybe_gzip(GzipReader& reader, int64_t cap = int64_t(1) << 36);
 std::string read_maybe_gzip(const std::string& path, int64_t cap = int64_t(1) << 36);
 
 // Unpacks `packed` (deflate without header) to exactly `size` bytes, or to its first `size` bytes when

@@ -7,18 +7,21 @@ namespace neon {
 
 namespace {
 
-struct AffineParams {
+struct AffineParams : PartNames {
   int64_t nout = 0;
   Made<Initializer> init;
   Made<Initializer> bias;
   bool batch_norm = false;
   Made<Activation> activation;
+  std::string linear_name;
   static void describe(auto&& p) {
     p("nout", &AffineParams::nout, "Number of outputs.", at_least(1), Required{});
     p("init", &AffineParams::init, "Initial weights.", Alias{"weight_init"}, Required{});
     p("bias", &AffineParams::bias, "Initial biases; without it there is no bias.");
     p("batch_norm", &AffineParams::batch_norm, "Whether to normalise before the activation.");
     p("activation", &AffineParams::activation, "The function of the sum.");
+    p("linear_name", &AffineParams::linear_name, "What MultiOptimizer calls the product; by default NAME.");
+    PartNames::describe(p);
   }
 };
 
@@ -28,6 +31,8 @@ struct Affine : Parametrized<Layer, AffineParams> {
       fail(ErrorKind::config, "bias and batch_norm are both given; batch norm has a shift of its own, leave bias out");
   }
   Expr forward(LayerContext& context, Expr x) const override {
+    context.name_part(context.layer, params.linear_name);
+    params.PartNames::apply(context);
     x = linear(context, x, params.nout, *params.init, context.layer);
     if (params.batch_norm) x = batch_norm(context, x, {}, context.layer + "_bnorm");
     if (params.bias) x = bias(context, x, *params.bias, context.layer + "_bias");

@@ -30,7 +30,7 @@ struct AxisNumbers {
 
 template <>
 struct Value_of<AxisNumbers> {
-  static std::string type() { return "integer, list or map of integers by axis"; }
+  static std::string type() { return "integer, list, or map by axis (d or T, h or R, w or S, c or J, k or K)"; }
   static void read(const Setting& from, AxisNumbers& out, const Constraint& constraint, Problems& problems);
   static Setting write(const AxisNumbers& value);
 };

@@ -9,19 +9,26 @@ namespace {
 
 // Of either: what follows the filters.
 template <typename Filters>
-struct WithActivation : Filters {
+struct WithActivation : Filters, PartNames {
   Made<Initializer> bias;
   bool batch_norm = false;
   Made<Activation> activation;
+  std::string conv_name;
   static void describe(auto&& p) {
     Filters::describe(p);
     p("bias", &WithActivation::bias, "Initial biases, one a feature map; without it there is no bias.");
     p("batch_norm", &WithActivation::batch_norm, "Whether to normalise each feature map before the activation.");
     p("activation", &WithActivation::activation, "The function of the result.");
+    p("conv_name", &WithActivation::conv_name, "What MultiOptimizer calls the filters; by default NAME.");
+    PartNames::describe(p);
   }
   void check() const {
     if (bias && batch_norm)
       fail(ErrorKind::config, "bias and batch_norm are both given; batch norm has a shift of its own, leave bias out");
+  }
+  void name_parts(LayerContext& context) const {
+    context.name_part(context.layer, conv_name);
+    PartNames::apply(context);
   }
   Expr finish(LayerContext& context, Expr x) const {
     if (batch_norm) x = neon::batch_norm(context, x, {}, context.layer + "_bnorm");
@@ -34,6 +41,7 @@ using ConvParams = WithActivation<ConvolutionParams>;
 struct Conv : Parametrized<Layer, ConvParams> {
   explicit Conv(ConvParams given) : Parametrized(std::move(given)) { params.check(); }
   Expr forward(LayerContext& context, Expr x) const override {
+    params.name_parts(context);
     return params.finish(context, convolution(context, x, params, context.layer));
   }
   double flops(const Shape& input, const Shape& output) const override {
@@ -46,6 +54,7 @@ using DeconvParams = WithActivation<FilterParams>;
 struct Deconv : Parametrized<Layer, DeconvParams> {
   explicit Deconv(DeconvParams given) : Parametrized(std::move(given)) { params.check(); }
   Expr forward(LayerContext& context, Expr x) const override {
+    params.name_parts(context);
     return params.finish(context, deconvolution(context, x, params, context.layer));
   }
   double flops(const Shape& input, const Shape& output) const override {

@@ -1,6 +1,7 @@
 // Layers describe, they don't compute: a layer adds ops to a graph. It has parameters and a forward; no class has
 // a backward.
 #pragma once
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -55,6 +56,10 @@ class LayerContext {
   // A parameter of this layer, in `dtype`; or as it is stored, in master_dtype.
   Expr parameter(Parameter p) { return cast(stored_parameter(std::move(p)), dtype); }
   Expr stored_parameter(Parameter p);
+  // What MultiOptimizer calls a part of a layer, where a spec has a name for it.
+  void name_part(const std::string& part, const std::string& given) {
+    if (!given.empty()) part_names_[part] = given;
+  }
   // A state of this layer, in arithmetic_dtype, and what it becomes after a training step.
   Expr state(const std::string& name, const Shape& shape, double fill);
   void update_state(Expr state, Expr value) { state_updates.push_back({state, value, {}}); }
@@ -76,6 +81,7 @@ class LayerContext {
  private:
   bool is_channels_first(Expr x) const { return channels_first_.count(x) > 0; }
   std::set<Value> channels_first_;
+  std::map<std::string, std::string> part_names_;
 };
 
 class Container;

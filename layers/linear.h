@@ -13,6 +13,20 @@ struct BatchNormParams {
   }
 };
 
+// Names that neon 1.0 had for what follows the weights, in MultiOptimizer.
+struct PartNames {
+  std::string bias_name, bn_name, act_name;
+  static void describe(auto&& p) {
+    p("bias_name", &PartNames::bias_name, "What MultiOptimizer calls the bias; by default NAME_bias.");
+    p("bn_name", &PartNames::bn_name, "What MultiOptimizer calls the batch norm; by default NAME_bnorm.");
+    p("act_name", &PartNames::act_name, "Accepted for neon 1.0's specs: an activation has nothing to optimize.");
+  }
+  void apply(LayerContext& context) const {
+    context.name_part(context.layer + "_bias", bias_name);
+    context.name_part(context.layer + "_bnorm", bn_name);
+  }
+};
+
 // x (N,C) · W^T (C,K) -> (N,K); W (K,C)
 Expr linear(LayerContext& context, Expr x, int64_t nout, const Initializer& init, const std::string& name);
 // x (N,...,K) + b (K)

@@ -101,6 +101,18 @@ Expr cost_output(Expr y) {
   return wide(y);
 }
 
+// Of targets with a mask behind them, those that outputs are compared with.
+Expr compared(const Cost* cost, const DataLayout& data, Expr t) {
+  if (!cost || !cost->masks()) return t;
+  const int64_t width = t.shape()[1];
+  if (data.target_is_input || data.classes > 0 || width % 2)
+    fail(ErrorKind::config, "cost: takes targets with as many numbers of a mask behind them, and the data set has ",
+         data.target_is_input ? text("none of its own")
+         : data.classes > 0   ? text("labels of classes")
+                              : text(width, " numbers, which is odd"));
+  return {t.graph(), t.graph().add("slice", {t}, {{"axis", int64_t(1)}, {"first", int64_t(0)}, {"count", width / 2}})};
+}
+
 // The cost of each sample (N,1), by all outputs of the net.
 Expr cost_of(const LayerContext& context, const Cost& cost, Expr y, Expr t) {
   Scope scope(y.graph(), "cost");
@@ -109,10 +121,17 @@ Expr cost_of(const LayerContext& context, const Cost& cost, Expr y, Expr t) {
   return cost.apply_all(outputs, t);
 }
 
+// The op of the activation that made y, whatever moved its numbers since.
+std::string activation_of(Expr y) {
+  const Node* node = &y.graph().producer(y);
+  while (node->op->name == "reshape" || node->op->name == "transpose") node = &y.graph().producer(node->inputs[0]);
+  return node->op->name;
+}
+
 void describe_outputs(StepGraph& step, const LayerContext& context, Expr y) {
   const auto add = [&](Expr output) {
     const Expr rows = as_rows(output);
-    step.outputs.push_back({rows.shape()[1], rows.graph().producer(rows).op->name});
+    step.outputs.push_back({rows.shape()[1], activation_of(rows)});
   };
   add(y);
   for (Expr more : context.more_outputs) add(more);
@@ -276,7 +295,7 @@ Expr training_pass(StepGraph& step, LayerContext& context, const Network& networ
   say_order(context, data, options, data.target_is_input);
   const Batch batch = batch_of(step.graph, data, data.rows(), options, true);
   Expr y = network.forward(context, batch.x);
-  check_outputs(network, context, data, batch.x, batch.t, y);
+  check_outputs(network, context, data, batch.x, compared(&cost, data, batch.t), y);
   describe_outputs(step, context, y);
   const Expr each = cost_of(context, cost, y, batch.t);
   Expr average = mean(each, all_axes(each.shape()));
@@ -357,7 +376,8 @@ StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::
   step.states = context.states;
   graph.output("y", wide(y));
   if (!measured) return step;
-  check_outputs(network, context, data, batch.x, batch.t, y);
+  const Expr t = compared(cost, data, batch.t);
+  check_outputs(network, context, data, batch.x, t, y);
   const DType dtype = options.dtype == DType::f64 ? DType::f64 : DType::f32;
   Expr weight(graph, graph.input("weight", dtype, {options.batch, 1}));
   if (cost) {
@@ -367,7 +387,9 @@ StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::
   }
   for (size_t i = 0; i < metrics.size(); ++i) {
     Scope scope(graph, text("metric ", i));
-    const auto sums = metrics[i]->sums(wide(y), batch.t, weight);
+    std::vector<Expr> outputs = {wide(y)};
+    for (Expr more : context.more_outputs) outputs.push_back(wide(more));
+    const auto sums = metrics[i]->sums_of_all(outputs, t, weight);
     for (size_t j = 0; j < sums.size(); ++j) graph.output(text("metric/", i, "/", j), sums[j]);
   }
   return step;

@@ -8,12 +8,15 @@ namespace {
 struct MultiOptimizerParams {
   std::vector<std::pair<std::string, Made<Optimizer>>> mapping;
   static void describe(auto&& p) {
-    p("mapping", &MultiOptimizerParams::mapping, "An optimizer for each layer name, layer class, and `default`.",
-      Rest{});
+    p("mapping", &MultiOptimizerParams::mapping,
+      "Optimizers by a layer's name (of a part of Affine or Conv: NAME_bias, NAME_bnorm), by a class (Linear, "
+      "Convolution, Bias, BatchNorm ...), and `default`, which must be there.",
+      Rest{}, Required{}, Alias{"optimizer_mapping"});
   }
 };
 // A layer's name counts before its class, its class before `default`.
 struct MultiOptimizer : Parametrized<Optimizer, MultiOptimizerParams> {
+  static constexpr bool kTakesCommon = false;
   explicit MultiOptimizer(MultiOptimizerParams given) : Parametrized(std::move(given)) {
     for (const auto& [name, optimizer] : params.mapping)
       if (!optimizer) fail(ErrorKind::config, "'", name, "' has no optimizer; give one, or leave the name out");
@@ -50,7 +53,9 @@ struct MultiOptimizer : Parametrized<Optimizer, MultiOptimizerParams> {
     return nullptr;
   }
 };
-NEON_REGISTER(Optimizer, MultiOptimizer, "Different optimizers for different layers.");
+NEON_REGISTER(
+    Optimizer, MultiOptimizer,
+    "Different optimizers for different layers: {default: Adam, Affine_1: {RMSProp: {learning_rate: 0.01}}}.");
 
 }  // namespace
 

@@ -115,6 +115,35 @@ struct Softmax : Parametrized<Activation, SoftmaxParams> {
 };
 NEON_REGISTER(Activation, Softmax, "e^x over the sum of e^x of all features of the sample.");
 
+struct PixelwiseSoftmaxParams {
+  int64_t c = 0;
+  double epsilon = 0;
+  static void describe(auto&& p) {
+    p("c", &PixelwiseSoftmaxParams::c, "Classes of a pixel: its channels, or groups of them.", at_least(1), Required{});
+    p("epsilon", &PixelwiseSoftmaxParams::epsilon, "Accepted for neon 1.x's specs; nothing is added.", at_least(0));
+  }
+};
+// x (N,...,C): of C / c channels to a group, the k-th of all groups exclude each other. Of rows (N,C H W) those are the
+// pixels.
+struct PixelwiseSoftmax : Parametrized<Activation, PixelwiseSoftmaxParams> {
+  using Parametrized::Parametrized;
+  Expr apply(Expr x) const override {
+    const Shape shape = x.shape();
+    if (shape.back() % params.c)
+      fail(ErrorKind::config, "PixelwiseSoftmax: ", shape.back(), " channels do not go into c, ", params.c,
+           " groups, evenly");
+    const int64_t pixels = shape.slice(0, shape.rank() - 1).elements(), each = shape.back() / params.c;
+    const auto swapped = [](Expr y) { return Expr(y.graph(), transpose(y.graph(), y, {0, 2, 1})); };
+    Expr groups = reshape(x, {pixels, params.c, each});
+    if (each > 1) groups = swapped(groups);
+    const Expr rows = reshape(groups, {pixels * each, params.c});
+    Expr y(x.graph(), x.graph().add("softmax", {rows}));
+    if (each > 1) y = swapped(reshape(y, {pixels, each, params.c}));
+    return reshape(y, shape);
+  }
+};
+NEON_REGISTER(Activation, PixelwiseSoftmax, "e^x over the sum of e^x of the classes of each pixel.");
+
 struct SoftPlus : Parametrized<Activation, NoParams> {
   using Parametrized::Parametrized;
   Expr apply(Expr x) const override { return neon::apply("softplus", x); }

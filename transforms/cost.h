@@ -3,14 +3,9 @@
 #pragma once
 #include "backends/graph/expression.h"
 #include "neon/core/registry.h"
+#include "transforms/output_form.h"
 
 namespace neon {
-
-// What a cost may object to in an output of a net.
-struct OutputForm {
-  int64_t width = 0;
-  std::string last_op;  // of the op that made it: of its activation
-};
 
 class Cost {
  public:
@@ -30,6 +25,8 @@ class Cost {
            " outputs, and this cost is of one; Multicost has a cost for each");
     return apply(outputs[0], t);
   }
+  // Whether targets have, after the numbers that outputs are compared with, as many that mask them.
+  virtual bool masks() const { return false; }
   // neon's `scale` changes the gradient, not the reported cost.
   virtual double gradient_scale() const { return 1; }
   // A line that says why these outputs do not suit this cost, or nothing. `last` is the activation that made y:

@@ -2,6 +2,7 @@
 #pragma once
 #include "backends/graph/expression.h"
 #include "neon/core/registry.h"
+#include "transforms/output_form.h"
 
 namespace neon {
 
@@ -23,11 +24,18 @@ class Metric {
            ": shapes differ");
     return partial(y, t, weight);
   }
+  // Of all outputs of a net, the last layer's first.
+  virtual std::vector<Expr> sums_of_all(const std::vector<Expr>& outputs, Expr t, Expr weight) const {
+    return sums(outputs[0], t, weight);
+  }
   // A number for each result, from the sums over all batches and the number of samples that counted.
   virtual std::vector<double> finish(const std::vector<std::vector<double>>& sums, double samples) const = 0;
   virtual std::string objection(int64_t outputs, int64_t classes) const {
     (void)outputs;
     return classes > 0 ? "" : "this metric needs classes, the data set has none";
+  }
+  virtual std::string objection(const std::vector<OutputForm>& outputs, int64_t classes) const {
+    return objection(outputs[0].width, classes);
   }
 
  protected:

@@ -20,6 +20,7 @@ struct Multicost : Parametrized<Cost, MulticostParams> {
       if (!cost) fail(ErrorKind::config, "costs: one of them is empty");
       if (cost->gradient_scale() != 1)
         fail(ErrorKind::config, "the `scale` of one of several costs would be its weight; give weights");
+      if (cost->masks()) fail(ErrorKind::config, "a cost with a mask stands alone, not among several");
     }
     if (params.weights.empty()) params.weights.assign(params.costs.size(), 1);
     if (params.weights.size() != params.costs.size())
@@ -77,6 +78,47 @@ struct GeneralizedCost : Parametrized<Cost, GeneralizedCostParams> {
   Expr each(Expr y, Expr t) const override { return params.costfunc->apply(y, t); }
 };
 NEON_REGISTER(Cost, GeneralizedCost, "A cost in the wrapper that neon 1.x had around it.");
+
+struct GeneralizedCostMaskParams : GeneralizedCostParams {
+  double weights = 1;
+  static void describe(auto&& p) {
+    GeneralizedCostParams::describe(p);
+    p("weights", &GeneralizedCostMaskParams::weights, "Factor of the cost.", at_least(0));
+  }
+};
+// neon had targets and mask as two arrays, and took costfunc's gradient times the mask; here it is that of what is
+// reported.
+struct GeneralizedCostMask : Parametrized<Cost, GeneralizedCostMaskParams> {
+  explicit GeneralizedCostMask(GeneralizedCostMaskParams given) : Parametrized(std::move(given)) {
+    if (!params.costfunc) fail(ErrorKind::config, "costfunc: no cost is given");
+    if (params.costfunc->masks()) fail(ErrorKind::config, "costfunc: has a mask already");
+  }
+  bool masks() const override { return true; }
+  double gradient_scale() const override { return params.costfunc->gradient_scale(); }
+  using Cost::objection;
+  std::string objection(int64_t outputs, int64_t classes, const std::string& last) const override {
+    if (classes > 0) return "GeneralizedCostMask takes targets with a mask behind them; labels of classes have none";
+    return params.costfunc->objection(outputs, classes, last);
+  }
+  // t (N,2K): what y (N,K) is compared with, and its mask.
+  Expr apply_all(const std::vector<Expr>& outputs, Expr t) const override {
+    const Expr y = outputs[0];
+    const int64_t width = y.shape()[1];
+    if (outputs.size() > 1 || t.shape()[1] != 2 * width)
+      fail(ErrorKind::config, "GeneralizedCostMask takes one output (N, K) and targets (N, 2 K), found ",
+           outputs.size(), " (first ", y.shape(), ") and ", t.shape());
+    const auto half = [&](int64_t first) {
+      return Expr(t.graph(), t.graph().add("slice", {t}, {{"axis", int64_t(1)}, {"first", first}, {"count", width}}));
+    };
+    const Expr mask = half(width);
+    return params.weights * params.costfunc->apply(y * mask, half(0) * mask);
+  }
+
+ protected:
+  Expr each(Expr y, Expr t) const override { return params.weights * params.costfunc->apply(y, t); }
+};
+NEON_REGISTER(Cost, GeneralizedCostMask,
+              "A cost of masked outputs and targets; a sample's mask stands behind its target, as many numbers.");
 
 }  // namespace
 

@@ -1,6 +1,8 @@
 // Convolution and its gradients through oneDNN, activations with channels last, weights in the layout that the
 // primitive asks for. What oneDNN only has reference code for is left to the loops of our own: its are a thousand times
 // slower than its others.
+#include <algorithm>
+
 #include "backends/cpu/onednn.h"
 #include "backends/cpu/onednn_kernel.h"
 #include "backends/graph/windows.h"
@@ -56,6 +58,14 @@ struct Description {
     return {made, attributes, onednn_engine()};
   }
 
+  // Whether the weights' gradient by this implementation writes past its scratch memory. oneDNN (2.6 to 3.12 at least,
+  // its issue 6035) counts the channels there are, and addresses as many as fill a vector, where a 1x1 filter steps.
+  bool overruns(std::string_view implementation) const {
+    constexpr int64_t kMostInVector = 16;
+    return implementation.starts_with("jit_1x1") && x.dims()[1] < kMostInVector &&
+           std::ranges::any_of(windows.strides, [](int64_t stride) { return stride > 1; });
+  }
+
   Windows windows;
   memory::desc x, w, y, bias, any_w;
   dims dilation;  // oneDNN's 0 is our 1
@@ -98,7 +108,10 @@ class OnednnConvolution : public OnednnKernel {
     using Primitive = dnnl::convolution_backward_weights;
     const Primitive::desc desc(dnnl::algorithm::convolution_direct, d.x, d.any_w, d.y, d.windows.strides, d.dilation,
                                d.windows.before, d.windows.after);
-    const Primitive::primitive_desc made(desc, attributes(), onednn_engine(), d.forward(false, attributes()));
+    const auto hint = d.forward(false, attributes());  // looked at by next_impl, too
+    Primitive::primitive_desc made(desc, attributes(), onednn_engine(), hint);
+    while (d.overruns(made.impl_info_str()))
+      if (!made.next_impl()) throw dnnl::error(dnnl_unimplemented, "no other primitive");
     set_primitive(Primitive(made), made);
     read(DNNL_ARG_SRC, kernel.inputs[0], d.x, d.x);
     read(DNNL_ARG_DIFF_DST, kernel.inputs[1], d.y, d.y);

@@ -1,11 +1,30 @@
 #include "backends/cpu/onednn.h"
 
+#include "backends/elementwise/kernels.h"
 #include "neon/core/error.h"
 
 namespace neon::cpu {
 
+namespace {
+
+// The library must choose its kernels for the level, too: a level is forced to see what an older machine would do. At
+// v4, our highest, it may use what goes beyond it (AMX, bf16).
+void keep_to_level() {
+  const std::string_view level = elementwise::active_level().name;
+  if (level == "v4") return;
+  const dnnl::status status = dnnl::set_max_cpu_isa(level == "v3" ? dnnl::cpu_isa::avx2 : dnnl::cpu_isa::sse41);
+  if (status != dnnl::status::success)
+    fail(ErrorKind::failed, "oneDNN cannot be held to x86-64-", level, " (status ", int(status),
+         "); is it built with DNNL_ENABLE_MAX_CPU_ISA?");
+}
+
+}  // namespace
+
 dnnl::engine& onednn_engine() {
-  static dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  static dnnl::engine engine = [] {
+    keep_to_level();
+    return dnnl::engine(dnnl::engine::kind::cpu, 0);
+  }();
   return engine;
 }
 

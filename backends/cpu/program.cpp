@@ -28,16 +28,16 @@ Tensor& Variables::at(const std::string& name) {
 
 const Tensor& Variables::at(const std::string& name) const { return const_cast<Variables*>(this)->at(name); }
 
-void Program::bind_sequence(const std::string& input, const void* data, int64_t) { sequences_[input] = data; }
+void Program::bind_sequence(const std::string& input, const void* data, int64_t) {
+  const Graph& graph = lowered_.graph;
+  for (Value value : graph.leaves("input"))
+    if (graph.producer(value).attributes.string("name") == input)
+      sequences_[input] = {data, graph.type(value).bytes() / size_t(std::max<int64_t>(graph.shape(value)[0], 1))};
+}
 
 void Program::set_first(int64_t row) {
-  const Graph& graph = lowered_.graph;
-  for (Value value : graph.leaves("input")) {
-    const auto found = sequences_.find(graph.producer(value).attributes.string("name"));
-    if (found == sequences_.end()) continue;
-    const size_t row_bytes = graph.type(value).bytes() / size_t(std::max<int64_t>(graph.shape(value)[0], 1));
-    bind(found->first, static_cast<const std::byte*>(found->second) + size_t(row) * row_bytes);
-  }
+  for (const auto& [input, sequence] : sequences_)
+    bind(input, static_cast<const std::byte*>(sequence.data) + size_t(row) * sequence.row_bytes);
 }
 
 double Program::recorded(const std::string& output, int64_t element, int back) const {

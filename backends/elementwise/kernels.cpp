@@ -85,12 +85,12 @@ std::span<const Level> levels() {
   return {kLevels, count};
 }
 
-const Level& level_named(std::string_view name) {
-  for (const Level& level : levels())
+const Level& level_named(std::string_view name, std::span<const Level> among) {
+  for (const Level& level : among)
     if (level.name == name) return level;
   for (const Level& level : kLevels)
     if (level.name == name) {
-      fail(ErrorKind::config, "NEON_SIMD=", name, ": this processor runs ", levels().back().name,
+      fail(ErrorKind::device, "NEON_SIMD=", name, ": this processor runs ", among.back().name,
            " at most; unset NEON_SIMD or name a lower level");
     }
   fail(ErrorKind::config, "NEON_SIMD=", name, ": expected an x86-64 level: v2, v3 or v4");

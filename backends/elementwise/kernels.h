@@ -24,12 +24,13 @@ const Row* find_row(std::string_view name);
 const Row& row(std::string_view name);
 
 // The level whose loops are used: the best that this machine runs, or a lower one that the environment variable
-// NEON_SIMD names ("v2", "v3", "v4"). Throws a config error when that name is unknown or too high for this machine.
+// NEON_SIMD names ("v2", "v3", "v4"). Throws a config error when that name is unknown, a device error when it is too
+// high for this machine.
 const Level& active_level();
-// By name, among those that this machine runs; throws as active_level does.
-const Level& level_named(std::string_view name);
 // Those that this machine runs, lowest first.
 std::span<const Level> levels();
+// By name, among those; throws as active_level does.
+const Level& level_named(std::string_view name, std::span<const Level> among = levels());
 
 // The loop of a row, for R = float or double. Bit k of `scalars` says that inputs[k] is one value instead of a block.
 // Where all of them are, take the loop for blocks (scalars = 0) and call it with n = 1.

@@ -9,15 +9,21 @@ namespace neon {
 
 namespace {
 
+// "integer, at least 1 (steps), default 3"
+std::string value_of(const Field& field) {
+  std::string line = field.type;
+  if (const std::string range = field.constraint.to_string(); !range.empty()) line += ", " + range;
+  if (!field.unit.empty()) line += " (" + field.unit + ")";
+  if (field.required) line += ", required";
+  else if (!field.default_value.is_null()) line += ", default " + field.default_value.to_string();
+  return line;
+}
+
 void print_schema(const Schema& schema) {
   for (const Field& field : schema.fields) {
-    std::string line = text("  ", field.name, ": ", field.type);
-    if (const std::string range = field.constraint.to_string(); !range.empty()) line += ", " + range;
-    if (!field.unit.empty()) line += " (" + field.unit + ")";
-    if (field.required) line += ", required";
-    else if (!field.default_value.is_null()) line += ", default " + field.default_value.to_string();
-    std::printf("%s\n      %s\n", line.c_str(), field.sentence.c_str());
+    std::printf("  %s: %s\n      %s\n", field.name.c_str(), value_of(field).c_str(), field.sentence.c_str());
     for (const std::string& alias : field.aliases) std::printf("      also written %s\n", alias.c_str());
+    if (field.rest) std::printf("      what is in it may also stand without %s\n", field.name.c_str());
   }
 }
 
@@ -28,14 +34,33 @@ void print_entry(const std::string& category, const EntryInfo& entry) {
   if (entry.common) print_schema(*entry.common);
 }
 
+std::vector<const EntryInfo*> everything_in(const Category& category) {
+  std::vector<const EntryInfo*> out = category.entries;
+  out.insert(out.end(), category.forms.begin(), category.forms.end());
+  std::ranges::sort(out, {}, &EntryInfo::name);
+  return out;
+}
+
+std::string names_in(const Category& category) {
+  std::vector<std::string> names;
+  for (const EntryInfo* entry : everything_in(category)) names.push_back(entry->name);
+  return join(names, ", ");
+}
+
+// A key of the top level of a spec, and what its value may name.
+void print_key(const Field& field) {
+  std::printf("%s (spec): %s\n  %s\n", field.name.c_str(), field.sentence.c_str(), value_of(field).c_str());
+  for (const std::string& alias : field.aliases) std::printf("  also written %s\n", alias.c_str());
+  for (const Category& category : categories())
+    if (field.type == category.name || field.type == "list of " + category.name || field.name == category.name + "s")
+      std::printf("  of: %s\n", names_in(category).c_str());
+}
+
 void print_overview() {
   std::printf("neon help NAME explains one of these; neon help spec the top level of a spec.\n");
-  for (const Category& category : categories()) {
-    std::vector<std::string> names;
-    for (const EntryInfo* entry : category.entries) names.push_back(entry->name);
-    std::ranges::sort(names);
-    std::printf("%-12s %s\n", category.name.c_str(), join(names, ", ").c_str());
-  }
+  std::printf("%-12s %s\n", "spec", join(schema_of<ExperimentParams>().names(), ", ").c_str());
+  for (const Category& category : categories())
+    std::printf("%-12s %s\n", category.name.c_str(), names_in(category).c_str());
 }
 
 bool is_named(const EntryInfo& entry, const std::string& name) {
@@ -50,10 +75,16 @@ int run_help(const CommandLine& line) {
   if (line.operands.empty()) print_overview();
   for (const std::string& name : line.operands) {
     bool found = name == "spec";
-    if (found) print_schema(schema_of<ExperimentParams>());
-    std::vector<std::string> known = {"spec"};
+    const Schema& spec = schema_of<ExperimentParams>();
+    if (found) print_schema(spec);
+    std::vector<std::string> known = spec.names();
+    known.push_back("spec");
+    if (const Field* key = spec.find(name)) {
+      print_key(*key);
+      found = true;
+    }
     for (const Category& category : categories())
-      for (const EntryInfo* entry : category.entries) {
+      for (const EntryInfo* entry : everything_in(category)) {
         known.push_back(entry->name);
         if (!is_named(*entry, name)) continue;
         if (found) std::printf("\n");

@@ -188,14 +188,24 @@ void Schema::read(const Setting& from, void* object, Problems& problems, const S
 
   if (from.is_map()) {
     std::vector<Setting::Entry> remaining;
+    auto keep = [&](const Setting::Entry& entry) {
+      if (std::ranges::count(remaining, entry.key, &Setting::Entry::key))
+        problems.add(entry.where, from.path,
+                     text(in_quotes(entry.key), " is given twice: in ", in_quotes(rest->name), " and beside it"));
+      remaining.push_back(entry);
+    };
     for (const Setting::Entry& entry : from.entries) {
       const Field* field = find(entry.key);
-      if (field && !field->rest) {
+      if (field && field->rest && entry.value.is_map()) {
+        std::ranges::for_each(entry.value.entries, keep);
+      } else if (field && field->rest) {
+        detail::wrong_type(entry.value, "a map", problems);
+      } else if (field) {
         if (given[size_t(field - fields.data())])
           problems.add(entry.where, from.path, text("'", entry.key, "' and another spelling of it are both given"));
         take(*field, entry.value);
       } else if (rest) {
-        remaining.push_back(entry);
+        keep(entry);
       } else {
         problems.add(entry.where, from.path, unknown_key(entry.key, *this, shared));
       }

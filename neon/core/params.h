@@ -43,7 +43,7 @@ struct Unit {
 struct Alias {
   const char* name;
 };               // an older spelling of the key
-struct Rest {};  // takes the map of all keys that no other parameter has
+struct Rest {};  // takes the map of all keys that no other parameter has, or the map under its own key
 
 // One parameter, with its type erased.
 struct Field {

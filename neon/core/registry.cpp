@@ -12,7 +12,7 @@ namespace {
 Category& category_named(const char* name) {
   for (Category& category : categories())
     if (category.name == name) return category;
-  categories().push_back({name, {}});
+  categories().push_back({name, {}, {}});
   return categories().back();
 }
 
@@ -32,6 +32,8 @@ void add_to_category(const char* category, const EntryInfo* entry) {
   }
   entries.push_back(entry);
 }
+
+void add_form(const char* category, const EntryInfo* form) { category_named(category).forms.push_back(form); }
 
 namespace {
 
@@ -60,6 +62,10 @@ const EntryInfo* find_in_category(const char* category, std::string_view name, s
   // A dotted path, as neon 1.x allowed (neon.layers.Affine), means its last part.
   const std::string_view last = name.substr(name.rfind('.') == name.npos ? 0 : name.rfind('.') + 1);
   std::vector<std::string> names, all;
+  for (const EntryInfo* form : category_named(category).forms) {
+    names.push_back(form->name);
+    all.push_back(form->name);
+  }
   for (const EntryInfo* entry : category_named(category).entries) {
     if (has_name(*entry, last)) return entry;
     names.push_back(entry->name);

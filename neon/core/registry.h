@@ -23,8 +23,11 @@ struct EntryInfo {
 struct Category {
   std::string name;  // "layer"
   std::vector<const EntryInfo*> entries;
+  // What a spec may have in place of one, and its reader replaces before objects are made: Repeat among layers.
+  std::vector<const EntryInfo*> forms;
 };
 std::vector<Category>& categories();
+void add_form(const char* category, const EntryInfo* form);
 // Adds to the table of the category; a name or alias used twice in it throws.
 void add_to_category(const char* category, const EntryInfo* entry);
 // The entry of that name or alias; otherwise a message with the nearest known names in `error`.
@@ -86,8 +89,10 @@ class Registry {
 
   static Setting describe(const Entry& entry, const T& made) {
     Setting out = entry.schema->write(made.params_address());
-    if constexpr (requires { made.common; })
+    if constexpr (requires { made.common; }) {
+      if (!entry.common) return out;
       for (auto& extra : entry.common->write(&made.common).entries) out.entries.push_back(std::move(extra));
+    }
     return out;
   }
 
@@ -131,6 +136,15 @@ std::unique_ptr<T> make_registered(const Setting& from, Problems& problems) {
   }
 }
 
+// Whether a class takes what its category shares. One to which nothing of it means anything says so by a constant
+// kTakesCommon, and its check() refuses it.
+template <typename T, typename Class>
+constexpr bool takes_common() {
+  if constexpr (!requires { typename T::Common; }) return false;
+  else if constexpr (requires { Class::kTakesCommon; }) return Class::kTakesCommon;
+  else return true;
+}
+
 template <typename T, typename Class>
 struct Registration {
   Registration(const char* name, const char* sentence, std::vector<std::string> aliases = {}) {
@@ -139,7 +153,7 @@ struct Registration {
     entry->sentence = sentence;
     entry->aliases = std::move(aliases);
     entry->schema = &schema_of<typename Class::Params>();
-    if constexpr (requires { typename T::Common; }) entry->common = &schema_of<typename T::Common>();
+    if constexpr (takes_common<T, Class>()) entry->common = &schema_of<typename T::Common>();
     entry->make = &make_registered<T, Class>;
     Registry<T>::get().add(std::move(entry));
   }

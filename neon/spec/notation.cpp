@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "neon/core/text.h"
+#include "neon/spec/older_keys.h"
 
 namespace neon {
 
@@ -53,21 +54,6 @@ void convert_object(Setting& map, Problems& problems) {
   const Location where = map.where;
   if (params.entries.empty()) map = Setting::scalar(std::move(name), where);
   else map = Setting::map({{std::move(name), std::move(params), name_where}}, where);
-}
-
-// {MultiOptimizer: {optimizer_mapping: {...}}} to {MultiOptimizer: {...}}.
-void unwrap_mapping(Setting& optimizer, Problems& problems) {
-  if (!optimizer.is_map() || optimizer.entries.size() != 1) return;
-  if (last_part(optimizer.entries[0].key) != "MultiOptimizer") return;
-  Setting& params = optimizer.entries[0].value;
-  Setting* mapping = params.find("optimizer_mapping");
-  if (!mapping) return;
-  for (const auto& entry : params.entries)
-    if (entry.key != "optimizer_mapping")
-      problems.add(entry.where, params.path,
-                   text("'", entry.key, "' stands beside 'optimizer_mapping'; put it into that map"));
-  Setting inner = std::move(*mapping);
-  params = std::move(inner);
 }
 
 // 1.x named a dataset by a key among its options, in letters that the class's name may not have.
@@ -126,6 +112,10 @@ void convert_1x_root(Document& document, std::vector<std::string>& notes, Proble
     else entry.key = "batch_size";
   }
   remove_holders(document, notes, problems);
+  if (!root.find("epochs")) {
+    root.entries.push_back({"epochs", Setting::scalar("1", root.where), root.where});
+    notes.push_back(text(root.where, ": without 'epochs' there is one, as in neon 1.x"));
+  }
   if (Setting* dataset = root.find("dataset")) convert_dataset(*dataset, problems);
 }
 
@@ -136,6 +126,15 @@ bool is_class_name(std::string_view text) {
   if (name.empty() || !is_upper(name[0])) return false;
   return is_letter(text[0]) &&
          std::ranges::all_of(text, [](char c) { return is_letter(c) || c == '.' || (c >= '0' && c <= '9'); });
+}
+
+bool is_object(const Setting& setting) {
+  return setting.is_map() && setting.entries.size() == 1 && is_class_name(setting.entries[0].key);
+}
+
+std::string_view class_of(const Setting& setting) {
+  if (is_object(setting)) return setting.entries[0].key;
+  return setting.is_scalar() && !setting.quoted && is_class_name(setting.value) ? std::string_view(setting.value) : "";
 }
 
 std::string notation_of(const Setting& root) {
@@ -172,7 +171,7 @@ void convert_root(Document& document, const std::string& notation, std::vector<s
   else convert_1x_root(document, notes, problems);
   for (auto& entry : root.entries)
     convert_objects(entry.value, entry.key == "layers" || entry.key == "cost" || entry.key == "optimizer", problems);
-  if (Setting* optimizer = root.find("optimizer")) unwrap_mapping(*optimizer, problems);
+  if (notation != "native") convert_older_keys(root, notes);
   root.set_paths("");
 }
 

@@ -16,11 +16,16 @@ std::string notation_of(const Setting& root);
 // stand there: `object_expected` says so of the setting itself, or of each item of a list.
 void convert_objects(Setting& setting, bool object_expected, Problems& problems);
 
-// The whole root of any notation: objects everywhere, optimizer_mapping unwrapped, `define` removed; of a 1.x
-// file also batchsize, the dataset's name, and the keys that only hold anchors.
+// The whole root of any notation: objects everywhere, `define` removed; of a 1.x file also batchsize, epochs where
+// there are none, the dataset's name, keys that only hold anchors, and what is in older_keys.h.
 void convert_root(Document& document, const std::string& notation, std::vector<std::string>& notes, Problems& problems);
 
 // Whether the text can be a class's name, with or without its package: Affine, neon.layers.Affine.
 bool is_class_name(std::string_view text);
+
+// Whether it is {Name: ...}.
+bool is_object(const Setting& setting);
+// The class of an object, `Name` or {Name: ...}; "" of anything else.
+std::string_view class_of(const Setting& setting);
 
 }  // namespace neon

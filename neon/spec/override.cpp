@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "neon/core/error.h"
+#include "neon/spec/default_name.h"
 #include "neon/spec/document.h"
 #include "neon/spec/notation.h"
 #include "neon/spec/source.h"
@@ -89,16 +90,6 @@ class PathReader {
   size_t at_ = 0;
 };
 
-bool is_object(const Setting& setting) {
-  return setting.is_map() && setting.entries.size() == 1 && is_class_name(setting.entries[0].key);
-}
-
-// The class of an object, "" of anything else.
-std::string_view class_of(const Setting& setting) {
-  if (is_object(setting)) return setting.entries[0].key;
-  return setting.is_scalar() && !setting.quoted && is_class_name(setting.value) ? std::string_view(setting.value) : "";
-}
-
 std::string_view name_of(const Setting& object) {
   if (!is_object(object)) return "";
   const Setting* name = object.entries[0].value.find("name");
@@ -130,6 +121,8 @@ Setting& item_called(Setting& list, const std::string& key) {
     if (places.size() > 1) refuse("'", key, "' could be ", join(places, " or "), "; give the index");
     if (found) return *found;
   }
+  if (list.path == "layers")
+    if (Setting* found = layer_by_default_name(list, key)) return *found;
   std::vector<std::string> all;
   for (const Named& one : named) all.emplace_back(one.name);
   for (const Named& one : classes) all.emplace_back(one.name);

@@ -12,8 +12,9 @@ namespace neon {
 //   batch_size=64   optimizer.learning_rate=0.01   layers[2].nout=50   layers.fc1.nout=50
 // A key leads through an object to its parameters (optimizer.learning_rate is
 // optimizer.GradientDescentMomentum.learning_rate), an index to the list that is its value. Of a list, a key takes
-// the object with that `name`, wherever it is nested, or the only item of that class. A key with a dot in it stands
-// in double quotes. VALUE is YAML on one line, typed as in a file: 0.1, [3, 3], {Gaussian: {scale: 0.01}}.
+// the object with that `name`, wherever it is nested, the only item of that class, or the layer of that default name,
+// Class_N. A key with a dot in it stands in double quotes. VALUE is YAML on one line, typed as in a file: 0.1, [3, 3],
+// {Gaussian: {scale: 0.01}}.
 // The last key may be new, since not every parameter is written; any other must be there.
 // The root must have its paths. Problems are added; the root is changed only when there is none.
 void apply_override(Setting& root, std::string_view assignment, Problems& problems);

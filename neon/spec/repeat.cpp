@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "neon/core/params.h"
+#include "neon/core/registry.h"
 
 namespace neon {
 
@@ -16,6 +16,13 @@ struct Repeat {
     p("layers", &Repeat::layers, "A list of layers.", Required{});
   }
 };
+
+const EntryInfo kRepeat{
+    "Repeat",
+    "Several copies of some layers, one after the other; NAME of a layer becomes NAME_1, NAME_2 ...",
+    {},
+    &schema_of<Repeat>()};
+[[maybe_unused]] const bool kListed = (add_form("layer", &kRepeat), true);
 
 bool is_repeat(const Setting& item) {
   return item.is_map() && item.entries.size() == 1 && item.entries[0].key == "Repeat";

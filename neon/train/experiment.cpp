@@ -26,6 +26,7 @@ std::vector<const Metric*> Experiment::metrics() const {
 
 Setting Experiment::resolved(const RunOptions& options) const {
   Setting out = write_params(params);
+  std::erase_if(out.entries, [](const auto& entry) { return entry.key == "define"; });
   *out.find("layers") = network_->resolved();
   const auto say = [&](const char* key, const auto& value) { *out.find(key) = Setting::scalar(text(value)); };
   if (options.epochs) say("epochs", *options.epochs);
@@ -47,7 +48,7 @@ void Experiment::fit(const StepGraph& graph, const DataLayout& layout) {
   if (const std::string line = params.cost->objection(graph.outputs, layout.classes); !line.empty())
     problems.add({}, "cost", line);
   for (const auto& metric : params.metrics)
-    if (const std::string line = metric->objection(graph.outputs[0].width, layout.classes); !line.empty())
+    if (const std::string line = metric->objection(graph.outputs, layout.classes); !line.empty())
       problems.add({}, "metrics", line);
   problems.throw_if_any();
 }

@@ -18,6 +18,7 @@ struct ExperimentParams {
   Made<Dataset> dataset;
   std::vector<Made<Augmentation>> augment;
   Normalize normalize;
+  Setting define;
   Setting layers;
   Made<Cost> cost;
   Made<Optimizer> optimizer;
@@ -37,7 +38,10 @@ struct ExperimentParams {
       "How images are changed in training, in this order; an evaluation takes their middle.");
     p("normalize", &ExperimentParams::normalize,
       "Whether channels are brought to mean 0 and deviation 1: true, as measured on the training set, or {mean, std}.");
-    p("layers", &ExperimentParams::layers, "The net, layer by layer.", Required{});
+    p("define", &ExperimentParams::define,
+      "A place for anchors (&name), whose aliases (*name, <<: *name) stand elsewhere; otherwise it is left out.");
+    p("layers", &ExperimentParams::layers, "The net: a list of layers, of which Repeat makes several copies.",
+      Required{});
     p("cost", &ExperimentParams::cost, "What training makes small.", Required{});
     p("optimizer", &ExperimentParams::optimizer, "How weights follow the gradient.", Required{});
     p("metrics", &ExperimentParams::metrics,

@@ -47,6 +47,14 @@ json position_json(const Position& p) {
           {"data", p.data}};
 }
 
+json table_json(const TableColumns& table) {
+  if (table.count == 0) return nullptr;
+  return {{"columns", table.count},
+          {"features", table.features},
+          {"others", table.others},
+          {"delimiter", std::string(1, table.delimiter)}};
+}
+
 // A number that the key may have; anything else would go on from nowhere without a word.
 uint64_t whole_number(const json& j, const char* key, uint64_t least, uint64_t most) {
   const json& value = j.at(key);
@@ -119,6 +127,7 @@ TensorFile pack_run(const Experiment& experiment, const Setting& resolved, const
       {"image_size", data.image_size},
       {"means", exact(data.means)},
       {"deviations", exact(data.deviations)},
+      {"table", table_json(data.table)},
       {"classes", data.classes}}.dump(-1, ' ', false, json::error_handler_t::replace);
   out.metadata["neon.classes"] = json(data.class_names).dump(-1, ' ', false, json::error_handler_t::replace);
   if (!position.run.empty()) out.metadata["neon.run"] = position.run;

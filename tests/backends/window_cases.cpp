@@ -33,6 +33,7 @@ const std::vector<Convolution>& convolutions() {
       {"padding above the filter", {1, 3, 2, 2}, {3, 2, 2, 2}, {}, {3, 2, 4, 0}},
       {"1x1", {2, 3, 4, 5}, {7, 1, 1, 5}},
       {"1x1 with strides", {2, 5, 4, 8}, {3, 1, 1, 8}, {2, 3}},
+      {"1x1 with strides, few channels", {4, 8, 6, 4}, {6, 1, 1, 4}, {2, 2}},
       {"filter of the whole input", {3, 4, 3, 5}, {6, 4, 3, 5}},
       {"filter beyond the input", {1, 2, 3, 2}, {3, 4, 5, 2}, {}, {1, 2, 2, 1}},
       {"one channel, one map", {3, 6, 5, 1}, {1, 3, 3, 1}},

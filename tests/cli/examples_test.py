@@ -97,6 +97,12 @@ class Examples(support.Case):
             if name.startswith("bench/"):
                 self.assertEqual(self.neon("summary", path).out, out, "the spec's own noise has this shape")
 
+    def test_each_says_what_to_expect(self):
+        for name in EXPECTED:
+            with open(os.path.join(EXAMPLES, name + ".yaml")) as file:
+                head = " ".join(line[1:].strip() for line in file if line.startswith("#"))
+            self.assertRegex(head, r"Expect |\d % of|took [\d.]+ ms|not been measured", name)
+
     def test_small_ones_train(self):
         for name in ("autoencoder/conv", "autoencoder/mnist-9layer", "convnet/cifar10-small", "convnet/cifar10-conv",
                      "convnet/cifar10-resnet", "convnet/mnist-small", "convnet/synthetic", "mlp/cifar10-branch",

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """Every verb and option of the command line does what it says."""
+import gzip
 import json
 import os
 import re
@@ -377,6 +378,19 @@ class Inspection(Case):
         self.assertIn("epochs: integer, in [1, 1e+09], default 10", self.neon("help", "spec").out)
         self.assertIn("Rectlin (activation)", self.neon("help", "ReLU").out, "aliases are known")
         self.refused(2, "help", "Afine", says=["'Afine'", "Affine"])
+        self.assertIn("times: integer, in [0, 10000], required", self.neon("help", "Repeat").out)
+        self.assertIn("define (spec): A place for anchors", self.neon("help", "define").out)
+        self.assertRegex(self.neon("help", "metrics").out, r"(?m)^  of: Accuracy, ")
+        self.refused(2, "check", self.spec(defin="{a: 1}"), says=["unknown key 'defin'; did you mean define?"])
+        self.refused(2, "check", self.spec(), "--set", "layers=[Repeet: {times: 2}]", says=["unknown layer 'Repeet'", "Repeat"])
+
+    def test_help_of_multi_optimizer_shows_what_works(self):
+        page = self.neon("help", "MultiOptimizer").out
+        example = page.splitlines()[0].split(": ", 1)[1].split(": ", 1)[1].rstrip(".")
+        self.assertEqual(re.findall(r"(?m)^  (\w+): ", page), ["mapping"])
+        for written in example, f"{{mapping: {example}}}", f"{{optimizer_mapping: {example}}}":
+            out = self.neon("check", "--resolved", self.spec(optimizer=f"{{MultiOptimizer: {written}}}")).out
+            self.assertRegex(out, r"(?m)^ *Affine_1:\n *RMSProp:\n *learning_rate: 0.01$")
 
     def test_every_name_has_its_page(self):
         names = [name for line in self.neon("help").out.splitlines()[1:] for name in line.split(None, 1)[1].split(", ")]
@@ -450,6 +464,16 @@ class Inspection(Case):
                         "{Affine: {nout: 3, init: Kaiming, activation: Softmax}}]").out
         starts = [line[:18].rstrip() for line in out.splitlines()[1:6]]
         self.assertEqual(starts, ["MergeSum_0", "1: Affine_0", "   SkipNode_0", "2: Affine_1", "Affine_2"])
+
+    def test_set_takes_the_names_of_the_summary(self):
+        arguments = ["summary", self.spec(), "--set", "layers=[{FCLayer: {nout: 8, init: Kaiming}}, {MergeSum: "
+                     "[[{Activation: Tanh}, {Affine: {nout: 5, init: Kaiming}}], [{Affine: {nout: 5, init: Kaiming}}]]}, "
+                     "{Affine: {nout: 3, init: Kaiming, activation: Softmax}}]"]
+        for name, nout in ("Affine_0", 8), ("Affine_3", 3):
+            self.assertRegex(self.neon(*arguments).out, rf"(?m)^{name} +Affine +\({nout}\)")
+            self.assertRegex(self.neon(*arguments, "--set", f"layers.{name}.name=here").out, rf"(?m)^here +Affine +\({nout}\)")
+        both = self.neon(*arguments, "--set", "layers.Affine_1.nout=6", "--set", "layers.Affine_2.nout=6").out
+        self.assertRegex(both, r"(?m)^ *2: Affine_2 +Affine +\(6\)")
 
     def test_program_shows_what_training_runs(self):
         out = self.neon("program", self.spec()).out
@@ -559,7 +583,43 @@ class Evaluation(Case):
         np.save(self.path("x.npy"), inputs)
         for name in "x.csv", "x.npy", "x.idx":
             self.check_predictions(self.neon("predict", "m.safetensors", name).out, inputs.astype("f4"))
-        self.check_predictions(self.neon("predict", "m.safetensors", "-", stdin=table.encode()).out, inputs.astype("f4"))
+            for content in self.read(name), gzip.compress(self.read(name)):
+                self.check_predictions(self.neon("predict", "m.safetensors", "-", stdin=content).out, inputs.astype("f4"))
+        self.refused(3, "predict", "m.safetensors", "-", stdin=gzip.compress(self.read("x.npy"))[:-20], says=("stdin: truncated",))
+        self.refused(3, "predict", "m.safetensors", "-", stdin=b"PK\3\4\0\0", says=("stdin: is neither text (CSV), NPY, IDX",))
+
+    def write_table(self):
+        """60 rows of columns of unlike size, of which `kind` follows from `a` alone; a net trained on a, b, c."""
+        rng = np.random.default_rng(3)
+        rows = rng.uniform(0, 1, (60, 3)) * [1, 10, 100]
+        lines = [f"r{i},{a:.4f},{b:.4f},{c:.4f},{'no' if a < 0.5 else 'yes'}\n" for i, (a, b, c) in enumerate(rows)]
+        self.write("t.csv", "id,a,b,c,kind\n" + "".join(lines))
+        self.neon("-r", "1", "-s", "t", self.spec(dataset="{CSV: {path: t.csv, ignore: id}}"), "--set", "layers[1].nout=2")
+        return rows
+
+    def test_predict_takes_columns_by_name(self):
+        rows = self.write_table()
+        def predicted(names, columns):
+            lines = "".join(",".join(f"{row[k]:.4f}" for k in columns) + "\n" for row in rows)
+            return self.neon("predict", "t", "-", stdin=(names + "\n" + lines).encode())
+        wanted = predicted("a,b,c", (0, 1, 2))
+        self.assertEqual(predicted("c,a,b", (2, 0, 1)).out, wanted.out)
+        self.assertNotEqual(predicted("a,c,b", (0, 1, 2)).out, wanted.out)
+        self.assertEqual(self.neon("predict", "t", "t.csv").out, wanted.out, "target and id are left out")
+        more = predicted("a,b,c,d", (0, 1, 2, 0))
+        self.assertEqual((more.out, more.err), (wanted.out, "warning: stdin: left out, since the net was trained without: 'd'\n"))
+        self.refused(3, "predict", "t", "-", stdin=b"a,c,bb\n1,2,3\n",
+                     says=("stdin: has no column 'b'; did you mean", "(the net takes a, b, c)"))
+        nameless = b"1,0.1,0.2,0.3,yes\n"
+        self.refused(3, "predict", "t", "-", stdin=nameless, says=(
+            "stdin: has 5 columns, as the table that the net was trained with; the net takes 3 of them: leave id, kind out, or "
+            "begin with the line of the columns' names",))
+        self.assertEqual(len(self.neon("predict", "t", "-", stdin=b"0.1,0.2,0.3\n").out.splitlines()), 2)
+
+    def test_predict_reads_what_separates_cells_from_the_training_set(self):
+        self.write("t.csv", "a;b;kind\n" + "".join(f"{i};{i % 3};{'xy'[i % 2]}\n" for i in range(40)))
+        self.neon("-s", "t", self.spec(dataset='{CSV: {path: t.csv, delimiter: ";"}}'), "--set", "layers[1].nout=2")
+        self.assertEqual(len(self.neon("predict", "t", "t.csv").out.splitlines()), 41)
 
     def test_predict_more_samples_than_a_batch(self):
         self.trained()
@@ -576,6 +636,24 @@ class Evaluation(Case):
         head, row = self.neon("predict", "m.safetensors", "x.csv", "--top_k", "3").out.splitlines()
         self.assertEqual(head, "sample,class1,output1,class2,output2,class3,output3")
         self.assertAlmostEqual(sum(map(float, row.split(",")[2::2])), 1, delta=1e-5)
+
+    def test_classes_of_pixels(self):
+        rng = np.random.default_rng(5)
+        images = rng.uniform(-1, 1, (64, 2, 4, 3)).astype("f4")
+        truth = images[:, :1] > images[:, 1:]
+        np.savez(self.path("p.npz"), x_train=images, y_train=np.concatenate([truth, ~truth], 1).astype("f4"))
+        spec = self.write("p.yaml", "dataset: {NPZ: {path: p.npz, regression: true}}\nlayers:\n"
+                          "  - Conv: {fshape: 1, nofm: 2, init: Kaiming, activation: {PixelwiseSoftmax: {c: 2}}}\n"
+                          "cost: CrossEntropyMulti\noptimizer: {Adam: {learning_rate: 0.1}}\nbatch_size: 16\nepochs: 30\n")
+        self.neon("-r", "1", "-d", "f64", "-s", "m", spec)
+        weights = np.frombuffer(tensors(self.path("m"))[0]["Conv_0/W"][2]).reshape(2, 2)
+        z = np.einsum("kc,nchw->nkhw", weights, images.astype(float))
+        wanted = np.exp(z) / np.exp(z).sum(1, keepdims=True)
+        np.save(self.path("x.npy"), images)
+        rows = self.neon("predict", "m", "x.npy").out.splitlines()[1:]
+        got = np.array([[float(x) for x in row.split(",")[1:]] for row in rows]).reshape(wanted.shape)
+        np.testing.assert_allclose(got, wanted, atol=1e-6)
+        self.assertGreater(((got[:, :1] > 0.5) == truth).mean(), 0.97, "the pixels' classes were learnt")
 
     def test_predict_regression(self):
         rows = "".join(f"{i / 40},{i % 9 / 9},{i / 20 - i % 9 / 9}\n" for i in range(40))

@@ -118,6 +118,24 @@ TEST_CASE("parts of a layer are named and classed as neon named them; fans are t
   CHECK((w.fan.in == 5 && w.fan.out == 3));
 }
 
+TEST_CASE("neon 1.0's names of parts are those that MultiOptimizer knows; the arrays keep theirs") {
+  const auto parts_of = [](const std::string& yaml, const Shape& shape) {
+    Graph graph;
+    LayerContext context(graph, true, DType::f32, 0);
+    context.layer = "one";
+    Registry<Layer>::get().create(yaml_of(yaml))->forward(context, {graph, graph.input("x", DType::f32, shape)});
+    std::string out;
+    for (const Parameter& p : context.parameters) out += text(p.name, " is ", p.layer, "; ");
+    return out;
+  };
+  CHECK(parts_of("Affine: {nout: 3, init: Kaiming, bias: {Constant: 1}, linear_name: a, bias_name: b, act_name: c}",
+                 {2, 5}) == "one/W is a; one_bias/b is b; ");
+  CHECK(parts_of("Conv: {fshape: 1, nofm: 2, init: Kaiming, batch_norm: true, conv_name: a, bn_name: b}",
+                 {2, 4, 4, 3}) == "one/W is a; one_bnorm/gamma is b; one_bnorm/beta is b; ");
+  CHECK(parts_of("Deconv: {fshape: 1, nofm: 2, init: Kaiming, bias: {Constant: 1}, conv_name: a, bias_name: b}",
+                 {2, 4, 4, 3}) == "one/W is a; one_bias/b is b; ");
+}
+
 TEST_CASE("a layer whose initialiser is IdentityInit is not trained; its bias is, unless it is marked too") {
   for (const bool both : {false, true}) {
     const auto layer = Registry<Layer>::get().create(

@@ -195,6 +195,10 @@ TEST_CASE("a tree gives an output for each branch, or while training alone") {
                       Contains("the net has 2 outputs, and this cost is of one"));
     CHECK(gradient_graph(network, *two, data, {.batch = 4}, true).outputs.size() == 2);
     CHECK(evaluation_graph(network, &*two, {}, data, 8, {.batch = 4}).graph.outputs().count("cost"));
+    const auto second = Registry<Metric>::get().create(yaml_of("MultiMetric: {metric: Accuracy, index: 1}"));
+    const auto evaluated = [&] { return evaluation_graph(network, nullptr, {&*second}, data, 8, {.batch = 4}); };
+    if (std::string(kind) == "Tree") CHECK(evaluated().graph.outputs().count("metric/0/0"));
+    else CHECK_THROWS_WITH(evaluated(), Contains("MultiMetric's index is 1, and the net has 1 output"));
   }
 }
 

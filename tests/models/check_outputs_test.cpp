@@ -19,8 +19,9 @@ DataLayout images(int64_t classes) {
   return out;
 }
 
-std::string said(const std::string& layers, const DataLayout& data, const StepOptions& options = {.batch = 2}) {
-  const auto cost = Registry<Cost>::get().create(yaml_of("SumSquared"));
+std::string said(const std::string& layers, const DataLayout& data, const StepOptions& options = {.batch = 2},
+                 const char* cost_yaml = "SumSquared") {
+  const auto cost = Registry<Cost>::get().create(yaml_of(cost_yaml));
   try {
     evaluation_graph(network_of(yaml_of(layers)), cost.get(), {}, data, 4, options);
   } catch (const Error& error) {
@@ -51,6 +52,28 @@ TEST_CASE("outputs that are not as many as numbers to regress to") {
   CHECK_THAT(said("[Affine: {nout: 3, init: Kaiming}]", data),
              Catch::Contains(": the last layer has 3 outputs, but a target of the data set has 4; "));
   CHECK(said("[Affine: {nout: 4, init: Kaiming}]", data) == "nothing");
+}
+
+TEST_CASE("behind targets may stand as many numbers of a mask, which only the cost sees") {
+  DataLayout data = images(0);
+  const auto masked = [&](int64_t targets, int64_t nout) {
+    data.target = {targets};
+    return said(text("[Affine: {nout: ", nout, ", init: Kaiming}]"), data, {.batch = 2},
+                "GeneralizedCostMask: SumSquared");
+  };
+  CHECK(masked(8, 4) == "nothing");
+  CHECK_THAT(masked(8, 8), Catch::Contains("has 8 outputs, but a target of the data set has 4"));
+  CHECK_THAT(masked(7, 4), Catch::Contains("7 numbers, which is odd"));
+  data.target_is_input = true;
+  CHECK_THAT(masked(8, 4), Catch::Contains("the data set has none of its own"));
+  data = images(0);
+  data.target = {8};
+  const auto cost = Registry<Cost>::get().create(yaml_of("GeneralizedCostMask: SumSquared"));
+  const auto metric = Registry<Metric>::get().create(yaml_of("MSE"));
+  const Network network = network_of(yaml_of("[Affine: {nout: 4, init: Kaiming}]"));
+  CHECK(
+      evaluation_graph(network, cost.get(), {metric.get()}, data, 4, {.batch = 2}).graph.outputs().count("metric/0/0"));
+  CHECK(gradient_graph(network, *cost, data, {.batch = 2}, true).graph.outputs().count("grad/Affine_0/W"));
 }
 
 TEST_CASE("an autoencoder's outputs are as many as the numbers of a sample as the net sees it") {

@@ -57,6 +57,28 @@ TEST_CASE("everything wrong with an optimizer is said at once") {
         "spec.yaml:1:50: Adam.schedule.Warmup: 0 is not above 0");
 }
 
+TEST_CASE("the optimizers of a MultiOptimizer stand under mapping, as in neon, or for themselves") {
+  const auto made = [](const std::string& yaml) {
+    const auto optimizer = Registry<Optimizer>::get().create(yaml_of(yaml));
+    return text(optimizer->serving("Affine_0", "Linear").learning_rate(), " ",
+                optimizer->serving("Affine_0_bias", "Bias").learning_rate());
+  };
+  const std::string two = "{default: {Adam: {learning_rate: 0.25}}, Bias: {Adam: {learning_rate: 0.5}}}";
+  CHECK(made("MultiOptimizer: " + two) == "0.25 0.5");
+  CHECK(made("MultiOptimizer: {mapping: " + two + "}") == "0.25 0.5");
+  CHECK(made("MultiOptimizer: {optimizer_mapping: " + two + "}") == "0.25 0.5");
+  CHECK(made("MultiOptimizer: {default: {SGD: {learning_rate: 1}}, mapping: {Bias: Adagrad}}") == "1 0.01");
+  CHECK_THAT(rule("MultiOptimizer: {Bias: Adam, mapping: {default: Adam, Bias: SGD}}"),
+             Contains("'Bias' is given twice: in 'mapping' and beside it"));
+  CHECK_THAT(rule("MultiOptimizer: {mapping: Adam}"), Contains("MultiOptimizer.mapping: expected a map, found 'Adam'"));
+  CHECK_THAT(rule("MultiOptimizer"), Contains("'mapping' is missing"));
+}
+
+TEST_CASE("a MultiOptimizer shows no parameter that it does not take") {
+  for (const auto& entry : Registry<Optimizer>::get().entries())
+    CHECK((entry->common == nullptr) == (entry->name == "MultiOptimizer"));
+}
+
 TEST_CASE("a MultiOptimizer needs a default and whole optimizers, and has no clipping of its own") {
   CHECK_THAT(rule("MultiOptimizer: {Bias: Adam}"), Contains("'default' is missing"));
   CHECK_THAT(rule("MultiOptimizer: {default: Adam, Bias: }"), Contains("'Bias' has no optimizer"));

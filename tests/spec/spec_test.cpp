@@ -96,12 +96,47 @@ TEST_CASE("neon 1.2: type and config; all anchors of doubled keys stay") {
         "{Linear: {nout: 10, init: {Gaussian: {loc: 0.0, scale: 0.01}}, name: special_linear}}, "
         "{Activation: {transform: {neon.transforms.Logistic: {shortcut: true}}}}]");
   CHECK(part(s, "optimizer") ==
-        "{MultiOptimizer: {default: {GradientDescentMomentum: {learning_rate: 0.1, momentum_coef: 0.9}}, "
-        "special_linear: {RMSProp: {learning_rate: 0.001}}, Bias: {RMSProp: {learning_rate: 0.001}}}}");
+        "{MultiOptimizer: {optimizer_mapping: {default: {GradientDescentMomentum: {learning_rate: 0.1, "
+        "momentum_coef: 0.9}}, special_linear: {RMSProp: {learning_rate: 0.001}}, "
+        "Bias: {RMSProp: {learning_rate: 0.001}}}}}");
   CHECK(part(s, "dataset") == "MNIST");
   CHECK(s.notes ==
         std::vector<std::string>{"m.yaml:8:1: key 'wt_init' is given twice, first at m.yaml:5:1; the last counts",
                                  "m.yaml:8:1: 'wt_init' only holds anchors"});
+}
+
+TEST_CASE("a 1.x file without epochs has one") {
+  const Spec s = spec("layers: [{type: Affine, nout: 3}]\n");
+  CHECK(part(s, "epochs") == "1");
+  CHECK(s.notes == std::vector<std::string>{"m.yaml:1:1: without 'epochs' there is one, as in neon 1.x"});
+  CHECK(part(spec("layers: [Affine: {nout: 3}]\n"), "epochs") == "absent");
+}
+
+TEST_CASE("of 1.x objects, what says how to compute is left out, and clipping has its later name") {
+  const Spec s = spec(
+      "epochs: 1\nlayers:\n- {type: Conv, config: {fshape: 3, bsum: true, parallelism: Data}}\n"
+      "- {type: MergeSum, config: {layers: [[{type: BatchNorm, config: {rho: 0.5, binary: False}}]]}}\n"
+      "- {type: BatchNorm, config: {binary: true}}\n"
+      "optimizer:\n  type: MultiOptimizer\n  config:\n    optimizer_mapping:\n"
+      "      default: {type: RMSProp, config: {clip_gradients: true, gradient_limit: 3}}\n"
+      "      Bias: {type: Adagrad, config: {clip_gradients: True}}\n"
+      "      Conv: {type: RMSProp, config: {gradient_limit: 3}}\n");
+  CHECK(part(s, "layers") ==
+        "[{Conv: {fshape: 3}}, {MergeSum: {layers: [[{BatchNorm: {rho: 0.5}}]]}}, {BatchNorm: {binary: true}}]");
+  CHECK(part(s, "optimizer") ==
+        "{MultiOptimizer: {optimizer_mapping: {default: {RMSProp: {gradient_clip_value: 3}}, "
+        "Bias: {Adagrad: {gradient_clip_value: 5}}, Conv: {RMSProp: {}}}}}");
+  CHECK(s.notes == std::vector<std::string>{"m.yaml:3:36: 'bsum' changes no result and is left out",
+                                            "m.yaml:3:48: 'parallelism' changes no result and is left out",
+                                            "m.yaml:4:76: 'binary' changes no result and is left out"});
+}
+
+TEST_CASE("in a 1.x file, None is as good as nothing") {
+  const Spec s = spec(
+      "epochs: 1\nlayers: [{type: Affine, config: {nout: 3, bias: }}]\n"
+      "optimizer: {type: Adam, config: {gradient_clip_norm: , schedule: {type: Schedule, config: {step_config: }}}}\n");
+  CHECK(part(s, "layers") == "[{Affine: {nout: 3}}]");
+  CHECK(part(s, "optimizer") == "{Adam: {schedule: {Schedule: {}}}}");
 }
 
 TEST_CASE("1.0's MultiOptimizer has its mapping beside type") {
@@ -120,11 +155,13 @@ TEST_CASE("merge layers of 1.x, and maps whose type is no class") {
 }
 
 TEST_CASE("of a 1.x file, keys without an anchor are told apart") {
-  const Spec s = spec("layers: [{type: Affine, nout: 3}]\nremark: hello\n");
-  CHECK(s.notes == std::vector<std::string>{"m.yaml:2:1: 'remark' is no key of neon 1.x and is left out"});
+  const Spec s = spec("epochs: 2\nlayers: [{type: Affine, nout: 3}]\nremark: hello\n");
+  CHECK(s.notes == std::vector<std::string>{"m.yaml:3:1: 'remark' is no key of neon 1.x and is left out"});
   CHECK_THAT(error("layers: [{type: Affine, nout: 3}]\noptimiser: {type: Adam}\n"),
              Equals("m.yaml:2:1: unknown key 'optimiser'; did you mean optimizer?"));
-  CHECK(spec("layers: [{type: Affine, nout: 3}]\noptimiser: &a {type: Adam}\noptimizer: *a\n").notes.size() == 1);
+  CHECK(
+      spec("layers: [{type: Affine, nout: 3}]\noptimiser: &a {type: Adam}\noptimizer: *a\nepochs: 2\n").notes.size() ==
+      1);
 }
 
 TEST_CASE("the native form passes through, older objects within it too") {

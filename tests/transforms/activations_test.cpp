@@ -48,6 +48,13 @@ TEST_CASE("every activation has a golden case, and reads back as written") {
   }
 }
 
+TEST_CASE("PixelwiseSoftmax takes as many channels to each class") {
+  Graph graph;
+  const Expr x(graph, graph.input("x", DType::f32, {2, 3, 3, 5}));
+  CHECK_THROWS_WITH(Registry<Activation>::get().create(yaml_of("PixelwiseSoftmax: 2"))->apply(x),
+                    "PixelwiseSoftmax: 5 channels do not go into c, 2 groups, evenly");
+}
+
 TEST_CASE("a softmax over feature maps is found again when the maps are flattened") {
   Graph graph;
   Expr x(graph, graph.input("x", DType::f32, {2, 10, 1, 1}));

@@ -221,8 +221,8 @@ TEST_CASE("of all augmentations together, no array is stored that can be made wh
     for (Value value : kernel.inputs) read += lowered.graph.shape(value) == images;
     CHECK(kernel.op != "crop");
   }
-  // The box's pixels; with their contrast, whose mean is known after all of them were read; the result.
-  CHECK((written == 3 && read == 2));
+  // The box's pixels and the result. Brighter pixels, whose mean contrast needs first, are cheap and made twice.
+  CHECK((written == 2 && read == 2));
   CHECK(lowered.kernels.size() == 5);  // draws, boxes, resample, and two over pixels
 }
 

@@ -19,7 +19,7 @@ void check_case(const Setting& one, const Arithmetic& arithmetic) {
   const auto cost = Registry<Cost>::get().create(object_of(at(one, "cost")));
   const auto activation = Registry<Activation>::get().create(object_of(at(one, "activation")));
   Expr x = run.value("x", at(one, "x")), t = run.value("t", at(one, "t")), g = run.value("g", at(one, "g"));
-  Expr each = cost->apply(activation->apply(x), t);
+  Expr each = cost->apply_all({activation->apply(x)}, t);
   const Value wanted[] = {x};
   const Value dx = gradients(run.graph, each, wanted, g).front();
   REQUIRE(dx);
@@ -77,6 +77,21 @@ TEST_CASE("a cost of outputs and targets of different shapes is an error that sh
     const auto cost = Registry<Cost>::get().create(object_of(at(one, "cost")));
     CHECK_THROWS_WITH(cost->apply(y, t), Catch::Contains("outputs (3, 4) with targets (3, 1)"));
   }
+}
+
+TEST_CASE("a cost with a mask says what it takes") {
+  const char* yaml = "GeneralizedCostMask: SumSquared";
+  const auto cost = Registry<Cost>::get().create(yaml_of(yaml));
+  CHECK(cost->objection(4, 0, "") == "");
+  CHECK_THAT(cost->objection(4, 4, ""), Catch::Contains("labels of classes have none"));
+  Graph graph;
+  Expr y = input(graph, "y", {3, 4}), t = input(graph, "t", {3, 8});
+  CHECK(cost->apply_all({y}, t).shape() == Shape{3, 1});
+  CHECK_THROWS_WITH(cost->apply_all({y}, y), Catch::Contains("found 1 (first (3, 4)) and (3, 4)"));
+  CHECK_THROWS_WITH(cost->apply_all({y, y}, t), Catch::Contains("takes one output"));
+  CHECK_THAT(complaint<Cost>("Multicost: [{GeneralizedCostMask: SumSquared}]"), Catch::Contains("stands alone"));
+  CHECK_THAT(complaint<Cost>("GeneralizedCostMask: {costfunc: {GeneralizedCostMask: SumSquared}}"),
+             Catch::Contains("has a mask already"));
 }
 
 TEST_CASE("scale acts on the gradient, not on the reported cost") {

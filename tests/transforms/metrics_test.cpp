@@ -95,11 +95,42 @@ TEST_CASE("a metric that does not suit the net or the data says why") {
   CHECK(objection("MSE", 3, 0) == "");
 }
 
+TEST_CASE("MultiMetric measures the output of its index, and says so in its names") {
+  const auto metric = Registry<Metric>::get().create(yaml_of("MultiMetric: {metric: MSE, index: 1}"));
+  REQUIRE(metric->results().size() == 1);
+  CHECK(metric->results()[0].name == "MSE_1");
+  CHECK(!metric->results()[0].share);
+  CHECK(Registry<Metric>::get().create(yaml_of("MultiMetric: {metric: Accuracy, index: 0}"))->results()[0].share);
+  Graph graph;
+  const auto input = [&](const char* name, int64_t width) {
+    return Expr(graph, graph.input(name, DType::f32, {2, width}));
+  };
+  const Expr first = input("first", 2), second = input("second", 2), t = input("t", 2), weight = input("weight", 1);
+  graph.output("sum", metric->sums_of_all({first, second}, t, weight)[0]);
+  CHECK_THROWS_WITH(metric->sums_of_all({first}, t, weight),
+                    "metrics: MultiMetric's index is 1, and the net has 1 output, counted from 0");
+  Variables variables;
+  const auto program = compile_for_cpu(graph, variables, {});
+  const float outputs[] = {1, 2, 3, 4}, others[] = {9, 9, 9, 9}, targets[] = {0, 0, 1, 1}, weights[] = {1, 1};
+  program->bind("first", others);
+  program->bind("second", outputs);
+  program->bind("t", targets);
+  program->bind("weight", weights);
+  program->run(1);
+  const double sum = program->output("sum").at(0);
+  CHECK(metric->finish({{sum}}, 2) == std::vector<double>{(1 + 4 + 4 + 9) / 4.0});
+  const OutputForm wide{5, ""}, narrow{2, ""};
+  const auto top = Registry<Metric>::get().create(yaml_of("MultiMetric: {metric: {TopK: {k: 3}}, index: 1}"));
+  CHECK(top->objection({narrow, wide}, 5) == "");
+  CHECK(top->objection({wide, narrow}, 5) == "k is 3, but there are only 2 outputs");
+  CHECK(top->objection({wide}, 5) == "MultiMetric's index is 1, and the net has 1 output, counted from 0");
+}
+
 TEST_CASE("a metric of outputs and targets of different shapes is an error that shows both") {
-  for (const auto& entry : Registry<Metric>::get().entries()) {
+  for (const Setting& one : golden("transforms/golden/metrics.json").items) {
     Graph graph;
     Expr y(graph, graph.input("y", DType::f32, {3, 4})), t(graph, graph.input("t", DType::f32, {3, 1}));
-    const auto metric = Registry<Metric>::get().create(Setting::scalar(entry->name));
+    const auto metric = Registry<Metric>::get().create(object_of(at(one, "metric")));
     CHECK_THROWS_WITH(metric->sums(y, t, t), Catch::Contains("outputs (3, 4) with targets (3, 1)"));
   }
 }

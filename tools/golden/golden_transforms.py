@@ -50,6 +50,11 @@ def activations():
     case("SoftPlus", lambda t: torch.logaddexp(t, torch.zeros_like(t)))
     case("Gelu", F.gelu)
     case("Swish", F.silu)
+    # Of each pixel (N,H,W,C); with two channels to a class, the first ones of all classes exclude each other.
+    pixels = draw(rng, (2, 3, 2, 4), 2)
+    case({"PixelwiseSoftmax": {"c": 4}}, lambda t: F.softmax(t, 3), x=pixels)
+    case({"PixelwiseSoftmax": {"c": 2}}, lambda t: F.softmax(t.reshape(2, 3, 2, 2, 2), 3).reshape(t.shape), x=pixels)
+    case({"PixelwiseSoftmax": {"c": 2}}, lambda t: F.softmax(t.reshape(3, 2, 5), 1).reshape(t.shape))
     return cases
 
 
@@ -111,6 +116,13 @@ def costs():
     case({"GeneralizedCost": {"costfunc": "MeanSquared"}}, y, t, lambda v, t: 0.5 * F.mse_loss(v, t, reduction="none").mean(1))
     case({"Multicost": {"costs": ["CrossEntropyMulti"], "weights": [0.5]}}, logits, hot,
          lambda v, t: 0.5 * multi(v, t), "Softmax")
+    # The mask stands behind the targets; of a masked sample nothing is left.
+    part = (rng.random((n, k)) < 0.5) * 1.0
+    case({"GeneralizedCostMask": {"costfunc": "SumSquared", "weights": 2}}, y, np.concatenate([t, part], 1),
+         lambda v, tm: F.mse_loss(v * tm[:, k:], tm[:, :k] * tm[:, k:], reduction="none").sum(1))
+    rows = np.repeat([[1.0], [0], [1], [1], [0]], k, 1)
+    case({"GeneralizedCostMask": {"costfunc": "CrossEntropyMulti"}}, logits, np.concatenate([hot, rows], 1),
+         lambda v, tm: multi(v, tm[:, :k]) * tm[:, k], "Softmax")
     return cases
 
 
@@ -155,5 +167,6 @@ def metrics():
     t = draw(rng, scores.shape)
     errors = np.array([(scores[b, i] - t[b, i]) ** 2 for b in range(2) for i in range(6) if counts[b, i]])
     case("SSE", [errors.sum()], t)
+    case({"MultiMetric": {"metric": "SSE", "index": 0}}, [errors.sum()], t)
     case("MSE", [errors.mean()], t)
     return cases

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Makes the golden files of histograms, transforms, optimizers, layers and models under tests/*/golden.
+"""Makes the golden files of histograms, transforms, optimizers, initialisers, layers and models under tests/*/golden.
 
     /usr/bin/python3 tools/golden/make_golden.py        (Debian's python3-torch and python3-numpy)
 
@@ -12,6 +12,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import golden_histograms
+import golden_initializers
 import golden_nets
 import golden_optimizers
 import golden_transforms
@@ -24,5 +25,6 @@ if __name__ == "__main__":
     write("transforms/golden/metrics.json", golden_transforms.metrics())
     write("optimizers/golden/rules.json", golden_optimizers.rules())
     write("optimizers/golden/schedules.json", golden_optimizers.schedules())
+    write("layers/golden/initializers.json", golden_initializers.initializers())
     write("layers/golden/layers.json", golden_nets.layers())
     write("models/golden/mlp.json", [golden_nets.mlp()])

@@ -1,0 +1,99 @@
+#include "neon/spec/default_name.h"
+
+#include <algorithm>
+
+#include "neon/core/registry.h"
+#include "neon/spec/notation.h"
+
+namespace neon {
+
+namespace {
+
+// Counts may be far past any integer before the limits of a spec are checked, and are cut off long before.
+constexpr double kMost = 1e15;
+
+class DefaultName {
+ public:
+  // Of what is no such name, `kind` is empty.
+  explicit DefaultName(const std::string& key) : key_(key) {
+    const size_t end = key.rfind('_');
+    if (end == key.npos || end == 0 || end + 1 == key.size() || key.size() - end > 16) return;
+    if (key.find_first_not_of("0123456789", end + 1) != key.npos) return;
+    left_ = std::stod(key.substr(end + 1));
+    kind_ = key.substr(0, end);
+    std::string error;
+    const EntryInfo* entry = find_in_category("layer", kind_, error);
+    if (entry && entry->name != kind_) kind_.clear();  // an alias, which the net's names don't have
+    else if (entry) aliases_ = entry->aliases;
+  }
+
+  // Null when the net has no such layer. Of several copies, none is in the file alone: that is refused.
+  Setting* find(Setting& layers) {
+    if (kind_.empty()) return nullptr;
+    for (Setting& item : layers.items)
+      if (Setting* found = find_in(item)) return found;
+    return nullptr;
+  }
+
+ private:
+  Setting* find_in(Setting& item) {
+    const auto [times, inside] = repeated(item);
+    if (times == 1) return inside ? find(*inside) : nullptr;
+    if (times >= 0) {
+      const double all = count_in(item);
+      if (left_ >= all) return left_ -= all, nullptr;
+      fail(ErrorKind::config, "'", key_, "' is one of the ", times, " copies that ", item.path,
+           " makes, which differ in nothing but their names; set what they are copies of, as in ", item.path,
+           ".layers[0]...");
+    }
+    if (is_kind(item) && left_-- == 0) return &item;
+    for (Setting& below : item.items)
+      if (Setting* found = find_in(below)) return found;
+    for (auto& entry : item.entries)
+      if (Setting* found = find_in(entry.value)) return found;
+    return nullptr;
+  }
+
+  double count(const Setting& list) const {
+    double out = 0;
+    for (const Setting& item : list.items) out += count_in(item);
+    return out;
+  }
+
+  double count_in(const Setting& item) const {
+    const auto [times, inside] = repeated(item);
+    if (times >= 0) return std::min(inside ? times * count(*inside) : 0, kMost);
+    double out = is_kind(item);
+    for (const Setting& below : item.items) out += count_in(below);
+    for (const auto& entry : item.entries) out += count_in(entry.value);
+    return out;
+  }
+
+  bool is_kind(const Setting& item) const {
+    std::string_view written = class_of(item);
+    written = written.substr(written.rfind('.') == written.npos ? 0 : written.rfind('.') + 1);
+    return written == kind_ || std::ranges::count(aliases_, written) > 0;
+  }
+
+  // How often which layers follow one another, if it is a Repeat, and -1 if it is not. A wrong one is told later.
+  template <typename S>
+  static std::pair<double, S*> repeated(S& item) {
+    if (!is_object(item) || item.entries[0].key != "Repeat") return {-1, nullptr};
+    const Setting* times = item.entries[0].value.find("times");
+    int64_t number = 0;
+    if (!times || !detail::read_integer(*times, number) || number < 0) number = 0;
+    S* layers = item.entries[0].value.find("layers");
+    return {layers ? double(number) : 0, layers};
+  }
+
+  const std::string& key_;
+  std::string kind_;
+  std::vector<std::string> aliases_;
+  double left_ = 0;  // layers of the kind before the one looked for
+};
+
+}  // namespace
+
+Setting* layer_by_default_name(Setting& layers, const std::string& key) { return DefaultName(key).find(layers); }
+
+}  // namespace neon

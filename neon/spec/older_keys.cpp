@@ -1,0 +1,78 @@
+#include "neon/spec/older_keys.h"
+
+#include <algorithm>
+
+#include "neon/core/params.h"
+#include "neon/spec/notation.h"
+
+namespace neon {
+
+namespace {
+
+constexpr const char* kUsualLimit = "5";  // of gradients, where neon 1.0 clipped them
+
+bool is_true(const Setting& setting) {
+  bool out = false;
+  return detail::read_bool(setting, out) && out;
+}
+
+bool is_false(const Setting& setting) {
+  bool out = true;
+  return detail::read_bool(setting, out) && !out;
+}
+
+// Calls `change` with the class and the parameters of every object under it.
+void each_object(Setting& setting, const auto& change) {
+  if (is_object(setting) && setting.entries[0].value.is_map()) {
+    std::string_view name = setting.entries[0].key;
+    name = name.substr(name.rfind('.') == name.npos ? 0 : name.rfind('.') + 1);
+    change(name, setting.entries[0].value);
+  }
+  for (Setting& item : setting.items) each_object(item, change);
+  for (auto& entry : setting.entries) each_object(entry.value, change);
+}
+
+void leave_out_none(Setting& params) {
+  std::erase_if(params.entries, [](const Setting::Entry& entry) { return entry.value.is_null(); });
+}
+
+void leave_out(std::string_view layer_class, Setting& params, std::vector<std::string>& notes) {
+  std::erase_if(params.entries, [&](const Setting::Entry& entry) {
+    const bool idle = entry.key == "bsum" || entry.key == "parallelism" ||
+                      (layer_class == "BatchNorm" && entry.key == "binary" && is_false(entry.value));
+    if (idle) notes.push_back(text(entry.where, ": ", in_quotes(entry.key), " changes no result and is left out"));
+    return idle;
+  });
+}
+
+// A limit alone did nothing: gradients were clipped where clip_gradients said so.
+void convert_clipping(Setting& params) {
+  const Setting* clip = params.find("clip_gradients");
+  const Setting* given = params.find("gradient_limit");
+  if (!clip && !given) return;
+  if (clip && !is_true(*clip) && !is_false(*clip)) return;  // told as an unknown key
+  const Setting limit = given ? *given : Setting::scalar(kUsualLimit, clip->where);
+  const bool clips = clip && is_true(*clip);
+  std::erase_if(params.entries, [](const Setting::Entry& entry) {
+    return entry.key == "clip_gradients" || entry.key == "gradient_limit";
+  });
+  if (clips && !params.find("gradient_clip_value"))
+    params.entries.push_back({"gradient_clip_value", limit, limit.where});
+}
+
+}  // namespace
+
+void convert_older_keys(Setting& root, std::vector<std::string>& notes) {
+  if (Setting* layers = root.find("layers"))
+    each_object(*layers, [&](std::string_view name, Setting& params) {
+      leave_out_none(params);
+      leave_out(name, params, notes);
+    });
+  if (Setting* optimizer = root.find("optimizer"))
+    each_object(*optimizer, [](std::string_view name, Setting& params) {
+      leave_out_none(params);
+      if (name == "RMSProp" || name == "Adagrad") convert_clipping(params);
+    });
+}
+
+}  // namespace neon

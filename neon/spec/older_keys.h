@@ -1,0 +1,15 @@
+// Parameters of neon 1.x's layers and optimizers that are none of ours.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "neon/core/setting.h"
+
+namespace neon {
+
+// `bsum`, `parallelism` and a BatchNorm's `binary: false`, which said how to compute rather than what, are left out of
+// layers with a note; clip_gradients and gradient_limit of 1.0's RMSProp and Adagrad become gradient_clip_value. A
+// parameter without a value was Python's None, the default of those that may have it: it is left out, too.
+void convert_older_keys(Setting& root, std::vector<std::string>& notes);
+
+}  // namespace neon

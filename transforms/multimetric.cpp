@@ -1,0 +1,56 @@
+// MultiMetric: a metric of one of a net's outputs.
+#include "transforms/metric.h"
+
+namespace neon {
+
+namespace {
+
+struct MultiMetricParams {
+  Made<Metric> metric;
+  int64_t index = 0;
+  static void describe(auto&& p) {
+    p("metric", &MultiMetricParams::metric, "What is measured.", Required{});
+    p("index", &MultiMetricParams::index, "Which output: 0 that of the last layer, 1 ... those of a Tree's branches.",
+      at_least(0), Required{});
+  }
+};
+// neon compared the output with itself; here it is compared with the target.
+struct MultiMetric : Parametrized<Metric, MultiMetricParams> {
+  explicit MultiMetric(MultiMetricParams given) : Parametrized(std::move(given)) {
+    if (!params.metric) fail(ErrorKind::config, "metric: none is given");
+  }
+  // The same metric may be measured of several outputs.
+  std::vector<Result> results() const override {
+    std::vector<Result> out = params.metric->results();
+    for (Result& result : out) result.name += text("_", params.index);
+    return out;
+  }
+  std::vector<Expr> sums_of_all(const std::vector<Expr>& outputs, Expr t, Expr weight) const override {
+    if (params.index >= int64_t(outputs.size())) fail(ErrorKind::config, "metrics: ", too_few(outputs.size()));
+    return params.metric->sums(outputs[size_t(params.index)], t, weight);
+  }
+  std::vector<double> finish(const std::vector<std::vector<double>>& sums, double samples) const override {
+    return params.metric->finish(sums, samples);
+  }
+  std::string objection(int64_t outputs, int64_t classes) const override {
+    return params.metric->objection(outputs, classes);
+  }
+  std::string objection(const std::vector<OutputForm>& outputs, int64_t classes) const override {
+    if (params.index >= int64_t(outputs.size())) return too_few(outputs.size());
+    return params.metric->objection(outputs[size_t(params.index)].width, classes);
+  }
+
+ protected:
+  std::vector<Expr> partial(Expr y, Expr t, Expr weight) const override { return params.metric->sums(y, t, weight); }
+
+ private:
+  std::string too_few(size_t outputs) const {
+    return text("MultiMetric's index is ", params.index, ", and the net has ", outputs,
+                outputs == 1 ? " output" : " outputs", ", counted from 0");
+  }
+};
+NEON_REGISTER(Metric, MultiMetric, "A metric of one of the outputs of a net with several.");
+
+}  // namespace
+
+}  // namespace neon
