@@ -117,12 +117,13 @@ int run_train(const CommandLine& line) {
   const OpenedSpec spec = open_spec(line, path);
   name_checkpoint(options, line);
   check_files_differ(options, {"the spec", path, false});
-  choose_backend(options, *spec.experiment);
+  const bool asked = choose_backend(options, *spec.experiment);
   options.spec_dir = absolute_folder(spec.folder);
   if (!options.rng_seed) options.rng_seed = spec.experiment->params.rng_seed;
   const Data data = load_data(*spec.experiment, options, options.spec_dir);
-  Trainer trainer(*spec.experiment, data, options);
-  return train(trainer, *spec.experiment, data, options, line, path);
+  const auto trainer =
+      on_device_or_cpu(options, asked, [&] { return std::make_unique<Trainer>(*spec.experiment, data, options); });
+  return train(*trainer, *spec.experiment, data, options, line, path);
 }
 
 int run_resume(const CommandLine& line) {
@@ -141,15 +142,16 @@ int run_resume(const CommandLine& line) {
   }
   RunOptions options = read_params<RunOptions>(merged);
   check_files_differ(options, {"the checkpoint", path, true});
-  choose_backend(options, *opened.experiment);
+  const bool asked = choose_backend(options, *opened.experiment);
   const Data data = load_data(*opened.experiment, options, options.spec_dir, &opened.run, true);
   const Position& at = opened.run.position;
   std::fprintf(stderr, "going on after epoch %lld, step %lld\n", (long long)at.epoch, (long long)at.step_in_epoch);
   const int64_t epochs = options.epochs.value_or(opened.experiment->params.epochs);
   if (at.epoch >= epochs)
     std::fprintf(stderr, "the run has done its %lld epochs; -e N goes on to epoch N\n", (long long)epochs);
-  Trainer trainer(*opened.experiment, data, options, &opened.run);
-  return train(trainer, *opened.experiment, data, options, line, "resume " + path);
+  const auto trainer = on_device_or_cpu(
+      options, asked, [&] { return std::make_unique<Trainer>(*opened.experiment, data, options, &opened.run); });
+  return train(*trainer, *opened.experiment, data, options, line, "resume " + path);
 }
 
 }  // namespace neon
