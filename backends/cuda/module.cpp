@@ -43,10 +43,10 @@ class Module : public GpuModule {
 
   size_t peak_bytes(int index) override { return engine(index)->device->peak_bytes(); }
 
-  std::string versions() override {
+  std::string driver_version() override {
     int driver = 0;
     check(cuDriverGetVersion(&driver), "asking the driver");
-    return text("built with CUDA ", NEON_CUDA_VERSION, ", driver for CUDA ", driver / 1000, ".", driver % 1000 / 10);
+    return text("for CUDA ", driver / 1000, ".", driver % 1000 / 10);
   }
 
   MemoryNeeds needs_of(const Graph& graph, const DeviceOptions& options) override {

@@ -66,7 +66,7 @@ class GpuModule {
   virtual size_t free_bytes(int index) = 0;
   // Of memory that programs and arrays took, at most at any time.
   virtual size_t peak_bytes(int index) = 0;
-  virtual std::string versions() = 0;  // "CUDA 13.0, driver 580.0"
+  virtual std::string driver_version() = 0;  // "for CUDA 13.0"
   // Besides inputs. A bound where a library chooses for itself.
   virtual MemoryNeeds needs_of(const Graph& graph, const DeviceOptions& options) = 0;
   virtual std::unique_ptr<Program> compile(const Graph& graph, Variables& variables, const DeviceOptions& options) = 0;

@@ -3,6 +3,7 @@
 calls are the program's, but no kernel computes anything."""
 import os
 import re
+import subprocess
 
 import h5py
 
@@ -125,6 +126,38 @@ class Unusable(Case):
         self.gpu()
         done = self.neon(self.spec(SMALL, epochs="1"), environment={"FAKE_CUDA_INIT": "100"})
         self.assertEqual(self.notes(done), [])
+
+
+class Arrays(Case):
+    def test_an_example_ends_with_a_line_not_with_a_crash(self):
+        """Nor with advice for the command line, which it has not."""
+        self.gpu("libcuda.so")
+        done = subprocess.run([os.environ["EXAMPLE"], "gpu"], env=self.environment, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True)
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1), done.stderr)
+        self.assertIn("the GPU cannot be used", done.stderr)
+        self.assertNotIn("-b cpu", done.stderr)
+
+
+class Doctor(Case):
+    def test_libraries_are_named_with_version_and_place(self):
+        self.gpu()
+        done = self.neon("doctor", code=6)  # kernels that do nothing give wrong numbers
+        for found in (rf"(?m)^neon +\S+, built with CUDA {CUDA}\.", rf"(?m)^NVRTC +13\.7, \S+/gpu/libnvrtc\.so\.{CUDA}$",
+                      rf"(?m)^cuBLASLt +13\.2\.4, \S+/gpu/libcublasLt\.so\.{CUDA}$",
+                      r"(?m)^cuDNN +libcudnn\.so\.9 cannot be opened", r"(?m)^driver +for CUDA 13\.0$",
+                      r"(?m)^GPU 0 +Fake GPU, compute capability 9\.0, 64\.0 GiB$",
+                      r"a small product and a softmax \(own, fused\): gives 0, the CPU 0\.\d+: this GPU computes wrongly",
+                      r"a matrix product \(cublaslt, fused\): gives 0,",
+                      r"a convolution: convolution on the GPU needs libcudnn\.so\.9"):
+            self.assertRegex(done.out, found)
+
+    def test_libraries_are_found_without_a_driver(self):
+        self.gpu("libcuda.so")
+        done = self.neon("doctor")
+        self.assertRegex(done.out, r"(?m)^NVRTC +13\.7")
+        self.assertRegex(done.out, r"(?m)^cuBLASLt +13\.2\.4")
+        self.assertRegex(done.out, r"(?m)^GPU +not used: ")
 
 
 class Memory(Case):
