@@ -4,16 +4,14 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "neon/core/error.h"
+#include "backends/device/device.h"
 
 namespace neon::cuda {
 
 namespace {
 
-constexpr const char* kWait = "NEON_GPU_WAIT";
-
 bool asked_to_wait() {
-  const char* given = std::getenv(kWait);
+  const char* given = std::getenv(kWaitForKernels);
   return given && *given && std::string_view(given) != "0";
 }
 
@@ -40,13 +38,13 @@ void check(CUresult result, const std::string& doing, const std::string& of) {
   const char *name = nullptr, *words = nullptr;
   cuGetErrorName(result, &name);
   cuGetErrorString(result, &words);
-  std::string hint;
+  const std::string message =
+      text(doing, ": ", words ? words : "unknown error", " (", name ? name : "CUDA", " ", int(result), ")");
   if (is_fault(result) && !asked_to_wait())
-    hint = text("; a kernel", of.empty() ? "" : " of ", of,
-                " has failed, and which one can be told only by waiting for each: ", kWait,
-                "=1 in the environment does that, and names its op and layer");
-  fail(result == CUDA_ERROR_OUT_OF_MEMORY ? ErrorKind::memory : ErrorKind::device, doing, ": ",
-       words ? words : "unknown error", " (", name ? name : "CUDA", " ", int(result), ")", hint);
+    throw KernelFault(text(message, ", in a kernel", of.empty() ? "" : " of ", of),
+                      text("; which one can be told only by waiting for each: ", kWaitForKernels,
+                           "=1 in the environment does that, and names its op and layer"));
+  fail(result == CUDA_ERROR_OUT_OF_MEMORY ? ErrorKind::memory : ErrorKind::device, message);
 }
 
 void Device::check(CUresult result, const std::string& doing) const { cuda::check(result, doing, running_); }

@@ -49,6 +49,20 @@ struct GpuInfo {
   std::string unusable;  // why it is not used; "" where it is
 };
 
+// A kernel has failed on the GPU, which one is not known, and nothing can be done there any more in this process.
+class KernelFault : public Error {
+ public:
+  KernelFault(const std::string& message, const std::string& hint)
+      : Error(ErrorKind::device, message + hint), message_(message), hint_(hint) {}
+  const std::string& message() const { return message_; }
+  const std::string& hint() const { return hint_; }  // how the kernel can be found
+
+ private:
+  std::string message_, hint_;
+};
+// In the environment, with "1": each kernel is waited for, so that the one that fails is named.
+constexpr const char* kWaitForKernels = "NEON_GPU_WAIT";
+
 // Bytes of a GPU's memory that a program takes.
 struct MemoryNeeds {
   size_t own = 0;        // values of a step, results, records

@@ -182,12 +182,11 @@ RunResult Trainer::run() try {
   out.results = results_;
   out.position = position_;
   return out;
-} catch (const Error& error) {
+} catch (const KernelFault& fault) {
   tell_left_out();
-  if (error.kind() == ErrorKind::device && log_) log_->close(RunStatus::killed);
-  progress_.log(error.what());
-  if (error.kind() == ErrorKind::device) fail(error.kind(), error.what(), kept_text());
-  throw;
+  progress_.log(fault.what());
+  if (log_) log_->close(RunStatus::killed);
+  throw KernelFault(fault.message() + kept_text(), fault.hint());
 } catch (const std::exception& error) {
   tell_left_out();
   progress_.log(error.what());

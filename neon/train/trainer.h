@@ -36,6 +36,8 @@ class Trainer {
   int64_t threads() const { return position_.threads; }
   // Steps of the program that run() uses, on the next batches of the data; returns the cost of the last. For bench.
   double bench_steps(int64_t count);
+  // Steps likewise, then an evaluation.
+  void try_out(int64_t steps);
   const std::string& device_name() const { return device_name_; }
   std::string device_text() const { return gpu_ ? device_name_ : text(position_.threads, " threads"); }
   // To people and to the log file, or to that alone.

@@ -105,4 +105,9 @@ double Trainer::bench_steps(int64_t count) {
   return recent_step_cost_;
 }
 
+void Trainer::try_out(int64_t steps) {
+  bench_steps(steps);
+  if (evaluator_) evaluator_->run();
+}
+
 }  // namespace neon

@@ -48,26 +48,51 @@ class Case(support.Case):
 
 
 class Faults(Case):
-    def test_a_fault_says_how_to_find_its_kernel(self):
-        self.gpu()
-        done = self.refused(6, "-r", "1", "-s", "m.safetensors", "-o", "run.h5", self.spec(SMALL),
-                            environment={"FAKE_CUDA_FAULT": "3"},
-                            says=["an illegal memory access was encountered (CUDA_ERROR_ILLEGAL_ADDRESS 700)",
-                                  "a kernel of the training step has failed", "NEON_GPU_WAIT=1",
-                                  "it had saved no checkpoint yet"])
-        self.assertNotIn("in layer", done.err)
-        with h5py.File(self.path("run.h5"), "r") as run:
-            self.assertEqual(run.attrs["status"], "killed")
+    FAULT = "an illegal memory access was encountered (CUDA_ERROR_ILLEGAL_ADDRESS 700)"
 
-    def test_kernels_that_are_waited_for_are_named(self):
-        """Every kernel of the step, with the op and layer that `neon program` shows."""
-        self.gpu()
-        spec = self.spec(SMALL)
+    def kernels(self, spec):
+        """Number, op and layer of each, as `neon program` shows them."""
         listed = re.findall(r"(?m)^ ?(\d+)  (\w+).*?(?:# (\S+))?$", self.neon("program", "-b", "gpu", spec).out)
         self.assertGreater(len(listed), 5)
-        for number, op, layer in listed:
-            self.refused(6, "-r", "1", spec, environment={"FAKE_CUDA_FAULT": str(int(number) + 1), "NEON_GPU_WAIT": "1"},
-                         says=[f"kernel {number} of the training step, {op}", f"in layer {layer}: an illegal memory access"])
+        return listed
+
+    def test_the_kernel_that_fails_is_looked_for_and_named(self):
+        """Every kernel of the step."""
+        self.gpu()
+        spec = self.spec(SMALL)
+        for number, op, layer in self.kernels(spec):
+            self.refused(6, spec, environment={"FAKE_CUDA_FAULT": str(int(number) + 1)},
+                         says=[self.FAULT + ", in a kernel of the training step",
+                               "looking for it: the first 64 steps again", f"looking for it: kernel {number} of the training "
+                               f"step, {op}", f"in layer {layer}: {self.FAULT}"])
+
+    def test_kernels_that_are_waited_for_are_named_at_once(self):
+        self.gpu()
+        spec = self.spec(SMALL)
+        for number, op, layer in self.kernels(spec)[:3]:
+            done = self.refused(6, "-b", "gpu", spec, says=[f"neon: kernel {number} of the training step, {op}", self.FAULT],
+                                environment={"FAKE_CUDA_FAULT": str(int(number) + 1), "NEON_GPU_WAIT": "1"})
+            self.assertNotIn("looking", done.err)
+
+    def test_what_was_written_before_the_fault_stays_as_it_is(self):
+        self.gpu()
+        done = self.refused(6, "-s", "m.safetensors", "-o", "run.h5", "-l", "log", self.spec(SMALL),
+                            says=[self.FAULT, "it had saved no checkpoint yet", "kernel 2 of"],
+                            environment={"FAKE_CUDA_FAULT": "3"})
+        with h5py.File(self.path("run.h5"), "r") as run:
+            self.assertEqual(run.attrs["status"], "killed")
+        self.assertFalse(os.path.exists(self.path("m.safetensors")), str(done))
+        self.neon("-b", "cpu", "-s", "m.safetensors", "-e", "1", "s.yaml")
+        before = self.read("m.safetensors")
+        self.refused(6, "resume", "m.safetensors", "-e", "2", says=[self.FAULT, "kernel 2 of"],
+                     environment={"FAKE_CUDA_FAULT": "3"})
+        self.assertEqual(self.read("m.safetensors"), before)
+
+    def test_other_verbs_say_how_to_find_the_kernel(self):
+        self.gpu()
+        done = self.refused(6, "bench", self.spec(SMALL), environment={"FAKE_CUDA_FAULT": "3"},
+                            says=[self.FAULT, "in a kernel of the training step", "NEON_GPU_WAIT=1 in the environment"])
+        self.assertNotIn("looking", done.err)
 
 
 class Libraries(Case):
