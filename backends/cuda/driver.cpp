@@ -40,7 +40,8 @@ void check(CUresult result, const std::string& doing, const std::string& of) {
   cuGetErrorString(result, &words);
   const std::string message =
       text(doing, ": ", words ? words : "unknown error", " (", name ? name : "CUDA", " ", int(result), ")");
-  if (is_fault(result) && !asked_to_wait())
+  if (is_fault(result) && asked_to_wait()) throw KernelFault(message, "");
+  if (is_fault(result))
     throw KernelFault(text(message, ", in a kernel", of.empty() ? "" : " of ", of),
                       text("; which one can be told only by waiting for each: ", kWaitForKernels,
                            "=1 in the environment does that, and names its op and layer"));

@@ -86,7 +86,7 @@ void CudaProgram::make_kernels(const DeviceOptions& options) {
       looks_up_ = looks_up_ || graph.node(n).op->name == op;
   for (const LoweredKernel& kernel : lowered_.kernels) {
     Kernel made;
-    if ((made.library = library_kernel(kernel, context, {options.timed, options.tf32, &cold}))) {
+    if ((made.library = library_kernel(kernels_.size(), context, {options.timed, options.tf32, &cold}))) {
       made.arrays = {kernel.inputs[0], kernel.inputs[1], kernel.bias, kernel.outputs[0]};
       workspace_bytes = std::max(workspace_bytes, made.library->workspace_bytes());
     }
@@ -105,11 +105,16 @@ void CudaProgram::make_kernels(const DeviceOptions& options) {
 }
 
 // The kernel of a library, where one is better than what is generated.
-std::unique_ptr<LibraryKernel> CudaProgram::library_kernel(const LoweredKernel& kernel, const SourceContext& context,
+std::unique_ptr<LibraryKernel> CudaProgram::library_kernel(size_t k, const SourceContext& context,
                                                            const LibraryOptions& options) {
+  const LoweredKernel& kernel = lowered_.kernels[k];
   if (!asks_library(kernel, context)) return nullptr;
-  return kernel.op == "matmul" ? make_product(kernel, lowered_.graph, engine_->device, options)
-                               : make_convolution(kernel, lowered_.graph, engine_->device, options);
+  try {
+    return kernel.op == "matmul" ? make_product(kernel, lowered_.graph, engine_->device, options)
+                                 : make_convolution(kernel, lowered_.graph, engine_->device, options);
+  } catch (const KernelFault& fault) {
+    fail(ErrorKind::device, "choosing an algorithm for ", describe(k), ": ", fault.message());
+  }
 }
 
 void CudaProgram::load_sources(std::vector<Source>& sources, const std::vector<size_t>& kernels, ColdStart& cold) {
@@ -237,7 +242,7 @@ void CudaProgram::flush() {
     const CUgraphExec graph = graph_of(runs);
     records_.upload(reinterpret_cast<const std::byte*>(queue_.data()) + size_t(sent) * row_bytes,
                     size_t(runs) * row_bytes);
-    device.check(cuGraphLaunch(graph, device.stream()), text("starting ", name_));
+    device.check(cuGraphLaunch(graph, device.stream()), "starting a step on the GPU");
     sent += runs;
   }
   if (batches_) batches_->after_run();
@@ -256,7 +261,9 @@ void CudaProgram::launch_kernels(int row) {
   std::byte* record = static_cast<std::byte*>(records_.data()) + size_t(row) * (kRecordScalars + scalars_.size()) * 8;
   for (size_t k = 0; k < kernels_.size(); ++k) {
     launch(k, record);
-    if (engine_->device->waits_for_kernels()) engine_->device->wait(describe(k));
+    if (!engine_->device->waits_for_kernels()) continue;
+    if (const CUresult result = cuStreamSynchronize(engine_->device->stream()); result != CUDA_SUCCESS)
+      check(result, describe(k));
   }
 }
 
@@ -276,12 +283,12 @@ void CudaProgram::launch(size_t k, void* record) {
   for (void* shared : {static_cast<void*>(state), record, ring, partials, ticket}) values.push_back(shared);
   std::vector<void*> parameters;
   for (void*& value : values) parameters.push_back(&value);
-  check(cuLaunchKernel(kernel.function, unsigned(kernel.blocks), 1, 1, kThreads, 1, 1, 0, engine_->device->stream(),
-                       parameters.data(), nullptr),
-        text("starting ", describe(k)));
+  const CUresult result = cuLaunchKernel(kernel.function, unsigned(kernel.blocks), 1, 1, kThreads, 1, 1, 0,
+                                         engine_->device->stream(), parameters.data(), nullptr);
+  if (result != CUDA_SUCCESS) engine_->device->check(result, "starting " + describe(k));
 }
 
-// "kernel 3 of the training step, matmul + relu of layer Affine_0"
+// "kernel 3 of the training step, matmul + relu in layer Affine_0"
 std::string CudaProgram::describe(size_t k) const {
   const LoweredKernel& kernel = lowered_.kernels[k];
   std::string op = kernel.op;

@@ -56,7 +56,7 @@ class CudaProgram : public Program {
   void place_arrays(Variables& variables, bool callers_memory);
   void make_ring();
   void make_kernels(const DeviceOptions& options);
-  std::unique_ptr<LibraryKernel> library_kernel(const LoweredKernel& kernel, const SourceContext& context,
+  std::unique_ptr<LibraryKernel> library_kernel(size_t kernel, const SourceContext& context,
                                                 const LibraryOptions& options);
   void load_sources(std::vector<Source>& sources, const std::vector<size_t>& kernels, ColdStart& cold);
   void set_memory(Input& input, std::shared_ptr<Memory> memory);

@@ -49,13 +49,13 @@ struct GpuInfo {
   std::string unusable;  // why it is not used; "" where it is
 };
 
-// A kernel has failed on the GPU, which one is not known, and nothing can be done there any more in this process.
+// A kernel has failed on the GPU, and nothing can be done there any more in this process.
 class KernelFault : public Error {
  public:
   KernelFault(const std::string& message, const std::string& hint)
       : Error(ErrorKind::device, message + hint), message_(message), hint_(hint) {}
   const std::string& message() const { return message_; }
-  const std::string& hint() const { return hint_; }  // how the kernel can be found
+  const std::string& hint() const { return hint_; }  // how the kernel can be found; "" where the message names it
 
  private:
   std::string message_, hint_;

@@ -69,7 +69,8 @@ void flush_results() {
 int run_verb(const neon::CommandLine& line, char** argv) try {
   return verb_named(line.verb)(line);
 } catch (const neon::KernelFault& fault) {
-  if (line.verb == "train" || line.verb == "resume") neon::search_for_fault(fault.message(), argv);
+  if (!fault.hint().empty() && (line.verb == "train" || line.verb == "resume"))
+    neon::search_for_fault(fault.message(), argv);
   throw;
 }
 

@@ -66,6 +66,22 @@ class Faults(Case):
                                "looking for it: the first 64 steps again", f"looking for it: kernel {number} of the training "
                                f"step, {op}", f"in layer {layer}: {self.FAULT}"])
 
+    def test_kernels_of_libraries_are_named_too(self):
+        self.gpu()
+        spec = self.spec(MLP)
+        products = [kernel for kernel in self.kernels(spec) if kernel[1] == "matmul"]
+        self.assertGreater(len(products), 3)
+        for number, op, layer in products:
+            self.refused(6, "-r", "1", spec, environment={"FAKE_CUDA_FAULT": str(int(number) + 1)},
+                         says=[f"looking for it: kernel {number} of the training step, matmul", f"in layer {layer}: {self.FAULT}"])
+
+    def test_an_algorithm_that_fails_while_it_is_timed_is_named(self):
+        self.gpu()
+        done = self.refused(6, "-b", "gpu", self.spec(MLP), environment={"FAKE_CUDA_FAULT": "1"},
+                            says=["choosing an algorithm for kernel 1 of the training step, matmul", "in layer Affine_0",
+                                  self.FAULT])
+        self.assertNotIn("looking", done.err)
+
     def test_kernels_that_are_waited_for_are_named_at_once(self):
         self.gpu()
         spec = self.spec(SMALL)
@@ -218,7 +234,7 @@ class ColdStart(Case):
 
     def test_a_cold_cache_says_what_it_waits_for(self):
         self.gpu()
-        slow = {"FAKE_NVRTC_MS": "300"}
+        slow = {"FAKE_NVRTC_MS": "150"}
         done = self.neon(self.spec(SMALL), code=DIVERGED, environment=slow)
         self.assertEqual(done.err.count(self.WAITS), 1, str(done))
         self.assertIn(f"they are kept in {self.environment['NEON_CACHE_DIR']}", done.err)
