@@ -10,7 +10,7 @@ import h5py
 import support
 
 FAKES = os.environ["FAKE_GPU"]
-CUDA = os.environ["CUDA_MAJOR"]
+CUDA, CUDNN = os.environ["CUDA_MAJOR"], os.environ["CUDNN_MAJOR"]
 
 MLP = """\
 dataset: {UniformRandom: {ntrain: 2048, ntest: 512, nin: [784], nout: 10}}
@@ -34,7 +34,7 @@ class Case(support.Case):
         folder = self.path("gpu")
         os.makedirs(folder, exist_ok=True)
         for library, fake in {"libcuda.so.1": driver, f"libnvrtc.so.{CUDA}": "fake_nvrtc",
-                              f"libcublasLt.so.{CUDA}": "fake_cublaslt", "libcudnn.so.9": None}.items():
+                              f"libcublasLt.so.{CUDA}": "fake_cublaslt", f"libcudnn.so.{CUDNN}": None}.items():
             plain = library[:library.index(".so") + 3]
             if fake is None or plain in missing:
                 for name in library, plain:  # what is found before the machine's own, and cannot be opened
@@ -135,7 +135,7 @@ class Libraries(Case):
         self.gpu()
         self.assertIn("libcudnn", self.notes(self.neon(self.spec(CONVOLUTION)))[0])
         self.refused(6, "-b", "gpu", self.spec(CONVOLUTION),
-                     says=["libcudnn.so.9 cannot be opened", f"libcudnn9-cuda-{CUDA}", "does not come with CUDA"])
+                     says=[f"libcudnn.so.{CUDNN} cannot be opened", f"libcudnn{CUDNN}-cuda-{CUDA}", "does not come with CUDA"])
 
 
 class Unusable(Case):
@@ -186,11 +186,11 @@ class Doctor(Case):
         done = self.neon("doctor", code=6)  # kernels that do nothing give wrong numbers
         for found in (rf"(?m)^neon +\S+, built with CUDA {CUDA}\.", rf"(?m)^NVRTC +13\.7, \S+/gpu/libnvrtc\.so\.{CUDA}$",
                       rf"(?m)^cuBLASLt +13\.2\.4, \S+/gpu/libcublasLt\.so\.{CUDA}$",
-                      r"(?m)^cuDNN +libcudnn\.so\.9 cannot be opened", r"(?m)^driver +for CUDA 13\.0$",
+                      rf"(?m)^cuDNN +libcudnn\.so\.{CUDNN} cannot be opened", r"(?m)^driver +for CUDA 13\.0$",
                       r"(?m)^GPU 0 +Fake GPU, compute capability 9\.0, 64\.0 GiB$",
                       r"a small product and a softmax \(own, fused\): gives 0, the CPU 0\.\d+: this GPU computes wrongly",
                       r"a matrix product \(cublaslt, fused\): gives 0,",
-                      r"a convolution: convolution on the GPU needs libcudnn\.so\.9"):
+                      rf"a convolution: convolution on the GPU needs libcudnn\.so\.{CUDNN}"):
             self.assertRegex(done.out, found)
 
     def test_libraries_are_found_without_a_driver(self):
