@@ -6,6 +6,7 @@ import re
 import subprocess
 
 import h5py
+import numpy as np
 
 import support
 
@@ -74,6 +75,19 @@ class Faults(Case):
         for number, op, layer in products:
             self.refused(6, "-r", "1", spec, environment={"FAKE_CUDA_FAULT": str(int(number) + 1)},
                          says=[f"looking for it: kernel {number} of the training step, matmul", f"in layer {layer}: {self.FAULT}"])
+
+    def test_a_fault_of_a_streamed_run_is_looked_for_too(self):
+        self.gpu()
+        for split in "train", "test":
+            for label in "a", "b":
+                for i in range(12):
+                    image = np.full((8, 8, 3), 20 * i + (label == "b"), np.uint8)
+                    self.write(f"images/{split}/{label}/{i}.png", support.png(image))
+        spec = self.spec(SMALL.replace("Iris", "{ImageFolder: {path: images, stream: true}}").replace("nout: 3", "nout: 2"),
+                         batch_size="2")
+        for kernel in 1, 4:
+            self.refused(6, spec, environment={"FAKE_CUDA_FAULT": str(kernel)},
+                         says=[self.FAULT, f"looking for it: kernel {kernel - 1} of the training step"])
 
     def test_an_algorithm_that_fails_while_it_is_timed_is_named(self):
         self.gpu()
