@@ -20,8 +20,7 @@ namespace neon::cuda {
 namespace {
 
 struct Nvrtc {
-  Library library{{"libnvrtc.so." NEON_CUDA_MAJOR, "libnvrtc.so"}, "compiling kernels"};
-  decltype(nvrtcVersion)* version;
+  Library library{"compiling kernels", CudaLibrary::nvrtc};
   decltype(nvrtcCreateProgram)* create;
   decltype(nvrtcDestroyProgram)* destroy;
   decltype(nvrtcCompileProgram)* compile;
@@ -30,7 +29,6 @@ struct Nvrtc {
   decltype(nvrtcGetCUBINSize)* cubin_size;
   decltype(nvrtcGetCUBIN)* cubin;
   Nvrtc() {
-    library.find(version, "nvrtcVersion");
     library.find(create, "nvrtcCreateProgram");
     library.find(destroy, "nvrtcDestroyProgram");
     library.find(compile, "nvrtcCompileProgram");
@@ -71,18 +69,13 @@ std::string compile(const std::string& source, int arch) {
 
 }  // namespace
 
-std::string nvrtc_version() {
-  int major = 0, minor = 0;
-  nvrtc().version(&major, &minor);
-  return text(major, ".", minor);
-}
-
-std::vector<std::string> compile_sources(const std::vector<std::string>& sources, int arch) {
+std::vector<std::string> compile_sources(const std::vector<std::string>& sources, int arch, ColdStart* cold) {
   const DiskCache cache("cubin", text("sm_", arch, " ", NEON_CUDA_VERSION));
   std::vector<std::string> codes(sources.size());
   std::map<std::string, std::vector<size_t>> wanted;
   for (size_t i = 0; i < sources.size(); ++i)
     if (!cache.read(sources[i], codes[i])) wanted[sources[i]].push_back(i);
+  if (cold && !wanted.empty()) cold->begin();
   std::vector<const std::pair<const std::string, std::vector<size_t>>*> work;
   for (const auto& entry : wanted) work.push_back(&entry);
   std::atomic<size_t> next = 0;

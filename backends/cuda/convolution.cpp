@@ -118,7 +118,7 @@ class ConvolutionKernel : public LibraryKernel {
     PlanNeeds needs;
     needs.exact_f32 = a.dtype == DType::f32 && !options.tf32;
     needs.deterministic = !options.timed;
-    needs.most_workspace = std::clamp(device_->bytes() / kWorkspaceShare, kLeastWorkspace, kMostWorkspace);
+    needs.most_workspace = convolution_workspace(*device_);
     const std::string key = text(kernel.op, " ", a, " ", b, " ", c, " ", kernel.attributes, has_bias_ ? " bias " : "",
                                  has_bias_ ? text(bias.dtype) : "", kernel.relu ? " relu" : "", tf32 ? " tf32" : "",
                                  options.timed ? " timed" : "", " workspace ", needs.most_workspace);
@@ -126,6 +126,7 @@ class ConvolutionKernel : public LibraryKernel {
       plan_ = Plan::from_json(handle_, known);
       if (!plan_.empty()) return true;
     }
+    if (options.cold) options.cold->begin();
     plan_ = plans(kernel, a, b, c, bias, needs, options.timed ? kTimedPlans : 1);
     if (plan_.empty()) return false;
     const bool settled = plan_.size() == 1 || keep_fastest(a, b, c, bias);
@@ -209,6 +210,10 @@ bool has_uneven_padding(const Attributes& attributes) {
   for (size_t i = 0; i < padding.size(); i += 2)
     if (padding[i] != padding[i + 1]) return true;
   return false;
+}
+
+size_t convolution_workspace(const Device& device) {
+  return std::clamp(device.bytes() / kWorkspaceShare, kLeastWorkspace, kMostWorkspace);
 }
 
 std::unique_ptr<LibraryKernel> make_convolution(const LoweredKernel& kernel, const Graph& graph,

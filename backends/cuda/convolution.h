@@ -13,4 +13,7 @@ bool has_uneven_padding(const Attributes& attributes);
 std::unique_ptr<LibraryKernel> make_convolution(const LoweredKernel& kernel, const Graph& graph,
                                                 std::shared_ptr<Device> device, const LibraryOptions& options);
 
+// Bytes that a convolution may use at most.
+size_t convolution_workspace(const Device& device);
+
 }  // namespace neon::cuda

@@ -13,7 +13,7 @@
 namespace neon::cuda {
 
 struct Cudnn {
-  Library library{{"libcudnn.so." NEON_CUDNN_MAJOR, "libcudnn.so"}, "convolution on the GPU"};
+  Library library{"convolution on the GPU", CudaLibrary::cudnn};
   decltype(cudnnCreate)* create;
   decltype(cudnnSetStream)* set_stream;
   decltype(cudnnGetVersion)* version;

@@ -30,6 +30,7 @@ DiskCache::DiskCache(std::string kind, std::string version) : kind_(std::move(ki
       mkdir(root.substr(0, at).c_str(), 0700);
     mkdir(root.c_str(), 0700);
     mkdir(folder_.c_str(), 0700);
+    if (access(folder_.c_str(), W_OK) != 0 && access(folder_.c_str(), R_OK) != 0) folder_.clear();
   } catch (const Error&) {
     folder_.clear();  // no home
   }

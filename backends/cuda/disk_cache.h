@@ -1,5 +1,6 @@
 // What was made once on this machine and is found again: compiled kernels, chosen algorithms. A file each in the cache
-// folder (NEON_CACHE_DIR), written beside its place and renamed. Where there is no folder, nothing is kept.
+// folder (NEON_CACHE_DIR), written beside its place and renamed. Where there is no folder and none can be made, as
+// under /dev/null, nothing is kept.
 #pragma once
 #include <string>
 
@@ -12,6 +13,8 @@ class DiskCache {
   // False when there is none, or it is not whole.
   bool read(const std::string& key, std::string& value) const;
   void write(const std::string& key, const std::string& value) const;
+  // "" where nothing is kept.
+  const std::string& folder() const { return folder_; }
 
  private:
   std::string path(const std::string& key) const;

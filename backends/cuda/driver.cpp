@@ -1,21 +1,56 @@
 #include "backends/cuda/driver.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <string_view>
 
-#include "neon/core/error.h"
+#include "backends/device/device.h"
 
 namespace neon::cuda {
 
-void check(CUresult result, const std::string& doing) {
+namespace {
+
+bool asked_to_wait() {
+  const char* given = std::getenv(kWaitForKernels);
+  return given && *given && std::string_view(given) != "0";
+}
+
+// Of a kernel, told of after it was started.
+bool is_fault(CUresult result) {
+  switch (result) {
+    case CUDA_ERROR_ILLEGAL_ADDRESS:
+    case CUDA_ERROR_LAUNCH_TIMEOUT:
+    case CUDA_ERROR_ASSERT:
+    case CUDA_ERROR_HARDWARE_STACK_ERROR:
+    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+    case CUDA_ERROR_MISALIGNED_ADDRESS:
+    case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+    case CUDA_ERROR_INVALID_PC:
+    case CUDA_ERROR_LAUNCH_FAILED: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+void check(CUresult result, const std::string& doing, const std::string& of) {
   if (result == CUDA_SUCCESS) return;
   const char *name = nullptr, *words = nullptr;
   cuGetErrorName(result, &name);
   cuGetErrorString(result, &words);
-  fail(result == CUDA_ERROR_OUT_OF_MEMORY ? ErrorKind::memory : ErrorKind::device, doing, ": ",
-       words ? words : "unknown error", " (", name ? name : "CUDA", " ", int(result), ")");
+  const std::string message =
+      text(doing, ": ", words ? words : "unknown error", " (", name ? name : "CUDA", " ", int(result), ")");
+  if (is_fault(result) && asked_to_wait()) throw KernelFault(message, "");
+  if (is_fault(result))
+    throw KernelFault(text(message, ", in a kernel", of.empty() ? "" : " of ", of),
+                      text("; which one can be told only by waiting for each: ", kWaitForKernels,
+                           "=1 in the environment does that, and names its op and layer"));
+  fail(result == CUDA_ERROR_OUT_OF_MEMORY ? ErrorKind::memory : ErrorKind::device, message);
 }
 
-Device::Device(int index) {
+void Device::check(CUresult result, const std::string& doing) const { cuda::check(result, doing, running_); }
+
+Device::Device(int index) : waits_for_kernels_(asked_to_wait()) {
   check(cuDeviceGet(&device_, index), text("opening GPU ", index));
   check(cuDevicePrimaryCtxRetain(&context_, device_), text("opening GPU ", index));
   make_current();
@@ -53,11 +88,11 @@ Memory::Memory(std::shared_ptr<Device> device, size_t bytes, const std::string& 
     if (result == CUDA_ERROR_OUT_OF_MEMORY && cuMemGetInfo(&free, &all) == CUDA_SUCCESS)
       fail(ErrorKind::memory, "no room on the GPU for ", what, " of ", bytes_text(double(bytes)), ": ",
            bytes_text(double(free)), " of ", bytes_text(double(all)), " are free");
-    check(result, text("taking ", bytes_text(double(bytes)), " of GPU memory for ", what));
+    device_->check(result, text("taking ", bytes_text(double(bytes)), " of GPU memory for ", what));
   }
   device_->held_bytes_ += bytes;
   device_->peak_bytes_ = std::max<size_t>(device_->peak_bytes_, device_->held_bytes_);
-  check(cuMemsetD8Async(address_, 0, wanted, device_->stream()), "clearing GPU memory");
+  device_->check(cuMemsetD8Async(address_, 0, wanted, device_->stream()), "clearing GPU memory");
 }
 
 void Memory::release() noexcept {
@@ -70,12 +105,12 @@ void Memory::release() noexcept {
 
 void Memory::upload(const void* from, size_t bytes, size_t offset) const {
   device_->make_current();
-  if (bytes) check(cuMemcpyHtoDAsync(address_ + offset, from, bytes, device_->stream()), "copying to the GPU");
+  if (bytes) device_->check(cuMemcpyHtoDAsync(address_ + offset, from, bytes, device_->stream()), "copying to the GPU");
 }
 
 void Memory::download(void* to, size_t bytes, size_t offset) const {
   device_->make_current();
-  if (bytes) check(cuMemcpyDtoHAsync(to, address_ + offset, bytes, device_->stream()), "copying from the GPU");
+  if (bytes) device_->check(cuMemcpyDtoHAsync(to, address_ + offset, bytes, device_->stream()), "copying from the GPU");
   device_->wait("waiting for the GPU");
 }
 

@@ -1,5 +1,9 @@
 // CUDA's driver: checked calls, the device, its memory. One stream takes all work, so that what one program writes is
 // there for the next.
+//
+// A kernel that fails is heard of later, by whatever is asked of the driver next, and nothing can be done with the GPU
+// any more. Which one it was can be known only if each is waited for, which NEON_GPU_WAIT=1 in the environment asks
+// for.
 #pragma once
 #include <cuda.h>
 
@@ -10,20 +14,27 @@
 namespace neon::cuda {
 
 // Throws with what was being done and CUDA's words: ErrorKind::memory when memory ran out, else ErrorKind::device.
-void check(CUresult result, const std::string& doing);
+// Where a kernel has failed, `of` says in a few words which it may have been.
+void check(CUresult result, const std::string& doing, const std::string& of = "");
 
 class Device {
  public:
   explicit Device(int index);
   ~Device();
   Device(const Device&) = delete;
-  void make_current() const { check(cuCtxSetCurrent(context_), "using the GPU"); }
+  void make_current() const { cuda::check(cuCtxSetCurrent(context_), "using the GPU"); }
   CUstream stream() const { return stream_; }
   int arch() const { return arch_; }  // 90
   const std::string& name() const { return name_; }
   int processors() const { return processors_; }
   size_t bytes() const { return bytes_; }  // of memory, free or not
-  void wait(const std::string& what) const { check(cuStreamSynchronize(stream_), what); }
+  // The same, and a fault is that of a kernel of the program that runs.
+  void check(CUresult result, const std::string& doing) const;
+  void wait(const std::string& doing) const { check(cuStreamSynchronize(stream_), doing); }
+  // Of the program whose runs are sent now.
+  void set_running(const std::string& name) { running_ = name; }
+  // Whether each kernel is to be waited for before the next one.
+  bool waits_for_kernels() const { return waits_for_kernels_; }
   size_t free_bytes() const;
   // Of Memory, at most at any time.
   size_t peak_bytes() const { return peak_bytes_; }
@@ -34,7 +45,8 @@ class Device {
   CUstream stream_ = nullptr;
   int arch_ = 0, processors_ = 0;
   size_t bytes_ = 0;
-  std::string name_;
+  std::string name_, running_;
+  bool waits_for_kernels_ = false;
   friend class Memory;
   std::atomic<size_t> held_bytes_ = 0, peak_bytes_ = 0;
 };

@@ -1,27 +1,27 @@
-// A shared library opened at run time.
+// One of CUDA's libraries, opened at run time.
 #pragma once
 #include <string>
-#include <vector>
+
+#include "backends/device/cuda_libraries.h"
 
 namespace neon::cuda {
 
 class Library {
  public:
-  // Opens the first of `names` that is found; throws a device error that says what `purpose` needs it for.
-  Library(const std::vector<std::string>& names, const std::string& purpose);
+  // Throws MissingLibrary, which says what `doing` needs it for.
+  Library(const std::string& doing, CudaLibrary library);
   Library(const Library&) = delete;
   ~Library() = default;  // stays open: CUDA's libraries cannot be closed while a driver runs
 
+  // Throws a device error where the library has no such function.
   template <typename Function>
   void find(Function*& function, const char* name) const {
     function = reinterpret_cast<Function*>(symbol(name));
   }
-  const std::string& name() const { return name_; }
 
  private:
   void* symbol(const char* name) const;
   void* handle_ = nullptr;
-  std::string name_;
 };
 
 }  // namespace neon::cuda

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 
+#include "backends/cuda/cold_start.h"
 #include "backends/cuda/driver.h"
 #include "backends/graph/lower.h"
 
@@ -22,6 +23,7 @@ class LibraryKernel {
 struct LibraryOptions {
   bool timed = false;  // the clock may choose among a library's algorithms; otherwise the same ones are taken each time
   bool tf32 = false;
+  ColdStart* cold = nullptr;  // is told when a choice is not on disk
 };
 
 }  // namespace neon::cuda

@@ -2,6 +2,7 @@
 #include <mutex>
 
 #include "backends/cuda/batch_ring.h"
+#include "backends/cuda/plan.h"
 #include "backends/cuda/program.h"
 #include "neon/core/version.h"
 
@@ -9,7 +10,8 @@ namespace neon::cuda {
 
 namespace {
 
-constexpr int kLeastArch = 75;  // CUDA 13 compiles for no older ones
+// CUDA 13 compiles for none older than 7.5, CUDA 12 for none older than 5.0.
+constexpr int kLeastArch = CUDA_VERSION >= 13000 ? 75 : 50;
 
 class Module : public GpuModule {
  public:
@@ -29,7 +31,9 @@ class Module : public GpuModule {
       check(cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device), "asking a GPU");
       info.name = name;
       info.arch = 10 * major + minor;
-      if (info.arch < kLeastArch) info.unusable = text("compute capability ", major, ".", minor, " is older than 7.5");
+      if (info.arch < kLeastArch)
+        info.unusable = text("compute capability ", major, ".", minor, " is older than ", kLeastArch / 10, ".",
+                             kLeastArch % 10, ", the oldest that CUDA ", NEON_CUDA_VERSION, " compiles for");
       out.push_back(std::move(info));
     }
     return out;
@@ -39,10 +43,14 @@ class Module : public GpuModule {
 
   size_t peak_bytes(int index) override { return engine(index)->device->peak_bytes(); }
 
-  std::string versions() override {
+  std::string driver_version() override {
     int driver = 0;
     check(cuDriverGetVersion(&driver), "asking the driver");
-    return text("built with CUDA ", NEON_CUDA_VERSION, ", driver for CUDA ", driver / 1000, ".", driver % 1000 / 10);
+    return text("for CUDA ", driver / 1000, ".", driver % 1000 / 10);
+  }
+
+  MemoryNeeds needs_of(const Graph& graph, const DeviceOptions& options) override {
+    return cuda::needs_of(graph, options, *engine(options.gpu_index)->device);
   }
 
   std::unique_ptr<Program> compile(const Graph& graph, Variables& variables, const DeviceOptions& options) override {
@@ -70,35 +78,34 @@ class Module : public GpuModule {
 };
 
 // Why the driver cannot be used, or "".
-std::string problem_of_driver() {
-  const CUresult result = cuInit(0);
-  int count = 0;
-  if (result == CUDA_ERROR_NO_DEVICE || (result == CUDA_SUCCESS && (cuDeviceGetCount(&count), count == 0)))
-    return "there is no NVIDIA GPU";
-  if (result != CUDA_SUCCESS) {
-    const char* words = nullptr;
-    cuGetErrorString(result, &words);
-    return text("the NVIDIA driver does not start: ", words ? words : "unknown error");
-  }
-  int driver = 0;
+std::string problem_of_driver(bool& no_gpu) {
+  int driver = 0, count = 0;
   cuDriverGetVersion(&driver);
-  if (driver / 1000 < std::stoi(NEON_CUDA_MAJOR))
+  const CUresult result = cuInit(0);
+  no_gpu = result == CUDA_ERROR_NO_DEVICE || (result == CUDA_SUCCESS && (cuDeviceGetCount(&count), count == 0));
+  if (no_gpu) return "there is no NVIDIA GPU";
+  // An old driver may lack functions that a new one's words come from.
+  if (driver > 0 && driver / 1000 < std::stoi(NEON_CUDA_MAJOR))
     return text("the NVIDIA driver is too old: it is for CUDA ", driver / 1000, ".", driver % 1000 / 10,
                 ", and neon was built with ", NEON_CUDA_VERSION);
-  return "";
+  if (result == CUDA_SUCCESS) return "";
+  const char* words = nullptr;
+  cuGetErrorString(result, &words);
+  return text("the NVIDIA driver does not start: ", words ? words : "unknown error");
 }
 
 }  // namespace
 
 }  // namespace neon::cuda
 
+// `no_gpu`: nothing is there, so that nobody need hear why it is not used.
 extern "C" __attribute__((visibility("default"))) neon::GpuModule* neon_open_cuda(const std::string& version,
-                                                                                  std::string* why_not) {
+                                                                                  std::string* why_not, bool* no_gpu) {
   if (version != neon::version()) {
     *why_not = neon::text("the GPU module is of another neon than ", version);
     return nullptr;
   }
-  *why_not = neon::cuda::problem_of_driver();
+  *why_not = neon::cuda::problem_of_driver(*no_gpu);
   if (!why_not->empty()) return nullptr;
   static neon::cuda::Module* const module = new neon::cuda::Module;  // lives as long as the driver
   return module;

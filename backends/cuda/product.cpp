@@ -18,7 +18,7 @@ constexpr int kTimedAlgorithms = 16;
 constexpr size_t kWorkspace = size_t(32) << 20;
 
 struct CublasLt {
-  Library library{{"libcublasLt.so." NEON_CUDA_MAJOR, "libcublasLt.so"}, "matrix products on the GPU"};
+  Library library{"multiplying matrices on the GPU", CudaLibrary::cublaslt};
   decltype(cublasLtCreate)* create;
   decltype(cublasLtMatmul)* matmul;
   decltype(cublasLtMatmulDescCreate)* desc_create;
@@ -109,6 +109,7 @@ class Product : public LibraryKernel {
       std::memcpy(&algorithm_, known.data(), sizeof algorithm_);
       return true;
     }
+    if (options.timed && options.cold) options.cold->begin();
     const auto found = algorithms(options.timed ? kTimedAlgorithms : 1);
     if (found.empty()) return false;
     algorithm_ = found.front();
@@ -177,6 +178,8 @@ class Product : public LibraryKernel {
 };
 
 }  // namespace
+
+size_t product_workspace() { return kWorkspace; }
 
 std::unique_ptr<LibraryKernel> make_product(const LoweredKernel& kernel, const Graph& graph,
                                             std::shared_ptr<Device> device, const LibraryOptions& options) {

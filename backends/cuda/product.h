@@ -9,4 +9,7 @@ namespace neon::cuda {
 std::unique_ptr<LibraryKernel> make_product(const LoweredKernel& kernel, const Graph& graph,
                                             std::shared_ptr<Device> device, const LibraryOptions& options);
 
+// Bytes that every product may use.
+size_t product_workspace();
+
 }  // namespace neon::cuda

@@ -1,7 +1,6 @@
 #include "backends/cuda/program.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "backends/cuda/batch_ring.h"
@@ -13,30 +12,18 @@
 
 namespace neon::cuda {
 
-namespace {
-
-constexpr int kDepth = 256;              // rows of the ring
-constexpr int kRunsOfLaunch = 16;        // most runs in one launch
-constexpr int64_t kMostRecorded = 1024;  // elements of an output that goes to the ring
-constexpr size_t kRingOffset = 64;       // State comes first
 static_assert(sizeof(State) <= kRingOffset);
-
-const std::string& leaf_name(const Graph& graph, Value value) {
-  return graph.producer(value).attributes.string("name");
-}
-
-}  // namespace
 
 CudaProgram::CudaProgram(const Graph& graph, Variables& variables, const DeviceOptions& options,
                          std::shared_ptr<Engine> engine)
-    : graph_(graph), variables_(variables), engine_(std::move(engine)) {
+    : graph_(graph), variables_(variables), engine_(std::move(engine)), name_(options.name) {
   engine_->device->make_current();
   lowered_ = lower(graph, gpu_lowering(options.cpu.fuse));
   place_arrays(variables, options.cpu.callers_memory);
-  plan_ring();
+  make_ring();
   make_kernels(options);
   scalar_values_.resize(scalars_.size());
-  records_ = Memory(engine_->device, size_t(kRunsOfLaunch) * (kRecordScalars + scalars_.size()) * 8, "the step record");
+  records_ = Memory(engine_->device, record_bytes(scalars_.size()), "the step record");
 }
 
 CudaProgram::~CudaProgram() {
@@ -71,73 +58,62 @@ void CudaProgram::place_arrays(Variables& variables, bool callers_memory) {
   }
 }
 
-// Small outputs that a generated kernel writes go to the ring as well.
-void CudaProgram::plan_ring() {
-  for (const auto& [name, value] : lowered_.graph.outputs()) {
-    const int64_t elements = lowered_.graph.shape(value).elements();
-    bool generated = false;
-    for (const LoweredKernel& kernel : lowered_.kernels)
-      generated = generated || (kernel.fused && std::ranges::count(kernel.outputs, value));
-    if (!generated || elements > kMostRecorded || recorded_.count(value.id)) continue;
-    recorded_[value.id] = ring_width_;
-    ring_width_ += int(elements);
-  }
-  const size_t bytes = kRingOffset + size_t(kDepth) * size_t(ring_width_) * 8;
-  ring_ = Memory(engine_->device, bytes, "results");
+void CudaProgram::make_ring() {
+  ring_plan_ = plan_ring(lowered_);
+  ring_ = Memory(engine_->device, ring_plan_.bytes(), "results");
   void* host = nullptr;
-  check(cuMemHostAlloc(&host, bytes, 0), "taking pinned memory for results");
+  check(cuMemHostAlloc(&host, ring_.bytes(), 0), "taking pinned memory for results");
   host_ring_ = static_cast<std::byte*>(host);
 }
 
 void CudaProgram::make_kernels(const DeviceOptions& options) {
   const Graph& graph = lowered_.graph;
-  SourceContext context{lowered_, scalars_, recorded_, ring_width_, {}, {}};
-  for (const auto& [name, input] : inputs_)
-    if (std::ranges::count(options.sequences, name)) context.sequences.insert(input.value.id);
-  if (const auto finite = graph.outputs().find("finite"); finite != graph.outputs().end())
-    context.finite = finite->second;
-  context.processors = engine_->device->processors();
+  SourceContext context = source_context(lowered_, scalars_, ring_plan_, options, *engine_->device);
+  ColdStart cold(options.listener);
   std::vector<Source> sources;
   std::vector<size_t> generated;
-  size_t partial_bytes = 0, workspace_bytes = 0;
-  int tickets = 1;
+  PartialsPlan partials;
+  size_t workspace_bytes = 0;
   for (int n = 0; n < graph.node_count(); ++n)
     for (const char* op : {"gather", "scatter_add", "crop", "resample"})
       looks_up_ = looks_up_ || graph.node(n).op->name == op;
   for (const LoweredKernel& kernel : lowered_.kernels) {
     Kernel made;
-    if ((made.library = library_kernel(kernel, context, options))) {
+    if ((made.library = library_kernel(kernels_.size(), context, {options.timed, options.tf32, &cold}))) {
       made.arrays = {kernel.inputs[0], kernel.inputs[1], kernel.bias, kernel.outputs[0]};
       workspace_bytes = std::max(workspace_bytes, made.library->workspace_bytes());
     }
     implementations_.push_back(made.library ? made.library->library() : kernel.fused ? "fused" : "own");
     if (!made.library) {
       sources.push_back(kernel.fused ? fused_source(*kernel.fused, context) : op_source(kernel, context));
-      partial_bytes = std::max(partial_bytes, sources.back().partial_bytes);
-      tickets = std::max(tickets, sources.back().tickets);
+      partials.take(sources.back());
       generated.push_back(kernels_.size());
     }
     kernels_.push_back(std::move(made));
   }
-  ticket_bytes_ = (size_t(tickets) * sizeof(uint32_t) + 63) / 64 * 64;
-  partials_ = Memory(engine_->device, ticket_bytes_ + partial_bytes, "partial results");
+  ticket_bytes_ = partials.ticket_bytes();
+  partials_ = Memory(engine_->device, partials.bytes(), "partial results");
   if (workspace_bytes) workspace_ = engine_->workspace(workspace_bytes);
-  load_sources(sources, generated);
+  load_sources(sources, generated, cold);
 }
 
 // The kernel of a library, where one is better than what is generated.
-std::unique_ptr<LibraryKernel> CudaProgram::library_kernel(const LoweredKernel& kernel, const SourceContext& context,
-                                                           const DeviceOptions& options) {
+std::unique_ptr<LibraryKernel> CudaProgram::library_kernel(size_t k, const SourceContext& context,
+                                                           const LibraryOptions& options) {
+  const LoweredKernel& kernel = lowered_.kernels[k];
   if (!asks_library(kernel, context)) return nullptr;
-  const LibraryOptions choice{options.timed, options.tf32};
-  return kernel.op == "matmul" ? make_product(kernel, lowered_.graph, engine_->device, choice)
-                               : make_convolution(kernel, lowered_.graph, engine_->device, choice);
+  try {
+    return kernel.op == "matmul" ? make_product(kernel, lowered_.graph, engine_->device, options)
+                                 : make_convolution(kernel, lowered_.graph, engine_->device, options);
+  } catch (const KernelFault& fault) {
+    fail(ErrorKind::device, "choosing an algorithm for ", describe(k), ": ", fault.message());
+  }
 }
 
-void CudaProgram::load_sources(std::vector<Source>& sources, const std::vector<size_t>& kernels) {
+void CudaProgram::load_sources(std::vector<Source>& sources, const std::vector<size_t>& kernels, ColdStart& cold) {
   std::vector<std::string> texts;
   for (const Source& source : sources) texts.push_back(source.text);
-  const auto codes = compile_sources(texts, engine_->device->arch());
+  const auto codes = compile_sources(texts, engine_->device->arch(), &cold);
   for (size_t i = 0; i < sources.size(); ++i) {
     Kernel& kernel = kernels_[kernels[i]];
     CUmodule module = nullptr;
@@ -225,105 +201,7 @@ void CudaProgram::set_scalar(const std::string& name, double value) {
 }
 
 int CudaProgram::depth(const std::string& output) const {
-  return recorded_.count(lowered_.graph.outputs().at(output).id) ? kDepth : 1;
-}
-
-void CudaProgram::run(uint64_t step) {
-  engine_->take_turn(this);
-  queue_.push_back(runs_ % kDepth);
-  queue_.push_back(step);
-  queue_.push_back(uint64_t(first_));
-  for (double value : scalar_values_) queue_.push_back(std::bit_cast<uint64_t>(value));
-  ++runs_;
-  if (++queued_ == (batches_ ? 1 : kRunsOfLaunch)) flush();
-}
-
-// Sends the queued runs off, in launches of 16, 8, 4, 2 and 1. Where arrays have moved it is kernel by kernel:
-// recording a graph pays when it is launched again.
-void CudaProgram::flush() {
-  if (queued_ == 0) return;
-  const Device& device = *engine_->device;
-  device.make_current();
-  const size_t row_bytes = (kRecordScalars + scalars_.size()) * 8;
-  if (batches_) batches_->before_run();
-  int sent = 0;
-  if (moved_) {
-    records_.upload(queue_.data(), size_t(queued_) * row_bytes);
-    for (; sent < queued_; ++sent) launch_kernels(sent);
-    moved_ = false;
-  }
-  while (sent < queued_) {
-    int runs = kRunsOfLaunch;
-    while (runs > queued_ - sent) runs /= 2;
-    const CUgraphExec graph = graph_of(runs);
-    records_.upload(reinterpret_cast<const std::byte*>(queue_.data()) + size_t(sent) * row_bytes,
-                    size_t(runs) * row_bytes);
-    check(cuGraphLaunch(graph, device.stream()), "starting a step on the GPU");
-    sent += runs;
-  }
-  if (batches_) batches_->after_run();
-  queued_ = 0;
-  queue_.clear();
-}
-
-void* CudaProgram::address(Value value) const {
-  const Value storage = lowered_.storage[size_t(value.id)];
-  void* at = slots_[size_t(storage.id)];
-  if (!at) fail(ErrorKind::failed, "input ", leaf_name(lowered_.graph, storage), " of a program is not bound");
-  return at;
-}
-
-void CudaProgram::launch_kernels(int row) {
-  const CUstream stream = engine_->device->stream();
-  std::byte* state = static_cast<std::byte*>(ring_.data());
-  void* ring = state + kRingOffset;
-  void* record = static_cast<std::byte*>(records_.data()) + size_t(row) * (kRecordScalars + scalars_.size()) * 8;
-  void* ticket = partials_.data();
-  void* partials = static_cast<std::byte*>(partials_.data()) + ticket_bytes_;
-  for (size_t k = 0; k < kernels_.size(); ++k) {
-    const Kernel& kernel = kernels_[k];
-    if (kernel.library) {
-      const auto& a = kernel.arrays;
-      kernel.library->launch(address(a[0]), address(a[1]), a[2] ? address(a[2]) : nullptr, address(a[3]),
-                             workspace_ ? workspace_->data() : nullptr);
-      continue;
-    }
-    std::vector<void*> values;
-    for (Value value : kernel.arrays) values.push_back(address(value));
-    for (void* shared : {static_cast<void*>(state), record, ring, partials, ticket}) values.push_back(shared);
-    std::vector<void*> parameters;
-    for (void*& value : values) parameters.push_back(&value);
-    check(cuLaunchKernel(kernel.function, unsigned(kernel.blocks), 1, 1, kThreads, 1, 1, 0, stream, parameters.data(),
-                         nullptr),
-          text("kernel ", k, " (", lowered_.kernels[k].op, ") of ", lowered_.kernels[k].scope));
-  }
-}
-
-CUgraphExec CudaProgram::graph_of(int runs) {
-  CUgraphExec& made = graphs_[runs];
-  if (made) return made;
-  const CUstream stream = engine_->device->stream();
-  CUgraph graph = nullptr;
-  check(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED), "recording a step");
-  try {
-    for (int row = 0; row < runs; ++row) launch_kernels(row);
-  } catch (...) {
-    cuStreamEndCapture(stream, &graph);
-    if (graph) cuGraphDestroy(graph);
-    graphs_.erase(runs);
-    throw;
-  }
-  check(cuStreamEndCapture(stream, &graph), "recording a step");
-  const CUresult result = cuGraphInstantiate(&made, graph, 0);
-  cuGraphDestroy(graph);
-  check(result, "preparing a step");
-  return made;
-}
-
-void CudaProgram::drop_graphs() {
-  for (const auto& [runs, graph] : graphs_)
-    if (graph) cuGraphExecDestroy(graph);
-  graphs_.clear();
+  return ring_plan_.places.count(lowered_.graph.outputs().at(output).id) ? kDepth : 1;
 }
 
 void CudaProgram::go_on() {
@@ -349,8 +227,8 @@ void CudaProgram::synchronize() const {
 double CudaProgram::recorded(const std::string& name, int64_t element, int back) const {
   NEON_ASSERT(back >= 0 && back < kDepth && uint64_t(back) < runs_);
   const Value value = lowered_.graph.outputs().at(name);
-  const auto found = recorded_.find(value.id);
-  if (found == recorded_.end()) {
+  const auto found = ring_plan_.places.find(value.id);
+  if (found == ring_plan_.places.end()) {
     NEON_ASSERT(back == 0);
     return output(name).at(element);
   }
@@ -358,7 +236,8 @@ double CudaProgram::recorded(const std::string& name, int64_t element, int back)
   const uint64_t row = (runs_ - 1 - uint64_t(back)) % kDepth;
   double out = 0;
   std::memcpy(
-      &out, host_ring_ + kRingOffset + (row * uint64_t(ring_width_) + uint64_t(found->second) + uint64_t(element)) * 8,
+      &out,
+      host_ring_ + kRingOffset + (row * uint64_t(ring_plan_.width) + uint64_t(found->second) + uint64_t(element)) * 8,
       8);
   return out;
 }

@@ -7,7 +7,7 @@
 
 #include "backends/cuda/engine.h"
 #include "backends/cuda/library_kernel.h"
-#include "backends/cuda/source.h"
+#include "backends/cuda/plan.h"
 #include "backends/cuda/state.h"
 
 namespace neon::cuda {
@@ -54,15 +54,17 @@ class CudaProgram : public Program {
   };
 
   void place_arrays(Variables& variables, bool callers_memory);
-  void plan_ring();
+  void make_ring();
   void make_kernels(const DeviceOptions& options);
-  std::unique_ptr<LibraryKernel> library_kernel(const LoweredKernel& kernel, const SourceContext& context,
-                                                const DeviceOptions& options);
-  void load_sources(std::vector<Source>& sources, const std::vector<size_t>& kernels);
+  std::unique_ptr<LibraryKernel> library_kernel(size_t kernel, const SourceContext& context,
+                                                const LibraryOptions& options);
+  void load_sources(std::vector<Source>& sources, const std::vector<size_t>& kernels, ColdStart& cold);
   void set_memory(Input& input, std::shared_ptr<Memory> memory);
   Input* find_input(const std::string& name);
   void* address(Value value) const;
   void launch_kernels(int row);
+  void launch(size_t kernel, void* record);
+  std::string describe(size_t kernel) const;
   CUgraphExec graph_of(int runs);
   void drop_graphs();
   void synchronize() const;
@@ -70,6 +72,7 @@ class CudaProgram : public Program {
   Graph graph_;
   Variables& variables_;
   std::shared_ptr<Engine> engine_;
+  const std::string name_;
   std::shared_ptr<Memory> workspace_;
   Memory arena_, records_, ring_, partials_;
   size_t ticket_bytes_ = 0;   // before the partial results
@@ -80,8 +83,7 @@ class CudaProgram : public Program {
   std::vector<std::string> implementations_;
   std::map<std::string, int> scalars_;
   std::vector<double> scalar_values_;
-  std::map<int, int> recorded_;  // by value: place in a row of the ring
-  int ring_width_ = 0;
+  RingPlan ring_plan_;
   int64_t first_ = 0;
   std::vector<uint64_t> queue_;  // rows of the record that were not sent yet
   int queued_ = 0;

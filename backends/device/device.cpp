@@ -3,8 +3,6 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-#include <mutex>
-
 #include "neon/core/paths.h"
 #include "neon/core/version.h"
 
@@ -12,7 +10,7 @@ namespace neon {
 
 namespace {
 
-using Open = GpuModule* (*)(const std::string& version, std::string* why_not);
+using Open = GpuModule* (*)(const std::string& version, std::string* why_not, bool* no_gpu);
 
 std::string folder_of_executable() {
   char path[4096];
@@ -42,46 +40,54 @@ std::vector<std::string> candidates() {
   return out;
 }
 
-GpuModule* open_module(std::string& why_not) {
+struct Opened {
+  GpuModule* module = nullptr;
+  std::string why_not;
+  bool no_gpu = false;  // nothing that anybody would expect to be used
+};
+
+Opened open_module() {
   for (const std::string& path : candidates()) {
     if (access(path.c_str(), F_OK) != 0) continue;
-    void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    // Lazily: an older driver lacks functions, and is to be asked for its version first.
+    void* handle = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
     if (!handle) {
       const std::string problem = dlerror();
-      why_not = problem.find("libcuda.so.1") != problem.npos ? "no NVIDIA driver was found (libcuda.so.1)" : problem;
-      return nullptr;
+      const bool no_driver = problem.find("libcuda.so.1: cannot open") != problem.npos;
+      return {nullptr, no_driver ? "no NVIDIA driver was found (libcuda.so.1)" : problem, no_driver};
     }
     const auto open = reinterpret_cast<Open>(dlsym(handle, "neon_open_cuda"));
-    if (!open) {
-      why_not = path + " is no module of neon";
-      return nullptr;
-    }
-    return open(std::string(version()), &why_not);
+    if (!open) return {nullptr, path + " is no module of neon", false};
+    Opened out;
+    out.module = open(std::string(version()), &out.why_not, &out.no_gpu);
+    return out;
   }
-  why_not = "this build of neon has no GPU module (libneon_cuda.so)";
-  return nullptr;
+  return {nullptr, "this build of neon has no GPU module (libneon_cuda.so)", true};
+}
+
+const Opened& opened() {
+  static const Opened once = open_module();
+  return once;
 }
 
 }  // namespace
 
 GpuModule* gpu_module(std::string& why_not) {
-  static std::once_flag once;
-  static GpuModule* module = nullptr;
-  static std::string reason;
-  std::call_once(once, [] { module = open_module(reason); });
-  why_not = reason;
-  return module;
+  why_not = opened().why_not;
+  return opened().module;
 }
+
+std::string unused_gpu() { return opened().no_gpu ? "" : opened().why_not; }
 
 void check_gpu(int index) {
   std::string why_not;
   GpuModule* module = gpu_module(why_not);
-  if (!module) fail(ErrorKind::device, "the GPU cannot be used: ", why_not, "; -b cpu runs on the CPU");
+  if (!module) fail(ErrorKind::device, "the GPU cannot be used: ", why_not);
   const auto devices = module->devices();
   std::vector<std::string> names;
   for (size_t i = 0; i < devices.size(); ++i) names.push_back(text(i, ": ", devices[i].name));
   if (index < 0 || index >= int(devices.size()))
-    fail(ErrorKind::device, "there is no GPU ", index, " (-i); there is ", join(names, ", "));
+    fail(ErrorKind::device, "there is no GPU ", index, "; there is ", join(names, ", "));
   if (!devices[size_t(index)].unusable.empty())
     fail(ErrorKind::device, "GPU ", names[size_t(index)], " cannot be used: ", devices[size_t(index)].unusable);
 }

@@ -4,6 +4,13 @@
 
 namespace neon {
 
+// Hears of what takes long; perhaps from another thread, while the one that compiles waits.
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  virtual void waiting(const std::string& what) = 0;
+};
+
 struct DeviceOptions {
   bool gpu = false;
   int gpu_index = 0;
@@ -13,7 +20,17 @@ struct DeviceOptions {
   bool timed = false;
   // Products of f32 may take operands rounded to 10 bits of mantissa (TF32), which tensor cores are made for.
   bool tf32 = false;
+  // What messages call the program.
+  std::string name = "a program";
+  // Is told when a program takes long to compile, as it does the first time on a machine.
+  Listener* listener = nullptr;
   CpuOptions cpu = {};
+};
+
+// One of CUDA's libraries cannot be opened, which the message names. The driver and the GPU are there.
+class MissingLibrary : public Error {
+ public:
+  explicit MissingLibrary(const std::string& message) : Error(ErrorKind::device, message) {}
 };
 
 // Throws a device error where the GPU cannot be used, ErrorKind::memory where there is no room.
@@ -32,6 +49,28 @@ struct GpuInfo {
   std::string unusable;  // why it is not used; "" where it is
 };
 
+// A kernel has failed on the GPU, and nothing can be done there any more in this process.
+class KernelFault : public Error {
+ public:
+  KernelFault(const std::string& message, const std::string& hint)
+      : Error(ErrorKind::device, message + hint), message_(message), hint_(hint) {}
+  const std::string& message() const { return message_; }
+  const std::string& hint() const { return hint_; }  // how the kernel can be found; "" where the message names it
+
+ private:
+  std::string message_, hint_;
+};
+// In the environment, with "1": each kernel is waited for, so that the one that fails is named.
+constexpr const char* kWaitForKernels = "NEON_GPU_WAIT";
+
+// Bytes of a GPU's memory that a program takes.
+struct MemoryNeeds {
+  size_t own = 0;        // values of a step, results, records
+  size_t shared = 0;     // by all programs: a workspace as large as the one that needs most of it
+  size_t passing = 0;    // while algorithms are timed
+  size_t variables = 0;  // copies that programs of the same variables share
+};
+
 // What the module offers; it is opened at most once.
 class GpuModule {
  public:
@@ -41,7 +80,9 @@ class GpuModule {
   virtual size_t free_bytes(int index) = 0;
   // Of memory that programs and arrays took, at most at any time.
   virtual size_t peak_bytes(int index) = 0;
-  virtual std::string versions() = 0;  // "CUDA 13.0, driver 580.0"
+  virtual std::string driver_version() = 0;  // "for CUDA 13.0"
+  // Besides inputs. A bound where a library chooses for itself.
+  virtual MemoryNeeds needs_of(const Graph& graph, const DeviceOptions& options) = 0;
   virtual std::unique_ptr<Program> compile(const Graph& graph, Variables& variables, const DeviceOptions& options) = 0;
   virtual std::shared_ptr<DeviceMemory> memory(size_t bytes, int gpu_index) = 0;
   virtual std::unique_ptr<BatchRing> ring(std::vector<RingInput> inputs, int slots, int gpu_index) = 0;
@@ -49,6 +90,8 @@ class GpuModule {
 
 // Null, and the reason, where there is no module, no driver or no GPU that can be used.
 GpuModule* gpu_module(std::string& why_not);
+// Why a GPU that seems to be there is not used; "" where none is, or nothing is in its way.
+std::string unused_gpu();
 // Throws a device error when GPU `index` cannot be used; lists those there are.
 void check_gpu(int index);
 

@@ -7,7 +7,7 @@
 
 using namespace neon;
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   const int64_t batch = 128, features = 500;
   const double epsilon = 1e-3;
   Backend be({.device = argc > 1 ? argv[1] : "cpu"});
@@ -39,4 +39,7 @@ int main(int argc, char** argv) {
   const double left = Array(max(abs(slopes))).item();
   std::printf("gradients of x over a batch sum to %.1e at most\n", left);
   return kernels == 1 && worst < 1e-4 && left < 1e-4 ? 0 : 1;
+} catch (const Error& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
 }

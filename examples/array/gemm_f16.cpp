@@ -6,7 +6,7 @@
 
 using namespace neon;
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   const int64_t m = 200, n = 100, k = 300;
   Backend be({.device = argc > 1 ? argv[1] : "cpu", .dtype = DType::f16});
 
@@ -29,4 +29,7 @@ int main(int argc, char** argv) {
   std::printf("largest error %.4f, numbers up to %.1f\n", worst, Array(max(c)).item());
   // Rounding to f16 takes 2^-11 of numbers below 32, sums in f32 much less.
   return kernels == 1 && worst < 32.0 / 2048 ? 0 : 1;
+} catch (const Error& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
 }

@@ -7,7 +7,7 @@
 
 using namespace neon;
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   const int64_t rows = 1000, columns = 2000;
   Backend be({.device = argc > 1 ? argv[1] : "cpu"});
 
@@ -25,4 +25,7 @@ int main(int argc, char** argv) {
   }
   std::printf("row 0: %.5f, largest error %.1e\n", got.at(0), worst);
   return be.last_kernels() == 1 && worst < 1e-4 ? 0 : 1;
+} catch (const Error& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
 }

@@ -54,9 +54,12 @@ Backend::Backend(const BackendOptions& options) : state_(std::make_shared<State>
          did_you_mean(options.device, {"cpu", "gpu"}));
   if (!is_floating(options.dtype))
     fail(ErrorKind::config, "arrays are of a floating type unless they say: not ", options.dtype);
+  if (options.threads < 0)
+    fail(ErrorKind::config, "threads ", options.threads, " is below 0; 0 takes as many as there are");
   state_->options = options;
   state_->device.gpu = options.device == "gpu";
   state_->device.gpu_index = options.device_index;
+  state_->device.name = "an expression";
   state_->device.cpu.threads = options.threads;
   state_->device.cpu.callers_memory = true;
   if (state_->device.gpu) check_gpu(options.device_index);

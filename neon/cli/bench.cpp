@@ -59,9 +59,9 @@ class Pass {
     DataLayout layout = layout_of(data);
     layout.held = feed_->rows();
     const StepGraph graph = gradient_graph(experiment.network(), *experiment.params.cost, layout, options, backward);
-    DeviceOptions with_sequences = device;
-    with_sequences.sequences = BatchFeed::sequences();
-    program_ = compile_program(graph.graph, variables, with_sequences);
+    DeviceOptions of_program = with_sequences(device);
+    of_program.name = backward ? "the forward and backward passes" : "the forward pass";
+    program_ = compile_program(graph.graph, variables, of_program);
     feed_->bind(*program_);
   }
 
@@ -122,12 +122,14 @@ int run_bench(const CommandLine& line) {
   const std::string& path = only_operand(line, "neon bench SPEC");
   RunOptions options = line.run();
   const OpenedSpec spec = open_spec(line, path);
-  choose_backend(options, *spec.experiment);
+  const bool asked = choose_backend(options, *spec.experiment);
   options.save_path.clear();
   options.output_file.clear();
   options.progress_bar = false;
   const Data data = load_data(*spec.experiment, options, spec.folder);
-  Trainer trainer(*spec.experiment, data, options);
+  const auto made =
+      on_device_or_cpu(options, asked, [&] { return std::make_unique<Trainer>(*spec.experiment, data, options); });
+  Trainer& trainer = *made;
   const Weights untrained(trainer);
   const DeviceOptions device = device_options(options, *spec.experiment);
   const int64_t iterations = line.of_verb.iterations;

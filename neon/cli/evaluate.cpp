@@ -16,17 +16,20 @@ int run_eval(const CommandLine& line) {
   for (const auto& entry : line.run_options.entries) *merged.find(entry.key) = entry.value;
   RunOptions options = read_params<RunOptions>(merged);
   const Experiment& experiment = *opened.experiment;
-  choose_backend(options, experiment);
+  const bool asked = choose_backend(options, experiment);
   const Data data = load_data(experiment, options, options.spec_dir, &opened.run);
   if (data.test.size() == 0) fail(ErrorKind::data, "the data set has no test samples to evaluate on");
   const DataLayout layout = layout_of(data);
   Variables variables;
   // Declares the variables; their values come from the file.
-  Evaluator evaluator(experiment, layout, data.test, step_options(options, experiment.params), variables, false,
-                      device_options(options, experiment));
+  const auto evaluator = on_device_or_cpu(options, asked, [&] {
+    variables = {};
+    return std::make_unique<Evaluator>(experiment, layout, data.test, step_options(options, experiment.params),
+                                       variables, false, device_options(options, experiment));
+  });
   restore_variables(evaluated_weights(opened.run.file, experiment.params.ema > 0), path, variables);
   variables.to_device();
-  const auto results = evaluator.run();
+  const auto results = evaluator->run();
   for (const std::string& message : left_out_messages(data)) std::fprintf(stderr, "%s\n", message.c_str());
   if (line.of_verb.format == "json") {
     std::printf("%s\n", nlohmann::json(results).dump().c_str());

@@ -14,6 +14,7 @@ namespace {
 struct Inspected {
   OpenedSpec spec;
   RunOptions options;
+  bool asked_for_gpu = false;
   DataCheck check;
   DataLayout layout;
   StepOptions step;
@@ -30,7 +31,7 @@ Inspected inspect(const CommandLine& line, const char* usage) {
   out.options = line.run();
   out.spec = open_spec(line, path);
   Experiment& experiment = *out.spec.experiment;
-  choose_backend(out.options, experiment);
+  out.asked_for_gpu = choose_backend(out.options, experiment);
   out.check = check_data(experiment, out.options, out.spec.folder);
   if (!has_shapes(out.check)) return out;
   out.layout = layout_of(out.check);
@@ -171,9 +172,11 @@ int run_program(const CommandLine& line) {
   const Inspected in = inspect(line, "neon program SPEC");
   need_shapes(in.check);
   RunOptions options = in.options;
-  choose_backend(options, *in.spec.experiment);
   Variables variables;
-  const auto program = compile_program(in.graph.graph, variables, device_options(options, *in.spec.experiment));
+  const auto program = on_device_or_cpu(options, in.asked_for_gpu, [&] {
+    variables = {};
+    return compile_program(in.graph.graph, variables, device_options(options, *in.spec.experiment));
+  });
   std::fputs(to_string(program->lowered()).c_str(), stdout);
   const auto implementations = program->implementations();
   std::printf("%zu kernels: %s\n", implementations.size(), join(implementations, ", ").c_str());

@@ -11,6 +11,8 @@
 #include <map>
 #include <new>
 
+#include "backends/device/device.h"
+#include "neon/cli/fault_search.h"
 #include "neon/cli/verbs.h"
 #include "neon/core/error.h"
 #include "neon/core/threads.h"
@@ -64,6 +66,14 @@ void flush_results() {
     neon::fail(neon::ErrorKind::failed, "results cannot be written to standard output: ", std::strerror(errno));
 }
 
+int run_verb(const neon::CommandLine& line, char** argv) try {
+  return verb_named(line.verb)(line);
+} catch (const neon::KernelFault& fault) {
+  if (!fault.hint().empty() && (line.verb == "train" || line.verb == "resume"))
+    neon::search_for_fault(fault.message(), argv);
+  throw;
+}
+
 int run(const std::vector<std::string>& arguments, char** argv) {
   bool finished = false;
   std::string text;
@@ -72,7 +82,7 @@ int run(const std::vector<std::string>& arguments, char** argv) {
     if (line.verb != "help") tell_of_threads();
     begin_with_short_spins(line.verb, argv);
     if (argv[0]) line.program = argv[0];
-    const int code = verb_named(line.verb)(line);
+    const int code = run_verb(line, argv);
     flush_results();
     return code;
   }
@@ -100,7 +110,9 @@ int main(int argc, char** argv) {
     open_standard_streams();
     return run({argv + 1, argv + argc}, argv);
   } catch (const neon::Error& error) {
-    return complain(error.what(), error.kind());
+    const std::string fault = neon::fault_searched_for();
+    if (fault.empty()) return complain(error.what(), error.kind());
+    return complain(neon::text(fault, "; looking for it: ", error.what()), neon::ErrorKind::device);
   } catch (const std::bad_alloc&) {
     return complain("out of memory", neon::ErrorKind::memory);
   } catch (const std::exception& error) {

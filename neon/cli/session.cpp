@@ -99,32 +99,60 @@ void print_warnings(const std::vector<std::string>& warnings) {
   for (const std::string& warning : warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
 }
 
-void choose_backend(RunOptions& options, const Experiment& experiment) {
+void note_unused_gpu(const std::string& why) { std::fprintf(stderr, "note: the GPU is not used: %s\n", why.c_str()); }
+
+namespace {
+
+// Whether GPU `index`, which nobody asked for, is used.
+bool takes_gpu(size_t index) {
+  std::string why_not;
+  GpuModule* const module = gpu_module(why_not);
+  if (const std::string unused = unused_gpu(); !unused.empty()) note_unused_gpu(unused);
+  if (!module) return false;
+  if (index > 0) check_gpu(int(index));  // of a run that goes on
+  const GpuInfo gpu = module->devices().at(index);
+  if (!gpu.unusable.empty()) note_unused_gpu(text(gpu.name, ": ", gpu.unusable));
+  return gpu.unusable.empty();
+}
+
+}  // namespace
+
+bool choose_backend(RunOptions& options, const Experiment& experiment) {
   const std::string& backend = options.backend.empty() ? experiment.params.backend : options.backend;
   if (!backend.empty() && backend != "cpu" && backend != "mkl" && backend != "gpu" && backend != "mgpu")
     fail(ErrorKind::config, "backend '", backend, "' is not one of cpu, gpu", did_you_mean(backend, {"cpu", "gpu"}));
-  bool gpu = backend == "gpu" || backend == "mgpu";
-  if (gpu) {
+  const bool asked = backend == "gpu" || backend == "mgpu";
+  bool gpu = asked;
+  if (asked) {
+    std::string why_not;
+    if (!gpu_module(why_not)) fail(ErrorKind::device, "the GPU cannot be used: ", why_not, kCpuHint);
     check_gpu(int(options.device_id));
   } else if (backend.empty() && data_type(options, experiment.params) != DType::f64) {
-    std::string why_not;
-    GpuModule* module = gpu_module(why_not);
-    if (module) {
-      const auto devices = module->devices();
-      const size_t index = size_t(options.device_id);
-      if (options.device_id > 0) check_gpu(int(index));
-      gpu = index < devices.size() && devices[index].unusable.empty();
-    }
+    gpu = takes_gpu(size_t(options.device_id));
   }
   options.backend = gpu ? "gpu" : "cpu";
+  return asked;
 }
 
+namespace {
+
+// For verbs without a progress line.
+class PlainListener : public Listener {
+ public:
+  void waiting(const std::string& what) override { std::fprintf(stderr, "%s\n", what.c_str()); }
+};
+
+}  // namespace
+
 DeviceOptions device_options(const RunOptions& options, const Experiment& experiment) {
+  static PlainListener listener;
   DeviceOptions out;
   out.gpu = options.backend == "gpu";
   out.gpu_index = int(options.device_id);
   out.timed = !options.rng_seed && !experiment.params.rng_seed && !options.deterministic;
   out.tf32 = options.tf32;
+  out.name = "the net";
+  out.listener = &listener;
   return out;
 }
 

@@ -37,10 +37,29 @@ DataCheck check_data(const Experiment& experiment, const RunOptions& options, co
 
 void print_warnings(const std::vector<std::string>& warnings);
 
-// Sets options.backend to cpu or gpu: by -b or -i, else by the spec, else the GPU where one can be used. Throws a
-// device error that says why when a GPU is asked for and cannot be used.
-void choose_backend(RunOptions& options, const Experiment& experiment);
+constexpr const char* kCpuHint = "; -b cpu runs on the CPU";
+
+// Sets options.backend to cpu or gpu: by -b or -i, else by the spec, else the GPU where one can be used; a note says
+// why one that is there cannot. Returns whether a GPU was asked for, and throws a device error that says why when that
+// cannot be used.
+bool choose_backend(RunOptions& options, const Experiment& experiment);
 // After choose_backend.
 DeviceOptions device_options(const RunOptions& options, const Experiment& experiment);
+
+// That the GPU is not used, and why.
+void note_unused_gpu(const std::string& why);
+
+// What `make` makes for the chosen backend. Where a GPU that nobody asked for lacks one of CUDA's libraries, a note
+// says so, and it is made for the CPU.
+auto on_device_or_cpu(RunOptions& options, bool asked_for_gpu, auto&& make) {
+  try {
+    return make();
+  } catch (const MissingLibrary& missing) {
+    if (asked_for_gpu) fail(ErrorKind::device, missing.what(), kCpuHint);
+    note_unused_gpu(missing.what());
+  }
+  options.backend = "cpu";
+  return make();
+}
 
 }  // namespace neon

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <map>
 
+#include "neon/cli/fault_search.h"
 #include "neon/cli/session.h"
 #include "neon/cli/verbs.h"
 #include "neon/train/trainer.h"
@@ -109,6 +110,17 @@ int train(Trainer& trainer, const Experiment& experiment, const Data& data, cons
   return result.signal ? 128 + result.signal : 0;
 }
 
+// Nothing of a run that looks for a faulty kernel is kept.
+void write_nothing(RunOptions& options) {
+  options.save_path.clear(), options.output_file.clear(), options.log_file.clear();
+  options.progress_bar = false;
+}
+
+[[noreturn]] void end_search(Trainer& trainer) {
+  trainer.try_out(kStepsOfSearch);
+  fail(ErrorKind::device, kStepsOfSearch, " steps and an evaluation went through");
+}
+
 }  // namespace
 
 int run_train(const CommandLine& line) {
@@ -117,12 +129,16 @@ int run_train(const CommandLine& line) {
   const OpenedSpec spec = open_spec(line, path);
   name_checkpoint(options, line);
   check_files_differ(options, {"the spec", path, false});
-  choose_backend(options, *spec.experiment);
+  const bool searches = !fault_searched_for().empty();
+  if (searches) write_nothing(options);
+  const bool asked = choose_backend(options, *spec.experiment);
   options.spec_dir = absolute_folder(spec.folder);
   if (!options.rng_seed) options.rng_seed = spec.experiment->params.rng_seed;
   const Data data = load_data(*spec.experiment, options, options.spec_dir);
-  Trainer trainer(*spec.experiment, data, options);
-  return train(trainer, *spec.experiment, data, options, line, path);
+  const auto trainer =
+      on_device_or_cpu(options, asked, [&] { return std::make_unique<Trainer>(*spec.experiment, data, options); });
+  if (searches) end_search(*trainer);
+  return train(*trainer, *spec.experiment, data, options, line, path);
 }
 
 int run_resume(const CommandLine& line) {
@@ -141,15 +157,19 @@ int run_resume(const CommandLine& line) {
   }
   RunOptions options = read_params<RunOptions>(merged);
   check_files_differ(options, {"the checkpoint", path, true});
-  choose_backend(options, *opened.experiment);
+  const bool searches = !fault_searched_for().empty();
+  if (searches) write_nothing(options);
+  const bool asked = choose_backend(options, *opened.experiment);
   const Data data = load_data(*opened.experiment, options, options.spec_dir, &opened.run, true);
   const Position& at = opened.run.position;
   std::fprintf(stderr, "going on after epoch %lld, step %lld\n", (long long)at.epoch, (long long)at.step_in_epoch);
   const int64_t epochs = options.epochs.value_or(opened.experiment->params.epochs);
   if (at.epoch >= epochs)
     std::fprintf(stderr, "the run has done its %lld epochs; -e N goes on to epoch N\n", (long long)epochs);
-  Trainer trainer(*opened.experiment, data, options, &opened.run);
-  return train(trainer, *opened.experiment, data, options, line, "resume " + path);
+  const auto trainer = on_device_or_cpu(
+      options, asked, [&] { return std::make_unique<Trainer>(*opened.experiment, data, options, &opened.run); });
+  if (searches) end_search(*trainer);
+  return train(*trainer, *opened.experiment, data, options, line, "resume " + path);
 }
 
 }  // namespace neon

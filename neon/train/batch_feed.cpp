@@ -10,6 +10,28 @@ std::unique_ptr<BatchFeed> make_feed(const Split& split, const FeedOptions& opti
   return std::make_unique<MemoryFeed>(split, options);
 }
 
+FeedBytes feed_bytes(const Split& split, int64_t batch, std::optional<DType> weight) {
+  const int64_t whole = (split.size() + batch - 1) / batch * batch;
+  FeedBytes out;
+  if (split.reader) {
+    const int64_t sample_bytes = split.reader->sample().elements();
+    out.rows = ring_samples(split.size(), batch, sample_bytes);
+    out.shared = size_t(out.rows) * (size_t(sample_bytes) + sizeof(int32_t) + (weight ? size_of(*weight) : 0));
+    out.each = size_t(out.rows) * sizeof(int32_t);
+  } else {
+    out.rows = split.size();
+    out.shared = split.inputs.bytes() + split.targets.bytes();
+    out.each =
+        size_t(weight ? whole : split.size()) * sizeof(int32_t) + (weight ? size_t(whole) * size_of(*weight) : 0);
+  }
+  return out;
+}
+
+DeviceOptions with_sequences(DeviceOptions options) {
+  options.sequences = BatchFeed::sequences();
+  return options;
+}
+
 std::vector<std::string> left_out_messages(const Data& data) {
   std::vector<std::string> out;
   for (const Split* split : {&data.train, &data.test}) {

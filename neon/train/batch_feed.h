@@ -41,6 +41,17 @@ class BatchFeed {
   static std::vector<std::string> sequences() { return {"indices", "weight"}; }
 };
 
+// Bytes that a feed takes of a device: for all programs together, and for each beside that.
+struct FeedBytes {
+  int64_t rows = 0;  // BatchFeed::rows()
+  size_t shared = 0, each = 0;
+};
+// Of the feed that make_feed() makes with such a batch and weight.
+FeedBytes feed_bytes(const Split& split, int64_t batch, std::optional<DType> weight);
+
+// The options with which a program is compiled that reads from a feed.
+DeviceOptions with_sequences(DeviceOptions options);
+
 // `split` must outlive the feed.
 std::unique_ptr<BatchFeed> make_feed(const Split& split, const FeedOptions& options);
 // Lines on samples that were left out as they were read.

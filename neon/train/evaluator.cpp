@@ -19,9 +19,9 @@ Evaluator::Evaluator(const Experiment& experiment, const DataLayout& layout, con
   feed_ = make_feed(split, feed);
   const StepGraph step = evaluation_graph(experiment.network(), &*experiment.params.cost, experiment.metrics(), layout,
                                           feed_->rows(), options);
-  DeviceOptions with_sequences = device;
-  with_sequences.sequences = BatchFeed::sequences();
-  program_ = compile_program(step.graph, running_means ? copies_ : variables, with_sequences);
+  DeviceOptions of_program = with_sequences(device);
+  of_program.name = "the evaluation";
+  program_ = compile_program(step.graph, running_means ? copies_ : variables, of_program);
   feed_->bind(*program_);
 }
 

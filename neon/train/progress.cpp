@@ -107,6 +107,11 @@ void ProgressLine::message(const std::string& line) {
   log(line);
 }
 
+void ProgressLine::waiting(const std::string& what) {
+  if (what != waited_for_) message(what);
+  waited_for_ = what;
+}
+
 ProgressLine::~ProgressLine() { clear(); }
 
 }  // namespace neon

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "backends/device/device.h"
 #include "neon/train/log_file.h"
 
 namespace neon {
@@ -19,7 +20,7 @@ struct ProgressState {
   int64_t skipped = 0;  // steps skipped for overflow
 };
 
-class ProgressLine {
+class ProgressLine : public Listener {
  public:
   // `enabled` false: nothing but messages. Epochs and messages go to the log file too, where one is named.
   ProgressLine(bool enabled, const std::string& log_file);
@@ -31,12 +32,15 @@ class ProgressLine {
   void message(const std::string& line);
   // To the log file alone.
   void log(const std::string& line);
-  ~ProgressLine();
+  // The same, of what a device takes long for; once, however many programs do.
+  void waiting(const std::string& what) override;
+  ~ProgressLine() override;
 
  private:
   void clear();
   bool enabled_, terminal_, colour_;
   bool shown_ = false;
+  std::string waited_for_;
   std::unique_ptr<LogFile> log_;
   int columns_ = 80;
   std::chrono::steady_clock::time_point last_{};

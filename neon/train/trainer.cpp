@@ -48,6 +48,14 @@ Trainer::Trainer(Experiment& experiment, Data data, RunOptions options, const St
   // to the clock.
   repeatable_ = resume || options_.rng_seed || params.rng_seed || options_.deterministic;
   threads_fixed_ = gpu_ || repeatable_;
+  make_programs(experiment, resume);
+  open_files();
+  log_what_is_run();
+}
+
+Trainer::~Trainer() = default;
+
+void Trainer::make_programs(Experiment& experiment, const StoredRun* resume) try {
   make_feed_of_training();
   compile_all(int(position_.threads));
   experiment.fit(full_.graph, layout_);
@@ -61,11 +69,10 @@ Trainer::Trainer(Experiment& experiment, Data data, RunOptions options, const St
   if (data_.test.size() > 0)
     evaluator_ = std::make_unique<Evaluator>(experiment_, layout_, data_.test, step_options_, variables_,
                                              step_options_.ema_decay > 0, device(int(position_.threads)));
-  open_files();
-  log_what_is_run();
+} catch (const Error& error) {
+  if (error.kind() != ErrorKind::memory || !gpu_) throw;
+  fail(ErrorKind::memory, error.what(), room_text());
 }
-
-Trainer::~Trainer() = default;
 
 // Where the run stands: at its start, or where the checkpoint says.
 void Trainer::begin_position(const StoredRun* resume) {
@@ -175,6 +182,11 @@ RunResult Trainer::run() try {
   out.results = results_;
   out.position = position_;
   return out;
+} catch (const KernelFault& fault) {
+  tell_left_out();
+  progress_.log(fault.what());
+  if (log_) log_->close(RunStatus::killed);
+  throw KernelFault(fault.message() + kept_text(), fault.hint());
 } catch (const std::exception& error) {
   tell_left_out();
   progress_.log(error.what());

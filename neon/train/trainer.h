@@ -36,6 +36,8 @@ class Trainer {
   int64_t threads() const { return position_.threads; }
   // Steps of the program that run() uses, on the next batches of the data; returns the cost of the last. For bench.
   double bench_steps(int64_t count);
+  // Steps likewise, then an evaluation.
+  void try_out(int64_t steps);
   const std::string& device_name() const { return device_name_; }
   std::string device_text() const { return gpu_ ? device_name_ : text(position_.threads, " threads"); }
   // To people and to the log file, or to that alone.
@@ -52,11 +54,15 @@ class Trainer {
   void go_on_from(const StoredRun& resume);
   void check_position() const;
   void make_feed_of_training();
-  DeviceOptions device(int threads) const;
+  DeviceOptions device(int threads);
   StepProgram compile(int64_t batch, int threads);
   void compile_all(int threads);
-  size_t arena_of(int64_t batch) const;  // bytes of a step's values
-  std::string room_text() const;
+  StepGraph graph_of(int64_t batch, const DataLayout& layout) const;
+  // Everything that takes memory of the device: the feed, the programs, the evaluation's.
+  void make_programs(Experiment& experiment, const StoredRun* resume);
+  // Bytes of a GPU that all of it takes with batches of this size.
+  size_t bytes_on_gpu(int64_t batch);
+  std::string room_text();
   // Trains the first steps with 1, 2, 4 ... threads and keeps the fastest: beside another process, or for a
   // small net, that may be fewer than there are.
   void choose_threads();

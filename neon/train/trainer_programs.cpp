@@ -6,12 +6,6 @@
 
 namespace neon {
 
-namespace {
-
-constexpr double kShareForValues = 0.9;  // of the memory that is free: programs need a little beside their values
-
-}  // namespace
-
 void Trainer::make_feed_of_training() {
   FeedOptions options;
   options.batch = step_options_.batch;
@@ -22,45 +16,10 @@ void Trainer::make_feed_of_training() {
   layout_.held = feed_->rows();
 }
 
-void Trainer::compile_all(int threads) try {
+void Trainer::compile_all(int threads) {
   full_ = compile(step_options_.batch, threads);
   check_last_batch(full_.graph, step_options_, layout_);
   if (const int64_t left = layout_.train_size % step_options_.batch) ragged_ = compile(left, threads);
-} catch (const Error& error) {
-  if (error.kind() != ErrorKind::memory || !gpu_) throw;
-  full_ = {}, ragged_ = {};
-  fail(ErrorKind::memory, error.what(), room_text());
-}
-
-size_t Trainer::arena_of(int64_t batch) const {
-  StepOptions options = step_options_;
-  options.batch = batch;
-  const ExperimentParams& params = experiment_.params;
-  return lower(training_graph(experiment_.network(), *params.cost, *params.optimizer, layout_, options).graph)
-      .arena_bytes;
-}
-
-// The values of a step are what the batch decides; the rest has its place by now, or never will.
-std::string Trainer::room_text() const {
-  std::string why_not;
-  const size_t free = gpu_module(why_not)->free_bytes(int(options_.device_id));
-  const std::string planned = text(". A step of ", step_options_.batch, " samples plans ",
-                                   bytes_text(double(arena_of(step_options_.batch))), " for its values; ");
-  const auto has_room = [&](int64_t batch) {
-    try {
-      return double(arena_of(batch)) < kShareForValues * double(free);
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::config) throw;
-      return false;  // batch norm takes no batch of one sample
-    }
-  };
-  int64_t fits = 0, fails = step_options_.batch;
-  while (fails - fits > 1) {
-    const int64_t middle = (fits + fails) / 2;
-    (has_room(middle) ? fits : fails) = middle;
-  }
-  if (fits == 0) return planned + "not even a batch of 1 fits";
-  return text(planned, "with what is free now about ", fits, " would fit (-z ", fits, ")");
 }
 
 void Trainer::choose_threads() {
@@ -85,26 +44,31 @@ void Trainer::choose_threads() {
   compile_all(int(chosen));
 }
 
-DeviceOptions Trainer::device(int threads) const {
+DeviceOptions Trainer::device(int threads) {
   DeviceOptions out;
   out.gpu = gpu_;
   out.gpu_index = int(options_.device_id);
-  out.sequences = BatchFeed::sequences();
   out.timed = !repeatable_;
   out.tf32 = options_.tf32;
+  out.name = "the training step";
+  out.listener = &progress_;
   out.cpu.threads = threads;
   return out;
 }
 
 Trainer::StepProgram Trainer::compile(int64_t batch, int threads) {
-  StepOptions options = step_options_;
-  options.batch = batch;
   StepProgram out;
-  out.graph =
-      training_graph(experiment_.network(), *experiment_.params.cost, *experiment_.params.optimizer, layout_, options);
-  out.program = compile_program(out.graph.graph, variables_, device(threads));
+  out.graph = graph_of(batch, layout_);
+  out.program = compile_program(out.graph.graph, variables_, with_sequences(device(threads)));
   feed_->bind(*out.program);
   return out;
+}
+
+StepGraph Trainer::graph_of(int64_t batch, const DataLayout& layout) const {
+  StepOptions options = step_options_;
+  options.batch = batch;
+  const ExperimentParams& params = experiment_.params;
+  return training_graph(experiment_.network(), *params.cost, *params.optimizer, layout, options);
 }
 
 void Trainer::set_initial_values() {

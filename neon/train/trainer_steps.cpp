@@ -47,6 +47,8 @@ void Trainer::record_rates(Program& program, int64_t ahead) {
 
 bool Trainer::next_batch(Program& program, int64_t ahead) try {
   return feed_->next(program, batch_number() + ahead);
+} catch (const KernelFault&) {
+  throw;  // of a step before, heard of here
 } catch (const Error& error) {
   if (log_) log_->close(RunStatus::killed);
   fail(error.kind(), error.what(), kept_text());
@@ -103,6 +105,11 @@ double Trainer::bench_steps(int64_t count) {
     count -= steps(count);
   }
   return recent_step_cost_;
+}
+
+void Trainer::try_out(int64_t steps) {
+  bench_steps(steps);
+  if (evaluator_) evaluator_->run();
 }
 
 }  // namespace neon

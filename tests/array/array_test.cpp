@@ -322,6 +322,7 @@ TEST_CASE("mistakes are told in one line") {
   CHECK_THROWS_WITH(Array(Lazy(1) + 2), Catch::Contains("numbers alone"));
   CHECK_THROWS_WITH(a.item(), Catch::Contains("one element, not of (2, 3)"));
   CHECK_THROWS_WITH(Backend({.device = "cup"}), "device 'cup' is not one of cpu, gpu; did you mean cpu?");
+  CHECK_THROWS_WITH(Backend({.threads = -3}), "threads -3 is below 0; 0 takes as many as there are");
   CHECK_THROWS_WITH(a + make_backend().ones({2, 3}), Catch::Contains("arrays of two backends"));
   CHECK_THROWS_WITH(be.array({1, 2}, {3}), "2 values do not fill (3), which has 3");
   CHECK_THROWS_WITH(take(a, b), Catch::Contains("i32 indices"));

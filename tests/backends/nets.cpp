@@ -46,7 +46,8 @@ Net make(const std::vector<Setting>& layers, const Setting& optimizer, const Sha
   options.batch = batch;
   options.dtype = dtype;
   options.seed = 3;
-  Net net{training_graph(network, *cost, *rule, data, options), {}};
+  Net net{
+      training_graph(network, *cost, *rule, data, options), gradient_graph(network, *cost, data, options, true), {}};
   Tensor pixels(DType::u8, Shape{500}.concat(sample)), labels(DType::i32, {500, 1}), indices(DType::i32, {batch});
   Stream stream(1, "data");
   for (uint8_t& pixel : pixels.as<uint8_t>()) pixel = uint8_t(stream.bits());
@@ -54,7 +55,8 @@ Net make(const std::vector<Setting>& layers, const Setting& optimizer, const Sha
   for (int32_t& index : indices.as<int32_t>()) index = int32_t(stream.below(500));
   net.inputs = {{"data", pixels}, {"targets", labels}, {"indices", indices}};
   // The parameters' initialisers belong to the network, which ends here.
-  for (Parameter& p : net.step.parameters) p.initializer = nullptr;
+  for (StepGraph* graph : {&net.step, &net.gradients})
+    for (Parameter& p : graph->parameters) p.initializer = nullptr;
   return net;
 }
 

@@ -11,6 +11,7 @@ namespace neon::test {
 
 struct Net {
   StepGraph step;
+  StepGraph gradients;  // of the same step: outputs cost and grad/NAME
   std::map<std::string, Tensor> inputs;
 
   // Compiled, with its weights drawn and its inputs and numbers set.

@@ -1,8 +1,12 @@
 // Generated kernels compile: every row of the elementwise table in every type, and every op case. Needs no GPU.
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <filesystem>
 
 #include "backends/cuda/compile.h"
+#include "backends/cuda/disk_cache.h"
 #include "backends/cuda/moves.h"
 #include "backends/elementwise/kernels.h"
 #include "backends/graph/expression.h"
@@ -13,6 +17,9 @@ using namespace neon;
 using namespace neon::test;
 
 namespace {
+
+// Else what compiled once would be found, and compile for ever. No folder can be made there.
+void without_cache() { setenv("NEON_CACHE_DIR", "/dev/null", 1); }
 
 // Sources of all kernels of a graph, save products, which are cuBLASLt's.
 std::vector<std::string> sources_of(const Graph& graph) {
@@ -49,7 +56,7 @@ std::string read_after_write(const std::string& kernel) {
 }  // namespace
 
 TEST_CASE("every elementwise op compiles in every type") {
-  setenv("NEON_CACHE_DIR", "/nonexistent", 1);
+  without_cache();
   std::vector<std::string> sources;
   for (DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
     Graph graph;
@@ -70,7 +77,7 @@ TEST_CASE("every elementwise op compiles in every type") {
 }
 
 TEST_CASE("every stored type is read and written") {
-  setenv("NEON_CACHE_DIR", "/nonexistent", 1);
+  without_cache();
   const DType all[] = {DType::f64, DType::f32, DType::f16, DType::bf16, DType::i64, DType::i32, DType::i8, DType::u8};
   Graph graph;
   for (DType from : all)
@@ -80,7 +87,7 @@ TEST_CASE("every stored type is read and written") {
 }
 
 TEST_CASE("the kernels of every op case compile") {
-  setenv("NEON_CACHE_DIR", "/nonexistent", 1);
+  without_cache();
   std::vector<std::string> sources;
   for (const OpCase& c : all_cases()) {
     const Op* op = find_op(c.op);
@@ -93,7 +100,7 @@ TEST_CASE("the kernels of every op case compile") {
 }
 
 TEST_CASE("kernels of large arrays compile, and have the accesses that they should") {
-  setenv("NEON_CACHE_DIR", "/nonexistent", 1);
+  without_cache();
   std::vector<std::string> sources;
   for (DType dtype : {DType::f32, DType::f16})
     for (const WideCase& c : wide_cases(dtype)) {
@@ -113,7 +120,24 @@ TEST_CASE("kernels of large arrays compile, and have the accesses that they shou
 }
 
 TEST_CASE("a source that is wrong is quoted with the compiler's words") {
-  setenv("NEON_CACHE_DIR", "/nonexistent", 1);
+  without_cache();
   CHECK_THROWS_WITH(cuda::compile_sources({"extern \"C\" __global__ void kernel() { nothing(); }"}, 90),
                     Catch::Contains("nothing") && Catch::Contains("sm_90"));
+}
+
+TEST_CASE("a cache keeps what is whole and of its version, and without a folder nothing") {
+  const std::string folder = "source_test_cache." + std::to_string(getpid());
+  for (const std::string& root : {folder, std::string("/dev/null")}) {
+    setenv("NEON_CACHE_DIR", root.c_str(), 1);
+    const bool kept = root == folder;
+    const cuda::DiskCache cache("cubin", "1");
+    cache.write("source", "code");
+    std::string code;
+    CHECK(cache.read("source", code) == kept);
+    CHECK(code == (kept ? "code" : ""));
+    CHECK(cache.folder() == (kept ? folder + "/cuda" : ""));
+    CHECK(!cache.read("another source", code));
+    CHECK(!cuda::DiskCache("cubin", "2").read("source", code));
+  }
+  std::filesystem::remove_all(folder);
 }

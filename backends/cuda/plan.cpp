@@ -1,0 +1,77 @@
+#include "backends/cuda/plan.h"
+
+#include <algorithm>
+
+#include "backends/cuda/convolution.h"
+#include "backends/cuda/moves.h"
+#include "backends/cuda/product.h"
+#include "backends/graph/op.h"
+
+namespace neon::cuda {
+
+namespace {
+
+constexpr int64_t kMostRecorded = 1024;  // elements of an output that goes to the ring
+
+}  // namespace
+
+const std::string& leaf_name(const Graph& graph, Value leaf) { return graph.producer(leaf).attributes.string("name"); }
+
+RingPlan plan_ring(const Lowered& lowered) {
+  RingPlan out;
+  for (const auto& [name, value] : lowered.graph.outputs()) {
+    const int64_t elements = lowered.graph.shape(value).elements();
+    bool generated = false;
+    for (const LoweredKernel& kernel : lowered.kernels)
+      generated = generated || (kernel.fused && std::ranges::count(kernel.outputs, value));
+    if (!generated || elements > kMostRecorded || out.places.count(value.id)) continue;
+    out.places[value.id] = out.width;
+    out.width += int(elements);
+  }
+  return out;
+}
+
+SourceContext source_context(const Lowered& lowered, std::map<std::string, int>& scalars, const RingPlan& ring,
+                             const DeviceOptions& options, const Device& device) {
+  const Graph& graph = lowered.graph;
+  SourceContext out{lowered, scalars, ring.places, ring.width, {}, {}};
+  for (Value input : graph.leaves("input"))
+    if (std::ranges::count(options.sequences, leaf_name(graph, input))) out.sequences.insert(input.id);
+  if (const auto finite = graph.outputs().find("finite"); finite != graph.outputs().end()) out.finite = finite->second;
+  out.processors = device.processors();
+  return out;
+}
+
+void PartialsPlan::take(const Source& source) {
+  partial_bytes = std::max(partial_bytes, source.partial_bytes);
+  tickets = std::max(tickets, source.tickets);
+}
+
+size_t record_bytes(size_t scalars) { return size_t(kRunsOfLaunch) * (kRecordScalars + scalars) * 8; }
+
+MemoryNeeds needs_of(const Graph& graph, const DeviceOptions& options, const Device& device) {
+  const Lowered lowered = lower(graph, gpu_lowering(options.cpu.fuse));
+  const RingPlan ring = plan_ring(lowered);
+  std::map<std::string, int> scalars;
+  SourceContext context = source_context(lowered, scalars, ring, options, device);
+  PartialsPlan partials;
+  MemoryNeeds out;
+  for (const LoweredKernel& kernel : lowered.kernels) {
+    if (!asks_library(kernel, context)) {
+      partials.take(kernel.fused ? fused_source(*kernel.fused, context) : op_source(kernel, context));
+      continue;
+    }
+    const size_t workspace = kernel.op == "matmul" ? product_workspace() : convolution_workspace(device);
+    out.shared = std::max(out.shared, workspace);
+    if (!options.timed) continue;
+    size_t operands = workspace;
+    for (Value value : {kernel.inputs[0], kernel.inputs[1], kernel.outputs[0]})
+      operands += lowered.graph.type(value).bytes();
+    out.passing = std::max(out.passing, operands);
+  }
+  out.own = lowered.arena_bytes + ring.bytes() + record_bytes(scalars.size()) + partials.bytes();
+  for (Value value : lowered.graph.leaves("variable")) out.variables += lowered.graph.type(value).bytes();
+  return out;
+}
+
+}  // namespace neon::cuda

@@ -1,0 +1,184 @@
+// A driver for machines without a GPU: memory is the host's, streams do everything at once, and kernels do nothing.
+// What a test wants of it stands in the environment:
+//   FAKE_CUDA_VERSION  that the driver is for (13000)    FAKE_CUDA_INIT   what cuInit returns (0)
+//   FAKE_CUDA_ARCH     compute capability (90)           FAKE_CUDA_MIB    memory (65536)
+//   FAKE_CUDA_FAULT    the kernel, counted from 1, that accesses memory that it must not: as on a GPU, the next call
+//   that
+//                      waits or sends something hears of it, and all that follow
+#include <cuda.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+
+#define NEON_FAKE extern "C" __attribute__((visibility("default"))) CUresult CUDAAPI
+
+namespace {
+
+long setting(const char* name, long otherwise) {
+  const char* given = std::getenv(name);
+  return given ? std::atol(given) : otherwise;
+}
+
+struct Gpu {
+  size_t bytes = size_t(setting("FAKE_CUDA_MIB", 65536)) << 20, used = 0;
+  std::map<CUdeviceptr, size_t> arrays;
+  long fault_at = setting("FAKE_CUDA_FAULT", 0), kernels = 0;
+  bool recording = false, faulty = false;
+  long recorded = 0;  // kernels
+
+  CUresult state() const { return faulty ? CUDA_ERROR_ILLEGAL_ADDRESS : CUDA_SUCCESS; }
+  void run(long count) {
+    if (fault_at > kernels && fault_at <= kernels + count) faulty = true;
+    kernels += count;
+  }
+};
+
+Gpu& gpu() {
+  static Gpu only;
+  return only;
+}
+
+void* host(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
+
+template <typename Handle>
+CUresult give(Handle* out) {
+  *out = reinterpret_cast<Handle>(8);
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+NEON_FAKE cuInit(unsigned) { return CUresult(setting("FAKE_CUDA_INIT", 0)); }
+NEON_FAKE cuDriverGetVersion(int* version) {
+  *version = int(setting("FAKE_CUDA_VERSION", 13000));
+  return CUDA_SUCCESS;
+}
+NEON_FAKE cuDeviceGetCount(int* count) {
+  *count = 1;
+  return CUDA_SUCCESS;
+}
+
+NEON_FAKE cuGetErrorName(CUresult result, const char** name) {
+  *name = result == CUDA_ERROR_ILLEGAL_ADDRESS ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR";
+  return CUDA_SUCCESS;
+}
+NEON_FAKE cuGetErrorString(CUresult result, const char** words) {
+  *words = result == CUDA_ERROR_ILLEGAL_ADDRESS ? "an illegal memory access was encountered" : "something is wrong";
+  return CUDA_SUCCESS;
+}
+
+NEON_FAKE cuDeviceGet(CUdevice* device, int index) {
+  *device = index;
+  return CUDA_SUCCESS;
+}
+NEON_FAKE cuDeviceGetName(char* name, int length, CUdevice) {
+  std::snprintf(name, size_t(length), "Fake GPU");
+  return CUDA_SUCCESS;
+}
+NEON_FAKE cuDeviceTotalMem(size_t* bytes, CUdevice) {
+  *bytes = gpu().bytes;
+  return CUDA_SUCCESS;
+}
+NEON_FAKE cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice) {
+  const int arch = int(setting("FAKE_CUDA_ARCH", 90));
+  *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR   ? arch / 10
+           : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? arch % 10
+                                                                       : 100;
+  return CUDA_SUCCESS;
+}
+
+NEON_FAKE cuDevicePrimaryCtxRetain(CUcontext* out, CUdevice) { return give(out); }
+NEON_FAKE cuDevicePrimaryCtxRelease(CUdevice) { return CUDA_SUCCESS; }
+NEON_FAKE cuCtxSetCurrent(CUcontext) { return CUDA_SUCCESS; }
+NEON_FAKE cuCtxSynchronize() { return gpu().state(); }
+
+NEON_FAKE cuMemAlloc(CUdeviceptr* out, size_t bytes) {
+  if (gpu().used + bytes > gpu().bytes) return CUDA_ERROR_OUT_OF_MEMORY;
+  *out = reinterpret_cast<CUdeviceptr>(std::calloc(1, bytes));
+  gpu().arrays[*out] = bytes;
+  gpu().used += bytes;
+  return CUDA_SUCCESS;
+}
+NEON_FAKE cuMemFree(CUdeviceptr at) {
+  gpu().used -= gpu().arrays.at(at);
+  gpu().arrays.erase(at);
+  std::free(host(at));
+  return CUDA_SUCCESS;
+}
+NEON_FAKE cuMemGetInfo(size_t* free, size_t* all) {
+  *all = gpu().bytes;
+  *free = gpu().bytes - gpu().used;
+  return CUDA_SUCCESS;
+}
+NEON_FAKE cuMemHostAlloc(void** out, size_t bytes, unsigned) {
+  *out = std::calloc(1, bytes);
+  return CUDA_SUCCESS;
+}
+NEON_FAKE cuMemFreeHost(void* at) {
+  std::free(at);
+  return CUDA_SUCCESS;
+}
+NEON_FAKE cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, size_t bytes, CUstream) {
+  std::memcpy(host(to), from, bytes);
+  return gpu().state();
+}
+NEON_FAKE cuMemcpyDtoHAsync(void* to, CUdeviceptr from, size_t bytes, CUstream) {
+  std::memcpy(to, host(from), bytes);
+  return gpu().state();
+}
+NEON_FAKE cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream) {
+  std::memmove(host(to), host(from), bytes);
+  return gpu().state();
+}
+NEON_FAKE cuMemsetD8Async(CUdeviceptr at, unsigned char value, size_t bytes, CUstream) {
+  std::memset(host(at), value, bytes);
+  return gpu().state();
+}
+
+NEON_FAKE cuModuleLoadData(CUmodule* out, const void*) { return give(out); }
+NEON_FAKE cuModuleUnload(CUmodule) { return CUDA_SUCCESS; }
+NEON_FAKE cuModuleGetFunction(CUfunction* out, CUmodule, const char*) { return give(out); }
+NEON_FAKE cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
+                         void**, void**) {
+  if (gpu().recording) ++gpu().recorded;
+  else gpu().run(1);
+  return CUDA_SUCCESS;
+}
+
+// The handle of a graph is the number of its kernels, and one.
+NEON_FAKE cuStreamBeginCapture(CUstream, CUstreamCaptureMode) {
+  gpu().recording = true;
+  gpu().recorded = 0;
+  return CUDA_SUCCESS;
+}
+NEON_FAKE cuStreamEndCapture(CUstream, CUgraph* out) {
+  gpu().recording = false;
+  *out = reinterpret_cast<CUgraph>(gpu().recorded + 1);
+  return CUDA_SUCCESS;
+}
+NEON_FAKE cuGraphInstantiateWithFlags(CUgraphExec* out, CUgraph graph, unsigned long long) {
+  *out = reinterpret_cast<CUgraphExec>(graph);
+  return CUDA_SUCCESS;
+}
+NEON_FAKE cuGraphLaunch(CUgraphExec graph, CUstream) {
+  if (!gpu().faulty) gpu().run(reinterpret_cast<long>(graph) - 1);
+  return CUDA_SUCCESS;
+}
+NEON_FAKE cuGraphDestroy(CUgraph) { return CUDA_SUCCESS; }
+NEON_FAKE cuGraphExecDestroy(CUgraphExec) { return CUDA_SUCCESS; }
+
+NEON_FAKE cuStreamCreate(CUstream* out, unsigned) { return give(out); }
+NEON_FAKE cuStreamDestroy(CUstream) { return CUDA_SUCCESS; }
+NEON_FAKE cuStreamSynchronize(CUstream) { return gpu().state(); }
+NEON_FAKE cuStreamWaitEvent(CUstream, CUevent, unsigned) { return gpu().state(); }
+NEON_FAKE cuEventCreate(CUevent* out, unsigned) { return give(out); }
+NEON_FAKE cuEventDestroy(CUevent) { return CUDA_SUCCESS; }
+NEON_FAKE cuEventRecord(CUevent, CUstream) { return CUDA_SUCCESS; }
+NEON_FAKE cuEventQuery(CUevent) { return gpu().state(); }
+NEON_FAKE cuEventSynchronize(CUevent) { return gpu().state(); }
+NEON_FAKE cuEventElapsedTime(float* milliseconds, CUevent, CUevent) {
+  *milliseconds = 1;
+  return CUDA_SUCCESS;
+}

@@ -1,0 +1,90 @@
+#!/usr/bin/python3
+"""A run goes from one device to the other, with everything that a checkpoint holds. Needs a GPU; where there is none all
+is skipped, counted and said."""
+import os
+import struct
+import subprocess
+import sys
+import unittest
+
+import support
+
+# What the driver and CUDA's libraries are found by.
+OF_THE_MACHINE = {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES") if name in os.environ}
+
+CONVOLUTION = """\
+dataset: {UniformRandom: {ntrain: 256, ntest: 64, nin: [3, 12, 12], nout: 10}}
+layers:
+  - Conv: {fshape: 3, padding: 1, nofm: 8, init: Kaiming, batch_norm: true, activation: Tanh}
+  - Pooling: {fshape: 2, op: avg}
+  - Dropout: {keep: 0.8}
+  - Affine: {nout: 10, init: Kaiming, bias: {Constant: 0}, activation: Softmax}
+cost: CrossEntropyMulti
+optimizer: {Adam: {learning_rate: 0.002}}
+batch_size: 32
+epochs: 4
+"""
+# Of the largest number of an array, after some hundred steps in f32, which err by 2^-24 each. A state that was lost, or
+# another batch, moves weights by a rate times the steps left: some 1e-2 here.
+TOLERANCE = 1e-4
+
+
+def why_no_gpu():
+    said = subprocess.run([support.NEON, "doctor"], stdout=subprocess.PIPE, text=True, env={**support.ENVIRONMENT, **OF_THE_MACHINE})
+    for line in said.stdout.splitlines():
+        if line.startswith("GPU ") and "not used" in line:
+            return line
+    return ""
+
+
+class Case(support.Case):
+    def setUp(self):
+        super().setUp()
+        del self.environment["CUDA_VISIBLE_DEVICES"]
+        self.environment.update(OF_THE_MACHINE)
+
+    def train(self, spec, *devices):
+        """Four epochs, one after the other or two and two; the variables at the end."""
+        name = "-".join(devices) + ".safetensors"
+        self.neon("-b", devices[0], "-r", "3", "-s", name, "-e", str(4 // len(devices)), spec)
+        for device in devices[1:]:
+            self.neon("resume", name, "-b", device, "-e", "4")
+        return support.tensors(self.path(name))[0]
+
+    def assert_close(self, one, other, what):
+        self.assertEqual(one.keys(), other.keys())
+        compared = 0
+        for name, (dtype, shape, content) in one.items():
+            if dtype != "F32":
+                continue
+            a, b = (struct.unpack(f"<{len(content) // 4}f", tensors[name][2]) for tensors in (one, other))
+            size = max(map(abs, b)) or 1
+            self.assertLess(max(abs(x - y) for x, y in zip(a, b)), TOLERANCE * size, f"{name}, {what}")
+            compared += 1
+        self.assertGreaterEqual(compared, 4)  # weights, and a state each
+
+
+class Devices(Case):
+    def test_a_run_goes_on_on_the_other_device(self):
+        for content in support.IRIS, CONVOLUTION:
+            spec = self.spec(content)
+            straight = self.train(spec, "cpu")
+            for devices in ("gpu",), ("gpu", "cpu"), ("cpu", "gpu"):
+                self.assert_close(self.train(spec, *devices), straight, devices)
+
+    def test_a_run_that_stays_on_the_gpu_has_the_same_bits_interrupted_or_not(self):
+        for content in support.IRIS, CONVOLUTION:
+            spec = self.spec(content)
+            straight = self.train(spec, "gpu")
+            self.assertEqual(self.train(spec, "gpu", "gpu"), straight)
+            os.remove(self.path("gpu.safetensors"))
+            self.assertEqual(self.train(spec, "gpu"), straight)
+
+
+if __name__ == "__main__":
+    problem = why_no_gpu()
+    if not problem:
+        support.main()
+    count = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"]).countTestCases()
+    print(f"{problem}\n0 passed, 0 failed, {count} skipped")
+    sys.exit(77)

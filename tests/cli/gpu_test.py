@@ -1,0 +1,282 @@
+#!/usr/bin/python3
+"""What neon says of a GPU, its driver and CUDA's libraries, with stand-ins for all of them (tests/backends/device): the
+calls are the program's, but no kernel computes anything."""
+import os
+import re
+import subprocess
+
+import h5py
+import numpy as np
+
+import support
+
+FAKES = os.environ["FAKE_GPU"]
+CUDA, CUDNN = os.environ["CUDA_MAJOR"], os.environ["CUDNN_MAJOR"]
+
+MLP = """\
+dataset: {UniformRandom: {ntrain: 2048, ntest: 512, nin: [784], nout: 10}}
+layers:
+  - Affine: {nout: 100, init: {Gaussian: {scale: 0.05}}, activation: Rectlin}
+  - Affine: {nout: 10, init: {Gaussian: {scale: 0.05}}, activation: Softmax}
+cost: CrossEntropyMulti
+optimizer: {GradientDescentMomentum: {learning_rate: 0.1, momentum_coef: 0.9}}
+batch_size: 2048
+epochs: 1
+"""
+SMALL = support.IRIS  # whose products are kernels of neon's own
+CONVOLUTION = MLP.replace("[784]", "[3, 8, 8]").replace(
+    "layers:\n", "layers:\n  - Conv: {fshape: 3, padding: 1, nofm: 8, init: Kaiming, activation: Rectlin}\n")
+DIVERGED = 5  # kernels that do nothing leave the flag "finite" at 0, so a run that begins ends like this
+
+
+class Case(support.Case):
+    def gpu(self, *missing, driver="fake_cuda"):
+        """The environment of a machine with a GPU, of whose libraries some are missing."""
+        folder = self.path("gpu")
+        os.makedirs(folder, exist_ok=True)
+        for library, fake in {"libcuda.so.1": driver, f"libnvrtc.so.{CUDA}": "fake_nvrtc",
+                              f"libcublasLt.so.{CUDA}": "fake_cublaslt", f"libcudnn.so.{CUDNN}": None}.items():
+            plain = library[:library.index(".so") + 3]
+            if fake is None or plain in missing:
+                for name in library, plain:  # what is found before the machine's own, and cannot be opened
+                    open(os.path.join(folder, name), "w").close()
+            else:
+                os.symlink(os.path.join(FAKES, fake + ".so"), os.path.join(folder, library))
+        self.environment["LD_LIBRARY_PATH"] = folder
+
+    def notes(self, result):
+        return [line for line in result.err.splitlines() if line.startswith("note: ")]
+
+
+class Faults(Case):
+    FAULT = "an illegal memory access was encountered (CUDA_ERROR_ILLEGAL_ADDRESS 700)"
+
+    def kernels(self, spec):
+        """Number, op and layer of each, as `neon program` shows them."""
+        listed = re.findall(r"(?m)^ ?(\d+)  (\w+).*?(?:# (\S+))?$", self.neon("program", "-b", "gpu", spec).out)
+        self.assertGreater(len(listed), 5)
+        return listed
+
+    def test_the_kernel_that_fails_is_looked_for_and_named(self):
+        """Every kernel of the step."""
+        self.gpu()
+        spec = self.spec(SMALL)
+        for number, op, layer in self.kernels(spec):
+            self.refused(6, spec, environment={"FAKE_CUDA_FAULT": str(int(number) + 1)},
+                         says=[self.FAULT + ", in a kernel of the training step",
+                               "looking for it: the first 64 steps again", f"looking for it: kernel {number} of the training "
+                               f"step, {op}", f"in layer {layer}: {self.FAULT}"])
+
+    def test_kernels_of_libraries_are_named_too(self):
+        self.gpu()
+        spec = self.spec(MLP)
+        products = [kernel for kernel in self.kernels(spec) if kernel[1] == "matmul"]
+        self.assertGreater(len(products), 3)
+        for number, op, layer in products:
+            self.refused(6, "-r", "1", spec, environment={"FAKE_CUDA_FAULT": str(int(number) + 1)},
+                         says=[f"looking for it: kernel {number} of the training step, matmul", f"in layer {layer}: {self.FAULT}"])
+
+    def test_a_fault_of_a_streamed_run_is_looked_for_too(self):
+        self.gpu()
+        for split in "train", "test":
+            for label in "a", "b":
+                for i in range(12):
+                    image = np.full((8, 8, 3), 20 * i + (label == "b"), np.uint8)
+                    self.write(f"images/{split}/{label}/{i}.png", support.png(image))
+        spec = self.spec(SMALL.replace("Iris", "{ImageFolder: {path: images, stream: true}}").replace("nout: 3", "nout: 2"),
+                         batch_size="2")
+        for kernel in 1, 4:
+            self.refused(6, spec, environment={"FAKE_CUDA_FAULT": str(kernel)},
+                         says=[self.FAULT, f"looking for it: kernel {kernel - 1} of the training step"])
+
+    def test_an_algorithm_that_fails_while_it_is_timed_is_named(self):
+        self.gpu()
+        done = self.refused(6, "-b", "gpu", self.spec(MLP), environment={"FAKE_CUDA_FAULT": "1"},
+                            says=["choosing an algorithm for kernel 1 of the training step, matmul", "in layer Affine_0",
+                                  self.FAULT])
+        self.assertNotIn("looking", done.err)
+
+    def test_kernels_that_are_waited_for_are_named_at_once(self):
+        self.gpu()
+        spec = self.spec(SMALL)
+        for number, op, layer in self.kernels(spec)[:3]:
+            done = self.refused(6, "-b", "gpu", spec, says=[f"neon: kernel {number} of the training step, {op}", self.FAULT],
+                                environment={"FAKE_CUDA_FAULT": str(int(number) + 1), "NEON_GPU_WAIT": "1"})
+            self.assertNotIn("looking", done.err)
+
+    def test_what_was_written_before_the_fault_stays_as_it_is(self):
+        self.gpu()
+        done = self.refused(6, "-s", "m.safetensors", "-o", "run.h5", "-l", "log", self.spec(SMALL),
+                            says=[self.FAULT, "it had saved no checkpoint yet", "kernel 2 of"],
+                            environment={"FAKE_CUDA_FAULT": "3"})
+        with h5py.File(self.path("run.h5"), "r") as run:
+            self.assertEqual(run.attrs["status"], "killed")
+        self.assertFalse(os.path.exists(self.path("m.safetensors")), str(done))
+        self.neon("-b", "cpu", "-s", "m.safetensors", "-e", "1", "s.yaml")
+        before = self.read("m.safetensors")
+        self.refused(6, "resume", "m.safetensors", "-e", "2", says=[self.FAULT, "kernel 2 of"],
+                     environment={"FAKE_CUDA_FAULT": "3"})
+        self.assertEqual(self.read("m.safetensors"), before)
+
+    def test_other_verbs_say_how_to_find_the_kernel(self):
+        self.gpu()
+        done = self.refused(6, "bench", self.spec(SMALL), environment={"FAKE_CUDA_FAULT": "3"},
+                            says=[self.FAULT, "in a kernel of the training step", "NEON_GPU_WAIT=1 in the environment"])
+        self.assertNotIn("looking", done.err)
+
+
+class Libraries(Case):
+    def test_without_nvrtc_the_cpu_is_taken_and_a_note_says_why(self):
+        self.gpu("libnvrtc.so")
+        for verb in [], ["program"], ["bench", "--iterations", "1"]:
+            done = self.neon(*verb, self.spec(SMALL, epochs="1"))
+            self.assertEqual(len(self.notes(done)), 1, str(done))
+            for words in "note: the GPU is not used", f"libnvrtc.so.{CUDA} cannot be opened", "cuda-nvrtc":
+                self.assertIn(words, self.notes(done)[0])
+
+    def test_what_is_asked_for_and_cannot_be_is_an_error(self):
+        self.gpu("libnvrtc.so")
+        self.refused(6, "-b", "gpu", self.spec(SMALL), says=[f"libnvrtc.so.{CUDA} cannot be opened", "install", "-b cpu"])
+        self.refused(6, self.spec(SMALL, backend="gpu"), says=[f"libnvrtc.so.{CUDA} cannot be opened"])
+
+    def test_a_net_that_needs_no_cublas_runs_without(self):
+        self.gpu("libcublasLt.so")
+        self.assertEqual(self.notes(self.neon(self.spec(SMALL), code=DIVERGED)), [])
+        self.assertIn("libcublas", self.notes(self.neon(self.spec(MLP)))[0])
+        self.refused(6, "-b", "gpu", self.spec(MLP), says=[f"libcublasLt.so.{CUDA} cannot be opened", "(libcublas)"])
+
+    def test_cudnn_does_not_come_with_cuda(self):
+        self.gpu()
+        self.assertIn("libcudnn", self.notes(self.neon(self.spec(CONVOLUTION)))[0])
+        self.refused(6, "-b", "gpu", self.spec(CONVOLUTION),
+                     says=[f"libcudnn.so.{CUDNN} cannot be opened", f"libcudnn{CUDNN}-cuda-{CUDA}", "does not come with CUDA"])
+
+
+class Unusable(Case):
+    def unused(self, *says, **environment):
+        done = self.neon(self.spec(SMALL, epochs="1"), environment=environment)
+        self.assertEqual(len(self.notes(done)), 1, str(done))
+        for words in ("note: the GPU is not used: ", *says):
+            self.assertIn(words, self.notes(done)[0])
+        self.assertEqual(self.notes(self.neon("-b", "cpu", "s.yaml", environment=environment)), [])
+        self.refused(6, "-b", "gpu", "s.yaml", environment=environment, says=["cannot be used", *says])
+
+    def test_a_driver_that_is_too_old(self):
+        self.gpu()
+        self.unused("the NVIDIA driver is too old: it is for CUDA 11.8", FAKE_CUDA_VERSION="11080")
+
+    def test_a_driver_that_lacks_functions(self):
+        self.gpu(driver="fake_old_cuda")
+        self.unused("the NVIDIA driver is too old: it is for CUDA 11.8")
+
+    def test_a_driver_that_does_not_start(self):
+        self.gpu()
+        self.unused("the NVIDIA driver does not start: something is wrong", FAKE_CUDA_INIT="999")
+
+    def test_a_gpu_that_is_too_old(self):
+        self.gpu()
+        self.unused("Fake GPU", "compute capability 3.5 is older than", FAKE_CUDA_ARCH="35")
+
+    def test_no_gpu_is_nothing_to_speak_of(self):
+        self.gpu()
+        done = self.neon(self.spec(SMALL, epochs="1"), environment={"FAKE_CUDA_INIT": "100"})
+        self.assertEqual(self.notes(done), [])
+
+
+class Arrays(Case):
+    def test_an_example_ends_with_a_line_not_with_a_crash(self):
+        """Nor with advice for the command line, which it has not."""
+        self.gpu("libcuda.so")
+        done = subprocess.run([os.environ["EXAMPLE"], "gpu"], env=self.environment, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True)
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1), done.stderr)
+        self.assertIn("the GPU cannot be used", done.stderr)
+        self.assertNotIn("-b cpu", done.stderr)
+
+
+class Doctor(Case):
+    def test_libraries_are_named_with_version_and_place(self):
+        self.gpu()
+        done = self.neon("doctor", code=6)  # kernels that do nothing give wrong numbers
+        for found in (rf"(?m)^neon +\S+, built with CUDA {CUDA}\.", rf"(?m)^NVRTC +13\.7, \S+/gpu/libnvrtc\.so\.{CUDA}$",
+                      rf"(?m)^cuBLASLt +13\.2\.4, \S+/gpu/libcublasLt\.so\.{CUDA}$",
+                      rf"(?m)^cuDNN +libcudnn\.so\.{CUDNN} cannot be opened", r"(?m)^driver +for CUDA 13\.0$",
+                      r"(?m)^GPU 0 +Fake GPU, compute capability 9\.0, 64\.0 GiB$",
+                      r"a small product and a softmax \(own, fused\): gives 0, the CPU 0\.\d+: this GPU computes wrongly",
+                      r"a matrix product \(cublaslt, fused\): gives 0,",
+                      rf"a convolution: convolution on the GPU needs libcudnn\.so\.{CUDNN}"):
+            self.assertRegex(done.out, found)
+
+    def test_libraries_are_found_without_a_driver(self):
+        self.gpu("libcuda.so")
+        done = self.neon("doctor")
+        self.assertRegex(done.out, r"(?m)^NVRTC +13\.7")
+        self.assertRegex(done.out, r"(?m)^cuBLASLt +13\.2\.4")
+        self.assertRegex(done.out, r"(?m)^GPU +not used: ")
+
+
+class Memory(Case):
+    def run_in(self, mebibytes, *arguments, code):
+        # Without a cache, so that algorithms are timed in every run.
+        return self.neon(*arguments, self.spec(MLP.replace("2048", "16384")), code=code,
+                         environment={"FAKE_CUDA_MIB": str(mebibytes), "NEON_CACHE_DIR": "/dev/null"})
+
+    def test_the_batch_that_is_said_to_fit_does(self):
+        self.gpu()
+        for options in [], ["-r", "1"], ["-r", "1", "-z", "9000"]:
+            failed = self.run_in(128, *options, code=4)
+            self.assertIn("no room on the GPU", failed.err)
+            fits = re.search(r"would fit \(-z (\d+)\)", failed.err)[1]
+            self.run_in(128, *options, "-z", fits, code=DIVERGED)
+
+    def test_what_is_planned_is_what_is_taken(self):
+        """Data, weights, workspace, both programs of the training and the evaluation's, algorithms that are timed."""
+        self.gpu()
+        for options in [["-z", "1280"], ["-z", "8192"], ["-r", "1", "-z", "16384"], ["-r", "1", "-z", "3000"]]:
+            failed = self.run_in(60, *options, code=4)
+            planned = float(re.search(r"samples plan ([\d.]+) MiB", failed.err)[1])
+            self.run_in(int(planned) + 2, *options, code=DIVERGED)
+            self.run_in(int(planned) - 2, *options, code=4)
+
+    def test_a_gpu_that_is_too_small_for_the_data(self):
+        self.gpu()
+        self.assertIn("not even a batch of 1 fits", self.run_in(50, code=4).err)
+
+
+class ColdStart(Case):
+    WAITS = "compiling and choosing kernels for the GPU"
+
+    def test_a_cold_cache_says_what_it_waits_for(self):
+        self.gpu()
+        slow = {"FAKE_NVRTC_MS": "150"}
+        done = self.neon(self.spec(SMALL), code=DIVERGED, environment=slow)
+        self.assertEqual(done.err.count(self.WAITS), 1, str(done))
+        self.assertIn(f"they are kept in {self.environment['NEON_CACHE_DIR']}", done.err)
+        self.assertNotIn(self.WAITS, self.neon("s.yaml", code=DIVERGED, environment=slow).err)
+        nowhere = {**slow, "NEON_CACHE_DIR": "/dev/null"}
+        for _ in range(2):
+            self.assertIn(f"{self.WAITS}, anew each time", self.neon("s.yaml", code=DIVERGED, environment=nowhere).err)
+
+    def test_a_quick_one_says_nothing(self):
+        self.gpu()
+        self.assertNotIn(self.WAITS, self.neon(self.spec(SMALL), code=DIVERGED).err)
+
+
+class Determinism(Case):
+    def asked(self, *arguments):
+        done = self.neon(*arguments, code=None, environment={"FAKE_CUBLASLT_TELLS": "1", "NEON_CACHE_DIR": "/dev/null"})
+        counts = set(re.findall(r"algorithms asked for: (\d+)", done.err))
+        self.assertTrue(counts, str(done))
+        return counts
+
+    def test_a_seed_takes_the_first_algorithm_whoever_gives_it(self):
+        self.gpu()
+        for verb in [], ["program"], ["bench", "--iterations", "1"]:
+            self.assertNotEqual(self.asked(*verb, self.spec(MLP)), {"1"})
+            self.assertEqual(self.asked(*verb, "-r", "5", self.spec(MLP)), {"1"})
+            self.assertEqual(self.asked(*verb, self.spec(MLP, rng_seed="5")), {"1"})
+            self.assertEqual(self.asked(*verb, "--deterministic", self.spec(MLP)), {"1"})
+
+
+if __name__ == "__main__":
+    support.main()

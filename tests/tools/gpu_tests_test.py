@@ -1,0 +1,51 @@
+#!/usr/bin/python3
+"""tools/gpu_tests adds up what its suites say, with scripts in their place."""
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOOL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tools/gpu_tests")
+SUITES = ["tests/backends/cuda/gpu_test", "tests/backends/cuda/calls_test", "tests/array/array_gpu_test"]
+
+
+class Sums(unittest.TestCase):
+    def run_with(self, *endings):
+        """The exit code and last line, where the suites end so: lines and an exit code."""
+        with tempfile.TemporaryDirectory() as build:
+            scripts = dict(zip(SUITES, endings))
+            scripts["neon/neon"] = ("GPU              not used: there is none", 0)  # so two cases of runs are skipped
+            for path, (text, code) in scripts.items():
+                path = os.path.join(build, path)
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                with open(path, "w") as file:
+                    file.write(f"#!/bin/sh\nprintf '{text}\\n'\nexit {code}\n")
+                os.chmod(path, 0o755)
+            # No ninja is found there.
+            done = subprocess.run([sys.executable, TOOL, build], env={"PATH": build}, stdout=subprocess.PIPE, text=True)
+            return done.returncode, done.stdout.splitlines()[-1]
+
+    def test_counts_are_added(self):
+        self.assertEqual(self.run_with(("much\n3 passed, 0 failed, 0 skipped", 0), ("2 passed, 0 failed, 1 skipped", 0),
+                                       ("4 passed, 0 failed, 0 skipped", 0)), (0, "9 passed, 0 failed, 3 skipped"))
+
+    def test_all_skipped_is_no_failure(self):
+        skipped = ("no GPU\n0 passed, 0 failed, 5 skipped", 77)
+        self.assertEqual(self.run_with(skipped, skipped, skipped), (0, "0 passed, 0 failed, 17 skipped"))
+
+    def test_what_failed_or_crashed_is_a_failure(self):
+        good = ("1 passed, 0 failed, 0 skipped", 0)
+        self.assertEqual(self.run_with(good, ("1 passed, 2 failed, 0 skipped", 1), good),
+                         (1, "3 passed, 2 failed, 2 skipped"))
+        self.assertEqual(self.run_with(good, ("terminate called", 134), good), (1, "2 passed, 1 failed, 2 skipped"))
+        self.assertEqual(self.run_with(good, good, ("1 passed, 0 failed, 0 skipped", 139)),
+                         (1, "3 passed, 1 failed, 2 skipped"))
+        self.assertEqual(self.run_with(good, good), (1, "2 passed, 1 failed, 2 skipped"))  # one is not there
+
+
+if __name__ == "__main__":
+    result = unittest.main(exit=False, verbosity=0).result
+    bad = len(result.failures) + len(result.errors)
+    print(f"{result.testsRun - bad} passed, {bad} failed")
+    sys.exit(bad != 0)
