@@ -1,11 +1,10 @@
 #include "datasets/resize.h"
 
-#include <emmintrin.h>  // of every x86-64
-
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <vector>
+
+#include "backends/elementwise/kernels.h"
 
 namespace neon {
 
@@ -35,96 +34,7 @@ Taps taps_of(int64_t from, int64_t to, int64_t begin, int64_t places) {
   return out;
 }
 
-// The loops below are compiled for processors with AVX2, too. Without FMA, so that all give the same bytes.
-#define NEON_FOR_WIDER_PROCESSORS [[gnu::target_clones("avx2", "default")]]
-
-// sums = (or +=) weighted lines of n bytes, `stride` apart.
-template <int Lines, bool First>
-[[gnu::always_inline]] inline void add_lines(const uint8_t* __restrict from, int64_t stride, const float* weights,
-                                             int64_t n, float* __restrict sums) {
-  for (int64_t j = 0; j < n; ++j) {
-    float sum = First ? 0 : sums[j];
-    for (int k = 0; k < Lines; ++k) sum += weights[k] * float(from[k * stride + j]);
-    sums[j] = sum;
-  }
-}
-
-template <bool First>
-[[gnu::always_inline]] inline void add_last_lines(const uint8_t* from, int64_t stride, const float* weights,
-                                                  int64_t count, int64_t n, float* sums) {
-  if (count == 4) add_lines<4, First>(from, stride, weights, n, sums);
-  if (count == 3) add_lines<3, First>(from, stride, weights, n, sums);
-  if (count == 2) add_lines<2, First>(from, stride, weights, n, sums);
-  if (count == 1) add_lines<1, First>(from, stride, weights, n, sums);
-}
-
-NEON_FOR_WIDER_PROCESSORS void sum_lines(const uint8_t* from, int64_t stride, const float* weights, int64_t count,
-                                         int64_t n, float* sums) {
-  if (count <= 4) return add_last_lines<true>(from, stride, weights, count, n, sums);
-  add_lines<4, true>(from, stride, weights, n, sums);
-  for (count -= 4; count > 0; count -= 4) {
-    from += 4 * stride, weights += 4;
-    add_last_lines<false>(from, stride, weights, std::min<int64_t>(count, 4), n, sums);
-  }
-}
-
-using Eight [[gnu::vector_size(32)]] = float;
-
-[[gnu::always_inline]] inline __m128 four_at(const float* from) {
-  __m128 out;
-  std::memcpy(&out, from, sizeof out);
-  return out;
-}
-
-// Where the pixel of C channels is written that has so many bytes left in its line: as four bytes if it has as many,
-// and those after it take what is too many.
-template <int C>
-[[gnu::always_inline]] inline void put_pixel(uint8_t* to, uint32_t bytes, int64_t left) {
-  std::memcpy(to, &bytes, left >= 4 ? 4 : C);
-}
-
-// A line of pixels of C channels from one of floats, behind which four more may be read: two pixels at a time, of which
-// `weights` has each of `count` weights of the first four times, then that of the second. Means of bytes are bytes once
-// they are rounded.
-template <int C>
-[[gnu::always_inline]] inline void add_along(const int64_t* first, int64_t places, int64_t count, const float* weights,
-                                             const float* line, uint8_t* to) {
-  for (int64_t i = 0; i < places; i += 2, weights += 8 * count, to += 2 * C) {
-    const bool one = i + 1 == places;
-    const float *a = line + first[i] * C, *b = line + first[one ? i : i + 1] * C;
-    Eight sum{};
-    for (int64_t k = 0; k < count; ++k) {
-      Eight weight;
-      std::memcpy(&weight, weights + 8 * k, sizeof weight);
-      sum += weight * __builtin_shufflevector(four_at(a + k * C), four_at(b + k * C), 0, 1, 2, 3, 4, 5, 6, 7);
-    }
-    sum += 0.5f;
-    const __m128i left = _mm_cvttps_epi32(__builtin_shufflevector(sum, sum, 0, 1, 2, 3)),
-                  right = _mm_cvttps_epi32(__builtin_shufflevector(sum, sum, 4, 5, 6, 7)),
-                  words = _mm_packs_epi32(left, right);
-    const auto bytes = uint64_t(_mm_cvtsi128_si64(_mm_packus_epi16(words, words)));
-    put_pixel<C>(to, uint32_t(bytes), (places - i) * C);
-    if (!one) put_pixel<C>(to + C, uint32_t(bytes >> 32), (places - i - 1) * C);
-  }
-}
-
-// The counts of scales below 1.5 and 2, which a decoder leaves, as constants.
-template <int C>
-[[gnu::always_inline]] inline void add_along_some(const int64_t* first, int64_t places, int64_t count,
-                                                  const float* weights, const float* line, uint8_t* to) {
-  if (count == 3) add_along<C>(first, places, 3, weights, line, to);
-  else if (count == 4) add_along<C>(first, places, 4, weights, line, to);
-  else add_along<C>(first, places, count, weights, line, to);
-}
-
-NEON_FOR_WIDER_PROCESSORS void across(const Taps& taps, const std::vector<float>& weights, const float* line,
-                                      int64_t channels, uint8_t* to) {
-  const int64_t *first = taps.first.data(), places = int64_t(taps.first.size());
-  if (channels == 3) add_along_some<3>(first, places, taps.count, weights.data(), line, to);
-  else add_along_some<1>(first, places, taps.count, weights.data(), line, to);
-}
-
-// As across() wants them.
+// As Resizing::across wants them.
 std::vector<float> in_pairs(const Taps& taps) {
   std::vector<float> out;
   const size_t places = taps.first.size(), count = size_t(taps.count);
@@ -160,11 +70,12 @@ void resize_part(const uint8_t* x, const ImageSize& size, const Columns& there, 
   const int64_t first = along.first.front() * channels, last = (along.first.back() + along.count) * channels;
   NEON_ASSERT(first >= 0 && last <= line);
   const std::vector<float> weights = in_pairs(along);
+  const elementwise::Resizing& loops = *elementwise::active_level().resizing;
   std::vector<float> sums(size_t(line) + 4);
   for (size_t i = 0; i < down.first.size(); ++i) {
-    sum_lines(x + down.first[i] * line + first, line, &down.weights[i * size_t(down.count)], down.count, last - first,
-              sums.data() + first);
-    across(along, weights, sums.data(), channels, to);
+    loops.sum_lines(x + down.first[i] * line + first, line, &down.weights[i * size_t(down.count)], down.count,
+                    last - first, sums.data() + first);
+    loops.across(along.first.data(), part.columns, along.count, weights.data(), sums.data(), channels, to);
     to += part.columns * channels;
   }
 }

@@ -68,6 +68,17 @@ struct Pooling {
   void (*average_gradient)(const PoolRun& run, const R* y, R divisor, bool add, R* x);
 };
 
+// Images brought to another size (datasets/resize.h): first sums of lines, then of neighbours along one.
+struct Resizing {
+  // sums[j] = sum over k < count of weights[k] * from[k * stride + j], j < n, in the order of k.
+  void (*sum_lines)(const uint8_t* from, int64_t stride, const float* weights, int64_t count, int64_t n, float* sums);
+  // Pixel i < places of 1 or 3 channels: the sum over k < count of its k-th weight times pixel first[i] + k of `line`,
+  // in the order of k, rounded to the nearest byte, in whose range it lies. For two pixels at a time there is each
+  // weight of the first four times, then that of the second; four numbers behind `line` may be read.
+  void (*across)(const int64_t* first, int64_t places, int64_t count, const float* weights, const float* line,
+                 int64_t channels, uint8_t* to);
+};
+
 // All of it. Rows are in the order of table.inc.
 struct Level {
   const char* name;  // "v2"
@@ -80,6 +91,7 @@ struct Level {
   const Random* random;
   const Pooling<float>* pool_f32;
   const Pooling<double>* pool_f64;
+  const Resizing* resizing;
 };
 
 #define NEON_DECLARE_LEVEL(level)               \
@@ -93,6 +105,7 @@ struct Level {
     extern const Random random;                 \
     extern const Pooling<float> pool_f32;       \
     extern const Pooling<double> pool_f64;      \
+    extern const Resizing resizing;             \
   }
 NEON_DECLARE_LEVEL(v2)
 NEON_DECLARE_LEVEL(v3)
