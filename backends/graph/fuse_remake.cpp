@@ -34,7 +34,10 @@ class Remaker {
       for (Value input : graph.node(n).inputs) uses_[size_t(input.id)].push_back(n);
     }
     for (const auto& [name, value] : graph.outputs()) stored_.insert(value);
-    for (const Assignment& a : graph.assignments()) stored_.insert({a.value, a.guard});
+    for (const Assignment& a : graph.assignments()) {
+      stored_.insert({a.value, a.guard});
+      writers_.insert(out_.home[size_t(graph.producer_index(a.value))]);
+    }
   }
 
   Groups run() {
@@ -58,12 +61,13 @@ class Remaker {
 
   void remake(int n) {
     const int from = out_.home[size_t(n)];
-    if (from < 0) return;
+    if (from < 0 || writers_.count(from)) return;
     std::map<int, std::vector<int>> made;
     for (int reader : readers(n)) {
       std::set<int> nodes;
       std::set<Value> read;
-      if (!collect(n, from, reader, graph_.shape(graph_.node(n).outputs[0]), nodes, read)) return;
+      if (writers_.count(reader) || !collect(n, from, reader, graph_.shape(graph_.node(n).outputs[0]), nodes, read))
+        return;
       double bytes = 0;
       for (Value value : read) bytes += double(graph_.type(value).bytes());
       if (bytes > kWorth * double(graph_.type(graph_.node(n).outputs[0]).bytes())) return;
@@ -87,12 +91,12 @@ class Remaker {
       const int p = graph_.producer_index(input);
       const std::string& op = graph_.node(p).op->name;
       if (op == "constant" || op == "scalar" || roles_[size_t(p)] == Role::source) continue;
+      // It may be written anew before the reader runs.
+      if (graph_.producer(viewed(graph_, input)).op->name == "variable") return false;
       if (nodes.count(p) || is_in(reader, p) || is_read(reader, input)) continue;
       if (is_in(from, p) && graph_.shape(input).elements() * kSmall > shape.elements()) {
         if (!collect(p, from, reader, shape, nodes, read)) return false;
       } else {
-        // It may have been written anew when the reader runs.
-        if (graph_.producer(viewed(graph_, input)).op->name == "variable") return false;
         read.insert(input);
       }
     }
@@ -133,6 +137,7 @@ class Remaker {
   std::vector<std::vector<int>> uses_;    // by value: nodes
   std::vector<std::set<int>> groups_of_;  // by node
   std::set<Value> stored_;                // for the caller
+  std::set<int> writers_;                 // groups that write variables
   Groups out_;
 };
 

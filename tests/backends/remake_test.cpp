@@ -151,6 +151,39 @@ TEST_CASE("a variable that changes in the step is not read again") {
   net.check("y", sums_of_squares());
 }
 
+TEST_CASE("what follows from a variable is not made again by the kernel that writes it") {
+  Graph graph;
+  Expr x(graph, graph.input("x", DType::f32, {kRows, kColumns}));
+  Expr a(graph, graph.variable("a", DType::f32, {kRows, kColumns}));
+  Expr b(graph, graph.variable("b", DType::f32, {kRows, kColumns}));
+  const Value gate = apply("mul", Expr(graph, graph.scalar("gate")), x.constant(2));
+  const Expr next = b * 0.5 + x * 0.25;
+  graph.assign(a, a * 0.5 + b * 0.25, gate);
+  graph.assign(b, next, gate);
+  Variables variables;
+  const auto program = compile_for_cpu(graph, variables, {.threads = 1, .remake = true});
+  Tensor data(DType::f32, {kRows, kColumns});
+  for (int64_t i = 0; i < data.elements(); ++i)
+    data.set(i, 100), variables.at("a").set(i, 1), variables.at("b").set(i, 2);
+  program->bind("x", data.data());
+  program->set_scalar("gate", 1);
+  program->run(0);
+  for (int64_t i = 0; i < data.elements(); ++i)
+    REQUIRE((variables.at("a").at(i) == 1 && variables.at("b").at(i) == 26));
+}
+
+// Where it is written and where it is read need not be told apart then.
+TEST_CASE("kernels that write variables neither make values again nor leave it to others") {
+  const bool maker = GENERATE(true, false);
+  Net net;
+  Expr normal = net.normal(net.x);
+  Expr product = net.product(normal);
+  Expr v(net.graph, net.graph.variable("v", DType::f32, maker ? Shape{1, kColumns} : Shape{kRows, kColumns}));
+  net.graph.assign(v, maker ? mean(cast(net.x, DType::f32), {0}) : normal * product);
+  if (maker) net.graph.output("y", sum(normal * product, {0}));
+  CHECK(wide_stores(net.graph) == (maker ? 1 : 2));  // of the reader also v
+}
+
 TEST_CASE("what another needs on the way is stored once, by the kernel that made it first") {
   Net net;
   Expr wide = cast(net.x, DType::f32);
