@@ -24,10 +24,11 @@ void ColdStart::watch(std::stop_token ended) {
   std::unique_lock lock(mutex_);
   change_.wait_for(lock, ended, kMoment, [] { return false; });
   if (ended.stop_requested()) return;
-  const std::string folder = DiskCache("", "").folder();
-  listener_->waiting(text("compiling and choosing kernels for the GPU, ",
-                          folder.empty() ? "anew each time, as there is no cache folder (NEON_CACHE_DIR)"
-                                         : text("only this first time: they are kept in ", folder)));
+  const DiskCache cache("", "");
+  std::string where = text("only this first time: they are kept in ", cache.folder());
+  if (cache.folder().empty()) where = "anew each time, as there is no cache folder (NEON_CACHE_DIR)";
+  else if (!cache.keeps()) where = text("anew each time, as ", cache.folder(), " cannot be written (NEON_CACHE_DIR)");
+  listener_->waiting("compiling and choosing kernels for the GPU, " + where);
 }
 
 }  // namespace neon::cuda

@@ -60,6 +60,8 @@ void DiskCache::write(const std::string& key, const std::string& value) const {
   std::remove(part.c_str());
 }
 
+bool DiskCache::keeps() const { return !folder_.empty() && access(folder_.c_str(), W_OK | X_OK) == 0; }
+
 std::string DiskCache::path(const std::string& key) const {
   const std::string salt = version_ + " ";
   return join_path(folder_, hex(hash_name(salt + key)) + hex(hash_name(key + salt)) + "." + kind_);

@@ -13,8 +13,10 @@ class DiskCache {
   // False when there is none, or it is not whole.
   bool read(const std::string& key, std::string& value) const;
   void write(const std::string& key, const std::string& value) const;
-  // "" where nothing is kept.
+  // "" where there is none.
   const std::string& folder() const { return folder_; }
+  // Whether what is written is found again.
+  bool keeps() const;
 
  private:
   std::string path(const std::string& key) const;

@@ -101,8 +101,9 @@ std::string problem_of_driver(bool& no_gpu) {
 // `no_gpu`: nothing is there, so that nobody need hear why it is not used.
 extern "C" __attribute__((visibility("default"))) neon::GpuModule* neon_open_cuda(const std::string& version,
                                                                                   std::string* why_not, bool* no_gpu) {
-  if (version != neon::version()) {
-    *why_not = neon::text("the GPU module is of another neon than ", version);
+  // version() would be the executable's, in which the module finds what it needs of neon.
+  if (version != NEON_MODULE_VERSION) {
+    *why_not = neon::text("the GPU module is of neon ", NEON_MODULE_VERSION, ", the program of ", version);
     return nullptr;
   }
   *why_not = neon::cuda::problem_of_driver(*no_gpu);

@@ -136,6 +136,7 @@ TEST_CASE("a cache keeps what is whole and of its version, and without a folder 
     CHECK(cache.read("source", code) == kept);
     CHECK(code == (kept ? "code" : ""));
     CHECK(cache.folder() == (kept ? folder + "/cuda" : ""));
+    CHECK(cache.keeps() == kept);
     CHECK(!cache.read("another source", code));
     CHECK(!cuda::DiskCache("cubin", "2").read("source", code));
   }
