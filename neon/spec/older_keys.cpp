@@ -46,18 +46,24 @@ void leave_out(std::string_view layer_class, Setting& params, std::vector<std::s
 }
 
 // A limit alone did nothing: gradients were clipped where clip_gradients said so.
-void convert_clipping(Setting& params) {
+void convert_clipping(Setting& params, std::vector<std::string>& notes) {
   const Setting* clip = params.find("clip_gradients");
   const Setting* given = params.find("gradient_limit");
   if (!clip && !given) return;
   if (clip && !is_true(*clip) && !is_false(*clip)) return;  // told as an unknown key
   const Setting limit = given ? *given : Setting::scalar(kUsualLimit, clip->where);
-  const bool clips = clip && is_true(*clip);
-  std::erase_if(params.entries, [](const Setting::Entry& entry) {
-    return entry.key == "clip_gradients" || entry.key == "gradient_limit";
+  const bool clips = clip && is_true(*clip), ours = params.find("gradient_clip_value");
+  const char* why = !clips ? "without 'clip_gradients: true' changes no result"
+                    : ours ? "beside 'gradient_clip_value', which counts, changes no result"
+                           : "";
+  std::erase_if(params.entries, [&](const Setting::Entry& entry) {
+    if (entry.key != "clip_gradients" && entry.key != "gradient_limit") return false;
+    if (*why)
+      notes.push_back(text(entry.where, ": ", in_quotes(entry.key), ' ',
+                           entry.key == "clip_gradients" && !clips ? "changes no result" : why, " and is left out"));
+    return true;
   });
-  if (clips && !params.find("gradient_clip_value"))
-    params.entries.push_back({"gradient_clip_value", limit, limit.where});
+  if (clips && !ours) params.entries.push_back({"gradient_clip_value", limit, limit.where});
 }
 
 }  // namespace
@@ -69,9 +75,9 @@ void convert_older_keys(Setting& root, std::vector<std::string>& notes) {
       leave_out(name, params, notes);
     });
   if (Setting* optimizer = root.find("optimizer"))
-    each_object(*optimizer, [](std::string_view name, Setting& params) {
+    each_object(*optimizer, [&](std::string_view name, Setting& params) {
       leave_out_none(params);
-      if (name == "RMSProp" || name == "Adagrad") convert_clipping(params);
+      if (name == "RMSProp" || name == "Adagrad") convert_clipping(params, notes);
     });
 }
 

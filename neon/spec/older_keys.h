@@ -8,8 +8,9 @@
 namespace neon {
 
 // `bsum`, `parallelism` and a BatchNorm's `binary: false`, which said how to compute rather than what, are left out of
-// layers with a note; clip_gradients and gradient_limit of 1.0's RMSProp and Adagrad become gradient_clip_value. A
-// parameter without a value was Python's None, the default of those that may have it: it is left out, too.
+// layers with a note; clip_gradients and gradient_limit of 1.0's RMSProp and Adagrad become gradient_clip_value, or are
+// left out with a note where they clipped nothing. A parameter without a value was Python's None, the default of those
+// that may have it: it is left out, too.
 void convert_older_keys(Setting& root, std::vector<std::string>& notes);
 
 }  // namespace neon

@@ -120,15 +120,25 @@ TEST_CASE("of 1.x objects, what says how to compute is left out, and clipping ha
       "optimizer:\n  type: MultiOptimizer\n  config:\n    optimizer_mapping:\n"
       "      default: {type: RMSProp, config: {clip_gradients: true, gradient_limit: 3}}\n"
       "      Bias: {type: Adagrad, config: {clip_gradients: True}}\n"
-      "      Conv: {type: RMSProp, config: {gradient_limit: 3}}\n");
+      "      Conv: {type: RMSProp, config: {gradient_limit: 3}}\n"
+      "      Linear: {type: RMSProp, config: {clip_gradients: false, gradient_limit: 3}}\n"
+      "      Scale: {type: RMSProp, config: {clip_gradients: true, gradient_clip_value: 2}}\n");
   CHECK(part(s, "layers") ==
         "[{Conv: {fshape: 3}}, {MergeSum: {layers: [[{BatchNorm: {rho: 0.5}}]]}}, {BatchNorm: {binary: true}}]");
   CHECK(part(s, "optimizer") ==
         "{MultiOptimizer: {optimizer_mapping: {default: {RMSProp: {gradient_clip_value: 3}}, "
-        "Bias: {Adagrad: {gradient_clip_value: 5}}, Conv: {RMSProp: {}}}}}");
+        "Bias: {Adagrad: {gradient_clip_value: 5}}, Conv: {RMSProp: {}}, Linear: {RMSProp: {}}, "
+        "Scale: {RMSProp: {gradient_clip_value: 2}}}}}");
   CHECK(s.notes == std::vector<std::string>{"m.yaml:3:36: 'bsum' changes no result and is left out",
                                             "m.yaml:3:48: 'parallelism' changes no result and is left out",
-                                            "m.yaml:4:76: 'binary' changes no result and is left out"});
+                                            "m.yaml:4:76: 'binary' changes no result and is left out",
+                                            "m.yaml:12:38: 'gradient_limit' without 'clip_gradients: true' changes no "
+                                            "result and is left out",
+                                            "m.yaml:13:40: 'clip_gradients' changes no result and is left out",
+                                            "m.yaml:13:63: 'gradient_limit' without 'clip_gradients: true' changes no "
+                                            "result and is left out",
+                                            "m.yaml:14:39: 'clip_gradients' beside 'gradient_clip_value', which "
+                                            "counts, changes no result and is left out"});
 }
 
 TEST_CASE("in a 1.x file, None is as good as nothing") {
