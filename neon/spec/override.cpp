@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <optional>
 
 #include "neon/core/error.h"
@@ -154,6 +155,14 @@ Setting& parameters(Setting& at, const std::string& key) {
   return inner;
 }
 
+// The optimizers of a MultiOptimizer stand for themselves or, as in neon 1.x, under a key of their own: either way they
+// go by their names.
+Setting* mapping_of(Setting& params) {
+  for (const char* key : {"mapping", "optimizer_mapping"})
+    if (Setting* found = params.find(key); found && found->is_map()) return found;
+  return nullptr;
+}
+
 Setting& child(Setting& at, const Step& step, bool is_last) {
   if (step.key.empty()) {
     Setting& list = is_object(at) && !at.path.empty() ? at.entries[0].value : at;
@@ -165,9 +174,14 @@ Setting& child(Setting& at, const Step& step, bool is_last) {
   Setting& inside = at.is_list() ? at : parameters(at, step.key);
   if (inside.is_list()) return item_called(inside, step.key);
   if (Setting* found = inside.find(step.key)) return *found;
+  std::vector<std::string> keys = inside.keys();
+  if (Setting* mapping = mapping_of(inside)) {
+    if (Setting* found = mapping->find(step.key)) return *found;
+    std::ranges::copy(mapping->keys(), std::back_inserter(keys));
+  }
   if (!is_last)
-    refuse("there is no '", step.key, "' in ", shown_path(inside), did_you_mean(step.key, inside.keys()),
-           inside.entries.empty() ? "" : text(" (keys: ", join(inside.keys(), ", "), ")"),
+    refuse("there is no '", step.key, "' in ", shown_path(inside), did_you_mean(step.key, keys),
+           keys.empty() ? "" : text(" (keys: ", join(keys, ", "), ")"),
            step.key == "config" ? "; an object is Name: {parameters} here, so leave 'config' out" : "");
   inside.entries.push_back({step.key, {}, {}});
   inside.entries.back().value.path = inside.path.empty() ? step.key : text(inside.path, ".", step.key);

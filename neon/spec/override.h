@@ -11,7 +11,8 @@ namespace neon {
 // PATH: keys with dots between them and [index] for an item of a list:
 //   batch_size=64   optimizer.learning_rate=0.01   layers[2].nout=50   layers.fc1.nout=50
 // A key leads through an object to its parameters (optimizer.learning_rate is
-// optimizer.GradientDescentMomentum.learning_rate), an index to the list that is its value. Of a list, a key takes
+// optimizer.GradientDescentMomentum.learning_rate) and through a MultiOptimizer's mapping to the optimizers in it, an
+// index to the list that is its value. Of a list, a key takes
 // the object with that `name`, wherever it is nested, the only item of that class, or the layer of that default name,
 // Class_N. A key with a dot in it stands in double quotes. VALUE is YAML on one line, typed as in a file: 0.1, [3, 3],
 // {Gaussian: {scale: 0.01}}.

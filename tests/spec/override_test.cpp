@@ -114,6 +114,27 @@ TEST_CASE("overrides of a 1.x file go by the converted form") {
              Contains("there is no 'config' in layers[0].Affine") && Contains("leave 'config' out"));
 }
 
+TEST_CASE("optimizers of a MultiOptimizer go by their names, wherever it lists them") {
+  const auto changed = [](const std::string& optimizer, const std::string& override) {
+    return spec_from_text("layers: [{type: Affine, config: {nout: 3}}]\noptimizer: " + optimizer, "m.yaml", {override})
+        .root.find("optimizer")
+        ->to_string();
+  };
+  const std::string older =
+      "{type: MultiOptimizer, config: {optimizer_mapping: {default: {type: Adam, config: {learning_rate: 1}}}}}";
+  for (const char* path : {"optimizer.default.learning_rate", "optimizer.MultiOptimizer.default.learning_rate",
+                           "optimizer.optimizer_mapping.default.learning_rate", "optimizer.default.Adam.learning_rate"})
+    CHECK(changed(older, std::string(path) + "=0.5") ==
+          "{MultiOptimizer: {optimizer_mapping: {default: {Adam: {learning_rate: 0.5}}}}}");
+  CHECK(changed(older, "optimizer.default=SGD") == "{MultiOptimizer: {optimizer_mapping: {default: SGD}}}");
+  CHECK(changed("{MultiOptimizer: {mapping: {default: Adam}}}", "optimizer.default.beta_1=0.5") ==
+        "{MultiOptimizer: {mapping: {default: {Adam: {beta_1: 0.5}}}}}");
+  CHECK(changed("{MultiOptimizer: {default: Adam}}", "optimizer.default.beta_1=0.5") ==
+        "{MultiOptimizer: {default: {Adam: {beta_1: 0.5}}}}");
+  CHECK_THAT(message_of([&] { changed(older, "optimizer.defualt.learning_rate=0.5"); }),
+             Contains("there is no 'defualt' in optimizer.MultiOptimizer; did you mean default?"));
+}
+
 TEST_CASE("an unknown path is told, with what is near") {
   struct Case {
     const char *override, *message;
