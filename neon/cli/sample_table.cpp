@@ -9,6 +9,35 @@ namespace neon {
 
 namespace {
 
+bool names_all(const std::vector<std::string>& features, const std::vector<std::string>& cells) {
+  return std::ranges::all_of(features, [&](const auto& feature) { return std::ranges::count(cells, feature); });
+}
+
+// None where the first line cannot be read so.
+std::vector<std::string> first_line(const std::string& content, char delimiter, const std::string& name) try {
+  std::vector<CsvCell> cells;
+  CsvReader(content, delimiter, name).next(cells);
+  std::vector<std::string> out;
+  for (const CsvCell& cell : cells) out.emplace_back(cell.text);
+  return out;
+} catch (const Error&) {
+  return {};
+}
+
+// A table need not be written as the one that the net was trained with. What its first line shows counts: with the
+// right character it has the names of the columns, or falls into cells at all. Where it shows nothing, there is one
+// column.
+char delimiter_of(const std::string& content, const std::string& name, const TableColumns& trained) {
+  const char own = name.ends_with(".tsv") ? '\t' : trained.delimiter;
+  for (const bool by_names : {true, false})
+    for (const char delimiter : {own, ',', '\t'}) {
+      const auto cells = first_line(content, delimiter, name);
+      if (by_names ? !trained.features.empty() && names_all(trained.features, cells) : cells.size() > 1)
+        return delimiter;
+    }
+  return own;
+}
+
 class SampleTable {
  public:
   SampleTable(const std::string& content, const std::string& name, const StoredData& stored,
@@ -16,7 +45,8 @@ class SampleTable {
       : name_(name),
         stored_(stored),
         trained_(stored.table),
-        reader_(content, name.ends_with(".tsv") ? '\t' : stored.table.delimiter, name),
+        delimiter_(delimiter_of(content, name, stored.table)),
+        reader_(content, delimiter_, name),
         notes_(notes) {}
 
   Tensor read() {
@@ -42,8 +72,9 @@ class SampleTable {
  private:
   // The names that the net was trained with, or a line without any number.
   bool is_header(const std::vector<CsvCell>& cells) const {
-    const auto named = [&](const std::string& feature) { return std::ranges::count(cells, feature, &CsvCell::text); };
-    if (!trained_.features.empty() && std::ranges::all_of(trained_.features, named)) return true;
+    std::vector<std::string> names;
+    for (const CsvCell& cell : cells) names.emplace_back(cell.text);
+    if (!trained_.features.empty() && names_all(trained_.features, names)) return true;
     double value = 0;
     return std::ranges::none_of(cells, [&](const CsvCell& cell) { return parse_number(cell.text, value); });
   }
@@ -79,9 +110,14 @@ class SampleTable {
     if (!missing.empty())
       fail(ErrorKind::data, name_, ": has no column ", in_quotes(missing.front()), did_you_mean(missing.front(), all),
            missing.size() > 1 ? text(", nor ", missing.size() - 1, " more of those that the net takes") : "",
-           " (the net takes ", join(trained_.features, ", "), ")");
+           " (the net takes ", join(trained_.features, ", "), "); read with ", delimiter_text(), " between cells");
     if (!unknown.empty())
       notes_.push_back(text(name_, ": left out, since the net was trained without: ", join(unknown, ", ")));
+  }
+
+  std::string delimiter_text() const {
+    if (delimiter_ == '\t') return "tabs";
+    return delimiter_ == ',' ? "commas" : in_quotes(std::string(1, delimiter_));
   }
 
   void add_row(const std::vector<CsvCell>& cells, bool header) {
@@ -99,6 +135,7 @@ class SampleTable {
   const std::string& name_;
   const StoredData& stored_;
   const TableColumns& trained_;
+  char delimiter_;
   CsvReader reader_;
   std::vector<std::string>& notes_;
   size_t count_ = 0;
