@@ -71,7 +71,8 @@ std::vector<std::string> report(const RunResult& result, const Experiment& exper
   } else {
     if (!result.results.empty())
       out.push_back(text("test: ", results_text(result.results, experiment), "  (", data.source, ")"));
-    const bool fixed_seed = options.deterministic && !options.rng_seed;
+    // A run that goes on keeps its seed, wherever that is from, and takes no other.
+    const bool fixed_seed = line.verb == "train" && options.deterministic && !options.rng_seed;
     out.push_back(text("trained ", at.epoch, " epochs in ", duration_text(at.seconds), ", seed ", at.seed,
                        fixed_seed ? " (that of --deterministic; -r N takes another)" : ""));
   }
