@@ -108,6 +108,13 @@ class Weights {
   std::map<std::string, Tensor> values_;
 };
 
+// With fewer steps there might be no update among them.
+int64_t steps_timed(int64_t asked, int64_t accumulate) {
+  if (accumulate <= asked) return asked;
+  std::fprintf(stderr, "note: %lld steps are timed, as many as an update takes (accumulate)\n", (long long)accumulate);
+  return accumulate;
+}
+
 std::string memory_text(const DeviceOptions& device) {
   std::string why_not;
   if (!device.gpu) return "";
@@ -132,10 +139,10 @@ int run_bench(const CommandLine& line) {
   Trainer& trainer = *made;
   const Weights untrained(trainer);
   const DeviceOptions device = device_options(options, *spec.experiment);
-  const int64_t iterations = line.of_verb.iterations;
+  const StepOptions step = step_options(options, spec.experiment->params);
+  const int64_t iterations = steps_timed(line.of_verb.iterations, step.accumulate);
   const double whole = median_ms(iterations, device.gpu, [&](int64_t count) { trainer.bench_steps(count); });
   const std::string memory = memory_text(device);  // before other programs take theirs
-  const StepOptions step = step_options(options, spec.experiment->params);
   // Its memory is given back before the next takes some.
   const double both_ms = Pass(*spec.experiment, data, step, trainer.variables(), true, device).ms(iterations);
   Pass forward(*spec.experiment, data, step, trainer.variables(), false, device);
