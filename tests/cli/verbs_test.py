@@ -79,6 +79,12 @@ class Train(Case):
         self.assertTrue(self.neon("--deterministic", "-r", "7", spec).out.count("seed 7\n"))
         self.assertTrue(self.neon("--deterministic", self.spec(rng_seed="8")).out.count("seed 8\n"))
 
+    def test_a_run_that_goes_on_keeps_its_seed_and_says_no_more(self):
+        seed = re.search(r", (seed \d+)\n", self.neon("-s", "m", self.spec()).out)[1]
+        self.assertIn(f", {seed}\n", self.neon("resume", "--deterministic", "-e", "5", "m").out)
+        self.neon("--deterministic", "-s", "m", "s.yaml")
+        self.assertIn(", seed 0\n", self.neon("resume", "-e", "5", "m").out)
+
     def test_history_and_serialize(self):
         self.neon("-s", "m.safetensors", "-H", "2", "-e", "6", "--serialize", "2", self.spec())
         names = sorted(name for name in os.listdir(self.folder) if name.startswith("m."))
@@ -489,6 +495,14 @@ class Inspection(Case):
             self.assertRegex(out, rf"(?m)^{re.escape(row)} +[\d.]+ ms")
         self.assertIn("median of 5 steps, batch 16, f32", out)
 
+    def test_bench_times_an_update_at_least(self):
+        for steps in "3", "16":
+            done = self.neon("bench", "--iterations", steps, "--set", "accumulate=16", self.spec())
+            self.assertIn("median of 16 steps", done.out)
+            self.assertEqual(done.err.count("note: 16 steps are timed, as many as an update takes (accumulate)\n"), steps == "3")
+            first, last = re.search(r"(?m)^cost of one batch +([\d.]+) -> ([\d.]+)$", done.out).groups()
+            self.assertNotEqual(first, last)
+
     def test_bench_of_what_cannot_train(self):
         for batch in "16", "50":  # the costs of the batches of an epoch differ
             result = self.refused(1, "bench", "--iterations", "5", "-z", batch, self.spec(), "--set", "optimizer.learning_rate=0",
@@ -620,6 +634,30 @@ class Evaluation(Case):
         self.write("t.csv", "a;b;kind\n" + "".join(f"{i};{i % 3};{'xy'[i % 2]}\n" for i in range(40)))
         self.neon("-s", "t", self.spec(dataset='{CSV: {path: t.csv, delimiter: ";"}}'), "--set", "layers[1].nout=2")
         self.assertEqual(len(self.neon("predict", "t", "t.csv").out.splitlines()), 41)
+
+    def test_predict_of_tables_with_other_separators(self):
+        """What the first line shows counts, with names and without."""
+        rng = np.random.default_rng(4)
+        rows = [[f"{x:.4f}" for x in row] + ["yes" if row[0] > 0.5 else "no"] for row in rng.uniform(0, 1, (30, 3))]
+        def lines(separator, head=True, first=0, end=4):
+            cells = [["a", "b", "c", "kind"]] * head + rows
+            return "".join(separator.join(row[first:end]) + "\n" for row in cells)
+        for separator, delimiter in (",", "','"), ("\t", "tab"), (";", "';'"):
+            for head in True, False:
+                self.write("t.txt", lines(separator, head))
+                self.neon("-r", "1", "-e", "1", "-s", "t", self.spec(dataset=f"{{CSV: {{path: t.txt, delimiter: {delimiter}}}}}"),
+                          "--set", "layers[1].nout=2")
+                self.write("own.csv", lines(separator, head, end=3))
+                wanted = self.neon("predict", "t", "own.csv").out
+                self.assertEqual(len(wanted.splitlines()), 31)
+                for name, other in ("x.csv", ","), ("x.tsv", "\t"), ("tabs.csv", "\t"):
+                    self.write(name, lines(other, head, end=3))
+                    self.assertEqual(self.neon("predict", "t", name).out, wanted, (separator, head, name))
+        self.write("t.txt", lines("\t"))
+        self.neon("-e", "1", "-s", "t", self.spec(dataset="{CSV: {path: t.txt, delimiter: tab}}"), "--set", "layers[1].nout=2")
+        for name, separator, words in ("x.csv", ",", "commas"), ("x.tsv", "\t", "tabs"):
+            self.write(name, lines(separator, first=1))
+            self.refused(3, "predict", "t", name, says=(f"{name}: has no column 'a'", f"; read with {words} between cells"))
 
     def test_predict_more_samples_than_a_batch(self):
         self.trained()
