@@ -11,10 +11,12 @@ SUITES = ["tests/backends/cuda/gpu_test", "tests/backends/cuda/calls_test", "tes
 
 
 class Sums(unittest.TestCase):
-    def run_with(self, *endings):
-        """The exit code and last line, where the suites end so: lines and an exit code."""
+    def run_with(self, *endings, ninja=None):
+        """The exit code and last line, where the suites end so: lines and an exit code; None is not there."""
         with tempfile.TemporaryDirectory() as build:
-            scripts = dict(zip(SUITES, endings))
+            scripts = {suite: ending for suite, ending in zip(SUITES, endings) if ending}
+            if ninja:
+                scripts["ninja"] = ninja
             scripts["neon/neon"] = ("GPU              not used: there is none", 0)  # so two cases of runs are skipped
             for path, (text, code) in scripts.items():
                 path = os.path.join(build, path)
@@ -22,7 +24,7 @@ class Sums(unittest.TestCase):
                 with open(path, "w") as file:
                     file.write(f"#!/bin/sh\nprintf '{text}\\n'\nexit {code}\n")
                 os.chmod(path, 0o755)
-            # No ninja is found there.
+            # No other ninja is found there.
             done = subprocess.run([sys.executable, TOOL, build], env={"PATH": build}, stdout=subprocess.PIPE, text=True)
             return done.returncode, done.stdout.splitlines()[-1]
 
@@ -42,6 +44,15 @@ class Sums(unittest.TestCase):
         self.assertEqual(self.run_with(good, good, ("1 passed, 0 failed, 0 skipped", 139)),
                          (1, "3 passed, 1 failed, 2 skipped"))
         self.assertEqual(self.run_with(good, good), (1, "2 passed, 1 failed, 2 skipped"))  # one is not there
+
+    def test_what_is_built_with_cuda_only_is_skipped_without(self):
+        skipped = ("no GPU\n0 passed, 0 failed, 5 skipped", 77)
+        for ninja in None, ("nothing to do", 0):
+            self.assertEqual(self.run_with(skipped, None, skipped, ninja=ninja), (0, "0 passed, 0 failed, 13 skipped"))
+        self.assertEqual(self.run_with(None, None, skipped), (1, "0 passed, 1 failed, 8 skipped"))
+
+    def test_what_cannot_be_built_is_a_failure(self):
+        self.assertEqual(self.run_with(ninja=("error: unknown target", 1)), (1, "0 passed, 1 failed, 0 skipped"))
 
 
 if __name__ == "__main__":
