@@ -1,9 +1,14 @@
 // Which kernel has failed on a GPU. The process in which it did can ask nothing of the GPU any more, and waiting for
-// every kernel, which tells it, takes too long to be done always. So the program starts anew with the same command, but
-// waits for each kernel, writes nothing, and ends after some steps, saying what it found.
+// every kernel, which tells it, takes too long to be done always. So the program starts anew with the same command, and
+// the same seed, since a fault may depend on weights and data, but waits for each kernel, writes nothing, and ends
+// after some steps, saying what it found.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
+
+#include "neon/cli/command_line.h"
+#include "neon/train/trainer.h"
 
 namespace neon {
 
@@ -12,7 +17,10 @@ constexpr int64_t kStepsOfSearch = 64;
 // What had failed, where this process is such a search; else "".
 std::string fault_searched_for();
 
-// Begins the search for the kernel whose fault `message` tells of; returns where that is not possible.
-void search_for_fault(const std::string& message, char** argv);
+// The seed of the run that it had failed in.
+std::optional<uint64_t> seed_of_fault();
+
+// Begins the search for the kernel that has failed; returns where that is not possible.
+void search_for_fault(const RunFault& fault, const CommandLine& line, char** argv);
 
 }  // namespace neon

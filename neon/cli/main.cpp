@@ -11,7 +11,6 @@
 #include <map>
 #include <new>
 
-#include "backends/device/device.h"
 #include "neon/cli/fault_search.h"
 #include "neon/cli/verbs.h"
 #include "neon/core/error.h"
@@ -68,9 +67,8 @@ void flush_results() {
 
 int run_verb(const neon::CommandLine& line, char** argv) try {
   return verb_named(line.verb)(line);
-} catch (const neon::KernelFault& fault) {
-  if (!fault.hint().empty() && (line.verb == "train" || line.verb == "resume"))
-    neon::search_for_fault(fault.message(), argv);
+} catch (const neon::RunFault& fault) {
+  if (!fault.hint().empty()) neon::search_for_fault(fault, line, argv);
   throw;
 }
 

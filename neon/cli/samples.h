@@ -31,8 +31,9 @@ struct Samples {
 Samples read_samples(const std::string& path, const StoredData& stored);
 
 // The rows of a CSV file's content, which `name` stands for in messages; between cells stand tabs in a .tsv file, else
-// what stood there in the table trained with, unless the first line shows commas or tabs instead. Where both this table and the one trained
-// with have a header, columns are taken by name, otherwise by position. What is left out is added to `notes`.
+// what stood there in the table trained with, unless the first line shows commas or tabs instead. Where both this table
+// and the one trained with have a header, columns are taken by name, otherwise by position. What is left out is added
+// to `notes`.
 Tensor read_sample_table(const std::string& content, const std::string& name, const StoredData& stored,
                          std::vector<std::string>& notes);
 

@@ -136,8 +136,9 @@ int run_train(const CommandLine& line) {
   options.spec_dir = absolute_folder(spec.folder);
   if (!options.rng_seed) options.rng_seed = spec.experiment->params.rng_seed;
   const Data data = load_data(*spec.experiment, options, options.spec_dir);
-  const auto trainer =
-      on_device_or_cpu(options, asked, [&] { return std::make_unique<Trainer>(*spec.experiment, data, options); });
+  const auto trainer = on_device_or_cpu(options, asked, [&] {
+    return std::make_unique<Trainer>(*spec.experiment, data, options, nullptr, seed_of_fault());
+  });
   if (searches) end_search(*trainer);
   return train(*trainer, *spec.experiment, data, options, line, path);
 }

@@ -23,7 +23,8 @@ uint64_t fresh_seed() { return uint64_t(std::chrono::system_clock::now().time_si
 
 }  // namespace
 
-Trainer::Trainer(Experiment& experiment, Data data, RunOptions options, const StoredRun* resume)
+Trainer::Trainer(Experiment& experiment, Data data, RunOptions options, const StoredRun* resume,
+                 std::optional<uint64_t> drawn)
     : experiment_(experiment),
       data_(std::move(data)),
       options_(std::move(options)),
@@ -32,7 +33,7 @@ Trainer::Trainer(Experiment& experiment, Data data, RunOptions options, const St
   layout_ = layout_of(data_);
   step_options_ = step_options(options_, params);
   check_batch(step_options_, layout_);
-  begin_position(resume);
+  begin_position(resume, drawn);
   step_options_.seed = position_.seed;
   epochs_ = options_.epochs.value_or(params.epochs);
   steps_per_epoch_ = (layout_.train_size + step_options_.batch - 1) / step_options_.batch;
@@ -75,10 +76,11 @@ void Trainer::make_programs(Experiment& experiment, const StoredRun* resume) try
 }
 
 // Where the run stands: at its start, or where the checkpoint says.
-void Trainer::begin_position(const StoredRun* resume) {
+void Trainer::begin_position(const StoredRun* resume, std::optional<uint64_t> drawn) {
   const auto given = options_.rng_seed ? options_.rng_seed : experiment_.params.rng_seed;
   if (given) position_.seed = uint64_t(*given);
-  else position_.seed = options_.deterministic ? uint64_t(kDeterministicSeed) : fresh_seed();
+  else if (options_.deterministic) position_.seed = uint64_t(kDeterministicSeed);
+  else position_.seed = drawn ? *drawn : fresh_seed();
   position_.loss_scale = step_options_.dtype == DType::f16 ? kFirstLossScale : 1;
   position_.threads = available_threads();
   position_.simd = elementwise::active_level().name;
@@ -186,7 +188,7 @@ RunResult Trainer::run() try {
   tell_left_out();
   progress_.log(fault.what());
   if (log_) log_->close(RunStatus::killed);
-  throw KernelFault(fault.message() + kept_text(), fault.hint());
+  throw RunFault(fault.message() + kept_text(), fault.hint(), position_.seed);
 } catch (const std::exception& error) {
   tell_left_out();
   progress_.log(error.what());

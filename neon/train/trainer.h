@@ -2,6 +2,7 @@
 // checkpoint left off.
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,12 +23,26 @@ struct RunResult {
   std::vector<std::string> files;  // written
 };
 
+// A kernel has failed in a run, which had this seed.
+class RunFault : public KernelFault {
+ public:
+  RunFault(const std::string& message, const std::string& hint, uint64_t seed)
+      : KernelFault(message, hint), seed_(seed) {}
+  uint64_t seed() const { return seed_; }
+
+ private:
+  uint64_t seed_;
+};
+
 class Trainer {
  public:
   // Compiles the programs and sets the initial weights; `resume` continues a stored run. Everything is checked
-  // before the first step: that cost and metrics fit, that checkpoint and metrics file can be written.
-  Trainer(Experiment& experiment, Data data, RunOptions options, const StoredRun* resume = nullptr);
+  // before the first step: that cost and metrics fit, that checkpoint and metrics file can be written. Where a seed is
+  // to be drawn, `drawn` is taken if there is one; unlike a seed that is given, it does not ask for the same bits.
+  Trainer(Experiment& experiment, Data data, RunOptions options, const StoredRun* resume = nullptr,
+          std::optional<uint64_t> drawn = {});
   ~Trainer();
+  // Throws RunFault for a KernelFault.
   RunResult run();
 
   const StepGraph& step_graph() const { return full_.graph; }
@@ -50,7 +65,7 @@ class Trainer {
     std::unique_ptr<Program> program;
   };
 
-  void begin_position(const StoredRun* resume);
+  void begin_position(const StoredRun* resume, std::optional<uint64_t> drawn);
   void go_on_from(const StoredRun& resume);
   void check_position() const;
   void make_feed_of_training();

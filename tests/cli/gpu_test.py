@@ -67,6 +67,30 @@ class Faults(Case):
                                "looking for it: the first 64 steps again", f"looking for it: kernel {number} of the training "
                                f"step, {op}", f"in layer {layer}: {self.FAULT}"])
 
+    def test_the_search_has_the_weights_and_the_algorithms_that_the_run_had(self):
+        """Also those of a seed that was drawn, which must not count as given."""
+        self.gpu()
+        weights = 4 * 3 * 8  # bytes of the last layer's
+        met = set()
+        for options, seed in ([], r"\d+"), ([], r"\d+"), (["-r", "5"], "5"):
+            done = self.refused(6, *options, self.spec(SMALL), says=self.FAULT,
+                                environment={"FAKE_CUDA_FAULT": "3", "FAKE_CUDA_TELLS": str(weights)})
+            before, after = re.split(rf"looking for it: the first 64 steps again, with seed {seed}, one kernel", done.err)
+            sums = re.findall(r"sent: .* sum (\d+)", before)
+            self.assertNotEqual(set(sums), {"0"})
+            self.assertEqual(re.findall(r"sent: .* sum (\d+)", after), sums)
+            met.add(tuple(sums))
+        self.assertEqual(len(met), 3, "other seeds, other weights")
+        self.neon(self.spec(MLP), code=None)  # times algorithms, which are remembered
+        for options in [], ["-r", "5"]:
+            done = self.refused(6, *options, "s.yaml", says="looking for it: kernel 2 of",
+                                environment={"FAKE_CUDA_FAULT": "3", "FAKE_CUBLASLT_TELLS": "1"})
+            before, after = (re.findall(r"algorithms asked for: (\d+)", part) for part in done.err.split("a kernel has failed"))
+            self.assertEqual(after, before)
+            self.assertEqual("1" in before, bool(options))
+        self.refused(6, "-b", "cpu", "s.yaml", says="NEON_GPU_FAULT_SEED is 'x', no seed",
+                     environment={"NEON_GPU_FAULT": "a fault", "NEON_GPU_FAULT_SEED": "x"})
+
     def test_kernels_of_libraries_are_named_too(self):
         self.gpu()
         spec = self.spec(MLP)
@@ -114,7 +138,8 @@ class Faults(Case):
         self.assertFalse(os.path.exists(self.path("m.safetensors")), str(done))
         self.neon("-b", "cpu", "-s", "m.safetensors", "-e", "1", "s.yaml")
         before = self.read("m.safetensors")
-        self.refused(6, "resume", "m.safetensors", "-e", "2", says=[self.FAULT, "kernel 2 of"],
+        self.refused(6, "resume", "m.safetensors", "-e", "2",
+                     says=[self.FAULT, "looking for it: 64 steps from where m.safetensors stands, one kernel", "kernel 2 of"],
                      environment={"FAKE_CUDA_FAULT": "3"})
         self.assertEqual(self.read("m.safetensors"), before)
 
