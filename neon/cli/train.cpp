@@ -102,8 +102,7 @@ void tell_plan(Trainer& trainer, const CommandLine& line) {
 
 int train(Trainer& trainer, const Experiment& experiment, const Data& data, const RunOptions& options,
           const CommandLine& line, const std::string& again) {
-  tell_plan(trainer, line);
-  const RunResult result = trainer.run();
+  const RunResult result = trainer.run([&] { tell_plan(trainer, line); });
   for (const std::string& said : report(result, experiment, data, options, line, again)) {
     trainer.log(said);
     std::printf("%s\n", said.c_str());

@@ -118,15 +118,18 @@ void Trainer::check_position() const {
          position_.step_in_epoch, " of ", steps_per_epoch_, ", ", position_.step, " steps in all");
 }
 
-void Trainer::train() {
+void Trainer::train(const std::function<void()>& settled) {
   for (const auto& callback : experiment_.params.callbacks) callback->train_begin(variables_);
   while (!finished() && !stop_signal()) {
     epoch_started_ = now_seconds();
     epoch_waited_ = feed_->waited();
     epoch_start_step_ = position_.step;
     saved_ = false;
-    if (!threads_fixed_) choose_threads();
-    threads_fixed_ = true;
+    if (!threads_fixed_) {
+      choose_threads();
+      threads_fixed_ = true;
+      settle(settled);
+    }
     int64_t together = 1;
     while (position_.step_in_epoch < steps_per_epoch_ && !stop_signal()) {
       const double before = now_seconds();
@@ -162,11 +165,12 @@ bool Trainer::finish() {
   return !evaluator_ || !results_.empty();
 }
 
-RunResult Trainer::run() try {
+RunResult Trainer::run(const std::function<void()>& settled) try {
   SignalGuard signals;
   started_ = now_seconds();
   saved_ = position_.step > 0;  // a run that goes on with nothing left to do has nothing new to save
-  if (!finished()) train();
+  if (threads_fixed_) settle(settled);
+  if (!finished()) train(settled);
   RunResult out;
   if (!saved_) check_variables();
   // One that arrives after the last step stops nothing but the reading of samples.

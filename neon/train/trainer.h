@@ -1,6 +1,7 @@
 // The fit loop: steps, evaluation, callbacks, checkpoints, metrics file, progress; from the start or from where a
 // checkpoint left off.
 #pragma once
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,8 +43,8 @@ class Trainer {
   Trainer(Experiment& experiment, Data data, RunOptions options, const StoredRun* resume = nullptr,
           std::optional<uint64_t> drawn = {});
   ~Trainer();
-  // Throws RunFault for a KernelFault.
-  RunResult run();
+  // `settled` is called once nothing of the program is left to the clock any more. Throws RunFault for a KernelFault.
+  RunResult run(const std::function<void()>& settled = {});
 
   const StepGraph& step_graph() const { return full_.graph; }
   const Program& program() const { return *full_.program; }
@@ -86,6 +87,7 @@ class Trainer {
   void load_weights(const std::string& path);
   void open_files();
   void log_what_is_run();
+  void settle(const std::function<void()>& settled);
   // The next run of the program reads the batch so many steps ahead; false: a signal came first.
   bool next_batch(Program& program, int64_t ahead);
   int64_t batch_number() const { return position_.epoch * steps_per_epoch_ + position_.step_in_epoch; }
@@ -108,7 +110,7 @@ class Trainer {
   std::string kept_text() const;
   // False: a signal stopped its evaluation. The epoch's end is then still to come, also for a run that goes on.
   bool end_epoch();
-  void train();
+  void train(const std::function<void()>& settled);
   // No epoch is left, or a callback has ended the run.
   bool finished() const;
   // False: a signal stopped the last evaluation.

@@ -30,9 +30,14 @@ void Trainer::open_files() {
 }
 
 void Trainer::log_what_is_run() {
-  progress_.log(text("neon ", version(), ", ", device_text(), ", seed ", position_.seed));
+  progress_.log(text("neon ", version(), ", seed ", position_.seed));
   progress_.log("options: " + write_params(options_).to_string());
   progress_.log("spec: " + experiment_.resolved(options_).to_string());
+}
+
+void Trainer::settle(const std::function<void()>& settled) {
+  progress_.log("runs on " + device_text());
+  if (settled) settled();
 }
 
 void Trainer::show_progress() {

@@ -306,12 +306,24 @@ class Train(Case):
     def test_log_file_says_what_was_run_and_what_came_out(self):
         done = self.neon("-l", "my.log", "-r", "7", "-d", "bf16", "-s", "m.safetensors", self.spec(epochs="2"))
         said = [line.split("] ", 3)[3] for line in self.read("my.log").decode().splitlines()]
-        self.assertRegex(said[0], r"^neon [\d.]+, 1 threads, seed 7$")
+        self.assertRegex(said[0], r"^neon [\d.]+, seed 7$")
         self.assertIn("datatype: bf16", said[1])
         self.assertIn("nout: 8", said[2])
+        self.assertEqual(said[3], "runs on 1 threads")
         self.assertEqual(said[-len(done.out.splitlines()):], done.out.splitlines())
         self.neon("-l", "bad.log", "-r", "7", self.spec(), "--set", "optimizer.learning_rate=1e38", code=5)
         self.assertIn("the run diverged", self.read("bad.log").decode().splitlines()[-1])
+
+    def test_the_threads_that_are_said_are_those_that_were_chosen(self):
+        """Without a seed that is after the first steps, and for so small a net usually one."""
+        small = self.spec(dataset="{UniformRandom: {ntrain: 4096, ntest: 16, nin: 4, nout: 3}}", epochs="1")
+        for _ in range(3):
+            said = self.neon("-vv", "-l", "my.log", "-s", "m", small, environment={"OMP_NUM_THREADS": str(len(os.sched_getaffinity(0)))}).err
+            threads = json.loads(tensors(self.path("m"))[1]["neon.position"])["threads"]
+            self.assertRegex(said, rf"(?m)^plan: .*, {threads} threads; values of")
+            logged = self.read("my.log").decode()
+            self.assertEqual(re.findall(r"\d+ threads", logged), [f"{threads} threads"] * 2, logged)
+            os.remove(self.path("my.log"))
 
     def test_verbosity(self):
         self.neon(self.spec())
