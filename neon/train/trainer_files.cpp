@@ -16,6 +16,10 @@ void Trainer::open_files() {
   eval_freq_ = options_.eval_freq.value_or(cheap || needed ? 1 : epochs_);
   if (needed && !evaluator_)
     fail(ErrorKind::config, "callbacks need an evaluation, but the data set has no test samples");
+  const bool writes_file = !options_.output_file.empty();
+  RunPlan plan{full_.graph, step_options_.dtype, epochs_, steps_per_epoch_, writes_file, experiment_.results(), {}, {},
+               {}};
+  for (const auto& callback : experiment_.params.callbacks) callback->plan(plan);
   if (!options_.save_path.empty()) {
     check_names(options_);
     double bytes = 0;
@@ -23,8 +27,6 @@ void Trainer::open_files() {
     saver_ = std::make_unique<CheckpointSaver>(options_.save_path, int(options_.history));
     saver_->claim(int64_t(bytes));
   }
-  RunPlan plan{full_.graph, step_options_.dtype, epochs_, steps_per_epoch_, !options_.output_file.empty(), {}, {}, {}};
-  for (const auto& callback : experiment_.params.callbacks) callback->plan(plan);
   say(plan.messages);
   if (plan.writes_file) log_ = std::make_unique<RunLog>(options_, experiment_, plan, eval_freq_, position_);
 }
