@@ -67,6 +67,12 @@ std::map<std::string, double> Trainer::evaluate(int64_t epoch) {
   return results;
 }
 
+void Trainer::take_results(const std::map<std::string, double>& results, int64_t epoch) {
+  results_ = results;
+  evaluated_epoch_ = epoch;
+  evaluation_finite_ = std::isfinite(results.at("cost"));
+}
+
 bool Trainer::end_epoch() {
   const double seconds = now_seconds() - epoch_started_, share_waiting = waiting(seconds);
   const double mean_cost = position_.samples ? position_.cost_sum / double(position_.samples) : 0;
@@ -74,9 +80,8 @@ bool Trainer::end_epoch() {
   if (evaluates_after(position_.epoch + 1)) {
     results = evaluate(position_.epoch + 1);
     if (results.empty()) return false;
-    results_ = results;
+    take_results(results, position_.epoch + 1);
   }
-  evaluation_finite_ = results.empty() || std::isfinite(results.at("cost"));
   ++position_.epoch;
   position_.step_in_epoch = 0;
   const int64_t steps = position_.step - epoch_start_step_;
@@ -114,6 +119,7 @@ void Trainer::save(bool last) {
     say(saver_->save(pack_run(experiment_, experiment_.resolved(options_), options_, position_, variables_, data_),
                      position_.epoch));
     last_saved_ = options_.save_path;
+    last_saved_evaluated_ = evaluated_now();
     saved_ = true;
   } catch (const Error& error) {
     if (last) throw;
