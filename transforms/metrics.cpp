@@ -22,7 +22,7 @@ Expr correct(Expr y, Expr t) { return apply("equal", reduce("argmax", y, {1}), r
 
 struct Misclassification : Parametrized<Metric, NoParams> {
   using Parametrized::Parametrized;
-  std::vector<Result> results() const override { return {{"Top1Misclass", true}}; }
+  std::vector<Result> results() const override { return {{"Top1Misclass", true, Better::lower}}; }
   std::vector<Expr> partial(Expr y, Expr t, Expr weight) const override {
     return {total((1.0 - correct(y, t)) * weight)};
   }
@@ -35,7 +35,7 @@ NEON_REGISTER(Metric, Misclassification, "Share of samples whose highest output 
 
 struct Accuracy : Parametrized<Metric, NoParams> {
   using Parametrized::Parametrized;
-  std::vector<Result> results() const override { return {{"Accuracy", true}}; }
+  std::vector<Result> results() const override { return {{"Accuracy", true, Better::higher}}; }
   std::vector<Expr> partial(Expr y, Expr t, Expr weight) const override { return {total(correct(y, t) * weight)}; }
   std::vector<double> finish(const std::vector<std::vector<double>>& s, double n) const override {
     return {s[0][0] / n};
@@ -47,7 +47,7 @@ Expr log_loss(Expr y, Expr t) { return -sum(t * apply("safelog", y), {1}); }
 
 struct LogLoss : Parametrized<Metric, NoParams> {
   using Parametrized::Parametrized;
-  std::vector<Result> results() const override { return {{"LogLoss", false}}; }
+  std::vector<Result> results() const override { return {{"LogLoss", false, Better::lower}}; }
   std::vector<Expr> partial(Expr y, Expr t, Expr weight) const override { return {total(log_loss(y, t) * weight)}; }
   std::vector<double> finish(const std::vector<std::vector<double>>& s, double n) const override {
     return {s[0][0] / n};
@@ -62,7 +62,9 @@ struct TopKParams {
 struct TopKMisclassification : Parametrized<Metric, TopKParams> {
   using Parametrized::Parametrized;
   std::vector<Result> results() const override {
-    return {{"LogLoss", false}, {"Top1Misclass", true}, {text("Top", params.k, "Misclass"), true}};
+    return {{"LogLoss", false, Better::lower},
+            {"Top1Misclass", true, Better::lower},
+            {text("Top", params.k, "Misclass"), true, Better::lower}};
   }
   std::vector<Expr> partial(Expr y, Expr t, Expr weight) const override {
     return {total(log_loss(y, t) * weight), total((1.0 - within(y, t, 1)) * weight),
@@ -95,7 +97,9 @@ struct PrecisionRecallParams {
 // counts as 0. neon left `binarize` off unless asked for, and then took raw outputs for predictions.
 struct PrecisionRecall : Parametrized<Metric, PrecisionRecallParams> {
   using Parametrized::Parametrized;
-  std::vector<Result> results() const override { return {{"Precision", true}, {"Recall", true}}; }
+  std::vector<Result> results() const override {
+    return {{"Precision", true, Better::higher}, {"Recall", true, Better::higher}};
+  }
   std::vector<Expr> partial(Expr y, Expr t, Expr weight) const override {
     Expr predicted = y * weight;
     if (params.binarize) {
@@ -124,7 +128,7 @@ NEON_REGISTER(Metric, PrecisionRecall, "Precision and recall, each averaged over
 // neon 0.9's metrics of numbers rather than classes.
 struct SSE : Parametrized<Metric, NoParams> {
   using Parametrized::Parametrized;
-  std::vector<Result> results() const override { return {{"SSE", false}}; }
+  std::vector<Result> results() const override { return {{"SSE", false, Better::lower}}; }
   std::vector<Expr> partial(Expr y, Expr t, Expr weight) const override { return {total(square(y - t) * weight)}; }
   std::vector<double> finish(const std::vector<std::vector<double>>& s, double) const override { return {s[0][0]}; }
   std::string objection(int64_t, int64_t) const override { return ""; }
@@ -133,7 +137,7 @@ NEON_REGISTER(Metric, SSE, "Sum of squared differences over all samples.");
 
 struct MSE : Parametrized<Metric, NoParams> {
   using Parametrized::Parametrized;
-  std::vector<Result> results() const override { return {{"MSE", false}}; }
+  std::vector<Result> results() const override { return {{"MSE", false, Better::lower}}; }
   std::vector<Expr> partial(Expr y, Expr t, Expr weight) const override {
     return {total(square(y - t) * weight) * (1.0 / double(y.shape()[1]))};
   }

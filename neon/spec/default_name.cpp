@@ -19,6 +19,7 @@ class DefaultName {
     const size_t end = key.rfind('_');
     if (end == key.npos || end == 0 || end + 1 == key.size() || key.size() - end > 16) return;
     if (key.find_first_not_of("0123456789", end + 1) != key.npos) return;
+    if (key[end + 1] == '0' && end + 2 < key.size()) return;  // no number is written 00
     left_ = std::stod(key.substr(end + 1));
     kind_ = key.substr(0, end);
     std::string error;
@@ -30,15 +31,19 @@ class DefaultName {
   // Null when the net has no such layer. Of several copies, none is in the file alone: that is refused.
   Setting* find(Setting& layers) {
     if (kind_.empty()) return nullptr;
-    for (Setting& item : layers.items)
-      if (Setting* found = find_in(item)) return found;
-    return nullptr;
+    return find_in(layers);
   }
 
  private:
+  // Of a layer, or of a list of them.
   Setting* find_in(Setting& item) {
+    if (item.is_list()) {
+      for (Setting& below : item.items)
+        if (Setting* found = find_in(below)) return found;
+      return nullptr;
+    }
     const auto [times, inside] = repeated(item);
-    if (times == 1) return inside ? find(*inside) : nullptr;
+    if (times == 1) return inside ? find_in(*inside) : nullptr;
     if (times >= 0) {
       const double all = count_in(item);
       if (left_ >= all) return left_ -= all, nullptr;
@@ -47,32 +52,44 @@ class DefaultName {
            ".layers[0]...");
     }
     if (is_kind(item) && left_-- == 0) return &item;
-    for (Setting& below : item.items)
-      if (Setting* found = find_in(below)) return found;
-    for (auto& entry : item.entries)
-      if (Setting* found = find_in(entry.value)) return found;
+    for (Setting* inside_it : layers_of(item))
+      if (Setting* found = find_in(*inside_it)) return found;
     return nullptr;
   }
 
-  double count(const Setting& list) const {
-    double out = 0;
-    for (const Setting& item : list.items) out += count_in(item);
-    return out;
-  }
-
   double count_in(const Setting& item) const {
-    const auto [times, inside] = repeated(item);
-    if (times >= 0) return std::min(inside ? times * count(*inside) : 0, kMost);
-    double out = is_kind(item);
+    double out = 0;
     for (const Setting& below : item.items) out += count_in(below);
-    for (const auto& entry : item.entries) out += count_in(entry.value);
+    if (item.is_list()) return out;
+    const auto [times, inside] = repeated(item);
+    if (times >= 0) return std::min(inside ? times * count_in(*inside) : 0, kMost);
+    out = is_kind(item);
+    for (const Setting* inside_it : layers_of(item)) out += count_in(*inside_it);
     return out;
   }
 
   bool is_kind(const Setting& item) const {
-    std::string_view written = class_of(item);
+    // Where layers stand a name is one's, quoted or not.
+    std::string_view written = item.is_scalar() ? std::string_view(item.value) : class_of(item);
     written = written.substr(written.rfind('.') == written.npos ? 0 : written.rfind('.') + 1);
     return written == kind_ || std::ranges::count(aliases_, written) > 0;
+  }
+
+  // What a layer's parameters hold of layers: those of its branches, say. Every other value may look like a layer,
+  // but is a name, an activation ...
+  template <typename S>
+  static std::vector<S*> layers_of(S& item) {
+    std::vector<S*> out;
+    std::string error;
+    const EntryInfo* entry = is_object(item) ? find_in_category("layer", item.entries[0].key, error) : nullptr;
+    if (!entry) return out;
+    S& given = item.entries[0].value;
+    const auto add = [&](const Field* field, S& value) {
+      if (field && field->type.ends_with("list of layers")) out.push_back(&value);
+    };
+    for (auto& parameter : given.entries) add(entry->schema->find(parameter.key), parameter.value);
+    if (!given.is_map() && !entry->schema->fields.empty()) add(&entry->schema->fields[0], given);
+    return out;
   }
 
   // How often which layers follow one another, if it is a Repeat, and -1 if it is not. A wrong one is told later.

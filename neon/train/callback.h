@@ -17,6 +17,7 @@ struct RunPlan {
   DType dtype = DType::f32;
   int64_t epochs = 0, steps_per_epoch = 0;
   bool writes_file = false;
+  std::vector<Metric::Result> results;  // of an evaluation, beside the cost
   std::vector<SeriesSpec> series;
   std::vector<AttributeSpec> attributes;
   std::vector<std::string> messages;

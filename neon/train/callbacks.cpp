@@ -1,5 +1,6 @@
 #include <cmath>
 #include <cstring>
+#include <set>
 
 #include "neon/train/callback.h"
 
@@ -16,7 +17,8 @@ struct EarlyStopParams {
     p("patience", &EarlyStopParams::patience, "Evaluations without improvement after which the run ends.", at_least(1));
     p("min_delta", &EarlyStopParams::min_delta, "Smallest change that counts as one.", at_least(0));
     p("watch", &EarlyStopParams::watch,
-      "What should fall: cost, or a metric's name (Accuracy, Precision and Recall should rise).");
+      "What should get better: cost, which should fall, or a metric's name, as Accuracy or Accuracy_0, which should "
+      "rise.");
     p("restore_best", &EarlyStopParams::restore_best, "Whether the run ends with the weights of its best evaluation.");
   }
 };
@@ -28,17 +30,21 @@ class EarlyStop : public Parametrized<Callback, EarlyStopParams> {
   using Parametrized::Parametrized;
   bool needs_evaluation() const override { return true; }
 
+  void plan(RunPlan& plan) override {
+    std::set<std::string> names = {"cost"};
+    for (const Metric::Result& result : plan.results) {
+      names.insert(result.name);
+      if (result.name == params.watch) rises_ = result.better == Metric::Better::higher;
+    }
+    if (names.count(params.watch)) return;
+    const std::vector<std::string> evaluated(names.begin(), names.end());
+    fail(ErrorKind::config, "EarlyStop watches '", params.watch, "', which is not evaluated",
+         did_you_mean(params.watch, evaluated), " (evaluated: ", join(evaluated, ", "), ")");
+  }
+
   void epoch_end(EpochEnd& end) override {
     if (end.results.empty()) return;
-    const auto found = end.results.find(params.watch);
-    if (found == end.results.end()) {
-      std::vector<std::string> names;
-      for (const auto& [name, value] : end.results) names.push_back(name);
-      fail(ErrorKind::config, "EarlyStop watches '", params.watch, "', which is not evaluated",
-           did_you_mean(params.watch, names), " (evaluated: ", join(names, ", "), ")");
-    }
-    const bool rises = params.watch == "Accuracy" || params.watch == "Precision" || params.watch == "Recall";
-    const double now = rises ? -found->second : found->second;
+    const double watched = end.results.at(params.watch), now = rises_ ? -watched : watched;
     if (std::isnan(best_) || now < best_ - params.min_delta) {
       best_ = now;
       best_epoch_ = double(end.epoch);
@@ -91,6 +97,7 @@ class EarlyStop : public Parametrized<Callback, EarlyStopParams> {
     }
     restored_ = !restored_;
   }
+  bool rises_ = false;  // what it watches, of a net that gets better
   double best_ = NAN, best_epoch_ = 0, waited_ = 0;
   bool restored_ = false;  // kept_ holds the last weights, the net the best
   std::map<std::string, Tensor> kept_;

@@ -91,9 +91,8 @@ const char* not_finite_words(double value) { return std::isnan(value) ? "not a n
 
 std::string results_text(const std::map<std::string, double>& results, const Experiment& experiment) {
   std::set<std::string> shares;
-  for (const Metric* metric : experiment.metrics())
-    for (const auto& [name, share] : metric->results())
-      if (share) shares.insert(name);
+  for (const Metric::Result& result : experiment.results())
+    if (result.share) shares.insert(result.name);
   std::string out;
   auto append = [&](const std::string& name, const char* pattern, double value) {
     char buffer[64];

@@ -1,5 +1,8 @@
 #include "neon/train/experiment.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "backends/graph/op.h"
 
 namespace neon {
@@ -21,6 +24,12 @@ Experiment::Experiment(const Setting& root) {
 std::vector<const Metric*> Experiment::metrics() const {
   std::vector<const Metric*> out;
   for (const auto& metric : params.metrics) out.push_back(&*metric);
+  return out;
+}
+
+std::vector<Metric::Result> Experiment::results() const {
+  std::vector<Metric::Result> out;
+  for (const auto& metric : params.metrics) std::ranges::move(metric->results(), std::back_inserter(out));
   return out;
 }
 

@@ -71,6 +71,8 @@ class Experiment {
   ExperimentParams params;
   const Network& network() const { return *network_; }
   std::vector<const Metric*> metrics() const;
+  // Of all metrics; two may have one of the same name.
+  std::vector<Metric::Result> results() const;
   // Every parameter of everything, defaults included, and what the options say in place of the spec. A seed that a
   // run drew for itself is none of it: data are not drawn from that.
   Setting resolved(const RunOptions& options) const;

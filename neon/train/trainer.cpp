@@ -161,7 +161,8 @@ bool Trainer::finish() {
     saved_ = false;
     results_.clear();
   }
-  if (results_.empty() && evaluator_) results_ = evaluator_->run();
+  if (results_.empty() && evaluator_)
+    if (const auto results = evaluator_->run(); !results.empty()) take_results(results, position_.epoch);
   return !evaluator_ || !results_.empty();
 }
 
@@ -176,15 +177,15 @@ RunResult Trainer::run(const std::function<void()>& settled) try {
   // One that arrives after the last step stops nothing but the reading of samples.
   if (!finished() || !finish()) out.signal = stop_signal();
   else if (!saved_) check_evaluation();
-  if (!saved_) save(true);
-  else count_seconds();
+  if (saved_ || !may_save()) count_seconds();
+  else save(true);
   tell_left_out();
   if (log_) {
     log_->close(out.signal ? RunStatus::killed : RunStatus::complete);
     say(log_->take_messages());
     out.files.push_back(options_.output_file);
   }
-  if (saver_) out.files.insert(out.files.begin(), options_.save_path);
+  if (saver_ && (saved_ || !last_saved_.empty())) out.files.insert(out.files.begin(), options_.save_path);
   out.results = results_;
   out.position = position_;
   return out;

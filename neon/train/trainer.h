@@ -21,7 +21,7 @@ struct RunResult {
   std::map<std::string, double> results;  // of the last evaluation
   Position position;
   int signal = 0;                  // that stopped the run
-  std::vector<std::string> files;  // written
+  std::vector<std::string> files;  // written; without the checkpoint's where none was worth it
 };
 
 // A kernel has failed in a run, which had this seed.
@@ -117,9 +117,15 @@ class Trainer {
   bool finish();
   bool evaluates_after(int64_t epoch) const;
   std::map<std::string, double> evaluate(int64_t epoch);
+  // Of the evaluation after that epoch.
+  void take_results(const std::map<std::string, double>& results, int64_t epoch);
+  // Whether the last evaluation was of the net as it is.
+  bool evaluated_now() const;
   void count_seconds();
   // A save that fails is told, and tried again later; the last one throws.
   void save(bool last);
+  // False, and told, when the last evaluation was not finite.
+  bool may_save();
   void save_after_epoch();
   void show_progress();
   double waiting(double elapsed) const;
@@ -149,8 +155,10 @@ class Trainer {
   double recent_cost_ = 0, recent_step_cost_ = 0, rate_ = 0;
   int64_t epoch_start_step_ = 0;
   double started_ = 0, epoch_started_ = 0, epoch_waited_ = 0;
-  bool evaluation_finite_ = true;  // of the last epoch, where it had one
-  bool saved_ = false;             // nothing has changed since the last save
+  int64_t evaluated_epoch_ = 0;    // after which the last evaluation was; 0: there was none
+  bool evaluation_finite_ = true;  // the last one, where there was one
+  bool last_saved_evaluated_ = false;
+  bool saved_ = false;  // nothing has changed since the last save
   bool threads_fixed_ = true;
 };
 

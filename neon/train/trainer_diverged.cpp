@@ -23,7 +23,9 @@ void Trainer::handle_nonfinite(StepProgram& now, double cost) {
 }
 
 std::string Trainer::kept_text() const {
-  if (!last_saved_.empty()) return "; the last good checkpoint is " + last_saved_;
+  if (!last_saved_.empty())
+    return last_saved_evaluated_ ? "; the last good checkpoint is " + last_saved_
+                                 : "; the last checkpoint is " + last_saved_ + ", whose net was not evaluated";
   return options_.save_path.empty() ? "; no checkpoint was being saved (-s FILE)" : "; it had saved no checkpoint yet";
 }
 
@@ -64,12 +66,24 @@ void Trainer::check_evaluation() {
                     not_finite_words(cost), narrow ? " (f16 ends at 65504; -d bf16 has the range of f32)" : ""));
 }
 
-// A net that cannot be evaluated takes no better one's place.
+bool Trainer::evaluated_now() const { return evaluated_epoch_ == position_.epoch && position_.step_in_epoch == 0; }
+
+// A net that cannot be evaluated takes no better one's place; nor does what it becomes, until that can be.
+bool Trainer::may_save() {
+  if (!saver_ || evaluation_finite_) return true;
+  const std::string here = position_.step_in_epoch
+                               ? text("in epoch ", position_.epoch + 1, ", step ", position_.step_in_epoch)
+                               : text("after epoch ", position_.epoch);
+  const std::string why =
+      evaluated_now() ? "its evaluation is" : text("the last evaluation, after epoch ", evaluated_epoch_, ", was");
+  progress_.message(text("warning: not saved ", here, ", since ", why, " not finite"));
+  return false;
+}
+
 void Trainer::save_after_epoch() {
   if (!saver_) return;
   check_variables();
-  if (evaluation_finite_) return save(false);
-  progress_.message(text("warning: not saved after epoch ", position_.epoch, ", since its evaluation is not finite"));
+  if (may_save()) save(false);
 }
 
 }  // namespace neon

@@ -16,6 +16,10 @@ void Trainer::open_files() {
   eval_freq_ = options_.eval_freq.value_or(cheap || needed ? 1 : epochs_);
   if (needed && !evaluator_)
     fail(ErrorKind::config, "callbacks need an evaluation, but the data set has no test samples");
+  const bool writes_file = !options_.output_file.empty();
+  RunPlan plan{full_.graph, step_options_.dtype, epochs_, steps_per_epoch_, writes_file, experiment_.results(), {}, {},
+               {}};
+  for (const auto& callback : experiment_.params.callbacks) callback->plan(plan);
   if (!options_.save_path.empty()) {
     check_names(options_);
     double bytes = 0;
@@ -23,8 +27,6 @@ void Trainer::open_files() {
     saver_ = std::make_unique<CheckpointSaver>(options_.save_path, int(options_.history));
     saver_->claim(int64_t(bytes));
   }
-  RunPlan plan{full_.graph, step_options_.dtype, epochs_, steps_per_epoch_, !options_.output_file.empty(), {}, {}, {}};
-  for (const auto& callback : experiment_.params.callbacks) callback->plan(plan);
   say(plan.messages);
   if (plan.writes_file) log_ = std::make_unique<RunLog>(options_, experiment_, plan, eval_freq_, position_);
 }
@@ -70,6 +72,12 @@ std::map<std::string, double> Trainer::evaluate(int64_t epoch) {
   return results;
 }
 
+void Trainer::take_results(const std::map<std::string, double>& results, int64_t epoch) {
+  results_ = results;
+  evaluated_epoch_ = epoch;
+  evaluation_finite_ = std::isfinite(results.at("cost"));
+}
+
 bool Trainer::end_epoch() {
   const double seconds = now_seconds() - epoch_started_, share_waiting = waiting(seconds);
   const double mean_cost = position_.samples ? position_.cost_sum / double(position_.samples) : 0;
@@ -77,9 +85,8 @@ bool Trainer::end_epoch() {
   if (evaluates_after(position_.epoch + 1)) {
     results = evaluate(position_.epoch + 1);
     if (results.empty()) return false;
-    results_ = results;
+    take_results(results, position_.epoch + 1);
   }
-  evaluation_finite_ = results.empty() || std::isfinite(results.at("cost"));
   ++position_.epoch;
   position_.step_in_epoch = 0;
   const int64_t steps = position_.step - epoch_start_step_;
@@ -117,6 +124,7 @@ void Trainer::save(bool last) {
     say(saver_->save(pack_run(experiment_, experiment_.resolved(options_), options_, position_, variables_, data_),
                      position_.epoch));
     last_saved_ = options_.save_path;
+    last_saved_evaluated_ = evaluated_now();
     saved_ = true;
   } catch (const Error& error) {
     if (last) throw;

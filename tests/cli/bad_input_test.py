@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """What people get wrong: each ends with the right exit code and a message that says what, where and how to mend it."""
 import gzip
+import json
 import os
 import signal
 import stat
@@ -615,18 +616,54 @@ class Divergence(Case):
         self.assertEqual(self.read("m.safetensors"), before)
         self.refused(5, "-r", "2", "-e", "1", spec, "--set", "optimizer.learning_rate=3e38", says="-s FILE")
 
-    def test_an_evaluation_that_is_not_finite(self):
-        # The test samples alone are too large for f16.
+    def too_large_for_f16(self, **changes):
+        """A spec whose test samples alone are so; its weights stay where they are, so that every evaluation is alike."""
         rows = [f"{i % 3},{i % 2},{i % 5 % 2}\n" for i in range(40)]
         self.write("train.csv", "".join(rows))
         self.write("test.csv", "".join(row if i else "60000,60000,0\n" for i, row in enumerate(rows)))
-        spec = self.spec(IRIS.replace("Tanh", "Identity").replace("nout: 3", "nout: 2").replace("Kaiming", "{Constant: 3}"),
-                         dataset="{CSV: {path: train.csv, test: test.csv}}", epochs="2")
+        return self.spec(IRIS.replace("Tanh", "Identity").replace("nout: 3", "nout: 2").replace("Kaiming", "{Constant: 3}"),
+                         dataset="{CSV: {path: train.csv, test: test.csv}}",
+                         optimizer="{GradientDescentMomentum: {learning_rate: 1.0e-30}}", **changes)
+
+    def test_an_evaluation_that_is_not_finite(self):
+        spec = self.too_large_for_f16(epochs="2")
         result = self.refused(5, "-d", "f16", "-eval", "1", "-s", "m.safetensors", spec,
                               says=["test cost not a number", "not saved after epoch 1", "end of epoch 2: its weights are finite", "-d bf16"])
         self.assertNotIn("nan", result.err)
         self.neon("-d", "f32", "-s", "m.safetensors", spec)
         self.assertIn("test cost not a number", self.neon("eval", "-d", "f16", "m.safetensors").out)
+
+    def test_a_net_that_is_not_evaluated_takes_no_good_ones_place(self):
+        spec = self.too_large_for_f16(epochs="5")
+        result = self.refused(5, "-d", "f16", "-eval", "2", "-s", "m.safetensors", spec,
+                              says=["not saved after epoch 2, since its evaluation is not finite",
+                                    "not saved after epoch 3, since the last evaluation, after epoch 2, was not finite",
+                                    "the last checkpoint is m.safetensors, whose net was not evaluated"])
+        self.assertEqual(json.loads(tensors(self.path("m.safetensors"))[1]["neon.position"])["epoch"], 1)
+        result = self.refused(5, "-d", "f16", "-eval", "5", "-s", "end.safetensors", spec,
+                              says="the last checkpoint is end.safetensors, whose net was not evaluated")
+        self.assertNotIn("good", result.err)
+
+    def test_a_signal_saves_no_net_whose_evaluation_is_not_finite(self):
+        spec = self.too_large_for_f16(epochs="1000000")
+        for every, files in ("2", {"m.safetensors"}), ("1", set()):
+            child = self.start("-d", "f16", "-eval", every, "-s", "m.safetensors", "-r", "1", spec)
+            for line in child.stderr:
+                if "not saved after epoch 3" in line:
+                    break
+            child.send_signal(signal.SIGTERM)
+            out, err = child.communicate(timeout=30)
+            self.assertEqual(child.returncode, 143, err)
+            self.assertRegex(err, "(?s)not saved (in|after) epoch .*, since (its|the last) evaluation.*\\Z")
+            saved = {name for name in os.listdir(self.folder) if name.endswith(".safetensors")}
+            self.assertEqual(saved, files)
+            if saved:
+                self.assertEqual(json.loads(tensors(self.path("m.safetensors"))[1]["neon.position"])["epoch"], 1)
+                self.assertIn("wrote m.safetensors", out)
+                self.assertIn("resume m.safetensors", out)
+                os.remove(self.path("m.safetensors"))
+            else:
+                self.assertNotIn("m.safetensors", out)
 
     def test_from_the_start(self):
         for dtype in "f32", "f64", "bf16":

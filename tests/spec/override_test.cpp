@@ -62,38 +62,6 @@ TEST_CASE("indices and names are those of the file, before Repeat is expanded") 
   CHECK(layer(s, 7) == "Tanh");
 }
 
-TEST_CASE("layers go by the names that the net gives them") {
-  const std::string text = R"(
-layers:
-- Affine: {nout: 0}
-- {type: neon.layers.Affine, config: {nout: 1, name: second}}
-- MergeSum: {layers: [[Affine: {nout: 2}, Tanh], [Affine: {nout: 3, init: {Affinity: 3}}]]}
-- Repeat: {times: 3, layers: [Affine: {nout: 4}, Repeat: {times: 2, layers: [Affine: {nout: 5}]}]}
-- Repeat: {times: 1, layers: [Affine: {nout: 6}]}
-- Affine
-)";
-  const auto changed = [&](const std::string& name) {
-    const Spec before = spec_from_text(text, "m.yaml"),
-               after = spec_from_text(text, "m.yaml", {"layers." + name + ".nout=99"});
-    const std::string a = before.root.find("layers")->to_string(), b = after.root.find("layers")->to_string();
-    std::string out;
-    for (size_t i = 0, k = 0; i < a.size() && k < b.size(); ++i, ++k)
-      if (a[i] != b[k]) return std::string(1, a[i]);
-    return out;
-  };
-  CHECK(changed("Affine_0") == "0");
-  CHECK(changed("Affine_1") == "1");
-  CHECK(changed("Affine_2") == "2");
-  CHECK(changed("Affine_3") == "3");
-  CHECK(changed("Affine_13") == "6");
-  CHECK_THAT(layer(spec_from_text(text, "m.yaml", {"layers.Affine_14.nout=99"}), 13), Equals("{Affine: {nout: 99}}"));
-  for (const char* copy : {"Affine_4", "Affine_12"})
-    CHECK_THAT(message_of([&] { changed(copy); }),
-               Contains(copy + std::string("' is one of the 3 copies that layers[3] makes")) && !Contains("\n"));
-  for (const char* none : {"Affine_15", "Affine_", "Affine_x", "_1", "Linear_0", "Affine_99999999999999999999"})
-    CHECK_THAT(message_of([&] { changed(none); }), Contains("nothing in layers is named '" + std::string(none)));
-}
-
 TEST_CASE("values are typed as YAML, in either notation of objects, and come from --set") {
   const Spec s = with({"layers[0].init={type: Uniform, config: {low: -1}}", "layers[0].n='10'", "layers[0].e=null",
                        "layers[0].shape=[3, 3]"});

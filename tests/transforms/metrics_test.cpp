@@ -68,20 +68,22 @@ TEST_CASE("every metric has a golden case, and reads back as written") {
   }
 }
 
-TEST_CASE("metrics are named as neon named them, and say what is a share") {
+TEST_CASE("metrics are named as neon named them, and say what is a share and what should rise") {
   const auto results = [](const char* yaml) {
     std::vector<std::string> out;
-    for (const auto& [name, share] : Registry<Metric>::get().create(yaml_of(yaml))->results())
-      out.push_back(name + (share ? " %" : ""));
+    for (const auto& [name, share, better] : Registry<Metric>::get().create(yaml_of(yaml))->results())
+      out.push_back(name + (share ? " %" : "") + (better == Metric::Better::higher ? " rises" : ""));
     return join(out, ", ");
   };
   CHECK(results("Misclassification") == "Top1Misclass %");
-  CHECK(results("Accuracy") == "Accuracy %");
+  CHECK(results("Accuracy") == "Accuracy % rises");
   CHECK(results("TopKMisclassification: {k: 3}") == "LogLoss, Top1Misclass %, Top3Misclass %");
-  CHECK(results("PrecisionRecall") == "Precision %, Recall %");
+  CHECK(results("PrecisionRecall") == "Precision % rises, Recall % rises");
   CHECK(results("LogLoss") == "LogLoss");
   CHECK(results("MSE") == "MSE");
   CHECK(results("SSE") == "SSE");
+  CHECK(results("MultiMetric: {metric: Accuracy, index: 0}") == "Accuracy_0 % rises");
+  CHECK(results("MultiMetric: {metric: Misclassification, index: 1}") == "Top1Misclass_1 %");
 }
 
 TEST_CASE("a metric that does not suit the net or the data says why") {
