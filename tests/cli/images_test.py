@@ -1,0 +1,185 @@
+#!/usr/bin/python3
+"""Images as people have them: neon data, training on folders and arrays, predicting them."""
+import json
+import re
+import struct
+import zlib
+
+import numpy as np
+
+import support
+from support import MNIST, Case, tensors, write_mnist
+
+
+class Images(Case):
+    def write_colours(self):
+        """80 + 20 images of two classes, told apart by their colour; returns those to train with."""
+        rng, training = np.random.default_rng(4), []
+        for part, count in ("train", 40), ("test", 10):
+            for kind, channel in ("blue", 2), ("red", 0):
+                for i in range(count):
+                    image = rng.integers(0, 120, (9, 12, 3), dtype=np.uint8)
+                    image[:, :, channel] += 60
+                    self.write(f"colours/{part}/{kind}/{i}.png", support.png(image))
+                    if part == "train":
+                        training.append(image)
+        return np.array(training)
+
+    def test_data_pack_check_and_stats(self):
+        training = self.write_colours()
+        self.assertIn("colours: 100 images of 2 classes, 0 bad\n", self.neon("data", "check", "colours").out)
+        self.write("colours/train/red/bad.png", b"no image")
+        self.assertIn("bad.png: expected a JPEG or PNG image", self.neon("data", "check", "colours", code=3).out)
+        self.assertIn("bad.png: expected", self.neon("data", "pack", "colours", "no", code=3).err)
+        self.assertIn("give --pixels too", self.neon("data", "pack", "colours", "no", "--size", "4", code=2).err)
+        packed = self.neon("data", "pack", "colours", "shards", "--skip_bad")
+        self.assertIn("1 images are left out", packed.err)
+        self.assertIn("wrote shards: 80 training and 20 test samples of 2 classes in 2 shards\n", packed.out)
+        spec = self.write("p.yaml", packed.out[packed.out.index("dataset:"):] +
+                          "layers: [Affine: {nout: 2, init: Kaiming, activation: Softmax}]\ncost: CrossEntropyMulti\n"
+                          "optimizer: {GradientDescentMomentum: {learning_rate: 0.01}}\nbatch_size: 8\nepochs: 4\n")
+        self.assertIn("Top1Misclass 0.00 %", self.neon("-r", "1", spec).out)
+        stats = self.neon("data", "stats", spec).out
+        self.assertRegex(stats, r"(?m)^class 1 +train 40 +test 10 +red$")
+        mean, std = ([float(x) for x in re.search(name + r": \[([^]]*)", stats)[1].split(",")] for name in ("mean", "std"))
+        np.testing.assert_allclose(mean, training.mean(axis=(0, 1, 2)) / 255, rtol=1e-5)
+        np.testing.assert_allclose(std, training.std(axis=(0, 1, 2)) / 255, rtol=1e-5)
+        self.assertIn("shards: 100 samples, 0 bad", self.neon("data", "check", "shards").out)
+        shard = bytearray(self.read("shards/test-0000.shard"))
+        shard[40] ^= 1
+        self.write("shards/test-0000.shard", bytes(shard))
+        self.assertIn("its SHA-256 is", self.neon("data", "check", "shards", code=3).out)
+        self.assertIn("its checksum is wrong", self.neon(spec, code=3).err)
+        shard = bytearray(self.read("shards/train-0000.shard"))
+        table, = struct.unpack("<Q", shard[-32:-24])
+        shard[table + 16:table + 20] = struct.pack("<i", 7)
+        shard[-16:-12] = struct.pack("<I", zlib.crc32(shard[table:-32]))
+        self.write("shards/train-0000.shard", bytes(shard))
+        self.assertIn("has the label 7, there are 2 classes",
+                      self.neon("data", "stats", spec, "--set", "dataset.stream=true", code=3).err)
+
+    def test_data_preview(self):
+        training = self.write_colours()
+        spec = self.spec(dataset="{ImageFolder: {path: colours}}", augment="[RandomCrop: {size: 8}]")
+        self.neon("data", "preview", spec, "sheet.png")
+        sheet = support.png_pixels(self.read("sheet.png"))
+        self.assertEqual(sheet.shape, (8 * 10 + 2, 8 * 10 + 2, 3))
+        self.assertTrue((sheet[:2] == 128).all())
+        corners = {image[y:y + 8, x:x + 8].tobytes() for image in training for y in range(2) for x in range(5)}
+        tiles = {sheet[2 + 10 * i:10 + 10 * i, 2 + 10 * j:10 + 10 * j].tobytes() for i in range(8) for j in range(8)}
+        self.assertEqual(len(tiles), 64)
+        self.assertLessEqual(tiles, corners)
+
+    def test_data_list_and_misuse(self):
+        listed = self.neon("data", "list").out
+        self.assertRegex(listed, r"(?m)^Iris +here +150 samples built in$")
+        self.assertRegex(listed, r"(?m)^CIFAR10 +absent +neon data fetch CIFAR10$")
+        self.assertIn("is here already: 150 samples built in: 120 training", self.neon("data", "fetch", "Iris").out)
+        self.assertIn("cannot be downloaded", self.neon("data", "fetch", "CIFAR10", code=3).err)
+        self.assertIn("neon data what? One of list, fetch", self.neon("data", code=2).err)
+        self.assertIn("did you mean pack?", self.neon("data", "pak", code=2).err)
+        self.assertIn("an operand is missing; usage: neon data pack PATH FOLDER", self.neon("data", "pack", "x", code=2).err)
+        self.assertIn("option --pixels does nothing with neon check", self.neon("check", "--pixels", self.spec(), code=2).err)
+
+    def test_folders_of_images(self):
+        self.write_colours()
+        spec = self.write("c.yaml", "dataset: {ImageFolder: {path: colours, size: 8}}\naugment: [RandomCrop: {size: 6}, Flip]\n"
+                          "normalize: true\nlayers:\n  - Conv: {fshape: [3, 3, 4], init: Kaiming, activation: Rectlin}\n"
+                          "  - Affine: {nout: 2, init: Kaiming, activation: Softmax}\ncost: CrossEntropyMulti\n"
+                          "optimizer: {GradientDescentMomentum: {learning_rate: 0.05, momentum_coef: 0.9}}\n"
+                          "batch_size: 8\nepochs: 8\n")
+        self.assertIn("80 training and 20 test samples (3, 8, 8), 2 classes", self.neon("check", spec).out)
+        self.assertIn("input (3, 6, 6)", self.neon("summary", spec).out)
+        self.assertNotRegex(self.neon("program", spec).out, r"(?m)^ *\d+  transpose ")
+        self.assertIn("Top1Misclass 0.00 %", self.neon("-r", "1", "-s", "m", spec).out)
+        data = json.loads(tensors(self.path("m"))[1]["neon.data"])
+        self.assertTrue(data["channels_last"])
+        # 8 x 8 of 9 x 12: means are a little different in the middle.
+        self.assertAlmostEqual(float(data["means"][0]), (59.5 + 30) / 255, delta=0.02)
+        evaluated = self.neon("eval", "m", "--format", "json").out
+        self.assertEqual(json.loads(evaluated)["Top1Misclass"], 0)
+        # Means are those of the training, not of the images that stand beside those tested now.
+        for part in "train", "test":
+            for kind in "red", "blue":
+                for i in range(10):
+                    image = self.read(f"colours/{part}/{kind}/{i}.png")
+                    black = support.png(np.full((9, 12, 3), i, np.uint8))
+                    self.write(f"dark/{part}/{kind}/{i}.png", image if part == "test" else black)
+        self.assertEqual(self.neon("eval", "m", "--format", "json", "--set", "dataset.path=dark").out, evaluated)
+        for kind in "red", "blue":
+            rows = self.neon("predict", "m", f"colours/test/{kind}").out.splitlines()[1:]
+            self.assertEqual([row.split(",")[1] for row in rows], [kind] * 10)
+        self.write("colours/train/red/39.png", b"")
+        self.assertIn("39.png: expected a JPEG or PNG image; it looks like an empty file", self.neon(spec, code=3).err)
+
+    def test_arrays_of_images_in_either_order_of_axes(self):
+        images = np.random.default_rng(3).integers(0, 255, (24, 3, 6, 5), np.uint8)
+        last = images.transpose(0, 2, 3, 1)
+        orders = {"first.npy": images, "last.npy": last, "rows.npy": images.reshape(24, -1),
+                  "last_rows.npy": last.reshape(24, -1)}
+        for name, array in orders.items():
+            np.save(self.path(name), np.ascontiguousarray(array))
+        np.save(self.path("labels.npy"), images[:, 0, 0, 0] // 100)
+        given = {"first.npy": "", "last.npy": ", channels_last: true", "rows.npy": ", lshape: [3, 6, 5]",
+                 "last_rows.npy": ", lshape: [3, 6, 5], channels_last: true"}
+        rest = ("layers: [Conv: {fshape: 3, nofm: 4, init: Kaiming}, Affine: {nout: 3, init: Kaiming, activation: "
+                "Softmax}]\ncost: CrossEntropyMulti\noptimizer: {GradientDescentMomentum: {learning_rate: 0.1}}\n"
+                "batch_size: 8\nepochs: 2\n")
+        told, predicted = set(), set()
+        for name, more in given.items():
+            spec = self.write("s.yaml", f"dataset: {{NPY: {{inputs: {name}, targets: labels.npy, scale: 0.004{more}}}}}\n" + rest)
+            self.assertIn("samples (3, 6, 5), 3 classes", self.neon("check", spec).out)
+            self.assertNotRegex(self.neon("program", spec).out, r"(?m)^ *\d+  transpose ")
+            self.neon("-r", "1", "-s", "m", spec)
+            told.add(tensors(self.path("m"))[0]["Conv_0/W"][2])
+            rows = "last_rows.npy" if "channels_last" in more else "rows.npy"
+            for other in "first.npy", "last.npy", rows:
+                predicted.add(self.neon("predict", "m", other).out)
+        self.assertEqual((len(told), len(predicted)), (1, 1))
+        np.save(self.path("wide.npy"), images.reshape(24, 3, 5, 6))
+        self.assertIn("wide.npy: its samples are (3, 5, 6), the net takes (3, 6, 5), or with channels last (6, 5, 3)",
+                      self.neon("predict", "m", "wide.npy", code=3).err)
+
+    def test_predict_images_whose_axes_do_not_tell_their_order(self):
+        rest = ("layers: [Conv: {fshape: 1, nofm: 4, init: Kaiming}, Affine: {nout: 3, init: Kaiming, activation: "
+                "Softmax}]\ncost: CrossEntropyMulti\noptimizer: {GradientDescentMomentum: {learning_rate: 0.1}}\n"
+                "batch_size: 8\nepochs: 2\n")
+        for shape in (4, 4, 4), (5, 5, 1):
+            images = np.random.default_rng(3).integers(0, 255, (24, *shape), np.uint8)
+            np.save(self.path("labels.npy"), images[:, 0, 0, 0] // 100)
+            np.save(self.path("first.npy"), images)
+            np.save(self.path("last.npy"), np.ascontiguousarray(images.transpose(0, 2, 3, 1)))
+            predicted = {}
+            for name, more in ("first.npy", ""), ("last.npy", ", channels_last: true"):
+                spec = self.write("s.yaml", f"dataset: {{NPY: {{inputs: {name}, targets: labels.npy, scale: 0.004{more}}}}}\n" + rest)
+                self.neon("-r", "1", "-s", "m", spec)
+                predicted[name] = self.neon("predict", "m", name).out
+            self.assertEqual(predicted["first.npy"], predicted["last.npy"])
+        self.assertEqual(self.neon("predict", "m", "first.npy").out, predicted["last.npy"])
+        np.save(self.path("flat.npy"), images.reshape(24, 5, 5))
+        self.assertIn("flat.npy: its samples are (5, 5), which may be channels first or last; give them as (5, 5, 1) or (5, 1, 5)",
+                      self.neon("predict", "m", "flat.npy", code=3).err)
+
+    def test_predict_outputs_that_are_images(self):
+        images = np.random.default_rng(3).integers(0, 255, (6, 3, 4, 5), np.uint8)
+        np.save(self.path("x.npy"), images)
+        np.save(self.path("y.npy"), (images[:, :2] / 255).astype("f4"))
+        spec = self.write("s.yaml", "dataset: {NPY: {inputs: x.npy, targets: y.npy, scale: 0.004}}\nlayers: [Conv: {fshape: "
+                          "1, nofm: 2, init: Kaiming}]\ncost: SumSquared\noptimizer: {GradientDescentMomentum: "
+                          "{learning_rate: 0.01}}\nbatch_size: 3\nepochs: 2\n")
+        self.neon("-r", "1", "-s", "m", spec)
+        dtype, shape, raw = tensors(self.path("m"))[0]["Conv_0/W"]
+        weights = np.frombuffer(raw, "f4").reshape(2, 3)
+        expected = np.einsum("kc,nchw->nkhw", weights, images * np.float32(0.004)).reshape(6, -1)
+        rows = self.neon("predict", "m", "x.npy").out.splitlines()[1:]
+        np.testing.assert_allclose([[float(cell) for cell in row.split(",")[1:]] for row in rows], expected, atol=1e-5)
+
+    def test_predict_images_scaled_as_in_training(self):
+        write_mnist(self)
+        self.neon("-w", self.folder, "-r", "1", "-s", "m", self.spec(MNIST, epochs="5"))
+        names = self.neon("predict", "m", "mnist/t10k-images-idx3-ubyte").out.splitlines()[1:]
+        self.assertEqual([line.split(",")[1] for line in names], [str(i * 7 % 10) for i in range(20)])
+
+
+if __name__ == "__main__":
+    support.main()

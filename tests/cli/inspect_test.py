@@ -1,0 +1,154 @@
+#!/usr/bin/python3
+"""Verbs that look at a spec: check, summary, program, bench, help."""
+import re
+
+import h5py
+
+import support
+from support import MNIST, Case, tensors
+
+
+class Inspection(Case):
+    def test_version_and_help(self):
+        self.assertRegex(self.neon("--version").out, r"^neon \d+\.\d+\.\d+\n$")
+        for flag in "-h", "--help":
+            usage = self.neon(flag).out
+            for verb in "check", "summary", "program", "bench", "resume", "eval", "predict", "help":
+                self.assertIn(f"neon {verb} ", usage)
+
+    def test_help_names(self):
+        overview = self.neon("help").out
+        self.assertRegex(overview, r"(?m)^layer .*Affine")
+        self.assertIn("nout: integer", self.neon("help", "Affine").out)
+        self.assertIn("epochs: integer, in [1, 1e+09], default 10", self.neon("help", "spec").out)
+        self.assertIn("Rectlin (activation)", self.neon("help", "ReLU").out, "aliases are known")
+        self.refused(2, "help", "Afine", says=["'Afine'", "Affine"])
+        self.assertIn("times: integer, in [0, 10000], required", self.neon("help", "Repeat").out)
+        self.assertIn("define (spec): A place for anchors", self.neon("help", "define").out)
+        self.assertRegex(self.neon("help", "metrics").out, r"(?m)^  of: Accuracy, ")
+        self.refused(2, "check", self.spec(defin="{a: 1}"), says=["unknown key 'defin'; did you mean define?"])
+        self.refused(2, "check", self.spec(), "--set", "layers=[Repeet: {times: 2}]", says=["unknown layer 'Repeet'", "Repeat"])
+
+    def test_help_of_multi_optimizer_shows_what_works(self):
+        page = self.neon("help", "MultiOptimizer").out
+        example = page.splitlines()[0].split(": ", 1)[1].split(": ", 1)[1].rstrip(".")
+        self.assertEqual(re.findall(r"(?m)^  (\w+): ", page), ["mapping"])
+        for written in example, f"{{mapping: {example}}}", f"{{optimizer_mapping: {example}}}":
+            out = self.neon("check", "--resolved", self.spec(optimizer=f"{{MultiOptimizer: {written}}}")).out
+            self.assertRegex(out, r"(?m)^ *Affine_1:\n *RMSProp:\n *learning_rate: 0.01$")
+
+    def test_every_name_has_its_page(self):
+        names = [name for line in self.neon("help").out.splitlines()[1:] for name in line.split(None, 1)[1].split(", ")]
+        self.assertGreater(len(names), 50)
+        page = self.neon("help", *names).out
+        for name in names:
+            self.assertRegex(page, rf"(?m)^{name} \(\w+\): .+\.$")
+
+    def test_check(self):
+        out = self.neon("check", self.spec()).out
+        # 4 x 8 and 8 x 3 weights, and as many velocities, of four bytes
+        self.assertIn("2 layers, 56 parameters, f32, batch 16, 4 epochs", out)
+        self.assertIn("weights and optimizer 448 B", out)
+        self.assertIn("120 training and 30 test samples (4), 3 classes", out)
+        self.assertIn("no layer has a bias", out)
+
+    def test_check_of_missing_data(self):
+        result = self.neon("check", self.spec(MNIST), code=3)
+        self.assertIn("data    not found: ", result.out)
+        self.assertIn("get it with: ", result.out)
+        self.assertIn("data 52.3 MiB\n", result.out, "70,000 images of 28 x 28 bytes")
+        self.assertIn("10 classes", self.neon("check", self.spec(MNIST, dataset="{Digits: {ntrain: 100}}")).out)
+        stand_in = self.neon("check", self.spec(MNIST, dataset="{MNIST: {fallback: Digits}}")).out
+        self.assertIn("until then it is Digits in place of MNIST", stand_in)
+
+    def test_check_where_data_gives_the_shapes(self):
+        spec = self.spec(dataset="{CSV: {path: none.csv}}")
+        self.assertIn("not found: none.csv", self.neon("check", spec, code=3).out)
+        for verb in "summary", "program":
+            self.refused(3, verb, spec, says=["the data is not there", "none.csv"])
+
+    def test_resolved_spec_is_a_spec_that_means_the_same(self):
+        resolved = self.neon("check", "--resolved", self.spec()).out
+        self.assertIn("nesterov: false", resolved)
+        self.spec(resolved, name="resolved.yaml")
+        self.assertEqual(self.neon("check", "--resolved", "resolved.yaml").out, resolved)
+        for name in "s.yaml", "resolved.yaml":
+            self.neon("-r", "1", "-s", name + ".safetensors", name)
+        self.assertEqual(*(tensors(self.path(name + ".safetensors"))[0] for name in ("s.yaml", "resolved.yaml")))
+
+    def test_resolved_is_what_is_run(self):
+        given = ["-e", "3", "-z", "60", "-r", "5", "-d", "bf16"]
+        resolved = self.neon("check", "--resolved", self.spec(), *given).out
+        for line in "epochs: 3", "batch_size: 60", "rng_seed: 5", "datatype: bf16":
+            self.assertIn("\n" + line + "\n", resolved)
+        self.assertIn("\ndatatype: f32\nrng_seed: null\n", self.neon("check", "--resolved", "s.yaml").out)
+        self.neon(*given, "-u", "6", "-s", "m.safetensors", "-o", "r.h5", "s.yaml")
+        self.assertEqual(tensors(self.path("m.safetensors"))[1]["neon.spec"], resolved)
+        with h5py.File(self.path("r.h5")) as file:
+            self.assertEqual(file.attrs["spec"], resolved)
+            options = file.attrs["options"]
+        for line in "rounding: 6", "backend: cpu", "caffe: false", "save_path: m.safetensors":
+            self.assertIn("\n" + line + "\n", "\n" + options)
+        # The stored spec alone makes the same run.
+        self.write("stored.yaml", resolved)
+        self.neon("-u", "6", "-s", "again.safetensors", "stored.yaml")
+        self.assertEqual(tensors(self.path("again.safetensors"))[0], tensors(self.path("m.safetensors"))[0])
+        self.neon("resume", "-e", "4", "m.safetensors")
+        self.assertIn("\nepochs: 4\n", tensors(self.path("m.safetensors"))[1]["neon.spec"])
+
+    def test_summary(self):
+        lines = self.neon("summary", self.spec()).out.splitlines()
+        self.assertEqual(lines[1].split()[:4], ["Affine_0", "Affine", "(8)", "32"])
+        self.assertEqual(lines[1].split()[-1], "3", "the line of the spec")
+        self.assertEqual(lines[2].split()[:4], ["Affine_1", "Affine", "(3)", "24"])
+        self.assertIn("56 parameters", lines[3])
+
+    def test_summary_sets_branches_in(self):
+        branches = "[{MergeSum: [[{Affine: {nout: 8, init: Kaiming}}, SkipNode], [{Affine: {nout: 8, init: Kaiming}}]]}, "
+        out = self.neon("summary", self.spec(), "--set", "layers=" + branches +
+                        "{Affine: {nout: 3, init: Kaiming, activation: Softmax}}]").out
+        starts = [line[:18].rstrip() for line in out.splitlines()[1:6]]
+        self.assertEqual(starts, ["MergeSum_0", "1: Affine_0", "   SkipNode_0", "2: Affine_1", "Affine_2"])
+
+    def test_set_takes_the_names_of_the_summary(self):
+        arguments = ["summary", self.spec(), "--set", "layers=[{FCLayer: {nout: 8, init: Kaiming}}, {MergeSum: "
+                     "[[{Activation: Tanh}, {Affine: {nout: 5, init: Kaiming}}], [{Affine: {nout: 5, init: Kaiming}}]]}, "
+                     "{Affine: {nout: 3, init: Kaiming, activation: Softmax}}]"]
+        for name, nout in ("Affine_0", 8), ("Affine_3", 3):
+            self.assertRegex(self.neon(*arguments).out, rf"(?m)^{name} +Affine +\({nout}\)")
+            self.assertRegex(self.neon(*arguments, "--set", f"layers.{name}.name=here").out, rf"(?m)^here +Affine +\({nout}\)")
+        both = self.neon(*arguments, "--set", "layers.Affine_1.nout=6", "--set", "layers.Affine_2.nout=6").out
+        self.assertRegex(both, r"(?m)^ *2: Affine_2 +Affine +\(6\)")
+
+    def test_program_shows_what_training_runs(self):
+        out = self.neon("program", self.spec()).out
+        self.assertIn("matmul", out)
+        self.assertRegex(out, r"arena [\d.]+ \w+, all values [\d.]+ \w+")
+        # Iris comes as it is: no factor of an image's.
+        self.assertNotIn("0.00392", out)
+        self.assertIn("variable Affine_1/W/velocity", out)
+
+    def test_bench(self):
+        out = self.neon("bench", "--iterations", "5", self.spec()).out
+        for row in "forward ", "forward+backward", "whole step":
+            self.assertRegex(out, rf"(?m)^{re.escape(row)} +[\d.]+ ms")
+        self.assertIn("median of 5 steps, batch 16, f32", out)
+
+    def test_bench_times_an_update_at_least(self):
+        for steps in "3", "16":
+            done = self.neon("bench", "--iterations", steps, "--set", "accumulate=16", self.spec())
+            self.assertIn("median of 16 steps", done.out)
+            self.assertEqual(done.err.count("note: 16 steps are timed, as many as an update takes (accumulate)\n"), steps == "3")
+            first, last = re.search(r"(?m)^cost of one batch +([\d.]+) -> ([\d.]+)$", done.out).groups()
+            self.assertNotEqual(first, last)
+
+    def test_bench_of_what_cannot_train(self):
+        for batch in "16", "50":  # the costs of the batches of an epoch differ
+            result = self.refused(1, "bench", "--iterations", "5", "-z", batch, self.spec(), "--set", "optimizer.learning_rate=0",
+                                  says="the cost of the same batch did not move")
+            first, last = re.search(r"(?m)^cost of one batch +([\d.]+) -> ([\d.]+)$", result.out).groups()
+            self.assertEqual(first, last)
+
+
+if __name__ == "__main__":
+    support.main()

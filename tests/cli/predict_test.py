@@ -1,0 +1,213 @@
+#!/usr/bin/python3
+"""eval and predict: what a checkpoint says of samples, however they come."""
+import gzip
+import json
+import os
+import re
+import struct
+
+import numpy as np
+
+import support
+from support import IRIS, Case, tensors
+
+
+class Evaluation(Case):
+    def trained(self, **changes):
+        self.spec(**changes)
+        return self.neon("-r", "4", "-s", "m.safetensors", "s.yaml")
+
+    def test_eval_gives_the_numbers_of_the_training(self):
+        for dtype in "f32", "f64", "bf16", "f16":
+            trained = self.trained(datatype=dtype)
+            numbers = re.search(r"test: (.*?)  \(", trained.out)[1]
+            self.assertIn(f"test: {numbers}  (", self.neon("eval", "m.safetensors").out)
+
+    def test_eval_of_running_means(self):
+        numbers = re.search(r"test: (.*?)  \(", self.trained(ema="0.9").out)[1]
+        self.assertIn(f"test: {numbers}  (", self.neon("eval", "m.safetensors").out)
+
+    def test_what_training_adds_does_not_hinder_the_use_of_its_weights(self):
+        self.write("x.csv", "5,3,1,0.2\n6,3,5,2\n")
+        plain = self.spec(name="plain.yaml", epochs="1")
+        for changes in {"accumulate": "2"}, {"accumulate": "2", "ema": "0.9"}, {"accumulate": "3", "datatype": "f16"}:
+            numbers = re.search(r"test: (.*?)  \(", self.trained(**changes).out)[1]
+            self.assertIn(f"test: {numbers}  (", self.neon("eval", "m.safetensors").out)
+            self.assertEqual(len(self.neon("predict", "m.safetensors", "x.csv").out.splitlines()), 3)
+            self.neon("--model_file", "m.safetensors", plain)
+            self.neon("-s", "p.safetensors", plain)
+            self.neon("--model_file", "p.safetensors", "s.yaml")
+
+    def test_eval_json(self):
+        numbers = re.search(r"Top1Misclass ([\d.]+) %  test cost ([\d.]+)", self.trained().out)
+        found = json.loads(self.neon("eval", "m.safetensors", "--format", "json").out)
+        self.assertAlmostEqual(100 * found["Top1Misclass"], float(numbers[1]), delta=0.005)
+        self.assertAlmostEqual(found["cost"], float(numbers[2]), delta=5e-5)
+
+    def test_eval_csv(self):
+        self.trained()
+        names, numbers = self.neon("eval", "m.safetensors", "--format", "csv").out.splitlines()
+        found = json.loads(self.neon("eval", "m.safetensors", "--format", "json").out)
+        self.assertEqual({name: float(n) for name, n in zip(names.split(","), numbers.split(","))}, found)
+
+    def test_only_shares_are_in_percent(self):
+        self.trained(metrics="[MSE, SSE, LogLoss, Misclassification, PrecisionRecall]")
+        said = self.neon("eval", "m.safetensors").out
+        found = json.loads(self.neon("eval", "m.safetensors", "--format", "json").out)
+        for name in "MSE", "SSE", "LogLoss":
+            told = re.search(rf" {name} ([\d.e+-]+)  ", said.replace("test:", " "))[1]
+            self.assertAlmostEqual(float(told), found[name], delta=1e-3 * found[name])
+        for name in "Top1Misclass", "Precision", "Recall":
+            self.assertAlmostEqual(float(re.search(rf" {name} ([\d.]+) %", said)[1]), 100 * found[name], delta=0.005)
+
+    def test_eval_from_another_folder(self):
+        rows = "".join(f"{i % 7},{i % 5},{'ab'[i % 7 > 3]}\n" for i in range(60))
+        self.write("project/data.csv", rows)
+        self.spec(name="project/s.yaml", dataset="{CSV: {path: data.csv}}", epochs="1").replace("nout: 3", "nout: 2")
+        self.neon("--set", "layers[1].nout=2", "-s", "m", "project/s.yaml")
+        self.neon("eval", "../m", cwd=os.path.join(self.folder, "project"))
+        os.mkdir(self.path("other"))
+        self.neon("eval", "../m", cwd=self.path("other"))
+        self.neon("resume", "-e", "2", "../m", cwd=self.path("other"))
+
+    def outputs_by_hand(self, inputs):
+        """The net of IRIS in NumPy, in f64."""
+        stored, _ = tensors(self.path("m.safetensors"))
+        first, second = (np.frombuffer(stored[f"Affine_{i}/W"][2], "f4").reshape(stored[f"Affine_{i}/W"][1]).astype(float)
+                         for i in range(2))
+        z = np.tanh(inputs @ first.T) @ second.T
+        e = np.exp(z - z.max(axis=1, keepdims=True))
+        return e / e.sum(axis=1, keepdims=True)
+
+    def check_predictions(self, out, inputs):
+        rows = [line.split(",") for line in out.splitlines()]
+        self.assertEqual(rows[0], ["sample", "class", "output"])
+        wanted = self.outputs_by_hand(inputs)
+        names = ["setosa", "versicolor", "virginica"]
+        self.assertEqual([row[0] for row in rows[1:]], [str(i) for i in range(len(inputs))])
+        for row, y in zip(rows[1:], wanted):
+            self.assertIn(names[y.argmax()], row[1])
+            self.assertAlmostEqual(float(row[2]), y.max(), delta=2e-6)
+
+    def test_predict_csv_npy_idx_and_stdin(self):
+        self.trained()
+        inputs = np.array([[5.1, 3.5, 1.4, 0.2], [6.5, 3.0, 5.2, 2.0], [5.5, 2.4, 3.7, 1.0]])
+        table = "a,b,c,d\n" + "".join(",".join(map(str, row)) + "\n" for row in inputs)
+        self.write("x.csv", table)
+        self.write("x.idx", support.idx([3, 4], inputs.astype(">f4").tobytes(), kind=0x0D))
+        np.save(self.path("x.npy"), inputs)
+        for name in "x.csv", "x.npy", "x.idx":
+            self.check_predictions(self.neon("predict", "m.safetensors", name).out, inputs.astype("f4"))
+            for content in self.read(name), gzip.compress(self.read(name)):
+                self.check_predictions(self.neon("predict", "m.safetensors", "-", stdin=content).out, inputs.astype("f4"))
+        self.refused(3, "predict", "m.safetensors", "-", stdin=gzip.compress(self.read("x.npy"))[:-20], says=("stdin: truncated",))
+        self.refused(3, "predict", "m.safetensors", "-", stdin=b"PK\3\4\0\0", says=("stdin: is neither text (CSV), NPY, IDX",))
+
+    def write_table(self):
+        """60 rows of columns of unlike size, of which `kind` follows from `a` alone; a net trained on a, b, c."""
+        rng = np.random.default_rng(3)
+        rows = rng.uniform(0, 1, (60, 3)) * [1, 10, 100]
+        lines = [f"r{i},{a:.4f},{b:.4f},{c:.4f},{'no' if a < 0.5 else 'yes'}\n" for i, (a, b, c) in enumerate(rows)]
+        self.write("t.csv", "id,a,b,c,kind\n" + "".join(lines))
+        self.neon("-r", "1", "-s", "t", self.spec(dataset="{CSV: {path: t.csv, ignore: id}}"), "--set", "layers[1].nout=2")
+        return rows
+
+    def test_predict_takes_columns_by_name(self):
+        rows = self.write_table()
+        def predicted(names, columns):
+            lines = "".join(",".join(f"{row[k]:.4f}" for k in columns) + "\n" for row in rows)
+            return self.neon("predict", "t", "-", stdin=(names + "\n" + lines).encode())
+        wanted = predicted("a,b,c", (0, 1, 2))
+        self.assertEqual(predicted("c,a,b", (2, 0, 1)).out, wanted.out)
+        self.assertNotEqual(predicted("a,c,b", (0, 1, 2)).out, wanted.out)
+        self.assertEqual(self.neon("predict", "t", "t.csv").out, wanted.out, "target and id are left out")
+        more = predicted("a,b,c,d", (0, 1, 2, 0))
+        self.assertEqual((more.out, more.err), (wanted.out, "warning: stdin: left out, since the net was trained without: 'd'\n"))
+        self.refused(3, "predict", "t", "-", stdin=b"a,c,bb\n1,2,3\n",
+                     says=("stdin: has no column 'b'; did you mean", "(the net takes a, b, c)"))
+        nameless = b"1,0.1,0.2,0.3,yes\n"
+        self.refused(3, "predict", "t", "-", stdin=nameless, says=(
+            "stdin: has 5 columns, as the table that the net was trained with; the net takes 3 of them: leave id, kind out, or "
+            "begin with the line of the columns' names",))
+        self.assertEqual(len(self.neon("predict", "t", "-", stdin=b"0.1,0.2,0.3\n").out.splitlines()), 2)
+
+    def test_predict_reads_what_separates_cells_from_the_training_set(self):
+        self.write("t.csv", "a;b;kind\n" + "".join(f"{i};{i % 3};{'xy'[i % 2]}\n" for i in range(40)))
+        self.neon("-s", "t", self.spec(dataset='{CSV: {path: t.csv, delimiter: ";"}}'), "--set", "layers[1].nout=2")
+        self.assertEqual(len(self.neon("predict", "t", "t.csv").out.splitlines()), 41)
+
+    def test_predict_of_tables_with_other_separators(self):
+        """What the first line shows counts, with names and without."""
+        rng = np.random.default_rng(4)
+        rows = [[f"{x:.4f}" for x in row] + ["yes" if row[0] > 0.5 else "no"] for row in rng.uniform(0, 1, (30, 3))]
+        def lines(separator, head=True, first=0, end=4):
+            cells = [["a", "b", "c", "kind"]] * head + rows
+            return "".join(separator.join(row[first:end]) + "\n" for row in cells)
+        for separator, delimiter in (",", "','"), ("\t", "tab"), (";", "';'"):
+            for head in True, False:
+                self.write("t.txt", lines(separator, head))
+                self.neon("-r", "1", "-e", "1", "-s", "t", self.spec(dataset=f"{{CSV: {{path: t.txt, delimiter: {delimiter}}}}}"),
+                          "--set", "layers[1].nout=2")
+                self.write("own.csv", lines(separator, head, end=3))
+                wanted = self.neon("predict", "t", "own.csv").out
+                self.assertEqual(len(wanted.splitlines()), 31)
+                for name, other in ("x.csv", ","), ("x.tsv", "\t"), ("tabs.csv", "\t"):
+                    self.write(name, lines(other, head, end=3))
+                    self.assertEqual(self.neon("predict", "t", name).out, wanted, (separator, head, name))
+        self.write("t.txt", lines("\t"))
+        self.neon("-e", "1", "-s", "t", self.spec(dataset="{CSV: {path: t.txt, delimiter: tab}}"), "--set", "layers[1].nout=2")
+        for name, separator, words in ("x.csv", ",", "commas"), ("x.tsv", "\t", "tabs"):
+            self.write(name, lines(separator, first=1))
+            self.refused(3, "predict", "t", name, says=(f"{name}: has no column 'a'", f"; read with {words} between cells"))
+
+    def test_predict_more_samples_than_a_batch(self):
+        self.trained()
+        inputs = np.random.default_rng(1).uniform(0.1, 7, (600, 4)).astype("f4")
+        np.save(self.path("x.npy"), inputs)
+        self.check_predictions(self.neon("predict", "m.safetensors", "x.npy").out, inputs)
+
+    def test_predict_json_and_top_k(self):
+        self.trained()
+        self.write("x.csv", "5.1,3.5,1.4,0.2\n")
+        line = json.loads(self.neon("predict", "m.safetensors", "x.csv", "--format", "json", "--top_k", "2").out)
+        self.assertEqual(len(line["top"]), 2)
+        self.assertGreater(line["top"][0]["output"], line["top"][1]["output"])
+        head, row = self.neon("predict", "m.safetensors", "x.csv", "--top_k", "3").out.splitlines()
+        self.assertEqual(head, "sample,class1,output1,class2,output2,class3,output3")
+        self.assertAlmostEqual(sum(map(float, row.split(",")[2::2])), 1, delta=1e-5)
+
+    def test_classes_of_pixels(self):
+        rng = np.random.default_rng(5)
+        images = rng.uniform(-1, 1, (64, 2, 4, 3)).astype("f4")
+        truth = images[:, :1] > images[:, 1:]
+        np.savez(self.path("p.npz"), x_train=images, y_train=np.concatenate([truth, ~truth], 1).astype("f4"))
+        spec = self.write("p.yaml", "dataset: {NPZ: {path: p.npz, regression: true}}\nlayers:\n"
+                          "  - Conv: {fshape: 1, nofm: 2, init: Kaiming, activation: {PixelwiseSoftmax: {c: 2}}}\n"
+                          "cost: CrossEntropyMulti\noptimizer: {Adam: {learning_rate: 0.1}}\nbatch_size: 16\nepochs: 30\n")
+        self.neon("-r", "1", "-d", "f64", "-s", "m", spec)
+        weights = np.frombuffer(tensors(self.path("m"))[0]["Conv_0/W"][2]).reshape(2, 2)
+        z = np.einsum("kc,nchw->nkhw", weights, images.astype(float))
+        wanted = np.exp(z) / np.exp(z).sum(1, keepdims=True)
+        np.save(self.path("x.npy"), images)
+        rows = self.neon("predict", "m", "x.npy").out.splitlines()[1:]
+        got = np.array([[float(x) for x in row.split(",")[1:]] for row in rows]).reshape(wanted.shape)
+        np.testing.assert_allclose(got, wanted, atol=1e-6)
+        self.assertGreater(((got[:, :1] > 0.5) == truth).mean(), 0.97, "the pixels' classes were learnt")
+
+    def test_predict_regression(self):
+        rows = "".join(f"{i / 40},{i % 9 / 9},{i / 20 - i % 9 / 9}\n" for i in range(40))
+        self.write("r.csv", rows)
+        self.write("r.yaml", "dataset: {CSV: {path: r.csv, task: regression}}\nlayers: [Affine: {nout: 1, init: Kaiming}]\n"
+                   "cost: SumSquared\noptimizer: {SGD: {learning_rate: 0.5}}\nbatch_size: 8\nepochs: 40\n")
+        self.assertIn("targets (1)", self.neon("check", "r.yaml").out)
+        self.neon("-r", "1", "-s", "m", "r.yaml")
+        (_, weights, raw), = [item for name, item in tensors(self.path("m"))[0].items() if name == "Affine_0/W"]
+        w = struct.unpack("<2f", raw)
+        head, row = self.neon("predict", "m", "-", stdin=b"0.25,0.5\n").out.splitlines()
+        self.assertEqual(head, "sample,output0")
+        self.assertAlmostEqual(float(row.split(",")[1]), 0.25 * w[0] + 0.5 * w[1], delta=1e-6)
+        self.assertAlmostEqual(w[0], 2, delta=0.2, msg="the spec was learnt")
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,298 @@
+#!/usr/bin/python3
+"""Training from the command line: every option does what it says, and what a run prints."""
+import json
+import os
+import re
+import struct
+import subprocess
+
+import h5py
+
+import support
+from support import MNIST, NEON, Case, tensors, write_mnist
+
+
+class Train(Case):
+    def test_prints_result_and_next_command(self):
+        result = self.neon(self.spec())
+        self.assertRegex(result.out, r"(?m)^test: .*Top1Misclass [\d.]+ %  test cost [\d.]+  \(150 samples built in\)$")
+        self.assertRegex(result.out, r"(?m)^trained 4 epochs in .*, seed \d+$")
+        self.assertIn(f"next: {NEON} s.yaml -s model.safetensors -o run.h5\n", result.out)
+        self.assertEqual(result.err.count("\n"), 4, "a line an epoch, without a terminal")
+
+    def test_next_command_works(self):
+        result = self.neon(self.spec())
+        follow = re.search(r"next: (.*)", result.out)[1].split()
+        self.assertEqual(follow[0], NEON)
+        again = self.neon(*follow[1:])
+        self.assertIn("wrote model.safetensors\nwrote run.h5\n", again.out)
+        self.assertIn(f"next: {NEON} eval model.safetensors\n", again.out)
+
+    def test_options(self):
+        result = self.neon("-e", "2", "-z", "8", "-r", "5", "-s", "m.safetensors", "-o", "r.h5", "-d", "f64",
+                           "-eval", "2", "-H", "0", "--serialize", "1", "--no_progress_bar", "-b", "cpu", self.spec())
+        self.assertEqual(result.err, "")
+        self.assertIn("seed 5\n", result.out)
+        stored, metadata = tensors(self.path("m.safetensors"))
+        self.assertEqual({kind for kind, _, _ in stored.values()}, {"F64"})
+        position = json.loads(metadata["neon.position"])
+        self.assertEqual((position["epoch"], position["seed"]), (2, 5))
+        with h5py.File(self.path("r.h5")) as file:
+            samples = 150 - 30
+            self.assertEqual(file["cost/train"].shape, (2 * samples // 8,))
+            self.assertEqual(file["cost/loss"].shape, (1,))
+        self.assertEqual(sorted(os.listdir(self.folder)), ["m.safetensors", "r.h5", "s.yaml"])
+
+    def test_long_options(self):
+        self.neon("--epochs=1", "--batch_size", "8", "--rng_seed=3", "--save_path", "a.safetensors", "--output_file=b.h5",
+                  "--datatype", "bf16", "--eval_freq", "1", "--history=2", "--backend=cpu", "--caffe", "--deterministic",
+                  "--verbose", self.spec())
+        self.assertTrue(os.path.exists(self.path("a.safetensors")) and os.path.exists(self.path("b.h5")))
+
+    def test_same_seed_same_bits(self):
+        spec = self.spec()
+        for name in "ab":
+            self.neon("-r", "7", "-s", name, spec)
+        self.assertEqual(tensors(self.path("a"))[0], tensors(self.path("b"))[0])
+        self.neon("-r", "8", "-s", "c", spec)
+        self.assertNotEqual(tensors(self.path("a"))[0], tensors(self.path("c"))[0])
+
+    def test_deterministic_without_a_seed(self):
+        spec = self.spec()
+        for name in "ab":
+            result = self.neon("--deterministic", "-s", name, spec)
+            self.assertIn("seed 0 (that of --deterministic; -r N takes another)\n", result.out)
+        self.neon("-r", "0", "-s", "c", spec)
+        weights = [tensors(self.path(name))[0] for name in "abc"]
+        self.assertTrue(weights[0] == weights[1] == weights[2])
+        self.assertTrue(self.neon("--deterministic", "-r", "7", spec).out.count("seed 7\n"))
+        self.assertTrue(self.neon("--deterministic", self.spec(rng_seed="8")).out.count("seed 8\n"))
+
+    def test_a_run_that_goes_on_keeps_its_seed_and_says_no_more(self):
+        seed = re.search(r", (seed \d+)\n", self.neon("-s", "m", self.spec()).out)[1]
+        self.assertIn(f", {seed}\n", self.neon("resume", "--deterministic", "-e", "5", "m").out)
+        self.neon("--deterministic", "-s", "m", "s.yaml")
+        self.assertIn(", seed 0\n", self.neon("resume", "-e", "5", "m").out)
+
+    def test_history_and_serialize(self):
+        self.neon("-s", "m.safetensors", "-H", "2", "-e", "6", "--serialize", "2", self.spec())
+        names = sorted(name for name in os.listdir(self.folder) if name.startswith("m."))
+        self.assertEqual(len(names), 3, names)
+        epochs = sorted(json.loads(tensors(self.path(name))[1]["neon.position"])["epoch"] for name in names)
+        self.assertEqual(epochs, [2, 4, 6])
+
+    def test_checkpoints_that_are_asked_for_without_a_name(self):
+        for option, asked in ("--serialize", "3"), ("-H", "1"):
+            result = self.neon(option, asked, "-e", "6", self.spec())
+            self.assertEqual(result.err.count("warning: --"), 1)
+            self.assertIn("without -s: checkpoints go to neon_model.safetensors\n", result.err)
+            self.assertIn("wrote neon_model.safetensors\n", result.out)
+            self.assertIn("Top1Misclass", self.neon("eval", "neon_model.safetensors").out)
+        self.assertNotIn("warning", self.neon("--serialize", "3", "-s", "m.safetensors", "s.yaml").err)
+        self.refused(2, "-H", "1", "-o", "neon_model.safetensors", "s.yaml", says="are the same file")
+
+    def test_time_is_counted_without_checkpoints(self):
+        # Enough work that it cannot round to nothing.
+        slow = self.spec(dataset="{UniformRandom: {ntrain: 20000, ntest: 10, nin: 20, nout: 3}}", batch_size="1")
+        seconds = re.search(r"in ([\d.]+) s", self.neon("--serialize", "3", slow).out)[1]
+        self.assertGreater(float(seconds), 0)
+
+    def test_config_file(self):
+        self.write("neon.cfg", "# options\nepochs = 3\nrng_seed: 9\nno_progress_bar\n")
+        self.assertIn("trained 3 epochs", self.neon("-c", "neon.cfg", self.spec()).out)
+        result = self.neon("-e", "1", "--config=neon.cfg", self.spec())
+        self.assertIn("trained 1 epochs", result.out, "the command line overrules")
+        self.assertIn("seed 9", result.out)
+
+    def test_data_dir(self):
+        write_mnist(self, "elsewhere/mnist")
+        result = self.neon("-w", "elsewhere", self.spec(MNIST))
+        self.assertIn("(elsewhere/mnist)", result.out)
+        self.assertIn("(elsewhere/mnist)", self.neon(self.spec(MNIST), environment={"NEON_DATA_DIR": "elsewhere"}).out)
+
+    def test_set(self):
+        spec = self.spec()
+        self.neon("--set", "layers[0].nout=5", "--set", "epochs=1", "-s", "m", spec)
+        self.assertEqual(tensors(self.path("m"))[0]["Affine_0/W"][1], [5, 4])
+
+    def test_model_file(self):
+        spec = self.spec()
+        self.neon("-r", "1", "-s", "a", spec)
+        # A rate of 0 leaves the weights as they were loaded.
+        self.neon("-r", "2", "-e", "1", "--model_file", "a", "-s", "b", "--set", "optimizer.learning_rate=0", spec)
+        before, after = tensors(self.path("a"))[0], tensors(self.path("b"))[0]
+        for name in "Affine_0/W", "Affine_1/W":
+            self.assertEqual(before[name], after[name])
+
+    def test_model_file_is_where_running_means_begin(self):
+        spec = self.spec(ema="0.5")
+        self.neon("-r", "1", "-s", "a", self.spec(name="plain.yaml"))
+        self.neon("-r", "2", "-e", "1", "--model_file", "a", "-s", "b", "--set", "optimizer.learning_rate=0", spec)
+        before, after = tensors(self.path("a"))[0], tensors(self.path("b"))[0]
+        self.assertEqual(before["Affine_0/W"], after["Affine_0/W/ema"])
+
+    def test_rounding_does_not_swallow_the_spec(self):
+        self.neon("-u", self.spec())
+        self.neon("-u", "7", self.spec())
+        self.neon("--rounding", self.spec(epochs="1"), "-d", "bf16")
+        self.neon("-e", "1", "--rounding=3", self.spec())
+
+    def test_rounded_weights_have_no_masters(self):
+        for datatype, stored in ("f16", "F16"), ("bf16", "BF16"), ("f32", "F32"):
+            self.neon("-r", "1", "-u", "-d", datatype, "-s", datatype, self.spec())
+            found, _ = tensors(self.path(datatype))
+            self.assertEqual(found["Affine_0/W"][0], stored)
+            self.assertEqual(found["Affine_0/W/velocity"][0], "F32")
+            self.assertIn("Top1Misclass", self.neon("eval", datatype).out)
+        # f32 keeps 10 bits of its 23.
+        self.assertTrue(all(int(x) & 0x1fff == 0 for x in struct.unpack("<32I", found["Affine_0/W"][2])))
+
+    def test_rounding_that_a_type_has_not(self):
+        self.refused(2, "-u", "8", "-d", "bf16", self.spec(), says=["-u 8", "1 to 7", "-u alone for 7"])
+        self.refused(2, "-u", "16", self.spec(), says=["-u 16", "1 to 15"])
+        self.refused(2, "-u", "11", "-d", "f16", "check", self.spec(), says=["-u 11", "1 to 10"])
+        self.refused(2, "-u", "-d", "f64", self.spec(), says="-u rounds updates of f32, f16 and bf16")
+        self.neon("-u", "-d", "f16", "-e", "1", "-s", "a", self.spec())
+        self.refused(2, "resume", "a", "-u", "3", says="--rounding cannot change")
+
+    def test_model_file_of_another_type_is_rounded(self):
+        self.neon("-r", "1", "-s", "a", self.spec())
+        done = self.neon("-d", "f16", "-u", "-e", "1", "--model_file", "a", "-s", "b",
+                         "--set", "optimizer.learning_rate=0", self.spec())
+        self.assertIn("note: the weights of a are f32, here they are rounded to f16", done.err)
+        before, after = tensors(self.path("a"))[0]["Affine_0/W"], tensors(self.path("b"))[0]["Affine_0/W"]
+        rounded = struct.pack("<32e", *struct.unpack("<32f", before[2]))
+        self.assertEqual(rounded, after[2])
+
+    def test_no_gpu(self):
+        self.refused(6, "-b", "gpu", self.spec(), says=["the GPU cannot be used", "-b cpu"])
+        self.refused(6, "-g", "cudanet", self.spec(), says="the GPU cannot be used")
+        self.refused(6, self.spec(backend="gpu"), says="the GPU cannot be used")
+        self.neon("-b", "cpu", self.spec(backend="gpu", epochs="1"))
+
+    def test_a_gpu_that_is_named_is_asked_for(self):
+        spec = self.spec(backend="cpu", epochs="1")
+        for index in "0", "3":
+            for verb in [], ["check"], ["bench"]:
+                self.refused(6, *verb, "-i", index, spec, says=["the GPU cannot be used", "-b cpu"])
+        self.write("gpu.cfg", "device_id = 1\n")
+        self.refused(6, "-c", "gpu.cfg", spec, says="the GPU cannot be used")
+        self.neon("-i", "1", "-b", "cpu", "-s", "m.safetensors", spec)
+        self.neon("-i", "1", "-g", "cpu", spec)
+        # The checkpoint keeps the number of the GPU, which asks for nothing where the run goes on.
+        self.neon("resume", "m.safetensors", "-e", "2")
+        self.write("x.csv", "5.1,3.5,1.4,0.2\n")
+        for verb in ["eval", "m.safetensors"], ["resume", "m.safetensors"], ["predict", "m.safetensors", "x.csv"]:
+            self.refused(6, *verb, "-i", "0", says="the GPU cannot be used")
+
+    def test_threads_that_are_bound_are_as_many(self):
+        """Bound, the first thread may use one processor, which says nothing of the others."""
+        def threads(**environment):
+            return re.search(r"(?m)^threads .*", self.neon("doctor", environment={"OMP_NUM_THREADS": "1000", **environment}).out)[0]
+        self.assertEqual(threads(OMP_PROC_BIND="true"), threads())
+        self.assertEqual(threads(GOMP_CPU_AFFINITY=str(min(os.sched_getaffinity(0)))), "threads          1")
+
+    def test_number_of_threads_that_is_none(self):
+        all_of_them = self.neon("doctor", environment={"OMP_NUM_THREADS": "1000000000"})
+        found = re.search(r"^threads +(\d+)$", all_of_them.out, re.M)[1]
+        used = f"neon uses {found} thread" + "s" * (found != "1")
+        self.assertEqual(all_of_them.err, f"note: OMP_NUM_THREADS is '1000000000', more than this process has processors: {used}\n")
+        for value in "abc", "-3", "0", "1e9", "":
+            for verb in ["-e", "1"], ["check"], ["bench", "--iterations", "2"]:
+                done = self.neon(*verb, self.spec(), environment={"OMP_NUM_THREADS": value})
+                ours = [line for line in done.err.splitlines() if "OMP_NUM_THREADS is" in line]
+                self.assertEqual(ours, [f"note: OMP_NUM_THREADS is '{value}', no number of threads (1 or more): {used}"])
+                self.assertLessEqual(done.err.count("libgomp"), 1, done.err)
+        self.assertNotIn("OMP_NUM_THREADS", self.neon("-e", "1", self.spec(), environment={"OMP_NUM_THREADS": "1"}).err)
+
+    def test_verb_after_options(self):
+        self.assertIn("spec    s.yaml", self.neon("-z", "8", "check", self.spec()).out)
+
+    def test_log_file(self):
+        self.neon("-l", "my.log", self.spec(epochs="2"))
+        lines = self.read("my.log").decode().splitlines()
+        self.assertEqual(len([line for line in lines if re.search(r"epoch \d/2  cost", line)]), 2, lines)
+        self.neon("--no_progress_bar", "-l", self.spec(epochs="1"))
+        self.assertIn("epoch 1/1", self.read("neon_log.txt").decode())
+        self.refused(1, "-l", "/proc/none/log", self.spec(), says="the log file cannot be opened")
+
+    def test_log_file_says_what_was_run_and_what_came_out(self):
+        done = self.neon("-l", "my.log", "-r", "7", "-d", "bf16", "-s", "m.safetensors", self.spec(epochs="2"))
+        said = [line.split("] ", 3)[3] for line in self.read("my.log").decode().splitlines()]
+        self.assertRegex(said[0], r"^neon [\d.]+, seed 7$")
+        self.assertIn("datatype: bf16", said[1])
+        self.assertIn("nout: 8", said[2])
+        self.assertEqual(said[3], "runs on 1 threads")
+        self.assertEqual(said[-len(done.out.splitlines()):], done.out.splitlines())
+        self.neon("-l", "bad.log", "-r", "7", self.spec(), "--set", "optimizer.learning_rate=1e38", code=5)
+        self.assertIn("the run diverged", self.read("bad.log").decode().splitlines()[-1])
+
+    def test_the_threads_that_are_said_are_those_that_were_chosen(self):
+        """Without a seed that is after the first steps, and for so small a net usually one."""
+        small = self.spec(dataset="{UniformRandom: {ntrain: 4096, ntest: 16, nin: 4, nout: 3}}", epochs="1")
+        for _ in range(3):
+            said = self.neon("-vv", "-l", "my.log", "-s", "m", small, environment={"OMP_NUM_THREADS": str(len(os.sched_getaffinity(0)))}).err
+            threads = json.loads(tensors(self.path("m"))[1]["neon.position"])["threads"]
+            self.assertRegex(said, rf"(?m)^plan: .*, {threads} threads; values of")
+            logged = self.read("my.log").decode()
+            self.assertEqual(re.findall(r"\d+ threads", logged), [f"{threads} threads"] * 2, logged)
+            os.remove(self.path("my.log"))
+
+    def test_verbosity(self):
+        self.neon(self.spec())
+        said = [len(self.neon("-r", "1", *flag, "s.yaml").err.splitlines()) for flag in ([], ["-vv"], ["-vvv"])]
+        self.assertEqual(said[1], said[0] + 1)
+        plan = self.neon("-vv", "s.yaml").err
+        kernels = re.search(r"(?m)^plan: \d+ ops in (\d+) kernels \(.*fused.*\), 1 threads; values of .* share .*, weights", plan)
+        step = self.neon("program", "s.yaml").out
+        self.assertEqual(int(kernels[1]), int(re.search(r"(?m)^(\d+) kernels: ", step)[1]))
+        shown = self.neon("-vvv", "s.yaml").err
+        self.assertIn(step[:step.index("leaves")], shown)
+
+
+class Output(Case):
+    def test_results_and_messages_are_apart(self):
+        result = self.neon(self.spec())
+        self.assertNotIn("epoch 1/4", result.out)
+        self.assertIn("epoch 1/4", result.err)
+
+    def terminal(self, **environment):
+        """What neon writes to a terminal that is its stderr."""
+        import pty
+        main, other = pty.openpty()
+        slow = self.spec(dataset="{UniformRandom: {ntrain: 20000, ntest: 10, nin: 20, nout: 3}}", epochs="6", batch_size="1")
+        child = subprocess.Popen([NEON, slow], cwd=self.folder, env={**self.environment, "TERM": "xterm", **environment},
+                                 stdout=subprocess.PIPE, stderr=other, stdin=subprocess.DEVNULL)
+        os.close(other)
+        out = b""
+        try:
+            while chunk := os.read(main, 65536):
+                out += chunk
+        except OSError:
+            pass  # Linux's way to say that the other side is closed
+        os.close(main)
+        child.communicate()
+        self.assertEqual(child.returncode, 0)
+        return out
+
+    def test_terminal_line_renews_itself(self):
+        out = self.terminal()
+        self.assertIn(b"\r\x1b[K", out)
+        self.assertIn(b"\x1b[2m", out)
+        self.assertIn(b"samples/s", out)
+
+    def test_no_color(self):
+        self.assertNotIn(b"\x1b[2m", self.terminal(NO_COLOR="1"))
+        self.assertNotIn(b"\x1b", self.terminal(TERM="dumb"))
+
+    def test_full_disk_under_stdout_is_a_failure(self):
+        with open("/dev/full", "w") as full:
+            for arguments in ["help"], ["--version"], ["check", self.spec()]:
+                done = subprocess.run([NEON, *arguments], cwd=self.folder, env=self.environment, stdout=full,
+                                      stderr=subprocess.PIPE, text=True)
+                self.assertEqual(done.returncode, 1, arguments)
+                self.assertIn("No space left on device", done.stderr)
+
+
+if __name__ == "__main__":
+    support.main()
