@@ -49,7 +49,8 @@ struct Groups {
 // All fusible nodes in groups; each group can be one kernel, and the groups' order has no cycle.
 // `taken` marks nodes that another kernel took along.
 Groups group_nodes(const Graph& graph, const std::vector<Role>& roles, const std::vector<bool>& taken, bool fuse);
-// With cheap nodes copied into the groups that read what they make, where nobody else does.
+// With cheap nodes copied into the groups that read what they make, where nobody else does and none of these groups
+// writes a variable.
 Groups with_remade(const Graph& graph, const std::vector<Role>& roles, Groups groups);
 
 // The code of a group; `stored` marks values that it stores for others.

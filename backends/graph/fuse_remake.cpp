@@ -1,6 +1,7 @@
 // What one group stores for another is made there again where that costs little: batch norm's gradient needs the
 // normalised x in f32, which follows from x, as the convolution stored it in 16 bits, by a subtraction and a product.
-// Nothing is stored for it then, and less is read.
+// Nothing is stored for it then, and less is read. Groups that write variables are left as they are, and no variable is
+// read again: what is read late could be new by then.
 #include <algorithm>
 #include <map>
 #include <set>
