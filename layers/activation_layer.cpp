@@ -1,4 +1,4 @@
-// Activation as a layer of its own.
+// Activation as a layer of its own; and neon 1.2's for data, through which no gradient flows.
 #include "layers/layer.h"
 #include "transforms/activation.h"
 
@@ -19,6 +19,14 @@ struct ActivationLayer : Parametrized<Layer, ActivationLayerParams> {
 };
 const Registration<Layer, ActivationLayer> registration{
     "Activation", "Applies a function to every element.", {"ActivationLayer"}};
+
+struct DataTransform : Parametrized<Layer, ActivationLayerParams> {
+  using Parametrized::Parametrized;
+  Expr forward(LayerContext& context, Expr x) const override {
+    return params.transform->apply({context.graph, context.graph.add("scale_gradient", {x}, {{"factor", 0.0}})});
+  }
+};
+NEON_REGISTER(Layer, DataTransform, "Applies a function to every element of the data; layers before it learn nothing.");
 
 }  // namespace
 
