@@ -1,7 +1,6 @@
 // Every layer against PyTorch, those of images against NumPy: outputs while training, gradients by input and
 // parameters, running statistics after two steps, outputs in inference.
 #include <catch2/catch.hpp>
-#include <cmath>
 
 #include "backends/graph/op.h"
 #include "layers/layer.h"
@@ -195,26 +194,4 @@ TEST_CASE("no samples are as wide as some; a bias of samples without axes is one
                ->forward(context, {graph, graph.input("numbers", DType::f32, {4})});
   CHECK(y.shape() == Shape{4});
   CHECK(context.parameters[0].shape == Shape{1});
-}
-
-TEST_CASE("DataTransform changes numbers and lets no gradient through") {
-  Graph graph;
-  LayerContext context(graph, true, DType::f64, 0);
-  const Expr x(graph, graph.input("x", DType::f64, {2, 3})), g(graph, graph.input("g", DType::f64, {2, 3}));
-  const auto layer = Registry<Layer>::get().create(yaml_of("DataTransform: {transform: Tanh}"));
-  const Expr y = apply_layer(*layer, context, x);
-  graph.output("y", y);
-  const std::vector<Value> wanted = {x};
-  graph.output("dx", gradients(graph, y, wanted, g)[0]);
-  Variables variables;
-  const auto program = compile_for_cpu(graph, variables, {.threads = 1});
-  Tensor numbers(DType::f64, {2, 3});
-  for (int64_t i = 0; i < 6; ++i) numbers.set(i, 0.5 * double(i) - 1);
-  program->bind("x", numbers.data());
-  program->bind("g", numbers.data());
-  program->run(0);
-  for (int64_t i = 0; i < 6; ++i) {
-    CHECK(program->output("y").at(i) == Approx(std::tanh(0.5 * double(i) - 1)));
-    CHECK(program->output("dx").at(i) == 0);
-  }
 }
