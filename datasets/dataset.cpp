@@ -22,7 +22,7 @@ std::string default_data_dir() {
 std::string DataContext::data_folder() const { return data_dir.empty() ? default_data_dir() : expand_home(data_dir); }
 
 void DataContext::warn(std::string line) const {
-  if (warnings) warnings->push_back(std::move(line));
+  if (warnings) warnings->push_back(printable(line));  // names of files may hold anything
 }
 
 std::string find_data_file(const std::string& path, const DataContext& context, std::string& looked_for) {

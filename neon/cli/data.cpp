@@ -74,7 +74,7 @@ int64_t check_shards(const std::string& folder) {
     for (int64_t i = 0; i < reader->size(); ++i, ++samples) try {
         reader->read(i, pixels, scratch);
       } catch (const Error& error) {
-        std::printf("%s\n", error.what());
+        std::printf("%s\n", printable(error.what()).c_str());
         ++bad;
       }
   }
@@ -96,7 +96,7 @@ int check(const CommandLine& line) {
   int64_t bad = 0;
   for (const std::string& trouble : check_images(*store, arranged.images)) {
     if (trouble.empty()) continue;
-    std::printf("%s\n", trouble.c_str());
+    std::printf("%s\n", printable(trouble).c_str());
     ++bad;
   }
   std::printf("%s: %lld images of %lld classes, %lld bad\n", path.c_str(), (long long)arranged.images.size(),
@@ -141,7 +141,7 @@ int stats(const CommandLine& line) {
     for (size_t part = 0; part < sizes.size(); ++part)
       if (splits[part].second->size() > 0)
         std::printf(" %s %-7lld", splits[part].first, (long long)sizes[part][size_t(k)]);
-    std::printf(" %s\n", name.c_str());
+    std::printf(" %s\n", printable(name).c_str());
   }
   if (data.sample.rank() != 3) return 0;
   set_normalization({{}, {}, true}, data);

@@ -58,6 +58,21 @@ class Images(Case):
         self.assertIn("has the label 7, there are 2 classes",
                       self.neon("data", "stats", spec, "--set", "dataset.stream=true", code=3).err)
 
+    def test_names_of_files_and_classes_do_not_reach_the_terminal_raw(self):
+        for kind in "\x1b[31mred", "blue":
+            for i in range(4):
+                self.write(f"named/train/{kind}/{i}.png", support.png(np.full((4, 4, 3), 60 * i, np.uint8)))
+        self.write("named/train/blue/bad\x1b[2J\nname.png", b"no image")
+        spec = self.write("n.yaml", "dataset: {ImageFolder: {path: named, size: 4, test: 0.25, on_bad_sample: skip}}\n"
+                          "layers: [Affine: {nout: 2, init: Kaiming, activation: Softmax}]\n"
+                          "cost: CrossEntropyMulti\noptimizer: {Adam: {learning_rate: 0.1}}\nbatch_size: 2\n")
+        checked, told = self.neon("data", "check", "named", code=3), self.neon("data", "stats", spec)
+        self.assertIn("bad?[2J?name.png", checked.out)
+        self.assertIn("bad?[2J?name.png", told.err)
+        self.assertIn(" ?[31mred\n", told.out)
+        for result in checked, told:
+            self.assertNotIn("\x1b", result.out + result.err)
+
     def test_data_preview(self):
         training = self.write_colours()
         spec = self.spec(dataset="{ImageFolder: {path: colours}}", augment="[RandomCrop: {size: 8}]")
