@@ -8,6 +8,8 @@
 // After cstdio, which it needs.
 #include <jpeglib.h>
 
+#include "datasets/image_classes.h"
+
 using namespace neon;
 
 namespace neon_test {
@@ -130,6 +132,18 @@ int farthest(const Tensor& a, const Tensor& b) {
   int out = 0;
   for (int64_t i = 0; i < a.elements(); ++i) out = std::max(out, std::abs(int(a.at(i)) - int(b.at(i))));
   return out;
+}
+
+void write_images(const TempDir& dir, int count, int64_t side) {
+  for (int i = 0; i < count; ++i)
+    dir.write(text("images/train/", i % 2 ? "odd" : "even", "/", i, ".png"), png_of(picture(side, side, 3, i)));
+  dir.write("images/test/odd/0.png", png_of(picture(side, side, 3, 1)));
+}
+
+PackResult pack(const TempDir& dir, const std::string& to, PackOptions options) {
+  const auto store = open_image_store(dir / "images");
+  const Arrangement arranged = arrange_images(*store, offline());
+  return pack_images(*store, arranged.images, arranged.classes, dir / to, options);
 }
 
 }  // namespace neon_test

@@ -4,7 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "datasets/shard_folder.h"
 #include "neon/core/tensor.h"
+#include "support.h"
 
 namespace neon_test {
 
@@ -27,5 +29,9 @@ std::string tar_member(const std::string& name, const std::string& content, char
 
 // The greatest difference of two images.
 int farthest(const neon::Tensor& a, const neon::Tensor& b);
+
+// A folder of images of two classes in DIR/images, each of a colour of its own; those packed into DIR/TO.
+void write_images(const TempDir& dir, int count, int64_t side);
+neon::PackResult pack(const TempDir& dir, const std::string& to, neon::PackOptions options);
 
 }  // namespace neon_test
