@@ -15,6 +15,7 @@ constexpr const char* kSpoiltBatches = "accumulate_spoilt";
 
 struct Batch {
   Expr x, t;
+  int64_t views = 1;  // x holds every sample so many times, all samples' first views first
 };
 
 bool channels_last(const DataLayout& data, const StepOptions& options) {
@@ -49,9 +50,9 @@ Expr normalized(Expr x, const DataLayout& data, bool channels_last) {
   return x * by_channel(factors) + by_channel(terms);
 }
 
-// The samples that `indices` names, as they are augmented, (N,H,W,C).
-Expr augmented(Graph& graph, const DataLayout& data, Value all, Value indices, const StepOptions& options,
-               bool training) {
+// The samples that `indices` names, as they are augmented: values() is (views N,H,W,C).
+ImageBatch augmented(Graph& graph, const DataLayout& data, Value all, Value indices, const StepOptions& options,
+                     bool training) {
   if (data.sample.rank() != 3)
     fail(ErrorKind::config, "augment: is for images (C, H, W), the samples are ", data.sample, "; leave it out");
   if (!data.channels_last) {
@@ -61,7 +62,7 @@ Expr augmented(Graph& graph, const DataLayout& data, Value all, Value indices, c
   ImageBatch batch(graph, all, indices, {data.scale, data.shift}, compute_type(options.dtype), training, options.seed);
   batch.means = data.means;
   for (const Augmentation* augmentation : options.augment) augmentation->apply(batch);
-  return batch.values();
+  return batch;
 }
 
 Batch batch_of(Graph& graph, const DataLayout& data, int64_t set_size, const StepOptions& options, bool training) {
@@ -70,9 +71,14 @@ Batch batch_of(Graph& graph, const DataLayout& data, int64_t set_size, const Ste
   Value indices = graph.input("indices", DType::i32, {options.batch});
   Value all = graph.input("data", data.data_dtype, rows.concat(data.stored_sample()));
   Batch out;
-  const Expr x = options.augment.empty()
-                     ? scaled({graph, gather(graph, all, indices)}, data, compute_type(options.dtype))
-                     : augmented(graph, data, all, indices, options, training);
+  Expr x;
+  if (options.augment.empty()) {
+    x = scaled({graph, gather(graph, all, indices)}, data, compute_type(options.dtype));
+  } else {
+    ImageBatch images = augmented(graph, data, all, indices, options, training);
+    x = images.values();
+    out.views = images.views();
+  }
   out.x = cast(normalized(x, data, channels_last(data, options)), options.dtype);
   const DType cost_dtype = options.dtype == DType::f64 ? DType::f64 : DType::f32;
   if (data.target_is_input) {
@@ -90,6 +96,14 @@ Batch batch_of(Graph& graph, const DataLayout& data, int64_t set_size, const Ste
 
 // Costs and metrics are computed in f32 whatever the net's type.
 Expr wide(Expr y) { return as_rows(cast(y, y.dtype() == DType::f64 ? DType::f64 : DType::f32)); }
+
+// The mean of what was made of the views of each sample, y (views N,...) -> (N,...).
+Expr mean_of_views(Expr y, int64_t views) {
+  if (views == 1) return y;
+  const Shape each = Shape{y.shape()[0] / views}.concat(y.shape().slice(1, y.shape().rank()));
+  const Expr all = reshape(cast(y, y.dtype() == DType::f64 ? DType::f64 : DType::f32), Shape{views}.concat(each));
+  return reshape(mean(all, {0}), each);
+}
 
 // An output of the net for the cost. Softmax and Logistic stay the last op, so that the cost finds their logits.
 Expr cost_output(Expr y) {
@@ -320,7 +334,7 @@ Graph batch_graph(const DataLayout& data, const StepOptions& options) {
   Graph graph;
   const Value indices = graph.input("indices", DType::i32, {options.batch});
   const Value all = graph.input("data", data.data_dtype, Shape{data.rows()}.concat(data.stored_sample()));
-  graph.output("x", augmented(graph, data, all, indices, options, true));
+  graph.output("x", augmented(graph, data, all, indices, options, true).values());
   return graph;
 }
 
@@ -371,7 +385,12 @@ StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::
   if (!measured) layout.target_is_input = true;
   const Batch batch = batch_of(graph, layout, set_size, options, false);
   Expr y = network.forward(context, batch.x);
+  if (batch.views > 1 && ((measured && data.target_is_input) || y.shape().rank() > 2))
+    fail(ErrorKind::config, "augment: `average` is for outputs that all views of an image share, such as ",
+         "classes; here they are images, leave it out");
   describe_outputs(step, context, y);
+  y = mean_of_views(y, batch.views);
+  for (Expr& more : context.more_outputs) more = mean_of_views(more, batch.views);
   step.parameters = context.parameters;
   step.states = context.states;
   graph.output("y", wide(y));

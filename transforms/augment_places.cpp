@@ -14,12 +14,15 @@ struct RandomCropParams {
   int64_t size = 0;
   int64_t pad = 0;
   std::string border = "zero";
+  bool average = false;
   static void describe(auto&& p) {
     p("size", &RandomCropParams::size, "Side of the square that is cut; 0: as large as the image.",
       closed(0, kMostPixels), Unit{"pixels"});
     p("pad", &RandomCropParams::pad, "How far it may reach beyond the image.", closed(0, kMostPixels), Unit{"pixels"});
     p("border", &RandomCropParams::border, "What lies there: zero (black), reflect (the image mirrored), edge.",
       one_of({"zero", "reflect", "edge"}));
+    p("average", &RandomCropParams::average,
+      "Whether an evaluation takes the mean of what the net makes of the middle and of the four corners.");
   }
 };
 
@@ -31,30 +34,47 @@ struct RandomCrop : Parametrized<Augmentation, RandomCropParams> {
     if (down < 0 || across < 0 || (!batch.training && (to.height > from.height || to.width > from.width)))
       fail(ErrorKind::config, "RandomCrop: cannot cut ", to.height, " x ", to.width, " pixels from images of ",
            from.height, " x ", from.width, " with pad ", params.pad, "; give a smaller size");
-    if (!batch.training) return batch.crop_middle(to);
+    if (!batch.training && !params.average) return batch.crop_middle(to);
     const Border border = params.border == "zero"   ? Border::zero
                           : params.border == "edge" ? Border::edge
                                                     : Border::reflect;
+    if (!batch.training) return take_corners(batch, from, to, border);
     // u times a count is below the count also when it is rounded: each place from -pad on is as likely.
     const auto pad = double(params.pad);
     const Expr place = neon::apply("floor", batch.draw(3) * batch.columns({double(down + 1), double(across + 1), 0}));
     batch.crop(place - batch.columns({pad, pad, 0}), to, border);
+  }
+
+ private:
+  // As in Krizhevsky et al., ImageNet Classification with Deep Convolutional Neural Networks (2012), section 4.1, whose
+  // ten views these are together with their mirror images.
+  void take_corners(ImageBatch& batch, ImageArea from, ImageArea to, Border border) const {
+    const auto pad = double(params.pad), down = double(from.height - to.height), across = double(from.width - to.width);
+    batch.take_views({{std::floor(down / 2), std::floor(across / 2), 0},
+                      {-pad, -pad, 0},
+                      {-pad, across + pad, 0},
+                      {down + pad, -pad, 0},
+                      {down + pad, across + pad, 0}},
+                     to, border);
   }
 };
 NEON_REGISTER(Augmentation, RandomCrop, "A square from anywhere in the image; in an evaluation from its middle.");
 
 struct FlipParams {
   double probability = 0.5;
+  bool average = false;
   static void describe(auto&& p) {
     p("probability", &FlipParams::probability, "How often right and left are swapped.", closed(0, 1));
+    p("average", &FlipParams::average,
+      "Whether an evaluation takes the mean of what the net makes of an image and of its mirror image.");
   }
 };
 
 struct Flip : Parametrized<Augmentation, FlipParams> {
   using Parametrized::Parametrized;
   void apply(ImageBatch& batch) const override {
-    if (!batch.training) return;
-    batch.flip(params.probability);
+    if (batch.training) return batch.flip(params.probability);
+    if (params.average) batch.take_views({{0, 0, 0}, {0, 0, 1}}, batch.area(), Border::zero);
   }
 };
 NEON_REGISTER(Augmentation, Flip, "Right and left are swapped in half of the images.");

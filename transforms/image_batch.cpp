@@ -65,6 +65,20 @@ void ImageBatch::flip(double probability) {
   flips_ = true;
 }
 
+void ImageBatch::take_views(const std::vector<std::array<double, 3>>& places, ImageArea area, Border border) {
+  NEON_ASSERT(!training);
+  cut();
+  std::vector<Value> views;
+  for (const auto& [top, left, swapped] : places) {
+    const Expr place = cast(columns({top, left, swapped}), DType::i32);
+    views.push_back(neon::crop(graph, data_, place, {}, area, border));
+  }
+  data_ = graph.add("concat", views, {{"axis", int64_t(0)}});
+  samples_ *= int64_t(places.size());
+  views_ *= int64_t(places.size());
+  area_ = area;
+}
+
 void ImageBatch::resample(Expr top, Expr left, Expr height, Expr width, ImageArea area) {
   if (crops_ || flips_ || boxes_) cut();
   box_ = {top, left, height, width};

@@ -23,7 +23,10 @@ class ImageBatch {
 
   Graph& graph;
   const bool training;  // otherwise nothing is drawn, and the middle is taken
+  // Rows of values(): the samples of the batch, or views() times as many.
   int64_t samples() const { return samples_; }
+  // How often a sample is there, in an evaluation: row v N + i of values() is view v of sample i.
+  int64_t views() const { return views_; }
   int64_t channels() const { return graph.shape(data_)[3]; }
   ImageArea area() const { return area_; }
   // What the net sees of a black pixel.
@@ -42,6 +45,9 @@ class ImageBatch {
   void crop(Expr place, ImageArea area, Border border);
   // Right and left are swapped in that share of the images.
   void flip(double probability);
+  // Of an evaluation: every view as it is cut at each of these places in turn, those of the first place first. A place
+  // is top, left and 1 where right and left are swapped.
+  void take_views(const std::vector<std::array<double, 3>>& places, ImageArea area, Border border);
   // Boxes of top, left, height and width (N,1), in pixels.
   void resample(Expr top, Expr left, Expr height, Expr width, ImageArea area);
   // The middle; it must not be larger.
@@ -64,7 +70,7 @@ class ImageBatch {
   PixelRange range_;
   DType arithmetic_;
   uint64_t seed_;
-  int64_t samples_;
+  int64_t samples_, views_ = 1;
   ImageArea area_;
   bool ranged_ = false;  // data_ holds what the net sees
   bool crops_ = false, flips_ = false, boxes_ = false;

@@ -44,8 +44,8 @@ struct Evaluated {
   int transposes = 0;
 };
 
-Evaluated evaluate(const std::string& layers, const DataLayout& data, const StepOptions& options,
-                   const CpuOptions& cpu) {
+Evaluated evaluate(const std::string& layers, const DataLayout& data, const StepOptions& options, const CpuOptions& cpu,
+                   const Tensor& pixels) {
   const Network network = network_of(yaml_of(layers));
   const StepGraph graph = evaluation_graph(network, nullptr, {}, data, kSamples, options);
   Variables variables;
@@ -54,12 +54,31 @@ Evaluated evaluate(const std::string& layers, const DataLayout& data, const Step
     Tensor& w = variables.at(p.name);
     for (int64_t i = 0; i < w.elements(); ++i) w.set(i, std::sin(double(i) * 0.7) / 4);
   }
-  const Tensor pixels = images(data.channels_last);
   program->bind("data", pixels.data());
   program->bind("indices", kIndices.data());
   program->run(0);
   Evaluated out{program->output("y").clone(), 0};
   for (const LoweredKernel& kernel : program->lowered().kernels) out.transposes += kernel.op == "transpose";
+  return out;
+}
+
+Evaluated evaluate(const std::string& layers, const DataLayout& data, const StepOptions& options,
+                   const CpuOptions& cpu) {
+  return evaluate(layers, data, options, cpu, images(data.channels_last));
+}
+
+// What lies at (top, left) of images (n,H,W,3), zeros outside, with right and left swapped or not.
+Tensor cut_from(const Tensor& images, int64_t top, int64_t left, bool swapped, int64_t side) {
+  Tensor out(images.dtype(), {images.shape()[0], side, side, 3});
+  int64_t i = 0;
+  for (int64_t n = 0; n < images.shape()[0]; ++n)
+    for (int64_t y = 0; y < side; ++y)
+      for (int64_t x = 0; x < side; ++x)
+        for (int64_t c = 0; c < 3; ++c, ++i) {
+          const int64_t row = top + y, column = left + (swapped ? side - 1 - x : x);
+          const bool inside = row >= 0 && row < kHeight && column >= 0 && column < kWidth;
+          out.set(i, inside ? images.at(((n * kHeight + row) * kWidth + column) * 3 + c) : 0);
+        }
   return out;
 }
 
@@ -214,4 +233,50 @@ TEST_CASE("augmenting what are no images is refused") {
   options.augment = {flip.get()};
   CHECK_THROWS_WITH(input_sample(rows, options),
                     "augment: is for images (C, H, W), the samples are (12); leave it out");
+}
+
+TEST_CASE("the middle, the corners and their mirror images are evaluated together where augmentations say average") {
+  const auto crop = Registry<Augmentation>::get().create(yaml_of("RandomCrop: {size: 4, pad: 1, average: true}"));
+  const auto flip = Registry<Augmentation>::get().create(yaml_of("Flip: {average: true}"));
+  const std::string layers =
+      "[Conv: {fshape: [3, 3, 4], init: Kaiming, activation: Tanh}, Affine: {nout: 3, init: Kaiming, activation: "
+      "Softmax}]";
+  // Of 6 rows and 5 columns and a border of 1, for squares of 4.
+  const std::pair<int64_t, int64_t> places[] = {{1, 0}, {-1, -1}, {-1, 2}, {3, -1}, {3, 2}};
+  const Tensor pixels = images(true);
+  for (const Arithmetic& arithmetic : arithmetics()) {
+    StepOptions options{.dtype = arithmetic.dtype, .batch = kBatch};
+    DataLayout squares = layout(true);
+    squares.sample = {3, 4, 4};
+    std::vector<Tensor> views;
+    for (const auto& [top, left] : places)
+      for (const bool swapped : {false, true})
+        views.push_back(
+            evaluate(layers, squares, options, arithmetic.options, cut_from(pixels, top, left, swapped, 4)).y);
+    options.augment = {crop.get(), flip.get()};
+    const Tensor together = evaluate(layers, layout(true), options, arithmetic.options, pixels).y;
+    REQUIRE(together.shape() == views[0].shape());
+    for (int64_t i = 0; i < together.elements(); ++i) {
+      double sum = 0, least = 1, most = 0;
+      for (const Tensor& view : views)
+        sum += view.at(i), least = std::min(least, view.at(i)), most = std::max(most, view.at(i));
+      check_close(together.at(i), sum / 10, 1e-6);
+      CHECK(most - least > 1e-3);  // or any of them would be their mean
+    }
+  }
+}
+
+TEST_CASE("the mean over views is refused where outputs are images, which a mirror image has mirrored") {
+  const auto flip = Registry<Augmentation>::get().create(yaml_of("Flip: {average: true}"));
+  StepOptions options{.batch = kBatch};
+  options.augment = {flip.get()};
+  const Network maps = network_of(yaml_of("[Conv: {fshape: [1, 1, 2], init: Kaiming}]"));
+  const std::string objection =
+      "augment: `average` is for outputs that all views of an image share, such as classes; here they are images, "
+      "leave "
+      "it out";
+  CHECK_THROWS_WITH(evaluation_graph(maps, nullptr, {}, layout(true), kSamples, options), objection);
+  const Network rows = network_of(yaml_of(text("[Affine: {nout: ", 3 * kHeight * kWidth, ", init: Kaiming}]")));
+  const auto cost = Registry<Cost>::get().create(yaml_of("SumSquared"));
+  CHECK_THROWS_WITH(evaluation_graph(rows, cost.get(), {}, layout(true), kSamples, options), objection);
 }
