@@ -79,7 +79,7 @@ int main(int argc, char** argv) try {
   const bool one = argc > 2 && std::string(argv[1]) == "--source";
   const CommandLine line = parse_command_line({argv + (one ? 3 : 1), argv + argc}, finished, words);
   const StepGraph step = graph_of(line);
-  const Lowered lowered = lower(step.graph, cuda::gpu_lowering(true));
+  const Lowered lowered = lower(step.graph, cuda::gpu_lowering(true, line.run().tf32));
   if (one) {
     std::fputs(source_of(lowered, lowered.kernels.at(size_t(std::atoi(argv[2])))).c_str(), stdout);
     return 0;

@@ -1,5 +1,5 @@
 // Plain kernels of convolution and its gradients: the products x · w = y are the same, added up for another of the
-// three.
+// three; and the columns of which one of them is a product.
 #include "backends/cpu/plain.h"
 #include "backends/cpu/plain_windows.h"
 
@@ -55,7 +55,22 @@ void weight_gradient(PlainArguments& a) {
   store(w, a.outputs[0]);
 }
 
+void columns(PlainArguments& a) {
+  const Tensor& x = a.inputs[0];
+  Tensor& y = a.outputs[0];
+  const Windows windows = windows_of(a.node.attributes, a.node.attributes.integers("sizes"));
+  const int64_t channels = x.shape().back(), pixels = Shape(middle(x.shape())).elements(), all = y.shape()[1],
+                outputs = Shape(windows.outputs(middle(x.shape()))).elements();
+  for (int64_t i = 0; i < y.elements(); ++i) y.set(i, 0);
+  for (int64_t n = 0; n < x.shape()[0]; ++n)
+    each_place(windows, middle(x.shape()), [&](int64_t output, int64_t place, int64_t pixel) {
+      for (int64_t c = 0; c < channels; ++c)
+        y.set((place * channels + c) * all + n * outputs + output, x.at((n * pixels + pixel) * channels + c));
+    });
+}
+
 const PlainRegistration registrations[] = {
+    {"columns", columns},
     {"convolution", convolution},
     {"convolution_data_gradient", data_gradient},
     {"convolution_weight_gradient", weight_gradient},

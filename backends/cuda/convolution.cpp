@@ -13,7 +13,7 @@ namespace neon::cuda {
 
 namespace {
 
-constexpr size_t kTimedPlans = 8;
+constexpr size_t kTimedPlans = 12;
 // What a plan's workspace may take: a share of the GPU's memory, within these bounds in bytes.
 constexpr size_t kWorkspaceShare = 8, kLeastWorkspace = size_t(512) << 20, kMostWorkspace = size_t(4) << 30;
 enum Id : int64_t { kA = 1, kB, kC, kBias, kSum, kBiased };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/cuda/code_text.h"
+#include "backends/cuda/columns_source.h"
 #include "backends/cuda/depth_source.h"
 #include "backends/cuda/image_source.h"
 #include "backends/cuda/region_source.h"
@@ -63,6 +64,7 @@ class OpWriter {
     else if (op == "sum" || op == "max" || op == "min" || op == "argmax") body = reduce();
     else if (op == "matmul") body = matmul();
     else if (op == "histogram") body = histogram();
+    else if (op == "columns") return columns_source(kernel_, context_);
     else if (is_depth_op(op)) return depth_source(kernel_, context_);
     else if (is_window_op(op)) return window_source(kernel_, context_);
     else if (is_region_op(op)) return region_source(kernel_, context_);

@@ -26,8 +26,12 @@ const char* device_type(DType dtype) {
   return "";
 }
 
-LowerOptions gpu_lowering(bool fuse) {
-  return {.fuse = fuse, .remake = fuse, .deep_inputs = fuse, .keep = {"space_to_depth", "depth_to_space"}};
+LowerOptions gpu_lowering(bool fuse, bool tf32) {
+  return {.fuse = fuse,
+          .remake = fuse,
+          .deep_inputs = fuse,
+          .product_gradients = fuse && tf32,
+          .keep = {"space_to_depth", "depth_to_space"}};
 }
 
 std::string source_head() {

@@ -45,8 +45,8 @@ struct SourceContext {
 
 constexpr int kThreads = 256;
 
-// How a graph is lowered for the GPU.
-LowerOptions gpu_lowering(bool fuse);
+// How a graph is lowered for the GPU; `tf32`: products and convolutions of f32 are in TF32.
+LowerOptions gpu_lowering(bool fuse, bool tf32);
 
 Source fused_source(const FusedKernel& kernel, SourceContext& context);
 

@@ -189,6 +189,19 @@ class Lowerer {
     }
     NEON_ASSERT(ordered.size() == lowered_.kernels.size());
     lowered_.kernels = std::move(ordered);
+    put_off_columns();
+  }
+
+  // Columns are many times as large as what they are made of, and could be made long before anyone reads them: each
+  // just before its first reader.
+  void put_off_columns() {
+    auto& kernels = lowered_.kernels;
+    for (size_t k = kernels.size(); k-- > 0;) {
+      if (kernels[k].op != "columns") continue;
+      size_t last = k;
+      while (last + 1 < kernels.size() && !std::ranges::count(kernels[last + 1].inputs, kernels[k].outputs[0])) ++last;
+      std::rotate(kernels.begin() + long(k), kernels.begin() + long(k) + 1, kernels.begin() + long(last) + 1);
+    }
   }
 
   // Edges from the home of node `from` to kernels that follow node `at`, through views and sources.
@@ -220,6 +233,7 @@ class Lowerer {
 Lowered lower(const Graph& graph, const LowerOptions& options) {
   Graph simple = simplified(expand(graph, options.keep));
   if (options.deep_inputs) simple = with_deep_inputs(simple);
+  if (options.product_gradients) simple = with_product_gradients(simple);
   return Lowerer(with_writers(simple), options).run();
 }
 

@@ -39,6 +39,7 @@ struct LowerOptions {
   bool fuse = true;                         // false: a kernel for every node, for tests
   bool remake = false;                      // see with_remade(): for devices whose arithmetic outruns their memory
   bool deep_inputs = false;                 // see with_deep_inputs()
+  bool product_gradients = false;           // see with_product_gradients()
   std::vector<std::string_view> keep = {};  // compound ops for which the device has a kernel of its own
 };
 

@@ -16,6 +16,10 @@ Graph simplified(const Graph& graph);
 // pixels for channels: a stride of 4 over 3 channels becomes a stride of 1 over 48, with the filters moved alike.
 Graph with_deep_inputs(const Graph& graph);
 
+// The same computation where gradients of f32 filters, of enough maps and work, are products of turned arrays. For
+// devices that multiply with fewer bits than f32 has (TF32).
+Graph with_product_gradients(const Graph& graph);
+
 // The same computation with copies added where lowering needs them: every assignment's value is made by a fusible
 // node that may write the variable and is stopped by the guard alone, or by an opaque kernel that may write there
 // directly; outputs, guards and operands of opaque kernels are arrays; and no reader of a variable must wait for the

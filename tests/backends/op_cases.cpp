@@ -387,6 +387,7 @@ std::vector<OpCase> cases_of(const Op& op) {
   if (name == "batch_norm_grad") return batch_norm_cases(true);
   if (name.starts_with("softmax")) return softmax_cases(name);
   if (name.starts_with("convolution")) return convolution_cases(name);
+  if (name == "columns") return columns_cases();
   if (name == "space_to_depth" || name == "depth_to_space") return depth_cases(name);
   if (name.starts_with("pool_")) return pooling_cases(name);
   if (name.starts_with("region_max")) return region_cases(name);

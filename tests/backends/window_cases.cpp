@@ -226,6 +226,25 @@ std::vector<OpCase> region_cases(const std::string& op) {
   return out;
 }
 
+std::vector<OpCase> columns_cases() {
+  std::vector<OpCase> out;
+  auto add = [&](const std::string& name, const Shape& x, const Axes& sizes, const Axes& strides, const Axes& padding,
+                 const Axes& dilation) {
+    out.push_back({"columns",
+                   name,
+                   {{x}},
+                   {{"strides", strides}, {"padding", padding}, {"dilation", dilation}, {"sizes", sizes}},
+                   1,
+                   "plain"});
+  };
+  for (const Convolution& c : convolutions())
+    if (c.x.rank() == 4 && c.groups == 1)
+      add(c.name, c.x, middle(c.w), filled(c.strides, 2, 1), filled(c.padding, 4, 0), filled(c.dilation, 2, 1));
+  add("turned, several blocks", {3, 5, 9, 70}, {1, 1}, {1, 1}, {0, 0, 0, 0}, {1, 1});
+  add("several blocks", {2, 7, 11, 33}, {3, 2}, {2, 1}, {1, 1, 0, 1}, {1, 2});
+  return out;
+}
+
 std::vector<OpCase> depth_cases(const std::string& op) {
   struct Depth {
     const char* name;

@@ -318,3 +318,37 @@ TEST_CASE("large arrays: packed loads, rows in registers, columns shared by bloc
       }
     }
 }
+
+TEST_CASE("gradients of many filters are products in TF32, near those in f32") {
+  Graph graph;
+  const std::vector<int64_t> ones = {1, 1}, padding = {1, 0, 1, 1}, size = {3, 3};
+  const Shape image{8, 25, 24, 128}, maps{8, 24, 24, 384};
+  const Value x = graph.input("x", DType::f32, image), g = graph.input("g", DType::f32, maps);
+  graph.output(
+      "dw",
+      graph.add(
+          "convolution_weight_gradient", {x, g},
+          {{"strides", ones}, {"padding", padding}, {"dilation", ones}, {"groups", int64_t(1)}, {"sizes", size}}));
+  std::vector<Tensor> inputs;
+  for (const Shape& shape : {image, maps})
+    inputs.push_back(case_data({"numbers", shape.to_string(), {{shape}}}, 0, DType::f32, DType::f32));
+  const auto run = [&](bool tf32, bool& multiplied) {
+    DeviceOptions options = kGpu;
+    options.tf32 = tf32;
+    Variables variables;
+    const auto program = compile_program(graph, variables, options);
+    program->bind("x", inputs[0].data());
+    program->bind("g", inputs[1].data());
+    program->run(0);
+    multiplied = std::ranges::count(program->implementations(), "cublaslt") == 1;
+    return program->output("dw").clone();
+  };
+  bool in_tf32 = false, in_f32 = true;
+  const Tensor got = run(true, in_tf32), expected = run(false, in_f32);
+  CHECK(in_tf32);
+  CHECK_FALSE(in_f32);
+  // Operands of 10 bits of mantissa, each off by up to 2^-11 of itself and in turns; numbers are below 2.
+  const double allowed = 6 * std::sqrt(8.0 * 24 * 24) * 2 * 2 * 2 * std::ldexp(1, -11);
+  CHECK(difference(got, expected, allowed) == "");
+  CHECK(difference(got, expected, 0) != "");
+}

@@ -23,7 +23,7 @@ void without_cache() { setenv("NEON_CACHE_DIR", "/dev/null", 1); }
 
 // Sources of all kernels of a graph, save products, which are cuBLASLt's.
 std::vector<std::string> sources_of(const Graph& graph) {
-  const Lowered lowered = lower(graph, cuda::gpu_lowering(true));
+  const Lowered lowered = lower(graph, cuda::gpu_lowering(true, false));
   std::map<std::string, int> scalars;
   cuda::SourceContext context{lowered, scalars, {}, 0, {}, {}};
   std::vector<std::string> out;
