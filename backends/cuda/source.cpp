@@ -27,7 +27,8 @@ const char* device_type(DType dtype) {
 }
 
 LowerOptions gpu_lowering(bool fuse) {
-  return {.fuse = fuse, .remake = fuse, .deep_inputs = fuse, .keep = {"space_to_depth", "depth_to_space"}};
+  return {
+      .fuse = fuse, .remake = fuse, .deep_inputs = fuse, .join = fuse, .keep = {"space_to_depth", "depth_to_space"}};
 }
 
 std::string source_head() {
