@@ -156,7 +156,7 @@ class FusedKernelOnCpu : public Kernel {
         }
       }
     }
-    for (const StorePlan& store : post_stores_) store.convert(&post_values_[size_t(store.reg)], *store.slot, 1);
+    for (const StorePlan& store : post_stores_) store.put(&post_values_[size_t(store.reg)], 0, 1);
   }
 
   std::vector<SegmentPlan<R>> segments_;

@@ -282,12 +282,14 @@ SegmentPlan<R> plan_segment(const Segment& segment, Context& context) {
 template <typename R>
 StorePlan plan_store(const Store& store, Context& context) {
   const DType dtype = context.type(store.value).dtype;
+  const Placement& placement = context.lowered.placements[size_t(store.value.id)];
   return {store.reg,
           context.slot(store.value),
           int64_t(size_of(dtype)),
-          dtype == dtype_of<R>(),
+          dtype == dtype_of<R>() && !placement,
           elementwise::store_function(dtype_of<R>(), dtype),
-          store.reach};
+          store.reach,
+          placement};
 }
 
 template SegmentPlan<float> plan_segment(const Segment&, Context&);

@@ -80,6 +80,15 @@ struct StorePlan {
   bool native = false;
   ConvertFunction convert = nullptr;
   Reach reach = Reach::full;
+  Placement placement = {};
+  // Numbers of the arithmetic as `count` elements of the value from `element` on.
+  template <typename R>
+  void put(const R* from, int64_t element, int64_t count) const {
+    auto* to = static_cast<std::byte*>(*slot);
+    placement.each_run(element, count, [&](int64_t at, int64_t place, int64_t n) {
+      convert(from + (at - element), to + place * size, n);
+    });
+  }
 };
 
 template <typename R>

@@ -338,18 +338,16 @@ class TileRunner {
   }
 
   void store(const StorePlan& store, int number, int64_t tile) {
-    std::byte* to = static_cast<std::byte*>(*store.slot);
-    const int64_t size = store.size;
     if (store.reach == Reach::scalar) {
-      if (tile == 0) store.convert(registers_[size_t(store.reg)], to, 1);
+      if (tile == 0) store.put(registers_[size_t(store.reg)], 0, 1);
     } else if (store.reach == Reach::kept) {
-      store.convert(registers_[size_t(store.reg)], to + (plan_.fold == Fold::outer ? column_ : row_) * size, kept());
+      store.put(registers_[size_t(store.reg)], plan_.fold == Fold::outer ? column_ : row_, kept());
     } else {
       if (plan_.registers[size_t(store.reg)].direct_store == number && contiguous()) return;
       const R* from = full(store.reg);
-      if (contiguous()) return store.convert(from, to + flat() * size, elements());
+      if (contiguous()) return store.put(from, flat(), elements());
       for (int64_t r = 0; r < rows_; ++r)
-        store.convert(from + r * columns_, to + ((row_ + r) * plan_.columns + column_) * size, columns_);
+        store.put(from + r * columns_, (row_ + r) * plan_.columns + column_, columns_);
     }
   }
 

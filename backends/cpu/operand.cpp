@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "backends/elementwise/kernels.h"
 
@@ -23,11 +24,15 @@ void convert(elementwise::ConvertFunction function, const void* from, size_t fro
 }  // namespace
 
 Operand::Operand(Context& context, Value value, DType compute)
-    : slot_(context.slot(value)), type_(context.type(value)), compute_(compute) {
-  if (type_.dtype != compute) copy_ = Tensor(compute, type_.shape);
+    : slot_(context.slot(value)),
+      type_(context.type(value)),
+      placement_(context.lowered.placements[size_t(value.id)]),
+      compute_(compute) {
+  if (type_.dtype != compute || placement_) copy_ = Tensor(compute, type_.shape);
 }
 
 const void* Operand::load(int threads) {
+  NEON_ASSERT(!placement_);
   if (copy_.empty()) return *slot_;
   convert(elementwise::load_function(type_.dtype, compute_), *slot_, size_of(type_.dtype), copy_.data(),
           size_of(compute_), copy_.elements(), threads);
@@ -36,8 +41,16 @@ const void* Operand::load(int threads) {
 
 void Operand::store(int threads) {
   if (copy_.empty()) return;
-  convert(elementwise::store_function(compute_, type_.dtype), copy_.data(), size_of(compute_), *slot_,
-          size_of(type_.dtype), copy_.elements(), threads);
+  const auto* from = static_cast<const std::byte*>(copy_.data());
+  auto* to = static_cast<std::byte*>(*slot_);
+  const size_t size = size_of(type_.dtype);
+  placement_.each_run(0, copy_.elements(), [&](int64_t element, int64_t place, int64_t n) {
+    const std::byte* some = from + size_t(element) * size_of(compute_);
+    if (type_.dtype == compute_) std::memcpy(to + size_t(place) * size, some, size_t(n) * size);
+    else
+      convert(elementwise::store_function(compute_, type_.dtype), some, size_of(compute_), to + size_t(place) * size,
+              size, n, threads);
+  });
 }
 
 }  // namespace neon::cpu

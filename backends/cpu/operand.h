@@ -1,5 +1,5 @@
-// An array that a kernel reads or writes, in the type of its arithmetic: the array itself where that is its type,
-// otherwise a copy that is converted before or after the kernel runs.
+// An array that a kernel reads or writes, in the type of its arithmetic: the array itself where that is its type and it
+// lies for itself, otherwise a copy that is converted before or after the kernel runs.
 #pragma once
 #include "backends/cpu/kernel.h"
 
@@ -19,6 +19,7 @@ class Operand {
  private:
   void** slot_;
   TensorType type_;
+  Placement placement_;  // of what is written
   DType compute_;
   Tensor copy_;
 };

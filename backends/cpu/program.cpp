@@ -59,7 +59,8 @@ const std::string& leaf_name(const Graph& graph, Value value) {
 class CpuProgram : public Program {
  public:
   CpuProgram(const Graph& graph, Variables& variables, const CpuOptions& options) {
-    lowered_ = lower(graph, {.fuse = options.fuse, .remake = options.remake, .keep = {"batch_matmul"}});
+    lowered_ =
+        lower(graph, {.fuse = options.fuse, .remake = options.remake, .join = options.join, .keep = {"batch_matmul"}});
     context_ = std::make_unique<cpu::Context>(lowered_, options.threads > 0 ? options.threads : available_threads());
     arena_ = Tensor(DType::u8, {int64_t(lowered_.arena_bytes)});
     for (int v = 0; v < lowered_.graph.value_count(); ++v) {
@@ -146,9 +147,11 @@ class CpuProgram : public Program {
   const char* nonfinite(Value value) const {
     const TensorType& type = lowered_.graph.type(value);
     if (!is_floating(type.dtype)) return nullptr;
-    const Tensor array = Tensor::wrap(type.dtype, type.shape, {}, *context_->slot(value));
-    for (int64_t i = 0; i < array.elements(); ++i)
-      if (const double x = array.at(i); x - x != 0) return x != x ? "NaN" : "infinity";
+    const Placement& placement = lowered_.placements[size_t(value.id)];
+    const Shape& held = placement ? lowered_.graph.shape(placement.whole) : type.shape;
+    const Tensor array = Tensor::wrap(type.dtype, held, {}, *context_->slot(value));
+    for (int64_t i = 0; i < type.shape.elements(); ++i)
+      if (const double x = array.at(placement.of(i)); x - x != 0) return x != x ? "NaN" : "infinity";
     return nullptr;
   }
 

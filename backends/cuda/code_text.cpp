@@ -53,6 +53,16 @@ std::string CodeText::first_row(Value value) const {
   return elements ? text("i64(record[", kRecordFirst, "]) * ", elements, " + ") : "";
 }
 
+std::string CodeText::placed(Value value, const std::string& index) const {
+  const Placement& placement = context_.lowered.placements[size_t(value.id)];
+  if (!placement) return index;
+  // A division by a constant of 32 bits is a product.
+  const char* narrow = type(placement.whole).shape.elements() < (int64_t(1) << 31) ? "u32" : "i64";
+  const std::string element = text(narrow, "(", index, ")");
+  return text("i64(", element, " / ", placement.row, " * ", placement.stride, " + ", element, " % ", placement.row,
+              " + ", placement.first, ")");
+}
+
 std::string CodeText::load(Value value, const std::string& index) {
   return text("get<R, ", device_type(type(value).dtype), ">(", pointer(value), ", ", first_row(value), index, ")");
 }
@@ -92,13 +102,13 @@ std::string CodeText::pack(Value value, const std::string& index, int width) {
 }
 
 std::string CodeText::store_pack(Value value, const std::string& index, int width, const std::string& from) {
-  return text("put_all<", device_type(type(value).dtype), ", R, ", width, ">(", pointer(value), ", ", index, ", ", from,
-              ")");
+  return text("put_all<", device_type(type(value).dtype), ", R, ", width, ">(", pointer(value), ", ",
+              placed(value, index), ", ", from, ")");
 }
 
 std::string CodeText::store(Value value, const std::string& index, const std::string& number, const char* indent) {
-  const std::string written =
-      text("put<", device_type(type(value).dtype), ", R>(", pointer(value), ", ", index, ", ", number, ")");
+  const std::string written = text("put<", device_type(type(value).dtype), ", R>(", pointer(value), ", ",
+                                   placed(value, index), ", ", number, ")");
   const auto recorded = context_.recorded.find(value.id);
   if (recorded == context_.recorded.end()) return text(indent, written, ";\n");
   std::string out =

@@ -63,6 +63,8 @@ class CodeText {
   std::string pointer(Value value);
   // What is added to an index into an input: a sequence begins at the record's first row.
   std::string first_row(Value value) const;
+  // Where element `index` of what is written lies in its memory.
+  std::string placed(Value value, const std::string& index) const;
 
   SourceContext& context_;
   DType compute_;

@@ -55,7 +55,8 @@ void* CudaProgram::address(Value value) const {
   const Value storage = lowered_.storage[size_t(value.id)];
   void* at = slots_[size_t(storage.id)];
   if (!at) fail(ErrorKind::failed, "input ", leaf_name(lowered_.graph, storage), " of a program is not bound");
-  return at;
+  const int64_t first = lowered_.placements[size_t(value.id)].first;
+  return static_cast<std::byte*>(at) + size_t(first) * size_of(lowered_.graph.dtype(value));
 }
 
 void CudaProgram::launch_kernels(int row) {

@@ -31,6 +31,7 @@ LowerOptions gpu_lowering(bool fuse, bool tf32) {
           .remake = fuse,
           .deep_inputs = fuse,
           .product_gradients = fuse && tf32,
+          .join = fuse,
           .keep = {"space_to_depth", "depth_to_space"}};
 }
 

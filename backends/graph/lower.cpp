@@ -6,6 +6,7 @@
 
 #include "backends/graph/expression.h"
 #include "backends/graph/fuse.h"
+#include "backends/graph/join.h"
 #include "backends/graph/passes.h"
 #include "backends/graph/plan.h"
 
@@ -42,6 +43,8 @@ class Lowerer {
     for (size_t g = 0; g < groups.nodes.size(); ++g)
       if (!groups.nodes[g].empty()) make_fused_kernel(groups, int(g), needed);
     order();
+    lowered_.placements.resize(size_t(graph().value_count()));
+    if (options_.join) join_concatenations(lowered_);
     plan_memory(lowered_);
     return std::move(lowered_);
   }
@@ -240,7 +243,12 @@ Lowered lower(const Graph& graph, const LowerOptions& options) {
 std::string to_string(const Lowered& lowered) {
   const Graph& graph = lowered.graph;
   std::string out;
-  auto typed = [&](Value value) { return text("%", value.id, " ", graph.type(value)); };
+  auto typed = [&](Value value) {
+    const Placement& placement = lowered.placements[size_t(value.id)];
+    const std::string name =
+        placement ? text("%", placement.whole.id, "[", placement.first, "..]") : text("%", value.id);
+    return text(name, " ", graph.type(value));
+  };
   for (size_t k = 0; k < lowered.kernels.size(); ++k) {
     const LoweredKernel& kernel = lowered.kernels[k];
     out += text(k < 10 ? " " : "", k, "  ", kernel.op);

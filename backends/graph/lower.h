@@ -1,7 +1,8 @@
 // Lowering: a graph becomes kernels in order. Fusible nodes are grouped (fuse.cpp), products and convolutions take
-// their bias and relu along, reshapes become views, and every value that lives between kernels gets a place in one
-// arena by its lifetime (plan.cpp).
+// their bias and relu along, reshapes become views, concatenations are written piece by piece where that can be
+// (join.cpp), and every value that lives between kernels gets a place in one arena by its lifetime (plan.cpp).
 #pragma once
+#include <algorithm>
 #include <memory>
 
 #include "backends/graph/fused.h"
@@ -24,13 +25,32 @@ struct Buffer {
   int first = 0, last = 0;       // kernels between which it lives
 };
 
+// Where a value lies that is written into a larger array: rows of `row` elements, `stride` apart, from `first` on. A
+// value that lies for itself has no `whole`.
+struct Placement {
+  Value whole;
+  int64_t first = 0, row = 1, stride = 1;
+  explicit operator bool() const { return bool(whole); }
+  int64_t of(int64_t element) const { return whole ? first + element / row * stride + element % row : element; }
+  // Calls visit(element, place, n) for each n of the `count` elements that lie together.
+  template <typename Visit>
+  void each_run(int64_t element, int64_t count, Visit&& visit) const {
+    for (int64_t n = 0; count > 0; element += n, count -= n) {
+      n = whole ? std::min(row - element % row, count) : count;
+      visit(element, of(element), n);
+    }
+  }
+};
+
 struct Lowered {
   Graph graph;  // expanded; all Values below are of it
   std::vector<LoweredKernel> kernels;
-  // For each value of the graph: the value whose storage holds it (itself, a view's source, the variable that
-  // an assignment writes), or an invalid Value when it never leaves a kernel.
+  // For each value of the graph: the value whose storage holds it (itself, a view's source, the concatenation
+  // that it is written into, the variable that an assignment writes), or an invalid Value when it never leaves a
+  // kernel.
   std::vector<Value> storage;
-  std::vector<Buffer> buffers;  // by value; bytes 0 for values that are not in the arena
+  std::vector<Placement> placements;  // by value: where it lies in its storage
+  std::vector<Buffer> buffers;        // by value; bytes 0 for values that are not in the arena
   size_t arena_bytes = 0;
   size_t value_bytes = 0;  // of all values that nodes make, as if each had its own memory
 };
@@ -40,6 +60,7 @@ struct LowerOptions {
   bool remake = false;                      // see with_remade(): for devices whose arithmetic outruns their memory
   bool deep_inputs = false;                 // see with_deep_inputs()
   bool product_gradients = false;           // see with_product_gradients()
+  bool join = false;                        // see join_concatenations()
   std::vector<std::string_view> keep = {};  // compound ops for which the device has a kernel of its own
 };
 

@@ -42,7 +42,11 @@ class Planner {
     for (const char* leaf : {"input", "variable"})
       for (Value value : graph_.leaves(leaf)) lowered_.storage[size_t(value.id)] = value;
     for (const LoweredKernel& kernel : lowered_.kernels)
-      for (Value value : kernel.outputs) lowered_.storage[size_t(value.id)] = value;
+      for (Value value : kernel.outputs) {
+        const Placement& placement = lowered_.placements[size_t(value.id)];
+        const Value place = placement ? placement.whole : value;
+        lowered_.storage[size_t(value.id)] = lowered_.storage[size_t(place.id)] = place;
+      }
     for (int i = 0; i < graph_.node_count(); ++i) {
       const Node& node = graph_.node(i);
       if (is_view(graph_, i)) lowered_.storage[size_t(node.outputs[0].id)] = storage(node.inputs[0]);
@@ -54,8 +58,13 @@ class Planner {
     lowered_.buffers.assign(size_t(graph_.value_count()), Buffer{});
     auto buffer = [&](Value value) -> Buffer& { return lowered_.buffers[size_t(storage(value).id)]; };
     for (int k = 0; k < kernels; ++k) {
-      for (Value value : lowered_.kernels[size_t(k)].outputs)
-        if (in_arena(value)) buffer(value) = {0, std::max<size_t>(1, graph_.type(value).bytes()), k, k};
+      for (Value value : lowered_.kernels[size_t(k)].outputs) {
+        const Value place = storage(value);
+        if (!in_arena(place)) continue;
+        // What is written piece by piece lives from the first piece on.
+        if (buffer(place).bytes == 0) buffer(place) = {0, std::max<size_t>(1, graph_.type(place).bytes()), k, k};
+        buffer(place).last = k;
+      }
       for (Value value : lowered_.kernels[size_t(k)].inputs)
         if (storage(value) && in_arena(storage(value))) buffer(value).last = std::max(buffer(value).last, k);
     }

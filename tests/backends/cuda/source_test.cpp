@@ -11,6 +11,7 @@
 #include "backends/elementwise/kernels.h"
 #include "backends/graph/expression.h"
 #include "tests/backends/cuda/wide_cases.h"
+#include "tests/backends/join_cases.h"
 #include "tests/backends/op_cases.h"
 
 using namespace neon;
@@ -116,6 +117,26 @@ TEST_CASE("kernels of large arrays compile, and have the accesses that they shou
       }
       CHECK(found);
     }
+  check_compiles(sources);
+}
+
+TEST_CASE("a kernel that writes into a concatenation finds its rows there") {
+  without_cache();
+  std::vector<std::string> sources;
+  for (const JoinCase& c : join_cases())
+    for (std::string& source : sources_of(build_join(c, DType::f16)))
+      if (source.find("i64(u32(") != source.npos) sources.push_back(std::move(source));
+  // 24 channels from the 8th of 32 on: element i lies in pixel i / 24.
+  Graph graph;
+  const Value x = graph.input("x", DType::f16, {128, 128, 8}), y = graph.input("y", DType::f16, {128, 128, 24});
+  graph.output("joined", graph.add("concat", {Expr(graph, x) * 2, abs(Expr(graph, y))}, {{"axis", int64_t(2)}}));
+  const std::string place = "i64(u32(first_e) / 24 * 32 + u32(first_e) % 24 + 8)";
+  bool found = false;
+  for (std::string& source : sources_of(graph)) {
+    found = found || source.find("put_all<f16, R, 8>(p1, " + place + ", s0)") != source.npos;
+    sources.push_back(std::move(source));
+  }
+  CHECK(found);
   check_compiles(sources);
 }
 

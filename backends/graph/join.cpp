@@ -1,0 +1,134 @@
+// The branches of a net write straight into their concatenation, in rows as far apart as it is wide. Fused kernels that
+// read a branch's result as well, as relu's derivative does, read it there by the strides of the whole. It is all the
+// inputs of a concatenation or none: where somebody else reads one of them, or makes it, they are copied as before.
+#include "backends/graph/join.h"
+
+#include <map>
+#include <set>
+
+#include "backends/graph/fuse.h"
+
+namespace neon {
+
+namespace {
+
+// Bytes that every row begins at a multiple of: what a thread accesses at most, and what libraries ask of an array.
+constexpr int64_t kAligned = 16;
+
+bool can_write_rows(const LoweredKernel& kernel, Value value) {
+  const std::string& op = kernel.op;
+  if (kernel.fused) return true;
+  const bool able = op == "convolution" || op == "convolution_data_gradient" || op == "pool_max" || op == "pool_avg";
+  return able && kernel.outputs[0] == value;
+}
+
+// What a fused kernel reads from memory, one instruction after the other.
+template <typename Code, typename Visit>
+void each_load(Code& code, Visit&& visit) {
+  auto look = [&](auto& body) {
+    for (auto& i : body)
+      if (i.kind == Instruction::Kind::load) visit(i);
+  };
+  for (auto& segment : code.segments) look(segment.body);
+  look(code.post);
+}
+
+// Whether the kernel reads the value element by element, so that strides say where.
+bool can_read_rows(const LoweredKernel& kernel, Value value) {
+  if (!kernel.fused || kernel.fused->guard == value) return false;
+  bool able = true;
+  each_load(*kernel.fused,
+            [&](const Instruction& i) { able = able && !(i.index && (i.index == value || i.value == value)); });
+  return able;
+}
+
+class Joiner {
+ public:
+  explicit Joiner(Lowered& lowered) : lowered_(lowered), graph_(lowered.graph) {}
+
+  // Those whose result another one takes come first, and move with it.
+  void run() {
+    for (const LoweredKernel& kernel : lowered_.kernels)
+      if (kernel.op == "concat") join(kernel);
+    std::erase_if(lowered_.kernels, [&](const LoweredKernel& kernel) {
+      return kernel.op == "concat" && parts_.count(kernel.outputs[0]) > 0;
+    });
+  }
+
+ private:
+  void join(const LoweredKernel& concat) {
+    const Value whole = concat.outputs[0];
+    // Not where it writes a variable, whose old value may be read until then.
+    if (graph_.producer(whole).op->name != "concat") return;
+    const Shape& shape = graph_.shape(whole);
+    const int axis = int(concat.attributes.integer("axis"));
+    const int64_t inner = shape.slice(axis + 1, shape.rank()).elements();
+    std::vector<Placement> placements;
+    int64_t first = 0;
+    for (Value part : concat.inputs) {
+      const Placement placement{whole, first, graph_.shape(part)[axis] * inner, shape[axis] * inner};
+      if (!can_be_placed(part, placement, concat)) return;
+      placements.push_back(placement);
+      first += placement.row;
+    }
+    for (size_t i = 0; i < placements.size(); ++i) place(concat.inputs[i], placements[i]);
+  }
+
+  bool can_be_placed(Value part, const Placement& placement, const LoweredKernel& concat) const {
+    if (graph_.shape(part).elements() == 0 || std::ranges::count(concat.inputs, part) > 1) return false;
+    for (int64_t elements : {placement.first, placement.row, placement.stride})
+      if (elements * int64_t(size_of(graph_.dtype(part))) % kAligned != 0) return false;
+    for (const auto& [name, value] : graph_.outputs())
+      if (value == part) return false;
+    for (int n = 0; n < graph_.node_count(); ++n)
+      if (is_view(graph_, n) && graph_.node(n).inputs[0] == part) return false;
+    for (const LoweredKernel& kernel : lowered_.kernels)
+      if (&kernel != &concat && std::ranges::count(kernel.inputs, part) > 0 && !can_read_rows(kernel, part))
+        return false;
+    if (const auto joined = parts_.find(part); joined != parts_.end())
+      return std::ranges::all_of(
+          joined->second, [&](Value inner) { return lowered_.placements[size_t(inner.id)].stride == placement.row; });
+    return std::ranges::any_of(lowered_.kernels, [&](const LoweredKernel& kernel) {
+      return std::ranges::count(kernel.outputs, part) > 0 && can_write_rows(kernel, part);
+    });
+  }
+
+  void place(Value part, const Placement& placement) {
+    for (LoweredKernel& kernel : lowered_.kernels)
+      if (kernel.fused && std::ranges::count(kernel.inputs, part) > 0) read_rows(kernel, part, placement);
+    std::vector<Value>& parts = parts_[placement.whole];
+    lowered_.placements[size_t(part.id)] = placement;
+    const auto joined = parts_.find(part);
+    if (joined == parts_.end()) return parts.push_back(part);
+    for (Value inner : joined->second) {
+      Placement& own = lowered_.placements[size_t(inner.id)];
+      own = {placement.whole, placement.first + own.first, own.row, placement.stride};
+      parts.push_back(inner);
+    }
+  }
+
+  static void read_rows(LoweredKernel& kernel, Value part, const Placement& placement) {
+    auto code = std::make_shared<FusedKernel>(*kernel.fused);
+    each_load(*code, [&](Instruction& i) {
+      if (i.value != part) return;
+      i.value = placement.whole;
+      i.first = placement.of(i.first);
+      // A stride is either one within a row or one of whole rows.
+      for (int64_t& stride : i.strides) stride = placement.of(stride) - placement.first;
+    });
+    kernel.fused = std::move(code);
+    std::set<Value> inputs(kernel.inputs.begin(), kernel.inputs.end());
+    inputs.erase(part), inputs.insert(placement.whole);
+    kernel.inputs.assign(inputs.begin(), inputs.end());
+  }
+
+  Lowered& lowered_;
+  const Graph& graph_;
+  std::map<Value, std::vector<Value>> parts_;  // of a concatenation without a kernel: what is written into it
+};
+
+}  // namespace
+
+void join_concatenations(Lowered& lowered) { Joiner(lowered).run(); }
+
+}  // namespace neon

@@ -1,0 +1,64 @@
+// Kernels that write into a concatenation on the GPU.
+#include <catch2/catch.hpp>
+
+#include "backends/device/device.h"
+#include "tests/backends/join_cases.h"
+#include "tests/backends/run_case.h"
+
+using namespace neon;
+using namespace neon::test;
+
+namespace {
+
+std::map<std::string, Tensor> results(const Graph& graph, const DeviceOptions& options) {
+  Variables variables;
+  const auto program = compile_program(graph, variables, options);
+  std::map<std::string, Tensor> data, out;
+  for (Value leaf : graph.leaves("variable"))
+    variables.at(graph.producer(leaf).attributes.string("name")).copy_from(join_data(graph, leaf));
+  variables.to_device();
+  for (Value leaf : graph.leaves("input")) {
+    const std::string& name = graph.producer(leaf).attributes.string("name");
+    program->bind(name, (data[name] = join_data(graph, leaf)).data());
+  }
+  for (uint64_t step : {0, 1}) program->run(step);  // the second finds the arena as the first left it
+  for (const auto& [name, value] : graph.outputs()) out[name] = program->output(name).clone();
+  variables.to_host();
+  for (const auto& [name, tensor] : variables.all()) out["variable " + name] = tensor.clone();
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("concatenations are written piece by piece on the GPU") {
+  for (DType dtype : {DType::f32, DType::f16, DType::bf16, DType::f64})
+    for (const JoinCase& c : join_cases())
+      for (bool timed : {false, true}) {
+        if (timed && dtype != DType::f16) continue;
+        INFO(c.name << " in " << std::string(name_of(dtype)) << (timed ? ", timed" : ""));
+        const Graph graph = build_join(c, dtype);
+        const auto expected = results(graph, {.cpu = {.plain = true}});
+        // Sums of whole numbers, at most halved twice: what is off by less is an algorithm's own rounding.
+        for (const auto& [name, y] : results(graph, {.gpu = true, .timed = timed})) {
+          INFO(name);
+          CHECK(difference(y, expected.at(name), 0.01) == "");
+        }
+      }
+}
+
+TEST_CASE("cuDNN makes the pieces of a concatenation, and no kernel copies them") {
+  for (DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+    INFO(std::string(name_of(dtype)));
+    Variables variables;
+    const auto program = compile_program(build_join(join_cases().front(), dtype), variables, {.gpu = true});
+    int convolutions = 0;
+    for (size_t k = 0; k < program->lowered().kernels.size(); ++k) {
+      const std::string& op = program->lowered().kernels[k].op;
+      CHECK(op != "concat");
+      if (!op.starts_with("convolution")) continue;
+      CHECK(program->implementations()[k] == "cudnn");
+      ++convolutions;
+    }
+    CHECK(convolutions > 0);
+  }
+}

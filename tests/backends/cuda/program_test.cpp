@@ -1,0 +1,53 @@
+// The kernels of a step of GoogLeNet as a GPU runs it in 16 bits: what only moves or converts numbers is none of them.
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "backends/cuda/source.h"
+#include "backends/graph/op.h"
+#include "models/step_graph.h"
+#include "neon/spec/spec.h"
+#include "neon/train/experiment.h"
+
+using namespace neon;
+
+namespace {
+
+Lowered googlenet() {
+  const Spec spec = load_spec(EXAMPLES "/bench/googlenet.yaml");
+  Experiment experiment(spec.root);
+  RunOptions options;
+  options.datatype = "f16";
+  const DataLayout layout = layout_of(experiment.params.dataset->check({}));
+  const ExperimentParams& params = experiment.params;
+  const StepGraph step =
+      training_graph(experiment.network(), *params.cost, *params.optimizer, layout, step_options(options, params));
+  return lower(step.graph, cuda::gpu_lowering(true));
+}
+
+// Of one array, which it only reads and writes.
+bool is_lone_copy(const LoweredKernel& kernel) {
+  if (!kernel.fused || kernel.outputs.size() != 1 || kernel.fused->segments.size() != 1) return false;
+  return std::ranges::all_of(kernel.fused->segments[0].body, [](const Instruction& i) {
+    return i.kind == Instruction::Kind::load || (i.kind == Instruction::Kind::compute && i.op->name == "identity");
+  });
+}
+
+}  // namespace
+
+TEST_CASE("a step of GoogLeNet in f16 on a GPU copies, casts, transposes and puts together nothing") {
+  const Lowered lowered = googlenet();
+  INFO(to_string(lowered));
+  std::map<std::string, int> kernels;
+  for (const LoweredKernel& kernel : lowered.kernels) {
+    ++kernels[kernel.op];
+    CHECK(!is_lone_copy(kernel));
+  }
+  for (const char* op : {"concat", "slice", "transpose"}) CHECK(kernels[op] == 0);
+  // 57 convolutions in the net (the paper's table 1, without auxiliary classifiers), and their gradients; none by the
+  // images.
+  CHECK(kernels["convolution"] == 57);
+  CHECK(kernels["convolution_weight_gradient"] == 57);
+  CHECK(kernels["convolution_data_gradient"] == 56);
+  // Nine modules of four branches each.
+  CHECK(std::ranges::count_if(lowered.placements, [](const Placement& p) { return bool(p); }) == 36);
+}

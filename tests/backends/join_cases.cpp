@@ -1,0 +1,272 @@
+#include "tests/backends/join_cases.h"
+
+#include "backends/graph/op.h"
+#include "backends/graph/windows.h"
+#include "neon/core/random.h"
+
+namespace neon::test {
+
+namespace {
+
+using Sizes = std::vector<int64_t>;
+
+const Shape kImage = {1, 4, 4, 8};
+
+// Layers of a small net over x (1,4,4,8).
+struct Net {
+  Net(Graph& graph, DType dtype) : graph(graph), dtype(dtype), x(graph, graph.input("x", dtype, kImage)) {}
+
+  Expr product(Expr from, int64_t maps, int64_t size) {
+    const int64_t side = size / 2;
+    const Windows windows{{size, size}, {1, 1}, {side, side}, {side, side}, {1, 1}};
+    return {graph, convolution(graph, from, variable({maps, size, size, from.shape().back()}), windows, 1)};
+  }
+  // With bias and relu.
+  Expr layer(Expr from, int64_t maps, int64_t size = 1) {
+    return apply("relu", product(from, maps, size) + variable({maps}));
+  }
+  Expr transposed(Expr from, int64_t maps) {
+    const Windows windows{{1, 1}, {1, 1}, {0, 0}, {0, 0}, {1, 1}};
+    const Value w = variable({from.shape().back(), 1, 1, maps});
+    return {graph, deconvolution(graph, from, w, windows, 1, {4, 4})};
+  }
+  Expr variable(const Shape& shape) { return {graph, graph.variable(text("w", made++), dtype, shape)}; }
+  Expr largest(Expr from) {
+    const Attributes attributes = {
+        {"window", Sizes{3, 3, 1}}, {"strides", Sizes{1, 1, 1}}, {"padding", Sizes{1, 1, 1, 1, 0, 0}}};
+    return {graph, graph.add_all("pool_max", {from}, attributes)[0]};
+  }
+  Expr mean_of_four(Expr from) {
+    const Attributes attributes = {{"window", Sizes{2, 2, 1}},
+                                   {"strides", Sizes{1, 1, 1}},
+                                   {"padding", Sizes{0, 1, 0, 1, 0, 0}},
+                                   {"count_padding", int64_t(1)}};
+    return {graph, graph.add("pool_avg", {from}, attributes)};
+  }
+  Expr joined(const std::vector<Expr>& parts, int64_t axis = 3) {
+    return {graph, graph.add("concat", {parts.begin(), parts.end()}, {{"axis", axis}})};
+  }
+  Expr part(Expr from, int64_t axis, int64_t first, int64_t count) {
+    return {graph, graph.add("slice", {from}, {{"axis", axis}, {"first", first}, {"count", count}})};
+  }
+  // A last layer, and the gradients of its sum.
+  void end(Expr y) { output("y", product(y, 8, 1)); }
+  void output(const std::string& name, Expr y) { graph.output(name, y); }
+
+  Graph& graph;
+  DType dtype;
+  Expr x;
+  int made = 0;
+};
+
+using Build = void (*)(Net&);
+
+JoinCase joined(const char* name, Build build, int copied = 0, int copied_narrow = -1) {
+  return {name,
+          [build](Graph& graph, DType dtype) {
+            Net net(graph, dtype);
+            build(net);
+          },
+          copied, copied_narrow < 0 ? copied : copied_narrow};
+}
+
+}  // namespace
+
+std::vector<JoinCase> join_cases() {
+  return {
+      joined("branches of convolutions",
+             [](Net& n) {
+               const Expr first = n.joined({n.layer(n.x, 16), n.layer(n.layer(n.x, 8), 24, 3), n.layer(n.x, 8, 3)});
+               n.end(n.joined({n.layer(first, 8), n.layer(n.largest(first), 16)}));
+             }),
+      joined("pooling",
+             [](Net& n) {
+               n.end(n.joined({n.largest(n.layer(n.x, 16)), n.mean_of_four(n.x), n.transposed(n.x, 8)}));
+             }),
+      joined("relu after pooling",
+             [](Net& n) {
+               n.end(n.joined({n.layer(n.x, 8), apply("relu", n.largest(n.product(n.x, 8, 1)))}));
+             }),
+      joined("fused kernels",
+             [](Net& n) {
+               const Expr a = n.product(n.x, 8, 3), b = n.product(n.x, 16, 1);
+               n.end(n.joined({abs(a - sum(a, {3})), abs(b) * 0.5 + sum(b, {0, 1, 2})}));
+             }),
+      joined("one kernel makes both",
+             [](Net& n) {
+               n.end(n.joined({n.x * 0.5, n.x + n.x}));
+             }),
+      joined("numbers that repeat",
+             [](Net& n) {
+               const Expr zero(n.graph, n.graph.constant(0, n.dtype));
+               n.end(n.joined({n.layer(n.x, 8), Expr(n.graph, broadcast_to(n.graph, zero, {1, 4, 4, 8}))}));
+             }),
+      joined(
+          "an odd number of channels",
+          [](Net& n) {
+            n.end(n.joined({n.layer(n.x, 3), n.layer(n.x, 5, 3)}));
+          },
+          1),
+      joined(
+          "four channels",
+          [](Net& n) {
+            n.end(n.joined({n.layer(n.x, 4), n.layer(n.x, 12)}));
+          },
+          0, 1),
+      joined(
+          "the same twice",
+          [](Net& n) {
+            const Expr a = n.layer(n.x, 8);
+            n.end(n.joined({a, n.layer(n.x, 8), a}));
+          },
+          1),
+      joined(
+          "the same in two",
+          [](Net& n) {
+            const Expr a = n.layer(n.x, 8);
+            n.end(n.joined({a, n.layer(n.x, 8)}) + n.joined({n.layer(n.x, 8, 3), a}));
+          },
+          2),
+      joined("one in another",
+             [](Net& n) {
+               const Expr inner = n.joined({n.layer(n.x, 8), n.layer(n.x, 16)});
+               n.end(n.joined({n.layer(n.x, 8, 3), inner, n.layer(n.x, 8)}));
+             }),
+      joined("one in another in a third",
+             [](Net& n) {
+               const Expr inner = n.joined({n.layer(n.x, 8), n.layer(n.x, 16)});
+               n.end(n.joined({n.joined({inner, n.layer(n.x, 8, 3)}), n.layer(n.x, 8)}));
+             }),
+      joined(
+          "one in another along another axis",
+          [](Net& n) {
+            const Expr a = n.joined({n.layer(n.x, 8), n.layer(n.x, 8)});
+            n.end(n.joined({a, n.joined({n.layer(n.x, 8), n.layer(n.x, 8, 3)})}, 1));
+          },
+          1),
+      joined("rows of pixels",
+             [](Net& n) {
+               n.end(n.joined({n.layer(n.x, 8), n.layer(n.x, 8, 3)}, 1));
+             }),
+      joined("samples",
+             [](Net& n) {
+               n.end(n.joined({n.layer(n.x, 8), n.layer(n.x, 8, 3)}, 0));
+             }),
+      joined("a result of the graph",
+             [](Net& n) {
+               const Expr y = n.joined({n.layer(n.x, 8), n.layer(n.x, 16)});
+               n.output("joined", y);
+               n.end(y);
+             }),
+      joined(
+          "a part that is a result",
+          [](Net& n) {
+            const Expr a = n.layer(n.x, 8);
+            n.output("part", a);
+            n.end(n.joined({a, n.layer(n.x, 16)}));
+          },
+          1),
+      joined(
+          "a part that a convolution reads",
+          [](Net& n) {
+            const Expr a = n.layer(n.x, 8);
+            n.end(n.joined({a, n.layer(a, 16)}));
+          },
+          1),
+      joined(
+          "an input",
+          [](Net& n) {
+            n.end(n.joined({n.x, n.layer(n.x, 16)}));
+          },
+          1),
+      joined(
+          "a part seen in another shape",
+          [](Net& n) {
+            const Expr a = n.layer(n.x, 8);
+            n.output("rows", sum(reshape(a, {2, 64}), {1}));
+            n.end(n.joined({a, n.layer(n.x, 16)}));
+          },
+          1),
+      joined(
+          "an empty part",
+          [](Net& n) {
+            n.end(n.joined({n.layer(n.x, 8), n.part(n.x, 3, 0, 0)}));
+          },
+          2),
+      joined(
+          "a variable that takes it",
+          [](Net& n) {
+            const Expr kept(n.graph, n.graph.variable("kept", n.dtype, {1, 4, 4, 16}));
+            n.graph.assign(kept, n.joined({n.layer(n.x, 8), n.layer(n.x, 8)}));
+          },
+          1),
+      joined("a variable that is read and takes it",
+             [](Net& n) {
+               const Expr kept(n.graph, n.graph.variable("kept", n.dtype, {1, 4, 4, 16}));
+               n.output("before", sum(kept, {0, 1, 2}));
+               n.graph.assign(kept, n.joined({n.layer(n.x, 8), n.layer(n.x, 8)}));
+             }),
+      joined(
+          "samples that are looked up in a part",
+          [](Net& n) {
+            const Expr a = n.layer(n.x, 8);
+            const Expr first = cast(Expr(n.graph, iota(n.graph, {1}, 0)), DType::i32);
+            n.output("found", Expr(n.graph, gather(n.graph, a, first)) * 0.5);
+            n.end(n.joined({a, n.layer(n.x, 16)}));
+          },
+          1),
+      joined("slices and folds of a part",
+             [](Net& n) {
+               const Expr a = n.layer(n.x, 16), y = n.joined({n.layer(n.x, 8), a});
+               n.output("channels", n.part(a, 3, 3, 5) * 0.5);
+               n.output("pixels", n.part(a, 1, 1, 2) + n.part(a, 1, 2, 2));
+               n.output("of pixels", sum(a, {0, 1, 2}));
+               n.output("of channels", sum(a, {3}));
+               n.output("of all", sum(a, {0, 1, 2, 3}));
+               n.output("largest", reduce("argmax", a, {3}));
+               n.end(y);
+             }),
+      joined(
+          "the gradients of slices, which the same zeros fill up",
+          [](Net& n) {
+            const Expr a = n.part(n.layer(n.x, 16), 1, 0, 1) * 0.5, b = n.part(n.layer(n.x, 16), 1, 3, 1) * 2;
+            n.end(n.joined({a, b}, 1));
+          },
+          2),
+      joined("channels one by one",
+             [](Net& n) {
+               const Expr a = n.part(n.layer(n.x, 16), 1, 0, 1) * 0.5;
+               const Expr y = n.joined({reshape(a, {4, 16, 1, 1}) + 1.0, reshape(a, {4, 16, 1, 1}) * 2}, 1);
+               n.output("first", n.part(y, 1, 0, 16) * 0.5);
+               n.output("whole", y * 0.5);
+             }),
+  };
+}
+
+Graph build_join(const JoinCase& c, DType dtype) {
+  Graph graph;
+  c.build(graph, dtype);
+  const auto found = graph.outputs().find("y");
+  if (found == graph.outputs().end()) return graph;
+  std::vector<Value> leaves = graph.leaves("variable");
+  for (Value leaf : graph.leaves("input")) leaves.push_back(leaf);
+  const Value y = found->second;
+  const std::vector<Value> found_gradients = gradients(graph, y, leaves, graph.input("seed", dtype, graph.shape(y)));
+  for (size_t i = 0; i < leaves.size(); ++i)
+    if (found_gradients[i])
+      graph.output("gradient of " + graph.producer(leaves[i]).attributes.string("name"), found_gradients[i]);
+  return graph;
+}
+
+Tensor join_data(const Graph& graph, Value leaf) {
+  Tensor out(graph.dtype(leaf), graph.shape(leaf));
+  Stream stream(1, graph.producer(leaf).attributes.string("name"));
+  // -1 or 1 in a quarter of the places, else 0.
+  for (int64_t i = 0; i < out.elements(); ++i) {
+    const int64_t drawn = int64_t(stream.below(8));
+    out.set(i, drawn == 0 ? -1 : drawn == 1 ? 1 : 0);
+  }
+  return out;
+}
+
+}  // namespace neon::test

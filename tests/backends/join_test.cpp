@@ -1,0 +1,110 @@
+// Concatenations without a kernel: which they are, and that nothing else changes. All numbers are whole and small, so
+// that results are the same to the bit whoever writes them where.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <limits>
+
+#include "backends/graph/lower.h"
+#include "backends/program.h"
+#include "tests/backends/join_cases.h"
+#include "tests/backends/run_case.h"
+
+using namespace neon;
+using namespace neon::test;
+
+namespace {
+
+int concatenations(const Lowered& lowered) {
+  return int(std::ranges::count(lowered.kernels, std::string("concat"), &LoweredKernel::op));
+}
+
+std::map<std::string, Tensor> run(const Graph& graph, const CpuOptions& options) {
+  Variables variables;
+  const auto program = compile_for_cpu(graph, variables, options);
+  std::map<std::string, Tensor> data, out;
+  for (Value leaf : graph.leaves("variable")) {
+    const std::string& name = graph.producer(leaf).attributes.string("name");
+    variables.at(name).copy_from(join_data(graph, leaf));
+  }
+  for (Value leaf : graph.leaves("input")) {
+    const std::string& name = graph.producer(leaf).attributes.string("name");
+    program->bind(name, (data[name] = join_data(graph, leaf)).data());
+  }
+  program->run(0);
+  for (const auto& [name, value] : graph.outputs()) out[name] = program->output(name).clone();
+  for (const auto& [name, tensor] : variables.all()) out["variable " + name] = tensor.clone();
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a concatenation is written piece by piece where all who make and read its inputs can") {
+  for (DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16})
+    for (const JoinCase& c : join_cases()) {
+      INFO(c.name << " in " << std::string(name_of(dtype)));
+      const Graph graph = build_join(c, dtype);
+      const Lowered copied = lower(graph), joined = lower(graph, {.join = true});
+      INFO(to_string(joined));
+      CHECK(concatenations(joined) == (size_of(dtype) == 2 ? c.copied_narrow : c.copied));
+      CHECK(concatenations(copied) > 0);
+      CHECK(joined.kernels.size() - size_t(concatenations(joined)) ==
+            copied.kernels.size() - size_t(concatenations(copied)));
+    }
+}
+
+TEST_CASE("what is written piece by piece is what would have been copied") {
+  for (DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16})
+    for (const JoinCase& c : join_cases()) {
+      INFO(c.name << " in " << std::string(name_of(dtype)));
+      const Graph graph = build_join(c, dtype);
+      const auto plain = run(graph, {.plain = true});
+      for (bool fuse : {false, true}) {
+        INFO((fuse ? "fused" : "kernel by kernel"));
+        for (const auto& [name, y] : run(graph, {.threads = 2, .fuse = fuse, .join = true})) {
+          INFO(name);
+          CHECK(difference(y, plain.at(name)) == "");
+        }
+      }
+    }
+}
+
+TEST_CASE("a program says where in a concatenation a kernel writes, and where others read") {
+  Graph graph;
+  const Expr x(graph, graph.input("x", DType::f32, {3, 4}));
+  const Value y = graph.add("concat", {x * 2, x + 1.0}, {{"axis", int64_t(1)}});
+  graph.output("y", y);
+  graph.output("product", matmul(graph, y, y, true));
+  const Lowered lowered = lower(graph, {.join = true});
+  const std::string words = to_string(lowered);
+  INFO(words);
+  CHECK(words.find(text("%", y.id, "[0..] f32 (3, 4)")) != words.npos);
+  CHECK(words.find(text("%", y.id, "[4..] f32 (3, 4)")) != words.npos);
+}
+
+TEST_CASE("what is not finite is found where it lies in a concatenation") {
+  const JoinCase c = join_cases().front();
+  const Graph graph = build_join(c, DType::f32);
+  for (Value leaf : graph.leaves("variable")) {
+    const std::string& broken = graph.producer(leaf).attributes.string("name");
+    if (graph.shape(leaf).rank() == 1) continue;
+    INFO(broken);
+    std::vector<std::string> words;
+    for (bool join : {false, true}) {
+      Variables variables;
+      const auto program = compile_for_cpu(graph, variables, {.threads = 1, .join = join});
+      Tensor x = join_data(graph, graph.leaves("input").front()), seed(DType::f32, {1, 4, 4, 8});
+      // All sums are larger than 1, and with these weights too large.
+      for (int64_t i = 0; i < x.elements(); ++i) x.set(i, 1);
+      for (Value other : graph.leaves("variable")) {
+        const std::string& name = graph.producer(other).attributes.string("name");
+        for (int64_t i = 0; i < graph.shape(other).elements(); ++i)
+          variables.at(name).set(i, name == broken ? 3e38 : 0.5);
+      }
+      program->bind("x", x.data());
+      program->bind("seed", seed.data());
+      words.push_back(program->first_nonfinite(0));
+    }
+    CHECK(words[0] == words[1]);
+    CHECK(words[0].starts_with("infinity in the result f32 "));
+  }
+}
