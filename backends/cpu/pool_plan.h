@@ -20,6 +20,14 @@ class PoolPlan {
   // Whether every element belongs to one window and no more.
   bool covers_once() const;
 
+  // The elements of a sample's x that rows `first` to `last` - 1 of its windows see, with what lies between them.
+  struct Elements {
+    int64_t begin, end;
+  };
+  Elements seen_by(int64_t first, int64_t last) const;
+  // As many rows as see no more than `most` elements; one at least.
+  int64_t rows_within(int64_t most) const;
+
   // Room for the elements of one window.
   struct Places {
     explicit Places(const PoolPlan& plan) : offsets(size_t(plan.places())), codes(size_t(plan.places())) {}

@@ -1,11 +1,12 @@
-// Pooling: the loops of level_pool.cpp over all runs of windows, in parallel over rows of outputs; the gradients, whose
-// windows may overlap, over samples.
+// Pooling: the loops of level_pool.cpp over all runs of windows, in parallel over bands, which are some rows of a
+// sample's windows; of the gradients, where windows overlap, over samples. Arrays of 16 bits are converted band by
+// band, so that what is computed with stays in the processor's cache.
 #include <omp.h>
 
 #include <algorithm>
 #include <limits>
 
-#include "backends/cpu/operand.h"
+#include "backends/cpu/kernel.h"
 #include "backends/cpu/pool_plan.h"
 
 namespace neon::cpu {
@@ -14,6 +15,7 @@ namespace {
 
 using elementwise::Pooling;
 using elementwise::PoolRun;
+using Elements = PoolPlan::Elements;
 
 template <typename R>
 const Pooling<R>& loops() {
@@ -21,54 +23,122 @@ const Pooling<R>& loops() {
   else return *elementwise::active_level().pool_f64;
 }
 
+constexpr int64_t kBand = 8192;  // elements of x, where one row of windows does not take more
+
+// One of the two arrays; where its type is not that of the arithmetic, each thread has room for a band.
+template <typename R>
+class Side {
+ public:
+  Side(Context& context, Value value, int64_t band, int threads)
+      : slot_(context.slot(value)), size_(size_of(context.type(value).dtype)) {
+    const DType dtype = context.type(value).dtype, compute = dtype_of<R>();
+    if (dtype == compute) return;
+    load_ = elementwise::load_function(dtype, compute);
+    store_ = elementwise::store_function(compute, dtype);
+    for (int thread = 0; thread < threads; ++thread) rooms_.emplace_back(compute, Shape{band});
+  }
+  // Where some elements are read from, or are to be put before they are written.
+  R* read(Elements of) {
+    R* to = place(of);
+    if (load_) load_(stored(of), to, of.end - of.begin);
+    return to;
+  }
+  R* place(Elements of) {
+    return load_ ? static_cast<R*>(rooms_[size_t(omp_get_thread_num())].data()) : reinterpret_cast<R*>(stored(of));
+  }
+  void write(Elements of) {
+    if (store_) store_(place(of), stored(of), of.end - of.begin);
+  }
+
+ private:
+  std::byte* stored(Elements of) const { return static_cast<std::byte*>(*slot_) + size_t(of.begin) * size_; }
+
+  void** slot_;
+  size_t size_;
+  elementwise::ConvertFunction load_ = nullptr, store_ = nullptr;
+  std::vector<Tensor> rooms_;  // by thread
+};
+
 // The four ops; what they have in common.
 template <typename R>
 class PoolKernel : public Kernel {
  public:
-  PoolKernel(const LoweredKernel& kernel, Context& context, Value x, Value y)
-      : plan_(kernel.attributes, context.type(x).shape, context.type(y).shape),
-        input_(context, kernel.inputs[0], dtype_of<R>()),
-        result_(context, kernel.outputs[0], dtype_of<R>()),
-        all_threads_(context.threads),
-        threads_(plan_.samples * plan_.elements > 16384 ? context.threads : 1) {
+  PoolKernel(const LoweredKernel& kernel, Context& context, bool gradient)
+      : plan_(kernel.attributes, context.type(gradient ? kernel.outputs[0] : kernel.inputs[0]).shape,
+              context.type(gradient ? kernel.inputs[0] : kernel.outputs[0]).shape),
+        add_(gradient && !plan_.covers_once()),
+        width_(plan_.outputs / plan_.rows()),
+        rows_(add_ ? plan_.rows() : plan_.rows_within(kBand)),
+        threads_(plan_.samples * plan_.elements > 16384 ? context.threads : 1),
+        x_(context, gradient ? kernel.outputs[0] : kernel.inputs[0], most_seen(), threads_),
+        y_(context, gradient ? kernel.inputs[0] : kernel.outputs[0], rows_ * width_, threads_) {
     for (int thread = 0; thread < threads_; ++thread) places_.emplace_back(plan_);
   }
   std::string implementation() const override { return "pooling"; }
 
  protected:
-  const R* load() { return static_cast<const R*>(input_.load(all_threads_)); }
-  R* place() { return static_cast<R*>(result_.place()); }
-  void store() { result_.store(all_threads_); }
-
-  // Calls visit(run, x, y) with where each run begins in the whole arrays, rows in parallel.
+  // Calls visit(run, x, y, where) for all runs: x and y are where a run begins, `where` is y's place in the whole
+  // array.
   template <typename Visit>
-  void each_row(Visit&& visit) {
-    const int64_t rows = plan_.rows();
-#pragma omp parallel for num_threads(threads_) schedule(static)
-    for (int64_t i = 0; i < plan_.samples * rows; ++i) visit_row(i / rows, i % rows, visit);
+  void pool(Visit&& visit) {
+    each_band([&](const Band& band) {
+      visit_runs(band, x_.read(band.x), y_.place(band.y), visit);
+      y_.write(band.y);
+    });
   }
-  // The same in parallel over samples, each after `prepare` of its part of x.
-  template <typename Prepare, typename Visit>
-  void each_sample(Prepare&& prepare, Visit&& visit) {
-#pragma omp parallel for num_threads(threads_) schedule(static)
-    for (int64_t n = 0; n < plan_.samples; ++n) {
-      prepare(n * plan_.elements, plan_.elements);
-      for (int64_t row = 0; row < plan_.rows(); ++row) visit_row(n, row, visit);
-    }
-  }
-
-  const PoolPlan plan_;
-
- private:
+  // The same from y to x. Where an element belongs to several windows or to none, sums begin at zero.
   template <typename Visit>
-  void visit_row(int64_t n, int64_t row, Visit&& visit) {
-    plan_.each_run(row, places_[size_t(omp_get_thread_num())], [&](const PoolRun& run, int64_t x, int64_t y) {
-      visit(run, n * plan_.elements + x, n * plan_.outputs + y);
+  void spread(Visit&& visit) {
+    each_band([&](const Band& band) {
+      R* to = x_.place(band.x);
+      if (add_) std::fill_n(to, band.x.end - band.x.begin, R(0));
+      visit_runs(band, to, y_.read(band.y), visit);
+      x_.write(band.x);
     });
   }
 
-  Operand input_, result_;
-  int all_threads_, threads_;
+  const PoolPlan plan_;
+  const bool add_;
+
+ private:
+  struct Band {
+    int64_t sample, first, last;  // rows of windows
+    Elements x, y;                // of the whole arrays
+  };
+  Band band(int64_t sample, int64_t first) const {
+    const int64_t last = std::min(first + rows_, plan_.rows());
+    const Elements x = add_ ? Elements{0, plan_.elements} : plan_.seen_by(first, last);
+    const int64_t before = sample * plan_.elements, row = sample * plan_.rows();
+    return {sample, first, last, {before + x.begin, before + x.end}, {(row + first) * width_, (row + last) * width_}};
+  }
+
+  template <typename Work>
+  void each_band(Work&& work) {
+    const int64_t bands = (plan_.rows() + rows_ - 1) / rows_;
+#pragma omp parallel for num_threads(threads_) schedule(static)
+    for (int64_t i = 0; i < plan_.samples * bands; ++i) work(band(i / bands, i % bands * rows_));
+  }
+
+  // x and y are where those elements of the band are.
+  template <typename Visit>
+  void visit_runs(const Band& band, R* x, R* y, Visit&& visit) {
+    const int64_t sample_x = band.sample * plan_.elements, sample_y = band.sample * plan_.outputs;
+    for (int64_t row = band.first; row < band.last; ++row)
+      plan_.each_run(row, places_[size_t(omp_get_thread_num())], [&](const PoolRun& run, int64_t from, int64_t to) {
+        visit(run, x + (sample_x + from - band.x.begin), y + (sample_y + to - band.y.begin), sample_y + to);
+      });
+  }
+
+  int64_t most_seen() const {
+    int64_t most = 0;
+    for (int64_t first = 0; first < plan_.rows(); first += rows_)
+      most = std::max(most, band(0, first).x.end - band(0, first).x.begin);
+    return most;
+  }
+
+  int64_t width_, rows_;  // outputs of a row of windows; rows of a band
+  int threads_;
+  Side<R> x_, y_;
   std::vector<PoolPlan::Places> places_;  // by thread
 };
 
@@ -77,18 +147,15 @@ template <typename R, typename P>
 class MaximumKernel : public PoolKernel<R> {
  public:
   MaximumKernel(const LoweredKernel& kernel, Context& context)
-      : PoolKernel<R>(kernel, context, kernel.inputs[0], kernel.outputs[0]),
+      : PoolKernel<R>(kernel, context, false),
         positions_(context.slot(kernel.outputs[1])),
         least_(kernel.relu ? R(0) : -std::numeric_limits<R>::infinity()) {}
   void run(const Run&) override {
-    const R* x = this->load();
-    R* y = this->place();
     P* positions = static_cast<P*>(*positions_);
-    this->each_row([&](const PoolRun& run, int64_t from, int64_t to) {
-      if constexpr (sizeof(P) == 1) loops<R>().maximum_u8(run, x + from, least_, y + to, positions + to);
-      else loops<R>().maximum_i32(run, x + from, least_, y + to, positions + to);
+    this->pool([&](const PoolRun& run, const R* x, R* y, int64_t where) {
+      if constexpr (sizeof(P) == 1) loops<R>().maximum_u8(run, x, least_, y, positions + where);
+      else loops<R>().maximum_i32(run, x, least_, y, positions + where);
     });
-    this->store();
   }
 
  private:
@@ -96,47 +163,32 @@ class MaximumKernel : public PoolKernel<R> {
   R least_;
 };
 
-// The gradients go from y to x. Where an element belongs to several windows or to none, sums begin at zero.
 template <typename R, typename P>
 class MaximumGradientKernel : public PoolKernel<R> {
  public:
   MaximumGradientKernel(const LoweredKernel& kernel, Context& context)
-      : PoolKernel<R>(kernel, context, kernel.outputs[0], kernel.inputs[0]),
-        positions_(context.slot(kernel.inputs[1])),
-        add_(!this->plan_.covers_once()) {}
+      : PoolKernel<R>(kernel, context, true), positions_(context.slot(kernel.inputs[1])) {}
   void run(const Run&) override {
-    const R* y = this->load();
-    R* x = this->place();
     const P* positions = static_cast<const P*>(*positions_);
-    this->each_sample(
-        [&](int64_t first, int64_t n) {
-          if (add_) std::fill_n(x + first, n, R(0));
-        },
-        [&](const PoolRun& run, int64_t to, int64_t from) {
-          if constexpr (sizeof(P) == 1) loops<R>().maximum_gradient_u8(run, y + from, positions + from, add_, x + to);
-          else loops<R>().maximum_gradient_i32(run, y + from, positions + from, add_, x + to);
-        });
-    this->store();
+    this->spread([&](const PoolRun& run, R* x, const R* y, int64_t where) {
+      if constexpr (sizeof(P) == 1) loops<R>().maximum_gradient_u8(run, y, positions + where, this->add_, x);
+      else loops<R>().maximum_gradient_i32(run, y, positions + where, this->add_, x);
+    });
   }
 
  private:
   void** positions_;
-  bool add_;
 };
 
 template <typename R>
 class AverageKernel : public PoolKernel<R> {
  public:
   AverageKernel(const LoweredKernel& kernel, Context& context)
-      : PoolKernel<R>(kernel, context, kernel.inputs[0], kernel.outputs[0]),
-        whole_(kernel.attributes.integer("count_padding")) {}
+      : PoolKernel<R>(kernel, context, false), whole_(kernel.attributes.integer("count_padding")) {}
   void run(const Run&) override {
-    const R* x = this->load();
-    R* y = this->place();
-    this->each_row([&](const PoolRun& run, int64_t from, int64_t to) {
-      loops<R>().average(run, x + from, R(whole_ ? this->plan_.places() : run.count), y + to);
+    this->pool([&](const PoolRun& run, const R* x, R* y, int64_t) {
+      loops<R>().average(run, x, R(whole_ ? this->plan_.places() : run.count), y);
     });
-    this->store();
   }
 
  private:
@@ -147,25 +199,15 @@ template <typename R>
 class AverageGradientKernel : public PoolKernel<R> {
  public:
   AverageGradientKernel(const LoweredKernel& kernel, Context& context)
-      : PoolKernel<R>(kernel, context, kernel.outputs[0], kernel.inputs[0]),
-        whole_(kernel.attributes.integer("count_padding")),
-        add_(!this->plan_.covers_once()) {}
+      : PoolKernel<R>(kernel, context, true), whole_(kernel.attributes.integer("count_padding")) {}
   void run(const Run&) override {
-    const R* y = this->load();
-    R* x = this->place();
-    this->each_sample(
-        [&](int64_t first, int64_t n) {
-          if (add_) std::fill_n(x + first, n, R(0));
-        },
-        [&](const PoolRun& run, int64_t to, int64_t from) {
-          const R divisor = R(whole_ ? this->plan_.places() : run.count);
-          loops<R>().average_gradient(run, y + from, divisor, add_, x + to);
-        });
-    this->store();
+    this->spread([&](const PoolRun& run, R* x, const R* y, int64_t) {
+      loops<R>().average_gradient(run, y, R(whole_ ? this->plan_.places() : run.count), this->add_, x);
+    });
   }
 
  private:
-  bool whole_, add_;
+  bool whole_;
 };
 
 template <template <typename, typename> class Kernels>
