@@ -14,7 +14,7 @@ struct RandomCropParams {
   int64_t size = 0;
   int64_t pad = 0;
   std::string border = "zero";
-  bool average = false;
+  int64_t average = 0;
   static void describe(auto&& p) {
     p("size", &RandomCropParams::size, "Side of the square that is cut; 0: as large as the image.",
       closed(0, kMostPixels), Unit{"pixels"});
@@ -22,7 +22,9 @@ struct RandomCropParams {
     p("border", &RandomCropParams::border, "What lies there: zero (black), reflect (the image mirrored), edge.",
       one_of({"zero", "reflect", "edge"}));
     p("average", &RandomCropParams::average,
-      "Whether an evaluation takes the mean of what the net makes of the middle and of the four corners.");
+      "Above 0: an evaluation takes the mean of what the net makes of the middle and of four places this far from it, "
+      "up or down and left or right.",
+      closed(0, kMostPixels), Unit{"pixels"});
   }
 };
 
@@ -34,11 +36,11 @@ struct RandomCrop : Parametrized<Augmentation, RandomCropParams> {
     if (down < 0 || across < 0 || (!batch.training && (to.height > from.height || to.width > from.width)))
       fail(ErrorKind::config, "RandomCrop: cannot cut ", to.height, " x ", to.width, " pixels from images of ",
            from.height, " x ", from.width, " with pad ", params.pad, "; give a smaller size");
-    if (!batch.training && !params.average) return batch.crop_middle(to);
+    if (!batch.training && params.average == 0) return batch.crop_middle(to);
     const Border border = params.border == "zero"   ? Border::zero
                           : params.border == "edge" ? Border::edge
                                                     : Border::reflect;
-    if (!batch.training) return take_corners(batch, from, to, border);
+    if (!batch.training) return take_places(batch, from, to, border);
     // u times a count is below the count also when it is rounded: each place from -pad on is as likely.
     const auto pad = double(params.pad);
     const Expr place = neon::apply("floor", batch.draw(3) * batch.columns({double(down + 1), double(across + 1), 0}));
@@ -46,16 +48,19 @@ struct RandomCrop : Parametrized<Augmentation, RandomCropParams> {
   }
 
  private:
-  // As in Krizhevsky et al., ImageNet Classification with Deep Convolutional Neural Networks (2012), section 4.1, whose
-  // ten views these are together with their mirror images.
-  void take_corners(ImageBatch& batch, ImageArea from, ImageArea to, Border border) const {
-    const auto pad = double(params.pad), down = double(from.height - to.height), across = double(from.width - to.width);
-    batch.take_views({{std::floor(down / 2), std::floor(across / 2), 0},
-                      {-pad, -pad, 0},
-                      {-pad, across + pad, 0},
-                      {down + pad, -pad, 0},
-                      {down + pad, across + pad, 0}},
-                     to, border);
+  // With the corners of the image these are the places of Krizhevsky et al., ImageNet Classification with Deep
+  // Convolutional Neural Networks (2012), section 4.1, whose ten views come of Flip's average as well.
+  void take_places(ImageBatch& batch, ImageArea from, ImageArea to, Border border) const {
+    const int64_t top = (from.height - to.height) / 2, left = (from.width - to.width) / 2;
+    const int64_t most = std::min(top, left) + params.pad;
+    if (params.average > most)
+      fail(ErrorKind::config, "RandomCrop: average reaches ", params.average,
+           " pixels from the middle, and crops at most ", most, "; give that or less");
+    std::vector<std::array<double, 3>> places = {{double(top), double(left), 0}};
+    for (const int64_t down : {-params.average, params.average})
+      for (const int64_t across : {-params.average, params.average})
+        places.push_back({double(top + down), double(left + across), 0});
+    batch.take_views(places, to, border);
   }
 };
 NEON_REGISTER(Augmentation, RandomCrop, "A square from anywhere in the image; in an evaluation from its middle.");

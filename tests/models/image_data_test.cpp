@@ -235,14 +235,14 @@ TEST_CASE("augmenting what are no images is refused") {
                     "augment: is for images (C, H, W), the samples are (12); leave it out");
 }
 
-TEST_CASE("the middle, the corners and their mirror images are evaluated together where augmentations say average") {
-  const auto crop = Registry<Augmentation>::get().create(yaml_of("RandomCrop: {size: 4, pad: 1, average: true}"));
+TEST_CASE("the middle, places around it and mirror images are evaluated together where augmentations say average") {
+  const auto crop = Registry<Augmentation>::get().create(yaml_of("RandomCrop: {size: 4, pad: 1, average: 1}"));
   const auto flip = Registry<Augmentation>::get().create(yaml_of("Flip: {average: true}"));
   const std::string layers =
       "[Conv: {fshape: [3, 3, 4], init: Kaiming, activation: Tanh}, Affine: {nout: 3, init: Kaiming, activation: "
       "Softmax}]";
-  // Of 6 rows and 5 columns and a border of 1, for squares of 4.
-  const std::pair<int64_t, int64_t> places[] = {{1, 0}, {-1, -1}, {-1, 2}, {3, -1}, {3, 2}};
+  // Squares of 4 in 6 rows and 5 columns: the middle begins at (1, 0).
+  const std::pair<int64_t, int64_t> places[] = {{1, 0}, {0, -1}, {0, 1}, {2, -1}, {2, 1}};
   const Tensor pixels = images(true);
   for (const Arithmetic& arithmetic : arithmetics()) {
     StepOptions options{.dtype = arithmetic.dtype, .batch = kBatch};
@@ -279,4 +279,13 @@ TEST_CASE("the mean over views is refused where outputs are images, which a mirr
   const Network rows = network_of(yaml_of(text("[Affine: {nout: ", 3 * kHeight * kWidth, ", init: Kaiming}]")));
   const auto cost = Registry<Cost>::get().create(yaml_of("SumSquared"));
   CHECK_THROWS_WITH(evaluation_graph(rows, cost.get(), {}, layout(true), kSamples, options), objection);
+}
+
+TEST_CASE("RandomCrop's average does not reach beyond what it crops") {
+  const auto crop = Registry<Augmentation>::get().create(yaml_of("RandomCrop: {size: 4, pad: 1, average: 2}"));
+  StepOptions options{.batch = kBatch};
+  options.augment = {crop.get()};
+  const Network network = network_of(yaml_of("[Affine: {nout: 2, init: Kaiming}]"));
+  CHECK_THROWS_WITH(evaluation_graph(network, nullptr, {}, layout(true), kSamples, options),
+                    "RandomCrop: average reaches 2 pixels from the middle, and crops at most 1; give that or less");
 }

@@ -21,7 +21,7 @@ Lowered googlenet() {
   const ExperimentParams& params = experiment.params;
   const StepGraph step =
       training_graph(experiment.network(), *params.cost, *params.optimizer, layout, step_options(options, params));
-  return lower(step.graph, cuda::gpu_lowering(true));
+  return lower(step.graph, cuda::gpu_lowering(true, false));
 }
 
 // Of one array, which it only reads and writes.
