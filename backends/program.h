@@ -90,11 +90,12 @@ class Program {
 };
 
 struct CpuOptions {
-  int threads = 0;      // 0: available_threads()
-  bool fuse = true;     // false: a kernel for every node
-  bool remake = false;  // as for a GPU: cheap values are made again rather than stored
-  bool join = false;    // as for a GPU: kernels write into the concatenation of their results
-  bool plain = false;   // the plain kernels only, in double: what everything else is tested against
+  int threads = 0;        // 0: available_threads()
+  bool fuse = true;       // false: a kernel for every node
+  bool remake = false;    // as for a GPU: cheap values are made again rather than stored
+  bool join = false;      // as for a GPU: kernels write into the concatenation of their results, and
+  bool siblings = false;  // gradients of convolutions of one input are made together
+  bool plain = false;     // the plain kernels only, in double: what everything else is tested against
   // Inputs and variables have no memory but what bind_memory gives them. Not with `plain`.
   bool callers_memory = false;
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "backends/elementwise/kernels.h"
 
@@ -28,13 +29,15 @@ Operand::Operand(Context& context, Value value, DType compute)
       type_(context.type(value)),
       placement_(context.lowered.placements[size_t(value.id)]),
       compute_(compute) {
-  if (type_.dtype != compute || placement_) copy_ = Tensor(compute, type_.shape);
+  const bool together = placement_.lies_together(type_.shape.elements());
+  if (together) first_ = size_t(std::exchange(placement_, {}).first) * size_of(type_.dtype);
+  if (type_.dtype != compute || !together) copy_ = Tensor(compute, type_.shape);
 }
 
 const void* Operand::load(int threads) {
   NEON_ASSERT(!placement_);
-  if (copy_.empty()) return *slot_;
-  convert(elementwise::load_function(type_.dtype, compute_), *slot_, size_of(type_.dtype), copy_.data(),
+  if (copy_.empty()) return memory();
+  convert(elementwise::load_function(type_.dtype, compute_), memory(), size_of(type_.dtype), copy_.data(),
           size_of(compute_), copy_.elements(), threads);
   return copy_.data();
 }
@@ -42,7 +45,7 @@ const void* Operand::load(int threads) {
 void Operand::store(int threads) {
   if (copy_.empty()) return;
   const auto* from = static_cast<const std::byte*>(copy_.data());
-  auto* to = static_cast<std::byte*>(*slot_);
+  std::byte* to = memory();
   const size_t size = size_of(type_.dtype);
   placement_.each_run(0, copy_.elements(), [&](int64_t element, int64_t place, int64_t n) {
     const std::byte* some = from + size_t(element) * size_of(compute_);

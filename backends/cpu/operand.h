@@ -1,5 +1,5 @@
-// An array that a kernel reads or writes, in the type of its arithmetic: the array itself where that is its type and it
-// lies for itself, otherwise a copy that is converted before or after the kernel runs.
+// An array that a kernel reads or writes, in the type of its arithmetic: the array itself where that is its type and
+// its elements lie together, otherwise a copy that is converted before or after the kernel runs.
 #pragma once
 #include "backends/cpu/kernel.h"
 
@@ -11,15 +11,18 @@ class Operand {
   // What the kernel reads; converted when it is a copy.
   const void* load(int threads);
   // What the kernel writes, and after that, to where it belongs.
-  void* place() { return copy_.empty() ? *slot_ : copy_.data(); }
+  void* place() { return copy_.empty() ? memory() : copy_.data(); }
   void store(int threads);
   bool is_copy() const { return !copy_.empty(); }
   const Shape& shape() const { return type_.shape; }
 
  private:
+  std::byte* memory() const { return static_cast<std::byte*>(*slot_) + first_; }
+
   void** slot_;
   TensorType type_;
-  Placement placement_;  // of what is written
+  Placement placement_;  // of what is written in rows apart
+  size_t first_ = 0;     // bytes before it, where its elements lie together
   DType compute_;
   Tensor copy_;
 };

@@ -59,8 +59,11 @@ const std::string& leaf_name(const Graph& graph, Value value) {
 class CpuProgram : public Program {
  public:
   CpuProgram(const Graph& graph, Variables& variables, const CpuOptions& options) {
-    lowered_ =
-        lower(graph, {.fuse = options.fuse, .remake = options.remake, .join = options.join, .keep = {"batch_matmul"}});
+    lowered_ = lower(graph, {.fuse = options.fuse,
+                             .remake = options.remake,
+                             .siblings = options.siblings,
+                             .join = options.join,
+                             .keep = {"batch_matmul"}});
     context_ = std::make_unique<cpu::Context>(lowered_, options.threads > 0 ? options.threads : available_threads());
     arena_ = Tensor(DType::u8, {int64_t(lowered_.arena_bytes)});
     for (int v = 0; v < lowered_.graph.value_count(); ++v) {

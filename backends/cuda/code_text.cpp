@@ -50,12 +50,17 @@ bool CodeText::is_variable(Value value) const {
 
 std::string CodeText::first_row(Value value) const {
   const int64_t elements = row_elements(value);
-  return elements ? text("i64(record[", kRecordFirst, "]) * ", elements, " + ") : "";
+  if (elements) return text("i64(record[", kRecordFirst, "]) * ", elements, " + ");
+  // What is not read by strides lies together.
+  const Placement& placement = context_.lowered.placements[size_t(value.id)];
+  NEON_ASSERT(placement.lies_together(type(value).shape.elements()));
+  return placement.first ? text(placement.first, "ll + ") : "";
 }
 
 std::string CodeText::placed(Value value, const std::string& index) const {
   const Placement& placement = context_.lowered.placements[size_t(value.id)];
   if (!placement) return index;
+  if (placement.lies_together(type(value).shape.elements())) return text(placement.first, "ll + ", index);
   // A division by a constant of 32 bits is a product.
   const char* narrow = type(placement.whole).shape.elements() < (int64_t(1) << 31) ? "u32" : "i64";
   const std::string element = text(narrow, "(", index, ")");

@@ -61,7 +61,8 @@ class CodeText {
  private:
   // Parameter that holds the memory of a value.
   std::string pointer(Value value);
-  // What is added to an index into an input: a sequence begins at the record's first row.
+  // What is added to an index into what is read: a sequence begins at the record's first row, a part of a concatenation
+  // where it lies there.
   std::string first_row(Value value) const;
   // Where element `index` of what is written lies in its memory.
   std::string placed(Value value, const std::string& index) const;

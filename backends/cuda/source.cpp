@@ -30,6 +30,7 @@ LowerOptions gpu_lowering(bool fuse, bool tf32) {
   return {.fuse = fuse,
           .remake = fuse,
           .deep_inputs = fuse,
+          .siblings = fuse,
           .product_gradients = fuse && tf32,
           .join = fuse,
           .keep = {"space_to_depth", "depth_to_space"}};

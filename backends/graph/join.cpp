@@ -33,9 +33,11 @@ void each_load(Code& code, Visit&& visit) {
   look(code.post);
 }
 
-// Whether the kernel reads the value element by element, so that strides say where.
-bool can_read_rows(const LoweredKernel& kernel, Value value) {
-  if (!kernel.fused || kernel.fused->guard == value) return false;
+// Whether the kernel reads the value element by element, so that strides say where; or all of it together from any
+// address, as libraries do.
+bool can_read(const LoweredKernel& kernel, Value value, bool together) {
+  if (!kernel.fused) return together && kernel.op.starts_with("convolution");
+  if (kernel.fused->guard == value) return false;
   bool able = true;
   each_load(*kernel.fused,
             [&](const Instruction& i) { able = able && !(i.index && (i.index == value || i.value == value)); });
@@ -75,15 +77,17 @@ class Joiner {
   }
 
   bool can_be_placed(Value part, const Placement& placement, const LoweredKernel& concat) const {
-    if (graph_.shape(part).elements() == 0 || std::ranges::count(concat.inputs, part) > 1) return false;
-    for (int64_t elements : {placement.first, placement.row, placement.stride})
-      if (elements * int64_t(size_of(graph_.dtype(part))) % kAligned != 0) return false;
+    const int64_t elements = graph_.shape(part).elements();
+    if (elements == 0 || std::ranges::count(concat.inputs, part) > 1) return false;
+    const bool together = placement.lies_together(elements);
+    for (int64_t step : {placement.first, placement.row, placement.stride})
+      if (step * int64_t(size_of(graph_.dtype(part))) % kAligned != 0) return false;
     for (const auto& [name, value] : graph_.outputs())
       if (value == part) return false;
     for (int n = 0; n < graph_.node_count(); ++n)
       if (is_view(graph_, n) && graph_.node(n).inputs[0] == part) return false;
     for (const LoweredKernel& kernel : lowered_.kernels)
-      if (&kernel != &concat && std::ranges::count(kernel.inputs, part) > 0 && !can_read_rows(kernel, part))
+      if (&kernel != &concat && std::ranges::count(kernel.inputs, part) > 0 && !can_read(kernel, part, together))
         return false;
     if (const auto joined = parts_.find(part); joined != parts_.end())
       return std::ranges::all_of(

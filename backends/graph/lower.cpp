@@ -235,6 +235,7 @@ class Lowerer {
 
 Lowered lower(const Graph& graph, const LowerOptions& options) {
   Graph simple = simplified(expand(graph, options.keep));
+  if (options.siblings) simple = with_siblings_together(simple);
   if (options.deep_inputs) simple = with_deep_inputs(simple);
   if (options.product_gradients) simple = with_product_gradients(simple);
   return Lowerer(with_writers(simple), options).run();

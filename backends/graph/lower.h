@@ -31,6 +31,8 @@ struct Placement {
   Value whole;
   int64_t first = 0, row = 1, stride = 1;
   explicit operator bool() const { return bool(whole); }
+  // Whether it lies there as it would for itself, all of its `elements` one after the other.
+  bool lies_together(int64_t elements) const { return !whole || row == elements; }
   int64_t of(int64_t element) const { return whole ? first + element / row * stride + element % row : element; }
   // Calls visit(element, place, n) for each n of the `count` elements that lie together.
   template <typename Visit>
@@ -59,6 +61,7 @@ struct LowerOptions {
   bool fuse = true;                         // false: a kernel for every node, for tests
   bool remake = false;                      // see with_remade(): for devices whose arithmetic outruns their memory
   bool deep_inputs = false;                 // see with_deep_inputs()
+  bool siblings = false;                    // see with_siblings_together()
   bool product_gradients = false;           // see with_product_gradients()
   bool join = false;                        // see join_concatenations()
   std::vector<std::string_view> keep = {};  // compound ops for which the device has a kernel of its own

@@ -20,6 +20,10 @@ Graph with_deep_inputs(const Graph& graph);
 // devices that multiply with fewer bits than f32 has (TF32).
 Graph with_product_gradients(const Graph& graph);
 
+// The same computation where gradients by one x, of convolutions of it with equal windows, are one of all their results
+// and filters side by side: it makes and reads x once.
+Graph with_siblings_together(const Graph& graph);
+
 // The same computation with copies added where lowering needs them: every assignment's value is made by a fusible
 // node that may write the variable and is stopped by the guard alone, or by an opaque kernel that may write there
 // directly; outputs, guards and operands of opaque kernels are arrays; and no reader of a variable must wait for the

@@ -10,26 +10,38 @@ namespace {
 
 using Sizes = std::vector<int64_t>;
 
-const Shape kImage = {1, 4, 4, 8};
+const Shape kSmall = {1, 4, 4, 8}, kLarge = {2, 16, 16, 8};
 
-// Layers of a small net over x (1,4,4,8).
+// Layers of a small net over an image x.
 struct Net {
-  Net(Graph& graph, DType dtype) : graph(graph), dtype(dtype), x(graph, graph.input("x", dtype, kImage)) {}
+  Net(Graph& graph, DType dtype, const Shape& image) : graph(graph), dtype(dtype), x(input("x", image)) {}
 
-  Expr product(Expr from, int64_t maps, int64_t size) {
+  Expr product(Expr from, int64_t maps, int64_t size, int64_t groups = 1) {
+    const Shape filters{maps, size, size, from.shape().back() / groups};
+    return {graph, convolution(graph, from, variable(filters), windows(size), groups)};
+  }
+  static Windows windows(int64_t size) {
     const int64_t side = size / 2;
-    const Windows windows{{size, size}, {1, 1}, {side, side}, {side, side}, {1, 1}};
-    return {graph, convolution(graph, from, variable({maps, size, size, from.shape().back()}), windows, 1)};
+    return {{size, size}, {1, 1}, {side, side}, {side, side}, {1, 1}};
   }
   // With bias and relu.
   Expr layer(Expr from, int64_t maps, int64_t size = 1) {
     return apply("relu", product(from, maps, size) + variable({maps}));
   }
-  Expr transposed(Expr from, int64_t maps) {
-    const Windows windows{{1, 1}, {1, 1}, {0, 0}, {0, 0}, {1, 1}};
-    const Value w = variable({from.shape().back(), 1, 1, maps});
-    return {graph, deconvolution(graph, from, w, windows, 1, {4, 4})};
+  Expr transposed(Expr from, int64_t maps) { return data_gradient(from, variable({from.shape().back(), 1, 1, maps})); }
+  Expr data_gradient(Expr y, Expr w) {
+    const Shape& shape = y.shape();
+    return {graph, deconvolution(graph, y, w, windows(w.shape()[1]), 1, {shape[1], shape[2]})};
   }
+  Expr weight_gradient(Expr from, Expr y) {
+    const Attributes attributes = {{"strides", Sizes{1, 1}},
+                                   {"padding", Sizes{0, 0, 0, 0}},
+                                   {"dilation", Sizes{1, 1}},
+                                   {"groups", int64_t(1)},
+                                   {"sizes", Sizes{1, 1}}};
+    return {graph, graph.add("convolution_weight_gradient", {from, y}, attributes)};
+  }
+  Expr input(const std::string& name, const Shape& shape) { return {graph, graph.input(name, dtype, shape)}; }
   Expr variable(const Shape& shape) { return {graph, graph.variable(text("w", made++), dtype, shape)}; }
   Expr largest(Expr from) {
     const Attributes attributes = {
@@ -61,13 +73,19 @@ struct Net {
 
 using Build = void (*)(Net&);
 
+std::function<void(Graph&, DType)> over(const Shape& image, Build build) {
+  return [=](Graph& graph, DType dtype) {
+    Net net(graph, dtype, image);
+    build(net);
+  };
+}
+
 JoinCase joined(const char* name, Build build, int copied = 0, int copied_narrow = -1) {
-  return {name,
-          [build](Graph& graph, DType dtype) {
-            Net net(graph, dtype);
-            build(net);
-          },
-          copied, copied_narrow < 0 ? copied : copied_narrow};
+  return {name, over(kSmall, build), copied, copied_narrow < 0 ? copied : copied_narrow};
+}
+
+SiblingCase siblings(const char* name, int data, int weights, Build build) {
+  return {name, over(kLarge, build), data, weights};
 }
 
 }  // namespace
@@ -243,9 +261,84 @@ std::vector<JoinCase> join_cases() {
   };
 }
 
-Graph build_join(const JoinCase& c, DType dtype) {
+// Of the last layer there is one gradient by its input and one by its filters, too.
+std::vector<SiblingCase> sibling_cases() {
+  return {
+      siblings("three of one input", 2, 2,
+               [](Net& n) {
+                 n.end(n.joined({n.layer(n.x, 8), n.layer(n.x, 16), n.layer(n.x, 8)}));
+               }),
+      siblings("filters in another type", 2, 2,
+               [](Net& n) {
+                 std::vector<Expr> parts;
+                 for (int64_t maps : {8, 16}) {
+                   const Expr w(n.graph, n.graph.variable(text("master", maps), DType::f32, {maps, 1, 1, 8}));
+                   parts.emplace_back(n.graph, convolution(n.graph, n.x, cast(w, n.dtype), Net::windows(1), 1));
+                 }
+                 n.end(n.joined(parts));
+               }),
+      siblings("two of each size", 3, 3,
+               [](Net& n) {
+                 n.end(n.joined({n.layer(n.x, 8), n.layer(n.x, 8, 3), n.layer(n.x, 8, 3), n.layer(n.x, 8)}));
+               }),
+      siblings("one of each size", 3, 3,
+               [](Net& n) {
+                 n.end(n.joined({n.layer(n.x, 8), n.layer(n.x, 8, 3)}));
+               }),
+      siblings("a module with pooling", 5, 5,
+               [](Net& n) {
+                 const Expr reduced = n.layer(n.layer(n.x, 8), 8, 3), pooled = n.layer(n.largest(n.x), 8);
+                 n.end(n.joined({n.layer(n.x, 16), reduced, n.layer(n.layer(n.x, 8), 16), pooled}));
+               }),
+      siblings("an odd number of maps", 3, 3,
+               [](Net& n) {
+                 n.end(n.joined({n.layer(n.x, 3), n.layer(n.x, 5)}));
+               }),
+      siblings("in groups", 3, 3,
+               [](Net& n) {
+                 n.end(n.joined({n.product(n.x, 8, 1, 2), n.product(n.x, 8, 1, 2)}));
+               }),
+      siblings("filters larger than the image", 3, 3,
+               [](Net& n) {
+                 n.end(n.joined({n.layer(n.x, 136), n.layer(n.x, 136)}));
+               }),
+      siblings("one that is a result", 2, 0,
+               [](Net& n) {
+                 const Expr a = n.transposed(n.x, 8), b = n.transposed(n.input("other", kLarge), 8);
+                 n.output("one", a);
+                 n.output("sum", a + b);
+               }),
+      siblings("a sum that goes on", 2, 0,
+               [](Net& n) {
+                 const Expr a = n.transposed(n.x, 8), b = n.transposed(n.input("other", kLarge), 8);
+                 const Expr c = n.transposed(n.input("third", kLarge), 8);
+                 n.output("sum", a + b);
+                 n.output("all", c + (a + b));
+               }),
+      siblings("two filters for one", 2, 0,
+               [](Net& n) { n.output("sum", n.transposed(n.x, 8) + n.transposed(n.x, 8)); }),
+      siblings("a gradient by filters that another waits for", 1, 2,
+               [](Net& n) {
+                 const Expr a = n.input("a", kLarge);
+                 const Expr first = n.weight_gradient(n.x, a);
+                 const Expr b = n.input("b", kLarge) + max(first, {0, 1, 2, 3}) * 0;
+                 n.output("sum", n.transposed(a, 8) + n.transposed(b, 8));
+                 n.output("first", first * 0.5);
+                 n.output("second", n.weight_gradient(n.x, b) * 0.5);
+               }),
+      siblings("gradients by filters of two inputs", 1, 2,
+               [](Net& n) {
+                 const Expr a = n.input("a", kLarge), b = n.input("b", kLarge);
+                 n.output("sum", n.transposed(a, 8) + n.transposed(b, 8));
+                 n.output("first", n.weight_gradient(n.x, a));
+                 n.output("second", n.weight_gradient(n.input("other", kLarge), b));
+               }),
+  };
+}
+
+Graph build_branches(const std::function<void(Graph&, DType)>& build, DType dtype) {
   Graph graph;
-  c.build(graph, dtype);
+  build(graph, dtype);
   const auto found = graph.outputs().find("y");
   if (found == graph.outputs().end()) return graph;
   std::vector<Value> leaves = graph.leaves("variable");

@@ -1,4 +1,5 @@
-// Graphs with concatenations, and which of them need no kernel: what makes the inputs writes into the result.
+// Graphs with branches: which concatenations need no kernel, as what makes the inputs writes into the result, and which
+// gradients of convolutions of one input are made together.
 #pragma once
 #include <functional>
 #include <map>
@@ -16,10 +17,17 @@ struct JoinCase {
   int copied = 0;         // concatenations that still are kernels,
   int copied_narrow = 0;  // of types of 16 bits
 };
-
-// With outputs, and gradients of those that have any by all leaves.
 std::vector<JoinCase> join_cases();
-Graph build_join(const JoinCase& c, DType dtype);
+
+struct SiblingCase {
+  std::string name;
+  std::function<void(Graph&, DType)> build;
+  int data = 0, weights = 0;  // kernels for gradients by inputs and by filters
+};
+std::vector<SiblingCase> sibling_cases();
+
+// With the gradients of output "y" by all leaves, where there is one.
+Graph build_branches(const std::function<void(Graph&, DType)>& build, DType dtype);
 
 // Whole numbers for a leaf: few enough that all sums of the cases are exact in every floating type.
 Tensor join_data(const Graph& graph, Value leaf);

@@ -1,5 +1,5 @@
-// Concatenations without a kernel: which they are, and that nothing else changes. All numbers are whole and small, so
-// that results are the same to the bit whoever writes them where.
+// Concatenations without a kernel and gradients that are made together: which they are, and that nothing else changes.
+// All numbers are whole and small, so that results are the same to the bit whoever adds and writes them where.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <limits>
@@ -14,9 +14,10 @@ using namespace neon::test;
 
 namespace {
 
-int concatenations(const Lowered& lowered) {
-  return int(std::ranges::count(lowered.kernels, std::string("concat"), &LoweredKernel::op));
+int count(const Lowered& lowered, const std::string& op) {
+  return int(std::ranges::count(lowered.kernels, op, &LoweredKernel::op));
 }
+int concatenations(const Lowered& lowered) { return count(lowered, "concat"); }
 
 std::map<std::string, Tensor> run(const Graph& graph, const CpuOptions& options) {
   Variables variables;
@@ -42,7 +43,7 @@ TEST_CASE("a concatenation is written piece by piece where all who make and read
   for (DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16})
     for (const JoinCase& c : join_cases()) {
       INFO(c.name << " in " << std::string(name_of(dtype)));
-      const Graph graph = build_join(c, dtype);
+      const Graph graph = build_branches(c.build, dtype);
       const Lowered copied = lower(graph), joined = lower(graph, {.join = true});
       INFO(to_string(joined));
       CHECK(concatenations(joined) == (size_of(dtype) == 2 ? c.copied_narrow : c.copied));
@@ -56,11 +57,44 @@ TEST_CASE("what is written piece by piece is what would have been copied") {
   for (DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16})
     for (const JoinCase& c : join_cases()) {
       INFO(c.name << " in " << std::string(name_of(dtype)));
-      const Graph graph = build_join(c, dtype);
+      const Graph graph = build_branches(c.build, dtype);
       const auto plain = run(graph, {.plain = true});
       for (bool fuse : {false, true}) {
         INFO((fuse ? "fused" : "kernel by kernel"));
         for (const auto& [name, y] : run(graph, {.threads = 2, .fuse = fuse, .join = true})) {
+          INFO(name);
+          CHECK(difference(y, plain.at(name)) == "");
+        }
+      }
+    }
+}
+
+TEST_CASE("gradients of convolutions of one input are made together where they are only added up") {
+  for (DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16})
+    for (const SiblingCase& c : sibling_cases()) {
+      INFO(c.name << " in " << std::string(name_of(dtype)));
+      const Lowered lowered = lower(build_branches(c.build, dtype), {.siblings = true, .join = true});
+      INFO(to_string(lowered));
+      CHECK(count(lowered, "convolution_data_gradient") == c.data);
+      CHECK(count(lowered, "convolution_weight_gradient") == c.weights);
+    }
+}
+
+TEST_CASE("filters that kernels write are side by side without another") {
+  const SiblingCase c = sibling_cases()[1];
+  CHECK(concatenations(lower(build_branches(c.build, DType::f16), {.siblings = true, .join = true})) == 0);
+  CHECK(concatenations(lower(build_branches(c.build, DType::f32), {.siblings = true, .join = true})) == 1);
+}
+
+TEST_CASE("gradients that are made together are those that were added up") {
+  for (DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16})
+    for (const SiblingCase& c : sibling_cases()) {
+      INFO(c.name << " in " << std::string(name_of(dtype)));
+      const Graph graph = build_branches(c.build, dtype);
+      const auto plain = run(graph, {.plain = true});
+      for (bool join : {false, true}) {
+        INFO((join ? "joined" : "copied"));
+        for (const auto& [name, y] : run(graph, {.threads = 2, .join = join, .siblings = true})) {
           INFO(name);
           CHECK(difference(y, plain.at(name)) == "");
         }
@@ -83,7 +117,7 @@ TEST_CASE("a program says where in a concatenation a kernel writes, and where ot
 
 TEST_CASE("what is not finite is found where it lies in a concatenation") {
   const JoinCase c = join_cases().front();
-  const Graph graph = build_join(c, DType::f32);
+  const Graph graph = build_branches(c.build, DType::f32);
   for (Value leaf : graph.leaves("variable")) {
     const std::string& broken = graph.producer(leaf).attributes.string("name");
     if (graph.shape(leaf).rank() == 1) continue;

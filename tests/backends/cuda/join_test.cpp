@@ -28,29 +28,36 @@ std::map<std::string, Tensor> results(const Graph& graph, const DeviceOptions& o
   return out;
 }
 
+void check_against_plain(const std::string& name, const std::function<void(Graph&, DType)>& build) {
+  for (DType dtype : {DType::f32, DType::f16, DType::bf16, DType::f64})
+    for (bool timed : {false, true}) {
+      if (timed && dtype != DType::f16) continue;
+      INFO(name << " in " << std::string(name_of(dtype)) << (timed ? ", timed" : ""));
+      const Graph graph = build_branches(build, dtype);
+      const auto expected = results(graph, {.cpu = {.plain = true}});
+      // Sums of whole numbers, at most halved twice: what is off by less is an algorithm's own rounding.
+      for (const auto& [output, y] : results(graph, {.gpu = true, .timed = timed})) {
+        INFO(output);
+        CHECK(difference(y, expected.at(output), 0.01) == "");
+      }
+    }
+}
+
 }  // namespace
 
 TEST_CASE("concatenations are written piece by piece on the GPU") {
-  for (DType dtype : {DType::f32, DType::f16, DType::bf16, DType::f64})
-    for (const JoinCase& c : join_cases())
-      for (bool timed : {false, true}) {
-        if (timed && dtype != DType::f16) continue;
-        INFO(c.name << " in " << std::string(name_of(dtype)) << (timed ? ", timed" : ""));
-        const Graph graph = build_join(c, dtype);
-        const auto expected = results(graph, {.cpu = {.plain = true}});
-        // Sums of whole numbers, at most halved twice: what is off by less is an algorithm's own rounding.
-        for (const auto& [name, y] : results(graph, {.gpu = true, .timed = timed})) {
-          INFO(name);
-          CHECK(difference(y, expected.at(name), 0.01) == "");
-        }
-      }
+  for (const JoinCase& c : join_cases()) check_against_plain(c.name, c.build);
+}
+
+TEST_CASE("gradients of convolutions of one input are made together on the GPU") {
+  for (const SiblingCase& c : sibling_cases()) check_against_plain(c.name, c.build);
 }
 
 TEST_CASE("cuDNN makes the pieces of a concatenation, and no kernel copies them") {
   for (DType dtype : {DType::f32, DType::f16, DType::bf16}) {
     INFO(std::string(name_of(dtype)));
     Variables variables;
-    const auto program = compile_program(build_join(join_cases().front(), dtype), variables, {.gpu = true});
+    const auto program = compile_program(build_branches(join_cases().front().build, dtype), variables, {.gpu = true});
     int convolutions = 0;
     for (size_t k = 0; k < program->lowered().kernels.size(); ++k) {
       const std::string& op = program->lowered().kernels[k].op;
