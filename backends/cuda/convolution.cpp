@@ -1,5 +1,4 @@
-// x (N,C,H,W), w (K,C,R,S) and y (N,K,P,Q) to cuDNN, with the strides of arrays whose channels come last; of y those of
-// a larger array, where it is a part of one.
+// x (N,C,H,W), w (K,C,R,S) and y (N,K,P,Q) to cuDNN, with the strides of arrays whose channels come last.
 #include "backends/cuda/convolution.h"
 
 #include <algorithm>
@@ -24,15 +23,13 @@ cudnnDataType_t data_type(DType dtype) {
 }
 
 // An array whose last axis cuDNN has second.
-Descriptor tensor(int64_t id, const Shape& shape, cudnnDataType_t type, bool is_virtual = false,
-                  const Placement& placement = {}) {
+Descriptor tensor(int64_t id, const Shape& shape, cudnnDataType_t type, bool is_virtual = false) {
   std::vector<int64_t> sizes = {shape[0], shape.back()}, strides = {shape.elements() / shape[0], 1};
   int64_t stride = shape.back();
   std::vector<int64_t> inner;
   for (int axis = shape.rank() - 2; axis > 0; --axis) inner.insert(inner.begin(), stride), stride *= shape[axis];
   for (int axis = 1; axis + 1 < shape.rank(); ++axis)
     sizes.push_back(shape[axis]), strides.push_back(inner[size_t(axis) - 1]);
-  for (int64_t& one : strides) one = placement.of(one) - placement.first;
   Descriptor out(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
   out.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, id);
   out.set(CUDNN_ATTR_TENSOR_DATA_TYPE, type);
@@ -103,20 +100,12 @@ Descriptor pointwise(cudnnPointwiseMode_t mode, const Descriptor& x, const Descr
   return out;
 }
 
-// A plan that writes the result where it belongs, or first without gaps at the end of the workspace.
-struct Candidate {
-  Plan plan;
-  bool moved;
-};
-// What is remembered of a plan whose result is moved begins with this.
-constexpr std::string_view kMoved = "moved ";
-
 class ConvolutionKernel : public LibraryKernel {
  public:
-  ConvolutionKernel(std::shared_ptr<Device> device, const TensorType& result, const Placement& placement)
-      : device_(std::move(device)), handle_(cudnn_handle(*device_)), result_(result), placement_(placement) {}
+  explicit ConvolutionKernel(std::shared_ptr<Device> device)
+      : device_(std::move(device)), handle_(cudnn_handle(*device_)) {}
   const char* library() const override { return "cudnn"; }
-  size_t workspace_bytes() const override { return bytes_of(plan_.front()); }
+  size_t workspace_bytes() const override { return plan_.front().workspace_bytes(); }
 
   // False when there is no engine for it.
   bool prepare(const LoweredKernel& kernel, const Graph& graph, const LibraryOptions& options) {
@@ -130,26 +119,18 @@ class ConvolutionKernel : public LibraryKernel {
     needs.exact_f32 = a.dtype == DType::f32 && !options.tf32;
     needs.deterministic = !options.timed;
     needs.most_workspace = convolution_workspace(*device_);
-    const std::string apart = placement_ ? text(" rows of ", placement_.row, " in ", placement_.stride) : "";
-    const std::string key =
-        text(kernel.op, " ", a, " ", b, " ", c, apart, " ", kernel.attributes, has_bias_ ? " bias " : "",
-             has_bias_ ? text(bias.dtype) : "", kernel.relu ? " relu" : "", tf32 ? " tf32" : "",
-             options.timed ? " timed" : "", " workspace ", needs.most_workspace);
+    const std::string key = text(kernel.op, " ", a, " ", b, " ", c, " ", kernel.attributes, has_bias_ ? " bias " : "",
+                                 has_bias_ ? text(bias.dtype) : "", kernel.relu ? " relu" : "", tf32 ? " tf32" : "",
+                                 options.timed ? " timed" : "", " workspace ", needs.most_workspace);
     if (std::string known; cache.read(key, known)) {
-      const bool moved = known.starts_with(kMoved);
-      for (Plan& plan : Plan::from_json(handle_, moved ? known.substr(kMoved.size()) : known))
-        plan_.push_back({std::move(plan), moved});
+      plan_ = Plan::from_json(handle_, known);
       if (!plan_.empty()) return true;
     }
     if (options.cold) options.cold->begin();
-    const size_t most = options.timed ? kTimedPlans : 1;
-    for (Plan& plan : plans(kernel, a, b, c, bias, placement_, needs, most)) plan_.push_back({std::move(plan), false});
-    // Not every engine writes rows apart, and those that do may be slower than a copy.
-    if (placement_ && (plan_.empty() || options.timed))
-      for (Plan& plan : plans(kernel, a, b, c, bias, {}, needs, most)) plan_.push_back({std::move(plan), true});
+    plan_ = plans(kernel, a, b, c, bias, needs, options.timed ? kTimedPlans : 1);
     if (plan_.empty()) return false;
-    const bool settled = plan_.size() == 1 || keep_fastest(a, b, bias);
-    if (settled) cache.write(key, text(plan_.front().moved ? kMoved : "", plan_.front().plan.json()));
+    const bool settled = plan_.size() == 1 || keep_fastest(a, b, c, bias);
+    if (settled) cache.write(key, plan_.front().json());
     return true;
   }
 
@@ -158,44 +139,21 @@ class ConvolutionKernel : public LibraryKernel {
   }
 
  private:
-  static size_t aligned(size_t bytes) { return (bytes + 255) / 256 * 256; }
-  size_t bytes_of(const Candidate& candidate) const {
-    const size_t own = candidate.plan.workspace_bytes();
-    return candidate.moved ? aligned(own) + result_.bytes() : own;
-  }
-
-  void execute(const Candidate& candidate, const void* a, const void* b, const void* bias, void* c,
-               void* workspace) const {
-    void* result = c;
-    if (candidate.moved) result = static_cast<std::byte*>(workspace) + aligned(candidate.plan.workspace_bytes());
+  void execute(const Plan& plan, const void* a, const void* b, const void* bias, void* c, void* workspace) const {
     std::vector<int64_t> ids = {kA, kB, kC};
-    std::vector<void*> addresses = {const_cast<void*>(a), const_cast<void*>(b), result};
+    std::vector<void*> addresses = {const_cast<void*>(a), const_cast<void*>(b), c};
     if (has_bias_) ids.push_back(kBias), addresses.push_back(const_cast<void*>(bias));
-    candidate.plan.execute(handle_, ids, addresses, workspace);
-    if (candidate.moved) move(result, c);
-  }
-
-  // Rows side by side to rows apart.
-  void move(void* from, void* to) const {
-    CUDA_MEMCPY2D copy = {};
-    copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-    copy.srcDevice = reinterpret_cast<CUdeviceptr>(from);
-    copy.dstDevice = reinterpret_cast<CUdeviceptr>(to);
-    copy.WidthInBytes = copy.srcPitch = size_t(placement_.row) * size_of(result_.dtype);
-    copy.dstPitch = size_t(placement_.stride) * size_of(result_.dtype);
-    copy.Height = size_t(result_.shape.elements() / placement_.row);
-    device_->check(cuMemcpy2DAsync(&copy, device_->stream()), "moving the result of a convolution");
+    plan.execute(handle_, ids, addresses, workspace);
   }
 
   std::vector<Plan> plans(const LoweredKernel& kernel, const TensorType& a, const TensorType& b, const TensorType& c,
-                          const TensorType& bias, const Placement& placement, const PlanNeeds& needs,
-                          size_t most) const {
+                          const TensorType& bias, const PlanNeeds& needs, size_t most) const {
     const Shape& w = kernel.op == "convolution_weight_gradient" ? c.shape : b.shape;
     const Windows windows = windows_of(kernel.attributes, {w.begin() + 1, w.end() - 1});
     const Kind& kind = kind_of(kernel.op);
     const cudnnDataType_t type = data_type(a.dtype);
     const Descriptor left = tensor(kA, a.shape, type), right = tensor(kB, b.shape, type),
-                     result = tensor(kC, c.shape, type, false, placement);
+                     result = tensor(kC, c.shape, type);
     const Descriptor sum = tensor(kSum, c.shape, CUDNN_DATA_FLOAT, true),
                      biased = tensor(kBiased, c.shape, CUDNN_DATA_FLOAT, true);
     const bool more = has_bias_ || kernel.relu;
@@ -221,17 +179,15 @@ class ConvolutionKernel : public LibraryKernel {
   }
 
   // Of those whose workspace finds room now; returns whether all did. Where none does, taking it says so.
-  bool keep_fastest(const TensorType& a, const TensorType& b, const TensorType& bias) {
-    const int64_t last = result_.shape.elements() - 1;
-    const size_t result_bytes = size_t(placement_.of(last) - placement_.first + 1) * size_of(result_.dtype);
-    const Memory left = varied(device_, a), right = varied(device_, b), result(device_, result_bytes, "timing"),
+  bool keep_fastest(const TensorType& a, const TensorType& b, const TensorType& c, const TensorType& bias) {
+    const Memory left = varied(device_, a), right = varied(device_, b), result(device_, c.bytes(), "timing"),
                  offsets = varied(device_, bias);
     const size_t candidates = plan_.size(), free = device_->free_bytes();
-    const auto fits = [&](const Candidate& candidate) { return bytes_of(candidate) <= free; };
-    if (std::ranges::any_of(plan_, fits)) std::erase_if(plan_, [&](const Candidate& one) { return !fits(one); });
+    const auto fits = [&](const Plan& plan) { return plan.workspace_bytes() <= free; };
+    if (std::ranges::any_of(plan_, fits)) std::erase_if(plan_, [&](const Plan& plan) { return !fits(plan); });
     const bool all = plan_.size() == candidates;
     size_t bytes = 0;
-    for (const Candidate& candidate : plan_) bytes = std::max(bytes, bytes_of(candidate));
+    for (const Plan& plan : plan_) bytes = std::max(bytes, plan.workspace_bytes());
     const Memory workspace(device_, bytes, "timing");
     const size_t fastest = fastest_of(*device_, plan_.size(), [&](size_t i) {
       execute(plan_[i], left.data(), right.data(), offsets.data(), result.data(), workspace.data());
@@ -243,9 +199,7 @@ class ConvolutionKernel : public LibraryKernel {
 
   std::shared_ptr<Device> device_;
   cudnnHandle_t handle_;
-  TensorType result_;
-  Placement placement_;
-  std::vector<Candidate> plan_;  // one, once prepared
+  std::vector<Plan> plan_;  // one, once prepared
   bool has_bias_ = false;
 };
 
@@ -262,15 +216,13 @@ size_t convolution_workspace(const Device& device) {
   return std::clamp(device.bytes() / kWorkspaceShare, kLeastWorkspace, kMostWorkspace);
 }
 
-std::unique_ptr<LibraryKernel> make_convolution(const LoweredKernel& kernel, const Lowered& lowered,
+std::unique_ptr<LibraryKernel> make_convolution(const LoweredKernel& kernel, const Graph& graph,
                                                 std::shared_ptr<Device> device, const LibraryOptions& options) {
-  const Graph& graph = lowered.graph;
   const TensorType &a = graph.type(kernel.inputs[0]), &c = graph.type(kernel.outputs[0]);
   if (a.shape.elements() == 0 || c.shape.elements() == 0 || a.dtype == DType::f64) return nullptr;
   // Seen with cuDNN 9.19: with groups and other padding before than after, gradients of filters have wrong values.
   if (kernel.attributes.integer("groups") > 1 && has_uneven_padding(kernel.attributes)) return nullptr;
-  const Placement& placement = lowered.placements[size_t(kernel.outputs[0].id)];
-  auto made = std::make_unique<ConvolutionKernel>(std::move(device), c, placement);
+  auto made = std::make_unique<ConvolutionKernel>(std::move(device));
   if (!made->prepare(kernel, graph, options)) return nullptr;
   return made;
 }

@@ -1,7 +1,6 @@
 // Convolution and its gradients by cuDNN, channels last, with bias and relu in the same kernel. Of the heuristic's
 // plans the first is taken, the same each time; or, where the clock may choose, the fastest of its first few. What was
-// chosen is remembered on disk. A part of a larger array is written there; by way of the workspace where no plan writes
-// rows apart, or one that does not is faster all the same.
+// chosen is remembered on disk.
 #pragma once
 #include "backends/cuda/library_kernel.h"
 
@@ -11,7 +10,7 @@ namespace neon::cuda {
 bool has_uneven_padding(const Attributes& attributes);
 
 // Null when cuDNN has no engine for the case: an empty array, f64, uneven padding or sizes that no engine takes.
-std::unique_ptr<LibraryKernel> make_convolution(const LoweredKernel& kernel, const Lowered& lowered,
+std::unique_ptr<LibraryKernel> make_convolution(const LoweredKernel& kernel, const Graph& graph,
                                                 std::shared_ptr<Device> device, const LibraryOptions& options);
 
 // Bytes that a convolution may use at most.

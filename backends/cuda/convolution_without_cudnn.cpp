@@ -3,7 +3,7 @@
 
 namespace neon::cuda {
 
-std::unique_ptr<LibraryKernel> make_convolution(const LoweredKernel&, const Lowered&, std::shared_ptr<Device>,
+std::unique_ptr<LibraryKernel> make_convolution(const LoweredKernel&, const Graph&, std::shared_ptr<Device>,
                                                 const LibraryOptions&) {
   return nullptr;
 }

@@ -61,10 +61,7 @@ MemoryNeeds needs_of(const Graph& graph, const DeviceOptions& options, const Dev
       partials.take(kernel.fused ? fused_source(*kernel.fused, context) : op_source(kernel, context));
       continue;
     }
-    size_t workspace = kernel.op == "matmul" ? product_workspace() : convolution_workspace(device);
-    // Where no plan writes rows apart, the result lies in the workspace first.
-    const Value result = kernel.outputs[0];
-    if (lowered.placements[size_t(result.id)]) workspace += lowered.graph.type(result).bytes();
+    const size_t workspace = kernel.op == "matmul" ? product_workspace() : convolution_workspace(device);
     out.shared = std::max(out.shared, workspace);
     if (!options.timed) continue;
     size_t operands = workspace;

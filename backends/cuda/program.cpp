@@ -106,7 +106,7 @@ std::unique_ptr<LibraryKernel> CudaProgram::library_kernel(size_t k, const Sourc
   if (options.timed) engine_->device->wait("waiting for the GPU");
   try {
     return kernel.op == "matmul" ? make_product(kernel, lowered_.graph, engine_->device, options)
-                                 : make_convolution(kernel, lowered_, engine_->device, options);
+                                 : make_convolution(kernel, lowered_.graph, engine_->device, options);
   } catch (const KernelFault& fault) {
     fail(ErrorKind::device, "choosing an algorithm for ", describe(k), ": ", fault.message());
   }

@@ -15,13 +15,6 @@ namespace {
 // Bytes that every row begins at a multiple of: what a thread accesses at most, and what libraries ask of an array.
 constexpr int64_t kAligned = 16;
 
-bool can_write_rows(const LoweredKernel& kernel, Value value) {
-  const std::string& op = kernel.op;
-  if (kernel.fused) return true;
-  const bool able = op == "convolution" || op == "convolution_data_gradient" || op == "pool_max" || op == "pool_avg";
-  return able && kernel.outputs[0] == value;
-}
-
 // What a fused kernel reads from memory, one instruction after the other.
 template <typename Code, typename Visit>
 void each_load(Code& code, Visit&& visit) {
@@ -46,7 +39,8 @@ bool can_read(const LoweredKernel& kernel, Value value, bool together) {
 
 class Joiner {
  public:
-  explicit Joiner(Lowered& lowered) : lowered_(lowered), graph_(lowered.graph) {}
+  Joiner(Lowered& lowered, const std::vector<std::string_view>& writers)
+      : lowered_(lowered), graph_(lowered.graph), writers_(writers) {}
 
   // Those whose result another one takes come first, and move with it.
   void run() {
@@ -74,6 +68,10 @@ class Joiner {
       first += placement.row;
     }
     for (size_t i = 0; i < placements.size(); ++i) place(concat.inputs[i], placements[i]);
+  }
+
+  bool can_write_rows(const LoweredKernel& kernel, Value value) const {
+    return kernel.fused || (kernel.outputs[0] == value && std::ranges::count(writers_, kernel.op) > 0);
   }
 
   bool can_be_placed(Value part, const Placement& placement, const LoweredKernel& concat) const {
@@ -128,11 +126,14 @@ class Joiner {
 
   Lowered& lowered_;
   const Graph& graph_;
+  const std::vector<std::string_view>& writers_;
   std::map<Value, std::vector<Value>> parts_;  // of a concatenation without a kernel: what is written into it
 };
 
 }  // namespace
 
-void join_concatenations(Lowered& lowered) { Joiner(lowered).run(); }
+void join_concatenations(Lowered& lowered, const std::vector<std::string_view>& writers) {
+  Joiner(lowered, writers).run();
+}
 
 }  // namespace neon

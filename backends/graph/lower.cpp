@@ -44,7 +44,7 @@ class Lowerer {
       if (!groups.nodes[g].empty()) make_fused_kernel(groups, int(g), needed);
     order();
     lowered_.placements.resize(size_t(graph().value_count()));
-    if (options_.join) join_concatenations(lowered_);
+    if (options_.join) join_concatenations(lowered_, options_.writers);
     plan_memory(lowered_);
     return std::move(lowered_);
   }

@@ -52,20 +52,3 @@ TEST_CASE("concatenations are written piece by piece on the GPU") {
 TEST_CASE("gradients of convolutions of one input are made together on the GPU") {
   for (const SiblingCase& c : sibling_cases()) check_against_plain(c.name, c.build);
 }
-
-TEST_CASE("cuDNN makes the pieces of a concatenation, and no kernel copies them") {
-  for (DType dtype : {DType::f32, DType::f16, DType::bf16}) {
-    INFO(std::string(name_of(dtype)));
-    Variables variables;
-    const auto program = compile_program(build_branches(join_cases().front().build, dtype), variables, {.gpu = true});
-    int convolutions = 0;
-    for (size_t k = 0; k < program->lowered().kernels.size(); ++k) {
-      const std::string& op = program->lowered().kernels[k].op;
-      CHECK(op != "concat");
-      if (!op.starts_with("convolution")) continue;
-      CHECK(program->implementations()[k] == "cudnn");
-      ++convolutions;
-    }
-    CHECK(convolutions > 0);
-  }
-}
