@@ -25,14 +25,17 @@ const Pooling<R>& loops() {
 
 constexpr int64_t kBand = 8192;  // elements of x, where one row of windows does not take more
 
-// One of the two arrays; where its type is not that of the arithmetic, each thread has room for a band.
+// One of the two arrays; where its type is not that of the arithmetic, or it is written in rows apart, each thread has
+// room for a band.
 template <typename R>
 class Side {
  public:
   Side(Context& context, Value value, int64_t band, int threads)
-      : slot_(context.slot(value)), size_(size_of(context.type(value).dtype)) {
+      : slot_(context.slot(value)),
+        size_(size_of(context.type(value).dtype)),
+        placement_(context.lowered.placements[size_t(value.id)]) {
     const DType dtype = context.type(value).dtype, compute = dtype_of<R>();
-    if (dtype == compute) return;
+    if (dtype == compute && !placement_) return;
     load_ = elementwise::load_function(dtype, compute);
     store_ = elementwise::store_function(compute, dtype);
     for (int thread = 0; thread < threads; ++thread) rooms_.emplace_back(compute, Shape{band});
@@ -47,7 +50,11 @@ class Side {
     return load_ ? static_cast<R*>(rooms_[size_t(omp_get_thread_num())].data()) : reinterpret_cast<R*>(stored(of));
   }
   void write(Elements of) {
-    if (store_) store_(place(of), stored(of), of.end - of.begin);
+    if (!store_) return;
+    const R* from = place(of);
+    placement_.each_run(of.begin, of.end - of.begin, [&](int64_t element, int64_t to, int64_t n) {
+      store_(from + (element - of.begin), static_cast<std::byte*>(*slot_) + size_t(to) * size_, n);
+    });
   }
 
  private:
@@ -55,6 +62,7 @@ class Side {
 
   void** slot_;
   size_t size_;
+  Placement placement_;  // of what is written
   elementwise::ConvertFunction load_ = nullptr, store_ = nullptr;
   std::vector<Tensor> rooms_;  // by thread
 };
