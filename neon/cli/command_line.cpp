@@ -230,7 +230,7 @@ CommandLine parse_command_line(std::vector<std::string> arguments, bool& finishe
   }
   if (!problems.empty()) read_params<RunOptions>(line.run_options, problems);  // all mistakes at once
   problems.throw_if_any();
-  if (caffe) add("caffe", "true", "--caffe");
+  if (app.count("--caffe")) add("caffe", caffe ? "true" : "false", "--caffe");  // a file of options may say no
   if (deterministic) add("deterministic", "true", "--deterministic");
   if (tf32) add("tf32", "true", "--tf32");
   if (no_bar) add("progress_bar", "false", "--no_progress_bar");
