@@ -1,4 +1,4 @@
-// ImageFolder: images whose folder is their class, in a folder or in a tar archive of it.
+// ImageFolder: images whose folder is their class, or a file beside them, in a folder or in tar archives of it.
 #include "datasets/image_classes.h"
 
 namespace neon {
@@ -10,7 +10,10 @@ struct FolderParams : ImageParams {
   double test = 0;
   static void describe(auto&& p) {
     p("path", &FolderParams::path,
-      "Folder, or archive (.tar, .tar.gz, .tgz), of train/CLASS/IMAGE and test/CLASS/IMAGE, or of CLASS/IMAGE.",
+      "Folder, or archive (.tar, .tar.gz, .tgz), of train/CLASS/IMAGE and test/CLASS/IMAGE, or of CLASS/IMAGE; or, as "
+      "WebDataset's, of KEY.jpg and KEY.cls, the number of its class. Several archives .tar are a folder of them, or "
+      "named together: \"shards-{000..009}.tar\", \"*-train-*.tar\"; train, test or val in names and folders splits "
+      "them.",
       Required{}, Alias{"image_dir"});
     p("test", &FolderParams::test,
       "Share of the images that is kept to test with, drawn by the seed, where there is no "
@@ -63,14 +66,15 @@ class ImageFolder : public Parametrized<Dataset, FolderParams> {
   }
 
  private:
-  Arrangement arrange(const ImageStore& store, const DataContext& context) const {
+  Arrangement arrange(ImageStore& store, const DataContext& context) const {
     Arrangement out = arrange_images(store, context);
     draw_test_images(out.images, params.test, store.path(), context.seed);
     return out;
   }
 };
 
-NEON_REGISTER(Dataset, ImageFolder, "Images (JPEG, PNG) of a folder or tar archive, whose folders are the classes.");
+NEON_REGISTER(Dataset, ImageFolder,
+              "Images (JPEG, PNG) of a folder or tar archives, whose folders, or files beside them, say the classes.");
 
 }  // namespace
 

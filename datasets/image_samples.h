@@ -45,6 +45,8 @@ struct LabelledImage {
   int32_t label = 0;
   Part part = train;
 };
+// LabelledImage::Part of a folder train, test, val ...; -1: it says none.
+int part_named(std::string_view folder);
 // Splits by LabelledImage::Part.
 using ImageParts = std::array<Split, 3>;
 

@@ -106,17 +106,53 @@ std::unique_ptr<ImageStore> open_archive(const std::string& path) {
   return out;
 }
 
+// Several archives of one set.
+std::unique_ptr<ImageStore> open_archives(const std::string& path, const std::vector<std::string>& archives,
+                                          const std::string& common) {
+  if (archives.size() == 1) return open_archive(archives.front());
+  auto out = std::make_unique<ArchiveStore>(path);
+  for (const NamedArchive& archive : name_archives(archives, common)) {
+    if (!is_tar_name(archive.path))
+      fail(ErrorKind::data, archive.path, ": expected a tar archive, as others of ", path, " are");
+    if (GzipReader(archive.path).plain_size() < 0)
+      fail(ErrorKind::data, archive.path, ": is compressed, and one of ", archives.size(),
+           " archives, which are read where they lie; unpack them with gunzip");
+    out->add(archive);
+  }
+  out->finish();
+  return out;
+}
+
+std::unique_ptr<ImageStore> open_folder(const std::string& path) {
+  if (is_imagenet(path)) return open_imagenet(path);
+  auto out = std::make_unique<FolderStore>(path);
+  const auto& names = out->names();
+  if (std::ranges::any_of(names, is_image_name)) return out;
+  if (std::ranges::binary_search(names, "index.json") &&
+      std::ranges::any_of(names, [](const std::string& name) { return name.ends_with(".shard"); }))
+    fail(ErrorKind::data, path, ": is what neon data pack wrote; to read it: dataset: {Shards: {path: ", path, "}}");
+  std::vector<std::string> archives;
+  std::ranges::copy_if(names, std::back_inserter(archives), is_tar_name);
+  if (archives.empty()) return out;
+  for (std::string& archive : archives) archive = join_path(path, archive);
+  return open_archives(path, archives, join_path(path, ""));
+}
+
 }  // namespace
 
 std::unique_ptr<ImageStore> open_image_store(const std::string& path) {
   std::unique_ptr<ImageStore> out;
   if (folder_exists(path)) {
-    if (is_imagenet(path)) out = open_imagenet(path);
-    else out = std::make_unique<FolderStore>(path);
+    out = open_folder(path);
+  } else if (is_pattern(path) && !file_exists(path)) {
+    const auto archives = expand_pattern(path);
+    if (archives.empty()) fail(ErrorKind::data, path, ": no archive has such a name");
+    out = open_archives(path, archives, common_folder(archives));
   } else if (is_tar_name(path)) {
     out = open_archive(path);
   } else {
-    fail(ErrorKind::data, path, ": expected a folder of images, or an archive .tar, .tar.gz or .tgz of one");
+    fail(ErrorKind::data, path, ": expected a folder of images, or an archive .tar, .tar.gz or .tgz of one",
+         is_image_name(path) ? "; this is an image" : "");
   }
   if (out->names().empty()) fail(ErrorKind::data, path, ": holds no file");
   return out;
@@ -132,6 +168,9 @@ std::string find_image_store(const std::string& path, const DataContext& context
     }
   for (const std::string& place : places)
     if (folder_exists(place) || file_exists(place)) return place;
+  if (is_pattern(expanded))
+    for (const std::string& place : places)
+      if (std::ranges::any_of(expand_pattern(place), file_exists)) return place;
   looked_for = join(places, ", ");
   return "";
 }

@@ -90,7 +90,7 @@ int64_t ShardIndex::samples(int part) const {
 ShardIndex read_shard_index(const std::string& folder) {
   const std::string path = join_path(folder, "index.json");
   if (!file_exists(path))
-    fail(ErrorKind::data, folder, ": has no index.json: this is no folder of shards, as neon data pack writes");
+    fail(ErrorKind::data, folder, ": has no index.json: this is no folder of shards, as neon data pack writes (ImageFolder reads tar archives)");
   ShardIndex out;
   try {
     const auto json = nlohmann::json::parse(read_file(path, int64_t(1) << 28));
