@@ -28,20 +28,16 @@ class ImageFolder : public Parametrized<Dataset, FolderParams> {
   explicit ImageFolder(FolderParams given) : Parametrized(std::move(given)) { check_image_params(params); }
 
   Data load(const DataContext& context) const override {
-    std::string looked_for;
-    const std::string path = find_image_store(params.path, context, looked_for);
-    if (path.empty()) fail(ErrorKind::data, params.path, ": no such folder or archive; looked for ", looked_for);
-    const std::shared_ptr<ImageStore> store = open_image_store(path);
-    const Arrangement arranged = arrange(*store, context);
+    const auto set = images(context);
     Data data;
-    data.sample = image_sample_shape(params, *store, arranged.images);
-    ImageParts parts = load_images(params, store, arranged.images, data.sample, context);
+    data.sample = image_sample_shape(params, *set->store, set->images);
+    ImageParts parts = load_images(params, set->store, set->images, data.sample, context);
     data.train = std::move(parts[LabelledImage::train]);
     data.test = std::move(parts[LabelledImage::test]);
     data.validation = std::move(parts[LabelledImage::validation]);
-    data.classes = int64_t(arranged.classes.size());
-    data.class_names = arranged.classes;
-    data.source = path;
+    data.classes = set->classes;
+    data.class_names = set->class_names;
+    data.source = set->source;
     params.describe_values(data);
     return finish(std::move(data), context);
   }
@@ -52,23 +48,35 @@ class ImageFolder : public Parametrized<Dataset, FolderParams> {
     out.dtype = DType::u8;
     out.source = find_image_store(params.path, context, out.missing);
     if (out.source.empty()) return out;
-    const auto store = open_image_store(out.source);
-    const Arrangement arranged = arrange(*store, context);
+    const ImageSet set = read(out.source, context);
     out.found = true;
-    out.sample = image_sample_shape(params, *store, arranged.images);
-    out.classes = int64_t(arranged.classes.size());
-    const auto counts = count_parts(arranged.images);
+    out.sample = image_sample_shape(params, *set.store, set.images);
+    out.classes = set.classes;
+    const auto counts = count_parts(set.images);
     out.train_size = counts[LabelledImage::train];
     out.test_size = counts[LabelledImage::test];
     out.validation_size = counts[LabelledImage::validation];
-    out.streamed = streams_images(params, *store, arranged.images, out.sample, context);
+    out.streamed = streams_images(params, *set.store, set.images, out.sample, context);
     return finish(out);
   }
 
+  std::shared_ptr<ImageSet> images(const DataContext& context) const override {
+    std::string looked_for;
+    const std::string path = find_image_store(params.path, context, looked_for);
+    if (path.empty()) fail(ErrorKind::data, params.path, ": no such folder or archive; looked for ", looked_for);
+    return std::make_shared<ImageSet>(read(path, context));
+  }
+
  private:
-  Arrangement arrange(ImageStore& store, const DataContext& context) const {
-    Arrangement out = arrange_images(store, context);
-    draw_test_images(out.images, params.test, store.path(), context.seed);
+  ImageSet read(const std::string& path, const DataContext& context) const {
+    ImageSet out;
+    out.source = path;
+    out.store = open_image_store(path);
+    Arrangement arranged = arrange_images(*out.store, context);
+    out.images = std::move(arranged.images);
+    out.class_names = std::move(arranged.classes);
+    out.classes = int64_t(out.class_names.size());
+    draw_test_images(out.images, params.test, path, context.seed);
     return out;
   }
 };

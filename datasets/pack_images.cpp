@@ -144,12 +144,12 @@ class Packer {
 
 }  // namespace
 
-PackResult pack_images(ImageStore& store, const std::vector<LabelledImage>& images,
-                       const std::vector<std::string>& classes, const std::string& folder, const PackOptions& options) {
-  PackResult out = Packer(store, images, folder, options).run();
+PackResult pack_images(const ImageSet& set, const std::string& folder, const PackOptions& options) {
+  PackResult out = Packer(*set.store, set.images, folder, options).run();
   if (out.index.samples(LabelledImage::train) == 0)
-    fail(ErrorKind::data, store.path(), ": no training image can be read; the first: ", out.first_trouble);
-  out.index.classes = classes;
+    fail(ErrorKind::data, set.store->path(), ": no training image can be read; the first: ", out.first_trouble);
+  out.index.classes = set.class_names;
+  for (int64_t k = 0; set.class_names.empty() && k < set.classes; ++k) out.index.classes.push_back(std::to_string(k));
   write_shard_index(folder, out.index);
   return out;
 }

@@ -70,9 +70,10 @@ const char* const kUsage =
     "stdin\n"
     "  neon data list                 the data sets, and whether they are here\n"
     "  neon data fetch NAME           download one\n"
-    "  neon data check PATH           read every image of a folder, archive or packed folder; list the damaged ones\n"
+    "  neon data check PATH           read every image of a folder, archive, list, packed folder or spec; list\n"
+    "                                 the damaged ones\n"
     "  neon data stats SPEC           classes, and means and deviations of channels\n"
-    "  neon data pack PATH FOLDER     a folder or archive of images as shards\n"
+    "  neon data pack PATH FOLDER     images of a folder, archive, list (FILE,CLASS) or spec as shards\n"
     "  neon data preview SPEC PNG     the first batch as the net sees it, augmented, on one sheet\n"
     "  neon doctor                    what was found here, and why a GPU is not used\n"
     "  neon help NAME                 a layer, optimizer, data set ... and its parameters\n";

@@ -58,6 +58,35 @@ class Images(Case):
         self.assertIn("has the label 7, there are 2 classes",
                       self.neon("data", "stats", spec, "--set", "dataset.stream=true", code=3).err)
 
+    def test_lists_are_checked_and_packed(self):
+        self.write_colours()
+        rows = {part: "".join(f"{part}/{kind}/{i}.png,{label}\n" for i in range(10) for label, kind in enumerate(["blue", "red"]))
+                for part in ("train", "test")}
+        self.write("colours/train.csv", "file,class\n" + rows["train"])
+        self.write("colours/test.tsv", rows["test"].replace(",", "\t"))
+        self.assertIn("colours/train.csv: 20 images of 2 classes, 0 bad\n", self.neon("data", "check", "colours/train.csv").out)
+        self.assertIn("colours/test.tsv: 20 images of 2", self.neon("data", "check", "colours/test.tsv").out)
+        self.assertIn("wrote a: 20 training and 0 test samples of 2 classes in 1 shards\n",
+                      self.neon("data", "pack", "colours/train.csv", "a").out)
+        listed = "{ImageList: {path: colours/train.csv, test_list: colours/test.tsv}}"
+        spec = self.spec(dataset=listed, name="l.yaml")
+        self.assertIn("l.yaml: 40 images of 2 classes, 0 bad\n", self.neon("data", "check", spec).out)
+        self.assertIn("wrote b: 20 training and 20 test samples", self.neon("data", "pack", spec, "b").out)
+        # The same net learns the same from both, but for the order of the samples; sums over all tell none apart.
+        stats = [re.sub(r"^.*?: ", "", self.neon("data", "stats", spec, *more).out)
+                 for more in ([], ["--set", "dataset={Shards: {path: b}}"])]
+        counted = [re.findall(r"(?m)^class (\d) +train (\d+) +test (\d+)", text) for text in stats]
+        self.assertEqual(counted, [[("0", "10", "10"), ("1", "10", "10")]] * 2)
+        means = [[float(x) for x in re.findall(r"\d\.\d+", text)] for text in stats]
+        np.testing.assert_allclose(*means, rtol=1e-5)
+        self.assertIn("wrote c: 16 training and 4 test samples", self.neon(
+            "data", "pack", spec, "c", "--set", "dataset={ImageList: {path: colours/train.csv, test: 0.2}}").out)
+        self.write("colours/train/red/3.png", b"no image")
+        self.assertIn("colours/train/red/3.png: expected a JPEG or PNG", self.neon("data", "check", "colours/train.csv", code=3).out)
+        self.refused(2, "data", "pack", self.spec(name="iris.yaml"), "d", says="its data set is no set of image files")
+        self.refused(2, "data", "pack", "colours", "d", "--set", "x=1", says="--set changes a spec, and colours is none")
+        self.refused(3, "data", "check", "none.csv", says="none.csv: no such file; looked for")
+
     def test_names_of_files_and_classes_do_not_reach_the_terminal_raw(self):
         for kind in "\x1b[31mred", "blue":
             for i in range(4):
