@@ -30,7 +30,7 @@ class Images(Case):
         self.assertIn("colours: 100 images of 2 classes, 0 bad\n", self.neon("data", "check", "colours").out)
         self.write("colours/train/red/bad.png", b"no image")
         self.assertIn("bad.png: expected a JPEG or PNG image", self.neon("data", "check", "colours", code=3).out)
-        self.assertIn("bad.png: expected", self.neon("data", "pack", "colours", "no", code=3).err)
+        self.assertIn("bad.png: expected", self.neon("data", "pack", "colours", "shards", code=3).err)
         self.assertIn("give --pixels too", self.neon("data", "pack", "colours", "no", "--size", "4", code=2).err)
         packed = self.neon("data", "pack", "colours", "shards", "--skip_bad")
         self.assertIn("1 images are left out", packed.err)
