@@ -42,8 +42,8 @@ void ArchiveStore::add(const NamedArchive& archive) {
 void ArchiveStore::collect(size_t archive, int64_t begin, int64_t bytes, const std::string& folder,
                            const std::function<std::string(const std::string&)>& called) {
   const FileSource& file = *archives_[archive].open;
-  TarReader tar(std::make_unique<SourceStream>(file, begin, bytes,
-                                               folder.empty() ? file.name() : text(file.name(), ": ", folder)));
+  TarReader tar(std::make_unique<SourceStream>(
+      file, begin, bytes, folder.empty() ? file.name() : printable(text(file.name(), ": ", folder))));
   while (tar.next()) {
     const int64_t place = begin + tar.place();
     const std::string& name = tar.name();
@@ -62,7 +62,7 @@ void ArchiveStore::finish() { std::ranges::sort(names_); }
 
 std::string ArchiveStore::where(const std::string& name) const {
   const Member& member = members_.at(name);
-  return text(archives_[member.archive].path, ": ", member.name);
+  return printable(text(archives_[member.archive].path, ": ", member.name));
 }
 
 std::string ArchiveStore::layout(const std::string& name) const {

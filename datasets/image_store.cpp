@@ -29,14 +29,14 @@ class FolderStore : public ImageStore {
     const size_t before = (fs::path(path) / "").string().size();  // of a file's path, what is not its name
     for (fs::recursive_directory_iterator at(path, options, error), end; !error && at != end; at.increment(error)) {
       if (at.depth() > kMostDepth)
-        fail(ErrorKind::data, at->path().string(), ": more than ", kMostDepth,
+        fail(ErrorKind::data, printable(at->path().string()), ": more than ", kMostDepth,
              " folders deep; does a link lead back up?");
       if (at->is_regular_file(error)) names_.push_back(at->path().string().substr(before));
     }
     if (error) fail(ErrorKind::data, path, ": cannot be read: ", error.message());
     std::ranges::sort(names_);
   }
-  std::string where(const std::string& name) const override { return join_path(path_, name); }
+  std::string where(const std::string& name) const override { return printable(join_path(path_, name)); }
   void want(std::vector<std::string> names) override {
     ImageStore::want(std::move(names));
     at_ = 0;
@@ -47,8 +47,8 @@ class FolderStore : public ImageStore {
     return out;
   }
   void load(File& file) const override { file.content = content(wanted_[file.index]); }
-  std::string content(const std::string& name) const override { return read_file(where(name), kMostBytes); }
-  int64_t bytes_of(const std::string& name) const override { return file_size(where(name)); }
+  std::string content(const std::string& name) const override { return read_file(join_path(path_, name), kMostBytes); }
+  int64_t bytes_of(const std::string& name) const override { return file_size(join_path(path_, name)); }
 
  private:
   static constexpr int kMostDepth = 20;
@@ -68,7 +68,7 @@ class PackedStore : public ImageStore {
     const auto twice = std::ranges::adjacent_find(names_);
     if (twice != names_.end()) fail(ErrorKind::data, where(*twice), ": is in the archive twice");
   }
-  std::string where(const std::string& name) const override { return path_ + ": " + name; }
+  std::string where(const std::string& name) const override { return printable(path_ + ": " + name); }
   void want(std::vector<std::string> names) override {
     ImageStore::want(std::move(names));
     tar_ = std::make_unique<TarReader>(path_);

@@ -105,7 +105,7 @@ DataCheck check_data(const Experiment& experiment, const RunOptions& options, co
 }
 
 void print_warnings(const std::vector<std::string>& warnings) {
-  for (const std::string& warning : warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
+  for (const std::string& warning : warnings) std::fprintf(stderr, "warning: %s\n", printable(warning).c_str());
 }
 
 void note_unused_gpu(const std::string& why) { std::fprintf(stderr, "note: the GPU is not used: %s\n", why.c_str()); }

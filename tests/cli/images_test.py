@@ -1,14 +1,17 @@
 #!/usr/bin/python3
 """Images as people have them: neon data, training on folders and arrays, predicting them."""
+import io
 import json
+import os
 import re
 import struct
+import tarfile
 import zlib
 
 import numpy as np
 
 import support
-from support import MNIST, Case, tensors, write_mnist
+from support import IRIS, MNIST, Case, tensors, write_mnist
 
 
 class Images(Case):
@@ -101,6 +104,29 @@ class Images(Case):
         self.assertIn(" ?[31mred\n", told.out)
         for result in checked, told:
             self.assertNotIn("\x1b", result.out + result.err)
+
+    def test_errors_quote_names_of_files_in_one_line(self):
+        good, bad = support.png(np.zeros((4, 4, 3), np.uint8)), "a\x1b[2J\nneon: all is well.png"
+        with tarfile.open(self.path("a.tar"), "w") as archive:
+            for name, content in ("x/1.png", good), ("y/2.png", good), ("y/" + bad, b"no image"):
+                member = tarfile.TarInfo(name)
+                member.size = len(content)
+                archive.addfile(member, io.BytesIO(content))
+        self.write("list.csv", f'pics/1.png,x\npics/2.png,y\n"pics/{bad}",y\n')
+        self.write("lost.csv", f'pics/1.png,x\npics/2.png,y\n"pics/lost{bad}",y\n')
+        for name, content in ("1.png", good), ("2.png", good), (bad, b"no image"):
+            self.write("pics/" + name, content)
+        rest = IRIS[IRIS.index("layers"):].replace("nout: 3", "nout: 2").replace("batch_size: 16", "batch_size: 1")
+        for dataset in "ImageFolder: {path: a.tar", "ImageList: {path: list.csv", "ImageList: {path: lost.csv":
+            for stream in "false", "true":
+                spec = self.write("s.yaml", f"dataset: {{{dataset}, stream: {stream}}}}}\n" + rest)
+                told = self.refused(3, "-l", "log.txt", "--no_progress_bar", spec, says="a?[2J?neon: all is well.png").err
+                self.assertEqual(len(told.splitlines()), 1, told)
+                for text in told, self.read("log.txt").decode() if os.path.exists(self.path("log.txt")) else "":
+                    self.assertNotIn("\x1b", text)
+                    self.assertFalse([line for line in text.splitlines() if line.startswith("neon: all")])
+        packed = self.refused(3, "data", "pack", "a.tar", "out", says="a?[2J?neon: all is well.png: expected a JPEG").err
+        self.assertEqual(len(packed.splitlines()), 1, packed)
 
     def test_data_preview(self):
         training = self.write_colours()
