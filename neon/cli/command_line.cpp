@@ -54,6 +54,10 @@ constexpr VerbOption kVerbOptions[] = {
     {"--size", "size", "with data pack: side to which images are brought", {"data"}},
     {"--pixels", "pixels", "with data pack: store pixels instead of the files", {"data"}},
     {"--skip_bad", "skip_bad", "with data pack: leave damaged images out", {"data"}},
+    {"--count",
+     "count",
+     "with data preview: how many images; without it the first batch, of which at most 64",
+     {"data"}},
     {"--resolved", "resolved", "with check: print the spec with every default", {"check"}},
 };
 

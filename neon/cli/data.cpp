@@ -56,18 +56,20 @@ int fetch(const CommandLine& line) {
   return 0;
 }
 
-// Every checksum, every image, every label.
-int64_t check_shards(const std::string& folder) {
+// Whether every checksum, every image and every label is right.
+bool check_shards(const std::string& folder) {
   const ShardIndex index = read_shard_index(folder);
-  int64_t bad = 0, samples = 0;
+  int64_t bad = 0, samples = 0, changed = 0;
   for (size_t part = 0; part < 3; ++part) {
     for (const ShardIndex::File& file : index.parts[part])
       if (const std::string sum = sha256_of_file(join_path(folder, file.name)); sum != file.sha256) {
-        std::printf("%s: its SHA-256 is %s, index.json says %s\n", file.name.c_str(), sum.c_str(), file.sha256.c_str());
-        ++bad;
+        std::printf("%s: its SHA-256 is %s, index.json says %s\n", printable(file.name).c_str(), sum.c_str(),
+                    printable(file.sha256).c_str());
+        ++changed;
       }
     ImageParams params;
     params.channels = index.pixels ? index.sample[0] : 3;
+    params.on_bad_sample = "skip";
     if (index.sample.rank() == 0) params.size = 64;
     const auto reader = open_shards(folder, index, int(part), params);
     std::vector<uint8_t> pixels(size_t(reader->sample().elements()));
@@ -79,8 +81,10 @@ int64_t check_shards(const std::string& folder) {
         ++bad;
       }
   }
-  std::printf("%s: %lld samples, %lld bad\n", folder.c_str(), (long long)samples, (long long)bad);
-  return bad;
+  std::printf("%s: %lld samples, %lld bad", folder.c_str(), (long long)samples, (long long)bad);
+  if (changed) std::printf("; %lld files are not as they were packed", (long long)changed);
+  std::printf("\n");
+  return bad == 0 && changed == 0;
 }
 
 bool is_spec(const std::string& path) { return path.ends_with(".yaml") || path.ends_with(".yml"); }
@@ -126,7 +130,7 @@ int check(const CommandLine& line) {
   std::vector<std::string> none;
   std::string looked_for;
   const std::string path = find_image_store(given, data_context(line.run(), "", 0, none), looked_for);
-  if (file_exists(join_path(path, "index.json"))) return check_shards(path) ? exit_code(ErrorKind::data) : 0;
+  if (file_exists(join_path(path, "index.json"))) return check_shards(path) ? 0 : exit_code(ErrorKind::data);
   const auto [set, source, seed] = open_images(line, given);
   int64_t bad = 0;
   for (const std::string& trouble : check_images(*set->store, set->images)) {
@@ -208,11 +212,11 @@ int pack(const CommandLine& line) {
 }
 
 int preview(const CommandLine& line) {
-  const auto given = operands(line, 2, "preview SPEC PNG");
+  const auto given = operands(line, 2, "preview SPEC PNG [--count N]");
   const OpenedSpec spec = open_spec(line, given[0]);
   const Data data = load_data(*spec.experiment, line.run(), spec.folder);
-  write_preview(*spec.experiment, data, line.run(), given[1]);
-  std::printf("wrote %s\n", given[1].c_str());
+  const std::string shown = write_preview(*spec.experiment, data, line.run(), line.of_verb.count, given[1]);
+  std::printf("wrote %s: %s\n", given[1].c_str(), shown.c_str());
   return 0;
 }
 

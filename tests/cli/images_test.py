@@ -8,6 +8,7 @@ import struct
 import tarfile
 import zlib
 
+import h5py
 import numpy as np
 
 import support
@@ -51,8 +52,15 @@ class Images(Case):
         shard = bytearray(self.read("shards/test-0000.shard"))
         shard[40] ^= 1
         self.write("shards/test-0000.shard", bytes(shard))
-        self.assertIn("its SHA-256 is", self.neon("data", "check", "shards", code=3).out)
+        checked = self.neon("data", "check", "shards", code=3).out
+        self.assertIn("its SHA-256 is", checked)
+        self.assertIn("sample 0: its checksum is wrong: the file was damaged; pack the data again\n", checked)
+        self.assertTrue(checked.endswith("shards: 100 samples, 1 bad; 1 files are not as they were packed\n"), checked)
         self.assertIn("its checksum is wrong", self.neon(spec, code=3).err)
+        for stream, says in ("false", "1 of 20 samples are left out; the first: "), ("true", "1 of 20 test images were left out"):
+            left = self.neon("-r", "1", spec, "--set", "dataset.on_bad_sample=skip", "--set", "dataset.stream=" + stream)
+            self.assertIn(says, left.err)
+            self.assertIn("Top1Misclass 0.00 %", left.out)
         shard = bytearray(self.read("shards/train-0000.shard"))
         table, = struct.unpack("<Q", shard[-32:-24])
         shard[table + 16:table + 20] = struct.pack("<i", 7)
@@ -131,14 +139,37 @@ class Images(Case):
     def test_data_preview(self):
         training = self.write_colours()
         spec = self.spec(dataset="{ImageFolder: {path: colours}}", augment="[RandomCrop: {size: 8}]")
-        self.neon("data", "preview", spec, "sheet.png")
+        told = self.neon("data", "preview", spec, "sheet.png", "--count", "64").out
+        self.assertEqual(told, "wrote sheet.png: the first 64 images of training with seed 0, in batches of 16\n")
         sheet = support.png_pixels(self.read("sheet.png"))
         self.assertEqual(sheet.shape, (8 * 10 + 2, 8 * 10 + 2, 3))
         self.assertTrue((sheet[:2] == 128).all())
         corners = {image[y:y + 8, x:x + 8].tobytes() for image in training for y in range(2) for x in range(5)}
-        tiles = {sheet[2 + 10 * i:10 + 10 * i, 2 + 10 * j:10 + 10 * j].tobytes() for i in range(8) for j in range(8)}
+        tiles = {tile.tobytes() for tile in self.tiles("sheet.png", 8, 64)}
         self.assertEqual(len(tiles), 64)
         self.assertLessEqual(tiles, corners)
+        self.neon("data", "preview", spec, "first.png")
+        self.assertEqual(support.png_pixels(self.read("first.png")).shape, (2 * 10 + 2, 8 * 10 + 2, 3))
+        self.assertIn("the whole batches of an epoch have 80 images", self.neon("data", "preview", spec, "x.png", "--count", "81", code=2).err)
+        self.assertIn("batch_size 90 is larger than the training set", self.neon("data", "preview", spec, "x.png", "-z", "90", code=2).err)
+
+    def tiles(self, name, side, count):
+        sheet, pitch = support.png_pixels(self.read(name)), side + 2
+        return [sheet[2 + pitch * (i // 8):, 2 + pitch * (i % 8):][:side, :side] for i in range(count)]
+
+    def test_preview_shows_what_training_sees(self):
+        # The cost tells what the net saw: all weights are 1 and stay so, and the target is 0.
+        np.save(self.path("x.npy"), np.random.default_rng(7).integers(0, 255, (12, 3, 9, 12), np.uint8))
+        np.save(self.path("y.npy"), np.zeros((12, 1), "f4"))
+        spec = self.write("s.yaml", "dataset: {NPY: {inputs: x.npy, targets: y.npy, scale: 0.00390625}}\naugment: [RandomCrop: {size: 6}, "
+                          "Flip]\nlayers: [Affine: {nout: 1, init: {Constant: 1}}]\ncost: SumSquared\noptimizer: "
+                          "{GradientDescentMomentum: {learning_rate: 1.0e-30}}\nbatch_size: 3\nepochs: 1\n")
+        self.neon("data", "preview", spec, "sheet.png", "-r", "5", "--count", "12")
+        sums = np.array([tile.sum() / 256 for tile in self.tiles("sheet.png", 6, 12)])
+        self.neon("-r", "5", "-o", "run.h5", spec)
+        with h5py.File(self.path("run.h5")) as file:
+            costs = file["cost/train"][:]
+        np.testing.assert_allclose(costs, (sums.reshape(4, 3) ** 2).mean(axis=1) / 2, rtol=1e-5)
 
     def test_data_list_and_misuse(self):
         listed = self.neon("data", "list").out
