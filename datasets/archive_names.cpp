@@ -114,7 +114,7 @@ std::vector<std::string> expand_pattern(const std::string& pattern) {
 std::string common_folder(const std::vector<std::string>& paths) {
   std::string out = paths.front().substr(0, paths.front().rfind('/') + 1);
   for (const std::string& path : paths)
-    while (!path.starts_with(out)) out.erase(out.rfind('/', out.size() - 2) + 1);
+    while (!path.starts_with(out)) out.erase(out.size() < 2 ? 0 : out.rfind('/', out.size() - 2) + 1);
   return out;
 }
 

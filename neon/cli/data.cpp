@@ -130,7 +130,7 @@ int check(const CommandLine& line) {
   std::vector<std::string> none;
   std::string looked_for;
   const std::string path = find_image_store(given, data_context(line.run(), "", 0, none), looked_for);
-  if (file_exists(join_path(path, "index.json"))) return check_shards(path) ? 0 : exit_code(ErrorKind::data);
+  if (!path.empty() && file_exists(join_path(path, "index.json"))) return check_shards(path) ? 0 : exit_code(ErrorKind::data);
   const auto [set, source, seed] = open_images(line, given);
   int64_t bad = 0;
   for (const std::string& trouble : check_images(*set->store, set->images)) {

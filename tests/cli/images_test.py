@@ -49,6 +49,8 @@ class Images(Case):
         np.testing.assert_allclose(mean, training.mean(axis=(0, 1, 2)) / 255, rtol=1e-5)
         np.testing.assert_allclose(std, training.std(axis=(0, 1, 2)) / 255, rtol=1e-5)
         self.assertIn("shards: 100 samples, 0 bad", self.neon("data", "check", "shards").out)
+        lost = self.refused(3, "data", "check", "nowhere", cwd=self.path("shards"), says="nowhere: no such folder or archive")
+        self.assertNotIn("SHA", lost.out)
         shard = bytearray(self.read("shards/test-0000.shard"))
         shard[40] ^= 1
         self.write("shards/test-0000.shard", bytes(shard))

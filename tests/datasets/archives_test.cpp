@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <cstdlib>
 
+#include "datasets/archive_names.h"
 #include "image_support.h"
 #include "support.h"
 
@@ -83,6 +84,24 @@ TEST_CASE("shards of WebDataset: a folder, a pattern, one file, in memory and st
                           .c_str()) == 0);
   for (const char* path : {"plain", "plain.tgz", "one"})
     CHECK(labels_of(load(dir, {{"path", path}}).train) == Labels{2, 0, 1});
+}
+
+TEST_CASE("braces, stars and what several paths have in common") {
+  CHECK(expand_pattern("a{08..11}{x,}.tar") == std::vector<std::string>{"a08.tar", "a08x.tar", "a09.tar", "a09x.tar",
+                                                                        "a10.tar", "a10x.tar", "a11.tar", "a11x.tar"});
+  CHECK(expand_pattern("plain[1].tar") == std::vector<std::string>{"plain[1].tar"});
+  CHECK(error_of([] { expand_pattern("{0..99999}{0..99999}.tar"); }).find("means more than 1000000 files") !=
+        std::string::npos);
+  for (const char* wrong : {"{a}", "{}", "{1..}", "{a..c}", "{9..1}"})
+    CHECK(error_of([&] { expand_pattern(wrong); }).find("expected {first,second} or {000..009}") != std::string::npos);
+  CHECK(common_folder({"a/b/c.tar", "a/b/d/e.tar"}) == "a/b/");
+  CHECK(common_folder({"a/b.tar", "ab/c.tar"}).empty());
+  CHECK(common_folder({"/a/b.tar", "c/d.tar"}).empty());
+  CHECK(common_folder({"/a/b.tar", "/c.tar"}) == "/");
+  const TempDir dir;
+  dir.write("x[1]/a.tar", "");
+  dir.write("x1/b.tar", "");
+  CHECK(expand_pattern(dir / "x[1]/*.tar") == std::vector<std::string>{dir / "x[1]/a.tar"});
 }
 
 TEST_CASE("archives whose folders are the classes are one set") {
