@@ -107,7 +107,7 @@ std::vector<std::string> expand_pattern(const std::string& pattern) {
     else std::ranges::copy(matches_of(name), std::back_inserter(out));
   }
   std::ranges::sort(out);
-  out.erase(std::ranges::unique(out).begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
 }
 
