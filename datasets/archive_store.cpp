@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "datasets/image_samples.h"
 #include "datasets/source_stream.h"
 #include "datasets/tar.h"
 #include "neon/core/error.h"
@@ -14,20 +15,35 @@ namespace {
 constexpr size_t kFilesAtOnce = 4096;
 constexpr int64_t kMostBytes = int64_t(1) << 28;  // of one image
 constexpr std::string_view kEnding = ".tar";
+constexpr size_t kMostOpen = 64;
 
 }  // namespace
 
 void ArchiveStore::add(const std::string& archive, const std::function<std::string(const std::string&)>& called) {
-  archives_.push_back(std::make_unique<FileSource>(archive));
-  collect(archives_.size() - 1, 0, archives_.back()->size(), "", called);
+  archives_.push_back({archive, std::make_unique<FileSource>(archive), false, ""});
+  collect(archives_.size() - 1, 0, archives_.back().open->size(), "", called);
+  if (archives_.size() > kMostOpen) archives_.back().open.reset();
+}
+
+void ArchiveStore::add(const NamedArchive& archive) {
+  const size_t before = names_.size();
+  add(archive.path, [&](const std::string& name) { return text(archive.name, "/", name); });
+  Archive& added = archives_.back();
+  added.one_of_several = true;
+  added.folder = archive.folder;
+  if (names_.size() == before) return;
+  // Files that lie in a folder train themselves need not be told so by the archive's name.
+  const std::string& first = members_.at(names_[before]).name;
+  const std::string folder = first.substr(0, std::min(first.find('/'), first.size()));
+  if (part_named(folder) >= 0) added.folder.clear();
 }
 
 // `folder`: of the archive within the archive, with a slash; "" of the outer one.
 void ArchiveStore::collect(size_t archive, int64_t begin, int64_t bytes, const std::string& folder,
                            const std::function<std::string(const std::string&)>& called) {
-  const FileSource& file = *archives_[archive];
-  TarReader tar(std::make_unique<SourceStream>(file, begin, bytes,
-                                               folder.empty() ? file.name() : text(file.name(), ": ", folder)));
+  const FileSource& file = *archives_[archive].open;
+  TarReader tar(std::make_unique<SourceStream>(
+      file, begin, bytes, folder.empty() ? file.name() : printable(text(file.name(), ": ", folder))));
   while (tar.next()) {
     const int64_t place = begin + tar.place();
     const std::string& name = tar.name();
@@ -46,7 +62,14 @@ void ArchiveStore::finish() { std::ranges::sort(names_); }
 
 std::string ArchiveStore::where(const std::string& name) const {
   const Member& member = members_.at(name);
-  return text(archives_[member.archive]->name(), ": ", member.name);
+  return printable(text(archives_[member.archive].path, ": ", member.name));
+}
+
+std::string ArchiveStore::layout(const std::string& name) const {
+  const Member& member = members_.at(name);
+  const Archive& archive = archives_[member.archive];
+  if (!archive.one_of_several) return name;
+  return archive.folder.empty() ? member.name : text(archive.folder, "/", member.name);
 }
 
 void ArchiveStore::want(std::vector<std::string> names) {
@@ -71,7 +94,9 @@ std::string ArchiveStore::content(const std::string& name) const {
   if (member.bytes > kMostBytes)
     fail(ErrorKind::data, where(name), ": ", bytes_text(double(member.bytes)), " are too many for an image");
   std::string out(size_t(member.bytes), '\0');
-  archives_[member.archive]->read_at(member.place, out.data(), out.size());
+  const Archive& archive = archives_[member.archive];
+  if (archive.open) archive.open->read_at(member.place, out.data(), out.size());
+  else FileSource(archive.path).read_at(member.place, out.data(), out.size());
   return out;
 }
 

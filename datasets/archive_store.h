@@ -3,6 +3,7 @@
 #include <functional>
 #include <unordered_map>
 
+#include "datasets/archive_names.h"
 #include "datasets/file.h"
 #include "datasets/image_store.h"
 
@@ -14,10 +15,13 @@ class ArchiveStore : public ImageStore {
   // Takes in the files of an archive, and those of an archive in it: FILE of NAME.tar is NAME/FILE. Only headers are
   // read. `called` says what each is called here.
   void add(const std::string& archive, const std::function<std::string(const std::string&)>& called);
+  // One of several archives of one set: its files are called NAME/FILE, and are laid out as in its folder.
+  void add(const NamedArchive& archive);
   // After the last: names in order. A data error where two files have one.
   void finish();
 
   std::string where(const std::string& name) const override;
+  std::string layout(const std::string& name) const override;
   void want(std::vector<std::string> names) override;
   std::vector<File> next() override;
   void load(File& file) const override { file.content = content(wanted()[file.index]); }
@@ -25,6 +29,13 @@ class ArchiveStore : public ImageStore {
   int64_t bytes_of(const std::string& name) const override { return members_.at(name).bytes; }
 
  private:
+  // Of many, not all stay open: processes may have a thousand files.
+  struct Archive {
+    std::string path;
+    std::unique_ptr<FileSource> open;
+    bool one_of_several = false;
+    std::string folder;
+  };
   struct Member {
     size_t archive = 0;
     int64_t place = 0, bytes = 0;
@@ -33,7 +44,7 @@ class ArchiveStore : public ImageStore {
   void collect(size_t archive, int64_t begin, int64_t bytes, const std::string& folder,
                const std::function<std::string(const std::string&)>& called);
 
-  std::vector<std::unique_ptr<FileSource>> archives_;
+  std::vector<Archive> archives_;
   std::unordered_map<std::string, Member> members_;
   std::vector<size_t> order_;  // of the files wanted, as they lie
   size_t at_ = 0;

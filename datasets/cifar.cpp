@@ -54,8 +54,8 @@ class CifarReader {
     data.class_names = read_class_names(files.back());
     if (int64_t(data.class_names.size()) != classes_)
       fail(ErrorKind::data, place, ": ", names.back(), " has ", data.class_names.size(), " names, expected ", classes_);
-    data.train = records(files, 0, kind_.train.size(), place);
-    data.test = records(files, kind_.train.size(), names.size() - 1, place);
+    data.train = records(files, names, 0, kind_.train.size(), place);
+    data.test = records(files, names, kind_.train.size(), names.size() - 1, place);
     data.source = place;
     return data;
   }
@@ -89,11 +89,25 @@ class CifarReader {
   }
 
  private:
-  Split records(const std::vector<std::string>& files, size_t first, size_t last, const std::string& place) const {
-    std::string all;
-    for (size_t i = first; i < last; ++i) all += files[i];
-    const std::string source = text(place, first == 0 ? ": training records" : ": test records");
-    return read_cifar_records(all, kind_.labels, label_, classes_, source);
+  // Of files first .. last - 1, one after the other.
+  Split records(std::vector<std::string>& files, const std::vector<const char*>& names, size_t first, size_t last,
+                const std::string& place) const {
+    std::vector<Split> parts;
+    int64_t n = 0;
+    for (size_t i = first; i < last; ++i) {
+      const std::string source = text(place, folder_exists(place) ? "/" : ": ", names[i]);
+      parts.push_back(read_cifar_records(files[i], kind_.labels, label_, classes_, printable(source)));
+      files[i] = {};
+      n += parts.back().size();
+    }
+    Split out{Tensor(DType::u8, Shape{n, 32, 32, 3}), Tensor(DType::i32, {n})};
+    auto images = out.inputs.as<uint8_t>().begin();
+    auto labels = out.targets.as<int32_t>().begin();
+    for (const Split& part : parts) {
+      images = std::ranges::copy(part.inputs.as<uint8_t>(), images).out;
+      labels = std::ranges::copy(part.targets.as<int32_t>(), labels).out;
+    }
+    return out;
   }
 
   int64_t count(const std::string& folder, const std::vector<const char*>& names) const {

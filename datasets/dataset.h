@@ -84,6 +84,8 @@ struct DataCheck {
   bool streamed = false;                                       // samples are read while the run goes on
 };
 
+struct ImageSet;  // image_samples.h
+
 class Dataset {
  public:
   static constexpr const char* kCategory = "dataset";
@@ -107,6 +109,8 @@ class Dataset {
   virtual Data load(const DataContext&) const = 0;
   // Reads headers, not samples; text files have none and are read. A file that is there and is wrong throws.
   virtual DataCheck check(const DataContext&) const = 0;
+  // The files of a set of images, undecoded, to look at or to pack; null: it is none.
+  virtual std::shared_ptr<ImageSet> images(const DataContext&) const { return nullptr; }
   virtual const void* params_address() const = 0;
   Common common;
 

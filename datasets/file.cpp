@@ -96,23 +96,24 @@ void make_folders(const std::string& path) {
   for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
     const std::string part = path.substr(0, end);
     if (!part.empty() && mkdir(part.c_str(), 0777) != 0 && errno != EEXIST)
-      fail(ErrorKind::data, path, ": cannot make the folder ", part, ": ", std::strerror(errno));
+      fail(ErrorKind::data, printable(path), ": cannot make the folder ", printable(part), ": ", std::strerror(errno));
     if (end == path.npos) break;
   }
-  if (!folder_exists(path)) fail(ErrorKind::data, path, ": expected a folder, there is a file of that name");
+  if (!folder_exists(path)) fail(ErrorKind::data, printable(path), ": expected a folder, there is a file of that name");
 }
 
 int64_t file_size(const std::string& path) {
   struct stat status;
-  if (stat(path.c_str(), &status) != 0) fail(ErrorKind::data, path, ": ", std::strerror(errno));
-  if (S_ISDIR(status.st_mode)) fail(ErrorKind::data, path, ": expected a file, this is a folder");
-  if (!S_ISREG(status.st_mode)) fail(ErrorKind::data, path, ": expected a file, this is a device, pipe or socket");
+  if (stat(path.c_str(), &status) != 0) fail(ErrorKind::data, printable(path), ": ", std::strerror(errno));
+  if (S_ISDIR(status.st_mode)) fail(ErrorKind::data, printable(path), ": expected a file, this is a folder");
+  if (!S_ISREG(status.st_mode))
+    fail(ErrorKind::data, printable(path), ": expected a file, this is a device, pipe or socket");
   return status.st_size;
 }
 
 FileSource::FileSource(const std::string& path)
     : ByteSource(path, file_size(path)), fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-  if (fd_ < 0) fail(ErrorKind::data, path, ": ", std::strerror(errno));
+  if (fd_ < 0) fail(ErrorKind::data, printable(path), ": ", std::strerror(errno));
 }
 
 FileSource::~FileSource() { close(fd_); }
@@ -122,24 +123,25 @@ void FileSource::read_at(int64_t offset, void* to, size_t size) const {
   while (done < size) {
     const ssize_t got = pread(fd_, static_cast<char*>(to) + done, size - done, offset + int64_t(done));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail(ErrorKind::data, name_, ": ", std::strerror(errno));
+    if (got < 0) fail(ErrorKind::data, printable(name_), ": ", std::strerror(errno));
     if (got == 0)
-      fail(ErrorKind::data, name_, ": truncated: ends where more bytes are expected, at ", offset + int64_t(done));
+      fail(ErrorKind::data, printable(name_), ": truncated: ends where more bytes are expected, at ",
+           offset + int64_t(done));
     done += size_t(got);
   }
 }
 
 void MemorySource::read_at(int64_t offset, void* to, size_t size) const {
   if (offset < 0 || offset > size_ || int64_t(size) > size_ - offset)
-    fail(ErrorKind::data, name_, ": truncated: ends where more bytes are expected, at ", size_);
+    fail(ErrorKind::data, printable(name_), ": truncated: ends where more bytes are expected, at ", size_);
   if (size) std::memcpy(to, bytes_.data() + offset, size);
 }
 
 std::string read_file(const std::string& path, int64_t cap) {
   const FileSource file(path);
   if (file.size() > cap)
-    fail(ErrorKind::data, path, ": ", bytes_text(double(file.size())), " is more than the ", bytes_text(double(cap)),
-         " that such a file may have");
+    fail(ErrorKind::data, printable(path), ": ", bytes_text(double(file.size())), " is more than the ",
+         bytes_text(double(cap)), " that such a file may have");
   std::string out(size_t(file.size()), '\0');
   file.read_at(0, out.data(), out.size());
   return out;

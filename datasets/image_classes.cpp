@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "datasets/image_labels.h"
+
 namespace neon {
 
 namespace {
@@ -19,32 +21,17 @@ Path parts_of(const std::string& name) {
   return out;
 }
 
-// -1: a class's name.
-int part_named(const std::string& folder) {
-  if (folder == "train" || folder == "training") return LabelledImage::train;
-  if (folder == "test" || folder == "testing") return LabelledImage::test;
-  if (folder == "val" || folder == "valid" || folder == "validation") return LabelledImage::validation;
-  return -1;
-}
-
 class Arranger {
  public:
-  Arranger(const ImageStore& store, const DataContext& context) : store_(store), context_(context) {}
+  Arranger(ImageStore& store, const DataContext& context) : store_(store), context_(context) {}
 
   Arrangement run() {
     collect();
     skip_common_folders();
     split_ = std::ranges::all_of(paths_, [&](const Path& path) { return part_named(path[first_]) >= 0; });
-    find_classes();
     Arrangement out;
-    out.classes = {classes_.begin(), classes_.end()};
-    for (size_t i = 0; i < paths_.size(); ++i) {
-      const auto found = std::ranges::find(out.classes, class_of(i));
-      if (found == out.classes.end())
-        fail(ErrorKind::data, store_.where(names_[i]), ": there is no training image of class ", in_quotes(class_of(i)),
-             did_you_mean(class_of(i), out.classes));
-      out.images.push_back({names_[i], int32_t(found - out.classes.begin()), part_of(i)});
-    }
+    if (labels_.empty()) take_folders(out);
+    else take_labels(out);
     // Images that are only kept for validation are what there is to test with.
     if (std::ranges::count(out.images, LabelledImage::test, &LabelledImage::part) == 0)
       for (LabelledImage& image : out.images)
@@ -55,23 +42,27 @@ class Arranger {
 
  private:
   void collect() {
-    int64_t others = 0;
-    std::string first_other;
+    std::vector<std::string> images, labels, others;
     for (const std::string& name : store_.names()) {
-      Path path = parts_of(name);
-      if (!is_image_name(name) || path.back().starts_with('.')) {
-        if (others++ == 0) first_other = name;
-        continue;
-      }
-      names_.push_back(name);
-      paths_.push_back(std::move(path));
+      const bool hidden = name.compare(name.rfind('/') + 1, 1, ".") == 0;
+      (hidden ? others : is_image_name(name) ? images : is_label_name(name) ? labels : others).push_back(name);
     }
-    if (names_.empty())
-      fail(ErrorKind::data, store_.path(), ": holds no .jpg, .jpeg or .png, but ", others, " other files, such as ",
-           in_quotes(first_other));
-    if (others > 0)
-      context_.warn(text(store_.path(), ": ", others,
-                         " files that are no images are left out; the first: ", in_quotes(first_other)));
+    if (images.empty()) {
+      others.insert(others.end(), labels.begin(), labels.end());
+      fail(ErrorKind::data, store_.path(), ": holds no .jpg, .jpeg or .png, but ", others.size(),
+           " other files, such as ", in_quotes(others.front()));
+    }
+    if (!labels.empty()) {
+      labels_ = read_label_files(store_, images, labels);
+      images = labels_.images;
+      others.insert(others.end(), labels_.others.begin(), labels_.others.end());
+    }
+    names_ = std::move(images);
+    for (const std::string& name : names_) paths_.push_back(parts_of(store_.layout(name)));
+    if (!others.empty())
+      context_.warn(text(store_.path(), ": ", others.size(), " files that are no images",
+                         labels_.empty() ? "" : " or have no label of their own",
+                         " are left out; the first: ", in_quotes(others.front())));
   }
 
   // Folders that all images lie in, and that say nothing: those before train, test, or the class.
@@ -90,31 +81,62 @@ class Arranger {
     return split_ ? LabelledImage::Part(part_named(paths_[i][first_])) : LabelledImage::train;
   }
 
-  void find_classes() {
+  void take_folders(Arrangement& out) const {
+    std::set<std::string> classes;
     for (size_t i = 0; i < paths_.size(); ++i) {
       if (paths_[i].size() < first_ + size_t(split_) + 2)
         fail(ErrorKind::data, store_.where(names_[i]), ": lies in no class's folder; expected ",
-             split_ ? "train/CLASS/IMAGE" : "CLASS/IMAGE", " (ImageList reads a list of images and classes)");
-      if (part_of(i) == LabelledImage::train) classes_.insert(class_of(i));
+             split_ ? "train/CLASS/IMAGE" : "CLASS/IMAGE",
+             " (ImageList reads a list of images and classes; a file KEY.cls beside KEY.jpg may have its number)");
+      if (part_of(i) == LabelledImage::train) classes.insert(class_of(i));
     }
-    if (classes_.size() < 2)
-      fail(ErrorKind::data, store_.path(), ": has training images of ", classes_.size(),
+    out.classes = {classes.begin(), classes.end()};
+    if (classes.size() < 2)
+      fail(ErrorKind::data, store_.path(), ": has training images of ", classes.size(),
            " class(es), at least two are needed: train/CLASS/IMAGE or CLASS/IMAGE");
+    for (size_t i = 0; i < paths_.size(); ++i) {
+      const auto found = std::ranges::find(out.classes, class_of(i));
+      if (found == out.classes.end())
+        fail(ErrorKind::data, store_.where(names_[i]), ": there is no training image of class ", in_quotes(class_of(i)),
+             did_you_mean(class_of(i), out.classes));
+      out.images.push_back({names_[i], int32_t(found - out.classes.begin()), part_of(i)});
+    }
   }
 
-  const ImageStore& store_;
+  void take_labels(Arrangement& out) const {
+    std::set<int32_t> seen;
+    for (size_t i = 0; i < names_.size(); ++i)
+      if (part_of(i) == LabelledImage::train) seen.insert(labels_.labels[i]);
+    if (seen.size() < 2)
+      fail(ErrorKind::data, store_.path(), ": has training images of ", seen.size(),
+           " class(es), by their files KEY.cls; at least two are needed");
+    for (int32_t k = 0; k <= *seen.rbegin(); ++k) out.classes.push_back(std::to_string(k));
+    for (size_t i = 0; i < names_.size(); ++i) {
+      if (labels_.labels[i] > *seen.rbegin())
+        fail(ErrorKind::data, store_.where(labels_.names[i]), ": class ", labels_.labels[i],
+             ", the training images have classes 0 to ", *seen.rbegin());
+      out.images.push_back({names_[i], labels_.labels[i], part_of(i)});
+    }
+  }
+
+  ImageStore& store_;
   const DataContext& context_;
   std::vector<std::string> names_;
   std::vector<Path> paths_;
   size_t first_ = 0;    // of a path's parts, the first that says something
   bool split_ = false;  // into train, test, validation
-  std::set<std::string> classes_;
+  LabelFiles labels_;   // empty: folders say the classes
 };
 
 }  // namespace
 
-Arrangement arrange_images(const ImageStore& store, const DataContext& context) {
-  return Arranger(store, context).run();
+int part_named(std::string_view folder) {
+  if (folder == "train" || folder == "training") return LabelledImage::train;
+  if (folder == "test" || folder == "testing") return LabelledImage::test;
+  if (folder == "val" || folder == "valid" || folder == "validation") return LabelledImage::validation;
+  return -1;
 }
+
+Arrangement arrange_images(ImageStore& store, const DataContext& context) { return Arranger(store, context).run(); }
 
 }  // namespace neon

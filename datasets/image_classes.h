@@ -1,4 +1,4 @@
-// Which class an image of a folder or archive is of: its folder says so.
+// Which class an image of a folder or archive is of: its folder says so, or a file beside it.
 #pragma once
 #include <string>
 #include <vector>
@@ -13,8 +13,9 @@ struct Arrangement {
 };
 
 // train/CLASS/.../IMAGE, test/ and validation/ (or val/) likewise, or CLASS/.../IMAGE, which is all to train with.
-// Folders before those, which all images lie in, are passed over. Files that are no images are told in a warning. A
-// data error where a layout says no classes.
-Arrangement arrange_images(const ImageStore& store, const DataContext& context);
+// Folders before those, which all images lie in, are passed over. Where there are files KEY.cls beside images KEY.jpg,
+// the number in it is the class, and also its name. Files that are no images are told in a warning. A data error where
+// a layout says no classes.
+Arrangement arrange_images(ImageStore& store, const DataContext& context);
 
 }  // namespace neon

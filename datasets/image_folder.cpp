@@ -1,4 +1,4 @@
-// ImageFolder: images whose folder is their class, in a folder or in a tar archive of it.
+// ImageFolder: images whose folder is their class, or a file beside them, in a folder or in tar archives of it.
 #include "datasets/image_classes.h"
 
 namespace neon {
@@ -10,7 +10,10 @@ struct FolderParams : ImageParams {
   double test = 0;
   static void describe(auto&& p) {
     p("path", &FolderParams::path,
-      "Folder, or archive (.tar, .tar.gz, .tgz), of train/CLASS/IMAGE and test/CLASS/IMAGE, or of CLASS/IMAGE.",
+      "Folder, or archive (.tar, .tar.gz, .tgz), of train/CLASS/IMAGE and test/CLASS/IMAGE, or of CLASS/IMAGE; or, as "
+      "WebDataset's, of KEY.jpg and KEY.cls, the number of its class. Several archives .tar are a folder of them, or "
+      "named together: \"shards-{000..009}.tar\", \"*-train-*.tar\"; train, test or val in names and folders splits "
+      "them.",
       Required{}, Alias{"image_dir"});
     p("test", &FolderParams::test,
       "Share of the images that is kept to test with, drawn by the seed, where there is no "
@@ -25,20 +28,16 @@ class ImageFolder : public Parametrized<Dataset, FolderParams> {
   explicit ImageFolder(FolderParams given) : Parametrized(std::move(given)) { check_image_params(params); }
 
   Data load(const DataContext& context) const override {
-    std::string looked_for;
-    const std::string path = find_image_store(params.path, context, looked_for);
-    if (path.empty()) fail(ErrorKind::data, params.path, ": no such folder or archive; looked for ", looked_for);
-    const std::shared_ptr<ImageStore> store = open_image_store(path);
-    const Arrangement arranged = arrange(*store, context);
+    const auto set = images(context);
     Data data;
-    data.sample = image_sample_shape(params, *store, arranged.images);
-    ImageParts parts = load_images(params, store, arranged.images, data.sample, context);
+    data.sample = image_sample_shape(params, *set->store, set->images);
+    ImageParts parts = load_images(params, set->store, set->images, data.sample, context);
     data.train = std::move(parts[LabelledImage::train]);
     data.test = std::move(parts[LabelledImage::test]);
     data.validation = std::move(parts[LabelledImage::validation]);
-    data.classes = int64_t(arranged.classes.size());
-    data.class_names = arranged.classes;
-    data.source = path;
+    data.classes = set->classes;
+    data.class_names = set->class_names;
+    data.source = set->source;
     params.describe_values(data);
     return finish(std::move(data), context);
   }
@@ -49,28 +48,41 @@ class ImageFolder : public Parametrized<Dataset, FolderParams> {
     out.dtype = DType::u8;
     out.source = find_image_store(params.path, context, out.missing);
     if (out.source.empty()) return out;
-    const auto store = open_image_store(out.source);
-    const Arrangement arranged = arrange(*store, context);
+    const ImageSet set = read(out.source, context);
     out.found = true;
-    out.sample = image_sample_shape(params, *store, arranged.images);
-    out.classes = int64_t(arranged.classes.size());
-    const auto counts = count_parts(arranged.images);
+    out.sample = image_sample_shape(params, *set.store, set.images);
+    out.classes = set.classes;
+    const auto counts = count_parts(set.images);
     out.train_size = counts[LabelledImage::train];
     out.test_size = counts[LabelledImage::test];
     out.validation_size = counts[LabelledImage::validation];
-    out.streamed = streams_images(params, *store, arranged.images, out.sample, context);
+    out.streamed = streams_images(params, *set.store, set.images, out.sample, context);
     return finish(out);
   }
 
+  std::shared_ptr<ImageSet> images(const DataContext& context) const override {
+    std::string looked_for;
+    const std::string path = find_image_store(params.path, context, looked_for);
+    if (path.empty()) fail(ErrorKind::data, params.path, ": no such folder or archive; looked for ", looked_for);
+    return std::make_shared<ImageSet>(read(path, context));
+  }
+
  private:
-  Arrangement arrange(const ImageStore& store, const DataContext& context) const {
-    Arrangement out = arrange_images(store, context);
-    draw_test_images(out.images, params.test, store.path(), context.seed);
+  ImageSet read(const std::string& path, const DataContext& context) const {
+    ImageSet out;
+    out.source = path;
+    out.store = open_image_store(path);
+    Arrangement arranged = arrange_images(*out.store, context);
+    out.images = std::move(arranged.images);
+    out.class_names = std::move(arranged.classes);
+    out.classes = int64_t(out.class_names.size());
+    draw_test_images(out.images, params.test, path, context.seed);
     return out;
   }
 };
 
-NEON_REGISTER(Dataset, ImageFolder, "Images (JPEG, PNG) of a folder or tar archive, whose folders are the classes.");
+NEON_REGISTER(Dataset, ImageFolder,
+              "Images (JPEG, PNG) of a folder or tar archives, whose folders, or files beside them, say the classes.");
 
 }  // namespace
 

@@ -90,7 +90,7 @@ class ImageList : public Parametrized<Dataset, ListParams> {
   Data load(const DataContext& context) const override {
     Data data;
     data.source = find_data_file(params.path, context);
-    Listed listed = read(data.source, context);
+    ImageSet listed = read(data.source, context);
     data.sample = image_sample_shape(params, *listed.store, listed.images);
     ImageParts parts = load_images(params, listed.store, listed.images, data.sample, context);
     data.train = std::move(parts[LabelledImage::train]);
@@ -107,7 +107,7 @@ class ImageList : public Parametrized<Dataset, ListParams> {
     out.dtype = DType::u8;
     out.source = find_data_file(params.path, context, out.missing);
     if (out.source.empty()) return out;
-    const Listed listed = read(out.source, context);
+    const ImageSet listed = read(out.source, context);
     out.found = true;
     out.missing.clear();
     out.sample = image_sample_shape(params, *listed.store, listed.images);
@@ -119,16 +119,14 @@ class ImageList : public Parametrized<Dataset, ListParams> {
     return finish(out);
   }
 
- private:
-  struct Listed {
-    std::shared_ptr<ImageStore> store;
-    std::vector<LabelledImage> images;
-    std::vector<std::string> class_names;
-    int64_t classes = 0;
-  };
+  std::shared_ptr<ImageSet> images(const DataContext& context) const override {
+    return std::make_shared<ImageSet>(read(find_data_file(params.path, context), context));
+  }
 
-  Listed read(const std::string& path, const DataContext& context) const {
-    Listed out;
+ private:
+  ImageSet read(const std::string& path, const DataContext& context) const {
+    ImageSet out;
+    out.source = path;
     const size_t slash = path.rfind('/');
     std::string root = slash == path.npos ? "." : path.substr(0, slash), looked_for;
     if (!params.root.empty()) root = find_image_store(params.root, context, looked_for);

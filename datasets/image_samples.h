@@ -45,6 +45,16 @@ struct LabelledImage {
   int32_t label = 0;
   Part part = train;
 };
+// Images and what is known of them without their contents.
+struct ImageSet {
+  std::string source;  // the folder, archives or list
+  std::shared_ptr<ImageStore> store;
+  std::vector<LabelledImage> images;
+  std::vector<std::string> class_names;  // empty where classes are numbers
+  int64_t classes = 0;
+};
+// LabelledImage::Part of a folder train, test, val ...; -1: it says none.
+int part_named(std::string_view folder);
 // Splits by LabelledImage::Part.
 using ImageParts = std::array<Split, 3>;
 

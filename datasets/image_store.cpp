@@ -29,14 +29,14 @@ class FolderStore : public ImageStore {
     const size_t before = (fs::path(path) / "").string().size();  // of a file's path, what is not its name
     for (fs::recursive_directory_iterator at(path, options, error), end; !error && at != end; at.increment(error)) {
       if (at.depth() > kMostDepth)
-        fail(ErrorKind::data, at->path().string(), ": more than ", kMostDepth,
+        fail(ErrorKind::data, printable(at->path().string()), ": more than ", kMostDepth,
              " folders deep; does a link lead back up?");
       if (at->is_regular_file(error)) names_.push_back(at->path().string().substr(before));
     }
     if (error) fail(ErrorKind::data, path, ": cannot be read: ", error.message());
     std::ranges::sort(names_);
   }
-  std::string where(const std::string& name) const override { return join_path(path_, name); }
+  std::string where(const std::string& name) const override { return printable(join_path(path_, name)); }
   void want(std::vector<std::string> names) override {
     ImageStore::want(std::move(names));
     at_ = 0;
@@ -47,8 +47,8 @@ class FolderStore : public ImageStore {
     return out;
   }
   void load(File& file) const override { file.content = content(wanted_[file.index]); }
-  std::string content(const std::string& name) const override { return read_file(where(name), kMostBytes); }
-  int64_t bytes_of(const std::string& name) const override { return file_size(where(name)); }
+  std::string content(const std::string& name) const override { return read_file(join_path(path_, name), kMostBytes); }
+  int64_t bytes_of(const std::string& name) const override { return file_size(join_path(path_, name)); }
 
  private:
   static constexpr int kMostDepth = 20;
@@ -68,7 +68,7 @@ class PackedStore : public ImageStore {
     const auto twice = std::ranges::adjacent_find(names_);
     if (twice != names_.end()) fail(ErrorKind::data, where(*twice), ": is in the archive twice");
   }
-  std::string where(const std::string& name) const override { return path_ + ": " + name; }
+  std::string where(const std::string& name) const override { return printable(path_ + ": " + name); }
   void want(std::vector<std::string> names) override {
     ImageStore::want(std::move(names));
     tar_ = std::make_unique<TarReader>(path_);
@@ -106,17 +106,53 @@ std::unique_ptr<ImageStore> open_archive(const std::string& path) {
   return out;
 }
 
+// Several archives of one set.
+std::unique_ptr<ImageStore> open_archives(const std::string& path, const std::vector<std::string>& archives,
+                                          const std::string& common) {
+  if (archives.size() == 1) return open_archive(archives.front());
+  auto out = std::make_unique<ArchiveStore>(path);
+  for (const NamedArchive& archive : name_archives(archives, common)) {
+    if (!is_tar_name(archive.path))
+      fail(ErrorKind::data, archive.path, ": expected a tar archive, as others of ", path, " are");
+    if (GzipReader(archive.path).plain_size() < 0)
+      fail(ErrorKind::data, archive.path, ": is compressed, and one of ", archives.size(),
+           " archives, which are read where they lie; unpack them with gunzip");
+    out->add(archive);
+  }
+  out->finish();
+  return out;
+}
+
+std::unique_ptr<ImageStore> open_folder(const std::string& path) {
+  if (is_imagenet(path)) return open_imagenet(path);
+  auto out = std::make_unique<FolderStore>(path);
+  const auto& names = out->names();
+  if (std::ranges::any_of(names, is_image_name)) return out;
+  if (std::ranges::binary_search(names, "index.json") &&
+      std::ranges::any_of(names, [](const std::string& name) { return name.ends_with(".shard"); }))
+    fail(ErrorKind::data, path, ": is what neon data pack wrote; to read it: dataset: {Shards: {path: ", path, "}}");
+  std::vector<std::string> archives;
+  std::ranges::copy_if(names, std::back_inserter(archives), is_tar_name);
+  if (archives.empty()) return out;
+  for (std::string& archive : archives) archive = join_path(path, archive);
+  return open_archives(path, archives, join_path(path, ""));
+}
+
 }  // namespace
 
 std::unique_ptr<ImageStore> open_image_store(const std::string& path) {
   std::unique_ptr<ImageStore> out;
   if (folder_exists(path)) {
-    if (is_imagenet(path)) out = open_imagenet(path);
-    else out = std::make_unique<FolderStore>(path);
+    out = open_folder(path);
+  } else if (is_pattern(path) && !file_exists(path)) {
+    const auto archives = expand_pattern(path);
+    if (archives.empty()) fail(ErrorKind::data, path, ": no archive has such a name");
+    out = open_archives(path, archives, common_folder(archives));
   } else if (is_tar_name(path)) {
     out = open_archive(path);
   } else {
-    fail(ErrorKind::data, path, ": expected a folder of images, or an archive .tar, .tar.gz or .tgz of one");
+    fail(ErrorKind::data, path, ": expected a folder of images, or an archive .tar, .tar.gz or .tgz of one",
+         is_image_name(path) ? "; this is an image" : "");
   }
   if (out->names().empty()) fail(ErrorKind::data, path, ": holds no file");
   return out;
@@ -132,6 +168,9 @@ std::string find_image_store(const std::string& path, const DataContext& context
     }
   for (const std::string& place : places)
     if (folder_exists(place) || file_exists(place)) return place;
+  if (is_pattern(expanded))
+    for (const std::string& place : places)
+      if (std::ranges::any_of(expand_pattern(place), file_exists)) return place;
   looked_for = join(places, ", ");
   return "";
 }

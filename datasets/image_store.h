@@ -1,5 +1,5 @@
-// A folder of images, or a tar archive of the same, or ImageNet's archives: names, and contents in the order in which
-// they are quickly read.
+// A folder of images, or a tar archive of the same, several of them, or ImageNet's archives: names, and contents in the
+// order in which they are quickly read.
 #pragma once
 #include <memory>
 #include <string>
@@ -15,6 +15,8 @@ class ImageStore {
   const std::string& path() const { return path_; }
   // For messages.
   virtual std::string where(const std::string& name) const = 0;
+  // The name and the folders that say what the file is, without those of the way to it.
+  virtual std::string layout(const std::string& name) const { return name; }
 
   struct File {
     size_t index = 0;     // among those wanted
@@ -38,7 +40,8 @@ class ImageStore {
   std::vector<std::string> names_, wanted_;
 };
 
-// Throws a data error that names the path when it is neither, or holds no file.
+// A folder, whose images are read or, where there are none, its archives; an archive; or several, by a pattern
+// (archive_names.h). Throws a data error that names the path when it is none of these, or holds no file.
 std::unique_ptr<ImageStore> open_image_store(const std::string& path);
 
 // The path that a spec means, a folder or a file: absolute, or in the current folder, the spec's, the data folder; ""

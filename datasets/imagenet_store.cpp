@@ -73,8 +73,9 @@ std::string validation_name(const std::string& name, const Devkit& devkit) {
   int64_t number = 0;
   const auto [rest, error] = std::from_chars(name.data() + digits, name.data() + end, number);
   if (error != std::errc() || rest != name.data() + end || number < 1 || number > int64_t(devkit.truth.size()))
-    fail(ErrorKind::data, kValidation, ": ", name, ": expected ILSVRC2012_val_NUMBER.JPEG, of a number up to ",
-         devkit.truth.size(), ", as many as ", devkit.path, " has classes of images");
+    fail(ErrorKind::data, kValidation, ": ", printable(name),
+         ": expected ILSVRC2012_val_NUMBER.JPEG, of a number up to ", devkit.truth.size(), ", as many as ", devkit.path,
+         " has classes of images");
   const int64_t label = devkit.truth[size_t(number) - 1];
   const auto found = devkit.classes.find(label);
   if (found == devkit.classes.end())

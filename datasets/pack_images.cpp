@@ -37,9 +37,19 @@ struct Sums {
 
 class Packer {
  public:
-  Packer(ImageStore& store, const std::vector<LabelledImage>& images, const std::string& folder,
-         const PackOptions& options)
-      : store_(store), images_(images), folder_(folder), options_(options) {}
+  Packer(const ImageSet& set, const std::string& folder, const PackOptions& options)
+      : set_(set), store_(*set.store), images_(set.images), folder_(folder), options_(options) {}
+  Packer(const Packer&) = delete;
+  Packer& operator=(const Packer&) = delete;
+
+  // What failed leaves nothing that would be in the way of another try.
+  ~Packer() {
+    for (auto& shards : shards_) shards.clear();
+    if (done_) return;
+    std::error_code ignored;
+    for (const std::string& path : kept_) std::filesystem::remove(path, ignored);
+    if (made_folder_) std::filesystem::remove(folder_, ignored);  // only where it is empty
+  }
 
   PackResult run() {
     open_folder();
@@ -55,13 +65,26 @@ class Packer {
       for (size_t i = 0; i < files.size(); ++i) take(files[i], decoded[i], troubles[i]);
     }
     finish();
+    if (result_.index.samples(LabelledImage::train) == 0)
+      fail(ErrorKind::data, store_.path(), ": no training image can be read; the first: ", result_.first_trouble);
+    result_.index.classes = set_.class_names;
+    for (int64_t k = 0; set_.class_names.empty() && k < set_.classes; ++k)
+      result_.index.classes.push_back(std::to_string(k));
+    keep();
     return std::move(result_);
   }
 
  private:
   void open_folder() {
-    if (folder_exists(folder_) && !std::filesystem::is_empty(folder_))
-      fail(ErrorKind::data, folder_, ": is not empty; give a folder of its own");
+    made_folder_ = !folder_exists(folder_);
+    std::vector<std::string> unfinished;
+    if (!made_folder_)
+      for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+        if (!entry.path().string().ends_with(text(".shard", ShardWriter::kEnding)))
+          fail(ErrorKind::data, folder_, ": is not empty; give a folder of its own");
+        unfinished.push_back(entry.path().string());
+      }
+    for (const std::string& part : unfinished) ShardWriter::remove_unfinished(part);
     make_folders(folder_);
   }
 
@@ -77,7 +100,8 @@ class Packer {
 
   void take(const ImageStore::File& file, const Tensor& image, const std::string& trouble) {
     if (!trouble.empty()) {
-      if (options_.images.on_bad_sample == "error") fail(ErrorKind::data, trouble);
+      if (options_.images.on_bad_sample == "error")
+        fail(ErrorKind::data, trouble, " (--skip_bad leaves such files out)");
       if (result_.left_out++ == 0) result_.first_trouble = trouble;
       return;
     }
@@ -120,7 +144,7 @@ class Packer {
       for (ShardWriter& shard : shards_[part]) {
         shard.finish();
         result_.index.parts[part].push_back({shard.path().substr(shard.path().rfind('/') + 1),
-                                             sha256_of_file(shard.path()), shard.samples(), shard.bytes()});
+                                             sha256_of_file(shard.part()), shard.samples(), shard.bytes()});
       }
     result_.index.pixels = options_.pixels;
     for (size_t c = 0; c < sums_.sums.size(); ++c) {
@@ -130,28 +154,35 @@ class Packer {
     }
   }
 
+  void keep() {
+    for (auto& shards : shards_)
+      for (ShardWriter& shard : shards) {
+        shard.keep();
+        kept_.push_back(shard.path());
+      }
+    kept_.push_back(join_path(folder_, "index.json"));
+    write_shard_index(folder_, result_.index);
+    done_ = true;
+  }
+
   static constexpr int64_t kUsualImage = 110'000;  // bytes, as ImageNet's
 
+  const ImageSet& set_;
   ImageStore& store_;
   const std::vector<LabelledImage>& images_;
   const std::string folder_;
   const PackOptions options_;
   PackResult result_;
-  bool sized_ = false;
+  bool sized_ = false, made_folder_ = false, done_ = false;
+  std::vector<std::string> kept_;  // files under their names
   Sums sums_;
   std::array<std::vector<ShardWriter>, 3> shards_;
 };
 
 }  // namespace
 
-PackResult pack_images(ImageStore& store, const std::vector<LabelledImage>& images,
-                       const std::vector<std::string>& classes, const std::string& folder, const PackOptions& options) {
-  PackResult out = Packer(store, images, folder, options).run();
-  if (out.index.samples(LabelledImage::train) == 0)
-    fail(ErrorKind::data, store.path(), ": no training image can be read; the first: ", out.first_trouble);
-  out.index.classes = classes;
-  write_shard_index(folder, out.index);
-  return out;
+PackResult pack_images(const ImageSet& set, const std::string& folder, const PackOptions& options) {
+  return Packer(set, folder, options).run();
 }
 
 }  // namespace neon

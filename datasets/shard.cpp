@@ -1,5 +1,7 @@
 #include "datasets/shard.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -73,19 +75,34 @@ void Shard::read(int64_t sample, void* to) const {
     fail(ErrorKind::data, where(sample), ": its checksum is wrong: the file was damaged; pack the data again");
 }
 
-ShardWriter::ShardWriter(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "wbxe")) {
-  if (!file_) fail(ErrorKind::data, path, ": cannot be made: ", std::strerror(errno));
+// The lock says that somebody is at work here, also to another process.
+ShardWriter::ShardWriter(const std::string& path)
+    : path_(path), file_(file_exists(path) ? nullptr : std::fopen(part().c_str(), "wbxe")) {
+  if (!file_) fail(ErrorKind::data, path, ": cannot be made: ", std::strerror(file_exists(path) ? EEXIST : errno));
+  flock(fileno(file_), LOCK_EX | LOCK_NB);
 }
 
 ShardWriter::ShardWriter(ShardWriter&& other) noexcept
     : path_(std::move(other.path_)),
       table_(std::move(other.table_)),
       file_(std::exchange(other.file_, nullptr)),
+      kept_(other.kept_),
       place_(other.place_),
       samples_(other.samples_) {}
 
 ShardWriter::~ShardWriter() {
+  if (file_ && !kept_) unlink(part().c_str());
   if (file_) std::fclose(file_);
+}
+
+void ShardWriter::remove_unfinished(const std::string& part) {
+  const int file = open(part.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) fail(ErrorKind::data, part, ": ", std::strerror(errno));
+  const bool in_use = flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  if (!in_use) unlink(part.c_str());
+  close(file);
+  if (in_use)
+    fail(ErrorKind::data, part, ": another neon data pack is writing here; wait for it, or give another folder");
 }
 
 void ShardWriter::write(std::string_view bytes) {
@@ -117,8 +134,13 @@ void ShardWriter::finish() {
   write(kMagic);
   const bool good = std::fflush(file_) == 0 && fsync(fileno(file_)) == 0;
   const int error = errno;
-  std::fclose(std::exchange(file_, nullptr));
   if (!good) fail(ErrorKind::failed, path_, ": cannot be written: ", std::strerror(error));
+}
+
+void ShardWriter::keep() {
+  if (std::rename(part().c_str(), path_.c_str()) != 0)
+    fail(ErrorKind::failed, path_, ": cannot be written: ", std::strerror(errno));
+  kept_ = true;
 }
 
 }  // namespace neon

@@ -40,6 +40,7 @@ class Shard {
   std::vector<Row> rows_;
 };
 
+// Writes PATH.part, which becomes PATH when keep() is called; what is not kept is removed.
 class ShardWriter {
  public:
   explicit ShardWriter(const std::string& path);
@@ -48,14 +49,22 @@ class ShardWriter {
   void add(std::string_view content, int32_t label);
   // On disk, table and all. Without this call the file is no shard.
   void finish();
+  // After finish().
+  void keep();
+  // Removes what a writer left that was ended by force; a data error where one is at work.
+  static void remove_unfinished(const std::string& part);
   int64_t samples() const { return samples_; }
   int64_t bytes() const { return int64_t(place_); }
   const std::string& path() const { return path_; }
+  // Where it is until then.
+  std::string part() const { return path_ + kEnding; }
+  static constexpr const char* kEnding = ".part";
 
  private:
   void write(std::string_view bytes);
   std::string path_, table_;
   std::FILE* file_;
+  bool kept_ = false;
   uint64_t place_ = 0;
   int64_t samples_ = 0;
 };

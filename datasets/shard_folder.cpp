@@ -15,7 +15,10 @@ const char* const kPartNames[] = {"train", "test", "validation"};
 class ShardSamples : public SampleReader {
  public:
   ShardSamples(const std::string& folder, const ShardIndex& index, int part, const ImageParams& params)
-      : pixels_(index.pixels), classes_(int64_t(index.classes.size())), format_(params.format()) {
+      : pixels_(index.pixels),
+        classes_(int64_t(index.classes.size())),
+        format_(params.format()),
+        skips_(params.on_bad_sample == "skip") {
     sample_ = index.pixels || params.size == 0 ? index.sample : Shape{params.channels, params.size, params.size};
     if (sample_.rank() == 0)
       fail(ErrorKind::config, folder, ": holds images of various sizes; give size: N to bring all to N x N");
@@ -40,8 +43,19 @@ class ShardSamples : public SampleReader {
     return shard.label(at);
   }
 
-  // Pixels go from the file to their place without another copy.
   int32_t read(int64_t index, std::span<uint8_t> to, ReadScratch& scratch) const override {
+    try {
+      return decode(index, to, scratch);
+    } catch (const Error& error) {
+      if (skips_ || error.kind() != ErrorKind::data) throw;
+      fail(error.kind(), error.what(), " (on_bad_sample: skip leaves such samples out)");
+    }
+  }
+  LeftOut* left_out() const override { return skips_ ? &left_out_ : nullptr; }
+
+ private:
+  // Pixels go from the file to their place without another copy.
+  int32_t decode(int64_t index, std::span<uint8_t> to, ReadScratch& scratch) const {
     const auto [shard, at] = find(index);
     if (shard.label(at) >= classes_)
       fail(ErrorKind::data, shard.where(at), ": its label is ", shard.label(at), ", there are ", classes_, " classes");
@@ -60,7 +74,6 @@ class ShardSamples : public SampleReader {
     return shard.label(at);
   }
 
- private:
   struct Place {
     const Shard& shard;
     int64_t sample;
@@ -73,6 +86,8 @@ class ShardSamples : public SampleReader {
   const bool pixels_;
   const int64_t classes_;
   const ImageFormat format_;
+  const bool skips_;
+  mutable LeftOut left_out_;
   Shape sample_;
   std::vector<std::unique_ptr<Shard>> shards_;
   std::vector<int64_t> ends_;  // by shard: the number of samples up to its last
@@ -90,7 +105,8 @@ int64_t ShardIndex::samples(int part) const {
 ShardIndex read_shard_index(const std::string& folder) {
   const std::string path = join_path(folder, "index.json");
   if (!file_exists(path))
-    fail(ErrorKind::data, folder, ": has no index.json: this is no folder of shards, as neon data pack writes");
+    fail(ErrorKind::data, folder,
+         ": has no index.json: this is no folder of shards, as neon data pack writes (ImageFolder reads tar archives)");
   ShardIndex out;
   try {
     const auto json = nlohmann::json::parse(read_file(path, int64_t(1) << 28));

@@ -43,9 +43,8 @@ struct PackResult {
   int64_t left_out = 0;  // bad images
   std::string first_trouble;
 };
-// Writes `images` of the store to shards in `folder`, which must not exist or be empty. Every image is decoded once, so
-// that bad ones are found now; each part is spread over its shards at random.
-PackResult pack_images(ImageStore& store, const std::vector<LabelledImage>& images,
-                       const std::vector<std::string>& classes, const std::string& folder, const PackOptions& options);
+// Writes the images to shards in `folder`, which must not exist or be empty. Every image is decoded once, so that bad
+// ones are found now; each part is spread over its shards at random.
+PackResult pack_images(const ImageSet& set, const std::string& folder, const PackOptions& options);
 
 }  // namespace neon

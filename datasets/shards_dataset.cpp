@@ -17,7 +17,7 @@ struct ShardsParams : ImageParams {
   }
 };
 
-// All samples of a part; the first that cannot be read throws.
+// All samples of a part: of those that cannot be read the first throws, or they are left out and noted.
 Split load_part(const SampleReader& reader) {
   const Shape sample = reader.sample();
   Split out{Tensor(DType::u8, Shape{reader.size(), sample[1], sample[2], sample[0]}),
@@ -33,18 +33,19 @@ Split load_part(const SampleReader& reader) {
     } catch (const std::exception& error) {
       troubles[size_t(i)] = error.what();
     }
-  for (const std::string& trouble : troubles)
-    if (!trouble.empty()) fail(ErrorKind::data, trouble);
-  return out;
+  std::vector<int64_t> good;
+  for (int64_t i = 0; i < reader.size(); ++i) {
+    const std::string& trouble = troubles[size_t(i)];
+    if (trouble.empty()) good.push_back(i);
+    else if (reader.left_out()) reader.left_out()->add(i, trouble);
+    else fail(ErrorKind::data, trouble);
+  }
+  return int64_t(good.size()) == reader.size() ? out : rows_of(out, good);
 }
 
 class Shards : public Parametrized<Dataset, ShardsParams> {
  public:
-  explicit Shards(ShardsParams given) : Parametrized(std::move(given)) {
-    check_image_params(params);
-    if (params.on_bad_sample != "error")
-      fail(ErrorKind::config, "on_bad_sample: neon data pack has left bad images out; leave this out");
-  }
+  explicit Shards(ShardsParams given) : Parametrized(std::move(given)) { check_image_params(params); }
 
   Data load(const DataContext& context) const override {
     std::string looked_for;
@@ -62,7 +63,7 @@ class Shards : public Parametrized<Dataset, ShardsParams> {
       if (reader->size() == 0) continue;
       Split& split = part == 0 ? data.train : part == 1 ? data.test : data.validation;
       if (streamed) split.reader = reader;
-      else split = load_part(*reader);
+      else split = held_part(*reader, data.source, context);
       split.identity = identity_of(index, part);
     }
     data.class_names = index.classes;
@@ -87,6 +88,18 @@ class Shards : public Parametrized<Dataset, ShardsParams> {
   }
 
  private:
+  static Split held_part(const SampleReader& reader, const std::string& source, const DataContext& context) {
+    Split out = load_part(reader);
+    const LeftOut* const left_out = reader.left_out();
+    const int64_t bad = left_out ? left_out->count() : 0;
+    if (out.size() == 0)
+      fail(ErrorKind::data, source, ": none of the ", bad, " samples can be read; the first: ", left_out->first());
+    if (bad > 0)
+      context.warn(
+          text(source, ": ", bad, " of ", reader.size(), " samples are left out; the first: ", left_out->first()));
+    return out;
+  }
+
   // What tells the samples from others, whatever their values.
   std::string identity_of(const ShardIndex& index, int part) const {
     std::string all = text(params.size, ' ', params.channels);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "datasets/gzip.h"
+#include "neon/core/text.h"
 
 namespace neon {
 
@@ -24,7 +25,7 @@ class TarReader {
   // Its content; at most once a file. More than `cap` bytes are an error.
   std::string content(int64_t cap = int64_t(1) << 32);
   // "ARCHIVE: NAME", for messages.
-  std::string where() const { return bytes_->path() + ": " + name_; }
+  std::string where() const { return printable(bytes_->path() + ": " + name_); }
 
  private:
   bool read_block(char* block);

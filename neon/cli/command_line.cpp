@@ -54,6 +54,10 @@ constexpr VerbOption kVerbOptions[] = {
     {"--size", "size", "with data pack: side to which images are brought", {"data"}},
     {"--pixels", "pixels", "with data pack: store pixels instead of the files", {"data"}},
     {"--skip_bad", "skip_bad", "with data pack: leave damaged images out", {"data"}},
+    {"--count",
+     "count",
+     "with data preview: how many images; without it the first batch, of which at most 64",
+     {"data"}},
     {"--resolved", "resolved", "with check: print the spec with every default", {"check"}},
 };
 
@@ -70,9 +74,10 @@ const char* const kUsage =
     "stdin\n"
     "  neon data list                 the data sets, and whether they are here\n"
     "  neon data fetch NAME           download one\n"
-    "  neon data check PATH           read every image of a folder, archive or packed folder; list the damaged ones\n"
+    "  neon data check PATH           read every image of a folder, archive, list, packed folder or spec; list\n"
+    "                                 the damaged ones\n"
     "  neon data stats SPEC           classes, and means and deviations of channels\n"
-    "  neon data pack PATH FOLDER     a folder or archive of images as shards\n"
+    "  neon data pack PATH FOLDER     images of a folder, archive, list (FILE,CLASS) or spec as shards\n"
     "  neon data preview SPEC PNG     the first batch as the net sees it, augmented, on one sheet\n"
     "  neon doctor                    what was found here, and why a GPU is not used\n"
     "  neon help NAME                 a layer, optimizer, data set ... and its parameters\n";
@@ -230,7 +235,7 @@ CommandLine parse_command_line(std::vector<std::string> arguments, bool& finishe
   }
   if (!problems.empty()) read_params<RunOptions>(line.run_options, problems);  // all mistakes at once
   problems.throw_if_any();
-  if (caffe) add("caffe", "true", "--caffe");
+  if (app.count("--caffe")) add("caffe", caffe ? "true" : "false", "--caffe");  // a file of options may say no
   if (deterministic) add("deterministic", "true", "--deterministic");
   if (tf32) add("tf32", "true", "--tf32");
   if (no_bar) add("progress_bar", "false", "--no_progress_bar");

@@ -1,10 +1,11 @@
 // neon data VERB: which data sets there are, fetching and checking them, what is in them, packing images to shards.
+#include <algorithm>
+#include <array>
 #include <cstdio>
-#include <set>
 
 #include "datasets/file.h"
 #include "datasets/hash.h"
-#include "datasets/image_classes.h"
+#include "datasets/image_samples.h"
 #include "datasets/shard_folder.h"
 #include "neon/cli/data_preview.h"
 #include "neon/cli/session.h"
@@ -55,18 +56,20 @@ int fetch(const CommandLine& line) {
   return 0;
 }
 
-// Every checksum, every image, every label.
-int64_t check_shards(const std::string& folder) {
+// Whether every checksum, every image and every label is right.
+bool check_shards(const std::string& folder) {
   const ShardIndex index = read_shard_index(folder);
-  int64_t bad = 0, samples = 0;
+  int64_t bad = 0, samples = 0, changed = 0;
   for (size_t part = 0; part < 3; ++part) {
     for (const ShardIndex::File& file : index.parts[part])
       if (const std::string sum = sha256_of_file(join_path(folder, file.name)); sum != file.sha256) {
-        std::printf("%s: its SHA-256 is %s, index.json says %s\n", file.name.c_str(), sum.c_str(), file.sha256.c_str());
-        ++bad;
+        std::printf("%s: its SHA-256 is %s, index.json says %s\n", printable(file.name).c_str(), sum.c_str(),
+                    printable(file.sha256).c_str());
+        ++changed;
       }
     ImageParams params;
     params.channels = index.pixels ? index.sample[0] : 3;
+    params.on_bad_sample = "skip";
     if (index.sample.rank() == 0) params.size = 64;
     const auto reader = open_shards(folder, index, int(part), params);
     std::vector<uint8_t> pixels(size_t(reader->sample().elements()));
@@ -78,29 +81,65 @@ int64_t check_shards(const std::string& folder) {
         ++bad;
       }
   }
-  std::printf("%s: %lld samples, %lld bad\n", folder.c_str(), (long long)samples, (long long)bad);
-  return bad;
+  std::printf("%s: %lld samples, %lld bad", folder.c_str(), (long long)samples, (long long)bad);
+  if (changed) std::printf("; %lld files are not as they were packed", (long long)changed);
+  std::printf("\n");
+  return bad == 0 && changed == 0;
+}
+
+bool is_spec(const std::string& path) { return path.ends_with(".yaml") || path.ends_with(".yml"); }
+
+bool is_list(std::string path) {
+  if (path.ends_with(".gz")) path.resize(path.size() - 3);
+  return std::ranges::any_of(std::array{".csv", ".tsv", ".txt", ".lst"},
+                             [&](const char* ending) { return path.ends_with(ending); });
+}
+
+struct OpenedImages {
+  std::shared_ptr<ImageSet> set;
+  std::string source;
+  uint64_t seed = 0;
+};
+// Of a folder, an archive, a list, or the data set of a spec. Warnings are printed.
+OpenedImages open_images(const CommandLine& line, const std::string& path) {
+  const RunOptions options = line.run();
+  OpenedSpec spec;
+  std::unique_ptr<Dataset> own;
+  if (is_spec(path)) {
+    spec = open_spec(line, path);
+  } else {
+    if (!line.overrides.empty()) fail(ErrorKind::config, "--set changes a spec, and ", path, " is none; leave it out");
+    const Setting params = Setting::map({{"path", Setting::scalar(path), {}}});
+    own = Registry<Dataset>::get().create(Setting::map({{is_list(path) ? "ImageList" : "ImageFolder", params, {}}}));
+  }
+  const Dataset& dataset = own ? *own : *spec.experiment->params.dataset;
+  std::vector<std::string> warnings;
+  OpenedImages out;
+  const auto seed_of_spec = own ? std::nullopt : spec.experiment->params.rng_seed;
+  out.seed = uint64_t(options.rng_seed.value_or(seed_of_spec.value_or(0)));
+  out.set = dataset.images(data_context(options, spec.folder, out.seed, warnings));
+  print_warnings(warnings);
+  if (!out.set)
+    fail(ErrorKind::config, path, ": its data set is no set of image files, as ImageFolder and ImageList are");
+  out.source = own ? out.set->source : path;
+  return out;
 }
 
 int check(const CommandLine& line) {
   const std::string given = operands(line, 1, "check PATH")[0];
-  std::vector<std::string> warnings;
-  const DataContext context = data_context(line.run(), "", 0, warnings);
+  std::vector<std::string> none;
   std::string looked_for;
-  const std::string path = find_image_store(given, context, looked_for);
-  if (path.empty()) fail(ErrorKind::data, given, ": no such folder or archive; looked for ", looked_for);
-  if (file_exists(join_path(path, "index.json"))) return check_shards(path) ? exit_code(ErrorKind::data) : 0;
-  const auto store = open_image_store(path);
-  const Arrangement arranged = arrange_images(*store, context);
-  print_warnings(warnings);
+  const std::string path = find_image_store(given, data_context(line.run(), "", 0, none), looked_for);
+  if (!path.empty() && file_exists(join_path(path, "index.json"))) return check_shards(path) ? 0 : exit_code(ErrorKind::data);
+  const auto [set, source, seed] = open_images(line, given);
   int64_t bad = 0;
-  for (const std::string& trouble : check_images(*store, arranged.images)) {
+  for (const std::string& trouble : check_images(*set->store, set->images)) {
     if (trouble.empty()) continue;
     std::printf("%s\n", printable(trouble).c_str());
     ++bad;
   }
-  std::printf("%s: %lld images of %lld classes, %lld bad\n", path.c_str(), (long long)arranged.images.size(),
-              (long long)arranged.classes.size(), (long long)bad);
+  std::printf("%s: %lld images of %lld classes, %lld bad\n", source.c_str(), (long long)set->images.size(),
+              (long long)set->classes, (long long)bad);
   return bad ? exit_code(ErrorKind::data) : 0;
 }
 
@@ -155,20 +194,13 @@ int pack(const CommandLine& line) {
   options.images.size = line.of_verb.size;
   options.images.on_bad_sample = line.of_verb.skip_bad ? "skip" : "error";
   options.pixels = line.of_verb.pixels;
-  options.seed = uint64_t(line.run().rng_seed.value_or(0));
   if (options.images.size > 0 && !options.pixels)
     fail(ErrorKind::config, "--size: files are packed as they are; give --pixels too, or size: N in the spec");
-  std::vector<std::string> warnings;
-  const DataContext context = data_context(line.run(), "", options.seed, warnings);
-  std::string looked_for;
-  const std::string path = find_image_store(given[0], context, looked_for);
-  if (path.empty()) fail(ErrorKind::data, given[0], ": no such folder or archive; looked for ", looked_for);
-  const auto store = open_image_store(path);
-  const Arrangement arranged = arrange_images(*store, context);
-  const PackResult packed = pack_images(*store, arranged.images, arranged.classes, given[1], options);
+  const auto [set, source, seed] = open_images(line, given[0]);
+  options.seed = seed;
+  const PackResult packed = pack_images(*set, given[1], options);
   if (packed.left_out > 0)
-    warnings.push_back(text(path, ": ", packed.left_out, " images are left out; the first: ", packed.first_trouble));
-  print_warnings(warnings);
+    print_warnings({text(source, ": ", packed.left_out, " images are left out; the first: ", packed.first_trouble)});
   size_t shards = 0;
   for (const auto& part : packed.index.parts) shards += part.size();
   std::printf("wrote %s: %lld training and %lld test samples of %zu classes in %zu shards\n", given[1].c_str(),
@@ -180,11 +212,11 @@ int pack(const CommandLine& line) {
 }
 
 int preview(const CommandLine& line) {
-  const auto given = operands(line, 2, "preview SPEC PNG");
+  const auto given = operands(line, 2, "preview SPEC PNG [--count N]");
   const OpenedSpec spec = open_spec(line, given[0]);
   const Data data = load_data(*spec.experiment, line.run(), spec.folder);
-  write_preview(*spec.experiment, data, line.run(), given[1]);
-  std::printf("wrote %s\n", given[1].c_str());
+  const std::string shown = write_preview(*spec.experiment, data, line.run(), line.of_verb.count, given[1]);
+  std::printf("wrote %s: %s\n", given[1].c_str(), shown.c_str());
   return 0;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "datasets/png_image.h"
 #include "neon/train/batch_feed.h"
@@ -10,13 +11,14 @@ namespace neon {
 
 namespace {
 
-constexpr int64_t kMostImages = 64, kInRow = 8, kGap = 2;
+constexpr int64_t kUsualImages = 64, kInRow = 8, kGap = 2;
 
 // x (N,H,W,C) of numbers low .. high as rows of images on grey.
 Tensor sheet_of(const Tensor& x, double low, double high) {
   const Shape& shape = x.shape();
   const int64_t n = shape[0], height = shape[1], width = shape[2], channels = shape[3];
-  const int64_t columns = std::min(n, kInRow), rows = (n + columns - 1) / columns;
+  const int64_t columns = std::min(n, std::max(kInRow, int64_t(std::ceil(std::sqrt(n))))),
+                rows = (n + columns - 1) / columns;
   Tensor out(DType::u8, {rows * (height + kGap) + kGap, columns * (width + kGap) + kGap, channels});
   const auto pixels = out.as<uint8_t>();
   std::ranges::fill(pixels, uint8_t(128));
@@ -30,15 +32,8 @@ Tensor sheet_of(const Tensor& x, double low, double high) {
   return out;
 }
 
-}  // namespace
-
-void write_preview(const Experiment& experiment, const Data& data, const RunOptions& options, const std::string& path) {
-  if (data.sample.rank() != 3 || (data.sample[0] != 1 && data.sample[0] != 3))
-    fail(ErrorKind::config, "preview shows images (1, H, W) and (3, H, W), the samples are ", data.sample);
-  StepOptions step = step_options(options, experiment.params);
-  step.seed = uint64_t(options.rng_seed.value_or(experiment.params.rng_seed.value_or(0)));
-  step.dtype = DType::f32;
-  step.batch = std::min(data.train.size(), kMostImages);
+// The images (count,H,W,C) of the first steps.
+Tensor first_images(const Data& data, const StepOptions& step, int64_t count) {
   FeedOptions feeding;
   feeding.batch = step.batch;
   feeding.seed = step.seed;
@@ -49,16 +44,41 @@ void write_preview(const Experiment& experiment, const Data& data, const RunOpti
   Variables variables;
   const auto program = compile_for_cpu(graph, variables, {});
   feed->bind(*program);
-  feed->next(*program, 0);
-  program->run(0);
+  Tensor out;
+  for (int64_t number = 0; number * step.batch < count; ++number) {
+    feed->next(*program, number);
+    program->run(uint64_t(number));
+    const Tensor x = program->output("x");
+    if (number == 0) out = Tensor(x.dtype(), Shape{count}.concat(x.shape().slice(1, 4)));
+    const int64_t first = number * step.batch, rows = std::min(step.batch, count - first);
+    std::memcpy(out.rows(first, rows).data(), x.data(), x.rows(0, rows).bytes());
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string write_preview(const Experiment& experiment, const Data& data, const RunOptions& options,
+                          std::optional<int64_t> count, const std::string& path) {
+  if (data.sample.rank() != 3 || (data.sample[0] != 1 && data.sample[0] != 3))
+    fail(ErrorKind::config, "preview shows images (1, H, W) and (3, H, W), the samples are ", data.sample);
+  StepOptions step = step_options(options, experiment.params);
+  step.seed = uint64_t(options.rng_seed.value_or(experiment.params.rng_seed.value_or(0)));
+  step.dtype = DType::f32;
+  check_batch(step, layout_of(data));
+  const int64_t whole = data.train.size() / step.batch * step.batch;  // images of whole batches of an epoch
+  if (count.value_or(1) > whole)
+    fail(ErrorKind::config, "--count ", *count, ": the whole batches of an epoch have ", whole, " images");
+  const int64_t shown = count.value_or(std::min(step.batch, kUsualImages));
+  const Tensor x = first_images(data, step, shown);
   double low = data.shift, high = 255.0 * data.scale + data.shift;
   if (data.train.dtype() != DType::u8) {  // from the least to the largest that there is
-    const Tensor x = program->output("x");
     low = high = x.at(0);
     for (int64_t i = 0; i < x.elements(); ++i) low = std::min(low, x.at(i)), high = std::max(high, x.at(i));
     if (low == high) high = low + 1;
   }
-  write_png(sheet_of(program->output("x"), low, high), path);
+  write_png(sheet_of(x, low, high), path);
+  return text("the first ", shown, " images of training with seed ", step.seed, ", in batches of ", step.batch);
 }
 
 }  // namespace neon

@@ -11,6 +11,7 @@ namespace neon {
 int run_eval(const CommandLine& line) {
   const std::string& path = only_operand(line, "neon eval CHECKPOINT");
   const OpenedRun opened = open_checkpoint(line, path);
+  check_caffe(line, opened, path);
   Setting merged = write_params(opened.run.options);
   *merged.find("backend") = Setting::scalar("");  // not that of the training
   for (const auto& entry : line.run_options.entries) *merged.find(entry.key) = entry.value;

@@ -89,10 +89,13 @@ int run(const std::vector<std::string>& arguments, char** argv) {
   return 0;
 }
 
-// A file's text in a message must not command the terminal.
+// A file's text or name in a message must not command the terminal, nor make lines of its own. Those of a spec's
+// problems are ours.
 int complain(std::string_view what, neon::ErrorKind kind) {
   std::string shown = "neon: ";
-  for (size_t begin = 0, end; begin <= what.size(); begin = end + 1) {
+  const bool one_line = kind == neon::ErrorKind::data || kind == neon::ErrorKind::failed;
+  if (one_line) shown += neon::printable(what) + "\n";
+  for (size_t begin = 0, end; !one_line && begin <= what.size(); begin = end + 1) {
     end = std::min(what.find('\n', begin), what.size());
     shown += neon::printable(what.substr(begin, end - begin)) + "\n";
   }

@@ -78,6 +78,7 @@ int run_predict(const CommandLine& line) {
   if (line.operands.size() != 2) fail(ErrorKind::config, "usage: neon predict CHECKPOINT FILE (FILE - is stdin)");
   const std::string &path = line.operands[0], &samples_path = line.operands[1];
   const OpenedRun opened = open_checkpoint(line, path);
+  check_caffe(line, opened, path);
   const StoredData stored = stored_data(opened.run, path);
   const Samples read = read_samples(samples_path, stored);
   const Tensor& samples = read.inputs;

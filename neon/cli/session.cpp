@@ -48,6 +48,15 @@ OpenedRun open_checkpoint(const CommandLine& line, const std::string& path) {
   return out;
 }
 
+void check_caffe(const CommandLine& line, const OpenedRun& opened, const std::string& path) {
+  for (const auto& entry : line.run_options.entries) {
+    if (entry.key != "caffe" || line.run().caffe == opened.run.options.caffe) continue;
+    const bool trained = opened.run.options.caffe;
+    fail(ErrorKind::config, path, ": its net was trained with", trained ? "" : "out", " --caffe, and is used so; ",
+         trained ? "take `caffe = false` out of the file of options" : "leave --caffe out");
+  }
+}
+
 DataContext data_context(const RunOptions& options, const std::string& folder, uint64_t seed,
                          std::vector<std::string>& warnings) {
   DataContext context;
@@ -96,7 +105,7 @@ DataCheck check_data(const Experiment& experiment, const RunOptions& options, co
 }
 
 void print_warnings(const std::vector<std::string>& warnings) {
-  for (const std::string& warning : warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
+  for (const std::string& warning : warnings) std::fprintf(stderr, "warning: %s\n", printable(warning).c_str());
 }
 
 void note_unused_gpu(const std::string& why) { std::fprintf(stderr, "note: the GPU is not used: %s\n", why.c_str()); }

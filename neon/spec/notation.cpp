@@ -173,6 +173,7 @@ void convert_root(Document& document, const std::string& notation, std::vector<s
     convert_objects(entry.value, entry.key == "layers" || entry.key == "cost" || entry.key == "optimizer", problems);
   if (notation != "native") convert_older_keys(root, notes);
   root.set_paths("");
+  check_oldest_keys(root, problems);
 }
 
 }  // namespace neon

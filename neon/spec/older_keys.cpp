@@ -66,7 +66,37 @@ void convert_clipping(Setting& params, std::vector<std::string>& notes) {
   if (clips && !ours) params.entries.push_back({"gradient_clip_value", limit, limit.where});
 }
 
+void check_convolution(const Setting& params, Problems& problems) {
+  const Setting* local = params.find("local_conv");
+  if (!local) return;
+  problems.add(*local, is_false(*local)
+                           ? "a Conv shares its filters anyway; leave local_conv out"
+                           : "filters that differ from place to place are a layer of their own: Local, with "
+                             "the fshape, nofm, strides and padding of a Conv");
+}
+
+void check_pooling(const Setting& params, Problems& problems) {
+  constexpr const char* kMend = "the largest of neighbouring feature maps is a layer of its own: Maxout: {pieces: ";
+  if (const Setting* op = params.find("op"); op && op->is_scalar() && op->value == "maxout")
+    problems.add(*op, text(kMend, "N}"));
+  const Setting* pieces = params.find("maxout");
+  if (!pieces) return;
+  const bool one = pieces->is_scalar() && pieces->value == "1";
+  problems.add(*pieces, one ? "1 changes no result; leave maxout out"
+                            : text(kMend, pieces->is_scalar() ? printable(pieces->value, 20) : "N",
+                                   "}, before or after this one"));
+}
+
 }  // namespace
+
+void check_oldest_keys(Setting& root, Problems& problems) {
+  Setting* layers = root.find("layers");
+  if (!layers) return;
+  each_object(*layers, [&](std::string_view name, const Setting& params) {
+    if (name == "Conv" || name == "ConvLayer" || name == "Convolution") check_convolution(params, problems);
+    if (name == "Pooling" || name == "PoolingLayer") check_pooling(params, problems);
+  });
+}
 
 void convert_older_keys(Setting& root, std::vector<std::string>& notes) {
   if (Setting* layers = root.find("layers"))

@@ -5,6 +5,7 @@
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>
+#include <cstring>
 #include <sstream>
 
 #include "neon/core/error.h"
@@ -264,7 +265,10 @@ void RawBuilder::stop(const YAML::Exception& error) {
       const RawNode& node = document.nodes[*it];
       const size_t start = content(node.line, node.column);
       if (start >= all.size() || (all[start] != '[' && all[start] != '{')) continue;
-      const bool at_end = source_.offset(line, column) <= start;  // the end of the file has no good mark
+      const size_t at = source_.offset(line, column);
+      const bool at_end = at <= start;  // the end of the file has no good mark
+      const bool in_text = !at_end && at < all.size() && all[at] == '{' && !std::strchr(" \t\n,:[{", all[at - 1]);
+      if (in_text) stop_at(source_.at(line, column), "a { within text; a text that has one is written in quotes");
       stop_at(source_.at(node.line, node.column),
               text("the ", all[start], " that opens here is not closed",
                    at_end ? "" : text(", or a comma is missing at ", source_.at(line, column))));

@@ -37,10 +37,10 @@ std::vector<std::string> left_out_messages(const Data& data) {
   for (const Split* split : {&data.train, &data.test}) {
     const LeftOut* const noted = split->reader ? split->reader->left_out() : nullptr;
     if (!noted || noted->count() == 0) continue;
-    out.push_back(text("warning: ", data.source, ": ", noted->count(), " of ", split->size(),
+    out.push_back(text("warning: ", printable(data.source), ": ", noted->count(), " of ", split->size(),
                        split == &data.train ? " training images were left out, and others stood in for them"
                                             : " test images were left out",
-                       "; the first: ", noted->first()));
+                       "; the first: ", printable(noted->first())));
   }
   return out;
 }

@@ -196,7 +196,7 @@ RunResult Trainer::run(const std::function<void()>& settled) try {
   throw RunFault(fault.message() + kept_text(), fault.hint(), position_.seed);
 } catch (const std::exception& error) {
   tell_left_out();
-  progress_.log(error.what());
+  progress_.log(printable(error.what()));
   throw;
 }
 

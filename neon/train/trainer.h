@@ -85,6 +85,7 @@ class Trainer {
   void set_initial_values();
   void start_running_means();
   void load_weights(const std::string& path);
+  void tell_of_caffe(const TensorFile& file, const std::string& path);
   void open_files();
   void log_what_is_run();
   void settle(const std::function<void()>& settled);

@@ -104,7 +104,17 @@ void Trainer::load_weights(const std::string& path) {
     progress_.message(text("note: the weights of ", path, " are ", stored, ", here they are rounded to ", here));
     break;
   }
+  tell_of_caffe(file, path);
   start_running_means();
+}
+
+void Trainer::tell_of_caffe(const TensorFile& file, const std::string& path) {
+  if (!file.metadata.count("neon.options")) return;
+  const bool trained = unpack_run(file, path).options.caffe;
+  if (trained == options_.caffe) return;
+  progress_.message(text("note: the net of ", path, " was trained with", trained ? "" : "out",
+                         " --caffe, this run is with", trained ? "out" : "",
+                         " it: pooling may have other sizes, and dropout another scale"));
 }
 
 }  // namespace neon

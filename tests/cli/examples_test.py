@@ -5,6 +5,9 @@ import glob
 import os
 import re
 
+import h5py
+import numpy as np
+
 import support
 
 EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples")
@@ -105,9 +108,31 @@ class Examples(support.Case):
 
     def test_small_ones_train(self):
         for name in ("autoencoder/conv", "autoencoder/mnist-9layer", "convnet/cifar10-small", "convnet/cifar10-conv",
-                     "convnet/cifar10-resnet", "convnet/mnist-small", "convnet/synthetic", "mlp/cifar10-branch",
+                     "convnet/cifar10-allcnn", "convnet/cifar10-fast", "convnet/cifar10-msra", "convnet/cifar10-resnet", "convnet/mnist-small", "convnet/synthetic", "mlp/cifar10-branch",
                      "mlp/mnist-branch", "mlp/mnist-merge"):
             self.neon(os.path.join(EXAMPLES, name + ".yaml"), "--set", noise(name, 32), "-z", "16", "-e", "1")
+
+    def test_those_of_imagenet_learn_a_few_small_images(self):
+        # 1000 classes, of which two have images; the smallest sizes that pass through all layers, and rates for so few.
+        rng = np.random.default_rng(1)
+        for part, count in ("train", 8), ("val", 2):
+            for i in range(count):
+                self.write(f"i1k/{part}/{i}.png", support.png(rng.integers(0, 255, (90, 100, 3), np.uint8)))
+                self.write(f"i1k/{part}/{i}.cls", str(999 * (i % 2)))
+        for name, size, crop, rate in (
+                ("i1k-alexnet-fp32", 67, "RandomCrop", "default.learning_rate=0.001"),
+                ("i1k-alexnet-fp16", 67, "RandomCrop", "default.learning_rate=0.001"),
+                ("i1k-alexnet-lrn", 67, "RandomCrop", None), ("i1k-vgg-fp16", 32, "RandomCrop", "learning_rate=0.01"),
+                ("googlenet", 80, "RandomScale", None), ("resnet50", 64, "RandomScale", "learning_rate=0.001")):
+            changes = [f"dataset.size={size + 8}", f"augment[0].{crop}.size={size}"] + ([f"optimizer.{rate}"] if rate else [])
+            told = self.neon(os.path.join(EXAMPLES, "convnet", name + ".yaml"), "-z", "8", "-e", "4", "-r", "1", "-o", name + ".h5",
+                             *(word for change in changes for word in ("--set", change)))
+            self.assertRegex(told.out, r"test: .*Top5Misclass [\d.]+ %  test cost [\d.]+  \(i1k\)", name)
+            with h5py.File(self.path(name + ".h5")) as file:
+                costs = file["cost/train"][:]
+            self.assertEqual(len(costs), 4)
+            self.assertTrue(np.isfinite(costs).all(), (name, costs))
+            self.assertLess(costs[-1], costs[0], name)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,18 @@
 #!/usr/bin/python3
 """Images as people have them: neon data, training on folders and arrays, predicting them."""
+import io
 import json
+import os
 import re
 import struct
+import tarfile
 import zlib
 
+import h5py
 import numpy as np
 
 import support
-from support import MNIST, Case, tensors, write_mnist
+from support import IRIS, MNIST, Case, tensors, write_mnist
 
 
 class Images(Case):
@@ -30,7 +34,7 @@ class Images(Case):
         self.assertIn("colours: 100 images of 2 classes, 0 bad\n", self.neon("data", "check", "colours").out)
         self.write("colours/train/red/bad.png", b"no image")
         self.assertIn("bad.png: expected a JPEG or PNG image", self.neon("data", "check", "colours", code=3).out)
-        self.assertIn("bad.png: expected", self.neon("data", "pack", "colours", "no", code=3).err)
+        self.assertIn("bad.png: expected", self.neon("data", "pack", "colours", "shards", code=3).err)
         self.assertIn("give --pixels too", self.neon("data", "pack", "colours", "no", "--size", "4", code=2).err)
         packed = self.neon("data", "pack", "colours", "shards", "--skip_bad")
         self.assertIn("1 images are left out", packed.err)
@@ -45,11 +49,20 @@ class Images(Case):
         np.testing.assert_allclose(mean, training.mean(axis=(0, 1, 2)) / 255, rtol=1e-5)
         np.testing.assert_allclose(std, training.std(axis=(0, 1, 2)) / 255, rtol=1e-5)
         self.assertIn("shards: 100 samples, 0 bad", self.neon("data", "check", "shards").out)
+        lost = self.refused(3, "data", "check", "nowhere", cwd=self.path("shards"), says="nowhere: no such folder or archive")
+        self.assertNotIn("SHA", lost.out)
         shard = bytearray(self.read("shards/test-0000.shard"))
         shard[40] ^= 1
         self.write("shards/test-0000.shard", bytes(shard))
-        self.assertIn("its SHA-256 is", self.neon("data", "check", "shards", code=3).out)
+        checked = self.neon("data", "check", "shards", code=3).out
+        self.assertIn("its SHA-256 is", checked)
+        self.assertIn("sample 0: its checksum is wrong: the file was damaged; pack the data again\n", checked)
+        self.assertTrue(checked.endswith("shards: 100 samples, 1 bad; 1 files are not as they were packed\n"), checked)
         self.assertIn("its checksum is wrong", self.neon(spec, code=3).err)
+        for stream, says in ("false", "1 of 20 samples are left out; the first: "), ("true", "1 of 20 test images were left out"):
+            left = self.neon("-r", "1", spec, "--set", "dataset.on_bad_sample=skip", "--set", "dataset.stream=" + stream)
+            self.assertIn(says, left.err)
+            self.assertIn("Top1Misclass 0.00 %", left.out)
         shard = bytearray(self.read("shards/train-0000.shard"))
         table, = struct.unpack("<Q", shard[-32:-24])
         shard[table + 16:table + 20] = struct.pack("<i", 7)
@@ -57,6 +70,35 @@ class Images(Case):
         self.write("shards/train-0000.shard", bytes(shard))
         self.assertIn("has the label 7, there are 2 classes",
                       self.neon("data", "stats", spec, "--set", "dataset.stream=true", code=3).err)
+
+    def test_lists_are_checked_and_packed(self):
+        self.write_colours()
+        rows = {part: "".join(f"{part}/{kind}/{i}.png,{label}\n" for i in range(10) for label, kind in enumerate(["blue", "red"]))
+                for part in ("train", "test")}
+        self.write("colours/train.csv", "file,class\n" + rows["train"])
+        self.write("colours/test.tsv", rows["test"].replace(",", "\t"))
+        self.assertIn("colours/train.csv: 20 images of 2 classes, 0 bad\n", self.neon("data", "check", "colours/train.csv").out)
+        self.assertIn("colours/test.tsv: 20 images of 2", self.neon("data", "check", "colours/test.tsv").out)
+        self.assertIn("wrote a: 20 training and 0 test samples of 2 classes in 1 shards\n",
+                      self.neon("data", "pack", "colours/train.csv", "a").out)
+        listed = "{ImageList: {path: colours/train.csv, test_list: colours/test.tsv}}"
+        spec = self.spec(dataset=listed, name="l.yaml")
+        self.assertIn("l.yaml: 40 images of 2 classes, 0 bad\n", self.neon("data", "check", spec).out)
+        self.assertIn("wrote b: 20 training and 20 test samples", self.neon("data", "pack", spec, "b").out)
+        # The same net learns the same from both, but for the order of the samples; sums over all tell none apart.
+        stats = [re.sub(r"^.*?: ", "", self.neon("data", "stats", spec, *more).out)
+                 for more in ([], ["--set", "dataset={Shards: {path: b}}"])]
+        counted = [re.findall(r"(?m)^class (\d) +train (\d+) +test (\d+)", text) for text in stats]
+        self.assertEqual(counted, [[("0", "10", "10"), ("1", "10", "10")]] * 2)
+        means = [[float(x) for x in re.findall(r"\d\.\d+", text)] for text in stats]
+        np.testing.assert_allclose(*means, rtol=1e-5)
+        self.assertIn("wrote c: 16 training and 4 test samples", self.neon(
+            "data", "pack", spec, "c", "--set", "dataset={ImageList: {path: colours/train.csv, test: 0.2}}").out)
+        self.write("colours/train/red/3.png", b"no image")
+        self.assertIn("colours/train/red/3.png: expected a JPEG or PNG", self.neon("data", "check", "colours/train.csv", code=3).out)
+        self.refused(2, "data", "pack", self.spec(name="iris.yaml"), "d", says="its data set is no set of image files")
+        self.refused(2, "data", "pack", "colours", "d", "--set", "x=1", says="--set changes a spec, and colours is none")
+        self.refused(3, "data", "check", "none.csv", says="none.csv: no such file; looked for")
 
     def test_names_of_files_and_classes_do_not_reach_the_terminal_raw(self):
         for kind in "\x1b[31mred", "blue":
@@ -73,17 +115,63 @@ class Images(Case):
         for result in checked, told:
             self.assertNotIn("\x1b", result.out + result.err)
 
+    def test_errors_quote_names_of_files_in_one_line(self):
+        good, bad = support.png(np.zeros((4, 4, 3), np.uint8)), "a\x1b[2J\nneon: all is well.png"
+        with tarfile.open(self.path("a.tar"), "w") as archive:
+            for name, content in ("x/1.png", good), ("y/2.png", good), ("y/" + bad, b"no image"):
+                member = tarfile.TarInfo(name)
+                member.size = len(content)
+                archive.addfile(member, io.BytesIO(content))
+        self.write("list.csv", f'pics/1.png,x\npics/2.png,y\n"pics/{bad}",y\n')
+        self.write("lost.csv", f'pics/1.png,x\npics/2.png,y\n"pics/lost{bad}",y\n')
+        for name, content in ("1.png", good), ("2.png", good), (bad, b"no image"):
+            self.write("pics/" + name, content)
+        rest = IRIS[IRIS.index("layers"):].replace("nout: 3", "nout: 2").replace("batch_size: 16", "batch_size: 1")
+        for dataset in "ImageFolder: {path: a.tar", "ImageList: {path: list.csv", "ImageList: {path: lost.csv":
+            for stream in "false", "true":
+                spec = self.write("s.yaml", f"dataset: {{{dataset}, stream: {stream}}}}}\n" + rest)
+                told = self.refused(3, "-l", "log.txt", "--no_progress_bar", spec, says="a?[2J?neon: all is well.png").err
+                self.assertEqual(len(told.splitlines()), 1, told)
+                for text in told, self.read("log.txt").decode() if os.path.exists(self.path("log.txt")) else "":
+                    self.assertNotIn("\x1b", text)
+                    self.assertFalse([line for line in text.splitlines() if line.startswith("neon: all")])
+        packed = self.refused(3, "data", "pack", "a.tar", "out", says="a?[2J?neon: all is well.png: expected a JPEG").err
+        self.assertEqual(len(packed.splitlines()), 1, packed)
+
     def test_data_preview(self):
         training = self.write_colours()
         spec = self.spec(dataset="{ImageFolder: {path: colours}}", augment="[RandomCrop: {size: 8}]")
-        self.neon("data", "preview", spec, "sheet.png")
+        told = self.neon("data", "preview", spec, "sheet.png", "--count", "64").out
+        self.assertEqual(told, "wrote sheet.png: the first 64 images of training with seed 0, in batches of 16\n")
         sheet = support.png_pixels(self.read("sheet.png"))
         self.assertEqual(sheet.shape, (8 * 10 + 2, 8 * 10 + 2, 3))
         self.assertTrue((sheet[:2] == 128).all())
         corners = {image[y:y + 8, x:x + 8].tobytes() for image in training for y in range(2) for x in range(5)}
-        tiles = {sheet[2 + 10 * i:10 + 10 * i, 2 + 10 * j:10 + 10 * j].tobytes() for i in range(8) for j in range(8)}
+        tiles = {tile.tobytes() for tile in self.tiles("sheet.png", 8, 64)}
         self.assertEqual(len(tiles), 64)
         self.assertLessEqual(tiles, corners)
+        self.neon("data", "preview", spec, "first.png")
+        self.assertEqual(support.png_pixels(self.read("first.png")).shape, (2 * 10 + 2, 8 * 10 + 2, 3))
+        self.assertIn("the whole batches of an epoch have 80 images", self.neon("data", "preview", spec, "x.png", "--count", "81", code=2).err)
+        self.assertIn("batch_size 90 is larger than the training set", self.neon("data", "preview", spec, "x.png", "-z", "90", code=2).err)
+
+    def tiles(self, name, side, count):
+        sheet, pitch = support.png_pixels(self.read(name)), side + 2
+        return [sheet[2 + pitch * (i // 8):, 2 + pitch * (i % 8):][:side, :side] for i in range(count)]
+
+    def test_preview_shows_what_training_sees(self):
+        # The cost tells what the net saw: all weights are 1 and stay so, and the target is 0.
+        np.save(self.path("x.npy"), np.random.default_rng(7).integers(0, 255, (12, 3, 9, 12), np.uint8))
+        np.save(self.path("y.npy"), np.zeros((12, 1), "f4"))
+        spec = self.write("s.yaml", "dataset: {NPY: {inputs: x.npy, targets: y.npy, scale: 0.00390625}}\naugment: [RandomCrop: {size: 6}, "
+                          "Flip]\nlayers: [Affine: {nout: 1, init: {Constant: 1}}]\ncost: SumSquared\noptimizer: "
+                          "{GradientDescentMomentum: {learning_rate: 1.0e-30}}\nbatch_size: 3\nepochs: 1\n")
+        self.neon("data", "preview", spec, "sheet.png", "-r", "5", "--count", "12")
+        sums = np.array([tile.sum() / 256 for tile in self.tiles("sheet.png", 6, 12)])
+        self.neon("-r", "5", "-o", "run.h5", spec)
+        with h5py.File(self.path("run.h5")) as file:
+            costs = file["cost/train"][:]
+        np.testing.assert_allclose(costs, (sums.reshape(4, 3) ** 2).mean(axis=1) / 2, rtol=1e-5)
 
     def test_data_list_and_misuse(self):
         listed = self.neon("data", "list").out

@@ -38,6 +38,20 @@ class Evaluation(Case):
             self.neon("-s", "p.safetensors", plain)
             self.neon("--model_file", "p.safetensors", "s.yaml")
 
+    def test_weights_are_used_as_they_were_trained(self):
+        self.write("x.csv", "5,3,1,0.2\n")
+        dropping = IRIS.replace("  - Affine: {nout: 3", "  - Dropout: {keep: 0.5}\n  - Affine: {nout: 3")
+        for given, other, says in ([], ["--caffe"], "without --caffe, and is used so; leave --caffe out"), \
+                (["--caffe"], ["-c", "no.conf"], "with --caffe, and is used so; take `caffe = false` out"):
+            self.write("no.conf", "caffe = false\n")
+            trained = self.neon("-r", "4", "-s", "m", *given, self.spec(dropping))
+            numbers = re.search(r"test: (.*?)  \(", trained.out)[1]
+            for options in [], given:
+                self.assertIn(f"test: {numbers}  (", self.neon("eval", *options, "m").out)
+                self.neon("predict", *options, "m", "x.csv")
+            self.refused(2, "eval", *other, "m", says=says)
+            self.refused(2, "predict", *other, "m", "x.csv", says=says)
+
     def test_eval_json(self):
         numbers = re.search(r"Top1Misclass ([\d.]+) %  test cost ([\d.]+)", self.trained().out)
         found = json.loads(self.neon("eval", "m.safetensors", "--format", "json").out)

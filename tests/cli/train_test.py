@@ -123,6 +123,12 @@ class Train(Case):
         before, after = tensors(self.path("a"))[0], tensors(self.path("b"))[0]
         for name in "Affine_0/W", "Affine_1/W":
             self.assertEqual(before[name], after[name])
+        for trained, used, told in ([], ["--caffe"], "trained without --caffe, this run is with it"), \
+                (["--caffe"], [], "trained with --caffe, this run is without it"), ([], [], ""), (["--caffe"], ["--caffe"], ""):
+            self.neon("-r", "1", "-e", "1", *trained, "-s", "c", spec)
+            err = self.neon("-r", "1", "-e", "1", *used, "--model_file", "c", spec).err
+            self.assertIn(told, err)
+            self.assertEqual("--caffe" in err, bool(told), err)
 
     def test_model_file_is_where_running_means_begin(self):
         spec = self.spec(ema="0.5")

@@ -91,11 +91,19 @@ TEST_CASE("files that are not CIFAR's are errors") {
         std::string::npos);
   for (const auto& [name, content] : cifar10()) dir.write(name, content);
   dir.write("cifar-10-batches-bin/data_batch_3.bin", record(1, {10}) + record(1, {0}));
-  CHECK(error_of([&] { load(dir, "CIFAR10"); }).find("the label of record 4 is 10, there are 10 classes") !=
-        std::string::npos);
+  CHECK(error_of([&] { load(dir, "CIFAR10"); }) == text("data: ", dir / "cifar-10-batches-bin/data_batch_3.bin",
+                                                        ": the label of record 0 is 10, there are 10 classes"));
   dir.write("cifar-10-batches-bin/data_batch_3.bin", record(1, {1}).substr(1));
-  CHECK(error_of([&] { load(dir, "CIFAR10"); }).find("are no whole number of records of 3073 bytes") !=
-        std::string::npos);
+  CHECK(error_of([&] { load(dir, "CIFAR10"); })
+            .starts_with(text("data: ", dir / "cifar-10-batches-bin/data_batch_3.bin",
+                              ": 3072 bytes are no whole number of records of 3073 bytes")));
+  Files cut = cifar10();
+  cut.back().second.pop_back();
+  const TempDir packed;
+  packed.write("cifar-10-binary.tar.gz", tar_of(cut));
+  CHECK(error_of([&] {
+          load(packed, "CIFAR10");
+        }).starts_with(text("data: ", packed / "cifar-10-binary.tar.gz", ": test_batch.bin: 3072 bytes are no whole")));
   dir.write("cifar-100-binary.tar.gz", tar_of(cifar10()));
   CHECK(error_of([&] { load(dir, "CIFAR100"); }).find("lacks train.bin; is this the binary version of CIFAR100?") !=
         std::string::npos);

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "datasets/file.h"
-#include "datasets/image_classes.h"
+#include "datasets/image_samples.h"
 #include "datasets/shard_folder.h"
 #include "image_support.h"
 #include "support.h"
@@ -35,9 +35,8 @@ std::vector<Case> cases(const TempDir& dir) {
   for (int kind : {0, 1, 2, 3})
     dir.write(text("pets/", kind % 2 ? "cat" : "dog", "/", kind, ".png"), png_of(picture(6, 9, 3, kind)));
   dir.write("pets/list.csv", "dog/0.png,dog\ncat/1.png,cat\ncat/3.png,cat\n");
-  const auto store = open_image_store(dir / "pets");
-  const Arrangement pets = arrange_images(*store, offline());
-  if (!file_exists(dir / "shards/index.json")) pack_images(*store, pets.images, pets.classes, dir / "shards", {});
+  const auto pets = make("ImageFolder", {{"path", dir / "pets"}})->images(offline());
+  if (!file_exists(dir / "shards/index.json")) pack_images(*pets, dir / "shards", {});
   const std::string pixels(3072, 'p');
   char label = 0;
   for (const char* batch :

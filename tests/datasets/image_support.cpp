@@ -8,8 +8,6 @@
 // After cstdio, which it needs.
 #include <jpeglib.h>
 
-#include "datasets/image_classes.h"
-
 using namespace neon;
 
 namespace neon_test {
@@ -141,9 +139,7 @@ void write_images(const TempDir& dir, int count, int64_t side) {
 }
 
 PackResult pack(const TempDir& dir, const std::string& to, PackOptions options) {
-  const auto store = open_image_store(dir / "images");
-  const Arrangement arranged = arrange_images(*store, offline());
-  return pack_images(*store, arranged.images, arranged.classes, dir / to, options);
+  return pack_images(*make("ImageFolder", {{"path", dir / "images"}})->images(offline()), dir / to, options);
 }
 
 }  // namespace neon_test

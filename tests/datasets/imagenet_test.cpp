@@ -7,7 +7,7 @@
 #include <set>
 
 #include "datasets/file.h"
-#include "datasets/image_classes.h"
+#include "datasets/image_samples.h"
 #include "datasets/matlab.h"
 #include "datasets/shard_folder.h"
 #include "image_support.h"
@@ -132,10 +132,8 @@ TEST_CASE("ImageNet's archives are read as they are given, tars in a tar") {
 
 TEST_CASE("ImageNet's archives are packed to shards") {
   const Archives archives;
-  const auto store = open_image_store(archives.dir.path());
-  const Arrangement arranged = arrange_images(*store, offline());
   const TempDir out;
-  pack_images(*store, arranged.images, arranged.classes, out / "shards", {});
+  pack_images(*make("ImageFolder", {{"path", archives.dir.path()}})->images(offline()), out / "shards", {});
   const Data packed = make("Shards", {{"path", out / "shards"}})->load(offline());
   CHECK((packed.train.size() == 12 && packed.test.size() == 4));
   for (int64_t i = 0; i < 12; ++i)

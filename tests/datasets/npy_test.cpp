@@ -41,7 +41,7 @@ TEST_CASE("every element type of .npy is read, in both byte orders") {
                                 : kind[0] == 'f' ? 0.25 * double(i) - 1
                                 : kind[0] == 'u' ? double(7 * i + 3)
                                                  : double(7 * i - 20);
-        CHECK(read.at(i) == (dtype == DType::i8 ? double(int8_t(expected)) : expected));
+        CHECK(read.at(i) == (dtype == DType::i8 ? double(int8_t(int64_t(expected))) : expected));
       }
     }
 }

@@ -5,6 +5,7 @@
 
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <set>
 
@@ -37,6 +38,8 @@ TEST_CASE("a shard gives back what was written, and is what its description says
   ShardWriter writer(dir / "a.shard");
   for (const auto& [content, label] : samples) writer.add(content, label);
   writer.finish();
+  CHECK_FALSE(file_exists(dir / "a.shard"));
+  writer.keep();
   const Shard shard = open(dir / "a.shard");
   REQUIRE(shard.size() == 3);
   for (size_t i = 0; i < 3; ++i) {
@@ -64,6 +67,7 @@ TEST_CASE("damaged shards are errors") {
   writer.add("first", 3);
   writer.add("second", 1);
   writer.finish();
+  writer.keep();
   const std::string good = read_file(dir / "a.shard");
   CHECK(trouble(dir, good) == "no error");
   std::string flipped = good;
@@ -80,6 +84,44 @@ TEST_CASE("damaged shards are errors") {
   flipped[good.size() - 12] = 2;
   CHECK(trouble(dir, flipped) == "data: x.shard: a shard of version 2, this neon reads version 1");
   CHECK(error_of([&] { ShardWriter again(dir / "a.shard"); }).find("cannot be made: File exists") != std::string::npos);
+}
+
+TEST_CASE("packing that fails leaves nothing in the way of the next try") {
+  const TempDir dir;
+  write_images(dir, 20, 9);
+  dir.write("images/train/odd/bad.png", "no image");
+  std::filesystem::create_directory(dir / "there");
+  for (const char* to : {"new", "there"}) {
+    CHECK(error_of([&] {
+            pack(dir, to, {});
+          }).ends_with("bad.png: expected a JPEG or PNG image; it looks like text (--skip_bad leaves such files out)"));
+    CHECK(folder_exists(dir / to) == (to == std::string("there")));
+  }
+  CHECK(std::filesystem::is_empty(dir / "there"));
+  PackOptions skipping;
+  skipping.images.on_bad_sample = "skip";
+  // What was ended by force is removed, what somebody is writing is not.
+  dir.write("there/train-0000.shard.part", "some of it");
+  dir.write("there/test-0007.shard.part", "");
+  CHECK(pack(dir, "there", skipping).left_out == 1);
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(dir / "there")) names.insert(entry.path().filename());
+  CHECK(names == std::set<std::string>{"index.json", "test-0000.shard", "train-0000.shard"});
+  CHECK(error_of([&] { pack(dir, "there", skipping); }).find("there: is not empty; give a folder") !=
+        std::string::npos);
+  std::filesystem::create_directory(dir / "busy");
+  const ShardWriter busy(dir / "busy/train-0000.shard");
+  CHECK(error_of([&] {
+          pack(dir, "busy", skipping);
+        }).find("busy/train-0000.shard.part: another neon data pack is writing here") != std::string::npos);
+  CHECK(file_exists(dir / "busy/train-0000.shard.part"));
+  // Nor is the folder kept where nothing could be packed.
+  dir.write("text/train/a/a.png", "x");
+  dir.write("text/train/b/b.png", "x");
+  CHECK(error_of([&] {
+          pack_images(*make("ImageFolder", {{"path", dir / "text"}})->images(offline()), dir / "none", skipping);
+        }).find("no training image can be read; the first: ") != std::string::npos);
+  CHECK_FALSE(folder_exists(dir / "none"));
 }
 
 TEST_CASE("packed images are those of the folder, as files or as pixels") {

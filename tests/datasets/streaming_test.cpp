@@ -3,7 +3,6 @@
 #include <cstdlib>
 
 #include "datasets/file.h"
-#include "datasets/image_classes.h"
 #include "datasets/shard_folder.h"
 #include "image_support.h"
 #include "neon/core/free_memory.h"

@@ -141,6 +141,22 @@ TEST_CASE("of 1.x objects, what says how to compute is left out, and clipping ha
                                             "counts, changes no result and is left out"});
 }
 
+TEST_CASE("what neon 0.9 wrote in a convolution or a pooling is told as the layer that it is today") {
+  const auto told = [](const std::string& layer) { return error("layers: [" + layer + "]\n"); };
+  const std::string maxout = "the largest of neighbouring feature maps is a layer of its own: Maxout: {pieces: ";
+  CHECK(
+      told("ConvLayer: {nofm: 4, local_conv: True}") ==
+      "m.yaml:1:43: layers[0].ConvLayer.local_conv: filters that differ from place to place are a layer of their own: "
+      "Local, with the fshape, nofm, strides and padding of a Conv");
+  CHECK(
+      told("MergeSum: [[Conv: {local_conv: false}]]") ==
+      "m.yaml:1:41: layers[0].MergeSum[0][0].Conv.local_conv: a Conv shares its filters anyway; leave local_conv out");
+  CHECK(told("PoolingLayer: {op: max, maxout: 2}") ==
+        "m.yaml:1:42: layers[0].PoolingLayer.maxout: " + maxout + "2}, before or after this one");
+  CHECK(told("{type: Pooling, config: {op: maxout}}") == "m.yaml:1:39: layers[0].Pooling.op: " + maxout + "N}");
+  CHECK(told("Pooling: {maxout: 1}") == "m.yaml:1:28: layers[0].Pooling.maxout: 1 changes no result; leave maxout out");
+}
+
 TEST_CASE("in a 1.x file, None is as good as nothing") {
   const Spec s = spec(
       "epochs: 1\nlayers: [{type: Affine, config: {nout: 3, bias: }}]\n"

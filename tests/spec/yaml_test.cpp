@@ -122,6 +122,7 @@ TEST_CASE("wrong syntax is one clear line at the place to mend") {
   const Case cases[] = {
       {"a:\n\tb: 1\n", "a.yaml:2:1: a tab indents this line; YAML takes spaces only"},
       {"a: [1, 2\nb: 3\n", "a.yaml:1:4: the [ that opens here is not closed"},
+      {"a: {path: x-{0..9}.tar}\n", "a.yaml:1:13: a { within text; a text that has one is written in quotes"},
       {"- Conv: {a: 1\n- b\n", "a.yaml:1:9: the { that opens here is not closed"},
       {"a: 1\nb: &q !!str # c\n  'it''s\n", "a.yaml:2:4: the ' that opens here is never closed"},
       {"'never", "a.yaml:1:1: a quote that opens here or soon after is never closed"},

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <functional>
 
-#include "datasets/image_classes.h"
+#include "datasets/image_samples.h"
 #include "datasets/png_image.h"
 #include "datasets/shard_folder.h"
 #include "neon/core/random.h"
@@ -58,12 +58,12 @@ class Sets {
       write_png(image, text(folder, "/", i, ".png"));
     }
     for (bool pixels : {false, true}) {
-      const auto store = open_image_store(folder_ / "images");
-      const Arrangement arranged = arrange_images(*store, {});
+      const Setting path = Setting::map({{"path", Setting::scalar(folder_ / "images"), {}}});
+      const auto set = Registry<Dataset>::get().create(Setting::map({{"ImageFolder", path, {}}}))->images({});
       PackOptions options;
       options.pixels = pixels;
       options.shard_bytes = pixels ? 4000 : 700'000;
-      pack_images(*store, arranged.images, arranged.classes, folder_ / (pixels ? "pixels" : "files"), options);
+      pack_images(*set, folder_ / (pixels ? "pixels" : "files"), options);
     }
   }
   std::string operator/(const std::string& name) const { return folder_ / name; }

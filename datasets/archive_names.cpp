@@ -1,0 +1,142 @@
+#include "datasets/archive_names.h"
+
+#include <glob.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+
+#include "datasets/image_samples.h"
+
+namespace neon {
+
+namespace {
+
+constexpr size_t kMostPaths = 1'000'000;
+
+// -1: no number.
+int64_t number_of(std::string_view digits) {
+  int64_t out = 0;
+  const auto [rest, error] = std::from_chars(digits.data(), digits.data() + digits.size(), out);
+  return error == std::errc() && rest == digits.data() + digits.size() && out >= 0 ? out : -1;
+}
+
+// What stands between braces, one by one: "000..009" counts, "a,b" lists; empty: neither.
+std::vector<std::string> choices_of(std::string_view inner) {
+  std::vector<std::string> out;
+  if (const size_t dots = inner.find(".."); dots != inner.npos) {
+    const std::string_view low = inner.substr(0, dots);
+    const int64_t first = number_of(low), last = number_of(inner.substr(dots + 2));
+    if (first < 0 || last < first || last - first >= int64_t(kMostPaths)) return {};
+    for (int64_t i = first; i <= last; ++i) {
+      std::string digits = std::to_string(i);
+      digits.insert(0, low.size() - std::min(low.size(), digits.size()), '0');
+      out.push_back(std::move(digits));
+    }
+    return out;
+  }
+  if (inner.find(',') == inner.npos) return {};
+  for (size_t first = 0; first <= inner.size();) {
+    const size_t comma = std::min(inner.find(',', first), inner.size());
+    out.emplace_back(inner.substr(first, comma - first));
+    first = comma + 1;
+  }
+  return out;
+}
+
+// Braces do not stand in braces.
+void expand_braces(const std::string& pattern, std::vector<std::string>& out) {
+  const size_t open = pattern.find('{'), close = pattern.find('}', std::min(open, pattern.size()));
+  if (close == pattern.npos) {
+    out.push_back(pattern);
+    return;
+  }
+  const auto choices = choices_of(std::string_view(pattern).substr(open + 1, close - open - 1));
+  if (choices.empty())
+    fail(ErrorKind::data, printable(pattern), ": expected {first,second} or {000..009} between braces");
+  for (const std::string& choice : choices) {
+    expand_braces(pattern.substr(0, open) + choice + pattern.substr(close + 1), out);
+    if (out.size() > kMostPaths) fail(ErrorKind::data, printable(pattern), ": means more than ", kMostPaths, " files");
+  }
+}
+
+// Brackets are names here, not sets of letters.
+std::vector<std::string> matches_of(const std::string& pattern) {
+  std::string literal;
+  for (char c : pattern) literal += c == '[' || c == '\\' ? std::string{'\\', c} : std::string(1, c);
+  glob_t found{};
+  std::vector<std::string> out;
+  if (glob(literal.c_str(), 0, nullptr, &found) == 0) out.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  globfree(&found);
+  return out;
+}
+
+// Of the words that a name is made of, the one that says a part; "" where none does, or several.
+std::string part_in(std::string_view name) {
+  std::string out;
+  for (size_t first = 0; first < name.size(); ++first) {
+    size_t end = first;
+    while (end < name.size() && std::isalpha(uint8_t(name[end]))) ++end;
+    const std::string word(name.substr(first, end - first));
+    first = end;
+    if (part_named(word) < 0) continue;
+    if (!out.empty() && out != word) return "";
+    out = word;
+  }
+  return out;
+}
+
+bool says_part(const std::string& folders) {
+  for (size_t first = 0; first < folders.size();) {
+    const size_t slash = std::min(folders.find('/', first), folders.size());
+    if (part_named(folders.substr(first, slash - first)) >= 0) return true;
+    first = slash + 1;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool is_pattern(const std::string& path) { return path.find_first_of("*?{") != path.npos; }
+
+std::vector<std::string> expand_pattern(const std::string& pattern) {
+  std::vector<std::string> names, out;
+  expand_braces(pattern, names);
+  for (std::string& name : names) {
+    if (name.find_first_of("*?") == name.npos) out.push_back(std::move(name));
+    else std::ranges::copy(matches_of(name), std::back_inserter(out));
+  }
+  std::ranges::sort(out);
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+std::string common_folder(const std::vector<std::string>& paths) {
+  std::string out = paths.front().substr(0, paths.front().rfind('/') + 1);
+  for (const std::string& path : paths)
+    while (!path.starts_with(out)) out.erase(out.size() < 2 ? 0 : out.rfind('/', out.size() - 2) + 1);
+  return out;
+}
+
+std::vector<NamedArchive> name_archives(const std::vector<std::string>& paths, const std::string& common) {
+  std::vector<NamedArchive> out;
+  const std::string* saying = nullptr;
+  const std::string* silent = nullptr;
+  for (const std::string& path : paths) {
+    std::string name = path.substr(common.size());
+    const size_t slash = name.rfind('/');
+    std::string folder = slash == name.npos ? "" : name.substr(0, slash);
+    if (!says_part(folder)) {
+      const std::string part = part_in(slash == name.npos ? name : name.substr(slash + 1));
+      if (!part.empty()) folder += (folder.empty() ? "" : "/") + part;
+    }
+    (says_part(folder) ? saying : silent) = &path;
+    out.push_back({path, std::move(name), std::move(folder)});
+  }
+  if (saying && silent)
+    fail(ErrorKind::data, printable(*silent), ": its name does not say what its images are for, as that of ",
+         printable(*saying), " does; expected train, val or test in the names of all archives, or of none");
+  return out;
+}
+
+}  // namespace neon

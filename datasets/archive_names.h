@@ -1,0 +1,24 @@
+// Which archives a path with * ? {a,b} {000..009} means, and what their names say they are for.
+#pragma once
+#include <string>
+#include <vector>
+
+namespace neon {
+
+// Whether it is more than one path.
+bool is_pattern(const std::string& path);
+// The paths that it means, in order: those that * and ? find, and all that braces name, whether they are there or not.
+std::vector<std::string> expand_pattern(const std::string& pattern);
+
+// An archive of several: where it is, what it is called among them, and the folders that its files are taken to lie in.
+struct NamedArchive {
+  std::string path, name, folder;
+};
+// `folder` ends with train, test or val where that is a part of the archive's name, or of a folder's below what all
+// have in common. A data error where some names say so and some do not.
+std::vector<NamedArchive> name_archives(const std::vector<std::string>& paths, const std::string& common);
+
+// Up to and with the last slash before which all paths agree.
+std::string common_folder(const std::vector<std::string>& paths);
+
+}  // namespace neon

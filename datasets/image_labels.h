@@ -1,0 +1,23 @@
+// Classes of images that stand in a file beside each, as WebDataset has them: KEY.jpg, and KEY.cls with a number.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "datasets/image_samples.h"
+
+namespace neon {
+
+bool is_label_name(std::string_view name);
+
+// Of `images`, those that have a label, and what it says: fields of a sample beside its image (KEY.mask.png) have none.
+// A data error for an image that belongs to no label, a label without image, and one that is no number of a class.
+struct LabelFiles {
+  std::vector<std::string> images, others;
+  std::vector<std::string> names;  // of the labels, by image
+  std::vector<int32_t> labels;
+  bool empty() const { return images.empty(); }
+};
+LabelFiles read_label_files(ImageStore& store, const std::vector<std::string>& images,
+                            const std::vector<std::string>& labels);
+
+}  // namespace neon
