@@ -35,12 +35,15 @@ ALEXNET, VGG_A, RESNET, GOOGLENET, GOOGLENET_TRAINED = 61100840, 132863336, 2555
 ALEXNET_NORMED = ALEXNET + 64 + 192 + 384 + 256 + 256 + 4096 + 4096
 VGG_B = 133047848  # torchvision's vgg13
 VGG_B_NORMED = VGG_B + 2 * (64 + 128 + 256 + 512 + 512) + 4096 + 4096 + 1000
-# 19 convolutions and an affine layer of He et al. 2015, 4.2, and 1x1 convolutions where maps double.
-RESNET_20 = (conv(3, 3, 16, 2) + 6 * conv(3, 16, 16, 2) + conv(3, 16, 32, 2) + 5 * conv(3, 32, 32, 2) +
-             conv(3, 32, 64, 2) + 5 * conv(3, 64, 64, 2) + conv(1, 16, 32, 2) + conv(1, 32, 64, 2) + 64 * 10 + 10)
-# A convolution with bias, then three stages of a convolution and two more around which the stage's input is led.
-FAST = (conv(3, 3, 64, 1) + conv(3, 64, 128, 2) + 2 * conv(3, 128, 128, 2) + conv(3, 128, 384, 2) +
-        2 * conv(3, 384, 384, 2) + conv(3, 384, 512, 2) + 2 * conv(3, 512, 512, 2) + 512 * 10 + 10)
+
+
+def three_stages(*maps):
+    """A convolution with bias, then three stages of a convolution and two more around which the stage's input is led."""
+    stages = sum(conv(3, before, after, 2) + 2 * conv(3, after, after, 2) for before, after in zip(maps, maps[1:]))
+    return conv(3, 3, maps[0], 1) + stages + maps[-1] * 10 + 10
+
+
+FAST, RESNET_SMALL = three_stages(64, 128, 384, 512), three_stages(64, 96, 256, 512)
 ALEXNET_LRN = chain(3, (11, 96), (5, 256), (3, 384), (3, 384), (3, 256), (1, 4096, 256 * 36), (1, 4096), (1, 1000))
 ALL_CNN = (conv(3, 3, 96, 2) + 2 * conv(3, 96, 96, 2) + conv(3, 96, 192, 2) + 3 * conv(3, 192, 192, 2) +
            conv(1, 192, 192, 2) + conv(1, 192, 10, 2))
@@ -67,7 +70,7 @@ EXPECTED = {
     "convnet/cifar10-conv": (CIFAR, conv(5, 3, 16, 2) + conv(5, 16, 32, 2) + 32 * 25 * 500 + 1000 + 5000),
     "convnet/cifar10-msra": (CIFAR, MSRA),
     "convnet/cifar10-fast": (CIFAR, FAST),
-    "convnet/cifar10-resnet": (CIFAR, RESNET_20), "convnet/googlenet": (IMAGE, GOOGLENET_TRAINED),
+    "convnet/cifar10-resnet": (CIFAR, RESNET_SMALL), "convnet/googlenet": (IMAGE, GOOGLENET_TRAINED),
     "convnet/i1k-alexnet-fp16": (IMAGE, ALEXNET_NORMED), "convnet/i1k-alexnet-fp32": (IMAGE, ALEXNET_NORMED),
     "convnet/i1k-alexnet-lrn": (IMAGE, ALEXNET_LRN),
     "convnet/i1k-vgg-fp16": (IMAGE, VGG_B_NORMED),
@@ -108,7 +111,8 @@ class Examples(support.Case):
 
     def test_small_ones_train(self):
         for name in ("autoencoder/conv", "autoencoder/mnist-9layer", "convnet/cifar10-small", "convnet/cifar10-conv",
-                     "convnet/cifar10-allcnn", "convnet/cifar10-fast", "convnet/cifar10-msra", "convnet/cifar10-resnet", "convnet/mnist-small", "convnet/synthetic", "mlp/cifar10-branch",
+                     "convnet/cifar10-allcnn", "convnet/cifar10-fast", "convnet/cifar10-msra", "convnet/cifar10-resnet",
+                     "convnet/mnist-small", "convnet/synthetic", "mlp/cifar10-branch",
                      "mlp/mnist-branch", "mlp/mnist-merge"):
             self.neon(os.path.join(EXAMPLES, name + ".yaml"), "--set", noise(name, 32), "-z", "16", "-e", "1")
 
