@@ -76,7 +76,9 @@ class Joiner {
 
   bool can_be_placed(Value part, const Placement& placement, const LoweredKernel& concat) const {
     const int64_t elements = graph_.shape(part).elements();
-    if (elements == 0 || std::ranges::count(concat.inputs, part) > 1) return false;
+    // A variable has memory of its own, also where a kernel of the step writes it.
+    if (graph_.producer(part).op->name == "variable" || elements == 0 || std::ranges::count(concat.inputs, part) > 1)
+      return false;
     const bool together = placement.lies_together(elements);
     for (int64_t step : {placement.first, placement.row, placement.stride})
       if (step * int64_t(size_of(graph_.dtype(part))) % kAligned != 0) return false;

@@ -225,6 +225,15 @@ std::vector<JoinCase> join_cases() {
                n.graph.assign(kept, n.joined({n.layer(n.x, 8), n.layer(n.x, 8)}));
              }),
       joined(
+          "variables that are written",
+          [](Net& n) {
+            const Expr a = n.variable(kSmall), b = n.variable(kSmall);
+            n.output("joined", n.joined({a, b}));
+            n.graph.assign(a, a + n.x);
+            n.graph.assign(b, a - b);
+          },
+          1),
+      joined(
           "samples that are looked up in a part",
           [](Net& n) {
             const Expr a = n.layer(n.x, 8);
@@ -276,6 +285,14 @@ std::vector<SiblingCase> sibling_cases() {
                    parts.emplace_back(n.graph, convolution(n.graph, n.x, cast(w, n.dtype), Net::windows(1), 1));
                  }
                  n.end(n.joined(parts));
+               }),
+      siblings("filters that are updated", 1, 1,
+               [](Net& n) {
+                 const Expr a = n.variable({8, 1, 1, 8}), b = n.variable({16, 1, 1, 8});
+                 const Expr da = n.input("a", kLarge), db = n.input("b", {2, 16, 16, 16});
+                 n.output("sum", n.data_gradient(da, a) + n.data_gradient(db, b));
+                 n.graph.assign(a, a - n.weight_gradient(n.x, da) * 0.5);
+                 n.graph.assign(b, b - n.weight_gradient(n.x, db) * 0.5);
                }),
       siblings("two of each size", 3, 3,
                [](Net& n) {

@@ -7,6 +7,7 @@
 #include "backends/graph/lower.h"
 #include "backends/program.h"
 #include "tests/backends/join_cases.h"
+#include "tests/backends/nets.h"
 #include "tests/backends/run_case.h"
 
 using namespace neon;
@@ -100,6 +101,30 @@ TEST_CASE("gradients that are made together are those that were added up") {
         }
       }
     }
+}
+
+TEST_CASE("a net of branches trains as it does without") {
+  for (DType dtype : {DType::f64, DType::f32}) {
+    INFO(std::string(name_of(dtype)));
+    const Net net = modules(dtype, 8);
+    Variables plain, together;
+    const auto a = net.compile(plain, {.plain = true}),
+               b = net.compile(together, {.remake = true, .join = true, .siblings = true});
+    CHECK(count(b->lowered(), "convolution_weight_gradient") == 9 - 2);
+    CHECK(count(b->lowered(), "convolution_data_gradient") == 8 - 2);
+    for (int step = 0; step < 3; ++step)
+      for (Program* program : {a.get(), b.get()}) {
+        program->set_scalar("rate/0", 0.1);
+        program->set_scalar("step", step + 1);
+        program->run(uint64_t(step));
+      }
+    CHECK(b->output("cost").at(0) == Approx(a->output("cost").at(0)).epsilon(2000 * unit_roundoff(dtype)));
+    // The longest sums are over 8 * 14 * 14 pixels, and each layer adds to what those behind it have added.
+    for (const auto& [name, tensor] : plain.all()) {
+      INFO(name);
+      CHECK(difference(together.at(name), tensor, 5000 * unit_roundoff(dtype)) == "");
+    }
+  }
 }
 
 TEST_CASE("a program says where in a concatenation a kernel writes, and where others read") {

@@ -23,6 +23,14 @@ Setting affine(const std::string& nout, Parameters more) {
   return object("Affine", more);
 }
 
+Setting conv(const std::string& size, const std::string& maps, Parameters more) {
+  more.push_back({"fshape", word(size)});
+  more.push_back({"nofm", word(maps)});
+  more.push_back({"init", object("Kaiming", {})});
+  more.push_back({"activation", word("Rectlin")});
+  return object("Conv", more);
+}
+
 Setting momentum() {
   return object("GradientDescentMomentum", {{"learning_rate", word("0.1")}, {"momentum_coef", word("0.9")}});
 }
@@ -105,19 +113,27 @@ Net three_layers(DType dtype, int64_t batch) {
 }
 
 Net images(DType dtype, int64_t channels, int64_t batch) {
-  const Setting zero = object("Constant", {{"val", word("0")}}), init = object("Kaiming", {});
-  auto conv = [&](const char* maps, Parameters more) {
-    more.push_back({"fshape", word("3")});
-    more.push_back({"nofm", word(maps)});
-    more.push_back({"init", init});
-    more.push_back({"activation", word("Rectlin")});
-    return object("Conv", more);
-  };
-  return make({conv("8", {{"bias", zero}}), object("Pooling", {{"fshape", word("2")}}),
-               conv("20", {{"batch_norm", word("true")}, {"padding", word("1")}}),
+  const Setting zero = object("Constant", {{"val", word("0")}});
+  return make({conv("3", "8", {{"bias", zero}}), object("Pooling", {{"fshape", word("2")}}),
+               conv("3", "20", {{"batch_norm", word("true")}, {"padding", word("1")}}),
                object("Pooling", {{"fshape", word("all")}, {"op", word("avg")}}),
                affine("10", {{"activation", word("Softmax")}})},
               momentum(), {channels, 14, 14}, dtype, batch);
+}
+
+Net modules(DType dtype, int64_t batch) {
+  const Setting zero = object("Constant", {{"val", word("0")}});
+  auto layer = [&](const char* size, const char* maps, const char* padding) {
+    return conv(size, maps, {{"bias", zero}, {"padding", word(padding)}});
+  };
+  const Setting pooling = object("Pooling", {{"fshape", word("3")}, {"strides", word("1")}, {"padding", word("1")}});
+  const Setting module =
+      object("MergeConcat", {{"layers", Setting::list({Setting::list({layer("1", "8", "0")}),
+                                                       Setting::list({layer("1", "8", "0"), layer("3", "16", "1")}),
+                                                       Setting::list({pooling, layer("1", "8", "0")})})}});
+  return make({layer("3", "16", "0"), module, module, object("Pooling", {{"fshape", word("all")}, {"op", word("avg")}}),
+               affine("10", {{"activation", word("Softmax")}})},
+              momentum(), {3, 14, 14}, dtype, batch);
 }
 
 }  // namespace neon::test

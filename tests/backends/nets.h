@@ -30,4 +30,7 @@ Net three_layers(DType dtype = DType::f32, int64_t batch = 32);
 // in `channels`.
 Net images(DType dtype = DType::f32, int64_t channels = 1, int64_t batch = 32);
 
+// Convolution 3×3×16, two modules of three branches put side by side, a mean over each map, 10; of 14×14 pixels.
+Net modules(DType dtype = DType::f32, int64_t batch = 32);
+
 }  // namespace neon::test
