@@ -43,9 +43,23 @@ Expr batch_norm(LayerContext& context, Expr x, const BatchNormParams& params, co
 
 namespace {
 
-struct BatchNorm : Parametrized<Layer, BatchNormParams> {
+// neon 1.5 and later had one that multiplies by the nearest powers of two, for nets of binary weights.
+struct ExactBatchNormParams : BatchNormParams {
+  bool binary = false;
+  static void describe(auto&& p) {
+    BatchNormParams::describe(p);
+    p("binary", &ExactBatchNormParams::binary, "Accepted for neon 1.x's specs: false, factors are exact.");
+  }
+};
+struct BatchNorm : Parametrized<Layer, ExactBatchNormParams> {
   using Parametrized::Parametrized;
-  Expr forward(LayerContext& context, Expr x) const override { return batch_norm(context, x, params, context.layer); }
+  Expr forward(LayerContext& context, Expr x) const override {
+    if (params.binary)
+      fail(ErrorKind::config,
+           "binary: true, factors rounded to powers of two as neon 1.5 to 2.6 had them, is not built; ",
+           "give false or leave it out: the factors are exact then");
+    return batch_norm(context, x, params, context.layer);
+  }
 };
 NEON_REGISTER(Layer, BatchNorm, "Normalises each feature (map) over the batch, then scales and shifts it.");
 

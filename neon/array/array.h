@@ -63,6 +63,11 @@ struct BackendOptions {
   uint64_t seed = 0;           // of all draws
   DType dtype = DType::f32;    // of arrays that do not say
   int threads = 0;             // of the CPU; 0: as many as there are
+  // Of a GPU. Products of f32 may take operands rounded to 10 bits of mantissa (TF32), which tensor cores are made for.
+  bool tf32 = false;
+  // Of a GPU. Its libraries' algorithms are timed when a program is compiled and the fastest is remembered; without,
+  // the same are taken each time, and give the same bits.
+  bool timed = false;
 };
 
 // Whether and where draws go on: they are keyed by the seed and the number of evaluations before.

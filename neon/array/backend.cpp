@@ -48,7 +48,7 @@ NodePtr Backend::State::new_array(const std::shared_ptr<State>& self, const Tens
   return array_node(self, MemoryPool::take(pool, type.bytes()), 0, type);
 }
 
-Backend::Backend(const BackendOptions& options) : state_(std::make_shared<State>()) {
+DeviceOptions device_of(const BackendOptions& options) {
   if (options.device != "cpu" && options.device != "gpu")
     fail(ErrorKind::config, "device '", options.device, "' is not one of cpu, gpu",
          did_you_mean(options.device, {"cpu", "gpu"}));
@@ -56,12 +56,20 @@ Backend::Backend(const BackendOptions& options) : state_(std::make_shared<State>
     fail(ErrorKind::config, "arrays are of a floating type unless they say: not ", options.dtype);
   if (options.threads < 0)
     fail(ErrorKind::config, "threads ", options.threads, " is below 0; 0 takes as many as there are");
+  DeviceOptions out;
+  out.gpu = options.device == "gpu";
+  out.gpu_index = options.device_index;
+  out.timed = options.timed;
+  out.tf32 = options.tf32;
+  out.name = "an expression";
+  out.cpu.threads = options.threads;
+  out.cpu.callers_memory = true;
+  return out;
+}
+
+Backend::Backend(const BackendOptions& options) : state_(std::make_shared<State>()) {
   state_->options = options;
-  state_->device.gpu = options.device == "gpu";
-  state_->device.gpu_index = options.device_index;
-  state_->device.name = "an expression";
-  state_->device.cpu.threads = options.threads;
-  state_->device.cpu.callers_memory = true;
+  state_->device = device_of(options);
   if (state_->device.gpu) check_gpu(options.device_index);
   state_->pool = std::make_shared<MemoryPool>(state_->device);
 }

@@ -69,6 +69,9 @@ struct CompiledExpression {
   std::unique_ptr<Program> program;
 };
 
+// What programs of a backend are compiled for. Throws a config error for options that cannot be.
+DeviceOptions device_of(const BackendOptions& options);
+
 struct Backend::State {
   BackendOptions options;
   DeviceOptions device;

@@ -20,6 +20,7 @@ TensorFile read_checkpoint(const std::string& path) {
   const SafetensorsReader reader(path);
   const auto sums = check_header(reader, path);
   TensorFile out;
+  out.path = path;
   out.metadata = reader.header().metadata;
   out.metadata.erase(kChecksumsKey);
   out.metadata.erase(kHeaderChecksumKey);

@@ -19,6 +19,7 @@ struct NamedTensor {
 struct TensorFile {
   std::vector<NamedTensor> tensors;
   std::map<std::string, std::string> metadata;
+  std::string path;                                 // that a checkpoint was read from
   const Tensor* find(std::string_view name) const;  // null when absent
 };
 

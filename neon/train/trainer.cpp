@@ -92,6 +92,7 @@ void Trainer::begin_position(const StoredRun* resume, std::optional<uint64_t> dr
 void Trainer::go_on_from(const StoredRun& resume) {
   const Position here = position_;
   position_ = resume.position;
+  resumed_from_ = resume.file.path;
   if (!same_data(here.data, position_.data))
     fail(ErrorKind::data, "the data are not those that the run began with: then ", position_.data, ", now ", here.data,
          "; put the former data back, or start another run from these weights with --model_file");

@@ -149,7 +149,7 @@ class Trainer {
   std::unique_ptr<RunLog> log_;
   ProgressLine progress_;
   std::map<std::string, double> results_;
-  std::string last_saved_;
+  std::string last_saved_, resumed_from_;
   std::vector<std::string> told_left_out_;
   std::string device_name_ = "CPU";
   bool gpu_ = false, repeatable_ = true;

@@ -26,6 +26,7 @@ std::string Trainer::kept_text() const {
   if (!last_saved_.empty())
     return last_saved_evaluated_ ? "; the last good checkpoint is " + last_saved_
                                  : "; the last checkpoint is " + last_saved_ + ", whose net was not evaluated";
+  if (!resumed_from_.empty()) return "; the checkpoint that it went on from is as it was: " + resumed_from_;
   return options_.save_path.empty() ? "; no checkpoint was being saved (-s FILE)" : "; it had saved no checkpoint yet";
 }
 

@@ -1,6 +1,7 @@
 // Arrays: making them, views, assignment, expressions, reductions, messages.
 #include <algorithm>
 
+#include "neon/array/node.h"
 #include "support.h"
 
 using namespace neon;
@@ -11,6 +12,24 @@ namespace {
 constexpr double kEps32 = 1.2e-7;
 
 }  // namespace
+
+TEST_CASE("what a backend is made with reaches its programs") {
+  CHECK_FALSE(device_of({}).gpu);
+  CHECK_FALSE(device_of({.tf32 = true}).timed);
+  CHECK_FALSE(device_of({.timed = true}).tf32);
+  const DeviceOptions gpu = device_of({.device = "gpu", .device_index = 3, .threads = 2, .tf32 = true, .timed = true});
+  CHECK(gpu.gpu);
+  CHECK(gpu.gpu_index == 3);
+  CHECK(gpu.cpu.threads == 2);
+  CHECK(gpu.tf32);
+  CHECK(gpu.timed);
+  // They are the GPU's: on the CPU the same numbers come out.
+  Backend plain, other({.tf32 = true, .timed = true});
+  const Tensor x = numbers({3, 7}, DType::f32), y = numbers({7, 5}, DType::f32);
+  const Tensor a = Array(dot(plain.array(x), plain.array(y))).get(),
+               b = Array(dot(other.array(x), other.array(y))).get();
+  CHECK(std::memcmp(a.data(), b.data(), a.bytes()) == 0);
+}
 
 TEST_CASE("arrays hold what they are made of, in every type") {
   Backend be = make_backend();

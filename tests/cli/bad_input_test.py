@@ -595,7 +595,7 @@ class Divergence(Case):
         self.neon("-r", "1", "-s", "m.safetensors", spec)
         before = self.read("m.safetensors")
         result = self.refused(5, "resume", "-e", "9", "m.safetensors", "-o", "r.h5", "--set", "optimizer.learning_rate=1e30",
-                              says=["diverged in epoch 4", "Affine_", "learning rate"])
+                              says=["diverged in epoch 4", "Affine_", "it went on from is as it was: m.safetensors", "learning rate"])
         self.assertNotIn("\nepoch 9", result.err)
         self.assertEqual(self.read("m.safetensors"), before, "the last good checkpoint stays")
         with h5py.File(self.path("r.h5")) as file:

@@ -8,6 +8,7 @@ import subprocess
 import h5py
 import numpy as np
 
+import devices_test
 import support
 
 FAKES = os.environ["FAKE_GPU"]
@@ -46,6 +47,21 @@ class Case(support.Case):
 
     def notes(self, result):
         return [line for line in result.err.splitlines() if line.startswith("note: ")]
+
+
+class Doctor(Case):
+    def test_the_tests_of_devices_look_at_the_first_gpu_alone(self):
+        self.gpu()
+        said = self.neon("doctor", code=None).out
+        line = re.search(r"(?m)^GPU 0 .*", said).group()
+        self.assertEqual(devices_test.why_not_used(said), "")
+        other, old = line.replace("GPU 0 ", "GPU 1 "), "; not used: too old"
+        self.assertEqual(devices_test.why_not_used(said.replace(line, f"{line}\n{other}{old}")), "")
+        self.assertEqual(devices_test.why_not_used(said.replace(line, f"{line}{old}\n{other}")), line + old)
+
+    def test_without_any_they_are_skipped(self):
+        self.gpu("libnvrtc.so")
+        self.assertRegex(devices_test.why_not_used(self.neon("doctor").out), "GPU +not used: ")
 
 
 class Faults(Case):

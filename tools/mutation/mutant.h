@@ -102,7 +102,8 @@ NEON_MUTANT_FN bool operator||(const C& condition, Swap<n>) {
 // What is added to or taken from a variable: the other sign; nothing.
 template <int n, typename A>
 NEON_MUTANT_FN auto term(const A& a) {
-  return is(n) ? A(-a) : is(n + 1) ? A{} : a;
+  if constexpr (requires { A(-a); }) return is(n) ? A(-a) : is(n + 1) ? A{} : a;
+  else return is(n) || is(n + 1) ? A{} : a;  // a text has no sign
 }
 
 // f(x, y) as NEON_MUTANT_CALL(7, f)(x, y): x itself; y itself. NEON_MUTANT_APPLY does not count the row's name.
