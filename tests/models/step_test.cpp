@@ -32,7 +32,8 @@ void initialize(TrainingRun& run) {
     Stream stream(1, p.name);
     Tensor& stored = run.variables.at(p.name);
     Tensor drawn(compute_type(stored.dtype()), stored.shape());
-    p.initializer->fill(drawn, p.fan, stream);
+    for (int64_t i = 0; i < drawn.elements(); ++i) drawn.set(i, p.fill);
+    if (p.initializer) p.initializer->fill(drawn, p.fan, stream);
     stored.copy_from(drawn);
   }
 }
@@ -195,6 +196,38 @@ TEST_CASE("running means of weights follow each update, and stand still with it"
       INFO(name << ", step " << step);
       CHECK(distance(trained.run.variables.at(name + "/ema"), mean) < 1e-15);
       CHECK(distance(weight, mean) > 1e-4);
+    }
+  }
+}
+
+TEST_CASE("running statistics follow each batch, and stand still with one that is not finite") {
+  constexpr double kRho = 0.75;
+  const char* layers =
+      "[BatchNorm: {name: norm, rho: 0.75}, Affine: {name: two, nout: 3, init: Kaiming, activation: Softmax}]";
+  NetData data = drawn_data(DType::f64);
+  data.inputs.set(5 * 20, HUGE_VAL);  // sample 20
+  Trained trained("SGD: {learning_rate: 0.5}", data, {.dtype = DType::f64, .batch = 8}, layers);
+  Tensor &mean = trained.run.variables.at("norm/gmean"), &variance = trained.run.variables.at("norm/gvar");
+  REQUIRE(mean.shape() == Shape{5});
+  for (int64_t feature = 0; feature < 5; ++feature) mean.set(feature, double(feature)), variance.set(feature, 2);
+  for (const int32_t first : {0, 8, 16}) {
+    const Tensor mean_before = mean.clone(), variance_before = variance.clone();
+    const std::vector<int32_t> batch = range(first, 8);
+    trained.run.step(batch, {});
+    REQUIRE(trained.run.finite() == (first != 16));
+    for (int64_t feature = 0; feature < 5; ++feature) {
+      INFO("batch from " << first << ", feature " << feature);
+      double sum = 0, squares = 0;
+      for (int32_t sample : batch) sum += data.inputs.at(5 * sample + feature) / 8;
+      for (int32_t sample : batch) squares += std::pow(data.inputs.at(5 * sample + feature) - sum, 2) / 8;
+      const double old_mean = mean_before.at(feature), old_variance = variance_before.at(feature);
+      if (first == 16) {
+        CHECK(mean.at(feature) == old_mean);
+        CHECK(variance.at(feature) == old_variance);
+      } else {
+        check_close(mean.at(feature), kRho * old_mean + (1 - kRho) * sum, 1e-14);
+        check_close(variance.at(feature), kRho * old_variance + (1 - kRho) * squares, 1e-14);
+      }
     }
   }
 }
