@@ -45,6 +45,16 @@ const std::vector<Convolution>& convolutions() {
       {"volumes", {2, 3, 4, 5, 2}, {3, 2, 3, 3, 2}},
       {"volumes, padded, with strides", {1, 4, 5, 4, 3}, {4, 3, 2, 3, 3}, {2, 1, 2}, {1, 1, 0, 1, 2, 0}, {1, 2, 1}},
       {"volumes in groups", {1, 3, 3, 4, 4}, {6, 2, 2, 2, 2}, {1, 2, 1}, {0, 1, 1, 0, 1, 1}, {}, 2},
+      // Sizes and filters of neon 1's own tests, with fewer samples and maps.
+      {"3x7x58, 3x3x3", {1, 3, 7, 58, 16}, {16, 3, 3, 3, 16}},
+      {"3x7x58, 3x3x3, padded, with strides", {1, 3, 7, 58, 16}, {16, 3, 3, 3, 16}, {1, 2, 2}, {1, 1, 1, 1, 1, 1}},
+      {"3x7x58, 1x3x3", {1, 3, 7, 58, 16}, {16, 1, 3, 3, 16}},
+      {"3x1x68, 1x1x11", {2, 3, 1, 68, 16}, {16, 1, 1, 11, 16}},
+      {"3x1x68, 1x1x11 of one channel", {2, 3, 1, 68, 1}, {128, 1, 1, 11, 1}, {1, 1, 2}, {0, 0, 0, 0, 5, 5}},
+      {"3x3, dilation 2, strides of 3", {2, 19, 18, 3}, {4, 3, 3, 3}, {3, 3}, {}, {2, 2}},
+      {"4x4, dilation 3, strides of 2", {2, 20, 21, 3}, {4, 4, 4, 3}, {2, 2}, {2, 2, 2, 2}, {3, 3}},
+      {"7x7, dilation 3, strides of 6", {2, 32, 31, 3}, {4, 7, 7, 3}, {6, 6}, {}, {3, 3}},
+      {"7x7, dilation 2, strides of 1", {1, 16, 17, 2}, {3, 7, 7, 2}, {}, {3, 3, 3, 3}, {2, 2}},
   };
   return all;
 }
@@ -112,6 +122,8 @@ const std::vector<Pooling>& poolings() {
       {"images, overlapping", {2, 15, 15, 33}, {3, 3, 1}, {2, 2, 1}, {1, 1, 1, 1, 0, 0}},
       {"volumes", {2, 4, 3, 4, 2}, {2, 2, 2, 1}, {2, 1, 2, 1}},
       {"volumes, padded", {1, 3, 4, 5, 3}, {2, 3, 3, 1}, {1, 2, 2, 1}, {1, 0, 1, 1, 1, 1, 0, 0}},
+      // As in neon 1's own tests, with fewer samples.
+      {"32x32x32, 3x3 over 2 channels", {1, 32, 32, 32}, {3, 3, 2}, {2, 2, 2}},
   };
   return all;
 }
