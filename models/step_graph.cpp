@@ -97,6 +97,10 @@ Batch batch_of(Graph& graph, const DataLayout& data, int64_t set_size, const Ste
 // Costs and metrics are computed in f32 whatever the net's type.
 Expr wide(Expr y) { return as_rows(cast(y, y.dtype() == DType::f64 ? DType::f64 : DType::f32)); }
 
+bool are_images(Expr y) {
+  return std::ranges::count_if(y.shape().slice(1, y.shape().rank()), [](int64_t size) { return size > 1; }) > 1;
+}
+
 // The mean of what was made of the views of each sample, y (views N,...) -> (N,...).
 Expr mean_of_views(Expr y, int64_t views) {
   if (views == 1) return y;
@@ -385,7 +389,7 @@ StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::
   if (!measured) layout.target_is_input = true;
   const Batch batch = batch_of(graph, layout, set_size, options, false);
   Expr y = network.forward(context, batch.x);
-  if (batch.views > 1 && ((measured && data.target_is_input) || y.shape().rank() > 2))
+  if (batch.views > 1 && (data.target_is_input || are_images(y)))
     fail(ErrorKind::config, "augment: `average` is for outputs that all views of an image share, such as ",
          "classes; here they are images, leave it out");
   describe_outputs(step, context, y);

@@ -26,14 +26,14 @@ bool PoolPlan::covers_once() const {
 }
 
 PoolPlan::Elements PoolPlan::seen_by(int64_t first, int64_t last) const {
-  if (in_[0] > 1) return {0, elements};  // windows of neighbouring rows lie far apart
+  if (is_deep()) return {0, elements};  // windows of neighbouring rows lie far apart
   const int64_t line = in_[2] * in_[3], begin = std::max<int64_t>(0, first * stride_[1] - before_[1]),
                 end = std::min(in_[1], (last - 1) * stride_[1] - before_[1] + window_[1]);
   return {begin * line, end * line};
 }
 
 int64_t PoolPlan::rows_within(int64_t most) const {
-  if (in_[0] > 1) return rows();
+  if (is_deep()) return rows();
   const int64_t line = std::max<int64_t>(in_[2] * in_[3], 1), lines = std::max(most / line, window_[1]);
   return std::min(rows(), (lines - window_[1]) / stride_[1] + 1);
 }

@@ -60,6 +60,8 @@ class PoolPlan {
     int64_t first, last, from, to;
   };
   void cut(int axis);
+  // Whether the windows of one row of outputs and the next need not see neighbouring lines.
+  bool is_deep() const { return in_[0] > 1 || out_[0] > 1; }
   const Stretch& stretch_at(int axis, int64_t output) const;
   int64_t gather(const Stretch (&of)[kAxes], Places& places) const;
 

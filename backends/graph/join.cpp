@@ -75,26 +75,39 @@ class Joiner {
   }
 
   bool can_be_placed(Value part, const Placement& placement, const LoweredKernel& concat) const {
-    const int64_t elements = graph_.shape(part).elements();
     // A variable has memory of its own, also where a kernel of the step writes it.
-    if (graph_.producer(part).op->name == "variable" || elements == 0 || std::ranges::count(concat.inputs, part) > 1)
+    if (graph_.producer(part).op->name == "variable" || graph_.shape(part).elements() == 0 ||
+        std::ranges::count(concat.inputs, part) > 1)
       return false;
-    const bool together = placement.lies_together(elements);
     for (int64_t step : {placement.first, placement.row, placement.stride})
       if (step * int64_t(size_of(graph_.dtype(part))) % kAligned != 0) return false;
     for (const auto& [name, value] : graph_.outputs())
       if (value == part) return false;
     for (int n = 0; n < graph_.node_count(); ++n)
       if (is_view(graph_, n) && graph_.node(n).inputs[0] == part) return false;
-    for (const LoweredKernel& kernel : lowered_.kernels)
-      if (&kernel != &concat && std::ranges::count(kernel.inputs, part) > 0 && !can_read(kernel, part, together))
-        return false;
+    if (!readers_can(part, placement, concat)) return false;
     if (const auto joined = parts_.find(part); joined != parts_.end())
-      return std::ranges::all_of(
-          joined->second, [&](Value inner) { return lowered_.placements[size_t(inner.id)].stride == placement.row; });
+      return std::ranges::all_of(joined->second, [&](Value inner) {
+        const Placement& own = lowered_.placements[size_t(inner.id)];
+        return own.stride == placement.row && readers_can(inner, within(placement, own), concat);
+      });
     return std::ranges::any_of(lowered_.kernels, [&](const LoweredKernel& kernel) {
       return std::ranges::count(kernel.outputs, part) > 0 && can_write_rows(kernel, part);
     });
+  }
+
+  // All but the concatenations that copy it, which go.
+  bool readers_can(Value part, const Placement& placement, const LoweredKernel& concat) const {
+    const bool together = placement.lies_together(graph_.shape(part).elements());
+    return std::ranges::all_of(lowered_.kernels, [&](const LoweredKernel& kernel) {
+      const bool goes = &kernel == &concat || (kernel.op == "concat" && parts_.count(kernel.outputs[0]) > 0);
+      return goes || std::ranges::count(kernel.inputs, part) == 0 || can_read(kernel, part, together);
+    });
+  }
+
+  // Where a part of a part comes to lie.
+  static Placement within(const Placement& outer, const Placement& own) {
+    return {outer.whole, outer.first + own.first, own.row, outer.stride};
   }
 
   void place(Value part, const Placement& placement) {
@@ -102,11 +115,12 @@ class Joiner {
       if (kernel.fused && std::ranges::count(kernel.inputs, part) > 0) read_rows(kernel, part, placement);
     std::vector<Value>& parts = parts_[placement.whole];
     lowered_.placements[size_t(part.id)] = placement;
+    parts.push_back(part);
     const auto joined = parts_.find(part);
-    if (joined == parts_.end()) return parts.push_back(part);
+    if (joined == parts_.end()) return;
     for (Value inner : joined->second) {
       Placement& own = lowered_.placements[size_t(inner.id)];
-      own = {placement.whole, placement.first + own.first, own.row, placement.stride};
+      own = within(placement, own);
       parts.push_back(inner);
     }
   }

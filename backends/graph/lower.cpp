@@ -196,15 +196,20 @@ class Lowerer {
   }
 
   // Columns are many times as large as what they are made of, and could be made long before anyone reads them: each
-  // just before its first reader.
+  // just before its first reader; not those of variables, which may be written in between.
   void put_off_columns() {
     auto& kernels = lowered_.kernels;
     for (size_t k = kernels.size(); k-- > 0;) {
-      if (kernels[k].op != "columns") continue;
+      if (kernels[k].op != "columns" || is_of_variable(kernels[k].inputs[0])) continue;
       size_t last = k;
       while (last + 1 < kernels.size() && !std::ranges::count(kernels[last + 1].inputs, kernels[k].outputs[0])) ++last;
       std::rotate(kernels.begin() + long(k), kernels.begin() + long(k) + 1, kernels.begin() + long(last) + 1);
     }
+  }
+
+  bool is_of_variable(Value value) const {
+    while (is_view(graph(), graph().producer_index(value))) value = graph().producer(value).inputs[0];
+    return graph().producer(value).op->name == "variable";
   }
 
   // Edges from the home of node `from` to kernels that follow node `at`, through views and sources.

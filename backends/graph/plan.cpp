@@ -42,11 +42,10 @@ class Planner {
     for (const char* leaf : {"input", "variable"})
       for (Value value : graph_.leaves(leaf)) lowered_.storage[size_t(value.id)] = value;
     for (const LoweredKernel& kernel : lowered_.kernels)
-      for (Value value : kernel.outputs) {
-        const Placement& placement = lowered_.placements[size_t(value.id)];
-        const Value place = placement ? placement.whole : value;
-        lowered_.storage[size_t(value.id)] = lowered_.storage[size_t(place.id)] = place;
-      }
+      for (Value value : kernel.outputs) lowered_.storage[size_t(value.id)] = value;
+    for (size_t v = 0; v < lowered_.placements.size(); ++v)
+      if (const Value whole = lowered_.placements[v].whole)
+        lowered_.storage[v] = lowered_.storage[size_t(whole.id)] = whole;
     for (int i = 0; i < graph_.node_count(); ++i) {
       const Node& node = graph_.node(i);
       if (is_view(graph_, i)) lowered_.storage[size_t(node.outputs[0].id)] = storage(node.inputs[0]);

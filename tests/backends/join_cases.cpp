@@ -162,6 +162,13 @@ std::vector<JoinCase> join_cases() {
             n.end(n.joined({a, n.joined({n.layer(n.x, 8), n.layer(n.x, 8, 3)})}, 1));
           },
           1),
+      {"one that a convolution reads in another, of one pixel",
+       over({1, 1, 1, 8},
+            [](Net& n) {
+              const Expr inner = n.joined({n.layer(n.x, 8), n.layer(n.x, 8)});
+              const Expr middle = n.joined({inner, n.layer(inner, 8)});
+              n.end(n.joined({middle, n.layer(middle, 8)}));
+            })},
       joined("rows of pixels",
              [](Net& n) {
                n.end(n.joined({n.layer(n.x, 8), n.layer(n.x, 8, 3)}, 1));

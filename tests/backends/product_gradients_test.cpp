@@ -127,3 +127,24 @@ TEST_CASE("columns are made just before they are read") {
   for (const LoweredKernel& kernel : lower(graph, {.product_gradients = true}).kernels) ops += kernel.op + " ";
   CHECK(ops == "matmul columns columns matmul ");
 }
+
+TEST_CASE("columns of a variable are made before it is written") {
+  Graph graph;
+  const Shape image{8, 24, 24, 128}, maps{8, 24, 24, 384};
+  const Expr x(graph, graph.variable("x", DType::f32, image)), g(graph, graph.input("g", DType::f32, maps));
+  const Sizes ones = {1, 1}, padding = {1, 1, 1, 1}, size = {3, 3};
+  graph.output(
+      "dw",
+      graph.add(
+          "convolution_weight_gradient", {x, exp(g)},
+          {{"strides", ones}, {"padding", padding}, {"dilation", ones}, {"groups", int64_t(1)}, {"sizes", size}}));
+  graph.assign(x, x * 2);
+  const Lowered lowered = lower(graph, {.product_gradients = true});
+  INFO(to_string(lowered));
+  size_t read = 0, written = 0;
+  for (size_t k = 0; k < lowered.kernels.size(); ++k) {
+    if (std::ranges::count(lowered.kernels[k].outputs, x.value())) written = k;
+    else if (std::ranges::count(lowered.kernels[k].inputs, x.value())) read = k;
+  }
+  CHECK(read < written);
+}

@@ -246,15 +246,16 @@ TEST_CASE("the middle, places around it and mirror images are evaluated together
   const Tensor pixels = images(true);
   for (const Arithmetic& arithmetic : arithmetics()) {
     StepOptions options{.dtype = arithmetic.dtype, .batch = kBatch};
-    DataLayout squares = layout(true);
+    DataLayout whole = layout(true), squares = whole;
     squares.sample = {3, 4, 4};
+    whole.target_is_input = false;
     std::vector<Tensor> views;
     for (const auto& [top, left] : places)
       for (const bool swapped : {false, true})
         views.push_back(
             evaluate(layers, squares, options, arithmetic.options, cut_from(pixels, top, left, swapped, 4)).y);
     options.augment = {crop.get(), flip.get()};
-    const Tensor together = evaluate(layers, layout(true), options, arithmetic.options, pixels).y;
+    const Tensor together = evaluate(layers, whole, options, arithmetic.options, pixels).y;
     REQUIRE(together.shape() == views[0].shape());
     for (int64_t i = 0; i < together.elements(); ++i) {
       double sum = 0, least = 1, most = 0;
@@ -276,9 +277,19 @@ TEST_CASE("the mean over views is refused where outputs are images, which a mirr
       "leave "
       "it out";
   CHECK_THROWS_WITH(evaluation_graph(maps, nullptr, {}, layout(true), kSamples, options), objection);
+  DataLayout classes = layout(true);
+  classes.target_is_input = false;
+  CHECK_THROWS_WITH(evaluation_graph(maps, nullptr, {}, classes, kSamples, options), objection);
   const Network rows = network_of(yaml_of(text("[Affine: {nout: ", 3 * kHeight * kWidth, ", init: Kaiming}]")));
+  CHECK_THROWS_WITH(evaluation_graph(rows, nullptr, {}, layout(true), kSamples, options), objection);
   const auto cost = Registry<Cost>::get().create(yaml_of("SumSquared"));
   CHECK_THROWS_WITH(evaluation_graph(rows, cost.get(), {}, layout(true), kSamples, options), objection);
+  // One pixel of classes is no image.
+  const Network pixel =
+      network_of(yaml_of("[Conv: {fshape: [1, 1, 2], init: Kaiming}, Pooling: {fshape: all, op: avg}]"));
+  CHECK(evaluation_graph(pixel, nullptr, {}, classes, kSamples, options)
+            .graph.shape(evaluation_graph(pixel, nullptr, {}, classes, kSamples, options).graph.outputs().at("y")) ==
+        Shape{kBatch, 2});
 }
 
 TEST_CASE("RandomCrop's average does not reach beyond what it crops") {
