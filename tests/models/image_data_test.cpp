@@ -293,4 +293,7 @@ TEST_CASE("RandomCrop's average does not reach beyond what it crops") {
   for (const DataLayout& images : {high, wide})
     CHECK_THROWS_WITH(evaluation_graph(network, nullptr, {}, images, kSamples, options),
                       "RandomCrop: average reaches 2 pixels from the middle, and crops at most 1; give that or less");
+  const auto small = Registry<Augmentation>::get().create(yaml_of("RandomCrop: {size: 3, pad: 1, average: 2}"));
+  options.augment = {small.get()};
+  CHECK_NOTHROW(evaluation_graph(network, nullptr, {}, high, kSamples, options));
 }
