@@ -236,24 +236,26 @@ TEST_CASE("augmenting what are no images is refused") {
 }
 
 TEST_CASE("the middle, places around it and mirror images are evaluated together where augmentations say average") {
-  const auto crop = Registry<Augmentation>::get().create(yaml_of("RandomCrop: {size: 4, pad: 1, average: 1}"));
+  // Of 6 rows and 5 columns the middle begins at (1, 0), or (1, 1).
+  const int64_t size = GENERATE(4, 3), side = size == 4 ? 0 : 1;
+  const auto crop =
+      Registry<Augmentation>::get().create(yaml_of(text("RandomCrop: {size: ", size, ", pad: 1, average: 1}")));
   const auto flip = Registry<Augmentation>::get().create(yaml_of("Flip: {average: true}"));
   const std::string layers =
       "[Conv: {fshape: [3, 3, 4], init: Kaiming, activation: Tanh}, Affine: {nout: 3, init: Kaiming, activation: "
       "Softmax}]";
-  // Squares of 4 in 6 rows and 5 columns: the middle begins at (1, 0).
-  const std::pair<int64_t, int64_t> places[] = {{1, 0}, {0, -1}, {0, 1}, {2, -1}, {2, 1}};
+  const std::pair<int64_t, int64_t> places[] = {{1, side}, {0, side - 1}, {0, side + 1}, {2, side - 1}, {2, side + 1}};
   const Tensor pixels = images(true);
   for (const Arithmetic& arithmetic : arithmetics()) {
     StepOptions options{.dtype = arithmetic.dtype, .batch = kBatch};
     DataLayout whole = layout(true), squares = whole;
-    squares.sample = {3, 4, 4};
+    squares.sample = {3, size, size};
     whole.target_is_input = false;
     std::vector<Tensor> views;
     for (const auto& [top, left] : places)
       for (const bool swapped : {false, true})
         views.push_back(
-            evaluate(layers, squares, options, arithmetic.options, cut_from(pixels, top, left, swapped, 4)).y);
+            evaluate(layers, squares, options, arithmetic.options, cut_from(pixels, top, left, swapped, size)).y);
     options.augment = {crop.get(), flip.get()};
     const Tensor together = evaluate(layers, whole, options, arithmetic.options, pixels).y;
     REQUIRE(together.shape() == views[0].shape());
@@ -297,6 +299,12 @@ TEST_CASE("RandomCrop's average does not reach beyond what it crops") {
   StepOptions options{.batch = kBatch};
   options.augment = {crop.get()};
   const Network network = network_of(yaml_of("[Affine: {nout: 2, init: Kaiming}]"));
-  CHECK_THROWS_WITH(evaluation_graph(network, nullptr, {}, layout(true), kSamples, options),
-                    "RandomCrop: average reaches 2 pixels from the middle, and crops at most 1; give that or less");
+  DataLayout high = layout(true), wide = high;
+  high.sample = {3, 6, 5}, wide.sample = {3, 5, 6};  // one pixel on two sides, besides the padded one on all
+  for (const DataLayout& images : {high, wide})
+    CHECK_THROWS_WITH(evaluation_graph(network, nullptr, {}, images, kSamples, options),
+                      "RandomCrop: average reaches 2 pixels from the middle, and crops at most 1; give that or less");
+  const auto small = Registry<Augmentation>::get().create(yaml_of("RandomCrop: {size: 3, pad: 1, average: 2}"));
+  options.augment = {small.get()};
+  CHECK_NOTHROW(evaluation_graph(network, nullptr, {}, high, kSamples, options));
 }
