@@ -299,7 +299,9 @@ TEST_CASE("RandomCrop's average does not reach beyond what it crops") {
   StepOptions options{.batch = kBatch};
   options.augment = {crop.get()};
   const Network network = network_of(yaml_of("[Affine: {nout: 2, init: Kaiming}]"));
-  DataLayout high = layout(true), wide = high;
+  DataLayout high = layout(true);
+  high.target_is_input = false;
+  DataLayout wide = high;
   high.sample = {3, 6, 5}, wide.sample = {3, 5, 6};  // one pixel on two sides, besides the padded one on all
   for (const DataLayout& images : {high, wide})
     CHECK_THROWS_WITH(evaluation_graph(network, nullptr, {}, images, kSamples, options),
