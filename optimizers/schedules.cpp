@@ -24,6 +24,27 @@ struct Value_of<Steps> {
   }
 };
 
+// What a rate changes to: by a factor each time, or to the rates listed, one for each epoch listed.
+struct Change {
+  double factor = 1;
+  std::vector<double> rates;  // empty: by the factor
+};
+
+template <>
+struct Value_of<Change> {
+  static std::string type() { return "number or list of numbers"; }
+  static void read(const Setting& s, Change& out, const Constraint& constraint, Problems& problems) {
+    out = {};
+    if (s.is_scalar()) return Value_of<double>::read(s, out.factor, constraint, problems);
+    Value_of<std::vector<double>>::read(s, out.rates, constraint, problems);
+    if (out.rates.empty()) problems.add(s, "is an empty list; give a factor or rates");
+  }
+  static Setting write(const Change& value) {
+    return value.rates.empty() ? Value_of<double>::write(value.factor)
+                               : Value_of<std::vector<double>>::write(value.rates);
+  }
+};
+
 namespace {
 
 void require_increasing(const std::vector<double>& epochs) {
@@ -43,7 +64,7 @@ double listed_rate(const std::vector<double>& epochs, const std::vector<double>&
 // form held state and went wrong after a resume; here the rate follows from the epoch alone.
 struct ScheduleParams {
   Steps step_config;
-  std::vector<double> change = {1};
+  Change change;
   static void describe(auto&& p) {
     p("step_config", &ScheduleParams::step_config,
       "A list of epochs at which the rate changes, or a number N: every N epochs.");
@@ -54,19 +75,23 @@ struct ScheduleParams {
 struct StepwiseSchedule : Parametrized<Schedule, ScheduleParams> {
   explicit StepwiseSchedule(ScheduleParams given) : Parametrized(std::move(given)) {
     const auto& [every, epochs] = params.step_config;
-    if (params.change.empty()) fail(ErrorKind::config, "change is an empty list; give a factor or rates");
-    if (params.change.size() > 1 && params.change.size() != epochs.size())
-      fail(ErrorKind::config, "change lists ", params.change.size(), " rates, step_config ", epochs.size(), " epochs");
-    if (epochs.empty() && !every && params.change[0] != 1)
+    const auto& [factor, rates] = params.change;
+    if (!rates.empty() && every)
+      fail(ErrorKind::config, "change lists rates, and step_config is a number; list the epochs, or give a factor");
+    if (!rates.empty() && rates.size() != epochs.size())
+      fail(ErrorKind::config, "change lists ", rates.size(), rates.size() == 1 ? " rate" : " rates", ", step_config ",
+           epochs.size(), epochs.size() == 1 ? " epoch" : " epochs");
+    if (epochs.empty() && !every && factor != 1)
       fail(ErrorKind::config, "change is given, but not when: step_config is missing");
     require_increasing(epochs);
   }
   double rate(double base, const Progress& at) const override {
     const auto& [every, epochs] = params.step_config;
-    if (every) return base * std::pow(params.change[0], double(at.epoch / every));
-    if (params.change.size() > 1) return listed_rate(epochs, params.change, base, at.epoch);
+    const auto& [factor, rates] = params.change;
+    if (every) return base * std::pow(factor, double(at.epoch / every));
+    if (!rates.empty()) return listed_rate(epochs, rates, base, at.epoch);
     const auto passed = std::ranges::count_if(epochs, [&](double epoch) { return epoch <= double(at.epoch); });
-    return base * std::pow(params.change[0], double(passed));
+    return base * std::pow(factor, double(passed));
   }
 };
 

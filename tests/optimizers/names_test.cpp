@@ -111,11 +111,12 @@ TEST_CASE("the four forms of Schedule are told apart, and mixtures are refused")
   CHECK(schedule("Schedule: {step_config: 0}") == "spec.yaml:1:25: Schedule.step_config: 0 is not at least 1");
   CHECK_THAT(schedule("Schedule: {step_config: [1, -2]}"), Contains("-2 is not at least 0"));
   CHECK(schedule("Schedule: {step_config: 2, change: [0.1, 0.2]}") ==
-        "spec.yaml:1:11: Schedule: change lists 2 rates, step_config 0 epochs");
+        "spec.yaml:1:11: Schedule: change lists rates, and step_config is a number; list the epochs, or give a factor");
   CHECK_THAT(schedule("Schedule: {step_config: [1, 2, 3], change: [0.1, 0.2]}"),
              Contains("change lists 2 rates, step_config 3 epochs"));
   CHECK_THAT(schedule("Schedule: {change: 0.1}"), Contains("change is given, but not when: step_config is missing"));
-  CHECK_THAT(schedule("Schedule: {step_config: [1], change: []}"), Contains("change is an empty list"));
+  CHECK_THAT(schedule("Schedule: {step_config: [1], change: []}"),
+             Contains("change: is an empty list; give a factor or rates"));
   CHECK_THAT(schedule("Schedule: {step_config: [3, 3], change: 0.1}"),
              Contains("step_config must increase, but 3 stands before 3"));
 }

@@ -186,6 +186,7 @@ def schedules():
     case("Schedule", 0.5, [0.5] * 20)
     case({"Schedule": {"step_config": 3, "change": 0.5}}, 1.0, [0.5 ** (e // 3) for e in range(20)])
     case({"Schedule": {"step_config": [2, 7], "change": [0.25, 0.03]}}, 1.0, [1] * 2 + [0.25] * 5 + [0.03] * 13)
+    case({"Schedule": {"step_config": [1], "change": [0.01]}}, 0.1, [0.1] + [0.01] * 19)
     case({"Schedule": {"step_config": 4, "change": 0.25}}, 0.5, [0.5 * 0.25 ** (e // 4) for e in range(20)])
     case({"PowerSchedule": {"step_config": 6, "change": 0.5}}, 0.25, [0.25 * 0.5 ** (e // 6) for e in range(20)])
     case({"ShiftSchedule": {"interval": 4, "shift_size": 2}}, 1.0, [4.0 ** -(e // 4) for e in range(20)])
