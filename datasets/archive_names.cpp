@@ -6,6 +6,7 @@
 #include <cctype>
 #include <charconv>
 
+#include "datasets/file.h"
 #include "datasets/image_samples.h"
 
 namespace neon {
@@ -44,9 +45,9 @@ std::vector<std::string> choices_of(std::string_view inner) {
   return out;
 }
 
-// Braces do not stand in braces.
-void expand_braces(const std::string& pattern, std::vector<std::string>& out) {
-  const size_t open = pattern.find('{'), close = pattern.find('}', std::min(open, pattern.size()));
+// What stands before `from` stays. Braces do not stand in braces.
+void expand_braces(const std::string& pattern, size_t from, std::vector<std::string>& out) {
+  const size_t open = pattern.find('{', from), close = pattern.find('}', std::min(open, pattern.size()));
   if (close == pattern.npos) {
     out.push_back(pattern);
     return;
@@ -55,19 +56,32 @@ void expand_braces(const std::string& pattern, std::vector<std::string>& out) {
   if (choices.empty())
     fail(ErrorKind::data, printable(pattern), ": expected {first,second} or {000..009} between braces");
   for (const std::string& choice : choices) {
-    expand_braces(pattern.substr(0, open) + choice + pattern.substr(close + 1), out);
+    expand_braces(pattern.substr(0, open) + choice + pattern.substr(close + 1), open + choice.size(), out);
     if (out.size() > kMostPaths) fail(ErrorKind::data, printable(pattern), ": means more than ", kMostPaths, " files");
   }
 }
 
-// Brackets are names here, not sets of letters.
-std::vector<std::string> matches_of(const std::string& pattern) {
+// Brackets are names here, not sets of letters, and so is all before `from`.
+std::vector<std::string> matches_of(const std::string& pattern, size_t from) {
   std::string literal;
-  for (char c : pattern) literal += c == '[' || c == '\\' ? std::string{'\\', c} : std::string(1, c);
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    if (std::string_view(i < from ? "[\\*?" : "[\\").find(pattern[i]) != std::string_view::npos) literal += '\\';
+    literal += pattern[i];
+  }
   glob_t found{};
   std::vector<std::string> out;
   if (glob(literal.c_str(), 0, nullptr, &found) == 0) out.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
   globfree(&found);
+  return out;
+}
+
+// How much of a pattern, up to and with a slash, names folders that are there by that very name.
+size_t existing_folders(const std::string& pattern) {
+  size_t out = 0;
+  for (size_t slash = pattern.find('/'); slash != pattern.npos; slash = pattern.find('/', out)) {
+    if (slash > 0 && !folder_exists(pattern.substr(0, slash))) break;
+    out = slash + 1;
+  }
   return out;
 }
 
@@ -101,10 +115,10 @@ bool is_pattern(const std::string& path) { return path.find_first_of("*?{") != p
 
 std::vector<std::string> expand_pattern(const std::string& pattern) {
   std::vector<std::string> names, out;
-  expand_braces(pattern, names);
+  expand_braces(pattern, plain, names);
   for (std::string& name : names) {
-    if (name.find_first_of("*?") == name.npos) out.push_back(std::move(name));
-    else std::ranges::copy(matches_of(name), std::back_inserter(out));
+    if (name.find_first_of("*?", plain) == name.npos) out.push_back(std::move(name));
+    else std::ranges::copy(matches_of(name, plain), std::back_inserter(out));
   }
   std::ranges::sort(out);
   out.erase(std::unique(out.begin(), out.end()), out.end());
@@ -113,6 +127,7 @@ std::vector<std::string> expand_pattern(const std::string& pattern) {
 
 std::string common_folder(const std::vector<std::string>& paths) {
   std::string out = paths.front().substr(0, paths.front().rfind('/') + 1);
+  const size_t plain = existing_folders(pattern);
   for (const std::string& path : paths)
     while (!path.starts_with(out)) out.erase(out.size() < 2 ? 0 : out.rfind('/', out.size() - 2) + 1);
   return out;

@@ -8,6 +8,7 @@ namespace neon {
 // Whether it is more than one path.
 bool is_pattern(const std::string& path);
 // The paths that it means, in order: those that * and ? find, and all that braces name, whether they are there or not.
+// Of a folder that is there by a name with such characters, as the spec's may be, they are its name.
 std::vector<std::string> expand_pattern(const std::string& pattern);
 
 // An archive of several: where it is, what it is called among them, and the folders that its files are taken to lie in.

@@ -104,6 +104,22 @@ TEST_CASE("braces, stars and what several paths have in common") {
   CHECK(expand_pattern(dir / "x[1]/*.tar") == std::vector<std::string>{dir / "x[1]/a.tar"});
 }
 
+TEST_CASE("a pattern is expanded in folders whose names look like patterns") {
+  for (const char* name : {"sp{x}", "sp{a,b}", "sp*x", "sp?", "sp[1]", "sp\\*"}) {
+    INFO(name);
+    const TempDir dir;
+    dir.write("spax/t-7.tar", tar_of(keyed(0, {0, 1})));
+    dir.write(text(name, "/t-0.tar"), tar_of(keyed(0, {2, 0, 1})));
+    dir.write(text(name, "/t-1.tar"), tar_of(keyed(0, {1, 2})));
+    for (const char* path : {"t-*.tar", "t-{0,1}.tar", "t-?.{tar,tar}"}) {
+      DataContext context = offline();
+      context.spec_dir = dir / name;
+      CHECK(labels_of(make("ImageFolder", {{"path", path}})->load(context).train) == Labels{2, 0, 1, 1, 2});
+      CHECK(labels_of(load(dir, {{"path", dir / name + "/" + path}}).train) == Labels{2, 0, 1, 1, 2});
+    }
+  }
+}
+
 TEST_CASE("archives whose folders are the classes are one set") {
   const TempDir dir;
   auto member = [](const std::string& name, int kind) { return std::pair(name, png_of(picture(8, 8, 3, kind))); };
