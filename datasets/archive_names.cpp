@@ -100,13 +100,26 @@ std::string part_in(std::string_view name) {
   return out;
 }
 
-bool says_part(const std::string& folders) {
+// Takes the first folder that says a part out of `folders`, each with a slash; "" where none does.
+std::string take_part(std::string& folders) {
   for (size_t first = 0; first < folders.size();) {
-    const size_t slash = std::min(folders.find('/', first), folders.size());
-    if (part_named(folders.substr(first, slash - first)) >= 0) return true;
+    const size_t slash = folders.find('/', first);
+    const std::string folder = folders.substr(first, slash - first);
+    if (part_named(folder) >= 0) {
+      folders.erase(first, slash + 1 - first);
+      return folder;
+    }
     first = slash + 1;
   }
-  return false;
+  return "";
+}
+
+// Folders that all archives lie in say nothing of one.
+void leave_out_common_folders(std::vector<NamedArchive>& archives) {
+  std::vector<std::string> folders;
+  for (const NamedArchive& archive : archives) folders.push_back(archive.folder);
+  const size_t common = common_folder(folders).size();
+  for (NamedArchive& archive : archives) archive.folder.erase(0, common);
 }
 
 }  // namespace
@@ -114,6 +127,7 @@ bool says_part(const std::string& folders) {
 bool is_pattern(const std::string& path) { return path.find_first_of("*?{") != path.npos; }
 
 std::vector<std::string> expand_pattern(const std::string& pattern) {
+  const size_t plain = existing_folders(pattern);
   std::vector<std::string> names, out;
   expand_braces(pattern, plain, names);
   for (std::string& name : names) {
@@ -127,7 +141,6 @@ std::vector<std::string> expand_pattern(const std::string& pattern) {
 
 std::string common_folder(const std::vector<std::string>& paths) {
   std::string out = paths.front().substr(0, paths.front().rfind('/') + 1);
-  const size_t plain = existing_folders(pattern);
   for (const std::string& path : paths)
     while (!path.starts_with(out)) out.erase(out.size() < 2 ? 0 : out.rfind('/', out.size() - 2) + 1);
   return out;
@@ -139,18 +152,16 @@ std::vector<NamedArchive> name_archives(const std::vector<std::string>& paths, c
   const std::string* silent = nullptr;
   for (const std::string& path : paths) {
     std::string name = path.substr(common.size());
-    const size_t slash = name.rfind('/');
-    std::string folder = slash == name.npos ? "" : name.substr(0, slash);
-    if (!says_part(folder)) {
-      const std::string part = part_in(slash == name.npos ? name : name.substr(slash + 1));
-      if (!part.empty()) folder += (folder.empty() ? "" : "/") + part;
-    }
-    (says_part(folder) ? saying : silent) = &path;
-    out.push_back({path, std::move(name), std::move(folder)});
+    const size_t own = name.rfind('/') + 1;
+    std::string folder = name.substr(0, own), part = take_part(folder);
+    if (part.empty()) part = part_in(name.substr(own));
+    (part.empty() ? silent : saying) = &path;
+    out.push_back({path, std::move(name), std::move(part), std::move(folder)});
   }
   if (saying && silent)
     fail(ErrorKind::data, printable(*silent), ": its name does not say what its images are for, as that of ",
          printable(*saying), " does; expected train, val or test in the names of all archives, or of none");
+  leave_out_common_folders(out);
   return out;
 }
 
