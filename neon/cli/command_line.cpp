@@ -235,7 +235,10 @@ CommandLine parse_command_line(std::vector<std::string> arguments, bool& finishe
   }
   if (!problems.empty()) read_params<RunOptions>(line.run_options, problems);  // all mistakes at once
   problems.throw_if_any();
-  if (app.count("--caffe")) add("caffe", caffe ? "true" : "false", "--caffe");  // a file of options may say no
+  if (app.count("--caffe")) {  // a file of options may say no
+    const bool typed = std::ranges::any_of(arguments, [](const auto& a) { return a.starts_with("--caffe"); });
+    add("caffe", caffe ? "true" : "false", typed ? "--caffe" : config);
+  }
   if (deterministic) add("deterministic", "true", "--deterministic");
   if (tf32) add("tf32", "true", "--tf32");
   if (no_bar) add("progress_bar", "false", "--no_progress_bar");
