@@ -6,6 +6,7 @@
 #include <cctype>
 #include <charconv>
 
+#include "datasets/file.h"
 #include "datasets/image_samples.h"
 
 namespace neon {
@@ -44,9 +45,9 @@ std::vector<std::string> choices_of(std::string_view inner) {
   return out;
 }
 
-// Braces do not stand in braces.
-void expand_braces(const std::string& pattern, std::vector<std::string>& out) {
-  const size_t open = pattern.find('{'), close = pattern.find('}', std::min(open, pattern.size()));
+// What stands before `from` stays. Braces do not stand in braces.
+void expand_braces(const std::string& pattern, size_t from, std::vector<std::string>& out) {
+  const size_t open = pattern.find('{', from), close = pattern.find('}', std::min(open, pattern.size()));
   if (close == pattern.npos) {
     out.push_back(pattern);
     return;
@@ -55,19 +56,32 @@ void expand_braces(const std::string& pattern, std::vector<std::string>& out) {
   if (choices.empty())
     fail(ErrorKind::data, printable(pattern), ": expected {first,second} or {000..009} between braces");
   for (const std::string& choice : choices) {
-    expand_braces(pattern.substr(0, open) + choice + pattern.substr(close + 1), out);
+    expand_braces(pattern.substr(0, open) + choice + pattern.substr(close + 1), open + choice.size(), out);
     if (out.size() > kMostPaths) fail(ErrorKind::data, printable(pattern), ": means more than ", kMostPaths, " files");
   }
 }
 
-// Brackets are names here, not sets of letters.
-std::vector<std::string> matches_of(const std::string& pattern) {
+// Brackets are names here, not sets of letters, and so is all before `from`.
+std::vector<std::string> matches_of(const std::string& pattern, size_t from) {
   std::string literal;
-  for (char c : pattern) literal += c == '[' || c == '\\' ? std::string{'\\', c} : std::string(1, c);
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    if (std::string_view(i < from ? "[\\*?" : "[\\").find(pattern[i]) != std::string_view::npos) literal += '\\';
+    literal += pattern[i];
+  }
   glob_t found{};
   std::vector<std::string> out;
   if (glob(literal.c_str(), 0, nullptr, &found) == 0) out.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
   globfree(&found);
+  return out;
+}
+
+// How much of a pattern, up to and with a slash, names folders that are there by that very name.
+size_t existing_folders(const std::string& pattern) {
+  size_t out = 0;
+  for (size_t slash = pattern.find('/'); slash != pattern.npos; slash = pattern.find('/', out)) {
+    if (slash > 0 && !folder_exists(pattern.substr(0, slash))) break;
+    out = slash + 1;
+  }
   return out;
 }
 
@@ -86,13 +100,26 @@ std::string part_in(std::string_view name) {
   return out;
 }
 
-bool says_part(const std::string& folders) {
+// Takes the first folder that says a part out of `folders`, each with a slash; "" where none does.
+std::string take_part(std::string& folders) {
   for (size_t first = 0; first < folders.size();) {
-    const size_t slash = std::min(folders.find('/', first), folders.size());
-    if (part_named(folders.substr(first, slash - first)) >= 0) return true;
+    const size_t slash = folders.find('/', first);
+    const std::string folder = folders.substr(first, slash - first);
+    if (part_named(folder) >= 0) {
+      folders.erase(first, slash + 1 - first);
+      return folder;
+    }
     first = slash + 1;
   }
-  return false;
+  return "";
+}
+
+// Folders that all archives lie in say nothing of one.
+void leave_out_common_folders(std::vector<NamedArchive>& archives) {
+  std::vector<std::string> folders;
+  for (const NamedArchive& archive : archives) folders.push_back(archive.folder);
+  const size_t common = common_folder(folders).size();
+  for (NamedArchive& archive : archives) archive.folder.erase(0, common);
 }
 
 }  // namespace
@@ -100,11 +127,12 @@ bool says_part(const std::string& folders) {
 bool is_pattern(const std::string& path) { return path.find_first_of("*?{") != path.npos; }
 
 std::vector<std::string> expand_pattern(const std::string& pattern) {
+  const size_t plain = existing_folders(pattern);
   std::vector<std::string> names, out;
-  expand_braces(pattern, names);
+  expand_braces(pattern, plain, names);
   for (std::string& name : names) {
-    if (name.find_first_of("*?") == name.npos) out.push_back(std::move(name));
-    else std::ranges::copy(matches_of(name), std::back_inserter(out));
+    if (name.find_first_of("*?", plain) == name.npos) out.push_back(std::move(name));
+    else std::ranges::copy(matches_of(name, plain), std::back_inserter(out));
   }
   std::ranges::sort(out);
   out.erase(std::unique(out.begin(), out.end()), out.end());
@@ -124,18 +152,16 @@ std::vector<NamedArchive> name_archives(const std::vector<std::string>& paths, c
   const std::string* silent = nullptr;
   for (const std::string& path : paths) {
     std::string name = path.substr(common.size());
-    const size_t slash = name.rfind('/');
-    std::string folder = slash == name.npos ? "" : name.substr(0, slash);
-    if (!says_part(folder)) {
-      const std::string part = part_in(slash == name.npos ? name : name.substr(slash + 1));
-      if (!part.empty()) folder += (folder.empty() ? "" : "/") + part;
-    }
-    (says_part(folder) ? saying : silent) = &path;
-    out.push_back({path, std::move(name), std::move(folder)});
+    const size_t own = name.rfind('/') + 1;
+    std::string folder = name.substr(0, own), part = take_part(folder);
+    if (part.empty()) part = part_in(name.substr(own));
+    (part.empty() ? silent : saying) = &path;
+    out.push_back({path, std::move(name), std::move(part), std::move(folder)});
   }
   if (saying && silent)
     fail(ErrorKind::data, printable(*silent), ": its name does not say what its images are for, as that of ",
          printable(*saying), " does; expected train, val or test in the names of all archives, or of none");
+  leave_out_common_folders(out);
   return out;
 }
 

@@ -20,7 +20,7 @@ constexpr size_t kMostOpen = 64;
 }  // namespace
 
 void ArchiveStore::add(const std::string& archive, const std::function<std::string(const std::string&)>& called) {
-  archives_.push_back({archive, std::make_unique<FileSource>(archive), false, ""});
+  archives_.push_back({archive, std::make_unique<FileSource>(archive), false, "", ""});
   collect(archives_.size() - 1, 0, archives_.back().open->size(), "", called);
   if (archives_.size() > kMostOpen) archives_.back().open.reset();
 }
@@ -30,12 +30,15 @@ void ArchiveStore::add(const NamedArchive& archive) {
   add(archive.path, [&](const std::string& name) { return text(archive.name, "/", name); });
   Archive& added = archives_.back();
   added.one_of_several = true;
+  added.part = archive.part;
   added.folder = archive.folder;
   if (names_.size() == before) return;
   // Files that lie in a folder train themselves need not be told so by the archive's name.
   const std::string& first = members_.at(names_[before]).name;
   const std::string folder = first.substr(0, std::min(first.find('/'), first.size()));
-  if (part_named(folder) >= 0) added.folder.clear();
+  if (part_named(folder) < 0) return;
+  added.part.clear();
+  added.folder.clear();
 }
 
 // `folder`: of the archive within the archive, with a slash; "" of the outer one.
@@ -69,7 +72,20 @@ std::string ArchiveStore::layout(const std::string& name) const {
   const Member& member = members_.at(name);
   const Archive& archive = archives_[member.archive];
   if (!archive.one_of_several) return name;
-  return archive.folder.empty() ? member.name : text(archive.folder, "/", member.name);
+  return text(archive.part, archive.part.empty() ? "" : "/", archive.folder, member.name);
+}
+
+void ArchiveStore::check_class_folders() const {
+  for (const std::string& name : names_) {
+    const Member& member = members_.at(name);
+    const std::string& folder = archives_[member.archive].folder;
+    if (folder.empty() || member.name.find('/') == member.name.npos || member.name.starts_with(folder)) continue;
+    if (is_image_name(member.name))
+      fail(ErrorKind::data, where(name), ": its class may be ", in_quotes(member.name.substr(0, member.name.find('/'))),
+           ", in the archive, or ", in_quotes(folder.substr(0, folder.find('/'))),
+           ", where the archive lies; expected folders in the archives, which then lie in one folder, or folders of "
+           "archives");
+  }
 }
 
 void ArchiveStore::want(std::vector<std::string> names) {

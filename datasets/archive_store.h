@@ -15,13 +15,14 @@ class ArchiveStore : public ImageStore {
   // Takes in the files of an archive, and those of an archive in it: FILE of NAME.tar is NAME/FILE. Only headers are
   // read. `called` says what each is called here.
   void add(const std::string& archive, const std::function<std::string(const std::string&)>& called);
-  // One of several archives of one set: its files are called NAME/FILE, and are laid out as in its folder.
+  // One of several archives of one set: its files are called NAME/FILE, and are laid out as in its part and folder.
   void add(const NamedArchive& archive);
   // After the last: names in order. A data error where two files have one.
   void finish();
 
   std::string where(const std::string& name) const override;
   std::string layout(const std::string& name) const override;
+  void check_class_folders() const override;
   void want(std::vector<std::string> names) override;
   std::vector<File> next() override;
   void load(File& file) const override { file.content = content(wanted()[file.index]); }
@@ -34,7 +35,7 @@ class ArchiveStore : public ImageStore {
     std::string path;
     std::unique_ptr<FileSource> open;
     bool one_of_several = false;
-    std::string folder;
+    std::string part, folder;  // as of a NamedArchive
   };
   struct Member {
     size_t archive = 0;

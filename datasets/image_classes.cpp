@@ -82,6 +82,7 @@ class Arranger {
   }
 
   void take_folders(Arrangement& out) const {
+    store_.check_class_folders();
     std::set<std::string> classes;
     for (size_t i = 0; i < paths_.size(); ++i) {
       if (paths_[i].size() < first_ + size_t(split_) + 2)

@@ -71,6 +71,7 @@ class ImageFolder : public Parametrized<Dataset, FolderParams> {
   ImageSet read(const std::string& path, const DataContext& context) const {
     ImageSet out;
     out.source = path;
+    out.params = params;
     out.store = open_image_store(path);
     Arrangement arranged = arrange_images(*out.store, context);
     out.images = std::move(arranged.images);

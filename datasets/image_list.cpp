@@ -127,6 +127,7 @@ class ImageList : public Parametrized<Dataset, ListParams> {
   ImageSet read(const std::string& path, const DataContext& context) const {
     ImageSet out;
     out.source = path;
+    out.params = params;
     const size_t slash = path.rfind('/');
     std::string root = slash == path.npos ? "." : path.substr(0, slash), looked_for;
     if (!params.root.empty()) root = find_image_store(params.root, context, looked_for);

@@ -118,7 +118,9 @@ std::array<int64_t, 3> count_parts(const std::vector<LabelledImage>& images) {
   return out;
 }
 
-std::vector<std::string> check_images(ImageStore& store, const std::vector<LabelledImage>& images) {
+std::vector<std::string> check_images(const ImageSet& set) {
+  ImageStore& store = *set.store;
+  const std::vector<LabelledImage>& images = set.images;
   std::vector<std::string> troubles(images.size(), "is not there any more");
   store.want(names_of(images));
   const int threads = available_threads();
@@ -128,7 +130,7 @@ std::vector<std::string> check_images(ImageStore& store, const std::vector<Label
         ImageStore::File& file = files[i];
         troubles[file.index].clear();
         store.load(file);
-        read_image(file.content, {}, store.where(images[file.index].name));
+        read_image(file.content, set.params.format(), store.where(images[file.index].name));
       } catch (const std::exception& error) {
         troubles[files[i].index] = error.what();
       }

@@ -52,6 +52,7 @@ struct ImageSet {
   std::vector<LabelledImage> images;
   std::vector<std::string> class_names;  // empty where classes are numbers
   int64_t classes = 0;
+  ImageParams params;  // how the set has them read
 };
 // LabelledImage::Part of a folder train, test, val ...; -1: it says none.
 int part_named(std::string_view folder);
@@ -70,7 +71,7 @@ void check_image_params(const ImageParams& params);
 Shape image_sample_shape(const ImageParams& params, ImageStore& store, const std::vector<LabelledImage>& images);
 
 // Reads every image to its end: what is wrong with each, "" where nothing is.
-std::vector<std::string> check_images(ImageStore& store, const std::vector<LabelledImage>& images);
+std::vector<std::string> check_images(const ImageSet& set);
 
 // Of each part (n,H,W,C) u8 and (n) labels, in the order given, or readers of them where params and context ask for a
 // stream. Bad images throw, or are left out, as params say; of those in memory, how many, and the first of them, are a

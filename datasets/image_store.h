@@ -18,6 +18,9 @@ class ImageStore {
   // The name and the folders that say what the file is, without those of the way to it.
   virtual std::string layout(const std::string& name) const { return name; }
 
+  // Throws a data error that names a file of which the layout may say two classes.
+  virtual void check_class_folders() const {}
+
   struct File {
     size_t index = 0;     // among those wanted
     std::string content;  // empty until load(), where that is what reads it

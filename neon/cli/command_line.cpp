@@ -45,19 +45,19 @@ struct VerbOption {
   const char* flags;
   const char* field;
   const char* help;
-  std::array<std::string_view, 2> verbs;
+  std::array<std::string_view, 2> verbs;  // "data pack": of neon data's
 };
 constexpr VerbOption kVerbOptions[] = {
     {"--top_k", "top_k", "classes given for each prediction", {"predict"}},
     {"--format", "format", "csv or json, of predictions and evaluations", {"predict", "eval"}},
     {"--iterations", "iterations", "steps that bench times", {"bench"}},
-    {"--size", "size", "with data pack: side to which images are brought", {"data"}},
-    {"--pixels", "pixels", "with data pack: store pixels instead of the files", {"data"}},
-    {"--skip_bad", "skip_bad", "with data pack: leave damaged images out", {"data"}},
+    {"--size", "size", "with data pack: side to which images are brought", {"data pack"}},
+    {"--pixels", "pixels", "with data pack: store pixels instead of the files", {"data pack"}},
+    {"--skip_bad", "skip_bad", "with data pack: leave damaged images out", {"data pack"}},
     {"--count",
      "count",
      "with data preview: how many images; without it the first batch, of which at most 64",
-     {"data"}},
+     {"data preview"}},
     {"--resolved", "resolved", "with check: print the spec with every default", {"check"}},
 };
 
@@ -121,8 +121,18 @@ void check_run_together(const CLI::App& app, const std::vector<std::string>& giv
   }
 }
 
-[[noreturn]] void does_nothing(const char* flags, const std::string& verb) {
-  fail(ErrorKind::config, "option ", flags, " does nothing with neon ", verb, "; leave it out");
+[[noreturn]] void does_nothing(const char* flags, const std::string& verb, const std::string& of = "") {
+  fail(ErrorKind::config, "option ", flags, " does nothing with neon ", verb, "; ",
+       of.empty() ? "leave it out" : text("it is for neon ", of));
+}
+
+void check_verb(const VerbOption& option, const CommandLine& line) {
+  std::string verb = line.verb;
+  if (verb == "data" && !line.operands.empty()) verb += " " + line.operands.front();
+  std::vector<std::string> of;
+  for (const std::string_view name : option.verbs)
+    if (!name.empty()) of.emplace_back(name);
+  if (!std::ranges::count(of, verb)) does_nothing(option.flags, verb, join(of, " and neon "));
 }
 
 void add_option(Setting& to, const std::string& field, std::string value, const std::string& option) {
@@ -210,7 +220,7 @@ CommandLine parse_command_line(std::vector<std::string> arguments, bool& finishe
   Setting of_verb = Setting::map({});
   for (const VerbOption& option : kVerbOptions) {
     if (!options[option.field]->count()) continue;
-    if (!std::ranges::count(option.verbs, line.verb)) does_nothing(option.flags, line.verb);
+    check_verb(option, line);
     check_replaced<VerbOptions>(*options[option.field], option.field, option.flags, problems);
     add_option(of_verb, option.field, values[option.field], text("option ", option.flags));
   }
@@ -235,7 +245,10 @@ CommandLine parse_command_line(std::vector<std::string> arguments, bool& finishe
   }
   if (!problems.empty()) read_params<RunOptions>(line.run_options, problems);  // all mistakes at once
   problems.throw_if_any();
-  if (app.count("--caffe")) add("caffe", caffe ? "true" : "false", "--caffe");  // a file of options may say no
+  if (app.count("--caffe")) {  // a file of options may say no
+    const bool typed = std::ranges::any_of(arguments, [](const auto& a) { return a.starts_with("--caffe"); });
+    add("caffe", caffe ? "true" : "false", typed ? "--caffe" : config);
+  }
   if (deterministic) add("deterministic", "true", "--deterministic");
   if (tf32) add("tf32", "true", "--tf32");
   if (no_bar) add("progress_bar", "false", "--no_progress_bar");

@@ -12,15 +12,15 @@ struct VerbOptions {
   int64_t top_k = 1, iterations = 200;
   std::string format;
   bool resolved = false, pixels = false, skip_bad = false;
-  int64_t size = 0;
-  std::optional<int64_t> count;
+  std::optional<int64_t> size, count;
   static void describe(auto&& p) {
     p("top_k", &VerbOptions::top_k, "Classes given for each prediction.", closed(1, 1e6));
     p("iterations", &VerbOptions::iterations, "Steps that bench times.", closed(1, 1e9));
     p("format", &VerbOptions::format,
       "How results are printed; without it predictions as csv, evaluations as a line to read.",
       one_of({"csv", "json"}));
-    p("size", &VerbOptions::size, "Side to which data pack brings images; 0: as they are.", closed(0, 8192));
+    p("size", &VerbOptions::size, "Side to which data pack brings images, without it as the spec says; 0: as they are.",
+      closed(0, 8192));
     p("count", &VerbOptions::count, "Images that data preview shows.", closed(1, 1024));
     p("pixels", &VerbOptions::pixels, "Whether data pack stores pixels instead of the files.");
     p("skip_bad", &VerbOptions::skip_bad, "Whether data pack leaves damaged images out.");

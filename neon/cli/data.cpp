@@ -99,6 +99,7 @@ struct OpenedImages {
   std::shared_ptr<ImageSet> set;
   std::string source;
   uint64_t seed = 0;
+  std::vector<std::string> selection;  // what of a spec's set is about the samples used: "subset_pct: 10"
 };
 // Of a folder, an archive, a list, or the data set of a spec. Warnings are printed.
 OpenedImages open_images(const CommandLine& line, const std::string& path) {
@@ -122,6 +123,10 @@ OpenedImages open_images(const CommandLine& line, const std::string& path) {
   if (!out.set)
     fail(ErrorKind::config, path, ": its data set is no set of image files, as ImageFolder and ImageList are");
   out.source = own ? out.set->source : path;
+  const Dataset::Common& common = dataset.common;
+  if (common.subset_pct < 100) out.selection.push_back(text("subset_pct: ", common.subset_pct));
+  if (common.validation > 0) out.selection.push_back(text("validation: ", common.validation));
+  if (common.autoencoder) out.selection.push_back("autoencoder: true");
   return out;
 }
 
@@ -130,22 +135,26 @@ int check(const CommandLine& line) {
   std::vector<std::string> none;
   std::string looked_for;
   const std::string path = find_image_store(given, data_context(line.run(), "", 0, none), looked_for);
-  if (!path.empty() && file_exists(join_path(path, "index.json"))) return check_shards(path) ? 0 : exit_code(ErrorKind::data);
-  const auto [set, source, seed] = open_images(line, given);
+  if (!path.empty() && file_exists(join_path(path, "index.json")))
+    return check_shards(path) ? 0 : exit_code(ErrorKind::data);
+  const auto [set, source, seed, selection] = open_images(line, given);
+  if (!selection.empty())
+    print_warnings({text(source, ": ", join(selection, ", "), " changes nothing here: all images are checked")});
   int64_t bad = 0;
-  for (const std::string& trouble : check_images(*set->store, set->images)) {
+  for (const std::string& trouble : check_images(*set)) {
     if (trouble.empty()) continue;
     std::printf("%s\n", printable(trouble).c_str());
     ++bad;
   }
-  std::printf("%s: %lld images of %lld classes, %lld bad\n", source.c_str(), (long long)set->images.size(),
-              (long long)set->classes, (long long)bad);
-  return bad ? exit_code(ErrorKind::data) : 0;
+  const bool skipped = set->params.on_bad_sample == "skip";
+  std::printf("%s: %lld images of %lld classes, %lld bad%s\n", source.c_str(), (long long)set->images.size(),
+              (long long)set->classes, (long long)bad, bad && skipped ? ", which on_bad_sample: skip leaves out" : "");
+  return bad && !skipped ? exit_code(ErrorKind::data) : 0;
 }
 
-std::string list_of(const std::vector<double>& numbers) {
+std::string list_of(const std::vector<double>& numbers, double scale = 1) {
   std::string out;
-  for (double value : numbers) out += text(out.empty() ? "[" : ", ", float(value));
+  for (double value : numbers) out += text(out.empty() ? "[" : ", ", float(scale * value));
   return out + "]";
 }
 
@@ -188,16 +197,40 @@ int stats(const CommandLine& line) {
   return 0;
 }
 
+// What a spec of the shards says, for them to be read as the set that they were packed from.
+std::string shards_setting(const std::string& folder, const OpenedImages& packed, bool pixels) {
+  const ImageParams& params = packed.set->params;
+  std::vector<std::string> says{"path: " + folder};
+  if (params.size > 0 && !pixels) says.push_back(text("size: ", params.size));
+  if (params.channels != 3) says.push_back(text("channels: ", params.channels));
+  if (!params.normalize) says.push_back("normalize: false");
+  says.insert(says.end(), packed.selection.begin(), packed.selection.end());
+  return text("dataset: {Shards: {", join(says, ", "), "}}");
+}
+
+// Files are packed as they are, and brought to size when they are read.
+PackOptions pack_options(const CommandLine& line, const OpenedImages& opened) {
+  PackOptions options;
+  options.pixels = line.of_verb.pixels;
+  options.images = opened.set->params;
+  options.images.size = line.of_verb.size.value_or(options.images.size);
+  if (!options.pixels) options.images.size = 0;
+  if (line.of_verb.skip_bad) options.images.on_bad_sample = "skip";
+  options.seed = opened.seed;
+  return options;
+}
+
 int pack(const CommandLine& line) {
   const auto given = operands(line, 2, "pack PATH FOLDER [--size N] [--pixels] [--skip_bad]");
-  PackOptions options;
-  options.images.size = line.of_verb.size;
-  options.images.on_bad_sample = line.of_verb.skip_bad ? "skip" : "error";
-  options.pixels = line.of_verb.pixels;
-  if (options.images.size > 0 && !options.pixels)
+  if (line.of_verb.size.value_or(0) > 0 && !line.of_verb.pixels)
     fail(ErrorKind::config, "--size: files are packed as they are; give --pixels too, or size: N in the spec");
-  const auto [set, source, seed] = open_images(line, given[0]);
-  options.seed = seed;
+  const OpenedImages opened = open_images(line, given[0]);
+  const auto& [set, source, seed, selection] = opened;
+  const PackOptions options = pack_options(line, opened);
+  if (!selection.empty())
+    print_warnings(
+        {text(source, ": ", join(selection, ", "),
+              " changes nothing here: all images are packed, and the line dataset below says it of the shards")});
   const PackResult packed = pack_images(*set, given[1], options);
   if (packed.left_out > 0)
     print_warnings({text(source, ": ", packed.left_out, " images are left out; the first: ", packed.first_trouble)});
@@ -206,8 +239,9 @@ int pack(const CommandLine& line) {
   std::printf("wrote %s: %lld training and %lld test samples of %zu classes in %zu shards\n", given[1].c_str(),
               (long long)packed.index.samples(LabelledImage::train),
               (long long)packed.index.samples(LabelledImage::test), packed.index.classes.size(), shards);
-  std::printf("dataset: {Shards: {path: %s}}\nnormalize: {mean: %s, std: %s}\n", given[1].c_str(),
-              list_of(packed.index.means).c_str(), list_of(packed.index.deviations).c_str());
+  const double scale = set->params.normalize ? 1 : 255;  // of what the net sees, from 0 to 1
+  std::printf("%s\nnormalize: {mean: %s, std: %s}\n", shards_setting(given[1], opened, options.pixels).c_str(),
+              list_of(packed.index.means, scale).c_str(), list_of(packed.index.deviations, scale).c_str());
   return 0;
 }
 

@@ -49,12 +49,13 @@ OpenedRun open_checkpoint(const CommandLine& line, const std::string& path) {
 }
 
 void check_caffe(const CommandLine& line, const OpenedRun& opened, const std::string& path) {
-  for (const auto& entry : line.run_options.entries) {
-    if (entry.key != "caffe" || line.run().caffe == opened.run.options.caffe) continue;
-    const bool trained = opened.run.options.caffe;
-    fail(ErrorKind::config, path, ": its net was trained with", trained ? "" : "out", " --caffe, and is used so; ",
-         trained ? "take `caffe = false` out of the file of options" : "leave --caffe out");
-  }
+  const Setting* const given = line.run_options.find("caffe");
+  const bool trained = opened.run.options.caffe;
+  if (!given || line.run().caffe == trained) return;
+  const std::string mend = given->path == "--caffe" ? text("leave --caffe", trained ? "=false" : "", " out")
+                                                    : text("take `caffe = ", given->value,
+                                                           "` out of the file of options ", printable(given->path));
+  fail(ErrorKind::config, path, ": its net was trained with", trained ? "" : "out", " --caffe, and is used so; ", mend);
 }
 
 DataContext data_context(const RunOptions& options, const std::string& folder, uint64_t seed,

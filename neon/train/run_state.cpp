@@ -164,6 +164,19 @@ StoredRun unpack_run(TensorFile file, const std::string& path) {
   return out;
 }
 
+std::optional<bool> trained_as_caffe(const TensorFile& file) {
+  const auto found = file.metadata.find("neon.options");
+  if (found == file.metadata.end()) return std::nullopt;
+  try {
+    const Setting options = read_yaml_text(found->second, "#options");
+    const Setting* const caffe = options.is_map() ? options.find("caffe") : nullptr;
+    if (caffe && caffe->is_scalar() && (caffe->value == "true" || caffe->value == "false"))
+      return caffe->value == "true";
+  } catch (const Error&) {  // of another version, or damaged: its weights may be good all the same
+  }
+  return std::nullopt;
+}
+
 namespace {
 
 // Whether NAME is "OTHER/..." of another one of them: state that belongs to it.

@@ -4,6 +4,8 @@
 // means), and callback/K/NAME. Metadata: neon.spec (the resolved spec), neon.options, neon.position and
 // neon.callbacks (JSON), neon.data, neon.classes.
 #pragma once
+#include <optional>
+
 #include "neon/train/callback.h"
 #include "neon/train/experiment.h"
 #include "neon/train/options.h"
@@ -44,6 +46,8 @@ struct StoredRun {
 };
 // Throws a data error when the metadata is not that of a run.
 StoredRun unpack_run(TensorFile file, const std::string& path);
+// Whether the run was with --caffe; nothing where the metadata does not say so, or cannot be read.
+std::optional<bool> trained_as_caffe(const TensorFile& file);
 
 // The parameters and running statistics of a checkpoint; with `running_means` the means of the parameters (NAME/ema)
 // in their place. What belongs to one of them (optimizer state: NAME/velocity), to the step and to callbacks is left

@@ -109,11 +109,10 @@ void Trainer::load_weights(const std::string& path) {
 }
 
 void Trainer::tell_of_caffe(const TensorFile& file, const std::string& path) {
-  if (!file.metadata.count("neon.options")) return;
-  const bool trained = unpack_run(file, path).options.caffe;
-  if (trained == options_.caffe) return;
-  progress_.message(text("note: the net of ", path, " was trained with", trained ? "" : "out",
-                         " --caffe, this run is with", trained ? "out" : "",
+  const std::optional<bool> trained = trained_as_caffe(file);
+  if (trained.value_or(options_.caffe) == options_.caffe) return;
+  progress_.message(text("note: the net of ", path, " was trained with", *trained ? "" : "out",
+                         " --caffe, this run is with", *trained ? "out" : "",
                          " it: pooling may have other sizes, and dropout another scale"));
 }
 

@@ -95,6 +95,20 @@ class Damage(Case):
         self.assertEqual(os.listdir(self.path("alone")), ["m.safetensors"])
         self.assertGreater(count, 150)
 
+    def test_weights_are_taken_of_runs_with_options_that_are_not_known(self):
+        text, header, _ = parts(self.content)
+        about, plain = header["__metadata__"], self.spec(name="plain.yaml", epochs="1")
+        for options in about["neon.options"] + "warp: 9\n", "caffe: [", "- 1\n", "caffe: maybe\n", "", None:
+            with self.subTest(options):
+                about["neon.options"] = options
+                if options is None:
+                    del about["neon.options"]
+                self.write("other.safetensors", sealed(header, self.content[8 + len(text):]))
+                self.neon("--model_file", "other.safetensors", "-s", "n", "--set", "optimizer.learning_rate=0", plain)
+                self.assertEqual(tensors(self.path("n"))[0]["Affine_0/W"], tensors(self.path("m.safetensors"))[0]["Affine_0/W"])
+                told = self.neon("--caffe", "--model_file", "other.safetensors", plain).err
+                self.assertEqual("was trained without --caffe" in told, options is not None and "warp" in options, told)
+
     def test_the_older_one_is_taken(self):
         os.mkdir(self.path("alone"))
         self.write("alone/older.safetensors", self.older)

@@ -100,6 +100,47 @@ class Images(Case):
         self.refused(2, "data", "pack", "colours", "d", "--set", "x=1", says="--set changes a spec, and colours is none")
         self.refused(3, "data", "check", "none.csv", says="none.csv: no such file; looked for")
 
+    def test_what_a_spec_says_of_its_images_is_packed_and_checked(self):
+        training = self.write_colours()
+        path = "path: colours, channels: 1, on_bad_sample: skip"
+        spec = self.spec(dataset=f"{{ImageFolder: {{{path}, size: 6, normalize: false}}}}", name="c.yaml")
+        self.write("colours/train/red/bad.png", b"no image")
+        checked = self.neon("data", "check", spec).out
+        self.assertIn("bad.png: expected a JPEG or PNG", checked)
+        self.assertTrue(checked.endswith("c.yaml: 101 images of 2 classes, 1 bad, which on_bad_sample: skip leaves out\n"), checked)
+        self.neon("data", "check", spec, "--set", "dataset.on_bad_sample=error", code=3)
+        pixels = self.neon("data", "pack", spec, "pixels", "--pixels")
+        self.assertIn("1 images are left out", pixels.err)
+        self.assertIn("dataset: {Shards: {path: pixels, channels: 1, normalize: false}}\n", pixels.out)
+        self.assertEqual(json.loads(self.read("pixels/index.json"))["sample"], [1, 6, 6])
+        files = self.neon("data", "pack", spec, "files")
+        self.assertIn("dataset: {Shards: {path: files, size: 6, channels: 1, normalize: false}}\n", files.out)
+        # libpng's grey is the luminance of sRGB (IEC 61966-2-1); files are measured as they are, on the net's scale.
+        share = training / 255
+        linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722]
+        grey = np.where(linear <= 0.0031308, linear * 12.92, 1.055 * linear ** (1 / 2.4) - 0.055)
+        mean = float(re.search(r"mean: \[([^]]*)", files.out)[1])
+        self.assertAlmostEqual(mean, 255 * grey.mean(), delta=0.5)
+        # What was told to write gives the samples of the spec, but for their order.
+        given = [re.sub(r"^.*?: samples", "samples", self.neon("data", "stats", spec, *more).out) for more in (
+            [], *(["--set", told.out[told.out.index("dataset:"):].splitlines()[0].replace(": ", "=", 1)] for told in (pixels, files)))]
+        self.assertIn("samples (1, 6, 6) of u8", given[0])
+        self.assertEqual(given[0], given[1])
+        self.assertEqual(given[0], given[2])
+        self.neon("data", "pack", spec, "whole", "--pixels", "--size", "0")
+        self.assertEqual(json.loads(self.read("whole/index.json"))["sample"], [1, 9, 12])
+
+    def test_what_a_spec_says_of_the_choice_of_samples_is_not_packed(self):
+        self.write_colours()
+        spec = self.spec(dataset="{ImageFolder: {path: colours, subset_pct: 50, validation: 8}}", name="c.yaml")
+        packed, checked = self.neon("data", "pack", spec, "shards"), self.neon("data", "check", spec)
+        self.assertEqual(packed.err, "warning: c.yaml: subset_pct: 50, validation: 8 changes nothing here: all images are packed, "
+                         "and the line dataset below says it of the shards\n")
+        self.assertIn("wrote shards: 80 training and 20 test samples", packed.out)
+        self.assertIn("dataset: {Shards: {path: shards, subset_pct: 50, validation: 8}}\n", packed.out)
+        self.assertEqual(checked.err, "warning: c.yaml: subset_pct: 50, validation: 8 changes nothing here: all images are checked\n")
+        self.assertIn("100 images of 2 classes, 0 bad\n", checked.out)
+
     def test_names_of_files_and_classes_do_not_reach_the_terminal_raw(self):
         for kind in "\x1b[31mred", "blue":
             for i in range(4):

@@ -104,6 +104,22 @@ TEST_CASE("braces, stars and what several paths have in common") {
   CHECK(expand_pattern(dir / "x[1]/*.tar") == std::vector<std::string>{dir / "x[1]/a.tar"});
 }
 
+TEST_CASE("a pattern is expanded in folders whose names look like patterns") {
+  for (const char* name : {"sp{x}", "sp{a,b}", "sp*x", "sp?", "sp[1]", "sp\\*"}) {
+    INFO(name);
+    const TempDir dir;
+    dir.write("spax/t-7.tar", tar_of(keyed(0, {0, 1})));
+    dir.write(text(name, "/t-0.tar"), tar_of(keyed(0, {2, 0, 1})));
+    dir.write(text(name, "/t-1.tar"), tar_of(keyed(0, {1, 2})));
+    for (const char* path : {"t-*.tar", "t-{0,1}.tar", "t-?.{tar,tar}"}) {
+      DataContext context = offline();
+      context.spec_dir = dir / name;
+      CHECK(labels_of(make("ImageFolder", {{"path", path}})->load(context).train) == Labels{2, 0, 1, 1, 2});
+      CHECK(labels_of(load(dir, {{"path", dir / name + "/" + path}}).train) == Labels{2, 0, 1, 1, 2});
+    }
+  }
+}
+
 TEST_CASE("archives whose folders are the classes are one set") {
   const TempDir dir;
   auto member = [](const std::string& name, int kind) { return std::pair(name, png_of(picture(8, 8, 3, kind))); };
@@ -118,6 +134,52 @@ TEST_CASE("archives whose folders are the classes are one set") {
   CHECK(labels_of(pets.test) == Labels{0, 1});
   CHECK(labels_of(inner.train) == Labels{0, 1});
   CHECK(labels_of(inner.test) == Labels{1});
+}
+
+TEST_CASE("what archives are for is said by names or folders, wherever they lie") {
+  const TempDir dir;
+  const std::string train = tar_of(keyed(0, {2, 0, 1})), more = tar_of(keyed(0, {1, 2})),
+                    val = tar_of(keyed(10, {0, 2}));
+  dir.write("names/x/train-0.tar", train);
+  dir.write("names/x/train-1.tar", more);
+  dir.write("names/y/val-0.tar", val);
+  dir.write("folders/x/train/0.tar", train);
+  dir.write("folders/x/train/1.tar", more);
+  dir.write("folders/y/val/0.tar", val);
+  dir.write("disks/part1/train-0.tar", train);
+  dir.write("disks/part2/train-1.tar", more);
+  dir.write("disks/part2/val-1.tar", val);
+  for (const char* path : {"names", "folders", "disks", "names/?/*.tar", "disks/part{1,2}/*.tar"}) {
+    INFO(path);
+    const Data data = load(dir, {{"path", path}});
+    CHECK(labels_of(data.train) == Labels{2, 0, 1, 1, 2});
+    CHECK(labels_of(data.test) == Labels{0, 2});
+  }
+}
+
+TEST_CASE("classes are folders of archives, or folders in them, and not a mixture") {
+  const TempDir dir;
+  auto member = [](const std::string& name, int kind) { return std::pair(name, png_of(picture(8, 8, 3, kind))); };
+  for (const char* set : {"of/", "one/x/"})
+    for (int kind : {0, 1}) {
+      const std::string folder = text(set, kind ? "dog" : "cat");
+      dir.write(folder + "/train-0.tar", tar_of({member("0.png", kind), member("1.png", kind)}));
+      dir.write(folder + "/val-0.tar", tar_of({member("2.png", kind)}));
+    }
+  for (const char* part : {"train", "val"})
+    dir.write(text("in/x/", part, "-0.tar"), tar_of({member("cat/0.png", 0), member("dog/1.png", 1)}));
+  for (const char* path : {"of", "one", "in"}) {
+    INFO(path);
+    const Data data = load(dir, {{"path", path}});
+    CHECK(data.class_names == std::vector<std::string>{"cat", "dog"});
+    CHECK(labels_of(data.train) == (path == std::string("in") ? Labels{0, 1} : Labels{0, 0, 1, 1}));
+    CHECK(labels_of(data.test) == Labels{0, 1});
+  }
+  dir.write("both/x/train-0.tar", tar_of({member("cat/0.png", 0), member("dog/1.png", 1)}));
+  dir.write("both/y/val-0.tar", tar_of({member("cat/0.png", 0)}));
+  CHECK(trouble(dir, "both") ==
+        "data: both/x/train-0.tar: cat/0.png: its class may be 'cat', in the archive, or 'x', where the archive lies; "
+        "expected folders in the archives, which then lie in one folder, or folders of archives");
 }
 
 TEST_CASE("there may be more archives than files that a process may have open") {
