@@ -36,7 +36,18 @@ std::vector<std::pair<int, int>> readers(const Graph& graph, const Edges& next, 
 }  // namespace
 
 std::vector<std::pair<int, int>> readers(const Graph& graph, Value variable) {
-  return readers(graph, data_edges(graph), variable);
+  std::vector<std::pair<int, int>> out;
+  auto follow = [&](int direct, Value value, auto&& self) -> void {
+    for (int n = 0; n < graph.node_count(); ++n) {
+      const Node& node = graph.node(n);
+      if (!std::ranges::count(node.inputs, value)) continue;
+      const int first = direct < 0 ? n : direct;
+      if (is_view(graph, n)) self(first, node.outputs[0], self);
+      else out.push_back({first, n});
+    }
+  };
+  follow(-1, variable, follow);
+  return out;
 }
 
 Value direct_target(const Graph& graph, Value value) {

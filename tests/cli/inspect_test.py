@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Verbs that look at a spec: check, summary, program, bench, help."""
 import re
+import resource
 
 import h5py
 
@@ -102,6 +103,15 @@ class Inspection(Case):
         self.assertEqual(lines[1].split()[-1], "3", "the line of the spec")
         self.assertEqual(lines[2].split()[:4], ["Affine_1", "Affine", "(3)", "24"])
         self.assertIn("56 parameters", lines[3])
+
+    def test_a_thousand_layers_are_lowered_in_seconds(self):
+        spec = self.write("deep.yaml", "dataset: Iris\nlayers:\n  - Repeat: {times: 1000, layers: [Affine: {nout: 4, init: "
+                          "Kaiming, activation: Rectlin}]}\n  - Affine: {nout: 3, init: Kaiming, activation: Softmax}\n"
+                          "cost: CrossEntropyMulti\noptimizer: {GradientDescentMomentum: {learning_rate: 0.01}}\n")
+        began = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        self.neon("summary", spec)
+        spent = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - began
+        self.assertLess(spent, 6)  # of a processor's time; 1.3 were seen
 
     def test_summary_sets_branches_in(self):
         branches = "[{MergeSum: [[{Affine: {nout: 8, init: Kaiming}}, SkipNode], [{Affine: {nout: 8, init: Kaiming}}]]}, "
