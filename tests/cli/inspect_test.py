@@ -107,7 +107,8 @@ class Inspection(Case):
     def test_a_thousand_layers_are_lowered_in_seconds(self):
         spec = self.write("deep.yaml", "dataset: Iris\nlayers:\n  - Repeat: {times: 1000, layers: [Affine: {nout: 4, init: "
                           "Kaiming, activation: Rectlin}]}\n  - Affine: {nout: 3, init: Kaiming, activation: Softmax}\n"
-                          "cost: CrossEntropyMulti\noptimizer: {GradientDescentMomentum: {learning_rate: 0.01}}\n")
+                          "cost: CrossEntropyMulti\noptimizer: {GradientDescentMomentum: {learning_rate: 0.01}}\n"
+                          "batch_size: 16\n")
         began = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
         self.neon("summary", spec)
         spent = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - began
