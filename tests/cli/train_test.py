@@ -191,6 +191,16 @@ class Train(Case):
         for verb in ["eval", "m.safetensors"], ["resume", "m.safetensors"], ["predict", "m.safetensors", "x.csv"]:
             self.refused(6, *verb, "-i", "0", says="the GPU cannot be used")
 
+    def test_resume_of_a_run_that_is_done(self):
+        self.neon("-e", "3", "-s", "m.safetensors", self.spec())
+        before = tensors(self.path("m.safetensors"))[0]
+        for epochs, says in ("2", "the run has done 3 epochs, more than 2; -e N goes on to epoch N\n"), \
+                ("3", "the run has done its 3 epochs; -e N goes on to epoch N\n"):
+            result = self.neon("resume", "m.safetensors", "-e", epochs)
+            self.assertIn(says, result.err)
+            self.assertIn("trained 3 epochs", result.out)
+        self.assertEqual(tensors(self.path("m.safetensors"))[0], before)
+
     def test_threads_that_are_bound_are_as_many(self):
         """Bound, the first thread may use one processor, which says nothing of the others."""
         def threads(**environment):
