@@ -4,6 +4,7 @@
 
 #include "neon/core/error.h"
 #include "neon/spec/source.h"
+#include "neon/train/options.h"
 
 namespace neon {
 
@@ -13,8 +14,32 @@ bool is_integer(const std::string& s) { return !s.empty() && s.find_first_not_of
 
 bool is_spec(const std::string& s) { return s.ends_with(".yaml") || s.ends_with(".yml"); }
 
+std::string trimmed(std::string_view s) {
+  s.remove_prefix(std::min(s.find_first_not_of(" \t"), s.size()));
+  return std::string(s.substr(0, s.find_last_not_of(" \t") + 1));
+}
+
+// What follows the key: in quotes, which are not part of it, or as far as a comment.
+std::string config_value(const std::string& s, const Location& where) {
+  if (s.empty() || (s[0] != '\'' && s[0] != '"')) return trimmed(s.substr(0, s.find_first_of("#;")));
+  const size_t end = s.find(s[0], 1);
+  if (end == s.npos) fail(ErrorKind::config, where, ": the quote before ", in_quotes(s.substr(1)), " is not closed");
+  const std::string rest = trimmed(std::string_view(s).substr(end + 1));
+  if (!rest.empty() && rest[0] != '#' && rest[0] != ';')
+    fail(ErrorKind::config, where, ": ", in_quotes(rest), " after the closing quote; expected the end of the line");
+  return s.substr(1, end - 1);
+}
+
+// neon 1.x's parser takes the truth value that --rounding is there without a number.
+std::string rounding_value(const std::string& value) {
+  const std::string word = lower(value);
+  return word == "false" ? "0" : word == "true" ? std::to_string(kUsualRounding) : value;
+}
+
+}  // namespace
+
 // CLI11 knows no long option with one dash, and an optional value would swallow the spec that follows it.
-std::vector<std::string> unambiguous(const std::vector<std::string>& arguments) {
+std::vector<std::string> clear_arguments(const std::vector<std::string>& arguments) {
   std::vector<std::string> out;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& a = arguments[i];
@@ -34,42 +59,24 @@ std::vector<std::string> unambiguous(const std::vector<std::string>& arguments) 
   return out;
 }
 
-// A config file of neon 1.x: `key = value`, `key: value` or `key` a line; # and ; begin comments.
 std::vector<std::string> config_arguments(const std::string& path) {
   constexpr size_t kMostBytes = 1 << 20;
   const Source file(read_text_file(path, kMostBytes), path, kMostBytes);
-  auto trimmed = [](std::string_view s) {
-    s.remove_prefix(std::min(s.find_first_not_of(" \t"), s.size()));
-    return std::string(s.substr(0, s.find_last_not_of(" \t") + 1));
-  };
   std::vector<std::string> out;
   const auto lines = int(std::ranges::count(file.text(), '\n')) + 1;
   for (int i = 0; i < lines; ++i) {
-    const std::string line = trimmed(file.line(i).substr(0, file.line(i).find_first_of("#;")));
-    if (line.empty()) continue;
-    const size_t split = line.find_first_of("=:");
+    const std::string line = trimmed(file.line(i));
+    const size_t split = line.find_first_of("=:#;");
+    if (line.empty() || line[0] == '#' || line[0] == ';') continue;
     const std::string key = trimmed(line.substr(0, split));
     if (key == "config") fail(ErrorKind::config, file.at(i, 0), ": a file of options cannot name another one");
-    out.push_back("--" + key + (split == line.npos ? "" : "=" + trimmed(line.substr(split + 1))));
+    out.push_back("--" + key);
+    if (split == line.npos || line[split] == '#' || line[split] == ';') continue;
+    const std::string value = config_value(trimmed(line.substr(split + 1)), file.at(i, 0));
+    if (value.empty()) fail(ErrorKind::config, file.at(i, 0), ": ", key, " has no value; give it one, or take it out");
+    out.back() += "=" + (key == "rounding" ? rounding_value(value) : value);
   }
-  return out;
-}
-
-}  // namespace
-
-std::vector<std::string> clear_arguments(const std::vector<std::string>& arguments) {
-  std::vector<std::string> given = unambiguous(arguments);
-  for (size_t i = 0; i < given.size(); ++i) {
-    std::string file;
-    if ((given[i] == "-c" || given[i] == "--config") && i + 1 < given.size()) file = given[i + 1];
-    else if (given[i].starts_with("--config=")) file = given[i].substr(9);
-    else if (given[i].starts_with("-c") && given[i].size() > 2) file = given[i].substr(2);
-    if (file.empty()) continue;
-    const auto extra = unambiguous(config_arguments(file));
-    given.insert(given.begin(), extra.begin(), extra.end());
-    break;
-  }
-  return given;
+  return clear_arguments(out);
 }
 
 }  // namespace neon

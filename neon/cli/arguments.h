@@ -5,8 +5,11 @@
 
 namespace neon {
 
-// Long options get two dashes, and those whose value may be left out get one. What a file of options says (-c) comes
-// first, so that the command line overrules it.
+// Long options get two dashes, and those whose value may be left out get one.
 std::vector<std::string> clear_arguments(const std::vector<std::string>& arguments);
+
+// What a config file of neon 1.x says, as such arguments: `key = value`, `key: value` or `key` a line, the value bare
+// or in quotes; # and ; begin comments.
+std::vector<std::string> config_arguments(const std::string& path);
 
 }  // namespace neon

@@ -5,8 +5,10 @@
 #include <array>
 #include <cctype>
 #include <map>
+#include <span>
 
 #include "neon/cli/arguments.h"
+#include "neon/cli/asked_backend.h"
 #include "neon/core/error.h"
 #include "neon/core/version.h"
 
@@ -38,6 +40,21 @@ constexpr RunOption kRunOptions[] = {
      "round updates by chance, to this many bits of mantissa; 10 (bf16: 7) without a number", true},
     {"-d,--datatype", "datatype", "f32, f64, f16 or bf16"},
     {"-z,--batch_size", "batch_size", "samples in a step"},
+};
+
+// What older neons had other options for.
+struct OldOptions {
+  std::string gpu;
+  int64_t max_devices = 1;
+  static void describe(auto&& p) {
+    p("gpu", &OldOptions::gpu, "As -b, or a backend of neon 0.9.",
+      one_of({"cpu", "gpu", "mkl", "mgpu", "cudanet", "nervanagpu"}));
+    p("max_devices", &OldOptions::max_devices, "How many GPUs at most.", at_least(1));
+  }
+};
+constexpr RunOption kOldOptions[] = {
+    {"-g,--gpu", "gpu", "neon 0.9's name of -b"},
+    {"-m,--max_devices", "max_devices", "how many GPUs at most"},
 };
 
 // Options whose value belongs to VerbOptions.
@@ -152,6 +169,38 @@ void check_replaced(const CLI::Option& option, const char* field, const char* fl
   }
 }
 
+void parse(CLI::App& app, const std::vector<std::string>& arguments) {
+  try {
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::CallForHelp&) {
+    throw;
+  } catch (const CLI::ParseError& error) {
+    not_understood(app, arguments, error.what());
+  }
+}
+
+using Options = std::map<std::string, CLI::Option*>;
+
+// Parses a file of options, if one is given, and the command line after it, so that the last value is the one that
+// counts. Returns how many of an option's values are the file's.
+std::map<std::string, size_t> parse_all(CLI::App& app, const Options& options, const std::vector<std::string>& given,
+                                        const CLI::Option& config) {
+  std::map<std::string, size_t> of_file;
+  parse(app, given);
+  const std::vector<std::string> files = config.results();
+  if (files.empty()) return of_file;
+  if (files.size() > 1)
+    fail(ErrorKind::config, "option -c,--config: ", in_quotes(files[0]), " and ", in_quotes(files[1]),
+         ", where one file of options is expected; write the lines of both into one");
+  if (files[0].empty()) fail(ErrorKind::config, "option -c,--config: its value is empty; give one, or leave it out");
+  std::vector<std::string> all = config_arguments(files[0]);
+  parse(app, all);
+  for (const auto& [field, option] : options) of_file[field] = option->results().size();
+  all.insert(all.end(), given.begin(), given.end());
+  parse(app, all);
+  return of_file;
+}
+
 }  // namespace
 
 const std::vector<std::string>& verbs() {
@@ -170,22 +219,25 @@ CommandLine parse_command_line(std::vector<std::string> arguments, bool& finishe
   CLI::App app(kUsage);
   app.name("neon");
   std::map<std::string, std::string> values;
-  std::map<std::string, CLI::Option*> options;
-  for (const RunOption& option : kRunOptions)
-    options[option.field] = app.add_option(option.flags, values[option.field], option.help)
-                                ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  Options options;
+  auto add_options = [&](std::span<const RunOption> table) {
+    for (const RunOption& option : table)
+      options[option.field] = app.add_option(option.flags, values[option.field], option.help)
+                                  ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  };
+  add_options(kRunOptions);
   for (const VerbOption& option : kVerbOptions) {
     const bool flag = schema_of<VerbOptions>().find(option.field)->type == "true or false";
     options[option.field] = flag ? app.add_flag(option.flags, values[option.field], option.help)
                                  : app.add_option(option.flags, values[option.field], option.help)
                                        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   }
-  std::string gpu, config, devices;
+  std::string config;
   bool no_bar = false, caffe = false, deterministic = false, tf32 = false, show_version = false;
   int verbosity = 0;
-  app.add_option("-g,--gpu", gpu, "neon 0.9's name of -b");
-  app.add_option("-c,--config", config, "file of options, one `name = value` a line");
-  app.add_option("-m,--max_devices", devices, "how many GPUs at most");
+  add_options(kOldOptions);
+  CLI::Option* const config_option = app.add_option("-c,--config", config, "file of options, one `name = value` a line")
+                                         ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.add_option("--set", line.overrides, "change the spec: --set layers[0].nout=50")->allow_extra_args(false);
   app.add_flag("-v,--verbose", verbosity, "notes on the spec; -vv: the plan of a step too; -vvv: its kernels");
   app.add_flag("--no_progress_bar", no_bar, "no progress lines");
@@ -196,14 +248,13 @@ CommandLine parse_command_line(std::vector<std::string> arguments, bool& finishe
   app.add_option("operands", line.operands, "SPEC, or what the verb takes");
 
   const std::vector<std::string> given = clear_arguments(arguments);
+  std::map<std::string, size_t> of_file;
   try {
-    app.parse(std::vector<std::string>(given.rbegin(), given.rend()));
+    of_file = parse_all(app, options, given, *config_option);
   } catch (const CLI::CallForHelp&) {
     finished = true;
     out = app.help();
     return line;
-  } catch (const CLI::ParseError& error) {
-    not_understood(app, given, error.what());
   }
   check_run_together(app, given);
   // The verb may follow options.
@@ -239,12 +290,28 @@ CommandLine parse_command_line(std::vector<std::string> arguments, bool& finishe
       fail(ErrorKind::config, "option ", option.flags, ": its value is empty; give one, or leave the option out");
     add(option.field, values[option.field], text("option ", option.flags));
   }
-  if (!options["backend"]->count()) {
-    if (!gpu.empty()) add("backend", gpu == "cpu" ? "cpu" : "gpu", "option -g,--gpu");
-    else if (options["device_id"]->count()) add("backend", "gpu", "option -i,--device_id");  // a GPU was named
+  Setting of_old = Setting::map({});
+  for (const RunOption& option : kOldOptions) {
+    if (!options[option.field]->count()) continue;
+    check_replaced<OldOptions>(*options[option.field], option.field, option.flags, problems);
+    add_option(of_old, option.field, values[option.field], text("option ", option.flags));
   }
-  if (!problems.empty()) read_params<RunOptions>(line.run_options, problems);  // all mistakes at once
+  const auto old = read_params<OldOptions>(of_old, problems);
+  read_params<RunOptions>(line.run_options, problems);
   problems.throw_if_any();
+  if (old.max_devices != 1) fail(ErrorKind::config, "-m ", old.max_devices, ": this build trains on one device");
+  auto words = [&](bool in_file) {
+    auto last = [&](const char* field) {
+      const std::vector<std::string>& all = options[field]->results();
+      const size_t begin = in_file ? 0 : of_file[field], end = in_file ? of_file[field] : all.size();
+      return begin < end ? all[end - 1] : "";
+    };
+    return BackendWords{last("backend"), last("gpu"), last("device_id")};
+  };
+  std::string asked = asked_backend(words(false), "");
+  if (asked.empty()) asked = asked_backend(words(true), config + ": ");
+  if (Setting* said = line.run_options.find("backend")) *said = Setting::scalar(asked);
+  else if (!asked.empty()) add("backend", asked, "");
   if (app.count("--caffe")) {  // a file of options may say no
     const bool typed = std::ranges::any_of(arguments, [](const auto& a) { return a.starts_with("--caffe"); });
     add("caffe", caffe ? "true" : "false", typed ? "--caffe" : config);
@@ -253,7 +320,6 @@ CommandLine parse_command_line(std::vector<std::string> arguments, bool& finishe
   if (tf32) add("tf32", "true", "--tf32");
   if (no_bar) add("progress_bar", "false", "--no_progress_bar");
   line.verbose = 1 + verbosity;
-  if (!devices.empty() && devices != "1") fail(ErrorKind::config, "-m ", devices, ": this build trains on one device");
   return line;
 }
 

@@ -28,7 +28,7 @@ int run_eval(const CommandLine& line) {
     return std::make_unique<Evaluator>(experiment, layout, data.test, step_options(options, experiment.params),
                                        variables, false, device_options(options, experiment));
   });
-  restore_variables(evaluated_weights(opened.run.file, experiment.params.ema > 0), path, variables);
+  restore_variables(evaluated_weights(opened.run.file, experiment.params.ema > 0), path, variables, true);
   variables.to_device();
   const auto results = evaluator->run();
   for (const std::string& message : left_out_messages(data)) std::fprintf(stderr, "%s\n", message.c_str());

@@ -167,8 +167,11 @@ int run_resume(const CommandLine& line) {
   const Position& at = opened.run.position;
   std::fprintf(stderr, "going on after epoch %lld, step %lld\n", (long long)at.epoch, (long long)at.step_in_epoch);
   const int64_t epochs = options.epochs.value_or(opened.experiment->params.epochs);
-  if (at.epoch >= epochs)
-    std::fprintf(stderr, "the run has done its %lld epochs; -e N goes on to epoch N\n", (long long)epochs);
+  if (at.epoch >= epochs) {
+    const std::string done =
+        at.epoch > epochs ? text(at.epoch, " epochs, more than ", epochs) : text("its ", epochs, " epochs");
+    std::fprintf(stderr, "the run has done %s; -e N goes on to epoch N\n", done.c_str());
+  }
   const auto trainer = on_device_or_cpu(
       options, asked, [&] { return std::make_unique<Trainer>(*opened.experiment, data, options, &opened.run); });
   if (searches) end_search(*trainer);

@@ -14,10 +14,8 @@ bool Constraint::check(double value) const {
 }
 
 std::string Constraint::to_string() const {
-  if (!choices.empty()) {
-    const bool may_be_empty = choices.front().empty();
-    return text("one of ", join(choices, ", ").substr(may_be_empty ? 2 : 0), may_be_empty ? " or \"\"" : "");
-  }
+  // A first choice that is empty stands for a value that was not given.
+  if (!choices.empty()) return text("one of ", join(choices, ", ").substr(choices.front().empty() ? 2 : 0));
   if (low && high) return text("in ", low_open ? '(' : '[', *low, ", ", *high, high_open ? ')' : ']');
   if (low) return text(low_open ? "above " : "at least ", *low);
   if (high) return text(high_open ? "below " : "at most ", *high);

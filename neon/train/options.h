@@ -25,7 +25,8 @@ struct RunOptions {
     p("output_file", &RunOptions::output_file, "Metrics file.");
     p("log_file", &RunOptions::log_file, "Log file.");
     p("spec_dir", &RunOptions::spec_dir, "Folder of the spec, where relative paths of data are looked for.");
-    p("backend", &RunOptions::backend, "cpu or gpu.", one_of({"", "cpu", "gpu"}));
+    p("backend", &RunOptions::backend, "cpu (also written mkl) or gpu (mgpu).",
+      one_of({"", "cpu", "gpu", "mkl", "mgpu"}));
     p("datatype", &RunOptions::datatype, "Type of activations and weights.", one_of({"", "f32", "f64", "f16", "bf16"}));
     p("epochs", &RunOptions::epochs, "Passes over the training set.", closed(1, 1e9));
     p("batch_size", &RunOptions::batch_size, "Samples in a step.", at_least(1));

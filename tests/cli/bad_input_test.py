@@ -54,7 +54,18 @@ class Usage(Case):
             self.refused(2, option, value, self.spec(), says=["option " + option, "is not in"])
         self.refused(2, self.spec(epochs="9000000000000000000"), says="epochs")
         self.refused(2, "-d", "f31", self.spec(), says=["f31", "f32"])
-        self.refused(2, "-b", "cppu", self.spec(), says=["cppu", "cpu"])
+        self.refused(2, "-b", "cppu", self.spec(), says="option -b,--backend: 'cppu' is not one of cpu, gpu, mkl, mgpu; did you mean cpu?\n")
+        self.refused(2, "-d", "f8", self.spec(), says="'f8' is not one of f32, f64, f16, bf16")
+        self.refused(2, "-g", "gpuu", self.spec(), says="option -g,--gpu: 'gpuu' is not one of cpu, gpu, mkl, mgpu, cudanet, nervanagpu")
+
+    def test_devices_that_contradict_each_other(self):
+        spec = self.spec()
+        for said, told in (["-b", "cpu", "-g", "gpu"], "-b cpu and -g gpu"), (["-b", "gpu", "-g", "cpu"], "-b gpu and -g cpu"), \
+                (["-b", "cpu", "-i", "1"], "-b cpu and -i 1"), (["-i", "0", "-g", "cpu"], "-g cpu and -i 0"), \
+                (["-b", "mkl", "-i", "1"], "-b mkl and -i 1"):
+            self.refused(2, *said, spec, says=f"neon: {told} contradict each other: one asks for the CPU")
+        self.write("both.cfg", "backend = cpu\ndevice_id = 1\n")
+        self.refused(2, "-c", "both.cfg", spec, says="neon: both.cfg: -b cpu and -i 1 contradict each other")
 
     def test_empty_value(self):
         """As of a variable that a script has not set: not the same as no option."""
@@ -111,8 +122,28 @@ class Usage(Case):
         for option in ["-c", "bad.cfg"], ["-cbad.cfg"], ["--config=bad.cfg"]:
             self.refused(2, *option, self.spec(), says=["--batchsize", "--batch_size"])
 
+    def test_config_file_whose_values_are_none(self):
+        for line, says in ("save_path = 'q", "the quote before 'q' is not closed"), \
+                ("save_path = 'q' r", "'r' after the closing quote; expected the end of the line"), \
+                ("save_path =", "save_path has no value"), ("save_path = '' # none", "save_path has no value"), \
+                ("= q", ""), ("epochs", "--epochs"):
+            self.write("bad.cfg", f"serialize\n{line}\n")
+            place = "bad.cfg:2:1: " if line.startswith("save_path") else ""
+            self.refused(2, "-c", "bad.cfg", self.spec(), says=place + says)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["bad.cfg", "s.yaml"])
+
+    def test_two_config_files(self):
+        self.write("a.cfg", "epochs = 1\n")
+        self.write("b.cfg", "epochs = 2\n")
+        self.refused(2, "-c", "a.cfg", "--config=b.cfg", self.spec(),
+                     says="option -c,--config: 'a.cfg' and 'b.cfg', where one file of options is expected")
+        self.refused(2, "-c", "", self.spec(), says="option -c,--config: its value is empty")
+
     def test_several_gpus(self):
         self.refused(2, "-m", "4", self.spec(), says="one device")
+        self.refused(2, "-m", "1", "-m", "4", self.spec(), says="one device")
+        for wrong in ["many"], ["0"], ["many", "-m", "1"]:
+            self.refused(2, "-m", *wrong, self.spec(), says="option -m,--max_devices")
 
     def test_set(self):
         spec = self.spec()

@@ -107,6 +107,22 @@ class Evaluation(Case):
             self.assertIn(names[y.argmax()], row[1])
             self.assertAlmostEqual(float(row[2]), y.max(), delta=2e-6)
 
+    def test_weights_are_used_in_any_type(self):
+        inputs = np.array([[5.1, 3.5, 1.4, 0.2], [6.5, 3.0, 5.2, 2.0], [5.5, 2.4, 3.7, 1.0]])
+        self.write("x.csv", "".join(",".join(map(str, row)) + "\n" for row in inputs))
+        # Half a unit in the last place of the type, through two products and the exponential.
+        precision = {"f64": 2e-7, "f32": 2e-6, "f16": 0.02, "bf16": 0.1}
+        for trained in {}, {"ema": "0.9"}:
+            self.trained(**trained)
+            cost = json.loads(self.neon("eval", "m.safetensors", "--format", "json").out)["cost"]
+            for datatype, delta in precision.items():
+                found = json.loads(self.neon("eval", "-d", datatype, "m.safetensors", "--format", "json").out)
+                self.assertAlmostEqual(found["cost"], cost, delta=max(delta, 2e-6))
+                rows = self.neon("predict", "-d", datatype, "m.safetensors", "x.csv").out.splitlines()[1:]
+                if trained: continue
+                for row, y in zip(rows, self.outputs_by_hand(inputs)):
+                    self.assertAlmostEqual(float(row.split(",")[2]), y.max(), delta=delta)
+
     def test_predict_csv_npy_idx_and_stdin(self):
         self.trained()
         inputs = np.array([[5.1, 3.5, 1.4, 0.2], [6.5, 3.0, 5.2, 2.0], [5.5, 2.4, 3.7, 1.0]])

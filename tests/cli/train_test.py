@@ -183,13 +183,73 @@ class Train(Case):
                 self.refused(6, *verb, "-i", index, spec, says=["the GPU cannot be used", "-b cpu"])
         self.write("gpu.cfg", "device_id = 1\n")
         self.refused(6, "-c", "gpu.cfg", spec, says="the GPU cannot be used")
-        self.neon("-i", "1", "-b", "cpu", "-s", "m.safetensors", spec)
-        self.neon("-i", "1", "-g", "cpu", spec)
+        self.neon("-c", "gpu.cfg", "-b", "cpu", "-s", "m.safetensors", spec)
         # The checkpoint keeps the number of the GPU, which asks for nothing where the run goes on.
         self.neon("resume", "m.safetensors", "-e", "2")
         self.write("x.csv", "5.1,3.5,1.4,0.2\n")
         for verb in ["eval", "m.safetensors"], ["resume", "m.safetensors"], ["predict", "m.safetensors", "x.csv"]:
             self.refused(6, *verb, "-i", "0", says="the GPU cannot be used")
+
+    def test_the_command_line_overrules_the_device_of_a_file(self):
+        spec = self.spec(epochs="1")
+        for says in "backend = cpu", "gpu: cpu":
+            self.write("cpu.cfg", says + "\n")
+            self.neon("-c", "cpu.cfg", spec)
+            for asked in ["-g", "gpu"], ["--gpu=cudanet"], ["-i", "1"], ["-b", "gpu"]:
+                self.refused(6, "-c", "cpu.cfg", *asked, spec, says="the GPU cannot be used")
+                self.refused(6, *asked, "-c", "cpu.cfg", spec, says="the GPU cannot be used")
+        for says in "backend = gpu", "gpu = cudanet", "device_id = 1", "backend = gpu\ndevice_id = 1":
+            self.write("gpu.cfg", says + "\n")
+            self.refused(6, "-c", "gpu.cfg", spec, says="the GPU cannot be used")
+            for asked in ["-g", "cpu"], ["-b", "cpu"], ["-bcpu"]:
+                self.neon("-c", "gpu.cfg", *asked, spec)
+
+    def test_backends_by_the_names_of_neon_1(self):
+        spec = self.spec(backend="gpu", epochs="1")
+        for option in "-b", "-g":
+            self.neon(option, "mkl", spec)
+            self.refused(6, option, "mgpu", spec, says="the GPU cannot be used")
+        self.neon("-b", "cpu", "-g", "mkl", spec)
+        self.write("old.cfg", "backend = mkl\n")
+        self.neon("-c", "old.cfg", "-s", "m.safetensors", spec)
+        self.neon("eval", "-b", "mkl", "m.safetensors")
+
+    def test_of_options_given_twice_the_last_counts(self):
+        spec = self.spec(backend="gpu", epochs="1")
+        self.write("one.cfg", "max_devices = 1\ngpu = gpu\n")
+        self.neon("-c", "one.cfg", "-m", "1", "-g", "cpu", spec)
+        self.neon("-m", "1", "-m", "1", "-g", "gpu", "-g", "cpu", spec)
+        self.refused(6, "-g", "cpu", "-g", "gpu", spec, says="the GPU cannot be used")
+        self.neon("-m", "2", "-m", "1", "-b", "cpu", spec)
+
+    def test_config_file_takes_quotes_off(self):
+        self.write("q.cfg", "save_path = 'q q#1.safetensors' # the net\noutput_file: \"r;1.h5\"\nepochs='1' ; quoted\n")
+        self.assertIn("trained 1 epochs", self.neon("-c", "q.cfg", self.spec()).out)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["q q#1.safetensors", "q.cfg", "r;1.h5", "s.yaml"])
+
+    def test_config_file_may_turn_rounding_on_and_off(self):
+        stored = {}
+        for name, options in ("False", ["-c"]), ("false", ["-c"]), ("True", ["-c"]), ("'true'", ["-c"]), ("10", ["-c"]), \
+                ("3", ["-c"]), ("off", None):
+            self.write("r.cfg", f"rounding = {name}\n")
+            self.neon("-r", "1", "-e", "1", "-b", "cpu", "-d", "f16", "-s", "m", *(options + ["r.cfg"] if options else []), self.spec())
+            stored[name] = tensors(self.path("m"))[0]["Affine_0/W"]
+        self.assertEqual(stored["False"], stored["off"])
+        self.assertEqual(stored["false"], stored["off"])
+        self.assertEqual(stored["True"], stored["10"])
+        self.assertEqual(stored["'true'"], stored["10"])
+        self.assertNotEqual(stored["3"], stored["10"])
+        self.assertNotEqual(stored["10"], stored["off"])
+
+    def test_resume_of_a_run_that_is_done(self):
+        self.neon("-e", "3", "-s", "m.safetensors", self.spec())
+        before = tensors(self.path("m.safetensors"))[0]
+        for epochs, says in ("2", "the run has done 3 epochs, more than 2; -e N goes on to epoch N\n"), \
+                ("3", "the run has done its 3 epochs; -e N goes on to epoch N\n"):
+            result = self.neon("resume", "m.safetensors", "-e", epochs)
+            self.assertIn(says, result.err)
+            self.assertIn("trained 3 epochs", result.out)
+        self.assertEqual(tensors(self.path("m.safetensors"))[0], before)
 
     def test_threads_that_are_bound_are_as_many(self):
         """Bound, the first thread may use one processor, which says nothing of the others."""
