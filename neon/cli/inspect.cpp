@@ -6,6 +6,7 @@
 #include "neon/cli/verbs.h"
 #include "neon/spec/yaml.h"
 #include "neon/train/batch_feed.h"
+#include "neon/train/checkpoint.h"
 
 namespace neon {
 
@@ -23,6 +24,37 @@ struct Inspected {
 
 // Nothing is known of the shapes while the data is not there.
 bool has_shapes(const DataCheck& check) { return check.found || check.sample.rank() > 0; }
+
+// What a training refuses for its length or its callbacks.
+void check_plan(const Inspected& in) {
+  const Experiment& experiment = *in.spec.experiment;
+  const int64_t epochs = in.options.epochs.value_or(experiment.params.epochs);
+  const int64_t steps = (in.check.train_size + in.step.batch - 1) / in.step.batch;
+  check_steps(in.step, epochs * steps);
+  RunPlan plan{in.graph, in.step.dtype, epochs, steps, !in.options.output_file.empty(), experiment.results(), {}, {},
+               {}};
+  plan_callbacks(experiment, in.check.test_size > 0, plan);
+}
+
+// What a training refuses of the files that it is given, and of those that it would write.
+void check_files(const Inspected& in, const Graph& graph) {
+  const RunOptions& options = in.options;
+  if (!options.model_file.empty()) {
+    std::vector<std::string> warnings;
+    const TensorFile file = load_checkpoint(options.model_file, warnings);
+    print_warnings(warnings);
+    Variables variables;
+    for (const Value value : graph.leaves("variable"))
+      variables.declare(graph.producer(value).attributes.string("name"), graph.type(value).dtype,
+                        graph.type(value).shape);
+    restore_variables(file, options.model_file, variables, true);
+  }
+  if (!options.save_path.empty()) {
+    check_names(options);
+    check_place(options.save_path);
+  }
+  if (!options.output_file.empty()) check_metrics_place(options.output_file);
+}
 
 // Everything that can be known before the samples are read; no graph where the shapes are not known.
 Inspected inspect(const CommandLine& line, const char* usage) {
@@ -43,6 +75,7 @@ Inspected inspect(const CommandLine& line, const char* usage) {
       training_graph(experiment.network(), *experiment.params.cost, *experiment.params.optimizer, out.layout, out.step);
   if (out.check.train_size > 0) check_last_batch(out.graph, out.step, out.layout);
   experiment.fit(out.graph, out.layout);
+  if (out.check.train_size > 0) check_plan(out);
   if (out.check.test_size > 0) {  // an evaluation may refuse what training takes
     StepOptions evaluation = out.step;
     evaluation.batch = std::min(evaluation.batch, out.check.test_size);
@@ -103,6 +136,7 @@ int run_check(const CommandLine& line) {
     return report_data(in.check);
   }
   const Lowered lowered = lower(in.graph.graph);
+  check_files(in, lowered.graph);
   const double variables = variable_bytes(in.graph.graph), arena = double(lowered.arena_bytes);
   const double data = data_bytes(in.check, in.layout, in.step.batch);
   int64_t parameters = 0;

@@ -136,6 +136,19 @@ void check_last_batch(const StepGraph& full, const StepOptions& options, const D
        " (-z), ", left ? text("whose last batch has ", left) : "which leaves none over");
 }
 
+void check_steps(const StepOptions& options, int64_t steps) {
+  if (options.accumulate > steps)
+    fail(ErrorKind::config, "accumulate: the run ends after ", steps, " steps, before the first ", options.accumulate,
+         " are together: nothing would be learnt");
+}
+
+void plan_callbacks(const Experiment& experiment, bool evaluates, RunPlan& plan) {
+  for (const auto& callback : experiment.params.callbacks)
+    if (callback->needs_evaluation() && !evaluates)
+      fail(ErrorKind::config, "callbacks need an evaluation, but the data set has no test samples");
+  for (const auto& callback : experiment.params.callbacks) callback->plan(plan);
+}
+
 namespace {
 
 Shape one_if_scalar(const Shape& shape) { return shape.rank() == 0 ? Shape{1} : shape; }

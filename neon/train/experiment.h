@@ -96,6 +96,12 @@ void check_batch(const StepOptions& options, const DataLayout& layout);
 // `full` is the step of a whole batch.
 void check_last_batch(const StepGraph& full, const StepOptions& options, const DataLayout& layout);
 
+// Throws a config error where a run of so many steps ends before its first update.
+void check_steps(const StepOptions& options, int64_t steps);
+// What the callbacks make of the run; throws a config error where one needs an evaluation and the run has none, or
+// does not fit the run.
+void plan_callbacks(const Experiment& experiment, bool evaluates, RunPlan& plan);
+
 // Shapes and types of loaded data as the graphs need them.
 DataLayout layout_of(const Data& data);
 // The same from headers alone.

@@ -110,9 +110,7 @@ void Trainer::go_on_from(const StoredRun& resume) {
 }
 
 void Trainer::check_position() const {
-  if (step_options_.accumulate > epochs_ * steps_per_epoch_)
-    fail(ErrorKind::config, "accumulate: the run ends after ", epochs_ * steps_per_epoch_, " steps, before the first ",
-         step_options_.accumulate, " are together: nothing would be learnt");
+  check_steps(step_options_, epochs_ * steps_per_epoch_);
   if (position_.step_in_epoch > steps_per_epoch_ ||
       position_.step != position_.epoch * steps_per_epoch_ + position_.step_in_epoch)
     fail(ErrorKind::data, "the checkpoint is of no step of this run: epoch ", position_.epoch, ", step ",

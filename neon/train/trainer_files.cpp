@@ -14,12 +14,10 @@ void Trainer::open_files() {
   bool needed = false;
   for (const auto& callback : experiment_.params.callbacks) needed = needed || callback->needs_evaluation();
   eval_freq_ = options_.eval_freq.value_or(cheap || needed ? 1 : epochs_);
-  if (needed && !evaluator_)
-    fail(ErrorKind::config, "callbacks need an evaluation, but the data set has no test samples");
   const bool writes_file = !options_.output_file.empty();
   RunPlan plan{full_.graph, step_options_.dtype, epochs_, steps_per_epoch_, writes_file, experiment_.results(), {}, {},
                {}};
-  for (const auto& callback : experiment_.params.callbacks) callback->plan(plan);
+  plan_callbacks(experiment_, evaluator_ != nullptr, plan);
   if (!options_.save_path.empty()) {
     check_names(options_);
     double bytes = 0;
