@@ -145,7 +145,9 @@ void check_steps(const StepOptions& options, int64_t steps) {
 void plan_callbacks(const Experiment& experiment, bool evaluates, RunPlan& plan) {
   for (const auto& callback : experiment.params.callbacks)
     if (callback->needs_evaluation() && !evaluates)
-      fail(ErrorKind::config, "callbacks need an evaluation, but the data set has no test samples");
+      fail(ErrorKind::config,
+           "callbacks need an evaluation, but the data set has no test samples; validation: N keeps training "
+           "samples apart for it");
   for (const auto& callback : experiment.params.callbacks) callback->plan(plan);
 }
 
@@ -161,7 +163,6 @@ DataLayout layout_of(const Data& data) {
   out.sample = data.sample;
   out.channels_last = data.channels_last;
   out.train_size = data.train.size();
-  out.test_size = data.test.size();
   out.classes = data.classes;
   out.scale = data.scale;
   out.shift = data.shift;
@@ -186,7 +187,6 @@ DataLayout layout_of(const DataCheck& check) {
   out.sample = check.sample;
   out.channels_last = check.channels_last;
   out.train_size = std::max<int64_t>(1, check.train_size);
-  out.test_size = check.test_size;
   out.classes = check.classes;
   out.scale = check.scale;
   out.shift = check.shift;

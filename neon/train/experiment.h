@@ -45,7 +45,7 @@ struct ExperimentParams {
     p("cost", &ExperimentParams::cost, "What training makes small.", Required{});
     p("optimizer", &ExperimentParams::optimizer, "How weights follow the gradient.", Required{});
     p("metrics", &ExperimentParams::metrics,
-      "What is measured on the test set; by default Misclassification, where there are classes.");
+      "What is measured where the cost is evaluated; by default Misclassification, where there are classes.");
     p("callbacks", &ExperimentParams::callbacks, "What else happens at the end of an epoch.");
     p("batch_size", &ExperimentParams::batch_size, "Samples in a step.", at_least(1), Alias{"batchsize"});
     p("epochs", &ExperimentParams::epochs, "Passes over the training set.", closed(1, 1e9));
