@@ -95,8 +95,10 @@ class Dataset {
     bool autoencoder = false;
     static void describe(auto&& p) {
       p("validation", &Common::validation,
-        "Training samples kept apart to validate with, drawn by the seed; the rest keeps its order.", at_least(0),
-        Unit{"samples"});
+        "Training samples kept apart, drawn by the seed; a run evaluates them and leaves the test samples to its end. "
+        "The "
+        "rest keeps its order.",
+        at_least(0), Unit{"samples"});
       p("subset_pct", &Common::subset_pct, "Part of the training samples that is used, drawn by the seed.",
         open_closed(0, 100), Unit{"percent"}, Alias{"sample_pct"});
       p("autoencoder", &Common::autoencoder,

@@ -22,7 +22,7 @@ struct DataLayout {
   DType data_dtype = DType::f32, target_dtype = DType::f32;
   Shape sample, target;        // of one sample, images (C,H,W); labels: target (1)
   bool channels_last = false;  // images lie (H,W,C) in memory
-  int64_t train_size = 0, test_size = 0;
+  int64_t train_size = 0;
   int64_t held = 0;                       // training samples that `data` holds at a time; 0: all
   int64_t classes = 0;                    // 0: targets are numbers
   float scale = 1, shift = 0;             // the net sees raw * scale + shift,

@@ -1,4 +1,5 @@
-// neon eval CHECKPOINT: cost and metrics of stored weights on the test set.
+// neon eval CHECKPOINT: cost and metrics of stored weights on the test set, or, where there is none, on the
+// validation samples.
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -19,14 +20,15 @@ int run_eval(const CommandLine& line) {
   const Experiment& experiment = *opened.experiment;
   const bool asked = choose_backend(options, experiment);
   const Data data = load_data(experiment, options, options.spec_dir, &opened.run);
-  if (data.test.size() == 0) fail(ErrorKind::data, "the data set has no test samples to evaluate on");
+  const EvaluatedSet set = set_at_end(data);
+  if (set.split.size() == 0) fail(ErrorKind::data, "the data set has no test samples to evaluate on");
   const DataLayout layout = layout_of(data);
   Variables variables;
   // Declares the variables; their values come from the file.
   const auto evaluator = on_device_or_cpu(options, asked, [&] {
     variables = {};
-    return std::make_unique<Evaluator>(experiment, layout, data.test, step_options(options, experiment.params),
-                                       variables, false, device_options(options, experiment));
+    return std::make_unique<Evaluator>(experiment, layout, set, step_options(options, experiment.params), variables,
+                                       false, device_options(options, experiment));
   });
   restore_variables(evaluated_weights(opened.run.file, experiment.params.ema > 0), path, variables, true);
   variables.to_device();
@@ -39,8 +41,8 @@ int run_eval(const CommandLine& line) {
     for (const auto& [name, value] : results) names.push_back(name), numbers.push_back(number(value));
     std::printf("%s\n%s\n", join(names, ",").c_str(), join(numbers, ",").c_str());
   } else {
-    std::printf("test: %s  (%s, %lld samples)\n", results_text(results, experiment).c_str(), data.source.c_str(),
-                (long long)data.test.size());
+    std::printf("%s: %s  (%s, %lld samples)\n", set.name, results_text(results, experiment, set.name).c_str(),
+                data.source.c_str(), (long long)set.split.size());
   }
   return 0;
 }

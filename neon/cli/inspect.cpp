@@ -6,6 +6,7 @@
 #include "neon/cli/verbs.h"
 #include "neon/spec/yaml.h"
 #include "neon/train/batch_feed.h"
+#include "neon/train/checkpoint.h"
 
 namespace neon {
 
@@ -23,6 +24,37 @@ struct Inspected {
 
 // Nothing is known of the shapes while the data is not there.
 bool has_shapes(const DataCheck& check) { return check.found || check.sample.rank() > 0; }
+
+// What a training refuses for its length or its callbacks.
+void check_plan(const Inspected& in) {
+  const Experiment& experiment = *in.spec.experiment;
+  const int64_t epochs = in.options.epochs.value_or(experiment.params.epochs);
+  const int64_t steps = (in.check.train_size + in.step.batch - 1) / in.step.batch;
+  check_steps(in.step, epochs * steps);
+  RunPlan plan{in.graph, in.step.dtype, epochs, steps, !in.options.output_file.empty(), experiment.results(), {}, {},
+               {}};
+  plan_callbacks(experiment, in.check.validation_size + in.check.test_size > 0, plan);
+}
+
+// What a training refuses of the files that it is given, and of those that it would write.
+void check_files(const Inspected& in, const Graph& graph) {
+  const RunOptions& options = in.options;
+  if (!options.model_file.empty()) {
+    std::vector<std::string> warnings;
+    const TensorFile file = load_checkpoint(options.model_file, warnings);
+    print_warnings(warnings);
+    Variables variables;
+    for (const Value value : graph.leaves("variable"))
+      variables.declare(graph.producer(value).attributes.string("name"), graph.type(value).dtype,
+                        graph.type(value).shape);
+    restore_variables(file, options.model_file, variables, true);
+  }
+  if (!options.save_path.empty()) {
+    check_names(options);
+    check_place(options.save_path);
+  }
+  if (!options.output_file.empty()) check_metrics_place(options.output_file);
+}
 
 // Everything that can be known before the samples are read; no graph where the shapes are not known.
 Inspected inspect(const CommandLine& line, const char* usage) {
@@ -43,11 +75,13 @@ Inspected inspect(const CommandLine& line, const char* usage) {
       training_graph(experiment.network(), *experiment.params.cost, *experiment.params.optimizer, out.layout, out.step);
   if (out.check.train_size > 0) check_last_batch(out.graph, out.step, out.layout);
   experiment.fit(out.graph, out.layout);
-  if (out.check.test_size > 0) {  // an evaluation may refuse what training takes
-    StepOptions evaluation = out.step;
-    evaluation.batch = std::min(evaluation.batch, out.check.test_size);
-    evaluation_graph(experiment.network(), &*experiment.params.cost, experiment.metrics(), out.layout,
-                     out.check.test_size, evaluation);
+  if (out.check.train_size > 0) check_plan(out);
+  for (const int64_t size : {out.check.validation_size, out.check.test_size}) {
+    if (size == 0) continue;
+    StepOptions evaluation = out.step;  // an evaluation may refuse what training takes
+    evaluation.batch = std::min(evaluation.batch, size);
+    evaluation_graph(experiment.network(), &*experiment.params.cost, experiment.metrics(), out.layout, size,
+                     evaluation);
   }
   return out;
 }
@@ -61,18 +95,23 @@ double variable_bytes(const Graph& graph) {
 // Of the samples, or, where they are streamed, of the batches that are there at a time, in training and evaluation.
 double data_bytes(const DataCheck& check, const DataLayout& layout, int64_t batch) {
   const int64_t sample = layout.sample.elements() * int64_t(size_of(layout.data_dtype));
-  int64_t samples = check.train_size + check.test_size;
+  int64_t samples = check.train_size + check.validation_size + check.test_size;
   if (check.streamed) {
     samples = layout.rows();
-    if (check.test_size > 0) samples += ring_samples(check.test_size, std::min(batch, check.test_size), sample);
+    for (const int64_t size : {check.validation_size, check.test_size})
+      if (size > 0) samples += ring_samples(size, std::min(batch, size), sample);
   }
   return double(samples) * double(sample);
 }
 
 int report_data(const DataCheck& check) {
   if (check.found) {
-    std::printf("data    %s: %lld training and %lld test samples %s", check.source.c_str(), (long long)check.train_size,
-                (long long)check.test_size, check.sample.to_string().c_str());
+    const std::string apart = check.validation_size
+                                  ? text(", ", check.validation_size, " validation (evaluated while training goes on)")
+                                  : "";
+    std::printf("data    %s: %lld training%s and %lld test samples %s", check.source.c_str(),
+                (long long)check.train_size, apart.c_str(), (long long)check.test_size,
+                check.sample.to_string().c_str());
     if (check.classes > 0) std::printf(", %lld classes\n", (long long)check.classes);
     else if (check.target.rank() > 0) std::printf(", targets %s\n", check.target.to_string().c_str());
     else std::printf(", each its own target\n");
@@ -103,6 +142,7 @@ int run_check(const CommandLine& line) {
     return report_data(in.check);
   }
   const Lowered lowered = lower(in.graph.graph);
+  check_files(in, lowered.graph);
   const double variables = variable_bytes(in.graph.graph), arena = double(lowered.arena_bytes);
   const double data = data_bytes(in.check, in.layout, in.step.batch);
   int64_t parameters = 0;

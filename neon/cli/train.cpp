@@ -70,8 +70,12 @@ std::vector<std::string> report(const RunResult& result, const Experiment& exper
   if (result.signal) {
     out.push_back(text("stopped by signal ", result.signal, " in epoch ", at.epoch + 1, ", step ", at.step_in_epoch));
   } else {
-    if (!result.results.empty())
-      out.push_back(text("test: ", results_text(result.results, experiment), "  (", data.source, ")"));
+    const auto add_results = [&](const std::map<std::string, double>& results, const std::string& set) {
+      if (results.empty()) return;
+      out.push_back(text(set, ": ", results_text(results, experiment, set), "  (", data.source, ")"));
+    };
+    add_results(result.results, set_during_training(data).name);
+    add_results(result.at_end, set_at_end(data).name);
     // A run that goes on keeps its seed, wherever that is from, and takes no other.
     const bool fixed_seed = line.verb == "train" && options.deterministic && !options.rng_seed;
     out.push_back(text("trained ", at.epoch, " epochs in ", duration_text(at.seconds), ", seed ", at.seed,

@@ -168,6 +168,23 @@ void make_folder_of(const std::string& path) {
   }
 }
 
+void check_place(const std::string& path) {
+  const std::string target = follow_links(path), folder = folder_of(target);
+  struct stat status;
+  if (stat(folder.c_str(), &status) == 0) {
+    if (!S_ISDIR(status.st_mode)) fail(ErrorKind::failed, "cannot write in ", folder, ": it is not a folder");
+    check_target(target);
+    if (access(folder.c_str(), W_OK | X_OK) != 0) cannot("write", target + ".part", errno);
+    if (is_in_use(target, -1)) in_use(target);
+    return;
+  }
+  // Whether a folder can be made is seen by making it: not every disk says so before. It goes at once.
+  std::string missing = folder;
+  while (stat(folder_of(missing).c_str(), &status) != 0) missing = folder_of(missing);
+  make_folder_of(missing + "/");
+  if (rmdir(missing.c_str()) != 0) cannot("remove the folder", missing, errno);
+}
+
 std::string set_aside(const std::string& path) {
   const std::string name = file_name_of(path);
   const size_t dot = name.rfind('.');

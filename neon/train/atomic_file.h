@@ -46,6 +46,9 @@ int write_at(const FileHandle& file, size_t offset, const void* from, size_t byt
 std::string follow_links(const std::string& path);
 // Makes every folder on the way to the file. Throws a failed error.
 void make_folder_of(const std::string& path);
+// Throws the failed error that making `path` and the folders on the way to it would end with, as far as that can be
+// seen with no file made.
+void check_place(const std::string& path);
 // Gives an unreadable or foreign file another name beside it ("model.unreadable-1.safetensors") instead of
 // letting it be overwritten; returns that name. Throws a failed error.
 std::string set_aside(const std::string& path);

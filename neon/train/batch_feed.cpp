@@ -34,12 +34,14 @@ DeviceOptions with_sequences(DeviceOptions options) {
 
 std::vector<std::string> left_out_messages(const Data& data) {
   std::vector<std::string> out;
-  for (const Split* split : {&data.train, &data.test}) {
+  const std::pair<const Split*, const char*> splits[] = {
+      {&data.train, " training images were left out, and others stood in for them"},
+      {&data.validation, " validation images were left out"},
+      {&data.test, " test images were left out"}};
+  for (const auto& [split, what] : splits) {
     const LeftOut* const noted = split->reader ? split->reader->left_out() : nullptr;
     if (!noted || noted->count() == 0) continue;
-    out.push_back(text("warning: ", printable(data.source), ": ", noted->count(), " of ", split->size(),
-                       split == &data.train ? " training images were left out, and others stood in for them"
-                                            : " test images were left out",
+    out.push_back(text("warning: ", printable(data.source), ": ", noted->count(), " of ", split->size(), what,
                        "; the first: ", printable(noted->first())));
   }
   return out;

@@ -7,16 +7,26 @@
 
 namespace neon {
 
-Evaluator::Evaluator(const Experiment& experiment, const DataLayout& layout, const Split& split, StepOptions options,
-                     Variables& variables, bool running_means, const DeviceOptions& device)
-    : experiment_(experiment), split_(split), source_(variables), running_means_(running_means) {
-  options.batch = batch_ = std::min(options.batch, split.size());
+EvaluatedSet set_during_training(const Data& data) {
+  if (data.validation.size() > 0) return {data.validation, "validation"};
+  return {data.test, "test"};
+}
+
+EvaluatedSet set_at_end(const Data& data) {
+  if (data.test.size() > 0) return {data.test, "test"};
+  return set_during_training(data);
+}
+
+Evaluator::Evaluator(const Experiment& experiment, const DataLayout& layout, const EvaluatedSet& set,
+                     StepOptions options, Variables& variables, bool running_means, const DeviceOptions& device)
+    : experiment_(experiment), set_(set), source_(variables), running_means_(running_means) {
+  options.batch = batch_ = std::min(options.batch, set.split.size());
   FeedOptions feed;
   feed.batch = batch_;
   feed.shuffle = false;
   feed.weight = options.dtype == DType::f64 ? DType::f64 : DType::f32;
   feed.device = device;
-  feed_ = make_feed(split, feed);
+  feed_ = make_feed(set.split, feed);
   const StepGraph step = evaluation_graph(experiment.network(), &*experiment.params.cost, experiment.metrics(), layout,
                                           feed_->rows(), options);
   DeviceOptions of_program = with_sequences(device);
@@ -36,10 +46,11 @@ void Evaluator::take_variables() {
 }
 
 int64_t Evaluator::samples_counted() const {
-  const LeftOut* const left_out = split_.reader ? split_.reader->left_out() : nullptr;
-  const int64_t counted = split_.size() - (left_out ? left_out->count() : 0);
+  const LeftOut* const left_out = set_.split.reader ? set_.split.reader->left_out() : nullptr;
+  const int64_t counted = set_.split.size() - (left_out ? left_out->count() : 0);
   if (counted == 0)
-    fail(ErrorKind::data, "none of the ", split_.size(), " test images can be read; the first: ", left_out->first());
+    fail(ErrorKind::data, "none of the ", set_.split.size(), " ", set_.name,
+         " images can be read; the first: ", left_out->first());
   return counted;
 }
 
@@ -49,7 +60,7 @@ std::map<std::string, double> Evaluator::run() {
   double cost = 0;
   std::vector<std::vector<std::vector<double>>> sums(metrics.size());
   const Graph& graph = program_->lowered().graph;
-  const int64_t size = split_.size();
+  const int64_t size = set_.split.size();
   auto take = [&](int back) {
     cost += program_->recorded("cost", 0, back);
     for (size_t m = 0; m < metrics.size(); ++m)
@@ -89,7 +100,8 @@ std::map<std::string, double> Evaluator::run() {
 
 const char* not_finite_words(double value) { return std::isnan(value) ? "not a number" : "infinite"; }
 
-std::string results_text(const std::map<std::string, double>& results, const Experiment& experiment) {
+std::string results_text(const std::map<std::string, double>& results, const Experiment& experiment,
+                         const std::string& set) {
   std::set<std::string> shares;
   for (const Metric::Result& result : experiment.results())
     if (result.share) shares.insert(result.name);
@@ -105,7 +117,7 @@ std::string results_text(const std::map<std::string, double>& results, const Exp
     if (shares.count(name)) append(name, "%.2f %%", 100 * value);
     else append(name, "%.4g", value);
   }
-  if (results.count("cost")) append("test cost", "%.4f", results.at("cost"));
+  if (results.count("cost")) append(set + " cost", "%.4f", results.at("cost"));
   return out;
 }
 

@@ -9,11 +9,21 @@
 
 namespace neon {
 
+// Samples to evaluate, and what people call them.
+struct EvaluatedSet {
+  const Split& split;  // empty when there is none
+  const char* name;    // "validation" or "test"
+};
+// While training goes on, and what chooses among weights: the validation samples, where there are any.
+EvaluatedSet set_during_training(const Data& data);
+// Of weights that are final: the test samples, where there are any.
+EvaluatedSet set_at_end(const Data& data);
+
 class Evaluator {
  public:
   // `variables` are those of the training, or any others with the same parameters. With `running_means` (a spec's
-  // ema) the arrays NAME/ema are used in place of NAME. `split` must outlive this.
-  Evaluator(const Experiment& experiment, const DataLayout& layout, const Split& split, StepOptions options,
+  // ema) the arrays NAME/ema are used in place of NAME. The set's split must outlive this.
+  Evaluator(const Experiment& experiment, const DataLayout& layout, const EvaluatedSet& set, StepOptions options,
             Variables& variables, bool running_means, const DeviceOptions& device);
   // "cost" and the names of the metrics. Empty: a signal came while samples were being read.
   std::map<std::string, double> run();
@@ -22,7 +32,7 @@ class Evaluator {
   void take_variables();
   int64_t samples_counted() const;
   const Experiment& experiment_;
-  const Split& split_;
+  const EvaluatedSet set_;
   int64_t batch_;
   Variables& source_;
   Variables copies_;  // used with running means only
@@ -36,6 +46,8 @@ class Evaluator {
 const char* not_finite_words(double value);
 
 // "Top1Misclass 2.13 %  test cost 0.0712": shares, as the metrics of the experiment say, in percent.
-std::string results_text(const std::map<std::string, double>& results, const Experiment& experiment);
+// `set` is the name of what was evaluated.
+std::string results_text(const std::map<std::string, double>& results, const Experiment& experiment,
+                         const std::string& set);
 
 }  // namespace neon

@@ -136,6 +136,21 @@ void check_last_batch(const StepGraph& full, const StepOptions& options, const D
        " (-z), ", left ? text("whose last batch has ", left) : "which leaves none over");
 }
 
+void check_steps(const StepOptions& options, int64_t steps) {
+  if (options.accumulate > steps)
+    fail(ErrorKind::config, "accumulate: the run ends after ", steps, " steps, before the first ", options.accumulate,
+         " are together: nothing would be learnt");
+}
+
+void plan_callbacks(const Experiment& experiment, bool evaluates, RunPlan& plan) {
+  for (const auto& callback : experiment.params.callbacks)
+    if (callback->needs_evaluation() && !evaluates)
+      fail(ErrorKind::config,
+           "callbacks need an evaluation, but the data set has no test samples; validation: N keeps training "
+           "samples apart for it");
+  for (const auto& callback : experiment.params.callbacks) callback->plan(plan);
+}
+
 namespace {
 
 Shape one_if_scalar(const Shape& shape) { return shape.rank() == 0 ? Shape{1} : shape; }
@@ -148,7 +163,6 @@ DataLayout layout_of(const Data& data) {
   out.sample = data.sample;
   out.channels_last = data.channels_last;
   out.train_size = data.train.size();
-  out.test_size = data.test.size();
   out.classes = data.classes;
   out.scale = data.scale;
   out.shift = data.shift;
@@ -173,7 +187,6 @@ DataLayout layout_of(const DataCheck& check) {
   out.sample = check.sample;
   out.channels_last = check.channels_last;
   out.train_size = std::max<int64_t>(1, check.train_size);
-  out.test_size = check.test_size;
   out.classes = check.classes;
   out.scale = check.scale;
   out.shift = check.shift;

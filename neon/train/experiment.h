@@ -45,7 +45,7 @@ struct ExperimentParams {
     p("cost", &ExperimentParams::cost, "What training makes small.", Required{});
     p("optimizer", &ExperimentParams::optimizer, "How weights follow the gradient.", Required{});
     p("metrics", &ExperimentParams::metrics,
-      "What is measured on the test set; by default Misclassification, where there are classes.");
+      "What is measured where the cost is evaluated; by default Misclassification, where there are classes.");
     p("callbacks", &ExperimentParams::callbacks, "What else happens at the end of an epoch.");
     p("batch_size", &ExperimentParams::batch_size, "Samples in a step.", at_least(1), Alias{"batchsize"});
     p("epochs", &ExperimentParams::epochs, "Passes over the training set.", closed(1, 1e9));
@@ -96,6 +96,12 @@ void check_batch(const StepOptions& options, const DataLayout& layout);
 // Throws a config error where an epoch ends with one sample, of which batch norm would see one value of each feature.
 // `full` is the step of a whole batch.
 void check_last_batch(const StepGraph& full, const StepOptions& options, const DataLayout& layout);
+
+// Throws a config error where a run of so many steps ends before its first update.
+void check_steps(const StepOptions& options, int64_t steps);
+// What the callbacks make of the run; throws a config error where one needs an evaluation and the run has none, or
+// does not fit the run.
+void plan_callbacks(const Experiment& experiment, bool evaluates, RunPlan& plan);
 
 // Shapes and types of loaded data as the graphs need them.
 DataLayout layout_of(const Data& data);

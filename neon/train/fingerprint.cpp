@@ -43,8 +43,11 @@ std::string of_values(std::string fingerprint) {
 }  // namespace
 
 std::string fingerprint(const Data& data) {
-  return text(data.train.size(), " training samples (", of_split(data.train, data), "), ", data.test.size(),
-              " test samples (", of_split(data.test, data), ")");
+  std::string out = text(data.train.size(), " training samples (", of_split(data.train, data), "), ", data.test.size(),
+                         " test samples (", of_split(data.test, data), ")");
+  if (data.validation.size() > 0)
+    out += text(", ", data.validation.size(), " validation samples (", of_split(data.validation, data), ")");
+  return out;
 }
 
 bool same_data(const std::string& one, const std::string& other) {

@@ -90,6 +90,11 @@ void check_replaceable(const std::string& path) {
 
 }  // namespace
 
+void check_metrics_place(const std::string& path) {
+  check_place(path);
+  check_replaceable(path);
+}
+
 std::string SeriesSpec::axis() const {
   if (!x.empty() || time_markers.empty()) return x;
   return time_markers == "minibatch" ? "minibatch" : "epoch";

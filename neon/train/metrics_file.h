@@ -63,6 +63,9 @@ struct MetricsContents {
 // crash or a hang there is an error here. Throws a data error with what is wrong.
 MetricsContents read_metrics(const std::string& path);
 
+// Throws what MetricsFile would of a new file of this name, as far as that can be seen with none made.
+void check_metrics_place(const std::string& path);
+
 enum class RunStatus { running, complete, killed };
 
 // One thread at a time.

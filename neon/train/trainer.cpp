@@ -67,9 +67,13 @@ void Trainer::make_programs(Experiment& experiment, const StoredRun* resume) try
     restore_callbacks(*resume, experiment_);
   }
   variables_.to_device();
-  if (data_.test.size() > 0)
-    evaluator_ = std::make_unique<Evaluator>(experiment_, layout_, data_.test, step_options_, variables_,
-                                             step_options_.ema_decay > 0, device(int(position_.threads)));
+  const auto evaluator_of = [&](const EvaluatedSet& set) {
+    return std::make_unique<Evaluator>(experiment_, layout_, set, step_options_, variables_,
+                                       step_options_.ema_decay > 0, device(int(position_.threads)));
+  };
+  const EvaluatedSet now = set_during_training(data_), last = set_at_end(data_);
+  if (now.split.size() > 0) evaluator_ = evaluator_of(now);
+  if (&last.split != &now.split) end_evaluator_ = evaluator_of(last);
 } catch (const Error& error) {
   if (error.kind() != ErrorKind::memory || !gpu_) throw;
   fail(ErrorKind::memory, error.what(), room_text());
@@ -110,9 +114,7 @@ void Trainer::go_on_from(const StoredRun& resume) {
 }
 
 void Trainer::check_position() const {
-  if (step_options_.accumulate > epochs_ * steps_per_epoch_)
-    fail(ErrorKind::config, "accumulate: the run ends after ", epochs_ * steps_per_epoch_, " steps, before the first ",
-         step_options_.accumulate, " are together: nothing would be learnt");
+  check_steps(step_options_, epochs_ * steps_per_epoch_);
   if (position_.step_in_epoch > steps_per_epoch_ ||
       position_.step != position_.epoch * steps_per_epoch_ + position_.step_in_epoch)
     fail(ErrorKind::data, "the checkpoint is of no step of this run: epoch ", position_.epoch, ", step ",
@@ -162,9 +164,12 @@ bool Trainer::finish() {
     saved_ = false;
     results_.clear();
   }
-  if (results_.empty() && evaluator_)
+  if (!evaluator_) return true;
+  if (results_.empty())
     if (const auto results = evaluator_->run(); !results.empty()) take_results(results, position_.epoch);
-  return !evaluator_ || !results_.empty();
+  if (results_.empty() || !end_evaluator_) return !results_.empty();
+  at_end_ = end_evaluator_->run();
+  return !at_end_.empty();
 }
 
 RunResult Trainer::run(const std::function<void()>& settled) try {
@@ -188,6 +193,7 @@ RunResult Trainer::run(const std::function<void()>& settled) try {
   }
   if (saver_ && (saved_ || !last_saved_.empty())) out.files.insert(out.files.begin(), options_.save_path);
   out.results = results_;
+  out.at_end = at_end_;
   out.position = position_;
   return out;
 } catch (const KernelFault& fault) {

@@ -18,7 +18,8 @@ namespace neon {
 class CheckpointSaver;
 
 struct RunResult {
-  std::map<std::string, double> results;  // of the last evaluation
+  std::map<std::string, double> results;  // of the last evaluation of the set during training
+  std::map<std::string, double> at_end;   // of the test samples, where those are another set
   Position position;
   int signal = 0;                  // that stopped the run
   std::vector<std::string> files;  // written; without the checkpoint's where none was worth it
@@ -145,10 +146,11 @@ class Trainer {
   Position position_;
   int64_t steps_per_epoch_ = 0, epochs_ = 0, eval_freq_ = 1;
   std::unique_ptr<Evaluator> evaluator_;
+  std::unique_ptr<Evaluator> end_evaluator_;  // null where the set at the end is that during training
   std::unique_ptr<CheckpointSaver> saver_;
   std::unique_ptr<RunLog> log_;
   ProgressLine progress_;
-  std::map<std::string, double> results_;
+  std::map<std::string, double> results_, at_end_;
   std::string last_saved_, resumed_from_;
   std::vector<std::string> told_left_out_;
   std::string device_name_ = "CPU";

@@ -63,8 +63,9 @@ void Trainer::check_evaluation() {
   const double cost = results_.empty() ? 0 : results_.at("cost");
   if (std::isfinite(cost)) return;
   const bool narrow = step_options_.dtype == DType::f16;
-  end_diverged(text("by the end of epoch ", position_.epoch, ": its weights are finite, its test cost is ",
-                    not_finite_words(cost), narrow ? " (f16 ends at 65504; -d bf16 has the range of f32)" : ""));
+  end_diverged(text("by the end of epoch ", position_.epoch, ": its weights are finite, its ",
+                    set_during_training(data_).name, " cost is ", not_finite_words(cost),
+                    narrow ? " (f16 ends at 65504; -d bf16 has the range of f32)" : ""));
 }
 
 bool Trainer::evaluated_now() const { return evaluated_epoch_ == position_.epoch && position_.step_in_epoch == 0; }

@@ -10,16 +10,16 @@ namespace neon {
 
 void Trainer::open_files() {
   // Evaluating is a forward pass, about a third of a step: worth it every epoch below a tenth of the time.
-  const bool cheap = double(layout_.test_size) < 0.3 * double(layout_.train_size);
+  const EvaluatedSet evaluated = set_during_training(data_);
+  const bool cheap = double(evaluated.split.size()) < 0.3 * double(layout_.train_size);
   bool needed = false;
   for (const auto& callback : experiment_.params.callbacks) needed = needed || callback->needs_evaluation();
   eval_freq_ = options_.eval_freq.value_or(cheap || needed ? 1 : epochs_);
-  if (needed && !evaluator_)
-    fail(ErrorKind::config, "callbacks need an evaluation, but the data set has no test samples");
   const bool writes_file = !options_.output_file.empty();
   RunPlan plan{full_.graph, step_options_.dtype, epochs_, steps_per_epoch_, writes_file, experiment_.results(), {}, {},
                {}};
-  for (const auto& callback : experiment_.params.callbacks) callback->plan(plan);
+  plan_callbacks(experiment_, evaluator_ != nullptr, plan);
+  if (evaluator_) plan.attributes.push_back({"", "evaluated", std::string(evaluated.name)});
   if (!options_.save_path.empty()) {
     check_names(options_);
     double bytes = 0;
@@ -103,7 +103,7 @@ bool Trainer::end_epoch() {
   state.skipped = position_.skipped;
   state.samples_per_second = seconds > 0 ? double(steps * step_options_.batch) / seconds : 0;
   state.waiting = share_waiting;
-  progress_.epoch(state, results_text(end.results, experiment_));
+  progress_.epoch(state, results_text(end.results, experiment_, set_during_training(data_).name));
   if (!end.message.empty()) progress_.message(end.message);
   tell_left_out();
   return true;

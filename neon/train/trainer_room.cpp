@@ -31,21 +31,22 @@ size_t Trainer::bytes_on_gpu(int64_t batch) {
   add_program(graph_of(batch, layout), training, true);
   held += training.shared;
   if (const int64_t left = layout.train_size % batch) add_program(graph_of(left, layout), training, false);
-  if (data_.test.size() > 0) {
+  for (const Split* split : {&data_.validation, &data_.test}) {
+    if (split->size() == 0) continue;
     StepOptions evaluation = step_options_;
-    evaluation.batch = std::min(batch, data_.test.size());
-    const FeedBytes test = feed_bytes(data_.test, evaluation.batch, DType::f32);
+    evaluation.batch = std::min(batch, split->size());
+    const FeedBytes feed = feed_bytes(*split, evaluation.batch, DType::f32);
     add_program(evaluation_graph(experiment_.network(), &*experiment_.params.cost, experiment_.metrics(), layout_,
-                                 test.rows, evaluation),
-                test, step_options_.ema_decay > 0);
-    held += test.shared;
+                                 feed.rows, evaluation),
+                feed, step_options_.ema_decay > 0);
+    held += feed.shared;
   }
   return std::max(most, held + shared);
 }
 
 // Lets go of everything, so that what is free is all there is for another batch.
 std::string Trainer::room_text() {
-  evaluator_.reset();
+  evaluator_.reset(), end_evaluator_.reset();
   full_ = {}, ragged_ = {};
   feed_.reset();
   variables_.set_mirror(nullptr);

@@ -110,6 +110,7 @@ double Trainer::bench_steps(int64_t count) {
 void Trainer::try_out(int64_t steps) {
   bench_steps(steps);
   if (evaluator_) evaluator_->run();
+  if (end_evaluator_) end_evaluator_->run();
 }
 
 }  // namespace neon

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """Verbs that look at a spec: check, summary, program, bench, help."""
+import os
 import re
 import resource
 
@@ -52,6 +53,28 @@ class Inspection(Case):
         self.assertIn("weights and optimizer 448 B", out)
         self.assertIn("120 training and 30 test samples (4), 3 classes", out)
         self.assertIn("no layer has a bias", out)
+
+    def test_check_refuses_what_training_refuses(self):
+        early = self.spec(callbacks="[EarlyStop]", name="early.yaml")
+        self.neon("-s", "other.safetensors", self.spec(), "--set", "layers[0].nout=9")
+        self.write("text.h5", "no metrics")
+        made = sorted(os.listdir(self.folder))
+        for code, arguments, says in (
+                (2, [early, "--set", "callbacks=[EarlyStop: {watch: Foo}]"], "EarlyStop watches 'Foo', which is not evaluated"),
+                (2, [early, "--set", "dataset.test=0"], "callbacks need an evaluation"),
+                (2, ["s.yaml", "--set", "accumulate=100"], "the run ends after 32 steps, before the first 100"),
+                (3, ["--model_file", "nothere", "s.yaml"], "nothere"),
+                (2, ["--model_file", "other.safetensors", "s.yaml"], "a checkpoint of another net"),
+                (1, ["-o", "/dev/null", "s.yaml"], "cannot write /dev/null: it is not a regular file"),
+                (3, ["-o", "text.h5", "s.yaml"], "text.h5 is there and is not overwritten"),
+                (1, ["-s", "/proc/x/y.safetensors", "s.yaml"], "cannot make the folder /proc/x"),
+                (1, ["-s", "text.h5/y.safetensors", "s.yaml"], "text.h5")):
+            trained, checked = (self.neon(*verb, *arguments, code=code).err.splitlines()[-1] for verb in ([], ["check"]))
+            self.assertIn(says, checked)
+            self.assertEqual(checked, trained)
+        self.neon("check", "-s", "new/folder/m.safetensors", "-o", "new/run.h5", "--model_file", "other.safetensors", "s.yaml",
+                  "--set", "layers[0].nout=9")
+        self.assertEqual(sorted(os.listdir(self.folder)), made)
 
     def test_check_of_missing_data(self):
         result = self.neon("check", self.spec(MNIST), code=3)

@@ -20,6 +20,36 @@ class Train(Case):
         self.assertIn(f"next: {NEON} s.yaml -s model.safetensors -o run.h5\n", result.out)
         self.assertEqual(result.err.count("\n"), 4, "a line an epoch, without a terminal")
 
+    def test_validation_samples_are_evaluated_while_training_goes_on(self):
+        # The test samples' labels are the other way round, so that each epoch is better on the validation samples than
+        # the one before, and worse on the test samples.
+        for name, turned in ("train.csv", 0), ("test.csv", 1):
+            rows = [(1 + i % 7 if i % 2 else -1 - i % 7, (i + turned) % 2) for i in range(60)]
+            self.write(name, "x,label\n" + "".join(f"{x},{label}\n" for x, label in rows))
+        spec = self.spec(dataset="{CSV: {path: train.csv, test: test.csv, validation: 20}}",
+                         metrics="[Misclassification]", callbacks="[EarlyStop: {patience: 2}]", epochs="5", rng_seed="3")
+        net = [spec, "--set", "layers[1].nout=2"]
+        self.assertIn("40 training, 20 validation (evaluated while training goes on) and 60 test samples", self.neon("check", *net).out)
+        result = self.neon("-o", "r.h5", "-s", "m.safetensors", *net)
+        self.assertIn("restored the weights of epoch 5, the best by cost", result.err)
+        self.assertEqual(len(re.findall(r"(?m)^epoch .* validation cost 0\.", result.err)), 5)
+        self.assertNotIn("test cost", result.err)
+        of_validation, = re.findall(r"(?m)^validation: Top1Misclass 0.00 %  validation cost ([\d.]+)  \(", result.out)
+        of_test, = re.findall(r"(?m)^(test: Top1Misclass 100.00 %  test cost [\d.]+)  \(", result.out)
+        with h5py.File(self.path("r.h5")) as file:
+            self.assertEqual(file.attrs["evaluated"], "validation")
+            self.assertEqual(f"{file['cost/loss'][-1]:.4f}", of_validation)
+        self.assertIn(of_test, self.neon("eval", "m.safetensors").out)
+        self.assertRegex(self.neon("resume", "-e", "6", "m.safetensors").out, r"(?m)^validation: .*\n^test: Top1Misclass 100.00 %")
+
+    def test_validation_samples_are_enough_to_evaluate(self):
+        spec = self.spec(dataset="{Iris: {test: 0, validation: 30}}", callbacks="[EarlyStop]")
+        out = self.neon("-s", "m.safetensors", spec).out
+        found, = re.findall(r"(?m)^(validation: .*validation cost [\d.]+)  \(", out)
+        self.assertNotIn("test", out)
+        self.assertIn(found + "  (150 samples built in, 30 samples)", self.neon("eval", "m.safetensors").out)
+        self.assertIn("120 training, 30 validation", self.neon("check", spec).out)
+
     def test_next_command_works(self):
         result = self.neon(self.spec())
         follow = re.search(r"next: (.*)", result.out)[1].split()

@@ -328,7 +328,7 @@ TEST_CASE("bad images are left out of a stream, counted and told") {
     Data normalized = data;
     const StoredRun stored = runs.load("held");
     set_normalization({stored.means, stored.deviations}, normalized);
-    Evaluator evaluator(experiment, layout_of(normalized), normalized.test, options, variables, false, {});
+    Evaluator evaluator(experiment, layout_of(normalized), {normalized.test, "test"}, options, variables, false, {});
     restore_variables(evaluated_weights(stored.file, false), "held", variables);
     const auto results = evaluator.run();
     CHECK(results == evaluator.run());
