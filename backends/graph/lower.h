@@ -58,12 +58,12 @@ struct Lowered {
 };
 
 struct LowerOptions {
-  bool fuse = true;                         // false: a kernel for every node, for tests
-  bool remake = false;                      // see with_remade(): for devices whose arithmetic outruns their memory
-  bool deep_inputs = false;                 // see with_deep_inputs()
-  bool siblings = false;                    // see with_siblings_together()
-  bool product_gradients = false;           // see with_product_gradients()
-  bool join = false;                        // see join_concatenations(), and its `writers`
+  bool fuse = true;                // false: a kernel for every node, for tests
+  bool remake = false;             // see with_remade(): for devices whose arithmetic outruns their memory
+  bool deep_inputs = false;        // see with_deep_inputs()
+  bool siblings = false;           // see with_siblings_together()
+  bool product_gradients = false;  // see with_product_gradients()
+  bool join = false;               // see join_concatenations(), and its `writers`
   std::vector<std::string_view> writers = {"convolution", "convolution_data_gradient", "pool_max", "pool_avg"};
   std::vector<std::string_view> keep = {};  // compound ops for which the device has a kernel of its own
 };
