@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "backends/graph/fused.h"
 #include "backends/graph/op.h"
@@ -61,9 +62,13 @@ FusedKernel fused_code(const Graph& graph, const std::vector<Role>& roles, const
 // that must not run before the old value was read.
 std::vector<std::vector<int>> successors(const Graph& graph);
 
+// From each node to those that take its results.
+using Edges = std::vector<std::set<int>>;
+Edges data_edges(const Graph& graph);
+
 // The nodes that read a variable's memory, each after the node by which the variable gets to it: itself, or the
-// first of a chain of views.
-std::vector<std::pair<int, int>> readers(const Graph& graph, Value variable);
+// first of a chain of views. `data` are the graph's.
+std::vector<std::pair<int, int>> readers(const Graph& graph, const Edges& data, Value variable);
 // The variable whose memory a kernel of its own may write in place of `value`: where an assignment without guard is all
 // that `value` is for, and nothing reads the variable. An invalid Value where there is none.
 Value direct_target(const Graph& graph, Value value);

@@ -11,11 +11,6 @@
 
 namespace neon {
 
-namespace {
-
-using Edges = std::vector<std::set<int>>;
-
-// From each node to those that take its results.
 Edges data_edges(const Graph& graph) {
   Edges next(size_t(graph.node_count()));
   for (int i = 0; i < graph.node_count(); ++i)
@@ -23,30 +18,13 @@ Edges data_edges(const Graph& graph) {
   return next;
 }
 
-std::vector<std::pair<int, int>> readers(const Graph& graph, const Edges& next, Value variable) {
+std::vector<std::pair<int, int>> readers(const Graph& graph, const Edges& data, Value variable) {
   std::vector<std::pair<int, int>> out;
   auto follow = [&](int direct, int n, auto&& self) -> void {
     if (!is_view(graph, n)) return out.push_back({direct, n});
-    for (int s : next[size_t(n)]) self(direct, s, self);
+    for (int s : data[size_t(n)]) self(direct, s, self);
   };
-  for (int n : next[size_t(graph.producer_index(variable))]) follow(n, n, follow);
-  return out;
-}
-
-}  // namespace
-
-std::vector<std::pair<int, int>> readers(const Graph& graph, Value variable) {
-  std::vector<std::pair<int, int>> out;
-  auto follow = [&](int direct, Value value, auto&& self) -> void {
-    for (int n = 0; n < graph.node_count(); ++n) {
-      const Node& node = graph.node(n);
-      if (!std::ranges::count(node.inputs, value)) continue;
-      const int first = direct < 0 ? n : direct;
-      if (is_view(graph, n)) self(first, node.outputs[0], self);
-      else out.push_back({first, n});
-    }
-  };
-  follow(-1, variable, follow);
+  for (int n : data[size_t(graph.producer_index(variable))]) follow(n, n, follow);
   return out;
 }
 

@@ -120,10 +120,11 @@ bool reaches(const std::vector<std::vector<int>>& next, int from, int to, std::v
 // reads a copy made before.
 Graph with_snapshots(Graph original) {
   const auto next = successors(original);
+  const Edges data = data_edges(original);
   std::vector<std::pair<int, Value>> late;  // node, and the variable that it must not read directly
   for (const Assignment& a : original.assignments()) {
     const int writer = original.producer_index(a.value);
-    for (const auto& [direct, reader] : readers(original, a.variable)) {
+    for (const auto& [direct, reader] : readers(original, data, a.variable)) {
       std::vector<bool> seen(size_t(original.node_count()), false);
       if (reader != writer && reaches(next, writer, reader, seen)) late.push_back({direct, a.variable});
     }

@@ -201,6 +201,143 @@ std::map<std::string, size_t> parse_all(CLI::App& app, const Options& options, c
   return of_file;
 }
 
+// All options, and what was given of them.
+class Reader {
+ public:
+  Reader() : app_(kUsage) {
+    app_.name("neon");
+    add_options(kRunOptions);
+    for (const VerbOption& option : kVerbOptions) {
+      const bool flag = schema_of<VerbOptions>().find(option.field)->type == "true or false";
+      if (flag) options_[option.field] = app_.add_flag(option.flags, values_[option.field], option.help);
+      else add_last(option.flags, option.field, option.help);
+    }
+    add_options(kOldOptions);
+    config_option_ = app_.add_option("-c,--config", config_, "file of options, one `name = value` a line")
+                         ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    app_.add_option("--set", line_.overrides, "change the spec: --set layers[0].nout=50")->allow_extra_args(false);
+    app_.add_flag("-v,--verbose", verbosity_, "notes on the spec; -vv: the plan of a step too; -vvv: its kernels");
+    app_.add_flag("--no_progress_bar", no_bar_, "no progress lines");
+    app_.add_flag("--caffe", caffe_, "Caffe's sizes and dropout");
+    app_.add_flag("--deterministic", deterministic_, "only deterministic choices; without -r, seed 0");
+    app_.add_flag("--tf32", tf32_, "f32 products on a GPU take operands of 10 bits of mantissa");
+    app_.add_flag("--version", show_version_, "print the version");
+    app_.add_option("operands", line_.operands, "SPEC, or what the verb takes");
+  }
+
+  CommandLine read(std::vector<std::string> arguments, bool& finished, std::string& out) {
+    finished = false;
+    if (!arguments.empty() && std::ranges::count(verbs(), arguments.front())) {
+      line_.verb = arguments.front();
+      arguments.erase(arguments.begin());
+    }
+    const std::vector<std::string> given = clear_arguments(arguments);
+    try {
+      of_file_ = parse_all(app_, options_, given, *config_option_);
+    } catch (const CLI::CallForHelp&) {
+      finished = true;
+      out = app_.help();
+      return line_;
+    }
+    check_run_together(app_, given);
+    // The verb may follow options.
+    if (line_.verb == "train" && line_.operands.size() > 1 && std::ranges::count(verbs(), line_.operands.front())) {
+      line_.verb = line_.operands.front();
+      line_.operands.erase(line_.operands.begin());
+    }
+    if (show_version_) {
+      finished = true;
+      out = "neon " + std::string(version()) + "\n";
+      return line_;
+    }
+    take_values();
+    take_backend();
+    take_flags(arguments);
+    return line_;
+  }
+
+ private:
+  void add_last(const char* flags, const char* field, const char* help) {
+    options_[field] =
+        app_.add_option(flags, values_[field], help)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  }
+  void add_options(std::span<const RunOption> table) {
+    for (const RunOption& option : table) add_last(option.flags, option.field, option.help);
+  }
+
+  // Those of a table that were given, as a setting for its parameters.
+  template <typename Params, typename Table>
+  Setting given_of(const Table& table, Problems& problems) {
+    Setting out = Setting::map({});
+    for (const auto& option : table) {
+      if (!options_[option.field]->count()) continue;
+      check_use(option);
+      check_replaced<Params>(*options_[option.field], option.field, option.flags, problems);
+      add_option(out, option.field, values_[option.field], text("option ", option.flags));
+    }
+    return out;
+  }
+  void check_use(const VerbOption& option) const { check_verb(option, line_); }
+  void check_use(const RunOption& option) {
+    const bool trains = line_.verb != "eval" && line_.verb != "predict" && line_.verb != "data";
+    // A file of options is for every verb.
+    if (option.of_training && !trains && config_.empty()) does_nothing(option.flags, line_.verb);
+    const Field* const of_run = schema_of<RunOptions>().find(option.field);
+    if (values_[option.field].empty() && of_run && of_run->type == "text")
+      fail(ErrorKind::config, "option ", option.flags, ": its value is empty; give one, or leave the option out");
+  }
+
+  void take_values() {
+    Problems problems;
+    const Setting of_verb = given_of<VerbOptions>(kVerbOptions, problems);
+    line_.of_verb = read_params<VerbOptions>(of_verb, problems);
+    line_.run_options = given_of<RunOptions>(kRunOptions, problems);
+    const Setting of_old = given_of<OldOptions>(kOldOptions, problems);
+    const auto old = read_params<OldOptions>(of_old, problems);
+    read_params<RunOptions>(line_.run_options, problems);
+    problems.throw_if_any();
+    if (old.max_devices != 1) fail(ErrorKind::config, "-m ", old.max_devices, ": this build trains on one device");
+  }
+
+  // The last value that the file of options gave, or the command line.
+  std::string last(const char* field, bool in_file) {
+    const std::vector<std::string>& all = options_[field]->results();
+    const size_t begin = in_file ? 0 : of_file_[field], end = in_file ? of_file_[field] : all.size();
+    return begin < end ? all[end - 1] : "";
+  }
+  std::string asked(bool in_file) {
+    return asked_backend({last("backend", in_file), last("gpu", in_file), last("device_id", in_file)},
+                         in_file ? config_ + ": " : "");
+  }
+  void take_backend() {
+    std::string backend = asked(false);
+    if (backend.empty()) backend = asked(true);
+    if (Setting* said = line_.run_options.find("backend")) *said = Setting::scalar(backend);
+    else if (!backend.empty()) add_option(line_.run_options, "backend", backend, "");
+  }
+
+  void take_flags(const std::vector<std::string>& arguments) {
+    if (app_.count("--caffe")) {  // a file of options may say no
+      const bool typed = std::ranges::any_of(arguments, [](const auto& a) { return a.starts_with("--caffe"); });
+      add_option(line_.run_options, "caffe", caffe_ ? "true" : "false", typed ? "--caffe" : config_);
+    }
+    if (deterministic_) add_option(line_.run_options, "deterministic", "true", "--deterministic");
+    if (tf32_) add_option(line_.run_options, "tf32", "true", "--tf32");
+    if (no_bar_) add_option(line_.run_options, "progress_bar", "false", "--no_progress_bar");
+    line_.verbose = 1 + verbosity_;
+  }
+
+  CLI::App app_;
+  CommandLine line_;
+  Options options_;
+  std::map<std::string, std::string> values_;
+  std::map<std::string, size_t> of_file_;  // by field: how many of its values the file of options gave
+  CLI::Option* config_option_ = nullptr;
+  std::string config_;
+  bool no_bar_ = false, caffe_ = false, deterministic_ = false, tf32_ = false, show_version_ = false;
+  int verbosity_ = 0;
+};
+
 }  // namespace
 
 const std::vector<std::string>& verbs() {
@@ -210,117 +347,7 @@ const std::vector<std::string>& verbs() {
 }
 
 CommandLine parse_command_line(std::vector<std::string> arguments, bool& finished, std::string& out) {
-  finished = false;
-  CommandLine line;
-  if (!arguments.empty() && std::ranges::count(verbs(), arguments.front())) {
-    line.verb = arguments.front();
-    arguments.erase(arguments.begin());
-  }
-  CLI::App app(kUsage);
-  app.name("neon");
-  std::map<std::string, std::string> values;
-  Options options;
-  auto add_options = [&](std::span<const RunOption> table) {
-    for (const RunOption& option : table)
-      options[option.field] = app.add_option(option.flags, values[option.field], option.help)
-                                  ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  };
-  add_options(kRunOptions);
-  for (const VerbOption& option : kVerbOptions) {
-    const bool flag = schema_of<VerbOptions>().find(option.field)->type == "true or false";
-    options[option.field] = flag ? app.add_flag(option.flags, values[option.field], option.help)
-                                 : app.add_option(option.flags, values[option.field], option.help)
-                                       ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  }
-  std::string config;
-  bool no_bar = false, caffe = false, deterministic = false, tf32 = false, show_version = false;
-  int verbosity = 0;
-  add_options(kOldOptions);
-  CLI::Option* const config_option = app.add_option("-c,--config", config, "file of options, one `name = value` a line")
-                                         ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  app.add_option("--set", line.overrides, "change the spec: --set layers[0].nout=50")->allow_extra_args(false);
-  app.add_flag("-v,--verbose", verbosity, "notes on the spec; -vv: the plan of a step too; -vvv: its kernels");
-  app.add_flag("--no_progress_bar", no_bar, "no progress lines");
-  app.add_flag("--caffe", caffe, "Caffe's sizes and dropout");
-  app.add_flag("--deterministic", deterministic, "only deterministic choices; without -r, seed 0");
-  app.add_flag("--tf32", tf32, "f32 products on a GPU take operands of 10 bits of mantissa");
-  app.add_flag("--version", show_version, "print the version");
-  app.add_option("operands", line.operands, "SPEC, or what the verb takes");
-
-  const std::vector<std::string> given = clear_arguments(arguments);
-  std::map<std::string, size_t> of_file;
-  try {
-    of_file = parse_all(app, options, given, *config_option);
-  } catch (const CLI::CallForHelp&) {
-    finished = true;
-    out = app.help();
-    return line;
-  }
-  check_run_together(app, given);
-  // The verb may follow options.
-  if (line.verb == "train" && line.operands.size() > 1 && std::ranges::count(verbs(), line.operands.front())) {
-    line.verb = line.operands.front();
-    line.operands.erase(line.operands.begin());
-  }
-  if (show_version) {
-    finished = true;
-    out = "neon " + std::string(version()) + "\n";
-    return line;
-  }
-  Problems problems;
-  Setting of_verb = Setting::map({});
-  for (const VerbOption& option : kVerbOptions) {
-    if (!options[option.field]->count()) continue;
-    check_verb(option, line);
-    check_replaced<VerbOptions>(*options[option.field], option.field, option.flags, problems);
-    add_option(of_verb, option.field, values[option.field], text("option ", option.flags));
-  }
-  line.of_verb = read_params<VerbOptions>(of_verb, problems);
-  line.run_options = Setting::map({});
-  auto add = [&](const std::string& field, std::string value, const std::string& option) {
-    add_option(line.run_options, field, std::move(value), option);
-  };
-  const bool trains = line.verb != "eval" && line.verb != "predict" && line.verb != "data";
-  for (const RunOption& option : kRunOptions) {
-    if (!options[option.field]->count()) continue;
-    // A file of options is for every verb.
-    if (option.of_training && !trains && config.empty()) does_nothing(option.flags, line.verb);
-    check_replaced<RunOptions>(*options[option.field], option.field, option.flags, problems);
-    if (values[option.field].empty() && schema_of<RunOptions>().find(option.field)->type == "text")
-      fail(ErrorKind::config, "option ", option.flags, ": its value is empty; give one, or leave the option out");
-    add(option.field, values[option.field], text("option ", option.flags));
-  }
-  Setting of_old = Setting::map({});
-  for (const RunOption& option : kOldOptions) {
-    if (!options[option.field]->count()) continue;
-    check_replaced<OldOptions>(*options[option.field], option.field, option.flags, problems);
-    add_option(of_old, option.field, values[option.field], text("option ", option.flags));
-  }
-  const auto old = read_params<OldOptions>(of_old, problems);
-  read_params<RunOptions>(line.run_options, problems);
-  problems.throw_if_any();
-  if (old.max_devices != 1) fail(ErrorKind::config, "-m ", old.max_devices, ": this build trains on one device");
-  auto words = [&](bool in_file) {
-    auto last = [&](const char* field) {
-      const std::vector<std::string>& all = options[field]->results();
-      const size_t begin = in_file ? 0 : of_file[field], end = in_file ? of_file[field] : all.size();
-      return begin < end ? all[end - 1] : "";
-    };
-    return BackendWords{last("backend"), last("gpu"), last("device_id")};
-  };
-  std::string asked = asked_backend(words(false), "");
-  if (asked.empty()) asked = asked_backend(words(true), config + ": ");
-  if (Setting* said = line.run_options.find("backend")) *said = Setting::scalar(asked);
-  else if (!asked.empty()) add("backend", asked, "");
-  if (app.count("--caffe")) {  // a file of options may say no
-    const bool typed = std::ranges::any_of(arguments, [](const auto& a) { return a.starts_with("--caffe"); });
-    add("caffe", caffe ? "true" : "false", typed ? "--caffe" : config);
-  }
-  if (deterministic) add("deterministic", "true", "--deterministic");
-  if (tf32) add("tf32", "true", "--tf32");
-  if (no_bar) add("progress_bar", "false", "--no_progress_bar");
-  line.verbose = 1 + verbosity;
-  return line;
+  return Reader().read(std::move(arguments), finished, out);
 }
 
 }  // namespace neon

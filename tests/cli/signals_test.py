@@ -69,6 +69,21 @@ class Signals(Case):
                 self.assertFalse(np.isnan(a[name][:]).any(), name)
                 np.testing.assert_array_equal(a[name][:], b[name][:], name)
 
+    def test_the_second_signal_leaves_at_once(self):
+        # Steps of half a second, which the first signal waits for: the second must not.
+        self.write("slow.yaml", "dataset: {UniformRandom: {ntrain: 4096, ntest: 8, nin: 1024, nout: 3}}\nlayers:\n  - Repeat: "
+                   "{times: 2, layers: [Affine: {nout: 2048, init: Kaiming}]}\n  - Affine: {nout: 3, init: Kaiming, "
+                   "activation: Softmax}\ncost: CrossEntropyMulti\noptimizer: {Adam: {learning_rate: 0.000001}}\n"
+                   "batch_size: 4096\nepochs: 9\n")
+        child = self.start("-r", "1", "-s", "m.safetensors", "slow.yaml")
+        self.wait_for(child, "epoch 1/", 60)
+        child.send_signal(signal.SIGINT)
+        time.sleep(0.05)
+        child.send_signal(signal.SIGINT)
+        out, _ = child.communicate(timeout=60)
+        self.assertEqual(child.returncode, 130)
+        self.assertNotIn("stopped by signal", out, "one signal alone finishes its step and says so")
+
     def check_stop_and_resume(self, number, code):
         returned, out = self.stopped(number, *self.options)
         self.assertEqual(returned, code)

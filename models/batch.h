@@ -1,0 +1,19 @@
+// The first ops of every step: the samples that `indices` names, as the net and the cost see them.
+#pragma once
+#include "models/step_graph.h"
+
+namespace neon {
+
+struct Batch {
+  Expr x;             // (views N, ...) in the type of activations, images (N,H,W,C) where channels_last()
+  Expr t;             // (N, ...) rows in f32 or f64; of labels (N,classes), 1 at the label
+  int64_t views = 1;  // x holds every sample so many times, all samples' first views first
+};
+
+// Whether images are (H,W,C) from there on.
+bool channels_last(const DataLayout& data, const StepOptions& options);
+
+// Adds the inputs `data` of `set_size` samples, `indices` and, unless inputs are the targets, `targets`.
+Batch batch_of(Graph& graph, const DataLayout& data, int64_t set_size, const StepOptions& options, bool training);
+
+}  // namespace neon
