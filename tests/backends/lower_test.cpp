@@ -1,83 +1,10 @@
 // What lowering must keep: the order of reads and writes, guards, shapes that repeat, roundings, NaN. Each case is a
 // small graph whose results are known.
-#include <catch2/catch.hpp>
-#include <cmath>
-#include <limits>
-
-#include "backends/graph/windows.h"
-#include "backends/program.h"
 #include "neon/core/random.h"
+#include "tests/backends/lower_check.h"
 
 using namespace neon;
-
-namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
-Tensor array(const Shape& shape, const std::vector<double>& values, DType dtype = DType::f32) {
-  Tensor out(dtype, shape);
-  for (int64_t i = 0; i < out.elements(); ++i) out.set(i, values[size_t(i) % values.size()]);
-  return out;
-}
-
-std::vector<double> numbers(const Tensor& x) {
-  std::vector<double> out;
-  for (int64_t i = 0; i < x.elements(); ++i) out.push_back(x.at(i));
-  return out;
-}
-
-// A graph run fused, kernel by kernel, and plain: all must give what is expected.
-class Check {
- public:
-  Graph graph;
-  std::map<std::string, Tensor> inputs, variables;
-  std::map<std::string, double> scalars;
-
-  Expr input(const std::string& name, Tensor data) {
-    const Value value = graph.input(name, data.dtype(), data.shape());
-    inputs[name] = std::move(data);
-    return {graph, value};
-  }
-  Expr variable(const std::string& name, Tensor data) {
-    const Value value = graph.variable(name, data.dtype(), data.shape());
-    variables[name] = std::move(data);
-    return {graph, value};
-  }
-  // Outputs and variables after the run, by name.
-  std::map<std::string, std::vector<double>> run(const CpuOptions& options, uint64_t step = 0) {
-    Variables store;
-    const auto program = compile_for_cpu(graph, store, options);
-    for (const auto& [name, data] : variables)
-      if (store.has(name)) std::memcpy(store.at(name).data(), data.data(), data.bytes());
-    for (const auto& [name, data] : inputs) program->bind(name, data.data());
-    for (const auto& [name, value] : scalars) program->set_scalar(name, value);
-    program->run(step);
-    std::map<std::string, std::vector<double>> out;
-    for (const auto& [name, value] : graph.outputs()) out[name] = numbers(program->output(name));
-    for (const auto& [name, tensor] : store.all()) out[name] = numbers(tensor);
-    return out;
-  }
-  void expect(const std::string& name, const std::vector<double>& values) { expected_[name] = values; }
-  void agree() {
-    for (const CpuOptions& options :
-         {CpuOptions{.threads = 2}, CpuOptions{.threads = 2, .fuse = false}, CpuOptions{.plain = true}}) {
-      INFO((options.plain ? "plain" : options.fuse ? "fused" : "kernel by kernel"));
-      auto got = run(options);
-      for (const auto& [name, values] : expected_) {
-        INFO(name);
-        REQUIRE(got[name].size() == values.size());
-        for (size_t i = 0; i < values.size(); ++i)
-          if (std::isnan(values[i])) CHECK(std::isnan(got[name][i]));
-          else CHECK(got[name][i] == Approx(values[i]).epsilon(1e-6).margin(1e-12));
-      }
-    }
-  }
-
- private:
-  std::map<std::string, std::vector<double>> expected_;
-};
-
-}  // namespace
+using namespace neon::test;
 
 TEST_CASE("two variables change places") {
   Check c;
@@ -164,15 +91,6 @@ TEST_CASE("a guard that follows from the value that it guards") {
   c.agree();
 }
 
-TEST_CASE("the end of a product writes a variable") {
-  Check c;
-  Expr x = c.input("x", array({1, 2}, {1, -2})), w = c.input("w", array({2, 2}, {1, 2, 3, 4}));
-  Expr b = c.variable("b", array({1, 2}, {7, 1}));
-  c.graph.assign(b, apply("relu", Expr(c.graph, matmul(c.graph, x, w)) + b));
-  c.expect("b", {2, 0});
-  c.agree();
-}
-
 TEST_CASE("a kernel of its own writes a variable directly where nothing else is in the way") {
   const float a[] = {1, -2, 3, 4}, b[] = {1, 2, -1, 1};  // a b = (3 0; -1 10)
   const bool relu = GENERATE(false, true), read = GENERATE(false, true), plain = GENERATE(false, true);
@@ -197,84 +115,6 @@ TEST_CASE("a kernel of its own writes a variable directly where nothing else is 
     if (read) CHECK(program->output("before").at(int64_t(i)) == 0);
   }
   if (!plain && !read) CHECK(program->lowered().kernels.size() == 2);
-}
-
-TEST_CASE("a bias of more axes than the product is no epilogue") {
-  Check c;
-  Expr x = c.input("x", array({2, 2}, {1, 0, 0, 1})), w = c.input("w", array({2, 3}, {1, 2, 3, 4, 5, 6}));
-  Expr b = c.variable("b", array({1, 1, 3}, {10, 20, 30}));
-  c.graph.output("y", Expr(c.graph, matmul(c.graph, x, w)) + b);
-  c.expect("y", {11, 22, 33, 14, 25, 36});
-  c.agree();
-}
-
-TEST_CASE("a product of nothing with a bias") {
-  Check c;
-  Expr x = c.input("x", array({2, 0}, {0})), w = c.input("w", array({0, 3}, {0}));
-  Expr b = c.variable("b", array({3}, {1, -2, 3}));
-  c.graph.output("y", apply("relu", Expr(c.graph, matmul(c.graph, x, w)) + b));
-  c.expect("y", {1, 0, 3, 1, 0, 3});
-  c.agree();
-}
-
-TEST_CASE("NaN passes the end of a product") {
-  const DType dtype = GENERATE(DType::f64, DType::f32, DType::bf16, DType::f16);
-  Check c;
-  Expr x = c.input("x", array({3, 2}, {1, 1, kNaN, 1, -1, -1}, dtype));
-  Expr w = c.variable("w", array({2, 2}, {1, -2, 1, -2}, dtype));
-  c.graph.output("y", apply("relu", Expr(c.graph, matmul(c.graph, x, w))));
-  c.expect("y", {2, 0, kNaN, kNaN, 0, 4});
-  c.agree();
-}
-
-// x (2,1,2,2) · w (2,1,1,2), padded to three columns
-Expr small_convolution(Check& c, Expr x, Expr w) {
-  const Windows windows{.size = {1, 1}, .strides = {1, 1}, .before = {0, 1}, .after = {0, 0}, .dilation = {1, 1}};
-  return {c.graph, convolution(c.graph, x, w, windows, 1)};
-}
-
-TEST_CASE("bias and relu at the end of a convolution, NaN passes") {
-  const DType dtype = GENERATE(DType::f64, DType::f32, DType::bf16, DType::f16);
-  const bool with_bias = GENERATE(false, true);
-  Check c;
-  Expr x = c.input("x", array({2, 1, 2, 2}, {1, 1, kNaN, 1, -1, -1, 2, 0}, dtype));
-  Expr w = c.variable("w", array({2, 1, 1, 2}, {1, 1, -2, -2}, dtype));
-  Expr y = small_convolution(c, x, w);
-  if (with_bias) y = y + c.variable("b", array({2}, {1, -1}, dtype));
-  c.graph.output("y", apply("relu", y));
-  if (with_bias) c.expect("y", {1, 0, 3, 0, kNaN, kNaN, 1, 0, 0, 3, 3, 0});
-  else c.expect("y", {0, 0, 2, 0, kNaN, kNaN, 0, 0, 0, 4, 2, 0});
-  c.agree();
-  Variables store;
-  CHECK(compile_for_cpu(c.graph, store)->implementations().size() == 1);
-}
-
-TEST_CASE("a convolution that somebody else reads keeps its result") {
-  Check c;
-  Expr x = c.input("x", array({1, 1, 1, 2}, {1, 2}));
-  Expr w = c.variable("w", array({1, 1, 1, 2}, {1, -2}));
-  Expr y = small_convolution(c, x, w);
-  c.graph.output("y", y);
-  c.graph.output("relu", apply("relu", y));
-  c.expect("y", {0, -3});
-  c.expect("relu", {0, 0});
-  c.agree();
-}
-
-TEST_CASE("relu at the end of pooling: positions are those of the largest, NaN passes") {
-  const DType dtype = GENERATE(DType::f64, DType::f32, DType::bf16, DType::f16);
-  Check c;
-  Expr x = c.input("x", array({1, 2, 4, 1}, {-3, -1, 5, 2, -2, -4, kNaN, 6}, dtype));
-  const std::vector<int64_t> window = {2, 2, 1};
-  const auto pooled = c.graph.add_all(
-      "pool_max", {x}, {{"window", window}, {"strides", window}, {"padding", std::vector<int64_t>(6, 0)}});
-  c.graph.output("y", apply("relu", Expr(c.graph, pooled[0])));
-  c.graph.output("position", pooled[1]);
-  c.expect("y", {0, kNaN});
-  c.expect("position", {1, 2});
-  c.agree();
-  Variables store;
-  CHECK(compile_for_cpu(c.graph, store)->implementations().size() == 1);
 }
 
 TEST_CASE("one row is looked up where it lies") {
