@@ -74,6 +74,10 @@ class Program {
   virtual Tensor output(const std::string& name) const = 0;
   // Which implementation each kernel has, in order: "onednn:brgemm", "fused", "plain", "cublaslt".
   virtual std::vector<std::string> implementations() const = 0;
+  // From now on each run notes how long every kernel takes, and is sent off alone.
+  virtual void time_kernels(bool on) = 0;
+  // Of the last run, in order.
+  virtual std::vector<double> kernel_milliseconds() const = 0;
   // Runs once more, looking at the results of every kernel: describes the first that is not finite, or "".
   // Of a program compiled with fuse = false it is the first op.
   virtual std::string first_nonfinite(uint64_t step) = 0;

@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "backends/cpu/kernel.h"
 #include "backends/cpu/plain.h"
@@ -109,7 +110,14 @@ class CpuProgram : public Program {
     omp_set_num_threads(context_->threads);
     keep_threads_apart(context_->threads);
     const cpu::Run run{step, record_.data()};
-    for (auto& kernel : kernels_) kernel->run(run);
+    milliseconds_.clear();
+    for (auto& kernel : kernels_) {
+      const auto before = std::chrono::steady_clock::now();
+      kernel->run(run);
+      if (!timed_) continue;
+      const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - before;
+      milliseconds_.push_back(took.count());
+    }
   }
 
   Tensor output(const std::string& name) const override {
@@ -123,6 +131,9 @@ class CpuProgram : public Program {
     for (const auto& kernel : kernels_) out.push_back(kernel->implementation());
     return out;
   }
+
+  void time_kernels(bool on) override { timed_ = on; }
+  std::vector<double> kernel_milliseconds() const override { return milliseconds_; }
 
   std::string first_nonfinite(uint64_t step) override {
     const Graph& graph = lowered_.graph;
@@ -164,6 +175,8 @@ class CpuProgram : public Program {
   std::vector<std::unique_ptr<cpu::Kernel>> kernels_;
   std::map<std::string, void**> inputs_, variables_;  // variables: with the caller's memory
   std::vector<double> record_;
+  bool timed_ = false;
+  std::vector<double> milliseconds_;  // of the last run's kernels, where they are timed
 };
 
 // Node by node through the plain kernels; every value has memory of its own.
@@ -237,6 +250,8 @@ class PlainProgram : public Program {
   }
 
   std::vector<std::string> implementations() const override { return {"plain"}; }
+  void time_kernels(bool) override {}
+  std::vector<double> kernel_milliseconds() const override { return {}; }
 
   std::string first_nonfinite(uint64_t) override { return ""; }
 

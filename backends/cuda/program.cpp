@@ -6,6 +6,7 @@
 #include "backends/cuda/batch_ring.h"
 #include "backends/cuda/compile.h"
 #include "backends/cuda/convolution.h"
+#include "backends/cuda/marks.h"
 #include "backends/cuda/moves.h"
 #include "backends/cuda/product.h"
 #include "backends/graph/op.h"

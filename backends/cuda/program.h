@@ -13,6 +13,7 @@
 namespace neon::cuda {
 
 class CudaRing;
+class Marks;
 
 class CudaProgram : public Program {
  public:
@@ -37,6 +38,8 @@ class CudaProgram : public Program {
   double recorded(const std::string& output, int64_t element, int back) const override;
   Tensor output(const std::string& name) const override;
   std::vector<std::string> implementations() const override { return implementations_; }
+  void time_kernels(bool on) override;
+  std::vector<double> kernel_milliseconds() const override;
   std::string first_nonfinite(uint64_t step) override;
   void flush();
 
@@ -89,6 +92,7 @@ class CudaProgram : public Program {
   int queued_ = 0;
   uint64_t runs_ = 0, synchronized_ = 0;
   std::map<int, CUgraphExec> graphs_;  // by number of runs
+  std::unique_ptr<Marks> marks_;       // around every kernel, where they are timed
   CudaRing* batches_ = nullptr;        // where batches come from, if they do
   bool moved_ = false;                 // an address has changed since the last launch
   bool looks_up_ = false;              // rows, by indices that may not exist

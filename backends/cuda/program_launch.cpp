@@ -2,6 +2,7 @@
 #include <bit>
 
 #include "backends/cuda/batch_ring.h"
+#include "backends/cuda/marks.h"
 #include "backends/cuda/program.h"
 
 namespace neon::cuda {
@@ -19,7 +20,19 @@ void CudaProgram::run(uint64_t step) {
   queue_.push_back(uint64_t(first_));
   for (double value : scalar_values_) queue_.push_back(std::bit_cast<uint64_t>(value));
   ++runs_;
-  if (++queued_ == (batches_ ? 1 : kRunsOfLaunch)) flush();
+  if (++queued_ == (batches_ || marks_ ? 1 : kRunsOfLaunch)) flush();
+}
+
+void CudaProgram::time_kernels(bool on) {
+  flush();
+  drop_graphs();
+  marks_ = on ? std::make_unique<Marks>(kernels_.size() + 1) : nullptr;
+}
+
+std::vector<double> CudaProgram::kernel_milliseconds() const {
+  if (!marks_) return {};
+  synchronize();
+  return marks_->between();
 }
 
 // Sends the queued runs off, in launches of 16, 8, 4, 2 and 1. Where arrays have moved it is kernel by kernel:
@@ -61,8 +74,10 @@ void* CudaProgram::address(Value value) const {
 
 void CudaProgram::launch_kernels(int row) {
   std::byte* record = static_cast<std::byte*>(records_.data()) + size_t(row) * (kRecordScalars + scalars_.size()) * 8;
+  if (marks_) marks_->set(0, engine_->device->stream());
   for (size_t k = 0; k < kernels_.size(); ++k) {
     launch(k, record);
+    if (marks_) marks_->set(k + 1, engine_->device->stream());
     if (!engine_->device->waits_for_kernels()) continue;
     if (const CUresult result = cuStreamSynchronize(engine_->device->stream()); result != CUDA_SUCCESS)
       check(result, describe(k));

@@ -1,5 +1,5 @@
 // neon bench SPEC: times the very program that `train` runs, with a new batch each step, and the forward and
-// backward passes alone; fails when training does not move the cost of a batch.
+// backward passes alone; with -v the time of each kernel. Fails when training does not move the cost of a batch.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 
+#include "neon/cli/kernel_times.h"
 #include "neon/cli/session.h"
 #include "neon/cli/verbs.h"
 #include "neon/train/trainer.h"
@@ -25,6 +26,7 @@ double milliseconds_of(auto&& work) {
 // as one as take this long, up to the most.
 constexpr double kMillisecondsOfOne = 10;
 constexpr int64_t kMostTogether = 64;
+constexpr int64_t kMostTimed = 20;  // steps whose kernels are timed
 
 // Time of one step; `step(n)` does n of them.
 double median_ms(int64_t iterations, bool works_ahead, auto&& step) {
@@ -143,6 +145,7 @@ int run_bench(const CommandLine& line) {
   const int64_t iterations = steps_timed(line.of_verb.iterations, step.accumulate);
   const double whole = median_ms(iterations, device.gpu, [&](int64_t count) { trainer.bench_steps(count); });
   const std::string memory = memory_text(device);  // before other programs take theirs
+  const std::string kernels = line.verbose > 1 ? kernel_times(trainer, std::min(iterations, kMostTimed)) : "";
   // Its memory is given back before the next takes some.
   const double both_ms = Pass(*spec.experiment, data, step, trainer.variables(), true, device).ms(iterations);
   Pass forward(*spec.experiment, data, step, trainer.variables(), false, device);
@@ -158,6 +161,7 @@ int run_bench(const CommandLine& line) {
               forward_ms, both_ms, whole, 1000 * double(step.batch) / whole);
   std::printf("cost of one batch %9.4f -> %.4f\n", first_cost, last_cost);
   if (!memory.empty()) std::printf("memory            %s\n", memory.c_str());
+  std::fputs(kernels.c_str(), stdout);
   if (!(std::fabs(last_cost - first_cost) > 1e-6 * std::fabs(first_cost)))
     fail(ErrorKind::failed, "the cost of the same batch did not move from ", first_cost,
          ": what was timed does not train");

@@ -53,6 +53,8 @@ class Trainer {
   int64_t threads() const { return position_.threads; }
   // Steps of the program that run() uses, on the next batches of the data; returns the cost of the last. For bench.
   double bench_steps(int64_t count);
+  // One step likewise, with a note of how long each kernel took: milliseconds, in the program's order.
+  std::vector<double> time_kernels_of_step();
   // Steps likewise, then an evaluation.
   void try_out(int64_t steps);
   const std::string& device_name() const { return device_name_; }

@@ -107,6 +107,16 @@ double Trainer::bench_steps(int64_t count) {
   return recent_step_cost_;
 }
 
+std::vector<double> Trainer::time_kernels_of_step() {
+  full_.program->time_kernels(true);
+  if ((position_.step_in_epoch + 1) * step_options_.batch > layout_.train_size)  // the next batch would be a ragged one
+    position_.step_in_epoch = 0, ++position_.epoch;
+  bench_steps(1);
+  std::vector<double> out = full_.program->kernel_milliseconds();
+  full_.program->time_kernels(false);
+  return out;
+}
+
 void Trainer::try_out(int64_t steps) {
   bench_steps(steps);
   if (evaluator_) evaluator_->run();

@@ -1,0 +1,13 @@
+// Where the time of a training step goes.
+#pragma once
+#include <string>
+
+#include "neon/train/trainer.h"
+
+namespace neon {
+
+// A table of the step's kernels, the slowest first: median milliseconds of so many steps, share of their sum,
+// implementation, op, result and layer. On a GPU a kernel's time ends where the next begins.
+std::string kernel_times(Trainer& trainer, int64_t steps);
+
+}  // namespace neon
