@@ -305,6 +305,7 @@ StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::
     fail(ErrorKind::config, "augment: `average` is for outputs that all views of an image share, such as ",
          "classes; here they are images, leave it out");
   describe_outputs(step, context, y);
+  step.views = batch.views;
   y = mean_of_views(y, batch.views);
   for (Expr& more : context.more_outputs) more = mean_of_views(more, batch.views);
   step.parameters = context.parameters;

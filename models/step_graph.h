@@ -70,6 +70,7 @@ struct StepGraph {
     bool narrow = false;  // of a matrix that is stored in 16 bits: numbers too small for them are 0 by then
   };
   std::vector<Histogram> histograms;
+  int64_t views = 1;  // of each sample, whose mean the outputs are
 };
 
 // Shape of one sample as the net gets it, images (C,H,W): that of the data, unless an augmentation cuts another. A

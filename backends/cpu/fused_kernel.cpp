@@ -33,7 +33,7 @@ class FusedKernelOnCpu : public Kernel {
       totals_.emplace_back(plan.totals.size());
     }
     first_tile_.push_back(tiles_);
-    threads_ = int(std::clamp<int64_t>(std::min<int64_t>(work / kWorkOfOneThread + 1, all_tiles), 1, context.threads));
+    threads_ = team_of(std::min(work / kWorkOfOneThread + 1, all_tiles), context.threads);
     runners_.resize(size_t(threads_));
     for (auto& runners : runners_)
       for (const auto& plan : segments_) runners.emplace_back(plan);

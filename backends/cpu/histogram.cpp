@@ -34,7 +34,7 @@ class Histogram : public Kernel {
       when_ = context.slot(kernel.inputs[1]);
       load_when_ = elementwise::load_function(context.type(kernel.inputs[1]).dtype, DType::f32);
     }
-    threads_ = int(std::clamp<int64_t>(elements_ / kElementsOfOneThread, 1, context.threads));
+    threads_ = team_of(elements_ / kElementsOfOneThread, context.threads);
     tables_.assign(size_t(threads_), std::vector<int64_t>(4 * table_size()));
   }
 

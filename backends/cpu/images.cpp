@@ -31,7 +31,7 @@ class ImageKernel : public Kernel {
         width_(kernel.attributes.integer("width")) {
     if (kernel.inputs.size() > 2) indices_ = context.slot(kernel.inputs[2]);
     const auto bytes = int64_t(context.type(kernel.outputs[0]).bytes());
-    threads_ = int(std::clamp<int64_t>(std::min(samples_, bytes / kBytesOfOneThread), 1, context.threads));
+    threads_ = team_of(std::min(samples_, bytes / kBytesOfOneThread), context.threads);
   }
 
   void run(const Run&) override {

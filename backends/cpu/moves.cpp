@@ -44,7 +44,7 @@ class StridedCopy {
     for (size_t i = 0; i + 1 < axes_.size(); ++i) rows_ *= axes_[i].size;
     // Where the last axis is not read densely but the one before it is, squares of both are turned at once.
     turns_ = axes_.size() > 1 && axes_.back().stride != 1 && axes_[axes_.size() - 2].stride == 1;
-    threads_ = int(std::clamp<int64_t>(rows_ * columns_ * size / kBytesOfOneThread, 1, threads));
+    threads_ = team_of(rows_ * columns_ * size / kBytesOfOneThread, threads);
   }
 
   void run(const std::byte* from, std::byte* to) const {
@@ -138,7 +138,7 @@ class Concat : public Kernel {
       parts_.push_back({context.slot(input), bytes});
       width_ += bytes;
     }
-    threads_ = int(std::clamp<int64_t>(std::min(outer_, outer_ * width_ / kBytesOfOneThread), 1, context.threads));
+    threads_ = team_of(std::min(outer_, outer_ * width_ / kBytesOfOneThread), context.threads);
   }
   void run(const Run&) override {
 #pragma omp parallel for num_threads(threads_) schedule(static) if (threads_ > 1)

@@ -29,6 +29,7 @@ Evaluator::Evaluator(const Experiment& experiment, const DataLayout& layout, con
   feed_ = make_feed(set.split, feed);
   const StepGraph step = evaluation_graph(experiment.network(), &*experiment.params.cost, experiment.metrics(), layout,
                                           feed_->rows(), options);
+  views_ = step.views;
   DeviceOptions of_program = with_sequences(device);
   of_program.name = "the evaluation";
   program_ = compile_program(step.graph, running_means ? copies_ : variables, of_program);

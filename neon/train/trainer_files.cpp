@@ -11,7 +11,7 @@ namespace neon {
 void Trainer::open_files() {
   // Evaluating is a forward pass, about a third of a step: worth it every epoch below a tenth of the time.
   const EvaluatedSet evaluated = set_during_training(data_);
-  const bool cheap = double(evaluated.split.size()) < 0.3 * double(layout_.train_size);
+  const bool cheap = !evaluator_ || double(evaluator_->samples_passed()) < 0.3 * double(layout_.train_size);
   bool needed = false;
   for (const auto& callback : experiment_.params.callbacks) needed = needed || callback->needs_evaluation();
   eval_freq_ = options_.eval_freq.value_or(cheap || needed ? 1 : epochs_);

@@ -1,5 +1,7 @@
 #include "tests/backends/nets.h"
 
+#include <cmath>
+
 #include "backends/graph/op.h"
 #include "neon/core/random.h"
 
@@ -81,8 +83,10 @@ std::unique_ptr<Program> Net::compile(Variables& variables, const DeviceOptions&
   for (const Parameter& p : step.parameters) {
     Tensor& weights = variables.at(p.name);
     Stream stream(2, p.name);
+    // (outputs, ...): as large as keeps the values of a deep net of rectifiers (He et al. 2015)
+    const double scale = std::sqrt(2.0 * double(p.shape[0]) / double(p.shape.elements()));
     for (int64_t i = 0; i < weights.elements(); ++i)
-      weights.set(i, p.fill + (p.shape.rank() > 1 ? 0.05 * stream.normal() : 0));
+      weights.set(i, p.fill + (p.shape.rank() > 1 ? scale * stream.normal() : 0));
   }
   for (const LayerState& s : step.states)
     for (int64_t i = 0; i < variables.at(s.name).elements(); ++i) variables.at(s.name).set(i, s.fill);

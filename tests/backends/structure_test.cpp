@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <filesystem>
 #include <limits>
+#include <set>
 
 #include "tests/backends/nets.h"
 #include "tests/backends/run_case.h"
@@ -59,6 +61,13 @@ std::string changed(const std::map<std::string, Tensor>& before, const Variables
   return out;
 }
 
+// Of this process, by their numbers.
+std::set<std::string> threads() {
+  std::set<std::string> out;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) out.insert(entry.path().filename());
+  return out;
+}
+
 }  // namespace
 
 TEST_CASE("a step of mnist-small is ten kernels") { check_structure(mnist_small(), 10); }
@@ -107,6 +116,19 @@ TEST_CASE("steps repeat to the bit, and not because nothing happens") {
     else CHECK(changed(first, variables) == "");
     // beta of batch norm is the only one that a symmetric start could leave at rest, and it moves, too.
     CHECK(std::ranges::count(changed(before, variables), ' ') == std::ssize(before));
+  }
+}
+
+TEST_CASE("steps go on with the threads that they began with") {
+  // Kernels with work for two threads, for five, for all: a team that left some out would end them.
+  for (const Net& net : {three_layers(), images(), images(DType::bf16), modules()}) {
+    Variables variables;
+    const auto program = net.compile(variables, {.threads = 8});
+    program->run(0);
+    const auto before = threads();
+    CHECK(before.size() >= 8);
+    for (int step = 1; step < 4; ++step) program->run(uint64_t(step));
+    CHECK(threads() == before);
   }
 }
 

@@ -225,6 +225,15 @@ class Images(Case):
         self.assertIn("an operand is missing; usage: neon data pack PATH FOLDER", self.neon("data", "pack", "x", code=2).err)
         self.assertIn("option --pixels does nothing with neon check", self.neon("check", "--pixels", self.spec(), code=2).err)
 
+    def test_evaluations_are_as_many_as_their_time_allows(self):
+        """Every epoch, where that takes less than a tenth of the time; an image of two views takes two."""
+        self.write_colours()  # 20 to 80
+        for flip, evaluated in ("Flip", 3), ("{Flip: {average: true}}", 1):
+            spec = self.spec(dataset="{ImageFolder: {path: colours, size: 8}}", augment=f"[RandomCrop: {{size: 6}}, {flip}]")
+            self.neon("-e", "3", "-o", "run.h5", spec)
+            with h5py.File(self.path("run.h5")) as file:
+                self.assertEqual(file["cost/loss"].shape, (evaluated,), flip)
+
     def test_folders_of_images(self):
         self.write_colours()
         spec = self.write("c.yaml", "dataset: {ImageFolder: {path: colours, size: 8}}\naugment: [RandomCrop: {size: 6}, Flip]\n"
