@@ -12,9 +12,7 @@ namespace neon {
 
 namespace {
 
-constexpr size_t kFilesAtOnce = 4096;
-constexpr int64_t kMostBytes = int64_t(1) << 28;  // of one image
-constexpr std::string_view kEnding = ".tar";
+constexpr std::string_view kTarEnding = ".tar";
 constexpr size_t kMostOpen = 64;
 
 }  // namespace
@@ -50,8 +48,8 @@ void ArchiveStore::collect(size_t archive, int64_t begin, int64_t bytes, const s
   while (tar.next()) {
     const int64_t place = begin + tar.place();
     const std::string& name = tar.name();
-    if (folder.empty() && name.ends_with(kEnding)) {
-      collect(archive, place, tar.size(), name.substr(0, name.size() - kEnding.size()) + "/", called);
+    if (folder.empty() && name.ends_with(kTarEnding)) {
+      collect(archive, place, tar.size(), name.substr(0, name.size() - kTarEnding.size()) + "/", called);
       continue;
     }
     std::string own = called(folder + name);
@@ -107,7 +105,7 @@ std::vector<ImageStore::File> ArchiveStore::next() {
 
 std::string ArchiveStore::content(const std::string& name) const {
   const Member& member = members_.at(name);
-  if (member.bytes > kMostBytes)
+  if (member.bytes > kMostImageBytes)
     fail(ErrorKind::data, where(name), ": ", bytes_text(double(member.bytes)), " are too many for an image");
   std::string out(size_t(member.bytes), '\0');
   const Archive& archive = archives_[member.archive];

@@ -12,7 +12,7 @@ namespace neon {
 
 namespace {
 
-constexpr int kSize = 28, kClasses = 10;
+constexpr int kSide = 28, kClasses = 10;
 
 struct DigitsParams {
   int64_t ntrain = 60000, ntest = 10000;
@@ -68,7 +68,7 @@ class Bend {
 struct Workspace {
   std::vector<Point> through, points;
   std::vector<Segment> segments;
-  std::vector<float> coverage = std::vector<float>(kSize * kSize);
+  std::vector<float> coverage = std::vector<float>(kSide * kSide);
 };
 
 // From the unit square to pixels; the centre is put right afterwards.
@@ -107,7 +107,7 @@ void centre(std::vector<Segment>& segments, Draw& draw, float distortion) {
       low = {std::min(low.x, p.x), std::min(low.y, p.y)};
       high = {std::max(high.x, p.x), std::max(high.y, p.y)};
     }
-  const float middle = float(kSize - 1) / 2;
+  const float middle = float(kSide - 1) / 2;
   const float dx = middle - (low.x + high.x) / 2 + draw.around(2 * distortion);
   const float dy = middle - (low.y + high.y) / 2 + draw.around(2 * distortion);
   for (Segment& s : segments) {
@@ -122,7 +122,7 @@ int32_t draw_sample(Draw draw, float distortion, Workspace& work, std::span<uint
   add_strokes(variants[size_t(draw.below(variants.size()))], draw, distortion, work);
   centre(work.segments, draw, distortion);
   const Pen pen{draw.between(0.5f, 1.45f), draw.between(0.9f, 1.4f), draw.between(225, 255)};
-  draw_segments(work.segments, pen, kSize, work.coverage, image);
+  draw_segments(work.segments, pen, kSide, work.coverage, image);
   return label;
 }
 
@@ -135,7 +135,7 @@ class Digits : public Parametrized<Dataset, DigitsParams> {
     Data data;
     data.train = draw_split(params.ntrain, seed, "digits/train");
     data.test = draw_split(params.ntest, seed, "digits/test");
-    data.sample = {1, kSize, kSize};
+    data.sample = {1, kSide, kSide};
     data.classes = kClasses;
     for (int i = 0; i < kClasses; ++i) data.class_names.push_back(std::to_string(i));
     set_range(data);
@@ -147,7 +147,7 @@ class Digits : public Parametrized<Dataset, DigitsParams> {
     DataCheck out;
     out.found = true;
     out.source = kSource;
-    out.sample = {1, kSize, kSize};
+    out.sample = {1, kSide, kSide};
     out.classes = kClasses;
     out.dtype = DType::u8;
     set_range(out);
@@ -167,7 +167,7 @@ class Digits : public Parametrized<Dataset, DigitsParams> {
   // Each sample has random numbers of its own, so threads change nothing.
   Split draw_split(int64_t n, uint64_t seed, std::string_view name) const {
     if (n == 0) return {};
-    Split out{Tensor(DType::u8, {n, 1, kSize, kSize}), Tensor(DType::i32, {n})};
+    Split out{Tensor(DType::u8, {n, 1, kSide, kSide}), Tensor(DType::i32, {n})};
     const auto images = out.inputs.as<uint8_t>();
     const auto labels = out.targets.as<int32_t>();
 #pragma omp parallel num_threads(available_threads())
@@ -176,7 +176,7 @@ class Digits : public Parametrized<Dataset, DigitsParams> {
 #pragma omp for schedule(static)
       for (int64_t i = 0; i < n; ++i)
         labels[size_t(i)] = draw_sample(Draw(seed, name, i), params.distortion, work,
-                                        images.subspan(size_t(i) * kSize * kSize, kSize * kSize));
+                                        images.subspan(size_t(i) * kSide * kSide, kSide * kSide));
     }
     return out;
   }

@@ -28,7 +28,7 @@ std::string folder_of(const std::string& path) {
 // Held while a file is fetched; the lock goes with the process, however it ends.
 class FileLock {
  public:
-  explicit FileLock(const std::string& path) : fd_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
+  explicit FileLock(const std::string& path) : fd_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
     if (fd_ < 0) fail(ErrorKind::data, path, ": cannot make the lock file: ", std::strerror(errno));
     while (flock(fd_, LOCK_EX) != 0)
       if (errno != EINTR) {
@@ -49,7 +49,7 @@ class FileLock {
 class PartFile {
  public:
   PartFile(const std::string& path, int64_t cap)
-      : path_(path + ".part"), cap_(cap), fd_(open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
+      : path_(path + ".part"), cap_(cap), fd_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
     if (fd_ < 0) fail(ErrorKind::data, path_, ": cannot write: ", std::strerror(errno));
   }
   ~PartFile() {
@@ -82,7 +82,7 @@ class PartFile {
     if (fsync(fd_) != 0 || rename(path_.c_str(), path.c_str()) != 0)
       fail(ErrorKind::data, path, ": cannot keep the downloaded file: ", std::strerror(errno));
     kept_ = true;
-    const int folder = open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int folder = ::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder >= 0) {
       fsync(folder);
       close(folder);

@@ -112,7 +112,7 @@ int64_t file_size(const std::string& path) {
 }
 
 FileSource::FileSource(const std::string& path)
-    : ByteSource(path, file_size(path)), fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    : ByteSource(path, file_size(path)), fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
   if (fd_ < 0) fail(ErrorKind::data, printable(path), ": ", std::strerror(errno));
 }
 

@@ -30,7 +30,7 @@ class Memory {
   const std::string& name_;
 };
 
-constexpr int64_t kMostBytes = int64_t(1) << 62;  // what a Shape can count
+constexpr int64_t kMostCounted = int64_t(1) << 62;  // what a Shape can count
 
 uint32_t big_endian_32(const char* bytes) {
   uint32_t value;
@@ -72,7 +72,7 @@ IdxHeader read_header(Source& source) {
     sizes.push_back(big_endian_32(head + 4 * axis));
     any = any && sizes.back() > 0;
     overflow =
-        __builtin_mul_overflow(bytes, std::max<int64_t>(sizes.back(), 1), &bytes) || bytes > kMostBytes || overflow;
+        __builtin_mul_overflow(bytes, std::max<int64_t>(sizes.back(), 1), &bytes) || bytes > kMostCounted || overflow;
   }
   if (overflow || (any && bytes > source.most_bytes())) {
     std::string shape;

@@ -8,7 +8,7 @@ namespace neon {
 
 namespace {
 
-constexpr std::string_view kEnding = ".cls";
+constexpr std::string_view kLabelEnding = ".cls";
 constexpr int32_t kMostClasses = 1'000'000;
 
 // A name without what follows its last dot; without what follows the first, which is WebDataset's key.
@@ -32,9 +32,9 @@ LabelFiles match(const ImageStore& store, const std::vector<std::string>& images
   std::unordered_set<std::string> unused(labels.begin(), labels.end());
   const std::unordered_set<std::string> known = unused;
   for (const std::string& image : images) {
-    std::string label = text(stem_of(image), kEnding);
+    std::string label = text(stem_of(image), kLabelEnding);
     if (!known.contains(label)) {
-      if (!known.contains(text(key_of(image), kEnding)))
+      if (!known.contains(text(key_of(image), kLabelEnding)))
         fail(ErrorKind::data, store.where(image), ": has no label; expected ",
              in_quotes(label.substr(label.rfind('/') + 1)), " beside it, as others have");
       out.others.push_back(image);
@@ -54,7 +54,7 @@ LabelFiles match(const ImageStore& store, const std::vector<std::string>& images
 
 }  // namespace
 
-bool is_label_name(std::string_view name) { return name.ends_with(kEnding); }
+bool is_label_name(std::string_view name) { return name.ends_with(kLabelEnding); }
 
 LabelFiles read_label_files(ImageStore& store, const std::vector<std::string>& images,
                             const std::vector<std::string>& labels) {

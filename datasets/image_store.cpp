@@ -15,9 +15,7 @@ namespace neon {
 
 namespace {
 
-constexpr size_t kFilesAtOnce = 4096;
 constexpr int64_t kBytesAtOnce = int64_t(64) << 20;
-constexpr int64_t kMostBytes = int64_t(1) << 28;  // of one image
 
 class FolderStore : public ImageStore {
  public:
@@ -47,7 +45,9 @@ class FolderStore : public ImageStore {
     return out;
   }
   void load(File& file) const override { file.content = content(wanted_[file.index]); }
-  std::string content(const std::string& name) const override { return read_file(join_path(path_, name), kMostBytes); }
+  std::string content(const std::string& name) const override {
+    return read_file(join_path(path_, name), kMostImageBytes);
+  }
   int64_t bytes_of(const std::string& name) const override { return file_size(join_path(path_, name)); }
 
  private:
@@ -81,7 +81,7 @@ class PackedStore : public ImageStore {
     while (out.size() < kFilesAtOnce && bytes < kBytesAtOnce && tar_->next()) {
       const auto found = index_.find(tar_->name());
       if (found == index_.end()) continue;
-      out.push_back({found->second, tar_->content(kMostBytes)});
+      out.push_back({found->second, tar_->content(kMostImageBytes)});
       bytes += tar_->size();
     }
     return out;

@@ -7,6 +7,9 @@
 
 namespace neon {
 
+constexpr size_t kFilesAtOnce = 4096;                  // of which next() gives no more
+constexpr int64_t kMostImageBytes = int64_t(1) << 28;  // of one image
+
 class ImageStore {
  public:
   virtual ~ImageStore() = default;

@@ -18,7 +18,7 @@ constexpr const char* kValidation = "ILSVRC2012_img_val.tar";
 constexpr const char* kDevkit = "ILSVRC2012_devkit_t12.tar.gz";
 constexpr const char* kTruth = "data/ILSVRC2012_validation_ground_truth.txt";
 constexpr const char* kMeta = "data/meta.mat";
-constexpr int64_t kMostBytes = int64_t(1) << 26;  // of a file of the devkit
+constexpr int64_t kMostOfDevkit = int64_t(1) << 26;  // of a file of the devkit
 
 struct Devkit {
   std::string path;
@@ -49,11 +49,11 @@ Devkit read_devkit(const std::string& path) {
   while (tar.next()) {
     if (tar.name().ends_with(kTruth)) {
       const std::string where = tar.where();
-      out.truth = lines_of_numbers(tar.content(kMostBytes), where);
+      out.truth = lines_of_numbers(tar.content(kMostOfDevkit), where);
       has_truth = true;
     } else if (tar.name().ends_with(kMeta)) {
       const std::string where = tar.where();
-      for (const MatlabStruct& synset : read_matlab_structs(tar.content(kMostBytes), "synsets", where)) {
+      for (const MatlabStruct& synset : read_matlab_structs(tar.content(kMostOfDevkit), "synsets", where)) {
         const auto number = synset.find("ILSVRC2012_ID"), name = synset.find("WNID");
         if (number == synset.end() || name == synset.end() || number->second.numbers.size() != 1 ||
             name->second.text.empty())

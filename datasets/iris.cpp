@@ -9,7 +9,7 @@ namespace neon {
 
 namespace {
 
-constexpr int64_t kSamples = 150, kClasses = 3, kPerClass = 50;
+constexpr int64_t kSamples = 150, kSpecies = 3, kPerClass = 50;
 
 // Sepal length and width, petal length and width, in millimetres; 50 setosa, 50 versicolor, 50 virginica.
 constexpr uint8_t kMillimetres[kSamples][4] = {
@@ -64,11 +64,11 @@ class Iris : public Parametrized<Dataset, IrisParams> {
     const auto drawn = drawn_order(kPerClass, context.seed, "iris/test");
     std::vector<int64_t> order;
     for (int64_t row : drawn)
-      for (int64_t c = 0; c < kClasses; ++c) order.push_back(c * kPerClass + row);
+      for (int64_t c = 0; c < kSpecies; ++c) order.push_back(c * kPerClass + row);
     Data data;
     split_rows(all, order, kSamples - params.test, data.train, data.test);
     data.sample = {4};
-    data.classes = kClasses;
+    data.classes = kSpecies;
     data.class_names = {"setosa", "versicolor", "virginica"};
     data.source = kSource;
     return finish(std::move(data), context);
@@ -79,7 +79,7 @@ class Iris : public Parametrized<Dataset, IrisParams> {
     out.found = true;
     out.source = kSource;
     out.sample = {4};
-    out.classes = kClasses;
+    out.classes = kSpecies;
     out.train_size = kSamples - params.test;
     out.test_size = params.test;
     return finish(out);

@@ -10,7 +10,7 @@ namespace neon {
 
 namespace {
 
-constexpr int64_t kTrainImages = 60000, kTestImages = 10000;
+constexpr int64_t kTrainSamples = 60000, kTestSamples = 10000;
 
 struct IdxParams {
   bool normalize = true;
@@ -40,7 +40,7 @@ void check_shapes(const Shape& images, const Shape& labels, const std::string& i
 void check_kind(const MnistKind& kind, const MnistKind& other, const Tensor& labels, const std::string& path) {
   const auto values = labels.as<int32_t>();
   const auto& first = other.first_labels;
-  if (values.size() == size_t(kTrainImages) && std::equal(first.begin(), first.end(), values.begin()))
+  if (values.size() == size_t(kTrainSamples) && std::equal(first.begin(), first.end(), values.begin()))
     fail(ErrorKind::data, path, ": these are the labels of ", other.name, ", not of ", kind.name,
          ": the two have files of the same names; move them to a folder ", other.folders.front());
 }
@@ -90,8 +90,8 @@ class IdxDataset : public Parametrized<Dataset, IdxParams> {
     if (!files) {
       const std::string likeliest = mnist_folders(kind(), context).front();
       out.missing = partial.empty() ? join_path(likeliest, text(kind().files.front().name, ".gz")) : partial;
-      out.train_size = kTrainImages;
-      out.test_size = kTestImages;
+      out.train_size = kTrainSamples;
+      out.test_size = kTestSamples;
       if (!params.fallback) return finish(out);
       const DataCheck fallback = params.fallback->check(in_memory(context));
       if (!fallback.found && fallback.source.empty()) return finish(out);

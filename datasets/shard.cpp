@@ -15,7 +15,7 @@ namespace neon {
 
 namespace {
 
-constexpr std::string_view kMagic = "NEONSHRD";
+constexpr std::string_view kShardMagic = "NEONSHRD";
 constexpr uint32_t kVersion = 1;
 constexpr size_t kRowBytes = 24, kTrailerBytes = 32;
 
@@ -40,7 +40,7 @@ Shard::Shard(std::unique_ptr<ByteSource> bytes) : bytes_(std::move(bytes)) {
   const auto size = uint64_t(bytes_->size()) - kTrailerBytes;
   char trailer[kTrailerBytes];
   bytes_->read_at(int64_t(size), trailer, kTrailerBytes);
-  if (std::string_view(trailer + 24, 8) != kMagic) damaged("it does not end as a shard does");
+  if (std::string_view(trailer + 24, 8) != kShardMagic) damaged("it does not end as a shard does");
   if (const auto version = number_at<uint32_t>(trailer + 20); version != kVersion)
     fail(ErrorKind::data, name(), ": a shard of version ", version, ", this neon reads version ", kVersion);
   const auto place = number_at<uint64_t>(trailer), count = number_at<uint64_t>(trailer + 8);
@@ -96,7 +96,7 @@ ShardWriter::~ShardWriter() {
 }
 
 void ShardWriter::remove_unfinished(const std::string& part) {
-  const int file = open(part.c_str(), O_RDONLY | O_CLOEXEC);
+  const int file = ::open(part.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) fail(ErrorKind::data, part, ": ", std::strerror(errno));
   const bool in_use = flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   if (!in_use) unlink(part.c_str());
@@ -131,7 +131,7 @@ void ShardWriter::finish() {
   append(trailer, kVersion);
   write(table_);
   write(trailer);
-  write(kMagic);
+  write(kShardMagic);
   const bool good = std::fflush(file_) == 0 && fsync(fileno(file_)) == 0;
   const int error = errno;
   if (!good) fail(ErrorKind::failed, path_, ": cannot be written: ", std::strerror(error));

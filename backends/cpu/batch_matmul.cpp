@@ -96,7 +96,7 @@ std::unique_ptr<Kernel> make_loops(const LoweredKernel& kernel, Context& context
   }
 }
 
-const KernelRegistration registrations[] = {{"batch_matmul", 0, make_onednn}, {"batch_matmul", 10, make_loops}};
+const KernelRegistration batch_matmul_kernels[] = {{"batch_matmul", 0, make_onednn}, {"batch_matmul", 10, make_loops}};
 
 }  // namespace
 

@@ -179,16 +179,16 @@ class LoopConvolution : public Kernel {
   void (LoopConvolution::*run_)(const R*, const R*, R*) = nullptr;
 };
 
-std::unique_ptr<Kernel> make(const LoweredKernel& kernel, Context& context) {
+std::unique_ptr<Kernel> make_convolution_loops(const LoweredKernel& kernel, Context& context) {
   if (context.type(kernel.outputs[0]).dtype == DType::f64)
     return std::make_unique<LoopConvolution<double>>(kernel, context);
   return std::make_unique<LoopConvolution<float>>(kernel, context);
 }
 
-const KernelRegistration registrations[] = {
-    {"convolution", 10, make},
-    {"convolution_data_gradient", 10, make},
-    {"convolution_weight_gradient", 10, make},
+const KernelRegistration convolution_loops_kernels[] = {
+    {"convolution", 10, make_convolution_loops},
+    {"convolution_data_gradient", 10, make_convolution_loops},
+    {"convolution_weight_gradient", 10, make_convolution_loops},
 };
 
 }  // namespace

@@ -143,7 +143,7 @@ std::unique_ptr<Kernel> make_of(const LoweredKernel& kernel, Context& context, m
   throw;
 }
 
-std::unique_ptr<Kernel> make(const LoweredKernel& kernel, Context& context) {
+std::unique_ptr<Kernel> make_convolution(const LoweredKernel& kernel, Context& context) {
   const DType dtype = context.type(kernel.outputs[0]).dtype;
   if (dtype == DType::f64 || context.type(kernel.outputs[0]).shape.elements() == 0) return nullptr;
   for (Value input : kernel.inputs)
@@ -153,10 +153,10 @@ std::unique_ptr<Kernel> make(const LoweredKernel& kernel, Context& context) {
   return make_of(kernel, context, memory::data_type::f32);
 }
 
-const KernelRegistration registrations[] = {
-    {"convolution", 0, make},
-    {"convolution_data_gradient", 0, make},
-    {"convolution_weight_gradient", 0, make},
+const KernelRegistration convolution_onednn_kernels[] = {
+    {"convolution", 0, make_convolution},
+    {"convolution_data_gradient", 0, make_convolution},
+    {"convolution_weight_gradient", 0, make_convolution},
 };
 
 }  // namespace

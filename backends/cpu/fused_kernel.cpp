@@ -175,12 +175,12 @@ class FusedKernelOnCpu : public Kernel {
   ConvertFunction load_guard_ = nullptr;
 };
 
-std::unique_ptr<Kernel> make(const LoweredKernel& kernel, Context& context) {
+std::unique_ptr<Kernel> make_fused(const LoweredKernel& kernel, Context& context) {
   if (kernel.fused->compute == DType::f64) return std::make_unique<FusedKernelOnCpu<double>>(*kernel.fused, context);
   return std::make_unique<FusedKernelOnCpu<float>>(*kernel.fused, context);
 }
 
-const KernelRegistration registration("fused", 0, make);
+const KernelRegistration fused_kernel_kernel("fused", 0, make_fused);
 
 }  // namespace
 

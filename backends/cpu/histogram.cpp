@@ -17,8 +17,7 @@ namespace neon::cpu {
 
 namespace {
 
-constexpr int64_t kBlock = 1024;                 // elements converted at once
-constexpr int64_t kElementsOfOneThread = 16384;  // fewer are not worth a second thread
+constexpr int64_t kConvertedAtOnce = 1024;  // elements converted at once
 
 class Histogram : public Kernel {
  public:
@@ -79,10 +78,10 @@ class Histogram : public Kernel {
     std::vector<int64_t>& table = tables_[size_t(part)];
     std::ranges::fill(table, 0);
     int64_t* const turns[4] = {&table[0], &table[table_size()], &table[2 * table_size()], &table[3 * table_size()]};
-    std::array<float, kBlock> block;
+    std::array<float, kConvertedAtOnce> block;
     const int64_t last = elements_ * (part + 1) / parts;
-    for (int64_t first = elements_ * part / parts; first < last; first += kBlock) {
-      const int64_t n = std::min(kBlock, last - first);
+    for (int64_t first = elements_ * part / parts; first < last; first += kConvertedAtOnce) {
+      const int64_t n = std::min(kConvertedAtOnce, last - first);
       load_(static_cast<const std::byte*>(*x_) + first * size_, block.data(), n);
       for (int64_t i = 0; i < n; ++i) ++turns[i % 4][bin_of(block[size_t(i)])];
     }
@@ -96,11 +95,11 @@ class Histogram : public Kernel {
   std::vector<std::vector<int64_t>> tables_;  // by thread: four tables of bins and what is counted nowhere
 };
 
-std::unique_ptr<Kernel> make(const LoweredKernel& kernel, Context& context) {
+std::unique_ptr<Kernel> make_histogram(const LoweredKernel& kernel, Context& context) {
   return std::make_unique<Histogram>(kernel, context);
 }
 
-const KernelRegistration registration("histogram", 0, make);
+const KernelRegistration histogram_kernel("histogram", 0, make_histogram);
 
 }  // namespace
 

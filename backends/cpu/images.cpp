@@ -13,8 +13,6 @@ namespace neon::cpu {
 
 namespace {
 
-constexpr int64_t kBytesOfOneThread = 65536;  // fewer are not worth a second thread
-
 // What both kernels read and write.
 class ImageKernel : public Kernel {
  public:
@@ -165,7 +163,7 @@ std::unique_ptr<Kernel> make_resample(const LoweredKernel& kernel, Context& cont
   });
 }
 
-const KernelRegistration registrations[] = {{"crop", 0, make_crop}, {"resample", 0, make_resample}};
+const KernelRegistration images_kernels[] = {{"crop", 0, make_crop}, {"resample", 0, make_resample}};
 
 }  // namespace
 

@@ -46,6 +46,8 @@ class Context {
   std::map<std::string, int> scalars_;
 };
 
+// Of a plain loop; fewer are not worth a second thread.
+constexpr int64_t kElementsOfOneThread = 16384, kBytesOfOneThread = 4 * kElementsOfOneThread;
 // The threads of a loop with enough work for `useful` of them: one, or all. libgomp lets those threads end that a team
 // has no use for and makes them anew for the next, 20 to 40 us each: teams of all sizes cost LeNet's step 30 new
 // threads, and half of its time, on 16 processors.

@@ -73,12 +73,12 @@ class LoopMatmul : public Kernel {
   Tensor a_rows_, b_rows_;
 };
 
-std::unique_ptr<Kernel> make(const LoweredKernel& kernel, Context& context) {
+std::unique_ptr<Kernel> make_matmul_loops(const LoweredKernel& kernel, Context& context) {
   if (context.type(kernel.outputs[0]).dtype != DType::f64) return nullptr;
   return std::make_unique<LoopMatmul>(kernel, context);
 }
 
-const KernelRegistration registration("matmul", 10, make);
+const KernelRegistration matmul_loops_kernel("matmul", 10, make_matmul_loops);
 
 }  // namespace
 

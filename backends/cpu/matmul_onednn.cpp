@@ -31,7 +31,7 @@ class OnednnMatmul : public OnednnKernel {
   }
 };
 
-std::unique_ptr<Kernel> make(const LoweredKernel& kernel, Context& context) {
+std::unique_ptr<Kernel> make_matmul(const LoweredKernel& kernel, Context& context) {
   const DType dtype = context.type(kernel.outputs[0]).dtype;
   if (dtype == DType::f64 || context.type(kernel.outputs[0]).shape.elements() == 0) return nullptr;
   if (context.type(kernel.inputs[0]).shape.elements() == 0) return nullptr;
@@ -42,7 +42,7 @@ std::unique_ptr<Kernel> make(const LoweredKernel& kernel, Context& context) {
   return std::make_unique<OnednnMatmul>(kernel, context, dnnl::memory::data_type::f32);
 }
 
-const KernelRegistration registration("matmul", 0, make);
+const KernelRegistration matmul_onednn_kernel("matmul", 0, make_matmul);
 
 }  // namespace
 

@@ -10,8 +10,7 @@ namespace neon::cpu {
 
 namespace {
 
-constexpr int64_t kBytesOfOneThread = 65536;  // fewer are not worth a second thread
-constexpr int64_t kSide = 16;                 // of the squares in which a matrix is turned
+constexpr int64_t kSide = 16;  // of the squares in which a matrix is turned
 
 std::vector<int64_t> dense_strides(const Shape& shape) {
   std::vector<int64_t> out(size_t(shape.rank()), 1);
@@ -164,15 +163,15 @@ class Concat : public Kernel {
 };
 
 template <typename K>
-std::unique_ptr<Kernel> make(const LoweredKernel& kernel, Context& context) {
+std::unique_ptr<Kernel> make_move(const LoweredKernel& kernel, Context& context) {
   if (context.type(kernel.outputs[0]).shape.elements() == 0) return nullptr;
   return std::make_unique<K>(kernel, context);
 }
 
-const KernelRegistration registrations[] = {
-    {"transpose", 0, make<Move>},
-    {"slice", 0, make<Move>},
-    {"concat", 0, make<Concat>},
+const KernelRegistration moves_kernels[] = {
+    {"transpose", 0, make_move<Move>},
+    {"slice", 0, make_move<Move>},
+    {"concat", 0, make_move<Concat>},
 };
 
 }  // namespace

@@ -11,8 +11,6 @@ namespace neon::cpu {
 
 namespace {
 
-constexpr int64_t kBlock = 16384;  // elements, of which a second thread takes the next
-
 void relu_block(bf16* y, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
     const uint16_t bits = y[i].bits;
@@ -27,8 +25,9 @@ void relu_block(float* y, int64_t n) {
 
 template <typename T>
 void relu_in_place(T* y, int64_t n, int threads) {
-#pragma omp parallel for num_threads(threads) schedule(static) if (n > kBlock)
-  for (int64_t first = 0; first < n; first += kBlock) relu_block(y + first, std::min(kBlock, n - first));
+#pragma omp parallel for num_threads(threads) schedule(static) if (n > kElementsOfOneThread)
+  for (int64_t first = 0; first < n; first += kElementsOfOneThread)
+    relu_block(y + first, std::min(kElementsOfOneThread, n - first));
 }
 
 void bind(dnnl::memory& memory, const void* data) {

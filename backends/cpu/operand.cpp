@@ -12,14 +12,12 @@ namespace neon::cpu {
 
 namespace {
 
-constexpr int64_t kBlock = 16384;  // elements, of which a second thread takes the next
-
 void convert(elementwise::ConvertFunction function, const void* from, size_t from_size, void* to, size_t to_size,
              int64_t n, int threads) {
-#pragma omp parallel for num_threads(threads) schedule(static) if (n > kBlock)
-  for (int64_t first = 0; first < n; first += kBlock)
+#pragma omp parallel for num_threads(threads) schedule(static) if (n > kElementsOfOneThread)
+  for (int64_t first = 0; first < n; first += kElementsOfOneThread)
     function(static_cast<const std::byte*>(from) + size_t(first) * from_size,
-             static_cast<std::byte*>(to) + size_t(first) * to_size, std::min(kBlock, n - first));
+             static_cast<std::byte*>(to) + size_t(first) * to_size, std::min(kElementsOfOneThread, n - first));
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace neon::cpu {
 
 namespace {
 
-std::map<std::string, PlainFunction>& table() {
+std::map<std::string, PlainFunction>& functions() {
   static std::map<std::string, PlainFunction> functions;
   return functions;
 }
@@ -193,7 +193,7 @@ void count_sizes(PlainArguments& a) {
   for (int64_t bin = 0; bin < bins; ++bin) a.outputs[0].set(bin, double(counts[size_t(bin)]));
 }
 
-const PlainRegistration registrations[] = {
+const PlainRegistration plain_functions[] = {
     {"cast", copy},
     {"broadcast", copy},
     {"reshape",
@@ -217,12 +217,12 @@ const PlainRegistration registrations[] = {
 
 }  // namespace
 
-void add_plain(const std::string& op, PlainFunction function) { table()[op] = function; }
+void add_plain(const std::string& op, PlainFunction function) { functions()[op] = function; }
 
 PlainFunction find_plain(const Op& op) {
   if (op.is_elementwise()) return row;
-  const auto found = table().find(op.name);
-  return found == table().end() ? nullptr : found->second;
+  const auto found = functions().find(op.name);
+  return found == functions().end() ? nullptr : found->second;
 }
 
 }  // namespace neon::cpu

@@ -69,7 +69,7 @@ void columns(PlainArguments& a) {
     });
 }
 
-const PlainRegistration registrations[] = {
+const PlainRegistration plain_convolution_functions[] = {
     {"columns", columns},
     {"convolution", convolution},
     {"convolution_data_gradient", data_gradient},

@@ -63,7 +63,7 @@ void resample(PlainArguments& a) {
       }
 }
 
-const PlainRegistration registrations[] = {{"crop", crop}, {"resample", resample}};
+const PlainRegistration plain_images_functions[] = {{"crop", crop}, {"resample", resample}};
 
 }  // namespace
 

@@ -71,7 +71,7 @@ void average_gradient(PlainArguments& a) {
   for (size_t i = 0; i < x.size(); ++i) a.outputs[0].set(int64_t(i), x[i]);
 }
 
-const PlainRegistration registrations[] = {
+const PlainRegistration plain_pooling_functions[] = {
     {"pool_max", maximum},
     {"pool_max_gradient", maximum_gradient},
     {"pool_avg", average},

@@ -43,7 +43,8 @@ void region_max_gradient(PlainArguments& a) {
   for (size_t i = 0; i < x.size(); ++i) a.outputs[0].set(int64_t(i), x[i]);
 }
 
-const PlainRegistration registrations[] = {{"region_max", region_max}, {"region_max_gradient", region_max_gradient}};
+const PlainRegistration plain_regions_functions[] = {{"region_max", region_max},
+                                                     {"region_max_gradient", region_max_gradient}};
 
 }  // namespace
 

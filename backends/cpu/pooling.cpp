@@ -17,12 +17,6 @@ using elementwise::Pooling;
 using elementwise::PoolRun;
 using Elements = PoolPlan::Elements;
 
-template <typename R>
-const Pooling<R>& loops() {
-  if constexpr (std::is_same_v<R, float>) return *elementwise::active_level().pool_f32;
-  else return *elementwise::active_level().pool_f64;
-}
-
 constexpr int64_t kBand = 8192;  // elements of x, where one row of windows does not take more
 
 // One of the two arrays; where its type is not that of the arithmetic, or it is written in rows apart, each thread has
@@ -161,8 +155,8 @@ class MaximumKernel : public PoolKernel<R> {
   void run(const Run&) override {
     P* positions = static_cast<P*>(*positions_);
     this->pool([&](const PoolRun& run, const R* x, R* y, int64_t where) {
-      if constexpr (sizeof(P) == 1) loops<R>().maximum_u8(run, x, least_, y, positions + where);
-      else loops<R>().maximum_i32(run, x, least_, y, positions + where);
+      if constexpr (sizeof(P) == 1) elementwise::pooling_loops<R>().maximum_u8(run, x, least_, y, positions + where);
+      else elementwise::pooling_loops<R>().maximum_i32(run, x, least_, y, positions + where);
     });
   }
 
@@ -179,8 +173,9 @@ class MaximumGradientKernel : public PoolKernel<R> {
   void run(const Run&) override {
     const P* positions = static_cast<const P*>(*positions_);
     this->spread([&](const PoolRun& run, R* x, const R* y, int64_t where) {
-      if constexpr (sizeof(P) == 1) loops<R>().maximum_gradient_u8(run, y, positions + where, this->add_, x);
-      else loops<R>().maximum_gradient_i32(run, y, positions + where, this->add_, x);
+      if constexpr (sizeof(P) == 1)
+        elementwise::pooling_loops<R>().maximum_gradient_u8(run, y, positions + where, this->add_, x);
+      else elementwise::pooling_loops<R>().maximum_gradient_i32(run, y, positions + where, this->add_, x);
     });
   }
 
@@ -195,7 +190,7 @@ class AverageKernel : public PoolKernel<R> {
       : PoolKernel<R>(kernel, context, false), whole_(kernel.attributes.integer("count_padding")) {}
   void run(const Run&) override {
     this->pool([&](const PoolRun& run, const R* x, R* y, int64_t) {
-      loops<R>().average(run, x, R(whole_ ? this->plan_.places() : run.count), y);
+      elementwise::pooling_loops<R>().average(run, x, R(whole_ ? this->plan_.places() : run.count), y);
     });
   }
 
@@ -210,7 +205,8 @@ class AverageGradientKernel : public PoolKernel<R> {
       : PoolKernel<R>(kernel, context, true), whole_(kernel.attributes.integer("count_padding")) {}
   void run(const Run&) override {
     this->spread([&](const PoolRun& run, R* x, const R* y, int64_t) {
-      loops<R>().average_gradient(run, y, R(whole_ ? this->plan_.places() : run.count), this->add_, x);
+      elementwise::pooling_loops<R>().average_gradient(run, y, R(whole_ ? this->plan_.places() : run.count), this->add_,
+                                                       x);
     });
   }
 
@@ -231,16 +227,16 @@ std::unique_ptr<Kernel> make_with_positions(const LoweredKernel& kernel, Context
 }
 
 template <template <typename> class Kernels>
-std::unique_ptr<Kernel> make(const LoweredKernel& kernel, Context& context) {
+std::unique_ptr<Kernel> make_pooling(const LoweredKernel& kernel, Context& context) {
   if (context.type(kernel.outputs[0]).dtype == DType::f64) return std::make_unique<Kernels<double>>(kernel, context);
   return std::make_unique<Kernels<float>>(kernel, context);
 }
 
-const KernelRegistration registrations[] = {
+const KernelRegistration pooling_kernels[] = {
     {"pool_max", 0, make_with_positions<MaximumKernel>},
     {"pool_max_gradient", 0, make_with_positions<MaximumGradientKernel>},
-    {"pool_avg", 0, make<AverageKernel>},
-    {"pool_avg_gradient", 0, make<AverageGradientKernel>},
+    {"pool_avg", 0, make_pooling<AverageKernel>},
+    {"pool_avg_gradient", 0, make_pooling<AverageGradientKernel>},
 };
 
 }  // namespace

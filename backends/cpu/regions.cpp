@@ -15,14 +15,6 @@ namespace neon::cpu {
 
 namespace {
 
-constexpr int64_t kElementsOfOneThread = 16384;  // fewer are not worth a second thread
-
-template <typename R>
-const elementwise::Pooling<R>& loops() {
-  if constexpr (std::is_same_v<R, float>) return *elementwise::active_level().pool_f32;
-  else return *elementwise::active_level().pool_f64;
-}
-
 template <typename R>
 class RegionMaximum : public Kernel {
  public:
@@ -78,7 +70,7 @@ class RegionMaximum : public Kernel {
           continue;
         }
         const elementwise::PoolRun run{pixels.offsets.data(), pixels.numbers.data(), count, 1, channels, 0, 0};
-        loops<R>().maximum_i32(run, x, -std::numeric_limits<R>::infinity(), y, positions);
+        elementwise::pooling_loops<R>().maximum_i32(run, x, -std::numeric_limits<R>::infinity(), y, positions);
       }
   }
 
@@ -126,13 +118,13 @@ class RegionMaximumGradient : public Kernel {
 };
 
 template <template <typename> class Kernels>
-std::unique_ptr<Kernel> make(const LoweredKernel& kernel, Context& context) {
+std::unique_ptr<Kernel> make_regions(const LoweredKernel& kernel, Context& context) {
   if (context.type(kernel.outputs[0]).dtype == DType::f64) return std::make_unique<Kernels<double>>(kernel, context);
   return std::make_unique<Kernels<float>>(kernel, context);
 }
 
-const KernelRegistration registrations[] = {{"region_max", 0, make<RegionMaximum>},
-                                            {"region_max_gradient", 0, make<RegionMaximumGradient>}};
+const KernelRegistration regions_kernels[] = {{"region_max", 0, make_regions<RegionMaximum>},
+                                              {"region_max_gradient", 0, make_regions<RegionMaximumGradient>}};
 
 }  // namespace
 

@@ -61,7 +61,7 @@ void check_lt(cublasStatus_t status, const char* doing) {
   if (status != CUBLAS_STATUS_SUCCESS) fail(ErrorKind::device, doing, ": cuBLASLt says ", lt().words(status));
 }
 
-cudaDataType_t data_type(DType dtype) {
+cudaDataType_t blas_type(DType dtype) {
   return dtype == DType::f64   ? CUDA_R_64F
          : dtype == DType::f32 ? CUDA_R_32F
          : dtype == DType::f16 ? CUDA_R_16F
@@ -84,7 +84,7 @@ class Product : public LibraryKernel {
     const TensorType &a = graph.type(kernel.inputs[0]), &b = graph.type(kernel.inputs[1]),
                      &c = graph.type(kernel.outputs[0]);
     const bool ta = kernel.attributes.integer("transpose_a"), tb = kernel.attributes.integer("transpose_b");
-    const cudaDataType_t type = data_type(a.dtype);
+    const cudaDataType_t type = blas_type(a.dtype);
     wide_ = a.dtype == DType::f64;
     const bool tf32 = options.tf32 && a.dtype == DType::f32;
     const cublasComputeType_t compute = wide_  ? CUBLAS_COMPUTE_64F

@@ -46,6 +46,12 @@ BlockFunction<R> derivative_function(const Row& row, int operand, unsigned scala
 ConvertFunction load_function(DType stored, DType compute, const Level& level = active_level());
 ConvertFunction store_function(DType compute, DType stored, const Level& level = active_level());
 
+template <typename R>
+const Pooling<R>& pooling_loops() {
+  if constexpr (std::is_same_v<R, float>) return *active_level().pool_f32;
+  else return *active_level().pool_f64;
+}
+
 // Source for a device: everything that a row's text may call, and each row's value and derivatives as functions
 // neon_math::NAME_value and so on; see row_functions.inc. It includes nothing and wants C++17 or later. Contraction to
 // fma (--fmad) gives other bits than the CPU's, as exact ones.

@@ -7,7 +7,7 @@ namespace neon {
 
 namespace {
 
-std::vector<TensorType> infer(const InferContext& c) {
+std::vector<TensorType> infer_batch_matmul(const InferContext& c) {
   const TensorType &a = c.inputs[0], &b = c.inputs[1];
   const bool ta = c.attributes.integer("transpose_a"), tb = c.attributes.integer("transpose_b");
   if (a.shape.rank() != 3 || b.shape.rank() != 3 || a.shape[0] != b.shape[0])
@@ -26,14 +26,14 @@ Value product(Graph& graph, Value a, Value b, bool transpose_a, bool transpose_b
                    {{"transpose_a", int64_t(transpose_a)}, {"transpose_b", int64_t(transpose_b)}});
 }
 
-void gradient(GradientContext& c) {
+void batch_matmul_gradient(GradientContext& c) {
   const bool ta = c.node.attributes.integer("transpose_a"), tb = c.node.attributes.integer("transpose_b");
   const Value a = c.input(0), b = c.input(1), g = c.cotangent();
   if (c.wanted[0]) c.results[0] = ta ? product(c.graph, b, g, tb, true) : product(c.graph, g, b, false, !tb);
   if (c.wanted[1]) c.results[1] = tb ? product(c.graph, g, a, true, ta) : product(c.graph, a, g, !ta, false);
 }
 
-std::vector<Value> define(Graph& graph, const Node& node) {
+std::vector<Value> define_batch_matmul(Graph& graph, const Node& node) {
   const auto rows = [&](Value x, bool exchanged) {
     return Expr(graph, exchanged ? transpose(graph, x, {0, 2, 1}) : x);
   };
@@ -45,7 +45,7 @@ std::vector<Value> define(Graph& graph, const Node& node) {
   return {cast(reshape(sum(each, {3}), {batch, m, n}), a.dtype())};
 }
 
-const OpRegistration op({"batch_matmul", infer, gradient, define});
+const OpRegistration batch_matmul_op({"batch_matmul", infer_batch_matmul, batch_matmul_gradient, define_batch_matmul});
 
 }  // namespace
 

@@ -20,7 +20,7 @@ std::vector<TensorType> infer_columns(const InferContext& c) {
   return {{x.dtype, {sizes[0] * sizes[1] * x.shape[3], x.shape[0] * outputs[0] * outputs[1]}}};
 }
 
-const OpRegistration ops[] = {OpRegistration({"columns", infer_columns})};
+const OpRegistration columns_ops[] = {OpRegistration({"columns", infer_columns})};
 
 }  // namespace
 

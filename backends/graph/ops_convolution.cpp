@@ -136,7 +136,7 @@ void weight_gradient_gradient(GradientContext& c) {
   if (c.wanted[1]) c.results[1] = ops.forward(x, g);
 }
 
-const OpRegistration ops[] = {
+const OpRegistration convolution_ops[] = {
     OpRegistration({"convolution", infer_convolution, convolution_gradient}),
     OpRegistration({"convolution_data_gradient", infer_data_gradient, data_gradient_gradient}),
     OpRegistration({"convolution_weight_gradient", infer_weight_gradient, weight_gradient_gradient}),

@@ -115,7 +115,7 @@ std::vector<Value> define_depth_to_space(Graph& graph, const Node& node) {
   return {y};
 }
 
-const OpRegistration ops[] = {
+const OpRegistration depth_ops[] = {
     OpRegistration({.name = "space_to_depth",
                     .infer = infer_space_to_depth,
                     .gradient = space_to_depth_gradient,

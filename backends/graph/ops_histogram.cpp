@@ -49,7 +49,7 @@ std::vector<TensorType> infer_histogram(const InferContext& c) {
   return {{DType::i32, {bins}}};
 }
 
-const OpRegistration op({"histogram", infer_histogram});
+const OpRegistration histogram_op({"histogram", infer_histogram});
 
 }  // namespace
 

@@ -51,7 +51,8 @@ std::vector<Value> inputs_of(Value data, Value places, Value indices) {
   return out;
 }
 
-const OpRegistration ops[] = {OpRegistration({"crop", infer_crop}), OpRegistration({"resample", infer_resample})};
+const OpRegistration images_ops[] = {OpRegistration({"crop", infer_crop}),
+                                     OpRegistration({"resample", infer_resample})};
 
 }  // namespace
 

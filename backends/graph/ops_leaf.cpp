@@ -13,7 +13,7 @@ std::vector<TensorType> constant(const InferContext& c) { return {{DType(c.attri
 
 std::vector<TensorType> source(const InferContext& c) { return {{DType::f32, Shape(c.attributes.integers("shape"))}}; }
 
-const OpRegistration ops[] = {
+const OpRegistration leaf_ops[] = {
     OpRegistration({"input", named_leaf}),  OpRegistration({"variable", named_leaf}),
     OpRegistration({"scalar", named_leaf}), OpRegistration({"constant", constant}),
     OpRegistration({"iota", source}),       OpRegistration({"uniform", source}),

@@ -26,7 +26,7 @@ void matmul_gradient(GradientContext& c) {
   if (c.wanted[1]) c.results[1] = tb ? matmul(c.graph, g, a, true, ta) : matmul(c.graph, a, g, !ta, false);
 }
 
-const OpRegistration op({"matmul", infer_matmul, matmul_gradient});
+const OpRegistration matmul_op({"matmul", infer_matmul, matmul_gradient});
 
 }  // namespace
 

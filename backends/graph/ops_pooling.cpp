@@ -88,7 +88,7 @@ void average_gradient_gradient(GradientContext& c) {
                               {"count_padding", a.integer("count_padding")}});
 }
 
-const OpRegistration ops[] = {
+const OpRegistration pooling_ops[] = {
     OpRegistration({"pool_max", infer_maximum, maximum_gradient}),
     OpRegistration({"pool_max_gradient", infer_maximum_gradient}),
     OpRegistration({"pool_avg", infer_average, average_gradient}),

@@ -37,7 +37,7 @@ void extremum_gradient(GradientContext& c) {
   c.results[0] = hit * (g / sum(hit, c.node.attributes.integers("axes")));
 }
 
-const OpRegistration ops[] = {
+const OpRegistration reduce_ops[] = {
     OpRegistration({"sum", infer_reduce, sum_gradient}),
     OpRegistration({"max", infer_reduce, extremum_gradient}),
     OpRegistration({"min", infer_reduce, extremum_gradient}),

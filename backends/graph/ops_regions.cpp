@@ -48,7 +48,7 @@ void region_max_gradient(GradientContext& c) {
                              {{"scale", c.node.attributes.real("scale")}, {"sizes", std::vector<int64_t>{x[1], x[2]}}});
 }
 
-const OpRegistration ops[] = {
+const OpRegistration regions_ops[] = {
     OpRegistration({"region_max", infer_region_max, region_max_gradient}),
     OpRegistration({"region_max_gradient", infer_region_max_gradient}),
 };

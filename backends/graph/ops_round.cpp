@@ -45,7 +45,7 @@ std::vector<Value> define_round(Graph& graph, const Node& node) {
   return {cast(apply("round_by_chance", x, step, cast(drawn, x.dtype())), to)};
 }
 
-const OpRegistration op({"round_stochastic", infer_round, nullptr, define_round});
+const OpRegistration round_op({"round_stochastic", infer_round, nullptr, define_round});
 
 }  // namespace
 

@@ -9,11 +9,14 @@ namespace {
 
 std::vector<TensorType> infer_same(const InferContext& c) { return {c.inputs[0]}; }
 
-std::vector<Value> define(Graph&, const Node& node) { return {node.inputs[0]}; }
+std::vector<Value> define_scale_gradient(Graph&, const Node& node) { return {node.inputs[0]}; }
 
-void gradient(GradientContext& c) { c.results[0] = Expr(c.graph, c.cotangent()) * c.node.attributes.real("factor"); }
+void scale_gradient_gradient(GradientContext& c) {
+  c.results[0] = Expr(c.graph, c.cotangent()) * c.node.attributes.real("factor");
+}
 
-const OpRegistration ops[] = {OpRegistration({"scale_gradient", infer_same, gradient, define})};
+const OpRegistration scale_gradient_ops[] = {
+    OpRegistration({"scale_gradient", infer_same, scale_gradient_gradient, define_scale_gradient})};
 
 }  // namespace
 

@@ -108,7 +108,7 @@ std::vector<TensorType> infer_scatter_add(const InferContext& c) {
 }
 void scatter_add_gradient(GradientContext& c) { c.results[0] = gather(c.graph, c.cotangent(), c.input(1)); }
 
-const OpRegistration ops[] = {
+const OpRegistration shape_ops[] = {
     OpRegistration({"reshape", infer_reshape, reshape_gradient}),
     OpRegistration({"transpose", infer_transpose, transpose_gradient}),
     OpRegistration({"concat", infer_concat, concat_gradient}),

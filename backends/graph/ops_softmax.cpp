@@ -60,7 +60,7 @@ std::vector<Value> define_cross_entropy_grad(Graph& graph, const Node& node) {
   return {g * (e * (sum(t, axis) / sum(e, axis)) - t)};
 }
 
-const OpRegistration ops[] = {
+const OpRegistration softmax_ops[] = {
     OpRegistration({"softmax", same_as_first, softmax_gradient, define_softmax}),
     OpRegistration({"softmax_grad", same_as_first, nullptr, define_softmax_grad}),
     OpRegistration({"softmax_cross_entropy", infer_cross_entropy, cross_entropy_gradient, define_cross_entropy}),

@@ -10,9 +10,9 @@ namespace neon {
 
 namespace {
 
-constexpr int64_t kLeastMaps = 384;                             // with fewer, turning takes longer than it saves
-constexpr int64_t kLeastWork = int64_t(1) << 30;                // multiplications; below, kernels wait for each other
-constexpr int64_t kMostBytes = int64_t(1) << 30, kAligned = 4;  // of the columns; numbers of a 16-byte access
+constexpr int64_t kLeastMaps = 384;                            // with fewer, turning takes longer than it saves
+constexpr int64_t kLeastWork = int64_t(1) << 30;               // multiplications; below, kernels wait for each other
+constexpr int64_t kMostBytes = int64_t(1) << 30, kAtOnce = 4;  // of the columns; numbers of a 16-byte access
 
 using Sizes = std::vector<int64_t>;
 
@@ -27,7 +27,7 @@ Graph with_product_gradients(const Graph& graph) {
     const Sizes& size = node.attributes.integers("sizes");
     const int64_t maps = y.back(), rows = size[0] * size[1] * x.back(),
                   sums = y.elements() / std::max<int64_t>(maps, 1);
-    if (maps < kLeastMaps || maps % kAligned || rows % kAligned || sums % kAligned || maps * rows * sums < kLeastWork ||
+    if (maps < kLeastMaps || maps % kAtOnce || rows % kAtOnce || sums % kAtOnce || maps * rows * sums < kLeastWork ||
         4 * rows * sums > kMostBytes)
       return out;
     Attributes windows = {{"strides", node.attributes.integers("strides")},

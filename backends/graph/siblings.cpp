@@ -13,7 +13,7 @@ namespace neon {
 namespace {
 
 // Every y begins at a multiple of as many bytes, so that its kernel can write it beside the others.
-constexpr int64_t kAligned = 16;
+constexpr int64_t kAlignedBytes = 16;
 // Elements of x for one of w: filters may have to be copied together.
 constexpr int64_t kLeastPixels = 4;
 
@@ -105,7 +105,7 @@ class Rewriter {
     const Node& node = from_.producer(summand);
     if (!is_data_gradient(node) || only_user(summand) < 0 || node.attributes.integer("groups") != 1) return false;
     const TensorType& y = from_.type(node.inputs[0]);
-    return from_.shape(summand).elements() > 0 && y.shape.back() * int64_t(size_of(y.dtype)) % kAligned == 0 &&
+    return from_.shape(summand).elements() > 0 && y.shape.back() * int64_t(size_of(y.dtype)) % kAlignedBytes == 0 &&
            from_.shape(node.inputs[1]).elements() * kLeastPixels <= from_.shape(summand).elements();
   }
 

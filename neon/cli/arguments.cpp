@@ -12,8 +12,6 @@ namespace {
 
 bool is_integer(const std::string& s) { return !s.empty() && s.find_first_not_of("0123456789") == s.npos; }
 
-bool is_spec(const std::string& s) { return s.ends_with(".yaml") || s.ends_with(".yml"); }
-
 std::string trimmed(std::string_view s) {
   s.remove_prefix(std::min(s.find_first_not_of(" \t"), s.size()));
   return std::string(s.substr(0, s.find_last_not_of(" \t") + 1));
@@ -37,6 +35,8 @@ std::string rounding_value(const std::string& value) {
 }
 
 }  // namespace
+
+bool is_spec(const std::string& path) { return path.ends_with(".yaml") || path.ends_with(".yml"); }
 
 // CLI11 knows no long option with one dash, and an optional value would swallow the spec that follows it.
 std::vector<std::string> clear_arguments(const std::vector<std::string>& arguments) {

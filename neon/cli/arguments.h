@@ -5,6 +5,9 @@
 
 namespace neon {
 
+// By its name.
+bool is_spec(const std::string& path);
+
 // Long options get two dashes, and those whose value may be left out get one.
 std::vector<std::string> clear_arguments(const std::vector<std::string>& arguments);
 

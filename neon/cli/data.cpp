@@ -7,6 +7,7 @@
 #include "datasets/hash.h"
 #include "datasets/image_samples.h"
 #include "datasets/shard_folder.h"
+#include "neon/cli/arguments.h"
 #include "neon/cli/data_preview.h"
 #include "neon/cli/session.h"
 #include "neon/cli/verbs.h"
@@ -86,8 +87,6 @@ bool check_shards(const std::string& folder) {
   std::printf("\n");
   return bad == 0 && changed == 0;
 }
-
-bool is_spec(const std::string& path) { return path.ends_with(".yaml") || path.ends_with(".yml"); }
 
 bool is_list(std::string path) {
   if (path.ends_with(".gz")) path.resize(path.size() - 3);

@@ -197,16 +197,16 @@ class FieldList {
 template <typename P>
 class SchemaBuilder : public FieldList {
  public:
+  explicit SchemaBuilder(const P& probe) : probe_(probe) {}
   template <typename Base, typename Member, typename... Options>
   requires std::is_base_of_v<Base, P>
   void operator()(const char* name, Member Base::*member, const char* sentence, const Options&... options) {
-    const P& probe = probe_;
-    Field& field = add(name, sentence, &probe, probe.*member);
+    Field& field = add(name, sentence, &probe_, probe_.*member);
     (apply(field, options), ...);
   }
 
  private:
-  P probe_{};
+  const P& probe_;
 };
 
 }  // namespace detail
@@ -214,7 +214,8 @@ class SchemaBuilder : public FieldList {
 template <typename P>
 const Schema& schema_of() {
   static const Schema schema = [] {
-    detail::SchemaBuilder<P> builder;
+    const auto probe = std::make_unique<const P>();
+    detail::SchemaBuilder<P> builder(*probe);
     P::describe(builder);
     return Schema(std::move(builder.fields));
   }();

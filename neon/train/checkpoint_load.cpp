@@ -9,7 +9,7 @@ namespace neon {
 
 namespace {
 
-bool there(const std::string& path) {
+bool exists(const std::string& path) {
   struct stat status;
   return stat(path.c_str(), &status) == 0;
 }
@@ -36,7 +36,7 @@ TensorFile read_checkpoint(const std::string& path) {
 
 TensorFile load_checkpoint(const std::string& given, std::vector<std::string>& warnings) {
   const std::string path = follow_links(given);
-  if (there(path + ".part") && !is_in_use(path + ".part"))
+  if (exists(path + ".part") && !is_in_use(path + ".part"))
     warnings.push_back(text(path, ".part is left over from a save that was interrupted; it is ignored"));
   std::vector<std::string> candidates = {path};
   for (OlderCheckpoint& older : older_checkpoints(path)) candidates.push_back(std::move(older.path));

@@ -25,6 +25,8 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kFlushEvery = std::chrono::seconds(1);
 constexpr double kMaxFileBytes = double(int64_t(4) << 30);  // the file is held in memory too
 
+}  // namespace
+
 // A series and what of it is not in the file yet.
 struct Placed {
   SeriesSpec spec;
@@ -44,6 +46,8 @@ struct PlacedNumber {
   size_t offset;
   bool real, dirty = false;
 };
+
+namespace {
 
 template <typename F>
 decltype(auto) with_type(DType dtype, F&& f) {

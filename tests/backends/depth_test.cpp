@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "backends/graph/passes.h"
+#include "tests/backends/indices.h"
 #include "tests/backends/run_case.h"
 #include "tests/backends/window_cases.h"
 
@@ -12,12 +13,6 @@ using namespace neon::test;
 namespace {
 
 using Sizes = std::vector<int64_t>;
-
-int64_t flat(const Shape& shape, const Sizes& at) {
-  int64_t out = 0;
-  for (int axis = 0; axis < shape.rank(); ++axis) out = out * shape[axis] + at[size_t(axis)];
-  return out;
-}
 
 // Of the element at (n,p,q,k) of the blocks y, where x (N,H,W,C) has it; -1 where nothing of x lies there.
 int64_t place_in_image(const Attributes& attributes, const Shape& x, const Sizes& at) {

@@ -13,8 +13,8 @@ using Sizes = std::vector<int64_t>;
 const Shape kSmall = {1, 4, 4, 8}, kLarge = {2, 16, 16, 8};
 
 // Layers of a small net over an image x.
-struct Net {
-  Net(Graph& graph, DType dtype, const Shape& image) : graph(graph), dtype(dtype), x(input("x", image)) {}
+struct NetOfBranches {
+  NetOfBranches(Graph& graph, DType dtype, const Shape& image) : graph(graph), dtype(dtype), x(input("x", image)) {}
 
   Expr product(Expr from, int64_t maps, int64_t size, int64_t groups = 1) {
     const Shape filters{maps, size, size, from.shape().back() / groups};
@@ -71,11 +71,11 @@ struct Net {
   int made = 0;
 };
 
-using Build = void (*)(Net&);
+using Build = void (*)(NetOfBranches&);
 
 std::function<void(Graph&, DType)> over(const Shape& image, Build build) {
   return [=](Graph& graph, DType dtype) {
-    Net net(graph, dtype, image);
+    NetOfBranches net(graph, dtype, image);
     build(net);
   };
 }
@@ -93,99 +93,99 @@ SiblingCase siblings(const char* name, int data, int weights, Build build) {
 std::vector<JoinCase> join_cases() {
   return {
       joined("branches of convolutions",
-             [](Net& n) {
+             [](NetOfBranches& n) {
                const Expr first = n.joined({n.layer(n.x, 16), n.layer(n.layer(n.x, 8), 24, 3), n.layer(n.x, 8, 3)});
                n.end(n.joined({n.layer(first, 8), n.layer(n.largest(first), 16)}));
              }),
       joined("pooling",
-             [](Net& n) {
+             [](NetOfBranches& n) {
                n.end(n.joined({n.largest(n.layer(n.x, 16)), n.mean_of_four(n.x), n.transposed(n.x, 8)}));
              }),
       joined("relu after pooling",
-             [](Net& n) {
+             [](NetOfBranches& n) {
                n.end(n.joined({n.layer(n.x, 8), apply("relu", n.largest(n.product(n.x, 8, 1)))}));
              }),
       joined("fused kernels",
-             [](Net& n) {
+             [](NetOfBranches& n) {
                const Expr a = n.product(n.x, 8, 3), b = n.product(n.x, 16, 1);
                n.end(n.joined({abs(a - sum(a, {3})), abs(b) * 0.5 + sum(b, {0, 1, 2})}));
              }),
       joined("one kernel makes both",
-             [](Net& n) {
+             [](NetOfBranches& n) {
                n.end(n.joined({n.x * 0.5, n.x + n.x}));
              }),
       joined("numbers that repeat",
-             [](Net& n) {
+             [](NetOfBranches& n) {
                const Expr zero(n.graph, n.graph.constant(0, n.dtype));
                n.end(n.joined({n.layer(n.x, 8), Expr(n.graph, broadcast_to(n.graph, zero, {1, 4, 4, 8}))}));
              }),
       joined(
           "an odd number of channels",
-          [](Net& n) {
+          [](NetOfBranches& n) {
             n.end(n.joined({n.layer(n.x, 3), n.layer(n.x, 5, 3)}));
           },
           1),
       joined(
           "four channels",
-          [](Net& n) {
+          [](NetOfBranches& n) {
             n.end(n.joined({n.layer(n.x, 4), n.layer(n.x, 12)}));
           },
           0, 1),
       joined(
           "the same twice",
-          [](Net& n) {
+          [](NetOfBranches& n) {
             const Expr a = n.layer(n.x, 8);
             n.end(n.joined({a, n.layer(n.x, 8), a}));
           },
           1),
       joined(
           "the same in two",
-          [](Net& n) {
+          [](NetOfBranches& n) {
             const Expr a = n.layer(n.x, 8);
             n.end(n.joined({a, n.layer(n.x, 8)}) + n.joined({n.layer(n.x, 8, 3), a}));
           },
           2),
       joined("one in another",
-             [](Net& n) {
+             [](NetOfBranches& n) {
                const Expr inner = n.joined({n.layer(n.x, 8), n.layer(n.x, 16)});
                n.end(n.joined({n.layer(n.x, 8, 3), inner, n.layer(n.x, 8)}));
              }),
       joined("one in another in a third",
-             [](Net& n) {
+             [](NetOfBranches& n) {
                const Expr inner = n.joined({n.layer(n.x, 8), n.layer(n.x, 16)});
                n.end(n.joined({n.joined({inner, n.layer(n.x, 8, 3)}), n.layer(n.x, 8)}));
              }),
       joined(
           "one in another along another axis",
-          [](Net& n) {
+          [](NetOfBranches& n) {
             const Expr a = n.joined({n.layer(n.x, 8), n.layer(n.x, 8)});
             n.end(n.joined({a, n.joined({n.layer(n.x, 8), n.layer(n.x, 8, 3)})}, 1));
           },
           1),
       {"one that a convolution reads in another, of one pixel",
        over({1, 1, 1, 8},
-            [](Net& n) {
+            [](NetOfBranches& n) {
               const Expr inner = n.joined({n.layer(n.x, 8), n.layer(n.x, 8)});
               const Expr middle = n.joined({inner, n.layer(inner, 8)});
               n.end(n.joined({middle, n.layer(middle, 8)}));
             })},
       joined("rows of pixels",
-             [](Net& n) {
+             [](NetOfBranches& n) {
                n.end(n.joined({n.layer(n.x, 8), n.layer(n.x, 8, 3)}, 1));
              }),
       joined("samples",
-             [](Net& n) {
+             [](NetOfBranches& n) {
                n.end(n.joined({n.layer(n.x, 8), n.layer(n.x, 8, 3)}, 0));
              }),
       joined("a result of the graph",
-             [](Net& n) {
+             [](NetOfBranches& n) {
                const Expr y = n.joined({n.layer(n.x, 8), n.layer(n.x, 16)});
                n.output("joined", y);
                n.end(y);
              }),
       joined(
           "a part that is a result",
-          [](Net& n) {
+          [](NetOfBranches& n) {
             const Expr a = n.layer(n.x, 8);
             n.output("part", a);
             n.end(n.joined({a, n.layer(n.x, 16)}));
@@ -193,20 +193,20 @@ std::vector<JoinCase> join_cases() {
           1),
       joined(
           "a part that a convolution reads",
-          [](Net& n) {
+          [](NetOfBranches& n) {
             const Expr a = n.layer(n.x, 8);
             n.end(n.joined({a, n.layer(a, 16)}));
           },
           1),
       joined(
           "an input",
-          [](Net& n) {
+          [](NetOfBranches& n) {
             n.end(n.joined({n.x, n.layer(n.x, 16)}));
           },
           1),
       joined(
           "a part seen in another shape",
-          [](Net& n) {
+          [](NetOfBranches& n) {
             const Expr a = n.layer(n.x, 8);
             n.output("rows", sum(reshape(a, {2, 64}), {1}));
             n.end(n.joined({a, n.layer(n.x, 16)}));
@@ -214,26 +214,26 @@ std::vector<JoinCase> join_cases() {
           1),
       joined(
           "an empty part",
-          [](Net& n) {
+          [](NetOfBranches& n) {
             n.end(n.joined({n.layer(n.x, 8), n.part(n.x, 3, 0, 0)}));
           },
           2),
       joined(
           "a variable that takes it",
-          [](Net& n) {
+          [](NetOfBranches& n) {
             const Expr kept(n.graph, n.graph.variable("kept", n.dtype, {1, 4, 4, 16}));
             n.graph.assign(kept, n.joined({n.layer(n.x, 8), n.layer(n.x, 8)}));
           },
           1),
       joined("a variable that is read and takes it",
-             [](Net& n) {
+             [](NetOfBranches& n) {
                const Expr kept(n.graph, n.graph.variable("kept", n.dtype, {1, 4, 4, 16}));
                n.output("before", sum(kept, {0, 1, 2}));
                n.graph.assign(kept, n.joined({n.layer(n.x, 8), n.layer(n.x, 8)}));
              }),
       joined(
           "variables that are written",
-          [](Net& n) {
+          [](NetOfBranches& n) {
             const Expr a = n.variable(kSmall), b = n.variable(kSmall);
             n.output("joined", n.joined({a, b}));
             n.graph.assign(a, a + n.x);
@@ -242,7 +242,7 @@ std::vector<JoinCase> join_cases() {
           1),
       joined(
           "samples that are looked up in a part",
-          [](Net& n) {
+          [](NetOfBranches& n) {
             const Expr a = n.layer(n.x, 8);
             const Expr first = cast(Expr(n.graph, iota(n.graph, {1}, 0)), DType::i32);
             n.output("found", Expr(n.graph, gather(n.graph, a, first)) * 0.5);
@@ -250,7 +250,7 @@ std::vector<JoinCase> join_cases() {
           },
           1),
       joined("slices and folds of a part",
-             [](Net& n) {
+             [](NetOfBranches& n) {
                const Expr a = n.layer(n.x, 16), y = n.joined({n.layer(n.x, 8), a});
                n.output("channels", n.part(a, 3, 3, 5) * 0.5);
                n.output("pixels", n.part(a, 1, 1, 2) + n.part(a, 1, 2, 2));
@@ -262,13 +262,13 @@ std::vector<JoinCase> join_cases() {
              }),
       joined(
           "the gradients of slices, which the same zeros fill up",
-          [](Net& n) {
+          [](NetOfBranches& n) {
             const Expr a = n.part(n.layer(n.x, 16), 1, 0, 1) * 0.5, b = n.part(n.layer(n.x, 16), 1, 3, 1) * 2;
             n.end(n.joined({a, b}, 1));
           },
           2),
       joined("channels one by one",
-             [](Net& n) {
+             [](NetOfBranches& n) {
                const Expr a = n.part(n.layer(n.x, 16), 1, 0, 1) * 0.5;
                const Expr y = n.joined({reshape(a, {4, 16, 1, 1}) + 1.0, reshape(a, {4, 16, 1, 1}) * 2}, 1);
                n.output("first", n.part(y, 1, 0, 16) * 0.5);
@@ -281,20 +281,21 @@ std::vector<JoinCase> join_cases() {
 std::vector<SiblingCase> sibling_cases() {
   return {
       siblings("three of one input", 2, 2,
-               [](Net& n) {
+               [](NetOfBranches& n) {
                  n.end(n.joined({n.layer(n.x, 8), n.layer(n.x, 16), n.layer(n.x, 8)}));
                }),
       siblings("filters in another type", 2, 2,
-               [](Net& n) {
+               [](NetOfBranches& n) {
                  std::vector<Expr> parts;
                  for (int64_t maps : {8, 16}) {
                    const Expr w(n.graph, n.graph.variable(text("master", maps), DType::f32, {maps, 1, 1, 8}));
-                   parts.emplace_back(n.graph, convolution(n.graph, n.x, cast(w, n.dtype), Net::windows(1), 1));
+                   parts.emplace_back(n.graph,
+                                      convolution(n.graph, n.x, cast(w, n.dtype), NetOfBranches::windows(1), 1));
                  }
                  n.end(n.joined(parts));
                }),
       siblings("filters that are updated", 1, 1,
-               [](Net& n) {
+               [](NetOfBranches& n) {
                  const Expr a = n.variable({8, 1, 1, 8}), b = n.variable({16, 1, 1, 8});
                  const Expr da = n.input("a", kLarge), db = n.input("b", {2, 16, 16, 16});
                  n.output("sum", n.data_gradient(da, a) + n.data_gradient(db, b));
@@ -302,47 +303,47 @@ std::vector<SiblingCase> sibling_cases() {
                  n.graph.assign(b, b - n.weight_gradient(n.x, db) * 0.5);
                }),
       siblings("two of each size", 3, 3,
-               [](Net& n) {
+               [](NetOfBranches& n) {
                  n.end(n.joined({n.layer(n.x, 8), n.layer(n.x, 8, 3), n.layer(n.x, 8, 3), n.layer(n.x, 8)}));
                }),
       siblings("one of each size", 3, 3,
-               [](Net& n) {
+               [](NetOfBranches& n) {
                  n.end(n.joined({n.layer(n.x, 8), n.layer(n.x, 8, 3)}));
                }),
       siblings("a module with pooling", 5, 5,
-               [](Net& n) {
+               [](NetOfBranches& n) {
                  const Expr reduced = n.layer(n.layer(n.x, 8), 8, 3), pooled = n.layer(n.largest(n.x), 8);
                  n.end(n.joined({n.layer(n.x, 16), reduced, n.layer(n.layer(n.x, 8), 16), pooled}));
                }),
       siblings("an odd number of maps", 3, 3,
-               [](Net& n) {
+               [](NetOfBranches& n) {
                  n.end(n.joined({n.layer(n.x, 3), n.layer(n.x, 5)}));
                }),
       siblings("in groups", 3, 3,
-               [](Net& n) {
+               [](NetOfBranches& n) {
                  n.end(n.joined({n.product(n.x, 8, 1, 2), n.product(n.x, 8, 1, 2)}));
                }),
       siblings("filters larger than the image", 3, 3,
-               [](Net& n) {
+               [](NetOfBranches& n) {
                  n.end(n.joined({n.layer(n.x, 136), n.layer(n.x, 136)}));
                }),
       siblings("one that is a result", 2, 0,
-               [](Net& n) {
+               [](NetOfBranches& n) {
                  const Expr a = n.transposed(n.x, 8), b = n.transposed(n.input("other", kLarge), 8);
                  n.output("one", a);
                  n.output("sum", a + b);
                }),
       siblings("a sum that goes on", 2, 0,
-               [](Net& n) {
+               [](NetOfBranches& n) {
                  const Expr a = n.transposed(n.x, 8), b = n.transposed(n.input("other", kLarge), 8);
                  const Expr c = n.transposed(n.input("third", kLarge), 8);
                  n.output("sum", a + b);
                  n.output("all", c + (a + b));
                }),
       siblings("two filters for one", 2, 0,
-               [](Net& n) { n.output("sum", n.transposed(n.x, 8) + n.transposed(n.x, 8)); }),
+               [](NetOfBranches& n) { n.output("sum", n.transposed(n.x, 8) + n.transposed(n.x, 8)); }),
       siblings("a gradient by filters that another waits for", 1, 2,
-               [](Net& n) {
+               [](NetOfBranches& n) {
                  const Expr a = n.input("a", kLarge);
                  const Expr first = n.weight_gradient(n.x, a);
                  const Expr b = n.input("b", kLarge) + max(first, {0, 1, 2, 3}) * 0;
@@ -351,7 +352,7 @@ std::vector<SiblingCase> sibling_cases() {
                  n.output("second", n.weight_gradient(n.x, b) * 0.5);
                }),
       siblings("gradients by filters of two inputs", 1, 2,
-               [](Net& n) {
+               [](NetOfBranches& n) {
                  const Expr a = n.input("a", kLarge), b = n.input("b", kLarge);
                  n.output("sum", n.transposed(a, 8) + n.transposed(b, 8));
                  n.output("first", n.weight_gradient(n.x, a));

@@ -4,30 +4,13 @@
 #include <functional>
 
 #include "neon/core/random.h"
+#include "tests/backends/indices.h"
 #include "tests/backends/run_case.h"
 
 using namespace neon;
 using namespace neon::test;
 
 namespace {
-
-using Index = std::vector<int64_t>;
-
-// Calls `visit` with every index of a shape, in row-major order.
-void each_index(const Shape& shape, const std::function<void(const Index&)>& visit) {
-  Index at(size_t(shape.rank()), 0);
-  const std::function<void(int)> along = [&](int axis) {
-    if (axis == shape.rank()) return visit(at);
-    for (at[size_t(axis)] = 0; at[size_t(axis)] < shape[axis]; ++at[size_t(axis)]) along(axis + 1);
-  };
-  along(0);
-}
-
-int64_t flat(const Shape& shape, const Index& at) {
-  int64_t out = 0;
-  for (int axis = 0; axis < shape.rank(); ++axis) out = out * shape[axis] + at[size_t(axis)];
-  return out;
-}
 
 // Calls `check` with each case of an op, its inputs and outputs in f64.
 void each_case(const std::string& op, const std::function<void(const OpCase&, const CaseRun&)>& check) {
@@ -36,8 +19,6 @@ void each_case(const std::string& op, const std::function<void(const OpCase&, co
     check(c, run_case(c, DType::f64, DType::f64, {.plain = true}));
   }
 }
-
-bool close(double a, double b) { return std::abs(a - b) <= 1e-12 * std::max(1.0, std::abs(b)); }
 
 }  // namespace
 

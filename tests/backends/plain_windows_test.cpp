@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 
+#include "tests/backends/indices.h"
 #include "tests/backends/run_case.h"
 
 using namespace neon;
@@ -11,23 +12,6 @@ using namespace neon::test;
 using Catch::Contains;
 
 namespace {
-
-using Index = std::vector<int64_t>;
-
-void each_index(const Shape& shape, const std::function<void(const Index&)>& visit) {
-  Index at(size_t(shape.rank()), 0);
-  const std::function<void(int)> along = [&](int axis) {
-    if (axis == shape.rank()) return visit(at);
-    for (at[size_t(axis)] = 0; at[size_t(axis)] < shape[axis]; ++at[size_t(axis)]) along(axis + 1);
-  };
-  along(0);
-}
-
-int64_t flat(const Shape& shape, const Index& at) {
-  int64_t out = 0;
-  for (int axis = 0; axis < shape.rank(); ++axis) out = out * shape[axis] + at[size_t(axis)];
-  return out;
-}
 
 // x with `padding` (two numbers an axis from axis 1 on) of `value` around.
 Tensor padded(const Tensor& x, const Index& padding, double value) {
@@ -43,8 +27,6 @@ Tensor padded(const Tensor& x, const Index& padding, double value) {
   });
   return out;
 }
-
-bool close(double a, double b) { return std::abs(a - b) <= 1e-12 * std::max(1.0, std::abs(b)); }
 
 CaseRun plain_run(const OpCase& c) { return run_case(c, DType::f64, DType::f64, {.plain = true}); }
 

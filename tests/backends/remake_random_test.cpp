@@ -11,18 +11,18 @@ using namespace neon;
 
 namespace {
 
-constexpr int64_t kColumns = 48;
+constexpr int64_t kWidth = 48;
 
 class RandomRows {
  public:
   explicit RandomRows(uint64_t seed) : random_(uint32_t(seed)), rows_(below(2) ? 64 : 5) {
-    w_ = input("w", {kColumns, kColumns});
-    full_.push_back(input("x", {rows_, kColumns}));
-    if (seed & 1) full_.push_back(input("y", {rows_, kColumns}));
+    w_ = input("w", {kWidth, kWidth});
+    full_.push_back(input("x", {rows_, kWidth}));
+    if (seed & 1) full_.push_back(input("y", {rows_, kWidth}));
     std::vector<Expr> variables;
     for (int i = 0, count = 1 + below(3); i < count; ++i) {
       const bool whole = below(2);
-      const Shape shape{whole ? rows_ : 1, kColumns};
+      const Shape shape{whole ? rows_ : 1, kWidth};
       variables.emplace_back(graph, graph.variable(text("v", i), DType::f64, shape));
       (whole ? full_ : row_).push_back(variables.back());
     }
@@ -85,7 +85,7 @@ class RandomRows {
       case 7: return full_.push_back(product(pick(full_)));
       case 8: return row_.push_back(product(pick(row_)));
       case 9: return full_.push_back(apply("tanh", pick(full_)));
-      default: full_.emplace_back(graph, broadcast_to(graph, pick(row_), {rows_, kColumns}));
+      default: full_.emplace_back(graph, broadcast_to(graph, pick(row_), {rows_, kWidth}));
     }
   }
 

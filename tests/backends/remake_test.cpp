@@ -30,7 +30,7 @@ int wide_stores(const Graph& graph) {
 
 // x (64,48) bf16, its columns normalised: n = (x - mean) / deviation in f32; a product with w (48,48) stands between
 // the kernel that makes n and another that reads it.
-struct Net {
+struct SmallNet {
   Graph graph;
   Expr x{graph, graph.input("x", DType::bf16, {kRows, kColumns})};
   Expr w{graph, graph.input("w", DType::bf16, {kColumns, kColumns})};
@@ -98,7 +98,7 @@ std::vector<double> sums_of_squares() {
 }  // namespace
 
 TEST_CASE("what follows cheaply from 16 bits is made again, not stored in 32") {
-  Net net;
+  SmallNet net;
   Expr normal = net.normal(net.x);
   net.graph.output("y", sum(normal * net.product(normal), {0}));
   CHECK(wide_stores(net.graph) == 0);
@@ -106,7 +106,7 @@ TEST_CASE("what follows cheaply from 16 bits is made again, not stored in 32") {
 }
 
 TEST_CASE("two kernels make it, each for itself") {
-  Net net;
+  SmallNet net;
   Expr normal = net.normal(net.x);
   Expr first = net.product(normal);
   net.graph.output("y", sum(normal * first, {0}));
@@ -117,7 +117,7 @@ TEST_CASE("two kernels make it, each for itself") {
 }
 
 TEST_CASE("what the caller wants is stored, and read from there") {
-  Net net;
+  SmallNet net;
   Expr normal = net.normal(net.x);
   net.graph.output("n", normal);
   net.graph.output("y", sum(normal * net.product(normal), {0}));
@@ -126,14 +126,14 @@ TEST_CASE("what the caller wants is stored, and read from there") {
 }
 
 TEST_CASE("what is dear is stored") {
-  Net net;
+  SmallNet net;
   Expr power = exp(net.normal(net.x));
   net.graph.output("y", sum(power * net.product(power), {0}));
   CHECK(wide_stores(net.graph) == 1);
 }
 
 TEST_CASE("what comes from more than it takes is stored") {
-  Net net;
+  SmallNet net;
   Expr a = cast(net.x, DType::f32), more = a;
   for (const char* name : {"p", "q", "r"})
     more = more + cast(Expr(net.graph, net.graph.input(name, DType::f32, {kRows, kColumns})), DType::f32);
@@ -142,7 +142,7 @@ TEST_CASE("what comes from more than it takes is stored") {
 }
 
 TEST_CASE("a variable that changes in the step is not read again") {
-  Net net;
+  SmallNet net;
   Expr v(net.graph, net.graph.variable("v", DType::bf16, {kRows, kColumns}));
   Expr normal = net.normal(v);
   Expr product = net.product(normal);
@@ -175,7 +175,7 @@ TEST_CASE("what follows from a variable is not made again by the kernel that wri
 // Where it is written and where it is read need not be told apart then.
 TEST_CASE("kernels that write variables neither make values again nor leave it to others") {
   const bool maker = GENERATE(true, false);
-  Net net;
+  SmallNet net;
   Expr normal = net.normal(net.x);
   Expr product = net.product(normal);
   Expr v(net.graph, net.graph.variable("v", DType::f32, maker ? Shape{1, kColumns} : Shape{kRows, kColumns}));
@@ -185,7 +185,7 @@ TEST_CASE("kernels that write variables neither make values again nor leave it t
 }
 
 TEST_CASE("what another needs on the way is stored once, by the kernel that made it first") {
-  Net net;
+  SmallNet net;
   Expr wide = cast(net.x, DType::f32);
   Expr centred = wide - mean(wide, {0});
   Expr normal = centred * apply("rsqrt", mean(square(centred), {0}) + 0.01);
@@ -197,7 +197,7 @@ TEST_CASE("what another needs on the way is stored once, by the kernel that made
 }
 
 TEST_CASE("of two kernels that make it the first in the graph may need the second") {
-  Net net;
+  SmallNet net;
   Expr early = -Expr(net.graph, net.graph.input("p", DType::f32, {kRows, kColumns}));
   Expr wide = cast(net.x, DType::f32);
   Expr centred = wide - mean(wide, {0});

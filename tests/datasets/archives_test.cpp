@@ -39,7 +39,7 @@ std::vector<int> labels_of(const Split& split) {
   return out;
 }
 
-Data load(const TempDir& dir, Keys keys, const char* stream = "false") {
+Data load_archive(const TempDir& dir, Keys keys, const char* stream = "false") {
   keys.emplace_back("stream", stream);
   const auto set = make("ImageFolder", keys);
   const Data data = set->load(offline(dir.path(), 4));
@@ -47,7 +47,7 @@ Data load(const TempDir& dir, Keys keys, const char* stream = "false") {
   return data;
 }
 
-std::string trouble(const TempDir& dir, const std::string& path) {
+std::string archive_trouble(const TempDir& dir, const std::string& path) {
   std::string out = error_of([&] { make("ImageFolder", {{"path", path}})->load(offline(dir.path())); });
   for (size_t at; (at = out.find(dir.path())) != out.npos;) out.replace(at, dir.path().size() + 1, "");
   return out;
@@ -68,22 +68,23 @@ TEST_CASE("shards of WebDataset: a folder, a pattern, one file, in memory and st
   for (const char* stream : {"false", "true"}) {
     for (const char* path : {"wds", "flat", "wds/*/*.tar", "flat/a-{train,val}-*.tar", "wds/{train,val}/???.tar"}) {
       INFO(path);
-      const Data data = load(dir, {{"path", path}}, stream);
+      const Data data = load_archive(dir, {{"path", path}}, stream);
       CHECK(labels_of(data.train) == Labels{2, 0, 1, 1, 2});
       CHECK(labels_of(data.test) == Labels{0, 2});
       CHECK(data.classes == 3);
       CHECK(data.class_names == std::vector<std::string>{"0", "1", "2"});
     }
-    CHECK(labels_of(load(dir, {{"path", "flat/a-train-{000..001}.tar"}}, stream).train) == Labels{2, 0, 1, 1, 2});
-    CHECK(labels_of(load(dir, {{"path", "wds/train/001.tar"}}, stream).train) == Labels{1, 2});
-    CHECK(load(dir, {{"path", "wds/train"}, {"test", "0.4"}}, stream).test.size() == 2);
+    CHECK(labels_of(load_archive(dir, {{"path", "flat/a-train-{000..001}.tar"}}, stream).train) ==
+          Labels{2, 0, 1, 1, 2});
+    CHECK(labels_of(load_archive(dir, {{"path", "wds/train/001.tar"}}, stream).train) == Labels{1, 2});
+    CHECK(load_archive(dir, {{"path", "wds/train"}, {"test", "0.4"}}, stream).test.size() == 2);
   }
   REQUIRE(std::system(text("cd ", dir.path(),
                            " && mkdir plain && tar xf wds/train/000.tar -C plain && "
                            "tar czf plain.tgz plain && mkdir one && cp wds/train/000.tar one")
                           .c_str()) == 0);
   for (const char* path : {"plain", "plain.tgz", "one"})
-    CHECK(labels_of(load(dir, {{"path", path}}).train) == Labels{2, 0, 1});
+    CHECK(labels_of(load_archive(dir, {{"path", path}}).train) == Labels{2, 0, 1});
 }
 
 TEST_CASE("braces, stars and what several paths have in common") {
@@ -115,7 +116,7 @@ TEST_CASE("a pattern is expanded in folders whose names look like patterns") {
       DataContext context = offline();
       context.spec_dir = dir / name;
       CHECK(labels_of(make("ImageFolder", {{"path", path}})->load(context).train) == Labels{2, 0, 1, 1, 2});
-      CHECK(labels_of(load(dir, {{"path", dir / name + "/" + path}}).train) == Labels{2, 0, 1, 1, 2});
+      CHECK(labels_of(load_archive(dir, {{"path", dir / name + "/" + path}}).train) == Labels{2, 0, 1, 1, 2});
     }
   }
 }
@@ -128,7 +129,7 @@ TEST_CASE("archives whose folders are the classes are one set") {
   dir.write("pets/test-0.tar", tar_of({member("dog/5.png", 1), member("cat/6.png", 0)}));
   dir.write("inner/train-0.tar", tar_of({member("train/cat/0.png", 0), member("val/dog/0.png", 1)}));
   dir.write("inner/train-1.tar", tar_of({member("train/dog/0.png", 1)}));
-  const Data pets = load(dir, {{"path", "pets"}}), inner = load(dir, {{"path", "inner"}});
+  const Data pets = load_archive(dir, {{"path", "pets"}}), inner = load_archive(dir, {{"path", "inner"}});
   CHECK(pets.class_names == std::vector<std::string>{"cat", "dog"});
   CHECK(labels_of(pets.train) == Labels{0, 1, 1});
   CHECK(labels_of(pets.test) == Labels{0, 1});
@@ -151,7 +152,7 @@ TEST_CASE("what archives are for is said by names or folders, wherever they lie"
   dir.write("disks/part2/val-1.tar", val);
   for (const char* path : {"names", "folders", "disks", "names/?/*.tar", "disks/part{1,2}/*.tar"}) {
     INFO(path);
-    const Data data = load(dir, {{"path", path}});
+    const Data data = load_archive(dir, {{"path", path}});
     CHECK(labels_of(data.train) == Labels{2, 0, 1, 1, 2});
     CHECK(labels_of(data.test) == Labels{0, 2});
   }
@@ -170,14 +171,14 @@ TEST_CASE("classes are folders of archives, or folders in them, and not a mixtur
     dir.write(text("in/x/", part, "-0.tar"), tar_of({member("cat/0.png", 0), member("dog/1.png", 1)}));
   for (const char* path : {"of", "one", "in"}) {
     INFO(path);
-    const Data data = load(dir, {{"path", path}});
+    const Data data = load_archive(dir, {{"path", path}});
     CHECK(data.class_names == std::vector<std::string>{"cat", "dog"});
     CHECK(labels_of(data.train) == (path == std::string("in") ? Labels{0, 1} : Labels{0, 0, 1, 1}));
     CHECK(labels_of(data.test) == Labels{0, 1});
   }
   dir.write("both/x/train-0.tar", tar_of({member("cat/0.png", 0), member("dog/1.png", 1)}));
   dir.write("both/y/val-0.tar", tar_of({member("cat/0.png", 0)}));
-  CHECK(trouble(dir, "both") ==
+  CHECK(archive_trouble(dir, "both") ==
         "data: both/x/train-0.tar: cat/0.png: its class may be 'cat', in the archive, or 'x', where the archive lies; "
         "expected folders in the archives, which then lie in one folder, or folders of archives");
 }
@@ -194,7 +195,7 @@ TEST_CASE("there may be more archives than files that a process may have open") 
   const rlimit few{200, before.rlim_max};
   setrlimit(RLIMIT_NOFILE, &few);
   for (const char* stream : {"false", "true"})
-    CHECK(labels_of(load(dir, {{"path", "many"}}, stream).train) == expected);
+    CHECK(labels_of(load_archive(dir, {{"path", "many"}}, stream).train) == expected);
   setrlimit(RLIMIT_NOFILE, &before);
 }
 
@@ -220,7 +221,7 @@ TEST_CASE("what is wrong with labels and archives is said with the file's name")
     dir.write("set/train/0.tar", tar_of(files));
     dir.write("set/train/1.tar", tar_of(keyed(5, {1})));
     dir.write("set/test/1.tar", tar_of(keyed(5, {1})));
-    return trouble(dir, "set");
+    return archive_trouble(dir, "set");
   };
   CHECK(with({{"x.jpg", png}}) ==
         "data: set/train/0.tar: x.jpg: has no label; expected 'x.cls' beside it, as others have");
@@ -233,24 +234,26 @@ TEST_CASE("what is wrong with labels and archives is said with the file's name")
         "data: set/train/0.tar: x.png: is another image of the label 'x.cls'");
   dir.write("far/train/0.tar", tar_of(keyed(0, {0, 1})));
   dir.write("far/test/0.tar", tar_of(keyed(0, {2})));
-  CHECK(trouble(dir, "far") == "data: far/test/0.tar: n00_7.cls: class 2, the training images have classes 0 to 1");
+  CHECK(archive_trouble(dir, "far") ==
+        "data: far/test/0.tar: n00_7.cls: class 2, the training images have classes 0 to 1");
   dir.write("same/0.tar", tar_of(keyed(0, {4, 4})));
-  CHECK(trouble(dir, "same").find("has training images of 1 class(es), by their files KEY.cls") != std::string::npos);
+  CHECK(archive_trouble(dir, "same").find("has training images of 1 class(es), by their files KEY.cls") !=
+        std::string::npos);
   dir.write("half/train-0.tar", tar_of(keyed(0, {0, 1})));
   dir.write("half/more.tar", tar_of(keyed(0, {0, 1})));
-  CHECK(trouble(dir, "half")
+  CHECK(archive_trouble(dir, "half")
             .starts_with("data: half/more.tar: its name does not say what its images are for, as that of "
                          "half/train-0.tar does; expected train, val or test in the names of all"));
   REQUIRE(std::system(
               text("cd ", dir.path(), " && mkdir packed && cp set/train/*.tar packed && gzip packed/0.tar").c_str()) ==
           0);
-  CHECK(trouble(dir, "packed").starts_with("data: packed/0.tar.gz: is compressed, and one of 2 archives"));
-  CHECK(trouble(dir, "set/train/{0..2}.tar").starts_with("data: set/train/2.tar: "));
-  CHECK(trouble(dir, "set/train/{9..1}.tar").find("expected {first,second} or {000..009} between braces") !=
+  CHECK(archive_trouble(dir, "packed").starts_with("data: packed/0.tar.gz: is compressed, and one of 2 archives"));
+  CHECK(archive_trouble(dir, "set/train/{0..2}.tar").starts_with("data: set/train/2.tar: "));
+  CHECK(archive_trouble(dir, "set/train/{9..1}.tar").find("expected {first,second} or {000..009} between braces") !=
         std::string::npos);
-  CHECK(trouble(dir, "none-*.tar").starts_with("data: none-*.tar: no such folder or archive; looked for "));
+  CHECK(archive_trouble(dir, "none-*.tar").starts_with("data: none-*.tar: no such folder or archive; looked for "));
   write_images(dir, 4, 8);
   pack(dir, "shards", {});
-  CHECK(trouble(dir, "shards") ==
+  CHECK(archive_trouble(dir, "shards") ==
         text("data: shards: is what neon data pack wrote; to read it: dataset: {Shards: {path: shards}}"));
 }

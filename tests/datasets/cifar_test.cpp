@@ -37,7 +37,7 @@ Files cifar10() {
   return out;
 }
 
-Data load(const TempDir& dir, const std::string& name, const Keys& keys = {}) {
+Data load_cifar(const TempDir& dir, const std::string& name, const Keys& keys = {}) {
   return make(name, keys)->load(offline(dir.path()));
 }
 
@@ -60,12 +60,12 @@ TEST_CASE("CIFAR-10 from its files and from the archive") {
   for (const auto& [name, content] : cifar10()) folder.write("cifar10/" + name, content);
   archive.write("cifar-10-binary.tar", tar_of(cifar10()));
   REQUIRE(std::system(text("gzip ", archive / "cifar-10-binary.tar").c_str()) == 0);
-  const Data data = load(folder, "CIFAR10"), packed = load(archive, "CIFAR10");
+  const Data data = load_cifar(folder, "CIFAR10"), packed = load_cifar(archive, "CIFAR10");
   check_cifar10(data);
   check_cifar10(packed);
   CHECK(agrees(make("CIFAR10")->check(offline(folder.path())), data));
   CHECK(packed.source == archive / "cifar-10-binary.tar.gz");
-  CHECK(load(folder, "CIFAR10", {{"validation", "4"}}).validation.size() == 4);
+  CHECK(load_cifar(folder, "CIFAR10", {{"validation", "4"}}).validation.size() == 4);
 }
 
 TEST_CASE("CIFAR-100 has labels of classes and of groups") {
@@ -75,7 +75,7 @@ TEST_CASE("CIFAR-100 has labels of classes and of groups") {
   dir.write("cifar-100-binary/test.bin", record(3, {4, 50}));
   dir.write("cifar-100-binary/fine_label_names.txt", lines(100, "fine "));
   dir.write("cifar-100-binary/coarse_label_names.txt", lines(20, "group "));
-  const Data fine = load(dir, "CIFAR100"), coarse = load(dir, "CIFAR100", {{"coarse_labels", "true"}});
+  const Data fine = load_cifar(dir, "CIFAR100"), coarse = load_cifar(dir, "CIFAR100", {{"coarse_labels", "true"}});
   CHECK(values(fine.train.targets) == std::vector<double>{99, 0});
   CHECK(fine.class_names.size() == 100);
   CHECK(values(coarse.train.targets) == std::vector<double>{19, 3});
@@ -87,14 +87,15 @@ TEST_CASE("CIFAR-100 has labels of classes and of groups") {
 TEST_CASE("files that are not CIFAR's are errors") {
   const Variable cache("NEON_CACHE_DIR", "/nonexistent/cache");
   const TempDir dir;
-  CHECK(error_of([&] { load(dir, "CIFAR10"); }).find("neither cifar-10-binary.tar.gz nor its files are in one of ") !=
-        std::string::npos);
+  CHECK(error_of([&] {
+          load_cifar(dir, "CIFAR10");
+        }).find("neither cifar-10-binary.tar.gz nor its files are in one of ") != std::string::npos);
   for (const auto& [name, content] : cifar10()) dir.write(name, content);
   dir.write("cifar-10-batches-bin/data_batch_3.bin", record(1, {10}) + record(1, {0}));
-  CHECK(error_of([&] { load(dir, "CIFAR10"); }) == text("data: ", dir / "cifar-10-batches-bin/data_batch_3.bin",
-                                                        ": the label of record 0 is 10, there are 10 classes"));
+  CHECK(error_of([&] { load_cifar(dir, "CIFAR10"); }) == text("data: ", dir / "cifar-10-batches-bin/data_batch_3.bin",
+                                                              ": the label of record 0 is 10, there are 10 classes"));
   dir.write("cifar-10-batches-bin/data_batch_3.bin", record(1, {1}).substr(1));
-  CHECK(error_of([&] { load(dir, "CIFAR10"); })
+  CHECK(error_of([&] { load_cifar(dir, "CIFAR10"); })
             .starts_with(text("data: ", dir / "cifar-10-batches-bin/data_batch_3.bin",
                               ": 3072 bytes are no whole number of records of 3073 bytes")));
   Files cut = cifar10();
@@ -102,11 +103,12 @@ TEST_CASE("files that are not CIFAR's are errors") {
   const TempDir packed;
   packed.write("cifar-10-binary.tar.gz", tar_of(cut));
   CHECK(error_of([&] {
-          load(packed, "CIFAR10");
+          load_cifar(packed, "CIFAR10");
         }).starts_with(text("data: ", packed / "cifar-10-binary.tar.gz", ": test_batch.bin: 3072 bytes are no whole")));
   dir.write("cifar-100-binary.tar.gz", tar_of(cifar10()));
-  CHECK(error_of([&] { load(dir, "CIFAR100"); }).find("lacks train.bin; is this the binary version of CIFAR100?") !=
-        std::string::npos);
+  CHECK(error_of([&] {
+          load_cifar(dir, "CIFAR100");
+        }).find("lacks train.bin; is this the binary version of CIFAR100?") != std::string::npos);
 }
 
 TEST_CASE("the same images as JPEGs may stand in, and a warning says so") {

@@ -18,7 +18,7 @@ std::string header(char type, std::initializer_list<uint32_t> sizes) {
   return out;
 }
 
-std::string parse_error(const std::string& bytes) {
+std::string idx_error(const std::string& bytes) {
   return error_of([&] { parse_idx(bytes, "a.idx"); });
 }
 
@@ -48,23 +48,23 @@ TEST_CASE("every element type of IDX is read, from memory, files and gzip files"
 }
 
 TEST_CASE("what is not an IDX file is said, with what it looks like") {
-  CHECK_THAT(parse_error("<html><body>404</body></html>"),
+  CHECK_THAT(idx_error("<html><body>404</body></html>"),
              Catch::StartsWith("data: a.idx: not an IDX file: starts with '3c 68 74 6d'") &&
                  Catch::Contains("it looks like an HTML page"));
-  CHECK_THAT(parse_error(""), Catch::Contains("it looks like an empty file"));
-  CHECK_THAT(parse_error(header(0x08, {})), Catch::Contains("not an IDX file"));
-  CHECK_THAT(parse_error(header(0x0a, {1}) + "x"), Catch::Contains("not an IDX file"));
-  CHECK_THAT(parse_error(header(0x08, {1, 1, 1, 1, 1, 1, 1, 1, 1}) + "x"), Catch::Contains("not an IDX file"));
+  CHECK_THAT(idx_error(""), Catch::Contains("it looks like an empty file"));
+  CHECK_THAT(idx_error(header(0x08, {})), Catch::Contains("not an IDX file"));
+  CHECK_THAT(idx_error(header(0x0a, {1}) + "x"), Catch::Contains("not an IDX file"));
+  CHECK_THAT(idx_error(header(0x08, {1, 1, 1, 1, 1, 1, 1, 1, 1}) + "x"), Catch::Contains("not an IDX file"));
 }
 
 TEST_CASE("a truncated IDX file, or one with more than its header says, is an error") {
   const std::string whole = read_file(golden("i4.idx"));
   for (size_t size = 0; size < whole.size(); ++size) {
     INFO(size);
-    CHECK_THAT(parse_error(whole.substr(0, size)), Catch::StartsWith("data: a.idx: "));
+    CHECK_THAT(idx_error(whole.substr(0, size)), Catch::StartsWith("data: a.idx: "));
   }
-  CHECK_THAT(parse_error(whole + "x"), Catch::Contains("has bytes after its last element"));
-  CHECK_THAT(parse_error(header(0x08, {5}) + "1234"), Catch::Contains("promises 5 elements, more than a file"));
+  CHECK_THAT(idx_error(whole + "x"), Catch::Contains("has bytes after its last element"));
+  CHECK_THAT(idx_error(header(0x08, {5}) + "1234"), Catch::Contains("promises 5 elements, more than a file"));
   TempDir dir;
   const std::string path = dir.write("cut.idx", header(0x08, {5}) + "1234");
   CHECK(error_of([&] { read_idx(path); }) ==
@@ -83,11 +83,11 @@ TEST_CASE("the header alone tells of a plain file that is cut short or too long"
 }
 
 TEST_CASE("absurd sizes are refused before memory is asked for") {
-  CHECK_THAT(parse_error(header(0x0e, {0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff})),
+  CHECK_THAT(idx_error(header(0x0e, {0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff})),
              Catch::Contains("promises 4294967295 x 4294967295 x 4294967295 x 4294967295 elements, more than a file"));
-  CHECK_THAT(parse_error(header(0x08, {1u << 31, 100})), Catch::Contains("more than a file of this size can hold"));
+  CHECK_THAT(idx_error(header(0x08, {1u << 31, 100})), Catch::Contains("more than a file of this size can hold"));
   // A size of zero must not hide an overflow of the others.
-  CHECK_THAT(parse_error(header(0x08, {0, 0xffffffff, 0xffffffff, 0xffffffff})), Catch::Contains("more than a file"));
-  CHECK_THAT(parse_error(header(0x08, {0xffff1074, 0x6d6c0000, 0})), Catch::Contains("more than a file"));
+  CHECK_THAT(idx_error(header(0x08, {0, 0xffffffff, 0xffffffff, 0xffffffff})), Catch::Contains("more than a file"));
+  CHECK_THAT(idx_error(header(0x08, {0xffff1074, 0x6d6c0000, 0})), Catch::Contains("more than a file"));
   CHECK(parse_idx(header(0x08, {0}), "empty").elements() == 0);
 }

@@ -25,7 +25,8 @@ void write_all(const TempDir& dir, const Files& files) {
   for (const auto& [name, content] : files) dir.write(name, content);
 }
 
-Data load(const TempDir& dir, const std::string& name, const Keys& keys, std::vector<std::string>* warnings = nullptr) {
+Data load_images(const TempDir& dir, const std::string& name, const Keys& keys,
+                 std::vector<std::string>* warnings = nullptr) {
   DataContext context = offline(dir.path(), 4);
   context.warnings = warnings;
   const auto set = make(name, keys);
@@ -47,7 +48,7 @@ void check_pets(const Data& data, int64_t side = 8) {
                      picture(side, side, 3, int(split->targets.at(i)))) <= 4);
 }
 
-std::string trouble(const TempDir& dir, const Keys& keys, const std::string& name = "ImageFolder") {
+std::string folder_trouble(const TempDir& dir, const Keys& keys, const std::string& name = "ImageFolder") {
   std::string out = error_of([&] { make(name, keys)->load(offline(dir.path())); });
   for (size_t at; (at = out.find(dir.path())) != out.npos;) out.replace(at, dir.path().size() + 1, "");
   return out;
@@ -58,13 +59,13 @@ std::string trouble(const TempDir& dir, const Keys& keys, const std::string& nam
 TEST_CASE("a folder, and archives of it, give the same images") {
   const TempDir dir;
   write_all(dir, pets());
-  const Data folder = load(dir, "ImageFolder", {{"path", "pets"}});
+  const Data folder = load_images(dir, "ImageFolder", {{"path", "pets"}});
   check_pets(folder);
   CHECK(folder.source == dir / "pets");
   REQUIRE(std::system(text("cd ", dir.path(), " && tar cf a.tar pets && tar czf b.tgz -C pets train test").c_str()) ==
           0);
   for (const char* archive : {"a.tar", "b.tgz"}) {
-    const Data data = load(dir, "ImageFolder", {{"path", archive}});
+    const Data data = load_images(dir, "ImageFolder", {{"path", archive}});
     check_pets(data);
     CHECK(values(data.train.inputs) == values(folder.train.inputs));
     CHECK(values(data.test.inputs) == values(folder.test.inputs));
@@ -77,28 +78,28 @@ TEST_CASE("one folder is split by the seed; a folder val serves as test") {
   for (auto& [name, content] : pets())
     if (name.find("/train/") != name.npos) files.emplace_back("all/" + name.substr(11), content);
   write_all(dir, files);
-  const Data data = load(dir, "ImageFolder", {{"path", "all"}, {"test", "0.5"}});
+  const Data data = load_images(dir, "ImageFolder", {{"path", "all"}, {"test", "0.5"}});
   CHECK(data.train.size() == 3);
   CHECK(data.test.size() == 3);
-  CHECK(load(dir, "ImageFolder", {{"path", "all"}}).test.size() == 0);
+  CHECK(load_images(dir, "ImageFolder", {{"path", "all"}}).test.size() == 0);
   for (auto& [name, content] : pets()) {
     std::string other = name;
     if (const size_t at = other.find("/test/"); at != other.npos) other.replace(at, 6, "/val/");
     dir.write("second/" + other, content);
   }
-  CHECK(load(dir, "ImageFolder", {{"path", "second"}}).test.size() == 4);
-  CHECK(load(dir, "ImageFolder", {{"path", "second"}, {"validation", "2"}}).validation.size() == 2);
+  CHECK(load_images(dir, "ImageFolder", {{"path", "second"}}).test.size() == 4);
+  CHECK(load_images(dir, "ImageFolder", {{"path", "second"}, {"validation", "2"}}).validation.size() == 2);
 }
 
 TEST_CASE("images are brought to one size, and to grey") {
   const TempDir dir;
   write_all(dir, pets());
   dir.write("pets/train/cat/wide.png", png_of(picture(12, 30, 3, 0)));
-  CHECK(trouble(dir, {{"path", "pets"}}) ==
+  CHECK(folder_trouble(dir, {{"path", "pets"}}) ==
         "data: pets/train/cat/wide.png: 30 x 12 pixels, the first image has 8 x 8; give size: N to bring all to N x N "
         "(on_bad_sample: skip leaves such files out)");
   const Data data =
-      load(dir, "ImageFolder", {{"path", "pets"}, {"size", "6"}, {"channels", "1"}, {"normalize", "false"}});
+      load_images(dir, "ImageFolder", {{"path", "pets"}, {"size", "6"}, {"channels", "1"}, {"normalize", "false"}});
   CHECK(data.sample == Shape{1, 6, 6});
   CHECK(data.train.inputs.shape() == Shape{7, 6, 6, 1});
   CHECK(data.scale == 1);
@@ -118,11 +119,11 @@ TEST_CASE("bad images end the run, or are counted and left out") {
     write_all(dir, pets());
     dir.write("pets/train/dog/" + name, content);
     REQUIRE(std::system(text("cd ", dir.path(), " && tar cf a.tar pets").c_str()) == 0);
-    CHECK(trouble(dir, {{"path", "pets"}}).starts_with("data: pets/train/dog/" + name + ": "));
-    CHECK(trouble(dir, {{"path", "a.tar"}}).starts_with("data: a.tar: pets/train/dog/" + name + ": "));
+    CHECK(folder_trouble(dir, {{"path", "pets"}}).starts_with("data: pets/train/dog/" + name + ": "));
+    CHECK(folder_trouble(dir, {{"path", "a.tar"}}).starts_with("data: a.tar: pets/train/dog/" + name + ": "));
     for (const char* path : {"pets", "a.tar"}) {
       std::vector<std::string> warnings;
-      check_pets(load(dir, "ImageFolder", {{"path", path}, {"on_bad_sample", "skip"}}, &warnings));
+      check_pets(load_images(dir, "ImageFolder", {{"path", path}, {"on_bad_sample", "skip"}}, &warnings));
       REQUIRE(warnings.size() == 1);
       CHECK(warnings[0].find("1 of 11 images are left out; the first: ") != std::string::npos);
       CHECK(warnings[0].find(name) != std::string::npos);
@@ -132,25 +133,27 @@ TEST_CASE("bad images end the run, or are counted and left out") {
 
 TEST_CASE("folders that say no classes are errors") {
   const TempDir dir;
-  CHECK(trouble(dir, {{"path", "nowhere"}}).starts_with("data: nowhere: no such folder or archive; looked for "));
+  CHECK(
+      folder_trouble(dir, {{"path", "nowhere"}}).starts_with("data: nowhere: no such folder or archive; looked for "));
   dir.write("text/a/readme.txt", "x");
-  CHECK(trouble(dir, {{"path", "text"}}) ==
+  CHECK(folder_trouble(dir, {{"path", "text"}}) ==
         "data: text: holds no .jpg, .jpeg or .png, but 1 other files, such as 'a/readme.txt'");
   dir.write("flat/a.png", png_of(picture(4, 4, 3)));
-  CHECK(trouble(dir, {{"path", "flat"}}).find("lies in no class's folder; expected CLASS/IMAGE") != std::string::npos);
+  CHECK(folder_trouble(dir, {{"path", "flat"}}).find("lies in no class's folder; expected CLASS/IMAGE") !=
+        std::string::npos);
   dir.write("one/train/cat/a.png", png_of(picture(4, 4, 3)));
-  CHECK(trouble(dir, {{"path", "one"}}).find("has training images of 1 class(es)") != std::string::npos);
+  CHECK(folder_trouble(dir, {{"path", "one"}}).find("has training images of 1 class(es)") != std::string::npos);
   write_all(dir, pets());
   dir.write("pets/test/cats/a.png", png_of(picture(8, 8, 3)));
-  CHECK(trouble(dir, {{"path", "pets"}}) ==
+  CHECK(folder_trouble(dir, {{"path", "pets"}}) ==
         "data: pets/test/cats/a.png: there is no training image of class 'cats'; did you mean cat?");
   CHECK(error_of([] {
           make("ImageFolder", {{"path", "x"}, {"channels", "2"}});
         }).find("1 (grey) or 3 (RGB)") != std::string::npos);
   dir.write("slip.tar", tar_of({{"train/../../a.png", "x"}}));
-  CHECK(trouble(dir, {{"path", "slip.tar"}}).find("leads out of the archive") != std::string::npos);
+  CHECK(folder_trouble(dir, {{"path", "slip.tar"}}).find("leads out of the archive") != std::string::npos);
   dir.write("twice.tar", tar_of({{"a/a.png", "x"}, {"a/a.png", "x"}}));
-  CHECK(trouble(dir, {{"path", "twice.tar"}}) == "data: twice.tar: a/a.png: is in the archive twice");
+  CHECK(folder_trouble(dir, {{"path", "twice.tar"}}) == "data: twice.tar: a/a.png: is in the archive twice");
 }
 
 TEST_CASE("lists of images and classes") {
@@ -166,27 +169,28 @@ TEST_CASE("lists of images and classes") {
   dir.write("named.csv", named);
   dir.write("test.csv", test);
   dir.write("numbered.tsv", "@FILE\tASCII_INT\n" + numbered);
-  const Data data = load(dir, "ImageList", {{"path", "named.csv"}, {"test_list", "test.csv"}});
+  const Data data = load_images(dir, "ImageList", {{"path", "named.csv"}, {"test_list", "test.csv"}});
   CHECK(data.class_names == std::vector<std::string>{"cat", "dog"});
   CHECK(data.train.size() == 6);
   CHECK(data.test.size() == 4);
   for (int64_t i = 0; i < 6; ++i)
     CHECK(farthest(data.train.inputs.rows(i, 1).reshaped({8, 8, 3}), picture(8, 8, 3, int(data.train.targets.at(i)))) <=
           4);
-  const Data numbers = load(dir, "ImageList", {{"path", "numbered.tsv"}, {"root", "pets"}, {"test", "0.5"}});
+  const Data numbers = load_images(dir, "ImageList", {{"path", "numbered.tsv"}, {"root", "pets"}, {"test", "0.5"}});
   CHECK(numbers.class_names.empty());
   CHECK(numbers.classes == 2);
   CHECK(numbers.train.size() == 3);
   dir.write("wrong.csv", named + "pets/train/cat/9.jpg,cat\n");
-  CHECK(trouble(dir, {{"path", "wrong.csv"}}, "ImageList") ==
+  CHECK(folder_trouble(dir, {{"path", "wrong.csv"}}, "ImageList") ==
         "data: wrong.csv:8:1: there is no file 'pets/train/cat/9.jpg' in ");
   dir.write("twice.csv", named + "pets/train/cat/0.JPG,cat\n");
-  CHECK(trouble(dir, {{"path", "twice.csv"}}, "ImageList").find("is listed in twice.csv:2 already") !=
+  CHECK(folder_trouble(dir, {{"path", "twice.csv"}}, "ImageList").find("is listed in twice.csv:2 already") !=
         std::string::npos);
   dir.write("three.csv", "a,b,c\n");
-  CHECK(trouble(dir, {{"path", "three.csv"}}, "ImageList").find("expected a file and its class, found 3 cells") !=
-        std::string::npos);
+  CHECK(
+      folder_trouble(dir, {{"path", "three.csv"}}, "ImageList").find("expected a file and its class, found 3 cells") !=
+      std::string::npos);
   dir.write("bird.csv", test + "pets/test/cat/1.png,bird\n");
-  CHECK(trouble(dir, {{"path", "named.csv"}, {"test_list", "bird.csv"}}, "ImageList").find("listed") !=
+  CHECK(folder_trouble(dir, {{"path", "named.csv"}, {"test_list", "bird.csv"}}, "ImageList").find("listed") !=
         std::string::npos);
 }

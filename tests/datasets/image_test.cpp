@@ -16,7 +16,7 @@ using namespace neon_test;
 namespace {
 
 Tensor read(const std::string& bytes, const ImageFormat& format = {}) { return read_image(bytes, format, "a.img"); }
-std::string trouble(const std::string& bytes, const ImageFormat& format = {}) {
+std::string image_trouble(const std::string& bytes, const ImageFormat& format = {}) {
   return error_of([&] { read(bytes, format); });
 }
 
@@ -148,26 +148,28 @@ TEST_CASE("of a JPEG the columns that are kept have the pixels of the whole imag
 
 TEST_CASE("damaged and foreign images are errors that name the file") {
   const std::string jpeg = jpeg_of(picture(64, 64, 3)), png = png_of(picture(64, 64, 3));
-  CHECK(trouble("") == "data: a.img: expected a JPEG or PNG image; it looks like an empty file");
-  CHECK(trouble("<html>no</html>").find("an HTML page") != std::string::npos);
-  CHECK(trouble("GIF89a").starts_with("data: a.img: expected a JPEG or PNG image"));
-  CHECK(trouble(jpeg.substr(0, jpeg.size() / 2)).starts_with("data: a.img: damaged JPEG: Premature end of JPEG file"));
-  CHECK(trouble(jpeg.substr(0, 40)).starts_with("data: a.img: "));
-  CHECK(trouble(png.substr(0, png.size() / 2)).starts_with("data: a.img: damaged PNG: "));
-  CHECK(trouble(png.substr(0, 20)).starts_with("data: a.img: no readable PNG: "));
-  CHECK(trouble(jpeg_of(picture(8, 8, 4))) ==
+  CHECK(image_trouble("") == "data: a.img: expected a JPEG or PNG image; it looks like an empty file");
+  CHECK(image_trouble("<html>no</html>").find("an HTML page") != std::string::npos);
+  CHECK(image_trouble("GIF89a").starts_with("data: a.img: expected a JPEG or PNG image"));
+  CHECK(image_trouble(jpeg.substr(0, jpeg.size() / 2))
+            .starts_with("data: a.img: damaged JPEG: Premature end of JPEG file"));
+  CHECK(image_trouble(jpeg.substr(0, 40)).starts_with("data: a.img: "));
+  CHECK(image_trouble(png.substr(0, png.size() / 2)).starts_with("data: a.img: damaged PNG: "));
+  CHECK(image_trouble(png.substr(0, 20)).starts_with("data: a.img: no readable PNG: "));
+  CHECK(image_trouble(jpeg_of(picture(8, 8, 4))) ==
         "data: a.img: a JPEG of four colours (CMYK), expected grey or RGB; convert it");
-  CHECK(trouble(with_jpeg_size(jpeg, 65500, 65500)) == "data: a.img: 65500 x 65500 pixels are more than 67108864");
-  CHECK(trouble(with_jpeg_size(jpeg, 0, 64)).starts_with("data: a.img: "));
+  CHECK(image_trouble(with_jpeg_size(jpeg, 65500, 65500)) ==
+        "data: a.img: 65500 x 65500 pixels are more than 67108864");
+  CHECK(image_trouble(with_jpeg_size(jpeg, 0, 64)).starts_with("data: a.img: "));
   std::string marked = jpeg;  // with the marker of a restart where there is none
   marked.replace(jpeg.size() - 200, 2, "\xff\xd3");
-  CHECK(trouble(marked).starts_with("data: a.img: damaged JPEG: "));
+  CHECK(image_trouble(marked).starts_with("data: a.img: damaged JPEG: "));
   // Scans without pixels between them, as many as one likes.
   const std::string progressive = jpeg_of(picture(16, 16, 1), 90, true);
   const size_t scan = progressive.rfind("\xff\xda");
   std::string bomb = progressive.substr(0, progressive.size() - 2);
   for (int i = 0; i < 600; ++i) bomb += progressive.substr(scan, progressive.size() - 2 - scan);
-  CHECK(trouble(bomb + "\xff\xd9").starts_with("data: a.img: "));
+  CHECK(image_trouble(bomb + "\xff\xd9").starts_with("data: a.img: "));
 }
 
 TEST_CASE("bytes that mean nothing beside an image's pixels do no harm") {

@@ -9,7 +9,7 @@ using namespace neon_test;
 
 namespace {
 
-std::string parse_error(const std::string& bytes) {
+std::string npy_error(const std::string& bytes) {
   return error_of([&] { read_npy(MemorySource(bytes, "a.npy")); });
 }
 
@@ -78,33 +78,32 @@ TEST_CASE("malformed .npy headers are errors that name the place") {
   const std::string good = "{'descr': '<i4', 'fortran_order': False, 'shape': (2,), }";
   CHECK(values(read_npy(MemorySource(with_header(good, std::string("\1\0\0\0\2\0\0\0", 8)), "a"))) ==
         std::vector<double>{1, 2});
-  CHECK_THAT(parse_error(with_header(good, "1234567")), Catch::Contains("truncated: the header declares (2)"));
-  CHECK_THAT(parse_error(with_header(good, "123456789")), Catch::Contains("1 bytes stand after the array"));
-  CHECK_THAT(parse_error(with_header("{'descr': '<i4', 'shape': (2,)}")), Catch::Contains("a key is missing"));
-  CHECK_THAT(parse_error(with_header("{'descr': '<i4', 'descr': '<i4'}")), Catch::Contains("second key 'descr'"));
-  CHECK_THAT(parse_error(with_header("{'evil': 1}")), Catch::Contains("unknown key 'evil'"));
-  CHECK_THAT(parse_error(with_header("{'descr: 1}")), Catch::Contains("a quoted text does not end"));
-  CHECK_THAT(parse_error(with_header("{'shape': (-1,)}")), Catch::Contains("expected a size"));
-  CHECK_THAT(parse_error(with_header("{'shape': (1,1,1,1,1,1,1,1,1)}")), Catch::Contains("more than 8 axes"));
-  CHECK_THAT(parse_error(with_header("{'shape': (4611686018427387904, 4)}")),
+  CHECK_THAT(npy_error(with_header(good, "1234567")), Catch::Contains("truncated: the header declares (2)"));
+  CHECK_THAT(npy_error(with_header(good, "123456789")), Catch::Contains("1 bytes stand after the array"));
+  CHECK_THAT(npy_error(with_header("{'descr': '<i4', 'shape': (2,)}")), Catch::Contains("a key is missing"));
+  CHECK_THAT(npy_error(with_header("{'descr': '<i4', 'descr': '<i4'}")), Catch::Contains("second key 'descr'"));
+  CHECK_THAT(npy_error(with_header("{'evil': 1}")), Catch::Contains("unknown key 'evil'"));
+  CHECK_THAT(npy_error(with_header("{'descr: 1}")), Catch::Contains("a quoted text does not end"));
+  CHECK_THAT(npy_error(with_header("{'shape': (-1,)}")), Catch::Contains("expected a size"));
+  CHECK_THAT(npy_error(with_header("{'shape': (1,1,1,1,1,1,1,1,1)}")), Catch::Contains("more than 8 axes"));
+  CHECK_THAT(npy_error(with_header("{'shape': (4611686018427387904, 4)}")),
              Catch::Contains("more elements than any file"));
-  CHECK_THAT(parse_error(with_header("{'shape': (0, 4611686018427387904, 4)}")),
+  CHECK_THAT(npy_error(with_header("{'shape': (0, 4611686018427387904, 4)}")),
              Catch::Contains("more elements than any file"));
-  CHECK_THAT(parse_error(with_header("{'fortran_order': 1}")), Catch::Contains("expected True or False"));
-  CHECK_THAT(parse_error(with_header(good + "; import os")), Catch::Contains("something follows the dictionary"));
-  CHECK_THAT(parse_error(std::string("\x93NUMPY\x07\x00\x02\x00{}", 12)), Catch::Contains(".npy version 7.0: 1 to 3"));
-  CHECK_THAT(parse_error(std::string("\x93NUMPY\x02\x00\xff\xff\xff\xff{}", 14)),
+  CHECK_THAT(npy_error(with_header("{'fortran_order': 1}")), Catch::Contains("expected True or False"));
+  CHECK_THAT(npy_error(with_header(good + "; import os")), Catch::Contains("something follows the dictionary"));
+  CHECK_THAT(npy_error(std::string("\x93NUMPY\x07\x00\x02\x00{}", 12)), Catch::Contains(".npy version 7.0: 1 to 3"));
+  CHECK_THAT(npy_error(std::string("\x93NUMPY\x02\x00\xff\xff\xff\xff{}", 14)),
              Catch::Contains("declares a header of 4294967295"));
-  CHECK_THAT(
-      parse_error(with_header("{'descr': '<u8', 'fortran_order': False, 'shape': (1,)}", std::string(8, '\xff'))),
-      Catch::Contains("element 0 is 18446744073709551615, more than 2^63 - 1"));
+  CHECK_THAT(npy_error(with_header("{'descr': '<u8', 'fortran_order': False, 'shape': (1,)}", std::string(8, '\xff'))),
+             Catch::Contains("element 0 is 18446744073709551615, more than 2^63 - 1"));
 }
 
 TEST_CASE("every truncation of an .npy file is an error") {
   const std::string whole = read_file(golden("f4_little.npy"));
   for (size_t size = 0; size < whole.size(); ++size) {
     INFO(size);
-    CHECK_THAT(parse_error(whole.substr(0, size)), Catch::StartsWith("data: a.npy: "));
+    CHECK_THAT(npy_error(whole.substr(0, size)), Catch::StartsWith("data: a.npy: "));
   }
 }
 

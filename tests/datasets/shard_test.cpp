@@ -20,7 +20,7 @@ namespace {
 
 Shard open(const std::string& path) { return Shard(std::make_unique<FileSource>(path)); }
 
-std::string trouble(const TempDir& dir, const std::string& bytes) {
+std::string shard_trouble(const TempDir& dir, const std::string& bytes) {
   const std::string path = dir.write("x.shard", bytes);
   std::string out = error_of([&] {
     const Shard shard = open(path);
@@ -69,20 +69,20 @@ TEST_CASE("damaged shards are errors") {
   writer.finish();
   writer.keep();
   const std::string good = read_file(dir / "a.shard");
-  CHECK(trouble(dir, good) == "no error");
+  CHECK(shard_trouble(dir, good) == "no error");
   std::string flipped = good;
   flipped[7] = 'X';
-  CHECK(trouble(dir, flipped) ==
+  CHECK(shard_trouble(dir, flipped) ==
         "data: x.shard: sample 1: its checksum is wrong: the file was damaged; pack the data again");
   flipped = good;
   flipped[11 + 16] = 9;  // a label
-  CHECK(trouble(dir, flipped).find("its table has another checksum") != std::string::npos);
-  CHECK(trouble(dir, good.substr(0, good.size() - 1)).find("does not end as a shard does") != std::string::npos);
-  CHECK(trouble(dir, "short").find("5 bytes are too few") != std::string::npos);
-  CHECK(trouble(dir, good.substr(1)).find("its table has another size") != std::string::npos);
+  CHECK(shard_trouble(dir, flipped).find("its table has another checksum") != std::string::npos);
+  CHECK(shard_trouble(dir, good.substr(0, good.size() - 1)).find("does not end as a shard does") != std::string::npos);
+  CHECK(shard_trouble(dir, "short").find("5 bytes are too few") != std::string::npos);
+  CHECK(shard_trouble(dir, good.substr(1)).find("its table has another size") != std::string::npos);
   flipped = good;
   flipped[good.size() - 12] = 2;
-  CHECK(trouble(dir, flipped) == "data: x.shard: a shard of version 2, this neon reads version 1");
+  CHECK(shard_trouble(dir, flipped) == "data: x.shard: a shard of version 2, this neon reads version 1");
   CHECK(error_of([&] { ShardWriter again(dir / "a.shard"); }).find("cannot be made: File exists") != std::string::npos);
 }
 

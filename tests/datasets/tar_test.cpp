@@ -27,7 +27,7 @@ std::map<std::string, std::string> contents(const std::string& path) {
   return out;
 }
 
-std::string trouble(const TempDir& dir, const std::string& archive) {
+std::string tar_trouble(const TempDir& dir, const std::string& archive) {
   const std::string path = dir.write("x.tar", archive);
   std::string out = error_of([&] { contents(path); });
   if (const size_t at = out.find(path); at != out.npos) out.replace(at, path.size(), "x.tar");
@@ -75,22 +75,22 @@ TEST_CASE("long names and sizes of pax headers") {
 
 TEST_CASE("hostile and damaged archives are errors") {
   const TempDir dir;
-  CHECK(trouble(dir, tar_of({{"a/../../b", "x"}})) ==
+  CHECK(tar_trouble(dir, tar_of({{"a/../../b", "x"}})) ==
         "data: x.tar: a/../../b: this name leads out of the archive; make it anew");
-  CHECK(trouble(dir, tar_of({{"/etc/passwd", "x"}})).find("leads out of the archive") != std::string::npos);
-  CHECK(trouble(dir, tar_member("link", "", '2') + tar_of({})).find("is no file (a link or a device, type '2')") !=
+  CHECK(tar_trouble(dir, tar_of({{"/etc/passwd", "x"}})).find("leads out of the archive") != std::string::npos);
+  CHECK(tar_trouble(dir, tar_member("link", "", '2') + tar_of({})).find("is no file (a link or a device, type '2')") !=
         std::string::npos);
-  CHECK(trouble(dir, tar_member("pipe", "", '6') + tar_of({})).find("is no file") != std::string::npos);
+  CHECK(tar_trouble(dir, tar_member("pipe", "", '6') + tar_of({})).find("is no file") != std::string::npos);
   const std::string good = tar_of({{"a", std::string(3000, 'a')}, {"b", "b"}});
-  CHECK(trouble(dir, good) == "no error");
-  CHECK(trouble(dir, good.substr(0, 2000)) ==
+  CHECK(tar_trouble(dir, good) == "no error");
+  CHECK(tar_trouble(dir, good.substr(0, 2000)) ==
         "data: x.tar: a: truncated: the archive ends within this file; fetch it again");
-  CHECK(trouble(dir, good.substr(0, 3700)).find("truncated") != std::string::npos);
-  CHECK(trouble(dir, good.substr(0, 200)).find("too short for a tar archive") != std::string::npos);
-  CHECK(trouble(dir, std::string(2000, 'x')) == "data: x.tar: expected a tar archive; it looks like text");
+  CHECK(tar_trouble(dir, good.substr(0, 3700)).find("truncated") != std::string::npos);
+  CHECK(tar_trouble(dir, good.substr(0, 200)).find("too short for a tar archive") != std::string::npos);
+  CHECK(tar_trouble(dir, std::string(2000, 'x')) == "data: x.tar: expected a tar archive; it looks like text");
   std::string flipped = good;
   flipped[3584 + 3] = 'x';  // in the second header
-  CHECK(trouble(dir, flipped) ==
+  CHECK(tar_trouble(dir, flipped) ==
         "data: x.tar: no tar archive, or a damaged one: a header with a wrong sum at byte 4096");
   // A terabyte that is not there.
   std::string liar = tar_member("big", "");
@@ -101,5 +101,5 @@ TEST_CASE("hostile and damaged archives are errors") {
   char octal[8];
   std::snprintf(octal, sizeof octal, "%06o", sum);
   liar.replace(148, 7, octal, 7);
-  CHECK(trouble(dir, liar + std::string(5000, 'x')).find("truncated") != std::string::npos);
+  CHECK(tar_trouble(dir, liar + std::string(5000, 'x')).find("truncated") != std::string::npos);
 }

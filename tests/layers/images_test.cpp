@@ -14,7 +14,7 @@ using Catch::Contains;
 
 namespace {
 
-std::string layer(const std::string& yaml) { return complaint<Layer>(yaml); }
+std::string image_layer(const std::string& yaml) { return complaint<Layer>(yaml); }
 
 struct Described {
   Graph graph;
@@ -41,7 +41,7 @@ Shape output(const std::string& yaml, const Shape& sample, bool caffe = false) {
   return made->context->sample_shape(made->y);
 }
 
-std::string forward_error(const std::string& yaml, const Shape& sample) {
+std::string image_error(const std::string& yaml, const Shape& sample) {
   try {
     described(yaml, sample);
   } catch (const Error& error) {
@@ -72,55 +72,57 @@ TEST_CASE("neon's spellings of a filter mean the same") {
 }
 
 TEST_CASE("a wrong filter is one line with what was expected") {
-  CHECK_THAT(layer("Conv: {init: Kaiming}"), Contains("'fshape' is missing"));
-  CHECK_THAT(layer("Conv: {fshape: [3, 3, 8]}"), Contains("'init' is missing"));
-  CHECK(layer("Conv: {fshape: [3, 0, 8], init: Kaiming}") == "spec.yaml:1:20: Conv.fshape[1]: 0 is not at least 1");
-  CHECK_THAT(layer("Conv: {fshape: [3, 3, 8], init: Kaiming, padding: {pad_q: 1}}"), Contains("'pad_q' is no axis"));
-  CHECK_THAT(layer("Conv: {fshape: {R: 3, h: 3, K: 8}, init: Kaiming}"),
+  CHECK_THAT(image_layer("Conv: {init: Kaiming}"), Contains("'fshape' is missing"));
+  CHECK_THAT(image_layer("Conv: {fshape: [3, 3, 8]}"), Contains("'init' is missing"));
+  CHECK(image_layer("Conv: {fshape: [3, 0, 8], init: Kaiming}") ==
+        "spec.yaml:1:20: Conv.fshape[1]: 0 is not at least 1");
+  CHECK_THAT(image_layer("Conv: {fshape: [3, 3, 8], init: Kaiming, padding: {pad_q: 1}}"),
+             Contains("'pad_q' is no axis"));
+  CHECK_THAT(image_layer("Conv: {fshape: {R: 3, h: 3, K: 8}, init: Kaiming}"),
              Contains("'h' and another spelling of it are both given"));
-  CHECK_THAT(layer("Conv: {fshape: three, init: Kaiming}"), Contains("expected an integer"));
-  CHECK(layer("Conv: {fshape: [3, 3, 8], init: Kaiming, bias: {Constant: 0}, batch_norm: true}") ==
+  CHECK_THAT(image_layer("Conv: {fshape: three, init: Kaiming}"), Contains("expected an integer"));
+  CHECK(image_layer("Conv: {fshape: [3, 3, 8], init: Kaiming, bias: {Constant: 0}, batch_norm: true}") ==
         "spec.yaml:1:7: Conv: bias and batch_norm are both given; batch norm has a shift of its own, leave bias out");
-  CHECK(forward_error("Conv: {fshape: [3, 3], init: Kaiming}", {3, 9, 7}) ==
+  CHECK(image_error("Conv: {fshape: [3, 3], init: Kaiming}", {3, 9, 7}) ==
         "fshape [3, 3] says nothing of the number of feature maps: give nofm, or [height, width, feature maps]");
-  CHECK(forward_error("Conv: {fshape: [3, 3, 8], nofm: 9, init: Kaiming}", {3, 9, 7}) ==
+  CHECK(image_error("Conv: {fshape: [3, 3, 8], nofm: 9, init: Kaiming}", {3, 9, 7}) ==
         "fshape [3, 3, 8] and nofm 9 give different numbers of feature maps");
-  CHECK(forward_error("Conv: {fshape: [3, 3, 8], nofm: 8, init: Kaiming}", {3, 9, 7}) == "");
-  CHECK(forward_error("Conv: {fshape: [3, 3, 3, 8], init: Kaiming}", {3, 9, 7}) ==
+  CHECK(image_error("Conv: {fshape: [3, 3, 8], nofm: 8, init: Kaiming}", {3, 9, 7}) == "");
+  CHECK(image_error("Conv: {fshape: [3, 3, 3, 8], init: Kaiming}", {3, 9, 7}) ==
         "fshape [3, 3, 3, 8] has 4 numbers, the input has 2 axes of space (height, width)");
-  CHECK(forward_error("Conv: {fshape: {R: 3, S: 3, K: 4}, nofm: 8, init: Kaiming}", {3, 9, 7}) ==
+  CHECK(image_error("Conv: {fshape: {R: 3, S: 3, K: 4}, nofm: 8, init: Kaiming}", {3, 9, 7}) ==
         "fshape {h: 3, w: 3, k: 4} and nofm 8 give different numbers of feature maps");
-  CHECK(forward_error("Conv: {fshape: [3, 3, 8], strides: [1, 2, 3], init: Kaiming}", {3, 9, 7}) ==
+  CHECK(image_error("Conv: {fshape: [3, 3, 8], strides: [1, 2, 3], init: Kaiming}", {3, 9, 7}) ==
         "strides [1, 2, 3] has 3 numbers, the input has 2 axes of space (height, width)");
-  CHECK(forward_error("Conv: {fshape: [3, 3, 8], strides: {str_d: 2}, init: Kaiming}", {3, 9, 7}) ==
+  CHECK(image_error("Conv: {fshape: [3, 3, 8], strides: {str_d: 2}, init: Kaiming}", {3, 9, 7}) ==
         "strides 2 for the depth, which images do not have");
   CHECK(
-      forward_error("Conv: {fshape: [3, 9, 8], init: Kaiming}", {3, 9, 7}) ==
+      image_error("Conv: {fshape: [3, 9, 8], init: Kaiming}", {3, 9, 7}) ==
       "a filter 9 wide does not fit in feature maps 7 wide; a smaller fshape or more padding would, or fewer poolings "
       "and strides before it");
-  CHECK_THAT(forward_error("Conv: {fshape: [3, 3, 8], dilation: 6, padding: 1, init: Kaiming}", {3, 9, 7}),
+  CHECK_THAT(image_error("Conv: {fshape: [3, 3, 8], dilation: 6, padding: 1, init: Kaiming}", {3, 9, 7}),
              Contains("a filter 13 high (3 with dilation 6) does not fit in feature maps 9 high and padding of 2; "));
-  CHECK_THAT(forward_error("Conv: {fshape: [3, 2, 2, 8], init: Kaiming}", {3, 2, 9, 7}),
+  CHECK_THAT(image_error("Conv: {fshape: [3, 2, 2, 8], init: Kaiming}", {3, 2, 9, 7}),
              Contains("a filter 3 deep does not fit in feature maps 2 deep; "));
-  CHECK_THAT(forward_error("Local: {fshape: [10, 3, 8], init: Kaiming}", {3, 9, 7}), Contains("a filter 10 high"));
-  CHECK(forward_error("Conv: {fshape: [3, 3, 8], groups: 2, init: Kaiming}", {3, 9, 7}) ==
+  CHECK_THAT(image_error("Local: {fshape: [10, 3, 8], init: Kaiming}", {3, 9, 7}), Contains("a filter 10 high"));
+  CHECK(image_error("Conv: {fshape: [3, 3, 8], groups: 2, init: Kaiming}", {3, 9, 7}) ==
         "3 channels and 8 feature maps do not go into 2 groups evenly");
-  CHECK(forward_error("Conv: {fshape: [3, 3, 8], init: Kaiming}", {784}) ==
+  CHECK(image_error("Conv: {fshape: [3, 3, 8], init: Kaiming}", {784}) ==
         "convolution takes images (C, H, W) or volumes (C, D, H, W), got samples (784): put `Reshape: [1, 28, 28]` "
         "before it");
-  CHECK_THAT(forward_error("Pooling: 2", {28, 28}), Contains("put `Reshape: [1, 28, 28]` before it"));
-  CHECK_THAT(forward_error("Pooling: 2", {3}), Contains("put a Reshape to [channels, height, width] before it"));
-  CHECK_THAT(forward_error("Deconv: {fshape: [2, 2, 8], padding: 3, init: Kaiming}", {3, 2, 2}),
+  CHECK_THAT(image_error("Pooling: 2", {28, 28}), Contains("put `Reshape: [1, 28, 28]` before it"));
+  CHECK_THAT(image_error("Pooling: 2", {3}), Contains("put a Reshape to [channels, height, width] before it"));
+  CHECK_THAT(image_error("Deconv: {fshape: [2, 2, 8], padding: 3, init: Kaiming}", {3, 2, 2}),
              Contains("leaves nothing along axis 0: padding of 3 on both sides is too much for a filter of 2"));
 }
 
 TEST_CASE("a wrong pooling is one line with what was expected") {
-  CHECK_THAT(layer("Pooling: {fshape: 2, op: maximum}"), Contains("'maximum' is not one of max, avg, mean, l2"));
-  CHECK_THAT(layer("Pooling: {op: max}"), Contains("'fshape' is missing"));
-  CHECK_THAT(forward_error("Pooling: {fshape: 2, padding: 2}", {3, 9, 7}),
+  CHECK_THAT(image_layer("Pooling: {fshape: 2, op: maximum}"), Contains("'maximum' is not one of max, avg, mean, l2"));
+  CHECK_THAT(image_layer("Pooling: {op: max}"), Contains("'fshape' is missing"));
+  CHECK_THAT(image_error("Pooling: {fshape: 2, padding: 2}", {3, 9, 7}),
              Contains("padding of 2 is no less than the window of 2, "));
-  CHECK_THAT(forward_error("Pooling: 8", {3, 9, 7}), Contains("a window 8 wide does not fit in feature maps 7 wide; "));
-  CHECK_THAT(forward_error("Pooling: {fshape: 2, strides: all}", {3, 9, 7}), Contains("'all' says nothing here"));
+  CHECK_THAT(image_error("Pooling: 8", {3, 9, 7}), Contains("a window 8 wide does not fit in feature maps 7 wide; "));
+  CHECK_THAT(image_error("Pooling: {fshape: 2, strides: all}", {3, 9, 7}), Contains("'all' says nothing here"));
 }
 
 TEST_CASE("pooling: whole input, windows of channels, the last windows of --caffe") {

@@ -11,8 +11,8 @@ namespace {
 
 constexpr int64_t kSamples = 7, kBatch = 4, kFeatures = 3;
 
-struct Example {
-  explicit Example(DType dtype) : weight(dtype, {kBatch, 1}) {
+struct Unequal {
+  explicit Unequal(DType dtype) : weight(dtype, {kBatch, 1}) {
     data.inputs = Tensor(DType::u8, {kSamples, kFeatures});
     data.targets = Tensor(DType::f32, {kSamples, kFeatures});
     Stream stream(3, "data");
@@ -44,7 +44,7 @@ struct Example {
 TEST_CASE("an evaluation adds up cost and metrics of the samples that count") {
   for (const Arithmetic& arithmetic : arithmetics()) {
     INFO(arithmetic.name);
-    Example example(arithmetic.dtype);
+    Unequal example(arithmetic.dtype);
     const auto cost = Registry<Cost>::get().create(yaml_of("SumSquared"));
     const auto metric = Registry<Metric>::get().create(yaml_of("SSE"));
     const StepGraph graph = evaluation_graph(example.network, cost.get(), {metric.get()}, example.layout, kSamples,
@@ -68,7 +68,7 @@ TEST_CASE("an evaluation adds up cost and metrics of the samples that count") {
 TEST_CASE("without cost and metrics an evaluation asks for neither targets nor weights") {
   for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
     INFO(name_of(dtype));
-    Example example(dtype);
+    Unequal example(dtype);
     const StepGraph graph =
         evaluation_graph(example.network, nullptr, {}, example.layout, kSamples, {.dtype = dtype, .batch = kBatch});
     const auto program = example.compile(graph, {.threads = 1});
@@ -84,7 +84,7 @@ TEST_CASE("without cost and metrics an evaluation asks for neither targets nor w
 TEST_CASE("a training step sees the data as scaled and shifted") {
   for (const Arithmetic& arithmetic : arithmetics()) {
     INFO(arithmetic.name);
-    Example example(arithmetic.dtype);
+    Unequal example(arithmetic.dtype);
     const auto cost = Registry<Cost>::get().create(yaml_of("SumSquared"));
     const StepGraph graph =
         gradient_graph(example.network, *cost, example.layout, {.dtype = arithmetic.dtype, .batch = kBatch}, false);

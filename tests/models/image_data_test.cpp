@@ -10,7 +10,7 @@ using namespace neon_test;
 
 namespace {
 
-constexpr int64_t kSamples = 6, kBatch = 4, kHeight = 6, kWidth = 5;
+constexpr int64_t kImages = 6, kAtOnce = 4, kHeight = 6, kWidth = 5;
 const std::vector<int32_t> kIndices = {5, 0, 2, 2};
 
 double pixel(int64_t n, int64_t y, int64_t x, int64_t c) {
@@ -18,8 +18,8 @@ double pixel(int64_t n, int64_t y, int64_t x, int64_t c) {
 }
 
 Tensor images(bool channels_last) {
-  Tensor out(DType::u8, channels_last ? Shape{kSamples, kHeight, kWidth, 3} : Shape{kSamples, 3, kHeight, kWidth});
-  for (int64_t n = 0; n < kSamples; ++n)
+  Tensor out(DType::u8, channels_last ? Shape{kImages, kHeight, kWidth, 3} : Shape{kImages, 3, kHeight, kWidth});
+  for (int64_t n = 0; n < kImages; ++n)
     for (int64_t y = 0; y < kHeight; ++y)
       for (int64_t x = 0; x < kWidth; ++x)
         for (int64_t c = 0; c < 3; ++c)
@@ -33,7 +33,7 @@ DataLayout layout(bool channels_last) {
   out.data_dtype = DType::u8;
   out.sample = {3, kHeight, kWidth};
   out.channels_last = channels_last;
-  out.train_size = kSamples;
+  out.train_size = kImages;
   out.scale = 1 / 256.0f;
   out.target_is_input = true;
   return out;
@@ -47,7 +47,7 @@ struct Evaluated {
 Evaluated evaluate(const std::string& layers, const DataLayout& data, const StepOptions& options, const CpuOptions& cpu,
                    const Tensor& pixels) {
   const Network network = network_of(yaml_of(layers));
-  const StepGraph graph = evaluation_graph(network, nullptr, {}, data, kSamples, options);
+  const StepGraph graph = evaluation_graph(network, nullptr, {}, data, kImages, options);
   Variables variables;
   const auto program = compile_for_cpu(graph.graph, variables, cpu);
   for (const Parameter& p : graph.parameters) {
@@ -90,7 +90,7 @@ TEST_CASE(
       "[Conv: {fshape: [3, 3, 4], init: Kaiming, activation: Rectlin}, Pooling: {fshape: 2}, Affine: {nout: 2, init: "
       "Kaiming}]";
   for (const Arithmetic& arithmetic : arithmetics()) {
-    const StepOptions options{.dtype = arithmetic.dtype, .batch = kBatch};
+    const StepOptions options{.dtype = arithmetic.dtype, .batch = kAtOnce};
     const Evaluated first = evaluate(layers, layout(false), options, arithmetic.options);
     const Evaluated last = evaluate(layers, layout(true), options, arithmetic.options);
     REQUIRE(first.y.shape() == last.y.shape());
@@ -108,8 +108,8 @@ TEST_CASE("channels are normalised in either order of axes") {
       data.means = {0.25, 0.5, 0.375};
       data.deviations = {0.5, 2, 0.25};
       const Tensor y =
-          evaluate("[Activation: Identity]", data, {.dtype = arithmetic.dtype, .batch = kBatch}, arithmetic.options).y;
-      for (int64_t i = 0; i < kBatch; ++i)
+          evaluate("[Activation: Identity]", data, {.dtype = arithmetic.dtype, .batch = kAtOnce}, arithmetic.options).y;
+      for (int64_t i = 0; i < kAtOnce; ++i)
         for (int64_t c = 0; c < 3; ++c)
           for (int64_t row = 0; row < kHeight; ++row)
             for (int64_t x = 0; x < kWidth; ++x) {
@@ -124,11 +124,11 @@ TEST_CASE("augmented images have their channels last in the net, whatever the da
   const auto crop = Registry<Augmentation>::get().create(yaml_of("RandomCrop: {size: 3, pad: 1}"));
   for (bool channels_last : {false, true})
     for (const Arithmetic& arithmetic : arithmetics()) {
-      StepOptions options{.dtype = arithmetic.dtype, .batch = kBatch};
+      StepOptions options{.dtype = arithmetic.dtype, .batch = kAtOnce};
       options.augment = {crop.get()};
       CHECK(input_sample(layout(channels_last), options) == Shape{3, 3, 3});
       const Tensor y = evaluate("[Activation: Identity]", layout(channels_last), options, arithmetic.options).y;
-      REQUIRE(y.shape() == Shape{kBatch, 27});
+      REQUIRE(y.shape() == Shape{kAtOnce, 27});
       for (int64_t i = 0; i < y.elements(); ++i) {
         const int64_t x = i % 3, row = i / 3 % 3, c = i / 9 % 3, n = kIndices[size_t(i / 27)];
         REQUIRE(y.at(i) == pixel(n, 1 + row, 1 + x, c) / 256);
@@ -141,11 +141,11 @@ TEST_CASE("an image that is its own target is compared in one order of axes") {
   for (bool channels_last : {false, true})
     for (const char* layers : {"[Activation: Identity]", "[Pooling: {fshape: 1}]"}) {
       const StepGraph graph = evaluation_graph(network_of(yaml_of(layers)), cost.get(), {}, layout(channels_last),
-                                               kSamples, {.batch = kBatch});
+                                               kImages, {.batch = kAtOnce});
       Variables variables;
       const auto program = compile_for_cpu(graph.graph, variables, {.threads = 1});
       const Tensor pixels = images(channels_last);
-      const std::vector<float> weight(size_t(kBatch), 1);
+      const std::vector<float> weight(size_t(kAtOnce), 1);
       program->bind("data", pixels.data());
       program->bind("indices", kIndices.data());
       program->bind("weight", weight.data());
@@ -173,19 +173,19 @@ double cost_of_maps(const std::string& activation, const std::string& cost_name,
   data.target_is_input = false;
   data.target = target;
   const Network network = network_of(yaml_of("[Conv: {fshape: [1, 1, 2], init: Kaiming" + activation + "}]"));
-  const StepGraph graph = evaluation_graph(network, cost.get(), {}, data, kSamples, options);
+  const StepGraph graph = evaluation_graph(network, cost.get(), {}, data, kImages, options);
   CHECK(cost->objection(graph.outputs, 0) == "");
   Variables variables;
   const auto program = compile_for_cpu(graph.graph, variables, cpu);
   Tensor& w = variables.at("Conv_0/W");
   for (int64_t i = 0; i < w.elements(); ++i) w.set(i, std::sin(double(i) * 0.7) / 4);
   const Tensor pixels = images(channels_last);
-  Tensor targets(DType::f32, Shape{kSamples}.concat(target)), weight(options.dtype, {kBatch, 1});
-  for (int64_t n = 0, i = 0; n < kSamples; ++n)
+  Tensor targets(DType::f32, Shape{kImages}.concat(target)), weight(options.dtype, {kAtOnce, 1});
+  for (int64_t n = 0, i = 0; n < kImages; ++n)
     for (int64_t k = 0; k < 2; ++k)
       for (int64_t y = 0; y < kHeight; ++y)
         for (int64_t x = 0; x < kWidth; ++x, ++i) targets.set(i, target_at(n, y, x, k));
-  for (int64_t i = 0; i < kBatch; ++i) weight.set(i, 1);
+  for (int64_t i = 0; i < kAtOnce; ++i) weight.set(i, 1);
   program->bind("data", pixels.data());
   program->bind("targets", targets.data());
   program->bind("indices", kIndices.data());
@@ -219,7 +219,7 @@ TEST_CASE("outputs that are images are compared with targets as the file has the
       for (const Arithmetic& arithmetic : arithmetics())
         for (const auto& [activation, cost, expected] : cases) {
           INFO(cost << (channels_last ? " channels last " : " channels first ") << target.to_string());
-          const StepOptions options{.dtype = arithmetic.dtype, .batch = kBatch};
+          const StepOptions options{.dtype = arithmetic.dtype, .batch = kAtOnce};
           check_close(cost_of_maps(activation, cost, channels_last, target, options, arithmetic.options), expected,
                       1e-6 * expected);
         }
@@ -229,7 +229,7 @@ TEST_CASE("augmenting what are no images is refused") {
   const auto flip = Registry<Augmentation>::get().create(yaml_of("Flip"));
   DataLayout rows = layout(false);
   rows.sample = {12};
-  StepOptions options{.batch = kBatch};
+  StepOptions options{.batch = kAtOnce};
   options.augment = {flip.get()};
   CHECK_THROWS_WITH(input_sample(rows, options),
                     "augment: is for images (C, H, W), the samples are (12); leave it out");
@@ -247,7 +247,7 @@ TEST_CASE("the middle, places around it and mirror images are evaluated together
   const std::pair<int64_t, int64_t> places[] = {{1, side}, {0, side - 1}, {0, side + 1}, {2, side - 1}, {2, side + 1}};
   const Tensor pixels = images(true);
   for (const Arithmetic& arithmetic : arithmetics()) {
-    StepOptions options{.dtype = arithmetic.dtype, .batch = kBatch};
+    StepOptions options{.dtype = arithmetic.dtype, .batch = kAtOnce};
     DataLayout whole = layout(true), squares = whole;
     squares.sample = {3, size, size};
     whole.target_is_input = false;
@@ -271,32 +271,32 @@ TEST_CASE("the middle, places around it and mirror images are evaluated together
 
 TEST_CASE("the mean over views is refused where outputs are images, which a mirror image has mirrored") {
   const auto flip = Registry<Augmentation>::get().create(yaml_of("Flip: {average: true}"));
-  StepOptions options{.batch = kBatch};
+  StepOptions options{.batch = kAtOnce};
   options.augment = {flip.get()};
   const Network maps = network_of(yaml_of("[Conv: {fshape: [1, 1, 2], init: Kaiming}]"));
   const std::string objection =
       "augment: `average` is for outputs that all views of an image share, such as classes; here they are images, "
       "leave "
       "it out";
-  CHECK_THROWS_WITH(evaluation_graph(maps, nullptr, {}, layout(true), kSamples, options), objection);
+  CHECK_THROWS_WITH(evaluation_graph(maps, nullptr, {}, layout(true), kImages, options), objection);
   DataLayout classes = layout(true);
   classes.target_is_input = false;
-  CHECK_THROWS_WITH(evaluation_graph(maps, nullptr, {}, classes, kSamples, options), objection);
+  CHECK_THROWS_WITH(evaluation_graph(maps, nullptr, {}, classes, kImages, options), objection);
   const Network rows = network_of(yaml_of(text("[Affine: {nout: ", 3 * kHeight * kWidth, ", init: Kaiming}]")));
-  CHECK_THROWS_WITH(evaluation_graph(rows, nullptr, {}, layout(true), kSamples, options), objection);
+  CHECK_THROWS_WITH(evaluation_graph(rows, nullptr, {}, layout(true), kImages, options), objection);
   const auto cost = Registry<Cost>::get().create(yaml_of("SumSquared"));
-  CHECK_THROWS_WITH(evaluation_graph(rows, cost.get(), {}, layout(true), kSamples, options), objection);
+  CHECK_THROWS_WITH(evaluation_graph(rows, cost.get(), {}, layout(true), kImages, options), objection);
   // One pixel of classes is no image.
   const Network pixel =
       network_of(yaml_of("[Conv: {fshape: [1, 1, 2], init: Kaiming}, Pooling: {fshape: all, op: avg}]"));
-  CHECK(evaluation_graph(pixel, nullptr, {}, classes, kSamples, options)
-            .graph.shape(evaluation_graph(pixel, nullptr, {}, classes, kSamples, options).graph.outputs().at("y")) ==
-        Shape{kBatch, 2});
+  CHECK(evaluation_graph(pixel, nullptr, {}, classes, kImages, options)
+            .graph.shape(evaluation_graph(pixel, nullptr, {}, classes, kImages, options).graph.outputs().at("y")) ==
+        Shape{kAtOnce, 2});
 }
 
 TEST_CASE("RandomCrop's average does not reach beyond what it crops") {
   const auto crop = Registry<Augmentation>::get().create(yaml_of("RandomCrop: {size: 4, pad: 1, average: 2}"));
-  StepOptions options{.batch = kBatch};
+  StepOptions options{.batch = kAtOnce};
   options.augment = {crop.get()};
   const Network network = network_of(yaml_of("[Affine: {nout: 2, init: Kaiming}]"));
   DataLayout high = layout(true);
@@ -304,9 +304,9 @@ TEST_CASE("RandomCrop's average does not reach beyond what it crops") {
   DataLayout wide = high;
   high.sample = {3, 6, 5}, wide.sample = {3, 5, 6};  // one pixel on two sides, besides the padded one on all
   for (const DataLayout& images : {high, wide})
-    CHECK_THROWS_WITH(evaluation_graph(network, nullptr, {}, images, kSamples, options),
+    CHECK_THROWS_WITH(evaluation_graph(network, nullptr, {}, images, kImages, options),
                       "RandomCrop: average reaches 2 pixels from the middle, and crops at most 1; give that or less");
   const auto small = Registry<Augmentation>::get().create(yaml_of("RandomCrop: {size: 3, pad: 1, average: 2}"));
   options.augment = {small.get()};
-  CHECK_NOTHROW(evaluation_graph(network, nullptr, {}, high, kSamples, options));
+  CHECK_NOTHROW(evaluation_graph(network, nullptr, {}, high, kImages, options));
 }

@@ -22,8 +22,8 @@ std::vector<Setting> nets() {
   return all;
 }
 
-struct Example {
-  Example(const Setting& setting, const Arithmetic& arithmetic)
+struct GoldenNet {
+  GoldenNet(const Setting& setting, const Arithmetic& arithmetic)
       : setting(setting),
         network(network_of(object_of(at(setting, "layers")))),
         cost(Registry<Cost>::get().create(object_of(at(setting, "cost")))),
@@ -65,7 +65,7 @@ TEST_CASE("the first step's cost and gradients are those of the golden file") {
   const Setting net = GENERATE(from_range(nets()));
   for (const Arithmetic& arithmetic : arithmetics()) {
     INFO(at(net, "layers").to_string() << ", " << arithmetic.name);
-    const Example example(net, arithmetic);
+    const GoldenNet example(net, arithmetic);
     const StepGraph graph =
         gradient_graph(example.network, *example.cost, example.data.layout(), example.options, true);
     Variables variables;
@@ -92,7 +92,7 @@ TEST_CASE("steps of training go the golden file's way") {
   const Setting net = GENERATE(from_range(nets()));
   for (const Arithmetic& arithmetic : arithmetics()) {
     INFO(at(net, "layers").to_string() << ", " << arithmetic.name);
-    const Example example(net, arithmetic);
+    const GoldenNet example(net, arithmetic);
     TrainingRun run(example.network, *example.cost, *example.optimizer, example.data, example.options,
                     arithmetic.options);
     example.start(run.variables);

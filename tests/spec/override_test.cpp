@@ -27,7 +27,7 @@ batch_size: 128
 )";
 
 Spec with(const std::vector<std::string>& overrides) { return spec_from_text(kText, "m.yaml", overrides); }
-std::string error(const std::string& override) {
+std::string override_error(const std::string& override) {
   return message_of([&] { with({override}); });
 }
 std::string layer(const Spec& spec, size_t i) { return spec.root.find("layers")->items.at(i).to_string(); }
@@ -135,7 +135,7 @@ TEST_CASE("an unknown path is told, with what is near") {
   };
   for (const Case& c : cases) {
     INFO(c.override);
-    CHECK_THAT(error(c.override), Contains(c.message) && !Contains("\n"));
+    CHECK_THAT(override_error(c.override), Contains(c.message) && !Contains("\n"));
   }
   CHECK_THAT(message_of([] {
                with({"a.b=1", "layers[9]=1", "epochs=3"});
@@ -146,11 +146,11 @@ TEST_CASE("an unknown path is told, with what is near") {
 }
 
 TEST_CASE("what overrides add stays within the limits of a file") {
-  CHECK_THAT(error(std::string(201, 'k') + "=1"), Contains("a key is longer than 200 bytes"));
+  CHECK_THAT(override_error(std::string(201, 'k') + "=1"), Contains("a key is longer than 200 bytes"));
   const std::string deep = std::string(40, '[') + std::string(40, ']');
   std::string inner = "a";
   for (int i = 0; i < 39; ++i) inner += "[0]";
-  CHECK(error("a=" + deep).empty());
+  CHECK(override_error("a=" + deep).empty());
   CHECK_THAT(message_of([&] { with({"a=" + deep, inner + "=" + deep}); }), Contains("more than 64 deep"));
 }
 

@@ -14,7 +14,7 @@ namespace {
 std::string layers(const std::string& text) {
   return spec_from_text("layers: " + text, "m.yaml").root.find("layers")->to_string();
 }
-std::string error(const std::string& text) {
+std::string repeat_error(const std::string& text) {
   return message_of([&] { spec_from_text("layers: " + text, "m.yaml"); });
 }
 
@@ -48,24 +48,25 @@ TEST_CASE("copies keep the place and path of what the file has") {
 }
 
 TEST_CASE("a wrong Repeat is told, once, whatever stands around it") {
-  CHECK_THAT(error("[Repeat: {times: 5, layers: [Repeat: {time: 2, layers: 3}]}]"),
+  CHECK_THAT(repeat_error("[Repeat: {times: 5, layers: [Repeat: {time: 2, layers: 3}]}]"),
              Contains("layers[0].Repeat.layers[0].Repeat: unknown key 'time'; did you mean times?") &&
                  Contains("'times' is missing") && Contains("expected a list of layers, found '3'"));
-  CHECK_THAT(error("[Repeat: {times: 10001, layers: []}]"), Contains("10001 is not in [0, 10000]"));
-  CHECK_THAT(error("[Repeat: {times: -1, layers: []}]"), Contains("-1 is not in [0, 10000]"));
-  CHECK_THAT(error("[Repeat: 3]"), Contains("layers[0]: expected Repeat: {times: N, layers: [...]}, found '3'"));
-  CHECK_THAT(error("[A, Repeat]"), Contains("layers[1]: expected Repeat: {times: N, layers: [...]}, found the bare"));
-  CHECK_THAT(error("{Repeat: {times: 2, layers: [A]}}"),
+  CHECK_THAT(repeat_error("[Repeat: {times: 10001, layers: []}]"), Contains("10001 is not in [0, 10000]"));
+  CHECK_THAT(repeat_error("[Repeat: {times: -1, layers: []}]"), Contains("-1 is not in [0, 10000]"));
+  CHECK_THAT(repeat_error("[Repeat: 3]"), Contains("layers[0]: expected Repeat: {times: N, layers: [...]}, found '3'"));
+  CHECK_THAT(repeat_error("[A, Repeat]"),
+             Contains("layers[1]: expected Repeat: {times: N, layers: [...]}, found the bare"));
+  CHECK_THAT(repeat_error("{Repeat: {times: 2, layers: [A]}}"),
              Equals("m.yaml:1:9: layers: Repeat stands here alone; it must be an item of a list"));
 }
 
 TEST_CASE("repeats within repeats cannot grow without bound") {
-  CHECK_THAT(error("[Repeat: {times: 10000, layers: [Repeat: {times: 10000, layers: [A]}]}]"),
+  CHECK_THAT(repeat_error("[Repeat: {times: 10000, layers: [Repeat: {times: 10000, layers: [A]}]}]"),
              Contains("values; at most 200000 are allowed") && !Contains("\n"));
-  CHECK_THAT(error("[Repeat: {times: 10000, layers: [" + std::string(10000, 'x') + "]}]"),
+  CHECK_THAT(repeat_error("[Repeat: {times: 10000, layers: [" + std::string(10000, 'x') + "]}]"),
              Contains("of text; at most 64.0 MiB are allowed"));
   std::string many = "[";
   for (int i = 0; i < 30; ++i) many += "Repeat: {times: 10000, layers: [A]}, ";
-  CHECK_THAT(error(many + "]"), Contains("with every Repeat expanded the spec has 300002 values"));
-  CHECK(error("[Repeat: {times: 10000, layers: [A]}]").empty());
+  CHECK_THAT(repeat_error(many + "]"), Contains("with every Repeat expanded the spec has 300002 values"));
+  CHECK(repeat_error("[Repeat: {times: 10000, layers: [A]}]").empty());
 }

@@ -17,7 +17,7 @@ namespace {
 
 Setting read(std::string_view text) { return read_yaml_text(text, "a.yaml"); }
 std::string flow(std::string_view text) { return read(text).to_string(); }
-std::string error(std::string_view text, const YamlLimits& limits = {}) {
+std::string yaml_error(std::string_view text, const YamlLimits& limits = {}) {
   return message_of([&] { read_yaml_text(text, "a.yaml", limits); });
 }
 
@@ -92,12 +92,12 @@ TEST_CASE("merges: own keys win, then the first of a list; nested ones too") {
   CHECK(flow("a: &a {p: 1}\nb: &b {<<: *a, q: 2}\nc: {<<: *b, r: 3}") ==
         "{a: {p: 1}, b: {p: 1, q: 2}, c: {p: 1, q: 2, r: 3}}");
   CHECK(flow("'<<': 1") == "{\"<<\": 1}");
-  CHECK_THAT(error("<<: 1"), Equals("a.yaml:1:5: '<<' merges a map or a list of maps, and this is neither"));
-  CHECK_THAT(error("a: {b: {<<: [1]}}"), Contains("a.b: '<<' merges"));
+  CHECK_THAT(yaml_error("<<: 1"), Equals("a.yaml:1:5: '<<' merges a map or a list of maps, and this is neither"));
+  CHECK_THAT(yaml_error("a: {b: {<<: [1]}}"), Contains("a.b: '<<' merges"));
 }
 
 TEST_CASE("doubled keys are told with both places, all at once, once each") {
-  CHECK_THAT(error("a: 1\nb: &b {c: 1, c: 2}\na: 2\nd: *b\n"),
+  CHECK_THAT(yaml_error("a: 1\nb: &b {c: 1, c: 2}\na: 2\nd: *b\n"),
              Equals("a.yaml:3:1: key 'a' is given twice, first at a.yaml:1:1\n"
                     "a.yaml:2:14: b: key 'c' is given twice, first at a.yaml:2:8"));
 }
@@ -107,10 +107,10 @@ TEST_CASE("standard tags are read, others refused; one line for neon 0.9") {
   CHECK_FALSE(read("a: !!int '5'").find("a")->quoted);
   CHECK(read("a: !!null ''").find("a")->is_null());
   CHECK(flow("a: !!map {b: !!seq [1]}") == "{a: {b: [1]}}");
-  CHECK_THAT(error("a: !!int five\nb: !!map [1]\nc: !mine 3\nd: !!binary aaaa"),
+  CHECK_THAT(yaml_error("a: !!int five\nb: !!map [1]\nc: !mine 3\nd: !!binary aaaa"),
              StartsWith("a.yaml:1:4: 'five' is no !!int\na.yaml:2:4: tag !!map does not fit here") &&
                  Contains("a.yaml:3:4: tag !mine does not") && Contains("a.yaml:4:4: tag !!binary does not"));
-  CHECK_THAT(error("!obj:experiments.FitPredictErrorExperiment {\n  model: !obj:models.MLP {num_epochs: 1},\n}"),
+  CHECK_THAT(yaml_error("!obj:experiments.FitPredictErrorExperiment {\n  model: !obj:models.MLP {num_epochs: 1},\n}"),
              StartsWith("a.yaml:1:1: !obj:experiments.FitPredictErrorExperiment is the notation of neon 0.9") &&
                  !Contains("\n"));
 }
@@ -157,9 +157,9 @@ TEST_CASE("wrong syntax is one clear line at the place to mend") {
   };
   for (const Case& c : cases) {
     INFO(c.text);
-    CHECK_THAT(error(c.text), Contains(c.message) && !Contains("\n"));
+    CHECK_THAT(yaml_error(c.text), Contains(c.message) && !Contains("\n"));
   }
-  CHECK_THAT(error(std::string_view("a: b\0c", 6)), Equals("a.yaml:1:5: a NUL byte; is this a text file?"));
+  CHECK_THAT(yaml_error(std::string_view("a: b\0c", 6)), Equals("a.yaml:1:5: a NUL byte; is this a text file?"));
 }
 
 TEST_CASE("what is no problem stays none") {
@@ -176,25 +176,25 @@ TEST_CASE("limits hold after aliases, too") {
     const std::string before = std::to_string(i - 1);
     bomb += text("a", i, ": &a", i, " [*a", before, ", *a", before, "]\n");
   }
-  CHECK_THAT(error(bomb), Contains("more than 200000 values, aliases replaced") && !Contains("\n"));
+  CHECK_THAT(yaml_error(bomb), Contains("more than 200000 values, aliases replaced") && !Contains("\n"));
 
   std::string merges = "a0: &a0 {x: 1}\n";
   for (int i = 1; i < 40; ++i) merges += text("a", i, ": &a", i, " {<<: [*a", i - 1, ", *a", i - 1, "]}\n");
-  CHECK_THAT(error(merges), Contains("aliases replaced") && !Contains("\n"));
+  CHECK_THAT(yaml_error(merges), Contains("aliases replaced") && !Contains("\n"));
 
   std::string long_text = "a: &a " + std::string(1 << 20, 'x') + "\nb: [";
   for (int i = 0; i < 100; ++i) long_text += "*a, ";
-  CHECK_THAT(error(long_text + "]"), Contains("more than 64.0 MiB of text, aliases replaced"));
+  CHECK_THAT(yaml_error(long_text + "]"), Contains("more than 64.0 MiB of text, aliases replaced"));
 
-  CHECK_THAT(error(std::string(100000, '[')), Contains("stand more than 64 deep"));
+  CHECK_THAT(yaml_error(std::string(100000, '[')), Contains("stand more than 64 deep"));
   std::string deep = "a0: &a0 [x]\n";
   for (int i = 1; i < 70; ++i) deep += text("a", i, ": &a", i, " [*a", i - 1, "]\n");
-  CHECK_THAT(error(deep), Contains("stand more than 64 deep"));
+  CHECK_THAT(yaml_error(deep), Contains("stand more than 64 deep"));
 
-  CHECK_THAT(error("[1, 2, 3]", {.nodes = 3}), Contains("more than 3 values"));
-  CHECK(error("[1, 2]", {.nodes = 3}).empty());
-  CHECK_THAT(error("abcde", {.bytes = 4}), Equals("a.yaml: is 5 B; at most 4 B are read as YAML"));
-  CHECK_THAT(error(std::string(300, 'k') + ": 1"), Contains("a key is longer than 200 bytes"));
+  CHECK_THAT(yaml_error("[1, 2, 3]", {.nodes = 3}), Contains("more than 3 values"));
+  CHECK(yaml_error("[1, 2]", {.nodes = 3}).empty());
+  CHECK_THAT(yaml_error("abcde", {.bytes = 4}), Equals("a.yaml: is 5 B; at most 4 B are read as YAML"));
+  CHECK_THAT(yaml_error(std::string(300, 'k') + ": 1"), Contains("a key is longer than 200 bytes"));
 }
 
 TEST_CASE("files that cannot be read are told by name") {

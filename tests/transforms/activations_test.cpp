@@ -13,7 +13,7 @@ namespace {
 // exp and erf are a few roundings each; a softmax adds up a row and multiplies three times.
 constexpr double kRoundings = 24;
 
-void check_case(const Setting& one, const Arithmetic& arithmetic) {
+void check_activation(const Setting& one, const Arithmetic& arithmetic) {
   GraphRun run(arithmetic);
   const auto activation = Registry<Activation>::get().create(object_of(at(one, "activation")));
   Expr x = run.value("x", at(one, "x")), g = run.value("g", at(one, "g"));
@@ -35,7 +35,7 @@ TEST_CASE("activations and their gradients are those of the golden file") {
   for (const Arithmetic& arithmetic : arithmetics())
     for (const Setting& one : cases.items) {
       INFO(at(one, "activation").to_string() << ", " << arithmetic.name);
-      check_case(one, arithmetic);
+      check_activation(one, arithmetic);
     }
 }
 

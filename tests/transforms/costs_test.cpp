@@ -12,9 +12,9 @@ using namespace neon_test;
 namespace {
 
 // A row of up to five terms, each a logarithm of an exponential or a product or two.
-constexpr double kRoundings = 32;
+constexpr double kRoundingsOfCosts = 32;
 
-void check_case(const Setting& one, const Arithmetic& arithmetic) {
+void check_cost(const Setting& one, const Arithmetic& arithmetic) {
   GraphRun run(arithmetic);
   const auto cost = Registry<Cost>::get().create(object_of(at(one, "cost")));
   const auto activation = Registry<Activation>::get().create(object_of(at(one, "activation")));
@@ -26,8 +26,8 @@ void check_case(const Setting& one, const Arithmetic& arithmetic) {
   run.graph.output("y", each);
   run.graph.output("dx", dx);
   run.run();
-  check_close(run.output("y"), at(one, "y"), kRoundings);
-  check_close(run.output("dx"), at(one, "dx"), kRoundings);
+  check_close(run.output("y"), at(one, "y"), kRoundingsOfCosts);
+  check_close(run.output("dx"), at(one, "dx"), kRoundingsOfCosts);
 }
 
 Expr input(Graph& graph, const char* name, const Shape& shape) { return {graph, graph.input(name, DType::f32, shape)}; }
@@ -43,7 +43,7 @@ TEST_CASE("costs and their gradients are those of the golden file") {
   for (const Arithmetic& arithmetic : arithmetics())
     for (const Setting& one : cases.items) {
       INFO(at(one, "cost").to_string() << " after " << at(one, "activation").to_string() << ", " << arithmetic.name);
-      check_case(one, arithmetic);
+      check_cost(one, arithmetic);
     }
 }
 

@@ -14,7 +14,7 @@ Tensor part(const Tensor& all, int64_t batch) {
   return all.rows(batch, 1).reshaped({all.shape()[1], all.shape()[2]}).clone();
 }
 
-void check_case(const Setting& one, const Arithmetic& arithmetic) {
+void check_metric(const Setting& one, const Arithmetic& arithmetic) {
   const auto metric = Registry<Metric>::get().create(object_of(at(one, "metric")));
   const Tensor y = tensor_of(at(one, "y"), arithmetic.dtype), t = tensor_of(at(one, "t"), arithmetic.dtype),
                weight = tensor_of(at(one, "weight"), arithmetic.dtype);
@@ -55,7 +55,7 @@ TEST_CASE("metrics over a set are those of the golden file") {
   for (const Arithmetic& arithmetic : arithmetics())
     for (const Setting& one : cases.items) {
       INFO(at(one, "metric").to_string() << ", " << arithmetic.name);
-      check_case(one, arithmetic);
+      check_metric(one, arithmetic);
     }
 }
 

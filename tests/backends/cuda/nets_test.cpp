@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 using namespace neon;
 using namespace neon::test;
@@ -101,6 +102,23 @@ TEST_CASE("whole nets train on the GPU in f32 as on the CPU in f64: every loss a
       CHECK(distance(tensor, cpu.variables.at(name)) > 100 * kLossTolerance);  // it was trained
     }
   }
+}
+
+TEST_CASE("one broken weight is noticed on the GPU, whatever relu a library puts behind it") {
+  for (const NetCase& c : kNets)
+    for (DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+      const Net net = c.make(dtype);
+      for (const Parameter& p : net.step.parameters) {
+        INFO(c.name << " in " << std::string(name_of(dtype)) << ", " << p.name);
+        Variables variables;
+        const auto program = net.compile(variables, DeviceOptions{.gpu = true});
+        variables.to_host();
+        variables.at(p.name).set(0, std::numeric_limits<double>::quiet_NaN());
+        variables.to_device();
+        program->run(0);
+        CHECK(program->recorded("finite") == 0);
+      }
+    }
 }
 
 TEST_CASE("two trainings on the GPU have the same bits") {

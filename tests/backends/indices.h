@@ -1,0 +1,33 @@
+// Loops over the elements of arrays of any rank, one after the other, in double.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <vector>
+
+#include "neon/core/shape.h"
+
+namespace neon::test {
+
+using Index = std::vector<int64_t>;
+
+// Calls `visit` with every index of a shape, in row-major order.
+inline void each_index(const Shape& shape, const std::function<void(const Index&)>& visit) {
+  Index at(size_t(shape.rank()), 0);
+  const std::function<void(int)> along = [&](int axis) {
+    if (axis == shape.rank()) return visit(at);
+    for (at[size_t(axis)] = 0; at[size_t(axis)] < shape[axis]; ++at[size_t(axis)]) along(axis + 1);
+  };
+  along(0);
+}
+
+// Where it lies in memory.
+inline int64_t flat(const Shape& shape, const Index& at) {
+  int64_t out = 0;
+  for (int axis = 0; axis < shape.rank(); ++axis) out = out * shape[axis] + at[size_t(axis)];
+  return out;
+}
+
+inline bool close(double a, double b) { return std::abs(a - b) <= 1e-12 * std::max(1.0, std::abs(b)); }
+
+}  // namespace neon::test
