@@ -102,6 +102,7 @@ class Trainer {
   // Whether a callback wants to see this step.
   bool watched(const Progress& step) const;
   void end_watched_step(const StepProgram& now, const Progress& at, double loss_scale);
+  double weights_together(int64_t update) const;
   void record_rates(Program& program, int64_t ahead);
   // Takes in the results of the step at the present position; false when it was not finite.
   bool finish_step(StepProgram& now, int back);

@@ -67,6 +67,7 @@ Trainer::StepProgram Trainer::compile(int64_t batch, int threads) {
 StepGraph Trainer::graph_of(int64_t batch, const DataLayout& layout) const {
   StepOptions options = step_options_;
   options.batch = batch;
+  options.weight = double(batch) / double(step_options_.batch);
   const ExperimentParams& params = experiment_.params;
   return training_graph(experiment_.network(), *params.cost, *params.optimizer, layout, options);
 }
