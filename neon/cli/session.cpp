@@ -58,6 +58,13 @@ void check_caffe(const CommandLine& line, const OpenedRun& opened, const std::st
   fail(ErrorKind::config, path, ": its net was trained with", trained ? "" : "out", " --caffe, and is used so; ", mend);
 }
 
+double room_for(const RunOptions& options) {
+  std::string why_not;
+  GpuModule* const module = options.backend == "gpu" ? gpu_module(why_not) : nullptr;
+  const double here = free_memory();
+  return module ? std::min(here, double(module->free_bytes(int(options.device_id)))) : here;
+}
+
 DataContext data_context(const RunOptions& options, const std::string& folder, uint64_t seed,
                          std::vector<std::string>& warnings) {
   DataContext context;
@@ -65,11 +72,7 @@ DataContext data_context(const RunOptions& options, const std::string& folder, u
   context.spec_dir = folder;
   context.seed = seed;
   context.warnings = &warnings;
-  context.room = [gpu = options.backend == "gpu", index = int(options.device_id)] {
-    std::string why_not;
-    GpuModule* const module = gpu ? gpu_module(why_not) : nullptr;
-    return module ? std::min(free_memory(), double(module->free_bytes(index))) : free_memory();
-  };
+  context.room = [options] { return room_for(options); };
   return context;
 }
 

@@ -59,6 +59,7 @@ Trainer::~Trainer() = default;
 void Trainer::make_programs(Experiment& experiment, const StoredRun* resume) try {
   make_feed_of_training();
   compile_all(int(position_.threads));
+  check_room();
   experiment.fit(full_.graph, layout_);
   set_initial_values();
   if (!options_.model_file.empty() && !resume) load_weights(options_.model_file);

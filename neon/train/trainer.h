@@ -82,6 +82,7 @@ class Trainer {
   // Bytes of a GPU that all of it takes with batches of this size.
   size_t bytes_on_gpu(int64_t batch);
   std::string room_text();
+  void check_room() const;
   // Trains the first steps with 1, 2, 4 ... threads and keeps the fastest: beside another process, or for a
   // small net, that may be fewer than there are.
   void choose_threads();

@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import re
 import signal
 import stat
 import time
@@ -310,6 +311,15 @@ class Specs(Case):
             result = self.neon(self.spec(IRIS.replace("nout: 8", f"nout: {nout}")), code=None)
             self.assertIn(result.code, (2, 4), str(result))
             self.assertRegex(result.err, "memory|too large|too many|elements|at most")
+        # More than this machine has, each array of which it would promise; and more than any may ask for.
+        with open("/proc/meminfo") as file:
+            total = 1024 * int(re.search(r"MemTotal: *(\d+)", file.read())[1])
+        for nout in total // 40, 2000000000000:  # 7 weights a unit, and as many velocities, of four bytes
+            spec = self.spec(IRIS.replace("nout: 8", f"nout: {nout}").replace("batch_size: 16", "batch_size: 1"))
+            checked = self.neon("check", spec).out
+            self.assertRegex(checked, rf"(?m)^note    only [\d.]+ [GT]iB are free here; the net's largest array is Affine_0/W(/\w+)?, f32 \({nout}, 4\): ")
+            self.refused(4, spec, says="Affine_0/W")
+
 
 
 class DataFiles(Case):
