@@ -174,6 +174,7 @@ Setting& child(Setting& at, const Step& step, bool is_last) {
   Setting& inside = at.is_list() ? at : parameters(at, step.key);
   if (inside.is_list()) return item_called(inside, step.key);
   if (Setting* found = inside.find(step.key)) return *found;
+  if (step.key == "config" && &inside != &at) return inside;
   std::vector<std::string> keys = inside.keys();
   if (Setting* mapping = mapping_of(inside)) {
     if (Setting* found = mapping->find(step.key)) return *found;
@@ -181,11 +182,19 @@ Setting& child(Setting& at, const Step& step, bool is_last) {
   }
   if (!is_last)
     refuse("there is no '", step.key, "' in ", shown_path(inside), did_you_mean(step.key, keys),
-           keys.empty() ? "" : text(" (keys: ", join(keys, ", "), ")"),
-           step.key == "config" ? "; an object is Name: {parameters} here, so leave 'config' out" : "");
+           keys.empty() ? "" : text(" (keys: ", join(keys, ", "), ")"));
   inside.entries.push_back({step.key, {}, {}});
   inside.entries.back().value.path = inside.path.empty() ? step.key : text(inside.path, ".", step.key);
   return inside.entries.back().value;
+}
+
+// As in neon 1.x an object's class is its `type`, and changes without its parameters.
+bool change_class(Setting& object, const Setting& value) {
+  if (class_of(object).empty() || !value.is_scalar() || !is_class_name(value.value)) return false;
+  if (object.is_scalar()) object.value = value.value;
+  else object.entries[0].key = value.value;
+  object.set_paths(object.path);
+  return true;
 }
 
 void place(Setting& setting, const Location& where) {
@@ -217,9 +226,12 @@ void apply(Setting& root, std::string_view assignment) {
   Setting value = value_of(reader.value(), object || steps[0].key == "layers");
   Setting changed = root;
   Setting* at = &changed;
-  for (size_t i = 0; i < steps.size(); ++i) at = &child(*at, steps[i], i + 1 == steps.size());
-  value.set_paths(at->path);
-  *at = std::move(value);
+  for (size_t i = 0; i + 1 < steps.size(); ++i) at = &child(*at, steps[i], false);
+  if (steps.size() == 1 || steps.back().key != "type" || !change_class(*at, value)) {
+    at = &child(*at, steps.back(), true);
+    value.set_paths(at->path);
+    *at = std::move(value);
+  }
   root = std::move(changed);
 }
 
