@@ -108,8 +108,10 @@ std::vector<std::string> nearest(std::string_view wrong, const std::vector<std::
   }
   std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::string> out;
+  const bool same_letters = !ranked.empty() && ranked[0].first == 0;
   for (auto& [distance, name] : ranked)
-    if (out.size() < 3 && std::find(out.begin(), out.end(), name) == out.end()) out.push_back(name);
+    if (out.size() < (same_letters ? 1 : 3) && std::find(out.begin(), out.end(), name) == out.end())
+      out.push_back(name);
   return out;
 }
 

@@ -320,6 +320,15 @@ class Specs(Case):
             self.assertRegex(checked, rf"(?m)^note    only [\d.]+ [GT]iB are free here; the net's largest array is Affine_0/W(/\w+)?, f32 \({nout}, 4\): ")
             self.refused(4, spec, says="Affine_0/W")
 
+    def test_data_sets_by_older_names(self):
+        for dataset, says in (
+                ("{name: digits}", "dataset: a dataset is written Name, or Name: {parameters}, without 'name'; unknown dataset 'digits'; "
+                                   "did you mean Digits? (known"),
+                ("{name: Digits, seed: 3}", "a dataset is written Digits, or Digits: {parameters}, without 'name'\n"),
+                ("{type: iris}", "without 'type'; unknown dataset 'iris'; did you mean Iris?"),
+                ("mnist", "unknown dataset 'mnist'; did you mean MNIST? (known")):
+            self.refused(2, self.spec(dataset=dataset), says="neon: s.yaml:")
+            self.refused(2, self.spec(dataset=dataset), says=says)
 
 
 class DataFiles(Case):

@@ -16,6 +16,7 @@ TEST_CASE("the nearest names come first") {
   CHECK(nearest("rectlin", names).front() == "Rectlin");
   CHECK(nearest("softmx", names) == std::vector<std::string>{"Softmax"});
   CHECK(nearest("Convolution", names).empty());
+  CHECK(nearest("mnist", {"FashionMNIST", "MNIST"}) == std::vector<std::string>{"MNIST"});
   CHECK(did_you_mean("tanhh", names) == "; did you mean Tanh?");
 }
 
