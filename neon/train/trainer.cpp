@@ -174,7 +174,7 @@ bool Trainer::finish() {
 }
 
 RunResult Trainer::run(const std::function<void()>& settled) try {
-  SignalGuard signals;
+  const auto signals = signals_ ? std::move(signals_) : std::make_unique<SignalGuard>();
   started_ = now_seconds();
   saved_ = position_.step > 0;  // a run that goes on with nothing left to do has nothing new to save
   if (threads_fixed_) settle(settled);

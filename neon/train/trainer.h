@@ -16,6 +16,7 @@
 namespace neon {
 
 class CheckpointSaver;
+class SignalGuard;
 
 struct RunResult {
   std::map<std::string, double> results;  // of the last evaluation of the set during training
@@ -149,6 +150,7 @@ class Trainer {
   StepProgram full_, ragged_;
   Position position_;
   int64_t steps_per_epoch_ = 0, epochs_ = 0, eval_freq_ = 1;
+  std::unique_ptr<SignalGuard> signals_;  // from the first file of the run to its begin
   std::unique_ptr<Evaluator> evaluator_;
   std::unique_ptr<Evaluator> end_evaluator_;  // null where the set at the end is that during training
   std::unique_ptr<CheckpointSaver> saver_;
