@@ -10,6 +10,7 @@
 #include "neon/cli/arguments.h"
 #include "neon/cli/asked_backend.h"
 #include "neon/core/error.h"
+#include "neon/core/paths.h"
 #include "neon/core/version.h"
 
 namespace neon {
@@ -152,8 +153,9 @@ void check_verb(const VerbOption& option, const CommandLine& line) {
   if (!std::ranges::count(of, verb)) does_nothing(option.flags, verb, join(of, " and neon "));
 }
 
-void add_option(Setting& to, const std::string& field, std::string value, const std::string& option) {
-  Setting setting = Setting::scalar(std::move(value));
+// The home folder's ~ is for us to read where no shell has: in a file of options, in --log=~/log.txt.
+void add_option(Setting& to, const std::string& field, const std::string& value, const std::string& option) {
+  Setting setting = Setting::scalar(expand_home(value));
   setting.path = option;
   to.entries.push_back({field, std::move(setting), {}});
 }
@@ -193,7 +195,7 @@ std::map<std::string, size_t> parse_all(CLI::App& app, const Options& options, c
     fail(ErrorKind::config, "option -c,--config: ", in_quotes(files[0]), " and ", in_quotes(files[1]),
          ", where one file of options is expected; write the lines of both into one");
   if (files[0].empty()) fail(ErrorKind::config, "option -c,--config: its value is empty; give one, or leave it out");
-  std::vector<std::string> all = config_arguments(files[0]);
+  std::vector<std::string> all = config_arguments(expand_home(files[0]));
   parse(app, all);
   for (const auto& [field, option] : options) of_file[field] = option->results().size();
   all.insert(all.end(), given.begin(), given.end());

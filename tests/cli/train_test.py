@@ -281,6 +281,12 @@ class Train(Case):
             self.assertIn("trained 3 epochs", result.out)
         self.assertEqual(tensors(self.path("m.safetensors"))[0], before)
 
+    def test_home_is_read_where_no_shell_does(self):
+        self.write("a.cfg", "save_path = ~/kept/m.safetensors\nlog = '~/kept/log.txt'\n")
+        self.neon("-c", "a.cfg", "-e", "1", "--output_file=~/kept/run.h5", self.spec(), environment={"HOME": self.path("home")})
+        self.assertEqual(sorted(os.listdir(self.path("home/kept"))), ["log.txt", "m.safetensors", "run.h5"])
+        self.assertFalse(os.path.exists(self.path("~")))
+
     def test_threads_that_are_bound_are_as_many(self):
         """Bound, the first thread may use one processor, which says nothing of the others."""
         def threads(**environment):
