@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "neon/core/free_memory.h"
+#include "neon/core/paths.h"
 #include "neon/spec/override.h"
 #include "neon/spec/spec.h"
 #include "neon/train/checkpoint.h"
@@ -48,6 +49,20 @@ OpenedRun open_checkpoint(const CommandLine& line, const std::string& path) {
   return out;
 }
 
+RunOptions options_of(const CommandLine& line, const OpenedRun& opened) {
+  const RunOptions& then = opened.run.options;
+  Setting out = write_params(then);
+  *out.find("backend") = Setting::scalar("");  // here there may be another device
+  for (const auto& entry : line.run_options.entries) *out.find(entry.key) = entry.value;
+  const std::string here = current_dir();
+  for (const char* name : {"data_dir", "model_file", "output_file", "log_file"}) {
+    Setting& file = *out.find(name);
+    if (then.run_dir.empty() || then.run_dir == here || file.value.empty()) continue;
+    file.value = join_path(line.run_options.find(name) ? here : then.run_dir, file.value);
+  }
+  return read_params<RunOptions>(out);
+}
+
 void check_caffe(const CommandLine& line, const OpenedRun& opened, const std::string& path) {
   const Setting* const given = line.run_options.find("caffe");
   const bool trained = opened.run.options.caffe;
@@ -70,6 +85,7 @@ DataContext data_context(const RunOptions& options, const std::string& folder, u
   DataContext context;
   context.data_dir = options.data_dir;
   context.spec_dir = folder;
+  if (options.run_dir != current_dir()) context.run_dir = options.run_dir;
   context.seed = seed;
   context.warnings = &warnings;
   context.room = [options] { return room_for(options); };

@@ -23,6 +23,9 @@ struct OpenedRun {
 };
 // A checkpoint, its spec changed by --set.
 OpenedRun open_checkpoint(const CommandLine& line, const std::string& path);
+// The options of its run with what is given anew in their place. The names of files are those of the folder in which it
+// began; in another one all names are absolute.
+RunOptions options_of(const CommandLine& line, const OpenedRun& opened);
 // That weights are used as they were trained, Caffe's way or neon's: a config error where --caffe says otherwise.
 void check_caffe(const CommandLine& line, const OpenedRun& opened, const std::string& path);
 

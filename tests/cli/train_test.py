@@ -281,6 +281,42 @@ class Train(Case):
             self.assertIn("trained 3 epochs", result.out)
         self.assertEqual(tensors(self.path("m.safetensors"))[0], before)
 
+    def test_files_of_a_run_that_goes_on_elsewhere_are_where_they_were(self):
+        first, other = self.path("first"), self.path("other")
+        os.mkdir(other)
+        rows = "".join(f"{i % 7},{i % 5},{'abc'[i % 3]}\n" for i in range(60))
+        self.write("first/data.csv", rows)  # where the run begins, and not where the spec is
+        self.write("other/data.csv", "1,2,a\n1,3,b\n1,4,c\n" * 20)
+        self.spec(name="specs/s.yaml", dataset="{CSV: {path: data.csv}}")
+        self.neon("-r", "1", "-e", "2", "-s", "m.safetensors", "-o", "out/run.h5", "-l", "log.txt", "-w", ".", "../specs/s.yaml", cwd=first)
+
+        def epochs(path):
+            with h5py.File(self.path(path)) as file:
+                self.assertEqual(file.attrs["status"], "complete")
+                return [cost > 0 for cost in file["epoch/cost"]]
+
+        done = self.neon("resume", "-e", "4", "../first/m.safetensors", cwd=other)
+        self.assertEqual(os.listdir(other), ["data.csv"])
+        self.assertIn(os.path.join(first, "out/run.h5"), done.out)
+        self.assertEqual(epochs("first/out/run.h5"), [True] * 4)
+        self.assertIn(b"trained 4 epochs", self.read("first/log.txt"))
+        self.assertIn("data.csv", self.neon("eval", "../first/m.safetensors", cwd=other).out)
+        # What is given anew is of the folder where it is given.
+        self.neon("resume", "-e", "5", "../first/m.safetensors", "-o", "mine.h5", cwd=other)
+        self.neon("resume", "-e", "6", "m.safetensors", cwd=first)
+        self.assertEqual(epochs("other/mine.h5"), [False] * 4 + [True] * 2)
+        self.assertEqual(sorted(os.listdir(first)), ["data.csv", "log.txt", "m.5-5.safetensors", "m.safetensors", "out"])
+
+    def test_a_run_whose_folder_is_gone_says_so(self):
+        self.neon("-e", "1", "-s", "m.safetensors", "-o", "out/run.h5", "-l", "logs/log.txt", self.spec())
+        os.rename(self.path("out"), self.path("moved"))
+        self.refused(2, "resume", "-e", "2", "m.safetensors", says=["metrics file is out/run.h5", "give it a place with -o"])
+        resume = ["resume", "-e", "2", "m.safetensors", "-o", "moved/run.h5"]
+        os.rename(self.path("logs"), self.path("away"))
+        self.refused(2, *resume, says=["log file is logs/log.txt", "give it a place with -l"])
+        self.neon(*resume, "-l", "new/log.txt")
+        self.assertEqual(sorted(os.listdir(self.path("new"))), ["log.txt"])
+
     def test_home_is_read_where_no_shell_does(self):
         self.write("a.cfg", "save_path = ~/kept/m.safetensors\nlog = '~/kept/log.txt'\n")
         self.neon("-c", "a.cfg", "-e", "1", "--output_file=~/kept/run.h5", self.spec(), environment={"HOME": self.path("home")})
