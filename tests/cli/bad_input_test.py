@@ -121,16 +121,21 @@ class Usage(Case):
         self.refused(2, "-c", "bad.cfg", self.spec(), says="bad.cfg:2:1: a file of options cannot name another")
         self.write("bad.cfg", "epochs = 2\nbatchsize = 3\n")
         for option in ["-c", "bad.cfg"], ["-cbad.cfg"], ["--config=bad.cfg"]:
-            self.refused(2, *option, self.spec(), says=["--batchsize", "--batch_size"])
+            self.refused(2, *option, self.spec(), says=["neon: bad.cfg:2:1: unknown option '--batchsize'", "--batch_size"])
+        for value in "many", "0":
+            self.write("bad.cfg", f"serialize\nepochs = {value}\n")
+            self.refused(2, "-c", "bad.cfg", self.spec(), says="neon: bad.cfg: option -e,--epochs: ")
+            self.refused(2, "-c", "bad.cfg", "-e", "2", self.spec(), says="neon: bad.cfg: option -e,--epochs: ")
+        self.write("bad.cfg", "epochs = 2\n")
+        self.refused(2, "-c", "bad.cfg", "-e", "many", self.spec(), says="neon: option -e,--epochs: ")
 
     def test_config_file_whose_values_are_none(self):
         for line, says in ("save_path = 'q", "the quote before 'q' is not closed"), \
                 ("save_path = 'q' r", "'r' after the closing quote; expected the end of the line"), \
                 ("save_path =", "save_path has no value"), ("save_path = '' # none", "save_path has no value"), \
-                ("= q", ""), ("epochs", "--epochs"):
+                ("= q", ""), ("epochs", "--epochs"), ("epochs 3", "unknown option '--epochs 3'"):
             self.write("bad.cfg", f"serialize\n{line}\n")
-            place = "bad.cfg:2:1: " if line.startswith("save_path") else ""
-            self.refused(2, "-c", "bad.cfg", self.spec(), says=place + says)
+            self.refused(2, "-c", "bad.cfg", self.spec(), says="bad.cfg:2:1: " + says)
         self.assertEqual(sorted(os.listdir(self.folder)), ["bad.cfg", "s.yaml"])
 
     def test_two_config_files(self):

@@ -78,6 +78,12 @@ class Train(Case):
                   "--datatype", "bf16", "--eval_freq", "1", "--history=2", "--backend=cpu", "--caffe", "--deterministic",
                   "--verbose", self.spec())
         self.assertTrue(os.path.exists(self.path("a.safetensors")) and os.path.exists(self.path("b.h5")))
+    def test_eval_freq_by_its_older_names(self):
+        for option in ["-eval", "2"], ["-val", "2"], ["-val=2"], ["--validation_freq", "2"], ["--evaluation_freq=2"], ["-c", "a.cfg"]:
+            self.write("a.cfg", "evaluation_freq = 2\n")
+            lines = self.neon("-e", "4", *option, self.spec()).err.splitlines()
+            self.assertEqual(["test cost" in line for line in lines], [False, True] * 2, option)
+
 
     def test_same_seed_same_bits(self):
         spec = self.spec()
