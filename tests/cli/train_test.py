@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import struct
 import subprocess
 
@@ -78,6 +79,7 @@ class Train(Case):
                   "--datatype", "bf16", "--eval_freq", "1", "--history=2", "--backend=cpu", "--caffe", "--deterministic",
                   "--verbose", self.spec())
         self.assertTrue(os.path.exists(self.path("a.safetensors")) and os.path.exists(self.path("b.h5")))
+
     def test_eval_freq_by_its_older_names(self):
         for option in ["-eval", "2"], ["-val", "2"], ["-val=2"], ["--validation_freq", "2"], ["--evaluation_freq=2"], ["-c", "a.cfg"]:
             self.write("a.cfg", "evaluation_freq = 2\n")
@@ -400,23 +402,30 @@ class Output(Case):
         self.assertNotIn("epoch 1/4", result.out)
         self.assertIn("epoch 1/4", result.err)
 
-    def terminal(self, **environment):
-        """What neon writes to a terminal that is its stderr."""
-        import pty
+    def terminal(self, columns=100, stop=False, **environment):
+        """What neon writes to a terminal that is its stderr, and its stdout where it is stopped in its second epoch."""
+        import fcntl, pty, termios
         main, other = pty.openpty()
+        fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 20, 100, 0, 0))
         slow = self.spec(dataset="{UniformRandom: {ntrain: 20000, ntest: 10, nin: 20, nout: 3}}", epochs="6", batch_size="1")
         child = subprocess.Popen([NEON, slow], cwd=self.folder, env={**self.environment, "TERM": "xterm", **environment},
-                                 stdout=subprocess.PIPE, stderr=other, stdin=subprocess.DEVNULL)
+                                 stdout=other if stop else subprocess.PIPE, stderr=other, stdin=subprocess.DEVNULL)
         os.close(other)
         out = b""
         try:
             while chunk := os.read(main, 65536):
                 out += chunk
+                if columns != 100 and b"epoch 1/6" in out:
+                    fcntl.ioctl(main, termios.TIOCSWINSZ, struct.pack("HHHH", 20, columns, 0, 0))
+                    columns = 100
+                if stop and b"epoch 2/6  step" in out:
+                    child.send_signal(signal.SIGINT)
+                    stop = False
         except OSError:
             pass  # Linux's way to say that the other side is closed
         os.close(main)
         child.communicate()
-        self.assertEqual(child.returncode, 0)
+        self.assertIn(child.returncode, (0, 130))
         return out
 
     def test_terminal_line_renews_itself(self):
@@ -424,6 +433,16 @@ class Output(Case):
         self.assertIn(b"\r\x1b[K", out)
         self.assertIn(b"\x1b[2m", out)
         self.assertIn(b"samples/s", out)
+
+    def test_terminal_line_fits_a_window_that_became_narrow(self):
+        shown = re.findall(rb"\x1b\[2m(.*?)\x1b", self.terminal(columns=30))
+        self.assertGreater(len(shown), 5)
+        self.assertGreater(max(map(len, shown[:1])), 40)
+        self.assertEqual(max(map(len, shown[2:])), 29)
+
+    def test_results_begin_a_line(self):
+        out = self.terminal(stop=True)
+        self.assertRegex(out, rb"\r\x1b\[Kstopped by signal 2 in epoch 2, step")
 
     def test_no_color(self):
         self.assertNotIn(b"\x1b[2m", self.terminal(NO_COLOR="1"))
