@@ -45,6 +45,8 @@ OpenedRun open_checkpoint(const CommandLine& line, const std::string& path) {
   Problems problems;
   for (const std::string& assignment : line.overrides) apply_override(root, assignment, problems);
   problems.throw_if_any();
+  // What is said now counts, not the -e that the run began with.
+  if (const Setting* epochs = root.find("epochs"); epochs && epochs->where.is_option()) out.run.options.epochs.reset();
   out.experiment = std::make_unique<Experiment>(root);
   return out;
 }

@@ -94,7 +94,7 @@ std::vector<std::string> report(const RunResult& result, const Experiment& exper
   if (at.skipped) out.push_back(text("skipped ", at.skipped, " steps that overflowed"));
   for (const std::string& file : result.files) out.push_back("wrote " + file);
   if (save.empty()) out.push_back(text("next: ", program, " ", again, " -s model.safetensors -o run.h5"));
-  else if (!std::ranges::count(result.files, save)) out.push_back(text("next: ", program, " ", again));
+  else if (!result.saved) out.push_back(text("next: ", program, " ", again));
   else out.push_back(text("next: ", program, result.signal ? " resume " : " eval ", save));
   return out;
 }

@@ -24,6 +24,7 @@ struct RunResult {
   Position position;
   int signal = 0;                  // that stopped the run
   std::vector<std::string> files;  // written; without the checkpoint's where none was worth it
+  bool saved = false;              // there is a checkpoint of this run
 };
 
 // A kernel has failed in a run, which had this seed.

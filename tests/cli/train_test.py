@@ -289,6 +289,21 @@ class Train(Case):
             self.assertIn("trained 3 epochs", result.out)
         self.assertEqual(tensors(self.path("m.safetensors"))[0], before)
 
+    def test_a_run_that_is_done_is_saved_under_another_name_only(self):
+        self.neon("-e", "2", "-r", "1", "-s", "m.safetensors", self.spec())
+        before = os.stat(self.path("m.safetensors")).st_mtime_ns
+        done = self.neon("resume", "m.safetensors").out
+        self.assertNotIn("wrote", done)
+        self.assertIn("eval m.safetensors\n", done)
+        self.assertEqual(os.stat(self.path("m.safetensors")).st_mtime_ns, before)
+        self.assertIn("wrote other.safetensors\n", self.neon("resume", "m.safetensors", "-s", "other.safetensors").out)
+        self.assertEqual(tensors(self.path("other.safetensors"))[0], tensors(self.path("m.safetensors"))[0])
+
+    def test_epochs_set_anew_when_a_run_goes_on(self):
+        self.neon("-e", "2", "-s", "m.safetensors", self.spec())
+        self.assertIn("trained 3 epochs", self.neon("resume", "--set", "epochs=3", "m.safetensors").out)
+        self.assertIn("trained 5 epochs", self.neon("resume", "--set", "epochs=4", "-e", "5", "m.safetensors").out)
+
     def test_files_of_a_run_that_goes_on_elsewhere_are_where_they_were(self):
         first, other = self.path("first"), self.path("other")
         os.mkdir(other)
