@@ -74,7 +74,7 @@ void name_checkpoint(RunOptions& options, const CommandLine& line) {
 // The last lines of a run: what came out, how long it took, what was written, what to try next.
 std::vector<std::string> report(const RunResult& result, const Experiment& experiment, const Data& data,
                                 const RunOptions& options, const CommandLine& line, const std::string& again) {
-  const std::string &program = line.program, &save = options.save_path;
+  const std::string program = shell_word(line.program), &save = options.save_path;
   const Position& at = result.position;
   std::vector<std::string> out;
   if (result.signal) {
@@ -95,7 +95,7 @@ std::vector<std::string> report(const RunResult& result, const Experiment& exper
   for (const std::string& file : result.files) out.push_back("wrote " + file);
   if (save.empty()) out.push_back(text("next: ", program, " ", again, " -s model.safetensors -o run.h5"));
   else if (!result.saved) out.push_back(text("next: ", program, " ", again));
-  else out.push_back(text("next: ", program, result.signal ? " resume " : " eval ", save));
+  else out.push_back(text("next: ", program, result.signal ? " resume " : " eval ", shell_word(save)));
   return out;
 }
 
@@ -156,7 +156,7 @@ int run_train(const CommandLine& line) {
     return std::make_unique<Trainer>(*spec.experiment, data, options, nullptr, seed_of_fault());
   });
   if (searches) end_search(*trainer);
-  return train(*trainer, *spec.experiment, data, options, line, path);
+  return train(*trainer, *spec.experiment, data, options, line, shell_word(path));
 }
 
 int run_resume(const CommandLine& line) {
@@ -185,7 +185,7 @@ int run_resume(const CommandLine& line) {
   const auto trainer = on_device_or_cpu(
       options, asked, [&] { return std::make_unique<Trainer>(*opened.experiment, data, options, &opened.run); });
   if (searches) end_search(*trainer);
-  return train(*trainer, *opened.experiment, data, options, line, "resume " + path);
+  return train(*trainer, *opened.experiment, data, options, line, "resume " + shell_word(path));
 }
 
 }  // namespace neon

@@ -86,6 +86,12 @@ class Train(Case):
             lines = self.neon("-e", "4", *option, self.spec()).err.splitlines()
             self.assertEqual(["test cost" in line for line in lines], [False, True] * 2, option)
 
+    def test_the_next_command_is_one_for_the_shell(self):
+        os.mkdir(self.path("a b"))
+        self.spec(name="a b/it's.yaml")
+        for arguments in ["a b/it's.yaml"], ["-s", "a b/m&n.safetensors", "a b/it's.yaml"], ["resume", "a b/m&n.safetensors"]:
+            command = re.search(r"next: (.*)", self.neon(*arguments).out)[1]
+            subprocess.run(command, shell=True, cwd=self.folder, env=self.environment, capture_output=True, check=True)
 
     def test_same_seed_same_bits(self):
         spec = self.spec()
