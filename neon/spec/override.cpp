@@ -163,6 +163,11 @@ Setting* mapping_of(Setting& params) {
   return nullptr;
 }
 
+Location from_option() {
+  static const auto option = std::make_shared<const std::string>("--set");
+  return {option, 0, 0};
+}
+
 Setting& child(Setting& at, const Step& step, bool is_last) {
   if (step.key.empty()) {
     Setting& list = is_object(at) && !at.path.empty() ? at.entries[0].value : at;
@@ -183,7 +188,7 @@ Setting& child(Setting& at, const Step& step, bool is_last) {
   if (!is_last)
     refuse("there is no '", step.key, "' in ", shown_path(inside), did_you_mean(step.key, keys),
            keys.empty() ? "" : text(" (keys: ", join(keys, ", "), ")"));
-  inside.entries.push_back({step.key, {}, {}});
+  inside.entries.push_back({step.key, {}, from_option()});
   inside.entries.back().value.path = inside.path.empty() ? step.key : text(inside.path, ".", step.key);
   return inside.entries.back().value;
 }
@@ -191,8 +196,8 @@ Setting& child(Setting& at, const Step& step, bool is_last) {
 // As in neon 1.x an object's class is its `type`, and changes without its parameters.
 bool change_class(Setting& object, const Setting& value) {
   if (class_of(object).empty() || !value.is_scalar() || !is_class_name(value.value)) return false;
-  if (object.is_scalar()) object.value = value.value;
-  else object.entries[0].key = value.value;
+  if (object.is_scalar()) object.value = value.value, object.where = value.where;
+  else object.entries[0].key = value.value, object.entries[0].where = object.where = value.where;
   object.set_paths(object.path);
   return true;
 }
@@ -207,13 +212,12 @@ void place(Setting& setting, const Location& where) {
 }
 
 Setting value_of(std::string_view written, bool object_expected) {
-  static const auto option = std::make_shared<const std::string>("--set");
   if (written.empty()) refuse("no value after '='; write null or '' for none");
   Problems problems;
   Setting out = read_yaml_text(written, "value");
   convert_objects(out, object_expected, problems);
   problems.throw_if_any();
-  place(out, {option, 0, 0});
+  place(out, from_option());
   return out;
 }
 

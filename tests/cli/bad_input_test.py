@@ -157,6 +157,9 @@ class Usage(Case):
         self.refused(2, "--set", "layers[0].nuot=3", spec, says=["nuot", "nout"])
         self.refused(2, "--set", "epochs", spec, says="epochs")
         self.refused(2, "--set", "epochs=[", spec, says="--set")
+        self.refused(2, "--set", "epoch=3", spec, says="neon: --set: unknown key 'epoch'")
+        for optimizer in "Adam", "{Adam: {learning_rate: 0.1}}":
+            self.refused(2, "--set", "optimizer.type=Adma", self.spec(optimizer=optimizer), says="neon: --set: optimizer: unknown optimizer 'Adma'")
 
 
 class Specs(Case):
