@@ -21,27 +21,31 @@ std::string default_data_dir() {
 
 std::string DataContext::data_folder() const { return data_dir.empty() ? default_data_dir() : expand_home(data_dir); }
 
+std::vector<std::string> DataContext::places_of(const std::string& path) const {
+  const std::string expanded = expand_home(path);
+  if (expanded.starts_with('/')) return {expanded};
+  std::vector<std::string> out;
+  for (const std::string& folder : {run_dir, std::string(), spec_dir, data_folder()}) {
+    std::string place = join_path(folder, expanded);
+    if (!std::ranges::count(out, place)) out.push_back(std::move(place));
+  }
+  return out;
+}
+
 void DataContext::warn(std::string line) const {
   if (warnings) warnings->push_back(printable(line));  // names of files may hold anything
 }
 
 std::string find_data_file(const std::string& path, const DataContext& context, std::string& looked_for) {
-  const std::string expanded = expand_home(path);
-  std::vector<std::string> places{expanded};
-  if (!expanded.starts_with('/')) {
-    places.push_back(join_path(context.spec_dir, expanded));
-    places.push_back(join_path(context.data_folder(), expanded));
-  }
-  looked_for.clear();
-  for (size_t i = 0; i < places.size(); ++i) {
-    if (std::find(places.begin(), places.begin() + long(i), places[i]) != places.begin() + long(i)) continue;
-    if (file_exists(places[i])) return places[i];
-    if (folder_exists(places[i])) fail(ErrorKind::data, places[i], ": expected a file, this is a folder");
+  const std::vector<std::string> places = context.places_of(path);
+  for (const std::string& place : places) {
+    if (file_exists(place)) return place;
+    if (folder_exists(place)) fail(ErrorKind::data, place, ": expected a file, this is a folder");
     std::error_code ignored;
-    if (std::filesystem::exists(places[i], ignored))
-      fail(ErrorKind::data, places[i], ": expected a regular file, this is a pipe or a device");
-    looked_for += (i ? ", " : "") + places[i];
+    if (std::filesystem::exists(place, ignored))
+      fail(ErrorKind::data, place, ": expected a regular file, this is a pipe or a device");
   }
+  looked_for = join(places, ", ");
   return "";
 }
 

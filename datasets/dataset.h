@@ -54,7 +54,9 @@ struct Data {
 
 struct DataContext {
   std::string data_dir;  // "": default_data_dir()
-  std::string spec_dir;  // a relative path is looked for in the current folder, then here, then in data_dir
+  // A relative path is looked for where the run began, if that is another folder than the current one; there; where the
+  // spec is; in data_dir.
+  std::string run_dir, spec_dir;
   uint64_t seed = 0;
   bool may_download = true;
   std::vector<std::string>* warnings = nullptr;  // one line each; may be null
@@ -63,6 +65,7 @@ struct DataContext {
   std::optional<bool> streams;  // what stream: auto means where that is settled, as in a run that goes on
 
   std::string data_folder() const;
+  std::vector<std::string> places_of(const std::string& path) const;  // where it is looked for, each once
   void warn(std::string line) const;
 };
 

@@ -159,16 +159,10 @@ std::unique_ptr<ImageStore> open_image_store(const std::string& path) {
 }
 
 std::string find_image_store(const std::string& path, const DataContext& context, std::string& looked_for) {
-  const std::string expanded = expand_home(path);
-  std::vector<std::string> places{expanded};
-  if (!expanded.starts_with('/'))
-    for (const std::string& folder : {context.spec_dir, context.data_folder()}) {
-      std::string place = join_path(folder, expanded);
-      if (std::ranges::find(places, place) == places.end()) places.push_back(std::move(place));
-    }
+  const std::vector<std::string> places = context.places_of(path);
   for (const std::string& place : places)
     if (folder_exists(place) || file_exists(place)) return place;
-  if (is_pattern(expanded))
+  if (is_pattern(path))
     for (const std::string& place : places)
       if (std::ranges::any_of(expand_pattern(place), file_exists)) return place;
   looked_for = join(places, ", ");

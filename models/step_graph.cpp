@@ -143,13 +143,13 @@ class Updater {
     return {step_.graph, step_.graph.scalar(name, options_.dtype == DType::f64 ? DType::f64 : DType::f32)};
   }
 
-  // Adds the gradients up in variables until the host applies them; what is left in `gradients` is their mean so far.
+  // Adds the gradients up in variables until the host applies them; what is left in `gradients` is their mean.
   // Gradients that are not finite spoil their sum, so an update that would use it is left out, like the update of one
   // large batch with such a sample; the sums start again all the same.
   void accumulate(std::vector<Expr>& gradients, Expr finite) {
     Graph& graph = step_.graph;
     Scope scope(graph, "accumulate");
-    Expr apply_now = recorded("apply");
+    Expr apply_now = recorded("apply"), mean = recorded("mean");
     Expr spoilt(graph, graph.variable(kSpoiltBatches, finite.dtype(), finite.shape()));
     Expr now_spoilt = spoilt + (1.0 - finite);
     graph.assign(spoilt, apply("select", apply_now, spoilt.constant(0), now_spoilt));
@@ -158,9 +158,9 @@ class Updater {
       const Parameter& p = step_.parameters[i];
       if (!p.trained) continue;
       Expr sum(graph, graph.variable(p.name + "/sum", gradients[i].dtype(), p.shape));
-      Expr total = sum + gradients[i];
+      Expr total = sum + (options_.weight == 1 ? gradients[i] : gradients[i] * options_.weight);
       graph.assign(sum, apply("select", apply_now, sum.constant(0), total));
-      gradients[i] = total * (1.0 / double(options_.accumulate));
+      gradients[i] = total * mean;
     }
   }
 

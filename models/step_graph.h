@@ -5,7 +5,7 @@
 //   targets  (n, 1) i32 labels, or (n, ...) floating, images (n,C,H,W) whatever the order of `data`
 //   indices  (N) i32 which samples make up the batch
 // The step record holds step (1 in the first update), epoch, rate/K for optimizer K, loss_scale for 16-bit types, and
-// with StepOptions::accumulate, apply; with StepOptions::histograms, watched.
+// with StepOptions::accumulate, apply and mean; with StepOptions::histograms, watched.
 #pragma once
 #include <cmath>
 
@@ -47,10 +47,11 @@ struct StepOptions {
   bool caffe = false;
   // Above 0: running means of the weights are kept in NAME/ema, for evaluation; the host starts them from the weights.
   double ema_decay = 0;
-  // Above 1: gradients are summed in NAME/sum over this many steps, each of `batch` samples. The host sets `apply` to 1
-  // in the last of them: the update then uses their mean, as if all samples had been one batch, and the sums start
-  // again; otherwise to 0.
+  // Above 1: gradients are summed in NAME/sum over this many steps, those of this graph `weight` times: its samples by
+  // those of a whole batch. The host sets `apply` to 1 in the last step: the update then uses the sums times `mean`, 1
+  // by the weights that are in them, as if all samples had been one batch, and they start again; otherwise to 0.
   int64_t accumulate = 1;
+  double weight = 1;
   std::vector<std::string> histograms;  // of "W", "dW" ...; see add_histograms()
   // What happens to images before the net sees them. With any of these, their channels are last from there on.
   std::vector<const Augmentation*> augment;

@@ -39,7 +39,12 @@ std::unique_ptr<Kernel> make_matmul(const LoweredKernel& kernel, Context& contex
       return std::make_unique<OnednnMatmul>(kernel, context, dnnl::memory::data_type::bf16);
     } catch (const dnnl::error&) {  // this processor has no bf16 product
     }
-  return std::make_unique<OnednnMatmul>(kernel, context, dnnl::memory::data_type::f32);
+  try {
+    return std::make_unique<OnednnMatmul>(kernel, context, dnnl::memory::data_type::f32);
+  } catch (const dnnl::error& error) {  // it counts bytes of a row in 32 bits; the plain loop does not
+    if (error.status == dnnl_out_of_memory) throw;
+    return nullptr;
+  }
 }
 
 const KernelRegistration matmul_onednn_kernel("matmul", 0, make_matmul);

@@ -16,9 +16,15 @@ namespace neon {
 
 Tensor& Variables::declare(const std::string& name, DType dtype, const Shape& shape) {
   const auto found = tensors_.find(name);
-  if (found == tensors_.end()) return tensors_.emplace(name, Tensor(dtype, shape)).first->second;
-  NEON_ASSERT(found->second.dtype() == dtype && found->second.shape() == shape);
-  return found->second;
+  if (found != tensors_.end()) {
+    NEON_ASSERT(found->second.dtype() == dtype && found->second.shape() == shape);
+    return found->second;
+  }
+  try {
+    return tensors_.emplace(name, Tensor(dtype, shape)).first->second;
+  } catch (const Error& error) {
+    fail(error.kind(), name, ": ", error.what());
+  }
 }
 
 Tensor& Variables::at(const std::string& name) {
@@ -57,6 +63,13 @@ const std::string& leaf_name(const Graph& graph, Value value) {
        "' of the program was not bound before it ran");
 }
 
+Tensor arena_of(const Lowered& lowered) try {
+  return Tensor(DType::u8, {int64_t(lowered.arena_bytes)});
+} catch (const Error& error) {
+  fail(error.kind(), "no memory for the values of a step, ", bytes_text(double(lowered.arena_bytes)),
+       "; the largest array is ", largest_array(lowered));
+}
+
 class CpuProgram : public Program {
  public:
   CpuProgram(const Graph& graph, Variables& variables, const CpuOptions& options) {
@@ -66,7 +79,7 @@ class CpuProgram : public Program {
                              .join = options.join,
                              .keep = {"batch_matmul"}});
     context_ = std::make_unique<cpu::Context>(lowered_, options.threads > 0 ? options.threads : available_threads());
-    arena_ = Tensor(DType::u8, {int64_t(lowered_.arena_bytes)});
+    arena_ = arena_of(lowered_);
     for (int v = 0; v < lowered_.graph.value_count(); ++v) {
       const Value storage = lowered_.storage[size_t(v)];
       if (storage == Value{v} && lowered_.buffers[size_t(v)].bytes)

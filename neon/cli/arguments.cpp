@@ -28,6 +28,9 @@ std::string config_value(const std::string& s, const Location& where) {
   return s.substr(1, end - 1);
 }
 
+// The first two were its names in neon 1.0 and 1.1; with one dash they are no short options in a row.
+constexpr std::string_view kEvalFrequency[] = {"--validation_freq", "--evaluation_freq", "-val", "-eval"};
+
 // neon 1.x's parser takes the truth value that --rounding is there without a number.
 std::string rounding_value(const std::string& value) {
   const std::string word = lower(value);
@@ -48,8 +51,9 @@ std::vector<std::string> clear_arguments(const std::vector<std::string>& argumen
       out.insert(out.end(), {option, take ? next : fallback});
       i += take;
     };
-    if (a == "-eval") out.push_back("--eval_freq");
-    else if (a.starts_with("-eval=")) out.push_back("--eval_freq=" + a.substr(6));
+    const size_t name = std::min(a.find('='), a.size());
+    if (std::ranges::count(kEvalFrequency, std::string_view(a).substr(0, name)))
+      out.push_back("--eval_freq" + a.substr(name));
     else if (a == "-u" || a == "--rounding") optional_value("--rounding", "-1", is_integer(next));
     else if (a == "--serialize") optional_value("--serialize", "1", is_integer(next));
     else if (a == "-l" || a == "--log")
@@ -59,10 +63,10 @@ std::vector<std::string> clear_arguments(const std::vector<std::string>& argumen
   return out;
 }
 
-std::vector<std::string> config_arguments(const std::string& path) {
+std::vector<ConfigLine> config_lines(const std::string& path) {
   constexpr size_t kMostBytes = 1 << 20;
   const Source file(read_text_file(path, kMostBytes), path, kMostBytes);
-  std::vector<std::string> out;
+  std::vector<ConfigLine> out;
   const auto lines = int(std::ranges::count(file.text(), '\n')) + 1;
   for (int i = 0; i < lines; ++i) {
     const std::string line = trimmed(file.line(i));
@@ -70,13 +74,16 @@ std::vector<std::string> config_arguments(const std::string& path) {
     if (line.empty() || line[0] == '#' || line[0] == ';') continue;
     const std::string key = trimmed(line.substr(0, split));
     if (key == "config") fail(ErrorKind::config, file.at(i, 0), ": a file of options cannot name another one");
-    out.push_back("--" + key);
-    if (split == line.npos || line[split] == '#' || line[split] == ';') continue;
-    const std::string value = config_value(trimmed(line.substr(split + 1)), file.at(i, 0));
-    if (value.empty()) fail(ErrorKind::config, file.at(i, 0), ": ", key, " has no value; give it one, or take it out");
-    out.back() += "=" + (key == "rounding" ? rounding_value(value) : value);
+    std::string argument = "--" + key;
+    if (split != line.npos && (line[split] == '=' || line[split] == ':')) {
+      const std::string value = config_value(trimmed(line.substr(split + 1)), file.at(i, 0));
+      if (value.empty())
+        fail(ErrorKind::config, file.at(i, 0), ": ", key, " has no value; give it one, or take it out");
+      argument += "=" + (key == "rounding" ? rounding_value(value) : value);
+    }
+    out.push_back({file.at(i, 0), clear_arguments({argument})});
   }
-  return clear_arguments(out);
+  return out;
 }
 
 }  // namespace neon

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "neon/core/setting.h"
+
 namespace neon {
 
 // By its name.
@@ -13,6 +15,10 @@ std::vector<std::string> clear_arguments(const std::vector<std::string>& argumen
 
 // What a config file of neon 1.x says, as such arguments: `key = value`, `key: value` or `key` a line, the value bare
 // or in quotes; # and ; begin comments.
-std::vector<std::string> config_arguments(const std::string& path);
+struct ConfigLine {
+  Location where;
+  std::vector<std::string> arguments;
+};
+std::vector<ConfigLine> config_lines(const std::string& path);
 
 }  // namespace neon

@@ -10,6 +10,7 @@
 #include "neon/cli/arguments.h"
 #include "neon/cli/asked_backend.h"
 #include "neon/core/error.h"
+#include "neon/core/paths.h"
 #include "neon/core/version.h"
 
 namespace neon {
@@ -31,7 +32,7 @@ constexpr RunOption kRunOptions[] = {
     {"--model_file", "model_file", "checkpoint whose weights to begin with", true},
     {"-l,--log", "log_file", "log file; neon_log.txt without a name", true},
     {"-o,--output_file", "output_file", "metrics file (HDF5)", true},
-    {"--eval_freq", "eval_freq", "epochs between evaluations (also -eval)", true},
+    {"--eval_freq", "eval_freq", "epochs between evaluations (also -eval, and its names in older neons)", true},
     {"-H,--history", "history", "older checkpoints kept beside the newest; saves without -s, as --serialize", true},
     {"-b,--backend", "backend", "cpu or gpu"},
     {"-i,--device_id", "device_id", "which GPU; without -b it asks for that one, as -b gpu does"},
@@ -152,21 +153,11 @@ void check_verb(const VerbOption& option, const CommandLine& line) {
   if (!std::ranges::count(of, verb)) does_nothing(option.flags, verb, join(of, " and neon "));
 }
 
-void add_option(Setting& to, const std::string& field, std::string value, const std::string& option) {
-  Setting setting = Setting::scalar(std::move(value));
+// The home folder's ~ is for us to read where no shell has: in a file of options, in --log=~/log.txt.
+void add_option(Setting& to, const std::string& field, const std::string& value, const std::string& option) {
+  Setting setting = Setting::scalar(expand_home(value));
   setting.path = option;
   to.entries.push_back({field, std::move(setting), {}});
-}
-
-// Values of an option that a later one replaces must be right all the same.
-template <typename Params>
-void check_replaced(const CLI::Option& option, const char* field, const char* flags, Problems& problems) {
-  const std::vector<std::string>& given = option.results();
-  for (size_t i = 0; i + 1 < given.size(); ++i) {
-    Setting one = Setting::map({});
-    add_option(one, field, given[i], text("option ", flags));
-    read_params<Params>(one, problems);
-  }
 }
 
 void parse(CLI::App& app, const std::vector<std::string>& arguments) {
@@ -193,7 +184,15 @@ std::map<std::string, size_t> parse_all(CLI::App& app, const Options& options, c
     fail(ErrorKind::config, "option -c,--config: ", in_quotes(files[0]), " and ", in_quotes(files[1]),
          ", where one file of options is expected; write the lines of both into one");
   if (files[0].empty()) fail(ErrorKind::config, "option -c,--config: its value is empty; give one, or leave it out");
-  std::vector<std::string> all = config_arguments(files[0]);
+  std::vector<std::string> all;
+  for (const ConfigLine& line : config_lines(expand_home(files[0]))) {
+    try {
+      parse(app, line.arguments);
+    } catch (const Error& error) {
+      fail(error.kind(), line.where, ": ", error.what());
+    }
+    all.insert(all.end(), line.arguments.begin(), line.arguments.end());
+  }
   parse(app, all);
   for (const auto& [field, option] : options) of_file[field] = option->results().size();
   all.insert(all.end(), given.begin(), given.end());
@@ -266,6 +265,23 @@ class Reader {
     for (const RunOption& option : table) add_last(option.flags, option.field, option.help);
   }
 
+  // Where the values of an option are from, for messages: "a.cfg: option -e,--epochs".
+  template <typename Option>
+  std::string place_of(const Option& option, size_t value) {
+    return text(value < of_file_[option.field] ? config_ + ": " : "", "option ", option.flags);
+  }
+
+  // Values of an option that a later one replaces must be right all the same.
+  template <typename Params, typename Option>
+  void check_replaced(const Option& option, Problems& problems) {
+    const std::vector<std::string>& given = options_[option.field]->results();
+    for (size_t i = 0; i + 1 < given.size(); ++i) {
+      Setting one = Setting::map({});
+      add_option(one, option.field, given[i], place_of(option, i));
+      read_params<Params>(one, problems);
+    }
+  }
+
   // Those of a table that were given, as a setting for its parameters.
   template <typename Params, typename Table>
   Setting given_of(const Table& table, Problems& problems) {
@@ -273,8 +289,9 @@ class Reader {
     for (const auto& option : table) {
       if (!options_[option.field]->count()) continue;
       check_use(option);
-      check_replaced<Params>(*options_[option.field], option.field, option.flags, problems);
-      add_option(out, option.field, values_[option.field], text("option ", option.flags));
+      check_replaced<Params>(option, problems);
+      const size_t last = options_[option.field]->results().size() - 1;
+      add_option(out, option.field, values_[option.field], place_of(option, last));
     }
     return out;
   }

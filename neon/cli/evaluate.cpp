@@ -13,10 +13,7 @@ int run_eval(const CommandLine& line) {
   const std::string& path = only_operand(line, "neon eval CHECKPOINT");
   const OpenedRun opened = open_checkpoint(line, path);
   check_caffe(line, opened, path);
-  Setting merged = write_params(opened.run.options);
-  *merged.find("backend") = Setting::scalar("");  // not that of the training
-  for (const auto& entry : line.run_options.entries) *merged.find(entry.key) = entry.value;
-  RunOptions options = read_params<RunOptions>(merged);
+  RunOptions options = options_of(line, opened);
   const Experiment& experiment = *opened.experiment;
   const bool asked = choose_backend(options, experiment);
   const Data data = load_data(experiment, options, options.spec_dir, &opened.run);

@@ -144,7 +144,7 @@ int run_check(const CommandLine& line) {
   const Lowered lowered = lower(in.graph.graph);
   check_files(in, lowered.graph);
   const double variables = variable_bytes(in.graph.graph), arena = double(lowered.arena_bytes);
-  const double data = data_bytes(in.check, in.layout, in.step.batch);
+  const double data = data_bytes(in.check, in.layout, in.step.batch), needed = variables + arena + data;
   int64_t parameters = 0;
   bool biases = false;
   for (const Parameter& p : in.graph.parameters) {
@@ -156,10 +156,13 @@ int run_check(const CommandLine& line) {
               std::string(name_of(in.step.dtype)).c_str(), (long long)in.step.batch,
               (long long)in.options.epochs.value_or(in.spec.experiment->params.epochs));
   if (!biases) std::printf("note    no layer has a bias; give `bias: {Constant: 0}` where one is wanted\n");
-  std::printf("memory  about %s: weights and optimizer %s, step %s, data %s%s\n",
-              bytes_text(variables + arena + data).c_str(), bytes_text(variables).c_str(), bytes_text(arena).c_str(),
+  std::printf("memory  about %s: weights and optimizer %s, step %s, data %s%s\n", bytes_text(needed).c_str(),
+              bytes_text(variables).c_str(), bytes_text(arena).c_str(),
               in.check.train_size > 0 ? bytes_text(data).c_str() : "unknown, and not counted",
               in.check.streamed ? " (batches read ahead: the set is streamed)" : "");
+  if (const double room = room_for(in.options); needed > room)
+    std::printf("note    only %s are free here; the net's largest array is %s\n", bytes_text(room).c_str(),
+                largest_array(lowered).c_str());
   return report_data(in.check);
 }
 

@@ -155,10 +155,15 @@ Samples read_samples(const std::string& path, const StoredData& stored) {
     for (const std::string& name : names) files.emplace_back(name, read_maybe_gzip(name));
     return {images(files, stored), names};
   }
+  if (has_ending(path, {".npy.gz"})) {
+    const std::string content = read_maybe_gzip(path);
+    return {arranged(input_array(read_npy(MemorySource(content, path)), path), stored, path), {}};
+  }
   if (has_ending(path, {".npy"})) return {arranged(input_array(read_npy(path), path), stored, path), {}};
   if (has_ending(path, {"-ubyte", "-ubyte.gz", ".idx", ".idx.gz"}))
     return {arranged(input_array(read_idx(path), path), stored, path), {}};
-  if (has_ending(path, {".csv", ".csv.gz", ".tsv", ".txt"})) return {table(read_maybe_gzip(path), path, stored), {}};
+  if (has_ending(path, {".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz"}))
+    return {table(read_maybe_gzip(path), path, stored), {}};
   fail(ErrorKind::config, path,
        ": samples are read from .csv, .npy, IDX (-ubyte), .jpg and .png files, a folder of images, or from stdin as -");
 }

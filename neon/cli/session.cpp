@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "neon/core/free_memory.h"
+#include "neon/core/paths.h"
 #include "neon/spec/override.h"
 #include "neon/spec/spec.h"
 #include "neon/train/checkpoint.h"
@@ -44,8 +45,24 @@ OpenedRun open_checkpoint(const CommandLine& line, const std::string& path) {
   Problems problems;
   for (const std::string& assignment : line.overrides) apply_override(root, assignment, problems);
   problems.throw_if_any();
+  // What is said now counts, not the -e that the run began with.
+  if (const Setting* epochs = root.find("epochs"); epochs && epochs->where.is_option()) out.run.options.epochs.reset();
   out.experiment = std::make_unique<Experiment>(root);
   return out;
+}
+
+RunOptions options_of(const CommandLine& line, const OpenedRun& opened) {
+  const RunOptions& then = opened.run.options;
+  Setting out = write_params(then);
+  *out.find("backend") = Setting::scalar("");  // here there may be another device
+  for (const auto& entry : line.run_options.entries) *out.find(entry.key) = entry.value;
+  const std::string here = current_dir();
+  for (const char* name : {"data_dir", "model_file", "output_file", "log_file"}) {
+    Setting& file = *out.find(name);
+    if (then.run_dir.empty() || then.run_dir == here || file.value.empty()) continue;
+    file.value = join_path(line.run_options.find(name) ? here : then.run_dir, file.value);
+  }
+  return read_params<RunOptions>(out);
 }
 
 void check_caffe(const CommandLine& line, const OpenedRun& opened, const std::string& path) {
@@ -58,18 +75,22 @@ void check_caffe(const CommandLine& line, const OpenedRun& opened, const std::st
   fail(ErrorKind::config, path, ": its net was trained with", trained ? "" : "out", " --caffe, and is used so; ", mend);
 }
 
+double room_for(const RunOptions& options) {
+  std::string why_not;
+  GpuModule* const module = options.backend == "gpu" ? gpu_module(why_not) : nullptr;
+  const double here = free_memory();
+  return module ? std::min(here, double(module->free_bytes(int(options.device_id)))) : here;
+}
+
 DataContext data_context(const RunOptions& options, const std::string& folder, uint64_t seed,
                          std::vector<std::string>& warnings) {
   DataContext context;
   context.data_dir = options.data_dir;
   context.spec_dir = folder;
+  if (options.run_dir != current_dir()) context.run_dir = options.run_dir;
   context.seed = seed;
   context.warnings = &warnings;
-  context.room = [gpu = options.backend == "gpu", index = int(options.device_id)] {
-    std::string why_not;
-    GpuModule* const module = gpu ? gpu_module(why_not) : nullptr;
-    return module ? std::min(free_memory(), double(module->free_bytes(index))) : free_memory();
-  };
+  context.room = [options] { return room_for(options); };
   return context;
 }
 

@@ -23,9 +23,14 @@ struct OpenedRun {
 };
 // A checkpoint, its spec changed by --set.
 OpenedRun open_checkpoint(const CommandLine& line, const std::string& path);
+// The options of its run with what is given anew in their place. The names of files are those of the folder in which it
+// began; in another one all names are absolute.
+RunOptions options_of(const CommandLine& line, const OpenedRun& opened);
 // That weights are used as they were trained, Caffe's way or neon's: a config error where --caffe says otherwise.
 void check_caffe(const CommandLine& line, const OpenedRun& opened, const std::string& path);
 
+// Bytes that are free for a run, on the GPU too where one is chosen.
+double room_for(const RunOptions& options);
 // Where data sets are looked for; `warnings` must outlive it.
 DataContext data_context(const RunOptions& options, const std::string& folder, uint64_t seed,
                          std::vector<std::string>& warnings);

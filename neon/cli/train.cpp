@@ -7,6 +7,7 @@
 #include "neon/cli/fault_search.h"
 #include "neon/cli/session.h"
 #include "neon/cli/verbs.h"
+#include "neon/core/paths.h"
 #include "neon/train/trainer.h"
 
 namespace neon {
@@ -50,6 +51,15 @@ void check_files_differ(const RunOptions& options, const NamedFile& operand) {
         fail(ErrorKind::config, files[i].what, " and ", files[j].what, " are the same file; give each its own");
 }
 
+// What a run wrote to when it began is not made anew elsewhere without a word.
+void check_folder_of(const std::string& path, const char* what, const char* option) {
+  const std::string folder = std::filesystem::path(path).parent_path();
+  std::error_code ignored;
+  if (!folder.empty() && !std::filesystem::is_directory(folder, ignored))
+    fail(ErrorKind::config, "the run's ", what, " is ", path,
+         ", and its folder is not there any more; give it a place with ", option);
+}
+
 // As in neon 1.x, who says how checkpoints are kept wants some.
 void name_checkpoint(RunOptions& options, const CommandLine& line) {
   if (!options.save_path.empty()) return;
@@ -64,7 +74,7 @@ void name_checkpoint(RunOptions& options, const CommandLine& line) {
 // The last lines of a run: what came out, how long it took, what was written, what to try next.
 std::vector<std::string> report(const RunResult& result, const Experiment& experiment, const Data& data,
                                 const RunOptions& options, const CommandLine& line, const std::string& again) {
-  const std::string &program = line.program, &save = options.save_path;
+  const std::string program = shell_word(line.program), &save = options.save_path;
   const Position& at = result.position;
   std::vector<std::string> out;
   if (result.signal) {
@@ -84,8 +94,8 @@ std::vector<std::string> report(const RunResult& result, const Experiment& exper
   if (at.skipped) out.push_back(text("skipped ", at.skipped, " steps that overflowed"));
   for (const std::string& file : result.files) out.push_back("wrote " + file);
   if (save.empty()) out.push_back(text("next: ", program, " ", again, " -s model.safetensors -o run.h5"));
-  else if (!std::ranges::count(result.files, save)) out.push_back(text("next: ", program, " ", again));
-  else out.push_back(text("next: ", program, result.signal ? " resume " : " eval ", save));
+  else if (!result.saved) out.push_back(text("next: ", program, " ", again));
+  else out.push_back(text("next: ", program, result.signal ? " resume " : " eval ", shell_word(save)));
   return out;
 }
 
@@ -139,30 +149,26 @@ int run_train(const CommandLine& line) {
   if (searches) write_nothing(options);
   const bool asked = choose_backend(options, *spec.experiment);
   options.spec_dir = absolute_folder(spec.folder);
+  options.run_dir = current_dir();
   if (!options.rng_seed) options.rng_seed = spec.experiment->params.rng_seed;
   const Data data = load_data(*spec.experiment, options, options.spec_dir);
   const auto trainer = on_device_or_cpu(options, asked, [&] {
     return std::make_unique<Trainer>(*spec.experiment, data, options, nullptr, seed_of_fault());
   });
   if (searches) end_search(*trainer);
-  return train(*trainer, *spec.experiment, data, options, line, path);
+  return train(*trainer, *spec.experiment, data, options, line, shell_word(path));
 }
 
 int run_resume(const CommandLine& line) {
   const std::string& path = only_operand(line, "neon resume CHECKPOINT");
   const OpenedRun opened = open_checkpoint(line, path);
-  // As the run was, save what is given anew.
-  Setting merged = write_params(opened.run.options);
-  *merged.find("save_path") = Setting::scalar(path);
-  *merged.find("backend") = Setting::scalar("");  // a run may go on where there is another device
-  for (const auto& entry : line.run_options.entries) {
-    for (const char* fixed : {"batch_size", "datatype", "rng_seed", "rounding", "caffe", "model_file"})
-      if (entry.key == fixed)
-        fail(ErrorKind::config, "--", fixed, " cannot change when a run goes on; start another with --model_file ",
-             path);
-    *merged.find(entry.key) = entry.value;
-  }
-  RunOptions options = read_params<RunOptions>(merged);
+  for (const char* fixed : {"batch_size", "datatype", "rng_seed", "rounding", "caffe", "model_file"})
+    if (line.run_options.find(fixed))
+      fail(ErrorKind::config, "--", fixed, " cannot change when a run goes on; start another with --model_file ", path);
+  RunOptions options = options_of(line, opened);
+  if (!line.run_options.find("save_path")) options.save_path = path;
+  if (!line.run_options.find("output_file")) check_folder_of(options.output_file, "metrics file", "-o");
+  if (!line.run_options.find("log_file")) check_folder_of(options.log_file, "log file", "-l");
   check_files_differ(options, {"the checkpoint", path, true});
   const bool searches = !fault_searched_for().empty();
   if (searches) write_nothing(options);
@@ -179,7 +185,7 @@ int run_resume(const CommandLine& line) {
   const auto trainer = on_device_or_cpu(
       options, asked, [&] { return std::make_unique<Trainer>(*opened.experiment, data, options, &opened.run); });
   if (searches) end_search(*trainer);
-  return train(*trainer, *opened.experiment, data, options, line, "resume " + path);
+  return train(*trainer, *opened.experiment, data, options, line, "resume " + shell_word(path));
 }
 
 }  // namespace neon

@@ -45,8 +45,10 @@ double left_in_cgroup() {
 
 }  // namespace
 
-double free_memory() {
-  return std::max(0.0, std::min(1024 * number_in("/proc/meminfo", "MemAvailable:"), left_in_cgroup()));
+double free_memory(bool with_swap) {
+  const double swap = with_swap ? known(number_in("/proc/meminfo", "SwapFree:")) : 0;
+  const double free = 1024 * (number_in("/proc/meminfo", "MemAvailable:") + swap);
+  return std::max(0.0, std::min(free, left_in_cgroup()));
 }
 
 }  // namespace neon

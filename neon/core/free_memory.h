@@ -4,7 +4,7 @@
 namespace neon {
 
 // Bytes: the least of what the kernel calls available and what the cgroup leaves, files that it holds in memory taken
-// as free.
-double free_memory();
+// as free. Data that are not always needed may also go to the swap.
+double free_memory(bool with_swap = false);
 
 }  // namespace neon

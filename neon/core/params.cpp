@@ -180,6 +180,12 @@ void Schema::read(const Setting& from, void* object, Problems& problems, const S
     given[size_t(&field - fields.data())] = true;
     field.read(value, member(field), field.constraint, problems);
   };
+  // What an option says counts, however the file spells it.
+  auto overruled = [&](const Setting::Entry& entry, const Field* field) {
+    return !entry.value.where.is_option() && std::ranges::any_of(from.entries, [&](const Setting::Entry& other) {
+      return other.key != entry.key && other.value.where.is_option() && find(other.key) == field;
+    });
+  };
   const Field* rest = nullptr;
   for (const Field& field : fields)
     if (field.rest) rest = &field;
@@ -194,6 +200,7 @@ void Schema::read(const Setting& from, void* object, Problems& problems, const S
     };
     for (const Setting::Entry& entry : from.entries) {
       const Field* field = find(entry.key);
+      if (field && overruled(entry, field)) continue;
       if (field && field->rest && entry.value.is_map()) {
         std::ranges::for_each(entry.value.entries, keep);
       } else if (field && field->rest) {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 
 #include "neon/core/error.h"
 
@@ -17,6 +18,11 @@ std::string variable(const char* name) {
 }
 
 }  // namespace
+
+std::string current_dir() {
+  std::error_code error;
+  return std::filesystem::current_path(error).string();
+}
 
 std::string home_dir() {
   if (std::string home = variable("HOME"); !home.empty()) return home;

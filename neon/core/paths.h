@@ -5,6 +5,9 @@
 
 namespace neon {
 
+// The folder in which the program runs; "" when it is gone.
+std::string current_dir();
+
 // The user's home folder: HOME, else the password database; "" when neither knows one.
 std::string home_dir();
 

@@ -1,5 +1,7 @@
 #include "neon/core/registry.h"
 
+#include <cctype>
+
 namespace neon {
 
 std::vector<Category>& categories() {
@@ -82,7 +84,33 @@ const EntryInfo* find_in_category(const char* category, std::string_view name, s
   return nullptr;
 }
 
+namespace {
+
+// Of a map that names its class by a key, as neon 1.x did: what to write; "" of any other.
+std::string named_by_key(const Setting& from, const char* category) {
+  for (const char* key : {"name", "type"}) {
+    const Setting* named = from.is_map() ? from.find(key) : nullptr;
+    if (!named || !named->is_scalar()) continue;
+    const auto is_object = [](const Setting::Entry& entry) {  // {affine: {nout: 3}, name: first}
+      return std::isupper(uint8_t(entry.key[0])) || (entry.value.is_map() && entry.key != "config");
+    };
+    if (std::ranges::any_of(from.entries, is_object)) continue;
+    std::string error;
+    const EntryInfo* entry = find_in_category(category, named->value, error);
+    const std::string name = entry ? entry->name : "Name";
+    return text("a ", category, " is written ", name, ", or ", name, ": {parameters}, without '", key, "'",
+                entry ? "" : "; " + error);
+  }
+  return "";
+}
+
+}  // namespace
+
 bool split_object(const Setting& from, const char* category, NamedObject& out, Problems& problems) {
+  if (const std::string mend = named_by_key(from, category); !mend.empty()) {
+    problems.add(from, mend);
+    return false;
+  }
   if (from.is_scalar()) {
     out = {from.value, {}};
     out.params.where = from.where;

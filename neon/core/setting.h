@@ -14,6 +14,7 @@ struct Location {
   int line = 0;
   int column = 0;
   std::string to_string() const;  // "mnist.yaml:14:11", "--set", or ""
+  bool is_option() const { return file && line == 0; }
 };
 
 class Setting {

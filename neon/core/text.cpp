@@ -1,6 +1,7 @@
 #include "neon/core/text.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -93,6 +94,17 @@ std::string printable(std::string_view foreign, size_t most) {
 
 std::string in_quotes(std::string_view foreign) { return "'" + printable(foreign, 80) + "'"; }
 
+std::string shell_word(std::string_view word) {
+  const auto plain = [](char c) {
+    return std::isalnum(uint8_t(c)) || uint8_t(c) > 127 ||
+           std::string_view("/._-+=:,@%").find(c) != std::string_view::npos;
+  };
+  if (!word.empty() && std::ranges::all_of(word, plain)) return std::string(word);
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? "'\\''" : std::string(1, c);
+  return out + "'";
+}
+
 std::vector<std::string> nearest(std::string_view wrong, const std::vector<std::string>& candidates) {
   if (wrong.size() > 64) return {};
   std::vector<std::pair<int, std::string>> ranked;
@@ -108,8 +120,10 @@ std::vector<std::string> nearest(std::string_view wrong, const std::vector<std::
   }
   std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::string> out;
+  const bool same_letters = !ranked.empty() && ranked[0].first == 0;
   for (auto& [distance, name] : ranked)
-    if (out.size() < 3 && std::find(out.begin(), out.end(), name) == out.end()) out.push_back(name);
+    if (out.size() < (same_letters ? 1 : 3) && std::find(out.begin(), out.end(), name) == out.end())
+      out.push_back(name);
   return out;
 }
 

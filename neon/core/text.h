@@ -48,6 +48,9 @@ std::string printable(std::string_view foreign, size_t most = std::string_view::
 // The same in quotes, for a message of one line.
 std::string in_quotes(std::string_view foreign);
 
+// A word of a shell's command line: in single quotes where the shell would read anything else in it.
+std::string shell_word(std::string_view word);
+
 // The candidates that `wrong` was probably meant to be, best first, at most three: small edit
 // distance, letter case ignored.
 std::vector<std::string> nearest(std::string_view wrong, const std::vector<std::string>& candidates);

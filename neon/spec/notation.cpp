@@ -116,7 +116,6 @@ void convert_1x_root(Document& document, std::vector<std::string>& notes, Proble
     root.entries.push_back({"epochs", Setting::scalar("1", root.where), root.where});
     notes.push_back(text(root.where, ": without 'epochs' there is one, as in neon 1.x"));
   }
-  if (Setting* dataset = root.find("dataset")) convert_dataset(*dataset, problems);
 }
 
 }  // namespace
@@ -171,8 +170,15 @@ void convert_root(Document& document, const std::string& notation, std::vector<s
   else convert_1x_root(document, notes, problems);
   for (auto& entry : root.entries)
     convert_objects(entry.value, entry.key == "layers" || entry.key == "cost" || entry.key == "optimizer", problems);
-  if (notation != "native") convert_older_keys(root, notes);
   root.set_paths("");
+}
+
+void convert_keys(Setting& root, const std::string& notation, std::vector<std::string>& notes, Problems& problems) {
+  if (notation != "native") {
+    if (Setting* dataset = root.find("dataset")) convert_dataset(*dataset, problems);
+    convert_older_keys(root, notes);
+    root.set_paths("");
+  }
   check_oldest_keys(root, problems);
 }
 

@@ -17,8 +17,10 @@ std::string notation_of(const Setting& root);
 void convert_objects(Setting& setting, bool object_expected, Problems& problems);
 
 // The whole root of any notation: objects everywhere, `define` removed; of a 1.x file also batchsize, epochs where
-// there are none, the dataset's name, keys that only hold anchors, and what is in older_keys.h.
+// there are none, and keys that only hold anchors.
 void convert_root(Document& document, const std::string& notation, std::vector<std::string>& notes, Problems& problems);
+// What --set may still name as the file does: of a 1.x file the dataset's name, and what is in older_keys.h.
+void convert_keys(Setting& root, const std::string& notation, std::vector<std::string>& notes, Problems& problems);
 
 // Whether the text can be a class's name, with or without its package: Affine, neon.layers.Affine.
 bool is_class_name(std::string_view text);

@@ -163,6 +163,11 @@ Setting* mapping_of(Setting& params) {
   return nullptr;
 }
 
+Location from_option() {
+  static const auto option = std::make_shared<const std::string>("--set");
+  return {option, 0, 0};
+}
+
 Setting& child(Setting& at, const Step& step, bool is_last) {
   if (step.key.empty()) {
     Setting& list = is_object(at) && !at.path.empty() ? at.entries[0].value : at;
@@ -174,6 +179,7 @@ Setting& child(Setting& at, const Step& step, bool is_last) {
   Setting& inside = at.is_list() ? at : parameters(at, step.key);
   if (inside.is_list()) return item_called(inside, step.key);
   if (Setting* found = inside.find(step.key)) return *found;
+  if (step.key == "config" && &inside != &at) return inside;
   std::vector<std::string> keys = inside.keys();
   if (Setting* mapping = mapping_of(inside)) {
     if (Setting* found = mapping->find(step.key)) return *found;
@@ -181,11 +187,19 @@ Setting& child(Setting& at, const Step& step, bool is_last) {
   }
   if (!is_last)
     refuse("there is no '", step.key, "' in ", shown_path(inside), did_you_mean(step.key, keys),
-           keys.empty() ? "" : text(" (keys: ", join(keys, ", "), ")"),
-           step.key == "config" ? "; an object is Name: {parameters} here, so leave 'config' out" : "");
-  inside.entries.push_back({step.key, {}, {}});
+           keys.empty() ? "" : text(" (keys: ", join(keys, ", "), ")"));
+  inside.entries.push_back({step.key, {}, from_option()});
   inside.entries.back().value.path = inside.path.empty() ? step.key : text(inside.path, ".", step.key);
   return inside.entries.back().value;
+}
+
+// As in neon 1.x an object's class is its `type`, and changes without its parameters.
+bool change_class(Setting& object, const Setting& value) {
+  if (class_of(object).empty() || !value.is_scalar() || !is_class_name(value.value)) return false;
+  if (object.is_scalar()) object.value = value.value, object.where = value.where;
+  else object.entries[0].key = value.value, object.entries[0].where = object.where = value.where;
+  object.set_paths(object.path);
+  return true;
 }
 
 void place(Setting& setting, const Location& where) {
@@ -198,13 +212,12 @@ void place(Setting& setting, const Location& where) {
 }
 
 Setting value_of(std::string_view written, bool object_expected) {
-  static const auto option = std::make_shared<const std::string>("--set");
   if (written.empty()) refuse("no value after '='; write null or '' for none");
   Problems problems;
   Setting out = read_yaml_text(written, "value");
   convert_objects(out, object_expected, problems);
   problems.throw_if_any();
-  place(out, {option, 0, 0});
+  place(out, from_option());
   return out;
 }
 
@@ -217,9 +230,12 @@ void apply(Setting& root, std::string_view assignment) {
   Setting value = value_of(reader.value(), object || steps[0].key == "layers");
   Setting changed = root;
   Setting* at = &changed;
-  for (size_t i = 0; i < steps.size(); ++i) at = &child(*at, steps[i], i + 1 == steps.size());
-  value.set_paths(at->path);
-  *at = std::move(value);
+  for (size_t i = 0; i + 1 < steps.size(); ++i) at = &child(*at, steps[i], false);
+  if (steps.size() == 1 || steps.back().key != "type" || !change_class(*at, value)) {
+    at = &child(*at, steps.back(), true);
+    value.set_paths(at->path);
+    *at = std::move(value);
+  }
   root = std::move(changed);
 }
 

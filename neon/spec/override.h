@@ -15,7 +15,7 @@ namespace neon {
 // index to the list that is its value. Of a list, a key takes
 // the object with that `name`, wherever it is nested, the only item of that class, or the layer of that default name,
 // Class_N. A key with a dot in it stands in double quotes. VALUE is YAML on one line, typed as in a file: 0.1, [3, 3],
-// {Gaussian: {scale: 0.01}}.
+// {Gaussian: {scale: 0.01}}. As in neon 1.x, `config` may stand before a parameter, and optimizer.type is the class.
 // The last key may be new, since not every parameter is written; any other must be there.
 // The root must have its paths. Problems are added; the root is changed only when there is none.
 void apply_override(Setting& root, std::string_view assignment, Problems& problems);

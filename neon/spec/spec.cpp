@@ -35,6 +35,7 @@ Spec spec_from_text(std::string_view text_, const std::string& name, const std::
   out.notation = notation_of(root);
   convert_root(document, out.notation, out.notes, problems);
   for (const std::string& assignment : overrides) apply_override(root, assignment, problems);
+  convert_keys(root, out.notation, out.notes, problems);
   check_layers(root, problems);
   problems.throw_if_any();
   expand_repeats(root, limits, problems);

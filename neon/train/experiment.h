@@ -51,8 +51,7 @@ struct ExperimentParams {
     p("epochs", &ExperimentParams::epochs, "Passes over the training set.", closed(1, 1e9));
     p("shuffle", &ExperimentParams::shuffle, "Whether every epoch has an order of its own, drawn from the seed.");
     p("accumulate", &ExperimentParams::accumulate,
-      "Steps whose gradients are averaged before an update: a batch that many times as large, in whose mean a shorter "
-      "last step counts like the others.",
+      "Steps whose gradients are averaged over all their samples before an update: a batch that many times as large.",
       at_least(1), Unit{"steps"});
     p("ema", &ExperimentParams::ema,
       "Above 0, running means of the weights with this share kept each step are what is evaluated.", half_open(0, 1));

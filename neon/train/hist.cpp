@@ -2,6 +2,8 @@
 // (bins, points). They are counted inside the step: weights as the step finds them, gradients of its batch. In f16 it
 // also says which arrays f16 does not hold well, once each; whatever bins are asked for, that is seen in those of the
 // step, which tell every size.
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 
@@ -25,10 +27,23 @@ std::string percent(double share) {
 
 constexpr const char* kWider = "-d bf16 has the range of f32";
 
+using Sizes = std::array<double, kSizes>;  // elements by size, as the step counted them
+
+// One array, and all names that a step needs of it, since a step allocates nothing.
+struct Watched : StepGraph::Histogram {
+  explicit Watched(const StepGraph::Histogram& histogram)
+      : StepGraph::Histogram(histogram),
+        series("hist/" + name),
+        small(name + "/small"),
+        large(name + "/large"),
+        zero(name + "/zero"),
+        infinite(name + "/infinite") {}
+  std::string series, small, large, zero, infinite;  // the output and its series; warnings
+};
+
 // How many elements of an array lie at the ends of f16, where they are stored times `scale`, a power of two.
 struct Range {
-  Range(const StepGraph::Histogram& histogram, const std::vector<double>& sizes, double scale)
-      : all(double(histogram.elements)), zeros(sizes[0]) {
+  Range(const Watched& array, const Sizes& sizes, double scale) : all(double(array.elements)), zeros(sizes[0]) {
     double counted = zeros;
     for (size_t i = 1; i < sizes.size(); ++i) {
       const int64_t exponent = kSizeOfZero + int64_t(i) + std::ilogb(scale);
@@ -69,7 +84,8 @@ class Hist : public Parametrized<Callback, HistParams> {
   }
 
   void plan(RunPlan& plan) override {
-    histograms_ = plan.graph.histograms;
+    watched_ = {plan.graph.histograms.begin(), plan.graph.histograms.end()};
+    bins_.resize(size_t(params.bins));
     dtype_ = plan.dtype;
     const int64_t steps = plan.epochs * plan.steps_per_epoch;
     if (params.every > steps)
@@ -78,9 +94,9 @@ class Hist : public Parametrized<Callback, HistParams> {
       plan.messages.push_back("note: Hist writes its histograms to the metrics file; give one with -o FILE");
     const int64_t points = params.every > 0 ? steps / params.every : plan.epochs;
     const std::string markers = params.every > 0 ? "minibatch" : "epoch";
-    for (const auto& histogram : histograms_) {
+    for (const Watched& array : watched_) {
       SeriesSpec spec;
-      spec.path = "hist/" + histogram.name;
+      spec.path = array.series;
       spec.length = points;
       spec.width = params.bins;
       spec.columns = true;
@@ -104,14 +120,17 @@ class Hist : public Parametrized<Callback, HistParams> {
 
   void step_end(StepEnd& end) override {
     const int64_t point = params.every > 0 ? (end.at.step + 1) / params.every - 1 : end.at.epoch;
-    for (const auto& histogram : histograms_) {
-      const Tensor output = end.program.output("hist/" + histogram.name);
-      std::vector<double> sizes;
-      for (int64_t i = 0; i < kSizes; ++i) sizes.push_back(output.at(i));
-      if (end.file) end.file->set("hist/" + histogram.name, point, in_bins(sizes));
+    for (const Watched& array : watched_) {
+      const Tensor output = end.program.output(array.series);
+      Sizes sizes;
+      for (int64_t i = 0; i < kSizes; ++i) sizes[size_t(i)] = output.at(i);
+      if (end.file) {
+        fill_bins(sizes);
+        end.file->set(array.series, point, bins_);
+      }
       if (dtype_ != DType::f16) continue;
-      if (histogram.gradient) judge_gradients(histogram, sizes, end.loss_scale, end.messages);
-      else judge_weights(histogram, sizes, end.messages);
+      if (array.gradient) judge_gradients(array, sizes, end.loss_scale, end.messages);
+      else judge_weights(array, sizes, end.messages);
     }
   }
 
@@ -119,52 +138,50 @@ class Hist : public Parametrized<Callback, HistParams> {
   void restore(const std::map<std::string, double>& state) override { told_ = state; }
 
  private:
-  std::vector<double> in_bins(const std::vector<double>& sizes) const {
-    std::vector<double> out(size_t(params.bins), 0.0);
+  void fill_bins(const Sizes& sizes) {
+    std::ranges::fill(bins_, 0.0);
     for (int64_t i = 0; i < kSizes; ++i) {
       const int64_t bin = i == 0 ? 0 : histogram_bin(double(kSizeOfZero + i), params.bins, params.offset);
-      if (bin < params.bins) out[size_t(bin)] += sizes[size_t(i)];
+      if (bin < params.bins) bins_[size_t(bin)] += sizes[size_t(i)];
     }
-    return out;
   }
 
-  void judge_weights(const StepGraph::Histogram& histogram, const std::vector<double>& sizes,
-                     std::vector<std::string>& messages) {
-    const Range range(histogram, sizes, 1);
-    const double zeros = histogram.narrow ? range.zeros : 0;  // the zeros of f32 masters are meant
-    warn_of_small("weights", histogram.name, range.small + zeros, range.vanishing + zeros, range.all, messages);
-    if (range.large + range.infinite > kManyLarge * range.all && tell_once(histogram.name + "/large"))
+  void judge_weights(const Watched& array, const Sizes& sizes, std::vector<std::string>& messages) {
+    const Range range(array, sizes, 1);
+    const double zeros = array.narrow ? range.zeros : 0;  // the zeros of f32 masters are meant
+    warn_of_small("weights", array, range.small + zeros, range.vanishing + zeros, range.all, messages);
+    if (range.large + range.infinite > kManyLarge * range.all && tell_once(array.large))
       messages.push_back(text("warning: ", percent((range.large + range.infinite) / range.all), " of the weights ",
-                              histogram.name, " are close to the largest f16 or beyond; ", kWider));
+                              array.name, " are close to the largest f16 or beyond; ", kWider));
   }
 
   // Some are 0 by right: of inputs that are, of rectifiers that are off. So the others say how many are too small.
-  void judge_gradients(const StepGraph::Histogram& histogram, const std::vector<double>& sizes, double scale,
-                       std::vector<std::string>& messages) {
-    const Range range(histogram, sizes, scale);
+  void judge_gradients(const Watched& array, const Sizes& sizes, double scale, std::vector<std::string>& messages) {
+    const Range range(array, sizes, scale);
     if (range.zeros == range.all) {
-      if (tell_once(histogram.name + "/zero"))
-        messages.push_back(text("warning: all gradients ", histogram.name,
+      if (tell_once(array.zero))
+        messages.push_back(text("warning: all gradients ", array.name,
                                 " are 0: they are too small for f16, or nothing reaches them; ", kWider));
       return;
     }
-    warn_of_small("gradients", histogram.name, range.small, range.zeros, range.all - range.zeros, messages);
-    if (range.infinite > kManyLarge * range.all && tell_once(histogram.name + "/infinite"))
-      messages.push_back(text("warning: ", percent(range.infinite / range.all), " of the gradients ", histogram.name,
+    warn_of_small("gradients", array, range.small, range.zeros, range.all - range.zeros, messages);
+    if (range.infinite > kManyLarge * range.all && tell_once(array.infinite))
+      messages.push_back(text("warning: ", percent(range.infinite / range.all), " of the gradients ", array.name,
                               " overflow f16 at a loss scale of ", scale,
                               "; such a step is skipped, and the scale halved"));
   }
 
-  void warn_of_small(const char* what, const std::string& name, double small, double zeros, double of,
+  void warn_of_small(const char* what, const Watched& array, double small, double zeros, double of,
                      std::vector<std::string>& messages) {
-    if (!(small > kManySmall * of) || !tell_once(name + "/small")) return;
-    messages.push_back(text("warning: ", percent(small / of), " of the ", what, " ", name,
+    if (!(small > kManySmall * of) || !tell_once(array.small)) return;
+    messages.push_back(text("warning: ", percent(small / of), " of the ", what, " ", array.name,
                             " are below f16's normal numbers and lose bits",
                             zeros > 0 ? text(", ", int64_t(zeros), " are 0") : "", "; ", kWider));
   }
-  bool tell_once(const std::string& what) { return told_.emplace(what, 1).second; }
+  bool tell_once(const std::string& what) { return told_.try_emplace(what, 1).second; }
 
-  std::vector<StepGraph::Histogram> histograms_;
+  std::vector<Watched> watched_;
+  std::vector<double> bins_;  // of the array at hand
   DType dtype_ = DType::f32;
   std::map<std::string, double> told_;
 };

@@ -14,7 +14,7 @@ constexpr int64_t kDeterministicSeed = 0;
 constexpr int64_t kUsualRounding = -1;
 
 struct RunOptions {
-  std::string data_dir, save_path, model_file, output_file, log_file, backend, datatype, spec_dir;
+  std::string data_dir, save_path, model_file, output_file, log_file, backend, datatype, spec_dir, run_dir;
   std::optional<int64_t> epochs, batch_size, rng_seed, eval_freq;
   int64_t serialize = 1, history = 1, device_id = 0, rounding = 0;
   bool caffe = false, deterministic = false, tf32 = false, progress_bar = true;
@@ -25,6 +25,7 @@ struct RunOptions {
     p("output_file", &RunOptions::output_file, "Metrics file.");
     p("log_file", &RunOptions::log_file, "Log file.");
     p("spec_dir", &RunOptions::spec_dir, "Folder of the spec, where relative paths of data are looked for.");
+    p("run_dir", &RunOptions::run_dir, "Folder in which the run began, of which relative names are.");
     p("backend", &RunOptions::backend, "cpu (also written mkl) or gpu (mgpu).",
       one_of({"", "cpu", "gpu", "mkl", "mgpu"}));
     p("datatype", &RunOptions::datatype, "Type of activations and weights.", one_of({"", "f32", "f64", "f16", "bf16"}));

@@ -3,6 +3,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -31,6 +32,12 @@ bool set(const char* name) {
   return value && *value;
 }
 
+// Of the terminal as it is now: a window may change.
+size_t columns() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
 constexpr auto kTerminalInterval = std::chrono::milliseconds(100);
 constexpr auto kLogInterval = std::chrono::seconds(30);
 
@@ -52,8 +59,6 @@ ProgressLine::ProgressLine(bool enabled, const std::string& log_file)
   const char* term = std::getenv("TERM");
   if (term && std::string(term) == "dumb") terminal_ = false;
   colour_ = terminal_ && !set("NO_COLOR");
-  winsize size{};
-  if (terminal_ && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) columns_ = size.ws_col;
   last_ = std::chrono::steady_clock::now();
 }
 
@@ -75,7 +80,7 @@ void ProgressLine::step(const ProgressState& s) {
   line += data_text(s.waiting);
   if (s.skipped) line += format("  skipped %d", int(s.skipped));
   if (terminal_) {
-    if (int(line.size()) >= columns_) line.resize(size_t(columns_ - 1));
+    line.resize(std::min(line.size(), columns() - 1));
     clear();
     std::fputs((colour_ ? "\033[2m" + line + "\033[0m" : line).c_str(), stderr);
     std::fflush(stderr);

@@ -28,6 +28,8 @@ class ProgressLine : public Listener {
   void step(const ProgressState& state);
   // The line that stays: of an epoch, with what the evaluation found.
   void epoch(const ProgressState& state, const std::string& results);
+  // Takes away the line that renews itself, before others write.
+  void clear();
   // A message of its own, above the line.
   void message(const std::string& line);
   // To the log file alone.
@@ -37,12 +39,10 @@ class ProgressLine : public Listener {
   ~ProgressLine() override;
 
  private:
-  void clear();
   bool enabled_, terminal_, colour_;
   bool shown_ = false;
   std::string waited_for_;
   std::unique_ptr<LogFile> log_;
-  int columns_ = 80;
   std::chrono::steady_clock::time_point last_{};
 };
 

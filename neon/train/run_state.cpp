@@ -95,8 +95,11 @@ Position position_from(const json& j) {
 void check_names(const RunOptions& options) {
   for (const auto& [key, value, where] : write_params(options).entries)
     if (!is_utf8(value.value))
-      fail(ErrorKind::config, key == "spec_dir" ? "the spec's folder" : key, " ", in_quotes(value.value),
-           " is not UTF-8, and a checkpoint (", in_quotes(options.save_path),
+      fail(ErrorKind::config,
+           key == "spec_dir"  ? "the spec's folder"
+           : key == "run_dir" ? "the working folder"
+                              : key,
+           " ", in_quotes(value.value), " is not UTF-8, and a checkpoint (", in_quotes(options.save_path),
            ") holds all names of its run, as UTF-8; rename it, or save nothing");
 }
 

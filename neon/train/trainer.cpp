@@ -59,6 +59,7 @@ Trainer::~Trainer() = default;
 void Trainer::make_programs(Experiment& experiment, const StoredRun* resume) try {
   make_feed_of_training();
   compile_all(int(position_.threads));
+  check_room();
   experiment.fit(full_.graph, layout_);
   set_initial_values();
   if (!options_.model_file.empty() && !resume) load_weights(options_.model_file);
@@ -173,9 +174,10 @@ bool Trainer::finish() {
 }
 
 RunResult Trainer::run(const std::function<void()>& settled) try {
-  SignalGuard signals;
+  const auto signals = signals_ ? std::move(signals_) : std::make_unique<SignalGuard>();
   started_ = now_seconds();
-  saved_ = position_.step > 0;  // a run that goes on with nothing left to do has nothing new to save
+  // A run that goes on with nothing left to do has nothing new to save, save under another name.
+  saved_ = position_.step > 0 && (!saver_ || options_.save_path == resumed_from_);
   if (threads_fixed_) settle(settled);
   if (!finished()) train(settled);
   RunResult out;
@@ -191,7 +193,9 @@ RunResult Trainer::run(const std::function<void()>& settled) try {
     say(log_->take_messages());
     out.files.push_back(options_.output_file);
   }
-  if (saver_ && (saved_ || !last_saved_.empty())) out.files.insert(out.files.begin(), options_.save_path);
+  progress_.clear();
+  if (!last_saved_.empty()) out.files.insert(out.files.begin(), last_saved_);
+  out.saved = saver_ && (saved_ || !last_saved_.empty());
   out.results = results_;
   out.at_end = at_end_;
   out.position = position_;

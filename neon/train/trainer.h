@@ -16,6 +16,7 @@
 namespace neon {
 
 class CheckpointSaver;
+class SignalGuard;
 
 struct RunResult {
   std::map<std::string, double> results;  // of the last evaluation of the set during training
@@ -23,6 +24,7 @@ struct RunResult {
   Position position;
   int signal = 0;                  // that stopped the run
   std::vector<std::string> files;  // written; without the checkpoint's where none was worth it
+  bool saved = false;              // there is a checkpoint of this run
 };
 
 // A kernel has failed in a run, which had this seed.
@@ -82,6 +84,7 @@ class Trainer {
   // Bytes of a GPU that all of it takes with batches of this size.
   size_t bytes_on_gpu(int64_t batch);
   std::string room_text();
+  void check_room() const;
   // Trains the first steps with 1, 2, 4 ... threads and keeps the fastest: beside another process, or for a
   // small net, that may be fewer than there are.
   void choose_threads();
@@ -102,6 +105,7 @@ class Trainer {
   // Whether a callback wants to see this step.
   bool watched(const Progress& step) const;
   void end_watched_step(const StepProgram& now, const Progress& at, double loss_scale);
+  double weights_together(int64_t update) const;
   void record_rates(Program& program, int64_t ahead);
   // Takes in the results of the step at the present position; false when it was not finite.
   bool finish_step(StepProgram& now, int back);
@@ -147,6 +151,7 @@ class Trainer {
   StepProgram full_, ragged_;
   Position position_;
   int64_t steps_per_epoch_ = 0, epochs_ = 0, eval_freq_ = 1;
+  std::unique_ptr<SignalGuard> signals_;  // from the first file of the run to its begin
   std::unique_ptr<Evaluator> evaluator_;
   std::unique_ptr<Evaluator> end_evaluator_;  // null where the set at the end is that during training
   std::unique_ptr<CheckpointSaver> saver_;

@@ -4,6 +4,7 @@
 #include "neon/core/version.h"
 #include "neon/train/checkpoint.h"
 #include "neon/train/clock.h"
+#include "neon/train/signals.h"
 #include "neon/train/trainer.h"
 
 namespace neon {
@@ -20,8 +21,10 @@ void Trainer::open_files() {
                {}};
   plan_callbacks(experiment_, evaluator_ != nullptr, plan);
   if (evaluator_) plan.attributes.push_back({"", "evaluated", std::string(evaluated.name)});
+  if (!options_.save_path.empty()) check_names(options_);
+  // What is made from here on a signal must not leave behind.
+  if (!options_.save_path.empty() || plan.writes_file) signals_ = std::make_unique<SignalGuard>();
   if (!options_.save_path.empty()) {
-    check_names(options_);
     double bytes = 0;
     for (const auto& [name, tensor] : variables_.all()) bytes += double(tensor.bytes()) + 200;
     saver_ = std::make_unique<CheckpointSaver>(options_.save_path, int(options_.history));

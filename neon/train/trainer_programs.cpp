@@ -1,5 +1,6 @@
 #include <numeric>
 
+#include "neon/core/free_memory.h"
 #include "neon/train/checkpoint.h"
 #include "neon/train/clock.h"
 #include "neon/train/trainer.h"
@@ -20,6 +21,19 @@ void Trainer::compile_all(int threads) {
   full_ = compile(step_options_.batch, threads);
   check_last_batch(full_.graph, step_options_, layout_);
   if (const int64_t left = layout_.train_size % step_options_.batch) ragged_ = compile(left, threads);
+}
+
+// The system gives memory when it is first touched, and where there is none left it ends the process.
+void Trainer::check_room() const {
+  if (gpu_) return;
+  const Lowered& lowered = full_.program->lowered();
+  double stored = 0;
+  for (const auto& [name, tensor] : variables_.all()) stored += double(tensor.bytes());
+  const double needed = stored + double(lowered.arena_bytes), room = free_memory(true);
+  if (needed > room)
+    fail(ErrorKind::memory, "the net takes ", bytes_text(needed), ": weights and optimizer ", bytes_text(stored),
+         ", a step ", bytes_text(double(lowered.arena_bytes)), "; ", bytes_text(room),
+         " are free. Its largest array is ", largest_array(lowered));
 }
 
 void Trainer::choose_threads() {
@@ -67,6 +81,7 @@ Trainer::StepProgram Trainer::compile(int64_t batch, int threads) {
 StepGraph Trainer::graph_of(int64_t batch, const DataLayout& layout) const {
   StepOptions options = step_options_;
   options.batch = batch;
+  options.weight = double(batch) / double(step_options_.batch);
   const ExperimentParams& params = experiment_.params;
   return training_graph(experiment_.network(), *params.cost, *params.optimizer, layout, options);
 }

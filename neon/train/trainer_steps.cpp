@@ -28,6 +28,14 @@ void Trainer::end_watched_step(const StepProgram& now, const Progress& at, doubl
   say(end.messages);
 }
 
+// Of the steps of that update, in whole batches.
+double Trainer::weights_together(int64_t update) const {
+  const int64_t group = step_options_.accumulate, first = update * group;
+  const int64_t short_ones = (first + group) / steps_per_epoch_ - first / steps_per_epoch_;
+  const int64_t missing = steps_per_epoch_ * step_options_.batch - layout_.train_size;
+  return double(group) - double(short_ones * missing) / double(step_options_.batch);
+}
+
 void Trainer::record_rates(Program& program, int64_t ahead) {
   const Progress at = progress_at(ahead);
   const auto& optimizers = full_.graph.optimizers;
@@ -40,6 +48,7 @@ void Trainer::record_rates(Program& program, int64_t ahead) {
   const int64_t group = step_options_.accumulate, now = position_.step + ahead;
   program.set_scalar("step", double(now / group + 1));
   program.set_scalar("apply", (now + 1) % group == 0 ? 1 : 0);
+  program.set_scalar("mean", 1 / weights_together(now / group));
   program.set_scalar("epoch", double(position_.epoch));
   program.set_scalar("watched", watched(at) ? 1 : 0);
   program.set_scalar("loss_scale", position_.loss_scale);

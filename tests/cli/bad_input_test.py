@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import re
 import signal
 import stat
 import time
@@ -120,16 +121,21 @@ class Usage(Case):
         self.refused(2, "-c", "bad.cfg", self.spec(), says="bad.cfg:2:1: a file of options cannot name another")
         self.write("bad.cfg", "epochs = 2\nbatchsize = 3\n")
         for option in ["-c", "bad.cfg"], ["-cbad.cfg"], ["--config=bad.cfg"]:
-            self.refused(2, *option, self.spec(), says=["--batchsize", "--batch_size"])
+            self.refused(2, *option, self.spec(), says=["neon: bad.cfg:2:1: unknown option '--batchsize'", "--batch_size"])
+        for value in "many", "0":
+            self.write("bad.cfg", f"serialize\nepochs = {value}\n")
+            self.refused(2, "-c", "bad.cfg", self.spec(), says="neon: bad.cfg: option -e,--epochs: ")
+            self.refused(2, "-c", "bad.cfg", "-e", "2", self.spec(), says="neon: bad.cfg: option -e,--epochs: ")
+        self.write("bad.cfg", "epochs = 2\n")
+        self.refused(2, "-c", "bad.cfg", "-e", "many", self.spec(), says="neon: option -e,--epochs: ")
 
     def test_config_file_whose_values_are_none(self):
         for line, says in ("save_path = 'q", "the quote before 'q' is not closed"), \
                 ("save_path = 'q' r", "'r' after the closing quote; expected the end of the line"), \
                 ("save_path =", "save_path has no value"), ("save_path = '' # none", "save_path has no value"), \
-                ("= q", ""), ("epochs", "--epochs"):
+                ("= q", ""), ("epochs", "--epochs"), ("epochs 3", "unknown option '--epochs 3'"):
             self.write("bad.cfg", f"serialize\n{line}\n")
-            place = "bad.cfg:2:1: " if line.startswith("save_path") else ""
-            self.refused(2, "-c", "bad.cfg", self.spec(), says=place + says)
+            self.refused(2, "-c", "bad.cfg", self.spec(), says="bad.cfg:2:1: " + says)
         self.assertEqual(sorted(os.listdir(self.folder)), ["bad.cfg", "s.yaml"])
 
     def test_two_config_files(self):
@@ -151,6 +157,9 @@ class Usage(Case):
         self.refused(2, "--set", "layers[0].nuot=3", spec, says=["nuot", "nout"])
         self.refused(2, "--set", "epochs", spec, says="epochs")
         self.refused(2, "--set", "epochs=[", spec, says="--set")
+        self.refused(2, "--set", "epoch=3", spec, says="neon: --set: unknown key 'epoch'")
+        for optimizer in "Adam", "{Adam: {learning_rate: 0.1}}":
+            self.refused(2, "--set", "optimizer.type=Adma", self.spec(optimizer=optimizer), says="neon: --set: optimizer: unknown optimizer 'Adma'")
 
 
 class Specs(Case):
@@ -310,6 +319,24 @@ class Specs(Case):
             result = self.neon(self.spec(IRIS.replace("nout: 8", f"nout: {nout}")), code=None)
             self.assertIn(result.code, (2, 4), str(result))
             self.assertRegex(result.err, "memory|too large|too many|elements|at most")
+        # More than this machine has, each array of which it would promise; and more than any may ask for.
+        with open("/proc/meminfo") as file:
+            total = 1024 * int(re.search(r"MemTotal: *(\d+)", file.read())[1])
+        for nout in total // 40, 2000000000000:  # 7 weights a unit, and as many velocities, of four bytes
+            spec = self.spec(IRIS.replace("nout: 8", f"nout: {nout}").replace("batch_size: 16", "batch_size: 1"))
+            checked = self.neon("check", spec).out
+            self.assertRegex(checked, rf"(?m)^note    only [\d.]+ [GT]iB are free here; the net's largest array is Affine_0/W(/\w+)?, f32 \({nout}, 4\): ")
+            self.refused(4, spec, says="Affine_0/W")
+
+    def test_data_sets_by_older_names(self):
+        for dataset, says in (
+                ("{name: digits}", "dataset: a dataset is written Name, or Name: {parameters}, without 'name'; unknown dataset 'digits'; "
+                                   "did you mean Digits? (known"),
+                ("{name: Digits, seed: 3}", "a dataset is written Digits, or Digits: {parameters}, without 'name'\n"),
+                ("{type: iris}", "without 'type'; unknown dataset 'iris'; did you mean Iris?"),
+                ("mnist", "unknown dataset 'mnist'; did you mean MNIST? (known")):
+            self.refused(2, self.spec(dataset=dataset), says="neon: s.yaml:")
+            self.refused(2, self.spec(dataset=dataset), says=says)
 
 
 class DataFiles(Case):
@@ -618,6 +645,7 @@ class Checkpoints(Case):
         self.refused(2, "predict", "m.safetensors", "x.csv", "--format", "xml", says="csv")
         for top_k in "0", "99999999999999999999":
             self.refused(2, "predict", "m.safetensors", "x.csv", "--top_k", top_k, says=["option --top_k", top_k])
+        self.refused(3, "predict", "m.safetensors", "-", stdin=b"1,2,3\n", says="neon: stdin: samples of 3 numbers")
         self.refused(3, "predict", "m.safetensors", "-", stdin=b"1;2;3;4\n", says=["stdin: holds no samples", "first line"])
 
 

@@ -134,6 +134,8 @@ class Evaluation(Case):
             self.check_predictions(self.neon("predict", "m.safetensors", name).out, inputs.astype("f4"))
             for content in self.read(name), gzip.compress(self.read(name)):
                 self.check_predictions(self.neon("predict", "m.safetensors", "-", stdin=content).out, inputs.astype("f4"))
+            self.write(name + ".gz", gzip.compress(self.read(name)))
+            self.check_predictions(self.neon("predict", "m.safetensors", name + ".gz").out, inputs.astype("f4"))
         self.refused(3, "predict", "m.safetensors", "-", stdin=gzip.compress(self.read("x.npy"))[:-20], says=("stdin: truncated",))
         self.refused(3, "predict", "m.safetensors", "-", stdin=b"PK\3\4\0\0", says=("stdin: is neither text (CSV), NPY, IDX",))
 

@@ -128,6 +128,20 @@ class Signals(Case):
         self.straight()
         self.assert_as_straight()
 
+    def test_before_the_first_step(self):
+        """From the first file on, a signal leaves none behind that is not finished."""
+        for kind in "m.safetensors.part", "r.h5":
+            child = self.start("-e", "2000", *self.options)  # curves for so many take a while to lay out
+            while not os.path.exists(self.path(kind)):
+                self.assertIsNone(child.poll())
+            child.send_signal(signal.SIGTERM)
+            child.communicate(timeout=30)
+            self.assertEqual(child.returncode, 143)
+            self.assertEqual(sorted(os.listdir(self.folder)), ["m.safetensors", "r.h5", "s.yaml"])
+            with h5py.File(self.path("r.h5")) as file:
+                self.assertEqual(file.attrs["status"], "killed")
+            os.remove(self.path("m.safetensors")), os.remove(self.path("r.h5"))
+
     def test_without_checkpoint(self):
         returned, out = self.stopped(signal.SIGTERM, "s.yaml")
         self.assertEqual(returned, 143)

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import struct
 import subprocess
 
@@ -78,6 +79,19 @@ class Train(Case):
                   "--datatype", "bf16", "--eval_freq", "1", "--history=2", "--backend=cpu", "--caffe", "--deterministic",
                   "--verbose", self.spec())
         self.assertTrue(os.path.exists(self.path("a.safetensors")) and os.path.exists(self.path("b.h5")))
+
+    def test_eval_freq_by_its_older_names(self):
+        for option in ["-eval", "2"], ["-val", "2"], ["-val=2"], ["--validation_freq", "2"], ["--evaluation_freq=2"], ["-c", "a.cfg"]:
+            self.write("a.cfg", "evaluation_freq = 2\n")
+            lines = self.neon("-e", "4", *option, self.spec()).err.splitlines()
+            self.assertEqual(["test cost" in line for line in lines], [False, True] * 2, option)
+
+    def test_the_next_command_is_one_for_the_shell(self):
+        os.mkdir(self.path("a b"))
+        self.spec(name="a b/it's.yaml")
+        for arguments in ["a b/it's.yaml"], ["-s", "a b/m&n.safetensors", "a b/it's.yaml"], ["resume", "a b/m&n.safetensors"]:
+            command = re.search(r"next: (.*)", self.neon(*arguments).out)[1]
+            subprocess.run(command, shell=True, cwd=self.folder, env=self.environment, capture_output=True, check=True)
 
     def test_same_seed_same_bits(self):
         spec = self.spec()
@@ -281,6 +295,63 @@ class Train(Case):
             self.assertIn("trained 3 epochs", result.out)
         self.assertEqual(tensors(self.path("m.safetensors"))[0], before)
 
+    def test_a_run_that_is_done_is_saved_under_another_name_only(self):
+        self.neon("-e", "2", "-r", "1", "-s", "m.safetensors", self.spec())
+        before = os.stat(self.path("m.safetensors")).st_mtime_ns
+        done = self.neon("resume", "m.safetensors").out
+        self.assertNotIn("wrote", done)
+        self.assertIn("eval m.safetensors\n", done)
+        self.assertEqual(os.stat(self.path("m.safetensors")).st_mtime_ns, before)
+        self.assertIn("wrote other.safetensors\n", self.neon("resume", "m.safetensors", "-s", "other.safetensors").out)
+        self.assertEqual(tensors(self.path("other.safetensors"))[0], tensors(self.path("m.safetensors"))[0])
+
+    def test_epochs_set_anew_when_a_run_goes_on(self):
+        self.neon("-e", "2", "-s", "m.safetensors", self.spec())
+        self.assertIn("trained 3 epochs", self.neon("resume", "--set", "epochs=3", "m.safetensors").out)
+        self.assertIn("trained 5 epochs", self.neon("resume", "--set", "epochs=4", "-e", "5", "m.safetensors").out)
+
+    def test_files_of_a_run_that_goes_on_elsewhere_are_where_they_were(self):
+        first, other = self.path("first"), self.path("other")
+        os.mkdir(other)
+        rows = "".join(f"{i % 7},{i % 5},{'abc'[i % 3]}\n" for i in range(60))
+        self.write("first/data.csv", rows)  # where the run begins, and not where the spec is
+        self.write("other/data.csv", "1,2,a\n1,3,b\n1,4,c\n" * 20)
+        self.spec(name="specs/s.yaml", dataset="{CSV: {path: data.csv}}")
+        self.neon("-r", "1", "-e", "2", "-s", "m.safetensors", "-o", "out/run.h5", "-l", "log.txt", "-w", ".", "../specs/s.yaml", cwd=first)
+
+        def epochs(path):
+            with h5py.File(self.path(path)) as file:
+                self.assertEqual(file.attrs["status"], "complete")
+                return [cost > 0 for cost in file["epoch/cost"]]
+
+        done = self.neon("resume", "-e", "4", "../first/m.safetensors", cwd=other)
+        self.assertEqual(os.listdir(other), ["data.csv"])
+        self.assertIn(os.path.join(first, "out/run.h5"), done.out)
+        self.assertEqual(epochs("first/out/run.h5"), [True] * 4)
+        self.assertIn(b"trained 4 epochs", self.read("first/log.txt"))
+        self.assertIn("data.csv", self.neon("eval", "../first/m.safetensors", cwd=other).out)
+        # What is given anew is of the folder where it is given.
+        self.neon("resume", "-e", "5", "../first/m.safetensors", "-o", "mine.h5", cwd=other)
+        self.neon("resume", "-e", "6", "m.safetensors", cwd=first)
+        self.assertEqual(epochs("other/mine.h5"), [False] * 4 + [True] * 2)
+        self.assertEqual(sorted(os.listdir(first)), ["data.csv", "log.txt", "m.5-5.safetensors", "m.safetensors", "out"])
+
+    def test_a_run_whose_folder_is_gone_says_so(self):
+        self.neon("-e", "1", "-s", "m.safetensors", "-o", "out/run.h5", "-l", "logs/log.txt", self.spec())
+        os.rename(self.path("out"), self.path("moved"))
+        self.refused(2, "resume", "-e", "2", "m.safetensors", says=["metrics file is out/run.h5", "give it a place with -o"])
+        resume = ["resume", "-e", "2", "m.safetensors", "-o", "moved/run.h5"]
+        os.rename(self.path("logs"), self.path("away"))
+        self.refused(2, *resume, says=["log file is logs/log.txt", "give it a place with -l"])
+        self.neon(*resume, "-l", "new/log.txt")
+        self.assertEqual(sorted(os.listdir(self.path("new"))), ["log.txt"])
+
+    def test_home_is_read_where_no_shell_does(self):
+        self.write("a.cfg", "save_path = ~/kept/m.safetensors\nlog = '~/kept/log.txt'\n")
+        self.neon("-c", "a.cfg", "-e", "1", "--output_file=~/kept/run.h5", self.spec(), environment={"HOME": self.path("home")})
+        self.assertEqual(sorted(os.listdir(self.path("home/kept"))), ["log.txt", "m.safetensors", "run.h5"])
+        self.assertFalse(os.path.exists(self.path("~")))
+
     def test_threads_that_are_bound_are_as_many(self):
         """Bound, the first thread may use one processor, which says nothing of the others."""
         def threads(**environment):
@@ -352,23 +423,30 @@ class Output(Case):
         self.assertNotIn("epoch 1/4", result.out)
         self.assertIn("epoch 1/4", result.err)
 
-    def terminal(self, **environment):
-        """What neon writes to a terminal that is its stderr."""
-        import pty
+    def terminal(self, columns=100, stop=False, **environment):
+        """What neon writes to a terminal that is its stderr, and its stdout where it is stopped in its second epoch."""
+        import fcntl, pty, termios
         main, other = pty.openpty()
+        fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 20, 100, 0, 0))
         slow = self.spec(dataset="{UniformRandom: {ntrain: 20000, ntest: 10, nin: 20, nout: 3}}", epochs="6", batch_size="1")
         child = subprocess.Popen([NEON, slow], cwd=self.folder, env={**self.environment, "TERM": "xterm", **environment},
-                                 stdout=subprocess.PIPE, stderr=other, stdin=subprocess.DEVNULL)
+                                 stdout=other if stop else subprocess.PIPE, stderr=other, stdin=subprocess.DEVNULL)
         os.close(other)
         out = b""
         try:
             while chunk := os.read(main, 65536):
                 out += chunk
+                if columns != 100 and b"epoch 1/6" in out:
+                    fcntl.ioctl(main, termios.TIOCSWINSZ, struct.pack("HHHH", 20, columns, 0, 0))
+                    columns = 100
+                if stop and b"epoch 2/6  step" in out:
+                    child.send_signal(signal.SIGINT)
+                    stop = False
         except OSError:
             pass  # Linux's way to say that the other side is closed
         os.close(main)
         child.communicate()
-        self.assertEqual(child.returncode, 0)
+        self.assertIn(child.returncode, (0, 130))
         return out
 
     def test_terminal_line_renews_itself(self):
@@ -376,6 +454,16 @@ class Output(Case):
         self.assertIn(b"\r\x1b[K", out)
         self.assertIn(b"\x1b[2m", out)
         self.assertIn(b"samples/s", out)
+
+    def test_terminal_line_fits_a_window_that_became_narrow(self):
+        shown = re.findall(rb"\x1b\[2m(.*?)\x1b", self.terminal(columns=30))
+        self.assertGreater(len(shown), 5)
+        self.assertGreater(max(map(len, shown[:1])), 40)
+        self.assertEqual(max(map(len, shown[2:])), 29)
+
+    def test_results_begin_a_line(self):
+        out = self.terminal(stop=True)
+        self.assertRegex(out, rb"\r\x1b\[Kstopped by signal 2 in epoch 2, step")
 
     def test_no_color(self):
         self.assertNotIn(b"\x1b[2m", self.terminal(NO_COLOR="1"))

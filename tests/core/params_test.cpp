@@ -96,6 +96,16 @@ TEST_CASE("defaults are the member initialisers; what is given replaces them") {
   CHECK(read_params<Knobs>(Setting::scalar("0.25")).rate == 0.25f);
 }
 
+TEST_CASE("an option counts, whichever of a parameter's names it and the file have") {
+  const auto option = std::make_shared<const std::string>("--set"),
+             file = std::make_shared<const std::string>("a.yaml");
+  const Setting seven = Setting::scalar("7", {option, 0, 0}), five = Setting::scalar("5", {file, 1, 1});
+  CHECK(read_params<Knobs>(Setting::map({{"number", five, {}}, {"count", seven, {}}})).count == 7);
+  CHECK(read_params<Knobs>(Setting::map({{"count", five, {}}, {"number", seven, {}}})).count == 7);
+  CHECK_THROWS_WITH(read_params<Knobs>(Setting::map({{"count", seven, {}}, {"number", seven, {}}})),
+                    Catch::Contains("'number' and another spelling of it are both given"));
+}
+
 TEST_CASE("everything wrong is said at once, with bound and nearest name") {
   auto file = std::make_shared<const std::string>("a.yaml");
   Setting wrong = Setting::map({{"rate", Setting::scalar("1.5", {file, 2, 9}), {file, 2, 3}},

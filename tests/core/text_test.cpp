@@ -11,11 +11,21 @@ TEST_CASE("numbers are written as short as they read back") {
   CHECK(std::stod(number(1.0 / 3)) == 1.0 / 3);
 }
 
+TEST_CASE("a word for a shell is what stands there, or is in quotes") {
+  CHECK(shell_word("./neon") == "./neon");
+  CHECK(shell_word("/tmp/a_b-1.2/Ä=,:@%+") == "/tmp/a_b-1.2/Ä=,:@%+");
+  CHECK(shell_word("a b") == "'a b'");
+  CHECK(shell_word("it's") == "'it'\\''s'");
+  CHECK(shell_word("~/$x;&*?") == "'~/$x;&*?'");
+  CHECK(shell_word("") == "''");
+}
+
 TEST_CASE("the nearest names come first") {
   const std::vector<std::string> names = {"Rectlin", "Rectlinclip", "Softmax", "Tanh"};
   CHECK(nearest("rectlin", names).front() == "Rectlin");
   CHECK(nearest("softmx", names) == std::vector<std::string>{"Softmax"});
   CHECK(nearest("Convolution", names).empty());
+  CHECK(nearest("mnist", {"FashionMNIST", "MNIST"}) == std::vector<std::string>{"MNIST"});
   CHECK(did_you_mean("tanhh", names) == "; did you mean Tanh?");
 }
 

@@ -232,8 +232,8 @@ TEST_CASE("wrong 1.x objects are told together") {
   CHECK_THAT(error("layers:\n- {type: Affine, config: {nout: 3}, name: x}\n- {type: [Affine]}\n"
                    "- {type: Affine, config: 3}\nbatchsize: 1\nbatch_size: 2\ndataset: {path: x, a: 1}\n"),
              Equals("m.yaml:5:1: 'batchsize' and 'batch_size' are both given\n"
-                    "m.yaml:7:10: dataset: 'name' is missing: the dataset, as in name: mnist\n"
                     "m.yaml:2:37: layers[0]: 'name' stands beside 'config'; put it into 'config'\n"
                     "m.yaml:3:3: layers[1]: 'type' must be the name of a class, found a list of 1\n"
-                    "m.yaml:4:26: layers[2].config: expected a map of parameters, found '3'"));
+                    "m.yaml:4:26: layers[2].config: expected a map of parameters, found '3'\n"
+                    "m.yaml:7:10: dataset: 'name' is missing: the dataset, as in name: mnist"));
 }

@@ -26,7 +26,9 @@ Network network_of(const Setting& layers) {
 
 TrainingRun::TrainingRun(const Network& network, const Cost& cost, const Optimizer& optimizer, const NetData& data,
                          const StepOptions& options, const CpuOptions& cpu)
-    : graph(training_graph(network, cost, optimizer, data.layout(), options)), samples_(size_t(options.batch)) {
+    : graph(training_graph(network, cost, optimizer, data.layout(), options)),
+      samples_(size_t(options.batch)),
+      accumulate_(options.accumulate) {
   program_ = compile_for_cpu(graph.graph, variables, cpu);
   program_->bind("data", data.inputs.data());
   program_->bind("targets", data.targets.data());
@@ -41,6 +43,7 @@ double TrainingRun::step(std::vector<int32_t> samples, const Progress& at, bool 
   program_->set_scalar("step", double(updates_ + 1));
   program_->set_scalar("epoch", double(at.epoch));
   program_->set_scalar("apply", apply ? 1 : 0);
+  program_->set_scalar("mean", 1 / double(accumulate_));
   program_->set_scalar("loss_scale", loss_scale);
   program_->run(++runs_);
   if (apply) ++updates_;

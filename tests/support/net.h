@@ -29,7 +29,7 @@ class TrainingRun {
   std::unique_ptr<neon::Program> program_;
   std::vector<int32_t> samples_;
   uint64_t runs_ = 0;
-  int64_t updates_ = 0;
+  int64_t updates_ = 0, accumulate_;
 };
 
 }  // namespace neon_test

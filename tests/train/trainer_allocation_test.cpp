@@ -5,6 +5,7 @@
 #include "neon/spec/spec.h"
 #include "neon/train/trainer.h"
 #include "tests/support/allocations.h"
+#include "tests/train/temp_folder.h"
 
 using namespace neon;
 
@@ -26,7 +27,8 @@ Spec spec_with(const std::string& optimizer, const std::string& more) {
 }
 
 // Of steps within an epoch.
-long allocations(const std::string& optimizer, const std::string& dtype, const std::string& more = "") {
+long allocations(const std::string& optimizer, const std::string& dtype, const std::string& more = "",
+                 const std::string& metrics_file = "") {
   const Spec spec = spec_with(optimizer, more);
   Experiment experiment(spec.root);
   RunOptions options;
@@ -34,6 +36,7 @@ long allocations(const std::string& optimizer, const std::string& dtype, const s
   options.progress_bar = false;
   options.rng_seed = 1;
   options.backend = "cpu";
+  options.output_file = metrics_file;
   Trainer trainer(experiment, experiment.params.dataset->load({}), options);
   trainer.bench_steps(5);
   return neon_test::allocations_of([&] { trainer.bench_steps(50); }).ours;
@@ -50,4 +53,7 @@ TEST_CASE("fifty steps of a run allocate nothing") {
   CHECK(allocations("Adam", "f32", "accumulate: 4\nema: 0.9\n") == 0);
   CHECK(allocations("{MultiOptimizer: {default: Adam, Bias: {RMSProp: {gradient_clip_norm: 1}}}}", "f32") == 0);
   CHECK(allocations("Adam", "f32", "shuffle: false\n") == 0);
+  const TempFolder folder;
+  CHECK(allocations("Adam", "f32", "callbacks: [Hist: {every: 1}]\n", folder / "run.h5") == 0);
+  CHECK(allocations("Adam", "f16", "callbacks: [Hist: {every: 1}]\n", folder / "narrow.h5") == 0);
 }
