@@ -70,8 +70,8 @@ class Joiner {
     for (size_t i = 0; i < placements.size(); ++i) place(concat.inputs[i], placements[i]);
   }
 
-  bool can_write_rows(const LoweredKernel& kernel, Value value) const {
-    return kernel.fused || (kernel.outputs[0] == value && std::ranges::count(writers_, kernel.op) > 0);
+  bool can_write_rows(const LoweredKernel& kernel, Value value, const Placement& placement) const {
+    return kernel.fused || (kernel.outputs[0] == value && is_writer(kernel, graph_, writers_, placement.row));
   }
 
   bool can_be_placed(Value part, const Placement& placement, const LoweredKernel& concat) const {
@@ -92,7 +92,7 @@ class Joiner {
         return own.stride == placement.row && readers_can(inner, within(placement, own), concat);
       });
     return std::ranges::any_of(lowered_.kernels, [&](const LoweredKernel& kernel) {
-      return std::ranges::count(kernel.outputs, part) > 0 && can_write_rows(kernel, part);
+      return std::ranges::count(kernel.outputs, part) > 0 && can_write_rows(kernel, part, placement);
     });
   }
 
@@ -147,6 +147,13 @@ class Joiner {
 };
 
 }  // namespace
+
+bool is_writer(const LoweredKernel& kernel, const Graph& graph, const std::vector<std::string_view>& writers,
+               int64_t row) {
+  return std::ranges::count(writers, kernel.op) > 0 ||
+         (row == graph.shape(kernel.outputs[0]).back() && is_pointwise(kernel, graph) &&
+          std::ranges::count(writers, "pointwise " + kernel.op) > 0);
+}
 
 void join_concatenations(Lowered& lowered, const std::vector<std::string_view>& writers) {
   Joiner(lowered, writers).run();

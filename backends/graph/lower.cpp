@@ -238,6 +238,15 @@ class Lowerer {
 
 }  // namespace
 
+bool is_pointwise(const LoweredKernel& kernel, const Graph& graph) {
+  if (!kernel.op.starts_with("convolution") || kernel.attributes.integer("groups") != 1) return false;
+  const Shape& w = graph.shape(kernel.op == "convolution_weight_gradient" ? kernel.outputs[0] : kernel.inputs[1]);
+  auto all = [&](const char* name, int64_t number) {
+    return std::ranges::all_of(kernel.attributes.integers(name), [&](int64_t given) { return given == number; });
+  };
+  return w.elements() == w[0] * w.back() && all("strides", 1) && all("padding", 0);
+}
+
 Lowered lower(const Graph& graph, const LowerOptions& options) {
   Graph simple = simplified(expand(graph, options.keep));
   if (options.siblings) simple = with_siblings_together(simple);
