@@ -106,7 +106,8 @@ class Lowerer {
       if (graph().shape(input).elements() == 0) return;
     // What is assigned must be written by whoever may write the variable.
     auto may_take = [&](int n) {
-      return n >= 0 && (!assigned_[size_t(n)] || direct_target(graph(), graph().node(n).outputs[0]));
+      return n >= 0 && (!assigned_[size_t(n)] || direct_target(graph(), graph().node(n).outputs[0])) &&
+             !joins_better_alone(n, kernel);
     };
     int n = only_use(kernel.outputs[0]);
     if (may_take(n) && kernel.op != "pool_max")
@@ -120,6 +121,23 @@ class Lowerer {
       kernel.relu = true;
       take(n);
     }
+  }
+
+  // Whether a concatenation that the kernel cannot write into takes what node `n` makes: a fused kernel writes there,
+  // and is no more work than a copy.
+  bool joins_better_alone(int n, const LoweredKernel& kernel) const {
+    if (!options_.join || kernel.op != "convolution") return false;
+    bool joins = false;
+    for (int user : uses_[size_t(graph().node(n).outputs[0].id)]) {
+      if (user == graph().node_count()) return false;
+      const Node& reader = graph().node(user);
+      if (roles_[size_t(user)] != Role::opaque) continue;
+      if (reader.op->name != "concat") return false;
+      const int axis = int(reader.attributes.integer("axis"));
+      joins = has_aligned_rows(graph(), reader.inputs, axis) &&
+              !is_writer(kernel, graph(), options_.writers, row_of_part(graph(), kernel.outputs[0], axis));
+    }
+    return joins;
   }
 
   // Values read by another kernel than the one that makes them, or by the caller.
