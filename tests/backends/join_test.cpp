@@ -70,6 +70,32 @@ TEST_CASE("what is written piece by piece is what would have been copied") {
     }
 }
 
+TEST_CASE("where only products write into a concatenation, a convolution's relu does it for the others") {
+  const LowerOptions options = {
+      .join = true,
+      .writers = {"pool_max", "pool_avg", "pointwise convolution", "pointwise convolution_data_gradient"}};
+  for (DType dtype : {DType::f32, DType::f16})
+    for (const PixelCase& c : pixel_cases()) {
+      INFO(c.name << " in " << std::string(name_of(dtype)));
+      const Lowered lowered = lower(build_branches(c.build, dtype), options);
+      INFO(to_string(lowered));
+      CHECK(concatenations(lowered) == c.copied);
+      int written = 0, apart = 0;
+      for (const LoweredKernel& kernel : lowered.kernels) {
+        if (!lowered.placements[size_t(kernel.outputs[0].id)]) continue;
+        written += kernel.op.starts_with("convolution");
+        // It reads what a convolution alone has made.
+        apart += kernel.fused && std::ranges::any_of(kernel.inputs, [&](Value input) {
+                   return std::ranges::any_of(lowered.kernels, [&](const LoweredKernel& maker) {
+                     return maker.op == "convolution" && maker.outputs[0] == input && !maker.relu;
+                   });
+                 });
+      }
+      CHECK(written == c.written);
+      CHECK(apart == c.apart);
+    }
+}
+
 TEST_CASE("gradients of convolutions of one input are made together where they are only added up") {
   for (DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16})
     for (const SiblingCase& c : sibling_cases()) {
