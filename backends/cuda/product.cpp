@@ -158,6 +158,10 @@ class Product : public LibraryKernel {
     for (auto attribute : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
                            CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
       lt().preference_set(preference, attribute, &alignment, sizeof alignment);
+    // Parts of a sum are kept in the type of the arithmetic, not in 16 bits.
+    const uint32_t schemes =
+        size_of(product_.dtype) == 2 ? CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE : CUBLASLT_REDUCTION_SCHEME_MASK;
+    lt().preference_set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &schemes, sizeof schemes);
     std::vector<cublasLtMatmulHeuristicResult_t> found(static_cast<size_t>(most));
     int count = 0;
     const cublasStatus_t status = lt().heuristic(lt().handle, operation_, left_, right_, result_, result_, preference,
