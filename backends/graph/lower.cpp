@@ -127,17 +127,24 @@ class Lowerer {
   // and is no more work than a copy.
   bool joins_better_alone(int n, const LoweredKernel& kernel) const {
     if (!options_.join || kernel.op != "convolution") return false;
-    bool joins = false;
     for (int user : uses_[size_t(graph().node(n).outputs[0].id)]) {
-      if (user == graph().node_count()) return false;
-      const Node& reader = graph().node(user);
-      if (roles_[size_t(user)] != Role::opaque) continue;
-      if (reader.op->name != "concat") return false;
-      const int axis = int(reader.attributes.integer("axis"));
-      joins = has_aligned_rows(graph(), reader.inputs, axis) &&
-              !is_writer(kernel, graph(), options_.writers, row_of_part(graph(), kernel.outputs[0], axis));
+      if (user == graph().node_count() || graph().node(user).op->name != "concat") continue;
+      const Node& concat = graph().node(user);
+      const int axis = int(concat.attributes.integer("axis"));
+      return !is_writer(kernel, graph(), options_.writers, row_of_part(graph(), kernel.outputs[0], axis)) &&
+             has_aligned_rows(graph(), concat.inputs, axis) &&
+             std::ranges::all_of(concat.inputs, [&](Value part) { return may_lie_in_rows(part); });
     }
-    return joins;
+    return false;
+  }
+
+  // Whether only concatenations read a part of one, and what may be fused.
+  bool may_lie_in_rows(Value part) const {
+    const auto& uses = uses_[size_t(part.id)];
+    return graph().producer(part).op->name != "variable" && std::ranges::all_of(uses, [&](int user) {
+             return user < graph().node_count() &&
+                    (roles_[size_t(user)] == Role::fusible || graph().node(user).op->name == "concat");
+           });
   }
 
   // Values read by another kernel than the one that makes them, or by the caller.

@@ -396,6 +396,11 @@ std::vector<PixelCase> pixel_cases() {
                const Expr a = n.layer(n.x, 8, 3);
                n.end(n.joined({a, n.layer(a, 16)}));
              }),
+      pixels("one beside one that a convolution reads", 1, 0, 0,
+             [](Net& n) {
+               const Expr a = n.layer(n.x, 8, 3);
+               n.end(n.joined({a, n.layer(a, 16), n.layer(n.x, 8, 3)}));
+             }),
       pixels("one that is a result", 1, 0, 0,
              [](Net& n) {
                const Expr a = n.layer(n.x, 8, 3);
