@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <limits>
+#include <set>
 
 #include "backends/graph/lower.h"
 #include "backends/program.h"
 #include "tests/backends/join_cases.h"
 #include "tests/backends/nets.h"
+#include "tests/backends/op_cases.h"
 #include "tests/backends/run_case.h"
 
 using namespace neon;
@@ -17,6 +19,13 @@ namespace {
 
 int count(const Lowered& lowered, const std::string& op) {
   return int(std::ranges::count(lowered.kernels, op, &LoweredKernel::op));
+}
+// Biases and relus that convolutions take along.
+int epilogues(const Lowered& lowered) {
+  int out = 0;
+  for (const LoweredKernel& kernel : lowered.kernels)
+    if (kernel.op == "convolution") out += int(bool(kernel.bias)) + int(kernel.relu);
+  return out;
 }
 int concatenations(const Lowered& lowered) { return count(lowered, "concat"); }
 
@@ -70,6 +79,22 @@ TEST_CASE("what is written piece by piece is what would have been copied") {
     }
 }
 
+TEST_CASE(
+    "convolutions that are products of pixels are those of single pixels in one group, without strides or padding") {
+  std::multiset<std::string> found;
+  for (const OpCase& c : all_cases()) {
+    if (!c.op.starts_with("convolution")) continue;
+    Graph graph;
+    build_case(graph, c, DType::f64);
+    const Lowered lowered = lower(graph);
+    if (is_pointwise(lowered.kernels.back(), lowered.graph)) found.insert(c.op + ", " + c.name);
+  }
+  std::multiset<std::string> expected;
+  for (const char* op : {"convolution", "convolution_data_gradient", "convolution_weight_gradient"})
+    for (const char* name : {"1x1", "one pixel"}) expected.insert(text(op, ", ", name));
+  CHECK(found == expected);
+}
+
 TEST_CASE("where only products write into a concatenation, a convolution's relu does it for the others") {
   const LowerOptions options = {
       .join = true,
@@ -93,6 +118,9 @@ TEST_CASE("where only products write into a concatenation, a convolution's relu 
       }
       CHECK(written == c.written);
       CHECK(apart == c.apart);
+      LowerOptions copying = options;
+      copying.join = false;
+      CHECK(epilogues(lowered) + c.apart == epilogues(lower(build_branches(c.build, dtype), copying)));
     }
 }
 
