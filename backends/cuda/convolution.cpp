@@ -216,6 +216,8 @@ size_t convolution_workspace(const Device& device) {
   return std::clamp(device.bytes() / kWorkspaceShare, kLeastWorkspace, kMostWorkspace);
 }
 
+size_t convolution_version() { return cudnn().version(); }
+
 std::unique_ptr<LibraryKernel> make_convolution(const LoweredKernel& kernel, const Graph& graph,
                                                 std::shared_ptr<Device> device, const LibraryOptions& options) {
   const TensorType &a = graph.type(kernel.inputs[0]), &c = graph.type(kernel.outputs[0]);

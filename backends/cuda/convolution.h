@@ -16,4 +16,7 @@ std::unique_ptr<LibraryKernel> make_convolution(const LoweredKernel& kernel, con
 // Bytes that a convolution may use at most.
 size_t convolution_workspace(const Device& device);
 
+// Of cuDNN.
+size_t convolution_version();
+
 }  // namespace neon::cuda

@@ -61,11 +61,12 @@ MemoryNeeds needs_of(const Graph& graph, const DeviceOptions& options, const Dev
       partials.take(kernel.fused ? fused_source(*kernel.fused, context) : op_source(kernel, context));
       continue;
     }
-    const size_t workspace = kernel.op == "matmul" ? product_workspace() : convolution_workspace(device);
+    size_t workspace = product_workspace();
+    if (kernel.op != "matmul") workspace = std::max(workspace, convolution_workspace(device));
     out.shared = std::max(out.shared, workspace);
     if (!options.timed) continue;
     size_t operands = workspace;
-    for (Value value : {kernel.inputs[0], kernel.inputs[1], kernel.outputs[0]})
+    for (Value value : {kernel.inputs[0], kernel.inputs[1], lowered.storage[size_t(kernel.outputs[0].id)]})
       operands += lowered.graph.type(value).bytes();
     out.passing = std::max(out.passing, operands);
   }

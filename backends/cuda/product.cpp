@@ -3,7 +3,9 @@
 
 #include <cublasLt.h>
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "backends/cuda/disk_cache.h"
 #include "backends/cuda/library.h"
@@ -70,7 +72,8 @@ cudaDataType_t blas_type(DType dtype) {
 
 class Product : public LibraryKernel {
  public:
-  explicit Product(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+  Product(const ProductCase& product, std::shared_ptr<Device> device)
+      : product_(product), device_(std::move(device)), wide_(product.dtype == DType::f64) {}
   const char* library() const override { return "cublaslt"; }
   size_t workspace_bytes() const override { return kWorkspace; }
   ~Product() override {
@@ -80,31 +83,13 @@ class Product : public LibraryKernel {
   }
 
   // False when there is no algorithm for it.
-  bool prepare(const LoweredKernel& kernel, const Graph& graph, const LibraryOptions& options) {
-    const TensorType &a = graph.type(kernel.inputs[0]), &b = graph.type(kernel.inputs[1]),
-                     &c = graph.type(kernel.outputs[0]);
-    const bool ta = kernel.attributes.integer("transpose_a"), tb = kernel.attributes.integer("transpose_b");
-    const cudaDataType_t type = blas_type(a.dtype);
-    wide_ = a.dtype == DType::f64;
-    const bool tf32 = options.tf32 && a.dtype == DType::f32;
-    const cublasComputeType_t compute = wide_  ? CUBLAS_COMPUTE_64F
-                                        : tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32
-                                               : CUBLAS_COMPUTE_32F;
-    check_lt(lt().desc_create(&operation_, compute, wide_ ? CUDA_R_64F : CUDA_R_32F), "preparing a product");
-    set(CUBLASLT_MATMUL_DESC_TRANSA, tb ? CUBLAS_OP_T : CUBLAS_OP_N);
-    set(CUBLASLT_MATMUL_DESC_TRANSB, ta ? CUBLAS_OP_T : CUBLAS_OP_N);
-    const bool bias = bool(kernel.bias);
-    if (bias && graph.dtype(kernel.bias) != c.dtype) return false;
-    if (bias || kernel.relu)
-      set(CUBLASLT_MATMUL_DESC_EPILOGUE,
-          bias ? (kernel.relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS) : CUBLASLT_EPILOGUE_RELU);
-    if (bias) set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, type);
-    layout(left_, b.shape, type);
-    layout(right_, a.shape, type);
-    layout(result_, c.shape, type);
+  bool prepare(const LibraryOptions& options) {
+    const bool tf32 = options.tf32 && product_.dtype == DType::f32;
+    describe(tf32);
     const DiskCache cache("product", text(device_->name(), " cublaslt ", lt().version()));
-    const std::string key = text(a, ta ? " transposed" : "", " by ", b, tb ? " transposed" : "", bias ? " bias" : "",
-                                 kernel.relu ? " relu" : "", tf32 ? " tf32" : "");
+    const std::string key =
+        text(product_.dtype, " ", words(product_.a), " by ", words(product_.b), " to ", words(product_.c),
+             product_.bias ? " bias" : "", product_.relu ? " relu" : "", tf32 ? " tf32" : "");
     if (std::string known; options.timed && cache.read(key, known) && known.size() == sizeof algorithm_) {
       std::memcpy(&algorithm_, known.data(), sizeof algorithm_);
       return true;
@@ -113,12 +98,13 @@ class Product : public LibraryKernel {
     const auto found = algorithms(options.timed ? kTimedAlgorithms : 1);
     if (found.empty()) return false;
     algorithm_ = found.front();
-    if (found.size() > 1) take_fastest(found, a, b, c, bias ? graph.type(kernel.bias) : TensorType{c.dtype, {0}});
+    if (found.size() > 1) take_fastest(found);
     if (options.timed) cache.write(key, std::string(reinterpret_cast<const char*>(&algorithm_), sizeof algorithm_));
     return true;
   }
 
   void launch(const void* a, const void* b, const void* bias, void* c, void* workspace) override {
+    if (product_.swapped) std::swap(a, b);
     if (bias) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
     const double one64 = 1, zero64 = 0;
     const float one32 = 1, zero32 = 0;
@@ -134,9 +120,32 @@ class Product : public LibraryKernel {
   void set(cublasLtMatmulDescAttributes_t attribute, T value) {
     check_lt(lt().desc_set(operation_, attribute, &value, sizeof value), "preparing a product");
   }
-  // A row-major (rows, columns) array as its column-major transpose.
-  static void layout(cublasLtMatrixLayout_t& out, const Shape& shape, cudaDataType_t type) {
-    check_lt(lt().layout_create(&out, type, uint64_t(shape[1]), uint64_t(shape[0]), shape[1]), "preparing a product");
+  // A row-major array as its column-major transpose.
+  void layout(cublasLtMatrixLayout_t& out, const Matrix& matrix) {
+    check_lt(lt().layout_create(&out, blas_type(product_.dtype), uint64_t(matrix.columns), uint64_t(matrix.rows),
+                                matrix.stride),
+             "preparing a product");
+  }
+  static std::string words(const Matrix& matrix) {
+    return text(Shape{matrix.rows, matrix.columns}, matrix.stride == matrix.columns ? "" : text(" in ", matrix.stride),
+                matrix.transposed ? " transposed" : "");
+  }
+
+  void describe(bool tf32) {
+    const cublasComputeType_t compute = wide_  ? CUBLAS_COMPUTE_64F
+                                        : tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                               : CUBLAS_COMPUTE_32F;
+    check_lt(lt().desc_create(&operation_, compute, wide_ ? CUDA_R_64F : CUDA_R_32F), "preparing a product");
+    set(CUBLASLT_MATMUL_DESC_TRANSA, product_.b.transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
+    set(CUBLASLT_MATMUL_DESC_TRANSB, product_.a.transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
+    const bool bias = product_.bias, relu = product_.relu;
+    if (bias || relu)
+      set(CUBLASLT_MATMUL_DESC_EPILOGUE,
+          bias ? (relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS) : CUBLASLT_EPILOGUE_RELU);
+    if (bias) set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, blas_type(product_.dtype));
+    layout(left_, product_.b);
+    layout(right_, product_.a);
+    layout(result_, product_.c);
   }
 
   // The heuristic's best, at most so many.
@@ -149,6 +158,10 @@ class Product : public LibraryKernel {
     for (auto attribute : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
                            CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
       lt().preference_set(preference, attribute, &alignment, sizeof alignment);
+    // Parts of a sum are kept in the type of the arithmetic, not in 16 bits.
+    const uint32_t schemes =
+        size_of(product_.dtype) == 2 ? CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE : CUBLASLT_REDUCTION_SCHEME_MASK;
+    lt().preference_set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &schemes, sizeof schemes);
     std::vector<cublasLtMatmulHeuristicResult_t> found(static_cast<size_t>(most));
     int count = 0;
     const cublasStatus_t status = lt().heuristic(lt().handle, operation_, left_, right_, result_, result_, preference,
@@ -160,36 +173,57 @@ class Product : public LibraryKernel {
     return out;
   }
 
-  void take_fastest(const std::vector<cublasLtMatmulAlgo_t>& candidates, const TensorType& a, const TensorType& b,
-                    const TensorType& c, const TensorType& bias) {
-    const Memory left = varied(device_, a), right = varied(device_, b), offsets = varied(device_, bias),
-                 result(device_, c.bytes(), "timing"), workspace(device_, kWorkspace, "timing");
+  void take_fastest(const std::vector<cublasLtMatmulAlgo_t>& candidates) {
+    const DType dtype = product_.dtype;
+    const Memory a = varied(device_, product_.a.memory(dtype)), b = varied(device_, product_.b.memory(dtype)),
+                 bias = varied(device_, {dtype, {product_.c.columns}}),
+                 result(device_, product_.c.memory(dtype).bytes(), "timing"), workspace(device_, kWorkspace, "timing");
+    const Memory &first = product_.swapped ? b : a, &second = product_.swapped ? a : b;
     algorithm_ = candidates[fastest_of(*device_, candidates.size(), [&](size_t i) {
       algorithm_ = candidates[i];
-      launch(left.data(), right.data(), bias.bytes() ? offsets.data() : nullptr, result.data(), workspace.data());
+      launch(first.data(), second.data(), product_.bias ? bias.data() : nullptr, result.data(), workspace.data());
     })];
   }
 
+  const ProductCase product_;
   std::shared_ptr<Device> device_;
   cublasLtMatmulDesc_t operation_ = nullptr;
   cublasLtMatrixLayout_t left_ = nullptr, right_ = nullptr, result_ = nullptr;
   cublasLtMatmulAlgo_t algorithm_{};
-  bool wide_ = false;
+  const bool wide_;
 };
 
 }  // namespace
 
 size_t product_workspace() { return kWorkspace; }
+size_t product_version() { return lt().version(); }
 
-std::unique_ptr<LibraryKernel> make_product(const LoweredKernel& kernel, const Graph& graph,
-                                            std::shared_ptr<Device> device, const LibraryOptions& options) {
-  const TensorType &a = graph.type(kernel.inputs[0]), &b = graph.type(kernel.inputs[1]),
-                   &c = graph.type(kernel.outputs[0]);
-  if (a.shape.elements() == 0 || b.shape.elements() == 0 || a.dtype != b.dtype || a.dtype != c.dtype) return nullptr;
+bool is_of_one_type(const LoweredKernel& kernel, const Graph& graph) {
+  const DType dtype = graph.dtype(kernel.outputs[0]);
+  return std::ranges::all_of(
+      kernel.inputs, [&](Value input) { return graph.dtype(input) == dtype && graph.shape(input).elements() > 0; });
+}
+
+ProductCase product_of(const LoweredKernel& kernel, const Graph& graph) {
+  auto dense = [&](Value value, bool transposed) {
+    const Shape& shape = graph.shape(value);
+    return Matrix{shape[0], shape[1], shape[1], transposed};
+  };
+  const Attributes& attributes = kernel.attributes;
+  return {.dtype = graph.dtype(kernel.outputs[0]),
+          .a = dense(kernel.inputs[0], attributes.integer("transpose_a")),
+          .b = dense(kernel.inputs[1], attributes.integer("transpose_b")),
+          .c = dense(kernel.outputs[0], false),
+          .bias = bool(kernel.bias),
+          .relu = kernel.relu};
+}
+
+std::unique_ptr<LibraryKernel> make_product(const ProductCase& product, std::shared_ptr<Device> device,
+                                            const LibraryOptions& options) {
   device->make_current();
-  auto product = std::make_unique<Product>(std::move(device));
-  if (!product->prepare(kernel, graph, options)) return nullptr;
-  return product;
+  auto made = std::make_unique<Product>(product, std::move(device));
+  if (!made->prepare(options)) return nullptr;
+  return made;
 }
 
 }  // namespace neon::cuda

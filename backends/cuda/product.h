@@ -5,11 +5,35 @@
 
 namespace neon::cuda {
 
-// Null when cuBLASLt does not take the case: an empty array, types that differ.
-std::unique_ptr<LibraryKernel> make_product(const LoweredKernel& kernel, const Graph& graph,
-                                            std::shared_ptr<Device> device, const LibraryOptions& options);
+// A row-major array: its rows begin `stride` elements apart.
+struct Matrix {
+  int64_t rows = 0, columns = 0, stride = 0;
+  bool transposed = false;  // of an operand: it takes part as its transpose
+  TensorType memory(DType dtype) const { return {dtype, {rows, stride}}; }
+};
+
+// c = a · b, to whose rows a bias may be added, and relu taken.
+struct ProductCase {
+  DType dtype = DType::f32;  // of all
+  Matrix a, b, c;
+  bool bias = false, relu = false;
+  bool swapped = false;  // launch() is given b first
+};
+
+// That of a kernel "matmul".
+ProductCase product_of(const LoweredKernel& kernel, const Graph& graph);
+
+// Null when cuBLASLt does not take the case.
+std::unique_ptr<LibraryKernel> make_product(const ProductCase& product, std::shared_ptr<Device> device,
+                                            const LibraryOptions& options);
+
+// Whether operands, result and bias of a kernel have elements, all of one type.
+bool is_of_one_type(const LoweredKernel& kernel, const Graph& graph);
 
 // Bytes that every product may use.
 size_t product_workspace();
+
+// Of cuBLASLt.
+size_t product_version();
 
 }  // namespace neon::cuda

@@ -5,9 +5,9 @@
 
 #include "backends/cuda/batch_ring.h"
 #include "backends/cuda/compile.h"
-#include "backends/cuda/convolution.h"
 #include "backends/cuda/marks.h"
 #include "backends/cuda/moves.h"
+#include "backends/cuda/pointwise.h"
 #include "backends/cuda/product.h"
 #include "backends/graph/op.h"
 
@@ -106,8 +106,10 @@ std::unique_ptr<LibraryKernel> CudaProgram::library_kernel(size_t k, const Sourc
   // A fault of what still runs is none of this kernel.
   if (options.timed) engine_->device->wait("waiting for the GPU");
   try {
-    return kernel.op == "matmul" ? make_product(kernel, lowered_.graph, engine_->device, options)
-                                 : make_convolution(kernel, lowered_.graph, engine_->device, options);
+    if (kernel.op != "matmul") return make_convolution_or_product(kernel, lowered_, engine_->device, options);
+    const Graph& graph = lowered_.graph;
+    if (!is_of_one_type(kernel, graph)) return nullptr;
+    return make_product(product_of(kernel, graph), engine_->device, options);
   } catch (const KernelFault& fault) {
     fail(ErrorKind::device, "choosing an algorithm for ", describe(k), ": ", fault.message());
   }

@@ -33,9 +33,9 @@ LowerOptions gpu_lowering(bool fuse, bool tf32) {
           .siblings = fuse,
           .product_gradients = fuse && tf32,
           .join = fuse,
-          // No convolutions: cuDNN takes such a result, too, and does it by a kernel more that copies (seen with 9.19),
-          // 34 of them in a step of GoogLeNet, which then took 4 % longer than with nine concatenations.
-          .writers = {"pool_max", "pool_avg"},
+          // No convolutions but those that are products: cuDNN takes such a result, too, and does it by a kernel more
+          // that copies (seen with 9.19: each of its plans that tensor cores run has room for one in its workspace).
+          .writers = {"pool_max", "pool_avg", "pointwise convolution", "pointwise convolution_data_gradient"},
           .keep = {"space_to_depth", "depth_to_space"}};
 }
 

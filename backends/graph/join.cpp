@@ -56,13 +56,12 @@ class Joiner {
     const Value whole = concat.outputs[0];
     // Not where it writes a variable, whose old value may be read until then.
     if (graph_.producer(whole).op->name != "concat") return;
-    const Shape& shape = graph_.shape(whole);
     const int axis = int(concat.attributes.integer("axis"));
-    const int64_t inner = shape.slice(axis + 1, shape.rank()).elements();
+    if (!has_aligned_rows(graph_, concat.inputs, axis)) return;
     std::vector<Placement> placements;
     int64_t first = 0;
     for (Value part : concat.inputs) {
-      const Placement placement{whole, first, graph_.shape(part)[axis] * inner, shape[axis] * inner};
+      const Placement placement{whole, first, row_of_part(graph_, part, axis), row_of_part(graph_, whole, axis)};
       if (!can_be_placed(part, placement, concat)) return;
       placements.push_back(placement);
       first += placement.row;
@@ -70,8 +69,8 @@ class Joiner {
     for (size_t i = 0; i < placements.size(); ++i) place(concat.inputs[i], placements[i]);
   }
 
-  bool can_write_rows(const LoweredKernel& kernel, Value value) const {
-    return kernel.fused || (kernel.outputs[0] == value && std::ranges::count(writers_, kernel.op) > 0);
+  bool can_write_rows(const LoweredKernel& kernel, Value value, const Placement& placement) const {
+    return kernel.fused || (kernel.outputs[0] == value && is_writer(kernel, graph_, writers_, placement.row));
   }
 
   bool can_be_placed(Value part, const Placement& placement, const LoweredKernel& concat) const {
@@ -79,8 +78,6 @@ class Joiner {
     if (graph_.producer(part).op->name == "variable" || graph_.shape(part).elements() == 0 ||
         std::ranges::count(concat.inputs, part) > 1)
       return false;
-    for (int64_t step : {placement.first, placement.row, placement.stride})
-      if (step * int64_t(size_of(graph_.dtype(part))) % kAligned != 0) return false;
     for (const auto& [name, value] : graph_.outputs())
       if (value == part) return false;
     for (int n = 0; n < graph_.node_count(); ++n)
@@ -92,7 +89,7 @@ class Joiner {
         return own.stride == placement.row && readers_can(inner, within(placement, own), concat);
       });
     return std::ranges::any_of(lowered_.kernels, [&](const LoweredKernel& kernel) {
-      return std::ranges::count(kernel.outputs, part) > 0 && can_write_rows(kernel, part);
+      return std::ranges::count(kernel.outputs, part) > 0 && can_write_rows(kernel, part, placement);
     });
   }
 
@@ -147,6 +144,24 @@ class Joiner {
 };
 
 }  // namespace
+
+int64_t row_of_part(const Graph& graph, Value part, int axis) {
+  const Shape& shape = graph.shape(part);
+  return shape.slice(axis, shape.rank()).elements();
+}
+
+bool has_aligned_rows(const Graph& graph, const std::vector<Value>& parts, int axis) {
+  return std::ranges::all_of(parts, [&](Value part) {
+    return row_of_part(graph, part, axis) * int64_t(size_of(graph.dtype(part))) % kAligned == 0;
+  });
+}
+
+bool is_writer(const LoweredKernel& kernel, const Graph& graph, const std::vector<std::string_view>& writers,
+               int64_t row) {
+  return std::ranges::count(writers, kernel.op) > 0 ||
+         (row == graph.shape(kernel.outputs[0]).back() && is_pointwise(kernel, graph) &&
+          std::ranges::count(writers, "pointwise " + kernel.op) > 0);
+}
 
 void join_concatenations(Lowered& lowered, const std::vector<std::string_view>& writers) {
   Joiner(lowered, writers).run();

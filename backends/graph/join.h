@@ -4,9 +4,19 @@
 
 namespace neon {
 
+// Whether a kernel that is no fused one can write its result in rows of so many elements that lie apart. `writers` are
+// the ops that can do so; those that can where filters see single pixels, and a row is one, are called "pointwise ...".
+bool is_writer(const LoweredKernel& kernel, const Graph& graph, const std::vector<std::string_view>& writers,
+               int64_t row);
+
+// Elements of `part` that lie together in its concatenation along an axis.
+int64_t row_of_part(const Graph& graph, Value part, int axis);
+// Whether every part's rows begin where kernels can write them.
+bool has_aligned_rows(const Graph& graph, const std::vector<Value>& parts, int axis);
+
 // Gives the inputs of concatenations places in the memory of the result, where the kernels that make them write, and
-// takes away the kernels that would copy them there. `writers` are the ops that can do so, beside fused kernels. For
-// kernels in order that have no memory yet.
+// takes away the kernels that would copy them there. `writers` as above. For kernels in order that have no memory
+// yet.
 void join_concatenations(Lowered& lowered, const std::vector<std::string_view>& writers);
 
 }  // namespace neon

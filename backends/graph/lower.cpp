@@ -106,7 +106,8 @@ class Lowerer {
       if (graph().shape(input).elements() == 0) return;
     // What is assigned must be written by whoever may write the variable.
     auto may_take = [&](int n) {
-      return n >= 0 && (!assigned_[size_t(n)] || direct_target(graph(), graph().node(n).outputs[0]));
+      return n >= 0 && (!assigned_[size_t(n)] || direct_target(graph(), graph().node(n).outputs[0])) &&
+             !joins_better_alone(n, kernel);
     };
     int n = only_use(kernel.outputs[0]);
     if (may_take(n) && kernel.op != "pool_max")
@@ -120,6 +121,30 @@ class Lowerer {
       kernel.relu = true;
       take(n);
     }
+  }
+
+  // Whether a concatenation that the kernel cannot write into takes what node `n` makes: a fused kernel writes there,
+  // and is no more work than a copy.
+  bool joins_better_alone(int n, const LoweredKernel& kernel) const {
+    if (!options_.join || kernel.op != "convolution") return false;
+    for (int user : uses_[size_t(graph().node(n).outputs[0].id)]) {
+      if (user == graph().node_count() || graph().node(user).op->name != "concat") continue;
+      const Node& concat = graph().node(user);
+      const int axis = int(concat.attributes.integer("axis"));
+      return !is_writer(kernel, graph(), options_.writers, row_of_part(graph(), kernel.outputs[0], axis)) &&
+             has_aligned_rows(graph(), concat.inputs, axis) &&
+             std::ranges::all_of(concat.inputs, [&](Value part) { return may_lie_in_rows(part); });
+    }
+    return false;
+  }
+
+  // Whether only concatenations read a part of one, and what may be fused.
+  bool may_lie_in_rows(Value part) const {
+    const auto& uses = uses_[size_t(part.id)];
+    return graph().producer(part).op->name != "variable" && std::ranges::all_of(uses, [&](int user) {
+             return user < graph().node_count() &&
+                    (roles_[size_t(user)] == Role::fusible || graph().node(user).op->name == "concat");
+           });
   }
 
   // Values read by another kernel than the one that makes them, or by the caller.
@@ -237,6 +262,15 @@ class Lowerer {
 };
 
 }  // namespace
+
+bool is_pointwise(const LoweredKernel& kernel, const Graph& graph) {
+  if (!kernel.op.starts_with("convolution") || kernel.attributes.integer("groups") != 1) return false;
+  const Shape& w = graph.shape(kernel.op == "convolution_weight_gradient" ? kernel.outputs[0] : kernel.inputs[1]);
+  auto all = [&](const char* name, int64_t number) {
+    return std::ranges::all_of(kernel.attributes.integers(name), [&](int64_t given) { return given == number; });
+  };
+  return w.elements() == w[0] * w.back() && all("strides", 1) && all("padding", 0);
+}
 
 Lowered lower(const Graph& graph, const LowerOptions& options) {
   Graph simple = simplified(expand(graph, options.keep));

@@ -20,6 +20,9 @@ struct LoweredKernel {
   std::string scope;
 };
 
+// Whether it is a convolution or a gradient of one whose filters (K,1,1,C) see each pixel by itself: a matrix product.
+bool is_pointwise(const LoweredKernel& kernel, const Graph& graph);
+
 struct Buffer {
   size_t offset = 0, bytes = 0;  // in the arena
   int first = 0, last = 0;       // kernels between which it lives
@@ -63,7 +66,7 @@ struct LowerOptions {
   bool deep_inputs = false;        // see with_deep_inputs()
   bool siblings = false;           // see with_siblings_together()
   bool product_gradients = false;  // see with_product_gradients()
-  bool join = false;               // see join_concatenations(), and its `writers`
+  bool join = false;               // see join_concatenations(), and is_writer()
   std::vector<std::string_view> writers = {"convolution", "convolution_data_gradient", "pool_max", "pool_avg"};
   std::vector<std::string_view> keep = {};  // compound ops for which the device has a kernel of its own
 };

@@ -26,6 +26,16 @@ struct SiblingCase {
 };
 std::vector<SiblingCase> sibling_cases();
 
+// Concatenations on a device whose convolutions write into them only where filters see single pixels.
+struct PixelCase {
+  std::string name;
+  std::function<void(Graph&, DType)> build;
+  int copied = 0;   // concatenations that still are kernels
+  int written = 0;  // convolutions, and gradients of one, that write into one
+  int apart = 0;    // convolutions whose relu is a kernel for itself, which writes there
+};
+std::vector<PixelCase> pixel_cases();
+
 // With the gradients of output "y" by all leaves, where there is one.
 Graph build_branches(const std::function<void(Graph&, DType)>& build, DType dtype);
 

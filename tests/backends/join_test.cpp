@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <limits>
+#include <set>
 
 #include "backends/graph/lower.h"
 #include "backends/program.h"
 #include "tests/backends/join_cases.h"
 #include "tests/backends/nets.h"
+#include "tests/backends/op_cases.h"
 #include "tests/backends/run_case.h"
 
 using namespace neon;
@@ -17,6 +19,13 @@ namespace {
 
 int count(const Lowered& lowered, const std::string& op) {
   return int(std::ranges::count(lowered.kernels, op, &LoweredKernel::op));
+}
+// Biases and relus that convolutions take along.
+int epilogues(const Lowered& lowered) {
+  int out = 0;
+  for (const LoweredKernel& kernel : lowered.kernels)
+    if (kernel.op == "convolution") out += int(bool(kernel.bias)) + int(kernel.relu);
+  return out;
 }
 int concatenations(const Lowered& lowered) { return count(lowered, "concat"); }
 
@@ -67,6 +76,51 @@ TEST_CASE("what is written piece by piece is what would have been copied") {
           CHECK(difference(y, plain.at(name)) == "");
         }
       }
+    }
+}
+
+TEST_CASE(
+    "convolutions that are products of pixels are those of single pixels in one group, without strides or padding") {
+  std::multiset<std::string> found;
+  for (const OpCase& c : all_cases()) {
+    if (!c.op.starts_with("convolution")) continue;
+    Graph graph;
+    build_case(graph, c, DType::f64);
+    const Lowered lowered = lower(graph);
+    if (is_pointwise(lowered.kernels.back(), lowered.graph)) found.insert(c.op + ", " + c.name);
+  }
+  std::multiset<std::string> expected;
+  for (const char* op : {"convolution", "convolution_data_gradient", "convolution_weight_gradient"})
+    for (const char* name : {"1x1", "one pixel"}) expected.insert(text(op, ", ", name));
+  CHECK(found == expected);
+}
+
+TEST_CASE("where only products write into a concatenation, a convolution's relu does it for the others") {
+  const LowerOptions options = {
+      .join = true,
+      .writers = {"pool_max", "pool_avg", "pointwise convolution", "pointwise convolution_data_gradient"}};
+  for (DType dtype : {DType::f32, DType::f16})
+    for (const PixelCase& c : pixel_cases()) {
+      INFO(c.name << " in " << std::string(name_of(dtype)));
+      const Lowered lowered = lower(build_branches(c.build, dtype), options);
+      INFO(to_string(lowered));
+      CHECK(concatenations(lowered) == c.copied);
+      int written = 0, apart = 0;
+      for (const LoweredKernel& kernel : lowered.kernels) {
+        if (!lowered.placements[size_t(kernel.outputs[0].id)]) continue;
+        written += kernel.op.starts_with("convolution");
+        // It reads what a convolution alone has made.
+        apart += kernel.fused && std::ranges::any_of(kernel.inputs, [&](Value input) {
+                   return std::ranges::any_of(lowered.kernels, [&](const LoweredKernel& maker) {
+                     return maker.op == "convolution" && maker.outputs[0] == input && !maker.relu;
+                   });
+                 });
+      }
+      CHECK(written == c.written);
+      CHECK(apart == c.apart);
+      LowerOptions copying = options;
+      copying.join = false;
+      CHECK(epilogues(lowered) + c.apart == epilogues(lower(build_branches(c.build, dtype), copying)));
     }
 }
 

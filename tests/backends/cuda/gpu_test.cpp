@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <set>
 
 #include "backends/graph/expression.h"
 #include "neon/core/random.h"
@@ -43,10 +44,11 @@ std::vector<Tensor> magnitudes(const OpCase& c, const CaseRun& reference) {
   return {program->output("out0").clone()};
 }
 
-void check(const OpCase& c, DType dtype, bool fuse) {
-  INFO(c.to_string() << " in " << std::string(name_of(dtype)) << (fuse ? "" : ", not fused"));
-  DeviceOptions options = kGpu;
-  options.cpu.fuse = fuse;
+// Returns what did the op.
+std::string check(const OpCase& c, DType dtype, const DeviceOptions& options) {
+  const bool fuse = options.cpu.fuse;
+  INFO(c.to_string() << " in " << std::string(name_of(dtype)) << (fuse ? "" : ", not fused")
+                     << (options.timed ? ", timed" : ""));
   const CaseRun reference = run_case(c, DType::f64, dtype, CpuOptions{.plain = true});
   const CaseRun gpu = run_case(c, dtype, dtype, options);
   const std::vector<Tensor> sizes = magnitudes(c, reference);
@@ -64,6 +66,7 @@ void check(const OpCase& c, DType dtype, bool fuse) {
     }
     CHECK(difference(gpu.outputs[i], expected, allowed) == "");
   }
+  return gpu.implementations.back();
 }
 
 // All cases; with NEON_TEST_PART=I/N every Nth from the Ith on (I = 1 .. N), so that N processes share them.
@@ -84,8 +87,8 @@ bool is_even(const std::vector<int64_t>& padding) {
 
 }  // namespace
 
-TEST_CASE("cuDNN does convolutions, save in f64 and in groups with uneven padding") {
-  int by_library = 0, own = 0;
+TEST_CASE("cuDNN does convolutions, save in f64 and in groups with uneven padding; cuBLASLt those of pixels in f64") {
+  int by_library = 0, own = 0, products = 0;
   for (const OpCase& c : all_cases()) {
     if (!c.op.starts_with("convolution") || c.inputs[0].shape.elements() == 0) continue;
     INFO(c.to_string());
@@ -94,25 +97,44 @@ TEST_CASE("cuDNN does convolutions, save in f64 and in groups with uneven paddin
     const bool taken = c.attributes.integer("groups") == 1 || is_even(c.attributes.integers("padding"));
     (taken ? by_library : own) += 1;
     CHECK(run_case(c, DType::f16, DType::f16, options).implementations.back() == (taken ? "cudnn" : "own"));
-    CHECK(run_case(c, DType::f64, DType::f64, options).implementations.back() == "own");
+    const bool product = c.name == "1x1" || c.name == "one pixel";
+    products += product;
+    CHECK(run_case(c, DType::f64, DType::f64, options).implementations.back() == (product ? "cublaslt" : "own"));
   }
+  CHECK(products == 3 * 2);
   CHECK(by_library > 50);
   CHECK(own > 3);
 }
+TEST_CASE("convolutions of pixels by the library that the clock finds faster") {
+  std::set<std::string> taken;
+  for (const OpCase& c : all_cases()) {
+    if (!c.op.starts_with("convolution") || (c.name != "1x1" && c.name != "one pixel")) continue;
+    for (DType dtype : {DType::f32, DType::f16, DType::bf16})
+      for (int time = 0; time < 2; ++time) {  // the second finds what the first chose, where there is a cache
+        DeviceOptions options = kGpu;
+        options.timed = true;
+        options.cpu.fuse = false;
+        taken.insert(check(c, dtype, options));
+      }
+  }
+  for (const std::string& library : taken) CHECK((library == "cudnn" || library == "cublaslt"));
+}
 TEST_CASE("op cases in f32") {
-  for (const OpCase& c : cases_here()) check(c, DType::f32, true);
+  for (const OpCase& c : cases_here()) check(c, DType::f32, kGpu);
 }
 TEST_CASE("op cases in f64") {
-  for (const OpCase& c : cases_here()) check(c, DType::f64, true);
+  for (const OpCase& c : cases_here()) check(c, DType::f64, kGpu);
 }
 TEST_CASE("op cases in bf16") {
-  for (const OpCase& c : cases_here()) check(c, DType::bf16, true);
+  for (const OpCase& c : cases_here()) check(c, DType::bf16, kGpu);
 }
 TEST_CASE("op cases in f16") {
-  for (const OpCase& c : cases_here()) check(c, DType::f16, true);
+  for (const OpCase& c : cases_here()) check(c, DType::f16, kGpu);
 }
 TEST_CASE("op cases with a kernel for every node") {
-  for (const OpCase& c : cases_here()) check(c, DType::f32, false);
+  DeviceOptions options = kGpu;
+  options.cpu.fuse = false;
+  for (const OpCase& c : cases_here()) check(c, DType::f32, options);
 }
 TEST_CASE("stochastic rounding has the same bits as on the CPU") {
   Tensor x(DType::f32, {300, 1000});

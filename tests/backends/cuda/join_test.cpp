@@ -49,6 +49,26 @@ TEST_CASE("concatenations are written piece by piece on the GPU") {
   for (const JoinCase& c : join_cases()) check_against_plain(c.name, c.build);
 }
 
+TEST_CASE("convolutions of single pixels write into a concatenation on the GPU as products") {
+  for (const PixelCase& c : pixel_cases()) {
+    check_against_plain(c.name, c.build);
+    for (DType dtype : {DType::f32, DType::f16, DType::bf16, DType::f64}) {
+      INFO(c.name << " in " << std::string(name_of(dtype)));
+      Variables variables;
+      const auto program = compile_program(build_branches(c.build, dtype), variables, {.gpu = true});
+      const Lowered& lowered = program->lowered();
+      int written = 0;
+      for (size_t k = 0; k < lowered.kernels.size(); ++k) {
+        const LoweredKernel& kernel = lowered.kernels[k];
+        if (!kernel.op.starts_with("convolution") || !lowered.placements[size_t(kernel.outputs[0].id)]) continue;
+        CHECK(program->implementations()[k] == "cublaslt");
+        ++written;
+      }
+      CHECK(written == c.written);
+    }
+  }
+}
+
 TEST_CASE("gradients of convolutions of one input are made together on the GPU") {
   for (const SiblingCase& c : sibling_cases()) check_against_plain(c.name, c.build);
 }

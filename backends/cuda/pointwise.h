@@ -1,0 +1,14 @@
+// Convolutions by the library that does them best. Where filters see a single pixel it is a matrix product, which
+// cuBLASLt does, too, and other than cuDNN also into the rows of a larger array.
+#pragma once
+#include "backends/cuda/library_kernel.h"
+
+namespace neon::cuda {
+
+// A convolution or a gradient of one; null where no library takes it. Of two that do, it is cuDNN; or, where the clock
+// may choose, the faster, which is remembered on disk.
+std::unique_ptr<LibraryKernel> make_convolution_or_product(const LoweredKernel& kernel, const Lowered& lowered,
+                                                           std::shared_ptr<Device> device,
+                                                           const LibraryOptions& options);
+
+}  // namespace neon::cuda
