@@ -39,7 +39,12 @@ std::unique_ptr<Kernel> make(const LoweredKernel& kernel, Context& context) {
       return std::make_unique<OnednnMatmul>(kernel, context, dnnl::memory::data_type::bf16);
     } catch (const dnnl::error&) {  // this processor has no bf16 product
     }
-  return std::make_unique<OnednnMatmul>(kernel, context, dnnl::memory::data_type::f32);
+  try {
+    return std::make_unique<OnednnMatmul>(kernel, context, dnnl::memory::data_type::f32);
+  } catch (const dnnl::error& error) {  // it has none for (1,3) · (3,90000000), say
+    if (error.status == dnnl_out_of_memory) throw;
+    return nullptr;
+  }
 }
 
 const KernelRegistration registration("matmul", 0, make);
