@@ -123,20 +123,21 @@ class Examples(support.Case):
             for i in range(count):
                 self.write(f"i1k/{part}/{i}.png", support.png(rng.integers(0, 255, (90, 100, 3), np.uint8)))
                 self.write(f"i1k/{part}/{i}.cls", str(999 * (i % 2)))
-        for name, size, crop, rate in (
-                ("i1k-alexnet-fp32", 67, "RandomCrop", "default.learning_rate=0.001"),
-                ("i1k-alexnet-fp16", 67, "RandomCrop", "default.learning_rate=0.001"),
-                ("i1k-alexnet-lrn", 67, "RandomCrop", None), ("i1k-vgg-fp16", 32, "RandomCrop", "learning_rate=0.01"),
-                ("googlenet", 80, "RandomScale", None), ("resnet50", 64, "RandomScale", "learning_rate=0.001")):
+        # Dropout on so few moves VGG's cost by as much as four steps do.
+        for name, size, crop, rate, steps in (
+                ("i1k-alexnet-fp32", 67, "RandomCrop", "default.learning_rate=0.001", 4),
+                ("i1k-alexnet-fp16", 67, "RandomCrop", "default.learning_rate=0.001", 4),
+                ("i1k-alexnet-lrn", 67, "RandomCrop", None, 4), ("i1k-vgg-fp16", 32, "RandomCrop", "learning_rate=0.01", 12),
+                ("googlenet", 80, "RandomScale", None, 4), ("resnet50", 64, "RandomScale", "learning_rate=0.001", 4)):
             changes = [f"dataset.size={size + 8}", f"augment[0].{crop}.size={size}"] + ([f"optimizer.{rate}"] if rate else [])
-            told = self.neon(os.path.join(EXAMPLES, "convnet", name + ".yaml"), "-z", "8", "-e", "4", "-r", "1", "-o", name + ".h5",
+            told = self.neon(os.path.join(EXAMPLES, "convnet", name + ".yaml"), "-z", "8", "-e", str(steps), "-r", "1", "-o", name + ".h5",
                              *(word for change in changes for word in ("--set", change)))
             self.assertRegex(told.out, r"test: .*Top5Misclass [\d.]+ %  test cost [\d.]+  \(i1k\)", name)
             with h5py.File(self.path(name + ".h5")) as file:
                 costs = file["cost/train"][:]
-            self.assertEqual(len(costs), 4)
+            self.assertEqual(len(costs), steps)
             self.assertTrue(np.isfinite(costs).all(), (name, costs))
-            self.assertLess(costs[-1], costs[0], name)
+            self.assertLess(costs[-(steps // 4):].mean(), costs[:steps // 4].mean(), name)
 
 
 if __name__ == "__main__":
