@@ -6,6 +6,7 @@
 #include "datasets/file.h"
 #include "datasets/tar.h"
 #include "neon/core/paths.h"
+#include "neon/core/text.h"
 
 namespace neon {
 
@@ -69,8 +70,8 @@ std::string fetch_cifar(const CifarKind& kind) {
 }
 
 std::string cifar_command(const CifarKind& kind) {
-  return text("curl -fL --create-dirs -o ", join_path(join_path(cache_dir(), kind.folders.front()), kind.archive), " ",
-              kind.url);
+  return text("curl -fL --create-dirs -o ",
+              shell_word(join_path(join_path(cache_dir(), kind.folders.front()), kind.archive)), " ", kind.url);
 }
 
 std::vector<std::string> read_cifar_files(const CifarKind& kind, const std::string& place,

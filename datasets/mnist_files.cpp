@@ -5,6 +5,7 @@
 #include "datasets/download.h"
 #include "datasets/file.h"
 #include "neon/core/paths.h"
+#include "neon/core/text.h"
 
 namespace neon {
 
@@ -56,7 +57,7 @@ std::string cache_folder(const MnistKind& kind) { return join_path(cache_dir(), 
 std::string curl_command(const MnistKind& kind) {
   std::string names;
   for (const DistributedFile& source : kind.files) names += text(names.empty() ? "" : " ", source.name);
-  return text("for f in ", names, "; do curl -fL --create-dirs -o ", cache_folder(kind), "/$f.gz ",
+  return text("for f in ", names, "; do curl -fL --create-dirs -o ", shell_word(cache_folder(kind)), "/$f.gz ",
               kind.mirrors.front(), "$f.gz; done");
 }
 

@@ -3,6 +3,7 @@
 import os
 import re
 import resource
+import subprocess
 
 import h5py
 
@@ -84,6 +85,19 @@ class Inspection(Case):
         self.assertIn("10 classes", self.neon("check", self.spec(MNIST, dataset="{Digits: {ntrain: 100}}")).out)
         stand_in = self.neon("check", self.spec(MNIST, dataset="{MNIST: {fallback: Digits}}")).out
         self.assertIn("until then it is Digits in place of MNIST", stand_in)
+
+    def test_commands_that_get_data_are_for_the_shell(self):
+        """Run with a curl that only makes the file that it is told to, in a home folder whose name has a blank."""
+        home = self.path("a b")
+        self.write("bin/curl", "#!/bin/sh\nmkdir -p \"$(dirname \"$4\")\" && echo \"$5\" > \"$4\"\n")
+        os.chmod(self.path("bin/curl"), 0o755)
+        for dataset, made in ("MNIST", 4), ("CIFAR10", 1):
+            environment = {"HOME": home, "NEON_CACHE_DIR": "", "PATH": self.path("bin") + ":" + os.environ["PATH"]}
+            told = self.neon("check", self.spec(MNIST, dataset=dataset), code=3, environment=environment).out
+            command = re.search("get it with: (.*)", told)[1]
+            subprocess.run(command, shell=True, cwd=self.folder, env=environment, check=True)
+            folder = os.path.join(home, ".cache/neon", dataset.lower())
+            self.assertEqual(len(os.listdir(folder)), made)
 
     def test_check_where_data_gives_the_shapes(self):
         spec = self.spec(dataset="{CSV: {path: none.csv}}")

@@ -111,6 +111,30 @@ TEST_CASE("gradients accumulated over K batches update as one batch K times as l
   }
 }
 
+TEST_CASE("a step of half a batch adds half of its mean gradient") {
+  for (const Arithmetic& arithmetic : arithmetics()) {
+    INFO(arithmetic.name);
+    const NetData data = drawn_data(arithmetic.dtype);
+    const auto sums = [&](double weight) {
+      Trained trained("SGD: {learning_rate: 1}", data,
+                      {.dtype = arithmetic.dtype, .batch = 4, .accumulate = 2, .weight = weight}, kLayers,
+                      "CrossEntropyMulti", arithmetic.options);
+      trained.run.step(range(0, 4), {}, false);
+      return trained.copy();
+    };
+    const auto whole = sums(1), half = sums(0.5);
+    int found = 0;
+    for (const auto& [name, sum] : whole) {
+      if (!name.ends_with("/sum")) continue;
+      INFO(name);
+      for (int64_t i = 0; i < sum.elements(); ++i) CHECK(half.at(name).at(i) == sum.at(i) / 2);
+      CHECK(distance(sum, half.at(name)) > 0.001);
+      ++found;
+    }
+    CHECK(found == 4);
+  }
+}
+
 TEST_CASE("a batch that is not finite spoils the update it would have been part of, and no later one") {
   for (const Arithmetic& arithmetic : arithmetics()) {
     const int bad = GENERATE(0, 1);
