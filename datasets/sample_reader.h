@@ -34,7 +34,6 @@ class LeftOut {
 
 // Memory that a thread reads with again and again: fresh memory is not had for nothing, where it is large.
 struct ReadScratch {
-  std::vector<uint8_t> pixels;  // of an image before it is resized
   std::string file;
 };
 
