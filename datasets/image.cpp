@@ -29,9 +29,9 @@ ImageSize image_size(std::string_view bytes, const std::string& source) {
 }
 
 ImageSize read_image_to(std::string_view bytes, const ImageFormat& format, const std::string& source,
-                        const ImageSize& wanted, std::span<uint8_t> to) {
+                        const ImageSize& wanted, std::span<uint8_t> to, Resizer& resizer) {
   NEON_ASSERT(int64_t(to.size()) == wanted.height * wanted.width * format.channels);
-  if (is_jpeg(bytes)) return read_jpeg_to(bytes, int(format.channels), format.size, source, wanted, to);
+  if (is_jpeg(bytes)) return read_jpeg_to(bytes, int(format.channels), format.size, source, wanted, to, resizer);
   const Tensor image = read_image(bytes, format, source);
   const ImageSize size{image.shape()[0], image.shape()[1]};
   if (size == wanted) std::ranges::copy(image.as<uint8_t>(), to.begin());

@@ -122,8 +122,9 @@ class Decoder {
   bool read_rows(Resizer& resizer) {
     if (setjmp(errors_.escape)) return false;
     while (info_.output_scanline < info_.output_height) {
-      JSAMPROW rows[] = {resizer.line(0), resizer.line(1)};
-      const JDIMENSION count = std::min(2u, info_.output_height - info_.output_scanline);
+      JSAMPROW rows[Resizer::kAtOnce];
+      for (int k = 0; k < Resizer::kAtOnce; ++k) rows[k] = resizer.line(k);
+      const JDIMENSION count = std::min<JDIMENSION>(Resizer::kAtOnce, info_.output_height - info_.output_scanline);
       for (JDIMENSION got = 0; got < count;) got += jpeg_read_scanlines(&info_, rows + got, count - got);
       resizer.add(int(count));
     }
@@ -159,14 +160,14 @@ Tensor read_jpeg(std::string_view bytes, int channels, int64_t least_side, const
 }
 
 ImageSize read_jpeg_to(std::string_view bytes, int channels, int64_t least_side, const std::string& source,
-                       const ImageSize& wanted, std::span<uint8_t> to) {
+                       const ImageSize& wanted, std::span<uint8_t> to, Resizer& resizer) {
   Decoder decoder(bytes, source);
   decoder.header();
   const ImageSize size = decoder.begin(channels, least_side);
   if (size == wanted) decoder.pixels(to.data());
   if (size == wanted || least_side == 0) return size;
-  Resizer resizer(size, channels, least_side, to);
-  resizer.begin(decoder.keep(resizer.needed()));
+  resizer.plan(size, channels, least_side);
+  resizer.begin(decoder.keep(resizer.needed()), to);
   decoder.pixels(resizer);
   return wanted;
 }

@@ -3,7 +3,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "datasets/resize.h"
 #include "neon/core/tensor.h"
@@ -24,6 +23,6 @@ Tensor read_jpeg(std::string_view bytes, int channels, int64_t least_side, const
 // The same, resized to the middle of `least_side` (above 0) where it has another size than wanted, to where its pixels
 // belong; its size, and where that is another than wanted, nothing is written.
 ImageSize read_jpeg_to(std::string_view bytes, int channels, int64_t least_side, const std::string& source,
-                       const ImageSize& wanted, std::span<uint8_t> to);
+                       const ImageSize& wanted, std::span<uint8_t> to, Resizer& resizer);
 
 }  // namespace neon

@@ -16,18 +16,21 @@ struct Columns {
 
 // The middle of an image of 1 or 3 channels, once its shorter side is `side` long and the other the nearest that keeps
 // the shape, as (side,side,C). Each pixel is the mean of those about its place, weighted by a triangle that reaches to
-// its neighbours' places, or of one pixel of the image where that is farther. The image comes line by line, two at a
+// its neighbours' places, or of one pixel of the image where that is farther. The image comes line by line, some at a
 // time, so that they are used while they are in the cache.
 class Resizer {
  public:
-  Resizer(const ImageSize& size, int64_t channels, int64_t side, std::span<uint8_t> to,
-          const elementwise::Level& level = elementwise::active_level());
-  // Those of the image that the middle is made of; lines may have these only, or more.
+  static constexpr int kAtOnce = elementwise::kResizeLines;
+
+  explicit Resizer(const elementwise::Level& level = elementwise::active_level()) : loops_(*level.resizing) {}
+  // What image is to come; nothing is worked out anew for one like the last.
+  void plan(const ImageSize& size, int64_t channels, int64_t side);
+  // Its columns that the middle is made of; lines may have these only, or more.
   Columns needed() const;
-  void begin(const Columns& there);
-  // Where the next line is to be written and, for k = 1, the one behind it.
+  void begin(const Columns& there, std::span<uint8_t> to);
+  // Where the next line is to be written and, for k < kAtOnce, the k-th behind it.
   uint8_t* line(int k) { return lines_[k].data(); }
-  // That they were: two, or one, which is the last.
+  // That they were: all of them, or those that are left of the image.
   void add(int count);
 
  private:
@@ -35,17 +38,18 @@ class Resizer {
   void put_line();
 
   const elementwise::Resizing& loops_;
-  const int64_t channels_, values_;  // values of a line of the result
-  const Taps down_, along_;
-  const LineWindows windows_;
-  const int64_t kept_;                 // lines that have their new width already
-  std::vector<int16_t> resized_;       // (kept, values), and some behind each
-  std::vector<const int16_t*> parts_;  // of a line of the result
-  std::vector<uint8_t> lines_[2];      // as they come
-  int64_t offset_ = 0;                 // in them, of the first pixel needed
-  int64_t y_ = 0;                      // of the next one
-  size_t done_ = 0;                    // lines of the result
-  uint8_t* to_;
+  ImageSize size_;  // of the image planned
+  int64_t channels_ = 0, side_ = 0;
+  Taps down_, along_;
+  LineWindows windows_;
+  int64_t kept_ = 0;                     // lines that have their new width already
+  std::vector<int16_t> resized_;         // (kept, values), and some behind each
+  std::vector<const int16_t*> parts_;    // of a line of the result
+  std::vector<uint8_t> lines_[kAtOnce];  // as they come
+  int64_t offset_ = 0;                   // in them, of the first pixel needed
+  int64_t y_ = 0;                        // of the next one
+  size_t done_ = 0;                      // lines of the result
+  uint8_t* to_ = nullptr;
 };
 
 // x (H,W,C) at once.

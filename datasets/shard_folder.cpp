@@ -43,9 +43,9 @@ class ShardSamples : public SampleReader {
     return shard.label(at);
   }
 
-  int32_t read(int64_t index, std::span<uint8_t> to, ReadScratch&) const override {
+  int32_t read(int64_t index, std::span<uint8_t> to, ReadScratch& scratch) const override {
     try {
-      return decode(index, to);
+      return decode(index, to, scratch);
     } catch (const Error& error) {
       if (skips_ || error.kind() != ErrorKind::data) throw;
       fail(error.kind(), error.what(), " (on_bad_sample: skip leaves such samples out)");
@@ -55,7 +55,7 @@ class ShardSamples : public SampleReader {
 
  private:
   // Pixels go from the file to their place without another copy.
-  int32_t decode(int64_t index, std::span<uint8_t> to) const {
+  int32_t decode(int64_t index, std::span<uint8_t> to, ReadScratch& scratch) const {
     const auto [shard, at] = find(index);
     if (shard.label(at) >= classes_)
       fail(ErrorKind::data, shard.where(at), ": its label is ", shard.label(at), ", there are ", classes_, " classes");
@@ -67,7 +67,7 @@ class ShardSamples : public SampleReader {
       return shard.label(at);
     }
     const ImageSize wanted{sample_[1], sample_[2]};
-    const ImageSize size = read_image_to(shard.content(at), format_, shard.where(at), wanted, to);
+    const ImageSize size = read_image_to(shard.content(at), format_, shard.where(at), wanted, to, scratch.resizer);
     if (size != wanted)
       fail(ErrorKind::data, shard.where(at), ": ", size.width, " x ", size.height, " pixels, expected ", sample_[2],
            " x ", sample_[1]);

@@ -25,7 +25,7 @@ void StoredImages::decode(const std::string& name, std::span<uint8_t> pixels, Re
   const ImageSize wanted{sample_[1], sample_[2]};
   if (scratch.file.capacity() > kMostKept) std::string().swap(scratch.file);
   store_->read(name, scratch.file);
-  const ImageSize size = read_image_to(scratch.file, params_.format(), where, wanted, pixels);
+  const ImageSize size = read_image_to(scratch.file, params_.format(), where, wanted, pixels, scratch.resizer);
   if (size != wanted)
     fail(ErrorKind::data, where, ": ", size.width, " x ", size.height, " pixels, the first image has ", sample_[2],
          " x ", sample_[1], "; give size: N to bring all to N x N");

@@ -71,6 +71,7 @@ struct Pooling {
 // Images brought to another size (datasets/resize.h): first along lines, then sums of lines. Weights are whole numbers
 // of which 2^15 are 1; the lines between have kResizeBits bits behind the point.
 constexpr int kResizeBits = 6, kResizeShift = 15 - kResizeBits;
+constexpr int kResizeLines = 4;  // that are brought to their width at once
 // A part of what sixteen values next to one another on the new line are the sums of: bytes of the old line, for every
 // four values from sixteen of its bytes. In two parts four products each; fours lie in the order 0, 2, 1, 3.
 struct alignas(32) LineWindow {
@@ -80,7 +81,7 @@ struct alignas(32) LineWindow {
   bool last;                 // of these sixteen values
 };
 struct Resizing {
-  // Two lines.
+  // kResizeLines of them.
   void (*along)(const LineWindow* windows, int64_t sixteens, const uint8_t* const* lines, int16_t* const* to);
   // to[j] = sum over k < count of weights[k] * lines[k][j], j < n.
   void (*sum_lines)(const int16_t* const* lines, const int16_t* weights, int64_t count, int64_t n, uint8_t* to);

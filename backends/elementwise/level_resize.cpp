@@ -35,32 +35,41 @@ NEON_INLINE void add_products(Lanes& sum, Lanes bytes, Lanes places, Lanes weigh
 NEON_INLINE Lanes all(int32_t value) { return _mm_set1_epi32(value); }
 NEON_INLINE Lanes shifted(Lanes sum) { return _mm_srai_epi32(sum, kResizeShift); }
 NEON_INLINE void put(const Lanes* sums, int16_t* to) {
-  for (int half = 0; half < 2; ++half)
-    _mm_storeu_si128(reinterpret_cast<Lanes*>(to) + half,
-                     _mm_packs_epi32(shifted(sums[half]), shifted(sums[half + 2])));
+  _mm_storeu_si128(reinterpret_cast<Lanes*>(to), _mm_packs_epi32(shifted(sums[0]), shifted(sums[1])));
 }
 #endif
-constexpr int kLanes = sizeof(Lanes) / 16, kSums = 4 / kLanes;
+constexpr int kLanes = sizeof(Lanes) / 16;
+// Fours are stored by pairs, of which this many make the sixteen.
+constexpr int kPairs = 2 / kLanes;
 
-NEON_INLINE void add_window(const LineWindow& window, const uint8_t* const* lines, Lanes (&sums)[2][kSums]) {
-  for (int s = 0; s < kSums; ++s) {
-    const Lanes bytes[] = {bytes_of(lines[0], window.first + s * kLanes),
-                           bytes_of(lines[1], window.first + s * kLanes)};
+// Of lines at once, as what a window says takes as many loads as a line.
+typedef Lanes Sums[kResizeLines][2];
+
+NEON_INLINE void add_window(const LineWindow& window, int pair, const uint8_t* const* lines, Sums& sums) {
+  for (int s = 0; s < 2; ++s) {
+    const int four = (pair + s * kPairs) * kLanes;
+    Lanes bytes[kResizeLines];
+    for (int line = 0; line < kResizeLines; ++line) bytes[line] = bytes_of(lines[line], window.first + four);
     for (int part = 0; part < 2; ++part) {
-      const Lanes places = load(window.places[part][s * kLanes]), weights = load(window.weights[part][s * kLanes]);
-      for (int line = 0; line < 2; ++line) add_products(sums[line][s], bytes[line], places, weights);
+      const Lanes places = load(window.places[part][four]), weights = load(window.weights[part][four]);
+      for (int line = 0; line < kResizeLines; ++line) add_products(sums[line][s], bytes[line], places, weights);
     }
   }
 }
 
 void along(const LineWindow* window, int64_t sixteens, const uint8_t* const* lines, int16_t* const* to) {
-  for (int64_t i = 0; i < sixteens; ++i, ++window) {
-    Lanes sums[2][kSums];
-    for (auto& line : sums)
-      for (Lanes& sum : line) sum = all(1 << (kResizeShift - 1));
-    add_window(*window, lines, sums);  // the only one of scales up to 2, which a decoder leaves
-    while (!window->last) add_window(*++window, lines, sums);
-    for (int line = 0; line < 2; ++line) put(sums[line], to[line] + 16 * i);
+  for (int64_t i = 0; i < sixteens; ++i) {
+    const LineWindow* at = window;
+    for (int pair = 0; pair < kPairs; ++pair) {
+      Sums sums;
+      for (auto& line : sums)
+        for (Lanes& sum : line) sum = all(1 << (kResizeShift - 1));
+      at = window;
+      add_window(*at, pair, lines, sums);  // the only one of scales up to 2, which a decoder leaves
+      while (!at->last) add_window(*++at, pair, lines, sums);
+      for (int line = 0; line < kResizeLines; ++line) put(sums[line], to[line] + 16 * i + 8 * pair);
+    }
+    window = at + 1;
   }
 }
 

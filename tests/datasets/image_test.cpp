@@ -75,6 +75,7 @@ TEST_CASE("a large JPEG is decoded smaller, never below the size asked for") {
 }
 
 TEST_CASE("of a JPEG the columns that are kept have the pixels of the whole image") {
+  Resizer resizer;  // of each after others, as a thread's
   const ColourBlock blocks[] = {{1, 1}, {1, 2}, {2, 1}, {2, 2}, {1, 4}};
   for (const ColourBlock& block : blocks)
     for (const int64_t channels : {1, 3})
@@ -87,7 +88,7 @@ TEST_CASE("of a JPEG the columns that are kept have the pixels of the whole imag
             const Tensor whole = read(jpeg, {channels, side});
             std::vector<uint8_t> pixels(size_t(side * side * channels));
             const ImageSize wanted{side, side};
-            CHECK(read_image_to(jpeg, {channels, side}, "a.img", wanted, pixels) == wanted);
+            CHECK(read_image_to(jpeg, {channels, side}, "a.img", wanted, pixels, resizer) == wanted);
             CHECK(std::ranges::equal(pixels, whole.as<uint8_t>()));
           }
 }
