@@ -103,15 +103,14 @@ std::vector<ImageStore::File> ArchiveStore::next() {
   return out;
 }
 
-std::string ArchiveStore::content(const std::string& name) const {
+void ArchiveStore::read(const std::string& name, std::string& to) const {
   const Member& member = members_.at(name);
   if (member.bytes > kMostImageBytes)
     fail(ErrorKind::data, where(name), ": ", bytes_text(double(member.bytes)), " are too many for an image");
-  std::string out(size_t(member.bytes), '\0');
+  to.resize(size_t(member.bytes));
   const Archive& archive = archives_[member.archive];
-  if (archive.open) archive.open->read_at(member.place, out.data(), out.size());
-  else FileSource(archive.path).read_at(member.place, out.data(), out.size());
-  return out;
+  if (archive.open) archive.open->read_at(member.place, to.data(), to.size());
+  else FileSource(archive.path).read_at(member.place, to.data(), to.size());
 }
 
 }  // namespace neon

@@ -25,8 +25,8 @@ class ArchiveStore : public ImageStore {
   void check_class_folders() const override;
   void want(std::vector<std::string> names) override;
   std::vector<File> next() override;
-  void load(File& file) const override { file.content = content(wanted()[file.index]); }
-  std::string content(const std::string& name) const override;
+  void load(File& file) const override { read(wanted()[file.index], file.content); }
+  void read(const std::string& name, std::string& to) const override;
   int64_t bytes_of(const std::string& name) const override { return members_.at(name).bytes; }
 
  private:

@@ -102,18 +102,29 @@ void make_folders(const std::string& path) {
   if (!folder_exists(path)) fail(ErrorKind::data, printable(path), ": expected a folder, there is a file of that name");
 }
 
-int64_t file_size(const std::string& path) {
-  struct stat status;
-  if (stat(path.c_str(), &status) != 0) fail(ErrorKind::data, printable(path), ": ", std::strerror(errno));
+namespace {
+
+// `found`: that the call which was to fill status did.
+int64_t size_of(const struct stat& status, bool found, const std::string& path) {
+  if (!found) fail(ErrorKind::data, printable(path), ": ", std::strerror(errno));
   if (S_ISDIR(status.st_mode)) fail(ErrorKind::data, printable(path), ": expected a file, this is a folder");
   if (!S_ISREG(status.st_mode))
     fail(ErrorKind::data, printable(path), ": expected a file, this is a device, pipe or socket");
   return status.st_size;
 }
 
+}  // namespace
+
+int64_t file_size(const std::string& path) {
+  struct stat status;
+  return size_of(status, stat(path.c_str(), &status) == 0, path);
+}
+
+// A pipe would be waited for without O_NONBLOCK.
 FileSource::FileSource(const std::string& path)
-    : ByteSource(path, file_size(path)), fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-  if (fd_ < 0) fail(ErrorKind::data, printable(path), ": ", std::strerror(errno));
+    : FileSource(path, ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+  struct stat status;
+  size_ = size_of(status, fd_ >= 0 && fstat(fd_, &status) == 0, path);
 }
 
 FileSource::~FileSource() { close(fd_); }
@@ -138,13 +149,18 @@ void MemorySource::read_at(int64_t offset, void* to, size_t size) const {
 }
 
 std::string read_file(const std::string& path, int64_t cap) {
+  std::string out;
+  read_file(path, cap, out);
+  return out;
+}
+
+void read_file(const std::string& path, int64_t cap, std::string& to) {
   const FileSource file(path);
   if (file.size() > cap)
     fail(ErrorKind::data, printable(path), ": ", bytes_text(double(file.size())), " is more than the ",
          bytes_text(double(cap)), " that such a file may have");
-  std::string out(size_t(file.size()), '\0');
-  file.read_at(0, out.data(), out.size());
-  return out;
+  to.resize(size_t(file.size()));
+  file.read_at(0, to.data(), to.size());
 }
 
 }  // namespace neon

@@ -48,6 +48,7 @@ class FileSource : public ByteSource {
   void read_at(int64_t offset, void* to, size_t size) const override;
 
  private:
+  FileSource(const std::string& path, int fd) : ByteSource(path, 0), fd_(fd) {}
   int fd_;
 };
 
@@ -63,5 +64,6 @@ class MemorySource : public ByteSource {
 
 // The whole file, at most `cap` bytes.
 std::string read_file(const std::string& path, int64_t cap = int64_t(1) << 36);
+void read_file(const std::string& path, int64_t cap, std::string& to);
 
 }  // namespace neon

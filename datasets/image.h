@@ -3,9 +3,8 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "datasets/image_size.h"
+#include "datasets/resize.h"
 #include "neon/core/tensor.h"
 
 namespace neon {
@@ -26,8 +25,8 @@ ImageSize image_size(std::string_view bytes, const std::string& source);
 Tensor read_image(std::string_view bytes, const ImageFormat& format, const std::string& source);
 
 // The same to where its pixels belong, which has room for an image of that size, and its size; where that is another,
-// nothing may be found there. `scratch` may be used in between.
+// nothing is written.
 ImageSize read_image_to(std::string_view bytes, const ImageFormat& format, const std::string& source,
-                        const ImageSize& wanted, std::span<uint8_t> to, std::vector<uint8_t>& scratch);
+                        const ImageSize& wanted, std::span<uint8_t> to, Resizer& resizer);
 
 }  // namespace neon

@@ -34,7 +34,7 @@ class Loader {
     std::vector<bool> came(store_.wanted().size(), false);
     for (auto files = store_.next(); !files.empty(); files = store_.next()) {
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 16)
-      for (size_t i = 0; i < files.size(); ++i) decode(files[i], scratches[size_t(omp_get_thread_num())].pixels);
+      for (size_t i = 0; i < files.size(); ++i) decode(files[i], scratches[size_t(omp_get_thread_num())].resizer);
       for (const ImageStore::File& file : files) came[file.index] = true;
       if (params_.on_bad_sample == "error") throw_first();
     }
@@ -49,20 +49,20 @@ class Loader {
   std::string where(size_t index) const { return store_.where(store_.wanted()[index]); }
 
   // Nothing may be thrown out of a parallel loop.
-  void decode(ImageStore::File& file, std::vector<uint8_t>& scratch) {
+  void decode(ImageStore::File& file, Resizer& resizer) {
     try {
       store_.load(file);
-      read(file, scratch);
+      read(file, resizer);
     } catch (const std::exception& error) {
       troubles_[file.index] = error.what();
     }
     file.content = {};
   }
 
-  void read(const ImageStore::File& file, std::vector<uint8_t>& scratch) {
+  void read(const ImageStore::File& file, Resizer& resizer) {
     const ImageSize wanted{sample_[1], sample_[2]};
     const auto pixels = pixels_.rows(int64_t(file.index), 1).as<uint8_t>();
-    const ImageSize size = read_image_to(file.content, params_.format(), where(file.index), wanted, pixels, scratch);
+    const ImageSize size = read_image_to(file.content, params_.format(), where(file.index), wanted, pixels, resizer);
     if (size != wanted)
       fail(ErrorKind::data, where(file.index), ": ", size.width, " x ", size.height, " pixels, the first image has ",
            sample_[2], " x ", sample_[1], "; give size: N to bring all to N x N");

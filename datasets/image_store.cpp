@@ -44,9 +44,9 @@ class FolderStore : public ImageStore {
     while (at_ < wanted_.size() && out.size() < kFilesAtOnce) out.push_back({at_++, ""});
     return out;
   }
-  void load(File& file) const override { file.content = content(wanted_[file.index]); }
-  std::string content(const std::string& name) const override {
-    return read_file(join_path(path_, name), kMostImageBytes);
+  void load(File& file) const override { read(wanted_[file.index], file.content); }
+  void read(const std::string& name, std::string& to) const override {
+    read_file(join_path(path_, name), kMostImageBytes, to);
   }
   int64_t bytes_of(const std::string& name) const override { return file_size(join_path(path_, name)); }
 
@@ -86,7 +86,7 @@ class PackedStore : public ImageStore {
     }
     return out;
   }
-  std::string content(const std::string&) const override { fail(ErrorKind::failed, only_in_order()); }
+  void read(const std::string&, std::string&) const override { fail(ErrorKind::failed, only_in_order()); }
   std::string only_in_order() const override {
     return path_ + ": a compressed archive is read from its start to its end only";
   }

@@ -34,7 +34,12 @@ class ImageStore {
   // Some of the files wanted, until all have come; then none.
   virtual std::vector<File> next() = 0;
   // A file's content, in any order and by any thread, unless the store gives them only in its own: then the reason.
-  virtual std::string content(const std::string& name) const = 0;
+  virtual void read(const std::string& name, std::string& to) const = 0;
+  std::string content(const std::string& name) const {
+    std::string out;
+    read(name, out);
+    return out;
+  }
   virtual std::string only_in_order() const { return ""; }
   // Bytes of a file's content.
   virtual int64_t bytes_of(const std::string& name) const = 0;

@@ -14,9 +14,7 @@ namespace {
 
 // A few bytes can hold scans of a large image without end; files of the world have 10 or so.
 constexpr int kMostScans = 500;
-constexpr int64_t kMargin = 16;  // a block of colours, of half the size
-// Bytes of an image that a thread keeps the memory for: one huge image must not hold it for the rest of a run.
-constexpr size_t kMostKept = size_t(16) << 20;
+constexpr int64_t kMargin = 2;  // columns for each of colours of half the size, which are interpolated between two
 
 // libjpeg, which reports errors by longjmp: no function between setjmp and the library may own anything.
 class Decoder {
@@ -72,6 +70,10 @@ class Decoder {
     if (!read_rows(to) || errors_.damaged) stop("damaged JPEG");
   }
 
+  void pixels(Resizer& resizer) {
+    if (!read_rows(resizer) || errors_.damaged) stop("damaged JPEG");
+  }
+
   ImageSize size() const { return {int64_t(info_.image_height), int64_t(info_.image_width)}; }
 
  private:
@@ -117,6 +119,18 @@ class Decoder {
     jpeg_finish_decompress(&info_);
     return true;
   }
+  bool read_rows(Resizer& resizer) {
+    if (setjmp(errors_.escape)) return false;
+    while (info_.output_scanline < info_.output_height) {
+      JSAMPROW rows[Resizer::kAtOnce];
+      for (int k = 0; k < Resizer::kAtOnce; ++k) rows[k] = resizer.line(k);
+      const JDIMENSION count = std::min<JDIMENSION>(Resizer::kAtOnce, info_.output_height - info_.output_scanline);
+      for (JDIMENSION got = 0; got < count;) got += jpeg_read_scanlines(&info_, rows + got, count - got);
+      resizer.add(int(count));
+    }
+    jpeg_finish_decompress(&info_);
+    return true;
+  }
   [[noreturn]] void stop(const char* what) const { fail(ErrorKind::data, source_, ": ", what, ": ", errors_.message); }
 
   const std::string& source_;
@@ -146,20 +160,16 @@ Tensor read_jpeg(std::string_view bytes, int channels, int64_t least_side, const
 }
 
 ImageSize read_jpeg_to(std::string_view bytes, int channels, int64_t least_side, const std::string& source,
-                       const ImageSize& wanted, std::span<uint8_t> to, std::vector<uint8_t>& other, Columns& there) {
+                       const ImageSize& wanted, std::span<uint8_t> to, Resizer& resizer) {
   Decoder decoder(bytes, source);
   decoder.header();
   const ImageSize size = decoder.begin(channels, least_side);
-  if (size == wanted) {
-    decoder.pixels(to.data());
-    return size;
-  }
-  there = least_side > 0 ? decoder.keep(columns_of_middle(size, least_side)) : Columns{0, size.width};
-  const auto count = size_t(size.height * there.count * channels);
-  if (other.capacity() > kMostKept && count <= kMostKept) std::vector<uint8_t>().swap(other);
-  if (other.size() < count) other.resize(count);
-  decoder.pixels(other.data());
-  return size;
+  if (size == wanted) decoder.pixels(to.data());
+  if (size == wanted || least_side == 0) return size;
+  resizer.plan(size, channels, least_side);
+  resizer.begin(decoder.keep(resizer.needed()), to);
+  decoder.pixels(resizer);
+  return wanted;
 }
 
 }  // namespace neon

@@ -3,7 +3,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "datasets/resize.h"
 #include "neon/core/tensor.h"
@@ -21,9 +20,9 @@ ImageSize jpeg_size(std::string_view bytes, const std::string& source);
 // up), of four colours (CMYK), or of more than 2^26 pixels.
 Tensor read_jpeg(std::string_view bytes, int channels, int64_t least_side, const std::string& source);
 
-// The same to where its pixels belong, where it is of the size wanted, else to the start of `other`; its size. There,
-// of an image that is to be resized to `least_side` (above 0), may be the columns only of which its middle is made.
+// The same, resized to the middle of `least_side` (above 0) where it has another size than wanted, to where its pixels
+// belong; its size, and where that is another than wanted, nothing is written.
 ImageSize read_jpeg_to(std::string_view bytes, int channels, int64_t least_side, const std::string& source,
-                       const ImageSize& wanted, std::span<uint8_t> to, std::vector<uint8_t>& other, Columns& there);
+                       const ImageSize& wanted, std::span<uint8_t> to, Resizer& resizer);
 
 }  // namespace neon

@@ -1,105 +1,71 @@
 #include "datasets/resize.h"
 
 #include <algorithm>
-#include <cmath>
-#include <vector>
 
-#include "backends/elementwise/kernels.h"
+#include "neon/core/error.h"
 
 namespace neon {
 
-namespace {
-
-// What the places of a part of a resized axis are made of: the same number of neighbours each.
-struct Taps {
-  int64_t count = 0;
-  std::vector<int64_t> first;  // by place
-  std::vector<float> weights;  // (places, count); those of a place add up to 1
-};
-
-// Of `places` places of an axis that becomes `to` long, from `begin` on.
-Taps taps_of(int64_t from, int64_t to, int64_t begin, int64_t places) {
-  const double scale = double(from) / double(to), reach = std::max(scale, 1.0);
-  Taps out;
-  out.count = std::min(from, int64_t(2 * reach) + 1);
-  for (int64_t i = begin; i < begin + places; ++i) {
-    const double centre = (double(i) + 0.5) * scale;
-    const int64_t first = std::clamp<int64_t>(int64_t(centre - reach + 0.5), 0, from - out.count);
-    auto weight = [&](int64_t k) { return std::max(0.0, 1 - std::abs((double(k) + 0.5 - centre) / reach)); };
-    double sum = 0;
-    for (int64_t k = first; k < first + out.count; ++k) sum += weight(k);
-    for (int64_t k = first; k < first + out.count; ++k) out.weights.push_back(float(weight(k) / sum));
-    out.first.push_back(first);
-  }
-  return out;
-}
-
-// As Resizing::across wants them.
-std::vector<float> in_pairs(const Taps& taps) {
-  std::vector<float> out;
-  const size_t places = taps.first.size(), count = size_t(taps.count);
-  for (size_t i = 0; i < places; i += 2)
-    for (size_t k = 0; k < count; ++k)
-      for (size_t place : {i, std::min(i + 1, places - 1)}) out.insert(out.end(), 4, taps.weights[place * count + k]);
-  return out;
-}
-
-// The part of x, resized to (height,width), from (top,left) on, as (rows,columns).
-struct Part {
-  int64_t height, width, top, left, rows, columns;
-};
-
-// Of an image whose shorter side becomes `side` long.
-Part middle_of(const ImageSize& size, int64_t side) {
-  const int64_t shorter = std::min(size.height, size.width);
-  auto scaled = [&](int64_t length) {
-    return std::max(side, int64_t(std::llround(double(length) * double(side) / double(shorter))));
-  };
-  const int64_t height = scaled(size.height), width = scaled(size.width);
-  return {height, width, (height - side) / 2, (width - side) / 2, side, side};
-}
-
-// Lines first, which are sums of whole lines of x, then along them.
-void resize_part(const uint8_t* x, const ImageSize& size, const Columns& there, int64_t channels, const Part& part,
-                 uint8_t* to) {
+void Resizer::plan(const ImageSize& size, int64_t channels, int64_t side) {
   NEON_ASSERT(channels == 1 || channels == 3);
-  const Taps down = taps_of(size.height, part.height, part.top, part.rows);
-  Taps along = taps_of(size.width, part.width, part.left, part.columns);
-  for (int64_t& first : along.first) first -= there.first;
-  const int64_t line = there.count * channels;
-  const int64_t first = along.first.front() * channels, last = (along.first.back() + along.count) * channels;
-  NEON_ASSERT(first >= 0 && last <= line);
-  const std::vector<float> weights = in_pairs(along);
-  const elementwise::Resizing& loops = *elementwise::active_level().resizing;
-  std::vector<float> sums(size_t(line) + 4);
-  for (size_t i = 0; i < down.first.size(); ++i) {
-    loops.sum_lines(x + down.first[i] * line + first, line, &down.weights[i * size_t(down.count)], down.count,
-                    last - first, sums.data() + first);
-    loops.across(along.first.data(), part.columns, along.count, weights.data(), sums.data(), channels, to);
-    to += part.columns * channels;
+  if (size == size_ && channels == channels_ && side == side_) return;
+  size_ = {};  // until all is there
+  const int64_t shorter = std::min(size.height, size.width);
+  down_ = taps_of_middle(size.height, shorter, side);
+  along_ = taps_of_middle(size.width, shorter, side);
+  windows_ = windows_of(along_, channels);
+  kept_ = down_.count + kAtOnce - 1;
+  resized_.resize(size_t(kept_ * windows_.sixteens * 16));
+  parts_.resize(size_t(down_.count));
+  size_ = size, channels_ = channels, side_ = side;
+}
+
+Columns Resizer::needed() const {
+  return {along_.first.front(), along_.first.back() + along_.count - along_.first.front()};
+}
+
+void Resizer::begin(const Columns& there, std::span<uint8_t> to) {
+  offset_ = (along_.first.front() - there.first) * channels_;
+  NEON_ASSERT(offset_ >= 0 && needed().first + needed().count <= there.first + there.count);
+  NEON_ASSERT(int64_t(to.size()) == side_ * side_ * channels_);
+  for (std::vector<uint8_t>& line : lines_)
+    line.resize(size_t(std::max(offset_ + windows_.reach, there.count * channels_)));
+  y_ = 0, done_ = 0, to_ = to.data();
+}
+
+void Resizer::add(int count) {
+  if (y_ + count > down_.first.front() && done_ < down_.first.size()) {
+    const uint8_t* from[kAtOnce];
+    int16_t* to[kAtOnce];
+    for (int k = 0; k < kAtOnce; ++k) {
+      const int line = std::min(k, count - 1);  // where there are fewer the last one more than once
+      from[k] = lines_[line].data() + offset_, to[k] = resized_line(y_ + line);
+    }
+    loops_.along(windows_.windows.data(), windows_.sixteens, from, to);
   }
+  y_ += count;
+  while (done_ < down_.first.size() && down_.first[done_] + down_.count <= y_) put_line();
 }
 
-}  // namespace
-
-Tensor resized(const Tensor& x, int64_t height, int64_t width) {
-  const ImageSize size{x.shape()[0], x.shape()[1]};
-  Tensor out(DType::u8, {height, width, x.shape()[2]});
-  const Part all{height, width, 0, 0, height, width};
-  resize_part(x.as<uint8_t>().data(), size, {0, size.width}, x.shape()[2], all, out.as<uint8_t>().data());
-  return out;
+void Resizer::put_line() {
+  for (size_t k = 0; k < parts_.size(); ++k) parts_[k] = resized_line(down_.first[done_] + int64_t(k));
+  const int64_t values = side_ * channels_;
+  loops_.sum_lines(parts_.data(), &down_.weights[done_ * parts_.size()], down_.count, values, to_);
+  to_ += values;
+  ++done_;
 }
 
-Columns columns_of_middle(const ImageSize& size, int64_t side) {
-  const Part middle = middle_of(size, side);
-  const Taps along = taps_of(size.width, middle.width, middle.left, middle.columns);
-  return {along.first.front(), along.first.back() + along.count - along.first.front()};
-}
-
-void resize_middle(const uint8_t* x, const ImageSize& size, const Columns& there, int64_t channels, int64_t side,
-                   std::span<uint8_t> to) {
-  NEON_ASSERT(int64_t(to.size()) == side * side * channels);
-  resize_part(x, size, there, channels, middle_of(size, side), to.data());
+void resize_middle(const uint8_t* x, const ImageSize& size, int64_t channels, int64_t side, std::span<uint8_t> to,
+                   const elementwise::Level& level) {
+  Resizer resizer(level);
+  resizer.plan(size, channels, side);
+  resizer.begin({0, size.width}, to);
+  const int64_t bytes = size.width * channels;
+  for (int64_t y = 0; y < size.height; y += Resizer::kAtOnce) {
+    const int count = int(std::min<int64_t>(Resizer::kAtOnce, size.height - y));
+    for (int k = 0; k < count; ++k) std::copy_n(x + (y + k) * bytes, bytes, resizer.line(k));
+    resizer.add(count);
+  }
 }
 
 }  // namespace neon

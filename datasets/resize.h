@@ -1,26 +1,59 @@
 // Images brought to another size.
 #pragma once
 #include <span>
+#include <vector>
 
+#include "backends/elementwise/kernels.h"
 #include "datasets/image_size.h"
-#include "neon/core/tensor.h"
+#include "datasets/resize_taps.h"
 
 namespace neon {
-
-// x (H,W,C) u8 -> (height,width,C): each pixel is the mean of those about its place, weighted by a triangle that
-// reaches to its neighbours' places, or of one pixel of x where that is farther. Sums are in f32 and rounded to the
-// nearest.
-Tensor resized(const Tensor& x, int64_t height, int64_t width);
 
 // Columns of an image.
 struct Columns {
   int64_t first = 0, count = 0;
 };
 
-// The middle of x (H,W,C), once its shorter side is `side` long and the other the nearest that keeps the shape, as
-// (side,side,C). Of x there may be some columns only: those that columns_of_middle() names.
-void resize_middle(const uint8_t* x, const ImageSize& size, const Columns& there, int64_t channels, int64_t side,
-                   std::span<uint8_t> to);
-Columns columns_of_middle(const ImageSize& size, int64_t side);
+// The middle of an image of 1 or 3 channels, once its shorter side is `side` long and the other the nearest that keeps
+// the shape, as (side,side,C). Each pixel is the mean of those about its place, weighted by a triangle that reaches to
+// its neighbours' places, or of one pixel of the image where that is farther. The image comes line by line, some at a
+// time, so that they are used while they are in the cache.
+class Resizer {
+ public:
+  static constexpr int kAtOnce = elementwise::kResizeLines;
+
+  explicit Resizer(const elementwise::Level& level = elementwise::active_level()) : loops_(*level.resizing) {}
+  // What image is to come; nothing is worked out anew for one like the last.
+  void plan(const ImageSize& size, int64_t channels, int64_t side);
+  // Its columns that the middle is made of; lines may have these only, or more.
+  Columns needed() const;
+  void begin(const Columns& there, std::span<uint8_t> to);
+  // Where the next line is to be written and, for k < kAtOnce, the k-th behind it.
+  uint8_t* line(int k) { return lines_[k].data(); }
+  // That they were: all of them, or those that are left of the image.
+  void add(int count);
+
+ private:
+  int16_t* resized_line(int64_t y) { return resized_.data() + y % kept_ * windows_.sixteens * 16; }
+  void put_line();
+
+  const elementwise::Resizing& loops_;
+  ImageSize size_;  // of the image planned
+  int64_t channels_ = 0, side_ = 0;
+  Taps down_, along_;
+  LineWindows windows_;
+  int64_t kept_ = 0;                     // lines that have their new width already
+  std::vector<int16_t> resized_;         // (kept, values), and some behind each
+  std::vector<const int16_t*> parts_;    // of a line of the result
+  std::vector<uint8_t> lines_[kAtOnce];  // as they come
+  int64_t offset_ = 0;                   // in them, of the first pixel needed
+  int64_t y_ = 0;                        // of the next one
+  size_t done_ = 0;                      // lines of the result
+  uint8_t* to_ = nullptr;
+};
+
+// x (H,W,C) at once.
+void resize_middle(const uint8_t* x, const ImageSize& size, int64_t channels, int64_t side, std::span<uint8_t> to,
+                   const elementwise::Level& level = elementwise::active_level());
 
 }  // namespace neon

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "datasets/resize.h"
 #include "neon/core/shape.h"
 
 namespace neon {
@@ -32,9 +33,10 @@ class LeftOut {
   std::map<int64_t, std::string> troubles_;
 };
 
-// Memory that a thread reads with again and again: fresh memory is not had for nothing, where it is large.
+// What a thread reads with again and again: fresh memory is not had for nothing, nor is a plan of how to resize.
 struct ReadScratch {
-  std::vector<uint8_t> pixels;  // of an image before it is resized
+  std::string file;
+  Resizer resizer;
 };
 
 class SampleReader {

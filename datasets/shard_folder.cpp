@@ -67,7 +67,7 @@ class ShardSamples : public SampleReader {
       return shard.label(at);
     }
     const ImageSize wanted{sample_[1], sample_[2]};
-    const ImageSize size = read_image_to(shard.content(at), format_, shard.where(at), wanted, to, scratch.pixels);
+    const ImageSize size = read_image_to(shard.content(at), format_, shard.where(at), wanted, to, scratch.resizer);
     if (size != wanted)
       fail(ErrorKind::data, shard.where(at), ": ", size.width, " x ", size.height, " pixels, expected ", sample_[2],
            " x ", sample_[1]);

@@ -2,6 +2,9 @@
 
 namespace neon {
 
+// Bytes of a file that a thread keeps the memory for: one huge image must not hold it for the rest of a run.
+constexpr size_t kMostKept = size_t(16) << 20;
+
 StoredImages::StoredImages(const ImageParams& params, std::shared_ptr<const ImageStore> store,
                            std::vector<LabelledImage> images, const Shape& sample)
     : params_(params), store_(std::move(store)), images_(std::move(images)), sample_(sample) {}
@@ -20,7 +23,9 @@ int32_t StoredImages::read(int64_t index, std::span<uint8_t> pixels, ReadScratch
 void StoredImages::decode(const std::string& name, std::span<uint8_t> pixels, ReadScratch& scratch) const {
   const std::string where = store_->where(name);
   const ImageSize wanted{sample_[1], sample_[2]};
-  const ImageSize size = read_image_to(store_->content(name), params_.format(), where, wanted, pixels, scratch.pixels);
+  if (scratch.file.capacity() > kMostKept) std::string().swap(scratch.file);
+  store_->read(name, scratch.file);
+  const ImageSize size = read_image_to(scratch.file, params_.format(), where, wanted, pixels, scratch.resizer);
   if (size != wanted)
     fail(ErrorKind::data, where, ": ", size.width, " x ", size.height, " pixels, the first image has ", sample_[2],
          " x ", sample_[1], "; give size: N to bring all to N x N");

@@ -1,10 +1,15 @@
 // How fast samples come: images/s of a stream of batches as a run reads it, and, of JPEG files, of libjpeg-turbo alone
-// that decodes the same files from memory with as many threads. The files should lie in the page cache.
+// that decodes the same images with as many threads, from memory and, of a folder, from the files that it opens and
+// reads. The files should lie in the page cache. Beside each rate stands the processor time of an image, which other
+// work on the machine lengthens less.
 //
 //   input FOLDER|ARCHIVE|SHARDS [SIZE [THREADS [IMAGES]]]
 #include <cstdio>
 // After cstdio, which it needs.
+#include <fcntl.h>
 #include <jpeglib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -26,77 +31,122 @@ using namespace neon;
 
 namespace {
 
-double seconds_of(auto&& work) {
-  const auto before = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count();
+constexpr int kTurns = 40;
+
+// Of the quickest of some turns.
+struct Speed {
+  double rate = 0, work = 1e300;  // images/s; µs of all threads for an image
+  void print(const char* what) const { std::printf("  %-38s %8.0f images/s %8.1f µs\n", what, rate, work); }
+};
+
+double processor_seconds() {
+  timespec now;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return double(now.tv_sec) + double(now.tv_nsec) * 1e-9;
 }
 
-// Every sample once.
-double stream_rate(const SampleReader& reader, int threads) {
-  constexpr int64_t kBatch = 128, kSlots = 8;
-  const int64_t bytes = reader.sample().elements();
-  std::vector<uint8_t> pixels(size_t(kSlots * kBatch * bytes));
-  std::vector<int32_t> labels(size_t(kSlots * kBatch));
-  std::vector<BatchSlot> slots;
-  for (int64_t k = 0; k < kSlots; ++k)
-    slots.push_back({std::span(pixels).subspan(size_t(k * kBatch * bytes), size_t(kBatch * bytes)),
-                     std::span(labels).subspan(size_t(k * kBatch), size_t(kBatch))});
-  const int64_t batches = (reader.size() + kBatch - 1) / kBatch;
-  int64_t samples = 0;
-  const double seconds = seconds_of([&] {
-    BatchStream stream(reader, {.batch = kBatch, .threads = threads}, slots);
-    for (int64_t k = 0; k < batches; ++k) {
-      int64_t count = 0;
-      while (count == 0) count = stream.take(k, std::chrono::milliseconds(100));
-      samples += count;
+void take_turn(Speed& speed, int64_t images, auto&& work) {
+  const auto before = std::chrono::steady_clock::now();
+  const double work_before = processor_seconds();
+  work();
+  speed.work = std::min(speed.work, (processor_seconds() - work_before) * 1e6 / double(images));
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - before;
+  speed.rate = std::max(speed.rate, double(images) / seconds.count());
+}
+
+// Every sample once, into batches.
+class Streamed {
+ public:
+  Streamed(const SampleReader& reader, int threads)
+      : reader_(reader),
+        threads_(threads),
+        pixels_(size_t(kSlots * kBatch * reader.sample().elements())),
+        labels_(size_t(kSlots * kBatch)) {
+    const auto bytes = size_t(kBatch * reader.sample().elements());
+    for (size_t k = 0; k < kSlots; ++k)
+      slots_.push_back({std::span(pixels_).subspan(k * bytes, bytes), std::span(labels_).subspan(k * kBatch, kBatch)});
+  }
+  void operator()() const {
+    BatchStream stream(reader_, {.batch = kBatch, .threads = threads_}, slots_);
+    for (int64_t k = 0; k < stream.batches_per_epoch(); ++k) {
+      while (stream.take(k, std::chrono::milliseconds(100)) == 0) {
+      }
       stream.release();
     }
-  });
-  return double(samples) / seconds;
-}
-
-void decode(const std::string& file, std::vector<uint8_t>& to) {
-  jpeg_decompress_struct info{};
-  jpeg_error_mgr errors;
-  info.err = jpeg_std_error(&errors);
-  jpeg_create_decompress(&info);
-  jpeg_mem_src(&info, reinterpret_cast<const unsigned char*>(file.data()), file.size());
-  jpeg_read_header(&info, TRUE);
-  info.out_color_space = JCS_RGB;
-  jpeg_start_decompress(&info);
-  const size_t row = size_t(info.output_width) * 3;
-  to.resize(row * info.output_height);
-  while (info.output_scanline < info.output_height) {
-    JSAMPROW rows[] = {to.data() + info.output_scanline * row};
-    jpeg_read_scanlines(&info, rows, 1);
   }
-  jpeg_finish_decompress(&info);
-  jpeg_destroy_decompress(&info);
-}
 
-double library_rate(const std::vector<std::string>& files, int threads) {
+ private:
+  static constexpr int64_t kBatch = 128, kSlots = 8;
+  const SampleReader& reader_;
+  const int threads_;
+  std::vector<uint8_t> pixels_;
+  std::vector<int32_t> labels_;
+  std::vector<BatchSlot> slots_;
+};
+
+// libjpeg-turbo as a program uses it that does nothing else: what a thread needs is made once.
+class Library {
+ public:
+  Library() {
+    info_.err = jpeg_std_error(&errors_);
+    jpeg_create_decompress(&info_);
+  }
+  ~Library() { jpeg_destroy_decompress(&info_); }
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+
+  void decode(std::span<const uint8_t> file) {
+    jpeg_mem_src(&info_, file.data(), file.size());
+    jpeg_read_header(&info_, TRUE);
+    info_.out_color_space = JCS_RGB;
+    jpeg_start_decompress(&info_);
+    const size_t row = size_t(info_.output_width) * 3;
+    pixels_.resize(row * info_.output_height);
+    while (info_.output_scanline < info_.output_height) {
+      JSAMPROW rows[] = {pixels_.data() + info_.output_scanline * row};
+      jpeg_read_scanlines(&info_, rows, 1);
+    }
+    jpeg_finish_decompress(&info_);
+  }
+  void read_and_decode(const std::string& path) {
+    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    struct stat status;
+    fstat(file, &status);
+    if (bytes_.size() < size_t(status.st_size)) bytes_.resize(size_t(status.st_size));
+    const ssize_t size = read(file, bytes_.data(), bytes_.size());
+    close(file);
+    decode(std::span(bytes_).first(size_t(size)));
+  }
+
+ private:
+  jpeg_decompress_struct info_{};
+  jpeg_error_mgr errors_;
+  std::vector<uint8_t> bytes_, pixels_;
+};
+
+// Calls work(library, i) for each i < n, by all threads.
+void by_library(size_t n, int threads, auto&& work) {
   std::atomic<size_t> next = 0;
-  const double seconds = seconds_of([&] {
-    std::vector<std::jthread> workers;
-    for (int t = 0; t < threads; ++t)
-      workers.emplace_back([&] {
-        std::vector<uint8_t> pixels;
-        for (size_t i = next++; i < files.size(); i = next++) decode(files[i], pixels);
-      });
-  });
-  return double(files.size()) / seconds;
+  std::vector<std::jthread> workers;
+  for (int t = 0; t < threads; ++t)
+    workers.emplace_back([&] {
+      Library library;
+      for (size_t i = next++; i < n; i = next++) work(library, i);
+    });
 }
 
-int measure(const std::string& path, const ImageParams& params, int threads, size_t most) {
-  if (file_exists(join_path(path, "index.json"))) {
-    const auto reader = open_shards(path, read_shard_index(path), LabelledImage::train, params);
-    stream_rate(*reader, threads);  // into the page cache
-    const double rate = stream_rate(*reader, threads);
-    std::printf("%s, %d threads: %.0f images/s, %.2f GB/s\n", path.c_str(), threads, rate,
-                rate * double(reader->sample().elements()) * 1e-9);
-    return 0;
-  }
+int measure_shards(const std::string& path, const ImageParams& params, int threads) {
+  const auto reader = open_shards(path, read_shard_index(path), LabelledImage::train, params);
+  const Streamed stream(*reader, threads);
+  stream();  // into the page cache
+  Speed speed;
+  for (int i = 0; i < kTurns; ++i) take_turn(speed, reader->size(), stream);
+  std::printf("%s, %d threads: %.0f images/s, %.2f GB/s\n", path.c_str(), threads, speed.rate,
+              speed.rate * double(reader->sample().elements()) * 1e-9);
+  return 0;
+}
+
+int measure_images(const std::string& path, const ImageParams& params, int threads, size_t most) {
   const std::shared_ptr<const ImageStore> store = open_image_store(path);
   std::vector<LabelledImage> images;
   std::vector<std::string> files;
@@ -109,13 +159,32 @@ int measure(const std::string& path, const ImageParams& params, int threads, siz
   std::shared_ptr<ImageStore> sizes = open_image_store(path);
   const Shape sample = image_sample_shape(params, *sizes, images);
   const StoredImages reader(params, store, images, sample);
-  double alone = 0, stream = 0;  // the best of three that take turns
-  for (int i = 0; i < 3; ++i) {
-    alone = std::max(alone, library_rate(files, threads));
-    stream = std::max(stream, stream_rate(reader, threads));
+  const Streamed stream(reader, threads);
+  const bool in_folder = file_exists(join_path(path, images.front().name));
+  Speed from_memory, from_files, streamed;  // turn by turn
+  for (int i = 0; i < kTurns; ++i) {
+    take_turn(from_memory, reader.size(), [&] {
+      by_library(files.size(), threads, [&](Library& library, size_t k) {
+        library.decode({reinterpret_cast<const uint8_t*>(files[k].data()), files[k].size()});
+      });
+    });
+    if (in_folder)
+      take_turn(from_files, reader.size(), [&] {
+        by_library(files.size(), threads,
+                   [&](Library& library, size_t k) { library.read_and_decode(join_path(path, images[k].name)); });
+      });
+    take_turn(streamed, reader.size(), stream);
   }
-  std::printf("%s, %d threads, %zu images to %s: libjpeg-turbo alone %.0f images/s, streamed %.0f images/s: %.0f %%\n",
-              path.c_str(), threads, images.size(), sample.to_string().c_str(), alone, stream, 100 * stream / alone);
+  std::printf("%s, %zu images to %s, %d threads\n", path.c_str(), images.size(), sample.to_string().c_str(), threads);
+  from_memory.print("libjpeg-turbo alone, from memory");
+  if (in_folder) from_files.print("libjpeg-turbo alone, reading files");
+  streamed.print("streamed");
+  auto print_share = [&](const char* of, const Speed& peer) {
+    std::printf("  %.0f %% of libjpeg-turbo %s, by processor time %.0f %%\n", 100 * streamed.rate / peer.rate, of,
+                100 * peer.work / streamed.work);
+  };
+  print_share("from memory", from_memory);
+  if (in_folder) print_share("reading files", from_files);
   return 0;
 }
 
@@ -125,8 +194,9 @@ int main(int argc, char** argv) try {
   if (argc < 2) fail(ErrorKind::config, "usage: input FOLDER|ARCHIVE|SHARDS [SIZE [THREADS [IMAGES]]]");
   ImageParams params;
   if (argc > 2) params.size = std::atoll(argv[2]);
-  return measure(argv[1], params, argc > 3 ? std::atoi(argv[3]) : available_threads(),
-                 argc > 4 ? size_t(std::atoll(argv[4])) : 4000);
+  const int threads = argc > 3 ? std::atoi(argv[3]) : available_threads();
+  if (file_exists(join_path(argv[1], "index.json"))) return measure_shards(argv[1], params, threads);
+  return measure_images(argv[1], params, threads, argc > 4 ? size_t(std::atoll(argv[4])) : 4000);
 } catch (const Error& error) {
   std::fprintf(stderr, "input: %s\n", error.what());
   return exit_code(error.kind());

@@ -68,15 +68,23 @@ struct Pooling {
   void (*average_gradient)(const PoolRun& run, const R* y, R divisor, bool add, R* x);
 };
 
-// Images brought to another size (datasets/resize.h): first sums of lines, then of neighbours along one.
+// Images brought to another size (datasets/resize.h): first along lines, then sums of lines. Weights are whole numbers
+// of which 2^15 are 1; the lines between have kResizeBits bits behind the point.
+constexpr int kResizeBits = 6, kResizeShift = 15 - kResizeBits;
+constexpr int kResizeLines = 4;  // that are brought to their width at once
+// A part of what sixteen values next to one another on the new line are the sums of: bytes of the old line, for every
+// four values from sixteen of its bytes. In two parts four products each; fours lie in the order 0, 2, 1, 3.
+struct alignas(32) LineWindow {
+  uint8_t places[2][4][16];  // among them, of 16-bit numbers: the byte, and 128, which is a 0
+  int16_t weights[2][4][8];  // of those numbers, of which two next to one another go to one value
+  int32_t first[4];          // of the sixteen bytes
+  bool last;                 // of these sixteen values
+};
 struct Resizing {
-  // sums[j] = sum over k < count of weights[k] * from[k * stride + j], j < n, in the order of k.
-  void (*sum_lines)(const uint8_t* from, int64_t stride, const float* weights, int64_t count, int64_t n, float* sums);
-  // Pixel i < places of 1 or 3 channels: the sum over k < count of its k-th weight times pixel first[i] + k of `line`,
-  // in the order of k, rounded to the nearest byte, in whose range it lies. For two pixels at a time there is each
-  // weight of the first four times, then that of the second; four numbers behind `line` may be read.
-  void (*across)(const int64_t* first, int64_t places, int64_t count, const float* weights, const float* line,
-                 int64_t channels, uint8_t* to);
+  // kResizeLines of them.
+  void (*along)(const LineWindow* windows, int64_t sixteens, const uint8_t* const* lines, int16_t* const* to);
+  // to[j] = sum over k < count of weights[k] * lines[k][j], j < n.
+  void (*sum_lines)(const int16_t* const* lines, const int16_t* weights, int64_t count, int64_t n, uint8_t* to);
 };
 
 // All of it. Rows are in the order of table.inc.

@@ -1,5 +1,5 @@
-// Images brought to another size. Sums are made in the order of their parts, so all levels give the same bytes.
-#include <emmintrin.h>  // of every x86-64
+// Images brought to another size. Sums are of whole numbers, so all levels give the same bytes.
+#include <immintrin.h>  // of its functions, which are all inlined, those of the level
 
 #include "backends/elementwise/level.h"
 
@@ -8,82 +8,115 @@ namespace {
 
 #define NEON_INLINE [[gnu::always_inline]] inline
 
-// sums = (or +=) weighted lines of n bytes, `stride` apart.
-template <int kLines, bool kFirst>
-NEON_INLINE void add_lines(const uint8_t* __restrict from, int64_t stride, const float* weights, int64_t n,
-                           float* __restrict sums) {
-  for (int64_t j = 0; j < n; ++j) {
-    float sum = kFirst ? 0 : sums[j];
-    for (int k = 0; k < kLines; ++k) sum += weights[k] * float(from[k * stride + j]);
-    sums[j] = sum;
-  }
+// Four values a lane of 16 bytes.
+#ifdef __AVX2__
+typedef __m256i Lanes;
+NEON_INLINE Lanes load(const void* from) { return _mm256_loadu_si256(static_cast<const Lanes*>(from)); }
+NEON_INLINE Lanes bytes_of(const uint8_t* line, const int32_t* first) {
+  const __m128i low = _mm_loadu_si128(reinterpret_cast<const __m128i*>(line + first[0])),
+                high = _mm_loadu_si128(reinterpret_cast<const __m128i*>(line + first[1]));
+  return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
 }
-
-template <bool kFirst>
-NEON_INLINE void add_some_lines(const uint8_t* from, int64_t stride, const float* weights, int64_t count, int64_t n,
-                                float* sums) {
-  if (count >= 4) add_lines<4, kFirst>(from, stride, weights, n, sums);
-  if (count == 3) add_lines<3, kFirst>(from, stride, weights, n, sums);
-  if (count == 2) add_lines<2, kFirst>(from, stride, weights, n, sums);
-  if (count == 1) add_lines<1, kFirst>(from, stride, weights, n, sums);
+NEON_INLINE void add_products(Lanes& sum, Lanes bytes, Lanes places, Lanes weights) {
+  sum = _mm256_add_epi32(sum, _mm256_madd_epi16(_mm256_shuffle_epi8(bytes, places), weights));
 }
-
-void sum_lines(const uint8_t* from, int64_t stride, const float* weights, int64_t count, int64_t n, float* sums) {
-  add_some_lines<true>(from, stride, weights, count, n, sums);
-  for (count -= 4; count > 0; count -= 4) {
-    from += 4 * stride, weights += 4;
-    add_some_lines<false>(from, stride, weights, count, n, sums);
-  }
+NEON_INLINE Lanes all(int32_t value) { return _mm256_set1_epi32(value); }
+NEON_INLINE Lanes shifted(Lanes sum) { return _mm256_srai_epi32(sum, kResizeShift); }
+NEON_INLINE void put(const Lanes* sums, int16_t* to) {
+  _mm256_storeu_si256(reinterpret_cast<Lanes*>(to), _mm256_packs_epi32(shifted(sums[0]), shifted(sums[1])));
 }
-
-typedef float Eight __attribute__((vector_size(32), aligned(4), may_alias));
-
-// Where the pixel of kChannels is written that has so many bytes left in its line: as four bytes if it has as many, and
-// those after it take what is too many.
-template <int kChannels>
-NEON_INLINE void put_pixel(uint8_t* to, uint32_t bytes, int64_t left) {
-  __builtin_memcpy(to, &bytes, left >= 4 ? 4 : kChannels);
+#else
+typedef __m128i Lanes;
+NEON_INLINE Lanes load(const void* from) { return _mm_loadu_si128(static_cast<const Lanes*>(from)); }
+NEON_INLINE Lanes bytes_of(const uint8_t* line, const int32_t* first) { return load(line + *first); }
+NEON_INLINE void add_products(Lanes& sum, Lanes bytes, Lanes places, Lanes weights) {
+  sum = _mm_add_epi32(sum, _mm_madd_epi16(_mm_shuffle_epi8(bytes, places), weights));
 }
+NEON_INLINE Lanes all(int32_t value) { return _mm_set1_epi32(value); }
+NEON_INLINE Lanes shifted(Lanes sum) { return _mm_srai_epi32(sum, kResizeShift); }
+NEON_INLINE void put(const Lanes* sums, int16_t* to) {
+  _mm_storeu_si128(reinterpret_cast<Lanes*>(to), _mm_packs_epi32(shifted(sums[0]), shifted(sums[1])));
+}
+#endif
+constexpr int kLanes = sizeof(Lanes) / 16;
+// Fours are stored by pairs, of which this many make the sixteen.
+constexpr int kPairs = 2 / kLanes;
 
-template <int kChannels>
-NEON_INLINE void add_along(const int64_t* first, int64_t places, int64_t count, const float* weights, const float* line,
-                           uint8_t* to) {
-  for (int64_t i = 0; i < places; i += 2, weights += 8 * count, to += 2 * kChannels) {
-    const bool one = i + 1 == places;
-    const float *a = line + first[i] * kChannels, *b = line + first[one ? i : i + 1] * kChannels;
-    Eight sum{};
-    for (int64_t k = 0; k < count; ++k) {
-      const __m128 left = _mm_loadu_ps(a + k * kChannels), right = _mm_loadu_ps(b + k * kChannels);
-      const Eight weight = *reinterpret_cast<const Eight*>(weights + 8 * k);
-      sum += weight * __builtin_shufflevector(left, right, 0, 1, 2, 3, 4, 5, 6, 7);
+// Of lines at once, as what a window says takes as many loads as a line.
+typedef Lanes Sums[kResizeLines][2];
+
+NEON_INLINE void add_window(const LineWindow& window, int pair, const uint8_t* const* lines, Sums& sums) {
+  for (int s = 0; s < 2; ++s) {
+    const int four = (pair + s * kPairs) * kLanes;
+    Lanes bytes[kResizeLines];
+    for (int line = 0; line < kResizeLines; ++line) bytes[line] = bytes_of(lines[line], window.first + four);
+    for (int part = 0; part < 2; ++part) {
+      const Lanes places = load(window.places[part][four]), weights = load(window.weights[part][four]);
+      for (int line = 0; line < kResizeLines; ++line) add_products(sums[line][s], bytes[line], places, weights);
     }
-    sum += 0.5f;
-    const __m128i left = _mm_cvttps_epi32(__builtin_shufflevector(sum, sum, 0, 1, 2, 3)),
-                  right = _mm_cvttps_epi32(__builtin_shufflevector(sum, sum, 4, 5, 6, 7)),
-                  words = _mm_packs_epi32(left, right);
-    const auto bytes = uint64_t(_mm_cvtsi128_si64(_mm_packus_epi16(words, words)));
-    put_pixel<kChannels>(to, uint32_t(bytes), (places - i) * kChannels);
-    if (!one) put_pixel<kChannels>(to + kChannels, uint32_t(bytes >> 32), (places - i - 1) * kChannels);
   }
 }
 
-// The counts of scales below 1.5 and 2, which a decoder leaves, as constants.
-template <int kChannels>
-NEON_INLINE void add_along_some(const int64_t* first, int64_t places, int64_t count, const float* weights,
-                                const float* line, uint8_t* to) {
-  if (count == 3) add_along<kChannels>(first, places, 3, weights, line, to);
-  else if (count == 4) add_along<kChannels>(first, places, 4, weights, line, to);
-  else add_along<kChannels>(first, places, count, weights, line, to);
+void along(const LineWindow* window, int64_t sixteens, const uint8_t* const* lines, int16_t* const* to) {
+  for (int64_t i = 0; i < sixteens; ++i) {
+    const LineWindow* at = window;
+    for (int pair = 0; pair < kPairs; ++pair) {
+      Sums sums;
+      for (auto& line : sums)
+        for (Lanes& sum : line) sum = all(1 << (kResizeShift - 1));
+      at = window;
+      add_window(*at, pair, lines, sums);  // the only one of scales up to 2, which a decoder leaves
+      while (!at->last) add_window(*++at, pair, lines, sums);
+      for (int line = 0; line < kResizeLines; ++line) put(sums[line], to[line] + 16 * i + 8 * pair);
+    }
+    window = at + 1;
+  }
 }
 
-void across(const int64_t* first, int64_t places, int64_t count, const float* weights, const float* line,
-            int64_t channels, uint8_t* to) {
-  if (channels == 3) add_along_some<3>(first, places, count, weights, line, to);
-  else add_along_some<1>(first, places, count, weights, line, to);
+constexpr int16_t kHalf = 1 << (kResizeBits - 1);
+// The upper half of 2 x y, rounded: an instruction of every level.
+NEON_INLINE int16_t product(int16_t x, int16_t y) { return int16_t(((int32_t(x) * y >> 14) + 1) >> 1); }
+
+NEON_INLINE uint8_t byte_of(int16_t sum) {
+  sum >>= kResizeBits;
+  return uint8_t(sum > 255 ? 255 : sum);
+}
+
+template <int kLines>
+NEON_INLINE void sum_some_lines(const int16_t* const* lines, const int16_t* weights, int64_t n,
+                                uint8_t* __restrict to) {
+  const int16_t* from[kLines];
+  int16_t weight[kLines];
+  for (int k = 0; k < kLines; ++k) from[k] = lines[k], weight[k] = weights[k];
+  for (int64_t j = 0; j < n; ++j) {
+    int16_t sum = kHalf;
+    for (int k = 0; k < kLines; ++k) sum = int16_t(sum + product(from[k][j], weight[k]));
+    to[j] = byte_of(sum);
+  }
+}
+
+// Sums in 32 bits: where a line counts for little, its product rounded to 16 bits may be nothing.
+void sum_many_lines(const int16_t* const* lines, const int16_t* weights, int64_t count, int64_t n, uint8_t* to) {
+  constexpr int kShift = 15 + kResizeBits;
+  constexpr int64_t kAtOnce = 64;
+  for (int64_t begin = 0; begin < n; begin += kAtOnce) {
+    const int64_t part = n - begin < kAtOnce ? n - begin : kAtOnce;
+    int32_t sums[kAtOnce];
+    for (int64_t j = 0; j < part; ++j) sums[j] = 1 << (kShift - 1);
+    for (int64_t k = 0; k < count; ++k)
+      for (int64_t j = 0; j < part; ++j) sums[j] += int32_t(lines[k][begin + j]) * weights[k];
+    for (int64_t j = 0; j < part; ++j) to[begin + j] = uint8_t(sums[j] >> kShift);
+  }
+}
+
+void sum_lines(const int16_t* const* lines, const int16_t* weights, int64_t count, int64_t n, uint8_t* to) {
+  if (count == 3) return sum_some_lines<3>(lines, weights, n, to);  // scales up to 1.5
+  if (count == 4) return sum_some_lines<4>(lines, weights, n, to);  // up to 2, which a decoder leaves
+  return sum_many_lines(lines, weights, count, n, to);
 }
 
 }  // namespace
 
-constinit const Resizing resizing = {sum_lines, across};
+constinit const Resizing resizing = {along, sum_lines};
 
 }  // namespace neon::elementwise::NEON_LEVEL

@@ -80,6 +80,8 @@ bool is_utf8(std::string_view text) {
 }
 
 std::string printable(std::string_view foreign, size_t most) {
+  const auto is_plain = [](char letter) { return letter >= ' ' && letter < '\x7f'; };
+  if (foreign.size() <= most && std::ranges::all_of(foreign, is_plain)) return std::string(foreign);  // most are
   std::string out;
   size_t at = 0;
   while (at < foreign.size()) {

@@ -23,7 +23,7 @@ Tensor picture(int64_t height, int64_t width, int64_t channels, int kind) {
   return out;
 }
 
-std::string jpeg_of(const Tensor& image, int quality, bool progressive) {
+std::string jpeg_of(const Tensor& image, int quality, bool progressive, ColourBlock block) {
   jpeg_compress_struct info;
   jpeg_error_mgr errors;
   info.err = jpeg_std_error(&errors);
@@ -38,6 +38,8 @@ std::string jpeg_of(const Tensor& image, int quality, bool progressive) {
   jpeg_set_defaults(&info);
   jpeg_set_quality(&info, quality, TRUE);
   for (int c = 0; c < info.num_components; ++c) info.comp_info[c].h_samp_factor = info.comp_info[c].v_samp_factor = 1;
+  info.comp_info[0].h_samp_factor = block.width;
+  info.comp_info[0].v_samp_factor = block.height;
   if (progressive) jpeg_simple_progression(&info);
   jpeg_start_compress(&info, TRUE);
   Tensor copy = image.clone();

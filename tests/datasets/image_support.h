@@ -13,8 +13,12 @@ namespace neon_test {
 // (H,W,channels) u8 of smooth colours, other ones for another `kind`.
 neon::Tensor picture(int64_t height, int64_t width, int64_t channels, int kind = 0);
 
+// Pixels of a JPEG that share a colour; each has a brightness of its own.
+struct ColourBlock {
+  int height = 1, width = 1;
+};
 // A JPEG of image (H,W,C): 1 channel grey, 3 RGB, 4 CMYK.
-std::string jpeg_of(const neon::Tensor& image, int quality = 95, bool progressive = false);
+std::string jpeg_of(const neon::Tensor& image, int quality = 95, bool progressive = false, ColourBlock block = {});
 // A PNG of image (H,W,C), with 8 or, as twice the byte, 16 bits.
 std::string png_of(const neon::Tensor& image, int bits = 8);
 

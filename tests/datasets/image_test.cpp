@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "datasets/jpeg_image.h"
-#include "datasets/resize.h"
 #include "image_support.h"
 #include "support.h"
 
@@ -66,46 +65,6 @@ TEST_CASE("the shorter side is brought to the size, and the middle is taken") {
   CHECK(read(png_of(image), {3, 20}).at(30) == 100);
 }
 
-TEST_CASE("resizing is a mean weighted by a triangle") {
-  const Tensor image = picture(13, 7, 3, 1);
-  for (const auto& [height, width] : {std::pair{5, 3}, {13, 7}, {20, 9}, {1, 1}, {4, 14}, {8, 4}}) {
-    const Tensor got = resized(image, height, width);
-    auto weight = [](double place, int64_t from, int64_t to, int64_t k) {
-      const double scale = double(from) / double(to), reach = std::max(scale, 1.0);
-      return std::max(0.0, 1 - std::abs(double(k) + 0.5 - (place + 0.5) * scale) / reach);
-    };
-    for (int64_t i = 0; i < got.elements(); ++i) {
-      const int64_t c = i % 3, x = i / 3 % width, y = i / 3 / width;
-      double sum = 0, weights = 0;
-      for (int64_t v = 0; v < 13; ++v)
-        for (int64_t u = 0; u < 7; ++u) {
-          const double w = weight(double(y), 13, height, v) * weight(double(x), 7, width, u);
-          weights += w;
-          sum += w * image.at((v * 7 + u) * 3 + c);
-        }
-      REQUIRE(std::abs(got.at(i) - sum / weights) <= 0.5 + 1e-3);
-    }
-  }
-}
-
-TEST_CASE("resizing writes to its own bytes only") {
-  for (const int64_t channels : {1, 3})
-    for (const int64_t side : {1, 2, 3, 5, 8}) {
-      const Tensor image = picture(9, 11, channels, 1);
-      std::vector<uint8_t> bytes(size_t(side * side * channels) + 8, 77);
-      const auto to = std::span(bytes).subspan(4, size_t(side * side * channels));
-      resize_middle(image.as<uint8_t>().data(), {9, 11}, {0, 11}, channels, side, to);
-      for (size_t k = 0; k < 4; ++k) CHECK((bytes[k] == 77 && bytes[bytes.size() - 1 - k] == 77));
-      // Grey has the numbers of a colour of three like channels.
-      if (channels == 3) continue;
-      Tensor colour(DType::u8, {9, 11, 3});
-      for (int64_t i = 0; i < colour.elements(); ++i) colour.set(i, image.at(i / 3));
-      std::vector<uint8_t> wide(size_t(side * side * 3));
-      resize_middle(colour.as<uint8_t>().data(), {9, 11}, {0, 11}, 3, side, wide);
-      for (size_t i = 0; i < to.size(); ++i) CHECK((wide[3 * i] == to[i] && wide[3 * i + 2] == to[i]));
-    }
-}
-
 TEST_CASE("a large JPEG is decoded smaller, never below the size asked for") {
   const Tensor image = picture(200, 320, 3);
   CHECK(read_jpeg(jpeg_of(image), 3, 0, "a").shape() == Shape{200, 320, 3});
@@ -115,35 +74,23 @@ TEST_CASE("a large JPEG is decoded smaller, never below the size asked for") {
   CHECK(farthest(read(jpeg_of(image, 100), {3, 50}), read(png_of(image), {3, 50})) <= 4);
 }
 
-TEST_CASE("the memory of one huge JPEG is given back with the next image") {
-  std::vector<uint8_t> scratch;
-  const auto read_to = [&](int64_t side) {
-    std::vector<uint8_t> to(10 * 10);
-    Columns there;
-    read_jpeg_to(jpeg_of(picture(side, side, 1)), 1, 0, "a", {10, 10}, to, scratch, there);
-  };
-  read_to(4200);
-  CHECK(scratch.capacity() >= 4200 * 4200);
-  read_to(200);
-  CHECK((scratch.capacity() >= 200 * 200 && scratch.capacity() < 2 * 200 * 200));
-  const uint8_t* const kept = scratch.data();
-  read_to(100);
-  CHECK(scratch.data() == kept);
-}
-
 TEST_CASE("of a JPEG the columns that are kept have the pixels of the whole image") {
-  for (const int64_t channels : {1, 3})
-    for (const auto& [height, width] : {std::pair{60, 100}, {60, 333}, {61, 61}, {100, 60}, {97, 151}})
-      for (const bool progressive : {false, true})
-        for (const int64_t side : {13, 31, 48, 60, 80}) {
-          INFO(height << " x " << width << " to " << side << ", " << channels << " channels");
-          const std::string jpeg = jpeg_of(picture(height, width, channels, 2), 80, progressive);
-          const Tensor whole = read(jpeg, {channels, side});
-          std::vector<uint8_t> pixels(size_t(side * side * channels)), scratch;
-          const ImageSize wanted{side, side};
-          CHECK(read_image_to(jpeg, {channels, side}, "a.img", wanted, pixels, scratch) == wanted);
-          CHECK(std::ranges::equal(pixels, whole.as<uint8_t>()));
-        }
+  Resizer resizer;  // of each after others, as a thread's
+  const ColourBlock blocks[] = {{1, 1}, {1, 2}, {2, 1}, {2, 2}, {1, 4}};
+  for (const ColourBlock& block : blocks)
+    for (const int64_t channels : {1, 3})
+      for (const auto& [height, width] : {std::pair{60, 100}, {60, 333}, {61, 61}, {100, 60}, {97, 151}})
+        for (const bool progressive : {false, true})
+          for (const int64_t side : {7, 13, 31, 48, 60, 80}) {
+            INFO(height << " x " << width << " to " << side << ", " << channels << " channels, colours of "
+                        << block.height << " x " << block.width << (progressive ? ", progressive" : ""));
+            const std::string jpeg = jpeg_of(picture(height, width, channels, 2), 80, progressive, block);
+            const Tensor whole = read(jpeg, {channels, side});
+            std::vector<uint8_t> pixels(size_t(side * side * channels));
+            const ImageSize wanted{side, side};
+            CHECK(read_image_to(jpeg, {channels, side}, "a.img", wanted, pixels, resizer) == wanted);
+            CHECK(std::ranges::equal(pixels, whole.as<uint8_t>()));
+          }
 }
 
 TEST_CASE("damaged and foreign images are errors that name the file") {

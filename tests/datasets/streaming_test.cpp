@@ -52,6 +52,23 @@ TEST_CASE("sets that can be streamed give the samples that they give in memory")
   }
 }
 
+TEST_CASE("the memory of one huge file is given back with the next one") {
+  const TempDir dir;
+  write_images(dir, 4, 9);
+  const std::string path = dir / "images/train/even/0.png";
+  dir.write("images/train/even/0.png", read_file(path) + std::string(size_t(20) << 20, ' '));
+  const Data data = make("ImageFolder", {{"path", dir / "images"}, {"stream", "true"}})->load(offline());
+  std::vector<uint8_t> pixels(9 * 9 * 3);
+  ReadScratch scratch;
+  data.train.reader->read(0, pixels, scratch);
+  CHECK(scratch.file.capacity() >= size_t(20) << 20);
+  data.train.reader->read(1, pixels, scratch);
+  CHECK(scratch.file.capacity() < 100'000);
+  const char* const kept = scratch.file.data();
+  data.train.reader->read(2, pixels, scratch);
+  CHECK(scratch.file.data() == kept);
+}
+
 TEST_CASE("what is larger than its share of the room is streamed, unless it can only be read in order") {
   const TempDir dir;
   write_images(dir, 20, 9);
