@@ -29,7 +29,7 @@ void Resizer::begin(const Columns& there, std::span<uint8_t> to) {
   NEON_ASSERT(offset_ >= 0 && needed().first + needed().count <= there.first + there.count);
   NEON_ASSERT(int64_t(to.size()) == side_ * side_ * channels_);
   for (std::vector<uint8_t>& line : lines_)
-    line.resize(size_t(std::max(offset_ + windows_.reach, there.count * channels_)));
+    line.resize(size_t(kUneven + std::max(offset_ + windows_.reach, there.count * channels_)));
   y_ = 0, done_ = 0, to_ = to.data();
 }
 
@@ -39,7 +39,7 @@ void Resizer::add(int count) {
     int16_t* to[kAtOnce];
     for (int k = 0; k < kAtOnce; ++k) {
       const int line = std::min(k, count - 1);  // where there are fewer the last one more than once
-      from[k] = lines_[line].data() + offset_, to[k] = resized_line(y_ + line);
+      from[k] = this->line(line) + offset_, to[k] = resized_line(y_ + line);
     }
     loops_.along(windows_.windows.data(), windows_.sixteens, from, to);
   }

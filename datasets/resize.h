@@ -29,11 +29,13 @@ class Resizer {
   Columns needed() const;
   void begin(const Columns& there, std::span<uint8_t> to);
   // Where the next line is to be written and, for k < kAtOnce, the k-th behind it.
-  uint8_t* line(int k) { return lines_[k].data(); }
+  uint8_t* line(int k) { return lines_[k].data() + kUneven; }
   // That they were: all of them, or those that are left of the image.
   void add(int count);
 
  private:
+  // libjpeg-turbo writes lines that begin at a multiple of 16 or 32 bytes past the cache, where they are wanted.
+  static constexpr int64_t kUneven = 8;
   int16_t* resized_line(int64_t y) { return resized_.data() + y % kept_ * windows_.sixteens * 16; }
   void put_line();
 

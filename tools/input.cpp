@@ -1,7 +1,7 @@
 // How fast samples come: images/s of a stream of batches as a run reads it, and, of JPEG files, of libjpeg-turbo alone
 // that decodes the same images with as many threads, from memory and, of a folder, from the files that it opens and
 // reads. The files should lie in the page cache. Beside each rate stands the processor time of an image, which other
-// work on the machine lengthens less.
+// work on the machine lengthens less; the share by that time is the median of turns.
 //
 //   input FOLDER|ARCHIVE|SHARDS [SIZE [THREADS [IMAGES]]]
 #include <cstdio>
@@ -33,10 +33,12 @@ namespace {
 
 constexpr int kTurns = 40;
 
-// Of the quickest of some turns.
 struct Speed {
-  double rate = 0, work = 1e300;  // images/s; µs of all threads for an image
-  void print(const char* what) const { std::printf("  %-38s %8.0f images/s %8.1f µs\n", what, rate, work); }
+  double rate = 0;            // images/s of the quickest of some turns
+  std::vector<double> works;  // of each, µs of all threads for an image
+  void print(const char* what) const {
+    std::printf("  %-38s %8.0f images/s %8.1f µs\n", what, rate, *std::ranges::min_element(works));
+  }
 };
 
 double processor_seconds() {
@@ -49,7 +51,7 @@ void take_turn(Speed& speed, int64_t images, auto&& work) {
   const auto before = std::chrono::steady_clock::now();
   const double work_before = processor_seconds();
   work();
-  speed.work = std::min(speed.work, (processor_seconds() - work_before) * 1e6 / double(images));
+  speed.works.push_back((processor_seconds() - work_before) * 1e6 / double(images));
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - before;
   speed.rate = std::max(speed.rate, double(images) / seconds.count());
 }
@@ -180,8 +182,11 @@ int measure_images(const std::string& path, const ImageParams& params, int threa
   if (in_folder) from_files.print("libjpeg-turbo alone, reading files");
   streamed.print("streamed");
   auto print_share = [&](const char* of, const Speed& peer) {
+    std::vector<double> shares = peer.works;  // turn by turn: what else runs is much the same for both
+    for (size_t i = 0; i < shares.size(); ++i) shares[i] /= streamed.works[i];
+    std::ranges::nth_element(shares, shares.begin() + kTurns / 2);
     std::printf("  %.0f %% of libjpeg-turbo %s, by processor time %.0f %%\n", 100 * streamed.rate / peer.rate, of,
-                100 * peer.work / streamed.work);
+                100 * shares[kTurns / 2]);
   };
   print_share("from memory", from_memory);
   if (in_folder) print_share("reading files", from_files);
