@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "backends/cpu/amx.h"
 #include "tests/backends/run_case.h"
 
 using namespace neon;
@@ -48,6 +49,7 @@ void check_implementations(const OpCase& c, DType dtype, const std::vector<std::
     // whatever its ops run on, if they move anything
   } else if (c.fast == "product") {
     CHECK(ran.size() == 1);
+    if (dtype == DType::bf16 && all == "amx ") return;
     CHECK(all.starts_with(dtype == DType::f64 ? "loops" : "onednn:"));
   } else if (c.fast == "empty matmul") {
     CHECK(ran.size() == 1);
@@ -98,6 +100,21 @@ TEST_CASE("1x1 filters that step over few channels get their gradient from a ker
         ++seen;
       }
   CHECK(seen > 0);
+}
+
+TEST_CASE("filters of 32 samples and more get their gradient from AMX where there is one, in bf16") {
+  int seen = 0;
+  for (const OpCase& c : all_cases()) {
+    if (c.op != "convolution_weight_gradient" || c.name.find(" samples") == std::string::npos) continue;
+    if (c.inputs[0].shape[0] < 32) continue;
+    for (DType dtype : {DType::bf16, DType::f32})
+      for (const std::string& ran : run_case(c, dtype, dtype, {.threads = 3}).implementations) {
+        INFO(c.to_string() << " ran " << ran);
+        CHECK((ran == "amx") == (dtype == DType::bf16 && cpu::has_amx()));
+        ++seen;
+      }
+  }
+  CHECK(seen >= 12);
 }
 
 TEST_CASE("fast kernels agree with plain ones in f64") {

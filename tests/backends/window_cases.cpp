@@ -45,6 +45,13 @@ const std::vector<Convolution>& convolutions() {
       {"volumes", {2, 3, 4, 5, 2}, {3, 2, 3, 3, 2}},
       {"volumes, padded, with strides", {1, 4, 5, 4, 3}, {4, 3, 2, 3, 3}, {2, 1, 2}, {1, 1, 0, 1, 2, 0}, {1, 2, 1}},
       {"volumes in groups", {1, 3, 3, 4, 4}, {6, 2, 2, 2, 2}, {1, 2, 1}, {0, 1, 1, 0, 1, 1}, {}, 2},
+      // Of 32 samples and more, which kernels for AMX multiply at once.
+      {"40 samples, padded, with strides", {40, 9, 8, 5}, {20, 3, 5, 5}, {2, 1}, {1, 2, 2, 0}},
+      {"32 samples, dilated rows", {32, 9, 7, 3}, {18, 2, 3, 3}, {1, 2}, {1, 1, 0, 1}, {3, 1}},
+      {"33 samples, padding above the filter", {33, 3, 2, 2}, {3, 2, 2, 2}, {}, {3, 2, 4, 0}},
+      {"33 samples, stride above the filter", {33, 7, 8, 2}, {3, 2, 2, 2}, {3, 4}},
+      {"64 samples, 1x1", {64, 5, 6, 40}, {48, 1, 1, 40}},
+      {"70 samples of one channel", {70, 12, 11, 1}, {16, 5, 5, 1}},
       // Sizes and filters of neon 1's own tests, with fewer samples and maps.
       {"3x7x58, 3x3x3", {1, 3, 7, 58, 16}, {16, 3, 3, 3, 16}},
       {"3x7x58, 3x3x3, padded, with strides", {1, 3, 7, 58, 16}, {16, 3, 3, 3, 16}, {1, 2, 2}, {1, 1, 1, 1, 1, 1}},
