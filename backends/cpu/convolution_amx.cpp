@@ -14,6 +14,9 @@ namespace neon::cpu {
 
 namespace {
 
+// Of a thread's sums, which are to stay in its cache.
+constexpr int64_t kMostSumBytes = 256 << 10;
+
 int64_t divided_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 class AmxWeightGradient : public Kernel {
@@ -157,6 +160,7 @@ std::unique_ptr<Kernel> make_weight_gradient(const LoweredKernel& kernel, Contex
   if (context.type(kernel.inputs[1]).shape.elements() == 0) return {};
   const bool neighbours = kernel.attributes.integers("dilation")[1] == 1 && kernel.attributes.integer("groups") == 1;
   if (!neighbours || x.shape[0] < kTileDepth || !has_amx()) return {};
+  if (4 * dw.shape.elements() > kMostSumBytes) return {};
   return std::make_unique<AmxWeightGradient>(kernel, context);
 }
 

@@ -14,6 +14,7 @@ namespace neon::cuda {
 namespace {
 
 constexpr size_t kTimedPlans = 12;
+constexpr size_t kRelus = 4;  // among as many plans is one whose relu keeps NaN
 // What a plan's workspace may take: a share of the GPU's memory, within these bounds in bytes.
 constexpr size_t kWorkspaceShare = 8, kLeastWorkspace = size_t(512) << 20, kMostWorkspace = size_t(4) << 30;
 enum Id : int64_t { kA = 1, kB, kC, kBias, kSum, kBiased };
@@ -114,7 +115,7 @@ class ConvolutionKernel : public LibraryKernel {
     has_bias_ = bool(kernel.bias);
     const TensorType bias = has_bias_ ? graph.type(kernel.bias) : TensorType{a.dtype, {0}};
     const bool tf32 = options.tf32 && a.dtype == DType::f32;
-    const DiskCache cache("plan", text(device_->name(), " cudnn ", cudnn().version()));
+    const DiskCache cache("honest plan", text(device_->name(), " cudnn ", cudnn().version()));
     PlanNeeds needs;
     needs.exact_f32 = a.dtype == DType::f32 && !options.tf32;
     needs.deterministic = !options.timed;
@@ -127,8 +128,10 @@ class ConvolutionKernel : public LibraryKernel {
       if (!plan_.empty()) return true;
     }
     if (options.cold) options.cold->begin();
-    plan_ = plans(kernel, a, b, c, bias, needs, options.timed ? kTimedPlans : 1);
+    const size_t most = options.timed ? kTimedPlans : 1;
+    plan_ = plans(kernel, a, b, c, bias, needs, kernel.relu ? std::max(most, kRelus) : most);
     if (plan_.empty()) return false;
+    if (kernel.relu) keep_honest(a, b, c, bias, most);
     const bool settled = plan_.size() == 1 || keep_fastest(a, b, c, bias);
     if (settled) cache.write(key, plan_.front().json());
     return true;
@@ -176,6 +179,20 @@ class ConvolutionKernel : public LibraryKernel {
     std::vector<const Descriptor*> operations = {&operation};
     for (const Descriptor& one : rest) operations.push_back(&one);
     return make_plans(handle_, operations, needs, most);
+  }
+
+  // The first that keep NaN; all where none does.
+  void keep_honest(const TensorType& a, const TensorType& b, const TensorType& c, const TensorType& bias, size_t most) {
+    const Memory left = broken(device_, a), right = broken(device_, b), offsets = broken(device_, bias);
+    std::vector<Plan> honest;
+    for (Plan& plan : plan_) {
+      if (honest.size() == most || plan.workspace_bytes() > device_->free_bytes()) continue;
+      const Memory result(device_, c.bytes(), "timing"), workspace(device_, plan.workspace_bytes(), "timing");
+      execute(plan, left.data(), right.data(), offsets.data(), result.data(), workspace.data());
+      if (is_broken(result, c.dtype)) honest.push_back(std::move(plan));
+    }
+    if (!honest.empty()) plan_ = std::move(honest);
+    while (plan_.size() > most) plan_.pop_back();
   }
 
   // Of those whose workspace finds room now; returns whether all did. Where none does, taking it says so.

@@ -1,6 +1,7 @@
 #include "backends/cuda/timing.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "neon/core/random.h"
 #include "neon/core/tensor.h"
@@ -68,14 +69,34 @@ class Recording {
 
 }  // namespace
 
-Memory varied(const std::shared_ptr<Device>& device, const TensorType& type) {
+namespace {
+
+Memory repeated(const std::shared_ptr<Device>& device, const TensorType& type, const Tensor& some) {
   Memory out(device, type.bytes(), "timing");
-  Tensor some(type.dtype, {1 << 16});
-  Stream stream(1, "timing");
-  for (int64_t i = 0; i < some.elements(); ++i) some.set(i, stream.uniform() - 0.5);
   for (size_t at = 0; at < out.bytes(); at += some.bytes())
     out.upload(some.data(), std::min(some.bytes(), out.bytes() - at), at);
   return out;
+}
+
+}  // namespace
+
+Memory varied(const std::shared_ptr<Device>& device, const TensorType& type) {
+  Tensor some(type.dtype, {1 << 16});
+  Stream stream(1, "timing");
+  for (int64_t i = 0; i < some.elements(); ++i) some.set(i, stream.uniform() - 0.5);
+  return repeated(device, type, some);
+}
+
+Memory broken(const std::shared_ptr<Device>& device, const TensorType& type) {
+  Tensor some(type.dtype, {1 << 16});
+  for (int64_t i = 0; i < some.elements(); ++i) some.set(i, std::nan(""));
+  return repeated(device, type, some);
+}
+
+bool is_broken(const Memory& result, DType dtype) {
+  Tensor first(dtype, {1});
+  result.download(first.data(), first.bytes());
+  return std::isnan(first.at(0));
 }
 
 size_t fastest_of(const Device& device, size_t count, const std::function<void(size_t)>& run) {

@@ -19,6 +19,10 @@ constexpr int64_t kSamples = 500;
 // is a mean, whose errors cancel. What is wrong in a kernel moves a gradient by all of it, the loss by what a step
 // does.
 constexpr double kGradientTolerance = 1e-4, kLossTolerance = 1e-5;
+// A relu or a maximum at its bend may take the other side by such an error, and moves a gradient by one sample's share:
+// seldom, and by a pixel of some thousands.
+constexpr double kBentTolerance = 1e-2;
+constexpr int kBentSteps = 2;
 
 // A net's programs on one device, with variables of their own.
 struct Training {
@@ -80,6 +84,7 @@ TEST_CASE("whole nets train on the GPU in f32 as on the CPU in f64: every loss a
     cpu.take_variables(gpu);
     std::map<std::string, Tensor> untrained;
     for (const Parameter& p : narrow.step.parameters) untrained[p.name] = cpu.variables.at(p.name).clone();
+    std::map<std::string, int> apart;  // steps in which the gradient of a parameter is another
     for (int number = 0; number < kSteps; ++number) {
       INFO("step " << number);
       follower.take_variables(gpu);  // gradients of the same weights
@@ -89,13 +94,19 @@ TEST_CASE("whole nets train on the GPU in f32 as on the CPU in f64: every loss a
       for (const auto& [name, value] : narrow.gradients.graph.outputs()) {
         if (!name.starts_with("grad/")) continue;
         INFO(name);
-        CHECK(distance(gpu.gradients->output(name), follower.gradients->output(name)) < kGradientTolerance);
+        const double off = distance(gpu.gradients->output(name), follower.gradients->output(name));
+        CHECK(off < kBentTolerance);
+        apart[name] += off >= kGradientTolerance;
         ++compared;
       }
       CHECK(compared == int(narrow.step.parameters.size()));
       for (Training* training : {&gpu, &cpu}) training->step->run(uint64_t(number));
       const double cost = cpu.step->recorded("cost");
       CHECK(gpu.step->recorded("cost") == Approx(cost).epsilon(kLossTolerance));
+    }
+    for (const auto& [name, steps] : apart) {
+      INFO(name);
+      CHECK(steps <= kBentSteps);
     }
     for (const auto& [name, tensor] : untrained) {
       INFO(name);
