@@ -14,7 +14,8 @@ namespace neon::cuda {
 namespace {
 
 constexpr size_t kTimedPlans = 12;
-constexpr size_t kRelus = 4;  // among as many plans is one whose relu keeps NaN
+constexpr size_t kRelus = 4;                 // among as many plans is one whose relu keeps NaN
+constexpr size_t kSlack = size_t(16) << 20;  // what arrays may take beyond their bytes
 // What a plan's workspace may take: a share of the GPU's memory, within these bounds in bytes.
 constexpr size_t kWorkspaceShare = 8, kLeastWorkspace = size_t(512) << 20, kMostWorkspace = size_t(4) << 30;
 enum Id : int64_t { kA = 1, kB, kC, kBias, kSum, kBiased };
@@ -131,9 +132,9 @@ class ConvolutionKernel : public LibraryKernel {
     const size_t most = options.timed ? kTimedPlans : 1;
     plan_ = plans(kernel, a, b, c, bias, needs, kernel.relu ? std::max(most, kRelus) : most);
     if (plan_.empty()) return false;
-    if (kernel.relu) keep_honest(a, b, c, bias, most);
+    const bool seen = !kernel.relu || keep_honest(a, b, c, bias, most);
     const bool settled = plan_.size() == 1 || keep_fastest(a, b, c, bias);
-    if (settled) cache.write(key, plan_.front().json());
+    if (seen && settled) cache.write(key, plan_.front().json());
     return true;
   }
 
@@ -181,17 +182,27 @@ class ConvolutionKernel : public LibraryKernel {
     return make_plans(handle_, operations, needs, most);
   }
 
-  // The first that keep NaN; all where none does.
-  void keep_honest(const TensorType& a, const TensorType& b, const TensorType& c, const TensorType& bias, size_t most) {
-    const Memory left = broken(device_, a), right = broken(device_, b), offsets = broken(device_, bias);
+  // The first that keep NaN, or the first where none does. Returns whether there was room to see it.
+  bool keep_honest(const TensorType& a, const TensorType& b, const TensorType& c, const TensorType& bias, size_t most) {
+    size_t bytes = 0;
+    for (const Plan& plan : plan_) bytes = std::max(bytes, plan.workspace_bytes());
     std::vector<Plan> honest;
+    if (a.bytes() + b.bytes() + c.bytes() + bias.bytes() + bytes + kSlack > device_->free_bytes()) {
+      keep(most);
+      return false;
+    }
+    const Memory left = broken(device_, a), right = broken(device_, b), offsets = broken(device_, bias),
+                 result(device_, c.bytes(), "timing"), workspace(device_, bytes, "timing");
     for (Plan& plan : plan_) {
-      if (honest.size() == most || plan.workspace_bytes() > device_->free_bytes()) continue;
-      const Memory result(device_, c.bytes(), "timing"), workspace(device_, plan.workspace_bytes(), "timing");
+      if (honest.size() == most) break;
       execute(plan, left.data(), right.data(), offsets.data(), result.data(), workspace.data());
       if (is_broken(result, c.dtype)) honest.push_back(std::move(plan));
     }
     if (!honest.empty()) plan_ = std::move(honest);
+    keep(most);
+    return true;
+  }
+  void keep(size_t most) {
     while (plan_.size() > most) plan_.pop_back();
   }
 
@@ -210,7 +221,7 @@ class ConvolutionKernel : public LibraryKernel {
       execute(plan_[i], left.data(), right.data(), offsets.data(), result.data(), workspace.data());
     });
     std::swap(plan_.front(), plan_[fastest]);
-    while (plan_.size() > 1) plan_.pop_back();
+    keep(1);
     return all;
   }
 

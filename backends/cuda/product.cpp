@@ -86,7 +86,7 @@ class Product : public LibraryKernel {
   bool prepare(const LibraryOptions& options) {
     const bool tf32 = options.tf32 && product_.dtype == DType::f32;
     describe(tf32);
-    const DiskCache cache("honest product", text(device_->name(), " cublaslt ", lt().version()));
+    const DiskCache cache("product", text(device_->name(), " cublaslt ", lt().version()));
     const std::string key =
         text(product_.dtype, " ", words(product_.a), " by ", words(product_.b), " to ", words(product_.c),
              product_.bias ? " bias" : "", product_.relu ? " relu" : "", tf32 ? " tf32" : "");
@@ -95,10 +95,8 @@ class Product : public LibraryKernel {
       return true;
     }
     if (options.timed && options.cold) options.cold->begin();
-    const int most = options.timed ? kTimedAlgorithms : 1;
-    auto found = algorithms(product_.relu ? kTimedAlgorithms : most);
+    const auto found = algorithms(options.timed ? kTimedAlgorithms : 1);
     if (found.empty()) return false;
-    if (product_.relu) keep_honest(found, size_t(most));
     algorithm_ = found.front();
     if (found.size() > 1) take_fastest(found);
     if (options.timed) cache.write(key, std::string(reinterpret_cast<const char*>(&algorithm_), sizeof algorithm_));
@@ -173,24 +171,6 @@ class Product : public LibraryKernel {
     for (int i = 0; status == CUBLAS_STATUS_SUCCESS && i < count; ++i)
       if (found[size_t(i)].state == CUBLAS_STATUS_SUCCESS) out.push_back(found[size_t(i)].algo);
     return out;
-  }
-
-  // The first that keep NaN; all where none does.
-  void keep_honest(std::vector<cublasLtMatmulAlgo_t>& candidates, size_t most) {
-    const DType dtype = product_.dtype;
-    const Memory a = broken(device_, product_.a.memory(dtype)), b = broken(device_, product_.b.memory(dtype)),
-                 bias = broken(device_, {dtype, {product_.c.columns}}), workspace(device_, kWorkspace, "timing");
-    const Memory &first = product_.swapped ? b : a, &second = product_.swapped ? a : b;
-    std::vector<cublasLtMatmulAlgo_t> honest;
-    for (const cublasLtMatmulAlgo_t& candidate : candidates) {
-      if (honest.size() == most) break;
-      const Memory result(device_, product_.c.memory(dtype).bytes(), "timing");
-      algorithm_ = candidate;
-      launch(first.data(), second.data(), product_.bias ? bias.data() : nullptr, result.data(), workspace.data());
-      if (is_broken(result, dtype)) honest.push_back(candidate);
-    }
-    if (!honest.empty()) candidates = std::move(honest);
-    candidates.resize(std::min(candidates.size(), most));
   }
 
   void take_fastest(const std::vector<cublasLtMatmulAlgo_t>& candidates) {

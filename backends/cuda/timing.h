@@ -13,7 +13,7 @@ Memory varied(const std::shared_ptr<Device>& device, const TensorType& type);
 // Which of `count` candidates is done first, each run some times.
 size_t fastest_of(const Device& device, size_t count, const std::function<void(size_t)>& run);
 
-// Some kernels of libraries make 0 of NaN where they take relu, and a net with a broken weight would train on. An array
+// Some kernels of cuDNN make 0 of NaN where they take relu, and a net with a broken weight would train on. An array
 // of NaN to give them, and whether they gave NaN back.
 Memory broken(const std::shared_ptr<Device>& device, const TensorType& type);
 bool is_broken(const Memory& result, DType dtype);

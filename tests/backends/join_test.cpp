@@ -91,7 +91,7 @@ TEST_CASE(
   }
   std::multiset<std::string> expected;
   for (const char* op : {"convolution", "convolution_data_gradient", "convolution_weight_gradient"})
-    for (const char* name : {"1x1", "one pixel"}) expected.insert(text(op, ", ", name));
+    for (const char* name : {"1x1", "one pixel", "64 samples, 1x1"}) expected.insert(text(op, ", ", name));
   CHECK(found == expected);
 }
 

@@ -85,6 +85,9 @@ bool is_even(const std::vector<int64_t>& padding) {
   return true;
 }
 
+// Of convolutions those that are products, by name.
+bool is_of_pixels(const OpCase& c) { return c.name == "1x1" || c.name == "one pixel" || c.name == "64 samples, 1x1"; }
+
 }  // namespace
 
 TEST_CASE("cuDNN does convolutions, save in f64 and in groups with uneven padding; cuBLASLt those of pixels in f64") {
@@ -97,18 +100,18 @@ TEST_CASE("cuDNN does convolutions, save in f64 and in groups with uneven paddin
     const bool taken = c.attributes.integer("groups") == 1 || is_even(c.attributes.integers("padding"));
     (taken ? by_library : own) += 1;
     CHECK(run_case(c, DType::f16, DType::f16, options).implementations.back() == (taken ? "cudnn" : "own"));
-    const bool product = c.name == "1x1" || c.name == "one pixel";
+    const bool product = is_of_pixels(c);
     products += product;
     CHECK(run_case(c, DType::f64, DType::f64, options).implementations.back() == (product ? "cublaslt" : "own"));
   }
-  CHECK(products == 3 * 2);
+  CHECK(products == 3 * 3);
   CHECK(by_library > 50);
   CHECK(own > 3);
 }
 TEST_CASE("convolutions of pixels by the library that the clock finds faster") {
   std::set<std::string> taken;
   for (const OpCase& c : all_cases()) {
-    if (!c.op.starts_with("convolution") || (c.name != "1x1" && c.name != "one pixel")) continue;
+    if (!c.op.starts_with("convolution") || !is_of_pixels(c)) continue;
     for (DType dtype : {DType::f32, DType::f16, DType::bf16})
       for (int time = 0; time < 2; ++time) {  // the second finds what the first chose, where there is a cache
         DeviceOptions options = kGpu;
