@@ -1,6 +1,6 @@
 // Speed of single kernels on a GPU, for BENCHMARKS.md: large matrix products, a chain over three arrays, rows made
 // normal, columns added up. Run beside a peer's figures for the same on the same machine.
-//   tools/kernels [N]     N: side of the matrices (8192)
+//   tools/kernels [N [WHAT]]     N: side of the matrices (8192); WHAT: only those whose name holds it, "gemm tf32"
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +14,10 @@
 using namespace neon;
 
 namespace {
+
+std::string only;  // of the kernels' names, a part: others are not run
+
+bool wanted(const std::string& name) { return name.find(only) != std::string::npos; }
 
 // Seconds of a run of a graph whose arrays are variables, of numbers that vary: multiplying zeros takes less power, and
 // so runs faster. As few runs as the peer's, since a GPU that is hot runs slower. `tick` is a small result to wait
@@ -44,16 +48,19 @@ double seconds(Graph& graph, bool tf32 = false) {
 }
 
 void product(int64_t n, DType dtype, bool tf32) {
+  const std::string name = text("gemm ", tf32 ? "tf32" : name_of(dtype));
+  if (!wanted(name)) return;
   Graph graph;
   const Value a = graph.variable("a", dtype, {n, n}), b = graph.variable("b", dtype, {n, n});
   graph.output("c", matmul(graph, a, b));
   const double s = seconds(graph, tf32);
-  std::printf("gemm %s %lld: %.1f TFLOP/s\n", tf32 ? "tf32" : std::string(name_of(dtype)).c_str(), (long long)n,
-              2e-12 * double(n) * double(n) * double(n) / s);
+  std::printf("%s %lld: %.1f TFLOP/s\n", name.c_str(), (long long)n, 2e-12 * double(n) * double(n) * double(n) / s);
 }
 
-void report(const char* what, DType dtype, double bytes, double s) {
-  std::printf("%s %s: %.2f TB/s\n", what, std::string(name_of(dtype)).c_str(), bytes / s * 1e-12);
+// Of the graph's run, unless it is not wanted: `bytes` read and written by the time it takes.
+void report(const std::string& what, DType dtype, double bytes, Graph& graph) {
+  const std::string name = text(what, " ", name_of(dtype));
+  if (wanted(name)) std::printf("%s: %.2f TB/s\n", name.c_str(), bytes / seconds(graph) * 1e-12);
 }
 
 void chain(DType dtype) {
@@ -62,7 +69,7 @@ void chain(DType dtype) {
   Expr a(graph, graph.variable("a", dtype, {n})), b(graph, graph.variable("b", dtype, {n})),
       c(graph, graph.variable("c", dtype, {n}));
   graph.output("y", apply("relu", (a + b) * c));
-  report("chain of 3 reads and 1 write", dtype, 4 * double(n) * double(size_of(dtype)), seconds(graph));
+  report("chain of 3 reads and 1 write", dtype, 4 * double(n) * double(size_of(dtype)), graph);
 }
 
 void rows(DType dtype, int64_t width) {
@@ -71,8 +78,7 @@ void rows(DType dtype, int64_t width) {
   Expr x(graph, graph.variable("x", dtype, {n, width}));
   Expr wide = cast(x, DType::f32), centred = wide - mean(wide, {1});
   graph.output("y", cast(centred / sqrt(mean(square(centred), {1}) + 1e-5), dtype));
-  report(text("mean, variance, normal rows of ", width).c_str(), dtype, 2 * double(n * width) * double(size_of(dtype)),
-         seconds(graph));
+  report(text("mean, variance, normal rows of ", width), dtype, 2 * double(n * width) * double(size_of(dtype)), graph);
 }
 
 void columns(DType dtype, int64_t width) {
@@ -80,14 +86,14 @@ void columns(DType dtype, int64_t width) {
   Graph graph;
   Expr x(graph, graph.variable("x", dtype, {n, width}));
   graph.output("y", sum(cast(x, DType::f32), {0}));
-  report(text("sums of ", width, " columns").c_str(), dtype, double(n * width) * double(size_of(dtype)),
-         seconds(graph));
+  report(text("sums of ", width, " columns"), dtype, double(n * width) * double(size_of(dtype)), graph);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) try {
   const int64_t n = argc > 1 ? std::atoll(argv[1]) : 8192;
+  if (argc > 2) only = argv[2];
   product(n, DType::f32, false);
   product(n, DType::f32, true);
   product(n, DType::f16, false);
