@@ -9,6 +9,13 @@ namespace neon::cuda {
 // Whether some axis has another padding before than after.
 bool has_uneven_padding(const Attributes& attributes);
 
+// What is kept of a GPU's convolutions, by the programs that it runs.
+std::shared_ptr<ConvolutionPlans> make_convolution_plans(std::shared_ptr<Device> device);
+
+// Has options.plans make those that make_convolution() will ask for: by several threads, where it would be one.
+void plan_convolutions(const std::vector<const LoweredKernel*>& kernels, const Graph& graph, const Device& device,
+                       const LibraryOptions& options);
+
 // Null when cuDNN has no engine for the case: an empty array, f64, uneven padding or sizes that no engine takes.
 std::unique_ptr<LibraryKernel> make_convolution(const LoweredKernel& kernel, const Graph& graph,
                                                 std::shared_ptr<Device> device, const LibraryOptions& options);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <mutex>
 
 #include "neon/core/error.h"
 
@@ -39,10 +40,13 @@ void check(cudnnStatus_t status, const std::string& doing) {
   fail(ErrorKind::device, doing, ": cuDNN says ", cudnn().words(status), more[0] ? ": " : "", more);
 }
 
-cudnnHandle_t cudnn_handle(const Device& device) {
-  static std::map<CUstream, cudnnHandle_t> handles;
+cudnnHandle_t cudnn_handle(const Device& device, size_t thread) {
+  static std::mutex mutex;
+  static std::map<std::pair<CUstream, size_t>, cudnnHandle_t> handles;
   device.make_current();
-  cudnnHandle_t& handle = handles[device.stream()];
+  std::unique_lock lock(mutex);
+  cudnnHandle_t& handle = handles[{device.stream(), thread}];
+  lock.unlock();  // nobody else has this one
   if (!handle) {
     check(cudnn().create(&handle), "starting cuDNN");
     check(cudnn().set_stream(handle, reinterpret_cast<cudaStream_t>(device.stream())), "starting cuDNN");

@@ -33,8 +33,9 @@ const Cudnn& cudnn();
 // Throws a device error with what was being done and cuDNN's words.
 void check(cudnnStatus_t status, const std::string& doing);
 
-// The library's state for the device that is current; made once, as it takes half a second.
-cudnnHandle_t cudnn_handle(const Device& device);
+// The library's state for a device and one of the threads that call it, 0 for the one that runs programs; made once, as
+// the first takes half a second.
+cudnnHandle_t cudnn_handle(const Device& device, size_t thread);
 
 class Descriptor {
  public:

@@ -1,8 +1,11 @@
 #include "backends/cuda/engine.h"
 
+#include "backends/cuda/convolution.h"
 #include "backends/cuda/program.h"
 
 namespace neon::cuda {
+
+Engine::Engine(int index) : device(std::make_shared<Device>(index)), convolutions(make_convolution_plans(device)) {}
 
 std::shared_ptr<Memory> Engine::workspace(size_t bytes) {
   auto shared = workspace_.lock();

@@ -8,13 +8,15 @@
 
 namespace neon::cuda {
 
+class ConvolutionPlans;
 class CudaProgram;
 
 // What the programs of one GPU share.
 class Engine {
  public:
-  explicit Engine(int index) : device(std::make_shared<Device>(index)) {}
+  explicit Engine(int index);
   std::shared_ptr<Device> device;
+  std::shared_ptr<ConvolutionPlans> convolutions;
   // Space of at least so many bytes that library kernels share; they run one after the other.
   std::shared_ptr<Memory> workspace(size_t bytes);
   // The copy of host memory that all programs read, as long as one of them has it.

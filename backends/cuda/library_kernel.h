@@ -20,10 +20,13 @@ class LibraryKernel {
   virtual size_t workspace_bytes() const = 0;
 };
 
+class ConvolutionPlans;
+
 struct LibraryOptions {
   bool timed = false;  // the clock may choose among a library's algorithms; otherwise the same ones are taken each time
   bool tf32 = false;
-  ColdStart* cold = nullptr;  // is told when a choice is not on disk
+  ColdStart* cold = nullptr;          // is told when a choice is not on disk
+  ConvolutionPlans* plans = nullptr;  // of the GPU
 };
 
 }  // namespace neon::cuda

@@ -17,11 +17,8 @@ namespace neon::cuda {
 
 namespace {
 
-// Products of less work than this wait for memory more than they multiply, and are one kernel of ours: seen on an H200,
-// cuBLASLt's choices for those of a small net take two kernels and 5 to 14 us.
-constexpr int64_t kMostWork = 24 << 20;  // multiplications
-constexpr int kTile = 32;                // as in product.cuh
-constexpr int64_t kBlocks = 264;         // that run at the same time on the GPUs at hand
+constexpr int kTile = 32;         // as in product.cuh
+constexpr int64_t kBlocks = 264;  // that run at the same time on the GPUs at hand
 
 constexpr int64_t kMostHistogramBlocks = 512;
 
@@ -242,24 +239,28 @@ class OpWriter {
   }
 
   // A block for a tile of results and a share of the inner axis, see product.cuh; the last of the blocks that share a
-  // tile adds their parts up.
+  // tile adds their parts up. The sums of aᵀ are one more column of the product, by a column of ones.
   std::string matmul() {
     const bool ta = kernel_.attributes.integer("transpose_a"), tb = kernel_.attributes.integer("transpose_b");
-    const int64_t rows = output()[0], columns = output()[1], inner = input(0)[ta ? 0 : 1];
+    const bool sums = kernel_.outputs.size() > 1;
+    const int64_t rows = output()[0], of_b = output()[1], columns = of_b + sums, inner = input(0)[ta ? 0 : 1];
     const int depth = compute_ == DType::f64 ? 64 : 128;
     const int64_t across = (columns + kTile - 1) / kTile, tiles = (rows + kTile - 1) / kTile * across;
     const int64_t shares = std::clamp<int64_t>((inner + depth - 1) / depth, 1, std::max<int64_t>(kBlocks / tiles, 1));
     const int64_t share = ((inner + shares - 1) / shares + 7) / 8 * 8;
     blocks_ = tiles * shares;
     const std::string a = code_.load(kernel_.inputs[0], ta ? text("k * ", rows, " + m") : text("m * ", inner, " + k"));
-    const std::string b =
-        code_.load(kernel_.inputs[1], tb ? text("n * ", inner, " + k") : text("k * ", columns, " + n"));
+    const std::string column = sums ? text("(n < ", of_b, " ? n : 0)") : "n";
+    std::string b =
+        code_.load(kernel_.inputs[1], tb ? text(column, " * ", inner, " + k") : text("k * ", of_b, " + ", column));
+    if (sums) b = text("n < ", of_b, " ? ", b, " : R(1)");
     std::string body = text(
         "  const int tile = blockIdx.x / ", shares, ", share = blockIdx.x % ", shares, ";\n  const int m0 = tile / ",
         across, " * kTile, n0 = tile % ", across, " * kTile, first = share * ", share, ";\n  const int last = first + ",
-        share, " < ", inner, " ? first + ", share, " : ", inner, ";\n  R sums[4];\n  multiply_tile<R, ", depth, ", ",
-        ta ? "false" : "true", ", ", tb ? "true" : "false", ">(sums, m0, ", rows, ", n0, ", columns,
-        ", first, last,\n    [&](int m, int k) { return ", a, "; },\n    [&](int k, int n) { return ", b, "; });\n");
+        share, " < ", inner, " ? first + ", share, " : ", inner, ";\n", gate(rows, of_b),
+        "  R sums[4];\n  multiply_tile<R, ", depth, ", ", ta ? "false" : "true", ", ", tb ? "true" : "false",
+        ">(sums, m0, ", rows, ", n0, ", columns, ", first, last,\n    [&](int m, int k) { return ", a,
+        "; },\n    [&](int k, int n) { return ", b, "; });\n");
     if (shares > 1) {
       partial_bytes_ = size_t(blocks_) * kTile * kTile * size_of(compute_);
       tickets_ = int(1 + tiles);
@@ -280,7 +281,26 @@ class OpWriter {
         rows, " || n >= ", columns, ") continue;\n    R sum = sums[i];\n");
     if (kernel_.bias) body += text("    sum += ", code_.load(kernel_.bias, "n"), ";\n");
     if (kernel_.relu) body += "    sum = neon_math::relu_value<R>(sum, R(0), R(0));\n";
-    return body + put(text("m * ", columns, " + n"), "sum") + "  }\n";
+    if (kernel_.derivative) {
+      Instruction derivative;
+      derivative.op = kernel_.derivative;
+      derivative.inputs = {0, 1};
+      body +=
+          text("    sum = ", code_.call(derivative, [](int i) { return std::string(i ? "gate[i]" : "sum"); }), ";\n");
+    }
+    if (sums)
+      body += text("    if (n == ", of_b, ") {\n", code_.store(kernel_.outputs[1], "m", "sum", "      "),
+                   "      continue;\n    }\n");
+    return body + put(text("m * ", of_b, " + n"), "sum") + "  }\n";
+  }
+
+  // What the results of this thread go through, read before they are there.
+  std::string gate(int64_t rows, int64_t columns) {
+    if (!kernel_.derivative) return "";
+    const std::string place = text("i64(min(m0 + int(threadIdx.x) / kTile + 8 * i, ", rows - 1, ")) * ", columns,
+                                   " + min(n0 + int(threadIdx.x) % kTile, ", columns - 1, ")");
+    return text("  R gate[4];\n#pragma unroll\n  for (int i = 0; i < 4; ++i) gate[i] = ",
+                code_.load(kernel_.gate, place), ";\n");
   }
 
   const LoweredKernel& kernel_;

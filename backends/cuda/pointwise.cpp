@@ -52,25 +52,50 @@ size_t faster_of(LibraryKernel* const (&both)[2], const LoweredKernel& kernel, c
                     [&](size_t i) { both[i]->launch(a.data(), b.data(), bias.data(), c.data(), workspace.data()); });
 }
 
+// Which library did it faster, once that is known.
+class Choice {
+ public:
+  Choice(const LoweredKernel& kernel, const Graph& graph, const Device& device, const LibraryOptions& options)
+      : cache_("library", text(device.name(), " cudnn ", convolution_version(), " cublaslt ", product_version())),
+        key_(text(kernel.op, " ", graph.type(kernel.inputs[0]), " ", graph.type(kernel.inputs[1]),
+                  kernel.bias ? " bias" : "", kernel.relu ? " relu" : "", options.tf32 ? " tf32" : "")) {
+    cache_.read(key_, known);
+  }
+  void write(const std::string& library) const { cache_.write(key_, library); }
+  std::string known;
+
+ private:
+  DiskCache cache_;
+  std::string key_;
+};
+
 // Of cuDNN's kernel and cuBLASLt's, either of which may be null.
 std::unique_ptr<LibraryKernel> make_faster(const LoweredKernel& kernel, const Graph& graph, const ProductCase& product,
                                            const std::shared_ptr<Device>& device, const LibraryOptions& options) {
-  const DiskCache cache("library",
-                        text(device->name(), " cudnn ", convolution_version(), " cublaslt ", product_version()));
-  const std::string key = text(kernel.op, " ", graph.type(kernel.inputs[0]), " ", graph.type(kernel.inputs[1]),
-                               kernel.bias ? " bias" : "", kernel.relu ? " relu" : "", options.tf32 ? " tf32" : "");
-  std::string known;
-  cache.read(key, known);
+  const Choice choice(kernel, graph, *device, options);
   std::unique_ptr<LibraryKernel> by_cudnn, by_product;
-  if (known != "cublaslt") by_cudnn = make_convolution(kernel, graph, device, options);
-  if (known != "cudnn" || !by_cudnn) by_product = make_product(product, device, options);
+  if (choice.known != "cublaslt") by_cudnn = make_convolution(kernel, graph, device, options);
+  if (choice.known != "cudnn" || !by_cudnn) by_product = make_product(product, device, options);
   if (!by_cudnn || !by_product) return std::move(by_cudnn ? by_cudnn : by_product);
   auto& faster = faster_of({by_cudnn.get(), by_product.get()}, kernel, graph, device) == 0 ? by_cudnn : by_product;
-  cache.write(key, faster->library());
+  choice.write(faster->library());
   return std::move(faster);
 }
 
 }  // namespace
+
+void prepare_convolutions(const std::vector<const LoweredKernel*>& kernels, const Lowered& lowered,
+                          const Device& device, const LibraryOptions& options) {
+  const Graph& graph = lowered.graph;
+  std::vector<const LoweredKernel*> asked;
+  for (const LoweredKernel* kernel : kernels) {
+    const Value result = kernel->outputs[0];
+    if (!lowered.placements[size_t(result.id)].lies_together(graph.shape(result).elements())) continue;
+    const bool chosen = options.timed && product_of_pixels(*kernel, lowered);
+    if (!chosen || Choice(*kernel, graph, device, options).known != "cublaslt") asked.push_back(kernel);
+  }
+  if (!asked.empty()) plan_convolutions(asked, graph, device, options);
+}
 
 std::unique_ptr<LibraryKernel> make_convolution_or_product(const LoweredKernel& kernel, const Lowered& lowered,
                                                            std::shared_ptr<Device> device,

@@ -5,6 +5,10 @@
 
 namespace neon::cuda {
 
+// Has plans made for what make_convolution_or_product() will ask cuDNN for.
+void prepare_convolutions(const std::vector<const LoweredKernel*>& kernels, const Lowered& lowered,
+                          const Device& device, const LibraryOptions& options);
+
 // A convolution or a gradient of one; null where no library takes it. Of two that do, it is cuDNN; or, where the clock
 // may choose, the faster, which is remembered on disk.
 std::unique_ptr<LibraryKernel> make_convolution_or_product(const LoweredKernel& kernel, const Lowered& lowered,

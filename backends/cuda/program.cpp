@@ -78,9 +78,14 @@ void CudaProgram::make_kernels(const DeviceOptions& options) {
   for (int n = 0; n < graph.node_count(); ++n)
     for (const char* op : {"gather", "scatter_add", "crop", "resample"})
       looks_up_ = looks_up_ || graph.node(n).op->name == op;
+  const LibraryOptions library{options.timed, options.tf32, &cold, engine_->convolutions.get()};
+  std::vector<const LoweredKernel*> convolutions;
+  for (const LoweredKernel& kernel : lowered_.kernels)
+    if (kernel.op != "matmul" && asks_library(kernel, context)) convolutions.push_back(&kernel);
+  prepare_convolutions(convolutions, lowered_, *engine_->device, library);
   for (const LoweredKernel& kernel : lowered_.kernels) {
     Kernel made;
-    if ((made.library = library_kernel(kernels_.size(), context, {options.timed, options.tf32, &cold}))) {
+    if ((made.library = library_kernel(kernels_.size(), context, library))) {
       made.arrays = {kernel.inputs[0], kernel.inputs[1], kernel.bias, kernel.outputs[0]};
       workspace_bytes = std::max(workspace_bytes, made.library->workspace_bytes());
     }

@@ -32,6 +32,7 @@ LowerOptions gpu_lowering(bool fuse, bool tf32) {
           .deep_inputs = fuse,
           .siblings = fuse,
           .product_gradients = fuse && tf32,
+          .own_products = fuse ? kMostWork : 0,
           .join = fuse,
           // No convolutions but those that are products: cuDNN takes such a result, too, and does it by a kernel more
           // that copies (seen with 9.19: each of its plans that tensor cores run has room for one in its workspace).

@@ -45,6 +45,10 @@ struct SourceContext {
 
 constexpr int kThreads = 256;
 
+// Products of less work than this wait for memory more than they multiply, and are one kernel of ours: seen on an H200,
+// cuBLASLt's choices for those of a small net take two kernels and 5 to 14 us.
+constexpr int64_t kMostWork = 24 << 20;  // multiplications
+
 // How a graph is lowered for the GPU; `tf32`: products and convolutions of f32 are in TF32.
 LowerOptions gpu_lowering(bool fuse, bool tf32);
 

@@ -65,8 +65,9 @@ namespace {
 
 class Grouper {
  public:
-  Grouper(const Graph& graph, const std::vector<Role>& roles, const std::vector<bool>& taken)
-      : graph_(graph), roles_(roles), next_(successors(graph)), group_of_(size_t(graph.node_count())) {
+  Grouper(const Graph& graph, const std::vector<Role>& roles, const std::vector<bool>& taken,
+          const std::vector<std::vector<int>>& next)
+      : graph_(graph), roles_(roles), next_(next), group_of_(size_t(graph.node_count())) {
     // Every node that runs is a group at first, also those that are never fused: they may lie on a path.
     for (int n = 0; n < graph.node_count(); ++n) {
       groups_.push_back({n});
@@ -292,7 +293,8 @@ class Grouper {
 
   const Graph& graph_;
   const std::vector<Role>& roles_;
-  std::vector<std::vector<int>> next_, groups_;
+  const std::vector<std::vector<int>>& next_;
+  std::vector<std::vector<int>> groups_;
   std::vector<int> group_of_;
   std::vector<bool> fusible_, writes_;
   std::vector<Value> guard_;
@@ -300,8 +302,9 @@ class Grouper {
 
 }  // namespace
 
-Groups group_nodes(const Graph& graph, const std::vector<Role>& roles, const std::vector<bool>& taken, bool fuse) {
-  Grouper grouper(graph, roles, taken);
+Groups group_nodes(const Graph& graph, const std::vector<Role>& roles, const std::vector<bool>& taken,
+                   const std::vector<std::vector<int>>& next, bool fuse) {
+  Grouper grouper(graph, roles, taken, next);
   if (fuse) grouper.fuse();
   return grouper.result();
 }

@@ -19,6 +19,7 @@ class Lowerer {
   Lowerer(Graph graph, const LowerOptions& options) : options_(options) {
     lowered_.graph = std::move(graph);
     roles_ = roles(lowered_.graph);
+    next_ = successors(lowered_.graph);
     const int nodes = lowered_.graph.node_count();
     taken_.assign(size_t(nodes), false);
     kernels_of_.resize(size_t(nodes));
@@ -37,7 +38,7 @@ class Lowerer {
 
   Lowered run() {
     make_opaque_kernels();
-    Groups groups = group_nodes(lowered_.graph, roles_, taken_, options_.fuse);
+    Groups groups = group_nodes(lowered_.graph, roles_, taken_, next_, options_.fuse);
     if (options_.remake) groups = with_remade(lowered_.graph, roles_, std::move(groups));
     const std::vector<bool> needed = values_needed(groups);
     for (size_t g = 0; g < groups.nodes.size(); ++g)
@@ -76,12 +77,18 @@ class Lowerer {
     for (int i = 0; i < graph().node_count(); ++i) {
       if (roles_[size_t(i)] != Role::opaque) continue;
       const Node& node = graph().node(i);
-      LoweredKernel kernel{node.op->name, node.inputs, node.outputs, node.attributes, nullptr, {}, false, node.scope};
+      LoweredKernel kernel;
+      kernel.op = node.op->name;
+      kernel.inputs = node.inputs;
+      kernel.outputs = node.outputs;
+      kernel.attributes = node.attributes;
+      kernel.scope = node.scope;
       members_.emplace_back();
       add_member(i, true);
-      if (options_.fuse && has_epilogue(kernel.op)) take_epilogue(kernel);
+      if (options_.fuse && has_epilogue(kernel.op)) take_epilogue(kernel, i);
       if (kernel.outputs.size() == 1)
         if (const Value target = direct_target(graph(), kernel.outputs[0])) kernel.outputs = {target};
+      if (options_.fuse && !kernel.derivative && is_own_product(i)) take_sums(kernel, i);
       lowered_.kernels.push_back(std::move(kernel));
     }
   }
@@ -96,7 +103,7 @@ class Lowerer {
 
   static bool has_epilogue(const std::string& op) { return op == "matmul" || op == "convolution" || op == "pool_max"; }
 
-  void take_epilogue(LoweredKernel& kernel) {
+  void take_epilogue(LoweredKernel& kernel, int maker) {
     auto take = [&](int n) {
       taken_[size_t(n)] = true;
       add_member(n, true);
@@ -120,7 +127,91 @@ class Lowerer {
     if (may_take(n) && graph().node(n).op->name == "relu") {
       kernel.relu = true;
       take(n);
+    } else if (n >= 0 && !kernel.bias && is_own_product(maker) && ends_product(n, maker)) {
+      kernel.derivative = graph().node(n).op;
+      kernel.gate = graph().node(n).inputs[1];
+      kernel.inputs.push_back(kernel.gate);
+      make_one(maker, n);
+      take(n);
     }
+  }
+
+  // Whether node `n` is a product that the device makes by a kernel of its own, which may take more along.
+  bool is_own_product(int n) const {
+    const Node& node = graph().node(n);
+    if (node.op->name != "matmul") return false;
+    const int64_t work = graph().shape(node.inputs[0])[node.attributes.integer("transpose_a") ? 0 : 1] *
+                         graph().shape(node.outputs[0]).elements();
+    return work > 0 && work <= options_.own_products;
+  }
+
+  // Whether node `n`, which alone reads the product of node `maker`, is a derivative to end it with: its other operand
+  // is an array like it, and none of those that read what it makes would have been one kernel with it.
+  bool ends_product(int n, int maker) const {
+    const Node& node = graph().node(n);
+    const Value product = graph().node(maker).outputs[0];
+    if (!node.op->row || node.op->derivative_operand < 0 || node.inputs.size() != 2 || node.inputs[0] != product ||
+        assigned_[size_t(n)])
+      return false;
+    const Role role = roles_[size_t(graph().producer_index(node.inputs[1]))];
+    return (role == Role::fusible || role == Role::opaque) && graph().type(node.inputs[1]) == graph().type(product) &&
+           graph().type(node.outputs[0]) == graph().type(product) && may_be_one(maker, n) &&
+           std::ranges::all_of(uses_[size_t(node.outputs[0].id)], [&](int user) {
+             return user < graph().node_count() && (roles_[size_t(user)] == Role::opaque || summing_product(user) >= 0);
+           });
+  }
+
+  // The product aᵀ · b that can sum a (M,N) over its rows in place of node `sum`; -1 where there is none.
+  int summing_product(int sum) const {
+    const Node& node = graph().node(sum);
+    if (node.op->name != "sum" || assigned_[size_t(sum)] || graph().shape(node.inputs[0]).rank() != 2 ||
+        node.attributes.integers("axes") != std::vector<int64_t>{0})
+      return -1;
+    for (int user : uses_[size_t(node.inputs[0].id)])
+      if (user < graph().node_count() && is_own_product(user) && graph().node(user).inputs[0] == node.inputs[0] &&
+          graph().node(user).attributes.integer("transpose_a"))
+        return user;
+    return -1;
+  }
+
+  // A bias's gradient goes with that of the weights: both add up over the samples.
+  void take_sums(LoweredKernel& kernel, int product) {
+    for (int n : uses_[size_t(kernel.inputs[0].id)]) {
+      if (n == graph().node_count() || kernel.outputs.size() > 1 || summing_product(n) != product ||
+          !may_be_one(product, n))
+        continue;
+      make_one(product, n);
+      taken_[size_t(n)] = true;
+      add_member(n, true);
+      kernel.outputs.push_back(graph().node(n).outputs[0]);
+    }
+  }
+
+  // Whether no path between two nodes leads over a third, so that one kernel can do both.
+  bool may_be_one(int p, int q) const {
+    std::vector<bool> seen(next_.size(), false);
+    std::vector<int> queue;
+    auto follow_on = [&](int n) {
+      for (int s : next_[size_t(n)])
+        if (!seen[size_t(s)]) seen[size_t(s)] = true, queue.push_back(s);
+    };
+    for (int n : {p, q}) follow_on(n);
+    std::erase_if(queue, [&](int n) { return n == p || n == q; });
+    seen[size_t(p)] = seen[size_t(q)] = false;
+    while (!queue.empty()) {
+      const int n = queue.back();
+      queue.pop_back();
+      follow_on(n);
+    }
+    return !seen[size_t(p)] && !seen[size_t(q)];
+  }
+
+  // What follows one of them follows both.
+  void make_one(int p, int q) {
+    std::set<int> both(next_[size_t(p)].begin(), next_[size_t(p)].end());
+    both.insert(next_[size_t(q)].begin(), next_[size_t(q)].end());
+    both.erase(p), both.erase(q);
+    for (int n : {p, q}) next_[size_t(n)].assign(both.begin(), both.end());
   }
 
   // Whether a concatenation that the kernel cannot write into takes what node `n` makes: a fused kernel writes there,
@@ -197,10 +288,9 @@ class Lowerer {
   // Kernels in an order in which every one runs after what it needs; among those that could run, the one whose
   // nodes came first in the graph.
   void order() {
-    const auto next = successors(graph());
     std::vector<std::set<int>> after(members_.size());
     std::vector<int> waiting(members_.size(), 0);
-    for (int n = 0; n < graph().node_count(); ++n) follow(n, n, next, after);
+    for (int n = 0; n < graph().node_count(); ++n) follow(n, n, after);
     for (const auto& set : after)
       for (int k : set) ++waiting[size_t(k)];
     std::priority_queue<std::pair<int, int>, std::vector<std::pair<int, int>>, std::greater<>> ready;
@@ -238,12 +328,12 @@ class Lowerer {
   }
 
   // Edges from the home of node `from` to kernels that follow node `at`, through views and sources.
-  void follow(int from, int at, const std::vector<std::vector<int>>& next, std::vector<std::set<int>>& after) const {
+  void follow(int from, int at, std::vector<std::set<int>>& after) const {
     const int home = home_[size_t(from)];
     if (home < 0) return;
     const auto& own = kernels_of_[size_t(from)];
-    for (int s : next[size_t(at)]) {
-      if (kernels_of_[size_t(s)].empty()) follow(from, s, next, after);
+    for (int s : next_[size_t(at)]) {
+      if (kernels_of_[size_t(s)].empty()) follow(from, s, after);
       for (int k : kernels_of_[size_t(s)]) {
         const bool makes_it = at == from && std::ranges::count(own, k) > 0;
         if (k != home && !makes_it) after[size_t(home)].insert(k);
@@ -255,6 +345,7 @@ class Lowerer {
   Lowered lowered_;
   std::vector<Role> roles_;
   std::vector<bool> taken_, assigned_;        // by node: part of another kernel; writes a variable
+  std::vector<std::vector<int>> next_;        // by node: those that must run after it, or after its kernel
   std::vector<std::vector<int>> uses_;        // by value: nodes; the number of nodes stands for the caller
   std::vector<std::vector<int>> members_;     // by kernel: its nodes
   std::vector<std::vector<int>> kernels_of_;  // by node
@@ -292,7 +383,10 @@ std::string to_string(const Lowered& lowered) {
   for (size_t k = 0; k < lowered.kernels.size(); ++k) {
     const LoweredKernel& kernel = lowered.kernels[k];
     out += text(k < 10 ? " " : "", k, "  ", kernel.op);
-    if (kernel.relu || kernel.bias) out += text(" +", kernel.bias ? " bias" : "", kernel.relu ? " relu" : "");
+    const bool sums = kernel.op == "matmul" && kernel.outputs.size() > 1;
+    if (kernel.relu || kernel.bias || kernel.derivative || sums)
+      out += text(" +", kernel.bias ? " bias" : "", kernel.relu ? " relu" : "",
+                  kernel.derivative ? " " + kernel.derivative->name : "", sums ? " sums" : "");
     out += "  (";
     for (size_t i = 0; i < kernel.inputs.size(); ++i) out += text(i ? ", " : "", typed(kernel.inputs[i]));
     out += ") -> (";

@@ -17,6 +17,11 @@ struct LoweredKernel {
   // Of ops "matmul" and "convolution": what is done to the result before it is stored; of "pool_max" the relu alone.
   Value bias;  // (K) or (1,K), added to every row, of each pixel
   bool relu = false;
+  // Of a product that the device makes itself, see LowerOptions::own_products: the derivative that its result goes
+  // through, a row's by one operand, which reads `gate`, an array like the result; with outputs[1], the sums over the
+  // rows of inputs[0], which takes part as its transpose.
+  const Op* derivative = nullptr;
+  Value gate;
   std::string scope;
 };
 
@@ -66,6 +71,7 @@ struct LowerOptions {
   bool deep_inputs = false;        // see with_deep_inputs()
   bool siblings = false;           // see with_siblings_together()
   bool product_gradients = false;  // see with_product_gradients()
+  int64_t own_products = 0;        // multiplications of a product, at most, that takes derivatives and sums along
   bool join = false;               // see join_concatenations(), and is_writer()
   std::vector<std::string_view> writers = {"convolution", "convolution_data_gradient", "pool_max", "pool_avg"};
   std::vector<std::string_view> keep = {};  // compound ops for which the device has a kernel of its own

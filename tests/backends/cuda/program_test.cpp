@@ -1,4 +1,5 @@
-// The kernels of a step of GoogLeNet as a GPU runs it in 16 bits: what only moves or converts numbers is none of them.
+// The kernels of a step as a GPU runs it: of GoogLeNet in 16 bits, where what only moves or converts numbers is none of
+// them, and of a small net.
 #include <algorithm>
 #include <catch2/catch.hpp>
 
@@ -12,11 +13,11 @@ using namespace neon;
 
 namespace {
 
-Lowered googlenet() {
-  const Spec spec = load_spec(EXAMPLES "/bench/googlenet.yaml");
+Lowered step_of(const std::string& example, const std::string& datatype) {
+  const Spec spec = load_spec(EXAMPLES "/" + example);
   Experiment experiment(spec.root);
   RunOptions options;
-  options.datatype = "f16";
+  options.datatype = datatype;
   const DataLayout layout = layout_of(experiment.params.dataset->check({}));
   const ExperimentParams& params = experiment.params;
   const StepGraph step =
@@ -35,7 +36,7 @@ bool is_lone_copy(const LoweredKernel& kernel) {
 }  // namespace
 
 TEST_CASE("a step of GoogLeNet in f16 on a GPU copies, casts, transposes and concatenates nothing") {
-  const Lowered lowered = googlenet();
+  const Lowered lowered = step_of("bench/googlenet.yaml", "f16");
   INFO(to_string(lowered));
   std::map<std::string, int> kernels;
   for (const LoweredKernel& kernel : lowered.kernels) {
@@ -51,4 +52,12 @@ TEST_CASE("a step of GoogLeNet in f16 on a GPU copies, casts, transposes and con
   // Of those three what their gradients are made from, and the filters, are written side by side; and so is what the
   // four branches make.
   CHECK(std::ranges::count_if(lowered.placements, [](const Placement& p) { return bool(p); }) == 9 * (3 + 3 + 4));
+}
+
+TEST_CASE("a step of mnist-small on a GPU is nine kernels") {
+  const Lowered lowered = step_of("mlp/mnist-small.yaml", "f32");
+  INFO(to_string(lowered));
+  // The batch; two products; softmax with the cost; the second layer's gradients, relu's derivative with the product by
+  // its input; the first's; the finite check; the update.
+  CHECK(lowered.kernels.size() == 9);
 }

@@ -11,6 +11,7 @@
 #include "backends/elementwise/kernels.h"
 #include "backends/graph/expression.h"
 #include "tests/backends/cuda/wide_cases.h"
+#include "tests/backends/dense_cases.h"
 #include "tests/backends/join_cases.h"
 #include "tests/backends/op_cases.h"
 
@@ -137,6 +138,18 @@ TEST_CASE("a kernel that writes into a concatenation finds its rows there") {
     sources.push_back(std::move(source));
   }
   CHECK(found);
+  check_compiles(sources);
+}
+
+TEST_CASE("products that take derivatives and sums along compile") {
+  without_cache();
+  std::vector<std::string> sources;
+  for (DType dtype : {DType::f16, DType::f64})
+    for (const DenseCase& c : dense_cases())
+      for (std::string& source : sources_of(build_branches(c.build, dtype)))
+        if (source.find("gate[4]") != source.npos || source.find(": R(1)") != source.npos)
+          sources.push_back(std::move(source));
+  CHECK(sources.size() > 20);
   check_compiles(sources);
 }
 

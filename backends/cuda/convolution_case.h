@@ -1,0 +1,29 @@
+// A convolution or a gradient of one as cuDNN's graph interface has it: what plans are made for, and found again by.
+#pragma once
+#include "backends/cuda/cudnn_plan.h"
+#include "backends/cuda/library_kernel.h"
+
+namespace neon::cuda {
+
+struct ConvolutionCase {
+  // With every array's channels last, on a GPU that may give a plan so many bytes to work in.
+  ConvolutionCase(const LoweredKernel& kernel, const Graph& graph, const LibraryOptions& options,
+                  size_t most_workspace);
+
+  // All that plans depend on, save GPU and library.
+  std::string key() const;
+  // The heuristic's best first; none where there is no engine for it. The handle is one of the calling thread's own.
+  std::vector<Plan> plans(cudnnHandle_t handle) const;
+  // How many of them the clock may choose among.
+  size_t most_timed() const;
+  void execute(cudnnHandle_t handle, const Plan& plan, const void* a, const void* b, const void* bias, void* c,
+               void* workspace) const;
+
+  std::string op;
+  Attributes attributes;
+  TensorType a, b, c, bias;
+  bool has_bias = false, relu = false, tf32 = false, timed = false;
+  size_t most_workspace = 0;
+};
+
+}  // namespace neon::cuda

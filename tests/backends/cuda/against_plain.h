@@ -1,0 +1,10 @@
+// Graphs on the GPU against the plain kernels, on data whose sums are exact.
+#pragma once
+#include "tests/backends/join_cases.h"
+
+namespace neon::test {
+
+// What build_branches() makes, in every floating type; in f16 also with algorithms that the clock chose.
+void check_against_plain(const std::string& name, const std::function<void(Graph&, DType)>& build);
+
+}  // namespace neon::test
