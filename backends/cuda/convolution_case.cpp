@@ -9,8 +9,8 @@ namespace neon::cuda {
 
 namespace {
 
-constexpr size_t kTimedPlans = 12;
-constexpr size_t kRelus = 4;  // among as many plans is one whose relu keeps NaN
+constexpr size_t kTimedPlans = 12, kTimedExact = 32;  // in exact f32 the heuristic puts the fastest far behind
+constexpr size_t kRelus = 4;                          // among as many plans is one whose relu keeps NaN
 enum Id : int64_t { kA = 1, kB, kC, kBias, kSum, kBiased };
 
 cudnnDataType_t data_type(DType dtype) {
@@ -113,10 +113,13 @@ ConvolutionCase::ConvolutionCase(const LoweredKernel& kernel, const Graph& graph
 
 std::string ConvolutionCase::key() const {
   return text(op, " ", a, " ", b, " ", c, " ", attributes, has_bias ? " bias " : "", has_bias ? text(bias.dtype) : "",
-              relu ? " relu" : "", tf32 ? " tf32" : "", timed ? " timed" : "", " workspace ", most_workspace);
+              relu ? " relu" : "", tf32 ? " tf32" : "", timed ? text(" timed ", most_timed()) : "", " workspace ",
+              most_workspace);
 }
 
-size_t ConvolutionCase::most_timed() const { return timed ? kTimedPlans : 1; }
+bool ConvolutionCase::is_exact() const { return a.dtype == DType::f32 && !tf32; }
+
+size_t ConvolutionCase::most_timed() const { return !timed ? 1 : is_exact() ? kTimedExact : kTimedPlans; }
 
 std::vector<Plan> ConvolutionCase::plans(cudnnHandle_t handle) const {
   const Shape& w = op == "convolution_weight_gradient" ? c.shape : b.shape;
@@ -147,7 +150,7 @@ std::vector<Plan> ConvolutionCase::plans(cudnnHandle_t handle) const {
   std::vector<const Descriptor*> operations = {&operation};
   for (const Descriptor& one : rest) operations.push_back(&one);
   PlanNeeds needs;
-  needs.exact_f32 = a.dtype == DType::f32 && !tf32;
+  needs.exact_f32 = is_exact();
   needs.deterministic = !timed;
   needs.most_workspace = most_workspace;
   return make_plans(handle, operations, needs, relu ? std::max(most_timed(), kRelus) : most_timed());

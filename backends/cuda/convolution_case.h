@@ -19,6 +19,9 @@ struct ConvolutionCase {
   void execute(cudnnHandle_t handle, const Plan& plan, const void* a, const void* b, const void* bias, void* c,
                void* workspace) const;
 
+  // In f32 without tensor cores.
+  bool is_exact() const;
+
   std::string op;
   Attributes attributes;
   TensorType a, b, c, bias;

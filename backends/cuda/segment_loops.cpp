@@ -162,16 +162,33 @@ std::string SegmentWriter::flat() {
   std::string scalars;
   for (size_t i = 0; i < segment_.body.size(); ++i)
     if (segment_.body[i].reach == Reach::scalar) scalars += "    " + instruction(int(i));
-  const Needs needs = needs_of_walk(0), none(segment_.body.size(), false);
-  std::string out = scalars;
-  const Loads loaded = loads(needs, none, 1);
+  return scalars + rounds(needs_of_walk(0)) + last_lines();
+}
+
+std::string SegmentWriter::rounds(const Needs& needs) {
+  const Needs none(segment_.body.size(), false);
+  const int at_once = int(std::min<int64_t>(packs_ > 1 ? rows_at_once(needs, none) : 1, packs_));
+  const Loads loaded = loads(needs, none, at_once);
   const std::string body = elements(needs, none, 0, "", loaded.variables + at_first(loaded.reads));
-  if (!body.empty())
-    out += text(
-        "    const ", index_, " first_k = (", index_, "(block) * kThreads + threadIdx.x) * ", width_,
-        ", first_e = first_k;\n    constexpr int first_r = 0;\n    (void)first_e, (void)first_r;\n    if (first_k < ",
-        groups_, ") {\n", body, "    }\n");
-  return out + last_lines();
+  if (body.empty()) return "";
+  auto place = [&](const std::string& round) {
+    const std::string block = packs_ > 1 ? text("(", index_, "(", round, ") * ", bundles(), " + ", index_, "(block))")
+                                         : text(index_, "(block)");
+    return text("(", block, " * kThreads + threadIdx.x) * ", width_);
+  };
+  const std::string element =
+      ", first_e = first_k;\n    constexpr int first_r = 0;\n    (void)first_e, (void)first_r;\n";
+  auto use = [&](const std::string& round) {
+    return text("    const ", index_, " first_k = ", place(round), element, "    if (first_k < ", groups_, ") {\n",
+                body, "    }\n");
+  };
+  if (packs_ == 1) return use("0");
+  if (at_once == 1) return text("    for (int i = 0; i < ", packs_, "; ++i) {\n", use("i"), "    }\n");
+  // A pack that is not there is fetched in the shape of the last, and not used.
+  const std::string each = text("#pragma unroll\n    for (int u = 0; u < ", at_once, "; ++u) {\n");
+  return text("    for (int i0 = 0; i0 < ", packs_, "; i0 += ", at_once, ") {\n", loaded.fetched, each, "    const ",
+              index_, " first_k = min(", index_, "(", place("i0 + u"), "), ", index_, "(", groups_ - width_, "))",
+              element, at_first(loaded.fetch), "    }\n", each, use("i0 + u"), "    }\n    }\n");
 }
 
 // Numbers that there is only one of.

@@ -93,6 +93,8 @@ void SegmentWriter::choose_width() {
 void SegmentWriter::choose_lanes() {
   if (fold_ == Fold::none) {
     per_block_ = int64_t(kThreads) * width_;
+    if (only_totals()) packs_ = (groups_ + per_block_ * kBlocksWanted - 1) / (per_block_ * kBlocksWanted);
+    per_block_ *= packs_;
   } else if (fold_ == Fold::inner) {
     const int64_t packs = (reduced_ + along_ - 1) / along_;
     lanes_ = std::min(power_of_two_from((packs + 1) / 2), 32);
@@ -106,6 +108,12 @@ void SegmentWriter::choose_lanes() {
     lanes_ = kThreads / across;
     per_block_ = int64_t(across) * width_;
   }
+}
+
+// Then blocks are few: each has a number for the last one to add up, and takes its turn at the ticket.
+bool SegmentWriter::only_totals() const {
+  return !segment_.totals.empty() &&
+         std::ranges::none_of(segment_.stores, [](const Store& store) { return store.reach == Reach::full; });
 }
 
 bool SegmentWriter::ends_after_one_walk() const {

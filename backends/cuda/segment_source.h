@@ -27,6 +27,7 @@ class SegmentWriter {
   void choose_lanes();
   void choose_splits(int64_t shared_blocks);
   bool ends_after_one_walk() const;
+  bool only_totals() const;
 
   int64_t bundles() const { return (groups_ + per_block_ - 1) / per_block_; }
   int64_t items() const { return (reduced_ + int64_t(lanes_) * along_ - 1) / (int64_t(lanes_) * along_); }
@@ -44,6 +45,7 @@ class SegmentWriter {
   };
 
   std::string flat();
+  std::string rounds(const Needs& needs);
   std::string grouped();
   std::string kept(int level) const;
   std::string walk(int level, Needs& cached);
@@ -80,6 +82,7 @@ class SegmentWriter {
   // Neighbouring elements that a thread takes at once, which lie along the reduced axes in an inner fold (`along_` is
   // that number, otherwise 1) and along the kept ones elsewhere.
   int width_ = 1, along_ = 1;
+  int64_t packs_ = 1;           // of so many elements, a thread's without a fold, one round of all blocks after another
   int64_t splits_ = 1;          // blocks that share the groups of an outer fold
   bool meets_ = false;          // and wait for each other after each fold
   const char* index_ = "i64";   // type of indices

@@ -33,6 +33,9 @@ LowerOptions gpu_lowering(bool fuse, bool tf32) {
           .siblings = fuse,
           .product_gradients = fuse && tf32,
           .own_products = fuse ? kMostWork : 0,
+          // cuDNN's fast kernels in exact f32 (Winograd's) take no relu that keeps NaN; a relu by itself is a hundredth
+          // of such a convolution.
+          .relus_apart = fuse && !tf32,
           .join = fuse,
           // No convolutions but those that are products: cuDNN takes such a result, too, and does it by a kernel more
           // that copies (seen with 9.19: each of its plans that tensor cores run has room for one in its workspace).
@@ -115,15 +118,17 @@ class KernelWriter {
   int64_t shared_blocks() const { return 2 * context_.processors / int64_t(kernel_.segments.size()); }
 
   std::string last_block() {
-    std::string out = "  if (!is_last_of(ticket, gridDim.x)) return;\n";
+    std::string sums, folds;  // all is fetched before the first threads wait for each other
     for (size_t s = 0; s < kernel_.segments.size(); ++s)
       for (size_t t = 0; t < kernel_.segments[s].totals.size(); ++t) {
         const std::string fold = fold_name(*kernel_.segments[s].totals[t].op), name = text("t", s, "_", t);
         const int64_t blocks = segment_blocks_[s], first = first_partial_[s] + int64_t(t) * blocks;
-        out += text("  R ", name, " = ", fold, "::start<R>();\n  for (i64 i = threadIdx.x; i < ", blocks,
-                    "; i += kThreads) ", name, " = ", fold, "::join<R>(", name, ", __ldcg(partials + ", first,
-                    " + i));\n  ", name, " = fold_neighbours<", fold, ", kThreads, R>(", name, ", scratch);\n");
+        sums += text("  R ", name, " = ", fold, "::start<R>();\n  for (i64 i = threadIdx.x; i < ", blocks,
+                     "; i += kThreads) ", name, " = ", fold, "::join<R>(", name, ", __ldcg(partials + ", first,
+                     " + i));\n");
+        folds += text("  ", name, " = fold_neighbours<", fold, ", kThreads, R>(", name, ", scratch);\n");
       }
+    std::string out = text("  if (!is_last_of(ticket, gridDim.x)) return;\n", sums, folds);
     out += "  if (threadIdx.x != 0) return;\n";
     for (size_t i = 0; i < kernel_.post.size(); ++i) {
       const Instruction& instruction = kernel_.post[i];

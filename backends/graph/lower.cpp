@@ -124,7 +124,7 @@ class Lowerer {
         take(n);
         n = only_use(kernel.outputs[0]);
       }
-    if (may_take(n) && graph().node(n).op->name == "relu") {
+    if (may_take(n) && graph().node(n).op->name == "relu" && !leaves_relu(kernel)) {
       kernel.relu = true;
       take(n);
     } else if (n >= 0 && !kernel.bias && is_own_product(maker) && ends_product(n, maker)) {
@@ -134,6 +134,11 @@ class Lowerer {
       make_one(maker, n);
       take(n);
     }
+  }
+
+  bool leaves_relu(const LoweredKernel& kernel) const {
+    return options_.relus_apart && kernel.op == "convolution" && graph().dtype(kernel.outputs[0]) == DType::f32 &&
+           !is_pointwise(kernel, graph());
   }
 
   // Whether node `n` is a product that the device makes by a kernel of its own, which may take more along.

@@ -72,6 +72,7 @@ struct LowerOptions {
   bool siblings = false;           // see with_siblings_together()
   bool product_gradients = false;  // see with_product_gradients()
   int64_t own_products = 0;        // multiplications of a product, at most, that takes derivatives and sums along
+  bool relus_apart = false;        // after convolutions in f32 whose filters see several pixels
   bool join = false;               // see join_concatenations(), and is_writer()
   std::vector<std::string_view> writers = {"convolution", "convolution_data_gradient", "pool_max", "pool_avg"};
   std::vector<std::string_view> keep = {};  // compound ops for which the device has a kernel of its own

@@ -68,6 +68,24 @@ TEST_CASE("bias and relu at the end of a convolution, NaN passes") {
   CHECK(compile_for_cpu(c.graph, store)->implementations().size() == 1);
 }
 
+TEST_CASE("a device may leave relus after convolutions of several pixels in f32 to other kernels") {
+  const auto kernels_with_relu = [](DType dtype, int64_t size) {
+    Graph graph;
+    const Value x = graph.input("x", dtype, {1, 4, 4, 2}), w = graph.variable("w", dtype, {2, size, size, 2});
+    const Windows windows{
+        .size = {size, size}, .strides = {1, 1}, .before = {0, 0}, .after = {0, 0}, .dilation = {1, 1}};
+    const Expr y = Expr(graph, convolution(graph, x, w, windows, 1)) + Expr(graph, graph.variable("b", dtype, {2}));
+    graph.output("y", apply("relu", y));
+    const Lowered lowered = lower(graph, {.relus_apart = true});
+    CHECK(lowered.kernels.size() == (lowered.kernels[0].relu ? 1 : 2));
+    CHECK(bool(lowered.kernels[0].bias));
+    return lowered.kernels[0].relu;
+  };
+  CHECK_FALSE(kernels_with_relu(DType::f32, 3));
+  CHECK(kernels_with_relu(DType::f32, 1));
+  CHECK(kernels_with_relu(DType::f16, 3));
+}
+
 TEST_CASE("a convolution that somebody else reads keeps its result") {
   Check c;
   Expr x = c.input("x", array({1, 1, 1, 2}, {1, 2}));

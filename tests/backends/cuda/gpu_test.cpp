@@ -344,6 +344,33 @@ TEST_CASE("large arrays: packed loads, rows in registers, columns shared by bloc
     }
 }
 
+TEST_CASE("sums over a whole array of many rounds of blocks miss nothing, the last elements neither") {
+  const int64_t size = GENERATE(int64_t(5'000'003), int64_t(20'971'528), int64_t(9'000'008));
+  for (DType dtype : {DType::f32, DType::f16}) {
+    INFO(size << " numbers in " << std::string(name_of(dtype)));
+    Graph graph;
+    Expr x(graph, graph.input("x", dtype, {size}));
+    graph.output("broken", reshape(sum(1.0 - apply("is_finite", cast(x, DType::f32)), {0}), {1}));
+    graph.output("even", reshape(sum(cast(x, DType::f32), {0}), {1}));
+    Tensor data(dtype, {size});
+    double even = 0;
+    for (int64_t i = 0; i < size; i += 1000) data.set(i, double(i / 1000 % 3 - 1)), even += double(i / 1000 % 3 - 1);
+    for (int64_t at : {int64_t(0), size / 2 + 1, size - 1}) {
+      const double before = data.at(at);
+      Variables variables;
+      const auto program = compile_program(graph, variables, kGpu);
+      program->bind("x", data.data());
+      program->run(0);
+      CHECK(program->output("even").at(0) == even);
+      CHECK(program->output("broken").at(0) == 0);
+      data.set(at, std::numeric_limits<double>::infinity());
+      program->bind("x", data.data());
+      program->run(0);
+      CHECK(program->output("broken").at(0) == 1);
+      data.set(at, before);
+    }
+  }
+}
 TEST_CASE("gradients of many filters are products in TF32, near those in f32") {
   Graph graph;
   const std::vector<int64_t> ones = {1, 1}, padding = {1, 0, 1, 1}, size = {3, 3};
