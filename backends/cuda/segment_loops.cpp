@@ -286,17 +286,17 @@ std::string SegmentWriter::fold_of_lanes(int reg) const {
               for_width(text("      h", reg, "[j] = a", reg, "[j];\n"), "    "));
 }
 
-// Where the blocks' parts of reduction n lie, split by split.
-std::string SegmentWriter::partial(int n) const {
-  return text("partials[", first_partial_ + int64_t(n) * splits_ * groups_, " + ");
+// Where a block's part of reduction n lies, of neighbour j: split by split, and there first all first neighbours, so
+// that threads beside each other have theirs beside each other.
+std::string SegmentWriter::partial(int n, const char* split) const {
+  return text("partials[", first_partial_ + int64_t(n) * splits_ * groups_, " + (", split, " * ", width_, " + j) * ",
+              groups_ / width_, "ll + first_k / ", width_, "]");
 }
 
 // Each block puts its parts of the reductions `which` down,
 std::string SegmentWriter::put_parts(const std::vector<int>& which) const {
   std::string puts;
-  for (int n : which)
-    puts +=
-        text("        ", partial(n), "split * ", groups_, "ll + first_k + j] = h", reductions_[size_t(n)], "[j];\n");
+  for (int n : which) puts += text("        ", partial(n, "split"), " = h", reductions_[size_t(n)], "[j];\n");
   return text("    if (active && lane == 0) {\n", for_width(puts, "      "), "    }\n");
 }
 
@@ -307,11 +307,11 @@ std::string SegmentWriter::take_parts(const std::vector<int>& which) const {
     const int reg = reductions_[size_t(n)];
     const std::string fold = fold_name(*segment_.body[size_t(reg)].op);
     takes += for_width(text("      a", reg, "[j] = ", fold, "::start<R>();\n"), "      ");
-    takes += text("#pragma unroll 8\n      for (int s = lane; s < ", splits_, "; s += ", lanes_, ") {\n",
-                  for_width(text("        a", reg, "[j] = ", fold, "::join<R>(a", reg, "[j], __ldcg(&", partial(n),
-                                 "s * ", groups_, "ll + first_k + j]));\n"),
-                            "        "),
-                  "      }\n", fold_of_lanes(reg));
+    takes += text(
+        "#pragma unroll 8\n      for (int s = lane; s < ", splits_, "; s += ", lanes_, ") {\n",
+        for_width(text("        a", reg, "[j] = ", fold, "::join<R>(a", reg, "[j], __ldcg(&", partial(n, "s"), "));\n"),
+                  "        "),
+        "      }\n", fold_of_lanes(reg));
   }
   return takes;
 }

@@ -52,7 +52,7 @@ class SegmentWriter {
   std::string elements(const Needs& needs, const Needs& cached, int level, const std::string& keep,
                        const std::string& reads);
   std::string fold_of_lanes(int reg) const;
-  std::string partial(int n) const;
+  std::string partial(int n, const char* split) const;
   std::string put_parts(const std::vector<int>& which) const;
   std::string take_parts(const std::vector<int>& which) const;
   std::string split_folds() const;
