@@ -1,5 +1,5 @@
 // Plain kernels of convolution and its gradients: the products x · w = y are the same, added up for another of the
-// three; and the columns of which one of them is a product.
+// three; and the columns and patches of which one of them is a product.
 #include "backends/cpu/plain.h"
 #include "backends/cpu/plain_windows.h"
 
@@ -55,25 +55,32 @@ void weight_gradient(PlainArguments& a) {
   store(w, a.outputs[0]);
 }
 
-void columns(PlainArguments& a) {
+// What each window sees: place `place` of window `output` stands at place * of_place + output * of_output, channels
+// being places.
+void put_windows(PlainArguments& a, int64_t of_place, int64_t of_output) {
   const Tensor& x = a.inputs[0];
   Tensor& y = a.outputs[0];
   const Windows windows = windows_of(a.node.attributes, a.node.attributes.integers("sizes"));
-  const int64_t channels = x.shape().back(), pixels = Shape(middle(x.shape())).elements(), all = y.shape()[1],
+  const int64_t channels = x.shape().back(), pixels = Shape(middle(x.shape())).elements(),
                 outputs = Shape(windows.outputs(middle(x.shape()))).elements();
   for (int64_t i = 0; i < y.elements(); ++i) y.set(i, 0);
   for (int64_t n = 0; n < x.shape()[0]; ++n)
     each_place(windows, middle(x.shape()), [&](int64_t output, int64_t place, int64_t pixel) {
       for (int64_t c = 0; c < channels; ++c)
-        y.set((place * channels + c) * all + n * outputs + output, x.at((n * pixels + pixel) * channels + c));
+        y.set((place * channels + c) * of_place + (n * outputs + output) * of_output,
+              x.at((n * pixels + pixel) * channels + c));
     });
 }
+
+void columns(PlainArguments& a) { put_windows(a, a.outputs[0].shape()[1], 1); }
+void patches(PlainArguments& a) { put_windows(a, 1, a.outputs[0].shape()[3]); }
 
 const PlainRegistration plain_convolution_functions[] = {
     {"columns", columns},
     {"convolution", convolution},
     {"convolution_data_gradient", data_gradient},
     {"convolution_weight_gradient", weight_gradient},
+    {"patches", patches},
 };
 
 }  // namespace

@@ -1,81 +1,109 @@
 #include "backends/cuda/depth_source.h"
 
 #include "backends/cuda/code_text.h"
+#include "backends/graph/windows.h"
 
 namespace neon::cuda {
 
 namespace {
 
-class DepthWriter {
- public:
-  DepthWriter(const LoweredKernel& kernel, SourceContext& context)
-      : kernel_(kernel),
-        x_(context.lowered.graph.shape(kernel.op == "space_to_depth" ? kernel.inputs[0] : kernel.outputs[0])),
-        y_(context.lowered.graph.shape(kernel.op == "space_to_depth" ? kernel.outputs[0] : kernel.inputs[0])),
-        blocks_(kernel.attributes.integers("blocks")),
-        padding_(kernel.attributes.integers("padding")),
-        dtype_(context.lowered.graph.dtype(kernel.outputs[0])),
-        code_(context, compute()) {}
+// Outputs for each of which a thread makes the same channels: what these are is worked out once.
+constexpr int64_t kOutputs = 4;
 
-  Source run() {
-    const std::string body = kernel_.op == "space_to_depth" ? to_depth() : to_space();
-    return kernel_source(code_, compute(), "", body, count_blocks_);
+// Threads of a block share its outputs out, kTogether at a time, each making kWidth neighbouring channels, as wide as
+// an access goes. Most windows lie within the image, whose pixels are read without asking for each.
+const char* const kPatches = R"(
+  const int pack = int(blockIdx.x) % kPackBlocks * kPacks + int(threadIdx.x) % kPacks, c = pack * kWidth;
+  const int slot = int(threadIdx.x) / kPacks;
+  if (slot >= kTogether || pack >= kAllPacks) return;
+  int down[kWidth], across[kWidth], away[kWidth];
+#pragma unroll
+  for (int e = 0; e < kWidth; ++e) {
+    const int place = (c + e) / kC;
+    down[e] = place / kS * kDilationY;
+    across[e] = place % kS * kDilationX;
+    away[e] = (down[e] * kW + across[e]) * kC + (c + e) % kC;
   }
-
- private:
-  DType compute() const { return dtype_ == DType::f64 ? DType::f64 : DType::f32; }
-
-  std::string for_each(int64_t count) {
-    count_blocks_ = (count + kThreads - 1) / kThreads;
-    return text("  const i64 k = i64(blockIdx.x) * kThreads + threadIdx.x;\n  if (k >= ", count,
-                ") return;\n  u32 rest = u32(k);\n");
+#pragma unroll
+  for (int i = 0; i < kOutputs; ++i) {
+    const i64 output = (i64(blockIdx.x / kPackBlocks) * kOutputs + i) * kTogether + slot;
+    if (output >= kAll) return;
+    const u32 row = u32(output / kQ);
+    const int top = int(row % kP) * kStepY - kBeforeY, left = int(output - i64(row) * kQ) * kStepX - kBeforeX;
+    const i64 first = ((i64(row / kP) * kH + top) * kW + left) * kC;
+    const bool within = top >= 0 && top + kTall <= kH && left >= 0 && left + kWide <= kW;
+    R out[kWidth];
+#pragma unroll
+    for (int e = 0; e < kWidth; ++e) {
+      const bool there = within || (u32(top + down[e]) < u32(kH) && u32(left + across[e]) < u32(kW));
+      out[e] = there && c + e < kSeen ? LOAD : R(0);
+    }
+    STORE;
   }
-  static std::string coordinate(const char* name, int64_t size) {
+)";
+
+void replace(std::string& in, const std::string& word, const std::string& by) {
+  in.replace(in.find(word), word.size(), by);
+}
+
+// As many neighbouring channels as an access takes.
+int64_t width_of(const TensorType& y) {
+  int64_t width = 16 / int64_t(size_of(y.dtype));
+  while (y.shape.back() % width) width /= 2;
+  return width;
+}
+
+Source patches(const LoweredKernel& kernel, const Graph& graph, CodeText& code, DType compute) {
+  const Shape &x = graph.shape(kernel.inputs[0]), &y = graph.shape(kernel.outputs[0]);
+  const Windows windows = windows_of(kernel.attributes, kernel.attributes.integers("sizes"));
+  const int64_t width = width_of(graph.type(kernel.outputs[0])), packs = std::min<int64_t>(y[3] / width, kThreads);
+  const int64_t together = kThreads / packs, pack_blocks = (y[3] / width + packs - 1) / packs;
+  const int64_t all = y[0] * y[1] * y[2], of_block = together * kOutputs;
+  std::string numbers;
+  const auto number = [&](const char* name, int64_t value) {
+    numbers += text("  constexpr int ", name, " = ", value, ";\n");
+  };
+  numbers += text("  constexpr i64 kAll = ", all, ";\n");
+  number("kWidth", width), number("kPacks", packs), number("kAllPacks", y[3] / width);
+  number("kPackBlocks", pack_blocks), number("kTogether", together), number("kOutputs", kOutputs);
+  number("kH", x[1]), number("kW", x[2]), number("kC", std::max<int64_t>(x[3], 1)), number("kP", y[1]);
+  number("kQ", y[2]), number("kS", windows.size[1]), number("kSeen", windows.size[0] * windows.size[1] * x[3]);
+  number("kTall", windows.extent(0)), number("kWide", windows.extent(1));
+  number("kStepY", windows.strides[0]), number("kStepX", windows.strides[1]);
+  number("kBeforeY", windows.before[0]), number("kBeforeX", windows.before[1]);
+  number("kDilationY", windows.dilation[0]), number("kDilationX", windows.dilation[1]);
+  std::string body = kPatches;
+  replace(body, "LOAD", code.load(kernel.inputs[0], "first + away[e]"));
+  replace(body, "STORE", code.store_pack(kernel.outputs[0], text("output * ", y[3], " + c"), int(width), "out"));
+  return kernel_source(code, compute, "", numbers + body, (all + of_block - 1) / of_block * pack_blocks);
+}
+
+// A thread takes an element.
+Source to_space(const LoweredKernel& kernel, const Graph& graph, CodeText& code, DType compute) {
+  const Shape &y = graph.shape(kernel.inputs[0]), &x = graph.shape(kernel.outputs[0]);
+  const auto& blocks = kernel.attributes.integers("blocks");
+  const auto coordinate = [](const char* name, int64_t size) {
     return text("  const int ", name, " = int(rest % ", size, "); rest /= ", size, ";\n");
-  }
-
-  // A thread takes neighbouring channels, as wide as an access goes.
-  std::string to_depth() {
-    int width = int(16 / size_of(dtype_));
-    while (y_[3] % width) width /= 2;
-    const int64_t used = blocks_[0] * blocks_[1] * x_[3];
-    std::string body = for_each(y_.elements() / width) + coordinate("c", y_[3] / width) + coordinate("q", y_[2]) +
-                       coordinate("p", y_[1]);
-    body += text("  const int n = int(rest);\n  R out[", width, "];\n#pragma unroll\n  for (int e = 0; e < ", width,
-                 "; ++e) {\n    const int at = c * ", width, " + e, i = at / ", blocks_[1] * x_[3], ", j = at / ",
-                 x_[3], " % ", blocks_[1], ";\n    const int y = p * ", blocks_[0], " + i - ", padding_[0],
-                 ", x = q * ", blocks_[1], " + j - ", padding_[2], ";\n    out[e] = at < ", used, " && y >= 0 && y < ",
-                 x_[1], " && x >= 0 && x < ", x_[2], " ? ",
-                 code_.load(kernel_.inputs[0],
-                            text("((i64(n) * ", x_[1], " + y) * ", x_[2], " + x) * ", x_[3], " + at % ", x_[3])),
-                 " : R(0);\n  }\n  ", code_.store_pack(kernel_.outputs[0], text("k * ", width), width, "out"), ";\n");
-    return body;
-  }
-
-  std::string to_space() {
-    return for_each(x_.elements()) + coordinate("c", x_[3]) + coordinate("x", x_[2]) + coordinate("y", x_[1]) +
-           text("  const int n = int(rest), row = y + ", padding_[0], ", column = x + ", padding_[2], ", p = row / ",
-                blocks_[0], ", q = column / ", blocks_[1], ";\n  const R number = p < ", y_[1], " && q < ", y_[2],
-                " ? ",
-                code_.load(kernel_.inputs[0],
-                           text("((i64(n) * ", y_[1], " + p) * ", y_[2], " + q) * ", y_[3], " + (row % ", blocks_[0],
-                                " * ", blocks_[1], " + column % ", blocks_[1], ") * ", x_[3], " + c")),
-                " : R(0);\n") +
-           code_.store(kernel_.outputs[0], "k", "number", "  ");
-  }
-
-  const LoweredKernel& kernel_;
-  const Shape &x_, &y_;
-  const std::vector<int64_t>&blocks_, &padding_;
-  const DType dtype_;
-  CodeText code_;
-  int64_t count_blocks_ = 1;
-};
+  };
+  const std::string place =
+      text("((i64(rest) * ", y[1], " + y / ", blocks[0], ") * ", y[2], " + x / ", blocks[1], ") * ", y[3], " + (y % ",
+           blocks[0], " * ", blocks[1], " + x % ", blocks[1], ") * ", x[3], " + c");
+  const std::string body =
+      text("  const i64 k = i64(blockIdx.x) * kThreads + threadIdx.x;\n  if (k >= ", x.elements(),
+           ") return;\n  u32 rest = u32(k);\n", coordinate("c", x[3]), coordinate("x", x[2]), coordinate("y", x[1])) +
+      code.store(kernel.outputs[0], "k", code.load(kernel.inputs[0], place), "  ");
+  return kernel_source(code, compute, "", body, (x.elements() + kThreads - 1) / kThreads);
+}
 
 }  // namespace
 
-bool is_depth_op(const std::string& op) { return op == "space_to_depth" || op == "depth_to_space"; }
+bool is_depth_op(const std::string& op) { return op == "patches" || op == "depth_to_space"; }
 
-Source depth_source(const LoweredKernel& kernel, SourceContext& context) { return DepthWriter(kernel, context).run(); }
+Source depth_source(const LoweredKernel& kernel, SourceContext& context) {
+  const Graph& graph = context.lowered.graph;
+  const DType compute = graph.dtype(kernel.outputs[0]) == DType::f64 ? DType::f64 : DType::f32;
+  CodeText code(context, compute);
+  return (kernel.op == "patches" ? patches : to_space)(kernel, graph, code, compute);
+}
 
 }  // namespace neon::cuda

@@ -1,4 +1,4 @@
-// Source of space_to_depth and depth_to_space.
+// Source of patches and depth_to_space.
 #pragma once
 #include "backends/cuda/source.h"
 

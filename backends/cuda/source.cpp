@@ -40,7 +40,7 @@ LowerOptions gpu_lowering(bool fuse, bool tf32) {
           // No convolutions but those that are products: cuDNN takes such a result, too, and does it by a kernel more
           // that copies (seen with 9.19: each of its plans that tensor cores run has room for one in its workspace).
           .writers = {"pool_max", "pool_avg", "pointwise convolution", "pointwise convolution_data_gradient"},
-          .keep = {"space_to_depth", "depth_to_space"}};
+          .keep = {"depth_to_space"}};
 }
 
 std::string source_head() {

@@ -1,5 +1,10 @@
-// A convolution with stride s over x is one with stride 1 over blocks of s × s pixels: filters that are as many blocks
-// wide as they reach into, with zeros where a block goes beyond the filter. x (N,H,W,C) -> blocks (N,H/s,W/s,s·s·C).
+// A convolution of few channels becomes one of many, over what windows see as channels (op patches), with the filters
+// moved alike and zeros where there is nothing. x (N,H,W,C), filters w (K,R,S,C):
+//   few numbers in a window    whole windows, x -> (N,P,Q,L), w -> (K,1,1,L), L = R S C and zeros up to a multiple of
+//   8:
+//                              a product of matrices
+//   more, with strides s       blocks of s x s pixels side by side, of which a filter of stride 1 sees as many as it
+//                              reaches into: x -> (N,H/s,W/s,s s C), w -> (K,R/s,S/s,s s C), rounded up
 #include "backends/graph/passes.h"
 #include "backends/graph/rewrite.h"
 #include "backends/graph/windows.h"
@@ -9,40 +14,49 @@ namespace neon {
 namespace {
 
 constexpr int64_t kFewChannels = 8;    // of 16 bits each they are one access
-constexpr int64_t kMostChannels = 64;  // of blocks: beyond, zeros in the filters cost more than is won
+constexpr int64_t kMostChannels = 64;  // beyond, zeros in the filters, or seeing pixels again, cost more than is won
 
 using Sizes = std::vector<int64_t>;
 
-// Of one convolution: how its input and its filters become blocks.
+// Of one convolution: how its input and its filters become patches.
 struct Deepening {
-  // x (N,H,W,C), filters of (R,S), y (N,P,Q,K)
-  Deepening(const Windows& windows, const Shape& x, const Shape& y) : strides(windows.strides), size(windows.size) {
-    channels = strides[0] * strides[1] * x.back();
-    channels = (channels + kFewChannels - 1) / kFewChannels * kFewChannels;
+  // `seen` (H,W)
+  Deepening(const Windows& windows, bool whole, int64_t channels_before, const Sizes& seen)
+      : size(windows.size), block(whole ? windows.size : windows.strides) {
+    const int64_t all = block[0] * block[1] * channels_before;
+    channels = (all + kFewChannels - 1) / kFewChannels * kFewChannels;
+    const Sizes outputs = windows.outputs(seen);
     for (size_t axis : {0, 1}) {
-      const int64_t step = strides[axis];
-      reach.push_back((size[axis] + step - 1) / step);
-      of_filter.insert(of_filter.end(), {0, reach[axis] * step - size[axis]});
-      const int64_t seen = (y[int(axis) + 1] - 1 + reach[axis]) * step;
-      of_input.insert(of_input.end(), {windows.before[axis], seen - windows.before[axis] - x[int(axis) + 1]});
+      reach.push_back((size[axis] + block[axis] - 1) / block[axis]);
+      of_filter.insert(of_filter.end(), {0, reach[axis] * block[axis] - size[axis]});
+      // Rows that the last window does not reach into are left out by themselves, as they are fewer than a block.
+      const int64_t blocks_seen = (outputs[axis] - 1 + reach[axis]) * block[axis];
+      const int64_t after = std::max<int64_t>(blocks_seen - windows.before[axis] - seen[axis], 0);
+      of_input.insert(of_input.end(), {windows.before[axis], whole ? windows.after[axis] : after});
     }
+    steps = windows.strides, dilation = windows.dilation;
   }
-  Value deep(Graph& graph, Value array, const Sizes& padding) const {
-    return graph.add("space_to_depth", {array}, {{"blocks", strides}, {"padding", padding}, {"channels", channels}});
+  Value input(Graph& graph, Value x) const { return patches(graph, x, steps, of_input, dilation); }
+  Value filters(Graph& graph, Value w) const { return patches(graph, w, block, of_filter, {1, 1}); }
+  Value filters_back(Graph& graph, Value w, int64_t channels_before) const {
+    return graph.add("depth_to_space", {w}, {{"blocks", block}, {"sizes", Sizes{size[0], size[1], channels_before}}});
   }
-  // Windows of blocks.
-  Attributes windows() const {
+  // Windows over patches.
+  static Attributes windows() {
     return {
         {"strides", Sizes{1, 1}}, {"padding", Sizes{0, 0, 0, 0}}, {"dilation", Sizes{1, 1}}, {"groups", int64_t(1)}};
   }
-  Sizes strides, size, reach, of_filter, of_input;
+  Sizes size, block, reach;
+
+ private:
+  Value patches(Graph& graph, Value array, const Sizes& strides, const Sizes& padding, const Sizes& apart) const {
+    return graph.add(
+        "patches", {array},
+        {{"sizes", block}, {"strides", strides}, {"padding", padding}, {"dilation", apart}, {"channels", channels}});
+  }
+  Sizes steps, dilation, of_filter, of_input;
   int64_t channels = 0;
 };
-
-bool is_shallow(const Shape& x, const Windows& windows, int64_t groups) {
-  if (x.rank() != 4 || groups != 1 || x.elements() == 0 || x.back() >= kFewChannels) return false;
-  return windows.dilation == Sizes{1, 1} && windows.strides[0] * windows.strides[1] * x.back() <= kMostChannels;
-}
 
 }  // namespace
 
@@ -52,20 +66,20 @@ Graph with_deep_inputs(const Graph& graph) {
     const bool forward = node.op->name == "convolution";
     if (!forward && node.op->name != "convolution_weight_gradient") return out;
     const Shape x = to.shape(node.inputs[0]), other = to.shape(node.inputs[1]);
+    if (x.rank() != 4 || node.attributes.integer("groups") != 1 || x.elements() == 0 || x.back() >= kFewChannels)
+      return out;
     const Sizes size = forward ? Sizes{other.begin() + 1, other.end() - 1} : node.attributes.integers("sizes");
     const Windows windows = windows_of(node.attributes, size);
-    if (!is_shallow(x, windows, node.attributes.integer("groups"))) return out;
-    const Sizes outputs = windows.outputs(Sizes{x[1], x[2]});
-    const Deepening blocks(windows, x, {x[0], outputs[0], outputs[1], 1});
-    const Value input = blocks.deep(to, node.inputs[0], blocks.of_input);
+    const bool whole = size[0] * size[1] * x.back() <= kMostChannels;
+    const bool strided = windows.strides[0] * windows.strides[1] * x.back() <= kMostChannels;
+    if (!whole && (!strided || windows.dilation != Sizes{1, 1})) return out;
+    const Deepening deep(windows, whole, x.back(), {x[1], x[2]});
+    const Value input = deep.input(to, node.inputs[0]);
     if (forward)
-      return std::vector{
-          to.add("convolution", {input, blocks.deep(to, node.inputs[1], blocks.of_filter)}, blocks.windows())};
+      return std::vector{to.add("convolution", {input, deep.filters(to, node.inputs[1])}, Deepening::windows())};
     const Value gradient =
-        to.add("convolution_weight_gradient", {input, node.inputs[1]}, blocks.windows().with("sizes", blocks.reach));
-    return std::vector{to.add(
-        "depth_to_space", {gradient},
-        {{"blocks", blocks.strides}, {"padding", blocks.of_filter}, {"sizes", Sizes{size[0], size[1], x.back()}}})};
+        to.add("convolution_weight_gradient", {input, node.inputs[1]}, Deepening::windows().with("sizes", deep.reach));
+    return std::vector{deep.filters_back(to, gradient, x.back())};
   });
 }
 

@@ -12,8 +12,9 @@ Graph expand(const Graph& graph, std::span<const std::string_view> keep = {});
 // is given, which is smaller.
 Graph simplified(const Graph& graph);
 
-// The same computation where convolutions of few channels, fewer than a tensor core multiplies at once, take blocks of
-// pixels for channels: a stride of 4 over 3 channels becomes a stride of 1 over 48, with the filters moved alike.
+// The same computation where convolutions of few channels, fewer than a tensor core multiplies at once, take pixels for
+// channels, with the filters moved alike: all that a filter sees, which makes it a product, or where that is much,
+// blocks of them, so that a stride of 4 over 3 channels becomes a stride of 1 over 48.
 Graph with_deep_inputs(const Graph& graph);
 
 // The same computation where gradients of f32 filters, of enough maps and work, are products of turned arrays. For

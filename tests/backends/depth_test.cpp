@@ -1,5 +1,5 @@
-// Blocks of pixels as channels: the ops by their formula, element by element; and convolutions of few channels that
-// were made deep, which must be the sums that they were, over blocks no larger than need be.
+// Pixels as channels: the ops by their formula, element by element; and convolutions of few channels that were made
+// deep, which must be the sums that they were, over patches no larger than need be.
 #include <catch2/catch.hpp>
 
 #include "backends/graph/passes.h"
@@ -14,33 +14,12 @@ namespace {
 
 using Sizes = std::vector<int64_t>;
 
-// Of the element at (n,p,q,k) of the blocks y, where x (N,H,W,C) has it; -1 where nothing of x lies there.
-int64_t place_in_image(const Attributes& attributes, const Shape& x, const Sizes& at) {
-  const auto &blocks = attributes.integers("blocks"), &padding = attributes.integers("padding");
-  const int64_t pixel = at[3] / x[3];
-  if (pixel >= blocks[0] * blocks[1]) return -1;
-  const int64_t row = at[1] * blocks[0] + pixel / blocks[1] - padding[0],
-                column = at[2] * blocks[1] + pixel % blocks[1] - padding[2];
-  const bool inside = row >= 0 && row < x[1] && column >= 0 && column < x[2];
-  return inside ? flat(x, {at[0], row, column, at[3] % x[3]}) : -1;
-}
-
-// For each element of blocks `y` the place in `x`.
-Sizes places(const Attributes& attributes, const Shape& x, const Shape& y) {
-  Sizes out;
-  for (int64_t n = 0; n < y[0]; ++n)
-    for (int64_t p = 0; p < y[1]; ++p)
-      for (int64_t q = 0; q < y[2]; ++q)
-        for (int64_t k = 0; k < y[3]; ++k) out.push_back(place_in_image(attributes, x, {n, p, q, k}));
-  return out;
-}
-
 // What becomes of a convolution (K maps) and of its weight gradient.
 struct Deep {
   const char* name;
   Shape x, w;
   Sizes strides, padding;
-  Shape input, filter;  // as blocks; of no axes: it stays as it is
+  Shape input, filter;  // as patches; of no axes: it stays as it is
   Sizes dilation = {1, 1};
   int64_t groups = 1;
 };
@@ -88,46 +67,74 @@ const Node& node_of(const Graph& graph, const std::string& op) {
 
 }  // namespace
 
-TEST_CASE("blocks of pixels, by the formula") {
-  for (const OpCase& c : cases_of(*find_op("space_to_depth"))) {
+TEST_CASE("patches, by the formula") {
+  for (const OpCase& c : cases_of(*find_op("patches"))) {
     INFO(c.to_string());
     const CaseRun run = run_case(c, DType::f64, DType::f64, CpuOptions{.plain = true});
     const Tensor &x = run.inputs[0], &y = run.outputs[0];
-    const Sizes from = places(c.attributes, x.shape(), y.shape());
-    for (size_t i = 0; i < from.size(); ++i) REQUIRE(y.at(int64_t(i)) == (from[i] < 0 ? 0 : x.at(from[i])));
+    const Sizes &size = c.attributes.integers("sizes"), &strides = c.attributes.integers("strides"),
+                &padding = c.attributes.integers("padding"), &dilation = c.attributes.integers("dilation");
+    const int64_t N = x.shape()[0], H = x.shape()[1], W = x.shape()[2], C = x.shape()[3];
+    const int64_t P = (H + padding[0] + padding[1] - dilation[0] * (size[0] - 1) - 1) / strides[0] + 1;
+    const int64_t Q = (W + padding[2] + padding[3] - dilation[1] * (size[1] - 1) - 1) / strides[1] + 1;
+    REQUIRE(y.shape() == Shape{N, P, Q, c.attributes.integer("channels")});
+    for (int64_t n = 0, i = 0; n < N; ++n)
+      for (int64_t p = 0; p < P; ++p)
+        for (int64_t q = 0; q < Q; ++q)
+          for (int64_t k = 0; k < y.shape()[3]; ++k, ++i) {
+            const int64_t h = p * strides[0] - padding[0] + k / C / size[1] * dilation[0];
+            const int64_t w = q * strides[1] - padding[2] + k / C % size[1] * dilation[1];
+            const bool inside = k < size[0] * size[1] * C && h >= 0 && h < H && w >= 0 && w < W;
+            REQUIRE(y.at(i) == (inside ? x.at(((n * H + h) * W + w) * C + k % C) : 0));
+          }
   }
 }
 
-TEST_CASE("pixels out of blocks, by the formula") {
+TEST_CASE("pixels out of channels, by the formula") {
   for (const OpCase& c : cases_of(*find_op("depth_to_space"))) {
     INFO(c.to_string());
     const CaseRun run = run_case(c, DType::f64, DType::f64, CpuOptions{.plain = true});
     const Tensor &y = run.inputs[0], &x = run.outputs[0];
-    const Sizes from = places(c.attributes, x.shape(), y.shape());
-    std::vector<double> expected(size_t(x.elements()), 0);  // of pixels that no block holds
-    for (size_t i = 0; i < from.size(); ++i)
-      if (from[i] >= 0) expected[size_t(from[i])] = y.at(int64_t(i));
-    for (size_t i = 0; i < expected.size(); ++i) REQUIRE(x.at(int64_t(i)) == expected[i]);
+    const Sizes& blocks = c.attributes.integers("blocks");
+    const int64_t C = x.shape()[3];
+    int64_t i = 0;
+    for (int64_t n = 0; n < x.shape()[0]; ++n)
+      for (int64_t h = 0; h < x.shape()[1]; ++h)
+        for (int64_t w = 0; w < x.shape()[2]; ++w)
+          for (int64_t k = 0; k < C; ++k, ++i) {
+            const int64_t depth = (h % blocks[0] * blocks[1] + w % blocks[1]) * C + k;
+            REQUIRE(x.at(i) == y.at(flat(y.shape(), {n, h / blocks[0], w / blocks[1], depth})));
+          }
   }
 }
 
 TEST_CASE("convolutions of few channels become deep ones of the same sums") {
-  // Blocks as high and wide as the stride; channels of a block rounded up to 8; filters as many blocks as they reach
-  // into; of the input as many blocks as the last window needs.
+  // Of at most 64 numbers in a window, whole windows, their number rounded up to 8. Of more, blocks as high and wide as
+  // the stride; channels of a block rounded up to 8; filters as many blocks as they reach into; of the input as many
+  // blocks as the last window needs.
   const Deep all[] = {
+      {"first of a net of 3x3", {2, 9, 7, 3}, {16, 3, 3, 3}, {1, 1}, {1, 1, 1, 1}, {2, 9, 7, 32}, {16, 1, 1, 32}},
+      {"first of LeNet", {2, 12, 11, 1}, {6, 5, 5, 1}, {1, 1}, {0, 0, 0, 0}, {2, 8, 7, 32}, {6, 1, 1, 32}},
+      {"padding on one side", {2, 6, 5, 3}, {4, 3, 3, 3}, {1, 1}, {1, 0, 0, 2}, {2, 5, 5, 32}, {4, 1, 1, 32}},
+      {"two strides", {1, 10, 9, 2}, {3, 5, 4, 2}, {3, 2}, {1, 2, 0, 1}, {1, 3, 4, 40}, {3, 1, 1, 40}},
+      {"stride above the filter", {2, 9, 8, 1}, {3, 2, 2, 1}, {4, 3}, {0, 0, 1, 0}, {2, 2, 3, 8}, {3, 1, 1, 8}},
+      {"rows left over", {1, 12, 11, 7}, {2, 3, 3, 7}, {2, 2}, {0, 0, 0, 0}, {1, 5, 5, 64}, {2, 1, 1, 64}},
+      {"64 numbers", {1, 17, 16, 1}, {2, 8, 8, 1}, {8, 8}, {0, 0, 0, 0}, {1, 2, 2, 64}, {2, 1, 1, 64}},
+      {"64 numbers, close", {1, 9, 10, 1}, {2, 8, 8, 1}, {1, 1}, {0, 0, 0, 0}, {1, 2, 3, 64}, {2, 1, 1, 64}},
+      {"single pixels", {2, 4, 5, 3}, {2, 1, 1, 3}, {2, 1}, {0, 0, 0, 0}, {2, 2, 5, 8}, {2, 1, 1, 8}},
+      {"dilated", {1, 9, 9, 3}, {2, 3, 3, 3}, {1, 1}, {0, 1, 2, 0}, {1, 6, 9, 32}, {2, 1, 1, 32}, {2, 1}},
+      {"dilated with strides", {2, 9, 10, 2}, {3, 3, 2, 2}, {2, 3}, {1, 2, 2, 1}, {2, 4, 4, 16}, {3, 1, 1, 16}, {2, 3}},
       {"first of a residual net", {2, 32, 30, 3}, {4, 7, 7, 3}, {2, 2}, {3, 3, 3, 3}, {2, 19, 18, 16}, {4, 4, 4, 16}},
       {"first of AlexNet", {1, 27, 31, 3}, {2, 11, 11, 3}, {4, 4}, {0, 0, 0, 0}, {1, 7, 8, 48}, {2, 3, 3, 48}},
-      {"no stride", {2, 6, 5, 3}, {4, 3, 3, 3}, {1, 1}, {1, 1, 0, 0}, {2, 8, 5, 8}, {4, 3, 3, 8}},
-      {"two strides", {1, 10, 9, 2}, {3, 5, 4, 2}, {3, 2}, {1, 2, 0, 1}, {1, 4, 5, 16}, {3, 2, 2, 16}},
-      {"stride above the filter", {2, 9, 8, 1}, {3, 2, 2, 1}, {4, 3}, {0, 0, 1, 0}, {2, 2, 3, 16}, {3, 1, 1, 16}},
-      {"rows left over", {1, 12, 11, 7}, {2, 3, 3, 7}, {2, 2}, {0, 0, 0, 0}, {1, 6, 6, 32}, {2, 2, 2, 32}},
-      {"64 channels", {1, 17, 16, 1}, {2, 8, 8, 1}, {8, 8}, {0, 0, 0, 0}, {1, 2, 2, 64}, {2, 1, 1, 64}},
+      {"no stride", {2, 6, 5, 3}, {4, 5, 5, 3}, {1, 1}, {2, 2, 1, 1}, {2, 10, 7, 8}, {4, 5, 5, 8}},
+      {"two strides of many", {1, 10, 9, 3}, {3, 5, 6, 3}, {3, 2}, {1, 2, 0, 1}, {1, 4, 5, 24}, {3, 2, 3, 24}},
+      {"rows left over of many", {1, 12, 13, 7}, {2, 3, 4, 7}, {2, 2}, {0, 0, 0, 0}, {1, 6, 6, 32}, {2, 2, 2, 32}},
       {"63 channels", {1, 7, 10, 7}, {2, 4, 3, 7}, {3, 3}, {0, 0, 0, 0}, {1, 3, 3, 64}, {2, 2, 1, 64}},
       {"more than 64 channels", {1, 17, 19, 1}, {2, 8, 9, 1}, {8, 9}, {0, 0, 0, 0}, {}, {}},
       {"72 channels of three", {1, 17, 19, 3}, {2, 8, 3, 3}, {8, 3}, {0, 0, 0, 0}, {}, {}},
       {"72 channels the other way", {1, 17, 19, 3}, {2, 3, 8, 3}, {3, 8}, {0, 0, 0, 0}, {}, {}},
-      {"8 channels", {1, 6, 5, 8}, {4, 3, 3, 8}, {1, 1}, {0, 0, 0, 0}, {}, {}},
-      {"dilated", {1, 9, 9, 3}, {2, 3, 3, 3}, {1, 1}, {0, 0, 0, 0}, {}, {}, {2, 1}},
+      {"8 channels", {1, 6, 5, 8}, {4, 2, 2, 8}, {1, 1}, {0, 0, 0, 0}, {}, {}},
+      {"many, dilated", {1, 9, 9, 3}, {2, 5, 5, 3}, {1, 1}, {0, 0, 0, 0}, {}, {}, {2, 1}},
       {"in groups", {1, 5, 5, 4}, {4, 3, 3, 2}, {1, 1}, {0, 0, 0, 0}, {}, {}, {1, 1}, 2},
       {"volumes", {1, 3, 4, 5, 2}, {2, 2, 2, 2, 2}, {1, 1, 1}, {0, 0, 0, 0, 0, 0}, {}, {}, {1, 1, 1}},
       {"no samples", {0, 5, 4, 3}, {2, 3, 3, 3}, {1, 1}, {0, 0, 0, 0}, {}, {}},

@@ -387,8 +387,8 @@ std::vector<OpCase> cases_of(const Op& op) {
   if (name == "batch_norm_grad") return batch_norm_cases(true);
   if (name.starts_with("softmax")) return softmax_cases(name);
   if (name.starts_with("convolution")) return convolution_cases(name);
-  if (name == "columns") return columns_cases();
-  if (name == "space_to_depth" || name == "depth_to_space") return depth_cases(name);
+  if (name == "columns" || name == "patches") return columns_cases(name);
+  if (name == "depth_to_space") return depth_to_space_cases();
   if (name.starts_with("pool_")) return pooling_cases(name);
   if (name.starts_with("region_max")) return region_cases(name);
   if (name == "gather") return gather_cases();

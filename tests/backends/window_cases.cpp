@@ -257,56 +257,40 @@ std::vector<OpCase> region_cases(const std::string& op) {
   return out;
 }
 
-std::vector<OpCase> columns_cases() {
+std::vector<OpCase> columns_cases(const std::string& op) {
   std::vector<OpCase> out;
   auto add = [&](const std::string& name, const Shape& x, const Axes& sizes, const Axes& strides, const Axes& padding,
                  const Axes& dilation) {
-    out.push_back({"columns",
-                   name,
-                   {{x}},
-                   {{"strides", strides}, {"padding", padding}, {"dilation", dilation}, {"sizes", sizes}},
-                   1,
-                   "plain"});
+    Attributes windows = {{"strides", strides}, {"padding", padding}, {"dilation", dilation}, {"sizes", sizes}};
+    if (op == "patches") {
+      const int64_t least = product(sizes) * x.back(), more = int64_t(out.size()) % 3 * 4;
+      windows = windows.with("channels", more < 8 ? least + more : (least + 7) / 8 * 8);
+    }
+    out.push_back({op, name, {{x}}, std::move(windows), 1, "plain"});
   };
   for (const Convolution& c : convolutions())
     if (c.x.rank() == 4 && c.groups == 1)
       add(c.name, c.x, middle(c.w), filled(c.strides, 2, 1), filled(c.padding, 4, 0), filled(c.dilation, 2, 1));
   add("turned, several blocks", {3, 5, 9, 70}, {1, 1}, {1, 1}, {0, 0, 0, 0}, {1, 1});
   add("several blocks", {2, 7, 11, 33}, {3, 2}, {2, 1}, {1, 1, 0, 1}, {1, 2});
+  add("of 3 channels", {3, 33, 31, 3}, {3, 3}, {1, 1}, {1, 1, 1, 1}, {1, 1});
+  add("wide windows of many channels", {1, 5, 4, 131}, {4, 3}, {1, 1}, {0, 0, 1, 0}, {1, 1});
   return out;
 }
 
-std::vector<OpCase> depth_cases(const std::string& op) {
-  struct Depth {
-    const char* name;
-    Shape x;
-    Axes blocks, padding;
-    int64_t more = 0;  // channels beyond those of a block
-  };
-  const Depth all[] = {
-      {"even", {2, 4, 6, 3}, {2, 3}, {0, 0, 0, 0}},
-      {"more channels", {2, 4, 4, 3}, {2, 2}, {0, 0, 0, 0}, 4},
-      {"single pixels", {1, 3, 5, 3}, {1, 1}, {0, 0, 0, 0}, 5},
-      {"padded", {2, 5, 7, 3}, {4, 4}, {2, 1, 2, 3}},
-      {"rows left out", {1, 7, 6, 2}, {2, 2}, {1, -2, 0, 0}, 1},
-      {"rows and columns left out", {2, 9, 9, 1}, {4, 4}, {0, -1, 1, -2}},
-      {"padding alone in a block", {1, 2, 2, 2}, {2, 2}, {2, 2, 0, 2}},
-      {"20 channels", {2, 4, 2, 20}, {2, 2}, {0, 0, 0, 0}},
-      {"no samples", {0, 4, 4, 3}, {2, 2}, {0, 0, 0, 0}},
-  };
+std::vector<OpCase> depth_to_space_cases() {
   std::vector<OpCase> out;
-  for (const Depth& d : all) {
-    const int64_t channels = d.blocks[0] * d.blocks[1] * d.x[3] + d.more;
-    Attributes attributes = {{"blocks", d.blocks}, {"padding", d.padding}};
-    OpCase made{op, d.name, {{d.x}}, attributes.with("channels", channels), 1, "definition"};
-    if (op == "depth_to_space") {
-      const int64_t rows = (d.x[1] + d.padding[0] + d.padding[1]) / d.blocks[0];
-      const int64_t columns = (d.x[2] + d.padding[2] + d.padding[3]) / d.blocks[1];
-      made.inputs = {{{d.x[0], rows, columns, channels}}};
-      made.attributes = attributes.with("sizes", Axes{d.x[1], d.x[2], d.x[3]});
-    }
-    out.push_back(std::move(made));
-  }
+  auto add = [&](const char* name, const Shape& y, const Axes& blocks, const Axes& sizes) {
+    out.push_back({"depth_to_space", name, {{y}}, {{"blocks", blocks}, {"sizes", sizes}}, 1, "definition"});
+  };
+  add("even", {2, 2, 2, 18}, {2, 3}, {4, 6, 3});
+  add("more channels", {2, 2, 2, 16}, {2, 2}, {4, 4, 3});
+  add("single pixels", {1, 3, 5, 8}, {1, 1}, {3, 5, 3});
+  add("rows left out", {1, 4, 3, 9}, {2, 2}, {7, 6, 2});
+  add("rows and columns left out", {2, 3, 2, 20}, {4, 5}, {9, 7, 1});
+  add("one block", {5, 1, 1, 32}, {3, 3}, {3, 3, 3});
+  add("20 channels", {2, 2, 1, 80}, {2, 2}, {4, 2, 20});
+  add("no samples", {0, 2, 2, 12}, {2, 2}, {4, 4, 3});
   return out;
 }
 

@@ -8,7 +8,7 @@ namespace neon::test {
 std::vector<OpCase> convolution_cases(const std::string& op);
 std::vector<OpCase> pooling_cases(const std::string& op);
 std::vector<OpCase> region_cases(const std::string& op);
-std::vector<OpCase> columns_cases();
-std::vector<OpCase> depth_cases(const std::string& op);  // of space_to_depth and depth_to_space
+std::vector<OpCase> columns_cases(const std::string& op);  // of columns and patches
+std::vector<OpCase> depth_to_space_cases();
 
 }  // namespace neon::test

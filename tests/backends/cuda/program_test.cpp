@@ -54,6 +54,41 @@ TEST_CASE("a step of GoogLeNet in f16 on a GPU copies, casts, transposes and con
   CHECK(std::ranges::count_if(lowered.placements, [](const Placement& p) { return bool(p); }) == 9 * (3 + 3 + 4));
 }
 
+TEST_CASE("first convolutions on a GPU take what windows see as channels, or blocks of pixels, and no others do") {
+  struct First {
+    const char* example;
+    Shape x, w;
+  };
+  // 3x3x3 = 27 and 5x5 = 25 numbers are taken as 32; 11x11x3, 7x7x3 and 5x5x3 are more than 64, and become blocks of a
+  // stride, 48 = 4x4x3, 12 = 2x2x3 and 3 channels, of which 16 and 8 are made.
+  const First all[] = {
+      {"bench/vgg-a.yaml", {64, 224, 224, 32}, {64, 1, 1, 32}},
+      {"bench/lenet.yaml", {64, 24, 24, 32}, {20, 1, 1, 32}},
+      {"bench/alexnet.yaml", {128, 57, 57, 48}, {64, 3, 3, 48}},
+      {"bench/googlenet.yaml", {128, 115, 115, 16}, {64, 4, 4, 16}},
+      {"bench/cifar.yaml", {128, 36, 36, 8}, {32, 5, 5, 8}},
+  };
+  for (const First& net : all) {
+    const Lowered lowered = step_of(net.example, "f16");
+    INFO(to_string(lowered));
+    std::map<std::string, std::vector<const LoweredKernel*>> kernels;
+    for (const LoweredKernel& kernel : lowered.kernels) kernels[kernel.op].push_back(&kernel);
+    const auto shape = [&](Value value) { return lowered.graph.shape(value); };
+    REQUIRE(kernels["patches"].size() == 2);
+    REQUIRE(kernels["depth_to_space"].size() == 1);
+    const Value x = kernels["convolution"][0]->inputs[0];
+    CHECK(shape(x) == net.x);
+    CHECK(shape(kernels["convolution"][0]->inputs[1]) == net.w);
+    for (const LoweredKernel* patches : kernels["patches"]) {
+      const Value made = patches->outputs[0];
+      CHECK((made == x || made == kernels["convolution"][0]->inputs[1]));
+    }
+    const LoweredKernel& gradient = *kernels["convolution_weight_gradient"].back();
+    CHECK(gradient.inputs[0] == x);
+    CHECK(kernels["depth_to_space"][0]->inputs[0] == gradient.outputs[0]);
+  }
+}
+
 TEST_CASE("a step of mnist-small on a GPU is nine kernels") {
   const Lowered lowered = step_of("mlp/mnist-small.yaml", "f32");
   INFO(to_string(lowered));
