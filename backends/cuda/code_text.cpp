@@ -170,4 +170,8 @@ std::string CodeText::scalar_value(const Instruction& i, RegisterName input) {
   }
 }
 
+void replace_word(std::string& in, const std::string& word, const std::string& by) {
+  in.replace(in.find(word), word.size(), by);
+}
+
 }  // namespace neon::cuda

@@ -72,4 +72,7 @@ class CodeText {
   std::vector<Value> arrays_;
 };
 
+// Puts code where a kernel's text has `word` first, which it must have.
+void replace_word(std::string& in, const std::string& word, const std::string& by);
+
 }  // namespace neon::cuda

@@ -53,10 +53,6 @@ STORE        }
   }
 )";
 
-void replace(std::string& in, const std::string& word, const std::string& by) {
-  in.replace(in.find(word), word.size(), by);
-}
-
 }  // namespace
 
 Source columns_source(const LoweredKernel& kernel, SourceContext& context) {
@@ -69,8 +65,8 @@ Source columns_source(const LoweredKernel& kernel, SourceContext& context) {
   const int64_t channel_blocks = (x[3] + kChannels - 1) / kChannels;
   CodeText code(context, compute);
   std::string body = kTurn;
-  replace(body, "LOAD", code.load(kernel.inputs[0], "from"));
-  replace(body, "STORE", code.store(kernel.outputs[0], "to", "number", "          "));
+  replace_word(body, "LOAD", code.load(kernel.inputs[0], "from"));
+  replace_word(body, "STORE", code.store(kernel.outputs[0], "to", "number", "          "));
   std::string numbers;
   const auto number = [&](const char* name, int64_t value) {
     numbers += text("  constexpr i64 ", name, " = ", value, ";\n");

@@ -8,7 +8,7 @@ namespace neon::cuda {
 namespace {
 
 // Outputs for each of which a thread makes the same channels: what these are is worked out once.
-constexpr int64_t kOutputs = 4;
+constexpr int64_t kOutputsOfThread = 4;
 
 // Threads of a block share its outputs out, kTogether at a time, each making kWidth neighbouring channels, as wide as
 // an access goes. Most windows lie within the image, whose pixels are read without asking for each.
@@ -42,10 +42,6 @@ const char* const kPatches = R"(
   }
 )";
 
-void replace(std::string& in, const std::string& word, const std::string& by) {
-  in.replace(in.find(word), word.size(), by);
-}
-
 // As many neighbouring channels as an access takes.
 int64_t width_of(const TensorType& y) {
   int64_t width = 16 / int64_t(size_of(y.dtype));
@@ -58,14 +54,14 @@ Source patches(const LoweredKernel& kernel, const Graph& graph, CodeText& code, 
   const Windows windows = windows_of(kernel.attributes, kernel.attributes.integers("sizes"));
   const int64_t width = width_of(graph.type(kernel.outputs[0])), packs = std::min<int64_t>(y[3] / width, kThreads);
   const int64_t together = kThreads / packs, pack_blocks = (y[3] / width + packs - 1) / packs;
-  const int64_t all = y[0] * y[1] * y[2], of_block = together * kOutputs;
+  const int64_t all = y[0] * y[1] * y[2], of_block = together * kOutputsOfThread;
   std::string numbers;
   const auto number = [&](const char* name, int64_t value) {
     numbers += text("  constexpr int ", name, " = ", value, ";\n");
   };
   numbers += text("  constexpr i64 kAll = ", all, ";\n");
   number("kWidth", width), number("kPacks", packs), number("kAllPacks", y[3] / width);
-  number("kPackBlocks", pack_blocks), number("kTogether", together), number("kOutputs", kOutputs);
+  number("kPackBlocks", pack_blocks), number("kTogether", together), number("kOutputs", kOutputsOfThread);
   number("kH", x[1]), number("kW", x[2]), number("kC", std::max<int64_t>(x[3], 1)), number("kP", y[1]);
   number("kQ", y[2]), number("kS", windows.size[1]), number("kSeen", windows.size[0] * windows.size[1] * x[3]);
   number("kTall", windows.extent(0)), number("kWide", windows.extent(1));
@@ -73,8 +69,8 @@ Source patches(const LoweredKernel& kernel, const Graph& graph, CodeText& code, 
   number("kBeforeY", windows.before[0]), number("kBeforeX", windows.before[1]);
   number("kDilationY", windows.dilation[0]), number("kDilationX", windows.dilation[1]);
   std::string body = kPatches;
-  replace(body, "LOAD", code.load(kernel.inputs[0], "first + away[e]"));
-  replace(body, "STORE", code.store_pack(kernel.outputs[0], text("output * ", y[3], " + c"), int(width), "out"));
+  replace_word(body, "LOAD", code.load(kernel.inputs[0], "first + away[e]"));
+  replace_word(body, "STORE", code.store_pack(kernel.outputs[0], text("output * ", y[3], " + c"), int(width), "out"));
   return kernel_source(code, compute, "", numbers + body, (all + of_block - 1) / of_block * pack_blocks);
 }
 
