@@ -10,7 +10,7 @@ namespace neon::cuda {
 
 std::string fold_name(const Op& op) { return op.name == "sum" ? "FoldSum" : op.name == "max" ? "FoldMax" : "FoldMin"; }
 
-std::string kernel_signature(const CodeText& code, const char* bounds, const char* pointer) {
+std::string kernel_signature(const CodeText& code, const std::string& bounds, const char* pointer) {
   std::string parameters;
   for (size_t i = 0; i < code.arrays().size(); ++i) parameters += text("void* ", pointer, " p", i, ", ");
   return text("extern \"C\" __global__ void __launch_bounds__(", bounds, ") kernel(", parameters,

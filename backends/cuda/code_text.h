@@ -11,7 +11,7 @@ std::string fold_name(const Op& op);
 // What a kernel begins with, whose arrays are `code`'s: `bounds` of its launch, and how each array's pointer is
 // qualified.
 class CodeText;
-std::string kernel_signature(const CodeText& code, const char* bounds, const char* pointer);
+std::string kernel_signature(const CodeText& code, const std::string& bounds, const char* pointer);
 // The whole source of a kernel that `code` was used for: `body` after `declarations`, computing in `compute`.
 Source kernel_source(const CodeText& code, DType compute, const std::string& declarations, const std::string& body,
                      int64_t blocks);

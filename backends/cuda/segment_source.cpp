@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t kElementsOfManyBlocks = 256 * 1024;
 constexpr int kPackBytes = 16;           // the widest load of a thread
-constexpr int64_t kBlocksWanted = 1024;  // enough to fill the largest GPUs a few times over
+constexpr int64_t kBlocksWanted = 1024;  // of totals: enough to fill the largest GPUs a few times over
 constexpr int64_t kRowsOfMeeting = 4;    // the same where blocks meet: more of them keep what they read in registers
 constexpr int kAcrossOfMeeting = 8;      // threads beside each other: a line of memory; each reads all blocks' parts
 constexpr int64_t kRowsOfLane = 4;       // least rows of a split that one thread adds up
@@ -23,13 +23,13 @@ int power_of_two_from(int64_t n) {
 }  // namespace
 
 SegmentWriter::SegmentWriter(const Segment& segment, CodeText& code, int64_t first_partial, int first_ticket,
-                             int64_t shared_blocks)
+                             int64_t busy_blocks, int64_t segments)
     : segment_(segment), code_(code), first_partial_(first_partial), first_ticket_(first_ticket) {
   split_axes();
   find_levels();
   choose_width();
   choose_lanes();
-  choose_splits(shared_blocks);
+  choose_splits(busy_blocks, segments);
   if (groups_ * reduced_ < (int64_t(1) << 30)) index_ = "int";
 }
 
@@ -122,15 +122,16 @@ bool SegmentWriter::ends_after_one_walk() const {
   return last_folding_ == 0;
 }
 
-// Tall columns are shared by several blocks. When nothing but their folds is left to do after one walk, the last block
-// does it; otherwise they meet, and are no more than run at the same time.
-void SegmentWriter::choose_splits(int64_t shared_blocks) {
+// Tall columns are shared by several blocks, no more than keep memory busy: whoever goes on reads what each of them has
+// added up. When nothing but their folds is left to do after one walk, the last block does it; otherwise they meet, and
+// are no more than run at the same time.
+void SegmentWriter::choose_splits(int64_t busy_blocks, int64_t segments) {
   if (fold_ != Fold::outer || reductions_.empty()) return;
   for (int reg : reductions_)
     if (segment_.body[size_t(reg)].op->name == "argmax") return;
   meets_ = !ends_after_one_walk();
   const int64_t most = reduced_ / (lanes_ * (meets_ ? kRowsOfMeeting : kRowsOfLane));
-  const int64_t wanted = (meets_ ? shared_blocks : kBlocksWanted) / bundles();
+  const int64_t wanted = busy_blocks / (meets_ ? segments : 1) / bundles();
   splits_ = std::max<int64_t>(std::min(most, wanted), 1);
   splits_ = (reduced_ + rows_of_split() - 1) / rows_of_split();
   meets_ = meets_ && splits_ > 1;

@@ -7,8 +7,9 @@ namespace neon::cuda {
 class SegmentWriter {
  public:
   // The segment's partial results begin at `first_partial` of the space for them, its tickets at `first_ticket`.
-  // At most `shared_blocks` may wait for each other.
-  SegmentWriter(const Segment& segment, CodeText& code, int64_t first_partial, int first_ticket, int64_t shared_blocks);
+  // One of a kernel's `segments`; at most `busy_blocks` of all may wait for each other, which keep the GPU busy.
+  SegmentWriter(const Segment& segment, CodeText& code, int64_t first_partial, int first_ticket, int64_t busy_blocks,
+                int64_t segments);
   int64_t blocks() const { return bundles() * splits_; }
   int64_t partials() const { return splits_ > 1 ? splits_ * groups_ * int64_t(reductions_.size()) : 0; }
   int tickets() const { return splits_ > 1 ? int(bundles()) * (meets_ ? 2 : 1) : 0; }
@@ -25,7 +26,7 @@ class SegmentWriter {
   void find_levels();
   void choose_width();
   void choose_lanes();
-  void choose_splits(int64_t shared_blocks);
+  void choose_splits(int64_t busy_blocks, int64_t segments);
   bool ends_after_one_walk() const;
   bool only_totals() const;
 

@@ -49,6 +49,9 @@ std::string source_head() {
 
 namespace {
 
+// That run at the same time: as many as keep memory busy, and may wait for each other.
+constexpr int64_t kBlocksOfProcessor = 2;
+
 // Blocks of all segments, one after the other, then the totals and what follows from them.
 class KernelWriter {
  public:
@@ -72,9 +75,10 @@ class KernelWriter {
  private:
   bool finishes() const { return !kernel_.post.empty(); }
 
-  // Blocks that wait for each other must all run at once: two a processor, as planned by shared_blocks().
+  // Blocks that wait for each other must all run at once.
   std::string signature() const {
-    return kernel_signature(code_, meets_ ? "kThreads, 2" : "kThreads", "__restrict__ const");
+    return kernel_signature(code_, meets_ ? text("kThreads, ", kBlocksOfProcessor) : text("kThreads"),
+                            "__restrict__ const");
   }
 
   bool writes_variables() const {
@@ -96,7 +100,8 @@ class KernelWriter {
 
   std::string segment(size_t s) {
     const Segment& segment = kernel_.segments[s];
-    SegmentWriter writer(segment, code_, partials_, tickets_, shared_blocks());
+    SegmentWriter writer(segment, code_, partials_, tickets_, kBlocksOfProcessor * context_.processors,
+                         int64_t(kernel_.segments.size()));
     meets_ = meets_ || writer.meets();
     const int64_t blocks = writer.blocks();
     partials_ += writer.partials();
@@ -113,9 +118,6 @@ class KernelWriter {
     partials_ += blocks * int64_t(segment.totals.size());
     return out + "  }\n";
   }
-
-  // How many blocks of one segment may wait for each other.
-  int64_t shared_blocks() const { return 2 * context_.processors / int64_t(kernel_.segments.size()); }
 
   std::string last_block() {
     std::string sums, folds;  // all is fetched before the first threads wait for each other
