@@ -7,6 +7,7 @@
 #include "datasets/hash.h"
 #include "datasets/image_samples.h"
 #include "datasets/shard_folder.h"
+#include "datasets/tar.h"
 #include "neon/cli/arguments.h"
 #include "neon/cli/data_preview.h"
 #include "neon/cli/session.h"
@@ -23,6 +24,14 @@ std::vector<std::string> operands(const CommandLine& line, size_t count, const c
     fail(ErrorKind::config, line.operands.size() > count + 1 ? "an operand too many" : "an operand is missing",
          "; usage: neon data ", usage);
   return {line.operands.begin() + 1, line.operands.end()};
+}
+
+// For verbs that need to know what a net makes of the samples: people give the folder itself.
+OpenedSpec open_spec_of_data(const CommandLine& line, const std::string& path) {
+  if (!is_spec(path) && (folder_exists(path) || is_tar_name(path)))
+    fail(ErrorKind::config, path, ": expected a spec; write one with dataset: {",
+         file_exists(join_path(path, "index.json")) ? "Shards" : "ImageFolder", ": {path: ", path, "}}");
+  return open_spec(line, path);
 }
 
 bool needs_parameters(const Schema& schema) {
@@ -171,7 +180,7 @@ std::vector<int64_t> class_sizes(const Data& data, const Split& split) {
 
 int stats(const CommandLine& line) {
   const std::string path = operands(line, 1, "stats SPEC")[0];
-  const OpenedSpec spec = open_spec(line, path);
+  const OpenedSpec spec = open_spec_of_data(line, path);
   Data data = load_data(*spec.experiment, line.run(), spec.folder);
   std::printf("%s: samples %s of %s\n", data.source.c_str(), data.sample.to_string().c_str(),
               std::string(name_of(data.train.dtype())).c_str());
@@ -196,15 +205,17 @@ int stats(const CommandLine& line) {
   return 0;
 }
 
-// What a spec of the shards says, for them to be read as the set that they were packed from.
-std::string shards_setting(const std::string& folder, const OpenedImages& packed, bool pixels) {
+// What a spec of the shards says, for them to be read as the set that they were packed from; `various`: images have no
+// size in common, and the set gives none.
+std::string shards_setting(const std::string& folder, const OpenedImages& packed, bool pixels, bool various) {
   const ImageParams& params = packed.set->params;
   std::vector<std::string> says{"path: " + folder};
   if (params.size > 0 && !pixels) says.push_back(text("size: ", params.size));
+  if (various) says.push_back("size: N");
   if (params.channels != 3) says.push_back(text("channels: ", params.channels));
   if (!params.normalize) says.push_back("normalize: false");
   says.insert(says.end(), packed.selection.begin(), packed.selection.end());
-  return text("dataset: {Shards: {", join(says, ", "), "}}");
+  return text("dataset: {Shards: {", join(says, ", "), "}}", various ? "  # N: the side that all are brought to" : "");
 }
 
 // Files are packed as they are, and brought to size when they are read.
@@ -239,14 +250,15 @@ int pack(const CommandLine& line) {
               (long long)packed.index.samples(LabelledImage::train),
               (long long)packed.index.samples(LabelledImage::test), packed.index.classes.size(), shards);
   const double scale = set->params.normalize ? 1 : 255;  // of what the net sees, from 0 to 1
-  std::printf("%s\nnormalize: {mean: %s, std: %s}\n", shards_setting(given[1], opened, options.pixels).c_str(),
+  const bool various = packed.index.sample.rank() == 0 && set->params.size == 0;
+  std::printf("%s\nnormalize: {mean: %s, std: %s}\n", shards_setting(given[1], opened, options.pixels, various).c_str(),
               list_of(packed.index.means, scale).c_str(), list_of(packed.index.deviations, scale).c_str());
   return 0;
 }
 
 int preview(const CommandLine& line) {
   const auto given = operands(line, 2, "preview SPEC PNG [--count N]");
-  const OpenedSpec spec = open_spec(line, given[0]);
+  const OpenedSpec spec = open_spec_of_data(line, given[0]);
   const Data data = load_data(*spec.experiment, line.run(), spec.folder);
   const std::string shown = write_preview(*spec.experiment, data, line.run(), line.of_verb.count, given[1]);
   std::printf("wrote %s: %s\n", given[1].c_str(), shown.c_str());

@@ -1,5 +1,6 @@
 // neon SPEC, neon resume CHECKPOINT.
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <map>
@@ -90,6 +91,7 @@ std::vector<std::string> report(const RunResult& result, const Experiment& exper
     const bool fixed_seed = line.verb == "train" && options.deterministic && !options.rng_seed;
     out.push_back(text("trained ", at.epoch, " epochs in ", duration_text(at.seconds), ", seed ", at.seed,
                        fixed_seed ? " (that of --deterministic; -r N takes another)" : ""));
+    if (result.waiting) out.push_back(text("waited for data: ", std::lround(100 * *result.waiting), " % of the time"));
   }
   if (at.skipped) out.push_back(text("skipped ", at.skipped, " steps that overflowed"));
   for (const std::string& file : result.files) out.push_back("wrote " + file);

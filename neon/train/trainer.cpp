@@ -175,6 +175,7 @@ bool Trainer::finish() {
 
 RunResult Trainer::run(const std::function<void()>& settled) try {
   const auto signals = signals_ ? std::move(signals_) : std::make_unique<SignalGuard>();
+  const double seconds_before = position_.seconds;
   started_ = now_seconds();
   // A run that goes on with nothing left to do has nothing new to save, save under another name.
   saved_ = position_.step > 0 && (!saver_ || options_.save_path == resumed_from_);
@@ -199,6 +200,8 @@ RunResult Trainer::run(const std::function<void()>& settled) try {
   out.results = results_;
   out.at_end = at_end_;
   out.position = position_;
+  const double seconds = position_.seconds - seconds_before;
+  if (data_.train.reader && seconds > 0) out.waiting = feed_->waited() / seconds;
   return out;
 } catch (const KernelFault& fault) {
   tell_left_out();

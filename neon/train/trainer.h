@@ -25,6 +25,7 @@ struct RunResult {
   int signal = 0;                  // that stopped the run
   std::vector<std::string> files;  // written; without the checkpoint's where none was worth it
   bool saved = false;              // there is a checkpoint of this run
+  std::optional<double> waiting;   // share of the time that was spent waiting for data, where it is streamed
 };
 
 // A kernel has failed in a run, which had this seed.

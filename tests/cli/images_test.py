@@ -49,6 +49,10 @@ class Images(Case):
         np.testing.assert_allclose(mean, training.mean(axis=(0, 1, 2)) / 255, rtol=1e-5)
         np.testing.assert_allclose(std, training.std(axis=(0, 1, 2)) / 255, rtol=1e-5)
         self.assertIn("shards: 100 samples, 0 bad", self.neon("data", "check", "shards").out)
+        for path, name in ("colours", "ImageFolder"), ("shards", "Shards"):
+            told = f"{path}: expected a spec; write one with dataset: {{{name}: {{path: {path}}}}}"
+            self.refused(2, "data", "stats", path, says=told)
+            self.refused(2, "data", "preview", path, "x.png", says=told)
         lost = self.refused(3, "data", "check", "nowhere", cwd=self.path("shards"), says="nowhere: no such folder or archive")
         self.assertNotIn("SHA", lost.out)
         shard = bytearray(self.read("shards/test-0000.shard"))
@@ -129,6 +133,17 @@ class Images(Case):
         self.assertEqual(given[0], given[2])
         self.neon("data", "pack", spec, "whole", "--pixels", "--size", "0")
         self.assertEqual(json.loads(self.read("whole/index.json"))["sample"], [1, 9, 12])
+
+    def test_of_images_of_various_sizes_it_is_said_that_shards_need_one(self):
+        self.write_colours()
+        self.write("colours/train/red/tall.png", support.png(np.zeros((20, 5, 3), np.uint8)))
+        told = self.neon("data", "pack", "colours", "shards").out
+        line = re.search(r"(?m)^dataset: (.*)  # N: the side that all are brought to$", told)[1]
+        self.assertEqual(line, "{Shards: {path: shards, size: N}}")
+        stats = self.neon("data", "stats", self.spec(dataset=line.replace("N", "6"), name="v.yaml")).out
+        self.assertIn("samples (3, 6, 6) of u8", stats)
+        spec = self.spec(dataset="{ImageFolder: {path: colours, size: 6}}", name="s.yaml")
+        self.assertIn("dataset: {Shards: {path: again, size: 6}}\n", self.neon("data", "pack", spec, "again").out)
 
     def test_what_a_spec_says_of_the_choice_of_samples_is_not_packed(self):
         self.write_colours()

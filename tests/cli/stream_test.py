@@ -105,7 +105,10 @@ class Streams(Case):
         held = ["--set", "dataset.ImageFolder.stream=false"]
         outputs = {}
         for name, more in ("streamed", []), ("held", held):
-            self.neon("-b", "cpu", "-s", f"{name}.safetensors", "s.yaml", *more)
+            trained = self.neon("-b", "cpu", "-s", f"{name}.safetensors", "s.yaml", *more).out
+            waited = re.findall(r"(?m)^waited for data: (\d+) % of the time$", trained)
+            self.assertEqual(len(waited), name == "streamed", trained)
+            self.assertTrue(all(int(share) <= 100 for share in waited))
             outputs[name] = [self.neon("eval", "-b", "cpu", f"{name}.safetensors", "--format", "json").out,
                              self.neon("predict", f"{name}.safetensors", "colours/test/dark").out,
                              self.neon("data", "stats", "s.yaml", *more).out]

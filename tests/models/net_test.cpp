@@ -1,10 +1,6 @@
 // Nets against PyTorch (of three layers, and with branches) and NumPy (of images): the cost and every gradient of the
 // first step, the costs of some steps of training, the weights after them.
-#include "tests/support/net.h"
-
-#include <catch2/catch.hpp>
-
-#include "tests/support/golden.h"
+#include "tests/models/golden_net.h"
 
 using namespace neon;
 using namespace neon_test;
@@ -15,57 +11,13 @@ namespace {
 // over all pixels; ten steps pass errors on.
 constexpr double kRoundings = 50, kRoundingsOfTraining = 250;
 
-std::vector<Setting> nets() {
-  std::vector<Setting> all = golden("models/golden/mlp.json").items;
-  for (const char* file : {"models/golden/images.json", "models/golden/nets.json"})
-    for (Setting& one : golden(file).items) all.push_back(std::move(one));
-  return all;
-}
-
-struct GoldenNet {
-  GoldenNet(const Setting& setting, const Arithmetic& arithmetic)
-      : setting(setting),
-        network(network_of(object_of(at(setting, "layers")))),
-        cost(Registry<Cost>::get().create(object_of(at(setting, "cost")))),
-        optimizer(Registry<Optimizer>::get().create(object_of(at(setting, "optimizer")))) {
-    data.inputs = tensor_of(at(setting, "data"), arithmetic.dtype);
-    const Tensor labels = tensor_of(at(setting, "labels"), DType::i32);
-    data.targets = labels.reshaped({labels.shape()[0], 1});
-    data.classes = 4;
-    options.dtype = arithmetic.dtype;
-    options.batch = int64_t(number_of(at(setting, "batch")));
-  }
-  void start(Variables& variables) const {
-    for (const auto& entry : at(setting, "parameters").entries) {
-      Tensor& to = variables.at(entry.key);
-      const Tensor from = tensor_of(entry.value, to.dtype());
-      REQUIRE(from.shape() == to.shape());
-      std::memcpy(to.data(), from.data(), to.bytes());
-    }
-  }
-  double layers() const { return double(std::max<int64_t>(network.layer_count(), 4)); }
-  // The samples of a step, from the first on, around the end.
-  std::vector<int32_t> samples(int64_t step) const {
-    std::vector<int32_t> out;
-    for (int64_t i = 0; i < options.batch; ++i)
-      out.push_back(int32_t((options.batch * step + i) % data.inputs.shape()[0]));
-    return out;
-  }
-  Setting setting;
-  Network network;
-  std::unique_ptr<Cost> cost;
-  std::unique_ptr<Optimizer> optimizer;
-  NetData data;
-  StepOptions options;
-};
-
 }  // namespace
 
 TEST_CASE("the first step's cost and gradients are those of the golden file") {
-  const Setting net = GENERATE(from_range(nets()));
+  const Setting net = GENERATE(from_range(golden_nets()));
   for (const Arithmetic& arithmetic : arithmetics()) {
     INFO(at(net, "layers").to_string() << ", " << arithmetic.name);
-    const GoldenNet example(net, arithmetic);
+    const GoldenNet example(net, arithmetic.dtype);
     const StepGraph graph =
         gradient_graph(example.network, *example.cost, example.data.layout(), example.options, true);
     Variables variables;
@@ -89,12 +41,12 @@ TEST_CASE("the first step's cost and gradients are those of the golden file") {
 }
 
 TEST_CASE("steps of training go the golden file's way") {
-  const Setting net = GENERATE(from_range(nets()));
+  const Setting net = GENERATE(from_range(golden_nets()));
   for (const Arithmetic& arithmetic : arithmetics()) {
     INFO(at(net, "layers").to_string() << ", " << arithmetic.name);
-    const GoldenNet example(net, arithmetic);
+    const GoldenNet example(net, arithmetic.dtype);
     TrainingRun run(example.network, *example.cost, *example.optimizer, example.data, example.options,
-                    arithmetic.options);
+                    {.cpu = arithmetic.options});
     example.start(run.variables);
     const std::vector<double> costs = numbers(at(example.setting, "costs"));
     const double allowed = kRoundingsOfTraining * example.layers() * unit_roundoff(arithmetic.dtype);

@@ -45,7 +45,7 @@ struct Trained {
         network(network_of(yaml_of(layers))),
         cost(Registry<Cost>::get().create(yaml_of(cost))),
         optimizer(Registry<Optimizer>::get().create(yaml_of(optimizer))),
-        run(network, *this->cost, *this->optimizer, this->data, options, cpu) {
+        run(network, *this->cost, *this->optimizer, this->data, options, {.cpu = cpu}) {
     initialize(run);
   }
   std::map<std::string, Tensor> copy() const {

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 
 #include "neon/spec/yaml.h"
 
@@ -10,7 +11,10 @@ using namespace neon;
 
 namespace neon_test {
 
-Setting golden(const std::string& path) { return read_yaml_file(std::string(GOLDEN_FOLDER "/") + path); }
+Setting golden(const std::string& path) {
+  const char* folder = std::getenv("NEON_GOLDEN");
+  return read_yaml_file(text(folder ? folder : GOLDEN_FOLDER, "/", path));
+}
 
 const Setting& at(const Setting& map, const std::string& key) {
   const Setting* found = map.find(key);

@@ -11,7 +11,8 @@
 
 namespace neon_test {
 
-// The cases of a file; an array in them is {shape: [...], values: [...]}.
+// The cases of a file; an array in them is {shape: [...], values: [...]}. The file is in the tree that the test was
+// built from, or, on a machine that has only a copy of it, in the folder that NEON_GOLDEN names: its `tests`.
 neon::Setting golden(const std::string& path);
 
 const neon::Setting& at(const neon::Setting& map, const std::string& key);  // fails the test when it is missing

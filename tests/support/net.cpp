@@ -25,19 +25,19 @@ Network network_of(const Setting& layers) {
 }
 
 TrainingRun::TrainingRun(const Network& network, const Cost& cost, const Optimizer& optimizer, const NetData& data,
-                         const StepOptions& options, const CpuOptions& cpu)
+                         const StepOptions& options, const DeviceOptions& device)
     : graph(training_graph(network, cost, optimizer, data.layout(), options)),
       samples_(size_t(options.batch)),
       accumulate_(options.accumulate) {
-  program_ = compile_for_cpu(graph.graph, variables, cpu);
+  program_ = compile_program(graph.graph, variables, device);
   program_->bind("data", data.inputs.data());
   program_->bind("targets", data.targets.data());
-  program_->bind("indices", samples_.data());
 }
 
 double TrainingRun::step(std::vector<int32_t> samples, const Progress& at, bool apply) {
   REQUIRE(samples.size() == samples_.size());
-  std::copy(samples.begin(), samples.end(), samples_.begin());
+  samples_ = std::move(samples);
+  program_->bind("indices", samples_.data());
   for (size_t k = 0; k < graph.optimizers.size(); ++k)
     program_->set_scalar(text("rate/", k), graph.optimizers[k]->rate_at(at));
   program_->set_scalar("step", double(updates_ + 1));

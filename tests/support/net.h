@@ -1,6 +1,6 @@
 // Running the graphs of a net over a data set in memory, as the trainer does.
 #pragma once
-#include "backends/program.h"
+#include "backends/device/device.h"
 #include "models/step_graph.h"
 
 namespace neon_test {
@@ -17,7 +17,8 @@ neon::Network network_of(const neon::Setting& layers);
 class TrainingRun {
  public:
   TrainingRun(const neon::Network& network, const neon::Cost& cost, const neon::Optimizer& optimizer,
-              const NetData& data, const neon::StepOptions& options, const neon::CpuOptions& cpu = {.threads = 1});
+              const NetData& data, const neon::StepOptions& options,
+              const neon::DeviceOptions& device = {.cpu = {.threads = 1}});
   // One step over these samples: rates by schedule, then the step. Returns the cost.
   double step(std::vector<int32_t> samples, const neon::Progress& at, bool apply = true);
   bool finite() const { return program_->output("finite").at(0) == 1; }

@@ -7,7 +7,8 @@ import tempfile
 import unittest
 
 TOOL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tools/gpu_tests")
-SUITES = ["tests/backends/cuda/gpu_test", "tests/backends/cuda/calls_test", "tests/array/array_gpu_test"]
+SUITES = ["tests/backends/cuda/gpu_test", "tests/backends/cuda/calls_test", "tests/array/array_gpu_test",
+          "tests/models/nets_gpu_test"]
 
 
 class Sums(unittest.TestCase):
@@ -30,26 +31,27 @@ class Sums(unittest.TestCase):
 
     def test_counts_are_added(self):
         self.assertEqual(self.run_with(("much\n3 passed, 0 failed, 0 skipped", 0), ("2 passed, 0 failed, 1 skipped", 0),
-                                       ("4 passed, 0 failed, 0 skipped", 0)), (0, "9 passed, 0 failed, 3 skipped"))
+                                       ("4 passed, 0 failed, 0 skipped", 0), ("1 passed, 0 failed, 0 skipped", 0)),
+                         (0, "10 passed, 0 failed, 3 skipped"))
 
     def test_all_skipped_is_no_failure(self):
         skipped = ("no GPU\n0 passed, 0 failed, 5 skipped", 77)
-        self.assertEqual(self.run_with(skipped, skipped, skipped), (0, "0 passed, 0 failed, 17 skipped"))
+        self.assertEqual(self.run_with(skipped, skipped, skipped, skipped), (0, "0 passed, 0 failed, 22 skipped"))
 
     def test_what_failed_or_crashed_is_a_failure(self):
         good = ("1 passed, 0 failed, 0 skipped", 0)
-        self.assertEqual(self.run_with(good, ("1 passed, 2 failed, 0 skipped", 1), good),
-                         (1, "3 passed, 2 failed, 2 skipped"))
-        self.assertEqual(self.run_with(good, ("terminate called", 134), good), (1, "2 passed, 1 failed, 2 skipped"))
-        self.assertEqual(self.run_with(good, good, ("1 passed, 0 failed, 0 skipped", 139)),
-                         (1, "3 passed, 1 failed, 2 skipped"))
-        self.assertEqual(self.run_with(good, good), (1, "2 passed, 1 failed, 2 skipped"))  # one is not there
+        self.assertEqual(self.run_with(good, ("1 passed, 2 failed, 0 skipped", 1), good, good),
+                         (1, "4 passed, 2 failed, 2 skipped"))
+        self.assertEqual(self.run_with(good, ("terminate called", 134), good, good), (1, "3 passed, 1 failed, 2 skipped"))
+        self.assertEqual(self.run_with(good, good, ("1 passed, 0 failed, 0 skipped", 139), good),
+                         (1, "4 passed, 1 failed, 2 skipped"))
+        self.assertEqual(self.run_with(good, good, good), (1, "3 passed, 1 failed, 2 skipped"))  # one is not there
 
     def test_what_is_built_with_cuda_only_is_skipped_without(self):
         skipped = ("no GPU\n0 passed, 0 failed, 5 skipped", 77)
         for ninja in None, ("nothing to do", 0):
-            self.assertEqual(self.run_with(skipped, None, skipped, ninja=ninja), (0, "0 passed, 0 failed, 13 skipped"))
-        self.assertEqual(self.run_with(None, None, skipped), (1, "0 passed, 1 failed, 8 skipped"))
+            self.assertEqual(self.run_with(skipped, None, skipped, skipped, ninja=ninja), (0, "0 passed, 0 failed, 18 skipped"))
+        self.assertEqual(self.run_with(None, None, skipped, skipped), (1, "0 passed, 1 failed, 13 skipped"))
 
     def test_what_cannot_be_built_is_a_failure(self):
         self.assertEqual(self.run_with(ninja=("error: unknown target", 1)), (1, "0 passed, 1 failed, 0 skipped"))

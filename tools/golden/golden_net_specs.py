@@ -83,6 +83,14 @@ def alexnet():
             affine(4, "Softmax", bias=ZERO)]
 
 
+def overfeat():
+    """The fast model of Sermanet et al. 2013, narrow: large filters and convolutions without padding; pooling leaves out
+    the last row and column of the first maps."""
+    return [conv(11, 6, strides=4, bias=ZERO), pool(2, 2), conv(5, 10, bias=ZERO), pool(2, 2),
+            conv(3, 12, padding=1, bias=ZERO), conv(3, 20, padding=1, bias=ZERO), conv(3, 20, padding=1, bias=ZERO),
+            pool(2, 2), affine(24, bias=ZERO), affine(32, bias=ZERO), affine(4, "Softmax", bias=ZERO)]
+
+
 def vgg():
     """Model A of Simonyan and Zisserman 2014, narrow, with batch norm, and without its last pooling."""
     def of(maps):
@@ -128,6 +136,7 @@ def nets():
     return [("residual blocks", residual(), [3, 8, 6], {}), ("inception blocks", inception(), [3, 7, 8], {}),
             ("layers by name", named(), [2, 6, 5], {}), ("stacked halves", stacked(), [1, 5, 4], {}),
             ("a tree of three costs", tree(), [2, 5, 4], dict(cost=TREE_COST)),
-            ("AlexNet", alexnet(), [3, 64, 64], deep), ("VGG-A", vgg(), [3, 32, 32], dict(batch=4, steps=2, rate=1 / 64)),
+            ("AlexNet", alexnet(), [3, 64, 64], deep), ("OverFeat", overfeat(), [3, 107, 107], deep),
+            ("VGG-A", vgg(), [3, 32, 32], dict(batch=4, steps=2, rate=1 / 64)),
             ("GoogLeNet", googlenet(), [3, 32, 32], dict(cost=GOOGLENET_COST, **deep)),
             ("ResNet-50", resnet(), [3, 32, 32], dict(batch=4, steps=2, rate=1 / 64))]

@@ -1,0 +1,55 @@
+// The nets of the golden files, ready to run.
+#pragma once
+#include <catch2/catch.hpp>
+#include <cstring>
+
+#include "tests/support/golden.h"
+#include "tests/support/net.h"
+
+namespace neon_test {
+
+inline std::vector<neon::Setting> golden_nets() {
+  std::vector<neon::Setting> all = golden("models/golden/mlp.json").items;
+  for (const char* file : {"models/golden/images.json", "models/golden/nets.json"})
+    for (neon::Setting& one : golden(file).items) all.push_back(std::move(one));
+  return all;
+}
+
+struct GoldenNet {
+  GoldenNet(const neon::Setting& setting, neon::DType dtype)
+      : setting(setting),
+        network(network_of(object_of(at(setting, "layers")))),
+        cost(neon::Registry<neon::Cost>::get().create(object_of(at(setting, "cost")))),
+        optimizer(neon::Registry<neon::Optimizer>::get().create(object_of(at(setting, "optimizer")))) {
+    data.inputs = tensor_of(at(setting, "data"), dtype);
+    const neon::Tensor labels = tensor_of(at(setting, "labels"), neon::DType::i32);
+    data.targets = labels.reshaped({labels.shape()[0], 1});
+    data.classes = 4;
+    options.dtype = dtype;
+    options.batch = int64_t(number_of(at(setting, "batch")));
+  }
+  void start(neon::Variables& variables) const {
+    for (const auto& entry : at(setting, "parameters").entries) {
+      neon::Tensor& to = variables.at(entry.key);
+      const neon::Tensor from = tensor_of(entry.value, to.dtype());
+      REQUIRE(from.shape() == to.shape());
+      std::memcpy(to.data(), from.data(), to.bytes());
+    }
+  }
+  double layers() const { return double(std::max<int64_t>(network.layer_count(), 4)); }
+  // The samples of a step, from the first on, around the end.
+  std::vector<int32_t> samples(int64_t step) const {
+    std::vector<int32_t> out;
+    for (int64_t i = 0; i < options.batch; ++i)
+      out.push_back(int32_t((options.batch * step + i) % data.inputs.shape()[0]));
+    return out;
+  }
+  neon::Setting setting;
+  neon::Network network;
+  std::unique_ptr<neon::Cost> cost;
+  std::unique_ptr<neon::Optimizer> optimizer;
+  NetData data;
+  neon::StepOptions options;
+};
+
+}  // namespace neon_test
