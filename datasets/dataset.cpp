@@ -24,10 +24,14 @@ std::string DataContext::data_folder() const { return data_dir.empty() ? default
 std::vector<std::string> DataContext::places_of(const std::string& path) const {
   const std::string expanded = expand_home(path);
   if (expanded.starts_with('/')) return {expanded};
-  std::vector<std::string> out;
+  std::vector<std::string> out, known;
   for (const std::string& folder : {run_dir, std::string(), spec_dir, data_folder()}) {
     std::string place = join_path(folder, expanded);
-    if (!std::ranges::count(out, place)) out.push_back(std::move(place));
+    std::error_code error;
+    const auto absolute = std::filesystem::absolute(place, error).lexically_normal().string();
+    if (std::ranges::count(known, absolute)) continue;
+    known.push_back(absolute);
+    out.push_back(std::move(place));
   }
   return out;
 }
