@@ -38,7 +38,7 @@ class EarlyStop : public Parametrized<Callback, EarlyStopParams> {
     }
     if (names.count(params.watch)) return;
     const std::vector<std::string> evaluated(names.begin(), names.end());
-    fail(ErrorKind::config, "EarlyStop watches '", params.watch, "', which is not evaluated",
+    fail(ErrorKind::config, "callbacks: EarlyStop watches '", params.watch, "', which is not evaluated",
          did_you_mean(params.watch, evaluated), " (evaluated: ", join(evaluated, ", "), ")");
   }
 

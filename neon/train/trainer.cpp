@@ -64,7 +64,7 @@ void Trainer::make_programs(Experiment& experiment, const StoredRun* resume) try
   set_initial_values();
   if (!options_.model_file.empty() && !resume) load_weights(options_.model_file);
   if (resume) {
-    restore_variables(resume->file, "the checkpoint", variables_);
+    restore_variables(resume->file, resumed_from_, variables_);
     restore_callbacks(*resume, experiment_);
   }
   variables_.to_device();
