@@ -88,8 +88,8 @@ const char* const kUsage =
     "  neon bench SPEC                time the training step\n"
     "  neon resume CHECKPOINT         go on with a run\n"
     "  neon eval CHECKPOINT           cost and metrics on the test set\n"
-    "  neon predict CHECKPOINT FILE   outputs for samples: a CSV, NPY, IDX or image file, a folder of images, - for "
-    "stdin\n"
+    "  neon predict CHECKPOINT FILE   outputs for samples: a CSV, NPY, IDX or image file, a folder or .tar of images, "
+    "- for stdin\n"
     "  neon data list                 the data sets, and whether they are here\n"
     "  neon data fetch NAME           download one\n"
     "  neon data check PATH           read every image of a folder, archive, list, packed folder or spec; list\n"
@@ -231,6 +231,7 @@ class Reader {
       line_.verb = arguments.front();
       arguments.erase(arguments.begin());
     }
+    name_in_full(arguments);
     const std::vector<std::string> given = clear_arguments(arguments);
     try {
       of_file_ = parse_all(app_, options_, given, *config_option_);
@@ -257,6 +258,16 @@ class Reader {
   }
 
  private:
+  // CLI11 takes the = of -s=FILE for a part of the name.
+  void name_in_full(std::vector<std::string>& arguments) const {
+    for (std::string& argument : arguments) {
+      if (argument == "--") return;
+      if (argument.size() < 3 || argument[2] != '=') continue;
+      const CLI::Option* const option = app_.get_option_no_throw(argument.substr(0, 2));
+      if (option && !option->get_lnames().empty()) argument.replace(0, 2, "--" + option->get_lnames().front());
+    }
+  }
+
   void add_last(const char* flags, const char* field, const char* help) {
     options_[field] =
         app_.add_option(flags, values_[field], help)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);

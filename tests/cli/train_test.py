@@ -93,6 +93,18 @@ class Train(Case):
             command = re.search(r"next: (.*)", self.neon(*arguments).out)[1]
             subprocess.run(command, shell=True, cwd=self.folder, env=self.environment, capture_output=True, check=True)
 
+    def test_names_that_begin_as_options_do(self):
+        self.spec(name="-s.yaml")
+        for arguments in ["--", "-s.yaml"], ["-s=-m", "--", "-s.yaml"], ["resume", "--", "-m"]:
+            command = re.search(r"next: (.*)", self.neon(*arguments).out)[1]
+            subprocess.run(command, shell=True, cwd=self.folder, env=self.environment, capture_output=True, check=True)
+
+    def test_values_after_a_sign_of_equality(self):
+        out = self.neon("-s=m", "-e=2", "-H=1", "-z=30", "-d=bf16", "-u=4", "-l=log", "-r=5", self.spec()).out
+        self.assertIn("trained 2 epochs", out)
+        self.assertIn("seed 5\n", out)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["log", "m", "m.1-1", "s.yaml"])
+
     def test_same_seed_same_bits(self):
         spec = self.spec()
         for name in "ab":
@@ -342,6 +354,8 @@ class Train(Case):
         self.refused(2, "resume", "-e", "2", "m.safetensors", says=["metrics file is out/run.h5", "give it a place with -o"])
         resume = ["resume", "-e", "2", "m.safetensors", "-o", "moved/run.h5"]
         os.rename(self.path("logs"), self.path("away"))
+        self.refused(2, "resume", "-e", "2", "m.safetensors", says="the run's metrics file is out/run.h5, the run's log file is "
+                     "logs/log.txt, and their folders are not there any more; give them places with -o and -l\n")
         self.refused(2, *resume, says=["log file is logs/log.txt", "give it a place with -l"])
         self.neon(*resume, "-l", "new/log.txt")
         self.assertEqual(sorted(os.listdir(self.path("new"))), ["log.txt"])
