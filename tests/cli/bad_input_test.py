@@ -74,6 +74,17 @@ class Usage(Case):
             self.refused(2, option, "", self.spec(), says=["option " + option, "value is empty"])
         self.assertEqual(os.listdir(self.folder), ["s.yaml"])
 
+    def test_keys_without_a_value(self):
+        for key, what in ("dataset", "Where samples come from."), ("cost", "What training makes small."), \
+                ("optimizer", "How weights follow the gradient."):
+            self.refused(2, self.spec(**{key: ""}), says=f"neon: s.yaml:8:1: {key}: no value is given: {what}")
+            self.refused(2, "check", self.spec(), "--set", f"{key}=null", says=f"neon: --set: {key}: no value is given: {what}")
+        for key in "metrics", "callbacks", "augment":
+            self.refused(2, self.spec(**{key: "[~]"}), says=f"{key}[0]: expected {key.rstrip('s').replace('augment', 'augmentation')}, found nothing")
+            self.neon("check", self.spec(**{key: ""}))
+        for layer in "Affine: {nout: 3, init: ~}", "Bias: {init: }", "DataTransform: {transform: ~}":
+            self.refused(2, "check", self.spec(layers=f"[{layer}]"), says="no value is given: ")
+
     def test_several_problems_at_once(self):
         result = self.refused(2, "-e", "0", "-z", "none", self.spec(), says=["-e", "-z"])
         self.assertEqual(result.out, "")
