@@ -83,7 +83,7 @@ class Usage(Case):
             self.refused(2, self.spec(**{key: "[~]"}), says=f"{key}[0]: expected {key.rstrip('s').replace('augment', 'augmentation')}, found nothing")
             self.neon("check", self.spec(**{key: ""}))
         for layer in "Affine: {nout: 3, init: ~}", "Bias: {init: }", "DataTransform: {transform: ~}":
-            self.refused(2, "check", self.spec(layers=f"[{layer}]"), says="no value is given: ")
+            self.refused(2, "check", self.spec(), "--set", f"layers=[{layer}]", says="no value is given: ")
 
     def test_several_problems_at_once(self):
         result = self.refused(2, "-e", "0", "-z", "none", self.spec(), says=["-e", "-z"])
