@@ -307,6 +307,17 @@ class Train(Case):
             self.assertIn("trained 3 epochs", result.out)
         self.assertEqual(tensors(self.path("m.safetensors"))[0], before)
 
+    def test_resume_of_a_run_that_was_stopped_early(self):
+        spec = self.spec(callbacks="[EarlyStop: {patience: 1, min_delta: 9}]")  # the second evaluation is no better
+        self.assertIn("trained 2 epochs", self.neon("-s", "m.safetensors", spec).out)
+        done = self.neon("resume", "m.safetensors", "-e", "6")
+        self.assertIn("the run was stopped early after epoch 2; with more patience", done.err)
+        self.assertIn("trained 2 epochs", done.out)
+        more = self.neon("resume", "m.safetensors", "--set", "callbacks=[EarlyStop: {patience: 2, min_delta: 9}]")
+        self.assertIn("trained 3 epochs", more.out)
+        self.assertNotIn("was stopped early", more.err)
+        self.assertIn("trained 4 epochs", self.neon("resume", "m.safetensors", "--set", "callbacks=[]").out)
+
     def test_a_run_that_is_done_is_saved_under_another_name_only(self):
         self.neon("-e", "2", "-r", "1", "-s", "m.safetensors", self.spec())
         before = os.stat(self.path("m.safetensors")).st_mtime_ns
