@@ -639,6 +639,11 @@ class Checkpoints(Case):
         os.rename(self.path("moved"), self.path("other/mnist"))
         self.neon("resume", "-e", "4", "-w", self.path("other"), "run.safetensors")  # the same data elsewhere
 
+    def test_no_training_samples(self):
+        write_mnist(self, train=0)
+        for verb in [], ["check"]:
+            self.refused(3, *verb, "-w", self.folder, self.spec(MNIST), says="mnist: there are no training samples")
+
     def test_file_of_another_program(self):
         header = b'{"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}'
         self.write("w.safetensors", len(header).to_bytes(8, "little") + header + bytes(4))
