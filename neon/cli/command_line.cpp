@@ -107,13 +107,25 @@ std::vector<std::string> long_options(const CLI::App& app) {
   return out;
 }
 
+// Of neon 1.x's, what is done otherwise here.
+struct Departed {
+  std::string_view prefix;
+  const char* instead;
+};
+constexpr Departed kDeparted[] = {
+    {"--manifest", "; the spec names the list of images: dataset: {ImageList: {path: FILE}}"},
+    {"--profil", "; neon bench SPEC times the training step"},
+};
+
 [[noreturn]] void unknown_option(const CLI::App& app, const std::string& name) {
+  for (const Departed& departed : kDeparted)
+    if (name.starts_with(departed.prefix)) fail(ErrorKind::config, "unknown option '", name, "'", departed.instead);
   std::vector<std::string> known = long_options(app);
   known.insert(known.begin(), "-eval");
   fail(ErrorKind::config, "unknown option '", name, "'", did_you_mean(name, known), "; neon --help lists them");
 }
 
-[[noreturn]] void not_understood(const CLI::App& app, const std::vector<std::string>& given, const char* why) {
+[[noreturn]] void not_understood(const CLI::App& app, const std::vector<std::string>& given, const std::string& why) {
   for (const std::string& argument : given) {
     const std::string name = argument.substr(0, argument.find('='));
     if (name.size() > 1 && name[0] == '-' && !app.get_option_no_throw(name)) unknown_option(app, name);
@@ -166,7 +178,9 @@ void parse(CLI::App& app, const std::vector<std::string>& arguments) {
   } catch (const CLI::CallForHelp&) {
     throw;
   } catch (const CLI::ParseError& error) {
-    not_understood(app, arguments, error.what());
+    const std::string what = error.what();
+    const bool missing = what.ends_with(" required TEXT missing");
+    not_understood(app, arguments, missing ? text("option ", what.substr(0, what.find(':')), " needs a value") : what);
   }
 }
 

@@ -79,6 +79,14 @@ void name_checkpoint(RunOptions& options, const CommandLine& line) {
   }
 }
 
+// The same file of options may be given again, with what it said then.
+void check_fixed(const CommandLine& line, const RunOptions& then, const std::string& path) {
+  const Setting was = write_params(then), now = write_params(line.run());
+  for (const char* fixed : {"batch_size", "datatype", "rng_seed", "rounding", "caffe", "model_file"})
+    if (line.run_options.find(fixed) && now.find(fixed)->to_string() != was.find(fixed)->to_string())
+      fail(ErrorKind::config, "--", fixed, " cannot change when a run goes on; start another with --model_file ", path);
+}
+
 // A file's name as an operand, never an option.
 std::string operand_word(const std::string& path) { return shell_word(path.starts_with('-') ? "./" + path : path); }
 
@@ -175,9 +183,7 @@ int run_train(const CommandLine& line) {
 int run_resume(const CommandLine& line) {
   const std::string& path = only_operand(line, "neon resume CHECKPOINT");
   const OpenedRun opened = open_checkpoint(line, path);
-  for (const char* fixed : {"batch_size", "datatype", "rng_seed", "rounding", "caffe", "model_file"})
-    if (line.run_options.find(fixed))
-      fail(ErrorKind::config, "--", fixed, " cannot change when a run goes on; start another with --model_file ", path);
+  check_fixed(line, opened.run.options, path);
   RunOptions options = options_of(line, opened);
   if (!line.run_options.find("save_path")) options.save_path = path;
   check_folders(line, options);

@@ -68,6 +68,16 @@ class Usage(Case):
         self.write("both.cfg", "backend = cpu\ndevice_id = 1\n")
         self.refused(2, "-c", "both.cfg", spec, says="neon: both.cfg: -b cpu and -i 1 contradict each other")
 
+    def test_option_without_its_value(self):
+        self.refused(2, self.spec(), "-e", says="neon: option --epochs needs a value; ")
+        self.write("a.cfg", "epochs\n")
+        self.refused(2, "-c", "a.cfg", self.spec(), says="neon: a.cfg:1:1: option --epochs needs a value; ")
+
+    def test_options_of_neon_1_that_are_gone_say_what_to_do(self):
+        self.refused(2, "--manifest", "train:/a", self.spec(), says="dataset: {ImageList: {path: FILE}}")
+        for option in "--profile", "--profiling_method=time":
+            self.refused(2, option, self.spec(), says="neon bench SPEC times the training step")
+
     def test_empty_value(self):
         """As of a variable that a script has not set: not the same as no option."""
         for option in "-s", "-o", "-l", "-w", "-d", "-b", "--model_file":
@@ -144,7 +154,7 @@ class Usage(Case):
         for line, says in ("save_path = 'q", "the quote before 'q' is not closed"), \
                 ("save_path = 'q' r", "'r' after the closing quote; expected the end of the line"), \
                 ("save_path =", "save_path has no value"), ("save_path = '' # none", "save_path has no value"), \
-                ("= q", ""), ("epochs", "--epochs"), ("epochs 3", "unknown option '--epochs 3'"):
+                ("= q", ""), ("epochs", "option --epochs needs a value"), ("epochs 3", "unknown option '--epochs 3'"):
             self.write("bad.cfg", f"serialize\n{line}\n")
             self.refused(2, "-c", "bad.cfg", self.spec(), says="bad.cfg:2:1: " + says)
         self.assertEqual(sorted(os.listdir(self.folder)), ["bad.cfg", "s.yaml"])
