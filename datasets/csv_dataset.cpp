@@ -86,7 +86,11 @@ TableColumns columns_of(const Table& table, const TableLayout& layout) {
 
 class CSV : public Parametrized<Dataset, CsvParams> {
  public:
-  using Parametrized::Parametrized;
+  explicit CSV(CsvParams given) : Parametrized(std::move(given)) {
+    double part = 0;
+    if (parse_number(params.test, part) && !(part >= 0 && part < 1))
+      fail(ErrorKind::config, "test: ", params.test, " is not a file, nor a part in [0, 1)");
+  }
 
   Data load(const DataContext& context) const override {
     return load_file(find_data_file(params.path, context), context);
@@ -123,8 +127,6 @@ class CSV : public Parametrized<Dataset, CsvParams> {
     data.source = path;
     double part = 0;
     if (parse_number(params.test, part)) {
-      if (!(part >= 0 && part < 1))
-        fail(ErrorKind::config, "test: ", params.test, " is not a file, nor a part in [0, 1)");
       const auto n = all.size();
       const auto test_count = int64_t(std::llround(part * double(n)));
       if (test_count >= n)

@@ -24,10 +24,14 @@ std::string DataContext::data_folder() const { return data_dir.empty() ? default
 std::vector<std::string> DataContext::places_of(const std::string& path) const {
   const std::string expanded = expand_home(path);
   if (expanded.starts_with('/')) return {expanded};
-  std::vector<std::string> out;
+  std::vector<std::string> out, known;
   for (const std::string& folder : {run_dir, std::string(), spec_dir, data_folder()}) {
     std::string place = join_path(folder, expanded);
-    if (!std::ranges::count(out, place)) out.push_back(std::move(place));
+    std::error_code error;
+    const auto absolute = std::filesystem::absolute(place, error).lexically_normal().string();
+    if (std::ranges::count(known, absolute)) continue;
+    known.push_back(absolute);
+    out.push_back(std::move(place));
   }
   return out;
 }
@@ -177,6 +181,10 @@ int64_t subset_size(int64_t n, double percent) {
   return percent >= 100 ? n : std::max<int64_t>(1, int64_t(double(n) * percent / 100));
 }
 
+[[noreturn]] void no_training_samples(const std::string& source) {
+  fail(ErrorKind::data, source, ": there are no training samples");
+}
+
 void check_validation(int64_t validation, int64_t n) {
   if (validation > 0 && validation >= n)
     fail(ErrorKind::config, "validation: ", validation, " samples kept apart leave none of the ", n,
@@ -200,7 +208,7 @@ Data Dataset::finish(Data data, const DataContext& context) const {
     data.class_names.clear();
   }
   const int64_t n = data.train.size();
-  if (n == 0) fail(ErrorKind::data, data.source, ": there are no training samples");
+  if (n == 0) no_training_samples(data.source);
   if (n > int64_t(UINT32_MAX)) fail(ErrorKind::data, data.source, ": ", n, " samples, at most 2^32 - 1 are supported");
   const int64_t kept = subset_size(n, common.subset_pct);
   check_validation(common.validation, kept);
@@ -217,6 +225,7 @@ Data Dataset::finish(Data data, const DataContext& context) const {
 DataCheck Dataset::finish(DataCheck check) const {
   if (common.autoencoder) check.classes = 0, check.target = {};
   if (check.classes > 0) check.target = {1};
+  if (check.train_size == 0 && check.found) no_training_samples(check.source);
   if (check.train_size == 0) return check;
   const int64_t kept = subset_size(check.train_size, common.subset_pct);
   check_validation(common.validation, kept);

@@ -17,7 +17,6 @@ struct Multicost : Parametrized<Cost, MulticostParams> {
   explicit Multicost(MulticostParams given) : Parametrized(std::move(given)) {
     if (params.costs.empty()) fail(ErrorKind::config, "costs: a list of at least one cost");
     for (const auto& cost : params.costs) {
-      if (!cost) fail(ErrorKind::config, "costs: one of them is empty");
       if (cost->gradient_scale() != 1)
         fail(ErrorKind::config, "the `scale` of one of several costs would be its weight; give weights");
       if (cost->masks()) fail(ErrorKind::config, "a cost with a mask stands alone, not among several");
@@ -65,9 +64,7 @@ struct GeneralizedCostParams {
   static void describe(auto&& p) { p("costfunc", &GeneralizedCostParams::costfunc, "The cost.", Required{}); }
 };
 struct GeneralizedCost : Parametrized<Cost, GeneralizedCostParams> {
-  explicit GeneralizedCost(GeneralizedCostParams given) : Parametrized(std::move(given)) {
-    if (!params.costfunc) fail(ErrorKind::config, "costfunc: no cost is given");
-  }
+  using Parametrized::Parametrized;
   double gradient_scale() const override { return params.costfunc->gradient_scale(); }
   using Cost::objection;
   std::string objection(int64_t outputs, int64_t classes, const std::string& last) const override {
@@ -90,7 +87,6 @@ struct GeneralizedCostMaskParams : GeneralizedCostParams {
 // reported.
 struct GeneralizedCostMask : Parametrized<Cost, GeneralizedCostMaskParams> {
   explicit GeneralizedCostMask(GeneralizedCostMaskParams given) : Parametrized(std::move(given)) {
-    if (!params.costfunc) fail(ErrorKind::config, "costfunc: no cost is given");
     if (params.costfunc->masks()) fail(ErrorKind::config, "costfunc: has a mask already");
   }
   bool masks() const override { return true; }

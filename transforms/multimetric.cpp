@@ -16,9 +16,7 @@ struct MultiMetricParams {
 };
 // neon compared the output with itself; here it is compared with the target.
 struct MultiMetric : Parametrized<Metric, MultiMetricParams> {
-  explicit MultiMetric(MultiMetricParams given) : Parametrized(std::move(given)) {
-    if (!params.metric) fail(ErrorKind::config, "metric: none is given");
-  }
+  using Parametrized::Parametrized;
   // The same metric may be measured of several outputs.
   std::vector<Result> results() const override {
     std::vector<Result> out = params.metric->results();

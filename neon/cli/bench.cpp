@@ -136,8 +136,9 @@ int run_bench(const CommandLine& line) {
   options.output_file.clear();
   options.progress_bar = false;
   const Data data = load_data(*spec.experiment, options, spec.folder);
-  const auto made =
-      on_device_or_cpu(options, asked, [&] { return std::make_unique<Trainer>(*spec.experiment, data, options); });
+  const auto made = spec.experiment->placing([&] {
+    return on_device_or_cpu(options, asked, [&] { return std::make_unique<Trainer>(*spec.experiment, data, options); });
+  });
   Trainer& trainer = *made;
   const Weights untrained(trainer);
   const DeviceOptions device = device_options(options, *spec.experiment);

@@ -88,8 +88,8 @@ const char* const kUsage =
     "  neon bench SPEC                time the training step\n"
     "  neon resume CHECKPOINT         go on with a run\n"
     "  neon eval CHECKPOINT           cost and metrics on the test set\n"
-    "  neon predict CHECKPOINT FILE   outputs for samples: a CSV, NPY, IDX or image file, a folder of images, - for "
-    "stdin\n"
+    "  neon predict CHECKPOINT FILE   outputs for samples: a CSV, NPY, IDX or image file, a folder or .tar of images, "
+    "- for stdin\n"
     "  neon data list                 the data sets, and whether they are here\n"
     "  neon data fetch NAME           download one\n"
     "  neon data check PATH           read every image of a folder, archive, list, packed folder or spec; list\n"
@@ -107,13 +107,25 @@ std::vector<std::string> long_options(const CLI::App& app) {
   return out;
 }
 
+// Of neon 1.x's, what is done otherwise here.
+struct Departed {
+  std::string_view prefix;
+  const char* instead;
+};
+constexpr Departed kDeparted[] = {
+    {"--manifest", "; the spec names the list of images: dataset: {ImageList: {path: FILE}}"},
+    {"--profil", "; neon bench SPEC times the training step"},
+};
+
 [[noreturn]] void unknown_option(const CLI::App& app, const std::string& name) {
+  for (const Departed& departed : kDeparted)
+    if (name.starts_with(departed.prefix)) fail(ErrorKind::config, "unknown option '", name, "'", departed.instead);
   std::vector<std::string> known = long_options(app);
   known.insert(known.begin(), "-eval");
   fail(ErrorKind::config, "unknown option '", name, "'", did_you_mean(name, known), "; neon --help lists them");
 }
 
-[[noreturn]] void not_understood(const CLI::App& app, const std::vector<std::string>& given, const char* why) {
+[[noreturn]] void not_understood(const CLI::App& app, const std::vector<std::string>& given, const std::string& why) {
   for (const std::string& argument : given) {
     const std::string name = argument.substr(0, argument.find('='));
     if (name.size() > 1 && name[0] == '-' && !app.get_option_no_throw(name)) unknown_option(app, name);
@@ -166,7 +178,9 @@ void parse(CLI::App& app, const std::vector<std::string>& arguments) {
   } catch (const CLI::CallForHelp&) {
     throw;
   } catch (const CLI::ParseError& error) {
-    not_understood(app, arguments, error.what());
+    const std::string what = error.what();
+    const bool missing = what.ends_with(" required TEXT missing");
+    not_understood(app, arguments, missing ? text("option ", what.substr(0, what.find(':')), " needs a value") : what);
   }
 }
 
@@ -231,6 +245,7 @@ class Reader {
       line_.verb = arguments.front();
       arguments.erase(arguments.begin());
     }
+    name_in_full(arguments);
     const std::vector<std::string> given = clear_arguments(arguments);
     try {
       of_file_ = parse_all(app_, options_, given, *config_option_);
@@ -257,6 +272,16 @@ class Reader {
   }
 
  private:
+  // CLI11 takes the = of -s=FILE for a part of the name.
+  void name_in_full(std::vector<std::string>& arguments) const {
+    for (std::string& argument : arguments) {
+      if (argument == "--") return;
+      if (argument.size() < 3 || argument[2] != '=') continue;
+      const CLI::Option* const option = app_.get_option_no_throw(argument.substr(0, 2));
+      if (option && !option->get_lnames().empty()) argument.replace(0, 2, "--" + option->get_lnames().front());
+    }
+  }
+
   void add_last(const char* flags, const char* field, const char* help) {
     options_[field] =
         app_.add_option(flags, values_[field], help)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);

@@ -47,17 +47,24 @@ std::string names_in(const Category& category) {
   return join(names, ", ");
 }
 
+// A line for each.
+void print_category(const Category& category) {
+  for (const EntryInfo* entry : everything_in(category))
+    std::printf("  %-22s %s\n", entry->name.c_str(), entry->sentence.c_str());
+}
+
 // A key of the top level of a spec, and what its value may name.
 void print_key(const Field& field) {
   std::printf("%s (spec): %s\n  %s\n", field.name.c_str(), field.sentence.c_str(), value_of(field).c_str());
   for (const std::string& alias : field.aliases) std::printf("  also written %s\n", alias.c_str());
   for (const Category& category : categories())
     if (field.type == category.name || field.type == "list of " + category.name || field.name == category.name + "s")
-      std::printf("  of: %s\n", names_in(category).c_str());
+      print_category(category);
 }
 
 void print_overview() {
-  std::printf("neon help NAME explains one of these; neon help spec the top level of a spec.\n");
+  std::printf(
+      "neon help NAME explains one of these, neon help KIND each in a line; neon help spec the top level of a spec.\n");
   std::printf("%-12s %s\n", "spec", join(schema_of<ExperimentParams>().names(), ", ").c_str());
   for (const Category& category : categories())
     std::printf("%-12s %s\n", category.name.c_str(), names_in(category).c_str());
@@ -83,7 +90,12 @@ int run_help(const CommandLine& line) {
       print_key(*key);
       found = true;
     }
-    for (const Category& category : categories())
+    for (const Category& category : categories()) {
+      known.push_back(category.name);
+      if (!found && name == category.name) {
+        print_category(category);
+        found = true;
+      }
       for (const EntryInfo* entry : everything_in(category)) {
         known.push_back(entry->name);
         if (!is_named(*entry, name)) continue;
@@ -91,6 +103,7 @@ int run_help(const CommandLine& line) {
         print_entry(category.name, *entry);
         found = true;
       }
+    }
     if (!found)
       fail(ErrorKind::config, "nothing is named '", name, "'", did_you_mean(name, known),
            "; neon help lists everything");

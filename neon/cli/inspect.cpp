@@ -56,16 +56,9 @@ void check_files(const Inspected& in, const Graph& graph) {
   if (!options.output_file.empty()) check_metrics_place(options.output_file);
 }
 
-// Everything that can be known before the samples are read; no graph where the shapes are not known.
-Inspected inspect(const CommandLine& line, const char* usage) {
-  Inspected out;
-  const std::string& path = only_operand(line, usage);
-  out.options = line.run();
-  out.spec = open_spec(line, path);
+// Once the data's shapes are known.
+void inspect_graph(Inspected& out) {
   Experiment& experiment = *out.spec.experiment;
-  out.asked_for_gpu = choose_backend(out.options, experiment);
-  out.check = check_data(experiment, out.options, out.spec.folder);
-  if (!has_shapes(out.check)) return out;
   out.layout = layout_of(out.check);
   out.step = step_options(out.options, experiment.params);
   if (out.check.train_size > 0) check_batch(out.step, out.layout);
@@ -83,6 +76,18 @@ Inspected inspect(const CommandLine& line, const char* usage) {
     evaluation_graph(experiment.network(), &*experiment.params.cost, experiment.metrics(), out.layout, size,
                      evaluation);
   }
+}
+
+// Everything that can be known before the samples are read; no graph where the shapes are not known.
+Inspected inspect(const CommandLine& line, const char* usage) {
+  Inspected out;
+  const std::string& path = only_operand(line, usage);
+  out.options = line.run();
+  out.spec = open_spec(line, path);
+  const Experiment& experiment = *out.spec.experiment;
+  out.asked_for_gpu = choose_backend(out.options, experiment);
+  out.check = check_data(experiment, out.options, out.spec.folder);
+  if (has_shapes(out.check)) experiment.placing([&] { inspect_graph(out); });
   return out;
 }
 

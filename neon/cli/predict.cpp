@@ -111,6 +111,8 @@ int run_predict(const CommandLine& line) {
   Tensor indices(DType::i32, {step.batch});
   variables.to_device();
   program->bind("data", samples.data());
+  if (line.of_verb.top_k > 1 && stored.classes == 0)
+    fail(ErrorKind::config, "option --top_k: the net of ", path, " gives numbers, not classes; leave it out");
   const Printer printer(line, opened.run.class_names, stored.classes);
   printer.head(graph.outputs[0].width);
   for (int64_t first = 0; first < count; first += step.batch) {

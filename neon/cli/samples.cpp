@@ -8,9 +8,11 @@
 #include "datasets/gzip.h"
 #include "datasets/idx.h"
 #include "datasets/image.h"
+#include "datasets/image_store.h"
 #include "datasets/jpeg_image.h"
 #include "datasets/npy.h"
 #include "datasets/png_image.h"
+#include "datasets/tar.h"
 #include "neon/cli/session.h"
 
 namespace neon {
@@ -54,6 +56,22 @@ std::vector<std::string> image_files(const std::string& folder) {
   std::ranges::sort(out);
   if (out.empty()) fail(ErrorKind::data, folder, ": no image (.jpg, .jpeg, .png) in this folder");
   return out;
+}
+
+// The images of an archive, in order of their names.
+Samples archived(const std::string& path, const StoredData& stored) {
+  const auto store = open_image_store(path);
+  std::vector<std::string> names = store->names();
+  std::erase_if(names, [](const std::string& name) { return !is_image_name(name); });
+  if (names.empty()) fail(ErrorKind::data, path, ": no image (.jpg, .jpeg, .png) in this archive");
+  store->want(names);
+  std::vector<std::pair<std::string, std::string>> files(names.size());
+  for (auto some = store->next(); !some.empty(); some = store->next())
+    for (ImageStore::File& file : some) {
+      store->load(file);
+      files[file.index] = {store->where(names[file.index]), std::move(file.content)};
+    }
+  return {images(files, stored), names};
 }
 
 Shape without_ones(const Shape& shape) {
@@ -164,8 +182,12 @@ Samples read_samples(const std::string& path, const StoredData& stored) {
     return {arranged(input_array(read_idx(path), path), stored, path), {}};
   if (has_ending(path, {".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz"}))
     return {table(read_maybe_gzip(path), path, stored), {}};
+  if (is_tar_name(path)) return archived(path, stored);
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) fail(ErrorKind::data, path, ": there is no such file");
   fail(ErrorKind::config, path,
-       ": samples are read from .csv, .npy, IDX (-ubyte), .jpg and .png files, a folder of images, or from stdin as -");
+       ": samples are read from .csv, .npy, IDX (-ubyte), .jpg and .png files, a folder or .tar of images, or from "
+       "stdin as -");
 }
 
 }  // namespace neon

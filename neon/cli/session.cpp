@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "neon/cli/arguments.h"
 #include "neon/core/free_memory.h"
 #include "neon/core/paths.h"
 #include "neon/spec/override.h"
@@ -37,6 +38,9 @@ OpenedSpec open_spec(const CommandLine& line, const std::string& path) {
 }
 
 OpenedRun open_checkpoint(const CommandLine& line, const std::string& path) {
+  if (is_spec(path))
+    fail(ErrorKind::config, path, ": a spec's name, where a checkpoint (.safetensors) is expected; neon ",
+         shell_word(path), " trains it");
   std::vector<std::string> warnings;
   OpenedRun out{unpack_run(load_checkpoint(path, warnings), path), nullptr};
   print_warnings(warnings);
@@ -100,6 +104,18 @@ uint64_t seed_of(const Experiment& experiment, const RunOptions& options) {
   return uint64_t(options.rng_seed.value_or(experiment.params.rng_seed.value_or(0)));
 }
 
+// What `work` gives; parameters that do not fit what is in the files are the spec's.
+auto of_dataset(const Experiment& experiment, auto&& work) {
+  return experiment.placing([&] {
+    try {
+      return work();
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::config) throw;
+      fail(ErrorKind::config, "dataset: ", error.what());
+    }
+  });
+}
+
 }  // namespace
 
 Data load_data(const Experiment& experiment, const RunOptions& options, const std::string& folder,
@@ -107,12 +123,12 @@ Data load_data(const Experiment& experiment, const RunOptions& options, const st
   std::vector<std::string> warnings;
   DataContext context = data_context(options, folder, seed_of(experiment, options), warnings);
   if (stored && goes_on) context.streams = was_streamed(stored->position.data);
-  Data data = experiment.params.dataset->load(context);
+  Data data = of_dataset(experiment, [&] { return experiment.params.dataset->load(context); });
   print_warnings(warnings);
   Normalize normalize = experiment.params.normalize;
   if (stored && normalize.measured && int64_t(stored->means.size()) == data.sample[0])
     normalize = {stored->means, stored->deviations};
-  set_normalization(normalize, data);
+  experiment.placing([&] { set_normalization(normalize, data); });
   return data;
 }
 
@@ -120,9 +136,9 @@ DataCheck check_data(const Experiment& experiment, const RunOptions& options, co
   std::vector<std::string> warnings;
   DataContext context = data_context(options, folder, seed_of(experiment, options), warnings);
   context.may_download = false;
-  DataCheck check = experiment.params.dataset->check(context);
+  DataCheck check = of_dataset(experiment, [&] { return experiment.params.dataset->check(context); });
   print_warnings(warnings);
-  set_normalization(experiment.params.normalize, check);
+  experiment.placing([&] { set_normalization(experiment.params.normalize, check); });
   return check;
 }
 

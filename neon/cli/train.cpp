@@ -53,12 +53,20 @@ void check_files_differ(const RunOptions& options, const NamedFile& operand) {
 }
 
 // What a run wrote to when it began is not made anew elsewhere without a word.
-void check_folder_of(const std::string& path, const char* what, const char* option) {
-  const std::string folder = std::filesystem::path(path).parent_path();
-  std::error_code ignored;
-  if (!folder.empty() && !std::filesystem::is_directory(folder, ignored))
-    fail(ErrorKind::config, "the run's ", what, " is ", path,
-         ", and its folder is not there any more; give it a place with ", option);
+void check_folders(const CommandLine& line, const RunOptions& options) {
+  std::vector<std::string> gone, mend;
+  const auto check = [&](const char* field, const std::string& path, const char* what, const char* option) {
+    const std::string folder = std::filesystem::path(path).parent_path();
+    std::error_code ignored;
+    if (line.run_options.find(field) || folder.empty() || std::filesystem::is_directory(folder, ignored)) return;
+    gone.push_back(text("the run's ", what, " is ", path));
+    mend.push_back(option);
+  };
+  check("output_file", options.output_file, "metrics file", "-o");
+  check("log_file", options.log_file, "log file", "-l");
+  if (!gone.empty())
+    fail(ErrorKind::config, join(gone, ", "), ", and ", gone.size() > 1 ? "their folders are" : "its folder is",
+         " not there any more; give ", gone.size() > 1 ? "them places" : "it a place", " with ", join(mend, " and "));
 }
 
 // As in neon 1.x, who says how checkpoints are kept wants some.
@@ -71,6 +79,17 @@ void name_checkpoint(RunOptions& options, const CommandLine& line) {
     return;
   }
 }
+
+// The same file of options may be given again, with what it said then.
+void check_fixed(const CommandLine& line, const RunOptions& then, const std::string& path) {
+  const Setting was = write_params(then), now = write_params(line.run());
+  for (const char* fixed : {"batch_size", "datatype", "rng_seed", "rounding", "caffe", "model_file"})
+    if (line.run_options.find(fixed) && now.find(fixed)->to_string() != was.find(fixed)->to_string())
+      fail(ErrorKind::config, "--", fixed, " cannot change when a run goes on; start another with --model_file ", path);
+}
+
+// A file's name as an operand, never an option.
+std::string operand_word(const std::string& path) { return shell_word(path.starts_with('-') ? "./" + path : path); }
 
 // The last lines of a run: what came out, how long it took, what was written, what to try next.
 std::vector<std::string> report(const RunResult& result, const Experiment& experiment, const Data& data,
@@ -97,7 +116,7 @@ std::vector<std::string> report(const RunResult& result, const Experiment& exper
   for (const std::string& file : result.files) out.push_back("wrote " + file);
   if (save.empty()) out.push_back(text("next: ", program, " ", again, " -s model.safetensors -o run.h5"));
   else if (!result.saved) out.push_back(text("next: ", program, " ", again));
-  else out.push_back(text("next: ", program, result.signal ? " resume " : " eval ", shell_word(save)));
+  else out.push_back(text("next: ", program, result.signal ? " resume " : " eval ", operand_word(save)));
   return out;
 }
 
@@ -154,23 +173,22 @@ int run_train(const CommandLine& line) {
   options.run_dir = current_dir();
   if (!options.rng_seed) options.rng_seed = spec.experiment->params.rng_seed;
   const Data data = load_data(*spec.experiment, options, options.spec_dir);
-  const auto trainer = on_device_or_cpu(options, asked, [&] {
-    return std::make_unique<Trainer>(*spec.experiment, data, options, nullptr, seed_of_fault());
+  const auto trainer = spec.experiment->placing([&] {
+    return on_device_or_cpu(options, asked, [&] {
+      return std::make_unique<Trainer>(*spec.experiment, data, options, nullptr, seed_of_fault());
+    });
   });
   if (searches) end_search(*trainer);
-  return train(*trainer, *spec.experiment, data, options, line, shell_word(path));
+  return train(*trainer, *spec.experiment, data, options, line, operand_word(path));
 }
 
 int run_resume(const CommandLine& line) {
   const std::string& path = only_operand(line, "neon resume CHECKPOINT");
   const OpenedRun opened = open_checkpoint(line, path);
-  for (const char* fixed : {"batch_size", "datatype", "rng_seed", "rounding", "caffe", "model_file"})
-    if (line.run_options.find(fixed))
-      fail(ErrorKind::config, "--", fixed, " cannot change when a run goes on; start another with --model_file ", path);
+  check_fixed(line, opened.run.options, path);
   RunOptions options = options_of(line, opened);
   if (!line.run_options.find("save_path")) options.save_path = path;
-  if (!line.run_options.find("output_file")) check_folder_of(options.output_file, "metrics file", "-o");
-  if (!line.run_options.find("log_file")) check_folder_of(options.log_file, "log file", "-l");
+  check_folders(line, options);
   check_files_differ(options, {"the checkpoint", path, true});
   const bool searches = !fault_searched_for().empty();
   if (searches) write_nothing(options);
@@ -184,10 +202,12 @@ int run_resume(const CommandLine& line) {
         at.epoch > epochs ? text(at.epoch, " epochs, more than ", epochs) : text("its ", epochs, " epochs");
     std::fprintf(stderr, "the run has done %s; -e N goes on to epoch N\n", done.c_str());
   }
-  const auto trainer = on_device_or_cpu(
-      options, asked, [&] { return std::make_unique<Trainer>(*opened.experiment, data, options, &opened.run); });
+  const auto trainer = opened.experiment->placing([&] {
+    return on_device_or_cpu(options, asked,
+                            [&] { return std::make_unique<Trainer>(*opened.experiment, data, options, &opened.run); });
+  });
   if (searches) end_search(*trainer);
-  return train(*trainer, *opened.experiment, data, options, line, "resume " + shell_word(path));
+  return train(*trainer, *opened.experiment, data, options, line, "resume " + operand_word(path));
 }
 
 }  // namespace neon

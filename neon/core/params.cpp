@@ -171,6 +171,24 @@ std::string unknown_key(const std::string& key, const Schema& own, const Schema*
   return text("unknown key ", in_quotes(key), did_you_mean(key, known), " (known: ", join(known, ", "), ")");
 }
 
+// Reading leaves nothing where nothing is written. Adds a problem where there has to be something: in place of the
+// parameter, or of an item of its list.
+bool lacks_value(const Field& field, const Setting& value, Problems& problems) {
+  constexpr std::string_view kList = "list of ";
+  if (field.required && value.is_null()) {
+    problems.add(value, text("no value is given: ", field.sentence));
+    return true;
+  }
+  bool out = false;
+  if (!field.type.starts_with(kList)) return out;
+  for (const Setting& item : value.items) {
+    if (!item.is_null()) continue;
+    problems.add(item, text("expected ", field.type.substr(kList.size()), ", found nothing"));
+    out = true;
+  }
+  return out;
+}
+
 }  // namespace
 
 void Schema::read(const Setting& from, void* object, Problems& problems, const Schema* shared) const {
@@ -178,6 +196,7 @@ void Schema::read(const Setting& from, void* object, Problems& problems, const S
   std::vector<bool> given(fields.size(), false);
   auto take = [&](const Field& field, const Setting& value) {
     given[size_t(&field - fields.data())] = true;
+    if (lacks_value(field, value, problems)) return;
     field.read(value, member(field), field.constraint, problems);
   };
   // What an option says counts, however the file spells it.

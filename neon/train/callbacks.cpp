@@ -17,8 +17,8 @@ struct EarlyStopParams {
     p("patience", &EarlyStopParams::patience, "Evaluations without improvement after which the run ends.", at_least(1));
     p("min_delta", &EarlyStopParams::min_delta, "Smallest change that counts as one.", at_least(0));
     p("watch", &EarlyStopParams::watch,
-      "What should get better: cost, which should fall, or a metric's name, as Accuracy or Accuracy_0, which should "
-      "rise.");
+      "What should get better: cost, or a metric by its name in the results, as Top1Misclass; whether less or more is "
+      "better the metric knows.");
     p("restore_best", &EarlyStopParams::restore_best, "Whether the run ends with the weights of its best evaluation.");
   }
 };
@@ -38,7 +38,7 @@ class EarlyStop : public Parametrized<Callback, EarlyStopParams> {
     }
     if (names.count(params.watch)) return;
     const std::vector<std::string> evaluated(names.begin(), names.end());
-    fail(ErrorKind::config, "EarlyStop watches '", params.watch, "', which is not evaluated",
+    fail(ErrorKind::config, "callbacks: EarlyStop watches '", params.watch, "', which is not evaluated",
          did_you_mean(params.watch, evaluated), " (evaluated: ", join(evaluated, ", "), ")");
   }
 

@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <set>
 
+#include "neon/train/progress.h"
+
 namespace neon {
 
 EvaluatedSet set_during_training(const Data& data) {
@@ -107,18 +109,21 @@ std::string results_text(const std::map<std::string, double>& results, const Exp
   for (const Metric::Result& result : experiment.results())
     if (result.share) shares.insert(result.name);
   std::string out;
-  auto append = [&](const std::string& name, const char* pattern, double value) {
-    char buffer[64];
-    if (std::isfinite(value)) std::snprintf(buffer, sizeof buffer, pattern, value);
-    else std::snprintf(buffer, sizeof buffer, "%s", not_finite_words(value));
-    out += text(out.empty() ? "" : "  ", name, " ", buffer);
+  const auto add = [&](const std::string& name, const std::string& value) {
+    out += text(out.empty() ? "" : "  ", name, " ", value);
+  };
+  const auto append = [&](const std::string& name, const char* pattern, double value) {
+    char buffer[64];  // shares are at most 1
+    std::snprintf(buffer, sizeof buffer, pattern, value);
+    add(name, std::isfinite(value) ? buffer : not_finite_words(value));
   };
   for (const auto& [name, value] : results) {
     if (name == "cost") continue;
     if (shares.count(name)) append(name, "%.2f %%", 100 * value);
     else append(name, "%.4g", value);
   }
-  if (results.count("cost")) append(set + " cost", "%.4f", results.at("cost"));
+  if (const auto cost = results.find("cost"); cost != results.end())
+    add(set + " cost", std::isfinite(cost->second) ? cost_text(cost->second) : not_finite_words(cost->second));
   return out;
 }
 

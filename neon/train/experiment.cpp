@@ -19,6 +19,21 @@ Experiment::Experiment(const Setting& root) {
         problems.add(root.find("metrics")->items[i], text("is listed twice; item ", k, " is the same"));
   problems.throw_if_any();
   metrics_given_ = root.find("metrics") != nullptr;
+  for (const auto& entry : root.entries) places_[entry.key] = entry.value.where.to_string();
+}
+
+std::string Experiment::placed(std::string_view problems) const {
+  std::string out;
+  for (size_t begin = 0; begin <= problems.size();) {
+    const size_t end = std::min(problems.find('\n', begin), problems.size());
+    const std::string_view line = problems.substr(begin, end - begin);
+    const auto place = places_.find(line.substr(0, line.find(':')));
+    if (begin > 0) out += '\n';
+    if (place != places_.end() && !place->second.empty()) out += place->second + ": ";
+    out += line;
+    begin = end + 1;
+  }
+  return out;
 }
 
 std::vector<const Metric*> Experiment::metrics() const {
@@ -146,7 +161,8 @@ void plan_callbacks(const Experiment& experiment, bool evaluates, RunPlan& plan)
   for (const auto& callback : experiment.params.callbacks)
     if (callback->needs_evaluation() && !evaluates)
       fail(ErrorKind::config,
-           "callbacks need an evaluation, but the data set has no test samples; validation: N keeps training "
+           "callbacks: EarlyStop needs an evaluation, but the data set has no test samples; validation: N keeps "
+           "training "
            "samples apart for it");
   for (const auto& callback : experiment.params.callbacks) callback->plan(plan);
 }

@@ -1,5 +1,6 @@
 // An experiment: everything a spec says, as objects, checked against one another.
 #pragma once
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -79,10 +80,21 @@ class Experiment {
   // Throws a config error unless cost, metrics and optimizer fit the net's outputs. A spec that does not say what is
   // measured gets Misclassification here, where it fits.
   void fit(const StepGraph& graph, const DataLayout& layout);
+  // What `work` gives. Config errors that begin with a key of the spec and a colon are told with the key's place.
+  auto placing(auto&& work) const {
+    try {
+      return work();
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::config) throw;
+      fail(ErrorKind::config, placed(error.what()));
+    }
+  }
 
  private:
+  std::string placed(std::string_view problems) const;
   void add_default_metric(int64_t outputs, int64_t classes);
   std::unique_ptr<Network> network_;
+  std::map<std::string, std::string, std::less<>> places_;  // of the spec's keys: "mnist.yaml:14:11"
   bool metrics_given_ = false;
 };
 

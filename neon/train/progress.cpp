@@ -52,6 +52,11 @@ std::string duration_text(double seconds) {
   return format("%d:%02d:%02d", int(whole / 3600), int(whole / 60 % 60), int(whole % 60));
 }
 
+std::string cost_text(double cost) {
+  const double size = std::fabs(cost);
+  return format(size == 0 || (size >= 0.001 && size < 1e6) ? "%.4f" : "%.4g", cost);
+}
+
 ProgressLine::ProgressLine(bool enabled, const std::string& log_file)
     : enabled_(enabled),
       terminal_(isatty(STDERR_FILENO)),
@@ -74,9 +79,9 @@ void ProgressLine::step(const ProgressState& s) {
       (terminal_ ? std::chrono::duration_cast<std::chrono::milliseconds>(kTerminalInterval) : kLogInterval))
     return;
   last_ = now;
-  std::string line =
-      format("epoch %d/%d  step %d/%d  cost %.4f  %s samples/s  %s left", int(s.epoch), int(s.epochs), int(s.step),
-             int(s.steps), s.cost, count_text(s.samples_per_second).c_str(), duration_text(s.seconds_left).c_str());
+  std::string line = format("epoch %d/%d  step %d/%d  cost %s  %s samples/s  %s left", int(s.epoch), int(s.epochs),
+                            int(s.step), int(s.steps), cost_text(s.cost).c_str(),
+                            count_text(s.samples_per_second).c_str(), duration_text(s.seconds_left).c_str());
   line += data_text(s.waiting);
   if (s.skipped) line += format("  skipped %d", int(s.skipped));
   if (terminal_) {
@@ -91,10 +96,11 @@ void ProgressLine::step(const ProgressState& s) {
 }
 
 void ProgressLine::epoch(const ProgressState& s, const std::string& results) {
-  const std::string line = format(
-      "epoch %*d/%d  cost %.4f  %s samples/s%s%s%s%s", s.epochs > 9 ? 2 : 1, int(s.epoch), int(s.epochs), s.cost,
-      count_text(s.samples_per_second).c_str(), data_text(s.waiting).c_str(),
-      s.skipped ? format("  skipped %d", int(s.skipped)).c_str() : "", results.empty() ? "" : "  ", results.c_str());
+  std::string line = format("epoch %*d/%d  cost %s  %s samples/s", s.epochs > 9 ? 2 : 1, int(s.epoch), int(s.epochs),
+                            cost_text(s.cost).c_str(), count_text(s.samples_per_second).c_str()) +
+                     data_text(s.waiting);
+  if (s.skipped) line += format("  skipped %d", int(s.skipped));
+  if (!results.empty()) line += "  " + results;
   if (enabled_) message(line);
   else log(line);
 }

@@ -48,5 +48,7 @@ class ProgressLine : public Listener {
 
 // 75 -> "1:15"; seconds
 std::string duration_text(double seconds);
+// Four decimals, or four digits of what is too small or large for those.
+std::string cost_text(double cost);
 
 }  // namespace neon

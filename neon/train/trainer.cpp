@@ -64,7 +64,7 @@ void Trainer::make_programs(Experiment& experiment, const StoredRun* resume) try
   set_initial_values();
   if (!options_.model_file.empty() && !resume) load_weights(options_.model_file);
   if (resume) {
-    restore_variables(resume->file, "the checkpoint", variables_);
+    restore_variables(resume->file, resumed_from_, variables_);
     restore_callbacks(*resume, experiment_);
   }
   variables_.to_device();
@@ -181,6 +181,9 @@ RunResult Trainer::run(const std::function<void()>& settled) try {
   saved_ = position_.step > 0 && (!saver_ || options_.save_path == resumed_from_);
   if (threads_fixed_) settle(settled);
   if (!finished()) train(settled);
+  else if (position_.epoch < epochs_)
+    progress_.message(text("the run was stopped early after epoch ", position_.epoch,
+                           "; with more patience (--set callbacks=...), or with --set callbacks=[], it goes on"));
   RunResult out;
   if (!saved_) check_variables();
   // One that arrives after the last step stops nothing but the reading of samples.

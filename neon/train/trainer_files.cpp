@@ -15,7 +15,9 @@ void Trainer::open_files() {
   const bool cheap = !evaluator_ || double(evaluator_->samples_passed()) < 0.3 * double(layout_.train_size);
   bool needed = false;
   for (const auto& callback : experiment_.params.callbacks) needed = needed || callback->needs_evaluation();
-  eval_freq_ = options_.eval_freq.value_or(cheap || needed ? 1 : epochs_);
+  // Kept in the checkpoint: a run that goes on to other epochs is evaluated as before, or its curves would not fit.
+  if (!options_.eval_freq) options_.eval_freq = cheap || needed ? 1 : epochs_;
+  eval_freq_ = *options_.eval_freq;
   const bool writes_file = !options_.output_file.empty();
   RunPlan plan{full_.graph, step_options_.dtype, epochs_, steps_per_epoch_, writes_file, experiment_.results(), {}, {},
                {}};

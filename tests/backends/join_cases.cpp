@@ -300,7 +300,8 @@ std::vector<SiblingCase> sibling_cases() {
                  const Expr da = n.input("a", kLarge), db = n.input("b", {2, 16, 16, 16});
                  n.output("sum", n.data_gradient(da, a) + n.data_gradient(db, b));
                  n.graph.assign(a, a - n.weight_gradient(n.x, da) * 0.5);
-                 n.graph.assign(b, b - n.weight_gradient(n.x, db) * 0.5);
+                 const Expr total = sum(square(da), {0, 1, 2, 3}), never = apply("less", total, total.constant(0));
+                 n.graph.assign(b, b - n.weight_gradient(n.x, db) * 0.5, never);
                }),
       siblings("two of each size", 3, 3,
                [](NetOfBranches& n) {
@@ -331,6 +332,13 @@ std::vector<SiblingCase> sibling_cases() {
                [](NetOfBranches& n) {
                  const Expr a = n.transposed(n.x, 8), b = n.transposed(n.input("other", kLarge), 8);
                  n.output("one", a);
+                 n.output("sum", a + b);
+               }),
+      siblings("two that are results", 2, 0,
+               [](NetOfBranches& n) {
+                 const Expr a = n.transposed(n.x, 8), b = n.transposed(n.input("other", kLarge), 8);
+                 n.output("one", a);
+                 n.output("other", b);
                  n.output("sum", a + b);
                }),
       siblings("a sum that goes on", 2, 0,

@@ -68,11 +68,32 @@ class Usage(Case):
         self.write("both.cfg", "backend = cpu\ndevice_id = 1\n")
         self.refused(2, "-c", "both.cfg", spec, says="neon: both.cfg: -b cpu and -i 1 contradict each other")
 
+    def test_option_without_its_value(self):
+        self.refused(2, self.spec(), "-e", says="neon: option --epochs needs a value; ")
+        self.write("a.cfg", "epochs\n")
+        self.refused(2, "-c", "a.cfg", self.spec(), says="neon: a.cfg:1:1: option --epochs needs a value; ")
+
+    def test_options_of_neon_1_that_are_gone_say_what_to_do(self):
+        self.refused(2, "--manifest", "train:/a", self.spec(), says="dataset: {ImageList: {path: FILE}}")
+        for option in "--profile", "--profiling_method=time":
+            self.refused(2, option, self.spec(), says="neon bench SPEC times the training step")
+
     def test_empty_value(self):
         """As of a variable that a script has not set: not the same as no option."""
         for option in "-s", "-o", "-l", "-w", "-d", "-b", "--model_file":
             self.refused(2, option, "", self.spec(), says=["option " + option, "value is empty"])
         self.assertEqual(os.listdir(self.folder), ["s.yaml"])
+
+    def test_keys_without_a_value(self):
+        for key, what in ("dataset", "Where samples come from."), ("cost", "What training makes small."), \
+                ("optimizer", "How weights follow the gradient."):
+            self.refused(2, self.spec(**{key: ""}), says=f"neon: s.yaml:8:1: {key}: no value is given: {what}")
+            self.refused(2, "check", self.spec(), "--set", f"{key}=null", says=f"neon: --set: {key}: no value is given: {what}")
+        for key in "metrics", "callbacks", "augment":
+            self.refused(2, self.spec(**{key: "[~]"}), says=f"{key}[0]: expected {key.rstrip('s').replace('augment', 'augmentation')}, found nothing")
+            self.neon("check", self.spec(**{key: ""}))
+        for layer in "Affine: {nout: 3, init: ~}", "Bias: {init: }", "DataTransform: {transform: ~}":
+            self.refused(2, "check", self.spec(), "--set", f"layers=[{layer}]", says="no value is given: ")
 
     def test_several_problems_at_once(self):
         result = self.refused(2, "-e", "0", "-z", "none", self.spec(), says=["-e", "-z"])
@@ -133,7 +154,7 @@ class Usage(Case):
         for line, says in ("save_path = 'q", "the quote before 'q' is not closed"), \
                 ("save_path = 'q' r", "'r' after the closing quote; expected the end of the line"), \
                 ("save_path =", "save_path has no value"), ("save_path = '' # none", "save_path has no value"), \
-                ("= q", ""), ("epochs", "--epochs"), ("epochs 3", "unknown option '--epochs 3'"):
+                ("= q", ""), ("epochs", "option --epochs needs a value"), ("epochs 3", "unknown option '--epochs 3'"):
             self.write("bad.cfg", f"serialize\n{line}\n")
             self.refused(2, "-c", "bad.cfg", self.spec(), says="bad.cfg:2:1: " + says)
         self.assertEqual(sorted(os.listdir(self.folder)), ["bad.cfg", "s.yaml"])
@@ -627,6 +648,11 @@ class Checkpoints(Case):
         os.mkdir(self.path("other"))
         os.rename(self.path("moved"), self.path("other/mnist"))
         self.neon("resume", "-e", "4", "-w", self.path("other"), "run.safetensors")  # the same data elsewhere
+
+    def test_no_training_samples(self):
+        write_mnist(self, train=0)
+        for verb in [], ["check"]:
+            self.refused(3, *verb, "-w", self.folder, self.spec(MNIST), says="mnist: there are no training samples")
 
     def test_file_of_another_program(self):
         header = b'{"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}'

@@ -278,6 +278,15 @@ class Images(Case):
         for kind in "red", "blue":
             rows = self.neon("predict", "m", f"colours/test/{kind}").out.splitlines()[1:]
             self.assertEqual([row.split(",")[1] for row in rows], [kind] * 10)
+        names = [f"{kind}/{i}.png" for i in range(3) for kind in ("red", "blue")]
+        for archive, mode in ("a.tar", "w"), ("a.tgz", "w:gz"):  # in an order of its own, beside a file that is no image
+            with tarfile.open(self.path(archive), mode) as file:
+                file.add(self.path("c.yaml"), "c.yaml")
+                for name in names:
+                    file.add(self.path(f"colours/test/{name}"), name)
+            rows = self.neon("predict", "m", archive).out.splitlines()[1:]
+            self.assertEqual([row.split(",")[:2] for row in rows], [[name, name.split("/")[0]] for name in sorted(names)])
+        self.refused(3, "predict", "m", "nothere", says="nothere: there is no such file")
         self.write("colours/train/red/39.png", b"")
         self.assertIn("39.png: expected a JPEG or PNG image; it looks like an empty file", self.neon(spec, code=3).err)
 

@@ -28,7 +28,8 @@ class Inspection(Case):
         self.refused(2, "help", "Afine", says=["'Afine'", "Affine"])
         self.assertIn("times: integer, in [0, 10000], required", self.neon("help", "Repeat").out)
         self.assertIn("define (spec): A place for anchors", self.neon("help", "define").out)
-        self.assertRegex(self.neon("help", "metrics").out, r"(?m)^  of: Accuracy, ")
+        for kind in "metrics", "metric":
+            self.assertRegex(self.neon("help", kind).out, r"(?m)^  Accuracy +Share of samples whose highest .*\.$")
         self.refused(2, "check", self.spec(defin="{a: 1}"), says=["unknown key 'defin'; did you mean define?"])
         self.refused(2, "check", self.spec(), "--set", "layers=[Repeet: {times: 2}]", says=["unknown layer 'Repeet'", "Repeat"])
 
@@ -62,7 +63,7 @@ class Inspection(Case):
         made = sorted(os.listdir(self.folder))
         for code, arguments, says in (
                 (2, [early, "--set", "callbacks=[EarlyStop: {watch: Foo}]"], "EarlyStop watches 'Foo', which is not evaluated"),
-                (2, [early, "--set", "dataset.test=0"], "callbacks need an evaluation"),
+                (2, [early, "--set", "dataset.test=0"], "early.yaml:9:12: callbacks: EarlyStop needs an evaluation"),
                 (2, ["s.yaml", "--set", "accumulate=100"], "the run ends after 32 steps, before the first 100"),
                 (3, ["--model_file", "nothere", "s.yaml"], "nothere"),
                 (2, ["--model_file", "other.safetensors", "s.yaml"], "a checkpoint of another net"),
@@ -76,6 +77,24 @@ class Inspection(Case):
         self.neon("check", "-s", "new/folder/m.safetensors", "-o", "new/run.h5", "--model_file", "other.safetensors", "s.yaml",
                   "--set", "layers[0].nout=9")
         self.assertEqual(sorted(os.listdir(self.folder)), made)
+
+    def test_what_does_not_fit_the_data_is_told_with_its_place_in_the_spec(self):
+        for changes, says in (({"metrics": "[TopK: {k: 7}]"}, "s.yaml:9:10: metrics: k is 7, but there are only 3 outputs"),
+                              ({"augment": "[Flip]"}, "s.yaml:9:10: augment: is for images"),
+                              ({"normalize": "true"}, "s.yaml:9:12: normalize: is for images"),
+                              ({"callbacks": "[EarlyStop: {watch: Foo}]"}, "s.yaml:9:12: callbacks: EarlyStop watches 'Foo'"),
+                              ({"optimizer": "{MultiOptimizer: {default: Adam, Foo: Adam}}"}, "s.yaml:8:12: optimizer: no layer"),
+                              ({"dataset": "{CSV: {path: a.csv, target: kind}}"}, "s.yaml:8:10: dataset: target: a.csv has no column"),
+                              ({"dataset": "{CSV: {path: a.csv, test: 1.5}}"}, "s.yaml:8:16: dataset.CSV: test: 1.5 is not a file")):
+            self.write("a.csv", "a,b\n1,0\n2,1\n")
+            spec = self.spec(**changes)
+            for verb in [], ["check"], ["bench"]:
+                self.refused(2, *verb, spec, says=f"neon: {says}")
+        self.refused(2, "check", self.spec(), "--set", "metrics=[TopK: {k: 7}]", says="neon: --set: metrics: k is 7")
+
+    def test_a_spec_is_no_checkpoint(self):
+        for verb in ["eval"], ["resume"]:
+            self.refused(2, *verb, self.spec(), says=["s.yaml: a spec's name, where a checkpoint", "neon s.yaml trains it"])
 
     def test_check_of_missing_data(self):
         result = self.neon("check", self.spec(MNIST), code=3)

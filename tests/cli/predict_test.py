@@ -230,6 +230,22 @@ class Evaluation(Case):
         np.testing.assert_allclose(got, wanted, atol=1e-6)
         self.assertGreater(((got[:, :1] > 0.5) == truth).mean(), 0.97, "the pixels' classes were learnt")
 
+    def test_costs_that_are_small_or_large(self):
+        for scale, form in (1e-4, r"\d\.\d+e-\d+"), (1, r"\d+\.\d{4}"), (1e12, r"\d\.\d+e\+\d+"):
+            self.write("x.csv", "".join(f"{i},{i * scale}\n" for i in range(12)))
+            out = self.neon("-e", "1", self.spec("dataset: {CSV: {path: x.csv, task: regression, test: 0.25}}\nlayers: [Affine: {nout: 1, "
+                            "init: {Constant: 0}}]\ncost: MeanSquared\noptimizer: {SGD: 0}\nbatch_size: 3\n"))
+            for line in out.err, out.out:
+                self.assertRegex(line, rf"cost {form}  ")
+
+    def test_many_results_are_all_told(self):
+        metrics = ", ".join(f"TopK: {{k: {k}}}" for k in (1, 2, 3)) + ", Accuracy, LogLoss, Misclassification, MSE, PrecisionRecall, SSE, " \
+            "MultiMetric: {metric: Accuracy, index: 0}, MultiMetric: {metric: PrecisionRecall, index: 0}, MultiMetric: {metric: SSE, index: 0}"
+        out = self.neon("-e", "1", self.spec(metrics=f"[{metrics}]"))
+        told = re.search(r"(?m)^test: (.*)  \(", out.out)[1]
+        self.assertGreater(len(told), 220)
+        self.assertIn(f"  {told}\n", out.err)
+
     def test_predict_regression(self):
         rows = "".join(f"{i / 40},{i % 9 / 9},{i / 20 - i % 9 / 9}\n" for i in range(40))
         self.write("r.csv", rows)
@@ -243,6 +259,7 @@ class Evaluation(Case):
         self.assertEqual(head, "sample,output0")
         self.assertAlmostEqual(float(row.split(",")[1]), 0.25 * w[0] + 0.5 * w[1], delta=1e-6)
         self.assertAlmostEqual(w[0], 2, delta=0.2, msg="the spec was learnt")
+        self.refused(2, "predict", "m", "-", "--top_k", "2", stdin=b"1,2\n", says="the net of m gives numbers, not classes")
 
 
 if __name__ == "__main__":

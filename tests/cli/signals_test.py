@@ -78,7 +78,7 @@ class Signals(Case):
         child = self.start("-r", "1", "-s", "m.safetensors", "slow.yaml")
         self.wait_for(child, "epoch 1/", 60)
         child.send_signal(signal.SIGINT)
-        time.sleep(0.05)
+        time.sleep(0.15)
         child.send_signal(signal.SIGINT)
         out, _ = child.communicate(timeout=60)
         self.assertEqual(child.returncode, 130)
@@ -141,6 +141,20 @@ class Signals(Case):
             with h5py.File(self.path("r.h5")) as file:
                 self.assertEqual(file.attrs["status"], "killed")
             os.remove(self.path("m.safetensors")), os.remove(self.path("r.h5"))
+
+    def test_a_signal_that_comes_twice_is_one(self):
+        """timeout(1) signals the program, and at once the whole group."""
+        child = self.start(*self.options)
+        self.wait_for(child, "epoch 1/")
+        for _ in range(2):
+            child.send_signal(signal.SIGTERM)
+            time.sleep(0.01)  # or two would be one to the kernel
+        child.communicate(timeout=30)
+        self.assertEqual(child.returncode, 143)
+        self.assertTrue(os.path.exists(self.path("m.safetensors")))
+        self.straight()
+        self.neon("resume", "m.safetensors")
+        self.assert_as_straight()
 
     def test_without_checkpoint(self):
         returned, out = self.stopped(signal.SIGTERM, "s.yaml")

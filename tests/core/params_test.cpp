@@ -155,6 +155,31 @@ TEST_CASE("objects are made by name or alias, nested, and written back resolved"
   CHECK_THAT(problems.lines()[0], Catch::Contains("unknown shade 'Blakc'; did you mean Black? (known: Black, Grey)"));
 }
 
+struct Stack {
+  Made<Shade> top, base;
+  std::vector<Made<Shade>> others;
+  static void describe(auto&& p) {
+    p("top", &Stack::top, "What is seen.", Required{});
+    p("base", &Stack::base, "What may lie under all.");
+    p("others", &Stack::others, "What lies between.");
+  }
+};
+
+TEST_CASE("nothing stands for no object, but not for one that is required or listed") {
+  const auto error = [](std::vector<Setting::Entry> entries) {
+    Setting from = Setting::map(std::move(entries));
+    from.set_paths("stack");
+    Problems problems;
+    read_params<Stack>(from, problems);
+    return join(problems.lines(), "\n");
+  };
+  const Setting::Entry top{"top", Setting::scalar("Grey"), {}}, none{"top", Setting(), {}};
+  CHECK(error({top, {"base", Setting(), {}}, {"others", Setting(), {}}}).empty());
+  CHECK(error({none}) == "stack.top: no value is given: What is seen.");
+  CHECK(error({top, {"others", Setting::list({Setting::scalar("Black"), Setting()}), {}}}) ==
+        "stack.others[1]: expected shade, found nothing");
+}
+
 TEST_CASE("written parameters read back the same") {
   Knobs knobs;
   knobs.rate = 0.1f;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <filesystem>
 #include <set>
 
 #include "support.h"
@@ -112,6 +113,10 @@ TEST_CASE("a relative path is looked for here, beside the spec, then in the data
   CHECK(find_data_file("neon-x.csv", context) == spec);
   CHECK(find_data_file(data, context) == data);
   CHECK_THAT(error_of([&] { find_data_file(dir.path(), context); }), Catch::Contains("this is a folder"));
+  for (const std::string& here : {std::string("."), std::filesystem::current_path().string()}) {
+    context.spec_dir = context.data_dir = here;
+    CHECK(context.places_of("a/x.csv") == std::vector<std::string>{"a/x.csv"});
+  }
 }
 
 TEST_CASE("the data folder is NEON_DATA_DIR, else neon's own when it exists, else the cache") {
