@@ -155,6 +155,8 @@ TEST_CASE("objects are made by name or alias, nested, and written back resolved"
   CHECK_THAT(problems.lines()[0], Catch::Contains("unknown shade 'Blakc'; did you mean Black? (known: Black, Grey)"));
 }
 
+namespace {
+
 struct Stack {
   Made<Shade> top, base;
   std::vector<Made<Shade>> others;
@@ -164,6 +166,8 @@ struct Stack {
     p("others", &Stack::others, "What lies between.");
   }
 };
+
+}  // namespace
 
 TEST_CASE("nothing stands for no object, but not for one that is required or listed") {
   const auto error = [](std::vector<Setting::Entry> entries) {
