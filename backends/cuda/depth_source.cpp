@@ -7,40 +7,40 @@ namespace neon::cuda {
 
 namespace {
 
-// Outputs for each of which a thread makes the same channels: what these are is worked out once.
-constexpr int64_t kOutputsOfThread = 4;
-
-// Threads of a block share its outputs out, kTogether at a time, each making kWidth neighbouring channels, as wide as
-// an access goes. Most windows lie within the image, whose pixels are read without asking for each.
+// A thread reads the window of one output, whose places are then known when it is compiled; neighbouring threads read
+// neighbouring windows. By way of shared memory neighbouring threads write neighbouring channels, as many as an access
+// goes wide.
 const char* const kPatches = R"(
-  const int pack = int(blockIdx.x) % kPackBlocks * kPacks + int(threadIdx.x) % kPacks, c = pack * kWidth;
-  const int slot = int(threadIdx.x) / kPacks;
-  if (slot >= kTogether || pack >= kAllPacks) return;
-  int down[kWidth], across[kWidth], away[kWidth];
+  __shared__ R tile[kThreads][kTogether + 1];  // one more, so that outputs lie in different banks
+  const i64 first = i64(blockIdx.x) * kThreads, output = first + threadIdx.x;
+  const u32 row = u32(output / kQ);
+  const int top = int(row % kP) * kStepY - kBeforeY, left = int(output - i64(row) * kQ) * kStepX - kBeforeX;
+  const i64 corner = ((i64(row / kP) * kH + top) * kW + left) * kC;
+  const bool within = output < kAll && top >= 0 && top + kTall <= kH && left >= 0 && left + kWide <= kW;
 #pragma unroll
-  for (int e = 0; e < kWidth; ++e) {
-    const int place = (c + e) / kC;
-    down[e] = place / kS * kDilationY;
-    across[e] = place % kS * kDilationX;
-    away[e] = (down[e] * kW + across[e]) * kC + (c + e) % kC;
-  }
+  for (int from = 0; from < kChannels; from += kTogether) {
 #pragma unroll
-  for (int i = 0; i < kOutputs; ++i) {
-    const i64 output = (i64(blockIdx.x / kPackBlocks) * kOutputs + i) * kTogether + slot;
-    if (output >= kAll) return;
-    const u32 row = u32(output / kQ);
-    const int top = int(row % kP) * kStepY - kBeforeY, left = int(output - i64(row) * kQ) * kStepX - kBeforeX;
-    const i64 first = ((i64(row / kP) * kH + top) * kW + left) * kC;
-    const bool within = top >= 0 && top + kTall <= kH && left >= 0 && left + kWide <= kW;
-    R out[kWidth];
-#pragma unroll
-    for (int e = 0; e < kWidth; ++e) {
-      const bool there = within || (u32(top + down[e]) < u32(kH) && u32(left + across[e]) < u32(kW));
-      out[e] = there && c + e < kSeen ? LOAD : R(0);
+    for (int e = 0; e < kTogether; ++e) {
+      const int place = (from + e) / kC, down = place / kS * kDilationY, across = place % kS * kDilationX;
+      const bool there = within || (output < kAll && u32(top + down) < u32(kH) && u32(left + across) < u32(kW));
+      tile[threadIdx.x][e] = there && from + e < kSeen ? LOAD : R(0);
     }
-    STORE;
+    __syncthreads();
+    constexpr int kPacks = kTogether / kWidth;
+#pragma unroll
+    for (int i = 0; i < kPacks; ++i) {
+      const int pack = i * kThreads + int(threadIdx.x), of = pack / kPacks, c = pack % kPacks * kWidth;
+      if (first + of < kAll && from + c < kChannels) {
+        R out[kWidth];
+#pragma unroll
+        for (int e = 0; e < kWidth; ++e) out[e] = tile[of][c + e];
+        STORE;
+      }
+    }
+    __syncthreads();
   }
 )";
+constexpr int64_t kTileBytes = 132;  // of a thread's row, so that a block's have room
 
 // As many neighbouring channels as an access takes.
 int64_t width_of(const TensorType& y) {
@@ -52,16 +52,14 @@ int64_t width_of(const TensorType& y) {
 Source patches(const LoweredKernel& kernel, const Graph& graph, CodeText& code, DType compute) {
   const Shape &x = graph.shape(kernel.inputs[0]), &y = graph.shape(kernel.outputs[0]);
   const Windows windows = windows_of(kernel.attributes, kernel.attributes.integers("sizes"));
-  const int64_t width = width_of(graph.type(kernel.outputs[0])), packs = std::min<int64_t>(y[3] / width, kThreads);
-  const int64_t together = kThreads / packs, pack_blocks = (y[3] / width + packs - 1) / packs;
-  const int64_t all = y[0] * y[1] * y[2], of_block = together * kOutputsOfThread;
+  const int64_t width = width_of(graph.type(kernel.outputs[0])), most = kTileBytes / int64_t(size_of(compute)) - 1;
+  const int64_t together = std::min((y[3] + width - 1) / width, most / width) * width, all = y[0] * y[1] * y[2];
   std::string numbers;
   const auto number = [&](const char* name, int64_t value) {
     numbers += text("  constexpr int ", name, " = ", value, ";\n");
   };
   numbers += text("  constexpr i64 kAll = ", all, ";\n");
-  number("kWidth", width), number("kPacks", packs), number("kAllPacks", y[3] / width);
-  number("kPackBlocks", pack_blocks), number("kTogether", together), number("kOutputs", kOutputsOfThread);
+  number("kWidth", width), number("kTogether", together), number("kChannels", y[3]);
   number("kH", x[1]), number("kW", x[2]), number("kC", std::max<int64_t>(x[3], 1)), number("kP", y[1]);
   number("kQ", y[2]), number("kS", windows.size[1]), number("kSeen", windows.size[0] * windows.size[1] * x[3]);
   number("kTall", windows.extent(0)), number("kWide", windows.extent(1));
@@ -69,9 +67,10 @@ Source patches(const LoweredKernel& kernel, const Graph& graph, CodeText& code, 
   number("kBeforeY", windows.before[0]), number("kBeforeX", windows.before[1]);
   number("kDilationY", windows.dilation[0]), number("kDilationX", windows.dilation[1]);
   std::string body = kPatches;
-  replace_word(body, "LOAD", code.load(kernel.inputs[0], "first + away[e]"));
-  replace_word(body, "STORE", code.store_pack(kernel.outputs[0], text("output * ", y[3], " + c"), int(width), "out"));
-  return kernel_source(code, compute, "", numbers + body, (all + of_block - 1) / of_block * pack_blocks);
+  replace_word(body, "LOAD", code.load(kernel.inputs[0], "corner + (down * kW + across) * kC + (from + e) % kC"));
+  replace_word(body, "STORE",
+               code.store_pack(kernel.outputs[0], text("(first + of) * ", y[3], " + from + c"), int(width), "out"));
+  return kernel_source(code, compute, "", numbers + body, (all + kThreads - 1) / kThreads);
 }
 
 // A thread takes an element.
