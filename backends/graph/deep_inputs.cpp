@@ -1,10 +1,9 @@
 // A convolution of few channels becomes one of many, over what windows see as channels (op patches), with the filters
 // moved alike and zeros where there is nothing. x (N,H,W,C), filters w (K,R,S,C):
-//   few numbers in a window    whole windows, x -> (N,P,Q,L), w -> (K,1,1,L), L = R S C and zeros up to a multiple of
-//   8:
-//                              a product of matrices
-//   more, with strides s       blocks of s x s pixels side by side, of which a filter of stride 1 sees as many as it
-//                              reaches into: x -> (N,H/s,W/s,s s C), w -> (K,R/s,S/s,s s C), rounded up
+//   windows of few numbers, L = R S C    whole ones, x -> (N,P,Q,L), w -> (K,1,1,L), which is a product of matrices
+//   of more, with a stride s             blocks of s x s pixels side by side, and filters of stride 1 over as many as
+//                                        they reach into: x -> (N,H/s,W/s,s s C), w -> (K,R/s,S/s,s s C)
+// Sizes are rounded up, channels to a multiple of 8.
 #include "backends/graph/passes.h"
 #include "backends/graph/rewrite.h"
 #include "backends/graph/windows.h"

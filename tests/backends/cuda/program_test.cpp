@@ -63,7 +63,7 @@ TEST_CASE("first convolutions on a GPU take what windows see as channels, or blo
   // stride, 48 = 4x4x3, 12 = 2x2x3 and 3 channels, of which 16 and 8 are made.
   const First all[] = {
       {"bench/vgg-a.yaml", {64, 224, 224, 32}, {64, 1, 1, 32}},
-      {"bench/lenet.yaml", {64, 24, 24, 32}, {20, 1, 1, 32}},
+      {"bench/lenet.yaml", {128, 24, 24, 32}, {16, 1, 1, 32}},
       {"bench/alexnet.yaml", {128, 57, 57, 48}, {64, 3, 3, 48}},
       {"bench/googlenet.yaml", {128, 115, 115, 16}, {64, 4, 4, 16}},
       {"bench/cifar.yaml", {128, 36, 36, 8}, {32, 5, 5, 8}},
