@@ -56,9 +56,15 @@ struct Stored<f16> {
 template <>
 struct Stored<bf16> {
   __device__ static bf16 from(float x) {
+#if __CUDA_ARCH__ >= 800
+    bf16 y;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(y.bits) : "f"(x));
+    return y;
+#else
     const u32 bits = __float_as_uint(x);
     if ((bits & 0x7fffffffu) > 0x7f800000u) return {u16((bits >> 16) | 0x40u)};
     return {u16((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16)};
+#endif
   }
   __device__ static bf16 from(double x) { return from(float(x)); }
 };
