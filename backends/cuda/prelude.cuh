@@ -143,11 +143,20 @@ __device__ __forceinline__ void get_all(const void* p, i64 i, R (&out)[kCount]) 
   unpack<R>(pack_at<T, kCount>(p, i), out);
 }
 template <typename T, typename R, int kCount>
-__device__ __forceinline__ void put_all(void* p, i64 i, const R (&from)[kCount]) {
+__device__ __forceinline__ Pack<T, kCount> packed(const R (&from)[kCount]) {
   Pack<T, kCount> x;
 #pragma unroll
   for (int j = 0; j < kCount; ++j) x.at[j] = Stored<T>::from(from[j]);
-  *reinterpret_cast<typename Words<sizeof(T) * kCount>::type*>(static_cast<T*>(p) + i) = x.words;
+  return x;
+}
+// One access, whatever the compiler makes of the union; it may not move reads of memory beyond it.
+template <typename T, int kCount>
+__device__ __forceinline__ void put_pack(void* p, i64 i, const Pack<T, kCount>& x) {
+  __stwb(reinterpret_cast<typename Words<sizeof(T) * kCount>::type*>(static_cast<T*>(p) + i), x.words);
+}
+template <typename T, typename R, int kCount>
+__device__ __forceinline__ void put_all(void* p, i64 i, const R (&from)[kCount]) {
+  *reinterpret_cast<typename Words<sizeof(T) * kCount>::type*>(static_cast<T*>(p) + i) = packed<T>(from).words;
 }
 __device__ __forceinline__ double number_of(f16 x) { return double(widened(x)); }
 __device__ __forceinline__ double number_of(bf16 x) { return double(widened(x)); }
