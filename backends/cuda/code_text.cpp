@@ -111,6 +111,10 @@ std::string CodeText::store_pack(Value value, const std::string& index, int widt
               placed(value, index), ", ", from, ")");
 }
 
+std::string CodeText::store_packed(Value value, const std::string& index, const std::string& pack) {
+  return text("put_pack(", pointer(value), ", ", placed(value, index), ", ", pack, ")");
+}
+
 std::string CodeText::store(Value value, const std::string& index, const std::string& number, const char* indent) {
   const std::string written = text("put<", device_type(type(value).dtype), ", R>(", pointer(value), ", ",
                                    placed(value, index), ", ", number, ")");

@@ -39,6 +39,8 @@ class CodeText {
   // A call that reads `width` neighbouring elements from `index` on into the array `out` of R; one that writes them.
   std::string load_pack(Value value, const std::string& index, int width, const std::string& out);
   std::string store_pack(Value value, const std::string& index, int width, const std::string& from);
+  // One that writes a Pack as it is, in one access.
+  std::string store_packed(Value value, const std::string& index, const std::string& pack);
   // The type of `width` neighbouring elements as they lie in memory, and a call that returns those from `index` on.
   std::string pack_type(Value value, int width) const;
   std::string pack(Value value, const std::string& index, int width);

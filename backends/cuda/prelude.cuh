@@ -56,9 +56,15 @@ struct Stored<f16> {
 template <>
 struct Stored<bf16> {
   __device__ static bf16 from(float x) {
+#if __CUDA_ARCH__ >= 800
+    bf16 y;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(y.bits) : "f"(x));
+    return y;
+#else
     const u32 bits = __float_as_uint(x);
     if ((bits & 0x7fffffffu) > 0x7f800000u) return {u16((bits >> 16) | 0x40u)};
     return {u16((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16)};
+#endif
   }
   __device__ static bf16 from(double x) { return from(float(x)); }
 };
@@ -137,11 +143,20 @@ __device__ __forceinline__ void get_all(const void* p, i64 i, R (&out)[kCount]) 
   unpack<R>(pack_at<T, kCount>(p, i), out);
 }
 template <typename T, typename R, int kCount>
-__device__ __forceinline__ void put_all(void* p, i64 i, const R (&from)[kCount]) {
+__device__ __forceinline__ Pack<T, kCount> packed(const R (&from)[kCount]) {
   Pack<T, kCount> x;
 #pragma unroll
   for (int j = 0; j < kCount; ++j) x.at[j] = Stored<T>::from(from[j]);
-  *reinterpret_cast<typename Words<sizeof(T) * kCount>::type*>(static_cast<T*>(p) + i) = x.words;
+  return x;
+}
+// One access, whatever the compiler makes of the union; it may not move reads of memory beyond it.
+template <typename T, int kCount>
+__device__ __forceinline__ void put_pack(void* p, i64 i, const Pack<T, kCount>& x) {
+  __stwb(reinterpret_cast<typename Words<sizeof(T) * kCount>::type*>(static_cast<T*>(p) + i), x.words);
+}
+template <typename T, typename R, int kCount>
+__device__ __forceinline__ void put_all(void* p, i64 i, const R (&from)[kCount]) {
+  *reinterpret_cast<typename Words<sizeof(T) * kCount>::type*>(static_cast<T*>(p) + i) = packed<T>(from).words;
 }
 __device__ __forceinline__ double number_of(f16 x) { return double(widened(x)); }
 __device__ __forceinline__ double number_of(bf16 x) { return double(widened(x)); }

@@ -4,6 +4,7 @@
 #include "backends/cuda/batch_ring.h"
 #include "backends/cuda/marks.h"
 #include "backends/cuda/program.h"
+#include "backends/graph/op.h"
 
 namespace neon::cuda {
 
@@ -111,6 +112,8 @@ std::string CudaProgram::describe(size_t k) const {
   std::string op = kernel.op;
   if (kernel.bias) op += " + bias";
   if (kernel.relu) op += " + relu";
+  if (kernel.derivative) op += " + " + kernel.derivative->name;
+  if (kernel.takes_sums()) op += " + sums";
   if (kernel.fused) op += " " + kernel.fused->to_string(lowered_.graph).substr(0, kMostExpression);
   return text("kernel ", k, " of ", name_, ", ", op, kernel.scope.empty() ? "" : " in layer " + kernel.scope);
 }

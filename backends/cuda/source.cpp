@@ -26,6 +26,10 @@ const char* device_type(DType dtype) {
   return "";
 }
 
+// Of what max pooling's gradient is given: the kernel that makes that saves writing and reading it, and takes some
+// microseconds to add up what its blocks summed.
+constexpr int64_t kLeastPooled = 1 << 20;  // bytes
+
 LowerOptions gpu_lowering(bool fuse, bool tf32) {
   return {.fuse = fuse,
           .remake = fuse,
@@ -36,6 +40,7 @@ LowerOptions gpu_lowering(bool fuse, bool tf32) {
           // cuDNN's fast kernels in exact f32 (Winograd's) take no relu that keeps NaN; a relu by itself is a hundredth
           // of such a convolution.
           .relus_apart = fuse && !tf32,
+          .pooled_bytes = fuse ? kLeastPooled : 0,
           .join = fuse,
           // No convolutions but those that are products: cuDNN takes such a result, too, and does it by a kernel more
           // that copies (seen with 9.19: each of its plans that tensor cores run has room for one in its workspace).

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/cuda/code_text.h"
+#include "backends/cuda/pool_gradient_source.h"
 #include "backends/graph/windows.h"
 
 namespace neon::cuda {
@@ -31,7 +32,7 @@ class WindowWriter {
       const bool gradient = kernel_.op.ends_with("_gradient");
       small_ = inner(gradient ? input(0) : output(), 0);
       large_ = inner(gradient ? output() : input(0), 0);
-      body = kernel_.op == "pool_max" ? maximum() : kernel_.op == "pool_avg" ? average() : spread();
+      body = kernel_.op == "pool_max" ? maximum() : kernel_.op == "pool_avg" ? average() : spread_means();
     } else if (kernel_.op == "convolution") {
       body = convolution(input(0), input(1), output());
     } else if (kernel_.op == "convolution_data_gradient") {
@@ -175,16 +176,11 @@ class WindowWriter {
                                    code_.store_pack(kernel_.outputs[0], text("k", scale()), width_, "sum"), ";\n"));
   }
 
-  // The gradients: an element's share of every window that sees it.
-  std::string spread() {
-    const bool largest = kernel_.op == "pool_max_gradient";
-    std::string body = text("  R y[", width_, "];\n  const i64 from = ", place(small_, "o"), ";\n  ",
-                            code_.load_pack(kernel_.inputs[0], "from", width_, "y"), ";\n");
-    if (largest)
-      body += text("  int where[", width_, "];\n  get_all<int, ", device_type(graph_.dtype(kernel_.inputs[1])), ", ",
-                   width_, ">(", code_.address(kernel_.inputs[1]), ", from, where);\n  ", each(),
-                   "if (where[e] == at) sum[e] += y[e];\n");
-    else body += text("  const R many = R(", count("o"), ");\n  ", each(), "sum[e] += y[e] / many;\n");
+  // An element's share of every window that sees it.
+  std::string spread_means() {
+    const std::string body =
+        text("  R y[", width_, "];\n  ", code_.load_pack(kernel_.inputs[0], place(small_, "o"), width_, "y"),
+             ";\n  const R many = R(", count("o"), ");\n  ", each(), "sum[e] += y[e] / many;\n");
     return for_each(output(), text(seen(), "  R sum[", width_, "] = {};\n", over_windows(body), "  ",
                                    code_.store_pack(kernel_.outputs[0], text("k", scale()), width_, "sum"), ";\n"));
   }
@@ -269,6 +265,7 @@ class WindowWriter {
 bool is_window_op(const std::string& op) { return op.starts_with("pool_") || op.starts_with("convolution"); }
 
 Source window_source(const LoweredKernel& kernel, SourceContext& context) {
+  if (kernel.op == "pool_max_gradient") return pool_gradient_source(kernel, context);
   return WindowWriter(kernel, context).run();
 }
 

@@ -89,6 +89,7 @@ class Lowerer {
       if (kernel.outputs.size() == 1)
         if (const Value target = direct_target(graph(), kernel.outputs[0])) kernel.outputs = {target};
       if (options_.fuse && !kernel.derivative && is_own_product(i)) take_sums(kernel, i);
+      if (options_.pooled_bytes > 0 && kernel.op == "pool_max_gradient") take_gate(kernel, i);
       lowered_.kernels.push_back(std::move(kernel));
     }
   }
@@ -131,7 +132,7 @@ class Lowerer {
       kernel.derivative = graph().node(n).op;
       kernel.gate = graph().node(n).inputs[1];
       kernel.inputs.push_back(kernel.gate);
-      make_one(maker, n);
+      make_one({maker, n});
       take(n);
     }
   }
@@ -154,13 +155,7 @@ class Lowerer {
   // is an array like it, and none of those that read what it makes would have been one kernel with it.
   bool ends_product(int n, int maker) const {
     const Node& node = graph().node(n);
-    const Value product = graph().node(maker).outputs[0];
-    if (!node.op->row || node.op->derivative_operand < 0 || node.inputs.size() != 2 || node.inputs[0] != product ||
-        assigned_[size_t(n)])
-      return false;
-    const Role role = roles_[size_t(graph().producer_index(node.inputs[1]))];
-    return (role == Role::fusible || role == Role::opaque) && graph().type(node.inputs[1]) == graph().type(product) &&
-           graph().type(node.outputs[0]) == graph().type(product) && may_be_one(maker, n) &&
+    return is_gate(n) && node.inputs[0] == graph().node(maker).outputs[0] && may_be_one({maker, n}) &&
            std::ranges::all_of(uses_[size_t(node.outputs[0].id)], [&](int user) {
              return user < graph().node_count() && (roles_[size_t(user)] == Role::opaque || summing_product(user) >= 0);
            });
@@ -183,40 +178,97 @@ class Lowerer {
   void take_sums(LoweredKernel& kernel, int product) {
     for (int n : uses_[size_t(kernel.inputs[0].id)]) {
       if (n == graph().node_count() || kernel.outputs.size() > 1 || summing_product(n) != product ||
-          !may_be_one(product, n))
+          !may_be_one({product, n}))
         continue;
-      make_one(product, n);
+      make_one({product, n});
       taken_[size_t(n)] = true;
       add_member(n, true);
       kernel.outputs.push_back(graph().node(n).outputs[0]);
     }
   }
 
-  // Whether no path between two nodes leads over a third, so that one kernel can do both.
-  bool may_be_one(int p, int q) const {
+  // The gradient of max pooling takes the derivative of an activation after it along, and the sums over the pixels of
+  // what it spreads. Only where the derivative would have been a kernel without others, and not what a concatenation
+  // reads, too: its parts are read where they lie by fused kernels alone.
+  void take_gate(LoweredKernel& kernel, int pooling) {
+    const int d = graph().producer_index(kernel.inputs[0]);
+    const Value given = kernel.inputs[0];
+    if (graph().type(given).bytes() < size_t(options_.pooled_bytes) || taken_[size_t(d)] || !is_gate(d) ||
+        roles_[size_t(graph().producer_index(graph().node(d).inputs[0]))] == Role::fusible)
+      return;
+    std::vector<int> nodes = {d, pooling};
+    for (int user : uses_[size_t(given.id)])
+      if (user != pooling) nodes.push_back(user);
+    const bool by_channel =
+        kernel.attributes.integers("window").back() == 1 && kernel.attributes.integers("strides").back() == 1;
+    if (nodes.size() > 3 || (nodes.size() == 3 && (!by_channel || !sums_pixels(nodes[2]))) || !may_be_one(nodes) ||
+        is_joined(graph().node(d).inputs[1]))
+      return;
+    kernel.derivative = graph().node(d).op;
+    kernel.inputs[0] = graph().node(d).inputs[0];
+    kernel.gate = graph().node(d).inputs[1];
+    kernel.inputs.push_back(kernel.gate);
+    if (nodes.size() == 3) kernel.outputs.push_back(graph().node(nodes[2]).outputs[0]);
+    make_one(nodes);
+    for (int n : nodes) {
+      if (n == pooling) continue;
+      taken_[size_t(n)] = true;
+      add_member(n, true);
+    }
+  }
+
+  bool is_joined(Value value) const {
+    return std::ranges::any_of(uses_[size_t(value.id)], [&](int user) {
+      return user < graph().node_count() && graph().node(user).op->name == "concat";
+    });
+  }
+
+  // Whether node `n` is a derivative of its first operand's type, and of an array like it.
+  bool is_gate(int n) const {
+    const Node& node = graph().node(n);
+    if (!node.op->row || node.op->derivative_operand < 0 || node.inputs.size() != 2 || assigned_[size_t(n)])
+      return false;
+    const Role role = roles_[size_t(graph().producer_index(node.inputs[1]))];
+    const TensorType& type = graph().type(node.inputs[0]);
+    return (role == Role::fusible || role == Role::opaque) && graph().type(node.inputs[1]) == type &&
+           graph().type(node.outputs[0]) == type;
+  }
+
+  // Whether node `n` sums over all axes but the last.
+  bool sums_pixels(int n) const {
+    if (n == graph().node_count() || graph().node(n).op->name != "sum" || assigned_[size_t(n)]) return false;
+    const auto& axes = graph().node(n).attributes.integers("axes");
+    const int last = graph().shape(graph().node(n).inputs[0]).rank() - 1;
+    bool all = int(axes.size()) == last;
+    for (int axis = 0; axis < last; ++axis) all = all && std::ranges::count(axes, axis) == 1;
+    return all;
+  }
+
+  // Whether no path between these nodes leads over another, so that one kernel can do them.
+  bool may_be_one(const std::vector<int>& nodes) const {
     std::vector<bool> seen(next_.size(), false);
     std::vector<int> queue;
     auto follow_on = [&](int n) {
       for (int s : next_[size_t(n)])
         if (!seen[size_t(s)]) seen[size_t(s)] = true, queue.push_back(s);
     };
-    for (int n : {p, q}) follow_on(n);
-    std::erase_if(queue, [&](int n) { return n == p || n == q; });
-    seen[size_t(p)] = seen[size_t(q)] = false;
+    for (int n : nodes) follow_on(n);
+    std::erase_if(queue, [&](int n) { return std::ranges::count(nodes, n) > 0; });
+    for (int n : nodes) seen[size_t(n)] = false;
     while (!queue.empty()) {
       const int n = queue.back();
       queue.pop_back();
       follow_on(n);
     }
-    return !seen[size_t(p)] && !seen[size_t(q)];
+    return std::ranges::none_of(nodes, [&](int n) { return seen[size_t(n)]; });
   }
 
-  // What follows one of them follows both.
-  void make_one(int p, int q) {
-    std::set<int> both(next_[size_t(p)].begin(), next_[size_t(p)].end());
-    both.insert(next_[size_t(q)].begin(), next_[size_t(q)].end());
-    both.erase(p), both.erase(q);
-    for (int n : {p, q}) next_[size_t(n)].assign(both.begin(), both.end());
+  // What follows one of them follows all.
+  void make_one(const std::vector<int>& nodes) {
+    std::set<int> all;
+    for (int n : nodes) all.insert(next_[size_t(n)].begin(), next_[size_t(n)].end());
+    for (int n : nodes) all.erase(n);
+    for (int n : nodes) next_[size_t(n)].assign(all.begin(), all.end());
   }
 
   // Whether a concatenation that the kernel cannot write into takes what node `n` makes: a fused kernel writes there,
@@ -388,7 +440,7 @@ std::string to_string(const Lowered& lowered) {
   for (size_t k = 0; k < lowered.kernels.size(); ++k) {
     const LoweredKernel& kernel = lowered.kernels[k];
     out += text(k < 10 ? " " : "", k, "  ", kernel.op);
-    const bool sums = kernel.op == "matmul" && kernel.outputs.size() > 1;
+    const bool sums = kernel.takes_sums();
     if (kernel.relu || kernel.bias || kernel.derivative || sums)
       out += text(" +", kernel.bias ? " bias" : "", kernel.relu ? " relu" : "",
                   kernel.derivative ? " " + kernel.derivative->name : "", sums ? " sums" : "");

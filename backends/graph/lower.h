@@ -17,11 +17,13 @@ struct LoweredKernel {
   // Of ops "matmul" and "convolution": what is done to the result before it is stored; of "pool_max" the relu alone.
   Value bias;  // (K) or (1,K), added to every row, of each pixel
   bool relu = false;
-  // Of a product that the device makes itself, see LowerOptions::own_products: the derivative that its result goes
-  // through, a row's by one operand, which reads `gate`, an array like the result; with outputs[1], the sums over the
-  // rows of inputs[0], which takes part as its transpose.
+  // A derivative, a row's by one operand, which reads `gate`: of a product that the device makes itself, see
+  // LowerOptions::own_products, what its result goes through; of "pool_max_gradient", what inputs[0] goes through.
+  // There may be sums as outputs[1]: of a product's inputs[0], which takes part as its transpose, over its rows; of
+  // what pooling's gradient spreads, over all but the last axis.
   const Op* derivative = nullptr;
   Value gate;
+  bool takes_sums() const { return outputs.size() > 1 && (op == "matmul" || op == "pool_max_gradient"); }
   std::string scope;
 };
 
@@ -73,6 +75,7 @@ struct LowerOptions {
   bool product_gradients = false;  // see with_product_gradients()
   int64_t own_products = 0;        // multiplications of a product, at most, that takes derivatives and sums along
   bool relus_apart = false;        // after convolutions in f32 whose filters see several pixels
+  int64_t pooled_bytes = 0;        // of what pooling's gradient is given, at least, to take a derivative and sums along
   bool join = false;               // see join_concatenations(), and is_writer()
   std::vector<std::string_view> writers = {"convolution", "convolution_data_gradient", "pool_max", "pool_avg"};
   std::vector<std::string_view> keep = {};  // compound ops for which the device has a kernel of its own

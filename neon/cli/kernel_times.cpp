@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <numeric>
 
+#include "backends/graph/op.h"
+
 namespace neon {
 
 namespace {
@@ -19,6 +21,8 @@ std::string description(const LoweredKernel& kernel, const Graph& graph) {
   std::string out = kernel.op;
   if (kernel.bias) out += " + bias";
   if (kernel.relu) out += " + relu";
+  if (kernel.derivative) out += " + " + kernel.derivative->name;
+  if (kernel.takes_sums()) out += " + sums";
   if (!kernel.outputs.empty()) out += text(" -> ", graph.type(kernel.outputs[0]));
   if (kernel.fused) {
     std::string expression = kernel.fused->to_string(graph);

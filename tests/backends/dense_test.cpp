@@ -2,12 +2,12 @@
 // kernel still runs after those whose results it reads.
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <set>
 
 #include "backends/graph/lower.h"
 #include "tests/backends/dense_cases.h"
 #include "tests/backends/join_cases.h"
 #include "tests/backends/random_graph.h"
+#include "tests/backends/read_too_early.h"
 
 using namespace neon;
 using namespace neon::test;
@@ -22,19 +22,6 @@ int derivatives(const Lowered& lowered) {
 int sums(const Lowered& lowered) {
   return int(std::ranges::count_if(lowered.kernels,
                                    [](const LoweredKernel& k) { return k.op == "matmul" && k.outputs.size() == 2; }));
-}
-
-// A value that a kernel reads before it was written; -1 where there is none.
-int read_too_early(const Lowered& lowered) {
-  std::set<int> there;
-  for (const char* leaf : {"input", "variable"})
-    for (Value value : lowered.graph.leaves(leaf)) there.insert(value.id);
-  for (const LoweredKernel& kernel : lowered.kernels) {
-    for (Value input : kernel.inputs)
-      if (const Value stored = lowered.storage[size_t(input.id)]; !there.count(stored.id)) return input.id;
-    for (Value output : kernel.outputs) there.insert(lowered.storage[size_t(output.id)].id);
-  }
-  return -1;
 }
 
 }  // namespace

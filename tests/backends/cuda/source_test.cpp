@@ -14,6 +14,7 @@
 #include "tests/backends/dense_cases.h"
 #include "tests/backends/join_cases.h"
 #include "tests/backends/op_cases.h"
+#include "tests/backends/pooled_cases.h"
 
 using namespace neon;
 using namespace neon::test;
@@ -150,6 +151,21 @@ TEST_CASE("products that take derivatives and sums along compile") {
         if (source.find("gate[4]") != source.npos || source.find(": R(1)") != source.npos)
           sources.push_back(std::move(source));
   CHECK(sources.size() > 20);
+  check_compiles(sources);
+}
+
+TEST_CASE("max pooling's gradients that take derivatives and sums along compile") {
+  without_cache();
+  std::vector<std::string> sources;
+  for (DType dtype : {DType::f16, DType::bf16, DType::f64})
+    for (const PooledCase& c : pooled_cases())
+      for (std::string& source : sources_of(build_branches(c.build, dtype)))
+        if (source.find("const bool sees") != source.npos) {
+          CHECK((source.find("R gate[") != source.npos) == c.derivative);
+          CHECK((source.find("__shared__ R folded[") != source.npos) == c.sums);
+          sources.push_back(std::move(source));
+        }
+  CHECK(sources.size() == 3 * pooled_cases().size());
   check_compiles(sources);
 }
 

@@ -1,0 +1,27 @@
+// Derivatives and sums that max pooling's gradient takes along on the GPU.
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "backends/device/device.h"
+#include "tests/backends/cuda/against_plain.h"
+#include "tests/backends/pooled_cases.h"
+
+using namespace neon;
+using namespace neon::test;
+
+TEST_CASE("max pooling's gradient takes relu's derivative and the bias's gradient along on the GPU") {
+  for (const PooledCase& c : pooled_cases()) {
+    check_against_plain(c.name, c.build);
+    for (DType dtype : {DType::f32, DType::f16, DType::bf16, DType::f64}) {
+      INFO(c.name << " in " << std::string(name_of(dtype)));
+      Variables variables;
+      const auto program = compile_program(build_branches(c.build, dtype), variables, {.gpu = true});
+      const auto& kernels = program->lowered().kernels;
+      const auto found = std::ranges::find(kernels, "pool_max_gradient", &LoweredKernel::op);
+      REQUIRE(found != kernels.end());
+      CHECK(program->implementations()[size_t(found - kernels.begin())] == "own");
+      CHECK((found->derivative != nullptr) == c.derivative);
+      CHECK((found->outputs.size() == 2) == c.sums);
+    }
+  }
+}

@@ -1,0 +1,67 @@
+// What max pooling's gradient takes along on a device that asks for it.
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "backends/graph/op.h"
+#include "tests/backends/join_cases.h"
+#include "tests/backends/pooled_cases.h"
+#include "tests/backends/random_graph.h"
+#include "tests/backends/read_too_early.h"
+
+using namespace neon;
+using namespace neon::test;
+
+namespace {
+
+const LoweredKernel& pooling_gradient(const Lowered& lowered) {
+  const auto found = std::ranges::find(lowered.kernels, "pool_max_gradient", &LoweredKernel::op);
+  REQUIRE(found != lowered.kernels.end());
+  return *found;
+}
+
+}  // namespace
+
+TEST_CASE("relu's derivative and the bias's gradient go with max pooling's gradient") {
+  for (DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16})
+    for (const PooledCase& c : pooled_cases()) {
+      const Graph graph = build_branches(c.build, dtype);
+      const Lowered taken = lower(graph, {.pooled_bytes = 1}), apart = lower(graph);
+      INFO(c.name << " in " << std::string(name_of(dtype)) << "\n" << to_string(taken));
+      const LoweredKernel& kernel = pooling_gradient(taken);
+      CHECK((kernel.derivative != nullptr) == c.derivative);
+      CHECK((kernel.outputs.size() == 2) == c.sums);
+      if (c.sums)
+        CHECK(taken.graph.shape(kernel.outputs[1]).elements() ==
+              graph.shape(graph.outputs().at("gradient of b")).elements());
+      // Both were one kernel, of the device's fused ones.
+      CHECK(apart.kernels.size() - taken.kernels.size() == (c.derivative ? 1 : 0));
+      CHECK(read_too_early(taken) == -1);
+      CHECK(pooling_gradient(apart).derivative == nullptr);
+    }
+}
+
+TEST_CASE("max pooling's gradient of a small array takes nothing along") {
+  const Graph graph = build_branches(pooled_cases()[0].build, DType::f16);
+  const int64_t bytes = 8 * 32 * 32 * 64 * 2;
+  CHECK(pooling_gradient(lower(graph, {.pooled_bytes = bytes})).derivative != nullptr);
+  CHECK(pooling_gradient(lower(graph, {.pooled_bytes = bytes + 1})).derivative == nullptr);
+}
+
+TEST_CASE("the derivative's result is not kept where max pooling's gradient takes it along") {
+  const Graph graph = build_branches(pooled_cases()[0].build, DType::f16);
+  const Lowered lowered = lower(graph, {.pooled_bytes = 1});
+  int kept = 0;
+  for (int n = 0; n < lowered.graph.node_count(); ++n)
+    if (const Node& node = lowered.graph.node(n); node.op->name == "relu'0")
+      kept += int(lowered.buffers[size_t(node.outputs[0].id)].bytes > 0);
+  CHECK(kept == 0);
+}
+
+TEST_CASE("random graphs whose max pooling's gradients take things along keep their order") {
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    const RandomGraph random = random_graph(seed, {});
+    const Lowered lowered = lower(random.graph, {.pooled_bytes = 1});
+    INFO("seed " << seed << "\n" << to_string(lowered));
+    CHECK(read_too_early(lowered) == -1);
+  }
+}
