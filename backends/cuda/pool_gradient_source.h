@@ -1,6 +1,7 @@
 // Source of max pooling's gradient. A thread has a tile of the array, as many elements along an axis as windows are
 // apart, or two where they are neighbours, so that each window is read once for all that it sees there; neighbouring
-// threads have neighbouring channels. Where windows do not overlap, what a window is given is moved as it lies in memory.
+// threads have neighbouring channels. Where windows do not overlap, what a window is given is moved as it lies in
+// memory.
 #pragma once
 #include "backends/cuda/source.h"
 
