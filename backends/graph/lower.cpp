@@ -4,6 +4,7 @@
 #include <queue>
 #include <set>
 
+#include "backends/graph/epilogue.h"
 #include "backends/graph/expression.h"
 #include "backends/graph/fuse.h"
 #include "backends/graph/join.h"
@@ -16,29 +17,18 @@ namespace {
 
 class Lowerer {
  public:
-  Lowerer(Graph graph, const LowerOptions& options) : options_(options) {
-    lowered_.graph = std::move(graph);
-    roles_ = roles(lowered_.graph);
-    next_ = successors(lowered_.graph);
-    const int nodes = lowered_.graph.node_count();
-    taken_.assign(size_t(nodes), false);
-    kernels_of_.resize(size_t(nodes));
-    home_.assign(size_t(nodes), -1);
-    uses_.resize(size_t(lowered_.graph.value_count()));
-    for (int i = 0; i < nodes; ++i)
-      for (Value input : lowered_.graph.node(i).inputs) uses_[size_t(input.id)].push_back(i);
-    for (const auto& [name, value] : lowered_.graph.outputs()) uses_[size_t(value.id)].push_back(nodes);
-    assigned_.assign(size_t(nodes), false);
-    for (const Assignment& a : lowered_.graph.assignments()) {
-      assigned_[size_t(lowered_.graph.producer_index(a.value))] = true;
-      uses_[size_t(a.value.id)].push_back(nodes);
-      if (a.guard) uses_[size_t(a.guard.id)].push_back(nodes);
-    }
+  Lowerer(Graph graph, const LowerOptions& options)
+      : options_(options),
+        lowered_{.graph = std::move(graph)},
+        roles_(roles(lowered_.graph)),
+        epilogues_(lowered_.graph, roles_, options_) {
+    kernels_of_.resize(size_t(lowered_.graph.node_count()));
+    home_.assign(size_t(lowered_.graph.node_count()), -1);
   }
 
   Lowered run() {
     make_opaque_kernels();
-    Groups groups = group_nodes(lowered_.graph, roles_, taken_, next_, options_.fuse);
+    Groups groups = group_nodes(lowered_.graph, roles_, epilogues_.taken(), epilogues_.next(), options_.fuse);
     if (options_.remake) groups = with_remade(lowered_.graph, roles_, std::move(groups));
     const std::vector<bool> needed = values_needed(groups);
     for (size_t g = 0; g < groups.nodes.size(); ++g)
@@ -53,26 +43,6 @@ class Lowerer {
  private:
   const Graph& graph() const { return lowered_.graph; }
 
-  int only_use(Value value) const {
-    const auto& uses = uses_[size_t(value.id)];
-    return uses.size() == 1 && uses[0] < graph().node_count() ? uses[0] : -1;
-  }
-
-  // The bias that node `n` adds to `product`, if that is all it does.
-  Value bias_added(int n, Value product) const {
-    const Node& node = graph().node(n);
-    if (node.op->name != "add") return {};
-    const Value other = node.inputs[node.inputs[0] == product ? 1 : 0];
-    const Shape& shape = graph().shape(other);
-    const int64_t columns = graph().shape(product).back();
-    const bool row = shape.elements() == columns && shape.rank() >= 1 && shape.back() == columns;
-    // A parameter, as stored or in the type of the arithmetic: there before any product is made.
-    const Node* from = &graph().producer(other);
-    if (from->op->name == "cast") from = &graph().producer(from->inputs[0]);
-    const bool same = shape.elements() > 0 && graph().shape(node.outputs[0]) == graph().shape(product);
-    return same && row && columns > 1 && from->op->name == "variable" ? other : Value{};
-  }
-
   void make_opaque_kernels() {
     for (int i = 0; i < graph().node_count(); ++i) {
       if (roles_[size_t(i)] != Role::opaque) continue;
@@ -85,11 +55,7 @@ class Lowerer {
       kernel.scope = node.scope;
       members_.emplace_back();
       add_member(i, true);
-      if (options_.fuse && has_epilogue(kernel.op)) take_epilogue(kernel, i);
-      if (kernel.outputs.size() == 1)
-        if (const Value target = direct_target(graph(), kernel.outputs[0])) kernel.outputs = {target};
-      if (options_.fuse && !kernel.derivative && is_own_product(i)) take_sums(kernel, i);
-      if (options_.pooled_bytes > 0 && kernel.op == "pool_max_gradient") take_gate(kernel, i);
+      for (int n : epilogues_.take(kernel, i)) add_member(n, true);
       lowered_.kernels.push_back(std::move(kernel));
     }
   }
@@ -100,199 +66,6 @@ class Lowerer {
     members_.back().push_back(n);
     kernels_of_[size_t(n)].push_back(kernel);
     if (at_home) home_[size_t(n)] = kernel;
-  }
-
-  static bool has_epilogue(const std::string& op) { return op == "matmul" || op == "convolution" || op == "pool_max"; }
-
-  void take_epilogue(LoweredKernel& kernel, int maker) {
-    auto take = [&](int n) {
-      taken_[size_t(n)] = true;
-      add_member(n, true);
-      kernel.outputs[0] = graph().node(n).outputs[0];
-    };
-    for (Value input : kernel.inputs)
-      if (graph().shape(input).elements() == 0) return;
-    // What is assigned must be written by whoever may write the variable.
-    auto may_take = [&](int n) {
-      return n >= 0 && (!assigned_[size_t(n)] || direct_target(graph(), graph().node(n).outputs[0])) &&
-             !joins_better_alone(n, kernel);
-    };
-    int n = only_use(kernel.outputs[0]);
-    if (may_take(n) && kernel.op != "pool_max")
-      if (const Value bias = bias_added(n, kernel.outputs[0])) {
-        kernel.bias = bias;
-        kernel.inputs.push_back(bias);
-        take(n);
-        n = only_use(kernel.outputs[0]);
-      }
-    if (may_take(n) && graph().node(n).op->name == "relu" && !leaves_relu(kernel)) {
-      kernel.relu = true;
-      take(n);
-    } else if (n >= 0 && !kernel.bias && is_own_product(maker) && ends_product(n, maker)) {
-      kernel.derivative = graph().node(n).op;
-      kernel.gate = graph().node(n).inputs[1];
-      kernel.inputs.push_back(kernel.gate);
-      make_one({maker, n});
-      take(n);
-    }
-  }
-
-  bool leaves_relu(const LoweredKernel& kernel) const {
-    return options_.relus_apart && kernel.op == "convolution" && graph().dtype(kernel.outputs[0]) == DType::f32 &&
-           !is_pointwise(kernel, graph());
-  }
-
-  // Whether node `n` is a product that the device makes by a kernel of its own, which may take more along.
-  bool is_own_product(int n) const {
-    const Node& node = graph().node(n);
-    if (node.op->name != "matmul") return false;
-    const int64_t work = graph().shape(node.inputs[0])[node.attributes.integer("transpose_a") ? 0 : 1] *
-                         graph().shape(node.outputs[0]).elements();
-    return work > 0 && work <= options_.own_products;
-  }
-
-  // Whether node `n`, which alone reads the product of node `maker`, is a derivative to end it with: its other operand
-  // is an array like it, and none of those that read what it makes would have been one kernel with it.
-  bool ends_product(int n, int maker) const {
-    const Node& node = graph().node(n);
-    return is_gate(n) && node.inputs[0] == graph().node(maker).outputs[0] && may_be_one({maker, n}) &&
-           std::ranges::all_of(uses_[size_t(node.outputs[0].id)], [&](int user) {
-             return user < graph().node_count() && (roles_[size_t(user)] == Role::opaque || summing_product(user) >= 0);
-           });
-  }
-
-  // The product aᵀ · b that can sum a (M,N) over its rows in place of node `sum`; -1 where there is none.
-  int summing_product(int sum) const {
-    const Node& node = graph().node(sum);
-    if (node.op->name != "sum" || assigned_[size_t(sum)] || graph().shape(node.inputs[0]).rank() != 2 ||
-        node.attributes.integers("axes") != std::vector<int64_t>{0})
-      return -1;
-    for (int user : uses_[size_t(node.inputs[0].id)])
-      if (user < graph().node_count() && is_own_product(user) && graph().node(user).inputs[0] == node.inputs[0] &&
-          graph().node(user).attributes.integer("transpose_a"))
-        return user;
-    return -1;
-  }
-
-  // A bias's gradient goes with that of the weights: both add up over the samples.
-  void take_sums(LoweredKernel& kernel, int product) {
-    for (int n : uses_[size_t(kernel.inputs[0].id)]) {
-      if (n == graph().node_count() || kernel.outputs.size() > 1 || summing_product(n) != product ||
-          !may_be_one({product, n}))
-        continue;
-      make_one({product, n});
-      taken_[size_t(n)] = true;
-      add_member(n, true);
-      kernel.outputs.push_back(graph().node(n).outputs[0]);
-    }
-  }
-
-  // The gradient of max pooling takes the derivative of an activation after it along, and the sums over the pixels of
-  // what it spreads. Only where the derivative would have been a kernel without others, and not what a concatenation
-  // reads, too: its parts are read where they lie by fused kernels alone.
-  void take_gate(LoweredKernel& kernel, int pooling) {
-    const int d = graph().producer_index(kernel.inputs[0]);
-    const Value given = kernel.inputs[0];
-    if (graph().type(given).bytes() < size_t(options_.pooled_bytes) || taken_[size_t(d)] || !is_gate(d) ||
-        roles_[size_t(graph().producer_index(graph().node(d).inputs[0]))] == Role::fusible)
-      return;
-    std::vector<int> nodes = {d, pooling};
-    for (int user : uses_[size_t(given.id)])
-      if (user != pooling) nodes.push_back(user);
-    const bool by_channel =
-        kernel.attributes.integers("window").back() == 1 && kernel.attributes.integers("strides").back() == 1;
-    if (nodes.size() > 3 || (nodes.size() == 3 && (!by_channel || !sums_pixels(nodes[2]))) || !may_be_one(nodes) ||
-        is_joined(graph().node(d).inputs[1]))
-      return;
-    kernel.derivative = graph().node(d).op;
-    kernel.inputs[0] = graph().node(d).inputs[0];
-    kernel.gate = graph().node(d).inputs[1];
-    kernel.inputs.push_back(kernel.gate);
-    if (nodes.size() == 3) kernel.outputs.push_back(graph().node(nodes[2]).outputs[0]);
-    make_one(nodes);
-    for (int n : nodes) {
-      if (n == pooling) continue;
-      taken_[size_t(n)] = true;
-      add_member(n, true);
-    }
-  }
-
-  bool is_joined(Value value) const {
-    return std::ranges::any_of(uses_[size_t(value.id)], [&](int user) {
-      return user < graph().node_count() && graph().node(user).op->name == "concat";
-    });
-  }
-
-  // Whether node `n` is a derivative of its first operand's type, and of an array like it.
-  bool is_gate(int n) const {
-    const Node& node = graph().node(n);
-    if (!node.op->row || node.op->derivative_operand < 0 || node.inputs.size() != 2 || assigned_[size_t(n)])
-      return false;
-    const Role role = roles_[size_t(graph().producer_index(node.inputs[1]))];
-    const TensorType& type = graph().type(node.inputs[0]);
-    return (role == Role::fusible || role == Role::opaque) && graph().type(node.inputs[1]) == type &&
-           graph().type(node.outputs[0]) == type;
-  }
-
-  // Whether node `n` sums over all axes but the last.
-  bool sums_pixels(int n) const {
-    if (n == graph().node_count() || graph().node(n).op->name != "sum" || assigned_[size_t(n)]) return false;
-    const auto& axes = graph().node(n).attributes.integers("axes");
-    const int last = graph().shape(graph().node(n).inputs[0]).rank() - 1;
-    bool all = int(axes.size()) == last;
-    for (int axis = 0; axis < last; ++axis) all = all && std::ranges::count(axes, axis) == 1;
-    return all;
-  }
-
-  // Whether no path between these nodes leads over another, so that one kernel can do them.
-  bool may_be_one(const std::vector<int>& nodes) const {
-    std::vector<bool> seen(next_.size(), false);
-    std::vector<int> queue;
-    auto follow_on = [&](int n) {
-      for (int s : next_[size_t(n)])
-        if (!seen[size_t(s)]) seen[size_t(s)] = true, queue.push_back(s);
-    };
-    for (int n : nodes) follow_on(n);
-    std::erase_if(queue, [&](int n) { return std::ranges::count(nodes, n) > 0; });
-    for (int n : nodes) seen[size_t(n)] = false;
-    while (!queue.empty()) {
-      const int n = queue.back();
-      queue.pop_back();
-      follow_on(n);
-    }
-    return std::ranges::none_of(nodes, [&](int n) { return seen[size_t(n)]; });
-  }
-
-  // What follows one of them follows all.
-  void make_one(const std::vector<int>& nodes) {
-    std::set<int> all;
-    for (int n : nodes) all.insert(next_[size_t(n)].begin(), next_[size_t(n)].end());
-    for (int n : nodes) all.erase(n);
-    for (int n : nodes) next_[size_t(n)].assign(all.begin(), all.end());
-  }
-
-  // Whether a concatenation that the kernel cannot write into takes what node `n` makes: a fused kernel writes there,
-  // and is no more work than a copy.
-  bool joins_better_alone(int n, const LoweredKernel& kernel) const {
-    if (!options_.join || kernel.op != "convolution") return false;
-    for (int user : uses_[size_t(graph().node(n).outputs[0].id)]) {
-      if (user == graph().node_count() || graph().node(user).op->name != "concat") continue;
-      const Node& concat = graph().node(user);
-      const int axis = int(concat.attributes.integer("axis"));
-      return !is_writer(kernel, graph(), options_.writers, row_of_part(graph(), kernel.outputs[0], axis)) &&
-             has_aligned_rows(graph(), concat.inputs, axis) &&
-             std::ranges::all_of(concat.inputs, [&](Value part) { return may_lie_in_rows(part); });
-    }
-    return false;
-  }
-
-  // Whether only concatenations read a part of one, and what may be fused.
-  bool may_lie_in_rows(Value part) const {
-    const auto& uses = uses_[size_t(part.id)];
-    return graph().producer(part).op->name != "variable" && std::ranges::all_of(uses, [&](int user) {
-             return user < graph().node_count() &&
-                    (roles_[size_t(user)] == Role::fusible || graph().node(user).op->name == "concat");
-           });
   }
 
   // Values read by another kernel than the one that makes them, or by the caller.
@@ -389,7 +162,7 @@ class Lowerer {
     const int home = home_[size_t(from)];
     if (home < 0) return;
     const auto& own = kernels_of_[size_t(from)];
-    for (int s : next_[size_t(at)]) {
+    for (int s : epilogues_.next()[size_t(at)]) {
       if (kernels_of_[size_t(s)].empty()) follow(from, s, after);
       for (int k : kernels_of_[size_t(s)]) {
         const bool makes_it = at == from && std::ranges::count(own, k) > 0;
@@ -401,9 +174,7 @@ class Lowerer {
   LowerOptions options_;
   Lowered lowered_;
   std::vector<Role> roles_;
-  std::vector<bool> taken_, assigned_;        // by node: part of another kernel; writes a variable
-  std::vector<std::vector<int>> next_;        // by node: those that must run after it, or after its kernel
-  std::vector<std::vector<int>> uses_;        // by value: nodes; the number of nodes stands for the caller
+  Epilogues epilogues_;
   std::vector<std::vector<int>> members_;     // by kernel: its nodes
   std::vector<std::vector<int>> kernels_of_;  // by node
   std::vector<int> home_;                     // by node: the kernel that others have its value from

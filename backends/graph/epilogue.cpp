@@ -1,0 +1,252 @@
+#include "backends/graph/epilogue.h"
+
+#include <algorithm>
+#include <set>
+
+#include "backends/graph/join.h"
+
+namespace neon {
+
+Epilogues::Epilogues(const Graph& graph, const std::vector<Role>& roles, const LowerOptions& options)
+    : graph_(graph), roles_(roles), options_(options), next_(successors(graph)) {
+  const int nodes = graph.node_count();
+  taken_.assign(size_t(nodes), false);
+  assigned_.assign(size_t(nodes), false);
+  uses_.resize(size_t(graph.value_count()));
+  for (int i = 0; i < nodes; ++i)
+    for (Value input : graph.node(i).inputs) uses_[size_t(input.id)].push_back(i);
+  for (const auto& [name, value] : graph.outputs()) uses_[size_t(value.id)].push_back(nodes);
+  for (const Assignment& a : graph.assignments()) {
+    assigned_[size_t(graph.producer_index(a.value))] = true;
+    uses_[size_t(a.value.id)].push_back(nodes);
+    if (a.guard) uses_[size_t(a.guard.id)].push_back(nodes);
+  }
+}
+
+std::vector<int> Epilogues::take(LoweredKernel& kernel, int maker) {
+  beside_.clear();
+  if (options_.fuse && has_epilogue(kernel.op)) take_epilogue(kernel, maker);
+  if (kernel.outputs.size() == 1)
+    if (const Value target = direct_target(graph_, kernel.outputs[0])) kernel.outputs = {target};
+  if (options_.fuse && !kernel.derivative && is_own_product(maker)) take_sums(kernel, maker);
+  if (options_.pooled_bytes > 0 && kernel.op == "pool_max_gradient") take_gate(kernel, maker);
+  return beside_;
+}
+
+void Epilogues::take_node(int n) {
+  taken_[size_t(n)] = true;
+  beside_.push_back(n);
+}
+
+int Epilogues::only_use(Value value) const {
+  const auto& uses = uses_[size_t(value.id)];
+  return uses.size() == 1 && uses[0] < graph_.node_count() ? uses[0] : -1;
+}
+
+// The bias that node `n` adds to `product`, if that is all it does.
+Value Epilogues::bias_added(int n, Value product) const {
+  const Node& node = graph_.node(n);
+  if (node.op->name != "add") return {};
+  const Value other = node.inputs[node.inputs[0] == product ? 1 : 0];
+  const Shape& shape = graph_.shape(other);
+  const int64_t columns = graph_.shape(product).back();
+  const bool row = shape.elements() == columns && shape.rank() >= 1 && shape.back() == columns;
+  // A parameter, as stored or in the type of the arithmetic: there before any product is made.
+  const Node* from = &graph_.producer(other);
+  if (from->op->name == "cast") from = &graph_.producer(from->inputs[0]);
+  const bool same = shape.elements() > 0 && graph_.shape(node.outputs[0]) == graph_.shape(product);
+  return same && row && columns > 1 && from->op->name == "variable" ? other : Value{};
+}
+
+bool Epilogues::has_epilogue(const std::string& op) {
+  return op == "matmul" || op == "convolution" || op == "pool_max";
+}
+
+void Epilogues::take_epilogue(LoweredKernel& kernel, int maker) {
+  auto take = [&](int n) {
+    take_node(n);
+    kernel.outputs[0] = graph_.node(n).outputs[0];
+  };
+  for (Value input : kernel.inputs)
+    if (graph_.shape(input).elements() == 0) return;
+  // What is assigned must be written by whoever may write the variable.
+  auto may_take = [&](int n) {
+    return n >= 0 && (!assigned_[size_t(n)] || direct_target(graph_, graph_.node(n).outputs[0])) &&
+           !joins_better_alone(n, kernel);
+  };
+  int n = only_use(kernel.outputs[0]);
+  if (may_take(n) && kernel.op != "pool_max")
+    if (const Value bias = bias_added(n, kernel.outputs[0])) {
+      kernel.bias = bias;
+      kernel.inputs.push_back(bias);
+      take(n);
+      n = only_use(kernel.outputs[0]);
+    }
+  if (may_take(n) && graph_.node(n).op->name == "relu" && !leaves_relu(kernel)) {
+    kernel.relu = true;
+    take(n);
+  } else if (n >= 0 && !kernel.bias && is_own_product(maker) && ends_product(n, maker)) {
+    kernel.derivative = graph_.node(n).op;
+    kernel.gate = graph_.node(n).inputs[1];
+    kernel.inputs.push_back(kernel.gate);
+    make_one({maker, n});
+    take(n);
+  }
+}
+
+bool Epilogues::leaves_relu(const LoweredKernel& kernel) const {
+  return options_.relus_apart && kernel.op == "convolution" && graph_.dtype(kernel.outputs[0]) == DType::f32 &&
+         !is_pointwise(kernel, graph_);
+}
+
+// Whether node `n` is a product that the device makes by a kernel of its own, which may take more along.
+bool Epilogues::is_own_product(int n) const {
+  const Node& node = graph_.node(n);
+  if (node.op->name != "matmul") return false;
+  const int64_t work = graph_.shape(node.inputs[0])[node.attributes.integer("transpose_a") ? 0 : 1] *
+                       graph_.shape(node.outputs[0]).elements();
+  return work > 0 && work <= options_.own_products;
+}
+
+// Whether node `n`, which alone reads the product of node `maker`, is a derivative to end it with: its other operand
+// is an array like it, and none of those that read what it makes would have been one kernel with it.
+bool Epilogues::ends_product(int n, int maker) const {
+  const Node& node = graph_.node(n);
+  return is_gate(n) && node.inputs[0] == graph_.node(maker).outputs[0] && may_be_one({maker, n}) &&
+         std::ranges::all_of(uses_[size_t(node.outputs[0].id)], [&](int user) {
+           return user < graph_.node_count() && (roles_[size_t(user)] == Role::opaque || summing_product(user) >= 0);
+         });
+}
+
+// The product aᵀ · b that can sum a (M,N) over its rows in place of node `sum`; -1 where there is none.
+int Epilogues::summing_product(int sum) const {
+  const Node& node = graph_.node(sum);
+  if (node.op->name != "sum" || assigned_[size_t(sum)] || graph_.shape(node.inputs[0]).rank() != 2 ||
+      node.attributes.integers("axes") != std::vector<int64_t>{0})
+    return -1;
+  for (int user : uses_[size_t(node.inputs[0].id)])
+    if (user < graph_.node_count() && is_own_product(user) && graph_.node(user).inputs[0] == node.inputs[0] &&
+        graph_.node(user).attributes.integer("transpose_a"))
+      return user;
+  return -1;
+}
+
+// A bias's gradient goes with that of the weights: both add up over the samples.
+void Epilogues::take_sums(LoweredKernel& kernel, int product) {
+  for (int n : uses_[size_t(kernel.inputs[0].id)]) {
+    if (n == graph_.node_count() || kernel.outputs.size() > 1 || summing_product(n) != product ||
+        !may_be_one({product, n}))
+      continue;
+    make_one({product, n});
+    take_node(n);
+    kernel.outputs.push_back(graph_.node(n).outputs[0]);
+  }
+}
+
+// The gradient of max pooling takes the derivative of an activation after it along, and the sums over the pixels of
+// what it spreads. Only where the derivative would have been a kernel without others, and not what a concatenation
+// reads, too: its parts are read where they lie by fused kernels alone.
+void Epilogues::take_gate(LoweredKernel& kernel, int pooling) {
+  const int d = graph_.producer_index(kernel.inputs[0]);
+  const Value given = kernel.inputs[0];
+  if (graph_.type(given).bytes() < size_t(options_.pooled_bytes) || taken_[size_t(d)] || !is_gate(d) ||
+      roles_[size_t(graph_.producer_index(graph_.node(d).inputs[0]))] == Role::fusible)
+    return;
+  std::vector<int> nodes = {d, pooling};
+  for (int user : uses_[size_t(given.id)])
+    if (user != pooling) nodes.push_back(user);
+  const bool by_channel =
+      kernel.attributes.integers("window").back() == 1 && kernel.attributes.integers("strides").back() == 1;
+  if (nodes.size() > 3 || (nodes.size() == 3 && (!by_channel || !sums_pixels(nodes[2]))) || !may_be_one(nodes) ||
+      is_joined(graph_.node(d).inputs[1]))
+    return;
+  kernel.derivative = graph_.node(d).op;
+  kernel.inputs[0] = graph_.node(d).inputs[0];
+  kernel.gate = graph_.node(d).inputs[1];
+  kernel.inputs.push_back(kernel.gate);
+  if (nodes.size() == 3) kernel.outputs.push_back(graph_.node(nodes[2]).outputs[0]);
+  make_one(nodes);
+  for (int n : nodes) {
+    if (n == pooling) continue;
+    take_node(n);
+  }
+}
+
+bool Epilogues::is_joined(Value value) const {
+  return std::ranges::any_of(uses_[size_t(value.id)], [&](int user) {
+    return user < graph_.node_count() && graph_.node(user).op->name == "concat";
+  });
+}
+
+// Whether node `n` is a derivative of its first operand's type, and of an array like it.
+bool Epilogues::is_gate(int n) const {
+  const Node& node = graph_.node(n);
+  if (!node.op->row || node.op->derivative_operand < 0 || node.inputs.size() != 2 || assigned_[size_t(n)]) return false;
+  const Role role = roles_[size_t(graph_.producer_index(node.inputs[1]))];
+  const TensorType& type = graph_.type(node.inputs[0]);
+  return (role == Role::fusible || role == Role::opaque) && graph_.type(node.inputs[1]) == type &&
+         graph_.type(node.outputs[0]) == type;
+}
+
+// Whether node `n` sums over all axes but the last.
+bool Epilogues::sums_pixels(int n) const {
+  if (n == graph_.node_count() || graph_.node(n).op->name != "sum" || assigned_[size_t(n)]) return false;
+  const auto& axes = graph_.node(n).attributes.integers("axes");
+  const int last = graph_.shape(graph_.node(n).inputs[0]).rank() - 1;
+  bool all = int(axes.size()) == last;
+  for (int axis = 0; axis < last; ++axis) all = all && std::ranges::count(axes, axis) == 1;
+  return all;
+}
+
+// Whether no path between these nodes leads over another, so that one kernel can do them.
+bool Epilogues::may_be_one(const std::vector<int>& nodes) const {
+  std::vector<bool> seen(next_.size(), false);
+  std::vector<int> queue;
+  auto follow_on = [&](int n) {
+    for (int s : next_[size_t(n)])
+      if (!seen[size_t(s)]) seen[size_t(s)] = true, queue.push_back(s);
+  };
+  for (int n : nodes) follow_on(n);
+  std::erase_if(queue, [&](int n) { return std::ranges::count(nodes, n) > 0; });
+  for (int n : nodes) seen[size_t(n)] = false;
+  while (!queue.empty()) {
+    const int n = queue.back();
+    queue.pop_back();
+    follow_on(n);
+  }
+  return std::ranges::none_of(nodes, [&](int n) { return seen[size_t(n)]; });
+}
+
+// What follows one of them follows all.
+void Epilogues::make_one(const std::vector<int>& nodes) {
+  std::set<int> all;
+  for (int n : nodes) all.insert(next_[size_t(n)].begin(), next_[size_t(n)].end());
+  for (int n : nodes) all.erase(n);
+  for (int n : nodes) next_[size_t(n)].assign(all.begin(), all.end());
+}
+
+// Whether a concatenation that the kernel cannot write into takes what node `n` makes: a fused kernel writes there,
+// and is no more work than a copy.
+bool Epilogues::joins_better_alone(int n, const LoweredKernel& kernel) const {
+  if (!options_.join || kernel.op != "convolution") return false;
+  for (int user : uses_[size_t(graph_.node(n).outputs[0].id)]) {
+    if (user == graph_.node_count() || graph_.node(user).op->name != "concat") continue;
+    const Node& concat = graph_.node(user);
+    const int axis = int(concat.attributes.integer("axis"));
+    return !is_writer(kernel, graph_, options_.writers, row_of_part(graph_, kernel.outputs[0], axis)) &&
+           has_aligned_rows(graph_, concat.inputs, axis) &&
+           std::ranges::all_of(concat.inputs, [&](Value part) { return may_lie_in_rows(part); });
+  }
+  return false;
+}
+
+// Whether only concatenations read a part of one, and what may be fused.
+bool Epilogues::may_lie_in_rows(Value part) const {
+  const auto& uses = uses_[size_t(part.id)];
+  return graph_.producer(part).op->name != "variable" && std::ranges::all_of(uses, [&](int user) {
+           return user < graph_.node_count() &&
+                  (roles_[size_t(user)] == Role::fusible || graph_.node(user).op->name == "concat");
+         });
+}
+
+}  // namespace neon
