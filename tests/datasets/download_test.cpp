@@ -140,13 +140,13 @@ TEST_CASE("a refused connection is told at once, a silent one within the time fo
   auto start = std::chrono::steady_clock::now();
   CHECK_THAT(download_error(request({"http://127.0.0.1:1/a", "http://127.0.0.1:1/b"}, dir / "a")),
              Catch::Contains("cannot be downloaded"));
-  CHECK(seconds_since(start) < 0.5);
+  CHECK(seconds_since(start) < 2);
   // 192.0.2.0/24 is kept for documentation: nobody answers there. Some networks refuse at once.
   start = std::chrono::steady_clock::now();
   Download silent = request({"http://192.0.2.1/a", "http://192.0.2.2/b", "http://192.0.2.3/c"}, dir / "b");
   silent.connect_seconds = 0.9;
   CHECK_THAT(download_error(silent), Catch::Contains("cannot be downloaded"));
-  CHECK(seconds_since(start) < 1.5);
+  CHECK(seconds_since(start) < 2.5);  // one after the other would take 2.7
 }
 
 TEST_CASE("a file that is there with another sum is an error and is left") {
