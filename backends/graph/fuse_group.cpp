@@ -5,7 +5,6 @@
 // group has at hand what it is made from.
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "backends/graph/fuse.h"
 
@@ -34,12 +33,13 @@ Value direct_target(const Graph& graph, Value value) {
     if (a.guard == value || (a.value == value && (a.guard || target))) return {};
     if (a.value == value) target = a.variable;
   }
+  if (!target || graph.shape(value).elements() == 0) return {};
   for (const auto& [name, output] : graph.outputs())
     if (output == value || output == target) return {};
   for (int n = 0; n < graph.node_count(); ++n)
     for (Value input : graph.node(n).inputs)
       if (input == value || input == target) return {};
-  return graph.shape(value).elements() > 0 ? target : Value{};
+  return target;
 }
 
 Value viewed(const Graph& graph, Value value) {
@@ -76,10 +76,13 @@ class Grouper {
     }
     guard_.resize(groups_.size());
     writes_.resize(groups_.size(), false);
+    assigned_.resize(groups_.size());
+    seen_.resize(groups_.size(), 0);
     for (const Assignment& a : graph.assignments()) {
       const size_t writer = size_t(graph.producer_index(a.value));
       guard_[writer] = a.guard;
       writes_[writer] = true;
+      assigned_[writer].push_back(a);
     }
   }
 
@@ -142,21 +145,22 @@ class Grouper {
   }
 
   // Whether a path from `from` to `to` passes through a third group.
-  bool path_outside(int from, int to) const {
-    std::vector<int> queue;
-    std::set<int> seen;
+  bool path_outside(int from, int to) {
+    ++search_;
+    queue_.clear();
     auto expand = [&](int group, bool first) {
       for (int n : groups_[size_t(group)])
         for (int s : next_[size_t(n)]) {
           const int g = group_of_[size_t(s)];
-          if (g == from || (first && g == to) || !seen.insert(g).second) continue;
-          queue.push_back(g);
+          if (g == from || (first && g == to) || seen_[size_t(g)] == search_) continue;
+          seen_[size_t(g)] = search_;
+          queue_.push_back(g);
         }
     };
     expand(from, true);
-    while (!queue.empty()) {
-      const int group = queue.back();
-      queue.pop_back();
+    while (!queue_.empty()) {
+      const int group = queue_.back();
+      queue_.pop_back();
       if (group == to) return true;
       expand(group, false);
     }
@@ -169,7 +173,7 @@ class Grouper {
     std::vector<int> nodes = groups_[size_t(a)];
     nodes.insert(nodes.end(), groups_[size_t(b)].begin(), groups_[size_t(b)].end());
     std::ranges::sort(nodes);
-    if (!layout_of_group(graph_, roles_, nodes) || !writes_in_place(nodes)) return false;
+    if (!fits_a_kernel(nodes)) return false;
     if (path_outside(a, b) || path_outside(b, a)) return false;
     for (int n : groups_[size_t(b)]) group_of_[size_t(n)] = a;
     groups_[size_t(a)] = std::move(nodes);
@@ -182,30 +186,34 @@ class Grouper {
   // A variable written by this kernel may be read in it only element by element: by elementwise nodes of its
   // own shape in the segment that writes it. One number in a segment over many elements is written by the first
   // tile while others may still read it.
-  bool writes_in_place(const std::vector<int>& nodes) const {
-    const auto layout = *layout_of_group(graph_, roles_, nodes);
+  bool writes_in_place(const Assignment& a, const std::vector<int>& nodes, const GroupLayout& layout) const {
     auto part_of = [&](int n) {
       for (size_t i = 0; i < layout.parts.size(); ++i)
         if (std::ranges::count(layout.parts[i].nodes, n)) return int(i);
       return -1;
     };
-    for (const Assignment& a : graph_.assignments()) {
-      const int writer = graph_.producer_index(a.value);
-      if (!std::ranges::count(nodes, writer)) continue;
-      for (int n : nodes) {
-        const Node& node = graph_.node(n);
-        const bool reads = std::ranges::any_of(
-            node.inputs, [&](Value input) { return viewed(graph_, input) == viewed(graph_, a.variable); });
-        if (!reads) continue;
-        const int part = part_of(n);
-        if (!std::ranges::count(node.inputs, a.variable) || reads_array(graph_, node)) return false;
-        if (part != part_of(writer) || is_reduction(*node.op)) return false;
-        if (graph_.shape(node.outputs[0]) != graph_.shape(a.value)) return false;
-        const bool one = graph_.shape(a.value).elements() == 1;
-        if (one && part >= 0 && layout.parts[size_t(part)].domain.elements() > 1) return false;
-      }
+    const int writer = graph_.producer_index(a.value);
+    for (int n : nodes) {
+      const Node& node = graph_.node(n);
+      const bool reads = std::ranges::any_of(
+          node.inputs, [&](Value input) { return viewed(graph_, input) == viewed(graph_, a.variable); });
+      if (!reads) continue;
+      const int part = part_of(n);
+      if (!std::ranges::count(node.inputs, a.variable) || reads_array(graph_, node)) return false;
+      if (part != part_of(writer) || is_reduction(*node.op)) return false;
+      if (graph_.shape(node.outputs[0]) != graph_.shape(a.value)) return false;
+      const bool one = graph_.shape(a.value).elements() == 1;
+      if (one && part >= 0 && layout.parts[size_t(part)].domain.elements() > 1) return false;
     }
     return true;
+  }
+
+  bool fits_a_kernel(const std::vector<int>& nodes) const {
+    const auto layout = layout_of_group(graph_, roles_, nodes);
+    return layout && std::ranges::all_of(nodes, [&](int n) {
+             return std::ranges::all_of(assigned_[size_t(n)],
+                                        [&](const Assignment& a) { return writes_in_place(a, nodes, *layout); });
+           });
   }
 
   // The group of all that take node n's results, -1 when there are several, or others.
@@ -247,7 +255,7 @@ class Grouper {
     std::erase(left, n);
     joined.insert(std::ranges::upper_bound(joined, n), n);
     for (const auto& nodes : {left, joined})
-      if (!layout_of_group(graph_, roles_, nodes) || !writes_in_place(nodes)) return false;
+      if (!fits_a_kernel(nodes)) return false;
     groups_[size_t(from)] = std::move(left);
     groups_[size_t(to)] = std::move(joined);
     group_of_[size_t(n)] = to;
@@ -298,6 +306,9 @@ class Grouper {
   std::vector<int> group_of_;
   std::vector<bool> fusible_, writes_;
   std::vector<Value> guard_;
+  std::vector<std::vector<Assignment>> assigned_;  // of the value that a node makes
+  std::vector<int> seen_, queue_;                  // groups of a search; seen_: the last search that came by
+  int search_ = 0;
 };
 
 }  // namespace
