@@ -12,16 +12,23 @@ StoredImages::StoredImages(const ImageParams& params, std::shared_ptr<const Imag
 int32_t StoredImages::read(int64_t index, std::span<uint8_t> pixels, ReadScratch& scratch) const {
   const LabelledImage& image = images_[size_t(index)];
   try {
-    decode(image.name, pixels, scratch);
-  } catch (const Error& error) {
-    if (left_out() || error.kind() != ErrorKind::data) throw;
-    fail(error.kind(), error.what(), " (on_bad_sample: skip leaves such files out)");
+    decode(image.name, image.name, pixels, scratch);
+  } catch (const Error&) {
+    read_again(image.name, pixels, scratch);
   }
   return image.label;
 }
 
-void StoredImages::decode(const std::string& name, std::span<uint8_t> pixels, ReadScratch& scratch) const {
-  const std::string where = store_->where(name);
+// To say where it lies and what is wrong, for which there is no need while all goes well.
+void StoredImages::read_again(const std::string& name, std::span<uint8_t> pixels, ReadScratch& scratch) const try {
+  decode(name, store_->where(name), pixels, scratch);
+} catch (const Error& error) {
+  if (left_out() || error.kind() != ErrorKind::data) throw;
+  fail(error.kind(), error.what(), " (on_bad_sample: skip leaves such files out)");
+}
+
+void StoredImages::decode(const std::string& name, const std::string& where, std::span<uint8_t> pixels,
+                          ReadScratch& scratch) const {
   const ImageSize wanted{sample_[1], sample_[2]};
   if (scratch.file.capacity() > kMostKept) std::string().swap(scratch.file);
   store_->read(name, scratch.file);

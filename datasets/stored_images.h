@@ -16,7 +16,9 @@ class StoredImages : public SampleReader {
   LeftOut* left_out() const override { return params_.on_bad_sample == "skip" ? &left_out_ : nullptr; }
 
  private:
-  void decode(const std::string& name, std::span<uint8_t> pixels, ReadScratch& scratch) const;
+  void read_again(const std::string& name, std::span<uint8_t> pixels, ReadScratch& scratch) const;
+  // `where`: for messages.
+  void decode(const std::string& name, const std::string& where, std::span<uint8_t> pixels, ReadScratch& scratch) const;
   const ImageParams params_;
   const std::shared_ptr<const ImageStore> store_;
   const std::vector<LabelledImage> images_;

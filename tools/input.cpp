@@ -1,7 +1,7 @@
 // How fast samples come: images/s of a stream of batches as a run reads it, and, of JPEG files, of libjpeg-turbo alone
-// that decodes the same images with as many threads, from memory and, of a folder, from the files that it opens and
-// reads. The files should lie in the page cache. Beside each rate stands the processor time of an image, which other
-// work on the machine lengthens less; the share by that time is the median of turns.
+// that decodes the same images in the same order with as many threads, from memory and, of a folder, from the files
+// that it opens and reads. The files should lie in the page cache. Beside each rate stands the processor time of an
+// image, which other work on the machine lengthens less; the share by that time is the median of turns.
 //
 //   input FOLDER|ARCHIVE|SHARDS [SIZE [THREADS [IMAGES]]]
 #include <cstdio>
@@ -167,17 +167,22 @@ int measure_images(const std::string& path, const ImageParams& params, int threa
   const StoredImages reader(params, store, images, sample);
   const Streamed stream(reader, threads);
   const bool in_folder = file_exists(join_path(path, images.front().name));
+  // Samples come shuffled, and files that lie all over the page cache take longer than such as lie in a row.
+  const auto order = epoch_order(reader.size(), StreamOptions().seed, 0);
+  auto image = [&](size_t k) { return size_t(order[k]); };
   Speed from_memory, from_files, streamed;  // turn by turn
   for (int i = 0; i < kTurns; ++i) {
     take_turn(from_memory, reader.size(), [&] {
       by_library(files.size(), threads, [&](Library& library, size_t k) {
-        library.decode({reinterpret_cast<const uint8_t*>(files[k].data()), files[k].size()});
+        const std::string& file = files[image(k)];
+        library.decode({reinterpret_cast<const uint8_t*>(file.data()), file.size()});
       });
     });
     if (in_folder)
       take_turn(from_files, reader.size(), [&] {
-        by_library(files.size(), threads,
-                   [&](Library& library, size_t k) { library.read_and_decode(join_path(path, images[k].name)); });
+        by_library(files.size(), threads, [&](Library& library, size_t k) {
+          library.read_and_decode(join_path(path, images[image(k)].name));
+        });
       });
     take_turn(streamed, reader.size(), stream);
   }
