@@ -1,7 +1,6 @@
 // Every op's fast kernels against the plain ones, in every floating type, on the same numbers. What is expected is
 // computed in f64.
 #include <catch2/catch.hpp>
-#include <cmath>
 
 #include "backends/cpu/amx.h"
 #include "tests/backends/run_case.h"
@@ -10,32 +9,6 @@ using namespace neon;
 using namespace neon::test;
 
 namespace {
-
-// Sizes of what is added up for each result: the plain kernels on absolute values, for the ops that add.
-std::vector<Tensor> magnitudes(const OpCase& c, const CaseRun& reference) {
-  const bool adds = c.op.ends_with("matmul") || c.op == "sum" || c.op == "scatter_add" ||
-                    c.op.starts_with("convolution") || c.op.ends_with("_max_gradient") || c.op.starts_with("pool_avg");
-  if (!adds) return {};
-  Graph graph;
-  build_case(graph, c, DType::f64);
-  Variables variables;
-  const auto program = compile_for_cpu(graph, variables, {.plain = true});
-  std::vector<Tensor> inputs;
-  for (size_t i = 0; i < c.inputs.size(); ++i) {
-    inputs.push_back(reference.inputs[i].clone());
-    for (int64_t k = 0; k < inputs[i].elements(); ++k) inputs[i].set(k, std::abs(inputs[i].at(k)));
-    program->bind(text("in", i), inputs[i].data());
-  }
-  program->run(3);
-  return {program->output("out0").clone()};
-}
-
-// The reference as the type of the result can hold it.
-double held(DType dtype, double value) {
-  Tensor one(dtype, {1});
-  one.set(0, value);
-  return one.at(0);
-}
 
 void check_implementations(const OpCase& c, DType dtype, const std::vector<std::string>& ran) {
   std::string all;
@@ -61,23 +34,9 @@ void check_implementations(const OpCase& c, DType dtype, const std::vector<std::
 
 void check(const OpCase& c, DType dtype, bool fuse) {
   INFO(c.to_string() << " in " << std::string(name_of(dtype)) << (fuse ? "" : ", not fused"));
-  const CaseRun reference = run_case(c, DType::f64, dtype, {.plain = true});
   const CaseRun fast = run_case(c, dtype, dtype, {.threads = 2, .fuse = fuse});
-  const std::vector<Tensor> sizes = magnitudes(c, reference);
   if (fuse) check_implementations(c, dtype, fast.implementations);
-  for (size_t i = 0; i < fast.outputs.size(); ++i) {
-    const Tensor& y = reference.outputs[i];
-    Tensor expected(DType::f64, y.shape());
-    std::vector<double> allowed;
-    for (int64_t k = 0; k < y.elements(); ++k) {
-      expected.set(k, held(fast.outputs[i].dtype(), y.at(k)));
-      const double size = sizes.empty() ? std::max(1.0, std::abs(y.at(k))) : sizes[i].at(k);
-      const int stores = fuse ? int(fast.implementations.size()) : 8;
-      const double most = allowed_error(dtype, stores > 1 ? size : y.at(k), size, c.length, stores);
-      allowed.push_back(is_floating(fast.outputs[i].dtype()) && c.op != "argmax" ? most : 0);
-    }
-    CHECK(difference(fast.outputs[i], expected, allowed) == "");
-  }
+  CHECK(difference_to_plain(c, dtype, fast, fuse) == "");
 }
 
 }  // namespace

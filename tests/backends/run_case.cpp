@@ -33,6 +33,58 @@ CaseRun run_case(const OpCase& c, DType dtype, DType rounded, const DeviceOption
   return run;
 }
 
+namespace {
+
+// Sizes of what is added up for each result: the plain kernels on absolute values, for the ops that add.
+std::vector<Tensor> magnitudes(const OpCase& c, const CaseRun& reference) {
+  const bool adds = c.op.ends_with("matmul") || c.op == "sum" || c.op == "scatter_add" ||
+                    c.op.starts_with("convolution") || c.op.ends_with("_max_gradient") || c.op.starts_with("pool_avg");
+  if (!adds) return {};
+  Graph graph;
+  build_case(graph, c, DType::f64);
+  Variables variables;
+  const auto program = compile_for_cpu(graph, variables, {.plain = true});
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < c.inputs.size(); ++i) {
+    const std::string name = text("in", i);
+    Tensor& to = variables.has(name) ? variables.at(name) : inputs.emplace_back(reference.inputs[i].clone());
+    for (int64_t k = 0; k < to.elements(); ++k) to.set(k, std::abs(reference.inputs[i].at(k)));
+    if (!variables.has(name)) program->bind(name, to.data());
+  }
+  program->run(3);
+  return {program->output("out0").clone()};
+}
+
+// The reference as the type of the result can hold it.
+double held(DType dtype, double value) {
+  Tensor one(dtype, {1});
+  one.set(0, value);
+  return one.at(0);
+}
+
+}  // namespace
+
+std::string difference_to_plain(const OpCase& c, DType dtype, const CaseRun& got, bool fused, double times) {
+  const CaseRun reference = run_case(c, DType::f64, dtype, CpuOptions{.plain = true});
+  const std::vector<Tensor> sizes = magnitudes(c, reference);
+  const int stores = fused ? int(got.implementations.size()) : 8;
+  for (size_t i = 0; i < got.outputs.size(); ++i) {
+    const Tensor& y = reference.outputs[i];
+    const DType type = got.outputs[i].dtype();
+    Tensor expected(DType::f64, y.shape());
+    std::vector<double> allowed;
+    for (int64_t k = 0; k < y.elements(); ++k) {
+      expected.set(k, held(type, y.at(k)));
+      const double size = sizes.empty() ? std::max(1.0, std::abs(y.at(k))) : sizes[i].at(k);
+      const double most = allowed_error(dtype, stores > 1 ? size : y.at(k), size, c.length, stores);
+      allowed.push_back(is_floating(type) && c.op != "argmax" ? times * most : 0);
+    }
+    if (const std::string line = difference(got.outputs[i], expected, allowed); !line.empty())
+      return text("output ", i, ": ", line);
+  }
+  return "";
+}
+
 double allowed_error(DType dtype, double y, double magnitude, int64_t n, int stores) {
   const double u = unit_roundoff(dtype), v = unit_roundoff(compute_type(dtype));
   return 2 * stores * u * std::abs(y) + double(n + 16) * v * std::max(magnitude, std::abs(y));

@@ -23,6 +23,9 @@ double allowed_error(DType dtype, double y, double magnitude, int64_t n, int sto
 // Empty where `got` is `expected` within allowed(i), else the first place that is not. NaN equals NaN.
 std::string difference(const Tensor& got, const Tensor& expected, const std::vector<double>& allowed);
 std::string difference(const Tensor& got, const Tensor& expected, double allowed = 0);
+// Empty where a run of the case gave what the plain kernels give in f64 on the same numbers, within `times` what may be
+// off; `fused`: that it ran so, otherwise every node has stored its result.
+std::string difference_to_plain(const OpCase& c, DType dtype, const CaseRun& got, bool fused, double times = 1);
 bool same_bits(const Tensor& a, const Tensor& b);
 
 }  // namespace neon::test

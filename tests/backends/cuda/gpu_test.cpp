@@ -17,55 +17,14 @@ namespace {
 
 const DeviceOptions kGpu{.gpu = true};
 
-double held(DType dtype, double value) {
-  Tensor one(dtype, {1});
-  one.set(0, value);
-  return one.at(0);
-}
-
-// Sizes of what is added up for each result: the plain kernels on absolute values, for the ops that add.
-std::vector<Tensor> magnitudes(const OpCase& c, const CaseRun& reference) {
-  const bool adds = c.op.ends_with("matmul") || c.op == "sum" || c.op == "scatter_add" ||
-                    c.op.starts_with("convolution") || c.op.starts_with("pool_avg") || c.op.ends_with("_max_gradient");
-  if (!adds) return {};
-  Graph graph;
-  build_case(graph, c, DType::f64);
-  Variables variables;
-  const auto program = compile_for_cpu(graph, variables, {.plain = true});
-  std::vector<Tensor> inputs;
-  for (size_t i = 0; i < c.inputs.size(); ++i) {
-    inputs.push_back(reference.inputs[i].clone());
-    for (int64_t k = 0; k < inputs[i].elements(); ++k) inputs[i].set(k, std::abs(inputs[i].at(k)));
-    if (variables.has(text("in", i)))
-      for (int64_t k = 0; k < inputs[i].elements(); ++k) variables.at(text("in", i)).set(k, inputs[i].at(k));
-    else program->bind(text("in", i), inputs[i].data());
-  }
-  program->run(3);
-  return {program->output("out0").clone()};
-}
-
 // Returns what did the op; "" where nothing had to.
 std::string check(const OpCase& c, DType dtype, const DeviceOptions& options) {
   const bool fuse = options.cpu.fuse;
   INFO(c.to_string() << " in " << std::string(name_of(dtype)) << (fuse ? "" : ", not fused")
                      << (options.timed ? ", timed" : ""));
-  const CaseRun reference = run_case(c, DType::f64, dtype, CpuOptions{.plain = true});
   const CaseRun gpu = run_case(c, dtype, dtype, options);
-  const std::vector<Tensor> sizes = magnitudes(c, reference);
-  for (size_t i = 0; i < gpu.outputs.size(); ++i) {
-    const Tensor& y = reference.outputs[i];
-    Tensor expected(DType::f64, y.shape());
-    std::vector<double> allowed;
-    for (int64_t k = 0; k < y.elements(); ++k) {
-      expected.set(k, held(gpu.outputs[i].dtype(), y.at(k)));
-      const double size = sizes.empty() ? std::max(1.0, std::abs(y.at(k))) : sizes[i].at(k);
-      const int stores = fuse ? int(gpu.implementations.size()) : 8;
-      const double most = allowed_error(dtype, stores > 1 ? size : y.at(k), size, c.length, stores);
-      // Twice: products and sums may be contracted, which the functions of the table are not fitted for.
-      allowed.push_back(is_floating(gpu.outputs[i].dtype()) && c.op != "argmax" ? 2 * most : 0);
-    }
-    CHECK(difference(gpu.outputs[i], expected, allowed) == "");
-  }
+  // Twice: products and sums may be contracted, which the functions of the table are not fitted for.
+  CHECK(difference_to_plain(c, dtype, gpu, fuse, 2) == "");
   return gpu.implementations.empty() ? "" : gpu.implementations.back();
 }
 
