@@ -5,7 +5,8 @@
 
 A net is described by the layers of its spec, which Net below carries out in f64; so names, shapes and order of the
 parameters are stated here once more. Samples and initial weights are drawn by a formula that the tests know too, or the
-file would be many times as large; of large gradients it has every so manieth number.
+file would be many times as large; of large gradients it has every so manieth number. Beside them stands how far
+operands cut to TF32 bring them away, |cut - exact| / |exact| as vectors: batch norm over four samples makes much of it.
 """
 import math
 import pathlib
@@ -18,6 +19,7 @@ import torch.nn.functional as F
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from golden_file import write
 from golden_net_specs import nets
+from tf32 import Product
 
 MOST = 300  # numbers of one array that are written
 
@@ -50,8 +52,8 @@ def pair(value, default):
 
 
 class Net:
-    def __init__(self, layers):
-        self.layers, self.initial, self.p = layers, {}, {}
+    def __init__(self, layers, tf32):
+        self.layers, self.initial, self.p, self.tf32 = layers, {}, {}, tf32
 
     def logits(self, data):
         self.counts, self.outputs, self.more = {}, {"data": (data, True)}, []
@@ -78,6 +80,9 @@ class Net:
             self.p[name] = torch.tensor(value, requires_grad=True)
         return self.p[name]
 
+    def product(self, of, a, b):
+        return Product.apply(of, a, b) if self.tf32 else of(a, b)
+
     def finish(self, name, given, x):
         around = [1, -1] + [1] * (x.dim() - 2)
         if given.get("batch_norm"):
@@ -92,14 +97,14 @@ class Net:
         size = pair(given["fshape"], None)
         shape = [given["nofm"], *size, x.shape[1] // groups]
         w = self.parameter(name + "/W", shape, math.prod(shape[1:]))
-        y = F.conv2d(x, w.permute(0, 3, 1, 2), None, pair(given.get("strides"), 1), pair(given.get("padding"), 0),
-                     groups=groups)
+        stride, padding = pair(given.get("strides"), 1), pair(given.get("padding"), 0)
+        y = self.product(lambda x, w: F.conv2d(x, w, None, stride, padding, groups=groups), x, w.permute(0, 3, 1, 2))
         return self.finish(name, given, y), False
 
     def Affine(self, name, given, inputs):
         x = self.rows(inputs[0])
         w = self.parameter(name + "/W", [given["nout"], x.shape[1]], x.shape[1])
-        return self.finish(name, given, x @ w.T), False
+        return self.finish(name, given, self.product(torch.matmul, x, w.T)), False
 
     def rows(self, value):
         x, as_given = value
@@ -176,16 +181,15 @@ def cost_of(cost, logits, labels):
     return sum(w * F.cross_entropy(x, labels) for w, x in zip(cost["Multicost"]["weights"], logits))
 
 
-def case(title, layers, shape, cost="CrossEntropyMulti", batch=4, steps=3, rate=0.0625, momentum=0.5):
-    """A net's first gradients, and costs and weights of some steps of gradient descent with momentum."""
-    count = 2 * batch + 3
-    data, labels = drawn(0, [count, *shape], 1.0), np.arange(count) % 4
-    net, velocity, costs = Net(layers), {}, []
+def trained(layers, data, labels, cost, batch, steps, rate, momentum, tf32=False):
+    """The net, and of some steps of gradient descent with momentum the first gradients, the costs and the weights."""
+    net, velocity, costs = Net(layers, tf32), {}, []
     for step in range(steps):
-        rows = [(batch * step + i) % count for i in range(batch)]
+        rows = [(batch * step + i) % len(labels) for i in range(batch)]
         mean = cost_of(cost, net.logits(torch.tensor(data[rows])), torch.tensor(labels[rows]))
         mean.backward()
         if step == 0:
+            start = {name: p.detach().numpy().copy() for name, p in net.p.items()}
             gradients = {name: p.grad.numpy().copy() for name, p in net.p.items()}
         costs.append(mean.item())
         with torch.no_grad():
@@ -193,11 +197,33 @@ def case(title, layers, shape, cost="CrossEntropyMulti", batch=4, steps=3, rate=
                 velocity[name] = momentum * velocity.get(name, 0) - rate * p.grad
                 p += velocity[name]
                 p.grad = None
+    ways = {name: p.detach().numpy() - start[name] for name, p in net.p.items()}
+    return net, gradients, costs, ways
+
+
+def apart(cut, exact):
+    """Of what is written of each array."""
+    out = {}
+    for name, x in exact.items():
+        every = -(-x.size // MOST)
+        off, size = (np.linalg.norm(array.ravel()[::every]) for array in (cut[name] - x, x))
+        out[name] = float(f"{off / size:.3g}") if off else 0.0
+    return out
+
+
+def case(title, layers, shape, cost="CrossEntropyMulti", batch=4, steps=3, rate=0.0625, momentum=0.5):
+    """A net's first gradients, and costs and weights of some steps; and how far TF32 is from them."""
+    count = 2 * batch + 3
+    data, labels = drawn(0, [count, *shape], 1.0), np.arange(count) % 4
+    told = (layers, data, labels, cost, batch, steps, rate, momentum)
+    net, gradients, costs, ways = trained(*told)
+    _, cut_gradients, _, cut_ways = trained(*told, tf32=True)
     optimizer = {"GradientDescentMomentum": {"learning_rate": rate, "momentum_coef": momentum}}
     return dict(title=title, layers=layers, cost=cost, optimizer=optimizer, batch=batch,
                 data=dict(shape=[count, *shape], drawn=0, scale=1.0), labels=labels.astype(float),
                 parameters=net.initial, gradients={name: sampled(g) for name, g in gradients.items()}, costs=costs,
-                after={name: sampled(p.detach().numpy()) for name, p in net.p.items()})
+                after={name: sampled(p.detach().numpy()) for name, p in net.p.items()},
+                tf32=dict(gradients=apart(cut_gradients, gradients), ways=apart(cut_ways, ways)))
 
 
 if __name__ == "__main__":
