@@ -1,5 +1,6 @@
 // What lowering must keep: the order of reads and writes, guards, shapes that repeat, roundings, NaN. Each case is a
 // small graph whose results are known.
+#include "backends/graph/op.h"
 #include "neon/core/random.h"
 #include "tests/backends/lower_check.h"
 
@@ -244,6 +245,20 @@ TEST_CASE("argmax of 16-bit numbers counts beyond what 16 bits hold") {
     auto got = c.run({});
     CHECK(got["y"][0] == 2999);
   }
+}
+
+TEST_CASE("where a rectifier is cut nothing comes back, though the cut is rounded down in 16 bits") {
+  const auto [dtype, cut] = GENERATE(std::pair(DType::bf16, 0.7), std::pair(DType::f16, 0.1));
+  const double half = cut / 2;
+  Check c;
+  Expr x = c.variable("x", array({4}, {-1, half, 1, 2}, dtype));
+  Expr y = apply("relu_clip", x, x.constant(0.25), x.constant(cut));
+  const Value wanted[] = {x};
+  c.graph.output("y", y);
+  c.graph.output("dx", *gradients(c.graph, y, wanted, c.input("g", array({4}, {1, 1, 1, 1}, dtype))).begin());
+  REQUIRE(array({1}, {cut}, dtype).at(0) < cut);
+  c.expect("dx", {0.25, 1, 0, 0});
+  c.agree();
 }
 
 TEST_CASE("numbers meet in the wider type") {
