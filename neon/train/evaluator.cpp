@@ -29,7 +29,9 @@ Evaluator::Evaluator(const Experiment& experiment, const DataLayout& layout, con
   feed.weight = options.dtype == DType::f64 ? DType::f64 : DType::f32;
   feed.device = device;
   feed_ = make_feed(set.split, feed);
-  const StepGraph step = evaluation_graph(experiment.network(), &*experiment.params.cost, experiment.metrics(), layout,
+  DataLayout own = layout;
+  own.data_dtype = set.split.dtype();  // bytes, say, beside a training set of f32
+  const StepGraph step = evaluation_graph(experiment.network(), &*experiment.params.cost, experiment.metrics(), own,
                                           feed_->rows(), options);
   views_ = step.views;
   DeviceOptions of_program = with_sequences(device);

@@ -8,6 +8,7 @@ import struct
 import subprocess
 
 import h5py
+import numpy as np
 
 import support
 from support import MNIST, NEON, Case, tensors, write_mnist
@@ -50,6 +51,18 @@ class Train(Case):
         self.assertNotIn("test", out)
         self.assertIn(found + "  (150 samples built in, 30 samples)", self.neon("eval", "m.safetensors").out)
         self.assertIn("120 training, 30 validation", self.neon("check", spec).out)
+
+    def test_samples_to_test_with_may_be_stored_in_another_type(self):
+        rng = np.random.default_rng(5)
+        x, y = rng.integers(0, 4, (60, 7)), rng.integers(0, 3, 60)
+        said = set()
+        for train in "u1", "f4":
+            for test in "u1", "f4", "f8", "i2":
+                np.savez(self.path("d.npz"), x_train=x[:40].astype(train), y_train=y[:40], x_test=x[40:].astype(test), y_test=y[40:])
+                out = self.neon("-r", "1", "-s", "m.safetensors", self.spec(dataset="{NPZ: {path: d.npz}}")).out
+                said |= {re.search("test: .*", out)[0]}
+                self.assertIn(re.search(r"test: .*test cost [\d.]+", out)[0], self.neon("eval", "m.safetensors").out)
+        self.assertEqual(len(said), 1, said)
 
     def test_next_command_works(self):
         result = self.neon(self.spec())
