@@ -41,6 +41,9 @@ struct Data {
   int64_t image_size = 0;           // side of the square that images were brought to; 0: they are as they were
   int64_t classes = 0;              // 0: regression, or the target is the input
   std::vector<std::string> class_names;
+  // What a file says to subtract, which is done to the arrays above: element i of a sample as it lies in memory is
+  // less by number i modulo their count. Samples from elsewhere come without it.
+  std::vector<double> subtracted;
   // The net sees raw * scale + shift, computed where a batch is gathered; u8 stays u8 in memory.
   float scale = 1, shift = 0;
   // By channel, of what that gives: subtracted, and divided by, where `normalize` says so; empty: neither.

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "datasets/arrays.h"
+#include "datasets/channels.h"
 #include "datasets/file.h"
 
 namespace neon {
@@ -201,6 +202,16 @@ Tensor without_mean(const Tensor& inputs, const Tensor& mean, const Shape& sampl
   return out;
 }
 
+// Such a mean as numbers of Data::subtracted.
+std::vector<double> subtracted(Tensor mean, const Shape& sample, bool channels_last) {
+  const int64_t features = sample.elements();
+  const bool images = sample.rank() == 3, of_elements = mean.elements() == features;
+  if (images && of_elements && !channels_last) mean = with_channels_last(mean.reshaped(Shape{1}.concat(sample)));
+  std::vector<double> out(size_t(images ? mean.elements() : features));
+  for (size_t i = 0; i < out.size(); ++i) out[i] = mean.at(int64_t(i) * mean.elements() / int64_t(out.size()));
+  return out;
+}
+
 class HDF5 : public Parametrized<Dataset, Hdf5Params> {
  public:
   using Parametrized::Parametrized;
@@ -216,6 +227,9 @@ class HDF5 : public Parametrized<Dataset, Hdf5Params> {
       fail(ErrorKind::data, test.targets_name, ": nclass is ", again.classes, ", but ", arrays.classes, " in ",
            data.source);
     interpret(arrays, train, test, data);
+    if (const Hdf5File file(data.source); file.has("mean"))
+      data.subtracted = subtracted(file.read("mean", false).converted(DType::f32), data.sample, arrays.channels_last);
+    warn_of_other_means(data, context);
     return finish(std::move(data), context);
   }
 
@@ -257,6 +271,15 @@ class HDF5 : public Parametrized<Dataset, Hdf5Params> {
     if (arrays.classes < 0 || arrays.classes > (1 << 24))
       fail(ErrorKind::data, file.path(), ": attribute nclass of 'output' is ", arrays.classes);
     return sample_shape(file.shape("input"), arrays, file.path() + ": input");
+  }
+
+  // Each file is read as it says, so one without a mean is not freed of the other's.
+  void warn_of_other_means(const Data& data, const DataContext& context) const {
+    if (params.test.empty()) return;
+    const std::string test = find_data_file(params.test, context);
+    if (const bool has = Hdf5File(test).has("mean"); has == data.subtracted.empty())
+      context.warn(text(test, has ? ": has a 'mean', " : ": has no 'mean', ", data.source,
+                        has ? " has none" : " has one", ": only samples of the file with it are freed of it"));
   }
 
   static RawSplit read(const std::string& path, ArrayParams& arrays) {

@@ -82,13 +82,13 @@ int run_predict(const CommandLine& line) {
   const StoredData stored = stored_data(opened.run, path);
   const Samples read = read_samples(samples_path, stored);
   const std::string shown = samples_path == "-" ? "stdin" : samples_path;
-  const Tensor& samples = read.inputs;
-  const int64_t count = samples.shape().rank() ? samples.shape()[0] : 0;
-  const int64_t features = count ? samples.elements() / count : 0;
+  const int64_t count = read.inputs.shape().rank() ? read.inputs.shape()[0] : 0;
+  const int64_t features = count ? read.inputs.elements() / count : 0;
   if (count == 0) fail(ErrorKind::data, shown, ": holds no samples");
   if (features != stored.sample.elements())
     fail(ErrorKind::data, shown, ": samples of ", features, " numbers, the net takes ", stored.sample.elements(), " ",
          stored.sample);
+  const Tensor samples = without_mean(read.inputs, stored);
   DataLayout layout;
   layout.data_dtype = samples.dtype();
   layout.sample = stored.sample;

@@ -154,6 +154,10 @@ StoredData stored_data(const StoredRun& run, const std::string& path) {
     if (const auto table = json.find("table"); table != json.end() && !table->is_null()) out.table = table_from(*table);
     out.means = run.means;
     out.deviations = run.deviations;
+    out.subtracted = run.subtracted;
+    if (!out.subtracted.empty() && out.sample.elements() % int64_t(out.subtracted.size()))
+      fail(ErrorKind::data, path, ": neon.data subtracts ", out.subtracted.size(), " numbers from samples ",
+           out.sample);
     if (!out.means.empty() && (out.sample.rank() != 3 || int64_t(out.means.size()) != out.sample[0]))
       fail(ErrorKind::data, path, ": neon.data has ", out.means.size(), " means for samples ", out.sample);
     if (out.channels_last && out.sample.rank() != 3) fail(ErrorKind::data, "images of shape ", out.sample);
@@ -163,6 +167,14 @@ StoredData stored_data(const StoredRun& run, const std::string& path) {
   } catch (const std::out_of_range&) {
     fail(ErrorKind::data, path, ": no neon.data in its metadata: this is not a checkpoint of neon");
   }
+}
+
+Tensor without_mean(const Tensor& samples, const StoredData& stored) {
+  if (stored.subtracted.empty()) return samples;
+  Tensor out = samples.dtype() == DType::f32 ? samples.clone() : samples.converted(DType::f32);
+  const auto values = out.as<float>();
+  for (size_t i = 0; i < values.size(); ++i) values[i] -= float(stored.subtracted[i % stored.subtracted.size()]);
+  return out;
 }
 
 Samples read_samples(const std::string& path, const StoredData& stored) {

@@ -16,6 +16,7 @@ struct StoredData {
   bool channels_last = false;
   bool rows_channels_last = false;        // (H,W,C) was the order of images in arrays
   std::vector<double> means, deviations;  // by channel
+  std::vector<double> subtracted;         // from a sample as it lies in memory; see Data
   TableColumns table;
   Shape in_memory() const { return channels_last ? sample.slice(1, 3).concat({sample[0]}) : sample; }
 };
@@ -29,6 +30,8 @@ struct Samples {
 // Of a CSV, NPY or IDX file, an image, a folder of images; of `-` what stdin has, any of these but a folder. Notes
 // are printed.
 Samples read_samples(const std::string& path, const StoredData& stored);
+// Samples of the net's size without what was subtracted from those that it was trained with.
+Tensor without_mean(const Tensor& samples, const StoredData& stored);
 
 // The rows of a CSV file's content, which `name` stands for in messages; between cells stand tabs in a .tsv file, else
 // what stood there in the table trained with, unless the first line shows commas or tabs instead. Where both this table

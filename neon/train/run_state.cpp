@@ -128,6 +128,7 @@ TensorFile pack_run(const Experiment& experiment, const Setting& resolved, const
       {"channels_last", data.channels_last},
       {"rows_channels_last", data.rows_channels_last},
       {"image_size", data.image_size},
+      {"subtracted", exact(data.subtracted)},
       {"means", exact(data.means)},
       {"deviations", exact(data.deviations)},
       {"table", table_json(data.table)},
@@ -155,9 +156,9 @@ StoredRun unpack_run(TensorFile file, const std::string& path) {
     out.position = position_from(json::parse(position));
     out.class_names = json::parse(classes).get<std::vector<std::string>>();
     const json stored = json::parse(metadata("neon.data"));
-    for (const auto& mean : stored.value("means", json::array())) out.means.push_back(parse_exact(mean));
-    for (const auto& deviation : stored.value("deviations", json::array()))
-      out.deviations.push_back(parse_exact(deviation));
+    for (const auto& [name, numbers] :
+         {std::pair("means", &out.means), {"deviations", &out.deviations}, {"subtracted", &out.subtracted}})
+      for (const auto& number : stored.value(name, json::array())) numbers->push_back(parse_exact(number));
     if (out.means.size() != out.deviations.size()) fail(ErrorKind::data, "neon.data has other means than deviations");
   } catch (const std::exception& error) {
     fail(ErrorKind::data, path, ": its metadata cannot be read: ", error.what());

@@ -43,6 +43,7 @@ struct StoredRun {
   TensorFile file;
   std::vector<std::string> class_names;
   std::vector<double> means, deviations;  // by channel, as the net was trained with; empty: not normalised
+  std::vector<double> subtracted;         // from samples as they lie in memory; see Data
 };
 // Throws a data error when the metadata is not that of a run.
 StoredRun unpack_run(TensorFile file, const std::string& path);

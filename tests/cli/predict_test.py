@@ -6,6 +6,7 @@ import os
 import re
 import struct
 
+import h5py
 import numpy as np
 
 import support
@@ -245,6 +246,23 @@ class Evaluation(Case):
         told = re.search(r"(?m)^test: (.*)  \(", out.out)[1]
         self.assertGreater(len(told), 220)
         self.assertIn(f"  {told}\n", out.err)
+
+    def test_samples_are_freed_of_the_mean_that_the_training_set_was_freed_of(self):
+        rng = np.random.default_rng(3)
+        for sample in (6,), (2, 2, 3):
+            x, y = rng.normal(8, 2, (40, *sample)).astype(np.float32), rng.integers(0, 3, 40)
+            for mean in np.arange(sample[0], dtype=np.float32) + 5, x.mean(0):
+                less = x - (mean if mean.shape == sample else mean.reshape(-1, *[1] * (len(sample) - 1)))
+                with h5py.File(self.path("x.h5"), "w") as file:
+                    file["input"], file["output"], file["mean"] = x.reshape(40, -1), y.reshape(-1, 1), mean.ravel()
+                    file["input"].attrs["lshape"], file["output"].attrs["nclass"] = sample, 3
+                np.save(self.path("x.npy"), x)
+                np.save(self.path("less.npy"), less)
+                np.save(self.path("y.npy"), y)
+                self.trained(dataset="{HDF5: {train: x.h5}}", metrics="[]")
+                whole = self.neon("predict", "m.safetensors", "x.npy").out
+                self.trained(dataset="{NPY: {inputs: less.npy, targets: y.npy}}", metrics="[]")
+                self.assertEqual(self.neon("predict", "m.safetensors", "less.npy").out, whole)
 
     def test_predict_regression(self):
         rows = "".join(f"{i / 40},{i % 9 / 9},{i / 20 - i % 9 / 9}\n" for i in range(40))

@@ -228,6 +228,17 @@ TEST_CASE("HDF5 files as for HDF5Iterator are read: lshape, nclass, mean, chunks
     CHECK(channel.train.inputs.at(turned(i)) == double(uint8_t(7 * i + 3)) - (i % 12 < 6 ? 1 : 2));
     CHECK(full.train.inputs.at(turned(i)) == double(uint8_t(7 * i + 3)) - double(i % 12));
   }
+  std::vector<std::string> warnings;
+  DataContext warned = offline();
+  warned.warnings = &warnings;
+  set->load(warned);
+  CHECK(warnings.empty());
+  make("HDF5", {{"train", golden("channel_mean.h5")}, {"test", golden("test.h5")}})->load(warned);
+  REQUIRE(warnings.size() == 1);
+  CHECK_THAT(warnings[0], Catch::Contains("test.h5: has no 'mean', ") && Catch::Contains("channel_mean.h5 has one"));
+  CHECK(data.subtracted.empty());
+  CHECK(channel.subtracted == std::vector<double>{1, 2});
+  CHECK(full.subtracted == std::vector<double>{0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11});
 }
 
 TEST_CASE("images in a file may have their channels last, and so has its mean") {
@@ -242,6 +253,7 @@ TEST_CASE("images in a file may have their channels last, and so has its mean") 
     for (int64_t i = 0; i < 48; ++i) {
       const double mean = file[0] == 't' ? 0 : file[0] == 'f' ? double(i % 12) : i % 2 ? 2 : 1;
       CHECK(data.train.inputs.at(i) == double(uint8_t(7 * i + 3)) - mean);
+      if (file[0] != 't') CHECK(data.subtracted[size_t(i) % data.subtracted.size()] == mean);
     }
   }
   CHECK_THAT(
