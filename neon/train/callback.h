@@ -62,6 +62,8 @@ class Callback {
   // After the last step; not when a signal stopped the run, which then goes on later.
   virtual void train_end(Variables& variables, std::string& message) { (void)variables, (void)message; }
   virtual bool needs_evaluation() const { return false; }
+  // What its state is about. A run that goes on hands the state to the callback of the same name about the same.
+  virtual std::string subject() const { return ""; }
   // State: numbers by name, and arrays by name, for the checkpoint.
   virtual std::map<std::string, double> state() const { return {}; }
   virtual void restore(const std::map<std::string, double>& state) { (void)state; }

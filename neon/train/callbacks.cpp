@@ -61,6 +61,7 @@ class EarlyStop : public Parametrized<Callback, EarlyStopParams> {
   // A run that goes on after its end (resume -e) goes on with the last weights, not the best.
   void train_begin(Variables& variables) override {
     if (restored_) exchange(variables);
+    if (!params.restore_best) kept_.clear();
   }
 
   void train_end(Variables& variables, std::string& message) override {
@@ -69,6 +70,7 @@ class EarlyStop : public Parametrized<Callback, EarlyStopParams> {
     message = text("restored the weights of epoch ", int64_t(best_epoch_), ", the best by ", params.watch);
   }
 
+  std::string subject() const override { return params.watch; }
   std::map<std::string, double> state() const override {
     return {{"best", best_}, {"epoch", best_epoch_}, {"waited", waited_}, {"restored", double(restored_)}};
   }

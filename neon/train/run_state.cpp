@@ -1,5 +1,6 @@
 #include "neon/train/run_state.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -240,23 +241,57 @@ void restore_variables(const TensorFile& file, const std::string& path, Variable
   for (const NamedTensor* named : wanted) variables.at(named->name).copy_from(named->tensor);
 }
 
-void restore_callbacks(const StoredRun& run, const Experiment& experiment) {
-  json states;
+namespace {
+
+std::string name_and_subject(const Made<Callback>& callback) {
+  const Setting& resolved = callback.resolved();
+  return text(resolved.is_map() ? resolved.entries.at(0).key : resolved.value, ' ', callback->subject());
+}
+
+// Those of a checkpoint's spec, without their states.
+std::vector<Made<Callback>> stored_callbacks(const StoredRun& run) {
+  const Setting spec = read_yaml_text(run.file.metadata.at("neon.spec"), "#spec");
+  std::vector<Made<Callback>> out;
+  Problems problems;
+  if (const Setting* list = spec.find("callbacks"))
+    Value_of<std::vector<Made<Callback>>>::read(*list, out, {}, problems);
+  problems.throw_if_any();
+  for (const auto& callback : out)
+    if (!callback) fail(ErrorKind::data, "its spec has a callback without a name");
+  return out;
+}
+
+// The state of the Kth of a checkpoint.
+void restore_callback(Callback& callback, const StoredRun& run, const json& states, size_t k) {
+  std::map<std::string, double> state;
+  for (const auto& [name, value] : states.at(k).items()) state[name] = parse_exact(value);
+  std::map<std::string, Tensor> arrays;
+  const std::string prefix = text("callback/", k, "/");
+  for (const NamedTensor& named : run.file.tensors)
+    if (named.name.starts_with(prefix)) arrays[named.name.substr(prefix.size())] = named.tensor;
+  if (!state.empty()) callback.restore(state);
+  if (!arrays.empty()) callback.restore_arrays(arrays);
+}
+
+}  // namespace
+
+std::vector<Made<Callback>> restore_callbacks(const StoredRun& run, const Experiment& experiment) {
+  std::vector<Made<Callback>> gone;
   try {
-    states = json::parse(run.file.metadata.at("neon.callbacks"));
-    for (size_t k = 0; k < experiment.params.callbacks.size() && k < states.size(); ++k) {
-      std::map<std::string, double> state;
-      for (const auto& [name, value] : states[k].items()) state[name] = parse_exact(value);
-      std::map<std::string, Tensor> arrays;
-      const std::string prefix = text("callback/", k, "/");
-      for (const NamedTensor& named : run.file.tensors)
-        if (named.name.starts_with(prefix)) arrays[named.name.substr(prefix.size())] = named.tensor;
-      if (!state.empty()) experiment.params.callbacks[k]->restore(state);
-      if (!arrays.empty()) experiment.params.callbacks[k]->restore_arrays(arrays);
+    const json states = json::parse(run.file.metadata.at("neon.callbacks"));
+    const std::vector<Made<Callback>> stored = stored_callbacks(run);
+    std::vector<Made<Callback>> here = experiment.params.callbacks;
+    for (size_t k = 0; k < stored.size(); ++k) {
+      const auto same = std::ranges::find_if(
+          here, [&](const auto& callback) { return name_and_subject(callback) == name_and_subject(stored[k]); });
+      const Made<Callback>& heir = same == here.end() ? gone.emplace_back(stored[k]) : *same;
+      restore_callback(*heir, run, states, k);
+      if (same != here.end()) here.erase(same);
     }
   } catch (const std::exception& error) {
     fail(ErrorKind::data, "the checkpoint's callback states cannot be read: ", error.what());
   }
+  return gone;
 }
 
 }  // namespace neon

@@ -60,6 +60,8 @@ TensorFile evaluated_weights(const TensorFile& file, bool running_means);
 // gives is wanted of the file, converted to the variables' types, and other variables stay as they are.
 void restore_variables(const TensorFile& file, const std::string& path, Variables& variables,
                        bool weights_only = false);
-void restore_callbacks(const StoredRun& run, const Experiment& experiment);
+// Gives the experiment's callbacks the states of those that the run had. Returns those that it had and the experiment
+// has not, as they were saved: their train_begin undoes what they did to the weights when the run ended.
+std::vector<Made<Callback>> restore_callbacks(const StoredRun& run, const Experiment& experiment);
 
 }  // namespace neon

@@ -65,7 +65,7 @@ void Trainer::make_programs(Experiment& experiment, const StoredRun* resume) try
   if (!options_.model_file.empty() && !resume) load_weights(options_.model_file);
   if (resume) {
     restore_variables(resume->file, resumed_from_, variables_);
-    restore_callbacks(*resume, experiment_);
+    former_callbacks_ = restore_callbacks(*resume, experiment_);
   }
   variables_.to_device();
   const auto evaluator_of = [&](const EvaluatedSet& set) {
@@ -123,7 +123,9 @@ void Trainer::check_position() const {
 }
 
 void Trainer::train(const std::function<void()>& settled) {
+  for (const auto& callback : former_callbacks_) callback->train_begin(variables_);
   for (const auto& callback : experiment_.params.callbacks) callback->train_begin(variables_);
+  variables_.to_device();
   while (!finished() && !stop_signal()) {
     epoch_started_ = now_seconds();
     epoch_waited_ = feed_->waited();

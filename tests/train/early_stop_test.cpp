@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <cstring>
 
 #include "neon/spec/spec.h"
+#include "neon/train/checkpoint.h"
 #include "neon/train/metrics_file.h"
 #include "neon/train/trainer.h"
 #include "tests/train/temp_folder.h"
@@ -59,4 +61,63 @@ TEST_CASE("what is not evaluated is an error that names what is") {
   double last = NAN;
   CHECK_THROWS_WITH(evaluations("Acuracy_0", last),
                     Catch::Contains("EarlyStop watches 'Acuracy_0', which is not evaluated; did you mean Accuracy_0"));
+}
+
+namespace {
+
+// A run that ends after so many epochs, or goes on from another; as it is saved.
+StoredRun saved_run(const std::string& callbacks, int64_t epochs, const StoredRun* from = nullptr) {
+  const Spec spec = spec_from_text(
+      "dataset: Iris\n"
+      "layers: [Affine: {nout: 3, init: Kaiming, activation: Softmax}]\n"
+      "cost: CrossEntropyMulti\n"
+      "metrics: [Accuracy]\n"
+      "optimizer: {GradientDescentMomentum: {learning_rate: 0.02, momentum_coef: 0.9}}\n"
+      "callbacks: " +
+          callbacks + "\nbatch_size: 32\nrng_seed: 11\n",
+      "test.yaml");
+  const TempFolder folder;
+  Experiment experiment(spec.root);
+  RunOptions options;
+  options.save_path = folder / "run.safetensors";
+  options.progress_bar = false;
+  options.epochs = epochs;
+  Trainer(experiment, experiment.params.dataset->load({}), options, from).run();
+  std::vector<std::string> warnings;
+  return unpack_run(load_checkpoint(options.save_path, warnings), options.save_path);
+}
+
+bool same_weights(const StoredRun& a, const StoredRun& b) {
+  const Tensor &x = *a.file.find("Affine_0/W"), &y = *b.file.find("Affine_0/W");
+  return std::memcmp(x.data(), y.data(), x.bytes()) == 0;
+}
+
+std::string states(const StoredRun& run) { return run.file.metadata.at("neon.callbacks"); }
+
+}  // namespace
+
+TEST_CASE("without the callback that stopped it, a run goes on as if it had not been there") {
+  const StoredRun stopped = saved_run("[EarlyStop: {patience: 1, min_delta: 9}]", 6);
+  REQUIRE(stopped.position.epoch == 2);
+  REQUIRE(!same_weights(stopped, saved_run("[]", 2)));  // the best are those of epoch 1
+  CHECK(same_weights(saved_run("[]", 6, &stopped), saved_run("[]", 6)));
+  CHECK(same_weights(saved_run("[EarlyStop: {patience: 9, min_delta: 9, restore_best: false}]", 6, &stopped),
+                     saved_run("[]", 6)));
+}
+
+TEST_CASE("a callback goes on where the one of its name left off, whatever stands before it") {
+  const char* const patient = "EarlyStop: {patience: 9, min_delta: 9}";
+  const StoredRun first = saved_run(text("[", patient, "]"), 3);
+  const std::string after = states(saved_run(text("[Hist, ", patient, "]"), 4, &first));
+  const std::string straight = states(saved_run(text("[", patient, "]"), 4));
+  CHECK(after == text("[{},", straight.substr(1)));
+}
+
+TEST_CASE("a callback that watches something else begins anew") {
+  const StoredRun first = saved_run("[EarlyStop: {patience: 9, watch: Accuracy}]", 3);
+  const StoredRun more = saved_run("[EarlyStop: {patience: 9, watch: cost}]", 4, &first);
+  INFO(states(first) << " then " << states(more));
+  CHECK(states(first).find("\"best\":\"-") != std::string::npos);  // of what rises, its negative
+  CHECK(states(more).find("\"best\":\"-") == std::string::npos);
+  CHECK(states(more).find("\"epoch\":\"4\"") != std::string::npos);
 }
