@@ -260,7 +260,8 @@ int preview(const CommandLine& line) {
   const auto given = operands(line, 2, "preview SPEC PNG [--count N]");
   const OpenedSpec spec = open_spec_of_data(line, given[0]);
   const Data data = load_data(*spec.experiment, line.run(), spec.folder);
-  const std::string shown = write_preview(*spec.experiment, data, line.run(), line.of_verb.count, given[1]);
+  const std::string shown = spec.experiment->placing(
+      [&] { return write_preview(*spec.experiment, data, line.run(), line.of_verb.count, given[1]); });
   std::printf("wrote %s: %s\n", given[1].c_str(), shown.c_str());
   return 0;
 }

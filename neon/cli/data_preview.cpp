@@ -65,7 +65,7 @@ std::string write_preview(const Experiment& experiment, const Data& data, const 
   StepOptions step = step_options(options, experiment.params);
   step.seed = uint64_t(options.rng_seed.value_or(experiment.params.rng_seed.value_or(0)));
   step.dtype = DType::f32;
-  check_batch(step, layout_of(data));
+  check_batch(options, step, layout_of(data));
   const int64_t whole = data.train.size() / step.batch * step.batch;  // images of whole batches of an epoch
   if (count.value_or(1) > whole)
     fail(ErrorKind::config, "--count ", *count, ": the whole batches of an epoch have ", whole, " images");

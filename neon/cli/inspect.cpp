@@ -61,12 +61,12 @@ void inspect_graph(Inspected& out) {
   Experiment& experiment = *out.spec.experiment;
   out.layout = layout_of(out.check);
   out.step = step_options(out.options, experiment.params);
-  if (out.check.train_size > 0) check_batch(out.step, out.layout);
+  if (out.check.train_size > 0) check_batch(out.options, out.step, out.layout);
   if (out.check.streamed)
     out.layout.held = ring_samples(out.check.train_size, out.step.batch, out.layout.sample.elements());
   out.graph =
       training_graph(experiment.network(), *experiment.params.cost, *experiment.params.optimizer, out.layout, out.step);
-  if (out.check.train_size > 0) check_last_batch(out.graph, out.step, out.layout);
+  if (out.check.train_size > 0) check_last_batch(out.options, out.graph, out.step, out.layout);
   experiment.fit(out.graph, out.layout);
   if (out.check.train_size > 0) check_plan(out);
   for (const int64_t size : {out.check.validation_size, out.check.test_size}) {

@@ -110,10 +110,19 @@ StepOptions step_options(const RunOptions& options, const ExperimentParams& para
   return out;
 }
 
-void check_batch(const StepOptions& options, const DataLayout& layout) {
-  if (options.batch > layout.train_size)
-    fail(ErrorKind::config, "batch_size ", options.batch, " is larger than the training set of ", layout.train_size,
-         " samples; give batch_size: ", layout.train_size, " or less (-z)");
+namespace {
+
+// How a message about the size of the batch begins: with the option that gave it, or the key of the spec.
+std::string batch_given(const RunOptions& options, int64_t batch) {
+  return text(options.batch_size ? "-z " : "batch_size: ", batch);
+}
+
+}  // namespace
+
+void check_batch(const RunOptions& options, const StepOptions& step, const DataLayout& layout) {
+  if (step.batch > layout.train_size)
+    fail(ErrorKind::config, batch_given(options, step.batch), " is larger than the training set of ", layout.train_size,
+         " samples; give ", layout.train_size, " or less");
 }
 
 namespace {
@@ -140,15 +149,16 @@ int64_t even_batch(int64_t batch, int64_t samples) {
 
 }  // namespace
 
-void check_last_batch(const StepGraph& full, const StepOptions& options, const DataLayout& layout) {
-  if (options.batch < 2 || layout.train_size % options.batch != 1) return;
-  const std::string layer = normalised_over_samples(full.graph, options.batch);
+void check_last_batch(const RunOptions& options, const StepGraph& full, const StepOptions& step,
+                      const DataLayout& layout) {
+  if (step.batch < 2 || layout.train_size % step.batch != 1) return;
+  const std::string layer = normalised_over_samples(full.graph, step.batch);
   if (layer.empty()) return;
-  const int64_t other = even_batch(options.batch, layout.train_size), left = layout.train_size % other;
-  fail(ErrorKind::config, "batch_size ", options.batch, ": of ", layout.train_size,
+  const int64_t other = even_batch(step.batch, layout.train_size), left = layout.train_size % other;
+  fail(ErrorKind::config, batch_given(options, step.batch), ": of ", layout.train_size,
        " training samples the last batch of an epoch has 1, of which batch norm in ", layer,
-       " would see one value of each feature: its variance is 0, and nothing would be learnt; give batch_size: ", other,
-       " (-z), ", left ? text("whose last batch has ", left) : "which leaves none over");
+       " would see one value of each feature: its variance is 0, and nothing would be learnt; give ", other, ", ",
+       left ? text("whose last batch has ", left) : "which leaves none over");
 }
 
 void check_steps(const StepOptions& options, int64_t steps) {

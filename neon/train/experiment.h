@@ -103,10 +103,11 @@ DType data_type(const RunOptions& options, const ExperimentParams& params);
 // Batch, type and the like of a run: what the options say, else the spec. `seed` is left to the run.
 StepOptions step_options(const RunOptions& options, const ExperimentParams& params);
 // Throws a config error for a batch that the training set cannot fill.
-void check_batch(const StepOptions& options, const DataLayout& layout);
+void check_batch(const RunOptions& options, const StepOptions& step, const DataLayout& layout);
 // Throws a config error where an epoch ends with one sample, of which batch norm would see one value of each feature.
 // `full` is the step of a whole batch.
-void check_last_batch(const StepGraph& full, const StepOptions& options, const DataLayout& layout);
+void check_last_batch(const RunOptions& options, const StepGraph& full, const StepOptions& step,
+                      const DataLayout& layout);
 
 // Throws a config error where a run of so many steps ends before its first update.
 void check_steps(const StepOptions& options, int64_t steps);

@@ -32,7 +32,7 @@ Trainer::Trainer(Experiment& experiment, Data data, RunOptions options, const St
   const ExperimentParams& params = experiment_.params;
   layout_ = layout_of(data_);
   step_options_ = step_options(options_, params);
-  check_batch(step_options_, layout_);
+  check_batch(options_, step_options_, layout_);
   begin_position(resume, drawn);
   step_options_.seed = position_.seed;
   epochs_ = options_.epochs.value_or(params.epochs);

@@ -19,7 +19,7 @@ void Trainer::make_feed_of_training() {
 
 void Trainer::compile_all(int threads) {
   full_ = compile(step_options_.batch, threads);
-  check_last_batch(full_.graph, step_options_, layout_);
+  check_last_batch(options_, full_.graph, step_options_, layout_);
   if (const int64_t left = layout_.train_size % step_options_.batch) ragged_ = compile(left, threads);
 }
 

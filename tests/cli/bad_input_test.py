@@ -217,7 +217,9 @@ class Specs(Case):
 
     def test_batch_larger_than_the_set(self):
         for verb in [], ["check"], ["summary"], ["bench"]:
-            self.refused(2, *verb, self.spec(batch_size="121"), says=["batch_size 121", "120 samples", "-z"])
+            self.refused(2, *verb, self.spec(batch_size="121"),
+                         says=["s.yaml:8:13: batch_size: 121 is larger than the training set of 120 samples; give 120"])
+            self.refused(2, *verb, self.spec(), "-z", "121", says="neon: -z 121 is larger than the training set of 120")
         self.neon(self.spec(batch_size="120"))
 
     def test_batch_norm_of_one_value(self):
@@ -229,13 +231,14 @@ class Specs(Case):
                          says=["s.yaml:3:5", "batch norm of (1, 8)", "one value", "-z", "(4) -> Affine_0"])
             # 120 = 7 * 17 + 1
             self.refused(2, *verb, "-z", "17", spec,
-                         says=["batch_size 17: of 120 training samples the last batch", "in Affine_0", "one value",
-                               "batch_size: 18 (-z), whose last batch has 12"])
-        self.refused(2, "-z", "119", spec, says="batch_size: 120 (-z), which leaves none over")
-        self.refused(2, "-z", "7", spec, says="batch_size: 8 (-z), which leaves none over")
+                         says=["neon: -z 17: of 120 training samples the last batch", "in Affine_0", "one value",
+                               "give 18, whose last batch has 12"])
+            self.refused(2, *verb, self.spec(normalised, batch_size="17"), says="s.yaml:8:13: batch_size: 17: of 120")
+        self.refused(2, "-z", "119", spec, says="give 120, which leaves none over")
+        self.refused(2, "-z", "7", spec, says="give 8, which leaves none over")
         # Of 13 samples 2 and 4 leave 1 over, too.
         few = "--set", "dataset.validation=107"
-        self.refused(2, "-z", "3", *few, spec, says="batch_size: 5 (-z), whose last batch has 3")
+        self.refused(2, "-z", "3", *few, spec, says="give 5, whose last batch has 3")
         self.neon("-e", "1", "-z", "5", *few, spec)
         self.neon("-e", "1", "-z", "18", spec)
         self.neon("-e", "1", "-z", "29", spec)  # 30 samples to test: one is normalised by the running statistics

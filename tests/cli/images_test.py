@@ -209,7 +209,9 @@ class Images(Case):
         self.neon("data", "preview", spec, "first.png")
         self.assertEqual(support.png_pixels(self.read("first.png")).shape, (2 * 10 + 2, 8 * 10 + 2, 3))
         self.assertIn("the whole batches of an epoch have 80 images", self.neon("data", "preview", spec, "x.png", "--count", "81", code=2).err)
-        self.assertIn("batch_size 90 is larger than the training set", self.neon("data", "preview", spec, "x.png", "-z", "90", code=2).err)
+        self.assertIn("-z 90 is larger than the training set", self.neon("data", "preview", spec, "x.png", "-z", "90", code=2).err)
+        wide = self.neon("data", "preview", "--set", "batch_size=90", spec, "x.png", code=2).err
+        self.assertIn("--set: batch_size: 90 is larger than the training set", wide)
 
     def tiles(self, name, side, count):
         sheet, pitch = support.png_pixels(self.read(name)), side + 2
