@@ -116,7 +116,9 @@ std::vector<std::string> report(const RunResult& result, const Experiment& exper
   for (const std::string& file : result.files) out.push_back("wrote " + file);
   if (save.empty()) out.push_back(text("next: ", program, " ", again, " -s model.safetensors -o run.h5"));
   else if (!result.saved) out.push_back(text("next: ", program, " ", again));
-  else out.push_back(text("next: ", program, result.signal ? " resume " : " eval ", operand_word(save)));
+  else if (result.signal) out.push_back(text("next: ", program, " resume ", operand_word(save)));
+  else if (!result.results.empty()) out.push_back(text("next: ", program, " eval ", operand_word(save)));
+  else out.push_back(text("next: ", program, " resume ", operand_word(save), " -e ", 2 * at.epoch));  // no test set
   return out;
 }
 

@@ -71,6 +71,9 @@ class Train(Case):
         again = self.neon(*follow[1:])
         self.assertIn("wrote model.safetensors\nwrote run.h5\n", again.out)
         self.assertIn(f"next: {NEON} eval model.safetensors\n", again.out)
+        untested = self.neon("-s", "m.safetensors", self.spec(dataset="{Iris: {test: 0}}")).out  # eval would find nothing
+        follow = re.search(r"next: (.*)", untested)[1].split()
+        self.assertIn("trained 8 epochs", self.neon(*follow[1:]).out)
 
     def test_options(self):
         result = self.neon("-e", "2", "-z", "8", "-r", "5", "-s", "m.safetensors", "-o", "r.h5", "-d", "f64",
