@@ -50,7 +50,9 @@ TableLayout layout_of(const CsvParams& params, const Table& table) {
   if (!out.feature[out.target]) fail(ErrorKind::config, "ignore: column ", params.target, " is the target");
   out.feature[out.target] = false;
   out.features = size_t(std::ranges::count(out.feature, true));
-  if (out.features == 0) fail(ErrorKind::data, table.path, ": no columns are left beside the target");
+  if (out.features == 0)
+    fail(ErrorKind::data, table.path, ": no columns are left beside the target",
+         table.columns == 1 ? text("; cells are separated by ", in_quotes(params.delimiter), " (delimiter)") : "");
   return out;
 }
 
@@ -66,6 +68,12 @@ bool is_header(const CsvParams& params, const std::vector<CsvCell>& first) {
   const bool last_is_text = !first.empty() && !parse_number(first.back().text, number);
   if (params.target == "last") return texts > size_t(last_is_text);
   return named_target > 0 || texts > 1;
+}
+
+// Ways in which tables say that there is no value.
+bool is_missing(std::string_view cell) {
+  constexpr std::string_view kMissing[] = {"", "?", "-", ".", "NA", "N/A", "na", "n/a", "NaN", "nan", "NULL", "null"};
+  return std::ranges::count(kMissing, cell) > 0;
 }
 
 class TableReader {
@@ -113,8 +121,8 @@ class TableReader {
       double value = 0;
       if (!parse_number(cells[i].text, value) || !std::isfinite(float(value)))
         reader_.fail_at(cells[i], text(column_text(i), ": expected a number, found ", in_quotes(cells[i].text),
-                                       cells[i].text.empty() ? "; fill in or remove rows with missing values"
-                                                             : "; a column of text can be left out with ignore"));
+                                       is_missing(cells[i].text) ? "; fill in or remove rows with missing values"
+                                                                 : "; a column of text can be left out with ignore"));
       table_.features.push_back(float(value));
     }
   }

@@ -41,6 +41,7 @@ void DataContext::warn(std::string line) const {
 }
 
 std::string find_data_file(const std::string& path, const DataContext& context, std::string& looked_for) {
+  if (path.empty()) fail(ErrorKind::config, "the name of a file is empty");
   const std::vector<std::string> places = context.places_of(path);
   for (const std::string& place : places) {
     if (file_exists(place)) return place;
@@ -55,7 +56,7 @@ std::string find_data_file(const std::string& path, const DataContext& context, 
 
 std::string find_data_file(const std::string& path, const DataContext& context) {
   std::string looked_for;
-  std::string found = path.empty() ? "" : find_data_file(path, context, looked_for);
+  std::string found = find_data_file(path, context, looked_for);
   if (found.empty()) fail(ErrorKind::data, path, ": no such file; looked for ", looked_for);
   return found;
 }

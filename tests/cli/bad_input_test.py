@@ -455,6 +455,8 @@ class Tables(Case):
         """However many they are, and whatever they are called."""
         names = ['"a\nneon: all is well"'] + [f"c{i}" for i in range(5000)]
         self.write("t.csv", ",".join(names) + "\n" + ("1," * 5000 + "1\n") * 3)
+        for verb in [], ["check"]:
+            self.refused(2, *verb, self.spec(dataset='{CSV: {path: ""}}'), says="s.yaml:8:10: dataset: the name of a file is empty")
         result = self.refused(2, self.spec(IRIS, dataset="{CSV: {path: t.csv, target: nope}}"),
                               says=["t.csv has no column 'nope'", "'a?neon: all is well', 'c0'", "and 4981 more"])
         self.assertLess(len(result.err), 500)

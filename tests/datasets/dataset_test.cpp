@@ -112,6 +112,7 @@ TEST_CASE("a relative path is looked for here, beside the spec, then in the data
   const std::string spec = dir.write("spec/neon-x.csv", "");
   CHECK(find_data_file("neon-x.csv", context) == spec);
   CHECK(find_data_file(data, context) == data);
+  CHECK(error_of([&] { find_data_file("", context); }) == "config: the name of a file is empty");
   CHECK_THAT(error_of([&] { find_data_file(dir.path(), context); }), Catch::Contains("this is a folder"));
   for (const std::string& here : {std::string("."), std::filesystem::current_path().string()}) {
     context.spec_dir = context.data_dir = here;

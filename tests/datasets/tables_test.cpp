@@ -104,13 +104,14 @@ TEST_CASE("what is wrong in a CSV file is said with file, line and column") {
              Catch::StartsWith("a.csv:3:3: column 'y': expected a number, found ''; fill in"));
   CHECK_THAT(error("x,y,k\n1,2,a\n3,red,b\n"),
              Catch::StartsWith("a.csv:3:3: column 'y': expected a number, found 'red'; a column"));
-  CHECK_THAT(error("x,y,k\n1,nan,a\n"), Catch::StartsWith("a.csv:2:3: column 'y': expected a number, found 'nan'"));
+  CHECK_THAT(error("x,y,k\n1,nan,a\n"),
+             Catch::StartsWith("a.csv:2:3: column 'y': expected a number, found 'nan'; fill in"));
   CHECK_THAT(error("x,y,k\n1,2,a\n3,4\n"), Catch::StartsWith("a.csv:3:3: this row has 2 cells, the first row 3"));
   CHECK_THAT(error("x,x,k\n1,2,a\n"), Catch::StartsWith("a.csv:1:3: two columns are named 'x'"));
   CHECK_THAT(error("x,y,k\n1,2,\n"), Catch::StartsWith("a.csv:2:5: the target is empty"));
   CHECK_THAT(error(""), Catch::StartsWith("a.csv: is empty"));
   CHECK_THAT(error("x,y,k\n"), Catch::StartsWith("a.csv: has no rows below its header"));
-  CHECK_THAT(error("1\n2\n"), Catch::StartsWith("a.csv: no columns are left beside the target"));
+  CHECK(error("1\n2\n") == "a.csv: no columns are left beside the target; cells are separated by ',' (delimiter)");
   CHECK_THAT(error("hight,k\n1,a\n", {{"target", "height"}}),
              Catch::Contains("has no column 'height'; did you mean hight"));
   CHECK_THAT(error("1,2\n", {{"target", "5"}}), Catch::Contains("there is no column 5"));
