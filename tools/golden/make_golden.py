@@ -5,7 +5,8 @@
 
 Values come from PyTorch in f64 wherever it has the same rule; where neon's rule is its own, the formula is restated in
 NumPy. All inputs are exact in f32, so the same values serve tests in f32. Numbers are drawn from fixed seeds: running
-this again gives the same files. Those of images come from make_golden_images.py.
+this again gives the same files, but for last bits of Orthonormal's, which are LAPACK's. Those of images come from
+make_golden_images.py.
 """
 import pathlib
 import sys
