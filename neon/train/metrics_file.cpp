@@ -138,6 +138,9 @@ struct MetricsFile::State {
 
 // Copies into the image, which is not written yet.
 void MetricsFile::State::take_over(const MetricsContents& from, const History& until) {
+  for (const StoredSeries& old : from.series)
+    if (!by_path.count(old.spec.path))
+      messages.push_back(text(until.path, ": the history of ", old.spec.path, " is not kept: this run has none"));
   for (const Placed& placed : series) {
     const SeriesSpec& spec = placed.spec;
     const StoredSeries* old = from.find(spec.path);

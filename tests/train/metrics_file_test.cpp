@@ -200,6 +200,7 @@ TEST_CASE("a history that does not fit or cannot be read is said, and lost files
     file.close(RunStatus::complete);
   }
   std::vector<SeriesSpec> changed = specs();
+  const std::string dropped = changed[2].path;
   changed[5].width = 3;
   changed[1].epoch_freq = 1;
   const MetricsFile::History history{path, 12, 3};
@@ -207,6 +208,12 @@ TEST_CASE("a history that does not fit or cannot be read is said, and lost files
   REQUIRE(messages.size() == 2);
   CHECK_THAT(messages[0], Contains("the history of cost/loss is not kept"));
   CHECK_THAT(messages[1], Contains("the history of multicost/train is not kept"));
+
+  changed = specs();
+  changed.erase(changed.begin() + 2);
+  messages = MetricsFile(path, changed, attributes(), &history).take_messages();
+  REQUIRE(messages.size() >= 1);
+  CHECK_THAT(messages[0], Contains("the history of " + dropped + " is not kept: this run has none"));
 
   put_file(path, "damaged");
   MetricsFile file(path, specs(), attributes(), &history);
