@@ -34,7 +34,9 @@ void on_signal(int signal) {
 
 // What is ignored stays so: a shell says thereby that a program in the background is not meant.
 void install(int signal, const struct sigaction& action, struct sigaction& former) {
-  sigaction(signal, &action, &former);
+  struct sigaction before {};
+  sigaction(signal, &action, &before);
+  if (before.sa_handler != on_signal) former = before;
   if (former.sa_handler == SIG_IGN) sigaction(signal, &former, nullptr);
 }
 
@@ -50,10 +52,12 @@ SignalGuard::SignalGuard() {
   install(SIGTERM, action, former_terminate);
 }
 
+// A program that was stopped is about to end: what is left of the same request must not kill it before it has said so.
 SignalGuard::~SignalGuard() {
+  if (received.exchange(0)) return;
   sigaction(SIGINT, &former_interrupt, nullptr);
   sigaction(SIGTERM, &former_terminate, nullptr);
-  received = 0, received_at = 0;
+  received_at = 0;
 }
 
 int stop_signal() { return received; }

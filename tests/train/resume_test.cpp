@@ -2,6 +2,8 @@
 // type, with dropout, batch norm, running means, callbacks and a metrics file. The signal is raised by a schedule of
 // the test, in the middle of the step that it counts.
 #include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <cstring>
@@ -10,6 +12,7 @@
 #include "neon/spec/spec.h"
 #include "neon/train/checkpoint.h"
 #include "neon/train/metrics_file.h"
+#include "neon/train/signals.h"
 #include "neon/train/trainer.h"
 #include "tests/train/temp_folder.h"
 
@@ -243,4 +246,24 @@ TEST_CASE("a run that EarlyStop ended stays ended, and its file as it is") {
   CHECK(again.position.step == first.position.step);
   CHECK(again.results == first.results);
   check_same(before, runs.load("run"));
+}
+
+TEST_CASE("the second signal of one request does not kill a run that the first has ended") {
+  // In a process of its own; it may be put off so long that the second counts as another request, which exits 143.
+  int status = 143 << 8;
+  for (int attempt = 0; attempt < 20 && WIFEXITED(status) && WEXITSTATUS(status) == 143; ++attempt) {
+    const pid_t child = fork();
+    if (child == 0) {
+      {
+        const SignalGuard guard;
+        raise(SIGTERM);
+        if (stop_signal() != SIGTERM) _exit(1);
+      }
+      raise(SIGTERM);
+      const SignalGuard next;
+      _exit(stop_signal() == 0 ? 0 : 2);
+    }
+    REQUIRE(waitpid(child, &status, 0) == child);
+  }
+  CHECK(status == 0);
 }
