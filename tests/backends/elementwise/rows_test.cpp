@@ -215,7 +215,9 @@ TEST_CASE("a zero derivative stays zero beside an infinite gradient") {
   CHECK(value_at<float>("square_hinge", inf, 1, 1) == 0);  // however far on the right side
 }
 
-TEST_CASE("a rectifier that just reaches its cut on the negative side, too, passes nothing back") {
+TEST_CASE("a rectifier that just reaches its cut, on the negative side, too, passes nothing back but to the cut") {
+  CHECK(gradient_at<float>("relu_clip", 2, 1, 1, 0.5, 1) == 1);
+  CHECK(gradient_at<float>("relu_clip", 2, 1, -2, -0.5, 1) == 1);
   for (const int operand : {0, 1}) {
     CHECK(gradient_at<float>("relu_clip", operand, 1, -2, -0.5, 1) == 0);
     CHECK(gradient_at<float>("relu_clip", operand, 1, -2, -0.25, 1) != 0);
