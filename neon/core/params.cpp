@@ -106,7 +106,10 @@ void PlainValue<T>::read(const Setting& s, T& out, const Constraint& constraint,
     if (!detail::read_bool(s, out)) detail::wrong_type(s, "true or false", problems);
   } else if constexpr (std::integral<T>) {
     int64_t value = 0;
-    if (!detail::read_integer(s, value)) return detail::wrong_type(s, "an integer", problems);
+    if (double real = 0; !detail::read_integer(s, value)) {
+      const bool too_large = detail::read_real(s, real) && real == std::floor(real);
+      return detail::wrong_type(s, too_large ? "an integer of fewer digits" : "an integer", problems);
+    }
     detail::check_number(s, double(value), constraint, problems);
     if (int64_t(T(value)) != value || (value < 0 && T(value) > 0))
       problems.add(s, text(value, " does not fit the parameter's ", sizeof(T) * 8, " bits"));

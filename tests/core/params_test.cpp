@@ -205,6 +205,10 @@ TEST_CASE("what parameters contradict together is told at their place, not throw
         "lamp.Bulb.watts: 0 is not at least 1");
   CHECK(said_of_bulb({{"low", Setting::scalar("x"), {}}, {"watts", Setting::scalar("0"), {}}}) ==
         "lamp.Bulb.low: expected an integer, found 'x'\nlamp.Bulb.watts: 0 is not at least 1");
+  CHECK(said_of_bulb({{"low", Setting::scalar("2.5"), {}}}) == "lamp.Bulb.low: expected an integer, found '2.5'");
+  for (const char* large : {"1e18", "-99999999999999999999"})
+    CHECK(said_of_bulb({{"low", Setting::scalar(large), {}}}) ==
+          text("lamp.Bulb.low: expected an integer of fewer digits, found '", large, "'"));
 }
 
 TEST_CASE("an unknown key may have been meant for a shared parameter") {
