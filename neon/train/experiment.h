@@ -58,7 +58,8 @@ struct ExperimentParams {
       "Above 0, running means of the weights with this share kept each step are what is evaluated.", half_open(0, 1));
     p("backend", &ExperimentParams::backend, "cpu (also written mkl) or gpu (mgpu), unless -b says otherwise.",
       one_of({"", "cpu", "gpu", "mkl", "mgpu"}));
-    p("datatype", &ExperimentParams::datatype, "Type of activations and weights, unless -d says otherwise.",
+    p("datatype", &ExperimentParams::datatype,
+      "Type of activations and weights, unless -d says otherwise; samples are held in f32 or as bytes.",
       one_of({"", "f32", "f64", "f16", "bf16"}));
     p("rng_seed", &ExperimentParams::rng_seed, "Seed of all random numbers, unless -r says otherwise.", at_least(0));
   }
