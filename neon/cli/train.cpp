@@ -106,6 +106,8 @@ std::vector<std::string> report(const RunResult& result, const Experiment& exper
     };
     add_results(result.results, set_during_training(data).name);
     add_results(result.at_end, set_at_end(data).name);
+    if (out.empty() && result.cost)  // there is nothing to test with
+      out.push_back(text("training: cost ", cost_text(*result.cost), " in the last epoch  (", data.source, ")"));
     // A run that goes on keeps its seed, wherever that is from, and takes no other.
     const bool fixed_seed = line.verb == "train" && options.deterministic && !options.rng_seed;
     out.push_back(text("trained ", at.epoch, " epochs in ", duration_text(at.seconds), ", seed ", at.seed,

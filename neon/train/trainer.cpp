@@ -204,6 +204,7 @@ RunResult Trainer::run(const std::function<void()>& settled) try {
   out.saved = saver_ && (saved_ || !last_saved_.empty());
   out.results = results_;
   out.at_end = at_end_;
+  out.cost = epoch_cost_;
   out.position = position_;
   const double seconds = position_.seconds - seconds_before;
   if (data_.train.reader && seconds > 0) out.waiting = feed_->waited() / seconds;

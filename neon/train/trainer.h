@@ -21,6 +21,7 @@ class SignalGuard;
 struct RunResult {
   std::map<std::string, double> results;  // of the last evaluation of the set during training
   std::map<std::string, double> at_end;   // of the test samples, where those are another set
+  std::optional<double> cost;             // mean of the last epoch that was trained here
   Position position;
   int signal = 0;                  // that stopped the run
   std::vector<std::string> files;  // written; without the checkpoint's where none was worth it
@@ -164,7 +165,8 @@ class Trainer {
   std::vector<std::string> told_left_out_;
   std::string device_name_ = "CPU";
   bool gpu_ = false, repeatable_ = true;
-  double recent_cost_ = 0, recent_step_cost_ = 0, rate_ = 0;
+  std::optional<double> recent_cost_, epoch_cost_;  // means of the last steps and the last whole epoch
+  double recent_step_cost_ = 0, rate_ = 0;
   int64_t epoch_start_step_ = 0;
   double started_ = 0, epoch_started_ = 0, epoch_waited_ = 0;
   int64_t evaluated_epoch_ = 0;    // after which the last evaluation was; 0: there was none

@@ -53,7 +53,7 @@ void Trainer::show_progress() {
   state.epochs = epochs_;
   state.step = position_.step_in_epoch;
   state.steps = steps_per_epoch_;
-  state.cost = recent_cost_;
+  state.cost = recent_cost_.value_or(0);
   state.skipped = position_.skipped;
   const double elapsed = now_seconds() - epoch_started_;
   const double done = double(position_.step - epoch_start_step_);
@@ -92,6 +92,7 @@ bool Trainer::end_epoch() {
     if (results.empty()) return false;
     take_results(results, position_.epoch + 1);
   }
+  epoch_cost_ = mean_cost;
   ++position_.epoch;
   position_.step_in_epoch = 0;
   const int64_t steps = position_.step - epoch_start_step_;

@@ -102,7 +102,7 @@ bool Trainer::finish_step(StepProgram& now, int back) {
   position_.cost_sum += cost * double(samples);
   position_.samples += samples;
   recent_step_cost_ = cost;
-  recent_cost_ = position_.step == 0 ? cost : 0.9 * recent_cost_ + 0.1 * cost;
+  recent_cost_ = recent_cost_ ? 0.9 * *recent_cost_ + 0.1 * cost : cost;
   ++position_.step;
   ++position_.step_in_epoch;
   return finite;

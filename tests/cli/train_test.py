@@ -72,6 +72,7 @@ class Train(Case):
         self.assertIn("wrote model.safetensors\nwrote run.h5\n", again.out)
         self.assertIn(f"next: {NEON} eval model.safetensors\n", again.out)
         untested = self.neon("-s", "m.safetensors", self.spec(dataset="{Iris: {test: 0}}")).out  # eval would find nothing
+        self.assertRegex(untested, r"(?m)^training: cost \d\.\d{4} in the last epoch  \(150 samples built in")
         follow = re.search(r"next: (.*)", untested)[1].split()
         self.assertIn("trained 8 epochs", self.neon(*follow[1:]).out)
 
