@@ -125,7 +125,7 @@ void Trainer::check_position() const {
 void Trainer::train(const std::function<void()>& settled) {
   for (const auto& callback : former_callbacks_) callback->train_begin(variables_);
   for (const auto& callback : experiment_.params.callbacks) callback->train_begin(variables_);
-  variables_.to_device();
+  if (!resumed_from_.empty()) variables_.to_device();  // what the callbacks put back
   while (!finished() && !stop_signal()) {
     epoch_started_ = now_seconds();
     epoch_waited_ = feed_->waited();
