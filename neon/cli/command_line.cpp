@@ -29,7 +29,7 @@ constexpr RunOption kRunOptions[] = {
     {"-e,--epochs", "epochs", "passes over the training set", true},
     {"-s,--save_path", "save_path", "checkpoint, always the newest (.safetensors)", true},
     {"--serialize", "serialize", "epochs between checkpoints; saves without -s, too: neon_model.safetensors", true},
-    {"--model_file", "model_file", "checkpoint whose weights to begin with", true},
+    {"--model_file", "model_file", "checkpoint whose weights to begin with, or their running means (ema)", true},
     {"-l,--log", "log_file", "log file; neon_log.txt without a name", true},
     {"-o,--output_file", "output_file", "metrics file (HDF5)", true},
     {"--eval_freq", "eval_freq", "epochs between evaluations (also -eval, and its names in older neons)", true},

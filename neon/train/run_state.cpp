@@ -218,7 +218,7 @@ void restore_variables(const TensorFile& file, const std::string& path, Variable
   std::vector<std::string> differences;
   std::vector<const NamedTensor*> wanted;
   std::set<std::string> stored;
-  const TensorFile weights = weights_only ? evaluated_weights(file, false) : TensorFile{};
+  const TensorFile weights = weights_only ? evaluated_weights(file, true) : TensorFile{};
   for (const NamedTensor& named : weights_only ? weights.tensors : file.tensors) {
     if (named.name.starts_with("callback/")) continue;
     stored.insert(named.name);

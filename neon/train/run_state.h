@@ -57,7 +57,8 @@ TensorFile evaluated_weights(const TensorFile& file, bool running_means);
 
 // Copies tensors into variables of the same name; throws a config error that lists every difference: a name on one
 // side only, another type or shape. Callbacks' arrays are none. With `weights_only` only what evaluated_weights
-// gives is wanted of the file, converted to the variables' types, and other variables stay as they are.
+// gives, with means where there are such, is wanted of the file, converted to the variables' types, and other variables
+// stay as they are.
 void restore_variables(const TensorFile& file, const std::string& path, Variables& variables,
                        bool weights_only = false);
 // Gives the experiment's callbacks the states of those that the run had. Returns those that it had and the experiment

@@ -203,6 +203,15 @@ class Train(Case):
             self.assertIn(told, err)
             self.assertEqual("--caffe" in err, bool(told), err)
 
+    def test_model_file_begins_with_the_net_that_eval_would_test(self):
+        spec, still = self.spec(), ["--set", "optimizer.learning_rate=0"]
+        self.neon("-r", "1", "-s", "a", "--set", "ema=0.9", spec)
+        before = tensors(self.path("a"))[0]
+        self.assertNotEqual(before["Affine_0/W"], before["Affine_0/W/ema"])
+        for more in [], ["--set", "ema=0.5"]:
+            self.neon("-e", "1", "--model_file", "a", "-s", "b", *still, *more, spec)
+            self.assertEqual(tensors(self.path("b"))[0]["Affine_0/W"], before["Affine_0/W/ema"])
+
     def test_model_file_is_where_running_means_begin(self):
         spec = self.spec(ema="0.5")
         self.neon("-r", "1", "-s", "a", self.spec(name="plain.yaml"))
