@@ -1,0 +1,104 @@
+"""A small training drawn from a seed: its spec, its data, its first weights."""
+import random
+
+import numpy as np
+
+from net import HIDDEN, LAST
+
+COSTS = ["CrossEntropyMulti"] * 3 + ["CrossEntropyBinary", "SumSquared", "MeanSquared", "SmoothL1Loss", "SquareHingeLoss"]
+SCHEDULES = [
+    {"Schedule": {"step_config": 2, "change": 0.5}}, {"Schedule": {"step_config": [1, 3], "change": 0.3}},
+    {"Schedule": {"step_config": [1, 3], "change": [0.02, 0.3]}}, {"StepSchedule": {"step_config": [0, 2], "change": [0.1, 0.05]}},
+    {"PowerSchedule": {"step_config": 2, "change": 0.7}}, {"ExpSchedule": {"decay": 0.4}}, {"PolySchedule": {"power": 1.5}},
+    {"PolySchedule": {"total_epochs": 9, "power": 2}}, {"ShiftSchedule": {"interval": 2, "shift_size": 1}}, {"Cosine": {}},
+    {"Cosine": {"warmup": 1.3, "floor": 0.1}}, {"Warmup": {"warmup": 0.7}},
+    {"Warmup": {"warmup": 1.5, "then": {"ExpSchedule": {"decay": 0.3}}}}, {"Warmup": {"warmup": 1, "then": {"Cosine": {}}}}]
+
+
+class Training:
+    def __init__(self, seed):
+        self.draw, self.numbers = random.Random(seed), np.random.RandomState(seed)
+        d = self.draw
+        self.samples, self.tests = d.randint(5, 30), d.randint(1, 11)
+        self.features, self.units, self.classes = d.randint(1, 6), d.randint(1, 8), d.randint(2, 4)
+        self.hidden, self.kind = d.choice(HIDDEN), d.choice(COSTS)
+        usual = {"CrossEntropyMulti": "Softmax", "CrossEntropyBinary": "Logistic"}.get(self.kind)
+        self.last = usual or d.choice([name for name in LAST if name != "Softmax"])
+        self.cost_params = self.draw_cost_params()
+        self.draw_data()
+        self.weights = {"first/W": self.uniform(0.6, self.units, self.features), "first_bias/b": self.uniform(0.3, self.units),
+                        "second/W": self.uniform(0.6, self.classes, self.units), "second_bias/b": self.uniform(0.3, self.classes)}
+        self.batch, self.epochs = d.randint(1, min(self.samples, 9)), d.randint(2, 6)
+        self.steps = -(-self.samples // self.batch)  # of an epoch
+        self.accumulate, self.ema = min(d.choice([1, 1, 1, 2, 3, 5]), self.steps * self.epochs), d.choice([0, 0, 0.5, 0.9])
+        self.draw_optimizers()
+
+    def maybe(self, share, *values):
+        return self.draw.choice(values) if self.draw.random() < share else None
+
+    def uniform(self, most, *shape):
+        return self.numbers.uniform(-most, most, shape)
+
+    def draw_cost_params(self):
+        known = {"CrossEntropyMulti": {"smoothing": (0.5, 0.1, 0.4), "usebits": (0.3, True), "scale": (0.3, 2.0, 0.5)},
+                 "CrossEntropyBinary": {"scale": (0.3, 2.0, 0.5)}, "SmoothL1Loss": {"sigma": (0.5, 1.5)},
+                 "SquareHingeLoss": {"margin": (0.5, 0.6)}}.get(self.kind, {})
+        drawn = {name: self.maybe(*among) for name, among in known.items()}
+        return {name: value for name, value in drawn.items() if value is not None}
+
+    def draw_data(self):
+        """Samples are held in f32."""
+        normal = lambda *shape: self.numbers.randn(*shape).astype(np.float32).astype(float)
+        self.x, self.x_test = normal(self.samples, self.features), normal(self.tests, self.features)
+        self.labelled = self.kind not in ("SumSquared", "MeanSquared", "SmoothL1Loss") or self.draw.random() < 0.3
+        if self.labelled:
+            labels = [self.numbers.randint(0, self.classes, n) for n in (self.samples, self.tests)]
+            self.y, self.y_test = labels
+            self.t, self.t_test = (np.eye(self.classes)[some] for some in labels)
+        else:
+            self.t, self.t_test = self.y, self.y_test = normal(self.samples, self.classes), normal(self.tests, self.classes)
+
+    def draw_optimizer(self):
+        kind = self.draw.choice(["GradientDescentMomentum"] * 3 + ["RMSProp", "Adagrad", "Adadelta", "Adam", "AdamW", "ShiftAdaMax"])
+        p = {"gradient_clip_norm": self.maybe(0.35, 0.02, 0.1, 0.5), "gradient_clip_value": self.maybe(0.35, 0.005, 0.02, 0.1),
+             "param_clip_value": self.maybe(0.25, 0.1, 0.4), "schedule": self.maybe(0.6, *SCHEDULES)}
+        if kind == "GradientDescentMomentum":
+            p.update(learning_rate=self.draw.choice([0.05, 0.2, 0.5]), momentum_coef=self.maybe(0.7, 0.5, 0.9),
+                     nesterov=self.maybe(0.3, True), wdecay=self.maybe(0.4, 0.01, 0.1))
+        elif kind != "Adadelta":
+            p["learning_rate"] = self.maybe(0.7, 0.01, 0.03, 0.1)
+        if kind in ("Adam", "AdamW", "ShiftAdaMax"):
+            p["beta_1"] = self.maybe(0.4, 0.0, 0.5)
+        if kind in ("Adam", "AdamW"):  # 0 would divide noise by its own size
+            p["beta_2"] = self.maybe(0.4, 0.5, 0.9)
+        if kind == "AdamW":
+            p["wdecay"] = self.maybe(0.5, 0, 0.3)
+        if not p.get("momentum_coef"):
+            p.pop("nesterov", None)
+        return {kind: {name: value for name, value in p.items() if value is not None}}
+
+    def draw_optimizers(self):
+        """By the name or class of a layer, or for all."""
+        self.optimizers = {"default": self.draw_optimizer()}
+        if self.draw.random() < 0.35:
+            for name in self.draw.sample(["Bias", "Linear", "first", "second", "second_bias"], self.draw.randint(1, 2)):
+                self.optimizers[name] = self.draw_optimizer()
+
+    def optimizer_of(self, array):
+        layer = array.split("/")[0]
+        for name in (layer, "Bias" if layer.endswith("_bias") else "Linear"):
+            if name in self.optimizers:
+                return name
+        return "default"
+
+    def spec(self):
+        from_array = lambda name: {"Array": {"val": [float(v) for v in self.weights[name].ravel()]}}
+        affine = lambda name, nout, activation: {"Affine": {"name": name, "nout": nout, "init": from_array(name + "/W"),
+                                                            "bias": from_array(name + "_bias/b"), "activation": activation}}
+        several = len(self.optimizers) > 1
+        return {"dataset": {"NPZ": {"path": "d.npz", **({"classes": self.classes} if self.labelled else {})}},
+                "layers": [affine("first", self.units, self.hidden[0]), affine("second", self.classes, self.last)],
+                "cost": {self.kind: self.cost_params}, **({} if self.labelled else {"metrics": []}),
+                "optimizer": {"MultiOptimizer": self.optimizers} if several else self.optimizers["default"],
+                "batch_size": self.batch, "epochs": self.epochs, "shuffle": False, "accumulate": self.accumulate,
+                "ema": self.ema, "datatype": "f64"}
