@@ -75,10 +75,10 @@ class Signals(Case):
                    "{times: 2, layers: [Affine: {nout: 2048, init: Kaiming}]}\n  - Affine: {nout: 3, init: Kaiming, "
                    "activation: Softmax}\ncost: CrossEntropyMulti\noptimizer: {Adam: {learning_rate: 0.000001}}\n"
                    "batch_size: 4096\nepochs: 9\n")
-        for _ in range(5):  # until the first comes within a step, not between two
-            child = self.start("-r", "1", "-s", "m.safetensors", "slow.yaml")
+        for delay in 0.1, 0, 0.2, 0.3, 0.05:  # until the first comes within a step, not between two
+            child = self.start("-r", "1", "slow.yaml")
             self.wait_for(child, "epoch 1/", 60)
-            time.sleep(0.1)
+            time.sleep(delay)
             child.send_signal(signal.SIGINT)
             time.sleep(0.15)
             child.send_signal(signal.SIGINT)
