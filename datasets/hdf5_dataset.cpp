@@ -202,7 +202,8 @@ Tensor without_mean(const Tensor& inputs, const Tensor& mean, const Shape& sampl
   return out;
 }
 
-// Such a mean as numbers of Data::subtracted.
+// Such a mean as numbers of Data::subtracted: by element of a sample as it lies in memory, which of images is with
+// channels last whatever the file has, or by channel.
 std::vector<double> subtracted(Tensor mean, const Shape& sample, bool channels_last) {
   const int64_t features = sample.elements();
   const bool images = sample.rank() == 3, of_elements = mean.elements() == features;
