@@ -224,15 +224,52 @@ TEST_CASE("a finished run goes on to more epochs as if it had been told at first
   // Long enough that the best weights are not the last ones, and EarlyStop puts them back at the end.
   const Spec spec = spec_with("{GradientDescentMomentum: {learning_rate: 1.5, momentum_coef: 0.9, schedule: Stopping}}",
                               "ema: 0.7\ncallbacks: [EarlyStop: {patience: 99}]\n");
+  for (const std::string dtype : {"f32", "bf16", "f16"}) {
+    INFO(dtype);
+    Runs runs(spec, dtype);
+    runs.run("straight", -1, false, 12);
+    runs.run("longer", -1, false, 7);
+    const StoredRun seven = runs.load("longer");
+    const Tensor *best = seven.file.find("Affine_0/W"), *last = seven.file.find("callback/0/Affine_0/W");
+    REQUIRE((best && last));
+    REQUIRE(std::memcmp(best->data(), last->data(), best->bytes()) != 0);
+    runs.run("longer", -1, true, 12);
+    check_same(runs.load("straight"), runs.load("longer"));
+  }
+}
+
+namespace {
+
+// Stands in for a GPU's copies: the weights that it was given at first.
+struct FirstUpload : VariableMirror {
+  void upload(Variables& variables) override {
+    if (weights.empty()) weights = variables.at("Affine_0/W").clone();
+  }
+  void download(Variables&) override {}
+  Tensor weights;
+};
+
+}  // namespace
+
+TEST_CASE("a device is given the weights that a callback puts back before a finished run goes on") {
+  const Spec spec = spec_with("{GradientDescentMomentum: {learning_rate: 1.5, momentum_coef: 0.9, schedule: Stopping}}",
+                              "callbacks: [EarlyStop: {patience: 99}]\n");
   Runs runs(spec, "f32");
-  runs.run("straight", -1, false, 12);
-  runs.run("longer", -1, false, 7);
-  const StoredRun seven = runs.load("longer");
-  const Tensor *best = seven.file.find("Affine_0/W"), *last = seven.file.find("callback/0/Affine_0/W");
-  REQUIRE((best && last));
+  runs.run("run", -1, false, 7);
+  const StoredRun stored = runs.load("run");
+  const Tensor *best = stored.file.find("Affine_0/W"), *last = stored.file.find("callback/0/Affine_0/W");
   REQUIRE(std::memcmp(best->data(), last->data(), best->bytes()) != 0);
-  runs.run("longer", -1, true, 12);
-  check_same(runs.load("straight"), runs.load("longer"));
+  Experiment experiment(spec.root);
+  RunOptions options;
+  options.epochs = 8;
+  options.progress_bar = false;
+  Trainer trainer(experiment, experiment.params.dataset->load({}), options, &stored);
+  const auto device = std::make_shared<FirstUpload>();
+  trainer.variables().set_mirror(device);
+  stop_at = -1;
+  trainer.run();
+  REQUIRE(device->weights.bytes() == last->bytes());
+  CHECK(std::memcmp(device->weights.data(), last->data(), last->bytes()) == 0);
 }
 
 TEST_CASE("a run that EarlyStop ended stays ended, and its file as it is") {
