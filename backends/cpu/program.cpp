@@ -72,8 +72,10 @@ Tensor arena_of(const Lowered& lowered) try {
 
 class CpuProgram : public Program {
  public:
-  CpuProgram(const Graph& graph, Variables& variables, const CpuOptions& options) {
+  CpuProgram(const Graph& graph, Variables& variables, const CpuOptions& options)
+      : store_(options.callers_memory ? nullptr : &variables) {
     lowered_ = lower(graph, {.fuse = options.fuse,
+                             .kept_casts = !options.callers_memory,
                              .remake = options.remake,
                              .siblings = options.siblings,
                              .join = options.join,
@@ -124,9 +126,10 @@ class CpuProgram : public Program {
     keep_threads_apart(context_->threads);
     const cpu::Run run{step, record_.data()};
     milliseconds_.clear();
-    for (auto& kernel : kernels_) {
+    const bool news = store_ && seen_.take(*store_, !lowered_.graph.assignments().empty());
+    for (size_t k = 0; k < kernels_.size(); ++k) {
       const auto before = std::chrono::steady_clock::now();
-      kernel->run(run);
+      if (news || !lowered_.kernels[k].is_once()) kernels_[k]->run(run);
       if (!timed_) continue;
       const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - before;
       milliseconds_.push_back(took.count());
@@ -182,6 +185,8 @@ class CpuProgram : public Program {
     return nullptr;
   }
 
+  Variables* const store_;  // null with the caller's memory
+  WritesSeen seen_;
   std::unique_ptr<cpu::Context> context_;
   Tensor arena_;
   std::vector<Value> needed_leaves_;

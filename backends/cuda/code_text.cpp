@@ -43,11 +43,6 @@ int64_t CodeText::row_elements(Value value) const {
   return shape.elements() / std::max<int64_t>(shape[0], 1);
 }
 
-bool CodeText::is_variable(Value value) const {
-  const Graph& graph = context_.lowered.graph;
-  return graph.producer(context_.lowered.storage[size_t(value.id)]).op->name == "variable";
-}
-
 std::string CodeText::first_row(Value value) const {
   const int64_t elements = row_elements(value);
   if (elements) return text("i64(record[", kRecordFirst, "]) * ", elements, " + ");

@@ -48,7 +48,6 @@ class CodeText {
   std::string address(Value value) { return pointer(value); }
   // Elements by which an input's first row moves what is read of it; 0 for all that begin where their memory does.
   int64_t row_elements(Value value) const;
-  bool is_variable(Value value) const;
   bool recorded(Value value) const { return context_.recorded.count(value.id) > 0; }
   // A statement that writes `number` there; small outputs go to the ring, too.
   std::string store(Value value, const std::string& index, const std::string& number, const char* indent);

@@ -65,7 +65,10 @@ class CudaProgram : public Program {
   void set_memory(Input& input, std::shared_ptr<Memory> memory);
   Input* find_input(const std::string& name);
   void* address(Value value) const;
+  void* record(int row) const;
   void launch_kernels(int row);
+  void launch_once();
+  void wait_for(size_t kernel) const;
   void launch(size_t kernel, void* record);
   std::string describe(size_t kernel) const;
   CUgraphExec graph_of(int runs);
@@ -87,6 +90,8 @@ class CudaProgram : public Program {
   std::map<std::string, int> scalars_;
   std::vector<double> scalar_values_;
   RingPlan ring_plan_;
+  WritesSeen seen_;
+  bool news_ = false;  // others have written variables since the last launch
   int64_t first_ = 0;
   std::vector<uint64_t> queue_;  // rows of the record that were not sent yet
   int queued_ = 0;

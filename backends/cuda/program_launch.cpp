@@ -16,6 +16,8 @@ constexpr size_t kMostExpression = 120;  // bytes of a fused kernel's in a messa
 
 void CudaProgram::run(uint64_t step) {
   engine_->take_turn(this);
+  // Whoever wrote variables had the runs before sent off.
+  news_ = seen_.take(variables_, !lowered_.graph.assignments().empty()) || news_;
   queue_.push_back(runs_ % kDepth);
   queue_.push_back(step);
   queue_.push_back(uint64_t(first_));
@@ -45,6 +47,7 @@ void CudaProgram::flush() {
   const size_t row_bytes = (kRecordScalars + scalars_.size()) * 8;
   engine_->device->set_running(name_);
   if (batches_) batches_->before_run();
+  if (news_) launch_once();
   int sent = 0;
   if (moved_ || engine_->device->waits_for_kernels()) {
     records_.upload(queue_.data(), size_t(queued_) * row_bytes);
@@ -73,16 +76,34 @@ void* CudaProgram::address(Value value) const {
   return static_cast<std::byte*>(at) + size_t(first) * size_of(lowered_.graph.dtype(value));
 }
 
+void* CudaProgram::record(int row) const {
+  return static_cast<std::byte*>(records_.data()) + size_t(row) * (kRecordScalars + scalars_.size()) * 8;
+}
+
 void CudaProgram::launch_kernels(int row) {
-  std::byte* record = static_cast<std::byte*>(records_.data()) + size_t(row) * (kRecordScalars + scalars_.size()) * 8;
   if (marks_) marks_->set(0, engine_->device->stream());
   for (size_t k = 0; k < kernels_.size(); ++k) {
-    launch(k, record);
+    if (!lowered_.kernels[k].is_once()) launch(k, record(row));
     if (marks_) marks_->set(k + 1, engine_->device->stream());
-    if (!engine_->device->waits_for_kernels()) continue;
-    if (const CUresult result = cuStreamSynchronize(engine_->device->stream()); result != CUDA_SUCCESS)
-      check(result, describe(k));
+    wait_for(k);
   }
+}
+
+// What is kept of variables that others have written, before the runs that read it.
+void CudaProgram::launch_once() {
+  for (size_t k = 0; k < kernels_.size(); ++k) {
+    if (!lowered_.kernels[k].is_once()) continue;
+    launch(k, record(0));
+    wait_for(k);
+  }
+  news_ = false;
+}
+
+// Where every kernel is waited for, which names the one that fails.
+void CudaProgram::wait_for(size_t kernel) const {
+  if (!engine_->device->waits_for_kernels()) return;
+  if (const CUresult result = cuStreamSynchronize(engine_->device->stream()); result != CUDA_SUCCESS)
+    check(result, describe(kernel));
 }
 
 void CudaProgram::launch(size_t k, void* record) {

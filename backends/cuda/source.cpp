@@ -88,7 +88,9 @@ class KernelWriter {
 
   bool writes_variables() const {
     bool out = false;
-    auto look = [&](const Store& store) { out = out || code_.is_variable(store.value); };
+    auto look = [&](const Store& store) {
+      out = out || (!kernel_.once && outlives_run(context_.lowered.graph, store.value));
+    };
     for (const Segment& segment : kernel_.segments) std::ranges::for_each(segment.stores, look);
     std::ranges::for_each(kernel_.post_stores, look);
     return out;

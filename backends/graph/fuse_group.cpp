@@ -73,6 +73,7 @@ class Grouper {
       groups_.push_back({n});
       group_of_[size_t(n)] = n;
       fusible_.push_back(roles[size_t(n)] == Role::fusible && !taken[size_t(n)]);
+      kept_.push_back(graph.node(n).attributes.has(kKept));
     }
     guard_.resize(groups_.size());
     writes_.resize(groups_.size(), false);
@@ -168,7 +169,7 @@ class Grouper {
   }
 
   bool try_join(int a, int b) {
-    if (a == b) return false;
+    if (a == b || kept_[size_t(a)] != kept_[size_t(b)]) return false;
     if (!guards_agree(a, b)) return false;
     std::vector<int> nodes = groups_[size_t(a)];
     nodes.insert(nodes.end(), groups_[size_t(b)].begin(), groups_[size_t(b)].end());
@@ -246,7 +247,8 @@ class Grouper {
   bool try_move(int n) {
     const Node& node = graph_.node(n);
     const int from = group_of_[size_t(n)];
-    if (!fusible_[size_t(n)] || is_reduction(*node.op) || groups_[size_t(from)].size() == 1) return false;
+    if (!fusible_[size_t(n)] || kept_[size_t(n)] || is_reduction(*node.op) || groups_[size_t(from)].size() == 1)
+      return false;
     const int to = only_reader(n);
     if (to < 0 || to == from) return false;
     for (Value input : node.inputs)
@@ -263,15 +265,15 @@ class Grouper {
   }
 
   void join_side_by_side() {
-    std::vector<int> writers, copies, draws;
+    std::vector<int> writers, kept, draws;
     for (size_t g = 0; g < groups_.size(); ++g) {
       if (groups_[g].empty() || !fusible_[size_t(groups_[g].front())]) continue;
       if (guard_[g]) writers.push_back(int(g));
-      else if (is_parameter_cast(groups_[g])) copies.push_back(int(g));
+      else if (kept_[g]) kept.push_back(int(g));
       else if (is_drawn(groups_[g])) draws.push_back(int(g));
     }
     join_each(writers);
-    join_each(copies);
+    join_each(kept);
     join_each(draws);
   }
 
@@ -283,12 +285,6 @@ class Grouper {
                return is_made_anywhere(input) || std::ranges::count(nodes, graph_.producer_index(input)) > 0;
              });
     });
-  }
-
-  // A parameter in the type of the arithmetic.
-  bool is_parameter_cast(const std::vector<int>& nodes) const {
-    const Node& node = graph_.node(nodes.front());
-    return nodes.size() == 1 && node.op->name == "cast" && graph_.producer(node.inputs[0]).op->name == "variable";
   }
 
   void join_each(const std::vector<int>& groups) {
@@ -305,6 +301,7 @@ class Grouper {
   std::vector<std::vector<int>> groups_;
   std::vector<int> group_of_;
   std::vector<bool> fusible_, writes_;
+  std::vector<bool> kept_;  // by node, and so by group: kept casts share kernels with nothing else
   std::vector<Value> guard_;
   std::vector<std::vector<Assignment>> assigned_;  // of the value that a node makes
   std::vector<int> seen_, queue_;                  // groups of a search; seen_: the last search that came by

@@ -10,7 +10,7 @@ namespace neon {
 
 namespace {
 
-constexpr size_t kMostNodes = 96;  // that compute; a slice is but a way to read
+constexpr size_t kMostNodes = 96;  // that compute; a slice is but a way to read, a cast to 16 bits one to write
 
 bool all_ones(const Shape& shape) { return shape.elements() == 1; }
 
@@ -171,8 +171,12 @@ std::vector<Role> roles(const Graph& graph) {
 
 std::optional<GroupLayout> layout_of_group(const Graph& graph, const std::vector<Role>& roles,
                                            const std::vector<int>& nodes) {
-  const auto is_slice = [&](int n) { return is_fused_slice(graph, graph.node(n)); };
-  if (nodes.size() - size_t(std::ranges::count_if(nodes, is_slice)) > kMostNodes) return {};
+  const auto computes = [&](int n) {
+    const Node& node = graph.node(n);
+    const bool narrows = node.op->name == "cast" && size_of(graph.dtype(node.outputs[0])) == 2;
+    return !narrows && !is_fused_slice(graph, node);
+  };
+  if (size_t(std::ranges::count_if(nodes, computes)) > kMostNodes) return {};
   const std::set<int> members(nodes.begin(), nodes.end());
   auto inside = [&](Value value) { return members.count(graph.producer_index(value)) > 0; };
   std::set<int> post;

@@ -93,7 +93,7 @@ class Remaker {
       const std::string& op = graph_.node(p).op->name;
       if (op == "constant" || op == "scalar" || roles_[size_t(p)] == Role::source) continue;
       // It may be written anew before the reader runs.
-      if (graph_.producer(viewed(graph_, input)).op->name == "variable") return false;
+      if (outlives_run(graph_, viewed(graph_, input))) return false;
       if (nodes.count(p) || is_in(reader, p) || is_read(reader, input)) continue;
       if (is_in(from, p) && graph_.shape(input).elements() * kSmall > shape.elements()) {
         if (!collect(p, from, reader, shape, nodes, read)) return false;

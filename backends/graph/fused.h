@@ -65,6 +65,8 @@ struct FusedKernel {
   std::vector<Instruction> post;
   std::vector<Store> post_stores;
   Value guard;  // 0: the kernel does nothing
+  // It makes kept casts alone: it runs only where somebody else has written their variables since the program ran.
+  bool once = false;
   DType compute = DType::f32;
 
   // "h = relu(x + b); cost = sum(...)": for people

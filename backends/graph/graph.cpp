@@ -91,8 +91,13 @@ Value Graph::constant(double number, DType dtype) {
   return add("constant", {}, {{"value", number}, {"dtype", int64_t(dtype)}});
 }
 
+bool outlives_run(const Graph& graph, Value value) {
+  const Node& maker = graph.producer(value);
+  return maker.op->name == "variable" || maker.attributes.has(kKept);
+}
+
 void Graph::assign(Value variable, Value value, Value guard) {
-  NEON_ASSERT(producer(variable).op->name == "variable" && type(variable) == type(value));
+  NEON_ASSERT(outlives_run(*this, variable) && type(variable) == type(value));
   NEON_ASSERT(!guard || shape(guard).elements() == 1);
   for (const Assignment& a : assignments_) NEON_ASSERT(a.variable != variable);
   assignments_.push_back({variable, value, guard});

@@ -46,7 +46,8 @@ struct Node {
 };
 
 // After a run, `variable` holds what `value` was; where `guard` (a scalar value) is given and 0, nothing
-// is written. All reads of the variable see the value from before the run. A variable is assigned once at most.
+// is written. All reads of the variable see the value from before the run. A variable is assigned once at most. In
+// place of a variable it may be a kept cast of one, see with_kept_casts().
 struct Assignment {
   Value variable, value, guard;
 };
@@ -98,6 +99,11 @@ class Graph {
   std::map<std::string, int> known_;  // node by op, inputs and attributes
   std::string scope_;
 };
+
+// Attribute of a cast whose result outlives the run: it is made again only when somebody else has written its variable.
+constexpr const char* kKept = "kept";
+// Whether it is a variable or a kept cast of one, so that a kernel may write it anew while others still read it.
+bool outlives_run(const Graph& graph, Value value);
 
 // Sets the scope of a graph for a block.
 class Scope {

@@ -91,6 +91,7 @@ class Lowerer {
     LoweredKernel kernel;
     kernel.op = "fused";
     auto code = std::make_shared<FusedKernel>(fused_code(graph(), roles_, nodes, stored));
+    code->once = std::ranges::all_of(nodes, [&](int n) { return graph().node(n).attributes.has(kKept); });
     std::set<Value> inputs, outputs;
     auto read = [&](const std::vector<Instruction>& body) {
       for (const Instruction& i : body) {
@@ -145,16 +146,11 @@ class Lowerer {
   void put_off_columns() {
     auto& kernels = lowered_.kernels;
     for (size_t k = kernels.size(); k-- > 0;) {
-      if (kernels[k].op != "columns" || is_of_variable(kernels[k].inputs[0])) continue;
+      if (kernels[k].op != "columns" || outlives_run(graph(), viewed(graph(), kernels[k].inputs[0]))) continue;
       size_t last = k;
       while (last + 1 < kernels.size() && !std::ranges::count(kernels[last + 1].inputs, kernels[k].outputs[0])) ++last;
       std::rotate(kernels.begin() + long(k), kernels.begin() + long(k) + 1, kernels.begin() + long(last) + 1);
     }
-  }
-
-  bool is_of_variable(Value value) const {
-    while (is_view(graph(), graph().producer_index(value))) value = graph().producer(value).inputs[0];
-    return graph().producer(value).op->name == "variable";
   }
 
   // Edges from the home of node `from` to kernels that follow node `at`, through views and sources.
@@ -193,6 +189,7 @@ bool is_pointwise(const LoweredKernel& kernel, const Graph& graph) {
 
 Lowered lower(const Graph& graph, const LowerOptions& options) {
   Graph simple = simplified(expand(graph, options.keep));
+  if (options.fuse && options.kept_casts) simple = with_kept_casts(simple);
   if (options.siblings) simple = with_siblings_together(simple);
   if (options.deep_inputs) simple = with_deep_inputs(simple);
   if (options.product_gradients) simple = with_product_gradients(simple);
@@ -212,6 +209,7 @@ std::string to_string(const Lowered& lowered) {
     const LoweredKernel& kernel = lowered.kernels[k];
     out += text(k < 10 ? " " : "", k, "  ", kernel.op);
     const bool sums = kernel.takes_sums();
+    if (kernel.is_once()) out += " once";
     if (kernel.relu || kernel.bias || kernel.derivative || sums)
       out += text(" +", kernel.bias ? " bias" : "", kernel.relu ? " relu" : "",
                   kernel.derivative ? " " + kernel.derivative->name : "", sums ? " sums" : "");

@@ -23,6 +23,7 @@ struct LoweredKernel {
   // what pooling's gradient spreads, over all but the last axis.
   const Op* derivative = nullptr;
   Value gate;
+  bool is_once() const { return fused && fused->once; }
   bool takes_sums() const { return outputs.size() > 1 && (op == "matmul" || op == "pool_max_gradient"); }
   std::string scope;
 };
@@ -69,6 +70,7 @@ struct Lowered {
 
 struct LowerOptions {
   bool fuse = true;                // false: a kernel for every node, for tests
+  bool kept_casts = true;          // with `fuse`, see with_kept_casts(); false: nobody tells who else writes variables
   bool remake = false;             // see with_remade(): for devices whose arithmetic outruns their memory
   bool deep_inputs = false;        // see with_deep_inputs()
   bool siblings = false;           // see with_siblings_together()

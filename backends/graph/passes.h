@@ -12,6 +12,10 @@ Graph expand(const Graph& graph, std::span<const std::string_view> keep = {});
 // is given, which is smaller.
 Graph simplified(const Graph& graph);
 
+// The same computation where what variables are in a type of fewer bytes is kept from run to run, and written by
+// whatever writes the variable: no step begins by casting all weights.
+Graph with_kept_casts(const Graph& graph);
+
 // The same computation where convolutions of few channels, fewer than a tensor core multiplies at once, take pixels for
 // channels, with the filters moved alike: all that a filter sees, which makes it a product, or where that is much,
 // blocks of them, so that a stride of 4 over 3 channels becomes a stride of 1 over 48.

@@ -69,6 +69,9 @@ class Planner {
     }
     for (const auto& [name, value] : graph_.outputs())
       if (storage(value) && in_arena(storage(value))) buffer(value).last = kernels;
+    for (const LoweredKernel& kernel : lowered_.kernels)
+      for (Value value : kernel.is_once() ? kernel.outputs : std::vector<Value>{})
+        buffer(value).first = 0, buffer(value).last = kernels;
   }
 
   // In place: an output takes over the memory of an input of its type that ends here and is only read element
@@ -81,6 +84,7 @@ class Planner {
         std::set<Value> handed;
         for (const Store& store : segment.stores) {
           if (store.reach != Reach::full || storage(store.value) != store.value || !in_arena(store.value)) continue;
+          if (outlives_run(graph_, store.value)) continue;
           if (segment.body[size_t(store.reg)].kind == Instruction::Kind::load) continue;
           for (const Instruction& load : segment.body) {
             if (load.kind != Instruction::Kind::load || load.index || load.reach != Reach::full) continue;

@@ -85,7 +85,7 @@ Graph with_copies(const Graph& original) {
   }
   for (const auto& [name, value] : original.outputs()) {
     // A variable is shown as it was before the run.
-    const bool in_memory = !made_in_place(value) && op_of(viewed(original, value)) != "variable";
+    const bool in_memory = !made_in_place(value) && !outlives_run(original, viewed(original, value));
     copier.to.output(name, in_memory ? copier.find(value) : copier.copy(copier.find(value), "output"));
   }
   for (const Assignment& a : original.assignments()) {

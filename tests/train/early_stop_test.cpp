@@ -16,7 +16,8 @@ using namespace neon;
 namespace {
 
 // The evaluations of a run that ends with its best weights, and in `last` that of those.
-std::vector<double> evaluations(const std::string& watch, double& last) {
+std::vector<double> evaluations(const std::string& watch, double& last, const std::string& datatype = "f32",
+                                const std::string& rate = "0.05") {
   const Spec spec = spec_from_text(
       "dataset: Iris\n"
       "layers:\n"
@@ -25,8 +26,10 @@ std::vector<double> evaluations(const std::string& watch, double& last) {
       "cost: CrossEntropyMulti\n"
       "metrics: [Accuracy, Misclassification, MultiMetric: {metric: Accuracy, index: 0},\n"
       "  MultiMetric: {metric: Misclassification, index: 0}, MultiMetric: {metric: PrecisionRecall, index: 0}]\n"
-      "optimizer: {GradientDescentMomentum: {learning_rate: 0.05, momentum_coef: 0.9}}\n"
-      "callbacks: [EarlyStop: {patience: 99, watch: " +
+      "optimizer: {GradientDescentMomentum: {learning_rate: " +
+          rate +
+          ", momentum_coef: 0.9}}\n"
+          "callbacks: [EarlyStop: {patience: 99, watch: " +
           watch + "}]\nbatch_size: 32\nepochs: 8\nrng_seed: 11\n",
       "test.yaml");
   const TempFolder folder;
@@ -34,6 +37,7 @@ std::vector<double> evaluations(const std::string& watch, double& last) {
   RunOptions options;
   options.output_file = folder / "run.h5";
   options.progress_bar = false;
+  options.datatype = datatype;
   Trainer trainer(experiment, experiment.params.dataset->load({}), options);
   last = trainer.run().results.at(watch);
   const MetricsContents metrics = read_metrics(options.output_file);
@@ -54,6 +58,17 @@ TEST_CASE("the best epoch is that of the highest accuracy and of the lowest erro
     REQUIRE(values.size() == 8);
     REQUIRE(most > least + 0.01);
     CHECK(std::abs(last - (rises ? most : least)) < 1e-6);
+  }
+}
+
+TEST_CASE("in 16 bits it is the net of the best epoch that is evaluated at the end") {
+  for (const std::string datatype : {"bf16", "f16"}) {
+    INFO(datatype);
+    double last = NAN;
+    const std::vector<double> values = evaluations("cost", last, datatype, "1.5");
+    const double best = *std::ranges::min_element(values);
+    REQUIRE(values.back() > best + 0.01);
+    CHECK(std::abs(last - best) < 1e-6);
   }
 }
 

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <limits>
 
+#include "tests/backends/kept_casts.h"
+
 using namespace neon;
 using namespace neon::test;
 
@@ -151,4 +153,15 @@ TEST_CASE("two trainings on the GPU have the same bits") {
         CHECK(std::memcmp(tensor.data(), again.variables.at(name).data(), tensor.bytes()) == 0);
       }
     }
+}
+
+TEST_CASE(
+    "a training on the GPU that keeps its weights in 16 bits has the bits of one that casts them before every step") {
+  const auto two_convolutions = [](DType dtype, int64_t batch) { return images(dtype, 3, batch); };
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    INFO(std::string(name_of(dtype)));
+    CHECK(kept_difference(three_layers, dtype, {.gpu = true}) == "");
+    CHECK(kept_difference(two_convolutions, dtype, {.gpu = true}) == "");
+    CHECK(kept_difference(modules, dtype, {.gpu = true}) == "");
+  }
 }

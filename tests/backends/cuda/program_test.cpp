@@ -44,6 +44,7 @@ TEST_CASE("a step of GoogLeNet in f16 on a GPU copies, casts, transposes and con
     CHECK(!is_lone_copy(kernel));
   }
   for (const char* op : {"slice", "transpose", "concat"}) CHECK(kernels[op] == 0);
+  CHECK(std::ranges::count_if(lowered.kernels, [](const LoweredKernel& k) { return k.is_once(); }) == 1);
   // 57 convolutions in the net (the paper's table 1, without auxiliary classifiers), of which each of the nine modules
   // has three that read its input, whose gradients are made together; none by the images.
   CHECK(kernels["convolution"] == 57);
