@@ -1,5 +1,7 @@
 #include "backends/cuda/depth_source.h"
 
+#include <algorithm>
+
 #include "backends/cuda/code_text.h"
 #include "backends/graph/windows.h"
 
@@ -7,40 +9,67 @@ namespace neon::cuda {
 
 namespace {
 
-// A thread reads the window of one output, whose places are then known when it is compiled; neighbouring threads read
-// neighbouring windows. By way of shared memory neighbouring threads write neighbouring channels, as many as an access
-// goes wide.
+// A block takes a tile of kRows x kColumns neighbouring outputs of an image, and lays what their windows see of x in
+// shared memory, zeros outside, so that an element is read once. Neighbouring threads write neighbouring channels, as
+// many as an access goes wide. A thread has the same channels of all its outputs, whose places in a window it works out
+// once.
 const char* const kPatches = R"(
-  __shared__ R tile[kThreads][kTogether + 1];  // one more, so that outputs lie in different banks
-  const i64 first = i64(blockIdx.x) * kThreads, output = first + threadIdx.x;
-  const u32 row = u32(output / kQ);
-  const int top = int(row % kP) * kStepY - kBeforeY, left = int(output - i64(row) * kQ) * kStepX - kBeforeX;
-  const i64 corner = ((i64(row / kP) * kH + top) * kW + left) * kC;
-  const bool within = output < kAll && top >= 0 && top + kTall <= kH && left >= 0 && left + kWide <= kW;
+  const u32 tile = blockIdx.x % (kTilesY * kTilesX);
+  const int p = int(tile / kTilesX) * kRows, q = int(tile % kTilesX) * kColumns;
+  const i64 image = blockIdx.x / (kTilesY * kTilesX);
+  const int top = p * kStepY - kBeforeY, left = (q * kStepX - kBeforeX) * kC;
+SEE
+  constexpr int kPacks = kChannels / kWidth, kLanes = kPacks < kThreads ? kPacks : kThreads;
+  for (int pack = threadIdx.x % kLanes; pack < kPacks; pack += kLanes) {
+    int down[kWidth], across[kWidth];  // of kSeen and on: channels that are 0
 #pragma unroll
-  for (int from = 0; from < kChannels; from += kTogether) {
-#pragma unroll
-    for (int e = 0; e < kTogether; ++e) {
-      const int place = (from + e) / kC, down = place / kS * kDilationY, across = place % kS * kDilationX;
-      const bool there = within || (output < kAll && u32(top + down) < u32(kH) && u32(left + across) < u32(kW));
-      tile[threadIdx.x][e] = there && from + e < kSeen ? LOAD : R(0);
+    for (int e = 0; e < kWidth; ++e) {
+      const int place = (pack * kWidth + e) / kC;
+      down[e] = place / kS * kDilationY, across[e] = place % kS * kDilationX * kC + (pack * kWidth + e) % kC;
     }
-    __syncthreads();
-    constexpr int kPacks = kTogether / kWidth;
+    for (int o = threadIdx.x / kLanes; o < kRows * kColumns; o += kThreads / kLanes) {
+      const int y = o / kColumns, x = o % kColumns;
+      if (p + y >= kP || q + x >= kQ) continue;
+      R out[kWidth];
 #pragma unroll
-    for (int i = 0; i < kPacks; ++i) {
-      const int pack = i * kThreads + int(threadIdx.x), of = pack / kPacks, c = pack % kPacks * kWidth;
-      if (first + of < kAll && from + c < kChannels) {
-        R out[kWidth];
-#pragma unroll
-        for (int e = 0; e < kWidth; ++e) out[e] = tile[of][c + e];
-        STORE;
-      }
+      for (int e = 0; e < kWidth; ++e) out[e] = pack * kWidth + e < kSeen ? NUMBER : R(0);
+      STORE;
     }
-    __syncthreads();
   }
 )";
-constexpr int64_t kTileBytes = 132;  // of a thread's row, so that a block's have room
+const char* const kSeeTile = R"(
+  __shared__ R seen[kSeenRows][kSeenColumns];
+  for (int i = threadIdx.x; i < kSeenRows * kSeenColumns; i += kThreads) {
+    const int y = top + i / kSeenColumns, x = left + i % kSeenColumns;
+    seen[i / kSeenColumns][i % kSeenColumns] = u32(y) < u32(kH) && u32(x) < u32(kRow) ? LOAD : R(0);
+  }
+  __syncthreads();
+)";
+constexpr const char* kSeenThere = "seen[y * kStepY + down[e]][x * kStepX * kC + across[e]]";
+// Where not even one window finds room.
+constexpr const char* kOutside =
+    "u32(top + y * kStepY + down[e]) >= u32(kH) || u32(left + x * kStepX * kC + across[e]) >= u32(kRow) ? R(0) : ";
+constexpr int64_t kMostOutputs = 512, kTileBytes = 24 << 10;
+
+// Outputs (rows, columns) of one image that a block takes, and what their windows see, in rows and numbers of a row.
+struct Tile {
+  int64_t rows = 1, columns = 1, seen_rows = 0, seen_columns = 0;
+};
+
+// Whole rows, as many as may be, or the even part of one.
+Tile tile_of(const Windows& windows, const Shape& y, int64_t channels, int64_t element_bytes) {
+  const auto sized = [&](int64_t rows, int64_t columns) {
+    return Tile{rows, columns, (rows - 1) * windows.strides[0] + windows.extent(0),
+                std::max<int64_t>(((columns - 1) * windows.strides[1] + windows.extent(1)) * channels, 1)};
+  };
+  const auto fits = [&](const Tile& t) {
+    return t.rows * t.columns <= kMostOutputs && t.seen_rows * t.seen_columns * element_bytes <= kTileBytes;
+  };
+  Tile out = sized(1, y[2]);
+  for (int64_t parts = 2; !fits(out) && out.columns > 1; ++parts) out = sized(1, (y[2] + parts - 1) / parts);
+  while (out.columns == y[2] && out.rows < y[1] && fits(sized(out.rows + 1, y[2]))) out = sized(out.rows + 1, y[2]);
+  return fits(out) ? out : Tile{1, std::min(y[2], kMostOutputs)};
+}
 
 // As many neighbouring channels as an access takes.
 int64_t width_of(const TensorType& y) {
@@ -52,25 +81,35 @@ int64_t width_of(const TensorType& y) {
 Source patches(const LoweredKernel& kernel, const Graph& graph, CodeText& code, DType compute) {
   const Shape &x = graph.shape(kernel.inputs[0]), &y = graph.shape(kernel.outputs[0]);
   const Windows windows = windows_of(kernel.attributes, kernel.attributes.integers("sizes"));
-  const int64_t width = width_of(graph.type(kernel.outputs[0])), most = kTileBytes / int64_t(size_of(compute)) - 1;
-  const int64_t together = std::min((y[3] + width - 1) / width, most / width) * width, all = y[0] * y[1] * y[2];
+  const int64_t channels = std::max<int64_t>(x[3], 1), width = width_of(graph.type(kernel.outputs[0]));
+  const Tile tile = tile_of(windows, y, channels, int64_t(size_of(compute)));
+  const int64_t down = (y[1] + tile.rows - 1) / tile.rows, across = (y[2] + tile.columns - 1) / tile.columns;
   std::string numbers;
   const auto number = [&](const char* name, int64_t value) {
     numbers += text("  constexpr int ", name, " = ", value, ";\n");
   };
-  numbers += text("  constexpr i64 kAll = ", all, ";\n");
-  number("kWidth", width), number("kTogether", together), number("kChannels", y[3]);
-  number("kH", x[1]), number("kW", x[2]), number("kC", std::max<int64_t>(x[3], 1)), number("kP", y[1]);
-  number("kQ", y[2]), number("kS", windows.size[1]), number("kSeen", windows.size[0] * windows.size[1] * x[3]);
-  number("kTall", windows.extent(0)), number("kWide", windows.extent(1));
+  number("kWidth", width), number("kChannels", y[3]), number("kH", x[1]), number("kC", channels);
+  number("kRow", x[2] * x[3]), number("kP", y[1]), number("kQ", y[2]), number("kS", windows.size[1]);
+  number("kSeen", windows.size[0] * windows.size[1] * x[3]), number("kRows", tile.rows);
+  number("kColumns", tile.columns), number("kTilesY", down), number("kTilesX", across);
+  number("kSeenRows", tile.seen_rows), number("kSeenColumns", tile.seen_columns);
   number("kStepY", windows.strides[0]), number("kStepX", windows.strides[1]);
   number("kBeforeY", windows.before[0]), number("kBeforeX", windows.before[1]);
   number("kDilationY", windows.dilation[0]), number("kDilationX", windows.dilation[1]);
-  std::string body = kPatches;
-  replace_word(body, "LOAD", code.load(kernel.inputs[0], "corner + (down * kW + across) * kC + (from + e) % kC"));
+  const auto loaded = [&](const char* row, const char* place) {
+    return code.load(kernel.inputs[0], text("(image * kH + ", row, ") * kRow + ", place));
+  };
+  std::string body = kPatches, see;
+  if (tile.seen_rows) replace_word(see = kSeeTile, "LOAD", loaded("y", "x"));
+  replace_word(body, "SEE", see);
+  replace_word(body, "NUMBER",
+               tile.seen_rows ? std::string(kSeenThere)
+                              : text("(", kOutside,
+                                     loaded("top + y * kStepY + down[e]", "left + x * kStepX * kC + across[e]"), ")"));
   replace_word(body, "STORE",
-               code.store_pack(kernel.outputs[0], text("(first + of) * ", y[3], " + from + c"), int(width), "out"));
-  return kernel_source(code, compute, "", numbers + body, (all + kThreads - 1) / kThreads);
+               code.store_pack(kernel.outputs[0], "((image * kP + p + y) * kQ + q + x) * kChannels + pack * kWidth",
+                               int(width), "out"));
+  return kernel_source(code, compute, "", numbers + body, y[0] * down * across);
 }
 
 // A thread takes an element.
