@@ -18,12 +18,12 @@ std::string kernel_signature(const CodeText& code, const std::string& bounds, co
 }
 
 Source kernel_source(const CodeText& code, DType compute, const std::string& declarations, const std::string& body,
-                     int64_t blocks) {
+                     int64_t blocks, const std::string& bounds) {
   Source out;
   out.arrays = code.arrays();
   out.blocks = std::max<int64_t>(blocks, 1);
   out.text = text(source_head(), declarations, "\ntypedef ", device_type(compute), " R;\n",
-                  kernel_signature(code, "kThreads", "const"),
+                  kernel_signature(code, bounds, "const"),
                   " {\n  (void)state, (void)record, (void)ring, (void)partials, (void)ticket;\n", body, "}\n");
   return out;
 }

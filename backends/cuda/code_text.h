@@ -14,7 +14,7 @@ class CodeText;
 std::string kernel_signature(const CodeText& code, const std::string& bounds, const char* pointer);
 // The whole source of a kernel that `code` was used for: `body` after `declarations`, computing in `compute`.
 Source kernel_source(const CodeText& code, DType compute, const std::string& declarations, const std::string& body,
-                     int64_t blocks);
+                     int64_t blocks, const std::string& bounds = "kThreads");
 
 // What a register is called.
 using RegisterName = std::string (*)(int);

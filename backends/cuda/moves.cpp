@@ -6,6 +6,7 @@
 #include "backends/cuda/columns_source.h"
 #include "backends/cuda/depth_source.h"
 #include "backends/cuda/image_source.h"
+#include "backends/cuda/pooled_product_source.h"
 #include "backends/cuda/region_source.h"
 #include "backends/cuda/window_source.h"
 #include "backends/graph/histogram.h"
@@ -62,6 +63,7 @@ class OpWriter {
     else if (op == "matmul") body = matmul();
     else if (op == "histogram") body = histogram();
     else if (op == "columns") return columns_source(kernel_, context_);
+    else if (op == "pooled_convolution") return pooled_product_source(kernel_, context_);
     else if (is_depth_op(op)) return depth_source(kernel_, context_);
     else if (is_window_op(op)) return window_source(kernel_, context_);
     else if (is_region_op(op)) return region_source(kernel_, context_);

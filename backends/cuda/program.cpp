@@ -19,7 +19,7 @@ CudaProgram::CudaProgram(const Graph& graph, Variables& variables, const DeviceO
                          std::shared_ptr<Engine> engine)
     : graph_(graph), variables_(variables), engine_(std::move(engine)), name_(options.name) {
   engine_->device->make_current();
-  LowerOptions lowering = gpu_lowering(options.cpu.fuse, options.tf32);
+  LowerOptions lowering = gpu_lowering(options.cpu.fuse, options.tf32, engine_->device->arch());
   lowering.kept_casts = !options.cpu.callers_memory;
   lowered_ = lower(graph, lowering);
   place_arrays(variables, options.cpu.callers_memory);

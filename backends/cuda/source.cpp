@@ -30,7 +30,9 @@ const char* device_type(DType dtype) {
 // microseconds to add up what its blocks summed.
 constexpr int64_t kLeastPooled = 1 << 20;  // bytes
 
-LowerOptions gpu_lowering(bool fuse, bool tf32) {
+constexpr int kLeastTensorArch = 80;  // whose tensor cores take both 16-bit types, 16 channels at once
+
+LowerOptions gpu_lowering(bool fuse, bool tf32, int arch) {
   return {.fuse = fuse,
           .remake = fuse,
           .deep_inputs = fuse,
@@ -41,6 +43,7 @@ LowerOptions gpu_lowering(bool fuse, bool tf32) {
           // of such a convolution.
           .relus_apart = fuse && !tf32,
           .pooled_bytes = fuse ? kLeastPooled : 0,
+          .pooled_convolutions = fuse && arch >= kLeastTensorArch,
           .join = fuse,
           // No convolutions but those that are products: cuDNN takes such a result, too, and does it by a kernel more
           // that copies (seen with 9.19: each of its plans that tensor cores run has room for one in its workspace).

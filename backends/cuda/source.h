@@ -49,8 +49,8 @@ constexpr int kThreads = 256;
 // cuBLASLt's choices for those of a small net take two kernels and 5 to 14 us.
 constexpr int64_t kMostWork = 24 << 20;  // multiplications
 
-// How a graph is lowered for the GPU; `tf32`: products and convolutions of f32 are in TF32.
-LowerOptions gpu_lowering(bool fuse, bool tf32);
+// How a graph is lowered for a GPU of compute capability `arch`; `tf32`: products and convolutions of f32 are in TF32.
+LowerOptions gpu_lowering(bool fuse, bool tf32, int arch = 90);
 
 Source fused_source(const FusedKernel& kernel, SourceContext& context);
 

@@ -82,6 +82,10 @@ void Epilogues::take_epilogue(LoweredKernel& kernel, int maker) {
       take(n);
       n = only_use(kernel.outputs[0]);
     }
+  if (options_.pooled_convolutions && may_pool(kernel, n)) {
+    take_pooling(kernel, n);
+    n = only_use(kernel.outputs[0]);
+  }
   if (may_take(n) && graph_.node(n).op->name == "relu" && !leaves_relu(kernel)) {
     kernel.relu = true;
     take(n);
@@ -143,35 +147,6 @@ void Epilogues::take_sums(LoweredKernel& kernel, int product) {
   }
 }
 
-// The gradient of max pooling takes the derivative of an activation after it along, and the sums over the pixels of
-// what it spreads. Only where the derivative would have been a kernel without others, and not what a concatenation
-// reads, too: its parts are read where they lie by fused kernels alone.
-void Epilogues::take_gate(LoweredKernel& kernel, int pooling) {
-  const int d = graph_.producer_index(kernel.inputs[0]);
-  const Value given = kernel.inputs[0];
-  if (graph_.type(given).bytes() < size_t(options_.pooled_bytes) || taken_[size_t(d)] || !is_gate(d) ||
-      roles_[size_t(graph_.producer_index(graph_.node(d).inputs[0]))] == Role::fusible)
-    return;
-  std::vector<int> nodes = {d, pooling};
-  for (int user : uses_[size_t(given.id)])
-    if (user != pooling) nodes.push_back(user);
-  const bool by_channel =
-      kernel.attributes.integers("window").back() == 1 && kernel.attributes.integers("strides").back() == 1;
-  if (nodes.size() > 3 || (nodes.size() == 3 && (!by_channel || !sums_pixels(nodes[2]))) || !may_be_one(nodes) ||
-      is_joined(graph_.node(d).inputs[1]))
-    return;
-  kernel.derivative = graph_.node(d).op;
-  kernel.inputs[0] = graph_.node(d).inputs[0];
-  kernel.gate = graph_.node(d).inputs[1];
-  kernel.inputs.push_back(kernel.gate);
-  if (nodes.size() == 3) kernel.outputs.push_back(graph_.node(nodes[2]).outputs[0]);
-  make_one(nodes);
-  for (int n : nodes) {
-    if (n == pooling) continue;
-    take_node(n);
-  }
-}
-
 bool Epilogues::is_joined(Value value) const {
   return std::ranges::any_of(uses_[size_t(value.id)], [&](int user) {
     return user < graph_.node_count() && graph_.node(user).op->name == "concat";
@@ -186,16 +161,6 @@ bool Epilogues::is_gate(int n) const {
   const TensorType& type = graph_.type(node.inputs[0]);
   return (role == Role::fusible || role == Role::opaque) && graph_.type(node.inputs[1]) == type &&
          graph_.type(node.outputs[0]) == type;
-}
-
-// Whether node `n` sums over all axes but the last.
-bool Epilogues::sums_pixels(int n) const {
-  if (n == graph_.node_count() || graph_.node(n).op->name != "sum" || assigned_[size_t(n)]) return false;
-  const auto& axes = graph_.node(n).attributes.integers("axes");
-  const int last = graph_.shape(graph_.node(n).inputs[0]).rank() - 1;
-  bool all = int(axes.size()) == last;
-  for (int axis = 0; axis < last; ++axis) all = all && std::ranges::count(axes, axis) == 1;
-  return all;
 }
 
 // Whether no path between these nodes leads over another, so that one kernel can do them.
@@ -228,7 +193,7 @@ void Epilogues::make_one(const std::vector<int>& nodes) {
 // Whether a concatenation that the kernel cannot write into takes what node `n` makes: a fused kernel writes there,
 // and is no more work than a copy.
 bool Epilogues::joins_better_alone(int n, const LoweredKernel& kernel) const {
-  if (!options_.join || kernel.op != "convolution") return false;
+  if (!options_.join || (kernel.op != "convolution" && kernel.op != "pooled_convolution")) return false;
   for (int user : uses_[size_t(graph_.node(n).outputs[0].id)]) {
     if (user == graph_.node_count() || graph_.node(user).op->name != "concat") continue;
     const Node& concat = graph_.node(user);

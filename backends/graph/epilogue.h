@@ -31,6 +31,7 @@ class Epilogues {
   bool ends_product(int n, int maker) const;
   int summing_product(int sum) const;
   bool is_joined(Value value) const;
+  bool may_pool(const LoweredKernel& convolution, int n) const;
   bool is_gate(int n) const;
   bool sums_pixels(int n) const;
   bool joins_better_alone(int n, const LoweredKernel& kernel) const;
@@ -39,6 +40,7 @@ class Epilogues {
 
   void take_epilogue(LoweredKernel& kernel, int maker);
   void take_sums(LoweredKernel& kernel, int product);
+  void take_pooling(LoweredKernel& convolution, int n);
   void take_gate(LoweredKernel& kernel, int pooling);
   void take_node(int n);
   void make_one(const std::vector<int>& nodes);

@@ -45,7 +45,7 @@ class Lowerer {
 
   void make_opaque_kernels() {
     for (int i = 0; i < graph().node_count(); ++i) {
-      if (roles_[size_t(i)] != Role::opaque) continue;
+      if (roles_[size_t(i)] != Role::opaque || epilogues_.taken()[size_t(i)]) continue;
       const Node& node = graph().node(i);
       LoweredKernel kernel;
       kernel.op = node.op->name;

@@ -15,6 +15,7 @@ struct LoweredKernel {
   Attributes attributes;
   std::shared_ptr<const FusedKernel> fused;  // of op "fused"
   // Of ops "matmul" and "convolution": what is done to the result before it is stored; of "pool_max" the relu alone.
+  // "pooled_convolution" is a convolution with bias, "pool_max" of 2 x 2 pixels, whose outputs it has, and relu or not.
   Value bias;  // (K) or (1,K), added to every row, of each pixel
   bool relu = false;
   // A derivative, a row's by one operand, which reads `gate`: of a product that the device makes itself, see
@@ -78,7 +79,9 @@ struct LowerOptions {
   int64_t own_products = 0;        // multiplications of a product, at most, that takes derivatives and sums along
   bool relus_apart = false;        // after convolutions in f32 whose filters see several pixels
   int64_t pooled_bytes = 0;        // of what pooling's gradient is given, at least, to take a derivative and sums along
-  bool join = false;               // see join_concatenations(), and is_writer()
+  // 16-bit convolutions by single pixels of few channels, which patches are made of, take 2 x 2 max pooling along.
+  bool pooled_convolutions = false;
+  bool join = false;  // see join_concatenations(), and is_writer()
   std::vector<std::string_view> writers = {"convolution", "convolution_data_gradient", "pool_max", "pool_avg"};
   std::vector<std::string_view> keep = {};  // compound ops for which the device has a kernel of its own
 };

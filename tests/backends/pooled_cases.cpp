@@ -38,7 +38,55 @@ struct Pooled {
   }
 };
 
+enum class Reader { pooling, another, joined };  // what reads the convolution beside pooling; what reads relu
+
+// A convolution of an input with padding around it, a bias, pooling, relu or not, another convolution.
+struct First {
+  Shape x;
+  Sizes filters;
+  int64_t maps, window = 2, padding = 0;
+  bool bias = true, relu = true;
+  Reader reader = Reader::pooling;
+
+  void operator()(Graph& graph, DType dtype) const {
+    const Value x0 = graph.input("x", dtype, x);
+    const Value w = graph.variable("w0", dtype, {maps, filters[0], filters[1], x.back()});
+    Expr z(graph, convolution(graph, x0, w, Windows{filters, {1, 1}, {1, 0}, {0, 1}, {1, 1}}, 1));
+    if (bias) z = z + Expr(graph, graph.variable("b", dtype, {maps}));
+    const Attributes attributes = {{"window", Sizes{window, window, 1}},
+                                   {"strides", Sizes{2, 2, 1}},
+                                   {"padding", Sizes{padding, padding, padding, padding, 0, 0}}};
+    Expr y(graph, graph.add_all("pool_max", {z}, attributes)[0]);
+    if (relu) y = apply("relu", y);
+    const Expr next = product(y, "w1", reader == Reader::joined ? maps : 8);
+    if (reader == Reader::another) graph.output("z", z);
+    if (reader == Reader::joined) graph.output("y", graph.add("concat", {next, y}, {{"axis", int64_t(3)}}));
+    else graph.output("y", next);
+  }
+};
+
 }  // namespace
+
+std::vector<PooledConvolutionCase> pooled_convolution_cases() {
+  return {
+      {"27 numbers of 32, 64 maps", First{{3, 18, 34, 3}, {3, 3}, 64}},
+      {"9 of 16, 32 maps, pixels that no window sees", First{{2, 11, 13, 1}, {3, 3}, 32}},
+      {"25 of 32, 96 maps, one sample", First{{1, 7, 40, 1}, {5, 5}, 96}},
+      {"48, 128 maps", First{{2, 9, 9, 3}, {4, 4}, 128}},
+      {"64, 192 maps", First{{1, 9, 21, 1}, {8, 8}, 192}},
+      {"12 of 16, one window an image", First{{5, 2, 2, 3}, {2, 2}, 64}},
+      {"many samples", First{{70, 34, 30, 3}, {3, 3}, 64}},
+      {"no relu", First{.x = {2, 10, 18, 3}, .filters = {3, 3}, .maps = 64, .relu = false}, true, false},
+      {"what a concatenation reads",
+       First{.x = {2, 10, 18, 3}, .filters = {3, 3}, .maps = 64, .reader = Reader::joined}},
+      {"another reader", First{.x = {2, 10, 18, 3}, .filters = {3, 3}, .maps = 64, .reader = Reader::another}, false},
+      {"no bias", First{.x = {2, 10, 18, 3}, .filters = {3, 3}, .maps = 64, .bias = false}, false},
+      {"3 x 3 windows", First{.x = {2, 10, 18, 3}, .filters = {3, 3}, .maps = 64, .window = 3}, false},
+      {"pooling with padding", First{.x = {2, 10, 18, 3}, .filters = {3, 3}, .maps = 64, .padding = 1}, false},
+      {"48 maps", First{{2, 10, 18, 3}, {3, 3}, 48}, false},
+      {"18 of 24 numbers", First{{2, 10, 18, 2}, {3, 3}, 64}, false},
+  };
+}
 
 std::vector<PooledCase> pooled_cases() {
   return {

@@ -16,4 +16,12 @@ struct PooledCase {
 };
 std::vector<PooledCase> pooled_cases();
 
+// First convolutions with max pooling behind them, which a GPU may do in one kernel in 16 bits.
+struct PooledConvolutionCase {
+  std::string name;
+  std::function<void(Graph&, DType)> build;  // of output "y", see build_branches()
+  bool taken = true, relu = true;
+};
+std::vector<PooledConvolutionCase> pooled_convolution_cases();
+
 }  // namespace neon::test

@@ -57,6 +57,27 @@ TEST_CASE("the derivative's result is not kept where max pooling's gradient take
   CHECK(kept == 0);
 }
 
+TEST_CASE("first convolutions in 16 bits take max pooling along") {
+  for (DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16})
+    for (const PooledConvolutionCase& c : pooled_convolution_cases()) {
+      const bool taken = c.taken && size_of(dtype) == 2;
+      const Graph graph = build_branches(c.build, dtype);
+      const Lowered lowered = lower(graph, {.deep_inputs = true, .pooled_convolutions = true, .join = true});
+      const Lowered apart = lower(graph, {.deep_inputs = true, .join = true});
+      INFO(c.name << " in " << std::string(name_of(dtype)) << "\n" << to_string(lowered));
+      const auto found = std::ranges::find(lowered.kernels, "pooled_convolution", &LoweredKernel::op);
+      REQUIRE((found != lowered.kernels.end()) == taken);
+      CHECK(apart.kernels.size() - lowered.kernels.size() == (taken ? 1 : 0));
+      CHECK(read_too_early(lowered) == -1);
+      if (!taken) continue;
+      CHECK(found->outputs.size() == 2);
+      CHECK(found->bias);
+      CHECK(std::ranges::count(lowered.kernels, "pool_max", &LoweredKernel::op) == 0);
+      for (Value value : found->outputs)
+        CHECK(lowered.graph.shape(value)[1] == lowered.graph.shape(found->inputs[0])[1] / 2);
+    }
+}
+
 TEST_CASE("random graphs whose max pooling's gradients take things along keep their order") {
   for (uint64_t seed = 0; seed < 300; ++seed) {
     const RandomGraph random = random_graph(seed, {});

@@ -29,8 +29,9 @@ std::map<std::string, Tensor> results(const Graph& graph, const DeviceOptions& o
 
 }  // namespace
 
-void check_against_plain(const std::string& name, const std::function<void(Graph&, DType)>& build) {
-  for (DType dtype : {DType::f32, DType::f16, DType::bf16, DType::f64})
+void check_against_plain(const std::string& name, const std::function<void(Graph&, DType)>& build,
+                         const std::vector<DType>& types) {
+  for (DType dtype : types)
     for (bool timed : {false, true}) {
       if (timed && dtype != DType::f16) continue;
       INFO(name << " in " << std::string(name_of(dtype)) << (timed ? ", timed" : ""));

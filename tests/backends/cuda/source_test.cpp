@@ -35,8 +35,9 @@ std::vector<std::string> sources_of(const Graph& graph) {
   return out;
 }
 
-void check_compiles(const std::vector<std::string>& sources) {
+void check_compiles(const std::vector<std::string>& sources, int least_arch = 0) {
   for (int arch : {NEON_CUDA_ARCH}) {
+    if (arch < least_arch) continue;
     const auto codes = cuda::compile_sources(sources, arch);
     for (const std::string& code : codes) CHECK(code.substr(1, 3) == "ELF");
   }
@@ -152,6 +153,17 @@ TEST_CASE("products that take derivatives and sums along compile") {
           sources.push_back(std::move(source));
   CHECK(sources.size() > 20);
   check_compiles(sources);
+}
+
+TEST_CASE("first convolutions that take max pooling along compile") {
+  without_cache();
+  std::vector<std::string> sources;
+  for (DType dtype : {DType::f16, DType::bf16})
+    for (const PooledConvolutionCase& c : pooled_convolution_cases())
+      for (std::string& source : sources_of(build_branches(c.build, dtype)))
+        if (source.find("pooled_product<") != source.npos) sources.push_back(std::move(source));
+  CHECK(sources.size() == 2 * 9);
+  check_compiles(sources, 80);
 }
 
 TEST_CASE("max pooling's gradients that take derivatives and sums along compile") {

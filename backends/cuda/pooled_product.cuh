@@ -1,0 +1,118 @@
+// A product of matrices on tensor cores that ends with max pooling: pixels x (N,H,W,C) of few channels by filters w
+// (K,C), plus a bias (K); then the largest of every 2 x 2 pixels, y (N,H/2,W/2,K), and which it was.
+//
+// A warp takes eight windows that lie side by side, and kTiles x 8 filters. Of mma.m16n8k16 lane 4 g + i has rows g and
+// g + 8 of the pixels and of the sums, and columns 2 i and 2 i + 1 of the sums. Row g is window g's left pixel, g + 8
+// the right one; with one product for the upper pixels and one for the lower, a lane has whole windows in registers.
+// Which channel is which k is free, as long as both operands agree, and so is which filter is which column: a lane
+// takes neighbours of both, so that it reads and writes 16 bytes at once.
+template <typename T>
+__device__ __forceinline__ void multiply_add(float (&d)[4], u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1);
+#define NEON_MULTIPLY_ADD(T)                                                                                       \
+  template <>                                                                                                      \
+  __device__ __forceinline__ void multiply_add<T>(float (&d)[4], u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1) { \
+    asm("mma.sync.aligned.m16n8k16.row.col.f32." #T "." #T ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "   \
+        "{%0, %1, %2, %3};"                                                                                        \
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])                                                           \
+        : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));                                                   \
+  }
+NEON_MULTIPLY_ADD(f16)
+NEON_MULTIPLY_ADD(bf16)
+#undef NEON_MULTIPLY_ADD
+
+// kWords x 4 neighbouring bytes.
+template <int kWords>
+struct Run {
+  static constexpr int kWide = kWords % 4 ? 2 : 4;
+  u32 at[kWords];
+  __device__ __forceinline__ void load(const void* p) {
+#pragma unroll
+    for (int k = 0; k < kWords; k += kWide) {
+      const Pack<u32, kWide> pack = pack_at<u32, kWide>(p, k);
+#pragma unroll
+      for (int j = 0; j < kWide; ++j) at[k + j] = pack.at[j];
+    }
+  }
+  __device__ __forceinline__ void store(void* p) const {
+#pragma unroll
+    for (int k = 0; k < kWords; k += kWide) {
+      Pack<u32, kWide> pack;
+#pragma unroll
+      for (int j = 0; j < kWide; ++j) pack.at[j] = at[k + j];
+      *reinterpret_cast<typename Words<4 * kWide>::type*>(static_cast<u32*>(p) + k) = pack.words;
+    }
+  }
+};
+
+// T: f16, bf16; B: the bias's type; x (images, kH, kW, 16 kSteps), w (kK, 16 kSteps), kK a multiple of 8 kTiles.
+template <typename T, typename B, int kH, int kW, int kSteps, int kK, int kTiles, bool kRelu>
+__device__ __forceinline__ void pooled_product(const T* x, const T* w, const B* bias, T* y, u8* places, i64 images) {
+  constexpr int kC = 16 * kSteps, kP = kH / 2, kQ = kW / 2, kAcross = (kQ + 7) / 8;
+  constexpr int kOfLane = 4 * kSteps, kFilters = 2 * kTiles, kParts = kK / (8 * kTiles);
+  const int lane = threadIdx.x % 32, g = lane / 4, i = lane % 4;
+  const i64 warps = i64(gridDim.x) * (kThreads / 32), warp = i64(blockIdx.x) * (kThreads / 32) + threadIdx.x / 32;
+  const int first = int(warp % kParts) * 8 * kTiles, filter = first + i * kFilters;
+
+  Run<kOfLane / 2> filters[kTiles];
+  Pack<B, 2> biases[kTiles];  // for as many registers as they have in memory
+#pragma unroll
+  for (int t = 0; t < kTiles; ++t) biases[t] = pack_at<B, 2>(bias, filter + 2 * t);
+#pragma unroll
+  for (int t = 0; t < kTiles; ++t) filters[t].load(w + (first + g / 2 * kFilters + 2 * t + g % 2) * kC + i * kOfLane);
+
+  const i64 tiles = images * kP * kAcross, step = warps / kParts;
+  // The pixels of window g of a tile, [down][across].
+  const auto fetch = [&](i64 tile, Run<kOfLane / 2> (&pixels)[2][2]) {
+    const int q = int(tile % kAcross) * 8 + g;
+    const i64 row = tile / kAcross, corner = ((row / kP * kH + row % kP * 2) * kW + 2 * q) * kC + i * kOfLane;
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      if (q < kQ && tile < tiles) pixels[k / 2][k % 2].load(x + corner + (k / 2 * kW + k % 2) * kC);
+      else pixels[k / 2][k % 2] = {};
+    }
+  };
+  Run<kOfLane / 2> pixels[2][2], next[2][2];
+  fetch(warp / kParts, next);
+  for (i64 tile = warp / kParts; tile < tiles; tile += step) {
+#pragma unroll
+    for (int k = 0; k < 4; ++k) pixels[k / 2][k % 2] = next[k / 2][k % 2];
+    fetch(tile + step, next);
+    Run<kTiles> out;
+    Run<kTiles / 2> where;
+#pragma unroll
+    for (int t = 0; t < kTiles; ++t) {
+      float sums[2][4] = {};
+#pragma unroll
+      for (int down = 0; down < 2; ++down) {
+        const auto& [left, right] = pixels[down];
+#pragma unroll
+        for (int s = 0; s < kSteps; ++s)
+          multiply_add<T>(sums[down], left.at[2 * s], right.at[2 * s], left.at[2 * s + 1], right.at[2 * s + 1],
+                          filters[t].at[2 * s], filters[t].at[2 * s + 1]);
+      }
+      u32 bits = 0, at = 0;
+#pragma unroll
+      for (int c = 0; c < 2; ++c) {
+        // NaN is larger than any number, of equal ones the first is taken.
+        float best = sums[0][c];
+        u32 place = 0;
+#pragma unroll
+        for (u32 k = 1; k < 4; ++k) {
+          const float z = sums[k / 2][k % 2 * 2 + c];
+          if (!(z <= best) && best == best) best = z, place = k;
+        }
+        best += get<float, B>(biases[t].at, c);
+        if (kRelu) best = neon_math::relu_value<float>(best, 0.0f, 0.0f);
+        bits |= u32(Stored<T>::from(best).bits) << (16 * c);
+        at |= place << (8 * c);
+      }
+      out.at[t] = bits;
+      if (t % 2) where.at[t / 2] |= at << 16;
+      else where.at[t / 2] = at;
+    }
+    const int q = int(tile % kAcross) * 8 + g;
+    if (q >= kQ) continue;
+    const i64 element = (tile / kAcross * kQ + q) * kK + filter;
+    out.store(y + element), where.store(places + element);
+  }
+}

@@ -1,0 +1,9 @@
+// Source of pooled_convolution, see pooled_product.cuh.
+#pragma once
+#include "backends/cuda/source.h"
+
+namespace neon::cuda {
+
+Source pooled_product_source(const LoweredKernel& kernel, SourceContext& context);
+
+}  // namespace neon::cuda

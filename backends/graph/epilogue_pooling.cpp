@@ -1,0 +1,83 @@
+// What goes with max pooling and with its gradient.
+#include <algorithm>
+
+#include "backends/graph/epilogue.h"
+
+namespace neon {
+
+namespace {
+
+using Sizes = std::vector<int64_t>;
+constexpr int64_t kMostChannels = 64;  // whose filters a GPU's warp keeps in registers
+constexpr int64_t kChannelsAtOnce = 16, kFiltersAtOnce = 32;
+
+bool is_two_by_two(const Attributes& pooling) {
+  return pooling.integers("window") == Sizes{2, 2, 1} && pooling.integers("strides") == Sizes{2, 2, 1} &&
+         pooling.integers("padding") == Sizes(6, 0);
+}
+
+}  // namespace
+
+// Whether node `n` is pooling that a convolution of few channels, plus bias, may take along: then nobody else reads
+// what that makes, which would be the largest array of many nets.
+bool Epilogues::may_pool(const LoweredKernel& convolution, int n) const {
+  if (n < 0 || convolution.op != "convolution" || !convolution.bias || graph_.node(n).op->name != "pool_max" ||
+      !is_two_by_two(graph_.node(n).attributes))
+    return false;
+  const Value x = convolution.inputs[0], y = graph_.node(n).outputs[0];
+  const Shape &seen = graph_.shape(x), &made = graph_.shape(y);
+  const DType dtype = graph_.dtype(x);
+  return graph_.producer(x).op->name == "patches" && is_pointwise(convolution, graph_) &&
+         (dtype == DType::f16 || dtype == DType::bf16) && graph_.dtype(convolution.inputs[1]) == dtype &&
+         seen.back() <= kMostChannels && seen.back() % kChannelsAtOnce == 0 && made.back() % kFiltersAtOnce == 0 &&
+         made[1] == seen[1] / 2 && made[2] == seen[2] / 2 && !assigned_[size_t(n)] && !is_joined(y);
+}
+
+void Epilogues::take_pooling(LoweredKernel& convolution, int n) {
+  const Node& pooling = graph_.node(n);
+  convolution.op = "pooled_convolution";
+  convolution.outputs = pooling.outputs;
+  convolution.attributes = pooling.attributes;
+  take_node(n);
+}
+
+// The gradient of max pooling takes the derivative of an activation after it along, and the sums over the pixels of
+// what it spreads. Only where the derivative would have been a kernel without others, and not what a concatenation
+// reads, too: its parts are read where they lie by fused kernels alone.
+void Epilogues::take_gate(LoweredKernel& kernel, int pooling) {
+  const int d = graph_.producer_index(kernel.inputs[0]);
+  const Value given = kernel.inputs[0];
+  if (graph_.type(given).bytes() < size_t(options_.pooled_bytes) || taken_[size_t(d)] || !is_gate(d) ||
+      roles_[size_t(graph_.producer_index(graph_.node(d).inputs[0]))] == Role::fusible)
+    return;
+  std::vector<int> nodes = {d, pooling};
+  for (int user : uses_[size_t(given.id)])
+    if (user != pooling) nodes.push_back(user);
+  const bool by_channel =
+      kernel.attributes.integers("window").back() == 1 && kernel.attributes.integers("strides").back() == 1;
+  if (nodes.size() > 3 || (nodes.size() == 3 && (!by_channel || !sums_pixels(nodes[2]))) || !may_be_one(nodes) ||
+      is_joined(graph_.node(d).inputs[1]))
+    return;
+  kernel.derivative = graph_.node(d).op;
+  kernel.inputs[0] = graph_.node(d).inputs[0];
+  kernel.gate = graph_.node(d).inputs[1];
+  kernel.inputs.push_back(kernel.gate);
+  if (nodes.size() == 3) kernel.outputs.push_back(graph_.node(nodes[2]).outputs[0]);
+  make_one(nodes);
+  for (int n : nodes) {
+    if (n == pooling) continue;
+    take_node(n);
+  }
+}
+
+// Whether node `n` sums over all axes but the last.
+bool Epilogues::sums_pixels(int n) const {
+  if (n == graph_.node_count() || graph_.node(n).op->name != "sum" || assigned_[size_t(n)]) return false;
+  const auto& axes = graph_.node(n).attributes.integers("axes");
+  const int last = graph_.shape(graph_.node(n).inputs[0]).rank() - 1;
+  bool all = int(axes.size()) == last;
+  for (int axis = 0; axis < last; ++axis) all = all && std::ranges::count(axes, axis) == 1;
+  return all;
+}
+
+}  // namespace neon
