@@ -64,6 +64,7 @@ class OpWriter {
     else if (op == "histogram") body = histogram();
     else if (op == "columns") return columns_source(kernel_, context_);
     else if (op == "pooled_convolution") return pooled_product_source(kernel_, context_);
+    else if (op == "pooled_weight_gradient") return pooled_gradient_source(kernel_, context_);
     else if (is_depth_op(op)) return depth_source(kernel_, context_);
     else if (is_window_op(op)) return window_source(kernel_, context_);
     else if (is_region_op(op)) return region_source(kernel_, context_);

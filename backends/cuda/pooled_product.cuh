@@ -23,7 +23,7 @@ NEON_MULTIPLY_ADD(bf16)
 // kWords x 4 neighbouring bytes.
 template <int kWords>
 struct Run {
-  static constexpr int kWide = kWords % 4 ? 2 : 4;
+  static constexpr int kWide = kWords % 2 ? 1 : kWords % 4 ? 2 : 4;
   u32 at[kWords];
   __device__ __forceinline__ void load(const void* p) {
 #pragma unroll
@@ -44,13 +44,14 @@ struct Run {
   }
 };
 
-// T: f16, bf16; B: the bias's type; x (images, kH, kW, 16 kSteps), w (kK, 16 kSteps), kK a multiple of 8 kTiles.
-template <typename T, typename B, int kH, int kW, int kSteps, int kK, int kTiles, bool kRelu>
-__device__ __forceinline__ void pooled_product(const T* x, const T* w, const B* bias, T* y, u8* places, i64 images) {
+// T: f16, bf16; B: the bias's type; I: holds the number of tiles; x (images, kH, kW, 16 kSteps), w (kK, 16 kSteps), kK a multiple of 8 kTiles.
+template <typename T, typename B, typename I, int kH, int kW, int kSteps, int kK, int kTiles, bool kRelu>
+__device__ __forceinline__ void pooled_product(const T* x, const T* w, const B* bias, T* y, u8* places,
+                                               I images) {
   constexpr int kC = 16 * kSteps, kP = kH / 2, kQ = kW / 2, kAcross = (kQ + 7) / 8;
   constexpr int kOfLane = 4 * kSteps, kFilters = 2 * kTiles, kParts = kK / (8 * kTiles);
   const int lane = threadIdx.x % 32, g = lane / 4, i = lane % 4;
-  const i64 warps = i64(gridDim.x) * (kThreads / 32), warp = i64(blockIdx.x) * (kThreads / 32) + threadIdx.x / 32;
+  const u32 warps = gridDim.x * (kThreads / 32), warp = blockIdx.x * (kThreads / 32) + threadIdx.x / 32;
   const int first = int(warp % kParts) * 8 * kTiles, filter = first + i * kFilters;
 
   Run<kOfLane / 2> filters[kTiles];
@@ -60,11 +61,12 @@ __device__ __forceinline__ void pooled_product(const T* x, const T* w, const B* 
 #pragma unroll
   for (int t = 0; t < kTiles; ++t) filters[t].load(w + (first + g / 2 * kFilters + 2 * t + g % 2) * kC + i * kOfLane);
 
-  const i64 tiles = images * kP * kAcross, step = warps / kParts;
+  const I tiles = images * kP * kAcross, step = warps / kParts;
   // The pixels of window g of a tile, [down][across].
-  const auto fetch = [&](i64 tile, Run<kOfLane / 2> (&pixels)[2][2]) {
+  const auto fetch = [&](I tile, Run<kOfLane / 2> (&pixels)[2][2]) {
     const int q = int(tile % kAcross) * 8 + g;
-    const i64 row = tile / kAcross, corner = ((row / kP * kH + row % kP * 2) * kW + 2 * q) * kC + i * kOfLane;
+    const I row = tile / kAcross;
+    const i64 corner = (i64(row / kP * kH + row % kP * 2) * kW + 2 * q) * kC + i * kOfLane;
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
       if (q < kQ && tile < tiles) pixels[k / 2][k % 2].load(x + corner + (k / 2 * kW + k % 2) * kC);
@@ -73,7 +75,7 @@ __device__ __forceinline__ void pooled_product(const T* x, const T* w, const B* 
   };
   Run<kOfLane / 2> pixels[2][2], next[2][2];
   fetch(warp / kParts, next);
-  for (i64 tile = warp / kParts; tile < tiles; tile += step) {
+  for (I tile = warp / kParts; tile < tiles; tile += step) {
 #pragma unroll
     for (int k = 0; k < 4; ++k) pixels[k / 2][k % 2] = next[k / 2][k % 2];
     fetch(tile + step, next);
@@ -112,7 +114,7 @@ __device__ __forceinline__ void pooled_product(const T* x, const T* w, const B* 
     }
     const int q = int(tile % kAcross) * 8 + g;
     if (q >= kQ) continue;
-    const i64 element = (tile / kAcross * kQ + q) * kK + filter;
+    const i64 element = (i64(tile / kAcross) * kQ + q) * kK + filter;
     out.store(y + element), where.store(places + element);
   }
 }

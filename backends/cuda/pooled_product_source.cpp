@@ -4,14 +4,30 @@
 
 #include "backends/cuda/code_text.h"
 
-extern const char pooled_product_text[];
-extern const unsigned long pooled_product_text_size;
+extern const char pooled_product_text[], pooled_gradient_text[];
+extern const unsigned long pooled_product_text_size, pooled_gradient_text_size;
 
 namespace neon::cuda {
 
 namespace {
 
 constexpr int64_t kBlocksOfProcessor = 2;  // as registers allow
+constexpr int64_t kWarps = kThreads / 32;  // of a block
+constexpr int64_t kGroup = 16;             // blocks whose sums one of them adds up
+
+int64_t quotient_up(int64_t x, int64_t by) { return (x + by - 1) / by; }
+
+// A pointer to a value's elements, which are of `type`.
+std::string pointer(CodeText& code, Value value) {
+  return text("(", device_type(code.type(value).dtype), "*)", code.address(value));
+}
+
+// Of what counts `all` things and then a step for each block.
+const char* index_type(int64_t all, int64_t blocks) {
+  return all + 4 * kWarps * blocks < (int64_t(1) << 31) ? "u32" : "i64";
+}
+
+std::string bounds() { return text("kThreads, ", kBlocksOfProcessor); }
 
 }  // namespace
 
@@ -20,23 +36,50 @@ Source pooled_product_source(const LoweredKernel& kernel, SourceContext& context
   const Graph& graph = context.lowered.graph;
   const Value x = kernel.inputs[0], w = kernel.inputs[1];
   const Shape& shape = graph.shape(x);
-  // Of 8 filters, whose numbers a lane has in registers.
   const int64_t maps = graph.shape(w)[0];
-  const int64_t tiles = maps % 64 || shape[3] > 32 ? 4 : 8, parts = maps / (8 * tiles);
-  CodeText code(context, DType::f32);
-  const char *type = device_type(graph.dtype(x)), *bias_type = device_type(graph.dtype(kernel.bias));
-  const auto pointer = [&](const char* of, Value value) { return text("(", of, "*)", code.address(value)); };
-  const std::string body =
-      text("  pooled_product<", type, ", ", bias_type, ", ", shape[1], ", ", shape[2], ", ", shape[3] / 16, ", ", maps,
-           ", ", tiles, ", ", kernel.relu ? "true" : "false", ">(", pointer(type, x), ", ", pointer(type, w), ", ",
-           pointer(bias_type, kernel.bias), ", ", pointer(type, kernel.outputs[0]), ", ",
-           pointer("u8", kernel.outputs[1]), ", ", shape[0], ");\n");
+  const int64_t of_warp = maps % 64 || shape[3] > 32 ? 4 : 8, parts = maps / (8 * of_warp);  // 8 filters each
   // A warp keeps its filters, so that a block's warps are of all parts of them, or blocks are a multiple of the parts.
-  const int64_t warps = shape[0] * (shape[1] / 2) * ((shape[2] / 2 + 7) / 8) * parts, of_block = kThreads / 32;
-  const int64_t blocks = std::min(kBlocksOfProcessor * context.processors, (warps + of_block - 1) / of_block);
+  const int64_t tiles = shape[0] * (shape[1] / 2) * quotient_up(shape[2] / 2, 8);
+  const int64_t most = std::min(kBlocksOfProcessor * context.processors, quotient_up(tiles * parts, kWarps));
+  const int64_t blocks = quotient_up(most, parts) * parts;
+  CodeText code(context, DType::f32);
+  const std::string body = text(
+      "  pooled_product<", device_type(graph.dtype(x)), ", ", device_type(graph.dtype(kernel.bias)), ", ",
+      index_type(tiles, blocks), ", ", shape[1], ", ", shape[2], ", ", shape[3] / 16, ", ", maps, ", ", of_warp, ", ",
+      kernel.relu ? "true" : "false", ">(", pointer(code, x), ", ", pointer(code, w), ", ", pointer(code, kernel.bias),
+      ", ", pointer(code, kernel.outputs[0]), ", ", pointer(code, kernel.outputs[1]), ", ", shape[0], ");\n");
   const std::string_view product(pooled_product_text, pooled_product_text_size);
-  return kernel_source(code, DType::f32, std::string(product), body, (blocks + parts - 1) / parts * parts,
-                       text("kThreads, ", kBlocksOfProcessor));
+  return kernel_source(code, DType::f32, std::string(product), body, blocks, bounds());
+}
+
+// given, places, gate (N,H/2,W/2,K), x (N,H,W,C) -> dw (K,1,1,C), db (K)
+Source pooled_gradient_source(const LoweredKernel& kernel, SourceContext& context) {
+  const Graph& graph = context.lowered.graph;
+  const Value x = kernel.inputs.back(), dw = kernel.outputs[0], db = kernel.outputs[1];
+  const Shape &shape = graph.shape(x), &given = graph.shape(kernel.inputs[0]);
+  const int64_t channels = shape[3], maps = given[3];
+  const int64_t rows = maps % 64 || channels > 32 ? 2 : 4, parts = maps / (16 * rows);  // 16 filters each
+  const int64_t windows = given[0] * given[1] * given[2];
+  const int64_t members = std::clamp<int64_t>(quotient_up(windows, 4 * kWarps), 1,
+                                              std::max<int64_t>(kBlocksOfProcessor * context.processors / parts, 1));
+  const int64_t groups = quotient_up(members, kGroup);
+  CodeText code(context, DType::f32);
+  Instruction derivative;
+  derivative.op = kernel.derivative;
+  derivative.inputs = {0, 1};
+  const std::string body =
+      text("  pooled_gradient<", device_type(graph.dtype(x)), ", ", device_type(graph.dtype(db)), ", ",
+           index_type(windows, members), ", ", shape[1], ", ", shape[2], ", ", channels, ", ", maps, ", ", rows, ", ",
+           kGroup, ">(", pointer(code, x), ", ", pointer(code, kernel.inputs[0]), ", ", pointer(code, kernel.inputs[1]),
+           ", ", pointer(code, kernel.gate), ", ", pointer(code, dw), ", ", pointer(code, db), ", ", shape[0],
+           ", partials, ticket, [](R z, R gate) -> R { return ",
+           code.call(derivative, [](int i) { return std::string(i ? "gate" : "z"); }), "; });\n");
+  const std::string_view product(pooled_product_text, pooled_product_text_size);
+  const std::string_view gradient(pooled_gradient_text, pooled_gradient_text_size);
+  Source out = kernel_source(code, DType::f32, text(product, gradient), body, parts * members, bounds());
+  out.partial_bytes = size_t((members + groups) * parts * 16 * rows * (channels + 1)) * sizeof(float);
+  out.tickets = int(parts * (groups + 1));
+  return out;
 }
 
 }  // namespace neon::cuda

@@ -1,9 +1,10 @@
-// Source of pooled_convolution, see pooled_product.cuh.
+// Source of pooled_convolution, see pooled_product.cuh, and pooled_weight_gradient, see pooled_gradient.cuh.
 #pragma once
 #include "backends/cuda/source.h"
 
 namespace neon::cuda {
 
 Source pooled_product_source(const LoweredKernel& kernel, SourceContext& context);
+Source pooled_gradient_source(const LoweredKernel& kernel, SourceContext& context);
 
 }  // namespace neon::cuda

@@ -31,6 +31,7 @@ class Epilogues {
   bool ends_product(int n, int maker) const;
   int summing_product(int sum) const;
   bool is_joined(Value value) const;
+  bool sees_patches(Value x, Value w) const;
   bool may_pool(const LoweredKernel& convolution, int n) const;
   bool is_gate(int n) const;
   bool sums_pixels(int n) const;
@@ -42,6 +43,7 @@ class Epilogues {
   void take_sums(LoweredKernel& kernel, int product);
   void take_pooling(LoweredKernel& convolution, int n);
   void take_gate(LoweredKernel& kernel, int pooling);
+  void take_filters(LoweredKernel& kernel, std::vector<int> nodes);
   void take_node(int n);
   void make_one(const std::vector<int>& nodes);
 

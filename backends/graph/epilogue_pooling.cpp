@@ -25,12 +25,19 @@ bool Epilogues::may_pool(const LoweredKernel& convolution, int n) const {
       !is_two_by_two(graph_.node(n).attributes))
     return false;
   const Value x = convolution.inputs[0], y = graph_.node(n).outputs[0];
-  const Shape &seen = graph_.shape(x), &made = graph_.shape(y);
+  return is_pointwise(convolution, graph_) && sees_patches(x, convolution.inputs[1]) &&
+         graph_.shape(y)[1] == graph_.shape(x)[1] / 2 && graph_.shape(y)[2] == graph_.shape(x)[2] / 2 &&
+         !assigned_[size_t(n)] && !is_joined(y);
+}
+
+// Whether filters w (K,1,1,C), or a gradient by them, are of patches x (N,H,W,C), in 16 bits, and of sizes that
+// registers take.
+bool Epilogues::sees_patches(Value x, Value w) const {
   const DType dtype = graph_.dtype(x);
-  return graph_.producer(x).op->name == "patches" && is_pointwise(convolution, graph_) &&
-         (dtype == DType::f16 || dtype == DType::bf16) && graph_.dtype(convolution.inputs[1]) == dtype &&
-         seen.back() <= kMostChannels && seen.back() % kChannelsAtOnce == 0 && made.back() % kFiltersAtOnce == 0 &&
-         made[1] == seen[1] / 2 && made[2] == seen[2] / 2 && !assigned_[size_t(n)] && !is_joined(y);
+  const Shape& filters = graph_.shape(w);
+  return graph_.producer(x).op->name == "patches" && (dtype == DType::f16 || dtype == DType::bf16) &&
+         graph_.dtype(w) == dtype && filters.elements() == filters[0] * filters.back() &&
+         filters.back() <= kMostChannels && filters.back() % kChannelsAtOnce == 0 && filters[0] % kFiltersAtOnce == 0;
 }
 
 void Epilogues::take_pooling(LoweredKernel& convolution, int n) {
@@ -68,6 +75,24 @@ void Epilogues::take_gate(LoweredKernel& kernel, int pooling) {
     if (n == pooling) continue;
     take_node(n);
   }
+  if (options_.pooled_convolutions && kernel.outputs.size() == 2) take_filters(kernel, std::move(nodes));
+}
+
+// What pooling's gradient spreads, mostly zeros, need not be written where only the gradient by a convolution's filters
+// reads it.
+void Epilogues::take_filters(LoweredKernel& kernel, std::vector<int> nodes) {
+  const int n = only_use(kernel.outputs[0]);
+  if (n < 0 || !is_two_by_two(kernel.attributes) || graph_.node(n).op->name != "convolution_weight_gradient") return;
+  const Node& gradient = graph_.node(n);
+  const Value x = gradient.inputs[0], dw = gradient.outputs[0];
+  nodes.push_back(n);
+  if (gradient.inputs[1] != kernel.outputs[0] || assigned_[size_t(n)] || !sees_patches(x, dw) || !may_be_one(nodes))
+    return;
+  kernel.op = "pooled_weight_gradient";
+  kernel.inputs.push_back(x);
+  kernel.outputs[0] = dw;
+  make_one(nodes);
+  take_node(n);
 }
 
 // Whether node `n` sums over all axes but the last.

@@ -15,7 +15,9 @@ struct LoweredKernel {
   Attributes attributes;
   std::shared_ptr<const FusedKernel> fused;  // of op "fused"
   // Of ops "matmul" and "convolution": what is done to the result before it is stored; of "pool_max" the relu alone.
-  // "pooled_convolution" is a convolution with bias, "pool_max" of 2 x 2 pixels, whose outputs it has, and relu or not.
+  // "pooled_convolution" is a convolution with bias, "pool_max" of 2 x 2 pixels, whose outputs it has, and relu or not;
+  // "pooled_weight_gradient" a "pool_max_gradient" with derivative and sums, and of what that spreads over patches,
+  // inputs.back(), the gradient by the filters.
   Value bias;  // (K) or (1,K), added to every row, of each pixel
   bool relu = false;
   // A derivative, a row's by one operand, which reads `gate`: of a product that the device makes itself, see
@@ -25,7 +27,9 @@ struct LoweredKernel {
   const Op* derivative = nullptr;
   Value gate;
   bool is_once() const { return fused && fused->once; }
-  bool takes_sums() const { return outputs.size() > 1 && (op == "matmul" || op == "pool_max_gradient"); }
+  bool takes_sums() const {
+    return outputs.size() > 1 && (op == "matmul" || op == "pool_max_gradient" || op == "pooled_weight_gradient");
+  }
   std::string scope;
 };
 
@@ -79,7 +83,8 @@ struct LowerOptions {
   int64_t own_products = 0;        // multiplications of a product, at most, that takes derivatives and sums along
   bool relus_apart = false;        // after convolutions in f32 whose filters see several pixels
   int64_t pooled_bytes = 0;        // of what pooling's gradient is given, at least, to take a derivative and sums along
-  // 16-bit convolutions by single pixels of few channels, which patches are made of, take 2 x 2 max pooling along.
+  // 16-bit convolutions by single pixels of few channels, which patches are made of, take 2 x 2 max pooling along, and
+  // the gradients by their filters that of pooling.
   bool pooled_convolutions = false;
   bool join = false;  // see join_concatenations(), and is_writer()
   std::vector<std::string_view> writers = {"convolution", "convolution_data_gradient", "pool_max", "pool_avg"};

@@ -47,9 +47,10 @@ struct First {
   int64_t maps, window = 2, padding = 0;
   bool bias = true, relu = true;
   Reader reader = Reader::pooling;
+  bool images = true;  // whole numbers, so that there is no gradient by x
 
   void operator()(Graph& graph, DType dtype) const {
-    const Value x0 = graph.input("x", dtype, x);
+    const Value x0 = images ? cast(graph, graph.input("x", DType::i8, x), dtype) : graph.input("x", dtype, x);
     const Value w = graph.variable("w0", dtype, {maps, filters[0], filters[1], x.back()});
     Expr z(graph, convolution(graph, x0, w, Windows{filters, {1, 1}, {1, 0}, {0, 1}, {1, 1}}, 1));
     if (bias) z = z + Expr(graph, graph.variable("b", dtype, {maps}));
@@ -68,23 +69,29 @@ struct First {
 }  // namespace
 
 std::vector<PooledConvolutionCase> pooled_convolution_cases() {
+  const First few{.x = {2, 10, 18, 3}, .filters = {3, 3}, .maps = 64};
+  First no_relu = few, joined = few, another = few, no_bias = few, larger = few, padded = few, with_gradient = few;
+  no_relu.relu = no_bias.bias = with_gradient.images = false;
+  joined.reader = Reader::joined, another.reader = Reader::another;
+  larger.window = 3, padded.padding = 1;
   return {
       {"27 numbers of 32, 64 maps", First{{3, 18, 34, 3}, {3, 3}, 64}},
-      {"9 of 16, 32 maps, pixels that no window sees", First{{2, 11, 13, 1}, {3, 3}, 32}},
+      {"the same of many samples", First{{70, 34, 30, 3}, {3, 3}, 64}},
+      {"9 of 16, 32 maps, pixels that no window sees", First{{40, 66, 68, 1}, {3, 3}, 32}},
       {"25 of 32, 96 maps, one sample", First{{1, 7, 40, 1}, {5, 5}, 96}},
-      {"48, 128 maps", First{{2, 9, 9, 3}, {4, 4}, 128}},
-      {"64, 192 maps", First{{1, 9, 21, 1}, {8, 8}, 192}},
+      {"25 of 32, 192 maps", First{{40, 29, 23, 1}, {5, 5}, 192}},
+      {"48, 128 maps", First{{24, 41, 43, 3}, {4, 4}, 128}},
+      {"64, 64 maps", First{{30, 50, 51, 1}, {8, 8}, 64}},
       {"12 of 16, one window an image", First{{5, 2, 2, 3}, {2, 2}, 64}},
-      {"many samples", First{{70, 34, 30, 3}, {3, 3}, 64}},
-      {"no relu", First{.x = {2, 10, 18, 3}, .filters = {3, 3}, .maps = 64, .relu = false}, true, false},
-      {"what a concatenation reads",
-       First{.x = {2, 10, 18, 3}, .filters = {3, 3}, .maps = 64, .reader = Reader::joined}},
-      {"another reader", First{.x = {2, 10, 18, 3}, .filters = {3, 3}, .maps = 64, .reader = Reader::another}, false},
-      {"no bias", First{.x = {2, 10, 18, 3}, .filters = {3, 3}, .maps = 64, .bias = false}, false},
-      {"3 x 3 windows", First{.x = {2, 10, 18, 3}, .filters = {3, 3}, .maps = 64, .window = 3}, false},
-      {"pooling with padding", First{.x = {2, 10, 18, 3}, .filters = {3, 3}, .maps = 64, .padding = 1}, false},
-      {"48 maps", First{{2, 10, 18, 3}, {3, 3}, 48}, false},
-      {"18 of 24 numbers", First{{2, 10, 18, 2}, {3, 3}, 64}, false},
+      {"no relu", no_relu, true, false, false},
+      {"images with a gradient", with_gradient, true, false},
+      {"what a concatenation reads", joined, true, false},
+      {"another reader", another, false},
+      {"no bias", no_bias, false, false},
+      {"3 x 3 windows", larger, false, false},
+      {"pooling with padding", padded, false, false},
+      {"48 maps", First{{2, 10, 18, 3}, {3, 3}, 48}, false, false},
+      {"18 of 24 numbers", First{{2, 10, 18, 2}, {3, 3}, 64}, false, false},
   };
 }
 

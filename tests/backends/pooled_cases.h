@@ -20,7 +20,8 @@ std::vector<PooledCase> pooled_cases();
 struct PooledConvolutionCase {
   std::string name;
   std::function<void(Graph&, DType)> build;  // of output "y", see build_branches()
-  bool taken = true, relu = true;
+  bool taken = true, gradient = true;  // the convolution takes pooling along, its filters' gradient that of pooling
+  bool relu = true;
 };
 std::vector<PooledConvolutionCase> pooled_convolution_cases();
 

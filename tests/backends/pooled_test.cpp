@@ -1,6 +1,7 @@
 // What max pooling's gradient takes along on a device that asks for it.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <map>
 
 #include "backends/graph/op.h"
 #include "tests/backends/join_cases.h"
@@ -57,24 +58,30 @@ TEST_CASE("the derivative's result is not kept where max pooling's gradient take
   CHECK(kept == 0);
 }
 
-TEST_CASE("first convolutions in 16 bits take max pooling along") {
+TEST_CASE("first convolutions in 16 bits take max pooling along, and gradients of their filters that of pooling") {
   for (DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16})
     for (const PooledConvolutionCase& c : pooled_convolution_cases()) {
-      const bool taken = c.taken && size_of(dtype) == 2;
+      const bool taken = c.taken && size_of(dtype) == 2, gradient = c.gradient && size_of(dtype) == 2;
       const Graph graph = build_branches(c.build, dtype);
-      const Lowered lowered = lower(graph, {.deep_inputs = true, .pooled_convolutions = true, .join = true});
-      const Lowered apart = lower(graph, {.deep_inputs = true, .join = true});
+      LowerOptions options{.deep_inputs = true, .pooled_bytes = 1, .join = true};
+      const Lowered apart = lower(graph, options);
+      options.pooled_convolutions = true;
+      const Lowered lowered = lower(graph, options);
       INFO(c.name << " in " << std::string(name_of(dtype)) << "\n" << to_string(lowered));
-      const auto found = std::ranges::find(lowered.kernels, "pooled_convolution", &LoweredKernel::op);
-      REQUIRE((found != lowered.kernels.end()) == taken);
-      CHECK(apart.kernels.size() - lowered.kernels.size() == (taken ? 1 : 0));
+      std::map<std::string, const LoweredKernel*> kernels;
+      for (const LoweredKernel& kernel : lowered.kernels) kernels[kernel.op] = &kernel;
+      CHECK(kernels.count("pooled_convolution") == taken);
+      CHECK(kernels.count("pool_max") == !taken);
+      CHECK(kernels.count("pooled_weight_gradient") == gradient);
+      CHECK(kernels.count("pool_max_gradient") == !gradient);
+      CHECK(apart.kernels.size() - lowered.kernels.size() == size_t(taken) + size_t(gradient));
       CHECK(read_too_early(lowered) == -1);
-      if (!taken) continue;
-      CHECK(found->outputs.size() == 2);
-      CHECK(found->bias);
-      CHECK(std::ranges::count(lowered.kernels, "pool_max", &LoweredKernel::op) == 0);
-      for (Value value : found->outputs)
-        CHECK(lowered.graph.shape(value)[1] == lowered.graph.shape(found->inputs[0])[1] / 2);
+      // What is as large as all pixels that the convolution makes is not kept.
+      const auto& outputs = kernels[taken ? "pooled_convolution" : "pool_max"]->outputs;
+      for (int n = 0; n < lowered.graph.node_count() && taken && gradient; ++n)
+        for (Value value : lowered.graph.node(n).outputs)
+          if (lowered.graph.shape(value).elements() >= 4 * lowered.graph.shape(outputs[0]).elements())
+            CHECK((lowered.graph.node(n).op->name == "patches" || lowered.buffers[size_t(value.id)].bytes == 0));
     }
 }
 
