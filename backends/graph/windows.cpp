@@ -25,6 +25,17 @@ std::vector<int64_t> Windows::outputs(std::span<const int64_t> input) const {
   return out;
 }
 
+std::optional<Windows> Windows::turned() const {
+  Windows out = *this;
+  for (int axis = 0; axis < axes(); ++axis) {
+    const size_t i = size_t(axis);
+    out.before[i] = extent(axis) - 1 - before[i];
+    out.after[i] = extent(axis) - 1 - after[i];
+    if (strides[i] != 1 || out.before[i] < 0 || out.after[i] < 0) return {};
+  }
+  return out;
+}
+
 namespace {
 
 // A list of one number an axis, none below `least`.

@@ -2,6 +2,7 @@
 // Output i along an axis sees the elements i * stride - before + place * dilation, place = 0 .. size - 1; what lies
 // outside the array is padding.
 #pragma once
+#include <optional>
 #include <vector>
 
 #include "backends/graph/expression.h"
@@ -18,6 +19,10 @@ struct Windows {
   int64_t outputs(int axis, int64_t length) const;
   // Throws a config error that says which window does not fit `input`, an axis's length each.
   std::vector<int64_t> outputs(std::span<const int64_t> input) const;
+  // Windows over the outputs, by which each element sees the outputs that saw it, those of the last places first: with
+  // filters (C,R,S,K) turned around, every axis of places in reverse, the adjoint of a convolution is one, too. None
+  // where windows step by more than one, or where some see padding alone.
+  std::optional<Windows> turned() const;
 };
 
 // Attributes `strides`, `padding` (before and after, axis by axis) and, where there is one, `dilation`, for windows

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 
+#include "backends/graph/windows.h"
 #include "tests/backends/indices.h"
 #include "tests/backends/run_case.h"
 
@@ -110,6 +111,52 @@ TEST_CASE("plain gradients of convolution are its adjoints") {
     CHECK(dot(x_data, program->output("dx")) == Approx(product).margin(1e-9));
     CHECK(dot(w_data, program->output("dw")) == Approx(product).margin(1e-9));
   }
+}
+
+TEST_CASE("plain gradients of data are convolutions of filters turned around, where windows step by one") {
+  int turned = 0;
+  for (const OpCase& c : cases_of(*find_op("convolution_data_gradient"))) {
+    const Shape& w = c.inputs[1].shape;
+    const int last = w.rank() - 1;
+    const auto windows = windows_of(c.attributes, {w.begin() + 1, w.end() - 1}).turned();
+    if (!windows || c.attributes.integer("groups") != 1) continue;
+    INFO(c.to_string());
+    const CaseRun run = plain_run(c);
+    Tensor around(DType::f64, w.with(0, w[last]).with(last, w[0]));
+    each_index(w, [&](const Index& at) {
+      Index to = at;
+      std::swap(to.front(), to.back());
+      for (int axis = 1; axis < last; ++axis) to[size_t(axis)] = w[axis] - 1 - at[size_t(axis)];
+      around.set(flat(around.shape(), to), run.inputs[1].at(flat(w, at)));
+    });
+    Graph graph;
+    const Value y = graph.input("y", DType::f64, c.inputs[0].shape),
+                filters = graph.input("w", DType::f64, around.shape());
+    graph.output("x", convolution(graph, y, filters, *windows, 1));
+    Variables variables;
+    const auto program = compile_for_cpu(graph, variables, {.plain = true});
+    program->bind("y", run.inputs[0].data()), program->bind("w", around.data());
+    program->run(0);
+    const Tensor x = program->output("x");
+    REQUIRE(x.shape() == run.outputs[0].shape());
+    for (int64_t i = 0; i < x.elements(); ++i) REQUIRE(close(x.at(i), run.outputs[0].at(i)));
+    ++turned;
+  }
+  CHECK(turned > 20);
+}
+
+TEST_CASE("windows are turned around where they step by one and none sees padding alone") {
+  auto turned = [](int64_t size, int64_t stride, Index padding, int64_t dilation) {
+    return Windows{{size}, {stride}, {padding[0]}, {padding[1]}, {dilation}}.turned();
+  };
+  CHECK_FALSE(turned(3, 2, {1, 1}, 1));
+  CHECK_FALSE(turned(3, 1, {3, 0}, 1));
+  CHECK_FALSE(turned(3, 1, {0, 3}, 1));
+  const auto full = turned(3, 1, {2, 0}, 1), dilated = turned(4, 1, {1, 2}, 3);
+  REQUIRE((full && dilated));
+  CHECK((full->before == Index{0} && full->after == Index{2}));
+  // 3 * 3 elements from the first place to the last.
+  CHECK((dilated->before == Index{8} && dilated->after == Index{7} && dilated->dilation == Index{3}));
 }
 
 TEST_CASE("plain max pooling takes the first of the largest, and no padding") {

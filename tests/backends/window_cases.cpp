@@ -35,6 +35,8 @@ const std::vector<Convolution>& convolutions() {
       {"1x1 with strides", {2, 5, 4, 8}, {3, 1, 1, 8}, {2, 3}},
       {"1x1 with strides, few channels", {4, 8, 6, 4}, {6, 1, 1, 4}, {2, 2}},
       {"filter of the whole input", {3, 4, 3, 5}, {6, 4, 3, 5}},
+      {"padded in full, unequal filters", {2, 5, 4, 7}, {6, 4, 3, 7}, {}, {3, 3, 2, 2}},
+      {"as many outputs, even filters", {2, 6, 7, 35}, {37, 2, 4, 35}, {}, {0, 1, 2, 1}},
       {"filter beyond the input", {1, 2, 3, 2}, {3, 4, 5, 2}, {}, {1, 2, 2, 1}},
       {"one channel, one map", {3, 6, 5, 1}, {1, 3, 3, 1}},
       {"one row", {2, 1, 9, 3}, {4, 1, 3, 3}, {1, 2}, {0, 0, 1, 1}},
