@@ -5,6 +5,7 @@
 #include "backends/cuda/convolution.h"
 #include "backends/cuda/moves.h"
 #include "backends/cuda/product.h"
+#include "backends/cuda/turned.h"
 #include "backends/graph/op.h"
 
 namespace neon::cuda {
@@ -63,6 +64,8 @@ MemoryNeeds needs_of(const Graph& graph, const DeviceOptions& options, const Dev
     }
     size_t workspace = product_workspace();
     if (kernel.op != "matmul") workspace = std::max(workspace, convolution_workspace(device));
+    if (options.timed && !options.tf32 && is_turnable(kernel, lowered.graph))
+      workspace += turned_bytes(lowered.graph.type(kernel.inputs[1]));
     out.shared = std::max(out.shared, workspace);
     if (!options.timed) continue;
     size_t operands = workspace;

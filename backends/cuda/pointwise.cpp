@@ -2,15 +2,19 @@
 //   convolution                    y (P,K) = x (P,C) · wᵀ
 //   convolution_data_gradient      x (P,C) = y (P,K) · w
 //   convolution_weight_gradient    w (K,C) = yᵀ · x, of the operands x and y
+// Where the clock may choose, two kernels are made of these and of what is_turnable(), and the faster is kept.
 #include "backends/cuda/pointwise.h"
 
 #include <algorithm>
+#include <deque>
 #include <optional>
 
 #include "backends/cuda/convolution.h"
 #include "backends/cuda/disk_cache.h"
 #include "backends/cuda/product.h"
 #include "backends/cuda/timing.h"
+#include "backends/cuda/turned.h"
+#include "backends/cuda/turned_convolution.h"
 
 namespace neon::cuda {
 
@@ -52,13 +56,27 @@ size_t faster_of(LibraryKernel* const (&both)[2], const LoweredKernel& kernel, c
                     [&](size_t i) { both[i]->launch(a.data(), b.data(), bias.data(), c.data(), workspace.data()); });
 }
 
+// What may be faster than cuDNN's own kernel, where the clock may choose, by the name of its library; "" where nothing.
+std::string rival_of(const LoweredKernel& kernel, const Lowered& lowered, const LibraryOptions& options) {
+  if (!options.timed) return "";
+  if (product_of_pixels(kernel, lowered)) return "cublaslt";
+  return !options.tf32 && is_turnable(kernel, lowered.graph) ? kTurned : "";
+}
+
+std::unique_ptr<LibraryKernel> make_rival(const LoweredKernel& kernel, const Lowered& lowered,
+                                          const std::shared_ptr<Device>& device, const LibraryOptions& options) {
+  if (const auto product = product_of_pixels(kernel, lowered)) return make_product(*product, device, options);
+  return make_turned_convolution(kernel, lowered.graph, device, options);
+}
+
 // Which library did it faster, once that is known.
 class Choice {
  public:
   Choice(const LoweredKernel& kernel, const Graph& graph, const Device& device, const LibraryOptions& options)
       : cache_("library", text(device.name(), " cudnn ", convolution_version(), " cublaslt ", product_version())),
-        key_(text(kernel.op, " ", graph.type(kernel.inputs[0]), " ", graph.type(kernel.inputs[1]),
-                  kernel.bias ? " bias" : "", kernel.relu ? " relu" : "", options.tf32 ? " tf32" : "")) {
+        key_(text(kernel.op, " ", graph.type(kernel.inputs[0]), " ", graph.type(kernel.inputs[1]), " ",
+                  kernel.attributes, kernel.bias ? " bias" : "", kernel.relu ? " relu" : "",
+                  options.tf32 ? " tf32" : "")) {
     cache_.read(key_, known);
   }
   void write(const std::string& library) const { cache_.write(key_, library); }
@@ -69,30 +87,43 @@ class Choice {
   std::string key_;
 };
 
-// Of cuDNN's kernel and cuBLASLt's, either of which may be null.
-std::unique_ptr<LibraryKernel> make_faster(const LoweredKernel& kernel, const Graph& graph, const ProductCase& product,
-                                           const std::shared_ptr<Device>& device, const LibraryOptions& options) {
-  const Choice choice(kernel, graph, *device, options);
-  std::unique_ptr<LibraryKernel> by_cudnn, by_product;
-  if (choice.known != "cublaslt") by_cudnn = make_convolution(kernel, graph, device, options);
-  if (choice.known != "cudnn" || !by_cudnn) by_product = make_product(product, device, options);
-  if (!by_cudnn || !by_product) return std::move(by_cudnn ? by_cudnn : by_product);
-  auto& faster = faster_of({by_cudnn.get(), by_product.get()}, kernel, graph, device) == 0 ? by_cudnn : by_product;
-  choice.write(faster->library());
-  return std::move(faster);
+// The faster of cuDNN's own kernel, which may be null, and of its rival, by the clock or by what is known of it. Where
+// there is no room to find out it is cuDNN's, which is then not remembered.
+std::unique_ptr<LibraryKernel> make_faster(const LoweredKernel& kernel, const Lowered& lowered,
+                                           const std::string& rival, const std::shared_ptr<Device>& device,
+                                           const LibraryOptions& options) {
+  const Choice choice(kernel, lowered.graph, *device, options);
+  if (choice.known == rival)
+    if (auto made = make_rival(kernel, lowered, device, options)) return made;
+  auto best = make_convolution(kernel, lowered.graph, device, options);
+  if (best && choice.known == best->library()) return best;
+  try {
+    auto other = make_rival(kernel, lowered, device, options);
+    if (other && (!best || faster_of({best.get(), other.get()}, kernel, lowered.graph, device) == 1))
+      best = std::move(other);
+  } catch (const Error& problem) {
+    if (!best || problem.kind() != ErrorKind::memory) throw;
+    return best;
+  }
+  if (best) choice.write(best->library());
+  return best;
 }
 
 }  // namespace
 
 void prepare_convolutions(const std::vector<const LoweredKernel*>& kernels, const Lowered& lowered,
                           const Device& device, const LibraryOptions& options) {
-  const Graph& graph = lowered.graph;
+  Graph graph = lowered.graph;  // and the convolutions that gradients may be
+  std::deque<LoweredKernel> turned;
   std::vector<const LoweredKernel*> asked;
   for (const LoweredKernel* kernel : kernels) {
     const Value result = kernel->outputs[0];
     if (!lowered.placements[size_t(result.id)].lies_together(graph.shape(result).elements())) continue;
-    const bool chosen = options.timed && product_of_pixels(*kernel, lowered);
-    if (!chosen || Choice(*kernel, graph, device, options).known != "cublaslt") asked.push_back(kernel);
+    const std::string rival = rival_of(*kernel, lowered, options),
+                      known = rival.empty() ? "cudnn" : Choice(*kernel, graph, device, options).known;
+    if (known != rival) asked.push_back(kernel);
+    if (known != "cudnn" && rival == kTurned)
+      asked.push_back(&turned.emplace_back(turned_forward(*kernel, lowered.graph, graph)));
   }
   if (!asked.empty()) plan_convolutions(asked, graph, device, options);
 }
@@ -100,16 +131,16 @@ void prepare_convolutions(const std::vector<const LoweredKernel*>& kernels, cons
 std::unique_ptr<LibraryKernel> make_convolution_or_product(const LoweredKernel& kernel, const Lowered& lowered,
                                                            std::shared_ptr<Device> device,
                                                            const LibraryOptions& options) {
-  const Graph& graph = lowered.graph;
   const Value result = kernel.outputs[0];
-  const auto product = product_of_pixels(kernel, lowered);
   std::unique_ptr<LibraryKernel> out;
-  if (lowered.placements[size_t(result.id)].lies_together(graph.shape(result).elements())) {
-    if (product && options.timed) return make_faster(kernel, graph, *product, device, options);
-    out = make_convolution(kernel, graph, device, options);
+  if (lowered.placements[size_t(result.id)].lies_together(lowered.graph.shape(result).elements())) {
+    const std::string rival = rival_of(kernel, lowered, options);
+    if (!rival.empty()) return make_faster(kernel, lowered, rival, device, options);
+    out = make_convolution(kernel, lowered.graph, device, options);
   }
-  if (!out && product) out = make_product(*product, device, options);
-  return out;
+  if (out) return out;
+  const auto product = product_of_pixels(kernel, lowered);
+  return product ? make_product(*product, device, options) : nullptr;
 }
 
 }  // namespace neon::cuda

@@ -1,5 +1,6 @@
 // Convolutions by the library that does them best. Where filters see a single pixel it is a matrix product, which
-// cuBLASLt does, too, and other than cuDNN also into the rows of a larger array.
+// cuBLASLt does, too, and other than cuDNN also into the rows of a larger array. A gradient of data in exact f32 may be
+// a convolution of filters turned around (turned.h).
 #pragma once
 #include "backends/cuda/library_kernel.h"
 
@@ -9,8 +10,8 @@ namespace neon::cuda {
 void prepare_convolutions(const std::vector<const LoweredKernel*>& kernels, const Lowered& lowered,
                           const Device& device, const LibraryOptions& options);
 
-// A convolution or a gradient of one; null where no library takes it. Of two that do, it is cuDNN; or, where the clock
-// may choose, the faster, which is remembered on disk.
+// A convolution or a gradient of one; null where no library takes it. Of two kernels for it, it is cuDNN's own; or,
+// where the clock may choose, the faster, which is remembered on disk.
 std::unique_ptr<LibraryKernel> make_convolution_or_product(const LoweredKernel& kernel, const Lowered& lowered,
                                                            std::shared_ptr<Device> device,
                                                            const LibraryOptions& options);

@@ -1,0 +1,66 @@
+#include "backends/cuda/turned_convolution.h"
+
+#include "backends/cuda/compile.h"
+#include "backends/cuda/convolution.h"
+#include "backends/cuda/source.h"
+#include "backends/cuda/turned.h"
+
+namespace neon::cuda {
+
+namespace {
+
+struct Unload {
+  void operator()(CUmodule module) const { cuModuleUnload(module); }
+};
+
+// The workspace begins with the filters turned around; what follows is the convolution's.
+class TurnedConvolution : public LibraryKernel {
+ public:
+  TurnedConvolution(std::unique_ptr<LibraryKernel> forward, const TensorType& w, std::shared_ptr<Device> device,
+                    ColdStart* cold)
+      : forward_(std::move(forward)),
+        device_(std::move(device)),
+        bytes_(turned_bytes(w)),
+        blocks_(unsigned(turning_blocks(w.shape))),
+        maps_(int(w.shape[0])),
+        places_(int(w.shape.elements() / w.shape[0] / w.shape.back())),
+        channels_(int(w.shape.back())) {
+    const auto codes = compile_sources({turning_text()}, device_->arch(), cold);
+    CUmodule module = nullptr;
+    check(cuModuleLoadData(&module, codes[0].data()), "loading a kernel");
+    module_.reset(module);
+    check(cuModuleGetFunction(&turn_, module, "kernel"), "loading a kernel");
+  }
+  const char* library() const override { return kTurned; }
+  size_t workspace_bytes() const override { return bytes_ + forward_->workspace_bytes(); }
+
+  void launch(const void* y, const void* w, const void* bias, void* x, void* workspace) override {
+    void* parameters[] = {&w, &workspace, &maps_, &places_, &channels_};
+    device_->check(cuLaunchKernel(turn_, blocks_, 1, 1, kThreads, 1, 1, 0, device_->stream(), parameters, nullptr),
+                   "turning filters around");
+    forward_->launch(y, workspace, bias, x, static_cast<std::byte*>(workspace) + bytes_);
+  }
+
+ private:
+  std::unique_ptr<LibraryKernel> forward_;
+  std::shared_ptr<Device> device_;
+  std::unique_ptr<CUmod_st, Unload> module_;
+  CUfunction turn_ = nullptr;
+  const size_t bytes_;
+  const unsigned blocks_;
+  int maps_, places_, channels_;
+};
+
+}  // namespace
+
+std::unique_ptr<LibraryKernel> make_turned_convolution(const LoweredKernel& kernel, const Graph& graph,
+                                                       std::shared_ptr<Device> device, const LibraryOptions& options) {
+  Graph of_forward;
+  const LoweredKernel forward = turned_forward(kernel, graph, of_forward);
+  auto by_cudnn = make_convolution(forward, of_forward, device, options);
+  if (!by_cudnn) return nullptr;
+  return std::make_unique<TurnedConvolution>(std::move(by_cudnn), graph.type(kernel.inputs[1]), std::move(device),
+                                             options.cold);
+}
+
+}  // namespace neon::cuda

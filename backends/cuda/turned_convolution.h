@@ -1,0 +1,14 @@
+// Gradients of convolutions' data by cuDNN's convolutions, of filters that a kernel of ours turns around first.
+#pragma once
+#include "backends/cuda/library_kernel.h"
+
+namespace neon::cuda {
+
+// What its library() is called.
+constexpr const char* kTurned = "cudnn turned";
+
+// Of a kernel that is_turnable(); null when cuDNN has no engine for the convolution.
+std::unique_ptr<LibraryKernel> make_turned_convolution(const LoweredKernel& kernel, const Graph& graph,
+                                                       std::shared_ptr<Device> device, const LibraryOptions& options);
+
+}  // namespace neon::cuda

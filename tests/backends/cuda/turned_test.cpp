@@ -1,0 +1,137 @@
+// Gradients of data by cuDNN's convolutions of filters turned around, on the GPU, against the plain kernels in f64.
+// What the clock chose is in a file of the cache, and here is changed there.
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+#include "backends/graph/windows.h"
+#include "neon/core/random.h"
+#include "tests/backends/run_case.h"
+
+using namespace neon;
+using namespace neon::test;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// A cache folder, empty at first.
+class OwnCache {
+ public:
+  OwnCache() : folder_(fs::temp_directory_path() / text("neon_turned_test.", getpid())) {
+    if (const char* before = std::getenv("NEON_CACHE_DIR")) before_ = before;
+    setenv("NEON_CACHE_DIR", folder_.c_str(), 1);
+  }
+  ~OwnCache() {
+    if (before_) setenv("NEON_CACHE_DIR", before_->c_str(), 1);
+    else unsetenv("NEON_CACHE_DIR");
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+  // Of the libraries that were found faster.
+  std::vector<fs::path> choices() const {
+    std::vector<fs::path> out;
+    for (const auto& entry : fs::directory_iterator(folder_ / "cuda"))
+      if (entry.path().extension() == ".library") out.push_back(entry.path());
+    return out;
+  }
+
+ private:
+  const fs::path folder_;
+  std::optional<std::string> before_;
+};
+
+// A file of the cache is a line, which ends with the sizes of key and value and the value's hash, then the value.
+void set_value(const fs::path& file, const std::string& value) {
+  std::string head;
+  std::getline(std::ifstream(file), head);
+  for (int word = 0; word < 2; ++word) head.erase(head.rfind(' '));
+  char hash[17];
+  std::snprintf(hash, sizeof hash, "%016" PRIx64, hash_name(value));
+  std::ofstream(file) << head << " " << value.size() << " " << hash << "\n" << value;
+}
+
+// The convolution of filters turned around that a gradient of data is; none where it is no such.
+std::optional<OpCase> forward_of(const OpCase& c) {
+  const Shape &y = c.inputs[0].shape, &w = c.inputs[1].shape;
+  const int last = w.rank() - 1;
+  const auto windows = windows_of(c.attributes, {w.begin() + 1, w.end() - 1}).turned();
+  const bool several_pixels = w.elements() > w[0] * w[last];
+  if (!windows || !y.elements() || !several_pixels || c.attributes.integer("groups") != 1) return {};
+  std::vector<int64_t> padding;
+  for (size_t axis = 0; axis < windows->before.size(); ++axis)
+    padding.insert(padding.end(), {windows->before[axis], windows->after[axis]});
+  const Attributes attributes = {
+      {"strides", windows->strides}, {"padding", padding}, {"dilation", windows->dilation}, {"groups", int64_t(1)}};
+  return OpCase{"convolution", c.name, {{y}, {w.with(0, w[last]).with(last, w[0])}}, attributes, c.length};
+}
+
+CaseRun run(const OpCase& c, DType dtype, bool timed, bool tf32 = false) {
+  DeviceOptions options{.gpu = true, .timed = timed, .tf32 = tf32};
+  options.cpu.fuse = false;  // the node as it is
+  return run_case(c, dtype, dtype, options);
+}
+
+bool has_engine(const OpCase& c) { return run(c, DType::f32, false).implementations.back() == "cudnn"; }
+
+// In exact f32. Returns what did it.
+std::string check_timed(const OpCase& c, const std::string& wanted) {
+  INFO(c.to_string() << ", by " << wanted);
+  const CaseRun timed = run(c, DType::f32, true);
+  CHECK(difference_to_plain(c, DType::f32, timed, false, 2) == "");
+  return timed.implementations.back();
+}
+
+// By the clock, then by each of the two; each time a choice of just this case is known.
+void check_each_way(const OpCase& c) {
+  const OwnCache cache;
+  const std::string chosen = check_timed(c, "the faster");
+  INFO(c.to_string() << ", " << chosen << " found faster");
+  CHECK((chosen == "cudnn" || chosen == "cudnn turned"));
+  REQUIRE(cache.choices().size() == 1);
+  for (const std::string library : {"cudnn turned", "cudnn"}) {
+    set_value(cache.choices()[0], library);
+    CHECK(check_timed(c, library) == library);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("gradients of data as convolutions of filters turned around, on the GPU") {
+  int both = 0;
+  for (const OpCase& c : cases_of(*find_op("convolution_data_gradient"))) {
+    const auto forward = forward_of(c);
+    if (!forward) continue;
+    // In exact f32 cuDNN does not take every padding.
+    if (has_engine(c) && has_engine(*forward)) ++both, check_each_way(c);
+    else check_timed(c, "whatever does it");
+  }
+  CHECK(both >= 6);
+}
+
+TEST_CASE("a gradient of data on 13x13 pixels as a convolution of filters turned around, on the GPU") {
+  const std::vector<int64_t> ones = {1, 1}, padding = {1, 1, 1, 1}, sizes = {13, 13};
+  check_each_way(
+      {"convolution_data_gradient",
+       "13x13, 192 channels, 256 maps",
+       {{{16, 13, 13, 256}}, {{256, 3, 3, 192}}},
+       {{"strides", ones}, {"padding", padding}, {"dilation", ones}, {"groups", int64_t(1)}, {"sizes", sizes}},
+       256 * 3 * 3});
+}
+
+TEST_CASE("without the clock, in TF32 and in 16 bits gradients of data are cuDNN's own, on the GPU") {
+  const OwnCache cache;
+  for (const OpCase& c : cases_of(*find_op("convolution_data_gradient"))) {
+    if (c.name != "images") continue;
+    CHECK(has_engine(c));
+    for (DType dtype : {DType::f32, DType::f16, DType::bf16})
+      CHECK(run(c, dtype, true, true).implementations.back() == "cudnn");
+  }
+  CHECK(cache.choices().empty());
+}
