@@ -4,8 +4,15 @@
 // made in registers and nowhere else.
 //
 // Of mma.m16n8k16 lane 4 g + i has rows g and g + 8 of dw's filters, columns 2 i and 2 i + 1 of its channels, and of the
-// pixels, which are k, the upper two of window i and the lower two. As with the product, which filter is which row and
-// which channel is which column is free: a lane takes neighbours.
+// pixels, which are k, the upper two of window i and the lower two; in TF32 of m16n8k8 first the upper two, then the
+// lower. As with the product, which filter is which row and which channel is which column is free: a lane takes
+// neighbours.
+
+template <typename T>
+__device__ __forceinline__ float number_of(const u32* words, int n) {
+  if constexpr (sizeof(T) == 4) return __uint_as_float(words[n]);
+  else return widened(T{u16(words[n / 2] >> n % 2 * 16)});
+}
 
 // Adds up `count` numbers of each of `rows` rows, one after the other, thread by thread: visit(n, sum).
 template <typename Visit>
@@ -24,7 +31,7 @@ template <typename T, typename B, typename I, int kH, int kW, int kC, int kK, in
 __device__ __forceinline__ void pooled_gradient(const T* x, const T* given, const u8* places, const T* gate, T* dw,
                                                 B* db, I images, float* partials, u32* tickets, Derivative derivative) {
   constexpr int kP = kH / 2, kQ = kW / 2, kParts = kK / (16 * kRows), kWarps = kThreads / 32;
-  constexpr int kColumns = kC / 8, kFilters = 2 * kRows, kCount = 16 * kRows * (kC + 1);
+  constexpr int kColumns = kC / 8, kFilters = 2 * kRows, kCount = 16 * kRows * (kC + 1), kOfWord = 4 / int(sizeof(T));
   const int lane = threadIdx.x % 32, g = lane / 4, i = lane % 4, warp = threadIdx.x / 32;
   const int part = blockIdx.x % kParts, member = blockIdx.x / kParts, members = gridDim.x / kParts;
   const int filter = part * 16 * kRows + g * kFilters;
@@ -33,9 +40,9 @@ __device__ __forceinline__ void pooled_gradient(const T* x, const T* given, cons
   const I windows = images * kP * kQ;
   for (I first = (I(member) * kWarps + warp) * 4; first < windows; first += I(members) * kWarps * 4) {
     const I window = first + i, row = window / kQ, corner = ((row / kP * kH + row % kP * 2) * kW + window % kQ * 2);
-    Run<kRows> numbers, gates;
+    Run<kFilters / kOfWord> numbers, gates;
     Run<kRows / 2> where;
-    Run<kColumns / 2> pixels[4];
+    Run<kColumns / kOfWord> pixels[4];
     const bool there = window < windows;
     const i64 from = i64(window) * kK + filter;
     if (there) numbers.load(given + from), gates.load(gate + from), where.load(places + from);
@@ -45,23 +52,43 @@ __device__ __forceinline__ void pooled_gradient(const T* x, const T* given, cons
       if (there) pixels[k].load(x + (i64(corner) + k / 2 * kW + k % 2) * kC + g * kColumns);
       else pixels[k] = {};
     }
-    u32 upper[kFilters], lower[kFilters];  // what a filter's window gives to its two pixels
+    // What a filter's window gives to its pixels, in as many words as those of a row are.
+    u32 upper[kFilters][2 / kOfWord], lower[kFilters][2 / kOfWord];
 #pragma unroll
     for (int f = 0; f < kFilters; ++f) {
-      const T number{u16(numbers.at[f / 2] >> f % 2 * 16)}, of_gate{u16(gates.at[f / 2] >> f % 2 * 16)};
-      const float z = there ? derivative(widened(number), widened(of_gate)) : 0.0f;
+      const float z = there ? derivative(number_of<T>(numbers.at, f), number_of<T>(gates.at, f)) : 0.0f;
       of_bias[f] += z;
-      const u32 place = where.at[f / 4] >> f % 4 * 8 & 0xff, bits = u32(Stored<T>::from(z).bits) << place % 2 * 16;
-      upper[f] = place < 2 ? bits : 0, lower[f] = place < 2 ? 0 : bits;
+      const u32 place = where.at[f / 4] >> f % 4 * 8 & 0xff;
+      if constexpr (kOfWord == 2) {
+        const u32 bits = u32(Stored<T>::from(z).bits) << place % 2 * 16;
+        upper[f][0] = place < 2 ? bits : 0, lower[f][0] = place < 2 ? 0 : bits;
+      } else {
+#pragma unroll
+        for (u32 k = 0; k < 2; ++k)
+          upper[f][k] = place == k ? __float_as_uint(z) : 0, lower[f][k] = place == k + 2 ? __float_as_uint(z) : 0;
+      }
     }
 #pragma unroll
     for (int t = 0; t < kColumns; ++t) {
-      const u32 halves = t % 2 ? 0x7632 : 0x5410;
-      const u32 above = __byte_perm(pixels[0].at[t / 2], pixels[1].at[t / 2], halves);
-      const u32 below = __byte_perm(pixels[2].at[t / 2], pixels[3].at[t / 2], halves);
+      u32 seen[4];  // by channel t of the lane's
+      if constexpr (kOfWord == 2) {
+        const u32 halves = t % 2 ? 0x7632 : 0x5410;
+        seen[0] = __byte_perm(pixels[0].at[t / 2], pixels[1].at[t / 2], halves);
+        seen[1] = __byte_perm(pixels[2].at[t / 2], pixels[3].at[t / 2], halves);
+      } else {
 #pragma unroll
-      for (int m = 0; m < kRows; ++m)
-        multiply_add<T>(sums[m][t], upper[2 * m], upper[2 * m + 1], lower[2 * m], lower[2 * m + 1], above, below);
+        for (int k = 0; k < 4; ++k) seen[k] = pixels[k].at[t];
+      }
+#pragma unroll
+      for (int m = 0; m < kRows; ++m) {
+        const auto &up = upper[2 * m], &next_up = upper[2 * m + 1], &low = lower[2 * m], &next_low = lower[2 * m + 1];
+        if constexpr (kOfWord == 2) {
+          multiply_add<T>(sums[m][t], up[0], next_up[0], low[0], next_low[0], seen[0], seen[1]);
+        } else {
+          multiply_add<T>(sums[m][t], up[0], next_up[0], up[1], next_up[1], seen[0], seen[1]);
+          multiply_add<T>(sums[m][t], low[0], next_low[0], low[1], next_low[1], seen[2], seen[3]);
+        }
+      }
     }
   }
 

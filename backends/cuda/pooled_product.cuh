@@ -5,19 +5,21 @@
 // g + 8 of the pixels and of the sums, and columns 2 i and 2 i + 1 of the sums. Row g is window g's left pixel, g + 8
 // the right one; with one product for the upper pixels and one for the lower, a lane has whole windows in registers.
 // Which channel is which k is free, as long as both operands agree, and so is which filter is which column: a lane
-// takes neighbours of both, so that it reads and writes 16 bytes at once.
+// takes neighbours of both, so that it reads and writes 16 bytes at once. A step is 16 channels of 16 bits, or 8 of
+// TF32 by m16n8k8, of which a lane has one where it has two of the others.
 template <typename T>
 __device__ __forceinline__ void multiply_add(float (&d)[4], u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1);
-#define NEON_MULTIPLY_ADD(T)                                                                                       \
+#define NEON_MULTIPLY_ADD(T, SHAPE, TYPE)                                                                          \
   template <>                                                                                                      \
   __device__ __forceinline__ void multiply_add<T>(float (&d)[4], u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1) { \
-    asm("mma.sync.aligned.m16n8k16.row.col.f32." #T "." #T ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "   \
-        "{%0, %1, %2, %3};"                                                                                        \
+    asm("mma.sync.aligned." SHAPE ".row.col.f32." TYPE "." TYPE ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "        \
+        "{%8, %9}, {%0, %1, %2, %3};"                                                                              \
         : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])                                                           \
         : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));                                                   \
   }
-NEON_MULTIPLY_ADD(f16)
-NEON_MULTIPLY_ADD(bf16)
+NEON_MULTIPLY_ADD(f16, "m16n8k16", "f16")
+NEON_MULTIPLY_ADD(bf16, "m16n8k16", "bf16")
+NEON_MULTIPLY_ADD(float, "m16n8k8", "tf32")
 #undef NEON_MULTIPLY_ADD
 
 // kWords x 4 neighbouring bytes.
@@ -44,17 +46,19 @@ struct Run {
   }
 };
 
-// T: f16, bf16; B: the bias's type; I: holds the number of tiles; x (images, kH, kW, 16 kSteps), w (kK, 16 kSteps), kK a multiple of 8 kTiles.
+// T: f16, bf16, float; B: the bias's type; I: holds the number of tiles; x (images, kH, kW, C), w (kK, C), C of kSteps,
+// kK a multiple of 8 kTiles.
 template <typename T, typename B, typename I, int kH, int kW, int kSteps, int kK, int kTiles, bool kRelu>
-__device__ __forceinline__ void pooled_product(const T* x, const T* w, const B* bias, T* y, u8* places,
-                                               I images) {
-  constexpr int kC = 16 * kSteps, kP = kH / 2, kQ = kW / 2, kAcross = (kQ + 7) / 8;
-  constexpr int kOfLane = 4 * kSteps, kFilters = 2 * kTiles, kParts = kK / (8 * kTiles);
+__device__ __forceinline__ void pooled_product(const T* x, const T* w, const B* bias, T* y, u8* places, I images) {
+  constexpr int kOfLane = 2 * kSteps * (4 / int(sizeof(T))), kC = 4 * kOfLane;  // channels
+  constexpr int kP = kH / 2, kQ = kW / 2, kAcross = (kQ + 7) / 8;
+  constexpr int kFilters = 2 * kTiles, kParts = kK / (8 * kTiles), kWide = 16 / int(sizeof(T));
+  constexpr bool kAhead = kSteps <= 2;  // whether there are registers for the next tile
   const int lane = threadIdx.x % 32, g = lane / 4, i = lane % 4;
   const u32 warps = gridDim.x * (kThreads / 32), warp = blockIdx.x * (kThreads / 32) + threadIdx.x / 32;
   const int first = int(warp % kParts) * 8 * kTiles, filter = first + i * kFilters;
 
-  Run<kOfLane / 2> filters[kTiles];
+  Run<2 * kSteps> filters[kTiles];
   Pack<B, 2> biases[kTiles];  // for as many registers as they have in memory
 #pragma unroll
   for (int t = 0; t < kTiles; ++t) biases[t] = pack_at<B, 2>(bias, filter + 2 * t);
@@ -63,7 +67,7 @@ __device__ __forceinline__ void pooled_product(const T* x, const T* w, const B* 
 
   const I tiles = images * kP * kAcross, step = warps / kParts;
   // The pixels of window g of a tile, [down][across].
-  const auto fetch = [&](I tile, Run<kOfLane / 2> (&pixels)[2][2]) {
+  const auto fetch = [&](I tile, Run<2 * kSteps> (&pixels)[2][2]) {
     const int q = int(tile % kAcross) * 8 + g;
     const I row = tile / kAcross;
     const i64 corner = (i64(row / kP * kH + row % kP * 2) * kW + 2 * q) * kC + i * kOfLane;
@@ -73,13 +77,15 @@ __device__ __forceinline__ void pooled_product(const T* x, const T* w, const B* 
       else pixels[k / 2][k % 2] = {};
     }
   };
-  Run<kOfLane / 2> pixels[2][2], next[2][2];
-  fetch(warp / kParts, next);
+  Run<2 * kSteps> pixels[2][2], next[2][2];
+  if (kAhead) fetch(warp / kParts, next);
   for (I tile = warp / kParts; tile < tiles; tile += step) {
 #pragma unroll
-    for (int k = 0; k < 4; ++k) pixels[k / 2][k % 2] = next[k / 2][k % 2];
-    fetch(tile + step, next);
-    Run<kTiles> out;
+    for (int k = 0; k < 4; ++k)
+      if (kAhead) pixels[k / 2][k % 2] = next[k / 2][k % 2];
+    if (kAhead) fetch(tile + step, next);
+    else fetch(tile, pixels);
+    Pack<T, kWide> out[kFilters / kWide];
     Run<kTiles / 2> where;
 #pragma unroll
     for (int t = 0; t < kTiles; ++t) {
@@ -92,7 +98,7 @@ __device__ __forceinline__ void pooled_product(const T* x, const T* w, const B* 
           multiply_add<T>(sums[down], left.at[2 * s], right.at[2 * s], left.at[2 * s + 1], right.at[2 * s + 1],
                           filters[t].at[2 * s], filters[t].at[2 * s + 1]);
       }
-      u32 bits = 0, at = 0;
+      u32 at = 0;
 #pragma unroll
       for (int c = 0; c < 2; ++c) {
         // NaN is larger than any number, of equal ones the first is taken.
@@ -105,16 +111,17 @@ __device__ __forceinline__ void pooled_product(const T* x, const T* w, const B* 
         }
         best += get<float, B>(biases[t].at, c);
         if (kRelu) best = neon_math::relu_value<float>(best, 0.0f, 0.0f);
-        bits |= u32(Stored<T>::from(best).bits) << (16 * c);
+        out[(2 * t + c) / kWide].at[(2 * t + c) % kWide] = Stored<T>::from(best);
         at |= place << (8 * c);
       }
-      out.at[t] = bits;
       if (t % 2) where.at[t / 2] |= at << 16;
       else where.at[t / 2] = at;
     }
     const int q = int(tile % kAcross) * 8 + g;
     if (q >= kQ) continue;
     const i64 element = (i64(tile / kAcross) * kQ + q) * kK + filter;
-    out.store(y + element), where.store(places + element);
+#pragma unroll
+    for (int k = 0; k < kFilters / kWide; ++k) *reinterpret_cast<uint4*>(y + element + k * kWide) = out[k].words;
+    where.store(places + element);
   }
 }

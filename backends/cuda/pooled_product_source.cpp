@@ -37,7 +37,8 @@ Source pooled_product_source(const LoweredKernel& kernel, SourceContext& context
   const Value x = kernel.inputs[0], w = kernel.inputs[1];
   const Shape& shape = graph.shape(x);
   const int64_t maps = graph.shape(w)[0];
-  const int64_t of_warp = maps % 64 || shape[3] > 32 ? 4 : 8, parts = maps / (8 * of_warp);  // 8 filters each
+  const int64_t bytes = int64_t(size_of(graph.dtype(x))), steps = shape[3] * bytes / 32;
+  const int64_t of_warp = bytes == 2 && steps <= 2 && maps % 64 == 0 ? 8 : 4, parts = maps / (8 * of_warp);
   // A warp keeps its filters, so that a block's warps are of all parts of them, or blocks are a multiple of the parts.
   const int64_t tiles = shape[0] * (shape[1] / 2) * quotient_up(shape[2] / 2, 8);
   const int64_t most = std::min(kBlocksOfProcessor * context.processors, quotient_up(tiles * parts, kWarps));
@@ -45,7 +46,7 @@ Source pooled_product_source(const LoweredKernel& kernel, SourceContext& context
   CodeText code(context, DType::f32);
   const std::string body = text(
       "  pooled_product<", device_type(graph.dtype(x)), ", ", device_type(graph.dtype(kernel.bias)), ", ",
-      index_type(tiles, blocks), ", ", shape[1], ", ", shape[2], ", ", shape[3] / 16, ", ", maps, ", ", of_warp, ", ",
+      index_type(tiles, blocks), ", ", shape[1], ", ", shape[2], ", ", steps, ", ", maps, ", ", of_warp, ", ",
       kernel.relu ? "true" : "false", ">(", pointer(code, x), ", ", pointer(code, w), ", ", pointer(code, kernel.bias),
       ", ", pointer(code, kernel.outputs[0]), ", ", pointer(code, kernel.outputs[1]), ", ", shape[0], ");\n");
   const std::string_view product(pooled_product_text, pooled_product_text_size);

@@ -30,9 +30,12 @@ const char* device_type(DType dtype) {
 // microseconds to add up what its blocks summed.
 constexpr int64_t kLeastPooled = 1 << 20;  // bytes
 
-constexpr int kLeastTensorArch = 80;  // whose tensor cores take both 16-bit types, 16 channels at once
+constexpr int kLeastTensorArch = 80;  // whose tensor cores take bf16 and TF32, too
 
 LowerOptions gpu_lowering(bool fuse, bool tf32, int arch) {
+  std::vector<DType> pooled_types;
+  if (fuse && arch >= kLeastTensorArch) pooled_types = {DType::f16, DType::bf16};
+  if (fuse && arch >= kLeastTensorArch && tf32) pooled_types.push_back(DType::f32);
   return {.fuse = fuse,
           .remake = fuse,
           .deep_inputs = fuse,
@@ -43,7 +46,7 @@ LowerOptions gpu_lowering(bool fuse, bool tf32, int arch) {
           // of such a convolution.
           .relus_apart = fuse && !tf32,
           .pooled_bytes = fuse ? kLeastPooled : 0,
-          .pooled_convolutions = fuse && arch >= kLeastTensorArch,
+          .pooled_types = std::move(pooled_types),
           .join = fuse,
           // No convolutions but those that are products: cuDNN takes such a result, too, and does it by a kernel more
           // that copies (seen with 9.19: each of its plans that tensor cores run has room for one in its workspace).

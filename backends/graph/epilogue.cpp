@@ -82,7 +82,7 @@ void Epilogues::take_epilogue(LoweredKernel& kernel, int maker) {
       take(n);
       n = only_use(kernel.outputs[0]);
     }
-  if (options_.pooled_convolutions && may_pool(kernel, n)) {
+  if (may_pool(kernel, n)) {
     take_pooling(kernel, n);
     n = only_use(kernel.outputs[0]);
   }

@@ -32,6 +32,7 @@ class Epilogues {
   int summing_product(int sum) const;
   bool is_joined(Value value) const;
   bool sees_patches(Value x, Value w) const;
+  int gradient_by_filters(const LoweredKernel& pooling) const;
   bool may_pool(const LoweredKernel& convolution, int n) const;
   bool is_gate(int n) const;
   bool sums_pixels(int n) const;
@@ -43,7 +44,6 @@ class Epilogues {
   void take_sums(LoweredKernel& kernel, int product);
   void take_pooling(LoweredKernel& convolution, int n);
   void take_gate(LoweredKernel& kernel, int pooling);
-  void take_filters(LoweredKernel& kernel, std::vector<int> nodes);
   void take_node(int n);
   void make_one(const std::vector<int>& nodes);
 

@@ -8,8 +8,8 @@ namespace neon {
 namespace {
 
 using Sizes = std::vector<int64_t>;
-constexpr int64_t kMostChannels = 64;  // whose filters a GPU's warp keeps in registers
-constexpr int64_t kChannelsAtOnce = 16, kFiltersAtOnce = 32;
+constexpr size_t kMostBytes = 128, kBytesAtOnce = 32;  // of a filter, of which a GPU's warp keeps some in registers
+constexpr int64_t kFiltersAtOnce = 32;
 
 bool is_two_by_two(const Attributes& pooling) {
   return pooling.integers("window") == Sizes{2, 2, 1} && pooling.integers("strides") == Sizes{2, 2, 1} &&
@@ -30,14 +30,15 @@ bool Epilogues::may_pool(const LoweredKernel& convolution, int n) const {
          !assigned_[size_t(n)] && !is_joined(y);
 }
 
-// Whether filters w (K,1,1,C), or a gradient by them, are of patches x (N,H,W,C), in 16 bits, and of sizes that
-// registers take.
+// Whether filters w (K,1,1,C), or a gradient by them, are of patches x (N,H,W,C), and of a type and sizes that a kernel
+// with pooling takes.
 bool Epilogues::sees_patches(Value x, Value w) const {
   const DType dtype = graph_.dtype(x);
   const Shape& filters = graph_.shape(w);
-  return graph_.producer(x).op->name == "patches" && (dtype == DType::f16 || dtype == DType::bf16) &&
-         graph_.dtype(w) == dtype && filters.elements() == filters[0] * filters.back() &&
-         filters.back() <= kMostChannels && filters.back() % kChannelsAtOnce == 0 && filters[0] % kFiltersAtOnce == 0;
+  const size_t bytes = size_t(filters.back()) * size_of(dtype);
+  return graph_.producer(x).op->name == "patches" && std::ranges::count(options_.pooled_types, dtype) > 0 &&
+         graph_.dtype(w) == dtype && filters.elements() == filters[0] * filters.back() && bytes <= kMostBytes &&
+         bytes % kBytesAtOnce == 0 && filters[0] % kFiltersAtOnce == 0;
 }
 
 void Epilogues::take_pooling(LoweredKernel& convolution, int n) {
@@ -54,7 +55,7 @@ void Epilogues::take_pooling(LoweredKernel& convolution, int n) {
 void Epilogues::take_gate(LoweredKernel& kernel, int pooling) {
   const int d = graph_.producer_index(kernel.inputs[0]);
   const Value given = kernel.inputs[0];
-  if (graph_.type(given).bytes() < size_t(options_.pooled_bytes) || taken_[size_t(d)] || !is_gate(d) ||
+  if (taken_[size_t(d)] || !is_gate(d) ||
       roles_[size_t(graph_.producer_index(graph_.node(d).inputs[0]))] == Role::fusible)
     return;
   std::vector<int> nodes = {d, pooling};
@@ -62,37 +63,38 @@ void Epilogues::take_gate(LoweredKernel& kernel, int pooling) {
     if (user != pooling) nodes.push_back(user);
   const bool by_channel =
       kernel.attributes.integers("window").back() == 1 && kernel.attributes.integers("strides").back() == 1;
-  if (nodes.size() > 3 || (nodes.size() == 3 && (!by_channel || !sums_pixels(nodes[2]))) || !may_be_one(nodes) ||
-      is_joined(graph_.node(d).inputs[1]))
-    return;
+  const bool sums = nodes.size() == 3 && by_channel && sums_pixels(nodes[2]);
+  if ((nodes.size() > 2 && !sums) || is_joined(graph_.node(d).inputs[1])) return;
+  const int filters = sums ? gradient_by_filters(kernel) : -1;
+  if (filters >= 0) nodes.push_back(filters);
+  const bool small = graph_.type(given).bytes() < size_t(options_.pooled_bytes);
+  if ((small && filters < 0) || !may_be_one(nodes)) return;
   kernel.derivative = graph_.node(d).op;
   kernel.inputs[0] = graph_.node(d).inputs[0];
   kernel.gate = graph_.node(d).inputs[1];
   kernel.inputs.push_back(kernel.gate);
-  if (nodes.size() == 3) kernel.outputs.push_back(graph_.node(nodes[2]).outputs[0]);
+  if (sums) kernel.outputs.push_back(graph_.node(nodes[2]).outputs[0]);
+  if (filters >= 0) {
+    kernel.op = "pooled_weight_gradient";
+    kernel.inputs.push_back(graph_.node(filters).inputs[0]);
+    kernel.outputs[0] = graph_.node(filters).outputs[0];
+  }
   make_one(nodes);
   for (int n : nodes) {
     if (n == pooling) continue;
     take_node(n);
   }
-  if (options_.pooled_convolutions && kernel.outputs.size() == 2) take_filters(kernel, std::move(nodes));
 }
 
-// What pooling's gradient spreads, mostly zeros, need not be written where only the gradient by a convolution's filters
-// reads it.
-void Epilogues::take_filters(LoweredKernel& kernel, std::vector<int> nodes) {
-  const int n = only_use(kernel.outputs[0]);
-  if (n < 0 || !is_two_by_two(kernel.attributes) || graph_.node(n).op->name != "convolution_weight_gradient") return;
-  const Node& gradient = graph_.node(n);
-  const Value x = gradient.inputs[0], dw = gradient.outputs[0];
-  nodes.push_back(n);
-  if (gradient.inputs[1] != kernel.outputs[0] || assigned_[size_t(n)] || !sees_patches(x, dw) || !may_be_one(nodes))
-    return;
-  kernel.op = "pooled_weight_gradient";
-  kernel.inputs.push_back(x);
-  kernel.outputs[0] = dw;
-  make_one(nodes);
-  take_node(n);
+// The gradient by a first convolution's filters that alone reads what pooling's gradient spreads, mostly zeros, so that
+// it need not be written; -1 where there is none.
+int Epilogues::gradient_by_filters(const LoweredKernel& pooling) const {
+  const int n = only_use(pooling.outputs[0]);
+  if (n < 0 || assigned_[size_t(n)] || !is_two_by_two(pooling.attributes)) return -1;
+  const Node& node = graph_.node(n);
+  const bool found = node.op->name == "convolution_weight_gradient" && node.inputs[1] == pooling.outputs[0] &&
+                     sees_patches(node.inputs[0], node.outputs[0]);
+  return found ? n : -1;
 }
 
 // Whether node `n` sums over all axes but the last.

@@ -83,9 +83,9 @@ struct LowerOptions {
   int64_t own_products = 0;        // multiplications of a product, at most, that takes derivatives and sums along
   bool relus_apart = false;        // after convolutions in f32 whose filters see several pixels
   int64_t pooled_bytes = 0;        // of what pooling's gradient is given, at least, to take a derivative and sums along
-  // 16-bit convolutions by single pixels of few channels, which patches are made of, take 2 x 2 max pooling along, and
-  // the gradients by their filters that of pooling.
-  bool pooled_convolutions = false;
+  // Of which first convolutions, products of patches by few channels, take 2 x 2 max pooling along, and the gradients
+  // by their filters that of pooling.
+  std::vector<DType> pooled_types = {};
   bool join = false;  // see join_concatenations(), and is_writer()
   std::vector<std::string_view> writers = {"convolution", "convolution_data_gradient", "pool_max", "pool_avg"};
   std::vector<std::string_view> keep = {};  // compound ops for which the device has a kernel of its own

@@ -30,7 +30,7 @@ std::map<std::string, Tensor> results(const Graph& graph, const DeviceOptions& o
 }  // namespace
 
 void check_against_plain(const std::string& name, const std::function<void(Graph&, DType)>& build,
-                         const std::vector<DType>& types) {
+                         const std::vector<DType>& types, bool tf32) {
   for (DType dtype : types)
     for (bool timed : {false, true}) {
       if (timed && dtype != DType::f16) continue;
@@ -38,7 +38,7 @@ void check_against_plain(const std::string& name, const std::function<void(Graph
       const Graph graph = build_branches(build, dtype);
       const auto expected = results(graph, {.cpu = {.plain = true}});
       // Sums of whole numbers, at most halved twice: what is off by less is an algorithm's own rounding.
-      for (const auto& [output, y] : results(graph, {.gpu = true, .timed = timed})) {
+      for (const auto& [output, y] : results(graph, {.gpu = true, .timed = timed, .tf32 = tf32})) {
         INFO(output);
         CHECK(difference(y, expected.at(output), 0.01) == "");
       }

@@ -6,6 +6,7 @@ namespace neon::test {
 
 // What build_branches() makes, in all these types; in f16 also with algorithms that the clock chose.
 void check_against_plain(const std::string& name, const std::function<void(Graph&, DType)>& build,
-                         const std::vector<DType>& types = {DType::f32, DType::f16, DType::bf16, DType::f64});
+                         const std::vector<DType>& types = {DType::f32, DType::f16, DType::bf16, DType::f64},
+                         bool tf32 = false);
 
 }  // namespace neon::test

@@ -77,15 +77,19 @@ TEST_CASE("first convolutions on a GPU take what windows see as channels, or blo
     const auto shape = [&](Value value) { return lowered.graph.shape(value); };
     REQUIRE(kernels["patches"].size() == 2);
     REQUIRE(kernels["depth_to_space"].size() == 1);
-    const Value x = kernels["convolution"][0]->inputs[0];
+    // That with max pooling of 2 x 2 pixels behind it takes it along.
+    const bool pooled = net.x == all[0].x;
+    REQUIRE(kernels["pooled_convolution"].size() == size_t(pooled));
+    const LoweredKernel& first = *kernels[pooled ? "pooled_convolution" : "convolution"][0];
+    const Value x = first.inputs[0];
     CHECK(shape(x) == net.x);
-    CHECK(shape(kernels["convolution"][0]->inputs[1]) == net.w);
+    CHECK(shape(first.inputs[1]) == net.w);
     for (const LoweredKernel* patches : kernels["patches"]) {
       const Value made = patches->outputs[0];
-      CHECK((made == x || made == kernels["convolution"][0]->inputs[1]));
+      CHECK((made == x || made == first.inputs[1]));
     }
-    const LoweredKernel& gradient = *kernels["convolution_weight_gradient"].back();
-    CHECK(gradient.inputs[0] == x);
+    const LoweredKernel& gradient = *kernels[pooled ? "pooled_weight_gradient" : "convolution_weight_gradient"].back();
+    CHECK((pooled ? gradient.inputs.back() : gradient.inputs[0]) == x);
     CHECK(kernels["depth_to_space"][0]->inputs[0] == gradient.outputs[0]);
   }
 }

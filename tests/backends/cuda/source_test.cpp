@@ -25,8 +25,8 @@ namespace {
 void without_cache() { setenv("NEON_CACHE_DIR", "/dev/null", 1); }
 
 // Sources of all kernels of a graph, save products, which are cuBLASLt's.
-std::vector<std::string> sources_of(const Graph& graph) {
-  const Lowered lowered = lower(graph, cuda::gpu_lowering(true, false));
+std::vector<std::string> sources_of(const Graph& graph, bool tf32 = false) {
+  const Lowered lowered = lower(graph, cuda::gpu_lowering(true, tf32));
   std::map<std::string, int> scalars;
   cuda::SourceContext context{lowered, scalars, {}, 0, {}, {}};
   std::vector<std::string> out;
@@ -158,12 +158,12 @@ TEST_CASE("products that take derivatives and sums along compile") {
 TEST_CASE("first convolutions that take max pooling along compile") {
   without_cache();
   std::vector<std::string> sources;
-  for (DType dtype : {DType::f16, DType::bf16})
+  for (DType dtype : {DType::f16, DType::bf16, DType::f32})
     for (const PooledConvolutionCase& c : pooled_convolution_cases())
-      for (std::string& source : sources_of(build_branches(c.build, dtype)))
+      for (std::string& source : sources_of(build_branches(c.build, dtype), true))
         if (source.find("pooled_product<") != source.npos || source.find("pooled_gradient<") != source.npos)
           sources.push_back(std::move(source));
-  CHECK(sources.size() == 2 * (11 + 5));
+  CHECK(sources.size() == 2 * (11 + 9) + (10 + 8));
   check_compiles(sources, 80);
 }
 
