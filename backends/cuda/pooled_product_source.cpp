@@ -60,7 +60,7 @@ Source pooled_gradient_source(const LoweredKernel& kernel, SourceContext& contex
   const Shape &shape = graph.shape(x), &given = graph.shape(kernel.inputs[0]);
   const int64_t channels = shape[3], maps = given[3];
   const int64_t rows = maps % 64 || channels > 32 ? 2 : 4, parts = maps / (16 * rows);  // 16 filters each
-  const int64_t windows = given[0] * given[1] * given[2];
+  const int64_t windows = given[0] * given[1] * given[2], pixels = shape[0] * shape[1] * shape[2];
   const int64_t members = std::clamp<int64_t>(quotient_up(windows, 4 * kWarps), 1,
                                               std::max<int64_t>(kBlocksOfProcessor * context.processors / parts, 1));
   const int64_t groups = quotient_up(members, kGroup);
@@ -70,7 +70,7 @@ Source pooled_gradient_source(const LoweredKernel& kernel, SourceContext& contex
   derivative.inputs = {0, 1};
   const std::string body =
       text("  pooled_gradient<", device_type(graph.dtype(x)), ", ", device_type(graph.dtype(db)), ", ",
-           index_type(windows, members), ", ", shape[1], ", ", shape[2], ", ", channels, ", ", maps, ", ", rows, ", ",
+           index_type(pixels, members), ", ", shape[1], ", ", shape[2], ", ", channels, ", ", maps, ", ", rows, ", ",
            kGroup, ">(", pointer(code, x), ", ", pointer(code, kernel.inputs[0]), ", ", pointer(code, kernel.inputs[1]),
            ", ", pointer(code, kernel.gate), ", ", pointer(code, dw), ", ", pointer(code, db), ", ", shape[0],
            ", partials, ticket, [](R z, R gate) -> R { return ",
