@@ -73,6 +73,9 @@ class CodeText {
   std::vector<Value> arrays_;
 };
 
+// x / by, rounded up.
+inline int64_t quotient_up(int64_t x, int64_t by) { return x > 0 ? (x + by - 1) / by : -(-x / by); }
+
 // Puts code where a kernel's text has `word` first, which it must have.
 void replace_word(std::string& in, const std::string& word, const std::string& by);
 

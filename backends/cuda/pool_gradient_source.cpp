@@ -9,13 +9,11 @@ namespace neon::cuda {
 
 namespace {
 
-constexpr int64_t kMostSums = 32;      // numbers that a thread collects at once, in registers
-constexpr int64_t kMostUnrolled = 64;  // elements of a tile, times the windows that see it
+constexpr int64_t kMostSums = 32;  // numbers that a thread collects at once, in registers
+constexpr int64_t kMostSeen = 64;  // elements of a tile, times the windows that see it
 // Of sums: blocks of a processor, tiles of a thread below which there are fewer, threads with neighbouring channels.
-constexpr int kBlocksOfProcessor = 4, kTilesOfThread = 4;
+constexpr int kSummingBlocks = 4, kTilesOfThread = 4;
 constexpr int64_t kLanes = 8;  // 128 bytes
-
-int64_t quotient_up(int64_t x, int64_t by) { return x > 0 ? (x + by - 1) / by : -(-x / by); }
 
 // Elements of the array are `large`, windows `small`; tile t has elements t * tile + i, which windows t * step + q see.
 struct Axis {
@@ -36,7 +34,7 @@ class PoolGradientWriter {
         graph_(context.lowered.graph),
         compute_(graph_.dtype(kernel.outputs[0]) == DType::f64 ? DType::f64 : DType::f32),
         code_(context, compute_),
-        blocks_at_once_(kBlocksOfProcessor * context.processors) {}
+        blocks_at_once_(kSummingBlocks * context.processors) {}
 
   Source run() {
     choose_tile();
@@ -95,9 +93,7 @@ class PoolGradientWriter {
     return out;
   }
 
-  static const char* unroll(int64_t times) {
-    return times <= kMostUnrolled ? "#pragma unroll\n" : "#pragma unroll 1\n";
-  }
+  static const char* unroll(int64_t times) { return times <= kMostSeen ? "#pragma unroll\n" : "#pragma unroll 1\n"; }
   std::string each() const { return text("#pragma unroll\n  for (int e = 0; e < ", width_, "; ++e) "); }
 
   // Row-major place of coordinates n, PREFIX0, PREFIX1, ... in an array of samples.

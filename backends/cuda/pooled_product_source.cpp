@@ -11,11 +11,9 @@ namespace neon::cuda {
 
 namespace {
 
-constexpr int64_t kBlocksOfProcessor = 2;  // as registers allow
-constexpr int64_t kWarps = kThreads / 32;  // of a block
-constexpr int64_t kGroup = 16;             // blocks whose sums one of them adds up
-
-int64_t quotient_up(int64_t x, int64_t by) { return (x + by - 1) / by; }
+constexpr int64_t kPooledBlocks = 2;              // as registers allow
+constexpr int64_t kWarpsOfBlock = kThreads / 32;  // of a block
+constexpr int64_t kBlocksOfGroup = 16;            // blocks whose sums one of them adds up
 
 // A pointer to a value's elements, which are of `type`.
 std::string pointer(CodeText& code, Value value) {
@@ -24,10 +22,10 @@ std::string pointer(CodeText& code, Value value) {
 
 // Of what counts `all` things and then a step for each block.
 const char* index_type(int64_t all, int64_t blocks) {
-  return all + 4 * kWarps * blocks < (int64_t(1) << 31) ? "u32" : "i64";
+  return all + 4 * kWarpsOfBlock * blocks < (int64_t(1) << 31) ? "u32" : "i64";
 }
 
-std::string bounds() { return text("kThreads, ", kBlocksOfProcessor); }
+std::string bounds() { return text("kThreads, ", kPooledBlocks); }
 
 }  // namespace
 
@@ -41,7 +39,7 @@ Source pooled_product_source(const LoweredKernel& kernel, SourceContext& context
   const int64_t of_warp = bytes == 2 && steps <= 2 && maps % 64 == 0 ? 8 : 4, parts = maps / (8 * of_warp);
   // A warp keeps its filters, so that a block's warps are of all parts of them, or blocks are a multiple of the parts.
   const int64_t tiles = shape[0] * (shape[1] / 2) * quotient_up(shape[2] / 2, 8);
-  const int64_t most = std::min(kBlocksOfProcessor * context.processors, quotient_up(tiles * parts, kWarps));
+  const int64_t most = std::min(kPooledBlocks * context.processors, quotient_up(tiles * parts, kWarpsOfBlock));
   const int64_t blocks = quotient_up(most, parts) * parts;
   CodeText code(context, DType::f32);
   const std::string body = text(
@@ -61,9 +59,9 @@ Source pooled_gradient_source(const LoweredKernel& kernel, SourceContext& contex
   const int64_t channels = shape[3], maps = given[3];
   const int64_t rows = maps % 64 || channels > 32 ? 2 : 4, parts = maps / (16 * rows);  // 16 filters each
   const int64_t windows = given[0] * given[1] * given[2], pixels = shape[0] * shape[1] * shape[2];
-  const int64_t members = std::clamp<int64_t>(quotient_up(windows, 4 * kWarps), 1,
-                                              std::max<int64_t>(kBlocksOfProcessor * context.processors / parts, 1));
-  const int64_t groups = quotient_up(members, kGroup);
+  const int64_t members = std::clamp<int64_t>(quotient_up(windows, 4 * kWarpsOfBlock), 1,
+                                              std::max<int64_t>(kPooledBlocks * context.processors / parts, 1));
+  const int64_t groups = quotient_up(members, kBlocksOfGroup);
   CodeText code(context, DType::f32);
   Instruction derivative;
   derivative.op = kernel.derivative;
@@ -71,9 +69,9 @@ Source pooled_gradient_source(const LoweredKernel& kernel, SourceContext& contex
   const std::string body =
       text("  pooled_gradient<", device_type(graph.dtype(x)), ", ", device_type(graph.dtype(db)), ", ",
            index_type(pixels, members), ", ", shape[1], ", ", shape[2], ", ", channels, ", ", maps, ", ", rows, ", ",
-           kGroup, ">(", pointer(code, x), ", ", pointer(code, kernel.inputs[0]), ", ", pointer(code, kernel.inputs[1]),
-           ", ", pointer(code, kernel.gate), ", ", pointer(code, dw), ", ", pointer(code, db), ", ", shape[0],
-           ", partials, ticket, [](R z, R gate) -> R { return ",
+           kBlocksOfGroup, ">(", pointer(code, x), ", ", pointer(code, kernel.inputs[0]), ", ",
+           pointer(code, kernel.inputs[1]), ", ", pointer(code, kernel.gate), ", ", pointer(code, dw), ", ",
+           pointer(code, db), ", ", shape[0], ", partials, ticket, [](R z, R gate) -> R { return ",
            code.call(derivative, [](int i) { return std::string(i ? "gate" : "z"); }), "; });\n");
   const std::string_view product(pooled_product_text, pooled_product_text_size);
   const std::string_view gradient(pooled_gradient_text, pooled_gradient_text_size);
