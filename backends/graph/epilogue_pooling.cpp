@@ -8,7 +8,8 @@ namespace neon {
 namespace {
 
 using Sizes = std::vector<int64_t>;
-constexpr size_t kMostBytes = 128, kBytesAtOnce = 32;  // of a filter, of which a GPU's warp keeps some in registers
+constexpr size_t kMostFilterBytes = 128,
+                 kBytesAtOnce = 32;  // of a filter, of which a GPU's warp keeps some in registers
 constexpr int64_t kFiltersAtOnce = 32;
 
 bool is_two_by_two(const Attributes& pooling) {
@@ -37,7 +38,7 @@ bool Epilogues::sees_patches(Value x, Value w) const {
   const Shape& filters = graph_.shape(w);
   const size_t bytes = size_t(filters.back()) * size_of(dtype);
   return graph_.producer(x).op->name == "patches" && std::ranges::count(options_.pooled_types, dtype) > 0 &&
-         graph_.dtype(w) == dtype && filters.elements() == filters[0] * filters.back() && bytes <= kMostBytes &&
+         graph_.dtype(w) == dtype && filters.elements() == filters[0] * filters.back() && bytes <= kMostFilterBytes &&
          bytes % kBytesAtOnce == 0 && filters[0] % kFiltersAtOnce == 0;
 }
 

@@ -7,7 +7,7 @@ namespace neon::test {
 
 namespace {
 
-constexpr int kSteps = 12, kNotFinite = 4, kSetByHost = 8;
+constexpr int kRuns = 12, kNotFinite = 4, kSetByHost = 8;
 constexpr int64_t kBatch = 32, kShortBatch = 12;
 
 // A net's programs as a run has them: of a whole batch, of the short last one, and of the cost of one batch.
@@ -56,7 +56,7 @@ std::string kept_difference(Net (*make)(DType dtype, int64_t batch), DType dtype
   const Net whole = make(dtype, kBatch), ragged = make(dtype, kShortBatch);
   Training kept(whole, ragged, options), cast(whole, ragged, options);
   double last_cost = NAN;
-  for (int number = 0; number < kSteps; ++number) {
+  for (int number = 0; number < kRuns; ++number) {
     if (number == kSetByHost)
       for (Training* training : {&kept, &cast}) training->halve(whole.step.parameters[0].name);
     const auto a = kept.step(number);
