@@ -30,8 +30,6 @@ class Memory {
   const std::string& name_;
 };
 
-constexpr int64_t kMostCounted = int64_t(1) << 62;  // what a Shape can count
-
 uint32_t big_endian_32(const char* bytes) {
   uint32_t value;
   std::memcpy(&value, bytes, 4);
@@ -72,7 +70,7 @@ IdxHeader read_header(Source& source) {
     sizes.push_back(big_endian_32(head + 4 * axis));
     any = any && sizes.back() > 0;
     overflow =
-        __builtin_mul_overflow(bytes, std::max<int64_t>(sizes.back(), 1), &bytes) || bytes > kMostCounted || overflow;
+        __builtin_mul_overflow(bytes, std::max<int64_t>(sizes.back(), 1), &bytes) || bytes > Shape::kMostElements || overflow;
   }
   if (overflow || (any && bytes > source.most_bytes())) {
     std::string shape;

@@ -41,7 +41,7 @@ uint32_t turning_mantissa(int exponent) {
 std::vector<TensorType> infer_histogram(const InferContext& c) {
   const int64_t bins = c.attributes.integer("bins"), offset = c.attributes.integer("offset");
   if (bins < 1 || bins > kMostBins) fail(ErrorKind::config, "a histogram has 1 to ", kMostBins, " bins, not ", bins);
-  if (std::abs(offset) > kFarthestOffset)
+  if (offset < -kFarthestOffset || offset > kFarthestOffset)
     fail(ErrorKind::config, "the offset of a histogram is an exponent of 2 from -", kFarthestOffset, " to ",
          kFarthestOffset, ", not ", offset);
   if (c.inputs.size() > 1 && c.inputs[1].shape.elements() != 1)

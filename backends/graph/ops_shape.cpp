@@ -69,8 +69,8 @@ std::vector<TensorType> infer_slice(const InferContext& c) {
   const int axis = int(c.attributes.integer("axis"));
   const int64_t first = c.attributes.integer("first"), count = c.attributes.integer("count");
   const Shape& from = c.inputs[0].shape;
-  if (axis < 0 || axis >= from.rank() || first < 0 || count < 0 || first + count > from[axis])
-    fail(ErrorKind::config, "elements ", first, " to ", first + count, " of axis ", axis, " are not in ", from);
+  if (axis < 0 || axis >= from.rank() || first < 0 || count < 0 || count > from[axis] || first > from[axis] - count)
+    fail(ErrorKind::config, count, " elements from ", first, " on of axis ", axis, " are not in ", from);
   return {{c.inputs[0].dtype, from.with(axis, count)}};
 }
 void slice_gradient(GradientContext& c) {

@@ -14,8 +14,8 @@ Shape::Shape(std::span<const int64_t> sizes) : rank_(int(sizes.size())) {
     const int64_t size = sizes[size_t(axis)];
     if (size < 0) fail(ErrorKind::config, "axis ", axis, " has size ", size, ": sizes are at least 0");
     sizes_[size_t(axis)] = size;
-    if (__builtin_mul_overflow(elements, size, &elements) || elements > (int64_t(1) << 62))
-      fail(ErrorKind::config, "a shape of ", to_string(), " has more than 2^62 elements");
+    if (__builtin_mul_overflow(elements, size, &elements) || elements > kMostElements)
+      fail(ErrorKind::config, "a shape of ", to_string(), " has more than 2^59 elements");
   }
 }
 

@@ -13,10 +13,11 @@ namespace neon {
 class Shape {
  public:
   static constexpr int kMaxRank = 8;
+  static constexpr int64_t kMostElements = int64_t(1) << 59;  // whose bytes can be counted in every type
 
   Shape() = default;  // a scalar
   Shape(std::initializer_list<int64_t> sizes) : Shape(std::span<const int64_t>(sizes.begin(), sizes.size())) {}
-  explicit Shape(std::span<const int64_t> sizes);  // throws on rank over 8, negative size, or 2^62 elements
+  explicit Shape(std::span<const int64_t> sizes);  // throws on rank over 8, negative size, or 2^59 elements
 
   int rank() const { return rank_; }
   int64_t operator[](int axis) const { return sizes_[size_t(axis)]; }

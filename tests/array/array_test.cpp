@@ -331,7 +331,9 @@ TEST_CASE("mistakes are told in one line") {
   CHECK_THROWS_WITH(dot(a, a), Catch::Contains("inner sizes 3 and 2 differ"));
   CHECK_THROWS_WITH(a.reshape({4, 2}), "cannot reshape (2, 3) with 6 elements to (4, 2) with 8");
   CHECK_THROWS_WITH(a.reshape({-1, -1}), Catch::Contains("one at most"));
-  CHECK_THROWS_WITH(a.slice(1, 2, 2), Catch::Contains("elements 2 to 4 of axis 1 are not in (2, 3)"));
+  CHECK_THROWS_WITH(a.slice(1, 2, 2), Catch::Contains("2 elements from 2 on of axis 1 are not in (2, 3)"));
+  CHECK_THROWS_WITH(a.slice(0, INT64_MAX, 2), Catch::Contains("of axis 0 are not in (2, 3)"));
+  CHECK_THROWS_WITH(a.slice(0, 1, INT64_MAX), Catch::Contains("of axis 0 are not in (2, 3)"));
   CHECK_THROWS_WITH(sum(a, 2), "axis 2 is no axis of (2, 3)");
   CHECK_THROWS_WITH(apply("rleu", a), Catch::Contains("did you mean relu"));
   CHECK_THROWS_WITH(apply("exp", a, a), "function 'exp' takes 1 operands, not 2");
@@ -343,6 +345,8 @@ TEST_CASE("mistakes are told in one line") {
   CHECK_THROWS_WITH(Backend({.device = "cup"}), "device 'cup' is not one of cpu, gpu; did you mean cpu?");
   CHECK_THROWS_WITH(Backend({.threads = -3}), "threads -3 is below 0; 0 takes as many as there are");
   CHECK_THROWS_WITH(a + make_backend().ones({2, 3}), Catch::Contains("arrays of two backends"));
+  CHECK_THROWS_WITH(be.empty({int64_t(1) << 61}, DType::f64), Catch::Contains("more than 2^59 elements"));
+  CHECK_THROWS_WITH(be.empty({int64_t(1) << 55}, DType::f64), Catch::Contains("for an array"));
   CHECK_THROWS_WITH(be.array({1, 2}, {3}), "2 values do not fill (3), which has 3");
   CHECK_THROWS_WITH(take(a, b), Catch::Contains("i32 indices"));
   CHECK_THROWS_WITH(be.assign({{a, b.reshape({4, 1}).slice(0, 0, 2)}, {a.slice(0, 1, 1), 1}}),
