@@ -155,11 +155,13 @@ Array& batched_dot(const Lazy& a, const Lazy& b, Array& c, const DotOptions& opt
   }
   if (!many_b) {
     Array rows = c.reshape({-1, c.shape()[2]});
+    rows.round_by_chance(c.rounding());
     compound_dot(a.reshape({-1, a.shape()[2]}), b, rows, options);
     return c;
   }
   for (int64_t i = 0; i < count; ++i) {
     Array one = c.slice(0, i, 1).reshape({c.shape()[1], c.shape()[2]});
+    one.round_by_chance(c.rounding());
     compound_dot(matrix(a, i), matrix(b, i), one, options);
   }
   return c;
@@ -172,7 +174,9 @@ void compensated_sum(Array& a, Array& carry, const Lazy& b, double carry_scale, 
   const Lazy added = add_scale * b - carry_scale * carry, total = a + added;
   // As it will be stored: what the rounding takes must be known before it is made.
   Lazy stored = total;
-  if (size_of(a.dtype()) == 2) {
+  if (a.rounding() > 0) {
+    stored = Lazy(in_type(total.node(), a.dtype(), a.rounding()));
+  } else if (size_of(a.dtype()) == 2) {
     const Lazy step = apply("spacing", total, most_kept_bits(a.dtype()), a.dtype() == DType::f16 ? -14 : -126);
     stored = rint(total / step) * step;
   }

@@ -51,6 +51,7 @@ class Array : public Lazy {
   // With bits above 0, what is assigned through this name keeps so many bits of mantissa, rounded up or down by chance
   // and without bias: 1 to 15 of f32, 10 of f16, 7 of bf16; of signed integers any number, which makes them whole.
   Array& round_by_chance(int bits);
+  int rounding() const { return rounding_; }  // those bits
 
  private:
   friend class Backend;

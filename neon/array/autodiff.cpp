@@ -69,7 +69,7 @@ void Autodiff::back_prop(const std::vector<Array>& arrays, const std::vector<Arr
   if (arrays.empty()) return;
   std::vector<Target> targets;
   for (size_t i = 0; i < arrays.size(); ++i)
-    targets.push_back(target_of(gradients[i].node(), gradient(arrays[i]).node(), 0));
+    targets.push_back(target_of(gradients[i].node(), gradient(arrays[i]).node(), gradients[i].rounding()));
   evaluate(*arrays[0].node()->state, targets);
 }
 

@@ -63,6 +63,52 @@ TEST_CASE("an array rounds what it is given by chance, and no other name of it")
   for (int64_t i = 0; i < 4; ++i) CHECK((part.get().at(3 * i + 1) == 0.25 || part.get().at(3 * i + 1) == 0.3125));
 }
 
+TEST_CASE("every way to write to an array rounds by chance as it says") {
+  // 1.1 with one bit of mantissa is 1 or 1.5; which of both, in the many elements.
+  auto check_drawn = [](const Array& array) {
+    const Tensor y = array.get();
+    int64_t up = 0;
+    for (int64_t i = 0; i < y.elements(); ++i) {
+      REQUIRE((y.at(i) == 1 || y.at(i) == 1.5));
+      up += y.at(i) == 1.5;
+    }
+    CHECK(std::fabs(double(up) - 0.2 * double(y.elements())) < 5 * std::sqrt(double(y.elements()) * 0.16));
+  };
+  Backend be = make_backend();
+  const Array ones = be.ones({4, 20, 1}), row = be.full({4, 1, 50}, 1.1);
+  for (int which : {0, 1, 2}) {
+    INFO("case " << which);
+    const Lazy one = row.slice(0, 0, 1).reshape({1, 50});
+    Array c = be.zeros({4, 20, 50}), total = be.zeros({20, 50});
+    batched_dot(which == 1 ? ones.slice(0, 0, 1).reshape({20, 1}) : ones, which == 2 ? one : row, c.round_by_chance(1));
+    check_drawn(c);
+    batched_dot(ones, row, total.round_by_chance(1), {.alpha = 0.25});
+    check_drawn(total);
+  }
+  Array x = be.ones({1000}), gradient = be.zeros({1000});
+  Autodiff(1.1 * x).back_prop({x}, {gradient.round_by_chance(1)});
+  check_drawn(gradient);
+}
+
+TEST_CASE("a compensated sum carries what rounding by chance takes") {
+  for (DType dtype : {DType::f16, DType::f32}) {
+    Backend be = make_backend(dtype);
+    Array total = be.ones({1000}), carry = be.zeros({1000});
+    total.round_by_chance(3);
+    compensated_sum(total, carry, be.full({1000}, 0.03125));
+    // 1 + 1/32 is a quarter of the way from 1 to 1 + 1/8; carry is what was added too much.
+    const Tensor sums = total.get(), carries = carry.get();
+    int64_t up = 0;
+    for (int64_t i = 0; i < 1000; ++i) {
+      const double sum = sums.at(i);
+      REQUIRE((sum == 1 || sum == 1.125));
+      CHECK(carries.at(i) == sum - 1.03125);
+      up += sum == 1.125;
+    }
+    CHECK(std::fabs(double(up) - 250) < 5 * std::sqrt(1000 * 0.1875));
+  }
+}
+
 TEST_CASE("histograms by tag") {
   Backend be = make_backend();
   const Array small = be.full({3, 4}, 0.25), bytes = be.array({0, 1, 2, 4, 255}, {5}, DType::u8);
@@ -84,4 +130,5 @@ TEST_CASE("histograms by tag") {
   auto [few, names] = be.dump_hist_data();
   CHECK((few.shape() == Shape{1, 8} && few.at(2) == 12 && names.size() == 1));
   CHECK_THROWS_WITH(be.set_hist_buffers(0, 0), "a histogram has 1 to 1024 bins, not 0");
+  CHECK_THROWS_WITH(be.set_hist_buffers(8, INT64_MIN), Catch::Contains("from -1000 to 1000, not -9223372036854775808"));
 }
