@@ -19,11 +19,8 @@ CudaRing::CudaRing(std::vector<RingInput> inputs, int slots, std::shared_ptr<Eng
     }
     for (const RingInput& input : inputs_) {
       const size_t bytes = input.slot_bytes * size_t(slots);
-      void* host = nullptr;
-      check(cuMemHostAlloc(&host, std::max<size_t>(bytes, 16), 0),
-            text("taking ", bytes_text(double(bytes)), " of pinned memory for batches of ", input.name));
-      pinned_.push_back(host);
-      std::memset(host, 0, bytes);
+      pinned_.emplace_back(engine_->device, bytes, "batches of " + input.name);
+      std::memset(pinned_.back().data(), 0, bytes);
       memories_.push_back(std::make_shared<Memory>(engine_->device, bytes, "batches of " + input.name));
     }
     // The memory is cleared by the stream of the runs, which the copies do not wait for.
@@ -40,16 +37,16 @@ CudaRing::~CudaRing() {
 }
 
 void CudaRing::release() noexcept {
+  engine_->device->use();
   cuStreamSynchronize(copies_);
   for (const Events& events : events_)
     for (CUevent event : {events.copied, events.read})
       if (event) cuEventDestroy(event);
-  for (void* host : pinned_) cuMemFreeHost(host);
   if (copies_) cuStreamDestroy(copies_);
 }
 
 void* CudaRing::slot(size_t input, int number) {
-  return static_cast<std::byte*>(pinned_[input]) + size_t(number) * inputs_[input].slot_bytes;
+  return pinned_[input].data() + size_t(number) * inputs_[input].slot_bytes;
 }
 
 std::shared_ptr<Memory> CudaRing::memory(const std::string& input) const {

@@ -40,7 +40,7 @@ class CudaRing : public BatchRing {
 
   std::shared_ptr<Engine> engine_;
   const std::vector<RingInput> inputs_;
-  std::vector<void*> pinned_;                      // by input
+  std::vector<Pinned> pinned_;                     // by input
   std::vector<std::shared_ptr<Memory>> memories_;  // by input
   std::vector<Events> events_;                     // by slot
   CUstream copies_ = nullptr;

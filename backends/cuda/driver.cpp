@@ -92,11 +92,14 @@ Memory::Memory(std::shared_ptr<Device> device, size_t bytes, const std::string& 
   }
   device_->held_bytes_ += bytes;
   device_->peak_bytes_ = std::max<size_t>(device_->peak_bytes_, device_->held_bytes_);
-  device_->check(cuMemsetD8Async(address_, 0, wanted, device_->stream()), "clearing GPU memory");
+  const CUresult cleared = cuMemsetD8Async(address_, 0, wanted, device_->stream());
+  if (cleared != CUDA_SUCCESS) release();
+  device_->check(cleared, "clearing GPU memory");
 }
 
 void Memory::release() noexcept {
   if (!address_) return;
+  device_->use();
   cuStreamSynchronize(device_->stream());
   cuMemFree(address_);
   device_->held_bytes_ -= bytes_;
@@ -112,6 +115,36 @@ void Memory::download(void* to, size_t bytes, size_t offset) const {
   device_->make_current();
   if (bytes) device_->check(cuMemcpyDtoHAsync(to, address_ + offset, bytes, device_->stream()), "copying from the GPU");
   device_->wait("waiting for the GPU");
+}
+
+Pinned::Pinned(std::shared_ptr<Device> device, size_t bytes, const std::string& what) : device_(std::move(device)) {
+  device_->make_current();
+  device_->check(cuMemHostAlloc(&data_, std::max<size_t>(bytes, 16), 0),
+                 text("taking ", bytes_text(double(bytes)), " of pinned memory for ", what));
+}
+
+void Pinned::release() noexcept {
+  if (!data_) return;
+  device_->use();
+  cuMemFreeHost(data_);
+  data_ = nullptr;
+}
+
+LoadedCode::LoadedCode(std::shared_ptr<Device> device, const std::string& code) : device_(std::move(device)) {
+  device_->make_current();
+  device_->check(cuModuleLoadData(&module_, code.data()), "loading a kernel");
+}
+
+LoadedCode::~LoadedCode() {
+  if (!module_) return;
+  device_->use();
+  cuModuleUnload(module_);
+}
+
+CUfunction LoadedCode::function(const char* name) const {
+  CUfunction found = nullptr;
+  device_->check(cuModuleGetFunction(&found, module_, name), "loading a kernel");
+  return found;
 }
 
 }  // namespace neon::cuda

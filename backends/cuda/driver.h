@@ -10,6 +10,7 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace neon::cuda {
 
@@ -23,6 +24,8 @@ class Device {
   ~Device();
   Device(const Device&) = delete;
   void make_current() const { cuda::check(cuCtxSetCurrent(context_), "using the GPU"); }
+  // For destructors: what the driver is given back must be of the GPU that the thread uses.
+  void use() const noexcept { cuCtxSetCurrent(context_); }
   CUstream stream() const { return stream_; }
   int arch() const { return arch_; }  // 90
   const std::string& name() const { return name_; }
@@ -81,6 +84,43 @@ class Memory {
   std::shared_ptr<Device> device_;
   CUdeviceptr address_ = 0;
   size_t bytes_ = 0;
+};
+
+// Memory of the host that the GPU copies from and to by itself. Left as it comes.
+class Pinned {
+ public:
+  Pinned() = default;
+  Pinned(std::shared_ptr<Device> device, size_t bytes, const std::string& what);
+  ~Pinned() { release(); }
+  Pinned(Pinned&& other) noexcept { swap(other); }
+  Pinned& operator=(Pinned&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  std::byte* data() const { return static_cast<std::byte*>(data_); }
+
+ private:
+  void swap(Pinned& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(data_, other.data_);
+  }
+  void release() noexcept;
+  std::shared_ptr<Device> device_;
+  void* data_ = nullptr;
+};
+
+// Code on the device.
+class LoadedCode {
+ public:
+  LoadedCode(std::shared_ptr<Device> device, const std::string& code);
+  ~LoadedCode();
+  LoadedCode(LoadedCode&& other) noexcept
+      : device_(std::move(other.device_)), module_(std::exchange(other.module_, nullptr)) {}
+  CUfunction function(const char* name) const;
+
+ private:
+  std::shared_ptr<Device> device_;
+  CUmodule module_ = nullptr;
 };
 
 }  // namespace neon::cuda

@@ -32,10 +32,9 @@ CudaProgram::CudaProgram(const Graph& graph, Variables& variables, const DeviceO
 CudaProgram::~CudaProgram() {
   engine_->leave(this);
   if (batches_) batches_->leave(this);
+  engine_->device->use();
   cuCtxSynchronize();
   drop_graphs();
-  for (CUmodule module : modules_) cuModuleUnload(module);
-  if (host_ring_) cuMemFreeHost(host_ring_);
 }
 
 void CudaProgram::place_arrays(Variables& variables, bool callers_memory) {
@@ -64,9 +63,7 @@ void CudaProgram::place_arrays(Variables& variables, bool callers_memory) {
 void CudaProgram::make_ring() {
   ring_plan_ = plan_ring(lowered_);
   ring_ = Memory(engine_->device, ring_plan_.bytes(), "results");
-  void* host = nullptr;
-  check(cuMemHostAlloc(&host, ring_.bytes(), 0), "taking pinned memory for results");
-  host_ring_ = static_cast<std::byte*>(host);
+  host_ring_ = Pinned(engine_->device, ring_.bytes(), "results");
 }
 
 void CudaProgram::make_kernels(const DeviceOptions& options) {
@@ -128,10 +125,8 @@ void CudaProgram::load_sources(std::vector<Source>& sources, const std::vector<s
   const auto codes = compile_sources(texts, engine_->device->arch(), &cold);
   for (size_t i = 0; i < sources.size(); ++i) {
     Kernel& kernel = kernels_[kernels[i]];
-    CUmodule module = nullptr;
-    check(cuModuleLoadData(&module, codes[i].data()), "loading a kernel");
-    modules_.push_back(module);
-    check(cuModuleGetFunction(&kernel.function, module, "kernel"), "loading a kernel");
+    modules_.emplace_back(engine_->device, codes[i]);
+    kernel.function = modules_.back().function("kernel");
     kernel.arrays = std::move(sources[i].arrays);
     kernel.blocks = sources[i].blocks;
   }
@@ -218,6 +213,7 @@ int CudaProgram::depth(const std::string& output) const {
 
 void CudaProgram::go_on() {
   flush();
+  engine_->device->make_current();
   check(
       cuMemsetD8Async(ring_.address() + offsetof(State, stopped), 0, sizeof(State::stopped), engine_->device->stream()),
       "going on");
@@ -227,10 +223,10 @@ void CudaProgram::synchronize() const {
   if (synchronized_ == runs_) return;
   CudaProgram& self = const_cast<CudaProgram&>(*this);
   self.flush();
-  ring_.download(host_ring_, ring_.bytes());
+  ring_.download(host_ring_.data(), ring_.bytes());
   self.synchronized_ = runs_;
   State state;
-  std::memcpy(&state, host_ring_, sizeof state);
+  std::memcpy(&state, host_ring_.data(), sizeof state);
   if (!state.bad_index) return;
   check(cuMemsetD8Async(ring_.address(), 0, sizeof(State), engine_->device->stream()), "clearing a fault");
   fail(ErrorKind::data, "index ", state.index, " at place ", state.place, " is not in [0, ", state.limit, ")");
@@ -247,10 +243,10 @@ double CudaProgram::recorded(const std::string& name, int64_t element, int back)
   synchronize();
   const uint64_t row = (runs_ - 1 - uint64_t(back)) % kDepth;
   double out = 0;
-  std::memcpy(
-      &out,
-      host_ring_ + kRingOffset + (row * uint64_t(ring_plan_.width) + uint64_t(found->second) + uint64_t(element)) * 8,
-      8);
+  std::memcpy(&out,
+              host_ring_.data() + kRingOffset +
+                  (row * uint64_t(ring_plan_.width) + uint64_t(found->second) + uint64_t(element)) * 8,
+              8);
   return out;
 }
 

@@ -81,11 +81,12 @@ class CudaProgram : public Program {
   const std::string name_;
   std::shared_ptr<Memory> workspace_;
   Memory arena_, records_, ring_, partials_;
+  Pinned host_ring_;          // State, then the ring
   size_t ticket_bytes_ = 0;   // before the partial results
   std::vector<void*> slots_;  // by storage value
   std::map<std::string, Input> inputs_;
   std::vector<Kernel> kernels_;
-  std::vector<CUmodule> modules_;
+  std::vector<LoadedCode> modules_;
   std::vector<std::string> implementations_;
   std::map<std::string, int> scalars_;
   std::vector<double> scalar_values_;
@@ -101,7 +102,6 @@ class CudaProgram : public Program {
   CudaRing* batches_ = nullptr;        // where batches come from, if they do
   bool moved_ = false;                 // an address has changed since the last launch
   bool looks_up_ = false;              // rows, by indices that may not exist
-  std::byte* host_ring_ = nullptr;     // pinned: State, then the ring
 };
 
 }  // namespace neon::cuda

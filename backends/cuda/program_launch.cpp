@@ -29,6 +29,7 @@ void CudaProgram::run(uint64_t step) {
 void CudaProgram::time_kernels(bool on) {
   flush();
   drop_graphs();
+  engine_->device->make_current();
   marks_ = on ? std::make_unique<Marks>(kernels_.size() + 1) : nullptr;
 }
 

@@ -234,6 +234,13 @@ class Arrays(Case):
         self.assertIn("the GPU cannot be used", done.stderr)
         self.assertNotIn("-b cpu", done.stderr)
 
+    def test_what_the_driver_gives_is_given_back(self):
+        self.gpu()
+        done = subprocess.run([os.environ["LIVES"]], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              env={**self.environment, "FAKE_CUDA_COUNT": "2", "FAKE_CUDA_MIB": "24",
+                                   "NEON_CACHE_DIR": "/dev/null"})
+        self.assertEqual(done.returncode, 0, done.stdout)
+
 
 class Doctor(Case):
     def test_libraries_are_named_with_version_and_place(self):

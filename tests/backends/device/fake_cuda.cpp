@@ -2,16 +2,19 @@
 // What a test wants of it stands in the environment:
 //   FAKE_CUDA_VERSION  that the driver is for (13000)    FAKE_CUDA_INIT   what cuInit returns (0)
 //   FAKE_CUDA_ARCH     compute capability (90)           FAKE_CUDA_MIB    memory (65536)
+//   FAKE_CUDA_COUNT    of GPUs, with the same memory (1)
 //   FAKE_CUDA_FAULT    the kernel, counted from 1, that accesses memory that it must not: as on a GPU, the next call
 //   that
 //                      waits or sends something hears of it, and all that follow
 //   FAKE_CUDA_TELLS    how many bytes an array must have for its sum to be printed when it is sent
+// What the driver gives belongs to the GPU that the thread uses then, and is taken back, or used, in its name only.
 #include <cuda.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <mutex>
 
 #define NEON_FAKE extern "C" __attribute__((visibility("default"))) CUresult CUDAAPI
 
@@ -20,6 +23,44 @@ namespace {
 long setting(const char* name, long otherwise) {
   const char* given = std::getenv(name);
   return given ? std::atol(given) : otherwise;
+}
+
+thread_local long used_gpu = 0;  // its number and one, that of its context; 0 for none
+
+// All that was given and not taken back, by handle.
+struct Given {
+  std::mutex mutex;
+  std::map<const void*, long> of;  // the GPU, as above
+  long refused = 0;
+  void add(const void* handle) {
+    const std::lock_guard lock(mutex);
+    of[handle] = used_gpu;
+  }
+  CUresult check(const void* handle, bool takes_back = false) {
+    const std::lock_guard lock(mutex);
+    const auto found = of.find(handle);
+    if (found == of.end() || used_gpu == 0 || found->second != used_gpu) return ++refused, CUDA_ERROR_INVALID_CONTEXT;
+    if (takes_back) of.erase(found);
+    return CUDA_SUCCESS;
+  }
+};
+
+Given& given() {
+  static Given only;
+  return only;
+}
+
+// A thing that has an address, but no memory.
+template <typename Handle>
+CUresult give(Handle* out) {
+  *out = static_cast<Handle>(std::malloc(1));
+  given().add(*out);
+  return CUDA_SUCCESS;
+}
+CUresult take(void* handle) {
+  const CUresult result = given().check(handle, true);
+  if (result == CUDA_SUCCESS) std::free(handle);
+  return result;
 }
 
 struct Gpu {
@@ -49,13 +90,17 @@ void tell_sum(const void* array, size_t bytes) {
   std::fprintf(stderr, "sent: %zu bytes with the sum %lu\n", bytes, sum);
 }
 
-template <typename Handle>
-CUresult give(Handle* out) {
-  *out = reinterpret_cast<Handle>(8);
-  return CUDA_SUCCESS;
+// Of a call that sends something to a stream.
+CUresult sent_to(CUstream stream) {
+  const CUresult result = given().check(stream);
+  return result == CUDA_SUCCESS ? gpu().state() : result;
 }
 
 }  // namespace
+
+// For tests: what was given and not taken back, and calls that were refused because they were of another GPU.
+extern "C" __attribute__((visibility("default"))) long fake_cuda_given() { return long(given().of.size()); }
+extern "C" __attribute__((visibility("default"))) long fake_cuda_refused() { return given().refused; }
 
 NEON_FAKE cuInit(unsigned) { return CUresult(setting("FAKE_CUDA_INIT", 0)); }
 NEON_FAKE cuDriverGetVersion(int* version) {
@@ -63,7 +108,7 @@ NEON_FAKE cuDriverGetVersion(int* version) {
   return CUDA_SUCCESS;
 }
 NEON_FAKE cuDeviceGetCount(int* count) {
-  *count = 1;
+  *count = int(setting("FAKE_CUDA_COUNT", 1));
   return CUDA_SUCCESS;
 }
 
@@ -96,9 +141,15 @@ NEON_FAKE cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevic
   return CUDA_SUCCESS;
 }
 
-NEON_FAKE cuDevicePrimaryCtxRetain(CUcontext* out, CUdevice) { return give(out); }
+NEON_FAKE cuDevicePrimaryCtxRetain(CUcontext* out, CUdevice device) {
+  *out = reinterpret_cast<CUcontext>(long(device) + 1);
+  return CUDA_SUCCESS;
+}
 NEON_FAKE cuDevicePrimaryCtxRelease(CUdevice) { return CUDA_SUCCESS; }
-NEON_FAKE cuCtxSetCurrent(CUcontext) { return CUDA_SUCCESS; }
+NEON_FAKE cuCtxSetCurrent(CUcontext context) {
+  used_gpu = reinterpret_cast<long>(context);
+  return CUDA_SUCCESS;
+}
 NEON_FAKE cuCtxSynchronize() { return gpu().state(); }
 
 NEON_FAKE cuMemAlloc(CUdeviceptr* out, size_t bytes) {
@@ -106,9 +157,11 @@ NEON_FAKE cuMemAlloc(CUdeviceptr* out, size_t bytes) {
   *out = reinterpret_cast<CUdeviceptr>(std::calloc(1, bytes));
   gpu().arrays[*out] = bytes;
   gpu().used += bytes;
+  given().add(host(*out));
   return CUDA_SUCCESS;
 }
 NEON_FAKE cuMemFree(CUdeviceptr at) {
+  if (const CUresult result = given().check(host(at), true); result != CUDA_SUCCESS) return result;
   gpu().used -= gpu().arrays.at(at);
   gpu().arrays.erase(at);
   std::free(host(at));
@@ -121,33 +174,34 @@ NEON_FAKE cuMemGetInfo(size_t* free, size_t* all) {
 }
 NEON_FAKE cuMemHostAlloc(void** out, size_t bytes, unsigned) {
   *out = std::calloc(1, bytes);
+  given().add(*out);
   return CUDA_SUCCESS;
 }
-NEON_FAKE cuMemFreeHost(void* at) {
-  std::free(at);
-  return CUDA_SUCCESS;
-}
-NEON_FAKE cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, size_t bytes, CUstream) {
+NEON_FAKE cuMemFreeHost(void* at) { return take(at); }
+NEON_FAKE cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, size_t bytes, CUstream stream) {
   std::memcpy(host(to), from, bytes);
   if (long(bytes) == setting("FAKE_CUDA_TELLS", -1)) tell_sum(from, bytes);
-  return gpu().state();
+  return sent_to(stream);
 }
-NEON_FAKE cuMemcpyDtoHAsync(void* to, CUdeviceptr from, size_t bytes, CUstream) {
+NEON_FAKE cuMemcpyDtoHAsync(void* to, CUdeviceptr from, size_t bytes, CUstream stream) {
   std::memcpy(to, host(from), bytes);
-  return gpu().state();
+  return sent_to(stream);
 }
-NEON_FAKE cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream) {
+NEON_FAKE cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
   std::memmove(host(to), host(from), bytes);
-  return gpu().state();
+  return sent_to(stream);
 }
-NEON_FAKE cuMemsetD8Async(CUdeviceptr at, unsigned char value, size_t bytes, CUstream) {
+NEON_FAKE cuMemsetD8Async(CUdeviceptr at, unsigned char value, size_t bytes, CUstream stream) {
   std::memset(host(at), value, bytes);
-  return gpu().state();
+  return sent_to(stream);
 }
 
 NEON_FAKE cuModuleLoadData(CUmodule* out, const void*) { return give(out); }
-NEON_FAKE cuModuleUnload(CUmodule) { return CUDA_SUCCESS; }
-NEON_FAKE cuModuleGetFunction(CUfunction* out, CUmodule, const char*) { return give(out); }
+NEON_FAKE cuModuleUnload(CUmodule module) { return take(module); }
+NEON_FAKE cuModuleGetFunction(CUfunction* out, CUmodule module, const char*) {
+  *out = reinterpret_cast<CUfunction>(module);
+  return given().check(module);
+}
 NEON_FAKE cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
                          void**, void**) {
   if (gpu().recording) ++gpu().recorded;
@@ -156,7 +210,8 @@ NEON_FAKE cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, uns
 }
 
 // The handle of a graph is the number of its kernels, and one.
-NEON_FAKE cuStreamBeginCapture(CUstream, CUstreamCaptureMode) {
+NEON_FAKE cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
+  if (const CUresult result = given().check(stream); result != CUDA_SUCCESS) return result;
   gpu().recording = true;
   gpu().recorded = 0;
   return CUDA_SUCCESS;
@@ -178,11 +233,11 @@ NEON_FAKE cuGraphDestroy(CUgraph) { return CUDA_SUCCESS; }
 NEON_FAKE cuGraphExecDestroy(CUgraphExec) { return CUDA_SUCCESS; }
 
 NEON_FAKE cuStreamCreate(CUstream* out, unsigned) { return give(out); }
-NEON_FAKE cuStreamDestroy(CUstream) { return CUDA_SUCCESS; }
+NEON_FAKE cuStreamDestroy(CUstream stream) { return take(stream); }
 NEON_FAKE cuStreamSynchronize(CUstream) { return gpu().state(); }
 NEON_FAKE cuStreamWaitEvent(CUstream, CUevent, unsigned) { return gpu().state(); }
 NEON_FAKE cuEventCreate(CUevent* out, unsigned) { return give(out); }
-NEON_FAKE cuEventDestroy(CUevent) { return CUDA_SUCCESS; }
+NEON_FAKE cuEventDestroy(CUevent event) { return take(event); }
 NEON_FAKE cuEventRecord(CUevent, CUstream) { return CUDA_SUCCESS; }
 NEON_FAKE cuEventQuery(CUevent) { return gpu().state(); }
 NEON_FAKE cuEventSynchronize(CUevent) { return gpu().state(); }

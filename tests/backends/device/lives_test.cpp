@@ -1,0 +1,67 @@
+// What the driver gives is given back, to the GPU that it is of: with a driver that only pretends (fake_cuda.cpp) and
+// has two GPUs of 24 MiB.
+#include <dlfcn.h>
+
+#include <catch2/catch.hpp>
+#include <optional>
+#include <thread>
+
+#include "neon/array/array.h"
+
+using namespace neon;
+
+namespace {
+
+long count_of(const char* function) {
+  void* const driver = dlopen("libcuda.so.1", RTLD_NOW);
+  REQUIRE(driver);
+  const auto count = reinterpret_cast<long (*)()>(dlsym(driver, function));
+  REQUIRE(count);
+  return count();
+}
+
+Backend on_gpu(int index) { return Backend({.device = "gpu", .device_index = index}); }
+
+void work(const Backend& be) {
+  Array x = be.ones({30, 40});
+  x += be.uniform({30, 40});
+  x.get();
+}
+
+}  // namespace
+
+TEST_CASE("two GPUs take turns, and each gets back what is its own") {
+  std::optional<Backend> first = on_gpu(0), second = on_gpu(1);
+  work(*first), work(*second);  // streams and the like stay
+  std::optional<Array> a = first->ones({1000}), b = second->ones({1000});
+  for (int i = 0; i < 3; ++i) {
+    *a += 1, *b += 1;
+    a->get(), b->get();
+  }
+  a.reset(), first.reset();  // while the other is in use
+  *b += 1;
+  b->get();
+  b.reset(), second.reset();
+  CHECK(count_of("fake_cuda_refused") == 0);
+}
+
+TEST_CASE("a thread that has never used the GPU gives back to it, too") {
+  std::optional<Backend> be = on_gpu(0);
+  const long before = count_of("fake_cuda_given");
+  work(*be);
+  std::optional<Array> array = be->ones({1000});
+  CHECK(count_of("fake_cuda_given") > before);
+  std::jthread([&] { array.reset(), be.reset(); }).join();
+  CHECK(count_of("fake_cuda_refused") == 0);
+  CHECK(count_of("fake_cuda_given") == before);
+}
+
+TEST_CASE("a program that there is no room for leaves nothing behind") {
+  const Backend be = on_gpu(0);
+  const Array a = be.ones({512, 512}, DType::f16);
+  const auto once = [&] { CHECK_THROWS_WITH(Array(dot(a, a)), Catch::Contains("no room on the GPU")); };
+  once();
+  const long before = count_of("fake_cuda_given");
+  for (int i = 0; i < 10; ++i) once();
+  CHECK(count_of("fake_cuda_given") == before);
+}
