@@ -12,31 +12,35 @@ namespace {
 
 using Open = GpuModule* (*)(const std::string& version, std::string* why_not, bool* no_gpu);
 
+std::string folder_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == path.npos ? "" : path.substr(0, slash);
+}
+
 std::string folder_of_executable() {
   char path[4096];
   const ssize_t n = readlink("/proc/self/exe", path, sizeof path);
-  const std::string whole(path, n > 0 ? size_t(n) : 0);
-  return whole.substr(0, whole.rfind('/'));
+  return folder_of(std::string(path, n > 0 ? size_t(n) : 0));
 }
 
-// Of the shared library that this is in, where it is one; else of the program.
+// Of the shared library that this is in, where it is one. "" in a program that was found by its name alone: nothing is
+// opened because of the folder that one happens to be in.
 std::string folder_of_library() {
   Dl_info info{};
-  const std::string whole =
-      dladdr(reinterpret_cast<void*>(&folder_of_library), &info) && info.dli_fname ? info.dli_fname : "";
-  const size_t slash = whole.rfind('/');
-  return slash == whole.npos ? "." : whole.substr(0, slash);
+  const bool found = dladdr(reinterpret_cast<void*>(&folder_of_library), &info) && info.dli_fname;
+  return folder_of(found ? info.dli_fname : "");
 }
 
-// Beside the installed program or library, or in the build tree that the program lies in.
+// Beside the installed program or library, or in the build tree that one of them lies in.
 std::vector<std::string> candidates() {
-  std::string folder = folder_of_executable();
-  std::vector<std::string> out = {join_path(folder, NEON_MODULE_FOLDER "/libneon_cuda.so"),
-                                  join_path(folder_of_library(), "neon/libneon_cuda.so")};
-  for (int up = 0; up < 4 && !folder.empty(); ++up) {
-    out.push_back(join_path(folder, "backends/cuda/libneon_cuda.so"));
-    folder = folder.substr(0, folder.rfind('/'));
-  }
+  const std::string program = folder_of_executable(), library = folder_of_library();
+  std::vector<std::string> out = {join_path(program, NEON_MODULE_FOLDER "/libneon_cuda.so")};
+  if (!library.empty()) out.push_back(join_path(library, "neon/libneon_cuda.so"));
+  for (std::string folder : {program, library})
+    for (int up = 0; up < 4 && !folder.empty(); ++up) {
+      out.push_back(join_path(folder, "backends/cuda/libneon_cuda.so"));
+      folder = folder_of(folder);
+    }
   return out;
 }
 

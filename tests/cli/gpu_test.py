@@ -3,6 +3,7 @@
 calls are the program's, but no kernel computes anything."""
 import os
 import re
+import shutil
 import subprocess
 
 import h5py
@@ -49,7 +50,7 @@ class Case(support.Case):
         return [line for line in result.err.splitlines() if line.startswith("note: ")]
 
 
-class Doctor(Case):
+class Devices(Case):
     def test_the_tests_of_devices_look_at_the_first_gpu_alone(self):
         self.gpu()
         said = self.neon("doctor", code=None).out
@@ -60,7 +61,7 @@ class Doctor(Case):
         self.assertEqual(devices_test.why_not_used(said.replace(line, f"{line}{old}\n{other}")), line + old)
 
     def test_without_any_they_are_skipped(self):
-        self.gpu("libnvrtc.so")
+        self.gpu("libcuda.so")
         self.assertRegex(devices_test.why_not_used(self.neon("doctor").out), "GPU +not used: ")
 
 
@@ -234,6 +235,15 @@ class Arrays(Case):
         self.assertIn("the GPU cannot be used", done.stderr)
         self.assertNotIn("-b cpu", done.stderr)
 
+    def test_a_program_that_lies_elsewhere_finds_the_module_of_its_library(self):
+        self.gpu("libcuda.so")
+        program = shutil.copy(os.environ["EXAMPLE"], self.path("program"))
+        libraries = os.path.join(FAKES, "../../../neon/array") + ":" + self.environment["LD_LIBRARY_PATH"]
+        done = subprocess.run([program, "gpu"], env={**self.environment, "LD_LIBRARY_PATH": libraries},
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("libcuda.so.1", done.stderr)
+
     def test_what_the_driver_gives_is_given_back(self):
         self.gpu()
         done = subprocess.run([os.environ["LIVES"]], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -243,6 +253,15 @@ class Arrays(Case):
 
 
 class Doctor(Case):
+    def test_no_module_is_opened_because_of_the_folder_one_is_in(self):
+        self.gpu()
+        os.makedirs(self.path("neon"))
+        open(self.path("neon/libneon_cuda.so"), "w").close()
+        folder, name = os.path.split(support.NEON)
+        done = subprocess.run([name, "doctor"], env={**self.environment, "PATH": folder}, cwd=self.path(""),
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.assertIn("Fake GPU", done.stdout)
+
     def test_libraries_are_named_with_version_and_place(self):
         self.gpu()
         done = self.neon("doctor", code=6)  # kernels that do nothing give wrong numbers
