@@ -2,6 +2,7 @@
 
 #include <nvrtc.h>
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <map>
@@ -28,6 +29,9 @@ struct Nvrtc {
   decltype(nvrtcGetProgramLog)* log;
   decltype(nvrtcGetCUBINSize)* cubin_size;
   decltype(nvrtcGetCUBIN)* cubin;
+  decltype(nvrtcGetPTXSize)* ptx_size;
+  decltype(nvrtcGetPTX)* ptx;
+  std::vector<int> archs;  // that there is machine code for, the newest last
   Nvrtc() {
     library.find(create, "nvrtcCreateProgram");
     library.find(destroy, "nvrtcDestroyProgram");
@@ -36,6 +40,18 @@ struct Nvrtc {
     library.find(log, "nvrtcGetProgramLog");
     library.find(cubin_size, "nvrtcGetCUBINSize");
     library.find(cubin, "nvrtcGetCUBIN");
+    library.find(ptx_size, "nvrtcGetPTXSize");
+    library.find(ptx, "nvrtcGetPTX");
+    decltype(nvrtcGetNumSupportedArchs)* count_archs;
+    decltype(nvrtcGetSupportedArchs)* list_archs;
+    library.find(count_archs, "nvrtcGetNumSupportedArchs");
+    library.find(list_archs, "nvrtcGetSupportedArchs");
+    int count = 0;
+    if (count_archs(&count) == NVRTC_SUCCESS && count > 0) {
+      archs.resize(size_t(count));
+      if (list_archs(archs.data()) != NVRTC_SUCCESS) archs.clear();
+      std::ranges::sort(archs);
+    }
   }
 };
 
@@ -50,7 +66,8 @@ std::string compile(const std::string& source, int arch) {
     fail(ErrorKind::failed, "NVRTC takes no source");
   const std::unique_ptr<nvrtcProgram, void (*)(nvrtcProgram*)> owner(&program,
                                                                      [](nvrtcProgram* p) { nvrtc().destroy(p); });
-  const std::string target = text("-arch=sm_", arch);
+  const bool newer = !nvrtc().archs.empty() && arch > nvrtc().archs.back();
+  const std::string target = newer ? text("-arch=compute_", nvrtc().archs.back()) : text("-arch=sm_", arch);
   const char* options[] = {target.c_str(), "--std=c++17"};
   const nvrtcResult result = nvrtc().compile(program, 2, options);
   if (result != NVRTC_SUCCESS) {
@@ -61,9 +78,9 @@ std::string compile(const std::string& source, int arch) {
     fail(ErrorKind::failed, "a generated kernel does not compile for sm_", arch, ": ", log.c_str());
   }
   size_t size = 0;
-  nvrtc().cubin_size(program, &size);
+  (newer ? nvrtc().ptx_size : nvrtc().cubin_size)(program, &size);
   std::string code(size, '\0');
-  nvrtc().cubin(program, code.data());
+  (newer ? nvrtc().ptx : nvrtc().cubin)(program, code.data());
   return code;
 }
 

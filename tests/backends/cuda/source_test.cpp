@@ -59,6 +59,14 @@ std::string read_after_write(const std::string& kernel) {
 
 }  // namespace
 
+TEST_CASE("for a GPU that the compiler does not know yet there is code that its driver compiles") {
+  without_cache();
+  const std::string code =
+      cuda::compile_sources({cuda::source_head() + "extern \"C\" __global__ void kernel() {}"}, 999)[0];
+  CHECK(code.find(".version") != code.npos);
+  CHECK(code.find(".entry kernel") != code.npos);
+}
+
 TEST_CASE("every elementwise op compiles in every type") {
   without_cache();
   std::vector<std::string> sources;

@@ -38,3 +38,13 @@ NEON_FAKE nvrtcGetCUBIN(nvrtcProgram, char* code) {
   std::memcpy(code, "\177ELF", 4);
   return NVRTC_SUCCESS;
 }
+NEON_FAKE nvrtcGetPTXSize(nvrtcProgram program, size_t* bytes) { return nvrtcGetCUBINSize(program, bytes); }
+NEON_FAKE nvrtcGetPTX(nvrtcProgram program, char* code) { return nvrtcGetCUBIN(program, code); }
+NEON_FAKE nvrtcGetNumSupportedArchs(int* count) {
+  *count = 2;
+  return NVRTC_SUCCESS;
+}
+NEON_FAKE nvrtcGetSupportedArchs(int* archs) {
+  archs[0] = 75, archs[1] = 120;
+  return NVRTC_SUCCESS;
+}
