@@ -74,7 +74,8 @@ std::string CodeText::integer(Value value, const std::string& index) {
 
 std::string CodeText::looked_up(Value indices, const std::string& place, int64_t limit) {
   const std::string array = pointer(indices);
-  return text("looked_up(", array, ", ", first_row(indices), place, ", ", limit, ", state)");
+  return text("looked_up(", array, ", ", first_row(indices), place, ", ", std::min<int64_t>(limit, INT32_MAX),
+              ", state)");
 }
 
 std::string CodeText::gathered(Value value, Value indices, const std::string& place, int64_t stride,

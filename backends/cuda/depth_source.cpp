@@ -116,6 +116,7 @@ Source patches(const LoweredKernel& kernel, const Graph& graph, CodeText& code, 
 Source to_space(const LoweredKernel& kernel, const Graph& graph, CodeText& code, DType compute) {
   const Shape &y = graph.shape(kernel.inputs[0]), &x = graph.shape(kernel.outputs[0]);
   const auto& blocks = kernel.attributes.integers("blocks");
+  const char* index = x.elements() < (int64_t(1) << 32) ? "u32" : "i64";
   const auto coordinate = [](const char* name, int64_t size) {
     return text("  const int ", name, " = int(rest % ", size, "); rest /= ", size, ";\n");
   };
@@ -123,8 +124,8 @@ Source to_space(const LoweredKernel& kernel, const Graph& graph, CodeText& code,
       text("((i64(rest) * ", y[1], " + y / ", blocks[0], ") * ", y[2], " + x / ", blocks[1], ") * ", y[3], " + (y % ",
            blocks[0], " * ", blocks[1], " + x % ", blocks[1], ") * ", x[3], " + c");
   const std::string body =
-      text("  const i64 k = i64(blockIdx.x) * kThreads + threadIdx.x;\n  if (k >= ", x.elements(),
-           ") return;\n  u32 rest = u32(k);\n", coordinate("c", x[3]), coordinate("x", x[2]), coordinate("y", x[1])) +
+      text("  const i64 k = i64(blockIdx.x) * kThreads + threadIdx.x;\n  if (k >= ", x.elements(), ") return;\n  ",
+           index, " rest = ", index, "(k);\n", coordinate("c", x[3]), coordinate("x", x[2]), coordinate("y", x[1])) +
       code.store(kernel.outputs[0], "k", code.load(kernel.inputs[0], place), "  ");
   return kernel_source(code, compute, "", body, (x.elements() + kThreads - 1) / kThreads);
 }

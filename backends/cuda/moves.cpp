@@ -252,10 +252,14 @@ class OpWriter {
     const int64_t shares = std::clamp<int64_t>((inner + depth - 1) / depth, 1, std::max<int64_t>(kBlocks / tiles, 1));
     const int64_t share = ((inner + shares - 1) / shares + 7) / 8 * 8;
     blocks_ = tiles * shares;
-    const std::string a = code_.load(kernel_.inputs[0], ta ? text("k * ", rows, " + m") : text("m * ", inner, " + k"));
+    const auto place = [](const std::string& row, int64_t of_row, const std::string& column, int64_t elements) {
+      return text(elements < (int64_t(1) << 31) ? "" : "i64", "(", row, ") * ", of_row, " + ", column);
+    };
+    const std::string a = code_.load(kernel_.inputs[0], ta ? place("k", rows, "m", input(0).elements())
+                                                           : place("m", inner, "k", input(0).elements()));
     const std::string column = sums ? text("(n < ", of_b, " ? n : 0)") : "n";
-    std::string b =
-        code_.load(kernel_.inputs[1], tb ? text(column, " * ", inner, " + k") : text("k * ", of_b, " + ", column));
+    std::string b = code_.load(kernel_.inputs[1], tb ? place(column, inner, "k", input(1).elements())
+                                                     : place("k", of_b, column, input(1).elements()));
     if (sums) b = text("n < ", of_b, " ? ", b, " : R(1)");
     std::string body = text(
         "  const int tile = blockIdx.x / ", shares, ", share = blockIdx.x % ", shares, ";\n  const int m0 = tile / ",
@@ -294,7 +298,7 @@ class OpWriter {
     if (sums)
       body += text("    if (n == ", of_b, ") {\n", code_.store(kernel_.outputs[1], "m", "sum", "      "),
                    "      continue;\n    }\n");
-    return body + put(text("m * ", of_b, " + n"), "sum") + "  }\n";
+    return body + put(place("m", of_b, "n", output().elements()), "sum") + "  }\n";
   }
 
   // What the results of this thread go through, read before they are there.

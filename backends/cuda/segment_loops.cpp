@@ -370,7 +370,7 @@ std::string SegmentWriter::walk(int level, Needs& cached) {
     after += fold_of_lanes(reg);
   }
   const bool in_registers = !keep.empty() || std::ranges::count(cached, true) > 0;
-  const std::string first = splits_ > 1 ? text("split * ", rows, " + ") : "";
+  const std::string first = splits_ > 1 ? text(index_, "(split) * ", rows, " + ") : "";
   // What is kept has its place by a number that the compiler knows. Elsewhere the loop ends where the rows do: without
   // a way out of its middle, several rows are read before the first is needed.
   std::string ends = text(count), way_out = text("      if (first_r >= ", reduced_, ") break;\n");
@@ -380,7 +380,9 @@ std::string SegmentWriter::walk(int level, Needs& cached) {
     before += text("    const int ", ends, " = min(", count, ", int((", (reduced_ + along_ - 1) / along_ + lanes_ - 1,
                    "ll - (", first, "lane)) / ", lanes_, "));\n");
   }
-  auto row = [&](const std::string& i) { return text("(", first, "lane + ", i, " * ", lanes_, ") * ", along_); };
+  auto row = [&](const std::string& i) {
+    return text("(", first, index_, "(lane) + ", index_, "(", i, ") * ", lanes_, ") * ", along_);
+  };
   const std::string element = text(
       "      const ", index_,
       " first_e = ", outer ? text("first_r * ", groups_, " + first_k") : text("first_k * ", reduced_, " + first_r"),

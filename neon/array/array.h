@@ -9,6 +9,8 @@
 // assign() writes the elements. Slices, reshaped and transposed arrays are views: what is assigned to them is in the
 // array that they show. Programs are compiled once for each form of an expression, whatever arrays and numbers it is
 // about.
+//
+// Backends of one GPU share it: all of them, and what they made, are for one thread at a time.
 #pragma once
 #include <map>
 #include <span>

@@ -103,7 +103,7 @@ Lazy var(const Lazy& a, int axis);
 Lazy var(const Lazy& a);
 Lazy stddev(const Lazy& a, int axis);
 Lazy stddev(const Lazy& a);
-// Index of the first of the largest or smallest.
+// Index of the first of the largest or smallest; a number of the arithmetic, exact up to 2^24 in f32.
 Lazy argmax(const Lazy& a, int axis);
 Lazy argmin(const Lazy& a, int axis);
 

@@ -151,6 +151,27 @@ TEST_CASE("a kernel that writes into a concatenation finds its rows there") {
   check_compiles(sources);
 }
 
+TEST_CASE("places in arrays of more than 2^31 elements are computed in 64 bits") {
+  without_cache();
+  const int64_t large = (int64_t(1) << 31) + 16;
+  std::vector<std::string> sources;
+  const auto add = [&](const Graph& graph) {
+    for (const std::string& source : sources_of(graph)) sources.push_back(source);
+    return sources.back().substr(sources.back().rfind("__global__"));
+  };
+  for (const Shape& shape : {Shape{2, large}, Shape{large, 2}}) {
+    Graph graph;
+    const Expr x(graph, graph.input("x", DType::u8, shape));
+    graph.output("y", sum(cast(x, DType::f32), {shape[0] == 2 ? 1 : 0}));
+    CHECK(add(graph).find("i64(lane) + i64(") != std::string::npos);
+  }
+  Graph product;  // of nothing, as libraries have no such
+  product.output("c", matmul(product, product.input("a", DType::f16, {65536, 0}),
+                             product.input("b", DType::f16, {0, 65536}), false, false));
+  CHECK(add(product).find("i64(m) * 65536 + n") != std::string::npos);
+  check_compiles(sources);
+}
+
 TEST_CASE("products that take derivatives and sums along compile") {
   without_cache();
   std::vector<std::string> sources;
