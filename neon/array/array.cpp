@@ -26,8 +26,7 @@ NodePtr in_type(const NodePtr& value, DType dtype, int rounding) {
     if (value->type.dtype == dtype) return value;
     return make_node("cast", {value}, {{"dtype", int64_t(dtype)}});
   }
-  return make_node("round_stochastic", in_arithmetic({value}),
-                   {{"dtype", int64_t(dtype)}, {"bits", int64_t(rounding)}});
+  return round_by_chance(Lazy(value), rounding, dtype).node();
 }
 
 // A view's value in the array that it shows, and so on to the array that is dense.

@@ -240,6 +240,11 @@ Lazy concatenate(const std::vector<Lazy>& parts, int axis) {
   return Lazy(make_node("concat", std::move(nodes), {{"axis", int64_t(axis)}}));
 }
 
+Lazy round_by_chance(const Lazy& a, int bits, DType dtype) {
+  return Lazy(
+      make_node("round_stochastic", in_arithmetic({a.node()}), {{"dtype", int64_t(dtype)}, {"bits", int64_t(bits)}}));
+}
+
 Lazy histogram(const Lazy& a, int64_t bins, int64_t offset) {
   return Lazy(make_node("histogram", {a.node()}, {{"bins", bins}, {"offset", offset}}));
 }

@@ -4,7 +4,7 @@
 //   Array y = (x - mean(x, 0)) / sqrt(var(x, 0) + 1e-5);
 //
 // Operands broadcast by NumPy's rule. Elements are stored in any type and computed in f32, in f64 where an operand is
-// of f64. Reductions keep the reduced axis with size 1.
+// of f64; i64 that are only moved keep 53 bits. Reductions keep the reduced axis with size 1.
 #pragma once
 #include <memory>
 #include <string_view>
@@ -116,6 +116,9 @@ Lazy take(const Lazy& a, const Lazy& indices, int axis = 0);
 Lazy onehot(const Lazy& indices, int64_t classes, int axis = 1);
 // All in a row along an axis.
 Lazy concatenate(const std::vector<Lazy>& parts, int axis = 0);
+// In the middle of an expression, what Array::round_by_chance does with what is assigned: of that type, and of so many
+// bits of mantissa, one of the two neighbours by chance, drawn anew in each evaluation. No gradient flows through it.
+Lazy round_by_chance(const Lazy& a, int bits, DType dtype = DType::f32);
 // Counts (bins) i32 by size on a logarithmic scale, neon's `hist`: bin i is of rint(log2 |a|) = offset + i, the first
 // also of all that is smaller.
 Lazy histogram(const Lazy& a, int64_t bins = 64, int64_t offset = -48);

@@ -90,6 +90,25 @@ TEST_CASE("every way to write to an array rounds by chance as it says") {
   check_drawn(gradient);
 }
 
+TEST_CASE("a part of an expression is rounded by chance, once for all who read it") {
+  Backend be = make_backend();
+  constexpr int64_t n = 20000;
+  const Lazy drawn = round_by_chance(be.full({n}, 1.1) * 1.0, 1, DType::f16);
+  CHECK(drawn.dtype() == DType::f16);
+  const Array twice = drawn + drawn, again = drawn + 0;
+  const Tensor sums = twice.get(), others = again.get();
+  int64_t up = 0, differ = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    REQUIRE((sums.at(i) == 2 || sums.at(i) == 3));
+    up += sums.at(i) == 3;
+    differ += others.at(i) != sums.at(i) / 2;
+  }
+  CHECK(std::fabs(double(up) - 0.2 * n) < 5 * std::sqrt(n * 0.2 * 0.8));
+  CHECK(std::fabs(double(differ) - 0.32 * n) < 5 * std::sqrt(n * 0.32 * 0.68));  // 2 * 0.2 * 0.8
+  CHECK_THROWS_WITH(round_by_chance(be.ones({2}), 16), Catch::Contains("1 to 15 bits of f32, not 16"));
+  CHECK_THROWS_WITH(round_by_chance(be.ones({2}), 11, DType::f16), Catch::Contains("1 to 10 bits of f16, not 11"));
+}
+
 TEST_CASE("a compensated sum carries what rounding by chance takes") {
   for (DType dtype : {DType::f16, DType::f32}) {
     Backend be = make_backend(dtype);
