@@ -112,30 +112,60 @@ void Backend::assign(const std::vector<std::pair<Array, Lazy>>& assignments) con
   evaluate(*state_, targets);
 }
 
-Array& compound_dot(const Lazy& a, const Lazy& b, Array& c, const DotOptions& options) {
-  Lazy product = dot(a, b);
+namespace {
+
+Array& put_product(Lazy product, Array& c, const DotOptions& options) {
   if (options.alpha != 1) product = product * options.alpha;
   if (options.relu) product = relu(product);
   if (options.beta != 0) product = product + options.beta * c;
   return c.assign(product);
 }
 
-namespace {
+// A pair of matrices that takes more multiplications is left to what multiplies two best; smaller ones are multiplied
+// all at once.
+constexpr int64_t kMostTogether = int64_t(1) << 21;
+
+// A stack that is a view with matrices transposed, and that it is one.
+bool is_turned(const NodePtr& stack) {
+  return stack->op == "transpose" && stack->attributes.integers("permutation") == std::vector<int64_t>{0, 2, 1};
+}
+
+// (B,M,K) or (M,K) times (B,K,N), all at once.
+Lazy product_of_stacks(const Lazy& a, const Lazy& b) {
+  std::vector<NodePtr> operands;
+  int64_t turned[2] = {};
+  for (const Lazy& stack : {a.shape().rank() == 3 ? a : a.broadcast({b.shape()[0], a.shape()[0], a.shape()[1]}), b}) {
+    turned[operands.size()] = is_turned(stack.node());
+    operands.push_back(is_turned(stack.node()) ? stack.node()->inputs[0] : stack.node());
+  }
+  if (operands[0]->type.dtype != operands[1]->type.dtype || !is_floating(a.dtype()))
+    operands = in_arithmetic(std::move(operands));
+  return Lazy(make_node("batch_matmul", std::move(operands), {{"transpose_a", turned[0]}, {"transpose_b", turned[1]}}));
+}
 
 // Matrix i of many, or the only one. A stack of transposed matrices gives transposed ones.
 Lazy matrix(const Lazy& stack, int64_t i) {
   const Shape& shape = stack.shape();
   if (shape.rank() == 2) return stack;
-  const NodePtr& node = stack.node();
-  if (node->op == "transpose" && node->attributes.integers("permutation") == std::vector<int64_t>{0, 2, 1})
-    return matrix(Lazy(node->inputs[0]), i).T();
+  if (is_turned(stack.node())) return matrix(Lazy(stack.node()->inputs[0]), i).T();
   return stack.slice(0, i, 1).reshape({shape[1], shape[2]});
+}
+
+// An array of it, that parts of it need not be computed one by one.
+Lazy evaluated(const Lazy& stack) {
+  if (stack.node()->op == "array") return stack;
+  if (is_turned(stack.node())) return evaluated(Lazy(stack.node()->inputs[0])).transpose({0, 2, 1});
+  return Array(stack);
 }
 
 // (B,M,K) side by side: (M, B K), or below one another: (B K, N)
 Lazy side_by_side(const Lazy& stack) { return stack.transpose({1, 0, 2}).reshape({stack.shape()[1], -1}); }
 
 }  // namespace
+
+Array& compound_dot(const Lazy& a, const Lazy& b, Array& c, const DotOptions& options) {
+  return put_product(dot(a, b), c, options);
+}
 
 Array& batched_dot(const Lazy& a, const Lazy& b, Array& c, const DotOptions& options) {
   const int ranks[] = {a.shape().rank(), b.shape().rank(), c.shape().rank()};
@@ -158,10 +188,13 @@ Array& batched_dot(const Lazy& a, const Lazy& b, Array& c, const DotOptions& opt
     compound_dot(a.reshape({-1, a.shape()[2]}), b, rows, options);
     return c;
   }
+  if (a.shape().back() * c.shape()[1] * c.shape()[2] <= kMostTogether)
+    return put_product(product_of_stacks(a, b), c, options);
+  const Lazy left = evaluated(a), right = evaluated(b);
   for (int64_t i = 0; i < count; ++i) {
     Array one = c.slice(0, i, 1).reshape({c.shape()[1], c.shape()[2]});
     one.round_by_chance(c.rounding());
-    compound_dot(matrix(a, i), matrix(b, i), one, options);
+    compound_dot(matrix(left, i), matrix(right, i), one, options);
   }
   return c;
 }

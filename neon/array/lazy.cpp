@@ -1,6 +1,7 @@
 #include "neon/array/lazy.h"
 
 #include <algorithm>
+#include <climits>
 #include <numeric>
 
 #include "backends/elementwise/kernels.h"
@@ -114,6 +115,7 @@ Lazy Lazy::reshape(std::vector<int64_t> sizes) const {
 }
 
 Lazy Lazy::transpose(std::vector<int64_t> axes) const {
+  for (int64_t& axis : axes) axis = checked_axis(shape(), int(std::clamp<int64_t>(axis, INT_MIN, INT_MAX)));
   if (axes.empty()) {
     axes.resize(size_t(shape().rank()));
     std::iota(axes.rbegin(), axes.rend(), 0);

@@ -28,7 +28,7 @@ class Lazy {
 
   // The same elements in another shape; one size may be -1.
   Lazy reshape(std::vector<int64_t> sizes) const;
-  // Axes permuted as by NumPy's transpose; reversed where none are given.
+  // Axes permuted as by NumPy's transpose, counted from the back when negative; reversed where none are given.
   Lazy transpose(std::vector<int64_t> axes = {}) const;
   Lazy T() const { return transpose(); }
   // Elements first .. first + count - 1 along an axis.

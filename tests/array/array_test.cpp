@@ -77,6 +77,7 @@ TEST_CASE("every kind of view is read") {
   check(a.slice(-1, 4, 1).get(), {4, 6, 1}, [&](const Index& i) { return value(i[0], i[1], 4); });
   check(a.slice(0, 3, 1).slice(1, 1, 2).get(), {1, 2, 5}, [&](const Index& i) { return value(3, i[1] + 1, i[2]); });
   check(a.T().get(), {5, 6, 4}, [&](const Index& i) { return value(i[2], i[1], i[0]); });
+  check(a.transpose({-1, 0, -2}).get(), {5, 4, 6}, [&](const Index& i) { return value(i[1], i[2], i[0]); });
   check(a.transpose({1, 0, 2}).get(), {6, 4, 5}, [&](const Index& i) { return value(i[1], i[0], i[2]); });
   check(a.reshape({6, -1}).get(), {6, 20}, [&](const Index& i) { return x.at(i[0] * 20 + i[1]); });
   check(a.T().reshape({-1}).slice(0, 7, 20).get(), {20}, [&](const Index& i) {
@@ -334,6 +335,8 @@ TEST_CASE("mistakes are told in one line") {
   CHECK_THROWS_WITH(a.slice(1, 2, 2), Catch::Contains("2 elements from 2 on of axis 1 are not in (2, 3)"));
   CHECK_THROWS_WITH(a.slice(0, INT64_MAX, 2), Catch::Contains("of axis 0 are not in (2, 3)"));
   CHECK_THROWS_WITH(a.slice(0, 1, INT64_MAX), Catch::Contains("of axis 0 are not in (2, 3)"));
+  CHECK_THROWS_WITH(a.transpose({0, 0}), "axes (0, 0) are no permutation of the axes of (2, 3)");
+  CHECK_THROWS_WITH(a.transpose({0, -3}), "axis -3 is no axis of (2, 3)");
   CHECK_THROWS_WITH(sum(a, 2), "axis 2 is no axis of (2, 3)");
   CHECK_THROWS_WITH(apply("rleu", a), Catch::Contains("did you mean relu"));
   CHECK_THROWS_WITH(apply("exp", a, a), "function 'exp' takes 1 operands, not 2");

@@ -96,6 +96,34 @@ TEST_CASE("batched_dot multiplies each pair, or adds them all up") {
   CHECK_THROWS_WITH(batched_dot(first_a, first_b, c), Catch::Contains("batched_dot takes stacks"));
 }
 
+TEST_CASE("batched_dot is a program or two, whatever its operands are and however many") {
+  Backend be = make_backend();
+  const auto pairs = [&](const Lazy& a, const Lazy& b, int64_t count, int64_t size) {
+    Array c = be.zeros({count, size, size});
+    const int64_t before = be.programs_compiled();
+    batched_dot(a, b, c);
+    return be.programs_compiled() - before;
+  };
+  // Matrices that do not begin where kernels can, and those that have yet to be computed.
+  const Array odd = be.array(numbers({40, 5, 5}, DType::f32)), even = be.array(numbers({40, 4, 4}, DType::f32));
+  CHECK(pairs(odd, odd, 40, 5) == 1);
+  CHECK(pairs(odd.transpose({0, 2, 1}), odd * 2, 40, 5) == 1);
+  CHECK(pairs(even.slice(0, 0, 1).reshape({4, 4}), even + 1, 40, 4) == 1);
+  const Array large = be.array(numbers({3, 144, 144}, DType::f32));
+  CHECK(pairs(large * 2, (large + 1).transpose({0, 2, 1}), 3, 144) == 3);
+  const Tensor x = numbers({3, 144, 144}, DType::f32);
+  Array c = be.zeros({3, 144, 144});
+  batched_dot(large * 2, (large + 1).transpose({0, 2, 1}), c, {.relu = true});
+  check(
+      c.get(), {3, 144, 144},
+      [&](const Index& i) {
+        double sum = 0;
+        for (int64_t k = 0; k < 144; ++k) sum += 2 * at(x, {i[0], i[1], k}) * (at(x, {i[0], i[2], k}) + 1);
+        return std::max(sum, 0.0);
+      },
+      144 * 12 * 6e-8);
+}
+
 TEST_CASE("a compensated sum of many small numbers keeps what f16 cannot hold") {
   for (DType dtype : {DType::f16, DType::bf16, DType::f32}) {
     Backend be = make_backend(dtype);
