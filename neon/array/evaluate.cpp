@@ -194,7 +194,9 @@ void evaluate(Backend::State& state, const std::vector<Target>& given) {
   for (const Target& target : given) {
     for (const Target& other : targets)
       if (overlap(*other.array, *target.array))
-        fail(ErrorKind::config, "two assignments at once write the same elements");
+        fail(ErrorKind::config,
+             "two assignments at once write the same elements, or parts of one array that do not lie together ",
+             "in memory; make them one after the other");
     const bool itself = target.value->op == "array" && same_array(*target.value, *target.array);
     if (!itself && target.array->type.shape.elements() > 0) targets.push_back(target);
   }

@@ -99,10 +99,11 @@ const Shape& Lazy::shape() const { return node_->type.shape; }
 DType Lazy::dtype() const { return node_->type.dtype; }
 
 Lazy Lazy::reshape(std::vector<int64_t> sizes) const {
-  int64_t known = 1;
-  for (int64_t size : sizes) known *= size == -1 ? 1 : size;
   if (const auto open = std::ranges::count(sizes, -1); open > 1)
     fail(ErrorKind::config, "reshape: ", open, " sizes are -1; one at most is found from the others");
+  std::vector<int64_t> given = sizes;
+  std::ranges::replace(given, int64_t(-1), int64_t(1));
+  const int64_t known = Shape(given).elements();
   for (int64_t& size : sizes)
     if (size == -1) size = known ? shape().elements() / known : 0;
   const Shape to(sizes);
