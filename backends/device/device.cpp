@@ -50,7 +50,16 @@ struct Opened {
   bool no_gpu = false;  // nothing that anybody would expect to be used
 };
 
+// The module takes what it needs of neon from what is open for all to see. The library is not where it came along with
+// what was opened for itself, as Python opens its extensions. (A program is, and cannot be opened.)
+void show_library() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<void*>(&show_library), &info) && info.dli_fname)
+    dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
+}
+
 Opened open_module() {
+  show_library();
   for (const std::string& path : candidates()) {
     if (access(path.c_str(), F_OK) != 0) continue;
     // Lazily: an older driver lacks functions, and is to be asked for its version first.

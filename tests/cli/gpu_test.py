@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 
 import h5py
 import numpy as np
@@ -243,6 +244,13 @@ class Arrays(Case):
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("libcuda.so.1", done.stderr)
+
+    def test_an_extension_that_is_opened_for_itself_uses_the_gpu(self):
+        self.gpu()
+        extension = os.path.join(FAKES, "libextension.so")
+        done = subprocess.run([sys.executable, "-c", f"import ctypes; ctypes.CDLL({extension!r}).use_gpu()"],
+                              env=self.environment, stdout=subprocess.PIPE, text=True)
+        self.assertEqual(done.stdout, "used\n")
 
     def test_what_the_driver_gives_is_given_back(self):
         self.gpu()
