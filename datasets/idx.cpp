@@ -69,8 +69,8 @@ IdxHeader read_header(Source& source) {
   for (size_t axis = 0; axis < axes; ++axis) {
     sizes.push_back(big_endian_32(head + 4 * axis));
     any = any && sizes.back() > 0;
-    overflow =
-        __builtin_mul_overflow(bytes, std::max<int64_t>(sizes.back(), 1), &bytes) || bytes > Shape::kMostElements || overflow;
+    overflow = __builtin_mul_overflow(bytes, std::max<int64_t>(sizes.back(), 1), &bytes) ||
+               bytes > Shape::kMostElements || overflow;
   }
   if (overflow || (any && bytes > source.most_bytes())) {
     std::string shape;
