@@ -81,9 +81,11 @@ class Planner {
     }
     const bool reduces = std::ranges::count(segment_.reduced, true) > 0;
     if (!reduces) {
-      // Columns are the last axes that every load walks densely or repeats as one; rows the others.
-      column_axis_ = looks_up() && rank == 1 ? 1 : std::max(rank - 1, 0);
-      while (column_axis_ > 0 && joins(column_axis_ - 1)) --column_axis_;
+      // Columns are the last axes that every load walks densely or repeats as one; rows the others, all of them where
+      // single numbers are looked up.
+      const bool numbers = looks_up() && rank == 1;
+      column_axis_ = numbers ? 1 : std::max(rank - 1, 0);
+      while (!numbers && column_axis_ > 0 && joins(column_axis_ - 1)) --column_axis_;
     } else if (last_reduced >= 0 && last_reduced < first_kept && first_kept < rank) {
       plan_.fold = Fold::outer;
       column_axis_ = first_kept;
