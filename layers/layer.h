@@ -68,6 +68,9 @@ class LayerContext {
   // Images are (N,H,W,C) in the graph and volumes (N,D,H,W,C): channels last. People know them, and some data sets
   // give them, with channels first. What lies so is marked; everything else of four or five axes has its channels last.
   void mark_channels_first(Expr x) { channels_first_.insert(x); }
+  void keep_order(Expr from, Expr to) {
+    if (is_channels_first(from)) mark_channels_first(to);
+  }
   Expr channels_last(Expr x) const;
   Expr channels_first(Expr x) const;
   // Of one sample, as people know it: (C,H,W).

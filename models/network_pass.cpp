@@ -67,8 +67,9 @@ class Pass {
       const Link& first = branch.links.front();
       Expr x = inputs.size() == 1 ? inputs[0] : inputs[number];
       if (first.met_before) x = outputs_.at(first.name);
-      x = container.enter(number++, x);
-      outputs.push_back(run(branch, x, text(shapes, kArrow, link.name, " branch ", number), depth + 1, number));
+      const Expr entered = container.enter(number++, x);
+      context_.keep_order(x, entered);
+      outputs.push_back(run(branch, entered, text(shapes, kArrow, link.name, " branch ", number), depth + 1, number));
     }
     if (number == 0) outputs = inputs;
     return guarded(link, shapes, [&] { return container.merge(context_, outputs); });

@@ -216,6 +216,14 @@ TEST_CASE("a tree's branches begin at its nodes") {
   CHECK_THAT(error("[{Tree: []}]"), Contains("'layers' has no trunk"));
 }
 
+TEST_CASE("factors of gradients leave images in their order") {
+  const std::string shape = "{MergeSum: {layers: [[SkipNode], [SkipNode]], alphas: [1, 0.5]}}";
+  CHECK(described("[" + shape + "]", {2, 3, 4}).output == Shape{2, 3, 4});
+  CHECK(described("[" + shape + ", " + kConv + "5}]", {2, 3, 4, 6}).output == Shape{5, 3, 4, 6});
+  CHECK(described("[{MergeConcat: {layers: [[SkipNode], [SkipNode]], alphas: [0.25, 0.5]}}]", {2, 3, 4, 6}).output ==
+        Shape{4, 3, 4, 6});
+}
+
 TEST_CASE("layers that are no branches are told so, with their place") {
   CHECK_THAT(error("[{MergeSum: [[], [SkipNode]]}]"),
              Contains("MergeSum[0]: a branch without layers; SkipNode passes its input on"));
