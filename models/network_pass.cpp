@@ -34,7 +34,7 @@ class Pass {
       Container* container = link.layer->container();
       if (container) x = merged(link, *container, inputs, shapes, depth);
       else x = guarded(link, shapes, [&] { return apply_layer(*link.layer, context_, inputs[0]); });
-      outputs_[link.name] = x;
+      outputs_.emplace(link.name, x);  // a branch that begins at a node leaves it as it is, for the branches after it
       shapes += text(kArrow, link.name, " ", context_.sample_shape(x));
       if (rows_) end_row(row, link, inputs[0], x, container ? context_.parameters.size() : parameters_before);
       branch = 0;

@@ -224,6 +224,21 @@ TEST_CASE("factors of gradients leave images in their order") {
         Shape{4, 3, 4, 6});
 }
 
+TEST_CASE("branches that begin at one node have each a factor of its own") {
+  const std::string node = "{BranchNode: {name: b}}", dense = "{Linear: {nout: 3, init: Kaiming}}";
+  const Network network = network_of(yaml_of("[" + dense + ", {Tree: {layers: [[" + node + ", SkipNode], [" + node +
+                                             "], [" + node + "]], alphas: [1, 0.5, 0.25]}}]"));
+  Graph graph;
+  LayerContext context(graph, true, DType::f32, 0);
+  const Expr trunk = network.forward(context, {graph, graph.input("x", DType::f32, {2, 5})});
+  REQUIRE(context.more_outputs.size() == 2);
+  for (const auto& [branch, factor] : {std::pair{0, 0.5}, {1, 0.25}}) {
+    const Node& made = graph.producer(context.more_outputs[size_t(branch)]);
+    CHECK(made.attributes.real("factor") == factor);
+    CHECK(made.inputs[0] == trunk);
+  }
+}
+
 TEST_CASE("layers that are no branches are told so, with their place") {
   CHECK_THAT(error("[{MergeSum: [[], [SkipNode]]}]"),
              Contains("MergeSum[0]: a branch without layers; SkipNode passes its input on"));
