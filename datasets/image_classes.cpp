@@ -4,6 +4,7 @@
 #include <set>
 
 #include "datasets/image_labels.h"
+#include "neon/core/text.h"
 
 namespace neon {
 
@@ -81,8 +82,24 @@ class Arranger {
     return split_ ? LabelledImage::Part(part_named(paths_[i][first_])) : LabelledImage::train;
   }
 
+  // Folders to train and test with whose own folders are the classes are no classes themselves.
+  void check_parts_alone() const {
+    size_t part = paths_.size(), other = part;
+    for (size_t i = paths_.size(); i-- > 0;) {
+      const Path& path = paths_[i];
+      const bool named = path.size() > first_ + 1 && part_named(path[first_]) >= 0;
+      if (named && path.size() < first_ + 3) return;
+      (named ? part : other) = i;
+    }
+    if (part == paths_.size() || other == paths_.size()) return;
+    fail(ErrorKind::data, store_.where(names_[other]), ": lies beside the folder ", in_quotes(paths_[part][first_]),
+         ", and is neither to train nor to test with; expected train/CLASS/IMAGE, val/CLASS/IMAGE, test/CLASS/IMAGE ",
+         "and no other images");
+  }
+
   void take_folders(Arrangement& out) const {
     store_.check_class_folders();
+    if (!split_) check_parts_alone();
     std::set<std::string> classes;
     for (size_t i = 0; i < paths_.size(); ++i) {
       if (paths_[i].size() < first_ + size_t(split_) + 2)
@@ -131,7 +148,8 @@ class Arranger {
 
 }  // namespace
 
-int part_named(std::string_view folder) {
+int part_named(std::string_view name) {
+  const std::string folder = lower(name);
   if (folder == "train" || folder == "training") return LabelledImage::train;
   if (folder == "test" || folder == "testing") return LabelledImage::test;
   if (folder == "val" || folder == "valid" || folder == "validation") return LabelledImage::validation;

@@ -54,8 +54,8 @@ struct ImageSet {
   int64_t classes = 0;
   ImageParams params;  // how the set has them read
 };
-// LabelledImage::Part of a folder train, test, val ...; -1: it says none.
-int part_named(std::string_view folder);
+// LabelledImage::Part of a folder train, test, val ..., in small letters or capitals; -1: it says none.
+int part_named(std::string_view name);
 // Splits by LabelledImage::Part.
 using ImageParts = std::array<Split, 3>;
 

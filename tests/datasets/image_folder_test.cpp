@@ -131,6 +131,26 @@ TEST_CASE("bad images end the run, or are counted and left out") {
   }
 }
 
+TEST_CASE("folders to train and test with are told from classes") {
+  const TempDir dir;
+  Files files;
+  for (auto& [name, content] : pets()) {
+    const bool train = name.find("/train/") != name.npos;
+    files.emplace_back((train ? "pets/Train/" : "pets/TEST/") + name.substr(train ? 11 : 10), content);
+  }
+  write_all(dir, files);
+  check_pets(load_images(dir, "ImageFolder", {{"path", "pets"}}));
+  dir.write("pets/docs/figure.png", png_of(picture(8, 8, 3)));
+  CHECK(folder_trouble(dir, {{"path", "pets"}})
+            .starts_with("data: pets/docs/figure.png: lies beside the folder 'TEST', and is neither to train nor to "
+                         "test with; expected "));
+  // Vehicles of the classes bus and train.
+  dir.write("vehicles/bus/a.png", png_of(picture(8, 8, 3)));
+  dir.write("vehicles/train/b.png", png_of(picture(8, 8, 3)));
+  CHECK(load_images(dir, "ImageFolder", {{"path", "vehicles"}}).class_names ==
+        std::vector<std::string>{"bus", "train"});
+}
+
 TEST_CASE("folders that say no classes are errors") {
   const TempDir dir;
   CHECK(
