@@ -1,4 +1,4 @@
-"""Reverse-mode differentiation over NumPy arrays in f64, as short as the golden files of images need it.
+"""Reverse-mode differentiation over NumPy arrays in f64, as short as golden files and mirror of images need it.
 
 A Var has a value and, after backward(), a gradient. Images are (N, ..., C), filters (K, ..., C / groups). What each
 function says of its gradient is held to central differences by check().
@@ -86,20 +86,27 @@ def linear(x, w):
     return Var(x.value @ w.value.T, (x, w), lambda g: (g @ w.value, g.T @ x.value))
 
 
+def both(padding):
+    """Before and after an axis, given as one number or two."""
+    return padding if isinstance(padding, tuple) else (padding, padding)
+
+
 def taps(size, strides, padding, dilation, space):
     """For every place of a window: the slices of the padded input that it meets, one element an output."""
-    outs = [(n + 2 * p - d * (f - 1) - 1) // s + 1 for n, f, s, p, d in zip(space, size, strides, padding, dilation)]
+    outs = [(n + sum(both(p)) - d * (f - 1) - 1) // s + 1
+            for n, f, s, p, d in zip(space, size, strides, padding, dilation)]
     for place in itertools.product(*map(range, size)):
         yield place, tuple(slice(i * d, i * d + (o - 1) * s + 1, s) for i, d, o, s in zip(place, dilation, outs, strides))
 
 
 def pad(x, padding, value=0.0):
-    return np.pad(x, [(0, 0)] + [(p, p) for p in padding] + [(0, 0)] * (x.ndim - 1 - len(padding)),
+    return np.pad(x, [(0, 0)] + [both(p) for p in padding] + [(0, 0)] * (x.ndim - 1 - len(padding)),
                   constant_values=value)
 
 
 def unpad(x, padding):
-    return x[(slice(None),) + tuple(slice(p, x.shape[i + 1] - p) for i, p in enumerate(padding))]
+    return x[(slice(None),) + tuple(slice(both(p)[0], x.shape[i + 1] - both(p)[1])
+                                        for i, p in enumerate(padding))]
 
 
 def convolution(x, w, strides, padding, dilation=(1, 1, 1), groups=1):
@@ -134,28 +141,27 @@ def convolution(x, w, strides, padding, dilation=(1, 1, 1), groups=1):
     return Var(y, (x, w), pull)
 
 
-def local(x, w, strides, padding):
-    """A convolution of 2-D images with filters w (places, K, filter..., C) of their own at each place."""
-    size, space = w.value.shape[2:-1], x.value.shape[1:-1]
-    padded = pad(x.value, padding)
-    places = list(taps(size, strides, padding, (1, 1), space))
-    y = 0
-    for place, at in places:
-        seen = padded[(slice(None),) + at]  # (N, P, Q, C)
-        outs = seen.shape[1:-1]
-        taken = w.value[(slice(None), slice(None)) + place].reshape(*outs, *w.value.shape[1:2], -1)
-        y = y + np.einsum("npqc,pqkc->npqk", seen, taken)
+def local(x, w, strides, padding, dilation=(1, 1, 1)):
+    """A convolution with filters w (places, K, filter..., C) of their own at each place."""
+    samples, space = x.value.shape[0], x.value.shape[1:-1]
+    padded, channels = pad(x.value, padding), x.value.shape[-1]
+    places = [(place, (slice(None),) + at) for place, at in taps(w.value.shape[2:-1], strides, padding, dilation, space)]
+    outs = padded[places[0][1]].shape[1:-1]
+
+    def seen(at):  # (N, places, C)
+        return padded[at].reshape(samples, -1, channels)
+
+    y = sum(np.einsum("npc,pkc->npk", seen(at), w.value[(slice(None), slice(None)) + place]) for place, at in places)
 
     def pull(g):
-        dx, dw = np.zeros_like(padded), np.zeros_like(w.value)
+        g, dx, dw = g.reshape(y.shape), np.zeros_like(padded), np.zeros_like(w.value)
         for place, at in places:
-            taken = w.value[(slice(None), slice(None)) + place].reshape(*outs, *w.value.shape[1:2], -1)
-            dx[(slice(None),) + at] += np.einsum("npqk,pqkc->npqc", g, taken)
-            product = np.einsum("npqk,npqc->pqkc", g, padded[(slice(None),) + at])
-            dw[(slice(None), slice(None)) + place] = product.reshape(-1, *product.shape[2:])
+            taken = (slice(None), slice(None)) + place
+            dx[at] += np.einsum("npk,pkc->npc", g, w.value[taken]).reshape(dx[at].shape)
+            dw[taken] = np.einsum("npk,npc->pkc", g, seen(at))
         return unpad(dx, padding), dw
 
-    return Var(y, (x, w), pull)
+    return Var(y.reshape(samples, *outs, -1), (x, w), pull)
 
 
 def largest(x, pieces):
@@ -174,11 +180,12 @@ def first(x, end, begin=0):
     return Var(x.value[..., begin:end], (x,), pull)
 
 
-def deconvolution(x, w, strides, padding):
+def deconvolution(x, w, strides, padding, dilation=(1, 1, 1)):
     """x (N, space, K), w (K, filter, C) -> the larger (N, space, C) of which x has the shape of a convolution"""
     size = w.value.shape[1:-1]
-    space = [(n - 1) * s - 2 * p + f for n, s, p, f in zip(x.value.shape[1:-1], strides, padding, size)]
-    places = list(taps(size, strides, padding, (1,) * len(size), space))
+    space = [(n - 1) * s - 2 * p + d * (f - 1) + 1
+             for n, s, p, d, f in zip(x.value.shape[1:-1], strides, padding, dilation, size)]
+    places = list(taps(size, strides, padding, dilation, space))
     y = np.zeros([x.value.shape[0]] + [n + 2 * p for n, p in zip(space, padding)] + [w.value.shape[-1]])
     for place, at in places:
         y[(slice(None),) + at] += x.value @ w.value[(slice(None),) + place]
@@ -238,7 +245,7 @@ def around(x, before, after):
 def pool_l2(x, size, strides, padding):
     seen, back = windows(x, size, strides, padding, 0.0)
     y = np.sqrt((seen * seen).sum(axis=0))
-    return Var(y, (x,), lambda g: back([g * s / y for s in seen]))
+    return Var(y, (x,), lambda g: back([g * s / np.maximum(y, 1e-15) for s in seen]))  # of zeros: 0
 
 
 def batch_norm(x, gamma, beta, eps):

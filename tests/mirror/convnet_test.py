@@ -1,0 +1,97 @@
+#!/usr/bin/python3
+"""Small nets of images of every kind against the same in NumPy: weights, states, running statistics and curves.
+
+    convnet_test.py [FIRST [COUNT]]      seeds of the trainings; NEON is the program
+"""
+import json
+import os
+import pathlib
+import sys
+
+import h5py
+import numpy as np
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
+import support
+from drawn_convnet import Training
+from net import LAST, cost
+from rules import Rule
+from tape import Var
+
+FIRST, COUNT = (int(x) for x in (sys.argv[1:] + ["1", "40"][len(sys.argv) - 1:])[:2])
+CLOSE = {"f64": 1e-9, "f32": 3e-3}
+KINDS = {"f64": ("F64", np.float64), "f32": ("F32", np.float32)}
+
+
+def costs_of(told, outputs, t):
+    """Of each sample, and the gradients of their sum by the outputs, before their last activation."""
+    total, gradients = 0, []
+    for kind, weight, y in zip(told.costs, told.weights, outputs):
+        x = y.value
+        with np.errstate(divide="ignore", invalid="ignore"):  # where an output has been rounded to 0 or 1
+            each, g = cost(kind, {}, told.last, LAST[told.last][0](x), t)
+        if kind == "CrossEntropyBinary":
+            each = (np.logaddexp(0, x) - t * x).sum(1)
+        elif kind == "CrossEntropyMulti":
+            each = np.logaddexp.reduce(x, axis=1) - (t * x).sum(1)
+        total, gradients = total + weight * each, [*gradients, weight * g]
+    return total, gradients
+
+
+def train(told):
+    """Costs of the epochs, and of the test samples after each; what is trained is left in told.net."""
+    net, rule, epoch_costs, test_costs, number = told.net, Rule(told.optimizer), [], [], 0
+    for epoch in range(told.epochs):
+        total = 0
+        for begin in range(0, told.samples, told.batch):
+            some = slice(begin, begin + told.batch)
+            outputs = net.forward(told.layers, told.x[some], True)
+            costs, gradients = costs_of(told, outputs, told.t[some])
+            Var(0.0, outputs, lambda _: [g / len(costs) for g in gradients]).backward(1.0)
+            number, total = number + 1, total + costs.sum()
+            gradients = {name: var.grad for name, var in net.vars.items()}
+            net.weights.update(rule.update(net.weights, gradients, rule.base_rate(), number, epoch))
+        epoch_costs.append(total / told.samples)
+        test_costs.append(costs_of(told, net.forward(told.layers, told.x_test, False), told.t_test)[0].mean())
+    return rule, epoch_costs, test_costs
+
+
+class Mirror(support.Case):
+    def trained(self, told, kind):
+        self.neon("-r", "1", "-eval", "1", "-d", kind, "-s", "m.safetensors", "-o", "r.h5", *told.options(), "s.yaml")
+        name, dtype = KINDS[kind]
+        return {array: np.frombuffer(content, dtype).reshape(shape)
+                for array, (of, shape, content) in support.tensors(self.path("m.safetensors"))[0].items() if of == name}
+
+    def check(self, told, kinds):
+        spec = told.spec()
+        np.savez(self.path("d.npz"), **told.arrays())
+        self.write("s.yaml", json.dumps(spec))
+        told.net.begin_again()
+        rule, epoch_costs, test_costs = train(told)
+        expected = {**told.net.weights, **told.net.states}
+        for array in told.net.weights:
+            expected.update({f"{array}/{name}": s for name, s in rule.state[array].items()})
+        for kind in kinds:
+            found = self.trained(told, kind)
+            self.assertEqual({a for a in found if a in expected}, set(expected))
+            for name, values in expected.items():
+                self.close(found[name], values, f"{kind} {name}", CLOSE[kind])
+            with h5py.File(self.path("r.h5")) as file:
+                self.close(file["epoch/cost"][:], epoch_costs, f"{kind} epoch/cost", max(1e-6, CLOSE[kind]))
+                self.close(file["cost/loss"][:], test_costs, f"{kind} cost/loss", max(1e-6, CLOSE[kind]))
+
+    def close(self, got, expected, name, most):
+        off = np.abs(got - np.asarray(expected)).max() / max(1e-3, np.abs(expected).max())
+        self.assertLess(off, most, name)
+
+    def test_trainings_are_those_of_the_formulas(self):
+        for seed in range(FIRST, FIRST + COUNT):
+            with self.subTest(seed=seed):
+                self.check(Training(seed), ["f64", "f32"])
+
+
+if __name__ == "__main__":
+    del sys.argv[1:]
+    support.main()
