@@ -35,6 +35,15 @@ struct Entry {
   LabelledImage::Part part;
 };
 
+// The name of a listed file within `root`, with which an absolute one may begin.
+std::string name_within(std::string file, const std::string& root) {
+  while (file.starts_with("./")) file.erase(0, 2);
+  std::string folder = join_path(current_dir(), root);
+  for (const std::string_view end : {"/.", "/"})
+    if (folder.ends_with(end)) folder.erase(folder.size() - end.size());
+  return file.starts_with(folder + "/") ? file.substr(folder.size() + 1) : file;
+}
+
 void read_list(const std::string& path, LabelledImage::Part part, const std::set<std::string>& known,
                const std::string& root, std::vector<Entry>& out) {
   const std::string content = read_maybe_gzip(path);
@@ -44,10 +53,15 @@ void read_list(const std::string& path, LabelledImage::Part part, const std::set
   for (bool first = true; reader.next(cells); first = false) {
     if (cells.size() != 2)
       reader.fail_at(cells.front(), text("expected a file and its class, found ", cells.size(), " cells"));
-    Entry entry{std::string(cells[0].text), std::string(cells[1].text), text(path, ":", cells[0].line), part};
-    while (entry.file.starts_with("./")) entry.file.erase(0, 2);
-    if (known.count(entry.file)) out.push_back(std::move(entry));
-    else if (!first) reader.fail_at(cells.front(), text("there is no file ", in_quotes(entry.file), " in ", root));
+    Entry entry{name_within(std::string(cells[0].text), root), std::string(cells[1].text),
+                text(path, ":", cells[0].line), part};
+    const bool there = known.count(entry.file) > 0;
+    if (!there && first && !is_image_name(entry.file)) continue;  // a header
+    if (!there)
+      reader.fail_at(cells.front(), text("there is no file ", in_quotes(entry.file), " in ", root,
+                                         "; names are from that folder on, and root: gives another"));
+    if (entry.label.empty()) reader.fail_at(cells.back(), text(in_quotes(entry.file), " has no class"));
+    out.push_back(std::move(entry));
   }
 }
 

@@ -201,8 +201,18 @@ TEST_CASE("lists of images and classes") {
   CHECK(numbers.classes == 2);
   CHECK(numbers.train.size() == 3);
   dir.write("wrong.csv", named + "pets/train/cat/9.jpg,cat\n");
-  CHECK(folder_trouble(dir, {{"path", "wrong.csv"}}, "ImageList") ==
-        "data: wrong.csv:8:1: there is no file 'pets/train/cat/9.jpg' in ");
+  CHECK(folder_trouble(dir, {{"path", "wrong.csv"}}, "ImageList")
+            .starts_with("data: wrong.csv:8:1: there is no file 'pets/train/cat/9.jpg' in "));
+  dir.write("first.csv", "pets/train/cat/9.jpg,cat\n" + named.substr(10));
+  CHECK(folder_trouble(dir, {{"path", "first.csv"}}, "ImageList").starts_with("data: first.csv:1:1: there is no file"));
+  dir.write("none.csv", named + "pets/test/cat/0.JPG,\n");
+  CHECK(folder_trouble(dir, {{"path", "none.csv"}}, "ImageList") ==
+        "data: none.csv:8:21: 'pets/test/cat/0.JPG' has no class");
+  std::string absolute = named;
+  for (size_t at = 0; (at = absolute.find("pets/", at)) != absolute.npos; at += dir.path().size() + 6)
+    absolute.insert(at, dir.path() + "/");
+  dir.write("absolute.csv", absolute);
+  CHECK(values(load_images(dir, "ImageList", {{"path", "absolute.csv"}}).train.inputs) == values(data.train.inputs));
   dir.write("twice.csv", named + "pets/train/cat/0.JPG,cat\n");
   CHECK(folder_trouble(dir, {{"path", "twice.csv"}}, "ImageList").find("is listed in twice.csv:2 already") !=
         std::string::npos);
