@@ -111,7 +111,7 @@ class Net:
                 inputs = [self.passed[name] for name in p["inputs"]]
             else:
                 inputs = [x]
-            if kind in ("MergeSum", "MergeConcat", "MergeBroadcast", "Tree"):
+            if kind in ("MergeSum", "MergeConcat", "MergeBroadcast", "Tree", "SingleOutputTree"):
                 x = getattr(self, kind)(p, inputs)
             else:
                 x = getattr(self, kind)(p, inputs[0])
@@ -285,4 +285,9 @@ class Net:
     def Tree(self, p, inputs):
         out, *more = self.branches(p, inputs)
         self.more += more
+        return out
+
+    def SingleOutputTree(self, p, inputs):
+        out, *more = self.branches(p, inputs)
+        self.more += more if self.training else []
         return out

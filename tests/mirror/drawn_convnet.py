@@ -62,7 +62,7 @@ class Training:
             return self.draw.choice([self.affine, self.normal])(x)
         kinds = [self.conv] * 4 + [self.pooling] * 3 + [self.normal, self.one_by_one]
         if not same:
-            kinds += [self.deconv, self.local] + ([self.affine] if depth else [])
+            kinds += [self.deconv, self.local, self.reshaped] + ([self.affine] if depth else [])
         if depth < 2:
             kinds += [self.merged] * 3 + [self.merged_by_name]
         return self.draw.choice(kinds)(x, same=same, depth=depth)
@@ -162,6 +162,11 @@ class Training:
             return {kind: {"depth": d.choice([1, 3, 5]), "ascale": power["alpha"], "bpower": power["beta"], "alpha": d.choice([1, 0.5])}}
         return {kind: {"ksize": d.randint(1, 4 if kind == "CrossMapResponseNorm" else 3), **power}}
 
+    def reshaped(self, x, **_):
+        channels, *space = convnet.first(x).value.shape[1:]
+        return {"Reshape": {"reshape": self.draw.choice([[channels, *space[::-1]], [channels * space[0], 1, *space[1:]],
+                                                         [1, channels * space[0], int(np.prod(space[1:]))]])}}
+
     def one_by_one(self, x, **_):
         d, channels = self.draw, convnet.last(x).value.shape[-1]
         pieces = [n for n in range(2, channels + 1) if channels % n == 0]
@@ -194,7 +199,7 @@ class Training:
     def merged_by_name(self, x, same, depth):
         d, shape = self.draw, convnet.last(x).value.shape
         alike = [name for name, y in self.net.passed.items() if convnet.last(y).value.shape[:-1] == shape[:-1]]
-        before = [name for name in alike if self.net.passed[name] is x][:1]  # a layer whose outputs none takes is an error
+        before = [name for name in alike if self.net.passed[name] is x][-1:]  # a layer whose outputs none takes is an error
         chosen = before + d.sample(alike, min(len(alike), d.randint(0, 2)))
         if not before:
             return None
@@ -254,7 +259,7 @@ class Training:
         if d.random() < 0.4:
             p["alphas"] = [d.choice([0.5, 1, 2]) for _ in branches]
         self.costs, self.weights = ["CrossEntropyMulti"] * len(branches), [d.choice([0.3, 1]) for _ in branches]
-        self.end([{"Tree": p}], x)
+        self.end([{d.choice(["Tree", "Tree", "SingleOutputTree"]): p}], x)
 
     def draw_data(self):
         """Bytes, or f32 as samples are held in."""
