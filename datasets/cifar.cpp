@@ -73,6 +73,7 @@ class CifarReader {
       if (!folder_exists(out.source)) return out;
       out.train_size = count(out.source, kind_.train);
       out.test_size = count(out.source, kind_.test);
+      cifar_file(kind_, out.source, kind_.names[size_t(label_)]);
       return out;
     }
     out.missing = join_path(cifar_folders(kind_, context).front(), kind_.archive);
@@ -111,9 +112,12 @@ class CifarReader {
   }
 
   int64_t count(const std::string& folder, const std::vector<const char*>& names) const {
-    int64_t bytes = 0;
-    for (const char* name : names) bytes += file_size(join_path(folder, name));
-    return bytes / (kind_.labels + kCifarPixels);
+    int64_t out = 0;
+    for (const char* name : names) {
+      const std::string path = cifar_file(kind_, folder, name);
+      out += cifar_record_count(file_size(path), kind_.labels, path);
+    }
+    return out;
   }
 
   void describe_values(auto& data) const {

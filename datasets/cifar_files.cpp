@@ -74,6 +74,20 @@ std::string cifar_command(const CifarKind& kind) {
               shell_word(join_path(join_path(cache_dir(), kind.folders.front()), kind.archive)), " ", kind.url);
 }
 
+std::string cifar_file(const CifarKind& kind, const std::string& folder, const char* name) {
+  std::string out = join_path(folder, name);
+  if (!file_exists(out)) fail(ErrorKind::data, folder, ": lacks ", name, " of ", kind.name);
+  return out;
+}
+
+int64_t cifar_record_count(int64_t bytes, int labels, const std::string& source, std::string_view start) {
+  const int64_t record = labels + kCifarPixels;
+  if (bytes == 0 || bytes % record)
+    fail(ErrorKind::data, source, ": ", bytes, " bytes are no whole number of records of ", record,
+         " bytes; truncated, or another file?", start.empty() ? "" : looks_like_clause(start));
+  return bytes / record;
+}
+
 std::vector<std::string> read_cifar_files(const CifarKind& kind, const std::string& place,
                                           const std::vector<const char*>& names) {
   // A little more than the largest file of either, which is CIFAR-100's training set.
@@ -81,11 +95,7 @@ std::vector<std::string> read_cifar_files(const CifarKind& kind, const std::stri
   std::vector<std::string> out(names.size());
   std::vector<bool> came(names.size(), false);
   if (folder_exists(place)) {
-    for (size_t i = 0; i < names.size(); ++i) {
-      const std::string path = join_path(place, names[i]);
-      if (!file_exists(path)) fail(ErrorKind::data, place, ": lacks ", names[i], " of ", kind.name);
-      out[i] = read_file(path, kMostBytes);
-    }
+    for (size_t i = 0; i < names.size(); ++i) out[i] = read_file(cifar_file(kind, place, names[i]), kMostBytes);
     return out;
   }
   TarReader tar(place);
@@ -103,16 +113,13 @@ std::vector<std::string> read_cifar_files(const CifarKind& kind, const std::stri
 }
 
 Split read_cifar_records(std::string_view bytes, int labels, int label, int64_t classes, const std::string& source) {
-  const int64_t record = labels + kCifarPixels, n = int64_t(bytes.size()) / record;
-  if (bytes.empty() || int64_t(bytes.size()) % record)
-    fail(ErrorKind::data, source, ": ", bytes.size(), " bytes are no whole number of records of ", record,
-         " bytes; truncated, or another file?", looks_like_clause(bytes.substr(0, 512)));
+  const int64_t n = cifar_record_count(int64_t(bytes.size()), labels, source, bytes.substr(0, 512));
   Split out{Tensor(DType::u8, {n, 32, 32, 3}), Tensor(DType::i32, {n})};
   const auto pixels = out.inputs.as<uint8_t>();
   const auto targets = out.targets.as<int32_t>();
   constexpr int64_t kPlane = kCifarPixels / 3;
   for (int64_t i = 0; i < n; ++i) {
-    const auto* from = reinterpret_cast<const uint8_t*>(bytes.data()) + i * record;
+    const auto* from = reinterpret_cast<const uint8_t*>(bytes.data()) + i * (labels + kCifarPixels);
     targets[size_t(i)] = from[label];
     if (from[label] >= classes)
       fail(ErrorKind::data, source, ": the label of record ", i, " is ", int(from[label]), ", there are ", classes,

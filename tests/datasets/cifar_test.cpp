@@ -1,6 +1,7 @@
 // CIFAR-10 and CIFAR-100: small stand-ins of their files, unpacked and in the archive.
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <filesystem>
 
 #include "datasets/cifar_files.h"
 #include "image_support.h"
@@ -98,6 +99,14 @@ TEST_CASE("files that are not CIFAR's are errors") {
   CHECK(error_of([&] { load_cifar(dir, "CIFAR10"); })
             .starts_with(text("data: ", dir / "cifar-10-batches-bin/data_batch_3.bin",
                               ": 3072 bytes are no whole number of records of 3073 bytes")));
+  const auto check = [&] { make("CIFAR10")->check(offline(dir.path())); };
+  CHECK(error_of(check) == error_of([&] { load_cifar(dir, "CIFAR10"); }).substr(0, error_of(check).size()));
+  CHECK(error_of(check).find("data_batch_3.bin: 3072 bytes are no whole number") != std::string::npos);
+  for (const char* gone : {"data_batch_3.bin", "batches.meta.txt"}) {
+    for (const auto& [name, content] : cifar10()) dir.write(name, content);
+    std::filesystem::remove(dir / (std::string("cifar-10-batches-bin/") + gone));
+    CHECK(error_of(check) == text("data: ", dir / "cifar-10-batches-bin", ": lacks ", gone, " of CIFAR10"));
+  }
   Files cut = cifar10();
   cut.back().second.pop_back();
   const TempDir packed;
