@@ -49,10 +49,11 @@ Tensor images(const std::vector<std::pair<std::string, std::string>>& files, con
   return out;
 }
 
+// Also those in its folders, as of an archive.
 std::vector<std::string> image_files(const std::string& folder) {
   std::vector<std::string> out;
-  for (const auto& entry : std::filesystem::directory_iterator(folder))
-    if (is_image_name(entry.path().string())) out.push_back(entry.path().string());
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
+    if (is_image_name(entry.path().string()) && !entry.is_directory()) out.push_back(entry.path().string());
   std::ranges::sort(out);
   if (out.empty()) fail(ErrorKind::data, folder, ": no image (.jpg, .jpeg, .png) in this folder");
   return out;

@@ -280,6 +280,8 @@ class Images(Case):
         for kind in "red", "blue":
             rows = self.neon("predict", "m", f"colours/test/{kind}").out.splitlines()[1:]
             self.assertEqual([row.split(",")[1] for row in rows], [kind] * 10)
+        rows = [row.split(",")[:2] for row in self.neon("predict", "m", "colours/test").out.splitlines()[1:]]
+        self.assertEqual(rows, [[f"colours/test/{kind}/{i}.png", kind] for kind in ("blue", "red") for i in range(10)])
         names = [f"{kind}/{i}.png" for i in range(3) for kind in ("red", "blue")]
         for archive, mode in ("a.tar", "w"), ("a.tgz", "w:gz"):  # in an order of its own, beside a file that is no image
             with tarfile.open(self.path(archive), mode) as file:

@@ -136,6 +136,19 @@ class Streams(Case):
         self.assertIn("warning: ", done.err)
         self.assertIn("1 of 26 training images were left out, and others stood in for them; the first: ", done.err)
 
+    def test_an_evaluation_says_how_many_samples_it_is_of(self):
+        self.colours()
+        self.write("s.yaml", SMALL)
+        self.neon("-b", "cpu", "-s", "m.safetensors", "s.yaml")
+        whole = self.neon("eval", "m.safetensors").out
+        self.assertIn(" 6 samples)", whole)
+        self.write("colours/test/dark/27.png", "no image")
+        for stream in "true", "false":
+            found = self.neon("eval", "m.safetensors", "--set", "dataset.ImageFolder.on_bad_sample=skip",
+                              "--set", f"dataset.ImageFolder.stream={stream}")
+            self.assertIn(" 5 samples)", found.out, stream)
+            self.assertIn("27.png: expected a JPEG or PNG image", found.err)
+
     def test_a_run_goes_on_streamed_or_not_as_it_was(self):
         self.colours()
         self.write("colours/train/dark/5.png", "no image")  # held there are 25 images, of a stream 26
