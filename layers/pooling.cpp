@@ -70,8 +70,8 @@ struct Pooling : Parametrized<Layer, PoolingParams> {
       fail(ErrorKind::config, "fshape: pooling has as many feature maps as its input, leave K out");
     const std::vector<int64_t> strides = strides_of(window, axes);
     std::vector<int64_t> before = params.padding.of_space(axes, 0, "padding"), padding;
-    check_fits(x, window, before);
     before.push_back(params.padding.of('c', 0));
+    check_fits(x, window, before);
     for (size_t i = 0; i < window.size(); ++i) {
       padding.push_back(before[i]);
       padding.push_back(caffe ? filling(sample[int(i)], window[i], strides[i], before[i]) : before[i]);
@@ -92,11 +92,15 @@ struct Pooling : Parametrized<Layer, PoolingParams> {
 
   static void check_fits(Expr x, const std::vector<int64_t>& window, const std::vector<int64_t>& padding) {
     const std::vector<int64_t> size(window.begin(), window.end() - 1), ones(size.size(), 1);
-    check_windows(x, {size, ones, padding, padding, ones}, "window");
-    for (size_t i = 0; i < size.size(); ++i)
-      if (padding[i] >= size[i])
-        fail(ErrorKind::config, "pooling: padding of ", padding[i], " is no less than the window of ", size[i],
-             ", and windows at the border would see nothing else");
+    const std::vector<int64_t> around(padding.begin(), padding.end() - 1);
+    check_windows(x, {size, ones, around, around, ones}, "window");
+    if (const int64_t maps = x.shape().back(); window.back() > maps + 2 * padding.back())
+      fail(ErrorKind::config, "a window over ", window.back(), " feature maps does not fit in ", maps,
+           padding.back() ? text(" and padding of ", 2 * padding.back()) : "");
+    for (size_t i = 0; i < window.size(); ++i)
+      if (padding[i] >= window[i])
+        fail(ErrorKind::config, "pooling: padding of ", padding[i], i < size.size() ? "" : " feature maps",
+             " is no less than the window of ", window[i], ", and windows at the border would see nothing else");
   }
 
   // Padding after an axis with which its last elements are seen, too: as many windows as begin inside of it.

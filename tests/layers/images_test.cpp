@@ -121,6 +121,10 @@ TEST_CASE("a wrong pooling is one line with what was expected") {
   CHECK_THAT(image_layer("Pooling: {op: max}"), Contains("'fshape' is missing"));
   CHECK_THAT(image_error("Pooling: {fshape: 2, padding: 2}", {3, 9, 7}),
              Contains("padding of 2 is no less than the window of 2, "));
+  CHECK_THAT(image_error("Pooling: {fshape: {R: 2, S: 2, J: 2}, padding: {pad_c: 2}}", {3, 9, 7}),
+             Contains("padding of 2 feature maps is no less than the window of 2, "));
+  CHECK_THAT(image_error("Pooling: {fshape: {R: 2, S: 2, J: 6}, padding: {pad_c: 1}}", {3, 9, 7}),
+             Contains("a window over 6 feature maps does not fit in 3 and padding of 2"));
   CHECK_THAT(image_error("Pooling: 8", {3, 9, 7}), Contains("a window 8 wide does not fit in feature maps 7 wide; "));
   CHECK_THAT(image_error("Pooling: {fshape: 2, strides: all}", {3, 9, 7}), Contains("'all' says nothing here"));
 }

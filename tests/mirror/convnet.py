@@ -59,6 +59,10 @@ def numbers(given, axes, otherwise):
     return given[:axes] if isinstance(given, list) else [given] * axes
 
 
+def of_channels(given, otherwise):
+    return {AXES[name[-1]]: n for name, n in given.items()}.get(3, otherwise) if isinstance(given, dict) else otherwise
+
+
 def maps_of(p):
     if "nofm" in p:
         return p["nofm"]
@@ -217,9 +221,9 @@ class Net:
         axes, shape = x.value.ndim - 2, x.value.shape[1:]
         window = list(shape[:-1]) + [1]
         if p["fshape"] != "all":
-            window = numbers(p["fshape"], axes, 1) + [p["fshape"].get("J", 1) if isinstance(p["fshape"], dict) else 1]
-        strides = numbers(p.get("strides"), axes, window[:-1]) + [window[-1]]
-        padding = [(b, b) for b in numbers(p.get("padding"), axes, 0) + [0]]
+            window = numbers(p["fshape"], axes, 1) + [of_channels(p["fshape"], 1)]
+        strides = numbers(p.get("strides"), axes, window[:-1]) + [of_channels(p.get("strides"), window[-1])]
+        padding = [(b, b) for b in numbers(p.get("padding"), axes, 0) + [of_channels(p.get("padding"), 0)]]
         if self.caffe:
             padding = [(b, filling(n, f, s, b)) for n, f, s, (b, _) in zip(shape, window, strides, padding)]
         op = {"max": tape.pool_max, "l2": tape.pool_l2}.get(p.get("op", "max"), tape.pool_avg)

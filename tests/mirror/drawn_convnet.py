@@ -135,16 +135,15 @@ class Training:
         size = [min(f, n + 2 * b) for f, n, b in zip(size, sizes, padding)]
         padding = [min(b, f - 1) for f, b in zip(size, padding)]
         size = [f if same else min(f, n + 2 * b) for f, n, b in zip(size, sizes, padding)]
-        channels = self.draw.randint(1, x.value.shape[-1]) if self.draw.random() < 0.25 and len(size) == 2 else 1
-        if channels > 1:  # none of a channel's windows is left out of what is compared
-            p = {"fshape": self.spelled(size, "TRS", {"J": channels})}
-        else:
-            p = {"fshape": self.spelled(size, "TRS")}
-        p["op"] = self.draw.choice(["max", "max", "avg", "mean", "l2"])
+        maps, over = self.draw.randint(1, x.value.shape[-1]), self.draw.random() < 0.25
+        p = {"fshape": self.spelled(size, "TRS", {"J": maps} if over else None),
+             "op": self.draw.choice(["max", "max", "avg", "mean", "l2"])}
         if same or self.draw.random() < 0.7:
-            p["strides"] = self.spelled(strides, ["str_d", "str_h", "str_w"])
-        if any(padding):
-            p["padding"] = self.spelled(padding, ["pad_d", "pad_h", "pad_w"])
+            more = {"str_c": self.draw.randint(1, maps)} if over and self.draw.random() < 0.5 else None
+            p["strides"] = self.spelled(strides, ["str_d", "str_h", "str_w"], more)
+        if any(padding) or over:
+            more = {"pad_c": self.draw.randint(0, maps - 1)} if over else None
+            p["padding"] = self.spelled(padding, ["pad_d", "pad_h", "pad_w"], more)
         return {"Pooling": p}
 
     def normal(self, x, **_):
