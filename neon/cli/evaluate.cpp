@@ -38,10 +38,8 @@ int run_eval(const CommandLine& line) {
     for (const auto& [name, value] : results) names.push_back(name), numbers.push_back(number(value));
     std::printf("%s\n%s\n", join(names, ",").c_str(), join(numbers, ",").c_str());
   } else {
-    const LeftOut* const noted = set.split.reader ? set.split.reader->left_out() : nullptr;
-    const int64_t samples = set.split.size() - (noted ? noted->count() : 0);
     std::printf("%s: %s  (%s, %lld samples)\n", set.name, results_text(results, experiment, set.name).c_str(),
-                data.source.c_str(), (long long)samples);
+                data.source.c_str(), (long long)evaluator->samples_counted());
   }
   return 0;
 }

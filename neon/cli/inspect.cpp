@@ -44,9 +44,7 @@ void check_files(const Inspected& in, const Graph& graph) {
     const TensorFile file = load_checkpoint(options.model_file, warnings);
     print_warnings(warnings);
     Variables variables;
-    for (const Value value : graph.leaves("variable"))
-      variables.declare(graph.producer(value).attributes.string("name"), graph.type(value).dtype,
-                        graph.type(value).shape);
+    declare_variables(graph, variables);
     restore_variables(file, options.model_file, variables, true);
   }
   if (!options.save_path.empty()) {

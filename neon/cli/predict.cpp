@@ -107,6 +107,7 @@ int run_predict(const CommandLine& line) {
   if (asked.backend.empty()) asked.backend = "cpu";
   choose_backend(asked, *opened.experiment);
   const auto program = compile_program(graph.graph, variables, device_options(asked, *opened.experiment));
+  declare_variables(graph.graph, variables);
   restore_variables(evaluated_weights(opened.run.file, opened.experiment->params.ema > 0), path, variables, true);
   Tensor indices(DType::i32, {step.batch});
   variables.to_device();

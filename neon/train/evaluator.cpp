@@ -6,6 +6,7 @@
 #include <set>
 
 #include "neon/train/progress.h"
+#include "neon/train/run_state.h"
 
 namespace neon {
 
@@ -37,6 +38,7 @@ Evaluator::Evaluator(const Experiment& experiment, const DataLayout& layout, con
   DeviceOptions of_program = with_sequences(device);
   of_program.name = "the evaluation";
   program_ = compile_program(step.graph, running_means ? copies_ : variables, of_program);
+  if (!running_means) declare_variables(step.graph, variables);  // a checkpoint has them all
   feed_->bind(*program_);
 }
 

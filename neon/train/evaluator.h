@@ -27,12 +27,13 @@ class Evaluator {
             Variables& variables, bool running_means, const DeviceOptions& device);
   // "cost" and the names of the metrics. Empty: a signal came while samples were being read.
   std::map<std::string, double> run();
+  // Samples that the last run's numbers are of: without bad images that were left out. A data error where none is left.
+  int64_t samples_counted() const;
   // Samples that a run passes through the net, each of its views counted.
   int64_t samples_passed() const { return set_.split.size() * views_; }
 
  private:
   void take_variables();
-  int64_t samples_counted() const;
   const Experiment& experiment_;
   const EvaluatedSet set_;
   int64_t batch_, views_ = 1;

@@ -214,6 +214,12 @@ TensorFile evaluated_weights(const TensorFile& file, bool running_means) {
   return out;
 }
 
+void declare_variables(const Graph& graph, Variables& variables) {
+  for (const Value value : graph.leaves("variable"))
+    variables.declare(graph.producer(value).attributes.string("name"), graph.type(value).dtype,
+                      graph.type(value).shape);
+}
+
 void restore_variables(const TensorFile& file, const std::string& path, Variables& variables, bool weights_only) {
   std::vector<std::string> differences;
   std::vector<const NamedTensor*> wanted;

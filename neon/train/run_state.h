@@ -55,6 +55,10 @@ std::optional<bool> trained_as_caffe(const TensorFile& file);
 // out.
 TensorFile evaluated_weights(const TensorFile& file, bool running_means);
 
+// Declares all variables of a net's graph, those too that none of its outputs needs, so that programs do without them:
+// of branches that count while training only.
+void declare_variables(const Graph& graph, Variables& variables);
+
 // Copies tensors into variables of the same name; throws a config error that lists every difference: a name on one
 // side only, another type or shape. Callbacks' arrays are none. With `weights_only` only what evaluated_weights
 // gives, with means where there are such, is wanted of the file, converted to the variables' types, and other variables

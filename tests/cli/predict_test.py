@@ -39,6 +39,21 @@ class Evaluation(Case):
             self.neon("-s", "p.safetensors", plain)
             self.neon("--model_file", "p.safetensors", "s.yaml")
 
+    def test_branches_that_count_while_training_only(self):
+        layer = lambda nout, activation: f"Affine: {{nout: {nout}, init: Kaiming, activation: {activation}}}"
+        node, out = "{BranchNode: {name: n}}", layer(3, "Softmax")
+        layers = f"[{layer(5, 'Tanh')}, {{SingleOutputTree: [[{node}, {out}], [{node}, {layer(4, 'Tanh')}, {out}]]}}]"
+        spec = "\n".join(line for line in IRIS.splitlines() if not line.startswith("  - "))
+        self.write("s.yaml", spec.replace("layers:", f"layers: {layers}").replace(
+            "cost: CrossEntropyMulti", "cost: {Multicost: [CrossEntropyMulti, CrossEntropyMulti]}"))
+        for more in [], ["--set", "ema=0.5"], ["-d", "bf16"]:
+            numbers = re.search(r"test: (.*?)  \(", self.neon("-r", "1", "-s", "m", *more, "s.yaml").out)[1]
+            self.assertIn(f"test: {numbers}  (", self.neon("eval", "m").out)
+            self.write("x.csv", "5,3,1,0.2\n6,3,5,2\n")
+            self.assertEqual(len(self.neon("predict", "m", "x.csv").out.splitlines()), 3)
+            self.neon("--model_file", "m", "s.yaml")
+            self.neon("resume", "m", "-e", "5")
+
     def test_weights_are_used_as_they_were_trained(self):
         self.write("x.csv", "5,3,1,0.2\n")
         dropping = IRIS.replace("  - Affine: {nout: 3", "  - Dropout: {keep: 0.5}\n  - Affine: {nout: 3")
