@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Small nets of images of every kind against the same in NumPy: weights, states, running statistics and curves.
+"""Small nets of images of every kind against the same in NumPy: weights, states, running statistics, curves, and what
+eval and predict make of the checkpoint.
 
     convnet_test.py [FIRST [COUNT]]      seeds of the trainings; NEON is the program
 """
@@ -40,7 +41,8 @@ def costs_of(told, outputs, t):
 
 
 def train(told):
-    """Costs of the epochs, and of the test samples after each; what is trained is left in told.net."""
+    """The rule; costs of the epochs, and of the test samples after each; of those the outputs in the end. What is trained
+    is left in told.net."""
     net, rule, epoch_costs, test_costs, number = told.net, Rule(told.optimizer), [], [], 0
     for epoch in range(told.epochs):
         total = 0
@@ -53,8 +55,9 @@ def train(told):
             gradients = {name: var.grad for name, var in net.vars.items()}
             net.weights.update(rule.update(net.weights, gradients, rule.base_rate(), number, epoch))
         epoch_costs.append(total / told.samples)
-        test_costs.append(costs_of(told, net.forward(told.layers, told.x_test, False), told.t_test)[0].mean())
-    return rule, epoch_costs, test_costs
+        outputs = net.forward(told.layers, told.x_test, False)
+        test_costs.append(costs_of(told, outputs, told.t_test)[0].mean())
+    return rule, epoch_costs, test_costs, LAST[told.last][0](outputs[0].value)
 
 
 class Mirror(support.Case):
@@ -69,7 +72,7 @@ class Mirror(support.Case):
         np.savez(self.path("d.npz"), **told.arrays())
         self.write("s.yaml", json.dumps(spec))
         told.net.begin_again()
-        rule, epoch_costs, test_costs = train(told)
+        rule, epoch_costs, test_costs, outputs = train(told)
         expected = {**told.net.weights, **told.net.states}
         for array in told.net.weights:
             expected.update({f"{array}/{name}": s for name, s in rule.state[array].items()})
@@ -78,9 +81,23 @@ class Mirror(support.Case):
             self.assertEqual({a for a in found if a in expected}, set(expected))
             for name, values in expected.items():
                 self.close(found[name], values, f"{kind} {name}", CLOSE[kind])
+            most = max(1e-6, CLOSE[kind])  # of what is kept or printed in f32
             with h5py.File(self.path("r.h5")) as file:
-                self.close(file["epoch/cost"][:], epoch_costs, f"{kind} epoch/cost", max(1e-6, CLOSE[kind]))
-                self.close(file["cost/loss"][:], test_costs, f"{kind} cost/loss", max(1e-6, CLOSE[kind]))
+                self.close(file["epoch/cost"][:], epoch_costs, f"{kind} epoch/cost", most)
+                self.close(file["cost/loss"][:], test_costs, f"{kind} cost/loss", most)
+            again = json.loads(self.neon("eval", "m.safetensors", "--format", "json").out)
+            self.close(again["cost"], test_costs[-1], f"{kind} eval", most)
+            self.close(self.predicted(told), outputs, f"{kind} predict", most)
+
+    def predicted(self, told):
+        """The outputs for the test samples, by neon predict."""
+        np.save(self.path("x.npy"), told.turned(told.raw_test))
+        classes = ["--top_k", str(told.classes)] if told.labelled else []
+        lines = self.neon("predict", "m.safetensors", "x.npy", "--format", "json", *classes).out.splitlines()
+        rows = [json.loads(line) for line in lines]
+        if not told.labelled:
+            return np.array([row["outputs"] for row in rows])
+        return np.array([[one["output"] for one in sorted(row["top"], key=lambda one: int(one["class"]))] for row in rows])
 
     def close(self, got, expected, name, most):
         off = np.abs(got - np.asarray(expected)).max() / max(1e-2, np.abs(expected).max())
