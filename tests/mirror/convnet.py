@@ -100,9 +100,11 @@ class Net:
         for name, state in self.states.items():
             state[:] = name.endswith("gvar")
 
-    def forward(self, layers, data, training):
-        """The outputs: that of the last layer, then those of a Tree's branches, all (N, features)."""
+    def forward(self, layers, data, training, weights=None):
+        """The outputs: that of the last layer, then those of a Tree's branches, all (N, features). weights: others than
+        its own."""
         self.begin(training)
+        self.vars = {name: Var(w) for name, w in (weights or {}).items()}
         x = self.samples(data)
         self.passed["data"] = x
         x = self.run(layers, x)

@@ -44,18 +44,23 @@ def train(told):
     """The rule; costs of the epochs, and of the test samples after each; of those the outputs in the end. What is trained
     is left in told.net."""
     net, rule, epoch_costs, test_costs, number = told.net, Rule(told.optimizer), [], [], 0
+    told.means, sums, count = dict(net.weights), {}, 0
     for epoch in range(told.epochs):
         total = 0
         for begin in range(0, told.samples, told.batch):
             some = slice(begin, begin + told.batch)
             outputs = net.forward(told.layers, told.x[some], True)
             costs, gradients = costs_of(told, outputs, told.t[some])
-            Var(0.0, outputs, lambda _: [g / len(costs) for g in gradients]).backward(1.0)
-            number, total = number + 1, total + costs.sum()
-            gradients = {name: var.grad for name, var in net.vars.items()}
-            net.weights.update(rule.update(net.weights, gradients, rule.base_rate(), number, epoch))
+            Var(0.0, outputs, lambda _: gradients).backward(1.0)
+            sums = {name: sums.get(name, 0) + var.grad for name, var in net.vars.items()}
+            number, count, total = number + 1, count + len(costs), total + costs.sum()
+            if number % told.accumulate == 0:
+                means = {name: g / count for name, g in sums.items()}
+                net.weights.update(rule.update(net.weights, means, rule.base_rate(), number, epoch))
+                told.means = {name: told.ema * m + (1 - told.ema) * net.weights[name] for name, m in told.means.items()}
+                sums, count = {}, 0
         epoch_costs.append(total / told.samples)
-        outputs = net.forward(told.layers, told.x_test, False)
+        outputs = net.forward(told.layers, told.x_test, False, told.means if told.ema else None)
         test_costs.append(costs_of(told, outputs, told.t_test)[0].mean())
     return rule, epoch_costs, test_costs, LAST[told.last][0](outputs[0].value)
 
@@ -75,7 +80,9 @@ class Mirror(support.Case):
         rule, epoch_costs, test_costs, outputs = train(told)
         expected = {**told.net.weights, **told.net.states}
         for array in told.net.weights:
-            expected.update({f"{array}/{name}": s for name, s in rule.state[array].items()})
+            expected.update({f"{array}/{name}": s for name, s in rule.state.get(array, {}).items()})
+            if told.ema:
+                expected[array + "/ema"] = told.means[array]
         for kind in kinds:
             found = self.trained(told, kind)
             self.assertEqual({a for a in found if a in expected}, set(expected))

@@ -30,6 +30,8 @@ class Training:
             self.samples -= 1
         self.x, self.y, self.t = (a[:self.samples] for a in (self.x, self.y, self.t))
         p = {"learning_rate": d.choice([0.02, 0.1]), "momentum_coef": d.choice([0, 0.5, 0.9]), "wdecay": d.choice([0, 0.01])}
+        steps = -(-self.samples // self.batch) * self.epochs
+        self.accumulate, self.ema = min(d.choice([1, 1, 1, 2, 3]), steps), d.choice([0, 0, 0, 0.5])
         if self.costs == ["SumSquared"]:
             p["learning_rate"] /= self.t.shape[1]
         self.optimizer = {"GradientDescentMomentum": p}
@@ -295,4 +297,5 @@ class Training:
         return {"dataset": {"NPZ": {**data, **({"classes": self.classes} if self.labelled else {})}}, "layers": self.layers,
                 "cost": costs[0] if len(costs) == 1 else {"Multicost": {"costs": costs, "weights": self.weights}},
                 **({} if self.labelled else {"metrics": []}), "optimizer": self.optimizer,
-                "batch_size": self.batch, "epochs": self.epochs, "shuffle": False}
+                "batch_size": self.batch, "epochs": self.epochs, "shuffle": False,
+                "accumulate": self.accumulate, "ema": self.ema}
