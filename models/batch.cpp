@@ -40,7 +40,11 @@ ImageBatch augmented(Graph& graph, const DataLayout& data, Value all, Value indi
   }
   ImageBatch batch(graph, all, indices, {data.scale, data.shift}, compute_type(options.dtype), training, options.seed);
   batch.means = data.means;
-  for (const Augmentation* augmentation : options.augment) augmentation->apply(batch);
+  try {
+    for (const Augmentation* augmentation : options.augment) augmentation->apply(batch);
+  } catch (const Error& error) {
+    throw Error(error.kind(), text("augment: ", error.what()));
+  }
   return batch;
 }
 

@@ -304,8 +304,9 @@ TEST_CASE("RandomCrop's average does not reach beyond what it crops") {
   DataLayout wide = high;
   high.sample = {3, 6, 5}, wide.sample = {3, 5, 6};  // one pixel on two sides, besides the padded one on all
   for (const DataLayout& images : {high, wide})
-    CHECK_THROWS_WITH(evaluation_graph(network, nullptr, {}, images, kImages, options),
-                      "RandomCrop: average reaches 2 pixels from the middle, and crops at most 1; give that or less");
+    CHECK_THROWS_WITH(
+        evaluation_graph(network, nullptr, {}, images, kImages, options),
+        "augment: RandomCrop: average reaches 2 pixels from the middle, and crops at most 1; give that or less");
   const auto small = Registry<Augmentation>::get().create(yaml_of("RandomCrop: {size: 3, pad: 1, average: 2}"));
   options.augment = {small.get()};
   CHECK_NOTHROW(evaluation_graph(network, nullptr, {}, high, kImages, options));
