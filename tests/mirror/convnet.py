@@ -84,7 +84,8 @@ def filling(length, window, stride, pad):
 class Net:
     def __init__(self, rng, caffe=False):
         self.rng, self.caffe = rng, caffe
-        self.weights, self.states, self.classes = {}, {}, {}  # classes: by layer, for MultiOptimizer
+        self.weights, self.states = {}, {}
+        self.least_variance = np.inf  # that batch norm has met
         self.begin(True)
 
     def begin(self, training):
@@ -159,6 +160,7 @@ class Net:
         if not self.training:
             return Var((x.value - mean) / np.sqrt(variance + eps) * gamma.value + beta.value)
         y, batch_mean, batch_variance = tape.batch_norm(x, gamma, beta, eps)
+        self.least_variance = min(self.least_variance, batch_variance.min())
         self.states[name + "/gmean"] = rho * mean + (1 - rho) * batch_mean
         self.states[name + "/gvar"] = rho * variance + (1 - rho) * batch_variance
         return y
