@@ -58,6 +58,16 @@ std::vector<std::string> akin(std::string_view wrong, const std::vector<std::str
   return out;
 }
 
+// What else goes by a name that a category lacks: "an activation"; "" where nothing does.
+std::string other_kind(std::string_view name) {
+  for (const Category& category : categories())
+    for (const EntryInfo* entry : category.entries)
+      if (has_name(*entry, name))
+        return text(std::string_view("aeiou").find(category.name[0]) == std::string_view::npos ? "a " : "an ",
+                    category.name);
+  return "";
+}
+
 }  // namespace
 
 const EntryInfo* find_in_category(const char* category, std::string_view name, std::string& error) {
@@ -73,6 +83,11 @@ const EntryInfo* find_in_category(const char* category, std::string_view name, s
     names.push_back(entry->name);
     all.push_back(entry->name);
     all.insert(all.end(), entry->aliases.begin(), entry->aliases.end());
+  }
+  if (const std::string kind = other_kind(last); !kind.empty()) {
+    error =
+        text("unknown ", category, " ", in_quotes(name), ": that is ", kind, "; `neon help ", last, "` explains it");
+    return nullptr;
   }
   std::ranges::sort(names);
   const std::string hint = did_you_mean(last, all);

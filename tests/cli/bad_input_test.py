@@ -284,6 +284,7 @@ class Specs(Case):
             (spec("Conv: {fshape: 30, nofm: 8, init: Kaiming}", more="augment: [RandomCrop: {size: 24}]\n"),
              ["a filter 30 high does not fit in feature maps 24 high", "(3, 24, 24) -> Conv_0"]),
             (spec(conv, "MaxPool: 2"), ["c.yaml:4:5", "unknown layer 'MaxPool'; akin are CrossMapPooling, Pooling"]),
+            (spec(conv, "Rectlin"), ["c.yaml:4:5", "unknown layer 'Rectlin': that is an activation; `neon help Rectlin` explains it"]),
             (spec(conv, "Flatten"), ["c.yaml:4:5", "unknown layer 'Flatten'; `neon help` lists every layer"]),
         ]
         for text, says in cases:
