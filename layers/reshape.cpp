@@ -48,7 +48,10 @@ struct Reshape : Parametrized<Layer, ReshapeParams> {
     if (unknown < 0 && known != features)
       fail(ErrorKind::config, "reshape makes of the ", features, " numbers of ", context.sample_shape(given), " ",
            known < features ? text(known) : "more", "; one size may be -1, which is worked out");
-    const Expr y = neon::reshape(x, Shape(sizes));
+    if (sizes.size() < 4) return neon::reshape(x, Shape(sizes));
+    // A value of its own: where there is but one channel, the same numbers in the same shape may be known with their
+    // channels last.
+    const Expr y = context.expr(context.graph.add("reshape", {x}, {{"shape", sizes}, {"channels_first", int64_t(1)}}));
     context.mark_channels_first(y);
     return y;
   }

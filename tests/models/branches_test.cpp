@@ -224,6 +224,19 @@ TEST_CASE("factors of gradients leave images in their order") {
         Shape{4, 3, 4, 6});
 }
 
+TEST_CASE("images of one channel stay what they are beside a Reshape of theirs") {
+  const Shape image = {1, 3, 6};  // lies (3,6,1), which a Reshape to (3,6,1) does not change
+  for (const char* before : {"", "{Reshape: [1, 3, 6]}, ", "{Pooling: 1}, "})
+    for (const char* branches : {"[[{Reshape: [3, 6, 1]}], [{Pooling: {fshape: [2, 5]}}]]",
+                                 "[[{Pooling: {fshape: [2, 5]}}], [{Reshape: [3, 6, 1]}], [SkipNode, Pooling: all]]"}) {
+      const Described net =
+          described(text("[", before, "{MergeBroadcast: {merge: stack, layers: ", branches, "}}]"), image);
+      for (const LayerRow& row : net.rows)
+        if (row.kind == "Pooling" && row.depth == 1) CHECK((row.output == Shape{1, 1, 1}));
+        else if (row.kind == "Reshape" && row.depth == 1) CHECK((row.output == Shape{3, 6, 1}));
+    }
+}
+
 TEST_CASE("branches that begin at one node have each a factor of its own") {
   const std::string node = "{BranchNode: {name: b}}", dense = "{Linear: {nout: 3, init: Kaiming}}";
   const Network network = network_of(yaml_of("[" + dense + ", {Tree: {layers: [[" + node + ", SkipNode], [" + node +
