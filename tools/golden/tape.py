@@ -165,10 +165,11 @@ def local(x, w, strides, padding, dilation=(1, 1, 1)):
 
 
 def largest(x, pieces):
-    """Of every few neighbours along the last axis; no two are equal."""
+    """Of every few neighbours along the last axis; equal ones share the gradient."""
     parts = x.value.reshape(*x.value.shape[:-1], -1, pieces)
     y = parts.max(-1, keepdims=True)
-    return Var(y[..., 0], (x,), lambda g: (((parts == y) * g[..., None]).reshape(x.value.shape),))
+    share = (parts == y) / (parts == y).sum(-1, keepdims=True)
+    return Var(y[..., 0], (x,), lambda g: ((share * g[..., None]).reshape(x.value.shape),))
 
 
 def first(x, end, begin=0):
