@@ -3,9 +3,9 @@
 // with given (N,P,Q,K) after the derivative by the gate, and x (N,H,W,C). What is given to each pixel, mostly zeros, is
 // made in registers and nowhere else.
 //
-// Of mma.m16n8k16 lane 4 g + i has rows g and g + 8 of dw's filters, columns 2 i and 2 i + 1 of its channels, and of the
-// pixels, which are k, the upper two of window i and the lower two; in TF32 of m16n8k8 first the upper two, then the
-// lower. As with the product, which filter is which row and which channel is which column is free: a lane takes
+// Of mma.m16n8k16 lane 4 g + i has rows g and g + 8 of dw's filters, columns 2 i and 2 i + 1 of its channels, and of
+// the pixels, which are k, the upper two of window i and the lower two; in TF32 of m16n8k8 first the upper two, then
+// the lower. As with the product, which filter is which row and which channel is which column is free: a lane takes
 // neighbours.
 
 template <typename T>
@@ -27,7 +27,8 @@ __device__ __forceinline__ void add_rows(const float* from, int rows, int count,
 
 // I: holds the number of pixels; B: the type of db; kRows x 16 filters a block. `partials` has a row of kCount for
 // each block, and one for each group of blocks after them; `tickets` one for each group, and one for each part.
-template <typename T, typename B, typename I, int kH, int kW, int kC, int kK, int kRows, int kGroup, typename Derivative>
+template <typename T, typename B, typename I, int kH, int kW, int kC, int kK, int kRows, int kGroup,
+          typename Derivative>
 __device__ __forceinline__ void pooled_gradient(const T* x, const T* given, const u8* places, const T* gate, T* dw,
                                                 B* db, I images, float* partials, u32* tickets, Derivative derivative) {
   constexpr int kP = kH / 2, kQ = kW / 2, kParts = kK / (16 * kRows), kWarps = kThreads / 32;

@@ -9,13 +9,14 @@
 // TF32 by m16n8k8, of which a lane has one where it has two of the others.
 template <typename T>
 __device__ __forceinline__ void multiply_add(float (&d)[4], u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1);
-#define NEON_MULTIPLY_ADD(T, SHAPE, TYPE)                                                                          \
-  template <>                                                                                                      \
-  __device__ __forceinline__ void multiply_add<T>(float (&d)[4], u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1) { \
-    asm("mma.sync.aligned." SHAPE ".row.col.f32." TYPE "." TYPE ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "        \
-        "{%8, %9}, {%0, %1, %2, %3};"                                                                              \
-        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])                                                           \
-        : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));                                                   \
+#define NEON_MULTIPLY_ADD(T, SHAPE, TYPE)                                                                         \
+  template <>                                                                                                     \
+  __device__ __forceinline__ void multiply_add<T>(float(&d)[4], u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1) { \
+    asm("mma.sync.aligned." SHAPE ".row.col.f32." TYPE "." TYPE                                                   \
+        ".f32 "                                                                                                   \
+        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"                                         \
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])                                                          \
+        : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));                                                  \
   }
 NEON_MULTIPLY_ADD(f16, "m16n8k16", "f16")
 NEON_MULTIPLY_ADD(bf16, "m16n8k16", "bf16")
@@ -67,7 +68,7 @@ __device__ __forceinline__ void pooled_product(const T* x, const T* w, const B* 
 
   const I tiles = images * kP * kAcross, step = warps / kParts;
   // The pixels of window g of a tile, [down][across].
-  const auto fetch = [&](I tile, Run<2 * kSteps> (&pixels)[2][2]) {
+  const auto fetch = [&](I tile, Run<2 * kSteps>(&pixels)[2][2]) {
     const int q = int(tile % kAcross) * 8 + g;
     const I row = tile / kAcross;
     const i64 corner = (i64(row / kP * kH + row % kP * 2) * kW + 2 * q) * kC + i * kOfLane;
