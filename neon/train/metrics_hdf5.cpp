@@ -1,48 +1,16 @@
 #include "neon/train/metrics_hdf5.h"
 
-#include <hdf5.h>
-
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <utility>
 
+#include "datasets/hdf5_handle.h"
 #include "neon/core/error.h"
 #include "neon/core/random.h"
 
 namespace neon {
 
 namespace {
-
-// An HDF5 identifier, closed by the function that its kind needs.
-class Handle {
- public:
-  Handle(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {}
-  Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
-  ~Handle() {
-    if (id_ >= 0) close_(id_);
-  }
-  operator hid_t() const { return id_; }
-
- private:
-  hid_t id_;
-  herr_t (*close_)(hid_t);
-};
-
-// Keeps HDF5 from printing its error stack on stderr; errors become ours.
-class Quiet {
- public:
-  Quiet() {
-    H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
-    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-  }
-  Quiet(const Quiet&) = delete;
-  ~Quiet() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
-
- private:
-  H5E_auto2_t function_ = nullptr;
-  void* data_ = nullptr;
-};
 
 // The innermost entry of the error stack says what really happened.
 std::string hdf5_message() {
@@ -82,18 +50,18 @@ class Maker {
 
   // False when a pattern also stands somewhere else.
   bool make(MetricsImage& out) {
-    Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+    Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
     // In memory: the disk is written by code that can handle a full one.
     check(H5Pset_fapl_core(access, size_t(1) << 20, false), "memory");
     // A value never straddles two pages, so no reader sees half of one.
     check(H5Pset_alignment(access, 1, 64), "alignment");
-    Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
+    Hdf5Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
     check(H5Pset_obj_track_times(creation, false), "times");
     file_ = check(H5Fcreate("metrics", H5F_ACC_TRUNC, creation, access), "file");
-    Handle file(file_, H5Fclose);
+    Hdf5Handle file(file_, H5Fclose);
     for (const SeriesSpec& spec : series_) out.series.push_back(add_series(spec));
     for (size_t i = 0; i < attributes_.size(); ++i) add_attribute(attributes_[i], pattern(i));
-    add_text(Handle(check(H5Oopen(file_, "/", H5P_DEFAULT), "root"), H5Oclose), "status", status_pattern());
+    add_text(Hdf5Handle(check(H5Oopen(file_, "/", H5P_DEFAULT), "root"), H5Oclose), "status", status_pattern());
     take_image(out);
     return find_numbers(out);
   }
@@ -111,8 +79,8 @@ class Maker {
     const std::string what = "series " + spec.path;
     const hsize_t length = hsize_t(spec.length), width = hsize_t(spec.width);
     const hsize_t dims[2] = {spec.columns ? width : length, spec.columns ? length : width};
-    Handle space(check(H5Screate_simple(spec.columns || width > 1 ? 2 : 1, dims, nullptr), what), H5Sclose);
-    Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose), links(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
+    Hdf5Handle space(check(H5Screate_simple(spec.columns || width > 1 ? 2 : 1, dims, nullptr), what), H5Sclose);
+    Hdf5Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose), links(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
     const double nan = std::numeric_limits<double>::quiet_NaN();
     const int32_t zero = 0;
     if (is_floating(spec.dtype)) check(H5Pset_fill_value(creation, H5T_NATIVE_DOUBLE, &nan), what);
@@ -121,7 +89,7 @@ class Maker {
     check(H5Pset_fill_time(creation, H5D_FILL_TIME_ALLOC), what);
     check(H5Pset_obj_track_times(creation, false), what);
     check(H5Pset_create_intermediate_group(links, 1), what);
-    Handle data(
+    Hdf5Handle data(
         check(H5Dcreate2(file_, spec.path.c_str(), type_of(spec.dtype), space, links, creation, H5P_DEFAULT), what),
         H5Dclose);
     add_text(data, "units", spec.units);
@@ -139,7 +107,7 @@ class Maker {
 
   void add_attribute(const AttributeSpec& spec, int64_t number) {
     const std::string path = make_owner(spec.owner);
-    Handle owner(check(H5Oopen(file_, path.c_str(), H5P_DEFAULT), "group " + path), H5Oclose);
+    Hdf5Handle owner(check(H5Oopen(file_, path.c_str(), H5P_DEFAULT), "group " + path), H5Oclose);
     if (const auto* content = std::get_if<std::string>(&spec.value)) return add_text(owner, spec.name, *content);
     add_number(owner, spec.name, std::holds_alternative<int64_t>(spec.value) ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE,
                number);
@@ -153,7 +121,7 @@ class Maker {
       if (path.size() > 1) path += '/';
       path += owner.substr(from, slash - from);
       if (check(H5Lexists(file_, path.c_str(), H5P_DEFAULT), path) == 0)
-        Handle(check(H5Gcreate2(file_, path.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), path), H5Gclose);
+        Hdf5Handle(check(H5Gcreate2(file_, path.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), path), H5Gclose);
       from = slash + 1;
     }
     return path;
@@ -164,18 +132,18 @@ class Maker {
     const std::string what = "attribute " + name;
     if (content.find('\0') != std::string::npos)
       fail(ErrorKind::failed, "cannot lay out the metrics file: ", what, " has a zero byte in its text");
-    Handle space(H5Screate(H5S_SCALAR), H5Sclose), type(H5Tcopy(H5T_C_S1), H5Tclose);
+    Hdf5Handle space(H5Screate(H5S_SCALAR), H5Sclose), type(H5Tcopy(H5T_C_S1), H5Tclose);
     check(H5Tset_size(type, H5T_VARIABLE), what);
     check(H5Tset_cset(type, H5T_CSET_UTF8), what);
-    Handle attribute(check(H5Acreate2(owner, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT), what), H5Aclose);
+    Hdf5Handle attribute(check(H5Acreate2(owner, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT), what), H5Aclose);
     const char* bytes = content.c_str();
     check(H5Awrite(attribute, type, &bytes), what);
   }
 
   void add_number(hid_t owner, const std::string& name, hid_t type, int64_t bits) {
-    Handle space(H5Screate(H5S_SCALAR), H5Sclose);
-    Handle attribute(check(H5Acreate2(owner, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT), "attribute " + name),
-                     H5Aclose);
+    Hdf5Handle space(H5Screate(H5S_SCALAR), H5Sclose);
+    Hdf5Handle attribute(
+        check(H5Acreate2(owner, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT), "attribute " + name), H5Aclose);
     check(H5Awrite(attribute, type, &bits), "attribute " + name);
   }
 
@@ -226,11 +194,11 @@ class Reader {
   explicit Reader(std::string path) : path_(std::move(path)) {}
 
   MetricsContents read() {
-    Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+    Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
     check(H5Pset_file_locking(access, false, true), "locking");
-    Handle file(check(H5Fopen(path_.c_str(), H5F_ACC_RDONLY, access), "file"), H5Fclose);
+    Hdf5Handle file(check(H5Fopen(path_.c_str(), H5F_ACC_RDONLY, access), "file"), H5Fclose);
     check(H5Fget_filesize(file, &file_bytes_), "file");
-    Handle root(check(H5Gopen2(file, "/", H5P_DEFAULT), "root"), H5Gclose);
+    Hdf5Handle root(check(H5Gopen2(file, "/", H5P_DEFAULT), "root"), H5Gclose);
     read_group(root, "", 0);
     if (!out_.find("", "status")) not_ours("it has no status");
     return std::move(out_);
@@ -265,7 +233,7 @@ class Reader {
     H5L_info_t link;
     check(H5Lget_info(group, name, &link, H5P_DEFAULT), full);
     if (link.type != H5L_TYPE_HARD) not_ours(full + " is a link to elsewhere");
-    Handle object(check(H5Oopen(group, name, H5P_DEFAULT), full), H5Oclose);
+    Hdf5Handle object(check(H5Oopen(group, name, H5P_DEFAULT), full), H5Oclose);
     const H5I_type_t type = H5Iget_type(object);
     if (type == H5I_GROUP) read_group(object, full, depth + 1);
     else if (type == H5I_DATASET) read_series(object, full);
@@ -277,8 +245,8 @@ class Reader {
     SeriesSpec& spec = stored.spec;
     spec.path = path;
     for (auto& [name, value] : read_attributes(data)) take_attribute(spec, name, value);
-    Handle type(check(H5Dget_type(data), path), H5Tclose), space(check(H5Dget_space(data), path), H5Sclose);
-    Handle creation(check(H5Dget_create_plist(data), path), H5Pclose);
+    Hdf5Handle type(check(H5Dget_type(data), path), H5Tclose), space(check(H5Dget_space(data), path), H5Sclose);
+    Hdf5Handle creation(check(H5Dget_create_plist(data), path), H5Pclose);
     if (H5Tequal(type, H5T_IEEE_F32LE) > 0) spec.dtype = DType::f32;
     else if (H5Tequal(type, H5T_IEEE_F64LE) > 0) spec.dtype = DType::f64;
     else if (H5Tequal(type, H5T_STD_I32LE) > 0) spec.dtype = DType::i32;
@@ -319,7 +287,7 @@ class Reader {
     H5O_info_t info;
     check(H5Oget_info2(owner, &info, H5O_INFO_NUM_ATTRS), "attributes");
     for (hsize_t i = 0; i < info.num_attrs; ++i) {
-      Handle attribute(
+      Hdf5Handle attribute(
           check(H5Aopen_by_idx(owner, ".", H5_INDEX_NAME, H5_ITER_INC, i, H5P_DEFAULT, H5P_DEFAULT), "attributes"),
           H5Aclose);
       char name[1024];
@@ -331,7 +299,8 @@ class Reader {
   }
 
   AttributeValue read_value(hid_t attribute, const std::string& name) {
-    Handle type(check(H5Aget_type(attribute), name), H5Tclose), space(check(H5Aget_space(attribute), name), H5Sclose);
+    Hdf5Handle type(check(H5Aget_type(attribute), name), H5Tclose),
+        space(check(H5Aget_space(attribute), name), H5Sclose);
     if (H5Sget_simple_extent_npoints(space) != 1) not_ours("attribute " + name + " is not one value");
     if (H5Tequal(type, H5T_STD_I64LE) > 0) {
       int64_t value = 0;
@@ -360,7 +329,7 @@ class Reader {
 }  // namespace
 
 MetricsImage make_metrics_image(const std::vector<SeriesSpec>& series, const std::vector<AttributeSpec>& attributes) {
-  const Quiet quiet;
+  const QuietHdf5 quiet;
   for (int salt = 0; salt < 16; ++salt) {
     MetricsImage out;
     if (Maker(series, attributes, salt).make(out)) return out;
@@ -369,7 +338,7 @@ MetricsImage make_metrics_image(const std::vector<SeriesSpec>& series, const std
 }
 
 MetricsContents read_metrics_hdf5(const std::string& path) {
-  const Quiet quiet;
+  const QuietHdf5 quiet;
   return Reader(path).read();
 }
 

@@ -1,0 +1,120 @@
+#include "datasets/hdf5_file.h"
+
+#include <algorithm>
+
+#include "datasets/file.h"
+
+namespace neon {
+
+namespace {
+
+Hdf5Handle open_file(const std::string& path) {
+  file_size(path);
+  H5PLset_loading_state(0);
+  const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  H5Pset_file_locking(access, false, true);
+  Hdf5Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access), H5Fclose);
+  if (!file.good()) {
+    std::string head(512, '\0');
+    const FileSource source(path);
+    head.resize(size_t(std::min<int64_t>(source.size(), 512)));
+    source.read_at(0, head.data(), head.size());
+    if (head.starts_with("\x89HDF")) fail(ErrorKind::data, path, ": truncated or corrupt HDF5 file");
+    fail(ErrorKind::data, path, ": not an HDF5 file", looks_like_clause(head));
+  }
+  return file;
+}
+
+Hdf5Handle type_of(hid_t set) { return {H5Dget_type(set), H5Tclose}; }
+
+bool is_byte(hid_t type) {
+  return H5Tget_class(type) == H5T_INTEGER && H5Tget_size(type) == 1 && H5Tget_sign(type) == H5T_SGN_NONE;
+}
+
+}  // namespace
+
+Hdf5File::Hdf5File(const std::string& path) : path_(path), file_(open_file(path)) {}
+
+bool Hdf5File::has(const char* set) const { return H5Lexists(file_, set, H5P_DEFAULT) > 0; }
+
+Shape Hdf5File::shape(const char* set) const { return shape_of(open_set(set), set); }
+
+bool Hdf5File::is_floating(const char* set) const { return H5Tget_class(type_of(open_set(set))) == H5T_FLOAT; }
+
+bool Hdf5File::is_bytes(const char* set) const { return is_byte(type_of(open_set(set))); }
+
+Tensor Hdf5File::read(const char* name, bool labels) const {
+  const Hdf5Handle set = open_set(name), type = type_of(set);
+  const bool whole = H5Tget_class(type) == H5T_INTEGER;
+  const DType dtype = is_byte(type) && !labels ? DType::u8 : whole && labels ? DType::i64 : DType::f32;
+  const hid_t memory = dtype == DType::u8    ? H5T_NATIVE_UINT8
+                       : dtype == DType::i64 ? H5T_NATIVE_INT64
+                                             : H5T_NATIVE_FLOAT;
+  const Shape shape = shape_of(set, name);
+  check_stored(set, shape, name);
+  Tensor out(dtype, shape);
+  if (shape.elements() > 0 && H5Dread(set, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, out.data()) < 0)
+    fail(ErrorKind::data, path_, ": cannot read '", name,
+         "': truncated, corrupt, or compressed by a filter that is not here");
+  return out;
+}
+
+std::vector<int64_t> Hdf5File::attribute(const char* name, const char* key) const {
+  const Hdf5Handle set = open_set(name);
+  if (H5Aexists(set, key) <= 0) return {};
+  const Hdf5Handle attribute(H5Aopen(set, key, H5P_DEFAULT), H5Aclose);
+  const Hdf5Handle space(attribute.good() ? H5Aget_space(attribute) : -1, H5Sclose);
+  const hssize_t count = space.good() ? H5Sget_simple_extent_npoints(space) : -1;
+  std::vector<int64_t> out(count > 0 && count <= Shape::kMaxRank ? size_t(count) : 0);
+  if (out.empty() || H5Aread(attribute, H5T_NATIVE_INT64, out.data()) < 0)
+    fail(ErrorKind::data, path_, ": attribute ", key, " of '", name, "' is not 1 to ", Shape::kMaxRank,
+         " whole numbers");
+  return out;
+}
+
+Hdf5Handle Hdf5File::open_set(const char* name) const {
+  H5L_info_t link;
+  if (!has(name))
+    fail(ErrorKind::data, path_, ": has no data set '", name, "': expected 'input' and 'output' as for HDF5Iterator");
+  if (H5Lget_info(file_, name, &link, H5P_DEFAULT) < 0 || link.type != H5L_TYPE_HARD)
+    fail(ErrorKind::data, path_, ": '", name, "' is a link to another place, which is not followed");
+  Hdf5Handle set(H5Dopen2(file_, name, H5P_DEFAULT), H5Dclose);
+  if (!set.good()) fail(ErrorKind::data, path_, ": '", name, "' is not a data set");
+  const Hdf5Handle plist(H5Dget_create_plist(set), H5Pclose);
+  if (H5Pget_layout(plist) == H5D_VIRTUAL || H5Pget_external_count(plist) > 0)
+    fail(ErrorKind::data, path_, ": '", name, "' keeps its elements in other files, which are not read");
+  const Hdf5Handle type = type_of(set);
+  const H5T_class_t kind = H5Tget_class(type);
+  if ((kind != H5T_INTEGER && kind != H5T_FLOAT) || H5Tget_size(type) > 8)
+    fail(ErrorKind::data, path_, ": '", name, "' does not hold whole numbers or floats of at most 64 bits");
+  return set;
+}
+
+Shape Hdf5File::shape_of(hid_t set, const char* name) const {
+  const Hdf5Handle space(H5Dget_space(set), H5Sclose);
+  const int rank = H5Sget_simple_extent_ndims(space);
+  if (rank < 0 || rank > Shape::kMaxRank)
+    fail(ErrorKind::data, path_, ": '", name, "' has ", rank, " axes, at most ", Shape::kMaxRank, " are read");
+  hsize_t sizes[Shape::kMaxRank] = {};
+  H5Sget_simple_extent_dims(space, sizes, nullptr);
+  std::vector<int64_t> out;
+  int64_t elements = 1;
+  for (int axis = 0; axis < rank; ++axis) {
+    if (sizes[axis] > hsize_t(INT64_MAX) ||
+        __builtin_mul_overflow(elements, std::max<int64_t>(1, int64_t(sizes[axis])), &elements) ||
+        elements > (int64_t(1) << 59))
+      fail(ErrorKind::data, path_, ": '", name, "' declares more elements than any file can hold");
+    out.push_back(int64_t(sizes[axis]));
+  }
+  return Shape(out);
+}
+
+// A few bytes can declare a data set of terabytes that was never written; do not ask memory for that.
+void Hdf5File::check_stored(hid_t set, const Shape& shape, const char* name) const {
+  const auto stored = int64_t(H5Dget_storage_size(set));
+  const int64_t needed = shape.elements() * int64_t(H5Tget_size(type_of(set)));
+  if (needed > 0 && (stored == 0 || stored < needed / 1100))
+    fail(ErrorKind::data, path_, ": '", name, "' declares ", needed, " bytes but only ", stored, " were ever written");
+}
+
+}  // namespace neon

@@ -1,0 +1,40 @@
+// An HDF5 file that somebody else wrote. It is not trusted: no links to other files, no external storage, no plug-ins,
+// no file locks, no memory for what was never written.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "datasets/hdf5_handle.h"
+#include "neon/core/tensor.h"
+
+namespace neon {
+
+class Hdf5File {
+ public:
+  // Throws a data error where there is no such file, or it is none of HDF5's; so do the others for a data set that is
+  // missing, or not plainly in this file.
+  explicit Hdf5File(const std::string& path);
+
+  const std::string& path() const { return path_; }
+  bool has(const char* set) const;
+  Shape shape(const char* set) const;
+  bool is_floating(const char* set) const;
+  bool is_bytes(const char* set) const;
+
+  // All of a data set: floats as f32; whole numbers as i64 where they are labels, otherwise bytes as u8, others as f32.
+  Tensor read(const char* set, bool labels) const;
+
+  // Whole numbers of a data set's attribute; empty when there is none.
+  std::vector<int64_t> attribute(const char* set, const char* key) const;
+
+ private:
+  Hdf5Handle open_set(const char* name) const;
+  Shape shape_of(hid_t set, const char* name) const;
+  void check_stored(hid_t set, const Shape& shape, const char* name) const;
+
+  std::string path_;
+  QuietHdf5 quiet_;
+  Hdf5Handle file_;
+};
+
+}  // namespace neon
