@@ -28,36 +28,13 @@ class ImageFolder : public Parametrized<Dataset, FolderParams> {
   explicit ImageFolder(FolderParams given) : Parametrized(std::move(given)) { check_image_params(params); }
 
   Data load(const DataContext& context) const override {
-    const auto set = images(context);
-    Data data;
-    data.sample = image_sample_shape(params, *set->store, set->images);
-    ImageParts parts = load_images(params, set->store, set->images, data.sample, context);
-    data.train = std::move(parts[LabelledImage::train]);
-    data.test = std::move(parts[LabelledImage::test]);
-    data.validation = std::move(parts[LabelledImage::validation]);
-    data.classes = set->classes;
-    data.class_names = set->class_names;
-    data.source = set->source;
-    params.describe_values(data);
-    return finish(std::move(data), context);
+    return finish(load_image_set(*images(context), context), context);
   }
 
   DataCheck check(const DataContext& context) const override {
-    DataCheck out;
-    params.describe_values(out);
-    out.dtype = DType::u8;
-    out.source = find_image_store(params.path, context, out.missing);
-    if (out.source.empty()) return out;
-    const ImageSet set = read(out.source, context);
-    out.found = true;
-    out.sample = image_sample_shape(params, *set.store, set.images);
-    out.classes = set.classes;
-    const auto counts = count_parts(set.images);
-    out.train_size = counts[LabelledImage::train];
-    out.test_size = counts[LabelledImage::test];
-    out.validation_size = counts[LabelledImage::validation];
-    out.streamed = streams_images(params, *set.store, set.images, out.sample, context);
-    return finish(out);
+    DataCheck missing;
+    const std::string path = find_image_store(params.path, context, missing.missing);
+    return path.empty() ? missing : finish(check_image_set(read(path, context), context));
   }
 
   std::shared_ptr<ImageSet> images(const DataContext& context) const override {

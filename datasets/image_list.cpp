@@ -102,35 +102,13 @@ class ImageList : public Parametrized<Dataset, ListParams> {
   }
 
   Data load(const DataContext& context) const override {
-    Data data;
-    data.source = find_data_file(params.path, context);
-    ImageSet listed = read(data.source, context);
-    data.sample = image_sample_shape(params, *listed.store, listed.images);
-    ImageParts parts = load_images(params, listed.store, listed.images, data.sample, context);
-    data.train = std::move(parts[LabelledImage::train]);
-    data.test = std::move(parts[LabelledImage::test]);
-    data.classes = listed.classes;
-    data.class_names = listed.class_names;
-    params.describe_values(data);
-    return finish(std::move(data), context);
+    return finish(load_image_set(*images(context), context), context);
   }
 
   DataCheck check(const DataContext& context) const override {
-    DataCheck out;
-    params.describe_values(out);
-    out.dtype = DType::u8;
-    out.source = find_data_file(params.path, context, out.missing);
-    if (out.source.empty()) return out;
-    const ImageSet listed = read(out.source, context);
-    out.found = true;
-    out.missing.clear();
-    out.sample = image_sample_shape(params, *listed.store, listed.images);
-    out.classes = listed.classes;
-    const auto counts = count_parts(listed.images);
-    out.train_size = counts[LabelledImage::train];
-    out.test_size = counts[LabelledImage::test];
-    out.streamed = streams_images(params, *listed.store, listed.images, out.sample, context);
-    return finish(out);
+    DataCheck missing;
+    const std::string path = find_data_file(params.path, context, missing.missing);
+    return path.empty() ? missing : finish(check_image_set(read(path, context), context));
   }
 
   std::shared_ptr<ImageSet> images(const DataContext& context) const override {

@@ -21,12 +21,12 @@ std::vector<std::string> names_of(const std::vector<LabelledImage>& images) {
 
 class Loader {
  public:
-  Loader(const ImageParams& params, ImageStore& store, const std::vector<LabelledImage>& images, const Shape& sample)
-      : params_(params),
-        store_(store),
+  Loader(const ImageSet& set, const Shape& sample)
+      : params_(set.params),
+        store_(*set.store),
         sample_(sample),
-        pixels_(DType::u8, Shape{int64_t(images.size())}.concat({sample[1], sample[2], sample[0]})),
-        troubles_(images.size()) {}
+        pixels_(DType::u8, Shape{int64_t(set.images.size())}.concat({sample[1], sample[2], sample[0]})),
+        troubles_(set.images.size()) {}
 
   void run() {
     const int threads = available_threads();
@@ -86,22 +86,6 @@ void check_image_params(const ImageParams& params) {
   if (params.channels == 2) fail(ErrorKind::config, "channels: an image has 1 (grey) or 3 (RGB), not 2");
 }
 
-Shape image_sample_shape(const ImageParams& params, ImageStore& store, const std::vector<LabelledImage>& images) {
-  if (params.size > 0) return {params.channels, params.size, params.size};
-  store.want(names_of(images));
-  std::string trouble;
-  for (auto files = store.next(); !files.empty(); files = store.next())
-    for (ImageStore::File& file : files) try {
-        store.load(file);
-        const ImageSize size = image_size(file.content, store.where(store.wanted()[file.index]));
-        return {params.channels, size.height, size.width};
-      } catch (const Error& error) {
-        if (params.on_bad_sample == "error") throw;
-        trouble = error.what();
-      }
-  fail(ErrorKind::data, store.path(), ": holds no image that can be read: ", trouble);
-}
-
 void draw_test_images(std::vector<LabelledImage>& images, double share, const std::string& source, uint64_t seed) {
   const auto n = int64_t(images.size()), count = int64_t(std::llround(share * double(n)));
   if (share > 0 && std::ranges::count(images, LabelledImage::test, &LabelledImage::part) > 0)
@@ -141,20 +125,48 @@ std::vector<std::string> check_images(const ImageSet& set) {
 namespace {
 
 // What tells these samples from others, whatever their values.
-std::string identity_of(const ImageParams& params, const ImageStore& store, const std::vector<LabelledImage>& images,
-                        const Shape& sample) {
-  std::string all = text(sample.to_string(), params.size);
+std::string identity_of(const ImageSet& set, const std::vector<LabelledImage>& images, const Shape& sample) {
+  std::string all = text(sample.to_string(), set.params.size);
   for (const LabelledImage& image : images)
-    all += text(image.name, ' ', image.label, ' ', store.bytes_of(image.name), '\n');
+    all += text(image.name, ' ', image.label, ' ', set.store->bytes_of(image.name), '\n');
   return text("images ", crc32_of(all));
 }
 
-ImageParts held_images(const ImageParams& params, ImageStore& store, const std::vector<LabelledImage>& images,
-                       const Shape& sample, const DataContext& context) {
+// Of params.size, or that of the first image that the store gives: (C,H,W).
+Shape sample_shape(const ImageSet& set) {
+  const ImageParams& params = set.params;
+  ImageStore& store = *set.store;
+  if (params.size > 0) return {params.channels, params.size, params.size};
+  store.want(names_of(set.images));
+  std::string trouble;
+  for (auto files = store.next(); !files.empty(); files = store.next())
+    for (ImageStore::File& file : files) try {
+        store.load(file);
+        const ImageSize size = image_size(file.content, store.where(store.wanted()[file.index]));
+        return {params.channels, size.height, size.width};
+      } catch (const Error& error) {
+        if (params.on_bad_sample == "error") throw;
+        trouble = error.what();
+      }
+  fail(ErrorKind::data, store.path(), ": holds no image that can be read: ", trouble);
+}
+
+double bytes_of(const ImageSet& set, const Shape& sample) {
+  return double(set.images.size()) * double(sample.elements());
+}
+
+bool is_streamed(const ImageSet& set, const Shape& sample, const DataContext& context) {
+  return is_streamed(set.params, bytes_of(set, sample), set.store->only_in_order(), context);
+}
+
+// By LabelledImage::Part.
+std::array<Split, 3> held_images(const ImageSet& set, const Shape& sample, const DataContext& context) {
+  ImageStore& store = *set.store;
+  const std::vector<LabelledImage>& images = set.images;
   store.want(names_of(images));
-  Loader loader(params, store, images, sample);
+  Loader loader(set, sample);
   loader.run();
-  ImageParts out;
+  std::array<Split, 3> out;
   std::array<std::vector<int64_t>, 3> rows;
   int64_t bad = 0;
   std::string first_trouble;
@@ -181,25 +193,51 @@ ImageParts held_images(const ImageParams& params, ImageStore& store, const std::
   return out;
 }
 
-}  // namespace
-
-bool streams_images(const ImageParams& params, const ImageStore& store, const std::vector<LabelledImage>& images,
-                    const Shape& sample, const DataContext& context) {
-  return is_streamed(params, double(images.size()) * double(sample.elements()), store.only_in_order(), context);
-}
-
-ImageParts load_images(const ImageParams& params, std::shared_ptr<ImageStore> store,
-                       const std::vector<LabelledImage>& images, const Shape& sample, const DataContext& context) {
-  const bool streamed = streams_images(params, *store, images, sample, context);
-  if (!streamed) check_room_to_hold(double(images.size()) * double(sample.elements()), store->path());
+std::array<Split, 3> splits_of(const ImageSet& set, const Shape& sample, const DataContext& context) {
+  const bool streamed = is_streamed(set, sample, context);
+  if (!streamed) check_room_to_hold(bytes_of(set, sample), set.store->path());
   std::array<std::vector<LabelledImage>, 3> of_part;
-  for (const LabelledImage& image : images) of_part[image.part].push_back(image);
-  ImageParts out = streamed ? ImageParts{} : held_images(params, *store, images, sample, context);
+  for (const LabelledImage& image : set.images) of_part[image.part].push_back(image);
+  std::array<Split, 3> out;
+  if (!streamed) out = held_images(set, sample, context);
   for (size_t part = 0; part < 3; ++part) {
     if (of_part[part].empty()) continue;
-    out[part].identity = identity_of(params, *store, of_part[part], sample);
-    if (streamed) out[part].reader = std::make_shared<StoredImages>(params, store, std::move(of_part[part]), sample);
+    out[part].identity = identity_of(set, of_part[part], sample);
+    if (streamed)
+      out[part].reader = std::make_shared<StoredImages>(set.params, set.store, std::move(of_part[part]), sample);
   }
+  return out;
+}
+
+}  // namespace
+
+Data load_image_set(const ImageSet& set, const DataContext& context) {
+  Data data;
+  data.sample = sample_shape(set);
+  auto splits = splits_of(set, data.sample, context);
+  data.train = std::move(splits[LabelledImage::train]);
+  data.test = std::move(splits[LabelledImage::test]);
+  data.validation = std::move(splits[LabelledImage::validation]);
+  data.classes = set.classes;
+  data.class_names = set.class_names;
+  data.source = set.source;
+  set.params.describe_values(data);
+  return data;
+}
+
+DataCheck check_image_set(const ImageSet& set, const DataContext& context) {
+  DataCheck out;
+  out.source = set.source;
+  out.found = true;
+  set.params.describe_values(out);
+  out.dtype = DType::u8;
+  out.sample = sample_shape(set);
+  out.classes = set.classes;
+  const auto counts = count_parts(set.images);
+  out.train_size = counts[LabelledImage::train];
+  out.test_size = counts[LabelledImage::test];
+  out.validation_size = counts[LabelledImage::validation];
+  out.streamed = is_streamed(set, out.sample, context);
   return out;
 }
 

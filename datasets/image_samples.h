@@ -1,4 +1,4 @@
-// Images of a store as one array, decoded by all threads.
+// Files of images with classes, as data: arrays that all threads decode, or readers of them.
 #pragma once
 #include <array>
 #include <string>
@@ -56,30 +56,24 @@ struct ImageSet {
 };
 // LabelledImage::Part of a folder train, test, val ..., in small letters or capitals; -1: it says none.
 int part_named(std::string_view name);
-// Splits by LabelledImage::Part.
-using ImageParts = std::array<Split, 3>;
 
 // Moves the share `test` of the training images, drawn by the seed, to the test images; none must have been there.
 void draw_test_images(std::vector<LabelledImage>& images, double share, const std::string& source, uint64_t seed);
-// Sizes of the parts, as load_images gives them where no image is bad.
+// Sizes of the parts where no image is bad.
 std::array<int64_t, 3> count_parts(const std::vector<LabelledImage>& images);
 
 // Throws a config error for what ImageParams cannot say by ranges.
 void check_image_params(const ImageParams& params);
 
-// Shape (C,H,W) of the samples: of params.size, or that of the first image that the store gives.
-Shape image_sample_shape(const ImageParams& params, ImageStore& store, const std::vector<LabelledImage>& images);
-
 // Reads every image to its end: what is wrong with each, "" where nothing is.
 std::vector<std::string> check_images(const ImageSet& set);
 
-// Of each part (n,H,W,C) u8 and (n) labels, in the order given, or readers of them where params and context ask for a
+// What Dataset::load gives to finish(). Samples have set.params.size, or that of the first image that the store gives;
+// a part's are (n,H,W,C) u8 and (n) labels, in the order given, or a reader of them where params and context ask for a
 // stream. Bad images throw, or are left out, as params say; of those in memory, how many, and the first of them, are a
 // warning of the context.
-ImageParts load_images(const ImageParams& params, std::shared_ptr<ImageStore> store,
-                       const std::vector<LabelledImage>& images, const Shape& sample, const DataContext& context);
-// Whether they would be streamed.
-bool streams_images(const ImageParams& params, const ImageStore& store, const std::vector<LabelledImage>& images,
-                    const Shape& sample, const DataContext& context);
+Data load_image_set(const ImageSet& set, const DataContext& context);
+// The same for Dataset::check, where only headers are read.
+DataCheck check_image_set(const ImageSet& set, const DataContext& context);
 
 }  // namespace neon
