@@ -1,4 +1,4 @@
-// How a segment spreads over threads, and where its elements lie.
+// How a segment spreads over threads, and what each walk over its elements needs.
 #include "backends/cuda/segment_source.h"
 
 #include <algorithm>
@@ -142,67 +142,6 @@ int64_t SegmentWriter::rows_of_split() const {
   return (rows + lanes_ - 1) / lanes_ * lanes_;
 }
 
-bool SegmentWriter::is_on_side(int axis) const { return segment_.reduced[size_t(axis)] == (fold_ == Fold::inner); }
-
-bool SegmentWriter::is_full_load(int reg) const {
-  const Instruction& i = segment_.body[size_t(reg)];
-  return i.reach == Reach::full && i.kind == Instruction::Kind::load && !i.strides.empty();
-}
-
-SegmentWriter::Access SegmentWriter::access(const Instruction& load, int width) const {
-  const int first_axis = load.index ? 1 : 0;
-  int axis = segment_.domain.rank() - 1;
-  while (axis >= first_axis && segment_.domain[axis] == 1) --axis;
-  if (axis < first_axis || !is_on_side(axis) || load.reach != Reach::full) return Access::each;
-  const int64_t stride = load.strides[size_t(axis)];
-  int64_t run = segment_.domain[axis];
-  while (axis > first_axis && is_on_side(axis - 1) && load.strides[size_t(axis - 1)] == stride * run)
-    run *= segment_.domain[--axis];
-  if (stride > 1 || run % width != 0) return Access::each;
-  if (stride == 0) return Access::same;
-  if (load.first % width != 0) return Access::each;
-  for (int outer = 0; outer < axis; ++outer)
-    if (load.strides[size_t(outer)] % width != 0) return Access::each;
-  return code_.row_elements(load.value) % width == 0 ? Access::pack : Access::each;
-}
-
-// Index along an axis, of group k or reduced index r.
-std::string SegmentWriter::coordinate(int axis) const {
-  const bool reduced = segment_.reduced[size_t(axis)];
-  const int64_t inner = inner_[size_t(axis)], side = reduced ? reduced_ : groups_, size = segment_.domain[axis];
-  std::string out = reduced ? "r" : "k";
-  if (inner > 1) out = text("(", out, " / ", inner, ")");
-  return inner * size < side ? text("(", out, " % ", size, ")") : out;
-}
-
-// Sum of coordinates times strides; neighbouring axes of one side that are walked as one are taken together.
-std::string SegmentWriter::position(const std::vector<int64_t>& strides, bool skip_first) const {
-  std::string out;
-  int axis = segment_.domain.rank() - 1;
-  while (axis >= (skip_first ? 1 : 0)) {
-    const int64_t stride = strides[size_t(axis)];
-    int first = axis;
-    int64_t size = segment_.domain[axis];
-    while (first > (skip_first ? 1 : 0) && segment_.reduced[size_t(first - 1)] == segment_.reduced[size_t(axis)] &&
-           strides[size_t(first - 1)] == stride * size)
-      size *= segment_.domain[--first];
-    if (stride != 0 && size > 1) {
-      const bool reduced = segment_.reduced[size_t(axis)];
-      const int64_t inner = inner_[size_t(axis)], side = reduced ? reduced_ : groups_;
-      std::string at = reduced ? "r" : "k";
-      if (inner > 1) at = text("(", at, " / ", inner, ")");
-      if (inner * size < side) at = text("(", at, " % ", size, ")");
-      out += text(out.empty() ? "" : " + ", at, stride > 1 ? text(" * ", stride, "ll") : "");
-    }
-    axis = first - 1;
-  }
-  return out.empty() ? "0" : out;
-}
-
-std::string SegmentWriter::placed(const Instruction& load) const {
-  return load.first ? text(load.first, "ll + ", position(load.strides)) : position(load.strides);
-}
-
 void SegmentWriter::add_needs(int reg, Needs& needs) const {
   if (needs[size_t(reg)] || segment_.body[size_t(reg)].reach != Reach::full) return;
   needs[size_t(reg)] = true;
@@ -213,11 +152,17 @@ void SegmentWriter::add_needs(int reg, Needs& needs) const {
 // walk may read it again.
 int SegmentWriter::store_level(int reg) const { return std::max(level_[size_t(reg)], last_storing_); }
 
+std::vector<int> SegmentWriter::folds_of(int level) const {
+  std::vector<int> out;
+  for (int reg : reductions_)
+    if (level_[size_t(reg)] == level + 1) out.push_back(reg);
+  return out;
+}
+
 // Full registers that the walk after `level` reductions computes or reads.
 SegmentWriter::Needs SegmentWriter::needs_of_walk(int level) const {
   Needs needs(segment_.body.size(), false);
-  for (int reg : reductions_)
-    if (level_[size_t(reg)] == level + 1) add_needs(segment_.body[size_t(reg)].inputs[0], needs);
+  for (int reg : folds_of(level)) add_needs(segment_.body[size_t(reg)].inputs[0], needs);
   for (const Store& store : segment_.stores)
     if (store_level(store.reg) == level) add_needs(store.reg, needs);
   for (const Total& total : segment_.totals)

@@ -37,6 +37,7 @@ class SegmentWriter {
   bool is_on_side(int axis) const;
   Access access(const Instruction& load, int width) const;
   void add_needs(int reg, Needs& needs) const;
+  std::vector<int> folds_of(int level) const;  // registers of the reductions that walk `level` does
   Needs needs_of_walk(int level) const;
   int store_level(int reg) const;
 
@@ -50,10 +51,14 @@ class SegmentWriter {
   std::string grouped();
   std::string kept(int level) const;
   std::string walk(int level, Needs& cached);
+  int64_t rows_of_thread() const;
+  Needs kept_for_later(int level, const Needs& needs) const;
+  std::string fold_variables(int level) const;
+  std::string rows(int level, const Needs& needs, const Needs& cached, const std::string& keep);
   std::string elements(const Needs& needs, const Needs& cached, int level, const std::string& keep,
                        const std::string& reads);
   std::string fold_of_lanes(int reg) const;
-  std::string partial(int n, const char* split) const;
+  std::string partial(int reg, const char* split) const;
   std::string put_parts(const std::vector<int>& which) const;
   std::string take_parts(const std::vector<int>& which) const;
   std::string split_folds() const;
@@ -62,6 +67,7 @@ class SegmentWriter {
   int rows_at_once(const Needs& needs, const Needs& cached) const;
   std::string pack_place(const Instruction& load);
   std::string at_first(const std::string& reads) const;
+  static std::string name(int reg) { return text("r", reg); }
   std::string value(int reg) const;
   std::string instruction(int reg) const;
   std::string kept_names(int most_level) const;

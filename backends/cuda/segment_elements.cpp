@@ -1,0 +1,208 @@
+// A segment's elements as text: where each lies, what is computed of it, loads of neighbours at once, folds, stores.
+#include <algorithm>
+
+#include "backends/cuda/segment_source.h"
+
+namespace neon::cuda {
+
+namespace {
+
+constexpr int kWordsAtOnce = 48;  // registers for what is fetched and not used yet
+constexpr int kMostRowsAtOnce = 4;
+
+}  // namespace
+
+bool SegmentWriter::is_on_side(int axis) const { return segment_.reduced[size_t(axis)] == (fold_ == Fold::inner); }
+
+bool SegmentWriter::is_full_load(int reg) const {
+  const Instruction& i = segment_.body[size_t(reg)];
+  return i.reach == Reach::full && i.kind == Instruction::Kind::load && !i.strides.empty();
+}
+
+SegmentWriter::Access SegmentWriter::access(const Instruction& load, int width) const {
+  const int first_axis = load.index ? 1 : 0;
+  int axis = segment_.domain.rank() - 1;
+  while (axis >= first_axis && segment_.domain[axis] == 1) --axis;
+  if (axis < first_axis || !is_on_side(axis) || load.reach != Reach::full) return Access::each;
+  const int64_t stride = load.strides[size_t(axis)];
+  int64_t run = segment_.domain[axis];
+  while (axis > first_axis && is_on_side(axis - 1) && load.strides[size_t(axis - 1)] == stride * run)
+    run *= segment_.domain[--axis];
+  if (stride > 1 || run % width != 0) return Access::each;
+  if (stride == 0) return Access::same;
+  if (load.first % width != 0) return Access::each;
+  for (int outer = 0; outer < axis; ++outer)
+    if (load.strides[size_t(outer)] % width != 0) return Access::each;
+  return code_.row_elements(load.value) % width == 0 ? Access::pack : Access::each;
+}
+
+// Index along an axis, of group k or reduced index r.
+std::string SegmentWriter::coordinate(int axis) const {
+  const bool reduced = segment_.reduced[size_t(axis)];
+  const int64_t inner = inner_[size_t(axis)], side = reduced ? reduced_ : groups_, size = segment_.domain[axis];
+  std::string out = reduced ? "r" : "k";
+  if (inner > 1) out = text("(", out, " / ", inner, ")");
+  return inner * size < side ? text("(", out, " % ", size, ")") : out;
+}
+
+// Sum of coordinates times strides; neighbouring axes of one side that are walked as one are taken together.
+std::string SegmentWriter::position(const std::vector<int64_t>& strides, bool skip_first) const {
+  std::string out;
+  int axis = segment_.domain.rank() - 1;
+  while (axis >= (skip_first ? 1 : 0)) {
+    const int64_t stride = strides[size_t(axis)];
+    int first = axis;
+    int64_t size = segment_.domain[axis];
+    while (first > (skip_first ? 1 : 0) && segment_.reduced[size_t(first - 1)] == segment_.reduced[size_t(axis)] &&
+           strides[size_t(first - 1)] == stride * size)
+      size *= segment_.domain[--first];
+    if (stride != 0 && size > 1) {
+      const bool reduced = segment_.reduced[size_t(axis)];
+      const int64_t inner = inner_[size_t(axis)], side = reduced ? reduced_ : groups_;
+      std::string at = reduced ? "r" : "k";
+      if (inner > 1) at = text("(", at, " / ", inner, ")");
+      if (inner * size < side) at = text("(", at, " % ", size, ")");
+      out += text(out.empty() ? "" : " + ", at, stride > 1 ? text(" * ", stride, "ll") : "");
+    }
+    axis = first - 1;
+  }
+  return out.empty() ? "0" : out;
+}
+
+std::string SegmentWriter::placed(const Instruction& load) const {
+  return load.first ? text(load.first, "ll + ", position(load.strides)) : position(load.strides);
+}
+
+std::string SegmentWriter::value(int reg) const {
+  const Instruction& i = segment_.body[size_t(reg)];
+  if (i.kind == Instruction::Kind::load && !i.strides.empty()) {
+    if (!i.index) return code_.load(i.value, placed(i));
+    return code_.gather(i.value, i.index, segment_.domain[0] > 1 ? coordinate(0) : "0", i.strides[0],
+                        position(i.strides, true));
+  }
+  if (i.kind == Instruction::Kind::iota) return text("R(", segment_.domain[i.axis] > 1 ? coordinate(i.axis) : "0", ")");
+  if (i.kind == Instruction::Kind::uniform && i.reach != Reach::scalar)
+    return code_.uniform(i, i.reach == Reach::full ? "u64(e)" : "u64(k)");
+  return code_.scalar_value(i, [](int input) { return name(input); });
+}
+
+std::string SegmentWriter::instruction(int reg) const { return text("const R ", name(reg), " = ", value(reg), ";\n"); }
+
+std::string SegmentWriter::for_width(const std::string& body, const char* indent) const {
+  return text("#pragma unroll\n", indent, "for (int j = 0; j < ", width_, "; ++j) {\n", body, indent, "}\n");
+}
+
+std::string SegmentWriter::totals(Reach reach, int level, const char* indent) const {
+  std::string out;
+  for (size_t t = 0; t < segment_.totals.size(); ++t) {
+    const Total& total = segment_.totals[t];
+    if (segment_.body[size_t(total.reg)].reach == reach && (reach != Reach::full || store_level(total.reg) == level))
+      out += text(indent, "t", t, " = ", fold_name(*total.op), "::join<R>(t", t, ", ", name(total.reg), ");\n");
+  }
+  return out;
+}
+
+// Where a pack of neighbouring elements begins.
+std::string SegmentWriter::pack_place(const Instruction& i) {
+  return i.index ? code_.gathered(i.value, i.index, segment_.domain[0] > 1 ? coordinate(0) : "0", i.strides[0],
+                                  position(i.strides, true))
+                 : placed(i);
+}
+
+// What is read for all of a thread's neighbouring elements at once; k, r and e are those of the first. Where several
+// rows are fetched before the first of them is used, it is `fetch` that reads row u.
+SegmentWriter::Loads SegmentWriter::loads(const Needs& needs, const Needs& cached, int at_once) {
+  Loads out;
+  for (size_t n = 0; n < segment_.body.size(); ++n) {
+    const Instruction& i = segment_.body[n];
+    if (!needs[n] || cached[n] || width_ == 1) continue;
+    if (i.kind == Instruction::Kind::uniform && i.reach == Reach::full && width_ % 4 == 0) {
+      out.variables += text("      float l", n, "[", width_, "];\n");
+      out.reads += text("        ", code_.uniform_pack(i, "u64(e)", text("l", n)), ";\n");
+    }
+    if (!is_full_load(int(n)) || access(i, width_) == Access::each) continue;
+    const bool pack = access(i, width_) == Access::pack;
+    out.variables += text("      R l", n, pack ? text("[", width_, "]") : "", ";\n");
+    if (at_once > 1) {
+      out.fetched += text("      ", pack ? code_.pack_type(i.value, width_) : "R", " f", n, "[", at_once, "];\n");
+      out.fetch +=
+          text("        f", n, "[u] = ", pack ? code_.pack(i.value, pack_place(i), width_) : value(int(n)), ";\n");
+      out.reads +=
+          pack ? text("        unpack<R>(f", n, "[u], l", n, ");\n") : text("        l", n, " = f", n, "[u];\n");
+    } else {
+      out.reads += pack ? text("        ", code_.load_pack(i.value, pack_place(i), width_, text("l", n)), ";\n")
+                        : text("        l", n, " = ", value(int(n)), ";\n");
+    }
+  }
+  return out;
+}
+
+// Rows that a thread fetches before it uses the first, in registers as they lie in memory: what it waits for most is
+// the first of them. 1 where nothing is read in packs.
+int SegmentWriter::rows_at_once(const Needs& needs, const Needs& cached) const {
+  int words = 0;
+  for (size_t n = 0; n < segment_.body.size(); ++n)
+    if (needs[n] && !cached[n] && width_ > 1 && is_full_load(int(n)) &&
+        access(segment_.body[n], width_) == Access::pack)
+      words += std::max(1, int(size_of(code_.type(segment_.body[n].value).dtype)) * width_ / 4);
+  return words == 0 ? 1 : std::clamp(kWordsAtOnce / words, 1, kMostRowsAtOnce);
+}
+
+// What walk `level` does with a thread's neighbouring elements from first_k, first_r, first_e on; `keep` ends what is
+// done with each.
+std::string SegmentWriter::elements(const Needs& needs, const Needs& cached, int level, const std::string& keep,
+                                    const std::string& reads) {
+  const bool guarded = fold_ != Fold::none;
+  const char* in = "        ";
+  std::string body, variables, puts;
+  for (size_t n = 0; n < segment_.body.size(); ++n) {
+    const Instruction& i = segment_.body[n];
+    if (!needs[n]) continue;
+    if (cached[n]) {
+      body += text(in, "const R ", name(int(n)), " = c", n, "[i * ", width_, " + j];\n");
+      continue;
+    }
+    const bool drawn = i.kind == Instruction::Kind::uniform && i.reach == Reach::full && width_ % 4 == 0;
+    const Access how = width_ > 1 && is_full_load(int(n)) ? access(i, width_) : Access::each;
+    if (drawn || how == Access::pack) body += text(in, "const R ", name(int(n)), " = R(l", n, "[j]);\n");
+    else if (how == Access::same) body += text(in, "const R ", name(int(n)), " = l", n, ";\n");
+    else body += in + instruction(int(n));
+  }
+  for (int reg : folds_of(level)) {
+    const Instruction& reduce = segment_.body[size_t(reg)];
+    const std::string input = name(reduce.inputs[0]), lane = fold_ == Fold::outer ? "[j]" : "";
+    if (reduce.op->name == "argmax") body += text(in, "b", reg, lane, ".take(", input, ", i64(r));\n");
+    else body += text(in, "a", reg, lane, " = ", fold_name(*reduce.op), "::join<R>(a", reg, lane, ", ", input, ");\n");
+  }
+  std::string whole;
+  for (size_t s = 0; s < segment_.stores.size(); ++s) {
+    const Store& store = segment_.stores[s];
+    if (store.reach != Reach::full || store_level(store.reg) != level) continue;
+    if (width_ == 1) {
+      whole += code_.store(store.value, "e", name(store.reg), in);
+    } else {
+      variables += text("      R s", s, "[", width_, "];\n");
+      whole += text(in, "s", s, "[j] = ", name(store.reg), ";\n");
+      puts += text("      ", guarded ? "if (active) " : "",
+                   code_.store_pack(store.value, "first_e", width_, text("s", s)), ";\n");
+    }
+  }
+  whole += totals(Reach::full, level, in);
+  if (!whole.empty()) body += guarded ? text("        if (active) {\n", whole, "        }\n") : whole;
+  body += keep;
+  if (body.empty()) return "";
+  const bool across = along_ == 1, outer = fold_ == Fold::outer;
+  const std::string head =
+      text("        const ", index_, " k = first_k", across ? " + j" : "", ", r = first_r", across ? "" : " + j",
+           ", e = first_e + j;\n", "        (void)k, (void)r, (void)e;\n", outer ? kept_names(level) : "");
+  return text(variables, reads, for_width(head + body, "      "), puts);
+}
+
+// Lines that read a thread's first element and its neighbours.
+std::string SegmentWriter::at_first(const std::string& reads) const {
+  if (reads.empty()) return "";
+  return text("      {\n        const ", index_, " k = first_k, r = first_r, e = first_e;\n",
+              "        (void)k, (void)r, (void)e;\n", reads, "      }\n");
+}
+
+}  // namespace neon::cuda

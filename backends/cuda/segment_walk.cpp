@@ -1,0 +1,116 @@
+// A walk of threads over the elements of their groups as text.
+#include <algorithm>
+
+#include "backends/cuda/segment_source.h"
+
+namespace neon::cuda {
+
+namespace {
+
+constexpr int64_t kMostKept = 64;  // elements that one thread keeps in registers from walk to walk
+
+}  // namespace
+
+// The fold of a register over the lanes of a group: r of an inner fold, h of an outer one.
+std::string SegmentWriter::fold_of_lanes(int reg) const {
+  const Instruction& reduce = segment_.body[size_t(reg)];
+  const bool outer = fold_ == Fold::outer, best = reduce.op->name == "argmax";
+  const int64_t across = per_block_ / width_;
+  if (!outer)
+    return best ? text("    const R r", reg, " = R(fold_best<", lanes_, ", 1, R>(b", reg, ", scratch));\n")
+                : text("    const R r", reg, " = fold_neighbours<", fold_name(*reduce.op), ", ", lanes_, ", R>(a", reg,
+                       ", scratch);\n");
+  if (best)
+    return for_width(
+        text("      h", reg, "[j] = R(fold_best<", lanes_, ", ", across, ", R>(b", reg, "[j], scratch));\n"), "    ");
+  return text("    fold_apart<", fold_name(*reduce.op), ", ", across, ">(a", reg, ", scratch);\n",
+              for_width(text("      h", reg, "[j] = a", reg, "[j];\n"), "    "));
+}
+
+// What folds of this level begin with.
+std::string SegmentWriter::fold_variables(int level) const {
+  const bool outer = fold_ == Fold::outer;
+  const std::string lanes = outer ? text("[", width_, "]") : "";
+  std::string out;
+  for (int reg : folds_of(level)) {
+    const Instruction& reduce = segment_.body[size_t(reg)];
+    if (outer) out += text("    R h", reg, lanes, ";\n");
+    if (reduce.op->name == "argmax") {
+      out += text("    Best<R> b", reg, lanes, ";\n");
+      continue;
+    }
+    const std::string start = text(" = ", fold_name(*reduce.op), "::start<R>();\n");
+    out += text("    R a", reg, lanes, ";\n");
+    out += outer ? for_width(text("      a", reg, "[j]", start), "    ") : text("    a", reg, start);
+  }
+  return out;
+}
+
+// Rows of a group that one thread takes, at the most.
+int64_t SegmentWriter::rows_of_thread() const { return splits_ > 1 ? rows_of_split() / lanes_ : items(); }
+
+// What later walks need of this one's registers, if it is little.
+SegmentWriter::Needs SegmentWriter::kept_for_later(int level, const Needs& needs) const {
+  Needs out(segment_.body.size(), false);
+  for (int later = level + 1; later < walks_; ++later) {
+    const Needs theirs = needs_of_walk(later);
+    for (size_t i = 0; i < theirs.size(); ++i) out[i] = out[i] || (theirs[i] && needs[i]);
+  }
+  if (rows_of_thread() * width_ * std::ranges::count(out, true) > kMostKept) out.assign(out.size(), false);
+  return out;
+}
+
+// One walk over the elements of the group: reductions of this level, and from the last of those on stores and totals.
+std::string SegmentWriter::walk(int level, Needs& cached) {
+  const Needs needs = needs_of_walk(level);
+  if (folds_of(level).empty() && std::ranges::count(needs, true) == 0) return "";
+  const Needs again = kept_for_later(level, needs);
+  std::string variables, keep, folds;
+  for (size_t i = 0; i < again.size(); ++i) {
+    if (!again[i] || cached[i]) continue;
+    variables += text("    R c", i, "[", rows_of_thread() * width_, "];\n");
+    keep += text("        c", i, "[i * ", width_, " + j] = ", name(int(i)), ";\n");
+  }
+  for (int reg : folds_of(level)) folds += fold_of_lanes(reg);
+  const std::string out = text(variables, fold_variables(level), rows(level, needs, cached, keep), folds);
+  for (size_t i = 0; i < again.size(); ++i) cached[i] = cached[i] || again[i];
+  return out;
+}
+
+// The loop of a walk over a thread's rows. What is kept, or was, has its place by a number that the compiler knows.
+// Elsewhere the loop ends where the rows do: without a way out of its middle, several rows are read before the first is
+// needed.
+std::string SegmentWriter::rows(int level, const Needs& needs, const Needs& cached, const std::string& keep) {
+  const bool in_registers = !keep.empty() || std::ranges::count(cached, true) > 0;
+  const int64_t count = rows_of_thread();
+  const std::string first = splits_ > 1 ? text(index_, "(split) * ", rows_of_split(), " + ") : "";
+  const std::string ends = in_registers ? text(count) : text("rows", level);
+  std::string out;
+  if (!in_registers)
+    out = text("    const int ", ends, " = min(", count, ", int((", (reduced_ + along_ - 1) / along_ + lanes_ - 1,
+               "ll - (", first, "lane)) / ", lanes_, "));\n");
+  const auto row = [&](const char* i) {
+    return text("(", first, index_, "(lane) + ", index_, "(", i, ") * ", lanes_, ") * ", along_);
+  };
+  const std::string element = text(
+      "      const ", index_, " first_e = ",
+      fold_ == Fold::outer ? text("first_r * ", groups_, " + first_k") : text("first_k * ", reduced_, " + first_r"),
+      ";\n      (void)first_e;\n");
+  const int at_once = int(std::min<int64_t>(rows_at_once(needs, cached), count));
+  const Loads loaded = loads(needs, cached, at_once);
+  const std::string use = text("      const ", index_, " first_r = ", row("i"), ";\n",
+                               in_registers ? text("      if (first_r >= ", reduced_, ") break;\n") : "", element,
+                               elements(needs, cached, level, keep, loaded.variables + at_first(loaded.reads)));
+  if (at_once == 1)
+    return text(out, "#pragma unroll ", in_registers ? count : 4, "\n    for (int i = 0; i < ", ends, "; ++i) {\n", use,
+                "    }\n");
+  // A row that is not there is fetched in the shape of the last, and not used.
+  const std::string each = text("#pragma unroll\n      for (int u = 0; u < ", at_once, "; ++u) {\n");
+  return text(out, "#pragma unroll ", in_registers ? (count + at_once - 1) / at_once : 1,
+              "\n    for (int i0 = 0; i0 < ", ends, "; i0 += ", at_once, ") {\n", loaded.fetched, each, "      const ",
+              index_, " first_r = min(", index_, "(", row("(i0 + u)"), "), ", index_, "(", reduced_ - along_, "));\n",
+              element, at_first(loaded.fetch), "      }\n", each, "      const int i = i0 + u;\n      if (i >= ", ends,
+              ") break;\n", use, "      }\n    }\n");
+}
+
+}  // namespace neon::cuda
