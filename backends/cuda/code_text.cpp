@@ -28,6 +28,12 @@ Source kernel_source(const CodeText& code, DType compute, const std::string& dec
   return out;
 }
 
+std::vector<Value> operands(const LoweredKernel& kernel) {
+  std::vector<Value> out = kernel.inputs;
+  out.insert(out.end(), kernel.outputs.begin(), kernel.outputs.end());
+  return out;
+}
+
 std::string CodeText::pointer(Value value) {
   const Value storage = context_.lowered.storage[size_t(value.id)];
   NEON_ASSERT(storage);
@@ -41,6 +47,15 @@ int64_t CodeText::row_elements(Value value) const {
   if (!context_.sequences.count(storage.id)) return 0;
   const Shape& shape = context_.lowered.graph.shape(storage);
   return shape.elements() / std::max<int64_t>(shape[0], 1);
+}
+
+int CodeText::neighbours(const std::vector<Value>& values) const {
+  size_t widest = 1;
+  for (Value value : values) {
+    widest = std::max(widest, size_of(type(value).dtype));
+    if (row_elements(value)) return 1;
+  }
+  return int(kAccessBytes / widest);
 }
 
 std::string CodeText::first_row(Value value) const {

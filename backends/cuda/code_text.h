@@ -5,6 +5,8 @@
 
 namespace neon::cuda {
 
+constexpr int kAccessBytes = 16;  // the widest that a thread reads or writes at once
+
 // The device's name of a fold: FoldSum, FoldMax, FoldMin.
 std::string fold_name(const Op& op);
 
@@ -15,6 +17,9 @@ std::string kernel_signature(const CodeText& code, const std::string& bounds, co
 // The whole source of a kernel that `code` was used for: `body` after `declarations`, computing in `compute`.
 Source kernel_source(const CodeText& code, DType compute, const std::string& declarations, const std::string& body,
                      int64_t blocks, const std::string& bounds = "kThreads");
+
+// What a kernel reads, then what it writes.
+std::vector<Value> operands(const LoweredKernel& kernel);
 
 // What a register is called.
 using RegisterName = std::string (*)(int);
@@ -48,6 +53,8 @@ class CodeText {
   std::string address(Value value) { return pointer(value); }
   // Elements by which an input's first row moves what is read of it; 0 for all that begin where their memory does.
   int64_t row_elements(Value value) const;
+  // Neighbouring elements that one access of a thread has of each of these; 1 where an input's first row moves one.
+  int neighbours(const std::vector<Value>& values) const;
   bool recorded(Value value) const { return context_.recorded.count(value.id) > 0; }
   // A statement that writes `number` there; small outputs go to the ring, too.
   std::string store(Value value, const std::string& index, const std::string& number, const char* indent);

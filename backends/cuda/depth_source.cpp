@@ -73,7 +73,7 @@ Tile tile_of(const Windows& windows, const Shape& y, int64_t channels, int64_t e
 
 // As many neighbouring channels as an access takes.
 int64_t width_of(const TensorType& y) {
-  int64_t width = 16 / int64_t(size_of(y.dtype));
+  int64_t width = kAccessBytes / int64_t(size_of(y.dtype));
   while (y.shape.back() % width) width /= 2;
   return width;
 }

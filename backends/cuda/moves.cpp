@@ -113,7 +113,7 @@ class OpWriter {
     size_t widest = size_of(graph_.dtype(kernel_.outputs[0]));
     for (Value value : kernel_.inputs)
       if (code_.row_elements(value)) return 1;
-    int width = int(16 / widest);
+    int width = int(kAccessBytes / widest);
     for (int64_t run : runs)
       while (run % width) width /= 2;
     return width;

@@ -77,13 +77,7 @@ class PoolGradientWriter {
   // Channels of a thread: as wide as an access goes, and as registers hold of all elements of a tile.
   void choose_width() {
     if (!by_channel()) return;
-    size_t widest = 1;
-    for (const auto& values : {kernel_.inputs, kernel_.outputs})
-      for (Value value : values) {
-        widest = std::max(widest, size_of(graph_.dtype(value)));
-        if (code_.row_elements(value)) return;
-      }
-    width_ = int(16 / widest);
+    width_ = code_.neighbours(operands(kernel_));
     while (axes_.back().large % width_ || (width_ > 1 && !is_moved_ && width_ * elements() > kMostSums)) width_ /= 2;
   }
 

@@ -9,6 +9,8 @@ namespace neon::cuda {
 
 namespace {
 
+constexpr int kMostPositions = kAccessBytes / int(sizeof(int32_t));  // of one access
+
 // As in backends/graph/regions.h. A product is rounded by itself, or halves would go another way than on the CPU.
 constexpr const char* kRegions = R"(
 struct Extent { i64 first, size; };
@@ -58,12 +60,7 @@ class RegionWriter {
 
   // Channels that a thread takes at once.
   void choose_width() {
-    size_t widest = sizeof(int32_t);  // a position
-    for (Value value : {kernel_.inputs[0], kernel_.outputs[0]}) {
-      widest = std::max(widest, size_of(graph_.dtype(value)));
-      if (code_.row_elements(value)) return;
-    }
-    width_ = int(16 / widest);
+    width_ = std::min(code_.neighbours({kernel_.inputs[0], kernel_.outputs[0]}), kMostPositions);
     while (output().back() % width_) width_ /= 2;
   }
 

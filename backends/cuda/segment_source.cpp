@@ -8,7 +8,6 @@ namespace neon::cuda {
 namespace {
 
 constexpr int64_t kElementsOfManyBlocks = 256 * 1024;
-constexpr int kPackBytes = 16;           // the widest load of a thread
 constexpr int64_t kBlocksWanted = 1024;  // of totals: enough to fill the largest GPUs a few times over
 constexpr int64_t kRowsOfMeeting = 4;    // the same where blocks meet: more of them keep what they read in registers
 constexpr int kAcrossOfMeeting = 8;      // threads beside each other: a line of memory; each reads all blocks' parts
@@ -78,11 +77,11 @@ void SegmentWriter::choose_width() {
     bool fits = true;
     for (const Instruction& i : segment_.body)
       if (i.kind == Instruction::Kind::load && !i.strides.empty() && access(i, width) == Access::pack)
-        fits = fits && int(size_of(code_.type(i.value).dtype)) * width <= kPackBytes;
+        fits = fits && int(size_of(code_.type(i.value).dtype)) * width <= kAccessBytes;
     for (const Store& store : segment_.stores)
       if (store.reach == Reach::full)
         fits =
-            fits && int(size_of(code_.type(store.value).dtype)) * width <= kPackBytes && !code_.recorded(store.value);
+            fits && int(size_of(code_.type(store.value).dtype)) * width <= kAccessBytes && !code_.recorded(store.value);
     if (!fits) continue;
     width_ = width;
     break;

@@ -53,13 +53,7 @@ class WindowWriter {
     const size_t last = size_t(axes()) - 1;
     if (windows_.size[last] != 1 || windows_.strides[last] != 1 || windows_.before[last] || windows_.after[last])
       return;
-    size_t widest = 1;
-    for (const auto& values : {kernel_.inputs, kernel_.outputs})
-      for (Value value : values) {
-        widest = std::max(widest, size_of(graph_.dtype(value)));
-        if (code_.row_elements(value)) return;
-      }
-    width_ = int(16 / widest);
+    width_ = code_.neighbours(operands(kernel_));
     while (output().back() % width_) width_ /= 2;
   }
 
