@@ -133,6 +133,7 @@ TEST_CASE("pooling: whole input, windows of channels, the last windows of --caff
   CHECK(output("Pooling: all", {3, 9, 7}) == Shape{3, 1, 1});
   CHECK(output("Pooling: {fshape: 3, strides: 2}", {3, 9, 7}) == Shape{3, 4, 3});
   CHECK(output("Pooling: {fshape: {R: 1, S: 1, J: 2}}", {6, 9, 7}) == Shape{3, 9, 7});
+  CHECK(output("Pooling: {fshape: {R: 1, S: 1, J: 5}, padding: {pad_c: 1}}", {3, 9, 7}) == Shape{1, 9, 7});
   // ceil((X - S + 2p) / s) + 1, without a window that would begin in the padding.
   CHECK(output("Pooling: {fshape: 3, strides: 2}", {3, 8, 7}, true) == Shape{3, 4, 3});
   CHECK(output("Pooling: {fshape: 2, strides: 2}", {3, 9, 7}, true) == Shape{3, 5, 4});
