@@ -76,7 +76,7 @@ class Joiner {
   bool can_be_placed(Value part, const Placement& placement, const LoweredKernel& concat) const {
     // A variable has memory of its own, also where a kernel of the step writes it.
     if (graph_.producer(part).op->name == "variable" || graph_.shape(part).elements() == 0 ||
-        std::ranges::count(concat.inputs, part) > 1)
+        std::ranges::count(concat.inputs, part) > 1 || !is_read_in_time(part, placement.whole))
       return false;
     for (const auto& [name, value] : graph_.outputs())
       if (value == part) return false;
@@ -86,7 +86,8 @@ class Joiner {
     if (const auto joined = parts_.find(part); joined != parts_.end())
       return std::ranges::all_of(joined->second, [&](Value inner) {
         const Placement& own = lowered_.placements[size_t(inner.id)];
-        return own.stride == placement.row && readers_can(inner, within(placement, own), concat);
+        return own.stride == placement.row && readers_can(inner, within(placement, own), concat) &&
+               is_read_in_time(inner, placement.whole);
       });
     return std::ranges::any_of(lowered_.kernels, [&](const LoweredKernel& kernel) {
       return std::ranges::count(kernel.outputs, part) > 0 && can_write_rows(kernel, part, placement);
@@ -100,6 +101,20 @@ class Joiner {
       const bool goes = &kernel == &concat || (kernel.op == "concat" && parts_.count(kernel.outputs[0]) > 0);
       return goes || std::ranges::count(kernel.inputs, part) == 0 || can_read(kernel, part, together);
     });
+  }
+
+  // Whether nobody reads `whole` after the update of a variable has written its kept cast `part` anew, as part of it.
+  bool is_read_in_time(Value part, Value whole) const {
+    if (!outlives_run(graph_, part)) return true;
+    for (const auto& [name, value] : graph_.outputs())
+      if (viewed(graph_, value) == whole) return false;
+    bool written = false;
+    for (const LoweredKernel& kernel : lowered_.kernels) {
+      written = written || (!kernel.is_once() && std::ranges::count(kernel.outputs, part) > 0);
+      if (written && std::ranges::count_if(kernel.inputs, [&](Value v) { return viewed(graph_, v) == whole; }) > 0)
+        return false;
+    }
+    return true;
   }
 
   // Where a part of a part comes to lie.

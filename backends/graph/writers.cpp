@@ -91,13 +91,16 @@ Graph with_copies(const Graph& original) {
   for (const Assignment& a : original.assignments()) {
     // Nothing else of a kernel that a guard can stop may be missed, and a gather reads where others write.
     const int waits = waiting[size_t(original.producer_index(a.value))];
+    // A kept cast is not made in every run.
     const bool writable = role_of(a.value) == Role::fusible && !reads_array(original, original.producer(a.value)) &&
-                          (!a.guard || waits == a.guard.id);
+                          !outlives_run(original, a.value) && (!a.guard || waits == a.guard.id);
     const bool direct = role_of(a.value) == Role::opaque && original.producer(a.value).outputs.size() == 1 &&
                         direct_target(original, a.value);
     Value value = copier.find(a.value), guard = copier.find(a.guard);
     if (!writable && !direct) value = copier.copy(value, a.guard ? text("guarded by ", a.guard.id) : "writer");
-    if (a.guard && made_in_place(a.guard)) guard = copier.copy(guard, "array");
+    // A guard is read when others may have written the variable that it is.
+    if (a.guard && (made_in_place(a.guard) || outlives_run(original, viewed(original, a.guard))))
+      guard = copier.copy(guard, "array");
     copier.to.assign(copier.find(a.variable), value, guard);
   }
   return std::move(copier.to);

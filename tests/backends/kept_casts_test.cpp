@@ -69,6 +69,64 @@ TEST_CASE("what a run began with is what it shows and computes with, whatever it
   }
 }
 
+TEST_CASE("a variable that becomes what another is in 16 bits does so in every run") {
+  OneWeight net(DType::bf16);
+  net.graph.assign(net.graph.variable("before", DType::bf16, {4}), net.narrow);
+  net.graph.assign(net.w, net.w + 1.0);
+  Variables variables;
+  const auto program = compile_for_cpu(net.graph, variables);
+  REQUIRE(once(program->lowered()) == 1);
+  for (int run = 0; run < 3; ++run) {
+    program->run(uint64_t(run));
+    CHECK(variables.at("before").at(3) == run);
+    CHECK(program->output("y").at(3) == 2 * run);
+  }
+}
+
+TEST_CASE("an assignment is guarded by what a variable was before the run") {
+  for (const bool narrow : {false, true}) {
+    Graph graph;
+    const Expr runs(graph, graph.variable("runs", DType::f32, {})), w(graph, graph.variable("w", DType::f32, {4}));
+    graph.assign(runs, runs - 1.0);
+    graph.assign(w, w + 1.0, narrow ? cast(graph, runs, DType::f16) : runs.value());
+    Variables variables;
+    const auto program = compile_for_cpu(graph, variables);
+    variables.at("runs").set(0, 2);
+    for (int run = 0; run < 3; ++run) {
+      program->run(uint64_t(run));
+      CHECK(variables.at("w").at(0) == std::min(run + 1, 2));
+    }
+  }
+}
+
+TEST_CASE(
+    "weights in 16 bits lie side by side where the update writes them after they were read, else they are copied") {
+  for (const bool early : {false, true})
+    for (const bool shown : {false, true}) {
+      Graph graph;
+      const Expr a(graph, graph.variable("a", DType::f32, {8, 8})), b(graph, graph.variable("b", DType::f32, {8, 8}));
+      const Value both = graph.add("concat", {cast(a, DType::f16), cast(b, DType::f16)}, {{"axis", int64_t(0)}});
+      const auto update = [&] { graph.assign(a, a + 1.0), graph.assign(b, b + 2.0); };
+      if (early) update();
+      graph.output("y", matmul(graph, graph.input("x", DType::f16, {4, 8}), both, false, true));
+      if (!early) update();
+      if (shown) graph.output("both", both);
+      Variables variables;
+      const auto program = compile_for_cpu(graph, variables, {.join = true});
+      INFO(to_string(program->lowered()));
+      CHECK(std::ranges::count(program->lowered().kernels, "concat", &LoweredKernel::op) == (early || shown));
+      Tensor x(DType::f16, {4, 8});
+      for (int64_t i = 0; i < x.elements(); ++i) x.set(i, 1);
+      program->bind("x", x.data());
+      for (int run = 0; run < 3; ++run) {
+        program->run(uint64_t(run));
+        CHECK(program->output("y").at(0) == 8 * run);
+        CHECK(program->output("y").at(15) == 16 * run);
+        if (shown) CHECK(program->output("both").at(127) == 2 * run);
+      }
+    }
+}
+
 TEST_CASE("a weight that nobody writes is cast once, and again when it was set") {
   OneWeight net(DType::f16);
   Variables variables;

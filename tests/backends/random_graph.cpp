@@ -71,10 +71,26 @@ class Builder {
       made_.variables[name] = data;
       variables_.push_back({graph_, graph_.variable(name, options_.dtype, own)});
       keep(variables_.back());
+      if (options_.dtype == DType::f64 && chance(50)) narrow(variables_.back());
     } else {
       made_.inputs[name] = data;
       keep({graph_, graph_.input(name, options_.dtype, own)});
     }
+  }
+
+  // What a variable is in fewer bytes, which is kept from run to run: among the numbers, and what another variable
+  // becomes. In f64 alone, and without gradients, which are rounded, too: what differs by a rounding error would be
+  // rounded to other numbers.
+  void narrow(Expr v) {
+    narrowed_ = true;
+    const Expr narrowed(graph_, cast(graph_, v, DType::f32));
+    if (chance(70)) keep(typed(narrowed));
+    if (v.shape().rank() && chance(40))
+      keep(typed(Value(graph_.add("concat", {narrowed, narrowed}, {{"axis", int64_t(0)}}))));
+    if (chance(70)) return;
+    const std::string name = text("n", variables_.size());
+    made_.variables[name] = Tensor(DType::f32, v.shape());
+    graph_.assign(graph_.variable(name, DType::f32, v.shape()), narrowed, guard());
   }
 
   std::vector<int64_t> axes(const Shape& of) {
@@ -263,7 +279,7 @@ class Builder {
   // The gradient of some mean by some earlier value.
   void derive() {
     Expr y = any(), x = any();
-    if (y.shape().rank() == 0) return;
+    if (y.shape().rank() == 0 || narrowed_) return;
     const Value wanted[] = {x};
     const auto found = gradients(graph_, mean(y, all_axes(y.shape())), wanted);
     if (found[0]) keep(tame({graph_, found[0]}));
@@ -322,6 +338,7 @@ class Builder {
   int64_t sizes_[3] = {};
   std::vector<Expr> values_, variables_;
   Value shared_;
+  bool narrowed_ = false;
 };
 
 // What is left behind by each step of a program: outputs and variables, by name.
