@@ -25,8 +25,9 @@ __device__ __forceinline__ void add_rows(const float* from, int rows, int count,
   }
 }
 
-// I: holds the number of pixels; B: the type of db; kRows x 16 filters a block. `partials` has a row of kCount for
-// each block, and one for each group of blocks after them; `tickets` one for each group, and one for each part.
+// I: holds the number of pixels; B: the type of db; kRows x 16 filters a block, one of kParts. `partials` has a row of
+// kCount, which are those filters' dw and db, for each block, and one for each group of kGroup blocks after them;
+// `tickets` one for each group, and one for each part.
 template <typename T, typename B, typename I, int kH, int kW, int kC, int kK, int kRows, int kGroup,
           typename Derivative>
 __device__ __forceinline__ void pooled_gradient(const T* x, const T* given, const u8* places, const T* gate, T* dw,

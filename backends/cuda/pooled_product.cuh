@@ -47,8 +47,8 @@ struct Run {
   }
 };
 
-// T: f16, bf16, float; B: the bias's type; I: holds the number of tiles; x (images, kH, kW, C), w (kK, C), C of kSteps,
-// kK a multiple of 8 kTiles.
+// T: f16, bf16, float; B: the bias's type; I: holds the number of tiles; x (images, kH, kW, C), w (kK, C), C of kSteps
+// steps, kK a multiple of 8 kTiles; y and places (images, kH/2, kW/2, kK). A tile: what a warp takes at once.
 template <typename T, typename B, typename I, int kH, int kW, int kSteps, int kK, int kTiles, bool kRelu>
 __device__ __forceinline__ void pooled_product(const T* x, const T* w, const B* bias, T* y, u8* places, I images) {
   constexpr int kOfLane = 2 * kSteps * (4 / int(sizeof(T))), kC = 4 * kOfLane;  // channels

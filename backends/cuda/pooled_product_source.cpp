@@ -11,16 +11,16 @@ namespace neon::cuda {
 
 namespace {
 
-constexpr int64_t kPooledBlocks = 2;              // as registers allow
-constexpr int64_t kWarpsOfBlock = kThreads / 32;  // of a block
-constexpr int64_t kBlocksOfGroup = 16;            // blocks whose sums one of them adds up
+constexpr int64_t kPooledBlocks = 2;  // that a processor runs at the same time: as many as registers allow
+constexpr int64_t kWarpsOfBlock = kThreads / 32;
+constexpr int64_t kBlocksOfGroup = 16;  // blocks whose sums one of them adds up
 
 // A pointer to a value's elements, which are of `type`.
 std::string pointer(CodeText& code, Value value) {
   return text("(", device_type(code.type(value).dtype), "*)", code.address(value));
 }
 
-// Of what counts `all` things and then a step for each block.
+// Of what counts `all` things, by steps of as many as all blocks' warps take at once, at most 4 each.
 const char* index_type(int64_t all, int64_t blocks) {
   return all + 4 * kWarpsOfBlock * blocks < (int64_t(1) << 31) ? "u32" : "i64";
 }
@@ -36,10 +36,11 @@ Source pooled_product_source(const LoweredKernel& kernel, SourceContext& context
   const Shape& shape = graph.shape(x);
   const int64_t maps = graph.shape(w)[0];
   const int64_t bytes = int64_t(size_of(graph.dtype(x))), steps = shape[3] * bytes / 32;
+  // Times 8 filters.
   const int64_t of_warp = bytes == 2 && steps <= 2 && maps % 64 == 0 ? 8 : 4, parts = maps / (8 * of_warp);
-  // A warp keeps its filters, so that a block's warps are of all parts of them, or blocks are a multiple of the parts.
   const int64_t tiles = shape[0] * (shape[1] / 2) * quotient_up(shape[2] / 2, 8);
   const int64_t most = std::min(kPooledBlocks * context.processors, quotient_up(tiles * parts, kWarpsOfBlock));
+  // A warp keeps its part of the filters: the warps of all blocks are a multiple of the parts.
   const int64_t blocks = quotient_up(most, parts) * parts;
   CodeText code(context, DType::f32);
   const std::string body = text(
@@ -57,7 +58,7 @@ Source pooled_gradient_source(const LoweredKernel& kernel, SourceContext& contex
   const Value x = kernel.inputs.back(), dw = kernel.outputs[0], db = kernel.outputs[1];
   const Shape &shape = graph.shape(x), &given = graph.shape(kernel.inputs[0]);
   const int64_t channels = shape[3], maps = given[3];
-  const int64_t rows = maps % 64 || channels > 32 ? 2 : 4, parts = maps / (16 * rows);  // 16 filters each
+  const int64_t rows = maps % 64 || channels > 32 ? 2 : 4, parts = maps / (16 * rows);  // rows of 16 filters
   const int64_t windows = given[0] * given[1] * given[2], pixels = shape[0] * shape[1] * shape[2];
   const int64_t members = std::clamp<int64_t>(quotient_up(windows, 4 * kWarpsOfBlock), 1,
                                               std::max<int64_t>(kPooledBlocks * context.processors / parts, 1));

@@ -8,8 +8,8 @@ namespace neon {
 namespace {
 
 using Sizes = std::vector<int64_t>;
-constexpr size_t kMostFilterBytes = 128,
-                 kBytesAtOnce = 32;  // of a filter, of which a GPU's warp keeps some in registers
+// A GPU's warp keeps some filters in registers, which its tensor cores take 32 bytes at once.
+constexpr size_t kMostFilterBytes = 128, kBytesAtOnce = 32;
 constexpr int64_t kFiltersAtOnce = 32;
 
 bool is_two_by_two(const Attributes& pooling) {
