@@ -31,7 +31,7 @@ struct Nvrtc {
   decltype(nvrtcGetCUBIN)* cubin;
   decltype(nvrtcGetPTXSize)* ptx_size;
   decltype(nvrtcGetPTX)* ptx;
-  std::vector<int> archs;  // that there is machine code for, the newest last
+  std::vector<int> archs;  // that there is machine code for, in order
   Nvrtc() {
     library.find(create, "nvrtcCreateProgram");
     library.find(destroy, "nvrtcDestroyProgram");
@@ -60,14 +60,22 @@ const Nvrtc& nvrtc() {
   return loaded;
 }
 
+// What is compiled for a GPU of `arch`: itself, or the newest before it that NVRTC knows, as PTX.
+int known_arch(int arch) {
+  const std::vector<int>& archs = nvrtc().archs;
+  const auto later = std::ranges::upper_bound(archs, arch);
+  return later == archs.begin() ? arch : later[-1];
+}
+
 std::string compile(const std::string& source, int arch) {
   nvrtcProgram program = nullptr;
   if (nvrtc().create(&program, source.c_str(), "kernel.cu", 0, nullptr, nullptr) != NVRTC_SUCCESS)
     fail(ErrorKind::failed, "NVRTC takes no source");
   const std::unique_ptr<nvrtcProgram, void (*)(nvrtcProgram*)> owner(&program,
                                                                      [](nvrtcProgram* p) { nvrtc().destroy(p); });
-  const bool newer = !nvrtc().archs.empty() && arch > nvrtc().archs.back();
-  const std::string target = newer ? text("-arch=compute_", nvrtc().archs.back()) : text("-arch=sm_", arch);
+  const int known = known_arch(arch);
+  const bool as_ptx = known != arch;
+  const std::string target = text(as_ptx ? "-arch=compute_" : "-arch=sm_", known);
   const char* options[] = {target.c_str(), "--std=c++17"};
   const nvrtcResult result = nvrtc().compile(program, 2, options);
   if (result != NVRTC_SUCCESS) {
@@ -78,9 +86,9 @@ std::string compile(const std::string& source, int arch) {
     fail(ErrorKind::failed, "a generated kernel does not compile for sm_", arch, ": ", log.c_str());
   }
   size_t size = 0;
-  (newer ? nvrtc().ptx_size : nvrtc().cubin_size)(program, &size);
+  (as_ptx ? nvrtc().ptx_size : nvrtc().cubin_size)(program, &size);
   std::string code(size, '\0');
-  (newer ? nvrtc().ptx : nvrtc().cubin)(program, code.data());
+  (as_ptx ? nvrtc().ptx : nvrtc().cubin)(program, code.data());
   return code;
 }
 

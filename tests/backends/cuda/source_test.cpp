@@ -61,9 +61,11 @@ std::string read_after_write(const std::string& kernel) {
 
 TEST_CASE("for a GPU that the compiler does not know yet there is code that its driver compiles") {
   without_cache();
+  const int arch = GENERATE(92, 999);  // between those that there are, and after them
   const std::string code =
-      cuda::compile_sources({cuda::source_head() + "extern \"C\" __global__ void kernel() {}"}, 999)[0];
+      cuda::compile_sources({cuda::source_head() + "extern \"C\" __global__ void kernel() {}"}, arch)[0];
   CHECK(code.find(".version") != code.npos);
+  CHECK(code.find(".target sm_" + std::string(arch == 92 ? "90" : "")) != code.npos);
   CHECK(code.find(".entry kernel") != code.npos);
 }
 
