@@ -86,6 +86,24 @@ void check_image_params(const ImageParams& params) {
   if (params.channels == 2) fail(ErrorKind::config, "channels: an image has 1 (grey) or 3 (RGB), not 2");
 }
 
+Shape image_sample_shape(const ImageSet& set) {
+  const ImageParams& params = set.params;
+  ImageStore& store = *set.store;
+  if (params.size > 0) return {params.channels, params.size, params.size};
+  store.want(names_of(set.images));
+  std::string trouble;
+  for (auto files = store.next(); !files.empty(); files = store.next())
+    for (ImageStore::File& file : files) try {
+        store.load(file);
+        const ImageSize size = image_size(file.content, store.where(store.wanted()[file.index]));
+        return {params.channels, size.height, size.width};
+      } catch (const Error& error) {
+        if (params.on_bad_sample == "error") throw;
+        trouble = error.what();
+      }
+  fail(ErrorKind::data, store.path(), ": holds no image that can be read: ", trouble);
+}
+
 void draw_test_images(std::vector<LabelledImage>& images, double share, const std::string& source, uint64_t seed) {
   const auto n = int64_t(images.size()), count = int64_t(std::llround(share * double(n)));
   if (share > 0 && std::ranges::count(images, LabelledImage::test, &LabelledImage::part) > 0)
@@ -130,25 +148,6 @@ std::string identity_of(const ImageSet& set, const std::vector<LabelledImage>& i
   for (const LabelledImage& image : images)
     all += text(image.name, ' ', image.label, ' ', set.store->bytes_of(image.name), '\n');
   return text("images ", crc32_of(all));
-}
-
-// Of params.size, or that of the first image that the store gives: (C,H,W).
-Shape sample_shape(const ImageSet& set) {
-  const ImageParams& params = set.params;
-  ImageStore& store = *set.store;
-  if (params.size > 0) return {params.channels, params.size, params.size};
-  store.want(names_of(set.images));
-  std::string trouble;
-  for (auto files = store.next(); !files.empty(); files = store.next())
-    for (ImageStore::File& file : files) try {
-        store.load(file);
-        const ImageSize size = image_size(file.content, store.where(store.wanted()[file.index]));
-        return {params.channels, size.height, size.width};
-      } catch (const Error& error) {
-        if (params.on_bad_sample == "error") throw;
-        trouble = error.what();
-      }
-  fail(ErrorKind::data, store.path(), ": holds no image that can be read: ", trouble);
 }
 
 double bytes_of(const ImageSet& set, const Shape& sample) {
@@ -213,7 +212,7 @@ std::array<Split, 3> splits_of(const ImageSet& set, const Shape& sample, const D
 
 Data load_image_set(const ImageSet& set, const DataContext& context) {
   Data data;
-  data.sample = sample_shape(set);
+  data.sample = image_sample_shape(set);
   auto splits = splits_of(set, data.sample, context);
   data.train = std::move(splits[LabelledImage::train]);
   data.test = std::move(splits[LabelledImage::test]);
@@ -231,7 +230,7 @@ DataCheck check_image_set(const ImageSet& set, const DataContext& context) {
   out.found = true;
   set.params.describe_values(out);
   out.dtype = DType::u8;
-  out.sample = sample_shape(set);
+  out.sample = image_sample_shape(set);
   out.classes = set.classes;
   const auto counts = count_parts(set.images);
   out.train_size = counts[LabelledImage::train];

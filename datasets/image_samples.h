@@ -68,10 +68,12 @@ void check_image_params(const ImageParams& params);
 // Reads every image to its end: what is wrong with each, "" where nothing is.
 std::vector<std::string> check_images(const ImageSet& set);
 
-// What Dataset::load gives to finish(). Samples have set.params.size, or that of the first image that the store gives;
-// a part's are (n,H,W,C) u8 and (n) labels, in the order given, or a reader of them where params and context ask for a
-// stream. Bad images throw, or are left out, as params say; of those in memory, how many, and the first of them, are a
-// warning of the context.
+// Shape (C,H,W) of the samples: of set.params.size, or that of the first image that the store gives.
+Shape image_sample_shape(const ImageSet& set);
+
+// What Dataset::load gives to finish(): a part's samples are (n,H,W,C) u8 and (n) labels, in the order given, or a
+// reader of them where params and context ask for a stream. Bad images throw, or are left out, as params say; of those
+// in memory, how many, and the first of them, are a warning of the context.
 Data load_image_set(const ImageSet& set, const DataContext& context);
 // The same for Dataset::check, where only headers are read.
 DataCheck check_image_set(const ImageSet& set, const DataContext& context);

@@ -154,7 +154,8 @@ int measure_shards(const std::string& path, const ImageParams& params, int threa
 
 int measure_images(const std::string& path, const ImageParams& params, int threads, size_t most) {
   const std::shared_ptr<const ImageStore> store = open_image_store(path);
-  std::vector<LabelledImage> images;
+  ImageSet set{.source = path, .store = open_image_store(path), .params = params};
+  std::vector<LabelledImage>& images = set.images;
   std::vector<std::string> files;
   for (const std::string& name : store->names()) {
     if (!is_image_name(name) || images.size() == most) continue;
@@ -162,8 +163,7 @@ int measure_images(const std::string& path, const ImageParams& params, int threa
     if (!is_jpeg(files.back())) fail(ErrorKind::data, store->where(name), ": is no JPEG");
     images.push_back({name});
   }
-  std::shared_ptr<ImageStore> sizes = open_image_store(path);
-  const Shape sample = image_sample_shape(params, *sizes, images);
+  const Shape sample = image_sample_shape(set);
   const StoredImages reader(params, store, images, sample);
   const Streamed stream(reader, threads);
   const bool in_folder = file_exists(join_path(path, images.front().name));
