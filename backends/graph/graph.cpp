@@ -36,9 +36,8 @@ std::vector<Value> Graph::add_all(std::string_view name, std::vector<Value> inpu
     else
       for (int64_t i : std::get<std::vector<int64_t>>(item)) key += text(i, ",");
   }
-  const auto [known, fresh] = known_.emplace(std::move(key), node_count());
-  if (!fresh) return node(known->second).outputs;
-  const auto forget = [&] { known_.erase(known); };
+  const auto [place, fresh] = known_.emplace(std::move(key), node_count());
+  if (!fresh) return node(place->second).outputs;
   std::vector<TensorType> types;
   for (Value input : inputs) {
     NEON_ASSERT(input.id >= 0 && input.id < value_count());
@@ -48,7 +47,7 @@ std::vector<Value> Graph::add_all(std::string_view name, std::vector<Value> inpu
   try {
     results = op->infer({types, attributes});
   } catch (const Error& error) {
-    forget();
+    known_.erase(place);
     if (scope_.empty()) throw;
     throw Error(error.kind(), text(scope_, ": ", error.what()));
   }

@@ -260,8 +260,8 @@ TEST_CASE("reductions over each axis and over all") {
       for (const auto& [name, value] : all) {
         INFO(name << " over " << axis << " of " << std::string(name_of(dtype)));
         check(
-            Array(value).get(), axis ? Shape{6, 1} : Shape{1, 9}, [&](const Index& i) { return fold(axis, i, name); },
-            1e-3);
+            Array(value).get(), axis ? Shape{6, 1} : Shape{1, 9},
+            [&, what = name](const Index& i) { return fold(axis, i, what); }, 1e-3);
       }
     }
     const std::pair<const char*, Lazy> all[] = {{"sum", sum(a)},       {"mean", mean(a)}, {"var", var(a)},
@@ -269,7 +269,7 @@ TEST_CASE("reductions over each axis and over all") {
     for (const auto& [name, value] : all) {
       INFO(name << " of " << std::string(name_of(dtype)));
       check(
-          Array(value).get(), {1, 1}, [&](const Index& i) { return fold(2, i, name); }, 1e-3);
+          Array(value).get(), {1, 1}, [&, what = name](const Index& i) { return fold(2, i, what); }, 1e-3);
     }
   }
 }
