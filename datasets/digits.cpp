@@ -67,7 +67,7 @@ class Bend {
 // What one thread needs to draw, kept from sample to sample.
 struct Workspace {
   std::vector<Point> through, points;
-  std::vector<Segment> segments;
+  std::vector<Stroke> strokes;
   std::vector<float> coverage = std::vector<float>(kSide * kSide);
 };
 
@@ -85,7 +85,7 @@ void add_strokes(const Glyph& glyph, Draw& draw, float distortion, Workspace& wo
   const float height = draw.between(18.5f - 3 * distortion, 18.5f + 1.5f * distortion);
   const Placement place{height * (0.72f + 0.3f * draw.around(distortion)), height,
                         0.12f + 0.5f * draw.around(distortion), 0.3f * draw.around(distortion)};
-  work.segments.clear();
+  work.strokes.clear();
   for (const auto& stroke : glyph) {
     work.through.clear();
     for (Point p : stroke) {
@@ -95,14 +95,14 @@ void add_strokes(const Glyph& glyph, Draw& draw, float distortion, Workspace& wo
     }
     work.points.clear();
     add_curve(work.through, 3, work.points);
-    for (size_t i = 0; i + 1 < work.points.size(); ++i) work.segments.push_back({work.points[i], work.points[i + 1]});
+    for (size_t i = 0; i + 1 < work.points.size(); ++i) work.strokes.push_back({work.points[i], work.points[i + 1]});
   }
 }
 
 // Puts the middle of the drawing's box near the middle of the image.
-void centre(std::vector<Segment>& segments, Draw& draw, float distortion) {
+void centre(std::vector<Stroke>& strokes, Draw& draw, float distortion) {
   Point low{1e9f, 1e9f}, high{-1e9f, -1e9f};
-  for (const Segment& s : segments)
+  for (const Stroke& s : strokes)
     for (Point p : {s.from, s.to}) {
       low = {std::min(low.x, p.x), std::min(low.y, p.y)};
       high = {std::max(high.x, p.x), std::max(high.y, p.y)};
@@ -110,7 +110,7 @@ void centre(std::vector<Segment>& segments, Draw& draw, float distortion) {
   const float middle = float(kSide - 1) / 2;
   const float dx = middle - (low.x + high.x) / 2 + draw.around(2 * distortion);
   const float dy = middle - (low.y + high.y) / 2 + draw.around(2 * distortion);
-  for (Segment& s : segments) {
+  for (Stroke& s : strokes) {
     s.from = {s.from.x + dx, s.from.y + dy};
     s.to = {s.to.x + dx, s.to.y + dy};
   }
@@ -120,9 +120,9 @@ int32_t draw_sample(Draw draw, float distortion, Workspace& work, std::span<uint
   const int label = draw.below(kClasses);
   const auto& variants = digit_glyphs(label);
   add_strokes(variants[size_t(draw.below(variants.size()))], draw, distortion, work);
-  centre(work.segments, draw, distortion);
+  centre(work.strokes, draw, distortion);
   const Pen pen{draw.between(0.5f, 1.45f), draw.between(0.9f, 1.4f), draw.between(225, 255)};
-  draw_segments(work.segments, pen, kSide, work.coverage, image);
+  draw_strokes(work.strokes, pen, kSide, work.coverage, image);
   return label;
 }
 

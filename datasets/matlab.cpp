@@ -129,7 +129,7 @@ class MatlabReader {
     const std::vector<double> numbers = numbers_of(data);
     if (one.kind != kTextClass) out.numbers = numbers;
     else
-      for (double code : numbers) out.text += code < 128 ? char(code) : '?';
+      for (double code : numbers) out.text += code >= 0 && code < 128 ? char(code) : '?';
     return out;
   }
 

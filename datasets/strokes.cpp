@@ -21,12 +21,12 @@ void add_curve(std::span<const Point> through, int steps, std::vector<Point>& ou
   }
 }
 
-void draw_segments(std::span<const Segment> segments, const Pen& pen, int size, std::span<float> coverage,
-                   std::span<uint8_t> image) {
+void draw_strokes(std::span<const Stroke> strokes, const Pen& pen, int size, std::span<float> coverage,
+                  std::span<uint8_t> image) {
   std::ranges::fill(coverage, 0.0f);
   const float reach = pen.half_width + pen.soft;
-  for (const Segment& segment : segments) {
-    const auto [from, to] = segment;
+  for (const Stroke& stroke : strokes) {
+    const auto [from, to] = stroke;
     auto clamped = [&](float v) { return int(std::clamp(v, 0.0f, float(size - 1))); };
     const int left = clamped(std::min(from.x, to.x) - reach + 1), right = clamped(std::max(from.x, to.x) + reach);
     const int top = clamped(std::min(from.y, to.y) - reach + 1), bottom = clamped(std::max(from.y, to.y) + reach);

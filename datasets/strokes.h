@@ -11,7 +11,7 @@ struct Point {
   float x = 0, y = 0;  // pixels, from the centre of the pixel top left; y goes down
 };
 
-struct Segment {
+struct Stroke {
   Point from, to;
 };
 
@@ -25,8 +25,8 @@ struct Pen {
 // `out`. Two points make a straight line.
 void add_curve(std::span<const Point> through, int steps, std::vector<Point>& out);
 
-// Draws the segments, united, into an image of size x size that is black; coverage[size * size] is scratch.
-void draw_segments(std::span<const Segment> segments, const Pen& pen, int size, std::span<float> coverage,
-                   std::span<uint8_t> image);
+// Draws the strokes, united, into an image of size x size that is black; coverage[size * size] is scratch.
+void draw_strokes(std::span<const Stroke> strokes, const Pen& pen, int size, std::span<float> coverage,
+                  std::span<uint8_t> image);
 
 }  // namespace neon

@@ -30,13 +30,13 @@ constexpr float kCos = 0.99144486137381f, kSin = 0.13052619222005f;
 
 float between(Stream& stream, float low, float high) { return low + (high - low) * uniform_from_bits(stream.bits()); }
 
-void add_polygon(std::initializer_list<Point> corners, std::vector<Segment>& out) {
+void add_polygon(std::initializer_list<Point> corners, std::vector<Stroke>& out) {
   for (const Point* p = corners.begin(); p + 1 != corners.end(); ++p) out.push_back({p[0], p[1]});
   out.push_back({*(corners.end() - 1), *corners.begin()});
 }
 
 // An outline about the origin, within the radii.
-void add_shape(const std::string& shape, float rx, float ry, std::vector<Segment>& out) {
+void add_shape(const std::string& shape, float rx, float ry, std::vector<Stroke>& out) {
   if (shape == "square") return add_polygon({{-rx, -rx}, {rx, -rx}, {rx, rx}, {-rx, rx}}, out);
   if (shape == "triangle") return add_polygon({{0, -rx}, {rx, rx}, {-rx, rx}}, out);
   if (shape == "cross") {
@@ -120,12 +120,12 @@ class ToyImages : public Parametrized<Dataset, ToyParams> {
     if (ry > 0.75f * rx && ry < 1.33f * rx) ry = rx * (rx > side / 4 ? 0.5f : 1.7f);
     const float reach = (shape == "ellipse" ? std::max(rx, ry) : rx) + 1.5f;
     const float x = between(stream, reach, side - 1 - reach), y = between(stream, reach, side - 1 - reach);
-    std::vector<Segment> segments;
-    add_shape(shape, rx, ry, segments);
-    for (Segment& s : segments) s = {{s.from.x + x, s.from.y + y}, {s.to.x + x, s.to.y + y}};
+    std::vector<Stroke> strokes;
+    add_shape(shape, rx, ry, strokes);
+    for (Stroke& s : strokes) s = {{s.from.x + x, s.from.y + y}, {s.to.x + x, s.to.y + y}};
     const auto channels = size_t(params.channels);
     for (size_t c = 0; c < channels; ++c) {
-      draw_segments(segments, {0.4f, 1, between(stream, 64, 255)}, int(params.size), coverage, plane);
+      draw_strokes(strokes, {0.4f, 1, between(stream, 64, 255)}, int(params.size), coverage, plane);
       for (size_t at = 0; at < plane.size(); ++at) image[at * channels + c] = plane[at];
     }
   }
