@@ -102,7 +102,7 @@ Shape Hdf5File::shape_of(hid_t set, const char* name) const {
   for (int axis = 0; axis < rank; ++axis) {
     if (sizes[axis] > hsize_t(INT64_MAX) ||
         __builtin_mul_overflow(elements, std::max<int64_t>(1, int64_t(sizes[axis])), &elements) ||
-        elements > (int64_t(1) << 59))
+        elements > Shape::kMostElements)
       fail(ErrorKind::data, path_, ": '", name, "' declares more elements than any file can hold");
     out.push_back(int64_t(sizes[axis]));
   }
