@@ -22,12 +22,13 @@ class ConvolutionKernel : public LibraryKernel {
   size_t workspace_bytes() const override { return plan_->workspace_bytes(); }
 
   // False when there is no engine for it.
-  bool prepare(ConvolutionPlans& plans, ColdStart* cold) {
-    auto [chosen, candidates] = plans.take(of_, cold);
+  bool prepare(const LibraryOptions& options) {
+    ConvolutionPlans& plans = *options.plans;
+    auto [chosen, candidates] = plans.take(of_, options.cold);
     plan_ = std::move(chosen);
     if (plan_ || candidates.empty()) return bool(plan_);
     const bool seen = !of_.relu || keep_honest(candidates);
-    const bool settled = candidates.size() == 1 || keep_fastest(candidates);
+    const bool settled = candidates.size() == 1 || keep_fastest(candidates, options.reserved);
     plan_ = plans.choose(of_, std::move(candidates.front()), seen && settled);
     return true;
   }
@@ -58,12 +59,16 @@ class ConvolutionKernel : public LibraryKernel {
     return true;
   }
 
-  // Of those whose workspace finds room now; returns whether all did. Where none does, taking it says so.
-  bool keep_fastest(std::vector<Plan>& candidates) const {
+  // Of those whose workspace finds room now, and beside what is reserved; returns whether all did. Where none does,
+  // taking it says so.
+  bool keep_fastest(std::vector<Plan>& candidates, size_t reserved) const {
+    const size_t later = device_->free_bytes();
     const Memory left = varied(device_, of_.a), right = varied(device_, of_.b),
                  result(device_, of_.c.bytes(), "timing"), offsets = varied(device_, of_.bias);
-    const size_t count = candidates.size(), free = device_->free_bytes();
-    const auto fits = [&](const Plan& plan) { return plan.workspace_bytes() <= free; };
+    const size_t count = candidates.size(), now = device_->free_bytes();
+    const auto fits = [&](const Plan& plan) {
+      return plan.workspace_bytes() <= now && plan.workspace_bytes() + reserved <= later;
+    };
     if (std::ranges::any_of(candidates, fits)) std::erase_if(candidates, [&](const Plan& plan) { return !fits(plan); });
     const bool all = candidates.size() == count;
     const Memory workspace(device_, most_workspace(candidates), "timing");
@@ -130,7 +135,7 @@ std::unique_ptr<LibraryKernel> make_convolution(const LoweredKernel& kernel, con
   if (!is_taken(kernel, graph)) return nullptr;
   const ConvolutionCase of(kernel, graph, options, convolution_workspace(*device));
   auto made = std::make_unique<ConvolutionKernel>(of, std::move(device));
-  if (!made->prepare(*options.plans, options.cold)) return nullptr;
+  if (!made->prepare(options)) return nullptr;
   return made;
 }
 

@@ -27,6 +27,7 @@ struct LibraryOptions {
   bool tf32 = false;
   ColdStart* cold = nullptr;          // is told when a choice is not on disk
   ConvolutionPlans* plans = nullptr;  // of the GPU
+  size_t reserved = 0;                // bytes of the program's values, which are taken once all is chosen
 };
 
 }  // namespace neon::cuda

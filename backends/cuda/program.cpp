@@ -22,9 +22,11 @@ CudaProgram::CudaProgram(const Graph& graph, Variables& variables, const DeviceO
   LowerOptions lowering = gpu_lowering(options.cpu.fuse, options.tf32, engine_->device->arch());
   lowering.kept_casts = !options.cpu.callers_memory;
   lowered_ = lower(graph, lowering);
-  place_arrays(variables, options.cpu.callers_memory);
+  place_leaves(variables, options.cpu.callers_memory);
   make_ring();
+  // Algorithms are timed before the values of a step take their place: one may have the memory of the other.
   make_kernels(options);
+  place_values();
   scalar_values_.resize(scalars_.size());
   records_ = Memory(engine_->device, record_bytes(scalars_.size()), "the step record");
 }
@@ -37,13 +39,9 @@ CudaProgram::~CudaProgram() {
   drop_graphs();
 }
 
-void CudaProgram::place_arrays(Variables& variables, bool callers_memory) {
+void CudaProgram::place_leaves(Variables& variables, bool callers_memory) {
   const Graph& graph = lowered_.graph;
-  arena_ = Memory(engine_->device, lowered_.arena_bytes, "the values of a step");
   slots_.assign(size_t(graph.value_count()), nullptr);
-  for (int v = 0; v < graph.value_count(); ++v)
-    if (lowered_.storage[size_t(v)] == Value{v} && lowered_.buffers[size_t(v)].bytes)
-      slots_[size_t(v)] = static_cast<std::byte*>(arena_.data()) + lowered_.buffers[size_t(v)].offset;
   for (Value value : graph.leaves("input")) inputs_[leaf_name(graph, value)].value = value;
   if (callers_memory) return;
   auto mirror = std::dynamic_pointer_cast<Mirror>(variables.mirror());
@@ -58,6 +56,13 @@ void CudaProgram::place_arrays(Variables& variables, bool callers_memory) {
     slots_[size_t(value.id)] =
         mirror->declare(name, variables.declare(name, graph.type(value).dtype, graph.shape(value)));
   }
+}
+
+void CudaProgram::place_values() {
+  arena_ = Memory(engine_->device, lowered_.arena_bytes, "the values of a step");
+  for (int v = 0; v < lowered_.graph.value_count(); ++v)
+    if (lowered_.storage[size_t(v)] == Value{v} && lowered_.buffers[size_t(v)].bytes)
+      slots_[size_t(v)] = static_cast<std::byte*>(arena_.data()) + lowered_.buffers[size_t(v)].offset;
 }
 
 void CudaProgram::make_ring() {
@@ -77,7 +82,7 @@ void CudaProgram::make_kernels(const DeviceOptions& options) {
   for (int n = 0; n < graph.node_count(); ++n)
     for (const char* op : {"gather", "scatter_add", "crop", "resample"})
       looks_up_ = looks_up_ || graph.node(n).op->name == op;
-  const LibraryOptions library{options.timed, options.tf32, &cold, engine_->convolutions.get()};
+  const LibraryOptions library{options.timed, options.tf32, &cold, engine_->convolutions.get(), lowered_.arena_bytes};
   std::vector<const LoweredKernel*> convolutions;
   for (const LoweredKernel& kernel : lowered_.kernels)
     if (kernel.op != "matmul" && asks_library(kernel, context)) convolutions.push_back(&kernel);

@@ -56,9 +56,10 @@ class CudaProgram : public Program {
     const void* host = nullptr;
   };
 
-  void place_arrays(Variables& variables, bool callers_memory);
+  void place_leaves(Variables& variables, bool callers_memory);
   void make_ring();
   void make_kernels(const DeviceOptions& options);
+  void place_values();
   std::unique_ptr<LibraryKernel> library_kernel(size_t kernel, const SourceContext& context,
                                                 const LibraryOptions& options);
   void load_sources(std::vector<Source>& sources, const std::vector<size_t>& kernels, ColdStart& cold);

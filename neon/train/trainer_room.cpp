@@ -11,7 +11,8 @@ constexpr double kShareToPlan = 0.95;  // of what is free: the driver needs a li
 
 }  // namespace
 
-// In the order in which it is taken: an array to time algorithms on may have gone before the data comes.
+// In the order in which it is taken: arrays to time algorithms on have gone before a program's values and the data
+// come.
 size_t Trainer::bytes_on_gpu(int64_t batch) {
   std::string why_not;
   GpuModule& module = *gpu_module(why_not);
@@ -19,9 +20,9 @@ size_t Trainer::bytes_on_gpu(int64_t batch) {
   size_t held = 0, shared = 0, most = 0;
   const auto add_program = [&](const StepGraph& step, const FeedBytes& feed, bool has_own_variables) {
     const MemoryNeeds needs = module.needs_of(step.graph, options);
-    held += needs.own + (has_own_variables ? needs.variables : 0);
+    if (has_own_variables) held += needs.variables;
     most = std::max(most, held + shared + needs.passing);
-    held += feed.each;
+    held += needs.own + feed.each;
     shared = std::max(shared, needs.shared);
   };
 
