@@ -9,10 +9,6 @@ namespace neon::cuda {
 
 namespace {
 
-struct Unload {
-  void operator()(CUmodule module) const { cuModuleUnload(module); }
-};
-
 // The workspace begins with the filters turned around; what follows is the convolution's.
 class TurnedConvolution : public LibraryKernel {
  public:
@@ -20,17 +16,13 @@ class TurnedConvolution : public LibraryKernel {
                     ColdStart* cold)
       : forward_(std::move(forward)),
         device_(std::move(device)),
+        code_(device_, compile_sources({turning_text()}, device_->arch(), cold)[0]),
+        turn_(code_.function("kernel")),
         bytes_(turned_bytes(w)),
         blocks_(unsigned(turning_blocks(w.shape))),
         maps_(int(w.shape[0])),
         places_(int(w.shape.elements() / w.shape[0] / w.shape.back())),
-        channels_(int(w.shape.back())) {
-    const auto codes = compile_sources({turning_text()}, device_->arch(), cold);
-    CUmodule module = nullptr;
-    check(cuModuleLoadData(&module, codes[0].data()), "loading a kernel");
-    module_.reset(module);
-    check(cuModuleGetFunction(&turn_, module, "kernel"), "loading a kernel");
-  }
+        channels_(int(w.shape.back())) {}
   const char* library() const override { return kTurned; }
   size_t workspace_bytes() const override { return bytes_ + forward_->workspace_bytes(); }
 
@@ -44,8 +36,8 @@ class TurnedConvolution : public LibraryKernel {
  private:
   std::unique_ptr<LibraryKernel> forward_;
   std::shared_ptr<Device> device_;
-  std::unique_ptr<CUmod_st, Unload> module_;
-  CUfunction turn_ = nullptr;
+  const LoadedCode code_;
+  const CUfunction turn_;
   const size_t bytes_;
   const unsigned blocks_;
   int maps_, places_, channels_;
