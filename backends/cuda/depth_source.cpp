@@ -107,8 +107,8 @@ Source patches(const LoweredKernel& kernel, const Graph& graph, CodeText& code, 
                               : text("(", kOutside,
                                      loaded("top + y * kStepY + down[e]", "left + x * kStepX * kC + across[e]"), ")"));
   replace_word(body, "STORE",
-               code.store_pack(kernel.outputs[0], "((image * kP + p + y) * kQ + q + x) * kChannels + pack * kWidth",
-                               int(width), "out"));
+               code.store_packed(kernel.outputs[0], "((image * kP + p + y) * kQ + q + x) * kChannels + pack * kWidth",
+                                 text("packed<", device_type(graph.dtype(kernel.outputs[0])), ">(out)")));
   return kernel_source(code, compute, "", numbers + body, y[0] * down * across);
 }
 

@@ -122,7 +122,7 @@ __device__ __forceinline__ void pooled_product(const T* x, const T* w, const B* 
     if (q >= kQ) continue;
     const i64 element = (i64(tile / kAcross) * kQ + q) * kK + filter;
 #pragma unroll
-    for (int k = 0; k < kFilters / kWide; ++k) *reinterpret_cast<uint4*>(y + element + k * kWide) = out[k].words;
+    for (int k = 0; k < kFilters / kWide; ++k) put_pack(y, element + k * kWide, out[k]);
     where.store(places + element);
   }
 }
