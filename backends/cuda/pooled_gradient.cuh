@@ -65,9 +65,9 @@ __device__ __forceinline__ void pooled_gradient(const T* x, const T* given, cons
         const u32 bits = u32(Stored<T>::from(z).bits) << place % 2 * 16;
         upper[f][0] = place < 2 ? bits : 0, lower[f][0] = place < 2 ? 0 : bits;
       } else {
+        const u32 bits = tf32(__float_as_uint(z));
 #pragma unroll
-        for (u32 k = 0; k < 2; ++k)
-          upper[f][k] = place == k ? __float_as_uint(z) : 0, lower[f][k] = place == k + 2 ? __float_as_uint(z) : 0;
+        for (u32 k = 0; k < 2; ++k) upper[f][k] = place == k ? bits : 0, lower[f][k] = place == k + 2 ? bits : 0;
       }
     }
 #pragma unroll
@@ -79,7 +79,7 @@ __device__ __forceinline__ void pooled_gradient(const T* x, const T* given, cons
         seen[1] = __byte_perm(pixels[2].at[t / 2], pixels[3].at[t / 2], halves);
       } else {
 #pragma unroll
-        for (int k = 0; k < 4; ++k) seen[k] = pixels[k].at[t];
+        for (int k = 0; k < 4; ++k) seen[k] = tf32(pixels[k].at[t]);
       }
 #pragma unroll
       for (int m = 0; m < kRows; ++m) {

@@ -23,6 +23,13 @@ NEON_MULTIPLY_ADD(bf16, "m16n8k16", "bf16")
 NEON_MULTIPLY_ADD(float, "m16n8k8", "tf32")
 #undef NEON_MULTIPLY_ADD
 
+// A word of f32 as the nearest number of TF32: tensor cores would cut off what they do not take, and make all smaller.
+__device__ __forceinline__ u32 tf32(u32 word) {
+  u32 out;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(out) : "f"(__uint_as_float(word)));
+  return out;
+}
+
 // kWords x 4 neighbouring bytes.
 template <int kWords>
 struct Run {
@@ -59,12 +66,21 @@ __device__ __forceinline__ void pooled_product(const T* x, const T* w, const B* 
   const u32 warps = gridDim.x * (kThreads / 32), warp = blockIdx.x * (kThreads / 32) + threadIdx.x / 32;
   const int first = int(warp % kParts) * 8 * kTiles, filter = first + i * kFilters;
 
+  const auto make_operand = [](Run<2 * kSteps>& run) {
+    if constexpr (sizeof(T) == 4) {
+#pragma unroll
+      for (u32& word : run.at) word = tf32(word);
+    }
+  };
   Run<2 * kSteps> filters[kTiles];
   Pack<B, 2> biases[kTiles];  // for as many registers as they have in memory
 #pragma unroll
   for (int t = 0; t < kTiles; ++t) biases[t] = pack_at<B, 2>(bias, filter + 2 * t);
 #pragma unroll
-  for (int t = 0; t < kTiles; ++t) filters[t].load(w + (first + g / 2 * kFilters + 2 * t + g % 2) * kC + i * kOfLane);
+  for (int t = 0; t < kTiles; ++t) {
+    filters[t].load(w + (first + g / 2 * kFilters + 2 * t + g % 2) * kC + i * kOfLane);
+    make_operand(filters[t]);
+  }
 
   const I tiles = images * kP * kAcross, step = warps / kParts;
   // The pixels of window g of a tile, [down][across].
@@ -86,6 +102,8 @@ __device__ __forceinline__ void pooled_product(const T* x, const T* w, const B* 
       if (kAhead) pixels[k / 2][k % 2] = next[k / 2][k % 2];
     if (kAhead) fetch(tile + step, next);
     else fetch(tile, pixels);
+#pragma unroll
+    for (int k = 0; k < 4; ++k) make_operand(pixels[k / 2][k % 2]);
     Pack<T, kWide> out[kFilters / kWide];
     Run<kTiles / 2> where;
 #pragma unroll
