@@ -7,6 +7,7 @@
 #include "backends/cuda/product.h"
 #include "backends/cuda/turned.h"
 #include "backends/graph/op.h"
+#include "backends/graph/plan.h"
 
 namespace neon::cuda {
 
@@ -57,7 +58,8 @@ MemoryNeeds needs_of(const Graph& graph, const DeviceOptions& options, const Dev
   SourceContext context = source_context(lowered, scalars, ring, options, device);
   PartialsPlan partials;
   MemoryNeeds out;
-  for (const LoweredKernel& kernel : lowered.kernels) {
+  for (size_t k = 0; k < lowered.kernels.size(); ++k) {
+    const LoweredKernel& kernel = lowered.kernels[k];
     if (!asks_library(kernel, context)) {
       partials.take(kernel.fused ? fused_source(*kernel.fused, context) : op_source(kernel, context));
       continue;
@@ -66,7 +68,7 @@ MemoryNeeds needs_of(const Graph& graph, const DeviceOptions& options, const Dev
     if (kernel.op != "matmul") workspace = std::max(workspace, convolution_workspace(device));
     if (options.timed && !options.tf32 && is_turnable(kernel, lowered.graph))
       workspace += turned_bytes(lowered.graph.type(kernel.inputs[1]));
-    out.shared = std::max(out.shared, workspace);
+    if (!free_place(lowered, k, workspace)) out.shared = std::max(out.shared, workspace);
     if (!options.timed) continue;
     size_t operands = workspace;
     for (Value value : {kernel.inputs[0], kernel.inputs[1], lowered.storage[size_t(kernel.outputs[0].id)]})

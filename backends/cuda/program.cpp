@@ -10,6 +10,7 @@
 #include "backends/cuda/pointwise.h"
 #include "backends/cuda/product.h"
 #include "backends/graph/op.h"
+#include "backends/graph/plan.h"
 
 namespace neon::cuda {
 
@@ -27,6 +28,7 @@ CudaProgram::CudaProgram(const Graph& graph, Variables& variables, const DeviceO
   // Algorithms are timed before the values of a step take their place: one may have the memory of the other.
   make_kernels(options);
   place_values();
+  place_workspaces();
   scalar_values_.resize(scalars_.size());
   records_ = Memory(engine_->device, record_bytes(scalars_.size()), "the step record");
 }
@@ -65,6 +67,25 @@ void CudaProgram::place_values() {
       slots_[size_t(v)] = static_cast<std::byte*>(arena_.data()) + lowered_.buffers[size_t(v)].offset;
 }
 
+// Where the values leave room while the kernel runs, otherwise in what all programs share.
+void CudaProgram::place_workspaces() {
+  std::vector<Kernel*> homeless;
+  size_t most = 0;
+  for (size_t k = 0; k < kernels_.size(); ++k) {
+    const size_t bytes = kernels_[k].library ? kernels_[k].library->workspace_bytes() : 0;
+    if (!bytes) continue;
+    if (const auto place = free_place(lowered_, k, bytes)) {
+      kernels_[k].workspace = static_cast<std::byte*>(arena_.data()) + *place;
+    } else {
+      homeless.push_back(&kernels_[k]);
+      most = std::max(most, bytes);
+    }
+  }
+  if (homeless.empty()) return;
+  workspace_ = engine_->workspace(most);
+  for (Kernel* kernel : homeless) kernel->workspace = workspace_->data();
+}
+
 void CudaProgram::make_ring() {
   ring_plan_ = plan_ring(lowered_);
   ring_ = Memory(engine_->device, ring_plan_.bytes(), "results");
@@ -78,7 +99,6 @@ void CudaProgram::make_kernels(const DeviceOptions& options) {
   std::vector<Source> sources;
   std::vector<size_t> generated;
   PartialsPlan partials;
-  size_t workspace_bytes = 0;
   for (int n = 0; n < graph.node_count(); ++n)
     for (const char* op : {"gather", "scatter_add", "crop", "resample"})
       looks_up_ = looks_up_ || graph.node(n).op->name == op;
@@ -89,10 +109,8 @@ void CudaProgram::make_kernels(const DeviceOptions& options) {
   prepare_convolutions(convolutions, lowered_, *engine_->device, library);
   for (const LoweredKernel& kernel : lowered_.kernels) {
     Kernel made;
-    if ((made.library = library_kernel(kernels_.size(), context, library))) {
+    if ((made.library = library_kernel(kernels_.size(), context, library)))
       made.arrays = {kernel.inputs[0], kernel.inputs[1], kernel.bias, kernel.outputs[0]};
-      workspace_bytes = std::max(workspace_bytes, made.library->workspace_bytes());
-    }
     implementations_.push_back(made.library ? made.library->library() : kernel.fused ? "fused" : "own");
     if (!made.library) {
       sources.push_back(kernel.fused ? fused_source(*kernel.fused, context) : op_source(kernel, context));
@@ -103,7 +121,6 @@ void CudaProgram::make_kernels(const DeviceOptions& options) {
   }
   ticket_bytes_ = partials.ticket_bytes();
   partials_ = Memory(engine_->device, partials.bytes(), "partial results");
-  if (workspace_bytes) workspace_ = engine_->workspace(workspace_bytes);
   load_sources(sources, generated, cold);
 }
 

@@ -48,6 +48,7 @@ class CudaProgram : public Program {
     CUfunction function = nullptr;  // or:
     std::unique_ptr<LibraryKernel> library;
     std::vector<Value> arrays;  // of a library's: a, b, bias or none, c
+    void* workspace = nullptr;  // of a library's
     int64_t blocks = 1;
   };
   struct Input {
@@ -60,6 +61,7 @@ class CudaProgram : public Program {
   void make_ring();
   void make_kernels(const DeviceOptions& options);
   void place_values();
+  void place_workspaces();
   std::unique_ptr<LibraryKernel> library_kernel(size_t kernel, const SourceContext& context,
                                                 const LibraryOptions& options);
   void load_sources(std::vector<Source>& sources, const std::vector<size_t>& kernels, ColdStart& cold);

@@ -112,7 +112,7 @@ void CudaProgram::launch(size_t k, void* record) {
   if (kernel.library) {
     const auto& a = kernel.arrays;
     kernel.library->launch(address(a[0]), address(a[1]), a[2] ? address(a[2]) : nullptr, address(a[3]),
-                           workspace_ ? workspace_->data() : nullptr);
+                           kernel.workspace);
     return;
   }
   std::byte* state = static_cast<std::byte*>(ring_.data());

@@ -9,9 +9,9 @@ namespace neon {
 
 namespace {
 
-constexpr size_t kAlignment = 64;
+constexpr size_t kAlignment = 64, kWorkspaceAlignment = 256;
 
-size_t aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+size_t aligned(size_t bytes, size_t to = kAlignment) { return (bytes + to - 1) / to * to; }
 
 class Planner {
  public:
@@ -160,5 +160,19 @@ class Planner {
 }  // namespace
 
 void plan_memory(Lowered& lowered) { Planner(lowered).run(); }
+
+std::optional<size_t> free_place(const Lowered& lowered, size_t kernel, size_t bytes) {
+  std::vector<Buffer> alive;
+  for (const Buffer& buffer : lowered.buffers)
+    if (buffer.bytes && buffer.first <= int(kernel) && int(kernel) <= buffer.last) alive.push_back(buffer);
+  std::ranges::sort(alive, {}, &Buffer::offset);
+  alive.push_back({.offset = lowered.arena_bytes});
+  size_t place = 0;
+  for (const Buffer& buffer : alive) {
+    if (place + bytes <= buffer.offset) return place;
+    place = aligned(buffer.offset + buffer.bytes, kWorkspaceAlignment);
+  }
+  return std::nullopt;
+}
 
 }  // namespace neon
