@@ -1,12 +1,11 @@
 // Programs on the GPU against the plain kernels in f64, for every op case and type; and what a run of steps needs.
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <set>
 
 #include "backends/graph/expression.h"
 #include "neon/core/random.h"
+#include "tests/backends/cuda/part.h"
 #include "tests/backends/cuda/wide_cases.h"
 #include "tests/backends/run_case.h"
 
@@ -26,16 +25,6 @@ std::string check(const OpCase& c, DType dtype, const DeviceOptions& options) {
   // Twice: products and sums may be contracted, which the functions of the table are not fitted for.
   CHECK(difference_to_plain(c, dtype, gpu, fuse, 2) == "");
   return gpu.implementations.empty() ? "" : gpu.implementations.back();
-}
-
-// All cases; with NEON_TEST_PART=I/N every Nth from the Ith on (I = 1 .. N), so that N processes share them.
-std::vector<OpCase> cases_here() {
-  std::vector<OpCase> all = all_cases(), out;
-  int part = 1, parts = 1;
-  if (const char* given = std::getenv("NEON_TEST_PART"))
-    REQUIRE((std::sscanf(given, "%d/%d", &part, &parts) == 2 && part >= 1 && part <= parts));
-  for (size_t i = size_t(part) - 1; i < all.size(); i += size_t(parts)) out.push_back(std::move(all[i]));
-  return out;
 }
 
 bool is_even(const std::vector<int64_t>& padding) {
@@ -82,21 +71,21 @@ TEST_CASE("convolutions of pixels by the library that the clock finds faster") {
   for (const std::string& library : taken) CHECK((library == "cudnn" || library == "cublaslt"));
 }
 TEST_CASE("op cases in f32") {
-  for (const OpCase& c : cases_here()) check(c, DType::f32, kGpu);
+  for (const OpCase& c : part_of(all_cases())) check(c, DType::f32, kGpu);
 }
 TEST_CASE("op cases in f64") {
-  for (const OpCase& c : cases_here()) check(c, DType::f64, kGpu);
+  for (const OpCase& c : part_of(all_cases())) check(c, DType::f64, kGpu);
 }
 TEST_CASE("op cases in bf16") {
-  for (const OpCase& c : cases_here()) check(c, DType::bf16, kGpu);
+  for (const OpCase& c : part_of(all_cases())) check(c, DType::bf16, kGpu);
 }
 TEST_CASE("op cases in f16") {
-  for (const OpCase& c : cases_here()) check(c, DType::f16, kGpu);
+  for (const OpCase& c : part_of(all_cases())) check(c, DType::f16, kGpu);
 }
 TEST_CASE("op cases with a kernel for every node") {
   DeviceOptions options = kGpu;
   options.cpu.fuse = false;
-  for (const OpCase& c : cases_here()) check(c, DType::f32, options);
+  for (const OpCase& c : part_of(all_cases())) check(c, DType::f32, options);
 }
 TEST_CASE("stochastic rounding has the same bits as on the CPU") {
   Tensor x(DType::f32, {300, 1000});

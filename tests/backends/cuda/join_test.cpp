@@ -3,6 +3,7 @@
 
 #include "backends/device/device.h"
 #include "tests/backends/cuda/against_plain.h"
+#include "tests/backends/cuda/part.h"
 #include "tests/backends/join_cases.h"
 #include "tests/backends/run_case.h"
 
@@ -10,11 +11,11 @@ using namespace neon;
 using namespace neon::test;
 
 TEST_CASE("concatenations are written piece by piece on the GPU") {
-  for (const JoinCase& c : join_cases()) check_against_plain(c.name, c.build);
+  for (const JoinCase& c : part_of(join_cases())) check_against_plain(c.name, c.build);
 }
 
 TEST_CASE("convolutions of single pixels write into a concatenation on the GPU as products") {
-  for (const PixelCase& c : pixel_cases()) {
+  for (const PixelCase& c : part_of(pixel_cases())) {
     check_against_plain(c.name, c.build);
     for (DType dtype : {DType::f32, DType::f16, DType::bf16, DType::f64}) {
       INFO(c.name << " in " << std::string(name_of(dtype)));
@@ -34,5 +35,5 @@ TEST_CASE("convolutions of single pixels write into a concatenation on the GPU a
 }
 
 TEST_CASE("gradients of convolutions of one input are made together on the GPU") {
-  for (const SiblingCase& c : sibling_cases()) check_against_plain(c.name, c.build);
+  for (const SiblingCase& c : part_of(sibling_cases())) check_against_plain(c.name, c.build);
 }

@@ -4,13 +4,14 @@
 
 #include "backends/device/device.h"
 #include "tests/backends/cuda/against_plain.h"
+#include "tests/backends/cuda/part.h"
 #include "tests/backends/pooled_cases.h"
 
 using namespace neon;
 using namespace neon::test;
 
 TEST_CASE("first convolutions in 16 bits take max pooling along on the GPU, their filters' gradients that of pooling") {
-  for (const PooledConvolutionCase& c : pooled_convolution_cases()) {
+  for (const PooledConvolutionCase& c : part_of(pooled_convolution_cases())) {
     // Not in f32: algorithms of cuDNN's that transform pixels make unequal what is equal, and another is the first.
     check_against_plain(c.name, c.build, {DType::f16, DType::bf16, DType::f64});
     if (c.taken) check_against_plain(c.name + ", TF32", c.build, {DType::f32}, true);
@@ -31,7 +32,7 @@ TEST_CASE("first convolutions in 16 bits take max pooling along on the GPU, thei
 }
 
 TEST_CASE("max pooling's gradient takes relu's derivative and the bias's gradient along on the GPU") {
-  for (const PooledCase& c : pooled_cases()) {
+  for (const PooledCase& c : part_of(pooled_cases())) {
     check_against_plain(c.name, c.build);
     for (DType dtype : {DType::f32, DType::f16, DType::bf16, DType::f64}) {
       INFO(c.name << " in " << std::string(name_of(dtype)));
