@@ -12,21 +12,21 @@ SUITES = ["tests/backends/cuda/gpu_test", "tests/backends/cuda/calls_test", "tes
 
 
 class Sums(unittest.TestCase):
-    def run_with(self, *endings, ninja=None):
-        """The exit code and last line, where the suites end so: lines and an exit code; None is not there."""
+    def run_with(self, *endings, ninja=None, options=()):
+        """The exit code and last line, where the suites end so: a script, or lines and an exit code; None is not there."""
         with tempfile.TemporaryDirectory() as build:
             scripts = {suite: ending for suite, ending in zip(SUITES, endings) if ending}
             if ninja:
                 scripts["ninja"] = ninja
             scripts["neon/neon"] = ("GPU              not used: there is none", 0)  # so two cases of runs are skipped
-            for path, (text, code) in scripts.items():
+            for path, ending in scripts.items():
                 path = os.path.join(build, path)
                 os.makedirs(os.path.dirname(path), exist_ok=True)
                 with open(path, "w") as file:
-                    file.write(f"#!/bin/sh\nprintf '{text}\\n'\nexit {code}\n")
+                    file.write(ending if isinstance(ending, str) else "#!/bin/sh\nprintf '{}\\n'\nexit {}\n".format(*ending))
                 os.chmod(path, 0o755)
             # No other ninja is found there.
-            done = subprocess.run([sys.executable, TOOL, build], env={"PATH": build}, stdout=subprocess.PIPE, text=True)
+            done = subprocess.run([sys.executable, TOOL, *options, build], env={"PATH": build}, stdout=subprocess.PIPE, text=True)
             return done.returncode, done.stdout.splitlines()[-1]
 
     def test_counts_are_added(self):
@@ -52,6 +52,21 @@ class Sums(unittest.TestCase):
         for ninja in None, ("nothing to do", 0):
             self.assertEqual(self.run_with(skipped, None, skipped, skipped, ninja=ninja), (0, "0 passed, 0 failed, 18 skipped"))
         self.assertEqual(self.run_with(None, None, skipped, skipped), (1, "0 passed, 1 failed, 13 skipped"))
+
+    def test_cases_may_be_run_by_several_processes(self):
+        cases = """#!/bin/sh
+case "$1" in
+  --list-test-names-only) printf 'one\\ntwo, and more\\nthree\\n0 passed, 0 failed, 0 skipped\\n'; exit 3;;
+  one|three) echo '1 passed, 0 failed, 0 skipped';;
+  'two\\, and more') echo '0 passed, 1 failed, 0 skipped'; exit 1;;
+  *) echo '20 passed, 0 failed, 0 skipped';;
+esac
+"""
+        good = ("1 passed, 0 failed, 0 skipped", 0)
+        self.assertEqual(self.run_with(cases, good, good, good), (0, "23 passed, 0 failed, 2 skipped"))
+        self.assertEqual(self.run_with(cases, good, good, good, options=["-j", "2"]), (1, "5 passed, 1 failed, 2 skipped"))
+        skipped = ("no GPU\n0 passed, 0 failed, 5 skipped", 77)
+        self.assertEqual(self.run_with(skipped, skipped, skipped, skipped, options=["-j2"]), (0, "0 passed, 0 failed, 22 skipped"))
 
     def test_what_cannot_be_built_is_a_failure(self):
         self.assertEqual(self.run_with(ninja=("error: unknown target", 1)), (1, "0 passed, 1 failed, 0 skipped"))
