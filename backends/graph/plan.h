@@ -10,8 +10,8 @@ namespace neon {
 // whose life ends where an equally large one begins, in an elementwise kernel, hands its place on.
 void plan_memory(Lowered& lowered);
 
-// Where in the arena so many bytes lie unused while a kernel runs, at a multiple of 256 as libraries want what they work
-// in; none where no such stretch is long enough.
+// Where in the arena so many bytes lie unused while a kernel runs, at a multiple of 256 as libraries want what they
+// work in; none where no such stretch is long enough.
 std::optional<size_t> free_place(const Lowered& lowered, size_t kernel, size_t bytes);
 
 }  // namespace neon
