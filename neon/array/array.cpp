@@ -151,10 +151,14 @@ Lazy matrix(const Lazy& stack, int64_t i) {
   return stack.slice(0, i, 1).reshape({shape[1], shape[2]});
 }
 
-// An array of it, that parts of it need not be computed one by one.
-Lazy evaluated(const Lazy& stack) {
-  if (stack.node()->op == "array") return stack;
-  if (is_turned(stack.node())) return evaluated(Lazy(stack.node()->inputs[0])).transpose({0, 2, 1});
+const DeviceMemory* memory_of(const NodePtr& place) {
+  return place->op == "array" ? place->memory.get() : memory_of(place->inputs[0]);
+}
+
+// An array of it, that parts of it need not be computed one by one, nor read after others were written.
+Lazy evaluated(const Lazy& stack, const DeviceMemory* written) {
+  if (is_turned(stack.node())) return evaluated(Lazy(stack.node()->inputs[0]), written).transpose({0, 2, 1});
+  if (stack.node()->op == "array" && stack.node()->memory.get() != written) return stack;
   return Array(stack);
 }
 
@@ -190,7 +194,8 @@ Array& batched_dot(const Lazy& a, const Lazy& b, Array& c, const DotOptions& opt
   }
   if (a.shape().back() * c.shape()[1] * c.shape()[2] <= kMostTogether)
     return put_product(product_of_stacks(a, b), c, options);
-  const Lazy left = evaluated(a), right = evaluated(b);
+  const DeviceMemory* written = memory_of(c.node());
+  const Lazy left = evaluated(a, written), right = evaluated(b, written);
   for (int64_t i = 0; i < count; ++i) {
     Array one = c.slice(0, i, 1).reshape({c.shape()[1], c.shape()[2]});
     one.round_by_chance(c.rounding());

@@ -124,6 +124,35 @@ TEST_CASE("batched_dot is a program or two, whatever its operands are and howeve
       144 * 12 * 6e-8);
 }
 
+TEST_CASE("batched_dot reads what was there before, also where matrices are multiplied one by one") {
+  Backend be = make_backend();
+  for (int64_t size : {8, 144}) {
+    INFO("matrices of " << size);
+    const Tensor x = numbers({4, size, size}, DType::f32), y = numbers({3, size, size}, DType::f32, 1);
+    const auto product = [&](const Tensor& left, int64_t of, const Tensor& right, const Index& i) {
+      double sum = 0;
+      for (int64_t k = 0; k < size; ++k) sum += at(left, {of, i[1], k}) * at(right, {i[0], k, i[2]});
+      return sum;
+    };
+    const double allowed = double(size) * 4 * 6e-8;
+    const Array b = be.array(y);
+    Array rows = be.array(x), next = rows.slice(0, 1, 3);
+    batched_dot(rows.slice(0, 0, 3), b, next);
+    check(
+        next.get(), y.shape(), [&](const Index& i) { return product(x, i[0], y, i); }, allowed);
+    rows = be.array(x);
+    Array same = rows.slice(0, 0, 3);
+    batched_dot(rows.slice(0, 0, 1).reshape({size, size}), b, same);
+    check(
+        same.get(), y.shape(), [&](const Index& i) { return product(x, 0, y, i); }, allowed);
+    rows = be.array(x);
+    Array turned = rows.slice(0, 1, 3).transpose({0, 2, 1});
+    batched_dot(b, rows.slice(0, 0, 3), turned);
+    check(
+        turned.get(), y.shape(), [&](const Index& i) { return product(y, i[0], x, i); }, allowed);
+  }
+}
+
 TEST_CASE("a compensated sum of many small numbers keeps what f16 cannot hold") {
   for (DType dtype : {DType::f16, DType::bf16, DType::f32}) {
     Backend be = make_backend(dtype);
