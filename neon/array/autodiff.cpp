@@ -21,7 +21,7 @@ NodePtr gradient_node(const NodePtr& output, const NodePtr& wanted, const NodePt
   if (seed) node->inputs.push_back(seed);
   for (const NodePtr& input : node->inputs) node->depth = std::max(node->depth, input->depth + 1);
   node->type = wanted->type;
-  node->state = wanted->state;
+  node->state = common_state(node->inputs);
   return node;
 }
 
@@ -37,6 +37,7 @@ Autodiff::Autodiff(const Lazy& output, const Lazy& seed) : Autodiff(output) {
   if (!broadcasts_to(seed.shape(), output.shape()))
     fail(ErrorKind::config, "the seed of a gradient, ", seed.shape(), ", does not broadcast to the output, ",
          output.shape());
+  common_state({output.node(), seed.node()});
   NodePtr whole = seed.broadcast(output.shape()).node();
   if (whole->type.dtype != output.dtype()) whole = make_node("cast", {whole}, {{"dtype", int64_t(output.dtype())}});
   seed_ = std::move(whole);

@@ -192,6 +192,8 @@ class Below {
 void evaluate(Backend::State& state, const std::vector<Target>& given) {
   std::vector<Target> targets;
   for (const Target& target : given) {
+    if (target.array->state.get() != &state)
+      fail(ErrorKind::config, "an assignment is to an array of another backend; make it with that one");
     for (const Target& other : targets)
       if (overlap(*other.array, *target.array))
         fail(ErrorKind::config,

@@ -16,7 +16,8 @@ std::vector<int64_t> list(const Shape& shape) { return {shape.begin(), shape.end
 
 bool is_number(const NodePtr& node) { return node->op == "number"; }
 
-// The backend that all inputs are of.
+}  // namespace
+
 std::shared_ptr<Backend::State> common_state(const std::vector<NodePtr>& inputs) {
   std::shared_ptr<Backend::State> state;
   for (const NodePtr& input : inputs) {
@@ -27,8 +28,6 @@ std::shared_ptr<Backend::State> common_state(const std::vector<NodePtr>& inputs)
   }
   return state;
 }
-
-}  // namespace
 
 NodePtr make_node(std::string_view name, std::vector<NodePtr> inputs, Attributes attributes) {
   auto node = std::make_shared<Lazy::Node>();

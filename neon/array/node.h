@@ -28,6 +28,8 @@ struct Lazy::Node {
 
 using NodePtr = Lazy::Node::NodePtr;
 
+// The backend that all inputs are of; null where they are numbers alone. Fails where they are of two.
+std::shared_ptr<Backend::State> common_state(const std::vector<NodePtr>& inputs);
 // A node of an op; its shape rule gives the type.
 NodePtr make_node(std::string_view op, std::vector<NodePtr> inputs, Attributes attributes = {});
 // Dense elements at a place in memory.

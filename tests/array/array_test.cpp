@@ -348,6 +348,12 @@ TEST_CASE("mistakes are told in one line") {
   CHECK_THROWS_WITH(Backend({.device = "cup"}), "device 'cup' is not one of cpu, gpu; did you mean cpu?");
   CHECK_THROWS_WITH(Backend({.threads = -3}), "threads -3 is below 0; 0 takes as many as there are");
   CHECK_THROWS_WITH(a + make_backend().ones({2, 3}), Catch::Contains("arrays of two backends"));
+  const Array others = make_backend().ones({2, 3});
+  CHECK_THROWS_WITH(Array(a).assign(others), Catch::Contains("arrays of two backends"));
+  CHECK_THROWS_WITH(be.assign({{a, a * 2}, {others, others * 2}}), Catch::Contains("to an array of another backend"));
+  CHECK_THROWS_WITH(Autodiff(a * a, others), Catch::Contains("arrays of two backends"));
+  CHECK_THROWS_WITH(Autodiff(a * a).gradient(others), Catch::Contains("arrays of two backends"));
+  CHECK_THROWS_WITH(Autodiff(a * a).back_prop({a}, {others}), Catch::Contains("arrays of two backends"));
   CHECK_THROWS_WITH(be.empty({int64_t(1) << 61}, DType::f64), Catch::Contains("more than 2^59 elements"));
   CHECK_THROWS_WITH(be.empty({int64_t(1) << 55}, DType::f64), Catch::Contains("for an array"));
   CHECK_THROWS_WITH(be.array({1, 2}, {3}), "2 values do not fill (3), which has 3");
