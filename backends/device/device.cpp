@@ -71,6 +71,9 @@ Opened open_module() {
     }
     const auto open = reinterpret_cast<Open>(dlsym(handle, "neon_open_cuda"));
     if (!open) return {nullptr, path + " is no module of neon", false};
+    // In the module and what it was linked with.
+    if (!dlsym(handle, "cuDriverGetVersion"))
+      return {nullptr, "the libcuda.so.1 that was found is no NVIDIA driver", false};
     Opened out;
     out.module = open(std::string(version()), &out.why_not, &out.no_gpu);
     return out;

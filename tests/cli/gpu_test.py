@@ -212,6 +212,10 @@ class Unusable(Case):
         self.gpu(driver="fake_old_cuda")
         self.unused("the NVIDIA driver is too old: it is for CUDA 11.8")
 
+    def test_a_driver_that_is_none(self):
+        self.gpu(driver="fake_nvrtc")
+        self.unused("libcuda.so.1 that was found is no NVIDIA driver")
+
     def test_a_driver_that_does_not_start(self):
         self.gpu()
         self.unused("the NVIDIA driver does not start: something is wrong", FAKE_CUDA_INIT="999")
@@ -219,6 +223,15 @@ class Unusable(Case):
     def test_a_gpu_that_is_too_old(self):
         self.gpu()
         self.unused("Fake GPU", "compute capability 3.5 is older than", FAKE_CUDA_ARCH="35")
+
+    def test_a_gpu_that_is_not_there(self):
+        """Asked for by its number, so that it is no matter of using another, or none."""
+        self.gpu()
+        self.neon("-b", "cpu", "-e", "1", "-s", "m.safetensors", self.spec(SMALL))
+        for arguments in (["s.yaml"], ["-b", "gpu", "s.yaml"], ["bench", "s.yaml"], ["program", "s.yaml"],
+                          ["eval", "m.safetensors"], ["resume", "m.safetensors", "-e", "2"]):
+            self.refused(6, *arguments, "-i", "3", environment={"FAKE_CUDA_COUNT": "3"},
+                         says="there is no GPU 3; there is 0: Fake GPU, 1: Fake GPU, 2: Fake GPU")
 
     def test_no_gpu_is_nothing_to_speak_of(self):
         self.gpu()
