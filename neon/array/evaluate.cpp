@@ -198,7 +198,7 @@ void evaluate(Backend::State& state, const std::vector<Target>& given) {
       if (overlap(*other.array, *target.array))
         fail(ErrorKind::config,
              "two assignments at once write the same elements, or parts of one array that do not lie together ",
-             "in memory; make them one after the other");
+             "in memory, each from a multiple of ", kArrayAlignment, " bytes on; make them one after the other");
     const bool itself = target.value->op == "array" && same_array(*target.value, *target.array);
     if (!itself && target.array->type.shape.elements() > 0) targets.push_back(target);
   }

@@ -362,6 +362,8 @@ TEST_CASE("mistakes are told in one line") {
                     Catch::Contains("same elements"));
   CHECK_THROWS_WITH(be.assign({{a.slice(1, 0, 1), 1}, {a.slice(1, 1, 1), 2}}),
                     Catch::Contains("parts of one array that do not lie together in memory"));
+  CHECK_THROWS_WITH(be.assign({{a.slice(0, 0, 1), 1}, {a.slice(0, 1, 1), 2}}),
+                    Catch::Contains("each from a multiple of 16 bytes on"));
   CHECK_THROWS_WITH(a.reshape({int64_t(1) << 33, int64_t(1) << 33, -1}), Catch::Contains("more than 2^59 elements"));
   CHECK_THROWS_WITH(Array(a).round_by_chance(16), Catch::Contains("not 16 of f32"));
   Lazy deep = a;
