@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "backends/cuda/moves.h"
 #include "backends/cuda/source.h"
 #include "backends/graph/op.h"
 #include "models/step_graph.h"
@@ -13,7 +14,7 @@ using namespace neon;
 
 namespace {
 
-Lowered step_of(const std::string& example, const std::string& datatype) {
+Lowered step_of(const std::string& example, const std::string& datatype, bool tf32 = false) {
   const Spec spec = load_spec(EXAMPLES "/" + example);
   Experiment experiment(spec.root);
   RunOptions options;
@@ -22,7 +23,16 @@ Lowered step_of(const std::string& example, const std::string& datatype) {
   const ExperimentParams& params = experiment.params;
   const StepGraph step =
       training_graph(experiment.network(), *params.cost, *params.optimizer, layout, step_options(options, params));
-  return lower(step.graph, cuda::gpu_lowering(true, false));
+  return lower(step.graph, cuda::gpu_lowering(true, tf32));
+}
+
+// Whose addresses a kernel gets.
+std::vector<Value> arrays_of(const LoweredKernel& kernel, cuda::SourceContext& context) {
+  if (kernel.fused) return cuda::fused_source(*kernel.fused, context).arrays;
+  if (!cuda::asks_library(kernel, context)) return cuda::op_source(kernel, context).arrays;
+  std::vector<Value> out = {kernel.inputs[0], kernel.inputs[1], kernel.outputs[0]};
+  if (kernel.bias) out.push_back(kernel.bias);
+  return out;
 }
 
 // Of one array, which it only reads and writes.
@@ -100,4 +110,24 @@ TEST_CASE("a step of mnist-small on a GPU is nine kernels") {
   // The batch; two products; softmax with the cost; the second layer's gradients, relu's derivative with the product by
   // its input; the first's; the finite check; the update.
   CHECK(lowered.kernels.size() == 9);
+}
+
+TEST_CASE("what a kernel on a GPU is given is alive while it runs, and so no library works there") {
+  size_t checked = 0;
+  for (const char* example : {"bench/vgg-a.yaml", "bench/googlenet.yaml", "bench/lenet.yaml", "mlp/mnist-small.yaml"})
+    for (const char* datatype : {"f32", "tf32", "f16"}) {
+      INFO(example << " in " << datatype);
+      const bool tf32 = datatype == std::string("tf32");
+      const Lowered lowered = step_of(example, tf32 ? "f32" : datatype, tf32);
+      std::map<std::string, int> scalars;
+      cuda::SourceContext context{lowered, scalars, {}, 0, {}, {}};
+      for (size_t k = 0; k < lowered.kernels.size(); ++k)
+        for (Value value : arrays_of(lowered.kernels[k], context)) {
+          const Buffer& buffer = lowered.buffers[size_t(lowered.storage[size_t(value.id)].id)];
+          const bool alive = buffer.first <= int(k) && int(k) <= buffer.last;
+          CHECK((buffer.bytes == 0 || alive));
+          checked += buffer.bytes > 0;
+        }
+    }
+  CHECK(checked > 2000);
 }
