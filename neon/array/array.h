@@ -71,6 +71,9 @@ struct BackendOptions {
   // Of a GPU. Its libraries' algorithms are timed when a program is compiled and the fastest is remembered; without,
   // the same are taken each time, and give the same bits.
   bool timed = false;
+  // Of programs that are kept for expressions of the same form, what values take between their kernels. The one used
+  // last is always kept.
+  int64_t program_bytes = int64_t(4) << 30;
 };
 
 // Whether and where draws go on: they are keyed by the seed and the number of evaluations before.

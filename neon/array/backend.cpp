@@ -17,10 +17,14 @@ std::shared_ptr<DeviceMemory> MemoryPool::make(size_t bytes) {
     return make_memory(bytes, options_);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::memory || kept_ == 0) throw;
-    free_.clear();
-    kept_ = 0;
+    clear();
     return make_memory(bytes, options_);
   }
+}
+
+void MemoryPool::clear() {
+  free_.clear();
+  kept_ = 0;
 }
 
 void MemoryPool::give_back(std::shared_ptr<DeviceMemory> memory) {
@@ -44,8 +48,13 @@ std::shared_ptr<DeviceMemory> MemoryPool::take(const std::shared_ptr<MemoryPool>
   return {address, [pool, memory](DeviceMemory*) mutable { pool->give_back(std::move(memory)); }};
 }
 
-NodePtr Backend::State::new_array(const std::shared_ptr<State>& self, const TensorType& type) const {
-  return array_node(self, MemoryPool::take(pool, type.bytes()), 0, type);
+NodePtr Backend::State::new_array(const std::shared_ptr<State>& self, const TensorType& type) {
+  return array_node(self, with_room([&] { return MemoryPool::take(pool, type.bytes()); }), 0, type);
+}
+
+void Backend::State::drop_programs() {
+  known.clear();
+  programs.clear();
 }
 
 DeviceOptions device_of(const BackendOptions& options) {
@@ -54,6 +63,7 @@ DeviceOptions device_of(const BackendOptions& options) {
          did_you_mean(options.device, {"cpu", "gpu"}));
   if (!is_floating(options.dtype))
     fail(ErrorKind::config, "arrays are of a floating type unless they say: not ", options.dtype);
+  if (options.program_bytes < 0) fail(ErrorKind::config, "program_bytes ", options.program_bytes, " is below 0");
   if (options.threads < 0)
     fail(ErrorKind::config, "threads ", options.threads, " is below 0; 0 takes as many as there are");
   DeviceOptions out;
@@ -130,7 +140,7 @@ DrawState Backend::draw_state() const { return {state_->options.seed, state_->ev
 
 void Backend::set_draw_state(const DrawState& state) {
   // The seed is part of the programs.
-  if (state.seed != state_->options.seed) state_->known.clear(), state_->programs.clear();
+  if (state.seed != state_->options.seed) state_->drop_programs();
   state_->options.seed = state.seed;
   state_->evaluations = state.evaluations;
 }

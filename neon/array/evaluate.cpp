@@ -130,27 +130,38 @@ class Form {
   int draws_ = 0;
 };
 
+void drop_oldest(Backend::State& state) {
+  size_t count = 0, bytes = 0;
+  for (auto at = state.programs.begin(); at != state.programs.end();) {
+    const auto& [key, made] = *at;
+    const bool fits = count < kMostPrograms && bytes + made.bytes() <= size_t(state.options.program_bytes);
+    if (fits || count == 0) {
+      ++count, bytes += made.bytes();
+      ++at;
+    } else {
+      state.known.erase(key);
+      at = state.programs.erase(at);
+    }
+  }
+}
+
 CompiledExpression& compiled(Backend::State& state, const Form& form) {
   if (const auto known = state.known.find(form.key()); known != state.known.end()) {
     state.programs.splice(state.programs.begin(), state.programs, known->second);
     return known->second->second;
   }
-  state.programs.emplace_front();
-  auto& [key, made] = state.programs.front();
-  try {
-    made.program = compile_program(form.graph(state.options.seed), made.variables, state.device);
-  } catch (...) {
-    state.programs.pop_front();
-    throw;
-  }
-  key = form.key();
+  // A program knows where its variables are: they stay there.
+  decltype(state.programs) made(1);
+  std::string& key = made.front().first = form.key();
+  CompiledExpression& expression = made.front().second;
+  state.with_room([&] {
+    expression.program = compile_program(form.graph(state.options.seed), expression.variables, state.device);
+  });
+  state.programs.splice(state.programs.begin(), made);
   state.known[key] = state.programs.begin();
   ++state.compiled;
-  if (state.programs.size() > kMostPrograms) {
-    state.known.erase(state.programs.back().first);
-    state.programs.pop_back();
-  }
-  return made;
+  drop_oldest(state);
+  return expression;
 }
 
 void run(Backend::State& state, const std::vector<Target>& targets, bool derives) {

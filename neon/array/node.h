@@ -57,6 +57,7 @@ class MemoryPool {
  public:
   explicit MemoryPool(const DeviceOptions& options) : options_(options) {}
   static std::shared_ptr<DeviceMemory> take(const std::shared_ptr<MemoryPool>& pool, size_t bytes);
+  void clear();
 
  private:
   std::shared_ptr<DeviceMemory> make(size_t bytes);
@@ -69,6 +70,7 @@ class MemoryPool {
 struct CompiledExpression {
   Variables variables;
   std::unique_ptr<Program> program;
+  size_t bytes() const { return program->lowered().arena_bytes; }
 };
 
 // What programs of a backend are compiled for. Throws a config error for options that cannot be.
@@ -87,7 +89,20 @@ struct Backend::State {
   std::vector<std::shared_ptr<DeviceMemory>> hist_rows;
   std::map<std::string, int64_t> hist_tags;
 
-  NodePtr new_array(const std::shared_ptr<State>& self, const TensorType& type) const;
+  NodePtr new_array(const std::shared_ptr<State>& self, const TensorType& type);
+  void drop_programs();
+  // What `make` gives; where memory does not suffice, once nothing is kept for later.
+  template <typename Make>
+  auto with_room(Make&& make) {
+    try {
+      return make();
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::memory) throw;
+    }
+    drop_programs();
+    pool->clear();
+    return make();
+  }
 };
 
 }  // namespace neon

@@ -325,6 +325,28 @@ TEST_CASE("a form is compiled once, for all arrays and numbers") {
   CHECK(be.programs_compiled() == before + 3);  // and one that fills the array
 }
 
+TEST_CASE("programs are kept as long as what their values take is within bounds") {
+  BackendOptions options{.program_bytes = 1100000};
+  if (const char* device = std::getenv("NEON_TEST_DEVICE")) options.device = device;
+  Backend be(options);
+  // The product of n x n numbers lies between two kernels.
+  const auto compiled = [&](int64_t n) {
+    const Array x = be.array(numbers({n, 2}, DType::f64));
+    const int64_t before = be.programs_compiled();
+    const Array sums = sum(tanh(dot(x, x.T())), 1);
+    CHECK(be.last_kernels() == 2);
+    return be.programs_compiled() - before;
+  };
+  for (int64_t n : {200, 210, 220}) CHECK(compiled(n) == 1);  // 320,000, 352,800 and 387,200 bytes
+  for (int64_t n : {200, 210, 220}) CHECK(compiled(n) == 0);
+  CHECK(compiled(150) == 1);  // takes the place of the one of 200, which was not used for the longest time
+  for (int64_t n : {220, 210, 150}) CHECK(compiled(n) == 0);
+  CHECK(compiled(200) == 1);
+  for (int i = 0; i < 2; ++i) CHECK(compiled(400) == 1 - i);  // 1,280,000 bytes, but used last
+  CHECK(compiled(200) == 1);
+  CHECK(compiled(400) == 1);
+}
+
 TEST_CASE("mistakes are told in one line") {
   Backend be = make_backend();
   const Array a = be.ones({2, 3}), b = be.ones({4});
@@ -347,6 +369,7 @@ TEST_CASE("mistakes are told in one line") {
   CHECK_THROWS_WITH(a.item(), Catch::Contains("one element, not of (2, 3)"));
   CHECK_THROWS_WITH(Backend({.device = "cup"}), "device 'cup' is not one of cpu, gpu; did you mean cpu?");
   CHECK_THROWS_WITH(Backend({.threads = -3}), "threads -3 is below 0; 0 takes as many as there are");
+  CHECK_THROWS_WITH(Backend({.program_bytes = -1}), "program_bytes -1 is below 0");
   CHECK_THROWS_WITH(a + make_backend().ones({2, 3}), Catch::Contains("arrays of two backends"));
   const Array others = make_backend().ones({2, 3});
   CHECK_THROWS_WITH(Array(a).assign(others), Catch::Contains("arrays of two backends"));

@@ -65,3 +65,15 @@ TEST_CASE("a program that there is no room for leaves nothing behind") {
   for (int i = 0; i < 10; ++i) once();
   CHECK(count_of("fake_cuda_given") == before);
 }
+
+TEST_CASE("programs that are kept make room for others, and for arrays") {
+  Backend be = on_gpu(0);
+  const auto work_in = [&](int64_t n) {  // 4 n^2 bytes, between two kernels
+    const Array x = be.ones({n, 1}), y = be.ones({1, n});
+    const Array sums = sum(tanh(dot(x, y)), 1);
+    CHECK(be.last_kernels() == 2);
+  };
+  for (int64_t n = 1000; n < 1012; ++n) work_in(n);
+  const Array large = be.empty({20 << 20}, DType::u8);
+  CHECK(count_of("fake_cuda_refused") == 0);
+}
