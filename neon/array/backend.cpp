@@ -28,7 +28,9 @@ void MemoryPool::clear() {
 }
 
 void MemoryPool::give_back(std::shared_ptr<DeviceMemory> memory) {
-  if (kept_ + memory->bytes() > kMostKept) return;
+  if (memory->bytes() > kMostKept) return;
+  // What fills it up may be of sizes that are no longer asked for.
+  if (kept_ + memory->bytes() > kMostKept) clear();
   kept_ += memory->bytes();
   free_[memory->bytes()].push_back(std::move(memory));
 }

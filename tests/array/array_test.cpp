@@ -347,6 +347,21 @@ TEST_CASE("programs are kept as long as what their values take is within bounds"
   CHECK(compiled(400) == 1);
 }
 
+TEST_CASE("memory is kept for the next array of its size, whatever was kept before") {
+  const DeviceOptions cpu = device_of({});
+  const auto pool = std::make_shared<MemoryPool>(cpu);
+  const auto is_kept = [&](size_t bytes) {
+    const DeviceMemory* const given_back = MemoryPool::take(pool, bytes).get();
+    const auto another = make_memory(bytes, cpu);  // which would have its address now
+    return MemoryPool::take(pool, bytes).get() == given_back;
+  };
+  CHECK(is_kept(4096));
+  CHECK(is_kept((size_t(1) << 30) - 4096));
+  CHECK(is_kept(8192));
+  CHECK(is_kept(4096));
+  CHECK_FALSE(is_kept((size_t(1) << 30) + 64));
+}
+
 TEST_CASE("mistakes are told in one line") {
   Backend be = make_backend();
   const Array a = be.ones({2, 3}), b = be.ones({4});
