@@ -15,7 +15,8 @@ std::string largest_array(const Lowered& lowered) {
   if (held.empty()) return "none";
   const Value largest = *std::ranges::max_element(held, {}, bytes);
   const Node& maker = graph.producer(largest);
-  const std::string name = maker.op->name == "variable" ? maker.attributes.string("name") : "a value of " + maker.scope;
+  const std::string of = maker.scope.empty() ? "" : " of " + maker.scope;
+  const std::string name = maker.op->name == "variable" ? maker.attributes.string("name") : "a value" + of;
   return text(name, ", ", graph.type(largest).to_string(), ": ", bytes_text(double(bytes(largest))));
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "backends/graph/op.h"
 #include "tests/backends/nets.h"
 
 using namespace neon;
@@ -59,4 +60,16 @@ TEST_CASE("free places of whole steps are the first that there are") {
   }
   CHECK(found > 20);
   CHECK(full > 20);
+}
+
+TEST_CASE("the largest array is named by its layer, where it is of one") {
+  const auto named = [](const std::string& layer) {
+    Graph graph;
+    const Scope scope(graph, layer);
+    const Value x = graph.input("x", DType::f32, {100, 2}), y = graph.input("y", DType::f32, {2, 80});
+    graph.assign(graph.variable("w", DType::f32, {80}), sum_to_shape(graph, matmul(graph, x, y), {80}));
+    return largest_array(lower(graph));
+  };
+  CHECK(named("Affine_0") == "a value of Affine_0, f32 (100, 80): 31.2 KiB");
+  CHECK(named("") == "a value, f32 (100, 80): 31.2 KiB");
 }
