@@ -19,8 +19,8 @@ const std::string& only_operand(const CommandLine& line, const char* usage) {
   if (line.operands.size() > 1) {
     const bool may_be_verb = first.find('.') == first.npos && !std::ranges::count(verbs(), first);
     const std::string verb = may_be_verb ? did_you_mean(first, verbs()) : "";
-    fail(ErrorKind::config, in_quotes(line.operands[1]), " is one operand too many; usage: ", usage,
-         verb.empty() ? "" : text(" (", in_quotes(first), " is no verb", verb, ")"));
+    fail(ErrorKind::config, in_quotes(line.operands[1]), " is one operand too many after ", in_quotes(first),
+         "; usage: ", usage, verb.empty() ? "" : text(" (", in_quotes(first), " is no verb", verb, ")"));
   }
   if (first.empty()) fail(ErrorKind::config, "the operand is empty; usage: ", usage);
   return first;

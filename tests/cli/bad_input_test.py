@@ -126,7 +126,9 @@ class Usage(Case):
         self.neon("eval", "-c", "epochs.cfg", "m.safetensors")  # a file of options is for every verb
 
     def test_operands_that_are_none(self):
-        self.refused(2, "check", "check", self.spec(), says="'s.yaml' is one operand too many; usage: neon check SPEC")
+        self.refused(2, "check", "check", self.spec(), says="'s.yaml' is one operand too many after 'check'; usage: neon check SPEC")
+        # No number of bits, so the spec.
+        self.refused(2, "-u", "abc", self.spec(), says="'s.yaml' is one operand too many after 'abc'; usage: neon [OPTIONS] SPEC")
         self.refused(2, "check", "", says="the operand is empty; usage: neon check SPEC")
         self.refused(2, "doctor", "gpu", says="'gpu' is one operand too many")
         self.neon("-e", "1", "-s", "m.safetensors", self.spec())
