@@ -21,7 +21,8 @@ struct ImageParams : StreamParams {
     p("size", &ImageParams::size,
       "Side of the samples: the shorter side of an image is brought to it, and the middle is taken; 0: as they are.",
       closed(0, 8192), Unit{"pixels"});
-    p("channels", &ImageParams::channels, "1: grey, 3: RGB.", closed(1, 3), Alias{"channel_count"});
+    p("channels", &ImageParams::channels, "1: grey (of colours as JPEG has it, 0.299 R + 0.587 G + 0.114 B), 3: RGB.",
+      closed(1, 3), Alias{"channel_count"});
     p("normalize", &ImageParams::normalize, "Whether the net sees 0 to 1; otherwise 0 to 255.");
     p("on_bad_sample", &ImageParams::on_bad_sample,
       "A file that is no image, or a damaged one, ends the run, or is left out with a warning; of streamed ones, the "

@@ -16,6 +16,15 @@ void read_header(png_image& image, std::string_view bytes, const std::string& so
   fail(ErrorKind::data, source, ": ", width, " x ", height, " pixels are more than ", kMostPixels);
 }
 
+// rgb (n,3) -> to (n), the grey of libjpeg: Y by ITU-R BT.601 in 16 bits. libpng's own would be the luminance of light,
+// which is another for all colours: of a folder of both kinds of files one picture would be two.
+void make_grey(const Tensor& rgb, Tensor& to) {
+  const auto from = rgb.as<uint8_t>();
+  const auto grey = to.as<uint8_t>();
+  for (size_t i = 0; i < grey.size(); ++i)
+    grey[i] = uint8_t((19595u * from[3 * i] + 38470u * from[3 * i + 1] + 7471u * from[3 * i + 2] + 32768u) >> 16);
+}
+
 }  // namespace
 
 bool is_png(std::string_view bytes) { return bytes.starts_with("\x89PNG\r\n\x1a\n"); }
@@ -33,12 +42,17 @@ Tensor read_png(std::string_view bytes, int channels, const std::string& source)
   png_image image{};
   read_header(image, bytes, source);
   image.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;  // 16 bits are taken as 8 bits are, not as intensities of light
-  image.format = channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
-  Tensor out(DType::u8, {int64_t(image.height), int64_t(image.width), channels});
+  const int64_t height = image.height, width = image.width;
+  const int read = image.format & PNG_FORMAT_FLAG_COLOR ? 3 : channels;
+  image.format = read == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
+  Tensor out(DType::u8, {height, width, read});
   const png_color black{0, 0, 0};
   if (!png_image_finish_read(&image, &black, out.data(), 0, nullptr))
     fail(ErrorKind::data, source, ": damaged PNG: ", image.message);
-  return out;
+  if (read == channels) return out;
+  Tensor grey(DType::u8, {height, width, 1});
+  make_grey(out, grey);
+  return grey;
 }
 
 void write_png(const Tensor& image, const std::string& path) {

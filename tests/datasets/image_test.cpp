@@ -48,10 +48,15 @@ TEST_CASE("grey images become RGB, and colours grey, as the format asks") {
     CHECK(rgb.shape() == Shape{16, 16, 3});
     for (int64_t i = 0; i < rgb.elements(); ++i) REQUIRE(std::abs(rgb.at(i) - grey.at(i / 3)) <= 4);
   }
-  Tensor green(DType::u8, {8, 8, 3});
-  for (int64_t i = 1; i < green.elements(); i += 3) green.set(i, 200);
-  // Y = 0.587 G (JFIF 1.02, page 3)
-  CHECK(std::abs(read(jpeg_of(green, 100), {1, 0}).at(0) - 0.587 * 200) <= 3);
+  // Y = 0.299 R + 0.587 G + 0.114 B (JFIF 1.02, page 3), whatever kind of file the colour is in.
+  const double shares[] = {0.299, 0.587, 0.114};
+  for (int channel : {0, 1, 2}) {
+    INFO("channel " << channel);
+    Tensor colour(DType::u8, {8, 8, 3});
+    for (int64_t i = channel; i < colour.elements(); i += 3) colour.set(i, 200);
+    CHECK(std::abs(read(jpeg_of(colour, 100), {1, 0}).at(0) - shares[channel] * 200) <= 3);
+    for (int bits : {8, 16}) CHECK(std::abs(read(png_of(colour, bits), {1, 0}).at(0) - shares[channel] * 200) <= 1);
+  }
 }
 
 TEST_CASE("the shorter side is brought to the size, and the middle is taken") {
