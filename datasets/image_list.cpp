@@ -71,7 +71,7 @@ std::vector<std::string> take_labels(const std::vector<Entry>& entries, std::vec
   double value = 0, largest = 0;
   const bool numbers = std::ranges::all_of(entries, [&](const Entry& entry) {
     if (!parse_number(entry.label, value) || value < 0 || value != std::floor(value) || value > 1e6) return false;
-    largest = std::max(largest, value);
+    if (entry.part == LabelledImage::train) largest = std::max(largest, value);
     return true;
   });
   std::set<std::string> seen;
@@ -86,6 +86,8 @@ std::vector<std::string> take_labels(const std::vector<Entry>& entries, std::vec
       fail(ErrorKind::data, entry.where, ": class ", in_quotes(entry.label), " is not one of the training list's",
            did_you_mean(entry.label, names));
     if (numbers) parse_number(entry.label, value);
+    if (numbers && value > largest)
+      fail(ErrorKind::data, entry.where, ": class ", entry.label, ", the training list has classes 0 to ", largest);
     images.push_back({entry.file, numbers ? int32_t(value) : int32_t(found - names.begin()), entry.part});
   }
   if (seen.size() < 2)

@@ -221,6 +221,9 @@ TEST_CASE("lists of images and classes") {
       folder_trouble(dir, {{"path", "three.csv"}}, "ImageList").find("expected a file and its class, found 3 cells") !=
       std::string::npos);
   dir.write("bird.csv", test + "pets/test/cat/1.png,bird\n");
+  dir.write("third.csv", "test/cat/0.JPG,1\ntest/dog/0.JPG,2\n");
+  CHECK(folder_trouble(dir, {{"path", "numbered.tsv"}, {"root", "pets"}, {"test_list", "third.csv"}}, "ImageList") ==
+        "data: third.csv:2: class 2, the training list has classes 0 to 1");
   CHECK(folder_trouble(dir, {{"path", "named.csv"}, {"test_list", "bird.csv"}}, "ImageList").find("listed") !=
         std::string::npos);
 }
