@@ -129,7 +129,7 @@ class CSV : public Parametrized<Dataset, CsvParams> {
     if (parse_number(params.test, part)) {
       const auto n = all.size();
       const auto test_count = int64_t(std::llround(part * double(n)));
-      if (test_count >= n)
+      if (test_count >= n || (part > 0 && test_count == 0))
         fail(ErrorKind::data, path, ": ", n, " rows are too few to test with ", params.test, " of them");
       split_rows(all, drawn_order(n, context.seed, "csv/test"), n - test_count, data.train, data.test);
     } else {

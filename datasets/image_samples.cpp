@@ -108,7 +108,7 @@ void draw_test_images(std::vector<LabelledImage>& images, double share, const st
   const auto n = int64_t(images.size()), count = int64_t(std::llround(share * double(n)));
   if (share > 0 && std::ranges::count(images, LabelledImage::test, &LabelledImage::part) > 0)
     fail(ErrorKind::config, "test: ", share, " of the training images, but ", source, " has test images of its own");
-  if (count > 0 && count >= n)
+  if (share > 0 && (count == 0 || count >= n))
     fail(ErrorKind::data, source, ": ", n, " images are too few to test with ", share, " of them");
   const auto order = drawn_order(n, seed, "images/test");
   for (int64_t i = n - count; i < n; ++i) images[size_t(order[size_t(i)])].part = LabelledImage::test;

@@ -82,6 +82,9 @@ TEST_CASE("one folder is split by the seed; a folder val serves as test") {
   CHECK(data.train.size() == 3);
   CHECK(data.test.size() == 3);
   CHECK(load_images(dir, "ImageFolder", {{"path", "all"}}).test.size() == 0);
+  for (const char* share : {"0.01", "0.99"})
+    CHECK(folder_trouble(dir, {{"path", "all"}, {"test", share}}) ==
+          text("data: all: 6 images are too few to test with ", share, " of them"));
   for (auto& [name, content] : pets()) {
     std::string other = name;
     if (const size_t at = other.find("/test/"); at != other.npos) other.replace(at, 6, "/val/");

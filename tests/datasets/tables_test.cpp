@@ -136,6 +136,10 @@ TEST_CASE("a CSV file is split by the seed, or tested on a second file with the 
     }
   CHECK(sum == 4950);
   CHECK(values(set->load(offline("", 6)).test.inputs) != values(data.test.inputs));
+  CHECK_THAT(error_of([&] {
+               make("CSV", {{"path", path}, {"test", "0.004"}})->load(offline());
+             }),
+             Catch::Contains("100 rows are too few to test with 0.004 of them"));
   auto with_test = [&](const std::string& content) {
     return make("CSV", {{"path", path}, {"test", dir.write("test.csv", content)}})->load(offline());
   };
