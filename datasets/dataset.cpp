@@ -186,7 +186,11 @@ int64_t subset_size(int64_t n, double percent) {
   fail(ErrorKind::data, source, ": there are no training samples");
 }
 
-void check_validation(int64_t validation, int64_t n) {
+// `own`: validation samples that the source has.
+void check_validation(int64_t validation, int64_t n, int64_t own, const std::string& source) {
+  if (validation > 0 && own > 0)
+    fail(ErrorKind::config, "validation: ", validation, " training samples kept apart, but ", source, " has ", own,
+         " validation samples of its own; leave it out");
   if (validation > 0 && validation >= n)
     fail(ErrorKind::config, "validation: ", validation, " samples kept apart leave none of the ", n,
          " training samples to train with");
@@ -212,7 +216,7 @@ Data Dataset::finish(Data data, const DataContext& context) const {
   if (n == 0) no_training_samples(data.source);
   if (n > int64_t(UINT32_MAX)) fail(ErrorKind::data, data.source, ": ", n, " samples, at most 2^32 - 1 are supported");
   const int64_t kept = subset_size(n, common.subset_pct);
-  check_validation(common.validation, kept);
+  check_validation(common.validation, kept, data.validation.size(), data.source);
   if (kept < n) {
     Split unused;
     split_rows(data.train, drawn_order(n, context.seed, "dataset/subset"), kept, data.train, unused);
@@ -229,7 +233,7 @@ DataCheck Dataset::finish(DataCheck check) const {
   if (check.train_size == 0 && check.found) no_training_samples(check.source);
   if (check.train_size == 0) return check;
   const int64_t kept = subset_size(check.train_size, common.subset_pct);
-  check_validation(common.validation, kept);
+  check_validation(common.validation, kept, check.validation_size, check.source);
   if (common.validation > 0) check.validation_size = common.validation;
   check.train_size = kept - common.validation;
   return check;

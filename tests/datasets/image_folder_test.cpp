@@ -92,6 +92,17 @@ TEST_CASE("one folder is split by the seed; a folder val serves as test") {
   }
   CHECK(load_images(dir, "ImageFolder", {{"path", "second"}}).test.size() == 4);
   CHECK(load_images(dir, "ImageFolder", {{"path", "second"}, {"validation", "2"}}).validation.size() == 2);
+  // Beside a folder test it is for validation, and not to be thrown away for others.
+  dir.write("second/pets/test/cat/0.png", png_of(picture(8, 8, 3)));
+  CHECK(load_images(dir, "ImageFolder", {{"path", "second"}}).validation.size() == 4);
+  const Keys both = {{"path", "second"}, {"validation", "2"}};
+  const std::string trouble = folder_trouble(dir, both);
+  CHECK(trouble ==
+        "config: validation: 2 training samples kept apart, but second has 4 validation samples of its own; "
+        "leave it out");
+  CHECK(error_of([&] {
+          make("ImageFolder", both)->check(offline(dir.path()));
+        }).find("4 validation samples of its own") != std::string::npos);
 }
 
 TEST_CASE("images are brought to one size, and to grey") {
