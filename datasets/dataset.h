@@ -127,6 +127,8 @@ class Dataset {
   // autoencoder, then draws the subset and the validation samples.
   Data finish(Data data, const DataContext& context) const;
   DataCheck finish(DataCheck check) const;
+  // That labels must tell apart, where they are what is learned.
+  size_t least_classes() const { return common.autoencoder ? 1 : 2; }
 };
 
 // The folder of data sets when -w is not given: NEON_DATA_DIR, else ~/nervana/data (neon's) when it exists,

@@ -24,7 +24,8 @@ Path parts_of(const std::string& name) {
 
 class Arranger {
  public:
-  Arranger(ImageStore& store, const DataContext& context) : store_(store), context_(context) {}
+  Arranger(ImageStore& store, size_t least, const DataContext& context)
+      : store_(store), least_(least), context_(context) {}
 
   Arrangement run() {
     collect();
@@ -109,7 +110,7 @@ class Arranger {
       if (part_of(i) == LabelledImage::train) classes.insert(class_of(i));
     }
     out.classes = {classes.begin(), classes.end()};
-    if (classes.size() < 2)
+    if (classes.size() < least_)
       fail(ErrorKind::data, store_.path(), ": has training images of ", classes.size(),
            " class(es), at least two are needed: train/CLASS/IMAGE or CLASS/IMAGE");
     for (size_t i = 0; i < paths_.size(); ++i) {
@@ -125,7 +126,7 @@ class Arranger {
     std::set<int32_t> seen;
     for (size_t i = 0; i < names_.size(); ++i)
       if (part_of(i) == LabelledImage::train) seen.insert(labels_.labels[i]);
-    if (seen.size() < 2)
+    if (seen.size() < least_)
       fail(ErrorKind::data, store_.path(), ": has training images of ", seen.size(),
            " class(es), by their files KEY.cls; at least two are needed");
     for (int32_t k = 0; k <= *seen.rbegin(); ++k) out.classes.push_back(std::to_string(k));
@@ -138,6 +139,7 @@ class Arranger {
   }
 
   ImageStore& store_;
+  const size_t least_;  // classes
   const DataContext& context_;
   std::vector<std::string> names_;
   std::vector<Path> paths_;
@@ -156,6 +158,8 @@ int part_named(std::string_view name) {
   return -1;
 }
 
-Arrangement arrange_images(ImageStore& store, const DataContext& context) { return Arranger(store, context).run(); }
+Arrangement arrange_images(ImageStore& store, size_t least, const DataContext& context) {
+  return Arranger(store, least, context).run();
+}
 
 }  // namespace neon

@@ -50,7 +50,7 @@ class ImageFolder : public Parametrized<Dataset, FolderParams> {
     out.source = path;
     out.params = params;
     out.store = open_image_store(path);
-    Arrangement arranged = arrange_images(*out.store, context);
+    Arrangement arranged = arrange_images(*out.store, least_classes(), context);
     out.images = std::move(arranged.images);
     out.class_names = std::move(arranged.classes);
     out.classes = int64_t(out.class_names.size());

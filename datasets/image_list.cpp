@@ -65,9 +65,10 @@ void read_list(const std::string& path, LabelledImage::Part part, const std::set
   }
 }
 
-// Names of the classes, or none where labels are numbers; `images` get their labels.
+// Names of the classes, or none where labels are numbers; `images` get their labels. A data error for fewer than
+// `least` to train with.
 std::vector<std::string> take_labels(const std::vector<Entry>& entries, std::vector<LabelledImage>& images,
-                                     int64_t& classes) {
+                                     size_t least, int64_t& classes) {
   double value = 0, largest = 0;
   const bool numbers = std::ranges::all_of(entries, [&](const Entry& entry) {
     if (!parse_number(entry.label, value) || value < 0 || value != std::floor(value) || value > 1e6) return false;
@@ -90,7 +91,7 @@ std::vector<std::string> take_labels(const std::vector<Entry>& entries, std::vec
       fail(ErrorKind::data, entry.where, ": class ", entry.label, ", the training list has classes 0 to ", largest);
     images.push_back({entry.file, numbers ? int32_t(value) : int32_t(found - names.begin()), entry.part});
   }
-  if (seen.size() < 2)
+  if (seen.size() < least)
     fail(ErrorKind::data, entries.front().where, ": every training image is of class ", in_quotes(*seen.begin()));
   return names;
 }
@@ -134,7 +135,7 @@ class ImageList : public Parametrized<Dataset, ListParams> {
     if (!params.test_list.empty())
       read_list(find_data_file(params.test_list, context), LabelledImage::test, known, root, entries);
     check_unique(entries);
-    out.class_names = take_labels(entries, out.images, out.classes);
+    out.class_names = take_labels(entries, out.images, least_classes(), out.classes);
     draw_test_images(out.images, params.test, path, context.seed);
     return out;
   }

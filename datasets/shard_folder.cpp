@@ -131,7 +131,7 @@ ShardIndex read_shard_index(const std::string& folder) {
   if (out.pixels && out.sample.rank() == 0) fail(ErrorKind::data, path, ": pixels of samples without a shape");
   if (out.sample.rank() != 0 && (out.sample.rank() != 3 || out.sample.elements() == 0))
     fail(ErrorKind::data, path, ": samples of shape ", out.sample);
-  if (out.classes.size() < 2) fail(ErrorKind::data, path, ": names ", out.classes.size(), " classes");
+  if (out.classes.empty()) fail(ErrorKind::data, path, ": names no classes");
   return out;
 }
 

@@ -52,7 +52,7 @@ class Shards : public Parametrized<Dataset, ShardsParams> {
     Data data;
     data.source = find_image_store(params.path, context, looked_for);
     if (data.source.empty()) fail(ErrorKind::data, params.path, ": no such folder; looked for ", looked_for);
-    const ShardIndex index = read_shard_index(data.source);
+    const ShardIndex index = open_index(data.source);
     std::array<std::shared_ptr<const SampleReader>, 3> readers;
     for (int part : {0, 1, 2}) readers[size_t(part)] = open_shards(data.source, index, part, params);
     data.sample = readers[0]->sample();
@@ -75,7 +75,7 @@ class Shards : public Parametrized<Dataset, ShardsParams> {
     DataCheck out;
     out.source = find_image_store(params.path, context, out.missing);
     if (out.source.empty()) return out;
-    const ShardIndex index = read_shard_index(out.source);
+    const ShardIndex index = open_index(out.source);
     out.found = true;
     out.dtype = DType::u8;
     out.sample = open_shards(out.source, index, LabelledImage::train, params)->sample();
@@ -88,6 +88,14 @@ class Shards : public Parametrized<Dataset, ShardsParams> {
   }
 
  private:
+  ShardIndex open_index(const std::string& folder) const {
+    ShardIndex out = read_shard_index(folder);
+    if (out.classes.size() < least_classes())
+      fail(ErrorKind::data, folder, ": all samples are of class ", in_quotes(out.classes.front()),
+           ", at least two classes are needed");
+    return out;
+  }
+
   static Split held_part(const SampleReader& reader, const std::string& source, const DataContext& context) {
     Split out = load_part(reader);
     const LeftOut* const left_out = reader.left_out();

@@ -177,6 +177,15 @@ TEST_CASE("folders that say no classes are errors") {
         std::string::npos);
   dir.write("one/train/cat/a.png", png_of(picture(4, 4, 3)));
   CHECK(folder_trouble(dir, {{"path", "one"}}).find("has training images of 1 class(es)") != std::string::npos);
+  dir.write("one.csv", "one/train/cat/a.png,cat\n");
+  CHECK(folder_trouble(dir, {{"path", "one.csv"}}, "ImageList").find("every training image is of class 'cat'") !=
+        std::string::npos);
+  // An autoencoder has no use for them.
+  for (const auto& [name, path] : {std::pair("ImageFolder", "one"), {"ImageList", "one.csv"}}) {
+    const Data data = load_images(dir, name, {{"path", path}, {"autoencoder", "true"}});
+    CHECK(data.train.size() == 1);
+    CHECK((data.classes == 0 && data.class_names.empty()));
+  }
   write_all(dir, pets());
   dir.write("pets/test/cats/a.png", png_of(picture(8, 8, 3)));
   CHECK(folder_trouble(dir, {{"path", "pets"}}) ==

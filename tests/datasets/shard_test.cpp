@@ -169,4 +169,12 @@ TEST_CASE("packed images are those of the folder, as files or as pixels") {
           make("Shards", {{"path", dir / "pixels"}, {"size", "5"}})->load(offline());
         }).find("holds pixels (3, 9, 9), not of size 5") != std::string::npos);
   CHECK(make("Shards", {{"path", dir / "files"}, {"size", "5"}})->load(offline()).sample == Shape{3, 5, 5});
+  // Of one class, for an autoencoder only.
+  const Keys alike{{"path", dir / "alike"}, {"autoencoder", "true"}};
+  dir.write("alike/only/a.png", png_of(picture(4, 4, 3)));
+  pack_images(*make("ImageFolder", alike)->images(offline()), dir / "one", {});
+  CHECK(make("Shards", {{"path", dir / "one"}, {"autoencoder", "true"}})->load(offline()).train.size() == 1);
+  CHECK(error_of([&] {
+          make("Shards", {{"path", dir / "one"}})->load(offline());
+        }).ends_with("one: all samples are of class 'only', at least two classes are needed"));
 }
