@@ -11,12 +11,17 @@ int64_t AxisNumbers::of(char axis, int64_t otherwise) const {
   return found == named.end() ? otherwise : found->number;
 }
 
-std::vector<int64_t> AxisNumbers::of_space(int axes, int64_t otherwise, const std::string& what) const {
+std::vector<int64_t> AxisNumbers::of_space(int axes, int64_t otherwise, const std::string& what,
+                                           std::string_view more) const {
   if (all) fail(ErrorKind::config, what, ": 'all' says nothing here, give numbers");
   if (!given()) return std::vector<int64_t>(size_t(axes), otherwise);
   if (!named.empty()) {
     if (axes == 2 && of('d', otherwise) != otherwise)
       fail(ErrorKind::config, what, " ", of('d', 0), " for the depth, which images do not have");
+    for (const char axis : {'c', 'k'})
+      if (more.find(axis) == more.npos && of(axis, otherwise) != otherwise)
+        fail(ErrorKind::config, what, " ", of(axis, 0), " for the ", axis == 'c' ? "channels" : "feature maps",
+             ", which has no effect here; leave ", axis, " out");
     std::vector<int64_t> out = {of('d', otherwise), of('h', otherwise), of('w', otherwise)};
     return {out.end() - axes, out.end()};
   }

@@ -2,6 +2,7 @@
 // 5] with depth first, or a map by axis, in neon's many spellings: {R: 3, S: 5}, {str_h: 2, str_w: 1}, {pad_d: 1}.
 #pragma once
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "neon/core/params.h"
@@ -24,8 +25,8 @@ struct AxisNumbers {
   // The number that the map gives an axis, else `otherwise`.
   int64_t of(char axis, int64_t otherwise) const;
   // The numbers of `axes` axes of space, of three depth first; `otherwise` where none is given. Throws a config error,
-  // which calls them `what`, when they are not as many as the axes.
-  std::vector<int64_t> of_space(int axes, int64_t otherwise, const std::string& what) const;
+  // which calls them `what`, when they are not as many as the axes, or for one of another axis that is not in `more`.
+  std::vector<int64_t> of_space(int axes, int64_t otherwise, const std::string& what, std::string_view more = "") const;
 };
 
 template <>

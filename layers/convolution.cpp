@@ -23,7 +23,7 @@ Filter sizes_of(const FilterParams& params, int axes) {
     maps = *params.nofm;
   }
   Filter out;
-  out.windows.size = size.of_space(axes, 1, "fshape");
+  out.windows.size = size.of_space(axes, 1, "fshape", "ck");
   if (maps == 0)
     fail(ErrorKind::config, "fshape ", written(params), " says nothing of the number of feature maps: give nofm, or [",
          axes == 3 ? "depth, " : "", "height, width, feature maps]");

@@ -14,7 +14,7 @@ struct FilterParams {
   static void describe(auto&& p) {
     p("fshape", &FilterParams::fshape,
       "Filter: one number, [height, width] or [depth, height, width], with nofm; or the same and the number of "
-      "feature maps at the end.",
+      "feature maps at the end. As a map: 1 along an axis that it leaves out.",
       at_least(1), Required{});
     p("nofm", &FilterParams::nofm, "Number of feature maps, unless fshape ends with it.", at_least(1));
     p("strides", &FilterParams::strides, "Pixels from one window to the next.", at_least(1), Alias{"stride"});

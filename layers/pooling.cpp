@@ -14,7 +14,9 @@ struct PoolingParams {
   AxisNumbers padding{0};
   static void describe(auto&& p) {
     p("fshape", &PoolingParams::fshape,
-      "Window: one number, [height, width], [depth, height, width], or all; as a map also channels, {J: 2}.",
+      "Window: one number, [height, width], [depth, height, width], or all; as a map also channels, {J: 2}, and 1 "
+      "along "
+      "an axis that it leaves out.",
       at_least(1), Required{});
     p("op", &PoolingParams::op, "What is taken of a window.", one_of({"max", "avg", "mean", "l2"}));
     p("strides", &PoolingParams::strides,
@@ -34,8 +36,8 @@ struct Pooling : Parametrized<Layer, PoolingParams> {
 
   double flops(const Shape& input, const Shape& output) const override {
     if (params.fshape.all) return double(input.elements());
-    const auto window = params.fshape.of_space(input.rank() - 1, 1, "fshape");
-    return double(output.elements()) * double(Shape(window).elements());
+    const auto window = params.fshape.of_space(input.rank() - 1, 1, "fshape", "c");
+    return double(output.elements()) * double(Shape(window).elements() * params.fshape.of('c', 1));
   }
 
  private:
@@ -64,12 +66,10 @@ struct Pooling : Parametrized<Layer, PoolingParams> {
   Attributes attributes_of(Expr x, bool caffe) const {
     const int axes = axes_of_space(x, "pooling");
     const Shape sample = x.shape().slice(1, x.shape().rank());
-    std::vector<int64_t> window = params.fshape.all ? space(x) : params.fshape.of_space(axes, 1, "fshape");
+    std::vector<int64_t> window = params.fshape.all ? space(x) : params.fshape.of_space(axes, 1, "fshape", "c");
     window.push_back(params.fshape.of('c', 1));
-    if (params.fshape.of('k', 1) != 1)
-      fail(ErrorKind::config, "fshape: pooling has as many feature maps as its input, leave K out");
     const std::vector<int64_t> strides = strides_of(window, axes);
-    std::vector<int64_t> before = params.padding.of_space(axes, 0, "padding"), padding;
+    std::vector<int64_t> before = params.padding.of_space(axes, 0, "padding", "c"), padding;
     before.push_back(params.padding.of('c', 0));
     check_fits(x, window, before);
     for (size_t i = 0; i < window.size(); ++i) {
@@ -82,7 +82,7 @@ struct Pooling : Parametrized<Layer, PoolingParams> {
   // As in neon, an axis of which nothing is said goes on by its window.
   std::vector<int64_t> strides_of(const std::vector<int64_t>& window, int axes) const {
     if (!params.strides.given()) return window;
-    std::vector<int64_t> out = params.strides.of_space(axes, 1, "strides");
+    std::vector<int64_t> out = params.strides.of_space(axes, 1, "strides", "c");
     out.push_back(window.back());
     if (params.strides.named.empty()) return out;
     const std::string names = axes == 3 ? "dhwc" : "hwc";

@@ -96,6 +96,19 @@ TEST_CASE("a wrong filter is one line with what was expected") {
         "strides [1, 2, 3] has 3 numbers, the input has 2 axes of space (height, width)");
   CHECK(image_error("Conv: {fshape: [3, 3, 8], strides: {str_d: 2}, init: Kaiming}", {3, 9, 7}) ==
         "strides 2 for the depth, which images do not have");
+  for (const char* layer : {"Conv", "Deconv", "Local"})
+    for (const char* key : {"strides", "padding", "dilation"}) {
+      const std::string with = text(layer, ": {fshape: 3, nofm: 8, init: Kaiming, ", key);
+      CHECK(image_error(with + ": {h: 1, c: 2}}", {3, 9, 7}) ==
+            text(key, " 2 for the channels, which has no effect here; leave c out"));
+      CHECK(image_error(with + ": {h: 1, K: 3}}", {3, 9, 7}) ==
+            text(key, " 3 for the feature maps, which has no effect here; leave k out"));
+    }
+  CHECK(image_error("Conv: {fshape: 3, nofm: 8, strides: {h: 2, w: 2, c: 1}, init: Kaiming}", {3, 9, 7}) == "");
+  CHECK(image_error("Pooling: {fshape: {R: 2, K: 2}}", {3, 9, 7}) ==
+        "fshape 2 for the feature maps, which has no effect here; leave k out");
+  CHECK(image_error("Pooling: {fshape: 2, strides: {h: 1, k: 2}}", {3, 9, 7}) ==
+        "strides 2 for the feature maps, which has no effect here; leave k out");
   CHECK(
       image_error("Conv: {fshape: [3, 9, 8], init: Kaiming}", {3, 9, 7}) ==
       "a filter 9 wide does not fit in feature maps 7 wide; a smaller fshape or more padding would, or fewer poolings "

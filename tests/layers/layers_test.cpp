@@ -192,6 +192,7 @@ TEST_CASE("multiplications and additions are counted for one sample") {
   CHECK(flops("Pooling: 3", {4, 6, 6}, {4, 2, 2}) == 4 * 2 * 2 * 3 * 3);
   CHECK(flops("Pooling: {fshape: [3, 2], op: avg}", {4, 6, 6}, {4, 2, 3}) == 4 * 2 * 3 * 3 * 2);
   CHECK(flops("Pooling: 2", {3, 4, 4, 4}, {3, 2, 2, 2}) == 3 * 2 * 2 * 2 * 2 * 2 * 2);
+  CHECK(flops("Pooling: {fshape: {R: 3, S: 3, J: 2}}", {4, 6, 6}, {2, 2, 2}) == 2 * 2 * 2 * 3 * 3 * 2);
   CHECK(flops("Pooling: {fshape: all, op: avg}", {4, 6, 6}, {4, 1, 1}) == 4 * 6 * 6);
   CHECK(flops("LRN: 5", {8, 3, 2}, {8, 3, 2}) == 8 * 3 * 2 * (5 + 4));
   CHECK(flops("LocalContrastNorm: {ksize: 3, alpha: 1, beta: 1}", {8, 3, 2}, {8, 3, 2}) == 8 * 3 * 2 * (2 * 9 + 4));
