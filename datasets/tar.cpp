@@ -69,7 +69,7 @@ TarReader::TarReader(const std::string& path) : TarReader(std::make_unique<GzipR
 TarReader::TarReader(std::unique_ptr<ByteStream> bytes) : bytes_(std::move(bytes)) {}
 
 void TarReader::corrupt(const std::string& what) const {
-  fail(ErrorKind::data, bytes_->path(), ": no tar archive, or a damaged one: ", what, " at byte ", at_);
+  fail(ErrorKind::data, bytes_->path(), ": no tar archive, or a damaged one: ", what, " before byte ", at_);
 }
 
 // False at the end of the archive.
@@ -81,7 +81,9 @@ bool TarReader::read_block(char* block) {
     if (at_ == 0) fail(ErrorKind::data, bytes_->path(), ": too short for a tar archive", looks_like_clause(head));
     fail(ErrorKind::data, bytes_->path(), ": truncated: ends within a header at byte ", at_, "; fetch it again");
   }
-  if (at_ == 0 && !has_right_sum(block) && std::any_of(block, block + kBlock, [](char c) { return c != 0; }))
+  const bool marked = std::string_view(block + kMagic, 5) == "ustar";  // else next() says that it is damaged
+  const bool empty = std::all_of(block, block + kBlock, [](char c) { return c == 0; });
+  if (at_ == 0 && !marked && !empty && !has_right_sum(block))
     fail(ErrorKind::data, bytes_->path(), ": expected a tar archive", looks_like_clause({block, size_t(kBlock)}));
   at_ += kBlock;
   return true;

@@ -91,7 +91,11 @@ TEST_CASE("hostile and damaged archives are errors") {
   std::string flipped = good;
   flipped[3584 + 3] = 'x';  // in the second header
   CHECK(tar_trouble(dir, flipped) ==
-        "data: x.tar: no tar archive, or a damaged one: a header with a wrong sum at byte 4096");
+        "data: x.tar: no tar archive, or a damaged one: a header with a wrong sum before byte 4096");
+  flipped = good;
+  flipped[3] = 'x';  // in the first
+  CHECK(tar_trouble(dir, flipped) ==
+        "data: x.tar: no tar archive, or a damaged one: a header with a wrong sum before byte 512");
   // A terabyte that is not there.
   std::string liar = tar_member("big", "");
   liar.replace(124, 11, "20000000000");
