@@ -221,12 +221,14 @@ class Images(Case):
         spec = self.write("s.yaml", "dataset: {NPY: {inputs: x.npy, targets: y.npy, scale: 0.00390625}}\naugment: [RandomCrop: {size: 6}, "
                           "Flip]\nlayers: [Affine: {nout: 1, init: {Constant: 1}}]\ncost: SumSquared\noptimizer: "
                           "{GradientDescentMomentum: {learning_rate: 1.0e-30}}\nbatch_size: 3\nepochs: 1\n")
-        self.neon("data", "preview", spec, "sheet.png", "-r", "5", "--count", "12")
-        sums = np.array([tile.sum() / 256 for tile in self.tiles("sheet.png", 6, 12)])
-        self.neon("-r", "5", "-o", "run.h5", spec)
-        with h5py.File(self.path("run.h5")) as file:
-            costs = file["cost/train"][:]
-        np.testing.assert_allclose(costs, (sums.reshape(4, 3) ** 2).mean(axis=1) / 2, rtol=1e-5)
+        for shuffle in "true", "false":
+            order = "--set", f"shuffle={shuffle}"
+            self.neon("data", "preview", spec, "sheet.png", "-r", "5", "--count", "12", *order)
+            sums = np.array([tile.sum() / 256 for tile in self.tiles("sheet.png", 6, 12)])
+            self.neon("-r", "5", "-o", "run.h5", spec, *order)
+            with h5py.File(self.path("run.h5")) as file:
+                costs = file["cost/train"][:]
+            np.testing.assert_allclose(costs, (sums.reshape(4, 3) ** 2).mean(axis=1) / 2, rtol=1e-5, err_msg=shuffle)
 
     def test_data_list_and_misuse(self):
         listed = self.neon("data", "list").out
