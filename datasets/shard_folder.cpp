@@ -22,9 +22,12 @@ class ShardSamples : public SampleReader {
     sample_ = index.pixels || params.size == 0 ? index.sample : Shape{params.channels, params.size, params.size};
     if (sample_.rank() == 0)
       fail(ErrorKind::config, folder, ": holds images of various sizes; give size: N to bring all to N x N");
-    if (index.pixels && ((params.size && params.size != sample_[1]) || params.channels != sample_[0]))
-      fail(ErrorKind::config, folder, ": holds pixels ", sample_, ", not of size ", params.size, " and ",
-           params.channels, " channels; leave size out, or pack the data again");
+    if (index.pixels && params.channels != sample_[0])
+      fail(ErrorKind::config, folder, ": holds pixels ", sample_, ", not of ", params.channels,
+           " channels; give channels: ", sample_[0], ", or pack the data again");
+    if (index.pixels && params.size && params.size != sample_[1])
+      fail(ErrorKind::config, folder, ": holds pixels ", sample_, ", not of size ", params.size,
+           "; leave size out, or pack the data again");
     if (!index.pixels && params.size == 0) sample_ = {params.channels, sample_[1], sample_[2]};
     for (const ShardIndex::File& file : index.parts[size_t(part)]) {
       shards_.push_back(std::make_unique<Shard>(std::make_unique<FileSource>(join_path(folder, file.name))));

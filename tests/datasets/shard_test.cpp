@@ -168,6 +168,9 @@ TEST_CASE("packed images are those of the folder, as files or as pixels") {
   CHECK(error_of([&] {
           make("Shards", {{"path", dir / "pixels"}, {"size", "5"}})->load(offline());
         }).find("holds pixels (3, 9, 9), not of size 5") != std::string::npos);
+  CHECK(error_of([&] {
+          make("Shards", {{"path", dir / "pixels"}, {"channels", "1"}})->load(offline());
+        }).ends_with("holds pixels (3, 9, 9), not of 1 channels; give channels: 3, or pack the data again"));
   CHECK(make("Shards", {{"path", dir / "files"}, {"size", "5"}})->load(offline()).sample == Shape{3, 5, 5});
   // Of one class, for an autoencoder only.
   const Keys alike{{"path", dir / "alike"}, {"autoencoder", "true"}};
