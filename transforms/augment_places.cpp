@@ -33,13 +33,13 @@ struct RandomCrop : Parametrized<Augmentation, RandomCropParams> {
   void apply(ImageBatch& batch) const override {
     const ImageArea from = batch.area(), to = params.size ? ImageArea{params.size, params.size} : from;
     const int64_t down = from.height + 2 * params.pad - to.height, across = from.width + 2 * params.pad - to.width;
-    if (down < 0 || across < 0 || (!batch.training && (to.height > from.height || to.width > from.width)))
+    if (down < 0 || across < 0)
       fail(ErrorKind::config, "RandomCrop: cannot cut ", to.height, " x ", to.width, " pixels from images of ",
            from.height, " x ", from.width, " with pad ", params.pad, "; give a smaller size");
-    if (!batch.training && params.average == 0) return batch.crop_middle(to);
     const Border border = params.border == "zero"   ? Border::zero
                           : params.border == "edge" ? Border::edge
                                                     : Border::reflect;
+    if (!batch.training && params.average == 0) return batch.crop_middle(to, border);
     if (!batch.training) return take_places(batch, from, to, border);
     // u times a count is below the count also when it is rounded: each place from -pad on is as likely.
     const auto pad = double(params.pad);

@@ -86,10 +86,9 @@ void ImageBatch::resample(Expr top, Expr left, Expr height, Expr width, ImageAre
   area_ = area;
 }
 
-void ImageBatch::crop_middle(ImageArea area) {
+void ImageBatch::crop_middle(ImageArea area, Border border) {
   if (area == area_) return;
-  crop(columns({double((area_.height - area.height) / 2), double((area_.width - area.width) / 2), 0}), area,
-       Border::zero);
+  crop(columns({double((area_.height - area.height) / 2), double((area_.width - area.width) / 2), 0}), area, border);
 }
 
 Expr ImageBatch::values() {

@@ -50,8 +50,8 @@ class ImageBatch {
   void take_views(const std::vector<std::array<double, 3>>& places, ImageArea area, Border border);
   // Boxes of top, left, height and width (N,1), in pixels.
   void resample(Expr top, Expr left, Expr height, Expr width, ImageArea area);
-  // The middle; it must not be larger.
-  void crop_middle(ImageArea area);
+  // The middle, with the border around it where it is larger.
+  void crop_middle(ImageArea area, Border border);
 
   // (N,H,W,C) in the range that the net sees.
   Expr values();

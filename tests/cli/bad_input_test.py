@@ -281,8 +281,7 @@ class Specs(Case):
             (spec("Conv: {fshape: 3, nofm: 8, strides: 0, init: Kaiming}"), ["c.yaml:3:41", "strides: 0 is not at least 1"]),
             (spec(conv, more="normalize: {mean: [0.5]}\n"), ["mean has 1 number, the images have 3 channels"]),
             (spec(conv, more="augment: [RandomCrop: {size: 64}]\n"), ["c.yaml:7:10: augment: RandomCrop: cannot cut 64 x 64 pixels from images of 32 x 32"]),
-            # With its padding there is room in training; an evaluation takes the middle.
-            (spec(conv, more="augment: [RandomCrop: {size: 36, pad: 4}]\n"), ["cannot cut 36 x 36 pixels"]),
+            (spec(conv, more="augment: [RandomCrop: {size: 41, pad: 4}]\n"), ["cannot cut 41 x 41 pixels"]),
             (spec("Conv: {fshape: 30, nofm: 8, init: Kaiming}", more="augment: [RandomCrop: {size: 24}]\n"),
              ["a filter 30 high does not fit in feature maps 24 high", "(3, 24, 24) -> Conv_0"]),
             (spec(conv, "MaxPool: 2"), ["c.yaml:4:5", "unknown layer 'MaxPool'; akin are CrossMapPooling, Pooling"]),

@@ -152,6 +152,15 @@ TEST_CASE("an evaluation takes the middle, and leaves colours alone") {
         0, [&](int64_t, int64_t n, int64_t y, int64_t x, int64_t c) { return p.at(n, 2 + y, 1 + x, c); });
   check("[RandomCrop: {pad: 3}, Flip]", p, {8, 6}, false, 0,
         [&](int64_t, int64_t n, int64_t y, int64_t x, int64_t c) { return p.at(n, y, x, c); });
+  // Of a size that only fits with its padding, with what lies there.
+  check("[RandomCrop: {size: 8, pad: 1}]", {6, 8}, {8, 8}, false, 0,
+        [&](int64_t, int64_t n, int64_t y, int64_t x, int64_t c) {
+          return y == 0 || y == 7 ? kBlack : Picture{6, 8}.at(n, y - 1, x, c);
+        });
+  check("[RandomCrop: {size: 8, pad: 1, border: edge}]", {6, 8}, {8, 8}, false, 0,
+        [&](int64_t, int64_t n, int64_t y, int64_t x, int64_t c) {
+          return Picture{6, 8}.at(n, std::clamp<int64_t>(y - 1, 0, 5), x, c);
+        });
   // The box 6 x 6 in the middle, at half its size: the mean of four pixels.
   for (const Picture& image : {Picture{8, 6}, Picture{6, 8}}) {
     const int64_t top = (image.height - 6) / 2, left = (image.width - 6) / 2;
@@ -305,8 +314,8 @@ TEST_CASE("augmentations that do not suit the images are refused") {
   CHECK(trouble("[RandomCrop: {size: 9, pad: 1}]", {6, 8}) ==
         "RandomCrop: cannot cut 9 x 9 pixels from images of 6 x 8 with pad 1; give a smaller size");
   CHECK(trouble("[RandomCrop: {size: 8, pad: 1}]", {6, 8}) == "none");
-  CHECK(trouble("[RandomCrop: {size: 8, pad: 1}]", {6, 8}, false) ==
-        "RandomCrop: cannot cut 8 x 8 pixels from images of 6 x 8 with pad 1; give a smaller size");
+  CHECK(trouble("[RandomCrop: {size: 9, pad: 1}]", {6, 8}, false) ==
+        "RandomCrop: cannot cut 9 x 9 pixels from images of 6 x 8 with pad 1; give a smaller size");
   CHECK(trouble("[ColorNoise]", {4, 4, 1}) == "ColorNoise: is for RGB images, these have 1 channel(s); leave it out");
   CHECK(trouble("[Saturation]", {4, 4, 1}).starts_with("Saturation: is for RGB images"));
   CHECK(trouble("[Contrast: {range: [2, 1]}]", {4, 4}).find("expected the least and the largest factor") !=
