@@ -14,9 +14,8 @@ struct PoolingParams {
   AxisNumbers padding{0};
   static void describe(auto&& p) {
     p("fshape", &PoolingParams::fshape,
-      "Window: one number, [height, width], [depth, height, width], or all; as a map also channels, {J: 2}, and 1 "
-      "along "
-      "an axis that it leaves out.",
+      "Window: one number, [height, width], [depth, height, width], or all; as a map also channels, {J: 2}; axes that "
+      "it leaves out count 1.",
       at_least(1), Required{});
     p("op", &PoolingParams::op, "What is taken of a window.", one_of({"max", "avg", "mean", "l2"}));
     p("strides", &PoolingParams::strides,
