@@ -9,19 +9,8 @@
 
 namespace neon_test {
 
-TempDir::TempDir() {
-  std::string name = (std::filesystem::temp_directory_path() / "neon-test-XXXXXX").string();
-  REQUIRE(mkdtemp(name.data()));
-  path_ = name;
-}
-
-TempDir::~TempDir() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
 std::string TempDir::write(const std::string& name, const std::string& content) const {
-  const std::string path = path_ + "/" + name;
+  const std::string path = *this / name;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path());
   std::ofstream(path, std::ios::binary) << content;
   return path;

@@ -7,24 +7,15 @@
 
 #include "datasets/dataset.h"
 #include "neon/core/error.h"
+#include "tests/support/temp_folder.h"
 #include "tests/support/variable.h"
 
 namespace neon_test {
 
-// A folder that is removed with everything in it.
-class TempDir {
+class TempDir : public TempFolder {
  public:
-  TempDir();
-  ~TempDir();
-  TempDir(const TempDir&) = delete;
-  TempDir& operator=(const TempDir&) = delete;
-  const std::string& path() const { return path_; }
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
   // Writes a file in it and returns its path.
   std::string write(const std::string& name, const std::string& content) const;
-
- private:
-  std::string path_;
 };
 
 std::string golden(const std::string& name);  // path of a committed file

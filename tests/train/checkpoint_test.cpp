@@ -11,7 +11,7 @@
 
 #include "neon/core/error.h"
 #include "neon/train/file_lock.h"
-#include "tests/train/temp_folder.h"
+#include "tests/support/temp_folder.h"
 
 using namespace neon;
 using Catch::Matchers::Contains;

@@ -14,7 +14,7 @@
 #include "neon/train/metrics_file.h"
 #include "neon/train/signals.h"
 #include "neon/train/trainer.h"
-#include "tests/train/temp_folder.h"
+#include "tests/support/temp_folder.h"
 
 using namespace neon;
 

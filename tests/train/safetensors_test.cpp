@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "neon/core/error.h"
-#include "tests/train/temp_folder.h"
+#include "tests/support/temp_folder.h"
 
 using namespace neon;
 using Catch::Matchers::Contains;

@@ -17,7 +17,7 @@
 #include "neon/train/fingerprint.h"
 #include "neon/train/metrics_file.h"
 #include "neon/train/trainer.h"
-#include "tests/train/temp_folder.h"
+#include "tests/support/temp_folder.h"
 
 using namespace neon;
 

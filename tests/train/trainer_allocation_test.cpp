@@ -5,7 +5,7 @@
 #include "neon/spec/spec.h"
 #include "neon/train/trainer.h"
 #include "tests/support/allocations.h"
-#include "tests/train/temp_folder.h"
+#include "tests/support/temp_folder.h"
 
 using namespace neon;
 
