@@ -54,7 +54,7 @@ class ImageFolder : public Parametrized<Dataset, FolderParams> {
     out.images = std::move(arranged.images);
     out.class_names = std::move(arranged.classes);
     out.classes = int64_t(out.class_names.size());
-    draw_test_images(out.images, params.test, path, context.seed);
+    draw_test_images(out, params.test, context);
     return out;
   }
 };

@@ -136,7 +136,7 @@ class ImageList : public Parametrized<Dataset, ListParams> {
       read_list(find_data_file(params.test_list, context), LabelledImage::test, known, root, entries);
     check_unique(entries);
     out.class_names = take_labels(entries, out.images, least_classes(), out.classes);
-    draw_test_images(out.images, params.test, path, context.seed);
+    draw_test_images(out, params.test, context);
     return out;
   }
 

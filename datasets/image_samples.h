@@ -59,7 +59,8 @@ struct ImageSet {
 int part_named(std::string_view name);
 
 // Moves the share `test` of the training images, drawn by the seed, to the test images; none must have been there.
-void draw_test_images(std::vector<LabelledImage>& images, double share, const std::string& source, uint64_t seed);
+// Classes that have none left to train with are warned of.
+void draw_test_images(ImageSet& set, double share, const DataContext& context);
 // Sizes of the parts where no image is bad.
 std::array<int64_t, 3> count_parts(const std::vector<LabelledImage>& images);
 

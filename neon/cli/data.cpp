@@ -108,6 +108,7 @@ struct OpenedImages {
   std::string source;
   uint64_t seed = 0;
   std::vector<std::string> selection;  // what of a spec's set is about the samples used: "subset_pct: 10"
+  bool autoencoder = false;
 };
 // Of a folder, an archive, a list, or the data set of a spec. Warnings are printed.
 OpenedImages open_images(const CommandLine& line, const std::string& path) {
@@ -134,7 +135,7 @@ OpenedImages open_images(const CommandLine& line, const std::string& path) {
   const Dataset::Common& common = dataset.common;
   if (common.subset_pct < 100) out.selection.push_back(text("subset_pct: ", common.subset_pct));
   if (common.validation > 0) out.selection.push_back(text("validation: ", common.validation));
-  if (common.autoencoder) out.selection.push_back("autoencoder: true");
+  out.autoencoder = common.autoencoder;
   return out;
 }
 
@@ -145,7 +146,7 @@ int check(const CommandLine& line) {
   const std::string path = find_image_store(given, data_context(line.run(), "", 0, none), looked_for);
   if (!path.empty() && file_exists(join_path(path, "index.json")))
     return check_shards(path) ? 0 : exit_code(ErrorKind::data);
-  const auto [set, source, seed, selection] = open_images(line, given);
+  const auto [set, source, seed, selection, autoencoder] = open_images(line, given);
   if (!selection.empty())
     print_warnings({text(source, ": ", join(selection, ", "), " changes nothing here: all images are checked")});
   int64_t bad = 0;
@@ -215,6 +216,7 @@ std::string shards_setting(const std::string& folder, const OpenedImages& packed
   if (params.channels != 3) says.push_back(text("channels: ", params.channels));
   if (!params.normalize) says.push_back("normalize: false");
   says.insert(says.end(), packed.selection.begin(), packed.selection.end());
+  if (packed.autoencoder) says.push_back("autoencoder: true");
   return text("dataset: {Shards: {", join(says, ", "), "}}", various ? "  # N: the side that all are brought to" : "");
 }
 
@@ -235,7 +237,7 @@ int pack(const CommandLine& line) {
   if (line.of_verb.size.value_or(0) > 0 && !line.of_verb.pixels)
     fail(ErrorKind::config, "--size: files are packed as they are; give --pixels too, or size: N in the spec");
   const OpenedImages opened = open_images(line, given[0]);
-  const auto& [set, source, seed, selection] = opened;
+  const auto& [set, source, seed, selection, autoencoder] = opened;
   const PackOptions options = pack_options(line, opened);
   if (!selection.empty())
     print_warnings(
@@ -258,6 +260,8 @@ int pack(const CommandLine& line) {
 
 int preview(const CommandLine& line) {
   const auto given = operands(line, 2, "preview SPEC PNG [--count N]");
+  if (!given[1].ends_with(".png"))
+    fail(ErrorKind::config, in_quotes(given[1]), ": the preview is a PNG file; give a name that ends with .png");
   const OpenedSpec spec = open_spec_of_data(line, given[0]);
   const Data data = load_data(*spec.experiment, line.run(), spec.folder);
   const std::string shown = spec.experiment->placing(

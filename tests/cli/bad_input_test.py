@@ -114,7 +114,7 @@ class Usage(Case):
                 (["--iterations", "9"], ["summary", spec]), (["--resolved"], ["train", spec]), \
                 (["--resolved"], ["summary", spec]), (["--top_k", "2"], ["eval", "m.safetensors"]), \
                 (["-e", "3"], ["eval", "m.safetensors"]), (["-s", "n"], ["eval", "m.safetensors"]), \
-                (["-o", "r.h5"], ["predict", "m.safetensors", "x.csv"]):
+                (["-o", "r.h5"], ["predict", "m.safetensors", "x.csv"]), (["-i", "7"], ["doctor"]), (["-b", "cpu"], ["help", "Affine"]):
             self.refused(2, *verb, *option, says=["option ", option[0], f"does nothing with neon {verb[0]}"])
         for option, verb, of in (["--count", "3"], ["data", "stats", spec], "data preview"), \
                 (["--size", "8"], ["data", "check", spec], "data pack"), (["--pixels"], ["data", "list"], "data pack"), \

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import re
+import shutil
 import struct
 import tarfile
 import zlib
@@ -153,6 +154,16 @@ class Images(Case):
         self.assertEqual(checked.err, "warning: c.yaml: subset_pct: 50, validation: 8 changes nothing here: all images are checked\n")
         self.assertIn("100 images of 2 classes, 0 bad\n", checked.out)
 
+    def test_an_autoencoder_of_one_class_is_packed_as_such(self):
+        self.write_colours()
+        for part in "train", "test":
+            shutil.rmtree(os.path.join(self.folder, "colours", part, "red"))
+        spec = self.spec(dataset="{ImageFolder: {path: colours, autoencoder: true}}", name="a.yaml")
+        packed = self.neon("data", "pack", spec, "shards")
+        self.assertEqual(packed.err, "")
+        self.assertIn("dataset: {Shards: {path: shards, autoencoder: true}}\n", packed.out)
+        self.assertEqual(self.neon("data", "check", spec).err, "")
+
     def test_names_of_files_and_classes_do_not_reach_the_terminal_raw(self):
         for kind in "\x1b[31mred", "blue":
             for i in range(4):
@@ -205,6 +216,7 @@ class Images(Case):
         self.assertLessEqual(tiles, corners)
         self.neon("data", "preview", spec, "first.png")
         self.assertEqual(support.png_pixels(self.read("first.png")).shape, (2 * 10 + 2, 8 * 10 + 2, 3))
+        self.refused(2, "data", "preview", spec, "sheet.jpg", says="'sheet.jpg': the preview is a PNG file; give a name that ends with .png")
         self.assertIn("the whole batches of an epoch have 80 images", self.neon("data", "preview", spec, "x.png", "--count", "81", code=2).err)
         self.assertIn("-z 90 is larger than the training set", self.neon("data", "preview", spec, "x.png", "-z", "90", code=2).err)
         wide = self.neon("data", "preview", "--set", "batch_size=90", spec, "x.png", code=2).err

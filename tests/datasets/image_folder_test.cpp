@@ -72,6 +72,31 @@ TEST_CASE("a folder, and archives of it, give the same images") {
   }
 }
 
+TEST_CASE("a class whose images are all drawn to test with is told, and no other") {
+  const TempDir dir;
+  for (const auto& [name, content] : pets())
+    if (name.find("/train/cat/") != name.npos || name.ends_with("/train/dog/0.JPG")) dir.write(name, content);
+  dir.write("list.csv", "train/cat/0.JPG,0\ntrain/cat/1.png,0\ntrain/cat/2.JPG,0\ntrain/dog/0.JPG,1\n");
+  const Keys folder{{"path", "pets/train"}, {"test", "0.25"}};
+  const Keys list{{"path", "list.csv"}, {"root", "pets"}, {"test", "0.25"}};
+  int told = 0;
+  for (uint64_t seed = 0; seed < 16; ++seed)
+    for (const bool listed : {false, true}) {
+      std::vector<std::string> warnings;
+      DataContext context = offline(dir.path(), seed);
+      context.warnings = &warnings;
+      const Data data = make(listed ? "ImageList" : "ImageFolder", listed ? list : folder)->load(context);
+      const bool lost = values(data.test.targets) == std::vector<double>{1};  // the only dog
+      REQUIRE(warnings.size() == size_t(lost));
+      if (!lost) continue;
+      ++told;
+      CHECK_THAT(warnings[0], Catch::Contains(text("test: 0.25 leaves no image to train with of class ",
+                                                   listed ? "1" : "'dog'", "; another seed (-r) draws others")));
+    }
+  CHECK(told > 0);
+  CHECK(told < 32);
+}
+
 TEST_CASE("one folder is split by the seed; a folder val serves as test") {
   const TempDir dir;
   Files files;
