@@ -32,21 +32,23 @@ ImageSize read_image_to(std::string_view bytes, const ImageFormat& format, const
                         const ImageSize& wanted, std::span<uint8_t> to, Resizer& resizer) {
   NEON_ASSERT(int64_t(to.size()) == wanted.height * wanted.width * format.channels);
   if (is_jpeg(bytes)) return read_jpeg_to(bytes, int(format.channels), format.size, source, wanted, to, resizer);
-  const Tensor image = read_image(bytes, format, source);
+  if (!is_png(bytes)) no_image(bytes, source);
+  const Tensor image = read_png(bytes, int(format.channels), source);
   const ImageSize size{image.shape()[0], image.shape()[1]};
-  if (size == wanted) std::ranges::copy(image.as<uint8_t>(), to.begin());
-  return size;
+  const auto pixels = image.as<uint8_t>();
+  if (size == wanted) std::ranges::copy(pixels, to.begin());
+  if (size == wanted || format.size == 0) return size;
+  resize_middle(pixels.data(), size, format.channels, format.size, to);
+  return wanted;
 }
 
 Tensor read_image(std::string_view bytes, const ImageFormat& format, const std::string& source) {
-  Tensor image;
-  if (is_jpeg(bytes)) image = read_jpeg(bytes, int(format.channels), format.size, source);
-  else if (is_png(bytes)) image = read_png(bytes, int(format.channels), source);
-  else no_image(bytes, source);
-  const ImageSize size{image.shape()[0], image.shape()[1]};
-  if (format.size == 0 || size == ImageSize{format.size, format.size}) return image;
+  if (format.size == 0 && is_jpeg(bytes)) return read_jpeg(bytes, int(format.channels), 1, source);
+  if (format.size == 0 && is_png(bytes)) return read_png(bytes, int(format.channels), source);
+  if (format.size == 0) no_image(bytes, source);
   Tensor out(DType::u8, {format.size, format.size, format.channels});
-  resize_middle(image.as<uint8_t>().data(), size, format.channels, format.size, out.as<uint8_t>());
+  Resizer resizer;
+  read_image_to(bytes, format, source, {format.size, format.size}, out.as<uint8_t>(), resizer);
   return out;
 }
 

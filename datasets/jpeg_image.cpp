@@ -55,11 +55,9 @@ class Decoder {
   }
 
   // The size of the pixels to come.
-  ImageSize begin(int channels, int64_t least_side) {
+  ImageSize begin(int channels, int64_t denominator) {
     info_.out_color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
-    const int64_t side = std::min(info_.image_height, info_.image_width);
-    for (unsigned denominator : {2u, 4u, 8u})
-      if (least_side > 0 && side / denominator >= least_side) info_.scale_denom = denominator;
+    info_.scale_denom = unsigned(denominator);
     if (!start()) stop("no readable JPEG");
     return {int64_t(info_.output_height), int64_t(info_.output_width)};
   }
@@ -159,23 +157,30 @@ ImageSize jpeg_size(std::string_view bytes, const std::string& source) {
   return decoder.size();
 }
 
-Tensor read_jpeg(std::string_view bytes, int channels, int64_t least_side, const std::string& source) {
+int64_t jpeg_denominator(const ImageSize& size, int64_t side) {
+  for (const int64_t denominator : {8, 4, 2})
+    if (side > 0 && std::min(size.height, size.width) / denominator >= side) return denominator;
+  return 1;
+}
+
+Tensor read_jpeg(std::string_view bytes, int channels, int64_t denominator, const std::string& source) {
   Decoder decoder(bytes, source);
   decoder.header();
-  const ImageSize size = decoder.begin(channels, least_side);
+  const ImageSize size = decoder.begin(channels, denominator);
   Tensor out(DType::u8, {size.height, size.width, channels});
   decoder.pixels(static_cast<uint8_t*>(out.data()));
   return out;
 }
 
-ImageSize read_jpeg_to(std::string_view bytes, int channels, int64_t least_side, const std::string& source,
+ImageSize read_jpeg_to(std::string_view bytes, int channels, int64_t side, const std::string& source,
                        const ImageSize& wanted, std::span<uint8_t> to, Resizer& resizer) {
   Decoder decoder(bytes, source);
   decoder.header();
-  const ImageSize size = decoder.begin(channels, least_side);
+  const int64_t denominator = jpeg_denominator(decoder.size(), side);
+  const ImageSize size = decoder.begin(channels, denominator);
   if (size == wanted) decoder.pixels(to.data());
-  if (size == wanted || least_side == 0) return size;
-  resizer.plan(size, channels, least_side);
+  if (size == wanted || side == 0) return size;
+  resizer.plan(decoder.size(), channels, side, denominator);
   resizer.begin(decoder.keep(resizer.needed()), to);
   decoder.pixels(resizer);
   return wanted;

@@ -25,6 +25,19 @@ void make_grey(const Tensor& rgb, Tensor& to) {
     grey[i] = uint8_t((19595u * from[3 * i] + 38470u * from[3 * i + 1] + 7471u * from[3 * i + 2] + 32768u) >> 16);
 }
 
+// x (n,channels + 1), the last of which is how much of the colour is seen -> (n,channels), the rest being black.
+// Numbers are taken as they are shown, as programs that show images do; libpng would mix intensities of light.
+void lay_on_black(const Tensor& x, Tensor& to) {
+  const auto from = x.as<uint8_t>();
+  const auto out = to.as<uint8_t>();
+  const auto channels = size_t(to.shape()[2]);
+  for (size_t pixel = 0; pixel < out.size() / channels; ++pixel) {
+    const unsigned seen = from[pixel * (channels + 1) + channels];
+    for (size_t c = 0; c < channels; ++c)
+      out[pixel * channels + c] = uint8_t((from[pixel * (channels + 1) + c] * seen + 127) / 255);
+  }
+}
+
 }  // namespace
 
 bool is_png(std::string_view bytes) { return bytes.starts_with("\x89PNG\r\n\x1a\n"); }
@@ -44,11 +57,13 @@ Tensor read_png(std::string_view bytes, int channels, const std::string& source)
   image.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;  // 16 bits are taken as 8 bits are, not as intensities of light
   const int64_t height = image.height, width = image.width;
   const int read = image.format & PNG_FORMAT_FLAG_COLOR ? 3 : channels;
-  image.format = read == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
-  Tensor out(DType::u8, {height, width, read});
-  const png_color black{0, 0, 0};
-  if (!png_image_finish_read(&image, &black, out.data(), 0, nullptr))
+  const bool transparent = image.format & PNG_FORMAT_FLAG_ALPHA;
+  image.format = (read == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB) | (transparent ? PNG_FORMAT_FLAG_ALPHA : 0u);
+  Tensor pixels(DType::u8, {height, width, read + transparent});
+  if (!png_image_finish_read(&image, nullptr, pixels.data(), 0, nullptr))
     fail(ErrorKind::data, source, ": damaged PNG: ", image.message);
+  Tensor out = transparent ? Tensor(DType::u8, {height, width, read}) : pixels;
+  if (transparent) lay_on_black(pixels, out);
   if (read == channels) return out;
   Tensor grey(DType::u8, {height, width, 1});
   make_grey(out, grey);

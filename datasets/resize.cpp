@@ -6,18 +6,18 @@
 
 namespace neon {
 
-void Resizer::plan(const ImageSize& size, int64_t channels, int64_t side) {
+void Resizer::plan(const ImageSize& size, int64_t channels, int64_t side, int64_t denominator) {
   NEON_ASSERT(channels == 1 || channels == 3);
-  if (size == size_ && channels == channels_ && side == side_) return;
+  if (size == size_ && channels == channels_ && side == side_ && denominator == denominator_) return;
   size_ = {};  // until all is there
   const int64_t shorter = std::min(size.height, size.width);
-  down_ = taps_of_middle(size.height, shorter, side);
-  along_ = taps_of_middle(size.width, shorter, side);
+  down_ = taps_of_middle(size.height, shorter, side, denominator);
+  along_ = taps_of_middle(size.width, shorter, side, denominator);
   windows_ = windows_of(along_, channels);
   kept_ = down_.count + kAtOnce - 1;
   resized_.resize(size_t(kept_ * windows_.sixteens * 16));
   parts_.resize(size_t(down_.count));
-  size_ = size, channels_ = channels, side_ = side;
+  size_ = size, channels_ = channels, side_ = side, denominator_ = denominator;
 }
 
 Columns Resizer::needed() const {

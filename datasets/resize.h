@@ -23,8 +23,9 @@ class Resizer {
   static constexpr int kAtOnce = elementwise::kResizeLines;
 
   explicit Resizer(const elementwise::Level& level = elementwise::active_level()) : loops_(*level.resizing) {}
-  // What image is to come; nothing is worked out anew for one like the last.
-  void plan(const ImageSize& size, int64_t channels, int64_t side);
+  // What image is to come, with one pixel for a square of `denominator` each way (of which the last may have less);
+  // nothing is worked out anew for one like the last.
+  void plan(const ImageSize& size, int64_t channels, int64_t side, int64_t denominator = 1);
   // Its columns that the middle is made of; lines may have these only, or more.
   Columns needed() const;
   void begin(const Columns& there, std::span<uint8_t> to);
@@ -41,7 +42,7 @@ class Resizer {
 
   const elementwise::Resizing& loops_;
   ImageSize size_;  // of the image planned
-  int64_t channels_ = 0, side_ = 0;
+  int64_t channels_ = 0, side_ = 0, denominator_ = 0;
   Taps down_, along_;
   LineWindows windows_;
   int64_t kept_ = 0;                     // lines that have their new width already

@@ -53,16 +53,17 @@ void place_four(std::span<Value> values, int64_t step, int four, size_t at, Line
 
 }  // namespace
 
-Taps taps_of_middle(int64_t length, int64_t shorter, int64_t side) {
+Taps taps_of_middle(int64_t length, int64_t shorter, int64_t side, int64_t denominator) {
   const int64_t to = std::max(side, int64_t(std::llround(double(length) * double(side) / double(shorter))));
-  const double scale = double(length) / double(to), reach = std::max(scale, 1.0), slope = 1 / reach;
-  const int64_t count = std::min(length, int64_t(2 * reach) + 1);
+  const double scale = double(length) / double(denominator) / double(to), reach = std::max(scale, 1.0),
+               slope = 1 / reach;
+  const int64_t pixels = (length + denominator - 1) / denominator, count = std::min(pixels, int64_t(2 * reach) + 1);
   Taps out{count, std::vector<int64_t>(size_t(side)), std::vector<int16_t>(size_t(side * count))};
   std::vector<double> sums(static_cast<size_t>(count));  // of the first weights: rounded, they add up to the whole
   int16_t* weight = out.weights.data();
   for (int64_t i = 0; i < side; ++i) {
     const double centre = (double((to - side) / 2 + i) + 0.5) * scale;
-    const int64_t first = std::clamp<int64_t>(int64_t(centre - reach + 0.5), 0, length - count);
+    const int64_t first = std::clamp<int64_t>(int64_t(centre - reach + 0.5), 0, pixels - count);
     out.first[size_t(i)] = first;
     double sum = 0, place = double(first) + 0.5 - centre;
     for (double& here : sums) here = sum += std::max(0.0, 1 - std::abs(place) * slope), place += 1;

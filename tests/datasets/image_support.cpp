@@ -69,8 +69,8 @@ std::string png_of(const Tensor& image, int bits) {
   png_set_write_fn(png, &out, append_bytes, nullptr);
   const int64_t channels = image.shape()[2], row = image.shape()[1] * channels;
   png_set_IHDR(png, info, png_uint_32(image.shape()[1]), png_uint_32(image.shape()[0]), bits,
-               channels == 1 ? PNG_COLOR_TYPE_GRAY : PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_BASE,
-               PNG_FILTER_TYPE_BASE);
+               (channels > 2 ? PNG_COLOR_TYPE_RGB : PNG_COLOR_TYPE_GRAY) | (channels % 2 ? 0 : PNG_COLOR_MASK_ALPHA),
+               PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_BASE, PNG_FILTER_TYPE_BASE);
   png_write_info(png, info);
   for (int64_t y = 0; y < image.shape()[0]; ++y) {
     std::vector<png_byte> line;
