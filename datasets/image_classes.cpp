@@ -46,7 +46,7 @@ class Arranger {
   void collect() {
     std::vector<std::string> images, labels, others;
     for (const std::string& name : store_.names()) {
-      const bool hidden = name.compare(name.rfind('/') + 1, 1, ".") == 0;
+      const bool hidden = name.starts_with('.') || name.find("/.") != name.npos;  // or in a hidden folder
       (hidden ? others : is_image_name(name) ? images : is_label_name(name) ? labels : others).push_back(name);
     }
     if (images.empty()) {

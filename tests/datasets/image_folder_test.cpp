@@ -72,6 +72,17 @@ TEST_CASE("a folder, and archives of it, give the same images") {
   }
 }
 
+TEST_CASE("what is hidden, or lies in a hidden folder, is no sample") {
+  const TempDir dir;
+  write_all(dir, pets());
+  for (const char* hidden : {"train/.trash/0.JPG", "train/cat/.ipynb_checkpoints/0-checkpoint.JPG", "train/dog/.7.JPG"})
+    dir.write(text("pets/", hidden), jpeg_of(picture(8, 8, 3, 0), 100));
+  std::vector<std::string> warnings;
+  check_pets(load_images(dir, "ImageFolder", {{"path", "pets"}}, &warnings));
+  REQUIRE(warnings.size() == 1);
+  CHECK_THAT(warnings[0], Catch::Contains("3 files that are no images are left out; the first: 'train/.trash/0.JPG'"));
+}
+
 TEST_CASE("a class whose images are all drawn to test with is told, and no other") {
   const TempDir dir;
   for (const auto& [name, content] : pets())
