@@ -325,7 +325,10 @@ class Reader {
     const bool trains = line_.verb != "eval" && line_.verb != "predict" && line_.verb != "data";
     // A file of options is for every verb.
     const bool runs = line_.verb != "doctor" && line_.verb != "help";
-    if ((!runs || (option.of_training && !trains)) && config_.empty()) does_nothing(option.flags, line_.verb);
+    const bool of_device =
+        std::ranges::count(std::array{"backend", "device_id", "datatype"}, std::string(option.field));
+    const bool used = runs && (trains || !option.of_training) && (line_.verb != "predict" || of_device);
+    if (!used && config_.empty()) does_nothing(option.flags, line_.verb);
     const Field* const of_run = schema_of<RunOptions>().find(option.field);
     if (values_[option.field].empty() && of_run && of_run->type == "text")
       fail(ErrorKind::config, "option ", option.flags, ": its value is empty; give one, or leave the option out");

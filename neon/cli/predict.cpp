@@ -41,10 +41,12 @@ class Printer {
       std::ranges::stable_sort(order, [&](int64_t a, int64_t b) { return value(a) > value(b); });
       order.resize(size_t(top_));
     }
+    // Of f64 all digits, and of others those that f32 has.
+    const auto shown = [&](double v) { return y.dtype() == DType::f64 ? number(v) : number(float(v)); };
     if (json_) return print_json(sample, order, value);
     std::string line = quoted(sample);
     for (int64_t k : order)
-      line += classes_ ? text(",", quoted(name(k)), ",", float(value(k))) : text(",", float(value(k)));
+      line += classes_ ? text(",", quoted(name(k)), ",", shown(value(k))) : text(",", shown(value(k)));
     std::printf("%s\n", line.c_str());
   }
 
@@ -60,9 +62,9 @@ class Printer {
     nlohmann::ordered_json line;
     line["sample"] = sample;
     if (!classes_) {
-      for (int64_t k : order) line["outputs"].push_back(float(value(k)));
+      for (int64_t k : order) line["outputs"].push_back(value(k));
     } else {
-      for (int64_t k : order) line["top"].push_back({{"class", name(k)}, {"output", float(value(k))}});
+      for (int64_t k : order) line["top"].push_back({{"class", name(k)}, {"output", value(k)}});
     }
     std::printf("%s\n", line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
   }
@@ -98,7 +100,7 @@ int run_predict(const CommandLine& line) {
   layout.shift = stored.shift;
   layout.means = stored.means;
   layout.deviations = stored.deviations;
-  StepOptions step = step_options(opened.run.options, opened.experiment->params);
+  StepOptions step = step_options(options_of(line, opened), opened.experiment->params);
   step.batch = std::min<int64_t>(count, 256);
   const StepGraph graph = evaluation_graph(opened.experiment->network(), nullptr, {}, layout, count, step);
   Variables variables;

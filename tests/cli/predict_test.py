@@ -72,6 +72,19 @@ class Evaluation(Case):
             self.refused(2, "eval", *other, "m", says=says)
             self.refused(2, "predict", *other, "m", "x.csv", says=says)
 
+    def test_outputs_are_of_the_type_that_is_asked_for(self):
+        self.trained()
+        self.write("x.csv", "5,3,1,0.2\n6,3,5,2\n")
+        outputs = {}
+        for dtype in "f32", "f64", "bf16":
+            lines = self.neon("predict", "-d", dtype, "m.safetensors", "x.csv").out.splitlines()[1:]
+            outputs[dtype] = [float(line.rsplit(",", 1)[1]) for line in lines]
+        for single, double, half in zip(*outputs.values()):
+            self.assertNotEqual(single, double)
+            self.assertLess(abs(single - double), 1e-6)
+            self.assertNotEqual(np.float32(half), np.float32(single))
+            self.assertLess(abs(half - double), 0.05)
+
     def test_eval_json(self):
         numbers = re.search(r"Top1Misclass ([\d.]+) %  test cost ([\d.]+)", self.trained().out)
         found = json.loads(self.neon("eval", "m.safetensors", "--format", "json").out)
