@@ -165,6 +165,7 @@ bool TarReader::next() {
     if (name_.find('\0') != name_.npos) corrupt("a name with a zero byte");
     if (climbs_out(name_)) fail(ErrorKind::data, where(), ": this name leads out of the archive; make it anew");
     if (type == '5' || (name_.ends_with('/') && size_ == 0)) continue;
+    if (type == 'S') fail(ErrorKind::data, where(), ": is a sparse file; make the archive without --sparse");
     if (type != '0' && type != '\0' && type != '7')
       fail(ErrorKind::data, where(), ": is no file (a link or a device, type '", std::string(1, type),
            "'); make the archive with --dereference --hard-dereference");

@@ -18,7 +18,7 @@ struct FilterParams {
       at_least(1), Required{});
     p("nofm", &FilterParams::nofm, "Number of feature maps, unless fshape ends with it.", at_least(1));
     p("strides", &FilterParams::strides, "Pixels from one window to the next.", at_least(1), Alias{"stride"});
-    p("padding", &FilterParams::padding, "Zeros around the input.", at_least(0), Alias{"pad"});
+    p("padding", &FilterParams::padding, "Zeros around the input.", closed(0, kMostOfWindows), Alias{"pad"});
     p("dilation", &FilterParams::dilation, "Pixels from one place of the filter to the next.", at_least(1));
     p("init", &FilterParams::init, "Initial weights.", Alias{"weight_init"}, Required{});
   }

@@ -20,7 +20,8 @@ struct PoolingParams {
     p("op", &PoolingParams::op, "What is taken of a window.", one_of({"max", "avg", "mean", "l2"}));
     p("strides", &PoolingParams::strides,
       "Pixels from one window to the next; along an axis that is not given, the window.", at_least(1), Alias{"stride"});
-    p("padding", &PoolingParams::padding, "Pixels around the input that are not there.", at_least(0), Alias{"pad"});
+    p("padding", &PoolingParams::padding, "Pixels around the input that are not there.", closed(0, kMostOfWindows),
+      Alias{"pad"});
   }
 };
 

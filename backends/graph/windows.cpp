@@ -42,8 +42,8 @@ namespace {
 const std::vector<int64_t>& checked(const std::vector<int64_t>& list, size_t count, int64_t least, const char* what) {
   if (list.size() != count) fail(ErrorKind::config, what, " ", Shape(list), " should be a list of ", count, " numbers");
   for (int64_t number : list)
-    if (number < least || number > 0x7fffffff)
-      fail(ErrorKind::config, what, " ", number, " is not in [", least, ", 2147483647]");
+    if (number < least || number > kMostOfWindows)
+      fail(ErrorKind::config, what, " ", number, " is not in [", least, ", ", kMostOfWindows, "]");
   return list;
 }
 

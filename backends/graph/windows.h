@@ -9,6 +9,8 @@
 
 namespace neon {
 
+constexpr int64_t kMostOfWindows = 0x7fffffff;  // that any of their numbers may be
+
 // One number an axis: of a filter the axes between batch and channels, of a pooling window all but the batch.
 struct Windows {
   std::vector<int64_t> size, strides, before, after, dilation;

@@ -13,6 +13,7 @@
 #include "neon/cli/session.h"
 #include "neon/cli/verbs.h"
 #include "neon/core/paths.h"
+#include "neon/train/batch_feed.h"
 
 namespace neon {
 
@@ -202,6 +203,7 @@ int stats(const CommandLine& line) {
   }
   if (data.sample.rank() != 3) return 0;
   set_normalization({{}, {}, true}, data);
+  for (const std::string& message : left_out_messages(data)) std::fprintf(stderr, "%s\n", message.c_str());
   std::printf("normalize: {mean: %s, std: %s}\n", list_of(data.means).c_str(), list_of(data.deviations).c_str());
   return 0;
 }

@@ -9,11 +9,11 @@ namespace neon {
 Shape::Shape(std::span<const int64_t> sizes) : rank_(int(sizes.size())) {
   if (sizes.size() > size_t(kMaxRank))
     fail(ErrorKind::config, "a shape has at most ", kMaxRank, " axes, got ", sizes.size());
+  std::ranges::copy(sizes, sizes_.begin());
   int64_t elements = 1;
   for (int axis = 0; axis < rank_; ++axis) {
     const int64_t size = sizes[size_t(axis)];
     if (size < 0) fail(ErrorKind::config, "axis ", axis, " has size ", size, ": sizes are at least 0");
-    sizes_[size_t(axis)] = size;
     if (__builtin_mul_overflow(elements, size, &elements) || elements > kMostElements)
       fail(ErrorKind::config, "a shape of ", to_string(), " has more than 2^59 elements");
   }

@@ -161,10 +161,14 @@ void check_last_batch(const RunOptions& options, const StepGraph& full, const St
        left ? text("whose last batch has ", left) : "which leaves none over");
 }
 
-void check_steps(const StepOptions& options, int64_t steps) {
+std::string check_steps(const StepOptions& options, int64_t steps) {
   if (options.accumulate > steps)
     fail(ErrorKind::config, "accumulate: the run ends after ", steps, " steps, before the first ", options.accumulate,
          " are together: nothing would be learnt");
+  const int64_t left = steps % options.accumulate;
+  if (left == 0) return "";
+  return text("note: accumulate: of the run's ", steps, " steps the last ", left > 1 ? text(left, " are") : "is",
+              " left ", "over, being fewer than ", options.accumulate, ", and changes nothing");
 }
 
 void plan_callbacks(const Experiment& experiment, bool evaluates, RunPlan& plan) {

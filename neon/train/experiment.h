@@ -52,7 +52,8 @@ struct ExperimentParams {
     p("epochs", &ExperimentParams::epochs, "Passes over the training set.", closed(1, 1e9));
     p("shuffle", &ExperimentParams::shuffle, "Whether every epoch has an order of its own, drawn from the seed.");
     p("accumulate", &ExperimentParams::accumulate,
-      "Steps whose gradients are averaged over all their samples before an update: a batch that many times as large.",
+      "Steps whose gradients are averaged over all their samples before an update: a batch that many times as large. "
+      "They go on from epoch to epoch; those that are left over when the run ends change nothing.",
       at_least(1), Unit{"steps"});
     p("ema", &ExperimentParams::ema,
       "Above 0, running means of the weights with this share kept each step are what is evaluated.", half_open(0, 1));
@@ -110,8 +111,9 @@ void check_batch(const RunOptions& options, const StepOptions& step, const DataL
 void check_last_batch(const RunOptions& options, const StepGraph& full, const StepOptions& step,
                       const DataLayout& layout);
 
-// Throws a config error where a run of so many steps ends before its first update.
-void check_steps(const StepOptions& options, int64_t steps);
+// Throws a config error where a run of so many steps ends before its first update; returns a note where its last steps
+// come to none, otherwise "".
+std::string check_steps(const StepOptions& options, int64_t steps);
 // What the callbacks make of the run; throws a config error where one needs an evaluation and the run has none, or
 // does not fit the run.
 void plan_callbacks(const Experiment& experiment, bool evaluates, RunPlan& plan);

@@ -114,8 +114,9 @@ void Trainer::go_on_from(const StoredRun& resume) {
   position_.version = here.version;
 }
 
-void Trainer::check_position() const {
-  check_steps(step_options_, epochs_ * steps_per_epoch_);
+void Trainer::check_position() {
+  const std::string note = check_steps(step_options_, epochs_ * steps_per_epoch_);
+  if (!note.empty()) progress_.message(note);
   if (position_.step_in_epoch > steps_per_epoch_ ||
       position_.step != position_.epoch * steps_per_epoch_ + position_.step_in_epoch)
     fail(ErrorKind::data, "the checkpoint is of no step of this run: epoch ", position_.epoch, ", step ",

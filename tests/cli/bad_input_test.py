@@ -114,7 +114,7 @@ class Usage(Case):
                 (["--iterations", "9"], ["summary", spec]), (["--resolved"], ["train", spec]), \
                 (["--resolved"], ["summary", spec]), (["--top_k", "2"], ["eval", "m.safetensors"]), \
                 (["-e", "3"], ["eval", "m.safetensors"]), (["-s", "n"], ["eval", "m.safetensors"]), \
-                (["-o", "r.h5"], ["predict", "m.safetensors", "x.csv"]), (["-i", "7"], ["doctor"]), (["-b", "cpu"], ["help", "Affine"]):
+                (["-o", "r.h5"], ["predict", "m.safetensors", "x.csv"]), (["-z", "8"], ["predict", "m.safetensors", "x.csv"]), (["-r", "8"], ["predict", "m.safetensors", "x.csv"]), (["-i", "7"], ["doctor"]), (["-b", "cpu"], ["help", "Affine"]):
             self.refused(2, *verb, *option, says=["option ", option[0], f"does nothing with neon {verb[0]}"])
         for option, verb, of in (["--count", "3"], ["data", "stats", spec], "data preview"), \
                 (["--size", "8"], ["data", "check", spec], "data pack"), (["--pixels"], ["data", "list"], "data pack"), \
@@ -296,6 +296,12 @@ class Specs(Case):
         self.refused(2, self.spec(metrics=metrics), says=["s.yaml:9:", "metrics[2]: is listed twice; item 0 is the same"])
         spec = self.spec(accumulate="33")  # of 4 epochs of 8 steps
         self.refused(2, spec, says=["accumulate", "32 steps", "nothing would be learnt"])
+        for steps, left in ("3", 2), ("31", 1), ("4", 0):
+            spec = self.spec(accumulate=steps)
+            note = f"note: accumulate: of the run's 32 steps the last {'2 are' if left == 2 else 'is'} left over, being fewer than"
+            for verb in [], ["check"]:
+                said = self.neon(*verb, spec)
+                self.assertEqual((said.out + said.err).count(note), left > 0)
         self.neon("-e", "5", spec)
 
     def test_values_that_do_not_fit_their_parameter(self):

@@ -133,6 +133,8 @@ class Streams(Case):
                              says=["train/dark/5.png: expected a JPEG or PNG image", "it had saved no checkpoint yet"])
         self.assertIn("on_bad_sample: skip", error.err)
         done = self.neon("-b", "cpu", "s.yaml", "--set", "dataset.ImageFolder.on_bad_sample=skip")
+        stats = self.neon("data", "stats", "s.yaml", "--set", "dataset.ImageFolder.on_bad_sample=skip")
+        self.assertIn("1 of 26 training images were left out", stats.err)
         self.assertIn("warning: ", done.err)
         self.assertIn("1 of 26 training images were left out, and others stood in for them; the first: ", done.err)
 

@@ -78,6 +78,8 @@ TEST_CASE("hostile and damaged archives are errors") {
   CHECK(tar_trouble(dir, tar_of({{"a/../../b", "x"}})) ==
         "data: x.tar: a/../../b: this name leads out of the archive; make it anew");
   CHECK(tar_trouble(dir, tar_of({{"/etc/passwd", "x"}})).find("leads out of the archive") != std::string::npos);
+  CHECK(tar_trouble(dir, tar_member("holes", "", 'S') + tar_of({}))
+            .ends_with("holes: is a sparse file; make the archive without --sparse"));
   CHECK(tar_trouble(dir, tar_member("link", "", '2') + tar_of({})).find("is no file (a link or a device, type '2')") !=
         std::string::npos);
   CHECK(tar_trouble(dir, tar_member("pipe", "", '6') + tar_of({})).find("is no file") != std::string::npos);
