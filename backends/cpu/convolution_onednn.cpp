@@ -56,6 +56,8 @@ struct Description {
         with_bias ? desc(kind, algorithm, x, any_w, bias, y, windows.strides, dilation, windows.before, windows.after)
                   : desc(kind, algorithm, x, any_w, y, windows.strides, dilation, windows.before, windows.after);
     dnnl::convolution_forward::primitive_desc chosen(made, attributes, onednn_engine());  // next_impl looks at `made`
+    while (steps_wrongly(chosen.impl_info_str()))
+      if (!chosen.next_impl()) throw dnnl::error(dnnl_unimplemented, "no other primitive");
     if (suits_few_channels_worse(chosen.impl_info_str()))
       if (decltype(chosen) other(made, attributes, onednn_engine());
           other.next_impl() && std::string_view(other.impl_info_str()).starts_with("jit"))
@@ -77,8 +79,28 @@ struct Description {
   // its issue 6035) counts the channels there are, and addresses as many as fill a vector, where a 1x1 filter steps.
   bool overruns(std::string_view implementation) const {
     constexpr int64_t kMostInVector = 16;
-    return implementation.starts_with("jit_1x1") && x.dims()[1] < kMostInVector &&
-           std::ranges::any_of(windows.strides, [](int64_t stride) { return stride > 1; });
+    return implementation.starts_with("jit_1x1") && x.dims()[1] < kMostInVector && any_above_one(windows.strides);
+  }
+
+  // Whether the convolution by this implementation is wrong for some shapes where the filter steps (oneDNN's at least
+  // to 3.12, PyTorch's issue 169688). Seen in one of twenty drawn shapes: up to 97 off, numbers being sums of 1 at
+  // most.
+  bool steps_wrongly(std::string_view implementation) const {
+    return implementation == "brgconv:avx512_core_amx_bf16" && any_above_one(windows.strides);
+  }
+
+  // Whether the weights' gradient by this implementation may take pixels that are not the filter's: with AMX where taps
+  // lie apart, of each shape of more than 32 channels that was drawn; and in 3-D, where filters step, also what lies
+  // outside of the images.
+  bool takes_other_pixels(std::string_view implementation) const {
+    const bool apart = any_above_one(windows.dilation), in_3d = windows.axes() == 3;
+    return x.data_type() == memory::data_type::bf16 &&
+           ((apart && implementation == "jit:avx512_core_amx_bf16") ||
+            (in_3d && implementation.starts_with("jit") && (apart || any_above_one(windows.strides))));
+  }
+
+  static bool any_above_one(const std::vector<int64_t>& numbers) {
+    return std::ranges::any_of(numbers, [](int64_t number) { return number > 1; });
   }
 
   Windows windows;
@@ -125,7 +147,7 @@ class OnednnConvolution : public OnednnKernel {
                                d.windows.before, d.windows.after);
     const auto hint = d.forward(false, attributes());  // looked at by next_impl, too
     Primitive::primitive_desc made(desc, attributes(), onednn_engine(), hint);
-    while (d.overruns(made.impl_info_str()))
+    while (d.overruns(made.impl_info_str()) || d.takes_other_pixels(made.impl_info_str()))
       if (!made.next_impl()) throw dnnl::error(dnnl_unimplemented, "no other primitive");
     set_primitive(Primitive(made), made);
     read(DNNL_ARG_SRC, kernel.inputs[0], d.x, d.x);

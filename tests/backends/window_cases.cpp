@@ -54,6 +54,12 @@ const std::vector<Convolution>& convolutions() {
       {"33 samples, stride above the filter", {33, 7, 8, 2}, {3, 2, 2, 2}, {3, 4}},
       {"64 samples, 1x1", {64, 5, 6, 40}, {48, 1, 1, 40}},
       {"70 samples of one channel", {70, 12, 11, 1}, {16, 5, 5, 1}},
+      // Of which oneDNN's kernels for bf16 give wrong numbers.
+      {"strides, 55 channels", {3, 7, 11, 55}, {23, 1, 2, 55}, {2, 2}, {0, 0, 2, 2}},
+      {"strides, 83 channels", {4, 10, 14, 83}, {27, 2, 2, 83}, {4, 3}, {0, 0, 2, 2}},
+      {"dilated, 39 channels", {3, 11, 3, 39}, {24, 3, 4, 39}, {}, {1, 1, 1, 1}, {2, 1}},
+      {"volumes with strides, 5 channels", {2, 3, 2, 5, 5}, {8, 4, 4, 3, 5}, {2, 3, 1}, {2, 2, 1, 1, 0, 0}},
+      {"volumes, dilated with strides", {4, 3, 6, 7, 14}, {11, 3, 1, 4, 14}, {2, 1, 1}, {1, 1, 0, 0, 1, 1}, {1, 2, 2}},
       // Sizes and filters of neon 1's own tests, with fewer samples and maps.
       {"3x7x58, 3x3x3", {1, 3, 7, 58, 16}, {16, 3, 3, 3, 16}},
       {"3x7x58, 3x3x3, padded, with strides", {1, 3, 7, 58, 16}, {16, 3, 3, 3, 16}, {1, 2, 2}, {1, 1, 1, 1, 1, 1}},
