@@ -166,6 +166,13 @@ void check_reductions() {
       CHECK(reduce.argmax(x.data(), n) == std::max_element(x.begin(), end) - x.begin());
       CHECK(reduce.argmin(x.data(), n) == std::min_element(x.begin(), end) - x.begin());
     }
+    // Like numbers, whose roundings add up: as many at most as 256 in each lane and the levels above have.
+    for (const int64_t n : {4096, 4097, 5000, 1000003}) {
+      const std::vector<R> like(size_t(n), R(0.1));
+      const double expected = double(n) * double(R(0.1));
+      CHECK(std::abs(double(reduce.sum(like.data(), n)) - expected) <=
+            expected * (256 + 16) * double(std::numeric_limits<R>::epsilon()) / 2);
+    }
     for (size_t place : {size_t(0), size_t(5), size_t(40), size_t(99)}) {
       std::vector<R> holed(x.begin(), x.begin() + 100);
       holed[place] = std::numeric_limits<R>::quiet_NaN();
