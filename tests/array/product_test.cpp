@@ -91,6 +91,9 @@ TEST_CASE("batched_dot multiplies each pair, or adds them all up") {
       return std::max(sum, 0.0);
     });
   }
+  Array wide = be.zeros({3, 4, 5}, DType::f64);
+  batched_dot(be.array(numbers({3, 4, 6}, DType::f64)), first_b.cast(DType::f64), wide);
+  check(wide.get(), {3, 4, 5}, [&](const Index& i) { return product(i[0], i[1], i[2], false, true); });
   Array c = be.zeros({2, 4, 5});
   CHECK_THROWS_WITH(batched_dot(a, b, c), Catch::Contains("got (3, 4, 6), (3, 6, 5) and (2, 4, 5)"));
   CHECK_THROWS_WITH(batched_dot(first_a, first_b, c), Catch::Contains("batched_dot takes stacks"));
