@@ -282,7 +282,7 @@ void restore_callback(Callback& callback, const StoredRun& run, const json& stat
 }  // namespace
 
 std::vector<Made<Callback>> restore_callbacks(const StoredRun& run, const Experiment& experiment) {
-  std::vector<Made<Callback>> gone;
+  std::vector<Made<Callback>> out;
   try {
     const json states = json::parse(run.file.metadata.at("neon.callbacks"));
     const std::vector<Made<Callback>> stored = stored_callbacks(run);
@@ -290,14 +290,14 @@ std::vector<Made<Callback>> restore_callbacks(const StoredRun& run, const Experi
     for (size_t k = 0; k < stored.size(); ++k) {
       const auto same = std::ranges::find_if(
           here, [&](const auto& callback) { return name_and_subject(callback) == name_and_subject(stored[k]); });
-      const Made<Callback>& heir = same == here.end() ? gone.emplace_back(stored[k]) : *same;
+      const Made<Callback>& heir = out.emplace_back(same == here.end() ? stored[k] : *same);
       restore_callback(*heir, run, states, k);
       if (same != here.end()) here.erase(same);
     }
   } catch (const std::exception& error) {
     fail(ErrorKind::data, "the checkpoint's callback states cannot be read: ", error.what());
   }
-  return gone;
+  return out;
 }
 
 }  // namespace neon

@@ -65,8 +65,9 @@ void declare_variables(const Graph& graph, Variables& variables);
 // stay as they are.
 void restore_variables(const TensorFile& file, const std::string& path, Variables& variables,
                        bool weights_only = false);
-// Gives the experiment's callbacks the states of those that the run had. Returns those that it had and the experiment
-// has not, as they were saved: their train_begin undoes what they did to the weights when the run ended.
+// Gives the experiment's callbacks the states of those that the run had. Returns all that it had, in its order, those
+// that the experiment has not as they were saved: their train_begin undoes what they did to the weights when the run
+// ended, the last first.
 std::vector<Made<Callback>> restore_callbacks(const StoredRun& run, const Experiment& experiment);
 
 }  // namespace neon

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ranges>
 
 #include "backends/elementwise/kernels.h"
 #include "neon/core/threads.h"
@@ -124,8 +125,12 @@ void Trainer::check_position() {
 }
 
 void Trainer::train(const std::function<void()>& settled) {
-  for (const auto& callback : former_callbacks_) callback->train_begin(variables_);
-  for (const auto& callback : experiment_.params.callbacks) callback->train_begin(variables_);
+  for (const auto& callback : former_callbacks_ | std::views::reverse) callback->train_begin(variables_);
+  const auto is_former = [&](const auto& callback) {
+    return std::ranges::any_of(former_callbacks_, [&](const auto& former) { return &*former == &*callback; });
+  };
+  for (const auto& callback : experiment_.params.callbacks)
+    if (!is_former(callback)) callback->train_begin(variables_);
   if (!resumed_from_.empty()) variables_.to_device();  // what the callbacks put back
   while (!finished() && !stop_signal()) {
     epoch_started_ = now_seconds();

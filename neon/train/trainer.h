@@ -158,7 +158,7 @@ class Trainer {
   std::unique_ptr<Evaluator> end_evaluator_;  // null where the set at the end is that during training
   std::unique_ptr<CheckpointSaver> saver_;
   std::unique_ptr<RunLog> log_;
-  std::vector<Made<Callback>> former_callbacks_;  // of the run that goes on here without them
+  std::vector<Made<Callback>> former_callbacks_;  // of the run that goes on here
   ProgressLine progress_;
   std::map<std::string, double> results_, at_end_;
   std::string last_saved_, resumed_from_;

@@ -120,6 +120,27 @@ TEST_CASE("without the callback that stopped it, a run goes on as if it had not 
                      saved_run("[]", 6)));
 }
 
+TEST_CASE("what several callbacks did to the weights at the end of a run is undone, whichever go on") {
+  // The best by cost is of another epoch than the best by accuracy, and both of others than the last.
+  const std::string cost = "EarlyStop: {patience: 99, watch: cost}",
+                    some = "EarlyStop: {patience: 99, watch: Accuracy}";
+  const StoredRun ended = saved_run(text("[", cost, ", ", some, "]"), 6), straight = saved_run("[]", 9);
+  REQUIRE(ended.file.find("callback/0/Affine_0/W"));
+  const auto differ = [&](const char* a, const char* b) {
+    const Tensor &x = *ended.file.find(a), &y = *ended.file.find(b);
+    return std::memcmp(x.data(), y.data(), x.bytes()) != 0;
+  };
+  REQUIRE(differ("Affine_0/W", "callback/0/Affine_0/W"));
+  REQUIRE(differ("Affine_0/W", "callback/1/Affine_0/W"));
+  REQUIRE(differ("callback/0/Affine_0/W", "callback/1/Affine_0/W"));
+  const std::string kept = "EarlyStop: {patience: 99, restore_best: false, watch: ";
+  for (const std::string& after : {std::string("[]"), text("[", kept, "cost}]"), text("[", kept, "Accuracy}]"),
+                                   text("[", kept, "Accuracy}, ", kept, "cost}]")}) {
+    INFO(after);
+    CHECK(same_weights(saved_run(after, 9, &ended), straight));
+  }
+}
+
 TEST_CASE("a callback goes on where the one of its name left off, whatever stands before it") {
   const char* const patient = "EarlyStop: {patience: 9, min_delta: 9}";
   const StoredRun first = saved_run(text("[", patient, "]"), 3);
