@@ -2,12 +2,32 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 
 #include "backends/graph/op.h"
 
 namespace neon {
 
 constexpr int kUsualKeptBits = 10;  // of -u without a number, as in neon
+
+namespace {
+
+// Results have one name each, in reports, files and for who watches one.
+void check_result_names(const std::vector<Made<Metric>>& metrics, const Setting& root, Problems& problems) {
+  std::map<std::string, size_t> first;
+  for (size_t i = 0; i < metrics.size(); ++i) {
+    if (!metrics[i]) continue;
+    for (const Metric::Result& result : metrics[i]->results()) {
+      const auto [known, is_new] = first.emplace(result.name, i);
+      if (is_new || metrics[i].resolved().to_string() == metrics[known->second].resolved().to_string()) continue;
+      problems.add(root.find("metrics")->items[i],
+                   text("gives ", result.name, ", as item ", known->second, " does; leave one out"));
+      break;
+    }
+  }
+}
+
+}  // namespace
 
 Experiment::Experiment(const Setting& root) {
   Problems problems;
@@ -17,6 +37,7 @@ Experiment::Experiment(const Setting& root) {
     for (size_t k = 0; k < i; ++k)
       if (params.metrics[i].resolved().to_string() == params.metrics[k].resolved().to_string())
         problems.add(root.find("metrics")->items[i], text("is listed twice; item ", k, " is the same"));
+  check_result_names(params.metrics, root, problems);
   problems.throw_if_any();
   metrics_given_ = root.find("metrics") != nullptr;
   for (const auto& entry : root.entries) places_[entry.key] = entry.value.where.to_string();
