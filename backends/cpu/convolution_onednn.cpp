@@ -89,14 +89,12 @@ struct Description {
     return implementation == "brgconv:avx512_core_amx_bf16" && any_above_one(windows.strides);
   }
 
-  // Whether the weights' gradient by this implementation may take pixels that are not the filter's: with AMX where taps
-  // lie apart, of each shape of more than 32 channels that was drawn; and in 3-D, where filters step, also what lies
-  // outside of the images.
+  // Whether the weights' gradient in bf16 by this implementation may take pixels that are not the filter's: where taps
+  // lie apart, with AMX of each shape of more than 32 channels that was drawn, and without of one in thirty large ones;
+  // and in 3-D where filters step, when it also takes what lies outside of the images.
   bool takes_other_pixels(std::string_view implementation) const {
-    const bool apart = any_above_one(windows.dilation), in_3d = windows.axes() == 3;
-    return x.data_type() == memory::data_type::bf16 &&
-           ((apart && implementation == "jit:avx512_core_amx_bf16") ||
-            (in_3d && implementation.starts_with("jit") && (apart || any_above_one(windows.strides))));
+    return x.data_type() == memory::data_type::bf16 && implementation.starts_with("jit") &&
+           (any_above_one(windows.dilation) || (windows.axes() == 3 && any_above_one(windows.strides)));
   }
 
   static bool any_above_one(const std::vector<int64_t>& numbers) {
