@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
 
 #include "backends/graph/op.h"
 
@@ -12,19 +11,25 @@ constexpr int kUsualKeptBits = 10;  // of -u without a number, as in neon
 
 namespace {
 
-// Results have one name each, in reports, files and for who watches one.
+std::vector<std::string> result_names(const Metric& metric) {
+  std::vector<std::string> out;
+  for (const Metric::Result& result : metric.results()) out.push_back(result.name);
+  return out;
+}
+
+// Metrics may share a result, as Top1Misclass, which is the same of both. Those that share all differ in what no name
+// tells, and one would be taken for the other.
 void check_result_names(const std::vector<Made<Metric>>& metrics, const Setting& root, Problems& problems) {
-  std::map<std::string, size_t> first;
-  for (size_t i = 0; i < metrics.size(); ++i) {
-    if (!metrics[i]) continue;
-    for (const Metric::Result& result : metrics[i]->results()) {
-      const auto [known, is_new] = first.emplace(result.name, i);
-      if (is_new || metrics[i].resolved().to_string() == metrics[known->second].resolved().to_string()) continue;
-      problems.add(root.find("metrics")->items[i],
-                   text("gives ", result.name, ", as item ", known->second, " does; leave one out"));
-      break;
+  for (size_t i = 0; i < metrics.size(); ++i)
+    for (size_t k = 0; k < i; ++k) {
+      const Setting &later = metrics[i].resolved(), &earlier = metrics[k].resolved();
+      if (!metrics[i] || !metrics[k]) continue;
+      if (later.to_string() == earlier.to_string())
+        problems.add(root.find("metrics")->items[i], text("is listed twice; item ", k, " is the same"));
+      else if (const auto names = result_names(*metrics[i]); names == result_names(*metrics[k]))
+        problems.add(root.find("metrics")->items[i],
+                     text("gives ", join(names, " and "), ", as item ", k, " does; leave one out"));
     }
-  }
 }
 
 }  // namespace
@@ -33,10 +38,6 @@ Experiment::Experiment(const Setting& root) {
   Problems problems;
   params = read_params<ExperimentParams>(root, problems);
   if (!params.layers.is_null()) network_ = std::make_unique<Network>(params.layers, problems);
-  for (size_t i = 0; i < params.metrics.size(); ++i)
-    for (size_t k = 0; k < i; ++k)
-      if (params.metrics[i].resolved().to_string() == params.metrics[k].resolved().to_string())
-        problems.add(root.find("metrics")->items[i], text("is listed twice; item ", k, " is the same"));
   check_result_names(params.metrics, root, problems);
   problems.throw_if_any();
   metrics_given_ = root.find("metrics") != nullptr;

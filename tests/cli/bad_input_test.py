@@ -295,7 +295,7 @@ class Specs(Case):
         metrics = "[Misclassification, TopKMisclassification: {k: 2}, Misclassification]"
         self.refused(2, self.spec(metrics=metrics), says=["s.yaml:9:", "metrics[2]: is listed twice; item 0 is the same"])
         metrics = "[Misclassification, PrecisionRecall, {PrecisionRecall: {binarize: false}}]"
-        self.refused(2, self.spec(metrics=metrics), says=["s.yaml:9:", "metrics[2]: gives Precision, as item 1 does; leave one out"])
+        self.refused(2, self.spec(metrics=metrics), says=["s.yaml:9:", "metrics[2]: gives Precision and Recall, as item 1 does; leave one out"])
         spec = self.spec(accumulate="33")  # of 4 epochs of 8 steps
         self.refused(2, spec, says=["accumulate", "32 steps", "nothing would be learnt"])
         for steps, left in ("3", 2), ("31", 1), ("4", 0):
