@@ -83,8 +83,7 @@ struct Description {
   }
 
   // Whether the convolution by this implementation is wrong for some shapes where the filter steps (oneDNN's at least
-  // to 3.12, PyTorch's issue 169688). Seen in one of twenty drawn shapes: up to 97 off, numbers being sums of 1 at
-  // most.
+  // to 3.12, PyTorch's issue 169688). Seen in one of twenty drawn shapes, with zeros in place of sums.
   bool steps_wrongly(std::string_view implementation) const {
     return implementation == "brgconv:avx512_core_amx_bf16" && any_above_one(windows.strides);
   }

@@ -190,7 +190,7 @@ std::string check_steps(const StepOptions& options, int64_t steps) {
   const int64_t left = steps % options.accumulate;
   if (left == 0) return "";
   return text("note: accumulate: of the run's ", steps, " steps the last ", left > 1 ? text(left, " are") : "is",
-              " left ", "over, being fewer than ", options.accumulate, ", and changes nothing");
+              " left over, being fewer than ", options.accumulate, ": no update comes of that");
 }
 
 void plan_callbacks(const Experiment& experiment, bool evaluates, RunPlan& plan) {
