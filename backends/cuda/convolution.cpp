@@ -13,6 +13,9 @@ namespace {
 constexpr size_t kSlack = size_t(16) << 20;  // what arrays may take beyond their bytes
 // What a plan's workspace may take: a share of the GPU's memory, within these bounds in bytes.
 constexpr size_t kWorkspaceShare = 8, kLeastWorkspace = size_t(512) << 20, kMostWorkspace = size_t(4) << 30;
+// In exact f32 the fastest plans (Winograd's, Fourier's) ask for up to 4 GiB, also where that saves microseconds. There
+// a byte is given for so many operations: a GiB for what takes an H200 a millisecond.
+constexpr double kOperationsOfByte = 48;
 
 class ConvolutionKernel : public LibraryKernel {
  public:
@@ -103,6 +106,15 @@ bool is_taken(const LoweredKernel& kernel, const Graph& graph) {
   return kernel.attributes.integer("groups") == 1 || !has_uneven_padding(kernel.attributes);
 }
 
+// Multiplications and additions: each number of y (N,P,Q,K), or of its gradient, has to do with R S C of the filters'.
+double operations(const LoweredKernel& kernel, const Graph& graph) {
+  const auto shape = [&](Value value) -> const Shape& { return graph.type(value).shape; };
+  const bool forward = kernel.op == "convolution", of_filters = kernel.op == "convolution_weight_gradient";
+  const Shape& y = shape(forward ? kernel.outputs[0] : kernel.inputs[of_filters ? 1 : 0]);
+  const Shape& w = shape(of_filters ? kernel.outputs[0] : kernel.inputs[1]);
+  return w[0] == 0 ? 0 : 2.0 * double(y.elements()) * double(w.elements() / w[0]);
+}
+
 }  // namespace
 
 bool has_uneven_padding(const Attributes& attributes) {
@@ -112,8 +124,10 @@ bool has_uneven_padding(const Attributes& attributes) {
   return false;
 }
 
-size_t convolution_workspace(const Device& device) {
-  return std::clamp(device.bytes() / kWorkspaceShare, kLeastWorkspace, kMostWorkspace);
+size_t convolution_workspace(const LoweredKernel& kernel, const Graph& graph, bool tf32, const Device& device) {
+  const size_t most = std::clamp(device.bytes() / kWorkspaceShare, kLeastWorkspace, kMostWorkspace);
+  if (tf32 || graph.type(kernel.outputs[0]).dtype != DType::f32) return most;
+  return std::clamp(size_t(operations(kernel, graph) / kOperationsOfByte), kLeastWorkspace, most);
 }
 
 size_t convolution_version() { return cudnn().version(); }
@@ -126,14 +140,15 @@ void plan_convolutions(const std::vector<const LoweredKernel*>& kernels, const G
                        const LibraryOptions& options) {
   std::vector<ConvolutionCase> cases;
   for (const LoweredKernel* kernel : kernels)
-    if (is_taken(*kernel, graph)) cases.emplace_back(*kernel, graph, options, convolution_workspace(device));
+    if (is_taken(*kernel, graph))
+      cases.emplace_back(*kernel, graph, options, convolution_workspace(*kernel, graph, options.tf32, device));
   options.plans->make(cases, options.cold);
 }
 
 std::unique_ptr<LibraryKernel> make_convolution(const LoweredKernel& kernel, const Graph& graph,
                                                 std::shared_ptr<Device> device, const LibraryOptions& options) {
   if (!is_taken(kernel, graph)) return nullptr;
-  const ConvolutionCase of(kernel, graph, options, convolution_workspace(*device));
+  const ConvolutionCase of(kernel, graph, options, convolution_workspace(kernel, graph, options.tf32, *device));
   auto made = std::make_unique<ConvolutionKernel>(of, std::move(device));
   if (!made->prepare(options)) return nullptr;
   return made;

@@ -20,8 +20,8 @@ void plan_convolutions(const std::vector<const LoweredKernel*>& kernels, const G
 std::unique_ptr<LibraryKernel> make_convolution(const LoweredKernel& kernel, const Graph& graph,
                                                 std::shared_ptr<Device> device, const LibraryOptions& options);
 
-// Bytes that a convolution may use at most.
-size_t convolution_workspace(const Device& device);
+// Bytes that a convolution may use at most to work in.
+size_t convolution_workspace(const LoweredKernel& kernel, const Graph& graph, bool tf32, const Device& device);
 
 // Of cuDNN.
 size_t convolution_version();

@@ -12,7 +12,7 @@ std::unique_ptr<LibraryKernel> make_convolution(const LoweredKernel&, const Grap
   return nullptr;
 }
 
-size_t convolution_workspace(const Device&) { return 0; }
+size_t convolution_workspace(const LoweredKernel&, const Graph&, bool, const Device&) { return 0; }
 size_t convolution_version() { return 0; }
 
 }  // namespace neon::cuda

@@ -91,7 +91,7 @@ std::string problem_of_driver(bool& no_gpu) {
   if (result == CUDA_SUCCESS) return "";
   const char* words = nullptr;
   cuGetErrorString(result, &words);
-  return text("the NVIDIA driver does not start: ", words ? words : "unknown error");
+  return text("the NVIDIA driver does not start: ", words ? words : "unknown error", " (CUDA ", int(result), ")");
 }
 
 }  // namespace

@@ -65,7 +65,8 @@ MemoryNeeds needs_of(const Graph& graph, const DeviceOptions& options, const Dev
       continue;
     }
     size_t workspace = product_workspace();
-    if (kernel.op != "matmul") workspace = std::max(workspace, convolution_workspace(device));
+    if (kernel.op != "matmul")
+      workspace = std::max(workspace, convolution_workspace(kernel, lowered.graph, options.tf32, device));
     if (options.timed && !options.tf32 && is_turnable(kernel, lowered.graph))
       workspace += turned_bytes(lowered.graph.type(kernel.inputs[1]));
     if (!free_place(lowered, k, workspace)) out.shared = std::max(out.shared, workspace);
