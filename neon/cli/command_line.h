@@ -29,7 +29,8 @@ struct VerbOptions {
 };
 
 struct CommandLine {
-  std::string program = "neon";  // as it was called
+  std::string program = "neon";    // as it was called
+  std::vector<std::string> words;  // all that followed
   std::string verb = "train";
   std::vector<std::string> operands;   // SPEC, FILE, NAME
   std::vector<std::string> overrides;  // --set

@@ -80,6 +80,7 @@ int run(const std::vector<std::string>& arguments, char** argv) {
     if (line.verb != "help") tell_of_threads();
     begin_with_short_spins(line.verb, argv);
     if (argv[0]) line.program = argv[0];
+    line.words = arguments;
     const int code = run_verb(line, argv);
     flush_results();
     return code;

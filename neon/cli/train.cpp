@@ -91,9 +91,18 @@ void check_fixed(const CommandLine& line, const RunOptions& then, const std::str
 // A file's name as an operand, never an option.
 std::string operand_word(const std::string& path) { return shell_word(path.starts_with('-') ? "./" + path : path); }
 
+// The same command for the shell, with more options: before what is no option, whatever it begins with.
+std::string again_with(const CommandLine& line, const std::vector<std::string>& options) {
+  std::vector<std::string> words = line.words;
+  words.insert(std::ranges::find(words, "--"), options.begin(), options.end());
+  std::string out = shell_word(line.program);
+  for (const std::string& word : words) out += " " + shell_word(word);
+  return out;
+}
+
 // The last lines of a run: what came out, how long it took, what was written, what to try next.
 std::vector<std::string> report(const RunResult& result, const Experiment& experiment, const Data& data,
-                                const RunOptions& options, const CommandLine& line, const std::string& again) {
+                                const RunOptions& options, const CommandLine& line) {
   const std::string program = shell_word(line.program), &save = options.save_path;
   const Position& at = result.position;
   std::vector<std::string> out;
@@ -116,8 +125,10 @@ std::vector<std::string> report(const RunResult& result, const Experiment& exper
   }
   if (at.skipped) out.push_back(text("skipped ", at.skipped, " steps that overflowed"));
   for (const std::string& file : result.files) out.push_back("wrote " + file);
-  if (save.empty()) out.push_back(text("next: ", program, " ", again, " -s model.safetensors -o run.h5"));
-  else if (!result.saved) out.push_back(text("next: ", program, " ", again));
+  std::vector<std::string> keep = {"-s", "model.safetensors"};
+  if (options.output_file.empty()) keep.insert(keep.end(), {"-o", "run.h5"});
+  if (save.empty()) out.push_back("next: " + again_with(line, keep));
+  else if (!result.saved) out.push_back("next: " + again_with(line, {}));
   else if (result.signal) out.push_back(text("next: ", program, " resume ", operand_word(save)));
   else if (!result.results.empty()) out.push_back(text("next: ", program, " eval ", operand_word(save)));
   else out.push_back(text("next: ", program, " resume ", operand_word(save), " -e ", 2 * at.epoch));  // no test set
@@ -142,9 +153,9 @@ void tell_plan(Trainer& trainer, const CommandLine& line) {
 }
 
 int train(Trainer& trainer, const Experiment& experiment, const Data& data, const RunOptions& options,
-          const CommandLine& line, const std::string& again) {
+          const CommandLine& line) {
   const RunResult result = trainer.run([&] { tell_plan(trainer, line); });
-  for (const std::string& said : report(result, experiment, data, options, line, again)) {
+  for (const std::string& said : report(result, experiment, data, options, line)) {
     trainer.log(said);
     std::printf("%s\n", said.c_str());
   }
@@ -183,7 +194,7 @@ int run_train(const CommandLine& line) {
     });
   });
   if (searches) end_search(*trainer);
-  return train(*trainer, *spec.experiment, data, options, line, operand_word(path));
+  return train(*trainer, *spec.experiment, data, options, line);
 }
 
 int run_resume(const CommandLine& line) {
@@ -211,7 +222,7 @@ int run_resume(const CommandLine& line) {
                             [&] { return std::make_unique<Trainer>(*opened.experiment, data, options, &opened.run); });
   });
   if (searches) end_search(*trainer);
-  return train(*trainer, *opened.experiment, data, options, line, "resume " + operand_word(path));
+  return train(*trainer, *opened.experiment, data, options, line);
 }
 
 }  // namespace neon

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 import struct
 import subprocess
@@ -75,6 +76,16 @@ class Train(Case):
         self.assertRegex(untested, r"(?m)^training: cost \d\.\d{4} in the last epoch  \(150 samples built in")
         follow = re.search(r"next: (.*)", untested)[1].split()
         self.assertIn("trained 8 epochs", self.neon(*follow[1:]).out)
+
+    def test_next_command_is_of_the_same_run(self):
+        options = ["-e", "2", "-r", "3", "-o", "mine.h5", "--set", "optimizer.learning_rate=0.02", "--set", "batch_size=25", "-u"]
+        out = self.neon(self.spec(), *options).out
+        follow = shlex.split(re.search(r"next: (.*)", out)[1])
+        self.assertEqual(follow, [NEON, "s.yaml", *options, "-s", "model.safetensors"])
+        again = self.neon(*follow[1:]).out
+        for pattern in r"test: .*", r"trained 2 epochs in .*, seed 3\n", r"wrote mine.h5":
+            self.assertRegex(again, pattern)
+        self.assertEqual(re.search("test: .*", out)[0], re.search("test: .*", again)[0])
 
     def test_options(self):
         result = self.neon("-e", "2", "-z", "8", "-r", "5", "-s", "m.safetensors", "-o", "r.h5", "-d", "f64",
