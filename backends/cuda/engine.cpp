@@ -7,11 +7,16 @@ namespace neon::cuda {
 
 Engine::Engine(int index) : device(std::make_shared<Device>(index)), convolutions(make_convolution_plans(device)) {}
 
-std::shared_ptr<Memory> Engine::workspace(size_t bytes) {
-  auto shared = workspace_.lock();
+std::shared_ptr<Memory> Engine::scratch(size_t bytes) {
+  auto shared = scratch_.lock();
   if (!shared || shared->bytes() < bytes)
-    workspace_ = shared = std::make_shared<Memory>(device, bytes, "the workspace of products and convolutions");
+    scratch_ = shared = std::make_shared<Memory>(device, bytes, "the values of a step");
   return shared;
+}
+
+size_t Engine::missing_scratch(size_t bytes) const {
+  const auto shared = scratch_.lock();
+  return !shared || shared->bytes() < bytes ? bytes : 0;
 }
 
 std::shared_ptr<Memory> Engine::resident(const void* data, size_t bytes, const std::string& what) {

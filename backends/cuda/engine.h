@@ -1,5 +1,5 @@
-// What outlives a program on the GPU: the device with its workspace and resident inputs, the variables' copies, and
-// memory for arrays.
+// What outlives a program on the GPU: the device with resident inputs and the memory that programs share, the
+// variables' copies, and memory for arrays.
 #pragma once
 #include <map>
 
@@ -17,8 +17,11 @@ class Engine {
   explicit Engine(int index);
   std::shared_ptr<Device> device;
   std::shared_ptr<ConvolutionPlans> convolutions;
-  // Space of at least so many bytes that library kernels share; they run one after the other.
-  std::shared_ptr<Memory> workspace(size_t bytes);
+  // Memory of at least so many bytes that programs share, for what does not outlive a run: they run one after the
+  // other.
+  std::shared_ptr<Memory> scratch(size_t bytes);
+  // How many bytes that would take.
+  size_t missing_scratch(size_t bytes) const;
   // The copy of host memory that all programs read, as long as one of them has it.
   std::shared_ptr<Memory> resident(const void* data, size_t bytes, const std::string& what);
   // Runs that a program has queued are sent off before another program's, and before variables are touched.
@@ -27,7 +30,7 @@ class Engine {
 
  private:
   CudaProgram* queued_ = nullptr;
-  std::weak_ptr<Memory> workspace_;
+  std::weak_ptr<Memory> scratch_;
   std::map<std::pair<const void*, size_t>, std::weak_ptr<Memory>> residents_;
 };
 

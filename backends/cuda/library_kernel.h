@@ -15,7 +15,7 @@ class LibraryKernel {
   virtual ~LibraryKernel() = default;
   virtual const char* library() const = 0;
   // Addresses of the two operands, of the bias (or null) and of the result. The workspace has at least
-  // workspace_bytes(); kernels share it, as one runs after the other.
+  // workspace_bytes(); nothing is kept there.
   virtual void launch(const void* a, const void* b, const void* bias, void* c, void* workspace) = 0;
   virtual size_t workspace_bytes() const = 0;
 };
@@ -27,7 +27,7 @@ struct LibraryOptions {
   bool tf32 = false;
   ColdStart* cold = nullptr;          // is told when a choice is not on disk
   ConvolutionPlans* plans = nullptr;  // of the GPU
-  size_t reserved = 0;                // bytes of the program's values, which are taken once all is chosen
+  size_t reserved = 0;                // bytes for the program's values, which are taken once all is chosen
 };
 
 }  // namespace neon::cuda

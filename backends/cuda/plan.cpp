@@ -52,31 +52,33 @@ void PartialsPlan::take(const Source& source) {
 size_t record_bytes(size_t scalars) { return size_t(kRunsOfLaunch) * (kRecordScalars + scalars) * 8; }
 
 MemoryNeeds needs_of(const Graph& graph, const DeviceOptions& options, const Device& device) {
-  const Lowered lowered = lower(graph, gpu_lowering(options.cpu.fuse, options.tf32, device.arch()));
+  Lowered lowered = lower(graph, gpu_lowering(options.cpu.fuse, options.tf32, device.arch()));
   const RingPlan ring = plan_ring(lowered);
   std::map<std::string, int> scalars;
   SourceContext context = source_context(lowered, scalars, ring, options, device);
   PartialsPlan partials;
   MemoryNeeds out;
+  std::vector<size_t> workspaces(lowered.kernels.size());
   for (size_t k = 0; k < lowered.kernels.size(); ++k) {
     const LoweredKernel& kernel = lowered.kernels[k];
     if (!asks_library(kernel, context)) {
       partials.take(kernel.fused ? fused_source(*kernel.fused, context) : op_source(kernel, context));
       continue;
     }
-    size_t workspace = product_workspace();
+    size_t& workspace = workspaces[k] = product_workspace();
     if (kernel.op != "matmul")
       workspace = std::max(workspace, convolution_workspace(kernel, lowered.graph, options.tf32, device));
     if (options.timed && !options.tf32 && is_turnable(kernel, lowered.graph))
       workspace += turned_bytes(lowered.graph.type(kernel.inputs[1]));
-    if (!free_place(lowered, k, workspace)) out.shared = std::max(out.shared, workspace);
     if (!options.timed) continue;
     size_t operands = workspace;
     for (Value value : {kernel.inputs[0], kernel.inputs[1], lowered.storage[size_t(kernel.outputs[0].id)]})
       operands += lowered.graph.type(value).bytes();
     out.passing = std::max(out.passing, operands);
   }
-  out.own = lowered.arena_bytes + ring.bytes() + record_bytes(scalars.size()) + partials.bytes();
+  const SharedPlaces places = place_shared(lowered, workspaces);
+  out.shared = places.scratch;
+  out.own = places.kept + ring.bytes() + record_bytes(scalars.size()) + partials.bytes();
   for (Value value : lowered.graph.leaves("variable")) out.variables += lowered.graph.type(value).bytes();
   return out;
 }

@@ -28,7 +28,6 @@ CudaProgram::CudaProgram(const Graph& graph, Variables& variables, const DeviceO
   // Algorithms are timed before the values of a step take their place: one may have the memory of the other.
   make_kernels(options);
   place_values();
-  place_workspaces();
   scalar_values_.resize(scalars_.size());
   records_ = Memory(engine_->device, record_bytes(scalars_.size()), "the step record");
 }
@@ -61,29 +60,19 @@ void CudaProgram::place_leaves(Variables& variables, bool callers_memory) {
 }
 
 void CudaProgram::place_values() {
-  arena_ = Memory(engine_->device, lowered_.arena_bytes, "the values of a step");
-  for (int v = 0; v < lowered_.graph.value_count(); ++v)
-    if (lowered_.storage[size_t(v)] == Value{v} && lowered_.buffers[size_t(v)].bytes)
-      slots_[size_t(v)] = static_cast<std::byte*>(arena_.data()) + lowered_.buffers[size_t(v)].offset;
-}
-
-// Where the values leave room while the kernel runs, otherwise in what all programs share.
-void CudaProgram::place_workspaces() {
-  std::vector<Kernel*> homeless;
-  size_t most = 0;
-  for (size_t k = 0; k < kernels_.size(); ++k) {
-    const size_t bytes = kernels_[k].library ? kernels_[k].library->workspace_bytes() : 0;
-    if (!bytes) continue;
-    if (const auto place = free_place(lowered_, k, bytes)) {
-      kernels_[k].workspace = static_cast<std::byte*>(arena_.data()) + *place;
-    } else {
-      homeless.push_back(&kernels_[k]);
-      most = std::max(most, bytes);
-    }
+  std::vector<size_t> workspaces;
+  for (const Kernel& kernel : kernels_) workspaces.push_back(kernel.library ? kernel.library->workspace_bytes() : 0);
+  const SharedPlaces places = place_shared(lowered_, workspaces);
+  kept_ = Memory(engine_->device, places.kept, "results");
+  scratch_ = engine_->scratch(places.scratch);
+  for (int v = 0; v < lowered_.graph.value_count(); ++v) {
+    const Buffer& buffer = lowered_.buffers[size_t(v)];
+    if (lowered_.storage[size_t(v)] != Value{v} || !buffer.bytes) continue;
+    void* const memory = is_read_later(lowered_, buffer) ? kept_.data() : scratch_->data();
+    slots_[size_t(v)] = static_cast<std::byte*>(memory) + buffer.offset;
   }
-  if (homeless.empty()) return;
-  workspace_ = engine_->workspace(most);
-  for (Kernel* kernel : homeless) kernel->workspace = workspace_->data();
+  for (size_t k = 0; k < kernels_.size(); ++k)
+    kernels_[k].workspace = static_cast<std::byte*>(scratch_->data()) + places.workspaces[k];
 }
 
 void CudaProgram::make_ring() {
@@ -102,7 +91,8 @@ void CudaProgram::make_kernels(const DeviceOptions& options) {
   for (int n = 0; n < graph.node_count(); ++n)
     for (const char* op : {"gather", "scatter_add", "crop", "resample"})
       looks_up_ = looks_up_ || graph.node(n).op->name == op;
-  const LibraryOptions library{options.timed, options.tf32, &cold, engine_->convolutions.get(), lowered_.arena_bytes};
+  const LibraryOptions library{options.timed, options.tf32, &cold, engine_->convolutions.get(),
+                               engine_->missing_scratch(lowered_.arena_bytes)};
   std::vector<const LoweredKernel*> convolutions;
   for (const LoweredKernel& kernel : lowered_.kernels)
     if (kernel.op != "matmul" && asks_library(kernel, context)) convolutions.push_back(&kernel);

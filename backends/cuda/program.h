@@ -61,7 +61,6 @@ class CudaProgram : public Program {
   void make_ring();
   void make_kernels(const DeviceOptions& options);
   void place_values();
-  void place_workspaces();
   std::unique_ptr<LibraryKernel> library_kernel(size_t kernel, const SourceContext& context,
                                                 const LibraryOptions& options);
   void load_sources(std::vector<Source>& sources, const std::vector<size_t>& kernels, ColdStart& cold);
@@ -82,8 +81,8 @@ class CudaProgram : public Program {
   Variables& variables_;
   std::shared_ptr<Engine> engine_;
   const std::string name_;
-  std::shared_ptr<Memory> workspace_;
-  Memory arena_, records_, ring_, partials_;
+  std::shared_ptr<Memory> scratch_;  // values of a run, and what libraries work in
+  Memory kept_, records_, ring_, partials_;
   Pinned host_ring_;          // State, then the ring
   size_t ticket_bytes_ = 0;   // before the partial results
   std::vector<void*> slots_;  // by storage value

@@ -65,9 +65,9 @@ constexpr const char* kWaitForKernels = "NEON_GPU_WAIT";
 
 // Bytes of a GPU's memory that a program takes.
 struct MemoryNeeds {
-  size_t own = 0;        // values of a step, results, records
-  size_t shared = 0;     // by all programs: a workspace as large as the one that needs most of it
-  size_t passing = 0;    // while algorithms are timed
+  size_t own = 0;      // results, records
+  size_t shared = 0;   // by all programs, as much as the one that needs most: values of a step, what libraries work in
+  size_t passing = 0;  // while algorithms are timed
   size_t variables = 0;  // copies that programs of the same variables share
 };
 

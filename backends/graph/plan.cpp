@@ -4,14 +4,39 @@
 #include <set>
 
 #include "backends/graph/fuse.h"
+#include "neon/core/error.h"
 
 namespace neon {
 
 namespace {
 
-constexpr size_t kAlignment = 64, kWorkspaceAlignment = 256;
+constexpr size_t kAlignment = 64, kSharedAlignment = 256;
 
-size_t aligned(size_t bytes, size_t to = kAlignment) { return (bytes + to - 1) / to * to; }
+size_t aligned(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
+
+// Largest first, each at the lowest offset where nothing that lives at the same time stands. Returns the bytes of all.
+size_t place(std::vector<Buffer>& buffers, size_t alignment) {
+  std::vector<Buffer*> order;
+  for (Buffer& buffer : buffers)
+    if (buffer.bytes) order.push_back(&buffer);
+  std::ranges::stable_sort(order, [](const Buffer* a, const Buffer* b) { return a->bytes > b->bytes; });
+  std::vector<Buffer*> placed;
+  size_t end = 0;
+  for (Buffer* buffer : order) {
+    size_t offset = 0;
+    for (const Buffer* other : placed) {  // by offset
+      const bool meet = buffer->first <= other->last && other->first <= buffer->last;
+      if (!meet) continue;
+      if (offset + aligned(buffer->bytes, alignment) <= other->offset) break;
+      offset = std::max(offset, other->offset + aligned(other->bytes, alignment));
+    }
+    buffer->offset = offset;
+    placed.insert(std::ranges::upper_bound(placed, buffer->offset, {}, [](const Buffer* b) { return b->offset; }),
+                  buffer);
+    end = std::max(end, offset + aligned(buffer->bytes, alignment));
+  }
+  return end;
+}
 
 class Planner {
  public:
@@ -21,7 +46,7 @@ class Planner {
     find_storage();
     find_lifetimes();
     hand_on_places();
-    place();
+    lowered_.arena_bytes = place(lowered_.buffers, kAlignment);
     for (int v = 0; v < graph_.value_count(); ++v) {
       const std::string& op = graph_.producer(Value{v}).op->name;
       if (op != "input" && op != "variable" && op != "scalar" && op != "constant" &&
@@ -131,28 +156,6 @@ class Planner {
       if (s == value) s = place;
   }
 
-  // Largest first, each at the lowest offset where nothing that lives at the same time stands.
-  void place() {
-    std::vector<Buffer*> order;
-    for (Buffer& buffer : lowered_.buffers)
-      if (buffer.bytes) order.push_back(&buffer);
-    std::ranges::stable_sort(order, [](const Buffer* a, const Buffer* b) { return a->bytes > b->bytes; });
-    std::vector<Buffer*> placed;
-    for (Buffer* buffer : order) {
-      size_t offset = 0;
-      for (const Buffer* other : placed) {  // by offset
-        const bool meet = buffer->first <= other->last && other->first <= buffer->last;
-        if (!meet) continue;
-        if (offset + aligned(buffer->bytes) <= other->offset) break;
-        offset = std::max(offset, other->offset + aligned(other->bytes));
-      }
-      buffer->offset = offset;
-      placed.insert(std::ranges::upper_bound(placed, buffer->offset, {}, [](const Buffer* b) { return b->offset; }),
-                    buffer);
-      lowered_.arena_bytes = std::max(lowered_.arena_bytes, offset + aligned(buffer->bytes));
-    }
-  }
-
   Lowered& lowered_;
   const Graph& graph_;
 };
@@ -161,18 +164,22 @@ class Planner {
 
 void plan_memory(Lowered& lowered) { Planner(lowered).run(); }
 
-std::optional<size_t> free_place(const Lowered& lowered, size_t kernel, size_t bytes) {
-  std::vector<Buffer> alive;
-  for (const Buffer& buffer : lowered.buffers)
-    if (buffer.bytes && buffer.first <= int(kernel) && int(kernel) <= buffer.last) alive.push_back(buffer);
-  std::ranges::sort(alive, {}, &Buffer::offset);
-  alive.push_back({.offset = lowered.arena_bytes});
-  size_t place = 0;
-  for (const Buffer& buffer : alive) {
-    if (place + bytes <= buffer.offset) return place;
-    place = aligned(buffer.offset + buffer.bytes, kWorkspaceAlignment);
-  }
-  return std::nullopt;
+bool is_read_later(const Lowered& lowered, const Buffer& buffer) { return buffer.last == int(lowered.kernels.size()); }
+
+SharedPlaces place_shared(Lowered& lowered, const std::vector<size_t>& workspaces) {
+  NEON_ASSERT(workspaces.size() == lowered.kernels.size());
+  SharedPlaces out;
+  std::vector<Buffer> scratch = lowered.buffers, kept = lowered.buffers;
+  for (size_t b = 0; b < lowered.buffers.size(); ++b)
+    (is_read_later(lowered, lowered.buffers[b]) ? scratch : kept)[b].bytes = 0;
+  for (size_t k = 0; k < workspaces.size(); ++k) scratch.push_back({0, workspaces[k], int(k), int(k)});
+  out.kept = place(kept, kSharedAlignment);
+  out.scratch = place(scratch, kSharedAlignment);
+  for (size_t b = 0; b < lowered.buffers.size(); ++b)
+    lowered.buffers[b].offset = (kept[b].bytes ? kept : scratch)[b].offset;
+  for (size_t k = 0; k < workspaces.size(); ++k) out.workspaces.push_back(scratch[lowered.buffers.size() + k].offset);
+  lowered.arena_bytes = out.kept + out.scratch;
+  return out;
 }
 
 }  // namespace neon

@@ -1,6 +1,6 @@
 // Places in one arena for all values that live between kernels, by lifetime.
 #pragma once
-#include <optional>
+#include <vector>
 
 #include "backends/graph/lower.h"
 
@@ -10,8 +10,18 @@ namespace neon {
 // whose life ends where an equally large one begins, in an elementwise kernel, hands its place on.
 void plan_memory(Lowered& lowered);
 
-// Where in the arena so many bytes lie unused while a kernel runs, at a multiple of 256 as libraries want what they
-// work in; none where no such stretch is long enough.
-std::optional<size_t> free_place(const Lowered& lowered, size_t kernel, size_t bytes);
+// Whether it is read after the last kernel, or by the next run.
+bool is_read_later(const Lowered& lowered, const Buffer& buffer);
+
+// Where programs that run one after the other share a memory.
+struct SharedPlaces {
+  size_t kept = 0;                 // bytes of a program's own memory, for what outlives its runs
+  size_t scratch = 0;              // bytes of the memory that is shared, for all else
+  std::vector<size_t> workspaces;  // by kernel: where in the scratch memory it works
+};
+
+// Places values anew, in the one memory or the other, and with them what each kernel works in, of so many bytes: a
+// value that lives while one kernel runs. All is at multiples of 256, as libraries want what they work in.
+SharedPlaces place_shared(Lowered& lowered, const std::vector<size_t>& workspaces);
 
 }  // namespace neon

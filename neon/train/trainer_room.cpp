@@ -23,7 +23,9 @@ size_t Trainer::bytes_on_gpu(int64_t batch) {
     if (has_own_variables) held += needs.variables;
     most = std::max(most, held + shared + needs.passing);
     held += needs.own + feed.each;
-    shared = std::max(shared, needs.shared);
+    if (needs.shared <= shared) return;
+    held += shared;  // the programs before have it
+    shared = needs.shared;
   };
 
   const FeedBytes training = feed_bytes(data_.train, batch, {});

@@ -311,7 +311,7 @@ class Memory(Case):
 
     def test_the_batch_that_is_said_to_fit_does(self):
         self.gpu()
-        for options in [], ["-r", "1"], ["-r", "1", "-z", "9000"]:
+        for options in [], ["-r", "1"], ["-r", "1", "-z", "15000"]:
             failed = self.run_in(128, *options, code=4)
             self.assertIn("no room on the GPU", failed.err)
             fits = re.search(r"would fit \(-z (\d+)\)", failed.err)[1]
@@ -325,6 +325,12 @@ class Memory(Case):
             planned = float(re.search(r"samples plan ([\d.]+) MiB", failed.err)[1])
             self.run_in(int(planned) + 2, *options, code=DIVERGED)
             self.run_in(int(planned) - 2, *options, code=4)
+
+    def test_programs_share_what_their_values_take(self):
+        self.gpu()
+        alone, both = (float(re.search(r"samples plan ([\d.]+) MiB", self.run_in(60, "-r", "1", "-z", batch, code=4).err)[1])
+                       for batch in ("8192", "8193"))  # the last batch is of 8192, or of 8191
+        self.assertLess(abs(both - alone), 3, "the values of 8191 samples are 25 MiB and more")
 
     def test_a_gpu_that_is_too_small_for_the_data(self):
         self.gpu()
