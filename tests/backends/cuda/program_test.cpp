@@ -2,10 +2,12 @@
 // them, and of a small net.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <set>
 
 #include "backends/cuda/moves.h"
 #include "backends/cuda/source.h"
 #include "backends/graph/op.h"
+#include "backends/graph/plan.h"
 #include "models/step_graph.h"
 #include "neon/spec/spec.h"
 #include "neon/train/experiment.h"
@@ -130,4 +132,38 @@ TEST_CASE("what a kernel on a GPU is given is alive while it runs, and so no lib
         }
     }
   CHECK(checked > 2000);
+}
+
+TEST_CASE("a run on a GPU reads nothing that another program may have written over") {
+  size_t shared = 0, kept = 0;
+  for (const char* example : {"bench/vgg-a.yaml", "bench/googlenet.yaml", "bench/lenet.yaml", "mlp/mnist-small.yaml"})
+    for (const char* datatype : {"f32", "bf16"}) {
+      INFO(example << " in " << datatype);
+      Lowered lowered = step_of(example, datatype);
+      place_shared(lowered, std::vector<size_t>(lowered.kernels.size(), 1000));
+      std::set<Value> written;
+      const auto is_passing = [&](Value value) {
+        const Buffer& buffer = lowered.buffers[size_t(lowered.storage[size_t(value.id)].id)];
+        return buffer.bytes > 0 && !is_read_later(lowered, buffer);
+      };
+      for (const LoweredKernel& kernel : lowered.kernels) {
+        for (Value value : kernel.inputs) {
+          if (!lowered.storage[size_t(value.id)] || !is_passing(value)) continue;
+          CHECK(!kernel.is_once());
+          CHECK(written.count(lowered.storage[size_t(value.id)]));
+          ++shared;
+        }
+        for (Value value : kernel.outputs) {
+          const Value place = lowered.storage[size_t(value.id)];
+          written.insert(place);
+          if (!lowered.buffers[size_t(place.id)].bytes) continue;
+          if (kernel.is_once()) CHECK(!is_passing(value));
+          kept += !is_passing(value);
+        }
+      }
+      for (const auto& [name, value] : lowered.graph.outputs())
+        CHECK((!lowered.storage[size_t(value.id)] || !is_passing(value)));
+    }
+  CHECK(shared > 1000);
+  CHECK(kept > 16);
 }
