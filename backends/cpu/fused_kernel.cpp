@@ -111,13 +111,15 @@ class FusedKernelOnCpu : public Kernel {
     runners_[0][s].run_kept(partials_[s].data(), columns_[s]);
   }
 
+  // Halves onto each other: one after the other, sums of many tiles would drift.
   static void join(const SegmentPlan<R>& plan, const RegisterPlan<R>& reg, Columns<R>& columns) {
-    R* to = columns.value(reg.reduction_slot);
-    std::copy_n(columns.partial(0, reg.reduction_slot), plan.columns, to);
-    for (int64_t row = 1; row < plan.row_tiles; ++row) {
-      const R* inputs[] = {to, columns.partial(row, reg.reduction_slot)};
-      reg.functions[0](inputs, to, plan.columns);
-    }
+    for (int64_t rows = plan.row_tiles; rows > 1; rows = (rows + 1) / 2)
+      for (int64_t row = 0, first = (rows + 1) / 2; row < rows / 2; ++row) {
+        R* to = columns.partial(row, reg.reduction_slot);
+        const R* inputs[] = {to, columns.partial(first + row, reg.reduction_slot)};
+        reg.functions[0](inputs, to, plan.columns);
+      }
+    std::copy_n(columns.partial(0, reg.reduction_slot), plan.columns, columns.value(reg.reduction_slot));
   }
 
   void add_up() {

@@ -95,3 +95,26 @@ TEST_CASE("fast kernels agree with plain ones in f16") {
 TEST_CASE("a kernel for every node agrees, too") {
   for (const OpCase& c : all_cases()) check(c, DType::f32, false);
 }
+
+TEST_CASE("sums of long columns do not drift, in f32 either") {
+  constexpr float kNumber = 0.1f;
+  for (const Shape& shape :
+       {Shape{20'000'000, 1}, Shape{10'000'000, 2}, Shape{1'000'000, 7}, Shape{1, 8'000'001}, Shape{3, 300'001, 5}})
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+      Graph graph;
+      const Expr x(graph, graph.input("x", DType::f32, shape));
+      graph.output("sum", sum(x, {axis}));
+      std::vector<int64_t> axes = {0, 1, 2};
+      axes.resize(size_t(shape.rank()));
+      graph.output("all", sum(x, axes));
+      Variables variables;
+      const auto program = compile_for_cpu(graph, variables, {.threads = 2});
+      const std::vector<float> numbers(size_t(shape.elements()), kNumber);
+      program->bind("x", numbers.data());
+      program->run(0);
+      INFO(shape.to_string() << " along axis " << axis);
+      const Tensor sums = program->output("sum");
+      CHECK(sums.at(sums.elements() - 1) == Approx(double(shape[axis]) * kNumber).epsilon(5e-6));
+      CHECK(program->output("all").at(0) == Approx(double(shape.elements()) * kNumber).epsilon(5e-6));
+    }
+}
