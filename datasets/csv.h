@@ -45,4 +45,9 @@ class CsvReader {
 // A number as CSV writes it ("1.5", "-2e3", "+4"); false when the whole cell is not one.
 bool parse_number(std::string_view text, double& out);
 
+// The same, of one that f32 holds; smaller ones are 0.
+bool parse_f32(std::string_view text, double& out);
+// What to say of a cell that is none: "expected a number, found 'red'", with advice for text.
+std::string no_f32_text(std::string_view cell, std::string_view advice = "");
+
 }  // namespace neon

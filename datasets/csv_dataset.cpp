@@ -63,8 +63,7 @@ Split split_of(const Table& table, const std::vector<std::string>& classes, size
     const TargetCell& cell = table.targets[size_t(i)];
     if (classes.empty()) {
       double value = 0;
-      if (!parse_number(cell.text, value) || !std::isfinite(float(value)))
-        table.fail_at(cell, text("the target: expected a number, found ", in_quotes(cell.text)));
+      if (!parse_f32(cell.text, value)) table.fail_at(cell, "the target: " + no_f32_text(cell.text));
       out.targets.set(i, value);
     } else {
       const auto found = index.find(cell.text);

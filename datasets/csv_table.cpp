@@ -70,12 +70,6 @@ bool is_header(const CsvParams& params, const std::vector<CsvCell>& first) {
   return named_target > 0 || texts > 1;
 }
 
-// Ways in which tables say that there is no value.
-bool is_missing(std::string_view cell) {
-  constexpr std::string_view kMissing[] = {"", "?", "-", ".", "NA", "N/A", "na", "n/a", "NaN", "nan", "NULL", "null"};
-  return std::ranges::count(kMissing, cell) > 0;
-}
-
 class TableReader {
  public:
   TableReader(const CsvParams& params, const std::string& path)
@@ -119,10 +113,9 @@ class TableReader {
       if (i == layout.target) table_.targets.push_back({std::string(cells[i].text), cells[i].line, cells[i].column});
       if (!layout.feature[i]) continue;
       double value = 0;
-      if (!parse_number(cells[i].text, value) || !std::isfinite(float(value)))
-        reader_.fail_at(cells[i], text(column_text(i), ": expected a number, found ", in_quotes(cells[i].text),
-                                       is_missing(cells[i].text) ? "; fill in or remove rows with missing values"
-                                                                 : "; a column of text can be left out with ignore"));
+      if (!parse_f32(cells[i].text, value))
+        reader_.fail_at(cells[i], column_text(i) + ": " +
+                                      no_f32_text(cells[i].text, "; a column of text can be left out with ignore"));
       table_.features.push_back(float(value));
     }
   }

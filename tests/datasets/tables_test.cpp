@@ -106,6 +106,16 @@ TEST_CASE("what is wrong in a CSV file is said with file, line and column") {
              Catch::StartsWith("a.csv:3:3: column 'y': expected a number, found 'red'; a column"));
   CHECK_THAT(error("x,y,k\n1,nan,a\n"),
              Catch::StartsWith("a.csv:2:3: column 'y': expected a number, found 'nan'; fill in"));
+  CHECK(error("x,y,k\n1,inf,a\n") ==
+        "a.csv:2:3: column 'y': expected a number up to f32's largest, 3.4e38, found 'inf'");
+  CHECK(error("x,y,k\n1,-1e39,a\n") ==
+        "a.csv:2:3: column 'y': expected a number up to f32's largest, 3.4e38, found '-1e39'");
+  CHECK(error("x,y\n1,2.5\n2,1e400\n3,1\n4,1\n5,1\n6,2\n", {{"task", "regression"}}) ==
+        "a.csv:3:3: the target: expected a number up to f32's largest, 3.4e38, found '1e400'");
+  const std::string small = dir.write("a.csv", "x,k\n1e-50,a\n-1e-400,b\n3,a\n4,b\n5,a\n6,b\n");
+  CHECK_NOTHROW(make("CSV", {{"path", small}})->load(offline()));
+  CHECK_THAT(error("x,y,k\n1,0x10,a\n"),
+             Catch::StartsWith("a.csv:2:3: column 'y': expected a number, found '0x10'; a column"));
   CHECK_THAT(error("x,y,k\n1,2,a\n3,4\n"), Catch::StartsWith("a.csv:3:3: this row has 2 cells, the first row 3"));
   CHECK_THAT(error("x,x,k\n1,2,a\n"), Catch::StartsWith("a.csv:1:3: two columns are named 'x'"));
   CHECK_THAT(error("x,y,k\n1,2,\n"), Catch::StartsWith("a.csv:2:5: the target is empty"));
