@@ -43,12 +43,14 @@ class Arranger {
   }
 
  private:
+  static bool is_hidden(const std::string& name) {  // or in a hidden folder
+    return name.starts_with('.') || name.find("/.") != name.npos;
+  }
+
   void collect() {
     std::vector<std::string> images, labels, others;
-    for (const std::string& name : store_.names()) {
-      const bool hidden = name.starts_with('.') || name.find("/.") != name.npos;  // or in a hidden folder
-      (hidden ? others : is_image_name(name) ? images : is_label_name(name) ? labels : others).push_back(name);
-    }
+    for (const std::string& name : store_.names())
+      (is_hidden(name) ? others : is_image_name(name) ? images : is_label_name(name) ? labels : others).push_back(name);
     if (images.empty()) {
       others.insert(others.end(), labels.begin(), labels.end());
       fail(ErrorKind::data, store_.path(), ": holds no .jpg, .jpeg or .png, but ", others.size(),
@@ -65,6 +67,11 @@ class Arranger {
       context_.warn(text(store_.path(), ": ", others.size(), " files that are no images",
                          labels_.empty() ? "" : " or have no label of their own",
                          " are left out; the first: ", in_quotes(others.front())));
+    std::vector<std::string> empty = store_.empty_folders();
+    std::erase_if(empty, is_hidden);
+    if (!empty.empty())
+      context_.warn(text(store_.path(), ": ", empty.size(),
+                         " empty folders are no classes; the first: ", in_quotes(empty.front())));
   }
 
   // Folders that all images lie in, and that say nothing: those before train, test, or the class.

@@ -29,10 +29,13 @@ class FolderStore : public ImageStore {
       if (at.depth() > kMostDepth)
         fail(ErrorKind::data, printable(at->path().string()), ": more than ", kMostDepth,
              " folders deep; does a link lead back up?");
-      if (at->is_regular_file(error)) names_.push_back(at->path().string().substr(before));
+      const std::string name = at->path().string().substr(before);
+      if (at->is_regular_file(error)) names_.push_back(name);
+      else if (at->is_directory(error) && fs::is_empty(at->path(), error)) empty_folders_.push_back(name);
     }
     if (error) fail(ErrorKind::data, path, ": cannot be read: ", error.message());
     std::ranges::sort(names_);
+    std::ranges::sort(empty_folders_);
   }
   std::string where(const std::string& name) const override { return printable(join_path(path_, name)); }
   void want(std::vector<std::string> names) override {

@@ -15,6 +15,8 @@ class ImageStore {
   virtual ~ImageStore() = default;
   // Names of the files, relative to the folder or as in the archive, in order of bytes.
   const std::vector<std::string>& names() const { return names_; }
+  // Folders in which nothing is, relative likewise.
+  const std::vector<std::string>& empty_folders() const { return empty_folders_; }
   const std::string& path() const { return path_; }
   // For messages.
   virtual std::string where(const std::string& name) const = 0;
@@ -48,7 +50,7 @@ class ImageStore {
 
  protected:
   std::string path_;
-  std::vector<std::string> names_, wanted_;
+  std::vector<std::string> names_, wanted_, empty_folders_;
 };
 
 // A folder, whose images are read or, where there are none, its archives; an archive; or several, by a pattern

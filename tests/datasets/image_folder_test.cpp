@@ -1,6 +1,7 @@
 // Folders, archives and lists of images.
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <filesystem>
 
 #include "image_support.h"
 #include "support.h"
@@ -81,6 +82,17 @@ TEST_CASE("what is hidden, or lies in a hidden folder, is no sample") {
   check_pets(load_images(dir, "ImageFolder", {{"path", "pets"}}, &warnings));
   REQUIRE(warnings.size() == 1);
   CHECK_THAT(warnings[0], Catch::Contains("3 files that are no images are left out; the first: 'train/.trash/0.JPG'"));
+}
+
+TEST_CASE("empty folders are told, as the net has no output for them") {
+  const TempDir dir;
+  write_all(dir, pets());
+  for (const char* empty : {"pets/train/newt", "pets/train/hen", "pets/train/.cache", "pets/test/hen"})
+    std::filesystem::create_directories(dir / empty);
+  std::vector<std::string> warnings;
+  check_pets(load_images(dir, "ImageFolder", {{"path", "pets"}}, &warnings));
+  REQUIRE(warnings.size() == 1);
+  CHECK_THAT(warnings[0], Catch::Contains("pets: 3 empty folders are no classes; the first: 'test/hen'"));
 }
 
 TEST_CASE("a class whose images are all drawn to test with is told, and no other") {
