@@ -127,7 +127,8 @@ bool has_uneven_padding(const Attributes& attributes) {
 size_t convolution_workspace(const LoweredKernel& kernel, const Graph& graph, bool tf32, const Device& device) {
   const size_t most = std::clamp(device.bytes() / kWorkspaceShare, kLeastWorkspace, kMostWorkspace);
   if (tf32 || graph.type(kernel.outputs[0]).dtype != DType::f32) return most;
-  return std::clamp(size_t(operations(kernel, graph) / kOperationsOfByte), kLeastWorkspace, most);
+  const double earned = std::min(operations(kernel, graph) / kOperationsOfByte, double(most));
+  return std::max(size_t(earned), kLeastWorkspace);
 }
 
 size_t convolution_version() { return cudnn().version(); }

@@ -5,19 +5,8 @@
 
 namespace neon::cuda {
 
-Engine::Engine(int index) : device(std::make_shared<Device>(index)), convolutions(make_convolution_plans(device)) {}
-
-std::shared_ptr<Memory> Engine::scratch(size_t bytes) {
-  auto shared = scratch_.lock();
-  if (!shared || shared->bytes() < bytes)
-    scratch_ = shared = std::make_shared<Memory>(device, bytes, "the values of a step");
-  return shared;
-}
-
-size_t Engine::missing_scratch(size_t bytes) const {
-  const auto shared = scratch_.lock();
-  return !shared || shared->bytes() < bytes ? bytes : 0;
-}
+Engine::Engine(int index)
+    : device(std::make_shared<Device>(index)), convolutions(make_convolution_plans(device)), scratch(device) {}
 
 std::shared_ptr<Memory> Engine::resident(const void* data, size_t bytes, const std::string& what) {
   auto& known = residents_[{data, bytes}];

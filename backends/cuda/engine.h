@@ -4,6 +4,7 @@
 #include <map>
 
 #include "backends/cuda/driver.h"
+#include "backends/cuda/scratch.h"
 #include "backends/device/device.h"
 
 namespace neon::cuda {
@@ -17,11 +18,7 @@ class Engine {
   explicit Engine(int index);
   std::shared_ptr<Device> device;
   std::shared_ptr<ConvolutionPlans> convolutions;
-  // Memory of at least so many bytes that programs share, for what does not outlive a run: they run one after the
-  // other.
-  std::shared_ptr<Memory> scratch(size_t bytes);
-  // How many bytes that would take.
-  size_t missing_scratch(size_t bytes) const;
+  Scratch scratch;  // programs run one after the other
   // The copy of host memory that all programs read, as long as one of them has it.
   std::shared_ptr<Memory> resident(const void* data, size_t bytes, const std::string& what);
   // Runs that a program has queued are sent off before another program's, and before variables are touched.
@@ -30,7 +27,6 @@ class Engine {
 
  private:
   CudaProgram* queued_ = nullptr;
-  std::weak_ptr<Memory> scratch_;
   std::map<std::pair<const void*, size_t>, std::weak_ptr<Memory>> residents_;
 };
 

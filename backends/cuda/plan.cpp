@@ -6,6 +6,7 @@
 #include "backends/cuda/moves.h"
 #include "backends/cuda/product.h"
 #include "backends/cuda/turned.h"
+#include "backends/cuda/turned_convolution.h"
 #include "backends/graph/op.h"
 #include "backends/graph/plan.h"
 
@@ -69,7 +70,7 @@ MemoryNeeds needs_of(const Graph& graph, const DeviceOptions& options, const Dev
     if (kernel.op != "matmul")
       workspace = std::max(workspace, convolution_workspace(kernel, lowered.graph, options.tf32, device));
     if (options.timed && !options.tf32 && is_turnable(kernel, lowered.graph))
-      workspace += turned_bytes(lowered.graph.type(kernel.inputs[1]));
+      workspace = std::max(workspace, turned_workspace(kernel, lowered.graph, device));
     if (!options.timed) continue;
     size_t operands = workspace;
     for (Value value : {kernel.inputs[0], kernel.inputs[1], lowered.storage[size_t(kernel.outputs[0].id)]})

@@ -62,17 +62,22 @@ void CudaProgram::place_leaves(Variables& variables, bool callers_memory) {
 void CudaProgram::place_values() {
   std::vector<size_t> workspaces;
   for (const Kernel& kernel : kernels_) workspaces.push_back(kernel.library ? kernel.library->workspace_bytes() : 0);
-  const SharedPlaces places = place_shared(lowered_, workspaces);
-  kept_ = Memory(engine_->device, places.kept, "results");
-  scratch_ = engine_->scratch(places.scratch);
+  places_ = place_shared(lowered_, workspaces);
+  kept_ = Memory(engine_->device, places_.kept, "results");
+  share_.emplace(engine_->scratch, places_.scratch);
+  find_values();
+}
+
+void CudaProgram::find_values() {
+  std::byte *const kept = static_cast<std::byte*>(kept_.data()), *const scratch =
+                                                                     static_cast<std::byte*>(engine_->scratch.data());
+  scratch_moves_ = engine_->scratch.moves();
   for (int v = 0; v < lowered_.graph.value_count(); ++v) {
     const Buffer& buffer = lowered_.buffers[size_t(v)];
     if (lowered_.storage[size_t(v)] != Value{v} || !buffer.bytes) continue;
-    void* const memory = is_read_later(lowered_, buffer) ? kept_.data() : scratch_->data();
-    slots_[size_t(v)] = static_cast<std::byte*>(memory) + buffer.offset;
+    slots_[size_t(v)] = (is_read_later(lowered_, buffer) ? kept : scratch) + buffer.offset;
   }
-  for (size_t k = 0; k < kernels_.size(); ++k)
-    kernels_[k].workspace = static_cast<std::byte*>(scratch_->data()) + places.workspaces[k];
+  for (size_t k = 0; k < kernels_.size(); ++k) kernels_[k].workspace = scratch + places_.workspaces[k];
 }
 
 void CudaProgram::make_ring() {
@@ -92,7 +97,7 @@ void CudaProgram::make_kernels(const DeviceOptions& options) {
     for (const char* op : {"gather", "scatter_add", "crop", "resample"})
       looks_up_ = looks_up_ || graph.node(n).op->name == op;
   const LibraryOptions library{options.timed, options.tf32, &cold, engine_->convolutions.get(),
-                               engine_->missing_scratch(lowered_.arena_bytes)};
+                               engine_->scratch.missing(lowered_.arena_bytes)};
   std::vector<const LoweredKernel*> convolutions;
   for (const LoweredKernel& kernel : lowered_.kernels)
     if (kernel.op != "matmul" && asks_library(kernel, context)) convolutions.push_back(&kernel);

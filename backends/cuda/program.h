@@ -4,11 +4,13 @@
 // graph. Small outputs of every run go to a ring on the device that is copied when the host asks; nothing else waits.
 #pragma once
 #include <map>
+#include <optional>
 
 #include "backends/cuda/engine.h"
 #include "backends/cuda/library_kernel.h"
 #include "backends/cuda/plan.h"
 #include "backends/cuda/state.h"
+#include "backends/graph/plan.h"
 
 namespace neon::cuda {
 
@@ -61,6 +63,8 @@ class CudaProgram : public Program {
   void make_ring();
   void make_kernels(const DeviceOptions& options);
   void place_values();
+  // Sets addresses in the memory of values as it is now.
+  void find_values();
   std::unique_ptr<LibraryKernel> library_kernel(size_t kernel, const SourceContext& context,
                                                 const LibraryOptions& options);
   void load_sources(std::vector<Source>& sources, const std::vector<size_t>& kernels, ColdStart& cold);
@@ -81,7 +85,9 @@ class CudaProgram : public Program {
   Variables& variables_;
   std::shared_ptr<Engine> engine_;
   const std::string name_;
-  std::shared_ptr<Memory> scratch_;  // values of a run, and what libraries work in
+  SharedPlaces places_;
+  std::optional<ScratchShare> share_;  // for values of a run, and what libraries work in
+  int64_t scratch_moves_ = 0;          // that slots_ know of
   Memory kept_, records_, ring_, partials_;
   Pinned host_ring_;          // State, then the ring
   size_t ticket_bytes_ = 0;   // before the partial results

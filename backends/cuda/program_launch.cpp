@@ -47,6 +47,10 @@ void CudaProgram::flush() {
   device.make_current();
   const size_t row_bytes = (kRecordScalars + scalars_.size()) * 8;
   engine_->device->set_running(name_);
+  if (scratch_moves_ != engine_->scratch.moves()) {
+    drop_graphs();
+    find_values();
+  }
   if (batches_) batches_->before_run();
   if (news_) launch_once();
   int sent = 0;

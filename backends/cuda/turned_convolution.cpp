@@ -45,6 +45,12 @@ class TurnedConvolution : public LibraryKernel {
 
 }  // namespace
 
+size_t turned_workspace(const LoweredKernel& kernel, const Graph& graph, const Device& device) {
+  Graph of_forward;
+  const LoweredKernel forward = turned_forward(kernel, graph, of_forward);
+  return turned_bytes(graph.type(kernel.inputs[1])) + convolution_workspace(forward, of_forward, false, device);
+}
+
 std::unique_ptr<LibraryKernel> make_turned_convolution(const LoweredKernel& kernel, const Graph& graph,
                                                        std::shared_ptr<Device> device, const LibraryOptions& options) {
   Graph of_forward;

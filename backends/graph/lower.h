@@ -37,7 +37,7 @@ struct LoweredKernel {
 bool is_pointwise(const LoweredKernel& kernel, const Graph& graph);
 
 struct Buffer {
-  size_t offset = 0, bytes = 0;  // in the arena
+  size_t offset = 0, bytes = 0;  // in the arena, or where place_shared() says (plan.h)
   int first = 0, last = 0;       // kernels between which it lives
 };
 
@@ -69,8 +69,8 @@ struct Lowered {
   std::vector<Value> storage;
   std::vector<Placement> placements;  // by value: where it lies in its storage
   std::vector<Buffer> buffers;        // by value; bytes 0 for values that are not in the arena
-  size_t arena_bytes = 0;
-  size_t value_bytes = 0;  // of all values that nodes make, as if each had its own memory
+  size_t arena_bytes = 0;             // of values alone, in one arena
+  size_t value_bytes = 0;             // of all values that nodes make, as if each had its own memory
 };
 
 struct LowerOptions {

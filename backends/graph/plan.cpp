@@ -178,7 +178,6 @@ SharedPlaces place_shared(Lowered& lowered, const std::vector<size_t>& workspace
   for (size_t b = 0; b < lowered.buffers.size(); ++b)
     lowered.buffers[b].offset = (kept[b].bytes ? kept : scratch)[b].offset;
   for (size_t k = 0; k < workspaces.size(); ++k) out.workspaces.push_back(scratch[lowered.buffers.size() + k].offset);
-  lowered.arena_bytes = out.kept + out.scratch;
   return out;
 }
 

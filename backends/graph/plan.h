@@ -13,7 +13,8 @@ void plan_memory(Lowered& lowered);
 // Whether it is read after the last kernel, or by the next run.
 bool is_read_later(const Lowered& lowered, const Buffer& buffer);
 
-// Where programs that run one after the other share a memory.
+// Where programs that run one after the other share a memory. A Buffer's place is then in that, or in the program's
+// own.
 struct SharedPlaces {
   size_t kept = 0;                 // bytes of a program's own memory, for what outlives its runs
   size_t scratch = 0;              // bytes of the memory that is shared, for all else

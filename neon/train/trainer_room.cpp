@@ -23,9 +23,7 @@ size_t Trainer::bytes_on_gpu(int64_t batch) {
     if (has_own_variables) held += needs.variables;
     most = std::max(most, held + shared + needs.passing);
     held += needs.own + feed.each;
-    if (needs.shared <= shared) return;
-    held += shared;  // the programs before have it
-    shared = needs.shared;
+    shared = std::max(shared, needs.shared);
   };
 
   const FeedBytes training = feed_bytes(data_.train, batch, {});

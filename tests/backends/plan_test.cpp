@@ -45,7 +45,6 @@ TEST_CASE("what a kernel works in lies among the values of its time, and results
   CHECK(lowered.buffers[3].offset == 0);
   CHECK(lowered.buffers[4].offset == 256);
   CHECK(places.kept == 512);
-  CHECK(lowered.arena_bytes == 4 * kMiB + 512);
 }
 
 TEST_CASE("in whole steps nothing that is alive meets another value, or what a kernel works in") {
@@ -85,7 +84,6 @@ TEST_CASE("in whole steps nothing that is alive meets another value, or what a k
         CHECK(places.kept == kept);
         CHECK(places.scratch >= most);
         CHECK(double(places.scratch) <= 1.3 * double(most) + 4096);  // seen: 1.2
-        CHECK(lowered.arena_bytes == places.kept + places.scratch);
       }
 }
 

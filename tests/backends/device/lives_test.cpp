@@ -77,3 +77,17 @@ TEST_CASE("programs that are kept make room for others, and for arrays") {
   const Array large = be.empty({20 << 20}, DType::u8);
   CHECK(count_of("fake_cuda_refused") == 0);
 }
+
+TEST_CASE("what programs share is as much as those that are kept need") {
+  Backend be({.device = "gpu", .program_bytes = 0});  // the one used last alone
+  Array small = be.ones({3});
+  {
+    const Array x = be.ones({2000, 1}), y = be.ones({1, 2000});
+    const Array sums = sum(tanh(dot(x, y)), 1);  // 15 of 24 MiB between two kernels
+    CHECK(be.last_kernels() == 2);
+  }
+  CHECK_THROWS_WITH(on_gpu(0).empty({20 << 20}, DType::u8), Catch::Contains("no room on the GPU"));
+  small += 1;
+  on_gpu(0).empty({20 << 20}, DType::u8);
+  CHECK(count_of("fake_cuda_refused") == 0);
+}

@@ -1,0 +1,43 @@
+#include "backends/cuda/scratch.h"
+
+#include "neon/core/error.h"
+
+namespace neon::cuda {
+
+// What there was goes first: there may be no room for both. Letting go of memory waits for the kernels that use it.
+void Scratch::take(size_t bytes) {
+  ++moves_;
+  memory_ = Memory();
+  if (bytes) memory_ = Memory(device_, bytes, "the values of a step");
+}
+
+void Scratch::add(size_t bytes) {
+  if (bytes > memory_.bytes()) {
+    try {
+      take(bytes);
+    } catch (const Error&) {
+      data();
+      throw;
+    }
+  }
+  needs_.insert(bytes);
+}
+
+// Half of it and more stays: another program like the one that goes may follow.
+void Scratch::remove(size_t bytes) noexcept {
+  needs_.erase(needs_.find(bytes));
+  if (most() > memory_.bytes() / 2) return;
+  try {
+    Memory smaller = most() ? Memory(device_, most(), "the values of a step") : Memory();
+    memory_ = std::move(smaller);
+    ++moves_;
+  } catch (const Error&) {  // then it stays as it is
+  }
+}
+
+void* Scratch::data() {
+  if (memory_.bytes() < most()) take(most());
+  return memory_.data();
+}
+
+}  // namespace neon::cuda

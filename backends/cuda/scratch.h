@@ -1,0 +1,45 @@
+// The memory that the programs of a GPU share for what outlives no run: as much as the one that needs most of it.
+#pragma once
+#include <algorithm>
+#include <set>
+
+#include "backends/cuda/driver.h"
+
+namespace neon::cuda {
+
+class Scratch {
+ public:
+  explicit Scratch(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+
+  // Of the whole. It changes with moves(), and what was in it is lost then, so a run asks before it begins.
+  void* data();
+  int64_t moves() const { return moves_; }
+  // What a share of so many bytes takes beside what there is.
+  size_t missing(size_t bytes) const { return bytes - std::min(bytes, memory_.bytes()); }
+
+ private:
+  friend class ScratchShare;
+  void add(size_t bytes);
+  void remove(size_t bytes) noexcept;
+  size_t most() const { return needs_.empty() ? 0 : *needs_.rbegin(); }
+  void take(size_t bytes);
+
+  std::shared_ptr<Device> device_;
+  Memory memory_;
+  std::multiset<size_t> needs_;
+  int64_t moves_ = 0;
+};
+
+// So many bytes of it, from the first on, as long as this lives. Throws a memory error, and all is as before.
+class ScratchShare {
+ public:
+  ScratchShare(Scratch& scratch, size_t bytes) : scratch_(scratch), bytes_(bytes) { scratch_.add(bytes_); }
+  ~ScratchShare() { scratch_.remove(bytes_); }
+  ScratchShare(const ScratchShare&) = delete;
+
+ private:
+  Scratch& scratch_;
+  const size_t bytes_;
+};
+
+}  // namespace neon::cuda
