@@ -14,6 +14,7 @@ int run_eval(const CommandLine& line) {
   const OpenedRun opened = open_checkpoint(line, path);
   check_caffe(line, opened, path);
   RunOptions options = options_of(line, opened);
+  options.rounding = 0;  // of updates alone
   const Experiment& experiment = *opened.experiment;
   const bool asked = choose_backend(options, experiment);
   const Data data = load_data(experiment, options, options.spec_dir, &opened.run);

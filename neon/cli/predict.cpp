@@ -100,7 +100,9 @@ int run_predict(const CommandLine& line) {
   layout.shift = stored.shift;
   layout.means = stored.means;
   layout.deviations = stored.deviations;
-  StepOptions step = step_options(options_of(line, opened), opened.experiment->params);
+  RunOptions options = options_of(line, opened);
+  options.rounding = 0;  // of updates alone
+  StepOptions step = step_options(options, opened.experiment->params);
   step.batch = std::min<int64_t>(count, 256);
   const StepGraph graph = evaluation_graph(opened.experiment->network(), nullptr, {}, layout, count, step);
   Variables variables;

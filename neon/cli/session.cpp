@@ -42,15 +42,13 @@ OpenedRun open_checkpoint(const CommandLine& line, const std::string& path) {
     fail(ErrorKind::config, path, ": a spec's name, where a checkpoint (.safetensors) is expected; neon ",
          shell_word(path), " trains it");
   std::vector<std::string> warnings;
-  OpenedRun out{unpack_run(load_checkpoint(path, warnings), path), nullptr};
+  OpenedRun out{unpack_run(load_checkpoint(path, warnings), path), {}, nullptr};
   print_warnings(warnings);
-  Setting root = out.run.spec;
+  Setting& root = out.spec = out.run.spec;
   root.set_paths("");
   Problems problems;
   for (const std::string& assignment : line.overrides) apply_override(root, assignment, problems);
   problems.throw_if_any();
-  // What is said now counts, not the -e that the run began with.
-  if (const Setting* epochs = root.find("epochs"); epochs && epochs->where.is_option()) out.run.options.epochs.reset();
   out.experiment = std::make_unique<Experiment>(root);
   return out;
 }
@@ -59,6 +57,10 @@ RunOptions options_of(const CommandLine& line, const OpenedRun& opened) {
   const RunOptions& then = opened.run.options;
   Setting out = write_params(then);
   *out.find("backend") = Setting::scalar("");  // here there may be another device
+  // What --set says now counts, not the option that the run began with.
+  const Setting none = write_params(RunOptions());
+  for (const char* name : {"epochs", "batch_size", "datatype", "rng_seed"})
+    if (const Setting* now = opened.spec.find(name); now && now->where.is_option()) *out.find(name) = *none.find(name);
   for (const auto& entry : line.run_options.entries) *out.find(entry.key) = entry.value;
   const std::string here = current_dir();
   for (const char* name : {"data_dir", "model_file", "output_file", "log_file"}) {

@@ -19,6 +19,7 @@ OpenedSpec open_spec(const CommandLine& line, const std::string& path);
 
 struct OpenedRun {
   StoredRun run;
+  Setting spec;  // as --set has it now; run.spec is as it was
   std::unique_ptr<Experiment> experiment;
 };
 // A checkpoint, its spec changed by --set.

@@ -81,22 +81,46 @@ void name_checkpoint(RunOptions& options, const CommandLine& line) {
 }
 
 // The same file of options may be given again, with what it said then.
-void check_fixed(const CommandLine& line, const RunOptions& then, const std::string& path) {
-  const Setting was = write_params(then), now = write_params(line.run());
+void check_fixed(const CommandLine& line, const OpenedRun& opened, const std::string& path) {
+  const auto check = [&](bool same, const std::string& what) {
+    if (same) return;
+    fail(ErrorKind::config, what, " cannot change when a run goes on; start another with --model_file ", path);
+  };
+  const Setting was = write_params(opened.run.options), now = write_params(line.run());
   for (const char* fixed : {"batch_size", "datatype", "rng_seed", "rounding", "caffe", "model_file"})
-    if (line.run_options.find(fixed) && now.find(fixed)->to_string() != was.find(fixed)->to_string())
-      fail(ErrorKind::config, "--", fixed, " cannot change when a run goes on; start another with --model_file ", path);
+    check(!line.run_options.find(fixed) || now.find(fixed)->to_string() == was.find(fixed)->to_string(),
+          text("--", fixed));
+  // What the spec says counts where no option does.
+  const Experiment then(opened.run.spec);
+  const RunOptions options = options_of(line, opened);
+  const ExperimentParams& params = opened.experiment->params;
+  const StepOptions before = step_options(opened.run.options, then.params), after = step_options(options, params);
+  check(after.batch == before.batch, "batch_size");
+  check(after.dtype == before.dtype, "datatype");
+  const auto& seed = opened.run.options.rng_seed;
+  check((options.rng_seed ? options.rng_seed : params.rng_seed) == (seed ? seed : then.params.rng_seed), "rng_seed");
 }
 
 // A file's name as an operand, never an option.
 std::string operand_word(const std::string& path) { return shell_word(path.starts_with('-') ? "./" + path : path); }
 
-// The same command for the shell, with more options: before what is no option, whatever it begins with.
+// The same command for the shell, with more options: last, unless what is last may be no option.
 std::string again_with(const CommandLine& line, const std::vector<std::string>& options) {
   std::vector<std::string> words = line.words;
-  words.insert(std::ranges::find(words, "--"), options.begin(), options.end());
+  words.insert(std::ranges::count(words, "--") ? words.begin() : words.end(), options.begin(), options.end());
   std::string out = shell_word(line.program);
   for (const std::string& word : words) out += " " + shell_word(word);
+  return out;
+}
+
+// model.safetensors, or where a file of the run has that name model2.safetensors and so on.
+std::string unused_name(const std::string& stem, const std::string& suffix, const RunOptions& options) {
+  const auto is_used = [&](const std::string& name) {
+    return std::filesystem::path(options.output_file).filename() == name ||
+           std::filesystem::path(options.log_file).filename() == name;
+  };
+  std::string out = stem + suffix;
+  for (int number = 2; is_used(out); ++number) out = text(stem, number, suffix);
   return out;
 }
 
@@ -125,8 +149,8 @@ std::vector<std::string> report(const RunResult& result, const Experiment& exper
   }
   if (at.skipped) out.push_back(text("skipped ", at.skipped, " steps that overflowed"));
   for (const std::string& file : result.files) out.push_back("wrote " + file);
-  std::vector<std::string> keep = {"-s", "model.safetensors"};
-  if (options.output_file.empty()) keep.insert(keep.end(), {"-o", "run.h5"});
+  std::vector<std::string> keep = {"-s", unused_name("model", ".safetensors", options)};
+  if (options.output_file.empty()) keep.insert(keep.end(), {"-o", unused_name("run", ".h5", options)});
   if (save.empty()) out.push_back("next: " + again_with(line, keep));
   else if (!result.saved) out.push_back("next: " + again_with(line, {}));
   else if (result.signal) out.push_back(text("next: ", program, " resume ", operand_word(save)));
@@ -200,7 +224,7 @@ int run_train(const CommandLine& line) {
 int run_resume(const CommandLine& line) {
   const std::string& path = only_operand(line, "neon resume CHECKPOINT");
   const OpenedRun opened = open_checkpoint(line, path);
-  check_fixed(line, opened.run.options, path);
+  check_fixed(line, opened, path);
   RunOptions options = options_of(line, opened);
   if (!line.run_options.find("save_path")) options.save_path = path;
   check_folders(line, options);

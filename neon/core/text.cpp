@@ -101,9 +101,19 @@ std::string shell_word(std::string_view word) {
     return std::isalnum(uint8_t(c)) || uint8_t(c) > 127 ||
            std::string_view("/._-+=:,@%").find(c) != std::string_view::npos;
   };
-  if (!word.empty() && std::ranges::all_of(word, plain)) return std::string(word);
-  std::string out = "'";
-  for (const char c : word) out += c == '\'' ? "'\\''" : std::string(1, c);
+  const bool shows = printable(word) == word;
+  if (shows && !word.empty() && std::ranges::all_of(word, plain)) return std::string(word);
+  std::string out = shows ? "'" : "$'";
+  for (const char c : word) {
+    const auto byte = uint8_t(c);
+    if (shows) {
+      out += c == '\'' ? "'\\''" : std::string(1, c);
+    } else if (byte < ' ' || byte > '~') {
+      out += {'\\', char('0' + byte / 64), char('0' + byte / 8 % 8), char('0' + byte % 8)};
+    } else {
+      out += c == '\'' || c == '\\' ? std::string{'\\', c} : std::string(1, c);
+    }
+  }
   return out + "'";
 }
 

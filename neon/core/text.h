@@ -48,7 +48,8 @@ std::string printable(std::string_view foreign, size_t most = std::string_view::
 // The same in quotes, for a message of one line.
 std::string in_quotes(std::string_view foreign);
 
-// A word of a shell's command line: in single quotes where the shell would read anything else in it.
+// A word of a shell's command line: in single quotes where the shell would read anything else in it, and as bash's
+// $'...' where it could not be shown.
 std::string shell_word(std::string_view word);
 
 // The candidates that `wrong` was probably meant to be, best first, at most three: small edit

@@ -87,6 +87,21 @@ class Train(Case):
             self.assertRegex(again, pattern)
         self.assertEqual(re.search("test: .*", out)[0], re.search("test: .*", again)[0])
 
+    def test_next_command_names_files_of_its_own(self):
+        for options in ["-l", "run.h5"], ["-o", "model.safetensors"], ["-w", "--"], ["-l", "run.h5", "-o", "model.safetensors"]:
+            next = re.search(r"next: (.*)", self.neon("-e", "1", *options, self.spec()).out)[1]
+            self.assertIn("wrote model", self.neon(*shlex.split(next)[1:]).out)
+            for name in os.listdir(self.folder):
+                os.remove(self.path(name))
+
+    def test_next_command_is_a_line(self):
+        os.rename(self.path(self.spec()), self.path("s\n\x1b[31m.yaml"))
+        out = self.neon("-e", "1", "--set", "batch_size=8\n", "s\n\x1b[31m.yaml").out
+        self.assertNotIn("\x1b", out)
+        command = re.search(r"next: (.*) -s", out)[1]
+        self.assertTrue(out.endswith("\n") and command in out.splitlines()[-1], out)
+        subprocess.run(["bash", "-c", command], cwd=self.folder, env=self.environment, capture_output=True, check=True)
+
     def test_options(self):
         result = self.neon("-e", "2", "-z", "8", "-r", "5", "-s", "m.safetensors", "-o", "r.h5", "-d", "f64",
                            "-eval", "2", "-H", "0", "--serialize", "1", "--no_progress_bar", "-b", "cpu", self.spec())
@@ -384,6 +399,24 @@ class Train(Case):
         self.neon("-c", "a.cfg", "-e", "1", self.spec())
         self.assertIn("trained 3 epochs", self.neon("resume", "-c", "a.cfg", "m").out)
         self.refused(2, "resume", "-c", "a.cfg", "-r", "5", "m", says="--rng_seed cannot change")
+
+    def test_what_makes_the_bits_is_not_set_anew_either(self):
+        for options in [], ["-z", "16", "-d", "f16", "-r", "7"]:
+            self.neon("-e", "1", "-s", "m.safetensors", *options, self.spec())
+            same = ["batch_size=16", "datatype=f16", "rng_seed=7"] if options else ["batch_size=16", "datatype=f32"]
+            for change in "batch_size=20", "datatype=bf16", "rng_seed=8":
+                self.refused(2, "resume", "-e", "2", "m.safetensors", "--set", change,
+                             says=change.split("=")[0] + " cannot change when a run goes on")
+            self.neon("resume", "-e", "2", "m.safetensors", *(word for one in same for word in ("--set", one)))
+
+    def test_a_type_set_anew_counts_where_weights_are_used(self):
+        self.neon("-e", "2", "-d", "f16", "-s", "m.safetensors", self.spec(), "-u")
+        said = {type: self.neon("eval", "m.safetensors", "--format", "json", "-d", type).out for type in ("f16", "bf16", "f64")}
+        self.assertEqual(len(set(said.values())), 3)
+        for type, out in said.items():
+            self.assertEqual(self.neon("eval", "m.safetensors", "--format", "json", "--set", f"datatype={type}").out, out)
+        self.write("s.csv", "5.1,3.5,1.4,0.2\n")
+        self.neon("predict", "-d", "f64", "m.safetensors", "s.csv")
 
     def test_epochs_set_anew_when_a_run_goes_on(self):
         self.neon("-e", "2", "-s", "m.safetensors", self.spec())

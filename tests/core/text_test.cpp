@@ -18,6 +18,8 @@ TEST_CASE("a word for a shell is what stands there, or is in quotes") {
   CHECK(shell_word("it's") == "'it'\\''s'");
   CHECK(shell_word("~/$x;&*?") == "'~/$x;&*?'");
   CHECK(shell_word("") == "''");
+  CHECK(shell_word("a\nit's \\ \x1b") == "$'a\\012it\\'s \\\\ \\033'");
+  CHECK(shell_word("\xff\xc3\xa4") == "$'\\377\\303\\244'");
 }
 
 TEST_CASE("the nearest names come first") {
