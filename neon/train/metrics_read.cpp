@@ -1,5 +1,6 @@
 // Reading a metrics file in a child process, which hands back what it read through a pipe.
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -131,8 +132,18 @@ void limit_child(size_t file_bytes) {
   for (int number : {SIGALRM, SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGXCPU}) signal(number, SIG_DFL);
 }
 
+// It neither outlives the parent nor keeps anything of it open: locks are held by whoever has the open file.
+void part_from(pid_t parent, int to) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);
+  const unsigned kept = unsigned(to);
+  if (kept > 3) close_range(3, kept - 1, 0);
+  close_range(kept + 1, ~0u, 0);
+}
+
 // 'c' and the contents or 'e' and a message, then its length: what was cut short is seen.
-[[noreturn]] void run_child(const std::string& path, size_t file_bytes, int to) {
+[[noreturn]] void run_child(const std::string& path, size_t file_bytes, int to, pid_t parent) {
+  part_from(parent, to);
   limit_child(file_bytes);
   std::string out;
   try {
@@ -169,9 +180,9 @@ MetricsContents read_metrics(const std::string& path) {
   if (pipe2(ends, O_CLOEXEC) != 0) fail(ErrorKind::failed, "cannot read ", path, ": no pipe: ", system_message(errno));
   const FileHandle from(ends[0]);
   FileHandle to(ends[1]);
-  const pid_t child = fork();
+  const pid_t parent = getpid(), child = fork();
   if (child < 0) fail(ErrorKind::failed, "cannot read ", path, ": no child process: ", system_message(errno));
-  if (child == 0) run_child(path, bytes, to.get());
+  if (child == 0) run_child(path, bytes, to.get(), parent);
   to.close();
   std::string out = read_all(from.get());
   int status = 0;

@@ -1,5 +1,6 @@
 #include "neon/train/metrics_file.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include <cmath>
 
 #include "neon/core/error.h"
+#include "neon/train/file_lock.h"
 #include "tests/support/temp_folder.h"
 
 using namespace neon;
@@ -370,6 +372,30 @@ TEST_CASE("a run that ends without closing is marked killed; a killed process le
   REQUIRE(WIFSIGNALED(status));
   CHECK(python_says(path, "f.attrs['status'], f['cost/train'][:8].tolist()") ==
         "running [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, nan, nan]");
+}
+
+TEST_CASE("a reader that is killed leaves no process behind that holds its locks") {
+  const TempFolder folder;
+  const std::string path = folder / "large.h5", held = folder / "held";
+  { MetricsFile(path, specs(20'000), attributes(20'000)); }
+  int still_held = 0;
+  for (int milliseconds = 0; milliseconds < 40; milliseconds += 2) {
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      if (!lock_file(open(held.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600), true)) _exit(1);
+      for (;;) read_metrics(path);
+    }
+    while (!is_in_use(held)) usleep(100);
+    usleep(useconds_t(milliseconds) * 1000);
+    REQUIRE(kill(child, SIGKILL) == 0);
+    int status = 0;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK(WIFSIGNALED(status));
+    usleep(20'000);
+    still_held += is_in_use(held);
+  }
+  CHECK(still_held == 0);
 }
 
 TEST_CASE("a damaged file gives an error or values, never a crash of this process") {
