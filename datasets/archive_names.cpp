@@ -130,9 +130,12 @@ std::vector<std::string> expand_pattern(const std::string& pattern) {
   const size_t plain = existing_folders(pattern);
   std::vector<std::string> names, out;
   expand_braces(pattern, plain, names);
-  for (std::string& name : names) {
-    if (name.find_first_of("*?", plain) == name.npos) out.push_back(std::move(name));
-    else std::ranges::copy(matches_of(name, plain), std::back_inserter(out));
+  for (const std::string& name : names) {
+    const bool has_stars = name.find_first_of("*?", plain) != name.npos;
+    const auto found = has_stars ? matches_of(name, plain) : std::vector{name};
+    std::ranges::copy(found, std::back_inserter(out));
+    // What braces name is missed where it is not there, whatever stars stand beside them.
+    if (found.empty() && names.size() > 1) out.push_back(name);
   }
   std::ranges::sort(out);
   out.erase(std::unique(out.begin(), out.end()), out.end());

@@ -7,7 +7,8 @@ namespace neon {
 
 // Whether it is more than one path.
 bool is_pattern(const std::string& path);
-// The paths that it means, in order: those that * and ? find, and all that braces name, whether they are there or not.
+// The paths that it means, in order: those that * and ? find, and all that braces name, whether they are there or not;
+// where stars beside braces find nothing, the name with its stars.
 // Of a folder that is there by a name with such characters, as the spec's may be, they are its name.
 std::vector<std::string> expand_pattern(const std::string& pattern);
 
