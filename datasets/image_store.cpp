@@ -150,6 +150,10 @@ std::unique_ptr<ImageStore> open_image_store(const std::string& path) {
   } else if (is_pattern(path) && !file_exists(path)) {
     const auto archives = expand_pattern(path);
     if (archives.empty()) fail(ErrorKind::data, path, ": no archive has such a name");
+    for (const std::string& archive : archives)
+      if (is_pattern(archive) && !file_exists(archive))
+        fail(ErrorKind::data, printable(archive), ": no archive has such a name, and the braces of ", printable(path),
+             " mean one");
     out = open_archives(path, archives, common_folder(archives));
   } else if (is_tar_name(path)) {
     out = open_archive(path);

@@ -249,8 +249,8 @@ TEST_CASE("what is wrong with labels and archives is said with the file's name")
           0);
   CHECK(archive_trouble(dir, "packed").starts_with("data: packed/0.tar.gz: is compressed, and one of 2 archives"));
   CHECK(archive_trouble(dir, "set/train/{0..2}.tar").starts_with("data: set/train/2.tar: "));
-  CHECK(archive_trouble(dir, "set/*/{0..2}.tar").starts_with("data: set/*/2.tar: "));
-  CHECK(archive_trouble(dir, "set/{train,vall}/*.tar").starts_with("data: set/vall/*.tar: "));
+  CHECK(archive_trouble(dir, "set/*/{0..2}.tar").starts_with("data: set/*/2.tar: no archive has such a name, and"));
+  CHECK(archive_trouble(dir, "set/{train,vall}/*.tar").starts_with("data: set/vall/*.tar: no archive"));
   CHECK(archive_trouble(dir, "set/train/{9..1}.tar").find("expected {first,second} or {000..009} between braces") !=
         std::string::npos);
   CHECK(archive_trouble(dir, "none-*.tar").starts_with("data: none-*.tar: no such folder or archive; looked for "));
