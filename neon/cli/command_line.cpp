@@ -228,7 +228,8 @@ class Reader {
     add_options(kOldOptions);
     config_option_ = app_.add_option("-c,--config", config_, "file of options, one `name = value` a line")
                          ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-    app_.add_option("--set", line_.overrides, "change the spec: --set layers[0].nout=50")->allow_extra_args(false);
+    app_.add_option("--set", line_.overrides, "change the spec: --set layers[0].nout=50, or layers.NAME.nout=50")
+        ->allow_extra_args(false);
     app_.add_flag("-v,--verbose", verbosity_,
                   "notes on the spec, and what bench's time goes to; -vv: the plan of a step too; -vvv: its kernels");
     app_.add_flag("--no_progress_bar", no_bar_, "no progress lines");

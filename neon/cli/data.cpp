@@ -210,10 +210,10 @@ int stats(const CommandLine& line) {
 
 // What a spec of the shards says, for them to be read as the set that they were packed from; `various`: images have no
 // size in common, and the set gives none.
-std::string shards_setting(const std::string& folder, const OpenedImages& packed, bool pixels, bool various) {
+std::string shards_setting(const std::string& folder, const OpenedImages& packed, int64_t size, bool various) {
   const ImageParams& params = packed.set->params;
   std::vector<std::string> says{"path: " + folder};
-  if (params.size > 0 && !pixels) says.push_back(text("size: ", params.size));
+  if (size > 0) says.push_back(text("size: ", size));
   if (various) says.push_back("size: N");
   if (params.channels != 3) says.push_back(text("channels: ", params.channels));
   if (!params.normalize) says.push_back("normalize: false");
@@ -255,7 +255,9 @@ int pack(const CommandLine& line) {
               (long long)packed.index.samples(LabelledImage::test), packed.index.classes.size(), shards);
   const double scale = set->params.normalize ? 1 : 255;  // of what the net sees, from 0 to 1
   const bool various = packed.index.sample.rank() == 0 && set->params.size == 0;
-  std::printf("%s\nnormalize: {mean: %s, std: %s}\n", shards_setting(given[1], opened, options.pixels, various).c_str(),
+  // Pixels have it already; but a net of them is given photos, too, which it brings to the size that its set names.
+  const int64_t size = options.pixels ? options.images.size : set->params.size;
+  std::printf("%s\nnormalize: {mean: %s, std: %s}\n", shards_setting(given[1], opened, size, various).c_str(),
               list_of(packed.index.means, scale).c_str(), list_of(packed.index.deviations, scale).c_str());
   return 0;
 }

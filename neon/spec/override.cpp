@@ -81,7 +81,7 @@ class PathReader {
     Step out;
     const auto [last, error] = std::from_chars(digits.data(), digits.data() + digits.size(), out.index);
     if (error != std::errc() || last != digits.data() + digits.size())
-      refuse("'", digits, "' is no index; items count from 0");
+      refuse("'", digits, "' is no index: items count from 0, or go by their names after a dot (layers.NAME)");
     out.shown = text("[", out.index, "]");
     at_ = end + 1;
     return out;
@@ -168,6 +168,15 @@ Location from_option() {
   return {option, 0, 0};
 }
 
+// Whether a layer of the spec goes by that name.
+bool is_layer(Setting& root, const std::string& key) {
+  Setting* const layers = root.path.empty() && root.is_map() ? root.find("layers") : nullptr;
+  if (!layers || !layers->is_list()) return false;
+  std::vector<Named> named;
+  collect_named(*layers, named);
+  return std::ranges::count(named, key, &Named::name) > 0 || layer_by_default_name(*layers, key);
+}
+
 Setting& child(Setting& at, const Step& step, bool is_last) {
   if (step.key.empty()) {
     Setting& list = is_object(at) && !at.path.empty() ? at.entries[0].value : at;
@@ -186,7 +195,8 @@ Setting& child(Setting& at, const Step& step, bool is_last) {
     std::ranges::copy(mapping->keys(), std::back_inserter(keys));
   }
   if (!is_last)
-    refuse("there is no '", step.key, "' in ", shown_path(inside), did_you_mean(step.key, keys),
+    refuse("there is no '", step.key, "' in ", shown_path(inside),
+           is_layer(at, step.key) ? text("; did you mean layers.", step.key) : did_you_mean(step.key, keys),
            keys.empty() ? "" : text(" (keys: ", join(keys, ", "), ")"));
   inside.entries.push_back({step.key, {}, from_option()});
   inside.entries.back().value.path = inside.path.empty() ? step.key : text(inside.path, ".", step.key);

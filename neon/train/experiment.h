@@ -56,7 +56,8 @@ struct ExperimentParams {
       "They go on from epoch to epoch; those that are left over when the run ends change nothing.",
       at_least(1), Unit{"steps"});
     p("ema", &ExperimentParams::ema,
-      "Above 0, running means of the weights with this share kept each step are what is evaluated.", half_open(0, 1));
+      "Above 0, running means of the weights with this share kept at each update are what is evaluated.",
+      half_open(0, 1));
     p("backend", &ExperimentParams::backend, "cpu (also written mkl) or gpu (mgpu), unless -b says otherwise.",
       one_of({"", "cpu", "gpu", "mkl", "mgpu"}));
     p("datatype", &ExperimentParams::datatype,

@@ -165,6 +165,11 @@ void MetricsFile::State::keep(const History& history) {
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::data) throw;
     struct stat status;
+    if (stat(history.path.c_str(), &status) != 0 && errno == ENOENT) {
+      messages.push_back(text(path, " begins after epoch ", history.epochs,
+                              ": what came before is in the metrics file that the run had then, if it had one"));
+      return;
+    }
     messages.push_back(text("the history of this run is not kept: ", error.what()));
     if (follow_links(history.path) == path && stat(path.c_str(), &status) == 0)
       messages.push_back(text(path, " is renamed to ", set_aside(path)));

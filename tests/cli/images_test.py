@@ -116,7 +116,7 @@ class Images(Case):
         self.neon("data", "check", spec, "--set", "dataset.on_bad_sample=error", code=3)
         pixels = self.neon("data", "pack", spec, "pixels", "--pixels")
         self.assertIn("1 images are left out", pixels.err)
-        self.assertIn("dataset: {Shards: {path: pixels, channels: 1, normalize: false}}\n", pixels.out)
+        self.assertIn("dataset: {Shards: {path: pixels, size: 6, channels: 1, normalize: false}}\n", pixels.out)
         self.assertEqual(json.loads(self.read("pixels/index.json"))["sample"], [1, 6, 6])
         files = self.neon("data", "pack", spec, "files")
         self.assertIn("dataset: {Shards: {path: files, size: 6, channels: 1, normalize: false}}\n", files.out)
@@ -129,6 +129,9 @@ class Images(Case):
         self.assertIn("samples (1, 6, 6) of u8", given[0])
         self.assertEqual(given[0], given[1])
         self.assertEqual(given[0], given[2])
+        self.neon("-e", "1", "-s", "m.safetensors", spec, "--set", pixels.out[pixels.out.index("dataset:"):].splitlines()[0].replace(": ", "=", 1),
+                  "--set", "layers[1].nout=2")
+        self.neon("predict", "m.safetensors", "colours/test")
         self.neon("data", "pack", spec, "whole", "--pixels", "--size", "0")
         self.assertEqual(json.loads(self.read("whole/index.json"))["sample"], [1, 9, 12])
 
