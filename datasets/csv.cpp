@@ -94,37 +94,23 @@ CsvCell CsvReader::quoted_cell() {
   return out;
 }
 
-namespace {
-
-// Beyond what f64 holds it is infinite, or 0.
-bool parse_any_number(std::string_view text, double& out, bool& fits) {
+bool parse_number(std::string_view text, double& out) {
   const bool signed_plus = text.starts_with('+');
   if (signed_plus) text.remove_prefix(1);
   if (text.empty() || (signed_plus && text.starts_with('-'))) return false;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  fits = error != std::errc::result_out_of_range;
-  if (!fits) out = std::strtod(std::string(text).c_str(), nullptr);
+  // Which does not say on which side.
+  if (error == std::errc::result_out_of_range) out = std::strtod(std::string(text).c_str(), nullptr);
   return error != std::errc::invalid_argument && end == text.data() + text.size();
 }
 
-}  // namespace
-
-bool parse_number(std::string_view text, double& out) {
-  bool fits = false;
-  return parse_any_number(text, out, fits) && fits;
-}
-
-bool parse_f32(std::string_view text, double& out) {
-  bool fits = false;
-  return parse_any_number(text, out, fits) && std::isfinite(float(out));
-}
+bool parse_f32(std::string_view text, double& out) { return parse_number(text, out) && std::isfinite(float(out)); }
 
 std::string no_f32_text(std::string_view cell, std::string_view advice) {
   // Ways in which tables say that there is no value.
   constexpr std::string_view kMissing[] = {"", "?", "-", ".", "NA", "N/A", "na", "n/a", "NaN", "nan", "NULL", "null"};
   double value = 0;
-  bool fits = false;
-  if (parse_any_number(cell, value, fits) && std::isinf(float(value)))
+  if (parse_number(cell, value) && std::isinf(float(value)))
     return text("expected a number up to f32's largest, 3.4e38, found ", in_quotes(cell));
   const bool is_missing = std::ranges::count(kMissing, cell) > 0;
   return text("expected a number, found ", in_quotes(cell),

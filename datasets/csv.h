@@ -42,10 +42,11 @@ class CsvReader {
   std::deque<std::string> unescaped_;  // cells of this record that had "" in them
 };
 
-// A number as CSV writes it ("1.5", "-2e3", "+4"); false when the whole cell is not one.
+// A number as CSV writes it ("1.5", "-2e3", "+4"), infinite or 0 where it is beyond f64; false when the whole cell is
+// not one.
 bool parse_number(std::string_view text, double& out);
 
-// The same, of one that f32 holds; smaller ones are 0.
+// The same, of one that is finite in f32.
 bool parse_f32(std::string_view text, double& out);
 // What to say of a cell that is none: "expected a number, found 'red'", with advice for text.
 std::string no_f32_text(std::string_view cell, std::string_view advice = "");

@@ -126,8 +126,7 @@ class SampleTable {
                       text(cells.size(), " cells, the ", header ? "header has " : "lines before have ", count_));
     for (const size_t column : chosen_) {
       double value = 0;
-      if (!parse_number(cells[column].text, value))
-        reader_.fail_at(cells[column], text(in_quotes(cells[column].text), " is no number"));
+      if (!parse_f32(cells[column].text, value)) reader_.fail_at(cells[column], no_f32_text(cells[column].text));
       numbers_.push_back(float(value));
     }
   }

@@ -94,11 +94,13 @@ void check_fixed(const CommandLine& line, const OpenedRun& opened, const std::st
   const Experiment then(opened.run.spec);
   const RunOptions options = options_of(line, opened);
   const ExperimentParams& params = opened.experiment->params;
-  const StepOptions before = step_options(opened.run.options, then.params), after = step_options(options, params);
-  check(after.batch == before.batch, "batch_size");
-  check(after.dtype == before.dtype, "datatype");
-  const auto& seed = opened.run.options.rng_seed;
-  check((options.rng_seed ? options.rng_seed : params.rng_seed) == (seed ? seed : then.params.rng_seed), "rng_seed");
+  const RunOptions& began = opened.run.options;
+  check(options.batch_size.value_or(params.batch_size) == began.batch_size.value_or(then.params.batch_size),
+        "batch_size");
+  check(data_type(options, params) == data_type(began, then.params), "datatype");
+  check((options.rng_seed ? options.rng_seed : params.rng_seed) ==
+            (began.rng_seed ? began.rng_seed : then.params.rng_seed),
+        "rng_seed");
 }
 
 // A file's name as an operand, never an option.
@@ -116,8 +118,10 @@ std::string again_with(const CommandLine& line, const std::vector<std::string>& 
 // model.safetensors, or where a file of the run has that name model2.safetensors and so on.
 std::string unused_name(const std::string& stem, const std::string& suffix, const RunOptions& options) {
   const auto is_used = [&](const std::string& name) {
-    return std::filesystem::path(options.output_file).filename() == name ||
-           std::filesystem::path(options.log_file).filename() == name;
+    return std::ranges::any_of(std::vector{options.output_file, options.log_file, options.model_file},
+                               [&](const std::filesystem::path& path) {
+                                 return path.filename() == name || path.filename() == name + ".part";
+                               });
   };
   std::string out = stem + suffix;
   for (int number = 2; is_used(out); ++number) out = text(stem, number, suffix);

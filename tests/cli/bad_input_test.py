@@ -681,7 +681,7 @@ class Checkpoints(Case):
 
     def test_predict_samples_that_do_not_fit(self):
         for content, says in (("1,2,3\n", ["samples of 3 numbers", "takes 4"]), ("1,2,3,4\n1,2\n", ["x.csv:2"]),
-                              ("1,2,3,4\n1,b,3,4\n", ["x.csv:2", "'b' is no number"]), ("", ["no samples"]),
+                              ("1,2,3,4\n1,b,3,4\n", ["x.csv:2", "expected a number, found 'b'"]), ("", ["no samples"]),
                               ("1,2,3,inf\n", ["x.csv", "inf"]), ("1,nan,3,4\n", ["x.csv", "nan"])):
             self.write("x.csv", content)
             self.refused(3, "predict", "m.safetensors", "x.csv", says=says)

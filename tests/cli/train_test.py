@@ -88,7 +88,11 @@ class Train(Case):
         self.assertEqual(re.search("test: .*", out)[0], re.search("test: .*", again)[0])
 
     def test_next_command_names_files_of_its_own(self):
-        for options in ["-l", "run.h5"], ["-o", "model.safetensors"], ["-w", "--"], ["-l", "run.h5", "-o", "model.safetensors"]:
+        self.neon("-e", "1", "-s", "first.safetensors", self.spec())
+        weights = self.read("first.safetensors")
+        for options in ["--model_file", "model.safetensors"], ["-l", "run.h5.part"], ["-l", "run.h5"], ["-o", "model.safetensors"], ["-w", "--"], ["-l", "run.h5", "-o", "model.safetensors"]:
+            if "--model_file" in options:
+                self.write("model.safetensors", weights)
             next = re.search(r"next: (.*)", self.neon("-e", "1", *options, self.spec()).out)[1]
             self.assertIn("wrote model", self.neon(*shlex.split(next)[1:]).out)
             for name in os.listdir(self.folder):
@@ -404,9 +408,9 @@ class Train(Case):
         for options in [], ["-z", "16", "-d", "f16", "-r", "7"]:
             self.neon("-e", "1", "-s", "m.safetensors", *options, self.spec())
             same = ["batch_size=16", "datatype=f16", "rng_seed=7"] if options else ["batch_size=16", "datatype=f32"]
-            for change in "batch_size=20", "datatype=bf16", "rng_seed=8":
+            for change in "batch_size=20", "batchsize=20", "datatype=bf16", "rng_seed=8":
                 self.refused(2, "resume", "-e", "2", "m.safetensors", "--set", change,
-                             says=change.split("=")[0] + " cannot change when a run goes on")
+                             says=change.split("=")[0].replace("hs", "h_s") + " cannot change when a run goes on")
             self.neon("resume", "-e", "2", "m.safetensors", *(word for one in same for word in ("--set", one)))
 
     def test_a_type_set_anew_counts_where_weights_are_used(self):

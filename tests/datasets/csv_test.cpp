@@ -69,10 +69,11 @@ TEST_CASE("malformed text is an error with file, line and column") {
 
 TEST_CASE("numbers are whole cells") {
   double value = 0;
-  for (const auto& [written, expected] : {std::pair{"1.5", 1.5}, {"-2e3", -2000.0}, {"+4", 4.0}, {".5", 0.5}}) {
+  for (const auto& [written, expected] :
+       {std::pair{"1.5", 1.5}, {"-2e3", -2000.0}, {"+4", 4.0}, {".5", 0.5}, {"1e-400", 0.0}, {"-1e400", -INFINITY}}) {
     REQUIRE(parse_number(written, value));
     CHECK(value == expected);
   }
-  for (const char* wrong : {"", "+", "+-1", "-+1", "1,5", "1 2", "0x10", "1e400", "NA", "1.5kg"})
+  for (const char* wrong : {"", "+", "+-1", "-+1", "1,5", "1 2", "0x10", "1e400x", "NA", "1.5kg"})
     CHECK_FALSE(parse_number(wrong, value));
 }

@@ -112,8 +112,10 @@ TEST_CASE("what is wrong in a CSV file is said with file, line and column") {
         "a.csv:2:3: column 'y': expected a number up to f32's largest, 3.4e38, found '-1e39'");
   CHECK(error("x,y\n1,2.5\n2,1e400\n3,1\n4,1\n5,1\n6,2\n", {{"task", "regression"}}) ==
         "a.csv:3:3: the target: expected a number up to f32's largest, 3.4e38, found '1e400'");
-  const std::string small = dir.write("a.csv", "x,k\n1e-50,a\n-1e-400,b\n3,a\n4,b\n5,a\n6,b\n");
-  CHECK_NOTHROW(make("CSV", {{"path", small}})->load(offline()));
+  // What is too small is 0, also where it decides whether there is a header, and what the target is.
+  const std::string small = dir.write("a.csv", "1e-400,2,0.5\n1e-50,3,1e-400\n3,4,1.5\n4,5,2\n5,6,2.5\n6,7,3\n");
+  const Data data = make("CSV", {{"path", small}})->load(offline());
+  CHECK((data.train.size() + data.test.size() == 6 && data.classes == 0));
   CHECK_THAT(error("x,y,k\n1,0x10,a\n"),
              Catch::StartsWith("a.csv:2:3: column 'y': expected a number, found '0x10'; a column"));
   CHECK_THAT(error("x,y,k\n1,2,a\n3,4\n"), Catch::StartsWith("a.csv:3:3: this row has 2 cells, the first row 3"));
