@@ -153,7 +153,7 @@ class Product : public LibraryKernel {
     cublasLtMatmulPreference_t preference = nullptr;
     check_lt(lt().preference_create(&preference), "preparing a product");
     const uint64_t workspace = kWorkspace;
-    const uint32_t alignment = 16;  // of values of a step it is 256, of rows handed over by the caller perhaps less
+    const uint32_t alignment = 16;  // whole values have 256, parts of larger ones and a caller's rows perhaps less
     lt().preference_set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace);
     for (auto attribute : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
                            CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})

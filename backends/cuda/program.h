@@ -65,6 +65,7 @@ class CudaProgram : public Program {
   void place_values();
   // Sets addresses in the memory of values as it is now.
   void find_values();
+  void follow_scratch();
   std::unique_ptr<LibraryKernel> library_kernel(size_t kernel, const SourceContext& context,
                                                 const LibraryOptions& options);
   void load_sources(std::vector<Source>& sources, const std::vector<size_t>& kernels, ColdStart& cold);

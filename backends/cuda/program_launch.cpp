@@ -47,10 +47,7 @@ void CudaProgram::flush() {
   device.make_current();
   const size_t row_bytes = (kRecordScalars + scalars_.size()) * 8;
   engine_->device->set_running(name_);
-  if (scratch_moves_ != engine_->scratch.moves()) {
-    drop_graphs();
-    find_values();
-  }
+  if (scratch_moves_ != engine_->scratch.moves()) follow_scratch();
   if (batches_) batches_->before_run();
   if (news_) launch_once();
   int sent = 0;
@@ -71,6 +68,18 @@ void CudaProgram::flush() {
   if (batches_) batches_->after_run();
   queued_ = 0;
   queue_.clear();
+}
+
+// What is queued cannot run later: what it reads may have gone by then.
+void CudaProgram::follow_scratch() {
+  drop_graphs();
+  try {
+    find_values();
+  } catch (...) {
+    queued_ = 0;
+    queue_.clear();
+    throw;
+  }
 }
 
 void* CudaProgram::address(Value value) const {

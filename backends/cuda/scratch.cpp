@@ -16,22 +16,23 @@ void Scratch::add(size_t bytes) {
     try {
       take(bytes);
     } catch (const Error&) {
-      data();
+      try {
+        data();
+      } catch (const Error&) {  // who needs it asks again
+      }
       throw;
     }
   }
   needs_.insert(bytes);
 }
 
-// Half of it and more stays: another program like the one that goes may follow.
+// More than half of it stays: another program like the one that goes may follow.
 void Scratch::remove(size_t bytes) noexcept {
   needs_.erase(needs_.find(bytes));
   if (most() > memory_.bytes() / 2) return;
   try {
-    Memory smaller = most() ? Memory(device_, most(), "the values of a step") : Memory();
-    memory_ = std::move(smaller);
-    ++moves_;
-  } catch (const Error&) {  // then it stays as it is
+    take(most());
+  } catch (...) {  // who needs it asks again
   }
 }
 

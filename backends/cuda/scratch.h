@@ -1,4 +1,5 @@
-// The memory that the programs of a GPU share for what outlives no run: as much as the one that needs most of it.
+// The memory that the programs of a GPU share for what outlives no run: as much as the one that needs most, and less
+// than twice that once it has gone.
 #pragma once
 #include <algorithm>
 #include <set>
@@ -11,7 +12,8 @@ class Scratch {
  public:
   explicit Scratch(std::shared_ptr<Device> device) : device_(std::move(device)) {}
 
-  // Of the whole. It changes with moves(), and what was in it is lost then, so a run asks before it begins.
+  // Of the whole. It changes with moves(), and what was in it is lost then, so a run asks before it begins. Throws a
+  // memory error where it was lost to others while it moved.
   void* data();
   int64_t moves() const { return moves_; }
   // What a share of so many bytes takes beside what there is.
@@ -30,7 +32,7 @@ class Scratch {
   int64_t moves_ = 0;
 };
 
-// So many bytes of it, from the first on, as long as this lives. Throws a memory error, and all is as before.
+// So many bytes of it, from the first on, as long as this lives. Throws a memory error where there is no room.
 class ScratchShare {
  public:
   ScratchShare(Scratch& scratch, size_t bytes) : scratch_(scratch), bytes_(bytes) { scratch_.add(bytes_); }

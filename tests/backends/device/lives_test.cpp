@@ -91,3 +91,17 @@ TEST_CASE("what programs share is as much as those that are kept need") {
   on_gpu(0).empty({20 << 20}, DType::u8);
   CHECK(count_of("fake_cuda_refused") == 0);
 }
+
+TEST_CASE("a large program that goes makes room at once, also where there is none for what is left beside it") {
+  const auto work_in = [](Backend& be, int64_t n) {  // 4 n^2 bytes, between two kernels
+    const Array x = be.ones({n, 1}), y = be.ones({1, n});
+    const Array sums = sum(tanh(dot(x, y)), 1);
+  };
+  Backend first = on_gpu(0), second = on_gpu(0);
+  work_in(first, 1150);  // 5 of 24 MiB
+  work_in(second, 2000);
+  const Array held = second.empty({5 << 20}, DType::u8);
+  const Array large = second.empty({10 << 20}, DType::u8);
+  work_in(first, 1150);
+  CHECK(count_of("fake_cuda_refused") == 0);
+}
