@@ -69,8 +69,9 @@ void CudaProgram::place_values() {
 }
 
 void CudaProgram::find_values() {
-  std::byte *const kept = static_cast<std::byte*>(kept_.data()), *const scratch =
-                                                                     static_cast<std::byte*>(engine_->scratch.data());
+  const auto bytes = [](void* memory) { return static_cast<std::byte*>(memory); };
+  std::byte* const kept = bytes(kept_.data());
+  std::byte* const scratch = bytes(engine_->scratch.data());
   scratch_moves_ = engine_->scratch.moves();
   for (int v = 0; v < lowered_.graph.value_count(); ++v) {
     const Buffer& buffer = lowered_.buffers[size_t(v)];
