@@ -59,12 +59,11 @@ RunOptions options_of(const CommandLine& line, const OpenedRun& opened) {
   *out.find("backend") = Setting::scalar("");  // here there may be another device
   // What --set says now counts, not the option that the run began with.
   const Setting none = write_params(RunOptions());
-  for (const auto& [key, name] : {std::pair{"epochs", "epochs"},
-                                  {"batch_size", "batch_size"},
-                                  {"batchsize", "batch_size"},
-                                  {"datatype", "datatype"},
-                                  {"rng_seed", "rng_seed"}})
-    if (const Setting* now = opened.spec.find(key); now && now->where.is_option()) *out.find(name) = *none.find(name);
+  for (const auto& entry : opened.spec.entries) {
+    const Field* const field = schema_of<ExperimentParams>().find(entry.key);
+    if (!field || !entry.value.where.is_option()) continue;
+    if (Setting* option = out.find(field->name)) *option = *none.find(field->name);
+  }
   for (const auto& entry : line.run_options.entries) *out.find(entry.key) = entry.value;
   const std::string here = current_dir();
   for (const char* name : {"data_dir", "model_file", "output_file", "log_file"}) {

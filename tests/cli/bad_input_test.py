@@ -774,6 +774,7 @@ class Divergence(Case):
                 os.remove(self.path("m.safetensors"))
             else:
                 self.assertNotIn("wrote m.safetensors", out)
+                self.assertNotIn("resume m.safetensors", out)
 
     def test_from_the_start(self):
         for dtype in "f32", "f64", "bf16":
