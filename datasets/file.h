@@ -66,4 +66,20 @@ class MemorySource : public ByteSource {
 std::string read_file(const std::string& path, int64_t cap = int64_t(1) << 36);
 void read_file(const std::string& path, int64_t cap, std::string& to);
 
+// A folder that many files are read from. They are found from it rather than from the root, and a small one is read
+// without asking for its size: for files of 1 kB that is a quarter of opening and reading them.
+class OpenFolder {
+ public:
+  explicit OpenFolder(const std::string& path);
+  ~OpenFolder();
+  OpenFolder(const OpenFolder&) = delete;
+  OpenFolder& operator=(const OpenFolder&) = delete;
+  // As read_file of the path that the name, "a/b.jpg" say, has in the folder; by any thread.
+  void read(const std::string& name, int64_t cap, std::string& to) const;
+
+ private:
+  const std::string path_;
+  int fd_;
+};
+
 }  // namespace neon

@@ -19,7 +19,7 @@ constexpr int64_t kBytesAtOnce = int64_t(64) << 20;
 
 class FolderStore : public ImageStore {
  public:
-  explicit FolderStore(const std::string& path) {
+  explicit FolderStore(const std::string& path) : folder_(path) {
     path_ = path;
     namespace fs = std::filesystem;
     std::error_code error;
@@ -48,13 +48,12 @@ class FolderStore : public ImageStore {
     return out;
   }
   void load(File& file) const override { read(wanted_[file.index], file.content); }
-  void read(const std::string& name, std::string& to) const override {
-    read_file(join_path(path_, name), kMostImageBytes, to);
-  }
+  void read(const std::string& name, std::string& to) const override { folder_.read(name, kMostImageBytes, to); }
   int64_t bytes_of(const std::string& name) const override { return file_size(join_path(path_, name)); }
 
  private:
   static constexpr int kMostDepth = 20;
+  const OpenFolder folder_;
   size_t at_ = 0;
 };
 

@@ -30,6 +30,29 @@ TEST_CASE("files that cannot be read are data errors with the path") {
   CHECK_THAT(error_of([&] { make_folders(path + "/b"); }), Catch::StartsWith("data: " + path + "/b: cannot make"));
 }
 
+TEST_CASE("files of a folder are read whole, whatever their size, and fail as by their paths") {
+  TempDir dir;
+  make_folders(dir / "in");
+  const OpenFolder folder(dir.path());
+  std::string content = "of another file";
+  for (const size_t size : {0, 1, 1000, 16383, 16384, 16385, 50000}) {
+    std::string whole;
+    for (size_t i = 0; i < size; ++i) whole += char(i * 7 + i / 256);
+    const std::string path = dir.write("in/a", whole);
+    INFO(size);
+    folder.read("in/a", 50000, content);
+    CHECK(content == whole);
+    if (size > 0)
+      CHECK(error_of([&] { folder.read("in/a", int64_t(size) - 1, content); }) ==
+            error_of([&] { read_file(path, int64_t(size) - 1); }));
+  }
+  CHECK(error_of([&] { folder.read("in/none", 9, content); }) ==
+        "data: " + (dir / "in/none") + ": No such file or directory");
+  CHECK(error_of([&] { folder.read("in", 9, content); }) ==
+        "data: " + (dir / "in") + ": expected a file, this is a folder");
+  CHECK(error_of([&] { OpenFolder(dir / "in/a"); }) == "data: " + (dir / "in/a") + ": Not a directory");
+}
+
 TEST_CASE("gzip files are unpacked as they are read, plain ones read as they are") {
   TempDir dir;
   const std::string plain = read_file(golden("u1.idx"));
