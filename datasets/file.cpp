@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -124,17 +125,19 @@ int64_t file_size(const std::string& path) {
   return size_of(status, stat(path.c_str(), &status) == 0, path);
 }
 
-FileSource::FileSource(const std::string& path) : FileSource(path, ::open(path.c_str(), kToRead)) {
+FileSource::FileSource(const std::string& path) : FileSource(path, ::open(path.c_str(), kToRead)) {}
+
+FileSource::FileSource(const std::string& path, int fd) : ByteSource(path, 0), descriptor_(fd) {
   struct stat status;
-  size_ = size_of(status, fd_ >= 0 && fstat(fd_, &status) == 0, path);
+  size_ = size_of(status, fd >= 0 && fstat(fd, &status) == 0, path);
 }
 
-FileSource::~FileSource() { close(fd_); }
+Descriptor::~Descriptor() { close(number); }
 
 void FileSource::read_at(int64_t offset, void* to, size_t size) const {
   size_t done = 0;
   while (done < size) {
-    const ssize_t got = pread(fd_, static_cast<char*>(to) + done, size - done, offset + int64_t(done));
+    const ssize_t got = pread(descriptor_.number, static_cast<char*>(to) + done, size - done, offset + int64_t(done));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail(ErrorKind::data, printable(name_), ": ", std::strerror(errno));
     if (got == 0)
@@ -150,40 +153,47 @@ void MemorySource::read_at(int64_t offset, void* to, size_t size) const {
   if (size) std::memcpy(to, bytes_.data() + offset, size);
 }
 
+namespace {
+
+// `start`: what has been read already.
+void read_rest(const FileSource& file, int64_t cap, std::string_view start, std::string& to) {
+  if (file.size() > cap)
+    fail(ErrorKind::data, printable(file.name()), ": ", bytes_text(double(file.size())), " is more than the ",
+         bytes_text(double(cap)), " that such a file may have");
+  to.resize(size_t(file.size()));
+  start = start.substr(0, to.size());
+  std::ranges::copy(start, to.begin());
+  file.read_at(int64_t(start.size()), to.data() + start.size(), to.size() - start.size());
+}
+
+}  // namespace
+
 std::string read_file(const std::string& path, int64_t cap) {
   std::string out;
   read_file(path, cap, out);
   return out;
 }
 
-void read_file(const std::string& path, int64_t cap, std::string& to) {
-  const FileSource file(path);
-  if (file.size() > cap)
-    fail(ErrorKind::data, printable(path), ": ", bytes_text(double(file.size())), " is more than the ",
-         bytes_text(double(cap)), " that such a file may have");
-  to.resize(size_t(file.size()));
-  file.read_at(0, to.data(), to.size());
-}
+void read_file(const std::string& path, int64_t cap, std::string& to) { read_rest(FileSource(path), cap, "", to); }
 
 OpenFolder::OpenFolder(const std::string& path)
-    : path_(path), fd_(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)) {
-  if (fd_ < 0) fail(ErrorKind::data, printable(path), ": ", std::strerror(errno));
+    : path_(path), folder_(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)) {
+  if (folder_.number < 0) fail(ErrorKind::data, printable(path), ": ", std::strerror(errno));
 }
-
-OpenFolder::~OpenFolder() { close(fd_); }
 
 void OpenFolder::read(const std::string& name, int64_t cap, std::string& to) const {
   char bytes[16384];
   size_t size = 0;
   ssize_t got = -1;  // 0 at the file's end
-  const int file = openat(fd_, name.c_str(), kToRead);
-  if (file >= 0) {
-    while (size < sizeof bytes && (got = ::read(file, bytes + size, sizeof bytes - size)) > 0) size += size_t(got);
+  const int file = openat(folder_.number, name.c_str(), kToRead);
+  while (file >= 0 && size < sizeof bytes && (got = ::read(file, bytes + size, sizeof bytes - size)) > 0)
+    size += size_t(got);
+  if (got == 0 && size > 0 && int64_t(size) <= cap) {
+    to.assign(bytes, size);
     close(file);
+  } else {  // large, empty, or nothing that can be read, and then its trouble is told
+    read_rest(FileSource(join_path(path_, name), file), cap, {bytes, size}, to);
   }
-  // Whatever is large, empty or no file takes the longer way.
-  if (got == 0 && size > 0 && int64_t(size) <= cap) to.assign(bytes, size);
-  else read_file(join_path(path_, name), cap, to);
 }
 
 }  // namespace neon

@@ -39,17 +39,24 @@ class ByteSource {
   int64_t size_;
 };
 
+// Closed with this.
+struct Descriptor {
+  const int number;
+  explicit Descriptor(int opened) : number(opened) {}
+  ~Descriptor();
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+};
+
 class FileSource : public ByteSource {
  public:
   explicit FileSource(const std::string& path);
-  ~FileSource() override;
-  FileSource(const FileSource&) = delete;
-  FileSource& operator=(const FileSource&) = delete;
+  // What was opened by that path, and is closed with this; below 0: could not be, errno says why.
+  FileSource(const std::string& path, int fd);
   void read_at(int64_t offset, void* to, size_t size) const override;
 
  private:
-  FileSource(const std::string& path, int fd) : ByteSource(path, 0), fd_(fd) {}
-  int fd_;
+  const Descriptor descriptor_;
 };
 
 class MemorySource : public ByteSource {
@@ -67,19 +74,16 @@ std::string read_file(const std::string& path, int64_t cap = int64_t(1) << 36);
 void read_file(const std::string& path, int64_t cap, std::string& to);
 
 // A folder that many files are read from. They are found from it rather than from the root, and a small one is read
-// without asking for its size: for files of 1 kB that is a quarter of opening and reading them.
+// without asking for its size: for files of 1 kB that is a fifth of opening and reading them.
 class OpenFolder {
  public:
   explicit OpenFolder(const std::string& path);
-  ~OpenFolder();
-  OpenFolder(const OpenFolder&) = delete;
-  OpenFolder& operator=(const OpenFolder&) = delete;
-  // As read_file of the path that the name, "a/b.jpg" say, has in the folder; by any thread.
+  // A regular file, "a/b.jpg" say, as read_file reads and refuses it; by any thread.
   void read(const std::string& name, int64_t cap, std::string& to) const;
 
  private:
   const std::string path_;
-  int fd_;
+  const Descriptor folder_;
 };
 
 }  // namespace neon

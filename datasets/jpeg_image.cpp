@@ -39,7 +39,8 @@ class Decoder {
     if (setjmp(errors_.escape)) return;  // no memory: the next call says so
     jpeg_create_decompress(&info_);
     info_.progress = &monitor_;
-    jpeg_mem_src(&info_, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+    errors_.file = reinterpret_cast<const JOCTET*>(bytes.data());
+    jpeg_mem_src(&info_, errors_.file, bytes.size());
     made_ = true;
   }
   ~Decoder() { jpeg_destroy_decompress(&info_); }
@@ -59,11 +60,14 @@ class Decoder {
   ImageSize begin(int channels, int64_t denominator) {
     info_.out_color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
     info_.scale_denom = unsigned(denominator);
+    errors_.in_pixels = true;
     if (!start()) stop("no readable JPEG");
     return {int64_t(info_.output_height), int64_t(info_.output_width)};
   }
   // Decodes those columns only, and some about them: colours are interpolated between neighbours.
   Columns keep(const Columns& wanted) {
+    // Cropped and smaller, such colours come out of place.
+    if (info_.max_h_samp_factor * info_.max_v_samp_factor > 4) return {0, int64_t(info_.output_width)};
     const int64_t width = info_.output_width, first = std::max<int64_t>(0, wanted.first - kMargin);
     JDIMENSION offset = JDIMENSION(first);
     JDIMENSION count = JDIMENSION(std::min(width, wanted.first + wanted.count + kMargin) - first);
@@ -85,17 +89,29 @@ class Decoder {
     jpeg_error_mgr base;
     std::jmp_buf escape;
     char message[JMSG_LENGTH_MAX] = "";
-    bool damaged = false;  // a warning was of the pixels
+    bool damaged = false;    // a warning was of the pixels
+    bool in_pixels = false;  // behind the first scan's header
+    const JOCTET* file = nullptr;
   };
 
   // Those that are left out leave the pixels as they are.
-  static void note_warning(j_common_ptr info, int level) {
-    auto* errors = reinterpret_cast<Errors*>(info->err);
-    const int code = info->err->msg_code;
-    const bool harmless = code == JWRN_EXTRANEOUS_DATA || code == JWRN_JFIF_MAJOR || code == JWRN_ADOBE_XFORM;
+  static void note_warning(j_common_ptr common, int level) {
+    auto* info = reinterpret_cast<j_decompress_ptr>(common);
+    auto* errors = reinterpret_cast<Errors*>(common->err);
+    const int code = common->err->msg_code;
+    const bool harmless = code == JWRN_JFIF_MAJOR || code == JWRN_ADOBE_XFORM ||
+                          (code == JWRN_EXTRANEOUS_DATA && (!errors->in_pixels || is_padding(*info)));
     if (level >= 0 || harmless || errors->damaged) return;
-    info->err->format_message(info, errors->message);
+    common->err->format_message(common, errors->message);
     errors->damaged = true;
+  }
+  // Bytes left over within the pixels are those of a scan that went astray, unless they are zeros, as some programs
+  // write at its end. They lie before what is read next.
+  static bool is_padding(const jpeg_decompress_struct& info) {
+    const JOCTET* const next = info.src->next_input_byte;
+    const auto* const errors = reinterpret_cast<const Errors*>(info.err);
+    const auto count = ptrdiff_t(info.err->msg_parm.i[0]);
+    return count <= next - errors->file && std::all_of(next - count, next, [](JOCTET byte) { return byte == 0; });
   }
 
   bool read_header() {

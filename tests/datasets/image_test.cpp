@@ -140,7 +140,7 @@ TEST_CASE("a JPEG that is decoded smaller lies where the whole image does, also 
 
 TEST_CASE("of a JPEG the columns that are kept have the pixels of the whole image") {
   Resizer resizer;  // of each after others, as a thread's
-  const ColourBlock blocks[] = {{1, 1}, {1, 2}, {2, 1}, {2, 2}, {1, 4}};
+  const ColourBlock blocks[] = {{1, 1}, {1, 2}, {2, 1}, {2, 2}, {1, 4}, {4, 1}, {2, 4}, {4, 2}};
   for (const ColourBlock& block : blocks)
     for (const int64_t channels : {1, 3})
       for (const auto& [height, width] : {std::pair{60, 100}, {60, 333}, {61, 61}, {100, 60}, {97, 151}})
@@ -174,6 +174,16 @@ TEST_CASE("damaged and foreign images are errors that name the file") {
   std::string marked = jpeg;  // with the marker of a restart where there is none
   marked.replace(jpeg.size() - 200, 2, "\xff\xd3");
   CHECK(image_trouble(marked).starts_with("data: a.img: damaged JPEG: "));
+  // Where bytes of a scan are missing, or are others, the rest goes astray, and some are left over at its end.
+  for (const bool progressive : {false, true}) {
+    const std::string whole = jpeg_of(picture(200, 300, 3), 95, progressive);
+    std::string holed = whole, garbled = whole;
+    holed.erase(whole.size() / 2, 300);
+    for (size_t i = 0; i < 200; ++i) garbled[whole.size() / 2 + i] = char(i * i % 251);
+    CHECK(image_trouble(holed).starts_with("data: a.img: damaged JPEG: "));
+    CHECK(image_trouble(garbled).starts_with("data: a.img: damaged JPEG: "));
+    CHECK(image_trouble(holed, {3, 100}).starts_with("data: a.img: damaged JPEG: "));
+  }
   // Scans without pixels between them, as many as one likes.
   const std::string progressive = jpeg_of(picture(16, 16, 1), 90, true);
   const size_t scan = progressive.rfind("\xff\xda");
@@ -186,6 +196,12 @@ TEST_CASE("bytes that mean nothing beside an image's pixels do no harm") {
   std::string jpeg = jpeg_of(picture(16, 16, 3));
   const Tensor image = read(jpeg);
   CHECK(farthest(read(jpeg + "trailing bytes"), image) == 0);
+  for (const size_t zeros : {1, 3, 7, 8, 10, 100, 5000}) {  // behind the last scan
+    std::string padded = jpeg;
+    padded.insert(jpeg.size() - 2, zeros, '\0');
+    INFO(zeros);
+    CHECK(farthest(read(padded), image) == 0);
+  }
   jpeg.insert(20, "\0\0\0", 3);  // behind the JFIF header
   CHECK(farthest(read(jpeg), image) == 0);
 }
