@@ -85,6 +85,16 @@ std::string difference_to_plain(const OpCase& c, DType dtype, const CaseRun& got
   return "";
 }
 
+double difference_over_largest(const Tensor& got, const Tensor& expected) {
+  double most = 0, largest = 0;
+  for (int64_t i = 0; i < expected.elements(); ++i) {
+    const double off = std::abs(got.at(i) - expected.at(i));
+    most = off <= most ? most : off;  // NaN is kept
+    largest = std::max(largest, std::abs(expected.at(i)));
+  }
+  return most / largest;
+}
+
 double allowed_error(DType dtype, double y, double magnitude, int64_t n, int stores) {
   const double u = unit_roundoff(dtype), v = unit_roundoff(compute_type(dtype));
   return 2 * stores * u * std::abs(y) + double(n + 16) * v * std::max(magnitude, std::abs(y));

@@ -26,6 +26,8 @@ std::string difference(const Tensor& got, const Tensor& expected, double allowed
 // Empty where a run of the case gave what the plain kernels give in f64 on the same numbers, within `times` what may be
 // off; `fused`: that it ran so, otherwise every node has stored its result.
 std::string difference_to_plain(const OpCase& c, DType dtype, const CaseRun& got, bool fused, double times = 1);
+// The greatest difference over the greatest number that is expected.
+double difference_over_largest(const Tensor& got, const Tensor& expected);
 bool same_bits(const Tensor& a, const Tensor& b);
 
 }  // namespace neon::test

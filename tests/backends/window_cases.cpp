@@ -1,5 +1,8 @@
 #include "tests/backends/window_cases.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "backends/graph/regions.h"
 #include "backends/graph/windows.h"
 
@@ -10,7 +13,7 @@ namespace {
 using Axes = std::vector<int64_t>;
 
 struct Convolution {
-  const char* name;
+  std::string name;
   Shape x, w;
   Axes strides, padding, dilation;  // empty: 1, 0, 1
   int64_t groups = 1;
@@ -66,12 +69,33 @@ const std::vector<Convolution>& convolutions() {
       {"3x7x58, 1x3x3", {1, 3, 7, 58, 16}, {16, 1, 3, 3, 16}},
       {"3x1x68, 1x1x11", {2, 3, 1, 68, 16}, {16, 1, 1, 11, 16}},
       {"3x1x68, 1x1x11 of one channel", {2, 3, 1, 68, 1}, {128, 1, 1, 11, 1}, {1, 1, 2}, {0, 0, 0, 0, 5, 5}},
-      {"3x3, dilation 2, strides of 3", {2, 19, 18, 3}, {4, 3, 3, 3}, {3, 3}, {}, {2, 2}},
-      {"4x4, dilation 3, strides of 2", {2, 20, 21, 3}, {4, 4, 4, 3}, {2, 2}, {2, 2, 2, 2}, {3, 3}},
-      {"7x7, dilation 3, strides of 6", {2, 32, 31, 3}, {4, 7, 7, 3}, {6, 6}, {}, {3, 3}},
-      {"7x7, dilation 2, strides of 1", {1, 16, 17, 2}, {3, 7, 7, 2}, {}, {3, 3, 3, 3}, {2, 2}},
   };
   return all;
+}
+
+// neon 1's test of dilation: all of these together.
+std::vector<Convolution> dilated_convolutions() {
+  std::vector<Convolution> out;
+  for (const int64_t side : {3, 4, 7})
+    for (const int64_t dilation : {2, 3})
+      for (const int64_t stride : {1, 2, 3, 6})
+        out.push_back({text(side, "x", side, ", dilation ", dilation, ", strides of ", stride),
+                       {1, 20, 21, 3},
+                       {2, side, side, 3},
+                       {stride, stride},
+                       {2, 2, 2, 2},
+                       {dilation, dilation}});
+  return out;
+}
+
+// Of neon 1's tests in their own sizes.
+std::vector<Convolution> large_convolutions(int64_t samples) {
+  const Shape x = {samples, 3, 7, 58, 64}, row = {32, 3, 1, 68, 1};
+  return {{"3x7x58x64, 3x3x3", x, {64, 3, 3, 3, 64}},
+          {"3x7x58x64, 3x3x3, padded, with strides", x, {64, 3, 3, 3, 64}, {1, 2, 2}, {1, 1, 1, 1, 1, 1}},
+          {"3x7x58x64, 1x3x3", x, {64, 1, 3, 3, 64}},
+          {"32 of 3x1x68, 1x1x11", row, {128, 1, 1, 11, 1}},
+          {"32 of 3x1x68, 1x1x11, padded, with strides", row, {128, 1, 1, 11, 1}, {1, 1, 2}, {0, 0, 0, 0, 5, 5}}};
 }
 
 Axes filled(const Axes& given, size_t count, int64_t by) { return given.empty() ? Axes(count, by) : given; }
@@ -82,9 +106,11 @@ int64_t product(const Axes& sizes) { return Shape(sizes).elements(); }
 
 }  // namespace
 
-std::vector<OpCase> convolution_cases(const std::string& op) {
+namespace {
+
+std::vector<OpCase> cases_of(const std::vector<Convolution>& convolutions, const std::string& op) {
   std::vector<OpCase> out;
-  for (const Convolution& c : convolutions()) {
+  for (const Convolution& c : convolutions) {
     const size_t axes = size_t(c.x.rank()) - 2;
     const Attributes attributes = {{"strides", filled(c.strides, axes, 1)},
                                    {"padding", filled(c.padding, 2 * axes, 0)},
@@ -105,6 +131,21 @@ std::vector<OpCase> convolution_cases(const std::string& op) {
     }
     out.push_back(std::move(made));
   }
+  return out;
+}
+
+}  // namespace
+
+std::vector<OpCase> convolution_cases(const std::string& op) {
+  std::vector<Convolution> all = convolutions();
+  std::ranges::move(dilated_convolutions(), std::back_inserter(all));
+  return cases_of(all, op);
+}
+
+std::vector<OpCase> large_convolution_cases(int64_t samples) {
+  std::vector<OpCase> out;
+  for (const char* op : {"convolution", "convolution_data_gradient", "convolution_weight_gradient"})
+    std::ranges::move(cases_of(large_convolutions(samples), op), std::back_inserter(out));
   return out;
 }
 

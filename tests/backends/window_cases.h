@@ -6,6 +6,8 @@
 namespace neon::test {
 
 std::vector<OpCase> convolution_cases(const std::string& op);
+// Of neon 1's own tests in their sizes, each op: too large for every suite. They have 64 samples of the largest image.
+std::vector<OpCase> large_convolution_cases(int64_t samples = 64);
 std::vector<OpCase> pooling_cases(const std::string& op);
 std::vector<OpCase> region_cases(const std::string& op);
 std::vector<OpCase> columns_cases(const std::string& op);  // of columns and patches

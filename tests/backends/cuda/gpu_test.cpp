@@ -8,6 +8,7 @@
 #include "tests/backends/cuda/part.h"
 #include "tests/backends/cuda/wide_cases.h"
 #include "tests/backends/run_case.h"
+#include "tests/backends/window_cases.h"
 
 using namespace neon;
 using namespace neon::test;
@@ -86,6 +87,18 @@ TEST_CASE("op cases with a kernel for every node") {
   DeviceOptions options = kGpu;
   options.cpu.fuse = false;
   for (const OpCase& c : part_of(all_cases())) check(c, DType::f32, options);
+}
+// f32 to their tolerance; in 16 bits a result is rounded once, by half a unit of its last place.
+TEST_CASE("convolutions of neon 1's tests, and their gradients, in their own sizes") {
+  for (const OpCase& c : part_of(large_convolution_cases())) {
+    const CaseRun expected = run_case(c, DType::f64, DType::bf16, CpuOptions{.plain = true});
+    for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+      INFO(c.to_string() << " in " << std::string(name_of(dtype)));
+      const CaseRun got = run_case(c, dtype, DType::bf16, kGpu);
+      CHECK(difference_over_largest(got.outputs[0], expected.outputs[0]) <
+            (dtype == DType::f32 ? 1e-5 : 1.01 * unit_roundoff(dtype)));
+    }
+  }
 }
 TEST_CASE("stochastic rounding has the same bits as on the CPU") {
   Tensor x(DType::f32, {300, 1000});
