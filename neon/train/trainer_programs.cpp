@@ -73,7 +73,10 @@ DeviceOptions Trainer::device(int threads) {
 Trainer::StepProgram Trainer::compile(int64_t batch, int threads) {
   StepProgram out;
   out.graph = graph_of(batch, layout_);
-  out.program = compile_program(out.graph.graph, variables_, with_sequences(device(threads)));
+  DeviceOptions options = with_sequences(device(threads));
+  // For a step of an epoch choices by the clock take longer than they save.
+  if (batch != step_options_.batch) options.timed = false;
+  out.program = compile_program(out.graph.graph, variables_, options);
   feed_->bind(*out.program);
   return out;
 }

@@ -363,6 +363,11 @@ class Determinism(Case):
         self.assertTrue(counts, str(done))
         return counts
 
+    def test_a_step_of_fewer_samples_takes_the_first_algorithm(self):
+        self.gpu()
+        self.assertNotIn("1", self.asked(self.spec(MLP)))
+        self.assertIn("1", self.asked(self.spec(MLP, batch_size="1536")))
+
     def test_a_seed_takes_the_first_algorithm_whoever_gives_it(self):
         self.gpu()
         for verb in [], ["program"], ["bench", "--iterations", "1"]:
