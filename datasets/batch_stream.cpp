@@ -9,12 +9,6 @@
 
 namespace neon {
 
-namespace {
-
-constexpr int64_t kSamplesAtOnce = 8;  // that a thread takes: a few, so that all threads work on the batch needed next
-
-}  // namespace
-
 std::vector<int32_t> epoch_order(int64_t n, uint64_t seed, int64_t epoch) {
   std::vector<int32_t> order(static_cast<size_t>(n));
   std::iota(order.begin(), order.end(), 0);
@@ -23,19 +17,20 @@ std::vector<int32_t> epoch_order(int64_t n, uint64_t seed, int64_t epoch) {
   return order;
 }
 
-BatchStream::BatchStream(const SampleReader& reader, const StreamOptions& options, std::vector<BatchSlot> slots)
+BatchStream::BatchStream(const RowReader& reader, const StreamOptions& options, std::vector<BatchSlot> slots)
     : reader_(reader),
       options_(options),
       batches_((reader.size() + options.batch - 1) / options.batch),
-      bytes_(reader.sample().elements()),
+      input_bytes_(reader.input_bytes()),
+      target_bytes_(reader.target_bytes()),
       slots_(slots.size()),
       wanted_(options.first),
       released_(options.first),
       claimed_(options.first) {
   NEON_ASSERT(options.batch > 0 && !slots.empty() && reader.size() > 0);
   for (size_t i = 0; i < slots.size(); ++i) {
-    NEON_ASSERT(int64_t(slots[i].pixels.size()) == options.batch * bytes_);
-    NEON_ASSERT(int64_t(slots[i].labels.size()) == options.batch);
+    NEON_ASSERT(slots[i].inputs.size() == size_t(options.batch) * input_bytes_);
+    NEON_ASSERT(slots[i].targets.size() == size_t(options.batch) * target_bytes_);
     slots_[i].memory = slots[i];
   }
   const int threads = options.threads > 0 ? options.threads : available_threads();
@@ -103,7 +98,7 @@ bool BatchStream::claim(Task& task, std::unique_lock<std::mutex>& lock) {
     ready_.notify_all();
   }
   Slot& slot = slot_of(claimed_);
-  task = {&slot, claimed_places_, std::min(slot.count, claimed_places_ + kSamplesAtOnce)};
+  task = {&slot, claimed_places_, std::min(slot.count, claimed_places_ + reader_.at_once())};
   claimed_places_ = task.last;
   if (task.last == slot.count) ++claimed_, claimed_places_ = 0;
   return true;
@@ -134,11 +129,18 @@ void BatchStream::read(const Task& task, ReadScratch& scratch) {
     }
 }
 
+std::span<std::byte> BatchStream::input(const Slot& slot, int64_t place) const {
+  return slot.memory.inputs.subspan(size_t(place) * input_bytes_, input_bytes_);
+}
+
+std::span<std::byte> BatchStream::target(const Slot& slot, int64_t place) const {
+  return slot.memory.targets.subspan(size_t(place) * target_bytes_, target_bytes_);
+}
+
 void BatchStream::read_sample(Slot& slot, int64_t place, ReadScratch& scratch) {
-  const auto pixels = slot.memory.pixels.subspan(size_t(place * bytes_), size_t(bytes_));
   int64_t index = (*slot.order)[size_t(slot.first + place)];
   for (int64_t tried = 1;; ++tried) try {
-      slot.memory.labels[size_t(place)] = reader_.read(index, pixels, scratch);
+      reader_.read_row(index, input(slot, place), target(slot, place), scratch);
       return;
     } catch (const Error& error) {
       // Whatever else goes wrong, want of memory say, is nothing that the sample can help.
@@ -155,8 +157,8 @@ bool BatchStream::leave_out(Slot& slot, int64_t place, int64_t index, const std:
   if (!noted) return false;
   noted->add(index, trouble);
   if (options_.stand_ins) return true;
-  std::ranges::fill(slot.memory.pixels.subspan(size_t(place * bytes_), size_t(bytes_)), uint8_t(0));
-  slot.memory.labels[size_t(place)] = 0;
+  std::ranges::fill(input(slot, place), std::byte(0));
+  std::ranges::fill(target(slot, place), std::byte(0));
   const std::lock_guard lock(mutex_);
   slot.left_out.push_back(place);
   return true;

@@ -1,5 +1,6 @@
 // Batches of samples that are read ahead by threads, in the order that a run has of data in memory: what a device is
-// fed with where the samples do not fit in memory. Which samples a batch has depends on nothing but seed and number.
+// fed with where the samples do not fit in its memory. Which samples a batch has depends on nothing but seed and
+// number.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -28,14 +29,14 @@ std::vector<int32_t> epoch_order(int64_t n, uint64_t seed, int64_t epoch);
 
 // Where a batch is written; the caller's memory.
 struct BatchSlot {
-  std::span<uint8_t> pixels;  // (batch, sample)
-  std::span<int32_t> labels;  // (batch)
+  std::span<std::byte> inputs;   // (batch, RowReader::input_bytes())
+  std::span<std::byte> targets;  // (batch, RowReader::target_bytes())
 };
 
 class BatchStream {
  public:
   // `reader` must outlive this. Batch k is written to slot k % slots.
-  BatchStream(const SampleReader& reader, const StreamOptions& options, std::vector<BatchSlot> slots);
+  BatchStream(const RowReader& reader, const StreamOptions& options, std::vector<BatchSlot> slots);
   ~BatchStream();
   BatchStream(const BatchStream&) = delete;
   BatchStream& operator=(const BatchStream&) = delete;
@@ -74,12 +75,14 @@ class BatchStream {
   void read_sample(Slot& slot, int64_t place, ReadScratch& scratch);
   bool leave_out(Slot& slot, int64_t place, int64_t index, const std::string& trouble);
   bool is_there(int64_t number);
+  std::span<std::byte> input(const Slot& slot, int64_t place) const;
+  std::span<std::byte> target(const Slot& slot, int64_t place) const;
   Slot& slot_of(int64_t number) { return slots_[size_t(number) % slots_.size()]; }
 
-  const SampleReader& reader_;
+  const RowReader& reader_;
   const StreamOptions options_;
   const int64_t batches_;
-  const int64_t bytes_;  // of a sample
+  const size_t input_bytes_, target_bytes_;  // of a sample
   std::vector<Slot> slots_;
   std::mutex mutex_;
   std::condition_variable room_, ready_;

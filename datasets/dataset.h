@@ -20,6 +20,9 @@ struct Split {
   // Of the files that the samples are from, where that is known without their values: whether those are held in memory
   // makes no difference to it.
   std::string identity;
+  // Arrays that take too much of a GPU's memory: they stay in the host's, and batches of them are copied there as the
+  // run goes on.
+  bool stays_on_host = false;
   int64_t size() const { return reader ? reader->size() : inputs.empty() ? 0 : inputs.shape()[0]; }
   DType dtype() const { return reader ? DType::u8 : inputs.dtype(); }
   int32_t label(int64_t i) const { return reader ? reader->label(i) : targets.as<int32_t>()[size_t(i)]; }
@@ -88,6 +91,11 @@ struct DataCheck {
   std::vector<double> means, deviations;
   int64_t train_size = 0, test_size = 0, validation_size = 0;  // as load() would give them
   bool streamed = false;                                       // samples are read while the run goes on
+  bool stays_on_host = false;                                  // Split::stays_on_host
+
+  // Of a sample; a label, or a number of a target, takes 4.
+  size_t input_bytes() const { return size_t(sample.elements()) * size_of(dtype); }
+  size_t target_bytes() const { return target.rank() > 0 ? 4 * size_t(target.elements()) : 0; }
 };
 
 struct ImageSet;  // image_samples.h
@@ -99,6 +107,7 @@ class Dataset {
     int64_t validation = 0;
     double subset_pct = 100;
     bool autoencoder = false;
+    double memory_share = 0.5;
     static void describe(auto&& p) {
       p("validation", &Common::validation,
         "Training samples kept apart, drawn by the seed; a run evaluates them and leaves the test samples to its end. "
@@ -109,6 +118,11 @@ class Dataset {
         open_closed(0, 100), Unit{"percent"}, Alias{"sample_pct"});
       p("autoencoder", &Common::autoencoder,
         "Whether a sample's target is the sample itself, as the net sees it; labels are left out.");
+      p("memory_share", &Common::memory_share,
+        "Share of the free memory, and of a GPU's, that samples may take. Beyond it they are read while the run goes "
+        "on, where they can be streamed; others stay in the host's memory, and batches of them are copied to the GPU. "
+        "Batches are the same.",
+        open_closed(0, 1));
     }
   };
 

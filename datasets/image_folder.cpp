@@ -49,6 +49,7 @@ class ImageFolder : public Parametrized<Dataset, FolderParams> {
     ImageSet out;
     out.source = path;
     out.params = params;
+    out.memory_share = common.memory_share;
     out.store = open_image_store(path);
     Arrangement arranged = arrange_images(*out.store, least_classes(), context);
     out.images = std::move(arranged.images);

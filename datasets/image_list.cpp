@@ -123,6 +123,7 @@ class ImageList : public Parametrized<Dataset, ListParams> {
     ImageSet out;
     out.source = path;
     out.params = params;
+    out.memory_share = common.memory_share;
     const size_t slash = path.rfind('/');
     std::string root = slash == path.npos ? "." : path.substr(0, slash), looked_for;
     if (!params.root.empty()) root = find_image_store(params.root, context, looked_for);

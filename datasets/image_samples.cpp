@@ -176,7 +176,7 @@ double bytes_of(const ImageSet& set, const Shape& sample) {
 }
 
 bool is_streamed(const ImageSet& set, const Shape& sample, const DataContext& context) {
-  return is_streamed(set.params, bytes_of(set, sample), set.store->only_in_order(), context);
+  return is_streamed(set.params, bytes_of(set, sample), set.memory_share, set.store->only_in_order(), context);
 }
 
 // By LabelledImage::Part.

@@ -55,7 +55,8 @@ struct ImageSet {
   std::vector<LabelledImage> images;
   std::vector<std::string> class_names;  // empty where classes are numbers
   int64_t classes = 0;
-  ImageParams params;  // how the set has them read
+  ImageParams params;         // how the set has them read
+  double memory_share = 0.5;  // Dataset::Common::memory_share
 };
 // LabelledImage::Part of a folder train, test, val ..., in small letters or capitals; -1: it says none.
 int part_named(std::string_view name);

@@ -1,5 +1,7 @@
-// Samples that are read one by one, by several threads at once: what does not fit in memory.
+// Samples that are read one by one, by several threads at once: what does not fit in memory, or not in a GPU's.
 #pragma once
+#include <cstddef>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <span>
@@ -39,17 +41,38 @@ struct ReadScratch {
   Resizer resizer;
 };
 
-class SampleReader {
+// Samples as a row of bytes each, and one of what is learned of it: what batches are made of.
+class RowReader {
  public:
-  virtual ~SampleReader() = default;
+  virtual ~RowReader() = default;
   virtual int64_t size() const = 0;
-  virtual Shape sample() const = 0;  // (C,H,W); it lies (H,W,C)
-  virtual int32_t label(int64_t index) const = 0;
-  // Writes the sample's pixels and returns its label. By any thread, each with a scratch of its own; throws a data
-  // error.
-  virtual int32_t read(int64_t index, std::span<uint8_t> pixels, ReadScratch& scratch) const = 0;
+  virtual size_t input_bytes() const = 0;   // of a sample
+  virtual size_t target_bytes() const = 0;  // 0: the target is the input itself
+  size_t bytes() const { return input_bytes() + target_bytes(); }
+  // Samples that a thread takes at once: a few, so that all threads work on the batch needed next.
+  virtual int64_t at_once() const { return 8; }
+  // By any thread, each with a scratch of its own; throws a data error.
+  virtual void read_row(int64_t index, std::span<std::byte> input, std::span<std::byte> target,
+                        ReadScratch& scratch) const = 0;
   // Whether samples that cannot be read are left out, and noted here; otherwise they end the run.
   virtual LeftOut* left_out() const { return nullptr; }
+};
+
+// Images u8 with i32 class labels.
+class SampleReader : public RowReader {
+ public:
+  virtual Shape sample() const = 0;  // (C,H,W); it lies (H,W,C)
+  virtual int32_t label(int64_t index) const = 0;
+  // Writes the sample's pixels and returns its label; as read_row.
+  virtual int32_t read(int64_t index, std::span<uint8_t> pixels, ReadScratch& scratch) const = 0;
+
+  size_t input_bytes() const final { return size_t(sample().elements()); }
+  size_t target_bytes() const final { return sizeof(int32_t); }
+  void read_row(int64_t index, std::span<std::byte> input, std::span<std::byte> target,
+                ReadScratch& scratch) const final {
+    const int32_t label = read(index, {reinterpret_cast<uint8_t*>(input.data()), input.size()}, scratch);
+    std::memcpy(target.data(), &label, sizeof label);
+  }
 };
 
 }  // namespace neon

@@ -56,7 +56,7 @@ class Shards : public Parametrized<Dataset, ShardsParams> {
     std::array<std::shared_ptr<const SampleReader>, 3> readers;
     for (int part : {0, 1, 2}) readers[size_t(part)] = open_shards(data.source, index, part, params);
     data.sample = readers[0]->sample();
-    const bool streamed = is_streamed(params, bytes_of(index, data.sample), "", context);
+    const bool streamed = is_streamed(params, bytes_of(index, data.sample), common.memory_share, "", context);
     if (!streamed) check_room_to_hold(bytes_of(index, data.sample), data.source);
     for (int part : {0, 1, 2}) {
       const auto& reader = readers[size_t(part)];
@@ -82,7 +82,7 @@ class Shards : public Parametrized<Dataset, ShardsParams> {
     out.train_size = index.samples(LabelledImage::train);
     out.test_size = index.samples(LabelledImage::test);
     out.validation_size = index.samples(LabelledImage::validation);
-    out.streamed = is_streamed(params, bytes_of(index, out.sample), "", context);
+    out.streamed = is_streamed(params, bytes_of(index, out.sample), common.memory_share, "", context);
     describe_values(out, index);
     return finish(out);
   }

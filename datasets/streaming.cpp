@@ -5,18 +5,32 @@
 
 namespace neon {
 
-bool is_streamed(const StreamParams& params, double bytes, const std::string& only_in_order,
+bool is_streamed(const StreamParams& params, double bytes, double memory_share, const std::string& only_in_order,
                  const DataContext& context) {
   const bool is_auto = params.stream == "auto", asks_room = is_auto && !context.streams && context.room;
   const bool settled = params.stream == "true" || (is_auto && context.streams.value_or(false));
   const double room = asks_room ? context.room() : 0;
-  const bool wanted = settled || (asks_room && bytes > params.memory_share * room);
+  const bool wanted = settled || (asks_room && bytes > memory_share * room);
   if (only_in_order.empty() || !wanted) return wanted;
   const char* const mend = "; unpack it, or let neon data pack make shards of it";
   if (settled) fail(ErrorKind::config, "stream: ", only_in_order, mend);
   context.warn(text(only_in_order, ", so its samples are held in memory: ", bytes_text(bytes), " of ", bytes_text(room),
                     " that are free", mend));
   return false;
+}
+
+double held_bytes(const Data& data) {
+  double bytes = 0;
+  for (const Split* split : {&data.train, &data.test, &data.validation})
+    for (const Tensor* array : {&split->inputs, &split->targets})
+      if (!array->empty()) bytes += double(array->bytes());
+  return bytes;
+}
+
+double held_bytes(const DataCheck& check) {
+  if (check.streamed) return 0;
+  return double(check.input_bytes() + check.target_bytes()) *
+         double(check.train_size + check.test_size + check.validation_size);
 }
 
 void check_room_to_hold(double bytes, const std::string& source) {

@@ -1,4 +1,4 @@
-// Whether samples are held in memory or read while the run goes on.
+// Where samples are while a run goes on: held in memory, the GPU's too, or read from files.
 #pragma once
 #include <string>
 
@@ -6,26 +6,30 @@
 
 namespace neon {
 
+struct Data;
+struct DataCheck;
 struct DataContext;
 
 // What sets share whose samples can be streamed.
 struct StreamParams {
   std::string stream = "auto";
-  double memory_share = 0.5;
   static void describe(auto&& p) {
     p("stream", &StreamParams::stream,
       "Whether samples are read while the run goes on (true), or all before it and held in memory (false); auto: where "
       "they would take more than memory_share. Batches are the same, but where on_bad_sample: skip finds bad images.",
       one_of({"auto", "true", "false"}));
-    p("memory_share", &StreamParams::memory_share,
-      "Share of the free memory, and of a GPU's, that samples may take before they are streamed.", open_closed(0, 1));
   }
 };
 
-// Of samples that take so many bytes in memory. `only_in_order` says why they cannot be read in any order; "": they
-// can. Where they cannot, stream: true is a config error, and a warning says that auto would have streamed.
-bool is_streamed(const StreamParams& params, double bytes, const std::string& only_in_order,
+// Of samples that take so many bytes in memory, and may take such a share of the room. `only_in_order` says why they
+// cannot be read in any order; "": they can. Where they cannot, stream: true is a config error, and a warning says that
+// auto would have streamed.
+bool is_streamed(const StreamParams& params, double bytes, double memory_share, const std::string& only_in_order,
                  const DataContext& context);
+
+// Of the samples that are held in memory, or would be.
+double held_bytes(const Data& data);
+double held_bytes(const DataCheck& check);
 
 // What is held in memory must fit in what is free of it: a memory error that names the source where it does not.
 void check_room_to_hold(double bytes, const std::string& source);

@@ -66,8 +66,8 @@ class Streamed {
         labels_(size_t(kSlots * kBatch)) {
     const auto bytes = size_t(kBatch * reader.sample().elements());
     for (size_t k = 0; k < kSlots; ++k)
-      slots_.push_back(
-          {pixels_.as<uint8_t>().subspan(k * bytes, bytes), std::span(labels_).subspan(k * kBatch, kBatch)});
+      slots_.push_back({std::as_writable_bytes(pixels_.as<uint8_t>().subspan(k * bytes, bytes)),
+                        std::as_writable_bytes(std::span(labels_).subspan(k * kBatch, kBatch))});
   }
   void operator()() const {
     BatchStream stream(reader_, {.batch = kBatch, .threads = threads_}, slots_);

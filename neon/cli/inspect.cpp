@@ -55,14 +55,20 @@ void check_files(const Inspected& in, const Graph& graph) {
   if (!options.output_file.empty()) check_metrics_place(options.output_file);
 }
 
+// Of so many samples, how many the device has at a time: all of them, or those of the batches read ahead.
+int64_t samples_there(const DataCheck& check, int64_t samples, int64_t batch) {
+  if (!check.streamed && !check.stays_on_host) return samples;
+  const int64_t ring = ring_samples(samples, batch, check.input_bytes() + check.target_bytes());
+  return check.streamed ? ring : std::min(ring, samples);
+}
+
 // Once the data's shapes are known.
 void inspect_graph(Inspected& out) {
   Experiment& experiment = *out.spec.experiment;
   out.layout = layout_of(out.check);
   out.step = step_options(out.options, experiment.params);
   if (out.check.train_size > 0) check_batch(out.options, out.step, out.layout);
-  if (out.check.streamed)
-    out.layout.held = ring_samples(out.check.train_size, out.step.batch, out.layout.sample.elements());
+  out.layout.held = samples_there(out.check, out.check.train_size, out.step.batch);
   out.graph =
       training_graph(experiment.network(), *experiment.params.cost, *experiment.params.optimizer, out.layout, out.step);
   if (out.check.train_size > 0) check_last_batch(out.options, out.graph, out.step, out.layout);
@@ -98,14 +104,10 @@ double variable_bytes(const Graph& graph) {
 
 // Of the samples, or, where they are streamed, of the batches that are there at a time, in training and evaluation.
 double data_bytes(const DataCheck& check, const DataLayout& layout, int64_t batch) {
-  const int64_t sample = layout.sample.elements() * int64_t(size_of(layout.data_dtype));
-  int64_t samples = check.train_size + check.validation_size + check.test_size;
-  if (check.streamed) {
-    samples = layout.rows();
-    for (const int64_t size : {check.validation_size, check.test_size})
-      if (size > 0) samples += ring_samples(size, std::min(batch, size), sample);
-  }
-  return double(samples) * double(sample);
+  int64_t samples = check.train_size > 0 ? layout.rows() : 0;
+  for (const int64_t size : {check.validation_size, check.test_size})
+    if (size > 0) samples += samples_there(check, size, std::min(batch, size));
+  return double(samples) * double(check.input_bytes());
 }
 
 int report_data(const DataCheck& check) {
@@ -163,7 +165,9 @@ int run_check(const CommandLine& line) {
   std::printf("memory  about %s: weights and optimizer %s, step %s, data %s%s\n", bytes_text(needed).c_str(),
               bytes_text(variables).c_str(), bytes_text(arena).c_str(),
               in.check.train_size > 0 ? bytes_text(data).c_str() : "unknown, and not counted",
-              in.check.streamed ? " (batches read ahead: the set is streamed)" : "");
+              in.check.streamed        ? " (batches read ahead: the set is streamed)"
+              : in.check.stays_on_host ? " (batches copied ahead: the set stays in the host's memory)"
+                                       : "");
   if (const double room = room_for(in.options); needed > room)
     std::printf("note    only %s are free here; the net's largest array is %s\n", bytes_text(room).c_str(),
                 largest_array(lowered).c_str());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "datasets/streaming.h"
 #include "neon/cli/arguments.h"
 #include "neon/core/free_memory.h"
 #include "neon/core/paths.h"
@@ -121,6 +122,14 @@ auto of_dataset(const Experiment& experiment, auto&& work) {
   });
 }
 
+// Whether samples that take so many bytes are too many for the GPU that was chosen.
+bool exceed_gpu(double bytes, const Experiment& experiment, const RunOptions& options) {
+  std::string why_not;
+  GpuModule* const module = options.backend == "gpu" && bytes > 0 ? gpu_module(why_not) : nullptr;
+  if (!module) return false;
+  return bytes > experiment.params.dataset->common.memory_share * double(module->free_bytes(int(options.device_id)));
+}
+
 }  // namespace
 
 Data load_data(const Experiment& experiment, const RunOptions& options, const std::string& folder,
@@ -130,6 +139,8 @@ Data load_data(const Experiment& experiment, const RunOptions& options, const st
   if (stored && goes_on) context.streams = was_streamed(stored->position.data);
   Data data = of_dataset(experiment, [&] { return experiment.params.dataset->load(context); });
   print_warnings(warnings);
+  const bool stays = exceed_gpu(held_bytes(data), experiment, options);
+  for (Split* split : {&data.train, &data.test, &data.validation}) split->stays_on_host = stays;
   Normalize normalize = experiment.params.normalize;
   if (stored && normalize.measured && int64_t(stored->means.size()) == data.sample[0])
     normalize = {stored->means, stored->deviations};
@@ -143,6 +154,7 @@ DataCheck check_data(const Experiment& experiment, const RunOptions& options, co
   context.may_download = false;
   DataCheck check = of_dataset(experiment, [&] { return experiment.params.dataset->check(context); });
   print_warnings(warnings);
+  check.stays_on_host = exceed_gpu(held_bytes(check), experiment, options);
   experiment.placing([&] { set_normalization(experiment.params.normalize, check); });
   return check;
 }

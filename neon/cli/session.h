@@ -35,7 +35,8 @@ double room_for(const RunOptions& options);
 // Where data sets are looked for; `warnings` must outlive it.
 DataContext data_context(const RunOptions& options, const std::string& folder, uint64_t seed,
                          std::vector<std::string>& warnings);
-// The data set of an experiment, read; relative paths are looked for in `folder` too. Warnings are printed. What a
+// The data set of an experiment, read; relative paths are looked for in `folder` too. Warnings are printed. Where the
+// GPU is chosen, whether samples held in memory stay there is settled. What a
 // spec has measured on the training set is that of the stored run, where there is one; if that goes on, so is whether
 // samples are streamed, where the spec leaves it to the memory of the moment.
 Data load_data(const Experiment& experiment, const RunOptions& options, const std::string& folder,

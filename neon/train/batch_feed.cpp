@@ -1,22 +1,35 @@
 #include "neon/train/batch_feed.h"
 
+#include "datasets/held_rows.h"
 #include "neon/train/memory_feed.h"
 #include "neon/train/stream_feed.h"
 
 namespace neon {
 
+namespace {
+
+// What batches of the split are read from into a ring; null: they are not. A ring that is no smaller than a set in
+// memory would only take more.
+std::shared_ptr<const RowReader> rows_to_stream(const Split& split, int64_t batch) {
+  if (split.reader) return split.reader;
+  if (!split.stays_on_host) return nullptr;
+  auto rows = std::make_shared<const HeldRows>(split);
+  return ring_samples(rows->size(), batch, rows->bytes()) < rows->size() ? rows : nullptr;
+}
+
+}  // namespace
+
 std::unique_ptr<BatchFeed> make_feed(const Split& split, const FeedOptions& options) {
-  if (split.reader) return std::make_unique<StreamFeed>(split, options);
+  if (auto rows = rows_to_stream(split, options.batch)) return std::make_unique<StreamFeed>(std::move(rows), options);
   return std::make_unique<MemoryFeed>(split, options);
 }
 
 FeedBytes feed_bytes(const Split& split, int64_t batch, std::optional<DType> weight) {
   const int64_t whole = (split.size() + batch - 1) / batch * batch;
   FeedBytes out;
-  if (split.reader) {
-    const int64_t sample_bytes = split.reader->sample().elements();
-    out.rows = ring_samples(split.size(), batch, sample_bytes);
-    out.shared = size_t(out.rows) * (size_t(sample_bytes) + sizeof(int32_t) + (weight ? size_of(*weight) : 0));
+  if (const auto rows = rows_to_stream(split, batch)) {
+    out.rows = ring_samples(rows->size(), batch, rows->bytes());
+    out.shared = size_t(out.rows) * (rows->bytes() + (weight ? size_of(*weight) : 0));
     out.each = size_t(out.rows) * sizeof(int32_t);
   } else {
     out.rows = split.size();

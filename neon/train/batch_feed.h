@@ -1,7 +1,8 @@
 // What the programs of a run read batch by batch: the whole set, of which `indices` picks a batch, where it is held in
-// memory; or a ring of batches, which threads read from files while the run goes on. Which samples a batch has, and so
-// every bit of what is computed, is the same; only of images that on_bad_sample: skip leaves out are there fewer in
-// memory, where others stand in for them in the ring.
+// their memory; or a ring of batches, which threads read while the run goes on, from files or, where a set does not fit
+// in a GPU's memory, from the host's. Which samples a batch has, and so every bit of what is computed, is the same;
+// only of images that on_bad_sample: skip leaves out are there fewer in memory, where others stand in for them in the
+// ring.
 #pragma once
 #include <memory>
 #include <optional>
@@ -34,6 +35,8 @@ class BatchFeed {
   virtual bool next(Program& program, int64_t number) = 0;
   // The same for a program of the CPU that looks at a batch once more.
   virtual void bind_again(Program& program, int64_t number) = 0;
+  // Whether batches come through a ring.
+  virtual bool reads_ahead() const { return false; }
   // Seconds in which the device had nothing to do because its batch was not there.
   virtual double waited() const { return 0; }
 
@@ -56,8 +59,9 @@ DeviceOptions with_sequences(DeviceOptions options);
 std::unique_ptr<BatchFeed> make_feed(const Split& split, const FeedOptions& options);
 // Lines on samples that were left out as they were read.
 std::vector<std::string> left_out_messages(const Data& data);
-// How many of so many streamed samples a feed holds at a time, on the host, and as many on a GPU.
-int64_t ring_samples(int64_t samples, int64_t batch, int64_t sample_bytes);
+// How many of so many streamed samples, of so many bytes with their targets, a feed holds at a time, on the host, and
+// as many on a GPU.
+int64_t ring_samples(int64_t samples, int64_t batch, size_t sample_bytes);
 
 // (n) labels or numbers as (n, 1).
 Tensor target_rows(const Tensor& targets);

@@ -1,7 +1,6 @@
 #include "neon/train/stream_feed.h"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 
 #include "neon/train/clock.h"
@@ -14,30 +13,35 @@ namespace {
 // Batches in the ring: many where they are small, so that a slow sample keeps nobody waiting; on a GPU one is read, one
 // is copied, and the rest is filled.
 constexpr int64_t kLeastSlots = 4, kMostSlots = 16, kRingBytes = int64_t(256) << 20;
+constexpr int64_t kPartOfSet = 4;  // of a small set a quarter, if that is enough slots
 
 // How long a wait for data may be deaf to signals, and, while the device is busy, blind to its end.
 constexpr std::chrono::milliseconds kDeaf{20}, kBlind{1};
 
-int64_t slots_for(int64_t samples, int64_t batch, int64_t sample_bytes) {
+int64_t slots_for(int64_t samples, int64_t batch, size_t sample_bytes) {
   const int64_t batches = (samples + batch - 1) / batch;
-  const int64_t most = std::clamp(batches, kLeastSlots, kMostSlots);
-  return std::clamp(kRingBytes / std::max<int64_t>(batch * sample_bytes, 1), kLeastSlots, most);
+  const int64_t most = std::clamp(batches / kPartOfSet, kLeastSlots, kMostSlots);
+  return std::clamp(kRingBytes / std::max<int64_t>(batch * int64_t(sample_bytes), 1), kLeastSlots, most);
+}
+
+void copy_row(std::span<std::byte> rows, size_t bytes, int64_t from, int64_t to) {
+  std::ranges::copy(rows.subspan(size_t(from) * bytes, bytes), rows.subspan(size_t(to) * bytes, bytes).begin());
 }
 
 }  // namespace
 
-int64_t ring_samples(int64_t samples, int64_t batch, int64_t sample_bytes) {
+int64_t ring_samples(int64_t samples, int64_t batch, size_t sample_bytes) {
   return slots_for(samples, batch, sample_bytes) * batch;
 }
 
-StreamFeed::StreamFeed(const Split& split, const FeedOptions& options)
-    : reader_(*split.reader),
+StreamFeed::StreamFeed(std::shared_ptr<const RowReader> rows, const FeedOptions& options)
+    : reader_(std::move(rows)),
       options_(options),
-      sample_bytes_(reader_.sample().elements()),
-      slots_(slots_for(split.size(), options.batch, sample_bytes_)),
+      slots_(slots_for(reader_->size(), options.batch, reader_->bytes())),
       indices_(size_t(slots_ * options.batch)) {
   const auto batch = size_t(options.batch);
-  inputs_ = {{"data", batch * size_t(sample_bytes_)}, {"targets", batch * sizeof(int32_t)}};
+  inputs_ = {{"data", batch * reader_->input_bytes()}};
+  if (reader_->target_bytes() > 0) inputs_.push_back({"targets", batch * reader_->target_bytes()});
   if (options.weight) inputs_.push_back({"weight", batch * size_of(*options.weight), true});
   ring_ = make_ring(inputs_, int(slots_), options.device);
   std::iota(indices_.begin(), indices_.end(), 0);
@@ -48,12 +52,13 @@ void StreamFeed::bind(Program& program) {
   program.bind_sequence("indices", indices_.data(), rows());
 }
 
-std::span<uint8_t> StreamFeed::pixels(BatchRing& ring, int slot) const {
-  return {static_cast<uint8_t*>(ring.slot(0, slot)), inputs_[0].slot_bytes};
-}
-
-std::span<int32_t> StreamFeed::labels(BatchRing& ring, int slot) const {
-  return {static_cast<int32_t*>(ring.slot(1, slot)), size_t(options_.batch)};
+BatchSlot StreamFeed::memory(BatchRing& ring, int slot) const {
+  const auto bytes = [&](size_t input) {
+    return std::span(static_cast<std::byte*>(ring.slot(input, slot)), inputs_[input].slot_bytes);
+  };
+  BatchSlot out{bytes(0), {}};
+  if (reader_->target_bytes() > 0) out.targets = bytes(1);
+  return out;
 }
 
 std::unique_ptr<BatchStream> StreamFeed::open(BatchRing& ring, int slots, int64_t first) const {
@@ -64,9 +69,9 @@ std::unique_ptr<BatchStream> StreamFeed::open(BatchRing& ring, int slots, int64_
   options.first = first;
   options.threads = options_.threads;
   options.stand_ins = !options_.weight;
-  std::vector<BatchSlot> memory;
-  for (int slot = 0; slot < slots; ++slot) memory.push_back({pixels(ring, slot), labels(ring, slot)});
-  return std::make_unique<BatchStream>(reader_, options, std::move(memory));
+  std::vector<BatchSlot> memories;
+  for (int slot = 0; slot < slots; ++slot) memories.push_back(memory(ring, slot));
+  return std::make_unique<BatchStream>(*reader_, options, std::move(memories));
 }
 
 // The run begins, goes on, or goes back to a batch.
@@ -101,14 +106,13 @@ int64_t StreamFeed::wait_for(int64_t number) {
 // What is missing in the last batch of a pass is its last sample again; it does not count, nor do samples left out.
 void StreamFeed::fill_up(int64_t number, int64_t count) {
   const int slot = int(number % slots_);
-  const auto batch = pixels(*ring_, slot);
-  const auto targets = labels(*ring_, slot);
-  Tensor weight = Tensor::wrap(*options_.weight, {options_.batch, 1}, {}, ring_->slot(2, slot));
+  const BatchSlot batch = memory(*ring_, slot);
+  Tensor weight = Tensor::wrap(*options_.weight, {options_.batch, 1}, {}, ring_->slot(inputs_.size() - 1, slot));
   for (int64_t i = 0; i < options_.batch; ++i) weight.set(i, i < count ? 1 : 0);
   for (int64_t place : stream_->left_out(number)) weight.set(place, 0);
   for (int64_t i = count; i < options_.batch; ++i) {
-    std::memcpy(&batch[size_t(i * sample_bytes_)], &batch[size_t((count - 1) * sample_bytes_)], size_t(sample_bytes_));
-    targets[size_t(i)] = targets[size_t(count - 1)];
+    copy_row(batch.inputs, reader_->input_bytes(), count - 1, i);
+    copy_row(batch.targets, reader_->target_bytes(), count - 1, i);
   }
 }
 

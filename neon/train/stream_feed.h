@@ -7,11 +7,12 @@ namespace neon {
 
 class StreamFeed : public BatchFeed {
  public:
-  StreamFeed(const Split& split, const FeedOptions& options);
+  StreamFeed(std::shared_ptr<const RowReader> rows, const FeedOptions& options);
   int64_t rows() const override { return slots_ * options_.batch; }
   void bind(Program& program) override;
   bool next(Program& program, int64_t number) override;
   void bind_again(Program& program, int64_t number) override;
+  bool reads_ahead() const override { return true; }
   double waited() const override { return waited_; }
 
  private:
@@ -20,13 +21,12 @@ class StreamFeed : public BatchFeed {
   void release_before(int64_t number);
   int64_t wait_for(int64_t number);
   void fill_up(int64_t number, int64_t count);
-  std::span<uint8_t> pixels(BatchRing& ring, int slot) const;
-  std::span<int32_t> labels(BatchRing& ring, int slot) const;
+  BatchSlot memory(BatchRing& ring, int slot) const;
 
-  const SampleReader& reader_;
+  const std::shared_ptr<const RowReader> reader_;
   const FeedOptions options_;
-  const int64_t sample_bytes_, slots_;
-  std::vector<RingInput> inputs_;
+  const int64_t slots_;
+  std::vector<RingInput> inputs_;  // "data", "targets" where samples have any, "weight" where that is asked for
   std::unique_ptr<BatchRing> ring_, again_;
   std::unique_ptr<BatchStream> stream_;  // goes before the memory that its threads write to
   std::vector<int32_t> indices_;

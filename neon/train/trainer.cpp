@@ -213,7 +213,7 @@ RunResult Trainer::run(const std::function<void()>& settled) try {
   out.cost = epoch_cost_;
   out.position = position_;
   const double seconds = position_.seconds - seconds_before;
-  if (data_.train.reader && seconds > 0) out.waiting = feed_->waited() / seconds;
+  if (feed_->reads_ahead() && seconds > 0) out.waiting = feed_->waited() / seconds;
   return out;
 } catch (const KernelFault& fault) {
   tell_left_out();

@@ -15,6 +15,10 @@ void Trainer::make_feed_of_training() {
   options.device = device(int(position_.threads));
   feed_ = make_feed(data_.train, options);
   layout_.held = feed_->rows();
+  if (gpu_ && data_.train.stays_on_host && feed_->reads_ahead())
+    progress_.message(
+        "note: the samples would take more than memory_share of the GPU's memory: they stay in the host's, and batches "
+        "are copied as the run goes on");
 }
 
 void Trainer::compile_all(int threads) {

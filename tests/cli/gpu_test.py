@@ -304,9 +304,10 @@ class Doctor(Case):
 
 
 class Memory(Case):
-    def run_in(self, mebibytes, *arguments, code):
+    def run_in(self, mebibytes, *arguments, code, share=1):
         # Without a cache, so that algorithms are timed in every run.
-        return self.neon(*arguments, self.spec(MLP.replace("2048", "16384")), code=code,
+        return self.neon(*arguments, "--set", f"dataset.UniformRandom.memory_share={share}",
+                         self.spec(MLP.replace("2048", "16384")), code=code,
                          environment={"FAKE_CUDA_MIB": str(mebibytes), "NEON_CACHE_DIR": "/dev/null"})
 
     def test_the_batch_that_is_said_to_fit_does(self):
@@ -332,9 +333,69 @@ class Memory(Case):
                        for batch in ("8192", "8193"))  # the last batch is of 8192, or of 8191
         self.assertLess(abs(both - alone), 3, "the values of 8191 samples are 25 MiB and more")
 
+    STAYS = "note: the samples would take more than memory_share of the GPU's memory: they stay in the host's"
+
     def test_a_gpu_that_is_too_small_for_the_data(self):
+        """The samples take 50.6 MiB, as does a batch of them all; of smaller ones a quarter is there at a time."""
         self.gpu()
-        self.assertIn("not even a batch of 1 fits", self.run_in(50, code=4).err)
+        for share in 0.5, 1:
+            failed = self.run_in(50, "-r", "1", code=4, share=share)
+            fits = re.search(r"would fit \(-z (\d+)\)", failed.err)[1]
+            self.assertGreater(int(fits), 128)
+            done = self.run_in(50, "-r", "1", "-z", fits, code=DIVERGED, share=share)
+            self.assertEqual(done.err.count(self.STAYS), 1, str(done))
+        failed = self.run_in(20, "-r", "1", "-z", "1280", code=4, share=0.5)
+        planned = float(re.search(r"samples plan ([\d.]+) MiB", failed.err)[1])
+        self.run_in(int(planned) + 2, "-r", "1", "-z", "1280", code=DIVERGED, share=0.5)
+        self.run_in(int(planned) - 2, "-r", "1", "-z", "1280", code=4, share=0.5)
+
+    def test_a_gpu_that_has_no_room_at_all(self):
+        self.gpu()
+        self.assertIn("not even a batch of 1 fits", self.run_in(1, code=4).err)
+
+    def test_samples_are_on_the_gpu_where_they_take_no_more_than_their_share(self):
+        self.gpu()
+        for mebibytes, share, stays in (128, 0.5, False), (128, 0.3, True), (100, 0.5, True), (100, 0.6, False):
+            done = self.run_in(mebibytes, "-r", "1", "-z", "128", code=DIVERGED, share=share)
+            self.assertEqual(self.STAYS in done.err, stays, (mebibytes, share, str(done)))
+            checked = self.neon("check", "-z", "128", "--set", f"dataset.UniformRandom.memory_share={share}", "s.yaml",
+                                environment={"FAKE_CUDA_MIB": str(mebibytes)}).out
+            self.assertEqual("the set stays in the host's memory" in checked, stays, checked)
+            # 16 batches to train with and 4 to evaluate, or all, of 784 numbers of 4 bytes.
+            self.assertIn(f"data {(2560 if stays else 16896) * 784 * 4 / 2**20:.1f} MiB", checked)
+
+    def test_batches_of_samples_that_stay_on_the_host_are_sent_in_order(self):
+        """Types of inputs and targets that sets have, in an evaluation; the samples are 1.1 MiB, the GPU's memory is 2."""
+        self.gpu()
+
+        def sum_of(array):
+            total = 0
+            for byte in array.tobytes():
+                total = (total * 31 + byte) % 2**64
+            return str(total)
+
+        draws = np.random.default_rng(3)
+        labels, numbers = draws.integers(0, 10, 3010).astype(np.int32), draws.random((3010, 10), np.float32)
+        for inputs in draws.random((3010, 100), np.float32), draws.integers(0, 256, (3010, 400)).astype(np.uint8):
+            for targets, cost in (labels, "CrossEntropyMulti"), (numbers, "SumSquared"), (None, "SumSquared"):
+                named = {"inputs": inputs} if targets is None else {"inputs": inputs, "targets": targets}
+                for name, array in named.items():
+                    np.save(self.path(f"{name}.npy"), array[:50])
+                    np.save(self.path(f"test_{name}.npy"), array)
+                files = ", ".join(f"{which}{name}: {which}{name}.npy" for which in ("", "test_") for name in named)
+                nout = inputs.shape[1] if targets is None else 10
+                net = MLP.replace("nout: 100", "nout: 16").replace("nout: 10,", f"nout: {nout},")
+                self.neon("-b", "cpu", "-r", "1", "-s", "m.safetensors", self.spec(
+                    net if targets is labels else net.replace("Softmax", "Logistic"), cost=cost, batch_size="24",
+                    dataset=f"{{NPY: {{{files}}}}}"))
+                for name, array in named.items():
+                    done = self.neon("eval", "-b", "gpu", "m.safetensors",
+                                     environment={"FAKE_CUDA_MIB": "2", "FAKE_CUDA_TELLS": str(array[:24].nbytes)})
+                    sent = re.findall(r"sent: .* sum (\d+)", done.err)
+                    if array is labels:
+                        sent = sent[::2]  # which samples count takes as much, and follows
+                    filled = np.concatenate([array, *[array[-1:]] * 14])  # 3,024 are 126 batches
+                    self.assertEqual(sent, [sum_of(filled[24 * batch:][:24]) for batch in range(126)])
 
 
 class ColdStart(Case):

@@ -35,6 +35,10 @@ struct Numbers : SampleReader {
   mutable LeftOut noted;
 };
 
+BatchSlot slot_of(std::vector<uint8_t>& pixels, std::vector<int32_t>& labels) {
+  return {std::as_writable_bytes(std::span(pixels)), std::as_writable_bytes(std::span(labels))};
+}
+
 // A stream with memory for its batches.
 class Batches {
  public:
@@ -66,7 +70,7 @@ class Batches {
  private:
   std::vector<BatchSlot> slots_of() {
     std::vector<BatchSlot> out;
-    for (size_t i = 0; i < pixels_.size(); ++i) out.push_back({pixels_[i], labels_[i]});
+    for (size_t i = 0; i < pixels_.size(); ++i) out.push_back(slot_of(pixels_[i], labels_[i]));
     return out;
   }
   std::vector<std::vector<uint8_t>> pixels_;
@@ -147,7 +151,7 @@ TEST_CASE("an order that there is no memory for is an error of the batch") {
   std::vector<uint8_t> pixels(10 * 12);
   std::vector<int32_t> labels(10);
   const Numbers reader(int64_t(1) << 62);
-  BatchStream stream(reader, {.batch = 10, .threads = 3}, {{pixels, labels}});
+  BatchStream stream(reader, {.batch = 10, .threads = 3}, {slot_of(pixels, labels)});
   CHECK_THROWS_AS(stream.take(0, std::chrono::seconds(10)), std::length_error);
 }
 
@@ -174,7 +178,7 @@ TEST_CASE("a slot is not written to before it is given back") {
   const Numbers reader(40);
   std::vector<uint8_t> pixels(10 * 12);
   std::vector<int32_t> labels(10);
-  BatchStream stream(reader, {.batch = 10, .shuffle = false, .threads = 3}, {{pixels, labels}});
+  BatchStream stream(reader, {.batch = 10, .shuffle = false, .threads = 3}, {slot_of(pixels, labels)});
   while (stream.take(0, std::chrono::milliseconds(50)) == 0) continue;
   CHECK(stream.take(1, std::chrono::milliseconds(100)) == 0);
   CHECK(pixels[9 * 12] == 9);

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "datasets/streaming.h"
 #include "neon/core/registry.h"
 
 namespace neon_test {
@@ -74,6 +75,7 @@ bool agrees(const neon::DataCheck& check, const neon::Data& data) {
   CHECK(check.test_size == data.test.size());
   CHECK(check.validation_size == data.validation.size());
   CHECK(check.source == data.source);
+  CHECK(neon::held_bytes(check) == neon::held_bytes(data));
   for (const neon::Split* split : {&data.train, &data.test, &data.validation})
     if (split->size() > 0) CHECK(split->inputs.shape().slice(1, split->inputs.shape().rank()) == data.stored_sample());
   return check.found && check.train_size == data.train.size();

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "backends/graph/expression.h"
-#include "datasets/sample_reader.h"
+#include "datasets/batch_stream.h"
 #include "neon/spec/spec.h"
 #include "neon/train/batch_feed.h"
 #include "neon/train/trainer.h"
@@ -119,6 +119,157 @@ TEST_CASE("a feed goes back to a batch, and on from any") {
   }
   CHECK(seen[0] == seen[1]);
   CHECK(seen[0][2] != seen[0][4]);
+}
+
+namespace {
+
+struct Kind {
+  const char* name;
+  DType input;
+  Shape sample;
+  std::optional<DType> target;
+  Shape of_target;  // rank 0: (n) targets
+};
+
+// Inputs and targets count on from different numbers, so that no two rows are the same.
+Split numbered(const Kind& kind, int64_t n) {
+  Split out;
+  out.inputs = Tensor(kind.input, Shape{n}.concat(kind.sample));
+  for (int64_t i = 0; i < out.inputs.elements(); ++i) out.inputs.set(i, double(i * 7 % 251));
+  if (!kind.target) return out;
+  out.targets = Tensor(*kind.target, Shape{n}.concat(kind.of_target));
+  for (int64_t i = 0; i < out.targets.elements(); ++i) out.targets.set(i, double(i + 1000));
+  return out;
+}
+
+// What runs read of a feed: a gathered row of each input.
+struct Reading {
+  Reading(const Split& split, const Kind& kind, BatchFeed& feed, int64_t batch, bool weighted) {
+    Graph graph;
+    const Value indices = graph.input("indices", DType::i32, {batch});
+    const auto add = [&](const char* name, DType dtype, const Shape& row) {
+      const Shape shape = Shape{feed.rows()}.concat(row);
+      graph.output(name, gather(graph, graph.input(name, dtype, shape), indices));
+      names.emplace_back(name);
+    };
+    add("data", kind.input, kind.sample);
+    const Shape targets = target_rows(split.targets).shape();
+    if (kind.target) add("targets", *kind.target, targets.slice(1, targets.rank()));
+    if (weighted) {
+      graph.output("weight", graph.input("weight", DType::f32, {batch, 1}));
+      names.emplace_back("weight");
+    }
+    program = compile_program(graph, variables, {.sequences = BatchFeed::sequences()});
+    feed.bind(*program);
+  }
+  std::vector<double> values(const std::string& name) const {
+    const Tensor found = program->output(name);
+    std::vector<double> out;
+    for (int64_t i = 0; i < found.elements(); ++i) out.push_back(found.at(i));
+    return out;
+  }
+  std::vector<std::string> names;
+  Variables variables;
+  std::unique_ptr<Program> program;
+};
+
+// Rows of an array.
+std::vector<double> rows(const Tensor& array, const std::vector<int32_t>& which) {
+  std::vector<double> out;
+  const int64_t size = array.elements() / array.shape()[0];
+  for (int32_t row : which)
+    for (int64_t k = 0; k < size; ++k) out.push_back(array.at(row * size + k));
+  return out;
+}
+
+const Kind kinds[] = {{"bytes and labels", DType::u8, {3, 5}, DType::i32, {}},
+                      {"numbers and labels in rows", DType::f32, {4}, DType::i32, {1}},
+                      {"numbers and a number", DType::f32, {1}, DType::f32, {}},
+                      {"numbers and images", DType::f32, {2, 3, 3}, DType::f32, {3, 2, 2}},
+                      {"bytes that are their own targets", DType::u8, {7}, std::nullopt, {}},
+                      {"numbers that are their own targets", DType::f32, {3}, std::nullopt, {}}};
+constexpr int64_t kRows = 150, kBatch = 8, kBatches = 19, kLeft = 6;
+
+// Samples of batch `number`, counted through all epochs.
+std::vector<int32_t> samples_of(int64_t number, bool shuffled) {
+  std::vector<int32_t> order;
+  if (shuffled) order = epoch_order(kRows, 7, number / kBatches);
+  else
+    for (int32_t i = 0; i < kRows; ++i) order.push_back(i);
+  const auto first = order.begin() + number % kBatches * kBatch;
+  return {first, std::min(first + kBatch, order.end())};
+}
+
+}  // namespace
+
+TEST_CASE("samples that stay on the host come in the batches of those that do not") {
+  for (const Kind& kind : kinds)
+    for (const bool stays : {false, true}) {
+      INFO(kind.name << (stays ? ", through a ring" : ", resident"));
+      Split split = numbered(kind, kRows);
+      split.stays_on_host = stays;
+      FeedOptions options;
+      options.batch = kBatch;
+      options.seed = 7;
+      const auto feed = make_feed(split, options);
+      REQUIRE(feed->reads_ahead() == stays);
+      REQUIRE((feed->rows() < kRows) == stays);
+      const Reading whole(split, kind, *feed, kBatch, false), last(split, kind, *feed, kLeft, false);
+      for (const int64_t number : {0, 1, 17, 18, 19, 36, 37, 38, 2}) {
+        INFO("batch " << number);
+        const std::vector<int32_t> samples = samples_of(number, true);
+        const Reading& reading = samples.size() == kBatch ? whole : last;
+        REQUIRE(feed->next(*reading.program, number));
+        reading.program->run(0);
+        CHECK(reading.values("data") == rows(split.inputs, samples));
+        if (kind.target) CHECK(reading.values("targets") == rows(split.targets, samples));
+      }
+    }
+}
+
+TEST_CASE("the last batch of samples that stay on the host is filled up, and what fills it does not count") {
+  for (const Kind& kind : kinds)
+    for (const bool stays : {false, true}) {
+      INFO(kind.name << (stays ? ", through a ring" : ", resident"));
+      Split split = numbered(kind, kRows);
+      split.stays_on_host = stays;
+      FeedOptions options;
+      options.batch = kBatch;
+      options.shuffle = false;
+      options.weight = DType::f32;
+      const auto feed = make_feed(split, options);
+      REQUIRE(feed->reads_ahead() == stays);
+      const Reading reading(split, kind, *feed, kBatch, true);
+      for (int64_t number = 0; number < 2 * kBatches; ++number) {
+        INFO("batch " << number);
+        std::vector<int32_t> samples = samples_of(number, false);
+        std::vector<double> weight(samples.size(), 1);
+        samples.resize(kBatch, samples.back());
+        weight.resize(kBatch, 0);
+        REQUIRE(feed->next(*reading.program, number));
+        reading.program->run(0);
+        CHECK(reading.values("data") == rows(split.inputs, samples));
+        if (kind.target) CHECK(reading.values("targets") == rows(split.targets, samples));
+        CHECK(reading.values("weight") == weight);
+      }
+    }
+}
+
+TEST_CASE("samples of which a ring would hold as many stay nowhere else") {
+  const Kind kind{"", DType::f32, {4}, DType::i32, {}};
+  FeedOptions options;
+  options.batch = kBatch;
+  for (const int64_t n : {1, 8, 32, 33}) {
+    INFO(n);
+    Split split = numbered(kind, n);
+    split.stays_on_host = true;
+    const auto feed = make_feed(split, options);
+    CHECK(feed->reads_ahead() == (n > 4 * kBatch));
+    CHECK(feed->rows() == std::min<int64_t>(n, 4 * kBatch));
+    const FeedBytes bytes = feed_bytes(split, kBatch, {});
+    CHECK(bytes.rows == feed->rows());
+    CHECK(bytes.shared == size_t(feed->rows()) * (4 * 4 + 4));
+  }
 }
 
 TEST_CASE("time spent waiting for data is counted, and no other") {
