@@ -11,6 +11,62 @@ namespace neon {
 namespace {
 
 const char* const kPartNames[] = {"train", "test", "validation"};
+constexpr const char* kMend = "; neon data pack makes the folder anew from the images";
+
+[[noreturn]] void damaged(const std::string& index, const std::string& how) {
+  fail(ErrorKind::data, index, ": no index of shards, or a damaged one: ", how, kMend);
+}
+
+// A value of an index, and where it stands there, as in parts.train[0].file.
+class IndexValue {
+ public:
+  IndexValue(const std::string& file, std::string place, const nlohmann::json& value)
+      : file_(file), place_(std::move(place)), value_(value) {}
+
+  IndexValue at(const std::string& name) const {
+    const std::string place = place_.empty() ? name : text(place_, '.', name);
+    const auto found = value_.find(name);
+    if (found == value_.end()) damaged(file_, place + " is missing");
+    return {file_, place, *found};
+  }
+
+  std::vector<IndexValue> items() const {
+    if (!value_.is_array()) damaged(file_, place_ + " is no list");
+    std::vector<IndexValue> out;
+    for (size_t i = 0; i < value_.size(); ++i) out.push_back({file_, text(place_, '[', i, ']'), value_[i]});
+    return out;
+  }
+
+  // `what` says what it should be: "a text".
+  template <typename T>
+  T as(const char* what) const {
+    try {
+      return value_.get<T>();
+    } catch (const nlohmann::json::exception&) {
+      damaged(file_, text(place_, " is not ", what));
+    }
+  }
+
+ private:
+  const std::string& file_;
+  const std::string place_;
+  const nlohmann::json& value_;
+};
+
+nlohmann::json parse_index(const std::string& path) {
+  const std::string content = read_file(path, int64_t(1) << 28);
+  try {
+    return nlohmann::json::parse(content);
+  } catch (const nlohmann::json::parse_error& error) {
+    // The byte that does not fit, counted from 1; one behind the last where there are too few.
+    const size_t place = std::min(error.byte, content.size() + 1) - std::min<size_t>(error.byte, 1);
+    const std::string_view before = std::string_view(content).substr(0, place);
+    const auto line = 1 + std::ranges::count(before, '\n');
+    const size_t column = place - (before.rfind('\n') + 1) + 1;  // npos + 1 is 0
+    damaged(path, place == content.size() ? text("it ends too early, in line ", line)
+                                          : text("line ", line, ", column ", column, " is not JSON"));
+  }
+}
 
 class ShardSamples : public SampleReader {
  public:
@@ -97,6 +153,13 @@ class ShardSamples : public SampleReader {
   int64_t size_ = 0;
 };
 
+void check_shards_are_there(const std::string& folder, const ShardIndex& index) {
+  for (const auto& part : index.parts)
+    for (const ShardIndex::File& file : part)
+      if (const std::string shard = join_path(folder, file.name); !file_exists(shard))
+        fail(ErrorKind::data, shard, ": no such file, but index.json names this shard; put it back", kMend);
+}
+
 }  // namespace
 
 int64_t ShardIndex::samples(int part) const {
@@ -111,22 +174,19 @@ ShardIndex read_shard_index(const std::string& folder) {
     fail(ErrorKind::data, folder,
          ": has no index.json: this is no folder of shards, as neon data pack writes (ImageFolder reads tar archives)");
   ShardIndex out;
-  try {
-    const auto json = nlohmann::json::parse(read_file(path, int64_t(1) << 28));
-    if (json.at("neon_shards").get<int>() != 1)
-      fail(ErrorKind::data, path, ": shards of version ", json.at("neon_shards").dump(), ", this neon reads version 1");
-    out.pixels = json.at("pixels").get<bool>();
-    out.sample = Shape(json.at("sample").get<std::vector<int64_t>>());
-    out.classes = json.at("classes").get<std::vector<std::string>>();
-    out.means = json.at("means").get<std::vector<double>>();
-    out.deviations = json.at("deviations").get<std::vector<double>>();
-    for (size_t part = 0; part < 3; ++part)
-      for (const auto& file : json.at("parts").at(kPartNames[part]))
-        out.parts[part].push_back({file.at("file").get<std::string>(), file.at("sha256").get<std::string>(),
-                                   file.at("samples").get<int64_t>(), file.at("bytes").get<int64_t>()});
-  } catch (const nlohmann::json::exception& error) {
-    fail(ErrorKind::data, path, ": cannot be read: ", error.what());
-  }
+  const nlohmann::json json = parse_index(path);
+  const IndexValue index(path, "", json);
+  const auto version = index.at("neon_shards").as<int64_t>("a number");
+  if (version != 1) fail(ErrorKind::data, path, ": shards of version ", version, ", this neon reads version 1");
+  out.pixels = index.at("pixels").as<bool>("true or false");
+  out.sample = Shape(index.at("sample").as<std::vector<int64_t>>("a list of numbers"));
+  out.classes = index.at("classes").as<std::vector<std::string>>("a list of texts");
+  out.means = index.at("means").as<std::vector<double>>("a list of numbers");
+  out.deviations = index.at("deviations").as<std::vector<double>>("a list of numbers");
+  for (size_t part = 0; part < 3; ++part)
+    for (const IndexValue& file : index.at("parts").at(kPartNames[part]).items())
+      out.parts[part].push_back({file.at("file").as<std::string>("a text"), file.at("sha256").as<std::string>("a text"),
+                                 file.at("samples").as<int64_t>("a number"), file.at("bytes").as<int64_t>("a number")});
   for (const auto& part : out.parts)
     for (const ShardIndex::File& file : part)
       if (file.name.empty() || file.name.find('/') != file.name.npos || file.samples < 0)
@@ -135,6 +195,7 @@ ShardIndex read_shard_index(const std::string& folder) {
   if (out.sample.rank() != 0 && (out.sample.rank() != 3 || out.sample.elements() == 0))
     fail(ErrorKind::data, path, ": samples of shape ", out.sample);
   if (out.classes.empty()) fail(ErrorKind::data, path, ": names no classes");
+  check_shards_are_there(folder, out);
   return out;
 }
 

@@ -1,19 +1,31 @@
 #include "models/check_outputs.h"
 
+#include <algorithm>
+
 namespace neon {
 
 namespace {
 
 int64_t width(Expr x) { return x.shape().slice(1, x.shape().rank()).elements(); }
 
-// What is wanted of the net, and what to do when it has `outputs`.
-std::string wanted(const LayerContext& context, const DataLayout& data, Expr x, int64_t targets, int64_t outputs) {
+// How outputs y that are maps, (N,C,H,W), become that many.
+std::string out_of_maps(Expr y, int64_t targets) {
+  const Shape maps = y.shape().slice(1, y.shape().rank());
+  if (std::ranges::count_if(maps, [](int64_t size) { return size > 1; }) < 2) return "";
+  return text(": these are maps ", maps, ", so end with Affine: {nout: ", targets,
+              "}, by itself or after Pooling: {fshape: all, op: avg}");
+}
+
+// What is wanted of the net, and what to do when its outputs are y.
+std::string wanted(const LayerContext& context, const DataLayout& data, Expr x, int64_t targets, Expr y) {
   if (data.target_is_input)
     return text("a sample, which is its own target, is ", context.sample_shape(x), ", ", targets, " numbers");
-  if (data.classes == 0) return text("a target of the data set has ", targets, "; give the last layer that many");
+  const std::string mended = out_of_maps(y, targets);
+  if (data.classes == 0)
+    return text("a target of the data set has ", targets, "; give the last layer that many", mended);
   const std::string line = text("the data set has ", data.classes, " classes");
-  if (outputs == width(x)) return line + "; for an autoencoder give the data set `autoencoder: true`";
-  return text(line, "; give the last layer ", data.classes, " outputs");
+  if (width(y) == width(x)) return line + "; for an autoencoder give the data set `autoencoder: true`";
+  return text(line, "; give the last layer ", data.classes, " outputs", mended);
 }
 
 }  // namespace
@@ -28,7 +40,7 @@ void check_outputs(const Network& network, const LayerContext& context, const Da
     const std::string place = network.end().to_string();
     const std::string which = i == 0 ? "the last layer" : text("branch ", i, " of the Tree");
     fail(ErrorKind::config, place, place.empty() ? "" : ": ", which, " has ", count,
-         count == 1 ? " output" : " outputs", ", but ", wanted(context, data, x, targets, count),
+         count == 1 ? " output" : " outputs", ", but ", wanted(context, data, x, targets, outputs[i]),
          "; shapes: ", context.shapes);
   }
 }

@@ -42,8 +42,9 @@ class Namer {
     }
   }
 
-  // What `inputs` took the place of must go somewhere else.
+  // What `inputs` took the place of must go somewhere else. Where a name is unknown, any layer may be meant by it.
   void finish() {
+    if (names_unknown_) return;
     for (const Link* link : passed_over_)
       if (!used_.count(link->name))
         add(*link, text("no layer takes the outputs of ", in_quotes(link->name),
@@ -70,10 +71,11 @@ class Namer {
   void check_inputs(const Link& link) {
     const std::vector<std::string>& inputs = link.layer->common.inputs;
     for (const std::string& name : inputs) {
-      if (!before_.count(name))
-        add(link, text("inputs: no layer before this one is named ", in_quotes(name),
-                       did_you_mean(name, {before_.begin(), before_.end()})));
       used_.insert(name);
+      if (before_.count(name)) continue;
+      names_unknown_ = true;
+      add(link, text("inputs: no layer before this one is named ", in_quotes(name),
+                     did_you_mean(name, {before_.begin(), before_.end()})));
     }
     Container* container = link.layer->container();
     const size_t branches = container ? container->branches().size() : 0;
@@ -91,6 +93,7 @@ class Namer {
   std::map<std::string, int> counts_;  // by kind
   std::set<std::string> all_, before_ = {kDataName}, used_, nodes_;
   std::vector<const Link*> passed_over_;
+  bool names_unknown_ = false;  // of some layer's `inputs`
 };
 
 }  // namespace

@@ -75,6 +75,15 @@ class Images(Case):
         self.write("shards/train-0000.shard", bytes(shard))
         self.assertIn("has the label 7, there are 2 classes",
                       self.neon("data", "stats", spec, "--set", "dataset.stream=true", code=3).err)
+        mend = "; neon data pack makes the folder anew from the images\n"
+        os.remove(self.path("shards/test-0000.shard"))
+        lost = "shards/test-0000.shard: no such file, but index.json names this shard; put it back" + mend
+        for asked in ("data", "check", "shards"), ("data", "stats", spec), (spec,):
+            self.refused(3, *asked, says=lost)
+        self.write("shards/index.json", self.read("shards/index.json")[:100])
+        damaged = "shards/index.json: no index of shards, or a damaged one: it ends too early, in line "
+        for asked in ("data", "check", "shards"), ("data", "stats", spec), (spec,):
+            self.assertNotIn("exception", self.refused(3, *asked, says=[damaged, mend]).err)
 
     def test_lists_are_checked_and_packed(self):
         self.write_colours()

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "datasets/gzip.h"
 #include "datasets/jpeg_image.h"
 #include "image_support.h"
 #include "support.h"
@@ -204,4 +205,44 @@ TEST_CASE("bytes that mean nothing beside an image's pixels do no harm") {
   }
   jpeg.insert(20, "\0\0\0", 3);  // behind the JFIF header
   CHECK(farthest(read(jpeg), image) == 0);
+}
+
+TEST_CASE("a PNG of too many pixels or of damaged chunks is an error that names the file") {
+  const std::string png = png_of(picture(64, 64, 3));
+  const auto number = [](uint32_t value) {
+    std::string out;
+    for (int shift = 24; shift >= 0; shift -= 8) out += char(value >> shift);
+    return out;
+  };
+  // The signature's 8 bytes; then of IHDR its length, its name, 13 bytes that begin with width and height, its CRC.
+  REQUIRE(png.substr(8, 16) == number(13) + "IHDR" + number(64) + number(64));
+  REQUIRE(png.substr(29, 4) == number(crc32_of(std::string_view(png).substr(12, 17))));
+  const auto of_size = [&](uint32_t width, uint32_t height) {
+    std::string out = png;
+    out.replace(16, 8, number(width) + number(height));
+    return out.replace(29, 4, number(crc32_of(std::string_view(out).substr(12, 17))));
+  };
+  const auto damaged_at = [&](size_t place) {
+    std::string out = png;
+    out[place] = char(out[place] ^ 1);
+    return out;
+  };
+  // The one chunk of pixels ends with its CRC, and IEND follows, of 12 bytes.
+  const size_t pixels = png.find("IDAT"), end_of_pixels = png.size() - 12;
+  REQUIRE(png.substr(pixels - 4, 4) == number(uint32_t(end_of_pixels - 4 - (pixels + 4))));
+  for (const int64_t side : {0, 16}) {
+    INFO("to a side of " << side);
+    const ImageFormat format{3, side};
+    CHECK(image_trouble(of_size(64, 64), format) == "no error");
+    CHECK(image_trouble(of_size(65000, 65000), format) == "data: a.img: 65000 x 65000 pixels are more than 67108864");
+    CHECK(image_trouble(of_size(8193, 8192), format) == "data: a.img: 8193 x 8192 pixels are more than 67108864");
+    for (const uint32_t huge : {2000000u, 0x7fffffffu, 0xffffffffu})
+      CHECK(image_trouble(of_size(huge, huge), format).starts_with("data: a.img: no readable PNG: "));
+    for (const size_t place : {16, 32})  // the width, the CRC
+      CHECK(image_trouble(damaged_at(place), format).starts_with("data: a.img: no readable PNG: IHDR: CRC error"));
+    for (const size_t place : {pixels + 30, end_of_pixels - 1})  // some compressed pixels, the CRC
+      CHECK(image_trouble(damaged_at(place), format).starts_with("data: a.img: damaged PNG: IDAT: "));
+  }
+  for (const uint32_t huge : {65000u, 0xffffffffu})
+    CHECK(error_of([&] { image_size(of_size(huge, huge), "a.img"); }).starts_with("data: a.img: "));
 }

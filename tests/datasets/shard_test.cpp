@@ -86,6 +86,52 @@ TEST_CASE("damaged shards are errors") {
   CHECK(error_of([&] { ShardWriter again(dir / "a.shard"); }).find("cannot be made: File exists") != std::string::npos);
 }
 
+TEST_CASE("a damaged index and a lost shard are errors that say where and how to mend it") {
+  const TempDir dir;
+  write_images(dir, 6, 9);
+  pack(dir, "out", {});
+  const std::string good = read_file(dir / "out/index.json"),
+                    mend = "; neon data pack makes the folder anew from the images";
+  const auto trouble = [&](const std::string& content) {
+    dir.write("out/index.json", content);
+    std::string out = error_of([&] { read_shard_index(dir / "out"); });
+    CHECK(out.find("exception") == out.npos);
+    const std::string head = "data: " + (dir / "out/index.json") + ": no index of shards, or a damaged one: ";
+    if (out.starts_with(head) && out.ends_with(mend))
+      return out.substr(head.size(), out.size() - head.size() - mend.size());
+    return out;
+  };
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string out = good;
+    REQUIRE(out.find(from) != out.npos);
+    return out.replace(out.find(from), from.size(), to);
+  };
+  CHECK(trouble(good) == "no error");
+  // Written with a value a line, the first two are "{" and " \"neon_shards\": 1,".
+  REQUIRE(good.starts_with("{\n \"neon_shards\": 1,\n \"pixels\": false,\n"));
+  CHECK(trouble(with(": false", "; false")) == "line 3, column 10 is not JSON");
+  CHECK(trouble("x" + good) == "line 1, column 1 is not JSON");
+  CHECK(trouble(with("\"pixels\"", "\"pix\xffls\"")) == "line 3, column 6 is not JSON");
+  CHECK(trouble(good + "}").ends_with(", column 1 is not JSON"));
+  CHECK(trouble(good.substr(0, 24)) == "it ends too early, in line 3");
+  CHECK(trouble("") == "it ends too early, in line 1");
+  CHECK(trouble("[]") == "neon_shards is missing");
+  CHECK(trouble(with("\"pixels\"", "\"pixel\"")) == "pixels is missing");
+  CHECK(trouble(with(": false", ": 0")) == "pixels is not true or false");
+  CHECK(trouble(with("\"samples\": 6", "\"samples\": \"6\"")) == "parts.train[0].samples is not a number");
+  CHECK(trouble(with("\"sha256\"", "\"sha\"")) == "parts.train[0].sha256 is missing");
+  CHECK(trouble(with("\"train\"", "\"training\"")) == "parts.train is missing");
+  CHECK(trouble(with("\"validation\": []", "\"validation\": {}")) == "parts.validation is no list");
+  CHECK(trouble(with("\"neon_shards\": 1", "\"neon_shards\": 2")) ==
+        "data: " + (dir / "out/index.json") + ": shards of version 2, this neon reads version 1");
+  dir.write("out/index.json", good);
+  std::filesystem::remove(dir / "out/test-0000.shard");
+  const std::string lost =
+      "data: " + (dir / "out/test-0000.shard") + ": no such file, but index.json names this shard; put it back" + mend;
+  CHECK(error_of([&] { make("Shards", {{"path", dir / "out"}, {"size", "9"}})->load(offline()); }) == lost);
+  CHECK(error_of([&] { make("Shards", {{"path", dir / "out"}, {"size", "9"}})->check(offline()); }) == lost);
+}
+
 TEST_CASE("packing that fails leaves nothing in the way of the next try") {
   const TempDir dir;
   write_images(dir, 20, 9);

@@ -153,6 +153,9 @@ TEST_CASE("inputs name earlier layers") {
   CHECK(error("[" + a + ", {MergeSum: {inputs: [alpha, data]}}]") == "");
   CHECK_THAT(error("[" + a + ", " + b + ", {MergeSum: {inputs: [alpa, b]}}]"),
              Contains("inputs: no layer before this one is named 'alpa'; did you mean alpha"));
+  // That nothing takes alpha then is a consequence, and not told.
+  const std::string mistyped = error("[" + a + ", " + b + ", " + kConv + "4, inputs: [alpa]}]");
+  CHECK_THAT(mistyped, Contains("named 'alpa'") && !Contains("no layer takes the outputs"));
   CHECK_THAT(error("[{Conv: {fshape: 1, nofm: 4, init: Kaiming, inputs: b}}, " + b + "]"),
              Contains("no layer before this one is named 'b'"));
   CHECK_THAT(error("[" + a + ", {MergeSum: {name: m, inputs: m}}]"), Contains("is named 'm'"));

@@ -46,6 +46,24 @@ TEST_CASE("outputs that are not one for each class are told with the chain of sh
                              "`autoencoder: true`; shapes: (3, 8, 6) -> Conv_0 (3, 8, 6)"));
 }
 
+TEST_CASE("of maps it is said how they become one number for each class") {
+  CHECK_THAT(said("[Conv: {fshape: 3, nofm: 5, init: Kaiming}]", images(5)),
+             Catch::Contains("has 120 outputs, but the data set has 5 classes; give the last layer 5 outputs: these "
+                             "are maps (5, 6, 4), so end with Affine: {nout: 5}, by itself or after Pooling: {fshape: "
+                             "all, op: avg}; shapes: "));
+  // As told, both ways.
+  CHECK(said("[Conv: {fshape: 3, nofm: 5, init: Kaiming}, Affine: {nout: 5, init: Kaiming}]", images(5)) == "nothing");
+  CHECK(said("[Conv: {fshape: 3, nofm: 7, init: Kaiming}, Pooling: {fshape: all, op: avg}, Affine: {nout: 5, init: "
+             "Kaiming}]",
+             images(5)) == "nothing");
+  CHECK_THAT(said("[Conv: {fshape: 3, nofm: 7, init: Kaiming}, Pooling: {fshape: all, op: avg}]", images(5)),
+             Catch::Contains("has 7 outputs") && !Catch::Contains("maps"));
+  DataLayout numbers = images(0);
+  numbers.target = {3};
+  CHECK_THAT(said("[Conv: {fshape: 3, nofm: 5, init: Kaiming}]", numbers),
+             Catch::Contains("give the last layer that many: these are maps (5, 6, 4), so end with Affine: {nout: 3}"));
+}
+
 TEST_CASE("outputs that are not as many as numbers to regress to") {
   DataLayout data = images(0);
   data.target = {2, 2};

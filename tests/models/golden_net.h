@@ -22,9 +22,11 @@ struct GoldenNet {
         cost(neon::Registry<neon::Cost>::get().create(object_of(at(setting, "cost")))),
         optimizer(neon::Registry<neon::Optimizer>::get().create(object_of(at(setting, "optimizer")))) {
     data.inputs = tensor_of(at(setting, "data"), dtype);
-    const neon::Tensor labels = tensor_of(at(setting, "labels"), neon::DType::i32);
-    data.targets = labels.reshaped({labels.shape()[0], 1});
-    data.classes = 4;
+    if (const neon::Setting* given = setting.find("labels")) {
+      const neon::Tensor labels = tensor_of(*given, neon::DType::i32);
+      data.targets = labels.reshaped({labels.shape()[0], 1});
+      data.classes = 4;
+    }
     options.dtype = dtype;
     options.batch = int64_t(number_of(at(setting, "batch")));
   }

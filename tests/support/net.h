@@ -5,7 +5,8 @@
 
 namespace neon_test {
 
-// Inputs (n, features) and targets: numbers (n, K), or i32 labels (n, 1) with `classes` above 0.
+// Inputs (n, features) and targets: numbers (n, K), or i32 labels (n, 1) with `classes` above 0; none where each sample
+// is its own target.
 struct NetData {
   neon::Tensor inputs, targets;
   int64_t classes = 0;

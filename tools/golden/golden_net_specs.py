@@ -100,6 +100,25 @@ def vgg():
             affine(16, bias=ZERO), affine(16, bias=ZERO), affine(4, "Softmax", bias=ZERO)]
 
 
+def vgg_plain():
+    """Model A as it was published: convolutions with biases, and all five poolings; narrow."""
+    def of(maps):
+        return conv(3, maps, padding=1, bias=ZERO)
+
+    return [of(4), pool(2, 2), of(5), pool(2, 2), of(6), of(6), pool(2, 2), of(8), of(8), pool(2, 2), of(8), of(8),
+            pool(2, 2), affine(12, bias=ZERO), affine(12, bias=ZERO), affine(4, "Softmax", bias=ZERO)]
+
+
+def autoencoder():
+    """neon's: convolutions with pooling, which leaves out the last row and column, and deconvolutions back to the image;
+    narrow, of images with two channels."""
+    def back(size, maps, **more):
+        return {"Deconv": {"fshape": size, "nofm": maps, "init": INIT, **more}}
+
+    return [conv(4, 4), pool(2, 2), conv(4, 6), pool(2, 2), back(4, 4, activation="Rectlin"),
+            back(3, 3, strides=2, activation="Rectlin"), back(2, 2, strides=2, padding=1)]
+
+
 def googlenet():
     """Szegedy et al. 2014 from its stem to its first auxiliary classifier, narrow."""
     def block(a, b, c, d):
@@ -137,6 +156,8 @@ def nets():
             ("layers by name", named(), [2, 6, 5], {}), ("stacked halves", stacked(), [1, 5, 4], {}),
             ("a tree of three costs", tree(), [2, 5, 4], dict(cost=TREE_COST)),
             ("AlexNet", alexnet(), [3, 64, 64], deep), ("OverFeat", overfeat(), [3, 107, 107], deep),
-            ("VGG-A", vgg(), [3, 32, 32], dict(batch=4, steps=2, rate=1 / 64)),
+            ("VGG-A with batch norm", vgg(), [3, 32, 32], dict(batch=4, steps=2, rate=1 / 64)),
+            ("VGG-A", vgg_plain(), [3, 32, 32], deep),
             ("GoogLeNet", googlenet(), [3, 32, 32], dict(cost=GOOGLENET_COST, **deep)),
-            ("ResNet-50", resnet(), [3, 32, 32], dict(batch=4, steps=2, rate=1 / 64))]
+            ("ResNet-50", resnet(), [3, 32, 32], dict(batch=4, steps=2, rate=1 / 64)),
+            ("a convolutional autoencoder", autoencoder(), [2, 20, 16], dict(cost="SumSquared", rate=1 / 256))]

@@ -101,6 +101,13 @@ class Net:
         y = self.product(lambda x, w: F.conv2d(x, w, None, stride, padding, groups=groups), x, w.permute(0, 3, 1, 2))
         return self.finish(name, given, y), False
 
+    def Deconv(self, name, given, inputs):
+        x, size = inputs[0][0], pair(given["fshape"], None)
+        w = self.parameter(name + "/W", [x.shape[1], *size, given["nofm"]], math.prod(size) * x.shape[1])
+        stride, padding = pair(given.get("strides"), 1), pair(given.get("padding"), 0)
+        y = self.product(lambda x, w: F.conv_transpose2d(x, w, None, stride, padding), x, w.permute(0, 3, 1, 2))
+        return self.finish(name, given, y), False
+
     def Affine(self, name, given, inputs):
         x = self.rows(inputs[0])
         w = self.parameter(name + "/W", [given["nout"], x.shape[1]], x.shape[1])
@@ -174,8 +181,11 @@ def sampled(array):
     return dict(shape=list(array.shape), every=every, values=[float(v) for v in array.ravel()[::every]])
 
 
-def cost_of(cost, logits, labels):
-    """CrossEntropyMulti, or Multicost of several outputs with that each."""
+def cost_of(cost, logits, labels, data):
+    """CrossEntropyMulti, or Multicost of several outputs with that each; SumSquared of an autoencoder, which is to give
+    its data back."""
+    if cost == "SumSquared":
+        return 0.5 * (logits[0] - data).square().sum() / len(data)
     if cost == "CrossEntropyMulti":
         return F.cross_entropy(logits[0], labels)
     return sum(w * F.cross_entropy(x, labels) for w, x in zip(cost["Multicost"]["weights"], logits))
@@ -186,7 +196,8 @@ def trained(layers, data, labels, cost, batch, steps, rate, momentum, tf32=False
     net, velocity, costs = Net(layers, tf32), {}, []
     for step in range(steps):
         rows = [(batch * step + i) % len(labels) for i in range(batch)]
-        mean = cost_of(cost, net.logits(torch.tensor(data[rows])), torch.tensor(labels[rows]))
+        x = torch.tensor(data[rows])
+        mean = cost_of(cost, net.logits(x), torch.tensor(labels[rows]), x)
         mean.backward()
         if step == 0:
             start = {name: p.detach().numpy().copy() for name, p in net.p.items()}
@@ -219,9 +230,10 @@ def case(title, layers, shape, cost="CrossEntropyMulti", batch=4, steps=3, rate=
     net, gradients, costs, ways = trained(*told)
     _, cut_gradients, _, cut_ways = trained(*told, tf32=True)
     optimizer = {"GradientDescentMomentum": {"learning_rate": rate, "momentum_coef": momentum}}
+    targets = {} if cost == "SumSquared" else dict(labels=labels.astype(float))
     return dict(title=title, layers=layers, cost=cost, optimizer=optimizer, batch=batch,
-                data=dict(shape=[count, *shape], drawn=0, scale=1.0), labels=labels.astype(float),
-                parameters=net.initial, gradients={name: sampled(g) for name, g in gradients.items()}, costs=costs,
+                data=dict(shape=[count, *shape], drawn=0, scale=1.0), **targets, parameters=net.initial,
+                gradients={name: sampled(g) for name, g in gradients.items()}, costs=costs,
                 after={name: sampled(p.detach().numpy()) for name, p in net.p.items()},
                 tf32=dict(gradients=apart(cut_gradients, gradients), ways=apart(cut_ways, ways)))
 
