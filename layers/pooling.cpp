@@ -41,10 +41,11 @@ struct Pooling : Parametrized<Layer, PoolingParams> {
   }
 
  private:
-  // The largest of rectified numbers is the rectified largest: so only that is rectified, here and in the gradient.
+  // The largest of rectified numbers is the rectified largest: so only that is rectified, here and in the gradient. But
+  // what another pooling has rectified is so already, and others may read it too.
   static Expr largest(Expr x, const Attributes& attributes) {
     const Node& maker = x.graph().producer(x);
-    const bool rectified = maker.op->name == "relu";
+    const bool rectified = maker.op->name == "relu" && x.graph().producer(maker.inputs[0]).op->name != "pool_max";
     if (rectified) x = Expr(x.graph(), maker.inputs[0]);
     const Expr y(x.graph(), x.graph().add_all("pool_max", {x}, attributes)[0]);
     return rectified ? apply("relu", y) : y;
