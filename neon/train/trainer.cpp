@@ -16,7 +16,7 @@ namespace neon {
 
 namespace {
 
-constexpr double kFirstLossScale = 65536;  // of f16
+constexpr double kFirstLossScale = 65536;  // of types of 16 bits
 constexpr double kSecondsUnseen = 0.05;
 constexpr int64_t kMostTogether = 1024;
 
@@ -87,7 +87,7 @@ void Trainer::begin_position(const StoredRun* resume, std::optional<uint64_t> dr
   if (given) position_.seed = uint64_t(*given);
   else if (options_.deterministic) position_.seed = uint64_t(kDeterministicSeed);
   else position_.seed = drawn ? *drawn : fresh_seed();
-  position_.loss_scale = step_options_.dtype == DType::f16 ? kFirstLossScale : 1;
+  position_.loss_scale = scales_loss() ? kFirstLossScale : 1;
   position_.threads = available_threads();
   position_.simd = elementwise::active_level().name;
   position_.version = version();

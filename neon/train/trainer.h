@@ -111,6 +111,9 @@ class Trainer {
   void record_rates(Program& program, int64_t ahead);
   // Takes in the results of the step at the present position; false when it was not finite.
   bool finish_step(StepProgram& now, int back);
+  // In 16 bits, so that small gradients are none of the numbers that f16 has not; bf16 has them, and there it is for
+  // the steps that may so be left out.
+  bool scales_loss() const { return size_of(step_options_.dtype) == 2; }
   void handle_nonfinite(StepProgram& now, double cost);
   [[noreturn]] void diverged(StepProgram& now);
   [[noreturn]] void end_diverged(const std::string& what);

@@ -1,4 +1,4 @@
-// What is done about numbers that are not finite: a step of f16 is skipped, any other run ends.
+// What is done about numbers that are not finite: a step of 16 bits is skipped, any other run ends.
 #include <algorithm>
 #include <cmath>
 
@@ -14,8 +14,7 @@ constexpr double kLeastLossScale = 1;  // halved when a step overflows, down to 
 }  // namespace
 
 void Trainer::handle_nonfinite(StepProgram& now, double cost) {
-  if (step_options_.dtype != DType::f16 || !std::isfinite(cost) || position_.loss_scale <= kLeastLossScale)
-    diverged(now);
+  if (!scales_loss() || !std::isfinite(cost) || position_.loss_scale <= kLeastLossScale) diverged(now);
   position_.loss_scale = std::max(position_.loss_scale / 2, kLeastLossScale);
   position_.good_steps = 0;
   ++position_.skipped;

@@ -6,7 +6,7 @@ namespace neon {
 
 namespace {
 
-// The loss scale of f16 is doubled after so many steps that did not overflow (Micikevicius et al. 2018, section 3.2).
+// The loss scale is doubled after so many steps that did not overflow (Micikevicius et al. 2018, section 3.2).
 constexpr double kMostLossScale = 16777216;
 constexpr int64_t kStepsBeforeGrowth = 2000;
 
@@ -70,7 +70,7 @@ int64_t Trainer::steps(int64_t most) {
   int64_t count = std::min<int64_t>({most, now.program->depth("cost"), now.program->depth("finite"),
                                      full ? full_steps - position_.step_in_epoch : 1});
   // The loss scale grows after a step that the host has seen.
-  if (step_options_.dtype == DType::f16) count = std::min(count, kStepsBeforeGrowth - position_.good_steps);
+  if (scales_loss()) count = std::min(count, kStepsBeforeGrowth - position_.good_steps);
   for (int64_t i = 0; i < count; ++i) {
     if (!next_batch(*now.program, i)) count = i;
     if (i == count) break;
@@ -94,7 +94,7 @@ bool Trainer::finish_step(StepProgram& now, int back) {
   const bool finite = now.program->recorded("finite", 0, back) != 0;
   if (!finite) {
     handle_nonfinite(now, cost);
-  } else if (step_options_.dtype == DType::f16 && ++position_.good_steps >= kStepsBeforeGrowth) {
+  } else if (scales_loss() && ++position_.good_steps >= kStepsBeforeGrowth) {
     position_.loss_scale = std::min(position_.loss_scale * 2, kMostLossScale);
     position_.good_steps = 0;
   }

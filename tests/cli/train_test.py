@@ -255,6 +255,25 @@ class Train(Case):
         self.neon("--rounding", self.spec(epochs="1"), "-d", "bf16")
         self.neon("-e", "1", "--rounding=3", self.spec())
 
+    def test_steps_of_16_bits_that_overflow_are_left_out_at_half_the_loss_scale(self):
+        """With x = 2^k, y = 0 and a weight of 1 the gradients are 2^k, of the output, and 2^2k, of the weight; and the
+        cost 2^(2k-1). They are stored times the scale, 2^16 at first, which the greatest number must hold: below 2^16 in
+        f16, 2^128 in bf16."""
+        for datatype, k, skipped in ("f16", 1, 3), ("f16", 0, 1), ("bf16", 56, 1), ("bf16", 55, 0):
+            self.write("d.csv", f"{2 ** k},0.0\n" * 2)
+            spec = self.spec("""dataset: {CSV: {path: d.csv, task: regression, test: 0, header: false}}
+layers: [Linear: {nout: 1, init: {Constant: 1}}]
+cost: SumSquared
+optimizer: {GradientDescentMomentum: {learning_rate: 0}}
+batch_size: 1
+epochs: 2
+""")
+            done = self.neon("-b", "cpu", "-d", datatype, "-o", "o.h5", "-s", "m", spec)
+            said = f"skipped {skipped} step{'s' if skipped > 1 else ''} that overflowed"
+            self.assertEqual(said in done.out + done.err, skipped > 0, str(done))
+            self.assertNotIn("skipped 0", done.out + done.err)
+            self.assertEqual(float(json.loads(tensors(self.path("m"))[1]["neon.position"])["loss_scale"]), 65536 / 2 ** skipped)
+
     def test_rounded_weights_have_no_masters(self):
         for datatype, stored in ("f16", "F16"), ("bf16", "BF16"), ("f32", "F32"):
             self.neon("-r", "1", "-u", "-d", datatype, "-s", datatype, self.spec())
