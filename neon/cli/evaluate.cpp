@@ -16,7 +16,7 @@ int run_eval(const CommandLine& line) {
   RunOptions options = options_of(line, opened);
   options.rounding = 0;  // of updates alone
   const Experiment& experiment = *opened.experiment;
-  const bool asked = choose_backend(options, experiment);
+  const bool asked = choose_backend(line, options, experiment);
   const Data data = load_data(experiment, options, options.spec_dir, &opened.run);
   const EvaluatedSet set = set_at_end(data);
   if (set.split.size() == 0) fail(ErrorKind::data, "the data set has no test samples to evaluate on");

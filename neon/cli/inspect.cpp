@@ -84,7 +84,7 @@ Inspected inspect(const CommandLine& line, const char* usage) {
   out.options = line.run();
   out.spec = open_spec(line, path);
   const Experiment& experiment = *out.spec.experiment;
-  out.asked_for_gpu = choose_backend(out.options, experiment);
+  out.asked_for_gpu = choose_backend(line, out.options, experiment);
   out.check = check_data(experiment, out.options, out.spec.folder);
   if (has_shapes(out.check)) experiment.placing([&] { inspect_graph(out); });
   return out;

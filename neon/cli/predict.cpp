@@ -109,7 +109,7 @@ int run_predict(const CommandLine& line) {
   // A few samples are done before a GPU has woken up, so it is used only where it is asked for.
   RunOptions asked = line.run();
   if (asked.backend.empty()) asked.backend = "cpu";
-  choose_backend(asked, *opened.experiment);
+  choose_backend(line, asked, *opened.experiment);
   const auto program = compile_program(graph.graph, variables, device_options(asked, *opened.experiment));
   declare_variables(graph.graph, variables);
   restore_variables(evaluated_weights(opened.run.file, opened.experiment->params.ema > 0), path, variables, true);

@@ -153,6 +153,10 @@ void print_warnings(const std::vector<std::string>& warnings) {
 
 void note_unused_gpu(const std::string& why) { std::fprintf(stderr, "note: the GPU is not used: %s\n", why.c_str()); }
 
+void note_unused_tf32(const std::string& where) {
+  std::fprintf(stderr, "note: --tf32 does nothing %s: it is for products of f32 on a GPU\n", where.c_str());
+}
+
 namespace {
 
 // Whether GPU `index`, which nobody asked for, is used.
@@ -167,9 +171,22 @@ bool takes_gpu(size_t index) {
   return gpu.unusable.empty();
 }
 
+// `asked_for_cpu`: by an option or the spec. A file of options is for every verb and type, so it contradicts nothing.
+void check_tf32(const CommandLine& line, const RunOptions& options, DType type, bool asked_for_cpu) {
+  const Setting* const given = line.run_options.find("tf32");
+  const std::string where = type != DType::f32         ? text("in ", name_of(type))
+                            : options.backend == "cpu" ? "on the CPU"
+                                                       : "";
+  if (!given || !options.tf32 || where.empty()) return;
+  if (given->path == "--tf32" && (type != DType::f32 || asked_for_cpu))
+    fail(ErrorKind::config, "option --tf32 does nothing ", where,
+         ": it is for products of f32 on a GPU; leave it out");
+  note_unused_tf32(where);
+}
+
 }  // namespace
 
-bool choose_backend(RunOptions& options, const Experiment& experiment) {
+bool choose_backend(const CommandLine& line, RunOptions& options, const Experiment& experiment) {
   const std::string& backend = options.backend.empty() ? experiment.params.backend : options.backend;
   if (!backend.empty() && backend != "cpu" && backend != "mkl" && backend != "gpu" && backend != "mgpu")
     fail(ErrorKind::config, "backend '", backend, "' is not one of cpu, gpu", did_you_mean(backend, {"cpu", "gpu"}));
@@ -182,7 +199,9 @@ bool choose_backend(RunOptions& options, const Experiment& experiment) {
   } else if (backend.empty() && data_type(options, experiment.params) != DType::f64) {
     gpu = takes_gpu(size_t(options.device_id));
   }
+  const bool asked_for_cpu = !backend.empty() && !asked;
   options.backend = gpu ? "gpu" : "cpu";
+  check_tf32(line, options, data_type(options, experiment.params), asked_for_cpu);
   return asked;
 }
 
