@@ -43,6 +43,7 @@ json position_json(const Position& p) {
           {"seed", p.seed},
           {"seconds", exact(p.seconds)},
           {"threads", p.threads},
+          {"timed", p.timed},
           {"simd", p.simd},
           {"version", p.version},
           {"data", p.data}};
@@ -85,6 +86,7 @@ Position position_from(const json& j) {
   p.seed = whole_number(j, "seed", 0, ~uint64_t(0));
   p.seconds = finite_number(j, "seconds", 0);
   p.threads = int64_t(whole_number(j, "threads", 1, 1 << 20));
+  p.timed = j.value("timed", false);  // older checkpoints do not say
   p.simd = j.at("simd").get<std::string>();
   p.version = j.at("version").get<std::string>();
   p.data = j.at("data").get<std::string>();

@@ -25,6 +25,7 @@ struct Position {
   uint64_t seed = 0;
   double seconds = 0;  // spent training
   int64_t threads = 0;
+  bool timed = false;  // algorithms of a GPU's libraries were chosen by the clock
   std::string simd, version;
   std::string run;   // names the run among the checkpoints of a folder
   std::string data;  // fingerprint() of the data it began with

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """What neon says of a GPU, its driver and CUDA's libraries, with stand-ins for all of them (tests/backends/device): the
 calls are the program's, but no kernel computes anything."""
+import json
 import os
 import re
 import shutil
@@ -10,6 +11,7 @@ import sys
 import h5py
 import numpy as np
 
+import damage_test
 import devices_test
 import support
 
@@ -46,6 +48,15 @@ class Case(support.Case):
             else:
                 os.symlink(os.path.join(FAKES, fake + ".so"), os.path.join(folder, library))
         self.environment["LD_LIBRARY_PATH"] = folder
+
+    def in_position(self, checkpoint, **changes):
+        """Changes where a checkpoint stands; None takes a key out, as older neons had it not."""
+        content = self.read(checkpoint)
+        end = 8 + int.from_bytes(content[:8], "little")
+        header = json.loads(content[8:end])
+        position = json.loads(header["__metadata__"]["neon.position"]) | changes
+        header["__metadata__"]["neon.position"] = json.dumps({key: value for key, value in position.items() if value is not None})
+        self.write(checkpoint, damage_test.sealed(header, content[end:]))
 
     def notes(self, result):
         return [line for line in result.err.splitlines() if line.startswith("note: ")]
@@ -357,8 +368,9 @@ class ColdStart(Case):
 
 
 class Determinism(Case):
-    def asked(self, *arguments):
-        done = self.neon(*arguments, code=None, environment={"FAKE_CUBLASLT_TELLS": "1", "NEON_CACHE_DIR": "/dev/null"})
+    def asked(self, *arguments, code=None):
+        done = self.neon(*arguments, code=code, environment={"FAKE_CUBLASLT_TELLS": "1", "NEON_CACHE_DIR": "/dev/null",
+                                                             "FAKE_CUDA_FILL": "1"})
         counts = set(re.findall(r"algorithms asked for: (\d+)", done.err))
         self.assertTrue(counts, str(done))
         return counts
@@ -370,6 +382,21 @@ class Determinism(Case):
             self.assertEqual(self.asked(*verb, "-r", "5", self.spec(MLP)), {"1"})
             self.assertEqual(self.asked(*verb, self.spec(MLP, rng_seed="5")), {"1"})
             self.assertEqual(self.asked(*verb, "--deterministic", self.spec(MLP)), {"1"})
+
+    def test_a_run_that_goes_on_chooses_as_it_did(self):
+        """The clock, where it chose; else the first. A checkpoint of an older neon does not say, and was never timed."""
+        self.gpu()
+        for options in [], ["-r", "5"], ["--deterministic"]:
+            asked = self.asked(*options, "-s", "m", self.spec(MLP), code=0)
+            self.assertEqual(asked == {"1"}, bool(options))
+            for epochs in "2", "3":
+                self.assertEqual(self.asked("resume", "-e", epochs, "m", code=0), asked)
+        self.asked("-e", "1", "-s", "m", self.spec(MLP), code=0)
+        self.in_position("m", timed=None)
+        self.assertEqual(self.asked("resume", "-e", "2", "m", code=0), {"1"})
+        self.asked("-e", "1", "-s", "m", self.spec(MLP), code=0)
+        done = self.neon("resume", "-e", "2", "--deterministic", "m", environment={"FAKE_CUDA_FILL": "1"})
+        self.assertIn("note: the run's algorithms were chosen by the clock, now they are not", done.err)
 
 
 if __name__ == "__main__":

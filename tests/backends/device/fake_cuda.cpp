@@ -6,6 +6,8 @@
 //   FAKE_CUDA_FAULT    the kernel, counted from 1, that accesses memory that it must not: as on a GPU, the next call
 //   that
 //                      waits or sends something hears of it, and all that follow
+//   FAKE_CUDA_FILL     every byte of memory that is cleared, but for its first 64, where a program's faults are told
+//                      (0); with 1 results are finite and no zeros, and a run trains nothing, but goes through
 //   FAKE_CUDA_TELLS    how many bytes an array must have for its sum to be printed when it is sent
 // What the driver gives belongs to the GPU that the thread uses then, and is taken back, or used, in its name only.
 #include <cuda.h>
@@ -192,7 +194,10 @@ NEON_FAKE cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUst
   return sent_to(stream);
 }
 NEON_FAKE cuMemsetD8Async(CUdeviceptr at, unsigned char value, size_t bytes, CUstream stream) {
+  constexpr size_t kOfFaults = 64;
   std::memset(host(at), value, bytes);
+  if (bytes > kOfFaults)
+    std::memset(static_cast<char*>(host(at)) + kOfFaults, int(setting("FAKE_CUDA_FILL", value)), bytes - kOfFaults);
   return sent_to(stream);
 }
 
