@@ -46,6 +46,8 @@ json position_json(const Position& p) {
           {"timed", p.timed},
           {"simd", p.simd},
           {"version", p.version},
+          {"device", p.device},
+          {"cuda", p.cuda},
           {"data", p.data}};
 }
 
@@ -89,6 +91,8 @@ Position position_from(const json& j) {
   p.timed = j.value("timed", false);  // older checkpoints do not say
   p.simd = j.at("simd").get<std::string>();
   p.version = j.at("version").get<std::string>();
+  p.device = j.value("device", "");
+  p.cuda = j.value("cuda", "");
   p.data = j.at("data").get<std::string>();
   return p;
 }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <ranges>
 
+#include "backends/device/cuda_libraries.h"
 #include "backends/elementwise/kernels.h"
 #include "neon/core/threads.h"
 #include "neon/core/version.h"
@@ -19,6 +20,8 @@ namespace {
 constexpr double kFirstLossScale = 65536;  // of f16
 constexpr double kSecondsUnseen = 0.05;
 constexpr int64_t kMostTogether = 1024;
+
+std::string device_words(const std::string& name) { return name == "CPU" ? "the CPU" : text("GPU ", name); }
 
 uint64_t fresh_seed() { return uint64_t(std::chrono::system_clock::now().time_since_epoch().count()) & 0x7fffffffffff; }
 
@@ -52,7 +55,9 @@ void Trainer::look_at_device() {
   if (!gpu_) return;
   std::string why_not;
   check_gpu(int(options_.device_id));
-  device_name_ = gpu_module(why_not)->devices()[size_t(options_.device_id)].name;
+  GpuModule& module = *gpu_module(why_not);
+  device_name_ = module.devices()[size_t(options_.device_id)].name;
+  position_.cuda = text("CUDA ", cuda_version(), " with a driver ", module.driver_version());
 }
 
 void Trainer::make_programs(Experiment& experiment, const StoredRun* resume) try {
@@ -94,6 +99,7 @@ void Trainer::begin_position(const StoredRun* resume, std::optional<uint64_t> dr
   position_.threads = available_threads();
   position_.simd = elementwise::active_level().name;
   position_.version = version();
+  position_.device = device_name_;
   if (resume || !options_.save_path.empty()) position_.data = fingerprint(data_);
   if (resume) go_on_from(*resume);
 }
@@ -111,15 +117,24 @@ void Trainer::go_on_from(const StoredRun& resume) {
   if (here.simd != position_.simd)
     progress_.message(text("note: the run used x86-64-", position_.simd, ", now x86-64-", here.simd,
                            ": products may differ in the last bits"));
+  if (here.device != position_.device && !position_.device.empty())
+    progress_.message(text("note: the run was on ", device_words(position_.device), ", now it is on ",
+                           device_words(here.device), ": results may differ in the last bits"));
+  else if (here.cuda != position_.cuda && !position_.device.empty())
+    progress_.message(
+        text("note: the run had ", position_.cuda, ", now ", here.cuda, ": results may differ in the last bits"));
   if (here.version != position_.version)
     progress_.message(text("note: the checkpoint was written by neon ", position_.version, ", this is ", here.version));
   if (gpu_ && position_.timed && !here.timed)
-    progress_.message("note: the run's algorithms were chosen by the clock, now they are not: results may differ in the "
-                      "last bits");
+    progress_.message(
+        "note: the run's algorithms were chosen by the clock, now they are not: results may differ in the "
+        "last bits");
   position_.threads = std::min(here.threads, position_.threads);
   position_.timed = position_.timed && here.timed;
   position_.simd = here.simd;
   position_.version = here.version;
+  position_.device = here.device;
+  position_.cuda = here.cuda;
 }
 
 void Trainer::check_position() {

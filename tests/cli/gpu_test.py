@@ -179,6 +179,34 @@ class Faults(Case):
         self.assertNotIn("looking", done.err)
 
 
+class GoingOn(Case):
+    def notes_of(self, *arguments, **environment):
+        environment = {"FAKE_CUDA_FILL": "1", **environment}
+        return self.notes(self.neon("resume", "m", *arguments, environment=environment))
+
+    def test_another_device_is_told(self):
+        self.gpu()
+        self.neon("-e", "1", "-r", "1", "-s", "m", self.spec(MLP), environment={"FAKE_CUDA_FILL": "1"})
+        last_bits = ": results may differ in the last bits"
+        self.assertEqual(self.notes_of("-e", "2"), [])
+        self.assertEqual(self.notes_of("-e", "3", "-b", "cpu"),
+                         ["note: the run was on GPU Fake GPU, now it is on the CPU" + last_bits])
+        self.assertEqual(self.notes_of("-e", "4", "-b", "cpu"), [])
+        self.assertEqual(self.notes_of("-e", "5", "-b", "gpu"),
+                         ["note: the run was on the CPU, now it is on GPU Fake GPU" + last_bits])
+        self.in_position("m", device="Another GPU")
+        self.assertEqual(self.notes_of("-e", "6"), ["note: the run was on GPU Another GPU, now it is on GPU Fake GPU" + last_bits])
+        [note] = self.notes_of("-e", "7", FAKE_CUDA_VERSION="13020")
+        self.assertRegex(note, rf"the run had CUDA {CUDA}\.\d+ with a driver for CUDA 13\.0, now CUDA {CUDA}\.\d+ with a "
+                               rf"driver for CUDA 13\.2{last_bits}$")
+
+    def test_a_checkpoint_that_does_not_say_where_it_ran_is_no_other_device(self):
+        self.gpu()
+        self.neon("-b", "cpu", "-e", "1", "-r", "1", "-s", "m", self.spec(MLP))
+        self.in_position("m", device=None, cuda=None)
+        self.assertEqual(self.notes_of("-e", "2", "-b", "gpu"), [])
+
+
 class Libraries(Case):
     def test_without_nvrtc_the_cpu_is_taken_and_a_note_says_why(self):
         self.gpu("libnvrtc.so")
