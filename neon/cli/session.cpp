@@ -159,16 +159,35 @@ void note_unused_tf32(const std::string& where) {
 
 namespace {
 
-// Whether GPU `index`, which nobody asked for, is used.
-bool takes_gpu(size_t index) {
+// The first GPU, where -i names none, unless it cannot be used and another can. False where none can.
+bool name_gpu(RunOptions& options, const std::vector<GpuInfo>& gpus) {
+  const auto usable = std::ranges::find(gpus, "", &GpuInfo::unusable);
+  if (usable == gpus.end()) return false;
+  options.device_id = usable - gpus.begin();
+  if (options.device_id > 0)
+    std::fprintf(stderr, "note: GPU %lld (%s) is used; GPU 0 (%s) cannot be: %s\n", (long long)options.device_id,
+                 usable->name.c_str(), gpus[0].name.c_str(), gpus[0].unusable.c_str());
+  return true;
+}
+
+std::string why_unusable(const std::vector<GpuInfo>& gpus) {
+  std::vector<std::string> all;
+  for (const GpuInfo& gpu : gpus)
+    all.push_back(text(gpus.size() > 1 ? text("GPU ", all.size(), ", ") : "", gpu.name, ": ", gpu.unusable));
+  return join(all, "; ");
+}
+
+// Whether a GPU, which nobody asked for, is used.
+bool takes_gpu(RunOptions& options) {
   std::string why_not;
   GpuModule* const module = gpu_module(why_not);
   if (const std::string unused = unused_gpu(); !unused.empty()) note_unused_gpu(unused);
   if (!module) return false;
-  if (index > 0) check_gpu(int(index));  // of a run that goes on
-  const GpuInfo gpu = module->devices().at(index);
-  if (!gpu.unusable.empty()) note_unused_gpu(text(gpu.name, ": ", gpu.unusable));
-  return gpu.unusable.empty();
+  const std::vector<GpuInfo> gpus = module->devices();
+  const bool found = options.device_id > 0 || name_gpu(options, gpus);
+  if (found) check_gpu(int(options.device_id));  // that of a run that goes on may have gone
+  else note_unused_gpu(why_unusable(gpus));
+  return found;
 }
 
 // `asked_for_cpu`: by an option or the spec. A file of options is for every verb and type, so it contradicts nothing.
@@ -179,8 +198,7 @@ void check_tf32(const CommandLine& line, const RunOptions& options, DType type, 
                                                        : "";
   if (!given || !options.tf32 || where.empty()) return;
   if (given->path == "--tf32" && (type != DType::f32 || asked_for_cpu))
-    fail(ErrorKind::config, "option --tf32 does nothing ", where,
-         ": it is for products of f32 on a GPU; leave it out");
+    fail(ErrorKind::config, "option --tf32 does nothing ", where, ": it is for products of f32 on a GPU; leave it out");
   note_unused_tf32(where);
 }
 
@@ -194,10 +212,12 @@ bool choose_backend(const CommandLine& line, RunOptions& options, const Experime
   bool gpu = asked;
   if (asked) {
     std::string why_not;
-    if (!gpu_module(why_not)) fail(ErrorKind::device, "the GPU cannot be used: ", why_not, kCpuHint);
+    GpuModule* const module = gpu_module(why_not);
+    if (!module) fail(ErrorKind::device, "the GPU cannot be used: ", why_not, kCpuHint);
+    if (options.device_id == 0 && !line.run_options.find("device_id")) name_gpu(options, module->devices());
     check_gpu(int(options.device_id));
   } else if (backend.empty() && data_type(options, experiment.params) != DType::f64) {
-    gpu = takes_gpu(size_t(options.device_id));
+    gpu = takes_gpu(options);
   }
   const bool asked_for_cpu = !backend.empty() && !asked;
   options.backend = gpu ? "gpu" : "cpu";

@@ -48,9 +48,9 @@ void print_warnings(const std::vector<std::string>& warnings);
 constexpr const char* kCpuHint = "; -b cpu runs on the CPU";
 
 // Sets options.backend to cpu or gpu: by -b or -i, else by the spec, else the GPU where one can be used; a note says
-// why one that is there cannot. Returns whether a GPU was asked for, and throws a device error that says why when that
-// cannot be used. A --tf32 of the line that means nothing there is a config error where the user chose so, and else a
-// note.
+// why one that is there cannot. Of several that -i does not choose from it is the first that can. Returns whether a GPU
+// was asked for, and throws a device error that says why when that cannot be used. A --tf32 of the line that means
+// nothing there is a config error where the user chose so, and else a note.
 bool choose_backend(const CommandLine& line, RunOptions& options, const Experiment& experiment);
 // After choose_backend.
 DeviceOptions device_options(const RunOptions& options, const Experiment& experiment);

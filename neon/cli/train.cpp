@@ -151,7 +151,8 @@ std::vector<std::string> report(const RunResult& result, const Experiment& exper
                        fixed_seed ? " (that of --deterministic; -r N takes another)" : ""));
     if (result.waiting) out.push_back(text("waited for data: ", std::lround(100 * *result.waiting), " % of the time"));
   }
-  if (at.skipped) out.push_back(text("skipped ", at.skipped, at.skipped == 1 ? " step that overflowed" : " steps that overflowed"));
+  if (at.skipped)
+    out.push_back(text("skipped ", at.skipped, at.skipped == 1 ? " step that overflowed" : " steps that overflowed"));
   for (const std::string& file : result.files) out.push_back("wrote " + file);
   std::vector<std::string> keep = {"-s", unused_name("model", ".safetensors", options)};
   if (options.output_file.empty()) keep.insert(keep.end(), {"-o", unused_name("run", ".h5", options)});

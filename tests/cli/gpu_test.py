@@ -263,6 +263,24 @@ class Unusable(Case):
         self.gpu()
         self.unused("Fake GPU", "compute capability 3.5 is older than", FAKE_CUDA_ARCH="35")
 
+    def test_the_first_that_can_be_used_is(self):
+        """Where -i does not choose, whoever asks for a GPU or nobody; where none can be, each is told."""
+        self.gpu()
+        three = {"FAKE_CUDA_COUNT": "3", "FAKE_CUDA_ARCH": "35,30,90", "FAKE_CUDA_FILL": "1"}
+        note = "note: GPU 2 (Fake GPU) is used; GPU 0 (Fake GPU) cannot be: compute capability 3.5 is older than"
+        for options in [], ["-b", "gpu"], ["--set", "backend=gpu"]:
+            for verb in [], ["program"]:
+                done = self.neon(*verb, *options, self.spec(SMALL), environment=three)
+                self.assertEqual(len(self.notes(done)), 1, str(done))
+                self.assertIn(note, done.err)
+        self.assertEqual(self.notes(self.neon("-i", "2", "s.yaml", environment=three)), [])
+        self.refused(6, "-i", "0", "s.yaml", environment=three, says="GPU 0: Fake GPU cannot be used: compute capability 3.5")
+        none = {"FAKE_CUDA_COUNT": "2", "FAKE_CUDA_ARCH": "35,30"}
+        [note] = self.notes(self.neon("-e", "1", "s.yaml", environment=none))
+        for words in "the GPU is not used: GPU 0, Fake GPU: compute capability 3.5 is", "; GPU 1, Fake GPU: compute capability 3.0 is":
+            self.assertIn(words, note)
+        self.refused(6, "-b", "gpu", "s.yaml", environment=none, says="GPU 0: Fake GPU cannot be used: compute capability 3.5")
+
     def test_a_gpu_that_is_not_there(self):
         """Asked for by its number, so that it is no matter of using another, or none."""
         self.gpu()

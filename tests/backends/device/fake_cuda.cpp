@@ -1,7 +1,8 @@
 // A driver for machines without a GPU: memory is the host's, streams do everything at once, and kernels do nothing.
 // What a test wants of it stands in the environment:
 //   FAKE_CUDA_VERSION  that the driver is for (13000)    FAKE_CUDA_INIT   what cuInit returns (0)
-//   FAKE_CUDA_ARCH     compute capability (90)           FAKE_CUDA_MIB    memory (65536)
+//   FAKE_CUDA_ARCH     compute capability (90), or those of the first GPUs: 35,90
+//   FAKE_CUDA_MIB      memory (65536)
 //   FAKE_CUDA_COUNT    of GPUs, with the same memory (1)
 //   FAKE_CUDA_FAULT    the kernel, counted from 1, that accesses memory that it must not: as on a GPU, the next call
 //   that
@@ -25,6 +26,13 @@ namespace {
 long setting(const char* name, long otherwise) {
   const char* given = std::getenv(name);
   return given ? std::atol(given) : otherwise;
+}
+
+int arch_of(CUdevice device) {
+  const char* given = std::getenv("FAKE_CUDA_ARCH");
+  for (int i = 0; given && i < device; ++i)
+    if ((given = std::strchr(given, ','))) ++given;
+  return given ? std::atoi(given) : 90;
 }
 
 thread_local long used_gpu = 0;  // its number and one, that of its context; 0 for none
@@ -135,8 +143,8 @@ NEON_FAKE cuDeviceTotalMem(size_t* bytes, CUdevice) {
   *bytes = gpu().bytes;
   return CUDA_SUCCESS;
 }
-NEON_FAKE cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice) {
-  const int arch = int(setting("FAKE_CUDA_ARCH", 90));
+NEON_FAKE cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
+  const int arch = arch_of(device);
   *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR   ? arch / 10
            : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? arch % 10
                                                                        : 100;
