@@ -447,3 +447,28 @@ class Determinism(Case):
 
 if __name__ == "__main__":
     support.main()
+    def test_verbs_that_do_not_train_say_what_fits_too(self):
+        """What is said to fit does, and a MiB less than is planned does not."""
+        self.gpu()
+        wide = MLP.replace("2048", "16384").replace("512", "16384")
+        self.neon("-b", "cpu", "-e", "1", "-z", "1024", "-s", "m", self.spec(wide))
+        self.write("x.csv", "\n".join([",".join(["1"] * 784)] * 4096))
+        for command, option, room in ((["eval", "m", "-z", "16384"], "-z", 66), (["program", "s.yaml"], "-z", 20),
+                                      (["predict", "-b", "gpu", "m", "x.csv"], "", 8)):
+            def run(mebibytes, *more, code=0):
+                return self.neon(*command, *more, code=code, environment={"FAKE_CUDA_MIB": str(mebibytes), "FAKE_CUDA_FILL": "1",
+                                                                         "NEON_CACHE_DIR": "/dev/null"})
+            failed = run(room, code=4)
+            planned, free = re.search(r"samples plan ([\d.]+) MiB for .* in all, of ([\d.]+) MiB that are free", failed.err).groups()
+            self.assertEqual(float(free), room)
+            fits = int(re.search(r"about (\d+) samples would fit", failed.err)[1])
+            run(int(float(planned)) + 2)
+            run(int(float(planned)) - 2, code=4)
+            if option:
+                self.assertIn(f"({option} {fits})", failed.err)
+                run(room, option, str(fits))
+                self.assertGreater(fits, 100)
+            else:
+                self.write("x.csv", "\n".join([",".join(["1"] * 784)] * fits))
+                run(room)
+
