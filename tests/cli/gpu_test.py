@@ -296,6 +296,36 @@ class Unusable(Case):
         self.assertEqual(self.notes(done), [])
 
 
+class OneOfEach(Case):
+    """What registers itself stands in tables of the program, or of libneon.so. The module, which is opened beside them,
+    takes what it needs from there; with functions of theirs it would have tables of its own, and fill them again."""
+
+    def defined(self, file, kinds):
+        listed = subprocess.run(["nm", "-C", "--defined-only", os.path.join(FAKES, "../../..", file)], check=True,
+                                stdout=subprocess.PIPE, text=True).stdout
+        return {name for _, kind, name in (line.split(" ", 2) for line in listed.splitlines())
+                if kind in kinds and "neon::" in name}
+
+    def test_the_module_has_no_tables_of_its_own(self):
+        tables = {"neon::categories()", "neon::add_op(neon::Op)", "neon::find_op(std::basic_string_view<char, "
+                  "std::char_traits<char> >)"}
+        own = self.defined("backends/cuda/libneon_cuda.so", "TDBR")
+        self.assertIn("neon::cuda::Engine::Engine(int)", own)
+        for other in support.NEON, "neon/array/libneon.so":
+            there = self.defined(other, "TDBR")
+            self.assertLessEqual(tables, there)
+            self.assertEqual(own & there, set())
+
+    def test_nor_such_as_templates_bring(self):
+        table = "neon::Registry<neon::Layer>::get()::registry"
+        every = {kind for kind in "tTdDbBrRuVvWw"}
+        self.assertIn(table, self.defined(support.NEON, every))
+        for name in self.defined("backends/cuda/libneon_cuda.so", every):
+            self.assertNotIn("neon::Registry<", name)
+            self.assertNotIn("neon::Registration<", name)
+            self.assertNotIn("neon::OpRegistration", name)
+
+
 class Arrays(Case):
     def test_an_example_ends_with_a_line_not_with_a_crash(self):
         """Nor with advice for the command line, which it has not."""
