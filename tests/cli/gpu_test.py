@@ -375,12 +375,57 @@ class Doctor(Case):
         done = self.neon("doctor", code=6)  # kernels that do nothing give wrong numbers
         for found in (rf"(?m)^neon +\S+, built with CUDA {CUDA}\.", rf"(?m)^NVRTC +13\.7, \S+/gpu/libnvrtc\.so\.{CUDA}$",
                       rf"(?m)^cuBLASLt +13\.2\.4, \S+/gpu/libcublasLt\.so\.{CUDA}$",
-                      rf"(?m)^cuDNN +libcudnn\.so\.{CUDNN} cannot be opened", r"(?m)^driver +for CUDA 13\.0$",
+                      rf"(?m)^cuDNN +libcudnn\.so\.{CUDNN} cannot be opened", r"(?m)^driver +([\d.]+, )?for CUDA 13\.0$",
                       r"(?m)^GPU 0 +Fake GPU, compute capability 9\.0, 64\.0 GiB$",
-                      r"a small product and a softmax \(own, fused\): gives 0, the CPU 0\.\d+: this GPU computes wrongly",
-                      r"a matrix product \(cublaslt, fused\): gives 0,",
+                      r"a small product and a softmax \([a-z, ]+\): 512 of 512 values are wrong; value 0 is 0, the CPU's 0\.\d+: "
+                      r"this GPU computes wrongly", r"a matrix product \(cublaslt\): \d+ of 131072 values are wrong",
                       rf"a convolution: convolution on the GPU needs libcudnn\.so\.{CUDNN}"):
             self.assertRegex(done.out, found)
+
+    def test_every_value_is_looked_at(self):
+        """The self-test's numbers by their formula, what they make in f64, and that with one thing wrong."""
+        self.gpu()
+
+        def numbers(shape, step):
+            walk = np.arange(1, np.prod(shape) + 1, dtype=np.uint64) * step % 2**32
+            return ((walk >> 8) / 2**23 - 1).reshape(shape)
+
+        def product(left, right):
+            return numbers(left, 2654435769) @ numbers(right, 1367130551)
+
+        def wrong_in(y, at, value):
+            out = y.copy()
+            out[at] = value
+            return out
+
+        small = np.exp(product((32, 48), (48, 16)))
+        for what, y in (("a small product and a softmax", small / small.sum(1, keepdims=True)),
+                        ("a matrix product", product((512, 768), (768, 256)))):
+            def said(given):
+                self.write("y", np.ascontiguousarray(given, np.float32).tobytes())
+                done = self.neon("doctor", code=6, environment={"FAKE_CUDA_GIVES": self.path("y")})
+                return re.search(rf"{what} \(.*\): (.*)", done.out)[1]
+
+            self.assertEqual(said(y), "agrees with the CPU")
+            scale = np.abs(y).mean()
+            for broken in -y, y[::-1], y[:, ::-1], y * 1.01, y + 0.01 * scale, np.full_like(y, np.nan), np.roll(y, 1, 0):
+                self.assertRegex(said(broken), "^[0-9]+ of [0-9]+ values are wrong; .*this GPU computes wrongly")
+            last = tuple(n - 1 for n in y.shape)
+            for value in -y[last], 1.01 * y[last] + 0.01 * scale, np.nan, np.inf:
+                self.assertIn(f"1 of {y.size} values are wrong; value {y.size - 1} is ", said(wrong_in(y, last, value)))
+
+    def test_a_cache_that_cannot_be_used(self):
+        self.write("file", "")
+        for folder, why in (("/dev/null", "it is no folder"), (self.path("file"), "it is no folder"),
+                            ("/dev/null/a/b", "Not a directory"), ("/proc/neon", "/proc: ")):
+            done = self.neon("doctor", code=None, environment={"NEON_CACHE_DIR": folder})
+            [line] = [line for line in done.out.splitlines() if line.startswith("cache ")]
+            if folder == "/proc/neon" and os.geteuid() == 0:  # who may do everything finds out when it is made
+                continue
+            self.assertIn(f"{folder}: cannot be used: {why}", line)
+        for folder in self.path("new/folder"), self.path(""):
+            done = self.neon("doctor", code=None, environment={"NEON_CACHE_DIR": folder})
+            self.assertRegex(done.out, rf"(?m)^cache +{folder}$")
 
     def test_libraries_are_found_without_a_driver(self):
         self.gpu("libcuda.so")
@@ -418,6 +463,31 @@ class Memory(Case):
         alone, both = (float(re.search(r"samples plan ([\d.]+) MiB", self.run_in(60, "-r", "1", "-z", batch, code=4).err)[1])
                        for batch in ("8192", "8193"))  # the last batch is of 8192, or of 8191
         self.assertLess(abs(both - alone), 3, "the values of 8191 samples are 25 MiB and more")
+
+    def test_verbs_that_do_not_train_say_what_fits_too(self):
+        """What is said to fit does, and a MiB less than is planned does not."""
+        self.gpu()
+        wide = MLP.replace("2048", "16384").replace("512", "16384")
+        self.neon("-b", "cpu", "-e", "1", "-z", "1024", "-s", "m", self.spec(wide))
+        self.write("x.csv", "\n".join([",".join(["1"] * 784)] * 4096))
+        for command, option, room in ((["eval", "m", "-z", "16384"], "-z", 66), (["program", "s.yaml"], "-z", 20),
+                                      (["predict", "-b", "gpu", "m", "x.csv"], "", 8)):
+            def run(mebibytes, *more, code=0):
+                return self.neon(*command, *more, code=code, environment={"FAKE_CUDA_MIB": str(mebibytes), "FAKE_CUDA_FILL": "1",
+                                                                         "NEON_CACHE_DIR": "/dev/null"})
+            failed = run(room, code=4)
+            planned, free = re.search(r"samples plan ([\d.]+) MiB for .* in all, of ([\d.]+) MiB that are free", failed.err).groups()
+            self.assertEqual(float(free), room)
+            fits = int(re.search(r"about (\d+) samples would fit", failed.err)[1])
+            run(int(float(planned)) + 2)
+            run(int(float(planned)) - 2, code=4)
+            if option:
+                self.assertIn(f"({option} {fits})", failed.err)
+                run(room, option, str(fits))
+                self.assertGreater(fits, 100)
+            else:
+                self.write("x.csv", "\n".join([",".join(["1"] * 784)] * fits))
+                run(room)
 
     def test_a_gpu_that_is_too_small_for_the_data(self):
         self.gpu()
@@ -477,28 +547,3 @@ class Determinism(Case):
 
 if __name__ == "__main__":
     support.main()
-    def test_verbs_that_do_not_train_say_what_fits_too(self):
-        """What is said to fit does, and a MiB less than is planned does not."""
-        self.gpu()
-        wide = MLP.replace("2048", "16384").replace("512", "16384")
-        self.neon("-b", "cpu", "-e", "1", "-z", "1024", "-s", "m", self.spec(wide))
-        self.write("x.csv", "\n".join([",".join(["1"] * 784)] * 4096))
-        for command, option, room in ((["eval", "m", "-z", "16384"], "-z", 66), (["program", "s.yaml"], "-z", 20),
-                                      (["predict", "-b", "gpu", "m", "x.csv"], "", 8)):
-            def run(mebibytes, *more, code=0):
-                return self.neon(*command, *more, code=code, environment={"FAKE_CUDA_MIB": str(mebibytes), "FAKE_CUDA_FILL": "1",
-                                                                         "NEON_CACHE_DIR": "/dev/null"})
-            failed = run(room, code=4)
-            planned, free = re.search(r"samples plan ([\d.]+) MiB for .* in all, of ([\d.]+) MiB that are free", failed.err).groups()
-            self.assertEqual(float(free), room)
-            fits = int(re.search(r"about (\d+) samples would fit", failed.err)[1])
-            run(int(float(planned)) + 2)
-            run(int(float(planned)) - 2, code=4)
-            if option:
-                self.assertIn(f"({option} {fits})", failed.err)
-                run(room, option, str(fits))
-                self.assertGreater(fits, 100)
-            else:
-                self.write("x.csv", "\n".join([",".join(["1"] * 784)] * fits))
-                run(room)
-
