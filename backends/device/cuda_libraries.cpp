@@ -2,6 +2,9 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
+#include <cstdio>
+
 #include "neon/core/text.h"
 
 namespace neon {
@@ -48,6 +51,23 @@ std::string version_of(CudaLibrary library, void* handle, void*& symbol) {
 }  // namespace
 
 std::string cuda_version() { return NEON_CUDA_VERSION; }
+
+// Its first line is "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.86.15  Release Build  ...".
+std::string driver_version(const std::string& file) {
+  std::FILE* const from = std::fopen(file.c_str(), "r");
+  if (!from) return "";
+  char line[512] = "";
+  const char* const read = std::fgets(line, sizeof line, from);
+  std::fclose(from);
+  const std::string_view words = read ? line : "";
+  for (size_t at = 0; at < words.size();) {
+    const size_t end = std::min(words.find_first_of(" \t\n", at), words.size());
+    const std::string_view word = words.substr(at, end - at);
+    if (word.find('.') != word.npos && word.find_first_not_of("0123456789.") == word.npos) return std::string(word);
+    at = end + 1;
+  }
+  return "";
+}
 
 void* open_library(CudaLibrary library, std::string& problem) {
   const Names names = names_of(library);

@@ -131,7 +131,7 @@ int run_bench(const CommandLine& line) {
   const std::string& path = only_operand(line, "neon bench SPEC");
   RunOptions options = line.run();
   const OpenedSpec spec = open_spec(line, path);
-  const bool asked = choose_backend(options, *spec.experiment);
+  const bool asked = choose_backend(line, options, *spec.experiment);
   options.save_path.clear();
   options.output_file.clear();
   options.progress_bar = false;

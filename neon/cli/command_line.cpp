@@ -35,7 +35,8 @@ constexpr RunOption kRunOptions[] = {
     {"--eval_freq", "eval_freq", "epochs between evaluations (also -eval, and its names in older neons)", true},
     {"-H,--history", "history", "older checkpoints kept beside the newest; saves without -s, as --serialize", true},
     {"-b,--backend", "backend", "cpu or gpu"},
-    {"-i,--device_id", "device_id", "which GPU; without -b it asks for that one, as -b gpu does"},
+    {"-i,--device_id", "device_id",
+     "which GPU, else the first that can be used; without -b it asks for that one, as -b gpu does"},
     {"-r,--rng_seed", "rng_seed", "seed of all random numbers"},
     {"-u,--rounding", "rounding",
      "round updates by chance, to this many bits of mantissa; 10 (bf16: 7) without a number", true},
@@ -365,12 +366,15 @@ class Reader {
   }
 
   void take_flags(const std::vector<std::string>& arguments) {
-    if (app_.count("--caffe")) {  // a file of options may say no
-      const bool typed = std::ranges::any_of(arguments, [](const auto& a) { return a.starts_with("--caffe"); });
-      add_option(line_.run_options, "caffe", caffe_ ? "true" : "false", typed ? "--caffe" : config_);
-    }
+    // Of these a file of options may say no.
+    const auto add_flag = [&](const std::string& flag, const char* field, bool value) {
+      if (!app_.count(flag)) return;
+      const bool typed = std::ranges::any_of(arguments, [&](const auto& a) { return a.starts_with(flag); });
+      add_option(line_.run_options, field, value ? "true" : "false", typed ? flag : config_);
+    };
+    add_flag("--caffe", "caffe", caffe_);
+    add_flag("--tf32", "tf32", tf32_);
     if (deterministic_) add_option(line_.run_options, "deterministic", "true", "--deterministic");
-    if (tf32_) add_option(line_.run_options, "tf32", "true", "--tf32");
     if (no_bar_) add_option(line_.run_options, "progress_bar", "false", "--no_progress_bar");
     line_.verbose = 1 + verbosity_;
   }

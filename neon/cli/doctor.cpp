@@ -1,8 +1,11 @@
 // neon doctor: what neon found on this machine, CUDA's libraries too, and why a GPU is not used; a short test of the
 // GPU against the CPU.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
-#include <numeric>
 
 #include "backends/device/cuda_libraries.h"
 #include "backends/device/device.h"
@@ -13,6 +16,7 @@
 #include "neon/core/paths.h"
 #include "neon/core/threads.h"
 #include "neon/core/version.h"
+#include "neon/train/atomic_file.h"
 
 namespace neon {
 
@@ -23,50 +27,68 @@ void line(const char* what, const std::string& found) { std::printf("%-16s %s\n"
 struct SelfTest {
   const char* what;
   Shape left, right;
-  Expr (*result)(Expr left, Expr right);
+  int64_t length;  // of the sums
+  bool softmax;    // of the product
+  Expr (*product)(Expr left, Expr right);
 };
+
+Expr matrix_product(Expr x, Expr w) { return Expr(x.graph(), matmul(x.graph(), x, w)); }
 
 // Sizes that kernels of neon's own take, and such as are left to CUDA's libraries.
 const SelfTest kSelfTests[] = {
-    {"a small product and a softmax",
-     {32, 48},
-     {48, 16},
-     [](Expr x, Expr w) { return Expr(x.graph(), x.graph().add("softmax", {matmul(x.graph(), x, w)})); }},
-    {"a matrix product",
-     {512, 768},
-     {768, 256},
-     [](Expr x, Expr w) { return Expr(x.graph(), matmul(x.graph(), x, w)); }},
+    {"a small product and a softmax", {32, 48}, {48, 16}, 48, true, matrix_product},
+    {"a matrix product", {512, 768}, {768, 256}, 768, false, matrix_product},
     {"a convolution",
      {8, 16, 16, 16},
      {32, 3, 3, 16},
+     144,
+     false,
      [](Expr x, Expr w) {
        const Windows windows{.size = {3, 3}, .strides = {1, 1}, .before = {1, 1}, .after = {1, 1}, .dilation = {1, 1}};
        return Expr(x.graph(), convolution(x.graph(), x, w, windows, 1));
      }},
 };
 
-std::vector<float> numbers(const Shape& shape, size_t factor) {
+// From -1 to 1, without an order in which some would stand again: a golden-section walk, by its own step.
+std::vector<float> numbers(const Shape& shape, uint32_t step) {
   std::vector<float> out(size_t(shape.elements()));
-  for (size_t i = 0; i < out.size(); ++i) out[i] = float(i * factor % 101) / 50 - 1;
+  for (size_t i = 0; i < out.size(); ++i) out[i] = float(uint32_t(i + 1) * step >> 8) / float(1 << 23) - 1;
   return out;
 }
 
-// The mean square of the result, and which implementations computed it.
-double result_of(const SelfTest& test, const DeviceOptions& device, std::string& implementations) {
+// And which implementations computed it.
+Tensor result_of(const SelfTest& test, const DeviceOptions& device, std::string& implementations) {
   Graph graph;
   const Expr x(graph, graph.input("x", DType::f32, test.left)), w(graph, graph.input("w", DType::f32, test.right));
-  const Expr y = square(test.result(x, w));
-  std::vector<int64_t> axes(size_t(y.shape().rank()));
-  std::iota(axes.begin(), axes.end(), 0);
-  graph.output("y", mean(y, axes));
+  const Expr product = test.product(x, w);
+  graph.output("y", test.softmax ? Expr(graph, graph.add("softmax", {product})) : product);
   Variables variables;
   const auto program = compile_program(graph, variables, device);
   implementations = join(program->implementations(), ", ");
-  const std::vector<float> left = numbers(test.left, 37), right = numbers(test.right, 53);
+  const std::vector<float> left = numbers(test.left, 2654435769u), right = numbers(test.right, 1367130551u);
   program->bind("x", left.data());
   program->bind("w", right.data());
   program->run(0);
-  return program->recorded("y");
+  return program->output("y").clone();  // it may be the program's memory
+}
+
+// By how much two devices may differ. Of a sum of n products, none above 1, f32 with the unit roundoff u leaves out
+// sqrt(n) n u or so, whatever the order; what is exp() of it is off by the value times that.
+double tolerance(const SelfTest& test, double value) {
+  constexpr double kMost = 8;
+  const double u = unit_roundoff(DType::f32);
+  const double of_sum = kMost * std::sqrt(double(test.length)) * double(test.length) * u;
+  return test.softmax ? 2 * of_sum * std::abs(value) + kMost * u : of_sum;
+}
+
+// The first value that is not the CPU's, in words; "" where all are.
+std::string difference(const SelfTest& test, const Tensor& gpu, const Tensor& cpu) {
+  int64_t first = -1, count = 0;
+  for (int64_t i = cpu.elements() - 1; i >= 0; --i)
+    if (!(std::abs(gpu.at(i) - cpu.at(i)) <= tolerance(test, cpu.at(i)))) first = i, ++count;
+  if (count == 0) return "";
+  return text(count, " of ", cpu.elements(), " values are wrong; value ", first, " is ", gpu.at(first), ", the CPU's ",
+              cpu.at(first), ": this GPU computes wrongly");
 }
 
 // Returns whether a GPU gives the CPU's results.
@@ -76,13 +98,11 @@ bool test_gpu(int index) {
     const std::string head = text("self-test of ", test.what);
     try {
       std::string implementations;
-      const double cpu = result_of(test, {}, implementations);
-      const double gpu = result_of(test, {.gpu = true, .gpu_index = index, .name = head}, implementations);
-      const bool same = std::abs(gpu - cpu) <= 1e-5 * std::abs(cpu);
-      line("",
-           text(head, " (", implementations, "): ",
-                same ? "agrees with the CPU" : text("gives ", gpu, ", the CPU ", cpu, ": this GPU computes wrongly")));
-      good = good && same;
+      const Tensor cpu = result_of(test, {}, implementations);
+      const Tensor gpu = result_of(test, {.gpu = true, .gpu_index = index, .name = head}, implementations);
+      const std::string wrong = difference(test, gpu, cpu);
+      line("", text(head, " (", implementations, "): ", wrong.empty() ? "agrees with the CPU" : wrong));
+      good = good && wrong.empty();
     } catch (const Error& error) {
       line("", text(head, ": ", error.what()));
       good = false;
@@ -91,12 +111,34 @@ bool test_gpu(int index) {
   return good;
 }
 
-std::string cache_folder() {
-  try {
-    return cache_dir();
-  } catch (const Error& error) {
-    return text("none: ", error.what());
+// Why nothing can be kept in a folder, or made where it is to be; "" where it can.
+std::string problem_of_folder(const std::string& folder) {
+  struct stat status;
+  if (stat(folder.c_str(), &status) != 0) {
+    if (errno != ENOENT) return system_message(errno);
+    const size_t slash = folder.find_last_of('/');
+    const std::string above = slash == folder.npos ? "." : slash == 0 ? "/" : folder.substr(0, slash);
+    const std::string problem = above == folder ? "it is not there" : problem_of_folder(above);
+    return problem.empty() || above.empty() ? problem : text(above, ": ", problem);
   }
+  if (!S_ISDIR(status.st_mode)) return "it is no folder";
+  return access(folder.c_str(), W_OK | X_OK) == 0 ? "" : system_message(errno);
+}
+
+std::string cache_text() {
+  std::string folder, problem;
+  try {
+    folder = cache_dir();
+    problem = problem_of_folder(folder);
+  } catch (const Error& error) {
+    folder = "none", problem = error.what();
+  }
+  return problem.empty() ? folder : text(folder, ": cannot be used: ", problem, "; nothing is kept from run to run");
+}
+
+std::string driver_text(GpuModule& module) {
+  const std::string own = driver_version();
+  return text(own, own.empty() ? "" : ", ", module.driver_version());
 }
 
 }  // namespace
@@ -107,7 +149,7 @@ int run_doctor(const CommandLine& command) {
   line("neon", text(version(), cuda_version().empty() ? "" : ", built with CUDA " + cuda_version()));
   line("threads", std::to_string(available_threads()));
   line("instructions", text("x86-64-", elementwise::active_level().name));
-  line("cache", cache_folder());
+  line("cache", cache_text());
   for (const FoundLibrary& found : find_cuda_libraries())
     line(found.name.c_str(), found.problem.empty() ? text(found.version, ", ", found.path) : found.problem);
   std::string why_not;
@@ -116,7 +158,7 @@ int run_doctor(const CommandLine& command) {
     line("GPU", "not used: " + why_not);
     return 0;
   }
-  line("driver", module->driver_version());
+  line("driver", driver_text(*module));
   const auto devices = module->devices();
   bool good = true;
   for (size_t i = 0; i < devices.size(); ++i) {

@@ -1,11 +1,13 @@
 // neon eval CHECKPOINT: cost and metrics of stored weights on the test set, or, where there is none, on the
 // validation samples.
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "neon/cli/session.h"
 #include "neon/cli/verbs.h"
 #include "neon/train/evaluator.h"
+#include "neon/train/gpu_room.h"
 
 namespace neon {
 
@@ -16,17 +18,28 @@ int run_eval(const CommandLine& line) {
   RunOptions options = options_of(line, opened);
   options.rounding = 0;  // of updates alone
   const Experiment& experiment = *opened.experiment;
-  const bool asked = choose_backend(options, experiment);
+  const bool asked = choose_backend(line, options, experiment);
   const Data data = load_data(experiment, options, options.spec_dir, &opened.run);
   const EvaluatedSet set = set_at_end(data);
   if (set.split.size() == 0) fail(ErrorKind::data, "the data set has no test samples to evaluate on");
   const DataLayout layout = layout_of(data);
   Variables variables;
   // Declares the variables; their values come from the file.
+  const StepOptions step = step_options(options, experiment.params);
   const auto evaluator = on_device_or_cpu(options, asked, [&] {
-    variables = {};
-    return std::make_unique<Evaluator>(experiment, layout, set, step_options(options, experiment.params), variables,
-                                       false, device_options(options, experiment));
+    const DeviceOptions device = device_options(options, experiment);
+    const auto bytes = [&](int64_t batch) {
+      StepOptions smaller = step;
+      smaller.batch = batch;
+      GpuNeeds needs(with_sequences(device));
+      needs.add_evaluation(experiment, layout, set.split, smaller, true);
+      return needs.bytes();
+    };
+    const auto let_go = [&] { variables = {}; };
+    let_go();
+    return telling_room(
+        device, [&] { return std::make_unique<Evaluator>(experiment, layout, set, step, variables, false, device); },
+        let_go, {.what = "Batches", .samples = std::min(step.batch, set.split.size()), .bytes = bytes});
   });
   restore_variables(evaluated_weights(opened.run.file, experiment.params.ema > 0), path, variables, true);
   variables.to_device();

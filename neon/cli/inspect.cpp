@@ -7,6 +7,7 @@
 #include "neon/spec/yaml.h"
 #include "neon/train/batch_feed.h"
 #include "neon/train/checkpoint.h"
+#include "neon/train/gpu_room.h"
 
 namespace neon {
 
@@ -90,7 +91,7 @@ Inspected inspect(const CommandLine& line, const char* usage) {
   out.options = line.run();
   out.spec = open_spec(line, path);
   const Experiment& experiment = *out.spec.experiment;
-  out.asked_for_gpu = choose_backend(out.options, experiment);
+  out.asked_for_gpu = choose_backend(line, out.options, experiment);
   out.check = check_data(experiment, out.options, out.spec.folder);
   if (has_shapes(out.check)) experiment.placing([&] { inspect_graph(out); });
   return out;
@@ -219,14 +220,34 @@ int run_summary(const CommandLine& line) {
   return 0;
 }
 
+namespace {
+
+// Of a training step of so many samples.
+StepGraph graph_of(const Inspected& in, int64_t batch) {
+  const ExperimentParams& params = in.spec.experiment->params;
+  StepOptions step = in.step;
+  step.batch = batch;
+  return training_graph(in.spec.experiment->network(), *params.cost, *params.optimizer, in.layout, step);
+}
+
+}  // namespace
+
 int run_program(const CommandLine& line) {
   const Inspected in = inspect(line, "neon program SPEC");
   need_shapes(in.check);
   RunOptions options = in.options;
   Variables variables;
   const auto program = on_device_or_cpu(options, in.asked_for_gpu, [&] {
-    variables = {};
-    return compile_program(in.graph.graph, variables, device_options(options, *in.spec.experiment));
+    const DeviceOptions device = device_options(options, *in.spec.experiment);
+    const auto bytes = [&](int64_t batch) {
+      GpuNeeds needs(device);
+      needs.add_program(graph_of(in, batch).graph, 0, true);
+      return needs.bytes();
+    };
+    const auto let_go = [&] { variables = {}; };
+    let_go();
+    return telling_room(device, [&] { return compile_program(in.graph.graph, variables, device); }, let_go,
+                        {.of = "weights and values", .samples = in.step.batch, .bytes = bytes});
   });
   std::fputs(to_string(program->lowered()).c_str(), stdout);
   const auto implementations = program->implementations();

@@ -8,7 +8,7 @@
 #include "neon/cli/samples.h"
 #include "neon/cli/session.h"
 #include "neon/cli/verbs.h"
-#include "neon/train/evaluator.h"
+#include "neon/train/gpu_room.h"
 
 namespace neon {
 
@@ -109,13 +109,29 @@ int run_predict(const CommandLine& line) {
   // A few samples are done before a GPU has woken up, so it is used only where it is asked for.
   RunOptions asked = line.run();
   if (asked.backend.empty()) asked.backend = "cpu";
-  choose_backend(asked, *opened.experiment);
-  const auto program = compile_program(graph.graph, variables, device_options(asked, *opened.experiment));
+  choose_backend(line, asked, *opened.experiment);
+  const DeviceOptions device = device_options(asked, *opened.experiment);
+  std::unique_ptr<Program> program;
+  const auto bytes = [&](int64_t fewer) {
+    StepOptions smaller = step;
+    smaller.batch = std::min(fewer, step.batch);
+    GpuNeeds needs(device);
+    needs.add_program(evaluation_graph(opened.experiment->network(), nullptr, {}, layout, fewer, smaller).graph, 0,
+                      true);
+    needs.hold(size_t(fewer) * (samples.bytes() / size_t(count)) + size_t(smaller.batch) * sizeof(int32_t));
+    return needs.bytes();
+  };
+  const auto let_go = [&] { program.reset(), variables = {}; };
+  telling_room(device,
+               [&] {
+                 program = compile_program(graph.graph, variables, device);
+                 program->bind("data", samples.data());
+               },
+               let_go, {.what = "Predictions", .samples = count, .option = "", .bytes = bytes});
   declare_variables(graph.graph, variables);
   restore_variables(evaluated_weights(opened.run.file, opened.experiment->params.ema > 0), path, variables, true);
   Tensor indices(DType::i32, {step.batch});
   variables.to_device();
-  program->bind("data", samples.data());
   if (line.of_verb.top_k > 1 && stored.classes == 0)
     fail(ErrorKind::config, "option --top_k: the net of ", path, " gives numbers, not classes; leave it out");
   const Printer printer(line, opened.run.class_names, stored.classes);

@@ -165,23 +165,58 @@ void print_warnings(const std::vector<std::string>& warnings) {
 
 void note_unused_gpu(const std::string& why) { std::fprintf(stderr, "note: the GPU is not used: %s\n", why.c_str()); }
 
+void note_unused_tf32(const std::string& where) {
+  std::fprintf(stderr, "note: --tf32 does nothing %s: it is for products of f32 on a GPU\n", where.c_str());
+}
+
 namespace {
 
-// Whether GPU `index`, which nobody asked for, is used.
-bool takes_gpu(size_t index) {
+// The first GPU, where -i names none, unless it cannot be used and another can. False where none can.
+bool name_gpu(RunOptions& options, const std::vector<GpuInfo>& gpus) {
+  const auto usable = std::ranges::find(gpus, "", &GpuInfo::unusable);
+  if (usable == gpus.end()) return false;
+  options.device_id = usable - gpus.begin();
+  if (options.device_id > 0)
+    std::fprintf(stderr, "note: GPU %lld (%s) is used; GPU 0 (%s) cannot be: %s\n", (long long)options.device_id,
+                 usable->name.c_str(), gpus[0].name.c_str(), gpus[0].unusable.c_str());
+  return true;
+}
+
+std::string why_unusable(const std::vector<GpuInfo>& gpus) {
+  std::vector<std::string> all;
+  for (const GpuInfo& gpu : gpus)
+    all.push_back(text(gpus.size() > 1 ? text("GPU ", all.size(), ", ") : "", gpu.name, ": ", gpu.unusable));
+  return join(all, "; ");
+}
+
+// Whether a GPU, which nobody asked for, is used.
+bool takes_gpu(RunOptions& options) {
   std::string why_not;
   GpuModule* const module = gpu_module(why_not);
   if (const std::string unused = unused_gpu(); !unused.empty()) note_unused_gpu(unused);
   if (!module) return false;
-  if (index > 0) check_gpu(int(index));  // of a run that goes on
-  const GpuInfo gpu = module->devices().at(index);
-  if (!gpu.unusable.empty()) note_unused_gpu(text(gpu.name, ": ", gpu.unusable));
-  return gpu.unusable.empty();
+  const std::vector<GpuInfo> gpus = module->devices();
+  const bool found = options.device_id > 0 || name_gpu(options, gpus);
+  if (found) check_gpu(int(options.device_id));  // that of a run that goes on may have gone
+  else note_unused_gpu(why_unusable(gpus));
+  return found;
+}
+
+// `asked_for_cpu`: by an option or the spec. A file of options is for every verb and type, so it contradicts nothing.
+void check_tf32(const CommandLine& line, const RunOptions& options, DType type, bool asked_for_cpu) {
+  const Setting* const given = line.run_options.find("tf32");
+  const std::string where = type != DType::f32         ? text("in ", name_of(type))
+                            : options.backend == "cpu" ? "on the CPU"
+                                                       : "";
+  if (!given || !options.tf32 || where.empty()) return;
+  if (given->path == "--tf32" && (type != DType::f32 || asked_for_cpu))
+    fail(ErrorKind::config, "option --tf32 does nothing ", where, ": it is for products of f32 on a GPU; leave it out");
+  note_unused_tf32(where);
 }
 
 }  // namespace
 
-bool choose_backend(RunOptions& options, const Experiment& experiment) {
+bool choose_backend(const CommandLine& line, RunOptions& options, const Experiment& experiment) {
   const std::string& backend = options.backend.empty() ? experiment.params.backend : options.backend;
   if (!backend.empty() && backend != "cpu" && backend != "mkl" && backend != "gpu" && backend != "mgpu")
     fail(ErrorKind::config, "backend '", backend, "' is not one of cpu, gpu", did_you_mean(backend, {"cpu", "gpu"}));
@@ -189,12 +224,16 @@ bool choose_backend(RunOptions& options, const Experiment& experiment) {
   bool gpu = asked;
   if (asked) {
     std::string why_not;
-    if (!gpu_module(why_not)) fail(ErrorKind::device, "the GPU cannot be used: ", why_not, kCpuHint);
+    GpuModule* const module = gpu_module(why_not);
+    if (!module) fail(ErrorKind::device, "the GPU cannot be used: ", why_not, kCpuHint);
+    if (options.device_id == 0 && !line.run_options.find("device_id")) name_gpu(options, module->devices());
     check_gpu(int(options.device_id));
   } else if (backend.empty() && data_type(options, experiment.params) != DType::f64) {
-    gpu = takes_gpu(size_t(options.device_id));
+    gpu = takes_gpu(options);
   }
+  const bool asked_for_cpu = !backend.empty() && !asked;
   options.backend = gpu ? "gpu" : "cpu";
+  check_tf32(line, options, data_type(options, experiment.params), asked_for_cpu);
   return asked;
 }
 

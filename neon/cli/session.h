@@ -49,14 +49,16 @@ void print_warnings(const std::vector<std::string>& warnings);
 constexpr const char* kCpuHint = "; -b cpu runs on the CPU";
 
 // Sets options.backend to cpu or gpu: by -b or -i, else by the spec, else the GPU where one can be used; a note says
-// why one that is there cannot. Returns whether a GPU was asked for, and throws a device error that says why when that
-// cannot be used.
-bool choose_backend(RunOptions& options, const Experiment& experiment);
+// why one that is there cannot. Of several that -i does not choose from it is the first that can. Returns whether a GPU
+// was asked for, and throws a device error that says why when that cannot be used. A --tf32 of the line that means
+// nothing there is a config error where the user chose so, and else a note.
+bool choose_backend(const CommandLine& line, RunOptions& options, const Experiment& experiment);
 // After choose_backend.
 DeviceOptions device_options(const RunOptions& options, const Experiment& experiment);
 
 // That the GPU is not used, and why.
 void note_unused_gpu(const std::string& why);
+void note_unused_tf32(const std::string& where);
 
 // What `make` makes for the chosen backend. Where a GPU that nobody asked for lacks one of CUDA's libraries, a note
 // says so, and it is made for the CPU.
@@ -66,6 +68,7 @@ auto on_device_or_cpu(RunOptions& options, bool asked_for_gpu, auto&& make) {
   } catch (const MissingLibrary& missing) {
     if (asked_for_gpu) fail(ErrorKind::device, missing.what(), kCpuHint);
     note_unused_gpu(missing.what());
+    if (options.tf32) note_unused_tf32("on the CPU");
   }
   options.backend = "cpu";
   return make();

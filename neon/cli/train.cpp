@@ -87,7 +87,7 @@ void check_fixed(const CommandLine& line, const OpenedRun& opened, const std::st
     fail(ErrorKind::config, what, " cannot change when a run goes on; start another with --model_file ", path);
   };
   const Setting was = write_params(opened.run.options), now = write_params(line.run());
-  for (const char* fixed : {"batch_size", "datatype", "rng_seed", "rounding", "caffe", "model_file"})
+  for (const char* fixed : {"batch_size", "datatype", "rng_seed", "rounding", "caffe", "tf32", "model_file"})
     check(!line.run_options.find(fixed) || now.find(fixed)->to_string() == was.find(fixed)->to_string(),
           text("--", fixed));
   // What the spec says counts where no option does.
@@ -151,7 +151,8 @@ std::vector<std::string> report(const RunResult& result, const Experiment& exper
                        fixed_seed ? " (that of --deterministic; -r N takes another)" : ""));
     if (result.waiting) out.push_back(text("waited for data: ", std::lround(100 * *result.waiting), " % of the time"));
   }
-  if (at.skipped) out.push_back(text("skipped ", at.skipped, " step", at.skipped == 1 ? "" : "s", " that overflowed"));
+  if (at.skipped)
+    out.push_back(text("skipped ", at.skipped, at.skipped == 1 ? " step that overflowed" : " steps that overflowed"));
   for (const std::string& file : result.files) out.push_back("wrote " + file);
   std::vector<std::string> keep = {"-s", unused_name("model", ".safetensors", options)};
   if (options.output_file.empty()) keep.insert(keep.end(), {"-o", unused_name("run", ".h5", options)});
@@ -211,7 +212,7 @@ int run_train(const CommandLine& line) {
   check_files_differ(options, {"the spec", path, false});
   const bool searches = !fault_searched_for().empty();
   if (searches) write_nothing(options);
-  const bool asked = choose_backend(options, *spec.experiment);
+  const bool asked = choose_backend(line, options, *spec.experiment);
   options.spec_dir = absolute_folder(spec.folder);
   options.run_dir = current_dir();
   if (!options.rng_seed) options.rng_seed = spec.experiment->params.rng_seed;
@@ -235,7 +236,7 @@ int run_resume(const CommandLine& line) {
   check_files_differ(options, {"the checkpoint", path, true});
   const bool searches = !fault_searched_for().empty();
   if (searches) write_nothing(options);
-  const bool asked = choose_backend(options, *opened.experiment);
+  const bool asked = choose_backend(line, options, *opened.experiment);
   const Data data = load_data(*opened.experiment, options, options.spec_dir, &opened.run, true);
   const Position& at = opened.run.position;
   std::fprintf(stderr, "going on after epoch %lld, step %lld\n", (long long)at.epoch, (long long)at.step_in_epoch);

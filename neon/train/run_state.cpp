@@ -43,8 +43,11 @@ json position_json(const Position& p) {
           {"seed", p.seed},
           {"seconds", exact(p.seconds)},
           {"threads", p.threads},
+          {"timed", p.timed},
           {"simd", p.simd},
           {"version", p.version},
+          {"device", p.device},
+          {"cuda", p.cuda},
           {"data", p.data}};
 }
 
@@ -85,8 +88,11 @@ Position position_from(const json& j) {
   p.seed = whole_number(j, "seed", 0, ~uint64_t(0));
   p.seconds = finite_number(j, "seconds", 0);
   p.threads = int64_t(whole_number(j, "threads", 1, 1 << 20));
+  p.timed = j.value("timed", false);  // older checkpoints do not say
   p.simd = j.at("simd").get<std::string>();
   p.version = j.at("version").get<std::string>();
+  p.device = j.value("device", "");
+  p.cuda = j.value("cuda", "");
   p.data = j.at("data").get<std::string>();
   return p;
 }

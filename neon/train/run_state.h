@@ -25,9 +25,11 @@ struct Position {
   uint64_t seed = 0;
   double seconds = 0;  // spent training
   int64_t threads = 0;
+  bool timed = false;  // algorithms of a GPU's libraries were chosen by the clock
   std::string simd, version;
-  std::string run;   // names the run among the checkpoints of a folder
-  std::string data;  // fingerprint() of the data it began with
+  std::string device, cuda;  // the GPU's name or "CPU"; CUDA's version and the driver's. "": of an older neon
+  std::string run;           // names the run among the checkpoints of a folder
+  std::string data;          // fingerprint() of the data it began with
 };
 
 // Throws a config error when one of the names cannot stand in a checkpoint, which holds UTF-8 alone.

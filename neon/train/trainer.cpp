@@ -4,6 +4,7 @@
 #include <chrono>
 #include <ranges>
 
+#include "backends/device/cuda_libraries.h"
 #include "backends/elementwise/kernels.h"
 #include "neon/core/threads.h"
 #include "neon/core/version.h"
@@ -20,6 +21,8 @@ constexpr double kFirstLossScale = 65536;  // of types of 16 bits
 constexpr double kSecondsUnseen = 0.05;
 constexpr int64_t kMostTogether = 1024;
 
+std::string device_words(const std::string& name) { return name == "CPU" ? "the CPU" : text("GPU ", name); }
+
 uint64_t fresh_seed() { return uint64_t(std::chrono::system_clock::now().time_since_epoch().count()) & 0x7fffffffffff; }
 
 }  // namespace
@@ -34,28 +37,28 @@ Trainer::Trainer(Experiment& experiment, Data data, RunOptions options, const St
   layout_ = layout_of(data_);
   step_options_ = step_options(options_, params);
   check_batch(options_, step_options_, layout_);
+  look_at_device();
   begin_position(resume, drawn);
   step_options_.seed = position_.seed;
   epochs_ = options_.epochs.value_or(params.epochs);
   steps_per_epoch_ = (layout_.train_size + step_options_.batch - 1) / step_options_.batch;
   check_position();
-  gpu_ = options_.backend == "gpu";
-  if (gpu_) {
-    std::string why_not;
-    check_gpu(int(options_.device_id));
-    device_name_ = gpu_module(why_not)->devices()[size_t(options_.device_id)].name;
-  }
-
-  // A seed, or --deterministic, asks for the same bits again, so neither the number of threads nor an algorithm is left
-  // to the clock.
-  repeatable_ = resume || options_.rng_seed || params.rng_seed || options_.deterministic;
-  threads_fixed_ = gpu_ || repeatable_;
   make_programs(experiment, resume);
   open_files();
   log_what_is_run();
 }
 
 Trainer::~Trainer() = default;
+
+void Trainer::look_at_device() {
+  gpu_ = options_.backend == "gpu";
+  if (!gpu_) return;
+  std::string why_not;
+  check_gpu(int(options_.device_id));
+  GpuModule& module = *gpu_module(why_not);
+  device_name_ = module.devices()[size_t(options_.device_id)].name;
+  position_.cuda = text("CUDA ", cuda_version(), " with a driver ", module.driver_version());
+}
 
 void Trainer::make_programs(Experiment& experiment, const StoredRun* resume) try {
   make_feed_of_training();
@@ -87,10 +90,16 @@ void Trainer::begin_position(const StoredRun* resume, std::optional<uint64_t> dr
   if (given) position_.seed = uint64_t(*given);
   else if (options_.deterministic) position_.seed = uint64_t(kDeterministicSeed);
   else position_.seed = drawn ? *drawn : fresh_seed();
+  // A seed, or --deterministic, asks for the same bits again, so neither the number of threads nor an algorithm is left
+  // to the clock. A run that goes on takes the threads that were chosen, and chooses algorithms as it did.
+  const bool repeatable = given || options_.deterministic;
+  threads_fixed_ = gpu_ || repeatable || resume;
+  position_.timed = gpu_ && !repeatable;
   position_.loss_scale = scales_loss() ? kFirstLossScale : 1;
   position_.threads = available_threads();
   position_.simd = elementwise::active_level().name;
   position_.version = version();
+  position_.device = device_name_;
   if (resume || !options_.save_path.empty()) position_.data = fingerprint(data_);
   if (resume) go_on_from(*resume);
 }
@@ -108,11 +117,24 @@ void Trainer::go_on_from(const StoredRun& resume) {
   if (here.simd != position_.simd)
     progress_.message(text("note: the run used x86-64-", position_.simd, ", now x86-64-", here.simd,
                            ": products may differ in the last bits"));
+  if (here.device != position_.device && !position_.device.empty())
+    progress_.message(text("note: the run was on ", device_words(position_.device), ", now it is on ",
+                           device_words(here.device), ": results may differ in the last bits"));
+  else if (here.cuda != position_.cuda && !position_.device.empty())
+    progress_.message(
+        text("note: the run had ", position_.cuda, ", now ", here.cuda, ": results may differ in the last bits"));
   if (here.version != position_.version)
     progress_.message(text("note: the checkpoint was written by neon ", position_.version, ", this is ", here.version));
+  if (gpu_ && position_.timed && !here.timed)
+    progress_.message(
+        "note: the run's algorithms were chosen by the clock, now they are not: results may differ in the "
+        "last bits");
   position_.threads = std::min(here.threads, position_.threads);
+  position_.timed = position_.timed && here.timed;
   position_.simd = here.simd;
   position_.version = here.version;
+  position_.device = here.device;
+  position_.cuda = here.cuda;
 }
 
 void Trainer::check_position() {

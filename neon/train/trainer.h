@@ -73,6 +73,7 @@ class Trainer {
     std::unique_ptr<Program> program;
   };
 
+  void look_at_device();
   void begin_position(const StoredRun* resume, std::optional<uint64_t> drawn);
   void go_on_from(const StoredRun& resume);
   void check_position();
@@ -167,7 +168,7 @@ class Trainer {
   std::string last_saved_, resumed_from_;
   std::vector<std::string> told_left_out_;
   std::string device_name_ = "CPU";
-  bool gpu_ = false, repeatable_ = true;
+  bool gpu_ = false;
   std::optional<double> recent_cost_, epoch_cost_;  // means of the last steps and the last whole epoch
   double recent_step_cost_ = 0, rate_ = 0;
   int64_t epoch_start_step_ = 0;

@@ -66,7 +66,7 @@ DeviceOptions Trainer::device(int threads) {
   DeviceOptions out;
   out.gpu = gpu_;
   out.gpu_index = int(options_.device_id);
-  out.timed = !repeatable_;
+  out.timed = position_.timed;
   out.tf32 = options_.tf32;
   out.name = "the training step";
   out.listener = &progress_;

@@ -643,8 +643,25 @@ class Checkpoints(Case):
         self.refused(2, "resume", "-e", "9", "m.safetensors", "--set", "optimizer=Adam", says=["another net", "velocity"])
 
     def test_resume_keeps_what_makes_the_bits(self):
-        for option in ["-z", "8"], ["-d", "f64"], ["-r", "2"], ["--caffe"], ["--model_file", "x"]:
+        for option in ["-z", "8"], ["-d", "f64"], ["-r", "2"], ["--caffe"], ["--tf32"], ["--model_file", "x"]:
             self.refused(2, "resume", *option, "m.safetensors", says="cannot change when a run goes on")
+
+    def test_tf32_where_it_means_nothing(self):
+        """Chosen so it is a contradiction; where a file of options says it for every run, or no GPU is found, a note."""
+        spec, words = self.spec(), "--tf32 does nothing "
+        for options, where in ((["-b", "cpu"], "on the CPU"), (["-d", "f64"], "in f64"), (["-d", "f16"], "in f16"),
+                               (["-d", "bf16"], "in bf16"), (["--set", "datatype=f16"], "in f16")):
+            for verb in [], ["check"], ["bench", "--iterations", "1"]:
+                self.refused(2, *verb, "--tf32", *options, spec, says=["option " + words + where, "f32 on a GPU"])
+        self.refused(2, "--tf32", self.spec(backend="cpu", name="cpu.yaml"), says=words + "on the CPU")
+        self.write("a.cfg", "tf32 = true\nepochs = 1\n")
+        done = self.neon("-c", "a.cfg", "-b", "cpu", "-s", "fast.safetensors", spec)
+        self.assertIn("note: " + words + "on the CPU", done.err)
+        self.assertIn("note: " + words, self.neon("-e", "1", "--tf32", spec, environment={"CUDA_VISIBLE_DEVICES": ""}).err)
+        self.assertNotIn("tf32", self.neon("-e", "1", "--tf32=false", "-b", "cpu", spec).err)
+        # The same again, and its opposite.
+        self.neon("resume", "-c", "a.cfg", "-e", "2", "fast.safetensors")
+        self.refused(2, "resume", "--tf32=false", "fast.safetensors", says="--tf32 cannot change when a run goes on")
 
     def test_data_changed_since(self):
         write_mnist(self)

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """What neon says of a GPU, its driver and CUDA's libraries, with stand-ins for all of them (tests/backends/device): the
 calls are the program's, but no kernel computes anything."""
+import json
 import os
 import re
 import shutil
@@ -10,6 +11,7 @@ import sys
 import h5py
 import numpy as np
 
+import damage_test
 import devices_test
 import support
 
@@ -46,6 +48,15 @@ class Case(support.Case):
             else:
                 os.symlink(os.path.join(FAKES, fake + ".so"), os.path.join(folder, library))
         self.environment["LD_LIBRARY_PATH"] = folder
+
+    def in_position(self, checkpoint, **changes):
+        """Changes where a checkpoint stands; None takes a key out, as older neons had it not."""
+        content = self.read(checkpoint)
+        end = 8 + int.from_bytes(content[:8], "little")
+        header = json.loads(content[8:end])
+        position = json.loads(header["__metadata__"]["neon.position"]) | changes
+        header["__metadata__"]["neon.position"] = json.dumps({key: value for key, value in position.items() if value is not None})
+        self.write(checkpoint, damage_test.sealed(header, content[end:]))
 
     def notes(self, result):
         return [line for line in result.err.splitlines() if line.startswith("note: ")]
@@ -168,6 +179,34 @@ class Faults(Case):
         self.assertNotIn("looking", done.err)
 
 
+class GoingOn(Case):
+    def notes_of(self, *arguments, **environment):
+        environment = {"FAKE_CUDA_FILL": "1", **environment}
+        return self.notes(self.neon("resume", "m", *arguments, environment=environment))
+
+    def test_another_device_is_told(self):
+        self.gpu()
+        self.neon("-e", "1", "-r", "1", "-s", "m", self.spec(MLP), environment={"FAKE_CUDA_FILL": "1"})
+        last_bits = ": results may differ in the last bits"
+        self.assertEqual(self.notes_of("-e", "2"), [])
+        self.assertEqual(self.notes_of("-e", "3", "-b", "cpu"),
+                         ["note: the run was on GPU Fake GPU, now it is on the CPU" + last_bits])
+        self.assertEqual(self.notes_of("-e", "4", "-b", "cpu"), [])
+        self.assertEqual(self.notes_of("-e", "5", "-b", "gpu"),
+                         ["note: the run was on the CPU, now it is on GPU Fake GPU" + last_bits])
+        self.in_position("m", device="Another GPU")
+        self.assertEqual(self.notes_of("-e", "6"), ["note: the run was on GPU Another GPU, now it is on GPU Fake GPU" + last_bits])
+        [note] = self.notes_of("-e", "7", FAKE_CUDA_VERSION="13020")
+        self.assertRegex(note, rf"the run had CUDA {CUDA}\.\d+ with a driver for CUDA 13\.0, now CUDA {CUDA}\.\d+ with a "
+                               rf"driver for CUDA 13\.2{last_bits}$")
+
+    def test_a_checkpoint_that_does_not_say_where_it_ran_is_no_other_device(self):
+        self.gpu()
+        self.neon("-b", "cpu", "-e", "1", "-r", "1", "-s", "m", self.spec(MLP))
+        self.in_position("m", device=None, cuda=None)
+        self.assertEqual(self.notes_of("-e", "2", "-b", "gpu"), [])
+
+
 class Libraries(Case):
     def test_without_nvrtc_the_cpu_is_taken_and_a_note_says_why(self):
         self.gpu("libnvrtc.so")
@@ -224,6 +263,24 @@ class Unusable(Case):
         self.gpu()
         self.unused("Fake GPU", "compute capability 3.5 is older than", FAKE_CUDA_ARCH="35")
 
+    def test_the_first_that_can_be_used_is(self):
+        """Where -i does not choose, whoever asks for a GPU or nobody; where none can be, each is told."""
+        self.gpu()
+        three = {"FAKE_CUDA_COUNT": "3", "FAKE_CUDA_ARCH": "35,30,90", "FAKE_CUDA_FILL": "1"}
+        note = "note: GPU 2 (Fake GPU) is used; GPU 0 (Fake GPU) cannot be: compute capability 3.5 is older than"
+        for options in [], ["-b", "gpu"], ["--set", "backend=gpu"]:
+            for verb in [], ["program"]:
+                done = self.neon(*verb, *options, self.spec(SMALL), environment=three)
+                self.assertEqual(len(self.notes(done)), 1, str(done))
+                self.assertIn(note, done.err)
+        self.assertEqual(self.notes(self.neon("-i", "2", "s.yaml", environment=three)), [])
+        self.refused(6, "-i", "0", "s.yaml", environment=three, says="GPU 0: Fake GPU cannot be used: compute capability 3.5")
+        none = {"FAKE_CUDA_COUNT": "2", "FAKE_CUDA_ARCH": "35,30"}
+        [note] = self.notes(self.neon("-e", "1", "s.yaml", environment=none))
+        for words in "the GPU is not used: GPU 0, Fake GPU: compute capability 3.5 is", "; GPU 1, Fake GPU: compute capability 3.0 is":
+            self.assertIn(words, note)
+        self.refused(6, "-b", "gpu", "s.yaml", environment=none, says="GPU 0: Fake GPU cannot be used: compute capability 3.5")
+
     def test_a_gpu_that_is_not_there(self):
         """Asked for by its number, so that it is no matter of using another, or none."""
         self.gpu()
@@ -237,6 +294,36 @@ class Unusable(Case):
         self.gpu()
         done = self.neon(self.spec(SMALL, epochs="1"), environment={"FAKE_CUDA_INIT": "100"})
         self.assertEqual(self.notes(done), [])
+
+
+class OneOfEach(Case):
+    """What registers itself stands in tables of the program, or of libneon.so. The module, which is opened beside them,
+    takes what it needs from there; with functions of theirs it would have tables of its own, and fill them again."""
+
+    def defined(self, file, kinds):
+        listed = subprocess.run(["nm", "-C", "--defined-only", os.path.join(FAKES, "../../..", file)], check=True,
+                                stdout=subprocess.PIPE, text=True).stdout
+        return {name for _, kind, name in (line.split(" ", 2) for line in listed.splitlines())
+                if kind in kinds and "neon::" in name}
+
+    def test_the_module_has_no_tables_of_its_own(self):
+        tables = {"neon::categories()", "neon::add_op(neon::Op)", "neon::find_op(std::basic_string_view<char, "
+                  "std::char_traits<char> >)"}
+        own = self.defined("backends/cuda/libneon_cuda.so", "TDBR")
+        self.assertIn("neon::cuda::Engine::Engine(int)", own)
+        for other in support.NEON, "neon/array/libneon.so":
+            there = self.defined(other, "TDBR")
+            self.assertLessEqual(tables, there)
+            self.assertEqual(own & there, set())
+
+    def test_nor_such_as_templates_bring(self):
+        table = "neon::Registry<neon::Layer>::get()::registry"
+        every = {kind for kind in "tTdDbBrRuVvWw"}
+        self.assertIn(table, self.defined(support.NEON, every))
+        for name in self.defined("backends/cuda/libneon_cuda.so", every):
+            self.assertNotIn("neon::Registry<", name)
+            self.assertNotIn("neon::Registration<", name)
+            self.assertNotIn("neon::OpRegistration", name)
 
 
 class Arrays(Case):
@@ -288,12 +375,57 @@ class Doctor(Case):
         done = self.neon("doctor", code=6)  # kernels that do nothing give wrong numbers
         for found in (rf"(?m)^neon +\S+, built with CUDA {CUDA}\.", rf"(?m)^NVRTC +13\.7, \S+/gpu/libnvrtc\.so\.{CUDA}$",
                       rf"(?m)^cuBLASLt +13\.2\.4, \S+/gpu/libcublasLt\.so\.{CUDA}$",
-                      rf"(?m)^cuDNN +libcudnn\.so\.{CUDNN} cannot be opened", r"(?m)^driver +for CUDA 13\.0$",
+                      rf"(?m)^cuDNN +libcudnn\.so\.{CUDNN} cannot be opened", r"(?m)^driver +([\d.]+, )?for CUDA 13\.0$",
                       r"(?m)^GPU 0 +Fake GPU, compute capability 9\.0, 64\.0 GiB$",
-                      r"a small product and a softmax \(own, fused\): gives 0, the CPU 0\.\d+: this GPU computes wrongly",
-                      r"a matrix product \(cublaslt, fused\): gives 0,",
+                      r"a small product and a softmax \([a-z, ]+\): 512 of 512 values are wrong; value 0 is 0, the CPU's 0\.\d+: "
+                      r"this GPU computes wrongly", r"a matrix product \(cublaslt\): \d+ of 131072 values are wrong",
                       rf"a convolution: convolution on the GPU needs libcudnn\.so\.{CUDNN}"):
             self.assertRegex(done.out, found)
+
+    def test_every_value_is_looked_at(self):
+        """The self-test's numbers by their formula, what they make in f64, and that with one thing wrong."""
+        self.gpu()
+
+        def numbers(shape, step):
+            walk = np.arange(1, np.prod(shape) + 1, dtype=np.uint64) * step % 2**32
+            return ((walk >> 8) / 2**23 - 1).reshape(shape)
+
+        def product(left, right):
+            return numbers(left, 2654435769) @ numbers(right, 1367130551)
+
+        def wrong_in(y, at, value):
+            out = y.copy()
+            out[at] = value
+            return out
+
+        small = np.exp(product((32, 48), (48, 16)))
+        for what, y in (("a small product and a softmax", small / small.sum(1, keepdims=True)),
+                        ("a matrix product", product((512, 768), (768, 256)))):
+            def said(given):
+                self.write("y", np.ascontiguousarray(given, np.float32).tobytes())
+                done = self.neon("doctor", code=6, environment={"FAKE_CUDA_GIVES": self.path("y")})
+                return re.search(rf"{what} \(.*\): (.*)", done.out)[1]
+
+            self.assertEqual(said(y), "agrees with the CPU")
+            scale = np.abs(y).mean()
+            for broken in -y, y[::-1], y[:, ::-1], y * 1.01, y + 0.01 * scale, np.full_like(y, np.nan), np.roll(y, 1, 0):
+                self.assertRegex(said(broken), "^[0-9]+ of [0-9]+ values are wrong; .*this GPU computes wrongly")
+            last = tuple(n - 1 for n in y.shape)
+            for value in -y[last], 1.01 * y[last] + 0.01 * scale, np.nan, np.inf:
+                self.assertIn(f"1 of {y.size} values are wrong; value {y.size - 1} is ", said(wrong_in(y, last, value)))
+
+    def test_a_cache_that_cannot_be_used(self):
+        self.write("file", "")
+        for folder, why in (("/dev/null", "it is no folder"), (self.path("file"), "it is no folder"),
+                            ("/dev/null/a/b", "Not a directory"), ("/proc/neon", "/proc: ")):
+            done = self.neon("doctor", code=None, environment={"NEON_CACHE_DIR": folder})
+            [line] = [line for line in done.out.splitlines() if line.startswith("cache ")]
+            if folder == "/proc/neon" and os.geteuid() == 0:  # who may do everything finds out when it is made
+                continue
+            self.assertIn(f"{folder}: cannot be used: {why}", line)
+        for folder in self.path("new/folder"), self.path(""):
+            done = self.neon("doctor", code=None, environment={"NEON_CACHE_DIR": folder})
+            self.assertRegex(done.out, rf"(?m)^cache +{folder}$")
 
     def test_libraries_are_found_without_a_driver(self):
         self.gpu("libcuda.so")
@@ -332,6 +464,31 @@ class Memory(Case):
         alone, both = (float(re.search(r"samples plan ([\d.]+) MiB", self.run_in(60, "-r", "1", "-z", batch, code=4).err)[1])
                        for batch in ("8192", "8193"))  # the last batch is of 8192, or of 8191
         self.assertLess(abs(both - alone), 3, "the values of 8191 samples are 25 MiB and more")
+
+    def test_verbs_that_do_not_train_say_what_fits_too(self):
+        """What is said to fit does, and a MiB less than is planned does not."""
+        self.gpu()
+        wide = MLP.replace("2048", "16384").replace("512", "16384")
+        self.neon("-b", "cpu", "-e", "1", "-z", "1024", "-s", "m", self.spec(wide))
+        self.write("x.csv", "\n".join([",".join(["1"] * 784)] * 4096))
+        for command, option, room in ((["eval", "m", "-z", "16384"], "-z", 66), (["program", "s.yaml"], "-z", 20),
+                                      (["predict", "-b", "gpu", "m", "x.csv"], "", 8)):
+            def run(mebibytes, *more, code=0):
+                return self.neon(*command, *more, code=code, environment={"FAKE_CUDA_MIB": str(mebibytes), "FAKE_CUDA_FILL": "1",
+                                                                         "NEON_CACHE_DIR": "/dev/null"})
+            failed = run(room, code=4)
+            planned, free = re.search(r"samples plan ([\d.]+) MiB for .* in all, of ([\d.]+) MiB that are free", failed.err).groups()
+            self.assertEqual(float(free), room)
+            fits = int(re.search(r"about (\d+) samples would fit", failed.err)[1])
+            run(int(float(planned)) + 2)
+            run(int(float(planned)) - 2, code=4)
+            if option:
+                self.assertIn(f"({option} {fits})", failed.err)
+                run(room, option, str(fits))
+                self.assertGreater(fits, 100)
+            else:
+                self.write("x.csv", "\n".join([",".join(["1"] * 784)] * fits))
+                run(room)
 
     STAYS = "note: the samples would take more than memory_share of the GPU's memory: they stay in the host's"
 
@@ -418,8 +575,9 @@ class ColdStart(Case):
 
 
 class Determinism(Case):
-    def asked(self, *arguments):
-        done = self.neon(*arguments, code=None, environment={"FAKE_CUBLASLT_TELLS": "1", "NEON_CACHE_DIR": "/dev/null"})
+    def asked(self, *arguments, code=None):
+        done = self.neon(*arguments, code=code, environment={"FAKE_CUBLASLT_TELLS": "1", "NEON_CACHE_DIR": "/dev/null",
+                                                             "FAKE_CUDA_FILL": "1"})
         counts = set(re.findall(r"algorithms asked for: (\d+)", done.err))
         self.assertTrue(counts, str(done))
         return counts
@@ -436,6 +594,21 @@ class Determinism(Case):
             self.assertEqual(self.asked(*verb, "-r", "5", self.spec(MLP)), {"1"})
             self.assertEqual(self.asked(*verb, self.spec(MLP, rng_seed="5")), {"1"})
             self.assertEqual(self.asked(*verb, "--deterministic", self.spec(MLP)), {"1"})
+
+    def test_a_run_that_goes_on_chooses_as_it_did(self):
+        """The clock, where it chose; else the first. A checkpoint of an older neon does not say, and was never timed."""
+        self.gpu()
+        for options in [], ["-r", "5"], ["--deterministic"]:
+            asked = self.asked(*options, "-s", "m", self.spec(MLP), code=0)
+            self.assertEqual(asked == {"1"}, bool(options))
+            for epochs in "2", "3":
+                self.assertEqual(self.asked("resume", "-e", epochs, "m", code=0), asked)
+        self.asked("-e", "1", "-s", "m", self.spec(MLP), code=0)
+        self.in_position("m", timed=None)
+        self.assertEqual(self.asked("resume", "-e", "2", "m", code=0), {"1"})
+        self.asked("-e", "1", "-s", "m", self.spec(MLP), code=0)
+        done = self.neon("resume", "-e", "2", "--deterministic", "m", environment={"FAKE_CUDA_FILL": "1"})
+        self.assertIn("note: the run's algorithms were chosen by the clock, now they are not", done.err)
 
 
 if __name__ == "__main__":

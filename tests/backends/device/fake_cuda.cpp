@@ -1,11 +1,15 @@
 // A driver for machines without a GPU: memory is the host's, streams do everything at once, and kernels do nothing.
 // What a test wants of it stands in the environment:
 //   FAKE_CUDA_VERSION  that the driver is for (13000)    FAKE_CUDA_INIT   what cuInit returns (0)
-//   FAKE_CUDA_ARCH     compute capability (90)           FAKE_CUDA_MIB    memory (65536)
+//   FAKE_CUDA_ARCH     compute capability (90), or those of the first GPUs: 35,90
+//   FAKE_CUDA_MIB      memory (65536)
 //   FAKE_CUDA_COUNT    of GPUs, with the same memory (1)
 //   FAKE_CUDA_FAULT    the kernel, counted from 1, that accesses memory that it must not: as on a GPU, the next call
 //   that
 //                      waits or sends something hears of it, and all that follow
+//   FAKE_CUDA_FILL     every byte of memory that is cleared, but for its first 64, where a program's faults are told
+//                      (0); with 1 results are finite and no zeros, and a run trains nothing, but goes through
+//   FAKE_CUDA_GIVES    a file, which an array as long as it is holds for who copies it to the host
 //   FAKE_CUDA_TELLS    how many bytes an array must have for its sum to be printed when it is sent
 // What the driver gives belongs to the GPU that the thread uses then, and is taken back, or used, in its name only.
 #include <cuda.h>
@@ -23,6 +27,13 @@ namespace {
 long setting(const char* name, long otherwise) {
   const char* given = std::getenv(name);
   return given ? std::atol(given) : otherwise;
+}
+
+int arch_of(CUdevice device) {
+  const char* given = std::getenv("FAKE_CUDA_ARCH");
+  for (int i = 0; given && i < device; ++i)
+    if ((given = std::strchr(given, ','))) ++given;
+  return given ? std::atoi(given) : 90;
 }
 
 thread_local long used_gpu = 0;  // its number and one, that of its context; 0 for none
@@ -90,6 +101,18 @@ void tell_sum(const void* array, size_t bytes) {
   std::fprintf(stderr, "sent: %zu bytes with the sum %lu\n", bytes, sum);
 }
 
+void give_file(void* to, size_t bytes) {
+  const char* name = std::getenv("FAKE_CUDA_GIVES");
+  std::FILE* const file = name ? std::fopen(name, "rb") : nullptr;
+  if (!file) return;
+  std::fseek(file, 0, SEEK_END);
+  if (std::ftell(file) == long(bytes)) {
+    std::rewind(file);
+    if (std::fread(to, 1, bytes, file) != bytes) std::abort();
+  }
+  std::fclose(file);
+}
+
 // Of a call that sends something to a stream.
 CUresult sent_to(CUstream stream) {
   const CUresult result = given().check(stream);
@@ -133,8 +156,8 @@ NEON_FAKE cuDeviceTotalMem(size_t* bytes, CUdevice) {
   *bytes = gpu().bytes;
   return CUDA_SUCCESS;
 }
-NEON_FAKE cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice) {
-  const int arch = int(setting("FAKE_CUDA_ARCH", 90));
+NEON_FAKE cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
+  const int arch = arch_of(device);
   *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR   ? arch / 10
            : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? arch % 10
                                                                        : 100;
@@ -185,6 +208,7 @@ NEON_FAKE cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, size_t bytes, CUst
 }
 NEON_FAKE cuMemcpyDtoHAsync(void* to, CUdeviceptr from, size_t bytes, CUstream stream) {
   std::memcpy(to, host(from), bytes);
+  give_file(to, bytes);
   return sent_to(stream);
 }
 NEON_FAKE cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
@@ -192,7 +216,10 @@ NEON_FAKE cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUst
   return sent_to(stream);
 }
 NEON_FAKE cuMemsetD8Async(CUdeviceptr at, unsigned char value, size_t bytes, CUstream stream) {
+  constexpr size_t kOfFaults = 64;
   std::memset(host(at), value, bytes);
+  if (bytes > kOfFaults)
+    std::memset(static_cast<char*>(host(at)) + kOfFaults, int(setting("FAKE_CUDA_FILL", value)), bytes - kOfFaults);
   return sent_to(stream);
 }
 
