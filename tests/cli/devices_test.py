@@ -83,6 +83,21 @@ class Devices(Case):
             os.remove(self.path("gpu.safetensors"))
             self.assertEqual(self.train(spec, "gpu"), straight)
 
+    def test_samples_that_stay_on_the_host_give_the_bits_of_those_on_the_gpu(self):
+        held = self.train(self.spec(CONVOLUTION), "gpu")
+        share = "{UniformRandom: {memory_share: 1e-9, "
+        told = self.neon("-b", "gpu", "-r", "3", "-s", "streamed.safetensors", "-e", "4",
+                         self.spec(CONVOLUTION.replace("{UniformRandom: {", share), "streamed.yaml"))
+        self.assertIn("they stay in the host's", told.err)
+        self.assertEqual(support.tensors(self.path("streamed.safetensors"))[0], held)
+
+    def test_the_examples_of_arrays_find_what_they_expect(self):
+        """Each ends with 1 where its number of kernels or a result is not as it says."""
+        for name in "gemm_f16", "variance", "batch_norm":
+            done = subprocess.run([os.path.join(os.environ["ARRAY_EXAMPLES"], name), "gpu"], env=self.environment,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            self.assertEqual(done.returncode, 0, done.stdout)
+
 
 if __name__ == "__main__":
     problem = why_no_gpu()

@@ -1,5 +1,7 @@
 // What a step asks of CUDA: one launch, no memory, no waiting. The driver's functions of these names stand in this
-// program, where the GPU module finds them before the driver's own; they count, and call those.
+// program, where the GPU module finds them before the driver's own; they count, and call those. They are all that the
+// module calls but what asks about the GPU, finds kernels or opens and ends contexts, frees events and graphs, and
+// cuEventQuery, which waits for nothing.
 #include <cuda.h>
 #include <dlfcn.h>
 
@@ -31,9 +33,14 @@ Function driver(const char* name, Function) {
   extern "C" __attribute__((visibility("default"))) CUresult CUDAAPI name parameters { \
     return driver(NEON_TEXT_OF(name), &name) arguments;                                \
   }
+NEON_COUNTED(cuStreamBeginCapture, (CUstream stream, CUstreamCaptureMode mode), (stream, mode))
+NEON_COUNTED(cuStreamEndCapture, (CUstream stream, CUgraph* out), (stream, out))
 NEON_COUNTED(cuGraphLaunch, (CUgraphExec graph, CUstream stream), (graph, stream))
 NEON_COUNTED(cuGraphInstantiateWithFlags, (CUgraphExec * out, CUgraph graph, unsigned long long flags),
              (out, graph, flags))
+NEON_COUNTED(cuGraphExecDestroy, (CUgraphExec graph), (graph))
+NEON_COUNTED(cuModuleLoadData, (CUmodule * out, const void* image), (out, image))
+NEON_COUNTED(cuModuleUnload, (CUmodule module), (module))
 NEON_COUNTED(cuLaunchKernel,
              (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
               unsigned shared, CUstream stream, void** parameters, void** extra),
@@ -41,13 +48,22 @@ NEON_COUNTED(cuLaunchKernel,
 NEON_COUNTED(cuMemAlloc, (CUdeviceptr * out, size_t bytes), (out, bytes))
 NEON_COUNTED(cuMemFree, (CUdeviceptr at), (at))
 NEON_COUNTED(cuMemHostAlloc, (void** out, size_t bytes, unsigned flags), (out, bytes, flags))
+NEON_COUNTED(cuMemFreeHost, (void* at), (at))
+NEON_COUNTED(cuMemGetInfo, (size_t * free, size_t* all), (free, all))
+NEON_COUNTED(cuStreamCreate, (CUstream * out, unsigned flags), (out, flags))
+NEON_COUNTED(cuStreamDestroy, (CUstream stream), (stream))
 NEON_COUNTED(cuStreamSynchronize, (CUstream stream), (stream))
 NEON_COUNTED(cuCtxSynchronize, (void), ())
 NEON_COUNTED(cuEventRecord, (CUevent event, CUstream stream), (event, stream))
+NEON_COUNTED(cuEventRecordWithFlags, (CUevent event, CUstream stream, unsigned flags), (event, stream, flags))
 NEON_COUNTED(cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned flags), (stream, event, flags))
 NEON_COUNTED(cuMemcpyHtoDAsync, (CUdeviceptr to, const void* from, size_t bytes, CUstream stream),
              (to, from, bytes, stream))
 NEON_COUNTED(cuMemcpyDtoHAsync, (void* to, CUdeviceptr from, size_t bytes, CUstream stream), (to, from, bytes, stream))
+NEON_COUNTED(cuMemcpyDtoDAsync, (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream),
+             (to, from, bytes, stream))
+NEON_COUNTED(cuMemsetD8Async, (CUdeviceptr at, unsigned char value, size_t bytes, CUstream stream),
+             (at, value, bytes, stream))
 
 extern "C" __attribute__((visibility("default"))) CUresult CUDAAPI cuEventCreate(CUevent* out, unsigned flags) {
   const CUresult result = driver("cuEventCreate", &cuEventCreate)(out, flags);
