@@ -4,6 +4,7 @@
 
 #include "backends/cuda/code_text.h"
 #include "backends/cuda/pool_gradient_source.h"
+#include "backends/cuda/pool_strip_source.h"
 #include "backends/graph/windows.h"
 
 namespace neon::cuda {
@@ -260,6 +261,7 @@ bool is_window_op(const std::string& op) { return op.starts_with("pool_") || op.
 
 Source window_source(const LoweredKernel& kernel, SourceContext& context) {
   if (kernel.op == "pool_max_gradient") return pool_gradient_source(kernel, context);
+  if (kernel.op == "pool_max" && is_pooled_by_strips(kernel, context)) return pool_strip_source(kernel, context);
   return WindowWriter(kernel, context).run();
 }
 

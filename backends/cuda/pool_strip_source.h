@@ -1,0 +1,12 @@
+// Source of max pooling of f16 and bf16: a thread has neighbouring channels of a strip of windows, and compares numbers
+// as integers that have their place within them (pool_strip.cuh).
+#pragma once
+#include "backends/cuda/source.h"
+
+namespace neon::cuda {
+
+// Of op "pool_max". Not where windows step over channels, an odd number of them is there, or places are no bytes.
+bool is_pooled_by_strips(const LoweredKernel& kernel, SourceContext& context);
+Source pool_strip_source(const LoweredKernel& kernel, SourceContext& context);
+
+}  // namespace neon::cuda
