@@ -8,10 +8,11 @@ namespace neon::cuda {
 namespace {
 
 constexpr int64_t kElementsOfManyBlocks = 256 * 1024;
-constexpr int64_t kBlocksWanted = 1024;  // of totals: enough to fill the largest GPUs a few times over
-constexpr int64_t kRowsOfMeeting = 4;    // the same where blocks meet: more of them keep what they read in registers
-constexpr int kAcrossOfMeeting = 8;      // threads beside each other: a line of memory; each reads all blocks' parts
-constexpr int64_t kRowsOfLane = 4;       // least rows of a split that one thread adds up
+constexpr int64_t kBlocksWanted = 1024, kRoundsOfTotals = 8;  // of totals
+constexpr int64_t kRowsOfMeeting = 4;  // the same where blocks meet: more of them keep what they read in registers
+constexpr int kAcrossOfMeeting = 8;    // threads beside each other: a line of memory; each reads all blocks' parts
+constexpr int kLeastAcross = 8;        // a line of memory of 16-bit numbers
+constexpr int64_t kRowsOfLane = 4;     // least rows of a split that one thread adds up
 
 int power_of_two_from(int64_t n) {
   int out = 1;
@@ -22,13 +23,13 @@ int power_of_two_from(int64_t n) {
 }  // namespace
 
 SegmentWriter::SegmentWriter(const Segment& segment, CodeText& code, int64_t first_partial, int first_ticket,
-                             int64_t busy_blocks, int64_t segments)
+                             int64_t busy_blocks)
     : segment_(segment), code_(code), first_partial_(first_partial), first_ticket_(first_ticket) {
   split_axes();
   find_levels();
   choose_width();
-  choose_lanes();
-  choose_splits(busy_blocks, segments);
+  choose_lanes(busy_blocks);
+  choose_splits(busy_blocks);
   if (groups_ * reduced_ < (int64_t(1) << 30)) index_ = "int";
 }
 
@@ -89,10 +90,10 @@ void SegmentWriter::choose_width() {
   if (fold_ == Fold::inner) along_ = width_;
 }
 
-void SegmentWriter::choose_lanes() {
+void SegmentWriter::choose_lanes(int64_t busy_blocks) {
   if (fold_ == Fold::none) {
     per_block_ = int64_t(kThreads) * width_;
-    if (only_totals()) packs_ = (groups_ + per_block_ * kBlocksWanted - 1) / (per_block_ * kBlocksWanted);
+    if (only_totals()) packs_ = rounds_of_totals(busy_blocks);
     per_block_ *= packs_;
   } else if (fold_ == Fold::inner) {
     const int64_t packs = (reduced_ + along_ - 1) / along_;
@@ -102,14 +103,32 @@ void SegmentWriter::choose_lanes() {
     if (reduced_ > 4096 || (reduced_ > 256 && groups_ < 2048)) lanes_ = kThreads;
     per_block_ = kThreads / lanes_;
   } else {
-    const int most = width_ > 1 && !reductions_.empty() && !ends_after_one_walk() ? kAcrossOfMeeting : 32;
-    const int across = std::min(power_of_two_from((groups_ + width_ - 1) / width_), most);
+    const int across = threads_across();
     lanes_ = kThreads / across;
     per_block_ = int64_t(across) * width_;
   }
 }
 
-// Then blocks are few: each has a number for the last one to add up, and takes its turn at the ticket.
+// Of an outer fold, beside each other: a power of two, with as few as can be beyond the last group.
+int SegmentWriter::threads_across() const {
+  const int64_t packs = (groups_ + width_ - 1) / width_;
+  if (width_ > 1 && !reductions_.empty() && !ends_after_one_walk())
+    return std::min(power_of_two_from(packs), kAcrossOfMeeting);
+  const auto idle = [&](int across) { return (packs + across - 1) / across * across - packs; };
+  int best = std::min(power_of_two_from(packs), 32);
+  for (int across = best / 2; across >= kLeastAcross; across /= 2)
+    if (idle(across) < idle(best)) best = across;
+  return best;
+}
+
+// Of blocks that make totals alone, which are few: each has a number for the last one to add up, and takes its turn at
+// the ticket. Of little memory as many as run at the same time, of much enough to fill the largest GPUs a few times.
+int64_t SegmentWriter::rounds_of_totals(int64_t busy_blocks) const {
+  const int64_t all = (groups_ + per_block_ - 1) / per_block_;
+  const int64_t blocks = std::min(std::max(busy_blocks, all / kRoundsOfTotals), kBlocksWanted);
+  return (all + blocks - 1) / blocks;
+}
+
 bool SegmentWriter::only_totals() const {
   return !segment_.totals.empty() &&
          std::ranges::none_of(segment_.stores, [](const Store& store) { return store.reach == Reach::full; });
@@ -124,13 +143,13 @@ bool SegmentWriter::ends_after_one_walk() const {
 // Tall columns are shared by several blocks, no more than keep memory busy: whoever goes on reads what each of them has
 // added up. When nothing but their folds is left to do after one walk, the last block does it; otherwise they meet, and
 // are no more than run at the same time.
-void SegmentWriter::choose_splits(int64_t busy_blocks, int64_t segments) {
+void SegmentWriter::choose_splits(int64_t busy_blocks) {
   if (fold_ != Fold::outer || reductions_.empty()) return;
   for (int reg : reductions_)
     if (segment_.body[size_t(reg)].op->name == "argmax") return;
   meets_ = !ends_after_one_walk();
   const int64_t most = reduced_ / (lanes_ * (meets_ ? kRowsOfMeeting : kRowsOfLane));
-  const int64_t wanted = busy_blocks / (meets_ ? segments : 1) / bundles();
+  const int64_t wanted = busy_blocks / bundles();
   splits_ = std::max<int64_t>(std::min(most, wanted), 1);
   splits_ = (reduced_ + rows_of_split() - 1) / rows_of_split();
   meets_ = meets_ && splits_ > 1;

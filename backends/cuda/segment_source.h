@@ -7,9 +7,8 @@ namespace neon::cuda {
 class SegmentWriter {
  public:
   // The segment's partial results begin at `first_partial` of the space for them, its tickets at `first_ticket`.
-  // One of a kernel's `segments`; at most `busy_blocks` of all may wait for each other, which keep the GPU busy.
-  SegmentWriter(const Segment& segment, CodeText& code, int64_t first_partial, int first_ticket, int64_t busy_blocks,
-                int64_t segments);
+  // So many `busy_blocks` are its part of those that keep the GPU busy; no more of its own may wait for each other.
+  SegmentWriter(const Segment& segment, CodeText& code, int64_t first_partial, int first_ticket, int64_t busy_blocks);
   int64_t blocks() const { return bundles() * splits_; }
   int64_t partials() const { return splits_ > 1 ? splits_ * groups_ * int64_t(reductions_.size()) : 0; }
   int tickets() const { return splits_ > 1 ? int(bundles()) * (meets_ ? 2 : 1) : 0; }
@@ -25,10 +24,12 @@ class SegmentWriter {
   void split_axes();
   void find_levels();
   void choose_width();
-  void choose_lanes();
-  void choose_splits(int64_t busy_blocks, int64_t segments);
+  void choose_lanes(int64_t busy_blocks);
+  void choose_splits(int64_t busy_blocks);
+  int threads_across() const;
   bool ends_after_one_walk() const;
   bool only_totals() const;
+  int64_t rounds_of_totals(int64_t busy_blocks) const;
 
   int64_t bundles() const { return (groups_ + per_block_ - 1) / per_block_; }
   int64_t items() const { return (reduced_ + int64_t(lanes_) * along_ - 1) / (int64_t(lanes_) * along_); }

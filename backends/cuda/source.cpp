@@ -40,6 +40,7 @@ LowerOptions gpu_lowering(bool fuse, bool tf32, int arch) {
           .remake = fuse,
           .deep_inputs = fuse,
           .siblings = fuse,
+          .columns = fuse,
           .product_gradients = fuse && tf32,
           .own_products = fuse ? kMostWork : 0,
           // cuDNN's fast kernels in exact f32 (Winograd's) take no relu that keeps NaN; a relu by itself is a hundredth
@@ -111,10 +112,17 @@ class KernelWriter {
     return out;
   }
 
+  // As large a part of those that run at the same time as the segment is of the kernel.
+  int64_t busy_blocks_of(const Segment& segment) const {
+    int64_t all = 0;
+    for (const Segment& one : kernel_.segments) all += one.domain.elements();
+    const double share = double(segment.domain.elements()) / double(std::max<int64_t>(all, 1));
+    return std::max<int64_t>(int64_t(share * double(kBlocksOfProcessor * context_.processors)), 1);
+  }
+
   std::string segment(size_t s) {
     const Segment& segment = kernel_.segments[s];
-    SegmentWriter writer(segment, code_, partials_, tickets_, kBlocksOfProcessor * context_.processors,
-                         int64_t(kernel_.segments.size()));
+    SegmentWriter writer(segment, code_, partials_, tickets_, busy_blocks_of(segment));
     meets_ = meets_ || writer.meets();
     const int64_t blocks = writer.blocks();
     partials_ += writer.partials();
@@ -132,8 +140,10 @@ class KernelWriter {
     return out + "  }\n";
   }
 
+  // All is fetched before threads wait for each other, and they wait once for all totals: warps have folded theirs.
   std::string last_block() {
-    std::string sums, folds;  // all is fetched before the first threads wait for each other
+    std::string sums, folds, joins;
+    int total = 0;
     for (size_t s = 0; s < kernel_.segments.size(); ++s)
       for (size_t t = 0; t < kernel_.segments[s].totals.size(); ++t) {
         const std::string fold = fold_name(*kernel_.segments[s].totals[t].op), name = text("t", s, "_", t);
@@ -141,10 +151,17 @@ class KernelWriter {
         sums += text("  R ", name, " = ", fold, "::start<R>();\n  for (i64 i = threadIdx.x; i < ", blocks,
                      "; i += kThreads) ", name, " = ", fold, "::join<R>(", name, ", __ldcg(partials + ", first,
                      " + i));\n");
-        folds += text("  ", name, " = fold_neighbours<", fold, ", kThreads, R>(", name, ", scratch);\n");
+        folds += text("  ", name, " = fold_neighbours<", fold, ", 32, R>(", name,
+                      ", scratch);\n  if (threadIdx.x % 32 == 0) scratch.values[", total,
+                      " * kWarps + threadIdx.x / 32] = ", name, ";\n");
+        joins += text("  ", name, " = scratch.values[", total, " * kWarps];\n#pragma unroll\n  for (int w = 1; w < ",
+                      "kWarps; ++w) ", name, " = ", fold, "::join<R>(", name, ", scratch.values[", total,
+                      " * kWarps + w]);\n");
+        ++total;
       }
-    std::string out = text("  if (!is_last_of(ticket, gridDim.x)) return;\n", sums, folds);
-    out += "  if (threadIdx.x != 0) return;\n";
+    std::string out = text("  if (!is_last_of(ticket, gridDim.x)) return;\n  constexpr int kWarps = kThreads / 32;\n",
+                           "  static_assert(", total, " * kWarps <= kThreads * kMostTogether);\n", sums, folds,
+                           "  __syncthreads();\n  if (threadIdx.x != 0) return;\n", joins);
     for (size_t i = 0; i < kernel_.post.size(); ++i) {
       const Instruction& instruction = kernel_.post[i];
       std::string value;

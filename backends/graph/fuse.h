@@ -47,10 +47,14 @@ struct Groups {
   std::vector<std::vector<int>> nodes;
   std::vector<int> home;  // by node: the group that stores its value for others; -1 for a node in no group
 };
+struct Grouping {
+  bool fuse = true;     // false: each node by itself
+  bool columns = false;  // groups that read columns of one array, or make them, are one where they can be
+};
 // All fusible nodes in groups; each group can be one kernel, and the groups' order has no cycle.
 // `taken` marks nodes that another kernel took along; `next` are the graph's successors, and those of such kernels.
 Groups group_nodes(const Graph& graph, const std::vector<Role>& roles, const std::vector<bool>& taken,
-                   const std::vector<std::vector<int>>& next, bool fuse);
+                   const std::vector<std::vector<int>>& next, const Grouping& how);
 // With cheap nodes copied into the groups that read what they make, where nobody else does and none of these groups
 // writes a variable.
 Groups with_remade(const Graph& graph, const std::vector<Role>& roles, Groups groups);

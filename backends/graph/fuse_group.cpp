@@ -1,8 +1,8 @@
 // Greedy grouping: every fusible node starts alone; along each edge, producer and consumer become one group
 // when they fit one kernel and no path between them leaves the group. Then groups that write variables under
 // the same guard are joined side by side (the update of all parameters is one kernel), and so are totals with
-// the scalar that gathers them, and what is drawn. At last, what only a later group reads moves there where that
-// group has at hand what it is made from.
+// the scalar that gathers them, and what is drawn; on some devices what reads or makes columns of one array. At last,
+// what only a later group reads moves there where that group has at hand what it is made from.
 #include <algorithm>
 #include <map>
 
@@ -87,11 +87,12 @@ class Grouper {
     }
   }
 
-  void fuse() {
+  void fuse(bool columns) {
     // A group that reduces takes in smaller ones that did not fit before, hence the rounds.
     while (join_along_edges()) {
     }
     join_side_by_side();
+    if (columns) join_columns();
     // What several of those need can now go along.
     while (join_along_edges()) {
     }
@@ -277,6 +278,33 @@ class Grouper {
     join_each(draws);
   }
 
+  // Those that read columns of one array, or make them, as branches do of the gradient by their concatenation and of
+  // the concatenation itself: a launch for all, and the GPU is busy where a part alone would not keep it so.
+  void join_columns() {
+    std::map<Value, std::vector<int>> readers, makers;  // nodes
+    for (int n = 0; n < graph_.node_count(); ++n) {
+      const Node& node = graph_.node(n);
+      const bool slice = node.op->name == "slice";
+      if (!slice && node.op->name != "concat") continue;
+      const Value whole = slice ? node.inputs[0] : node.outputs[0];
+      if (node.attributes.integer("axis") != graph_.shape(whole).rank() - 1) continue;
+      if (slice) readers[whole].push_back(n);
+      else
+        for (Value part : node.inputs) makers[whole].push_back(graph_.producer_index(part));
+    }
+    for (const auto* of_arrays : {&readers, &makers})
+      for (const auto& [whole, nodes] : *of_arrays) join_groups_of(nodes);
+  }
+
+  void join_groups_of(std::vector<int> nodes) {
+    std::erase_if(nodes, [&](int n) {
+      const size_t group = size_t(group_of_[size_t(n)]);
+      return !fusible_[size_t(n)] || kept_[group] || guard_[group] || writes_[group];
+    });
+    for (size_t i = 0; i < nodes.size(); ++i)
+      for (size_t j = i + 1; j < nodes.size(); ++j) try_join(group_of_[size_t(nodes[i])], group_of_[size_t(nodes[j])]);
+  }
+
   // Made from no array. Integers are made in an arithmetic of their own.
   bool is_drawn(const std::vector<int>& nodes) const {
     return std::ranges::all_of(nodes, [&](int n) {
@@ -311,9 +339,9 @@ class Grouper {
 }  // namespace
 
 Groups group_nodes(const Graph& graph, const std::vector<Role>& roles, const std::vector<bool>& taken,
-                   const std::vector<std::vector<int>>& next, bool fuse) {
+                   const std::vector<std::vector<int>>& next, const Grouping& how) {
   Grouper grouper(graph, roles, taken, next);
-  if (fuse) grouper.fuse();
+  if (how.fuse) grouper.fuse(how.columns);
   return grouper.result();
 }
 

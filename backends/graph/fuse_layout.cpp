@@ -10,7 +10,9 @@ namespace neon {
 
 namespace {
 
-constexpr size_t kMostNodes = 96;  // that compute; a slice is but a way to read, a cast to 16 bits one to write
+// That compute: a slice is but a way to read, a cast to 16 bits one to write. Of many arrays of which each becomes one
+// number, as all gradients do to be seen finite, more are one kernel: there is little to do beside reading them.
+constexpr int64_t kMostNodes = 96, kMostNodesOfTotals = 4 * kMostNodes;
 
 bool all_ones(const Shape& shape) { return shape.elements() == 1; }
 
@@ -176,7 +178,8 @@ std::optional<GroupLayout> layout_of_group(const Graph& graph, const std::vector
     const bool narrows = node.op->name == "cast" && size_of(graph.dtype(node.outputs[0])) == 2;
     return !narrows && !is_fused_slice(graph, node);
   };
-  if (size_t(std::ranges::count_if(nodes, computes)) > kMostNodes) return {};
+  const int64_t computing = std::ranges::count_if(nodes, computes);
+  if (computing > kMostNodesOfTotals) return {};
   const std::set<int> members(nodes.begin(), nodes.end());
   auto inside = [&](Value value) { return members.count(graph.producer_index(value)) > 0; };
   std::set<int> post;
@@ -209,6 +212,10 @@ std::optional<GroupLayout> layout_of_group(const Graph& graph, const std::vector
     if (!post.count(n) || is_total(graph, graph.node(n))) parts[components.find(n)].nodes.push_back(n);
   GroupLayout out;
   out.post.assign(post.begin(), post.end());
+  const bool totals = !parts.empty() && std::ranges::all_of(parts, [&](const auto& part) {
+    return std::ranges::any_of(part.second.nodes, [&](int n) { return is_total(graph, graph.node(n)); });
+  });
+  if (computing > (totals ? kMostNodesOfTotals : kMostNodes)) return {};
   for (auto& [root, part] : parts) {
     if (!fit(graph, part)) return {};
     out.parts.push_back(std::move(part));

@@ -28,7 +28,8 @@ class Lowerer {
 
   Lowered run() {
     make_opaque_kernels();
-    Groups groups = group_nodes(lowered_.graph, roles_, epilogues_.taken(), epilogues_.next(), options_.fuse);
+    Groups groups = group_nodes(lowered_.graph, roles_, epilogues_.taken(), epilogues_.next(),
+                                {.fuse = options_.fuse, .columns = options_.columns});
     if (options_.remake) groups = with_remade(lowered_.graph, roles_, std::move(groups));
     const std::vector<bool> needed = values_needed(groups);
     for (size_t g = 0; g < groups.nodes.size(); ++g)
@@ -191,6 +192,7 @@ Lowered lower(const Graph& graph, const LowerOptions& options) {
   Graph simple = simplified(expand(graph, options.keep));
   if (options.fuse && options.kept_casts) simple = with_kept_casts(simple);
   if (options.siblings) simple = with_siblings_together(simple);
+  if (options.columns) simple = with_slices_of_summands(simple);
   if (options.deep_inputs) simple = with_deep_inputs(simple);
   if (options.product_gradients) simple = with_product_gradients(simple);
   return Lowerer(with_writers(simple), options).run();

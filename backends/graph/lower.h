@@ -79,6 +79,7 @@ struct LowerOptions {
   bool remake = false;             // see with_remade(): for devices whose arithmetic outruns their memory
   bool deep_inputs = false;        // see with_deep_inputs()
   bool siblings = false;           // see with_siblings_together()
+  bool columns = false;            // see with_slices_of_summands(); what reads or makes columns of one array is one
   bool product_gradients = false;  // see with_product_gradients()
   int64_t own_products = 0;        // multiplications of a product, at most, that takes derivatives and sums along
   bool relus_apart = false;        // after convolutions in f32 whose filters see several pixels
