@@ -122,7 +122,8 @@ struct CpuOptions {
   bool fuse = true;       // false: a kernel for every node
   bool remake = false;    // as for a GPU: cheap values are made again rather than stored
   bool join = false;      // as for a GPU: kernels write into the concatenation of their results, and
-  bool siblings = false;  // gradients of convolutions of one input are made together
+  bool siblings = false;  // gradients of convolutions of one input are made together, and
+  bool columns = false;   // what reads or makes columns of one array, in one kernel
   bool plain = false;     // the plain kernels only, in double: what everything else is tested against
   // Inputs and variables have no memory but what bind_memory gives them. Not with `plain`.
   bool callers_memory = false;

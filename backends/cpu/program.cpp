@@ -78,6 +78,7 @@ class CpuProgram : public Program {
                              .kept_casts = !options.callers_memory,
                              .remake = options.remake,
                              .siblings = options.siblings,
+                             .columns = options.columns,
                              .join = options.join,
                              .keep = {"batch_matmul"}});
     context_ = std::make_unique<cpu::Context>(lowered_, options.threads > 0 ? options.threads : available_threads());

@@ -147,13 +147,15 @@ TEST_CASE("gradients that are made together are those that were added up") {
       INFO(c.name << " in " << std::string(name_of(dtype)));
       const Graph graph = build_branches(c.build, dtype);
       const auto plain = run(graph, {.plain = true});
-      for (bool join : {false, true}) {
-        INFO((join ? "joined" : "copied"));
-        for (const auto& [name, y] : run(graph, {.threads = 2, .join = join, .siblings = true})) {
-          INFO(name);
-          CHECK(difference(y, plain.at(name)) == "");
+      for (bool join : {false, true})
+        for (bool columns : {false, true}) {
+          INFO((join ? "joined" : "copied") << (columns ? ", columns together" : ""));
+          const CpuOptions options{.threads = 2, .join = join, .siblings = true, .columns = columns};
+          for (const auto& [name, y] : run(graph, options)) {
+            INFO(name);
+            CHECK(difference(y, plain.at(name)) == "");
+          }
         }
-      }
     }
 }
 
@@ -163,7 +165,7 @@ TEST_CASE("a net of branches trains as it does without") {
     const Net net = modules(dtype, 8);
     Variables plain, together;
     const auto a = net.compile(plain, {.plain = true}),
-               b = net.compile(together, {.remake = true, .join = true, .siblings = true});
+               b = net.compile(together, {.remake = true, .join = true, .siblings = true, .columns = true});
     CHECK(count(b->lowered(), "convolution_weight_gradient") == 9 - 2);
     CHECK(count(b->lowered(), "convolution_data_gradient") == 8 - 2);
     for (int step = 0; step < 3; ++step)

@@ -400,6 +400,7 @@ std::string check_all_ways(const RandomGraph& made, double tolerance, bool own_l
   if (problem.empty())
     problem = against("single kernels", trace(made, {.threads = 2, .fuse = false}), plain, tolerance);
   if (problem.empty()) problem = against("made again", trace(made, {.threads = 2, .remake = true}), plain, tolerance);
+  if (problem.empty()) problem = against("columns", trace(made, {.threads = 2, .columns = true}), plain, tolerance);
   if (problem.empty()) problem = against("joined", trace(made, {.threads = 2, .join = true}), plain, tolerance);
   if (problem.empty()) problem = against("the same again", trace(made, {.threads = 1}), fused, 0);
   for (int threads : {2, 3})

@@ -1,5 +1,5 @@
 // Random graphs of rows, columns and products in f64, with variables that are written under guards or without: what is
-// made again must not be read where it has changed, nor change what others read.
+// made again, or together with other columns, must not be read where it has changed, nor change what others read.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <random>
@@ -72,9 +72,25 @@ class RandomRows {
   }
   Expr product(Expr left) { return apply("tanh", Expr(graph, matmul(graph, left, w_))); }
 
+  Expr columns(Expr of, int64_t first, int64_t count) {
+    return {graph, graph.add("slice", {of}, {{"axis", int64_t(1)}, {"first", first}, {"count", count}})};
+  }
+  // Two or three columns of an array, each with something of its own done to it, and put together again.
+  Expr parts(Expr of) {
+    std::vector<Value> out;
+    for (int64_t first = 0; first < kWidth;) {
+      const int64_t count = out.size() == 2 ? kWidth - first : std::min<int64_t>(kWidth - first, 8 * (1 + below(4)));
+      const Expr part = columns(of, first, count);
+      if (below(3) == 0) row_.push_back(apply("tanh", mean(product(of), {0})));
+      out.push_back(below(2) ? apply("tanh", part) : part * 0.5 + columns(pick(full_), first, count));
+      first += count;
+    }
+    return {graph, graph.add("concat", out, {{"axis", int64_t(1)}})};
+  }
+
   void grow() {
     if (row_.empty()) return row_.push_back(mean(pick(full_), {0}));
-    switch (below(11)) {
+    switch (below(13)) {
       case 0: return full_.push_back(pick(full_) * 0.5);
       case 1: return full_.push_back(-pick(full_));
       case 2: return full_.push_back(pick(full_) - pick(row_));
@@ -85,6 +101,8 @@ class RandomRows {
       case 7: return full_.push_back(product(pick(full_)));
       case 8: return row_.push_back(product(pick(row_)));
       case 9: return full_.push_back(apply("tanh", pick(full_)));
+      case 10: return full_.push_back(parts(pick(full_) + pick(full_)));
+      case 11: return full_.push_back(parts(pick(full_)));
       default: full_.emplace_back(graph, broadcast_to(graph, pick(row_), {rows_, kWidth}));
     }
   }
@@ -108,10 +126,14 @@ TEST_CASE("random graphs with variables are the same when cheap values are made 
   for (uint64_t seed = 0; seed < 400; ++seed) {
     INFO("seed " << seed);
     RandomRows made(seed);
-    const std::vector<double> plain = made.run({.plain = true}), again = made.run({.threads = 1, .remake = true});
-    REQUIRE(again.size() == plain.size());
-    // Sums of 64 products of numbers below some hundreds.
-    for (size_t i = 0; i < plain.size(); ++i)
-      if (!(std::abs(again[i] - plain[i]) <= 1e-8 * std::max(1.0, std::abs(plain[i])))) REQUIRE(again[i] == plain[i]);
+    const std::vector<double> plain = made.run({.plain = true});
+    for (bool columns : {false, true}) {
+      INFO((columns ? "columns together" : ""));
+      const auto again = made.run({.threads = 1, .remake = true, .join = columns, .columns = columns});
+      REQUIRE(again.size() == plain.size());
+      // Sums of 64 products of numbers below some hundreds.
+      for (size_t i = 0; i < plain.size(); ++i)
+        if (!(std::abs(again[i] - plain[i]) <= 1e-8 * std::max(1.0, std::abs(plain[i])))) REQUIRE(again[i] == plain[i]);
+    }
   }
 }

@@ -37,11 +37,13 @@ std::vector<Value> arrays_of(const LoweredKernel& kernel, cuda::SourceContext& c
   return out;
 }
 
-// Of one array, of which it computes nothing but that function.
+// Of arrays of which it computes nothing but that function, one from one.
 bool is_lone(const char* function, const LoweredKernel& kernel) {
-  if (!kernel.fused || kernel.outputs.size() != 1 || kernel.fused->segments.size() != 1) return false;
-  return std::ranges::all_of(kernel.fused->segments[0].body, [&](const Instruction& i) {
-    return i.kind == Instruction::Kind::load || (i.kind == Instruction::Kind::compute && i.op->name == function);
+  if (!kernel.fused || kernel.outputs.size() != kernel.fused->segments.size()) return false;
+  return std::ranges::all_of(kernel.fused->segments, [&](const Segment& segment) {
+    return std::ranges::all_of(segment.body, [&](const Instruction& i) {
+      return i.kind == Instruction::Kind::load || (i.kind == Instruction::Kind::compute && i.op->name == function);
+    });
   });
 }
 
@@ -51,12 +53,22 @@ TEST_CASE("a step of GoogLeNet in f16 on a GPU copies, casts, transposes and con
   const Lowered lowered = step_of("bench/googlenet.yaml", "f16");
   INFO(to_string(lowered));
   std::map<std::string, int> kernels;
+  int relus = 0;
   for (const LoweredKernel& kernel : lowered.kernels) {
     ++kernels[kernel.op];
-    CHECK(!is_lone("identity", kernel));
+    CHECK((kernel.is_once() || !is_lone("identity", kernel)));
     // cuDNN does not write a result with relu into a concatenation, so that is what such a kernel is for.
-    if (is_lone("relu", kernel)) CHECK(lowered.placements[size_t(kernel.outputs[0].id)]);
+    if (!is_lone("relu", kernel)) continue;
+    relus += int(kernel.outputs.size());
+    for (Value output : kernel.outputs) CHECK(lowered.placements[size_t(output.id)]);
   }
+  // Two branches of a module end with filters of several pixels, by one kernel.
+  CHECK(relus == 9 * 2);
+  CHECK(std::ranges::count_if(lowered.kernels, [](const auto& k) { return is_lone("relu", k); }) == 9);
+  // And one makes of the gradient by their concatenation what each of the four is given, and the sums of that.
+  CHECK(std::ranges::count_if(lowered.kernels, [](const LoweredKernel& k) {
+          return k.fused && k.fused->segments.size() == 4 && k.outputs.size() == 8;
+        }) == 9);
   for (const char* op : {"slice", "transpose", "concat"}) CHECK(kernels[op] == 0);
   CHECK(std::ranges::count_if(lowered.kernels, [](const LoweredKernel& k) { return k.is_once(); }) == 1);
   // 57 convolutions in the net (the paper's table 1, without auxiliary classifiers), of which each of the nine modules
