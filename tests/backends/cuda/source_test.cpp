@@ -133,6 +133,27 @@ TEST_CASE("kernels of large arrays compile, and have the accesses that they shou
   check_compiles(sources);
 }
 
+TEST_CASE("max pooling in 16 bits goes along strips of windows, where they overlap and are enough") {
+  without_cache();
+  std::vector<std::string> sources;
+  const auto strips = [&](DType dtype, const Shape& x, int64_t window, int64_t stride, const std::string& text) {
+    Graph graph;
+    const std::vector<int64_t> windows = {window, window, 1}, strides = {stride, stride, 1};
+    const Attributes attributes = {{"window", windows}, {"strides", strides}, {"padding", std::vector<int64_t>(6, 0)}};
+    graph.output("y", graph.add_all("pool_max", {graph.input("x", dtype, x)}, attributes)[0]);
+    sources.push_back(sources_of(graph).at(0));
+    INFO(sources.back().substr(sources.back().find("kernel(")));
+    CHECK((sources.back().find(text) != sources.back().npos));
+  };
+  strips(DType::f16, {128, 30, 30, 256}, 3, 1, "largest_of_strip<f16, 8, 7, 3, 1>");
+  strips(DType::bf16, {128, 29, 29, 132}, 3, 2, "largest_of_strip<bf16, 4, 7, 3, 2>");
+  strips(DType::f16, {128, 28, 28, 256}, 2, 2, "largest_of_strip<f16, 8, 1, 2, 2>");
+  strips(DType::f16, {1, 30, 30, 256}, 3, 1, "largest_of_strip<f16, 8, 1, 3, 1>");
+  strips(DType::f16, {128, 30, 30, 255}, 3, 1, "where[e] = at");
+  strips(DType::f32, {128, 30, 30, 256}, 3, 1, "where[e] = at");
+  check_compiles(sources);
+}
+
 TEST_CASE("a kernel that writes into a concatenation finds its rows there") {
   without_cache();
   std::vector<std::string> sources;

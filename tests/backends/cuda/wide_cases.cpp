@@ -62,6 +62,21 @@ std::vector<WideCase> wide_cases(DType d) {
                  },
                  20000,
                  "is_last_of(ticket + 1"});
+  out.push_back({"four who read columns of a sum, and add them up",
+                 {{"a", d, {20000, 256}}, {"b", d, {20000, 256}}},
+                 [](Graph& graph, const std::vector<Expr>& x) {
+                   const Expr both = x[0] + x[1];
+                   std::vector<Value> sums;
+                   for (int64_t first : {0, 64, 128, 192}) {
+                     const Attributes columns = {{"axis", int64_t(1)}, {"first", first}, {"count", int64_t(64)}};
+                     const Expr part = apply("relu", Expr(graph, graph.add("slice", {both}, columns)));
+                     graph.output(text("part", first), part);
+                     sums.push_back(sum(part, {0}));
+                   }
+                   return Expr(graph, graph.add("concat", sums, {{"axis", int64_t(1)}}));
+                 },
+                 20000,
+                 "is_last_of(ticket + 4"});
   const auto normal_columns = [](Expr x) {
     Expr wide = cast(x, compute_type(x.dtype()));
     Expr centred = wide - mean(wide, {0});
