@@ -53,7 +53,9 @@ __device__ __forceinline__ void take_apart(uint4 x, u32 (&out)[4]) {
 }
 __device__ __forceinline__ void take_apart(uint2 x, u32 (&out)[2]) { out[0] = x.x, out[1] = x.y; }
 __device__ __forceinline__ void take_apart(u32 x, u32 (&out)[1]) { out[0] = x; }
-__device__ __forceinline__ void put_together(const u32 (&x)[4], uint4& out) { out = make_uint4(x[0], x[1], x[2], x[3]); }
+__device__ __forceinline__ void put_together(const u32 (&x)[4], uint4& out) {
+  out = make_uint4(x[0], x[1], x[2], x[3]);
+}
 __device__ __forceinline__ void put_together(const u32 (&x)[2], uint2& out) { out = make_uint2(x[0], x[1]); }
 __device__ __forceinline__ void put_together(const u32 (&x)[1], u32& out) { out = x[0]; }
 

@@ -48,7 +48,7 @@ struct Groups {
   std::vector<int> home;  // by node: the group that stores its value for others; -1 for a node in no group
 };
 struct Grouping {
-  bool fuse = true;     // false: each node by itself
+  bool fuse = true;      // false: each node by itself
   bool columns = false;  // groups that read columns of one array, or make them, are one where they can be
 };
 // All fusible nodes in groups; each group can be one kernel, and the groups' order has no cycle.
