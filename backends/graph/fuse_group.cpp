@@ -296,13 +296,13 @@ class Grouper {
       for (const auto& [whole, nodes] : *of_arrays) join_groups_of(nodes);
   }
 
+  // Each with the next: there may be many.
   void join_groups_of(std::vector<int> nodes) {
     std::erase_if(nodes, [&](int n) {
       const size_t group = size_t(group_of_[size_t(n)]);
       return !fusible_[size_t(n)] || kept_[group] || guard_[group] || writes_[group];
     });
-    for (size_t i = 0; i < nodes.size(); ++i)
-      for (size_t j = i + 1; j < nodes.size(); ++j) try_join(group_of_[size_t(nodes[i])], group_of_[size_t(nodes[j])]);
+    for (size_t i = 1; i < nodes.size(); ++i) try_join(group_of_[size_t(nodes[i - 1])], group_of_[size_t(nodes[i])]);
   }
 
   // Made from no array. Integers are made in an arithmetic of their own.

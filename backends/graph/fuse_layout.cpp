@@ -2,7 +2,7 @@
 // one number.
 #include <algorithm>
 #include <map>
-#include <set>
+#include <numeric>
 
 #include "backends/graph/fuse.h"
 
@@ -51,14 +51,15 @@ const Shape& domain_of(const Graph& graph, const Node& node) {
 
 class Components {
  public:
+  explicit Components(size_t count) : parent_(count) { std::iota(parent_.begin(), parent_.end(), 0); }
   int find(int x) {
-    auto [it, fresh] = parent_.emplace(x, x);
-    return it->second == x ? x : it->second = find(it->second);
+    int& parent = parent_[size_t(x)];
+    return parent == x ? x : parent = find(parent);
   }
-  void join(int a, int b) { parent_[find(a)] = find(b); }
+  void join(int a, int b) { parent_[size_t(find(a))] = find(b); }
 
  private:
-  std::map<int, int> parent_;
+  std::vector<int> parent_;
 };
 
 // Fills domain and reduced axes of a part; false when its nodes do not fit together.
@@ -180,38 +181,44 @@ std::optional<GroupLayout> layout_of_group(const Graph& graph, const std::vector
   };
   const int64_t computing = std::ranges::count_if(nodes, computes);
   if (computing > kMostNodesOfTotals) return {};
-  const std::set<int> members(nodes.begin(), nodes.end());
-  auto inside = [&](Value value) { return members.count(graph.producer_index(value)) > 0; };
-  std::set<int> post;
-  Components components;
-  for (int n : nodes) {
+  // Where a value's maker stands among the nodes, -1 when it is none of them.
+  const auto place = [&](Value value) {
+    const int maker = graph.producer_index(value);
+    const auto found = std::ranges::lower_bound(nodes, maker);
+    return found != nodes.end() && *found == maker ? int(found - nodes.begin()) : -1;
+  };
+  std::vector<bool> post(nodes.size(), false);
+  Components components(nodes.size());
+  for (int i = 0; i < int(nodes.size()); ++i) {
+    const int n = nodes[size_t(i)];
     NEON_ASSERT(roles[size_t(n)] == Role::fusible);
     const Node& node = graph.node(n);
     const bool total = is_total(graph, node);
     bool after = total;
-    for (Value input : node.inputs) {
-      if (!inside(input)) continue;
-      if (reads_array(graph, node) || rounds(graph.producer(input), graph)) return {};
-      const bool late = post.count(graph.producer_index(input)) > 0;
+    std::vector<int> makers;
+    for (Value input : node.inputs)
+      if (const int maker = place(input); maker >= 0) makers.push_back(maker);
+    for (int maker : makers) {
+      if (reads_array(graph, node) || rounds(graph.node(nodes[size_t(maker)]), graph)) return {};
+      const bool late = post[size_t(maker)];
       if (late && (is_reduction(*node.op) || !all_ones(graph.shape(node.outputs[0])))) return {};
       after = after || late;
     }
-    if (after) post.insert(n);
-    if (!after || total) {
-      components.find(n);
-      for (Value input : node.inputs)
-        if (inside(input) && !post.count(graph.producer_index(input))) components.join(n, graph.producer_index(input));
-    } else {
+    post[size_t(i)] = after;
+    for (int maker : makers) {
+      if (post[size_t(maker)]) continue;
       // A late scalar may also read early results of this kernel only through memory, which is not there yet.
-      for (Value input : node.inputs)
-        if (inside(input) && !post.count(graph.producer_index(input))) return {};
+      if (after && !total) return {};
+      components.join(i, maker);
     }
   }
   std::map<int, GroupLayout::Part> parts;
-  for (int n : nodes)
-    if (!post.count(n) || is_total(graph, graph.node(n))) parts[components.find(n)].nodes.push_back(n);
   GroupLayout out;
-  out.post.assign(post.begin(), post.end());
+  for (int i = 0; i < int(nodes.size()); ++i) {
+    const int n = nodes[size_t(i)];
+    if (post[size_t(i)]) out.post.push_back(n);
+    if (!post[size_t(i)] || is_total(graph, graph.node(n))) parts[components.find(i)].nodes.push_back(n);
+  }
   const bool totals = !parts.empty() && std::ranges::all_of(parts, [&](const auto& part) {
     return std::ranges::any_of(part.second.nodes, [&](int n) { return is_total(graph, graph.node(n)); });
   });
