@@ -1,7 +1,7 @@
 // Max pooling of 16-bit numbers along a strip of windows. A number and its place in the window are one integer, the
 // number above and 0xffff - place below: the larger of two such is the larger number, and of equal ones the first. What
-// a strip's neighbouring windows see of one column is gone through once, and counts in each window as a place further
-// to the left: as an integer smaller by 1.
+// a strip's neighbouring windows see of one column is gone through once, as if it were a window's first; where it is a
+// later one its places are larger, and so the integers smaller by as many columns.
 
 // What lies outside: below -infinity.
 constexpr u32 kOutside = 0x80008000u;

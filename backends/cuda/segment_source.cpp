@@ -8,7 +8,8 @@ namespace neon::cuda {
 namespace {
 
 constexpr int64_t kElementsOfManyBlocks = 256 * 1024;
-constexpr int64_t kBlocksWanted = 1024, kRoundsOfTotals = 8;  // of totals
+// Of totals: blocks at the most, and rounds of each before there are more than keep the GPU busy.
+constexpr int64_t kBlocksWanted = 1024, kRoundsOfTotals = 8;
 constexpr int64_t kRowsOfMeeting = 4;  // the same where blocks meet: more of them keep what they read in registers
 constexpr int kAcrossOfMeeting = 8;    // threads beside each other: a line of memory; each reads all blocks' parts
 constexpr int kLeastAcross = 8;        // a line of memory of 16-bit numbers
@@ -109,15 +110,16 @@ void SegmentWriter::choose_lanes(int64_t busy_blocks) {
   }
 }
 
-// Of an outer fold, beside each other: a power of two, with as few as can be beyond the last group.
+// Of an outer fold, beside each other: a power of two, with few beyond the last group, and no more rows of them than
+// there are.
 int SegmentWriter::threads_across() const {
   const int64_t packs = (groups_ + width_ - 1) / width_;
   if (width_ > 1 && !reductions_.empty() && !ends_after_one_walk())
     return std::min(power_of_two_from(packs), kAcrossOfMeeting);
   const auto idle = [&](int across) { return (packs + across - 1) / across * across - packs; };
   int best = std::min(power_of_two_from(packs), 32);
-  for (int across = best / 2; across >= kLeastAcross; across /= 2)
-    if (idle(across) < idle(best)) best = across;
+  for (int across = best / 2; across >= kLeastAcross && kThreads / across <= reduced_; across /= 2)
+    if (idle(across) + packs / 8 < idle(best)) best = across;
   return best;
 }
 

@@ -63,6 +63,8 @@ std::vector<std::vector<int>> successors(const Graph& graph) {
 
 namespace {
 
+constexpr size_t kMostColumns = 16;  // segments of a kernel that are joined for the columns of one array
+
 class Grouper {
  public:
   Grouper(const Graph& graph, const std::vector<Role>& roles, const std::vector<bool>& taken,
@@ -169,13 +171,14 @@ class Grouper {
     return false;
   }
 
-  bool try_join(int a, int b) {
+  // Of no more segments than `most_parts`.
+  bool try_join(int a, int b, size_t most_parts = SIZE_MAX) {
     if (a == b || kept_[size_t(a)] != kept_[size_t(b)]) return false;
     if (!guards_agree(a, b)) return false;
     std::vector<int> nodes = groups_[size_t(a)];
     nodes.insert(nodes.end(), groups_[size_t(b)].begin(), groups_[size_t(b)].end());
     std::ranges::sort(nodes);
-    if (!fits_a_kernel(nodes)) return false;
+    if (!fits_a_kernel(nodes, most_parts)) return false;
     if (path_outside(a, b) || path_outside(b, a)) return false;
     for (int n : groups_[size_t(b)]) group_of_[size_t(n)] = a;
     groups_[size_t(a)] = std::move(nodes);
@@ -210,9 +213,9 @@ class Grouper {
     return true;
   }
 
-  bool fits_a_kernel(const std::vector<int>& nodes) const {
+  bool fits_a_kernel(const std::vector<int>& nodes, size_t most_parts = SIZE_MAX) const {
     const auto layout = layout_of_group(graph_, roles_, nodes);
-    return layout && std::ranges::all_of(nodes, [&](int n) {
+    return layout && layout->parts.size() <= most_parts && std::ranges::all_of(nodes, [&](int n) {
              return std::ranges::all_of(assigned_[size_t(n)],
                                         [&](const Assignment& a) { return writes_in_place(a, nodes, *layout); });
            });
@@ -296,13 +299,24 @@ class Grouper {
       for (const auto& [whole, nodes] : *of_arrays) join_groups_of(nodes);
   }
 
-  // Each with the next: there may be many.
+  // Each with the one before, so that many take no longer than they must; in an arithmetic that both have.
   void join_groups_of(std::vector<int> nodes) {
     std::erase_if(nodes, [&](int n) {
       const size_t group = size_t(group_of_[size_t(n)]);
       return !fusible_[size_t(n)] || kept_[group] || guard_[group] || writes_[group];
     });
-    for (size_t i = 1; i < nodes.size(); ++i) try_join(group_of_[size_t(nodes[i - 1])], group_of_[size_t(nodes[i])]);
+    for (size_t i = 1; i < nodes.size(); ++i) {
+      const int a = group_of_[size_t(nodes[i - 1])], b = group_of_[size_t(nodes[i])];
+      if (is_wide(a) == is_wide(b)) try_join(a, b, kMostColumns);
+    }
+  }
+
+  // Whether a kernel with the group computes in f64.
+  bool is_wide(int group) const {
+    return std::ranges::any_of(groups_[size_t(group)], [&](int n) {
+      const DType dtype = graph_.dtype(graph_.node(n).outputs[0]);
+      return dtype == DType::f64 || dtype == DType::i32 || dtype == DType::i64;
+    });
   }
 
   // Made from no array. Integers are made in an arithmetic of their own.

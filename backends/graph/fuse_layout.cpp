@@ -13,6 +13,8 @@ namespace {
 // That compute: a slice is but a way to read, a cast to 16 bits one to write. Of many arrays of which each becomes one
 // number, as all gradients do to be seen finite, more are one kernel: there is little to do beside reading them.
 constexpr int64_t kMostNodes = 96, kMostNodesOfTotals = 4 * kMostNodes;
+constexpr int64_t kMostTotals = 128;
+constexpr size_t kMostNodesOfPart = 8;  // of such a kernel
 
 bool all_ones(const Shape& shape) { return shape.elements() == 1; }
 
@@ -180,7 +182,8 @@ std::optional<GroupLayout> layout_of_group(const Graph& graph, const std::vector
     return !narrows && !is_fused_slice(graph, node);
   };
   const int64_t computing = std::ranges::count_if(nodes, computes);
-  if (computing > kMostNodesOfTotals) return {};
+  const int64_t totals = std::ranges::count_if(nodes, [&](int n) { return is_total(graph, graph.node(n)); });
+  if (computing > (totals ? kMostNodesOfTotals : kMostNodes) || totals > kMostTotals) return {};
   // Where a value's maker stands among the nodes, -1 when it is none of them.
   const auto place = [&](Value value) {
     const int maker = graph.producer_index(value);
@@ -219,10 +222,12 @@ std::optional<GroupLayout> layout_of_group(const Graph& graph, const std::vector
     if (post[size_t(i)]) out.post.push_back(n);
     if (!post[size_t(i)] || is_total(graph, graph.node(n))) parts[components.find(i)].nodes.push_back(n);
   }
-  const bool totals = !parts.empty() && std::ranges::all_of(parts, [&](const auto& part) {
-    return std::ranges::any_of(part.second.nodes, [&](int n) { return is_total(graph, graph.node(n)); });
+  const bool small = std::ranges::all_of(parts, [&](const auto& part) {
+    const std::vector<int>& of_part = part.second.nodes;
+    return of_part.size() <= kMostNodesOfPart &&
+           std::ranges::any_of(of_part, [&](int n) { return is_total(graph, graph.node(n)); });
   });
-  if (computing > (totals ? kMostNodesOfTotals : kMostNodes)) return {};
+  if (computing > kMostNodes && !small) return {};
   for (auto& [root, part] : parts) {
     if (!fit(graph, part)) return {};
     out.parts.push_back(std::move(part));

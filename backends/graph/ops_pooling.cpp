@@ -5,6 +5,7 @@
 //   pool_max_gradient(y, position) -> x       each y added to the element that it came from, in an array of `sizes`
 //   pool_avg(x) -> y                          the mean of each window's elements, as neon has it
 //   pool_avg_gradient(y) -> x                 its adjoint
+// A zero that is the largest may lose its sign, and NaN its bits.
 // With count_padding=1 a mean divides by the size of the whole window, so that times that size it is a sum.
 // position is u8, or i32 where a window has over 255 places.
 #include "backends/graph/op.h"

@@ -29,8 +29,8 @@ Graph with_product_gradients(const Graph& graph);
 // and filters side by side: it makes and reads x once.
 Graph with_siblings_together(const Graph& graph);
 
-// The same computation where sums that only slices read, each element in one of them at most, are not made: the slices
-// are of the summands, and are added up where they are read.
+// The same computation where sums of arrays that are in memory anyway, and that only slices read, each element in one
+// of them at most, are not made: the slices are of the summands, and are added up where they are read.
 Graph with_slices_of_summands(const Graph& graph);
 
 // The same computation with copies added where lowering needs them: every assignment's value is made by a fusible

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "backends/graph/fuse.h"
 #include "backends/graph/passes.h"
 #include "backends/graph/rewrite.h"
 
@@ -51,15 +52,39 @@ std::vector<bool> only_sliced(const Graph& graph) {
   return out;
 }
 
+// What the parts of a sum may be read of: arrays that are in memory anyway, or sums of such that are for nothing else.
+// All else would have to be put there first.
+class Summands {
+ public:
+  explicit Summands(const Graph& graph) : graph_(graph), roles_(roles(graph)), edges_(data_edges(graph)) {}
+
+  bool are_at_hand(const Node& sum) const {
+    return std::ranges::all_of(sum.inputs, [&](Value summand) {
+      if (graph_.type(summand) != graph_.type(sum.outputs[0])) return false;
+      const int maker = graph_.producer_index(viewed(graph_, summand));
+      const Role role = roles_[size_t(maker)];
+      if (role == Role::opaque || role == Role::leaf) return true;
+      const Node& node = graph_.node(maker);
+      return viewed(graph_, summand) == summand && node.op->name == "add" && edges_[size_t(maker)].size() == 1 &&
+             are_at_hand(node);
+    });
+  }
+
+ private:
+  const Graph& graph_;
+  const std::vector<Role> roles_;
+  const Edges edges_;
+};
+
 // One round: sums whose summands are sums are slices of those afterwards.
 Graph with_slices_of_sums(const Graph& graph, bool& found) {
   const std::vector<bool> sliced = only_sliced(graph);
+  const Summands at_hand(graph);
   std::map<Value, std::vector<Value>> summands;  // of values of the new graph
   return rewritten(graph, [&](Graph& to, const Node& node) {
     std::vector<Value> out;
     const Value result = node.outputs[0];
-    const auto is_whole = [&](Value input) { return to.type(input) == graph.type(result); };
-    if (node.op->name == "add" && sliced[size_t(result.id)] && std::ranges::all_of(node.inputs, is_whole)) {
+    if (node.op->name == "add" && sliced[size_t(result.id)] && at_hand.are_at_hand(graph.producer(result))) {
       out = {to.add("add", node.inputs)};
       summands[out[0]] = node.inputs;
     } else if (node.op->name == "slice" && summands.count(node.inputs[0])) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "backends/graph/lower.h"
+#include "backends/graph/op.h"
 #include "backends/graph/passes.h"
 #include "backends/graph/rewrite.h"
 #include "tests/backends/lower_check.h"
@@ -96,11 +97,25 @@ TEST_CASE("a sum that others read, or slices read twice, is made as a whole") {
   CHECK(whole([](Inputs& n, Expr sum) { n.end("left", columns(sum, 0, 5)); }) == 0);
 }
 
-TEST_CASE("a sum with a row that repeats is made as a whole") {
+TEST_CASE("a sum of what would have to be put into memory first is made as a whole") {
+  const auto whole = [](Expr (*summand)(Inputs&)) {
+    Inputs inputs;
+    inputs.end("left", columns(inputs.a + summand(inputs), 0, 5));
+    return sums_after(inputs.graph).whole;
+  };
+  CHECK(whole([](Inputs& n) { return n.input("row", array({kColumns}, {1, 2, 3})); }) == 1);
+  CHECK(whole([](Inputs& n) { return exp(n.b); }) == 1);
+  CHECK(whole([](Inputs& n) { return n.b + exp(n.c); }) == 2);
+  CHECK(whole([](Inputs& n) { return columns(n.input("wide", array({kRows, 20}, {1, 2, 3})), 4, kColumns); }) == 1);
+  CHECK(whole([](Inputs& n) { return Expr(n.graph, uniform(n.graph, {kRows, kColumns}, 3, "draw")); }) == 1);
+}
+
+TEST_CASE("a sum that is for others, too, is no summand to be taken apart") {
   Inputs inputs;
-  const Expr row = inputs.input("row", array({kColumns}, {1, 2, 3}));
-  inputs.end("left", columns(inputs.a + row, 0, 5));
-  CHECK(sums_after(inputs.graph).whole == 1);
+  const Expr sum = inputs.a + inputs.b;
+  inputs.end("other", exp(sum));
+  inputs.end("left", columns(sum + inputs.c, 0, 5));
+  CHECK(sums_after(inputs.graph).whole == 2);
 }
 
 namespace {
@@ -150,4 +165,56 @@ TEST_CASE("columns of which one waits for the other are not") {
   const Expr w = inputs.input("w", array({6, 6}, {0.5, 1}));
   inputs.graph.output("y", columns(inputs.a, 6, 6) * Expr(inputs.graph, matmul(inputs.graph, first, w)));
   CHECK(kernels(inputs.graph, true) == 3);
+}
+
+namespace {
+
+std::vector<size_t> segments(const Graph& graph) {
+  std::vector<size_t> out;
+  for (const LoweredKernel& kernel : lower(graph, {.columns = true}).kernels)
+    out.push_back(kernel.fused ? kernel.fused->segments.size() : 0);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("kernels of very many columns have so many segments, and no more totals than a block folds") {
+  constexpr int64_t kMany = 300;
+  Graph graph;
+  const Expr x(graph, graph.input("x", DType::f32, {20, kMany}));
+  for (int64_t i = 0; i < kMany; ++i) graph.output(text("column", i), exp(columns(x, i, 1)));
+  for (size_t count : segments(graph)) CHECK(count <= 16);
+  CHECK(segments(graph).size() == 19);  // 300 / 16
+  Graph totals;
+  const Expr y(totals, totals.input("y", DType::f32, {20, kMany}));
+  Expr all = y.constant(0);
+  for (int64_t i = 0; i < kMany; ++i) all = all + sum(columns(y, i, 1), {0, 1});
+  totals.output("all", all);
+  for (size_t count : segments(totals)) CHECK(count <= 128);
+}
+
+TEST_CASE("a net whose every layer reads all before it is stored in no more memory") {
+  Graph graph;
+  const Value x = graph.variable("x", DType::f32, {8, 16});
+  Expr seen(graph, x);
+  for (int layer = 0; layer < 12; ++layer) {
+    const Value w = graph.variable(text("w", layer), DType::f32, {seen.shape()[1], 16});
+    const Expr made = apply("relu", Expr(graph, matmul(graph, seen, w)));
+    seen = Expr(graph, graph.add("concat", {seen, made}, {{"axis", int64_t(1)}}));
+  }
+  graph.output("slope", gradients(graph, sum(square(seen), {0, 1}), std::span(&x, 1))[0]);
+  const Lowered apart = lower(graph, {.join = true}), together = lower(graph, {.columns = true, .join = true});
+  CHECK(together.value_bytes <= apart.value_bytes);
+  CHECK(together.kernels.size() <= apart.kernels.size());
+}
+
+TEST_CASE("columns are not computed in f64 because others are") {
+  Inputs inputs;
+  inputs.end("narrow", exp(columns(inputs.a, 0, 4)));
+  inputs.graph.output("wide", cast(exp(columns(inputs.a, 4, 4)), DType::f64));
+  inputs.end("narrow too", exp(columns(inputs.a, 8, 4)));
+  const Lowered lowered = lower(inputs.graph, {.columns = true});
+  CHECK(lowered.kernels.size() > 1);
+  for (const LoweredKernel& kernel : lowered.kernels)
+    for (Value made : kernel.outputs) CHECK(kernel.fused->compute == lowered.graph.dtype(made));
 }
