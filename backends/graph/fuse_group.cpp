@@ -5,6 +5,7 @@
 // what only a later group reads moves there where that group has at hand what it is made from.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "backends/graph/fuse.h"
 
@@ -303,12 +304,29 @@ class Grouper {
   void join_groups_of(std::vector<int> nodes) {
     std::erase_if(nodes, [&](int n) {
       const size_t group = size_t(group_of_[size_t(n)]);
-      return !fusible_[size_t(n)] || kept_[group] || guard_[group] || writes_[group];
+      return !fusible_[size_t(n)] || kept_[group] || guard_[group] || writes_[group] || goes_on(int(group));
     });
     for (size_t i = 1; i < nodes.size(); ++i) {
       const int a = group_of_[size_t(nodes[i - 1])], b = group_of_[size_t(nodes[i])];
       if (is_wide(a) == is_wide(b)) try_join(a, b, kMostColumns);
     }
+  }
+
+  // Whether a sum or the like of many numbers is needed for each of them again: blocks that wait for each other keep
+  // what they read in registers, which fewer of them cannot.
+  bool goes_on(int group) const {
+    std::set<Value> folded;  // and what follows from it
+    for (int n : groups_[size_t(group)]) {
+      const Node& node = graph_.node(n);
+      bool follows = is_reduction(*node.op) && !is_total(graph_, node);
+      for (Value input : node.inputs) {
+        if (!folded.count(input)) continue;
+        if (graph_.shape(node.outputs[0]).elements() > graph_.shape(input).elements()) return true;
+        follows = true;
+      }
+      if (follows) folded.insert(node.outputs[0]);
+    }
+    return false;
   }
 
   // Whether a kernel with the group computes in f64.

@@ -149,6 +149,15 @@ TEST_CASE("rows of one array are left to kernels of their own") {
   CHECK(kernels(inputs.graph, true) == 2);
 }
 
+TEST_CASE("columns of which each number needs their mean again are left to kernels of their own") {
+  Inputs inputs;
+  for (int64_t first : {0, 6}) {
+    const Expr part = columns(inputs.a, first, 6);
+    inputs.end(text("centred", first).c_str(), part - mean(part, {0}));
+  }
+  CHECK(kernels(inputs.graph, true) == 2);
+}
+
 TEST_CASE("what makes columns of one array is one kernel") {
   Inputs inputs;
   const Expr left(inputs.graph, matmul(inputs.graph, inputs.a, inputs.input("w", array({kColumns, 8}, {0.5, 1}))));
