@@ -8,9 +8,13 @@ constexpr u32 kOutside = 0x80008000u;
 
 // All bits of a half where its highest is set.
 __device__ __forceinline__ u32 signs(u32 pair) {
+#ifdef __CUDA_ARCH__
   u32 out;
   asm("prmt.b32 %0, %1, 0, 0xbb99;" : "=r"(out) : "r"(pair));
   return out;
+#else
+  return (pair >> 15 & 0x00010001u) * 0xffffu;
+#endif
 }
 
 // NaN as the one whose bits are 0x7fff, -0 as 0, other numbers as they are.
