@@ -10,10 +10,10 @@ namespace {
 constexpr int64_t kElementsOfManyBlocks = 256 * 1024;
 // Of totals: blocks at the most, and rounds of each before there are more than keep the GPU busy.
 constexpr int64_t kBlocksWanted = 1024, kRoundsOfTotals = 8;
-constexpr int64_t kRowsOfMeeting = 4;  // the same where blocks meet: more of them keep what they read in registers
-constexpr int kAcrossOfMeeting = 8;    // threads beside each other: a line of memory; each reads all blocks' parts
-constexpr int kLeastAcross = 8;        // a line of memory of 16-bit numbers
+constexpr int kLeastAcross = 8;        // threads beside each other: a line of memory of 16-bit numbers
+constexpr int kAcrossOfMeeting = 8;    // the same where blocks meet, of which each reads all blocks' parts
 constexpr int64_t kRowsOfLane = 4;     // least rows of a split that one thread adds up
+constexpr int64_t kRowsOfMeeting = 4;  // the same where blocks meet: more of them keep what they read in registers
 
 int power_of_two_from(int64_t n) {
   int out = 1;
