@@ -52,61 +52,74 @@ std::vector<bool> only_sliced(const Graph& graph) {
   return out;
 }
 
-// What the parts of a sum may be read of: arrays that are in memory anyway, or sums of such that are for nothing else.
-// All else would have to be put there first.
-class Summands {
+// Which sums are taken apart.
+class Sums {
  public:
-  explicit Summands(const Graph& graph) : graph_(graph), roles_(roles(graph)), edges_(data_edges(graph)) {}
+  explicit Sums(const Graph& graph) : graph_(graph), roles_(roles(graph)), edges_(data_edges(graph)) {}
 
-  bool are_at_hand(const Node& sum) const {
-    return std::ranges::all_of(sum.inputs, [&](Value summand) {
-      if (graph_.type(summand) != graph_.type(sum.outputs[0])) return false;
-      const int maker = graph_.producer_index(viewed(graph_, summand));
-      const Role role = roles_[size_t(maker)];
-      if (role == Role::opaque || role == Role::leaf) return true;
-      const Node& node = graph_.node(maker);
-      return viewed(graph_, summand) == summand && node.op->name == "add" && edges_[size_t(maker)].size() == 1 &&
-             are_at_hand(node);
-    });
+  // By value, given those that only slices read.
+  std::vector<bool> taken(const std::vector<int>& sliced) {
+    taken_.assign(size_t(graph_.value_count()), false);
+    for (int n : sliced)
+      if (are_at_hand(graph_.node(n))) take(n);
+    return taken_;
   }
 
  private:
+  // Whether all summands are arrays that are in memory anyway, or sums of such that are for nothing else. All else
+  // would have to be put there first.
+  bool are_at_hand(const Node& sum) const {
+    return std::ranges::all_of(sum.inputs, [&](Value summand) {
+      if (graph_.type(summand) != graph_.type(sum.outputs[0])) return false;
+      const Role role = roles_[size_t(graph_.producer_index(viewed(graph_, summand)))];
+      return role == Role::opaque || role == Role::leaf || (is_inner(summand) && are_at_hand(graph_.producer(summand)));
+    });
+  }
+  bool is_inner(Value summand) const {
+    return graph_.producer(summand).op->name == "add" && edges_[size_t(graph_.producer_index(summand))].size() == 1;
+  }
+
+  void take(int sum) {
+    taken_[size_t(graph_.node(sum).outputs[0].id)] = true;
+    for (Value summand : graph_.node(sum).inputs)
+      if (is_inner(summand)) take(graph_.producer_index(summand));
+  }
+
   const Graph& graph_;
   const std::vector<Role> roles_;
   const Edges edges_;
+  std::vector<bool> taken_;
 };
 
-// One round: sums whose summands are sums are slices of those afterwards.
-Graph with_slices_of_sums(const Graph& graph, bool& found) {
-  const std::vector<bool> sliced = only_sliced(graph);
-  const Summands at_hand(graph);
-  std::map<Value, std::vector<Value>> summands;  // of values of the new graph
-  return rewritten(graph, [&](Graph& to, const Node& node) {
-    std::vector<Value> out;
-    const Value result = node.outputs[0];
-    if (node.op->name == "add" && sliced[size_t(result.id)] && at_hand.are_at_hand(graph.producer(result))) {
-      out = {to.add("add", node.inputs)};
-      summands[out[0]] = node.inputs;
-    } else if (node.op->name == "slice" && summands.count(node.inputs[0])) {
-      std::vector<Value> parts;
-      for (Value summand : summands.at(node.inputs[0])) parts.push_back(to.add("slice", {summand}, node.attributes));
-      out = {to.add("add", parts)};
-      found = true;
-    }
-    return out;
-  });
+// A slice of a sum: the sum of slices of its summands, those of sums among them likewise.
+Value sliced_sum(Graph& to, Value of, const Attributes& slice, const std::map<Value, std::vector<Value>>& summands) {
+  const auto found = summands.find(of);
+  if (found == summands.end()) return to.add("slice", {of}, slice);
+  std::vector<Value> parts;
+  for (Value summand : found->second) parts.push_back(sliced_sum(to, summand, slice, summands));
+  return to.add("add", parts);
 }
 
 }  // namespace
 
 Graph with_slices_of_summands(const Graph& graph) {
-  Graph out = graph;
-  bool found = true;
-  while (found) {
-    found = false;
-    out = with_slices_of_sums(out, found);
-  }
-  return out;
+  const std::vector<bool> sliced = only_sliced(graph);
+  std::vector<int> sums;
+  for (int n = 0; n < graph.node_count(); ++n)
+    if (graph.node(n).op->name == "add" && sliced[size_t(graph.node(n).outputs[0].id)]) sums.push_back(n);
+  if (sums.empty()) return graph;
+  const std::vector<bool> taken = Sums(graph).taken(sums);
+  std::map<Value, std::vector<Value>> summands;  // of values of the new graph
+  return rewritten(graph, [&](Graph& to, const Node& node) {
+    std::vector<Value> out;
+    if (taken[size_t(node.outputs[0].id)]) {
+      out = {to.add("add", node.inputs)};
+      summands[out[0]] = node.inputs;
+    } else if (node.op->name == "slice" && summands.count(node.inputs[0])) {
+      out = {sliced_sum(to, node.inputs[0], node.attributes, summands)};
+    }
+    return out;
+  });
 }
 
 }  // namespace neon

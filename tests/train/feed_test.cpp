@@ -200,59 +200,61 @@ std::vector<int32_t> samples_of(int64_t number, bool shuffled) {
   return {first, std::min(first + kBatch, order.end())};
 }
 
-}  // namespace
-
-TEST_CASE("samples that stay on the host come in the batches of those that do not") {
+// Calls visit(kind, split, feed) for each kind, on the device and on the host.
+template <typename Visit>
+void for_each_feed(const FeedOptions& options, Visit visit) {
   for (const Kind& kind : kinds)
     for (const bool stays : {false, true}) {
       INFO(kind.name << (stays ? ", through a ring" : ", resident"));
       Split split = numbered(kind, kRows);
       split.stays_on_host = stays;
-      FeedOptions options;
-      options.batch = kBatch;
-      options.seed = 7;
       const auto feed = make_feed(split, options);
       REQUIRE(feed->reads_ahead() == stays);
       REQUIRE((feed->rows() < kRows) == stays);
-      const Reading whole(split, kind, *feed, kBatch, false), last(split, kind, *feed, kLeft, false);
-      for (const int64_t number : {0, 1, 17, 18, 19, 36, 37, 38, 2}) {
-        INFO("batch " << number);
-        const std::vector<int32_t> samples = samples_of(number, true);
-        const Reading& reading = samples.size() == kBatch ? whole : last;
-        REQUIRE(feed->next(*reading.program, number));
-        reading.program->run(0);
-        CHECK(reading.values("data") == rows(split.inputs, samples));
-        if (kind.target) CHECK(reading.values("targets") == rows(split.targets, samples));
-      }
+      visit(kind, split, *feed);
     }
 }
 
-TEST_CASE("the last batch of samples that stay on the host is filled up, and what fills it does not count") {
-  for (const Kind& kind : kinds)
-    for (const bool stays : {false, true}) {
-      INFO(kind.name << (stays ? ", through a ring" : ", resident"));
-      Split split = numbered(kind, kRows);
-      split.stays_on_host = stays;
-      FeedOptions options;
-      options.batch = kBatch;
-      options.shuffle = false;
-      options.weight = DType::f32;
-      const auto feed = make_feed(split, options);
-      REQUIRE(feed->reads_ahead() == stays);
-      const Reading reading(split, kind, *feed, kBatch, true);
-      for (int64_t number = 0; number < 2 * kBatches; ++number) {
-        INFO("batch " << number);
-        std::vector<int32_t> samples = samples_of(number, false);
-        std::vector<double> weight(samples.size(), 1);
-        samples.resize(kBatch, samples.back());
-        weight.resize(kBatch, 0);
-        REQUIRE(feed->next(*reading.program, number));
-        reading.program->run(0);
-        CHECK(reading.values("data") == rows(split.inputs, samples));
-        if (kind.target) CHECK(reading.values("targets") == rows(split.targets, samples));
-        CHECK(reading.values("weight") == weight);
-      }
+}  // namespace
+
+TEST_CASE("samples that stay on the host come in the batches of those that do not") {
+  FeedOptions options;
+  options.batch = kBatch;
+  options.seed = 7;
+  for_each_feed(options, [](const Kind& kind, const Split& split, BatchFeed& feed) {
+    const Reading whole(split, kind, feed, kBatch, false), last(split, kind, feed, kLeft, false);
+    for (const int64_t number : {0, 1, 17, 18, 19, 36, 37, 38, 2}) {
+      INFO("batch " << number);
+      const std::vector<int32_t> samples = samples_of(number, true);
+      const Reading& reading = samples.size() == kBatch ? whole : last;
+      REQUIRE(feed.next(*reading.program, number));
+      reading.program->run(0);
+      CHECK(reading.values("data") == rows(split.inputs, samples));
+      if (kind.target) CHECK(reading.values("targets") == rows(split.targets, samples));
     }
+  });
+}
+
+TEST_CASE("the last batch of samples that stay on the host is filled up, and what fills it does not count") {
+  FeedOptions options;
+  options.batch = kBatch;
+  options.shuffle = false;
+  options.weight = DType::f32;
+  for_each_feed(options, [](const Kind& kind, const Split& split, BatchFeed& feed) {
+    const Reading reading(split, kind, feed, kBatch, true);
+    for (int64_t number = 0; number < 2 * kBatches; ++number) {
+      INFO("batch " << number);
+      std::vector<int32_t> samples = samples_of(number, false);
+      std::vector<double> weight(samples.size(), 1);
+      samples.resize(kBatch, samples.back());
+      weight.resize(kBatch, 0);
+      REQUIRE(feed.next(*reading.program, number));
+      reading.program->run(0);
+      CHECK(reading.values("data") == rows(split.inputs, samples));
+      if (kind.target) CHECK(reading.values("targets") == rows(split.targets, samples));
+      CHECK(reading.values("weight") == weight);
+    }
+  });
 }
 
 TEST_CASE("samples of which a ring would hold as many stay nowhere else") {

@@ -1,11 +1,8 @@
 // The driver's version, from what it says in /proc.
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
-#include <cstdio>
-#include <cstdlib>
 
 #include "backends/device/cuda_libraries.h"
+#include "tests/support/temp_folder.h"
 
 namespace neon {
 
@@ -13,14 +10,9 @@ namespace {
 
 // As the driver would say it.
 std::string found_in(const std::string& words) {
-  char path[] = "/tmp/neon-driver-XXXXXX";
-  std::FILE* const file = fdopen(mkstemp(path), "w");
-  REQUIRE(file);
-  std::fputs(words.c_str(), file);
-  std::fclose(file);
-  const std::string out = driver_version(path);
-  unlink(path);
-  return out;
+  const TempFolder folder;
+  put_file(folder / "version", words);
+  return driver_version(folder / "version");
 }
 
 }  // namespace
