@@ -87,6 +87,25 @@ struct Resizing {
   void (*sum_lines)(const int16_t* const* lines, const int16_t* weights, int64_t count, int64_t n, uint8_t* to);
 };
 
+// Winograd's convolution by products of 6 x 6 places: y = A' [(G w G') * (B' x B)] A, see level_winograd.cpp. Channels
+// are a multiple of kWinogradChannels; place p of channel c is at p * step + c.
+constexpr int kWinogradPlaces = 36, kWinogradChannels = 16;
+// Of each place: c[i][j], i < rows, j < columns, a multiple of kWinogradChannels, is the sum over k < depth of
+// a[i * a_row + k * a_step] * b[k * b_step + j], or that is added to it.
+struct WinogradProduct {
+  int64_t rows, depth, columns, a_row, a_step, b_step, c_row;
+  bool add;
+};
+struct Winograd {
+  using Spread = void (*)(const float* const* pixels, int64_t channels, float* places, int64_t step);
+  using Results = void (*)(const float* places, int64_t step, int64_t channels, const float* bias, bool relu,
+                           float* const* pixels);
+  Spread patch;        // 6 x 6 pixels, by B
+  Spread values[4];    // 2 x 2 to 5 x 5, by G
+  Results results[4];  // 2 x 2 to 5 x 5, by A; with a bias, if not null, and then relu
+  void (*multiply)(const WinogradProduct& product, const float* a, const float* b, float* c);
+};
+
 // All of it. Rows are in the order of table.inc.
 struct Level {
   const char* name;  // "v2"
@@ -100,6 +119,7 @@ struct Level {
   const Pooling<float>* pool_f32;
   const Pooling<double>* pool_f64;
   const Resizing* resizing;
+  const Winograd* winograd;
 };
 
 #define NEON_DECLARE_LEVEL(level)               \
@@ -114,6 +134,7 @@ struct Level {
     extern const Pooling<float> pool_f32;       \
     extern const Pooling<double> pool_f64;      \
     extern const Resizing resizing;             \
+    extern const Winograd winograd;             \
   }
 NEON_DECLARE_LEVEL(v2)
 NEON_DECLARE_LEVEL(v3)

@@ -1,0 +1,198 @@
+// Convolutions of f32 and f16, and their gradients by x, with fewer products than adding up directly takes: 36 for a
+// tile of 4 x 4 outputs of 3 x 3 filters (144) or 2 x 2 of 5 x 5 (100). Tiles go through all of it together, patches to
+// places, places times filters, sums to outputs, while they are in a cache: where filters are small some tiles in each
+// thread's, else more of them in all threads', each of which multiplies by some of the filters.
+#include <omp.h>
+
+#include <algorithm>
+
+#include "backends/cpu/winograd.h"
+
+namespace neon::cpu {
+
+namespace {
+
+// A multiple of the rows that a product takes at once at each level, 14 and 6.
+constexpr int64_t kFewestTiles = 42, kMostTiles = 4 * kFewestTiles;
+constexpr int64_t kMapsTogether = 32;   // filters of which a thread takes some channels at once
+constexpr int64_t kColumnsOfItem = 64;  // of a product, that a thread takes at once of those shared
+
+class WinogradConvolution : public Kernel {
+ public:
+  WinogradConvolution(const LoweredKernel& kernel, Context& context, const Windows& windows, bool turned)
+      : x_(context, kernel.inputs[0], DType::f32),
+        w_(context, kernel.inputs[1], DType::f32),
+        y_(context, kernel.outputs[0], DType::f32),
+        turned_(turned),
+        relu_(kernel.relu),
+        threads_(context.threads),
+        tiles_(x_.shape(), y_.shape(), windows),
+        outside_(DType::f32, {std::max(x_.shape()[3], y_.shape()[3])}) {
+    if (kernel.bias) bias_.emplace(context, kernel.bias, DType::f32);
+    const int64_t depth = x_.shape()[3], columns = y_.shape()[3];
+    filters_ = {depth, columns};
+    shared_ = filters_.bytes() > kMostBytesApart;
+    const int64_t fit = kBytesOfTiles / (4 * kWinogradPlaces * (depth + columns)),
+                  each = tiles_.count() / (2 * threads_);
+    together_ = shared_ ? std::min(kSharedTiles, tiles_.count())
+                        : std::clamp(std::min(fit, each) / kFewestTiles * kFewestTiles, kFewestTiles, kMostTiles);
+    patches_ = {together_, depth};
+    sums_ = {together_, columns};
+    if (!turned_) turning_ = Tensor(DType::f32, {threads_, size() * size() * kWinogradChannels * kMapsTogether});
+    filter_places_ = Tensor(DType::f32, {filters_.elements()});
+    places_ = Tensor(DType::f32, {shared_ ? 1 : threads_, patches_.elements() + sums_.elements()});
+    beyond_ = Tensor(DType::f32, {threads_, columns});
+  }
+  std::string implementation() const override { return text("winograd:", elementwise::active_level().name); }
+
+  void run(const Run&) override {
+    const auto* x = static_cast<const float*>(x_.load(threads_));
+    const auto* w = static_cast<const float*>(w_.load(threads_));
+    const auto* bias = bias_ ? static_cast<const float*>(bias_->load(threads_)) : nullptr;
+    auto* y = static_cast<float*>(y_.place());
+#pragma omp parallel num_threads(threads_)
+    {
+      spread_filters(w);
+      if (shared_) run_together(x, bias, y);
+      else run_apart(x, bias, y);
+    }
+    y_.store(threads_);
+  }
+
+ private:
+  int64_t size() const { return w_.shape()[1]; }
+  int64_t blocks() const { return (tiles_.count() + together_ - 1) / together_; }
+  int64_t tiles_of(int64_t block) const { return std::min(together_, tiles_.count() - block * together_); }
+  float* patches(int set) { return places_.as<float>().data() + set * places_.shape()[1]; }
+  float* sums(int set) { return patches(set) + patches_.elements(); }
+
+  // w -> filter_places_, of each place (C,K); of those turned around (K,C), as what they multiply has K channels.
+  void spread_filters(const float* w) {
+    if (turned_) {
+#pragma omp for schedule(static)
+      for (int64_t k = 0; k < filters_.rows; ++k) spread_turned(w, k);
+    } else {
+      const int64_t blocks = filters_.rows / kWinogradChannels;
+#pragma omp for schedule(static)
+      for (int64_t item = 0; item < blocks * ((filters_.channels + kMapsTogether - 1) / kMapsTogether); ++item)
+        spread_block(w, item % blocks * kWinogradChannels, item / blocks * kMapsTogether);
+    }
+  }
+
+  void spread_turned(const float* w, int64_t k) {
+    const int64_t taps = size() * size(), channels = filters_.channels;
+    const float* pixels[kWinogradPlaces];
+    for (int64_t tap = 0; tap < taps; ++tap) pixels[tap] = w + (k * taps + taps - 1 - tap) * channels;
+    loops_.values[size() - 2](pixels, channels, filter_places_.as<float>().data() + k * channels, filters_.step());
+  }
+
+  // Some channels of some filters (K,R,S,C), by way of (R,S,16,32).
+  void spread_block(const float* w, int64_t first_c, int64_t first_k) {
+    const int64_t taps = size() * size(), count = std::min(kMapsTogether, filters_.channels - first_k);
+    float* const block = turning_.as<float>().data() + omp_get_thread_num() * turning_.shape()[1];
+    for (int64_t tap = 0; tap < taps; ++tap)
+      for (int64_t k = 0; k < count; ++k) {
+        const float* const from = w + ((first_k + k) * taps + tap) * filters_.rows + first_c;
+        for (int64_t c = 0; c < kWinogradChannels; ++c)
+          block[(tap * kWinogradChannels + c) * kMapsTogether + k] = from[c];
+      }
+    for (int64_t c = 0; c < kWinogradChannels; ++c) {
+      const float* pixels[kWinogradPlaces];
+      for (int64_t tap = 0; tap < taps; ++tap) pixels[tap] = block + (tap * kWinogradChannels + c) * kMapsTogether;
+      loops_.values[size() - 2](pixels, count,
+                                filter_places_.as<float>().data() + (first_c + c) * filters_.channels + first_k,
+                                filters_.step());
+    }
+  }
+
+  // Each thread some of the tiles.
+  void run_apart(const float* x, const float* bias, float* y) {
+    const int set = omp_get_thread_num();
+#pragma omp for schedule(dynamic)
+    for (int64_t block = 0; block < blocks(); ++block) {
+      const int64_t count = tiles_of(block);
+      for (int64_t i = 0; i < count; ++i) spread(x, block * together_ + i, i, set);
+      for (int64_t place = 0; place < kWinogradPlaces; ++place) multiply(place, 0, filters_.channels, count, set);
+      for (int64_t i = 0; i < count; ++i) finish(block * together_ + i, i, set, bias, y);
+    }
+  }
+
+  // All threads the same tiles, each some places and filters.
+  void run_together(const float* x, const float* bias, float* y) {
+    const int64_t columns = filters_.channels, parts = (columns + kColumnsOfItem - 1) / kColumnsOfItem;
+    for (int64_t block = 0; block < blocks(); ++block) {
+      const int64_t count = tiles_of(block);
+#pragma omp for schedule(static)
+      for (int64_t i = 0; i < count; ++i) spread(x, block * together_ + i, i, 0);
+#pragma omp for schedule(static)
+      for (int64_t item = 0; item < kWinogradPlaces * parts; ++item) {
+        const int64_t first = item % parts * kColumnsOfItem;
+        multiply(item / parts, first, std::min(kColumnsOfItem, columns - first), count, 0);
+      }
+#pragma omp for schedule(static)
+      for (int64_t i = 0; i < count; ++i) finish(block * together_ + i, i, 0, bias, y);
+    }
+  }
+
+  void spread(const float* x, int64_t tile, int64_t row, int set) {
+    const float* pixels[kWinogradPlaces];
+    tiles_.patch(tile, x, outside_.as<float>().data(), pixels);
+    loops_.patch(pixels, patches_.channels, patches(set) + row * patches_.channels, patches_.step());
+  }
+
+  // sums (tiles,K) of a place, columns from `first` on: patches (tiles,C) times filters (C,K)
+  void multiply(int64_t place, int64_t first, int64_t columns, int64_t tiles, int set) {
+    const elementwise::WinogradProduct product{tiles, filters_.rows,     columns,           filters_.rows,
+                                               1,     filters_.channels, filters_.channels, false};
+    loops_.multiply(product, patches(set) + place * patches_.step(),
+                    filter_places_.as<float>().data() + place * filters_.step() + first,
+                    sums(set) + place * sums_.step() + first);
+  }
+
+  void finish(int64_t tile, int64_t row, int set, const float* bias, float* y) {
+    float* pixels[kWinogradPlaces];
+    tiles_.outputs(tile, y, beyond_.as<float>().data() + omp_get_thread_num() * beyond_.shape()[1], pixels);
+    loops_.results[tiles_.side() - 2](sums(set) + row * sums_.channels, sums_.step(), sums_.channels, bias, relu_,
+                                      pixels);
+  }
+
+  Operand x_, w_, y_;
+  std::optional<Operand> bias_;
+  bool turned_;  // it is the gradient: filters are turned around, and their outputs its inputs
+  bool relu_;
+  int threads_;
+  WinogradTiles tiles_;
+  bool shared_;       // one set of patches and sums for all threads
+  int64_t together_;  // tiles in a set
+  const elementwise::Winograd& loops_ = *elementwise::active_level().winograd;
+  Places patches_, sums_, filters_;
+  Tensor outside_;  // zeros
+  Tensor filter_places_;
+  Tensor turning_;  // of each thread
+  Tensor places_;   // of each set: patches, sums
+  Tensor beyond_;   // of each thread: an output of a tile that is none of y's
+};
+
+std::unique_ptr<Kernel> make(const LoweredKernel& kernel, Context& context) {
+  const TensorType &a = context.type(kernel.inputs[0]), &y = context.type(kernel.outputs[0]);
+  const Shape& w = context.type(kernel.inputs[1]).shape;
+  if (y.dtype != DType::f32 && y.dtype != DType::f16) return nullptr;
+  Windows windows = windows_of(kernel.attributes, {w.begin() + 1, w.end() - 1});
+  const bool turned = kernel.op == "convolution_data_gradient";
+  if (turned) {
+    const auto other = windows.turned();
+    if (!other) return nullptr;
+    windows = *other;
+  }
+  if (!suits_winograd(windows, kernel.attributes.integer("groups"), a.shape, w, y.shape)) return nullptr;
+  return std::make_unique<WinogradConvolution>(kernel, context, windows, turned);
+}
+
+const KernelRegistration convolution_winograd_kernels[] = {
+    {"convolution", -1, make},
+    {"convolution_data_gradient", -1, make},
+};
+
+}  // namespace
+
+}  // namespace neon::cpu

@@ -1,0 +1,188 @@
+// Winograd's convolutions: which they are, that they are nearly as exact as sums, and that threads make no difference
+// to what is no sum over tiles. Their numbers are compared with loops by fast_test.cpp, too.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <random>
+
+#include "backends/elementwise/kernels.h"
+#include "backends/graph/windows.h"
+#include "tests/backends/run_case.h"
+#include "tests/backends/window_cases.h"
+
+using namespace neon;
+using namespace neon::test;
+
+namespace {
+
+const char* const kOps[] = {"convolution", "convolution_data_gradient", "convolution_weight_gradient"};
+
+// The three ops of x (N,H,W,C), w (K,R,S,C), padded by `padding` on each side.
+OpCase case_of(const std::string& op, const Shape& x, const Shape& w, int64_t padding) {
+  const Attributes attributes = {{"strides", std::vector<int64_t>{1, 1}},
+                                 {"padding", std::vector<int64_t>(4, padding)},
+                                 {"dilation", std::vector<int64_t>{1, 1}},
+                                 {"groups", int64_t(1)}};
+  const int64_t p = x[1] + 2 * padding - w[1] + 1, q = x[2] + 2 * padding - w[2] + 1;
+  const Shape y = {x[0], p, q, w[0]};
+  const std::string name = text(x, " by ", w);
+  if (op == "convolution_data_gradient")
+    return {op, name, {{y}, {w}}, attributes.with("sizes", std::vector<int64_t>{x[1], x[2]}), w[0] * w[1] * w[2]};
+  if (op == "convolution_weight_gradient")
+    return {op, name, {{x}, {y}}, attributes.with("sizes", std::vector<int64_t>{w[1], w[2]}), x[0] * p * q};
+  return {op, name, {{x}, {w}}, attributes, w[1] * w[2] * w[3]};
+}
+
+bool by_tiles(const OpCase& c, DType dtype) {
+  const CaseRun run = run_case(c, dtype, dtype, {.threads = 2});
+  REQUIRE(run.implementations.size() == 1);
+  const std::string& name = run.implementations[0];
+  INFO(c.to_string() << " in " << std::string(name_of(dtype)) << " ran " << name);
+  CHECK((!name.starts_with("winograd") || name == text("winograd:", elementwise::active_level().name)));
+  return name.starts_with("winograd");
+}
+
+}  // namespace
+
+TEST_CASE("convolutions of whole vectors of channels go by tiles, and so do their gradients") {
+  int seen = 0;
+  for (const OpCase& c : all_cases()) {
+    if (!c.op.starts_with("convolution") || c.fast != "product") continue;
+    const bool named = c.name.find("by tiles") != std::string::npos;
+    // Windows that see padding alone have no turned ones.
+    const bool turnable = c.op != "convolution_data_gradient" || c.name.find("above the filter") == std::string::npos;
+    INFO(c.to_string());
+    CHECK(by_tiles(c, DType::f32) == (named && turnable));
+    if (!named) continue;
+    CHECK(by_tiles(c, DType::f16) == turnable);
+    CHECK(!by_tiles(c, DType::bf16));
+    CHECK(!by_tiles(c, DType::f64));
+    ++seen;
+  }
+  CHECK(seen == 18);
+}
+
+TEST_CASE("few tiles, and tiles that images hardly fill, are not worth it") {
+  for (const char* op : kOps) {
+    INFO(op);
+    CHECK(by_tiles(case_of(op, {4, 16, 16, 16}, {16, 3, 3, 16}, 1), DType::f32));
+    CHECK(!by_tiles(case_of(op, {3, 16, 16, 16}, {16, 3, 3, 16}, 1), DType::f32));  // 48
+    CHECK(!by_tiles(case_of(op, {64, 2, 3, 16}, {16, 3, 3, 16}, 1), DType::f32));   // 6 of 16 outputs
+    CHECK(!by_tiles(case_of(op, {4, 16, 16, 24}, {16, 3, 3, 24}, 1), DType::f32));
+    CHECK(!by_tiles(case_of(op, {4, 16, 16, 16}, {16, 3, 5, 16}, 1), DType::f32));
+  }
+}
+
+TEST_CASE("many filters are shared by all threads") {
+  for (const char* op : kOps) {
+    const OpCase c = case_of(op, {8, 23, 21, 96}, {112, 3, 3, 96}, 1);  // 288 tiles: two sets of them
+    const CaseRun expected = run_case(c, DType::f64, DType::f32, {.threads = 2});
+    CHECK(expected.implementations[0].starts_with("loops"));
+    for (int threads : {1, 2, 3}) {
+      INFO(c.to_string() << " with " << threads << " threads");
+      const CaseRun run = run_case(c, DType::f32, DType::f32, {.threads = threads});
+      CHECK(run.implementations[0].starts_with("winograd"));
+      CHECK(difference_over_largest(run.outputs[0], expected.outputs[0]) < 1e-5);
+    }
+  }
+}
+
+TEST_CASE("outputs and gradients of pixels have the same bits with any number of threads") {
+  for (const std::string op : {"convolution", "convolution_data_gradient"})
+    for (const Shape& w : {Shape{32, 5, 5, 16}, Shape{16, 3, 3, 48}, Shape{112, 3, 3, 96}}) {
+      const OpCase c = case_of(op, {9, 19, 22, w[3]}, w, 1);
+      const CaseRun one = run_case(c, DType::f32, DType::f32, {.threads = 1});
+      CHECK(one.implementations[0].starts_with("winograd"));
+      for (int threads : {2, 5}) {
+        INFO(c.to_string() << " with " << threads << " threads");
+        CHECK(same_bits(run_case(c, DType::f32, DType::f32, {.threads = threads}).outputs[0], one.outputs[0]));
+      }
+    }
+}
+
+namespace {
+
+// y of x (N,H,W,C) and w (K,R,S,C), unpadded, as sums in T one after the other.
+template <typename T>
+std::vector<T> added_up(const std::vector<float>& x, const Shape& xs, const std::vector<float>& w, const Shape& ws) {
+  const int64_t p_count = xs[1] - ws[1] + 1, q_count = xs[2] - ws[2] + 1;
+  std::vector<T> y;
+  for (int64_t n = 0; n < xs[0]; ++n)
+    for (int64_t p = 0; p < p_count; ++p)
+      for (int64_t q = 0; q < q_count; ++q)
+        for (int64_t k = 0; k < ws[0]; ++k) {
+          T sum = 0;
+          for (int64_t r = 0; r < ws[1]; ++r)
+            for (int64_t i = 0; i < ws[2] * ws[3]; ++i)
+              sum += T(x[size_t(((n * xs[1] + p + r) * xs[2] + q) * xs[3] + i)]) *
+                     T(w[size_t((k * ws[1] + r) * ws[2] * ws[3] + i)]);
+          y.push_back(sum);
+        }
+  return y;
+}
+
+template <typename T>
+double rms_error(const T* got, const std::vector<double>& expected) {
+  double total = 0;
+  for (size_t i = 0; i < expected.size(); ++i) total += std::pow(double(got[i]) - expected[i], 2);
+  return std::sqrt(total / double(expected.size()));
+}
+
+std::vector<float> normal(size_t count, unsigned seed) {
+  std::mt19937 engine(seed);
+  std::normal_distribution<float> draw;
+  std::vector<float> out(count);
+  for (float& number : out) number = draw(engine);
+  return out;
+}
+
+struct Convolved {
+  std::vector<float> y;
+  std::string ran;
+};
+Convolved convolved(const std::vector<float>& x, const Shape& xs, const std::vector<float>& w, const Shape& ws) {
+  Graph graph;
+  const Windows windows = windows_of(case_of("convolution", xs, ws, 0).attributes, {ws[1], ws[2]});
+  graph.output("y", convolution(graph, graph.input("x", DType::f32, xs), graph.input("w", DType::f32, ws), windows, 1));
+  Variables variables;
+  const auto program = compile_for_cpu(graph, variables, {.threads = 2});
+  program->bind("x", x.data());
+  program->bind("w", w.data());
+  program->run(0);
+  const Tensor y = program->output("y");
+  return {{y.as<float>().begin(), y.as<float>().end()}, program->implementations().at(0)};
+}
+
+}  // namespace
+
+TEST_CASE("a tile's results are at most two and a half times as far off as sums") {
+  const Shape xs = {2, 26, 26, 32};
+  const std::vector<float> x = normal(size_t(xs.elements()), 1);
+  for (const int64_t size : {3, 5}) {
+    const Shape ws = {16, size, size, 32};
+    const std::vector<float> w = normal(size_t(ws.elements()), 2);
+    const std::vector<double> exact = added_up<double>(x, xs, w, ws);
+    const Convolved got = convolved(x, xs, w, ws);
+    CHECK(got.ran.starts_with("winograd"));
+    INFO("filters of " << size);
+    CHECK(rms_error(got.y.data(), exact) < 2.5 * rms_error(added_up<float>(x, xs, w, ws).data(), exact));
+  }
+}
+
+TEST_CASE("what is not a number reaches every output whose window sees it, and no other tile") {
+  const Shape xs = {4, 18, 18, 16}, ws = {16, 3, 3, 16};  // 4 x 4 tiles of 4 x 4
+  std::vector<float> x = normal(size_t(xs.elements()), 3);
+  const std::vector<float> w = normal(size_t(ws.elements()), 4), before = convolved(x, xs, w, ws).y;
+  x[size_t(((1 * 18 + 7) * 18 + 9) * 16 + 5)] = NAN;  // lines 5 to 7 and columns 7 to 9 see it: tiles 1, and 1 and 2
+  const Convolved after = convolved(x, xs, w, ws);
+  CHECK(after.ran.starts_with("winograd"));
+  for (int64_t n = 0; n < 4; ++n)
+    for (int64_t p = 0; p < 16; ++p)
+      for (int64_t q = 0; q < 16; ++q) {
+        const size_t i = size_t(((n * 16 + p) * 16 + q) * 16);
+        INFO(n << ", " << p << ", " << q);
+        const bool sees = n == 1 && p >= 5 && p <= 7 && q >= 7 && q <= 9,
+                   of_tile = n == 1 && p / 4 == 1 && (q / 4 == 1 || q / 4 == 2);
+        if (sees) CHECK(std::isnan(after.y[i]));
+        if (!of_tile) CHECK(after.y[i] == before[i]);
+      }
+}
