@@ -26,6 +26,7 @@ class WinogradConvolution : public Kernel {
         turned_(turned),
         relu_(kernel.relu),
         threads_(context.threads),
+        scratch_(context.scratch),
         tiles_(x_.shape(), y_.shape(), windows),
         outside_(DType::f32, {std::max(x_.shape()[3], y_.shape()[3])}) {
     if (kernel.bias) bias_.emplace(context, kernel.bias, DType::f32);
@@ -38,10 +39,7 @@ class WinogradConvolution : public Kernel {
                         : std::clamp(std::min(fit, each) / kFewestTiles * kFewestTiles, kFewestTiles, kMostTiles);
     patches_ = {together_, depth};
     sums_ = {together_, columns};
-    if (!turned_) turning_ = Tensor(DType::f32, {threads_, size() * size() * kWinogradChannels * kMapsTogether});
-    filter_places_ = Tensor(DType::f32, {filters_.elements()});
-    places_ = Tensor(DType::f32, {shared_ ? 1 : threads_, patches_.elements() + sums_.elements()});
-    beyond_ = Tensor(DType::f32, {threads_, columns});
+    scratch_.reserve(filters_.elements() + sets() * (patches_.elements() + sums_.elements()) + threads_ * own_floats());
   }
   std::string implementation() const override { return text("winograd:", elementwise::active_level().name); }
 
@@ -63,10 +61,18 @@ class WinogradConvolution : public Kernel {
   int64_t size() const { return w_.shape()[1]; }
   int64_t blocks() const { return (tiles_.count() + together_ - 1) / together_; }
   int64_t tiles_of(int64_t block) const { return std::min(together_, tiles_.count() - block * together_); }
-  float* patches(int set) { return places_.as<float>().data() + set * places_.shape()[1]; }
+  int64_t sets() const { return shared_ ? 1 : threads_; }
+  // A thread's: filters on their way to spread_block's columns; an output of a tile that is none of y's.
+  int64_t turning_floats() const { return turned_ ? 0 : size() * size() * kWinogradChannels * kMapsTogether; }
+  int64_t own_floats() const { return turning_floats() + filters_.channels; }
+  // In the scratch memory: places of the filters, each set's patches and sums, what threads have for themselves.
+  float* filters() { return scratch_.data(); }
+  float* patches(int set) { return filters() + filters_.elements() + set * (patches_.elements() + sums_.elements()); }
   float* sums(int set) { return patches(set) + patches_.elements(); }
+  float* turning() { return patches(int(sets())) + omp_get_thread_num() * own_floats(); }
+  float* beyond() { return turning() + turning_floats(); }
 
-  // w -> filter_places_, of each place (C,K); of those turned around (K,C), as what they multiply has K channels.
+  // w -> filters(), of each place (C,K); of those turned around (K,C), as what they multiply has K channels.
   void spread_filters(const float* w) {
     if (turned_) {
 #pragma omp for schedule(static)
@@ -83,13 +89,13 @@ class WinogradConvolution : public Kernel {
     const int64_t taps = size() * size(), channels = filters_.channels;
     const float* pixels[kWinogradPlaces];
     for (int64_t tap = 0; tap < taps; ++tap) pixels[tap] = w + (k * taps + taps - 1 - tap) * channels;
-    loops_.values[size() - 2](pixels, channels, filter_places_.as<float>().data() + k * channels, filters_.step());
+    loops_.values[size() - 2](pixels, channels, filters() + k * channels, filters_.step());
   }
 
   // Some channels of some filters (K,R,S,C), by way of (R,S,16,32).
   void spread_block(const float* w, int64_t first_c, int64_t first_k) {
     const int64_t taps = size() * size(), count = std::min(kMapsTogether, filters_.channels - first_k);
-    float* const block = turning_.as<float>().data() + omp_get_thread_num() * turning_.shape()[1];
+    float* const block = turning();
     for (int64_t tap = 0; tap < taps; ++tap)
       for (int64_t k = 0; k < count; ++k) {
         const float* const from = w + ((first_k + k) * taps + tap) * filters_.rows + first_c;
@@ -99,8 +105,7 @@ class WinogradConvolution : public Kernel {
     for (int64_t c = 0; c < kWinogradChannels; ++c) {
       const float* pixels[kWinogradPlaces];
       for (int64_t tap = 0; tap < taps; ++tap) pixels[tap] = block + (tap * kWinogradChannels + c) * kMapsTogether;
-      loops_.values[size() - 2](pixels, count,
-                                filter_places_.as<float>().data() + (first_c + c) * filters_.channels + first_k,
+      loops_.values[size() - 2](pixels, count, filters() + (first_c + c) * filters_.channels + first_k,
                                 filters_.step());
     }
   }
@@ -144,14 +149,13 @@ class WinogradConvolution : public Kernel {
   void multiply(int64_t place, int64_t first, int64_t columns, int64_t tiles, int set) {
     const elementwise::WinogradProduct product{tiles, filters_.rows,     columns,           filters_.rows,
                                                1,     filters_.channels, filters_.channels, false};
-    loops_.multiply(product, patches(set) + place * patches_.step(),
-                    filter_places_.as<float>().data() + place * filters_.step() + first,
+    loops_.multiply(product, patches(set) + place * patches_.step(), filters() + place * filters_.step() + first,
                     sums(set) + place * sums_.step() + first);
   }
 
   void finish(int64_t tile, int64_t row, int set, const float* bias, float* y) {
     float* pixels[kWinogradPlaces];
-    tiles_.outputs(tile, y, beyond_.as<float>().data() + omp_get_thread_num() * beyond_.shape()[1], pixels);
+    tiles_.outputs(tile, y, beyond(), pixels);
     loops_.results[tiles_.side() - 2](sums(set) + row * sums_.channels, sums_.step(), sums_.channels, bias, relu_,
                                       pixels);
   }
@@ -161,16 +165,13 @@ class WinogradConvolution : public Kernel {
   bool turned_;  // it is the gradient: filters are turned around, and their outputs its inputs
   bool relu_;
   int threads_;
+  Scratch& scratch_;
   WinogradTiles tiles_;
   bool shared_;       // one set of patches and sums for all threads
   int64_t together_;  // tiles in a set
   const elementwise::Winograd& loops_ = *elementwise::active_level().winograd;
   Places patches_, sums_, filters_;
   Tensor outside_;  // zeros
-  Tensor filter_places_;
-  Tensor turning_;  // of each thread
-  Tensor places_;   // of each set: patches, sums
-  Tensor beyond_;   // of each thread: an output of a tile that is none of y's
 };
 
 std::unique_ptr<Kernel> make(const LoweredKernel& kernel, Context& context) {

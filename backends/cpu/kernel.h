@@ -23,6 +23,18 @@ class Kernel {
   virtual std::string implementation() const = 0;
 };
 
+// Memory that kernels work in while they run, one after the other.
+class Scratch {
+ public:
+  void reserve(int64_t floats) {
+    if (memory_.empty() || floats > memory_.elements()) memory_ = Tensor(DType::f32, {floats});
+  }
+  float* data() { return memory_.as<float>().data(); }
+
+ private:
+  Tensor memory_;
+};
+
 // What a kernel is made from. Slots hold the memory of values; they stay where they are, their contents are
 // set before the first run and, for inputs, between runs.
 class Context {
@@ -30,6 +42,7 @@ class Context {
   Context(const Lowered& lowered, int threads) : lowered(lowered), threads(threads), slots_(lowered.storage.size()) {}
   const Lowered& lowered;
   const int threads;
+  Scratch scratch;
 
   const TensorType& type(Value value) const { return lowered.graph.type(value); }
   Value storage(Value value) const { return lowered.storage[size_t(value.id)]; }

@@ -20,6 +20,7 @@ class WinogradGradient : public Kernel {
         dy_(context, kernel.inputs[1], DType::f32),
         dw_(context, kernel.outputs[0], DType::f32),
         threads_(context.threads),
+        scratch_(context.scratch),
         tiles_(x_.shape(), dy_.shape(), windows),
         outside_(DType::f32, {std::max(channels(), maps())}) {
     sums_ = {maps(), channels()};
@@ -29,9 +30,7 @@ class WinogradGradient : public Kernel {
     together_ = shared_ ? std::min(kSharedTiles, tiles_.count()) : std::max<int64_t>(std::min(fit, each), 16);
     patches_ = {together_, channels()};
     gradients_ = {together_, maps()};
-    const int64_t sets = shared_ ? 1 : threads_;
-    sum_places_ = Tensor(DType::f32, {sets, sums_.elements()});
-    places_ = Tensor(DType::f32, {sets, patches_.elements() + gradients_.elements()});
+    scratch_.reserve((shared_ ? 1 : threads_) * set_floats());
   }
   std::string implementation() const override { return text("winograd:", elementwise::active_level().name); }
 
@@ -56,9 +55,10 @@ class WinogradGradient : public Kernel {
   int64_t size() const { return dw_.shape()[1]; }
   int64_t blocks() const { return (tiles_.count() + together_ - 1) / together_; }
   int64_t tiles_of(int64_t block) const { return std::min(together_, tiles_.count() - block * together_); }
-  float* patches(int set) { return places_.as<float>().data() + set * places_.shape()[1]; }
+  int64_t set_floats() const { return sums_.elements() + patches_.elements() + gradients_.elements(); }
+  float* sums(int set) { return scratch_.data() + set * set_floats(); }
+  float* patches(int set) { return sums(set) + sums_.elements(); }
   float* gradients(int set) { return patches(set) + patches_.elements(); }
-  float* sums(int set) { return sum_places_.as<float>().data() + set * sums_.elements(); }
 
   // Each thread some of the tiles, all places.
   void add_apart(const float* x, const float* dy) {
@@ -116,13 +116,13 @@ class WinogradGradient : public Kernel {
 
   Operand x_, dy_, dw_;
   int threads_;
+  Scratch& scratch_;
   WinogradTiles tiles_;
   bool shared_;       // one set of sums, patches and gradients for all threads
   int64_t together_;  // tiles whose places are made before they are multiplied
   const elementwise::Winograd& loops_ = *elementwise::active_level().winograd;
   Places patches_, gradients_, sums_;
-  Tensor outside_;              // zeros
-  Tensor places_, sum_places_;  // of each set
+  Tensor outside_;  // zeros
 };
 
 std::unique_ptr<Kernel> make(const LoweredKernel& kernel, Context& context) {
