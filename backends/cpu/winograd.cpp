@@ -59,7 +59,7 @@ bool suits_winograd(const Windows& windows, int64_t groups, const Shape& x, cons
   for (int axis = 0; axis < 2; ++axis)
     if (windows.strides[size_t(axis)] != 1 || windows.dilation[size_t(axis)] != 1) return false;
   if (w[0] % kWinogradChannels || w[3] % kWinogradChannels || x.elements() == 0 || y.elements() == 0) return false;
-  constexpr int64_t kLeastTiles = 64;  // filters cost as much as some
+  constexpr int64_t kLeastTiles = 96;  // filters are brought to their places for all of them
   const int64_t tiles = WinogradTiles(x, y, windows).count();
   // Products that adding up directly takes for one of these.
   constexpr double kLeastGain = 1.6;

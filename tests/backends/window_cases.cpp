@@ -64,11 +64,11 @@ const std::vector<Convolution>& convolutions() {
       {"volumes with strides, 5 channels", {2, 3, 2, 5, 5}, {8, 4, 4, 3, 5}, {2, 3, 1}, {2, 2, 1, 1, 0, 0}},
       {"volumes, dilated with strides", {4, 3, 6, 7, 14}, {11, 3, 1, 4, 14}, {2, 1, 1}, {1, 1, 0, 0, 1, 1}, {1, 2, 2}},
       // Enough tiles for Winograd's convolution: those left over, in every direction.
-      {"3x3 by tiles", {2, 27, 26, 48}, {16, 3, 3, 48}},
+      {"3x3 by tiles", {2, 31, 26, 48}, {16, 3, 3, 48}},
       {"3x3 by tiles, padding on some sides", {2, 30, 33, 16}, {32, 3, 3, 16}, {}, {0, 2, 1, 0}},
       {"5x5 by tiles", {3, 13, 14, 32}, {48, 5, 5, 32}, {}, {2, 2, 2, 2}},
-      {"5x5 by tiles, padded in full", {3, 9, 12, 16}, {16, 5, 5, 16}, {}, {4, 4, 4, 4}},
-      {"5x5 by tiles, padding above the filter", {4, 9, 8, 16}, {16, 5, 5, 16}, {}, {5, 4, 6, 2}},
+      {"5x5 by tiles, padded in full", {4, 9, 12, 16}, {32, 5, 5, 16}, {}, {4, 4, 4, 4}},
+      {"5x5 by tiles, padding above the filter", {4, 9, 8, 32}, {16, 5, 5, 32}, {}, {5, 4, 6, 2}},
       // Sizes and filters of neon 1's own tests, with fewer samples and maps.
       {"3x7x58, 3x3x3", {1, 3, 7, 58, 16}, {16, 3, 3, 3, 16}},
       {"3x7x58, 3x3x3, padded, with strides", {1, 3, 7, 58, 16}, {16, 3, 3, 3, 16}, {1, 2, 2}, {1, 1, 1, 1, 1, 1}},
