@@ -51,7 +51,9 @@ class WinogradTiles {
 };
 
 // Whether a convolution (N,H,W,C) -> (N,P,Q,K) by filters (K,R,S,C), or a gradient of one, is worth its tiles: filters
-// of 3 x 3 or 5 x 5 that step by one, channels in whole vectors, images that fill the tiles, enough of them.
-bool suits_winograd(const Windows& windows, int64_t groups, const Shape& x, const Shape& w, const Shape& y);
+// of 3 x 3 or 5 x 5 that step by one, channels in whole vectors, enough tiles that images fill, and at least
+// `least_saved` products fewer for a tile of each channel and filter that are brought to places or back.
+bool suits_winograd(const Windows& windows, int64_t groups, const Shape& x, const Shape& w, const Shape& y,
+                    double least_saved);
 
 }  // namespace neon::cpu
