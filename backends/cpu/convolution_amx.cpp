@@ -17,8 +17,6 @@ namespace {
 // Of a thread's sums, which are to stay in its cache.
 constexpr int64_t kMostSumBytes = 256 << 10;
 
-int64_t divided_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 class AmxWeightGradient : public Kernel {
  public:
   AmxWeightGradient(const LoweredKernel& kernel, Context& context)

@@ -12,10 +12,8 @@ namespace neon::cpu {
 
 namespace {
 
-// A multiple of the rows that a product takes at once at each level, 14 and 6.
-constexpr int64_t kFewestTiles = 42, kMostTiles = 4 * kFewestTiles;
 constexpr int64_t kMapsTogether = 32;   // filters of which a thread takes some channels at once
-constexpr int64_t kColumnsOfItem = 64;  // of a product, that a thread takes at once of those shared
+constexpr int64_t kColumnsOfItem = 32;  // of a product, that a thread takes at once of those shared
 
 class WinogradConvolution : public Kernel {
  public:
@@ -28,18 +26,15 @@ class WinogradConvolution : public Kernel {
         threads_(context.threads),
         scratch_(context.scratch),
         tiles_(x_.shape(), y_.shape(), windows),
-        outside_(DType::f32, {std::max(x_.shape()[3], y_.shape()[3])}) {
+        patches_{0, x_.shape()[3]},
+        sums_{0, y_.shape()[3]},
+        filters_{x_.shape()[3], y_.shape()[3]},
+        blocks_(tiles_.count(), filters_.rows + filters_.channels, filters_.bytes(), threads_),
+        outside_(DType::f32, {x_.shape()[3]}) {
     if (kernel.bias) bias_.emplace(context, kernel.bias, DType::f32);
-    const int64_t depth = x_.shape()[3], columns = y_.shape()[3];
-    filters_ = {depth, columns};
-    shared_ = filters_.bytes() > kMostBytesApart;
-    const int64_t fit = kBytesOfTiles / (4 * kWinogradPlaces * (depth + columns)),
-                  each = tiles_.count() / (2 * threads_);
-    together_ = shared_ ? std::min(kSharedTiles, tiles_.count())
-                        : std::clamp(std::min(fit, each) / kFewestTiles * kFewestTiles, kFewestTiles, kMostTiles);
-    patches_ = {together_, depth};
-    sums_ = {together_, columns};
-    scratch_.reserve(filters_.elements() + sets() * (patches_.elements() + sums_.elements()) + threads_ * own_floats());
+    patches_.rows = sums_.rows = blocks_.together;
+    scratch_.reserve(filters_.elements() + blocks_.sets * (patches_.elements() + sums_.elements()) +
+                     threads_ * own_floats());
   }
   std::string implementation() const override { return text("winograd:", elementwise::active_level().name); }
 
@@ -51,7 +46,7 @@ class WinogradConvolution : public Kernel {
 #pragma omp parallel num_threads(threads_)
     {
       spread_filters(w);
-      if (shared_) run_together(x, bias, y);
+      if (blocks_.shared) run_together(x, bias, y);
       else run_apart(x, bias, y);
     }
     y_.store(threads_);
@@ -59,9 +54,6 @@ class WinogradConvolution : public Kernel {
 
  private:
   int64_t size() const { return w_.shape()[1]; }
-  int64_t blocks() const { return (tiles_.count() + together_ - 1) / together_; }
-  int64_t tiles_of(int64_t block) const { return std::min(together_, tiles_.count() - block * together_); }
-  int64_t sets() const { return shared_ ? 1 : threads_; }
   // A thread's: filters on their way to spread_block's columns; an output of a tile that is none of y's.
   int64_t turning_floats() const { return turned_ ? 0 : size() * size() * kWinogradChannels * kMapsTogether; }
   int64_t own_floats() const { return turning_floats() + filters_.channels; }
@@ -69,7 +61,7 @@ class WinogradConvolution : public Kernel {
   float* filters() { return scratch_.data(); }
   float* patches(int set) { return filters() + filters_.elements() + set * (patches_.elements() + sums_.elements()); }
   float* sums(int set) { return patches(set) + patches_.elements(); }
-  float* turning() { return patches(int(sets())) + omp_get_thread_num() * own_floats(); }
+  float* turning() { return patches(blocks_.sets) + omp_get_thread_num() * own_floats(); }
   float* beyond() { return turning() + turning_floats(); }
 
   // w -> filters(), of each place (C,K); of those turned around (K,C), as what they multiply has K channels.
@@ -78,10 +70,10 @@ class WinogradConvolution : public Kernel {
 #pragma omp for schedule(static)
       for (int64_t k = 0; k < filters_.rows; ++k) spread_turned(w, k);
     } else {
-      const int64_t blocks = filters_.rows / kWinogradChannels;
+      const int64_t strips = filters_.rows / kWinogradChannels;
 #pragma omp for schedule(static)
-      for (int64_t item = 0; item < blocks * ((filters_.channels + kMapsTogether - 1) / kMapsTogether); ++item)
-        spread_block(w, item % blocks * kWinogradChannels, item / blocks * kMapsTogether);
+      for (int64_t item = 0; item < strips * divided_up(filters_.channels, kMapsTogether); ++item)
+        spread_block(w, item % strips * kWinogradChannels, item / strips * kMapsTogether);
     }
   }
 
@@ -114,28 +106,28 @@ class WinogradConvolution : public Kernel {
   void run_apart(const float* x, const float* bias, float* y) {
     const int set = omp_get_thread_num();
 #pragma omp for schedule(dynamic)
-    for (int64_t block = 0; block < blocks(); ++block) {
-      const int64_t count = tiles_of(block);
-      for (int64_t i = 0; i < count; ++i) spread(x, block * together_ + i, i, set);
+    for (int64_t block = 0; block < blocks_.count(); ++block) {
+      const int64_t count = blocks_.of(block);
+      for (int64_t i = 0; i < count; ++i) spread(x, blocks_.first(block) + i, i, set);
       for (int64_t place = 0; place < kWinogradPlaces; ++place) multiply(place, 0, filters_.channels, count, set);
-      for (int64_t i = 0; i < count; ++i) finish(block * together_ + i, i, set, bias, y);
+      for (int64_t i = 0; i < count; ++i) finish(blocks_.first(block) + i, i, set, bias, y);
     }
   }
 
   // All threads the same tiles, each some places and filters.
   void run_together(const float* x, const float* bias, float* y) {
-    const int64_t columns = filters_.channels, parts = (columns + kColumnsOfItem - 1) / kColumnsOfItem;
-    for (int64_t block = 0; block < blocks(); ++block) {
-      const int64_t count = tiles_of(block);
+    const int64_t columns = filters_.channels, parts = divided_up(columns, kColumnsOfItem);
+    for (int64_t block = 0; block < blocks_.count(); ++block) {
+      const int64_t count = blocks_.of(block);
 #pragma omp for schedule(static)
-      for (int64_t i = 0; i < count; ++i) spread(x, block * together_ + i, i, 0);
+      for (int64_t i = 0; i < count; ++i) spread(x, blocks_.first(block) + i, i, 0);
 #pragma omp for schedule(static)
       for (int64_t item = 0; item < kWinogradPlaces * parts; ++item) {
         const int64_t first = item % parts * kColumnsOfItem;
         multiply(item / parts, first, std::min(kColumnsOfItem, columns - first), count, 0);
       }
 #pragma omp for schedule(static)
-      for (int64_t i = 0; i < count; ++i) finish(block * together_ + i, i, 0, bias, y);
+      for (int64_t i = 0; i < count; ++i) finish(blocks_.first(block) + i, i, 0, bias, y);
     }
   }
 
@@ -167,10 +159,9 @@ class WinogradConvolution : public Kernel {
   int threads_;
   Scratch& scratch_;
   WinogradTiles tiles_;
-  bool shared_;       // one set of patches and sums for all threads
-  int64_t together_;  // tiles in a set
   const elementwise::Winograd& loops_ = *elementwise::active_level().winograd;
   Places patches_, sums_, filters_;
+  TileBlocks blocks_;
   Tensor outside_;  // zeros
 };
 

@@ -23,7 +23,7 @@ class Kernel {
   virtual std::string implementation() const = 0;
 };
 
-// Memory that kernels work in while they run, one after the other.
+// Memory that a kernel works in while it runs; the next finds in it whatever was left. Reserved while kernels are made.
 class Scratch {
  public:
   void reserve(int64_t floats) {
@@ -58,6 +58,8 @@ class Context {
   std::vector<void*> slots_;
   std::map<std::string, int> scalars_;
 };
+
+inline int64_t divided_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Of a plain loop; fewer are not worth a second thread.
 constexpr int64_t kElementsOfOneThread = 16384, kBytesOfOneThread = 4 * kElementsOfOneThread;

@@ -1,12 +1,8 @@
 #include "backends/cpu/winograd.h"
 
-#include <algorithm>
-
 namespace neon::cpu {
 
 namespace {
-
-int64_t divided_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Pointers to side x side pixels from (line, column) on of an image (lines, columns, channels).
 template <typename T>
@@ -24,6 +20,18 @@ void point_to(T* image, const Shape& shape, int64_t line, int64_t column, int64_
 }
 
 }  // namespace
+
+TileBlocks::TileBlocks(int64_t tiles, int64_t channels, int64_t bytes_met, int threads) : tiles(tiles) {
+  constexpr int64_t kBytesOfSet = 768 << 10, kMostBytesMet = 1280 << 10;  // about a core's second cache each
+  constexpr int64_t kFewest = 32, kMost = 168, kShared = 256;
+  shared = bytes_met > kMostBytesMet || tiles < 2 * threads * kFewest;
+  sets = shared ? 1 : threads;
+  together = std::min(kShared, tiles);
+  if (shared) return;
+  const int64_t fit = std::clamp(kBytesOfSet / (4 * kWinogradPlaces * channels), kFewest, kMost),
+                blocks = divided_up(divided_up(tiles, fit), threads) * threads;
+  together = divided_up(tiles, blocks);
+}
 
 WinogradTiles::WinogradTiles(const Shape& x, const Shape& y, const Windows& windows)
     : x_(x),

@@ -1,6 +1,7 @@
 // What Winograd's convolutions share: which they are, and the tiles of m x m outputs, m = 7 - r for r x r filters, each
 // made from 6 x 6 pixels (backends/elementwise/level_winograd.cpp).
 #pragma once
+#include <algorithm>
 #include <optional>
 
 #include "backends/cpu/operand.h"
@@ -22,11 +23,19 @@ struct Places {
   int64_t bytes() const { return 4 * elements(); }
 };
 
-// What a thread has of tiles, and at most of what all of them meet (filters or their sums), so that both stay in its
-// cache. Where the latter are more, all threads take the same tiles, and each some of the products: then the tiles go
-// from one cache to another, which are few beside the products.
-constexpr int64_t kBytesOfTiles = 768 << 10, kMostBytesApart = 1280 << 10;
-constexpr int64_t kSharedTiles = 256;
+// The tiles that go through all of it at once: some of each thread, in a set of memory of its own, or the same of all
+// threads, each of which then takes some of the products. That is where sets of tiles and what all of them meet, the
+// filters or their sums, are too large for a thread's cache, or tiles too few for all threads.
+struct TileBlocks {
+  TileBlocks(int64_t tiles, int64_t channels, int64_t bytes_met, int threads);
+  int64_t count() const { return (tiles + together - 1) / together; }
+  int64_t first(int64_t block) const { return block * together; }
+  int64_t of(int64_t block) const { return std::min(together, tiles - first(block)); }
+
+  int64_t tiles, together;
+  bool shared;
+  int sets;  // of memory
+};
 
 // x (N,H,W,C), filters r x r -> y (N,P,Q,K).
 class WinogradTiles {
@@ -51,8 +60,8 @@ class WinogradTiles {
 };
 
 // Whether a convolution (N,H,W,C) -> (N,P,Q,K) by filters (K,R,S,C), or a gradient of one, is worth its tiles: filters
-// of 3 x 3 or 5 x 5 that step by one, channels in whole vectors, enough tiles that images fill, and at least
-// `least_saved` products fewer for a tile of each channel and filter that are brought to places or back.
+// of 3 x 3 or 5 x 5 that step by one, channels in whole vectors, enough tiles that images fill; and, of a tile, at
+// least `least_saved` products fewer for each of its C + K channels, which are brought to places or back.
 bool suits_winograd(const Windows& windows, int64_t groups, const Shape& x, const Shape& w, const Shape& y,
                     double least_saved);
 

@@ -22,15 +22,13 @@ class WinogradGradient : public Kernel {
         threads_(context.threads),
         scratch_(context.scratch),
         tiles_(x_.shape(), dy_.shape(), windows),
+        patches_{0, channels()},
+        gradients_{0, maps()},
+        sums_{maps(), channels()},
+        blocks_(tiles_.count(), channels() + maps(), sums_.bytes(), threads_),
         outside_(DType::f32, {std::max(channels(), maps())}) {
-    sums_ = {maps(), channels()};
-    shared_ = sums_.bytes() > kMostBytesApart;
-    const int64_t fit = kBytesOfTiles / (4 * kWinogradPlaces * (channels() + maps())),
-                  each = tiles_.count() / (2 * threads_);
-    together_ = shared_ ? std::min(kSharedTiles, tiles_.count()) : std::max<int64_t>(std::min(fit, each), 16);
-    patches_ = {together_, channels()};
-    gradients_ = {together_, maps()};
-    scratch_.reserve((shared_ ? 1 : threads_) * set_floats());
+    patches_.rows = gradients_.rows = blocks_.together;
+    scratch_.reserve(blocks_.sets * set_floats());
   }
   std::string implementation() const override { return text("winograd:", elementwise::active_level().name); }
 
@@ -40,9 +38,9 @@ class WinogradGradient : public Kernel {
     auto* dw = static_cast<float*>(dw_.place());
 #pragma omp parallel num_threads(threads_)
     {
-      if (shared_) add_together(x, dy);
+      if (blocks_.shared) add_together(x, dy);
       else add_apart(x, dy);
-      const int sets = shared_ ? 1 : omp_get_num_threads();
+      const int sets = blocks_.shared ? 1 : omp_get_num_threads();
 #pragma omp for schedule(static)
       for (int64_t k = 0; k < maps(); ++k) finish(k, sets, dw);
     }
@@ -53,8 +51,6 @@ class WinogradGradient : public Kernel {
   int64_t channels() const { return x_.shape()[3]; }
   int64_t maps() const { return dy_.shape()[3]; }
   int64_t size() const { return dw_.shape()[1]; }
-  int64_t blocks() const { return (tiles_.count() + together_ - 1) / together_; }
-  int64_t tiles_of(int64_t block) const { return std::min(together_, tiles_.count() - block * together_); }
   int64_t set_floats() const { return sums_.elements() + patches_.elements() + gradients_.elements(); }
   float* sums(int set) { return scratch_.data() + set * set_floats(); }
   float* patches(int set) { return sums(set) + sums_.elements(); }
@@ -65,22 +61,23 @@ class WinogradGradient : public Kernel {
     const int set = omp_get_thread_num();
     std::fill(sums(set), sums(set) + sums_.elements(), 0.0f);
 #pragma omp for schedule(static)
-    for (int64_t block = 0; block < blocks(); ++block) {
-      for (int64_t i = 0; i < tiles_of(block); ++i) spread(x, dy, block * together_ + i, i, set);
-      for (int64_t place = 0; place < kWinogradPlaces; ++place) multiply(place, 0, maps(), tiles_of(block), true, set);
+    for (int64_t block = 0; block < blocks_.count(); ++block) {
+      for (int64_t i = 0; i < blocks_.of(block); ++i) spread(x, dy, blocks_.first(block) + i, i, set);
+      for (int64_t place = 0; place < kWinogradPlaces; ++place)
+        multiply(place, 0, maps(), blocks_.of(block), true, set);
     }
   }
 
   // All threads the same tiles, each some places and rows of them.
   void add_together(const float* x, const float* dy) {
-    const int64_t parts = (maps() + kRowsOfItem - 1) / kRowsOfItem;
-    for (int64_t block = 0; block < blocks(); ++block) {
+    const int64_t parts = divided_up(maps(), kRowsOfItem);
+    for (int64_t block = 0; block < blocks_.count(); ++block) {
 #pragma omp for schedule(static)
-      for (int64_t i = 0; i < tiles_of(block); ++i) spread(x, dy, block * together_ + i, i, 0);
+      for (int64_t i = 0; i < blocks_.of(block); ++i) spread(x, dy, blocks_.first(block) + i, i, 0);
 #pragma omp for schedule(static)
       for (int64_t item = 0; item < kWinogradPlaces * parts; ++item) {
         const int64_t first = item % parts * kRowsOfItem;
-        multiply(item / parts, first, std::min(kRowsOfItem, maps() - first), tiles_of(block), block > 0, 0);
+        multiply(item / parts, first, std::min(kRowsOfItem, maps() - first), blocks_.of(block), block > 0, 0);
       }
     }
   }
@@ -118,10 +115,9 @@ class WinogradGradient : public Kernel {
   int threads_;
   Scratch& scratch_;
   WinogradTiles tiles_;
-  bool shared_;       // one set of sums, patches and gradients for all threads
-  int64_t together_;  // tiles whose places are made before they are multiplied
   const elementwise::Winograd& loops_ = *elementwise::active_level().winograd;
   Places patches_, gradients_, sums_;
+  TileBlocks blocks_;
   Tensor outside_;  // zeros
 };
 

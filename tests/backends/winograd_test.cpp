@@ -7,7 +7,6 @@
 #include "backends/elementwise/kernels.h"
 #include "backends/graph/windows.h"
 #include "tests/backends/run_case.h"
-#include "tests/backends/window_cases.h"
 
 using namespace neon;
 using namespace neon::test;
@@ -182,11 +181,12 @@ TEST_CASE("a tile's results are at most two and a half times as far off as sums"
   }
 }
 
-TEST_CASE("what is not a number reaches every output whose window sees it, and no other tile") {
+TEST_CASE("what is not finite reaches every output whose window sees it, and no other tile") {
   const Shape xs = {6, 18, 18, 16}, ws = {16, 3, 3, 16};  // 4 x 4 tiles of 4 x 4
   std::vector<float> x = normal(size_t(xs.elements()), 3);
   const std::vector<float> w = normal(size_t(ws.elements()), 4), before = convolved(x, xs, w, ws).y;
-  x[size_t(((1 * 18 + 7) * 18 + 9) * 16 + 5)] = NAN;  // lines 5 to 7 and columns 7 to 9 see it: tiles 1, and 1 and 2
+  const float odd = GENERATE(NAN, INFINITY);
+  x[size_t(((1 * 18 + 7) * 18 + 9) * 16 + 5)] = odd;  // lines 5 to 7 and columns 7 to 9 see it: tiles 1, and 1 and 2
   const Convolved after = convolved(x, xs, w, ws);
   CHECK(after.ran.starts_with("winograd"));
   for (int64_t n = 0; n < 6; ++n)
@@ -196,7 +196,57 @@ TEST_CASE("what is not a number reaches every output whose window sees it, and n
         INFO(n << ", " << p << ", " << q);
         const bool sees = n == 1 && p >= 5 && p <= 7 && q >= 7 && q <= 9,
                    of_tile = n == 1 && p / 4 == 1 && (q / 4 == 1 || q / 4 == 2);
-        if (sees) CHECK(std::isnan(after.y[i]));
+        if (sees) CHECK(!std::isfinite(after.y[i]));
         if (!of_tile) CHECK(after.y[i] == before[i]);
       }
+}
+
+namespace {
+
+// relu(x * w1 + b) and relu(x * w2), or without relus, channels side by side: written in rows apart. `threads` 0:
+// plain.
+Tensor side_by_side(DType dtype, bool relus, const std::vector<Tensor>& numbers, int threads) {
+  Graph graph;
+  Variables variables;
+  std::vector<Value> leaves;
+  for (size_t i = 0; i < numbers.size(); ++i)
+    leaves.push_back(graph.variable(text("leaf", i), dtype, numbers[i].shape()));
+  const Windows windows = {.size = {3, 3}, .strides = {1, 1}, .before = {1, 0}, .after = {0, 1}, .dilation = {1, 1}};
+  Expr first(graph, convolution(graph, leaves[0], leaves[1], windows, 1)),
+      second(graph, convolution(graph, leaves[0], leaves[2], windows, 1));
+  first = first + Expr(graph, leaves[3]);
+  if (relus) first = apply("relu", first), second = apply("relu", second);
+  graph.output("y", graph.add("concat", {first, second}, {{"axis", int64_t(3)}}));
+  const auto program = compile_for_cpu(graph, variables, {.threads = threads, .join = true, .plain = threads == 0});
+  for (size_t i = 0; i < numbers.size(); ++i) variables.at(text("leaf", i)).copy_from(numbers[i]);
+  program->run(0);
+  if (threads > 0) {
+    CHECK(program->implementations().size() == 2);
+    for (const std::string& name : program->implementations()) CHECK(name.starts_with("winograd"));
+  }
+  return program->output("y").clone();
+}
+
+}  // namespace
+
+TEST_CASE("bias and relu at the end of tiles, results in rows apart, NaN passes") {
+  const DType dtype = GENERATE(DType::f32, DType::f16);
+  const bool relus = GENERATE(false, true);
+  std::vector<Tensor> numbers;
+  for (const Shape& shape : {Shape{6, 17, 17, 16}, Shape{32, 3, 3, 16}, Shape{16, 3, 3, 16}, Shape{32}}) {
+    const std::vector<float> drawn = normal(size_t(shape.elements()), unsigned(numbers.size()));
+    numbers.emplace_back(dtype, shape);
+    for (size_t i = 0; i < drawn.size(); ++i)
+      numbers.back().set(int64_t(i), double(drawn[i]) * (shape.rank() == 1 ? 20 : 1));
+  }
+  const auto check = [&](int64_t image, int64_t images) {
+    const Tensor expected = side_by_side(DType::f64, relus, numbers, 0), got = side_by_side(dtype, relus, numbers, 2);
+    CHECK(difference_over_largest(got.rows(image, images), expected.rows(image, images)) <
+          (dtype == DType::f32 ? 1e-5 : 1e-3));
+    return got;
+  };
+  check(0, 6);
+  numbers[0].set(5, NAN);  // of the first pixel: outputs (0..1, 0) see it
+  const Tensor got = check(1, 5);
+  for (int64_t i = 0; i < 48; ++i) CHECK(std::isnan(got.at(i)));
 }
