@@ -23,12 +23,13 @@ struct Places {
   int64_t bytes() const { return 4 * elements(); }
 };
 
-// The tiles that go through all of it at once: some of each thread, in a set of memory of its own, or the same of all
-// threads, each of which then takes some of the products. That is where sets of tiles and what all of them meet, the
-// filters or their sums, are too large for a thread's cache, or tiles too few for all threads.
+// The tiles that go through all of it at once: some of each thread, in a set of memory of its own; or the same of all
+// threads, each of which then takes some of the products, where what all tiles meet, the filters or their sums, is too
+// large for a thread's cache, or tiles are too few for all threads.
 struct TileBlocks {
+  // `channels` of patches and results together; `bytes_met` of the filters or their sums.
   TileBlocks(int64_t tiles, int64_t channels, int64_t bytes_met, int threads);
-  int64_t count() const { return (tiles + together - 1) / together; }
+  int64_t count() const { return divided_up(tiles, together); }
   int64_t first(int64_t block) const { return block * together; }
   int64_t of(int64_t block) const { return std::min(together, tiles - first(block)); }
 
