@@ -148,8 +148,8 @@ class WinogradConvolution : public Kernel {
   void finish(int64_t tile, int64_t row, int set, const float* bias, float* y) {
     float* pixels[kWinogradPlaces];
     tiles_.outputs(tile, y, beyond(), pixels);
-    loops_.results[tiles_.side() - 2](sums(set) + row * sums_.channels, sums_.step(), sums_.channels, bias, relu_,
-                                      pixels);
+    const auto& results = turned_ ? loops_.results : loops_.outputs;
+    results[tiles_.side() - 2](sums(set) + row * sums_.channels, sums_.step(), sums_.channels, bias, relu_, pixels);
   }
 
   Operand x_, w_, y_;

@@ -102,7 +102,9 @@ struct Winograd {
                            float* const* pixels);
   Spread patch;        // 6 x 6 pixels, by B
   Spread values[4];    // 2 x 2 to 5 x 5, by G
-  Results results[4];  // 2 x 2 to 5 x 5, by A; with a bias, if not null, and then relu
+  // 2 x 2 to 5 x 5, by A; with a bias, if not null, and then relu. Of outputs what is no more than rounding may leave
+  // becomes 0, as it is in sums: relu's derivative would be 1.
+  Results results[4], outputs[4];
   void (*multiply)(const WinogradProduct& product, const float* a, const float* b, float* c);
 };
 
