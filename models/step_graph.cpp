@@ -1,6 +1,7 @@
 #include "models/step_graph.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "backends/graph/op.h"
 #include "models/batch.h"
@@ -19,6 +20,13 @@ constexpr const char* kSpoiltBatches = "accumulate_spoilt";
 void say_order(LayerContext& context, const DataLayout& data, const StepOptions& options, bool compared_with_input) {
   context.data_channels_last = channels_last(data, options);
   context.outputs_channels_last = compared_with_input && context.data_channels_last;
+}
+
+// The largest number of so many bits of mantissa that is not above x > 0: what is rounded by chance stays below it.
+double of_kept_bits(double x, int bits) {
+  int exponent = 0;
+  const double mantissa = std::frexp(x, &exponent);  // in [0.5, 1)
+  return std::ldexp(std::floor(std::ldexp(mantissa, bits + 1)), exponent - bits - 1);
 }
 
 // Costs and metrics are computed in f32 whatever the net's type.
@@ -199,8 +207,10 @@ class Updater {
     UpdateContext context(graph, p.name, weight, gradient, clip_[serves_[i]], recorded(text("rate/", serves_[i])),
                           recorded("step"), recorded("epoch"), guard_);
     Expr updated = rule.update(context);
-    if (const double limit = rule.common.param_clip_value; limit > 0)
+    if (const double given = rule.common.param_clip_value; given > 0) {
+      const double limit = options_.rounding > 0 ? of_kept_bits(given, options_.rounding) : given;
       updated = maximum(minimum(updated, limit), -limit);
+    }
     if (options_.rounding > 0)
       updated = round_stochastic(updated, master_dtype_, options_.rounding, options_.seed, p.name + "/round");
     graph.assign(stored, updated, guard_);

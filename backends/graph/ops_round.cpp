@@ -3,10 +3,10 @@
 // y is one of the two neighbours of x among the numbers with `bits` bits of mantissa and the exponents of `dtype`: the
 // larger in size with the probability of the part of the way to it that x has gone, so that the mean of y is x (to
 // 2^-24 of the distance: a draw has 24 bits). What is such a number stays as it is, and so do NaN, infinity and the
-// sign of 0. Below the smallest normal number the neighbours are as far apart as just above it, subnormals and 0 being
-// among them; beyond the largest finite number there is infinity. Signed integers have whole numbers as neighbours and
-// saturate; u8 takes the nearest, as in neon. The draw is uniform's, keyed by (seed, stream, step, element): the same
-// everywhere.
+// sign of 0. Below the smallest normal number of f32 and bf16 the neighbours are as far apart as just above it,
+// subnormals and 0 being among them; of f16 they are at least its smallest subnormal number apart; beyond the largest
+// finite number there is infinity. Signed integers have whole numbers as neighbours and saturate; u8 takes the nearest,
+// as in neon. The draw is uniform's, keyed by (seed, stream, step, element): the same everywhere.
 #include <algorithm>
 
 #include "backends/graph/expression.h"
@@ -38,7 +38,7 @@ std::vector<Value> define_round(Graph& graph, const Node& node) {
   const DType to = DType(node.attributes.integer("dtype"));
   const Expr given(graph, node.inputs[0]), x = cast(given, compute_type(given.dtype()));
   if (to == DType::u8) return {cast(x, to)};
-  const double bits = double(node.attributes.integer("bits")), least = to == DType::f16 ? -14 : -126;
+  const double bits = double(node.attributes.integer("bits")), least = to == DType::f16 ? bits - 24 : -126;
   const Expr step = is_floating(to) ? apply("spacing", x, x.constant(bits), x.constant(least)) : x.constant(1);
   const Expr drawn(
       graph, uniform(graph, x.shape(), uint64_t(node.attributes.integer("seed")), node.attributes.string("stream")));

@@ -32,10 +32,12 @@ Tensor array(const std::vector<double>& values, DType dtype = DType::f32) {
   return out;
 }
 
-int least_exponent(DType dtype) { return dtype == DType::f16 ? -14 : -126; }
+// Below it numbers of that many bits are as far apart as just above it.
+int least_exponent(DType dtype, int bits) { return dtype == DType::f16 ? bits - 24 : -126; }
 
 double spacing(double x, DType to, int bits) {
-  return std::ldexp(1, (x == 0 ? least_exponent(to) : std::max(std::ilogb(x), least_exponent(to))) - bits);
+  const int least = least_exponent(to, bits);
+  return std::ldexp(1, (x == 0 ? least : std::max(std::ilogb(x), least)) - bits);
 }
 
 double by_definition(double x, DType to, int bits, double u) {
@@ -46,7 +48,8 @@ double by_definition(double x, DType to, int bits, double u) {
 
 // Of all sizes: some subnormal, some too large for the type.
 Tensor numbers_of_all_sizes(DType to) {
-  const double least = least_exponent(to) - most_kept_bits(to) - 3, most = to == DType::f16 ? 17 : 127.9;
+  const double least = least_exponent(to, most_kept_bits(to)) - most_kept_bits(to) - 3,
+               most = to == DType::f16 ? 17 : 127.9;
   Tensor out(DType::f32, {4096});
   Stream stream(2, "sizes");
   for (int64_t i = 0; i < out.elements(); ++i) {

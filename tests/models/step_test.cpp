@@ -281,6 +281,18 @@ TEST_CASE("with rounding, weights are the update's neighbours of few bits, and a
   CHECK(changed > 30);
 }
 
+TEST_CASE("with rounding, weights stay below their clip value, though its neighbour of few bits is above it") {
+  StepOptions options{.batch = 8, .seed = 5};
+  options.rounding = 1;  // 0.25 and 0.375 are 0.3's neighbours
+  Trained trained("Adam: {learning_rate: 0.0625, param_clip_value: 0.3}", drawn_data(DType::f32), options);
+  for (int64_t step = 0; step < 8; ++step) trained.run.step(range(0, 8), {});
+  double largest = 0;
+  for (const Parameter& p : trained.run.graph.parameters)
+    for (int64_t i = 0; i < trained.run.variables.at(p.name).elements(); ++i)
+      largest = std::max(largest, std::fabs(trained.run.variables.at(p.name).at(i)));
+  CHECK(largest == 0.25);
+}
+
 TEST_CASE("with rounding, 16-bit weights have no masters, and follow updates too small for the nearest") {
   // One weight w from 1 on, and the cost (w + 1023)^2 / 2: in f16 its slope stays 1024, and a step of 2^-13 is a
   // quarter of the distance of numbers below 1.
