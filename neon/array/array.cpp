@@ -74,6 +74,8 @@ Array& Array::assign(const Lazy& value) {
 
 Array& Array::set(const Tensor& values) {
   if (values.shape() != shape()) fail(ErrorKind::config, "cannot set an array of ", shape(), " to ", values.shape());
+  if (values.empty() && elements() > 0)
+    fail(ErrorKind::config, "cannot set an array of ", shape(), " to a tensor without elements in memory");
   const Tensor stored = values.dtype() == dtype() ? values : values.converted(dtype());
   if (node()->op == "array") {
     node()->memory->upload(stored.data(), stored.bytes(), node()->offset);
@@ -115,6 +117,8 @@ void Backend::assign(const std::vector<std::pair<Array, Lazy>>& assignments) con
 namespace {
 
 Array& put_product(Lazy product, Array& c, const DotOptions& options) {
+  if (product.shape() != c.shape())
+    fail(ErrorKind::config, "a product of ", product.shape(), " does not fit an array of ", c.shape());
   if (options.alpha != 1) product = product * options.alpha;
   if (options.relu) product = relu(product);
   if (options.beta != 0) product = product + options.beta * c;
@@ -188,7 +192,6 @@ Array& batched_dot(const Lazy& a, const Lazy& b, Array& c, const DotOptions& opt
   }
   if (!many_b) {
     Array rows = c.reshape({-1, c.shape()[2]});
-    rows.round_by_chance(c.rounding());
     compound_dot(a.reshape({-1, a.shape()[2]}), b, rows, options);
     return c;
   }
@@ -198,7 +201,6 @@ Array& batched_dot(const Lazy& a, const Lazy& b, Array& c, const DotOptions& opt
   const Lazy left = evaluated(a, written), right = evaluated(b, written);
   for (int64_t i = 0; i < count; ++i) {
     Array one = c.slice(0, i, 1).reshape({c.shape()[1], c.shape()[2]});
-    one.round_by_chance(c.rounding());
     compound_dot(matrix(left, i), matrix(right, i), one, options);
   }
   return c;

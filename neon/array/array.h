@@ -43,20 +43,25 @@ class Array : public Lazy {
   Tensor get() const;
   double item() const;  // of one element
 
-  Array reshape(std::vector<int64_t> sizes) const { return {Place{}, Lazy::reshape(std::move(sizes)).node()}; }
-  Array transpose(std::vector<int64_t> axes = {}) const { return {Place{}, Lazy::transpose(std::move(axes)).node()}; }
+  Array reshape(std::vector<int64_t> sizes) const { return view(Lazy::reshape(std::move(sizes))); }
+  Array transpose(std::vector<int64_t> axes = {}) const { return view(Lazy::transpose(std::move(axes))); }
   Array T() const { return transpose(); }
-  Array slice(int axis, int64_t first, int64_t count) const {
-    return {Place{}, Lazy::slice(axis, first, count).node()};
-  }
+  Array slice(int axis, int64_t first, int64_t count) const { return view(Lazy::slice(axis, first, count)); }
 
-  // With bits above 0, what is assigned through this name keeps so many bits of mantissa, rounded up or down by chance
-  // and without bias: 1 to 15 of f32, 10 of f16, 7 of bf16; of signed integers any number, which makes them whole.
+  // With bits above 0, what is assigned through this name, and through views that are made of it from then on, keeps so
+  // many bits of mantissa, rounded up or down by chance and without bias: 1 to 15 of f32, 10 of f16, 7 of bf16; of
+  // signed integers any number, which makes them whole.
   Array& round_by_chance(int bits);
   int rounding() const { return rounding_; }  // those bits
 
  private:
   friend class Backend;
+  Array view(const Lazy& of) const {
+    Array out(Place{}, of.node());
+    out.rounding_ = rounding_;
+    return out;
+  }
+
   int rounding_ = 0;
 };
 
@@ -96,6 +101,10 @@ class Backend {
   Array ones(const Shape& shape, DType dtype) const { return full(shape, 1, dtype); }
   Array array(const Tensor& values) const;  // of its type
   Array array(std::span<const double> values, const Shape& shape, DType dtype) const;
+  Array array(std::span<const double> values, const Shape& shape) const {
+    return array(values, shape, options_dtype());
+  }
+  Array array(std::span<const float> values, const Shape& shape, DType dtype = DType::f32) const;
   Array array(std::initializer_list<double> values, const Shape& shape) const {
     return array({values.begin(), values.size()}, shape, options_dtype());
   }
@@ -105,7 +114,8 @@ class Backend {
   // 0, 1, ... along an axis of a shape
   Lazy index(const Shape& shape, int axis = 0) const;
 
-  // Drawn anew in each evaluation, the same on every device.
+  // Drawn anew in each evaluation, the same on every device; in f32, whatever type arrays have that do not say.
+  // Throws where low is above high, stddev below 0, keep no probability.
   Lazy uniform(const Shape& shape, double low = 0, double high = 1) const;
   Lazy normal(const Shape& shape, double mean = 0, double stddev = 1) const;
   // 1 with that probability, else 0
@@ -136,7 +146,8 @@ class Backend {
   std::shared_ptr<State> state_;
 };
 
-// c = alpha a·b + beta c; with relu, of the product before c is added. Transposed operands are taken as they lie.
+// c = alpha a·b + beta c, rounded once to c's type; with relu, of the product before c is added. Transposed operands
+// are taken as they lie. c has the product's shape.
 struct DotOptions {
   double alpha = 1, beta = 0;
   bool relu = false;

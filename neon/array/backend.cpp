@@ -106,6 +106,10 @@ Array Backend::array(std::span<const double> values, const Shape& shape, DType d
   return array(tensor);
 }
 
+Array Backend::array(std::span<const float> values, const Shape& shape, DType dtype) const {
+  return array(std::vector<double>(values.begin(), values.end()), shape, dtype);
+}
+
 namespace {
 
 // A node without inputs is of no backend by itself.
@@ -126,17 +130,22 @@ Lazy Backend::index(const Shape& shape, int axis) const {
 }
 
 Lazy Backend::uniform(const Shape& shape, double low, double high) const {
+  if (!(low <= high)) fail(ErrorKind::config, "uniform: low ", low, " is above high ", high);
   const Lazy drawn = on(state_, make_node("uniform", {}, shape_attribute(shape)));
   return low == 0 && high == 1 ? drawn : low + (high - low) * drawn;
 }
 
 // Box and Muller (1958); 1 less a draw is never 0.
 Lazy Backend::normal(const Shape& shape, double mean, double stddev) const {
+  if (!(stddev >= 0)) fail(ErrorKind::config, "normal: the standard deviation ", stddev, " is below 0");
   const Lazy drawn = sqrt(-2 * log(1 - uniform(shape))) * apply("cos", kTwoPi * uniform(shape));
   return mean + stddev * drawn;
 }
 
-Lazy Backend::mask(const Shape& shape, double keep) const { return uniform(shape) < keep; }
+Lazy Backend::mask(const Shape& shape, double keep) const {
+  if (!(keep >= 0 && keep <= 1)) fail(ErrorKind::config, "mask: ", keep, " is no probability, from 0 to 1");
+  return uniform(shape) < keep;
+}
 
 DrawState Backend::draw_state() const { return {state_->options.seed, state_->evaluations}; }
 

@@ -224,6 +224,8 @@ Lazy take(const Lazy& a, const Lazy& indices, int axis) {
 
 Lazy onehot(const Lazy& indices, int64_t classes, int axis) {
   if (indices.shape().rank() != 1) fail(ErrorKind::config, "onehot takes a list of indices, got ", indices.shape());
+  if (is_floating(indices.dtype()))
+    fail(ErrorKind::config, "onehot takes integers, i32, not ", indices.dtype(), "; cast(DType::i32) rounds them");
   if (axis != 0 && axis != 1) fail(ErrorKind::config, "onehot: the classes are along axis 0 or 1, not ", axis);
   const std::vector<int64_t> shape = axis == 1 ? std::vector<int64_t>{1, classes} : std::vector<int64_t>{classes, 1};
   const Lazy of_class(make_node("iota", {}, {{"shape", shape}, {"axis", int64_t(axis)}}));

@@ -106,4 +106,9 @@ Tensor Tensor::wrap(DType dtype, Shape shape, std::shared_ptr<void> owner, void*
   return out;
 }
 
+void Tensor::refuse(DType asked) const {
+  fail(ErrorKind::config, "a tensor of ", dtype_, " is no array of ", asked, "; converted(DType::", asked,
+       ") makes one");
+}
+
 }  // namespace neon

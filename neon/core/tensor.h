@@ -38,12 +38,12 @@ class Tensor {
   const void* data() const { return storage_.get(); }
   template <typename T>
   std::span<T> as() {
-    NEON_ASSERT(dtype_of<T>() == dtype_);
+    if (dtype_of<T>() != dtype_) refuse(dtype_of<T>());
     return {static_cast<T*>(data()), size_t(elements())};
   }
   template <typename T>
   std::span<const T> as() const {
-    NEON_ASSERT(dtype_of<T>() == dtype_);
+    if (dtype_of<T>() != dtype_) refuse(dtype_of<T>());
     return {static_cast<const T*>(data()), size_t(elements())};
   }
 
@@ -60,6 +60,8 @@ class Tensor {
   static Tensor wrap(DType dtype, Shape shape, std::shared_ptr<void> owner, void* data);
 
  private:
+  [[noreturn]] void refuse(DType asked) const;  // as what it is not
+
   DType dtype_ = DType::f32;
   Shape shape_;
   std::shared_ptr<std::byte> storage_;

@@ -54,6 +54,15 @@ TEST_CASE("arrays hold what they are made of, in every type") {
         [](const Index& i) { return double(i[1]); });
 }
 
+TEST_CASE("arrays are made of vectors of either type") {
+  Backend be = make_backend(DType::f16);
+  CHECK(be.array(std::vector<double>{1, 2, 3, 4}, {2, 2}).dtype() == DType::f16);
+  const Tensor made = be.array(std::vector<float>{1, 2.5f, -3, 4}, {2, 2}).get();
+  CHECK(made.dtype() == DType::f32);
+  CHECK(made.at(1) == 2.5);
+  CHECK(made.at(2) == -3);
+}
+
 TEST_CASE("a copy is another name, assign writes the elements") {
   Backend be = make_backend();
   Array a = be.array({1, 2, 3}, {3});
@@ -326,6 +335,18 @@ TEST_CASE("mistakes are told in one line") {
   CHECK_THROWS_WITH(Array(a).assign(b), Catch::Contains("(2, 3)"));
   CHECK_THROWS_WITH(Array(b).assign(be.ones({2, 4})), "cannot assign (2, 4) to an array of (4)");
   CHECK_THROWS_WITH(Array(a).set(Tensor(DType::f32, {3, 2})), "cannot set an array of (2, 3) to (3, 2)");
+  CHECK_THROWS_WITH(be.array(Tensor()), "cannot set an array of () to a tensor without elements in memory");
+  CHECK_THROWS_WITH(be.ones({2}).get().as<double>(),
+                    "a tensor of f32 is no array of f64; converted(DType::f64) makes one");
+  CHECK_THROWS_WITH(be.uniform({2}, 3, 1), "uniform: low 3 is above high 1");
+  CHECK_THROWS_WITH(be.normal({2}, 0, -1), "normal: the standard deviation -1 is below 0");
+  CHECK_THROWS_WITH(be.mask({2}, 1.5), "mask: 1.5 is no probability, from 0 to 1");
+  CHECK_THROWS_WITH(onehot(b, 3), "onehot takes integers, i32, not f32; cast(DType::i32) rounds them");
+  Array rows = be.ones({2, 3});
+  CHECK_THROWS_WITH(compound_dot(be.ones({1, 2}), a, rows), "a product of (1, 3) does not fit an array of (2, 3)");
+  Array stack = be.ones({2, 2, 2});
+  CHECK_THROWS_WITH(batched_dot(be.ones({2, 1, 3}), be.ones({2, 3, 2}), stack),
+                    "a product of (2, 1, 2) does not fit an array of (2, 2, 2)");
   CHECK_THROWS_WITH(Array(Lazy(1) + 2), Catch::Contains("numbers alone"));
   CHECK_THROWS_WITH(a.item(), Catch::Contains("one element, not of (2, 3)"));
   CHECK_THROWS_WITH(Backend({.device = "cup"}), "device 'cup' is not one of cpu, gpu; did you mean cpu?");
