@@ -63,7 +63,9 @@ Expr along_last_axis(LayerContext& context, const std::vector<Expr>& outputs) {
     if (shape.rank() != axis + 1 || shape.with(axis, 1) != outputs[0].shape().with(axis, 1))
       fail(ErrorKind::config, "branches are put side by side whose shapes differ in their ",
            axis >= 3 ? "feature maps" : "last axis", " alone, and these have ", numbered(context, outputs),
-           axis >= 3 ? "; padding and strides change the sizes of an image, and merge: stack asks for none" : "");
+           axis >= 3
+               ? "; padding and strides change the sizes of an image, and MergeBroadcast: {merge: stack} asks for none"
+               : "");
     parts.push_back(y);
   }
   if (parts.size() == 1) return outputs[0];

@@ -8,10 +8,11 @@ namespace {
 
 int64_t width(Expr x) { return x.shape().slice(1, x.shape().rank()).elements(); }
 
-// How outputs y that are maps, (N,C,H,W), become that many.
-std::string out_of_maps(Expr y, int64_t targets) {
+// How outputs y become that many, maps, (N,C,H,W), above all.
+std::string mend(Expr y, int64_t targets) {
   const Shape maps = y.shape().slice(1, y.shape().rank());
-  if (std::ranges::count_if(maps, [](int64_t size) { return size > 1; }) < 2) return "";
+  if (std::ranges::count_if(maps, [](int64_t size) { return size > 1; }) < 2)
+    return text(", as Affine: {nout: ", targets, "}");
   return text(": these are maps ", maps, ", so end with Affine: {nout: ", targets,
               "}, by itself or after Pooling: {fshape: all, op: avg}");
 }
@@ -20,7 +21,7 @@ std::string out_of_maps(Expr y, int64_t targets) {
 std::string wanted(const LayerContext& context, const DataLayout& data, Expr x, int64_t targets, Expr y) {
   if (data.target_is_input)
     return text("a sample, which is its own target, is ", context.sample_shape(x), ", ", targets, " numbers");
-  const std::string mended = out_of_maps(y, targets);
+  const std::string mended = mend(y, targets);
   if (data.classes == 0)
     return text("a target of the data set has ", targets, "; give the last layer that many", mended);
   const std::string line = text("the data set has ", data.classes, " classes");

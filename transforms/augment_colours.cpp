@@ -108,6 +108,9 @@ struct Cutout : Parametrized<Augmentation, CutoutParams> {
   void apply(ImageBatch& batch) const override {
     if (!batch.training) return;
     const auto [height, width] = batch.area();
+    if (params.size >= 2 * std::max(height, width) - 1)
+      fail(ErrorKind::config, "Cutout: a square of ", params.size, " pixels covers all of images of ", height, " x ",
+           width, ", wherever it lies; give a smaller size");
     const Expr x = batch.values();
     const Expr rows = within(batch, 1, height), columns = within(batch, 2, width), covered = rows * columns;
     const Expr cover = batch.by_channel(batch.means.empty() ? std::vector<double>{batch.black()} : batch.means);

@@ -26,14 +26,16 @@ struct RunOption {
 };
 constexpr RunOption kRunOptions[] = {
     {"-w,--data_dir", "data_dir", "folder of data sets"},
-    {"-e,--epochs", "epochs", "passes over the training set", true},
+    {"-e,--epochs", "epochs", "passes over the training set (the spec's, else 10)", true},
     {"-s,--save_path", "save_path", "checkpoint, always the newest (.safetensors)", true},
-    {"--serialize", "serialize", "epochs between checkpoints; saves without -s, too: neon_model.safetensors", true},
+    {"--serialize", "serialize", "epochs between checkpoints (1); saves without -s, too: neon_model.safetensors", true},
     {"--model_file", "model_file", "checkpoint whose weights to begin with, or their running means (ema)", true},
     {"-l,--log", "log_file", "log file; neon_log.txt without a name", true},
     {"-o,--output_file", "output_file", "metrics file (HDF5)", true},
-    {"--eval_freq", "eval_freq", "epochs between evaluations (also -eval, and its names in older neons)", true},
-    {"-H,--history", "history", "older checkpoints kept beside the newest; saves without -s, as --serialize", true},
+    {"--eval_freq", "eval_freq",
+     "epochs between evaluations (1, but all where the test set has 0.3 of the training set's samples); also -eval",
+     true},
+    {"-H,--history", "history", "older checkpoints kept beside the newest (1); saves without -s, as --serialize", true},
     {"-b,--backend", "backend", "cpu or gpu"},
     {"-i,--device_id", "device_id",
      "which GPU, else the first that can be used; without -b it asks for that one, as -b gpu does"},
@@ -41,7 +43,7 @@ constexpr RunOption kRunOptions[] = {
     {"-u,--rounding", "rounding",
      "round updates by chance, to this many bits of mantissa; 10 (bf16: 7) without a number", true},
     {"-d,--datatype", "datatype", "f32, f64, f16 or bf16"},
-    {"-z,--batch_size", "batch_size", "samples in a step"},
+    {"-z,--batch_size", "batch_size", "samples in a step (the spec's, else 128)"},
 };
 
 // What older neons had other options for.

@@ -58,6 +58,11 @@ int fetch(const CommandLine& line) {
   const std::string name = operands(line, 1, "fetch NAME")[0];
   std::vector<std::string> warnings;
   const DataContext context = data_context(line.run(), "", 0, warnings);
+  std::string error;
+  const EntryInfo* entry = find_in_category(Dataset::kCategory, name, error);
+  if (entry && needs_parameters(*entry->schema))
+    fail(ErrorKind::config, entry->name, " reads files of yours, there is nothing to fetch; `neon data list` shows ",
+         "what can be");
   const auto set = Registry<Dataset>::get().create(Setting::scalar(name));
   const bool here = set->check(context).found;
   const Data data = set->load(context);

@@ -30,6 +30,8 @@ void print_schema(const Schema& schema) {
 void print_entry(const std::string& category, const EntryInfo& entry) {
   std::printf("%s (%s): %s\n", entry.name.c_str(), category.c_str(), entry.sentence.c_str());
   if (!entry.aliases.empty()) std::printf("  also written %s\n", join(entry.aliases, ", ").c_str());
+  if (const auto& fields = entry.schema->fields; !fields.empty() && !fields.front().rest)
+    std::printf("  a value by itself is its %s\n", fields.front().name.c_str());
   print_schema(*entry.schema);
   if (entry.common) print_schema(*entry.common);
 }
@@ -70,6 +72,19 @@ void print_overview() {
     std::printf("%-12s %s\n", category.name.c_str(), names_in(category).c_str());
 }
 
+// The things that have a parameter of that name.
+std::string having_parameter(const std::string& name) {
+  std::vector<std::string> out;
+  for (const Category& category : categories())
+    for (const EntryInfo* entry : everything_in(category))
+      if (entry->schema->find(name)) out.push_back(entry->name);
+  constexpr size_t kMost = 12;
+  if (out.size() <= kMost) return join(out, ", ");
+  const size_t more = out.size() - kMost;
+  out.resize(kMost);
+  return text(join(out, ", "), " and ", more, " more");
+}
+
 bool is_named(const EntryInfo& entry, const std::string& name) {
   const std::string wanted = lower(name);
   return lower(entry.name) == wanted ||
@@ -104,9 +119,12 @@ int run_help(const CommandLine& line) {
         found = true;
       }
     }
-    if (!found)
-      fail(ErrorKind::config, "nothing is named '", name, "'", did_you_mean(name, known),
-           "; neon help lists everything");
+    if (!found) {
+      const std::string takers = having_parameter(name);
+      fail(ErrorKind::config, "nothing is named '", name, "'", takers.empty() ? did_you_mean(name, known) : "",
+           takers.empty() ? "" : "; it is a parameter of " + takers,
+           "; neon help lists what a spec can name, neon --help the options");
+    }
   }
   return 0;
 }

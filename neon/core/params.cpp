@@ -95,6 +95,7 @@ void FieldList::apply(Field& field, Alias alias) { field.aliases.push_back(alias
 template <typename T>
 std::string PlainValue<T>::type() {
   if constexpr (std::same_as<T, bool>) return "true or false";
+  else if constexpr (std::unsigned_integral<T>) return "integer of 0 or more";
   else if constexpr (std::integral<T>) return "integer";
   else if constexpr (std::floating_point<T>) return "number";
   else return "text";
@@ -111,7 +112,8 @@ void PlainValue<T>::read(const Setting& s, T& out, const Constraint& constraint,
       return detail::wrong_type(s, too_large ? "an integer of fewer digits" : "an integer", problems);
     }
     detail::check_number(s, double(value), constraint, problems);
-    if (int64_t(T(value)) != value || (value < 0 && T(value) > 0))
+    if (std::unsigned_integral<T> && value < 0) problems.add(s, text(value, " is not at least 0"));
+    else if (int64_t(T(value)) != value || (value < 0 && T(value) > 0))
       problems.add(s, text(value, " does not fit the parameter's ", sizeof(T) * 8, " bits"));
     out = T(value);
   } else if constexpr (std::floating_point<T>) {
@@ -245,7 +247,11 @@ void Schema::read(const Setting& from, void* object, Problems& problems, const S
   } else if (!from.is_null()) {
     if (fields.empty())
       problems.add(from, text("expected nothing here, found ", from.describe(), ": there are no parameters"));
-    else take(fields.front(), from);
+    else {
+      Setting first = from;
+      first.set_paths(from.path.empty() ? fields.front().name : from.path + "." + fields.front().name);
+      take(fields.front(), first);
+    }
   }
   for (size_t i = 0; i < fields.size(); ++i)
     if (fields[i].required && !given[i])

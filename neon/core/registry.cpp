@@ -1,6 +1,8 @@
 #include "neon/core/registry.h"
 
 #include <cctype>
+#include <functional>
+#include <map>
 
 namespace neon {
 
@@ -58,17 +60,40 @@ std::vector<std::string> akin(std::string_view wrong, const std::vector<std::str
   return out;
 }
 
-// What else goes by a name that a category lacks: "an activation"; "" where nothing does.
-std::string other_kind(std::string_view name) {
+// "an activation", "a layer"
+std::string with_article(std::string_view noun) {
+  return text(std::string_view("aeiou").find(noun[0]) == std::string_view::npos ? "a " : "an ", noun);
+}
+
+// The category that has a name which another lacks; "" where none does.
+std::string other_category(std::string_view name) {
   for (const Category& category : categories())
     for (const EntryInfo* entry : category.entries)
-      if (has_name(*entry, name))
-        return text(std::string_view("aeiou").find(category.name[0]) == std::string_view::npos ? "a " : "an ",
-                    category.name);
+      if (has_name(*entry, name)) return category.name;
   return "";
 }
 
+// What to write for a name of another category: the entry that takes such a thing, "Activation: ReLU" for a layer.
+std::string mended(const char* category, std::string_view other, std::string_view name) {
+  for (const EntryInfo* entry : category_named(category).entries)
+    if (lower(entry->name) == other) return text("write `", entry->name, ": ", name, "`");
+  return text("`neon help ", name, "` explains it");
+}
+
+// What other frameworks call things, and what to write here.
+struct ForeignName {
+  std::string name, mend;
+};
+std::map<std::string, std::vector<ForeignName>, std::less<>>& foreign_names() {
+  static std::map<std::string, std::vector<ForeignName>, std::less<>> names;
+  return names;
+}
+
 }  // namespace
+
+void add_foreign_name(const char* category, const char* name, const char* mend) {
+  foreign_names()[category].push_back({name, mend});
+}
 
 const EntryInfo* find_in_category(const char* category, std::string_view name, std::string& error) {
   // A dotted path, as neon 1.x allowed (neon.layers.Affine), means its last part.
@@ -84,9 +109,14 @@ const EntryInfo* find_in_category(const char* category, std::string_view name, s
     all.push_back(entry->name);
     all.insert(all.end(), entry->aliases.begin(), entry->aliases.end());
   }
-  if (const std::string kind = other_kind(last); !kind.empty()) {
-    error =
-        text("unknown ", category, " ", in_quotes(name), ": that is ", kind, "; `neon help ", last, "` explains it");
+  for (const ForeignName& foreign : foreign_names()[category])
+    if (lower(foreign.name) == lower(last)) {
+      error = text("unknown ", category, " ", in_quotes(name), "; ", foreign.mend);
+      return nullptr;
+    }
+  if (const std::string other = other_category(last); !other.empty()) {
+    error = text("unknown ", category, " ", in_quotes(name), ": that is ", with_article(other), "; ",
+                 mended(category, other, last));
     return nullptr;
   }
   std::ranges::sort(names);
@@ -113,7 +143,7 @@ std::string named_by_key(const Setting& from, const char* category) {
     std::string error;
     const EntryInfo* entry = find_in_category(category, named->value, error);
     const std::string name = entry ? entry->name : "Name";
-    return text("a ", category, " is written ", name, ", or ", name, ": {parameters}, without '", key, "'",
+    return text(with_article(category), " is written ", name, ", or ", name, ": {parameters}, without '", key, "'",
                 entry ? "" : "; " + error);
   }
   return "";
@@ -140,7 +170,8 @@ bool split_object(const Setting& from, const char* category, NamedObject& out, P
     }
     return true;
   }
-  std::string message = text("expected a ", category, " (Name, or Name: {parameters}), found ", from.describe());
+  std::string message =
+      text("expected ", with_article(category), " (Name, or Name: {parameters}), found ", from.describe());
   if (from.is_map() && from.entries.size() > 1)
     message = text("expected one ", category, " (Name: {parameters}), found a map with keys ", join(from.keys(), ", "),
                    "; are the parameters indented under the name?");

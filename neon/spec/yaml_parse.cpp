@@ -10,6 +10,7 @@
 
 #include "neon/core/error.h"
 #include "neon/core/params.h"
+#include "neon/spec/indentation.h"
 #include "neon/spec/raw.h"
 
 namespace neon {
@@ -273,6 +274,9 @@ void RawBuilder::stop(const YAML::Exception& error) {
               text("the ", all[start], " that opens here is not closed",
                    at_end ? "" : text(", or a comma is missing at ", source_.at(line, column))));
     }
+  if (error.msg == YAML::ErrorMsg::END_OF_MAP || error.msg == YAML::ErrorMsg::END_OF_SEQ)
+    if (const std::string mistake = wrong_indentation(source_, line, column); !mistake.empty())
+      stop(error.mark, mistake);
   for (const Wording& wording : kWordings)
     if (error.msg == wording.theirs) stop(error.mark, std::string(wording.ours));
   stop(error.mark, error.msg);

@@ -16,6 +16,10 @@ void Trainer::open_files() {
   bool needed = false;
   for (const auto& callback : experiment_.params.callbacks) needed = needed || callback->needs_evaluation();
   // Kept in the checkpoint: a run that goes on to other epochs is evaluated as before, or its curves would not fit.
+  std::vector<std::string> notes;
+  if (!options_.eval_freq && !cheap && !needed && epochs_ > 1)
+    notes.push_back(text("evaluated after the last epoch only: an evaluation passes ", evaluator_->samples_passed(),
+                         " samples, an epoch ", layout_.train_size, "; --eval_freq 1 evaluates after each"));
   if (!options_.eval_freq) options_.eval_freq = cheap || needed ? 1 : epochs_;
   eval_freq_ = *options_.eval_freq;
   const bool writes_file = !options_.output_file.empty();
@@ -33,6 +37,7 @@ void Trainer::open_files() {
     saver_->claim(int64_t(bytes));
   }
   say(plan.messages);
+  say(notes);
   if (plan.writes_file) log_ = std::make_unique<RunLog>(options_, experiment_, plan, eval_freq_, position_);
 }
 

@@ -288,9 +288,9 @@ class Specs(Case):
             (spec(conv, more="augment: [RandomCrop: {size: 41, pad: 4}]\n"), ["cannot cut 41 x 41 pixels"]),
             (spec("Conv: {fshape: 30, nofm: 8, init: Kaiming}", more="augment: [RandomCrop: {size: 24}]\n"),
              ["a filter 30 high does not fit in feature maps 24 high", "(3, 24, 24) -> Conv_0"]),
-            (spec(conv, "MaxPool: 2"), ["c.yaml:4:5", "unknown layer 'MaxPool'; akin are CrossMapPooling, Pooling"]),
-            (spec(conv, "Rectlin"), ["c.yaml:4:5", "unknown layer 'Rectlin': that is an activation; `neon help Rectlin` explains it"]),
-            (spec(conv, "Flatten"), ["c.yaml:4:5", "unknown layer 'Flatten'; `neon help` lists every layer"]),
+            (spec(conv, "MaxPool: 2"), ["c.yaml:4:5", "unknown layer 'MaxPool'; write `Pooling: {fshape: 2}`"]),
+            (spec(conv, "Rectlin"), ["c.yaml:4:5", "unknown layer 'Rectlin': that is an activation; write `Activation: Rectlin`"]),
+            (spec(conv, "Flatten"), ["c.yaml:4:5", "unknown layer 'Flatten'; leave it out: Affine takes images as they are"]),
         ]
         for text, says in cases:
             self.refused(2, "check", self.write("c.yaml", text), says=says)

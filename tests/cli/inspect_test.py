@@ -32,6 +32,19 @@ class Inspection(Case):
             self.assertRegex(self.neon("help", kind).out, r"(?m)^  Accuracy +Share of samples whose highest .*\.$")
         self.refused(2, "check", self.spec(defin="{a: 1}"), says=["unknown key 'defin'; did you mean define?"])
         self.refused(2, "check", self.spec(), "--set", "layers=[Repeet: {times: 2}]", says=["unknown layer 'Repeet'", "Repeat"])
+        self.assertIn("a value by itself is its keep", self.neon("help", "Dropout").out)
+        self.refused(2, "help", "eval_freq", says=["'eval_freq'", "neon --help the options"])
+        self.refused(2, "help", "keep", says=["it is a parameter of Dropout;"])
+
+    def test_a_misspelt_key_hides_no_other_mistake(self):
+        spec = self.spec(support.IRIS.replace("layers:", "layer:"), optimizer="Adm")
+        self.refused(2, "check", spec, says=["unknown key 'layer'; did you mean layers?", "'Adm'", "'layers' is missing"])
+
+    def test_names_of_other_frameworks_say_what_to_write(self):
+        for name, mend in {"Flatten": "Affine takes images as they are", "Dense": "Affine: {nout: N}", "Add": "MergeSum",
+                           "ReLU": "that is an activation; write `Activation: ReLU`"}.items():
+            self.refused(2, "check", self.spec(), "--set", f"layers=[{name}]", says=[f"unknown layer '{name}'", mend])
+        self.refused(2, "check", self.spec(), "--set", "cost=MSE", says=["unknown cost 'MSE'", "write `MeanSquared`"])
 
     def test_help_of_multi_optimizer_shows_what_works(self):
         page = self.neon("help", "MultiOptimizer").out

@@ -47,8 +47,8 @@ TEST_CASE("a wrong layer is one line with value, bound and nearest name") {
   CHECK(layer("BatchNorm: {rho: 1}") == "spec.yaml:1:18: BatchNorm.rho: 1 is not in [0, 1)");
   CHECK(layer("BatchNorm: {eps: 0}") == "spec.yaml:1:18: BatchNorm.eps: 0 is not above 0");
   CHECK(layer("BatchNormAutodiff: {rho: -1}") == "spec.yaml:1:26: BatchNormAutodiff.rho: -1 is not in [0, 1)");
-  CHECK(layer("Dropout: 0") == "spec.yaml:1:10: Dropout: 0 is not in (0, 1]");
-  CHECK(layer("Reshape: [2, -2]") == "spec.yaml:1:14: Reshape[1]: -2 is not in [-1, 1073741824]");
+  CHECK(layer("Dropout: 0") == "spec.yaml:1:10: Dropout.keep: 0 is not in (0, 1]");
+  CHECK(layer("Reshape: [2, -2]") == "spec.yaml:1:14: Reshape.reshape[1]: -2 is not in [-1, 1073741824]");
 }
 
 TEST_CASE("shapes that a Reshape cannot make are errors, however large") {
@@ -93,6 +93,6 @@ TEST_CASE("a wrong initialiser is one line with value, bound and nearest name") 
   CHECK(init("Uniform: {low: 1, high: 0}") == "spec.yaml:1:10: Uniform: low 1 is above high 0");
   CHECK_THAT(init("Array"), Contains("'val' is missing"));
   CHECK_THAT(init("Array: [1, nan]"), Contains("expected a finite number, found 'nan'"));
-  CHECK(init("Orthonormal: 0") == "spec.yaml:1:14: Orthonormal: 0 is not above 0");
+  CHECK(init("Orthonormal: 0") == "spec.yaml:1:14: Orthonormal.scale: 0 is not above 0");
   CHECK_THAT(init("Constant: {vla: 1}"), Contains("did you mean val"));
 }

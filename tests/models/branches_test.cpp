@@ -257,7 +257,7 @@ TEST_CASE("branches that begin at one node have each a factor of its own") {
 
 TEST_CASE("layers that are no branches are told so, with their place") {
   CHECK_THAT(error("[{MergeSum: [[], [SkipNode]]}]"),
-             Contains("MergeSum[0]: a branch without layers; SkipNode passes its input on"));
+             Contains("MergeSum.layers[0]: a branch without layers; SkipNode passes its input on"));
   CHECK_THAT(error("[{MergeSum: [[{Convv: {nofm: 3}}]]}]"), Contains("unknown layer 'Convv'; did you mean Conv"));
   CHECK_THAT(error("[{MergeSum: [[" + kConv + "0}]]}]"), Contains("spec.yaml:1:"));
   CHECK_THAT(error("[{MergeBroadcast: {layers: [SkipNode], merge: deep}}]"), Contains("one of depth, stack"));

@@ -36,7 +36,7 @@ std::string said(const std::string& layers, const DataLayout& data, const StepOp
 TEST_CASE("outputs that are not one for each class are told with the chain of shapes") {
   CHECK(said("[Conv: {fshape: 3, nofm: 2, init: Kaiming}, Affine: {nout: 7, init: Kaiming}]", images(10)) ==
         "spec.yaml:1:45: the last layer has 7 outputs, but the data set has 10 classes; give the last layer 10 "
-        "outputs; shapes: "
+        "outputs, as Affine: {nout: 10}; shapes: "
         "(3, 8, 6) -> Conv_0 (2, 6, 4) -> Affine_0 (7)");
   CHECK(said("[Affine: {nout: 10, init: Kaiming}]", images(10)) == "nothing");
   CHECK_THAT(said("[Affine: {nout: 1, init: Kaiming}]", images(10)),

@@ -25,7 +25,7 @@ TEST_CASE("a wrong activation is one line with value, bound and nearest name") {
   CHECK(complaint<Activation>("Rectlin: {slope: -1}") == "spec.yaml:1:18: Rectlin.slope: -1 is not at least 0");
   CHECK(complaint<Activation>("Rectlinclip: {xcut: 0}") == "spec.yaml:1:21: Rectlinclip.xcut: 0 is not above 0");
   CHECK(complaint<Activation>("Explin: {alpha: -0.5}") == "spec.yaml:1:17: Explin.alpha: -0.5 is not at least 0");
-  CHECK(complaint<Activation>("Normalizer: 0") == "spec.yaml:1:13: Normalizer: 0 is not above 0");
+  CHECK(complaint<Activation>("Normalizer: 0") == "spec.yaml:1:13: Normalizer.divisor: 0 is not above 0");
   CHECK(complaint<Activation>("Softmax: {axis: 1}") == "spec.yaml:1:17: Softmax.axis: 1 is not in [0, 0]");
   CHECK_THAT(complaint<Activation>("Explin: {alhpa: 1}"),
              Contains("unknown key 'alhpa'; did you mean alpha? (known: alpha)"));
