@@ -21,17 +21,17 @@ def main():
         subprocess.run([MESON, "install", "-C", BUILD, "--no-rebuild", "--destdir", root], check=True,
                        stdout=subprocess.DEVNULL)
         (found,) = pathlib.Path(root).rglob("neon.pc")
-        library = found.parent.parent
-        finding = {"PKG_CONFIG_PATH": str(found.parent), "PKG_CONFIG_SYSROOT_DIR": root}
-        flags = run("pkg-config", "--cflags", "--libs", "neon", **finding).split()
+        finding = {"PKG_CONFIG_PATH": str(found.parent)}
+        prefix = "--define-variable=prefix=" + str(next(pathlib.Path(root).rglob("bin/neon")).parent.parent)
+        flags = run("pkg-config", prefix, "--cflags", "--libs", "neon", **finding).split()
         # Nothing but what was installed: not the tree that the library was built from.
-        if not all(flag.startswith(("-I" + root, "-L" + root, "-l")) for flag in flags):
+        if not all(flag.startswith(("-I" + root, "-L" + root, "-Wl,-rpath," + root, "-l")) for flag in flags):
             sys.exit(f"flags that lead out of the installation: {flags}")
         passed = 0
         for example in EXAMPLES:
             program = os.path.join(root, pathlib.Path(example).stem)
             run("g++", "-std=c++20", "-Wall", "-Wextra", "-Werror", example, "-o", program, *flags)
-            run(program, LD_LIBRARY_PATH=str(library))
+            run(program)  # which finds the library by itself
             passed += 1
         version = run("pkg-config", "--modversion", "neon", **finding).strip()
         said = run(str(next(pathlib.Path(root).rglob("bin/neon"))), "--version").strip()
