@@ -31,6 +31,7 @@ std::optional<ProductCase> product_of_pixels(const LoweredKernel& kernel, const 
   };
   const bool forward = kernel.op == "convolution", of_filters = kernel.op == "convolution_weight_gradient";
   ProductCase out{.dtype = graph.dtype(kernel.outputs[0]),
+                  .result = graph.dtype(kernel.outputs[0]),
                   .a = rows(kernel.inputs[of_filters], of_filters),
                   .b = rows(kernel.inputs[!of_filters], forward),
                   .c = rows(kernel.outputs[0], false),

@@ -87,9 +87,9 @@ class Product : public LibraryKernel {
     const bool tf32 = options.tf32 && product_.dtype == DType::f32;
     describe(tf32);
     const DiskCache cache("product", text(device_->name(), " cublaslt ", lt().version()));
-    const std::string key =
-        text(product_.dtype, " ", words(product_.a), " by ", words(product_.b), " to ", words(product_.c),
-             product_.bias ? " bias" : "", product_.relu ? " relu" : "", tf32 ? " tf32" : "");
+    const std::string key = text(product_.dtype, product_.result == product_.dtype ? "" : text(" as ", product_.result),
+                                 " ", words(product_.a), " by ", words(product_.b), " to ", words(product_.c),
+                                 product_.bias ? " bias" : "", product_.relu ? " relu" : "", tf32 ? " tf32" : "");
     if (std::string known; options.timed && cache.read(key, known) && known.size() == sizeof algorithm_) {
       std::memcpy(&algorithm_, known.data(), sizeof algorithm_);
       return true;
@@ -121,9 +121,8 @@ class Product : public LibraryKernel {
     check_lt(lt().desc_set(operation_, attribute, &value, sizeof value), "preparing a product");
   }
   // A row-major array as its column-major transpose.
-  void layout(cublasLtMatrixLayout_t& out, const Matrix& matrix) {
-    check_lt(lt().layout_create(&out, blas_type(product_.dtype), uint64_t(matrix.columns), uint64_t(matrix.rows),
-                                matrix.stride),
+  void layout(cublasLtMatrixLayout_t& out, const Matrix& matrix, DType dtype) {
+    check_lt(lt().layout_create(&out, blas_type(dtype), uint64_t(matrix.columns), uint64_t(matrix.rows), matrix.stride),
              "preparing a product");
   }
   static std::string words(const Matrix& matrix) {
@@ -142,10 +141,10 @@ class Product : public LibraryKernel {
     if (bias || relu)
       set(CUBLASLT_MATMUL_DESC_EPILOGUE,
           bias ? (relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS) : CUBLASLT_EPILOGUE_RELU);
-    if (bias) set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, blas_type(product_.dtype));
-    layout(left_, product_.b);
-    layout(right_, product_.a);
-    layout(result_, product_.c);
+    if (bias) set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, blas_type(product_.result));
+    layout(left_, product_.b, product_.dtype);
+    layout(right_, product_.a, product_.dtype);
+    layout(result_, product_.c, product_.result);
   }
 
   // The heuristic's best, at most so many.
@@ -174,10 +173,11 @@ class Product : public LibraryKernel {
   }
 
   void take_fastest(const std::vector<cublasLtMatmulAlgo_t>& candidates) {
-    const DType dtype = product_.dtype;
+    const DType dtype = product_.dtype, type_of_result = product_.result;
     const Memory a = varied(device_, product_.a.memory(dtype)), b = varied(device_, product_.b.memory(dtype)),
-                 bias = varied(device_, {dtype, {product_.c.columns}}),
-                 result(device_, product_.c.memory(dtype).bytes(), "timing"), workspace(device_, kWorkspace, "timing");
+                 bias = varied(device_, {type_of_result, {product_.c.columns}}),
+                 result(device_, product_.c.memory(type_of_result).bytes(), "timing"),
+                 workspace(device_, kWorkspace, "timing");
     const Memory &first = product_.swapped ? b : a, &second = product_.swapped ? a : b;
     algorithm_ = candidates[fastest_of(*device_, candidates.size(), [&](size_t i) {
       algorithm_ = candidates[i];
@@ -204,13 +204,22 @@ bool is_of_one_type(const LoweredKernel& kernel, const Graph& graph) {
       kernel.inputs, [&](Value input) { return graph.dtype(input) == dtype && graph.shape(input).elements() > 0; });
 }
 
+bool has_types_of_product(const LoweredKernel& kernel, const Graph& graph) {
+  if (is_of_one_type(kernel, graph)) return true;
+  const DType a = graph.dtype(kernel.inputs[0]);
+  return size_of(a) == 2 && graph.dtype(kernel.inputs[1]) == a && graph.dtype(kernel.outputs[0]) == DType::f32 &&
+         std::ranges::all_of(kernel.inputs, [&](Value input) { return graph.shape(input).elements() > 0; }) &&
+         (!kernel.bias || graph.dtype(kernel.bias) == DType::f32);
+}
+
 ProductCase product_of(const LoweredKernel& kernel, const Graph& graph) {
   auto dense = [&](Value value, bool transposed) {
     const Shape& shape = graph.shape(value);
     return Matrix{shape[0], shape[1], shape[1], transposed};
   };
   const Attributes& attributes = kernel.attributes;
-  return {.dtype = graph.dtype(kernel.outputs[0]),
+  return {.dtype = graph.dtype(kernel.inputs[0]),
+          .result = graph.dtype(kernel.outputs[0]),
           .a = dense(kernel.inputs[0], attributes.integer("transpose_a")),
           .b = dense(kernel.inputs[1], attributes.integer("transpose_b")),
           .c = dense(kernel.outputs[0], false),

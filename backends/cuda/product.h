@@ -14,7 +14,7 @@ struct Matrix {
 
 // c = a · b, to whose rows a bias may be added, and relu taken.
 struct ProductCase {
-  DType dtype = DType::f32;  // of all
+  DType dtype = DType::f32, result = DType::f32;  // of the operands; of c and the bias
   Matrix a, b, c;
   bool bias = false, relu = false;
   bool swapped = false;  // launch() is given b first
@@ -29,6 +29,8 @@ std::unique_ptr<LibraryKernel> make_product(const ProductCase& product, std::sha
 
 // Whether operands, result and bias of a kernel have elements, all of one type.
 bool is_of_one_type(const LoweredKernel& kernel, const Graph& graph);
+// Whether cuBLASLt has the types of a kernel "matmul": one type, or 16-bit operands with a result and a bias in f32.
+bool has_types_of_product(const LoweredKernel& kernel, const Graph& graph);
 
 // Bytes that every product may use.
 size_t product_workspace();

@@ -130,7 +130,7 @@ std::unique_ptr<LibraryKernel> CudaProgram::library_kernel(size_t k, const Sourc
   try {
     if (kernel.op != "matmul") return make_convolution_or_product(kernel, lowered_, engine_->device, options);
     const Graph& graph = lowered_.graph;
-    if (!is_of_one_type(kernel, graph)) return nullptr;
+    if (!has_types_of_product(kernel, graph)) return nullptr;
     return make_product(product_of(kernel, graph), engine_->device, options);
   } catch (const KernelFault& fault) {
     fail(ErrorKind::device, "choosing an algorithm for ", describe(k), ": ", fault.message());

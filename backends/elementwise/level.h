@@ -100,8 +100,8 @@ struct Winograd {
   using Spread = void (*)(const float* const* pixels, int64_t channels, float* places, int64_t step);
   using Results = void (*)(const float* places, int64_t step, int64_t channels, const float* bias, bool relu,
                            float* const* pixels);
-  Spread patch;        // 6 x 6 pixels, by B
-  Spread values[4];    // 2 x 2 to 5 x 5, by G
+  Spread patch;      // 6 x 6 pixels, by B
+  Spread values[4];  // 2 x 2 to 5 x 5, by G
   // 2 x 2 to 5 x 5, by A; with a bias, if not null, and then relu. Of outputs what is no more than rounding may leave
   // becomes 0, as it is in sums: relu's derivative would be 1.
   Results results[4], outputs[4];

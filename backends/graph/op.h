@@ -68,4 +68,8 @@ Value sum_to_shape(Graph& graph, Value value, const Shape& shape);
 // the output does not depend on one. An invalid seed means ones.
 std::vector<Value> gradients(Graph& graph, Value output, std::span<const Value> wanted, Value seed = {});
 
+// Of products: 16-bit operands give f32, the type of the sums.
+constexpr const char* kWide = "wide";
+DType product_type(DType operands, const Attributes& attributes);
+
 }  // namespace neon

@@ -1,5 +1,6 @@
 // batch_matmul: a (B,M,K) · b (B,K,N) -> (B,M,N), a product for each of B. Either operand may be stored with its last
-// two axes exchanged. Its definition is a product and sum along rows, in the type of the arithmetic.
+// two axes exchanged, and the result be `wide`, as matmul's. Its definition is a product and sum along rows, in the
+// type of the arithmetic.
 #include "backends/graph/expression.h"
 #include "backends/graph/op.h"
 
@@ -18,7 +19,7 @@ std::vector<TensorType> infer_batch_matmul(const InferContext& c) {
          tb ? " transposed" : "", ": inner sizes ", a.shape[ta ? 1 : 2], " and ", b.shape[tb ? 2 : 1], " differ");
   if (a.dtype != b.dtype || !is_floating(a.dtype))
     fail(ErrorKind::config, "batch_matmul takes two arrays of one floating type, got ", a.dtype, " and ", b.dtype);
-  return {{a.dtype, {a.shape[0], a.shape[ta ? 2 : 1], b.shape[tb ? 1 : 2]}}};
+  return {{product_type(a.dtype, c.attributes), {a.shape[0], a.shape[ta ? 2 : 1], b.shape[tb ? 1 : 2]}}};
 }
 
 Value product(Graph& graph, Value a, Value b, bool transpose_a, bool transpose_b) {
@@ -28,7 +29,7 @@ Value product(Graph& graph, Value a, Value b, bool transpose_a, bool transpose_b
 
 void batch_matmul_gradient(GradientContext& c) {
   const bool ta = c.node.attributes.integer("transpose_a"), tb = c.node.attributes.integer("transpose_b");
-  const Value a = c.input(0), b = c.input(1), g = c.cotangent();
+  const Value a = c.input(0), b = c.input(1), g = cast(Expr(c.graph, c.cotangent()), c.graph.dtype(a));
   if (c.wanted[0]) c.results[0] = ta ? product(c.graph, b, g, tb, true) : product(c.graph, g, b, false, !tb);
   if (c.wanted[1]) c.results[1] = tb ? product(c.graph, g, a, true, ta) : product(c.graph, a, g, !ta, false);
 }
@@ -42,7 +43,7 @@ std::vector<Value> define_batch_matmul(Graph& graph, const Node& node) {
   const int64_t batch = a.shape()[0], m = a.shape()[1], n = b.shape()[1], k = a.shape()[2];
   const DType type = compute_type(a.dtype());
   const Expr each = cast(reshape(a, {batch, m, 1, k}), type) * cast(reshape(b, {batch, 1, n, k}), type);
-  return {cast(reshape(sum(each, {3}), {batch, m, n}), a.dtype())};
+  return {cast(reshape(sum(each, {3}), {batch, m, n}), product_type(a.dtype(), node.attributes))};
 }
 
 const OpRegistration batch_matmul_op({"batch_matmul", infer_batch_matmul, batch_matmul_gradient, define_batch_matmul});

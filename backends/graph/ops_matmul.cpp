@@ -1,8 +1,13 @@
-// matmul: a (M,K) · b (K,N) -> (M,N). Either operand may be stored transposed.
+// matmul: a (M,K) · b (K,N) -> (M,N). Either operand may be stored transposed. With the attribute `wide` the result of
+// 16-bit operands is f32, the sums as they are.
 #include "backends/graph/expression.h"
 #include "backends/graph/op.h"
 
 namespace neon {
+
+DType product_type(DType operands, const Attributes& attributes) {
+  return attributes.has(kWide) ? compute_type(operands) : operands;
+}
 
 namespace {
 
@@ -16,12 +21,12 @@ std::vector<TensorType> infer_matmul(const InferContext& c) {
          ": inner sizes ", a.shape[ta ? 0 : 1], " and ", b.shape[tb ? 1 : 0], " differ");
   if (a.dtype != b.dtype || !is_floating(a.dtype))
     fail(ErrorKind::config, "matmul takes two arrays of one floating type, got ", a.dtype, " and ", b.dtype);
-  return {{a.dtype, {a.shape[ta ? 1 : 0], b.shape[tb ? 0 : 1]}}};
+  return {{product_type(a.dtype, c.attributes), {a.shape[ta ? 1 : 0], b.shape[tb ? 0 : 1]}}};
 }
 
 void matmul_gradient(GradientContext& c) {
   const bool ta = c.node.attributes.integer("transpose_a"), tb = c.node.attributes.integer("transpose_b");
-  const Value a = c.input(0), b = c.input(1), g = c.cotangent();
+  const Value a = c.input(0), b = c.input(1), g = cast(Expr(c.graph, c.cotangent()), c.graph.dtype(a));
   if (c.wanted[0]) c.results[0] = ta ? matmul(c.graph, b, g, tb, true) : matmul(c.graph, g, b, false, !tb);
   if (c.wanted[1]) c.results[1] = tb ? matmul(c.graph, g, a, true, ta) : matmul(c.graph, a, g, !ta, false);
 }

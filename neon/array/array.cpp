@@ -23,8 +23,7 @@ NodePtr broadcast_to_target(const NodePtr& value, const Shape& shape) {
 
 NodePtr in_type(const NodePtr& value, DType dtype, int rounding) {
   if (rounding == 0) {
-    if (value->type.dtype == dtype) return value;
-    return make_node("cast", {value}, {{"dtype", int64_t(dtype)}});
+    return cast_node(value, dtype);
   }
   return round_by_chance(Lazy(value), rounding, dtype).node();
 }

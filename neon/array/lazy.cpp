@@ -72,6 +72,15 @@ bool broadcasts_to(const Shape& shape, const Shape& to) {
 
 NodePtr cast_node(NodePtr node, DType dtype) {
   if (is_number(node) || node->type.dtype == dtype) return node;
+  // A product of 16-bit operands has its sums in f32: they are rounded once, when they are stored.
+  if (dtype == DType::f32 && size_of(node->type.dtype) == 2) {
+    if (node->op == "matmul" || node->op == "batch_matmul")
+      return make_node(node->op, node->inputs, node->attributes.with(kWide, int64_t(1)));
+    if (node->op == "relu") return make_node("relu", {cast_node(node->inputs[0], dtype)});
+    for (const char* moved : {"reshape", "transpose", "slice"})
+      if (node->op == moved && node->inputs[0]->op != "array")
+        return make_node(node->op, {cast_node(node->inputs[0], dtype)}, node->attributes);
+  }
   return make_node("cast", {std::move(node)}, {{"dtype", int64_t(dtype)}});
 }
 

@@ -89,7 +89,8 @@ inline Lazy clip(const Lazy& a, const Lazy& low, const Lazy& high) { return appl
 // a where `condition` is not 0, else b
 inline Lazy where(const Lazy& condition, const Lazy& a, const Lazy& b) { return apply("select", condition, a, b); }
 
-// Over one axis, counted from the back when negative, or over all.
+// Over one axis, counted from the back when negative, or over all. Gradients of the largest and the smallest go to all
+// that are equal, in equal parts; so do maximum's and minimum's.
 Lazy sum(const Lazy& a, int axis);
 Lazy sum(const Lazy& a);
 Lazy max(const Lazy& a, int axis);
@@ -108,7 +109,8 @@ Lazy argmax(const Lazy& a, int axis);
 Lazy argmin(const Lazy& a, int axis);
 
 // a (M,K) · b (K,N) -> (M,N); transposed operands are taken as they lie. Operands of one floating type are multiplied
-// in it, others in the type of the arithmetic; sums are in f32 or f64.
+// in it, others in the type of the arithmetic; sums are in f32 or f64, and so is what an expression makes of them: of
+// 16-bit operands they are rounded where they are stored.
 Lazy dot(const Lazy& a, const Lazy& b);
 // Rows of `a` along an axis that a list of i32 indices names.
 Lazy take(const Lazy& a, const Lazy& indices, int axis = 0);

@@ -63,6 +63,78 @@ TEST_CASE("compound_dot scales, rectifies and adds in neon's order") {
   }
 }
 
+// Each of these is finite and exact as a sum in f32, and neither in 16 bits.
+TEST_CASE("products of 16-bit operands are rounded once, when they are stored") {
+  const DType dtype = GENERATE(DType::f16, DType::bf16);
+  INFO(std::string(name_of(dtype)));
+  Backend be = make_backend(dtype);
+  const Array ones = be.ones({1, 2049}), column = be.ones({2049, 1});
+  Array c = be.full({1, 1}, -2048);
+  CHECK(compound_dot(ones, column, c, {.beta = 1}).item() == 1);
+  CHECK(compound_dot(ones, column, c.assign(-2048), {.beta = 1, .relu = true}).item() == 1);
+  Array wide = be.zeros({1, 1}, DType::f32);
+  CHECK(wide.assign(dot(ones, column)).item() == 2049);
+  CHECK(Array(dot(ones, column) - 2048).item() == 1);
+  CHECK(Array(relu(dot(ones, column)) - 2048).item() == 1);
+  CHECK(Array(dot(ones, column).reshape({1}) - 2048).item() == 1);
+  CHECK(Array(dot(ones, column).T().slice(0, 0, 1) - 2048).item() == 1);
+  CHECK(Array(dot(ones, column)).dtype() == dtype);
+
+  const Array large = be.full({1, 1000}, 100), of_large = be.full({1000, 1}, 100);
+  const double thousandth = 1.0 / 1024;
+  CHECK(compound_dot(large, of_large, c, {.alpha = thousandth}).item() == Approx(1e7 / 1024).epsilon(1e-2));
+  CHECK(Array(dot(large, of_large) / 1024).item() == 1e7 / 1024);
+  Array stack = be.zeros({2, 1, 1});
+  batched_dot(be.full({2, 1, 1000}, 100), be.full({2, 1000, 1}, 100), stack, {.alpha = thousandth});
+  CHECK(stack.get().at(1) == Approx(1e7 / 1024).epsilon(1e-2));
+  Array added = be.full({2, 1, 1}, -2048);
+  batched_dot(be.ones({2, 1, 2049}), be.ones({2, 2049, 1}), added, {.beta = 1});
+  CHECK(added.get().at(0) == 1);
+
+  const Array once = dot(ones, column) * dot(ones, column);  // one product, read twice
+  CHECK(once.item() == 2049.0 * 2049);
+  CHECK(be.last_kernels() == 2);
+}
+
+TEST_CASE("products of 16-bit operands are rounded by chance from their sums") {
+  constexpr int64_t n = 20000;
+  const DType dtype = GENERATE(DType::f16, DType::bf16);
+  const int bits = dtype == DType::f16 ? 10 : 7;
+  const double step = std::ldexp(1, -bits);
+  INFO(std::string(name_of(dtype)));
+  Backend be = make_backend(dtype);
+  // 1 and a quarter of the way to the next number.
+  const Array left = be.array({1, 0.25}, {1, 2}).broadcast({n, 2}), right = be.array({1, step}, {2, 1});
+  const auto check_quarter = [&](const Array& array) {
+    const Tensor y = array.get();
+    int64_t up = 0;
+    for (int64_t i = 0; i < y.elements(); ++i) {
+      REQUIRE((y.at(i) == 1 || y.at(i) == 1 + step));
+      up += y.at(i) != 1;
+    }
+    CHECK(std::fabs(double(up) - 0.25 * double(y.elements())) < 5 * std::sqrt(double(y.elements()) * 0.1875));
+  };
+  Array c = be.zeros({n, 1}), stack = be.zeros({2, n / 2, 1});
+  c.round_by_chance(bits);
+  check_quarter(compound_dot(left, right, c));
+  check_quarter(c.assign(dot(left, right)));
+  check_quarter(round_by_chance(dot(left, right), bits, dtype));
+  batched_dot(left.reshape({2, n / 2, 2}), be.array({1, step, 1, step}, {2, 2, 1}), stack.round_by_chance(bits));
+  check_quarter(stack);
+}
+
+TEST_CASE("gradients go through products of 16-bit operands that are not rounded") {
+  Backend be = make_backend(DType::f16);
+  const Array a = be.array({1, 2, 3, 4, 5, 6}, {2, 3}), b = be.array({1, -1, 2, 0.5, -3, 4}, {3, 2});
+  const Autodiff derived(sum(dot(a, b) * 4));
+  const Tensor of_a = Array(derived.gradient(a)).get(), of_b = Array(derived.gradient(b)).get();
+  CHECK(of_a.dtype() == DType::f16);
+  for (int64_t i = 0; i < 2; ++i)
+    for (int64_t k = 0; k < 3; ++k) CHECK(of_a.at(3 * i + k) == 4 * (b.get().at(2 * k) + b.get().at(2 * k + 1)));
+  for (int64_t k = 0; k < 3; ++k)
+    for (int64_t j = 0; j < 2; ++j) CHECK(of_b.at(2 * k + j) == 4 * (a.get().at(k) + a.get().at(3 + k)));
+}
+
 TEST_CASE("batched_dot multiplies each pair, or adds them all up") {
   Backend be = make_backend();
   const Tensor x = numbers({3, 4, 6}, DType::f32), y = numbers({3, 6, 5}, DType::f32, 1),

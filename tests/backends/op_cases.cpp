@@ -118,20 +118,23 @@ std::vector<OpCase> reduction_cases(const std::string& op) {
 // Of matrices, or of a batch of them.
 std::vector<OpCase> matmul_cases(const std::string& op, const Shape& batch) {
   std::vector<OpCase> out;
-  auto add = [&](int64_t m, int64_t k, int64_t n) {
+  auto add = [&](int64_t m, int64_t k, int64_t n, bool wide = false) {
     for (int64_t ta : {0, 1})
       for (int64_t tb : {0, 1}) {
+        Attributes attributes = {{"transpose_a", ta}, {"transpose_b", tb}};
+        if (wide) attributes = attributes.with(kWide, int64_t(1));
         const Shape a = batch.concat(ta ? Shape{k, m} : Shape{m, k}), b = batch.concat(tb ? Shape{n, k} : Shape{k, n});
         const bool empty = m * k * n == 0;
         out.push_back({op,
-                       text(a, ta ? "T" : "", " ", b, tb ? "T" : ""),
+                       text(a, ta ? "T" : "", " ", b, tb ? "T" : "", wide ? " wide" : ""),
                        {{a}, {b}},
-                       {{"transpose_a", ta}, {"transpose_b", tb}},
+                       attributes,
                        k,
                        empty ? "empty matmul" : "product"});
       }
   };
   add(3, 5, 4), add(1, 7, 1), add(1, 1, 6), add(5, 1, 3), add(17, 33, 19), add(0, 3, 2), add(2, 0, 3), add(2, 3, 0);
+  for (const int64_t k : {0, 33, 513}) add(17, k, 136, true);  // the last is left to a library by a GPU
   return out;
 }
 

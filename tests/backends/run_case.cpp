@@ -76,7 +76,8 @@ std::string difference_to_plain(const OpCase& c, DType dtype, const CaseRun& got
     for (int64_t k = 0; k < y.elements(); ++k) {
       expected.set(k, held(type, y.at(k)));
       const double size = sizes.empty() ? std::max(1.0, std::abs(y.at(k))) : sizes[i].at(k);
-      const double most = allowed_error(dtype, stores > 1 ? size : y.at(k), size, c.length, stores);
+      const DType stored = stores > 1 || !is_floating(type) ? dtype : type;
+      const double most = allowed_error(stored, stores > 1 ? size : y.at(k), size, c.length, stores);
       allowed.push_back(is_floating(type) && c.op != "argmax" ? times * most : 0);
     }
     if (const std::string line = difference(got.outputs[i], expected, allowed); !line.empty())
