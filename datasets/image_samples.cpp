@@ -63,9 +63,7 @@ class Loader {
     const ImageSize wanted{sample_[1], sample_[2]};
     const auto pixels = pixels_.rows(int64_t(file.index), 1).as<uint8_t>();
     const ImageSize size = read_image_to(file.content, params_.format(), where(file.index), wanted, pixels, resizer);
-    if (size != wanted)
-      fail(ErrorKind::data, where(file.index), ": ", size.width, " x ", size.height, " pixels, the first image has ",
-           sample_[2], " x ", sample_[1], "; give size: N to bring all to N x N");
+    if (size != wanted) fail(ErrorKind::data, where(file.index), ": ", other_size(size, wanted));
   }
 
   void throw_first() const {
@@ -141,24 +139,29 @@ std::array<int64_t, 3> count_parts(const std::vector<LabelledImage>& images) {
   return out;
 }
 
-std::vector<std::string> check_images(const ImageSet& set) {
+std::string other_size(const ImageSize& size, const ImageSize& first) {
+  return text(size.width, " x ", size.height, " pixels, the first image has ", first.width, " x ", first.height,
+              "; give size: N to bring all to N x N");
+}
+
+std::vector<CheckedImage> check_images(const ImageSet& set) {
   ImageStore& store = *set.store;
   const std::vector<LabelledImage>& images = set.images;
-  std::vector<std::string> troubles(images.size(), "is not there any more");
+  std::vector<CheckedImage> out(images.size());
   store.want(names_of(images));
   const int threads = available_threads();
   for (auto files = store.next(); !files.empty(); files = store.next()) {
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 16)
     for (size_t i = 0; i < files.size(); ++i) try {
         ImageStore::File& file = files[i];
-        troubles[file.index].clear();
         store.load(file);
-        read_image(file.content, set.params.format(), store.where(images[file.index].name));
+        const Tensor pixels = read_image(file.content, set.params.format(), store.where(images[file.index].name));
+        out[file.index] = {"", {pixels.shape()[0], pixels.shape()[1]}};
       } catch (const std::exception& error) {
-        troubles[files[i].index] = error.what();
+        out[files[i].index].trouble = error.what();
       }
   }
-  return troubles;
+  return out;
 }
 
 namespace {

@@ -70,8 +70,14 @@ std::array<int64_t, 3> count_parts(const std::vector<LabelledImage>& images);
 // Throws a config error for what ImageParams cannot say by ranges.
 void check_image_params(const ImageParams& params);
 
-// Reads every image to its end: what is wrong with each, "" where nothing is.
-std::vector<std::string> check_images(const ImageSet& set);
+// Reads every image to its end.
+struct CheckedImage {
+  std::string trouble = "is not there any more";  // "" where nothing is wrong
+  ImageSize size{};                               // of one that is whole
+};
+std::vector<CheckedImage> check_images(const ImageSet& set);
+// "38 x 36 pixels, the first image has 36 x 37; give size: N to bring all to N x N"
+std::string other_size(const ImageSize& size, const ImageSize& first);
 
 // Shape (C,H,W) of the samples: of set.params.size, or that of the first image that the store gives.
 Shape image_sample_shape(const ImageSet& set);

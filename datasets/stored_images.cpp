@@ -33,9 +33,7 @@ void StoredImages::decode(const std::string& name, const std::string& where, std
   if (scratch.file.capacity() > kMostKept) std::string().swap(scratch.file);
   store_->read(name, scratch.file);
   const ImageSize size = read_image_to(scratch.file, params_.format(), where, wanted, pixels, scratch.resizer);
-  if (size != wanted)
-    fail(ErrorKind::data, where, ": ", size.width, " x ", size.height, " pixels, the first image has ", sample_[2],
-         " x ", sample_[1], "; give size: N to bring all to N x N");
+  if (size != wanted) fail(ErrorKind::data, where, ": ", other_size(size, wanted));
 }
 
 }  // namespace neon

@@ -39,15 +39,27 @@ bool needs_parameters(const Schema& schema) {
   return std::ranges::any_of(schema.fields, [](const Field& field) { return field.required; });
 }
 
+// Of verbs that read no spec.
+void refuse_overrides(const CommandLine& line, const char* verb) {
+  if (!line.overrides.empty()) fail(ErrorKind::config, "--set changes a spec, and neon data ", verb, " reads none");
+}
+
 int list(const CommandLine& line) {
   operands(line, 0, "list");
+  refuse_overrides(line, "list");
   std::vector<std::string> warnings;
   DataContext context = data_context(line.run(), "", 0, warnings);
   context.may_download = false;
   for (const auto& entry : Registry<Dataset>::get().entries()) {
     if (needs_parameters(*entry->schema)) continue;
     const auto set = Registry<Dataset>::get().create(Setting::scalar(entry->name));
-    const DataCheck check = set->check(context);
+    DataCheck check;
+    try {
+      check = set->check(context);
+    } catch (const Error& error) {
+      std::printf("%-14s damaged %s\n", entry->name.c_str(), printable(error.what()).c_str());
+      continue;
+    }
     if (check.found) std::printf("%-14s here    %s\n", entry->name.c_str(), check.source.c_str());
     else std::printf("%-14s absent  neon data fetch %s\n", entry->name.c_str(), entry->name.c_str());
   }
@@ -56,6 +68,7 @@ int list(const CommandLine& line) {
 
 int fetch(const CommandLine& line) {
   const std::string name = operands(line, 1, "fetch NAME")[0];
+  refuse_overrides(line, "fetch");
   std::vector<std::string> warnings;
   const DataContext context = data_context(line.run(), "", 0, warnings);
   std::string error;
@@ -145,6 +158,23 @@ OpenedImages open_images(const CommandLine& line, const std::string& path) {
   return out;
 }
 
+// How many whole images are not of the first one's size, where samples are as the images are; of a spec, whose training
+// refuses them, it is a trouble of each.
+int64_t tell_other_sizes(std::vector<CheckedImage>& checked, const ImageSet& set, bool of_spec) {
+  const auto first = std::ranges::find(checked, "", &CheckedImage::trouble);
+  if (set.params.size > 0 || first == checked.end()) return 0;
+  const Shape sample = image_sample_shape(set);
+  const ImageSize wanted{sample[1], sample[2]};
+  int64_t others = 0;
+  for (size_t i = 0; i < checked.size(); ++i) {
+    if (!checked[i].trouble.empty() || checked[i].size == wanted) continue;
+    ++others;
+    if (of_spec)
+      checked[i].trouble = text(set.store->where(set.images[i].name), ": ", other_size(checked[i].size, wanted));
+  }
+  return others;
+}
+
 int check(const CommandLine& line) {
   const std::string given = operands(line, 1, "check PATH")[0];
   std::vector<std::string> none;
@@ -155,15 +185,20 @@ int check(const CommandLine& line) {
   const auto [set, source, seed, selection, autoencoder] = open_images(line, given);
   if (!selection.empty())
     print_warnings({text(source, ": ", join(selection, ", "), " changes nothing here: all images are checked")});
+  std::vector<CheckedImage> checked = check_images(*set);
+  const int64_t others = tell_other_sizes(checked, *set, is_spec(given));
   int64_t bad = 0;
-  for (const std::string& trouble : check_images(*set)) {
-    if (trouble.empty()) continue;
-    std::printf("%s\n", printable(trouble).c_str());
+  for (const CheckedImage& image : checked) {
+    if (image.trouble.empty()) continue;
+    std::printf("%s\n", printable(image.trouble).c_str());
     ++bad;
   }
   const bool skipped = set->params.on_bad_sample == "skip";
   std::printf("%s: %lld images of %lld classes, %lld bad%s\n", source.c_str(), (long long)set->images.size(),
               (long long)set->classes, (long long)bad, bad && skipped ? ", which on_bad_sample: skip leaves out" : "");
+  if (others > 0 && !is_spec(given))
+    print_warnings({text(source, ": ", others,
+                         " images are of other sizes than the first: a spec brings all to one by ", "size: N")});
   return bad && !skipped ? exit_code(ErrorKind::data) : 0;
 }
 

@@ -85,6 +85,24 @@ class Images(Case):
         for asked in ("data", "check", "shards"), ("data", "stats", spec), (spec,):
             self.assertNotIn("exception", self.refused(3, *asked, says=[damaged, mend]).err)
 
+    def test_check_tells_of_images_of_other_sizes(self):
+        self.write_colours()
+        self.write("colours/train/red/7.png", support.png(np.zeros((10, 11, 3), np.uint8)))
+        checked = self.neon("data", "check", "colours")
+        self.assertIn("colours: 100 images of 2 classes, 0 bad\n", checked.out)
+        self.assertIn("colours: 1 images are of other sizes than the first: a spec brings all to one by size: N", checked.err)
+        spec = self.spec(dataset="{ImageFolder: {path: colours}}", name="own.yaml")
+        line = "colours/train/red/7.png: 11 x 10 pixels, the first image has 12 x 9; give size: N"
+        checked = self.neon("data", "check", spec, code=3).out
+        self.assertIn(line, checked)
+        self.assertIn("own.yaml: 100 images of 2 classes, 1 bad\n", checked)
+        self.assertIn(line, self.neon(spec, code=3).err)
+        sized = self.neon("data", "check", spec, "--set", "dataset.size=8")
+        self.assertIn("own.yaml: 100 images of 2 classes, 0 bad\n", sized.out)
+        self.assertNotIn("other sizes", sized.err)
+        self.refused(2, "data", "list", "--set", "x=1", says="--set changes a spec, and neon data list reads none")
+        self.refused(2, "data", "fetch", "ImageFolder", says="ImageFolder reads files of yours, there is nothing to fetch")
+
     def test_lists_are_checked_and_packed(self):
         self.write_colours()
         rows = {part: "".join(f"{part}/{kind}/{i}.png,{label}\n" for i in range(10) for label, kind in enumerate(["blue", "red"]))

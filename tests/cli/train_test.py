@@ -133,6 +133,14 @@ class Train(Case):
             lines = self.neon("-e", "4", *option, self.spec()).err.splitlines()
             self.assertEqual(["test cost" in line for line in lines], [False, True] * 2, option)
 
+    def test_one_evaluation_of_a_large_test_set_is_told(self):
+        note = "evaluated after the last epoch only: an evaluation passes 40 samples, an epoch 100; --eval_freq 1"
+        for size, arguments, told in (40, [], True), (40, ["--eval_freq", "1"], False), (40, ["-e", "1"], False), (20, [], False):
+            digits = self.spec(dataset=f"{{Digits: {{ntrain: 100, ntest: {size}}}}}", name="digits.yaml")
+            run = self.neon("-r", "1", "-e", "3", *arguments, digits, "--set", "layers[1].nout=10")
+            self.assertEqual(note in run.err + run.out, told, (size, arguments))
+            self.assertEqual(run.err.count("test cost"), 1 if told or "-e" in arguments else 3, (size, arguments))
+
     def test_the_next_command_is_one_for_the_shell(self):
         os.mkdir(self.path("a b"))
         self.spec(name="a b/it's.yaml")
