@@ -33,8 +33,8 @@ class WinogradConvolution : public Kernel {
         outside_(DType::f32, {x_.shape()[3]}) {
     if (kernel.bias) bias_.emplace(context, kernel.bias, DType::f32);
     patches_.rows = sums_.rows = blocks_.together;
-    scratch_.reserve(filters_.elements() + blocks_.sets * (patches_.elements() + sums_.elements()) +
-                     threads_ * own_floats());
+    part_ = scratch_.take(4 * size_t(filters_.elements() + blocks_.sets * (patches_.elements() + sums_.elements()) +
+                                     threads_ * own_floats()));
   }
   std::string implementation() const override { return text("winograd:", elementwise::active_level().name); }
 
@@ -58,7 +58,7 @@ class WinogradConvolution : public Kernel {
   int64_t turning_floats() const { return turned_ ? 0 : size() * size() * kWinogradChannels * kMapsTogether; }
   int64_t own_floats() const { return turning_floats() + filters_.channels; }
   // In the scratch memory: places of the filters, each set's patches and sums, what threads have for themselves.
-  float* filters() { return scratch_.data(); }
+  float* filters() { return scratch_.at<float>(part_); }
   float* patches(int set) { return filters() + filters_.elements() + set * (patches_.elements() + sums_.elements()); }
   float* sums(int set) { return patches(set) + patches_.elements(); }
   float* turning() { return patches(blocks_.sets) + omp_get_thread_num() * own_floats(); }
@@ -158,6 +158,7 @@ class WinogradConvolution : public Kernel {
   bool relu_;
   int threads_;
   Scratch& scratch_;
+  size_t part_ = 0;
   WinogradTiles tiles_;
   const elementwise::Winograd& loops_ = *elementwise::active_level().winograd;
   Places patches_, sums_, filters_;

@@ -57,8 +57,13 @@ void add_kernel(const std::string& op, int preference, Maker maker) {
 
 std::unique_ptr<Kernel> make_kernel(const LoweredKernel& kernel, Context& context) {
   if (const auto found = table().find(kernel.op); found != table().end())
-    for (const Entry& entry : found->second)
-      if (auto made = entry.maker(kernel, context)) return made;
+    for (const Entry& entry : found->second) {
+      context.scratch.begin();
+      if (auto made = entry.maker(kernel, context)) {
+        context.scratch.keep();
+        return made;
+      }
+    }
   const Op* op = find_op(kernel.op);
   const PlainFunction function = op ? find_plain(*op) : nullptr;
   if (!function || kernel.bias || kernel.relu) fail(ErrorKind::failed, "op ", kernel.op, " has no kernel on the CPU");

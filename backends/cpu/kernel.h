@@ -1,9 +1,11 @@
 // Kernels of the CPU, and the table they enter by the op's name. Several implementations of one op stand in
 // order of preference; each may decline a case (a type, a shape), then the next is asked.
 #pragma once
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backends/graph/lower.h"
@@ -23,15 +25,27 @@ class Kernel {
   virtual std::string implementation() const = 0;
 };
 
-// Memory that a kernel works in while it runs; the next finds in it whatever was left. Reserved while kernels are made.
+// Memory that kernels work in while they run, the same for all of a program: each finds in it whatever another left. A
+// kernel takes its parts while it is made.
 class Scratch {
  public:
-  void reserve(int64_t floats) {
-    if (memory_.empty() || floats > memory_.elements()) memory_ = Tensor(DType::f32, {floats});
+  // Where a part will begin, a multiple of 64.
+  size_t take(size_t bytes) { return std::exchange(taken_, taken_ + (bytes + 63) / 64 * 64); }
+  template <typename T = std::byte>
+  T* at(size_t part) {
+    return reinterpret_cast<T*>(memory_.as<uint8_t>().data() + part);
   }
-  float* data() { return memory_.as<float>().data(); }
+
+  // What a kernel takes counts from here on,
+  void begin() { taken_ = 0; }
+  // and there has to be room for it, as it was chosen.
+  void keep() { bytes_ = std::max(bytes_, taken_); }
+  // Once all kernels are made.
+  void allocate() { memory_ = Tensor(DType::u8, {int64_t(bytes_)}); }
+  size_t bytes() const { return bytes_; }
 
  private:
+  size_t taken_ = 0, bytes_ = 0;
   Tensor memory_;
 };
 

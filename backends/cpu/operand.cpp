@@ -26,26 +26,27 @@ Operand::Operand(Context& context, Value value, DType compute)
     : slot_(context.slot(value)),
       type_(context.type(value)),
       placement_(context.lowered.placements[size_t(value.id)]),
-      compute_(compute) {
+      compute_(compute),
+      scratch_(context.scratch) {
   const bool together = placement_.lies_together(type_.shape.elements());
   if (together) first_ = size_t(std::exchange(placement_, {}).first) * size_of(type_.dtype);
-  if (type_.dtype != compute || !together) copy_ = Tensor(compute, type_.shape);
+  if (type_.dtype != compute || !together) copy_ = scratch_.take(size_t(type_.shape.elements()) * size_of(compute));
 }
 
 const void* Operand::load(int threads) {
   NEON_ASSERT(!placement_);
-  if (copy_.empty()) return memory();
-  convert(elementwise::load_function(type_.dtype, compute_), memory(), size_of(type_.dtype), copy_.data(),
-          size_of(compute_), copy_.elements(), threads);
-  return copy_.data();
+  if (!copy_) return memory();
+  convert(elementwise::load_function(type_.dtype, compute_), memory(), size_of(type_.dtype), place(), size_of(compute_),
+          type_.shape.elements(), threads);
+  return place();
 }
 
 void Operand::store(int threads) {
-  if (copy_.empty()) return;
-  const auto* from = static_cast<const std::byte*>(copy_.data());
+  if (!copy_) return;
+  const auto* from = static_cast<const std::byte*>(place());
   std::byte* to = memory();
   const size_t size = size_of(type_.dtype);
-  placement_.each_run(0, copy_.elements(), [&](int64_t element, int64_t place, int64_t n) {
+  placement_.each_run(0, type_.shape.elements(), [&](int64_t element, int64_t place, int64_t n) {
     const std::byte* some = from + size_t(element) * size_of(compute_);
     if (type_.dtype == compute_) std::memcpy(to + size_t(place) * size, some, size_t(n) * size);
     else

@@ -1,6 +1,8 @@
 // An array that a kernel reads or writes, in the type of its arithmetic: the array itself where that is its type and
 // its elements lie together, otherwise a copy that is converted before or after the kernel runs.
 #pragma once
+#include <optional>
+
 #include "backends/cpu/kernel.h"
 
 namespace neon::cpu {
@@ -11,9 +13,9 @@ class Operand {
   // What the kernel reads; converted when it is a copy.
   const void* load(int threads);
   // What the kernel writes, and after that, to where it belongs.
-  void* place() { return copy_.empty() ? memory() : copy_.data(); }
+  void* place() { return copy_ ? scratch_.at(*copy_) : memory(); }
   void store(int threads);
-  bool is_copy() const { return !copy_.empty(); }
+  bool is_copy() const { return copy_.has_value(); }
   const Shape& shape() const { return type_.shape; }
 
  private:
@@ -24,7 +26,8 @@ class Operand {
   Placement placement_;  // of what is written in rows apart
   size_t first_ = 0;     // bytes before it, where its elements lie together
   DType compute_;
-  Tensor copy_;
+  Scratch& scratch_;
+  std::optional<size_t> copy_;  // in the scratch memory
 };
 
 }  // namespace neon::cpu

@@ -98,6 +98,7 @@ class CpuProgram : public Program {
     // oneDNN asks OpenMP how many threads there are, when a primitive is made and when it runs.
     omp_set_num_threads(context_->threads);
     for (const LoweredKernel& kernel : lowered_.kernels) kernels_.push_back(cpu::make_kernel(kernel, *context_));
+    context_->scratch.allocate();
     record_.resize(context_->scalars().size());
     for (const char* leaf : {"input", "variable"})
       for (Value value : lowered_.graph.leaves(leaf))

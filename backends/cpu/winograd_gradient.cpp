@@ -28,7 +28,7 @@ class WinogradGradient : public Kernel {
         blocks_(tiles_.count(), channels() + maps(), sums_.bytes(), threads_),
         outside_(DType::f32, {std::max(channels(), maps())}) {
     patches_.rows = gradients_.rows = blocks_.together;
-    scratch_.reserve(blocks_.sets * set_floats());
+    part_ = scratch_.take(4 * size_t(blocks_.sets * set_floats()));
   }
   std::string implementation() const override { return text("winograd:", elementwise::active_level().name); }
 
@@ -52,7 +52,7 @@ class WinogradGradient : public Kernel {
   int64_t maps() const { return dy_.shape()[3]; }
   int64_t size() const { return dw_.shape()[1]; }
   int64_t set_floats() const { return sums_.elements() + patches_.elements() + gradients_.elements(); }
-  float* sums(int set) { return scratch_.data() + set * set_floats(); }
+  float* sums(int set) { return scratch_.at<float>(part_) + set * set_floats(); }
   float* patches(int set) { return sums(set) + sums_.elements(); }
   float* gradients(int set) { return patches(set) + patches_.elements(); }
 
@@ -114,6 +114,7 @@ class WinogradGradient : public Kernel {
   Operand x_, dy_, dw_;
   int threads_;
   Scratch& scratch_;
+  size_t part_ = 0;
   WinogradTiles tiles_;
   const elementwise::Winograd& loops_ = *elementwise::active_level().winograd;
   Places patches_, gradients_, sums_;

@@ -103,6 +103,19 @@ class Images(Case):
         self.refused(2, "data", "list", "--set", "x=1", says="--set changes a spec, and neon data list reads none")
         self.refused(2, "data", "fetch", "ImageFolder", says="ImageFolder reads files of yours, there is nothing to fetch")
 
+    def test_memory_of_16_bits_is_no_more_than_of_32(self):
+        spec = self.write("deep.yaml", """\
+dataset: {UniformRandom: {nin: [20, 64, 64], nout: 3, ntrain: 8, ntest: 0}}
+layers:
+  - Repeat: {times: 12, layers: [Conv: {fshape: 3, nofm: 20, padding: 1, init: Kaiming, activation: Rectlin}]}
+  - Affine: {nout: 3, init: Kaiming, activation: Softmax}
+cost: CrossEntropyMulti
+optimizer: {GradientDescentMomentum: {learning_rate: 0.01}}
+batch_size: 8
+""")
+        peaks = {dtype: self.peak("-b", "cpu", "-e", "1", "-d", dtype, spec) for dtype in ("f32", "f16")}
+        self.assertLess(peaks["f16"], 1.1 * peaks["f32"])
+
     def test_lists_are_checked_and_packed(self):
         self.write_colours()
         rows = {part: "".join(f"{part}/{kind}/{i}.png,{label}\n" for i in range(10) for label, kind in enumerate(["blue", "red"]))

@@ -4,14 +4,12 @@ import hashlib
 import json
 import re
 import struct
-import subprocess
-import sys
 import zlib
 
 import numpy as np
 
 import support
-from support import NEON, Case, png, tensors
+from support import Case, png, tensors
 
 SIDE, IMAGES = 256, 1200
 SET_BYTES = IMAGES * SIDE * SIDE * 3  # 236 MB
@@ -74,15 +72,6 @@ class Streams(Case):
         for i in range(32):
             image = rng.integers(0, 200, (8, 8, 3)).astype(np.uint8) + np.uint8(50 * (i % 2))
             self.write(f"colours/{'test' if i >= 26 else 'train'}/{'dark' if i % 2 else 'light'}/{i}.png", png(image))
-
-    def peak(self, *arguments):
-        """Bytes of memory that a run has at most. What is forked begins with its parent's, so that is a small one."""
-        parent = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL); "
-                  "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)")
-        done = subprocess.run([sys.executable, "-c", parent, NEON, *arguments], cwd=self.folder, env=self.environment,
-                              capture_output=True, text=True, timeout=60)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return int(done.stdout)
 
     def test_memory_is_bounded(self):
         self.large_set("large", IMAGES)

@@ -112,6 +112,15 @@ class Case(unittest.TestCase):
             self.assertEqual(result.code, code, str(result))
         return result
 
+    def peak(self, *arguments):
+        """Bytes of memory that a run has at most. What is forked begins with its parent's, so that is a small one."""
+        parent = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL); "
+                  "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)")
+        done = subprocess.run([sys.executable, "-c", parent, NEON, *arguments], cwd=self.folder, env=self.environment,
+                              capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return int(done.stdout)
+
     def start(self, *arguments, **options):
         return subprocess.Popen([NEON, *arguments], cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
