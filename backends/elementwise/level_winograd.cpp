@@ -26,7 +26,7 @@ typedef int32_t Bits __attribute__((vector_size(kBytes)));
 typedef float Stored __attribute__((vector_size(kBytes), aligned(4), may_alias));
 
 NEON_INLINE Vector load(const float* from) { return *reinterpret_cast<const Stored*>(from); }
-NEON_INLINE Vector size_of(Vector v) { return Vector(Bits(v) & 0x7fffffff); }
+NEON_INLINE Vector absolute(Vector v) { return Vector(Bits(v) & 0x7fffffff); }
 NEON_INLINE void store(Vector v, float* to) { *reinterpret_cast<Stored*>(to) = v; }
 
 // Points 0, a, -a, b, -b, infinity; a * b is 1.
@@ -110,7 +110,7 @@ void results(const float* places, int64_t step, int64_t channels, const float* b
       Vector line[kSide], values[N];
       for (int j = 0; j < kSide; ++j) {
         line[j] = load(places + (i * kSide + j) * step + c);
-        if constexpr (clean) largest = size_of(line[j]) > largest ? size_of(line[j]) : largest;
+        if constexpr (clean) largest = absolute(line[j]) > largest ? absolute(line[j]) : largest;
       }
       result_line<N>(line, values);
       for (int j = 0; j < N; ++j) lines[j][i] = values[j];
@@ -120,7 +120,7 @@ void results(const float* places, int64_t step, int64_t channels, const float* b
       Vector values[N];
       result_line<N>(lines[j], values);
       for (int i = 0; i < N; ++i) {
-        if constexpr (clean) values[i] = size_of(values[i]) < noise ? Vector{} : values[i];
+        if constexpr (clean) values[i] = absolute(values[i]) < noise ? Vector{} : values[i];
         const Vector y = values[i] + added;
         store(relu ? (y <= 0 ? Vector{} : y) : y, pixels[i * N + j] + c);  // NaN stays
       }

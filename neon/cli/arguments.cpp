@@ -1,6 +1,7 @@
 #include "neon/cli/arguments.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "neon/core/error.h"
 #include "neon/spec/source.h"
@@ -10,7 +11,12 @@ namespace neon {
 
 namespace {
 
-bool is_integer(const std::string& s) { return !s.empty() && s.find_first_not_of("0123456789") == s.npos; }
+// A number, or meant as one: an option's value, which is refused where it must be.
+bool begins_as_number(const std::string& s) {
+  const size_t sign = s.starts_with('-') || s.starts_with('+');
+  const size_t digit = sign + (s.size() > sign && s[sign] == '.');
+  return digit < s.size() && std::isdigit(uint8_t(s[digit])) && !is_spec(s);
+}
 
 std::string trimmed(std::string_view s) {
   s.remove_prefix(std::min(s.find_first_not_of(" \t"), s.size()));
@@ -54,8 +60,8 @@ std::vector<std::string> clear_arguments(const std::vector<std::string>& argumen
     const size_t name = std::min(a.find('='), a.size());
     if (std::ranges::count(kEvalFrequency, std::string_view(a).substr(0, name)))
       out.push_back("--eval_freq" + a.substr(name));
-    else if (a == "-u" || a == "--rounding") optional_value("--rounding", "-1", is_integer(next));
-    else if (a == "--serialize") optional_value("--serialize", "1", is_integer(next));
+    else if (a == "-u" || a == "--rounding") optional_value("--rounding", "-1", begins_as_number(next));
+    else if (a == "--serialize") optional_value("--serialize", "1", begins_as_number(next));
     else if (a == "-l" || a == "--log")
       optional_value("--log", "neon_log.txt", i + 1 < arguments.size() && !next.starts_with('-') && !is_spec(next));
     else out.push_back(a);

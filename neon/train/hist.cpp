@@ -80,6 +80,8 @@ class Hist : public Parametrized<Callback, HistParams> {
   void prepare(StepOptions& options) const override {
     if (!options.histograms.empty())
       fail(ErrorKind::config, "callbacks: Hist is given twice; name all arrays in one, as in tensors: [W, dW]");
+    if (params.tensors.empty())
+      fail(ErrorKind::config, "callbacks: Hist: tensors names no array; leave it out for [W, dW]");
     options.histograms = params.tensors;
   }
 
