@@ -52,28 +52,29 @@ void OnednnKernel::set_primitive(const dnnl::primitive& primitive, const dnnl::p
   if (dnnl_memory_t scratch = scratch_for(description)) arguments_.push_back({DNNL_ARG_SCRATCHPAD, scratch});
 }
 
-OnednnKernel::memory OnednnKernel::part_of_scratch(const memory::desc& description) {
-  scratch_.emplace_back(context_.scratch.take(description.get_size()), memory(description, onednn_engine(), nullptr));
-  return scratch_.back().second;
-}
-
+// Of its own: some of oneDNN's primitives in bf16 take numbers from it that they have not written, which must be 0.
 dnnl_memory_t OnednnKernel::scratch_for(const dnnl::primitive_desc_base& description) {
   const memory::desc wanted = description.scratchpad_desc();
-  return wanted.get_size() == 0 ? nullptr : part_of_scratch(wanted).get();
+  if (wanted.get_size() == 0) return nullptr;
+  Tensor bytes(DType::u8, {int64_t(wanted.get_size())});
+  memory place(wanted, onednn_engine(), bytes.data());
+  scratch_.emplace_back(std::move(bytes), std::move(place));
+  return scratch_.back().second.get();
 }
 
 void OnednnKernel::add(int argument, Value value, const memory::desc& own, const memory::desc& wanted, bool written) {
   const DType compute = type_ == memory::data_type::bf16 ? DType::bf16 : DType::f32;
   const memory array(own, onednn_engine(), nullptr);
   operands_.push_back(
-      std::unique_ptr<Argument>(new Argument{Operand(context_, value, compute), array, array, {}, {}, 0, written}));
+      std::unique_ptr<Argument>(new Argument{Operand(context_, value, compute), array, array, 0, {}, {}, 0, written}));
   Argument& added = *operands_.back();
   if (own != wanted) add_reorder(added, wanted);
   arguments_.push_back({argument, added.wanted.get()});
 }
 
 void OnednnKernel::add_reorder(Argument& argument, const memory::desc& wanted) {
-  argument.wanted = part_of_scratch(wanted);
+  argument.reordered = context_.scratch.take(wanted.get_size());
+  argument.wanted = memory(wanted, onednn_engine(), nullptr);
   const memory &from = argument.written ? argument.wanted : argument.own,
                &to = argument.written ? argument.own : argument.wanted;
   const dnnl::reorder::primitive_desc description(onednn_engine(), from.get_desc(), onednn_engine(), to.get_desc(),
@@ -87,8 +88,8 @@ void OnednnKernel::add_reorder(Argument& argument, const memory::desc& wanted) {
 }
 
 void OnednnKernel::run(const Run&) {
-  for (auto& [part, memory] : scratch_) bind(memory, context_.scratch.at(part));
   for (auto& o : operands_) {
+    if (o->reordering_count) bind(o->wanted, context_.scratch.at(o->reordered));
     bind(o->own, o->written ? o->array.place() : o->array.load(threads_));
     if (!o->written && o->reordering_count) execute(o->reorder, o->reordering, size_t(o->reordering_count));
   }

@@ -37,6 +37,7 @@ class OnednnKernel : public Kernel {
   struct Argument {
     Operand array;
     memory own, wanted;     // the same where no reordering is needed
+    size_t reordered;       // where `wanted` begins in the scratch memory, where it is another
     dnnl::reorder reorder;  // from own to wanted, or back for what is written
     dnnl_exec_arg_t reordering[3];
     int reordering_count = 0;  // 0: none
@@ -44,8 +45,6 @@ class OnednnKernel : public Kernel {
   };
   void add(int argument, Value value, const memory::desc& own, const memory::desc& wanted, bool written);
   void add_reorder(Argument& argument, const memory::desc& wanted);
-  // Of the scratch memory, which is there when the kernel runs.
-  memory part_of_scratch(const memory::desc& description);
   // What a primitive works in, or null.
   dnnl_memory_t scratch_for(const dnnl::primitive_desc_base& description);
 
@@ -56,7 +55,7 @@ class OnednnKernel : public Kernel {
   dnnl::primitive primitive_;
   std::string name_;
   std::vector<std::unique_ptr<Argument>> operands_;
-  std::vector<std::pair<size_t, memory>> scratch_;  // where each begins
+  std::vector<std::pair<Tensor, memory>> scratch_;
   std::vector<dnnl_exec_arg_t> arguments_;
 };
 

@@ -54,7 +54,7 @@ TEST_CASE("everything wrong with an optimizer is said at once") {
   CHECK(rule("Adam: {beta_1: 1, epsilon: 0, schedule: {Warmup: 0}}") ==
         "spec.yaml:1:16: Adam.beta_1: 1 is not in [0, 1)\n"
         "spec.yaml:1:28: Adam.epsilon: 0 is not above 0\n"
-        "spec.yaml:1:50: Adam.schedule.Warmup: 0 is not above 0");
+        "spec.yaml:1:50: Adam.schedule.Warmup.warmup: 0 is not above 0");
 }
 
 TEST_CASE("the optimizers of a MultiOptimizer stand under mapping, as in neon, or for themselves") {
