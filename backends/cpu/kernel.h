@@ -42,7 +42,6 @@ class Scratch {
   void keep() { bytes_ = std::max(bytes_, taken_); }
   // Once all kernels are made.
   void allocate() { memory_ = Tensor(DType::u8, {int64_t(bytes_)}); }
-  size_t bytes() const { return bytes_; }
 
  private:
   size_t taken_ = 0, bytes_ = 0;
