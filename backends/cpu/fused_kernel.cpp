@@ -113,13 +113,13 @@ class FusedKernelOnCpu : public Kernel {
 
   // Halves onto each other: one after the other, sums of many tiles would drift.
   static void join(const SegmentPlan<R>& plan, const RegisterPlan<R>& reg, Columns<R>& columns) {
-    for (int64_t rows = plan.row_tiles; rows > 1; rows = (rows + 1) / 2)
+    for (int64_t rows = plan.row_tiles_of_stack(); rows > 1; rows = (rows + 1) / 2)
       for (int64_t row = 0, first = (rows + 1) / 2; row < rows / 2; ++row) {
         R* to = columns.partial(row, reg.reduction_slot);
         const R* inputs[] = {to, columns.partial(first + row, reg.reduction_slot)};
-        reg.functions[0](inputs, to, plan.columns);
+        reg.functions[0](inputs, to, columns.width);
       }
-    std::copy_n(columns.partial(0, reg.reduction_slot), plan.columns, columns.value(reg.reduction_slot));
+    std::copy_n(columns.partial(0, reg.reduction_slot), columns.width, columns.value(reg.reduction_slot));
   }
 
   void add_up() {

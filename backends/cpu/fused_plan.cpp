@@ -73,11 +73,11 @@ class Planner {
   // Which axes are rows, which columns.
   void split_axes() {
     const int rank = segment_.domain.rank();
-    int first_reduced = rank, last_reduced = -1, first_kept = rank;
+    int first_reduced = rank, last_reduced = -1, last_kept = -1;
     for (int axis = 0; axis < rank; ++axis) {
       if (segment_.domain[axis] == 1) continue;
       if (segment_.reduced[size_t(axis)]) first_reduced = std::min(first_reduced, axis), last_reduced = axis;
-      else first_kept = std::min(first_kept, axis);
+      else last_kept = axis;
     }
     const bool reduces = std::ranges::count(segment_.reduced, true) > 0;
     if (!reduces) {
@@ -86,9 +86,10 @@ class Planner {
       const bool numbers = looks_up() && rank == 1;
       column_axis_ = numbers ? 1 : std::max(rank - 1, 0);
       while (!numbers && column_axis_ > 0 && joins(column_axis_ - 1)) --column_axis_;
-    } else if (last_reduced >= 0 && last_reduced < first_kept && first_kept < rank) {
+    } else if (last_reduced >= 0 && last_reduced < last_kept) {
       plan_.fold = Fold::outer;
-      column_axis_ = first_kept;
+      column_axis_ = last_reduced + 1;
+      for (int axis = 0; axis < first_reduced; ++axis) plan_.stacks *= segment_.domain[axis];
     } else {
       plan_.fold = Fold::inner;
       column_axis_ = first_reduced;
@@ -149,8 +150,8 @@ class Planner {
       plan_.tile_columns = plan_.columns <= kWidestTallTile ? plan_.columns : kWidestTallTile / 2;
       plan_.tile_rows = most / plan_.tile_columns;
     } else if (plan_.fold == Fold::outer) {
-      const int64_t most = kOuterTileBytes / int64_t(sizeof(R)) / std::max<int64_t>(plan_.rows, 1);
-      plan_.tile_rows = plan_.rows;
+      plan_.tile_rows = plan_.rows_of_stack();
+      const int64_t most = kOuterTileBytes / int64_t(sizeof(R)) / std::max<int64_t>(plan_.tile_rows, 1);
       plan_.tile_columns = std::min(std::max<int64_t>(most / 16 * 16, 16), plan_.columns);
     } else {
       plan_.tile_columns = plan_.fold == Fold::inner ? plan_.columns : std::min(plan_.columns, elements);
@@ -160,13 +161,13 @@ class Planner {
             std::clamp<int64_t>(elements / std::max<int64_t>(plan_.columns, 1), 1, std::max<int64_t>(plan_.rows, 1));
     }
     auto tiles = [](int64_t all, int64_t one) { return one ? (all + one - 1) / one : 0; };
-    plan_.row_tiles = tiles(plan_.rows, plan_.tile_rows);
+    plan_.row_tiles = plan_.stacks * tiles(plan_.rows_of_stack(), plan_.tile_rows);
     plan_.column_tiles = tiles(plan_.columns, plan_.tile_columns);
   }
 
   // Whether whole columns would not fit a tile. The place of a largest is not known from parts of a column.
   bool is_tall() const {
-    if (plan_.fold != Fold::outer || plan_.rows * 16 * int64_t(sizeof(R)) <= kOuterTileBytes) return false;
+    if (plan_.fold != Fold::outer || plan_.rows_of_stack() * 16 * int64_t(sizeof(R)) <= kOuterTileBytes) return false;
     return std::ranges::none_of(plan_.registers, [](const RegisterPlan<R>& reg) {
       return reg.kind == Instruction::Kind::reduce && reg.reduction == Reduction::argmax;
     });

@@ -16,13 +16,13 @@ void draw(const RegisterPlan<R>& reg, const Run& run, int64_t first, R* to, int6
   else random.uniform_f64(key, uint64_t(first), to, n);
 }
 
-// What the reductions of a tall segment have found: of each row of tiles, and altogether.
+// What the reductions of a tall segment have found in the columns of all stacks: of each row of tiles, and altogether.
 template <typename R>
 struct Columns {
   explicit Columns(const SegmentPlan<R>& plan)
-      : width(plan.columns),
+      : width(plan.stacks * plan.columns),
         values(plan.reductions.size() * size_t(width)),
-        partials(values.size() * size_t(plan.tall ? plan.row_tiles : 0)) {}
+        partials(values.size() * size_t(plan.tall ? plan.row_tiles_of_stack() : 0)) {}
   R* value(int slot) { return values.data() + slot * width; }
   R* partial(int64_t row_tile, int slot) { return partials.data() + row_tile * int64_t(values.size()) + slot * width; }
   int64_t width;
@@ -73,8 +73,9 @@ class TileRunner {
       const RegisterPlan<R>& reg = plan_.registers[size_t(i)];
       if (reg.load.index) fetch_ahead(reg.load);
       if (reg.kind == Instruction::Kind::reduce) {
-        if (reg.known <= pass) registers_[size_t(i)] = columns.value(reg.reduction_slot) + column_;
-        else fold(reg, columns.partial(tile / plan_.column_tiles, reg.reduction_slot) + column_);
+        const int64_t row_tile = tile / plan_.column_tiles % plan_.row_tiles_of_stack();
+        if (reg.known <= pass) registers_[size_t(i)] = columns.value(reg.reduction_slot) + first_kept();
+        else fold(reg, columns.partial(row_tile, reg.reduction_slot) + first_kept());
       } else if (reg.reach != Reach::scalar) {
         evaluate(size_t(i));
       }
@@ -85,12 +86,15 @@ class TileRunner {
 
   // After all passes, what there is one of for every column.
   void run_kept(R* partials, Columns<R>& columns) {
-    for (int64_t tile = 0; tile < plan_.column_tiles; ++tile) {
+    for (int64_t n = 0; n < plan_.stacks * plan_.column_tiles; ++n) {
+      const int64_t stack = n / plan_.column_tiles;
+      const int64_t tile = stack * plan_.row_tiles_of_stack() * plan_.column_tiles + n % plan_.column_tiles;
       enter(tile);
       fresh_ = true;
       for (int i : plan_.kept) {
         const RegisterPlan<R>& reg = plan_.registers[size_t(i)];
-        if (reg.kind == Instruction::Kind::reduce) registers_[size_t(i)] = columns.value(reg.reduction_slot) + column_;
+        if (reg.kind == Instruction::Kind::reduce)
+          registers_[size_t(i)] = columns.value(reg.reduction_slot) + first_kept();
         else if (reg.reach != Reach::scalar) evaluate(size_t(i));
       }
       finish(tile, partials + tile * int64_t(plan_.totals.size()), Reach::kept);
@@ -113,9 +117,12 @@ class TileRunner {
 
   void enter(int64_t tile) {
     const int64_t row_tile = tile / plan_.column_tiles, column_tile = tile % plan_.column_tiles;
-    row_ = row_tile * plan_.tile_rows;
+    const int64_t of_stack = plan_.row_tiles_of_stack(), rows = plan_.rows_of_stack();
+    const int64_t row = row_tile % of_stack * plan_.tile_rows;  // in its stack
+    stack_ = row_tile / of_stack;
+    row_ = stack_ * rows + row;
     column_ = column_tile * plan_.tile_columns;
-    rows_ = std::min(plan_.tile_rows, plan_.rows - row_);
+    rows_ = std::min(plan_.tile_rows, rows - row);
     columns_ = std::min(plan_.tile_columns, plan_.columns - column_);
     if (rows_ * columns_ != last_size_) fresh_ = true;
     last_size_ = rows_ * columns_;
@@ -123,6 +130,7 @@ class TileRunner {
 
   int64_t elements() const { return rows_ * columns_; }
   int64_t kept() const { return plan_.fold == Fold::outer ? columns_ : rows_; }
+  int64_t first_kept() const { return plan_.fold == Fold::outer ? stack_ * plan_.columns + column_ : row_; }
   int64_t flat() const { return row_ * plan_.columns + column_; }
   bool contiguous() const { return rows_ == 1 || columns_ == plan_.columns; }
 
@@ -246,13 +254,13 @@ class TileRunner {
 
   const R* load_kept(const LoadPlan& load, R* to) {
     const bool outer = plan_.fold == Fold::outer;
+    const int64_t first = outer ? row_offset(load, row_) : 0;
     if (!load.index && (outer ? load.columns_dense : load.rows.uniform(1))) {
-      const std::byte* from = load.address(outer ? column_ : row_);
+      const std::byte* from = load.address(outer ? first + column_ : row_);
       if (load.native) return reinterpret_cast<const R*>(from);
       load.convert(from, to, kept());
       return to;
     }
-    const int64_t first = outer ? row_offset(load, 0) : 0;
     for (int64_t k = 0; k < kept(); ++k) {
       const int64_t offset = outer ? first + load.columns.offset(column_ + k) : row_offset(load, row_ + k);
       load.convert(load.address(offset), to + k, 1);
@@ -262,8 +270,9 @@ class TileRunner {
 
   void fill_iota(const RegisterPlan<R>& reg, R* to) {
     if (reg.reach == Reach::kept) {
+      const bool outer = plan_.fold == Fold::outer;
       for (int64_t k = 0; k < kept(); ++k)
-        to[k] = R(plan_.fold == Fold::outer ? reg.iota_columns.offset(column_ + k) : reg.iota_rows.offset(row_ + k));
+        to[k] = R(reg.iota_rows.offset(outer ? row_ : row_ + k) + (outer ? reg.iota_columns.offset(column_ + k) : 0));
       return;
     }
     for (int64_t r = 0; r < rows_; ++r) {
@@ -273,7 +282,7 @@ class TileRunner {
   }
 
   void fill_uniform(const RegisterPlan<R>& reg, R* to) {
-    if (reg.reach == Reach::kept) return draw(reg, *run_, plan_.fold == Fold::outer ? column_ : row_, to, kept());
+    if (reg.reach == Reach::kept) return draw(reg, *run_, first_kept(), to, kept());
     if (contiguous()) return draw(reg, *run_, flat(), to, elements());
     for (int64_t r = 0; r < rows_; ++r)
       draw(reg, *run_, (row_ + r) * plan_.columns + column_, to + r * columns_, columns_);
@@ -341,7 +350,7 @@ class TileRunner {
     if (store.reach == Reach::scalar) {
       if (tile == 0) store.put(registers_[size_t(store.reg)], 0, 1);
     } else if (store.reach == Reach::kept) {
-      store.put(registers_[size_t(store.reg)], plan_.fold == Fold::outer ? column_ : row_, kept());
+      store.put(registers_[size_t(store.reg)], first_kept(), kept());
     } else {
       if (plan_.registers[size_t(store.reg)].direct_store == number && contiguous()) return;
       const R* from = full(store.reg);
@@ -363,7 +372,7 @@ class TileRunner {
   const Run* run_ = nullptr;
   bool stores_ = true;  // what is computed is stored at once
   bool fresh_ = true;   // nothing in the buffers can be kept
-  int64_t row_ = 0, column_ = 0, rows_ = 0, columns_ = 0, last_size_ = -1;
+  int64_t stack_ = 0, row_ = 0, column_ = 0, rows_ = 0, columns_ = 0, last_size_ = -1;
 };
 
 }  // namespace neon::cpu

@@ -36,19 +36,19 @@ SegmentWriter::SegmentWriter(const Segment& segment, CodeText& code, int64_t fir
 
 void SegmentWriter::split_axes() {
   const int rank = segment_.domain.rank();
-  int last_reduced = -1, first_kept = rank;
+  int last_reduced = -1, last_kept = -1;
   for (int axis = 0; axis < rank; ++axis) {
     if (segment_.domain[axis] == 1) continue;
-    if (segment_.reduced[size_t(axis)]) last_reduced = axis;
-    else first_kept = std::min(first_kept, axis);
+    (segment_.reduced[size_t(axis)] ? last_reduced : last_kept) = axis;
   }
   const bool reduces = std::ranges::count(segment_.reduced, true) > 0;
-  if (reduces) fold_ = last_reduced >= 0 && last_reduced < first_kept && first_kept < rank ? Fold::outer : Fold::inner;
+  if (reduces) fold_ = last_reduced >= 0 && last_reduced < last_kept ? Fold::outer : Fold::inner;
   inner_.assign(size_t(rank), 1);
   for (int axis = rank - 1; axis >= 0; --axis) {
     int64_t& side = segment_.reduced[size_t(axis)] ? reduced_ : groups_;
     inner_[size_t(axis)] = side;
     side *= segment_.domain[axis];
+    if (axis > last_reduced) row_ = groups_;
   }
 }
 
@@ -72,7 +72,7 @@ void SegmentWriter::find_levels() {
 
 // Wide only where there are threads enough all the same.
 void SegmentWriter::choose_width() {
-  const int64_t side = fold_ == Fold::inner ? reduced_ : groups_;
+  const int64_t side = fold_ == Fold::inner ? reduced_ : row_;
   if (groups_ * reduced_ < kElementsOfManyBlocks) return;
   for (int width : {8, 4, 2}) {
     if (side % width != 0 || (fold_ != Fold::none && side < 2 * width)) continue;

@@ -53,6 +53,7 @@ class SegmentWriter {
   std::string kept(int level) const;
   std::string walk(int level, Needs& cached);
   int64_t rows_of_thread() const;
+  std::string first_element() const;
   Needs kept_for_later(int level, const Needs& needs) const;
   std::string fold_variables(int level) const;
   std::string rows(int level, const Needs& needs, const Needs& cached, const std::string& keep);
@@ -86,6 +87,7 @@ class SegmentWriter {
   int first_ticket_;
   Fold fold_ = Fold::none;
   int64_t groups_ = 1, reduced_ = 1, per_block_ = 1;
+  int64_t row_ = 1;  // groups whose elements follow each other: in (K,R,C), reduced over R, C of all K C
   int lanes_ = 1;  // threads a group
   // Neighbouring elements that a thread takes at once, which lie along the reduced axes in an inner fold (`along_` is
   // that number, otherwise 1) and along the kept ones elsewhere.

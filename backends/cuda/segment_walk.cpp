@@ -77,6 +77,13 @@ std::string SegmentWriter::walk(int level, Needs& cached) {
   return out;
 }
 
+// Where in the domain a thread's neighbouring elements begin.
+std::string SegmentWriter::first_element() const {
+  if (fold_ != Fold::outer) return text("first_k * ", reduced_, " + first_r");
+  if (row_ == groups_) return text("first_r * ", groups_, " + first_k");
+  return text("(first_k / ", row_, " * ", reduced_, " + first_r) * ", row_, " + first_k % ", row_);
+}
+
 // The loop of a walk over a thread's rows. What is kept, or was, has its place by a number that the compiler knows.
 // Elsewhere the loop ends where the rows do: without a way out of its middle, several rows are read before the first is
 // needed.
@@ -92,10 +99,7 @@ std::string SegmentWriter::rows(int level, const Needs& needs, const Needs& cach
   const auto row = [&](const char* i) {
     return text("(", first, index_, "(lane) + ", index_, "(", i, ") * ", lanes_, ") * ", along_);
   };
-  const std::string element = text(
-      "      const ", index_, " first_e = ",
-      fold_ == Fold::outer ? text("first_r * ", groups_, " + first_k") : text("first_k * ", reduced_, " + first_r"),
-      ";\n      (void)first_e;\n");
+  const std::string element = text("      const ", index_, " first_e = ", first_element(), ";\n      (void)first_e;\n");
   const int at_once = int(std::min<int64_t>(rows_at_once(needs, cached), count));
   const Loads loaded = loads(needs, cached, at_once);
   const std::string use = text("      const ", index_, " first_r = ", row("i"), ";\n",

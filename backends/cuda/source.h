@@ -2,11 +2,11 @@
 //
 // The elements of a segment are groups × reduced: one group for every index of the kept axes, and in it one element
 // for every index of the reduced axes. A group is worked on by some lanes of a block: neighbouring threads where the
-// reduced axes trail, threads a tile of groups apart where they lead, one thread where nothing is reduced. Numbers
-// that follow from a reduction need another walk over the group's elements; what was computed in the first is kept in
-// registers where it fits. Neighbouring elements are taken several at once, as wide as a load goes, and tall columns
-// are shared by blocks: the last of them puts the parts together, or, where another walk follows, all of them wait for
-// each other and every one does. Totals are folded per block, then by the last block
+// reduced axes trail, threads a tile of groups apart where kept ones follow them, one thread where nothing is
+// reduced. Numbers that follow from a reduction need another walk over the group's elements; what was computed in
+// the first is kept in registers where it fits. Neighbouring elements are taken several at once, as wide as a load
+// goes, and tall columns are shared by blocks: the last of them puts the parts together, or, where another walk
+// follows, all of them wait for each other and every one does. Totals are folded per block, then by the last block
 // to finish, always in the same order.
 #pragma once
 #include <map>

@@ -24,7 +24,7 @@ bool is_fused_slice(const Graph& graph, const Node& node) {
   return node.op->name == "slice" && is_floating(graph.dtype(node.outputs[0]));
 }
 
-// Reduced axes that lead or trail (sizes of 1 aside): what the devices' loops run over.
+// Reduced axes beside each other (sizes of 1 aside): what the devices' loops run over.
 bool is_simple_reduction(const Shape& shape, const std::vector<int64_t>& axes) {
   std::string pattern;  // r and k, runs merged
   for (int axis = 0; axis < shape.rank(); ++axis) {
@@ -32,7 +32,7 @@ bool is_simple_reduction(const Shape& shape, const std::vector<int64_t>& axes) {
     const char letter = std::ranges::count(axes, axis) ? 'r' : 'k';
     if (pattern.empty() || pattern.back() != letter) pattern += letter;
   }
-  return pattern.size() <= 2;
+  return pattern.size() <= 2 || pattern == "krk";
 }
 
 // What lies in memory is rounded; within a kernel nothing is. That matters where a number becomes an integer.

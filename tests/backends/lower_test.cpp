@@ -1,5 +1,6 @@
 // What lowering must keep: the order of reads and writes, guards, shapes that repeat, roundings, NaN. Each case is a
 // small graph whose results are known.
+#include "backends/graph/lower.h"
 #include "backends/graph/op.h"
 #include "neon/core/random.h"
 #include "tests/backends/lower_check.h"
@@ -155,6 +156,57 @@ TEST_CASE("what repeats along kept axes of a fold") {
   c.expect("mean", {8, 100, 1200, 14, 160, 1800});
   c.expect("all", {2 * (8 + 100 + 1200 + 14 + 160 + 1800) - 78});
   c.agree();
+}
+
+TEST_CASE("an axis in the middle is folded in one kernel, with whatever varies along some of the axes") {
+  // (K,R,C), of lengths that a tile holds and that it does not; all numbers and sums are exact.
+  const int64_t K = 3, R = GENERATE(4, 1024), C = GENERATE(5, 520);
+  const std::vector<double> of_stack = {2, -1, 4}, of_column = {1, 0.5, 2, -4};
+  const double rows[] = {4, 0, 5};
+  std::vector<double> draws, drawn_means;
+  Stream stream(9, "mask", 4), kept_stream(9, "means", 4);
+  for (int64_t i = 0; i < K * R * C; ++i) draws.push_back(double(uniform_from_bits(stream.bits())));
+  for (int64_t i = 0; i < K * C; ++i) drawn_means.push_back(double(uniform_from_bits(kept_stream.bits())));
+  const Tensor data = array({6, R, C}, {1, -2, 3, 0.5, 0, -1.5, 7, 2, 2, 5, -3});
+  for (const CpuOptions& options : {CpuOptions{.threads = 3}, CpuOptions{.fuse = false}, CpuOptions{.plain = true}}) {
+    Check c;
+    const Expr all = c.input("data", data.clone()), at = c.input("at", array({K}, {4, 0, 5}, DType::i32));
+    const Expr v = c.input("v", array({K, 1, 1}, of_stack)), w = c.input("w", array({1, 1, C}, of_column));
+    const auto places = [&](int axis) { return Expr(c.graph, iota(c.graph, {K, R, C}, axis)); };
+    const auto drawn = [&](const Shape& shape, const char* name) {
+      return Expr(c.graph, uniform(c.graph, shape, 9, name));
+    };
+    const Expr x = Expr(c.graph, gather(c.graph, all, at)) * v + places(0) - places(1) + places(2) * w;
+    const Expr average = mean(x, {1}), least = reduce("min", x - average, {1});
+    c.graph.output("mean", average * w + drawn({K, 1, C}, "means"));
+    c.graph.output("y", (x - average - least) * w + drawn({K, R, C}, "mask"));
+    c.graph.output("all", sum(least * v, {0, 1, 2}));
+    auto got = c.run(options, 4);
+    INFO(R << " x " << C << (options.plain ? " plain" : options.fuse ? " fused" : " kernel by kernel"));
+    double total = 0, worst = 0;
+    for (int64_t k = 0; k < K; ++k)
+      for (int64_t n = 0; n < C; ++n) {
+        const double by = of_stack[size_t(k)], column = of_column[size_t(n % 4)];
+        const auto number = [&](int64_t r) {
+          return data.at((int64_t(rows[k]) * R + r) * C + n) * by + double(k - r) + double(n) * column;
+        };
+        double sum = 0, smallest = INFINITY;
+        for (int64_t r = 0; r < R; ++r) sum += number(r), smallest = std::min(smallest, number(r));
+        const double middle = sum / double(R), below = smallest - middle;
+        total += below * by;
+        const auto off = [&](double value, double expected) {
+          worst = std::max(worst, std::fabs(value - expected) / std::max(1.0, std::fabs(expected)));
+        };
+        off(got["mean"][size_t(k * C + n)], middle * column + drawn_means[size_t(k * C + n)]);
+        for (int64_t r = 0; r < R; ++r) {
+          const auto i = size_t((k * R + r) * C + n);
+          off(got["y"][i], (number(r) - middle - below) * column + draws[i]);
+        }
+      }
+    CHECK(worst < 1e-6);
+    CHECK(got["all"][0] == Approx(total).epsilon(1e-5));
+    if (options.fuse && !options.plain) CHECK(lower(c.graph).kernels.size() == 1);
+  }
 }
 
 TEST_CASE("a number beside an array is added up once") {

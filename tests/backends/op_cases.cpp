@@ -98,7 +98,12 @@ std::vector<OpCase> reduction_cases(const std::string& op) {
   add({3, 4, 5}, {1, 2});
   add({3, 4, 5}, {0, 1});
   add({3, 4, 1, 5}, {2, 3});
-  add({3, 4, 5}, {1}, "plain");           // in the middle
+  // In the middle, also of columns longer than a tile, and wider.
+  for (const Shape& shape :
+       {Shape{3, 4, 5}, Shape{37, 3, 2}, Shape{2, 3, 700}, Shape{3, 700, 5}, Shape{2, 1100, 600}, Shape{3, 700, 1}})
+    add(shape, {1});
+  add({3, 4, 2, 5}, {1, 2});
+  add({3, 2, 4, 5}, {2});
   add({2, 3, 4, 5}, {0, 2, 3}, "plain");  // as batch norm of feature maps
   add({2, 3, 4, 5}, {0, 1, 2, 3});
   add({130, 70}, {0});
@@ -168,6 +173,9 @@ std::vector<OpCase> batch_norm_cases(bool gradient) {
   add({4, 3, 2, 5}, {0, 2, 3}, "mixed");
   add({40, 7, 6, 5}, {0, 1, 2}, "fused");
   add({600, 9}, {0}, "fused");
+  add({3, 4, 5}, {1}, "fused");
+  add({3, 600, 5}, {1}, "fused");
+  add({4, 3, 2, 5}, {1, 2}, "fused");
   return out;
 }
 

@@ -180,14 +180,14 @@ TEST_CASE("plain batch norm, by the formula") {
     const Tensor &x = run.inputs[0], &gamma = run.inputs[1], &beta = run.inputs[2];
     const Shape& shape = x.shape();
     const auto& axes = c.attributes.integers("axes");
-    int feature_axis = 0;
-    while (std::count(axes.begin(), axes.end(), feature_axis)) ++feature_axis;
-    const int64_t features = shape[feature_axis], count = shape.elements() / features;
+    const int64_t features = gamma.elements(), count = shape.elements() / features;
     for (int64_t f = 0; f < features; ++f) {
       double mean = 0, variance = 0;
       auto each = [&](const std::function<void(int64_t)>& visit) {
         each_index(shape, [&](const Index& at) {
-          if (at[size_t(feature_axis)] == f) visit(flat(shape, at));
+          Index kept = at;
+          for (int64_t axis : axes) kept[size_t(axis)] = 0;
+          if (flat(gamma.shape(), kept) == f) visit(flat(shape, at));
         });
       };
       each([&](int64_t i) { mean += x.at(i) / double(count); });

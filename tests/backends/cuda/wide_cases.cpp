@@ -98,6 +98,24 @@ std::vector<WideCase> wide_cases(DType d) {
                  },
                  200,
                  "meet(ticket"});
+  // An axis in the middle, of which columns are short, are shared by blocks, or wait for each other.
+  for (const Shape& shape : {Shape{3000, 4, 64}, Shape{5, 3000, 48}, Shape{700, 90, 7}})
+    out.push_back({text("largest along the middle of ", shape),
+                   {{"a", d, shape}, {"b", d, {shape[0], 1, shape[2]}}},
+                   [](Graph& graph, const std::vector<Expr>& x) {
+                     graph.output("sum", sum(x[0], {1}));
+                     return max(x[0], {1}) * x[1];
+                   },
+                   shape[1]});
+  for (const Shape& shape : {Shape{400, 30, 64}, Shape{3, 20000, 16}, Shape{7, 9999, 5}})
+    out.push_back({text("normal along the middle of ", shape),
+                   {{"a", d, shape}, {"b", d, {shape[0], 1, 1}}},
+                   [](Graph&, const std::vector<Expr>& x) {
+                     const Expr wide = cast(x[0], compute_type(x[0].dtype())), centred = wide - mean(wide, {1});
+                     return cast(centred / sqrt(mean(square(centred), {1}) + 0.25), x[0].dtype()) * x[1];
+                   },
+                   200,
+                   shape[1] > 1000 ? "meet(ticket" : ""});
   // What the kernel stores may take the place of an array that another kernel made for it, and that it reads again.
   for (const auto& [axis, shape] : {std::pair{0, Shape{64, 131072}}, std::pair{1, Shape{40000, 16}}})
     out.push_back({text("a sum stored, and made normal along axis ", axis),
