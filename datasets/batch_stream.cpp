@@ -31,6 +31,7 @@ BatchStream::BatchStream(const RowReader& reader, const StreamOptions& options, 
   for (size_t i = 0; i < slots.size(); ++i) {
     NEON_ASSERT(slots[i].inputs.size() == size_t(options.batch) * input_bytes_);
     NEON_ASSERT(slots[i].targets.size() == size_t(options.batch) * target_bytes_);
+    NEON_ASSERT(slots[i].samples.empty() || slots[i].samples.size() == size_t(options.batch));
     slots_[i].memory = slots[i];
   }
   const int threads = options.threads > 0 ? options.threads : available_threads();
@@ -72,12 +73,13 @@ void BatchStream::make_order(int64_t epoch) {
 // A batch's turn has come: what it is made of. Under the lock. False: it has no samples, only its trouble.
 bool BatchStream::begin(int64_t number) {
   Slot& slot = slot_of(number);
+  slot.epoch = number / batches_;
   slot.first = number % batches_ * options_.batch;
   slot.count = slot.done = 0;
   slot.bad = -1;
   slot.left_out.clear();
   try {
-    make_order(number / batches_);
+    make_order(slot.epoch);
   } catch (...) {
     slot.bad = 0;
     slot.trouble = std::current_exception();
@@ -141,6 +143,7 @@ void BatchStream::read_sample(Slot& slot, int64_t place, ReadScratch& scratch) {
   int64_t index = (*slot.order)[size_t(slot.first + place)];
   for (int64_t tried = 1;; ++tried) try {
       reader_.read_row(index, input(slot, place), target(slot, place), scratch);
+      if (!slot.memory.samples.empty()) slot.memory.samples[size_t(place)] = {int32_t(index), int32_t(slot.epoch)};
       return;
     } catch (const Error& error) {
       // Whatever else goes wrong, want of memory say, is nothing that the sample can help.

@@ -27,10 +27,16 @@ struct StreamOptions {
 // The samples of an epoch in order: 0 .. n-1 drawn by the seed.
 std::vector<int32_t> epoch_order(int64_t n, uint64_t seed, int64_t epoch);
 
+// Which sample of a set it is, and in which epoch: what augmentations draw by.
+struct SampleKey {
+  int32_t index = 0, epoch = 0;
+};
+
 // Where a batch is written; the caller's memory.
 struct BatchSlot {
-  std::span<std::byte> inputs;   // (batch, RowReader::input_bytes())
-  std::span<std::byte> targets;  // (batch, RowReader::target_bytes())
+  std::span<std::byte> inputs;        // (batch, RowReader::input_bytes())
+  std::span<std::byte> targets;       // (batch, RowReader::target_bytes())
+  std::span<SampleKey> samples = {};  // (batch), or none
 };
 
 class BatchStream {
@@ -55,8 +61,8 @@ class BatchStream {
   struct Slot {
     BatchSlot memory;
     std::shared_ptr<const std::vector<int32_t>> order;
-    int64_t first = 0, count = 0, done = 0;  // of the epoch's samples
-    int64_t bad = -1;                        // place of the first sample that could not be read
+    int64_t epoch = 0, first = 0, count = 0, done = 0;  // the last three of the epoch's samples
+    int64_t bad = -1;                                   // place of the first sample that could not be read
     std::exception_ptr trouble;
     std::vector<int64_t> left_out;
   };

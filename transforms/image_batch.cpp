@@ -22,6 +22,20 @@ ImageBatch::ImageBatch(Graph& graph, Value data, Value indices, PixelRange range
       samples_(graph.shape(indices ? indices : data)[0]),
       area_{graph.shape(data)[1], graph.shape(data)[2]} {}
 
+// Number c of sample i in epoch e is element i · kNumbers + c of stream augment/0 at step e, of augment/1 when those
+// are used up, and so on.
+Expr ImageBatch::drawn(int64_t columns, const Shape& all) {
+  NEON_ASSERT(training && columns <= kNumbers);
+  if (!keys_) keys_ = graph.input("samples", DType::i32, {samples_, 2});
+  if (taken_ + columns > kNumbers) {
+    numbers_ = keyed_uniform(graph, keys_, kNumbers, seed_, text("augment/", draws_++));
+    taken_ = 0;
+  }
+  const Attributes which = {{"axis", int64_t(all.rank() - 1)}, {"first", taken_}, {"count", columns}};
+  taken_ += columns;
+  return {graph, graph.add("slice", {reshape(graph, numbers_, all)}, which)};
+}
+
 Expr ImageBatch::columns(const std::vector<double>& numbers) {
   std::vector<Expr> all;
   for (double value : numbers) all.push_back({graph, graph.constant(value)});

@@ -1,6 +1,6 @@
 // The images of a batch while augmentations work on them. Crops and flips, or a box and a flip, are put off and done as
-// one op, which reads the images of the data set; so is what an augmentation draws: numbers of a stream of its own,
-// keyed by seed, step and the sample's place in the batch.
+// one op, which reads the images of the data set. What augmentations draw is keyed by seed, epoch and the sample's
+// index in its set: whatever the batch and how it was read, an image of an epoch is changed in the same way.
 #pragma once
 #include <array>
 #include <string>
@@ -34,9 +34,10 @@ class ImageBatch {
   // Means of the channels, where they will be subtracted; otherwise empty.
   std::vector<double> means;
 
-  // A new draw in [0, 1): numbers (N,columns), or one for each sample (N,1,1,1) to go with values().
-  Expr draw(int64_t columns = 1) { return draw({samples_, columns}); }
-  Expr draw_for_values() { return draw({samples_, 1, 1, 1}); }
+  // A new draw in [0, 1): numbers (N,columns), 16 at the most, or one for each sample (N,1,1,1) to go with values().
+  // The graph then has an input `samples` (N,2) i32: each sample's index, and the epoch.
+  Expr draw(int64_t columns = 1) { return drawn(columns, {samples_, kNumbers}); }
+  Expr draw_for_values() { return drawn(1, {samples_, 1, 1, kNumbers}); }
   // The same numbers for each sample, (N,K).
   Expr columns(const std::vector<double>& numbers);
 
@@ -62,7 +63,9 @@ class ImageBatch {
   Expr number_along(int axis) { return {graph, iota(graph, graph.shape(data_), axis)}; }
 
  private:
-  Expr draw(const Shape& shape) { return {graph, uniform(graph, shape, seed_, text("augment/", draws_++))}; }
+  static constexpr int64_t kNumbers = 16;  // that are drawn for a sample at once
+  // The next so many of them, along the last axis of all in that shape.
+  Expr drawn(int64_t columns, const Shape& all);
   // Does what was put off; the samples are then data_ itself.
   void cut();
 
@@ -77,7 +80,9 @@ class ImageBatch {
   Expr place_;
   std::array<Expr, 4> box_;  // top, left, height, width
   Border border_ = Border::zero;
+  Value keys_, numbers_;  // what is drawn: (N,2), (N,kNumbers)
   int draws_ = 0;
+  int64_t taken_ = kNumbers;  // of numbers_
 };
 
 // numbers[k] at place k of an axis of an array of that shape. The whole shape, so that it is computed with what takes

@@ -117,6 +117,20 @@ void uniform(PlainArguments& a) {
   for (int64_t i = 0; i < a.outputs[0].elements(); ++i) a.outputs[0].set(i, uniform_from_bits(stream.bits()));
 }
 
+void keyed_uniform(PlainArguments& a) {
+  const auto seed = uint64_t(a.node.attributes.integer("seed"));
+  const std::string& name = a.node.attributes.string("stream");
+  const auto keys = a.inputs[0].as<int32_t>();
+  Tensor& y = a.outputs[0];
+  const int64_t columns = y.shape()[1];
+  for (int64_t n = 0; n < y.shape()[0]; ++n) {
+    const int64_t first = keys[size_t(2 * n)] * columns;
+    Stream stream = Stream(seed, name, uint64_t(keys[size_t(2 * n + 1)])).after(first / 4 * 2);
+    for (int64_t k = first / 4 * 4; k < first; ++k) stream.bits();
+    for (int64_t c = 0; c < columns; ++c) y.set(n * columns + c, uniform_from_bits(stream.bits()));
+  }
+}
+
 void transpose(PlainArguments& a) {
   const auto& permutation = a.node.attributes.integers("permutation");
   const Tensor& x = a.inputs[0];
@@ -207,6 +221,7 @@ const PlainRegistration plain_functions[] = {
     {"matmul", matmul},
     {"iota", iota},
     {"uniform", uniform},
+    {"keyed_uniform", keyed_uniform},
     {"transpose", transpose},
     {"concat", concat},
     {"slice", slice},

@@ -10,6 +10,7 @@
 #include "backends/cuda/region_source.h"
 #include "backends/cuda/window_source.h"
 #include "backends/graph/histogram.h"
+#include "neon/core/random.h"
 
 extern const char product_text[];
 extern const unsigned long product_text_size;
@@ -60,6 +61,7 @@ class OpWriter {
     else if (op == "concat") body = concat();
     else if (op == "scatter_add") body = scatter_add();
     else if (op == "sum" || op == "max" || op == "min" || op == "argmax") body = reduce();
+    else if (op == "keyed_uniform") body = keyed_uniform();
     else if (op == "matmul") body = matmul();
     else if (op == "histogram") body = histogram();
     else if (op == "columns") return columns_source(kernel_, context_);
@@ -106,6 +108,17 @@ class OpWriter {
     std::vector<int64_t> strides;
     for (int64_t axis : permutation) strides.push_back(from[size_t(axis)]);
     return for_each(output().elements(), put("k", code_.load(kernel_.inputs[0], place("k", output(), strides))));
+  }
+
+  std::string keyed_uniform() {
+    const int64_t columns = output()[1];
+    const auto key = [&](int which) {
+      return code_.integer(kernel_.inputs[0], text("k / ", columns, " * 2 + ", which));
+    };
+    return for_each(output().elements(),
+                    put("k", text("uniform(", uint64_t(kernel_.attributes.integer("seed")), "ull, ",
+                                  hash_name(kernel_.attributes.string("stream")), "ull, u64(", key(1), "), u64(",
+                                  key(0), " * ", columns, " + k % ", columns, "))")));
   }
 
   // How many neighbours go in one access when every one of `runs` is copied in one piece.

@@ -43,6 +43,10 @@ Value uniform(Graph& graph, const Shape& shape, uint64_t seed, const std::string
   return graph.add("uniform", {}, {{"shape", list(shape)}, {"seed", int64_t(seed)}, {"stream", stream}});
 }
 
+Value keyed_uniform(Graph& graph, Value keys, int64_t columns, uint64_t seed, const std::string& stream) {
+  return graph.add("keyed_uniform", {keys}, {{"columns", columns}, {"seed", int64_t(seed)}, {"stream", stream}});
+}
+
 Value transpose(Graph& graph, Value x, std::vector<int64_t> permutation) {
   const Value y = graph.add("transpose", {x}, {{"permutation", permutation}});
   // Where only axes of one element change places, no number moves.

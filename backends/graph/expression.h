@@ -23,6 +23,9 @@ Value gather(Graph& graph, Value data, Value indices);
 Value iota(Graph& graph, const Shape& shape, int axis);
 // Uniform numbers in [0, 1), f32, keyed by (seed, stream, step, element); a new draw each step.
 Value uniform(Graph& graph, const Shape& shape, uint64_t seed, const std::string& stream);
+// keys (N,2) i32 -> (N,columns) f32, uniform in [0, 1): row i has what uniform() draws at step keys[i][1] from element
+// keys[i][0] · columns on, whatever the step of the run. A key below 0 is none.
+Value keyed_uniform(Graph& graph, Value keys, int64_t columns, uint64_t seed, const std::string& stream);
 // Counts (bins) i32 of the elements by size on a logarithmic scale; see ops_histogram.cpp. Where the number `when` is
 // given and 0, nothing is counted.
 Value histogram(Graph& graph, Value x, int64_t bins, int64_t offset, Value when = {});

@@ -337,12 +337,13 @@ class Grouper {
     });
   }
 
-  // Made from no array. Integers are made in an arithmetic of their own.
+  // Made from no array, or from few numbers drawn for each sample. Integers are made in an arithmetic of their own.
   bool is_drawn(const std::vector<int>& nodes) const {
     return std::ranges::all_of(nodes, [&](int n) {
       const Node& node = graph_.node(n);
       return is_floating(graph_.dtype(node.outputs[0])) && std::ranges::all_of(node.inputs, [&](Value input) {
-               return is_made_anywhere(input) || std::ranges::count(nodes, graph_.producer_index(input)) > 0;
+               return is_made_anywhere(input) || graph_.producer(viewed(graph_, input)).op->name == "keyed_uniform" ||
+                      std::ranges::count(nodes, graph_.producer_index(input)) > 0;
              });
     });
   }

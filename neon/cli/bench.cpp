@@ -56,6 +56,7 @@ class Pass {
     feeding.batch = options.batch;
     feeding.shuffle = false;
     feeding.weight = DType::f32;  // every batch is a whole one
+    feeding.samples = !options.augment.empty();
     feeding.device = device;
     feed_ = make_feed(data.train, feeding);
     DataLayout layout = layout_of(data);

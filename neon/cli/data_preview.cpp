@@ -38,6 +38,7 @@ Tensor first_images(const Data& data, const StepOptions& step, bool shuffle, int
   feeding.batch = step.batch;
   feeding.seed = step.seed;
   feeding.shuffle = shuffle;
+  feeding.samples = true;
   const auto feed = make_feed(data.train, feeding);
   DataLayout layout = layout_of(data);
   layout.held = feed->rows();

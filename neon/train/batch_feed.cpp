@@ -1,5 +1,6 @@
 #include "neon/train/batch_feed.h"
 
+#include "datasets/batch_stream.h"
 #include "datasets/held_rows.h"
 #include "neon/train/memory_feed.h"
 #include "neon/train/stream_feed.h"
@@ -24,18 +25,18 @@ std::unique_ptr<BatchFeed> make_feed(const Split& split, const FeedOptions& opti
   return std::make_unique<MemoryFeed>(split, options);
 }
 
-FeedBytes feed_bytes(const Split& split, int64_t batch, std::optional<DType> weight) {
-  const int64_t whole = (split.size() + batch - 1) / batch * batch;
+FeedBytes feed_bytes(const Split& split, const FeedOptions& options) {
+  const size_t told = (options.weight ? size_of(*options.weight) : 0) + (options.samples ? sizeof(SampleKey) : 0);
   FeedBytes out;
-  if (const auto rows = rows_to_stream(split, batch)) {
-    out.rows = ring_samples(rows->size(), batch, rows->bytes());
-    out.shared = size_t(out.rows) * (rows->bytes() + (weight ? size_of(*weight) : 0));
+  if (const auto rows = rows_to_stream(split, options.batch)) {
+    out.rows = ring_samples(rows->size(), options.batch, rows->bytes());
+    out.shared = size_t(out.rows) * (rows->bytes() + told);
     out.each = size_t(out.rows) * sizeof(int32_t);
   } else {
+    const int64_t whole = (split.size() + options.batch - 1) / options.batch * options.batch;
     out.rows = split.size();
     out.shared = split.inputs.bytes() + split.targets.bytes();
-    out.each =
-        size_t(weight ? whole : split.size()) * sizeof(int32_t) + (weight ? size_t(whole) * size_of(*weight) : 0);
+    out.each = size_t(options.weight ? whole : split.size()) * (sizeof(int32_t) + told);
   }
   return out;
 }

@@ -19,6 +19,9 @@ struct FeedOptions {
   // Type of the input `weight` (batch, 1), which says what samples count: the last batch of a pass is filled up with
   // its last sample, which does not count again. Without it that batch is short.
   std::optional<DType> weight;
+  // Whether there is the input `samples` (batch, 2) i32, which says what a batch has: each sample's index in the set,
+  // and the epoch. Augmentations draw by it.
+  bool samples = false;
   int threads = 0;  // that read; 0: available_threads()
   DeviceOptions device;
 };
@@ -28,7 +31,7 @@ class BatchFeed {
   virtual ~BatchFeed() = default;
   // Samples that the input `data` of the programs holds: the set, or the ring.
   virtual int64_t rows() const = 0;
-  // The program reads `data`, `targets`, `indices` and `weight` from here. It was compiled with sequences().
+  // The program reads `data`, `targets`, `indices`, `weight` and `samples` from here. It was compiled with sequences().
   virtual void bind(Program& program) = 0;
   // The program's next run reads batch `number`, counted through all epochs. False: a signal asks the run to stop, and
   // the batch would have to be read. A data error for a sample that cannot be read.
@@ -41,7 +44,7 @@ class BatchFeed {
   virtual double waited() const { return 0; }
 
   // Inputs that programs are to be compiled with as DeviceOptions::sequences.
-  static std::vector<std::string> sequences() { return {"indices", "weight"}; }
+  static std::vector<std::string> sequences() { return {"indices", "weight", "samples"}; }
 };
 
 // Bytes that a feed takes of a device: for all programs together, and for each beside that.
@@ -49,8 +52,8 @@ struct FeedBytes {
   int64_t rows = 0;  // BatchFeed::rows()
   size_t shared = 0, each = 0;
 };
-// Of the feed that make_feed() makes with such a batch and weight.
-FeedBytes feed_bytes(const Split& split, int64_t batch, std::optional<DType> weight);
+// Of the feed that make_feed() makes with such a batch, weight and samples.
+FeedBytes feed_bytes(const Split& split, const FeedOptions& options);
 
 // The options with which a program is compiled that reads from a feed.
 DeviceOptions with_sequences(DeviceOptions options);

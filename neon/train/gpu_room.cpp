@@ -30,7 +30,8 @@ void GpuNeeds::add_evaluation(const Experiment& experiment, const DataLayout& la
   options.batch = std::min(options.batch, split.size());
   DataLayout own = layout;
   own.data_dtype = split.dtype();
-  const FeedBytes feed = feed_bytes(split, options.batch, options.dtype == DType::f64 ? DType::f64 : DType::f32);
+  const FeedBytes feed =
+      feed_bytes(split, {.batch = options.batch, .weight = options.dtype == DType::f64 ? DType::f64 : DType::f32});
   const StepGraph graph =
       evaluation_graph(experiment.network(), &*experiment.params.cost, experiment.metrics(), own, feed.rows, options);
   add_program(graph.graph, feed.each, own_variables);

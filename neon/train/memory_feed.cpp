@@ -2,8 +2,6 @@
 
 #include <numeric>
 
-#include "datasets/batch_stream.h"
-
 namespace neon {
 
 MemoryFeed::MemoryFeed(const Split& split, const FeedOptions& options)
@@ -31,13 +29,20 @@ void MemoryFeed::begin_epoch(int64_t epoch) {
     std::iota(order_.begin(), order_.end(), 0);
   }
   if (options_.weight) order_.resize(size_t(batches_ * options_.batch), order_.back());
+  if (options_.samples) {
+    samples_.clear();
+    for (const int32_t index : order_) samples_.push_back({index, int32_t(epoch)});
+  }
   order_epoch_ = epoch;
 }
 
 bool MemoryFeed::next(Program& program, int64_t number) {
-  const int64_t epoch = options_.shuffle ? number / batches_ : 0;
+  const int64_t epoch = options_.shuffle || options_.samples ? number / batches_ : 0;
   if (epoch != order_epoch_) begin_epoch(epoch);
-  if (epoch_of_.at(&program) != epoch) program.bind_sequence("indices", order_.data(), int64_t(order_.size()));
+  if (epoch_of_.at(&program) != epoch) {
+    program.bind_sequence("indices", order_.data(), int64_t(order_.size()));
+    if (options_.samples) program.bind_sequence("samples", samples_.data(), int64_t(samples_.size()));
+  }
   epoch_of_[&program] = epoch;
   program.set_first(number % batches_ * options_.batch);
   return true;
@@ -47,6 +52,7 @@ void MemoryFeed::bind_again(Program& program, int64_t number) {
   program.bind("data", split_.inputs.data());
   program.bind("targets", targets_.data());
   program.bind("indices", order_.data() + number % batches_ * options_.batch);
+  if (options_.samples) program.bind("samples", samples_.data() + number % batches_ * options_.batch);
 }
 
 }  // namespace neon

@@ -2,6 +2,7 @@
 #pragma once
 #include <map>
 
+#include "datasets/batch_stream.h"
 #include "neon/train/batch_feed.h"
 
 namespace neon {
@@ -21,6 +22,7 @@ class MemoryFeed : public BatchFeed {
   const int64_t batches_;
   Tensor targets_, weight_;
   std::vector<int32_t> order_;
+  std::vector<SampleKey> samples_;  // in that order
   int64_t order_epoch_ = -1;
   std::map<const Program*, int64_t> epoch_of_;  // whose order a program has
 };

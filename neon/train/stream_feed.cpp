@@ -42,6 +42,7 @@ StreamFeed::StreamFeed(std::shared_ptr<const RowReader> rows, const FeedOptions&
   const auto batch = size_t(options.batch);
   inputs_ = {{"data", batch * reader_->input_bytes()}};
   if (reader_->target_bytes() > 0) inputs_.push_back({"targets", batch * reader_->target_bytes()});
+  if (options.samples) inputs_.push_back({"samples", batch * sizeof(SampleKey), true});
   if (options.weight) inputs_.push_back({"weight", batch * size_of(*options.weight), true});
   ring_ = make_ring(inputs_, int(slots_), options.device);
   std::iota(indices_.begin(), indices_.end(), 0);
@@ -57,7 +58,9 @@ BatchSlot StreamFeed::memory(BatchRing& ring, int slot) const {
     return std::span(static_cast<std::byte*>(ring.slot(input, slot)), inputs_[input].slot_bytes);
   };
   BatchSlot out{bytes(0), {}};
-  if (reader_->target_bytes() > 0) out.targets = bytes(1);
+  size_t input = 1;
+  if (reader_->target_bytes() > 0) out.targets = bytes(input++);
+  if (options_.samples) out.samples = {static_cast<SampleKey*>(ring.slot(input, slot)), size_t(options_.batch)};
   return out;
 }
 
@@ -113,6 +116,7 @@ void StreamFeed::fill_up(int64_t number, int64_t count) {
   for (int64_t i = count; i < options_.batch; ++i) {
     copy_row(batch.inputs, reader_->input_bytes(), count - 1, i);
     copy_row(batch.targets, reader_->target_bytes(), count - 1, i);
+    if (options_.samples) batch.samples[size_t(i)] = batch.samples[size_t(count - 1)];
   }
 }
 
@@ -134,6 +138,7 @@ void StreamFeed::bind_again(Program& program, int64_t number) {
   const auto stream = open(*again_, 1, number);
   while (stream->take(number, kDeaf) == 0) continue;
   again_->bind(program);
+  program.set_first(0);
   program.bind("indices", indices_.data());
 }
 

@@ -26,7 +26,7 @@ class StreamFeed : public BatchFeed {
   const std::shared_ptr<const RowReader> reader_;
   const FeedOptions options_;
   const int64_t slots_;
-  std::vector<RingInput> inputs_;  // "data", "targets" where samples have any, "weight" where that is asked for
+  std::vector<RingInput> inputs_;  // "data", "targets" where samples have any, "samples" and "weight" where asked for
   std::unique_ptr<BatchRing> ring_, again_;
   std::unique_ptr<BatchStream> stream_;  // goes before the memory that its threads write to
   std::vector<int32_t> indices_;

@@ -12,6 +12,7 @@ void Trainer::make_feed_of_training() {
   options.batch = step_options_.batch;
   options.seed = position_.seed;
   options.shuffle = experiment_.params.shuffle;
+  options.samples = !step_options_.augment.empty();
   options.device = device(int(position_.threads));
   feed_ = make_feed(data_.train, options);
   layout_.held = feed_->rows();

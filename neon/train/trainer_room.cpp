@@ -6,7 +6,7 @@ namespace neon {
 
 size_t Trainer::bytes_on_gpu(int64_t batch) {
   GpuNeeds needs(with_sequences(device(int(position_.threads))));
-  const FeedBytes training = feed_bytes(data_.train, batch, {});
+  const FeedBytes training = feed_bytes(data_.train, {.batch = batch, .samples = !step_options_.augment.empty()});
   DataLayout layout = layout_;
   layout.held = training.rows;
   needs.add_program(graph_of(batch, layout).graph, training.each, true);

@@ -124,7 +124,7 @@ TEST_CASE("gradients are the slopes of the functions") {
 }
 
 TEST_CASE("sources and indices have no gradient") {
-  for (const char* op : {"iota", "uniform", "round_stochastic", "argmax", "equal", "sign"}) {
+  for (const char* op : {"iota", "uniform", "keyed_uniform", "round_stochastic", "argmax", "equal", "sign"}) {
     INFO(op);
     CHECK(!find_op(op)->gradient);
   }

@@ -295,6 +295,16 @@ std::vector<OpCase> source_cases(const std::string& op) {
   return out;
 }
 
+std::vector<OpCase> keyed_cases() {
+  auto make = [](int64_t columns, const std::vector<double>& keys) {
+    const CaseInput given{{int64_t(keys.size()) / 2, 2}, 0, 1, DType::i32, keys};
+    const Attributes attributes = {{"columns", columns}, {"seed", int64_t(7)}, {"stream", std::string("s")}};
+    return OpCase{"keyed_uniform", text(columns, " for each of ", keys.size() / 2), {given}, attributes, 1, "plain"};
+  };
+  return {make(16, {3, 0, 0, 0, 3, 1}), make(1, {5, 2, 6, 2, 7, 2, 8, 2}), make(3, {1, 4, 2, 4}),
+          make(16, {2147483647, 2147483647, 1281166, 89}), make(4, {})};
+}
+
 std::vector<OpCase> cast_cases() {
   std::vector<OpCase> out;
   for (DType to : {DType::f64, DType::f32, DType::f16, DType::bf16, DType::i32, DType::i64, DType::i8, DType::u8})
@@ -408,6 +418,7 @@ std::vector<OpCase> cases_of(const Op& op) {
   if (name == "resample") return resample_cases();
   if (name == "concat") return concat_cases();
   if (name == "iota" || name == "uniform") return source_cases(name);
+  if (name == "keyed_uniform") return keyed_cases();
   if (name == "cast") return cast_cases();
   if (name == "histogram") return histogram_cases();
   if (name == "round_stochastic") return round_cases();

@@ -267,4 +267,18 @@ TEST_CASE("plain sources") {
     const Tensor& y = run.outputs[0];
     for (int64_t i = 0; i < y.elements(); ++i) REQUIRE(y.at(i) == double(uniform_from_bits(stream.bits())));
   });
+  each_case("keyed_uniform", [](const OpCase& c, const CaseRun& run) {
+    const auto seed = uint64_t(c.attributes.integer("seed")), id = hash_name(c.attributes.string("stream"));
+    const Tensor &keys = run.inputs[0], &y = run.outputs[0];
+    const int64_t columns = y.shape()[1];
+    for (int64_t i = 0; i < y.elements(); ++i) {
+      const auto row = i / columns;
+      const auto element = uint64_t(keys.at(2 * row)) * uint64_t(columns) + uint64_t(i % columns);
+      const auto step = uint64_t(keys.at(2 * row + 1)), block = element / 4;
+      const Philox4 bits = philox({uint32_t(block), uint32_t(block >> 32) ^ uint32_t(step >> 32),
+                                   uint32_t(id) ^ uint32_t(step), uint32_t(id >> 32)},
+                                  {uint32_t(seed), uint32_t(seed >> 32)});
+      REQUIRE(y.at(i) == double(uniform_from_bits(bits[element % 4])));
+    }
+  });
 }

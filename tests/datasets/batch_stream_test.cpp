@@ -45,6 +45,7 @@ class Batches {
   Batches(const SampleReader& reader, const StreamOptions& options, int slots = 4)
       : pixels_(size_t(slots), std::vector<uint8_t>(size_t(options.batch) * 12)),
         labels_(size_t(slots), std::vector<int32_t>(size_t(options.batch))),
+        keys_(size_t(slots), std::vector<SampleKey>(size_t(options.batch))),
         stream_(reader, options, slots_of()) {}
 
   // Takes the batch: its samples by their first pixels.
@@ -53,11 +54,13 @@ class Batches {
     while (count == 0) count = stream_.take(number, std::chrono::milliseconds(50));
     const auto& pixels = pixels_[size_t(number) % pixels_.size()];
     const auto& labels = labels_[size_t(number) % labels_.size()];
+    const auto& keys = keys_[size_t(number) % keys_.size()];
     std::vector<int64_t> out;
     for (size_t i = 0; i < size_t(count); ++i) {
       out.push_back(pixels[i * 12]);
       if (std::ranges::count(stream_.left_out(number), int64_t(i))) continue;
       CHECK(labels[i] == out.back() % 7);
+      CHECK((keys[i].index == out.back() && keys[i].epoch == number / stream_.batches_per_epoch()));
       for (size_t k = 0; k < 12; ++k) CHECK(pixels[i * 12 + k] == uint8_t(size_t(out.back()) + k));
     }
     left_out = stream_.left_out(number);
@@ -70,11 +73,15 @@ class Batches {
  private:
   std::vector<BatchSlot> slots_of() {
     std::vector<BatchSlot> out;
-    for (size_t i = 0; i < pixels_.size(); ++i) out.push_back(slot_of(pixels_[i], labels_[i]));
+    for (size_t i = 0; i < pixels_.size(); ++i) {
+      out.push_back(slot_of(pixels_[i], labels_[i]));
+      out.back().samples = keys_[i];
+    }
     return out;
   }
   std::vector<std::vector<uint8_t>> pixels_;
   std::vector<std::vector<int32_t>> labels_;
+  std::vector<std::vector<SampleKey>> keys_;
   BatchStream stream_;
 };
 

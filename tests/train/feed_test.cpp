@@ -91,19 +91,21 @@ TEST_CASE("a feed goes back to a batch, and on from any") {
     FeedOptions options;
     options.batch = 8;
     options.seed = 7;
+    options.samples = true;
     const auto feed = make_feed(k ? streamed : held, options);
     Graph graph;
     const Value indices = graph.input("indices", DType::i32, {8});
     graph.output("data", gather(graph, graph.input("data", DType::u8, {feed->rows(), 1, 1, 1}), indices));
     graph.output("targets", gather(graph, graph.input("targets", DType::i32, {feed->rows(), 1}), indices));
+    graph.output("samples", graph.input("samples", DType::i32, {8, 2}));
     Variables variables;
     const auto program = compile_program(graph, variables, {.sequences = BatchFeed::sequences()});
     const auto again = compile_for_cpu(graph, variables, {});
     feed->bind(*program);
     auto look = [&](const Program& at) {
       seen[k].emplace_back();
-      for (const char* name : {"data", "targets"})
-        for (int64_t i = 0; i < 8; ++i) seen[k].back().push_back(at.output(name).at(i));
+      for (const char* name : {"data", "targets", "samples"})
+        for (int64_t i = 0; i < at.output(name).elements(); ++i) seen[k].back().push_back(at.output(name).at(i));
     };
     // Whole batches: the fourth of an epoch has 6 samples.
     for (const int64_t number : {0, 1, 2, 1, 2, 4, 5, 21, 22, 24, 4}) {
@@ -159,6 +161,7 @@ struct Reading {
       graph.output("weight", graph.input("weight", DType::f32, {batch, 1}));
       names.emplace_back("weight");
     }
+    graph.output("samples", graph.input("samples", DType::i32, {batch, 2}));
     program = compile_program(graph, variables, {.sequences = BatchFeed::sequences()});
     feed.bind(*program);
   }
@@ -189,6 +192,13 @@ const Kind kinds[] = {{"bytes and labels", DType::u8, {3, 5}, DType::i32, {}},
                       {"bytes that are their own targets", DType::u8, {7}, std::nullopt, {}},
                       {"numbers that are their own targets", DType::f32, {3}, std::nullopt, {}}};
 constexpr int64_t kRows = 150, kBatch = 8, kBatches = 19, kLeft = 6;
+
+// Each sample's index, and the epoch.
+std::vector<double> keys(const std::vector<int32_t>& samples, int64_t number) {
+  std::vector<double> out;
+  for (int32_t index : samples) out.push_back(index), out.push_back(double(number / kBatches));
+  return out;
+}
 
 // Samples of batch `number`, counted through all epochs.
 std::vector<int32_t> samples_of(int64_t number, bool shuffled) {
@@ -221,6 +231,7 @@ TEST_CASE("samples that stay on the host come in the batches of those that do no
   FeedOptions options;
   options.batch = kBatch;
   options.seed = 7;
+  options.samples = true;
   for_each_feed(options, [](const Kind& kind, const Split& split, BatchFeed& feed) {
     const Reading whole(split, kind, feed, kBatch, false), last(split, kind, feed, kLeft, false);
     for (const int64_t number : {0, 1, 17, 18, 19, 36, 37, 38, 2}) {
@@ -231,6 +242,7 @@ TEST_CASE("samples that stay on the host come in the batches of those that do no
       reading.program->run(0);
       CHECK(reading.values("data") == rows(split.inputs, samples));
       if (kind.target) CHECK(reading.values("targets") == rows(split.targets, samples));
+      CHECK(reading.values("samples") == keys(samples, number));
     }
   });
 }
@@ -240,6 +252,7 @@ TEST_CASE("the last batch of samples that stay on the host is filled up, and wha
   options.batch = kBatch;
   options.shuffle = false;
   options.weight = DType::f32;
+  options.samples = true;
   for_each_feed(options, [](const Kind& kind, const Split& split, BatchFeed& feed) {
     const Reading reading(split, kind, feed, kBatch, true);
     for (int64_t number = 0; number < 2 * kBatches; ++number) {
@@ -252,6 +265,7 @@ TEST_CASE("the last batch of samples that stay on the host is filled up, and wha
       reading.program->run(0);
       CHECK(reading.values("data") == rows(split.inputs, samples));
       if (kind.target) CHECK(reading.values("targets") == rows(split.targets, samples));
+      CHECK(reading.values("samples") == keys(samples, number));
       CHECK(reading.values("weight") == weight);
     }
   });
@@ -268,9 +282,13 @@ TEST_CASE("samples of which a ring would hold as many stay nowhere else") {
     const auto feed = make_feed(split, options);
     CHECK(feed->reads_ahead() == (n > 4 * kBatch));
     CHECK(feed->rows() == std::min<int64_t>(n, 4 * kBatch));
-    const FeedBytes bytes = feed_bytes(split, kBatch, {});
+    const FeedBytes bytes = feed_bytes(split, options);
     CHECK(bytes.rows == feed->rows());
     CHECK(bytes.shared == size_t(feed->rows()) * (4 * 4 + 4));
+    options.samples = true;
+    const FeedBytes told = feed_bytes(split, options);
+    CHECK(told.shared + told.each == bytes.shared + bytes.each + size_t(feed->rows()) * 8);
+    options.samples = false;
   }
 }
 
