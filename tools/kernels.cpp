@@ -1,5 +1,5 @@
-// Speed of single kernels on a GPU, for BENCHMARKS.md: large matrix products, a chain over three arrays, rows made
-// normal, columns added up. Run beside a peer's figures for the same on the same machine.
+// Speed of single kernels on a GPU, for BENCHMARKS.md: large matrix products, a chain over three arrays, rows and
+// columns made normal, columns added up. Run beside a peer's figures for the same on the same machine.
 //   tools/kernels [N [WHAT]]     N: side of the matrices (8192); WHAT: only those whose name holds it, "gemm tf32"
 #include <chrono>
 #include <cstdio>
@@ -72,21 +72,28 @@ void chain(DType dtype) {
   report("chain of 3 reads and 1 write", dtype, 4 * double(n) * double(size_of(dtype)), graph);
 }
 
-void rows(DType dtype, int64_t width) {
-  const int64_t n = (int64_t(256) << 20) / int64_t(size_of(dtype)) / width;
-  Graph graph;
-  Expr x(graph, graph.variable("x", dtype, {n, width}));
-  Expr wide = cast(x, DType::f32), centred = wide - mean(wide, {1});
-  graph.output("y", cast(centred / sqrt(mean(square(centred), {1}) + 1e-5), dtype));
-  report(text("mean, variance, normal rows of ", width), dtype, 2 * double(n * width) * double(size_of(dtype)), graph);
+// Arrays (n, inner...) of 256 MiB.
+Expr array(Graph& graph, DType dtype, const Shape& inner) {
+  const int64_t n = (int64_t(256) << 20) / int64_t(size_of(dtype)) / inner.elements();
+  return {graph, graph.variable("x", dtype, Shape{n}.concat(inner))};
 }
 
-void columns(DType dtype, int64_t width) {
-  const int64_t n = (int64_t(256) << 20) / int64_t(size_of(dtype)) / width;
+// Along an axis: rows along the last.
+void normal(DType dtype, const Shape& inner, int axis) {
   Graph graph;
-  Expr x(graph, graph.variable("x", dtype, {n, width}));
-  graph.output("y", sum(cast(x, DType::f32), {0}));
-  report(text("sums of ", width, " columns"), dtype, double(n * width) * double(size_of(dtype)), graph);
+  const Expr x = array(graph, dtype, inner);
+  const Expr wide = cast(x, DType::f32), centred = wide - mean(wide, {axis});
+  graph.output("y", cast(centred / sqrt(mean(square(centred), {axis}) + 1e-5), dtype));
+  const std::string what = inner.rank() == 1 ? text("rows of ", inner[0]) : text("columns in stacks of ", inner);
+  report("mean, variance, normal " + what, dtype, 2 * double(x.shape().elements()) * double(size_of(dtype)), graph);
+}
+
+void sums(DType dtype, const Shape& inner, int axis) {
+  Graph graph;
+  const Expr x = array(graph, dtype, inner);
+  graph.output("y", sum(cast(x, DType::f32), {axis}));
+  const std::string what = inner.rank() == 1 ? text(inner[0], " columns") : text("columns in stacks of ", inner);
+  report("sums of " + what, dtype, double(x.shape().elements()) * double(size_of(dtype)), graph);
 }
 
 }  // namespace
@@ -100,8 +107,10 @@ int main(int argc, char** argv) try {
   product(n, DType::bf16, false);
   for (DType dtype : {DType::f32, DType::f16}) {
     chain(dtype);
-    for (int64_t width : {256, 1024, 4096, 16384}) rows(dtype, width);
-    for (int64_t width : {64, 1000}) columns(dtype, width);
+    for (int64_t width : {256, 1024, 4096, 16384}) normal(dtype, {width}, 1);
+    for (int64_t width : {64, 1000}) sums(dtype, {width}, 0);
+    for (const Shape& stack : {Shape{64, 128}, Shape{1024, 64}, Shape{16384, 16}})
+      normal(dtype, stack, 1), sums(dtype, stack, 1);
   }
 } catch (const Error& error) {
   std::fprintf(stderr, "kernels: %s\n", error.what());
