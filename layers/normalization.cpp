@@ -80,6 +80,9 @@ struct ResponseParams {
 struct CrossMapResponseNorm : Parametrized<Layer, ResponseParams> {
   using Parametrized::Parametrized;
   Expr forward(LayerContext&, Expr x) const override { return over_maps(x, params.ksize, params.alpha, params.beta); }
+  double flops(const Shape&, const Shape& output) const override {
+    return double(output.elements() * (params.ksize + 3));
+  }
 };
 NEON_REGISTER(Layer, CrossMapResponseNorm, "LRN by neon 0.9's names of its parameters.", {"CrossMapResponseNormLayer"});
 

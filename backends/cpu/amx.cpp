@@ -114,6 +114,12 @@ bool has_amx() {
   return has;
 }
 
+bool has_bf16() {
+  static const bool has =
+      std::string_view(elementwise::active_level().name) == "v4" && __builtin_cpu_supports("avx512bf16");
+  return has;
+}
+
 AmxTiles::AmxTiles() { configure_tiles(); }
 AmxTiles::~AmxTiles() { release_tiles(); }
 

@@ -11,6 +11,9 @@ constexpr int64_t kTileRows = 16, kTileDepth = 32, kTile = kTileRows * kTileDept
 
 // Whether this processor has AMX for bf16 and the system lets this process use it. No below level v4.
 bool has_amx();
+// Whether it multiplies bf16 at all (AVX-512 BF16), likewise. Where not, oneDNN's products of bf16 take six to twelve
+// times as long as in f32.
+bool has_bf16();
 
 // The tiles of the calling thread, while this lives.
 class AmxTiles {

@@ -3,6 +3,7 @@
 // slower than its others.
 #include <algorithm>
 
+#include "backends/cpu/amx.h"
 #include "backends/cpu/onednn.h"
 #include "backends/cpu/onednn_kernel.h"
 #include "backends/graph/windows.h"
@@ -167,7 +168,7 @@ std::unique_ptr<Kernel> make_convolution(const LoweredKernel& kernel, Context& c
   if (dtype == DType::f64 || context.type(kernel.outputs[0]).shape.elements() == 0) return nullptr;
   for (Value input : kernel.inputs)
     if (context.type(input).shape.elements() == 0) return nullptr;
-  if (dtype == DType::bf16)
+  if (dtype == DType::bf16 && has_bf16())
     if (auto made = make_of(kernel, context, memory::data_type::bf16)) return made;
   return make_of(kernel, context, memory::data_type::f32);
 }

@@ -1,4 +1,4 @@
-// Convolutions of f32 and f16, and their gradients by x, with fewer products than adding up directly takes: 36 for a
+// Convolutions computed in f32, and their gradients by x, with fewer products than adding up directly takes: 36 for a
 // tile of 4 x 4 outputs of 3 x 3 filters (144) or 2 x 2 of 5 x 5 (100). Tiles go through all of it together, patches to
 // places, places times filters, sums to outputs, while they are in a cache: where filters are small some tiles in each
 // thread's, else more of them in all threads', each of which multiplies by some of the filters.
@@ -169,7 +169,7 @@ class WinogradConvolution : public Kernel {
 std::unique_ptr<Kernel> make(const LoweredKernel& kernel, Context& context) {
   const TensorType &a = context.type(kernel.inputs[0]), &y = context.type(kernel.outputs[0]);
   const Shape& w = context.type(kernel.inputs[1]).shape;
-  if (y.dtype != DType::f32 && y.dtype != DType::f16) return nullptr;
+  if (!computes_in_f32(y.dtype)) return nullptr;
   Windows windows = windows_of(kernel.attributes, {w.begin() + 1, w.end() - 1});
   const bool turned = kernel.op == "convolution_data_gradient";
   if (turned) {

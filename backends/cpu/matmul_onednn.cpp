@@ -1,4 +1,5 @@
 // matmul through oneDNN. The bias is added while the product is stored.
+#include "backends/cpu/amx.h"
 #include "backends/cpu/onednn.h"
 #include "backends/cpu/onednn_kernel.h"
 
@@ -35,9 +36,9 @@ std::unique_ptr<Kernel> make_matmul(const LoweredKernel& kernel, Context& contex
   const DType dtype = context.type(kernel.outputs[0]).dtype;
   if (dtype == DType::f64 || context.type(kernel.outputs[0]).shape.elements() == 0) return nullptr;
   if (context.type(kernel.inputs[0]).shape.elements() == 0) return nullptr;
-  if (dtype == DType::bf16) try {
+  if (dtype == DType::bf16 && has_bf16()) try {
       return std::make_unique<OnednnMatmul>(kernel, context, dnnl::memory::data_type::bf16);
-    } catch (const dnnl::error&) {  // this processor has no bf16 product
+    } catch (const dnnl::error&) {  // it has no such product
     }
   try {
     return std::make_unique<OnednnMatmul>(kernel, context, dnnl::memory::data_type::f32);

@@ -1,5 +1,7 @@
 #include "backends/cpu/winograd.h"
 
+#include "backends/cpu/amx.h"
+
 namespace neon::cpu {
 
 namespace {
@@ -72,6 +74,10 @@ int64_t pairs(const Windows& windows, int axis, int64_t length, int64_t outputs)
 }
 
 }  // namespace
+
+bool computes_in_f32(DType dtype) {
+  return dtype == DType::f32 || dtype == DType::f16 || (dtype == DType::bf16 && !has_bf16());
+}
 
 bool suits_winograd(const Windows& windows, int64_t groups, const Shape& x, const Shape& w, const Shape& y,
                     double least_saved) {

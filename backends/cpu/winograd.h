@@ -60,6 +60,9 @@ class WinogradTiles {
   int64_t side_, before_[2], down_, across_;
 };
 
+// Types whose convolutions are computed in f32: those that the processor does not multiply itself.
+bool computes_in_f32(DType dtype);
+
 // Whether a convolution (N,H,W,C) -> (N,P,Q,K) by filters (K,R,S,C), or a gradient of one, is worth its tiles: filters
 // of 3 x 3 or 5 x 5 that step by one, channels in whole vectors, enough tiles that images fill; and, of a tile, at
 // least `least_saved` products fewer for each of its C + K channels, which are brought to places or back.

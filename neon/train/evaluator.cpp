@@ -37,6 +37,7 @@ Evaluator::Evaluator(const Experiment& experiment, const DataLayout& layout, con
   views_ = step.views;
   DeviceOptions of_program = with_sequences(device);
   of_program.name = "the evaluation";
+  of_program.timed = false;  // it takes less time than choosing algorithms by the clock would
   program_ = compile_program(step.graph, running_means ? copies_ : variables, of_program);
   if (!running_means) declare_variables(step.graph, variables);  // a checkpoint has them all
   feed_->bind(*program_);

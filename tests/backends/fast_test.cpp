@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "backends/cpu/amx.h"
+#include "backends/cpu/winograd.h"
 #include "tests/backends/run_case.h"
 
 using namespace neon;
@@ -23,7 +24,7 @@ void check_implementations(const OpCase& c, DType dtype, const std::vector<std::
   } else if (c.fast == "product") {
     CHECK(ran.size() == 1);
     if (dtype == DType::bf16 && all == "amx ") return;
-    if ((dtype == DType::f32 || dtype == DType::f16) && all.starts_with("winograd:")) return;
+    if (cpu::computes_in_f32(dtype) && all.starts_with("winograd:")) return;
     CHECK(all.starts_with(dtype == DType::f64 ? "loops" : "onednn:"));
   } else if (c.fast == "empty matmul") {
     CHECK(ran.size() == 1);

@@ -15,6 +15,7 @@ OF_THE_MACHINE = {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "CUDA_V
 
 CONVOLUTION = """\
 dataset: {UniformRandom: {ntrain: 256, ntest: 64, nin: [3, 12, 12], nout: 10}}
+augment: [RandomCrop: {pad: 2}, Flip, Contrast]
 layers:
   - Conv: {fshape: 3, padding: 1, nofm: 8, init: Kaiming, batch_norm: true, activation: Tanh}
   - Pooling: {fshape: 2, op: avg}

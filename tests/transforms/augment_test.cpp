@@ -307,3 +307,32 @@ TEST_CASE("another epoch draws anew; another step, place in the batch and thread
   one->run(kStep, kEpoch + 1);
   for (int64_t i = 0; i < kBatch; ++i) CHECK(bytes(*one, i, 1) != bytes(*two, i, 1));
 }
+
+TEST_CASE("augmentations that do not suit the images are refused") {
+  auto trouble = [](const std::string& list, const Picture& p, bool training = true) {
+    try {
+      make(list, p, arithmetics()[2], training);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("none");
+  };
+  CHECK(trouble("[RandomCrop: {size: 9, pad: 1}]", {6, 8}) ==
+        "RandomCrop: cannot cut 9 x 9 pixels from images of 6 x 8 with pad 1; give a smaller size");
+  CHECK(trouble("[RandomCrop: {size: 8, pad: 1}]", {6, 8}) == "none");
+  CHECK(trouble("[RandomCrop: {size: 9, pad: 1}]", {6, 8}, false) ==
+        "RandomCrop: cannot cut 9 x 9 pixels from images of 6 x 8 with pad 1; give a smaller size");
+  CHECK(trouble("[ColorNoise]", {4, 4, 1}) == "ColorNoise: is for RGB images, these have 1 channel(s); leave it out");
+  CHECK(trouble("[Saturation]", {4, 4, 1}).starts_with("Saturation: is for RGB images"));
+  CHECK(trouble("[Contrast: {range: [2, 1]}]", {4, 4}).find("expected the least and the largest factor") !=
+        std::string::npos);
+  CHECK(trouble("[RandomScale: {area: [0.5]}]", {4, 4}).find("area: expected the least and the largest") !=
+        std::string::npos);
+}
+
+TEST_CASE("every augmentation is tested here") {
+  std::set<std::string> names;
+  for (const auto& entry : Registry<Augmentation>::get().entries()) names.insert(entry->name);
+  CHECK(names == std::set<std::string>{"Brightness", "ColorNoise", "Contrast", "Cutout", "Flip", "RandomCrop",
+                                       "RandomScale", "Saturation"});
+}
