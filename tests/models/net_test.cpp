@@ -1,5 +1,5 @@
-// Nets against PyTorch (of three layers, and with branches) and NumPy (of images): the cost and every gradient of the
-// first step, the costs of some steps of training, the weights after them.
+// Nets against PyTorch (of three layers, and with branches) and NumPy (of images): outputs, the cost and every gradient
+// of the first step, the costs of some steps of training, the weights after them.
 #include "tests/models/golden_net.h"
 
 using namespace neon;
@@ -38,6 +38,31 @@ TEST_CASE("the first step's cost and gradients are those of the golden file") {
       check_close(program->output("grad/" + entry.key), entry.value, kRoundings * example.layers());
     }
   }
+}
+
+TEST_CASE("a first evaluation gives the golden file's outputs") {
+  int64_t seen = 0;
+  for (const Setting& net : golden_nets())
+    for (const Arithmetic& arithmetic : arithmetics()) {
+      const Setting* outputs = net.find("outputs");
+      if (!outputs) continue;  // NumPy's files have none
+      INFO(at(net, "layers").to_string() << ", " << arithmetic.name);
+      const GoldenNet example(net, arithmetic.dtype);
+      const StepGraph graph = evaluation_graph(example.network, nullptr, {}, example.data.layout(),
+                                               example.data.inputs.shape()[0], example.options);
+      Variables variables;
+      const auto program = compile_for_cpu(graph.graph, variables, arithmetic.options);
+      example.start(variables);
+      for (const LayerState& state : graph.states)
+        for (int64_t i = 0; i < state.shape.elements(); ++i) variables.at(state.name).set(i, state.fill);
+      const auto samples = example.samples(0);
+      program->bind("data", example.data.inputs.data());
+      program->bind("indices", samples.data());
+      program->run(0);
+      check_close(program->output("y"), *outputs, kRoundings * example.layers());
+      ++seen;
+    }
+  CHECK(seen >= 15 * int64_t(arithmetics().size()));
 }
 
 TEST_CASE("steps of training go the golden file's way") {

@@ -83,6 +83,16 @@ def alexnet():
             affine(4, "Softmax", bias=ZERO)]
 
 
+def alexnet_normal():
+    """The same with batch norm, as i1k-alexnet-fp16.yaml."""
+    def of(size, maps, **more):
+        return conv(size, maps, batch_norm=True, **more)
+
+    return [of(11, 6, strides=4, padding=3), pool(3, 2), of(5, 12, padding=2), pool(3, 2), of(3, 16, padding=1),
+            of(3, 12, padding=1), of(3, 12, padding=1), pool(3, 2), affine(24, batch_norm=True),
+            affine(24, batch_norm=True), affine(4, "Softmax", bias={"Constant": -7})]
+
+
 def overfeat():
     """The fast model of Sermanet et al. 2013, narrow: large filters and convolutions without padding; pooling leaves out
     the last row and column of the first maps."""
@@ -98,6 +108,25 @@ def vgg():
 
     return [of(4), pool(2, 2), of(6), pool(2, 2), of(8), of(8), pool(2, 2), of(10), of(10), pool(2, 2), of(10), of(10),
             affine(16, bias=ZERO), affine(16, bias=ZERO), affine(4, "Softmax", bias=ZERO)]
+
+
+def vgg_twice():
+    """Model B, two convolutions before each pooling, with batch norm also after its last layer, as i1k-vgg-fp16.yaml;
+    narrow, and without its last block."""
+    pairs = [[conv(3, maps, padding=1, batch_norm=True)] * 2 + [pool(2, 2)] for maps in (4, 5, 6, 8)]
+    return sum(pairs, []) + [affine(12, batch_norm=True), affine(12, batch_norm=True), affine(4, "Softmax", batch_norm=True)]
+
+
+def cifar():
+    """cifar10-resnet.yaml's layers: pooling before batch norm, residuals without projection, the largest of each map."""
+    def stage(maps):
+        inner = [conv(3, maps, padding=1, batch_norm=True),
+                 conv(3, maps, padding=1, batch_norm=True, activation="Identity")]
+        return [conv(3, maps, padding=1, activation="Identity"), pool(2, 2), "BatchNorm", {"Activation": "Rectlin"},
+                {"MergeSum": [inner, ["SkipNode"]]}, {"Activation": "Rectlin"}]
+
+    return [conv(3, 4, padding=1, bias=ZERO), *stage(6), *stage(8), {"Pooling": {"fshape": "all", "op": "max"}},
+            affine(4, "Softmax", bias=ZERO)]
 
 
 def vgg_plain():
@@ -158,6 +187,9 @@ def nets():
             ("AlexNet", alexnet(), [3, 64, 64], deep), ("OverFeat", overfeat(), [3, 107, 107], deep),
             ("VGG-A with batch norm", vgg(), [3, 32, 32], dict(batch=4, steps=2, rate=1 / 64)),
             ("VGG-A", vgg_plain(), [3, 32, 32], deep),
+            ("AlexNet with batch norm", alexnet_normal(), [3, 64, 64], dict(batch=8, steps=2, rate=1 / 64)),
+            ("VGG-B with batch norm", vgg_twice(), [3, 32, 32], dict(batch=8, steps=2, rate=1 / 64)),
+            ("the residual net of CIFAR-10", cifar(), [3, 16, 16], dict(batch=4, steps=2, rate=1 / 64)),
             ("GoogLeNet", googlenet(), [3, 32, 32], dict(cost=GOOGLENET_COST, **deep)),
             ("ResNet-50", resnet(), [3, 32, 32], dict(batch=4, steps=2, rate=1 / 64)),
             ("a convolutional autoencoder", autoencoder(), [2, 20, 16], dict(cost="SumSquared", rate=1 / 256))]

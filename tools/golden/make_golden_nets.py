@@ -53,7 +53,7 @@ def pair(value, default):
 
 class Net:
     def __init__(self, layers, tf32):
-        self.layers, self.initial, self.p, self.tf32 = layers, {}, {}, tf32
+        self.layers, self.initial, self.p, self.tf32, self.infers = layers, {}, {}, tf32, False
 
     def logits(self, data):
         self.counts, self.outputs, self.more = {}, {"data": (data, True)}, []
@@ -83,11 +83,20 @@ class Net:
     def product(self, of, a, b):
         return Product.apply(of, a, b) if self.tf32 else of(a, b)
 
+    def normal(self, name, x):
+        maps = x.shape[1]
+        gamma, beta = self.parameter(name + "/gamma", [maps], one=True), self.parameter(name + "/beta", [maps])
+        if self.infers:  # with the statistics that training begins from
+            return F.batch_norm(x, torch.zeros(maps).to(x), torch.ones(maps).to(x), gamma, beta, False, eps=1e-3)
+        return F.batch_norm(x, None, None, gamma, beta, True, eps=1e-3)
+
+    def BatchNorm(self, name, given, inputs):
+        return self.normal(name, inputs[0][0]), inputs[0][1]
+
     def finish(self, name, given, x):
         around = [1, -1] + [1] * (x.dim() - 2)
         if given.get("batch_norm"):
-            gamma = self.parameter(name + "_bnorm/gamma", [x.shape[1]], one=True)
-            x = F.batch_norm(x, None, None, gamma, self.parameter(name + "_bnorm/beta", [x.shape[1]]), True, eps=1e-3)
+            x = self.normal(name + "_bnorm", x)
         if "bias" in given:
             x = x + self.parameter(name + "_bias/b", [x.shape[1]]).reshape(around)
         return ACTIVATIONS[given.get("activation", "Identity")](x)
@@ -191,12 +200,24 @@ def cost_of(cost, logits, labels, data):
     return sum(w * F.cross_entropy(x, labels) for w, x in zip(cost["Multicost"]["weights"], logits))
 
 
+def inference(net, x, cost):
+    """The first output, (N, ...), with the weights as they are."""
+    net.infers = True
+    with torch.no_grad():
+        y = net.logits(x)[0]
+    net.infers = False
+    return (y if cost == "SumSquared" else F.softmax(y, 1)).flatten(1).numpy()
+
+
 def trained(layers, data, labels, cost, batch, steps, rate, momentum, tf32=False):
-    """The net, and of some steps of gradient descent with momentum the first gradients, the costs and the weights."""
+    """The net, what it makes of the first batch, and of some steps of gradient descent with momentum the first gradients,
+    the costs and the weights."""
     net, velocity, costs = Net(layers, tf32), {}, []
     for step in range(steps):
         rows = [(batch * step + i) % len(labels) for i in range(batch)]
         x = torch.tensor(data[rows])
+        if step == 0:
+            outputs = inference(net, x, cost)
         mean = cost_of(cost, net.logits(x), torch.tensor(labels[rows]), x)
         mean.backward()
         if step == 0:
@@ -209,7 +230,7 @@ def trained(layers, data, labels, cost, batch, steps, rate, momentum, tf32=False
                 p += velocity[name]
                 p.grad = None
     ways = {name: p.detach().numpy() - start[name] for name, p in net.p.items()}
-    return net, gradients, costs, ways
+    return net, outputs, gradients, costs, ways
 
 
 def apart(cut, exact):
@@ -223,16 +244,16 @@ def apart(cut, exact):
 
 
 def case(title, layers, shape, cost="CrossEntropyMulti", batch=4, steps=3, rate=0.0625, momentum=0.5):
-    """A net's first gradients, and costs and weights of some steps; and how far TF32 is from them."""
+    """A net's first outputs and gradients, and costs and weights of some steps; and how far TF32 is from them."""
     count = 2 * batch + 3
     data, labels = drawn(0, [count, *shape], 1.0), np.arange(count) % 4
     told = (layers, data, labels, cost, batch, steps, rate, momentum)
-    net, gradients, costs, ways = trained(*told)
-    _, cut_gradients, _, cut_ways = trained(*told, tf32=True)
+    net, outputs, gradients, costs, ways = trained(*told)
+    _, _, cut_gradients, _, cut_ways = trained(*told, tf32=True)
     optimizer = {"GradientDescentMomentum": {"learning_rate": rate, "momentum_coef": momentum}}
     targets = {} if cost == "SumSquared" else dict(labels=labels.astype(float))
     return dict(title=title, layers=layers, cost=cost, optimizer=optimizer, batch=batch,
-                data=dict(shape=[count, *shape], drawn=0, scale=1.0), **targets, parameters=net.initial,
+                data=dict(shape=[count, *shape], drawn=0, scale=1.0), **targets, parameters=net.initial, outputs=outputs,
                 gradients={name: sampled(g) for name, g in gradients.items()}, costs=costs,
                 after={name: sampled(p.detach().numpy()) for name, p in net.p.items()},
                 tf32=dict(gradients=apart(cut_gradients, gradients), ways=apart(cut_ways, ways)))
