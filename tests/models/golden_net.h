@@ -30,8 +30,10 @@ struct GoldenNet {
     options.dtype = dtype;
     options.batch = int64_t(number_of(at(setting, "batch")));
   }
-  void start(neon::Variables& variables) const {
+  // An evaluation has no variables of branches that only train.
+  void start(neon::Variables& variables, bool evaluates = false) const {
     for (const auto& entry : at(setting, "parameters").entries) {
+      if (evaluates && !variables.has(entry.key)) continue;
       neon::Tensor& to = variables.at(entry.key);
       const neon::Tensor from = tensor_of(entry.value, to.dtype());
       REQUIRE(from.shape() == to.shape());

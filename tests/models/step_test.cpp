@@ -284,7 +284,8 @@ TEST_CASE("with rounding, weights are the update's neighbours of few bits, and a
 TEST_CASE("with rounding, weights stay below their clip value, though its neighbour of few bits is above it") {
   StepOptions options{.batch = 8, .seed = 5};
   options.rounding = 1;  // 0.25 and 0.375 are 0.3's neighbours
-  Trained trained("Adam: {learning_rate: 0.0625, param_clip_value: 0.3}", drawn_data(DType::f32), options);
+  const NetData data = drawn_data(DType::f32);
+  Trained trained("Adam: {learning_rate: 0.0625, param_clip_value: 0.3}", data, options);
   for (int64_t step = 0; step < 8; ++step) trained.run.step(range(0, 8), {});
   double largest = 0;
   for (const Parameter& p : trained.run.graph.parameters)

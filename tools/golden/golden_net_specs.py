@@ -84,13 +84,14 @@ def alexnet():
 
 
 def alexnet_normal():
-    """The same with batch norm, as i1k-alexnet-fp16.yaml."""
+    """The same with batch norm, as i1k-alexnet-fp16.yaml, but for its dense layers: they would leave nothing of a gradient
+    by beta before them but rounding."""
     def of(size, maps, **more):
         return conv(size, maps, batch_norm=True, **more)
 
     return [of(11, 6, strides=4, padding=3), pool(3, 2), of(5, 12, padding=2), pool(3, 2), of(3, 16, padding=1),
-            of(3, 12, padding=1), of(3, 12, padding=1), pool(3, 2), affine(24, batch_norm=True),
-            affine(24, batch_norm=True), affine(4, "Softmax", bias={"Constant": -7})]
+            of(3, 12, padding=1), of(3, 12, padding=1), pool(3, 2), affine(24, bias=ZERO),
+            affine(24, bias=ZERO), affine(4, "Softmax", bias={"Constant": -7})]
 
 
 def overfeat():
