@@ -73,7 +73,10 @@ void* open_library(CudaLibrary library, std::string& problem) {
   const Names names = names_of(library);
   problem.clear();
   for (const std::string& file : names.files) {
-    if (void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
+    if (void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+      problem.clear();  // the name before was of another version
+      return handle;
+    }
     if (problem.empty()) problem = dlerror();
   }
   problem = text(names.files.front(), " cannot be opened (", problem, "): install ", names.comes_with,

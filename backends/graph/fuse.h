@@ -12,7 +12,7 @@ namespace neon {
 enum class Role : uint8_t {
   leaf,     // input, variable, scalar, constant
   source,   // made anew wherever it is used: iota, uniform, numbers of the step record; what follows from those but
-            // uniform, such as a number for each channel
+            // uniform, such as a number for each channel; casts that widen an array which is repeated
   fusible,  // elementwise, cast, broadcast, gather, reductions
   view,     // reshape
   opaque,   // a kernel of its own; also what would be fusible, but has no elements to loop over
@@ -25,6 +25,8 @@ bool is_reduction(const Op& op);
 // A fusible node whose input must be an array in memory: rows that are looked up, and slices, which are walked by the
 // strides of the array that they are of.
 bool reads_array(const Graph& graph, const Node& node);
+// A source that reads an array: what widens one that its readers repeat.
+bool is_converting_load(const Graph& graph, const std::vector<Role>& roles, int node);
 // A reduction over all axes; its result exists after the whole domain was read.
 bool is_total(const Graph& graph, const Node& node);
 

@@ -245,6 +245,7 @@ class Grouper {
   bool is_made_anywhere(Value value) const {
     const int p = graph_.producer_index(value);
     const std::string& producer = graph_.node(p).op->name;
+    if (is_converting_load(graph_, roles_, p)) return false;
     return roles_[size_t(p)] == Role::source || producer == "constant" || producer == "scalar";
   }
 

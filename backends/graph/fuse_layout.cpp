@@ -129,12 +129,55 @@ bool is_reduction(const Op& op) {
 
 bool reads_array(const Graph& graph, const Node& node) { return is_gather(node) || is_fused_slice(graph, node); }
 
+bool is_converting_load(const Graph& graph, const std::vector<Role>& roles, int n) {
+  if (roles[size_t(n)] != Role::source || graph.node(n).op->name != "cast") return false;
+  const std::string& maker = graph.producer(graph.node(n).inputs[0]).op->name;
+  return maker == "input" || maker == "variable";
+}
+
 bool is_total(const Graph& graph, const Node& node) {
   return is_reduction(*node.op) && node.op->name != "argmax" &&
          node.attributes.integers("axes").size() == size_t(graph.shape(node.inputs[0]).rank());
 }
 
+namespace {
+
+// What array is widened where it is read: by rows of the elementwise table alone, one of which repeats it, so that the
+// cast is in the way of their loop. Not of variables that are written, which readers must come before.
+std::vector<bool> widened_where_read(const Graph& graph) {
+  std::vector<bool> kept(size_t(graph.value_count()), false), wider(kept), written(kept);
+  std::vector<bool> out(size_t(graph.node_count()), false);
+  for (const auto& [name, value] : graph.outputs()) kept[size_t(value.id)] = true;
+  for (const Assignment& a : graph.assignments()) {
+    kept[size_t(a.value.id)] = written[size_t(a.variable.id)] = true;
+    if (a.guard) kept[size_t(a.guard.id)] = true;
+  }
+  for (int n = 0; n < graph.node_count(); ++n) {
+    const Node& node = graph.node(n);
+    for (Value input : node.inputs) {
+      const bool repeats = graph.shape(node.outputs[0]).elements() > graph.shape(input).elements();
+      if (!node.op->is_elementwise()) kept[size_t(input.id)] = true;
+      else if (repeats) wider[size_t(input.id)] = true;
+    }
+  }
+  for (int n = 0; n < graph.node_count(); ++n) {
+    const Node& node = graph.node(n);
+    if (node.op->name != "cast" || node.attributes.has("copy") || node.attributes.has(kKept)) continue;
+    const Value from = node.inputs[0], to = node.outputs[0];
+    const std::string& maker = graph.producer(from).op->name;
+    const bool is_leaf = maker == "input" || (maker == "variable" && !written[size_t(from.id)]);
+    const DType narrow = graph.dtype(from), wide = graph.dtype(to);
+    const bool widens =
+        is_floating(wide) && narrow != DType::i64 && (!is_floating(narrow) || size_of(narrow) < size_of(wide));
+    out[size_t(n)] = is_leaf && widens && wider[size_t(to.id)] && !kept[size_t(to.id)];
+  }
+  return out;
+}
+
+}  // namespace
+
 std::vector<Role> roles(const Graph& graph) {
+  const std::vector<bool> widened = widened_where_read(graph);
   std::vector<Role> out;
   for (int i = 0; i < graph.node_count(); ++i) {
     const Node& node = graph.node(i);
@@ -159,9 +202,9 @@ std::vector<Role> roles(const Graph& graph) {
             const int p = graph.producer_index(input);
             const std::string& producer = graph.node(p).op->name;
             return producer == "scalar" || producer == "constant" ||
-                   (out[size_t(p)] == Role::source && producer != "uniform");
+                   (out[size_t(p)] == Role::source && producer != "uniform" && !widened[size_t(p)]);
           });
-      role = cheap ? Role::source : Role::fusible;
+      role = cheap || widened[size_t(i)] ? Role::source : Role::fusible;
     } else if (is_reduction(*node.op)) {
       const auto& axes = node.attributes.integers("axes");
       const bool simple = is_simple_reduction(graph.shape(node.inputs[0]), axes);
