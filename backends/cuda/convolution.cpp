@@ -14,8 +14,8 @@ constexpr size_t kSlack = size_t(16) << 20;  // what arrays may take beyond thei
 // What a plan's workspace may take: a share of the GPU's memory, within these bounds in bytes.
 constexpr size_t kWorkspaceShare = 8, kLeastWorkspace = size_t(512) << 20, kMostWorkspace = size_t(4) << 30;
 // In exact f32 the fastest plans (Winograd's, Fourier's) ask for up to 4 GiB, also where that saves microseconds. There
-// a byte is given for so many operations: two GiB for what takes an H200 a millisecond.
-constexpr double kOperationsOfByte = 24;
+// a byte is given for so many operations: 1.5 GiB for what takes an H200 a millisecond.
+constexpr double kOperationsOfByte = 32;
 
 class ConvolutionKernel : public LibraryKernel {
  public:
