@@ -88,7 +88,7 @@ class SegmentWriter {
   Fold fold_ = Fold::none;
   int64_t groups_ = 1, reduced_ = 1, per_block_ = 1;
   int64_t row_ = 1;  // groups whose elements follow each other: in (K,R,C), reduced over R, C of all K C
-  int lanes_ = 1;  // threads a group
+  int lanes_ = 1;    // threads a group
   // Neighbouring elements that a thread takes at once, which lie along the reduced axes in an inner fold (`along_` is
   // that number, otherwise 1) and along the kept ones elsewhere.
   int width_ = 1, along_ = 1;

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -13,6 +14,19 @@ namespace {
 
 constexpr const char* kFault = "NEON_GPU_FAULT";  // in the environment: what had failed
 constexpr const char* kSeed = "NEON_GPU_FAULT_SEED";
+constexpr const char* kSteps = "NEON_GPU_FAULT_STEPS";
+
+template <typename T>
+std::optional<T> number_from(const char* name, const char* what) {
+  const char* given = std::getenv(name);
+  if (fault_searched_for().empty() || !given) return {};
+  T number = 0;
+  const char* const end = given + std::strlen(given);
+  const auto [last, error] = std::from_chars(given, end, number);
+  if (error != std::errc() || last != end || given == end)
+    fail(ErrorKind::config, name, " is ", in_quotes(given), ", no ", what, "; neon sets it, so leave it out");
+  return number;
+}
 
 }  // namespace
 
@@ -21,30 +35,25 @@ std::string fault_searched_for() {
   return message ? message : "";
 }
 
-std::optional<uint64_t> seed_of_fault() {
-  const char* given = std::getenv(kSeed);
-  if (fault_searched_for().empty() || !given) return {};
-  uint64_t seed = 0;
-  const char* const end = given + std::strlen(given);
-  const auto [last, error] = std::from_chars(given, end, seed);
-  if (error != std::errc() || last != end || given == end)
-    fail(ErrorKind::config, kSeed, " is ", in_quotes(given), ", no seed; neon sets it, so leave it out");
-  return seed;
-}
+std::optional<uint64_t> seed_of_fault() { return number_from<uint64_t>(kSeed, "seed"); }
+
+int64_t steps_to_search() { return number_from<int64_t>(kSteps, "number of steps").value_or(kLeastSteps); }
 
 void search_for_fault(const RunFault& fault, const CommandLine& line, char** argv) {
   const std::string seed = std::to_string(fault.seed());
-  const std::string steps = line.verb == "resume"
-                                ? text(kStepsOfSearch, " steps from where ", line.operands.front(), " stands")
-                                : text("the first ", kStepsOfSearch, " steps again, with seed ", seed);
+  const int64_t count = std::max(fault.steps(), kLeastSteps);
+  const std::string steps = line.verb == "resume" ? text(count, " steps from where ", line.operands.front(), " stands")
+                                                  : text("the first ", count, " steps again, with seed ", seed);
   std::fprintf(stderr, "a kernel has failed; looking for it: %s, one kernel after the other\n", steps.c_str());
   std::fflush(nullptr);
   setenv(kWaitForKernels, "1", 1);
   setenv(kFault, fault.message().c_str(), 1);
   setenv(kSeed, seed.c_str(), 1);
+  setenv(kSteps, std::to_string(count).c_str(), 1);
   execv("/proc/self/exe", argv);
   unsetenv(kFault);
   unsetenv(kSeed);
+  unsetenv(kSteps);
 }
 
 }  // namespace neon

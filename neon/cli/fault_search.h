@@ -1,7 +1,7 @@
 // Which kernel has failed on a GPU. The process in which it did can ask nothing of the GPU any more, and waiting for
 // every kernel, which tells it, takes too long to be done always. So the program starts anew with the same command, and
 // the same seed, since a fault may depend on weights and data, but waits for each kernel, writes nothing, and ends
-// after some steps, saying what it found.
+// after as many steps as the run had done, or after ten minutes, saying what it found.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -12,13 +12,15 @@
 
 namespace neon {
 
-constexpr int64_t kStepsOfSearch = 64;
+constexpr int64_t kLeastSteps = 64;
+constexpr double kSecondsOfSearch = 600;
 
 // What had failed, where this process is such a search; else "".
 std::string fault_searched_for();
 
-// The seed of the run that it had failed in.
+// The seed of the run that it had failed in, and the steps to go through.
 std::optional<uint64_t> seed_of_fault();
+int64_t steps_to_search();
 
 // Begins the search for the kernel that has failed; returns where that is not possible.
 void search_for_fault(const RunFault& fault, const CommandLine& line, char** argv);

@@ -241,7 +241,7 @@ int run_program(const CommandLine& line) {
     const DeviceOptions device = device_options(options, *in.spec.experiment);
     const auto bytes = [&](int64_t batch) {
       GpuNeeds needs(device);
-      needs.add_program(graph_of(in, batch).graph, 0, true);
+      needs.add_program(graph_of(in, batch).graph, 0, true, true);
       return needs.bytes();
     };
     const auto let_go = [&] { variables = {}; };

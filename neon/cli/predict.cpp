@@ -110,14 +110,15 @@ int run_predict(const CommandLine& line) {
   RunOptions asked = line.run();
   if (asked.backend.empty()) asked.backend = "cpu";
   choose_backend(line, asked, *opened.experiment);
-  const DeviceOptions device = device_options(asked, *opened.experiment);
+  DeviceOptions device = device_options(asked, *opened.experiment);
+  device.timed = false;  // as for any evaluation
   std::unique_ptr<Program> program;
   const auto bytes = [&](int64_t fewer) {
     StepOptions smaller = step;
     smaller.batch = std::min(fewer, step.batch);
     GpuNeeds needs(device);
     needs.add_program(evaluation_graph(opened.experiment->network(), nullptr, {}, layout, fewer, smaller).graph, 0,
-                      true);
+                      true, false);
     needs.hold(size_t(fewer) * (samples.bytes() / size_t(count)) + size_t(smaller.batch) * sizeof(int32_t));
     return needs.bytes();
   };

@@ -198,8 +198,9 @@ void write_nothing(RunOptions& options) {
 }
 
 [[noreturn]] void end_search(Trainer& trainer) {
-  trainer.try_out(kStepsOfSearch);
-  fail(ErrorKind::device, kStepsOfSearch, " steps and an evaluation went through");
+  const int64_t steps = steps_to_search(), done = trainer.try_out(steps, kSecondsOfSearch);
+  fail(ErrorKind::device, done, " steps", done < steps ? text(" of ", steps, ", as many as ten minutes allow,") : "",
+       " and an evaluation went through");
 }
 
 }  // namespace

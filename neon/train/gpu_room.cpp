@@ -17,8 +17,10 @@ GpuModule& module_in_use() {
 
 GpuNeeds::GpuNeeds(const DeviceOptions& options) : options_(options) {}
 
-void GpuNeeds::add_program(const Graph& graph, size_t own, bool own_variables) {
-  const MemoryNeeds needs = module_in_use().needs_of(graph, options_);
+void GpuNeeds::add_program(const Graph& graph, size_t own, bool own_variables, bool chooses) {
+  DeviceOptions device = options_;
+  device.timed = device.timed && chooses;
+  const MemoryNeeds needs = module_in_use().needs_of(graph, device);
   if (own_variables) held_ += needs.variables;
   most_ = std::max(most_, held_ + shared_ + needs.passing);
   held_ += needs.own + own;
@@ -34,7 +36,7 @@ void GpuNeeds::add_evaluation(const Experiment& experiment, const DataLayout& la
       feed_bytes(split, {.batch = options.batch, .weight = options.dtype == DType::f64 ? DType::f64 : DType::f32});
   const StepGraph graph =
       evaluation_graph(experiment.network(), &*experiment.params.cost, experiment.metrics(), own, feed.rows, options);
-  add_program(graph.graph, feed.each, own_variables);
+  add_program(graph.graph, feed.each, own_variables, false);
   hold(feed.shared);
 }
 

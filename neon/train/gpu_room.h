@@ -12,8 +12,9 @@ namespace neon {
 class GpuNeeds {
  public:
   explicit GpuNeeds(const DeviceOptions& options);
-  // With what each program of a feed takes. `own_variables`: those that no program before it has.
-  void add_program(const Graph& graph, size_t own, bool own_variables);
+  // With what each program of a feed takes. `own_variables`: those that no program before it has. Without `chooses` its
+  // algorithms are not timed, whatever the options say.
+  void add_program(const Graph& graph, size_t own, bool own_variables, bool chooses);
   // The evaluation of a set, with its feed.
   void add_evaluation(const Experiment& experiment, const DataLayout& layout, const Split& split, StepOptions options,
                       bool own_variables);

@@ -147,6 +147,7 @@ void Trainer::check_position() {
 }
 
 void Trainer::train(const std::function<void()>& settled) {
+  first_step_ = position_.step;
   for (const auto& callback : former_callbacks_ | std::views::reverse) callback->train_begin(variables_);
   const auto is_former = [&](const auto& callback) {
     return std::ranges::any_of(former_callbacks_, [&](const auto& former) { return &*former == &*callback; });
@@ -164,13 +165,13 @@ void Trainer::train(const std::function<void()>& settled) {
       threads_fixed_ = true;
       settle(settled);
     }
-    int64_t together = 1;
+    together_ = 1;
     while (position_.step_in_epoch < steps_per_epoch_ && !stop_signal()) {
       const double before = now_seconds();
-      steps(together);
+      steps(together_);
       // As many at once as keep signals and progress waiting no longer than one can notice.
-      if (now_seconds() - before < kSecondsUnseen / 2) together = std::min<int64_t>(together * 2, kMostTogether);
-      else if (now_seconds() - before > kSecondsUnseen) together = std::max<int64_t>(together / 2, 1);
+      if (now_seconds() - before < kSecondsUnseen / 2) together_ = std::min<int64_t>(together_ * 2, kMostTogether);
+      else if (now_seconds() - before > kSecondsUnseen) together_ = std::max<int64_t>(together_ / 2, 1);
       show_progress();
       if (log_) say(log_->take_messages());
     }
@@ -241,7 +242,7 @@ RunResult Trainer::run(const std::function<void()>& settled) try {
   tell_left_out();
   progress_.log(fault.what());
   if (log_) log_->close(RunStatus::killed);
-  throw RunFault(fault.message() + kept_text(), fault.hint(), position_.seed);
+  throw RunFault(fault.message() + kept_text(), fault.hint(), position_.seed, position_.step - first_step_ + together_);
 } catch (const std::exception& error) {
   tell_left_out();
   progress_.log(printable(error.what()));

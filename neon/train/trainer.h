@@ -29,15 +29,18 @@ struct RunResult {
   std::optional<double> waiting;   // share of the time that was spent waiting for data, where it is streamed
 };
 
-// A kernel has failed in a run, which had this seed.
+// A kernel has failed in a run, which had this seed and, since it began or went on, had done so many steps, or sent
+// them off.
 class RunFault : public KernelFault {
  public:
-  RunFault(const std::string& message, const std::string& hint, uint64_t seed)
-      : KernelFault(message, hint), seed_(seed) {}
+  RunFault(const std::string& message, const std::string& hint, uint64_t seed, int64_t steps)
+      : KernelFault(message, hint), seed_(seed), steps_(steps) {}
   uint64_t seed() const { return seed_; }
+  int64_t steps() const { return steps_; }
 
  private:
   uint64_t seed_;
+  int64_t steps_;
 };
 
 class Trainer {
@@ -59,8 +62,8 @@ class Trainer {
   double bench_steps(int64_t count);
   // One step likewise, with a note of how long each kernel took: milliseconds, in the program's order.
   std::vector<double> time_kernels_of_step();
-  // Steps likewise, then an evaluation.
-  void try_out(int64_t steps);
+  // Steps likewise, as many as are done in so many seconds, then an evaluation. Returns how many there were.
+  int64_t try_out(int64_t steps, double seconds);
   const std::string& device_name() const { return device_name_; }
   std::string device_text() const { return gpu_ ? device_name_ : text(position_.threads, " threads"); }
   // To people and to the log file, or to that alone.
@@ -171,7 +174,8 @@ class Trainer {
   bool gpu_ = false;
   std::optional<double> recent_cost_, epoch_cost_;  // means of the last steps and the last whole epoch
   double recent_step_cost_ = 0, rate_ = 0;
-  int64_t epoch_start_step_ = 0;
+  int64_t first_step_ = 0, epoch_start_step_ = 0;
+  int64_t together_ = 1;  // steps that are asked for at once
   double started_ = 0, epoch_started_ = 0, epoch_waited_ = 0;
   int64_t evaluated_epoch_ = 0;    // after which the last evaluation was; 0: there was none
   bool evaluation_finite_ = true;  // the last one, where there was one

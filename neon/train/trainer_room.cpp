@@ -9,10 +9,10 @@ size_t Trainer::bytes_on_gpu(int64_t batch) {
   const FeedBytes training = feed_bytes(data_.train, {.batch = batch, .samples = !step_options_.augment.empty()});
   DataLayout layout = layout_;
   layout.held = training.rows;
-  needs.add_program(graph_of(batch, layout).graph, training.each, true);
+  needs.add_program(graph_of(batch, layout).graph, training.each, true, true);
   needs.hold(training.shared);
   if (const int64_t left = layout.train_size % batch)
-    needs.add_program(graph_of(left, layout).graph, training.each, false);
+    needs.add_program(graph_of(left, layout).graph, training.each, false, false);
   StepOptions evaluation = step_options_;
   evaluation.batch = batch;
   for (const Split* split : {&data_.validation, &data_.test})

@@ -126,10 +126,18 @@ std::vector<double> Trainer::time_kernels_of_step() {
   return out;
 }
 
-void Trainer::try_out(int64_t steps) {
-  bench_steps(steps);
+int64_t Trainer::try_out(int64_t steps, double seconds) {
+  constexpr int64_t kAtOnce = 64;
+  const double end = now_seconds() + seconds;
+  int64_t done = 0;
+  while (done < steps && now_seconds() < end) {
+    const int64_t count = std::min(steps - done, kAtOnce);
+    bench_steps(count);
+    done += count;
+  }
   if (evaluator_) evaluator_->run();
   if (end_evaluator_) end_evaluator_->run();
+  return done;
 }
 
 }  // namespace neon

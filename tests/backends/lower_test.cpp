@@ -1,6 +1,7 @@
 // What lowering must keep: the order of reads and writes, guards, shapes that repeat, roundings, NaN. Each case is a
 // small graph whose results are known.
 #include "backends/graph/lower.h"
+
 #include "backends/graph/op.h"
 #include "neon/core/random.h"
 #include "tests/backends/lower_check.h"

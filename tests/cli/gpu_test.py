@@ -28,6 +28,7 @@ optimizer: {GradientDescentMomentum: {learning_rate: 0.1, momentum_coef: 0.9}}
 batch_size: 2048
 epochs: 1
 """
+UNTESTED = MLP.replace("ntest: 512", "ntest: 0")  # evaluations take the first algorithm
 SMALL = support.IRIS  # whose products are kernels of neon's own
 CONVOLUTION = MLP.replace("[784]", "[3, 8, 8]").replace(
     "layers:\n", "layers:\n  - Conv: {fshape: 3, padding: 1, nofm: 8, init: Kaiming, activation: Rectlin}\n")
@@ -96,6 +97,15 @@ class Faults(Case):
                                "looking for it: the first 64 steps again", f"looking for it: kernel {number} of the training "
                                f"step, {op}", f"in layer {layer}: {self.FAULT}"])
 
+    def test_a_kernel_that_fails_late_is_found_too(self):
+        """Beyond the 64 steps that are gone through at the least."""
+        self.gpu()
+        spec = self.spec(SMALL)
+        each = len(self.kernels(spec))
+        done = self.refused(6, "-r", "1", "-e", "1000", "--eval_freq", "1000", spec, says=["looking for it: kernel 2 of the training step", self.FAULT],
+                            environment={"FAKE_CUDA_FILL": "1", "FAKE_CUDA_FAULT": str(100 * each + 3)})
+        self.assertGreaterEqual(int(re.search(r"the first (\d+) steps again", done.err).group(1)), 100, done.err)
+
     def test_the_search_has_the_weights_and_the_algorithms_that_the_run_had(self):
         """Also those of a seed that was drawn, which must not count as given."""
         self.gpu()
@@ -110,7 +120,7 @@ class Faults(Case):
             self.assertEqual(re.findall(r"sent: .* sum (\d+)", after), sums)
             met.add(tuple(sums))
         self.assertEqual(len(met), 3, "other seeds, other weights")
-        self.neon(self.spec(MLP), code=None)  # times algorithms, which are remembered
+        self.neon(self.spec(UNTESTED), code=None)  # times algorithms, which are remembered
         for options in [], ["-r", "5"]:
             done = self.refused(6, *options, "s.yaml", says="looking for it: kernel 2 of",
                                 environment={"FAKE_CUDA_FAULT": "3", "FAKE_CUBLASLT_TELLS": "1"})
@@ -584,8 +594,12 @@ class Determinism(Case):
 
     def test_a_step_of_fewer_samples_takes_the_first_algorithm(self):
         self.gpu()
-        self.assertNotIn("1", self.asked(self.spec(MLP)))
-        self.assertIn("1", self.asked(self.spec(MLP, batch_size="1536")))
+        self.assertNotIn("1", self.asked(self.spec(UNTESTED)))
+        self.assertIn("1", self.asked(self.spec(UNTESTED, batch_size="1536")))
+
+    def test_an_evaluation_takes_the_first_algorithm(self):
+        self.gpu()
+        self.assertIn("1", self.asked(self.spec(MLP)))
 
     def test_a_seed_takes_the_first_algorithm_whoever_gives_it(self):
         self.gpu()
