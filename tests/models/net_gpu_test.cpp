@@ -3,9 +3,9 @@
 //
 // What rounding does to a net is not known beforehand: a relu or maximum near its bend takes the other side, and batch
 // norm over four samples divides by what is hardly there. The CPU makes the same net in that type, and the GPU may be
-// apart from PyTorch some times as far as it, beside what a bend or two do. TF32 is no type of the CPU's, and its
-// operands are cut, not rounded, which is off to one side: of the nets in which that matters, PyTorch has carried out
-// the products of cut operands, too.
+// apart from PyTorch some times as far as it, beside what a bend or two do. TF32 is no type of the CPU's, and kernels
+// cut operands, which is off to one side, or round them: of the nets in which that matters, PyTorch has carried out such
+// products, too.
 #include <cmath>
 #include <map>
 
@@ -93,11 +93,11 @@ Distances distances(const Setting& net, DType dtype, const DeviceOptions& device
 
 // What the type does to the net, by another device.
 Distances expected_distances(const Setting& net, const Type& type) {
-  const Setting* cut = net.find("tf32");
-  if (!type.tf32 || !cut) return distances(net, type.of_cpu, {.cpu = {.threads = 1}});
+  const Setting* tf32 = net.find("tf32");
+  if (!type.tf32 || !tf32) return distances(net, type.of_cpu, {.cpu = {.threads = 1}});
   Distances out;
-  for (const auto& entry : at(*cut, "gradients").entries) out.gradients[entry.key] = number_of(entry.value);
-  for (const auto& entry : at(*cut, "ways").entries) out.ways[entry.key] = number_of(entry.value);
+  for (const auto& entry : at(*tf32, "gradients").entries) out.gradients[entry.key] = number_of(entry.value);
+  for (const auto& entry : at(*tf32, "ways").entries) out.ways[entry.key] = number_of(entry.value);
   return out;
 }
 

@@ -6,7 +6,8 @@
 A net is described by the layers of its spec, which Net below carries out in f64; so names, shapes and order of the
 parameters are stated here once more. Samples and initial weights are drawn by a formula that the tests know too, or the
 file would be many times as large; of large gradients it has every so manieth number. Beside them stands how far
-operands cut to TF32 bring them away, |cut - exact| / |exact| as vectors: batch norm over four samples makes much of it.
+operands of TF32 bring them away, |TF32 - exact| / |exact| as vectors: batch norm over a few samples makes much of it.
+Of operands cut and rounded to the nearest the larger one, as a GPU's kernels do either.
 """
 import math
 import pathlib
@@ -19,7 +20,7 @@ import torch.nn.functional as F
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from golden_file import write
 from golden_net_specs import nets
-from tf32 import Product
+from tf32 import Product, cut, nearest
 
 MOST = 300  # numbers of one array that are written
 
@@ -52,8 +53,8 @@ def pair(value, default):
 
 
 class Net:
-    def __init__(self, layers, tf32):
-        self.layers, self.initial, self.p, self.tf32, self.infers = layers, {}, {}, tf32, False
+    def __init__(self, layers, rounded):
+        self.layers, self.initial, self.p, self.rounded, self.infers = layers, {}, {}, rounded, False
 
     def logits(self, data):
         self.counts, self.outputs, self.more = {}, {"data": (data, True)}, []
@@ -81,7 +82,7 @@ class Net:
         return self.p[name]
 
     def product(self, of, a, b):
-        return Product.apply(of, a, b) if self.tf32 else of(a, b)
+        return Product.apply(of, self.rounded, a, b) if self.rounded else of(a, b)
 
     def normal(self, name, x):
         maps = x.shape[1]
@@ -209,10 +210,10 @@ def inference(net, x, cost):
     return (y if cost == "SumSquared" else F.softmax(y, 1)).flatten(1).numpy()
 
 
-def trained(layers, data, labels, cost, batch, steps, rate, momentum, tf32=False):
+def trained(layers, data, labels, cost, batch, steps, rate, momentum, rounded=None):
     """The net, what it makes of the first batch, and of some steps of gradient descent with momentum the first gradients,
     the costs and the weights."""
-    net, velocity, costs = Net(layers, tf32), {}, []
+    net, velocity, costs = Net(layers, rounded), {}, []
     for step in range(steps):
         rows = [(batch * step + i) % len(labels) for i in range(batch)]
         x = torch.tensor(data[rows])
@@ -233,13 +234,13 @@ def trained(layers, data, labels, cost, batch, steps, rate, momentum, tf32=False
     return net, outputs, gradients, costs, ways
 
 
-def apart(cut, exact):
-    """Of what is written of each array."""
+def apart(rounded, exact):
+    """How far the farthest of `rounded` is from `exact`, of what is written of each array."""
     out = {}
     for name, x in exact.items():
         every = -(-x.size // MOST)
-        off, size = (np.linalg.norm(array.ravel()[::every]) for array in (cut[name] - x, x))
-        out[name] = float(f"{off / size:.3g}") if off else 0.0
+        off = max(np.linalg.norm((arrays[name] - x).ravel()[::every]) for arrays in rounded)
+        out[name] = float(f"{off / np.linalg.norm(x.ravel()[::every]):.3g}") if off else 0.0
     return out
 
 
@@ -249,14 +250,14 @@ def case(title, layers, shape, cost="CrossEntropyMulti", batch=4, steps=3, rate=
     data, labels = drawn(0, [count, *shape], 1.0), np.arange(count) % 4
     told = (layers, data, labels, cost, batch, steps, rate, momentum)
     net, outputs, gradients, costs, ways = trained(*told)
-    _, _, cut_gradients, _, cut_ways = trained(*told, tf32=True)
+    _, _, tf32_gradients, _, tf32_ways = zip(*(trained(*told, rounded) for rounded in (cut, nearest)))
     optimizer = {"GradientDescentMomentum": {"learning_rate": rate, "momentum_coef": momentum}}
     targets = {} if cost == "SumSquared" else dict(labels=labels.astype(float))
     return dict(title=title, layers=layers, cost=cost, optimizer=optimizer, batch=batch,
                 data=dict(shape=[count, *shape], drawn=0, scale=1.0), **targets, parameters=net.initial, outputs=outputs,
                 gradients={name: sampled(g) for name, g in gradients.items()}, costs=costs,
                 after={name: sampled(p.detach().numpy()) for name, p in net.p.items()},
-                tf32=dict(gradients=apart(cut_gradients, gradients), ways=apart(cut_ways, ways)))
+                tf32=dict(gradients=apart(tf32_gradients, gradients), ways=apart(tf32_ways, ways)))
 
 
 if __name__ == "__main__":
