@@ -18,6 +18,7 @@ const char* const kPatches = R"(
   const int p = int(tile / kTilesX) * kRows, q = int(tile % kTilesX) * kColumns;
   const i64 image = blockIdx.x / (kTilesY * kTilesX);
   const int top = p * kStepY - kBeforeY, left = (q * kStepX - kBeforeX) * kC;
+GIVEN
 SEE
   constexpr int kPacks = kChannels / kWidth, kLanes = kPacks < kThreads ? kPacks : kThreads;
   for (int pack = threadIdx.x % kLanes; pack < kPacks; pack += kLanes) {
@@ -41,14 +42,15 @@ const char* const kSeeTile = R"(
   __shared__ R seen[kSeenRows][kSeenColumns];
   for (int i = threadIdx.x; i < kSeenRows * kSeenColumns; i += kThreads) {
     const int y = top + i / kSeenColumns, x = left + i % kSeenColumns;
-    seen[i / kSeenColumns][i % kSeenColumns] = u32(y) < u32(kH) && u32(x) < u32(kRow) ? LOAD : R(0);
+    seen[i / kSeenColumns][i % kSeenColumns] = u32(y) < u32(kH) && u32(x) < u32(kRow) ? given(y, x) : R(0);
   }
   __syncthreads();
 )";
 constexpr const char* kSeenThere = "seen[y * kStepY + down[e]][x * kStepX * kC + across[e]]";
 // Where not even one window finds room.
 constexpr const char* kOutside =
-    "u32(top + y * kStepY + down[e]) >= u32(kH) || u32(left + x * kStepX * kC + across[e]) >= u32(kRow) ? R(0) : ";
+    "(u32(top + y * kStepY + down[e]) >= u32(kH) || u32(left + x * kStepX * kC + across[e]) >= u32(kRow) ? R(0) : "
+    "given(top + y * kStepY + down[e], left + x * kStepX * kC + across[e]))";
 constexpr int64_t kMostOutputs = 512, kTileBytes = 24 << 10;
 
 // Outputs (rows, columns) of one image that a block takes, and what their windows see, in rows and numbers of a row.
@@ -78,8 +80,49 @@ int64_t width_of(const TensorType& y) {
   return width;
 }
 
+// given(y, x) of the block's image: number x of row y, read or made of what lies at its place.
+class Given {
+ public:
+  Given(const Segment& segment, CodeText& code) : segment_(segment), code_(code) {}
+  static std::string read(Value x, CodeText& code) {
+    return text("  const auto given = [&](int y, int x) { return ", code.load(x, "(image * kH + y) * kRow + x"),
+                "; };\n");
+  }
+
+  std::string made() {
+    std::string once, each;
+    for (size_t n = 0; n < segment_.body.size(); ++n) {
+      const Instruction& i = segment_.body[n];
+      if (i.index && i.reach != Reach::scalar)
+        once += text("  const i64 row", n, " = ", code_.gathered(i.value, i.index, "image", i.strides[0], "0"), ";\n");
+      (i.reach == Reach::scalar ? once : each) += text("  const R ", name(int(n)), " = ", value(n), ";\n");
+    }
+    return text(once, "  const auto given = [&](int y, int x) {\n", each, "  return ", name(segment_.stores[0].reg),
+                ";\n  };\n");
+  }
+
+ private:
+  static std::string name(int reg) { return text("r", reg); }
+  std::string value(size_t n) const {
+    const Instruction& i = segment_.body[n];
+    if (i.kind != Instruction::Kind::load || i.reach == Reach::scalar) return code_.scalar_value(i, name);
+    const std::string image = text(i.strides[0], "ll * image");
+    return code_.load(i.value, text(i.index ? text("row", n) : text(i.first, " + ", image), place(i.strides)));
+  }
+  // Within the image, by strides of rows, pixels and channels.
+  std::string place(const std::vector<int64_t>& strides) const {
+    const std::string row = text(" + i64(y) * ", strides[1]);
+    if (strides[2] == strides[3] * segment_.domain[3]) return text(row, " + i64(x) * ", strides[3]);
+    return text(row, " + i64(x / kC) * ", strides[2], " + i64(x % kC) * ", strides[3]);
+  }
+
+  const Segment& segment_;
+  CodeText& code_;
+};
+
 Source patches(const LoweredKernel& kernel, const Graph& graph, CodeText& code, DType compute) {
-  const Shape &x = graph.shape(kernel.inputs[0]), &y = graph.shape(kernel.outputs[0]);
+  const Shape& x = kernel.prologue ? kernel.prologue->segments[0].domain : graph.shape(kernel.inputs[0]);
+  const Shape& y = graph.shape(kernel.outputs[0]);
   const Windows windows = windows_of(kernel.attributes, kernel.attributes.integers("sizes"));
   const int64_t channels = std::max<int64_t>(x[3], 1), width = width_of(graph.type(kernel.outputs[0]));
   const Tile tile = tile_of(windows, y, channels, int64_t(size_of(compute)));
@@ -96,16 +139,12 @@ Source patches(const LoweredKernel& kernel, const Graph& graph, CodeText& code, 
   number("kStepY", windows.strides[0]), number("kStepX", windows.strides[1]);
   number("kBeforeY", windows.before[0]), number("kBeforeX", windows.before[1]);
   number("kDilationY", windows.dilation[0]), number("kDilationX", windows.dilation[1]);
-  const auto loaded = [&](const char* row, const char* place) {
-    return code.load(kernel.inputs[0], text("(image * kH + ", row, ") * kRow + ", place));
-  };
-  std::string body = kPatches, see;
-  if (tile.seen_rows) replace_word(see = kSeeTile, "LOAD", loaded("y", "x"));
-  replace_word(body, "SEE", see);
-  replace_word(body, "NUMBER",
-               tile.seen_rows ? std::string(kSeenThere)
-                              : text("(", kOutside,
-                                     loaded("top + y * kStepY + down[e]", "left + x * kStepX * kC + across[e]"), ")"));
+  std::string body = kPatches;
+  replace_word(
+      body, "GIVEN",
+      kernel.prologue ? Given(kernel.prologue->segments[0], code).made() : Given::read(kernel.inputs[0], code));
+  replace_word(body, "SEE", tile.seen_rows ? kSeeTile : "");
+  replace_word(body, "NUMBER", tile.seen_rows ? kSeenThere : kOutside);
   replace_word(body, "STORE",
                code.store_packed(kernel.outputs[0], "((image * kP + p + y) * kQ + q + x) * kChannels + pack * kWidth",
                                  text("packed<", device_type(graph.dtype(kernel.outputs[0])), ">(out)")));

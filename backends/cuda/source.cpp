@@ -39,6 +39,7 @@ LowerOptions gpu_lowering(bool fuse, bool tf32, int arch) {
   return {.fuse = fuse,
           .remake = fuse,
           .deep_inputs = fuse,
+          .prologues = fuse,
           .siblings = fuse,
           .columns = fuse,
           .product_gradients = fuse && tf32,

@@ -10,6 +10,7 @@
 #include "backends/graph/join.h"
 #include "backends/graph/passes.h"
 #include "backends/graph/plan.h"
+#include "backends/graph/prologue.h"
 
 namespace neon {
 
@@ -35,6 +36,7 @@ class Lowerer {
     for (size_t g = 0; g < groups.nodes.size(); ++g)
       if (!groups.nodes[g].empty()) make_fused_kernel(groups, int(g), needed);
     order();
+    if (options_.prologues) take_prologues(lowered_);
     lowered_.placements.resize(size_t(graph().value_count()));
     if (options_.join) join_concatenations(lowered_, options_.writers);
     plan_memory(lowered_);
@@ -223,7 +225,8 @@ std::string to_string(const Lowered& lowered) {
     if (!kernel.attributes.items().empty()) out += text("  ", kernel.attributes);
     if (!kernel.scope.empty()) out += text("  # ", kernel.scope);
     out += "\n";
-    if (kernel.fused) out += text("      ", kernel.fused->to_string(graph), "\n");
+    for (const auto& code : {kernel.fused, kernel.prologue})
+      if (code) out += text("      ", code->to_string(graph), "\n");
   }
   std::string leaves;
   for (const char* op : {"input", "variable"})

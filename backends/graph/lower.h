@@ -14,6 +14,8 @@ struct LoweredKernel {
   std::vector<Value> inputs, outputs;
   Attributes attributes;
   std::shared_ptr<const FusedKernel> fused;  // of op "fused"
+  // Of op "patches": what makes the images that it sees of its inputs, see take_prologues(); else they are inputs[0].
+  std::shared_ptr<const FusedKernel> prologue;
   // Of ops "matmul" and "convolution": what is done to the result before it is stored; of "pool_max" the relu alone.
   // "pooled_convolution" is a convolution with bias, "pool_max" of 2 x 2 pixels, whose outputs it has, and relu or not;
   // "pooled_weight_gradient" a "pool_max_gradient" with derivative and sums, and of what that spreads over patches,
@@ -78,6 +80,7 @@ struct LowerOptions {
   bool kept_casts = true;          // with `fuse`, see with_kept_casts(); false: nobody tells who else writes variables
   bool remake = false;             // see with_remade(): for devices whose arithmetic outruns their memory
   bool deep_inputs = false;        // see with_deep_inputs()
+  bool prologues = false;          // see take_prologues()
   bool siblings = false;           // see with_siblings_together()
   bool columns = false;            // see with_slices_of_summands(); what reads or makes columns of one array is one
   bool product_gradients = false;  // see with_product_gradients()

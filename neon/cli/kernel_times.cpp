@@ -24,8 +24,8 @@ std::string description(const LoweredKernel& kernel, const Graph& graph) {
   if (kernel.derivative) out += " + " + kernel.derivative->name;
   if (kernel.takes_sums()) out += " + sums";
   if (!kernel.outputs.empty()) out += text(" -> ", graph.type(kernel.outputs[0]));
-  if (kernel.fused) {
-    std::string expression = kernel.fused->to_string(graph);
+  if (const auto& code = kernel.fused ? kernel.fused : kernel.prologue) {
+    std::string expression = code->to_string(graph);
     std::ranges::replace(expression, '\n', ' ');
     if (expression.size() > kMostExpression) expression = expression.substr(0, kMostExpression) + " ...";
     out += "  " + expression;

@@ -449,10 +449,11 @@ Graph build_branches(const std::function<void(Graph&, DType)>& build, DType dtyp
 Tensor join_data(const Graph& graph, Value leaf) {
   Tensor out(graph.dtype(leaf), graph.shape(leaf));
   Stream stream(1, graph.producer(leaf).attributes.string("name"));
-  // -1 or 1 in a quarter of the places, else 0.
+  // -1 or 1 in a quarter of the places, else 0; what has no sign, or is a row's index, is not below 0.
+  const int least = out.dtype() == DType::u8 || out.dtype() == DType::i32 ? 0 : -1;
   for (int64_t i = 0; i < out.elements(); ++i) {
     const int64_t drawn = int64_t(stream.below(8));
-    out.set(i, drawn == 0 ? -1 : drawn == 1 ? 1 : 0);
+    out.set(i, drawn == 0 ? least : drawn == 1 ? 1 : 0);
   }
   return out;
 }

@@ -1,10 +1,11 @@
-// Kernels that write into a concatenation on the GPU.
+// Kernels that write into a concatenation on the GPU, and that make what they read.
 #include <catch2/catch.hpp>
 
 #include "backends/device/device.h"
 #include "tests/backends/cuda/against_plain.h"
 #include "tests/backends/cuda/part.h"
 #include "tests/backends/join_cases.h"
+#include "tests/backends/prologue_cases.h"
 #include "tests/backends/run_case.h"
 
 using namespace neon;
@@ -36,4 +37,8 @@ TEST_CASE("convolutions of single pixels write into a concatenation on the GPU a
 
 TEST_CASE("gradients of convolutions of one input are made together on the GPU") {
   for (const SiblingCase& c : part_of(sibling_cases())) check_against_plain(c.name, c.build);
+}
+
+TEST_CASE("patches make what they see on the GPU") {
+  for (const PrologueCase& c : part_of(prologue_cases())) check_against_plain(c.name, c.build);
 }

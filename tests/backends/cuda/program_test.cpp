@@ -115,6 +115,8 @@ TEST_CASE("first convolutions on a GPU take what windows see as channels, or blo
     for (const LoweredKernel* patches : kernels["patches"]) {
       const Value made = patches->outputs[0];
       CHECK((made == x || made == first.inputs[1]));
+      // Those of images read the data set's, and nobody else does.
+      CHECK((patches->prologue != nullptr) == (made == x));
     }
     const LoweredKernel& gradient = *kernels[pooled ? "pooled_weight_gradient" : "convolution_weight_gradient"].back();
     CHECK((pooled ? gradient.inputs.back() : gradient.inputs[0]) == x);

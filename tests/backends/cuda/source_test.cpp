@@ -15,6 +15,7 @@
 #include "tests/backends/join_cases.h"
 #include "tests/backends/op_cases.h"
 #include "tests/backends/pooled_cases.h"
+#include "tests/backends/prologue_cases.h"
 
 using namespace neon;
 using namespace neon::test;
@@ -217,6 +218,20 @@ TEST_CASE("first convolutions that take max pooling along compile") {
           sources.push_back(std::move(source));
   CHECK(sources.size() == 2 * (11 + 9) + (10 + 8));
   check_compiles(sources, 80);
+}
+
+TEST_CASE("patches that make what they see compile") {
+  without_cache();
+  std::vector<std::string> sources;
+  size_t taken = 0;
+  for (DType dtype : {DType::f16, DType::bf16, DType::f32, DType::f64})
+    for (const PrologueCase& c : prologue_cases()) {
+      taken += c.taken;
+      for (std::string& source : sources_of(build_branches(c.build, dtype)))
+        if (source.find("given = [&](int y, int x) {\n") != source.npos) sources.push_back(std::move(source));
+    }
+  CHECK(sources.size() == taken);
+  check_compiles(sources);
 }
 
 TEST_CASE("max pooling's gradients that take derivatives and sums along compile") {

@@ -1,0 +1,82 @@
+#include "backends/graph/prologue.h"
+
+#include <algorithm>
+
+#include "backends/graph/fuse.h"
+
+namespace neon {
+
+namespace {
+
+bool is_made_by_place(const Instruction& i) {
+  using Kind = Instruction::Kind;
+  const bool drawn = i.kind == Kind::uniform || i.kind == Kind::iota || i.kind == Kind::reduce;
+  return i.reach == Reach::scalar ? i.kind != Kind::reduce : !drawn;
+}
+
+// Whether a kernel computes one value (N,H,W,C) from what lies at each of its places, and does nothing else.
+bool is_elementwise(const LoweredKernel& kernel, const Graph& graph) {
+  if (!kernel.fused || kernel.is_once() || kernel.outputs.size() != 1) return false;
+  const FusedKernel& code = *kernel.fused;
+  if (code.segments.size() != 1 || !code.post.empty() || code.guard) return false;
+  const Segment& only = code.segments[0];
+  const TensorType& made = graph.type(kernel.outputs[0]);
+  return only.stores.size() == 1 && only.stores[0].reach == Reach::full && only.totals.empty() &&
+         only.domain == made.shape && only.domain.rank() == 4 && code.compute == compute_type(made.dtype) &&
+         std::ranges::count(only.reduced, true) == 0 && std::ranges::all_of(only.body, is_made_by_place);
+}
+
+class Prologues {
+ public:
+  explicit Prologues(Lowered& lowered) : graph_(lowered.graph), kernels_(lowered.kernels) {}
+
+  void run() {
+    for (size_t k = 0; k < kernels_.size(); ++k) {
+      if (kernels_[k].op != "patches") continue;
+      const size_t m = maker_of(kernels_[k].inputs[0], k);
+      if (m == k || !is_elementwise(kernels_[m], graph_) || !is_only_read_by(k, kernels_[m].outputs[0]) ||
+          is_written_between(m, k))
+        continue;
+      kernels_[k].prologue = kernels_[m].fused;
+      kernels_[k].inputs = kernels_[m].inputs;
+      kernels_.erase(kernels_.begin() + long(m));
+      --k;
+    }
+  }
+
+ private:
+  // The kernel before `end` that has a value as its output, else `end`.
+  size_t maker_of(Value value, size_t end) const {
+    for (size_t m = 0; m < end; ++m)
+      if (std::ranges::count(kernels_[m].outputs, value)) return m;
+    return end;
+  }
+
+  bool is_only_read_by(size_t reader, Value value) const {
+    if (outlives_run(graph_, value)) return false;
+    for (const auto& [name, output] : graph_.outputs())
+      if (viewed(graph_, output) == value) return false;
+    for (size_t k = 0; k < kernels_.size(); ++k)
+      for (Value input : kernels_[k].inputs)
+        if (k != reader && viewed(graph_, input) == value) return false;
+    return true;
+  }
+
+  // Whether what kernel `from` reads would be another at `to`.
+  bool is_written_between(size_t from, size_t to) const {
+    for (size_t k = from + 1; k < to; ++k)
+      for (Value output : kernels_[k].outputs)
+        for (Value input : kernels_[from].inputs)
+          if (viewed(graph_, input) == viewed(graph_, output)) return true;
+    return false;
+  }
+
+  const Graph& graph_;
+  std::vector<LoweredKernel>& kernels_;
+};
+
+}  // namespace
+
+void take_prologues(Lowered& lowered) { Prologues(lowered).run(); }
+
+}  // namespace neon
