@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "backends/cuda/code_text.h"
+#include "backends/cuda/given_source.h"
 #include "backends/graph/windows.h"
 
 namespace neon::cuda {
@@ -10,9 +10,9 @@ namespace neon::cuda {
 namespace {
 
 // A block takes a tile of kRows x kColumns neighbouring outputs of an image, and lays what their windows see of x in
-// shared memory, zeros outside, so that an element is read once. Neighbouring threads write neighbouring channels, as
-// many as an access goes wide. A thread has the same channels of all its outputs, whose places in a window it works out
-// once.
+// shared memory, zeros outside, so that an element is read once, together with its neighbours: rows there begin at
+// whole groups of them. Neighbouring threads write neighbouring channels, as many as an access goes wide. A thread has
+// the same channels of all its outputs, whose places in a window it works out once.
 const char* const kPatches = R"(
   const u32 tile = blockIdx.x % (kTilesY * kTilesX);
   const int p = int(tile / kTilesX) * kRows, q = int(tile % kTilesX) * kColumns;
@@ -39,18 +39,31 @@ SEE
   }
 )";
 const char* const kSeeTile = R"(
-  __shared__ R seen[kSeenRows][kSeenColumns];
-  for (int i = threadIdx.x; i < kSeenRows * kSeenColumns; i += kThreads) {
-    const int y = top + i / kSeenColumns, x = left + i % kSeenColumns;
-    seen[i / kSeenColumns][i % kSeenColumns] = u32(y) < u32(kH) && u32(x) < u32(kRow) ? given(y, x) : R(0);
+  struct alignas(sizeof(R) * kGroup) Group {
+    R of[kGroup];
+  };
+  __shared__ Group groups[kSeenRows * kSeenColumns / kGroup];
+  const R* const seen = groups[0].of + (left & (kGroup - 1));
+  for (int i = threadIdx.x; i < kSeenRows * kSeenColumns / kGroup; i += kThreads) {
+    const int y = top + i / (kSeenColumns / kGroup);
+    const int x = (left & ~(kGroup - 1)) + i % (kSeenColumns / kGroup) * kGroup;
+    Group numbers = {};
+    if (u32(y) < u32(kH) && u32(x) < u32(kRow)) given(y, x, numbers.of);
+    groups[i] = numbers;
   }
   __syncthreads();
 )";
-constexpr const char* kSeenThere = "seen[y * kStepY + down[e]][x * kStepX * kC + across[e]]";
+constexpr const char* kSeenThere =
+    "seen[y * kStepY * kSeenColumns + x * kStepX * kC + (down[e] * kSeenColumns + across[e])]";
 // Where not even one window finds room.
-constexpr const char* kOutside =
-    "(u32(top + y * kStepY + down[e]) >= u32(kH) || u32(left + x * kStepX * kC + across[e]) >= u32(kRow) ? R(0) : "
-    "given(top + y * kStepY + down[e], left + x * kStepX * kC + across[e]))";
+const char* const kSeeNumber = R"(
+  const auto seen = [&](int y, int x) {
+    R number[1] = {};
+    if (u32(y) < u32(kH) && u32(x) < u32(kRow)) given(y, x, number);
+    return number[0];
+  };
+)";
+constexpr const char* kSeenAlone = "seen(top + y * kStepY + down[e], left + x * kStepX * kC + across[e])";
 constexpr int64_t kMostOutputs = 512, kTileBytes = 24 << 10;
 
 // Outputs (rows, columns) of one image that a block takes, and what their windows see, in rows and numbers of a row.
@@ -58,11 +71,12 @@ struct Tile {
   int64_t rows = 1, columns = 1, seen_rows = 0, seen_columns = 0;
 };
 
-// Whole rows, as many as may be, or the even part of one.
-Tile tile_of(const Windows& windows, const Shape& y, int64_t channels, int64_t element_bytes) {
+// Whole rows, as many as may be, or the even part of one; what is seen in groups of numbers.
+Tile tile_of(const Windows& windows, const Shape& y, int64_t channels, int64_t group, int64_t element_bytes) {
   const auto sized = [&](int64_t rows, int64_t columns) {
+    const int64_t numbers = ((columns - 1) * windows.strides[1] + windows.extent(1)) * channels;
     return Tile{rows, columns, (rows - 1) * windows.strides[0] + windows.extent(0),
-                std::max<int64_t>(((columns - 1) * windows.strides[1] + windows.extent(1)) * channels, 1)};
+                quotient_up(std::max<int64_t>(numbers, 1) + group - 1, group) * group};
   };
   const auto fits = [&](const Tile& t) {
     return t.rows * t.columns <= kMostOutputs && t.seen_rows * t.seen_columns * element_bytes <= kTileBytes;
@@ -80,52 +94,12 @@ int64_t width_of(const TensorType& y) {
   return width;
 }
 
-// given(y, x) of the block's image: number x of row y, read or made of what lies at its place.
-class Given {
- public:
-  Given(const Segment& segment, CodeText& code) : segment_(segment), code_(code) {}
-  static std::string read(Value x, CodeText& code) {
-    return text("  const auto given = [&](int y, int x) { return ", code.load(x, "(image * kH + y) * kRow + x"),
-                "; };\n");
-  }
-
-  std::string made() {
-    std::string once, each;
-    for (size_t n = 0; n < segment_.body.size(); ++n) {
-      const Instruction& i = segment_.body[n];
-      if (i.index && i.reach != Reach::scalar)
-        once += text("  const i64 row", n, " = ", code_.gathered(i.value, i.index, "image", i.strides[0], "0"), ";\n");
-      (i.reach == Reach::scalar ? once : each) += text("  const R ", name(int(n)), " = ", value(n), ";\n");
-    }
-    return text(once, "  const auto given = [&](int y, int x) {\n", each, "  return ", name(segment_.stores[0].reg),
-                ";\n  };\n");
-  }
-
- private:
-  static std::string name(int reg) { return text("r", reg); }
-  std::string value(size_t n) const {
-    const Instruction& i = segment_.body[n];
-    if (i.kind != Instruction::Kind::load || i.reach == Reach::scalar) return code_.scalar_value(i, name);
-    const std::string image = text(i.strides[0], "ll * image");
-    return code_.load(i.value, text(i.index ? text("row", n) : text(i.first, " + ", image), place(i.strides)));
-  }
-  // Within the image, by strides of rows, pixels and channels.
-  std::string place(const std::vector<int64_t>& strides) const {
-    const std::string row = text(" + i64(y) * ", strides[1]);
-    if (strides[2] == strides[3] * segment_.domain[3]) return text(row, " + i64(x) * ", strides[3]);
-    return text(row, " + i64(x / kC) * ", strides[2], " + i64(x % kC) * ", strides[3]);
-  }
-
-  const Segment& segment_;
-  CodeText& code_;
-};
-
 Source patches(const LoweredKernel& kernel, const Graph& graph, CodeText& code, DType compute) {
-  const Shape& x = kernel.prologue ? kernel.prologue->segments[0].domain : graph.shape(kernel.inputs[0]);
-  const Shape& y = graph.shape(kernel.outputs[0]);
+  GivenSource given(kernel, code, compute);
+  const Shape &x = given.shape(), &y = graph.shape(kernel.outputs[0]);
   const Windows windows = windows_of(kernel.attributes, kernel.attributes.integers("sizes"));
   const int64_t channels = std::max<int64_t>(x[3], 1), width = width_of(graph.type(kernel.outputs[0]));
-  const Tile tile = tile_of(windows, y, channels, int64_t(size_of(compute)));
+  const Tile tile = tile_of(windows, y, channels, given.width(), int64_t(size_of(compute)));
   const int64_t down = (y[1] + tile.rows - 1) / tile.rows, across = (y[2] + tile.columns - 1) / tile.columns;
   std::string numbers;
   const auto number = [&](const char* name, int64_t value) {
@@ -135,16 +109,14 @@ Source patches(const LoweredKernel& kernel, const Graph& graph, CodeText& code, 
   number("kRow", x[2] * x[3]), number("kP", y[1]), number("kQ", y[2]), number("kS", windows.size[1]);
   number("kSeen", windows.size[0] * windows.size[1] * x[3]), number("kRows", tile.rows);
   number("kColumns", tile.columns), number("kTilesY", down), number("kTilesX", across);
-  number("kSeenRows", tile.seen_rows), number("kSeenColumns", tile.seen_columns);
+  number("kGroup", given.width()), number("kSeenRows", tile.seen_rows), number("kSeenColumns", tile.seen_columns);
   number("kStepY", windows.strides[0]), number("kStepX", windows.strides[1]);
   number("kBeforeY", windows.before[0]), number("kBeforeX", windows.before[1]);
   number("kDilationY", windows.dilation[0]), number("kDilationX", windows.dilation[1]);
   std::string body = kPatches;
-  replace_word(
-      body, "GIVEN",
-      kernel.prologue ? Given(kernel.prologue->segments[0], code).made() : Given::read(kernel.inputs[0], code));
-  replace_word(body, "SEE", tile.seen_rows ? kSeeTile : "");
-  replace_word(body, "NUMBER", tile.seen_rows ? kSeenThere : kOutside);
+  replace_word(body, "GIVEN", given.run(tile.seen_rows ? given.width() : 1));
+  replace_word(body, "SEE", tile.seen_rows ? kSeeTile : kSeeNumber);
+  replace_word(body, "NUMBER", tile.seen_rows ? kSeenThere : kSeenAlone);
   replace_word(body, "STORE",
                code.store_packed(kernel.outputs[0], "((image * kP + p + y) * kQ + q + x) * kChannels + pack * kWidth",
                                  text("packed<", device_type(graph.dtype(kernel.outputs[0])), ">(out)")));

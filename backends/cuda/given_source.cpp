@@ -1,0 +1,71 @@
+#include "backends/cuda/given_source.h"
+
+#include <numeric>
+
+namespace neon::cuda {
+
+namespace {
+
+using Kind = Instruction::Kind;
+
+// A kernel that copies the images element by element.
+Segment as_they_are(Value images, const Shape& shape) {
+  Instruction load;
+  load.kind = Kind::load;
+  load.value = images;
+  load.strides = {shape[1] * shape[2] * shape[3], shape[2] * shape[3], shape[3], 1};
+  return {.domain = shape, .body = {load}, .stores = {{.reg = 0, .value = images}}};
+}
+
+std::string name(int reg) { return text("r", reg); }
+bool is_full_load(const Instruction& i) { return i.kind == Kind::load && i.reach != Reach::scalar; }
+
+}  // namespace
+
+GivenSource::GivenSource(const LoweredKernel& kernel, CodeText& code, DType compute)
+    : images_(kernel.prologue ? kernel.prologue->segments[0]
+                              : as_they_are(kernel.inputs[0], code.type(kernel.inputs[0]).shape)),
+      code_(code) {
+  const int64_t row = images_.domain[2] * images_.domain[3];
+  width_ = int(std::gcd(kAccessBytes / int64_t(size_of(compute)), row));
+}
+
+// Whether `width` neighbours of a row lie together, where one access reaches them.
+bool GivenSource::is_pack(const Instruction& load, int width) const {
+  const int64_t channels = images_.domain[3];
+  const bool together = channels == 1 ? load.strides[2] == 1 : load.strides[3] == 1 && load.strides[2] == channels;
+  return together && load.strides[0] % width == 0 && load.strides[1] % width == 0 && load.first % width == 0 &&
+         code_.row_elements(load.value) % width == 0 &&
+         int64_t(size_of(code_.type(load.value).dtype)) * width <= kAccessBytes;
+}
+
+// Of number x of row y.
+std::string GivenSource::place(const Instruction& load, size_t reg) const {
+  const auto& s = load.strides;
+  const std::string image = load.index ? text("row", reg) : text(load.first, " + ", s[0], "ll * image");
+  const std::string row = text(image, " + i64(y) * ", s[1]);
+  if (s[2] == s[3] * images_.domain[3]) return text(row, " + i64(x) * ", s[3]);
+  return text(row, " + i64(x / ", images_.domain[3], ") * ", s[2], " + i64(x % ", images_.domain[3], ") * ", s[3]);
+}
+
+std::string GivenSource::run(int width) {
+  std::string once, packs, each;  // of all images, of neighbours, of each number
+  for (size_t n = 0; n < images_.body.size(); ++n) {
+    const Instruction& i = images_.body[n];
+    std::string value;
+    if (!is_full_load(i)) value = code_.scalar_value(i, name);
+    else if (width > 1 && is_pack(i, width)) value = text("l", n, "[j]");
+    else value = code_.load(i.value, place(i, n));
+    if (is_full_load(i) && i.index)
+      once += text("  const i64 row", n, " = ", code_.gathered(i.value, i.index, "image", i.strides[0], "0"), ";\n");
+    if (width > 1 && is_full_load(i) && is_pack(i, width))
+      packs +=
+          text("    R l", n, "[", width, "];\n    ", code_.load_pack(i.value, place(i, n), width, text("l", n)), ";\n");
+    (i.reach == Reach::scalar ? once : each) += text("      const R ", name(int(n)), " = ", value, ";\n");
+  }
+  return text(once, "  const auto given = [&](int y, int first, R (&out)[", width, "]) {\n    int x = first;\n", packs,
+              "#pragma unroll\n    for (int j = 0; j < ", width, "; ++j) {\n      x = first + j;\n", each,
+              "      out[j] = ", name(images_.stores[0].reg), ";\n    }\n  };\n");
+}
+
+}  // namespace neon::cuda

@@ -1,0 +1,28 @@
+// Source of how a kernel reads images (N,H,W,C) that may be computed as they are read, see LoweredKernel::prologue.
+#pragma once
+#include "backends/cuda/code_text.h"
+
+namespace neon::cuda {
+
+class GivenSource {
+ public:
+  // Of inputs[0], or of what the prologue makes of the inputs; `compute` is the kernel's R.
+  GivenSource(const LoweredKernel& kernel, CodeText& code, DType compute);
+
+  const Shape& shape() const { return images_.domain; }
+  // Numbers of a row (W,C) that may be read at once, from a multiple of it on; it divides the row.
+  int width() const { return width_; }
+  // Declares given(y, first, out), which puts numbers `first` and following of row y of image `image` into
+  // R out[width].
+  std::string run(int width);
+
+ private:
+  bool is_pack(const Instruction& load, int width) const;
+  std::string place(const Instruction& load, size_t reg) const;
+
+  Segment images_;
+  CodeText& code_;
+  int width_ = 1;
+};
+
+}  // namespace neon::cuda
