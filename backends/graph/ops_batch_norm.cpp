@@ -3,12 +3,17 @@
 //   batch_norm_grad(x, gamma, mean, variance, g) -> dx, dgamma, dbeta
 // The variance is the population's. gamma, beta, mean and variance have the shape of x with size 1 at `axes`.
 // mean and variance feed running statistics only: no gradient flows through them.
+#include <algorithm>
+
 #include "backends/graph/expression.h"
 #include "backends/graph/op.h"
 
 namespace neon {
 
 namespace {
+
+// Of x for each number of a statistic; fewer stay in a cache, or a GPU's registers, and are read once in any case.
+constexpr int64_t kManyRows = 1024;
 
 TensorType reduced(const InferContext& c) {
   std::vector<int64_t> sizes(c.inputs[0].shape.begin(), c.inputs[0].shape.end());
@@ -29,13 +34,53 @@ Expr inverse_deviation(Expr variance, const Node& node) {
   return apply("rsqrt", variance + node.attributes.real("epsilon"));
 }
 
+struct Statistics {
+  Expr average, variance;
+};
+
+Statistics after_one_another(Expr x, const std::vector<int64_t>& axes) {
+  Expr average = mean(x, axes);
+  return {average, mean(square(x - average), axes)};
+}
+
+// Where an array of which a fused kernel would read x lies in memory; an invalid Value where such a kernel makes it.
+Value stored(const Graph& graph, Value x) {
+  while (graph.producer(x).op->name == "cast" || graph.producer(x).op->name == "reshape")
+    x = graph.producer(x).inputs[0];
+  const Op& op = *graph.producer(x).op;
+  return op.is_elementwise() || op.name == "gather" ? Value{} : x;
+}
+
+// The first number of each channel, the last axis, of all rows of x.
+Expr first_row(Expr x, const Shape& shape) {
+  Graph& graph = x.graph();
+  const Value lying = stored(graph, x);
+  std::vector<int64_t> rows(shape.begin(), shape.end());
+  rows[0] = x.shape().elements() / shape.elements();
+  const Value first = graph.add("slice", {reshape(graph, lying, Shape(rows))},
+                                {{"axis", int64_t(0)}, {"first", int64_t(0)}, {"count", int64_t(1)}});
+  return {graph, cast(graph, first, x.dtype())};
+}
+
+// Both from sums that one reading of x makes, of differences from a number near them all, the first of each channel
+// (Chan, Golub and LeVeque 1983, shifted data): cancellation costs the variance eps (average - first)^2.
+Statistics at_once(Expr x, const Shape& shape, const std::vector<int64_t>& axes) {
+  Expr first = first_row(x, shape);
+  Expr shifted = x - first;
+  Expr offset = mean(shifted, axes);
+  return {first + offset, maximum(mean(square(shifted), axes) - square(offset), 0)};
+}
+
+Statistics statistics(Expr x, const Shape& shape, const std::vector<int64_t>& axes) {
+  const bool of_channels = shape.elements() == shape.back();
+  const bool many = x.shape().elements() >= kManyRows * std::max<int64_t>(shape.elements(), 1);
+  return of_channels && many && stored(x.graph(), x) ? at_once(x, shape, axes) : after_one_another(x, axes);
+}
+
 std::vector<Value> define_batch_norm(Graph& graph, const Node& node) {
   Expr x(graph, node.inputs[0]), gamma(graph, node.inputs[1]), beta(graph, node.inputs[2]);
-  const auto& axes = node.attributes.integers("axes");
-  Expr average = mean(x, axes);
-  Expr centred = x - average;
-  Expr variance = mean(square(centred), axes);
-  return {centred * (inverse_deviation(variance, node) * gamma) + beta, average, variance};
+  const auto [average, variance] = statistics(x, gamma.shape(), node.attributes.integers("axes"));
+  return {(x - average) * (inverse_deviation(variance, node) * gamma) + beta, average, variance};
 }
 
 void batch_norm_gradient(GradientContext& c) {

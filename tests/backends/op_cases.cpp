@@ -173,6 +173,8 @@ std::vector<OpCase> batch_norm_cases(bool gradient) {
   add({4, 3, 2, 5}, {0, 2, 3}, "mixed");
   add({40, 7, 6, 5}, {0, 1, 2}, "fused");
   add({600, 9}, {0}, "fused");
+  add({1024, 3}, {0}, "fused");
+  add({5, 15, 16, 3}, {0, 1, 2}, "fused");
   add({3, 4, 5}, {1}, "fused");
   add({3, 600, 5}, {1}, "fused");
   add({4, 3, 2, 5}, {1, 2}, "fused");

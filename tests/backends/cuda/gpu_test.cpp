@@ -8,6 +8,7 @@
 #include "tests/backends/cuda/part.h"
 #include "tests/backends/cuda/wide_cases.h"
 #include "tests/backends/run_case.h"
+#include "tests/backends/statistics_case.h"
 #include "tests/backends/window_cases.h"
 
 using namespace neon;
@@ -303,6 +304,10 @@ TEST_CASE("large arrays: packed loads, rows in registers, columns shared by bloc
         CHECK(difference(got, expected, allowed) == "");
       }
     }
+}
+
+TEST_CASE("batch norm's statistics of numbers far from 0, equal, or far from the first, on the GPU") {
+  check_statistics(kGpu);
 }
 
 TEST_CASE("sums over a whole array of many rounds of blocks miss nothing, the last elements neither") {

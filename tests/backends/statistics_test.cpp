@@ -1,0 +1,7 @@
+#include "tests/backends/statistics_case.h"
+
+using namespace neon;
+
+TEST_CASE("batch norm's statistics of numbers far from 0, equal, or far from the first") {
+  for (int threads : {1, 2}) test::check_statistics({.cpu = {.threads = threads}});
+}
