@@ -22,11 +22,12 @@ GIVEN
 SEE
   constexpr int kPacks = kChannels / kWidth, kLanes = kPacks < kThreads ? kPacks : kThreads;
   for (int pack = threadIdx.x % kLanes; pack < kPacks; pack += kLanes) {
-    int down[kWidth], across[kWidth];  // of kSeen and on: channels that are 0
+    // Channels from kSeen on are 0. They look at the last, as a compiler may read before it asks whether to.
+    int down[kWidth], across[kWidth];
 #pragma unroll
     for (int e = 0; e < kWidth; ++e) {
-      const int place = (pack * kWidth + e) / kC;
-      down[e] = place / kS * kDilationY, across[e] = place % kS * kDilationX * kC + (pack * kWidth + e) % kC;
+      const int channel = min(pack * kWidth + e, kSeen > 0 ? kSeen - 1 : 0), place = channel / kC;
+      down[e] = place / kS * kDilationY, across[e] = place % kS * kDilationX * kC + channel % kC;
     }
     for (int o = threadIdx.x / kLanes; o < kRows * kColumns; o += kThreads / kLanes) {
       const int y = o / kColumns, x = o % kColumns;
