@@ -4,8 +4,8 @@
 // What rounding does to a net is not known beforehand: a relu or maximum near its bend takes the other side, and batch
 // norm over four samples divides by what is hardly there. The CPU makes the same net in that type, and the GPU may be
 // apart from PyTorch some times as far as it, beside what a bend or two do. TF32 is no type of the CPU's, and kernels
-// cut operands, which is off to one side, or round them: of the nets in which that matters, PyTorch has carried out such
-// products, too.
+// cut operands, which is off to one side, or round them: of the nets in which that matters, PyTorch has carried out
+// such products, too.
 #include <cmath>
 #include <map>
 
