@@ -164,7 +164,18 @@ class CodeWriter {
       if (axis == int(node.attributes.integer("axis"))) out.first = node.attributes.integer("first") * stride;
       stride *= shape[axis];
     }
+    out.value = of_first_row(out, part);
     return out;
+  }
+
+  // What is read of a view, or the array that it shows where all of that is in the array's first row: in whatever shape
+  // it is seen, that lies together, also in a concatenation.
+  Value of_first_row(const Instruction& load, size_t part) const {
+    const Value array = viewed(graph_, load.value);
+    int64_t last = load.first;
+    for (size_t axis = 0; axis < load.strides.size(); ++axis)
+      last += load.strides[axis] * (kernel.segments[part].domain[int(axis)] - 1);
+    return last < graph_.shape(array).back() ? array : load.value;
   }
 
   Instruction source(Value value, const Node& node, size_t part) {
@@ -246,12 +257,20 @@ FusedKernel fused_code(const Graph& graph, const std::vector<Role>& roles, const
 std::string FusedKernel::to_string(const Graph& graph) const {
   std::string out;
   auto name = [](Value value) { return text("%", value.id); };
+  Shape domain;
+  // Whether a load is of some elements only.
+  auto is_slice = [&](const Instruction& load) {
+    int64_t reached = 1;
+    for (size_t axis = 0; axis < load.strides.size(); ++axis)
+      if (load.strides[axis] != 0) reached *= domain[int(axis)];
+    return load.first > 0 || reached < graph.shape(load.value).elements();
+  };
   auto line = [&](const std::vector<Instruction>& body, int reg, auto&& self) -> std::string {
     const Instruction& i = body[size_t(reg)];
     switch (i.kind) {
       case Instruction::Kind::load: {
         if (i.index) return text(name(i.value), "[", name(i.index), "]");
-        return i.first ? text(name(i.value), "[", i.first, "..]") : name(i.value);
+        return is_slice(i) ? text(name(i.value), "[", i.first, "..]") : name(i.value);
       }
       case Instruction::Kind::record: return i.name;
       case Instruction::Kind::constant: return number(float(i.number));
@@ -267,15 +286,16 @@ std::string FusedKernel::to_string(const Graph& graph) const {
   };
   auto append = [&](const std::string& statement) { out += (out.empty() ? "" : "; ") + statement; };
   for (size_t s = 0; s < segments.size(); ++s) {
+    domain = segments[s].domain;
     for (const Store& store : segments[s].stores)
       append(text(name(store.value), " = ", line(segments[s].body, store.reg, line)));
     for (size_t t = 0; t < segments[s].totals.size(); ++t)
       append(text("total", s, ".", t, " = ", segments[s].totals[t].op->name, "(",
                   line(segments[s].body, segments[s].totals[t].reg, line), ")"));
   }
+  domain = {};
   for (const Store& store : post_stores) append(text(name(store.value), " = ", line(post, store.reg, line)));
   if (guard) out = text("if ", name(guard), ": ", out);
-  (void)graph;
   return out;
 }
 

@@ -79,9 +79,10 @@ class Joiner {
         std::ranges::count(concat.inputs, part) > 1 || !is_read_in_time(part, placement.whole))
       return false;
     for (const auto& [name, value] : graph_.outputs())
-      if (value == part) return false;
-    for (int n = 0; n < graph_.node_count(); ++n)
-      if (is_view(graph_, n) && graph_.node(n).inputs[0] == part) return false;
+      if (viewed(graph_, value) == part) return false;
+    for (const LoweredKernel& kernel : lowered_.kernels)
+      for (Value input : kernel.inputs)
+        if (input != part && viewed(graph_, input) == part) return false;
     if (!readers_can(part, placement, concat)) return false;
     if (const auto joined = parts_.find(part); joined != parts_.end())
       return std::ranges::all_of(joined->second, [&](Value inner) {

@@ -51,10 +51,9 @@ Value stored(const Graph& graph, Value x) {
   return op.is_elementwise() || op.name == "gather" ? Value{} : x;
 }
 
-// The first number of each channel, the last axis, of all rows of x.
-Expr first_row(Expr x, const Shape& shape) {
+// Of what lies in memory the first number of each channel, the last axis: `shape`, in the type of x.
+Expr first_row(Expr x, Value lying, const Shape& shape) {
   Graph& graph = x.graph();
-  const Value lying = stored(graph, x);
   std::vector<int64_t> rows(shape.begin(), shape.end());
   rows[0] = x.shape().elements() / shape.elements();
   const Value first = graph.add("slice", {reshape(graph, lying, Shape(rows))},
@@ -64,17 +63,17 @@ Expr first_row(Expr x, const Shape& shape) {
 
 // Both from sums that one reading of x makes, of differences from a number near them all, the first of each channel
 // (Chan, Golub and LeVeque 1983, shifted data): cancellation costs the variance eps (average - first)^2.
-Statistics at_once(Expr x, const Shape& shape, const std::vector<int64_t>& axes) {
-  Expr first = first_row(x, shape);
+Statistics at_once(Expr x, Expr first, const std::vector<int64_t>& axes) {
   Expr shifted = x - first;
   Expr offset = mean(shifted, axes);
   return {first + offset, maximum(mean(square(shifted), axes) - square(offset), 0)};
 }
 
 Statistics statistics(Expr x, const Shape& shape, const std::vector<int64_t>& axes) {
-  const bool of_channels = shape.elements() == shape.back();
+  const bool of_channels = shape.rank() > 0 && shape.elements() == shape.back();
   const bool many = x.shape().elements() >= kManyRows * std::max<int64_t>(shape.elements(), 1);
-  return of_channels && many && stored(x.graph(), x) ? at_once(x, shape, axes) : after_one_another(x, axes);
+  const Value lying = of_channels && many ? stored(x.graph(), x) : Value{};
+  return lying ? at_once(x, first_row(x, lying, shape), axes) : after_one_another(x, axes);
 }
 
 std::vector<Value> define_batch_norm(Graph& graph, const Node& node) {

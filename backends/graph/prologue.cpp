@@ -8,14 +8,15 @@ namespace neon {
 
 namespace {
 
-bool is_made_by_place(const Instruction& i) {
+// One number, or what follows from loads of the same place.
+bool is_of_place(const Instruction& i) {
   using Kind = Instruction::Kind;
-  const bool drawn = i.kind == Kind::uniform || i.kind == Kind::iota || i.kind == Kind::reduce;
-  return i.reach == Reach::scalar ? i.kind != Kind::reduce : !drawn;
+  if (i.kind == Kind::reduce) return false;
+  return i.reach == Reach::scalar || (i.kind != Kind::uniform && i.kind != Kind::iota);
 }
 
 // Whether a kernel computes one value (N,H,W,C) from what lies at each of its places, and does nothing else.
-bool is_elementwise(const LoweredKernel& kernel, const Graph& graph) {
+bool makes_by_place(const LoweredKernel& kernel, const Graph& graph) {
   if (!kernel.fused || kernel.is_once() || kernel.outputs.size() != 1) return false;
   const FusedKernel& code = *kernel.fused;
   if (code.segments.size() != 1 || !code.post.empty() || code.guard) return false;
@@ -23,7 +24,7 @@ bool is_elementwise(const LoweredKernel& kernel, const Graph& graph) {
   const TensorType& made = graph.type(kernel.outputs[0]);
   return only.stores.size() == 1 && only.stores[0].reach == Reach::full && only.totals.empty() &&
          only.domain == made.shape && only.domain.rank() == 4 && code.compute == compute_type(made.dtype) &&
-         std::ranges::count(only.reduced, true) == 0 && std::ranges::all_of(only.body, is_made_by_place);
+         std::ranges::count(only.reduced, true) == 0 && std::ranges::all_of(only.body, is_of_place);
 }
 
 class Prologues {
@@ -34,7 +35,7 @@ class Prologues {
     for (size_t k = 0; k < kernels_.size(); ++k) {
       if (kernels_[k].op != "patches") continue;
       const size_t m = maker_of(kernels_[k].inputs[0], k);
-      if (m == k || !is_elementwise(kernels_[m], graph_) || !is_only_read_by(k, kernels_[m].outputs[0]) ||
+      if (m == k || !makes_by_place(kernels_[m], graph_) || !is_only_read_by(k, kernels_[m].outputs[0]) ||
           is_written_between(m, k))
         continue;
       kernels_[k].prologue = kernels_[m].fused;

@@ -80,6 +80,15 @@ std::function<void(Graph&, DType)> over(const Shape& image, Build build) {
   };
 }
 
+// A convolution beside its distance from one of its pixels, which is found by a view of it.
+template <int kPixel>
+void beside_one_pixel(NetOfBranches& n) {
+  const Expr y = n.product(n.x, 16, 3);
+  const Expr pixels(n.graph, reshape(n.graph, y, {y.shape().elements() / 16, 1, 1, 16}));
+  const Expr away = abs(y - n.part(pixels, 0, kPixel, 1));
+  n.output("z", n.product(n.joined({n.layer(n.x, 8), y, away}), 8, 1));
+}
+
 JoinCase joined(const char* name, Build build, int copied = 0, int copied_narrow = -1) {
   return {name, over(kSmall, build), copied, copied_narrow < 0 ? copied : copied_narrow};
 }
@@ -101,6 +110,8 @@ std::vector<JoinCase> join_cases() {
              [](NetOfBranches& n) {
                n.end(n.joined({n.largest(n.layer(n.x, 16)), n.mean_of_four(n.x), n.transposed(n.x, 8)}));
              }),
+      joined("the first pixel of a part", beside_one_pixel<0>),
+      joined("the second pixel of a part, of which a view is read", beside_one_pixel<1>, 1),
       joined("relu after pooling",
              [](NetOfBranches& n) {
                n.end(n.joined({n.layer(n.x, 8), apply("relu", n.largest(n.product(n.x, 8, 1)))}));
