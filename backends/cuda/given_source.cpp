@@ -19,6 +19,7 @@ Segment as_they_are(Value images, const Shape& shape) {
 
 std::string name(int reg) { return text("r", reg); }
 bool is_full_load(const Instruction& i) { return i.kind == Kind::load && i.reach != Reach::scalar; }
+bool is_full_iota(const Instruction& i) { return i.kind == Kind::iota && i.reach != Reach::scalar; }
 
 }  // namespace
 
@@ -39,13 +40,19 @@ bool GivenSource::is_pack(const Instruction& load, int width) const {
          int64_t(size_of(code_.type(load.value).dtype)) * width <= kAccessBytes;
 }
 
-// Of number x of row y.
+// Of number x of row y, by axis of (N,H,W,C).
+std::string GivenSource::coordinate(int axis) const {
+  if (axis < 2) return axis == 0 ? "image" : "y";
+  return text("(x ", axis == 2 ? "/ " : "% ", images_.domain[3], ")");
+}
+
+// Of the element that a load has of number x of row y.
 std::string GivenSource::place(const Instruction& load, size_t reg) const {
   const auto& s = load.strides;
   const std::string image = load.index ? text("row", reg) : text(load.first, " + ", s[0], "ll * image");
   const std::string row = text(image, " + i64(y) * ", s[1]);
   if (s[2] == s[3] * images_.domain[3]) return text(row, " + i64(x) * ", s[3]);
-  return text(row, " + i64(x / ", images_.domain[3], ") * ", s[2], " + i64(x % ", images_.domain[3], ") * ", s[3]);
+  return text(row, " + i64(", coordinate(2), ") * ", s[2], " + i64(", coordinate(3), ") * ", s[3]);
 }
 
 std::string GivenSource::run(int width) {
@@ -53,7 +60,8 @@ std::string GivenSource::run(int width) {
   for (size_t n = 0; n < images_.body.size(); ++n) {
     const Instruction& i = images_.body[n];
     std::string value;
-    if (!is_full_load(i)) value = code_.scalar_value(i, name);
+    if (is_full_iota(i)) value = text("R(", coordinate(i.axis), ")");
+    else if (!is_full_load(i)) value = code_.scalar_value(i, name);
     else if (width > 1 && is_pack(i, width)) value = text("l", n, "[j]");
     else value = code_.load(i.value, place(i, n));
     if (is_full_load(i) && i.index)

@@ -17,6 +17,7 @@ class GivenSource {
   std::string run(int width);
 
  private:
+  std::string coordinate(int axis) const;
   bool is_pack(const Instruction& load, int width) const;
   std::string place(const Instruction& load, size_t reg) const;
 

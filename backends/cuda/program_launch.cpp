@@ -144,12 +144,9 @@ void CudaProgram::launch(size_t k, void* record) {
 // "kernel 3 of the training step, matmul + relu in layer Affine_0"
 std::string CudaProgram::describe(size_t k) const {
   const LoweredKernel& kernel = lowered_.kernels[k];
-  std::string op = kernel.op;
-  if (kernel.bias) op += " + bias";
-  if (kernel.relu) op += " + relu";
-  if (kernel.derivative) op += " + " + kernel.derivative->name;
-  if (kernel.takes_sums()) op += " + sums";
-  if (kernel.fused) op += " " + kernel.fused->to_string(lowered_.graph).substr(0, kMostExpression);
+  std::string op = summary(kernel);
+  if (const auto& code = kernel.fused ? kernel.fused : kernel.prologue)
+    op += " " + code->to_string(lowered_.graph).substr(0, kMostExpression);
   return text("kernel ", k, " of ", name_, ", ", op, kernel.scope.empty() ? "" : " in layer " + kernel.scope);
 }
 

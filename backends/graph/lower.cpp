@@ -200,6 +200,16 @@ Lowered lower(const Graph& graph, const LowerOptions& options) {
   return Lowerer(with_writers(simple), options).run();
 }
 
+std::string summary(const LoweredKernel& kernel) {
+  std::string out = kernel.op;
+  if (kernel.is_once()) out += " once";
+  if (kernel.bias) out += " + bias";
+  if (kernel.relu) out += " + relu";
+  if (kernel.derivative) out += " + " + kernel.derivative->name;
+  if (kernel.takes_sums()) out += " + sums";
+  return out;
+}
+
 std::string to_string(const Lowered& lowered) {
   const Graph& graph = lowered.graph;
   std::string out;
@@ -211,13 +221,7 @@ std::string to_string(const Lowered& lowered) {
   };
   for (size_t k = 0; k < lowered.kernels.size(); ++k) {
     const LoweredKernel& kernel = lowered.kernels[k];
-    out += text(k < 10 ? " " : "", k, "  ", kernel.op);
-    const bool sums = kernel.takes_sums();
-    if (kernel.is_once()) out += " once";
-    if (kernel.relu || kernel.bias || kernel.derivative || sums)
-      out += text(" +", kernel.bias ? " bias" : "", kernel.relu ? " relu" : "",
-                  kernel.derivative ? " " + kernel.derivative->name : "", sums ? " sums" : "");
-    out += "  (";
+    out += text(k < 10 ? " " : "", k, "  ", summary(kernel), "  (");
     for (size_t i = 0; i < kernel.inputs.size(); ++i) out += text(i ? ", " : "", typed(kernel.inputs[i]));
     out += ") -> (";
     for (size_t i = 0; i < kernel.outputs.size(); ++i) out += text(i ? ", " : "", typed(kernel.outputs[i]));

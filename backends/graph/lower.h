@@ -100,6 +100,8 @@ Lowered lower(const Graph& graph, const LowerOptions& options = {});
 // What takes most of a program's memory, for messages: "Affine_0/W, f32 (4000, 784): 12.0 MiB", a value by its layer.
 std::string largest_array(const Lowered& lowered);
 
+// What a kernel computes, without its expression: "convolution + bias + relu".
+std::string summary(const LoweredKernel& kernel);
 // Kernels in order with their expressions, shapes and buffers: what `neon program` prints.
 std::string to_string(const Lowered& lowered);
 

@@ -8,11 +8,11 @@ namespace neon {
 
 namespace {
 
-// One number, or what follows from loads of the same place.
+// One number, or what follows from the place and loads of it.
 bool is_of_place(const Instruction& i) {
   using Kind = Instruction::Kind;
   if (i.kind == Kind::reduce) return false;
-  return i.reach == Reach::scalar || (i.kind != Kind::uniform && i.kind != Kind::iota);
+  return i.reach == Reach::scalar || i.kind != Kind::uniform;
 }
 
 // Whether a kernel computes one value (N,H,W,C) from what lies at each of its places, and does nothing else.

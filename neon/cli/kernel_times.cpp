@@ -18,11 +18,7 @@ double median(std::vector<double> values) {
 }
 
 std::string description(const LoweredKernel& kernel, const Graph& graph) {
-  std::string out = kernel.op;
-  if (kernel.bias) out += " + bias";
-  if (kernel.relu) out += " + relu";
-  if (kernel.derivative) out += " + " + kernel.derivative->name;
-  if (kernel.takes_sums()) out += " + sums";
+  std::string out = summary(kernel);
   if (!kernel.outputs.empty()) out += text(" -> ", graph.type(kernel.outputs[0]));
   if (const auto& code = kernel.fused ? kernel.fused : kernel.prologue) {
     std::string expression = code->to_string(graph);

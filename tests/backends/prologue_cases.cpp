@@ -35,6 +35,14 @@ struct Images {
   }
 };
 
+// By a number of each channel, or of each place along another axis, chosen by comparing where it is.
+Change by_place(int axis) {
+  return [axis](Expr x) {
+    const Expr at(x.graph(), cast(x.graph(), iota(x.graph(), x.shape(), axis), x.dtype()));
+    return apply("select", apply("equal", at, at.constant(1)), x * 0.5 - 3.0, x + at * 0.25);
+  };
+}
+
 Change less_mean(const Shape& shape) {
   return [shape](Expr x) { return (x - Expr(x.graph(), x.graph().variable("mean", x.dtype(), shape))) * 0.5; };
 }
@@ -56,6 +64,11 @@ std::vector<PrologueCase> prologue_cases() {
       {"less a mean of each pixel", Images{.x = few, .change = less_mean({9, 8, 1})}},
       {"less a mean of each row and channel", Images{.x = few, .change = less_mean({9, 1, 3})}},
       {"a factor of each sample", Images{.x = few, .change = sample}},
+      {"by channel", Images{.x = few, .change = by_place(3)}},
+      {"by column", Images{.x = few, .change = by_place(2)}},
+      {"by row, of blocks of a stride",
+       Images{.x = {3, 19, 17, 3}, .filters = {6, 5}, .strides = {3, 2}, .change = by_place(1)}},
+      {"by image, of tiles", Images{.x = {2, 70, 130, 3}, .change = by_place(0)}},
       {"one channel, one row of one", Images{.x = {1, 9, 8, 1}, .rows = 1}},
       {"no data set", Images{.x = few, .pixels = DType::i8, .rows = 0}},
       {"numbers that have a gradient", Images{.x = few, .pixels = DType::f32, .rows = 0}},
