@@ -101,55 +101,6 @@ TEST_CASE("convolutions of neon 1's tests, and their gradients, in their own siz
     }
   }
 }
-TEST_CASE("stochastic rounding has the same bits as on the CPU") {
-  Tensor x(DType::f32, {300, 1000});
-  Stream stream(3, "sizes");
-  for (float& v : x.as<float>()) v = float(stream.normal() * std::exp2(140 * stream.uniform() - 130));
-  for (DType to : {DType::f32, DType::f16, DType::bf16, DType::i8, DType::i32})
-    for (int bits : {1, std::max(1, most_kept_bits(to))}) {
-      INFO(bits << " bits of " << std::string(name_of(to)));
-      Tensor results[2];
-      for (bool gpu : {false, true}) {
-        Graph graph;
-        graph.output("y", round_stochastic(Expr(graph, graph.input("x", x.dtype(), x.shape())), to, bits, 7, "draws"));
-        Variables variables;
-        const auto program = compile_program(graph, variables, {.gpu = gpu});
-        program->bind("x", x.data());
-        program->run(5);
-        results[gpu] = program->output("y").clone();
-      }
-      CHECK(same_bits(results[0], results[1]));
-    }
-}
-
-TEST_CASE("a large histogram is that of the CPU, run after run") {
-  Tensor x(DType::f32, {3000001});
-  Stream stream(4, "sizes");
-  for (float& v : x.as<float>()) v = float(stream.normal());
-  // Those of people, and those of a training step, which tell every size.
-  const bool every_size = GENERATE(false, true);
-  const int64_t bins = every_size ? 279 : 64, offset = every_size ? -150 : -48;
-  Tensor expected;
-  for (bool gpu : {false, true}) {
-    Graph graph;
-    const Value input = graph.input("x", x.dtype(), x.shape());
-    graph.output("counts", histogram(graph, input, bins, offset, graph.scalar("watched")));
-    Variables variables;
-    const auto program = compile_program(graph, variables, {.gpu = gpu});
-    program->bind("x", x.data());
-    for (int watched : {1, 0, 1}) {
-      program->set_scalar("watched", watched);
-      program->run(0);
-      Tensor counts = program->output("counts").clone();
-      double sum = 0;
-      for (int64_t bin = 0; bin < bins; ++bin) sum += counts.at(bin);
-      CHECK(sum == (watched ? double(x.elements()) : 0));
-      if (!watched) continue;
-      if (gpu) CHECK(same_bits(counts, expected));
-      else expected = counts;
-    }
-  }
-}
 
 TEST_CASE("uniform numbers are the host's") {
   Graph graph;
