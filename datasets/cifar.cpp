@@ -41,9 +41,9 @@ class CifarReader {
     std::string place = find_cifar(kind_, context);
     if (place.empty()) {
       std::string why = missing(context);
-      if (context.may_download) place = try_fetch(why);
+      if (context.may_download) place = try_fetch(context, why);
       if (place.empty() && params_.fallback) return load_fallback(why, context);
-      if (place.empty()) fail(ErrorKind::data, why, how_to_get());
+      if (place.empty()) fail(ErrorKind::data, why, how_to_get(context));
     }
     std::vector<const char*> names = kind_.train;
     names.insert(names.end(), kind_.test.begin(), kind_.test.end());
@@ -64,7 +64,7 @@ class CifarReader {
     DataCheck out;
     describe_values(out);
     out.dtype = DType::u8;
-    out.command = cifar_command(kind_);
+    out.command = cifar_command(kind_, context);
     out.source = find_cifar(kind_, context);
     if (!out.source.empty()) {
       out.found = true;
@@ -131,12 +131,12 @@ class CifarReader {
     return text(kind_.name, ": neither ", kind_.archive, " nor its files are in one of ",
                 join(cifar_folders(kind_, context), ", "));
   }
-  std::string how_to_get() const { return "; to get it: " + cifar_command(kind_); }
+  std::string how_to_get(const DataContext& context) const { return "; to get it: " + cifar_command(kind_, context); }
 
   // "", and the reason added to `why`, when it cannot be had.
-  std::string try_fetch(std::string& why) const {
+  std::string try_fetch(const DataContext& context, std::string& why) const {
     try {
-      return fetch_cifar(kind_);
+      return fetch_cifar(kind_, context);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::data) throw;
       why += text("; ", error.what());
@@ -148,7 +148,7 @@ class CifarReader {
     Data data = params_.fallback->load(context);
     check_fallback(data);
     data.source = text(fallback_name(), " in place of ", kind_.name, ": ", data.source);
-    context.warn(text("using ", data.source, ". ", why, how_to_get()));
+    context.warn(text("using ", data.source, ". ", why, how_to_get(context)));
     return data;
   }
 

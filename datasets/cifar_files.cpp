@@ -59,19 +59,26 @@ std::string find_cifar(const CifarKind& kind, const DataContext& context) {
   return "";
 }
 
-std::string fetch_cifar(const CifarKind& kind) {
+namespace {
+
+std::string downloaded(const CifarKind& kind, const DataContext& context) {
+  return join_path(join_path(context.data_folder(), kind.folders.front()), kind.archive);
+}
+
+}  // namespace
+
+std::string fetch_cifar(const CifarKind& kind, const DataContext& context) {
   Download what;
   what.urls = {kind.url};
-  what.path = join_path(join_path(cache_dir(), kind.folders.front()), kind.archive);
+  what.path = downloaded(kind, context);
   what.sha256 = kind.sha256;
   what.size_cap = kind.bytes;
   download(what);
   return what.path;
 }
 
-std::string cifar_command(const CifarKind& kind) {
-  return text("curl -fL --create-dirs -o ",
-              shell_word(join_path(join_path(cache_dir(), kind.folders.front()), kind.archive)), " ", kind.url);
+std::string cifar_command(const CifarKind& kind, const DataContext& context) {
+  return text("curl -fL --create-dirs -o ", shell_word(downloaded(kind, context)), " ", kind.url);
 }
 
 std::string cifar_file(const CifarKind& kind, const std::string& folder, const char* name) {

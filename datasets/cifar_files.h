@@ -11,7 +11,7 @@ namespace neon {
 // What CIFAR10 and CIFAR100 differ in.
 struct CifarKind {
   const char* name;
-  std::vector<const char*> folders;  // looked for under the data folder; the first one under the cache folder
+  std::vector<const char*> folders;  // under the data folder; the first is made, and under the cache, too
   const char* unpacked;              // folder that the archive unpacks to
   const char* archive;               // its name
   const char* url;
@@ -31,10 +31,10 @@ constexpr int64_t kCifarPixels = 3 * 32 * 32;
 std::string find_cifar(const CifarKind& kind, const DataContext& context);
 // Folders that are looked through, the likeliest first.
 std::vector<std::string> cifar_folders(const CifarKind& kind, const DataContext& context);
-// The archive, in the cache folder; throws a data error (see download).
-std::string fetch_cifar(const CifarKind& kind);
-// A shell command that gets it without neon.
-std::string cifar_command(const CifarKind& kind);
+// The archive, into the data folder; throws a data error (see download).
+std::string fetch_cifar(const CifarKind& kind, const DataContext& context);
+// A shell command that gets it there without neon.
+std::string cifar_command(const CifarKind& kind, const DataContext& context);
 
 // Where a folder has that file of the kind; throws a data error when it has none.
 std::string cifar_file(const CifarKind& kind, const std::string& folder, const char* name);

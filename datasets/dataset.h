@@ -59,7 +59,7 @@ struct Data {
 };
 
 struct DataContext {
-  std::string data_dir;  // "": default_data_dir()
+  std::string data_dir;  // where data sets are looked for first, and fetched to; "": default_data_dir()
   // A relative path is looked for where the run began, if that is another folder than the current one; there; where the
   // spec is; in data_dir.
   std::string run_dir, spec_dir;

@@ -65,9 +65,9 @@ class IdxDataset : public Parametrized<Dataset, IdxParams> {
     MnistFiles files = find_mnist(kind(), context, partial);
     if (!files) {
       std::string why = missing(context, partial);
-      if (context.may_download) files = try_fetch(why);
+      if (context.may_download) files = try_fetch(context, why);
       if (!files && params.fallback) return load_fallback(why, context);
-      if (!files) fail(ErrorKind::data, why, how_to_get());
+      if (!files) fail(ErrorKind::data, why, how_to_get(context));
     }
     Data data;
     data.train = read_split(files, 0);
@@ -84,7 +84,7 @@ class IdxDataset : public Parametrized<Dataset, IdxParams> {
     out.classes = 10;
     out.dtype = DType::u8;
     set_range(out);
-    out.command = mnist_command(kind());
+    out.command = mnist_command(kind(), context);
     std::string partial;
     const MnistFiles files = find_mnist(kind(), context, partial);
     if (!files) {
@@ -115,9 +115,9 @@ class IdxDataset : public Parametrized<Dataset, IdxParams> {
 
  private:
   // None, and the reason added to `why`, when they cannot be had.
-  MnistFiles try_fetch(std::string& why) const {
+  MnistFiles try_fetch(const DataContext& context, std::string& why) const {
     try {
-      return fetch_mnist(kind());
+      return fetch_mnist(kind(), context);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::data) throw;
       why += text("; ", error.what());
@@ -157,7 +157,7 @@ class IdxDataset : public Parametrized<Dataset, IdxParams> {
     return text(kind().name, ": its files are in none of ", join(mnist_folders(kind(), context), ", "),
                 partial.empty() ? "" : " (" + partial + ")");
   }
-  std::string how_to_get() const { return "; to get it: " + mnist_command(kind()); }
+  std::string how_to_get(const DataContext& context) const { return "; to get it: " + mnist_command(kind(), context); }
 
   Data load_fallback(const std::string& why, const DataContext& context) const {
     Data data = params.fallback->load(in_memory(context));
@@ -169,7 +169,7 @@ class IdxDataset : public Parametrized<Dataset, IdxParams> {
     describe_values(data);
     data.source = text(name, " in place of ", kind().name, ": ", source);
     context.warn(text("using ", name, " in place of ", kind().name, ": results say nothing about ", kind().name, ". ",
-                      why, how_to_get()));
+                      why, how_to_get(context)));
     return finish(std::move(data), context);
   }
 

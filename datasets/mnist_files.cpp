@@ -52,13 +52,15 @@ std::string existing_file(const std::string& folder, const std::string& name) {
   return "";
 }
 
-std::string cache_folder(const MnistKind& kind) { return join_path(cache_dir(), kind.folders.front()); }
+std::string download_folder(const MnistKind& kind, const DataContext& context) {
+  return join_path(context.data_folder(), kind.folders.front());
+}
 
-std::string curl_command(const MnistKind& kind) {
+std::string curl_command(const MnistKind& kind, const DataContext& context) {
   std::string names;
   for (const DistributedFile& source : kind.files) names += text(names.empty() ? "" : " ", source.name);
-  return text("for f in ", names, "; do curl -fL --create-dirs -o ", shell_word(cache_folder(kind)), "/$f.gz ",
-              kind.mirrors.front(), "$f.gz; done");
+  return text("for f in ", names, "; do curl -fL --create-dirs -o ", shell_word(download_folder(kind, context)),
+              "/$f.gz ", kind.mirrors.front(), "$f.gz; done");
 }
 
 }  // namespace
@@ -71,7 +73,7 @@ std::vector<std::string> mnist_folders(const MnistKind& kind, const DataContext&
   const std::string data = context.data_folder();
   for (const char* folder : kind.folders) add(join_path(data, folder));
   add(data);
-  add(cache_folder(kind));
+  add(join_path(cache_dir(), kind.folders.front()));
   for (const char* place : kind.places) add(place);
   return out;
 }
@@ -91,10 +93,12 @@ MnistFiles find_mnist(const MnistKind& kind, const DataContext& context, std::st
   return {};
 }
 
-std::string mnist_command(const MnistKind& kind) { return *kind.command ? kind.command : curl_command(kind); }
+std::string mnist_command(const MnistKind& kind, const DataContext& context) {
+  return *kind.command ? kind.command : curl_command(kind, context);
+}
 
-MnistFiles fetch_mnist(const MnistKind& kind) {
-  MnistFiles files{cache_folder(kind), {}};
+MnistFiles fetch_mnist(const MnistKind& kind, const DataContext& context) {
+  MnistFiles files{download_folder(kind, context), {}};
   for (const DistributedFile& source : kind.files) {
     Download what;
     for (const char* mirror : kind.mirrors) what.urls.push_back(text(mirror, source.name, ".gz"));

@@ -17,7 +17,7 @@ struct DistributedFile {
 // What MNIST and FashionMNIST differ in.
 struct MnistKind {
   const char* name;
-  std::vector<const char*> folders;    // looked for under the data folder; the first one under the cache folder
+  std::vector<const char*> folders;    // under the data folder; the first is made, and under the cache, too
   std::vector<const char*> places;     // absolute
   std::vector<const char*> mirrors;    // each ends in a slash
   std::vector<DistributedFile> files;  // training images and labels, test images and labels
@@ -42,10 +42,10 @@ std::vector<std::string> mnist_folders(const MnistKind& kind, const DataContext&
 // The first folder that has all four; none: `partial` says which folder had some of them, for the message.
 MnistFiles find_mnist(const MnistKind& kind, const DataContext& context, std::string& partial);
 
-// Into the cache folder, from the first mirror that has them; throws a data error (see download).
-MnistFiles fetch_mnist(const MnistKind& kind);
+// Into the data folder, from the first mirror that has them; throws a data error (see download).
+MnistFiles fetch_mnist(const MnistKind& kind, const DataContext& context);
 
-// A shell command that gets them without neon.
-std::string mnist_command(const MnistKind& kind);
+// A shell command that gets them there without neon.
+std::string mnist_command(const MnistKind& kind, const DataContext& context);
 
 }  // namespace neon

@@ -25,7 +25,7 @@ struct RunOption {
   bool of_training = false;  // a checkpoint that is only looked at does nothing with it
 };
 constexpr RunOption kRunOptions[] = {
-    {"-w,--data_dir", "data_dir", "folder of data sets"},
+    {"-w,--data_dir", "data_dir", "folder that data sets are in, and fetched to"},
     {"-e,--epochs", "epochs", "passes over the training set (the spec's, else 10)", true},
     {"-s,--save_path", "save_path", "checkpoint, always the newest (.safetensors)", true},
     {"--serialize", "serialize", "epochs between checkpoints (1); saves without -s, too: neon_model.safetensors", true},

@@ -50,6 +50,7 @@ int list(const CommandLine& line) {
   std::vector<std::string> warnings;
   DataContext context = data_context(line.run(), "", 0, warnings);
   context.may_download = false;
+  const std::string there = context.data_dir.empty() ? "" : " -w " + shell_word(printable(context.data_dir));
   for (const auto& entry : Registry<Dataset>::get().entries()) {
     if (needs_parameters(*entry->schema)) continue;
     const auto set = Registry<Dataset>::get().create(Setting::scalar(entry->name));
@@ -61,7 +62,7 @@ int list(const CommandLine& line) {
       continue;
     }
     if (check.found) std::printf("%-14s here    %s\n", entry->name.c_str(), check.source.c_str());
-    else std::printf("%-14s absent  neon data fetch %s\n", entry->name.c_str(), entry->name.c_str());
+    else std::printf("%-14s absent  neon data fetch %s%s\n", entry->name.c_str(), entry->name.c_str(), there.c_str());
   }
   return 0;
 }

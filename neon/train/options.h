@@ -19,7 +19,7 @@ struct RunOptions {
   int64_t serialize = 1, history = 1, device_id = 0, rounding = 0;
   bool caffe = false, deterministic = false, tf32 = false, progress_bar = true;
   static void describe(auto&& p) {
-    p("data_dir", &RunOptions::data_dir, "Folder of data sets.");
+    p("data_dir", &RunOptions::data_dir, "Folder that data sets are in, and fetched to.");
     p("save_path", &RunOptions::save_path, "Checkpoint.");
     p("model_file", &RunOptions::model_file, "Weights to begin with.");
     p("output_file", &RunOptions::output_file, "Metrics file.");

@@ -290,7 +290,9 @@ batch_size: 8
         self.assertRegex(listed, r"(?m)^Iris +here +150 samples built in$")
         self.assertRegex(listed, r"(?m)^CIFAR10 +absent +neon data fetch CIFAR10$")
         self.assertIn("is here already: 150 samples built in: 120 training", self.neon("data", "fetch", "Iris").out)
-        self.assertIn("cannot be downloaded", self.neon("data", "fetch", "CIFAR10", code=3).err)
+        told = self.neon("data", "fetch", "CIFAR10", "-w", "sets", code=3).err
+        self.assertIn("sets/cifar10/cifar-10-binary.tar.gz: cannot be downloaded", told)
+        self.assertRegex(self.neon("data", "list", "-w", "sets").out, r"(?m)^CIFAR10 +absent +neon data fetch CIFAR10 -w sets$")
         self.assertIn("neon data what? One of list, fetch", self.neon("data", code=2).err)
         self.assertIn("did you mean pack?", self.neon("data", "pak", code=2).err)
         self.assertIn("an operand is missing; usage: neon data pack PATH FOLDER", self.neon("data", "pack", "x", code=2).err)

@@ -89,7 +89,7 @@ TEST_CASE("MNIST that is not there says where it was looked for and how to get i
   const DataCheck check = make("MNIST")->check(offline(dir.path()));
   CHECK_FALSE(check.found);
   CHECK(check.missing == dir / "mnist/train-images-idx3-ubyte.gz");
-  CHECK_THAT(check.command, Catch::Contains("curl -fL"));
+  CHECK_THAT(check.command, Catch::Contains("curl -fL --create-dirs -o " + (dir / "mnist/$f.gz")));
   CHECK(check.sample == Shape{1, 28, 28});
   CHECK(check.classes == 10);
   copy_file(golden("mnist/t10k-labels-idx1-ubyte.gz"), dir / "mnist/t10k-labels-idx1-ubyte.gz");
@@ -129,7 +129,8 @@ TEST_CASE("the fallback is used, with a warning that names it, when MNIST cannot
     REQUIRE(warnings.size() == 1);
     CHECK_THAT(warnings[0], Catch::StartsWith("using Digits in place of MNIST: results say nothing about MNIST.") &&
                                 Catch::Contains("to get it: "));
-    CHECK((warnings[0].find("cannot be downloaded") != std::string::npos) == may_download);
+    const std::string tried = dir / "mnist/train-images-idx3-ubyte.gz: cannot be downloaded";
+    CHECK((warnings[0].find(tried) != std::string::npos) == may_download);
   }
   const DataCheck check = set->check(context);
   CHECK_FALSE(check.found);
