@@ -5,7 +5,7 @@
 
 #include "backends/graph/lower.h"
 #include "tests/backends/dense_cases.h"
-#include "tests/backends/join_cases.h"
+#include "tests/backends/net_of_branches.h"
 #include "tests/backends/random_graph.h"
 #include "tests/backends/read_too_early.h"
 

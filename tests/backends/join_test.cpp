@@ -8,9 +8,12 @@
 #include "backends/graph/lower.h"
 #include "backends/program.h"
 #include "tests/backends/join_cases.h"
+#include "tests/backends/net_of_branches.h"
 #include "tests/backends/nets.h"
 #include "tests/backends/op_cases.h"
+#include "tests/backends/pixel_cases.h"
 #include "tests/backends/run_case.h"
+#include "tests/backends/sibling_cases.h"
 
 using namespace neon;
 using namespace neon::test;

@@ -3,6 +3,8 @@
 #include "backends/elementwise/kernels.h"
 #include "backends/graph/expression.h"
 #include "neon/core/random.h"
+#include "tests/backends/fold_cases.h"
+#include "tests/backends/shape_cases.h"
 #include "tests/backends/window_cases.h"
 
 namespace neon::test {
@@ -75,52 +77,6 @@ std::vector<OpCase> row_cases(const Op& op) {
   return out;
 }
 
-OpCase reduction(const std::string& op, const Shape& shape, const Axes& axes, const std::string& fast = "fused") {
-  int64_t length = 1;
-  for (int64_t axis : axes) length *= shape[int(axis)];
-  return {op, text(shape, " over ", Shape(axes)), {{shape}}, {{"axes", axes}}, length, fast};
-}
-
-std::vector<OpCase> reduction_cases(const std::string& op) {
-  std::vector<OpCase> out;
-  auto add = [&](const Shape& shape, const Axes& axes, const std::string& fast = "fused") {
-    out.push_back(reduction(op, shape, axes, fast));
-  };
-  add({5}, {0});
-  add({1}, {0});
-  add({7, 3}, {0});
-  add({7, 3}, {1});
-  add({7, 3}, {0, 1});
-  add({5, 1}, {1});
-  add({1, 5}, {0});
-  add({1, 1}, {0});
-  add({1, 6}, {1});
-  add({3, 4, 5}, {1, 2});
-  add({3, 4, 5}, {0, 1});
-  add({3, 4, 1, 5}, {2, 3});
-  // In the middle, also of columns longer than a tile, and wider.
-  for (const Shape& shape :
-       {Shape{3, 4, 5}, Shape{37, 3, 2}, Shape{2, 3, 700}, Shape{3, 700, 5}, Shape{2, 1100, 600}, Shape{3, 700, 1}})
-    add(shape, {1});
-  add({3, 4, 2, 5}, {1, 2});
-  add({3, 2, 4, 5}, {2});
-  add({2, 3, 4, 5}, {0, 2, 3}, "plain");  // as batch norm of feature maps
-  add({2, 3, 4, 5}, {0, 1, 2, 3});
-  add({130, 70}, {0});
-  add({130, 70}, {1});
-  add({130, 70}, {0, 1});
-  add({4, 3000}, {1});
-  add({3000, 4}, {0});
-  add({7, 11, 13, 5}, {0, 1, 2});  // as batch norm of images
-  add({600, 700}, {0});            // more columns than a tile has
-  add({3, 4}, {}, "plain");        // over nothing
-  add({0, 4}, {0}, "plain");
-  add({0, 4}, {1}, "plain");
-  add({3, 0}, {0, 1}, "plain");
-  return out;
-}
-
-// Of matrices, or of a batch of them.
 std::vector<OpCase> matmul_cases(const std::string& op, const Shape& batch) {
   std::vector<OpCase> out;
   auto add = [&](int64_t m, int64_t k, int64_t n, bool wide = false) {
@@ -141,144 +97,6 @@ std::vector<OpCase> matmul_cases(const std::string& op, const Shape& batch) {
   add(3, 5, 4), add(1, 7, 1), add(1, 1, 6), add(5, 1, 3), add(17, 33, 19), add(0, 3, 2), add(2, 0, 3), add(2, 3, 0);
   for (const int64_t k : {0, 33, 513}) add(17, k, 136, true);  // the last is left to a library by a GPU
   return out;
-}
-
-Attributes batch_norm_attributes(const Axes& axes) { return {{"axes", axes}, {"epsilon", 1e-3}}; }
-
-std::vector<OpCase> batch_norm_cases(bool gradient) {
-  std::vector<OpCase> out;
-  auto add = [&](const Shape& shape, const Axes& axes, const std::string& fast) {
-    Shape statistic = shape;
-    int64_t count = 1;
-    for (int64_t axis : axes) count *= shape[int(axis)], statistic = statistic.with(int(axis), 1);
-    OpCase c{gradient ? "batch_norm_grad" : "batch_norm",
-             shape.to_string(),
-             {{shape}, {statistic, 0.5, 1.5}},
-             batch_norm_attributes(axes),
-             count,
-             fast};
-    if (gradient) {
-      c.inputs.push_back({statistic, -0.1, 0.1});
-      c.inputs.push_back({statistic, 0.5, 1.5});
-      c.inputs.push_back({shape});
-    } else {
-      c.inputs.push_back({statistic});
-    }
-    out.push_back(c);
-  };
-  add({9, 5}, {0}, "fused");
-  add({33, 1}, {0}, "fused");
-  add({2, 20}, {0}, "fused");
-  add({1, 4}, {0}, "fused");
-  add({4, 3, 2, 5}, {0, 2, 3}, "mixed");
-  add({40, 7, 6, 5}, {0, 1, 2}, "fused");
-  add({600, 9}, {0}, "fused");
-  add({1024, 3}, {0}, "fused");
-  add({5, 15, 16, 3}, {0, 1, 2}, "fused");
-  add({3, 4, 5}, {1}, "fused");
-  add({3, 600, 5}, {1}, "fused");
-  add({4, 3, 2, 5}, {1, 2}, "fused");
-  return out;
-}
-
-std::vector<OpCase> softmax_cases(const std::string& op) {
-  std::vector<OpCase> out;
-  auto add = [&](const Shape& shape) {
-    const Shape cost = shape.with(shape.rank() - 1, 1);
-    OpCase c{op, shape.to_string(), {{shape}}, {}, shape.back()};
-    if (op == "softmax_grad") c.inputs.push_back({shape});
-    if (op.starts_with("softmax_cross_entropy")) c.inputs.push_back({shape, 0, 1});
-    if (op == "softmax_cross_entropy_grad") c.inputs.push_back({cost});
-    if (shape.elements() == 0) c.fast = "plain";
-    out.push_back(c);
-  };
-  add({6}), add({4, 10}), add({1, 3}), add({5, 1}), add({1, 1}), add({2, 3, 4}), add({0, 3}), add({130, 70});
-  return out;
-}
-
-CaseInput rows(const std::vector<double>& indices) { return {{int64_t(indices.size())}, 0, 1, DType::i32, indices}; }
-
-std::vector<OpCase> gather_cases() {
-  auto make = [](const Shape& data, const std::vector<double>& at, const std::string& fast = "fused") {
-    return OpCase{"gather", text(at.size(), " rows of ", data), {{data}, rows(at)}, {}, 1, fast};
-  };
-  std::vector<OpCase> out = {make({5}, {4, 0, 4}),
-                             make({5, 3}, {1, 1, 4, 0}),
-                             make({4, 1}, {3, 2, 1, 0, 3}),
-                             make({4, 6}, {2}),
-                             make({4, 1}, {3}),
-                             make({3, 2, 5}, {2, 0}),
-                             make({3, 2, 1, 4}, {1}),
-                             make({3, 2}, {}, "plain"),
-                             make({3, 0}, {1, 2}, "plain"),
-                             make({20, 300}, {19, 3, 3, 0, 7, 18, 1})};
-  OpCase bytes = make({5, 3}, {4, 0, 2});
-  bytes.name = "bytes";
-  bytes.inputs[0] = {{5, 3}, 0, 255, DType::u8};
-  out.push_back(bytes);
-  return out;
-}
-
-std::vector<OpCase> scatter_add_cases() {
-  auto make = [](const Shape& values, const std::vector<double>& at, int64_t count) {
-    return OpCase{"scatter_add",          text(values, " to ", count, " rows"),
-                  {{values}, rows(at)},   {{"rows", count}},
-                  int64_t(at.size()) + 1, "plain"};
-  };
-  return {make({4}, {1, 1, 0, 1}, 3), make({3, 5}, {2, 0, 2}, 4), make({2, 2, 3}, {1, 1}, 2), make({1, 4}, {0}, 1),
-          make({0, 3}, {}, 2)};
-}
-
-std::vector<OpCase> shape_cases(const std::string& op) {
-  std::vector<OpCase> out;
-  auto add = [&](const Shape& shape, Attributes attributes, const std::string& fast) {
-    out.push_back({op, text(shape, " ", attributes), {{shape}}, std::move(attributes), 1, fast});
-  };
-  if (op == "reshape") {
-    add({3, 4}, {{"shape", Axes{2, 6}}}, "");
-    add({6}, {{"shape", Axes{1, 6, 1}}}, "");
-    add({1, 1}, {{"shape", Axes{}}}, "");
-    add({0, 3}, {{"shape", Axes{3, 0, 2}}}, "");
-  } else if (op == "scale_gradient") {
-    add({3, 4}, {{"factor", 1.0}}, "");  // with another it is not the derivative, on purpose
-  } else if (op == "transpose") {
-    add({3, 4}, {{"permutation", Axes{1, 0}}}, "copy");
-    add({2, 3, 4}, {{"permutation", Axes{1, 2, 0}}}, "copy");
-    add({2, 3, 1, 5}, {{"permutation", Axes{3, 0, 2, 1}}}, "copy");
-    add({0, 4}, {{"permutation", Axes{1, 0}}}, "plain");
-    add({5}, {{"permutation", Axes{0}}}, "copy");
-    add({70, 45}, {{"permutation", Axes{1, 0}}}, "copy");
-    add({3, 200, 170}, {{"permutation", Axes{0, 2, 1}}}, "copy");
-    add({6, 5, 4, 3}, {{"permutation", Axes{2, 3, 0, 1}}}, "copy");
-  } else if (op == "slice") {
-    auto part = [](int64_t axis, int64_t first, int64_t count) {
-      return Attributes{{"axis", axis}, {"first", first}, {"count", count}};
-    };
-    add({5, 3}, part(0, 1, 3), "fused");
-    add({5, 3}, part(1, 2, 1), "fused");
-    add({2, 4, 3}, part(1, 0, 4), "fused");
-    add({2, 4, 3}, part(1, 1, 2), "fused");
-    add({300, 70, 5}, part(1, 3, 60), "fused");
-    add({4}, part(0, 2, 0), "plain");
-  } else if (op == "broadcast") {
-    add({3}, {{"shape", Axes{2, 3}}}, "fused");
-    add({4, 1}, {{"shape", Axes{4, 5}}}, "fused");
-    add({2, 1, 3, 1}, {{"shape", Axes{2, 4, 3, 5}}}, "fused");
-    add(Shape{}, {{"shape", Axes{3, 2}}}, "fused");
-    add({1, 3}, {{"shape", Axes{0, 3}}}, "plain");
-    add({1}, {{"shape", Axes{1, 1}}}, "fused");
-  }
-  return out;
-}
-
-std::vector<OpCase> concat_cases() {
-  auto make = [](const std::vector<Shape>& shapes, int64_t axis) {
-    OpCase c{"concat", text(shapes.size(), " of ", shapes[0], " along ", axis), {}, {{"axis", axis}}, 1, "copy"};
-    for (const Shape& shape : shapes) c.inputs.push_back({shape});
-    return c;
-  };
-  return {make({{2, 3}, {1, 3}, {4, 3}}, 0), make({{2, 3}, {2, 1}}, 1), make({{2, 1, 3}, {2, 5, 3}}, 1),
-          make({{3}, {0}, {2}}, 0),          make({{4, 2}}, 1),         make({{300, 40}, {300, 30}}, 1)};
 }
 
 std::vector<OpCase> source_cases(const std::string& op) {
@@ -345,48 +163,6 @@ std::vector<OpCase> round_cases() {
   for (DType to : {DType::f32, DType::f16, DType::bf16}) add({5, 7}, to, 1), add({37, 263}, to, most_kept_bits(to));
   add({40}, DType::i8, 0), add({3, 4}, DType::i32, 0), add({9}, DType::u8, 0);
   add({1}, DType::f32, 4), add({0, 2}, DType::f32, 3);
-  return out;
-}
-
-CaseInput places(const std::vector<double>& numbers) {
-  return {{int64_t(numbers.size()) / 3, 3}, 0, 1, DType::i32, numbers};
-}
-
-std::vector<OpCase> crop_cases() {
-  std::vector<OpCase> out;
-  auto add = [&](const std::string& name, const CaseInput& data, const CaseInput& place, const std::vector<double>& at,
-                 int64_t height, int64_t width, int64_t border) {
-    OpCase c{"crop", name, {data, place}, {{"height", height}, {"width", width}, {"border", border}}, 1, "crop"};
-    if (!at.empty()) c.inputs.push_back(rows(at));
-    out.push_back(c);
-  };
-  const CaseInput bytes{{4, 5, 6, 3}, 0, 255, DType::u8};
-  const std::vector<double> here = {-2, 1, 0, 2, -3, 1, 0, 0, 1, 9, -9, 0};
-  for (int64_t border : {0, 1, 2}) {
-    add(text("bytes, border ", border), bytes, places(here), {}, 5, 6, border);
-    add(text("numbers looked up, border ", border), {{7, 3, 4, 2}}, places(here), {6, 0, 0, 3}, 6, 3, border);
-  }
-  add("one pixel", {{2, 1, 1, 1}}, places({0, 0, 0, 0, 0, 1}), {1, 0}, 1, 1, 0);
-  add("many", {{9, 32, 32, 3}, 0, 255, DType::u8}, places({-4, 3, 1, 4, -4, 0, 0, 2, 1}), {8, 0, 4}, 32, 32, 0);
-  return out;
-}
-
-std::vector<OpCase> resample_cases() {
-  std::vector<OpCase> out;
-  auto add = [&](const std::string& name, const CaseInput& data, const std::vector<double>& boxes,
-                 const std::vector<double>& at, int64_t height, int64_t width) {
-    OpCase c{"resample", name, {data}, {{"height", height}, {"width", width}}};
-    c.inputs.push_back({{int64_t(boxes.size()) / 4, 4}, 0, 1, DType::f32, boxes});
-    if (!at.empty()) c.inputs.push_back(rows(at));
-    c.length = 1000;  // the rounding of a coordinate counts as often as numbers differ from one pixel to the next
-    c.fast = "resample";
-    out.push_back(c);
-  };
-  const std::vector<double> boxes = {0.5, 1.25, 3, 2.5, -1, 0, 7, 9, 2, 2, 0.5, 0.5};
-  add("numbers", {{3, 5, 6, 3}}, boxes, {}, 4, 7);
-  add("numbers looked up", {{5, 4, 6, 2}}, boxes, {4, 1, 1}, 3, 2);
-  add("bytes", {{3, 5, 6, 3}, 0, 255, DType::u8}, boxes, {}, 6, 6);
-  add("one pixel", {{3, 1, 1, 2}}, boxes, {}, 2, 3);
   return out;
 }
 

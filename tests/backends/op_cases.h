@@ -1,6 +1,6 @@
 // Cases of every op, for the suites: shapes, attributes and where the numbers come from. Rows of the elementwise
-// table get theirs from the table; other ops stand in op_cases.cpp and window_cases.cpp by hand. An op without a case
-// fails a test.
+// table get theirs from the table; other ops stand in op_cases.cpp, fold_cases.cpp, shape_cases.cpp and
+// window_cases.cpp by hand. An op without a case fails a test.
 #pragma once
 #include <string>
 #include <vector>

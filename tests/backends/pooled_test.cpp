@@ -4,7 +4,7 @@
 #include <map>
 
 #include "backends/graph/op.h"
-#include "tests/backends/join_cases.h"
+#include "tests/backends/net_of_branches.h"
 #include "tests/backends/pooled_cases.h"
 #include "tests/backends/random_graph.h"
 #include "tests/backends/read_too_early.h"

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "tests/backends/join_cases.h"
+#include "tests/backends/net_of_branches.h"
 #include "tests/backends/prologue_cases.h"
 #include "tests/backends/read_too_early.h"
 

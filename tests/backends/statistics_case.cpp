@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "backends/graph/expression.h"
 #include "neon/core/random.h"
 
 namespace neon::test {

@@ -1,6 +1,6 @@
 // Graphs on the GPU against the plain kernels, on data whose sums are exact.
 #pragma once
-#include "tests/backends/join_cases.h"
+#include "tests/backends/net_of_branches.h"
 
 namespace neon::test {
 

@@ -5,8 +5,11 @@
 #include "tests/backends/cuda/against_plain.h"
 #include "tests/backends/cuda/part.h"
 #include "tests/backends/join_cases.h"
+#include "tests/backends/net_of_branches.h"
+#include "tests/backends/pixel_cases.h"
 #include "tests/backends/prologue_cases.h"
 #include "tests/backends/run_case.h"
+#include "tests/backends/sibling_cases.h"
 
 using namespace neon;
 using namespace neon::test;

@@ -13,6 +13,7 @@
 #include "tests/backends/cuda/wide_cases.h"
 #include "tests/backends/dense_cases.h"
 #include "tests/backends/join_cases.h"
+#include "tests/backends/net_of_branches.h"
 #include "tests/backends/op_cases.h"
 #include "tests/backends/pooled_cases.h"
 #include "tests/backends/prologue_cases.h"
