@@ -2,13 +2,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <map>
 #include <span>
 
 #include "neon/cli/arguments.h"
 #include "neon/cli/asked_backend.h"
+#include "neon/cli/option_tables.h"
+#include "neon/cli/refused_options.h"
 #include "neon/core/error.h"
 #include "neon/core/paths.h"
 #include "neon/core/version.h"
@@ -17,174 +17,11 @@ namespace neon {
 
 namespace {
 
-// Options whose value belongs to RunOptions.
-struct RunOption {
-  const char* flags;
-  const char* field;
-  const char* help;
-  bool of_training = false;  // a checkpoint that is only looked at does nothing with it
-};
-constexpr RunOption kRunOptions[] = {
-    {"-w,--data_dir", "data_dir", "folder that data sets are in, and fetched to"},
-    {"-e,--epochs", "epochs", "passes over the training set (the spec's, else 10)", true},
-    {"-s,--save_path", "save_path", "checkpoint, always the newest (.safetensors)", true},
-    {"--serialize", "serialize", "epochs between checkpoints (1); saves without -s, too: neon_model.safetensors", true},
-    {"--model_file", "model_file", "checkpoint whose weights to begin with, or their running means (ema)", true},
-    {"-l,--log", "log_file", "log file; neon_log.txt without a name", true},
-    {"-o,--output_file", "output_file", "metrics file (HDF5)", true},
-    {"--eval_freq", "eval_freq",
-     "epochs between evaluations (1, but all where the test set has 0.3 of the training set's samples); also -eval",
-     true},
-    {"-H,--history", "history", "older checkpoints kept beside the newest (1); saves without -s, as --serialize", true},
-    {"-b,--backend", "backend", "cpu or gpu"},
-    {"-i,--device_id", "device_id",
-     "which GPU, else the first that can be used; without -b it asks for that one, as -b gpu does"},
-    {"-r,--rng_seed", "rng_seed", "seed of all random numbers"},
-    {"-u,--rounding", "rounding",
-     "round updates by chance, to this many bits of mantissa; 10 (bf16: 7) without a number", true},
-    {"-d,--datatype", "datatype", "f32, f64, f16 or bf16"},
-    {"-z,--batch_size", "batch_size", "samples in a step (the spec's, else 128)"},
-};
-
-// What older neons had other options for.
-struct OldOptions {
-  std::string gpu;
-  int64_t max_devices = 1;
-  static void describe(auto&& p) {
-    p("gpu", &OldOptions::gpu, "As -b, or a backend of neon 0.9.",
-      one_of({"cpu", "gpu", "mkl", "mgpu", "cudanet", "nervanagpu"}));
-    p("max_devices", &OldOptions::max_devices, "How many GPUs at most.", at_least(1));
-  }
-};
-constexpr RunOption kOldOptions[] = {
-    {"-g,--gpu", "gpu", "neon 0.9's name of -b"},
-    {"-m,--max_devices", "max_devices", "how many GPUs at most"},
-};
-
-// Options whose value belongs to VerbOptions.
-struct VerbOption {
-  const char* flags;
-  const char* field;
-  const char* help;
-  std::array<std::string_view, 2> verbs;  // "data pack": of neon data's
-};
-constexpr VerbOption kVerbOptions[] = {
-    {"--top_k", "top_k", "classes given for each prediction", {"predict"}},
-    {"--format", "format", "csv or json, of predictions and evaluations", {"predict", "eval"}},
-    {"--iterations", "iterations", "steps that bench times", {"bench"}},
-    {"--size", "size", "with data pack: side to which images are brought", {"data pack"}},
-    {"--pixels", "pixels", "with data pack: store pixels instead of the files", {"data pack"}},
-    {"--skip_bad", "skip_bad", "with data pack: leave damaged images out", {"data pack"}},
-    {"--count",
-     "count",
-     "with data preview: how many images; without it the first batch, of which at most 64",
-     {"data preview"}},
-    {"--resolved", "resolved", "with check: print the spec with every default", {"check"}},
-};
-
-const char* const kUsage =
-    "neon trains neural networks from a YAML spec.\n\n"
-    "  neon [OPTIONS] SPEC            train\n"
-    "  neon check SPEC                look for mistakes and for the data; train nothing\n"
-    "  neon summary SPEC              the layers, their shapes, parameters and work\n"
-    "  neon program SPEC              the lowered training step\n"
-    "  neon bench SPEC                time the training step\n"
-    "  neon resume CHECKPOINT         go on with a run\n"
-    "  neon eval CHECKPOINT           cost and metrics on the test set\n"
-    "  neon predict CHECKPOINT FILE   outputs for samples: a CSV, NPY, IDX or image file, a folder or .tar of images, "
-    "- for stdin\n"
-    "  neon data list                 the data sets, and whether they are here\n"
-    "  neon data fetch NAME           download one\n"
-    "  neon data check PATH           read every image of a folder, archive, list, packed folder or spec; list\n"
-    "                                 the damaged ones\n"
-    "  neon data stats SPEC           classes, and means and deviations of channels\n"
-    "  neon data pack PATH FOLDER     images of a folder, archive, list (FILE,CLASS) or spec as shards\n"
-    "  neon data preview SPEC PNG     the first batch as the net sees it, augmented, on one sheet\n"
-    "  neon doctor                    what was found here, and why a GPU is not used\n"
-    "  neon help NAME                 a layer, optimizer, data set ... and its parameters\n";
-
-std::vector<std::string> long_options(const CLI::App& app) {
-  std::vector<std::string> out;
-  for (const CLI::Option* option : app.get_options())
-    for (const std::string& name : option->get_lnames()) out.push_back("--" + name);
-  return out;
-}
-
-// Of neon 1.x's, what is done otherwise here.
-struct Departed {
-  std::string_view prefix;
-  const char* instead;
-};
-constexpr Departed kDeparted[] = {
-    {"--manifest", "; the spec names the list of images: dataset: {ImageList: {path: FILE}}"},
-    {"--profil", "; neon bench SPEC times the training step"},
-};
-
-[[noreturn]] void unknown_option(const CLI::App& app, const std::string& name) {
-  for (const Departed& departed : kDeparted)
-    if (name.starts_with(departed.prefix)) fail(ErrorKind::config, "unknown option '", name, "'", departed.instead);
-  std::vector<std::string> known = long_options(app);
-  known.insert(known.begin(), "-eval");
-  fail(ErrorKind::config, "unknown option '", name, "'", did_you_mean(name, known), "; neon --help lists them");
-}
-
-[[noreturn]] void not_understood(const CLI::App& app, const std::vector<std::string>& given, const std::string& why) {
-  for (const std::string& argument : given) {
-    const std::string name = argument.substr(0, argument.find('='));
-    if (name.size() > 1 && name[0] == '-' && !app.get_option_no_throw(name)) unknown_option(app, name);
-  }
-  fail(ErrorKind::config, why, "; neon --help lists the options");
-}
-
-bool takes_integer(const std::string& letter) {
-  return std::ranges::any_of(kRunOptions, [&](const RunOption& option) {
-    return std::string_view(option.flags).starts_with(letter + ",") &&
-           schema_of<RunOptions>().find(option.field)->type == "integer";
-  });
-}
-
-// To CLI11, -eval2 is -e with the value val2, and -save_path is -s with ave_path.
-void check_run_together(const CLI::App& app, const std::vector<std::string>& given) {
-  const std::vector<std::string> known = long_options(app);
-  for (const std::string& argument : given) {
-    if (argument.size() < 3 || argument[0] != '-' || !std::isalpha(uint8_t(argument[1]))) continue;
-    const std::string name = argument.substr(0, argument.find('='));
-    const bool no_number = std::isalpha(uint8_t(argument[2])) && takes_integer(argument.substr(0, 2));
-    if (no_number || std::ranges::count(known, "-" + name)) unknown_option(app, name);
-  }
-}
-
-[[noreturn]] void does_nothing(const char* flags, const std::string& verb, const std::string& of = "") {
-  fail(ErrorKind::config, "option ", flags, " does nothing with neon ", verb, "; ",
-       of.empty() ? "leave it out" : text("it is for neon ", of));
-}
-
-void check_verb(const VerbOption& option, const CommandLine& line) {
-  std::string verb = line.verb;
-  if (verb == "data" && !line.operands.empty()) verb += " " + line.operands.front();
-  std::vector<std::string> of;
-  for (const std::string_view name : option.verbs)
-    if (!name.empty()) of.emplace_back(name);
-  if (!std::ranges::count(of, verb)) does_nothing(option.flags, verb, join(of, " and neon "));
-}
-
 // The home folder's ~ is for us to read where no shell has: in a file of options, in --log=~/log.txt.
 void add_option(Setting& to, const std::string& field, const std::string& value, const std::string& option) {
   Setting setting = Setting::scalar(expand_home(value));
   setting.path = option;
   to.entries.push_back({field, std::move(setting), {}});
-}
-
-void parse(CLI::App& app, const std::vector<std::string>& arguments) {
-  try {
-    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
-  } catch (const CLI::CallForHelp&) {
-    throw;
-  } catch (const CLI::ParseError& error) {
-    const std::string what = error.what();
-    const bool missing = what.ends_with(" required TEXT missing");
-    not_understood(app, arguments, missing ? text("option ", what.substr(0, what.find(':')), " needs a value") : what);
-  }
 }
 
 using Options = std::map<std::string, CLI::Option*>;

@@ -1,0 +1,92 @@
+#include "neon/cli/refused_options.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+
+#include "neon/core/error.h"
+#include "neon/train/options.h"
+
+namespace neon {
+
+namespace {
+
+std::vector<std::string> long_options(const CLI::App& app) {
+  std::vector<std::string> out;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) out.push_back("--" + name);
+  return out;
+}
+
+// Of neon 1.x's, what is done otherwise here.
+struct Departed {
+  std::string_view prefix;
+  const char* instead;
+};
+constexpr Departed kDeparted[] = {
+    {"--manifest", "; the spec names the list of images: dataset: {ImageList: {path: FILE}}"},
+    {"--profil", "; neon bench SPEC times the training step"},
+};
+
+[[noreturn]] void unknown_option(const CLI::App& app, const std::string& name) {
+  for (const Departed& departed : kDeparted)
+    if (name.starts_with(departed.prefix)) fail(ErrorKind::config, "unknown option '", name, "'", departed.instead);
+  std::vector<std::string> known = long_options(app);
+  known.insert(known.begin(), "-eval");
+  fail(ErrorKind::config, "unknown option '", name, "'", did_you_mean(name, known), "; neon --help lists them");
+}
+
+[[noreturn]] void not_understood(const CLI::App& app, const std::vector<std::string>& given, const std::string& why) {
+  for (const std::string& argument : given) {
+    const std::string name = argument.substr(0, argument.find('='));
+    if (name.size() > 1 && name[0] == '-' && !app.get_option_no_throw(name)) unknown_option(app, name);
+  }
+  fail(ErrorKind::config, why, "; neon --help lists the options");
+}
+
+bool takes_integer(const std::string& letter) {
+  return std::ranges::any_of(kRunOptions, [&](const RunOption& option) {
+    return std::string_view(option.flags).starts_with(letter + ",") &&
+           schema_of<RunOptions>().find(option.field)->type == "integer";
+  });
+}
+
+}  // namespace
+
+void parse(CLI::App& app, const std::vector<std::string>& arguments) {
+  try {
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::CallForHelp&) {
+    throw;
+  } catch (const CLI::ParseError& error) {
+    const std::string what = error.what();
+    const bool missing = what.ends_with(" required TEXT missing");
+    not_understood(app, arguments, missing ? text("option ", what.substr(0, what.find(':')), " needs a value") : what);
+  }
+}
+
+void check_run_together(const CLI::App& app, const std::vector<std::string>& given) {
+  const std::vector<std::string> known = long_options(app);
+  for (const std::string& argument : given) {
+    if (argument.size() < 3 || argument[0] != '-' || !std::isalpha(uint8_t(argument[1]))) continue;
+    const std::string name = argument.substr(0, argument.find('='));
+    const bool no_number = std::isalpha(uint8_t(argument[2])) && takes_integer(argument.substr(0, 2));
+    if (no_number || std::ranges::count(known, "-" + name)) unknown_option(app, name);
+  }
+}
+
+[[noreturn]] void does_nothing(const char* flags, const std::string& verb, const std::string& of) {
+  fail(ErrorKind::config, "option ", flags, " does nothing with neon ", verb, "; ",
+       of.empty() ? "leave it out" : text("it is for neon ", of));
+}
+
+void check_verb(const VerbOption& option, const CommandLine& line) {
+  std::string verb = line.verb;
+  if (verb == "data" && !line.operands.empty()) verb += " " + line.operands.front();
+  std::vector<std::string> of;
+  for (const std::string_view name : option.verbs)
+    if (!name.empty()) of.emplace_back(name);
+  if (!std::ranges::count(of, verb)) does_nothing(option.flags, verb, join(of, " and neon "));
+}
+
+}  // namespace neon
