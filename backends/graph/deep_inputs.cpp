@@ -1,9 +1,15 @@
 // A convolution of few channels becomes one of many, over what windows see as channels (op patches), with the filters
 // moved alike and zeros where there is nothing. x (N,H,W,C), filters w (K,R,S,C):
 //   windows of few numbers, L = R S C    whole ones, x -> (N,P,Q,L), w -> (K,1,1,L), which is a product of matrices
-//   of more, with a stride s             blocks of s x s pixels side by side, and filters of stride 1 over as many as
-//                                        they reach into: x -> (N,H/s,W/s,s s C), w -> (K,R/s,S/s,s s C)
-// Sizes are rounded up, channels to a multiple of 8.
+//   of more, with a stride s             s rows of a window, and filters of stride 1 over as many of those as they reach
+//                                        into: x -> (N,H/s,Q,s S C), w -> (K,R/s,1,s S C)
+//   of still more                        blocks of s x s pixels side by side: x -> (N,H/s,W/s,s s C), w ->
+//                                        (K,R/s,S/s,s s C)
+// Sizes are rounded up, channels to a multiple of 8. Tensor cores take the more at once the more channels lie together:
+// of GoogLeNet's first layer, 7 x 7 of 3, blocks are 16 of its 256, rows 48 of 192.
+#include <array>
+#include <optional>
+
 #include "backends/graph/passes.h"
 #include "backends/graph/rewrite.h"
 #include "backends/graph/windows.h"
@@ -19,9 +25,10 @@ using Sizes = std::vector<int64_t>;
 
 // Of one convolution: how its input and its filters become patches.
 struct Deepening {
-  // `seen` (H,W)
-  Deepening(const Windows& windows, bool whole, int64_t channels_before, const Sizes& seen)
-      : size(windows.size), block(whole ? windows.size : windows.strides) {
+  // A block is as high and as wide as a window where that is `whole`, else as the stride. `seen` (H,W)
+  Deepening(const Windows& windows, const std::array<bool, 2>& whole, int64_t channels_before, const Sizes& seen)
+      : size(windows.size),
+        block{(whole[0] ? windows.size : windows.strides)[0], (whole[1] ? windows.size : windows.strides)[1]} {
     const int64_t all = block[0] * block[1] * channels_before;
     channels = (all + kFewChannels - 1) / kFewChannels * kFewChannels;
     const Sizes outputs = windows.outputs(seen);
@@ -31,7 +38,7 @@ struct Deepening {
       // Rows that the last window does not reach into are left out by themselves, as they are fewer than a block.
       const int64_t blocks_seen = (outputs[axis] - 1 + reach[axis]) * block[axis];
       const int64_t after = std::max<int64_t>(blocks_seen - windows.before[axis] - seen[axis], 0);
-      of_input.insert(of_input.end(), {windows.before[axis], whole ? windows.after[axis] : after});
+      of_input.insert(of_input.end(), {windows.before[axis], whole[axis] ? windows.after[axis] : after});
     }
     steps = windows.strides, dilation = windows.dilation;
   }
@@ -57,6 +64,21 @@ struct Deepening {
   int64_t channels = 0;
 };
 
+// Whether a block is as high, and as wide, as a window; nothing where no block has few enough numbers. Pixels that are
+// a dilation apart are only seen by whole windows.
+std::optional<std::array<bool, 2>> sides_of_blocks(const Windows& windows, int64_t channels) {
+  for (const auto& whole : {std::array{true, true}, std::array{false, true}, std::array{false, false}}) {
+    int64_t numbers = channels;
+    bool suits = true;
+    for (size_t axis : {0, 1}) {
+      numbers *= (whole[axis] ? windows.size : windows.strides)[axis];
+      suits = suits && (whole[axis] || windows.dilation[axis] == 1);
+    }
+    if (suits && numbers <= kMostChannels) return whole;
+  }
+  return {};
+}
+
 }  // namespace
 
 Graph with_deep_inputs(const Graph& graph) {
@@ -69,10 +91,9 @@ Graph with_deep_inputs(const Graph& graph) {
       return out;
     const Sizes size = forward ? Sizes{other.begin() + 1, other.end() - 1} : node.attributes.integers("sizes");
     const Windows windows = windows_of(node.attributes, size);
-    const bool whole = size[0] * size[1] * x.back() <= kMostChannels;
-    const bool strided = windows.strides[0] * windows.strides[1] * x.back() <= kMostChannels;
-    if (!whole && (!strided || windows.dilation != Sizes{1, 1})) return out;
-    const Deepening deep(windows, whole, x.back(), {x[1], x[2]});
+    const auto whole = sides_of_blocks(windows, x.back());
+    if (!whole) return out;
+    const Deepening deep(windows, *whole, x.back(), {x[1], x[2]});
     const Value input = deep.input(to, node.inputs[0]);
     if (forward)
       return std::vector{to.add("convolution", {input, deep.filters(to, node.inputs[1])}, Deepening::windows())};

@@ -28,6 +28,16 @@ std::optional<T> number_from(const char* name, const char* what) {
   return number;
 }
 
+// Only returns where the program cannot be started.
+void start_anew(const KernelFault& fault, const std::string& what, char** argv) {
+  std::fprintf(stderr, "a kernel has failed; looking for it: %s, one kernel after the other\n", what.c_str());
+  std::fflush(nullptr);
+  setenv(kWaitForKernels, "1", 1);
+  setenv(kFault, fault.message().c_str(), 1);
+  execv("/proc/self/exe", argv);
+  unsetenv(kFault);
+}
+
 }  // namespace
 
 std::string fault_searched_for() {
@@ -44,16 +54,18 @@ void search_for_fault(const RunFault& fault, const CommandLine& line, char** arg
   const int64_t count = std::max(fault.steps(), kLeastSteps);
   const std::string steps = line.verb == "resume" ? text(count, " steps from where ", line.operands.front(), " stands")
                                                   : text("the first ", count, " steps again, with seed ", seed);
-  std::fprintf(stderr, "a kernel has failed; looking for it: %s, one kernel after the other\n", steps.c_str());
-  std::fflush(nullptr);
-  setenv(kWaitForKernels, "1", 1);
-  setenv(kFault, fault.message().c_str(), 1);
   setenv(kSeed, seed.c_str(), 1);
   setenv(kSteps, std::to_string(count).c_str(), 1);
-  execv("/proc/self/exe", argv);
-  unsetenv(kFault);
+  start_anew(fault, steps, argv);
   unsetenv(kSeed);
   unsetenv(kSteps);
+}
+
+void search_for_fault(const KernelFault& fault, const CommandLine& line, char** argv) {
+  if (std::ranges::count(line.operands, "-")) return;  // what came by stdin is gone
+  // Results have been printed, or are not worth it. What cannot be kept to itself is not searched.
+  if (!std::freopen("/dev/null", "w", stdout)) return;
+  start_anew(fault, "the same again", argv);
 }
 
 }  // namespace neon

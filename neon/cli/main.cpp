@@ -66,8 +66,13 @@ void flush_results() {
 }
 
 int run_verb(const neon::CommandLine& line, char** argv) try {
-  return verb_named(line.verb)(line);
+  const int code = verb_named(line.verb)(line);
+  if (!neon::fault_searched_for().empty()) neon::fail(neon::ErrorKind::device, "all of it went through");
+  return code;
 } catch (const neon::RunFault& fault) {
+  if (!fault.hint().empty()) neon::search_for_fault(fault, line, argv);
+  throw;
+} catch (const neon::KernelFault& fault) {
   if (!fault.hint().empty()) neon::search_for_fault(fault, line, argv);
   throw;
 }

@@ -109,9 +109,9 @@ TEST_CASE("pixels out of channels, by the formula") {
 }
 
 TEST_CASE("convolutions of few channels become deep ones of the same sums") {
-  // Of at most 64 numbers in a window, whole windows, their number rounded up to 8. Of more, blocks as high and wide as
-  // the stride; channels of a block rounded up to 8; filters as many blocks as they reach into; of the input as many
-  // blocks as the last window needs.
+  // Of at most 64 numbers in a window, whole windows, their number rounded up to 8. Of more, as many rows of a window
+  // as the stride has, or blocks as high and wide as the stride, where those are at most 64 numbers; channels rounded up
+  // to 8; filters as many blocks as they reach into; of the input as many as the last window needs.
   const Deep all[] = {
       {"first of a net of 3x3", {2, 9, 7, 3}, {16, 3, 3, 3}, {1, 1}, {1, 1, 1, 1}, {2, 9, 7, 32}, {16, 1, 1, 32}},
       {"first of LeNet", {2, 12, 11, 1}, {6, 5, 5, 1}, {1, 1}, {0, 0, 0, 0}, {2, 8, 7, 32}, {6, 1, 1, 32}},
@@ -124,16 +124,18 @@ TEST_CASE("convolutions of few channels become deep ones of the same sums") {
       {"single pixels", {2, 4, 5, 3}, {2, 1, 1, 3}, {2, 1}, {0, 0, 0, 0}, {2, 2, 5, 8}, {2, 1, 1, 8}},
       {"dilated", {1, 9, 9, 3}, {2, 3, 3, 3}, {1, 1}, {0, 1, 2, 0}, {1, 6, 9, 32}, {2, 1, 1, 32}, {2, 1}},
       {"dilated with strides", {2, 9, 10, 2}, {3, 3, 2, 2}, {2, 3}, {1, 2, 2, 1}, {2, 4, 4, 16}, {3, 1, 1, 16}, {2, 3}},
-      {"first of a residual net", {2, 32, 30, 3}, {4, 7, 7, 3}, {2, 2}, {3, 3, 3, 3}, {2, 19, 18, 16}, {4, 4, 4, 16}},
+      {"first of a residual net", {2, 32, 30, 3}, {4, 7, 7, 3}, {2, 2}, {3, 3, 3, 3}, {2, 19, 15, 48}, {4, 4, 1, 48}},
       {"first of AlexNet", {1, 27, 31, 3}, {2, 11, 11, 3}, {4, 4}, {0, 0, 0, 0}, {1, 7, 8, 48}, {2, 3, 3, 48}},
-      {"no stride", {2, 6, 5, 3}, {4, 5, 5, 3}, {1, 1}, {2, 2, 1, 1}, {2, 10, 7, 8}, {4, 5, 5, 8}},
-      {"two strides of many", {1, 10, 9, 3}, {3, 5, 6, 3}, {3, 2}, {1, 2, 0, 1}, {1, 4, 5, 24}, {3, 2, 3, 24}},
-      {"rows left over of many", {1, 12, 13, 7}, {2, 3, 4, 7}, {2, 2}, {0, 0, 0, 0}, {1, 6, 6, 32}, {2, 2, 2, 32}},
+      {"no stride", {2, 6, 5, 3}, {4, 5, 5, 3}, {1, 1}, {2, 2, 1, 1}, {2, 10, 3, 16}, {4, 5, 1, 16}},
+      {"two strides of many", {1, 10, 9, 3}, {3, 5, 6, 3}, {3, 2}, {1, 2, 0, 1}, {1, 4, 3, 56}, {3, 2, 1, 56}},
+      {"rows left over of many", {1, 12, 13, 7}, {2, 3, 4, 7}, {2, 2}, {0, 0, 0, 0}, {1, 6, 5, 56}, {2, 2, 1, 56}},
       {"63 channels", {1, 7, 10, 7}, {2, 4, 3, 7}, {3, 3}, {0, 0, 0, 0}, {1, 3, 3, 64}, {2, 2, 1, 64}},
       {"more than 64 channels", {1, 17, 19, 1}, {2, 8, 9, 1}, {8, 9}, {0, 0, 0, 0}, {}, {}},
       {"72 channels of three", {1, 17, 19, 3}, {2, 8, 3, 3}, {8, 3}, {0, 0, 0, 0}, {}, {}},
       {"72 channels the other way", {1, 17, 19, 3}, {2, 3, 8, 3}, {3, 8}, {0, 0, 0, 0}, {}, {}},
       {"8 channels", {1, 6, 5, 8}, {4, 2, 2, 8}, {1, 1}, {0, 0, 0, 0}, {}, {}},
+      {"many, dilated across", {1, 9, 9, 3}, {2, 5, 5, 3}, {1, 1}, {0, 0, 0, 0}, {1, 9, 1, 16}, {2, 5, 1, 16}, {1, 2}},
+      {"blocks of few, rows of many", {2, 9, 11, 3}, {2, 5, 9, 3}, {3, 4}, {1, 0, 2, 1}, {2, 3, 4, 40}, {2, 2, 3, 40}},
       {"many, dilated", {1, 9, 9, 3}, {2, 5, 5, 3}, {1, 1}, {0, 0, 0, 0}, {}, {}, {2, 1}},
       {"in groups", {1, 5, 5, 4}, {4, 3, 3, 2}, {1, 1}, {0, 0, 0, 0}, {}, {}, {1, 1}, 2},
       {"volumes", {1, 3, 4, 5, 2}, {2, 2, 2, 2, 2}, {1, 1, 1}, {0, 0, 0, 0, 0, 0}, {}, {}, {1, 1, 1}},

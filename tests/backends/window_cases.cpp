@@ -336,6 +336,7 @@ std::vector<OpCase> columns_cases(const std::string& op) {
   add("of 3 channels", {3, 33, 31, 3}, {3, 3}, {1, 1}, {1, 1, 1, 1}, {1, 1});
   add("wide windows of many channels", {1, 5, 4, 131}, {4, 3}, {1, 1}, {0, 0, 1, 0}, {1, 1});
   add("windows of places far apart", {2, 63, 65, 3}, {3, 3}, {1, 2}, {1, 0, 2, 1}, {30, 29});
+  add("two rows of a window", {2, 23, 37, 3}, {2, 7}, {2, 2}, {3, 3, 3, 3}, {1, 1});
   add("long rows", {2, 3, 1100, 2}, {2, 3}, {1, 1}, {0, 1, 1, 1}, {1, 1});
   return out;
 }

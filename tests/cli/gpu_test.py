@@ -182,10 +182,23 @@ class Faults(Case):
                      environment={"FAKE_CUDA_FAULT": "3"})
         self.assertEqual(self.read("m.safetensors"), before)
 
-    def test_other_verbs_say_how_to_find_the_kernel(self):
+    def test_other_verbs_look_for_the_kernel_by_doing_the_same_again(self):
         self.gpu()
-        done = self.refused(6, "bench", self.spec(SMALL), environment={"FAKE_CUDA_FAULT": "3"},
-                            says=[self.FAULT, "in a kernel of the training step", "NEON_GPU_WAIT=1 in the environment"])
+        spec = self.spec(SMALL)
+        self.neon("-b", "cpu", "-r", "1", "-s", "m", spec)
+        self.write("few.csv", "5.1,3.5,1.4,0.2\n")
+        for verb in ["bench", spec], ["eval", "m"], ["predict", "m", "few.csv"]:
+            done = self.neon(*verb, "-b", "gpu", code=6, environment={"FAKE_CUDA_FAULT": "3"})
+            self.assertIn("a kernel has failed; looking for it: the same again, one kernel after the other", done.err)
+            self.assertRegex(done.err, rf"neon: .*{re.escape(self.FAULT)}, in a kernel of .*; looking for it: kernel 2 of [^:]*"
+                                       rf"in layer \w+: {re.escape(self.FAULT)}")
+
+    def test_what_came_by_stdin_is_not_there_again(self):
+        self.gpu()
+        self.neon("-b", "cpu", "-r", "1", "-s", "m", self.spec(SMALL))
+        done = self.neon("predict", "m", "-", "-b", "gpu", code=6, stdin=b"5.1,3.5,1.4,0.2\n",
+                         environment={"FAKE_CUDA_FAULT": "3"})
+        self.assertIn("NEON_GPU_WAIT=1 in the environment", done.err)
         self.assertNotIn("looking", done.err)
 
 
