@@ -158,8 +158,10 @@ void Backend::set_draw_state(const DrawState& state) {
 
 Array Backend::hist(const Lazy& a, const std::string& tag) {
   Array row = histogram(a, state_->hist_bins, state_->hist_offset);
+  Array kept = empty(row.shape(), row.dtype());  // whatever becomes of what is given away
+  kept.assign(row);
   state_->hist_tags[tag] = int64_t(state_->hist_rows.size());
-  state_->hist_rows.push_back(row.node()->memory);
+  state_->hist_rows.push_back(kept.node()->memory);
   return row;
 }
 

@@ -72,8 +72,8 @@ bool broadcasts_to(const Shape& shape, const Shape& to) {
 
 NodePtr cast_node(NodePtr node, DType dtype) {
   if (is_number(node) || node->type.dtype == dtype) return node;
-  // A product of 16-bit operands has its sums in f32: they are rounded once, when they are stored.
-  if (dtype == DType::f32 && size_of(node->type.dtype) == 2) {
+  // A product of 16-bit operands has its sums in f32: they are rounded once, when they are stored, or told to be.
+  if (dtype == DType::f32 && size_of(node->type.dtype) == 2 && !node->rounded) {
     if (node->op == "matmul" || node->op == "batch_matmul")
       return make_node(node->op, node->inputs, node->attributes.with(kWide, int64_t(1)));
     if (node->op == "relu") return make_node("relu", {cast_node(node->inputs[0], dtype)});
@@ -142,7 +142,39 @@ Lazy Lazy::slice(int axis, int64_t first, int64_t count) const {
   return Lazy(array_node(node_->state, node_->memory, node_->offset + skipped, view->type, view));
 }
 
-Lazy Lazy::cast(DType to) const { return Lazy(cast_node(node_, to)); }
+namespace {
+
+// The row that rounds what is computed in `arithmetic` to numbers of type `to`; none where it would change nothing.
+const char* rounding_row(DType to, DType arithmetic) {
+  switch (to) {
+    case DType::f16: return "as_f16";
+    case DType::bf16: return "as_bf16";
+    case DType::f32: return arithmetic == DType::f64 ? "as_f32" : nullptr;
+    default: return nullptr;
+  }
+}
+
+// Rounded here, not only where it is stored: a kernel's numbers have the type of its arithmetic.
+NodePtr rounded_node(const NodePtr& node, DType to) {
+  const NodePtr wide = in_arithmetic({node})[0];
+  const char* const row = rounding_row(to, wide->type.dtype);
+  return cast_node(row ? make_node(row, {wide}) : node, to);
+}
+
+}  // namespace
+
+Lazy Lazy::cast(DType to) const {
+  if (is_number(node_)) {
+    Tensor number(to, {});
+    number.set(0, node_->number);
+    return Lazy(number.at(0));
+  }
+  if (node_->type.dtype != to) return Lazy(rounded_node(node_, to));
+  if (node_->op == "array") return *this;
+  auto same = std::make_shared<Node>(*node_);
+  same->rounded = true;
+  return Lazy(std::move(same));
+}
 
 Lazy Lazy::broadcast(const Shape& to) const {
   if (shape() == to) return *this;
@@ -254,8 +286,9 @@ Lazy concatenate(const std::vector<Lazy>& parts, int axis) {
 }
 
 Lazy round_by_chance(const Lazy& a, int bits, DType dtype) {
-  return Lazy(
-      make_node("round_stochastic", in_arithmetic({a.node()}), {{"dtype", int64_t(dtype)}, {"bits", int64_t(bits)}}));
+  const NodePtr drawn =
+      make_node("round_stochastic", in_arithmetic({a.node()}), {{"dtype", int64_t(dtype)}, {"bits", int64_t(bits)}});
+  return Lazy(rounded_node(drawn, dtype));  // beyond its largest number, too
 }
 
 Lazy histogram(const Lazy& a, int64_t bins, int64_t offset) {

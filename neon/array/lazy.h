@@ -33,6 +33,7 @@ class Lazy {
   Lazy T() const { return transpose(); }
   // Elements first .. first + count - 1 along an axis.
   Lazy slice(int axis, int64_t first, int64_t count) const;
+  // Rounded to that type, whatever follows; a number without type stays one. Gradients go through unchanged.
   Lazy cast(DType dtype) const;
   Lazy broadcast(const Shape& shape) const;
 
@@ -110,7 +111,7 @@ Lazy argmin(const Lazy& a, int axis);
 
 // a (M,K) · b (K,N) -> (M,N); transposed operands are taken as they lie. Operands of one floating type are multiplied
 // in it, others in the type of the arithmetic; sums are in f32 or f64, and so is what an expression makes of them: of
-// 16-bit operands they are rounded where they are stored.
+// 16-bit operands they are rounded where they are stored, or by cast().
 Lazy dot(const Lazy& a, const Lazy& b);
 // Rows of `a` along an axis that a list of i32 indices names.
 Lazy take(const Lazy& a, const Lazy& indices, int axis = 0);

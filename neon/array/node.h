@@ -20,6 +20,7 @@ struct Lazy::Node {
   TensorType type;
   int depth = 0;
   double number = 0;                      // of a number
+  bool rounded = false;                   // to its type, also where that is of 16 bits and sums were made in f32
   std::shared_ptr<DeviceMemory> memory;   // of an array
   size_t offset = 0;                      // bytes into it
   NodePtr view;                           // of an array that is part of another one: how it shows that

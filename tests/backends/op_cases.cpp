@@ -3,6 +3,7 @@
 #include "backends/elementwise/kernels.h"
 #include "backends/graph/expression.h"
 #include "neon/core/random.h"
+#include "tests/backends/elementwise/formulas.h"
 #include "tests/backends/fold_cases.h"
 #include "tests/backends/shape_cases.h"
 #include "tests/backends/window_cases.h"
@@ -71,7 +72,7 @@ std::vector<OpCase> row_cases(const Op& op) {
     Shape shape;
     for (const CaseInput& input : c.inputs) shape = broadcast(shape, input.shape);
     if (shape.elements() == 0) c.fast = "plain";
-    c.differentiable = row != "sign_ste";
+    c.differentiable = !formulas::straight_through(row);
     out.push_back(c);
   }
   return out;

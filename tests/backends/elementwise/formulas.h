@@ -1,5 +1,6 @@
 // The elementwise functions written a second time, in long double and with the standard library, and where to try them.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,12 @@ inline L huber(L d, L sigma) {
 inline L by_chance(L x, L step, L chance) {
   const L below = std::floor(std::fabs(x) / step), beyond = std::fabs(x) / step - below;
   return std::copysign((below + (1 - chance <= beyond)) * step, x);
+}
+
+// To the nearest number of a type, of two the even one: the digits of its mantissa before the point, and whole.
+inline L nearest(L x, int bits, int least) {
+  const int exponent = std::max(std::ilogb(x), least) - bits;
+  return x == 0 ? x : std::ldexp(std::nearbyint(std::ldexp(x, -exponent)), exponent);
 }
 
 constexpr Range kAny{-4, 4}, kPositive{0.05, 6}, kUnused{1, 1};
@@ -65,6 +72,9 @@ inline std::vector<Formula> all() {
        {1, 15},
        {-14, 6}},
       {"round_by_chance", [](L a, L b, L c) { return by_chance(a, b, c); }, kAny, kPositive, {0, 1}},
+      {"as_f32", [](L a, L, L) { return nearest(a, 23, -126); }, kAny, kUnused, kUnused},
+      {"as_f16", [](L a, L, L) { return nearest(a, 10, -14); }, {-400, 400}, kUnused, kUnused},
+      {"as_bf16", [](L a, L, L) { return nearest(a, 7, -126); }, {-400, 400}, kUnused, kUnused},
       {"equal", [](L a, L b, L) { return L(a == b); }, {-2, 2}, {-2, 2}, kUnused},
       {"not_equal", [](L a, L b, L) { return L(a != b); }, {-2, 2}, {-2, 2}, kUnused},
       {"less", [](L a, L b, L) { return L(a < b); }, {-2, 2}, {-2, 2}, kUnused},
@@ -119,6 +129,11 @@ inline std::vector<Formula> all() {
       {"shift", [](L a, L b, L) { return std::copysign(a * std::exp2(std::rint(std::log2(std::fabs(b)))), a * b); },
        kAny, kPositive, kUnused},
   };
+}
+
+// Whether the derivative is meant to be another than the value's.
+inline bool straight_through(std::string_view name) {
+  return name == "sign_ste" || name == "as_f32" || name == "as_f16" || name == "as_bf16";
 }
 
 // Operands through which no gradient is meant to flow: steps, choices, and the exponent of a shift.

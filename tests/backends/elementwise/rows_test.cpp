@@ -1,4 +1,5 @@
 // Every row of the table against a formula of its own, and its derivatives against differences of that formula.
+#include <bit>
 #include <catch2/catch.hpp>
 #include <limits>
 #include <random>
@@ -7,6 +8,7 @@
 
 #include "backends/elementwise/kernels.h"
 #include "formulas.h"
+#include "neon/core/tensor.h"
 
 using namespace neon::elementwise;
 using formulas::Formula;
@@ -153,7 +155,7 @@ TEST_CASE("derivatives are those of the formulas") {
       INFO(r.name << " by operand " << operand);
       const bool expected = operand < r.arity && !formulas::without_gradient(formula.name, operand);
       CHECK((r.derivatives[operand] != nullptr) == expected);
-      if (!r.derivatives[operand] || formula.name == "sign_ste") continue;
+      if (!r.derivatives[operand] || formulas::straight_through(formula.name)) continue;
       check_derivative<double>(r, formula, operand);
       check_derivative<float>(r, formula, operand);
     }
@@ -203,6 +205,29 @@ TEST_CASE("at kinks and ties the gradient is the convention's") {
   CHECK(value_at<float>("safelog", 0) == Approx(-50));
   CHECK(gradient_at<float>("safelog", 0, 3, 0) == 0);
   CHECK(gradient_at<double>("safelog", 0, 3, 1.9287498479639178e-22) == 0);  // e^-50
+}
+
+TEST_CASE("rounding to a type is what storing in it does, and its gradient goes straight through") {
+  // Of every exponent and sign; halves of a step, which go to the even neighbour, beside ordinary numbers.
+  for (const auto& [row, dtype] : {std::pair("as_f16", DType::f16), {"as_bf16", DType::bf16}, {"as_f32", DType::f32}}) {
+    INFO(row);
+    Tensor stored(dtype, {1});
+    int64_t wrong = 0;
+    for (uint32_t high = 0; high < 1u << 16; ++high)
+      for (const uint32_t low : {0u, 1u, 0x1000u, 0x2fffu, 0x3000u, 0x7fffu, 0x8000u, 0x8001u, 0xffffu}) {
+        const float x = std::bit_cast<float>(high << 16 | low);
+        stored.set(0, x);
+        for (const double got : {double(value_at<float>(row, x)), value_at<double>(row, x)})
+          wrong += !(std::isnan(x) ? std::isnan(got) : got == stored.at(0) && std::signbit(got) == std::signbit(x));
+      }
+    CHECK(wrong == 0);
+    CHECK(gradient_at<float>(row, 0, 3, 0.1f) == 3);
+  }
+  // Not first to f32: the tie would go to the even neighbour.
+  CHECK(value_at<double>("as_f16", 1 + 0x1p-11 + 0x1p-40) == 1 + 0x1p-10);
+  CHECK(value_at<double>("as_bf16", 1 + 0x1p-8 + 0x1p-40) == 1 + 0x1p-7);
+  CHECK(value_at<double>("as_f32", 1 + 0x1p-24) == 1);
+  CHECK(value_at<double>("as_f32", 1e300) == std::numeric_limits<double>::infinity());
 }
 
 TEST_CASE("a zero derivative stays zero beside an infinite gradient") {
