@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "datasets/archive_store.h"
 #include "datasets/dataset.h"
@@ -30,8 +31,12 @@ class FolderStore : public ImageStore {
         fail(ErrorKind::data, printable(at->path().string()), ": more than ", kMostDepth,
              " folders deep; does a link lead back up?");
       const std::string name = at->path().string().substr(before);
-      if (at->is_regular_file(error)) names_.push_back(name);
-      else if (at->is_directory(error) && fs::is_empty(at->path(), error)) empty_folders_.push_back(name);
+      if (!at->is_directory(error)) {
+        names_.push_back(name);
+        if (!at->is_regular_file(error)) others_.insert(name);
+      } else if (fs::is_empty(at->path(), error)) {
+        empty_folders_.push_back(name);
+      }
     }
     if (error) fail(ErrorKind::data, path, ": cannot be read: ", error.message());
     std::ranges::sort(names_);
@@ -48,12 +53,20 @@ class FolderStore : public ImageStore {
     return out;
   }
   void load(File& file) const override { read(wanted_[file.index], file.content); }
-  void read(const std::string& name, std::string& to) const override { folder_.read(name, kMostImageBytes, to); }
-  int64_t bytes_of(const std::string& name) const override { return file_size(join_path(path_, name)); }
+  void read(const std::string& name, std::string& to) const override {
+    std::error_code ignored;
+    if (others_.count(name) && std::filesystem::is_symlink(join_path(path_, name), ignored))
+      fail(ErrorKind::data, where(name), ": a link to what is not there");
+    folder_.read(name, kMostImageBytes, to);
+  }
+  int64_t bytes_of(const std::string& name) const override {
+    return others_.count(name) ? 0 : file_size(join_path(path_, name));
+  }
 
  private:
   static constexpr int kMostDepth = 20;
   const OpenFolder folder_;
+  std::unordered_set<std::string> others_;  // links to nothing, pipes and the like: no images, as reading them tells
   size_t at_ = 0;
 };
 

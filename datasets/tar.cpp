@@ -72,7 +72,15 @@ void TarReader::corrupt(const std::string& what) const {
   fail(ErrorKind::data, bytes_->path(), ": no tar archive, or a damaged one: ", what, " before byte ", at_);
 }
 
-// False at the end of the archive.
+namespace {
+
+bool is_empty(const char* block) {
+  return std::all_of(block, block + kBlock, [](char c) { return c == 0; });
+}
+
+}  // namespace
+
+// False at the end of the bytes.
 bool TarReader::read_block(char* block) {
   const size_t got = bytes_->read(block, size_t(kBlock));
   if (got == 0 && at_ > 0) return false;
@@ -82,8 +90,7 @@ bool TarReader::read_block(char* block) {
     fail(ErrorKind::data, bytes_->path(), ": truncated: ends within a header at byte ", at_, "; fetch it again");
   }
   const bool marked = std::string_view(block + kMagic, 5) == "ustar";  // else next() says that it is damaged
-  const bool empty = std::all_of(block, block + kBlock, [](char c) { return c == 0; });
-  if (at_ == 0 && !marked && !empty && !has_right_sum(block))
+  if (at_ == 0 && !marked && !is_empty(block) && !has_right_sum(block))
     fail(ErrorKind::data, bytes_->path(), ": expected a tar archive", looks_like_clause({block, size_t(kBlock)}));
   at_ += kBlock;
   return true;
@@ -130,12 +137,31 @@ void TarReader::take_pax(const std::string& records) {
   }
 }
 
+// After the block of zeros that ends an archive nothing follows but more of them. (A part of one at the end of the bytes
+// is let be.)
+void TarReader::check_end() {
+  char block[kBlock];
+  const int64_t end = at_;
+  while (const size_t got = bytes_->read(block, size_t(kBlock))) {
+    if (std::any_of(block, block + got, [](char c) { return c != 0; }))
+      fail(ErrorKind::data, bytes_->path(), ": more follows after the archive's end at byte ", end,
+           "; archives that were put in a row are read up to there only, so unpack them into one");
+  }
+}
+
 bool TarReader::next() {
   skip(left_);
   left_ = 0;
   char header[kBlock];
-  while (!ended_ && read_block(header)) {
-    if (std::all_of(header, header + kBlock, [](char c) { return c == 0; })) break;
+  while (!ended_) {
+    if (!read_block(header))
+      fail(ErrorKind::data, bytes_->path(), ": ends at byte ", at_,
+           " without the zeros that end an archive, as one that was cut short; fetch or make it again");
+    if (is_empty(header)) {
+      ended_ = true;
+      check_end();
+      break;
+    }
     if (!has_right_sum(header)) corrupt("a header with a wrong sum");
     const int64_t size = number_field(header, kSize, 12);
     if (size < 0) corrupt("a header whose size is no number");
@@ -163,7 +189,7 @@ bool TarReader::next() {
     long_size_ = -1;
     while (name_.starts_with("./")) name_.erase(0, 2);
     if (name_.find('\0') != name_.npos) corrupt("a name with a zero byte");
-    if (climbs_out(name_)) fail(ErrorKind::data, where(), ": this name leads out of the archive; make it anew");
+    if (climbs_out(name_)) fail(ErrorKind::data, where(), ": this name could lead out of the archive, as it is absolute or has a '..'; make it anew");
     if (type == '5' || (name_.ends_with('/') && size_ == 0)) continue;
     if (type == 'S') fail(ErrorKind::data, where(), ": is a sparse file; make the archive without --sparse");
     if (type != '0' && type != '\0' && type != '7')
@@ -172,7 +198,6 @@ bool TarReader::next() {
     left_ = (size_ + kBlock - 1) / kBlock * kBlock;
     return true;
   }
-  ended_ = true;
   return false;
 }
 

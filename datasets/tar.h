@@ -14,8 +14,8 @@ class TarReader {
   explicit TarReader(const std::string& path);            // a file, plain or gzip
   explicit TarReader(std::unique_ptr<ByteStream> bytes);  // anything, for fuzzing
 
-  // Goes to the next regular file; false after the last. Folders are passed over. Links, devices, and names that
-  // are absolute or climb out of the archive with `..` are errors.
+  // Goes to the next regular file; false after the last. Folders are passed over. Links, devices, names that are
+  // absolute or have a `..`, an archive without its end and bytes beyond it are errors.
   bool next();
   // Of the present file: its name without a leading `./`, and its size.
   const std::string& name() const { return name_; }
@@ -30,6 +30,7 @@ class TarReader {
  private:
   bool read_block(char* block);
   void skip(int64_t bytes);
+  void check_end();
   std::string read_text(int64_t size);
   void take_pax(const std::string& records);
   [[noreturn]] void corrupt(const std::string& what) const;

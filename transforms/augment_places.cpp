@@ -112,7 +112,7 @@ struct RandomScale : Parametrized<Augmentation, RandomScaleParams> {
     const Expr tall = minimum(sqrt(share * (height * width) / aspect), height);
     const Expr wide = minimum(sqrt(share * (height * width) * aspect), width);
     const Expr top = batch.draw() * (height - tall), left = batch.draw() * (width - wide);
-    batch.resample(top, left, tall, wide, to);
+    batch.resample(top, left, tall, wide, {height, width}, to);
   }
 
  private:
@@ -125,7 +125,7 @@ struct RandomScale : Parametrized<Augmentation, RandomScaleParams> {
     const double scale = std::min(height / double(to.height), width / double(to.width));
     const double tall = scale * double(to.height), wide = scale * double(to.width);
     auto number = [&](double value) { return Expr(batch.graph, batch.graph.constant(value)); };
-    batch.resample(number((height - tall) / 2), number((width - wide) / 2), number(tall), number(wide), to);
+    batch.resample(number((height - tall) / 2), number((width - wide) / 2), number(tall), number(wide), {tall, wide}, to);
   }
 };
 NEON_REGISTER(Augmentation, RandomScale,

@@ -1,5 +1,8 @@
 #include "transforms/image_batch.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace neon {
 
 Expr along_axis(Graph& graph, const std::vector<Expr>& numbers, const Shape& shape, int axis) {
@@ -9,6 +12,20 @@ Expr along_axis(Graph& graph, const std::vector<Expr>& numbers, const Shape& sha
     out = apply("select", apply("equal", place, place.constant(double(k))), numbers[k], out);
   return out;
 }
+
+namespace {
+
+// x (N,H,W,C) -> (N,H/down,W/across,C)
+Value mean_of_blocks(Graph& graph, Value x, int64_t down, int64_t across) {
+  const std::vector<int64_t> block = {down, across, 1};
+  return graph.add("pool_avg", {x},
+                   {{"window", block},
+                    {"strides", block},
+                    {"padding", std::vector<int64_t>(6, 0)},
+                    {"count_padding", int64_t(0)}});
+}
+
+}  // namespace
 
 ImageBatch::ImageBatch(Graph& graph, Value data, Value indices, PixelRange range, DType arithmetic, bool training,
                        uint64_t seed)
@@ -46,7 +63,9 @@ void ImageBatch::cut() {
   if (boxes_) {
     const Shape shape{samples_, 4};
     const Expr box(graph, broadcast_to(graph, along_axis(graph, {box_.begin(), box_.end()}, shape, 1), shape));
-    data_ = neon::resample(graph, data_, box, indices_, area_);
+    const auto [down, across] = places_;
+    data_ = neon::resample(graph, data_, box, indices_, {area_.height * down, area_.width * across});
+    if (down * across > 1) data_ = mean_of_blocks(graph, data_, down, across);
   } else if (crops_ || flips_) {
     data_ = neon::crop(graph, data_, cast(place_, DType::i32), indices_, area_, border_);
   } else if (indices_) {
@@ -93,9 +112,12 @@ void ImageBatch::take_views(const std::vector<std::array<double, 3>>& places, Im
   area_ = area;
 }
 
-void ImageBatch::resample(Expr top, Expr left, Expr height, Expr width, ImageArea area) {
+void ImageBatch::resample(Expr top, Expr left, Expr height, Expr width, std::array<double, 2> largest, ImageArea area) {
   if (crops_ || flips_ || boxes_) cut();
   box_ = {top, left, height, width};
+  // A place is a mean of the four pixels around it, and so of two in a row.
+  const auto places = [](double pixels, int64_t of) { return int64_t(std::ceil(pixels / (2 * double(of)) - 1e-9)); };
+  places_ = {std::max<int64_t>(places(largest[0], area.height), 1), std::max<int64_t>(places(largest[1], area.width), 1)};
   boxes_ = true;
   area_ = area;
 }

@@ -49,8 +49,9 @@ class ImageBatch {
   // Of an evaluation: every view as it is cut at each of these places in turn, those of the first place first. A place
   // is top, left and 1 where right and left are swapped.
   void take_views(const std::vector<std::array<double, 3>>& places, ImageArea area, Border border);
-  // Boxes of top, left, height and width (N,1), in pixels.
-  void resample(Expr top, Expr left, Expr height, Expr width, ImageArea area);
+  // Boxes of top, left, height and width (N,1), in pixels, none larger than `largest`. What that has more than twice as
+  // many of as the result, along an axis, is averaged.
+  void resample(Expr top, Expr left, Expr height, Expr width, std::array<double, 2> largest, ImageArea area);
   // The middle, with the border around it where it is larger.
   void crop_middle(ImageArea area, Border border);
 
@@ -78,7 +79,8 @@ class ImageBatch {
   bool ranged_ = false;  // data_ holds what the net sees
   bool crops_ = false, flips_ = false, boxes_ = false;
   Expr place_;
-  std::array<Expr, 4> box_;  // top, left, height, width
+  std::array<Expr, 4> box_;        // top, left, height, width
+  std::array<int64_t, 2> places_;  // in a box for a pixel of the result, down and across
   Border border_ = Border::zero;
   Value keys_, numbers_;  // what is drawn: (N,2), (N,kNumbers)
   int draws_ = 0;

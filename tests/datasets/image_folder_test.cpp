@@ -1,4 +1,6 @@
 // Folders, archives and lists of images.
+#include <sys/stat.h>
+
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <filesystem>
@@ -193,6 +195,29 @@ TEST_CASE("bad images end the run, or are counted and left out") {
   }
 }
 
+TEST_CASE("what is no file is a bad image, also where a class is made of nothing else") {
+  const TempDir dir;
+  write_all(dir, pets());
+  const auto link = [&](const std::string& name) {
+    std::filesystem::create_directories(std::filesystem::path(dir / name).parent_path());
+    std::filesystem::create_symlink("gone.jpg", dir / name);
+  };
+  link("pets/train/dog/9.jpg");
+  CHECK(folder_trouble(dir, {{"path", "pets"}}) == "data: pets/train/dog/9.jpg: a link to what is not there (on_bad_sample: skip leaves such files out)");
+  std::vector<std::string> warnings;
+  check_pets(load_images(dir, "ImageFolder", {{"path", "pets"}, {"on_bad_sample", "skip"}}, &warnings));
+  REQUIRE(warnings.size() == 1);
+  CHECK_THAT(warnings[0], Catch::Contains("1 of 11 images are left out; the first: ") && Catch::Contains("dog/9.jpg"));
+  std::filesystem::remove(dir / "pets/train/dog/9.jpg");
+  REQUIRE(mkfifo((dir / "pets/train/dog/9.jpg").c_str(), 0666) == 0);
+  CHECK(folder_trouble(dir, {{"path", "pets"}}) ==
+        "data: pets/train/dog/9.jpg: expected a file, this is a device, pipe or socket (on_bad_sample: skip leaves such "
+        "files out)");
+  std::filesystem::remove(dir / "pets/train/dog/9.jpg");
+  for (const char* part : {"train", "test"}) link(text("pets/", part, "/eel/0.jpg"));
+  CHECK(folder_trouble(dir, {{"path", "pets"}}) == "data: pets/train/eel/0.jpg: a link to what is not there (on_bad_sample: skip leaves such files out)");
+}
+
 TEST_CASE("folders to train and test with are told from classes") {
   const TempDir dir;
   Files files;
@@ -242,7 +267,7 @@ TEST_CASE("folders that say no classes are errors") {
           make("ImageFolder", {{"path", "x"}, {"channels", "2"}});
         }).find("1 (grey) or 3 (RGB)") != std::string::npos);
   dir.write("slip.tar", tar_of({{"train/../../a.png", "x"}}));
-  CHECK(folder_trouble(dir, {{"path", "slip.tar"}}).find("leads out of the archive") != std::string::npos);
+  CHECK(folder_trouble(dir, {{"path", "slip.tar"}}).find("could lead out of the archive") != std::string::npos);
   dir.write("twice.tar", tar_of({{"a/a.png", "x"}, {"a/a.png", "x"}}));
   CHECK(folder_trouble(dir, {{"path", "twice.tar"}}) == "data: twice.tar: a/a.png: is in the archive twice");
 }

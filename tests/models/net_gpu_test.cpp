@@ -9,6 +9,7 @@
 #include <cmath>
 #include <map>
 
+#include "tests/backends/cuda/part.h"
 #include "tests/models/golden_net.h"
 
 using namespace neon;
@@ -110,8 +111,8 @@ void check(const std::map<std::string, double>& gpu, const std::map<std::string,
 
 }  // namespace
 
-TEST_CASE("the golden nets train on a GPU in every type as in PyTorch in f64") {
-  const Setting net = GENERATE(from_range(golden_nets()));
+TEST_CASE("the golden nets train on a GPU in every type as in PyTorch in f64", "[parts]") {
+  const Setting net = GENERATE(from_range(neon::test::part_of(golden_nets())));
   const Setting* title = net.find("title");
   const double layers = GoldenNet(net, DType::f32).layers();
   for (const Type& type : kTypes) {

@@ -56,15 +56,16 @@ class Sums(unittest.TestCase):
     def test_cases_may_be_run_by_several_processes(self):
         cases = """#!/bin/sh
 case "$1" in
-  --list-test-names-only) printf 'one\\ntwo, and more\\nthree\\n0 passed, 0 failed, 0 skipped\\n'; exit 3;;
-  one|three) echo '1 passed, 0 failed, 0 skipped';;
+  --list-test-names-only) [ "$2" ] || printf 'two, and more\\nthree\\n'; printf 'one\\n0 passed, 0 failed, 0 skipped\\n'; exit 3;;
+  one) case "$NEON_TEST_PART" in [1-3]/3|'') echo '1 passed, 0 failed, 0 skipped';; *) exit 1;; esac;;
+  three) [ "$NEON_TEST_PART" ] || echo '1 passed, 0 failed, 0 skipped';;
   'two\\, and more') echo '0 passed, 1 failed, 0 skipped'; exit 1;;
   *) echo '20 passed, 0 failed, 0 skipped';;
 esac
 """
         good = ("1 passed, 0 failed, 0 skipped", 0)
         self.assertEqual(self.run_with(cases, good, good, good), (0, "23 passed, 0 failed, 5 skipped"))
-        self.assertEqual(self.run_with(cases, good, good, good, options=["-j", "2"]), (1, "5 passed, 1 failed, 5 skipped"))
+        self.assertEqual(self.run_with(cases, good, good, good, options=["-j", "3"]), (1, "7 passed, 1 failed, 5 skipped"))
         skipped = ("no GPU\n0 passed, 0 failed, 5 skipped", 77)
         self.assertEqual(self.run_with(skipped, skipped, skipped, skipped, options=["-j2"]), (0, "0 passed, 0 failed, 25 skipped"))
 

@@ -195,18 +195,31 @@ TEST_CASE("random boxes follow area and aspect") {
             const double aspect = boxes.aspect[0] * std::pow(boxes.aspect[1] / boxes.aspect[0], drawn(n, 1));
             const double tall = std::min(std::sqrt(share * 120 / aspect), 12.0);
             const double wide = std::min(std::sqrt(share * 120 * aspect), 10.0);
-            auto place = [](double begin, double length, int64_t at, double most) {
-              return std::clamp(begin + (double(at) + 0.5) * length / 5 - 0.5, 0.0, most - 1);
+            // Of at most 12 rows to 5 each is the mean of two places, of 10 columns one is enough.
+            auto place = [](double begin, double length, int64_t at, int64_t of, double most) {
+              return std::clamp(begin + (double(at) + 0.5) * length / double(of) - 0.5, 0.0, most - 1);
             };
-            const double v = place(drawn(n, 2) * (12 - tall), tall, y, 12),
-                         u = place(drawn(n, 3) * (10 - wide), wide, x, 10);
-            const auto top = int64_t(v), left = int64_t(u);
-            const double a = v - double(top), b = u - double(left);
-            auto pixel = [&](int64_t row, int64_t column) {
-              return p.at(n, std::min<int64_t>(row, 11), std::min<int64_t>(column, 9), c);
-            };
-            return (1 - a) * ((1 - b) * pixel(top, left) + b * pixel(top, left + 1)) +
-                   a * ((1 - b) * pixel(top + 1, left) + b * pixel(top + 1, left + 1));
+            double sum = 0;
+            for (const int64_t half : {0, 1}) {
+              const double v = place(drawn(n, 2) * (12 - tall), tall, 2 * y + half, 10, 12),
+                           u = place(drawn(n, 3) * (10 - wide), wide, x, 5, 10);
+              const auto top = int64_t(v), left = int64_t(u);
+              const double a = v - double(top), b = u - double(left);
+              auto pixel = [&](int64_t row, int64_t column) {
+                return p.at(n, std::min<int64_t>(row, 11), std::min<int64_t>(column, 9), c);
+              };
+              sum += (1 - a) * ((1 - b) * pixel(top, left) + b * pixel(top, left + 1)) +
+                     a * ((1 - b) * pixel(top + 1, left) + b * pixel(top + 1, left + 1));
+            }
+            return sum / 2;
+          });
+  // Sixteen pixels to one, as a reader that brings them to the size would make it.
+  for (const bool training : {false, true})
+    check("[RandomScale: {size: 3, area: [1, 1], aspect: [1, 1]}]", {12, 12}, {3, 3}, training, 8,
+          [&](int64_t, int64_t n, int64_t y, int64_t x, int64_t c) {
+            double sum = 0;
+            for (int64_t k = 0; k < 16; ++k) sum += Picture{12, 12}.at(n, 4 * y + k / 4, 4 * x + k % 4, c);
+            return sum / 16;
           });
   // A box may be swapped in itself, and what follows it sees its pixels.
   for (const bool crops : {false, true})

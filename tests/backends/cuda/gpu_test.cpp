@@ -72,25 +72,25 @@ TEST_CASE("convolutions of pixels by the library that the clock finds faster") {
   }
   for (const std::string& library : taken) CHECK((library == "cudnn" || library == "cublaslt"));
 }
-TEST_CASE("op cases in f32") {
+TEST_CASE("op cases in f32", "[parts]") {
   for (const OpCase& c : part_of(all_cases())) check(c, DType::f32, kGpu);
 }
-TEST_CASE("op cases in f64") {
+TEST_CASE("op cases in f64", "[parts]") {
   for (const OpCase& c : part_of(all_cases())) check(c, DType::f64, kGpu);
 }
-TEST_CASE("op cases in bf16") {
+TEST_CASE("op cases in bf16", "[parts]") {
   for (const OpCase& c : part_of(all_cases())) check(c, DType::bf16, kGpu);
 }
-TEST_CASE("op cases in f16") {
+TEST_CASE("op cases in f16", "[parts]") {
   for (const OpCase& c : part_of(all_cases())) check(c, DType::f16, kGpu);
 }
-TEST_CASE("op cases with a kernel for every node") {
+TEST_CASE("op cases with a kernel for every node", "[parts]") {
   DeviceOptions options = kGpu;
   options.cpu.fuse = false;
   for (const OpCase& c : part_of(all_cases())) check(c, DType::f32, options);
 }
 // f32 to their tolerance; in 16 bits a result is rounded once, by half a unit of its last place.
-TEST_CASE("convolutions of neon 1's tests, and their gradients, in their own sizes") {
+TEST_CASE("convolutions of neon 1's tests, and their gradients, in their own sizes", "[parts]") {
   for (const OpCase& c : part_of(large_convolution_cases())) {
     const CaseRun expected = run_case(c, DType::f64, DType::bf16, CpuOptions{.plain = true});
     for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {

@@ -14,11 +14,11 @@
 using namespace neon;
 using namespace neon::test;
 
-TEST_CASE("concatenations are written piece by piece on the GPU") {
+TEST_CASE("concatenations are written piece by piece on the GPU", "[parts]") {
   for (const JoinCase& c : part_of(join_cases())) check_against_plain(c.name, c.build);
 }
 
-TEST_CASE("convolutions of single pixels write into a concatenation on the GPU as products") {
+TEST_CASE("convolutions of single pixels write into a concatenation on the GPU as products", "[parts]") {
   for (const PixelCase& c : part_of(pixel_cases())) {
     check_against_plain(c.name, c.build);
     for (DType dtype : {DType::f32, DType::f16, DType::bf16, DType::f64}) {
@@ -38,10 +38,10 @@ TEST_CASE("convolutions of single pixels write into a concatenation on the GPU a
   }
 }
 
-TEST_CASE("gradients of convolutions of one input are made together on the GPU") {
+TEST_CASE("gradients of convolutions of one input are made together on the GPU", "[parts]") {
   for (const SiblingCase& c : part_of(sibling_cases())) check_against_plain(c.name, c.build);
 }
 
-TEST_CASE("patches make what they see on the GPU") {
+TEST_CASE("patches make what they see on the GPU", "[parts]") {
   for (const PrologueCase& c : part_of(prologue_cases())) check_against_plain(c.name, c.build);
 }

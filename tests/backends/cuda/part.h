@@ -1,4 +1,5 @@
-// Cases shared among processes: with NEON_TEST_PART=I/N every Nth from the Ith on (I = 1 .. N), otherwise all.
+// Cases shared among processes: with NEON_TEST_PART=I/N every Nth from the Ith on (I = 1 .. N), otherwise all. A test
+// that takes a part has the tag [parts], by which tools/gpu_tests knows it.
 #pragma once
 #include <catch2/catch.hpp>
 #include <cstdio>

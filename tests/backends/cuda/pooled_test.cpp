@@ -13,7 +13,7 @@
 using namespace neon;
 using namespace neon::test;
 
-TEST_CASE("first convolutions in 16 bits take max pooling along on the GPU, their filters' gradients that of pooling") {
+TEST_CASE("first convolutions in 16 bits take max pooling along on the GPU, their filters' gradients that of pooling", "[parts]") {
   for (const PooledConvolutionCase& c : part_of(pooled_convolution_cases())) {
     // Not in f32: algorithms of cuDNN's that transform pixels make unequal what is equal, and another is the first.
     check_against_plain(c.name, c.build, {DType::f16, DType::bf16, DType::f64});
@@ -34,7 +34,7 @@ TEST_CASE("first convolutions in 16 bits take max pooling along on the GPU, thei
   }
 }
 
-TEST_CASE("max pooling's gradient takes relu's derivative and the bias's gradient along on the GPU") {
+TEST_CASE("max pooling's gradient takes relu's derivative and the bias's gradient along on the GPU", "[parts]") {
   for (const PooledCase& c : part_of(pooled_cases())) {
     check_against_plain(c.name, c.build);
     for (DType dtype : {DType::f32, DType::f16, DType::bf16, DType::f64}) {
@@ -120,7 +120,7 @@ void largest_of(const Strips& c, const std::vector<float>& x, int64_t sample, co
 
 }  // namespace
 
-TEST_CASE("max pooling in 16 bits by strips of windows: the first of the largest, NaN above all") {
+TEST_CASE("max pooling in 16 bits by strips of windows: the first of the largest, NaN above all", "[parts]") {
   for (const Strips& c : part_of(std::vector<Strips>(std::begin(kStrips), std::end(kStrips))))
     for (DType dtype : {DType::f16, DType::bf16}) {
       INFO(c.name << " in " << std::string(name_of(dtype)));
