@@ -137,8 +137,8 @@ void TarReader::take_pax(const std::string& records) {
   }
 }
 
-// After the block of zeros that ends an archive nothing follows but more of them. (A part of one at the end of the bytes
-// is let be.)
+// After the block of zeros that ends an archive nothing follows but more of them. (A part of one at the end of the
+// bytes is let be.)
 void TarReader::check_end() {
   char block[kBlock];
   const int64_t end = at_;
@@ -189,7 +189,9 @@ bool TarReader::next() {
     long_size_ = -1;
     while (name_.starts_with("./")) name_.erase(0, 2);
     if (name_.find('\0') != name_.npos) corrupt("a name with a zero byte");
-    if (climbs_out(name_)) fail(ErrorKind::data, where(), ": this name could lead out of the archive, as it is absolute or has a '..'; make it anew");
+    if (climbs_out(name_))
+      fail(ErrorKind::data, where(),
+           ": this name could lead out of the archive, as it is absolute or has a '..'; make it anew");
     if (type == '5' || (name_.ends_with('/') && size_ == 0)) continue;
     if (type == 'S') fail(ErrorKind::data, where(), ": is a sparse file; make the archive without --sparse");
     if (type != '0' && type != '\0' && type != '7')

@@ -29,8 +29,7 @@ void fill(Tensor& array, const std::string& name) {
   const size_t bytes = size_of(array.dtype());
   auto* to = static_cast<std::byte*>(array.data());
   for (int64_t i = 0; i < array.elements(); i += kPiece)
-    std::memcpy(to + size_t(i) * bytes,
-                static_cast<std::byte*>(table.data()) + size_t(places.below(kTable)) * bytes,
+    std::memcpy(to + size_t(i) * bytes, static_cast<std::byte*>(table.data()) + size_t(places.below(kTable)) * bytes,
                 size_t(std::min(kPiece, array.elements() - i)) * bytes);
 }
 

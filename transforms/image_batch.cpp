@@ -18,11 +18,9 @@ namespace {
 // x (N,H,W,C) -> (N,H/down,W/across,C)
 Value mean_of_blocks(Graph& graph, Value x, int64_t down, int64_t across) {
   const std::vector<int64_t> block = {down, across, 1};
-  return graph.add("pool_avg", {x},
-                   {{"window", block},
-                    {"strides", block},
-                    {"padding", std::vector<int64_t>(6, 0)},
-                    {"count_padding", int64_t(0)}});
+  return graph.add(
+      "pool_avg", {x},
+      {{"window", block}, {"strides", block}, {"padding", std::vector<int64_t>(6, 0)}, {"count_padding", int64_t(0)}});
 }
 
 }  // namespace
@@ -117,7 +115,8 @@ void ImageBatch::resample(Expr top, Expr left, Expr height, Expr width, std::arr
   box_ = {top, left, height, width};
   // A place is a mean of the four pixels around it, and so of two in a row.
   const auto places = [](double pixels, int64_t of) { return int64_t(std::ceil(pixels / (2 * double(of)) - 1e-9)); };
-  places_ = {std::max<int64_t>(places(largest[0], area.height), 1), std::max<int64_t>(places(largest[1], area.width), 1)};
+  places_ = {std::max<int64_t>(places(largest[0], area.height), 1),
+             std::max<int64_t>(places(largest[1], area.width), 1)};
   boxes_ = true;
   area_ = area;
 }

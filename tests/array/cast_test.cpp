@@ -70,7 +70,8 @@ TEST_CASE("rounding by chance ends at the largest number of its type") {
   Backend be = make_backend();
   const Array x = be.array({70000, 65504, -1e6, 1}, {4});
   const std::vector<double> rounded = {kInfinity, 65504, -kInfinity, 1};
-  check(Array(round_by_chance(x, 10, DType::f16) + 0.0).get(), {4}, [&](const Index& i) { return rounded[size_t(i[0])]; });
+  check(Array(round_by_chance(x, 10, DType::f16) + 0.0).get(), {4},
+        [&](const Index& i) { return rounded[size_t(i[0])]; });
 }
 
 TEST_CASE("gradients go straight through a cast") {

@@ -10,10 +10,20 @@ import sys
 import tempfile
 
 MESON, BUILD, *EXAMPLES = sys.argv[1:]
+NO_MODULE = "has no GPU module"
+# Meson's tests find the libraries of the build tree before those that were installed.
+ENVIRONMENT = {**os.environ, "LD_LIBRARY_PATH": ":".join(
+    folder for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":") if folder and not folder.startswith(BUILD))}
 
 
 def run(*command, **environment):
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env={**os.environ, **environment}).stdout
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env={**ENVIRONMENT, **environment}).stdout
+
+
+def said_by(command):
+    """Whether or not there is a GPU."""
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=ENVIRONMENT,
+                          text=True).stdout
 
 
 def main():
@@ -33,8 +43,18 @@ def main():
             run("g++", "-std=c++20", "-Wall", "-Wextra", "-Werror", example, "-o", program, *flags)
             run(program)  # which finds the library by itself
             passed += 1
+        neon = str(next(pathlib.Path(root).rglob("bin/neon")))
+        for module in pathlib.Path(root).rglob("libneon_cuda.so"):
+            for program in [neon, "doctor"], [os.path.join(root, pathlib.Path(EXAMPLES[0]).stem), "gpu"]:
+                if NO_MODULE in said_by(program):
+                    sys.exit(f"{program} does not find {module}")
+                module.rename(module.with_suffix(".away"))
+                if NO_MODULE not in said_by(program):
+                    sys.exit(f"{program} finds a module that is not of its installation")
+                module.with_suffix(".away").rename(module)
+                passed += 1
         version = run("pkg-config", "--modversion", "neon", **finding).strip()
-        said = run(str(next(pathlib.Path(root).rglob("bin/neon"))), "--version").strip()
+        said = run(neon, "--version").strip()
         if said != "neon " + version:
             sys.exit(f"pkg-config says {version}, the program {said}")
     print(f"{passed + 1} passed, 0 failed")

@@ -110,8 +110,8 @@ TEST_CASE("pixels out of channels, by the formula") {
 
 TEST_CASE("convolutions of few channels become deep ones of the same sums") {
   // Of at most 64 numbers in a window, whole windows, their number rounded up to 8. Of more, as many rows of a window
-  // as the stride has, or blocks as high and wide as the stride, where those are at most 64 numbers; channels rounded up
-  // to 8; filters as many blocks as they reach into; of the input as many as the last window needs.
+  // as the stride has, or blocks as high and wide as the stride, where those are at most 64 numbers; channels rounded
+  // up to 8; filters as many blocks as they reach into; of the input as many as the last window needs.
   const Deep all[] = {
       {"first of a net of 3x3", {2, 9, 7, 3}, {16, 3, 3, 3}, {1, 1}, {1, 1, 1, 1}, {2, 9, 7, 32}, {16, 1, 1, 32}},
       {"first of LeNet", {2, 12, 11, 1}, {6, 5, 5, 1}, {1, 1}, {0, 0, 0, 0}, {2, 8, 7, 32}, {6, 1, 1, 32}},

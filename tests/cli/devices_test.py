@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """A run goes from one device to the other, with everything that a checkpoint holds. Needs a GPU; where there is none all
 is skipped, counted and said."""
+import json
 import os
 import re
 import struct
@@ -29,6 +30,7 @@ epochs: 4
 # Of the largest number of an array, after some hundred steps in f32, which err by 2^-24 each. A state that was lost, or
 # another batch, moves weights by a rate times the steps left: some 1e-2 here.
 TOLERANCE = 1e-4
+TOLERANCE_OF_16_BITS = 1e-2  # which err by 2^-11 in each step; a state that was lost is off by its size
 
 
 def why_not_used(doctor):
@@ -47,15 +49,15 @@ class Case(support.Case):
         del self.environment["CUDA_VISIBLE_DEVICES"]
         self.environment.update(OF_THE_MACHINE)
 
-    def train(self, spec, *devices):
+    def train(self, spec, *devices, options=()):
         """Four epochs, one after the other or two and two; the variables at the end."""
         name = "-".join(devices) + ".safetensors"
-        self.neon("-b", devices[0], "-r", "3", "-s", name, "-e", str(4 // len(devices)), spec)
+        self.neon("-b", devices[0], "-r", "3", "-s", name, "-e", str(4 // len(devices)), *options, spec)
         for device in devices[1:]:
             self.neon("resume", name, "-b", device, "-e", "4")
         return support.tensors(self.path(name))[0]
 
-    def assert_close(self, one, other, what):
+    def assert_close(self, one, other, what, tolerance=TOLERANCE):
         self.assertEqual(one.keys(), other.keys())
         compared = 0
         for name, (dtype, shape, content) in one.items():
@@ -63,7 +65,7 @@ class Case(support.Case):
                 continue
             a, b = (struct.unpack(f"<{len(content) // 4}f", tensors[name][2]) for tensors in (one, other))
             size = max(map(abs, b)) or 1
-            self.assertLess(max(abs(x - y) for x, y in zip(a, b)), TOLERANCE * size, f"{name}, {what}")
+            self.assertLess(max(abs(x - y) for x, y in zip(a, b)), tolerance * size, f"{name}, {what}")
             compared += 1
         self.assertGreaterEqual(compared, 4)  # weights, and a state each
 
@@ -75,6 +77,18 @@ class Devices(Case):
             straight = self.train(spec, "cpu")
             for devices in ("gpu",), ("gpu", "cpu"), ("cpu", "gpu"):
                 self.assert_close(self.train(spec, *devices), straight, devices)
+
+    def test_a_run_in_16_bits_goes_on_with_its_masters_and_its_loss_scale(self):
+        # Steps overflow until the scale is small enough: a run that began with the first scale again would leave out more.
+        spec = self.spec(CONVOLUTION.replace("Kaiming, bias: {Constant: 0}, activation: Softmax", "{Gaussian: {scale: 0.7}}")
+                         .replace("CrossEntropyMulti", "SumSquared"))
+        scaling = lambda name: {key: json.loads(support.tensors(self.path(name))[1]["neon.position"])[key]
+                                for key in ("loss_scale", "skipped")}
+        straight = self.train(spec, "cpu", options=["-d", "f16"])
+        self.assertGreater(scaling("cpu.safetensors")["skipped"], 0)
+        for devices in ("gpu",), ("gpu", "cpu"), ("cpu", "gpu"):
+            self.assert_close(self.train(spec, *devices, options=["-d", "f16"]), straight, devices, TOLERANCE_OF_16_BITS)
+            self.assertEqual(scaling("-".join(devices) + ".safetensors"), scaling("cpu.safetensors"), devices)
 
     def test_a_run_that_stays_on_the_gpu_has_the_same_bits_interrupted_or_not(self):
         for content in support.IRIS, CONVOLUTION:

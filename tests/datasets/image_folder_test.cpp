@@ -203,19 +203,22 @@ TEST_CASE("what is no file is a bad image, also where a class is made of nothing
     std::filesystem::create_symlink("gone.jpg", dir / name);
   };
   link("pets/train/dog/9.jpg");
-  CHECK(folder_trouble(dir, {{"path", "pets"}}) == "data: pets/train/dog/9.jpg: a link to what is not there (on_bad_sample: skip leaves such files out)");
+  CHECK(folder_trouble(dir, {{"path", "pets"}}) ==
+        "data: pets/train/dog/9.jpg: a link to what is not there (on_bad_sample: skip leaves such files out)");
   std::vector<std::string> warnings;
   check_pets(load_images(dir, "ImageFolder", {{"path", "pets"}, {"on_bad_sample", "skip"}}, &warnings));
   REQUIRE(warnings.size() == 1);
   CHECK_THAT(warnings[0], Catch::Contains("1 of 11 images are left out; the first: ") && Catch::Contains("dog/9.jpg"));
   std::filesystem::remove(dir / "pets/train/dog/9.jpg");
   REQUIRE(mkfifo((dir / "pets/train/dog/9.jpg").c_str(), 0666) == 0);
-  CHECK(folder_trouble(dir, {{"path", "pets"}}) ==
-        "data: pets/train/dog/9.jpg: expected a file, this is a device, pipe or socket (on_bad_sample: skip leaves such "
-        "files out)");
+  CHECK(
+      folder_trouble(dir, {{"path", "pets"}}) ==
+      "data: pets/train/dog/9.jpg: expected a file, this is a device, pipe or socket (on_bad_sample: skip leaves such "
+      "files out)");
   std::filesystem::remove(dir / "pets/train/dog/9.jpg");
   for (const char* part : {"train", "test"}) link(text("pets/", part, "/eel/0.jpg"));
-  CHECK(folder_trouble(dir, {{"path", "pets"}}) == "data: pets/train/eel/0.jpg: a link to what is not there (on_bad_sample: skip leaves such files out)");
+  CHECK(folder_trouble(dir, {{"path", "pets"}}) ==
+        "data: pets/train/eel/0.jpg: a link to what is not there (on_bad_sample: skip leaves such files out)");
 }
 
 TEST_CASE("folders to train and test with are told from classes") {

@@ -75,8 +75,9 @@ TEST_CASE("long names and sizes of pax headers") {
 
 TEST_CASE("hostile and damaged archives are errors") {
   const TempDir dir;
-  CHECK(tar_trouble(dir, tar_of({{"a/../../b", "x"}})) ==
-        "data: x.tar: a/../../b: this name could lead out of the archive, as it is absolute or has a '..'; make it anew");
+  CHECK(
+      tar_trouble(dir, tar_of({{"a/../../b", "x"}})) ==
+      "data: x.tar: a/../../b: this name could lead out of the archive, as it is absolute or has a '..'; make it anew");
   CHECK(tar_trouble(dir, tar_of({{"/etc/passwd", "x"}})).find("could lead out of the archive") != std::string::npos);
   CHECK(tar_trouble(dir, tar_member("holes", "", 'S') + tar_of({}))
             .ends_with("holes: is a sparse file; make the archive without --sparse"));

@@ -4,13 +4,18 @@
 // cuEventQuery, which waits for nothing.
 #include <cuda.h>
 #include <dlfcn.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
+#include <fstream>
+#include <functional>
 #include <map>
 #include <string>
 
+#include "backends/graph/expression.h"
 #include "tests/backends/nets.h"
 
 namespace {
@@ -243,18 +248,60 @@ TEST_CASE("a ring may end before a program whose run could not be started") {
   ring.reset();
 }
 
+namespace {
+
+// Bytes of memory that this process has.
+size_t resident() {
+  std::ifstream pages("/proc/self/statm");
+  size_t all = 0, here = 0;
+  pages >> all >> here;
+  return here * size_t(sysconf(_SC_PAGESIZE));
+}
+
+// A product that cuBLASLt is given, of f16.
+Graph large_product() {
+  Graph graph;
+  const Expr x(graph, graph.variable("x", DType::f16, {512, 1024})),
+      w(graph, graph.variable("w", DType::f16, {1024, 1024}));
+  graph.output("cost", mean(square(cast(Expr(graph, matmul(graph, x, w)), DType::f32)), {0, 1}));
+  return graph;
+}
+
+}  // namespace
+
 TEST_CASE("a thousand programs made, run and dropped leave no memory behind") {
-  const Net net = mnist_small();
+  const Net small = mnist_small(), deep = images(DType::f16);
+  const Graph product = large_product();
+  const DeviceOptions plain{.gpu = true}, timed{.gpu = true, .timed = true};
+  struct Kind {
+    const char* library;  // whose kernels are among the program's
+    int count;
+    std::function<std::unique_ptr<Program>(Variables&)> make;
+  };
+  const Kind kinds[] = {{"own", 1000, [&](Variables& variables) { return small.compile(variables, plain); }},
+                        {"cudnn", 200, [&](Variables& variables) { return deep.compile(variables, timed); }},
+                        {"cublaslt", 200, [&](Variables& variables) {
+                           auto program = compile_program(product, variables, timed);
+                           variables.to_device();
+                           return program;
+                         }}};
   std::string why_not;
   GpuModule* const module = gpu_module(why_not);
-  auto once = [&] {
-    Variables variables;
-    const auto program = net.compile(variables, DeviceOptions{.gpu = true});
-    program->run(0);
-    program->recorded("cost");
-  };
-  for (int i = 0; i < 10; ++i) once();
-  const size_t before = module->free_bytes(0);
-  for (int i = 0; i < 1000; ++i) once();
-  CHECK(module->free_bytes(0) + (size_t(1) << 20) >= before);
+  for (const Kind& kind : kinds) {
+    INFO(kind.library);
+    int taken = 0;
+    auto once = [&] {
+      Variables variables;
+      const auto program = kind.make(variables);
+      program->run(0);
+      program->recorded("cost");
+      taken += int(std::ranges::count(program->implementations(), kind.library));
+    };
+    for (int i = 0; i < 20; ++i) once();
+    CHECK(taken > 0);
+    const size_t before = module->free_bytes(0), before_here = resident();
+    for (int i = 0; i < kind.count; ++i) once();
+    CHECK(module->free_bytes(0) + (size_t(1) << 20) >= before);
+    CHECK(resident() < before_here + (size_t(16) << 20));
+  }
 }
