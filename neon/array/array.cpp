@@ -92,6 +92,34 @@ Tensor Array::get() const {
   return out;
 }
 
+Array& Array::put(const Lazy& indices, const Lazy& rows, int axis) {
+  axis = checked_axis(shape(), axis);
+  const Tensor places = Array(checked_indices("put", indices)).get();
+  const int64_t count = places.elements(), length = shape()[axis];
+  // Which of the rows each place takes, if any.
+  Tensor from(DType::i32, {length}), taken(DType::u8, {length});
+  for (int64_t k = 0; k < count; ++k) {
+    const auto at = int64_t(places.at(k));
+    if (at < 0 || at >= length)
+      fail(ErrorKind::config, "put: index ", at, " at place ", k, " is not in [0, ", length, ")");
+    from.set(at, double(k)), taken.set(at, 1);
+  }
+  const Shape given = shape().with(axis, count);
+  if (!broadcasts_to(rows.shape(), given))
+    fail(ErrorKind::config, "cannot put ", rows.shape(), " to ", count, " places of axis ", axis, " of ", shape());
+  if (count == 0) return *this;
+  const auto device_array = [&](const Tensor& values) {
+    const NodePtr made = state_of(node()).new_array(node()->state, {values.dtype(), values.shape()});
+    return Array(Place{}, made).set(values);
+  };
+  std::vector<int64_t> along(size_t(shape().rank()), 1);
+  along[size_t(axis)] = length;
+  // A number is the same in every row.
+  const bool is_number = !rows.node()->state;
+  const Lazy chosen = is_number ? rows : take(Array(rows.broadcast(given)), device_array(from), axis);
+  return assign(where(device_array(taken).reshape(along), chosen, *this));
+}
+
 double Array::item() const {
   if (elements() != 1) fail(ErrorKind::config, "item() is of an array of one element, not of ", shape());
   return get().at(0);
@@ -211,13 +239,7 @@ void compensated_sum(Array& a, Array& carry, const Lazy& b, double carry_scale, 
          " and ", carry.dtype(), " ", carry.shape());
   const Lazy added = add_scale * b - carry_scale * carry, total = a + added;
   // As it will be stored: what the rounding takes must be known before it is made.
-  Lazy stored = total;
-  if (a.rounding() > 0) {
-    stored = Lazy(in_type(total.node(), a.dtype(), a.rounding()));
-  } else if (size_of(a.dtype()) == 2) {
-    const Lazy step = apply("spacing", total, most_kept_bits(a.dtype()), a.dtype() == DType::f16 ? -14 : -126);
-    stored = rint(total / step) * step;
-  }
+  const Lazy stored = a.rounding() > 0 ? Lazy(in_type(total.node(), a.dtype(), a.rounding())) : total.cast(a.dtype());
   const NodePtr& place = a.node();
   evaluate(state_of(place),
            {target_of(place, stored.node(), 0), target_of(carry.node(), ((stored - a) - added).node(), 0)});

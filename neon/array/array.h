@@ -38,6 +38,9 @@ class Array : public Lazy {
   Array& operator-=(const Lazy& b) { return assign(*this - b); }
   Array& operator*=(const Lazy& b) { return assign(*this * b); }
   Array& operator/=(const Lazy& b) { return assign(*this / b); }
+  // Writes rows along an axis, which a list of i32 indices names: broadcast to as many, of a place that is named twice
+  // the last. The list is looked at on the host, which waits for it.
+  Array& put(const Lazy& indices, const Lazy& rows, int axis = 0);
   // Of the same shape.
   Array& set(const Tensor& values);
   Tensor get() const;

@@ -113,7 +113,8 @@ class Form {
     if (node.op == "uniform") return uniform(graph, node.type.shape, seed, stream);
     if (node.op == "round_stochastic")
       return round_stochastic({graph, inputs[0]}, node.type.dtype, int(node.attributes.integer("bits")), seed, stream);
-    if (node.op != "gradient") return graph.add(node.op, inputs, node.attributes);
+    // Of several results, such as the largest and their places, the first.
+    if (node.op != "gradient") return graph.add_all(node.op, inputs, node.attributes)[0];
     const Value wanted[] = {inputs[1]};
     const Value found = gradients(graph, inputs[0], wanted, inputs.size() > 2 ? inputs[2] : Value{})[0];
     if (found) return found;

@@ -254,8 +254,16 @@ Lazy dot(const Lazy& a, const Lazy& b) {
   return Lazy(make_node("matmul", std::move(operands), {{"transpose_a", transpose_a}, {"transpose_b", transpose_b}}));
 }
 
+const Lazy& checked_indices(const char* function, const Lazy& indices) {
+  if (indices.shape().rank() != 1) fail(ErrorKind::config, function, " takes a list of indices, got ", indices.shape());
+  if (indices.dtype() != DType::i32)
+    fail(ErrorKind::config, function, " takes i32 indices, not ", indices.dtype(), "; cast(DType::i32) makes them");
+  return indices;
+}
+
 Lazy take(const Lazy& a, const Lazy& indices, int axis) {
   axis = checked_axis(a.shape(), axis);
+  checked_indices("take", indices);
   auto rows = [&](const Lazy& data) { return Lazy(make_node("gather", {data.node(), indices.node()})); };
   if (axis == 0) return rows(a);
   std::vector<int64_t> axes = all(a);

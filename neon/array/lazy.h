@@ -113,6 +113,22 @@ Lazy argmin(const Lazy& a, int axis);
 // in it, others in the type of the arithmetic; sums are in f32 or f64, and so is what an expression makes of them: of
 // 16-bit operands they are rounded where they are stored, or by cast().
 Lazy dot(const Lazy& a, const Lazy& b);
+// How filters or windows step over images (N,H,W,C) or volumes (N,D,H,W,C): a number for each axis of space, one for all
+// of them, or none for the usual, steps of 1 or of a pooling window's size, no padding, no dilation. There is as much
+// padding before as after.
+struct WindowSteps {
+  std::vector<int64_t> strides = {}, padding = {}, dilation = {};
+  int64_t groups = 1;  // that channels and feature maps are shared among evenly
+};
+// x (N,H,W,C), w (K,R,S,C/groups) -> (N,P,Q,K), P = (H + 2 padding - dilation (R - 1) - 1) / stride + 1; filters are not
+// turned around. Types are as in dot, but results of 16-bit operands have 16 bits at once.
+Lazy convolution(const Lazy& x, const Lazy& w, const WindowSteps& steps = {});
+// Its adjoint in x: y (N,P,Q,K), w (K,R,S,C/groups) -> (N,H,W,C), the least H and W.
+Lazy deconvolution(const Lazy& y, const Lazy& w, const WindowSteps& steps = {});
+// The largest or the mean of each window of (height, width), or (height, width, channels); in 3-D (depth, ...). Padding
+// is never the largest and does not count in a mean. A gradient goes to the first of the largest.
+Lazy max_pool(const Lazy& x, const std::vector<int64_t>& window, const WindowSteps& steps = {});
+Lazy mean_pool(const Lazy& x, const std::vector<int64_t>& window, const WindowSteps& steps = {});
 // Rows of `a` along an axis that a list of i32 indices names.
 Lazy take(const Lazy& a, const Lazy& indices, int axis = 0);
 // (n) i32 -> (n, classes), or (classes, n) with axis 0: 1 where the index is the class, else 0.

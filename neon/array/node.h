@@ -39,6 +39,8 @@ NodePtr array_node(std::shared_ptr<Backend::State> state, std::shared_ptr<Device
 NodePtr cast_node(NodePtr node, DType dtype);
 // In the type of the arithmetic: f64 where one of them is f64, else f32. Numbers stay what they are.
 std::vector<NodePtr> in_arithmetic(std::vector<NodePtr> nodes);
+// Of `function`, for its messages: fails where they are no list of i32.
+const Lazy& checked_indices(const char* function, const Lazy& indices);
 bool broadcasts_to(const Shape& shape, const Shape& to);
 // The axis counted from 0; fails where there is none.
 int checked_axis(const Shape& shape, int axis);

@@ -331,22 +331,6 @@ TEST_CASE("a variance and a batch norm are one kernel each") {
   }
 }
 
-TEST_CASE("rows are taken along an axis, classes become ones") {
-  Backend be = make_backend();
-  const Tensor x = numbers({5, 4}, DType::f16);
-  const Array a = be.array(x), at_rows = be.array({4, 0, 4}, {3}, DType::i32),
-              labels = be.array({1, 3, 0}, {3}, DType::i32);
-  const int64_t rows[] = {4, 0, 4}, columns[] = {1, 3, 0};
-  check(Array(take(a, at_rows)).get(), {3, 4}, [&](const Index& i) { return at(x, {rows[i[0]], i[1]}); });
-  check(Array(take(a, labels, 1)).get(), {5, 3}, [&](const Index& i) { return at(x, {i[0], columns[i[1]]}); });
-  check(Array(onehot(labels, 5)).get(), {3, 5}, [&](const Index& i) { return double(i[1] == columns[i[0]]); });
-  check(Array(onehot(labels, 5, 0)).get(), {5, 3}, [&](const Index& i) { return double(i[0] == columns[i[1]]); });
-  check(Array(concatenate({a, a.slice(0, 1, 2)})).get(), {7, 4}, [&](const Index& i) {
-    return at(x, {i[0] < 5 ? i[0] : i[0] - 4, i[1]});
-  });
-  CHECK_THROWS_WITH(Array(take(a, be.array({5}, {1}, DType::i32))).get(), "index 5 at place 0 is not in [0, 5)");
-}
-
 TEST_CASE("mistakes are told in one line") {
   Backend be = make_backend();
   const Array a = be.ones({2, 3}), b = be.ones({4});
