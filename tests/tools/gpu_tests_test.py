@@ -65,9 +65,9 @@ esac
 """
         good = ("1 passed, 0 failed, 0 skipped", 0)
         self.assertEqual(self.run_with(cases, good, good, good), (0, "23 passed, 0 failed, 6 skipped"))
-        self.assertEqual(self.run_with(cases, good, good, good, options=["-j", "3"]), (1, "7 passed, 1 failed, 6 skipped"))
+        self.assertEqual(self.run_with(cases, good, good, good, options=["-j", "3"]), (1, "7 passed, 1 failed, 15 skipped"))
         skipped = ("no GPU\n0 passed, 0 failed, 5 skipped", 77)
-        self.assertEqual(self.run_with(skipped, skipped, skipped, skipped, options=["-j2"]), (0, "0 passed, 0 failed, 26 skipped"))
+        self.assertEqual(self.run_with(skipped, skipped, skipped, skipped, options=["-j2"]), (0, "0 passed, 0 failed, 35 skipped"))
 
     def test_what_cannot_be_built_is_a_failure(self):
         self.assertEqual(self.run_with(ninja=("error: unknown target", 1)), (1, "0 passed, 1 failed, 0 skipped"))
