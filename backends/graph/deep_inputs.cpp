@@ -1,11 +1,10 @@
 // A convolution of few channels becomes one of many, over what windows see as channels (op patches), with the filters
 // moved alike and zeros where there is nothing. x (N,H,W,C), filters w (K,R,S,C):
-//   windows of few numbers, L = R S C    whole ones, x -> (N,P,Q,L), w -> (K,1,1,L), which is a product of matrices
-//   of more, with a stride s             s rows of a window, and filters of stride 1 over as many of those as they
-//   reach
-//                                        into: x -> (N,H/s,Q,s S C), w -> (K,R/s,1,s S C)
-//   of still more                        blocks of s x s pixels side by side: x -> (N,H/s,W/s,s s C), w ->
-//                                        (K,R/s,S/s,s s C)
+//   windows of few numbers, L = R S C    whole ones: x -> (N,P,Q,L), w -> (K,1,1,L), which is a product of matrices
+//   of more, with a stride s             s rows of a window, and filters of stride 1 over the next such rows:
+//                                        x -> (N,H/s,Q,s S C), w -> (K,R/s,1,s S C)
+//   of still more                        blocks of s x s pixels, and filters of stride 1 over those side by side:
+//                                        x -> (N,H/s,W/s,s s C), w -> (K,R/s,S/s,s s C)
 // Sizes are rounded up, channels to a multiple of 8. Tensor cores take the more at once the more channels lie together:
 // of GoogLeNet's first layer, 7 x 7 of 3, blocks are 16 of its 256, rows 48 of 192.
 #include <array>

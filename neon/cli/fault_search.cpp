@@ -63,7 +63,7 @@ void search_for_fault(const RunFault& fault, const CommandLine& line, char** arg
 
 void search_for_fault(const KernelFault& fault, const CommandLine& line, char** argv) {
   if (std::ranges::count(line.operands, "-")) return;  // what came by stdin is gone
-  // Results have been printed, or are not worth it. What cannot be kept to itself is not searched.
+  // Results are not printed twice.
   if (!std::freopen("/dev/null", "w", stdout)) return;
   start_anew(fault, "the same again", argv);
 }

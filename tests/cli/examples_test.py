@@ -89,6 +89,11 @@ def noise(name, samples):
     return f"dataset={{UniformRandom: {{nin: {shape}, nout: {classes}, ntrain: {samples}, ntest: 8, bytes: true}}}}"
 
 
+# For want of their data, or of the hours.
+UNMEASURED = {"convnet/cifar10-allcnn", "convnet/cifar10-msra", "convnet/i1k-alexnet-lrn", "mlp/mnist-branch",
+              "mlp/mnist-merge", "mlp/mnist-small"}
+
+
 class Examples(support.Case):
     def test_parameters(self):
         paths = glob.glob(os.path.join(EXAMPLES, "*", "*.yaml"))
@@ -107,7 +112,8 @@ class Examples(support.Case):
         for name in EXPECTED:
             with open(os.path.join(EXAMPLES, name + ".yaml")) as file:
                 head = " ".join(line[1:].strip() for line in file if line.startswith("#"))
-            self.assertRegex(head, r"Expect |\d % of|took [\d.]+ ms|not been measured", name)
+            told = r"Expect |\d % of|took [\d.]+ ms|the cost of the test images was [\d.]+"
+            self.assertRegex(head, "not been measured" if name in UNMEASURED else told, name)
 
     def test_small_ones_train(self):
         for name in ("autoencoder/conv", "autoencoder/mnist-9layer", "convnet/cifar10-small", "convnet/cifar10-conv",
