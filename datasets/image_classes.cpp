@@ -71,7 +71,7 @@ class Arranger {
     std::erase_if(empty, is_hidden);
     if (!empty.empty())
       context_.warn(text(store_.path(), ": ", empty.size(),
-                         " empty folders are no classes; the first: ", in_quotes(empty.front())));
+                         " empty folders, or links to nothing, are no classes; the first: ", in_quotes(empty.front())));
   }
 
   // Folders that all images lie in, and that say nothing: those before train, test, or the class.

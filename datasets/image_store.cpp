@@ -31,10 +31,11 @@ class FolderStore : public ImageStore {
         fail(ErrorKind::data, printable(at->path().string()), ": more than ", kMostDepth,
              " folders deep; does a link lead back up?");
       const std::string name = at->path().string().substr(before);
-      if (!at->is_directory(error)) {
+      const bool is_folder = at->is_directory(error), leads_nowhere = !at->exists(error);
+      if (!is_folder && !(leads_nowhere && !is_image_name(name))) {
         names_.push_back(name);
         if (!at->is_regular_file(error)) others_.insert(name);
-      } else if (fs::is_empty(at->path(), error)) {
+      } else if (!is_folder || fs::is_empty(at->path(), error)) {  // a link to nothing may have been one to a folder
         empty_folders_.push_back(name);
       }
     }
@@ -55,7 +56,7 @@ class FolderStore : public ImageStore {
   void load(File& file) const override { read(wanted_[file.index], file.content); }
   void read(const std::string& name, std::string& to) const override {
     std::error_code ignored;
-    if (others_.count(name) && std::filesystem::is_symlink(join_path(path_, name), ignored))
+    if (others_.count(name) && !std::filesystem::exists(join_path(path_, name), ignored))
       fail(ErrorKind::data, where(name), ": a link to what is not there");
     folder_.read(name, kMostImageBytes, to);
   }

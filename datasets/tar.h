@@ -15,7 +15,8 @@ class TarReader {
   explicit TarReader(std::unique_ptr<ByteStream> bytes);  // anything, for fuzzing
 
   // Goes to the next regular file; false after the last. Folders are passed over. Links, devices, names that are
-  // absolute or have a `..`, an archive without its end and bytes beyond it are errors.
+  // absolute or have a `..`, an archive without its end and bytes beyond it are errors (but what follows a gzip stream,
+  // which zlib does not tell of).
   bool next();
   // Of the present file: its name without a leading `./`, and its size.
   const std::string& name() const { return name_; }

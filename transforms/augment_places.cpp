@@ -125,12 +125,15 @@ struct RandomScale : Parametrized<Augmentation, RandomScaleParams> {
     const double scale = std::min(height / double(to.height), width / double(to.width));
     const double tall = scale * double(to.height), wide = scale * double(to.width);
     auto number = [&](double value) { return Expr(batch.graph, batch.graph.constant(value)); };
-    batch.resample(number((height - tall) / 2), number((width - wide) / 2), number(tall), number(wide), {tall, wide}, to);
+    batch.resample(number((height - tall) / 2), number((width - wide) / 2), number(tall), number(wide), {tall, wide},
+                   to);
   }
 };
-NEON_REGISTER(Augmentation, RandomScale,
-              "A box of random size, shape and place, brought to one size; in an evaluation the largest in the middle.",
-              {"RandomResizedCrop"});
+NEON_REGISTER(
+    Augmentation, RandomScale,
+    "A box of random size, shape and place, brought to one size, by means where it has more than twice as many "
+    "pixels a side; in an evaluation the largest in the middle.",
+    {"RandomResizedCrop"});
 
 }  // namespace
 

@@ -61,9 +61,17 @@ void ImageBatch::cut() {
   if (boxes_) {
     const Shape shape{samples_, 4};
     const Expr box(graph, broadcast_to(graph, along_axis(graph, {box_.begin(), box_.end()}, shape, 1), shape));
+    const Value plain = neon::resample(graph, data_, box, indices_, area_);
     const auto [down, across] = places_;
-    data_ = neon::resample(graph, data_, box, indices_, {area_.height * down, area_.width * across});
-    if (down * across > 1) data_ = mean_of_blocks(graph, data_, down, across);
+    if (down * across > 1) {
+      const Value fine = neon::resample(graph, data_, box, indices_, {area_.height * down, area_.width * across});
+      const Expr mean(graph, mean_of_blocks(graph, fine, down, across));
+      const Value each = broadcast_to(graph, shrinks_, {samples_, 1});
+      const Expr shrinks(graph, reshape(graph, each, {samples_, 1, 1, 1}));
+      data_ = apply("select", cast(shrinks, mean.dtype()), mean, Expr(graph, plain));
+    } else {
+      data_ = plain;
+    }
   } else if (crops_ || flips_) {
     data_ = neon::crop(graph, data_, cast(place_, DType::i32), indices_, area_, border_);
   } else if (indices_) {
@@ -113,6 +121,8 @@ void ImageBatch::take_views(const std::vector<std::array<double, 3>>& places, Im
 void ImageBatch::resample(Expr top, Expr left, Expr height, Expr width, std::array<double, 2> largest, ImageArea area) {
   if (crops_ || flips_ || boxes_) cut();
   box_ = {top, left, height, width};
+  shrinks_ = maximum(apply("greater", height, height.constant(2 * double(area.height))),
+                     apply("greater", width, width.constant(2 * double(area.width))));
   // A place is a mean of the four pixels around it, and so of two in a row.
   const auto places = [](double pixels, int64_t of) { return int64_t(std::ceil(pixels / (2 * double(of)) - 1e-9)); };
   places_ = {std::max<int64_t>(places(largest[0], area.height), 1),

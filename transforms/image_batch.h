@@ -49,8 +49,8 @@ class ImageBatch {
   // Of an evaluation: every view as it is cut at each of these places in turn, those of the first place first. A place
   // is top, left and 1 where right and left are swapped.
   void take_views(const std::vector<std::array<double, 3>>& places, ImageArea area, Border border);
-  // Boxes of top, left, height and width (N,1), in pixels, none larger than `largest`. What that has more than twice as
-  // many of as the result, along an axis, is averaged.
+  // Boxes of top, left, height and width (N,1), in pixels, none larger than `largest`. Those of more than twice as many
+  // rows or columns as the result are averaged.
   void resample(Expr top, Expr left, Expr height, Expr width, std::array<double, 2> largest, ImageArea area);
   // The middle, with the border around it where it is larger.
   void crop_middle(ImageArea area, Border border);
@@ -80,7 +80,8 @@ class ImageBatch {
   bool crops_ = false, flips_ = false, boxes_ = false;
   Expr place_;
   std::array<Expr, 4> box_;        // top, left, height, width
-  std::array<int64_t, 2> places_;  // in a box for a pixel of the result, down and across
+  Expr shrinks_;                   // 1 for boxes that are averaged (N,1), of so many places for a pixel:
+  std::array<int64_t, 2> places_;  // down and across
   Border border_ = Border::zero;
   Value keys_, numbers_;  // what is drawn: (N,2), (N,kNumbers)
   int draws_ = 0;

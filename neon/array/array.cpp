@@ -108,16 +108,21 @@ Array& Array::put(const Lazy& indices, const Lazy& rows, int axis) {
   if (!broadcasts_to(rows.shape(), given))
     fail(ErrorKind::config, "cannot put ", rows.shape(), " to ", count, " places of axis ", axis, " of ", shape());
   if (count == 0) return *this;
-  const auto device_array = [&](const Tensor& values) {
-    const NodePtr made = state_of(node()).new_array(node()->state, {values.dtype(), values.shape()});
-    return Array(Place{}, made).set(values);
+  const auto new_array = [&](const TensorType& type) {
+    return Array(Place{}, state_of(node()).new_array(node()->state, type));
   };
   std::vector<int64_t> along(size_t(shape().rank()), 1);
   along[size_t(axis)] = length;
+  const Lazy is_taken = new_array({taken.dtype(), taken.shape()}).set(taken).reshape(along);
   // A number is the same in every row.
-  const bool is_number = !rows.node()->state;
-  const Lazy chosen = is_number ? rows : take(Array(rows.broadcast(given)), device_array(from), axis);
-  return assign(where(device_array(taken).reshape(along), chosen, *this));
+  Lazy chosen = rows;
+  if (rows.node()->op != "number")
+    chosen =
+        take(new_array({rows.dtype(), given}).assign(rows), new_array({from.dtype(), from.shape()}).set(from), axis);
+  // What stays is not rounded anew.
+  if (rounding_ > 0) chosen = neon::round_by_chance(chosen.broadcast(shape()), rounding_, dtype());
+  evaluate(state_of(node()), {target_of(node(), where(is_taken, chosen, *this).node(), 0)});
+  return *this;
 }
 
 double Array::item() const {

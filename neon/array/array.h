@@ -39,7 +39,8 @@ class Array : public Lazy {
   Array& operator*=(const Lazy& b) { return assign(*this * b); }
   Array& operator/=(const Lazy& b) { return assign(*this / b); }
   // Writes rows along an axis, which a list of i32 indices names: broadcast to as many, of a place that is named twice
-  // the last. The list is looked at on the host, which waits for it.
+  // the last. The list is looked at on the host, which waits for it, and the whole array is written anew (of i64 it
+  // keeps 53 bits), by programs of their own for each length of the list.
   Array& put(const Lazy& indices, const Lazy& rows, int axis = 0);
   // Of the same shape.
   Array& set(const Tensor& values);

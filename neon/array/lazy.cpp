@@ -16,6 +16,15 @@ std::vector<int64_t> list(const Shape& shape) { return {shape.begin(), shape.end
 
 bool is_number(const NodePtr& node) { return node->op == "number"; }
 
+bool is_product(const Lazy::Node& node) { return node.op == "matmul" || node.op == "batch_matmul"; }
+
+// Of 16 bits, but with more in an expression: a product, and what is done to one.
+bool may_be_wide(const Lazy::Node& node) {
+  if (size_of(node.type.dtype) != 2 || node.rounded) return false;
+  const bool moves = node.op == "reshape" || node.op == "transpose" || node.op == "slice";
+  return is_product(node) || node.op == "relu" || (moves && node.inputs[0]->op != "array");
+}
+
 }  // namespace
 
 std::shared_ptr<Backend::State> common_state(const std::vector<NodePtr>& inputs) {
@@ -73,13 +82,11 @@ bool broadcasts_to(const Shape& shape, const Shape& to) {
 NodePtr cast_node(NodePtr node, DType dtype) {
   if (is_number(node) || node->type.dtype == dtype) return node;
   // A product of 16-bit operands has its sums in f32: they are rounded once, when they are stored, or told to be.
-  if (dtype == DType::f32 && size_of(node->type.dtype) == 2 && !node->rounded) {
-    if (node->op == "matmul" || node->op == "batch_matmul")
-      return make_node(node->op, node->inputs, node->attributes.with(kWide, int64_t(1)));
-    if (node->op == "relu") return make_node("relu", {cast_node(node->inputs[0], dtype)});
-    for (const char* moved : {"reshape", "transpose", "slice"})
-      if (node->op == moved && node->inputs[0]->op != "array")
-        return make_node(node->op, {cast_node(node->inputs[0], dtype)}, node->attributes);
+  if (may_be_wide(*node) && (dtype == DType::f32 || dtype == DType::f64)) {
+    const NodePtr wide = is_product(*node)
+                             ? make_node(node->op, node->inputs, node->attributes.with(kWide, int64_t(1)))
+                             : make_node(node->op, {cast_node(node->inputs[0], DType::f32)}, node->attributes);
+    return cast_node(wide, dtype);
   }
   return make_node("cast", {std::move(node)}, {{"dtype", int64_t(dtype)}});
 }
@@ -144,21 +151,14 @@ Lazy Lazy::slice(int axis, int64_t first, int64_t count) const {
 
 namespace {
 
-// The row that rounds what is computed in `arithmetic` to numbers of type `to`; none where it would change nothing.
-const char* rounding_row(DType to, DType arithmetic) {
-  switch (to) {
-    case DType::f16: return "as_f16";
-    case DType::bf16: return "as_bf16";
-    case DType::f32: return arithmetic == DType::f64 ? "as_f32" : nullptr;
-    default: return nullptr;
-  }
-}
-
-// Rounded here, not only where it is stored: a kernel's numbers have the type of its arithmetic.
+// Rounded here, not only where it is stored: a kernel's numbers have the type of its arithmetic, which is f64 where
+// anything in it is.
 NodePtr rounded_node(const NodePtr& node, DType to) {
+  if (!is_floating(to) || to == DType::f64) return cast_node(node, to);
+  const bool fits = size_of(node->type.dtype) == 2 && to == DType::f32;
+  const char* const row = to == DType::f16 ? "as_f16" : to == DType::bf16 ? "as_bf16" : "as_f32";
   const NodePtr wide = in_arithmetic({node})[0];
-  const char* const row = rounding_row(to, wide->type.dtype);
-  return cast_node(row ? make_node(row, {wide}) : node, to);
+  return cast_node(fits ? wide : make_node(row, {wide}), to);
 }
 
 }  // namespace
@@ -170,10 +170,13 @@ Lazy Lazy::cast(DType to) const {
     return Lazy(number.at(0));
   }
   if (node_->type.dtype != to) return Lazy(rounded_node(node_, to));
-  if (node_->op == "array") return *this;
-  auto same = std::make_shared<Node>(*node_);
-  same->rounded = true;
-  return Lazy(std::move(same));
+  if (may_be_wide(*node_)) {
+    auto same = std::make_shared<Node>(*node_);
+    same->rounded = true;
+    return Lazy(std::move(same));
+  }
+  const bool computed = to == DType::f32 && node_->op != "array";
+  return computed ? Lazy(rounded_node(node_, to)) : *this;
 }
 
 Lazy Lazy::broadcast(const Shape& to) const {

@@ -33,7 +33,8 @@ class Lazy {
   Lazy T() const { return transpose(); }
   // Elements first .. first + count - 1 along an axis.
   Lazy slice(int axis, int64_t first, int64_t count) const;
-  // Rounded to that type, whatever follows; a number without type stays one. Gradients go through unchanged.
+  // Rounded to that type, whatever follows; a number without type stays one. Gradients go through floating types
+  // unchanged, and not through integers.
   Lazy cast(DType dtype) const;
   Lazy broadcast(const Shape& shape) const;
 
@@ -113,15 +114,15 @@ Lazy argmin(const Lazy& a, int axis);
 // in it, others in the type of the arithmetic; sums are in f32 or f64, and so is what an expression makes of them: of
 // 16-bit operands they are rounded where they are stored, or by cast().
 Lazy dot(const Lazy& a, const Lazy& b);
-// How filters or windows step over images (N,H,W,C) or volumes (N,D,H,W,C): a number for each axis of space, one for all
-// of them, or none for the usual, steps of 1 or of a pooling window's size, no padding, no dilation. There is as much
-// padding before as after.
+// How filters or windows step over images (N,H,W,C) or volumes (N,D,H,W,C): a number for each axis of space, one for
+// all of them, or none for the usual, steps of 1 or of a pooling window's size, no padding, no dilation. There is as
+// much padding before as after.
 struct WindowSteps {
   std::vector<int64_t> strides = {}, padding = {}, dilation = {};
   int64_t groups = 1;  // that channels and feature maps are shared among evenly
 };
-// x (N,H,W,C), w (K,R,S,C/groups) -> (N,P,Q,K), P = (H + 2 padding - dilation (R - 1) - 1) / stride + 1; filters are not
-// turned around. Types are as in dot, but results of 16-bit operands have 16 bits at once.
+// x (N,H,W,C), w (K,R,S,C/groups) -> (N,P,Q,K), P = (H + 2 padding - dilation (R - 1) - 1) / stride + 1; filters are
+// not turned around. Types are as in dot, but results of 16-bit operands have 16 bits at once.
 Lazy convolution(const Lazy& x, const Lazy& w, const WindowSteps& steps = {});
 // Its adjoint in x: y (N,P,Q,K), w (K,R,S,C/groups) -> (N,H,W,C), the least H and W.
 Lazy deconvolution(const Lazy& y, const Lazy& w, const WindowSteps& steps = {});

@@ -47,10 +47,11 @@ Attributes filter_attributes(const WindowSteps& steps, size_t axes) {
           {"groups", steps.groups}};
 }
 
-Lazy pooled(const char* op, const Lazy& x, const Sizes& given, const WindowSteps& steps) {
-  const size_t axes = axes_of_space(op, x);
+Lazy pooled(const char* name, const char* op, const Lazy& x, const Sizes& given, const WindowSteps& steps) {
+  const size_t axes = axes_of_space(name, x);
+  if (given.empty()) fail(ErrorKind::config, name, ": expected the window's size, one number or one for each axis");
   if (!steps.dilation.empty() || steps.groups != 1)
-    fail(ErrorKind::config, op, ": a window has neither dilation nor groups; leave them out");
+    fail(ErrorKind::config, name, ": a window has neither dilation nor groups; leave them out");
   const bool over_channels = given.size() == axes + 1;
   const auto whole = [&](const char* what, const Sizes& sizes, int64_t usual, int64_t of_channels) {
     Sizes out = each(what, sizes, sizes.size() == axes + 1 ? axes + 1 : axes, usual);
@@ -61,7 +62,7 @@ Lazy pooled(const char* op, const Lazy& x, const Sizes& given, const WindowSteps
   const Sizes strides = steps.strides.empty() ? window : whole("strides", steps.strides, 1, window.back());
   const Sizes padding = whole("padding", steps.padding, 0, 0);
   if (!over_channels && (strides.back() != 1 || padding.back() != 0))
-    fail(ErrorKind::config, op, ": strides or padding of channels, of which the window ", Shape(given),
+    fail(ErrorKind::config, name, ": strides or padding of channels, of which the window ", Shape(given),
          " says nothing");
   Attributes attributes = {{"window", window}, {"strides", strides}, {"padding", on_both_sides(padding)}};
   if (std::string_view(op) == "pool_avg") attributes = attributes.with("count_padding", int64_t(0));
@@ -93,10 +94,10 @@ Lazy deconvolution(const Lazy& y, const Lazy& w, const WindowSteps& steps) {
 }
 
 Lazy max_pool(const Lazy& x, const Sizes& window, const WindowSteps& steps) {
-  return pooled("pool_max", x, window, steps);
+  return pooled("max_pool", "pool_max", x, window, steps);
 }
 Lazy mean_pool(const Lazy& x, const Sizes& window, const WindowSteps& steps) {
-  return pooled("pool_avg", x, window, steps);
+  return pooled("mean_pool", "pool_avg", x, window, steps);
 }
 
 }  // namespace neon

@@ -44,6 +44,12 @@ TEST_CASE("a cast within an expression rounds, in the kernel of the expression")
       check(Array(x.cast(to)).get(), {10}, cast);
     }
   Backend be = make_backend();
+  // In a kernel of f64 numbers of f32 are rounded, too, and so are integers.
+  const Array a = be.array({0.1}, {1}), b = be.array({0.3}, {1}), zero = be.zeros({1}, DType::f64);
+  const double product = stored(stored(0.1, DType::f32) * stored(0.3, DType::f32), DType::f32);
+  CHECK(Array((a * b).cast(DType::f32) + zero).item() == product);
+  CHECK(Array((a * b).cast(DType::f32).cast(DType::f64)).item() == product);
+  CHECK(Array(be.array({2147483647}, {1}, DType::i32).cast(DType::f32) + zero).item() == 2147483648.0);
   CHECK(Array(be.ones({1}) * Lazy(0.1).cast(DType::f16)).item() == stored(stored(0.1, DType::f16), DType::f32));
   CHECK(Array(be.array({16777217}, {1}, DType::i32).cast(DType::f16) - 0.0).item() == kInfinity);
 }
@@ -60,6 +66,8 @@ TEST_CASE("a product of 16-bit operands is rounded where it is cast") {
     CHECK(wide.assign(c - dot(ones, column)).item() == -1);
     CHECK(wide.assign(relu(dot(ones, column)).cast(dtype) + 0.0).item() == many - 1);
     CHECK(wide.assign(c.reshape({1, 1}).T() + 0.0).item() == many - 1);
+    CHECK(Array(dot(ones, column) * be.ones({1, 1}, DType::f64)).item() == many);
+    CHECK(Array(c * be.ones({1, 1}, DType::f64)).item() == many - 1);
     Array narrow = be.zeros({1, 1}, dtype);
     CHECK(narrow.assign(c).item() == many - 1);
     CHECK(be.last_kernels() == 1);
@@ -72,6 +80,21 @@ TEST_CASE("rounding by chance ends at the largest number of its type") {
   const std::vector<double> rounded = {kInfinity, 65504, -kInfinity, 1};
   check(Array(round_by_chance(x, 10, DType::f16) + 0.0).get(), {4},
         [&](const Index& i) { return rounded[size_t(i[0])]; });
+}
+
+TEST_CASE("a cast to the type that a draw has is of the same draw") {
+  for (DType dtype : {DType::f32, DType::f16, DType::f64}) {
+    INFO(std::string(name_of(dtype)));
+    Backend be = make_backend(dtype);
+    const Lazy u = be.uniform({50});
+    // A draw is in the type of the arithmetic until it is stored, or cast.
+    CHECK(Array(max(abs(u.cast(dtype) - u))).item() <= (dtype == DType::f16 ? unit_roundoff(dtype) : 0));
+    const Lazy whole = round_by_chance(be.full({50}, 2.5), 3, DType::i32);
+    CHECK(Array(max(abs(whole.cast(DType::i32) - whole))).item() == 0);
+  }
+  Backend be = make_backend();
+  const Lazy r = round_by_chance(be.full({50}, 1.1), 1);
+  CHECK(Array(max(abs(r.cast(DType::f32) - r))).item() == 0);
 }
 
 TEST_CASE("gradients go straight through a cast") {

@@ -41,8 +41,32 @@ TEST_CASE("rows are put along an axis, of a place named twice the last") {
     a.put(list({2, 1}), take(a, list({1, 2})));  // what was there before
     check(a.get(), {5, 4}, [&](const Index& i) { return at(x, {i[0] == 1 ? 2 : i[0] == 2 ? 1 : i[0], i[1]}); });
     a.put(list({}), 1.0);
+    a.set(x);
+    const Lazy one = Lazy(1.0).broadcast({1, 4}), two = Lazy(2.0).broadcast({1, 4});  // numbers, but rows as well
+    a.put(list({3, 0}), concatenate({one, two}));
+    check(a.get(), {5, 4}, [&](const Index& i) { return i[0] == 3 ? 1 : i[0] == 0 ? 2 : at(x, i); });
     CHECK_THROWS_WITH(a.put(list({0, 5}), 1.0), "put: index 5 at place 1 is not in [0, 5)");
     CHECK_THROWS_WITH(a.put(list({0, 1}), be.array(y)), "cannot put (3, 4) to 2 places of axis 0 of (5, 4)");
     CHECK_THROWS_WITH(a.put(be.ones({2}), 1.0), Catch::Contains("put takes i32 indices, not f32"));
   }
+}
+
+TEST_CASE("rows that are put are rounded by chance, and no others") {
+  Backend be = make_backend();
+  const Tensor x = numbers({100, 3}, DType::f32);
+  Array a = be.empty({100, 3});
+  a.assign(be.array(x) * 0.1);  // of more bits than are kept from now on
+  const Tensor before = a.get();
+  a.round_by_chance(2);
+  std::vector<double> even;
+  for (int64_t i = 0; i < 100; i += 2) even.push_back(double(i));
+  a.put(be.array(even, {50}, DType::i32), 1.1);
+  const Tensor after = a.get();
+  int64_t up = 0;
+  each_index({100, 3}, [&](const Index& i) {
+    if (i[0] % 2) CHECK(at(after, i) == at(before, i));
+    else CHECK((at(after, i) == 1 || at(after, i) == 1.25));
+    up += at(after, i) == 1.25;
+  });
+  CHECK((up > 0 && up < 150));
 }

@@ -129,6 +129,7 @@ TEST_CASE("volumes, integers, and what convolutions and pooling refuse") {
                     Catch::Contains("takes filters of 2 channels"));
   CHECK_THROWS_WITH(convolution(be.ones({1, 3, 3, 1}), be.ones({1, 2, 2, 1}), {.strides = {1, 2, 3}}),
                     "strides (1, 2, 3): expected one number, or one for each of 2 axes");
+  CHECK_THROWS_WITH(max_pool(be.ones({1, 3, 3, 1}), {}), Catch::Contains("max_pool: expected the window's size"));
   CHECK_THROWS_WITH(max_pool(be.ones({1, 3, 3, 1}), {2, 2}, {.dilation = {2}}),
                     Catch::Contains("a window has neither dilation nor groups"));
   CHECK_THROWS_WITH(deconvolution(be.ones({1, 1, 1, 1}), be.ones({1, 2, 2, 1}), {.padding = {1}}),

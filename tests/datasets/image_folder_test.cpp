@@ -94,7 +94,8 @@ TEST_CASE("empty folders are told, as the net has no output for them") {
   std::vector<std::string> warnings;
   check_pets(load_images(dir, "ImageFolder", {{"path", "pets"}}, &warnings));
   REQUIRE(warnings.size() == 1);
-  CHECK_THAT(warnings[0], Catch::Contains("pets: 3 empty folders are no classes; the first: 'test/hen'"));
+  CHECK_THAT(warnings[0],
+             Catch::Contains("pets: 3 empty folders, or links to nothing, are no classes; the first: 'test/hen'"));
 }
 
 TEST_CASE("a class whose images are all drawn to test with is told, and no other") {
@@ -216,6 +217,12 @@ TEST_CASE("what is no file is a bad image, also where a class is made of nothing
       "data: pets/train/dog/9.jpg: expected a file, this is a device, pipe or socket (on_bad_sample: skip leaves such "
       "files out)");
   std::filesystem::remove(dir / "pets/train/dog/9.jpg");
+  link("pets/train/horse");  // that might have been a folder
+  warnings.clear();
+  check_pets(load_images(dir, "ImageFolder", {{"path", "pets"}}, &warnings));
+  REQUIRE(warnings.size() == 1);
+  CHECK_THAT(warnings[0],
+             Catch::Contains("pets: 1 empty folders, or links to nothing, are no classes; the first: 'train/horse'"));
   for (const char* part : {"train", "test"}) link(text("pets/", part, "/eel/0.jpg"));
   CHECK(folder_trouble(dir, {{"path", "pets"}}) ==
         "data: pets/train/eel/0.jpg: a link to what is not there (on_bad_sample: skip leaves such files out)");

@@ -195,13 +195,14 @@ TEST_CASE("random boxes follow area and aspect") {
             const double aspect = boxes.aspect[0] * std::pow(boxes.aspect[1] / boxes.aspect[0], drawn(n, 1));
             const double tall = std::min(std::sqrt(share * 120 / aspect), 12.0);
             const double wide = std::min(std::sqrt(share * 120 * aspect), 10.0);
-            // Of at most 12 rows to 5 each is the mean of two places, of 10 columns one is enough.
+            // Of more than 10 rows to 5 each is the mean of two places; of 10 columns and of fewer rows one is enough.
+            const int64_t places = tall > 10 ? 2 : 1;
             auto place = [](double begin, double length, int64_t at, int64_t of, double most) {
               return std::clamp(begin + (double(at) + 0.5) * length / double(of) - 0.5, 0.0, most - 1);
             };
             double sum = 0;
-            for (const int64_t half : {0, 1}) {
-              const double v = place(drawn(n, 2) * (12 - tall), tall, 2 * y + half, 10, 12),
+            for (int64_t k = 0; k < places; ++k) {
+              const double v = place(drawn(n, 2) * (12 - tall), tall, places * y + k, places * 5, 12),
                            u = place(drawn(n, 3) * (10 - wide), wide, x, 5, 10);
               const auto top = int64_t(v), left = int64_t(u);
               const double a = v - double(top), b = u - double(left);
@@ -211,7 +212,7 @@ TEST_CASE("random boxes follow area and aspect") {
               sum += (1 - a) * ((1 - b) * pixel(top, left) + b * pixel(top, left + 1)) +
                      a * ((1 - b) * pixel(top + 1, left) + b * pixel(top + 1, left + 1));
             }
-            return sum / 2;
+            return sum / double(places);
           });
   // Sixteen pixels to one, as a reader that brings them to the size would make it.
   for (const bool training : {false, true})

@@ -13,7 +13,8 @@
 using namespace neon;
 using namespace neon::test;
 
-TEST_CASE("first convolutions in 16 bits take max pooling along on the GPU, their filters' gradients that of pooling", "[parts]") {
+TEST_CASE("first convolutions in 16 bits take max pooling along on the GPU, their filters' gradients that of pooling",
+          "[parts]") {
   for (const PooledConvolutionCase& c : part_of(pooled_convolution_cases())) {
     // Not in f32: algorithms of cuDNN's that transform pixels make unequal what is equal, and another is the first.
     check_against_plain(c.name, c.build, {DType::f16, DType::bf16, DType::f64});
