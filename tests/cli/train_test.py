@@ -585,6 +585,7 @@ class Output(Case):
                                  stdout=other, stderr=other, stdin=subprocess.DEVNULL)
         os.close(other)
         out, chunk, stopped = b"", b"", False
+        deadline = time.monotonic() + 60
         try:
             while not select.select([main], [], [], 0.1)[0] or (chunk := os.read(main, 65536)):
                 out, chunk = out + chunk, b""
@@ -593,6 +594,8 @@ class Output(Case):
                 if not stopped and enough(out):
                     child.send_signal(signal.SIGINT)
                     stopped = True
+                if time.monotonic() > deadline:
+                    child.kill()
         except OSError:
             pass  # Linux's way to say that the other side is closed
         os.close(main)
