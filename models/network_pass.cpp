@@ -118,7 +118,7 @@ Expr in_order(const LayerContext& context, Expr y) {
   for (const Expr made : {as_rows(y), y}) {
     const Node& node = graph.producer(made);
     if (node.op->name != "softmax" && node.op->name != "logistic") continue;
-    const std::string activation = node.op->name;
+    const std::string_view activation = node.op->name;
     const Expr logits = turned({graph, reshape(graph, node.inputs[0], y.shape())});
     return {graph, reshape(graph, graph.add(activation, {as_rows(logits)}), logits.shape())};
   }

@@ -78,7 +78,7 @@ Expr cost_of(const LayerContext& context, const Cost& cost, Expr y, Expr t) {
 std::string activation_of(Expr y) {
   const Node* node = &y.graph().producer(y);
   while (node->op->name == "reshape" || node->op->name == "transpose") node = &y.graph().producer(node->inputs[0]);
-  return node->op->name;
+  return std::string(node->op->name);
 }
 
 void describe_outputs(StepGraph& step, const LayerContext& context, Expr y) {

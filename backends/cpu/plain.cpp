@@ -13,8 +13,8 @@ namespace neon::cpu {
 
 namespace {
 
-std::map<std::string, PlainFunction>& functions() {
-  static std::map<std::string, PlainFunction> functions;
+std::map<std::string, PlainFunction, std::less<>>& functions() {
+  static std::map<std::string, PlainFunction, std::less<>> functions;
   return functions;
 }
 
@@ -68,7 +68,7 @@ void copy(PlainArguments& a) {
 }
 
 void reduce(PlainArguments& a) {
-  const std::string& kind = a.node.op->name;
+  const std::string_view kind = a.node.op->name;
   const Tensor& x = a.inputs[0];
   Tensor& y = a.outputs[0];
   const double start = kind == "sum"   ? 0

@@ -164,7 +164,7 @@ class CpuProgram : public Program {
       for (Value value : kernel.outputs) {
         const char* found = nonfinite(value);
         if (!found) continue;
-        const std::string op = kernel.fused ? graph.producer(value).op->name : kernel.op;
+        const std::string_view op = kernel.fused ? graph.producer(value).op->name : kernel.op;
         return text(found, " in the result ", graph.type(value), " of ", op,
                     forward ? " of layer " : " of the gradient of layer ", kernel.scope);
       }
@@ -241,7 +241,7 @@ class PlainProgram : public Program {
       if (g.shape(input).elements() > 0 && !values_[size_t(input.id)].data()) not_bound(g, input);
     for (int i = 0; i < g.node_count(); ++i) {
       const Node& node = g.node(i);
-      const std::string& name = node.op->name;
+      const std::string_view name = node.op->name;
       if (name == "variable" || name == "input" || name == "scalar" || name == "constant") continue;
       const cpu::PlainFunction function = cpu::find_plain(*node.op);
       if (!function) fail(ErrorKind::failed, "op ", name, " has no plain kernel");

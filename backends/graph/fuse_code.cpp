@@ -54,7 +54,7 @@ class CodeWriter {
   Instruction instruction(Value value, size_t part) {
     const int n = graph_.producer_index(value);
     const Node& node = graph_.node(n);
-    const std::string& name = node.op->name;
+    const std::string_view name = node.op->name;
     Instruction out;
     if (name == "constant") {
       out.kind = Instruction::Kind::constant;
@@ -280,7 +280,7 @@ std::string FusedKernel::to_string(const Graph& graph) const {
       default: break;
     }
     if (i.op->name == "identity") return self(body, i.inputs[0], self);
-    std::string call = i.op->name + "(";
+    std::string call = text(i.op->name, "(");
     for (size_t k = 0; k < i.inputs.size(); ++k) call += (k ? ", " : "") + self(body, i.inputs[k], self);
     return call + ")";
   };

@@ -82,11 +82,17 @@ class Grouper {
     writes_.resize(groups_.size(), false);
     assigned_.resize(groups_.size());
     seen_.resize(groups_.size(), 0);
+    std::map<Value, std::vector<int>> readers;  // of memory, by the value that owns it
+    for (int n = 0; n < graph.node_count(); ++n)
+      for (Value input : graph.node(n).inputs) {
+        std::vector<int>& of_input = readers[viewed(graph, input)];
+        if (of_input.empty() || of_input.back() != n) of_input.push_back(n);
+      }
     for (const Assignment& a : graph.assignments()) {
       const size_t writer = size_t(graph.producer_index(a.value));
       guard_[writer] = a.guard;
       writes_[writer] = true;
-      assigned_[writer].push_back(a);
+      assigned_[writer].push_back({a, readers[viewed(graph, a.variable)]});
     }
   }
 
@@ -117,6 +123,12 @@ class Grouper {
   }
 
  private:
+  // What a node writes, and the nodes that read the variable's memory.
+  struct Write {
+    Assignment assignment;
+    std::vector<int> readers;
+  };
+
   bool join_along_edges() {
     bool joined = false;
     for (int n = 0; n < graph_.node_count(); ++n) {
@@ -192,18 +204,17 @@ class Grouper {
   // A variable written by this kernel may be read in it only element by element: by elementwise nodes of its
   // own shape in the segment that writes it. One number in a segment over many elements is written by the first
   // tile while others may still read it.
-  bool writes_in_place(const Assignment& a, const std::vector<int>& nodes, const GroupLayout& layout) const {
+  bool writes_in_place(const Write& write, const std::vector<int>& nodes, const GroupLayout& layout) const {
+    const Assignment& a = write.assignment;
     auto part_of = [&](int n) {
       for (size_t i = 0; i < layout.parts.size(); ++i)
         if (std::ranges::count(layout.parts[i].nodes, n)) return int(i);
       return -1;
     };
     const int writer = graph_.producer_index(a.value);
-    for (int n : nodes) {
+    for (int n : write.readers) {
+      if (!std::ranges::binary_search(nodes, n)) continue;
       const Node& node = graph_.node(n);
-      const bool reads = std::ranges::any_of(
-          node.inputs, [&](Value input) { return viewed(graph_, input) == viewed(graph_, a.variable); });
-      if (!reads) continue;
       const int part = part_of(n);
       if (!std::ranges::count(node.inputs, a.variable) || reads_array(graph_, node)) return false;
       if (part != part_of(writer) || is_reduction(*node.op)) return false;
@@ -218,7 +229,7 @@ class Grouper {
     const auto layout = layout_of_group(graph_, roles_, nodes);
     return layout && layout->parts.size() <= most_parts && std::ranges::all_of(nodes, [&](int n) {
              return std::ranges::all_of(assigned_[size_t(n)],
-                                        [&](const Assignment& a) { return writes_in_place(a, nodes, *layout); });
+                                        [&](const Write& write) { return writes_in_place(write, nodes, *layout); });
            });
   }
 
@@ -244,7 +255,7 @@ class Grouper {
 
   bool is_made_anywhere(Value value) const {
     const int p = graph_.producer_index(value);
-    const std::string& producer = graph_.node(p).op->name;
+    const std::string_view producer = graph_.node(p).op->name;
     if (is_converting_load(graph_, roles_, p)) return false;
     return roles_[size_t(p)] == Role::source || producer == "constant" || producer == "scalar";
   }
@@ -365,8 +376,8 @@ class Grouper {
   std::vector<bool> fusible_, writes_;
   std::vector<bool> kept_;  // by node, and so by group: kept casts share kernels with nothing else
   std::vector<Value> guard_;
-  std::vector<std::vector<Assignment>> assigned_;  // of the value that a node makes
-  std::vector<int> seen_, queue_;                  // groups of a search; seen_: the last search that came by
+  std::vector<std::vector<Write>> assigned_;  // of the value that a node makes
+  std::vector<int> seen_, queue_;             // groups of a search; seen_: the last search that came by
   int search_ = 0;
 };
 

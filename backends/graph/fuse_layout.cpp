@@ -131,7 +131,7 @@ bool reads_array(const Graph& graph, const Node& node) { return is_gather(node) 
 
 bool is_converting_load(const Graph& graph, const std::vector<Role>& roles, int n) {
   if (roles[size_t(n)] != Role::source || graph.node(n).op->name != "cast") return false;
-  const std::string& maker = graph.producer(graph.node(n).inputs[0]).op->name;
+  const std::string_view maker = graph.producer(graph.node(n).inputs[0]).op->name;
   return maker == "input" || maker == "variable";
 }
 
@@ -164,7 +164,7 @@ std::vector<bool> widened_where_read(const Graph& graph) {
     const Node& node = graph.node(n);
     if (node.op->name != "cast" || node.attributes.has("copy") || node.attributes.has(kKept)) continue;
     const Value from = node.inputs[0], to = node.outputs[0];
-    const std::string& maker = graph.producer(from).op->name;
+    const std::string_view maker = graph.producer(from).op->name;
     const bool is_leaf = maker == "input" || (maker == "variable" && !written[size_t(from.id)]);
     const DType narrow = graph.dtype(from), wide = graph.dtype(to);
     const bool widens =
@@ -181,7 +181,7 @@ std::vector<Role> roles(const Graph& graph) {
   std::vector<Role> out;
   for (int i = 0; i < graph.node_count(); ++i) {
     const Node& node = graph.node(i);
-    const std::string& name = node.op->name;
+    const std::string_view name = node.op->name;
     Role role = Role::opaque;
     if (name == "input" || name == "variable" || name == "scalar" || name == "constant") {
       role = Role::leaf;
@@ -200,7 +200,7 @@ std::vector<Role> roles(const Graph& graph) {
       const bool cheap =
           !copy && name != "reshape" && !rounds(node, graph) && std::ranges::all_of(node.inputs, [&](Value input) {
             const int p = graph.producer_index(input);
-            const std::string& producer = graph.node(p).op->name;
+            const std::string_view producer = graph.node(p).op->name;
             return producer == "scalar" || producer == "constant" ||
                    (out[size_t(p)] == Role::source && producer != "uniform" && !widened[size_t(p)]);
           });

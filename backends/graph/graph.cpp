@@ -26,7 +26,7 @@ std::string Attributes::to_string() const {
 std::vector<Value> Graph::add_all(std::string_view name, std::vector<Value> inputs, Attributes attributes) {
   const Op* op = find_op(name);
   if (!op) fail(ErrorKind::failed, "no op is named '", name, "'");
-  std::string key = op->name;
+  std::string key(op->name);
   for (Value input : inputs) key += text(" %", input.id);
   for (const auto& [item_name, item] : attributes.items()) {
     key += text(" ", item_name, "=");

@@ -205,7 +205,7 @@ std::string summary(const LoweredKernel& kernel) {
   if (kernel.is_once()) out += " once";
   if (kernel.bias) out += " + bias";
   if (kernel.relu) out += " + relu";
-  if (kernel.derivative) out += " + " + kernel.derivative->name;
+  if (kernel.derivative) out += text(" + ", kernel.derivative->name);
   if (kernel.takes_sums()) out += " + sums";
   return out;
 }

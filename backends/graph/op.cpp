@@ -27,9 +27,10 @@ std::vector<const Op*> all_ops() {
 
 void add_op(Op op) {
   NEON_ASSERT(op.infer);
-  const std::string name = op.name;
-  if (!table().emplace(name, std::make_unique<Op>(std::move(op))).second)
-    fail(ErrorKind::failed, "two ops are named '", name, "'");
+  const auto [place, fresh] = table().try_emplace(std::string(op.name));
+  if (!fresh) fail(ErrorKind::failed, "two ops are named '", op.name, "'");
+  op.name = place->first;
+  place->second = std::make_unique<Op>(op);
 }
 
 }  // namespace neon

@@ -3,6 +3,7 @@
 #pragma once
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backends/graph/graph.h"
@@ -40,7 +41,7 @@ class GradientContext {
 };
 
 struct Op {
-  std::string name;
+  std::string_view name;  // once added, of the table
   std::vector<TensorType> (*infer)(const InferContext&) = nullptr;
   void (*gradient)(GradientContext&) = nullptr;                 // null: no gradient flows through
   std::vector<Value> (*define)(Graph&, const Node&) = nullptr;  // compound ops only

@@ -48,7 +48,7 @@ class Planner {
     hand_on_places();
     lowered_.arena_bytes = place(lowered_.buffers, kAlignment);
     for (int v = 0; v < graph_.value_count(); ++v) {
-      const std::string& op = graph_.producer(Value{v}).op->name;
+      const std::string_view op = graph_.producer(Value{v}).op->name;
       if (op != "input" && op != "variable" && op != "scalar" && op != "constant" &&
           !is_view(graph_, graph_.producer_index(Value{v})))
         lowered_.value_bytes += graph_.type(Value{v}).bytes();
@@ -57,7 +57,7 @@ class Planner {
 
  private:
   bool in_arena(Value value) const {
-    const std::string& op = graph_.producer(value).op->name;
+    const std::string_view op = graph_.producer(value).op->name;
     return op != "input" && op != "variable" && op != "scalar" && op != "constant";
   }
   Value storage(Value value) const { return lowered_.storage[size_t(value.id)]; }

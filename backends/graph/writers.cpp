@@ -63,7 +63,7 @@ Graph with_copies(const Graph& original) {
   const auto waiting = audiences(original);
   Copier copier(original);
   auto role_of = [&](Value value) { return own_roles[size_t(original.producer_index(value))]; };
-  auto op_of = [&](Value value) -> const std::string& { return original.producer(value).op->name; };
+  auto op_of = [&](Value value) { return original.producer(value).op->name; };
   auto made_in_place = [&](Value value) {
     return role_of(value) == Role::source || op_of(value) == "scalar" || op_of(value) == "constant";
   };

@@ -66,7 +66,7 @@ std::vector<OpCase> row_cases(const Op& op) {
   if (op.derivative_operand >= 0) operands = derivative_inputs(*op.row, op.derivative_operand);
   std::vector<OpCase> out;
   for (const Pattern& pattern : patterns()) {
-    OpCase c{op.name, pattern.name, {}};
+    OpCase c{std::string(op.name), pattern.name, {}};
     for (size_t k = 0; k < operands.size(); ++k)
       c.inputs.push_back(range(row, operands[k], pattern.shapes[k % pattern.shapes.size()]));
     Shape shape;
@@ -178,7 +178,7 @@ std::vector<OpCase> leaf_cases(const std::string& op) {
 }  // namespace
 
 std::vector<OpCase> cases_of(const Op& op) {
-  const std::string& name = op.name;
+  const std::string name(op.name);
   if (op.is_elementwise()) return row_cases(op);
   if (name == "sum" || name == "max" || name == "min" || name == "argmax") return reduction_cases(name);
   if (name == "matmul") return matmul_cases(name, {});

@@ -83,7 +83,7 @@ TEST_CASE("every elementwise op compiles in every type") {
                                                       : derivative_inputs(*op->row, op->derivative_operand).size();
       std::vector<Value> inputs;
       for (size_t i = 0; i < arity; ++i) inputs.push_back(graph.input(text("in", i), dtype, {4, 8}));
-      graph.output(op->name, graph.add(op->name, inputs));
+      graph.output(std::string(op->name), graph.add(op->name, inputs));
       ++count;
     }
     CHECK(count > 100);
