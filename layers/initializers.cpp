@@ -13,7 +13,7 @@ void fill_each(Tensor& tensor, F&& next) {
   for (int64_t i = 0; i < tensor.elements(); ++i) tensor.set(i, next());
 }
 
-constexpr int64_t kPiece = 1 << 15;  // elements that a thread draws at once
+constexpr int64_t kPiece = 1 << 12;  // elements that a thread draws at once
 
 template <typename T, typename F>
 void draw_into(std::span<T> to, const Stream& fresh, F&& draw) {
