@@ -44,6 +44,7 @@ struct Conv : Parametrized<Layer, ConvParams> {
     params.name_parts(context);
     return params.finish(context, convolution(context, x, params, context.layer));
   }
+  bool convolves() const override { return true; }
   double flops(const Shape& input, const Shape& output) const override {
     return convolution_flops(params, input, output, params.groups);
   }
@@ -57,6 +58,7 @@ struct Deconv : Parametrized<Layer, DeconvParams> {
     params.name_parts(context);
     return params.finish(context, deconvolution(context, x, params, context.layer));
   }
+  bool convolves() const override { return true; }
   double flops(const Shape& input, const Shape& output) const override {
     return convolution_flops(params, output, input, 1);
   }

@@ -96,6 +96,7 @@ namespace {
 struct Convolution : Parametrized<Layer, ConvolutionParams> {
   using Parametrized::Parametrized;
   Expr forward(LayerContext& context, Expr x) const override { return convolution(context, x, params, context.layer); }
+  bool convolves() const override { return true; }
   double flops(const Shape& input, const Shape& output) const override {
     return convolution_flops(params, input, output, params.groups);
   }
@@ -107,6 +108,7 @@ struct Deconvolution : Parametrized<Layer, FilterParams> {
   Expr forward(LayerContext& context, Expr x) const override {
     return deconvolution(context, x, params, context.layer);
   }
+  bool convolves() const override { return true; }
   double flops(const Shape& input, const Shape& output) const override {
     return convolution_flops(params, output, input, 1);
   }

@@ -111,6 +111,8 @@ class Layer {
   virtual Expr forward(LayerContext& context, Expr x) const = 0;
   // Whether x may also be images as the data set gives them, channels first: to such a layer they are rows of numbers.
   virtual bool takes_channels_first() const { return false; }
+  // Whether it is a convolution, for which a GPU has a library of its own.
+  virtual bool convolves() const { return false; }
   // Multiplications and additions for one sample in the forward pass, (C,H,W) -> (K,P,Q).
   virtual double flops(const Shape& input, const Shape& output) const {
     (void)input;

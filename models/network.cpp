@@ -14,19 +14,28 @@ Network::Network(const Setting& layers, Problems& problems) {
 
 namespace {
 
-int64_t count(const Chain& chain) {
-  int64_t out = 0;
+// All but containers.
+void for_each_layer(const Chain& chain, auto&& see) {
   for (const Link& link : chain.links) {
     Container* container = link.layer->container();
-    if (!container) ++out;
+    if (!container) see(*link.layer);
     else
-      for (const Chain& branch : container->branches()) out += count(branch);
+      for (const Chain& branch : container->branches()) for_each_layer(branch, see);
   }
-  return out;
 }
 
 }  // namespace
 
-int64_t Network::layer_count() const { return count(chain_); }
+int64_t Network::layer_count() const {
+  int64_t count = 0;
+  for_each_layer(chain_, [&](const Layer&) { ++count; });
+  return count;
+}
+
+bool Network::convolves() const {
+  bool any = false;
+  for_each_layer(chain_, [&](const Layer& layer) { any = any || layer.convolves(); });
+  return any;
+}
 
 }  // namespace neon

@@ -31,6 +31,8 @@ class Network {
 
   // Those in containers are counted, containers are not.
   int64_t layer_count() const;
+  // Whether there are convolutions among them.
+  bool convolves() const;
   // Where the spec has the last layer.
   const Location& end() const { return chain_.links.back().where; }
   // The layers with every default filled in.

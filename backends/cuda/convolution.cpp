@@ -20,7 +20,7 @@ constexpr double kOperationsOfByte = 32;
 class ConvolutionKernel : public LibraryKernel {
  public:
   ConvolutionKernel(ConvolutionCase of, std::shared_ptr<Device> device)
-      : of_(std::move(of)), device_(std::move(device)), handle_(cudnn_handle(*device_, 0)) {}
+      : of_(std::move(of)), device_(std::move(device)) {}
   const char* library() const override { return "cudnn"; }
   size_t workspace_bytes() const override { return plan_->workspace_bytes(); }
 
@@ -37,10 +37,15 @@ class ConvolutionKernel : public LibraryKernel {
   }
 
   void launch(const void* a, const void* b, const void* bias, void* c, void* workspace) override {
-    of_.execute(handle_, *plan_, a, b, bias, c, workspace);
+    execute(*plan_, a, b, bias, c, workspace);
   }
 
  private:
+  // By the state of the library that is the stream's of the calling thread.
+  void execute(const Plan& plan, const void* a, const void* b, const void* bias, void* c, void* workspace) const {
+    of_.execute(cudnn_handle(*device_, 0), plan, a, b, bias, c, workspace);
+  }
+
   // The first that keep NaN, or the first where none does. Returns whether there was room to see it.
   bool keep_honest(std::vector<Plan>& candidates) const {
     const size_t most = of_.most_timed(), workspace_bytes = most_workspace(candidates);
@@ -54,7 +59,7 @@ class ConvolutionKernel : public LibraryKernel {
                  result(device_, of_.c.bytes(), "timing"), workspace(device_, workspace_bytes, "timing");
     for (Plan& plan : candidates) {
       if (honest.size() == most) break;
-      of_.execute(handle_, plan, left.data(), right.data(), offsets.data(), result.data(), workspace.data());
+      execute(plan, left.data(), right.data(), offsets.data(), result.data(), workspace.data());
       if (is_broken(result, of_.c.dtype)) honest.push_back(std::move(plan));
     }
     if (!honest.empty()) candidates = std::move(honest);
@@ -76,7 +81,7 @@ class ConvolutionKernel : public LibraryKernel {
     const bool all = candidates.size() == count;
     const Memory workspace(device_, most_workspace(candidates), "timing");
     const size_t fastest = fastest_of(*device_, candidates.size(), [&](size_t i) {
-      of_.execute(handle_, candidates[i], left.data(), right.data(), offsets.data(), result.data(), workspace.data());
+      execute(candidates[i], left.data(), right.data(), offsets.data(), result.data(), workspace.data());
     });
     std::swap(candidates.front(), candidates[fastest]);
     keep(candidates, 1);
@@ -94,7 +99,6 @@ class ConvolutionKernel : public LibraryKernel {
 
   const ConvolutionCase of_;
   std::shared_ptr<Device> device_;
-  cudnnHandle_t handle_;
   std::shared_ptr<const Plan> plan_;
 };
 

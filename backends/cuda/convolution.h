@@ -2,12 +2,18 @@
 // plans the first is taken, the same each time; or, where the clock may choose, the fastest of its first few. What was
 // chosen is remembered on disk.
 #pragma once
+#include <functional>
+
 #include "backends/cuda/library_kernel.h"
 
 namespace neon::cuda {
 
 // Whether some axis has another padding before than after.
 bool has_uneven_padding(const Attributes& attributes);
+
+// Opens cuDNN, then asks for the device to make a plan for, since the library opens its engines, which are most of it,
+// for the first that is made. By a thread of its own; what cannot be opened says so where it is called.
+void open_convolution_library(const std::function<std::shared_ptr<Device>()>& open_device);
 
 // What is kept of a GPU's convolutions, by the programs that it runs.
 std::shared_ptr<ConvolutionPlans> make_convolution_plans(std::shared_ptr<Device> device);

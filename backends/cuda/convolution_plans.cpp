@@ -2,10 +2,13 @@
 // made with. Which plans there are, and in which order, is the same for any number of threads.
 #include "backends/cuda/convolution_plans.h"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <atomic>
 #include <thread>
 
+#include "backends/cuda/convolution.h"
 #include "backends/cuda/disk_cache.h"
 #include "neon/core/threads.h"
 
@@ -14,10 +17,25 @@ namespace neon::cuda {
 namespace {
 
 constexpr size_t kMostMakers = 8;  // threads
+constexpr size_t kOpener = kMostMakers;
+// The key of one that cuDNN has compiled, so that it takes no time but that of opening what it is made with.
+constexpr const char* kSomePlan = "some plan";
+
+DiskCache cache_of(const Device& device) {
+  return DiskCache("honest plan", text(device.name(), " cudnn ", cudnn().version()));
+}
 
 }  // namespace
 
-std::string ConvolutionPlans::version() const { return text(device_->name(), " cudnn ", cudnn().version()); }
+void open_convolution_library(const std::function<std::shared_ptr<Device>()>& open_device) {
+  cudnn();
+  // What it is made of, which it would open later, and does where it is not found by its name alone.
+  for (const char* part : {"graph", "engines_precompiled"})
+    dlopen(text("libcudnn_", part, ".so.", CUDNN_MAJOR).c_str(), RTLD_NOW | RTLD_LOCAL);
+  const std::shared_ptr<Device> device = open_device();
+  const cudnnHandle_t handle = cudnn_handle(*device, kOpener);
+  if (std::string known; cache_of(*device).read(kSomePlan, known)) Plan::from_json(handle, known);
+}
 
 void ConvolutionPlans::add(const ConvolutionCase& of, ColdStart* cold,
                            std::vector<std::pair<const ConvolutionCase*, Entry*>>& work) {
@@ -25,7 +43,7 @@ void ConvolutionPlans::add(const ConvolutionCase& of, ColdStart* cold,
   if (const auto used = used_.find(key); used != used_.end() && !used->second.expired()) return;
   const auto [entry, added] = made_.try_emplace(key);
   if (!added) return;
-  if (!DiskCache("honest plan", version()).read(key, entry->second.known) && cold) cold->begin();
+  if (!cache_of(*device_).read(key, entry->second.known) && cold) cold->begin();
   work.emplace_back(&of, &entry->second);
 }
 
@@ -75,7 +93,9 @@ std::shared_ptr<const Plan> ConvolutionPlans::choose(const ConvolutionCase& of, 
   if (!for_good) return chosen;
   std::erase_if(used_, [](const auto& entry) { return entry.second.expired(); });
   used_[of.key()] = chosen;
-  DiskCache("honest plan", version()).write(of.key(), chosen->json());
+  const DiskCache cache = cache_of(*device_);
+  cache.write(of.key(), chosen->json());
+  if (!of.has_bias && !of.relu) cache.write(kSomePlan, chosen->json());
   return chosen;
 }
 

@@ -35,7 +35,6 @@ class ConvolutionPlans {
   };
   void add(const ConvolutionCase& of, ColdStart* cold, std::vector<std::pair<const ConvolutionCase*, Entry*>>& work);
   void make_one(const ConvolutionCase& of, Entry& entry, size_t worker) const;
-  std::string version() const;
 
   const std::shared_ptr<Device> device_;
   std::map<std::string, Entry> made_;                      // until they are taken

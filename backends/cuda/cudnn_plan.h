@@ -33,8 +33,8 @@ const Cudnn& cudnn();
 // Throws a device error with what was being done and cuDNN's words.
 void check(cudnnStatus_t status, const std::string& doing);
 
-// The library's state for a device and one of the threads that call it, 0 for the one that runs programs; made once, as
-// the first takes half a second.
+// The library's state for a device's stream and one of the threads that call it, 0 for those that run kernels; made
+// once, as the first takes half a second.
 cudnnHandle_t cudnn_handle(const Device& device, size_t thread);
 
 class Descriptor {

@@ -1,5 +1,5 @@
 // CUDA's driver: checked calls, the device, its memory. One stream takes all work, so that what one program writes is
-// there for the next.
+// there for the next; threads that only record launches have streams of their own.
 //
 // A kernel that fails is heard of later, by whatever is asked of the driver next, and nothing can be done with the GPU
 // any more. Which one it was can be known only if each is waited for, which NEON_GPU_WAIT=1 in the environment asks
@@ -18,6 +18,18 @@ namespace neon::cuda {
 // Where a kernel has failed, `of` says in a few words which it may have been.
 void check(CUresult result, const std::string& doing, const std::string& of = "");
 
+// The calling thread's work goes to a stream of its own, as long as this lives.
+class OwnStream {
+ public:
+  explicit OwnStream(CUstream stream) { of_thread = stream; }
+  ~OwnStream() { of_thread = nullptr; }
+  OwnStream(const OwnStream&) = delete;
+
+ private:
+  friend class Device;
+  static inline thread_local CUstream of_thread = nullptr;
+};
+
 class Device {
  public:
   explicit Device(int index);
@@ -26,7 +38,8 @@ class Device {
   void make_current() const { cuda::check(cuCtxSetCurrent(context_), "using the GPU"); }
   // For destructors: what the driver is given back must be of the GPU that the thread uses.
   void use() const noexcept { cuCtxSetCurrent(context_); }
-  CUstream stream() const { return stream_; }
+  // Where the calling thread's work is queued: the device's stream, unless the thread has one of its own.
+  CUstream stream() const { return OwnStream::of_thread ? OwnStream::of_thread : stream_; }
   int arch() const { return arch_; }  // 90
   const std::string& name() const { return name_; }
   int processors() const { return processors_; }

@@ -1,8 +1,11 @@
 // What the executable finds when it opens the module.
+#include <functional>
 #include <mutex>
 
 #include "backends/cuda/batch_ring.h"
+#include "backends/cuda/convolution.h"
 #include "backends/cuda/plan.h"
+#include "backends/cuda/product.h"
 #include "backends/cuda/program.h"
 #include "neon/core/version.h"
 
@@ -39,6 +42,22 @@ class Module : public GpuModule {
     return out;
   }
 
+  std::vector<std::jthread> wake(int index, bool convolutions) override {
+    const std::function open_device = [this, index] { return engine(index)->device; };
+    std::vector<std::jthread> out;
+    const auto begin = [&](auto open) {
+      out.emplace_back([open, open_device] {
+        try {
+          open(open_device);
+        } catch (const std::exception&) {
+        }
+      });
+    };
+    begin([](const auto& open) { open(); });
+    if (convolutions) begin(open_convolution_library), begin(open_product_library);
+    return out;
+  }
+
   size_t free_bytes(int index) override { return engine(index)->device->free_bytes(); }
 
   size_t peak_bytes(int index) override { return engine(index)->device->peak_bytes(); }
@@ -70,6 +89,7 @@ class Module : public GpuModule {
     const std::lock_guard lock(mutex_);
     auto& known = engines_[gpu_index];
     if (!known) known = std::make_shared<Engine>(gpu_index);
+    known->device->make_current();  // another thread may have opened it
     return known;
   }
 

@@ -196,6 +196,13 @@ class Product : public LibraryKernel {
 }  // namespace
 
 size_t product_workspace() { return kWorkspace; }
+
+void open_product_library(const std::function<std::shared_ptr<Device>()>& open_device) {
+  const Library library("multiplying matrices on the GPU", CudaLibrary::cublaslt);
+  open_device()->make_current();
+  lt();
+}
+
 size_t product_version() { return lt().version(); }
 
 bool is_of_one_type(const LoweredKernel& kernel, const Graph& graph) {

@@ -1,6 +1,8 @@
 // Matrix products by cuBLASLt. The heuristic's first algorithm is taken, the same each time; or, where the clock may
 // choose, the fastest of its first few, which is remembered on disk.
 #pragma once
+#include <functional>
+
 #include "backends/cuda/library_kernel.h"
 
 namespace neon::cuda {
@@ -34,6 +36,10 @@ bool has_types_of_product(const LoweredKernel& kernel, const Graph& graph);
 
 // Bytes that every product may use.
 size_t product_workspace();
+
+// Opens cuBLASLt, then the device to use it on. By a thread of its own; what cannot be opened says so where it is
+// called.
+void open_product_library(const std::function<std::shared_ptr<Device>()>& open_device);
 
 // Of cuBLASLt.
 size_t product_version();

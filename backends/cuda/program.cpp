@@ -30,9 +30,26 @@ CudaProgram::CudaProgram(const Graph& graph, Variables& variables, const DeviceO
   place_values();
   scalar_values_.resize(scalars_.size());
   records_ = Memory(engine_->device, record_bytes(scalars_.size()), "the step record");
+  begin_early_launches();
+}
+
+void CudaProgram::begin_early_launches() {
+  void* const anywhere = engine_->scratch.data();  // for what is not bound yet
+  const auto place = [&](Value value) {
+    return slots_[size_t(lowered_.storage[size_t(value.id)].id)] ? address(value) : anywhere;
+  };
+  std::vector<EarlyLaunch> launches;
+  for (const Kernel& kernel : kernels_) {
+    if (!kernel.library || !anywhere) continue;
+    const auto& a = kernel.arrays;
+    launches.push_back(
+        {kernel.library.get(), place(a[0]), place(a[1]), a[2] ? place(a[2]) : nullptr, place(a[3]), kernel.workspace});
+  }
+  early_launches_ = launch_early(launches, *engine_);
 }
 
 CudaProgram::~CudaProgram() {
+  early_launches_.clear();
   engine_->leave(this);
   if (batches_) batches_->leave(this);
   engine_->device->use();

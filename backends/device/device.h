@@ -1,5 +1,7 @@
 // Programs for the device that a run asked for: the CPU, or a GPU through the module that is opened when it is needed.
 #pragma once
+#include <thread>
+
 #include "backends/batch_ring.h"
 
 namespace neon {
@@ -76,6 +78,9 @@ class GpuModule {
  public:
   virtual ~GpuModule() = default;
   virtual std::vector<GpuInfo> devices() = 0;
+  // Threads that open a GPU, and the libraries that convolutions are run by if there will be any, while the caller does
+  // something else: it takes a few tenths of a second. What fails there fails again, and says so, where it is needed.
+  virtual std::vector<std::jthread> wake(int index, bool convolutions) = 0;
   // Of memory, now.
   virtual size_t free_bytes(int index) = 0;
   // Of memory that programs and arrays took, at most at any time.

@@ -133,6 +133,7 @@ int run_bench(const CommandLine& line) {
   RunOptions options = line.run();
   const OpenedSpec spec = open_spec(line, path);
   const bool asked = choose_backend(line, options, *spec.experiment);
+  const auto waking = wake_gpu(options, *spec.experiment);
   options.save_path.clear();
   options.output_file.clear();
   options.progress_bar = false;

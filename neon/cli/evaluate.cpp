@@ -19,6 +19,7 @@ int run_eval(const CommandLine& line) {
   options.rounding = 0;  // of updates alone
   const Experiment& experiment = *opened.experiment;
   const bool asked = choose_backend(line, options, experiment);
+  const auto waking = wake_gpu(options, experiment);
   const Data data = load_data(experiment, options, options.spec_dir, &opened.run);
   const EvaluatedSet set = set_at_end(data);
   if (set.split.size() == 0) fail(ErrorKind::data, "the data set has no test samples to evaluate on");

@@ -237,6 +237,12 @@ bool choose_backend(const CommandLine& line, RunOptions& options, const Experime
   return asked;
 }
 
+std::vector<std::jthread> wake_gpu(const RunOptions& options, const Experiment& experiment) {
+  if (options.backend != "gpu") return {};
+  std::string why_not;
+  return gpu_module(why_not)->wake(int(options.device_id), experiment.network().convolves());
+}
+
 namespace {
 
 // For verbs without a progress line.

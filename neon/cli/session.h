@@ -1,6 +1,7 @@
 // What most verbs begin with: a spec or a checkpoint, its experiment, its data.
 #pragma once
 #include <memory>
+#include <thread>
 
 #include "backends/device/device.h"
 #include "neon/cli/command_line.h"
@@ -53,6 +54,8 @@ constexpr const char* kCpuHint = "; -b cpu runs on the CPU";
 // was asked for, and throws a device error that says why when that cannot be used. A --tf32 of the line that means
 // nothing there is a config error where the user chose so, and else a note.
 bool choose_backend(const CommandLine& line, RunOptions& options, const Experiment& experiment);
+// After choose_backend: threads that wake the GPU up while samples are read, where the run is to be on one.
+[[nodiscard]] std::vector<std::jthread> wake_gpu(const RunOptions& options, const Experiment& experiment);
 // After choose_backend.
 DeviceOptions device_options(const RunOptions& options, const Experiment& experiment);
 

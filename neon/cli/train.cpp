@@ -214,6 +214,7 @@ int run_train(const CommandLine& line) {
   const bool searches = !fault_searched_for().empty();
   if (searches) write_nothing(options);
   const bool asked = choose_backend(line, options, *spec.experiment);
+  const auto waking = wake_gpu(options, *spec.experiment);
   options.spec_dir = absolute_folder(spec.folder);
   options.run_dir = current_dir();
   if (!options.rng_seed) options.rng_seed = spec.experiment->params.rng_seed;
@@ -238,6 +239,7 @@ int run_resume(const CommandLine& line) {
   const bool searches = !fault_searched_for().empty();
   if (searches) write_nothing(options);
   const bool asked = choose_backend(line, options, *opened.experiment);
+  const auto waking = wake_gpu(options, *opened.experiment);
   const Data data = load_data(*opened.experiment, options, options.spec_dir, &opened.run, true);
   const Position& at = opened.run.position;
   std::fprintf(stderr, "going on after epoch %lld, step %lld\n", (long long)at.epoch, (long long)at.step_in_epoch);

@@ -79,6 +79,16 @@ TEST_CASE("the table of layers has those of a branch under their container") {
   CHECK(network_of(yaml_of("[SkipNode, {MergeSum: [SkipNode, [SkipNode, SkipNode]]}]")).layer_count() == 4);
 }
 
+TEST_CASE("a net has convolutions where any layer is one, in branches too") {
+  const auto convolves = [](const std::string& layers) { return network_of(yaml_of(layers)).convolves(); };
+  const std::string filters = "{fshape: 3, nofm: 2, init: Kaiming}";
+  for (const std::string layer : {"Conv", "Deconv", "Convolution", "Deconvolution"}) {
+    CHECK(convolves("[" + layer + ": " + filters + "]"));
+    CHECK(convolves("[SkipNode, {MergeSum: [SkipNode, [SkipNode, " + layer + ": " + filters + "]]}]"));
+  }
+  CHECK_FALSE(convolves("[Pooling: {fshape: 2}, {MergeSum: [SkipNode, [Affine: {nout: 3, init: Kaiming}]]}]"));
+}
+
 TEST_CASE("neon's notations of branches mean the same") {
   const auto resolved = [](const std::string& layers) {
     const Spec spec = spec_from_text("layers:\n" + layers, "n.yaml");

@@ -189,6 +189,36 @@ TEST_CASE("a GPU that does not exist is named with those that do") {
                     Catch::Contains("there is no GPU 99") && Catch::Contains("0: "));
 }
 
+TEST_CASE("what threads have opened of a GPU is used by others, and what they cannot open waits for who needs it") {
+  std::string why_not;
+  GpuModule* const module = gpu_module(why_not);
+  const auto waking = module->wake(0, true), in_vain = module->wake(99, true);
+  CHECK(waking.size() == 3);  // the device, cuDNN, cuBLASLt
+  // Channels last; of ones each y is the number of numbers in its window.
+  Graph graph;
+  const Expr x(graph, graph.input("x", DType::f32, {2, 5, 5, 4})), w(graph, graph.input("w", DType::f32, {8, 3, 3, 4}));
+  graph.output("y", graph.add("convolution", {x, w},
+                              {{"strides", std::vector<int64_t>{1, 1}},
+                               {"padding", std::vector<int64_t>{1, 1, 1, 1}},
+                               {"dilation", std::vector<int64_t>{1, 1}},
+                               {"groups", int64_t(1)}}));
+  Variables variables;
+  const auto program = compile_program(graph, variables, kGpu);
+  Tensor ones(DType::f32, {2, 5, 5, 4}), filters(DType::f32, {8, 3, 3, 4});
+  for (Tensor* t : {&ones, &filters})
+    for (int64_t i = 0; i < t->elements(); ++i) t->set(i, 1);
+  program->bind("x", ones.data());
+  program->bind("w", filters.data());
+  program->run(0);
+  const Tensor y = program->output("y");
+  const auto inside = [](int64_t at) { return at == 0 || at == 4 ? 2 : 3; };
+  for (int64_t i = 0; i < y.elements(); ++i) {
+    const int64_t row = i / (5 * 8) % 5, column = i / 8 % 5;
+    REQUIRE(y.at(i) == 4.0 * double(inside(row) * inside(column)));
+  }
+  CHECK_THROWS_AS(compile_program(graph, variables, {.gpu = true, .gpu_index = 99}), Error);
+}
+
 TEST_CASE("products, large by cuBLASLt and small by a kernel of ours, with bias and relu") {
   for (DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64})
     for (int64_t inner : {1, 40, 300, 12000})

@@ -1,0 +1,42 @@
+#include "backends/cuda/early_launch.h"
+
+#include <algorithm>
+
+#include "neon/core/error.h"
+#include "neon/core/threads.h"
+
+namespace neon::cuda {
+
+namespace {
+
+// Seen on an H100: GoogLeNet's 0.36 s of launches take 0.19 with 4 threads beside other work, and as long with 8.
+constexpr size_t kMostThreads = 4, kLeastLaunches = 2;  // of a thread
+
+void record(const std::vector<EarlyLaunch>& launches, CUstream stream) {
+  if (cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED) != CUDA_SUCCESS) return;
+  try {
+    for (const EarlyLaunch& l : launches) l.kernel->launch(l.a, l.b, l.bias, l.c, l.workspace);
+  } catch (const std::exception&) {
+  }
+  CUgraph graph = nullptr;
+  cuStreamEndCapture(stream, &graph);
+  if (graph) cuGraphDestroy(graph);
+}
+
+}  // namespace
+
+std::vector<std::jthread> launch_early(const std::vector<EarlyLaunch>& launches, Engine& engine) {
+  const size_t count = std::min({launches.size() / kLeastLaunches, size_t(available_threads()), kMostThreads});
+  std::vector<std::vector<EarlyLaunch>> shares(count);
+  for (size_t i = 0; count && i < launches.size(); ++i) shares[i % count].push_back(launches[i]);
+  std::vector<std::jthread> out;
+  for (size_t i = 0; i < count; ++i)
+    out.emplace_back([share = shares[i], device = engine.device, stream = engine.side_stream(i)] {
+      device->use();
+      const OwnStream own(stream);
+      record(share, stream);
+    });
+  return out;
+}
+
+}  // namespace neon::cuda
