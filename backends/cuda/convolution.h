@@ -11,8 +11,8 @@ namespace neon::cuda {
 // Whether some axis has another padding before than after.
 bool has_uneven_padding(const Attributes& attributes);
 
-// Opens cuDNN, then asks for the device to make a plan for, since the library opens its engines, which are most of it,
-// for the first that is made. By a thread of its own; what cannot be opened says so where it is called.
+// Opens cuDNN, then asks for the device to make plans for that are on disk, one of each kind, since the library opens
+// what it makes them with for the first. By a thread of its own; what cannot be opened says so where it is called.
 void open_convolution_library(const std::function<std::shared_ptr<Device>()>& open_device);
 
 // What is kept of a GPU's convolutions, by the programs that it runs.

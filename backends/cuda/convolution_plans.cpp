@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <mutex>
 #include <thread>
 
 #include "backends/cuda/convolution.h"
@@ -18,8 +19,17 @@ namespace {
 
 constexpr size_t kMostMakers = 8;  // threads
 constexpr size_t kOpener = kMostMakers;
-// The key of one that cuDNN has compiled, so that it takes no time but that of opening what it is made with.
-constexpr const char* kSomePlan = "some plan";
+
+// Key of a plan of some kernel of its kind, see open_convolution_library().
+std::string some_plan(const std::string& op, bool of_pixels) {
+  return text("some plan of ", op, of_pixels ? " of pixels" : "");
+}
+
+// Whether each window is a pixel.
+bool is_of_pixels(const ConvolutionCase& of) {
+  const Shape& w = of.op == "convolution_weight_gradient" ? of.c.shape : of.b.shape;
+  return w.elements() == w[0] * w.back();
+}
 
 DiskCache cache_of(const Device& device) {
   return DiskCache("honest plan", text(device.name(), " cudnn ", cudnn().version()));
@@ -33,8 +43,12 @@ void open_convolution_library(const std::function<std::shared_ptr<Device>()>& op
   for (const char* part : {"graph", "engines_precompiled"})
     dlopen(text("libcudnn_", part, ".so.", CUDNN_MAJOR).c_str(), RTLD_NOW | RTLD_LOCAL);
   const std::shared_ptr<Device> device = open_device();
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);  // several may wake it up
   const cudnnHandle_t handle = cudnn_handle(*device, kOpener);
-  if (std::string known; cache_of(*device).read(kSomePlan, known)) Plan::from_json(handle, known);
+  for (const char* op : {"convolution", "convolution_data_gradient", "convolution_weight_gradient"})
+    for (const bool of_pixels : {false, true})
+      if (std::string known; cache_of(*device).read(some_plan(op, of_pixels), known)) Plan::from_json(handle, known);
 }
 
 void ConvolutionPlans::add(const ConvolutionCase& of, ColdStart* cold,
@@ -95,7 +109,7 @@ std::shared_ptr<const Plan> ConvolutionPlans::choose(const ConvolutionCase& of, 
   used_[of.key()] = chosen;
   const DiskCache cache = cache_of(*device_);
   cache.write(of.key(), chosen->json());
-  if (!of.has_bias && !of.relu) cache.write(kSomePlan, chosen->json());
+  if (!of.has_bias && !of.relu) cache.write(some_plan(of.op, is_of_pixels(of)), chosen->json());  // is not compiled
   return chosen;
 }
 
