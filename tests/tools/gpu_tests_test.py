@@ -9,6 +9,15 @@ import unittest
 TOOL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tools/gpu_tests")
 SUITES = ["tests/backends/cuda/gpu_test", "tests/backends/cuda/calls_test", "tests/array/array_gpu_test",
           "tests/models/nets_gpu_test"]
+# Without a GPU each case of runs from device to device is skipped, and so are the nets against NumPy: one, or as many
+# as processes may share.
+with open(os.path.join(os.path.dirname(TOOL), "../tests/cli/devices_test.py")) as runs:
+    RUNS = runs.read().count("    def test_")
+SKIPPED, SKIPPED_APART = RUNS + 1, RUNS + 10
+
+
+def counts(passed, failed, skipped):
+    return f"{passed} passed, {failed} failed, {skipped} skipped"
 
 
 class Sums(unittest.TestCase):
@@ -18,7 +27,7 @@ class Sums(unittest.TestCase):
             scripts = {suite: ending for suite, ending in zip(SUITES, endings) if ending}
             if ninja:
                 scripts["ninja"] = ninja
-            scripts["neon/neon"] = ("GPU              not used: there is none", 0)  # so six cases of runs are skipped
+            scripts["neon/neon"] = ("GPU              not used: there is none", 0)
             for path, ending in scripts.items():
                 path = os.path.join(build, path)
                 os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -32,26 +41,26 @@ class Sums(unittest.TestCase):
     def test_counts_are_added(self):
         self.assertEqual(self.run_with(("much\n3 passed, 0 failed, 0 skipped", 0), ("2 passed, 0 failed, 1 skipped", 0),
                                        ("4 passed, 0 failed, 0 skipped", 0), ("1 passed, 0 failed, 0 skipped", 0)),
-                         (0, "10 passed, 0 failed, 7 skipped"))
+                         (0, counts(10, 0, 1 + SKIPPED)))
 
     def test_all_skipped_is_no_failure(self):
         skipped = ("no GPU\n0 passed, 0 failed, 5 skipped", 77)
-        self.assertEqual(self.run_with(skipped, skipped, skipped, skipped), (0, "0 passed, 0 failed, 26 skipped"))
+        self.assertEqual(self.run_with(skipped, skipped, skipped, skipped), (0, counts(0, 0, 4 * 5 + SKIPPED)))
 
     def test_what_failed_or_crashed_is_a_failure(self):
         good = ("1 passed, 0 failed, 0 skipped", 0)
         self.assertEqual(self.run_with(good, ("1 passed, 2 failed, 0 skipped", 1), good, good),
-                         (1, "4 passed, 2 failed, 6 skipped"))
-        self.assertEqual(self.run_with(good, ("terminate called", 134), good, good), (1, "3 passed, 1 failed, 6 skipped"))
+                         (1, counts(4, 2, SKIPPED)))
+        self.assertEqual(self.run_with(good, ("terminate called", 134), good, good), (1, counts(3, 1, SKIPPED)))
         self.assertEqual(self.run_with(good, good, ("1 passed, 0 failed, 0 skipped", 139), good),
-                         (1, "4 passed, 1 failed, 6 skipped"))
-        self.assertEqual(self.run_with(good, good, good), (1, "3 passed, 1 failed, 6 skipped"))  # one is not there
+                         (1, counts(4, 1, SKIPPED)))
+        self.assertEqual(self.run_with(good, good, good), (1, counts(3, 1, SKIPPED)))  # one is not there
 
     def test_what_is_built_with_cuda_only_is_skipped_without(self):
         skipped = ("no GPU\n0 passed, 0 failed, 5 skipped", 77)
         for ninja in None, ("nothing to do", 0):
-            self.assertEqual(self.run_with(skipped, None, skipped, skipped, ninja=ninja), (0, "0 passed, 0 failed, 22 skipped"))
-        self.assertEqual(self.run_with(None, None, skipped, skipped), (1, "0 passed, 1 failed, 17 skipped"))
+            self.assertEqual(self.run_with(skipped, None, skipped, skipped, ninja=ninja), (0, counts(0, 0, 3 * 5 + 1 + SKIPPED)))
+        self.assertEqual(self.run_with(None, None, skipped, skipped), (1, counts(0, 1, 2 * 5 + 1 + SKIPPED)))
 
     def test_cases_may_be_run_by_several_processes(self):
         cases = """#!/bin/sh
@@ -64,10 +73,10 @@ case "$1" in
 esac
 """
         good = ("1 passed, 0 failed, 0 skipped", 0)
-        self.assertEqual(self.run_with(cases, good, good, good), (0, "23 passed, 0 failed, 6 skipped"))
-        self.assertEqual(self.run_with(cases, good, good, good, options=["-j", "3"]), (1, "7 passed, 1 failed, 15 skipped"))
+        self.assertEqual(self.run_with(cases, good, good, good), (0, counts(23, 0, SKIPPED)))
+        self.assertEqual(self.run_with(cases, good, good, good, options=["-j", "3"]), (1, counts(7, 1, SKIPPED_APART)))
         skipped = ("no GPU\n0 passed, 0 failed, 5 skipped", 77)
-        self.assertEqual(self.run_with(skipped, skipped, skipped, skipped, options=["-j2"]), (0, "0 passed, 0 failed, 35 skipped"))
+        self.assertEqual(self.run_with(skipped, skipped, skipped, skipped, options=["-j2"]), (0, counts(0, 0, 4 * 5 + SKIPPED_APART)))
 
     def test_what_cannot_be_built_is_a_failure(self):
         self.assertEqual(self.run_with(ninja=("error: unknown target", 1)), (1, "0 passed, 1 failed, 0 skipped"))
