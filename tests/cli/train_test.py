@@ -286,6 +286,10 @@ epochs: 2
             self.assertEqual(said in done.out + done.err, skipped > 0, str(done))
             self.assertNotIn("skipped 0", done.out + done.err)
             self.assertEqual(float(json.loads(tensors(self.path("m"))[1]["neon.position"])["loss_scale"]), 65536 / 2 ** skipped)
+            # An epoch is two steps, and a step that is left out halves the scale.
+            with h5py.File(self.path("o.h5")) as file:
+                self.assertEqual(list(file["epoch/skipped_steps"]), [min(skipped, 2), skipped])
+                self.assertEqual(list(file["epoch/loss_scale"]), [65536 / 2 ** min(skipped, 2), 65536 / 2 ** skipped])
 
     def test_rounded_weights_have_no_masters(self):
         for datatype, stored in ("f16", "F16"), ("bf16", "BF16"), ("f32", "F32"):
