@@ -73,6 +73,7 @@ struct CrossMapPooling : Parametrized<Layer, CrossMapPoolingParams> {
     const Expr y = convolution(context, x, filters(), context.layer);
     return params.activation ? params.activation->apply(y) : y;
   }
+  bool convolves() const override { return true; }
   double flops(const Shape& input, const Shape& output) const override {
     return convolution_flops(filters(), input, output, 1);
   }

@@ -23,6 +23,7 @@ class ConvolutionKernel : public LibraryKernel {
       : of_(std::move(of)), device_(std::move(device)) {}
   const char* library() const override { return "cudnn"; }
   size_t workspace_bytes() const override { return plan_->workspace_bytes(); }
+  const void* plan() const override { return plan_.get(); }
 
   // False when there is no engine for it.
   bool prepare(const LibraryOptions& options) {

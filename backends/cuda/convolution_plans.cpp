@@ -39,9 +39,12 @@ DiskCache cache_of(const Device& device) {
 
 void open_convolution_library(const std::function<std::shared_ptr<Device>()>& open_device) {
   cudnn();
-  // What it is made of, which it would open later, and does where it is not found by its name alone.
+  // What lies beside it and it would open later.
+  Dl_info info{};
+  const std::string file = dladdr(reinterpret_cast<void*>(cudnn().version), &info) ? info.dli_fname : "";
   for (const char* part : {"graph", "engines_precompiled"})
-    dlopen(text("libcudnn_", part, ".so.", CUDNN_MAJOR).c_str(), RTLD_NOW | RTLD_LOCAL);
+    dlopen(text(file.substr(0, file.rfind('/') + 1), "libcudnn_", part, ".so.", CUDNN_MAJOR).c_str(),
+           RTLD_NOW | RTLD_LOCAL);
   const std::shared_ptr<Device> device = open_device();
   static std::mutex mutex;
   const std::lock_guard lock(mutex);  // several may wake it up
@@ -109,7 +112,8 @@ std::shared_ptr<const Plan> ConvolutionPlans::choose(const ConvolutionCase& of, 
   used_[of.key()] = chosen;
   const DiskCache cache = cache_of(*device_);
   cache.write(of.key(), chosen->json());
-  if (!of.has_bias && !of.relu) cache.write(some_plan(of.op, is_of_pixels(of)), chosen->json());  // is not compiled
+  // One with bias or relu is compiled when it is read, for a second or two.
+  if (!of.has_bias && !of.relu) cache.write(some_plan(of.op, is_of_pixels(of)), chosen->json());
   return chosen;
 }
 

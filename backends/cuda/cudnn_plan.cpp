@@ -46,10 +46,14 @@ cudnnHandle_t cudnn_handle(const Device& device, size_t thread) {
   device.make_current();
   std::unique_lock lock(mutex);
   cudnnHandle_t& handle = handles[{device.stream(), thread}];
-  lock.unlock();  // nobody else has this one
+  // The first makes what all of them share. After it each is one thread's at a time: of the device's stream by its
+  // number, else as who has the stream.
+  if (handles.size() > 1) lock.unlock();
   if (!handle) {
-    check(cudnn().create(&handle), "starting cuDNN");
-    check(cudnn().set_stream(handle, reinterpret_cast<cudaStream_t>(device.stream())), "starting cuDNN");
+    cudnnHandle_t made = nullptr;
+    check(cudnn().create(&made), "starting cuDNN");
+    check(cudnn().set_stream(made, reinterpret_cast<cudaStream_t>(device.stream())), "starting cuDNN");
+    handle = made;  // none that would run on another stream
   }
   return handle;
 }

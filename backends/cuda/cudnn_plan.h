@@ -1,5 +1,5 @@
 // cuDNN's graph interface: descriptors with attributes, and execution plans of operation graphs. The library is opened
-// when the first program with a convolution is made.
+// when the first program with a convolution is made, or is going to be.
 #pragma once
 #include <cudnn.h>
 

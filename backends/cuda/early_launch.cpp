@@ -1,8 +1,9 @@
 #include "backends/cuda/early_launch.h"
 
 #include <algorithm>
+#include <exception>
+#include <set>
 
-#include "neon/core/error.h"
 #include "neon/core/threads.h"
 
 namespace neon::cuda {
@@ -25,18 +26,29 @@ void record(const std::vector<EarlyLaunch>& launches, CUstream stream) {
 
 }  // namespace
 
-std::vector<std::jthread> launch_early(const std::vector<EarlyLaunch>& launches, Engine& engine) {
+void EarlyLaunches::begin(std::vector<EarlyLaunch> launches) {
+  end();
+  std::set<const void*> plans;
+  std::erase_if(launches, [&](const EarlyLaunch& l) { return !plans.insert(l.kernel->plan()).second; });
   const size_t count = std::min({launches.size() / kLeastLaunches, size_t(available_threads()), kMostThreads});
   std::vector<std::vector<EarlyLaunch>> shares(count);
   for (size_t i = 0; count && i < launches.size(); ++i) shares[i % count].push_back(launches[i]);
-  std::vector<std::jthread> out;
-  for (size_t i = 0; i < count; ++i)
-    out.emplace_back([share = shares[i], device = engine.device, stream = engine.side_stream(i)] {
-      device->use();
-      const OwnStream own(stream);
-      record(share, stream);
-    });
-  return out;
+  try {
+    for (size_t i = 0; i < count; ++i) {
+      CUstream stream = nullptr;
+      if (i == streams_.size()) {
+        check(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "making a stream");
+        streams_.push_back(stream);
+      }
+      stream = streams_[i];
+      threads_.emplace_back([share = shares[i], device = device_, stream] {
+        device->use();
+        const OwnStream own(stream);
+        record(share, stream);
+      });
+    }
+  } catch (const std::exception&) {  // no thread or stream more, nor is one needed
+  }
 }
 
 }  // namespace neon::cuda

@@ -4,7 +4,6 @@
 #include <thread>
 #include <vector>
 
-#include "backends/cuda/engine.h"
 #include "backends/cuda/library_kernel.h"
 
 namespace neon::cuda {
@@ -15,8 +14,21 @@ struct EarlyLaunch {
   void *a, *b, *bias, *c, *workspace;
 };
 
-// Threads that record the launches, of which nothing is kept. What fails there fails again when it is launched. Until
-// they have ended nobody else may launch these kernels.
-std::vector<std::jthread> launch_early(const std::vector<EarlyLaunch>& launches, Engine& engine);
+// Those of a GPU: threads that record launches, each on a stream of its own, of which nothing is kept. What fails there
+// fails again when it is launched.
+class EarlyLaunches {
+ public:
+  explicit EarlyLaunches(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+  // Once those before have ended. Of kernels that share a plan one is recorded.
+  void begin(std::vector<EarlyLaunch> launches);
+  // Waits for them. To be called before anybody else launches a library's kernel, or drops one: a plan of cuDNN's is
+  // run by one thread at a time, whatever programs have it.
+  void end() { threads_.clear(); }
+
+ private:
+  std::shared_ptr<Device> device_;
+  std::vector<CUstream> streams_;  // of the threads, made when they are first needed
+  std::vector<std::jthread> threads_;
+};
 
 }  // namespace neon::cuda

@@ -6,21 +6,10 @@
 namespace neon::cuda {
 
 Engine::Engine(int index)
-    : device(std::make_shared<Device>(index)), convolutions(make_convolution_plans(device)), scratch(device) {}
-
-Engine::~Engine() {
-  device->use();
-  for (CUstream stream : side_streams_) cuStreamDestroy(stream);
-}
-
-CUstream Engine::side_stream(size_t index) {
-  while (side_streams_.size() <= index) {
-    CUstream made = nullptr;
-    check(cuStreamCreate(&made, CU_STREAM_NON_BLOCKING), "making a stream");
-    side_streams_.push_back(made);
-  }
-  return side_streams_[index];
-}
+    : device(std::make_shared<Device>(index)),
+      convolutions(make_convolution_plans(device)),
+      scratch(device),
+      early_launches(device) {}
 
 std::shared_ptr<Memory> Engine::resident(const void* data, size_t bytes, const std::string& what) {
   auto& known = residents_[{data, bytes}];

@@ -2,9 +2,9 @@
 // variables' copies, and memory for arrays.
 #pragma once
 #include <map>
-#include <vector>
 
 #include "backends/cuda/driver.h"
+#include "backends/cuda/early_launch.h"
 #include "backends/cuda/scratch.h"
 #include "backends/device/device.h"
 
@@ -17,12 +17,10 @@ class CudaProgram;
 class Engine {
  public:
   explicit Engine(int index);
-  ~Engine();
   std::shared_ptr<Device> device;
   std::shared_ptr<ConvolutionPlans> convolutions;
   Scratch scratch;  // programs run one after the other
-  // Streams beside the device's, each made when it is first asked for.
-  CUstream side_stream(size_t index);
+  EarlyLaunches early_launches;
   // The copy of host memory that all programs read, as long as one of them has it.
   std::shared_ptr<Memory> resident(const void* data, size_t bytes, const std::string& what);
   // Runs that a program has queued are sent off before another program's, and before variables are touched.
@@ -31,7 +29,6 @@ class Engine {
 
  private:
   CudaProgram* queued_ = nullptr;
-  std::vector<CUstream> side_streams_;
   std::map<std::pair<const void*, size_t>, std::weak_ptr<Memory>> residents_;
 };
 

@@ -18,6 +18,8 @@ class LibraryKernel {
   // workspace_bytes(); nothing is kept there.
   virtual void launch(const void* a, const void* b, const void* bias, void* c, void* workspace) = 0;
   virtual size_t workspace_bytes() const = 0;
+  // What it shares with equal kernels.
+  virtual const void* plan() const { return this; }
 };
 
 class ConvolutionPlans;

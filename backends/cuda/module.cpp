@@ -53,8 +53,11 @@ class Module : public GpuModule {
         }
       });
     };
-    begin([](const auto& open) { open(); });
-    if (convolutions) begin(open_convolution_library), begin(open_product_library);
+    try {
+      begin([](const auto& open) { open(); });
+      if (convolutions) begin(open_convolution_library), begin(open_product_library);
+    } catch (const std::exception&) {  // no thread more, nor is one needed
+    }
     return out;
   }
 

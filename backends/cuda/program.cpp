@@ -45,11 +45,11 @@ void CudaProgram::begin_early_launches() {
     launches.push_back(
         {kernel.library.get(), place(a[0]), place(a[1]), a[2] ? place(a[2]) : nullptr, place(a[3]), kernel.workspace});
   }
-  early_launches_ = launch_early(launches, *engine_);
+  engine_->early_launches.begin(std::move(launches));
 }
 
 CudaProgram::~CudaProgram() {
-  early_launches_.clear();
+  engine_->early_launches.end();
   engine_->leave(this);
   if (batches_) batches_->leave(this);
   engine_->device->use();
@@ -105,6 +105,7 @@ void CudaProgram::make_ring() {
 }
 
 void CudaProgram::make_kernels(const DeviceOptions& options) {
+  engine_->early_launches.end();  // what is timed now is timed alone
   const Graph& graph = lowered_.graph;
   SourceContext context = source_context(lowered_, scalars_, ring_plan_, options, *engine_->device);
   ColdStart cold(options.listener);

@@ -6,7 +6,6 @@
 #include <map>
 #include <optional>
 
-#include "backends/cuda/early_launch.h"
 #include "backends/cuda/engine.h"
 #include "backends/cuda/library_kernel.h"
 #include "backends/cuda/plan.h"
@@ -108,12 +107,11 @@ class CudaProgram : public Program {
   std::vector<uint64_t> queue_;  // rows of the record that were not sent yet
   int queued_ = 0;
   uint64_t runs_ = 0, synchronized_ = 0;
-  std::map<int, CUgraphExec> graphs_;         // by number of runs
-  std::unique_ptr<Marks> marks_;              // around every kernel, where they are timed
-  CudaRing* batches_ = nullptr;               // where batches come from, if they do
-  bool moved_ = false;                        // an address has changed since the last launch
-  std::vector<std::jthread> early_launches_;  // until the first run
-  bool looks_up_ = false;                     // rows, by indices that may not exist
+  std::map<int, CUgraphExec> graphs_;  // by number of runs
+  std::unique_ptr<Marks> marks_;       // around every kernel, where they are timed
+  CudaRing* batches_ = nullptr;        // where batches come from, if they do
+  bool moved_ = false;                 // an address has changed since the last launch
+  bool looks_up_ = false;              // rows, by indices that may not exist
 };
 
 }  // namespace neon::cuda

@@ -43,7 +43,7 @@ std::vector<double> CudaProgram::kernel_milliseconds() const {
 // recording a graph pays when it is launched again.
 void CudaProgram::flush() {
   if (queued_ == 0) return;
-  early_launches_.clear();
+  engine_->early_launches.end();
   const Device& device = *engine_->device;
   device.make_current();
   const size_t row_bytes = (kRecordScalars + scalars_.size()) * 8;

@@ -1,5 +1,5 @@
 // CUDA's libraries: which files this build of neon opens, and what to install where one is missing. The GPU module
-// opens each when a program needs it, as that takes up to a second; `neon doctor` looks at all of them.
+// opens each when a program needs it or is going to, as that takes up to a second; `neon doctor` looks at all of them.
 #pragma once
 #include <string>
 #include <vector>

@@ -240,7 +240,8 @@ bool choose_backend(const CommandLine& line, RunOptions& options, const Experime
 std::vector<std::jthread> wake_gpu(const RunOptions& options, const Experiment& experiment) {
   if (options.backend != "gpu") return {};
   std::string why_not;
-  return gpu_module(why_not)->wake(int(options.device_id), experiment.network().convolves());
+  const bool by_library = data_type(options, experiment.params) != DType::f64;
+  return gpu_module(why_not)->wake(int(options.device_id), by_library && experiment.network().convolves());
 }
 
 namespace {

@@ -54,7 +54,8 @@ constexpr const char* kCpuHint = "; -b cpu runs on the CPU";
 // was asked for, and throws a device error that says why when that cannot be used. A --tf32 of the line that means
 // nothing there is a config error where the user chose so, and else a note.
 bool choose_backend(const CommandLine& line, RunOptions& options, const Experiment& experiment);
-// After choose_backend: threads that wake the GPU up while samples are read, where the run is to be on one.
+// After choose_backend: threads that wake the GPU up while samples are read, where the run is to be on one. An error
+// that ends the run is told once they have ended.
 [[nodiscard]] std::vector<std::jthread> wake_gpu(const RunOptions& options, const Experiment& experiment);
 // After choose_backend.
 DeviceOptions device_options(const RunOptions& options, const Experiment& experiment);

@@ -86,6 +86,7 @@ TEST_CASE("a net has convolutions where any layer is one, in branches too") {
     CHECK(convolves("[" + layer + ": " + filters + "]"));
     CHECK(convolves("[SkipNode, {MergeSum: [SkipNode, [SkipNode, " + layer + ": " + filters + "]]}]"));
   }
+  CHECK(convolves("[CrossMapPooling: {nofm: 2, init: Kaiming}]"));
   CHECK_FALSE(convolves("[Pooling: {fshape: 2}, {MergeSum: [SkipNode, [Affine: {nout: 3, init: Kaiming}]]}]"));
 }
 

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <string>
 
 #include "backends/graph/expression.h"
@@ -20,13 +21,17 @@
 
 namespace {
 
+std::mutex calls_mutex;  // threads record launches before a program's first run
 std::map<std::string, int> calls;
 std::map<CUevent, unsigned> flags_of;  // of the events made
 int busy_waits = 0;                    // for events without CU_EVENT_BLOCKING_SYNC
 
 template <typename Function>
 Function driver(const char* name, Function) {
-  ++calls[name];
+  {
+    const std::lock_guard lock(calls_mutex);
+    ++calls[name];
+  }
   static void* const library = dlopen("libcuda.so.1", RTLD_NOW);
   return reinterpret_cast<Function>(dlsym(library, name));
 }
@@ -86,8 +91,12 @@ using namespace neon::test;
 namespace {
 
 std::map<std::string, int> calls_of(auto&& work) {
-  calls.clear();
+  {
+    const std::lock_guard lock(calls_mutex);
+    calls.clear();
+  }
   work();
+  const std::lock_guard lock(calls_mutex);
   return calls;
 }
 

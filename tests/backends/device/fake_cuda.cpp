@@ -78,8 +78,7 @@ struct Gpu {
   size_t bytes = size_t(setting("FAKE_CUDA_MIB", 65536)) << 20, used = 0;
   std::map<CUdeviceptr, size_t> arrays;
   long fault_at = setting("FAKE_CUDA_FAULT", 0), kernels = 0;
-  bool recording = false, faulty = false;
-  long recorded = 0;  // kernels
+  bool faulty = false;
 
   CUresult state() const { return faulty ? CUDA_ERROR_ILLEGAL_ADDRESS : CUDA_SUCCESS; }
   void run(long count) {
@@ -87,6 +86,10 @@ struct Gpu {
     kernels += count;
   }
 };
+
+// Of the stream that the thread records.
+thread_local bool recording = false;
+thread_local long recorded = 0;  // kernels
 
 Gpu& gpu() {
   static Gpu only;
@@ -231,7 +234,7 @@ NEON_FAKE cuModuleGetFunction(CUfunction* out, CUmodule module, const char*) {
 }
 NEON_FAKE cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
                          void**, void**) {
-  if (gpu().recording) ++gpu().recorded;
+  if (recording) ++recorded;
   else gpu().run(1);
   return CUDA_SUCCESS;
 }
@@ -239,13 +242,13 @@ NEON_FAKE cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, uns
 // The handle of a graph is the number of its kernels, and one.
 NEON_FAKE cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
   if (const CUresult result = given().check(stream); result != CUDA_SUCCESS) return result;
-  gpu().recording = true;
-  gpu().recorded = 0;
+  recording = true;
+  recorded = 0;
   return CUDA_SUCCESS;
 }
 NEON_FAKE cuStreamEndCapture(CUstream, CUgraph* out) {
-  gpu().recording = false;
-  *out = reinterpret_cast<CUgraph>(gpu().recorded + 1);
+  recording = false;
+  *out = reinterpret_cast<CUgraph>(recorded + 1);
   return CUDA_SUCCESS;
 }
 NEON_FAKE cuGraphInstantiateWithFlags(CUgraphExec* out, CUgraph graph, unsigned long long) {
