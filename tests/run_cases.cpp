@@ -25,7 +25,8 @@ int run_or_skip_cases(int argc, char** argv, const std::string& why_not) {
   Catch::Session session;
   if (const int problem = session.applyCommandLine(argc, argv)) return problem;
   if (!why_not.empty()) {
-    const size_t cases = Catch::getAllTestCasesSorted(session.config()).size();
+    const auto& chosen = session.config();
+    const size_t cases = Catch::filterTests(Catch::getAllTestCasesSorted(chosen), chosen.testSpec(), chosen).size();
     std::printf("%s\n0 passed, 0 failed, %zu skipped\n", why_not.c_str(), cases);
     return kSkipped;
   }

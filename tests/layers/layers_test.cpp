@@ -82,7 +82,7 @@ std::unique_ptr<Layer> layer_of(const Setting& one) {
 
 }  // namespace
 
-TEST_CASE("layers, their gradients and running statistics are those of the golden file") {
+TEST_CASE("layers, their gradients and running statistics are those of the golden file", "[device]") {
   const Setting cases = layer_cases();
   for (const Arithmetic& arithmetic : arithmetics())
     for (const Setting& one : cases.items) {

@@ -39,14 +39,16 @@ void check_case(const Setting& start, const Setting& one, const Arithmetic& arit
   const auto optimizer = Registry<Optimizer>::get().create(object_of(at(one, "optimizer")));
   const NetData data = gradient_rows(start, arithmetic.dtype);
   TrainingRun run(layer(), InnerProduct(), *optimizer, data, {.dtype = arithmetic.dtype, .batch = 1},
-                  {.cpu = arithmetic.options});
+                  {.gpu = arithmetic.gpu, .cpu = arithmetic.options});
   set(run.variables.at("Linear_0/W"), at(start, "W"));
   set(run.variables.at("Bias_0/b"), at(start, "b"));
+  run.variables.to_device();
   const int64_t steps = data.targets.shape()[0], steps_per_epoch = int64_t(number_of(at(start, "steps_per_epoch")));
   for (int64_t step = 0; step < steps; ++step) {
     run.step({int32_t(step)}, {step / steps_per_epoch, step, steps_per_epoch, steps / steps_per_epoch});
     if (const Setting* saved = at(one, "saved").find(std::to_string(step + 1))) {
       INFO("step " << step + 1);
+      run.variables.to_host();
       check_close(run.variables.at("Linear_0/W"), at(*saved, "W"), kRoundings);
       check_close(run.variables.at("Bias_0/b"), at(*saved, "b"), kRoundings);
     }
@@ -55,7 +57,7 @@ void check_case(const Setting& start, const Setting& one, const Arithmetic& arit
 
 }  // namespace
 
-TEST_CASE("weights after 1, 2, 10 and 20 steps are those of the golden file") {
+TEST_CASE("weights after 1, 2, 10 and 20 steps are those of the golden file", "[device]") {
   const Setting cases = golden("optimizers/golden/rules.json");
   for (const Arithmetic& arithmetic : arithmetics())
     for (size_t i = 1; i < cases.items.size(); ++i) {

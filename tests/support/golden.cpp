@@ -81,13 +81,34 @@ Setting object_of(Setting from) {
 
 std::string name_of(const Setting& object) { return object.is_map() ? object.entries.front().key : object.value; }
 
-const std::vector<Arithmetic>& arithmetics() {
-  static const std::vector<Arithmetic> all = {{"f64, plain kernels", DType::f64, {.threads = 1, .plain = true}},
-                                              {"f64, fused", DType::f64, {.threads = 1}},
-                                              {"f32, fused", DType::f32, {.threads = 1}},
-                                              {"f32, made again", DType::f32, {.threads = 1, .remake = true}},
-                                              {"f32, a kernel each", DType::f32, {.threads = 1, .fuse = false}}};
+namespace {
+
+std::vector<Arithmetic>& chosen_arithmetics() {
+  static std::vector<Arithmetic> all = {{"f64, plain kernels", DType::f64, {.threads = 1, .plain = true}},
+                                        {"f64, fused", DType::f64, {.threads = 1}},
+                                        {"f32, fused", DType::f32, {.threads = 1}},
+                                        {"f32, made again", DType::f32, {.threads = 1, .remake = true}},
+                                        {"f32, a kernel each", DType::f32, {.threads = 1, .fuse = false}}};
   return all;
+}
+
+std::unique_ptr<Program> compiled_for_cpu(const Graph& graph, Variables& variables, const Arithmetic& arithmetic) {
+  return compile_for_cpu(graph, variables, arithmetic.options);
+}
+
+Compile* chosen_compile = compiled_for_cpu;
+
+}  // namespace
+
+const std::vector<Arithmetic>& arithmetics() { return chosen_arithmetics(); }
+
+void set_arithmetics(std::vector<Arithmetic> all, Compile* compile) {
+  chosen_arithmetics() = std::move(all);
+  chosen_compile = compile;
+}
+
+std::unique_ptr<Program> compiled(const Graph& graph, Variables& variables, const Arithmetic& arithmetic) {
+  return chosen_compile(graph, variables, arithmetic);
 }
 
 void check_close(const Tensor& got, const Setting& expected, double roundings, double scale) {
@@ -121,9 +142,11 @@ void GraphRun::run(uint64_t step) {
   if (!program_) {
     for (const auto& [name, tensor] : given_)
       std::memcpy(variables.declare(name, tensor.dtype(), tensor.shape()).data(), tensor.data(), tensor.bytes());
-    program_ = compile_for_cpu(graph, variables, arithmetic_.options);
+    program_ = compiled(graph, variables, arithmetic_);
+    variables.to_device();
   }
   program_->run(step);
+  variables.to_host();
 }
 
 std::vector<std::string> uncovered(const std::string& category, const Setting& cases, const std::string& key) {

@@ -30,9 +30,17 @@ std::string name_of(const neon::Setting& object);
 struct Arithmetic {
   const char* name;
   neon::DType dtype;
-  neon::CpuOptions options;
+  neon::CpuOptions options = {};
+  bool gpu = false;
 };
+// The CPU's, or those that were set.
 const std::vector<Arithmetic>& arithmetics();
+
+using Compile = std::unique_ptr<neon::Program>(const neon::Graph&, neon::Variables&, const Arithmetic&);
+// For a program whose cases "[device]" are run elsewhere than on the CPU.
+void set_arithmetics(std::vector<Arithmetic> all, Compile* compile);
+std::unique_ptr<neon::Program> compiled(const neon::Graph& graph, neon::Variables& variables,
+                                        const Arithmetic& arithmetic);
 
 // |got - expected| <= roundings u (|expected| + scale), u the unit roundoff of the type of `got`: each of the roundings
 // on the way to an element may be relative to it or to what it was made from, numbers up to `scale`; 0: up to the

@@ -25,6 +25,7 @@ class Sums(unittest.TestCase):
         """The exit code and last line, where the suites end so: a script, or lines and an exit code; None is not there."""
         with tempfile.TemporaryDirectory() as build:
             scripts = {suite: ending for suite, ending in zip(SUITES, endings) if ending}
+            scripts["tests/models/golden_gpu_test"] = ("0 passed, 0 failed, 0 skipped", 0)
             if ninja:
                 scripts["ninja"] = ninja
             scripts["neon/neon"] = ("GPU              not used: there is none", 0)

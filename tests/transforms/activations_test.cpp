@@ -30,7 +30,7 @@ void check_activation(const Setting& one, const Arithmetic& arithmetic) {
 
 }  // namespace
 
-TEST_CASE("activations and their gradients are those of the golden file") {
+TEST_CASE("activations and their gradients are those of the golden file", "[device]") {
   const Setting cases = golden("transforms/golden/activations.json");
   for (const Arithmetic& arithmetic : arithmetics())
     for (const Setting& one : cases.items) {

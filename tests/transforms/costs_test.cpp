@@ -38,7 +38,7 @@ std::string objection(const char* cost, int64_t outputs, int64_t classes, const 
 
 }  // namespace
 
-TEST_CASE("costs and their gradients are those of the golden file") {
+TEST_CASE("costs and their gradients are those of the golden file", "[device]") {
   const Setting cases = golden("transforms/golden/costs.json");
   for (const Arithmetic& arithmetic : arithmetics())
     for (const Setting& one : cases.items) {

@@ -25,7 +25,7 @@ void check_metric(const Setting& one, const Arithmetic& arithmetic) {
   const auto parts = metric->sums(input("y", y), input("t", t), input("weight", weight));
   for (size_t i = 0; i < parts.size(); ++i) graph.output(std::to_string(i), parts[i]);
   Variables variables;
-  const auto program = compile_for_cpu(graph, variables, arithmetic.options);
+  const auto program = compiled(graph, variables, arithmetic);
   std::vector<std::vector<double>> sums(parts.size());
   double samples = 0;
   for (int64_t batch = 0; batch < y.shape()[0]; ++batch) {
@@ -50,7 +50,7 @@ void check_metric(const Setting& one, const Arithmetic& arithmetic) {
 
 }  // namespace
 
-TEST_CASE("metrics over a set are those of the golden file") {
+TEST_CASE("metrics over a set are those of the golden file", "[device]") {
   const Setting cases = golden("transforms/golden/metrics.json");
   for (const Arithmetic& arithmetic : arithmetics())
     for (const Setting& one : cases.items) {
