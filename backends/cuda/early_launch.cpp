@@ -35,13 +35,12 @@ void EarlyLaunches::begin(std::vector<EarlyLaunch> launches) {
   for (size_t i = 0; count && i < launches.size(); ++i) shares[i % count].push_back(launches[i]);
   try {
     for (size_t i = 0; i < count; ++i) {
-      CUstream stream = nullptr;
       if (i == streams_.size()) {
-        check(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "making a stream");
-        streams_.push_back(stream);
+        CUstream made = nullptr;
+        check(cuStreamCreate(&made, CU_STREAM_NON_BLOCKING), "making a stream");
+        streams_.push_back(made);
       }
-      stream = streams_[i];
-      threads_.emplace_back([share = shares[i], device = device_, stream] {
+      threads_.emplace_back([share = shares[i], device = device_, stream = streams_[i]] {
         device->use();
         const OwnStream own(stream);
         record(share, stream);
