@@ -198,6 +198,7 @@ class Product : public LibraryKernel {
 size_t product_workspace() { return kWorkspace; }
 
 void open_product_library(const std::function<std::shared_ptr<Device>()>& open_device) {
+  // The file takes longest, and needs no device, where the library's state would open GPU 0 for itself.
   const Library library("multiplying matrices on the GPU", CudaLibrary::cublaslt);
   open_device()->make_current();
   lt();

@@ -9,9 +9,6 @@ import subprocess
 import sys
 import unittest
 
-import h5py
-import numpy as np
-
 import hist_test
 import support
 
@@ -102,19 +99,7 @@ class Devices(Case):
             self.assertEqual(scaling("-".join(devices) + ".safetensors"), scaling("cpu.safetensors"), devices)
 
     def test_histograms_are_of_the_weights_and_gradients_that_the_gpu_has(self):
-        # One batch an epoch, and a rate of 1/8: the first velocity is exactly -1/8 of the gradient.
-        spec = self.spec(batch_size="120", optimizer="{GradientDescentMomentum: {learning_rate: 0.125, momentum_coef: 0.5}}",
-                         callbacks="[Hist]")
-        for options in (), ("-d", "bf16"), ("-u", "12"):
-            common = ["-b", "gpu", "-r", "3", *options, spec]
-            self.neon("-e", "1", "-s", "one", *common)
-            self.neon("-e", "3", "-o", "run.h5", *common)
-            stored = support.tensors(self.path("one"))[0]
-            with h5py.File(self.path("run.h5")) as file:
-                for layer in "Affine_0", "Affine_1":
-                    weights, velocity = (np.frombuffer(stored[f"{layer}/{name}"][2], np.float32) for name in ("W", "W/velocity"))
-                    np.testing.assert_array_equal(file[f"hist/{layer}_W"][:, 1], hist_test.sizes(weights))
-                    np.testing.assert_array_equal(file[f"hist/{layer}_dW"][:, 0], hist_test.sizes(8 * velocity))
+        hist_test.check_weights_and_gradients(self, "gpu")
 
     def test_a_run_that_stays_on_the_gpu_has_the_same_bits_interrupted_or_not(self):
         for content in support.IRIS, CONVOLUTION:

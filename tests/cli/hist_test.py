@@ -14,28 +14,33 @@ def sizes(x, bins=64, offset=-48):
         return np.histogram(np.rint(np.log2(np.abs(x))), edges)[0]
 
 
+def check_weights_and_gradients(case, device):
+    """Of a run on a device: the histograms in its file against the arrays of its checkpoint."""
+    # One batch an epoch, and a rate of 1/8: the first velocity is exactly -1/8 of the gradient.
+    spec = case.spec(batch_size="120", optimizer="{GradientDescentMomentum: {learning_rate: 0.125, momentum_coef: 0.5}}",
+                     callbacks="[Hist]")
+    for options in (), ("-d", "bf16"), ("-u", "12"):
+        common = ["-b", device, "-r", "3", *options, spec]
+        case.neon("-e", "1", "-s", "one", *common)
+        case.neon("-e", "3", "-o", "run.h5", *common)
+        stored = tensors(case.path("one"))[0]
+        with h5py.File(case.path("run.h5")) as file:
+            group = file["hist"]
+            case.assertEqual(dict(group.attrs), {"bins": 64, "offset": -48, "time_markers": "epoch", "time_steps": 3})
+            case.assertEqual(sorted(group), ["Affine_0_W", "Affine_0_dW", "Affine_1_W", "Affine_1_dW"])
+            for layer in "Affine_0", "Affine_1":
+                weights, velocity = (np.frombuffer(stored[f"{layer}/{name}"][2], np.float32) for name in ("W", "W/velocity"))
+                case.assertEqual(group[f"{layer}_W"].shape, (64, 3))
+                case.assertEqual(group[f"{layer}_W"].dtype, np.int32)
+                case.assertEqual(group[f"{layer}_W"].attrs["x"], "epoch")
+                np.testing.assert_array_equal(group[f"{layer}_W"][:, 1], sizes(weights))
+                np.testing.assert_array_equal(group[f"{layer}_dW"][:, 0], sizes(8 * velocity))
+                case.assertTrue((group[f"{layer}_dW"][:].sum(axis=0) == weights.size).all())
+
+
 class Hist(Case):
     def test_histograms_are_of_weights_and_gradients(self):
-        # One batch an epoch, and a rate of 1/8: the first velocity is exactly -1/8 of the gradient.
-        spec = self.spec(batch_size="120", optimizer="{GradientDescentMomentum: {learning_rate: 0.125, momentum_coef: 0.5}}",
-                         callbacks="[Hist]")
-        for options in (), ("-d", "bf16"), ("-u", "12"):
-            common = ["-r", "3", *options, spec]
-            self.neon("-e", "1", "-s", "one", *common)
-            self.neon("-e", "3", "-o", "run.h5", *common)
-            stored = tensors(self.path("one"))[0]
-            with h5py.File(self.path("run.h5")) as file:
-                group = file["hist"]
-                self.assertEqual(dict(group.attrs), {"bins": 64, "offset": -48, "time_markers": "epoch", "time_steps": 3})
-                self.assertEqual(sorted(group), ["Affine_0_W", "Affine_0_dW", "Affine_1_W", "Affine_1_dW"])
-                for layer in "Affine_0", "Affine_1":
-                    weights, velocity = (np.frombuffer(stored[f"{layer}/{name}"][2], np.float32) for name in ("W", "W/velocity"))
-                    self.assertEqual(group[f"{layer}_W"].shape, (64, 3))
-                    self.assertEqual(group[f"{layer}_W"].dtype, np.int32)
-                    self.assertEqual(group[f"{layer}_W"].attrs["x"], "epoch")
-                    np.testing.assert_array_equal(group[f"{layer}_W"][:, 1], sizes(weights))
-                    np.testing.assert_array_equal(group[f"{layer}_dW"][:, 0], sizes(8 * velocity))
-                    self.assertTrue((group[f"{layer}_dW"][:].sum(axis=0) == weights.size).all())
+        check_weights_and_gradients(self, "cpu")
 
     def test_histograms_every_few_steps_in_few_bins(self):
         self.neon("-r", "1", "-o", "run.h5", self.spec(callbacks="[Hist: {every: 7, tensors: W, bins: 8, offset: -6}]"))
