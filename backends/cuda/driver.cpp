@@ -31,6 +31,11 @@ bool is_fault(CUresult result) {
   }
 }
 
+[[noreturn]] void no_room(size_t bytes, const std::string& what, size_t free, size_t all) {
+  fail(ErrorKind::memory, "no room on the GPU for ", what, " of ", bytes_text(double(bytes)), ": ",
+       bytes_text(double(free)), " of ", bytes_text(double(all)), " are free");
+}
+
 }  // namespace
 
 void check(CUresult result, const std::string& doing, const std::string& of) {
@@ -78,6 +83,13 @@ size_t Device::free_bytes() const {
   return free;
 }
 
+void Device::expect_room(size_t bytes, const std::string& what) const {
+  make_current();
+  size_t free = 0, all = 0;
+  cuda::check(cuMemGetInfo(&free, &all), "asking the GPU for its memory");
+  if (bytes > free) no_room(bytes, what, free, all);
+}
+
 Memory::Memory(std::shared_ptr<Device> device, size_t bytes, const std::string& what)
     : device_(std::move(device)), bytes_(bytes) {
   device_->make_current();
@@ -86,8 +98,7 @@ Memory::Memory(std::shared_ptr<Device> device, size_t bytes, const std::string& 
     address_ = 0;
     size_t free = 0, all = 0;
     if (result == CUDA_ERROR_OUT_OF_MEMORY && cuMemGetInfo(&free, &all) == CUDA_SUCCESS)
-      fail(ErrorKind::memory, "no room on the GPU for ", what, " of ", bytes_text(double(bytes)), ": ",
-           bytes_text(double(free)), " of ", bytes_text(double(all)), " are free");
+      no_room(bytes, what, free, all);
     device_->check(result, text("taking ", bytes_text(double(bytes)), " of GPU memory for ", what));
   }
   device_->held_bytes_ += bytes;

@@ -52,6 +52,8 @@ class Device {
   // Whether each kernel is to be waited for before the next one.
   bool waits_for_kernels() const { return waits_for_kernels_; }
   size_t free_bytes() const;
+  // Throws what taking so many bytes ends in where fewer are free; takes nothing.
+  void expect_room(size_t bytes, const std::string& what) const;
   // Of Memory, at most at any time.
   size_t peak_bytes() const { return peak_bytes_; }
 

@@ -25,6 +25,7 @@ CudaProgram::CudaProgram(const Graph& graph, Variables& variables, const DeviceO
   lowered_ = lower(graph, lowering);
   place_leaves(variables, options.cpu.callers_memory);
   make_ring();
+  expect_room();
   // Algorithms are timed before the values of a step take their place: one may have the memory of the other.
   make_kernels(options);
   place_values();
@@ -74,6 +75,15 @@ void CudaProgram::place_leaves(Variables& variables, bool callers_memory) {
     slots_[size_t(value.id)] =
         mirror->declare(name, variables.declare(name, graph.type(value).dtype, graph.shape(value)));
   }
+}
+
+// Values that find no room whatever is chosen: that is said before kernels are compiled and algorithms timed, which
+// takes minutes with arrays of that size.
+void CudaProgram::expect_room() {
+  const Device& device = *engine_->device;
+  if (lowered_.arena_bytes <= device.free_bytes()) return;
+  const SharedPlaces least = place_shared(lowered_, std::vector<size_t>(lowered_.kernels.size()));
+  device.expect_room(least.kept + engine_->scratch.missing(least.scratch), kValuesOfStep);
 }
 
 void CudaProgram::place_values() {

@@ -61,6 +61,7 @@ class CudaProgram : public Program {
 
   void place_leaves(Variables& variables, bool callers_memory);
   void make_ring();
+  void expect_room();
   void make_kernels(const DeviceOptions& options);
   void place_values();
   void begin_early_launches();

@@ -8,7 +8,7 @@ namespace neon::cuda {
 void Scratch::take(size_t bytes) {
   ++moves_;
   memory_ = Memory();
-  if (bytes) memory_ = Memory(device_, bytes, "the values of a step");
+  if (bytes) memory_ = Memory(device_, bytes, kValuesOfStep);
 }
 
 void Scratch::add(size_t bytes) {

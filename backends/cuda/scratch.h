@@ -8,6 +8,8 @@
 
 namespace neon::cuda {
 
+inline constexpr char kValuesOfStep[] = "the values of a step";  // where there is no room for them
+
 class Scratch {
  public:
   explicit Scratch(std::shared_ptr<Device> device) : device_(std::move(device)) {}

@@ -482,6 +482,14 @@ class Memory(Case):
             self.run_in(int(planned) + 2, *options, code=DIVERGED)
             self.run_in(int(planned) - 2, *options, code=4)
 
+    def test_values_that_cannot_fit_are_told_of_before_kernels_are_compiled(self):
+        self.gpu()
+        failed = self.neon("-z", "16384", self.spec(MLP.replace("2048", "16384")), code=4, environment={
+            "FAKE_CUDA_MIB": "60", "FAKE_NVRTC_MS": "1500", "NEON_CACHE_DIR": "/dev/null"})
+        self.assertRegex(failed.err, r"no room on the GPU for the values of a step of [\d.]+ MiB: [\d.]+ MiB of 60.0 MiB "
+                                     r"are free.*would fit \(-z \d+\)")
+        self.assertNotIn(ColdStart.WAITS, failed.err)
+
     def test_programs_share_what_their_values_take(self):
         self.gpu()
         alone, both = (float(re.search(r"samples plan ([\d.]+) MiB", self.run_in(60, "-r", "1", "-z", batch, code=4).err)[1])
