@@ -1,7 +1,9 @@
 #include "backends/cuda/convolution.h"
 
 #include <algorithm>
+#include <limits>
 
+#include "backends/cuda/convolution_pieces.h"
 #include "backends/cuda/convolution_plans.h"
 #include "backends/cuda/timing.h"
 #include "neon/core/error.h"
@@ -16,6 +18,9 @@ constexpr size_t kWorkspaceShare = 8, kLeastWorkspace = size_t(512) << 20, kMost
 // In exact f32 the fastest plans (Winograd's, Fourier's) ask for up to 4 GiB, also where that saves microseconds. There
 // a byte is given for so many operations: 1.5 GiB for what takes an H200 a millisecond.
 constexpr double kOperationsOfByte = 32;
+// And at least so many times the bytes of both arrays with a batch, for copies of them: plans take 1, Winograd's 2.25.
+// Seen with cuDNN 9.19: where that finds no room the plain algorithm is left, which takes up to 25 times as long.
+constexpr double kCopies = 2.5;
 
 class ConvolutionKernel : public LibraryKernel {
  public:
@@ -23,7 +28,7 @@ class ConvolutionKernel : public LibraryKernel {
       : of_(std::move(of)), device_(std::move(device)) {}
   const char* library() const override { return "cudnn"; }
   size_t workspace_bytes() const override { return plan_->workspace_bytes(); }
-  const void* plan() const override { return plan_.get(); }
+  std::vector<const void*> plans() const override { return {plan_.get()}; }
 
   // False when there is no engine for it.
   bool prepare(const LibraryOptions& options) {
@@ -111,6 +116,18 @@ bool is_taken(const LoweredKernel& kernel, const Graph& graph) {
   return kernel.attributes.integer("groups") == 1 || !has_uneven_padding(kernel.attributes);
 }
 
+size_t most_workspace(const Device& device) {
+  return std::clamp(device.bytes() / kWorkspaceShare, kLeastWorkspace, kMostWorkspace);
+}
+
+// In exact f32 of as much as whose copies find room.
+std::vector<ConvolutionPiece> pieces_of(const LoweredKernel& kernel, const Graph& graph, const Device& device,
+                                        const LibraryOptions& options) {
+  const ConvolutionCase whole(kernel, graph, options, convolution_workspace(kernel, graph, options.tf32, device));
+  const double most = double(most_workspace(device)) / kCopies;
+  return convolution_pieces(whole, whole.is_exact() ? size_t(most) : std::numeric_limits<size_t>::max());
+}
+
 // Multiplications and additions: each number of y (N,P,Q,K), or of its gradient, has to do with R S C of the filters'.
 double operations(const LoweredKernel& kernel, const Graph& graph) {
   const auto shape = [&](Value value) -> const Shape& { return graph.type(value).shape; };
@@ -130,10 +147,12 @@ bool has_uneven_padding(const Attributes& attributes) {
 }
 
 size_t convolution_workspace(const LoweredKernel& kernel, const Graph& graph, bool tf32, const Device& device) {
-  const size_t most = std::clamp(device.bytes() / kWorkspaceShare, kLeastWorkspace, kMostWorkspace);
+  const size_t most = most_workspace(device);
   if (tf32 || graph.type(kernel.outputs[0]).dtype != DType::f32) return most;
-  const double earned = std::min(operations(kernel, graph) / kOperationsOfByte, double(most));
-  return std::max(size_t(earned), kLeastWorkspace);
+  const Value other = kernel.op == "convolution_weight_gradient" ? kernel.inputs[1] : kernel.outputs[0];
+  const auto bytes = double(graph.type(kernel.inputs[0]).bytes() + graph.type(other).bytes());
+  const double earned = std::max(operations(kernel, graph) / kOperationsOfByte, kCopies * bytes);
+  return std::max(size_t(std::min(earned, double(most))), kLeastWorkspace);
 }
 
 size_t convolution_version() { return cudnn().version(); }
@@ -147,17 +166,19 @@ void plan_convolutions(const std::vector<const LoweredKernel*>& kernels, const G
   std::vector<ConvolutionCase> cases;
   for (const LoweredKernel* kernel : kernels)
     if (is_taken(*kernel, graph))
-      cases.emplace_back(*kernel, graph, options, convolution_workspace(*kernel, graph, options.tf32, device));
+      for (ConvolutionPiece& piece : pieces_of(*kernel, graph, device, options)) cases.push_back(std::move(piece.of));
   options.plans->make(cases, options.cold);
 }
 
 std::unique_ptr<LibraryKernel> make_convolution(const LoweredKernel& kernel, const Graph& graph,
                                                 std::shared_ptr<Device> device, const LibraryOptions& options) {
   if (!is_taken(kernel, graph)) return nullptr;
-  const ConvolutionCase of(kernel, graph, options, convolution_workspace(kernel, graph, options.tf32, *device));
-  auto made = std::make_unique<ConvolutionKernel>(of, std::move(device));
-  if (!made->prepare(options)) return nullptr;
-  return made;
+  const auto make = [&](const ConvolutionCase& of) -> std::unique_ptr<LibraryKernel> {
+    auto made = std::make_unique<ConvolutionKernel>(of, device);
+    if (!made->prepare(options)) return nullptr;
+    return made;
+  };
+  return make_pieces(pieces_of(kernel, graph, *device, options), make);
 }
 
 }  // namespace neon::cuda

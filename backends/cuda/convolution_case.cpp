@@ -113,16 +113,22 @@ ConvolutionCase::ConvolutionCase(const LoweredKernel& kernel, const Graph& graph
 
 std::string ConvolutionCase::key() const {
   return text(op, " ", a, " ", b, " ", c, " ", attributes, has_bias ? " bias " : "", has_bias ? text(bias.dtype) : "",
-              relu ? " relu" : "", tf32 ? " tf32" : "", timed ? text(" timed ", most_timed()) : "", " workspace ",
-              most_workspace);
+              relu ? " relu" : "", tf32 ? " tf32" : "", timed ? text(" timed ", most_timed()) : "", adds ? " adds" : "",
+              " workspace ", most_workspace);
 }
 
 bool ConvolutionCase::is_exact() const { return a.dtype == DType::f32 && !tf32; }
 
+ConvolutionCase ConvolutionCase::of_images(int64_t images) const {
+  ConvolutionCase out = *this;
+  for (TensorType* type : {&out.a, out.is_of_filters() ? &out.b : &out.c}) type->shape = type->shape.with(0, images);
+  return out;
+}
+
 size_t ConvolutionCase::most_timed() const { return !timed ? 1 : is_exact() ? kTimedExact : kTimedPlans; }
 
 std::vector<Plan> ConvolutionCase::plans(cudnnHandle_t handle) const {
-  const Shape& w = op == "convolution_weight_gradient" ? c.shape : b.shape;
+  const Shape& w = is_of_filters() ? c.shape : b.shape;
   const Windows windows = windows_of(attributes, {w.begin() + 1, w.end() - 1});
   const Kind& kind = kind_of(op);
   const cudnnDataType_t type = data_type(a.dtype);
@@ -133,7 +139,7 @@ std::vector<Plan> ConvolutionCase::plans(cudnnHandle_t handle) const {
   const bool more = has_bias || relu;
   Descriptor operation(kind.type);
   operation.set(kind.alpha, 1.0f);
-  operation.set(kind.beta, 0.0f);
+  operation.set(kind.beta, adds ? 1.0f : 0.0f);
   operation.set(kind.windows, convolution_of(windows));
   operation.set(kind.a, left);
   operation.set(kind.b, right);

@@ -21,11 +21,17 @@ struct ConvolutionCase {
 
   // In f32 without tensor cores.
   bool is_exact() const;
+  bool is_of_filters() const { return op == "convolution_weight_gradient"; }
+  // Beside `a`, the array whose first axis is the batch.
+  const TensorType& other_batch() const { return is_of_filters() ? b : c; }
+  // The same of so many images.
+  ConvolutionCase of_images(int64_t images) const;
 
   std::string op;
   Attributes attributes;
   TensorType a, b, c, bias;
   bool has_bias = false, relu = false, tf32 = false, timed = false;
+  bool adds = false;  // to what c holds
   size_t most_workspace = 0;
 };
 

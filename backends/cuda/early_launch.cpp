@@ -28,8 +28,13 @@ void record(const std::vector<EarlyLaunch>& launches, CUstream stream) {
 
 void EarlyLaunches::begin(std::vector<EarlyLaunch> launches) {
   end();
-  std::set<const void*> plans;
-  std::erase_if(launches, [&](const EarlyLaunch& l) { return !plans.insert(l.kernel->plan()).second; });
+  std::set<const void*> seen;
+  std::erase_if(launches, [&](const EarlyLaunch& l) {
+    const std::vector<const void*> plans = l.kernel->plans();
+    const bool shares = std::ranges::any_of(plans, [&](const void* plan) { return seen.count(plan) > 0; });
+    seen.insert(plans.begin(), plans.end());
+    return shares;
+  });
   const size_t count = std::min({launches.size() / kLeastLaunches, size_t(available_threads()), kMostThreads});
   std::vector<std::vector<EarlyLaunch>> shares(count);
   for (size_t i = 0; count && i < launches.size(); ++i) shares[i % count].push_back(launches[i]);

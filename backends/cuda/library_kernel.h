@@ -3,6 +3,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "backends/cuda/cold_start.h"
 #include "backends/cuda/driver.h"
@@ -18,8 +19,8 @@ class LibraryKernel {
   // workspace_bytes(); nothing is kept there.
   virtual void launch(const void* a, const void* b, const void* bias, void* c, void* workspace) = 0;
   virtual size_t workspace_bytes() const = 0;
-  // What it shares with equal kernels.
-  virtual const void* plan() const { return this; }
+  // What it runs, which equal kernels share.
+  virtual std::vector<const void*> plans() const { return {this}; }
 };
 
 class ConvolutionPlans;

@@ -25,7 +25,7 @@ class TurnedConvolution : public LibraryKernel {
         channels_(int(w.shape.back())) {}
   const char* library() const override { return kTurned; }
   size_t workspace_bytes() const override { return bytes_ + forward_->workspace_bytes(); }
-  const void* plan() const override { return forward_->plan(); }
+  std::vector<const void*> plans() const override { return forward_->plans(); }
 
   void launch(const void* y, const void* w, const void* bias, void* x, void* workspace) override {
     void* parameters[] = {&w, &workspace, &maps_, &places_, &channels_};
