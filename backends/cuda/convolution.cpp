@@ -18,8 +18,10 @@ constexpr size_t kWorkspaceShare = 8, kLeastWorkspace = size_t(512) << 20, kMost
 // In exact f32 the fastest plans (Winograd's, Fourier's) ask for up to 4 GiB, also where that saves microseconds. There
 // a byte is given for so many operations: 1.5 GiB for what takes an H200 a millisecond.
 constexpr double kOperationsOfByte = 32;
-// And at least so many times the bytes of both arrays with a batch, for copies of them: plans take 1, Winograd's 2.25.
-// Seen with cuDNN 9.19: where that finds no room the plain algorithm is left, which takes up to 25 times as long.
+// And at least room for so many copies of both arrays with a batch; of a batch for which that is too much, a piece is
+// taken at a time. Seen with cuDNN 9.19 on an H200: plans work in one copy, and where it finds no room the plain
+// algorithm is left, which takes up to 25 times as long; kernels of 1.9 GiB and more took two to four times as long an
+// image as those of half as much.
 constexpr double kCopies = 2.5;
 
 class ConvolutionKernel : public LibraryKernel {

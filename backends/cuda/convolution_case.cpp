@@ -10,6 +10,7 @@ namespace neon::cuda {
 namespace {
 
 constexpr size_t kTimedPlans = 12, kTimedExact = 32;  // in exact f32 the heuristic puts the fastest far behind
+constexpr int64_t kLargeBatch = 2048;                 // images; with as many heuristic B chooses well
 constexpr size_t kRelus = 4;                          // among as many plans is one whose relu keeps NaN
 enum Id : int64_t { kA = 1, kB, kC, kBias, kSum, kBiased };
 
@@ -158,6 +159,7 @@ std::vector<Plan> ConvolutionCase::plans(cudnnHandle_t handle) const {
   PlanNeeds needs;
   needs.exact_f32 = is_exact();
   needs.deterministic = !timed;
+  needs.large_batch = a.shape[0] > kLargeBatch;
   needs.most_workspace = most_workspace;
   return make_plans(handle, operations, needs, relu ? std::max(most_timed(), kRelus) : most_timed());
 }

@@ -72,6 +72,7 @@ class Descriptor {
 struct PlanNeeds {
   bool exact_f32 = false;      // f32 stays f32: no tensor cores, whose products of f32 are TF32
   bool deterministic = false;  // the same bits each time
+  bool large_batch = false;    // of more images than heuristic B is good at
   size_t most_workspace = 0;   // bytes
 };
 
