@@ -13,7 +13,15 @@ namespace {
 constexpr int64_t kMostElements = std::numeric_limits<int32_t>::max();
 constexpr size_t kAlignment = 16;  // bytes
 
-int64_t rounded_up(int64_t number, int64_t step) { return (number + step - 1) / step * step; }
+int64_t quotient_up(int64_t number, int64_t by) { return (number + by - 1) / by; }
+
+// Equal pieces of multiples of `step` images where there need not be twice as many for that, else the last is smaller.
+int64_t images_of_piece(int64_t batch, int64_t most, int64_t step) {
+  const int64_t count = quotient_up(batch, most);
+  for (int64_t more = count; more < 2 * count; ++more)
+    if (batch % (more * step) == 0) return batch / more;
+  return quotient_up(quotient_up(batch, count), step) * step;
+}
 
 }  // namespace
 
@@ -25,8 +33,7 @@ std::vector<BatchPiece> batch_pieces(const TensorType& x, const TensorType& y, s
   const int64_t fitting = std::min(kMostElements / elements, int64_t(most_bytes / (x_bytes + y_bytes)));
   if (fitting >= batch) return {{0, batch}};
   const auto step = int64_t(kAlignment / std::gcd(kAlignment, std::gcd(x_bytes, y_bytes)));
-  const int64_t most = std::max(fitting / step * step, step), count = (batch + most - 1) / most;
-  const int64_t images = rounded_up((batch + count - 1) / count, step);
+  const int64_t images = images_of_piece(batch, std::max(fitting / step * step, step), step);
   std::vector<BatchPiece> out;
   for (int64_t first = 0; first < batch; first += images) out.push_back({first, std::min(images, batch - first)});
   return out;

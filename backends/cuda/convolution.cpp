@@ -21,7 +21,7 @@ constexpr double kOperationsOfByte = 32;
 // And at least room for so many copies of both arrays with a batch; of a batch for which that is too much, a piece is
 // taken at a time. Seen with cuDNN 9.19 on an H200: plans work in one copy, and where it finds no room the plain
 // algorithm is left, which takes up to 25 times as long; kernels of 1.9 GiB and more took two to four times as long an
-// image as those of half as much.
+// image as those of half as much. In TF32 and 16 bits, too, a piece is taken where arrays are copied.
 constexpr double kCopies = 2.5;
 
 class ConvolutionKernel : public LibraryKernel {
@@ -122,12 +122,17 @@ size_t most_workspace(const Device& device) {
   return std::clamp(device.bytes() / kWorkspaceShare, kLeastWorkspace, kMostWorkspace);
 }
 
-// In exact f32 of as much as whose copies find room.
-std::vector<ConvolutionPiece> pieces_of(const LoweredKernel& kernel, const Graph& graph, const Device& device,
+ConvolutionCase case_of(const LoweredKernel& kernel, const Graph& graph, const Device& device,
+                        const LibraryOptions& options) {
+  return {kernel, graph, options, convolution_workspace(kernel, graph, options.tf32, device)};
+}
+
+// Where arrays are copied, of as much as finds room.
+std::vector<ConvolutionPiece> pieces_of(const ConvolutionCase& whole, const Device& device,
                                         const LibraryOptions& options) {
-  const ConvolutionCase whole(kernel, graph, options, convolution_workspace(kernel, graph, options.tf32, device));
-  const double most = double(most_workspace(device)) / kCopies;
-  return convolution_pieces(whole, whole.is_exact() ? size_t(most) : std::numeric_limits<size_t>::max());
+  if (options.piece_bytes) return convolution_pieces(whole, options.piece_bytes);
+  const double copied = double(most_workspace(device)) / kCopies;
+  return convolution_pieces(whole, whole.is_copied() ? size_t(copied) : std::numeric_limits<size_t>::max());
 }
 
 // Multiplications and additions: each number of y (N,P,Q,K), or of its gradient, has to do with R S C of the filters'.
@@ -168,7 +173,8 @@ void plan_convolutions(const std::vector<const LoweredKernel*>& kernels, const G
   std::vector<ConvolutionCase> cases;
   for (const LoweredKernel* kernel : kernels)
     if (is_taken(*kernel, graph))
-      for (ConvolutionPiece& piece : pieces_of(*kernel, graph, device, options)) cases.push_back(std::move(piece.of));
+      for (ConvolutionPiece& piece : pieces_of(case_of(*kernel, graph, device, options), device, options))
+        cases.push_back(std::move(piece.of));
   options.plans->make(cases, options.cold);
 }
 
@@ -180,7 +186,11 @@ std::unique_ptr<LibraryKernel> make_convolution(const LoweredKernel& kernel, con
     if (!made->prepare(options)) return nullptr;
     return made;
   };
-  return make_pieces(pieces_of(kernel, graph, *device, options), make);
+  const ConvolutionCase whole = case_of(kernel, graph, *device, options);
+  const std::vector<ConvolutionPiece> pieces = pieces_of(whole, *device, options);
+  if (pieces.size() > 1)
+    if (auto made = make_pieces(pieces, device, make)) return made;
+  return make(whole);
 }
 
 }  // namespace neon::cuda

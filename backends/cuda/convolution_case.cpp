@@ -11,7 +11,8 @@ namespace {
 
 constexpr size_t kTimedPlans = 12, kTimedExact = 32;  // in exact f32 the heuristic puts the fastest far behind
 constexpr int64_t kLargeBatch = 2048;                 // images; with as many heuristic B chooses well
-constexpr size_t kRelus = 4;                          // among as many plans is one whose relu keeps NaN
+constexpr size_t kPixelBytes = 16;
+constexpr size_t kRelus = 4;  // among as many plans is one whose relu keeps NaN
 enum Id : int64_t { kA = 1, kB, kC, kBias, kSum, kBiased };
 
 cudnnDataType_t data_type(DType dtype) {
@@ -124,6 +125,14 @@ ConvolutionCase ConvolutionCase::of_images(int64_t images) const {
   ConvolutionCase out = *this;
   for (TensorType* type : {&out.a, out.is_of_filters() ? &out.b : &out.c}) type->shape = type->shape.with(0, images);
   return out;
+}
+
+// Seen with cuDNN 9.19: tensor cores are given arrays as they are where each pixel begins at 16 bytes.
+bool ConvolutionCase::is_copied() const {
+  const auto is_aligned = [](const TensorType& type) {
+    return size_t(type.shape.back()) * size_of(type.dtype) % kPixelBytes == 0;
+  };
+  return is_exact() || attributes.integer("groups") > 1 || !is_aligned(a) || !is_aligned(other_batch());
 }
 
 size_t ConvolutionCase::most_timed() const { return !timed ? 1 : is_exact() ? kTimedExact : kTimedPlans; }

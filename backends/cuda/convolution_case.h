@@ -21,6 +21,8 @@ struct ConvolutionCase {
 
   // In f32 without tensor cores.
   bool is_exact() const;
+  // Whether plans may work in copies of the arrays with a batch.
+  bool is_copied() const;
   bool is_of_filters() const { return op == "convolution_weight_gradient"; }
   // Beside `a`, the array whose first axis is the batch.
   const TensorType& other_batch() const { return is_of_filters() ? b : c; }

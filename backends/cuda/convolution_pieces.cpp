@@ -16,11 +16,16 @@ struct Part {
 
 class PiecesKernel : public LibraryKernel {
  public:
-  explicit PiecesKernel(std::vector<Part> parts) : parts_(std::move(parts)) {}
-  const char* library() const override { return parts_[0].kernel->library(); }
+  // `cleared`: bytes of the result, where the parts add to it.
+  PiecesKernel(std::vector<Part> parts, size_t cleared, std::shared_ptr<Device> device)
+      : parts_(std::move(parts)), cleared_(cleared), device_(std::move(device)) {}
+  const char* library() const override { return kPieces; }
 
   void launch(const void* a, const void* b, const void* bias, void* c, void* workspace) override {
     const auto at = [](const void* array, size_t bytes) { return static_cast<const std::byte*>(array) + bytes; };
+    if (cleared_)
+      device_->check(cuMemsetD8Async(reinterpret_cast<CUdeviceptr>(c), 0, cleared_, device_->stream()),
+                     "clearing a gradient");
     for (const Part& part : parts_)
       part.kernel->launch(at(a, part.a), at(b, part.b), bias, static_cast<std::byte*>(c) + part.c, workspace);
   }
@@ -38,6 +43,8 @@ class PiecesKernel : public LibraryKernel {
 
  private:
   const std::vector<Part> parts_;
+  const size_t cleared_;
+  std::shared_ptr<Device> device_;
 };
 
 }  // namespace
@@ -46,19 +53,19 @@ std::vector<ConvolutionPiece> convolution_pieces(const ConvolutionCase& whole, s
   std::vector<ConvolutionPiece> out;
   const size_t batch = size_t(whole.a.shape[0]);
   const bool of_filters = whole.is_of_filters();
-  for (const auto& [first, images] : batch_pieces(whole.a, whole.other_batch(), most_bytes)) {
+  const std::vector<BatchPiece> pieces = batch_pieces(whole.a, whole.other_batch(), most_bytes);
+  for (const auto& [first, images] : pieces) {
     const size_t a = whole.a.bytes() / batch * size_t(first),
                  other = whole.other_batch().bytes() / batch * size_t(first);
     out.push_back({whole.of_images(images), a, of_filters ? other : 0, of_filters ? 0 : other});
-    out.back().of.adds = of_filters && first > 0;
+    out.back().of.adds = of_filters && pieces.size() > 1;
   }
   return out;
 }
 
 std::unique_ptr<LibraryKernel> make_pieces(
-    const std::vector<ConvolutionPiece>& pieces,
+    const std::vector<ConvolutionPiece>& pieces, std::shared_ptr<Device> device,
     const std::function<std::unique_ptr<LibraryKernel>(const ConvolutionCase&)>& make) {
-  if (pieces.size() == 1) return make(pieces[0].of);
   std::map<std::string, std::shared_ptr<LibraryKernel>> made;
   std::vector<Part> parts;
   for (const ConvolutionPiece& piece : pieces) {
@@ -67,7 +74,8 @@ std::unique_ptr<LibraryKernel> make_pieces(
     if (!kernel) return nullptr;
     parts.push_back({kernel, piece.a, piece.b, piece.c});
   }
-  return std::make_unique<PiecesKernel>(std::move(parts));
+  const ConvolutionCase& first = pieces[0].of;
+  return std::make_unique<PiecesKernel>(std::move(parts), first.adds ? first.c.bytes() : 0, std::move(device));
 }
 
 }  // namespace neon::cuda

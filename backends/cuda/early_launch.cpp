@@ -31,9 +31,9 @@ void EarlyLaunches::begin(std::vector<EarlyLaunch> launches) {
   std::set<const void*> seen;
   std::erase_if(launches, [&](const EarlyLaunch& l) {
     const std::vector<const void*> plans = l.kernel->plans();
-    const bool shares = std::ranges::any_of(plans, [&](const void* plan) { return seen.count(plan) > 0; });
+    if (std::ranges::any_of(plans, [&](const void* plan) { return seen.count(plan) > 0; })) return true;
     seen.insert(plans.begin(), plans.end());
-    return shares;
+    return false;
   });
   const size_t count = std::min({launches.size() / kLeastLaunches, size_t(available_threads()), kMostThreads});
   std::vector<std::vector<EarlyLaunch>> shares(count);

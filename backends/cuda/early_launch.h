@@ -19,7 +19,7 @@ struct EarlyLaunch {
 class EarlyLaunches {
  public:
   explicit EarlyLaunches(std::shared_ptr<Device> device) : device_(std::move(device)) {}
-  // Once those before have ended. Of kernels that share a plan the first is recorded.
+  // Once those before have ended. Of kernels that share a plan one is recorded.
   void begin(std::vector<EarlyLaunch> launches);
   // Waits for them. To be called before anybody else launches a library's kernel, or drops one: a plan of cuDNN's is
   // run by one thread at a time, whatever programs have it.

@@ -30,6 +30,7 @@ struct LibraryOptions {
   bool tf32 = false;
   ColdStart* cold = nullptr;          // is told when a choice is not on disk
   ConvolutionPlans* plans = nullptr;  // of the GPU
+  size_t piece_bytes = 0;             // as DeviceOptions has it
   size_t reserved = 0;                // bytes for the program's values, which are taken once all is chosen
 };
 

@@ -123,7 +123,7 @@ void prepare_convolutions(const std::vector<const LoweredKernel*>& kernels, cons
     const std::string rival = rival_of(*kernel, lowered, options),
                       known = rival.empty() ? "cudnn" : Choice(*kernel, graph, device, options).known;
     if (known != rival) asked.push_back(kernel);
-    if (known != "cudnn" && rival == kTurned)
+    if (rival == kTurned && (known.empty() || known == rival))
       asked.push_back(&turned.emplace_back(turned_forward(*kernel, lowered.graph, graph)));
   }
   if (!asked.empty()) plan_convolutions(asked, graph, device, options);

@@ -125,7 +125,11 @@ void CudaProgram::make_kernels(const DeviceOptions& options) {
   for (int n = 0; n < graph.node_count(); ++n)
     for (const char* op : {"gather", "scatter_add", "crop", "resample"})
       looks_up_ = looks_up_ || graph.node(n).op->name == op;
-  const LibraryOptions library{options.timed, options.tf32, &cold, engine_->convolutions.get(),
+  const LibraryOptions library{options.timed,
+                               options.tf32,
+                               &cold,
+                               engine_->convolutions.get(),
+                               options.piece_bytes,
                                engine_->scratch.missing(lowered_.arena_bytes)};
   std::vector<const LoweredKernel*> convolutions;
   for (const LoweredKernel& kernel : lowered_.kernels)

@@ -22,6 +22,8 @@ struct DeviceOptions {
   bool timed = false;
   // Products of f32 may take operands rounded to 10 bits of mantissa (TF32), which tensor cores are made for.
   bool tf32 = false;
+  // Of a GPU. Bytes of a batch's arrays that a convolution takes at a time; 0: as many as its library is fast with.
+  size_t piece_bytes = 0;
   // What messages call the program.
   std::string name = "a program";
   // Is told when a program takes long to compile, as it does the first time on a machine.

@@ -52,9 +52,9 @@ std::vector<double> values(const Tensor& x) {
 
 void check_all(const Tensor& got, const std::vector<double>& expected) {
   REQUIRE(size_t(got.elements()) == expected.size());
-  double worst = 0;  // Winograd's sums of whole numbers are not whole
-  for (size_t i = 0; i < expected.size(); ++i) worst = std::fmax(worst, std::fabs(got.at(int64_t(i)) - expected[i]));
-  CHECK(worst < 0.1);
+  size_t right = 0;  // nearly: Winograd's sums of whole numbers are not whole
+  for (size_t i = 0; i < expected.size(); ++i) right += std::fabs(got.at(int64_t(i)) - expected[i]) < 0.1;
+  CHECK(right == expected.size());
 }
 
 // Marked images are as expected, all others are zero.
@@ -65,14 +65,18 @@ void check_batch(Array got, const std::vector<std::vector<double>>& expected) {
     check_all(image.get(), expected[size_t(m)]);
     image.assign(0);
   }
-  CHECK(Array(max(abs(got))).item() == 0);
+  CHECK(Array(sum(got != 0)).item() == 0);  // NaN is not 0
+}
+
+// What an expression is, in an array that was full of NaN.
+Array written(const Backend& be, const Lazy& value) {
+  Array out = be.full(value.shape(), std::nan(""), value.dtype());
+  return out.assign(value);
 }
 
 void check_convolution(DType dtype, int64_t batch) {
   const Backend be = make_backend(dtype);
   const Tensor w = ones_and_zeros(kFilters, dtype, 1);
-  Tensor bias(dtype, {kMaps});
-  for (int64_t k = 0; k < kMaps; ++k) bias.set(k, double(-k));
   std::vector<Tensor> x, g;
   std::vector<std::vector<double>> y, dx;
   std::vector<double> dw(size_t(kFilters.elements()));
@@ -86,16 +90,13 @@ void check_convolution(DType dtype, int64_t batch) {
       dx.back()[size_t(of_x)] += gs[size_t(of_y)] * ws[size_t(of_w)];
       dw[size_t(of_w)] += gs[size_t(of_y)] * xs[size_t(of_x)];
     });
-    for (size_t i = 0; i < gs.size(); ++i) y.back()[i] = std::fmax(0.0, y.back()[i] - double(i % kMaps));
   }
   const Array images = batch_of(be, x, batch), filters = be.array(w);
   const Lazy results = convolution(images, filters, {.padding = {kPadding}});
-  Array biased = be.empty(kResult.with(0, batch), dtype);  // of the convolution's type, so that one kernel does it all
-  biased.assign(relu(results + be.array(bias)));
-  check_batch(biased, y);
+  check_batch(written(be, results), y);
   const Autodiff derivatives(results, batch_of(be, g, batch));
-  check_batch(Array(derivatives.gradient(images)), dx);
-  check_all(Array(derivatives.gradient(filters)).get(), dw);
+  check_batch(written(be, derivatives.gradient(images)), dx);
+  check_all(written(be, derivatives.gradient(filters)).get(), dw);
 }
 
 }  // namespace
