@@ -19,8 +19,8 @@ constexpr size_t kWorkspaceShare = 8, kLeastWorkspace = size_t(512) << 20, kMost
 // a byte is given for so many operations: 1.5 GiB for what takes an H200 a millisecond.
 constexpr double kOperationsOfByte = 32;
 // And at least room for so many copies of both arrays with a batch; of a batch for which that is too much, a piece is
-// taken at a time. Seen with cuDNN 9.19 on an H200: plans work in one copy, and where it finds no room the plain
-// algorithm is left, which takes up to 25 times as long; kernels of 1.9 GiB and more took two to four times as long an
+// taken at a time. Seen with cuDNN 9.19 on an H200: the fast plans work in one copy, and where it finds no room
+// the plain algorithm is left, up to 25 times as slow; kernels of 1.9 GiB and more took two to four times as long an
 // image as those of half as much. In TF32 and 16 bits, too, a piece is taken where arrays are copied.
 constexpr double kCopies = 2.5;
 

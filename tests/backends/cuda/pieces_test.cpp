@@ -38,7 +38,7 @@ std::vector<OpCase> cases() {
 std::string check(const OpCase& c, DType dtype, bool timed) {
   INFO(c.to_string() << " in " << std::string(name_of(dtype)) << (timed ? ", timed" : ""));
   const CaseRun run = run_case(c, dtype, dtype, in_pieces(timed));
-  // Twice as elsewhere; and a gradient of filters is rounded once for each piece.
+  // Twice, as of all kernels on the GPU; and a gradient of filters is rounded once for each piece.
   const double roundings = c.op == "convolution_weight_gradient" && size_of(dtype) == 2 ? double(kImages) : 1;
   CHECK(difference_to_plain(c, dtype, run, false, 2 * roundings) == "");
   return run.implementations.back();
