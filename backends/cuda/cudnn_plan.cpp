@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "neon/core/error.h"
 
@@ -176,6 +177,11 @@ std::vector<Plan> make_plans(cudnnHandle_t handle, const std::vector<const Descr
   std::vector<cudnnBackendHeurMode_t> modes = {CUDNN_HEUR_MODE_A};
   if (needs.exact_f32) modes.insert(needs.large_batch ? modes.end() : modes.begin(), CUDNN_HEUR_MODE_B);
   modes.push_back(CUDNN_HEUR_MODE_FALLBACK);
+  std::set<std::string> known;  // what A and B find is mostly the same
+  const auto is_new = [&](const Plan& plan) {
+    const std::string json = plan.json();
+    return json.empty() || known.insert(json).second;
+  };
   for (const auto mode : modes) {
     if (mode == CUDNN_HEUR_MODE_FALLBACK && !out.empty()) break;
     for (const Descriptor& configuration : configurations(graph, mode)) {
@@ -186,7 +192,8 @@ std::vector<Plan> make_plans(cudnnHandle_t handle, const std::vector<const Descr
       descriptor.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
       if (!descriptor.try_finalize()) continue;
       Plan plan(std::move(descriptor));
-      if (plan.workspace_bytes() <= needs.most_workspace) out.push_back(std::move(plan));
+      if (plan.workspace_bytes() > needs.most_workspace || !is_new(plan)) continue;
+      out.push_back(std::move(plan));
     }
   }
   return out;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "neon/core/random.h"
 #include "neon/core/tensor.h"
@@ -10,9 +11,13 @@ namespace neon::cuda {
 
 namespace {
 
-constexpr int kWarmRuns = 2, kTimedRuns = 8;
-// A candidate of which one run, started by the host, takes that much longer than a run of the best is not run again.
-constexpr float kHopeless = 1.5f, kStartMilliseconds = 0.03f;
+// Runs of a candidate that are timed: that many, fewer where they would take longer. Of large batches the runs are most
+// of what choosing costs.
+constexpr int kTimedRuns = 8;
+constexpr float kTimedMilliseconds = 4;
+// A candidate of which one run, started by the host, takes that much longer than a run of the best is not run again;
+// the first one may also load the kernel (15 ms, seen of cuDNN's).
+constexpr float kHopeless = 1.5f, kStartMilliseconds = 0.03f, kLoadMilliseconds = 20;
 
 // A pair of marks in the device's stream.
 class Stopwatch {
@@ -67,9 +72,15 @@ class Recording {
   CUgraphExec made_ = nullptr;
 };
 
-}  // namespace
-
-namespace {
+// Milliseconds of one of several runs, of which one took `once`.
+float in_a_row(const Device& device, Stopwatch& watch, float once, const std::function<void()>& run) {
+  const int runs = int(std::clamp(kTimedMilliseconds / once, 1.0f, float(kTimedRuns)));
+  const Recording recording(device, runs, run);
+  recording.launch();
+  watch.start();
+  recording.launch();
+  return watch.milliseconds() / float(runs);
+}
 
 Memory repeated(const std::shared_ptr<Device>& device, const TensorType& type, const Tensor& some) {
   Memory out(device, type.bytes(), "timing");
@@ -103,18 +114,19 @@ bool is_broken(const Memory& result, DType dtype) {
 
 size_t fastest_of(const Device& device, size_t count, const std::function<void(size_t)>& run) {
   Stopwatch watch(device);
+  const auto once = [&](size_t i) {
+    watch.start();
+    run(i);
+    return watch.milliseconds();
+  };
   size_t fastest = 0;
   float best = 0;
   for (size_t i = 0; i < count; ++i) {
-    for (int k = 0; k < kWarmRuns; ++k) run(i);
-    watch.start();
-    run(i);
-    if (const float once = watch.milliseconds(); i > 0 && once > kHopeless * best + kStartMilliseconds) continue;
-    const Recording runs(device, kTimedRuns, [&] { run(i); });
-    runs.launch();
-    watch.start();
-    runs.launch();
-    const float took = watch.milliseconds() / kTimedRuns;
+    const float most = i == 0 ? std::numeric_limits<float>::infinity() : kHopeless * best;
+    if (once(i) > most + kLoadMilliseconds) continue;
+    float took = once(i);
+    if (took > most + kStartMilliseconds) continue;
+    if (took < kTimedMilliseconds) took = in_a_row(device, watch, took, [&] { run(i); });
     if (i == 0 || took < best) best = took, fastest = i;
   }
   return fastest;
