@@ -3,14 +3,11 @@
 #include <nvrtc.h>
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
+#include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
-#include <thread>
+#include <string_view>
 
-#include "backends/cuda/disk_cache.h"
 #include "backends/cuda/library.h"
 #include "neon/core/error.h"
 #include "neon/core/text.h"
@@ -94,37 +91,47 @@ std::string compile(const std::string& source, int arch) {
 
 }  // namespace
 
-std::vector<std::string> compile_sources(const std::vector<std::string>& sources, int arch, ColdStart* cold) {
-  const DiskCache cache("cubin", text("sm_", arch, " ", NEON_CUDA_VERSION));
-  std::vector<std::string> codes(sources.size());
-  std::map<std::string, std::vector<size_t>> wanted;
-  for (size_t i = 0; i < sources.size(); ++i)
-    if (!cache.read(sources[i], codes[i])) wanted[sources[i]].push_back(i);
+Compilation::Compilation(std::vector<std::string> sources, int arch, ColdStart* cold)
+    : sources_(std::move(sources)),
+      arch_(arch),
+      cache_("cubin", text("sm_", arch, " ", NEON_CUDA_VERSION)),
+      codes_(sources_.size()) {
+  std::map<std::string_view, std::vector<size_t>> wanted;
+  for (size_t i = 0; i < sources_.size(); ++i)
+    if (!cache_.read(sources_[i], codes_[i])) wanted[sources_[i]].push_back(i);
   if (cold && !wanted.empty()) cold->begin();
-  std::vector<const std::pair<const std::string, std::vector<size_t>>*> work;
-  for (const auto& entry : wanted) work.push_back(&entry);
-  std::atomic<size_t> next = 0;
-  std::exception_ptr problem;
-  std::mutex mutex;
-  auto worker = [&] {
-    for (size_t w; (w = next++) < work.size();) {
-      try {
-        const std::string code = compile(work[w]->first, arch);
-        cache.write(work[w]->first, code);
-        for (size_t i : work[w]->second) codes[i] = code;
-      } catch (...) {
-        const std::lock_guard lock(mutex);
-        problem = std::current_exception();
-      }
+  for (auto& [source, places] : wanted) work_.push_back(std::move(places));
+  // The longest begin first, since one may take as long as all others do.
+  std::ranges::stable_sort(work_, std::greater{}, [&](const auto& places) { return sources_[places[0]].size(); });
+  const size_t others = size_t(std::max(available_threads() - 1, 1));
+  for (size_t t = 0; t < std::min(work_.size(), others); ++t) threads_.emplace_back([this] { work(); });
+}
+
+Compilation::~Compilation() { next_ = work_.size(); }
+
+void Compilation::work() {
+  for (size_t w; (w = next_++) < work_.size();) {
+    try {
+      const std::string& source = sources_[work_[w][0]];
+      const std::string code = compile(source, arch_);
+      cache_.write(source, code);
+      for (size_t i : work_[w]) codes_[i] = code;
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      problem_ = std::current_exception();
     }
-  };
-  std::vector<std::jthread> threads;
-  const size_t count = std::min(work.size(), size_t(available_threads()));
-  for (size_t t = 1; t < count; ++t) threads.emplace_back(worker);
-  worker();
-  threads.clear();
-  if (problem) std::rethrow_exception(problem);
-  return codes;
+  }
+}
+
+std::vector<std::string> Compilation::codes() {
+  work();
+  threads_.clear();
+  if (problem_) std::rethrow_exception(problem_);
+  return std::move(codes_);
+}
+
+std::vector<std::string> compile_sources(std::vector<std::string> sources, int arch, ColdStart* cold) {
+  return Compilation(std::move(sources), arch, cold).codes();
 }
 
 }  // namespace neon::cuda

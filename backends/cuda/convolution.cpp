@@ -135,15 +135,6 @@ std::vector<ConvolutionPiece> pieces_of(const ConvolutionCase& whole, const Devi
   return convolution_pieces(whole, whole.is_copied() ? size_t(copied) : std::numeric_limits<size_t>::max());
 }
 
-// Multiplications and additions: each number of y (N,P,Q,K), or of its gradient, has to do with R S C of the filters'.
-double operations(const LoweredKernel& kernel, const Graph& graph) {
-  const auto shape = [&](Value value) -> const Shape& { return graph.type(value).shape; };
-  const bool forward = kernel.op == "convolution", of_filters = kernel.op == "convolution_weight_gradient";
-  const Shape& y = shape(forward ? kernel.outputs[0] : kernel.inputs[of_filters ? 1 : 0]);
-  const Shape& w = shape(of_filters ? kernel.outputs[0] : kernel.inputs[1]);
-  return w[0] == 0 ? 0 : 2.0 * double(y.elements()) * double(w.elements() / w[0]);
-}
-
 }  // namespace
 
 bool has_uneven_padding(const Attributes& attributes) {
@@ -155,10 +146,12 @@ bool has_uneven_padding(const Attributes& attributes) {
 
 size_t convolution_workspace(const LoweredKernel& kernel, const Graph& graph, bool tf32, const Device& device) {
   const size_t most = most_workspace(device);
-  if (tf32 || graph.type(kernel.outputs[0]).dtype != DType::f32) return most;
-  const Value other = kernel.op == "convolution_weight_gradient" ? kernel.inputs[1] : kernel.outputs[0];
-  const auto bytes = double(graph.type(kernel.inputs[0]).bytes() + graph.type(other).bytes());
-  const double earned = std::max(operations(kernel, graph) / kOperationsOfByte, kCopies * bytes);
+  LibraryOptions options;
+  options.tf32 = tf32;
+  const ConvolutionCase of(kernel, graph, options, most);
+  if (!of.is_exact()) return most;
+  const auto bytes = double(of.a.bytes() + of.other_batch().bytes());
+  const double earned = std::max(of.arithmetic() / kOperationsOfByte, kCopies * bytes);
   return std::max(size_t(std::min(earned, double(most))), kLeastWorkspace);
 }
 

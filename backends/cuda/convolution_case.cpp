@@ -11,6 +11,9 @@ namespace {
 
 constexpr size_t kTimedPlans = 12, kTimedExact = 32;  // in exact f32 the heuristic puts the fastest far behind
 constexpr int64_t kLargeBatch = 2048;                 // images; with as many heuristic B chooses well
+// Operations for which the plain engine takes tens of milliseconds: seen on an H200, it does 0.05 to 0.5 of the 10 to
+// 40 tera-operations a second that others do.
+constexpr double kSparing = 1e10;
 constexpr size_t kPixelBytes = 16;
 constexpr size_t kRelus = 4;  // among as many plans is one whose relu keeps NaN
 enum Id : int64_t { kA = 1, kB, kC, kBias, kSum, kBiased };
@@ -135,10 +138,16 @@ bool ConvolutionCase::is_copied() const {
   return is_exact() || attributes.integer("groups") > 1 || !is_aligned(a) || !is_aligned(other_batch());
 }
 
+double ConvolutionCase::arithmetic() const {
+  // Each number of y (N,P,Q,K), or of its gradient, has to do with R S C of the filters'.
+  const Shape &y = is_of_filters() ? b.shape : op == "convolution" ? c.shape : a.shape, &w = filters().shape;
+  return w[0] == 0 ? 0 : 2.0 * double(y.elements()) * double(w.elements() / w[0]);
+}
+
 size_t ConvolutionCase::most_timed() const { return !timed ? 1 : is_exact() ? kTimedExact : kTimedPlans; }
 
 std::vector<Plan> ConvolutionCase::plans(cudnnHandle_t handle) const {
-  const Shape& w = is_of_filters() ? c.shape : b.shape;
+  const Shape& w = filters().shape;
   const Windows windows = windows_of(attributes, {w.begin() + 1, w.end() - 1});
   const Kind& kind = kind_of(op);
   const cudnnDataType_t type = data_type(a.dtype);
@@ -169,6 +178,7 @@ std::vector<Plan> ConvolutionCase::plans(cudnnHandle_t handle) const {
   needs.exact_f32 = is_exact();
   needs.deterministic = !timed;
   needs.large_batch = a.shape[0] > kLargeBatch;
+  needs.spares_plain = !relu && arithmetic() > kSparing;
   needs.most_workspace = most_workspace;
   return make_plans(handle, operations, needs, relu ? std::max(most_timed(), kRelus) : most_timed());
 }

@@ -24,6 +24,10 @@ struct ConvolutionCase {
   // Whether plans may work in copies of the arrays with a batch.
   bool is_copied() const;
   bool is_of_filters() const { return op == "convolution_weight_gradient"; }
+  // Multiplications and additions.
+  double arithmetic() const;
+  // Or their gradient: (K,R,S,C).
+  const TensorType& filters() const { return is_of_filters() ? c : b; }
   // Beside `a`, the array whose first axis is the batch.
   const TensorType& other_batch() const { return is_of_filters() ? b : c; }
   // The same of so many images.

@@ -27,7 +27,7 @@ std::string some_plan(const std::string& op, bool of_pixels) {
 
 // Whether each window is a pixel.
 bool is_of_pixels(const ConvolutionCase& of) {
-  const Shape& w = of.is_of_filters() ? of.c.shape : of.b.shape;
+  const Shape& w = of.filters().shape;
   return w.elements() == w[0] * w.back();
 }
 

@@ -116,23 +116,37 @@ std::vector<Plan> Plan::from_json(cudnnHandle_t handle, const std::string& json)
 
 namespace {
 
-std::vector<cudnnBackendNumericalNote_t> notes_of(const Descriptor& configuration) {
+Descriptor engine_of(const Descriptor& configuration) {
   Descriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
   cudnnBackendDescriptor_t raw = engine.get();
   int64_t count = 0;
   check(cudnn().get_attribute(configuration.get(), CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
                               &count, &raw),
         "asking for an engine");
+  return engine;
+}
+
+std::vector<cudnnBackendNumericalNote_t> notes_of(const Descriptor& engine) {
+  int64_t count = 0;
   std::vector<cudnnBackendNumericalNote_t> notes(CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
-  check(cudnn().get_attribute(raw, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
+  check(cudnn().get_attribute(engine.get(), CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
                               CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &count, notes.data()),
         "asking an engine for its arithmetic");
   notes.resize(size_t(std::min<int64_t>(count, CUDNN_NUMERICAL_NOTE_TYPE_COUNT)));
   return notes;
 }
 
+bool is_plain(const Descriptor& engine) {
+  int64_t number = -1, count = 0;
+  check(cudnn().get_attribute(engine.get(), CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &count, &number),
+        "asking an engine for its number");
+  return number == 0;
+}
+
 bool is_wanted(const Descriptor& configuration, const PlanNeeds& needs) {
-  for (const auto note : notes_of(configuration)) {
+  const Descriptor engine = engine_of(configuration);
+  if (needs.spares_plain && is_plain(engine)) return false;
+  for (const auto note : notes_of(engine)) {
     if (note == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC && needs.deterministic) return false;
     if (note == CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION) return false;
     if (needs.exact_f32 &&
@@ -195,6 +209,11 @@ std::vector<Plan> make_plans(cudnnHandle_t handle, const std::vector<const Descr
       if (plan.workspace_bytes() > needs.most_workspace || !is_new(plan)) continue;
       out.push_back(std::move(plan));
     }
+  }
+  if (out.empty() && needs.spares_plain) {
+    PlanNeeds any = needs;
+    any.spares_plain = false;
+    return make_plans(handle, operations, any, most);
   }
   return out;
 }

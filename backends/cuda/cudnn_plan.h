@@ -73,6 +73,7 @@ struct PlanNeeds {
   bool exact_f32 = false;      // f32 stays f32: no tensor cores, whose products of f32 are TF32
   bool deterministic = false;  // the same bits each time
   bool large_batch = false;    // of more images than heuristic B is good at
+  bool spares_plain = false;   // the plain engine, number 0, only where there is no other
   size_t most_workspace = 0;   // bytes
 };
 

@@ -4,11 +4,7 @@
 #include <cstring>
 
 #include "backends/cuda/batch_ring.h"
-#include "backends/cuda/compile.h"
 #include "backends/cuda/marks.h"
-#include "backends/cuda/moves.h"
-#include "backends/cuda/pointwise.h"
-#include "backends/cuda/product.h"
 #include "backends/graph/op.h"
 #include "backends/graph/plan.h"
 
@@ -112,74 +108,6 @@ void CudaProgram::make_ring() {
   ring_plan_ = plan_ring(lowered_);
   ring_ = Memory(engine_->device, ring_plan_.bytes(), "results");
   host_ring_ = Pinned(engine_->device, ring_.bytes(), "results");
-}
-
-void CudaProgram::make_kernels(const DeviceOptions& options) {
-  engine_->early_launches.end();  // what is timed now is timed alone
-  const Graph& graph = lowered_.graph;
-  SourceContext context = source_context(lowered_, scalars_, ring_plan_, options, *engine_->device);
-  ColdStart cold(options.listener);
-  std::vector<Source> sources;
-  std::vector<size_t> generated;
-  PartialsPlan partials;
-  for (int n = 0; n < graph.node_count(); ++n)
-    for (const char* op : {"gather", "scatter_add", "crop", "resample"})
-      looks_up_ = looks_up_ || graph.node(n).op->name == op;
-  const LibraryOptions library{options.timed,
-                               options.tf32,
-                               &cold,
-                               engine_->convolutions.get(),
-                               options.piece_bytes,
-                               engine_->scratch.missing(lowered_.arena_bytes)};
-  std::vector<const LoweredKernel*> convolutions;
-  for (const LoweredKernel& kernel : lowered_.kernels)
-    if (kernel.op != "matmul" && asks_library(kernel, context)) convolutions.push_back(&kernel);
-  prepare_convolutions(convolutions, lowered_, *engine_->device, library);
-  for (const LoweredKernel& kernel : lowered_.kernels) {
-    Kernel made;
-    if ((made.library = library_kernel(kernels_.size(), context, library)))
-      made.arrays = {kernel.inputs[0], kernel.inputs[1], kernel.bias, kernel.outputs[0]};
-    implementations_.push_back(made.library ? made.library->library() : kernel.fused ? "fused" : "own");
-    if (!made.library) {
-      sources.push_back(kernel.fused ? fused_source(*kernel.fused, context) : op_source(kernel, context));
-      partials.take(sources.back());
-      generated.push_back(kernels_.size());
-    }
-    kernels_.push_back(std::move(made));
-  }
-  ticket_bytes_ = partials.ticket_bytes();
-  partials_ = Memory(engine_->device, partials.bytes(), "partial results");
-  load_sources(sources, generated, cold);
-}
-
-// The kernel of a library, where one is better than what is generated.
-std::unique_ptr<LibraryKernel> CudaProgram::library_kernel(size_t k, const SourceContext& context,
-                                                           const LibraryOptions& options) {
-  const LoweredKernel& kernel = lowered_.kernels[k];
-  if (!asks_library(kernel, context)) return nullptr;
-  // A fault of what still runs is none of this kernel.
-  if (options.timed) engine_->device->wait("waiting for the GPU");
-  try {
-    if (kernel.op != "matmul") return make_convolution_or_product(kernel, lowered_, engine_->device, options);
-    const Graph& graph = lowered_.graph;
-    if (!has_types_of_product(kernel, graph)) return nullptr;
-    return make_product(product_of(kernel, graph), engine_->device, options);
-  } catch (const KernelFault& fault) {
-    fail(ErrorKind::device, "choosing an algorithm for ", describe(k), ": ", fault.message());
-  }
-}
-
-void CudaProgram::load_sources(std::vector<Source>& sources, const std::vector<size_t>& kernels, ColdStart& cold) {
-  std::vector<std::string> texts;
-  for (const Source& source : sources) texts.push_back(source.text);
-  const auto codes = compile_sources(texts, engine_->device->arch(), &cold);
-  for (size_t i = 0; i < sources.size(); ++i) {
-    Kernel& kernel = kernels_[kernels[i]];
-    modules_.emplace_back(engine_->device, codes[i]);
-    kernel.function = modules_.back().function("kernel");
-    kernel.arrays = std::move(sources[i].arrays);
-    kernel.blocks = sources[i].blocks;
-  }
 }
 
 CudaProgram::Input* CudaProgram::find_input(const std::string& name) {

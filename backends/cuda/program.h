@@ -68,9 +68,11 @@ class CudaProgram : public Program {
   // Sets addresses in the memory of values as it is now.
   void find_values();
   void follow_scratch();
-  std::unique_ptr<LibraryKernel> library_kernel(size_t kernel, const SourceContext& context,
-                                                const LibraryOptions& options);
-  void load_sources(std::vector<Source>& sources, const std::vector<size_t>& kernels, ColdStart& cold);
+  // Returns those that no library does.
+  std::vector<size_t> choose_libraries(const std::vector<size_t>& asked, const DeviceOptions& options, ColdStart& cold);
+  std::unique_ptr<LibraryKernel> library_kernel(size_t kernel, const LibraryOptions& options);
+  void load_sources(const std::vector<Source>& sources, const std::vector<size_t>& kernels,
+                    const std::vector<std::string>& codes);
   void set_memory(Input& input, std::shared_ptr<Memory> memory);
   Input* find_input(const std::string& name);
   void* address(Value value) const;
