@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string_view>
+#include <system_error>
 
 #include "backends/cuda/library.h"
 #include "neon/core/error.h"
@@ -101,10 +102,13 @@ Compilation::Compilation(std::vector<std::string> sources, int arch, ColdStart* 
     if (!cache_.read(sources_[i], codes_[i])) wanted[sources_[i]].push_back(i);
   if (cold && !wanted.empty()) cold->begin();
   for (auto& [source, places] : wanted) work_.push_back(std::move(places));
-  // The longest begin first, since one may take as long as all others do.
+  // Long ones first: seen of a net's 75, the longest takes 2.5 s, most 0.1 to 0.4.
   std::ranges::stable_sort(work_, std::greater{}, [&](const auto& places) { return sources_[places[0]].size(); });
-  const size_t others = size_t(std::max(available_threads() - 1, 1));
-  for (size_t t = 0; t < std::min(work_.size(), others); ++t) threads_.emplace_back([this] { work(); });
+  try {
+    for (size_t t = 0; t < std::min(work_.size(), size_t(available_threads() - 1)); ++t)
+      threads_.emplace_back([this] { work(); });
+  } catch (const std::system_error&) {  // no more threads than that
+  }
 }
 
 Compilation::~Compilation() { next_ = work_.size(); }

@@ -21,7 +21,7 @@ class Compilation {
  public:
   Compilation(std::vector<std::string> sources, int arch, ColdStart* cold);
   Compilation(const Compilation&) = delete;
-  // Begins no more.
+  // Waits for what was begun.
   ~Compilation();
   // To be called once: helps them, and waits. Throws ErrorKind::failed with the compiler's words, MissingLibrary
   // without NVRTC.
@@ -40,6 +40,7 @@ class Compilation {
   std::vector<std::jthread> threads_;
 };
 
+// The same at once.
 std::vector<std::string> compile_sources(std::vector<std::string> sources, int arch, ColdStart* cold = nullptr);
 
 }  // namespace neon::cuda

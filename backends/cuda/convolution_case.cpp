@@ -11,8 +11,8 @@ namespace {
 
 constexpr size_t kTimedPlans = 12, kTimedExact = 32;  // in exact f32 the heuristic puts the fastest far behind
 constexpr int64_t kLargeBatch = 2048;                 // images; with as many heuristic B chooses well
-// Operations for which the plain engine takes tens of milliseconds: seen on an H200, it does 0.05 to 0.5 of the 10 to
-// 40 tera-operations a second that others do.
+// Operations beyond which the plain engine is not timed: seen on an H200 it does 5e10 to 5e11 a second, so that these
+// take it 20 ms and more, others 1 ms and less.
 constexpr double kSparing = 1e10;
 constexpr size_t kPixelBytes = 16;
 constexpr size_t kRelus = 4;  // among as many plans is one whose relu keeps NaN
@@ -178,7 +178,8 @@ std::vector<Plan> ConvolutionCase::plans(cudnnHandle_t handle) const {
   needs.exact_f32 = is_exact();
   needs.deterministic = !timed;
   needs.large_batch = a.shape[0] > kLargeBatch;
-  needs.spares_plain = !relu && arithmetic() > kSparing;
+  // With relu it may be the only one that keeps NaN.
+  needs.spares_plain = timed && !relu && arithmetic() > kSparing;
   needs.most_workspace = most_workspace;
   return make_plans(handle, operations, needs, relu ? std::max(most_timed(), kRelus) : most_timed());
 }

@@ -98,10 +98,9 @@ std::string Plan::json() const {
                             nullptr) != CUDNN_STATUS_SUCCESS)
     return "";
   std::string out(size_t(size), '\0');
-  check(cudnn().get_attribute(descriptor_.get(), CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, size,
-                              &size, out.data()),
-        "writing a plan down");
-  return out;
+  const auto status = cudnn().get_attribute(descriptor_.get(), CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION,
+                                            CUDNN_TYPE_CHAR, size, &size, out.data());
+  return status == CUDNN_STATUS_SUCCESS ? out : "";
 }
 
 std::vector<Plan> Plan::from_json(cudnnHandle_t handle, const std::string& json) {
@@ -138,9 +137,9 @@ std::vector<cudnnBackendNumericalNote_t> notes_of(const Descriptor& engine) {
 
 bool is_plain(const Descriptor& engine) {
   int64_t number = -1, count = 0;
-  check(cudnn().get_attribute(engine.get(), CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &count, &number),
-        "asking an engine for its number");
-  return number == 0;
+  return cudnn().get_attribute(engine.get(), CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &count, &number) ==
+             CUDNN_STATUS_SUCCESS &&
+         number == 0;
 }
 
 bool is_wanted(const Descriptor& configuration, const PlanNeeds& needs) {

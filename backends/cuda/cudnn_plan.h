@@ -85,7 +85,7 @@ class Plan {
   // Addresses of the tensors of the operation graph that are not virtual, with their ids.
   void execute(cudnnHandle_t handle, const std::vector<int64_t>& ids, const std::vector<void*>& addresses,
                void* workspace) const;
-  // All that is needed to make it again, on the same GPU with the same library.
+  // All that is needed to make it again, on the same GPU with the same library; "" where that cannot be written.
   std::string json() const;
   // One plan, or none where the library does not take it.
   static std::vector<Plan> from_json(cudnnHandle_t handle, const std::string& json);

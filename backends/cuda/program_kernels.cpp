@@ -29,7 +29,7 @@ std::vector<std::string> texts_of(const std::vector<Source>& sources) {
 }  // namespace
 
 void CudaProgram::make_kernels(const DeviceOptions& options) {
-  engine_->early_launches.end();  // what is timed now is timed alone
+  engine_->early_launches.end();  // what is timed now is alone on the GPU
   const Graph& graph = lowered_.graph;
   SourceContext context = source_context(lowered_, scalars_, ring_plan_, options, *engine_->device);
   ColdStart cold(options.listener);
@@ -41,15 +41,15 @@ void CudaProgram::make_kernels(const DeviceOptions& options) {
   for (size_t k = 0; k < kernels_.size(); ++k)
     (asks_library(lowered_.kernels[k], context) ? asked : generated).push_back(k);
   PartialsPlan partials;
+  const int arch = engine_->device->arch();
   // Compiled while algorithms are chosen.
   const std::vector<Source> sources = write_sources(generated, context, partials);
-  Compilation compilation(texts_of(sources), engine_->device->arch(), &cold);
+  Compilation compiled(texts_of(sources), arch, &cold);
   const std::vector<size_t> refused = choose_libraries(asked, options, cold);
-  load_sources(sources, generated, compilation.codes());
-  if (!refused.empty()) {
-    const std::vector<Source> instead = write_sources(refused, context, partials);
-    load_sources(instead, refused, compile_sources(texts_of(instead), engine_->device->arch(), &cold));
-  }
+  const std::vector<Source> instead = write_sources(refused, context, partials);
+  Compilation compiled_instead(texts_of(instead), arch, &cold);
+  load_sources(sources, generated, compiled.codes());
+  load_sources(instead, refused, compiled_instead.codes());
   for (size_t k = 0; k < kernels_.size(); ++k)
     implementations_.push_back(kernels_[k].library         ? kernels_[k].library->library()
                                : lowered_.kernels[k].fused ? "fused"

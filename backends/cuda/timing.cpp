@@ -1,6 +1,7 @@
 #include "backends/cuda/timing.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -17,9 +18,12 @@ namespace {
 // of what choosing costs.
 constexpr int kTimedRuns = 8;
 constexpr float kTimedMilliseconds = 4;
-// A candidate of which one run, started by the host, takes that much longer than a run of the best is not run again;
-// the first one may also load the kernel (15 ms, seen of cuDNN's).
-constexpr float kHopeless = 1.5f, kStartMilliseconds = 0.03f, kLoadMilliseconds = 20;
+constexpr float kHopeless = 1.5f;  // times as long as the best: needs no second look
+
+struct Times {
+  float between;   // the marks, in milliseconds
+  float starting;  // of these the GPU may have waited so many for the host: it loads kernels, and compiles others
+};
 
 // A pair of marks in the device's stream.
 class Stopwatch {
@@ -32,13 +36,16 @@ class Stopwatch {
     cuEventDestroy(begin_);
     cuEventDestroy(end_);
   }
-  void start() { check(cuEventRecord(begin_, device_.stream()), "timing"); }
-  float milliseconds() {
+  Times time(const std::function<void()>& start) {
+    const auto before = std::chrono::steady_clock::now();
+    check(cuEventRecord(begin_, device_.stream()), "timing");
+    start();
     check(cuEventRecord(end_, device_.stream()), "timing");
+    const std::chrono::duration<float, std::milli> starting = std::chrono::steady_clock::now() - before;
     check(cuEventSynchronize(end_), "timing");
-    float took = 0;
-    check(cuEventElapsedTime(&took, begin_, end_), "timing");
-    return took;
+    float between = 0;
+    check(cuEventElapsedTime(&between, begin_, end_), "timing");
+    return {between, starting.count()};
   }
 
  private:
@@ -79,9 +86,20 @@ float in_a_row(const Device& device, Stopwatch& watch, float once, const std::fu
   const int runs = int(std::clamp(kTimedMilliseconds / once, 1.0f, float(kTimedRuns)));
   const Recording recording(device, runs, run);
   recording.launch();
-  watch.start();
-  recording.launch();
-  return watch.milliseconds() / float(runs);
+  return watch.time([&] { recording.launch(); }).between / float(runs);
+}
+
+// Drawn once: that takes longer than timing many a kernel.
+const Tensor& uniform_numbers(DType dtype) {
+  static std::mutex mutex;
+  static std::map<DType, Tensor> made;
+  const std::lock_guard lock(mutex);
+  const auto [entry, added] = made.try_emplace(dtype, dtype, Shape{1 << 16});
+  if (added) {
+    Stream stream(1, "timing");
+    for (int64_t i = 0; i < entry->second.elements(); ++i) entry->second.set(i, stream.uniform() - 0.5);
+  }
+  return entry->second;
 }
 
 Memory repeated(const std::shared_ptr<Device>& device, const TensorType& type, const Tensor& some) {
@@ -96,13 +114,7 @@ Memory repeated(const std::shared_ptr<Device>& device, const TensorType& type, c
 }  // namespace
 
 Memory varied(const std::shared_ptr<Device>& device, const TensorType& type) {
-  static std::mutex mutex;
-  static std::map<DType, Tensor> made;  // drawing them takes longer than many a kernel's timing
-  const std::lock_guard lock(mutex);
-  const auto [some, added] = made.try_emplace(type.dtype, type.dtype, Shape{1 << 16});
-  Stream stream(1, "timing");
-  for (int64_t i = 0; added && i < some->second.elements(); ++i) some->second.set(i, stream.uniform() - 0.5);
-  return repeated(device, type, some->second);
+  return repeated(device, type, uniform_numbers(type.dtype));
 }
 
 Memory broken(const std::shared_ptr<Device>& device, const TensorType& type) {
@@ -119,21 +131,19 @@ bool is_broken(const Memory& result, DType dtype) {
 
 size_t fastest_of(const Device& device, size_t count, const std::function<void(size_t)>& run) {
   Stopwatch watch(device);
-  const auto once = [&](size_t i) {
-    watch.start();
-    run(i);
-    return watch.milliseconds();
-  };
   size_t fastest = 0;
-  float best = 0;
+  float best = std::numeric_limits<float>::infinity();
   for (size_t i = 0; i < count; ++i) {
-    const float most = i == 0 ? std::numeric_limits<float>::infinity() : kHopeless * best;
-    if (once(i) > most + kLoadMilliseconds) continue;
-    float took = once(i);
-    if (took > most + kStartMilliseconds) took = once(i);  // the host, which compiles meanwhile, may have been held up
-    if (took > most + kStartMilliseconds) continue;
+    float took = std::numeric_limits<float>::infinity();
+    bool hopeless = false;
+    for (int k = 0; k < 2 && !hopeless; ++k) {  // the first one loads it
+      const Times times = watch.time([&] { run(i); });
+      took = std::min(took, times.between);
+      hopeless = times.between - times.starting > kHopeless * best;
+    }
+    if (hopeless) continue;
     if (took < kTimedMilliseconds) took = in_a_row(device, watch, took, [&] { run(i); });
-    if (i == 0 || took < best) best = took, fastest = i;
+    if (took < best) best = took, fastest = i;
   }
   return fastest;
 }

@@ -1,12 +1,8 @@
 // Generated kernels compile: every row of the elementwise table in every type, and every op case. Needs no GPU.
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
 #include <cstdlib>
-#include <filesystem>
 
 #include "backends/cuda/compile.h"
-#include "backends/cuda/disk_cache.h"
 #include "backends/cuda/moves.h"
 #include "backends/elementwise/kernels.h"
 #include "backends/graph/expression.h"
@@ -60,16 +56,6 @@ std::string read_after_write(const std::string& kernel) {
 }
 
 }  // namespace
-
-TEST_CASE("for a GPU that the compiler does not know yet there is code that its driver compiles") {
-  without_cache();
-  const int arch = GENERATE(92, 999);  // between those that there are, and after them
-  const std::string code =
-      cuda::compile_sources({cuda::source_head() + "extern \"C\" __global__ void kernel() {}"}, arch)[0];
-  CHECK(code.find(".version") != code.npos);
-  CHECK(code.find(".target sm_" + std::string(arch == 92 ? "90" : "")) != code.npos);
-  CHECK(code.find(".entry kernel") != code.npos);
-}
 
 TEST_CASE("every elementwise op compiles in every type") {
   without_cache();
@@ -245,28 +231,4 @@ TEST_CASE("max pooling's gradients that take derivatives and sums along compile"
         }
   CHECK(sources.size() == 3 * pooled_cases().size());
   check_compiles(sources);
-}
-
-TEST_CASE("a source that is wrong is quoted with the compiler's words") {
-  without_cache();
-  CHECK_THROWS_WITH(cuda::compile_sources({"extern \"C\" __global__ void kernel() { nothing(); }"}, 90),
-                    Catch::Contains("nothing") && Catch::Contains("sm_90"));
-}
-
-TEST_CASE("a cache keeps what is whole and of its version, and without a folder nothing") {
-  const std::string folder = "source_test_cache." + std::to_string(getpid());
-  for (const std::string& root : {folder, std::string("/dev/null")}) {
-    setenv("NEON_CACHE_DIR", root.c_str(), 1);
-    const bool kept = root == folder;
-    const cuda::DiskCache cache("cubin", "1");
-    cache.write("source", "code");
-    std::string code;
-    CHECK(cache.read("source", code) == kept);
-    CHECK(code == (kept ? "code" : ""));
-    CHECK(cache.folder() == (kept ? folder + "/cuda" : ""));
-    CHECK(cache.keeps() == kept);
-    CHECK(!cache.read("another source", code));
-    CHECK(!cuda::DiskCache("cubin", "2").read("source", code));
-  }
-  std::filesystem::remove_all(folder);
 }
