@@ -260,9 +260,9 @@ TEST_CASE("products, large by cuBLASLt and small by a kernel of ours, with bias 
         }
 }
 
-TEST_CASE("large arrays: packed loads, rows in registers, columns shared by blocks") {
+TEST_CASE("large arrays: packed loads, rows in registers, columns shared by blocks", "[parts]") {
   for (DType dtype : {DType::f32, DType::f16, DType::bf16})
-    for (const WideCase& c : wide_cases(dtype)) {
+    for (const WideCase& c : part_of(wide_cases(dtype))) {
       INFO(c.name << " in " << std::string(name_of(dtype)));
       Graph graph;
       build_wide(graph, c);
