@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <mutex>
 
+#include "backends/cuda/fastest.h"
 #include "neon/core/random.h"
 #include "neon/core/tensor.h"
 
@@ -14,16 +14,7 @@ namespace neon::cuda {
 
 namespace {
 
-// Runs of a candidate that are timed: that many, fewer where they would take longer. Of large batches the runs are most
-// of what choosing costs.
-constexpr int kTimedRuns = 8;
-constexpr float kTimedMilliseconds = 4;
-constexpr float kHopeless = 1.5f;  // times as long as the best: needs no second look
-
-struct Times {
-  float between;   // the marks, in milliseconds
-  float starting;  // of these the GPU may have waited so many for the host: it loads kernels, and compiles others
-};
+constexpr int kTimedRuns = 8;  // fewer where they would take longer than kLongMilliseconds
 
 // A pair of marks in the device's stream.
 class Stopwatch {
@@ -36,7 +27,7 @@ class Stopwatch {
     cuEventDestroy(begin_);
     cuEventDestroy(end_);
   }
-  Times time(const std::function<void()>& start) {
+  RunTime time(const std::function<void()>& start) {
     const auto before = std::chrono::steady_clock::now();
     check(cuEventRecord(begin_, device_.stream()), "timing");
     start();
@@ -83,7 +74,7 @@ class Recording {
 
 // Milliseconds of one of several runs, of which one took `once`.
 float in_a_row(const Device& device, Stopwatch& watch, float once, const std::function<void()>& run) {
-  const int runs = int(std::clamp(kTimedMilliseconds / once, 1.0f, float(kTimedRuns)));
+  const int runs = int(std::clamp(kLongMilliseconds / once, 1.0f, float(kTimedRuns)));
   const Recording recording(device, runs, run);
   recording.launch();
   return watch.time([&] { recording.launch(); }).between / float(runs);
@@ -131,21 +122,9 @@ bool is_broken(const Memory& result, DType dtype) {
 
 size_t fastest_of(const Device& device, size_t count, const std::function<void(size_t)>& run) {
   Stopwatch watch(device);
-  size_t fastest = 0;
-  float best = std::numeric_limits<float>::infinity();
-  for (size_t i = 0; i < count; ++i) {
-    float took = std::numeric_limits<float>::infinity();
-    bool hopeless = false;
-    for (int k = 0; k < 2 && !hopeless; ++k) {  // the first one loads it
-      const Times times = watch.time([&] { run(i); });
-      took = std::min(took, times.between);
-      hopeless = times.between - times.starting > kHopeless * best;
-    }
-    if (hopeless) continue;
-    if (took < kTimedMilliseconds) took = in_a_row(device, watch, took, [&] { run(i); });
-    if (took < best) best = took, fastest = i;
-  }
-  return fastest;
+  return fastest(
+      count, [&](size_t i) { return watch.time([&] { run(i); }); },
+      [&](size_t i, float once) { return in_a_row(device, watch, once, [&] { run(i); }); });
 }
 
 }  // namespace neon::cuda

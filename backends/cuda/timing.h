@@ -10,8 +10,7 @@ namespace neon::cuda {
 // An array of numbers that vary: zeros take less power, and other algorithms are then the fastest.
 Memory varied(const std::shared_ptr<Device>& device, const TensorType& type);
 
-// Which of `count` candidates takes the least time; `run` starts one. What is clearly slower than the best so far runs
-// once or twice, others more often. Other threads of the host may work meanwhile.
+// Which of `count` candidates takes the least time; `run` starts one. Other threads of the host may work meanwhile.
 size_t fastest_of(const Device& device, size_t count, const std::function<void(size_t)>& run);
 
 // Some kernels of cuDNN make 0 of NaN where they take relu, and a net with a broken weight would train on. An array

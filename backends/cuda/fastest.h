@@ -1,0 +1,23 @@
+// The choice among candidates that do the same: which takes the least time, with few runs of those that do not.
+#pragma once
+#include <cstddef>
+#include <functional>
+
+namespace neon::cuda {
+
+// Of one run, in milliseconds.
+struct RunTime {
+  float between;   // a mark before it on the device and one behind it
+  float starting;  // of these the device may have waited so many for the host: it loads kernels, or others keep it
+  float least() const { return between - starting; }
+};
+
+constexpr float kLongMilliseconds = 4;
+
+// Which of `count`. `once` runs a candidate; `closely` returns what one run takes of a candidate that may take less
+// than kLongMilliseconds, given what it took with the host's delays. What certainly takes much longer than the best so
+// far is run once or twice and not measured closely.
+size_t fastest(size_t count, const std::function<RunTime(size_t)>& once,
+               const std::function<float(size_t, float)>& closely);
+
+}  // namespace neon::cuda
