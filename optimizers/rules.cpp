@@ -111,7 +111,9 @@ struct AdamParams {
     p("learning_rate", &AdamParams::learning_rate, "Size of a step.", at_least(0));
     p("beta_1", &AdamParams::beta_1, "Share of the running mean that is kept.", half_open(0, 1));
     p("beta_2", &AdamParams::beta_2, "Share of the running mean of squares that is kept.", half_open(0, 1));
-    p("epsilon", &AdamParams::epsilon, "Added to the root.", above(0));
+    p("epsilon", &AdamParams::epsilon,
+      "Added to the root of the mean of squares, which Adam has not unbiased yet, as in neon 1 and 2, and AdamW has.",
+      above(0));
   }
 };
 

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "neon/cli/fault_search.h"
+#include "neon/cli/run_files.h"
 #include "neon/cli/session.h"
 #include "neon/cli/verbs.h"
 #include "neon/core/paths.h"
@@ -19,54 +20,6 @@ std::string absolute_folder(const std::string& folder) {
   std::error_code error;
   const auto absolute = std::filesystem::canonical(folder, error);
   return error ? folder : absolute.string();
-}
-
-struct NamedFile {
-  std::string what, path;
-  bool is_checkpoint;
-};
-
-// A log in the spec or metrics over a checkpoint would lose it. Only checkpoints may be read and written under one
-// name.
-void check_files_differ(const RunOptions& options, const NamedFile& operand) {
-  std::vector<NamedFile> files;
-  auto add = [&](const std::string& what, const std::string& path, bool is_checkpoint = false) {
-    if (path.empty()) return;
-    std::error_code error;
-    auto real = std::filesystem::absolute(path, error);
-    if (!error) real = std::filesystem::weakly_canonical(real, error);
-    files.push_back({text(what, ' ', path), error ? path : real.string(), is_checkpoint});
-  };
-  auto add_with_part = [&](const std::string& option, const std::string& path, bool is_checkpoint) {
-    add(option, path, is_checkpoint);
-    if (!path.empty()) add(text("the unfinished ", option), path + ".part");
-  };
-  add(operand.what, operand.path, operand.is_checkpoint);
-  add("--model_file", options.model_file, true);
-  add_with_part("-s", options.save_path, true);
-  add_with_part("-o", options.output_file, false);
-  add("-l", options.log_file);
-  for (size_t i = 0; i < files.size(); ++i)
-    for (size_t j = i + 1; j < files.size(); ++j)
-      if (files[i].path == files[j].path && !(files[i].is_checkpoint && files[j].is_checkpoint))
-        fail(ErrorKind::config, files[i].what, " and ", files[j].what, " are the same file; give each its own");
-}
-
-// What a run wrote to when it began is not made anew elsewhere without a word.
-void check_folders(const CommandLine& line, const RunOptions& options) {
-  std::vector<std::string> gone, mend;
-  const auto check = [&](const char* field, const std::string& path, const char* what, const char* option) {
-    const std::string folder = std::filesystem::path(path).parent_path();
-    std::error_code ignored;
-    if (line.run_options.find(field) || folder.empty() || std::filesystem::is_directory(folder, ignored)) return;
-    gone.push_back(text("the run's ", what, " is ", path));
-    mend.push_back(option);
-  };
-  check("output_file", options.output_file, "metrics file", "-o");
-  check("log_file", options.log_file, "log file", "-l");
-  if (!gone.empty())
-    fail(ErrorKind::config, join(gone, ", "), ", and ", gone.size() > 1 ? "their folders are" : "its folder is",
-         " not there any more; give ", gone.size() > 1 ? "them places" : "it a place", " with ", join(mend, " and "));
 }
 
 // As in neon 1.x, who says how checkpoints are kept wants some.
@@ -211,6 +164,7 @@ int run_train(const CommandLine& line) {
   const OpenedSpec spec = open_spec(line, path);
   name_checkpoint(options, line);
   check_files_differ(options, {"the spec", path, false});
+  check_save_place(options.save_path);
   const bool searches = !fault_searched_for().empty();
   if (searches) write_nothing(options);
   const bool asked = choose_backend(line, options, *spec.experiment);
@@ -235,7 +189,9 @@ int run_resume(const CommandLine& line) {
   RunOptions options = options_of(line, opened);
   if (!line.run_options.find("save_path")) options.save_path = path;
   check_folders(line, options);
+  check_metrics_are_its_own(line, opened.run.options, options, path);
   check_files_differ(options, {"the checkpoint", path, true});
+  if (line.run_options.find("save_path")) check_save_place(options.save_path);
   const bool searches = !fault_searched_for().empty();
   if (searches) write_nothing(options);
   const bool asked = choose_backend(line, options, *opened.experiment);

@@ -59,9 +59,9 @@ class CheckpointSaver {
   int64_t last_number_ = 0;
 };
 
-// The newest checkpoint that verifies: PATH, else an older one beside it. Each that was passed over, and a
-// .part left by a crash, adds a warning. The checksums are taken out of the metadata. Throws a data error
-// that says what is wrong with each when none is sound, and a memory error when there is no room.
+// The newest checkpoint that verifies: PATH, else an older one beside it that is not known to be another run's. Each
+// that was passed over, and a .part left by a crash, adds a warning. The checksums are taken out of the metadata.
+// Throws a data error that says what is wrong with each when none is sound, and a memory error when there is no room.
 TensorFile load_checkpoint(const std::string& path, std::vector<std::string>& warnings);
 
 // That very file; throws a data error when it is not a sound checkpoint.

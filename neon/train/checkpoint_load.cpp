@@ -41,7 +41,12 @@ TensorFile load_checkpoint(const std::string& given, std::vector<std::string>& w
   std::vector<std::string> candidates = {path};
   for (OlderCheckpoint& older : older_checkpoints(path)) candidates.push_back(std::move(older.path));
   std::vector<std::string> reasons;
+  const std::string run = run_of(path);
   for (const std::string& candidate : candidates) {
+    if (const std::string other = run_of(candidate); !run.empty() && !other.empty() && other != run) {
+      reasons.push_back(text(candidate, " is of another run; by its own name it can be used"));
+      continue;
+    }
     try {
       TensorFile out = read_checkpoint(candidate);
       warnings.insert(warnings.end(), reasons.begin(), reasons.end());

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 namespace neon {
 
@@ -27,6 +28,16 @@ size_t find_header_sum(std::string_view text) {
   const size_t at = text.find(key);
   if (at == std::string_view::npos || at + key.size() + kZeroSum.size() > text.size()) return std::string_view::npos;
   return at + key.size();
+}
+
+// Empty where the text has its own checksum.
+std::string problem_of_header(std::string text) {
+  const size_t at = find_header_sum(text);
+  if (at == std::string::npos) return "its header has no checksum; the file is damaged";
+  const std::string stored = text.substr(at, kZeroSum.size());
+  text.replace(at, kZeroSum.size(), kZeroSum);
+  return stored == checksum(text.data(), text.size()) ? ""
+                                                      : "its header does not have its checksum; the file is damaged";
 }
 
 // Digits only, so that a name has one spelling.
@@ -66,13 +77,8 @@ std::map<std::string, std::string> check_header(const SafetensorsReader& reader,
   const SafetensorsHeader& header = reader.header();
   if (!header.metadata.contains(kFormatKey))
     fail(ErrorKind::data, path, ": a sound .safetensors file, but not a checkpoint: its metadata have no ", kFormatKey);
-  std::string text = reader.header_text();
-  const size_t at = find_header_sum(text);
-  if (at == std::string::npos) fail(ErrorKind::data, path, ": its header has no checksum; the file is damaged");
-  const std::string stored = text.substr(at, kZeroSum.size());
-  text.replace(at, kZeroSum.size(), kZeroSum);
-  if (stored != checksum(text.data(), text.size()))
-    fail(ErrorKind::data, path, ": its header does not have its checksum; the file is damaged");
+  if (const std::string problem = problem_of_header(reader.header_text()); !problem.empty())
+    fail(ErrorKind::data, path, ": ", problem);
   const int64_t format = metadata_number(header, kFormatKey, path);
   if (format != kCheckpointFormat)
     fail(ErrorKind::data, path, ": format ", format, ", made by a newer neon; this one reads ", kCheckpointFormat);
@@ -98,6 +104,24 @@ void verify_checkpoint(const SafetensorsReader& reader, const std::string& path)
     }
     if (checksum_text(crc) != sums.at(entry.name)) damaged_tensor(path, entry);
   }
+}
+
+std::string run_of(const std::string& path) {
+  try {
+    const FileHandle file = open_to_read(path);
+    const size_t size = file_size(file, path);
+    uint64_t length = 0;
+    if (size < sizeof length) return "";
+    read_exactly(file, 0, &length, sizeof length, path);
+    if (length > size - sizeof length) return "";
+    std::string header(length, '\0');
+    read_exactly(file, sizeof length, header.data(), length, path);
+    if (!problem_of_header(header).empty()) return "";
+    return nlohmann::json::parse(header).at("__metadata__").at(kRunKey).get<std::string>();
+  } catch (const Error&) {
+  } catch (const nlohmann::json::exception&) {
+  }
+  return "";
 }
 
 int64_t metadata_number(const SafetensorsHeader& header, const char* key, const std::string& path) {

@@ -30,6 +30,9 @@ std::map<std::string, std::string> check_header(const SafetensorsReader& reader,
 // Checks all of it without holding more than one piece in memory. Throws a data error.
 void verify_checkpoint(const SafetensorsReader& reader, const std::string& path);
 
+// The run that a file is a checkpoint of, also where it is cut off or its data are damaged; "" where its header is.
+std::string run_of(const std::string& path);
+
 // A whole number of a checkpoint's metadata; throws a data error.
 int64_t metadata_number(const SafetensorsHeader& header, const char* key, const std::string& path);
 

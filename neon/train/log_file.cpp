@@ -3,15 +3,33 @@
 #include <spdlog/sinks/rotating_file_sink.h>
 #include <spdlog/spdlog.h>
 
+#include <filesystem>
+#include <fstream>
 #include <utility>
 
 #include "neon/core/error.h"
 
 namespace neon {
 
+namespace {
+
+// Lines are put behind those of a log, behind nothing else: it may be somebody's data. Each begins with "[2026-".
+const std::string& check_is_log(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return path;
+  std::string begin(2, '\0');
+  std::ifstream file(path, std::ios::binary);
+  if (!file.read(begin.data(), std::streamsize(begin.size())) && file.gcount() == 0) return path;
+  if (begin[0] != '[' || begin[1] < '0' || begin[1] > '9')
+    fail(ErrorKind::data, "-l ", path, " is there and is no log of neon's; give another name or remove it");
+  return path;
+}
+
+}  // namespace
+
 LogFile::LogFile(const std::string& path) try
     : logger_(std::make_shared<spdlog::logger>(
-          "neon", std::make_shared<spdlog::sinks::rotating_file_sink_mt>(path, 10'000'000, 5))) {
+          "neon", std::make_shared<spdlog::sinks::rotating_file_sink_mt>(check_is_log(path), 10'000'000, 5))) {
   logger_->flush_on(spdlog::level::info);
   logger_->set_error_handler([this](const std::string& reason) {
     if (!failing_) problem_ = text("cannot write the log file: ", reason, "; training goes on");

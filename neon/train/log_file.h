@@ -11,7 +11,7 @@ namespace neon {
 
 class LogFile {
  public:
-  // Throws a failed error when the file cannot be opened.
+  // Throws a failed error when the file cannot be opened, a data error when it is there and is no log.
   explicit LogFile(const std::string& path);
   ~LogFile();
   void write(const std::string& line);

@@ -7,6 +7,7 @@ import pty
 import re
 import select
 import shlex
+import shutil
 import signal
 import struct
 import subprocess
@@ -489,6 +490,22 @@ epochs: 2
         self.assertEqual(epochs("other/mine.h5"), [False] * 4 + [True] * 2)
         self.assertEqual(sorted(os.listdir(first)), ["data.csv", "log.txt", "m.5-5.safetensors", "m.safetensors", "out"])
 
+    def test_a_copy_of_a_run_does_not_write_into_the_curves_of_the_original(self):
+        self.neon("-r", "1", "-e", "2", "-s", "first/m.safetensors", "-o", "first/m.h5", self.spec())
+        shutil.copytree(self.path("first"), self.path("second"))
+        curves = self.read("first/m.h5")
+        for copy in "second/m.safetensors", "first/m.1-1.safetensors":
+            self.refused(2, "resume", "-e", "3", copy, says=[copy + " is a copy or an older checkpoint", "first/m.h5", "-o"])
+        self.assertEqual(self.read("first/m.h5"), curves)
+        self.neon("resume", "-e", "3", "second/m.safetensors", "-o", "second/m.h5")
+        self.assertEqual(self.read("first/m.h5"), curves)
+        # Back to an older one of the same run; and a run that was moved.
+        self.neon("resume", "-e", "3", "first/m.1-1.safetensors", "-s", "first/m.safetensors")
+        os.rename(self.path("first/m.safetensors"), self.path("first/n.safetensors"))
+        self.neon("resume", "-e", "4", "first/n.safetensors")
+        with h5py.File(self.path("first/m.h5")) as file:
+            self.assertEqual([cost > 0 for cost in file["epoch/cost"]], [True] * 4)
+
     def test_a_run_whose_folder_is_gone_says_so(self):
         self.neon("-e", "1", "-s", "m.safetensors", "-o", "out/run.h5", "-l", "logs/log.txt", self.spec())
         os.rename(self.path("out"), self.path("moved"))
@@ -537,6 +554,25 @@ epochs: 2
         self.neon("--no_progress_bar", "-l", self.spec(epochs="1"))
         self.assertIn("epoch 1/1", self.read("neon_log.txt").decode())
         self.refused(1, "-l", "/proc/none/log", self.spec(), says="the log file cannot be opened")
+
+    def test_files_that_are_something_else_are_not_written_into(self):
+        spec, rows = self.spec(), "1,2,a\n1,3,b\n"
+        self.neon("-e", "1", "-s", "m.safetensors", "-l", "log", spec)
+        self.write("rows.csv", rows)
+        self.write("short", "x")
+        for name in "m.safetensors", "rows.csv", "short", "s.yaml":
+            content = self.read(name)
+            self.refused(3, f"--log={name}", self.spec(name="other.yaml"), says=[f"-l {name} is there and is no log"])
+            self.assertEqual(self.read(name), content)
+        self.refused(3, "-s", "rows.csv", spec, says=["-s rows.csv is there and is no checkpoint"])
+        self.refused(3, "resume", "-e", "2", "m.safetensors", "-s", "rows.csv", says=["-s rows.csv is there"])
+        self.assertEqual(self.read("rows.csv").decode(), rows)
+        # A log goes on, an empty file becomes one, and a checkpoint may have any name.
+        self.write("empty", "")
+        for log in "log", "empty":
+            self.neon("-e", "1", "-s", "m", "-l", log, spec)
+        self.assertEqual(self.read("log").decode().count("trained 1 epochs"), 2)
+        self.neon("-e", "1", "-s", "m", spec)
 
     def test_log_file_says_what_was_run_and_what_came_out(self):
         done = self.neon("-l", "my.log", "-r", "7", "-d", "bf16", "-s", "m.safetensors", self.spec(epochs="2"))

@@ -226,6 +226,26 @@ TEST_CASE("the newest that verifies is used, and every other is named") {
   CHECK(read_checkpoint(path).metadata.at("neon.number") == "5");
 }
 
+TEST_CASE("an older one of another run is not taken for a damaged or a cut one, and has to be named") {
+  TempFolder folder;
+  const std::string path = folder / "model.safetensors", older = folder / "model.7-1.safetensors";
+  CheckpointSaver(path, 1).save(contents(7), 7);
+  CheckpointSaver(path, 1).save(contents(1), 1);  // another run
+  const std::string whole = file_content(path);
+  std::string flipped = whole;
+  flipped[whole.size() - 2] ^= 1;
+  for (const std::string& damaged : {flipped, whole.substr(0, whole.size() - 1)}) {
+    put_file(path, damaged);
+    Names warnings;
+    CHECK_THROWS_WITH(load_checkpoint(path, warnings),
+                      Contains("no sound checkpoint") && Contains("model.7-1.safetensors is of another run"));
+    CHECK(holds(load_checkpoint(older, warnings), 7));
+    // Where the header is damaged, too, nothing tells whose it was.
+    put_file(path, whole.substr(0, 30));
+    CHECK(holds(load_checkpoint(path, warnings), 7));
+  }
+}
+
 TEST_CASE("a failing save says why, keeps the last one and leaves nothing") {
   TempFolder folder;
   const std::string path = folder / "model.safetensors";

@@ -1,0 +1,78 @@
+#include "neon/cli/run_files.h"
+
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+#include "neon/core/error.h"
+#include "neon/core/paths.h"
+#include "neon/core/text.h"
+
+namespace neon {
+
+void check_files_differ(const RunOptions& options, const NamedFile& operand) {
+  std::vector<NamedFile> files;
+  auto add = [&](const std::string& what, const std::string& path, bool is_checkpoint = false) {
+    if (path.empty()) return;
+    std::error_code error;
+    auto real = std::filesystem::absolute(path, error);
+    if (!error) real = std::filesystem::weakly_canonical(real, error);
+    files.push_back({text(what, ' ', path), error ? path : real.string(), is_checkpoint});
+  };
+  auto add_with_part = [&](const std::string& option, const std::string& path, bool is_checkpoint) {
+    add(option, path, is_checkpoint);
+    if (!path.empty()) add(text("the unfinished ", option), path + ".part");
+  };
+  add(operand.what, operand.path, operand.is_checkpoint);
+  add("--model_file", options.model_file, true);
+  add_with_part("-s", options.save_path, true);
+  add_with_part("-o", options.output_file, false);
+  add("-l", options.log_file);
+  for (size_t i = 0; i < files.size(); ++i)
+    for (size_t j = i + 1; j < files.size(); ++j)
+      if (files[i].path == files[j].path && !(files[i].is_checkpoint && files[j].is_checkpoint))
+        fail(ErrorKind::config, files[i].what, " and ", files[j].what, " are the same file; give each its own");
+}
+
+void check_folders(const CommandLine& line, const RunOptions& options) {
+  std::vector<std::string> gone, mend;
+  const auto check = [&](const char* field, const std::string& path, const char* what, const char* option) {
+    const std::string folder = std::filesystem::path(path).parent_path();
+    std::error_code ignored;
+    if (line.run_options.find(field) || folder.empty() || std::filesystem::is_directory(folder, ignored)) return;
+    gone.push_back(text("the run's ", what, " is ", path));
+    mend.push_back(option);
+  };
+  check("output_file", options.output_file, "metrics file", "-o");
+  check("log_file", options.log_file, "log file", "-l");
+  if (!gone.empty())
+    fail(ErrorKind::config, join(gone, ", "), ", and ", gone.size() > 1 ? "their folders are" : "its folder is",
+         " not there any more; give ", gone.size() > 1 ? "them places" : "it a place", " with ", join(mend, " and "));
+}
+
+void check_save_place(const std::string& path) {
+  std::error_code ignored;
+  if (path.ends_with(".safetensors") || !std::filesystem::is_regular_file(path, ignored)) return;
+  std::string begin(9, '\0');  // the header's length, then the header
+  std::ifstream file(path, std::ios::binary);
+  file.read(begin.data(), std::streamsize(begin.size()));
+  if (file.gcount() > 0 && begin.back() != '{')
+    fail(ErrorKind::data, "-s ", path, " is there and is no checkpoint; give another name or remove it");
+}
+
+void check_metrics_are_its_own(const CommandLine& line, const RunOptions& then, const RunOptions& now,
+                               const std::string& path) {
+  if (now.output_file.empty() || line.run_options.find("output_file")) return;
+  const std::string original = join_path(then.run_dir, then.save_path);
+  std::error_code error;
+  const auto is_original = [&](const std::string& other) {
+    return std::filesystem::equivalent(original, other, error);
+  };
+  if (then.save_path.empty() || !std::filesystem::exists(original, error) || is_original(path) ||
+      is_original(now.save_path))
+    return;
+  fail(ErrorKind::config, path, " is a copy or an older checkpoint of the run that is saved to ", original,
+       " and has its metrics in ", now.output_file, "; give this one's a place with -o, or go on with -s ", original);
+}
+
+}  // namespace neon

@@ -1,0 +1,31 @@
+// What a run may write to: each check refuses with a message, before anything is touched.
+#pragma once
+#include <string>
+
+#include "neon/cli/command_line.h"
+#include "neon/train/options.h"
+
+namespace neon {
+
+struct NamedFile {
+  std::string what, path;
+  bool is_checkpoint;
+};
+
+// A log in the spec or metrics over a checkpoint would lose it. Only checkpoints may be read and written under one
+// name. The operand is the spec, or the checkpoint of a run that goes on.
+void check_files_differ(const RunOptions& options, const NamedFile& operand);
+
+// What a run wrote to when it began is not made anew elsewhere without a word.
+void check_folders(const CommandLine& line, const RunOptions& options);
+
+// A file under another name than a checkpoint's, which does not begin as one, is not set aside for one: it may be the
+// run's own data. A damaged checkpoint is.
+void check_save_place(const std::string& path);
+
+// The curves of a run, `then`, are not written over by another that began as a copy of it or from an older checkpoint;
+// `path` is what it goes on from.
+void check_metrics_are_its_own(const CommandLine& line, const RunOptions& then, const RunOptions& now,
+                               const std::string& path);
+
+}  // namespace neon
