@@ -36,6 +36,7 @@ void check_plan(const Inspected& in) {
   RunPlan plan{in.graph, in.step.dtype, epochs, steps, !in.options.output_file.empty(), experiment.results(), {}, {},
                {}};
   plan_callbacks(experiment, in.check.validation_size + in.check.test_size > 0, plan);
+  for (const std::string& message : plan.messages) std::fprintf(stderr, "%s\n", message.c_str());
 }
 
 // What a training refuses of the files that it is given, and of those that it would write.

@@ -21,6 +21,7 @@ struct RunPlan {
   std::vector<SeriesSpec> series;
   std::vector<AttributeSpec> attributes;
   std::vector<std::string> messages;
+  bool begins = true;  // where it goes on, what was said then is not said again
 };
 
 // What a callback sees when a step that it watches has ended.

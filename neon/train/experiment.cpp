@@ -85,11 +85,11 @@ Setting Experiment::resolved(const RunOptions& options) const {
 void Experiment::add_default_metric(int64_t outputs, int64_t classes) {
   Made<Metric> metric("Misclassification");
   if (classes > 0 && metric->objection(outputs, classes).empty()) params.metrics.push_back(std::move(metric));
-  metrics_given_ = true;
+  default_metric_ = true;
 }
 
 void Experiment::fit(const StepGraph& graph, const DataLayout& layout) {
-  if (!metrics_given_) add_default_metric(graph.outputs[0].width, layout.classes);
+  if (!metrics_given_ && !default_metric_) add_default_metric(graph.outputs[0].width, layout.classes);
   Problems problems;
   if (const std::string line = params.cost->objection(graph.outputs, layout.classes); !line.empty())
     problems.add({}, "cost", line);
@@ -194,6 +194,10 @@ std::string check_steps(const StepOptions& options, int64_t steps) {
 }
 
 void plan_callbacks(const Experiment& experiment, bool evaluates, RunPlan& plan) {
+  if (!evaluates && experiment.metrics_named() && plan.begins)
+    plan.messages.push_back(
+        "note: metrics are not computed, as the data set has no test samples; validation: N keeps "
+        "training samples apart for it");
   for (const auto& callback : experiment.params.callbacks)
     if (callback->needs_evaluation() && !evaluates)
       fail(ErrorKind::config,

@@ -75,6 +75,8 @@ class Experiment {
   ExperimentParams params;
   const Network& network() const { return *network_; }
   std::vector<const Metric*> metrics() const;
+  // Whether the spec names some; that of a run that goes on does, where it got the default.
+  bool metrics_named() const { return metrics_given_ && !params.metrics.empty(); }
   // Of all metrics; two may have one of the same name.
   std::vector<Metric::Result> results() const;
   // Every parameter of everything, defaults included, and what the options say in place of the spec. A seed that a
@@ -98,7 +100,7 @@ class Experiment {
   void add_default_metric(int64_t outputs, int64_t classes);
   std::unique_ptr<Network> network_;
   std::map<std::string, std::string, std::less<>> places_;  // of the spec's keys: "mnist.yaml:14:11"
-  bool metrics_given_ = false;
+  bool metrics_given_ = false, default_metric_ = false;
 };
 
 // Of activations and weights.

@@ -25,6 +25,7 @@ void Trainer::open_files() {
   const bool writes_file = !options_.output_file.empty();
   RunPlan plan{full_.graph, step_options_.dtype, epochs_, steps_per_epoch_, writes_file, experiment_.results(), {}, {},
                {}};
+  plan.begins = position_.step == 0;
   plan_callbacks(experiment_, evaluator_ != nullptr, plan);
   if (evaluator_) plan.attributes.push_back({"", "evaluated", std::string(evaluated.name)});
   if (!options_.save_path.empty()) check_names(options_);

@@ -555,6 +555,20 @@ epochs: 2
         self.assertIn("epoch 1/1", self.read("neon_log.txt").decode())
         self.refused(1, "-l", "/proc/none/log", self.spec(), says="the log file cannot be opened")
 
+    def test_metrics_without_test_samples_are_said_not_to_be_computed(self):
+        note = "note: metrics are not computed, as the data set has no test samples"
+        drawn = "dataset: {UniformRandom: {nin: [5], nout: 3, ntrain: 64, ntest: %d}}\n" \
+                "layers: [Affine: {nout: 3, init: {Constant: 0}, activation: Softmax}]\n" \
+                "cost: CrossEntropyMulti\noptimizer: {SGD: {learning_rate: 0.1}}\nbatch_size: 16\n"
+        self.write("none.yaml", drawn % 0 + "metrics: [Misclassification]\n")
+        for arguments in ["check", "none.yaml"], ["-e", "1", "-s", "m.safetensors", "none.yaml"]:
+            self.assertEqual(self.neon(*arguments).err.count(note), 1)
+        self.assertNotIn(note, self.neon("resume", "m.safetensors", "-e", "2").err)
+        self.write("default.yaml", drawn % 0)
+        self.write("some.yaml", drawn % 16 + "metrics: [Misclassification]\n")
+        for spec in "default.yaml", "some.yaml":
+            self.assertNotIn(note, self.neon("check", spec).err + self.neon("-e", "1", spec).err)
+
     def test_files_that_are_something_else_are_not_written_into(self):
         spec, rows = self.spec(), "1,2,a\n1,3,b\n"
         self.neon("-e", "1", "-s", "m.safetensors", "-l", "log", spec)
