@@ -14,6 +14,9 @@ bool exists(const std::string& path) {
   return stat(path.c_str(), &status) == 0;
 }
 
+// Runs that are known.
+bool differ(const std::string& run, const std::string& other) { return !run.empty() && !other.empty() && run != other; }
+
 }  // namespace
 
 TensorFile read_checkpoint(const std::string& path) {
@@ -41,9 +44,8 @@ TensorFile load_checkpoint(const std::string& given, std::vector<std::string>& w
   std::vector<std::string> candidates = {path};
   for (OlderCheckpoint& older : older_checkpoints(path)) candidates.push_back(std::move(older.path));
   std::vector<std::string> reasons;
-  const std::string run = run_of(path);
   for (const std::string& candidate : candidates) {
-    if (const std::string other = run_of(candidate); !run.empty() && !other.empty() && other != run) {
+    if (!reasons.empty() && differ(run_of(path), run_of(candidate))) {
       reasons.push_back(text(candidate, " is of another run; by its own name it can be used"));
       continue;
     }

@@ -108,14 +108,7 @@ void verify_checkpoint(const SafetensorsReader& reader, const std::string& path)
 
 std::string run_of(const std::string& path) {
   try {
-    const FileHandle file = open_to_read(path);
-    const size_t size = file_size(file, path);
-    uint64_t length = 0;
-    if (size < sizeof length) return "";
-    read_exactly(file, 0, &length, sizeof length, path);
-    if (length > size - sizeof length) return "";
-    std::string header(length, '\0');
-    read_exactly(file, sizeof length, header.data(), length, path);
+    const std::string header = read_header_text(open_to_read(path), path);
     if (!problem_of_header(header).empty()) return "";
     return nlohmann::json::parse(header).at("__metadata__").at(kRunKey).get<std::string>();
   } catch (const Error&) {

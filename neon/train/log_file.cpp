@@ -13,14 +13,14 @@ namespace neon {
 
 namespace {
 
-// Lines are put behind those of a log, behind nothing else: it may be somebody's data. Each begins with "[2026-".
+// Lines are put behind those of a log, which begin with "[2026-", and behind nothing else: it may be somebody's data.
 const std::string& check_is_log(const std::string& path) {
   std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored)) return path;
-  std::string begin(2, '\0');
-  std::ifstream file(path, std::ios::binary);
-  if (!file.read(begin.data(), std::streamsize(begin.size())) && file.gcount() == 0) return path;
-  if (begin[0] != '[' || begin[1] < '0' || begin[1] > '9')
+  if (!std::filesystem::is_regular_file(path, ignored) || std::filesystem::file_size(path, ignored) == 0) return path;
+  std::string begin(6, '\0');
+  std::ifstream(path, std::ios::binary).read(begin.data(), std::streamsize(begin.size()));
+  for (char& letter : begin) letter = letter >= '0' && letter <= '9' ? '0' : letter;
+  if (begin != "[0000-")
     fail(ErrorKind::data, "-l ", path, " is there and is no log of neon's; give another name or remove it");
   return path;
 }

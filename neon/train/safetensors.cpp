@@ -97,19 +97,23 @@ std::string format_header(const SafetensorsHeader& header) {
 
 std::string format_texts(const std::map<std::string, std::string>& texts) { return json_text(texts); }
 
-SafetensorsReader::SafetensorsReader(FileHandle file, const std::string& path) : file_(std::move(file)), path_(path) {
-  const size_t size = file_size(file_, path_);
+std::string read_header_text(const FileHandle& file, const std::string& path) {
+  const size_t size = file_size(file, path);
   uint64_t length = 0;
   if (size < sizeof length)
-    fail(ErrorKind::data, path_, ": ", size,
-         " bytes are too few for a .safetensors file; it was cut off or is another");
-  read_exactly(file_, 0, &length, sizeof length, path_);
+    fail(ErrorKind::data, path, ": ", size, " bytes are too few for a .safetensors file; it was cut off or is another");
+  read_exactly(file, 0, &length, sizeof length, path);
   if (length > kMaxHeaderBytes || length > size - sizeof length)
-    fail(ErrorKind::data, path_, ": a header of ", length, " bytes does not fit a file of ", size,
+    fail(ErrorKind::data, path, ": a header of ", length, " bytes does not fit a file of ", size,
          " bytes; it was cut off or is not a .safetensors file");
-  text_.resize(length);
-  read_exactly(file_, sizeof length, text_.data(), length, path_);
-  header_ = parse_header(text_, size - sizeof length - length, path_);
+  std::string out(length, '\0');
+  read_exactly(file, sizeof length, out.data(), length, path);
+  return out;
+}
+
+SafetensorsReader::SafetensorsReader(FileHandle file, const std::string& path)
+    : file_(std::move(file)), path_(path), text_(read_header_text(file_, path_)) {
+  header_ = parse_header(text_, file_size(file_, path_) - sizeof(uint64_t) - text_.size(), path_);
 }
 
 Tensor SafetensorsReader::read(const TensorEntry& entry) const {

@@ -29,6 +29,9 @@ SafetensorsHeader lay_out(const TensorFile& file, std::vector<size_t>& order);
 // The JSON text, padded with spaces so that text and length together are a multiple of 8 bytes.
 std::string format_header(const SafetensorsHeader& header);
 
+// The JSON text as it stands in the file; throws a data error where the file is too short for it.
+std::string read_header_text(const FileHandle& file, const std::string& path);
+
 // Reads and checks the JSON text against the number of data bytes that follow it. `path` is for messages;
 // throws a data error.
 SafetensorsHeader parse_header(std::string_view json, size_t data_bytes, const std::string& path);

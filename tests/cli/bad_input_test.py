@@ -549,7 +549,7 @@ class Outputs(Case):
         self.neon("eval", "m.safetensors")
         result = self.refused(1, "-o", "r.h5", self.spec(), under=limit(2_000), says=["r.h5", "File too large"])
         self.assertNotIn("epoch", result.err)
-        self.write("l.txt", "[2026" + "x" * 3_995)
+        self.write("l.txt", "[2026-" + "x" * 3_994)
         result = self.neon("-l", "l.txt", "-e", "3", self.spec(), under=limit(4_000))
         self.assertEqual(result.err.count("File too large"), 1, str(result))
         self.assertIn("epoch 3/3", result.err)

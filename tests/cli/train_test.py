@@ -574,7 +574,8 @@ epochs: 2
         self.neon("-e", "1", "-s", "m.safetensors", "-l", "log", spec)
         self.write("rows.csv", rows)
         self.write("short", "x")
-        for name in "m.safetensors", "rows.csv", "short", "s.yaml":
+        self.write("numbers.json", "[1234, 5678]\n")
+        for name in "m.safetensors", "rows.csv", "short", "numbers.json", "s.yaml":
             content = self.read(name)
             self.refused(3, f"--log={name}", self.spec(name="other.yaml"), says=[f"-l {name} is there and is no log"])
             self.assertEqual(self.read(name), content)
