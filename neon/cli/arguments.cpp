@@ -5,6 +5,7 @@
 
 #include "neon/core/error.h"
 #include "neon/spec/source.h"
+#include "neon/train/experiment.h"
 #include "neon/train/options.h"
 
 namespace neon {
@@ -46,6 +47,15 @@ std::string rounding_value(const std::string& value) {
 }  // namespace
 
 bool is_spec(const std::string& path) { return path.ends_with(".yaml") || path.ends_with(".yml"); }
+
+SetOption option_set_by(const std::string& assignment) {
+  const size_t equals = assignment.find('=');
+  if (equals == assignment.npos) return {};
+  // By the name that it has in a spec, which may be an older one.
+  const Field* const field = schema_of<ExperimentParams>().find(trimmed(assignment.substr(0, equals)));
+  if (!field || !schema_of<RunOptions>().find(field->name)) return {};
+  return {field->name, trimmed(assignment.substr(equals + 1))};
+}
 
 // CLI11 knows no long option with one dash, and an optional value would swallow the spec that follows it.
 std::vector<std::string> clear_arguments(const std::vector<std::string>& arguments) {

@@ -10,6 +10,12 @@ namespace neon {
 // By its name.
 bool is_spec(const std::string& path);
 
+// The option of a run that --set PATH=VALUE gives as well, as epochs=3 does --epochs; no field where there is none.
+struct SetOption {
+  std::string field, value;
+};
+SetOption option_set_by(const std::string& assignment);
+
 // Long options get two dashes, and those whose value may be left out get one.
 std::vector<std::string> clear_arguments(const std::vector<std::string>& arguments);
 

@@ -68,8 +68,9 @@ class Reader {
     add_options(kOldOptions);
     config_option_ = app_.add_option("-c,--config", config_, "file of options, one `name = value` a line")
                          ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-    app_.add_option("--set", line_.overrides, "change the spec: --set layers[0].nout=50, or layers.NAME.nout=50")
-        ->allow_extra_args(false);
+    options_["set"] =
+        app_.add_option("--set", line_.overrides, "change the spec: --set layers[0].nout=50, or layers.NAME.nout=50")
+            ->allow_extra_args(false);
     app_.add_flag("-v,--verbose", verbosity_,
                   "notes on the spec, and what bench's time goes to; -vv: the plan of a step too; -vvv: its kernels");
     app_.add_flag("--no_progress_bar", no_bar_, "no progress lines");
@@ -108,6 +109,7 @@ class Reader {
     }
     take_values();
     take_backend();
+    settle_overrides();
     take_flags(arguments);
     return line_;
   }
@@ -161,15 +163,19 @@ class Reader {
     }
     return out;
   }
+  bool was_typed(const RunOption& option) { return options_[option.field]->results().size() > of_file_[option.field]; }
+  bool is_used(const RunOption& option) const {
+    const auto verb_is = [&](std::initializer_list<const char*> some) { return std::ranges::count(some, line_.verb); };
+    if (verb_is({"doctor", "help"})) return false;
+    if (verb_is({"predict"}))
+      return std::ranges::count(std::array{"backend", "device_id", "datatype"}, std::string(option.field));
+    if (verb_is({"eval", "data"})) return option.needs == Needs::nothing;
+    return option.needs != Needs::a_run || !verb_is({"summary", "program", "bench"});
+  }
   void check_use(const VerbOption& option) const { check_verb(option, line_); }
   void check_use(const RunOption& option) {
-    const bool trains = line_.verb != "eval" && line_.verb != "predict" && line_.verb != "data";
     // A file of options is for every verb.
-    const bool runs = line_.verb != "doctor" && line_.verb != "help";
-    const bool of_device =
-        std::ranges::count(std::array{"backend", "device_id", "datatype"}, std::string(option.field));
-    const bool used = runs && (trains || !option.of_training) && (line_.verb != "predict" || of_device);
-    if (!used && config_.empty()) does_nothing(option.flags, line_.verb);
+    if (!is_used(option) && was_typed(option)) does_nothing(option.flags, line_.verb);
     const Field* const of_run = schema_of<RunOptions>().find(option.field);
     if (values_[option.field].empty() && of_run && of_run->type == "text")
       fail(ErrorKind::config, "option ", option.flags, ": its value is empty; give one, or leave the option out");
@@ -202,6 +208,35 @@ class Reader {
     if (backend.empty()) backend = asked(true);
     if (Setting* said = line_.run_options.find("backend")) *said = Setting::scalar(backend);
     else if (!backend.empty()) add_option(line_.run_options, "backend", backend, "");
+  }
+
+  // Of what an option and --set give both, what is typed counts above what the file of options says; where they stand
+  // in one place, only the same value is no mistake.
+  void settle_overrides() {
+    for (size_t i = 0; i < line_.overrides.size(); ++i) {
+      const bool typed = i >= of_file_["set"];
+      const SetOption set = option_set_by(line_.overrides[i]);
+      const Setting* const value = line_.run_options.find(set.field);
+      if (!value || value->value == set.value) continue;
+      const bool option_typed = check_contradiction(set.field, typed, line_.overrides[i]);
+      if (typed && !option_typed) std::erase_if(line_.run_options.entries, [&](auto& e) { return e.key == set.field; });
+    }
+  }
+  // Whether an option that gives the field was typed.
+  bool check_contradiction(const std::string& field, bool typed, const std::string& assignment) {
+    bool any_typed = false;
+    const auto check = [&](const RunOption& option) {
+      const std::vector<std::string>& given = options_[option.field]->results();
+      const bool asks_backend = option.field == std::string("gpu") || option.field == std::string("device_id");
+      if (given.empty() || (option.field != field && !(asks_backend && field == "backend"))) return;
+      if (was_typed(option) == typed)
+        fail(ErrorKind::config, place_of(option, given.size() - 1), " ", in_quotes(given.back()), " and --set ",
+             assignment, " contradict each other; leave one out");
+      any_typed = any_typed || was_typed(option);
+    };
+    std::ranges::for_each(kRunOptions, check);
+    std::ranges::for_each(kOldOptions, check);
+    return any_typed;
   }
 
   void take_flags(const std::vector<std::string>& arguments) {

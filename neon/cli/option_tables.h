@@ -8,31 +8,38 @@
 
 namespace neon {
 
+// What a verb must have to do for an option to mean something: anything, a training step (eval has none), or a whole
+// run that writes its files (bench and summary have none).
+enum class Needs { nothing, training, a_run };
+
 // Options whose value belongs to RunOptions.
 struct RunOption {
   const char* flags;
   const char* field;
   const char* help;
-  bool of_training = false;  // a checkpoint that is only looked at does nothing with it
+  Needs needs = Needs::nothing;
 };
 inline constexpr RunOption kRunOptions[] = {
     {"-w,--data_dir", "data_dir", "folder that data sets are in, and fetched to"},
-    {"-e,--epochs", "epochs", "passes over the training set (the spec's, else 10)", true},
-    {"-s,--save_path", "save_path", "checkpoint, always the newest (.safetensors)", true},
-    {"--serialize", "serialize", "epochs between checkpoints (1); saves without -s, too: neon_model.safetensors", true},
-    {"--model_file", "model_file", "checkpoint whose weights to begin with, or their running means (ema)", true},
-    {"-l,--log", "log_file", "log file; neon_log.txt without a name", true},
-    {"-o,--output_file", "output_file", "metrics file (HDF5)", true},
+    {"-e,--epochs", "epochs", "passes over the training set (the spec's, else 10)", Needs::training},
+    {"-s,--save_path", "save_path", "checkpoint, always the newest (.safetensors)", Needs::a_run},
+    {"--serialize", "serialize", "epochs between checkpoints (1); saves without -s, too: neon_model.safetensors",
+     Needs::a_run},
+    {"--model_file", "model_file", "checkpoint whose weights to begin with, or their running means (ema)",
+     Needs::training},
+    {"-l,--log", "log_file", "log file; neon_log.txt without a name", Needs::a_run},
+    {"-o,--output_file", "output_file", "metrics file (HDF5)", Needs::a_run},
     {"--eval_freq", "eval_freq",
      "epochs between evaluations (1, but all where the test set has 0.3 of the training set's samples); also -eval",
-     true},
-    {"-H,--history", "history", "older checkpoints kept beside the newest (1); saves without -s, as --serialize", true},
+     Needs::a_run},
+    {"-H,--history", "history", "older checkpoints kept beside the newest (1); saves without -s, as --serialize",
+     Needs::a_run},
     {"-b,--backend", "backend", "cpu or gpu"},
     {"-i,--device_id", "device_id",
      "which GPU, else the first that can be used; without -b it asks for that one, as -b gpu does"},
     {"-r,--rng_seed", "rng_seed", "seed of all random numbers"},
     {"-u,--rounding", "rounding",
-     "round updates by chance, to this many bits of mantissa; 10 (bf16: 7) without a number", true},
+     "round updates by chance, to this many bits of mantissa; 10 (bf16: 7) without a number", Needs::training},
     {"-d,--datatype", "datatype", "f32, f64, f16 or bf16"},
     {"-z,--batch_size", "batch_size", "samples in a step (the spec's, else 128)"},
 };

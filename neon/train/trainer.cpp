@@ -44,6 +44,7 @@ Trainer::Trainer(Experiment& experiment, Data data, RunOptions options, const St
   steps_per_epoch_ = (layout_.train_size + step_options_.batch - 1) / step_options_.batch;
   check_position();
   make_programs(experiment, resume);
+  if (resume) tell_other_rates(*resume);
   open_files();
   log_what_is_run();
 }
@@ -144,6 +145,19 @@ void Trainer::check_position() {
       position_.step != position_.epoch * steps_per_epoch_ + position_.step_in_epoch)
     fail(ErrorKind::data, "the checkpoint is of no step of this run: epoch ", position_.epoch, ", step ",
          position_.step_in_epoch, " of ", steps_per_epoch_, ", ", position_.step, " steps in all");
+}
+
+// A schedule may go by how many epochs the run has in all, as Cosine does.
+void Trainer::tell_other_rates(const StoredRun& resume) {
+  Progress now = progress_at(0), then = now;
+  then.epochs = resume.options.epochs.value_or(Experiment(resume.spec).params.epochs);
+  for (const Optimizer* const optimizer : full_.graph.optimizers) {
+    const double rate = optimizer->rate_at(now), before = optimizer->rate_at(then);
+    if (rate == before) continue;
+    progress_.message(text("note: the learning rate goes by the run's ", now.epochs, " epochs, which were ",
+                           then.epochs, ": it goes on at ", rate, ", no longer at ", before));
+    return;
+  }
 }
 
 void Trainer::train(const std::function<void()>& settled) {

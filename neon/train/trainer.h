@@ -80,6 +80,7 @@ class Trainer {
   void begin_position(const StoredRun* resume, std::optional<uint64_t> drawn);
   void go_on_from(const StoredRun& resume);
   void check_position();
+  void tell_other_rates(const StoredRun& resume);
   void make_feed_of_training();
   DeviceOptions device(int threads);
   StepProgram compile(int64_t batch, int threads);

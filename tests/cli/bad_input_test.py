@@ -118,7 +118,9 @@ class Usage(Case):
                 (["--iterations", "9"], ["summary", spec]), (["--resolved"], ["train", spec]), \
                 (["--resolved"], ["summary", spec]), (["--top_k", "2"], ["eval", "m.safetensors"]), \
                 (["-e", "3"], ["eval", "m.safetensors"]), (["-s", "n"], ["eval", "m.safetensors"]), \
-                (["-o", "r.h5"], ["predict", "m.safetensors", "x.csv"]), (["-z", "8"], ["predict", "m.safetensors", "x.csv"]), (["-r", "8"], ["predict", "m.safetensors", "x.csv"]), (["-i", "7"], ["doctor"]), (["-b", "cpu"], ["help", "Affine"]):
+                (["-o", "r.h5"], ["predict", "m.safetensors", "x.csv"]), (["-z", "8"], ["predict", "m.safetensors", "x.csv"]), (["-r", "8"], ["predict", "m.safetensors", "x.csv"]), (["-i", "7"], ["doctor"]), (["-b", "cpu"], ["help", "Affine"]), \
+                (["-o", "r.h5"], ["summary", spec]), (["-s", "n"], ["program", spec]), (["-l", "n"], ["bench", spec]), \
+                (["-H", "2"], ["bench", spec]), (["--eval_freq", "2"], ["summary", spec]), (["--serialize", "2"], ["bench", spec]):
             self.refused(2, *verb, *option, says=["option ", option[0], f"does nothing with neon {verb[0]}"])
         for option, verb, of in (["--count", "3"], ["data", "stats", spec], "data preview"), \
                 (["--size", "8"], ["data", "check", spec], "data pack"), (["--pixels"], ["data", "list"], "data pack"), \
@@ -128,6 +130,27 @@ class Usage(Case):
             self.refused(2, *verb, *option, says=f"option {option[0]} does nothing with neon {called}; it is for neon {of}")
         self.write("epochs.cfg", "epochs = 2\n")
         self.neon("eval", "-c", "epochs.cfg", "m.safetensors")  # a file of options is for every verb
+        self.refused(2, "eval", "-c", "epochs.cfg", "-e", "3", "m.safetensors", says="option -e,--epochs does nothing with neon eval")
+        self.write("files.cfg", "save_path = n.safetensors\noutput_file = r.h5\n")
+        self.neon("bench", "--iterations", "1", "-c", "files.cfg", spec)
+        self.assertEqual([], [name for name in ("n.safetensors", "r.h5") if os.path.exists(self.path(name))])
+        self.neon("check", "-s", "n.safetensors", "-o", "r.h5", "-e", "2", spec)  # looks at where they would be
+
+    def test_what_an_option_and_set_give_both(self):
+        spec = self.spec()
+        for option, set, told in (["-e", "1"], "epochs=2", "option -e,--epochs '1'"), (["-z", "16"], "batchsize = 8", "option -z,--batch_size '16'"), \
+                (["-r", "1"], "rng_seed=2", "option -r,--rng_seed '1'"), (["-d", "f64"], "datatype=f32", "option -d,--datatype 'f64'"), \
+                (["-b", "cpu"], "backend=gpu", "option -b,--backend 'cpu'"), (["-i", "0"], "backend=cpu", "option -i,--device_id '0'"), \
+                (["-g", "cpu"], "backend=gpu", "option -g,--gpu 'cpu'"):
+            self.refused(2, *option, spec, "--set", set, says=f"neon: {told} and --set {set} contradict each other; leave one out")
+        self.neon("-e", "1", "--set", "epochs=1", "-b", "cpu", "--set", "backend=cpu", spec)
+        # What is typed counts above a file of options.
+        self.write("a.cfg", "epochs = 2\n")
+        self.assertIn("trained 1 epochs", self.neon("-c", "a.cfg", "--set", "epochs=1", spec).out)
+        self.write("b.cfg", "set = epochs=2\n")
+        self.assertIn("trained 1 epochs", self.neon("-c", "b.cfg", "-e", "1", spec).out)
+        self.write("c.cfg", "set = epochs=2\nepochs = 3\n")
+        self.refused(2, "-c", "c.cfg", spec, says="neon: c.cfg: option -e,--epochs '3' and --set epochs=2 contradict each other")
 
     def test_operands_that_are_none(self):
         self.refused(2, "check", "check", self.spec(), says="'s.yaml' is one operand too many after 'check'; usage: neon check SPEC")

@@ -462,7 +462,20 @@ epochs: 2
     def test_epochs_set_anew_when_a_run_goes_on(self):
         self.neon("-e", "2", "-s", "m.safetensors", self.spec())
         self.assertIn("trained 3 epochs", self.neon("resume", "--set", "epochs=3", "m.safetensors").out)
-        self.assertIn("trained 5 epochs", self.neon("resume", "--set", "epochs=4", "-e", "5", "m.safetensors").out)
+        self.refused(2, "resume", "--set", "epochs=4", "-e", "5", "m.safetensors", says="contradict each other")
+
+    def test_a_rate_that_goes_by_the_epochs_of_the_run(self):
+        spec = self.spec(epochs="2")
+        cosine = ["--set", "optimizer.schedule=Cosine"]
+        self.neon("-s", "m.safetensors", spec, *cosine)
+        said = self.neon("resume", "m.safetensors", "-e", "4").err
+        rate = float(re.search(r"learning_rate: ([0-9.e-]+)", self.read("s.yaml").decode())[1])
+        told = re.search(r"note: the learning rate goes by the run's 4 epochs, which were 2: it goes on at ([0-9.e-]+), no longer at 0\n", said)
+        self.assertTrue(told, said)
+        self.assertAlmostEqual(float(told[1]), rate / 2)  # half of half a cosine
+        self.assertNotIn("learning rate", self.neon("resume", "m.safetensors").err)
+        self.neon("-s", "n.safetensors", spec)
+        self.assertNotIn("learning rate", self.neon("resume", "n.safetensors", "-e", "4").err)
 
     def test_files_of_a_run_that_goes_on_elsewhere_are_where_they_were(self):
         first, other = self.path("first"), self.path("other")
