@@ -54,11 +54,12 @@ class Case(support.Case):
         self.environment.update(OF_THE_MACHINE)
 
     def train(self, spec, *devices, options=()):
-        """Four epochs, one after the other or two and two; the variables at the end."""
+        """Four epochs, all on one device or shared by several, the last takes what is left; the variables at the end."""
         name = "-".join(devices) + ".safetensors"
-        self.neon("-b", devices[0], "-r", "3", "-s", name, "-e", str(4 // len(devices)), *options, spec)
-        for device in devices[1:]:
-            self.neon("resume", name, "-b", device, "-e", "4")
+        share = 4 // len(devices)
+        self.neon("-b", devices[0], "-r", "3", "-s", name, "-e", str(share), *options, spec)
+        for place, device in enumerate(devices[1:], 2):
+            self.neon("resume", name, "-b", device, "-e", str(share * place if place < len(devices) else 4))
         return support.tensors(self.path(name))[0]
 
     def assert_close(self, one, other, what, tolerance=TOLERANCE):
@@ -75,11 +76,16 @@ class Case(support.Case):
 
 
 class Devices(Case):
+    def test_the_doctor_finds_that_the_gpu_computes_rightly(self):
+        said = self.neon("doctor").out
+        for what in "a small product and a softmax", r"a matrix product \([^)]*cublaslt", r"a convolution \([^)]*cudnn":
+            self.assertRegex(said, rf"{what}.*: agrees with the CPU")
+
     def test_a_run_goes_on_on_the_other_device(self):
         for content in support.IRIS, CONVOLUTION:
             spec = self.spec(content)
             straight = self.train(spec, "cpu")
-            for devices in ("gpu",), ("gpu", "cpu"), ("cpu", "gpu"):
+            for devices in ("gpu",), ("gpu", "cpu"), ("cpu", "gpu"), ("gpu", "cpu", "gpu"), ("cpu", "gpu", "cpu"):
                 self.assert_close(self.train(spec, *devices), straight, devices)
 
     def test_images_that_become_smaller_are_the_same_on_both_devices(self):

@@ -21,13 +21,15 @@ def counts(passed, failed, skipped):
 
 
 class Sums(unittest.TestCase):
-    def run_with(self, *endings, ninja=None, options=()):
+    def run_with(self, *endings, ninja=None, options=(), sanitizer=None):
         """The exit code and last line, where the suites end so: a script, or lines and an exit code; None is not there."""
         with tempfile.TemporaryDirectory() as build:
             scripts = {suite: ending for suite, ending in zip(SUITES, endings) if ending}
             scripts["tests/models/golden_gpu_test"] = ("0 passed, 0 failed, 0 skipped", 0)
             if ninja:
                 scripts["ninja"] = ninja
+            if sanitizer:
+                scripts["compute-sanitizer"] = "#!/bin/sh\ntool=$2; shift 2; " + sanitizer
             scripts["neon/neon"] = ("GPU              not used: there is none", 0)
             for path, ending in scripts.items():
                 path = os.path.join(build, path)
@@ -78,6 +80,25 @@ esac
         self.assertEqual(self.run_with(cases, good, good, good, options=["-j", "3"]), (1, counts(7, 1, SKIPPED_APART)))
         skipped = ("no GPU\n0 passed, 0 failed, 5 skipped", 77)
         self.assertEqual(self.run_with(skipped, skipped, skipped, skipped, options=["-j2"]), (0, counts(0, 0, 4 * 5 + SKIPPED_APART)))
+
+    def test_cases_under_a_sanitizer(self):
+        cases = """#!/bin/sh
+case "$1" in
+  --list-test-names-only) [ "$2" ] || echo 'large one'; printf 'large two\\nsmall\\n0 passed, 0 failed, 0 skipped\\n';;
+  *) echo '1 passed, 0 failed, 0 skipped';;
+esac
+"""
+        race = "========= Error: Race reported between Write access at {} and Read access at {} [8 hazards]"
+        found = lambda *lines: '[ "$tool" = racecheck ] && "$@"; printf "%s\\n" ' + " ".join(f"'{line}'" for line in lines)
+        none, two = "========= RACECHECK SUMMARY: 0 hazards displayed", "========= RACECHECK SUMMARY: 2 hazards displayed"
+        of_cublas, ours = race.format("nvjet_sm90_a()+0x10", "nvjet_sm90_a()+0x20"), race.format("sum()+0x10", "sum()+0x20")
+        options = ["-j2", "--sanitizer", "racecheck"]
+        self.assertEqual(self.run_with(cases, options=options, sanitizer=found(none)), (0, counts(5, 0, 0)))
+        self.assertEqual(self.run_with(cases, options=[*options, "--only", "large"], sanitizer=found(none)), (0, counts(3, 0, 0)))
+        self.assertEqual(self.run_with(cases, options=[*options, "--only", "huge"], sanitizer=found(none)), (1, counts(0, 1, 0)))
+        self.assertEqual(self.run_with(cases, options=options, sanitizer=found(of_cublas, of_cublas, two)), (0, counts(5, 0, 0)))
+        for wrong in found(of_cublas, ours, two), found(two), found("========= ERROR SUMMARY: 1 error"), '"$@"', "exit 1":
+            self.assertEqual(self.run_with(cases, options=options, sanitizer=wrong), (1, counts(0, 5, 0)))
 
     def test_what_cannot_be_built_is_a_failure(self):
         self.assertEqual(self.run_with(ninja=("error: unknown target", 1)), (1, "0 passed, 1 failed, 0 skipped"))

@@ -25,6 +25,7 @@ std::mutex calls_mutex;  // threads record launches before a program's first run
 std::map<std::string, int> calls;
 std::map<CUevent, unsigned> flags_of;  // of the events made
 int busy_waits = 0;                    // for events without CU_EVENT_BLOCKING_SYNC
+size_t nodes_of_graph = 0;             // of the last that was made ready for launching
 
 template <typename Function>
 Function driver(const char* name, Function) {
@@ -46,8 +47,6 @@ Function driver(const char* name, Function) {
 NEON_COUNTED(cuStreamBeginCapture, (CUstream stream, CUstreamCaptureMode mode), (stream, mode))
 NEON_COUNTED(cuStreamEndCapture, (CUstream stream, CUgraph* out), (stream, out))
 NEON_COUNTED(cuGraphLaunch, (CUgraphExec graph, CUstream stream), (graph, stream))
-NEON_COUNTED(cuGraphInstantiateWithFlags, (CUgraphExec * out, CUgraph graph, unsigned long long flags),
-             (out, graph, flags))
 NEON_COUNTED(cuGraphExecDestroy, (CUgraphExec graph), (graph))
 NEON_COUNTED(cuModuleLoadData, (CUmodule * out, const void* image), (out, image))
 NEON_COUNTED(cuModuleUnload, (CUmodule module), (module))
@@ -75,6 +74,11 @@ NEON_COUNTED(cuMemcpyDtoDAsync, (CUdeviceptr to, CUdeviceptr from, size_t bytes,
 NEON_COUNTED(cuMemsetD8Async, (CUdeviceptr at, unsigned char value, size_t bytes, CUstream stream),
              (at, value, bytes, stream))
 
+extern "C" __attribute__((visibility("default"))) CUresult CUDAAPI
+cuGraphInstantiateWithFlags(CUgraphExec* out, CUgraph graph, unsigned long long flags) {
+  driver("cuGraphGetNodes", &cuGraphGetNodes)(graph, nullptr, &nodes_of_graph);
+  return driver("cuGraphInstantiateWithFlags", &cuGraphInstantiateWithFlags)(out, graph, flags);
+}
 extern "C" __attribute__((visibility("default"))) CUresult CUDAAPI cuEventCreate(CUevent* out, unsigned flags) {
   const CUresult result = driver("cuEventCreate", &cuEventCreate)(out, flags);
   flags_of[*out] = flags;
@@ -117,13 +121,34 @@ TEST_CASE("sixteen steps are one launch, and asking for their costs one copy and
   CHECK(calls_of([&] { program->recorded("cost"); }) ==
         std::map<std::string, int>{{"cuMemcpyDtoHAsync_v2", 1}, {"cuStreamSynchronize", 1}});
   CHECK(calls_of([&] { program->recorded("cost", 0, 15); }).empty());
-  // A single step is a launch of its own, prepared once.
+  // A single step is a launch of its own, prepared once: a node of a CUDA graph for each kernel.
   run(1);
   program->recorded("cost");
+  CHECK(nodes_of_graph == program->lowered().kernels.size());
   CHECK(calls_of([&] { run(1), program->recorded("cost"); }) == std::map<std::string, int>{{"cuGraphLaunch", 1},
                                                                                            {"cuMemcpyHtoDAsync_v2", 1},
                                                                                            {"cuMemcpyDtoHAsync_v2", 1},
                                                                                            {"cuStreamSynchronize", 1}});
+}
+
+TEST_CASE("a step with cuDNN's kernels is one launch as well, in 16 bits too") {
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+    INFO(name_of(dtype));
+    Variables variables;
+    const auto program = images(dtype).compile(variables, DeviceOptions{.gpu = true});
+    CHECK(std::ranges::count(program->implementations(), "cudnn") > 0);
+    uint64_t step = 0;
+    auto run = [&] {
+      program->run(step++);
+      program->recorded("cost");
+    };
+    run(), run();
+    for (int i = 0; i < 10; ++i)
+      CHECK(calls_of(run) == std::map<std::string, int>{{"cuGraphLaunch", 1},
+                                                        {"cuMemcpyHtoDAsync_v2", 1},
+                                                        {"cuMemcpyDtoHAsync_v2", 1},
+                                                        {"cuStreamSynchronize", 1}});
+  }
 }
 
 namespace {
