@@ -104,6 +104,18 @@ class Devices(Case):
             self.assert_close(self.train(spec, *devices, options=["-d", "f16"]), straight, devices, TOLERANCE_OF_16_BITS)
             self.assertEqual(scaling("-".join(devices) + ".safetensors"), scaling("cpu.safetensors"), devices)
 
+    def test_updates_rounded_by_chance_are_drawn_alike(self):
+        spec = self.spec(CONVOLUTION)
+        on_cpu, on_gpu = (self.train(spec, device, options=["-u", "10"]) for device in ("cpu", "gpu"))
+        # Sums that differ in their last bit turn few draws, of a unit in the tenth bit each. Other draws, or none, are
+        # 3e-3 of an array's largest number away after these steps.
+        self.assert_close(on_gpu, on_cpu, "rounded by chance", 2e-3)
+        weights = [content for name, (_, _, content) in on_gpu.items() if re.fullmatch(r"\w+/(W|b|beta|gamma)", name)]
+        self.assertEqual(len(weights), 5)
+        for content in weights:
+            bits = struct.unpack(f"<{len(content) // 4}I", content)
+            self.assertFalse(any(number & 0x1fff for number in bits), "more than ten bits of mantissa")
+
     def test_histograms_are_of_the_weights_and_gradients_that_the_gpu_has(self):
         hist_test.check_weights_and_gradients(self, "gpu")
 

@@ -286,6 +286,8 @@ epochs: 2
             said = f"skipped {skipped} step{'s' if skipped > 1 else ''} that overflowed"
             self.assertEqual(said in done.out + done.err, skipped > 0, str(done))
             self.assertNotIn("skipped 0", done.out + done.err)
+            told = [str(number) for number in (min(skipped, 2), skipped) if number]  # by the lines of the epochs
+            self.assertEqual(re.findall(r"(?m)^epoch \d/2 .*  skipped (\d+)", done.err), told)
             self.assertEqual(float(json.loads(tensors(self.path("m"))[1]["neon.position"])["loss_scale"]), 65536 / 2 ** skipped)
             # An epoch is two steps, and a step that is left out halves the scale.
             with h5py.File(self.path("o.h5")) as file:
