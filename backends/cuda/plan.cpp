@@ -69,7 +69,7 @@ MemoryNeeds needs_of(const Graph& graph, const DeviceOptions& options, const Dev
     size_t& workspace = workspaces[k] = product_workspace();
     if (kernel.op != "matmul")
       workspace = std::max(workspace, convolution_workspace(kernel, lowered.graph, options.tf32, device));
-    if (options.timed && !options.tf32 && is_turnable(kernel, lowered.graph))
+    if (!options.tf32 && is_turnable(kernel, lowered.graph))
       workspace = std::max(workspace, turned_workspace(kernel, lowered.graph, device));
     if (!options.timed) continue;
     size_t operands = workspace;

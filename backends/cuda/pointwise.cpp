@@ -2,14 +2,17 @@
 //   convolution                    y (P,K) = x (P,C) · wᵀ
 //   convolution_data_gradient      x (P,C) = y (P,K) · w
 //   convolution_weight_gradient    w (K,C) = yᵀ · x, of the operands x and y
-// Where the clock may choose, two kernels are made of these and of what is_turnable(), and the faster is kept.
+// Where the clock may choose, two kernels are made of these and of what is_turnable(), and the faster is kept; where it
+// may not, and f32 is exact, cuDNN's is left out where it was the slower wherever both were timed.
 #include "backends/cuda/pointwise.h"
 
 #include <algorithm>
 #include <deque>
+#include <limits>
 #include <optional>
 
 #include "backends/cuda/convolution.h"
+#include "backends/cuda/convolution_case.h"
 #include "backends/cuda/disk_cache.h"
 #include "backends/cuda/product.h"
 #include "backends/cuda/timing.h"
@@ -46,6 +49,23 @@ std::optional<ProductCase> product_of_pixels(const LoweredKernel& kernel, const 
   return out;
 }
 
+// Operations from which on the rival is taken without the clock: of less, launches are most of the time.
+constexpr double kSurely = 1e8;
+// Pixels of an image up to which a gradient of data by 3x3 filters is turned around without the clock.
+constexpr int64_t kFewPixels = 16 * 16;
+
+// Whether cuDNN's rival is faster than the first plan of its heuristics, seen in exact f32 with cuDNN 9.19 on an H200.
+// In GoogLeNet, AlexNet, VGG-A and OverFeat the clock gave all convolutions of single pixels to cuBLASLt but one, which
+// did them in half the time; and it turned 14 of 15 gradients of data by 3x3 filters on up to 14x14 pixels, the largest
+// four times as fast, but none by 5x5 filters on 14x14 nor any on 24x24 pixels and more.
+bool is_surely_faster(const LoweredKernel& kernel, const Graph& graph, const LibraryOptions& options, bool is_product) {
+  const ConvolutionCase of(kernel, graph, options, 0);
+  const int64_t most = std::max({of.a.shape.elements(), of.b.shape.elements(), of.c.shape.elements()});
+  if (!of.is_exact() || most > std::numeric_limits<int32_t>::max() || of.arithmetic() < kSurely) return false;
+  const Shape &w = of.filters().shape, &x = of.c.shape;
+  return is_product || (w.rank() == 4 && w[1] == 3 && w[2] == 3 && x[1] * x[2] <= kFewPixels);
+}
+
 // Which of two does the kernel first, by the clock.
 size_t faster_of(LibraryKernel* const (&both)[2], const LoweredKernel& kernel, const Graph& graph,
                  const std::shared_ptr<Device>& device) {
@@ -57,11 +77,14 @@ size_t faster_of(LibraryKernel* const (&both)[2], const LoweredKernel& kernel, c
                     [&](size_t i) { both[i]->launch(a.data(), b.data(), bias.data(), c.data(), workspace.data()); });
 }
 
-// What may be faster than cuDNN's own kernel, where the clock may choose, by the name of its library; "" where nothing.
+// What may be faster than cuDNN's own kernel, by the name of its library: where the clock may choose, or surely. ""
+// where nothing.
 std::string rival_of(const LoweredKernel& kernel, const Lowered& lowered, const LibraryOptions& options) {
-  if (!options.timed) return "";
-  if (product_of_pixels(kernel, lowered)) return "cublaslt";
-  return !options.tf32 && is_turnable(kernel, lowered.graph) ? kTurned : "";
+  const bool is_product = bool(product_of_pixels(kernel, lowered));
+  const bool is_turned = !is_product && !options.tf32 && is_turnable(kernel, lowered.graph);
+  if (!is_product && !is_turned) return "";
+  if (!options.timed && !is_surely_faster(kernel, lowered.graph, options, is_product)) return "";
+  return is_product ? "cublaslt" : kTurned;
 }
 
 std::unique_ptr<LibraryKernel> make_rival(const LoweredKernel& kernel, const Lowered& lowered,
@@ -121,7 +144,9 @@ void prepare_convolutions(const std::vector<const LoweredKernel*>& kernels, cons
     const Value result = kernel->outputs[0];
     if (!lowered.placements[size_t(result.id)].lies_together(graph.shape(result).elements())) continue;
     const std::string rival = rival_of(*kernel, lowered, options),
-                      known = rival.empty() ? "cudnn" : Choice(*kernel, graph, device, options).known;
+                      known = rival.empty()   ? "cudnn"
+                              : options.timed ? Choice(*kernel, graph, device, options).known
+                                              : rival;
     if (known != rival) asked.push_back(kernel);
     if (rival == kTurned && (known.empty() || known == rival))
       asked.push_back(&turned.emplace_back(turned_forward(*kernel, lowered.graph, graph)));
@@ -136,8 +161,9 @@ std::unique_ptr<LibraryKernel> make_convolution_or_product(const LoweredKernel& 
   std::unique_ptr<LibraryKernel> out;
   if (lowered.placements[size_t(result.id)].lies_together(lowered.graph.shape(result).elements())) {
     const std::string rival = rival_of(kernel, lowered, options);
-    if (!rival.empty()) return make_faster(kernel, lowered, rival, device, options);
-    out = make_convolution(kernel, lowered.graph, device, options);
+    if (!rival.empty() && options.timed) return make_faster(kernel, lowered, rival, device, options);
+    if (!rival.empty()) out = make_rival(kernel, lowered, device, options);
+    if (!out) out = make_convolution(kernel, lowered.graph, device, options);
   }
   if (out) return out;
   const auto product = product_of_pixels(kernel, lowered);

@@ -125,7 +125,7 @@ TEST_CASE("a gradient of data on 13x13 pixels as a convolution of filters turned
        256 * 3 * 3});
 }
 
-TEST_CASE("without the clock, in TF32 and in 16 bits gradients of data are cuDNN's own, on the GPU") {
+TEST_CASE("small ones without the clock, and all in TF32 and in 16 bits, are cuDNN's own, on the GPU") {
   const OwnCache cache;
   for (const OpCase& c : cases_of(*find_op("convolution_data_gradient"))) {
     if (c.name != "images") continue;
@@ -134,4 +134,38 @@ TEST_CASE("without the clock, in TF32 and in 16 bits gradients of data are cuDNN
       CHECK(run(c, dtype, true, true).implementations.back() == "cudnn");
   }
   CHECK(cache.choices().empty());
+}
+
+TEST_CASE("without the clock exact f32 leaves cuDNN where others were seen to be faster, on the GPU") {
+  const OwnCache cache;
+  const auto of = [](const std::string& op, int64_t side, int64_t filter) {
+    constexpr int64_t kImages = 32, kChannels = 96, kMaps = 128;
+    const std::vector<int64_t> ones = {1, 1}, padding(4, filter / 2), sides = {side, side}, filters = {filter, filter};
+    const Shape x = {kImages, side, side, kChannels}, y = {kImages, side, side, kMaps},
+                w = {kMaps, filter, filter, kChannels};
+    const Attributes forward = {{"strides", ones}, {"padding", padding}, {"dilation", ones}, {"groups", int64_t(1)}};
+    const std::string name = text(op, " of ", side, "x", side, " by ", filter, "x", filter);
+    if (op == "convolution") return OpCase{op, name, {{x}, {w}}, forward, filter * filter * kChannels};
+    if (op == "convolution_data_gradient")
+      return OpCase{op, name, {{y}, {w}}, forward.with("sizes", sides), filter * filter * kMaps};
+    return OpCase{op, name, {{x}, {y}}, forward.with("sizes", filters), kImages * side * side};
+  };
+  const auto check = [&](const OpCase& c, const std::string& library, DType dtype = DType::f32, bool tf32 = false) {
+    INFO(c.name << " " << std::string(name_of(dtype)) << (tf32 ? " tf32" : ""));
+    const CaseRun done = run(c, dtype, false, tf32);
+    CHECK(done.implementations.back() == library);
+    if (library != "cudnn") CHECK(difference_to_plain(c, dtype, done, false, 2) == "");
+  };
+  for (const char* op : {"convolution", "convolution_data_gradient", "convolution_weight_gradient"}) {
+    check(of(op, 14, 1), "cublaslt");
+    check(of(op, 14, 1), "cudnn", DType::f32, true);
+    check(of(op, 14, 1), "cudnn", DType::f16);
+    check(of(op, 5, 1), "cudnn");  // of few operations
+  }
+  check(of("convolution_data_gradient", 14, 3), "cudnn turned");
+  check(of("convolution_data_gradient", 14, 3), "cudnn", DType::f32, true);
+  check(of("convolution_data_gradient", 14, 5), "cudnn");
+  check(of("convolution_data_gradient", 20, 3), "cudnn");
+  check(of("convolution", 14, 3), "cudnn");
+  CHECK(cache.choices().empty());  // nothing was left to the clock
 }
