@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "neon/core/error.h"
+#include "neon/spec/override.h"
 #include "neon/spec/source.h"
 #include "neon/train/experiment.h"
 #include "neon/train/options.h"
@@ -49,12 +50,10 @@ std::string rounding_value(const std::string& value) {
 bool is_spec(const std::string& path) { return path.ends_with(".yaml") || path.ends_with(".yml"); }
 
 SetOption option_set_by(const std::string& assignment) {
-  const size_t equals = assignment.find('=');
-  if (equals == assignment.npos) return {};
+  const TopLevelOverride set = top_level_override(assignment);
   // By the name that it has in a spec, which may be an older one.
-  const Field* const field = schema_of<ExperimentParams>().find(trimmed(assignment.substr(0, equals)));
-  if (!field || !schema_of<RunOptions>().find(field->name)) return {};
-  return {field->name, trimmed(assignment.substr(equals + 1))};
+  const Field* const field = schema_of<ExperimentParams>().find(set.key);
+  return field && schema_of<RunOptions>().find(field->name) ? SetOption{field->name, set.value} : SetOption{};
 }
 
 // CLI11 knows no long option with one dash, and an optional value would swallow the spec that follows it.

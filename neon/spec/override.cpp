@@ -251,6 +251,14 @@ void apply(Setting& root, std::string_view assignment) {
 
 }  // namespace
 
+TopLevelOverride top_level_override(std::string_view assignment) try {
+  PathReader reader(trimmed(assignment));
+  const std::vector<Step> steps = reader.read();
+  return steps.size() == 1 ? TopLevelOverride{steps[0].key, std::string(reader.value())} : TopLevelOverride{};
+} catch (const Refusal&) {
+  return {};  // told where it is applied
+}
+
 void apply_override(Setting& root, std::string_view assignment, Problems& problems) {
   std::string prefix =
       text("--set ", assignment.size() > 80 ? text(assignment.substr(0, 77), "...") : assignment, ": ");

@@ -20,4 +20,10 @@ namespace neon {
 // The root must have its paths. Problems are added; the root is changed only when there is none.
 void apply_override(Setting& root, std::string_view assignment, Problems& problems);
 
+// What an assignment gives a key of the top level, as written; no key where it leads further in or cannot be read.
+struct TopLevelOverride {
+  std::string key, value;
+};
+TopLevelOverride top_level_override(std::string_view assignment);
+
 }  // namespace neon

@@ -150,7 +150,7 @@ void Trainer::check_position() {
 // A schedule may go by how many epochs the run has in all, as Cosine does.
 void Trainer::tell_other_rates(const StoredRun& resume) {
   Progress now = progress_at(0), then = now;
-  then.epochs = resume.options.epochs.value_or(Experiment(resume.spec).params.epochs);
+  then.epochs = resume.options.epochs ? *resume.options.epochs : Experiment(resume.spec).params.epochs;
   for (const Optimizer* const optimizer : full_.graph.optimizers) {
     const double rate = optimizer->rate_at(now), before = optimizer->rate_at(then);
     if (rate == before) continue;

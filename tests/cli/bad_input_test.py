@@ -143,6 +143,7 @@ class Usage(Case):
                 (["-b", "cpu"], "backend=gpu", "option -b,--backend 'cpu'"), (["-i", "0"], "backend=cpu", "option -i,--device_id '0'"), \
                 (["-g", "cpu"], "backend=gpu", "option -g,--gpu 'cpu'"):
             self.refused(2, *option, spec, "--set", set, says=f"neon: {told} and --set {set} contradict each other; leave one out")
+        self.refused(2, "-e", "1", spec, "--set", '"epochs"=2', says="contradict each other")
         self.neon("-e", "1", "--set", "epochs=1", "-b", "cpu", "--set", "backend=cpu", spec)
         # What is typed counts above a file of options.
         self.write("a.cfg", "epochs = 2\n")

@@ -100,6 +100,10 @@ esac
         for wrong in found(of_cublas, ours, two), found(two), found("========= ERROR SUMMARY: 1 error"), '"$@"', "exit 1":
             self.assertEqual(self.run_with(cases, options=options, sanitizer=wrong), (1, counts(0, 5, 0)))
 
+        # Without a GPU, and so maybe without the sanitizer; but what is run without it has not passed.
+        self.assertEqual(self.run_with(("no GPU\n0 passed, 0 failed, 5 skipped", 77), options=options), (0, counts(0, 0, 5)))
+        self.assertEqual(self.run_with(("3 passed, 0 failed, 0 skipped", 0), options=options), (1, counts(0, 3, 0)))
+
     def test_what_cannot_be_built_is_a_failure(self):
         self.assertEqual(self.run_with(ninja=("error: unknown target", 1)), (1, "0 passed, 1 failed, 0 skipped"))
 
