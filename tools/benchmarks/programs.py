@@ -1,0 +1,99 @@
+"""Runs the two programs that take turns: neon's bench and a PyTorch peer of tools/peers."""
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+UNITS = {"KiB": 1 / 1024, "MiB": 1, "GiB": 1024, "TiB": 1024 * 1024}
+
+
+class BenchError(Exception):
+    pass
+
+
+def run(command, **extra_environment):
+    """stdout of a command and the most memory that it took, in MiB."""
+    with tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen([str(word) for word in command], cwd=ROOT, env={**os.environ, **extra_environment},
+                                   stdout=subprocess.PIPE, stderr=errors, text=True)
+        output = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)  # of this child alone
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            errors.seek(0)
+            raise BenchError(f"{' '.join(map(str, command))} failed with {process.returncode}:\n{errors.read()}")
+    return output, usage.ru_maxrss / 1024
+
+
+def parsed(output):
+    """Milliseconds of a step, and the device's name and memory in MiB (None on a CPU), of what `neon bench` prints."""
+    milliseconds = memory = None
+    device = output.splitlines()[0].split(", ", 3)[3]
+    for line in output.splitlines():
+        words = line.split()
+        if line.startswith("whole step"):
+            milliseconds = float(words[2])
+        elif line.startswith("memory"):
+            memory = float(words[1]) * UNITS[words[2]]
+    if milliseconds is None:
+        raise BenchError(f"neon bench printed no line \"whole step\":\n{output}")
+    return milliseconds, device, memory
+
+
+def neon_step(neon, spec, batch, type_, gpu, threads, iterations):
+    """(ms of a step, device, peak MiB) of one run of `neon bench`."""
+    command = [neon, "bench", spec, "-b", "gpu" if gpu else "cpu", "-z", str(batch),
+               "-d", "f32" if type_ == "tf32" else type_, "--iterations", str(iterations)]
+    if type_ == "tf32":
+        command.append("--tf32")
+    if "mnist" in spec:  # the bench needs no download; Digits has MNIST's shapes
+        command += ["--set", "dataset=Digits"]
+    output, resident = run(command, **({} if gpu else {"OMP_NUM_THREADS": str(threads)}))
+    milliseconds, device, memory = parsed(output)
+    return milliseconds, device, memory if gpu else resident
+
+
+class Peer:
+    """One PyTorch process of one mode. It prepares once, then measures whenever it is asked."""
+
+    def __init__(self, python, net, type_, gpu, mode, batch, threads, blas=""):
+        self.mode = mode
+        extra = {"LD_LIBRARY_PATH": blas} if blas else {}
+        command = [python, ROOT / "tools/peers/torch_step.py", "--wait", "--net", net, "--type", type_,
+                   "--device", "cuda" if gpu else "cpu", "--mode", mode, "--batch", batch, "--threads", threads]
+        self.process = subprocess.Popen([str(word) for word in command], env={**os.environ, **extra}, text=True,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+
+    def measure(self):
+        """The JSON object of one measurement."""
+        try:
+            self.process.stdin.write("measure\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:  # it ended already; its last line says why
+            pass
+        line = self.process.stdout.readline()
+        if not line:
+            raise BenchError(f"the peer in mode {self.mode} ended with {self.process.wait()} and printed nothing")
+        result = json.loads(line)
+        if "failed" in result:
+            raise BenchError(result["failed"])
+        return result
+
+    def close(self):
+        try:
+            self.process.stdin.close()
+        except BrokenPipeError:
+            pass
+        self.process.wait()
+
+
+def python_with_torch(asked):
+    """The interpreter that was asked for, else the first that can import torch."""
+    for python in [asked] if asked else ["python3", "/usr/bin/python3"]:
+        done = subprocess.run([python, "-c", "import torch"], capture_output=True)
+        if done.returncode == 0:
+            return python
+    raise BenchError(f"{asked or 'python3'} cannot import torch: install python3-torch, or name an interpreter that "
+                     "has it with --python")

@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""Times one whole training step in PyTorch: forward, backward and SGD with momentum. The peer of tools/bench.
+
+  tools/peers/torch_step.py --net alexnet --type f16 --device cuda --mode graph
+
+Prints one JSON line: net, type, device, batch, mode, milliseconds of a step (a median), peak memory in MiB. With
+--wait the program prepares once and then measures once for each line that it reads, so that another program can take
+turns with it.
+
+Everything favours PyTorch. The batch lies on the device already, where neon gathers and converts each batch inside its
+step. Images are channels_last, cudnn.benchmark chooses the algorithms, the optimizer is fused. 16 bits are autocast
+without a gradient scaler, where neon scales the loss and looks for overflow.
+"""
+import argparse
+import inspect
+import json
+import resource
+import statistics
+import sys
+import time
+
+import torch
+from torch import nn
+
+from nets import MAKE
+from specs import NETS
+
+AUTOCAST = {"f32": None, "tf32": None, "f16": torch.float16, "bf16": torch.bfloat16}
+MODES = {
+    "eager": "as a user writes it",
+    "graph": "the eager step, captured as a CUDA graph and replayed",
+    "compile": "torch.compile of forward and cost",
+    "reduce-overhead": "torch.compile with mode reduce-overhead",
+}
+SHORTEST_MS = 10  # work that is timed at once lasts this long; neon bench does the same
+
+
+def optimizer_of(net, parameters):
+    options = {"lr": net.rate, "momentum": 0.9, "weight_decay": net.decay}
+    if "fused" in inspect.signature(torch.optim.SGD).parameters:
+        options["fused"] = True
+    return torch.optim.SGD(parameters, **options)
+
+
+def make_step(args):
+    """A function that trains by one batch."""
+    described = NETS[args.net]
+    module = MAKE[args.net]().to(args.device, memory_format=torch.channels_last)
+    images = torch.rand(args.batch, *described.sample, device=args.device).to(memory_format=torch.channels_last)
+    labels = torch.randint(0, described.classes, (args.batch,), device=args.device)
+    optimizer = optimizer_of(described, module.parameters())
+    autocast = AUTOCAST[args.type]
+
+    def cost():
+        with torch.autocast(args.device, dtype=autocast or torch.bfloat16, enabled=autocast is not None):
+            outputs = module(images)
+        return nn.functional.cross_entropy(outputs.float(), labels)
+
+    if args.mode == "compile":
+        cost = torch.compile(cost)
+    elif args.mode == "reduce-overhead":
+        cost = torch.compile(cost, mode="reduce-overhead")
+
+    def step():
+        if args.mode == "reduce-overhead":
+            torch.compiler.cudagraph_mark_step_begin()
+        optimizer.zero_grad(set_to_none=True)
+        cost().backward()
+        optimizer.step()
+
+    return step
+
+
+def warm_up(step, device):
+    """A CUDA graph can be captured only after the step ran on a stream other than the default one."""
+    if device == "cpu":
+        for _ in range(3):
+            step()
+        return
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        for _ in range(5):
+            step()
+    torch.cuda.current_stream().wait_stream(stream)
+    torch.cuda.synchronize()
+
+
+def captured(step):
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        step()
+    return graph.replay
+
+
+def milliseconds(step, count, device):
+    before = time.perf_counter()
+    for _ in range(count):
+        step()
+    if device == "cuda":
+        torch.cuda.synchronize()
+    return 1000 * (time.perf_counter() - before)
+
+
+def measure(step, args):
+    """The median time of a step. Short steps are timed several at once, since a GPU works ahead of the host."""
+    together = 1
+    while args.device == "cuda" and together < 64 and milliseconds(step, together, args.device) < SHORTEST_MS:
+        together *= 2
+    milliseconds(step, 2 * together, args.device)
+    return statistics.median(milliseconds(step, together, args.device) / together for _ in range(args.steps))
+
+
+def peak_mib(device):
+    """On a GPU what PyTorch's allocator gave out, without the context and what the libraries hold for themselves."""
+    if device == "cuda":
+        return torch.cuda.max_memory_allocated() / 2**20
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--net", choices=NETS, required=True)
+    parser.add_argument("--type", choices=AUTOCAST, default="f32")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--mode", choices=MODES, default="eager", help=str(MODES))
+    parser.add_argument("--batch", type=int, help="samples of a step (the spec's)")
+    parser.add_argument("--steps", type=int, default=30, help="timings, of which the median is printed (30)")
+    parser.add_argument("--threads", type=int, default=2, help="threads of a CPU (2)")
+    parser.add_argument("--wait", action="store_true", help="measure once for each line of stdin")
+    args = parser.parse_args()
+    args.batch = args.batch or NETS[args.net].batch
+    if args.device == "cpu" and (args.mode in ("graph", "reduce-overhead") or args.type in ("tf32", "f16")):
+        parser.error(f"--mode {args.mode} --type {args.type} needs --device cuda")
+    return args
+
+
+def main():
+    args = arguments()
+    torch.manual_seed(0)
+    torch.set_num_threads(args.threads)
+    torch.backends.cudnn.benchmark = True
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = args.type == "tf32"
+    result = {"net": args.net, "type": args.type, "device": args.device, "batch": args.batch, "mode": args.mode,
+              "torch": torch.__version__}
+    result["device_name"] = torch.cuda.get_device_name() if args.device == "cuda" else f"{args.threads} threads"
+    try:
+        step = make_step(args)
+        warm_up(step, args.device)
+        if args.mode == "graph":
+            step = captured(step)
+        for _ in sys.stdin if args.wait else [""]:
+            print(json.dumps({**result, "ms": measure(step, args), "peak_mib": peak_mib(args.device)}), flush=True)
+    except Exception as error:  # a mode that this PyTorch lacks is a result, too
+        reason = (str(error).splitlines() or [""])[0][:200]
+        print(json.dumps({**result, "failed": f"{type(error).__name__}: {reason}"}), flush=True)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
