@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "neon/train/clock.h"
 #include "neon/train/trainer.h"
 
 namespace neon {
