@@ -98,7 +98,7 @@ class Weights {
  public:
   explicit Weights(Trainer& trainer) : variables_(trainer.variables()) {
     variables_.to_host();
-    for (const Parameter& p : trainer.step_graph().parameters) values_[p.name] = variables_.at(p.name).clone();
+    for (const Parameter& p : trainer.steps().graph().parameters) values_[p.name] = variables_.at(p.name).clone();
   }
   void restore() const {
     variables_.to_host();
@@ -146,9 +146,9 @@ int run_bench(const CommandLine& line) {
   const DeviceOptions device = device_options(options, *spec.experiment);
   const StepOptions step = step_options(options, spec.experiment->params);
   const int64_t iterations = steps_timed(line.of_verb.iterations, step.accumulate);
-  const double whole = median_ms(iterations, device.gpu, [&](int64_t count) { trainer.bench_steps(count); });
+  const double whole = median_ms(iterations, device.gpu, [&](int64_t count) { trainer.steps().repeat(count); });
   const std::string memory = memory_text(device);  // before other programs take theirs
-  const std::string kernels = line.verbose > 1 ? kernel_times(trainer, std::min(iterations, kMostTimed)) : "";
+  const std::string kernels = line.verbose > 1 ? kernel_times(trainer.steps(), std::min(iterations, kMostTimed)) : "";
   // Its memory is given back before the next takes some.
   const double both_ms = Pass(*spec.experiment, data, step, trainer.variables(), true, device).ms(iterations);
   Pass forward(*spec.experiment, data, step, trainer.variables(), false, device);

@@ -31,12 +31,12 @@ std::string description(const LoweredKernel& kernel, const Graph& graph) {
 
 }  // namespace
 
-std::string kernel_times(Trainer& trainer, int64_t steps) {
-  const Lowered& lowered = trainer.program().lowered();
-  const std::vector<std::string> made_by = trainer.program().implementations();
+std::string kernel_times(StepRunner& runner, int64_t steps) {
+  const Lowered& lowered = runner.program().lowered();
+  const std::vector<std::string> made_by = runner.program().implementations();
   std::vector<std::vector<double>> times(lowered.kernels.size());
   for (int64_t i = 0; i < steps; ++i) {
-    const std::vector<double> took = trainer.time_kernels_of_step();
+    const std::vector<double> took = runner.time_kernels();
     for (size_t k = 0; k < took.size(); ++k) times[k].push_back(took[k]);
   }
   std::vector<double> medians;

@@ -10,6 +10,7 @@
 #include "neon/cli/session.h"
 #include "neon/cli/verbs.h"
 #include "neon/core/paths.h"
+#include "neon/train/clock.h"
 #include "neon/train/trainer.h"
 
 namespace neon {
@@ -120,25 +121,25 @@ std::vector<std::string> report(const RunResult& result, const Experiment& exper
 // With -vv what became of the step, with -vvv all of it.
 void tell_plan(Trainer& trainer, const CommandLine& line) {
   if (line.verbose < 3) return;
-  const Lowered& lowered = trainer.program().lowered();
+  const Lowered& lowered = trainer.steps().program().lowered();
   std::map<std::string, int> kinds;
-  for (const std::string& implementation : trainer.program().implementations()) ++kinds[implementation];
+  for (const std::string& implementation : trainer.steps().program().implementations()) ++kinds[implementation];
   std::vector<std::string> kernels;
   for (const auto& [name, count] : kinds) kernels.push_back(text(count, " ", name));
   double stored = 0;
   for (const auto& [name, tensor] : trainer.variables().all()) stored += double(tensor.bytes());
-  trainer.tell(text("plan: ", trainer.step_graph().graph.node_count(), " ops in ", lowered.kernels.size(), " kernels (",
-                    join(kernels, ", "), "), ", trainer.device_text(), "; values of ",
-                    bytes_text(double(lowered.value_bytes)), " share ", bytes_text(double(lowered.arena_bytes)),
-                    ", weights and optimizer ", bytes_text(stored)));
-  if (line.verbose > 3) trainer.tell(to_string(lowered));
+  trainer.report().message(
+      text("plan: ", trainer.steps().graph().graph.node_count(), " ops in ", lowered.kernels.size(), " kernels (",
+           join(kernels, ", "), "), ", trainer.device_text(), "; values of ", bytes_text(double(lowered.value_bytes)),
+           " share ", bytes_text(double(lowered.arena_bytes)), ", weights and optimizer ", bytes_text(stored)));
+  if (line.verbose > 3) trainer.report().message(to_string(lowered));
 }
 
 int train(Trainer& trainer, const Experiment& experiment, const Data& data, const RunOptions& options,
           const CommandLine& line) {
   const RunResult result = trainer.run([&] { tell_plan(trainer, line); });
   for (const std::string& said : report(result, experiment, data, options, line)) {
-    trainer.log(said);
+    trainer.report().log(said);
     std::printf("%s\n", said.c_str());
   }
   return result.signal ? 128 + result.signal : 0;
@@ -151,7 +152,15 @@ void write_nothing(RunOptions& options) {
 }
 
 [[noreturn]] void end_search(Trainer& trainer) {
-  const int64_t steps = steps_to_search(), done = trainer.try_out(steps, kSecondsOfSearch);
+  constexpr int64_t kAtOnce = 64;
+  const int64_t steps = steps_to_search();
+  const double end = now_seconds() + kSecondsOfSearch;
+  int64_t done = 0;
+  for (int64_t count; done < steps && now_seconds() < end; done += count) {
+    count = std::min(steps - done, kAtOnce);
+    trainer.steps().repeat(count);
+  }
+  trainer.evaluations().repeat();
   fail(ErrorKind::device, done, " steps", done < steps ? text(" of ", steps, ", as many as ten minutes allow,") : "",
        " and an evaluation went through");
 }

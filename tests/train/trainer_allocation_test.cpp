@@ -38,8 +38,8 @@ long allocations(const std::string& optimizer, const std::string& dtype, const s
   options.backend = "cpu";
   options.output_file = metrics_file;
   Trainer trainer(experiment, experiment.params.dataset->load({}), options);
-  trainer.bench_steps(5);
-  return neon_test::allocations_of([&] { trainer.bench_steps(50); }).ours;
+  trainer.steps().repeat(5);
+  return neon_test::allocations_of([&] { trainer.steps().repeat(50); }).ours;
 }
 
 }  // namespace

@@ -1,0 +1,57 @@
+#include "neon/train/evaluations.h"
+
+#include <cmath>
+
+namespace neon {
+
+namespace {
+
+// An evaluation is a forward pass, about a third of a step: below a tenth of the time it is worth it after every epoch.
+constexpr double kCheapShare = 0.3;
+
+}  // namespace
+
+Evaluations::Evaluations(const RunSetup& setup, Variables& variables, const DeviceOptions& device) : setup_(setup) {
+  const auto evaluator_of = [&](const EvaluatedSet& set) {
+    return std::make_unique<Evaluator>(setup.experiment, setup.layout, set, setup.step, variables,
+                                       setup.step.ema_decay > 0, device);
+  };
+  const EvaluatedSet now = set_during_training(setup.data), last = set_at_end(setup.data);
+  if (now.split.size() > 0) during_ = evaluator_of(now);
+  if (&last.split != &now.split) at_end_evaluator_ = evaluator_of(last);
+}
+
+void Evaluations::settle_frequency(bool needed, std::vector<std::string>& notes) {
+  const int64_t size = setup_.layout.train_size, passed = any() ? during_->samples_passed() : 0;
+  const bool each = needed || double(passed) < kCheapShare * double(size);
+  if (!setup_.options.eval_freq && !each && setup_.epochs > 1)
+    notes.push_back(text("evaluated after the last epoch only: an evaluation passes ", passed, " samples, an epoch ",
+                         size, "; --eval_freq 1 evaluates after each"));
+  frequency_ = setup_.options.eval_freq.value_or(each ? 1 : setup_.epochs);
+}
+
+bool Evaluations::due_after(int64_t epoch) const {
+  return any() && (epoch % frequency_ == 0 || epoch == setup_.epochs);
+}
+
+Evaluations::Results Evaluations::run(int64_t epoch) {
+  Results results = during_->run();
+  if (results.empty()) return results;
+  results_ = results;
+  epoch_ = epoch;
+  finite_ = std::isfinite(results.at("cost"));
+  return results;
+}
+
+bool Evaluations::run_at_end() {
+  if (!at_end_evaluator_) return true;
+  at_end_ = at_end_evaluator_->run();
+  return !at_end_.empty();
+}
+
+void Evaluations::repeat() {
+  for (Evaluator* const evaluator : {during_.get(), at_end_evaluator_.get()})
+    if (evaluator) evaluator->run();
+}
+
+}  // namespace neon

@@ -1,0 +1,28 @@
+// What a run does about the steps that its runner reports: callbacks see them, the metrics file keeps them, a run that
+// cannot go on ends with what is kept of it.
+#pragma once
+#include <string>
+
+#include "neon/train/checkpoints.h"
+#include "neon/train/run_report.h"
+#include "neon/train/step_runner.h"
+
+namespace neon {
+
+class RunObserver : public StepObserver {
+ public:
+  RunObserver(const RunSetup& setup, RunReport& report, const Checkpoints& checkpoints)
+      : setup_(setup), report_(report), checkpoints_(checkpoints) {}
+  bool watches(const Progress& step) const override;
+  void watched_step_ended(const Progress& step, double loss_scale, const Program& program) override;
+  void step_ended(int64_t step, double cost) override { report_.step(step, cost); }
+  [[noreturn]] void data_failed(const Error& error) override;
+  [[noreturn]] void diverged(const std::string& what) override;
+
+ private:
+  const RunSetup& setup_;
+  RunReport& report_;
+  const Checkpoints& checkpoints_;
+};
+
+}  // namespace neon

@@ -1,0 +1,103 @@
+#include "neon/train/run_report.h"
+
+#include <algorithm>
+
+#include "neon/core/version.h"
+#include "neon/train/batch_feed.h"
+#include "neon/train/clock.h"
+
+namespace neon {
+
+RunReport::RunReport(const RunSetup& setup)
+    : setup_(setup), line_(setup.options.progress_bar, setup.options.log_file) {}
+
+void RunReport::messages(const std::vector<std::string>& lines) {
+  for (const std::string& line : lines) message(line);
+}
+
+void RunReport::log_settings(uint64_t seed) {
+  log(text("neon ", version(), ", seed ", seed));
+  log("options: " + write_params(setup_.options).to_string());
+  log("spec: " + setup_.experiment.resolved(setup_.options).to_string());
+}
+
+void RunReport::open_metrics_file(RunPlan& plan, int64_t eval_freq, const Position& position) {
+  log_ = std::make_unique<RunLog>(setup_.options, setup_.experiment, plan, eval_freq, position);
+}
+
+void RunReport::close_metrics_file(RunStatus status) {
+  if (log_) log_->close(status);
+}
+
+void RunReport::flush_metrics_file() {
+  if (log_) log_->flush();
+}
+
+void RunReport::take_metrics_messages() {
+  if (log_) messages(log_->take_messages());
+}
+
+void RunReport::Clock::read(double waited) {
+  took = now_seconds() - started;
+  share_waiting = took > 0 ? (waited - waited_before) / took : 0;
+}
+
+void RunReport::begin_steps(const Position& position, double waited) {
+  clock_ = {};
+  clock_.started = now_seconds();
+  clock_.waited_before = waited;
+  clock_.first_step = position.step;
+}
+
+void RunReport::step(int64_t step, double cost) {
+  if (log_) log_->step(step, cost);
+  recent_cost_ = recent_cost_ ? 0.9 * *recent_cost_ + 0.1 * cost : cost;
+}
+
+ProgressState RunReport::state_of(const Position& position, double cost) const {
+  ProgressState state;
+  state.epochs = setup_.epochs;
+  state.cost = cost;
+  state.skipped = position.skipped;
+  const double samples = double((position.step - clock_.first_step) * setup_.step.batch);
+  state.samples_per_second = clock_.took > 0 ? samples / clock_.took : 0;
+  state.waiting = clock_.share_waiting;
+  return state;
+}
+
+void RunReport::progress(const Position& position, double waited) {
+  clock_.read(waited);
+  ProgressState state = state_of(position, recent_cost_.value_or(0));
+  state.epoch = position.epoch + 1;
+  state.step = position.step_in_epoch;
+  state.steps = setup_.steps_per_epoch;
+  const double done = double(position.step - clock_.first_step);
+  const double left = double(setup_.epochs * setup_.steps_per_epoch - position.step);
+  state.seconds_left = done > 0 ? clock_.took / done * left : 0;
+  line_.step(state);
+}
+
+void RunReport::end_steps(double waited) { clock_.read(waited); }
+
+void RunReport::evaluation(int64_t epoch, const std::map<std::string, double>& results, double seconds) {
+  if (log_) log_->evaluation(epoch, results, seconds);
+}
+
+void RunReport::epoch_metrics(const Position& position, double mean_cost, double rate) {
+  if (log_) log_->epoch(position, mean_cost, rate, clock_.took);
+}
+
+void RunReport::epoch_line(const Position& position, double mean_cost, const std::string& results) {
+  ProgressState state = state_of(position, mean_cost);
+  state.epoch = position.epoch;
+  line_.epoch(state, results);
+}
+
+void RunReport::left_out() {
+  const auto lines = left_out_messages(setup_.data);
+  for (const std::string& line : lines)
+    if (!std::ranges::count(left_out_, line)) message(line);
+  left_out_ = lines;
+}
+
+}  // namespace neon

@@ -1,0 +1,36 @@
+#include "neon/train/run_setup.h"
+
+#include "backends/device/cuda_libraries.h"
+
+namespace neon {
+
+RunSetup::RunSetup(Experiment& experiment_, Data data_, RunOptions options_)
+    : experiment(experiment_), data(std::move(data_)), options(std::move(options_)) {
+  const ExperimentParams& params = experiment.params;
+  layout = layout_of(data);
+  step = step_options(options, params);
+  check_batch(options, step, layout);
+  epochs = options.epochs.value_or(params.epochs);
+  steps_per_epoch = (layout.train_size + step.batch - 1) / step.batch;
+  gpu = options.backend == "gpu";
+  if (!gpu) return;
+  std::string why_not;
+  check_gpu(int(options.device_id));
+  GpuModule& module = *gpu_module(why_not);
+  device_name = module.devices()[size_t(options.device_id)].name;
+  cuda = text("CUDA ", cuda_version(), " with a driver ", module.driver_version());
+}
+
+DeviceOptions RunSetup::device(const Position& position, Listener& listener) const {
+  DeviceOptions out;
+  out.gpu = gpu;
+  out.gpu_index = int(options.device_id);
+  out.timed = position.timed;
+  out.tf32 = options.tf32;
+  out.name = "the training step";
+  out.listener = &listener;
+  out.cpu.threads = int(position.threads);
+  return out;
+}
+
+}  // namespace neon

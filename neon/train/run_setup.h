@@ -1,0 +1,33 @@
+// What a run is asked to do: spec, options, data and device, settled before the first program is compiled.
+#pragma once
+#include <string>
+
+#include "backends/device/device.h"
+#include "datasets/dataset.h"
+#include "neon/train/experiment.h"
+#include "neon/train/options.h"
+#include "neon/train/run_state.h"
+
+namespace neon {
+
+struct RunSetup {
+  // Throws a config error for a batch that the training set cannot fill, a device error for a GPU that cannot be used.
+  RunSetup(Experiment& experiment, Data data, RunOptions options);
+
+  Experiment& experiment;
+  Data data;
+  RunOptions options;
+  StepOptions step;  // its seed is that of the run's start
+  DataLayout layout;
+  int64_t epochs = 1, steps_per_epoch = 1;
+  bool gpu = false;
+  std::string device_name = "CPU", cuda;  // cuda: the version and the driver's; "" on the CPU
+
+  // 16-bit types scale the loss. The scale keeps small f16 gradients from underflowing; bf16 has the range of f32 and
+  // needs the scale only to skip steps that overflow.
+  bool scales_loss() const { return size_of(step.dtype) == 2; }
+  // How programs of the training step are compiled: by the threads and the choice of algorithms in `position`.
+  DeviceOptions device(const Position& position, Listener& listener) const;
+};
+
+}  // namespace neon

@@ -1,0 +1,88 @@
+#include "neon/train/run_start.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "backends/elementwise/kernels.h"
+#include "neon/core/threads.h"
+#include "neon/core/version.h"
+#include "neon/train/fingerprint.h"
+#include "neon/train/loss_scale.h"
+
+namespace neon {
+
+namespace {
+
+std::string device_words(const std::string& name) { return name == "CPU" ? "the CPU" : text("GPU ", name); }
+
+uint64_t fresh_seed() { return uint64_t(std::chrono::system_clock::now().time_since_epoch().count()) & 0x7fffffffffff; }
+
+// What results may differ by, now that a run goes on here.
+std::vector<std::string> differences(const Position& then, const Position& here) {
+  std::vector<std::string> out;
+  if (here.threads < then.threads)
+    out.push_back(text("note: the run had ", then.threads, " threads, now ", here.threads,
+                       ": results may differ in the last bits"));
+  if (here.simd != then.simd)
+    out.push_back(text("note: the run used x86-64-", then.simd, ", now x86-64-", here.simd,
+                       ": products may differ in the last bits"));
+  if (here.device != then.device && !then.device.empty())
+    out.push_back(text("note: the run was on ", device_words(then.device), ", now it is on ", device_words(here.device),
+                       ": results may differ in the last bits"));
+  else if (here.cuda != then.cuda && !then.device.empty())
+    out.push_back(text("note: the run had ", then.cuda, ", now ", here.cuda, ": results may differ in the last bits"));
+  if (here.version != then.version)
+    out.push_back(text("note: the checkpoint was written by neon ", then.version, ", this is ", here.version));
+  if (here.device != "CPU" && then.timed && !here.timed)
+    out.push_back(
+        "note: the run's algorithms were chosen by the clock, now they are not: results may differ in the last bits");
+  return out;
+}
+
+void resume_from(const StoredRun& stored, RunStart& start) {
+  const Position here = start.position, &then = stored.position;
+  if (!same_data(here.data, then.data))
+    fail(ErrorKind::data, "the data are not those that the run began with: then ", then.data, ", now ", here.data,
+         "; put the former data back, or start another run from these weights with --model_file");
+  start.notes = differences(then, here);
+  start.position = then;
+  start.position.threads = std::min(here.threads, then.threads);
+  start.position.timed = then.timed && here.timed;
+  start.position.simd = here.simd;
+  start.position.version = here.version;
+  start.position.device = here.device;
+  start.position.cuda = here.cuda;
+}
+
+}  // namespace
+
+RunStart start_of_run(const RunSetup& setup, const StoredRun* resume, std::optional<uint64_t> drawn) {
+  const RunOptions& options = setup.options;
+  RunStart start;
+  Position& position = start.position;
+  const auto given = options.rng_seed ? options.rng_seed : setup.experiment.params.rng_seed;
+  if (given) position.seed = uint64_t(*given);
+  else if (options.deterministic) position.seed = uint64_t(kDeterministicSeed);
+  else position.seed = drawn ? *drawn : fresh_seed();
+  const bool repeatable = given || options.deterministic;
+  start.threads_fixed = setup.gpu || repeatable || resume;
+  position.timed = setup.gpu && !repeatable;
+  position.loss_scale = setup.scales_loss() ? kFirstLossScale : 1;
+  position.threads = available_threads();
+  position.simd = elementwise::active_level().name;
+  position.version = version();
+  position.device = setup.device_name;
+  position.cuda = setup.cuda;
+  if (resume || !options.save_path.empty()) position.data = fingerprint(setup.data);
+  if (resume) resume_from(*resume, start);
+  return start;
+}
+
+void check_position(const Position& position, const RunSetup& setup) {
+  const int64_t steps = setup.steps_per_epoch;
+  if (position.step_in_epoch > steps || position.step != position.epoch * steps + position.step_in_epoch)
+    fail(ErrorKind::data, "the checkpoint is of no step of this run: epoch ", position.epoch, ", step ",
+         position.step_in_epoch, " of ", steps, ", ", position.step, " steps in all");
+}
+
+}  // namespace neon

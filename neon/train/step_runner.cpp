@@ -1,0 +1,135 @@
+#include "neon/train/step_runner.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "neon/train/loss_scale.h"
+
+namespace neon {
+
+Progress StepRunner::progress(int64_t ahead) const {
+  return {position_.epoch, position_.step + ahead, setup_.steps_per_epoch, setup_.epochs};
+}
+
+// The weights of all steps of that update, in whole batches.
+double StepRunner::weights_together(int64_t update) const {
+  const int64_t group = setup_.step.accumulate, first = update * group, steps = setup_.steps_per_epoch;
+  const int64_t short_ones = (first + group) / steps - first / steps;
+  const int64_t missing = steps * setup_.step.batch - layout_.train_size;
+  return double(group) - double(short_ones * missing) / double(setup_.step.batch);
+}
+
+void StepRunner::write_record(Program& program, int64_t ahead) {
+  const Progress at = progress(ahead);
+  const auto& optimizers = full_.graph.optimizers;
+  for (size_t k = 0; k < optimizers.size(); ++k) {
+    const double rate = optimizers[k]->rate_at(at);
+    if (k == 0) rate_ = rate;
+    program.set_scalar(text("rate/", k), rate);
+  }
+  // Updates are counted, not the steps whose gradients only add up.
+  const int64_t group = setup_.step.accumulate, now = position_.step + ahead;
+  program.set_scalar("step", double(now / group + 1));
+  program.set_scalar("apply", (now + 1) % group == 0 ? 1 : 0);
+  program.set_scalar("mean", 1 / weights_together(now / group));
+  program.set_scalar("epoch", double(position_.epoch));
+  program.set_scalar("watched", observer_.watches(at) ? 1 : 0);
+  program.set_scalar("loss_scale", position_.loss_scale);
+}
+
+bool StepRunner::next_batch(Program& program, int64_t ahead) try {
+  return feed_->next(program, batch_number() + ahead);
+} catch (const KernelFault&) {
+  throw;  // of an earlier step; the device reports it only now
+} catch (const Error& error) {
+  observer_.data_failed(error);
+  throw;
+}
+
+// Starts at most so many steps of the program. Returns how many.
+int64_t StepRunner::launch(StepProgram& now, int64_t most) {
+  for (int64_t i = 0; i < most; ++i) {
+    if (!next_batch(*now.program, i)) return i;
+    write_record(*now.program, i);
+    now.program->run(uint64_t(position_.step + i));
+    if (observer_.watches(progress(i))) return i + 1;
+  }
+  return most;
+}
+
+int64_t StepRunner::run(int64_t most) {
+  const int64_t full_steps = layout_.train_size / setup_.step.batch;
+  const bool full = position_.step_in_epoch < full_steps;
+  StepProgram& now = full ? full_ : ragged_;
+  most = std::min<int64_t>({most, now.program->depth("cost"), now.program->depth("finite"),
+                            full ? full_steps - position_.step_in_epoch : 1});
+  if (setup_.scales_loss()) most = std::min(most, steps_to_growth(position_));
+  const int64_t count = launch(now, most);
+  if (count == 0) return 0;
+  const Progress last = progress(count - 1);
+  const double loss_scale = position_.loss_scale;
+  int64_t done = 0;
+  for (bool finite = true; finite && done < count; ++done) finite = finish_step(now, int(count - 1 - done));
+  if (done == count && observer_.watches(last)) observer_.watched_step_ended(last, loss_scale, *now.program);
+  return done;
+}
+
+// Takes in the results of the step at the present position. False when it was not finite.
+bool StepRunner::finish_step(StepProgram& now, int back) {
+  const int64_t samples = std::min(setup_.step.batch, layout_.train_size - position_.step_in_epoch * setup_.step.batch);
+  last_cost_ = now.program->recorded("cost", 0, back);
+  const bool finite = now.program->recorded("finite", 0, back) != 0;
+  if (!finite) take_nonfinite(now, last_cost_);
+  else if (setup_.scales_loss()) grow_loss_scale(position_);
+  observer_.step_ended(position_.step, last_cost_);
+  position_.cost_sum += last_cost_ * double(samples);
+  position_.samples += samples;
+  ++position_.step;
+  ++position_.step_in_epoch;
+  return finite;
+}
+
+void StepRunner::take_nonfinite(StepProgram& now, double cost) {
+  if (!setup_.scales_loss() || !std::isfinite(cost) || !skip_overflow(position_))
+    observer_.diverged(
+        text("in epoch ", position_.epoch + 1, ", step ", position_.step_in_epoch + 1, ": ", first_nonfinite(now)));
+  now.program->go_on();
+}
+
+// Runs the same step again, op by op. The step wrote nothing, so weights, indices and random numbers are the same.
+std::string StepRunner::first_nonfinite(StepProgram& now) {
+  variables_.to_host();
+  CpuOptions options;
+  options.fuse = false;
+  const auto checking = compile_for_cpu(now.graph.graph, variables_, options);
+  feed_->bind_again(*checking, batch_number());
+  write_record(*checking, 0);
+  const std::string found = checking->first_nonfinite(uint64_t(position_.step));
+  return found.empty() ? "a value that the fused step overflowed in" : found;
+}
+
+// Where fewer than `samples` are left of the epoch.
+void StepRunner::begin_epoch_if_ended(int64_t samples) {
+  if (position_.step_in_epoch * setup_.step.batch + samples <= layout_.train_size) return;
+  position_.step_in_epoch = 0;
+  ++position_.epoch;
+}
+
+double StepRunner::repeat(int64_t count) {
+  while (count > 0) {
+    begin_epoch_if_ended(1);
+    count -= run(count);
+  }
+  return last_cost_;
+}
+
+std::vector<double> StepRunner::time_kernels() {
+  full_.program->time_kernels(true);
+  begin_epoch_if_ended(setup_.step.batch);  // kernels are those of a whole batch
+  repeat(1);
+  std::vector<double> out = full_.program->kernel_milliseconds();
+  full_.program->time_kernels(false);
+  return out;
+}
+
+}  // namespace neon

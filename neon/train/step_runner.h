@@ -1,0 +1,86 @@
+// The steps of one phase: its programs, the batches that they read, the step record, the loss scale, the threads.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "neon/train/batch_feed.h"
+#include "neon/train/callback.h"
+#include "neon/train/phase.h"
+
+namespace neon {
+
+// Who hears of the steps while they run.
+class StepObserver {
+ public:
+  virtual ~StepObserver() = default;
+  // Whether the results of this step are looked at before another step begins.
+  virtual bool watches(const Progress& step) const = 0;
+  virtual void watched_step_ended(const Progress& step, double loss_scale, const Program& program) = 0;
+  // `step` counts from 0 through the whole run; the position is still before it.
+  virtual void step_ended(int64_t step, double cost) = 0;
+  // A sample could not be read. Must throw.
+  virtual void data_failed(const Error& error) = 0;
+  // A step was not finite, and no smaller loss scale helps. `what` says where, and what was found. Must throw.
+  virtual void diverged(const std::string& what) = 0;
+};
+
+class StepRunner {
+ public:
+  // Compiles the programs for position.threads threads. All arguments must outlive the runner.
+  StepRunner(const RunSetup& setup, Phase phase, Variables& variables, Position& position, StepObserver& observer,
+             Listener& listener);
+
+  const StepGraph& graph() const { return full_.graph; }
+  const Program& program() const { return *full_.program; }
+  const BatchFeed& feed() const { return *feed_; }
+
+  // At most so many steps, all of one program; on a GPU they are under way together. Moves the position. Returns how
+  // many were done: fewer where one was not finite, since no step after it counts, or where a signal came while data
+  // was waited for.
+  int64_t run(int64_t most);
+  // Trains the first steps with all, half, a quarter ... of the threads, and keeps the fastest number: beside another
+  // process, or for a small net, that may be fewer than there are.
+  void choose_threads();
+  // Where the run stands, `ahead` steps from now.
+  Progress progress(int64_t ahead = 0) const;
+  // Of the first optimizer, in the last step.
+  double rate() const { return rate_; }
+
+  // For measurements: `count` steps over the epochs' ends, without anything else of a run. Returns the last cost.
+  double repeat(int64_t count);
+  // One step likewise. Returns how long each kernel took: milliseconds, in the program's order.
+  std::vector<double> time_kernels();
+
+ private:
+  struct StepProgram {
+    StepGraph graph;
+    std::unique_ptr<Program> program;
+  };
+
+  void make_feed_of_phase();
+  void compile_all();
+  StepProgram compile(int64_t batch, int64_t threads);
+  double weights_together(int64_t update) const;
+  void write_record(Program& program, int64_t ahead);
+  bool next_batch(Program& program, int64_t ahead);
+  int64_t launch(StepProgram& now, int64_t most);
+  bool finish_step(StepProgram& now, int back);
+  void take_nonfinite(StepProgram& now, double cost);
+  std::string first_nonfinite(StepProgram& now);
+  int64_t batch_number() const { return position_.epoch * setup_.steps_per_epoch + position_.step_in_epoch; }
+  void begin_epoch_if_ended(int64_t samples);
+
+  const RunSetup& setup_;
+  const Phase phase_;
+  Variables& variables_;
+  Position& position_;
+  StepObserver& observer_;
+  Listener& listener_;
+  DataLayout layout_;
+  std::unique_ptr<BatchFeed> feed_;
+  StepProgram full_, ragged_;  // ragged_: for the last, shorter batch of an epoch; empty where there is none
+  double rate_ = 0, last_cost_ = 0;
+};
+
+}  // namespace neon

@@ -1,0 +1,117 @@
+// How a run is made ready: programs, variables, files.
+#include <algorithm>
+
+#include "neon/train/initial_values.h"
+#include "neon/train/run_room.h"
+#include "neon/train/signals.h"
+#include "neon/train/trainer.h"
+
+namespace neon {
+
+Trainer::Trainer(Experiment& experiment, Data data, RunOptions options, const StoredRun* resume,
+                 std::optional<uint64_t> drawn)
+    : setup_(experiment, std::move(data), std::move(options)),
+      report_(setup_),
+      start_(start_of_run(setup_, resume, drawn)),
+      checkpoints_(setup_, resume ? resume->file.path : ""),
+      observer_(setup_, report_, checkpoints_) {
+  setup_.step.seed = start_.position.seed;
+  report_.messages(start_.notes);
+  const std::string note = check_steps(setup_.step, setup_.epochs * setup_.steps_per_epoch);
+  if (!note.empty()) report_.message(note);
+  check_position(start_.position, setup_);
+  make_programs(resume);
+  if (resume) note_other_rates(*resume);
+  open_files();
+  report_.log_settings(start_.position.seed);
+  // A resumed run with nothing left to do has nothing new to save, except under another name.
+  checkpoints_.set_current(start_.position.step > 0 &&
+                           (!checkpoints_.wanted() || setup_.options.save_path == resume->file.path));
+}
+
+Trainer::~Trainer() = default;
+
+void Trainer::make_programs(const StoredRun* resume) {
+  const DeviceOptions device = setup_.device(start_.position, report_.listener());
+  const Phase phase = training_phase(setup_);
+  try {
+    runner_ = std::make_unique<StepRunner>(setup_, phase, variables_, start_.position, observer_, report_.listener());
+    if (runner_->feed().reads_ahead() && setup_.gpu && setup_.data.train.stays_on_host)
+      report_.message(
+          "note: the samples would take more than memory_share of the GPU's memory: they stay in the host's, and "
+          "batches are copied as the run goes on");
+    if (!setup_.gpu) check_room(runner_->program(), variables_);
+    setup_.experiment.fit(runner_->graph(), setup_.layout);
+    set_variables(resume);
+    evaluations_ = std::make_unique<Evaluations>(setup_, variables_, device);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::memory || !setup_.gpu) throw;
+    evaluations_.reset();
+    runner_.reset();
+    variables_.set_mirror(nullptr);
+    fail(ErrorKind::memory, error.what(), gpu_room_text(setup_, phase, device));
+  }
+}
+
+void Trainer::set_variables(const StoredRun* resume) {
+  const StepGraph& graph = runner_->graph();
+  const std::string& path = setup_.options.model_file;
+  set_initial_values(graph, start_.position.seed, variables_);
+  if (!path.empty() && !resume) {
+    std::vector<std::string> warnings;
+    const TensorFile file = load_checkpoint(path, warnings);
+    report_.messages(warnings);
+    report_.messages(take_weights(file, path, graph, setup_.options.caffe, variables_));
+  }
+  if (resume) {
+    restore_variables(resume->file, resume->file.path, variables_);
+    former_callbacks_ = restore_callbacks(*resume, setup_.experiment);
+  }
+  variables_.to_device();
+}
+
+// A schedule may go by how many epochs the run has in all, as Cosine does.
+void Trainer::note_other_rates(const StoredRun& resume) {
+  Progress now = runner_->progress(), then = now;
+  then.epochs = resume.options.epochs ? *resume.options.epochs : Experiment(resume.spec).params.epochs;
+  for (const Optimizer* const optimizer : runner_->graph().optimizers) {
+    const double rate = optimizer->rate_at(now), before = optimizer->rate_at(then);
+    if (rate == before) continue;
+    report_.message(text("note: the learning rate goes by the run's ", now.epochs, " epochs, which were ", then.epochs,
+                         ": it goes on at ", rate, ", no longer at ", before));
+    return;
+  }
+}
+
+void Trainer::open_files() {
+  Experiment& experiment = setup_.experiment;
+  RunOptions& options = setup_.options;
+  const bool needed = std::ranges::any_of(experiment.params.callbacks,
+                                          [](const auto& callback) { return callback->needs_evaluation(); });
+  std::vector<std::string> notes;
+  evaluations_->settle_frequency(needed, notes);
+  // Kept in the checkpoint: the curves of a run that goes on to other epochs would not fit another frequency.
+  options.eval_freq = evaluations_->frequency();
+  const bool writes_metrics = !options.output_file.empty();
+  RunPlan plan{runner_->graph(),
+               setup_.step.dtype,
+               setup_.epochs,
+               setup_.steps_per_epoch,
+               writes_metrics,
+               experiment.results(),
+               {},
+               {},
+               {}};
+  plan.begins = start_.position.step == 0;
+  plan_callbacks(experiment, evaluations_->any(), plan);
+  if (evaluations_->any()) plan.attributes.push_back({"", "evaluated", std::string(evaluations_->set_name())});
+  if (checkpoints_.wanted()) check_names(options);
+  // A signal must not leave behind the files that are made from here on.
+  if (checkpoints_.wanted() || writes_metrics) signals_ = std::make_unique<SignalGuard>();
+  checkpoints_.claim(variables_);
+  report_.messages(plan.messages);
+  report_.messages(notes);
+  if (writes_metrics) report_.open_metrics_file(plan, evaluations_->frequency(), start_.position);
+}
+
+}  // namespace neon
