@@ -1,0 +1,62 @@
+#!/usr/bin/python3
+"""Holds tests/mirror to what is registered: the trainings of the suite's seeds draw every layer, activation, cost,
+optimizer and schedule, or LEFT_OUT says why not.
+
+    complete_test.py      NEON is the program
+"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
+import convnet_test
+import mirror_test
+import support
+
+# kind -> the part of a spec that names it
+KINDS = {"layer": "layers", "activation": "layers", "cost": "cost", "optimizer": "optimizer", "schedule": "optimizer"}
+LEFT_OUT = {
+    "random by itself, so no formula gives its values": ["Dropout"],
+    "another name or form of one that is drawn": ["BatchNormAutodiff", "Convolution", "Deconvolution", "GeneralizedCost",
+                                                  "Linear", "RectLeaky", "Repeat", "Sequential"],
+    "a step, which the last bit of its input turns": ["Sign"],
+    "golden cases alone test it": ["DataTransform", "GeneralizedCostMask", "Normalizer", "PixelwiseSoftmax", "RoiPooling"],
+}
+
+
+def registered():
+    """Names by kind, as `neon help` lists them."""
+    listed = subprocess.run([os.environ["NEON"], "help"], capture_output=True, text=True, check=True).stdout
+    return {kind: set(re.search(rf"^{kind} +(.*)$", listed, re.MULTILINE)[1].split(", ")) for kind in KINDS}
+
+
+def names_in(spec):
+    """Every key and text of a spec."""
+    if isinstance(spec, dict):
+        return set(spec).union(*map(names_in, spec.values()))
+    if isinstance(spec, list):
+        return set().union(*map(names_in, spec))
+    return {spec} if isinstance(spec, str) else set()
+
+
+class Complete(support.Case):
+    def test_everything_registered_is_drawn_or_left_out(self):
+        trainings = [made.Training(seed) for made, count in ((mirror_test, 80), (convnet_test, 40))
+                     for seed in range(1, count + 1)]
+        specs = [training.spec() for training in trainings]
+        left_out = {name for names in LEFT_OUT.values() for name in names}
+        for kind, names in registered().items():
+            with self.subTest(kind=kind):
+                drawn = set().union(*(names_in(spec[KINDS[kind]]) for spec in specs))
+                self.assertGreater(len(names), 5)
+                self.assertEqual(sorted(names - drawn - left_out), [], f"add these to tests/mirror, or to LEFT_OUT: {kind}")
+                self.assertEqual(sorted(names & drawn & left_out), [], "these are drawn, so take them from LEFT_OUT")
+        everything = set().union(*registered().values())
+        self.assertEqual(sorted(left_out - everything), [], "nothing of this name is registered")
+
+
+if __name__ == "__main__":
+    support.main()
