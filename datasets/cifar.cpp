@@ -42,7 +42,7 @@ class CifarReader {
     if (place.empty()) {
       std::string why = missing(context);
       if (context.may_download) place = try_fetch(context, why);
-      if (place.empty() && params_.fallback) return load_fallback(why, context);
+      if (place.empty() && params_.fallback) return load_fallback(context);
       if (place.empty()) fail(ErrorKind::data, why, how_to_get(context));
     }
     std::vector<const char*> names = kind_.train;
@@ -144,11 +144,11 @@ class CifarReader {
     }
   }
 
-  Data load_fallback(const std::string& why, const DataContext& context) const {
+  Data load_fallback(const DataContext& context) const {
     Data data = params_.fallback->load(context);
     check_fallback(data);
     data.source = text(fallback_name(), " in place of ", kind_.name, ": ", data.source);
-    context.warn(text("using ", data.source, ". ", why, how_to_get(context)));
+    context.warn_of_stand_in(kind_.name, fallback_name());
     return data;
   }
 

@@ -40,6 +40,12 @@ void DataContext::warn(std::string line) const {
   if (warnings) warnings->push_back(printable(line));  // names of files may hold anything
 }
 
+void DataContext::warn_of_stand_in(const std::string& missing, const std::string& stand_in) const {
+  warn(text(missing, " is not here", may_download ? " and could not be downloaded" : "", "; ", stand_in,
+            " stands in, so results say nothing about ", missing));
+  warn(text("to get ", missing, ": neon data fetch ", missing));
+}
+
 std::string find_data_file(const std::string& path, const DataContext& context, std::string& looked_for) {
   if (path.empty()) fail(ErrorKind::config, "the name of a file is empty");
   const std::vector<std::string> places = context.places_of(path);

@@ -73,6 +73,8 @@ struct DataContext {
   std::string data_folder() const;
   std::vector<std::string> places_of(const std::string& path) const;  // where it is looked for, each once
   void warn(std::string line) const;
+  // Warns that samples of another set are used: two lines, "CIFAR10" and "ImageFolder" being the names in specs.
+  void warn_of_stand_in(const std::string& missing, const std::string& stand_in) const;
 };
 
 // What can be told without reading the samples.

@@ -66,7 +66,7 @@ class IdxDataset : public Parametrized<Dataset, IdxParams> {
     if (!files) {
       std::string why = missing(context, partial);
       if (context.may_download) files = try_fetch(context, why);
-      if (!files && params.fallback) return load_fallback(why, context);
+      if (!files && params.fallback) return load_fallback(context);
       if (!files) fail(ErrorKind::data, why, how_to_get(context));
     }
     Data data;
@@ -159,7 +159,7 @@ class IdxDataset : public Parametrized<Dataset, IdxParams> {
   }
   std::string how_to_get(const DataContext& context) const { return "; to get it: " + mnist_command(kind(), context); }
 
-  Data load_fallback(const std::string& why, const DataContext& context) const {
+  Data load_fallback(const DataContext& context) const {
     Data data = params.fallback->load(in_memory(context));
     const std::string name = fallback_name();
     check_fallback(data, data.train.reader != nullptr);
@@ -168,8 +168,7 @@ class IdxDataset : public Parametrized<Dataset, IdxParams> {
     const std::string source = data.source;
     describe_values(data);
     data.source = text(name, " in place of ", kind().name, ": ", source);
-    context.warn(text("using ", name, " in place of ", kind().name, ": results say nothing about ", kind().name, ". ",
-                      why, how_to_get(context)));
+    context.warn_of_stand_in(kind().name, name);
     return finish(std::move(data), context);
   }
 
