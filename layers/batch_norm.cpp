@@ -17,8 +17,13 @@ Expr batch_norm(LayerContext& context, Expr x, const BatchNormParams& params, co
   }
   Graph& graph = context.graph;
   auto parameter = [&](const char* part, double fill) {
-    const Parameter p{name + "/" + part, name, "BatchNorm", stored, nullptr, fill, {1, 1}, true};
-    return cast(context.stored_parameter(p), context.arithmetic_dtype);
+    return cast(context.stored_parameter({.name = name + "/" + part,
+                                          .layer = name,
+                                          .layer_class = "BatchNorm",
+                                          .shape = stored,
+                                          .fill = fill,
+                                          .fan = {1, 1}}),
+                context.arithmetic_dtype);
   };
   Expr gamma = reshape(parameter("gamma", 1), wide), beta = reshape(parameter("beta", 0), wide);
   Expr running_mean = context.state(name + "/gmean", stored, 0),

@@ -5,7 +5,12 @@ namespace neon {
 
 Expr bias(LayerContext& context, Expr x, const Initializer& init, const std::string& name) {
   const int64_t features = x.shape().rank() > 1 ? x.shape().back() : 1;
-  Expr b = context.parameter({name + "/b", name, "Bias", {features}, &init, 0, {1, features}, !init.freezes()});
+  Expr b = context.parameter({.name = name + "/b",
+                              .layer = name,
+                              .layer_class = "Bias",
+                              .shape = {features},
+                              .initializer = &init,
+                              .fan = {1, features}});
   return x + b;
 }
 

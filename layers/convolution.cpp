@@ -52,8 +52,12 @@ Expr weights(LayerContext& context, const FilterParams& params, const Filter& fi
   shape.insert(shape.end(), filter.windows.size.begin(), filter.windows.size.end());
   shape.push_back(channels);
   const int64_t fan_in = Shape(shape).elements() / maps;
-  return context.parameter(
-      {name + "/W", name, layer_class, Shape(shape), &*params.init, 0, {fan_in, fan_out}, !params.init->freezes()});
+  return context.parameter({.name = name + "/W",
+                            .layer = name,
+                            .layer_class = layer_class,
+                            .shape = Shape(shape),
+                            .initializer = &*params.init,
+                            .fan = {fan_in, fan_out}});
 }
 
 }  // namespace

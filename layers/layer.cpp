@@ -7,6 +7,7 @@ Expr LayerContext::stored_parameter(Parameter p) {
     if (other.name == p.name)
       fail(ErrorKind::config, "two parameters are named '", p.name, "': give the layers different names");
   if (p.initializer) p.initializer->check(p.shape);
+  if (p.initializer && p.initializer->freezes()) p.trained = false;
   if (const auto given = part_names_.find(p.layer); given != part_names_.end()) p.layer = given->second;
   Expr stored(graph, graph.variable(p.name, master_dtype, p.shape));
   parameters.push_back(std::move(p));

@@ -12,16 +12,16 @@
 
 namespace neon {
 
-// One trained array, as the layers asked for it.
+// One trained array. Layers ask for it by naming the fields: {.name = ..., .layer = ..., .shape = ...}.
 struct Parameter {
-  std::string name;         // "Affine_0/W"
-  std::string layer;        // "Affine_0", or the part's own name: "Affine_0_bias"
-  std::string layer_class;  // "Linear", "Bias", "BatchNorm"
-  Shape shape;
-  const Initializer* initializer = nullptr;  // null: `fill`
+  std::string name = {};         // "Affine_0/W"
+  std::string layer = {};        // "Affine_0", or the part's own name: "Affine_0_bias"
+  std::string layer_class = {};  // "Linear", "Bias", "BatchNorm": what MultiOptimizer may name
+  Shape shape = {};
+  const Initializer* initializer = nullptr;  // null: every element begins as `fill`
   double fill = 0;
-  Fan fan;
-  bool trained = true;
+  Fan fan = {};         // for initializers that scale by it
+  bool trained = true;  // false, too, where the initializer freezes what it fills
 };
 
 // An array that forward passes keep up to date by themselves (running statistics).

@@ -7,7 +7,12 @@ namespace neon {
 Expr linear(LayerContext& context, Expr x, int64_t nout, const Initializer& init, const std::string& name) {
   x = as_rows(x);
   const int64_t nin = x.shape()[1];
-  Expr weight = context.parameter({name + "/W", name, "Linear", {nout, nin}, &init, 0, {nin, nout}, !init.freezes()});
+  Expr weight = context.parameter({.name = name + "/W",
+                                   .layer = name,
+                                   .layer_class = "Linear",
+                                   .shape = {nout, nin},
+                                   .initializer = &init,
+                                   .fan = {nin, nout}});
   return {x.graph(), matmul(x.graph(), x, weight, false, true)};
 }
 

@@ -94,14 +94,12 @@ struct Local : Parametrized<Layer, LocalParams> {
     const std::vector<int64_t> outputs = filter.windows.outputs(space(x));
     const int64_t samples = x.shape()[0], places = Shape(outputs).elements();
     const int64_t numbers = Shape(filter.windows.size).elements() * x.shape().back();
-    const Expr w = context.parameter({context.layer + "/W",
-                                      context.layer,
-                                      "Local",
-                                      {places, filter.maps, numbers},
-                                      &*params.init,
-                                      0,
-                                      {numbers, filter.maps},
-                                      !params.init->freezes()});
+    const Expr w = context.parameter({.name = context.layer + "/W",
+                                      .layer = context.layer,
+                                      .layer_class = "Local",
+                                      .shape = {places, filter.maps, numbers},
+                                      .initializer = &*params.init,
+                                      .fan = {numbers, filter.maps}});
     const Expr seen = reshape(patches(samples_inside(x), filter.windows, outputs), {places, samples, numbers});
     const Expr y = reshape(Expr(x.graph(), transpose(x.graph(), products(seen, w), {1, 0, 2})),
                            Shape{samples}.concat(Shape(outputs)).concat({filter.maps}));
@@ -122,8 +120,12 @@ struct Local : Parametrized<Layer, LocalParams> {
     const std::string name = context.layer + "_bias";
     if (params.shared_bias) return bias(context, y, *params.bias, name);
     const Shape one = y.shape().with(0, 1);
-    const Expr b = context.parameter(
-        {name + "/b", name, "Bias", {one.elements()}, &*params.bias, 0, {1, one.elements()}, !params.bias->freezes()});
+    const Expr b = context.parameter({.name = name + "/b",
+                                      .layer = name,
+                                      .layer_class = "Bias",
+                                      .shape = {one.elements()},
+                                      .initializer = &*params.bias,
+                                      .fan = {1, one.elements()}});
     return y + reshape(b, one);
   }
 };
