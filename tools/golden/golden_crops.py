@@ -1,6 +1,8 @@
 """Crops by numpy.pad, slices and [::-1], boxes by their formula. See make_golden_images.py."""
 import numpy as np
 
+from golden_file import stream
+
 PAD = {0: dict(mode="constant"), 1: dict(mode="reflect"), 2: dict(mode="edge")}  # backends/graph/images.h: Border
 WIDE = 40  # pixels added on every side
 
@@ -27,16 +29,17 @@ def resample(data, indices, box, height, width):
 
 
 def crops():
-    rng = np.random.default_rng(9)
     cases = []
     for shape, height, width, border in ((5, 6, 7, 3), 6, 7, 0), ((3, 5, 4, 1), 3, 2, 0), ((4, 4, 4, 2), 7, 9, 1), \
             ((2, 3, 5, 3), 8, 6, 2), ((3, 1, 1, 2), 3, 3, 1), ((2, 3, 2, 4), 4, 5, 1):
+        rng = stream("crop", shape, height, width)
         data = rng.integers(0, 256, shape, dtype=np.uint8)
         indices = rng.integers(0, shape[0], 6)
         place = np.concatenate([rng.integers(-7, 8, (6, 2)), np.arange(6)[:, None] % 2], axis=1)
         cases.append(dict(op="crop", data=data, indices=indices, place=place, height=height, width=width, border=border,
                           y=crop(data, indices, place, height, width, border)))
     for shape, height, width in ((4, 6, 7, 3), 5, 9), ((2, 8, 5, 1), 3, 3), ((3, 1, 2, 2), 2, 4):
+        rng = stream("resample", shape, height, width)
         data = rng.integers(0, 256, shape, dtype=np.uint8)
         indices = rng.integers(0, shape[0], 5)
         box = np.round(np.concatenate([rng.uniform(-2, 3, (5, 2)), rng.uniform(0.5, 6, (5, 2))], axis=1) * 64) / 64

@@ -1,10 +1,21 @@
-"""How golden files are written: JSON, a case a line. See make_golden.py."""
+"""How golden files are written, JSON, a case a line; and how their numbers are drawn. See make_golden.py."""
+import hashlib
 import json
 import pathlib
 
 import numpy as np
 
 TESTS = pathlib.Path(__file__).resolve().parents[2] / "tests"
+
+
+def stream(*key):
+    """A generator that depends on the key alone, not on what was drawn before: a new row changes no other row."""
+    return np.random.default_rng(list(hashlib.sha256(repr(key).encode()).digest()))
+
+
+def draw(key, shape, scale=1.0):
+    """Normal numbers, exact in f32. The same key and shape give the same numbers; the key is what the array is for."""
+    return (scale * stream(key, shape).standard_normal(shape)).astype(np.float32).astype(np.float64)
 
 
 def plain(value):

@@ -3,9 +3,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-
-def draw(rng, shape, scale=1.0):
-    return (scale * rng.standard_normal(shape)).astype(np.float32).astype(np.float64)
+from golden_file import draw, stream
 
 
 class BatchNorm:
@@ -25,8 +23,7 @@ class BatchNorm:
 
 
 def layers():
-    rng = np.random.default_rng(5)
-    x, maps = draw(rng, (6, 4)), draw(rng, (3, 4, 1, 2))
+    x, maps = draw("x", (6, 4)), draw("maps", (3, 4, 1, 2))
     cases = []
 
     def case(layer, x, train, infer=None, bn=None, states=None, random=False, **parameters):
@@ -35,7 +32,7 @@ def layers():
         p = {name: torch.tensor(value, requires_grad=True) for name, value in parameters.items()}
         tx = torch.tensor(x, requires_grad=True)
         y = train(tx, **p)
-        g = draw(rng, tuple(y.shape))
+        g = draw(layer, tuple(y.shape))
         y.backward(torch.tensor(g))
         result = dict(layer=layer, random=random, x=x, g=g, parameters=parameters, y=y.detach().numpy(), dx=tx.grad.numpy(),
                       gradients={name: t.grad.numpy() for name, t in p.items()}, states={})
@@ -45,19 +42,19 @@ def layers():
         result["inference"] = (infer or train)(tx, **p).detach().numpy()
         cases.append(result)
 
-    w, b = draw(rng, (3, 4)), draw(rng, 3)
+    w, b = draw("W", (3, 4)), draw("b", 3)
     init = "GlorotUniform"
     case({"Linear": {"nout": 3, "init": init}}, x, lambda x, **p: x @ p["L/W"].T, **{"L/W": w})
     case({"Linear": {"nout": 2, "init": init}}, maps, lambda x, **p: x.flatten(1) @ p["L/W"].T,
-         **{"L/W": draw(rng, (2, 8))})
-    case({"Bias": {"init": init}}, x, lambda x, **p: x + p["L/b"], **{"L/b": draw(rng, 4)})
-    case({"Bias": {"init": init}}, maps, lambda x, **p: x + p["L/b"][:, None, None], **{"L/b": draw(rng, 4)})
+         **{"L/W": draw("W", (2, 8))})
+    case({"Bias": {"init": init}}, x, lambda x, **p: x + p["L/b"], **{"L/b": draw("b", 4)})
+    case({"Bias": {"init": init}}, maps, lambda x, **p: x + p["L/b"][:, None, None], **{"L/b": draw("b", 4)})
     case({"Activation": "Tanh"}, maps, torch.tanh)
     case({"Activation": {"transform": {"Explin": {"alpha": 2}}}}, x, lambda x: F.elu(x, 2.0))
     case({"Affine": {"nout": 3, "init": init}}, x, lambda x, **p: x @ p["L/W"].T, **{"L/W": w})
     case({"Affine": {"nout": 3, "init": init, "bias": init, "activation": "Logistic"}}, x,
          lambda x, **p: torch.sigmoid(x @ p["L/W"].T + p["L_bias/b"]), **{"L/W": w, "L_bias/b": b})
-    gamma, beta = draw(rng, 4), draw(rng, 4)
+    gamma, beta = draw("gamma", 4), draw("beta", 4)
     for name, options, defaults in (("BatchNorm", {}, (0.9, 1e-3)), ("BatchNorm", dict(rho=0.5, eps=0.25), (0.5, 0.25)),
                                     ("BatchNormAutodiff", {}, (0.99, 1e-6))):
         for data in (x, maps):
@@ -68,7 +65,7 @@ def layers():
     bn = BatchNorm()
     part = lambda method: lambda x, **p: F.relu(method(x @ p["L/W"].T, p["L_bnorm/gamma"], p["L_bnorm/beta"]))
     case({"Affine": {"nout": 3, "init": init, "batch_norm": True, "activation": "Rectlin"}}, x, part(bn.train),
-         part(bn.infer), bn, "L_bnorm", **{"L/W": w, "L_bnorm/gamma": draw(rng, 3), "L_bnorm/beta": draw(rng, 3)})
+         part(bn.infer), bn, "L_bnorm", **{"L/W": w, "L_bnorm/gamma": draw("gamma", 3), "L_bnorm/beta": draw("beta", 3)})
     # Dropout draws while training (tested apart); a keep of 1 does not, and inference never does.
     case({"Dropout": {"keep": 1}}, x, lambda x: x.clone())
     case({"Dropout": 0.75}, x, lambda x: x.clone(), lambda x: x * 0.75, random=True)
@@ -80,11 +77,10 @@ def layers():
 
 def mlp():
     """Affine, batch norm, bias and softmax in one net; ten steps of gradient descent with momentum."""
-    rng = np.random.default_rng(6)
-    data, labels = draw(rng, (48, 5)), rng.integers(0, 4, 48)
-    start = {"fc1/W": draw(rng, (8, 5), 0.5), "fc1_bias/b": draw(rng, 8, 0.25), "fc2/W": draw(rng, (6, 8), 0.5),
-             "fc2_bnorm/gamma": np.ones(6), "fc2_bnorm/beta": np.zeros(6), "out/W": draw(rng, (4, 6), 0.5),
-             "out_bias/b": draw(rng, 4, 0.25)}
+    data, labels = draw("data", (48, 5)), stream("labels").integers(0, 4, 48)
+    start = {"fc1/W": draw("fc1/W", (8, 5), 0.5), "fc1_bias/b": draw("fc1_bias/b", 8, 0.25), "fc2/W": draw("fc2/W", (6, 8), 0.5),
+             "fc2_bnorm/gamma": np.ones(6), "fc2_bnorm/beta": np.zeros(6), "out/W": draw("out/W", (4, 6), 0.5),
+             "out_bias/b": draw("out_bias/b", 4, 0.25)}
     p = {name: torch.tensor(value, requires_grad=True) for name, value in start.items()}
 
     def cost(rows):

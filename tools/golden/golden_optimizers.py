@@ -8,11 +8,9 @@ import math
 import numpy as np
 import torch
 
+from golden_file import draw
+
 STEPS, STEPS_PER_EPOCH, SAVED = 20, 5, (1, 2, 10, 20)
-
-
-def f32(x):
-    return np.asarray(x, np.float32).astype(np.float64)
 
 
 def shift(a, b):
@@ -87,11 +85,10 @@ def by_torch(make, start, gradients):
 
 
 def rules():
-    rng = np.random.default_rng(4)
-    rows = f32(rng.standard_normal((STEPS, 6)))
+    rows = draw("gradients", (STEPS, 6))
     rows[7] *= 8  # one that clipping catches
     rows[3, 2] = 0
-    start = dict(W=f32(rng.standard_normal((6, 1)) / 2), b=f32(rng.standard_normal(6) / 2))
+    start = dict(W=draw("W", (6, 1), 0.5), b=draw("b", 6, 0.5))
     gradients = lambda t: dict(W=2 * rows[t - 1].reshape(6, 1), b=rows[t - 1])
     cases = [dict(gradients=rows, W=start["W"], b=start["b"], steps_per_epoch=STEPS_PER_EPOCH)]
     flat = lambda rate: [rate] * STEPS

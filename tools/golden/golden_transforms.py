@@ -3,21 +3,18 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-
-def draw(rng, shape, scale=1.0):
-    return (scale * rng.standard_normal(shape)).astype(np.float32).astype(np.float64)
+from golden_file import draw, stream
 
 
 def activations():
-    rng = np.random.default_rng(1)
     # Random numbers, the kinks, and where exponentials leave the range of f32.
-    x = np.concatenate([draw(rng, 21, 2), [0, 1, -1, 2.5, 40, -40, 90, -90, 1e-6]]).reshape(3, 10)
+    x = np.concatenate([draw("x of activations", 21, 2), [0, 1, -1, 2.5, 40, -40, 90, -90, 1e-6]]).reshape(3, 10)
     x = x.astype(np.float32).astype(np.float64)
-    maps = draw(rng, (2, 3, 2, 2), 2)
+    maps = draw("maps", (2, 3, 2, 2), 2)
     cases = []
 
     def case(activation, value, derivative=None, x=x):
-        g = draw(rng, x.shape)
+        g = draw(activation, x.shape)
         t = torch.tensor(x, requires_grad=True)
         y = value(t)
         if derivative is None:
@@ -51,7 +48,7 @@ def activations():
     case("Gelu", F.gelu)
     case("Swish", F.silu)
     # Of each pixel (N,H,W,C); with two channels to a class, the first ones of all classes exclude each other.
-    pixels = draw(rng, (2, 3, 2, 4), 2)
+    pixels = draw("pixels", (2, 3, 2, 4), 2)
     case({"PixelwiseSoftmax": {"c": 4}}, lambda t: F.softmax(t, 3), x=pixels)
     case({"PixelwiseSoftmax": {"c": 2}}, lambda t: F.softmax(t.reshape(2, 3, 2, 2, 2), 3).reshape(t.shape), x=pixels)
     case({"PixelwiseSoftmax": {"c": 2}}, lambda t: F.softmax(t.reshape(3, 2, 5), 1).reshape(t.shape))
@@ -63,19 +60,18 @@ def one_hot(labels, classes):
 
 
 def costs():
-    rng = np.random.default_rng(2)
     n, k = 5, 4
-    logits = draw(rng, (n, k), 2)
-    saturated = draw(rng, (n, k), 40)
+    logits = draw("logits", (n, k), 2)
+    saturated = draw("saturated", (n, k), 40)
     hot = one_hot([3, 0, 1, 1, 2], k)
-    soft = F.softmax(torch.tensor(draw(rng, (n, k))), 1).numpy().astype(np.float32).astype(np.float64)
-    share = F.softmax(torch.tensor(draw(rng, (n, k))), 1).numpy().astype(np.float32).astype(np.float64)
-    yes_no = (rng.random((n, k)) < 0.5) * 1.0
-    y, t = draw(rng, (n, k)), draw(rng, (n, k))
+    soft = F.softmax(torch.tensor(draw("soft", (n, k))), 1).numpy().astype(np.float32).astype(np.float64)
+    share = F.softmax(torch.tensor(draw("share", (n, k))), 1).numpy().astype(np.float32).astype(np.float64)
+    yes_no = (stream("yes or no").random((n, k)) < 0.5) * 1.0
+    y, t = draw("y", (n, k)), draw("t", (n, k))
     cases = []
 
     def case(cost, x, target, value, activation="Identity"):
-        g = draw(rng, (n, 1))
+        g = draw(cost, (n, 1))
         tx, tt = torch.tensor(x, requires_grad=True), torch.tensor(target)
         each = value(tx, tt).reshape(n, 1)
         each.backward(torch.tensor(g))
@@ -117,7 +113,7 @@ def costs():
     case({"Multicost": {"costs": ["CrossEntropyMulti"], "weights": [0.5]}}, logits, hot,
          lambda v, t: 0.5 * multi(v, t), "Softmax")
     # The mask stands behind the targets; of a masked sample nothing is left.
-    part = (rng.random((n, k)) < 0.5) * 1.0
+    part = (stream("mask").random((n, k)) < 0.5) * 1.0
     case({"GeneralizedCostMask": {"costfunc": "SumSquared", "weights": 2}}, y, np.concatenate([t, part], 1),
          lambda v, tm: F.mse_loss(v * tm[:, k:], tm[:, :k] * tm[:, k:], reduction="none").sum(1))
     rows = np.repeat([[1.0], [0], [1], [1], [0]], k, 1)
@@ -133,13 +129,12 @@ def within(y, label, k):
 
 
 def metrics():
-    rng = np.random.default_rng(3)
     k = 5
-    scores = np.round(draw(rng, (2, 6, k)), 1)  # few digits: with ties
+    scores = np.round(draw("scores", (2, 6, k)), 1)  # few digits: with ties
     scores = (scores / np.abs(scores).max() / 2 + 0.5).astype(np.float32).astype(np.float64)
     scores[0, 1, :3] = scores[0, 1, 0]
     scores[1, 2, :] = 0.25
-    labels = rng.integers(0, k - 1, (2, 6))  # the last class never occurs
+    labels = stream("labels").integers(0, k - 1, (2, 6))  # the last class never occurs
     labels[0, 1], labels[1, 2] = 2, 3
     counts = np.array([[1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 0, 0]]).astype(float)  # a short last batch
     y = [scores[b, i] for b in range(2) for i in range(6) if counts[b, i]]
@@ -164,7 +159,7 @@ def metrics():
         found = (hot * predicted).sum(0)
         case({"PrecisionRecall": {"num_classes": k, "binarize": binarize}},
              [(found / (predicted.sum(0) + 1e-6)).mean(), (found / (hot.sum(0) + 1e-6)).mean()])
-    t = draw(rng, scores.shape)
+    t = draw("t of metrics", scores.shape)
     errors = np.array([(scores[b, i] - t[b, i]) ** 2 for b in range(2) for i in range(6) if counts[b, i]])
     case("SSE", [errors.sum()], t)
     case({"MultiMetric": {"metric": "SSE", "index": 0}}, [errors.sum()], t)

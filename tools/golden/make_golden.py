@@ -4,9 +4,9 @@
     /usr/bin/python3 tools/golden/make_golden.py        (Debian's python3-torch and python3-numpy)
 
 Values come from PyTorch in f64 wherever it has the same rule; where neon's rule is its own, the formula is restated in
-NumPy. All inputs are exact in f32, so the same values serve tests in f32. Numbers are drawn from fixed seeds: running
-this again gives the same files, but for last bits of Orthonormal's, which are LAPACK's. Those of images come from
-make_golden_images.py.
+NumPy. All inputs are exact in f32, so the same values serve tests in f32. Each array is drawn by a key of its own: a new
+row changes no other, and a second run gives the same files. Only the last bits of Orthonormal's rows are LAPACK's; leave
+that file as it is when they alone change. The files of images come from make_golden_images.py.
 """
 import pathlib
 import sys

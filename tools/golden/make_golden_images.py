@@ -14,26 +14,26 @@ import numpy as np
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import golden_crops
 import tape
-from golden_file import write
+from golden_file import stream, write
 from tape import Var
 
 
-def draw(rng, shape, scale=1.0):
-    """Numbers of few digits, exact in f32."""
-    return np.round(scale * rng.standard_normal(shape) * 64) / 64
+def draw(key, shape, scale=1.0):
+    """Numbers of few digits, exact in f32. The same key and shape give the same numbers."""
+    return np.round(scale * stream(key, shape).standard_normal(shape) * 64) / 64
 
 
-def distinct(rng, shape):
+def distinct(key, shape):
     """The same, no two of them equal: a maximum is at one place."""
     count = int(np.prod(shape))
-    return ((rng.permutation(count) - count // 2) / 32 + 1 / 64).reshape(shape)
+    return ((stream(key, shape).permutation(count) - count // 2) / 32 + 1 / 64).reshape(shape)
 
 
 class Layers:
     """Cases of layers: outputs, gradients, running statistics after two passes over the same x, inference."""
 
     def __init__(self):
-        self.rng, self.cases = np.random.default_rng(7), []
+        self.cases = []
 
     def add(self, layer, x, train, parameters=None, states=None, infer=None):
         """train(x, **parameters) -> y, both channels last; states: names of mean and variance that train also gives."""
@@ -48,7 +48,7 @@ class Layers:
             return tape.moveaxis(y, -1, 1)
 
         y = run()
-        g = draw(self.rng, y.value.shape)
+        g = draw(layer, y.value.shape)
         tape.check(run, [given, *arrays.values()], g)
         y.backward(g)
         result = dict(layer=layer, random=False, x=x, g=g, parameters=parameters or {}, y=y.value, dx=given.grad,
@@ -65,71 +65,71 @@ class Layers:
 
 def layer_cases():
     layers = Layers()
-    rng, init, conv = layers.rng, "GlorotUniform", tape.convolution
-    x = draw(rng, (2, 3, 4, 3))
+    init, conv = "GlorotUniform", tape.convolution
+    x = draw("x", (2, 3, 4, 3))
     layers.add({"Convolution": {"fshape": [3, 2, 5], "strides": [2, 1], "padding": [1, 0], "init": init}}, x,
-               lambda x, **p: conv(x, p["L/W"], (2, 1), (1, 0)), {"L/W": draw(rng, (5, 3, 2, 3))})
+               lambda x, **p: conv(x, p["L/W"], (2, 1), (1, 0)), {"L/W": draw("L/W", (5, 3, 2, 3))})
     layers.add({"Convolution": {"fshape": 2, "nofm": 4, "padding": 2, "dilation": [3, 2], "init": init}}, x,
-               lambda x, **p: conv(x, p["L/W"], (1, 1), (2, 2), (3, 2)), {"L/W": draw(rng, (4, 2, 2, 3))})
+               lambda x, **p: conv(x, p["L/W"], (1, 1), (2, 2), (3, 2)), {"L/W": draw("L/W", (4, 2, 2, 3))})
     layers.add({"Convolution": {"fshape": {"R": 2, "S": 3, "K": 4}, "strides": {"str_w": 2}, "groups": 2, "init": init}},
-               draw(rng, (2, 6, 3, 4)), lambda x, **p: conv(x, p["L/W"], (1, 2), (0, 0), groups=2),
-               {"L/W": draw(rng, (4, 2, 3, 3))})
+               draw("x", (2, 6, 3, 4)), lambda x, **p: conv(x, p["L/W"], (1, 2), (0, 0), groups=2),
+               {"L/W": draw("L/W", (4, 2, 3, 3))})
     layers.add({"Convolution": {"fshape": [2, 2, 3, 3], "strides": [1, 2, 1], "padding": {"pad_d": 1}, "init": init}},
-               draw(rng, (1, 2, 3, 4, 3)), lambda x, **p: conv(x, p["L/W"], (1, 2, 1), (1, 0, 0)),
-               {"L/W": draw(rng, (3, 2, 2, 3, 2))})
+               draw("x", (1, 2, 3, 4, 3)), lambda x, **p: conv(x, p["L/W"], (1, 2, 1), (1, 0, 0)),
+               {"L/W": draw("L/W", (3, 2, 2, 3, 2))})
     layers.add({"Deconvolution": {"fshape": [3, 2, 4], "strides": 2, "padding": [1, 0], "init": init}}, x,
-               lambda x, **p: tape.deconvolution(x, p["L/W"], (2, 2), (1, 0)), {"L/W": draw(rng, (3, 3, 2, 4))})
-    layers.add({"Deconvolution": {"fshape": [2, 1, 2, 2], "strides": [1, 2, 3], "init": init}}, draw(rng, (2, 2, 2, 3, 2)),
-               lambda x, **p: tape.deconvolution(x, p["L/W"], (1, 2, 3), (0, 0, 0)), {"L/W": draw(rng, (2, 2, 1, 2, 2))})
+               lambda x, **p: tape.deconvolution(x, p["L/W"], (2, 2), (1, 0)), {"L/W": draw("L/W", (3, 3, 2, 4))})
+    layers.add({"Deconvolution": {"fshape": [2, 1, 2, 2], "strides": [1, 2, 3], "init": init}}, draw("x", (2, 2, 2, 3, 2)),
+               lambda x, **p: tape.deconvolution(x, p["L/W"], (1, 2, 3), (0, 0, 0)), {"L/W": draw("L/W", (2, 2, 1, 2, 2))})
     layers.add({"Conv": {"fshape": [3, 3, 4], "padding": 1, "init": init, "bias": init, "activation": "Rectlin"}}, x,
                lambda x, **p: tape.relu(conv(x, p["L/W"], (1, 1), (1, 1)) + p["L_bias/b"]),
-               {"L/W": draw(rng, (4, 3, 3, 3)), "L_bias/b": draw(rng, 4)})
+               {"L/W": draw("L/W", (4, 3, 3, 3)), "L_bias/b": draw("L_bias/b", 4)})
 
     def conv_bn(x, **p):
         y, mean, variance = tape.batch_norm(conv(x, p["L/W"], (1, 1), (0, 0)), p["L_bnorm/gamma"], p["L_bnorm/beta"], 1e-3)
         return tape.tanh(y), mean, variance
 
-    p = {"L/W": draw(rng, (4, 2, 2, 3)), "L_bnorm/gamma": draw(rng, 4), "L_bnorm/beta": draw(rng, 4)}
+    p = {"L/W": draw("L/W", (4, 2, 2, 3)), "L_bnorm/gamma": draw("L_bnorm/gamma", 4), "L_bnorm/beta": draw("L_bnorm/beta", 4)}
     layers.add({"Conv": {"fshape": [2, 2, 4], "init": init, "batch_norm": True, "activation": "Tanh"}}, x, conv_bn, p,
                "L_bnorm",
                lambda x, mean, variance: np.tanh((conv(Var(x), Var(p["L/W"]), (1, 1), (0, 0)).value - mean) /
                                                  np.sqrt(variance + 1e-3) * p["L_bnorm/gamma"] + p["L_bnorm/beta"]))
     layers.add({"Deconv": {"fshape": [2, 2, 3], "strides": 2, "init": init, "bias": init, "activation": "Logistic"}}, x,
                lambda x, **p: tape.logistic(tape.deconvolution(x, p["L/W"], (2, 2), (0, 0)) + p["L_bias/b"]),
-               {"L/W": draw(rng, (3, 2, 2, 3)), "L_bias/b": draw(rng, 3)})
+               {"L/W": draw("L/W", (3, 2, 2, 3)), "L_bias/b": draw("L_bias/b", 3)})
     pooling_cases(layers)
     normalization_cases(layers)
     map_cases(layers)
-    layers.add("SkipNode", draw(rng, (2, 3, 2, 2)), lambda x: tape.reshape(x, x.value.shape))
+    layers.add("SkipNode", draw("x", (2, 3, 2, 2)), lambda x: tape.reshape(x, x.value.shape))
     return layers.cases
 
 
 def map_cases(layers):
-    rng, init = layers.rng, "GlorotUniform"
-    x = draw(rng, (2, 3, 5, 4))
+    init = "GlorotUniform"
+    x = draw("x", (2, 3, 5, 4))
     # W is (places, K, numbers of a window).
-    w = draw(rng, (12, 2, 3 * 2 * 3))
+    w = draw("W", (12, 2, 3 * 2 * 3))
     layers.add({"Local": {"fshape": [3, 2, 2], "init": init}}, x,
                lambda x, **p: tape.local(x, tape.reshape(p["L/W"], (9, 2, 3, 2, 3)), (1, 1), (0, 0)),
                {"L/W": w[:9]})
     for shared in (True, False):
-        b = draw(rng, 2 if shared else 24)
+        b = draw("b", 2 if shared else 24)
         layers.add({"Local": {"fshape": [3, 2], "nofm": 2, "strides": [2, 1], "padding": [1, 0] if shared else [2, 0],
                               "init": init, "bias": init, "shared_bias": shared, "activation": "Tanh"}}, x,
                    lambda x, **p: tape.tanh(tape.local(x, tape.reshape(p["L/W"], (-1, 2, 3, 2, 3)), (2, 1),
                                                        (1, 0) if shared else (2, 0)) +
                                             (p["L_bias/b"] if shared else tape.reshape(p["L_bias/b"], (4, 3, 2)))),
                    {"L/W": w[:9] if shared else w, "L_bias/b": b})
-    x = distinct(rng, (2, 6, 2, 3))
+    x = distinct("x", (2, 6, 2, 3))
     layers.add({"Maxout": 3}, x, lambda x: tape.largest(x, 3))
     layers.add({"Slice": 4}, x, lambda x: tape.first(x, 4))
     layers.add({"Slice": {"begin_idx": 1, "end_idx": 5}}, x, lambda x: tape.first(x, 5, 1))
     layers.add({"CrossMapPooling": {"nofm": 4, "init": init, "activation": "Rectlin"}}, x,
-               lambda x, **p: tape.relu(tape.convolution(x, p["L/W"], (1, 1), (0, 0))), {"L/W": draw(rng, (4, 1, 1, 6))})
+               lambda x, **p: tape.relu(tape.convolution(x, p["L/W"], (1, 1), (0, 0))), {"L/W": draw("L/W", (4, 1, 1, 6))})
 
 
 def normalization_cases(layers):
-    x = draw(layers.rng, (2, 7, 3, 2))
+    x = draw("x", (2, 7, 3, 2))
 
     def over_maps(depth, ascale, bpower):
         def run(x):
@@ -149,12 +149,12 @@ def normalization_cases(layers):
         centred = tape.minus(x, tape.pool_avg(x, *window))
         return tape.times(x, tape.power(tape.pool_sum(tape.times(centred, centred), *window), 2 / 9, -0.75))
 
-    layers.add({"LocalContrastNorm": {"ksize": 3, "alpha": 2, "beta": 0.75}}, draw(layers.rng, (2, 3, 4, 5)), contrast)
+    layers.add({"LocalContrastNorm": {"ksize": 3, "alpha": 2, "beta": 0.75}}, draw("x", (2, 3, 4, 5)), contrast)
 
 
 def pooling_cases(layers):
-    x = distinct(layers.rng, (2, 3, 4, 5))
-    volume = distinct(layers.rng, (1, 2, 4, 3, 4))
+    x = distinct("x", (2, 3, 4, 5))
+    volume = distinct("x", (1, 2, 4, 3, 4))
     for op, function in (("max", tape.pool_max), ("avg", tape.pool_avg), ("l2", tape.pool_l2)):
         def add(parameters, data, *windows):
             layers.add({"Pooling": {"op": op, **parameters}}, data, lambda x: function(x, *windows))
@@ -197,10 +197,9 @@ def trained(layers, data, labels, start, logits, steps=3, batch=8, rate=0.125, m
 
 def lenet():
     """Two convolutions with pooling, two affine layers, as LeCun et al. 1998 had them, smaller."""
-    rng = np.random.default_rng(8)
-    data, labels = draw(rng, (20, 1, 12, 12)), rng.integers(0, 4, 20)
-    start = {"c1/W": draw(rng, (4, 3, 3, 1), 0.5), "c2/W": draw(rng, (6, 2, 2, 4), 0.5), "c2_bias/b": draw(rng, 6, 0.25),
-             "a1/W": draw(rng, (8, 24), 0.5), "a2/W": draw(rng, (4, 8), 0.5), "a2_bias/b": draw(rng, 4, 0.25)}
+    data, labels = draw("data", (20, 1, 12, 12)), stream("labels").integers(0, 4, 20)
+    start = {"c1/W": draw("c1/W", (4, 3, 3, 1), 0.5), "c2/W": draw("c2/W", (6, 2, 2, 4), 0.5), "c2_bias/b": draw("c2_bias/b", 6, 0.25),
+             "a1/W": draw("a1/W", (8, 24), 0.5), "a2/W": draw("a2/W", (4, 8), 0.5), "a2_bias/b": draw("a2_bias/b", 4, 0.25)}
 
     def logits(x, p):
         x = tape.pool_max(tape.relu(tape.convolution(x, p["c1/W"], (1, 1), (0, 0))), (2, 2), (2, 2), (0, 0))
@@ -221,10 +220,9 @@ def lenet():
 
 def batch_norm_net():
     """Colour images, strides in place of pooling, batch norm, a mean over each map."""
-    rng = np.random.default_rng(9)
-    data, labels = draw(rng, (20, 3, 7, 6)), rng.integers(0, 4, 20)
-    start = {"c1/W": draw(rng, (6, 3, 3, 3), 0.5), "c1_bnorm/gamma": np.ones(6), "c1_bnorm/beta": np.zeros(6),
-             "c2/W": draw(rng, (4, 2, 2, 3), 0.5), "c2_bnorm/gamma": np.ones(4), "c2_bnorm/beta": np.zeros(4)}
+    data, labels = draw("data", (20, 3, 7, 6)), stream("labels").integers(0, 4, 20)
+    start = {"c1/W": draw("c1/W", (6, 3, 3, 3), 0.5), "c1_bnorm/gamma": np.ones(6), "c1_bnorm/beta": np.zeros(6),
+             "c2/W": draw("c2/W", (4, 2, 2, 3), 0.5), "c2_bnorm/gamma": np.ones(4), "c2_bnorm/beta": np.zeros(4)}
 
     def logits(x, p):
         x = tape.convolution(x, p["c1/W"], (2, 1), (1, 1))
