@@ -11,44 +11,56 @@ namespace neon {
 
 struct CsvCell {
   std::string_view text;
-  int64_t line = 0, column = 0;  // of its first character, from 1; the column counts bytes
-  bool quoted = false;
+  size_t at = 0;         // byte of its first character, in the text that the reader was given
+  bool escaped = false;  // the cell had "" in it: `text` is a copy that the reader owns until its next record
 };
 
 class CsvReader {
  public:
-  // `text` is borrowed; `name` starts messages.
-  CsvReader(std::string_view text, char delimiter, std::string name);
+  // Reads the bytes [begin, end) of `text`, which is borrowed; a record begins at `begin`. `name` starts messages.
+  CsvReader(std::string_view text, char delimiter, std::string name, size_t begin = 0,
+            size_t end = std::string_view::npos);
 
   // The cells of the next record, good until the next call; false at the end. Throws a data error
-  // (name:line:column) on a quote that does not end, text after one, or a NUL byte.
+  // (name:line:column) on a quote that does not end, text after a quoted cell, a NUL byte, or more than kMostCells.
   bool next(std::vector<CsvCell>& cells);
+  static constexpr size_t kMostCells = size_t(1) << 22;
 
+  // The same cell by cell: after start_record() each cell is read by cell(), skip_cell() or take_f32(), then
+  // another_cell() says whether the record has one more. start_record() returns false at the end.
+  bool start_record();
+  CsvCell cell();
+  void skip_cell();
+  // Reads the next cell where it is an unquoted number that is finite in f32; otherwise leaves it, and returns false.
+  bool take_f32(float& out);
+  bool another_cell();
+
+  // The records that follow, counted by their lines: more than there are where quoted cells have line breaks.
+  int64_t count_lines() const;
+
+  // Where the next cell, or the rest of its spaces, begins; a place to go back to.
+  size_t at() const { return at_; }
+  void go_to(size_t at) { at_ = at; }
+
+  // "data.csv:3:14", of a byte of the text: lines and columns count from 1, columns in bytes.
+  std::string place(size_t at) const;
+  int64_t line(size_t at) const;
   // Throws a data error: "data.csv:3:14: message".
-  [[noreturn]] void fail_at(const CsvCell& cell, const std::string& message) const;
+  [[noreturn]] void fail_at(size_t at, const std::string& message) const;
 
  private:
-  CsvCell cell();
   CsvCell quoted_cell();
-  bool at_line_end() const { return at_ < text_.size() && (text_[at_] == '\n' || text_[at_] == '\r'); }
+  bool at_line_end() const { return at_ < end_ && (text_[at_] == '\n' || text_[at_] == '\r'); }
   void take_line_end();
-  int64_t column() const { return int64_t(at_ - line_start_) + 1; }
+  void skip_spaces();
+  void find_cell_end();
 
   std::string_view text_;
   char delimiter_;
   std::string name_;
-  size_t at_ = 0, line_start_ = 0;
-  int64_t line_ = 1;
+  size_t at_ = 0, end_ = 0;
+  bool delimiter_ends_number_;         // false: a digit, a letter, a sign or a point separates cells
   std::deque<std::string> unescaped_;  // cells of this record that had "" in them
 };
-
-// A number as CSV writes it ("1.5", "-2e3", "+4"), infinite or 0 where it is beyond f64; false when the whole cell is
-// not one.
-bool parse_number(std::string_view text, double& out);
-
-// The same, of one that is finite in f32.
-bool parse_f32(std::string_view text, double& out);
-// What to say of a cell that is none: "expected a number, found 'red'", with advice for text.
-std::string no_f32_text(std::string_view cell, std::string_view advice = "");
 
 }  // namespace neon

@@ -1,83 +1,78 @@
 // A table of numbers as text, one column of which is to be predicted.
 #include <algorithm>
 #include <cmath>
-#include <unordered_map>
+#include <optional>
 
-#include "datasets/csv.h"
 #include "datasets/csv_table.h"
 #include "datasets/dataset.h"
+#include "datasets/labels.h"
 
 namespace neon {
 
 namespace {
 
-// Whole numbers by value, anything else byte by byte.
-void sort_names(std::vector<std::string>& names, bool numbers) {
-  std::ranges::sort(names, [&](const std::string& a, const std::string& b) {
-    double x = 0, y = 0;
-    if (numbers && parse_number(a, x) && parse_number(b, y) && x != y) return x < y;
-    return a < b;
-  });
-}
-
-// Sorted names of the classes; none: the targets are values to regress to.
-std::vector<std::string> classes_of(const CsvParams& params, const Table& table) {
-  bool all_numbers = true, all_whole = true;
-  double largest = -1, smallest = 0, value = 0;
-  for (const TargetCell& cell : table.targets) {
-    if (cell.text.empty()) table.fail_at(cell, "the target is empty; fill in or remove rows with missing values");
-    if (!parse_number(cell.text, value)) {
-      all_numbers = all_whole = false;
-      continue;
-    }
-    all_whole = all_whole && value == std::floor(value);
-    largest = std::max(largest, value);
-    smallest = std::min(smallest, value);
+// The meaning of a training file's targets: classes, or values to regress to where there are none.
+class CsvTargets {
+ public:
+  CsvTargets(const CsvParams& params, const Table& table) : missing_(params.missing) {
+    const FailAtLabel fail_at = [&table](size_t row, const std::string& message) {
+      table.fail_at_target(row, "the target " + message);
+    };
+    const LabelNumbers numbers = label_numbers(table.targets, missing_, fail_at);
+    if (params.task == "regression" || (params.task == "auto" && numbers.all_numbers && !numbers.all_whole)) return;
+    classes_.emplace(table.targets, numbers.all_numbers, fail_at);
+    if (params.task == "auto" && numbers.all_numbers)
+      if (const std::string what = ask_about_labels(numbers.smallest, numbers.largest, names().size()); !what.empty())
+        fail(ErrorKind::config, table.path, ": the target has ", what, ": say task: classes or task: regression");
+    if (names().size() < 2)
+      fail(ErrorKind::data, table.path, ": every target is ", in_quotes(names().front()), ": there is only one class");
   }
-  if (params.task == "regression" || (params.task == "auto" && all_numbers && !all_whole)) return {};
-  std::vector<std::string> out;
-  for (const TargetCell& cell : table.targets) {
-    if (!is_utf8(cell.text))
-      table.fail_at(cell, text("the class ", in_quotes(cell.text), " is not UTF-8; save the file as UTF-8"));
-    out.push_back(cell.text);
-  }
-  sort_names(out, all_numbers);
-  out.erase(std::unique(out.begin(), out.end()), out.end());
-  if (params.task == "auto" && all_numbers && (smallest < 0 || largest + 1 != double(out.size())))
-    fail(ErrorKind::config, table.path, ": the target has ", out.size(), " different whole numbers up to ", largest,
-         ", not 0 to k - 1: say task: classes or task: regression");
-  if (out.size() < 2)
-    fail(ErrorKind::data, table.path, ": every target is ", in_quotes(out.front()), ": there is only one class");
-  return out;
-}
 
-Split split_of(const Table& table, const std::vector<std::string>& classes, size_t features) {
-  const auto n = int64_t(table.targets.size());
-  Split out{Tensor(DType::f32, {n, int64_t(features)}), {}};
-  std::ranges::copy(table.features, out.inputs.as<float>().begin());
-  if (classes.empty()) out.targets = Tensor(DType::f32, {n, 1});
-  else out.targets = Tensor(DType::i32, {n});
-  std::unordered_map<std::string_view, size_t> index;
-  for (size_t c = 0; c < classes.size(); ++c) index[classes[c]] = c;
-  for (int64_t i = 0; i < n; ++i) {
-    const TargetCell& cell = table.targets[size_t(i)];
-    if (classes.empty()) {
-      double value = 0;
-      if (!parse_f32(cell.text, value)) table.fail_at(cell, "the target: " + no_f32_text(cell.text));
-      out.targets.set(i, value);
-    } else {
-      const auto found = index.find(cell.text);
-      if (found == index.end())
-        table.fail_at(cell, text("class ", in_quotes(cell.text), " is not one of the training file's",
-                                 did_you_mean(cell.text, classes)));
-      out.targets.set(i, double(found->second));
+  // Names of the classes; none: the targets are values.
+  std::vector<std::string> names() const { return classes_ ? classes_->names() : std::vector<std::string>(); }
+
+  Split split_of(Table& table) const {
+    const auto n = int64_t(table.targets.size());
+    Split out;
+    out.inputs = std::move(table.features);
+    out.targets = classes_ ? Tensor(DType::i32, {n}) : Tensor(DType::f32, {n, 1});
+    if (classes_) take_labels(table, out.targets.as<int32_t>());
+    else take_values(table, out.targets.as<float>());
+    return out;
+  }
+
+ private:
+  void take_labels(const Table& table, std::span<int32_t> to) const {
+    for (size_t row = 0; row < to.size(); ++row) {
+      const std::string_view label = table.targets[row];
+      const int64_t found = classes_->find(label);
+      if (found < 0)
+        table.fail_at_target(
+            row, text("class ", in_quotes(label), " is not one of the training file's", did_you_mean(label, names())));
+      to[row] = int32_t(found);
     }
   }
-  return out;
-}
 
-TableColumns columns_of(const Table& table, const TableLayout& layout) {
-  TableColumns out{int64_t(table.columns), {}, {}, table.delimiter};
+  void take_values(const Table& table, std::span<float> to) const {
+    double value = 0;
+    for (size_t row = 0; row < to.size(); ++row) {
+      const std::string_view cell = table.targets[row];
+      if (!parse_f32(cell, value)) table.fail_at_target(row, "the target: " + no_f32_text(cell, missing_));
+      to[row] = float(value);
+    }
+  }
+
+  MissingMarks missing_;
+  std::optional<LabelClasses> classes_;
+};
+
+TableColumns columns_of(const CsvParams& params, const Table& table, const TableLayout& layout) {
+  TableColumns out;
+  out.count = int64_t(table.columns);
+  out.delimiter = table.delimiter;
+  out.missing = params.missing;
+  for (size_t i = 0; i < table.columns; ++i)
+    if (layout.feature[i]) out.positions.push_back(int64_t(i));
   for (size_t i = 0; i < table.names.size(); ++i)
     (layout.feature[i] ? out.features : out.others).push_back(table.names[i]);
   return out;
@@ -119,9 +114,9 @@ class CSV : public Parametrized<Dataset, CsvParams> {
  private:
   Data load_file(const std::string& path, const DataContext& context) const {
     TableLayout layout;
-    const Table table = read_table(params, path, layout);
-    const std::vector<std::string> classes = classes_of(params, table);
-    Split all = split_of(table, classes, layout.features);
+    Table table = read_table(params, path, layout);
+    const CsvTargets targets(params, table);
+    Split all = targets.split_of(table);
     Data data;
     data.source = path;
     double part = 0;
@@ -133,25 +128,24 @@ class CSV : public Parametrized<Dataset, CsvParams> {
       split_rows(all, drawn_order(n, context.seed, "csv/test"), n - test_count, data.train, data.test);
     } else {
       data.train = std::move(all);
-      data.test = read_test(table, classes, layout, context);
+      data.test = read_test(table, targets, context);
     }
     data.sample = {int64_t(layout.features)};
-    data.classes = int64_t(classes.size());
-    data.class_names = classes;
-    data.table = columns_of(table, layout);
+    data.class_names = targets.names();
+    data.classes = int64_t(data.class_names.size());
+    data.table = columns_of(params, table, layout);
     return finish(std::move(data), context);
   }
 
-  Split read_test(const Table& train, const std::vector<std::string>& classes, const TableLayout& layout,
-                  const DataContext& context) const {
+  Split read_test(const Table& train, const CsvTargets& targets, const DataContext& context) const {
     CsvParams same = params;
     if (same.header == "auto") same.header = train.names.empty() ? "false" : "true";
     TableLayout test_layout;
-    const Table table = read_table(same, find_data_file(params.test, context), test_layout);
+    Table table = read_table(same, find_data_file(params.test, context), test_layout);
     if (table.columns != train.columns || table.names != train.names)
       fail(ErrorKind::data, table.path, ": its columns are not those of ", train.path,
            table.columns == train.columns ? " (the names differ)" : text(": ", table.columns, " and ", train.columns));
-    return split_of(table, classes, layout.features);
+    return targets.split_of(table);
   }
 };
 

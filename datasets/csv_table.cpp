@@ -1,132 +1,99 @@
 #include "datasets/csv_table.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "datasets/csv.h"
-#include "datasets/gzip.h"
+#include "datasets/csv_columns.h"
+#include "datasets/csv_rows.h"
+#include "datasets/table_header.h"
 
 namespace neon {
 
 namespace {
 
-char delimiter_of(const std::string& written) {
-  if (written == "tab" || written == "\\t" || written == "\t") return '\t';
-  if (written.size() == 1 && written != "\"" && written != "\n" && written != "\r") return written[0];
-  fail(ErrorKind::config, "delimiter: '", written, "' is not one character (or tab)");
-}
-
-std::string shown(const std::vector<std::string>& names) {
-  constexpr size_t kMost = 20;
-  std::vector<std::string> first;
-  for (const std::string& name : names)
-    if (first.size() < kMost) first.push_back(in_quotes(name));
-  return join(first, ", ") + (names.size() > kMost ? text(" and ", names.size() - kMost, " more") : "");
-}
-
-// Index of the column of that name or number.
-size_t column_of(const std::string& written, const Table& table, const char* parameter) {
-  for (size_t i = 0; i < table.names.size(); ++i)
-    if (table.names[i] == written) return i;
-  double number = 0;
-  if (parse_number(written, number) && number == std::floor(number)) {
-    if (number >= 0 && number < double(table.columns)) return size_t(number);
-    fail(ErrorKind::config, parameter, ": there is no column ", written, ": ", table.path, " has columns 0 to ",
-         table.columns - 1);
-  }
-  if (table.names.empty())
-    fail(ErrorKind::config, parameter, ": '", written, "' is a name, but ", table.path,
-         " is read without a header: give an index from 0, or header: true");
-  fail(ErrorKind::config, parameter, ": ", table.path, " has no column '", written, "'",
-       did_you_mean(written, table.names), " (it has ", shown(table.names), ")");
-}
-
-TableLayout layout_of(const CsvParams& params, const Table& table) {
-  TableLayout out;
-  out.feature.assign(table.columns, true);
-  for (const std::string& name : params.ignore) out.feature[column_of(name, table, "ignore")] = false;
-  const bool named_last = std::ranges::count(table.names, "last") > 0;
-  out.target = params.target == "last" && !named_last ? table.columns - 1 : column_of(params.target, table, "target");
-  if (!out.feature[out.target]) fail(ErrorKind::config, "ignore: column ", params.target, " is the target");
-  out.feature[out.target] = false;
-  out.features = size_t(std::ranges::count(out.feature, true));
-  if (out.features == 0)
-    fail(ErrorKind::data, table.path, ": no columns are left beside the target",
-         table.columns == 1 ? text("; cells are separated by ", in_quotes(params.delimiter), " (delimiter)") : "");
-  return out;
-}
-
-bool is_header(const CsvParams& params, const std::vector<CsvCell>& first) {
-  if (params.header != "auto") return params.header == "true";
-  // The target may be text in every row, so it says nothing; which column it is may be known by name only.
-  double number = 0;
-  size_t texts = 0, named_target = 0;
-  for (const CsvCell& cell : first) {
-    texts += !parse_number(cell.text, number);
-    named_target += cell.text == params.target;
-  }
-  const bool last_is_text = !first.empty() && !parse_number(first.back().text, number);
-  if (params.target == "last") return texts > size_t(last_is_text);
-  return named_target > 0 || texts > 1;
-}
-
 class TableReader {
  public:
   TableReader(const CsvParams& params, const std::string& path)
-      : params_(params), text_(read_maybe_gzip(path)), reader_(text_, delimiter_of(params.delimiter), path) {
+      : params_(params),
+        missing_(params.missing),
+        file_(std::make_shared<const TextFile>(path)),
+        reader_(file_->text(), delimiter_of(params.delimiter), path) {
     table_.path = path;
+    table_.file = file_;
     table_.delimiter = delimiter_of(params.delimiter);
   }
 
   Table read(TableLayout& layout) {
-    std::vector<CsvCell> cells;
-    if (!reader_.next(cells)) fail(ErrorKind::data, table_.path, ": is empty");
-    table_.columns = cells.size();
-    const bool header = is_header(params_, cells);
-    if (header) read_names(cells);
-    layout = layout_of(params_, table_);
-    if (!header) add_row(cells, layout);
-    while (reader_.next(cells)) add_row(cells, layout);
+    const size_t begin = reader_.at();
+    if (!reader_.next(first_)) fail(ErrorKind::data, table_.path, ": is empty");
+    table_.columns = first_.size();
+    const bool header = params_.header == "true" || (params_.header == "auto" && names_columns(params_));
+    if (header) table_.names = header_names(first_, reader_);
+    layout_ = layout_of(params_, table_);
+    if (params_.header == "auto" && !header) find_header();
+    if (table_.names.empty()) reader_.go_to(begin);
+    CsvRows(params_.header, missing_, layout_, first_).read(reader_.at(), table_);
     if (table_.targets.empty()) fail(ErrorKind::data, table_.path, ": has no rows below its header");
+    if (params_.header == "auto" && !header) check_header();
+    layout = std::move(layout_);
     return std::move(table_);
   }
 
  private:
-  void read_names(const std::vector<CsvCell>& cells) {
-    for (const CsvCell& cell : cells) {
-      if (std::ranges::count(table_.names, cell.text) > 0)
-        reader_.fail_at(cell, text("two columns are named ", in_quotes(cell.text)));
-      if (!is_utf8(cell.text))
-        reader_.fail_at(cell, text("the name ", in_quotes(cell.text), " is not UTF-8; save the file as UTF-8"));
-      table_.names.emplace_back(cell.text);
+  // Decides by the first line alone; check_header() asks the targets of the others.
+  void find_header() {
+    const FirstLine first = first_line_by_cells(first_, layout_.feature, missing_);
+    if (first == FirstLine::unclear) {
+      const auto of_kind = [&](CellKind kind) {
+        for (size_t i = 0; i < first_.size(); ++i)
+          if (layout_.feature[i] && kind_of(first_[i].text, missing_) == kind) return in_quotes(first_[i].text);
+        return std::string();
+      };
+      unclear(text(of_kind(CellKind::text), " is a text, ", of_kind(CellKind::number), " a number"));
     }
+    if (first == FirstLine::sample) {
+      if (are_column_numbers(first_)) unclear("its cells are the numbers of the columns");
+      return;
+    }
+    table_.names = header_names(first_, reader_);
+    layout_ = layout_of(params_, table_);
   }
 
-  std::string column_text(size_t i) const {
-    return table_.names.empty() ? text("column ", i) : text("column ", in_quotes(table_.names[i]));
+  void check_header() const {
+    const std::string_view target = first_[layout_.target].text;
+    if (kind_of(target, missing_) != CellKind::text) return;
+    const long others = table_.names.empty() ? 1 : 0;
+    const bool again = std::find(table_.targets.begin() + others, table_.targets.end(), target) != table_.targets.end();
+    if (!table_.names.empty() && again)
+      unclear(text("its target ", in_quotes(target), " is the target of another line"));
+    if (table_.names.empty() && !again && are_in_order(first_, layout_.feature))
+      unclear(text("its numbers are in order, and its target ", in_quotes(target), " is the target of no other line"));
   }
 
-  void add_row(const std::vector<CsvCell>& cells, const TableLayout& layout) {
-    if (cells.size() != table_.columns)
-      reader_.fail_at(cells.back(), text("this row has ", cells.size(), " cells, the first row ", table_.columns));
-    for (size_t i = 0; i < cells.size(); ++i) {
-      if (i == layout.target) table_.targets.push_back({std::string(cells[i].text), cells[i].line, cells[i].column});
-      if (!layout.feature[i]) continue;
-      double value = 0;
-      if (!parse_f32(cells[i].text, value))
-        reader_.fail_at(cells[i], column_text(i) + ": " +
-                                      no_f32_text(cells[i].text, "; a column of text can be left out with ignore"));
-      table_.features.push_back(float(value));
-    }
+  [[noreturn]] void unclear(const std::string& reason) const {
+    fail(ErrorKind::config, reader_.place(first_.front().at), ": ", unclear_header(reason));
   }
 
   const CsvParams& params_;
-  std::string text_;
+  const MissingMarks missing_;
+  std::shared_ptr<const TextFile> file_;
   CsvReader reader_;
+  std::vector<CsvCell> first_;  // cells of the first line
+  TableLayout layout_;
   Table table_;
 };
 
 }  // namespace
+
+void Table::fail_at_target(size_t row, const std::string& message) const {
+  const std::string_view cell = targets[row];
+  const std::string_view all = file->text();
+  size_t at = size_t(cell.data() - all.data());
+  for (const Unescaped& other : unescaped)
+    if (other.text->data() == cell.data()) at = other.at;
+  if (at > 0 && at <= all.size() && all[at - 1] == '"') --at;
+  CsvReader(all, delimiter, path).fail_at(at, message);
+}
 
 Table read_table(const CsvParams& params, const std::string& path, TableLayout& layout) {
   return TableReader(params, path).read(layout);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "datasets/sample_reader.h"
+#include "datasets/table_cell.h"
 #include "neon/core/registry.h"
 #include "neon/core/tensor.h"
 
@@ -33,7 +34,9 @@ struct TableColumns {
   int64_t count = 0;                  // 0: no table
   std::vector<std::string> features;  // names in the order of a sample's numbers; empty: the table has no header
   std::vector<std::string> others;    // names of the target and of columns that were left out
+  std::vector<int64_t> positions;     // of the features, from 0; empty in old checkpoints
   char delimiter = ',';
+  std::vector<std::string> missing = default_missing_marks();
 };
 
 struct Data {

@@ -1,12 +1,15 @@
 // ImageList: a table of image files and their classes.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
 #include "datasets/csv.h"
 #include "datasets/gzip.h"
 #include "datasets/image_samples.h"
+#include "datasets/labels.h"
+#include "datasets/table_header.h"
 #include "neon/core/paths.h"
 
 namespace neon {
@@ -14,25 +17,54 @@ namespace neon {
 namespace {
 
 struct ListParams : ImageParams {
-  std::string path, root, test_list;
+  std::string path, root, test_list, header = "auto";
   double test = 0;
+  int64_t classes = 0;
+  std::vector<std::string> missing = default_missing_marks();
   static void describe(auto&& p) {
     p("path", &ListParams::path,
-      "CSV (.tsv: with tabs): a file and its class a line. A first line that names no file is a header.", Required{},
-      Alias{"manifest_filename"});
+      "CSV (.tsv: with tabs): a file and its class a line. Classes are names, or the whole numbers 0 to k - 1, which "
+      "are "
+      "compared as numbers: 1 is 1.0.",
+      Required{}, Alias{"manifest_filename"});
     p("root", &ListParams::root, "Folder or tar archive that the files are in; by default the folder of the list.",
       Alias{"manifest_root"});
     p("test_list", &ListParams::test_list, "The same of the images to test with.");
     p("test", &ListParams::test,
       "Share of the images that is kept to test with, drawn by the seed, without a test_list.", half_open(0, 1));
+    p("header", &ListParams::header,
+      "Whether the first line of a list is a header. auto: it is where its first cell is neither a file that is there "
+      "nor like the name of one; a first line that could be both is refused.",
+      one_of({"auto", "true", "false"}));
+    p("classes", &ListParams::classes,
+      "Number of classes that are numbers; needed where some of them have no training image. 0: those listed, 0 to "
+      "k - 1.",
+      closed(0, 1e6));
+    p("missing", &ListParams::missing,
+      "Marks of a missing class beside the empty cell; letter case does not matter. A missing class is refused.");
     ImageParams::describe(p);
   }
 };
 
-// A line of a list.
+// A list's text, and how it is read.
+struct List {
+  std::string path, content, root;
+  LabelledImage::Part part = LabelledImage::train;
+  List(std::string from, std::string folder, LabelledImage::Part to)
+      : path(std::move(from)), content(read_maybe_gzip(path)), root(std::move(folder)), part(to) {}
+  CsvReader reader() const {
+    const bool tabs = path.ends_with(".tsv") || content.substr(0, content.find('\n')).find('\t') != content.npos;
+    return {content, tabs ? '\t' : ',', path};
+  }
+};
+
+// A line of a list, which is borrowed.
 struct Entry {
-  std::string file, label, where;  // where: "list.csv:3", for messages
-  LabelledImage::Part part;
+  std::string file, label;
+  const List* list;
+  size_t at, label_at;  // bytes of the list
+  // "list.csv:3"
+  std::string where() const { return text(list->path, ":", list->reader().line(at)); }
 };
 
 // The name of a listed file within `root`, with which an absolute one may begin.
@@ -44,57 +76,115 @@ std::string name_within(std::string file, const std::string& root) {
   return file.starts_with(folder + "/") ? file.substr(folder.size() + 1) : file;
 }
 
-void read_list(const std::string& path, LabelledImage::Part part, const std::set<std::string>& known,
-               const std::string& root, std::vector<Entry>& out) {
-  const std::string content = read_maybe_gzip(path);
-  const bool tabs = path.ends_with(".tsv") || content.substr(0, content.find('\n')).find('\t') != content.npos;
-  CsvReader reader(content, tabs ? '\t' : ',', path);
+// Whether the first line of a list is a header; it names no file that is there, unless `header` says what it is.
+bool is_list_header(const std::string& header, const CsvReader& reader, const Entry& entry) {
+  if (header != "auto") return header == "true";
+  if (is_image_name(entry.file)) return false;
+  if (entry.file.find_first_of("./") != entry.file.npos)
+    fail(ErrorKind::config, reader.place(entry.at), ": ",
+         unclear_header(text("there is no file ", in_quotes(entry.file), " in ", entry.list->root)));
+  return true;
+}
+
+void read_list(const List& list, const std::string& header, const std::set<std::string>& known,
+               std::vector<Entry>& out) {
+  CsvReader reader = list.reader();
   std::vector<CsvCell> cells;
+  std::optional<Entry> head;
   for (bool first = true; reader.next(cells); first = false) {
     if (cells.size() != 2)
-      reader.fail_at(cells.front(), text("expected a file and its class, found ", cells.size(), " cells"));
-    Entry entry{name_within(std::string(cells[0].text), root), std::string(cells[1].text),
-                text(path, ":", cells[0].line), part};
-    const bool there = known.count(entry.file) > 0;
-    if (!there && first && !is_image_name(entry.file)) continue;  // a header
+      reader.fail_at(cells.front().at, text("expected a file and its class, found ", cells.size(), " cells"));
+    Entry entry{name_within(std::string(cells[0].text), list.root), std::string(cells[1].text), &list, cells[0].at,
+                cells[1].at};
+    const bool there = known.contains(entry.file);
+    if (first && (header == "true" || !there) && is_list_header(header, reader, entry)) {
+      head = std::move(entry);
+      continue;
+    }
     if (!there)
-      reader.fail_at(cells.front(), text("there is no file ", in_quotes(entry.file), " in ", root,
-                                         "; names are from that folder on, and root: gives another"));
-    if (entry.label.empty()) reader.fail_at(cells.back(), text(in_quotes(entry.file), " has no class"));
+      reader.fail_at(entry.at, text("there is no file ", in_quotes(entry.file), " in ", list.root,
+                                    "; names are from that folder on, and root: gives another"));
+    if (head && header == "auto" && head->label == entry.label)
+      fail(ErrorKind::config, reader.place(head->at), ": ",
+           unclear_header(text("its class ", in_quotes(head->label), " is the class of another line")));
     out.push_back(std::move(entry));
   }
 }
 
-// Names of the classes, or none where labels are numbers; `images` get their labels. A data error for fewer than
-// `least` to train with.
-std::vector<std::string> take_labels(const std::vector<Entry>& entries, std::vector<LabelledImage>& images,
-                                     size_t least, int64_t& classes) {
-  double value = 0, largest = 0;
-  const bool numbers = std::ranges::all_of(entries, [&](const Entry& entry) {
-    if (!parse_number(entry.label, value) || value < 0 || value != std::floor(value) || value > 1e6) return false;
-    if (entry.part == LabelledImage::train) largest = std::max(largest, value);
-    return true;
-  });
-  std::set<std::string> seen;
-  for (const Entry& entry : entries)
-    if (entry.part == LabelledImage::train) seen.insert(entry.label);
-  std::vector<std::string> names;
-  if (!numbers) names = {seen.begin(), seen.end()};
-  classes = std::max<int64_t>(2, numbers ? int64_t(largest) + 1 : int64_t(names.size()));
-  for (const Entry& entry : entries) {
-    const auto found = std::ranges::find(names, entry.label);
-    if (!numbers && found == names.end())
-      fail(ErrorKind::data, entry.where, ": class ", in_quotes(entry.label), " is not one of the training list's",
-           did_you_mean(entry.label, names));
-    if (numbers) parse_number(entry.label, value);
-    if (numbers && value > largest)
-      fail(ErrorKind::data, entry.where, ": class ", entry.label, ", the training list has classes 0 to ", largest);
-    images.push_back({entry.file, numbers ? int32_t(value) : int32_t(found - names.begin()), entry.part});
+// The classes of a set's lists.
+class ListLabels {
+ public:
+  ListLabels(const ListParams& params, const std::vector<Entry>& entries)
+      : params_(params), entries_(entries), fail_at_([this](size_t index, const std::string& message) {
+          const Entry& entry = entries_[index];
+          entry.list->reader().fail_at(entry.label_at, text("the class ", message));
+        }) {}
+
+  // Gives the set its images and classes: names, or none where classes are numbers. A data error for fewer classes than
+  // `least` to train with.
+  void fill(size_t least, ImageSet& set) const {
+    std::vector<std::string_view> all, training;
+    for (const Entry& entry : entries_) {
+      all.push_back(entry.label);
+      if (entry.list->part == LabelledImage::train) training.push_back(entry.label);
+    }
+    const MissingMarks missing(params_.missing);
+    label_numbers(all, missing, fail_at_);
+    const LabelNumbers numbers = label_numbers(training, missing, fail_at_);
+    const LabelClasses classes(training, numbers.all_numbers, fail_at_);
+    const std::vector<std::string>& names = classes.names();
+    if (numbers.all_numbers) check_numbers(numbers, names.size());
+    else check_names(names, set);
+    if (names.size() < least)
+      fail(ErrorKind::data, entries_.front().where(), ": every training image is of class ", in_quotes(names.front()));
+    set.classes = std::max<int64_t>(2, params_.classes > 0 ? params_.classes : int64_t(names.size()));
+    for (const Entry& entry : entries_)
+      set.images.push_back({entry.file, label_of(entry, classes, numbers.all_numbers), entry.list->part});
   }
-  if (seen.size() < least)
-    fail(ErrorKind::data, entries.front().where, ": every training image is of class ", in_quotes(*seen.begin()));
-  return names;
-}
+
+ private:
+  void check_names(const std::vector<std::string>& names, ImageSet& set) const {
+    if (params_.classes > 0)
+      fail(ErrorKind::config, "classes: ", params_.classes, ", but the classes of ", entries_.front().list->path,
+           " are names; leave it out");
+    set.class_names = names;
+  }
+
+  void check_numbers(const LabelNumbers& numbers, size_t different) const {
+    const std::string& path = entries_.front().list->path;
+    if (!numbers.all_whole || numbers.smallest < 0 || numbers.largest >= kMostClasses)
+      fail(ErrorKind::data, path, ": has classes from ", numbers.smallest, " to ", numbers.largest,
+           ": classes that are numbers are whole ones from 0 to ", kMostClasses - 1);
+    if (params_.classes > 0 && numbers.largest >= double(params_.classes))
+      fail(ErrorKind::config, path, ": has the class ", numbers.largest, ", but classes: ", params_.classes,
+           " allows 0 to ", params_.classes - 1);
+    if (const std::string what = ask_about_labels(numbers.smallest, numbers.largest, different);
+        params_.classes == 0 && !what.empty())
+      fail(ErrorKind::config, path, ": its classes are ", what, ": say classes: ", numbers.largest + 1,
+           " where some have no training image, or number them from 0");
+  }
+
+  int32_t label_of(const Entry& entry, const LabelClasses& classes, bool numbers) const {
+    double value = 0;
+    if (!numbers || params_.classes == 0) {
+      const int64_t found = classes.find(entry.label);
+      if (found < 0)
+        fail(ErrorKind::data, entry.where(), ": class ", in_quotes(entry.label), " is not one of the training list's",
+             numbers ? text(", 0 to ", classes.names().size() - 1) : did_you_mean(entry.label, classes.names()));
+      return int32_t(found);
+    }
+    if (!parse_number(entry.label, value) || value < 0 || value >= double(params_.classes) ||
+        value != std::floor(value))
+      fail(ErrorKind::data, entry.where(), ": class ", in_quotes(entry.label),
+           " is not one of classes: ", params_.classes, ", 0 to ", params_.classes - 1);
+    return int32_t(value);
+  }
+
+  static constexpr double kMostClasses = 1e6;
+  const ListParams& params_;
+  const std::vector<Entry>& entries_;
+  const FailAtLabel fail_at_;
+};
 
 class ImageList : public Parametrized<Dataset, ListParams> {
  public:
@@ -131,12 +221,16 @@ class ImageList : public Parametrized<Dataset, ListParams> {
     out.store = open_image_store(root);
     const std::set<std::string> known(out.store->names().begin(), out.store->names().end());
     std::vector<Entry> entries;
-    read_list(path, LabelledImage::train, known, root, entries);
+    const List train(path, root, LabelledImage::train);
+    read_list(train, params.header, known, entries);
     if (entries.empty()) fail(ErrorKind::data, path, ": names no file that is in ", root);
-    if (!params.test_list.empty())
-      read_list(find_data_file(params.test_list, context), LabelledImage::test, known, root, entries);
+    std::optional<List> test;
+    if (!params.test_list.empty()) {
+      test.emplace(find_data_file(params.test_list, context), root, LabelledImage::test);
+      read_list(*test, params.header, known, entries);
+    }
     check_unique(entries);
-    out.class_names = take_labels(entries, out.images, least_classes(), out.classes);
+    ListLabels(params, entries).fill(least_classes(), out);
     draw_test_images(out, params.test, context);
     return out;
   }
@@ -145,7 +239,7 @@ class ImageList : public Parametrized<Dataset, ListParams> {
     std::unordered_map<std::string_view, const Entry*> seen;
     for (const Entry& entry : entries)
       if (const auto [other, added] = seen.emplace(entry.file, &entry); !added)
-        fail(ErrorKind::data, entry.where, ": ", in_quotes(entry.file), " is listed in ", other->second->where,
+        fail(ErrorKind::data, entry.where(), ": ", in_quotes(entry.file), " is listed in ", other->second->where(),
              " already");
   }
 };

@@ -1,25 +1,33 @@
 // The columns that a net takes, of a CSV file.
 #include <algorithm>
 #include <numeric>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "datasets/csv.h"
+#include "datasets/table_header.h"
 #include "neon/cli/samples.h"
 
 namespace neon {
 
 namespace {
 
-bool names_all(const std::vector<std::string>& features, const std::vector<std::string>& cells) {
-  return std::ranges::all_of(features, [&](const auto& feature) { return std::ranges::count(cells, feature); });
+bool names_all(const std::vector<std::string>& features, const std::vector<CsvCell>& cells) {
+  std::unordered_set<std::string_view> names;
+  for (const CsvCell& cell : cells) names.insert(cell.text);
+  return std::ranges::all_of(features, [&](const std::string& feature) { return names.contains(feature); });
 }
 
-// None where the first line cannot be read so.
-std::vector<std::string> first_line(const std::string& content, char delimiter, const std::string& name) try {
+struct SplitLine {
+  size_t cells = 0;  // 0: the first line cannot be read with this delimiter
+  bool has_names = false;
+};
+SplitLine first_line(const std::string& content, char delimiter, const std::string& name,
+                     const std::vector<std::string>& features) try {
   std::vector<CsvCell> cells;
-  CsvReader(content, delimiter, name).next(cells);
-  std::vector<std::string> out;
-  for (const CsvCell& cell : cells) out.emplace_back(cell.text);
-  return out;
+  CsvReader reader(content, delimiter, name);
+  reader.next(cells);
+  return {cells.size(), !features.empty() && names_all(features, cells)};
 } catch (const Error&) {
   return {};
 }
@@ -29,13 +37,13 @@ std::vector<std::string> first_line(const std::string& content, char delimiter, 
 // column.
 char delimiter_of(const std::string& content, const std::string& name, const TableColumns& trained) {
   const char own = name.ends_with(".tsv") ? '\t' : trained.delimiter;
-  for (const bool by_names : {true, false})
-    for (const char delimiter : {own, ',', '\t'}) {
-      const auto cells = first_line(content, delimiter, name);
-      if (by_names ? !trained.features.empty() && names_all(trained.features, cells) : cells.size() > 1)
-        return delimiter;
-    }
-  return own;
+  char in_cells = '\0';
+  for (const char delimiter : {own, ',', '\t'}) {
+    const SplitLine first = first_line(content, delimiter, name, trained.features);
+    if (first.has_names) return delimiter;
+    if (first.cells > 1 && in_cells == '\0') in_cells = delimiter;
+  }
+  return in_cells != '\0' ? in_cells : own;
 }
 
 class SampleTable {
@@ -47,43 +55,54 @@ class SampleTable {
         trained_(stored.table),
         delimiter_(delimiter_of(content, name, stored.table)),
         reader_(content, delimiter_, name),
-        notes_(notes) {}
+        notes_(notes),
+        missing_(stored.table.missing) {}
 
   Tensor read() {
-    std::vector<CsvCell> cells;
     bool header = false;
-    for (bool first = true; reader_.next(cells); first = false) {
-      if (first) {
-        count_ = cells.size();
-        header = is_header(cells);
-        choose_columns(header && !trained_.features.empty() ? &cells : nullptr);
-        if (header) continue;
-      }
-      add_row(cells, header);
+    const size_t begin = reader_.at();
+    if (std::vector<CsvCell> cells; reader_.next(cells)) {
+      count_ = cells.size();
+      header = is_header(cells);
+      choose_columns(header && !trained_.features.empty() ? &cells : nullptr);
+      if (!header) reader_.go_to(begin);
+      while (reader_.start_record()) read_row(header);
     }
     if (numbers_.empty())
-      fail(ErrorKind::data, name_, ": holds no samples",
-           header ? "; its first line names the columns, or has no number in its cells" : "");
-    Tensor out(DType::f32, {int64_t(numbers_.size() / chosen_.size()), int64_t(chosen_.size())});
+      fail(ErrorKind::data, name_, ": holds no samples", header ? "; its first line names the columns" : "");
+    Tensor out(DType::f32, {int64_t(numbers_.size() / features_), int64_t(features_)});
     std::ranges::copy(numbers_, out.as<float>().begin());
-    return input_array(out, name_);
+    return out;
   }
 
  private:
-  // The names that the net was trained with, or a line without any number.
-  bool is_header(const std::vector<CsvCell>& cells) const {
-    std::vector<std::string> names;
-    for (const CsvCell& cell : cells) names.emplace_back(cell.text);
-    if (!trained_.features.empty() && names_all(trained_.features, names)) return true;
-    double value = 0;
-    return std::ranges::none_of(cells, [&](const CsvCell& cell) { return parse_number(cell.text, value); });
+  // Whether all columns of a table that was trained on without a header are here.
+  bool is_trained_table() const {
+    return int64_t(count_) == trained_.count && trained_.features.empty() && !trained_.positions.empty();
   }
 
-  // By name where there are names on both sides.
+  // The names that the net was trained with, or a header by the rule of table_header.h. An unclear line is read as a
+  // sample, and its text is refused.
+  bool is_header(const std::vector<CsvCell>& cells) const {
+    if (!trained_.features.empty() && names_all(trained_.features, cells)) return true;
+    std::vector<bool> counts(cells.size(), true);
+    if (is_trained_table()) {
+      counts.assign(cells.size(), false);
+      for (const int64_t position : trained_.positions) counts[size_t(position)] = true;
+    }
+    return first_line_by_cells(cells, counts, missing_) == FirstLine::header;
+  }
+
+  // By name where there are names on both sides, otherwise by position.
   void choose_columns(const std::vector<CsvCell>* names) {
+    place_.assign(count_, kLeftOut);
     if (names) return choose_named(*names);
-    chosen_.resize(count_);
-    std::iota(chosen_.begin(), chosen_.end(), size_t(0));
+    if (is_trained_table()) {
+      for (const int64_t position : trained_.positions) place_[size_t(position)] = int64_t(features_++);
+      return;
+    }
+    std::iota(place_.begin(), place_.end(), int64_t(0));
+    features_ = count_;
     if (int64_t(count_) != trained_.count || int64_t(count_) <= stored_.sample.elements()) return;
     fail(ErrorKind::data, name_, ": has ", count_,
          " columns, as the table that the net was trained with; the net takes ", stored_.sample.elements(),
@@ -94,25 +113,38 @@ class SampleTable {
   }
 
   void choose_named(const std::vector<CsvCell>& names) {
-    std::vector<std::string> all, missing, unknown;
+    std::unordered_map<std::string_view, size_t> places;
+    std::vector<std::string> all, missing;
     for (const CsvCell& cell : names) {
-      const std::string name(cell.text);
-      if (std::ranges::count(all, name)) reader_.fail_at(cell, text("two columns are named ", in_quotes(name)));
-      all.push_back(name);
-      if (!std::ranges::count(trained_.features, name) && !std::ranges::count(trained_.others, name))
-        unknown.push_back(in_quotes(name));
+      if (!places.emplace(cell.text, places.size()).second)
+        reader_.fail_at(cell.at, text("two columns are named ", in_quotes(cell.text)));
+      all.emplace_back(cell.text);
     }
     for (const std::string& feature : trained_.features) {
-      const auto found = std::ranges::find(all, feature);
-      if (found == all.end()) missing.push_back(feature);
-      else chosen_.push_back(size_t(found - all.begin()));
+      const auto found = places.find(feature);
+      if (found == places.end()) missing.push_back(feature);
+      else place_[found->second] = int64_t(features_++);
     }
     if (!missing.empty())
       fail(ErrorKind::data, name_, ": has no column ", in_quotes(missing.front()), did_you_mean(missing.front(), all),
            missing.size() > 1 ? text(", nor ", missing.size() - 1, " more of those that the net takes") : "",
            " (the net takes ", join(trained_.features, ", "), "); read with ", delimiter_text(), " between cells");
+    note_unknown(all);
+  }
+
+  void note_unknown(const std::vector<std::string>& names) {
+    constexpr size_t kMost = 20;
+    const std::unordered_set<std::string_view> others(trained_.others.begin(), trained_.others.end());
+    std::vector<std::string> unknown;
+    size_t more = 0;
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (place_[i] != kLeftOut || others.contains(names[i])) continue;
+      if (unknown.size() < kMost) unknown.push_back(in_quotes(names[i]));
+      else ++more;
+    }
     if (!unknown.empty())
-      notes_.push_back(text(name_, ": left out, since the net was trained without: ", join(unknown, ", ")));
+      notes_.push_back(text(name_, ": left out, since the net was trained without: ", join(unknown, ", "),
+                            more > 0 ? text(" and ", more, " more") : ""));
   }
 
   std::string delimiter_text() const {
@@ -120,25 +152,42 @@ class SampleTable {
     return delimiter_ == ',' ? "commas" : in_quotes(std::string(1, delimiter_));
   }
 
-  void add_row(const std::vector<CsvCell>& cells, bool header) {
-    if (cells.size() != count_)
-      reader_.fail_at(cells.front(),
-                      text(cells.size(), " cells, the ", header ? "header has " : "lines before have ", count_));
-    for (const size_t column : chosen_) {
-      double value = 0;
-      if (!parse_f32(cells[column].text, value)) reader_.fail_at(cells[column], no_f32_text(cells[column].text));
-      numbers_.push_back(float(value));
+  void read_row(bool header) {
+    const size_t start = reader_.at(), before = numbers_.size();
+    numbers_.resize(before + features_);
+    for (size_t i = 0; i < count_; ++i) {
+      if (place_[i] == kLeftOut) reader_.skip_cell();
+      else read_number(numbers_[before + size_t(place_[i])]);
+      if (reader_.another_cell() != (i + 1 < count_)) wrong_count(start, header);
     }
   }
 
+  void read_number(float& to) {
+    if (reader_.take_f32(to)) return;
+    const CsvCell cell = reader_.cell();
+    double value = 0;
+    if (!parse_f32(cell.text, value)) reader_.fail_at(cell.at, no_f32_text(cell.text, missing_));
+    to = float(value);
+  }
+
+  [[noreturn]] void wrong_count(size_t start, bool header) {
+    std::vector<CsvCell> cells;
+    reader_.go_to(start);
+    reader_.next(cells);
+    reader_.fail_at(cells.front().at,
+                    text(cells.size(), " cells, the ", header ? "header has " : "lines before have ", count_));
+  }
+
+  static constexpr int64_t kLeftOut = -1;
   const std::string& name_;
   const StoredData& stored_;
   const TableColumns& trained_;
   char delimiter_;
   CsvReader reader_;
   std::vector<std::string>& notes_;
-  size_t count_ = 0;
-  std::vector<size_t> chosen_;  // columns, in the order that the net takes them
+  MissingMarks missing_;
+  size_t count_ = 0, features_ = 0;  // columns of the table; those that the net takes
+  std::vector<int64_t> place_;       // of each column, among the numbers of a sample; or kLeftOut
   std::vector<float> numbers_;
 };
 

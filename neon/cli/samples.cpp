@@ -135,6 +135,13 @@ TableColumns table_from(const nlohmann::json& json) {
   out.count = json.at("columns").get<int64_t>();
   out.features = json.at("features").get<std::vector<std::string>>();
   out.others = json.at("others").get<std::vector<std::string>>();
+  out.positions = json.value("positions", std::vector<int64_t>());  // not in old checkpoints
+  out.missing = json.value("missing", default_missing_marks());
+  int64_t before = -1;
+  for (const int64_t position : out.positions) {
+    if (position <= before || position >= out.count) fail(ErrorKind::data, "neon.data has a column ", position);
+    before = position;
+  }
   const auto delimiter = json.at("delimiter").get<std::string>();
   if (delimiter.size() != 1) fail(ErrorKind::data, "neon.data has the delimiter ", in_quotes(delimiter));
   out.delimiter = delimiter[0];

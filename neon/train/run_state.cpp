@@ -56,6 +56,8 @@ json table_json(const TableColumns& table) {
   return {{"columns", table.count},
           {"features", table.features},
           {"others", table.others},
+          {"positions", table.positions},
+          {"missing", table.missing},
           {"delimiter", std::string(1, table.delimiter)}};
 }
 

@@ -487,7 +487,7 @@ class Tables(Case):
         self.refuse_table("a,b,c\n", "t.csv")
         self.refuse_table("\0\0\0", "t.csv")
         self.refuse_table("<html><body>404</body></html>", "t.csv")
-        self.refuse_table(b"1,2,caf\xe9\n3,4,b\n5,6,b\n", "t.csv:1:5", "the class 'caf?' is not UTF-8", header="false")
+        self.refuse_table(b"1,2,caf\xe9\n3,4,b\n5,6,b\n", "t.csv:1:5", "the target 'caf?' is not UTF-8", header="false")
         self.refuse_table('1,"2\nneon: done\033[31m",a\n3,4,b\n', "t.csv:1", "found '2?neon: done?[31m'", header="false")
 
 

@@ -201,6 +201,18 @@ class Evaluation(Case):
         self.neon("-s", "t", self.spec(dataset='{CSV: {path: t.csv, delimiter: ";"}}'), "--set", "layers[1].nout=2")
         self.assertEqual(len(self.neon("predict", "t", "t.csv").out.splitlines()), 41)
 
+    def test_predict_reads_the_table_that_was_trained_on(self):
+        """The same rule decides in training and predict whether the first line is a header; no sample is lost."""
+        lines = "".join(f"img{i:03},{i / 10},{i % 3},{'cat' if i % 2 else 'dog'}\n" for i in range(20))
+        for head in "", "name,x,y,kind\n":
+            self.write("t.csv", head + lines)
+            self.neon("-e", "1", "-s", "t", self.spec(dataset='{CSV: {path: t.csv, ignore: ["0"]}}'), "--set", "layers[1].nout=2")
+            self.assertEqual(len(self.neon("predict", "t", "t.csv").out.splitlines()), 21)
+            self.write("x.csv", "".join(",".join(line.split(",")[1:3]) + "\n" for line in lines.splitlines()))
+            self.assertEqual(self.neon("predict", "t", "x.csv").out, self.neon("predict", "t", "t.csv").out)
+            self.refused(3, "predict", "t", "-", stdin=b"NA,NA\n1,2\n", says=("stdin:1:1: expected a number, found 'NA'; fill in",))
+            self.refused(3, "predict", "t", "-", stdin=b"1,x\n1,2\n", says=("stdin:1:3: expected a number, found 'x'",))
+
     def test_predict_of_tables_with_other_separators(self):
         """What the first line shows counts, with names and without."""
         rng = np.random.default_rng(4)

@@ -1,7 +1,10 @@
 #include "datasets/csv.h"
 
 #include <catch2/catch.hpp>
+#include <cmath>
+#include <cstdlib>
 
+#include "datasets/table_cell.h"
 #include "support.h"
 
 using namespace neon;
@@ -49,10 +52,15 @@ TEST_CASE("cells know their line and column, also after line breaks in quotes") 
   std::vector<CsvCell> cells;
   REQUIRE(reader.next(cells));
   REQUIRE(cells.size() == 3);
-  CHECK((cells[1].line == 1 && cells[1].column == 3));
-  CHECK((cells[2].line == 2 && cells[2].column == 5));
+  CHECK(reader.place(cells[1].at) == "a.csv:1:3");
+  CHECK(reader.place(cells[2].at) == "a.csv:2:5");
   REQUIRE(reader.next(cells));
-  CHECK((cells[0].line == 3 && cells[0].column == 3));
+  CHECK(reader.place(cells[0].at) == "a.csv:3:3");
+  CHECK(CsvReader("a\r\nb\rc\n\nd", ',', "a.csv").place(7) == "a.csv:5:1");
+  CHECK(CsvReader("\xef\xbb\xbf"
+                  "ab",
+                  ',', "a.csv")
+            .place(4) == "a.csv:1:2");
 }
 
 TEST_CASE("malformed text is an error with file, line and column") {
@@ -74,6 +82,45 @@ TEST_CASE("numbers are whole cells") {
     REQUIRE(parse_number(written, value));
     CHECK(value == expected);
   }
-  for (const char* wrong : {"", "+", "+-1", "-+1", "1,5", "1 2", "0x10", "1e400x", "NA", "1.5kg"})
+  for (const char* wrong : {"", "+", "+-1", "-+1", "1,5", "1 2", "0x10", "1e400x", "NA", "1.5kg", "nan", "-nan"})
     CHECK_FALSE(parse_number(wrong, value));
+}
+
+TEST_CASE("a number read in place is the one that strtod reads") {
+  const auto in_place = [](const std::string& cell, char delimiter, float& out) {
+    const std::string line = cell + delimiter + "x\n";
+    CsvReader reader(line, delimiter, "a.csv");
+    return reader.start_record() && reader.take_f32(out) && reader.another_cell() && reader.cell().text == "x";
+  };
+  uint64_t state = 1;
+  const auto draw = [&](uint64_t below) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (state >> 33) % below;
+  };
+  for (int i = 0; i < 50000; ++i) {
+    std::string cell = draw(2) ? "" : draw(2) ? "-" : "+";
+    const uint64_t digits = 1 + draw(20), point = draw(24);
+    for (uint64_t k = 0; k < digits; ++k) {
+      if (k == point) cell += '.';
+      cell += char('0' + draw(10));
+    }
+    if (draw(4) == 0) cell += "e" + std::to_string(int(draw(30)) - 20);
+    if (draw(4) == 0) cell += std::string(draw(3), ' ');
+    float value = 0;
+    INFO(cell);
+    REQUIRE(in_place(cell, ';', value));
+    REQUIRE(value == float(std::strtod(cell.c_str(), nullptr)));
+  }
+  float value = 7;
+  for (const char* wrong : {"", "-", ".", "+-1", "1.2.3", "1e", "1e400", "1e39", "inf", "nan", "\"1\"", "1 2", "0x1"})
+    CHECK_FALSE(in_place(wrong, ';', value));
+  // A delimiter that a number may have in it is never read as a part of one.
+  CHECK_FALSE(in_place("1", '5', value));
+  CHECK_FALSE(in_place("1", 'e', value));
+}
+
+TEST_CASE("a line has so many cells at most, and no more are held") {
+  const std::string commas(CsvReader::kMostCells + 10, ',');
+  CHECK(error_of([&] { parse(commas); }) == text("data: a.csv:1:", CsvReader::kMostCells + 1,
+                                                 ": this row has more than ", CsvReader::kMostCells, " cells"));
 }

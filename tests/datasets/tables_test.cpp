@@ -61,11 +61,12 @@ TEST_CASE("the header of a CSV file is found, or said") {
     keys.push_back({"test", "0"});
     return make("CSV", keys)->load(offline()).train.size();
   };
-  CHECK(rows("1,2,a\n3,4,b\n") == 2);
+  CHECK(rows("1,2,a\n3,4,b\n3,4,a\n") == 3);
   CHECK(rows("x,y,a\n3,4,b\n3,4,a\n") == 2);
   CHECK(rows("x,y,z\n3,4,0\n3,4,1\n") == 2);
   CHECK(rows("1,2,0\n3,4,1\n") == 2);
   CHECK(rows("1,2,a\n3,4,b\n5,6,c\n", {{"header", "true"}}) == 2);
+  CHECK(rows("1,2,a\n3,4,b\n5,6,c\n", {{"header", "false"}}) == 3);
   CHECK(rows("kind,x\na,1\nb,2\n", {{"target", "kind"}}) == 2);
   CHECK(rows("a,1\nb,2\n", {{"target", "0"}}) == 2);
   CHECK(rows("a;1\nb;2\n", {{"target", "0"}, {"delimiter", ";"}}) == 2);

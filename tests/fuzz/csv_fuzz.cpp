@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "datasets/csv.h"
+#include "datasets/table_cell.h"
 #include "neon/core/error.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -13,13 +14,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     neon::CsvReader reader(text, delimiters[data[0] % 4], "input");
     std::vector<neon::CsvCell> cells;
-    int64_t line = 0;
-    size_t total = 0;
+    size_t before = 0, total = 0;
     while (reader.next(cells)) {
       NEON_ASSERT(!cells.empty());
       for (const neon::CsvCell& cell : cells) {
-        NEON_ASSERT(cell.line >= line && cell.column >= 1);
-        line = cell.line;
+        NEON_ASSERT(cell.at >= before && cell.at <= text.size());
+        before = cell.at;
         total += cell.text.size();
         double value = 0;
         neon::parse_number(cell.text, value);

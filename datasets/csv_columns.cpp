@@ -1,0 +1,115 @@
+#include "datasets/csv_columns.h"
+
+#include <algorithm>
+#include <charconv>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace neon {
+
+namespace {
+
+std::string shown(const std::vector<std::string>& names) {
+  constexpr size_t kMost = 20;
+  std::vector<std::string> first;
+  for (const std::string& name : names) {
+    if (first.size() == kMost) break;
+    first.push_back(in_quotes(name));
+  }
+  return join(first, ", ") + (names.size() > kMost ? text(" and ", names.size() - kMost, " more") : "");
+}
+
+// Whether the text is an index: digits only.
+bool is_index(const std::string& written) {
+  return !written.empty() && written.find_first_not_of("0123456789") == written.npos;
+}
+
+class ColumnFinder {
+ public:
+  explicit ColumnFinder(const Table& table) : table_(table) {
+    for (size_t i = 0; i < table.names.size(); ++i) by_name_.emplace(table.names[i], i);
+  }
+
+  bool has(const std::string& name) const { return by_name_.contains(name); }
+
+  // Index of the column of that name or number.
+  size_t find(const std::string& written, const char* parameter) const {
+    const auto found = by_name_.find(written);
+    size_t index = table_.columns;
+    if (is_index(written)) {
+      const auto [end, error] = std::from_chars(written.data(), written.data() + written.size(), index);
+      if (error != std::errc()) index = table_.columns;
+    }
+    if (found != by_name_.end()) {
+      if (index < table_.columns && index != found->second)
+        fail(ErrorKind::config, parameter, ": ", written, " is the name of column ", found->second, " of ", table_.path,
+             " and the index of column ", in_quotes(table_.names[index]), "; rename one of them");
+      return found->second;
+    }
+    if (index < table_.columns) return index;
+    if (is_index(written))
+      fail(ErrorKind::config, parameter, ": there is no column ", written, ": ", table_.path, " has columns 0 to ",
+           table_.columns - 1);
+    if (table_.names.empty())
+      fail(ErrorKind::config, parameter, ": '", written, "' is a name, but ", table_.path,
+           " is read without a header: give an index from 0, or header: true");
+    fail(ErrorKind::config, parameter, ": ", table_.path, " has no column '", written, "'",
+         did_you_mean(written, table_.names), " (it has ", shown(table_.names), ")");
+  }
+
+  size_t target(const std::string& written) const {
+    const size_t last = table_.columns - 1;
+    if (written != "last") return find(written, "target");
+    const auto found = by_name_.find("last");
+    if (found != by_name_.end() && found->second != last)
+      fail(ErrorKind::config, "target: last is the name of column ", found->second, " of ", table_.path,
+           ", which is not the last column; give the target's index, ", found->second, " or ", last);
+    return last;
+  }
+
+ private:
+  const Table& table_;
+  std::unordered_map<std::string_view, size_t> by_name_;
+};
+
+}  // namespace
+
+char delimiter_of(const std::string& written) {
+  if (written == "tab" || written == "\\t" || written == "\t") return '\t';
+  if (written.size() == 1 && written != "\"" && written != "\n" && written != "\r") return written[0];
+  fail(ErrorKind::config, "delimiter: '", written, "' is not one character (or tab)");
+}
+
+bool names_columns(const CsvParams& params) {
+  return (params.target != "last" && !is_index(params.target)) ||
+         !std::ranges::all_of(params.ignore, [](const std::string& column) { return is_index(column); });
+}
+
+std::vector<std::string> header_names(const std::vector<CsvCell>& cells, const CsvReader& reader) {
+  std::vector<std::string> out;
+  std::unordered_set<std::string_view> known;
+  for (const CsvCell& cell : cells) {
+    if (!known.insert(cell.text).second) reader.fail_at(cell.at, text("two columns are named ", in_quotes(cell.text)));
+    if (!is_utf8(cell.text))
+      reader.fail_at(cell.at, text("the name ", in_quotes(cell.text), " is not UTF-8; save the file as UTF-8"));
+    out.emplace_back(cell.text);
+  }
+  return out;
+}
+
+TableLayout layout_of(const CsvParams& params, const Table& table) {
+  const ColumnFinder columns(table);
+  TableLayout out;
+  out.feature.assign(table.columns, true);
+  for (const std::string& name : params.ignore) out.feature[columns.find(name, "ignore")] = false;
+  out.target = columns.target(params.target);
+  if (!out.feature[out.target]) fail(ErrorKind::config, "ignore: column ", params.target, " is the target");
+  out.feature[out.target] = false;
+  out.features = size_t(std::ranges::count(out.feature, true));
+  if (out.features == 0)
+    fail(ErrorKind::data, table.path, ": no columns are left beside the target",
+         table.columns == 1 ? text("; cells are separated by ", in_quotes(params.delimiter), " (delimiter)") : "");
+  return out;
+}
+
+}  // namespace neon

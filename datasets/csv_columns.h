@@ -1,0 +1,22 @@
+// The columns of a CSV file that parameters name.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "datasets/csv.h"
+#include "datasets/csv_table.h"
+
+namespace neon {
+
+char delimiter_of(const std::string& written);
+
+// Whether the parameters name a column by anything but its index, so that the first line must be a header.
+bool names_columns(const CsvParams& params);
+
+// Names of a header's cells; no two are equal.
+std::vector<std::string> header_names(const std::vector<CsvCell>& cells, const CsvReader& reader);
+
+// By names and indices; `table` has path, names and the number of columns.
+TableLayout layout_of(const CsvParams& params, const Table& table);
+
+}  // namespace neon

@@ -1,0 +1,56 @@
+#include "datasets/table_cell.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+
+#include "neon/core/text.h"
+
+namespace neon {
+
+std::vector<std::string> default_missing_marks() {
+  return {"?", "-", ".", "NA", "N/A", "#N/A", "<NA>", "NaN", "-NaN", "null", "None"};
+}
+
+MissingMarks::MissingMarks(const std::vector<std::string>& marks) {
+  for (const std::string& mark : marks) {
+    marks_.push_back(lower(mark));
+    longest_ = std::max(longest_, mark.size());
+  }
+}
+
+bool MissingMarks::contains(std::string_view cell) const {
+  if (cell.empty()) return true;
+  if (cell.size() > longest_) return false;
+  return std::ranges::find(marks_, lower(cell)) != marks_.end();
+}
+
+CellKind kind_of(std::string_view cell, const MissingMarks& missing) {
+  if (missing.contains(cell)) return CellKind::missing;
+  double value = 0;
+  return parse_number(cell, value) ? CellKind::number : CellKind::text;
+}
+
+bool parse_number(std::string_view cell, double& out) {
+  const bool signed_plus = cell.starts_with('+');
+  if (signed_plus) cell.remove_prefix(1);
+  if (cell.empty() || (signed_plus && cell.starts_with('-'))) return false;
+  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), out);
+  if (error == std::errc::invalid_argument || end != cell.data() + cell.size()) return false;
+  // from_chars does not say whether such a number is too large or too small.
+  if (error == std::errc::result_out_of_range) out = std::strtod(std::string(cell).c_str(), nullptr);
+  return !std::isnan(out);
+}
+
+bool parse_f32(std::string_view cell, double& out) { return parse_number(cell, out) && std::isfinite(float(out)); }
+
+std::string no_f32_text(std::string_view cell, const MissingMarks& missing, std::string_view advice) {
+  double value = 0;
+  if (parse_number(cell, value) && std::isinf(float(value)))
+    return text("expected a number up to f32's largest, 3.4e38, found ", in_quotes(cell));
+  return text("expected a number, found ", in_quotes(cell),
+              missing.contains(cell) ? "; fill in or remove rows with missing values" : advice);
+}
+
+}  // namespace neon
