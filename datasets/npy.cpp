@@ -158,11 +158,14 @@ const ZipArchive::Member* Npz::member(const std::string& name) const {
 }
 
 const ZipArchive::Member& Npz::require(const std::string& name) const {
-  const auto* found = member(name);
-  if (!found)
-    fail(ErrorKind::data, file_.name(), ": has no array '", name, "'", did_you_mean(name, names()), " (it has ",
-         names().empty() ? "none" : join(names(), ", "), ")");
-  return *found;
+  if (const auto* found = member(name)) return *found;
+  constexpr size_t kMost = 20;
+  const std::vector<std::string> all = names();
+  std::vector<std::string> first;
+  for (size_t i = 0; i < std::min(all.size(), kMost); ++i) first.push_back(printable(all[i], 80));
+  fail(ErrorKind::data, file_.name(), ": has no array ", in_quotes(name), did_you_mean(name, all), " (it has ",
+       all.empty() ? "none" : join(first, ", "), all.size() > kMost ? text(" and ", all.size() - kMost, " more") : "",
+       ")");
 }
 
 NpyHeader Npz::header(const std::string& name) const {

@@ -125,7 +125,9 @@ void TarReader::take_pax(const std::string& records) {
     const std::string_view record(&records[space + 1], first + length - space - 2);
     const size_t equals = std::min(record.find('='), record.size());
     const std::string_view key = record.substr(0, equals), value = record.substr(std::min(equals + 1, record.size()));
-    if (key == "path") long_name_ = value;
+    if (key == "path" && !sparse_) long_name_ = value;
+    if (key == "GNU.sparse.name") long_name_ = value;
+    if (key.starts_with("GNU.sparse.")) sparse_ = true;
     if (key == "size") {
       long_size_ = 0;
       for (char c : value) {
@@ -137,16 +139,28 @@ void TarReader::take_pax(const std::string& records) {
   }
 }
 
-// After the block of zeros that ends an archive nothing follows but more of them. (A part of one at the end of the
-// bytes is let be.)
+// Only zeros follow the block of zeros that ends an archive: those that fill up a record, which tar makes of at most
+// some MiB. More of them (a hole of the file, or zeros that gzip packed) are not read to their end.
 void TarReader::check_end() {
-  char block[kBlock];
+  constexpr int64_t kMostPadding = int64_t(64) << 20;
+  std::string piece(size_t(1) << 16, '\0');
   const int64_t end = at_;
-  while (const size_t got = bytes_->read(block, size_t(kBlock))) {
-    if (std::any_of(block, block + got, [](char c) { return c != 0; }))
+  int64_t padding = 0;
+  while (const size_t got = bytes_->read(piece.data(), piece.size())) {
+    padding += int64_t(got);
+    if (padding > kMostPadding)
+      fail(ErrorKind::data, bytes_->path(), ": more than ", bytes_text(double(kMostPadding)),
+           " of zeros follow the archive's end at byte ", end, "; cut the file off there");
+    if (std::any_of(piece.data(), piece.data() + got, [](char c) { return c != 0; }))
       fail(ErrorKind::data, bytes_->path(), ": more follows after the archive's end at byte ", end,
            "; archives that were put in a row are read up to there only, so unpack them into one");
   }
+}
+
+void TarReader::forget_headers() {
+  long_name_.clear();
+  long_size_ = -1;
+  sparse_ = false;
 }
 
 bool TarReader::next() {
@@ -171,6 +185,12 @@ bool TarReader::next() {
       long_name_.resize(std::min(long_name_.find('\0'), long_name_.size()));
       continue;
     }
+    // A label of the volume; the names in a folder, of a dump of changes (--listed-incremental).
+    if (type == 'V' || type == 'D') {
+      skip((size + kBlock - 1) / kBlock * kBlock);
+      forget_headers();
+      continue;
+    }
     if (type == 'x') {
       take_pax(read_text(size));
       continue;
@@ -185,15 +205,17 @@ bool TarReader::next() {
       name_ = text(prefix, "/", name_);
     if (!long_name_.empty()) name_ = std::move(long_name_);
     size_ = long_size_ >= 0 ? long_size_ : size;
-    long_name_.clear();
-    long_size_ = -1;
+    const bool sparse = sparse_ || type == 'S';
+    forget_headers();
     while (name_.starts_with("./")) name_.erase(0, 2);
     if (name_.find('\0') != name_.npos) corrupt("a name with a zero byte");
     if (climbs_out(name_))
       fail(ErrorKind::data, where(),
            ": this name could lead out of the archive, as it is absolute or has a '..'; make it anew");
     if (type == '5' || (name_.ends_with('/') && size_ == 0)) continue;
-    if (type == 'S') fail(ErrorKind::data, where(), ": is a sparse file; make the archive without --sparse");
+    if (sparse) fail(ErrorKind::data, where(), ": is a sparse file; make the archive without --sparse");
+    if (type == 'M')
+      fail(ErrorKind::data, where(), ": began in another volume; make one archive, without --multi-volume");
     if (type != '0' && type != '\0' && type != '7')
       fail(ErrorKind::data, where(), ": is no file (a link or a device, type '", std::string(1, type),
            "'); make the archive with --dereference --hard-dereference");

@@ -14,9 +14,9 @@ class TarReader {
   explicit TarReader(const std::string& path);            // a file, plain or gzip
   explicit TarReader(std::unique_ptr<ByteStream> bytes);  // anything, for fuzzing
 
-  // Goes to the next regular file; false after the last. Folders are passed over. Links, devices, names that are
-  // absolute or have a `..`, an archive without its end and bytes beyond it are errors (but what follows a gzip stream,
-  // which zlib does not tell of).
+  // Goes to the next regular file; false after the last. Folders and volume labels are passed over. Links, devices,
+  // sparse files, names that are absolute or have a `..`, an archive without its end and bytes beyond it are errors
+  // (but what follows a gzip stream, which zlib does not tell of).
   bool next();
   // Of the present file: its name without a leading `./`, and its size.
   const std::string& name() const { return name_; }
@@ -32,6 +32,7 @@ class TarReader {
   bool read_block(char* block);
   void skip(int64_t bytes);
   void check_end();
+  void forget_headers();
   std::string read_text(int64_t size);
   void take_pax(const std::string& records);
   [[noreturn]] void corrupt(const std::string& what) const;
@@ -42,6 +43,7 @@ class TarReader {
   int64_t at_ = 0;               // bytes read of the archive
   std::string long_name_;        // of the next file, from a GNU or pax header
   int64_t long_size_ = -1;
+  bool sparse_ = false;  // a pax header says that the next file is stored without its holes
   bool ended_ = false;
 };
 

@@ -115,16 +115,15 @@ ZipArchive::ZipArchive(const ByteSource& source) : source_(source) {
         member.size > (member.method == 0 ? member.packed : most_inflated(member.packed)))
       fail(ErrorKind::data, source.name(), ": corrupt zip archive: member '", member.name, "' declares ", member.size,
            " bytes, more than its ", member.packed, " packed bytes can hold");
-    if (find(member.name))
+    if (!by_name_.emplace(member.name, members_.size()).second)
       fail(ErrorKind::data, source.name(), ": corrupt zip archive: two members are named '", member.name, "'");
     members_.push_back(std::move(member));
   }
 }
 
-const ZipArchive::Member* ZipArchive::find(std::string_view name) const {
-  for (const Member& member : members_)
-    if (member.name == name) return &member;
-  return nullptr;
+const ZipArchive::Member* ZipArchive::find(const std::string& name) const {
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : &members_[found->second];
 }
 
 int64_t ZipArchive::payload_offset(const Member& member) const {

@@ -2,6 +2,7 @@
 // written to disk, so a member's name cannot do harm. Failures are data errors that name the file.
 #pragma once
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "datasets/file.h"
@@ -20,7 +21,7 @@ class ZipArchive {
   // Reads the directory; `source` must outlive this.
   explicit ZipArchive(const ByteSource& source);
   const std::vector<Member>& members() const { return members_; }
-  const Member* find(std::string_view name) const;
+  const Member* find(const std::string& name) const;
   // The member's content, its sum checked.
   std::string read(const Member& member) const;
   // Its first bytes, at most `size` of them; the sum is not checked.
@@ -31,6 +32,7 @@ class ZipArchive {
   std::string unpack(const Member& member, int64_t size) const;
   const ByteSource& source_;
   std::vector<Member> members_;
+  std::unordered_map<std::string, size_t> by_name_;
 };
 
 }  // namespace neon

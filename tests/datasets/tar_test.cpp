@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <map>
 
+#include "datasets/file.h"
 #include "image_support.h"
 #include "support.h"
 
@@ -118,4 +119,39 @@ TEST_CASE("hostile and damaged archives are errors") {
   std::snprintf(octal, sizeof octal, "%06o", sum);
   liar.replace(148, 7, octal, 7);
   CHECK(tar_trouble(dir, liar + std::string(5000, 'x')).find("truncated") != std::string::npos);
+}
+
+TEST_CASE("labels of volumes and lists of folders are passed over, sparse files refused by name") {
+  const TempDir dir;
+  dir.write("in/a/1.txt", "one");
+  dir.write("in/b/2.txt", "two");
+  const std::map<std::string, std::string> wanted = {{"in/a/1.txt", "one"}, {"in/b/2.txt", "two"}};
+  const auto made = [&](const std::string& options) {
+    REQUIRE(std::system(text("cd ", dir.path(), " && rm -f x.tar snapshot && tar cf x.tar ", options, " in").c_str()) ==
+            0);
+    return dir / "x.tar";
+  };
+  for (const char* format : {"gnu", "posix"}) {
+    INFO(format);
+    CHECK(contents(made(text("--format=", format, " --label=photos"))) == wanted);
+    CHECK(contents(made(text("--format=", format, " --listed-incremental=snapshot"))) == wanted);
+  }
+  REQUIRE(std::system(text("truncate -s 1M ", dir.path(), "/in/b/2.txt").c_str()) == 0);
+  for (const char* format : {"gnu", "posix --sparse-version=0.0", "posix --sparse-version=0.1", "posix"}) {
+    INFO(format);
+    CHECK_THAT(error_of([&] { contents(made(text("--format=", format, " --sparse"))); }),
+               Catch::EndsWith("x.tar: in/b/2.txt: is a sparse file; make the archive without --sparse"));
+  }
+}
+
+TEST_CASE("a hole behind the end of an archive is not read to its end") {
+  const TempDir dir;
+  const std::string path = dir.write("x.tar", tar_of({{"a", "bytes"}}));
+  const int64_t size = file_size(path);
+  REQUIRE(std::system(text("truncate -s +1M ", path).c_str()) == 0);
+  CHECK(contents(path).size() == 1);
+  REQUIRE(std::system(text("truncate -s 64G ", path).c_str()) == 0);
+  CHECK(error_of([&] { contents(path); }) == text("data: ", path,
+                                                  ": more than 64.0 MiB of zeros follow the archive's end at byte ",
+                                                  size - 512, "; cut the file off there"));
 }
