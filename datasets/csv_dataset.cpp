@@ -125,7 +125,8 @@ class CSV : public Parametrized<Dataset, CsvParams> {
       const auto test_count = int64_t(std::llround(part * double(n)));
       if (test_count >= n || (part > 0 && test_count == 0))
         fail(ErrorKind::data, path, ": ", n, " rows are too few to test with ", params.test, " of them");
-      split_rows(all, drawn_order(n, context.seed, "csv/test"), n - test_count, data.train, data.test);
+      split_rows(all, order_to_take(all, int64_t(targets.names().size()), test_count, context, "csv/test"),
+                 n - test_count, data.train, data.test);
     } else {
       data.train = std::move(all);
       data.test = read_test(table, targets, context);

@@ -33,7 +33,10 @@ struct CsvParams {
       "Kind of the target. auto: classes where it is text or the whole numbers 0 to k - 1, values where it has "
       "fractions; other whole numbers are refused. Classes that are all numbers are compared as numbers: 1 is 1.0.",
       one_of({"auto", "classes", "regression"}), Alias{"classes"});
-    p("test", &CsvParams::test, "Samples to test with: a file like this one, or the part (0 to 1) drawn by the seed.");
+    p("test", &CsvParams::test,
+      "Samples to test with: a file like this one, or the share (0 to 1) of this one, drawn by the seed, from each "
+      "class in "
+      "proportion.");
     p("ignore", &CsvParams::ignore, "Columns left out: names or indices.");
     p("missing", &CsvParams::missing,
       "Marks of a missing value beside the empty cell; letter case does not matter. A missing value is refused, as a "

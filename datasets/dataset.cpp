@@ -4,12 +4,10 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <numeric>
 
 #include "datasets/file.h"
 #include "datasets/gzip.h"
 #include "neon/core/paths.h"
-#include "neon/core/random.h"
 
 namespace neon {
 
@@ -122,12 +120,13 @@ Tensor take_rows(const Tensor& from, const std::vector<int64_t>& rows) {
   return out;
 }
 
-std::vector<int64_t> drawn_order(int64_t n, uint64_t seed, std::string_view name) {
-  std::vector<int64_t> order(static_cast<size_t>(n));
-  std::iota(order.begin(), order.end(), 0);
-  Stream stream(seed, name);
-  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[stream.below(uint32_t(i))]);
-  return order;
+std::vector<int64_t> order_to_take(const Split& samples, int64_t classes, int64_t taken, const DataContext& context,
+                                   std::string_view name) {
+  const bool labelled = classes > 0 && (samples.reader || samples.targets.dtype() == DType::i32);
+  if (context.rules < 2 || !labelled) return drawn_order(samples.size(), context.seed, name);
+  std::vector<int32_t> labels(static_cast<size_t>(samples.size()));
+  for (size_t i = 0; i < labels.size(); ++i) labels[i] = samples.label(int64_t(i));
+  return order_by_class(labels, classes, taken, context.seed, name);
 }
 
 namespace {
@@ -192,14 +191,22 @@ int64_t subset_size(int64_t n, double percent) {
   fail(ErrorKind::data, source, ": there are no training samples");
 }
 
-// `own`: validation samples that the source has.
-void check_validation(int64_t validation, int64_t n, int64_t own, const std::string& source) {
-  if (validation > 0 && own > 0)
-    fail(ErrorKind::config, "validation: ", validation, " training samples kept apart, but ", source, " has ", own,
-         " validation samples of its own; leave it out");
-  if (validation > 0 && validation >= n)
+// Samples kept apart of n by the parameter `validation`; `own`: validation samples that the source has.
+int64_t validation_size(double validation, int64_t n, int64_t own, const std::string& source) {
+  if (validation == 0) return 0;
+  if (own > 0)
+    fail(ErrorKind::config, "validation: ", validation, " of the training samples kept apart, but ", source, " has ",
+         own, " validation samples of its own; leave it out");
+  if (validation >= 1 && validation != std::floor(validation))
+    fail(ErrorKind::config, "validation: ", validation, " is neither a number of samples nor a share below 1");
+  if (validation >= double(n))
     fail(ErrorKind::config, "validation: ", validation, " samples kept apart leave none of the ", n,
          " training samples to train with");
+  const int64_t out = validation < 1 ? std::llround(validation * double(n)) : int64_t(validation);
+  if (out == 0 || out == n)
+    fail(ErrorKind::config, "validation: ", n, " training samples are too few to keep a share of ", validation,
+         " apart");
+  return out;
 }
 
 void check_rows(const Split& split, const char* which, const std::string& source) {
@@ -208,9 +215,29 @@ void check_rows(const Split& split, const char* which, const std::string& source
          " targets");
 }
 
+// Classes that no training sample has are never learned; the net has outputs for them all the same.
+void warn_of_untrained_classes(const Data& data, const DataContext& context) {
+  const Split& train = data.train;
+  if (data.classes == 0 || (!train.reader && train.targets.dtype() != DType::i32)) return;
+  std::vector<bool> trained(static_cast<size_t>(data.classes));
+  for (int64_t i = 0; i < train.size(); ++i) trained[size_t(train.label(i))] = true;
+  constexpr size_t kMost = 10;
+  std::vector<std::string> names;
+  size_t more = 0;
+  for (size_t k = 0; k < trained.size(); ++k) {
+    if (trained[k]) continue;
+    if (names.size() == kMost) ++more;
+    else names.push_back(k < data.class_names.size() ? in_quotes(data.class_names[k]) : std::to_string(k));
+  }
+  if (!names.empty())
+    context.warn(text(data.source, ": no training sample is of class ", join(names, ", "),
+                      more > 0 ? text(" and ", more, " more") : "", "; the net cannot learn what it never sees"));
+}
+
 }  // namespace
 
 Data Dataset::finish(Data data, const DataContext& context) const {
+  data.rules = context.rules;
   check_rows(data.train, "training", data.source);
   check_rows(data.test, "test", data.source);
   if (common.autoencoder) {
@@ -222,14 +249,16 @@ Data Dataset::finish(Data data, const DataContext& context) const {
   if (n == 0) no_training_samples(data.source);
   if (n > int64_t(UINT32_MAX)) fail(ErrorKind::data, data.source, ": ", n, " samples, at most 2^32 - 1 are supported");
   const int64_t kept = subset_size(n, common.subset_pct);
-  check_validation(common.validation, kept, data.validation.size(), data.source);
+  const int64_t apart = validation_size(common.validation, kept, data.validation.size(), data.source);
   if (kept < n) {
     Split unused;
-    split_rows(data.train, drawn_order(n, context.seed, "dataset/subset"), kept, data.train, unused);
+    split_rows(data.train, order_to_take(data.train, data.classes, n - kept, context, "dataset/subset"), kept,
+               data.train, unused);
   }
-  if (common.validation > 0)
-    split_rows(data.train, drawn_order(kept, context.seed, "dataset/validation"), kept - common.validation, data.train,
-               data.validation);
+  if (apart > 0)
+    split_rows(data.train, order_to_take(data.train, data.classes, apart, context, "dataset/validation"), kept - apart,
+               data.train, data.validation);
+  warn_of_untrained_classes(data, context);
   return data;
 }
 
@@ -239,9 +268,9 @@ DataCheck Dataset::finish(DataCheck check) const {
   if (check.train_size == 0 && check.found) no_training_samples(check.source);
   if (check.train_size == 0) return check;
   const int64_t kept = subset_size(check.train_size, common.subset_pct);
-  check_validation(common.validation, kept, check.validation_size, check.source);
-  if (common.validation > 0) check.validation_size = common.validation;
-  check.train_size = kept - common.validation;
+  const int64_t apart = validation_size(common.validation, kept, check.validation_size, check.source);
+  if (apart > 0) check.validation_size = apart;
+  check.train_size = kept - apart;
   return check;
 }
 

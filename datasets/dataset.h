@@ -7,11 +7,17 @@
 #include <vector>
 
 #include "datasets/sample_reader.h"
+#include "datasets/stratify.h"
 #include "datasets/table_cell.h"
 #include "neon/core/registry.h"
 #include "neon/core/tensor.h"
 
 namespace neon {
+
+// How parts are drawn and targets understood. A checkpoint of a run with older rules goes on by those.
+//  1: parts are drawn without regard to classes; arrays of one-hot rows are values; the labels 1 to n of arrays have a
+//     class 0.
+constexpr int kDataRules = 2;
 
 struct Split {
   Tensor inputs;   // (n) + Data::stored_sample(); u8 or f32, a row per sample
@@ -56,6 +62,7 @@ struct Data {
   std::vector<double> means, deviations;
   std::string source;  // what was really used, for messages: a folder, "150 samples built in"
   TableColumns table;
+  int rules = kDataRules;  // DataContext::rules
 
   // The shape of one input as it lies in memory.
   Shape stored_sample() const { return channels_last ? sample.slice(1, 3).concat({sample[0]}) : sample; }
@@ -72,6 +79,7 @@ struct DataContext {
   // Bytes of memory that are free for a run, which to know may cost something; null: there is no end to them.
   std::function<double()> room;
   std::optional<bool> streams;  // what stream: auto means where that is settled, as in a run that goes on
+  int rules = kDataRules;
 
   std::string data_folder() const;
   std::vector<std::string> places_of(const std::string& path) const;  // where it is looked for, each once
@@ -109,17 +117,17 @@ class Dataset {
  public:
   static constexpr const char* kCategory = "dataset";
   struct Common {
-    int64_t validation = 0;
+    double validation = 0;
     double subset_pct = 100;
     bool autoencoder = false;
     double memory_share = 0.5;
     static void describe(auto&& p) {
       p("validation", &Common::validation,
-        "Training samples kept apart, drawn by the seed; a run evaluates them and leaves the test samples to its end. "
-        "The "
-        "rest keeps its order.",
-        at_least(0), Unit{"samples"});
-      p("subset_pct", &Common::subset_pct, "Part of the training samples that is used, drawn by the seed.",
+        "Training samples kept apart: their number, or below 1 their share, as 0.1. A run evaluates them, and the test "
+        "samples at its end only. They are drawn by the seed, from each class in proportion; the rest keeps its order.",
+        at_least(0));
+      p("subset_pct", &Common::subset_pct,
+        "Part of the training samples that is used, drawn by the seed, from each class in proportion.",
         open_closed(0, 100), Unit{"percent"}, Alias{"sample_pct"});
       p("autoencoder", &Common::autoencoder,
         "Whether a sample's target is the sample itself, as the net sees it; labels are left out.");
@@ -143,7 +151,7 @@ class Dataset {
 
  protected:
   // What every load() and check() ends with: checks that rows and targets agree, leaves out the targets of an
-  // autoencoder, then draws the subset and the validation samples.
+  // autoencoder, draws the subset and the validation samples, and warns of classes without training samples.
   Data finish(Data data, const DataContext& context) const;
   DataCheck finish(DataCheck check) const;
   // That labels must tell apart, where they are what is learned.
@@ -172,8 +180,10 @@ Tensor input_array(const Tensor& raw, const std::string& source);
 // The rows of those indices, copied.
 Tensor take_rows(const Tensor& from, const std::vector<int64_t>& rows);
 
-// 0 .. n-1 in an order drawn from the stream (seed, name).
-std::vector<int64_t> drawn_order(int64_t n, uint64_t seed, std::string_view name);
+// An order in which `taken` of the samples come last, drawn from the stream (seed, name): from each of `classes` in
+// proportion (stratify.h) where the samples have labels and the context does not forbid it.
+std::vector<int64_t> order_to_take(const Split& samples, int64_t classes, int64_t taken, const DataContext& context,
+                                   std::string_view name);
 
 // The samples of those rows, copied or, of a reader, chosen.
 Split rows_of(const Split& from, const std::vector<int64_t>& rows);

@@ -31,7 +31,9 @@ struct ListParams : ImageParams {
       Alias{"manifest_root"});
     p("test_list", &ListParams::test_list, "The same of the images to test with.");
     p("test", &ListParams::test,
-      "Share of the images that is kept to test with, drawn by the seed, without a test_list.", half_open(0, 1));
+      "Share of the images that is kept to test with, drawn by the seed, from each class in proportion; without a "
+      "test_list.",
+      half_open(0, 1));
     p("header", &ListParams::header,
       "Whether the first line of a list is a header. auto: it is where its first cell is neither a file that is there "
       "nor like the name of one; a first line that could be both is refused.",

@@ -102,24 +102,6 @@ Shape image_sample_shape(const ImageSet& set) {
   fail(ErrorKind::data, store.path(), ": holds no image that can be read: ", trouble);
 }
 
-namespace {
-
-// Of those that every image was drawn to test with.
-void warn_of_untrained_classes(const ImageSet& set, double share, const DataContext& context) {
-  std::vector<std::array<int64_t, 3>> counts(size_t(set.classes), std::array<int64_t, 3>{});
-  for (const LabelledImage& image : set.images) ++counts[size_t(image.label)][image.part];
-  std::vector<std::string> untrained;
-  for (size_t k = 0; k < counts.size(); ++k)
-    if (counts[k][LabelledImage::train] == 0 && counts[k][LabelledImage::test] > 0)
-      untrained.push_back(k < set.class_names.size() ? in_quotes(set.class_names[k]) : std::to_string(k));
-  if (!untrained.empty())
-    context.warn(text(set.source, ": test: ", share, " leaves no image to train with of ",
-                      untrained.size() == 1 ? "class " : "classes ", join(untrained, ", "),
-                      "; another seed (-r) draws others"));
-}
-
-}  // namespace
-
 void draw_test_images(ImageSet& set, double share, const DataContext& context) {
   std::vector<LabelledImage>& images = set.images;
   const std::string& source = set.source;
@@ -128,9 +110,11 @@ void draw_test_images(ImageSet& set, double share, const DataContext& context) {
     fail(ErrorKind::config, "test: ", share, " of the training images, but ", source, " has test images of its own");
   if (share > 0 && (count == 0 || count >= n))
     fail(ErrorKind::data, source, ": ", n, " images are too few to test with ", share, " of them");
-  const auto order = drawn_order(n, context.seed, "images/test");
+  std::vector<int32_t> labels;
+  for (const LabelledImage& image : images) labels.push_back(image.label);
+  const auto order = context.rules >= 2 ? order_by_class(labels, set.classes, count, context.seed, "images/test")
+                                        : drawn_order(n, context.seed, "images/test");
   for (int64_t i = n - count; i < n; ++i) images[size_t(order[size_t(i)])].part = LabelledImage::test;
-  if (share > 0) warn_of_untrained_classes(set, share, context);
 }
 
 std::array<int64_t, 3> count_parts(const std::vector<LabelledImage>& images) {

@@ -61,8 +61,8 @@ struct ImageSet {
 // LabelledImage::Part of a folder train, test, val ..., in small letters or capitals; -1: it says none.
 int part_named(std::string_view name);
 
-// Moves the share `test` of the training images, drawn by the seed, to the test images; none must have been there.
-// Classes that have none left to train with are warned of.
+// Moves the share `test` of the training images, drawn by the seed, from each class in proportion, to the test images;
+// none must have been there.
 void draw_test_images(ImageSet& set, double share, const DataContext& context);
 // Sizes of the parts where no image is bad.
 std::array<int64_t, 3> count_parts(const std::vector<LabelledImage>& images);

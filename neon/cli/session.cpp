@@ -137,6 +137,7 @@ Data load_data(const Experiment& experiment, const RunOptions& options, const st
   std::vector<std::string> warnings;
   DataContext context = data_context(options, folder, seed_of(experiment, options), warnings);
   if (stored && goes_on) context.streams = was_streamed(stored->position.data);
+  if (stored) context.rules = stored->data_rules;
   Data data = of_dataset(experiment, [&] { return experiment.params.dataset->load(context); });
   print_warnings(warnings);
   const bool stays = exceed_gpu(held_bytes(data), experiment, options);

@@ -53,12 +53,8 @@ json position_json(const Position& p) {
 
 json table_json(const TableColumns& table) {
   if (table.count == 0) return nullptr;
-  return {{"columns", table.count},
-          {"features", table.features},
-          {"others", table.others},
-          {"positions", table.positions},
-          {"missing", table.missing},
-          {"delimiter", std::string(1, table.delimiter)}};
+  return {{"columns", table.count},       {"features", table.features}, {"others", table.others},
+          {"positions", table.positions}, {"missing", table.missing},   {"delimiter", std::string(1, table.delimiter)}};
 }
 
 // A number that the key may have; anything else would go on from nowhere without a word.
@@ -141,6 +137,7 @@ TensorFile pack_run(const Experiment& experiment, const Setting& resolved, const
       {"means", exact(data.means)},
       {"deviations", exact(data.deviations)},
       {"table", table_json(data.table)},
+      {"rules", data.rules},
       {"classes", data.classes}}.dump(-1, ' ', false, json::error_handler_t::replace);
   out.metadata["neon.classes"] = json(data.class_names).dump(-1, ' ', false, json::error_handler_t::replace);
   if (!position.run.empty()) out.metadata["neon.run"] = position.run;
@@ -168,6 +165,7 @@ StoredRun unpack_run(TensorFile file, const std::string& path) {
     for (const auto& [name, numbers] :
          {std::pair("means", &out.means), {"deviations", &out.deviations}, {"subtracted", &out.subtracted}})
       for (const auto& number : stored.value(name, json::array())) numbers->push_back(parse_exact(number));
+    out.data_rules = int(whole_number(json{{"rules", stored.value("rules", 1)}}, "rules", 1, kDataRules));
     if (out.means.size() != out.deviations.size()) fail(ErrorKind::data, "neon.data has other means than deviations");
   } catch (const std::exception& error) {
     fail(ErrorKind::data, path, ": its metadata cannot be read: ", error.what());

@@ -46,6 +46,7 @@ struct StoredRun {
   std::vector<std::string> class_names;
   std::vector<double> means, deviations;  // by channel, as the net was trained with; empty: not normalised
   std::vector<double> subtracted;         // from samples as they lie in memory; see Data
+  int data_rules = 1;                     // DataContext::rules of the run; old checkpoints do not say
 };
 // Throws a data error when the metadata is not that of a run.
 StoredRun unpack_run(TensorFile file, const std::string& path);

@@ -1,0 +1,19 @@
+// Samples drawn from every class in proportion.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace neon {
+
+// 0 .. n-1 for samples of these labels, each from 0 to classes - 1, in an order drawn from the stream (seed, name): the
+// last `taken` samples are those that are taken away. Of a class of m samples, m * taken / n are taken, rounded up or
+// down. The last sample of a class stays, as long as others can be taken.
+std::vector<int64_t> order_by_class(std::span<const int32_t> labels, int64_t classes, int64_t taken, uint64_t seed,
+                                    std::string_view name);
+
+// The same without classes: any sample is as likely to be taken as another.
+std::vector<int64_t> drawn_order(int64_t n, uint64_t seed, std::string_view name);
+
+}  // namespace neon
