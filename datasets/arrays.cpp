@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "datasets/channels.h"
+#include "datasets/labels.h"
+#include "neon/core/free_memory.h"
 
 namespace neon {
 
@@ -26,10 +28,100 @@ Shape sample_shape(const Shape& inputs, const ArrayParams& params, const std::st
 
 Shape target_shape(const Shape& targets) { return targets.rank() < 2 ? Shape{1} : targets.slice(1, targets.rank()); }
 
-bool are_labels(bool floating, const Shape& targets, const ArrayParams& params) {
+namespace {
+
+bool is_one_each(const Shape& targets) { return targets.rank() == 1 || (targets.rank() == 2 && targets[1] == 1); }
+
+// Whether each row of (n, k) has one 1, and zeros otherwise.
+bool is_one_hot(const Tensor& targets) {
+  const int64_t width = targets.shape()[1];
+  for (int64_t row = 0; row < targets.shape()[0]; ++row) {
+    int64_t ones = 0;
+    for (int64_t k = 0; k < width; ++k) {
+      const double value = targets.at(row * width + k);
+      if (value != 0 && value != 1) return false;
+      ones += value == 1;
+    }
+    if (ones != 1) return false;
+  }
+  return true;
+}
+
+// (n, k) one-hot -> (n) labels
+Tensor labels_of_rows(const Tensor& targets) {
+  const int64_t width = targets.shape()[1];
+  Tensor out(DType::i32, Shape{targets.shape()[0]});
+  for (int64_t i = 0; i < targets.elements(); ++i)
+    if (targets.at(i) == 1) out.set(i / width, double(i % width));
+  return out;
+}
+
+int64_t count_labels(const Tensor& targets, const DataContext& context, const std::string& name) {
+  const int64_t out = count_classes(targets, name);
+  if (context.rules < 2) return out;
+  std::vector<bool> seen(static_cast<size_t>(out));
+  double smallest = targets.elements() > 0 ? targets.at(0) : 0;
+  for (int64_t i = 0; i < targets.elements(); ++i) {
+    const double value = targets.at(i);
+    smallest = std::min(smallest, value);
+    if (value >= 0) seen[size_t(value)] = true;
+  }
+  const auto different = size_t(std::ranges::count(seen, true));
+  double largest = 0;
+  for (size_t k = 0; k < seen.size(); ++k)
+    if (seen[k]) largest = double(k);
+  if (smallest < 0) return out;  // refused as a label
+  if (const std::string what = ask_about_labels(smallest, largest, different); !what.empty())
+    fail(ErrorKind::config, name, ": its labels are ", what, ": say classes: ", largest + 1,
+         " where some have no sample, regression: true for values, or number them from 0");
+  return out;
+}
+
+std::string rows_text(const ArrayForm& form) { return text(form.name, ": has shape ", form.shape); }
+
+}  // namespace
+
+bool may_be_classes(bool floating, const Shape& targets, const ArrayParams& params) {
   if (params.regression) return false;
-  const bool one_each = targets.rank() == 1 || (targets.rank() == 2 && targets[1] == 1);
-  return params.classes > 0 || (!floating && one_each);
+  return params.classes > 0 || (!floating && is_one_each(targets)) || (targets.rank() == 2 && targets[1] > 1);
+}
+
+int64_t classes_of(const Tensor& targets, const ArrayParams& params, const DataContext& context,
+                   const std::string& name) {
+  const Shape& shape = targets.shape();
+  if (!may_be_classes(is_floating(targets.dtype()), shape, params)) return 0;
+  if (shape.rank() == 2 && shape[1] > 1) {
+    const bool hot = context.rules >= 2 && is_one_hot(targets);
+    return hot && (params.classes == 0 || params.classes == shape[1]) ? shape[1] : params.classes;
+  }
+  return params.classes > 0 ? params.classes : count_labels(targets, context, name);
+}
+
+void check_forms(const ArrayParams& params, const SplitForm& train, const SplitForm& test) {
+  const Shape sample = sample_shape(train.inputs.shape, params, train.inputs.name);
+  for (const SplitForm* split : {&train, &test}) {
+    const ArrayForm &inputs = split->inputs, &targets = split->targets;
+    if (inputs.name.empty()) continue;
+    const Shape own = sample_shape(inputs.shape, params, inputs.name);
+    if (own != sample)
+      fail(ErrorKind::data, inputs.name, ": its samples are ", own, ", those to train with are ", sample);
+    if (!targets.name.empty() && (targets.shape.rank() == 0 || targets.shape[0] != inputs.shape[0]))
+      fail(ErrorKind::data, rows_text(targets), ", but ", inputs.name, " has ", inputs.shape[0], " samples: expected (",
+           inputs.shape[0], ") or (", inputs.shape[0], ", ...)");
+  }
+  if (!test.inputs.name.empty() && test.targets.name.empty() != train.targets.name.empty())
+    fail(ErrorKind::data, test.inputs.name, ": only one of the training and the test set has targets");
+  if (!test.targets.name.empty() && target_shape(test.targets.shape) != target_shape(train.targets.shape))
+    fail(ErrorKind::data, rows_text(test.targets), ", its targets are ", target_shape(test.targets.shape),
+         ", those to train with are ", target_shape(train.targets.shape));
+  const double room = free_memory();
+  double bytes = 0;
+  for (const ArrayForm* form : {&train.inputs, &train.targets, &test.inputs, &test.targets}) {
+    bytes += form->bytes;
+    if (bytes > room)
+      fail(ErrorKind::memory, rows_text(*form), ": it takes ", bytes_text(form->bytes), ", and only ",
+           bytes_text(room - (bytes - form->bytes)), " of memory are free");
+  }
 }
 
 namespace {
@@ -37,12 +129,6 @@ namespace {
 Tensor values(const Tensor& raw, const std::string& name) {
   Tensor out = raw.dtype() == DType::u8 ? raw.converted(DType::f32) : input_array(raw, name);
   return out.shape().rank() == 1 ? out.reshaped({out.shape()[0], 1}) : out;
-}
-
-void check_targets(const RawSplit& raw) {
-  if (raw.targets.shape().rank() == 0 || raw.targets.shape()[0] != raw.inputs.shape()[0])
-    fail(ErrorKind::data, raw.targets_name, ": has shape ", raw.targets.shape(), ", but ", raw.inputs_name, " has ",
-         raw.inputs.shape()[0], " samples");
 }
 
 // Rows of a file as samples of that shape, images with their channels last.
@@ -53,34 +139,28 @@ Tensor arranged(const Tensor& rows, const Shape& sample, bool channels_last) {
   return with_channels_last(rows.reshaped(count.concat(sample)));
 }
 
-Split split_of(const ArrayParams& params, const RawSplit& raw, Data& data) {
-  const Shape sample = sample_shape(raw.inputs.shape(), params, raw.inputs_name);
-  if (data.sample.rank() == 0) data.sample = sample;
-  if (sample != data.sample)
-    fail(ErrorKind::data, raw.inputs_name, ": its samples are ", sample, ", those to train with are ", data.sample);
+Split split_of(const ArrayParams& params, const RawSplit& raw, const Data& data, bool one_hot) {
   Split out;
-  out.inputs = arranged(input_array(raw.inputs, raw.inputs_name), sample, params.channels_last);
+  out.inputs = arranged(input_array(raw.inputs, raw.inputs_name), data.sample, params.channels_last);
   if (raw.targets.empty()) return out;
-  check_targets(raw);
-  out.targets = data.classes > 0 ? class_labels(raw.targets, data.classes, raw.targets_name)
-                                 : values(raw.targets, raw.targets_name);
+  if (one_hot && !is_one_hot(raw.targets))
+    fail(ErrorKind::data, raw.targets_name, ": not each of its rows is one 1 and zeros, as in the training set");
+  out.targets = one_hot            ? labels_of_rows(raw.targets)
+                : data.classes > 0 ? class_labels(raw.targets, data.classes, raw.targets_name)
+                                   : values(raw.targets, raw.targets_name);
   return out;
 }
 
 }  // namespace
 
-void interpret(const ArrayParams& params, const RawSplit& train, const RawSplit& test, Data& data) {
-  if (!train.targets.empty() && are_labels(is_floating(train.targets.dtype()), train.targets.shape(), params))
-    data.classes = params.classes > 0 ? params.classes : count_classes(train.targets, train.targets_name);
-  data.train = split_of(params, train, data);
-  if (!test.inputs.empty()) {
-    if (test.targets.empty() != train.targets.empty())
-      fail(ErrorKind::data, test.inputs_name, ": only one of the training and the test set has targets");
-    data.test = split_of(params, test, data);
-    if (!data.test.targets.empty() && data.test.targets.shape().with(0, 1) != data.train.targets.shape().with(0, 1))
-      fail(ErrorKind::data, test.targets_name, ": its targets have shape ", data.test.targets.shape(),
-           ", those to train with ", data.train.targets.shape());
-  }
+void interpret(const ArrayParams& params, const RawSplit& train, const RawSplit& test, const DataContext& context,
+               Data& data) {
+  data.sample = sample_shape(train.inputs.shape(), params, train.inputs_name);
+  if (!train.targets.empty()) data.classes = classes_of(train.targets, params, context, train.targets_name);
+  const Shape targets = train.targets.shape();
+  const bool one_hot = targets.rank() == 2 && targets[1] > 1 && data.classes == targets[1] && is_one_hot(train.targets);
+  data.train = split_of(params, train, data, one_hot);
+  if (!test.inputs.empty()) data.test = split_of(params, test, data, one_hot);
   data.channels_last = data.sample.rank() == 3;
   data.rows_channels_last = params.channels_last;
   data.scale = params.scale;

@@ -14,9 +14,13 @@ struct ArrayParams {
   bool channels_last = false;
   float scale = 1, shift = 0;
   static void describe(auto&& p) {
-    p("classes", &ArrayParams::classes, "Number of classes; 0: as the file says, else one more than the largest label.",
+    p("classes", &ArrayParams::classes,
+      "Number of classes. 0: as the file says; otherwise labels must be 0 to k - 1, each at least once, and rows of "
+      "one "
+      "1 among zeros (one-hot) are k classes.",
       at_least(0), Alias{"nclass"});
-    p("regression", &ArrayParams::regression, "Whether whole-number targets are values to predict, not class labels.");
+    p("regression", &ArrayParams::regression,
+      "Whether whole numbers and one-hot rows are values to predict, not classes.");
     p("lshape", &ArrayParams::lshape, "Shape of one input, [C, H, W]; empty: as in the file.", at_least(1));
     p("channels_last", &ArrayParams::channels_last,
       "Whether images lie (H, W, C) in the file; otherwise (C, H, W). The net is the same for both.");
@@ -24,6 +28,20 @@ struct ArrayParams {
     p("shift", &ArrayParams::shift, "Added after scaling.");
   }
 };
+
+// An array of a file, by its header alone.
+struct ArrayForm {
+  std::string name;  // file and array, for messages; "": there is no such array
+  Shape shape;
+  bool floating = false;
+  double bytes = 0;  // that it takes once it is read
+};
+struct SplitForm {
+  ArrayForm inputs, targets;
+};
+// Before anything is unpacked: rows of inputs and targets agree, samples of both splits have the same shape, and all of
+// it fits in the memory that is free. `test` may have no arrays. Throws a data, config or memory error.
+void check_forms(const ArrayParams& params, const SplitForm& train, const SplitForm& test);
 
 // Arrays of one split as they were read; `targets` empty: the target is the input.
 struct RawSplit {
@@ -37,11 +55,17 @@ Shape sample_shape(const Shape& inputs, const ArrayParams& params, const std::st
 // Shape of one target that is no label, of `targets` (n) or (n, ...).
 Shape target_shape(const Shape& targets);
 
-// Whether targets of this kind are class labels: whole numbers, one a sample, unless `regression`; or
-// anything when `classes` says how many.
-bool are_labels(bool floating, const Shape& targets, const ArrayParams& params);
+// Whether targets of this kind may be classes, which their values decide: labels, whole numbers one a sample, or
+// anything one a sample when `classes` says how many; or rows of several numbers, one-hot. Not with `regression`.
+bool may_be_classes(bool floating, const Shape& targets, const ArrayParams& params);
+
+// The number of classes of such targets; 0: they are values. Labels must be 0 to k - 1, each at least once, unless
+// `classes` says how many there are; rows (n, k) are classes where each has one 1 and otherwise zeros.
+int64_t classes_of(const Tensor& targets, const ArrayParams& params, const DataContext& context,
+                   const std::string& name);
 
 // Checks and converts both splits and fills train, test, sample, classes, scale and shift.
-void interpret(const ArrayParams& params, const RawSplit& train, const RawSplit& test, Data& data);
+void interpret(const ArrayParams& params, const RawSplit& train, const RawSplit& test, const DataContext& context,
+               Data& data);
 
 }  // namespace neon

@@ -1,5 +1,7 @@
 // HDF5 files laid out as for neon's HDF5Iterator: data set 'input' (n, features) with attribute lshape,
 // 'output' with attribute nclass when it holds class labels, and optionally 'mean', which is subtracted.
+#include <algorithm>
+
 #include "datasets/arrays.h"
 #include "datasets/channels.h"
 #include "datasets/hdf5_file.h"
@@ -56,19 +58,16 @@ class HDF5 : public Parametrized<Dataset, Hdf5Params> {
     Data data;
     data.source = find_data_file(params.train, context);
     ArrayParams arrays = params;
+    const std::string test_path = params.test.empty() ? "" : find_data_file(params.test, context);
+    check(data.source, test_path, arrays);
     const Hdf5Split train = read(data.source, arrays);
-    ArrayParams again = params;
-    const Hdf5Split test = params.test.empty() ? Hdf5Split{} : read(find_data_file(params.test, context), again);
-    if (!params.test.empty() && again.classes != arrays.classes)
-      fail(ErrorKind::data, test.targets_name, ": nclass is ", again.classes, ", but ", arrays.classes, " in ",
-           data.source);
-    interpret(arrays, train, test, data);
+    const Hdf5Split test = test_path.empty() ? Hdf5Split{} : read(test_path, arrays);
+    interpret(arrays, train, test, context, data);
     if (!train.mean.empty()) data.subtracted = subtracted(train.mean, data.sample, arrays.channels_last);
     // Each file is read as it says, so one without a mean is not freed of the other's.
     if (const bool has = !test.mean.empty(); !params.test.empty() && has == train.mean.empty())
-      context.warn(text(find_data_file(params.test, context), has ? ": has a 'mean', " : ": has no 'mean', ",
-                        data.source, has ? " has none" : " has one",
-                        ": only samples of the file with it are freed of it"));
+      context.warn(text(test_path, has ? ": has a 'mean', " : ": has no 'mean', ", data.source,
+                        has ? " has none" : " has one", ": only samples of the file with it are freed of it"));
     return finish(std::move(data), context);
   }
 
@@ -79,27 +78,61 @@ class HDF5 : public Parametrized<Dataset, Hdf5Params> {
     if (!params.test.empty() && find_data_file(params.test, context, out.missing).empty()) return out;
     out.missing.clear();
     out.found = true;
-    const Hdf5File file(out.source);
     ArrayParams arrays = params;
-    out.sample = take_attributes(file, arrays);
+    const std::string test_path = params.test.empty() ? "" : find_data_file(params.test, context);
+    const SplitForm test = check(out.source, test_path, arrays);
+    const Hdf5File file(out.source);
+    out.sample = sample_shape(file.shape("input"), arrays, out.source + ": input");
     out.channels_last = out.sample.rank() == 3;
     out.train_size = file.shape("input")[0];
     if (file.is_bytes("input") && !file.has("mean")) out.dtype = DType::u8;
     out.scale = arrays.scale;
     out.shift = arrays.shift;
     if (file.has("output")) out.target = target_shape(file.shape("output"));
-    if (file.has("output") && are_labels(file.is_floating("output"), file.shape("output"), arrays))
-      out.classes = arrays.classes > 0 ? arrays.classes : count_classes(file.read("output", true), out.source);
-    if (!params.test.empty()) {
-      const Hdf5File test(find_data_file(params.test, context));
-      ArrayParams again = params;
-      take_attributes(test, again);
-      out.test_size = test.shape("input")[0];
-    }
+    if (file.has("output") && may_be_classes(file.is_floating("output"), file.shape("output"), arrays))
+      out.classes = classes_of(file.read("output", true), arrays, context, out.source + ": output");
+    if (!test_path.empty()) out.test_size = test.inputs.shape[0];
     return finish(out);
   }
 
  private:
+  static ArrayForm form(const Hdf5File& file, const char* set) {
+    if (!file.has(set)) return {};
+    const Shape shape = file.shape(set);
+    return {file.path() + ": " + set, shape, file.is_floating(set), double(shape.elements()) * file.item(set)};
+  }
+
+  // Checks both files by their headers, and takes from the first of them the parameters that were not given. Returns
+  // the form of the test split; `test` may be "".
+  static SplitForm check(const std::string& train, const std::string& test, ArrayParams& arrays) {
+    const ArrayParams given = arrays;
+    const Hdf5File file(train);
+    take_attributes(file, arrays);
+    const SplitForm first{form(file, "input"), form(file, "output")};
+    check_mean(file);
+    if (test.empty()) {
+      check_forms(arrays, first, {});
+      return {};
+    }
+    const Hdf5File other(test);
+    ArrayParams again = given;
+    take_attributes(other, again);
+    if (again.classes != arrays.classes)
+      fail(ErrorKind::data, test, ": output: nclass is ", again.classes, ", but ", arrays.classes, " in ", train);
+    check_mean(other);
+    const SplitForm second{form(other, "input"), form(other, "output")};
+    check_forms(arrays, first, second);
+    return second;
+  }
+
+  // A mean is no larger than a sample.
+  static void check_mean(const Hdf5File& file) {
+    if (!file.has("mean")) return;
+    const Shape inputs = file.shape("input"), mean = file.shape("mean");
+    if (mean.elements() > inputs.elements() / std::max<int64_t>(inputs[0], 1))
+      fail(ErrorKind::data, file.path(), ": mean: has shape ", mean, ", more values than a sample of input, ", inputs);
+  }
+
   // Parameters that were not given are taken from the file; returns the shape of a sample.
   static Shape take_attributes(const Hdf5File& file, ArrayParams& arrays) {
     if (arrays.lshape.empty()) arrays.lshape = file.attribute("input", "lshape");
@@ -112,9 +145,9 @@ class HDF5 : public Parametrized<Dataset, Hdf5Params> {
     return sample_shape(file.shape("input"), arrays, file.path() + ": input");
   }
 
-  static Hdf5Split read(const std::string& path, ArrayParams& arrays) {
+  static Hdf5Split read(const std::string& path, const ArrayParams& arrays) {
     const Hdf5File file(path);
-    const Shape sample = take_attributes(file, arrays);
+    const Shape sample = sample_shape(file.shape("input"), arrays, path + ": input");
     Hdf5Split out{{file.read("input", false), {}, path + ": input", path + ": output"}, {}};
     if (file.has("mean")) {
       out.mean = file.read("mean", false).converted(DType::f32);

@@ -27,6 +27,13 @@ Hdf5Handle open_file(const std::string& path) {
 
 Hdf5Handle type_of(hid_t set) { return {H5Dget_type(set), H5Tclose}; }
 
+// As h5py writes NumPy's bool: an enumeration of bytes, FALSE 0 and TRUE 1.
+bool is_bool(hid_t type) {
+  if (H5Tget_class(type) != H5T_ENUM || H5Tget_size(type) != 1 || H5Tget_nmembers(type) != 2) return false;
+  int8_t no = -1, yes = -1;
+  return H5Tenum_valueof(type, "FALSE", &no) >= 0 && H5Tenum_valueof(type, "TRUE", &yes) >= 0 && no == 0 && yes == 1;
+}
+
 bool is_byte(hid_t type) {
   return H5Tget_class(type) == H5T_INTEGER && H5Tget_size(type) == 1 && H5Tget_sign(type) == H5T_SGN_NONE;
 }
@@ -41,21 +48,29 @@ Shape Hdf5File::shape(const char* set) const { return shape_of(open_set(set), se
 
 bool Hdf5File::is_floating(const char* set) const { return H5Tget_class(type_of(open_set(set))) == H5T_FLOAT; }
 
-bool Hdf5File::is_bytes(const char* set) const { return is_byte(type_of(open_set(set))); }
+bool Hdf5File::is_bytes(const char* set) const {
+  const Hdf5Handle type = type_of(open_set(set));
+  return is_byte(type) || is_bool(type);
+}
+
+int64_t Hdf5File::item(const char* set) const { return is_bytes(set) ? 1 : is_floating(set) ? 4 : 8; }
 
 Tensor Hdf5File::read(const char* name, bool labels) const {
   const Hdf5Handle set = open_set(name), type = type_of(set);
-  const bool whole = H5Tget_class(type) == H5T_INTEGER;
-  const DType dtype = is_byte(type) && !labels ? DType::u8 : whole && labels ? DType::i64 : DType::f32;
-  const hid_t memory = dtype == DType::u8    ? H5T_NATIVE_UINT8
+  const bool whole = H5Tget_class(type) == H5T_INTEGER, truth = is_bool(type);
+  const DType dtype = truth || (is_byte(type) && !labels) ? DType::u8 : whole && labels ? DType::i64 : DType::f32;
+  const hid_t memory = truth                 ? hid_t(type)  // the bytes as they are
+                       : dtype == DType::u8  ? H5T_NATIVE_UINT8
                        : dtype == DType::i64 ? H5T_NATIVE_INT64
                                              : H5T_NATIVE_FLOAT;
   const Shape shape = shape_of(set, name);
-  check_stored(set, shape, name);
+  check_chunks(set, shape, name);
   Tensor out(dtype, shape);
   if (shape.elements() > 0 && H5Dread(set, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, out.data()) < 0)
     fail(ErrorKind::data, path_, ": cannot read '", name,
          "': truncated, corrupt, or compressed by a filter that is not here");
+  if (truth)
+    for (uint8_t& value : out.as<uint8_t>()) value = value != 0;
   return out;
 }
 
@@ -85,8 +100,8 @@ Hdf5Handle Hdf5File::open_set(const char* name) const {
     fail(ErrorKind::data, path_, ": '", name, "' keeps its elements in other files, which are not read");
   const Hdf5Handle type = type_of(set);
   const H5T_class_t kind = H5Tget_class(type);
-  if ((kind != H5T_INTEGER && kind != H5T_FLOAT) || H5Tget_size(type) > 8)
-    fail(ErrorKind::data, path_, ": '", name, "' does not hold whole numbers or floats of at most 64 bits");
+  if (((kind != H5T_INTEGER && kind != H5T_FLOAT) || H5Tget_size(type) > 8) && !is_bool(type))
+    fail(ErrorKind::data, path_, ": '", name, "' does not hold bools, whole numbers or floats of at most 64 bits");
   return set;
 }
 
@@ -109,12 +124,19 @@ Shape Hdf5File::shape_of(hid_t set, const char* name) const {
   return Shape(out);
 }
 
-// A few bytes can declare a data set of terabytes that was never written; do not ask memory for that.
-void Hdf5File::check_stored(hid_t set, const Shape& shape, const char* name) const {
-  const auto stored = int64_t(H5Dget_storage_size(set));
-  const int64_t needed = shape.elements() * int64_t(H5Tget_size(type_of(set)));
-  if (needed > 0 && (stored == 0 || stored < needed / 1100))
-    fail(ErrorKind::data, path_, ": '", name, "' declares ", needed, " bytes but only ", stored, " were ever written");
+// A chunk is unpacked as a whole, and may be larger than the data set that it is of.
+void Hdf5File::check_chunks(hid_t set, const Shape& shape, const char* name) const {
+  const Hdf5Handle plist(H5Dget_create_plist(set), H5Pclose);
+  if (H5Pget_layout(plist) != H5D_CHUNKED) return;
+  hsize_t sizes[Shape::kMaxRank] = {};
+  const int rank = H5Pget_chunk(plist, Shape::kMaxRank, sizes);
+  double chunk = double(H5Tget_size(type_of(set)));
+  for (int axis = 0; axis < rank; ++axis) chunk *= double(sizes[axis]);
+  constexpr double kAlways = 64 << 20;
+  const double whole = double(shape.elements()) * double(H5Tget_size(type_of(set)));
+  if (chunk > kAlways && chunk > 2 * whole)
+    fail(ErrorKind::data, path_, ": '", name, "' has chunks of ", bytes_text(chunk), ", more than its ",
+         bytes_text(whole), " in all; store it with smaller chunks");
 }
 
 }  // namespace neon

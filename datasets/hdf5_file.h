@@ -1,5 +1,5 @@
 // An HDF5 file that somebody else wrote. It is not trusted: no links to other files, no external storage, no plug-ins,
-// no file locks, no memory for what was never written.
+// no file locks, no chunks larger than the data set that they are of.
 #pragma once
 #include <string>
 #include <vector>
@@ -19,9 +19,12 @@ class Hdf5File {
   bool has(const char* set) const;
   Shape shape(const char* set) const;
   bool is_floating(const char* set) const;
-  bool is_bytes(const char* set) const;
+  bool is_bytes(const char* set) const;  // u8, or bool
+  int64_t item(const char* set) const;   // bytes of an element, once it is read
 
-  // All of a data set: floats as f32; whole numbers as i64 where they are labels, otherwise bytes as u8, others as f32.
+  // All of a data set: floats as f32; whole numbers as i64 where they are labels, otherwise bytes as u8, others as f32;
+  // bools as u8. Elements that were never written have the data set's fill value. The caller has checked that there is
+  // room for all.
   Tensor read(const char* set, bool labels) const;
 
   // Whole numbers of a data set's attribute; empty when there is none.
@@ -30,7 +33,7 @@ class Hdf5File {
  private:
   Hdf5Handle open_set(const char* name) const;
   Shape shape_of(hid_t set, const char* name) const;
-  void check_stored(hid_t set, const Shape& shape, const char* name) const;
+  void check_chunks(hid_t set, const Shape& shape, const char* name) const;
 
   std::string path_;
   QuietHdf5 quiet_;

@@ -37,9 +37,18 @@ struct Array {
   NpyHeader header;
 };
 
-// Fills the parts of a check that the headers of inputs and targets tell; labels are read to count classes.
-template <typename ReadLabels>
-void check_arrays(const ArrayParams& params, const Array& x, const Array& y, ReadLabels&& read_labels, DataCheck& out) {
+ArrayForm form_of(const Array& array) {
+  if (array.name.empty()) return {};
+  const NpyHeader& header = array.header;
+  return {array.name, header.shape, header.is_floating(), double(header.shape.elements()) * header.item};
+}
+
+SplitForm form_of(const Array& x, const Array& y) { return {form_of(x), form_of(y)}; }
+
+// Fills the parts of a check that the headers of inputs and targets tell; targets that may be classes are read.
+template <typename ReadTargets>
+void check_arrays(const ArrayParams& params, const Array& x, const Array& y, const DataContext& context,
+                  ReadTargets&& read_targets, DataCheck& out) {
   out.found = true;
   out.sample = sample_shape(x.header.shape, params, x.name);
   out.channels_last = out.sample.rank() == 3;
@@ -48,8 +57,8 @@ void check_arrays(const ArrayParams& params, const Array& x, const Array& y, Rea
   out.scale = params.scale;
   out.shift = params.shift;
   if (!y.name.empty()) out.target = target_shape(y.header.shape);
-  if (y.name.empty() || !are_labels(y.header.is_floating(), y.header.shape, params)) return;
-  out.classes = params.classes > 0 ? params.classes : count_classes(read_labels(), y.name);
+  if (y.name.empty() || !may_be_classes(y.header.is_floating(), y.header.shape, params)) return;
+  out.classes = classes_of(read_targets(), params, context, y.name);
 }
 
 class NPY : public Parametrized<Dataset, NpyParams> {
@@ -60,8 +69,10 @@ class NPY : public Parametrized<Dataset, NpyParams> {
     check_pairs();
     Data data;
     data.source = find_data_file(params.inputs, context);
+    check_forms(params, form_of(header(params.inputs, context), header(params.targets, context)),
+                form_of(header(params.test_inputs, context), header(params.test_targets, context)));
     interpret(params, read(params.inputs, params.targets, context),
-              read(params.test_inputs, params.test_targets, context), data);
+              read(params.test_inputs, params.test_targets, context), context, data);
     return finish(std::move(data), context);
   }
 
@@ -73,13 +84,11 @@ class NPY : public Parametrized<Dataset, NpyParams> {
     out.missing.clear();
     const Array x = header(params.inputs, context), y = header(params.targets, context);
     out.source = x.name;
+    const Array test = header(params.test_inputs, context);
+    check_forms(params, form_of(x, y), form_of(test, header(params.test_targets, context)));
     check_arrays(
-        params, x, y, [&] { return read_npy(y.name); }, out);
-    if (!params.test_inputs.empty()) {
-      const Array test = header(params.test_inputs, context);
-      sample_shape(test.header.shape, params, test.name);
-      out.test_size = test.header.shape[0];
-    }
+        params, x, y, context, [&] { return read_npy(y.name); }, out);
+    if (!test.name.empty()) out.test_size = test.header.shape[0];
     return finish(out);
   }
 
@@ -119,8 +128,11 @@ class NPZ : public Parametrized<Dataset, NpzParams> {
     data.source = find_data_file(params.path, context);
     const Npz archive(data.source);
     const bool with_test = has_test(archive);
+    check_forms(params, form(archive, data.source, params.x_train, params.y_train),
+                with_test ? form(archive, data.source, params.x_test, params.y_test) : SplitForm{});
     const RawSplit train = read(archive, data.source, params.x_train, params.y_train);
-    interpret(params, train, with_test ? read(archive, data.source, params.x_test, params.y_test) : RawSplit{}, data);
+    interpret(params, train, with_test ? read(archive, data.source, params.x_test, params.y_test) : RawSplit{}, context,
+              data);
     return finish(std::move(data), context);
   }
 
@@ -131,13 +143,11 @@ class NPZ : public Parametrized<Dataset, NpzParams> {
     out.missing.clear();
     const Npz archive(out.source);
     const Array x = header(archive, out.source, params.x_train), y = header(archive, out.source, params.y_train);
+    const SplitForm test = has_test(archive) ? form(archive, out.source, params.x_test, params.y_test) : SplitForm{};
+    check_forms(params, form_of(x, y), test);
     check_arrays(
-        params, x, y, [&] { return archive.read(params.y_train); }, out);
-    if (has_test(archive)) {
-      const Array test = header(archive, out.source, params.x_test);
-      sample_shape(test.header.shape, params, test.name);
-      out.test_size = test.header.shape[0];
-    }
+        params, x, y, context, [&] { return archive.read(params.y_train); }, out);
+    if (!test.inputs.name.empty()) out.test_size = test.inputs.shape[0];
     return finish(out);
   }
 
@@ -150,6 +160,10 @@ class NPZ : public Parametrized<Dataset, NpzParams> {
   static Array header(const Npz& archive, const std::string& path, const std::string& key) {
     if (key.empty()) return {};
     return {text(path, ": ", key), archive.header(key)};
+  }
+
+  static SplitForm form(const Npz& archive, const std::string& path, const std::string& x, const std::string& y) {
+    return form_of(header(archive, path, x), header(archive, path, y));
   }
 
   static RawSplit read(const Npz& archive, const std::string& path, const std::string& x, const std::string& y) {

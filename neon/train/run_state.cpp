@@ -165,7 +165,7 @@ StoredRun unpack_run(TensorFile file, const std::string& path) {
     for (const auto& [name, numbers] :
          {std::pair("means", &out.means), {"deviations", &out.deviations}, {"subtracted", &out.subtracted}})
       for (const auto& number : stored.value(name, json::array())) numbers->push_back(parse_exact(number));
-    out.data_rules = int(whole_number(json{{"rules", stored.value("rules", 1)}}, "rules", 1, kDataRules));
+    if (stored.contains("rules")) out.data_rules = int(whole_number(stored, "rules", 1, kDataRules));
     if (out.means.size() != out.deviations.size()) fail(ErrorKind::data, "neon.data has other means than deviations");
   } catch (const std::exception& error) {
     fail(ErrorKind::data, path, ": its metadata cannot be read: ", error.what());

@@ -491,6 +491,21 @@ class Tables(Case):
         self.refuse_table('1,"2\nneon: done\033[31m",a\n3,4,b\n', "t.csv:1", "found '2?neon: done?[31m'", header="false")
 
 
+    def test_memory_of_hostile_tables(self):
+        """Twice the commas, quotes or empty lines take at most 2.5 times the memory; what neon itself takes is little."""
+        measure = ["/usr/bin/python3", "-c", "import resource, subprocess, sys\ncode = subprocess.call(sys.argv[1:])\n"
+                   "print('peak', resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr)\nsys.exit(code)"]
+        spec = self.spec(IRIS, dataset="{CSV: {path: t.csv, header: false}}")
+        for part in b",", b"\n", b'"', b"1", b"1,2,3\n":
+            peaks = []
+            for size in 15_000_000, 30_000_000:
+                self.write("t.csv", b"x" + part * (size // len(part)))
+                result = self.neon("check", spec, code=None, under=measure)
+                self.assertIn(result.code, (2, 3), str(result))
+                peaks.append(int(re.search(r"peak (\d+)", result.err)[1]))
+            self.assertLess(peaks[1], 2.5 * peaks[0], part)
+            self.assertLess(peaks[1], 500_000, part)
+
     def test_columns(self):
         """However many they are, and whatever they are called."""
         names = ['"a\nneon: all is well"'] + [f"c{i}" for i in range(5000)]

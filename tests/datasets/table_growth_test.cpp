@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "datasets/csv_table.h"
+#include "datasets/zip.h"
 #include "support.h"
 
 using namespace neon;
@@ -62,6 +63,32 @@ TEST_CASE("the time to read a table grows with its size") {
   check_growth([](size_t n) { return "x,k\n" + repeated("1,\"\"\"a\"\n", n) + "1,b\n"; }, 20000);
   check_growth([](size_t n) { return std::string(n, ','); }, 400000);
   check_growth([](size_t n) { return "x,y,k\n" + repeated("1\n", n); }, 200000);
+}
+
+TEST_CASE("the time to open an archive grows with its members") {
+  const auto archive = [](size_t members) {
+    const auto number = [](uint64_t value, size_t bytes) {
+      std::string out;
+      for (size_t i = 0; i < bytes; ++i) out += char(value >> (8 * i));
+      return out;
+    };
+    std::string out;
+    for (size_t i = 0; i < members; ++i) {
+      const std::string name = text("array", i, ".npy");
+      out += "PK\1\2" + std::string(24, '\0') + number(name.size(), 2) + std::string(16, '\0') + name;
+    }
+    const uint64_t size = out.size();
+    return out + "PK\5\6" + std::string(6, '\0') + number(members, 2) + number(size, 4) + number(0, 4) + number(0, 2);
+  };
+  const std::string once = archive(30000), twice = archive(60000);
+  const auto time = [](const std::string& bytes) {
+    return seconds([&] {
+      const MemorySource source(bytes, "a.npz");
+      const ZipArchive zip(source);
+      CHECK(zip.find("array29999.npy") != nullptr);
+    });
+  };
+  CHECK(time(twice) <= 2.5 * time(once) + 0.005);
 }
 
 TEST_CASE("a table read by several threads is that read by one") {

@@ -108,6 +108,34 @@ def make_h5():
         f.create_dataset("input", (4, 12), "u1", external=[("elsewhere.bin", 0, 48)])
     with h5py.File(os.path.join(OUT, "unwritten.h5"), "w") as f:
         f.create_dataset("input", (1 << 30, 1 << 20), "f4", chunks=(1, 1 << 10))
+    make_h5_of_kinds()
+
+
+def make_h5_of_kinds():
+    """Types, filters and layouts that h5py and other writers use."""
+    labels = np.array([0, 2, 1, 0], "<i4")
+    with h5py.File(os.path.join(OUT, "bool.h5"), "w", libver=("earliest", "v108")) as f:
+        f.create_dataset("input", data=array("?", (4, 12)), track_times=False)
+        f.create_dataset("output", data=np.array([True, False, False, True]), track_times=False)
+    with h5py.File(os.path.join(OUT, "fill.h5"), "w", libver=("earliest", "v108")) as f:
+        f.create_dataset("input", (4, 12), "<f4", fillvalue=0.5, track_times=False)  # never written
+        part = f.create_dataset("output", (4, 6), "<f4", chunks=(2, 6), fillvalue=-2, track_times=False)
+        part[:2] = array("<f4", (2, 6))
+    with h5py.File(os.path.join(OUT, "scaleoffset.h5"), "w", libver=("earliest", "v108")) as f:
+        f.create_dataset("input", data=array("<i4", (4, 12)), chunks=(2, 12), scaleoffset=0, track_times=False)
+        f.create_dataset("output", data=np.full(4, 7, "<i4"), chunks=(4,), scaleoffset=0, track_times=False)
+    with h5py.File(os.path.join(OUT, "constant.h5"), "w", libver=("earliest", "v108")) as f:  # 2.4 MB in 200 bytes
+        f.create_dataset("input", data=np.full((50000, 12), 3, "<i4"), chunks=(5000, 12), scaleoffset=0, track_times=False)
+    with h5py.File(os.path.join(OUT, "one_hot.h5"), "w", libver=("earliest", "v108")) as f:
+        f.create_dataset("input", data=array("u1", (4, 12)), track_times=False)
+        f.create_dataset("output", data=np.eye(3, dtype="<f4")[labels], track_times=False)
+    with h5py.File(os.path.join(OUT, "from_one.h5"), "w", libver=("earliest", "v108")) as f:
+        f.create_dataset("input", data=array("u1", (4, 12)), track_times=False)
+        f.create_dataset("output", data=labels + 1, track_times=False)
+    with h5py.File(os.path.join(OUT, "rows.h5"), "w", libver=("earliest", "v108")) as f:  # 400 MB in 400 kB
+        f.create_dataset("input", data=array("u1", (4, 12)), track_times=False)
+        d = f.create_dataset("output", (100 << 20,), "<i4", chunks=(1 << 20,), compression="gzip", track_times=False)
+        d[:1 << 20] = 0
 
 
 os.makedirs(OUT, exist_ok=True)
