@@ -3,6 +3,7 @@
 #include <span>
 
 #include "layers/initializer.h"
+#include "neon/core/threads.h"
 
 namespace neon {
 
@@ -18,7 +19,7 @@ constexpr int64_t kPiece = 1 << 12;  // elements that a thread draws at once
 template <typename T, typename F>
 void draw_into(std::span<T> to, const Stream& fresh, F&& draw) {
   const int64_t count = int64_t(to.size());
-#pragma omp parallel for schedule(static) if (count > kPiece)
+#pragma omp parallel for num_threads(available_threads()) schedule(static) if (count > kPiece)
   for (int64_t first = 0; first < count; first += kPiece) {
     Stream stream = fresh.after(first);
     for (int64_t i = first; i < std::min(count, first + kPiece); ++i) to[size_t(i)] = T(draw(stream));

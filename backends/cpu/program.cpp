@@ -1,7 +1,5 @@
 #include "backends/program.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <chrono>
 
@@ -9,6 +7,7 @@
 #include "backends/cpu/plain.h"
 #include "backends/graph/op.h"
 #include "backends/graph/passes.h"
+#include "neon/core/team.h"
 #include "neon/core/thread_places.h"
 #include "neon/core/threads.h"
 
@@ -81,7 +80,8 @@ class CpuProgram : public Program {
                              .columns = options.columns,
                              .join = options.join,
                              .keep = {"batch_matmul"}});
-    context_ = std::make_unique<cpu::Context>(lowered_, options.threads > 0 ? options.threads : available_threads());
+    const int threads = team_size(options.threads > 0 ? options.threads : available_threads());
+    context_ = std::make_unique<cpu::Context>(lowered_, threads);
     arena_ = arena_of(lowered_);
     for (int v = 0; v < lowered_.graph.value_count(); ++v) {
       const Value storage = lowered_.storage[size_t(v)];
@@ -95,8 +95,8 @@ class CpuProgram : public Program {
     }
     for (Value value : lowered_.graph.leaves("input"))
       inputs_[leaf_name(lowered_.graph, value)] = context_->slot(value);
-    // oneDNN asks OpenMP how many threads there are, when a primitive is made and when it runs.
-    omp_set_num_threads(context_->threads);
+    // oneDNN asks OpenMP for the number of threads when a primitive is made and when it runs, and relies on it.
+    const Team team(threads);
     for (const LoweredKernel& kernel : lowered_.kernels) kernels_.push_back(cpu::make_kernel(kernel, *context_));
     context_->scratch.allocate();
     record_.resize(context_->scalars().size());
@@ -124,7 +124,7 @@ class CpuProgram : public Program {
   void run(uint64_t step) override {
     for (Value leaf : needed_leaves_)
       if (!*context_->slot(leaf)) not_bound(lowered_.graph, leaf);
-    omp_set_num_threads(context_->threads);
+    const Team team(context_->threads);
     keep_threads_apart(context_->threads);
     const cpu::Run run{step, record_.data()};
     milliseconds_.clear();
@@ -155,6 +155,7 @@ class CpuProgram : public Program {
 
   std::string first_nonfinite(uint64_t step) override {
     const Graph& graph = lowered_.graph;
+    const Team team(context_->threads);
     for (Value value : graph.leaves("variable"))
       if (const char* found = nonfinite(value)) return text("variable ", leaf_name(graph, value), " holds ", found);
     bool forward = true;

@@ -6,6 +6,7 @@
 #include "backends/graph/expression.h"
 #include "backends/graph/op.h"
 #include "neon/array/node.h"
+#include "neon/core/team.h"
 
 namespace neon {
 
@@ -146,14 +147,20 @@ void drop_oldest(Backend::State& state) {
   }
 }
 
+// A program of the CPU is made for a team: inside a caller's parallel region another one is needed than outside.
+std::string program_key(const Backend::State& state, const Form& form) {
+  return state.device.gpu ? form.key() : text("team ", team_limit(), ";", form.key());
+}
+
 CompiledExpression& compiled(Backend::State& state, const Form& form) {
-  if (const auto known = state.known.find(form.key()); known != state.known.end()) {
+  const std::string wanted = program_key(state, form);
+  if (const auto known = state.known.find(wanted); known != state.known.end()) {
     state.programs.splice(state.programs.begin(), state.programs, known->second);
     return known->second->second;
   }
   // A program knows where its variables are: they stay there.
   decltype(state.programs) made(1);
-  std::string& key = made.front().first = form.key();
+  std::string& key = made.front().first = wanted;
   CompiledExpression& expression = made.front().second;
   state.with_room([&] {
     expression.program = compile_program(form.graph(state.options.seed), expression.variables, state.device);

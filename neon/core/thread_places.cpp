@@ -42,13 +42,17 @@ int take_free(const cpu_set_t& allowed, cpu_set_t& taken) {
 
 int part_threads(int threads) {
   threads = std::min(threads, kMost);
-  int places[kMost];
+  int places[kMost], team = 1;
 #pragma omp parallel num_threads(threads)
-  places[omp_get_thread_num()] = sched_getcpu();
+  {
+    places[omp_get_thread_num()] = sched_getcpu();
+#pragma omp single
+    team = omp_get_num_threads();
+  }
   cpu_set_t allowed, taken;
   CPU_ZERO(&taken);
   int sharing[kMost], count = 0;
-  for (int t = 0; t < threads; ++t) {
+  for (int t = 0; t < team; ++t) {
     const int place = places[t];
     if (place < 0 || place >= CPU_SETSIZE) return 0;  // the system does not say
     if (CPU_ISSET(place, &taken)) sharing[count++] = t;
@@ -58,8 +62,8 @@ int part_threads(int threads) {
   if (count == 0 || sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 0;
   for (int i = 0; i < count; ++i) places[sharing[i]] = take_free(allowed, taken);
   int moved = 0;
-#pragma omp parallel num_threads(threads) reduction(+ : moved)
-  if (const int to = places[omp_get_thread_num()]; to >= 0) moved += move_to(to);
+#pragma omp parallel num_threads(team) reduction(+ : moved)
+  if (const int thread = omp_get_thread_num(); thread < team && places[thread] >= 0) moved += move_to(places[thread]);
   return moved;
 }
 

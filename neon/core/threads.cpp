@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "neon/core/team.h"
 #include "neon/core/text.h"
 
 namespace neon {
@@ -78,18 +79,20 @@ int first_number(std::string_view list) {
 
 int available_threads() {
   const char* wanted = std::getenv("OMP_NUM_THREADS");
-  const int most = processors(), number = wanted ? first_number(wanted) : 0;
+  const int most = std::min(processors(), team_limit()), number = wanted ? first_number(wanted) : 0;
   return number > 0 ? std::min(most, number) : most;
 }
 
 std::string threads_note() {
   const char* wanted = std::getenv("OMP_NUM_THREADS");
   if (!wanted) return "";
-  const int most = processors(), number = first_number(wanted);
+  const int processors_here = processors(), most = std::min(processors_here, team_limit()),
+            number = first_number(wanted);
   if (number > 0 && number <= most) return "";
-  return text("OMP_NUM_THREADS is ", in_quotes(wanted),
-              number > 0 ? ", more than this process has processors" : ", no number of threads (1 or more)",
-              ": neon uses ", most, most == 1 ? " thread" : " threads");
+  const char* why = ", not a number of threads (1 or more)";
+  if (number > processors_here) why = ", more than this process has processors";
+  else if (number > 0) why = ", more than OMP_THREAD_LIMIT or OMP_MAX_ACTIVE_LEVELS allows";
+  return text("OMP_NUM_THREADS is ", in_quotes(wanted), why, ": neon uses ", most, most == 1 ? " thread" : " threads");
 }
 
 }  // namespace neon

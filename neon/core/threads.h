@@ -5,11 +5,11 @@
 namespace neon {
 
 // The least of the affinity mask (or what OpenMP binds its threads to), the cgroup's quota (cpu.max or cfs_quota_us,
-// rounded up) and OMP_NUM_THREADS where it is a number of threads; at least 1.
+// rounded up), the runtime's limits (team_limit()) and OMP_NUM_THREADS where it is a number of threads; at least 1.
 int available_threads();
 
-// Why that is not what OMP_NUM_THREADS says: it is no number of threads, or more than there are processors. Empty where
-// it is unset or obeyed.
+// Why neon uses another number of threads than OMP_NUM_THREADS: it is not a number of threads, or it is more than the
+// processors or than OpenMP's limits. Empty where it is unset or obeyed.
 std::string threads_note();
 
 }  // namespace neon

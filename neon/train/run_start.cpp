@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "backends/elementwise/kernels.h"
+#include "neon/core/team.h"
 #include "neon/core/threads.h"
 #include "neon/core/version.h"
 #include "neon/train/fingerprint.h"
@@ -68,7 +69,7 @@ RunStart start_of_run(const RunSetup& setup, const StoredRun* resume, std::optio
   start.threads_fixed = setup.gpu || repeatable || resume;
   position.timed = setup.gpu && !repeatable;
   position.loss_scale = setup.scales_loss() ? kFirstLossScale : 1;
-  position.threads = available_threads();
+  position.threads = team_size(available_threads());
   position.simd = elementwise::active_level().name;
   position.version = version();
   position.device = setup.device_name;
