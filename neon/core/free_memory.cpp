@@ -5,14 +5,15 @@
 #include <cstring>
 #include <limits>
 
+#include "neon/core/cgroups.h"
+
 namespace neon {
 
 namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::infinity();
 
-// The number after `key` at the start of a line of a small file of the kernel, of its first line without a key;
-// infinity where there is none.
+// The number after `key` at the start of a line of a small file of the kernel; infinity without such a line.
 double number_in(const char* path, const char* key) {
   double out = kUnknown;
   FILE* file = std::fopen(path, "r");
@@ -30,25 +31,12 @@ double number_in(const char* path, const char* key) {
 
 double known(double value) { return value < kUnknown ? value : 0; }
 
-// Version 2 of cgroups, then version 1.
-double left_in_cgroup() {
-  double most = number_in("/sys/fs/cgroup/memory.max", ""), used = number_in("/sys/fs/cgroup/memory.current", "");
-  const char* stat = "/sys/fs/cgroup/memory.stat";
-  if (!(used < kUnknown)) {
-    most = number_in("/sys/fs/cgroup/memory/memory.limit_in_bytes", "");
-    used = number_in("/sys/fs/cgroup/memory/memory.usage_in_bytes", "");
-    stat = "/sys/fs/cgroup/memory/memory.stat";
-  }
-  if (!(most < kUnknown && used < kUnknown)) return kUnknown;
-  return most - used + known(number_in(stat, "active_file ")) + known(number_in(stat, "inactive_file "));
-}
-
 }  // namespace
 
 double free_memory(bool with_swap) {
   const double swap = with_swap ? known(number_in("/proc/meminfo", "SwapFree:")) : 0;
   const double free = 1024 * (number_in("/proc/meminfo", "MemAvailable:") + swap);
-  return std::max(0.0, std::min(free, left_in_cgroup()));
+  return std::max(0.0, std::min(free, memory_left_in_cgroups()));
 }
 
 }  // namespace neon

@@ -3,8 +3,8 @@
 
 namespace neon {
 
-// Bytes: the least of what the kernel calls available and what the cgroup leaves, files that it holds in memory taken
-// as free. Data that are not always needed may also go to the swap.
+// Bytes: the least of what the kernel calls available and what the process' control groups leave
+// (memory_left_in_cgroups()). Data that are not always needed may also go to the swap.
 double free_memory(bool with_swap = false);
 
 }  // namespace neon

@@ -5,35 +5,15 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
-#include <cstdio>
 #include <cstdlib>
 
+#include "neon/core/cgroups.h"
 #include "neon/core/team.h"
 #include "neon/core/text.h"
 
 namespace neon {
 
 namespace {
-
-// Reads at most 255 bytes of a small file of the kernel; empty when it is absent.
-std::string first_line(const char* path) {
-  char buffer[256] = {};
-  if (FILE* file = std::fopen(path, "r")) {
-    if (!std::fgets(buffer, sizeof buffer, file)) buffer[0] = 0;
-    std::fclose(file);
-  }
-  return buffer;
-}
-
-int cgroup_quota() {
-  double quota = 0, period = 0;
-  if (std::sscanf(first_line("/sys/fs/cgroup/cpu.max").c_str(), "%lf %lf", &quota, &period) != 2) {
-    quota = std::atof(first_line("/sys/fs/cgroup/cpu/cpu.cfs_quota_us").c_str());
-    period = std::atof(first_line("/sys/fs/cgroup/cpu/cpu.cfs_period_us").c_str());
-  }
-  return quota > 0 && period > 0 ? std::max(1, int(std::ceil(quota / period))) : 1 << 20;
-}
 
 // The number, 1 or more, that is all of `text` but for blanks around it; 0: it is none.
 int count_in(std::string_view text) {
@@ -59,7 +39,8 @@ int processors() {
   cpu_set_t mask;
   int threads = bound_processors();
   if (threads == 0 && sched_getaffinity(0, sizeof mask, &mask) == 0) threads = CPU_COUNT(&mask);
-  return std::max(1, std::min(threads, cgroup_quota()));
+  static const int of_groups = processors_of_cgroups();  // read once: it is asked for often
+  return std::max(1, std::min(threads, of_groups));
 }
 
 // The first number of a list such as "4,2": of threads at the outermost level, those inside it follow. 0: it is none.

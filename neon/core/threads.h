@@ -4,8 +4,9 @@
 
 namespace neon {
 
-// The least of the affinity mask (or what OpenMP binds its threads to), the cgroup's quota (cpu.max or cfs_quota_us,
-// rounded up), the runtime's limits (team_limit()) and OMP_NUM_THREADS where it is a number of threads; at least 1.
+// The least of the affinity mask (or what OpenMP binds its threads to), the limits of the process' control groups
+// (processors_of_cgroups()) and of OpenMP (team_limit()), and OMP_NUM_THREADS where it is a number of threads; at least
+// 1.
 int available_threads();
 
 // Why neon uses another number of threads than OMP_NUM_THREADS: it is not a number of threads, or it is more than the
