@@ -8,7 +8,7 @@
 namespace neon {
 
 Epilogues::Epilogues(const Graph& graph, const std::vector<Role>& roles, const LowerOptions& options)
-    : graph_(graph), roles_(roles), options_(options), next_(successors(graph)) {
+    : graph_(graph), roles_(roles), options_(options), targets_(direct_targets(graph)), next_(successors(graph)) {
   const int nodes = graph.node_count();
   taken_.assign(size_t(nodes), false);
   assigned_.assign(size_t(nodes), false);
@@ -27,7 +27,7 @@ std::vector<int> Epilogues::take(LoweredKernel& kernel, int maker) {
   beside_.clear();
   if (options_.fuse && has_epilogue(kernel.op)) take_epilogue(kernel, maker);
   if (kernel.outputs.size() == 1)
-    if (const Value target = direct_target(graph_, kernel.outputs[0])) kernel.outputs = {target};
+    if (const Value target = targets_[size_t(kernel.outputs[0].id)]) kernel.outputs = {target};
   if (options_.fuse && !kernel.derivative && is_own_product(maker)) take_sums(kernel, maker);
   if (options_.pooled_bytes > 0 && kernel.op == "pool_max_gradient") take_gate(kernel, maker);
   return beside_;
@@ -71,7 +71,7 @@ void Epilogues::take_epilogue(LoweredKernel& kernel, int maker) {
     if (graph_.shape(input).elements() == 0) return;
   // What is assigned must be written by whoever may write the variable.
   auto may_take = [&](int n) {
-    return n >= 0 && (!assigned_[size_t(n)] || direct_target(graph_, graph_.node(n).outputs[0])) &&
+    return n >= 0 && (!assigned_[size_t(n)] || targets_[size_t(graph_.node(n).outputs[0].id)]) &&
            !joins_better_alone(n, kernel);
   };
   int n = only_use(kernel.outputs[0]);

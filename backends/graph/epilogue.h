@@ -51,6 +51,7 @@ class Epilogues {
   const std::vector<Role>& roles_;
   const LowerOptions& options_;
   std::vector<bool> taken_, assigned_;  // by node; assigned: writes a variable
+  std::vector<Value> targets_;          // by value: direct_targets()
   std::vector<std::vector<int>> next_;  // by node
   std::vector<std::vector<int>> uses_;  // by value: nodes; the number of nodes stands for the caller
   std::vector<int> beside_;             // nodes that the present kernel takes

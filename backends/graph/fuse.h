@@ -40,6 +40,13 @@ struct GroupLayout {
   std::vector<Part> parts;
   std::vector<int> post;
 };
+// How many nodes compute, and how many of all are totals.
+struct GroupSize {
+  int64_t computing = 0, totals = 0;
+  void add(const GroupSize& other) { computing += other.computing, totals += other.totals; }
+  bool fits() const;  // into one kernel, whatever the nodes are
+};
+GroupSize size_of_group(const Graph& graph, const std::vector<int>& nodes);
 // Nothing when these nodes cannot be one kernel.
 std::optional<GroupLayout> layout_of_group(const Graph& graph, const std::vector<Role>& roles,
                                            const std::vector<int>& nodes);
@@ -76,9 +83,9 @@ Edges data_edges(const Graph& graph);
 // The nodes that read a variable's memory, each after the node by which the variable gets to it: itself, or the
 // first of a chain of views. `data` are the graph's.
 std::vector<std::pair<int, int>> readers(const Graph& graph, const Edges& data, Value variable);
-// The variable whose memory a kernel of its own may write in place of `value`: where an assignment without guard is all
-// that `value` is for, and nothing reads the variable. An invalid Value where there is none.
-Value direct_target(const Graph& graph, Value value);
+// By value: the variable whose memory a kernel of its own may write in place of the value. That is so where one
+// assignment without guard is the value's only use, and nothing reads the variable; else an invalid Value.
+std::vector<Value> direct_targets(const Graph& graph);
 // The value whose memory a chain of views shows; the value itself when it is no view.
 Value viewed(const Graph& graph, Value value);
 // (1,1,C) and (C), for example.

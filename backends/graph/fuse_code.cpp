@@ -225,8 +225,7 @@ FusedKernel fused_code(const Graph& graph, const std::vector<Role>& roles, const
       }
     };
     if (stored[size_t(value.id)]) put(value);
-    for (const Assignment& a : graph.assignments()) {
-      if (a.value != value) continue;
+    for (const Assignment& a : graph.assignments_of(value)) {
       put(a.variable);
       writer.kernel.guard = a.guard;
     }

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_set>
 
 #include "backends/graph/fuse.h"
+#include "backends/graph/group_paths.h"
 
 namespace neon {
 
@@ -28,19 +30,20 @@ std::vector<std::pair<int, int>> readers(const Graph& graph, const Edges& data, 
   return out;
 }
 
-Value direct_target(const Graph& graph, Value value) {
-  Value target;
-  for (const Assignment& a : graph.assignments()) {
-    if (a.guard == value || (a.value == value && (a.guard || target))) return {};
-    if (a.value == value) target = a.variable;
-  }
-  if (!target || graph.shape(value).elements() == 0) return {};
-  for (const auto& [name, output] : graph.outputs())
-    if (output == value || output == target) return {};
+std::vector<Value> direct_targets(const Graph& graph) {
+  std::vector<bool> used(size_t(graph.value_count()), false);  // beside being assigned
+  std::vector<Value> out(used.size());
+  for (const auto& [name, output] : graph.outputs()) used[size_t(output.id)] = true;
   for (int n = 0; n < graph.node_count(); ++n)
-    for (Value input : graph.node(n).inputs)
-      if (input == value || input == target) return {};
-  return target;
+    for (Value input : graph.node(n).inputs) used[size_t(input.id)] = true;
+  for (const Assignment& a : graph.assignments()) {
+    if (a.guard) used[size_t(a.guard.id)] = true;
+    if (a.guard || out[size_t(a.value.id)]) used[size_t(a.value.id)] = true;
+    out[size_t(a.value.id)] = a.variable;
+  }
+  for (size_t v = 0; v < out.size(); ++v)
+    if (used[v] || (out[v] && (used[size_t(out[v].id)] || graph.shape(Value{int(v)}).elements() == 0))) out[v] = {};
+  return out;
 }
 
 Value viewed(const Graph& graph, Value value) {
@@ -70,18 +73,27 @@ class Grouper {
  public:
   Grouper(const Graph& graph, const std::vector<Role>& roles, const std::vector<bool>& taken,
           const std::vector<std::vector<int>>& next)
-      : graph_(graph), roles_(roles), next_(next), group_of_(size_t(graph.node_count())) {
+      : graph_(graph),
+        roles_(roles),
+        next_(next),
+        group_of_(size_t(graph.node_count())),
+        fusible_(fusible_nodes(roles, taken)),
+        writes_(next.size(), false),
+        seen_outside_(next.size(), false),
+        ends_run_(next.size(), false),
+        guard_(next.size()),
+        assigned_(next.size()),
+        paths_(next, fusible_) {
     // Every node that runs is a group at first, also those that are never fused: they may lie on a path.
     for (int n = 0; n < graph.node_count(); ++n) {
       groups_.push_back({n});
+      sizes_.push_back(size_of_group(graph, groups_.back()));
       group_of_[size_t(n)] = n;
-      fusible_.push_back(roles[size_t(n)] == Role::fusible && !taken[size_t(n)]);
       kept_.push_back(graph.node(n).attributes.has(kKept));
+      stamps_.push_back(n);
     }
-    guard_.resize(groups_.size());
-    writes_.resize(groups_.size(), false);
-    assigned_.resize(groups_.size());
-    seen_.resize(groups_.size(), 0);
+    stamp_ = graph.node_count();
+    for (const auto& [name, value] : graph.outputs()) seen_outside_[size_t(graph.producer_index(value))] = true;
     std::map<Value, std::vector<int>> readers;  // of memory, by the value that owns it
     for (int n = 0; n < graph.node_count(); ++n)
       for (Value input : graph.node(n).inputs) {
@@ -93,6 +105,8 @@ class Grouper {
       guard_[writer] = a.guard;
       writes_[writer] = true;
       assigned_[writer].push_back({a, readers[viewed(graph, a.variable)]});
+      ends_run_[writer] = true;
+      if (a.guard) ends_run_[size_t(graph.producer_index(a.guard))] = true;
     }
   }
 
@@ -153,52 +167,49 @@ class Grouper {
         const int g = group_of_[size_t(s)];
         if (g != plain && g != other) return false;
       }
-      for (const auto& [name, value] : graph_.outputs())
-        if (graph_.producer_index(value) == n) return false;
+      if (seen_outside_[size_t(n)]) return false;
       const Value guard = guard_[size_t(other)];
       if (graph_.producer_index(guard) == n) return false;
     }
     return true;
   }
 
-  // Whether a path from `from` to `to` passes through a third group.
-  bool path_outside(int from, int to) {
-    ++search_;
-    queue_.clear();
-    auto expand = [&](int group, bool first) {
-      for (int n : groups_[size_t(group)])
-        for (int s : next_[size_t(n)]) {
-          const int g = group_of_[size_t(s)];
-          if (g == from || (first && g == to) || seen_[size_t(g)] == search_) continue;
-          seen_[size_t(g)] = search_;
-          queue_.push_back(g);
-        }
-    };
-    expand(from, true);
-    while (!queue_.empty()) {
-      const int group = queue_.back();
-      queue_.pop_back();
-      if (group == to) return true;
-      expand(group, false);
-    }
-    return false;
-  }
-
   // Of no more segments than `most_parts`.
   bool try_join(int a, int b, size_t most_parts = SIZE_MAX) {
     if (a == b || kept_[size_t(a)] != kept_[size_t(b)]) return false;
-    if (!guards_agree(a, b)) return false;
+    GroupSize size = sizes_[size_t(a)];
+    size.add(sizes_[size_t(b)]);
+    if (!size.fits()) return false;
+    // Two groups that did not fit while they were as they are do not fit later: paths between them only become more.
+    const uint64_t pair = uint64_t(stamps_[size_t(a)]) << 32 | uint32_t(stamps_[size_t(b)]);
+    if (failed_.count(pair)) return false;
+    if (may_join(a, b, most_parts)) return join(a, b), true;
+    // Fewer parts than others may have.
+    if (most_parts == SIZE_MAX) failed_.insert(pair);
+    return false;
+  }
+
+  bool may_join(int a, int b, size_t most_parts) {
+    return guards_agree(a, b) && fits_a_kernel(joined(a, b), most_parts) && !paths_.leads_outside(a, b);
+  }
+
+  std::vector<int> joined(int a, int b) const {
     std::vector<int> nodes = groups_[size_t(a)];
     nodes.insert(nodes.end(), groups_[size_t(b)].begin(), groups_[size_t(b)].end());
     std::ranges::sort(nodes);
-    if (!fits_a_kernel(nodes, most_parts)) return false;
-    if (path_outside(a, b) || path_outside(b, a)) return false;
+    return nodes;
+  }
+
+  void join(int a, int b) {
+    std::vector<int> nodes = joined(a, b);
+    paths_.join(a, b);
+    sizes_[size_t(a)].add(sizes_[size_t(b)]);
+    stamps_[size_t(a)] = stamp_++;
     for (int n : groups_[size_t(b)]) group_of_[size_t(n)] = a;
     groups_[size_t(a)] = std::move(nodes);
     groups_[size_t(b)].clear();
     if (guard_[size_t(b)]) guard_[size_t(a)] = guard_[size_t(b)];
     writes_[size_t(a)] = writes_[size_t(a)] || writes_[size_t(b)];
-    return true;
   }
 
   // A variable written by this kernel may be read in it only element by element: by elementwise nodes of its
@@ -241,11 +252,7 @@ class Grouper {
       if (!fusible_[size_t(s)] || (reader >= 0 && g != reader)) return -1;
       reader = g;
     }
-    for (const auto& [name, value] : graph_.outputs())
-      if (graph_.producer_index(value) == n) return -1;
-    for (const Assignment& a : graph_.assignments())
-      if (graph_.producer_index(a.value) == n || (a.guard && graph_.producer_index(a.guard) == n)) return -1;
-    return reader;
+    return seen_outside_[size_t(n)] || ends_run_[size_t(n)] ? -1 : reader;
   }
 
   bool reads(int group, Value value) const {
@@ -360,12 +367,31 @@ class Grouper {
     });
   }
 
+  // Each takes in those behind it that fit, as long as it has room for the smallest of them.
   void join_each(const std::vector<int>& groups) {
-    for (size_t i = 0; i < groups.size(); ++i)
-      for (size_t j = i + 1; j < groups.size(); ++j)
-        if (!groups_[size_t(groups[i])].empty() && !groups_[size_t(groups[j])].empty() &&
-            guard_[size_t(groups[i])] == guard_[size_t(groups[j])])
-          try_join(groups[i], groups[j]);
+    std::vector<GroupSize> least(groups.size() + 1,
+                                 {INT64_MAX / 2, 0});  // of those behind; totals: whether one has any
+    for (size_t i = groups.size(); i-- > 0;) {
+      const GroupSize& size = sizes_[size_t(groups[i])];
+      least[i] = {std::min(least[i + 1].computing, size.computing),
+                  std::max<int64_t>(least[i + 1].totals, size.totals > 0)};
+    }
+    for (size_t i = 0; i < groups.size(); ++i) {
+      const size_t into = size_t(groups[i]);
+      for (size_t j = i + 1; j < groups.size() && !groups_[into].empty(); ++j) {
+        const GroupSize& own = sizes_[into];
+        if (!GroupSize{own.computing + least[j].computing, std::max<int64_t>(own.totals > 0, least[j].totals)}.fits())
+          break;
+        const size_t other = size_t(groups[j]);
+        if (!groups_[other].empty() && guard_[into] == guard_[other]) try_join(groups[i], groups[j]);
+      }
+    }
+  }
+
+  static std::vector<bool> fusible_nodes(const std::vector<Role>& roles, const std::vector<bool>& taken) {
+    std::vector<bool> out;
+    for (size_t n = 0; n < roles.size(); ++n) out.push_back(roles[n] == Role::fusible && !taken[n]);
+    return out;
   }
 
   const Graph& graph_;
@@ -374,11 +400,16 @@ class Grouper {
   std::vector<std::vector<int>> groups_;
   std::vector<int> group_of_;
   std::vector<bool> fusible_, writes_;
-  std::vector<bool> kept_;  // by node, and so by group: kept casts share kernels with nothing else
+  std::vector<bool> kept_;          // by node, and so by group: kept casts share kernels with nothing else
+  std::vector<bool> seen_outside_;  // by node: the caller reads it
+  std::vector<bool> ends_run_;      // by node: it is written, or guards what is
   std::vector<Value> guard_;
   std::vector<std::vector<Write>> assigned_;  // of the value that a node makes
-  std::vector<int> seen_, queue_;             // groups of a search; seen_: the last search that came by
-  int search_ = 0;
+  std::vector<GroupSize> sizes_;
+  std::vector<int> stamps_;  // another number whenever the group changes
+  int stamp_ = 0;
+  std::unordered_set<uint64_t> failed_;  // stamps of two groups
+  GroupPaths paths_;
 };
 
 }  // namespace

@@ -217,16 +217,25 @@ std::vector<Role> roles(const Graph& graph) {
   return out;
 }
 
-std::optional<GroupLayout> layout_of_group(const Graph& graph, const std::vector<Role>& roles,
-                                           const std::vector<int>& nodes) {
-  const auto computes = [&](int n) {
+bool GroupSize::fits() const {
+  return computing <= (totals ? kMostNodesOfTotals : kMostNodes) && totals <= kMostTotals;
+}
+
+GroupSize size_of_group(const Graph& graph, const std::vector<int>& nodes) {
+  GroupSize out;
+  for (int n : nodes) {
     const Node& node = graph.node(n);
     const bool narrows = node.op->name == "cast" && size_of(graph.dtype(node.outputs[0])) == 2;
-    return !narrows && !is_fused_slice(graph, node);
-  };
-  const int64_t computing = std::ranges::count_if(nodes, computes);
-  const int64_t totals = std::ranges::count_if(nodes, [&](int n) { return is_total(graph, graph.node(n)); });
-  if (computing > (totals ? kMostNodesOfTotals : kMostNodes) || totals > kMostTotals) return {};
+    out.computing += !narrows && !is_fused_slice(graph, node);
+    out.totals += is_total(graph, node);
+  }
+  return out;
+}
+
+std::optional<GroupLayout> layout_of_group(const Graph& graph, const std::vector<Role>& roles,
+                                           const std::vector<int>& nodes) {
+  const GroupSize size = size_of_group(graph, nodes);
+  if (!size.fits()) return {};
   // Where a value's maker stands among the nodes, -1 when it is none of them.
   const auto place = [&](Value value) {
     const int maker = graph.producer_index(value);
@@ -270,7 +279,7 @@ std::optional<GroupLayout> layout_of_group(const Graph& graph, const std::vector
     return of_part.size() <= kMostNodesOfPart &&
            std::ranges::any_of(of_part, [&](int n) { return is_total(graph, graph.node(n)); });
   });
-  if (computing > kMostNodes && !small) return {};
+  if (size.computing > kMostNodes && !small) return {};
   for (auto& [root, part] : parts) {
     if (!fit(graph, part)) return {};
     out.parts.push_back(std::move(part));

@@ -98,8 +98,16 @@ bool outlives_run(const Graph& graph, Value value) {
 void Graph::assign(Value variable, Value value, Value guard) {
   NEON_ASSERT(outlives_run(*this, variable) && type(variable) == type(value));
   NEON_ASSERT(!guard || shape(guard).elements() == 1);
-  for (const Assignment& a : assignments_) NEON_ASSERT(a.variable != variable);
+  NEON_ASSERT(assigned_.insert(variable).second);
+  assignments_of_.emplace(value, assignments_.size());
   assignments_.push_back({variable, value, guard});
+}
+
+std::vector<Assignment> Graph::assignments_of(Value value) const {
+  std::vector<Assignment> out;
+  const auto [begin, end] = assignments_of_.equal_range(value);
+  for (auto at = begin; at != end; ++at) out.push_back(assignments_[at->second]);
+  return out;
 }
 
 void Graph::output(const std::string& name, Value value) { outputs_[name] = value; }

@@ -9,6 +9,7 @@
 #pragma once
 #include <deque>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -77,6 +78,7 @@ class Graph {
   int node_count() const { return int(nodes_.size()); }
   int value_count() const { return int(values_.size()); }
   const std::vector<Assignment>& assignments() const { return assignments_; }
+  std::vector<Assignment> assignments_of(Value value) const;  // that give it to a variable
   const std::map<std::string, Value>& outputs() const { return outputs_; }
   std::vector<Value> leaves(std::string_view op) const;  // all "variable" nodes, ...
 
@@ -95,6 +97,8 @@ class Graph {
   std::deque<Node> nodes_;
   std::deque<ValueRecord> values_;
   std::vector<Assignment> assignments_;
+  std::set<Value> assigned_;                     // variables
+  std::multimap<Value, size_t> assignments_of_;  // by the value that is given
   std::map<std::string, Value> outputs_;
   std::map<std::string, int> known_;  // node by op, inputs and attributes
   std::string scope_;

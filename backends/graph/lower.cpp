@@ -32,7 +32,7 @@ class Lowerer {
     Groups groups = group_nodes(lowered_.graph, roles_, epilogues_.taken(), epilogues_.next(),
                                 {.fuse = options_.fuse, .columns = options_.columns});
     if (options_.remake) groups = with_remade(lowered_.graph, roles_, std::move(groups));
-    const std::vector<bool> needed = values_needed(groups);
+    std::vector<bool> needed = values_needed(groups);
     for (size_t g = 0; g < groups.nodes.size(); ++g)
       if (!groups.nodes[g].empty()) make_fused_kernel(groups, int(g), needed);
     order();
@@ -87,13 +87,25 @@ class Lowerer {
     return needed;
   }
 
-  void make_fused_kernel(const Groups& groups, int group, std::vector<bool> stored) {
+  // The code of a group, which stores what is needed and no other group stores.
+  std::shared_ptr<FusedKernel> code_of(const Groups& groups, int group, std::vector<bool>& needed) const {
+    std::vector<int> elsewhere;
+    for (int n : groups.nodes[size_t(group)]) {
+      const int value = graph().node(n).outputs[0].id;
+      if (groups.home[size_t(n)] == group || !needed[size_t(value)]) continue;
+      elsewhere.push_back(value);
+      needed[size_t(value)] = false;
+    }
+    auto code = std::make_shared<FusedKernel>(fused_code(graph(), roles_, groups.nodes[size_t(group)], needed));
+    for (int value : elsewhere) needed[size_t(value)] = true;
+    return code;
+  }
+
+  void make_fused_kernel(const Groups& groups, int group, std::vector<bool>& needed) {
     const std::vector<int>& nodes = groups.nodes[size_t(group)];
-    for (int n : nodes)
-      if (groups.home[size_t(n)] != group) stored[size_t(graph().node(n).outputs[0].id)] = false;
     LoweredKernel kernel;
     kernel.op = "fused";
-    auto code = std::make_shared<FusedKernel>(fused_code(graph(), roles_, nodes, stored));
+    const auto code = code_of(groups, group, needed);
     code->once = std::ranges::all_of(nodes, [&](int n) { return graph().node(n).attributes.has(kKept); });
     std::set<Value> inputs, outputs;
     auto read = [&](const std::vector<Instruction>& body) {
@@ -111,7 +123,7 @@ class Lowerer {
     if (code->guard) inputs.insert(code->guard);
     kernel.inputs.assign(inputs.begin(), inputs.end());
     kernel.outputs.assign(outputs.begin(), outputs.end());
-    kernel.fused = std::move(code);
+    kernel.fused = code;
     for (int n : nodes)
       if (kernel.scope.empty()) kernel.scope = graph().node(n).scope;
     members_.emplace_back();

@@ -75,6 +75,9 @@ class Planner {
       const Node& node = graph_.node(i);
       if (is_view(graph_, i)) lowered_.storage[size_t(node.outputs[0].id)] = storage(node.inputs[0]);
     }
+    stored_.resize(lowered_.storage.size());
+    for (size_t v = 0; v < lowered_.storage.size(); ++v)
+      if (const Value place = lowered_.storage[v]) stored_[size_t(place.id)].push_back(int(v));
   }
 
   void find_lifetimes() {
@@ -152,12 +155,15 @@ class Planner {
     Buffer& to = lowered_.buffers[size_t(value.id)];
     from.last = to.last;
     to = {};
-    for (Value& s : lowered_.storage)
-      if (s == value) s = place;
+    std::vector<int>&moved = stored_[size_t(value.id)], &there = stored_[size_t(place.id)];
+    for (int v : moved) lowered_.storage[size_t(v)] = place;
+    there.insert(there.end(), moved.begin(), moved.end());
+    moved.clear();
   }
 
   Lowered& lowered_;
   const Graph& graph_;
+  std::vector<std::vector<int>> stored_;  // by value: those that lie in its memory
 };
 
 }  // namespace

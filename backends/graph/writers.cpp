@@ -61,6 +61,7 @@ std::vector<int> audiences(const Graph& graph) {
 Graph with_copies(const Graph& original) {
   const auto own_roles = roles(original);
   const auto waiting = audiences(original);
+  const auto targets = direct_targets(original);
   Copier copier(original);
   auto role_of = [&](Value value) { return own_roles[size_t(original.producer_index(value))]; };
   auto op_of = [&](Value value) { return original.producer(value).op->name; };
@@ -95,7 +96,7 @@ Graph with_copies(const Graph& original) {
     const bool writable = role_of(a.value) == Role::fusible && !reads_array(original, original.producer(a.value)) &&
                           !outlives_run(original, a.value) && (!a.guard || waits == a.guard.id);
     const bool direct = role_of(a.value) == Role::opaque && original.producer(a.value).outputs.size() == 1 &&
-                        direct_target(original, a.value);
+                        targets[size_t(a.value.id)];
     Value value = copier.find(a.value), guard = copier.find(a.guard);
     if (!writable && !direct) value = copier.copy(value, a.guard ? text("guarded by ", a.guard.id) : "writer");
     // A guard is read when others may have written the variable that it is.
@@ -106,17 +107,16 @@ Graph with_copies(const Graph& original) {
   return std::move(copier.to);
 }
 
-bool reaches(const std::vector<std::vector<int>>& next, int from, int to, std::vector<bool>& seen) {
+// All nodes that are reached from `from`, itself among them, get the mark.
+void mark_reached(const std::vector<std::vector<int>>& next, int from, int mark, std::vector<int>& marks) {
   std::vector<int> queue = {from};
-  seen[size_t(from)] = true;
+  marks[size_t(from)] = mark;
   while (!queue.empty()) {
     const int n = queue.back();
     queue.pop_back();
-    if (n == to) return true;
     for (int s : next[size_t(n)])
-      if (!seen[size_t(s)]) seen[size_t(s)] = true, queue.push_back(s);
+      if (marks[size_t(s)] != mark) marks[size_t(s)] = mark, queue.push_back(s);
   }
-  return false;
 }
 
 // A reader of a variable that can only run after the variable was written, as when two variables change places,
@@ -124,13 +124,13 @@ bool reaches(const std::vector<std::vector<int>>& next, int from, int to, std::v
 Graph with_snapshots(Graph original) {
   const auto next = successors(original);
   const Edges data = data_edges(original);
-  std::vector<std::pair<int, Value>> late;  // node, and the variable that it must not read directly
+  std::vector<std::pair<int, Value>> late;                      // node, and the variable that it must not read directly
+  std::vector<int> reached(size_t(original.node_count()), -1);  // by the writer of that number
   for (const Assignment& a : original.assignments()) {
     const int writer = original.producer_index(a.value);
-    for (const auto& [direct, reader] : readers(original, data, a.variable)) {
-      std::vector<bool> seen(size_t(original.node_count()), false);
-      if (reader != writer && reaches(next, writer, reader, seen)) late.push_back({direct, a.variable});
-    }
+    mark_reached(next, writer, writer, reached);
+    for (const auto& [direct, reader] : readers(original, data, a.variable))
+      if (reader != writer && reached[size_t(reader)] == writer) late.push_back({direct, a.variable});
   }
   if (late.empty()) return original;
   Copier copier(original);
