@@ -1,4 +1,4 @@
-// Moving elements without changing them: reshape, transpose, concat, slice, gather and its adjoint.
+// Moving elements without changing them: reshape, transpose, concat, slice, split, gather and its adjoint.
 #include <numeric>
 
 #include "backends/graph/expression.h"
@@ -73,19 +73,63 @@ std::vector<TensorType> infer_slice(const InferContext& c) {
     fail(ErrorKind::config, count, " elements from ", first, " on of axis ", axis, " are not in ", from);
   return {{c.inputs[0].dtype, from.with(axis, count)}};
 }
+Value zeros(Graph& graph, DType dtype, const Shape& shape) {
+  return broadcast_to(graph, graph.constant(0, dtype), shape);
+}
+Value joined(Graph& graph, const std::vector<Value>& parts, int axis) {
+  return parts.size() == 1 ? parts[0] : graph.add("concat", parts, {{"axis", int64_t(axis)}});
+}
 void slice_gradient(GradientContext& c) {
   const int axis = int(c.node.attributes.integer("axis"));
   const int64_t first = c.node.attributes.integer("first"), count = c.node.attributes.integer("count");
   const Shape from = c.graph.shape(c.input(0));
+  const DType dtype = c.graph.dtype(c.input(0));
+  const int64_t behind = from[axis] - first - count;
   std::vector<Value> parts;
-  auto zeros = [&](int64_t size) {
-    if (size > 0)
-      parts.push_back(broadcast_to(c.graph, c.graph.constant(0, c.graph.dtype(c.input(0))), from.with(axis, size)));
-  };
-  zeros(first);
+  if (first > 0) parts.push_back(zeros(c.graph, dtype, from.with(axis, first)));
   parts.push_back(c.cotangent());
-  zeros(from[axis] - first - count);
-  c.results[0] = parts.size() == 1 ? parts[0] : c.graph.add("concat", parts, {{"axis", int64_t(axis)}});
+  if (behind > 0) parts.push_back(zeros(c.graph, dtype, from.with(axis, behind)));
+  c.results[0] = joined(c.graph, parts, axis);
+}
+
+// All of x along `axis` in parts of `sizes`, one result each. The gradient is one concatenation of the parts', where
+// each slice would have an array as large as x: of a sequence cut in its steps that takes memory by the square of their
+// number.
+std::vector<TensorType> infer_split(const InferContext& c) {
+  const int axis = int(c.attributes.integer("axis"));
+  const auto& sizes = c.attributes.integers("sizes");
+  const TensorType& from = c.inputs[0];
+  if (axis < 0 || axis >= from.shape.rank())
+    fail(ErrorKind::config, "cannot split along axis ", axis, " of ", from.shape);
+  int64_t left = from.shape[axis];
+  std::vector<TensorType> out;
+  for (int64_t size : sizes) {
+    if (size < 0 || size > left) left = -1;
+    if (left < 0) break;
+    left -= size;
+    out.push_back({from.dtype, from.shape.with(axis, size)});
+  }
+  if (left != 0 || out.empty())
+    fail(ErrorKind::config, "parts of ", Shape(sizes), " do not add up to axis ", axis, " of ", from.shape);
+  return out;
+}
+std::vector<Value> define_split(Graph& graph, const Node& node) {
+  const int64_t axis = node.attributes.integer("axis");
+  std::vector<Value> out;
+  int64_t first = 0;
+  for (int64_t count : node.attributes.integers("sizes")) {
+    out.push_back(graph.add("slice", node.inputs, {{"axis", axis}, {"first", first}, {"count", count}}));
+    first += count;
+  }
+  return out;
+}
+void split_gradient(GradientContext& c) {
+  std::vector<Value> parts;
+  for (size_t i = 0; i < c.cotangents.size(); ++i) {
+    const TensorType& type = c.graph.type(c.node.outputs[i]);
+    parts.push_back(c.cotangents[i] ? c.cotangents[i] : zeros(c.graph, type.dtype, type.shape));
+  }
+  c.results[0] = joined(c.graph, parts, int(c.node.attributes.integer("axis")));
 }
 
 // data (n, ...), indices (N) i32 -> (N, ...)
@@ -113,6 +157,7 @@ const OpRegistration shape_ops[] = {
     OpRegistration({"transpose", infer_transpose, transpose_gradient}),
     OpRegistration({"concat", infer_concat, concat_gradient}),
     OpRegistration({"slice", infer_slice, slice_gradient}),
+    OpRegistration({"split", infer_split, split_gradient, define_split}),
     OpRegistration({"gather", infer_gather, gather_gradient}),
     OpRegistration({"scatter_add", infer_scatter_add, scatter_add_gradient}),
 };

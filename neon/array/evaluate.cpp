@@ -96,7 +96,7 @@ class Form {
     } else if (node.op == "uniform" || node.op == "round_stochastic") {
       step.index = draws_++;
     }
-    key_ += text(node.op, " ", step.index, " ", node.attributes);
+    key_ += text(node.op, " ", step.index, " ", node.result, " ", node.attributes);
     for (int input : step.inputs) key_ += text(" %", input);
     key_ += ";";
     steps_.push_back(std::move(step));
@@ -114,8 +114,7 @@ class Form {
     if (node.op == "uniform") return uniform(graph, node.type.shape, seed, stream);
     if (node.op == "round_stochastic")
       return round_stochastic({graph, inputs[0]}, node.type.dtype, int(node.attributes.integer("bits")), seed, stream);
-    // Of several results, such as the largest and their places, the first.
-    if (node.op != "gradient") return graph.add_all(node.op, inputs, node.attributes)[0];
+    if (node.op != "gradient") return graph.add_all(node.op, inputs, node.attributes)[size_t(node.result)];
     const Value wanted[] = {inputs[1]};
     const Value found = gradients(graph, inputs[0], wanted, inputs.size() > 2 ? inputs[2] : Value{})[0];
     if (found) return found;

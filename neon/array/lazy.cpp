@@ -21,7 +21,7 @@ bool is_product(const Lazy::Node& node) { return node.op == "matmul" || node.op 
 // Of 16 bits, but with more in an expression: a product, and what is done to one.
 bool may_be_wide(const Lazy::Node& node) {
   if (size_of(node.type.dtype) != 2 || node.rounded) return false;
-  const bool moves = node.op == "reshape" || node.op == "transpose" || node.op == "slice";
+  const bool moves = node.op == "reshape" || node.op == "transpose" || node.op == "slice" || node.op == "split";
   return is_product(node) || node.op == "relu" || (moves && node.inputs[0]->op != "array");
 }
 
@@ -38,7 +38,7 @@ std::shared_ptr<Backend::State> common_state(const std::vector<NodePtr>& inputs)
   return state;
 }
 
-NodePtr make_node(std::string_view name, std::vector<NodePtr> inputs, Attributes attributes) {
+NodePtr make_node(std::string_view name, std::vector<NodePtr> inputs, Attributes attributes, size_t result) {
   auto node = std::make_shared<Lazy::Node>();
   const Op* op = find_op(name);
   NEON_ASSERT(op);
@@ -50,7 +50,8 @@ NodePtr make_node(std::string_view name, std::vector<NodePtr> inputs, Attributes
   if (node->depth > kDeepest)
     fail(ErrorKind::config, "an expression is more than ", kDeepest, " operations deep; make an Array of a part of it");
   node->op = name;
-  node->type = op->infer({types, attributes}).front();
+  node->type = op->infer({types, attributes}).at(result);
+  node->result = int(result);
   node->state = common_state(inputs);
   node->inputs = std::move(inputs);
   node->attributes = std::move(attributes);
@@ -137,6 +138,14 @@ Lazy Lazy::transpose(std::vector<int64_t> axes) const {
     std::iota(axes.rbegin(), axes.rend(), 0);
   }
   return Lazy(make_node("transpose", {node_}, {{"permutation", std::move(axes)}}));
+}
+
+std::vector<Lazy> split(const Lazy& a, const std::vector<int64_t>& sizes, int axis) {
+  const Attributes attributes = {{"axis", int64_t(checked_axis(a.shape(), axis))}, {"sizes", sizes}};
+  std::vector<Lazy> out;
+  for (size_t part = 0; part < std::max<size_t>(sizes.size(), 1); ++part)
+    out.push_back(Lazy(make_node("split", {a.node()}, attributes, part)));
+  return out;
 }
 
 Lazy Lazy::slice(int axis, int64_t first, int64_t count) const {

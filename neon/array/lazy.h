@@ -87,6 +87,9 @@ inline Lazy maximum(const Lazy& a, const Lazy& b) { return apply("maximum", a, b
 inline Lazy minimum(const Lazy& a, const Lazy& b) { return apply("minimum", a, b); }
 inline Lazy power(const Lazy& a, const Lazy& b) { return apply("pow", a, b); }
 inline Lazy shift(const Lazy& a, const Lazy& b) { return apply("shift", a, b); }
+// All of an array along an axis in parts of these sizes, which add up to the axis. A gradient by the array is one
+// array, where slices would make one each.
+std::vector<Lazy> split(const Lazy& a, const std::vector<int64_t>& sizes, int axis = 0);
 inline Lazy clip(const Lazy& a, const Lazy& low, const Lazy& high) { return apply("clip", a, low, high); }
 // a where `condition` is not 0, else b
 inline Lazy where(const Lazy& condition, const Lazy& a, const Lazy& b) { return apply("select", condition, a, b); }

@@ -19,6 +19,7 @@ struct Lazy::Node {
   Attributes attributes;
   TensorType type;
   int depth = 0;
+  int result = 0;                         // of those that the op has
   double number = 0;                      // of a number
   bool rounded = false;                   // to its type, also where that is of 16 bits and sums were made in f32
   std::shared_ptr<DeviceMemory> memory;   // of an array
@@ -32,7 +33,8 @@ using NodePtr = Lazy::Node::NodePtr;
 // The backend that all inputs are of; null where they are numbers alone. Fails where they are of two.
 std::shared_ptr<Backend::State> common_state(const std::vector<NodePtr>& inputs);
 // A node of an op; its shape rule gives the type.
-NodePtr make_node(std::string_view op, std::vector<NodePtr> inputs, Attributes attributes = {});
+// Of an op with several results, that of the number.
+NodePtr make_node(std::string_view op, std::vector<NodePtr> inputs, Attributes attributes = {}, size_t result = 0);
 // Dense elements at a place in memory.
 NodePtr array_node(std::shared_ptr<Backend::State> state, std::shared_ptr<DeviceMemory> memory, size_t offset,
                    const TensorType& type, NodePtr view = nullptr);

@@ -1,4 +1,5 @@
 // Gradients of expressions against central differences, and by formula; in f64, as the rules have tests of their own.
+#include "neon/array/node.h"
 #include "support.h"
 
 using namespace neon;
@@ -23,6 +24,8 @@ TEST_CASE("gradients are the slopes of the expression") {
         exp(-square(x)).T() + sum(w) * y.reshape({3, 1}),
         dot(sig(x.slice(1, 0, 2)).reshape({2, 4}), take(sqrt(x * x + 1), be.array({0, 2, 2, 1}, {4}, DType::i32))),
         max(x, 1) * 0.5 + sum(dot(x, w), 1),
+        split(x * 2, {1, 3})[1] * y + square(split(x, {1, 3})[1]) + split(x, {3, 1})[0],
+        dot(split(x, {2, 1}, -1)[1], split(w, {1, 2})[0]),
     };
   };
   for (size_t which = 0; which < expressions().size(); ++which) {
@@ -47,6 +50,40 @@ TEST_CASE("gradients are the slopes of the expression") {
       wanted->set(start);
     }
   }
+}
+
+namespace {
+
+// The values of a step between the kernels, of a recurrent net over a sequence (steps,4,8) and its gradients.
+size_t bytes_of_sequence(int64_t steps) {
+  constexpr int64_t rows = 16, units = 32;
+  Backend be = make_backend();
+  const Array x = be.array(numbers({steps, rows, units}, DType::f32)),
+              u = be.array(numbers({units, units}, DType::f32, 1)),
+              w = be.array(numbers({units, units}, DType::f32, 2));
+  Lazy h = 0.0;
+  for (const Lazy& step : split(x, std::vector<int64_t>(size_t(steps), 1)))
+    h = tanh(dot(step.reshape({rows, units}), u) + (h.node()->op == "number" ? h : dot(h, w)));
+  Array dx = be.zeros(x.shape()), du = be.zeros(u.shape()), dw = be.zeros(w.shape());
+  Autodiff(sum(h)).back_prop({x, u, w}, {dx, du, dw});
+  return x.node()->state->programs.front().second.bytes();
+}
+
+}  // namespace
+
+TEST_CASE("a sequence twice as long takes twice the memory") {
+  const size_t of_64 = bytes_of_sequence(64), of_128 = bytes_of_sequence(128);
+  CHECK(of_64 > 0);
+  CHECK(double(of_128) < 2.2 * double(of_64));
+}
+
+TEST_CASE("parts of a split add up") {
+  Backend be = make_backend();
+  const Array x = be.ones({4, 3});
+  CHECK_THROWS_WITH(split(x, {1, 2}), "parts of (1, 2) do not add up to axis 0 of (4, 3)");
+  CHECK_THROWS_WITH(split(x, {}), "parts of () do not add up to axis 0 of (4, 3)");
+  CHECK_THROWS_WITH(split(x, {5, -1}), "parts of (5, -1) do not add up to axis 0 of (4, 3)");
+  CHECK_THROWS_WITH(split(x, {4}, 2), Catch::Contains("axis"));
 }
 
 TEST_CASE("gradients go on in expressions, and into arrays in one program") {

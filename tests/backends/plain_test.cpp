@@ -241,6 +241,21 @@ TEST_CASE("plain moves") {
       REQUIRE(y.at(flat(y.shape(), at)) == x.at(flat(x.shape(), from)));
     });
   });
+  each_case("split", [](const OpCase& c, const CaseRun& run) {
+    const size_t axis = size_t(c.attributes.integer("axis"));
+    int64_t first = 0;
+    for (size_t part = 0; part < run.outputs.size(); ++part) {
+      const Tensor &x = run.inputs[0], &y = run.outputs[part];
+      REQUIRE(y.shape() == x.shape().with(int(axis), c.attributes.integers("sizes")[part]));
+      each_index(y.shape(), [&](const Index& at) {
+        Index from = at;
+        from[axis] += first;
+        REQUIRE(y.at(flat(y.shape(), at)) == x.at(flat(x.shape(), from)));
+      });
+      first += y.shape()[int(axis)];
+    }
+    REQUIRE(first == run.inputs[0].shape()[int(axis)]);
+  });
   each_case("concat", [](const OpCase& c, const CaseRun& run) {
     const size_t axis = size_t(c.attributes.integer("axis"));
     const Tensor& y = run.outputs[0];

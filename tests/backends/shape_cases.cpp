@@ -76,6 +76,13 @@ std::vector<OpCase> shape_cases(const std::string& op) {
     add({2, 4, 3}, part(1, 1, 2), "fused");
     add({300, 70, 5}, part(1, 3, 60), "fused");
     add({4}, part(0, 2, 0), "plain");
+  } else if (op == "split") {
+    auto parts = [](int64_t axis, const Axes& sizes) { return Attributes{{"axis", axis}, {"sizes", sizes}}; };
+    add({5, 3}, parts(0, {1, 3, 1}), "definition");
+    add({5, 3}, parts(1, {2, 1}), "definition");
+    add({2, 4, 3}, parts(1, {1, 1, 1, 1}), "definition");
+    add({2, 4, 3}, parts(2, {3}), "definition");
+    add({300, 70, 5}, parts(1, {60, 0, 10}), "definition");
   } else if (op == "broadcast") {
     add({3}, {{"shape", Axes{2, 3}}}, "fused");
     add({4, 1}, {{"shape", Axes{4, 5}}}, "fused");
