@@ -46,7 +46,7 @@ void BatchStream::start(int threads) {
     for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
   } catch (const std::exception& error) {
     stop();
-    fail(ErrorKind::failed, "only ", threads_.size(), " of the ", threads,
+    fail(ErrorKind::memory, "only ", threads_.size(), " of the ", threads,
          " threads that are to read samples can be started: ", error.what(),
          "; is there a limit on processes or memory? OMP_NUM_THREADS=N asks for fewer");
   }

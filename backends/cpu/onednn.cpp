@@ -1,5 +1,7 @@
 #include "backends/cpu/onednn.h"
 
+#include <sys/mman.h>
+
 #include "backends/elementwise/kernels.h"
 #include "neon/core/error.h"
 
@@ -18,9 +20,21 @@ void keep_to_level() {
          "); is it built with DNNL_ENABLE_MAX_CPU_ISA?");
 }
 
+// More than a primitive takes while it is made: its code, and what it writes down of itself.
+constexpr size_t kRoom = size_t(32) << 20;
+
+void ask_for_room() {
+  void* const room = mmap(nullptr, kRoom, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (room == MAP_FAILED)
+    fail(ErrorKind::memory, "no memory to make a step's kernels: less than ", bytes_text(double(kRoom)),
+         " may still be taken; is there a limit (ulimit -v)?");
+  munmap(room, kRoom);
+}
+
 }  // namespace
 
 dnnl::engine& onednn_engine() {
+  ask_for_room();
   static dnnl::engine engine = [] {
     keep_to_level();
     return dnnl::engine(dnnl::engine::kind::cpu, 0);

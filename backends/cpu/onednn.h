@@ -4,6 +4,7 @@
 
 namespace neon::cpu {
 
+// For what is made now. Throws a memory error where there is no room for it: oneDNN crashes where it finds none.
 dnnl::engine& onednn_engine();
 dnnl::stream& onednn_stream();
 // Throws what oneDNN reports.

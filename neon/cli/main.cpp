@@ -10,10 +10,12 @@
 #include <exception>
 #include <map>
 #include <new>
+#include <system_error>
 
 #include "neon/cli/fault_search.h"
 #include "neon/cli/verbs.h"
 #include "neon/core/error.h"
+#include "neon/core/team.h"
 #include "neon/core/threads.h"
 
 namespace {
@@ -59,6 +61,13 @@ void tell_of_threads() {
   setenv("OMP_NUM_THREADS", std::to_string(neon::available_threads()).c_str(), 1);
 }
 
+// Loops may begin anywhere, and OpenMP ends the program where it cannot start a thread. Verbs that compute find out
+// first.
+void try_threads(const std::string& verb) {
+  if (verb == "help" || verb == "check" || verb == "summary" || verb == "doctor") return;
+  neon::team_size(neon::available_threads());
+}
+
 // Results that a full disk swallowed are not to look like success.
 void flush_results() {
   if (std::fflush(stdout) != 0 || std::ferror(stdout))
@@ -84,6 +93,7 @@ int run(const std::vector<std::string>& arguments, char** argv) {
   if (!finished) {
     if (line.verb != "help") tell_of_threads();
     begin_with_short_spins(line.verb, argv);
+    try_threads(line.verb);
     if (argv[0]) line.program = argv[0];
     line.words = arguments;
     const int code = run_verb(line, argv);
@@ -122,6 +132,11 @@ int main(int argc, char** argv) {
     return complain(neon::text(fault, "; looking for it: ", error.what()), neon::ErrorKind::device);
   } catch (const std::bad_alloc&) {
     return complain("out of memory", neon::ErrorKind::memory);
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::resource_unavailable_try_again)
+      return complain(error.what(), neon::ErrorKind::failed);
+    return complain("a thread cannot be started; is there a limit on processes or memory (ulimit -u, ulimit -v)?",
+                    neon::ErrorKind::memory);
   } catch (const std::exception& error) {
     return complain(error.what(), neon::ErrorKind::failed);
   }

@@ -2,6 +2,7 @@
 one thread, up to rounding, and no run that waits for a thread that is not there."""
 import os
 import re
+import resource
 import subprocess
 
 import support
@@ -48,6 +49,28 @@ class Threads(support.Case):
                     self.assertAlmostEqual(got, wanted, delta=0.02 * wanted)
                 for got, wanted in zip(numbers(self.with_threads(setting, "eval", "one.h5").stdout), evaluated, strict=True):
                     self.assertAlmostEqual(got, wanted, delta=1e-3 * wanted)
+
+    def test_too_little_memory_or_too_few_processes_are_one_line(self):
+        """Under a limit of address space or processes a run ends well, or with 4 and one line: no crash, and no line of
+        OpenMP's."""
+        spec = self.spec(CONVNET, epochs="1")
+
+        def run(limit, kind, threads):
+            def set_limit():
+                resource.setrlimit(kind, (limit, limit))
+            done = subprocess.run([support.NEON, "-r", "1", spec], cwd=self.folder, env={**self.environment, "OMP_NUM_THREADS": threads},
+                                  capture_output=True, text=True, timeout=60, preexec_fn=set_limit)
+            said = f"limit {limit >> 20} MiB, {threads} threads: {done.returncode} {done.stderr[-500:]}"
+            self.assertIn(done.returncode, (0, 4, 127), said)  # 127: not even loaded
+            self.assertNotIn("libgomp", done.stderr, said)
+            if done.returncode == 4:
+                self.assertEqual(len([line for line in done.stderr.splitlines() if line.startswith("neon: ")]), 1, said)
+            return done.returncode
+
+        codes = [run(limit << 20, resource.RLIMIT_AS, threads) for threads in ("1", "2") for limit in range(60, 340, 20)]
+        self.assertIn(4, codes)
+        codes.append(run(1 << 40, resource.RLIMIT_AS, "2"))
+        self.assertEqual(codes[-1], 0)
 
     def test_array_programs(self):
         for name in "variance", "batch_norm":
