@@ -14,6 +14,7 @@ namespace {
 using Sizes = std::vector<int64_t>;
 
 constexpr int64_t kMostUnrolled = 32;  // places of a window
+constexpr int64_t kMostInARow = 128;   // numbers that a plain sum adds up
 
 Sizes inner(const Shape& shape, int last) { return {shape.begin() + 1, shape.end() - last}; }
 
@@ -162,13 +163,20 @@ class WindowWriter {
            "0);\n  };\n  (void)seen;\n";
   }
 
+  // A thread adds up its whole window; over many places it keeps what each addition loses for the next (Kahan 1965).
   std::string average() {
-    return for_each(output(), text(seen(), "  R sum[", width_, "] = {};\n",
-                                   over_window(text("  R x[", width_, "];\n  ",
-                                                    code_.load_pack(kernel_.inputs[0], place(large_, "x"), width_, "x"),
-                                                    ";\n  ", each(), "sum[e] += x[e];\n")),
-                                   "  const R many = R(", count("i"), ");\n  ", each(), "sum[e] /= many;\n  ",
-                                   code_.store_pack(kernel_.outputs[0], text("k", scale()), width_, "sum"), ";\n"));
+    const bool drifts = Shape(windows_.size).elements() > kMostInARow;
+    const std::string add = drifts ? "{\n  const R term = x[e] - lost[e], next = sum[e] + term;\n  lost[e] = next - "
+                                     "sum[e] - term;\n  sum[e] = "
+                                     "next;\n  }\n"
+                                   : "sum[e] += x[e];\n";
+    return for_each(output(),
+                    text(seen(), "  R sum[", width_, "] = {};\n", drifts ? text("  R lost[", width_, "] = {};\n") : "",
+                         over_window(text("  R x[", width_, "];\n  ",
+                                          code_.load_pack(kernel_.inputs[0], place(large_, "x"), width_, "x"), ";\n  ",
+                                          each(), add)),
+                         "  const R many = R(", count("i"), ");\n  ", each(), "sum[e] /= many;\n  ",
+                         code_.store_pack(kernel_.outputs[0], text("k", scale()), width_, "sum"), ";\n"));
   }
 
   // An element's share of every window that sees it.

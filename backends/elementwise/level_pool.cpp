@@ -1,5 +1,5 @@
 // Pooling windows: neighbouring channels side by side, in vectors as wide as the level has them. Every result is made
-// in the order of the window's elements, so all levels give the same bits.
+// in an order that the window alone decides, so all levels give the same bits.
 #include "backends/elementwise/level.h"
 
 namespace neon::elementwise::NEON_LEVEL {
@@ -122,12 +122,37 @@ void maximum_gradient(const PoolRun& run, const R* y, const P* position, bool ad
   });
 }
 
+// Of so many elements one sum takes one after the other; sums of more would drift, and are joined in pairs.
+constexpr int64_t kInARow = 128;
+
+template <typename V, typename R>
+NEON_INLINE typename V::Numbers sum_in_a_row(const R* from, const int64_t* offsets, int64_t count) {
+  typename V::Numbers total = numbers<V>(from + offsets[0]);
+  for (int64_t k = 1; k < count; ++k) total += numbers<V>(from + offsets[k]);
+  return total;
+}
+
+// Sums of 1, 2, 4 ... rows of elements wait until another of their size is there.
+template <typename V, typename R>
+NEON_INLINE typename V::Numbers sum_in_pairs(const R* from, const int64_t* offsets, int64_t count) {
+  typename V::Numbers waiting[64], total;
+  int depth = 0;
+  for (int64_t row = 0; row * kInARow < count; ++row) {
+    const int64_t first = row * kInARow, left = count - first;
+    total = sum_in_a_row<V>(from, offsets + first, left < kInARow ? left : kInARow);
+    for (int64_t bits = row; bits & 1; bits >>= 1) total = waiting[--depth] + total;
+    waiting[depth++] = total;
+  }
+  while (--depth > 0) waiting[depth - 1] = waiting[depth - 1] + waiting[depth];
+  return waiting[0];
+}
+
 template <typename R>
 void average(const PoolRun& run, const R* x, R divisor, R* y) {
   each_block<R>(run, [&]<typename V>(int64_t o, int64_t c) {
     const R* from = x + o * run.x_step + c;
-    typename V::Numbers total = numbers<V>(from + run.offsets[0]);
-    for (int64_t k = 1; k < run.count; ++k) total += numbers<V>(from + run.offsets[k]);
+    const auto total = run.count <= kInARow ? sum_in_a_row<V>(from, run.offsets, run.count)
+                                            : sum_in_pairs<V>(from, run.offsets, run.count);
     numbers<V>(y + o * run.y_step + c) = total / divisor;
   });
 }
