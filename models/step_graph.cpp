@@ -204,8 +204,12 @@ class Updater {
       gradient = maximum(minimum(gradient, limit), -limit);
     Expr stored(graph, graph.variable(p.name, master_dtype_, p.shape));
     Expr weight = cast(stored, gradient.dtype());
-    UpdateContext context(graph, p.name, weight, gradient, clip_[serves_[i]], recorded(text("rate/", serves_[i])),
-                          recorded("step"), recorded("epoch"), guard_);
+    Expr rate = recorded(text("rate/", serves_[i]));
+    if (const Expr clip = clip_[serves_[i]]; clip.value()) {
+      if (rule.clips_step()) rate = rate * clip;
+      else gradient = gradient * clip;
+    }
+    UpdateContext context(graph, p.name, weight, gradient, rate, recorded("update"), recorded("epoch"), guard_);
     Expr updated = rule.update(context);
     if (const double given = rule.common.param_clip_value; given > 0) {
       const double limit = options_.rounding > 0 ? of_kept_bits(given, options_.rounding) : given;

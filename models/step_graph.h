@@ -4,8 +4,8 @@
 //            the batches that are there at a time
 //   targets  (n, 1) i32 labels, or (n, ...) floating, images (n,C,H,W) whatever the order of `data`
 //   indices  (N) i32 which samples make up the batch
-// The step record holds step (1 in the first update), epoch, rate/K for optimizer K, loss_scale for 16-bit types, and
-// with StepOptions::accumulate, apply and mean; with StepOptions::histograms, watched.
+// The step record holds update (1 in the first update; a skipped one is not counted), epoch, rate/K for optimizer K,
+// loss_scale for 16-bit types, and with StepOptions::accumulate, apply and mean; with StepOptions::histograms, watched.
 #pragma once
 #include <cmath>
 

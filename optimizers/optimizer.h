@@ -1,5 +1,5 @@
 // Optimizers: an update rule as an expression over weight, gradient and state. Everything all rules share
-// (schedule, clipping) stands in the base; the step count is the run's.
+// (schedule, clipping) stands in the base. The trainer counts updates.
 #pragma once
 #include "backends/graph/expression.h"
 #include "optimizers/schedule.h"
@@ -9,28 +9,23 @@ namespace neon {
 // What a rule sees of one parameter. All values are in the parameter's own type (f32, or f64).
 class UpdateContext {
  public:
-  // `clip` may be invalid: nothing is clipped by norm.
-  UpdateContext(Graph& graph, std::string parameter, Expr weight, Expr gradient, Expr clip, Expr rate, Expr step,
-                Expr epoch, Value guard)
+  UpdateContext(Graph& graph, std::string parameter, Expr weight, Expr gradient, Expr rate, Expr count, Expr epoch,
+                Value guard)
       : graph(graph),
         weight(weight),
         gradient(gradient),
         rate(rate),
-        step(step),
+        count(count),
         epoch(epoch),
-        clip_(clip),
         parameter_(std::move(parameter)),
         guard_(guard) {}
   Graph& graph;
   const Expr weight;
-  const Expr gradient;  // clipped by value, not yet by norm; see clipped()
+  const Expr gradient;  // clipped
   const Expr rate;      // of this step, by the schedule
-  const Expr step;      // 1 in the first step
+  const Expr count;     // of updates, with this one: 1 in the first; a skipped update is not counted
   const Expr epoch;     // 0 in the first epoch
 
-  // Times the factor by which gradient_clip_norm shortens the gradients of this step. A rule says what that means: neon
-  // shortened the gradient of plain descent, but the step alone in rules that divide by a running mean.
-  Expr clipped(Expr x) const { return clip_.value() ? x * clip_ : x; }
   // A state array of the parameter's shape, zero at first.
   Expr state(const std::string& name) {
     return {graph, graph.variable(state_name(name), weight.dtype(), weight.shape())};
@@ -39,7 +34,6 @@ class UpdateContext {
   std::string state_name(const std::string& name) const { return parameter_ + "/" + name; }
 
  private:
-  Expr clip_;
   std::string parameter_;
   Value guard_;
 };
@@ -70,9 +64,13 @@ class Optimizer {
     RunRounding stochastic_round;
     static void describe(auto&& p) {
       p("gradient_clip_norm", &Common::gradient_clip_norm,
-        "Longest gradient over all parameters of this optimizer, measured before gradient_clip_value; 0: any.",
+        "Longest gradient of the mean cost over all parameters of this optimizer: a longer one is shortened to this "
+        "length before the rule uses it. The length is measured before gradient_clip_value; 0: no limit.",
         at_least(0));
-      p("gradient_clip_value", &Common::gradient_clip_value, "Largest element of a gradient; 0: any.", at_least(0));
+      p("gradient_clip_value", &Common::gradient_clip_value,
+        "Largest element of a gradient: larger ones are set to it, with their sign, before gradient_clip_norm shortens "
+        "the gradient; 0: no limit.",
+        at_least(0));
       p("param_clip_value", &Common::param_clip_value, "Largest element of a weight after the update; 0: any.",
         at_least(0));
       p("schedule", &Common::schedule, "How the learning rate changes during the run.");
@@ -84,6 +82,8 @@ class Optimizer {
   virtual ~Optimizer() = default;
   virtual const void* params_address() const = 0;
   virtual double learning_rate() const = 0;
+  // Whether gradient_clip_norm shortens the step instead of the gradient: the rate is then multiplied by its factor.
+  virtual bool clips_step() const { return false; }
   // The weight after the step.
   virtual Expr update(UpdateContext& context) const = 0;
 

@@ -1,5 +1,5 @@
-// neon's update rules and AdamW. g is the gradient of the mean cost, c the factor of gradient_clip_norm. Decays and
-// powers of the step are numbers of the step record, the same for every element.
+// neon's update rules and AdamW. g is the clipped gradient of the mean cost. Decays and powers of the number of updates
+// are numbers of the step record, the same for every element.
 #include <cmath>
 
 #include "optimizers/optimizer.h"
@@ -22,7 +22,7 @@ struct MomentumParams {
     p("nesterov", &MomentumParams::nesterov, "Nesterov's momentum; needs momentum_coef above 0.");
   }
 };
-// g' = c g + wdecay p, v = m v - rate g', p += v; Nesterov: p += m v - rate g' with the new v. neon's path without
+// g' = g + wdecay p, v = m v - rate g', p += v; Nesterov: p += m v - rate g' with the new v. neon's path without
 // momentum forgot param_clip_value; here it is the base's work.
 struct GradientDescentMomentum : Parametrized<Optimizer, MomentumParams> {
   explicit GradientDescentMomentum(MomentumParams given) : Parametrized(std::move(given)) {
@@ -31,7 +31,7 @@ struct GradientDescentMomentum : Parametrized<Optimizer, MomentumParams> {
   }
   double learning_rate() const override { return params.learning_rate; }
   Expr update(UpdateContext& c) const override {
-    Expr g = c.clipped(c.gradient);
+    Expr g = c.gradient;
     if (params.wdecay > 0) g = g + params.wdecay * c.weight;
     if (params.momentum_coef == 0) return c.weight - c.rate * g;
     Expr v = params.momentum_coef * c.state("velocity") - c.rate * g;
@@ -42,41 +42,54 @@ struct GradientDescentMomentum : Parametrized<Optimizer, MomentumParams> {
 NEON_REGISTER(Optimizer, GradientDescentMomentum, "Gradient descent with momentum (and Nesterov's).",
               {"GDM", "SGD", "gradient_descent_momentum", "gradient_descent"});
 
-struct RMSPropParams {
+// neon 1.x's gradient_clip_norm: the running means saw the whole gradient, and the step alone was shortened.
+struct ClipStep {
+  bool clip_step = false;
+  static void describe(auto&& p) {
+    p("clip_step", &ClipStep::clip_step,
+      "Whether gradient_clip_norm shortens the step instead of the gradient, as neon 1.x did; its specs set this.");
+  }
+};
+
+struct RMSPropParams : ClipStep {
   double decay_rate = 0.95, learning_rate = 2e-3, epsilon = 1e-6;
   static void describe(auto&& p) {
     p("learning_rate", &RMSPropParams::learning_rate, "Size of a step.", at_least(0));
     p("decay_rate", &RMSPropParams::decay_rate, "Share of the running mean of squares that is kept.", half_open(0, 1));
     p("epsilon", &RMSPropParams::epsilon, "Added inside and outside the root.", above(0));
+    ClipStep::describe(p);
   }
 };
-// s = d s + (1 - d) g^2, p -= c rate g / (sqrt(s + e) + e)   (Tieleman and Hinton 2012)
+// s = d s + (1 - d) g^2, p -= rate g / (sqrt(s + e) + e)   (Tieleman and Hinton 2012)
 struct RMSProp : Parametrized<Optimizer, RMSPropParams> {
   using Parametrized::Parametrized;
   double learning_rate() const override { return params.learning_rate; }
+  bool clips_step() const override { return params.clip_step; }
   Expr update(UpdateContext& c) const override {
     Expr s = params.decay_rate * c.state("square") + (1 - params.decay_rate) * square(c.gradient);
     c.set_state("square", s);
-    return c.weight - c.clipped(c.rate) * c.gradient / (sqrt(s + params.epsilon) + params.epsilon);
+    return c.weight - c.rate * c.gradient / (sqrt(s + params.epsilon) + params.epsilon);
   }
 };
 NEON_REGISTER(Optimizer, RMSProp, "Steps divided by a running root mean square of the gradient.", {"rmsprop"});
 
-struct AdagradParams {
+struct AdagradParams : ClipStep {
   double learning_rate = 0.01, epsilon = 1e-6;
   static void describe(auto&& p) {
     p("learning_rate", &AdagradParams::learning_rate, "Size of a step.", at_least(0));
     p("epsilon", &AdagradParams::epsilon, "Added inside the root.", above(0));
+    ClipStep::describe(p);
   }
 };
-// s += g^2, p -= c rate g / sqrt(s + e)   (Duchi et al. 2011)
+// s += g^2, p -= rate g / sqrt(s + e)   (Duchi et al. 2011)
 struct Adagrad : Parametrized<Optimizer, AdagradParams> {
   using Parametrized::Parametrized;
   double learning_rate() const override { return params.learning_rate; }
+  bool clips_step() const override { return params.clip_step; }
   Expr update(UpdateContext& c) const override {
     Expr s = c.state("square") + square(c.gradient);
     c.set_state("square", s);
-    return c.weight - c.clipped(c.rate) * c.gradient / sqrt(s + params.epsilon);
+    return c.weight - c.rate * c.gradient / sqrt(s + params.epsilon);
   }
 };
 NEON_REGISTER(Optimizer, Adagrad, "Steps divided by the root of all squared gradients so far.");
@@ -88,13 +101,13 @@ struct AdadeltaParams {
     p("epsilon", &AdadeltaParams::epsilon, "Added inside both roots.", above(0));
   }
 };
-// Zeiler 2012, Algorithm 1, of c g; the schedule's rate is of 1. neon clipped no gradients here.
+// Zeiler 2012, Algorithm 1; the schedule's rate is of 1. neon 1.x clipped no gradients here.
 struct Adadelta : Parametrized<Optimizer, AdadeltaParams> {
   using Parametrized::Parametrized;
   double learning_rate() const override { return 1; }
   Expr update(UpdateContext& c) const override {
     const double d = params.decay, e = params.epsilon;
-    Expr g = c.clipped(c.gradient);
+    Expr g = c.gradient;
     Expr squares = d * c.state("square") + (1 - d) * square(g);
     Expr steps = c.state("step_square");
     Expr step = sqrt((steps + e) / (squares + e)) * g;
@@ -105,32 +118,41 @@ struct Adadelta : Parametrized<Optimizer, AdadeltaParams> {
 };
 NEON_REGISTER(Optimizer, Adadelta, "Steps in proportion to the size of earlier steps; needs no rate.", {"adadelta"});
 
-struct AdamParams {
+struct AdamMoments {
   double learning_rate = 0.001, beta_1 = 0.9, beta_2 = 0.999, epsilon = 1e-8;
   static void describe(auto&& p) {
-    p("learning_rate", &AdamParams::learning_rate, "Size of a step.", at_least(0));
-    p("beta_1", &AdamParams::beta_1, "Share of the running mean that is kept.", half_open(0, 1));
-    p("beta_2", &AdamParams::beta_2, "Share of the running mean of squares that is kept.", half_open(0, 1));
-    p("epsilon", &AdamParams::epsilon,
+    p("learning_rate", &AdamMoments::learning_rate, "Size of a step.", at_least(0));
+    p("beta_1", &AdamMoments::beta_1, "Share of the running mean that is kept.", half_open(0, 1));
+    p("beta_2", &AdamMoments::beta_2, "Share of the running mean of squares that is kept.", half_open(0, 1));
+    p("epsilon", &AdamMoments::epsilon,
       "Added to the root of the mean of squares, which Adam has not unbiased yet, as in neon 1 and 2, and AdamW has.",
       above(0));
   }
 };
 
-// 1 - beta^step, one number for the whole step; by expm1, since beta is close to 1
-Expr unbias(double beta, Expr step) { return beta > 0 ? -apply("expm1", step * std::log(beta)) : step.constant(1); }
+struct AdamParams : AdamMoments, ClipStep {
+  static void describe(auto&& p) {
+    AdamMoments::describe(p);
+    ClipStep::describe(p);
+  }
+};
 
-// neon's form: p -= c rate sqrt(1 - beta_2^t) / (1 - beta_1^t) m / (sqrt(v) + e), the last line of section 2 of Kingma
-// and Ba 2015. neon's t was not saved with a model; here it is the run's step.
+// 1 - beta^count, one number for the whole step; by expm1, since beta is close to 1
+Expr unbias(double beta, Expr count) { return beta > 0 ? -apply("expm1", count * std::log(beta)) : count.constant(1); }
+
+// neon's form: p -= rate sqrt(1 - beta_2^t) / (1 - beta_1^t) m / (sqrt(v) + e), the last line of section 2 of Kingma
+// and Ba 2015. t counts updates, also over a stop and a resume; neon
+// did not save it with a model.
 struct Adam : Parametrized<Optimizer, AdamParams> {
   using Parametrized::Parametrized;
   double learning_rate() const override { return params.learning_rate; }
+  bool clips_step() const override { return params.clip_step; }
   Expr update(UpdateContext& c) const override {
     Expr m = params.beta_1 * c.state("mean") + (1 - params.beta_1) * c.gradient;
     Expr v = params.beta_2 * c.state("square") + (1 - params.beta_2) * square(c.gradient);
     c.set_state("mean", m);
     c.set_state("square", v);
-    Expr rate = c.clipped(c.rate) * sqrt(unbias(params.beta_2, c.step)) / unbias(params.beta_1, c.step);
+    Expr rate = c.rate * sqrt(unbias(params.beta_2, c.count)) / unbias(params.beta_1, c.count);
     return c.weight - rate * m / (sqrt(v) + params.epsilon);
   }
 };
@@ -150,13 +172,13 @@ struct AdamW : Parametrized<Optimizer, AdamWParams> {
   using Parametrized::Parametrized;
   double learning_rate() const override { return params.learning_rate; }
   Expr update(UpdateContext& c) const override {
-    Expr g = c.clipped(c.gradient);
+    Expr g = c.gradient;
     Expr m = params.beta_1 * c.state("mean") + (1 - params.beta_1) * g;
     Expr v = params.beta_2 * c.state("square") + (1 - params.beta_2) * square(g);
     c.set_state("mean", m);
     c.set_state("square", v);
-    Expr step =
-        (c.rate / unbias(params.beta_1, c.step)) * m / (sqrt(v) / sqrt(unbias(params.beta_2, c.step)) + params.epsilon);
+    Expr step = (c.rate / unbias(params.beta_1, c.count)) * m /
+                (sqrt(v) / sqrt(unbias(params.beta_2, c.count)) + params.epsilon);
     return c.weight * (1.0 - c.rate * params.wdecay) - step;
   }
 };
@@ -173,13 +195,13 @@ struct ShiftAdaMaxParams {
   }
 };
 
-// Shift-based AdaMax of Courbariaux et al. 2016, Algorithm 4, of c g; t = epoch + 1 as neon had it. Weights stay in
+// Shift-based AdaMax of Courbariaux et al. 2016, Algorithm 4; t = epoch + 1 as neon had it. Weights stay in
 // [-1, 1].
 struct ShiftAdaMax : Parametrized<Optimizer, ShiftAdaMaxParams> {
   using Parametrized::Parametrized;
   double learning_rate() const override { return params.learning_rate; }
   Expr update(UpdateContext& c) const override {
-    Expr g = c.clipped(c.gradient);
+    Expr g = c.gradient;
     Expr m = params.beta_1 * c.state("mean") + (1 - params.beta_1) * g;
     Expr v = maximum(params.beta_2 * c.state("maximum"), abs(g));
     c.set_state("mean", m);

@@ -66,6 +66,38 @@ void convert_clipping(Setting& params, std::vector<std::string>& notes) {
   if (clips && !ours) params.entries.push_back({"gradient_clip_value", limit, limit.where});
 }
 
+// These rules shortened their step, not the gradient.
+void keep_clipped_step(Setting& params, std::vector<std::string>& notes) {
+  const Setting* const norm = params.find("gradient_clip_norm");
+  if (!norm || params.find("clip_step")) return;
+  const Location where = norm->where;
+  notes.push_back(text(where, ": 'gradient_clip_norm' shortens the step, as in neon 1.x (clip_step: true)"));
+  params.entries.push_back({"clip_step", Setting::scalar("true", where), where});
+}
+
+// The key that makes an initializer take its fans from the sides of 1.x's matrix, or "".
+const char* key_of_matrix_fans(std::string_view initializer) {
+  if (initializer == "GlorotUniform") return "matrix";
+  return initializer == "Kaiming" || initializer == "Xavier" ? "local" : "";
+}
+
+// 1.x computed fans from the sides of its weight matrix, whatever the layer.
+void keep_matrix_fans(Setting& setting, std::vector<std::string>& notes) {
+  if (const std::string name(last_part(class_of(setting))); *key_of_matrix_fans(name)) {
+    if (setting.is_scalar())
+      setting = Setting::map({{setting.value, Setting::map({}, setting.where), setting.where}}, setting.where);
+    Setting& params = setting.entries[0].value;
+    const char* const key = key_of_matrix_fans(name);
+    if (!params.is_map() || params.find(key)) return;
+    params.entries.push_back({key, Setting::scalar("true", setting.where), setting.where});
+    notes.push_back(
+        text(setting.where, ": ", name, " takes its fans from the weight matrix, as in neon 1.x (", key, ": true)"));
+    return;
+  }
+  for (Setting& item : setting.items) keep_matrix_fans(item, notes);
+  for (auto& entry : setting.entries) keep_matrix_fans(entry.value, notes);
+}
+
 void check_convolution(const Setting& params, Problems& problems) {
   const Setting* local = params.find("local_conv");
   if (!local) return;
@@ -108,6 +140,7 @@ void convert_older_keys(Setting& root, std::vector<std::string>& notes) {
     each_object(*optimizer, [&](std::string_view name, Setting& params) {
       leave_out_none(params);
       if (name == "RMSProp" || name == "Adagrad") convert_clipping(params, notes);
+      if (name == "RMSProp" || name == "Adagrad" || name == "Adam") keep_clipped_step(params, notes);
     });
 }
 

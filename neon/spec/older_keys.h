@@ -9,8 +9,9 @@ namespace neon {
 
 // `bsum`, `parallelism` and a BatchNorm's `binary: false`, which said how to compute rather than what, are left out of
 // layers with a note; clip_gradients and gradient_limit of 1.0's RMSProp and Adagrad become gradient_clip_value, or are
-// left out with a note where they clipped nothing. A parameter without a value was Python's None, the default of those
-// that may have it: it is left out, too.
+// left out with a note where they clipped nothing. RMSProp, Adagrad and
+// Adam that have gradient_clip_norm get clip_step, GlorotUniform gets matrix, Kaiming and Xavier local, each with a
+// note. A parameter without a value was Python's None, the default of those that may have it: it is left out, too.
 void convert_older_keys(Setting& root, std::vector<std::string>& notes);
 
 // What neon 0.9 wrote in a layer and is a layer of its own today: local_conv of a convolution, and maxout of a pooling.

@@ -40,13 +40,14 @@ std::vector<std::string> differences(const Position& then, const Position& here)
   return out;
 }
 
-void resume_from(const StoredRun& stored, RunStart& start) {
+void resume_from(const StoredRun& stored, int64_t accumulate, RunStart& start) {
   const Position here = start.position, &then = stored.position;
   if (!same_data(here.data, then.data))
     fail(ErrorKind::data, "the data are not those that the run began with: then ", then.data, ", now ", here.data,
          "; put the former data back, or start another run from these weights with --model_file");
   start.notes = differences(then, here);
   start.position = then;
+  if (then.updates < 0) start.position.updates = (then.step - then.skipped) / accumulate;  // of an older neon
   start.position.threads = std::min(here.threads, then.threads);
   start.position.timed = then.timed && here.timed;
   start.position.simd = here.simd;
@@ -75,7 +76,7 @@ RunStart start_of_run(const RunSetup& setup, const StoredRun* resume, std::optio
   position.device = setup.device_name;
   position.cuda = setup.cuda;
   if (resume || !options.save_path.empty()) position.data = fingerprint(setup.data);
-  if (resume) resume_from(*resume, start);
+  if (resume) resume_from(*resume, setup.step.accumulate, start);
   return start;
 }
 

@@ -40,6 +40,8 @@ json position_json(const Position& p) {
           {"loss_scale", exact(p.loss_scale)},
           {"good_steps", p.good_steps},
           {"skipped", p.skipped},
+          {"updates", p.updates},
+          {"spoilt", p.spoilt},
           {"seed", p.seed},
           {"seconds", exact(p.seconds)},
           {"threads", p.threads},
@@ -83,6 +85,8 @@ Position position_from(const json& j) {
   p.loss_scale = finite_number(j, "loss_scale", 1);
   p.good_steps = int64_t(whole_number(j, "good_steps", 0, kMost));
   p.skipped = int64_t(whole_number(j, "skipped", 0, kMost));
+  p.updates = j.contains("updates") ? int64_t(whole_number(j, "updates", 0, uint64_t(p.step))) : -1;
+  p.spoilt = j.value("spoilt", false);
   p.seed = whole_number(j, "seed", 0, ~uint64_t(0));
   p.seconds = finite_number(j, "seconds", 0);
   p.threads = int64_t(whole_number(j, "threads", 1, 1 << 20));

@@ -22,6 +22,8 @@ struct Position {
   double loss_scale = 1;
   int64_t good_steps = 0;  // since the scale last changed
   int64_t skipped = 0;
+  int64_t updates = 0;  // done: `accumulate` steps make one update, and a skipped step makes none; -1: not stored
+  bool spoilt = false;  // a step of the update to come was skipped, so that update will be skipped, too
   uint64_t seed = 0;
   double seconds = 0;  // spent training
   int64_t threads = 0;

@@ -19,6 +19,23 @@ double StepRunner::weights_together(int64_t update) const {
   return double(group) - double(short_ones * missing) / double(setup_.step.batch);
 }
 
+// Updates that were done when that step begins, unless a step until then is skipped. The steps after a skipped one run
+// again, and so see the right number.
+int64_t StepRunner::updates_before(int64_t step) const {
+  const int64_t group = setup_.step.accumulate;
+  const int64_t ended = step / group - position_.step / group;
+  return position_.updates + ended - (position_.spoilt && ended > 0 ? 1 : 0);
+}
+
+void StepRunner::count_step(bool finite) {
+  position_.spoilt = position_.spoilt || !finite;
+  ++position_.step;
+  ++position_.step_in_epoch;
+  if (position_.step % setup_.step.accumulate) return;
+  position_.updates += position_.spoilt ? 0 : 1;
+  position_.spoilt = false;
+}
+
 void StepRunner::write_record(Program& program, int64_t ahead) {
   const Progress at = progress(ahead);
   const auto& optimizers = full_.graph.optimizers;
@@ -27,9 +44,8 @@ void StepRunner::write_record(Program& program, int64_t ahead) {
     if (k == 0) rate_ = rate;
     program.set_scalar(text("rate/", k), rate);
   }
-  // Updates are counted, not the steps whose gradients only add up.
   const int64_t group = setup_.step.accumulate, now = position_.step + ahead;
-  program.set_scalar("step", double(now / group + 1));
+  program.set_scalar("update", double(updates_before(now) + 1));
   program.set_scalar("apply", (now + 1) % group == 0 ? 1 : 0);
   program.set_scalar("mean", 1 / weights_together(now / group));
   program.set_scalar("epoch", double(position_.epoch));
@@ -84,8 +100,7 @@ bool StepRunner::finish_step(StepProgram& now, int back) {
   observer_.step_ended(position_.step, last_cost_);
   position_.cost_sum += last_cost_ * double(samples);
   position_.samples += samples;
-  ++position_.step;
-  ++position_.step_in_epoch;
+  count_step(finite);
   return finite;
 }
 

@@ -62,6 +62,8 @@ class StepRunner {
   void compile_all();
   StepProgram compile(int64_t batch, int64_t threads);
   double weights_together(int64_t update) const;
+  int64_t updates_before(int64_t step) const;
+  void count_step(bool finite);
   void write_record(Program& program, int64_t ahead);
   bool next_batch(Program& program, int64_t ahead);
   int64_t launch(StepProgram& now, int64_t most);

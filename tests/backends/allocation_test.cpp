@@ -16,7 +16,7 @@ Allocations allocations(const Net& net, int steps) {
   program->run(0);
   return neon_test::allocations_of([&] {
     for (int step = 1; step <= steps; ++step) {
-      program->set_scalar("step", step);
+      program->set_scalar("update", step);
       program->run(uint64_t(step));
     }
   });

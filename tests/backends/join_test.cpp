@@ -174,7 +174,7 @@ TEST_CASE("a net of branches trains as it does without") {
     for (int step = 0; step < 3; ++step)
       for (Program* program : {a.get(), b.get()}) {
         program->set_scalar("rate/0", 0.1);
-        program->set_scalar("step", step + 1);
+        program->set_scalar("update", step + 1);
         program->run(uint64_t(step));
       }
     CHECK(b->output("cost").at(0) == Approx(a->output("cost").at(0)).epsilon(2000 * unit_roundoff(dtype)));

@@ -93,7 +93,7 @@ std::unique_ptr<Program> Net::compile(Variables& variables, const DeviceOptions&
   variables.to_device();
   for (const auto& [name, data] : inputs) program->bind(name, data.data());
   program->set_scalar("rate/0", 0.1);
-  program->set_scalar("step", 1);
+  program->set_scalar("update", 1);
   program->set_scalar("loss_scale", 1);
   return program;
 }

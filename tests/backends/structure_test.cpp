@@ -89,7 +89,7 @@ TEST_CASE("fast steps follow the plain ones") {
   a->set_scalar("rate/0", 0.01), b->set_scalar("rate/0", 0.01);
   for (int step = 0; step < 2; ++step) {
     for (Program* program : {a.get(), b.get()}) {
-      program->set_scalar("step", step + 1);
+      program->set_scalar("update", step + 1);
       program->run(uint64_t(step));
     }
     // The longest sum is over 784 numbers.

@@ -158,7 +158,7 @@ class Damage(Case):
 
     def test_positions_that_no_run_has(self):
         position = json.loads(parts(self.content)[1]["__metadata__"]["neon.position"])
-        changes = [{key: value} for key in ("epoch", "step", "step_in_epoch", "samples", "good_steps", "skipped")
+        changes = [{key: value} for key in ("epoch", "step", "step_in_epoch", "samples", "good_steps", "skipped", "updates")
                    for value in (-1, 1.5, "2", None, [], 2**53 + 1, 2**64)]
         changes += [{"epoch": 1}, {"step": 15}, {"step_in_epoch": 8}, {"step_in_epoch": 9, "step": 25}]  # 8 an epoch
         changes += [{"threads": value} for value in (0, -1, 2**40)]

@@ -294,6 +294,33 @@ epochs: 2
                 self.assertEqual(list(file["epoch/skipped_steps"]), [min(skipped, 2), skipped])
                 self.assertEqual(list(file["epoch/loss_scale"]), [65536 / 2 ** min(skipped, 2), 65536 / 2 ** skipped])
 
+    def test_adam_counts_updates_and_no_skipped_steps(self):
+        """A gradient that hardly changes moves Adam by the whole rate at each update (Kingma and Ba 2015, section 2.1), from
+        the first on, if t counts updates. With x = 2 and a weight of 1, f16 skips the first 3 steps; of updates of 2 steps
+        it skips the first 2."""
+        self.write("d.csv", "2,0.0\n" * 2)
+        rate = 2 ** -10
+        for rule in f"Adam: {{learning_rate: {rate}}}", f"AdamW: {{learning_rate: {rate}, wdecay: 0}}":
+            for accumulate, updates in (1, 3), (2, 1):
+                spec = self.spec(f"""dataset: {{CSV: {{path: d.csv, task: regression, test: 0, header: false}}}}
+layers: [Linear: {{nout: 1, init: {{Constant: 1}}}}]
+cost: SumSquared
+optimizer: {{{rule}}}
+batch_size: 1
+epochs: 2
+accumulate: {accumulate}
+""")
+                self.neon("-b", "cpu", "-r", "1", "-d", "f16", "-e", "3", "-s", "m", spec)
+                for stop in "", "2":  # the first epoch ends among the skipped steps, the second as an update does
+                    if stop:
+                        self.neon("-b", "cpu", "-r", "1", "-d", "f16", "-e", stop, "-s", "m", spec)
+                        self.neon("resume", "m", "-e", "3")
+                    found, metadata = tensors(self.path("m"))
+                    with self.subTest(rule=rule, accumulate=accumulate, stop=stop):
+                        self.assertEqual(json.loads(metadata["neon.position"])["updates"], updates)
+                        (weight,) = struct.unpack("<f", found["Linear_0/W"][2])
+                        self.assertAlmostEqual((1 - weight) / rate, updates, delta=0.01 * updates)
+
     def test_rounded_weights_have_no_masters(self):
         for datatype, stored in ("f16", "F16"), ("bf16", "BF16"), ("f32", "F32"):
             self.neon("-r", "1", "-u", "-d", datatype, "-s", datatype, self.spec())

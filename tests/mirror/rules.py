@@ -57,27 +57,28 @@ class Rule:
         out = {}
         for name, w in weights.items():
             g = np.clip(gradients[name], -clip, clip) if clip else gradients[name]
-            w = getattr(self, self.kind)(w, g, scale, rate, self.state.setdefault(name, {}), count, epoch)
+            g, short = (g, scale * rate) if self.p.get("clip_step") else (scale * g, rate)
+            w = getattr(self, self.kind)(w, g, short, self.state.setdefault(name, {}), count, epoch)
             out[name] = np.clip(w, -limit, limit) if limit else w
         return out
 
-    def GradientDescentMomentum(self, w, g, scale, rate, s, count, epoch):
-        g, momentum = scale * g + self.p.get("wdecay", 0) * w, self.p.get("momentum_coef", 0)
+    def GradientDescentMomentum(self, w, g, rate, s, count, epoch):
+        g, momentum = g + self.p.get("wdecay", 0) * w, self.p.get("momentum_coef", 0)
         if not momentum:
             return w - rate * g
         s["velocity"] = momentum * s.get("velocity", 0) - rate * g
         return w + (momentum * s["velocity"] - rate * g if self.p.get("nesterov") else s["velocity"])
 
-    def RMSProp(self, w, g, scale, rate, s, count, epoch):
+    def RMSProp(self, w, g, rate, s, count, epoch):
         s["square"] = 0.95 * s.get("square", 0) + 0.05 * g * g
-        return w - scale * rate * g / (np.sqrt(s["square"] + 1e-6) + 1e-6)
+        return w - rate * g / (np.sqrt(s["square"] + 1e-6) + 1e-6)
 
-    def Adagrad(self, w, g, scale, rate, s, count, epoch):
+    def Adagrad(self, w, g, rate, s, count, epoch):
         s["square"] = s.get("square", 0) + g * g
-        return w - scale * rate * g / np.sqrt(s["square"] + 1e-6)
+        return w - rate * g / np.sqrt(s["square"] + 1e-6)
 
-    def Adadelta(self, w, g, scale, rate, s, count, epoch):
-        g, before = scale * g, s.get("step_square", 0)
+    def Adadelta(self, w, g, rate, s, count, epoch):
+        before = s.get("step_square", 0)
         s["square"] = 0.95 * s.get("square", 0) + 0.05 * g * g
         step = np.sqrt((before + 1e-6) / (s["square"] + 1e-6)) * g
         s["step_square"] = 0.95 * before + 0.05 * step * step
@@ -89,17 +90,17 @@ class Rule:
         s["square"] = b * s.get("square", 0) + (1 - b) * g * g
         return a, b
 
-    def Adam(self, w, g, scale, rate, s, count, epoch):
+    def Adam(self, w, g, rate, s, count, epoch):
         a, b = self.moments(g, s)
-        return w - scale * rate * np.sqrt(1 - b ** count) / (1 - a ** count) * s["mean"] / (np.sqrt(s["square"]) + 1e-8)
+        return w - rate * np.sqrt(1 - b ** count) / (1 - a ** count) * s["mean"] / (np.sqrt(s["square"]) + 1e-8)
 
-    def AdamW(self, w, g, scale, rate, s, count, epoch):
-        a, b = self.moments(scale * g, s)
+    def AdamW(self, w, g, rate, s, count, epoch):
+        a, b = self.moments(g, s)
         step = s["mean"] / (1 - a ** count) / (np.sqrt(s["square"] / (1 - b ** count)) + 1e-8)
         return w * (1 - rate * self.p.get("wdecay", 0.01)) - rate * step
 
-    def ShiftAdaMax(self, w, g, scale, rate, s, count, epoch):
-        g, a = scale * g, self.p.get("beta_1", 0.9)
+    def ShiftAdaMax(self, w, g, rate, s, count, epoch):
+        a = self.p.get("beta_1", 0.9)
         s["mean"] = a * s.get("mean", 0) + (1 - a) * g
         s["maximum"] = np.maximum(0.999 * s.get("maximum", 0), abs(g))
         step = shifted(shifted(s["mean"], 1 / (s["maximum"] + 1e-8)), rate / (1 - a ** (epoch + 1)))

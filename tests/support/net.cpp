@@ -41,7 +41,7 @@ double TrainingRun::step(std::vector<int32_t> samples, const Progress& at, bool 
   program_->bind("indices", samples_.data());
   for (size_t k = 0; k < graph.optimizers.size(); ++k)
     program_->set_scalar(text("rate/", k), graph.optimizers[k]->rate_at(at));
-  program_->set_scalar("step", double(updates_ + 1));
+  program_->set_scalar("update", double(updates_ + 1));
   program_->set_scalar("epoch", double(at.epoch));
   program_->set_scalar("apply", apply ? 1 : 0);
   program_->set_scalar("mean", 1 / double(accumulate_));

@@ -109,6 +109,7 @@ void check_same(const StoredRun& a, const StoredRun& b) {
   CHECK(a.position.loss_scale == b.position.loss_scale);
   CHECK(a.position.good_steps == b.position.good_steps);
   CHECK(a.position.skipped == b.position.skipped);
+  CHECK(a.position.updates == b.position.updates);
   CHECK(a.position.seed == b.position.seed);
   CHECK(a.file.metadata.at("neon.callbacks") == b.file.metadata.at("neon.callbacks"));
 }

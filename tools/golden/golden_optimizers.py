@@ -17,48 +17,47 @@ def shift(a, b):
     return a * np.sign(b) * 2.0 ** np.round(np.log2(np.abs(b)))
 
 
-# neon's rules: state, parameter p, gradient g, factor c of the norm clip, rate, step t from 1, epoch from 0.
-def momentum(s, p, g, c, rate, t, epoch, momentum_coef=0, wdecay=0, nesterov=False):
-    g = c * g + wdecay * p
+# neon's rules: state, parameter p, clipped gradient g, rate, step t from 1, epoch from 0.
+def momentum(s, p, g, rate, t, epoch, momentum_coef=0, wdecay=0, nesterov=False):
+    g = g + wdecay * p
     s["v"] = momentum_coef * s.get("v", 0) - rate * g
     return p + (momentum_coef * s["v"] - rate * g if nesterov else s["v"])
 
 
-def rmsprop(s, p, g, c, rate, t, epoch, decay_rate=0.95, epsilon=1e-6):
+def rmsprop(s, p, g, rate, t, epoch, decay_rate=0.95, epsilon=1e-6):
     s["s"] = decay_rate * s.get("s", 0) + (1 - decay_rate) * g**2
-    return p - c * rate * g / (np.sqrt(s["s"] + epsilon) + epsilon)
+    return p - rate * g / (np.sqrt(s["s"] + epsilon) + epsilon)
 
 
-def adagrad(s, p, g, c, rate, t, epoch, epsilon=1e-6):
+def adagrad(s, p, g, rate, t, epoch, epsilon=1e-6):
     s["s"] = s.get("s", 0) + g**2
-    return p - c * rate * g / np.sqrt(s["s"] + epsilon)
+    return p - rate * g / np.sqrt(s["s"] + epsilon)
 
 
-def adadelta(s, p, g, c, rate, t, epoch, decay=0.95, epsilon=1e-6):
-    g = c * g
+def adadelta(s, p, g, rate, t, epoch, decay=0.95, epsilon=1e-6):
     s["s"] = decay * s.get("s", 0) + (1 - decay) * g**2
     d = np.sqrt((s.get("d", 0) + epsilon) / (s["s"] + epsilon)) * g
     s["d"] = decay * s.get("d", 0) + (1 - decay) * d**2
     return p - rate * d
 
 
-def adam(s, p, g, c, rate, t, epoch, beta_1=0.9, beta_2=0.999, epsilon=1e-8):
+def adam(s, p, g, rate, t, epoch, beta_1=0.9, beta_2=0.999, epsilon=1e-8):
     s["m"] = beta_1 * s.get("m", 0) + (1 - beta_1) * g
     s["v"] = beta_2 * s.get("v", 0) + (1 - beta_2) * g**2
     rate = rate * math.sqrt(1 - beta_2**t) / (1 - beta_1**t)
-    return p - c * rate * s["m"] / (np.sqrt(s["v"]) + epsilon)
+    return p - rate * s["m"] / (np.sqrt(s["v"]) + epsilon)
 
 
-def shift_ada_max(s, p, g, c, rate, t, epoch, beta_1=0.9, beta_2=0.999, epsilon=1e-8):
-    g = c * g
+def shift_ada_max(s, p, g, rate, t, epoch, beta_1=0.9, beta_2=0.999, epsilon=1e-8):
     s["m"] = beta_1 * s.get("m", 0) + (1 - beta_1) * g
     s["v"] = np.maximum(beta_2 * s.get("v", 0), np.abs(g))
     step = shift(shift(s["m"], 1 / (s["v"] + epsilon)), rate / (1 - beta_1 ** (epoch + 1)))
     return np.clip(p - step, -1, 1)
 
 
-def restated(rule, start, gradients, rates, clip_norm=0, clip_value=0, clip_param=0, **options):
-    """Both parameters under one optimizer; the norm is measured over both, before clipping by value."""
+def restated(rule, start, gradients, rates, clip_norm=0, clip_value=0, clip_param=0, clip_step=False, **options):
+    """Both parameters under one optimizer; the norm is measured over both, before clipping by value. It shortens the
+    gradient, or with clip_step the step, which all rules that have it multiply by the rate."""
     weights, states, saved = dict(start), {name: {} for name in start}, {}
     for t in range(1, STEPS + 1):
         g = gradients(t)
@@ -67,7 +66,8 @@ def restated(rule, start, gradients, rates, clip_norm=0, clip_value=0, clip_para
         for name in weights:
             clipped = np.clip(g[name], -clip_value, clip_value) if clip_value else g[name]
             epoch = (t - 1) // STEPS_PER_EPOCH
-            new = rule(states[name], weights[name], clipped, c, rates[t - 1], t, epoch, **options)
+            g_now, rate = (clipped, c * rates[t - 1]) if clip_step else (c * clipped, rates[t - 1])
+            new = rule(states[name], weights[name], g_now, rate, t, epoch, **options)
             weights[name] = np.clip(new, -clip_param, clip_param) if clip_param else new
         saved[str(t)] = dict(weights)
     return {str(t): saved[str(t)] for t in SAVED}
@@ -128,8 +128,10 @@ def rules():
     neon("RMSProp", rmsprop, rates=flat(2e-3))
     neon("RMSProp", rmsprop, learning_rate=0.03125, decay_rate=0.5, epsilon=0.125)
     neon("RMSProp", rmsprop, dict(clip_norm=3, clip_value=1, clip_param=0.75), learning_rate=0.0625)
+    neon("RMSProp", rmsprop, dict(clip_norm=3, clip_value=1), learning_rate=0.0625, clip_step=True)
     neon("Adagrad", adagrad, rates=flat(0.01))
     neon("Adagrad", adagrad, dict(clip_norm=3), learning_rate=0.125, epsilon=0.0625)
+    neon("Adagrad", adagrad, dict(clip_norm=3), learning_rate=0.125, epsilon=0.0625, clip_step=True)
     case("Adadelta", by_torch(lambda w: torch.optim.Adadelta(w, lr=1, rho=0.95, eps=1e-6), start, gradients))
     case({"Adadelta": {"decay": 0.75, "epsilon": 0.125}},
          by_torch(lambda w: torch.optim.Adadelta(w, lr=1, rho=0.75, eps=0.125), start, gradients))
@@ -140,6 +142,7 @@ def rules():
     neon("Adam", adam, learning_rate=0.0625, beta_1=0.5, beta_2=0.75, epsilon=0.125)
     neon("Adam", adam, learning_rate=0.0625, beta_1=0, beta_2=0, epsilon=0.125)
     neon("Adam", adam, dict(clip_norm=3, clip_value=1), learning_rate=0.0625)
+    neon("Adam", adam, dict(clip_norm=3, clip_value=1), learning_rate=0.0625, clip_step=True)
     for config in (dict(), dict(learning_rate=0.0625, beta_1=0.75, beta_2=0.875, epsilon=0.125, wdecay=0.5)):
         c = dict(learning_rate=0.001, beta_1=0.9, beta_2=0.999, epsilon=1e-8, wdecay=0.01)
         c.update(config)
