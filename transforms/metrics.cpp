@@ -6,18 +6,23 @@ namespace {
 
 Expr total(Expr per_sample) { return sum(per_sample, all_axes(per_sample.shape())); }
 
-// The score that y gives to the true class; (N,1)
-Expr true_score(Expr y, Expr t) { return sum(y * t, {1}); }
+// All metrics rank equal scores by class index, the lower first, as predict does.
 
-// How many classes score higher than the true one, (N,1), and how many, itself counted, score the same.
-Expr higher(Expr y, Expr t) { return sum(apply("greater", y, true_score(y, t)), {1}); }
-Expr level(Expr y, Expr t) { return sum(apply("equal", y, true_score(y, t)), {1}); }
+// 0, 1 ... for the columns of y: (1,K)
+Expr columns(Expr y) { return cast(Expr(y.graph(), iota(y.graph(), {1, y.shape()[1]}, 1)), y.dtype()); }
 
-// Chance that the true class is among the first k when equal scores come in random order: what the fraction of
-// correct answers would be on average. neon counted ties likewise.
-Expr within(Expr y, Expr t, int64_t k) { return maximum(minimum((double(k) - higher(y, t)) / level(y, t), 1.0), 0.0); }
+// How many classes stand before the true one, (N,1): those that do not score lower, and of equal ones those of a lower
+// index. A score that is not a number is never lower.
+Expr rank(Expr y, Expr t) {
+  Expr score = sum(y * t, {1}), label = reduce("argmax", t, {1});
+  Expr behind = apply("less", y, score) + apply("equal", y, score) * (1.0 - apply("less", columns(y), label));
+  return sum(1.0 - behind, {1});
+}
 
-// The class of the highest score, the first on ties, is the true one; (N,1)
+// The true class is among the first k; (N,1)
+Expr within(Expr y, Expr t, int64_t k) { return apply("less", rank(y, t), y.constant(double(k))); }
+
+// The class of the highest score is the true one; (N,1)
 Expr correct(Expr y, Expr t) { return apply("equal", reduce("argmax", y, {1}), reduce("argmax", t, {1})); }
 
 struct Misclassification : Parametrized<Metric, NoParams> {
@@ -30,7 +35,8 @@ struct Misclassification : Parametrized<Metric, NoParams> {
     return {s[0][0] / n};
   }
 };
-NEON_REGISTER(Metric, Misclassification, "Share of samples whose highest output is not the true class.",
+NEON_REGISTER(Metric, Misclassification,
+              "Share of samples whose highest output is not the true class; of equal outputs the first counts.",
               {"MisclassPercentage", "MisclassRate"});
 
 struct Accuracy : Parametrized<Metric, NoParams> {
@@ -41,7 +47,8 @@ struct Accuracy : Parametrized<Metric, NoParams> {
     return {s[0][0] / n};
   }
 };
-NEON_REGISTER(Metric, Accuracy, "Share of samples whose highest output is the true class.");
+NEON_REGISTER(Metric, Accuracy,
+              "Share of samples whose highest output is the true class; of equal outputs the first counts.");
 
 Expr log_loss(Expr y, Expr t) { return -sum(t * apply("safelog", y), {1}); }
 
@@ -78,8 +85,11 @@ struct TopKMisclassification : Parametrized<Metric, TopKParams> {
     return Metric::objection(outputs, classes);
   }
 };
-NEON_REGISTER(Metric, TopKMisclassification,
-              "LogLoss, and the shares of samples whose true class is not first, not among the first k.", {"TopK"});
+NEON_REGISTER(
+    Metric, TopKMisclassification,
+    "LogLoss, and the shares of samples whose true class is not first, not among the first k; equal outputs rank "
+    "by class index, the lower first (neon 1.x counted them in fractions).",
+    {"TopK"});
 
 struct PrecisionRecallParams {
   std::optional<int64_t> num_classes;
@@ -103,8 +113,7 @@ struct PrecisionRecall : Parametrized<Metric, PrecisionRecallParams> {
   std::vector<Expr> partial(Expr y, Expr t, Expr weight) const override {
     Expr predicted = y * weight;
     if (params.binarize) {
-      Expr columns(y.graph(), iota(y.graph(), {1, y.shape()[1]}, 1));
-      predicted = apply("equal", cast(columns, y.dtype()), reduce("argmax", y, {1})) * weight;
+      predicted = apply("equal", columns(y), reduce("argmax", y, {1})) * weight;
     }
     return {sum(predicted * t, {0}), sum(predicted, {0}), sum(t * weight, {0})};
   }

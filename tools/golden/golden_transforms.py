@@ -123,9 +123,8 @@ def costs():
 
 
 def within(y, label, k):
-    """Chance that `label` is among the first k of y when equal scores come in random order."""
-    higher, level = (y > y[label]).sum(), (y == y[label]).sum()
-    return min(max((k - higher) / level, 0), 1)
+    """Whether `label` is among the first k of y; of equal scores the lower index is first."""
+    return label in np.argsort(-y, kind="stable")[:k]
 
 
 def metrics():
