@@ -136,7 +136,7 @@ class Updater {
     group(gradients);
     for (size_t i = 0; i < gradients.size(); ++i)
       if (step_.parameters[i].trained) update(i, gradients[i]);
-    for (const Assignment& a : context.state_updates) graph.assign(a.variable, a.value, finite);
+    for (const Assignment& a : context.state_updates) update_state(a, finite);
   }
 
  private:
@@ -218,11 +218,25 @@ class Updater {
     if (options_.rounding > 0)
       updated = round_stochastic(updated, master_dtype_, options_.rounding, options_.seed, p.name + "/round");
     graph.assign(stored, updated, guard_);
-    if (options_.ema_decay > 0) {
-      Expr running(graph, graph.variable(p.name + "/ema", weight.dtype(), p.shape));
-      graph.assign(running, options_.ema_decay * running + (1 - options_.ema_decay) * cast(updated, weight.dtype()),
-                   guard_);
-    }
+    average(p.name, cast(updated, weight.dtype()));
+  }
+
+  // Statistics of the averaged weights are means over the same updates: those of the last weights do not suit them.
+  void update_state(const Assignment& a, Expr finite) {
+    step_.graph.assign(a.variable, a.value, finite);
+    Scope scope(step_.graph, "update");
+    average(step_.graph.producer(a.variable).attributes.string("name"), {step_.graph, a.value});
+  }
+
+  // Lets the running mean of a weight or statistic follow its new value. The decay rises with the number t of updates,
+  // min(ema, (1 + t) / (10 + t)), so that a short run forgets its first weights.
+  void average(const std::string& name, Expr value) {
+    if (options_.ema_decay == 0) return;
+    Graph& graph = step_.graph;
+    Expr count = recorded("update");
+    Expr decay = minimum((count + 1.0) / (count + 10.0), options_.ema_decay);
+    Expr running(graph, graph.variable(name + "/ema", value.dtype(), value.shape()));
+    graph.assign(running, running + (1.0 - decay) * (value - running), guard_);
   }
 
   StepGraph& step_;

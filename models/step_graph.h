@@ -45,7 +45,8 @@ struct StepOptions {
   // by chance (-u). Optimizer states, running means and statistics stay in the type of the arithmetic.
   int rounding = 0;
   bool caffe = false;
-  // Above 0: running means of the weights are kept in NAME/ema, for evaluation; the host starts them from the weights.
+  // Above 0: running means of the weights, and of the running statistics, are kept in NAME/ema, for evaluation. This is
+  // the decay at the end of its rise; the host starts the means from the weights and statistics.
   double ema_decay = 0;
   // Above 1: gradients are summed in NAME/sum over this many steps, those of this graph `weight` times: its samples by
   // those of a whole batch. The host sets `apply` to 1 in the last step: the update then uses the sums times `mean`, 1

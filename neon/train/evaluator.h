@@ -22,7 +22,7 @@ EvaluatedSet set_at_end(const Data& data);
 class Evaluator {
  public:
   // `variables` are those of the training, or any others with the same parameters. With `running_means` (a spec's
-  // ema) the arrays NAME/ema are used in place of NAME. The set's split must outlive this.
+  // ema) the arrays NAME/ema of weights and statistics are used in place of NAME. The set's split must outlive this.
   Evaluator(const Experiment& experiment, const DataLayout& layout, const EvaluatedSet& set, StepOptions options,
             Variables& variables, bool running_means, const DeviceOptions& device);
   // "cost" and the names of the metrics. Empty: a signal came while samples were being read.

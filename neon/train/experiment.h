@@ -56,7 +56,9 @@ struct ExperimentParams {
       "They go on from epoch to epoch; those that are left over when the run ends change nothing.",
       at_least(1), Unit{"steps"});
     p("ema", &ExperimentParams::ema,
-      "Above 0, running means of the weights with this share kept at each update are what is evaluated.",
+      "Above 0, the evaluation, predict and --model_file use running means of the weights and of batch norm's running "
+      "statistics. Update t keeps this share of a mean, or (1 + t) / (10 + t) where that is less, as in the first "
+      "updates; 0.999 suits runs of some thousand updates.",
       half_open(0, 1));
     p("backend", &ExperimentParams::backend, "cpu (also written mkl) or gpu (mgpu), unless -b says otherwise.",
       one_of({"", "cpu", "gpu", "mkl", "mgpu"}));

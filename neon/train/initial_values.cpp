@@ -4,11 +4,10 @@ namespace neon {
 
 namespace {
 
-void start_running_means(const StepGraph& graph, Variables& variables) {
-  for (const Parameter& p : graph.parameters) {
-    if (!variables.has(p.name + "/ema")) continue;
-    variables.at(p.name + "/ema").copy_from(variables.at(p.name));
-  }
+// Of weights and of batch norm's statistics.
+void start_running_means(Variables& variables) {
+  for (const auto& [name, tensor] : variables.all())
+    if (variables.has(name + "/ema")) variables.at(name + "/ema").copy_from(tensor);
 }
 
 }  // namespace
@@ -25,7 +24,7 @@ void set_initial_values(const StepGraph& graph, uint64_t seed, Variables& variab
   }
   for (const LayerState& s : graph.states)
     for (int64_t i = 0; i < s.shape.elements(); ++i) variables.at(s.name).set(i, s.fill);
-  start_running_means(graph, variables);
+  start_running_means(variables);
 }
 
 std::vector<std::string> take_weights(const TensorFile& file, const std::string& path, const StepGraph& graph,
@@ -42,7 +41,7 @@ std::vector<std::string> take_weights(const TensorFile& file, const std::string&
     notes.push_back(text("note: the net of ", path, " was trained with", *trained ? "" : "out",
                          " --caffe, this run is with", *trained ? "out" : "",
                          " it: pooling may have other sizes, and dropout another scale"));
-  start_running_means(graph, variables);
+  start_running_means(variables);
   return notes;
 }
 

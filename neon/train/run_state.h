@@ -55,8 +55,8 @@ StoredRun unpack_run(TensorFile file, const std::string& path);
 // Whether the run was with --caffe; nothing where the metadata does not say so, or cannot be read.
 std::optional<bool> trained_as_caffe(const TensorFile& file);
 
-// The parameters and running statistics of a checkpoint; with `running_means` the means of the parameters (NAME/ema)
-// in their place. What belongs to one of them (optimizer state: NAME/velocity), to the step and to callbacks is left
+// The parameters and running statistics of a checkpoint; with `running_means` their means (NAME/ema) in their
+// place. What belongs to one of them (optimizer state: NAME/velocity), to the step and to callbacks is left
 // out.
 TensorFile evaluated_weights(const TensorFile& file, bool running_means);
 

@@ -158,6 +158,7 @@ class Net:
         mean = self.states.setdefault(name + "/gmean", np.zeros(features))
         variance = self.states.setdefault(name + "/gvar", np.ones(features))
         if not self.training:
+            mean, variance = (self.means.get(f"{name}/{part}", own) for part, own in (("gmean", mean), ("gvar", variance)))
             return Var((x.value - mean) / np.sqrt(variance + eps) * gamma.value + beta.value)
         y, batch_mean, batch_variance = tape.batch_norm(x, gamma, beta, eps)
         self.least_variance = min(self.least_variance, batch_variance.min())

@@ -18,7 +18,7 @@ import devices_test
 import support
 from drawn_convnet import Training
 from net import LAST, cost
-from rules import Rule
+from rules import Rule, share_kept
 from tape import Var
 
 FIRST, COUNT = (int(x) for x in (sys.argv[1:] + ["1", "40"][len(sys.argv) - 1:])[:2])
@@ -46,7 +46,7 @@ def train(told):
     """The rule; costs of the epochs, and of the test samples after each; of those the outputs in the end. What is trained
     is left in told.net."""
     net, rule, epoch_costs, test_costs, number = told.net, Rule(told.optimizer), [], [], 0
-    told.means, sums, count = dict(net.weights), {}, 0
+    told.means, sums, count = {**net.weights, **net.states}, {}, 0
     for epoch in range(told.epochs):
         total = 0
         for begin in range(0, told.samples, told.batch):
@@ -59,7 +59,8 @@ def train(told):
             if number % told.accumulate == 0:
                 means = {name: g / count for name, g in sums.items()}
                 net.weights.update(rule.update(net.weights, means, rule.base_rate(), number, epoch))
-                told.means = {name: told.ema * m + (1 - told.ema) * net.weights[name] for name, m in told.means.items()}
+                kept, now = share_kept(told.ema, number // told.accumulate), {**net.weights, **net.states}
+                told.means = {name: kept * m + (1 - kept) * now[name] for name, m in told.means.items()}
                 sums, count = {}, 0
         epoch_costs.append(total / told.samples)
         outputs = net.forward(told.layers, told.x_test, False, told.means if told.ema else None)
@@ -93,8 +94,8 @@ class Mirror(support.Case):
         expected = {**told.net.weights, **told.net.states}
         for array in told.net.weights:
             expected.update({f"{array}/{name}": s for name, s in rule.state.get(array, {}).items()})
-            if told.ema:
-                expected[array + "/ema"] = told.means[array]
+        if told.ema:
+            expected.update({f"{array}/ema": mean for array, mean in told.means.items()})
         for kind in kinds:
             found = self.trained(told, kind)
             self.assertEqual({a for a in found if a in expected}, set(expected))

@@ -16,7 +16,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
 import support
 from drawn import Training
 from net import cost, forward, step
-from rules import Rule, rate_at
+from rules import Rule, rate_at, share_kept
 
 FIRST, COUNT = (int(x) for x in (sys.argv[1:] + ["1", "80"][len(sys.argv) - 1:])[:2])
 CLOSE = 1e-9  # over the largest number of an array: thousands of roundings of 2^-53, and what small divisors make of them
@@ -40,7 +40,8 @@ def train(told):
                     rate = rate_at(rule.p.get("schedule"), rule.base_rate(), epoch, number, told.steps, told.epochs)
                     gradients = {array: sums[array] / count for array in own}
                     weights.update(rule.update(own, gradients, rate, (number + 1) // told.accumulate, epoch))
-                means = {name: told.ema * means[name] + (1 - told.ema) * w for name, w in weights.items()}
+                kept = share_kept(told.ema, (number + 1) // told.accumulate)
+                means = {name: kept * means[name] + (1 - kept) * w for name, w in weights.items()}
                 sums, count = {name: 0 for name in weights}, 0
             number += 1
         epoch_costs.append(total / told.samples)

@@ -34,6 +34,11 @@ def rate_at(schedule, base, epoch, step, steps, epochs):
     return base * (floor + (1 - floor) * (1 + np.cos(np.pi * done)) / 2)
 
 
+def share_kept(ema, count):
+    """Of a running mean, by update number `count`, from 1."""
+    return min(ema, (1 + count) / (10 + count))
+
+
 def shifted(a, b):
     """a times the power of two nearest to b."""
     return a * np.sign(b) * 2.0 ** np.rint(np.log2(abs(b)))

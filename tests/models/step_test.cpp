@@ -203,20 +203,24 @@ TEST_CASE("the loss scale carries gradients through 16 bits, and is taken off ag
   CHECK(weight_after_step(DType::bf16, 1024) == -std::ldexp(1, -27));
 }
 
-TEST_CASE("running means of weights follow each update, and stand still with it") {
+TEST_CASE("running means of weights and statistics follow each update, and keep more the more updates there were") {
   const NetData data = drawn_data(DType::f64);
-  Trained trained("SGD: {learning_rate: 0.5}", data, {.dtype = DType::f64, .batch = 8, .ema_decay = 0.75});
+  const char* layers =
+      "[Affine: {name: one, nout: 6, init: Kaiming, batch_norm: true, activation: Tanh},"
+      " Affine: {name: two, nout: 3, init: Kaiming, bias: {Constant: 0}, activation: Softmax}]";
+  constexpr double kMostKept = 0.25;  // so much is kept from update 2 on
+  Trained trained("SGD: {learning_rate: 0.5}", data, {.dtype = DType::f64, .batch = 8, .ema_decay = kMostKept}, layers);
   std::map<std::string, Tensor> running;
-  for (const Parameter& p : trained.run.graph.parameters) {
-    Tensor& ema = trained.run.variables.at(p.name + "/ema");
-    std::memcpy(ema.data(), trained.run.variables.at(p.name).data(), ema.bytes());
-    running[p.name] = ema.clone();
-  }
+  for (const auto& [name, tensor] : trained.copy())
+    if (trained.run.variables.has(name + "/ema")) running[name] = trained.run.variables.at(name + "/ema").clone();
+  CHECK(running.size() == trained.run.graph.parameters.size() + 2);
+  REQUIRE((running.count("one_bnorm/gmean") && running.count("one_bnorm/gvar")));
   for (int step = 0; step < 5; ++step) {
     trained.run.step(range(8 * step, 8), {});
+    const double kept = step == 0 ? 2.0 / 11 : kMostKept;  // (1 + t) / (10 + t), as TensorFlow's num_updates makes it
     for (auto& [name, mean] : running) {
       const Tensor& weight = trained.run.variables.at(name);
-      for (int64_t i = 0; i < mean.elements(); ++i) mean.set(i, 0.75 * mean.at(i) + 0.25 * weight.at(i));
+      for (int64_t i = 0; i < mean.elements(); ++i) mean.set(i, kept * mean.at(i) + (1 - kept) * weight.at(i));
       INFO(name << ", step " << step);
       CHECK(distance(trained.run.variables.at(name + "/ema"), mean) < 1e-15);
       CHECK(distance(weight, mean) > 1e-4);
