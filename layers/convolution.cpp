@@ -1,5 +1,5 @@
 // Convolution and Deconvolution: without bias, as neon had them. Weights are (K,R,S,C/groups), channels last like the
-// images that they meet. Their fans are those of neon's matrix (C R S, K).
+// images that they meet; a deconvolution's (C,R,S,K).
 #include "layers/convolution.h"
 
 namespace neon {
@@ -45,19 +45,21 @@ Filter filter_of(const FilterParams& params, int axes) {
 
 namespace {
 
-// Weights (K,filter...,channels); `fan_in` numbers meet in one output.
-Expr weights(LayerContext& context, const FilterParams& params, const Filter& filter, int64_t maps, int64_t channels,
-             int64_t fan_out, const std::string& name, const char* layer_class) {
-  std::vector<int64_t> shape = {maps};
+// Weights (first,filter...,last) in so many groups of `first`. A deconvolution's fans are those of the convolution that
+// it undoes, the other way round, as Keras and PyTorch have them.
+Expr weights(LayerContext& context, const FilterParams& params, const Filter& filter, int64_t first, int64_t last,
+             int64_t groups, const std::string& name, const char* layer_class) {
+  std::vector<int64_t> shape = {first};
   shape.insert(shape.end(), filter.windows.size.begin(), filter.windows.size.end());
-  shape.push_back(channels);
-  const int64_t fan_in = Shape(shape).elements() / maps;
-  return context.parameter({.name = name + "/W",
-                            .layer = name,
-                            .layer_class = layer_class,
-                            .shape = Shape(shape),
-                            .initializer = &*params.init,
-                            .fan = {fan_in, fan_out}});
+  shape.push_back(last);
+  const int64_t places = Shape(filter.windows.size).elements(), of_group = first / groups;
+  return context.parameter(
+      {.name = name + "/W",
+       .layer = name,
+       .layer_class = layer_class,
+       .shape = Shape(shape),
+       .initializer = &*params.init,
+       .fan = {.in = places * last, .out = places * of_group, .rows = places * last, .columns = of_group}});
 }
 
 }  // namespace
@@ -69,8 +71,7 @@ Expr convolution(LayerContext& context, Expr x, const ConvolutionParams& params,
   if (channels % params.groups || filter.maps % params.groups)
     fail(ErrorKind::config, channels, " channels and ", filter.maps, " feature maps do not go into ", params.groups,
          " groups evenly");
-  Expr w = weights(context, params, filter, filter.maps, channels / params.groups, filter.maps / params.groups, name,
-                   "Convolution");
+  Expr w = weights(context, params, filter, filter.maps, channels / params.groups, params.groups, name, "Convolution");
   return {x.graph(), convolution(x.graph(), x, w, filter.windows, params.groups)};
 }
 
@@ -86,7 +87,7 @@ Expr deconvolution(LayerContext& context, Expr x, const FilterParams& params, co
            " on both sides is too much for a filter of ", windows.size[i]);
   }
   const int64_t channels = x.shape().back();
-  Expr w = weights(context, params, filter, channels, filter.maps, channels, name, "Deconvolution");
+  Expr w = weights(context, params, filter, channels, filter.maps, 1, name, "Deconvolution");
   return {x.graph(), deconvolution(x.graph(), x, w, windows, 1, sizes)};
 }
 
@@ -105,7 +106,10 @@ struct Convolution : Parametrized<Layer, ConvolutionParams> {
     return convolution_flops(params, input, output, params.groups);
   }
 };
-NEON_REGISTER(Layer, Convolution, "Filters over images or volumes, without bias.");
+NEON_REGISTER(
+    Layer, Convolution,
+    "Filters over images or volumes, without bias; a checkpoint holds W (K,R,S,C): maps, height, width, channels "
+    "of a group.");
 
 struct Deconvolution : Parametrized<Layer, FilterParams> {
   using Parametrized::Parametrized;
@@ -117,7 +121,11 @@ struct Deconvolution : Parametrized<Layer, FilterParams> {
     return convolution_flops(params, output, input, 1);
   }
 };
-NEON_REGISTER(Layer, Deconvolution, "A convolution backwards, from its outputs to a larger image; without bias.");
+NEON_REGISTER(
+    Layer, Deconvolution,
+    "A convolution backwards, from its outputs to a larger image, without bias: an axis of n pixels becomes "
+    "(n - 1) stride - 2 padding + dilation (filter - 1) + 1. A checkpoint holds W (C,R,S,K): channels of the input, "
+    "height, width, maps.");
 
 }  // namespace
 

@@ -6,8 +6,11 @@
 
 namespace neon {
 
+// How many inputs meet in one output, and how many outputs one input reaches, padding and strides left aside: of
+// filters (K,R,S,C) in, R S C, and out, R S K.
 struct Fan {
-  int64_t in = 1, out = 1;  // inputs that meet in one output, outputs that one input reaches
+  int64_t in = 1, out = 1;
+  int64_t rows = 1, columns = 1;  // of the matrix that neon 1.x had: filters (C R S, K), a linear layer's (nout, nin)
 };
 
 class Initializer {

@@ -67,8 +67,8 @@ NEON_REGISTER(Initializer, Array, "The values listed.");
 struct UniformParams {
   double low = 0, high = 1;
   static void describe(auto&& p) {
-    p("low", &UniformParams::low, "Least value.");
     p("high", &UniformParams::high, "Bound of the values.");
+    p("low", &UniformParams::low, "Least value.");
   }
 };
 struct Uniform : Parametrized<Initializer, UniformParams> {
@@ -84,8 +84,8 @@ NEON_REGISTER(Initializer, Uniform, "Evenly between low and high.");
 struct GaussianParams {
   double loc = 0, scale = 1;
   static void describe(auto&& p) {
-    p("loc", &GaussianParams::loc, "Mean.");
     p("scale", &GaussianParams::scale, "Standard deviation.", at_least(0));
+    p("loc", &GaussianParams::loc, "Mean.");
   }
 };
 struct Gaussian : Parametrized<Initializer, GaussianParams> {
@@ -96,42 +96,69 @@ struct Gaussian : Parametrized<Initializer, GaussianParams> {
 };
 NEON_REGISTER(Initializer, Gaussian, "The normal distribution.", {"Normal"});
 
-struct GlorotUniform : Parametrized<Initializer, NoParams> {
+struct GlorotParams {
+  bool matrix = false;
+  static void describe(auto&& p) {
+    p("matrix", &GlorotParams::matrix,
+      "Whether the fans are the sides of neon 1.x's matrix: of filters R S C and K, where fan_out is R S K otherwise. "
+      "Its specs set this.");
+  }
+};
+struct GlorotUniform : Parametrized<Initializer, GlorotParams> {
   using Parametrized::Parametrized;
   void fill(Tensor& t, const Fan& fan, Stream& s) const override {
-    const double limit = std::sqrt(6.0 / double(fan.in + fan.out));
+    const int64_t both = params.matrix ? fan.rows + fan.columns : fan.in + fan.out;
+    const double limit = std::sqrt(6.0 / double(both));
     draw_each(t, s, [&](Stream& from) { return limit * (2 * from.uniform() - 1); });
   }
 };
-NEON_REGISTER(Initializer, GlorotUniform, "Evenly within sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio 2010).");
+NEON_REGISTER(
+    Initializer, GlorotUniform,
+    "Evenly within sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio 2010). Of filters (K,R,S,C), fan_in is R S C "
+    "and fan_out R S K; of a Deconv's (C,R,S,K) fan_in is R S K and fan_out R S C, as in Keras and PyTorch; of a "
+    "linear layer's (nout,nin) nin and nout. C and K are those of one group.");
 
-// neon's `local` said which axis of a weight matrix was the fan-in; the layer knows it, so the switch is accepted
-// and has nothing left to do.
 struct FanParams {
-  bool local = true;
+  std::optional<bool> local;
   static void describe(auto&& p) {
-    p("local", &FanParams::local, "Accepted for neon 1.x's specs; the layer tells the fan-in.");
+    p("local", &FanParams::local,
+      "Which side of neon 1.x's matrix is fan_in: true, the first (R S C of filters, nout of a linear layer), false, "
+      "the second (K, nin). Its specs set true where they say nothing; without this, fan_in is the layer's.");
   }
+  double fan_in(const Fan& fan) const { return double(!local ? fan.in : *local ? fan.rows : fan.columns); }
 };
 struct Xavier : Parametrized<Initializer, FanParams> {
   using Parametrized::Parametrized;
   void fill(Tensor& t, const Fan& fan, Stream& s) const override {
-    const double limit = std::sqrt(3.0 / double(fan.in));
+    const double limit = std::sqrt(3.0 / params.fan_in(fan));
     draw_each(t, s, [&](Stream& from) { return limit * (2 * from.uniform() - 1); });
   }
 };
-NEON_REGISTER(Initializer, Xavier, "Evenly within sqrt(3 / fan_in).");
+NEON_REGISTER(
+    Initializer, Xavier,
+    "Evenly within sqrt(3 / fan_in); fan_in is R S C of filters (K,R,S,C), R S K of a Deconv's, nin of a linear "
+    "layer.");
 
 struct Kaiming : Parametrized<Initializer, FanParams> {
   using Parametrized::Parametrized;
   void fill(Tensor& t, const Fan& fan, Stream& s) const override {
-    const double scale = std::sqrt(2.0 / double(fan.in));
+    const double scale = std::sqrt(2.0 / params.fan_in(fan));
     draw_each(t, s, [&](Stream& from) { return scale * from.normal(); });
   }
 };
-NEON_REGISTER(Initializer, Kaiming, "Normal with deviation sqrt(2 / fan_in) (He et al. 2015).");
+NEON_REGISTER(
+    Initializer, Kaiming,
+    "Normal with deviation sqrt(2 / fan_in) (He et al. 2015); fan_in is R S C of filters (K,R,S,C), R S K of a "
+    "Deconv's, nin of a linear layer.");
 
-struct IdentityInit : Parametrized<Initializer, FanParams> {
+struct IdentityParams {
+  bool local = true;
+  static void describe(auto&& p) {
+    p("local", &IdentityParams::local, "Accepted for neon 1.x's specs; changes nothing.");
+  }
+};
+
+struct IdentityInit : Parametrized<Initializer, IdentityParams> {
   using Parametrized::Parametrized;
   bool freezes() const override { return true; }
   void fill(Tensor& t, const Fan&, Stream&) const override {

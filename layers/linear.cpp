@@ -12,7 +12,7 @@ Expr linear(LayerContext& context, Expr x, int64_t nout, const Initializer& init
                                    .layer_class = "Linear",
                                    .shape = {nout, nin},
                                    .initializer = &init,
-                                   .fan = {nin, nout}});
+                                   .fan = {.in = nin, .out = nout, .rows = nout, .columns = nin}});
   return {x.graph(), matmul(x.graph(), x, weight, false, true)};
 }
 

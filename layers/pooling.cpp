@@ -1,5 +1,6 @@
 // Pooling: the largest, the mean or the root of the summed squares of each window. Windows at the border see fewer
-// elements; a mean is over those that are there. With --caffe, a last window that is only partly filled counts.
+// elements; a mean is over those that are there. With --caffe, a last window that is only partly filled counts, and a
+// mean divides by the places of its window that lie within the input and its padding.
 #include "backends/graph/op.h"
 #include "layers/images.h"
 
@@ -17,7 +18,10 @@ struct PoolingParams {
       "Window: one number, [height, width], [depth, height, width], or all; as a map also channels, {J: 2}; axes that "
       "it leaves out count 1.",
       at_least(1), Required{});
-    p("op", &PoolingParams::op, "What is taken of a window.", one_of({"max", "avg", "mean", "l2"}));
+    p("op", &PoolingParams::op,
+      "What is taken of a window: max, the largest; avg or mean, the mean of the pixels that are there, without "
+      "padding (with --caffe, padding counts as zeros); l2, the root of the summed squares.",
+      one_of({"max", "avg", "mean", "l2"}));
     p("strides", &PoolingParams::strides,
       "Pixels from one window to the next; along an axis that is not given, the window.", at_least(1), Alias{"stride"});
     p("padding", &PoolingParams::padding, "Pixels around the input that are not there.", closed(0, kMostOfWindows),
@@ -31,7 +35,8 @@ struct Pooling : Parametrized<Layer, PoolingParams> {
   Expr forward(LayerContext& context, Expr x) const override {
     const Attributes attributes = attributes_of(x, context.caffe);
     if (params.op == "max") return largest(x, attributes);
-    return params.op == "l2" ? norm(x, attributes) : average(x, attributes, false);
+    if (params.op == "l2") return norm(x, attributes);
+    return context.caffe ? caffe_average(x, attributes) : average(x, attributes, false);
   }
 
   double flops(const Shape& input, const Shape& output) const override {
@@ -53,6 +58,24 @@ struct Pooling : Parametrized<Layer, PoolingParams> {
 
   static Expr average(Expr x, const Attributes& attributes, bool count_padding) {
     return {x.graph(), x.graph().add("pool_avg", {x}, attributes.with("count_padding", int64_t(count_padding)))};
+  }
+
+  // Caffe's pooling_layer.cpp: padding counts as zeros, but places beyond it, of a last window, do not count.
+  Expr caffe_average(Expr x, const Attributes& attributes) const {
+    const Expr y = average(x, attributes, true);
+    const auto &window = attributes.integers("window"), &strides = attributes.integers("strides"),
+               &padding = attributes.integers("padding");
+    Expr factor;
+    for (size_t i = 0; i < window.size(); ++i) {
+      if (padding[2 * i + 1] == padding[2 * i]) continue;
+      const int axis = int(i) + 1;
+      const double end = double(x.shape()[axis] + 2 * padding[2 * i]);  // of the padding, from a first window's begin
+      Shape along = Shape(std::vector<int64_t>(size_t(y.shape().rank()), 1)).with(axis, y.shape()[axis]);
+      const Expr place = cast(Expr(y.graph(), iota(y.graph(), along, axis)), compute_type(y.dtype()));
+      const Expr own = double(window[i]) / minimum(end - place * double(strides[i]), double(window[i]));
+      factor = factor.value() ? factor * own : own;
+    }
+    return factor.value() ? cast(cast(y, compute_type(y.dtype())) * factor, y.dtype()) : y;
   }
 
   // Squares are added up in the type of the arithmetic, which holds them. A window of zeros has gradient 0: the root's

@@ -12,11 +12,6 @@ namespace {
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 
-std::string_view last_part(std::string_view dotted) {
-  const size_t dot = dotted.rfind('.');
-  return dot == dotted.npos ? dotted : dotted.substr(dot + 1);
-}
-
 // Only `type` and `config`, which is how >= 1.2 wrote an object.
 bool has_only_type_and_config(const Setting& map) {
   return std::ranges::all_of(map.entries, [](const auto& e) { return e.key == "type" || e.key == "config"; });
@@ -119,6 +114,11 @@ void convert_1x_root(Document& document, std::vector<std::string>& notes, Proble
 }
 
 }  // namespace
+
+std::string_view last_part(std::string_view dotted) {
+  const size_t dot = dotted.rfind('.');
+  return dot == dotted.npos ? dotted : dotted.substr(dot + 1);
+}
 
 bool is_class_name(std::string_view text) {
   const std::string_view name = last_part(text);

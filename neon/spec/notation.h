@@ -25,6 +25,9 @@ void convert_keys(Setting& root, const std::string& notation, std::vector<std::s
 // Whether the text can be a class's name, with or without its package: Affine, neon.layers.Affine.
 bool is_class_name(std::string_view text);
 
+// Of a class's name, what stands behind its package.
+std::string_view last_part(std::string_view dotted);
+
 // Whether it is {Name: ...}.
 bool is_object(const Setting& setting);
 // The class of an object, `Name` or {Name: ...}; "" of anything else.

@@ -23,11 +23,8 @@ bool is_false(const Setting& setting) {
 
 // Calls `change` with the class and the parameters of every object under it.
 void each_object(Setting& setting, const auto& change) {
-  if (is_object(setting) && setting.entries[0].value.is_map()) {
-    std::string_view name = setting.entries[0].key;
-    name = name.substr(name.rfind('.') == name.npos ? 0 : name.rfind('.') + 1);
-    change(name, setting.entries[0].value);
-  }
+  if (is_object(setting) && setting.entries[0].value.is_map())
+    change(last_part(setting.entries[0].key), setting.entries[0].value);
   for (Setting& item : setting.items) each_object(item, change);
   for (auto& entry : setting.entries) each_object(entry.value, change);
 }
@@ -131,11 +128,13 @@ void check_oldest_keys(Setting& root, Problems& problems) {
 }
 
 void convert_older_keys(Setting& root, std::vector<std::string>& notes) {
-  if (Setting* layers = root.find("layers"))
+  if (Setting* layers = root.find("layers")) {
     each_object(*layers, [&](std::string_view name, Setting& params) {
       leave_out_none(params);
       leave_out(name, params, notes);
     });
+    keep_matrix_fans(*layers, notes);
+  }
   if (Setting* optimizer = root.find("optimizer"))
     each_object(*optimizer, [&](std::string_view name, Setting& params) {
       leave_out_none(params);

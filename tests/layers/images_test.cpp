@@ -171,6 +171,28 @@ TEST_CASE("with --caffe there are as many windows as Caffe has") {
         }
 }
 
+// Caffe's pooling_layer.cpp: a window ends where the padding behind ends, and what is left of it divides the sum.
+TEST_CASE("with --caffe a mean counts the padding, and nothing beyond it") {
+  const auto means = [](const std::string& yaml, int64_t size) {
+    const auto made = described(yaml, {1, size, size}, true);
+    Variables variables;
+    made->graph.output("y", made->y);
+    const auto program = compile_for_cpu(made->graph, variables, {.threads = 1});
+    std::vector<float> ones(size_t(2 * size * size), 1);
+    program->bind("x", ones.data());
+    program->run(1);
+    return program->output("y").clone();
+  };
+  const Tensor y = means("Pooling: {fshape: 3, strides: 2, padding: 1, op: avg}", 4);
+  REQUIRE(y.shape() == Shape{2, 3, 3, 1});
+  const double expected[] = {4 / 9.0, 6 / 9.0, 2 / 6.0, 6 / 9.0, 1, 3 / 6.0, 2 / 6.0, 3 / 6.0, 1 / 4.0};
+  for (int64_t i = 0; i < 9; ++i) check_close(y.at(i), expected[i], 1e-6);
+  // Without padding every pixel that a window has counts, in a last window, too.
+  const Tensor plain = means("Pooling: {fshape: 3, strides: 2, op: avg}", 4);
+  REQUIRE(plain.shape() == Shape{2, 2, 2, 1});
+  for (int64_t i = 0; i < 4; ++i) check_close(plain.at(i), 1, 1e-6);
+}
+
 TEST_CASE("the relu before a maximum is done after it, with the same numbers") {
   Graph graph;
   LayerContext context(graph, true, DType::f32, 0);
@@ -230,16 +252,21 @@ TEST_CASE("a local layer whose places have the same filters is a convolution") {
   }
 }
 
-TEST_CASE("fans of filters are those of neon's matrix, parts are named and classed as neon named them") {
+TEST_CASE("fans of filters count all their places, parts are named and classed as neon named them") {
   const auto made = described("Conv: {fshape: [3, 5, 8], groups: 2, init: Kaiming, bias: {Constant: 1}}", {4, 9, 7});
   const auto& parameters = made->context->parameters;
   REQUIRE(parameters.size() == 2);
   CHECK((parameters[0].name == "L/W" && parameters[0].layer == "L" && parameters[0].layer_class == "Convolution"));
   CHECK((parameters[1].name == "L_bias/b" && parameters[1].layer_class == "Bias"));
-  CHECK((parameters[0].fan.in == 3 * 5 * 2 && parameters[0].fan.out == 4));
+  CHECK((parameters[0].fan.in == 3 * 5 * 2 && parameters[0].fan.out == 3 * 5 * 4));
+  CHECK((parameters[0].fan.rows == 3 * 5 * 2 && parameters[0].fan.columns == 4));
   const auto backwards = described("Deconv: {fshape: [3, 5, 8], init: Kaiming}", {4, 9, 7});
   CHECK(backwards->context->parameters[0].shape == Shape{4, 3, 5, 8});
-  CHECK((backwards->context->parameters[0].fan.in == 3 * 5 * 8 && backwards->context->parameters[0].fan.out == 4));
+  const Fan& back = backwards->context->parameters[0].fan;
+  CHECK((back.in == 3 * 5 * 8 && back.out == 3 * 5 * 4 && back.rows == 3 * 5 * 8 && back.columns == 4));
+  const auto local = described("Local: {fshape: [3, 5, 8], init: Kaiming}", {4, 9, 7});
+  const Fan& of_local = local->context->parameters[0].fan;
+  CHECK((of_local.in == 3 * 5 * 4 && of_local.out == 3 * 5 * 8));
   CHECK(made->layer->flops({4, 9, 7}, {8, 7, 3}) == 2.0 * 8 * 7 * 3 * 3 * 5 * 2);
 }
 

@@ -21,20 +21,24 @@ constexpr int64_t kIn = 300, kOut = 100, kCount = kIn * kOut;
 
 // A uniform distribution in [-a, a] has deviation a / sqrt(3); Glorot's a is sqrt(6 / (in + out)), Xavier's sqrt(3 /
 // in).
-const double kGlorot = std::sqrt(6.0 / 400), kXavier = std::sqrt(3.0 / 300), kKaiming = std::sqrt(2.0 / 300);
+const double kGlorot = std::sqrt(6.0 / 400), kXavier = std::sqrt(3.0 / 300), kKaiming = std::sqrt(2.0 / 300),
+             kMatrix = std::sqrt(6.0 / 150);
 const Law kLaws[] = {{"Uniform", 0.5, std::sqrt(1 / 12.0), 0, 1},
                      {"Uniform: {low: -3, high: 1}", -1, 4 * std::sqrt(1 / 12.0), -3, 1},
                      {"Gaussian", 0, 1, -HUGE_VAL, HUGE_VAL},
                      {"Gaussian: {loc: 2, scale: 0.01}", 2, 0.01, -HUGE_VAL, HUGE_VAL},
                      {"GlorotUniform", 0, kGlorot / std::sqrt(3), -kGlorot, kGlorot},
+                     {"GlorotUniform: {matrix: true}", 0, kMatrix / std::sqrt(3), -kMatrix, kMatrix},
                      {"Xavier", 0, kXavier / std::sqrt(3), -kXavier, kXavier},
-                     {"Kaiming", 0, kKaiming, -HUGE_VAL, HUGE_VAL}};
+                     {"Kaiming", 0, kKaiming, -HUGE_VAL, HUGE_VAL},
+                     {"Kaiming: {local: true}", 0, std::sqrt(2.0 / 100), -HUGE_VAL, HUGE_VAL},
+                     {"Kaiming: {local: false}", 0, std::sqrt(2.0 / 50), -HUGE_VAL, HUGE_VAL}};
 
 Tensor filled(const std::string& yaml, const Shape& shape = {kOut, kIn}, uint64_t seed = 1, const char* name = "W",
               DType dtype = DType::f64) {
   Tensor out(dtype, shape);
   Stream stream(seed, name);
-  Registry<Initializer>::get().create(yaml_of(yaml))->fill(out, {kIn, kOut}, stream);
+  Registry<Initializer>::get().create(yaml_of(yaml))->fill(out, {kIn, kOut, kIn / 3, kOut / 2}, stream);
   return out;
 }
 
@@ -81,7 +85,7 @@ TEST_CASE("initial values are those of the golden file, whatever the type") {
       Stream stream(std::stoull(at(one, "seed").value), at(one, "name").value);
       Registry<Initializer>::get()
           .create(object_of(at(one, "initializer")))
-          ->fill(made, {int64_t(fan[0]), int64_t(fan[1])}, stream);
+          ->fill(made, {int64_t(fan[0]), int64_t(fan[1]), int64_t(fan[2]), int64_t(fan[3])}, stream);
       // Of Orthonormal, Gram and Schmidt's way loses as many bits as the drawn rows lie close to one another.
       check_close(made, at(one, "values"), name_of(at(one, "initializer")) == "Orthonormal" ? 64 : 4);
     }

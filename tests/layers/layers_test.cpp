@@ -103,7 +103,7 @@ TEST_CASE("every layer has a golden case, and reads back as written") {
   }
 }
 
-TEST_CASE("parts of a layer are named and classed as neon named them; fans are those of the matrix") {
+TEST_CASE("parts of a layer are named and classed as neon named them; fans are inputs and outputs") {
   const auto layer = Registry<Layer>::get().create(
       yaml_of("Affine: {nout: 3, init: Kaiming, bias: {Constant: 1}, activation: Rectlin}"));
   Graph graph;
@@ -115,7 +115,7 @@ TEST_CASE("parts of a layer are named and classed as neon named them; fans are t
   CHECK((w.name == "fc/W" && w.layer == "fc" && w.layer_class == "Linear"));
   CHECK((b.name == "fc_bias/b" && b.layer == "fc_bias" && b.layer_class == "Bias"));
   CHECK(w.shape == Shape{3, 5});
-  CHECK((w.fan.in == 5 && w.fan.out == 3));
+  CHECK((w.fan.in == 5 && w.fan.out == 3 && w.fan.rows == 3 && w.fan.columns == 5));
 }
 
 TEST_CASE("neon 1.0's names of parts are those that MultiOptimizer knows; the arrays keep theirs") {

@@ -101,11 +101,12 @@ class Net:
         for name, state in self.states.items():
             state[:] = name.endswith("gvar")
 
-    def forward(self, layers, data, training, weights=None):
-        """The outputs: that of the last layer, then those of a Tree's branches, all (N, features). weights: others than
-        its own."""
+    def forward(self, layers, data, training, means=None):
+        """The outputs: that of the last layer, then those of a Tree's branches, all (N, features). means: in place of the
+        net's own weights and states."""
         self.begin(training)
-        self.vars = {name: Var(w) for name, w in (weights or {}).items()}
+        self.means = means or {}
+        self.vars = {name: Var(w) for name, w in self.means.items() if name in self.weights}
         x = self.samples(data)
         self.passed["data"] = x
         x = self.run(layers, x)
@@ -231,7 +232,8 @@ class Net:
         padding = [(b, b) for b in numbers(p.get("padding"), axes, 0) + [of_channels(p.get("padding"), 0)]]
         if self.caffe:
             padding = [(b, filling(n, f, s, b)) for n, f, s, (b, _) in zip(shape, window, strides, padding)]
-        op = {"max": tape.pool_max, "l2": tape.pool_l2}.get(p.get("op", "max"), tape.pool_avg)
+        op = {"max": tape.pool_max, "l2": tape.pool_l2}.get(p.get("op", "max"))
+        op = op or (tape.pool_caffe_avg if self.caffe else tape.pool_avg)
         return op(x, window, strides, padding)
 
     def over_maps(self, x, before, after, factor, power):

@@ -142,6 +142,26 @@ TEST_CASE("of 1.x objects, what says how to compute is left out, and clipping ha
                                             "counts, changes no result and is left out"});
 }
 
+TEST_CASE("a 1.x file keeps neon 1.x's clipped step and its fans, with a note each") {
+  const Spec s = spec(
+      "epochs: 1\nlayers:\n- type: Conv\n  config: {init: {type: GlorotUniform}, fshape: 3}\n"
+      "- {type: Affine, config: {nout: 3, init: {type: Kaiming, config: {local: false}}, bias: {type: Xavier}}}\n"
+      "optimizer: {type: Adam, config: {gradient_clip_norm: 5}}\n");
+  CHECK(part(s, "layers") ==
+        "[{Conv: {init: {GlorotUniform: {matrix: true}}, fshape: 3}}, "
+        "{Affine: {nout: 3, init: {Kaiming: {local: false}}, bias: {Xavier: {local: true}}}}]");
+  CHECK(part(s, "optimizer") == "{Adam: {gradient_clip_norm: 5, clip_step: true}}");
+  CHECK(s.notes ==
+        std::vector<std::string>{
+            "m.yaml:4:18: GlorotUniform takes its fans from the weight matrix, as in neon 1.x (matrix: true)",
+            "m.yaml:5:93: Xavier takes its fans from the weight matrix, as in neon 1.x (local: true)",
+            "m.yaml:6:54: 'gradient_clip_norm' shortens the step, as in neon 1.x (clip_step: true)"});
+  const Spec plain = spec("layers: [Affine: {nout: 3, init: Kaiming}]\noptimizer: {Adam: {gradient_clip_norm: 5}}\n");
+  CHECK(part(plain, "layers") == "[{Affine: {nout: 3, init: Kaiming}}]");
+  CHECK(part(plain, "optimizer") == "{Adam: {gradient_clip_norm: 5}}");
+  CHECK(plain.notes.empty());
+}
+
 TEST_CASE("what neon 0.9 wrote in a convolution or a pooling is told as the layer that it is today") {
   const auto told = [](const std::string& layer) { return error("layers: [" + layer + "]\n"); };
   const std::string maxout = "the largest of neighbouring feature maps is a layer of its own: Maxout: {pieces: ";

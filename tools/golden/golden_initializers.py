@@ -67,6 +67,7 @@ def initializers():
         values = make(seed, name)
         if not isinstance(values, np.ndarray):
             values = np.array([value for value, _ in zip(values, range(math.prod(shape)))])
+        fan = fan if len(fan) == 4 else fan + [1, 1]
         cases.append(dict(initializer=initializer, seed=str(seed), name=name, fan=fan, values=values.reshape(shape)))
 
     def evenly(low, high):
@@ -75,14 +76,17 @@ def initializers():
     def normally(mean, deviation):
         return lambda seed, name: (mean + deviation * z for z in normals(seed, name))
 
-    # An odd number of elements, other seeds and names; filters (K,R,S,C), whose fans are C R S and K.
+    # An odd number of elements, other seeds and names; fans in and out, and the sides of neon 1.x's matrix.
     for seed, name in (1, "Affine_0/W"), (2**40 + 7, "conv2_bias/b"), (0, "é"):
         case("Uniform", [3, 5], [5, 3], evenly(0, 1), seed, name)
         case("Gaussian", [3, 5], [5, 3], normally(0, 1), seed, name)
     case({"Uniform": {"low": -0.5, "high": 2}}, [7], [1, 7], evenly(-0.5, 2))
     case({"Gaussian": {"loc": 3, "scale": 0.25}}, [7], [1, 7], normally(3, 0.25))
-    for shape, fan in ([4, 6], [6, 4]), ([4, 3, 2, 5], [30, 4]):
-        case("GlorotUniform", shape, fan, evenly(-math.sqrt(6 / sum(fan)), math.sqrt(6 / sum(fan))))
+    for shape, fan in ([4, 6], [6, 4, 4, 6]), ([4, 3, 2, 5], [30, 24, 30, 4]):  # nout, nin; filters (K,R,S,C)
+        case("GlorotUniform", shape, fan, evenly(-math.sqrt(6 / sum(fan[:2])), math.sqrt(6 / sum(fan[:2]))))
+        case({"GlorotUniform": {"matrix": True}}, shape, fan, evenly(-math.sqrt(6 / sum(fan[2:])), math.sqrt(6 / sum(fan[2:]))))
+        case({"Kaiming": {"local": False}}, shape, fan, normally(0, math.sqrt(2 / fan[3])))
+        case({"Xavier": {"local": True}}, shape, fan, evenly(-math.sqrt(3 / fan[2]), math.sqrt(3 / fan[2])))
         case("Xavier", shape, fan, evenly(-math.sqrt(3 / fan[0]), math.sqrt(3 / fan[0])))
         case("Kaiming", shape, fan, normally(0, math.sqrt(2 / fan[0])))
     for shape in [3, 5], [5, 3], [4, 4], [3, 2, 2, 2]:

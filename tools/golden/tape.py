@@ -229,6 +229,17 @@ def pool_avg(x, size, strides, padding):
     return Var(np.nansum(seen, axis=0) / count, (x,), lambda g: back([g / count] * len(seen)))
 
 
+def pool_caffe_avg(x, size, strides, padding):
+    """Caffe's mean (pooling_layer.cpp): padding counts as zeros, as far as there is as much behind as before."""
+    seen, back = windows(x, size, strides, padding, 0.0)
+    count = np.ones(())
+    for axis, (n, f, s, (before, _)) in enumerate(zip(x.value.shape[1:], size, strides, padding)):
+        begin = np.arange(seen.shape[axis + 2]) * s - before
+        own = np.minimum(begin + f, n + before) - begin
+        count = count * own.reshape([-1 if a == axis + 1 else 1 for a in range(x.value.ndim)])
+    return Var(seen.sum(axis=0) / count, (x,), lambda g: back([g / count] * len(seen)))
+
+
 def pool_sum(x, size, strides, padding):
     seen, back = windows(x, size, strides, padding, 0.0)
     return Var(seen.sum(axis=0), (x,), lambda g: back([g] * len(seen)))
