@@ -271,6 +271,7 @@ Expr training_pass(StepGraph& step, LayerContext& context, const Network& networ
   check_outputs(network, context, data, batch.x, compared(&cost, data, batch.t), y);
   describe_outputs(step, context, y);
   const Expr each = cost_of(context, cost, y, batch.t);
+  Scope scope(step.graph, "cost");
   Expr average = mean(each, all_axes(each.shape()));
   step.graph.output("cost", average);
   step.parameters = context.parameters;
@@ -291,8 +292,11 @@ StepGraph training_graph(const Network& network, const Cost& cost, const Optimiz
   check_mentions(step, optimizer);
   const std::vector<Value> wanted = stored_parameters(step, context);
   Expr objective = average;
-  if (cost.gradient_scale() != 1) objective = objective * cost.gradient_scale();
-  if (size_of(options.dtype) == 2) objective = objective * Expr(graph, graph.scalar("loss_scale"));
+  {
+    Scope scope(graph, "cost");
+    if (cost.gradient_scale() != 1) objective = objective * cost.gradient_scale();
+    if (size_of(options.dtype) == 2) objective = objective * Expr(graph, graph.scalar("loss_scale"));
+  }
   const auto derived = gradients(graph, objective, wanted);
   for (size_t i = 0; i < derived.size(); ++i)
     if (!derived[i]) step.parameters[i].trained = false;

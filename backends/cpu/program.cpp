@@ -53,6 +53,13 @@ double Program::recorded(const std::string& output, int64_t element, int back) c
 
 namespace {
 
+// Scopes of a step that are none of a layer's (models/step_graph.cpp); "" is the step itself.
+bool is_part_of_step(std::string_view scope) {
+  for (const std::string_view part : {"", "batch", "cost", "finite", "accumulate", "update", "histograms"})
+    if (scope == part) return true;
+  return false;
+}
+
 const std::string& leaf_name(const Graph& graph, Value value) {
   return graph.producer(value).attributes.string("name");
 }
@@ -166,8 +173,11 @@ class CpuProgram : public Program {
         const char* found = nonfinite(value);
         if (!found) continue;
         const std::string_view op = kernel.fused ? graph.producer(value).op->name : kernel.op;
-        return text(found, " in the result ", graph.type(value), " of ", op,
-                    forward ? " of layer " : " of the gradient of layer ", kernel.scope);
+        const std::string place = kernel.scope.empty() ? scope_of(value) : kernel.scope;
+        if (const std::string source = source_of(value); place == "batch" && !source.empty())
+          return text(found, " in the ", source, " of the batch, ", graph.type(value));
+        return text(found, " in the result ", graph.type(value), " of ", op, forward ? " of " : " of the gradient of ",
+                    is_part_of_step(place) ? "the " : "layer ", place.empty() ? "step" : place);
       }
       const auto cost = graph.outputs().find("cost");
       if (cost != graph.outputs().end() && std::ranges::count(kernel.outputs, cost->second)) forward = false;
@@ -176,6 +186,21 @@ class CpuProgram : public Program {
   }
 
  private:
+  // Of the op that made it, or of the nearest before it that has one: what a pass adds may have none.
+  std::string scope_of(Value value) const {
+    const Graph& graph = lowered_.graph;
+    for (const Node* node = &graph.producer(value);; node = &graph.producer(node->inputs[0]))
+      if (!node->scope.empty() || node->inputs.empty()) return node->scope;
+  }
+  // "samples" or "targets", where the value is made of the input `data` or `targets`.
+  std::string source_of(Value value) const {
+    const Graph& graph = lowered_.graph;
+    const Node* node = &graph.producer(value);
+    while (!node->inputs.empty()) node = &graph.producer(node->inputs[0]);
+    if (node->op->name != "input") return "";
+    const std::string& name = node->attributes.string("name");
+    return name == "data" ? "samples" : name == "targets" ? "targets" : "";
+  }
   // "NaN", "infinity", or null.
   const char* nonfinite(Value value) const {
     const TensorType& type = lowered_.graph.type(value);

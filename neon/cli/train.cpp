@@ -1,7 +1,9 @@
 // neon SPEC, neon resume CHECKPOINT.
 #include <algorithm>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <map>
 
@@ -82,6 +84,13 @@ std::string unused_name(const std::string& stem, const std::string& suffix, cons
   return out;
 }
 
+// "Ctrl-C", or the signal's name.
+std::string signal_words(int signal) {
+  if (signal == SIGINT) return "Ctrl-C";
+  const char* const name = sigabbrev_np(signal);
+  return name ? text("SIG", name) : text("signal ", signal);
+}
+
 // The last lines of a run: what came out, how long it took, what was written, what to try next.
 std::vector<std::string> report(const RunResult& result, const Experiment& experiment, const Data& data,
                                 const RunOptions& options, const CommandLine& line) {
@@ -89,7 +98,8 @@ std::vector<std::string> report(const RunResult& result, const Experiment& exper
   const Position& at = result.position;
   std::vector<std::string> out;
   if (result.signal) {
-    out.push_back(text("stopped by signal ", result.signal, " in epoch ", at.epoch + 1, ", step ", at.step_in_epoch));
+    out.push_back(
+        text("stopped by ", signal_words(result.signal), " in epoch ", at.epoch + 1, ", step ", at.step_in_epoch));
   } else {
     const auto add_results = [&](const std::map<std::string, double>& results, const std::string& set) {
       if (results.empty()) return;

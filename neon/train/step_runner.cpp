@@ -120,7 +120,7 @@ std::string StepRunner::first_nonfinite(StepProgram& now) {
   feed_->bind_again(*checking, batch_number());
   write_record(*checking, 0);
   const std::string found = checking->first_nonfinite(uint64_t(position_.step));
-  return found.empty() ? "a value that the fused step overflowed in" : found;
+  return found.empty() ? "the step was not finite on this device, and is finite op by op on the CPU" : found;
 }
 
 // Where fewer than `samples` are left of the epoch.

@@ -715,7 +715,7 @@ class Output(Case):
 
     def test_results_begin_a_line(self):
         out = self.terminal(lambda out: b"  step " in out)
-        self.assertRegex(out, rb"\r\x1b\[Kstopped by signal 2 in epoch 1, step")
+        self.assertRegex(out, rb"\r\x1b\[Kstopped by Ctrl-C in epoch 1, step")
 
     def test_no_color(self):
         out = self.terminal(lambda out: out.count(b"  step ") == 2, NO_COLOR="1")
