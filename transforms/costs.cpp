@@ -42,6 +42,7 @@ struct CrossEntropyMulti : Parametrized<Cost, CrossEntropyMultiParams> {
       return "CrossEntropyMulti takes the outputs of Softmax; give the last layer activation: Softmax";
     return Cost::objection(outputs, classes, last);
   }
+  std::string advice(const std::vector<OutputForm>&, int64_t) const override { return ""; }
   Expr each(Expr y, Expr t) const override {
     if (params.smoothing > 0) t = t * (1 - params.smoothing) + params.smoothing / double(y.shape().back());
     Expr logits = before(y, "softmax");

@@ -1,4 +1,6 @@
 // Costs made of others: Multicost, a cost for each output of a net, and neon's wrapper of a cost.
+#include <algorithm>
+
 #include "transforms/cost.h"
 
 namespace neon {
@@ -43,6 +45,12 @@ struct Multicost : Parametrized<Cost, MulticostParams> {
     }
     return "";
   }
+  std::string advice(const std::vector<OutputForm>& outputs, int64_t classes) const override {
+    for (size_t i = 0; i < std::min(outputs.size(), params.costs.size()); ++i)
+      if (const std::string line = params.costs[i]->advice({outputs[i]}, classes); !line.empty())
+        return text(": costs[", i, "]", line);
+    return "";
+  }
 
  protected:
   Expr each(Expr y, Expr t) const override { return weighted(0, y, t); }
@@ -69,6 +77,9 @@ struct GeneralizedCost : Parametrized<Cost, GeneralizedCostParams> {
   using Cost::objection;
   std::string objection(int64_t outputs, int64_t classes, const std::string& last) const override {
     return params.costfunc->objection(outputs, classes, last);
+  }
+  std::string advice(const std::vector<OutputForm>& outputs, int64_t classes) const override {
+    return params.costfunc->advice(outputs, classes);
   }
 
  protected:

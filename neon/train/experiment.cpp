@@ -99,6 +99,12 @@ void Experiment::fit(const StepGraph& graph, const DataLayout& layout) {
   problems.throw_if_any();
 }
 
+std::vector<std::string> Experiment::advice(const StepGraph& graph, const DataLayout& layout) const {
+  const std::string line = params.cost->advice(graph.outputs, layout.classes);
+  if (line.empty()) return {};
+  return {"warning: " + placed(text("cost: ", class_name_of(params.cost), line))};
+}
+
 namespace {
 
 // Bits of mantissa that updates keep, of what -u says; 0: they are not rounded by chance.

@@ -87,6 +87,8 @@ class Experiment {
   // Throws a config error unless cost, metrics and optimizer fit the net's outputs. A spec that does not say what is
   // measured gets Misclassification here, where it fits.
   void fit(const StepGraph& graph, const DataLayout& layout);
+  // What trains, but hardly as meant: warnings with their places, for a net that fits.
+  std::vector<std::string> advice(const StepGraph& graph, const DataLayout& layout) const;
   // What `work` gives. Config errors that begin with a key of the spec and a colon are told with the key's place.
   auto placing(auto&& work) const {
     try {

@@ -16,6 +16,11 @@ void RunObserver::watched_step_ended(const Progress& step, double loss_scale, co
   report_.messages(end.messages);
 }
 
+void RunObserver::step_ended(int64_t step, double cost) {
+  report_.step(step, cost);
+  learning_.step(cost, step % setup_.steps_per_epoch, setup_.steps_per_epoch);
+}
+
 void RunObserver::data_failed(const Error& error) {
   report_.close_metrics_file(RunStatus::killed);
   fail(error.kind(), error.what(), checkpoints_.kept_text());

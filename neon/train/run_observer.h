@@ -4,6 +4,7 @@
 #include <string>
 
 #include "neon/train/checkpoints.h"
+#include "neon/train/learning_watch.h"
 #include "neon/train/run_report.h"
 #include "neon/train/step_runner.h"
 
@@ -15,14 +16,17 @@ class RunObserver : public StepObserver {
       : setup_(setup), report_(report), checkpoints_(checkpoints) {}
   bool watches(const Progress& step) const override;
   void watched_step_ended(const Progress& step, double loss_scale, const Program& program) override;
-  void step_ended(int64_t step, double cost) override { report_.step(step, cost); }
+  void step_ended(int64_t step, double cost) override;
   [[noreturn]] void data_failed(const Error& error) override;
   [[noreturn]] void diverged(const std::string& what) override;
+
+  LearningWatch& learning() { return learning_; }
 
  private:
   const RunSetup& setup_;
   RunReport& report_;
   const Checkpoints& checkpoints_;
+  LearningWatch learning_;
 };
 
 }  // namespace neon

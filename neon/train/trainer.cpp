@@ -64,6 +64,8 @@ bool Trainer::end_epoch() {
   Position& at = start_.position;
   report_.end_steps(runner_->feed().waited());
   const double mean_cost = at.samples ? at.cost_sum / double(at.samples) : 0;
+  if (const std::string grown = observer_.learning().divergence(); !grown.empty())
+    observer_.diverged(text("in epoch ", at.epoch + 1, ": ", grown));
   std::map<std::string, double> results;
   if (evaluations_->due_after(at.epoch + 1)) {
     const double before = now_seconds();
@@ -83,6 +85,8 @@ bool Trainer::end_epoch() {
   for (const auto& callback : callbacks) callback->epoch_end(end);
   report_.epoch_line(at, mean_cost, results_text(end.results, setup_.experiment, evaluations_->set_name()));
   if (!end.message.empty()) report_.message(end.message);
+  if (const std::string warning = observer_.learning().end_epoch(at.epoch, mean_cost); !warning.empty())
+    report_.message(warning);
   report_.left_out();
   return true;
 }

@@ -1,6 +1,7 @@
 // How a run is made ready: programs, variables, files.
 #include <algorithm>
 
+#include "neon/train/constant_cost.h"
 #include "neon/train/initial_values.h"
 #include "neon/train/run_room.h"
 #include "neon/train/signals.h"
@@ -42,6 +43,10 @@ void Trainer::make_programs(const StoredRun* resume) {
           "batches are copied as the run goes on");
     if (!setup_.gpu) check_room(runner_->program(), variables_);
     setup_.experiment.fit(runner_->graph(), setup_.layout);
+    if (!resume) report_.messages(setup_.experiment.advice(runner_->graph(), setup_.layout));
+    observer_.learning().set_constant([this] {
+      return cost_of_constant(*setup_.experiment.params.cost, setup_.data, runner_->graph().outputs.size());
+    });
     set_variables(resume);
     evaluations_ = std::make_unique<Evaluations>(setup_, variables_, device);
   } catch (const Error& error) {

@@ -1,0 +1,85 @@
+#include "neon/train/constant_cost.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "backends/program.h"
+
+namespace neon {
+
+namespace {
+
+constexpr int64_t kMostNumbers = 1 << 20;  // of the targets that are measured
+
+// Rows of targets, each with the share of the samples that it stands for, and one output for all of them.
+struct Rows {
+  Tensor targets, output;  // (n,K) and (1,K) f64
+  std::vector<double> shares;
+};
+
+std::optional<Rows> rows_of_classes(const Data& data) {
+  const int64_t classes = data.classes, samples = data.train.size();
+  if (classes * classes > kMostNumbers) return {};
+  if (!data.train.reader && data.train.targets.elements() != samples) return {};  // several labels a sample
+  Rows out{Tensor(DType::f64, {classes, classes}), Tensor(DType::f64, {1, classes}),
+           std::vector<double>(size_t(classes), 0.0)};
+  for (int64_t i = 0; i < samples; ++i) out.shares[size_t(data.train.label(i))] += 1 / double(samples);
+  for (int64_t c = 0; c < classes; ++c) {
+    out.targets.set(c * classes + c, 1);
+    out.output.set(c, out.shares[size_t(c)]);
+  }
+  return out;
+}
+
+// Element `at` of a sample as the net sees it, of a raw value.
+double seen(const Data& data, int64_t at, double raw) {
+  const double x = raw * double(data.scale) + double(data.shift);
+  if (data.means.empty()) return x;
+  const auto channels = int64_t(data.means.size());
+  const int64_t numbers = data.stored_sample().elements();
+  const auto c = size_t(data.channels_last ? at % channels : at / (numbers / channels));
+  return (x - data.means[c]) / data.deviations[c];
+}
+
+std::optional<Rows> rows_of_numbers(const Data& data) {
+  const bool own = data.train.targets.empty();
+  const Tensor& from = own ? data.train.inputs : data.train.targets;
+  if (data.train.reader || from.empty() || from.elements() == 0) return {};
+  const int64_t samples = from.shape()[0], numbers = from.elements() / samples;
+  const int64_t count = std::clamp<int64_t>(kMostNumbers / numbers, 1, samples);
+  Rows out{Tensor(DType::f64, {count, numbers}), Tensor(DType::f64, {1, numbers}),
+           std::vector<double>(size_t(count), 1 / double(count))};
+  for (int64_t row = 0; row < count; ++row)
+    for (int64_t k = 0; k < numbers; ++k) {
+      const double raw = from.at(row * samples / count * numbers + k);
+      const double value = own ? seen(data, k, raw) : raw;
+      out.targets.set(row * numbers + k, value);
+      out.output.set(k, out.output.at(k) + value / double(count));
+    }
+  return out;
+}
+
+}  // namespace
+
+std::optional<double> cost_of_constant(const Cost& cost, const Data& data, size_t outputs) {
+  if (cost.masks()) return {};
+  const std::optional<Rows> rows = data.classes > 0 ? rows_of_classes(data) : rows_of_numbers(data);
+  if (!rows) return {};
+  Graph graph;
+  const Shape shape = rows->targets.shape();
+  const Expr t(graph, graph.input("t", DType::f64, shape)),
+      one(graph, graph.input("y", DType::f64, rows->output.shape()));
+  const Expr y(graph, broadcast_to(graph, one, shape));
+  graph.output("cost", cost.apply_all(std::vector<Expr>(outputs, y), t));
+  Variables variables;
+  const auto program = compile_for_cpu(graph, variables, {.threads = 1});
+  program->bind("t", rows->targets.data());
+  program->bind("y", rows->output.data());
+  program->run(1);
+  const Tensor each = program->output("cost");
+  double out = 0;
+  for (int64_t i = 0; i < each.elements(); ++i) out += rows->shares[size_t(i)] * each.at(i);
+  return out;
+}
+
+}  // namespace neon

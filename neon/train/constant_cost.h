@@ -1,0 +1,15 @@
+// The cost of a net that has learnt nothing: one that gives the same outputs for every sample.
+#pragma once
+#include <optional>
+
+#include "datasets/dataset.h"
+#include "transforms/cost.h"
+
+namespace neon {
+
+// Mean cost over the training samples if each of the net's `outputs` were the shares of the classes, or the mean of the
+// targets. Of large sets of numbers some samples, evenly spaced, are measured. Nothing where that cannot be told: the
+// targets have masks, or are not in memory, or there are too many classes.
+std::optional<double> cost_of_constant(const Cost& cost, const Data& data, size_t outputs);
+
+}  // namespace neon

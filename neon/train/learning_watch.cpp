@@ -1,0 +1,58 @@
+#include "neon/train/learning_watch.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "neon/core/text.h"
+#include "neon/train/progress.h"
+
+namespace neon {
+
+namespace {
+
+constexpr double kGrowthBeyondSense = 1e6;
+constexpr double kHardlyBetter = 0.99;  // of a constant answer's cost
+constexpr int64_t kFewestSteps = 10;    // a run of fewer is a trial
+
+}  // namespace
+
+void LearningWatch::step(double cost, int64_t step, int64_t steps) {
+  ++steps_;
+  if (!first_ && std::isfinite(cost)) first_ = cost;
+  if (2 * step + 1 < steps || !std::isfinite(cost)) return;
+  sum_ += cost;
+  ++count_;
+}
+
+std::optional<double> LearningWatch::constant() {
+  if (compute_constant_) constant_ = compute_constant_();
+  compute_constant_ = nullptr;
+  return constant_;
+}
+
+std::string LearningWatch::divergence() {
+  const double begin = std::max(first_.value_or(0), 0.0), now = late_cost();
+  if (!(now > begin * kGrowthBeyondSense)) return "";
+  const double sensible = std::max(begin, constant().value_or(0));
+  if (sensible == 0 || now <= sensible * kGrowthBeyondSense) return "";
+  return text("the training cost grew from ", cost_text(begin), " to ", cost_text(now));
+}
+
+std::string LearningWatch::end_epoch(int64_t epoch, double mean_cost) {
+  const std::string out = warning(epoch, mean_cost);
+  sum_ = 0, count_ = 0;
+  return out;
+}
+
+std::string LearningWatch::warning(int64_t epoch, double mean_cost) {
+  if (warned_ || steps_ < kFewestSteps || count_ == 0) return "";
+  const std::optional<double> nothing = constant();
+  if (!nothing || *nothing <= 0) return "";
+  if (mean_cost < kHardlyBetter * *nothing || late_cost() < kHardlyBetter * *nothing) return "";
+  warned_ = true;
+  return text("warning: after epoch ", epoch, " the training cost, ", cost_text(mean_cost),
+              ", is no better than the same answer for every sample, ", cost_text(*nothing),
+              ": the net has not learnt. Try another learning rate or initializer, or normalized inputs");
+}
+
+}  // namespace neon
