@@ -34,11 +34,11 @@ struct RectLeaky : Parametrized<Activation, RectLeakyParams> {
 NEON_REGISTER(Activation, RectLeaky, "Rectlin with a slope of 0.01 by default, as neon 0.9 had it.", {"LeakyReLU"});
 
 struct RectlinclipParams {
-  double slope = 0;
   double xcut = 20;
+  double slope = 0;
   static void describe(auto&& p) {
-    p("slope", &RectlinclipParams::slope, "Factor of negative inputs.", at_least(0));
     p("xcut", &RectlinclipParams::xcut, "Largest output.", above(0));
+    p("slope", &RectlinclipParams::slope, "Factor of negative inputs.", at_least(0));
   }
 };
 struct Rectlinclip : Parametrized<Activation, RectlinclipParams> {

@@ -34,7 +34,7 @@ class Metric {
   virtual std::vector<double> finish(const std::vector<std::vector<double>>& sums, double samples) const = 0;
   virtual std::string objection(int64_t outputs, int64_t classes) const {
     (void)outputs;
-    return classes > 0 ? "" : "this metric needs classes, the data set has none";
+    return classes > 0 ? "" : "needs classes, the data set has none";
   }
   virtual std::string objection(const std::vector<OutputForm>& outputs, int64_t classes) const {
     return objection(outputs[0].width, classes);

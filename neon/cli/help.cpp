@@ -107,7 +107,9 @@ int run_help(const CommandLine& line) {
     }
     for (const Category& category : categories()) {
       known.push_back(category.name);
-      if (!found && name == category.name) {
+      if (name == category.name && !spec.find(name)) {  // a key has printed what it may name
+        if (found) std::printf("\n");
+        std::printf("%s: a kind of things that a spec names\n", category.name.c_str());
         print_category(category);
         found = true;
       }

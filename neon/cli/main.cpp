@@ -28,7 +28,10 @@ Verb verb_named(const std::string& name) {
       {"summary", neon::run_summary}, {"program", neon::run_program}, {"bench", neon::run_bench},
       {"eval", neon::run_eval},       {"predict", neon::run_predict}, {"data", neon::run_data},
       {"help", neon::run_help},       {"doctor", neon::run_doctor}};
-  return verbs.at(name);
+  const auto found = verbs.find(name);
+  if (found == verbs.end())
+    neon::fail(neon::ErrorKind::failed, "the verb ", name, " is parsed, but no function runs it");
+  return found->second;
 }
 
 // Else the next file opened, a checkpoint say, would get the number of a closed stream, and all that is printed. What

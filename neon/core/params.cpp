@@ -1,9 +1,12 @@
 #include "neon/core/params.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <iterator>
+
+#include "neon/core/registry.h"
 
 namespace neon {
 
@@ -194,6 +197,14 @@ bool lacks_value(const Field& field, const Setting& value, Problems& problems) {
   return out;
 }
 
+// Whether it is one object, {Name: ...}, where the first parameter is an object: then it is that parameter.
+bool is_first_by_itself(const Schema& schema, const Setting& from) {
+  if (schema.fields.empty() || !from.is_map() || from.entries.size() != 1) return false;
+  const std::string& key = from.entries[0].key;
+  if (key.empty() || !std::isupper(uint8_t(key[0])) || schema.find(key)) return false;
+  return std::ranges::any_of(categories(), [&](const Category& c) { return c.name == schema.fields.front().type; });
+}
+
 }  // namespace
 
 void Schema::read(const Setting& from, void* object, Problems& problems, const Schema* shared) const {
@@ -214,7 +225,7 @@ void Schema::read(const Setting& from, void* object, Problems& problems, const S
   for (const Field& field : fields)
     if (field.rest) rest = &field;
 
-  if (from.is_map()) {
+  if (from.is_map() && !is_first_by_itself(*this, from)) {
     std::vector<Setting::Entry> remaining;
     auto keep = [&](const Setting::Entry& entry) {
       if (std::ranges::count(remaining, entry.key, &Setting::Entry::key))

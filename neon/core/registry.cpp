@@ -194,4 +194,17 @@ void split_common(const Schema& own, const Schema& common, const Setting& from, 
   }
 }
 
+Setting with_first_named(const Schema& own, const Setting& from) {
+  if (own.fields.empty() || !from.is_map() || from.entries.size() != 1) return from;
+  const std::string& key = from.entries[0].key;
+  const bool is_object = std::ranges::any_of(
+      categories(), [&](const Category& category) { return category.name == own.fields.front().type; });
+  if (!is_object || own.find(key) || key.empty() || !std::isupper(uint8_t(key[0]))) return from;
+  Setting object = from;
+  if (!from.path.empty()) object.set_paths(from.path + "." + own.fields.front().name);
+  Setting out = Setting::map({{own.fields.front().name, std::move(object), from.where}}, from.where);
+  out.path = from.path;
+  return out;
+}
+
 }  // namespace neon

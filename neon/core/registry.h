@@ -106,6 +106,9 @@ class Registry {
 void split_common(const Schema& own, const Schema& common, const Setting& from, Setting& own_part,
                   Setting& common_part);
 
+// Parameters as `from` gives them; an object, {Name: {...}}, by itself is the first one, if that is an object.
+Setting with_first_named(const Schema& own, const Setting& from);
+
 // Null, with problems added at `from`, when a parameter is wrong. What no single parameter shows, a class says by a
 // config error from its constructor, or from check() where it concerns the shared parameters.
 template <typename T, typename Class>
@@ -121,7 +124,7 @@ std::unique_ptr<T> make_registered(const Setting& from, Problems& problems) {
       const Schema& common = schema_of<typename T::Common>();
       Setting own, shared;
       split_common(schema_of<Params>(), common, from, own, shared);
-      auto params = read_params<Params>(own, problems, &common);
+      auto params = read_params<Params>(with_first_named(schema_of<Params>(), own), problems, &common);
       auto read = read_params<typename T::Common>(shared, problems);
       auto out = made(std::move(params));
       if (!out) return nullptr;
@@ -129,7 +132,7 @@ std::unique_ptr<T> make_registered(const Setting& from, Problems& problems) {
       if constexpr (requires { out->check(); }) out->check();
       return out;
     } else {
-      return made(read_params<Params>(from, problems));
+      return made(read_params<Params>(with_first_named(schema_of<Params>(), from), problems));
     }
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::config) throw;

@@ -88,6 +88,17 @@ void Experiment::add_default_metric(int64_t outputs, int64_t classes) {
   default_metric_ = true;
 }
 
+namespace {
+
+// Of the class that the spec names.
+template <typename T>
+std::string class_name_of(const Made<T>& made) {
+  const Setting& resolved = made.resolved();
+  return resolved.is_map() ? resolved.entries.at(0).key : resolved.value;
+}
+
+}  // namespace
+
 void Experiment::fit(const StepGraph& graph, const DataLayout& layout) {
   if (!metrics_given_ && !default_metric_) add_default_metric(graph.outputs[0].width, layout.classes);
   Problems problems;
@@ -95,7 +106,7 @@ void Experiment::fit(const StepGraph& graph, const DataLayout& layout) {
     problems.add({}, "cost", line);
   for (const auto& metric : params.metrics)
     if (const std::string line = metric->objection(graph.outputs, layout.classes); !line.empty())
-      problems.add({}, "metrics", line);
+      problems.add({}, "metrics", text(class_name_of(metric), ": ", line));
   problems.throw_if_any();
 }
 
@@ -206,10 +217,9 @@ void plan_callbacks(const Experiment& experiment, bool evaluates, RunPlan& plan)
         "training samples apart for it");
   for (const auto& callback : experiment.params.callbacks)
     if (callback->needs_evaluation() && !evaluates)
-      fail(ErrorKind::config,
-           "callbacks: EarlyStop needs an evaluation, but the data set has no test samples; validation: N keeps "
-           "training "
-           "samples apart for it");
+      fail(ErrorKind::config, "callbacks: ", class_name_of(callback),
+           " needs an evaluation, but the data set has no test samples; validation: N keeps training samples apart for "
+           "it");
   for (const auto& callback : experiment.params.callbacks) callback->plan(plan);
 }
 

@@ -36,6 +36,32 @@ class Inspection(Case):
         self.refused(2, "help", "eval_freq", says=["'eval_freq'", "neon --help the options"])
         self.refused(2, "help", "keep", says=["it is a parameter of Dropout;"])
 
+    def test_help_of_a_name_that_is_a_kind_too_shows_both(self):
+        page = self.neon("help", "activation").out
+        self.assertRegex(page, r"(?m)^Activation \(layer\): ")
+        self.assertIn("  transform: activation, required", page)
+        self.assertRegex(page, r"(?m)^activation: a kind of things that a spec names$")
+        self.assertRegex(page, r"(?m)^  Rectlin +max\(x, 0\)")
+        self.assertEqual(self.neon("help", "cost").out.count("  MeanSquared "), 1)  # of the key, not once more of the kind
+
+    def test_a_value_by_itself_is_what_one_means(self):
+        for name, parameter in {"Rectlinclip": "xcut", "Gaussian": "scale", "Uniform": "high", "Dropout": "keep"}.items():
+            self.assertIn(f"a value by itself is its {parameter}", self.neon("help", name).out)
+        layers = "[Activation: {Rectlinclip: 6}, Activation: {Rectlin: {slope: 0.1}}, Affine: {nout: 3, init: {Gaussian: 0.1}, activation: Softmax}]"
+        out = self.neon("check", "--resolved", self.spec(), "--set", f"layers={layers}").out
+        self.assertRegex(out, r"Activation:\n +transform:\n +Rectlinclip:\n +xcut: 6\n")
+        self.assertRegex(out, r"Activation:\n +transform:\n +Rectlin:\n +slope: 0.1\n")
+        self.assertRegex(out, r"Gaussian:\n +scale: 0.1\n")
+        self.refused(2, "check", self.spec(), "--set", "layers=[Activation: {Rectlinn: {slope: 0.1}}]", says="unknown activation 'Rectlinn'; did you mean Rectlin")
+        self.refused(2, "check", self.spec(), "--set", "layers=[Activation: {Rectlin: {slop: 0.1}}]", says="did you mean slope")
+
+    def test_metrics_that_need_classes_are_named(self):
+        self.write("a.csv", "".join(f"{i}.5,{i * i}.25\n" for i in range(40)))
+        spec = self.spec("dataset: {CSV: {path: a.csv, task: regression, header: false}}\nlayers: [Linear: {nout: 1, init: Kaiming}]\n"
+                         "cost: MeanSquared\noptimizer: Adam\nmetrics: [Accuracy, PrecisionRecall]\n")
+        self.refused(2, "check", spec, says=["metrics: Accuracy: needs classes, the data set has none",
+                                             "metrics: PrecisionRecall: needs classes, the data set has none"])
+
     def test_a_misspelt_key_hides_no_other_mistake(self):
         spec = self.spec(support.IRIS.replace("layers:", "layer:"), optimizer="Adm")
         self.refused(2, "check", spec, says=["unknown key 'layer'; did you mean layers?", "'Adm'", "'layers' is missing"])
@@ -92,7 +118,7 @@ class Inspection(Case):
         self.assertEqual(sorted(os.listdir(self.folder)), made)
 
     def test_what_does_not_fit_the_data_is_told_with_its_place_in_the_spec(self):
-        for changes, says in (({"metrics": "[TopK: {k: 7}]"}, "s.yaml:9:10: metrics: k is 7, but there are only 3 outputs"),
+        for changes, says in (({"metrics": "[TopK: {k: 7}]"}, "s.yaml:9:10: metrics: TopKMisclassification: k is 7, but there are only 3 outputs"),
                               ({"augment": "[Flip]"}, "s.yaml:9:10: augment: is for images"),
                               ({"normalize": "true"}, "s.yaml:9:12: normalize: is for images"),
                               ({"callbacks": "[EarlyStop: {watch: Foo}]"}, "s.yaml:9:12: callbacks: EarlyStop watches 'Foo'"),
@@ -103,7 +129,7 @@ class Inspection(Case):
             spec = self.spec(**changes)
             for verb in [], ["check"], ["bench"]:
                 self.refused(2, *verb, spec, says=f"neon: {says}")
-        self.refused(2, "check", self.spec(), "--set", "metrics=[TopK: {k: 7}]", says="neon: --set: metrics: k is 7")
+        self.refused(2, "check", self.spec(), "--set", "metrics=[TopK: {k: 7}]", says="neon: --set: metrics: TopKMisclassification: k is 7")
 
     def test_a_spec_is_no_checkpoint(self):
         for verb in ["eval"], ["resume"]:

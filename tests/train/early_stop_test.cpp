@@ -44,7 +44,26 @@ std::vector<double> evaluations(const std::string& watch, double& last, const st
   return metrics.find(watch == "cost" ? "cost/loss" : "metrics/" + watch)->values;
 }
 
+struct Looker : Parametrized<Callback, NoParams> {
+  using Parametrized::Parametrized;
+  bool needs_evaluation() const override { return true; }
+};
+NEON_REGISTER(Callback, Looker, "Needs an evaluation, and does nothing with it.");
+
 }  // namespace
+
+TEST_CASE("a callback that needs an evaluation which there is not is named") {
+  const Spec spec = spec_from_text(
+      "dataset: Iris\nlayers: [Affine: {nout: 3, init: Kaiming, activation: Softmax}]\ncost: CrossEntropyMulti\n"
+      "optimizer: Adam\ncallbacks: [Looker]\n",
+      "test.yaml");
+  const Experiment experiment(spec.root);
+  const StepGraph graph;
+  RunPlan plan{.graph = graph};
+  CHECK_THROWS_WITH(plan_callbacks(experiment, false, plan),
+                    "callbacks: Looker needs an evaluation, but the data set has no test samples; validation: N keeps "
+                    "training samples apart for it");
+}
 
 TEST_CASE("the best epoch is that of the highest accuracy and of the lowest error") {
   const std::pair<const char*, bool> cases[] = {{"cost", false},           {"Accuracy", true},

@@ -91,7 +91,7 @@ TEST_CASE("a metric that does not suit the net or the data says why") {
     return Registry<Metric>::get().create(yaml_of(yaml))->objection(outputs, classes);
   };
   CHECK(objection("Accuracy", 3, 3) == "");
-  CHECK(objection("Accuracy", 3, 0) == "this metric needs classes, the data set has none");
+  CHECK(objection("Accuracy", 3, 0) == "needs classes, the data set has none");
   CHECK(objection("TopK: {k: 5}", 3, 3) == "k is 5, but there are only 3 outputs");
   CHECK(objection("PrecisionRecall: {num_classes: 4}", 3, 3) == "num_classes is 4, but there are 3 outputs");
   CHECK(objection("MSE", 3, 0) == "");
