@@ -49,7 +49,11 @@ struct Conv : Parametrized<Layer, ConvParams> {
     return convolution_flops(params, input, output, params.groups);
   }
 };
-NEON_REGISTER(Layer, Conv, "Filters over images or volumes with bias or batch norm and an activation.", {"ConvLayer"});
+NEON_REGISTER(
+    Layer, Conv,
+    "Filters over images or volumes with bias or batch norm and an activation; a checkpoint holds W (K,R,S,C): maps, "
+    "height, width, channels of a group.",
+    {"ConvLayer"});
 
 using DeconvParams = WithActivation<FilterParams>;
 struct Deconv : Parametrized<Layer, DeconvParams> {
@@ -63,7 +67,11 @@ struct Deconv : Parametrized<Layer, DeconvParams> {
     return convolution_flops(params, output, input, 1);
   }
 };
-NEON_REGISTER(Layer, Deconv, "A convolution backwards with bias or batch norm and an activation.");
+NEON_REGISTER(
+    Layer, Deconv,
+    "A convolution backwards with bias or batch norm and an activation: an axis of n pixels becomes "
+    "(n - 1) stride - 2 padding + dilation (filter - 1) + 1. A checkpoint holds W (C,R,S,K): channels of the input, "
+    "height, width, maps.");
 
 }  // namespace
 

@@ -9,7 +9,12 @@ namespace {
 
 struct DropoutParams {
   double keep = 0.5;
-  static void describe(auto&& p) { p("keep", &DropoutParams::keep, "Share of inputs that stay.", open_closed(0, 1)); }
+  static void describe(auto&& p) {
+    p("keep", &DropoutParams::keep,
+      "Share of inputs that stay: in training the others are set to 0, in the evaluation all are multiplied by this. "
+      "With --caffe, training divides what stays by it, and the evaluation changes nothing.",
+      open_closed(0, 1));
+  }
 };
 
 struct Dropout : Parametrized<Layer, DropoutParams> {

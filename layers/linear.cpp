@@ -37,7 +37,10 @@ struct Linear : Parametrized<Layer, LinearParams> {
     return 2 * double(input.elements()) * double(output.elements());
   }
 };
-NEON_REGISTER(Layer, Linear, "y = x W^T, without bias; W (nout, nin).");
+NEON_REGISTER(
+    Layer, Linear,
+    "y = x W^T, without bias; W (nout, nin). The features of images are in the order (C,H,W) as the data set gives "
+    "them, (H,W,C) behind a layer of images.");
 
 }  // namespace
 

@@ -8,8 +8,12 @@ struct BatchNormParams {
   double rho = 0.9;
   double eps = 1e-3;
   static void describe(auto&& p) {
-    p("rho", &BatchNormParams::rho, "Share of the running statistics that a batch leaves unchanged.", half_open(0, 1));
-    p("eps", &BatchNormParams::eps, "Added to the variance.", above(0));
+    p("rho", &BatchNormParams::rho,
+      "Share of the running statistics that a batch leaves unchanged. The running mean begins at 0, the running "
+      "variance at 1; both take the batch's own, whose variance is divided by the count n, not n - 1. The evaluation "
+      "uses them.",
+      half_open(0, 1));
+    p("eps", &BatchNormParams::eps, "Added to the variance, inside the root.", above(0));
   }
 };
 

@@ -17,8 +17,10 @@ struct MomentumParams {
     p("learning_rate", &MomentumParams::learning_rate, "Size of a step.", at_least(0), Required{});
     p("momentum_coef", &MomentumParams::momentum_coef, "Share of the last step that is repeated.", half_open(0, 1),
       Alias{"momentum"});
-    p("wdecay", &MomentumParams::wdecay, "Weight added to the gradient, times this.", at_least(0),
-      Alias{"weight_decay"});
+    p("wdecay", &MomentumParams::wdecay,
+      "Factor of the weight that is added to its gradient, after clipping. Biases, gamma and beta decay, too; a "
+      "MultiOptimizer can exempt them.",
+      at_least(0), Alias{"weight_decay"});
     p("nesterov", &MomentumParams::nesterov, "Nesterov's momentum; needs momentum_coef above 0.");
   }
 };
@@ -158,15 +160,17 @@ struct Adam : Parametrized<Optimizer, AdamParams> {
 };
 NEON_REGISTER(Optimizer, Adam, "Adam (Kingma and Ba 2015).", {"adam"});
 
-struct AdamWParams : AdamParams {
+struct AdamWParams : AdamMoments {
   double wdecay = 0.01;
   static void describe(auto&& p) {
-    AdamParams::describe(p);
-    p("wdecay", &AdamWParams::wdecay, "Share of the weight taken off in a step, times the rate.", at_least(0),
-      Alias{"weight_decay"});
+    AdamMoments::describe(p);
+    p("wdecay", &AdamWParams::wdecay,
+      "Share of the weight taken off in a step, times the rate. Biases, gamma and beta decay, too; a MultiOptimizer "
+      "can exempt them.",
+      at_least(0), Alias{"weight_decay"});
   }
 };
-// Algorithm 2 of Loshchilov and Hutter 2019 on c g, with PyTorch's place of epsilon: m' / (sqrt(v') + e), m' and v'
+// Algorithm 2 of Loshchilov and Hutter 2019, with PyTorch's place of epsilon: m' / (sqrt(v') + e), m' and v'
 // unbiased.
 struct AdamW : Parametrized<Optimizer, AdamWParams> {
   using Parametrized::Parametrized;

@@ -29,7 +29,9 @@ struct CrossEntropyMultiParams {
     p("scale", &CrossEntropyMultiParams::scale, "Factor of the gradient, not of the reported cost.", above(0));
     p("usebits", &CrossEntropyMultiParams::usebits, "Report and follow the cost in bits rather than nats.");
     p("smoothing", &CrossEntropyMultiParams::smoothing,
-      "Share of the target spread evenly over all classes (Szegedy et al. 2016, section 7).", half_open(0, 1));
+      "Share of the target spread evenly over all classes (Szegedy et al. 2016, section 7). The reported costs, of the "
+      "evaluation too, are those of the smoothed targets.",
+      half_open(0, 1));
   }
 };
 struct CrossEntropyMulti : Parametrized<Cost, CrossEntropyMultiParams> {
@@ -73,7 +75,7 @@ struct CrossEntropyBinary : Parametrized<Cost, CrossEntropyBinaryParams> {
     return sum_features(-t * neon::apply("safelog", y) - (1.0 - t) * neon::apply("safelog", 1.0 - y));
   }
 };
-NEON_REGISTER(Cost, CrossEntropyBinary, "-sum t log y + (1 - t) log(1 - y), for outputs that each are yes or no.");
+NEON_REGISTER(Cost, CrossEntropyBinary, "-sum [t log y + (1 - t) log(1 - y)], for outputs that each are yes or no.");
 
 struct SumSquared : Parametrized<Cost, NoParams> {
   using Parametrized::Parametrized;
