@@ -24,7 +24,7 @@ double seconds(const std::function<void()>& action) {
   return least;
 }
 
-void read(const std::string& path) {
+void read_csv(const std::string& path) {
   CsvParams params;
   params.path = path;
   TableLayout layout;
@@ -35,7 +35,7 @@ void read(const std::string& path) {
 void check_growth(const std::function<std::string(size_t)>& content, size_t size) {
   const TempDir dir;
   const std::string once = dir.write("1.csv", content(size)), twice = dir.write("2.csv", content(2 * size));
-  const auto time = [](const std::string& path) { return seconds([&] { error_of([&] { read(path); }); }); };
+  const auto time = [](const std::string& path) { return seconds([&] { error_of([&] { read_csv(path); }); }); };
   const double first = time(once), second = time(twice);
   CHECK(second <= 2.5 * first + 0.005);
 }
