@@ -55,7 +55,7 @@ double number_of(const std::string& path, std::string_view key) {
   return kUnlimited;
 }
 
-double known(double value) { return value < kUnlimited ? value : 0; }
+double known_bytes(double value) { return value < kUnlimited ? value : 0; }
 
 // mountinfo writes a blank, say, as \040.
 std::string unescaped(std::string_view path) {
@@ -126,7 +126,7 @@ std::vector<std::string> folders_of(const std::string& root, std::string_view co
 }
 
 double cached_files(const std::string& stat, const std::string& prefix) {
-  return known(number_of(stat, prefix + "active_file")) + known(number_of(stat, prefix + "inactive_file"));
+  return known_bytes(number_of(stat, prefix + "active_file")) + known_bytes(number_of(stat, prefix + "inactive_file"));
 }
 
 // "0-3,7" -> 5; 0 where the file says nothing.
