@@ -24,7 +24,10 @@ printf 'memory            1.5 GiB of the GPU%ss at most\n' "'"
 # The first measurement takes 100 ms and must not count; those after it 8, 6 and 7. One mode fails.
 PEER = r"""#!/bin/sh
 [ "$1" = -c ] && exit 0
-case "$*" in *reduce-overhead*) echo '{"failed": "Error: no compiler"}'; exit 1;; esac
+case "$*" in
+  *reduce-overhead*) echo '{"failed": "Error: no compiler"}'; exit 1;;
+  *eager*) echo "no such library" >&2; exit 3;;
+esac
 for ms in 100 8 6 7; do
   read line || exit 0
   echo "peer" >> "$LOG"
@@ -58,14 +61,15 @@ def test_turns(folder):
         (folder / name).write_text(text)
         (folder / name).chmod(0o755)
     output = folder / "rows.jsonl"
-    command = [ROOT / "tools/bench", "gpu", "--nets", "alexnet", "--types", "f16", "--python", folder / "python",
-               "--commit", "abc1234", "--output", output]
+    command = [ROOT / "tools/bench", "gpu", "--nets", "alexnet", "--types", "f16", "--modes", "eager,graph,reduce-overhead",
+               "--python", folder / "python", "--commit", "abc1234", "--output", output]
     done = subprocess.run([sys.executable, *map(str, command)], capture_output=True, text=True,
                           env={**os.environ, "NEON": str(folder / "neon"), "LOG": str(log)})
     case("tools/bench ends with 0", done.returncode == 0, done.stderr)
     turns = [line.split()[0] for line in log.read_text().splitlines()]
     case("the programs take turns", turns == ["peer"] + ["neon", "peer"] * 3, turns)
     case("the type is passed", "-d f16" in log.read_text() and "examples/bench/alexnet.yaml" in log.read_text())
+    case("a peer that ends is named", "mode eager is left out: the peer ended with 3: no such library" in done.stderr, done.stderr)
     case("a mode that fails is named", "reduce-overhead is left out: Error: no compiler" in done.stderr, done.stderr)
     made = rows.read(output)
     case("one row", len(made) == 1)

@@ -63,8 +63,9 @@ class Peer:
         extra = {"LD_LIBRARY_PATH": blas} if blas else {}
         command = [python, ROOT / "tools/peers/torch_step.py", "--wait", "--net", net, "--type", type_,
                    "--device", "cuda" if gpu else "cpu", "--mode", mode, "--batch", batch, "--threads", threads]
+        self.errors = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen([str(word) for word in command], env={**os.environ, **extra}, text=True,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors)
 
     def measure(self):
         """The JSON object of one measurement."""
@@ -75,7 +76,10 @@ class Peer:
             pass
         line = self.process.stdout.readline()
         if not line:
-            raise BenchError(f"the peer in mode {self.mode} ended with {self.process.wait()} and printed nothing")
+            code = self.process.wait()
+            self.errors.seek(0)
+            last = (self.errors.read().splitlines() or ["it printed nothing"])[-1]
+            raise BenchError(f"the peer ended with {code}: {last}")
         result = json.loads(line)
         if "failed" in result:
             raise BenchError(result["failed"])
