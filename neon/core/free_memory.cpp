@@ -29,12 +29,12 @@ double number_in(const char* path, const char* key) {
   return out;
 }
 
-double known(double value) { return value < kUnknown ? value : 0; }
+double known_number(double value) { return value < kUnknown ? value : 0; }
 
 }  // namespace
 
 double free_memory(bool with_swap) {
-  const double swap = with_swap ? known(number_in("/proc/meminfo", "SwapFree:")) : 0;
+  const double swap = with_swap ? known_number(number_in("/proc/meminfo", "SwapFree:")) : 0;
   const double free = 1024 * (number_in("/proc/meminfo", "MemAvailable:") + swap);
   return std::max(0.0, std::min(free, memory_left_in_cgroups()));
 }
