@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "neon/core/message.h"
+
 namespace neon {
 
 namespace {
@@ -25,7 +27,7 @@ void check_known(const StepGraph& step, const std::vector<std::string>& tensors)
   for (const std::string& name : tensors)
     if (std::ranges::find(known, name) == known.end())
       fail(ErrorKind::config, "callbacks: Hist: no layer has '", name, "'", did_you_mean(name, known),
-           " (known: ", join(known, ", "), ")");
+           " (known: ", list_text(known), ")");
 }
 
 }  // namespace

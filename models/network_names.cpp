@@ -63,6 +63,8 @@ class Namer {
     const std::string& given = link.layer->common.name;
     link.name = given.empty() ? text(link.kind, "_", number) : given;
     if (link.name.find('/') != link.name.npos) add(link, "a layer's name has no '/'");
+    if (printable(link.name) != link.name)
+      add(link, text("the layer's name ", in_quotes(link.name), " has control characters; leave them out"));
     if (link.name == kDataName) add(link, "a layer is named 'data', which `inputs` call the samples");
     if (!all_.insert(link.name).second) add(link, text("two layers are named ", in_quotes(link.name)));
     if (link.kind == kBranchNode) nodes_.insert(link.name);

@@ -7,6 +7,7 @@
 #include "models/batch.h"
 #include "models/check_outputs.h"
 #include "models/histograms.h"
+#include "neon/core/message.h"
 
 namespace neon {
 
@@ -258,7 +259,7 @@ void check_mentions(const StepGraph& step, const Optimizer& optimizer) {
   for (const std::string& name : optimizer.mentions())
     if (std::ranges::find(known, name) == known.end())
       fail(ErrorKind::config, "optimizer: no layer with parameters is named or of class '", name, "'",
-           did_you_mean(name, known), " (known: ", join(known, ", "), ")");
+           did_you_mean(name, known), " (known: ", list_text(known), ")");
 }
 
 // The forward pass of a training batch and its mean cost, the output `cost`.

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <map>
 #include <memory>
 
 #include "neon/cli/kernel_times.h"
 #include "neon/cli/session.h"
 #include "neon/cli/verbs.h"
+#include "neon/train/terminal.h"
 #include "neon/train/trainer.h"
 
 namespace neon {
@@ -114,7 +114,7 @@ class Weights {
 // With fewer steps there might be no update among them.
 int64_t steps_timed(int64_t asked, int64_t accumulate) {
   if (accumulate <= asked) return asked;
-  std::fprintf(stderr, "note: %lld steps are timed, as many as an update takes (accumulate)\n", (long long)accumulate);
+  print_message(text("note: ", accumulate, " steps are timed, as many as an update takes (accumulate)"));
   return accumulate;
 }
 
@@ -158,13 +158,13 @@ int run_bench(const CommandLine& line) {
   untrained.restore();
   const double first_cost = forward.cost_of_first_batch();
   const std::string where = device.gpu ? trainer.device_name() : text(trainer.threads(), " threads");
-  std::printf("median of %lld steps, batch %lld, %s, %s\n", (long long)iterations, (long long)step.batch,
-              std::string(name_of(step.dtype)).c_str(), where.c_str());
-  std::printf("forward           %9.4f ms\nforward+backward  %9.4f ms\nwhole step        %9.4f ms  %.0f samples/s\n",
-              forward_ms, both_ms, whole, 1000 * double(step.batch) / whole);
-  std::printf("cost of one batch %9.4f -> %.4f\n", first_cost, last_cost);
-  if (!memory.empty()) std::printf("memory            %s\n", memory.c_str());
-  std::fputs(kernels.c_str(), stdout);
+  print_result(text("median of ", iterations, " steps, batch ", step.batch, ", ", name_of(step.dtype), ", ", where));
+  print_result(formatted("forward           %9.4f ms", forward_ms));
+  print_result(formatted("forward+backward  %9.4f ms", both_ms));
+  print_result(formatted("whole step        %9.4f ms  %.0f samples/s", whole, 1000 * double(step.batch) / whole));
+  print_result(formatted("cost of one batch %9.4f -> %.4f", first_cost, last_cost));
+  if (!memory.empty()) print_result("memory            " + memory);
+  print_lines(kernels);
   if (!(std::fabs(last_cost - first_cost) > 1e-6 * std::fabs(first_cost)))
     fail(ErrorKind::failed, "the cost of the same batch did not move from ", first_cost,
          ": what was timed does not train");

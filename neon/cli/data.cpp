@@ -1,7 +1,6 @@
 // neon data VERB: which data sets there are, fetching and checking them, what is in them, packing images to shards.
 #include <algorithm>
 #include <array>
-#include <cstdio>
 
 #include "datasets/file.h"
 #include "datasets/hash.h"
@@ -14,6 +13,7 @@
 #include "neon/cli/verbs.h"
 #include "neon/core/paths.h"
 #include "neon/train/batch_feed.h"
+#include "neon/train/terminal.h"
 
 namespace neon {
 
@@ -50,7 +50,7 @@ int list(const CommandLine& line) {
   std::vector<std::string> warnings;
   DataContext context = data_context(line.run(), "", 0, warnings);
   context.may_download = false;
-  const std::string there = context.data_dir.empty() ? "" : " -w " + shell_word(printable(context.data_dir));
+  const std::string there = context.data_dir.empty() ? "" : " -w " + shell_word(context.data_dir);
   for (const auto& entry : Registry<Dataset>::get().entries()) {
     if (needs_parameters(*entry->schema)) continue;
     const auto set = Registry<Dataset>::get().create(Setting::scalar(entry->name));
@@ -58,11 +58,11 @@ int list(const CommandLine& line) {
     try {
       check = set->check(context);
     } catch (const Error& error) {
-      std::printf("%-14s damaged %s\n", entry->name.c_str(), printable(error.what()).c_str());
+      print_result(formatted("%-14s damaged ", entry->name.c_str()) + error.what());
       continue;
     }
-    if (check.found) std::printf("%-14s here    %s\n", entry->name.c_str(), check.source.c_str());
-    else std::printf("%-14s absent  neon data fetch %s%s\n", entry->name.c_str(), entry->name.c_str(), there.c_str());
+    print_result(formatted("%-14s ", entry->name.c_str()) +
+                 (check.found ? "here    " + check.source : text("absent  neon data fetch ", entry->name, there)));
   }
   return 0;
 }
@@ -81,8 +81,8 @@ int fetch(const CommandLine& line) {
   const bool here = set->check(context).found;
   const Data data = set->load(context);
   print_warnings(warnings);
-  std::printf("%s %s: %lld training and %lld test samples\n", here ? "is here already:" : "fetched",
-              data.source.c_str(), (long long)data.train.size(), (long long)data.test.size());
+  print_result(text(here ? "is here already: " : "fetched ", data.source, ": ", data.train.size(), " training and ",
+                    data.test.size(), " test samples"));
   return 0;
 }
 
@@ -93,8 +93,7 @@ bool check_shards(const std::string& folder) {
   for (size_t part = 0; part < 3; ++part) {
     for (const ShardIndex::File& file : index.parts[part])
       if (const std::string sum = sha256_of_file(join_path(folder, file.name)); sum != file.sha256) {
-        std::printf("%s: its SHA-256 is %s, index.json says %s\n", printable(file.name).c_str(), sum.c_str(),
-                    printable(file.sha256).c_str());
+        print_result(text(file.name, ": its SHA-256 is ", sum, ", index.json says ", printable(file.sha256, 80)));
         ++changed;
       }
     ImageParams params;
@@ -107,13 +106,12 @@ bool check_shards(const std::string& folder) {
     for (int64_t i = 0; i < reader->size(); ++i, ++samples) try {
         reader->read(i, pixels, scratch);
       } catch (const Error& error) {
-        std::printf("%s\n", printable(error.what()).c_str());
+        print_result(error.what());
         ++bad;
       }
   }
-  std::printf("%s: %lld samples, %lld bad", folder.c_str(), (long long)samples, (long long)bad);
-  if (changed) std::printf("; %lld files are not as they were packed", (long long)changed);
-  std::printf("\n");
+  print_result(text(folder, ": ", samples, " samples, ", bad, " bad",
+                    changed ? text("; ", changed, " files are not as they were packed") : ""));
   return bad == 0 && changed == 0;
 }
 
@@ -191,12 +189,12 @@ int check(const CommandLine& line) {
   int64_t bad = 0;
   for (const CheckedImage& image : checked) {
     if (image.trouble.empty()) continue;
-    std::printf("%s\n", printable(image.trouble).c_str());
+    print_result(image.trouble);
     ++bad;
   }
   const bool skipped = set->params.on_bad_sample == "skip";
-  std::printf("%s: %lld images of %lld classes, %lld bad%s\n", source.c_str(), (long long)set->images.size(),
-              (long long)set->classes, (long long)bad, bad && skipped ? ", which on_bad_sample: skip leaves out" : "");
+  print_result(text(source, ": ", set->images.size(), " images of ", set->classes, " classes, ", bad, " bad",
+                    bad && skipped ? ", which on_bad_sample: skip leaves out" : ""));
   if (others > 0 && !is_spec(given))
     print_warnings({text(source, ": ", others,
                          " images are of other sizes than the first: a spec brings all to one by ", "size: N")});
@@ -225,27 +223,26 @@ int stats(const CommandLine& line) {
   const std::string path = operands(line, 1, "stats SPEC")[0];
   const OpenedSpec spec = open_spec_of_data(line, path);
   Data data = load_data(*spec.experiment, line.run(), spec.folder);
-  std::printf("%s: samples %s of %s\n", data.source.c_str(), data.sample.to_string().c_str(),
-              std::string(name_of(data.train.dtype())).c_str());
+  print_result(text(data.source, ": samples ", data.sample, " of ", name_of(data.train.dtype())));
   const std::pair<const char*, const Split*> splits[] = {
       {"train", &data.train}, {"validation", &data.validation}, {"test", &data.test}};
   std::vector<std::vector<int64_t>> sizes;
   for (const auto& [name, split] : splits) {
-    if (split->size() > 0) std::printf("%-10s %lld samples\n", name, (long long)split->size());
+    if (split->size() > 0) print_result(formatted("%-10s %lld samples", name, (long long)split->size()));
     sizes.push_back(class_sizes(data, *split));
   }
   for (int64_t k = 0; k < data.classes; ++k) {
     const std::string name = size_t(k) < data.class_names.size() ? data.class_names[size_t(k)] : "";
-    std::printf("class %-4lld", (long long)k);
+    std::string row = formatted("class %-4lld", (long long)k);
     for (size_t part = 0; part < sizes.size(); ++part)
       if (splits[part].second->size() > 0)
-        std::printf(" %s %-7lld", splits[part].first, (long long)sizes[part][size_t(k)]);
-    std::printf(" %s\n", printable(name).c_str());
+        row += formatted(" %s %-7lld", splits[part].first, (long long)sizes[part][size_t(k)]);
+    print_result(text(row, " ", printable(name, 200)));
   }
   if (data.sample.rank() != 3) return 0;
   set_normalization({{}, {}, true}, data);
-  for (const std::string& message : left_out_messages(data)) std::fprintf(stderr, "%s\n", message.c_str());
-  std::printf("normalize: {mean: %s, std: %s}\n", list_of(data.means).c_str(), list_of(data.deviations).c_str());
+  for (const std::string& message : left_out_messages(data)) print_message(message);
+  print_result(text("normalize: {mean: ", list_of(data.means), ", std: ", list_of(data.deviations), "}"));
   return 0;
 }
 
@@ -291,15 +288,16 @@ int pack(const CommandLine& line) {
     print_warnings({text(source, ": ", packed.left_out, " images are left out; the first: ", packed.first_trouble)});
   size_t shards = 0;
   for (const auto& part : packed.index.parts) shards += part.size();
-  std::printf("wrote %s: %lld training and %lld test samples of %zu classes in %zu shards\n", given[1].c_str(),
-              (long long)packed.index.samples(LabelledImage::train),
-              (long long)packed.index.samples(LabelledImage::test), packed.index.classes.size(), shards);
+  print_result(text("wrote ", given[1], ": ", packed.index.samples(LabelledImage::train), " training and ",
+                    packed.index.samples(LabelledImage::test), " test samples of ", packed.index.classes.size(),
+                    " classes in ", shards, " shards"));
   const double scale = set->params.normalize ? 1 : 255;  // of what the net sees, from 0 to 1
   const bool various = packed.index.sample.rank() == 0 && set->params.size == 0;
   // Pixels have it already; but a net of them is given photos, too, which it brings to the size that its set names.
   const int64_t size = options.pixels ? options.images.size : set->params.size;
-  std::printf("%s\nnormalize: {mean: %s, std: %s}\n", shards_setting(given[1], opened, size, various).c_str(),
-              list_of(packed.index.means, scale).c_str(), list_of(packed.index.deviations, scale).c_str());
+  print_result(shards_setting(given[1], opened, size, various));
+  print_result(text("normalize: {mean: ", list_of(packed.index.means, scale),
+                    ", std: ", list_of(packed.index.deviations, scale), "}"));
   return 0;
 }
 
@@ -311,7 +309,7 @@ int preview(const CommandLine& line) {
   const Data data = load_data(*spec.experiment, line.run(), spec.folder);
   const std::string shown = spec.experiment->placing(
       [&] { return write_preview(*spec.experiment, data, line.run(), line.of_verb.count, given[1]); });
-  std::printf("wrote %s: %s\n", given[1].c_str(), shown.c_str());
+  print_result(text("wrote ", given[1], ": ", shown));
   return 0;
 }
 

@@ -5,7 +5,6 @@
 
 #include <cerrno>
 #include <cmath>
-#include <cstdio>
 
 #include "backends/device/cuda_libraries.h"
 #include "backends/device/device.h"
@@ -17,12 +16,13 @@
 #include "neon/core/threads.h"
 #include "neon/core/version.h"
 #include "neon/train/atomic_file.h"
+#include "neon/train/terminal.h"
 
 namespace neon {
 
 namespace {
 
-void line(const char* what, const std::string& found) { std::printf("%-16s %s\n", what, found.c_str()); }
+void line(const char* what, const std::string& found) { print_result(formatted("%-16s ", what) + found); }
 
 struct SelfTest {
   const char* what;

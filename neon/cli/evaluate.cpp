@@ -1,13 +1,13 @@
 // neon eval CHECKPOINT: cost and metrics of stored weights on the test set, or, where there is none, on the
 // validation samples.
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "neon/cli/session.h"
 #include "neon/cli/verbs.h"
 #include "neon/train/evaluator.h"
 #include "neon/train/gpu_room.h"
+#include "neon/train/terminal.h"
 
 namespace neon {
 
@@ -45,16 +45,16 @@ int run_eval(const CommandLine& line) {
   restore_variables(evaluated_weights(opened.run.file, experiment.params.ema > 0), path, variables, true);
   variables.to_device();
   const auto results = evaluator->run();
-  for (const std::string& message : left_out_messages(data)) std::fprintf(stderr, "%s\n", message.c_str());
+  for (const std::string& message : left_out_messages(data)) print_message(message);
   if (line.of_verb.format == "json") {
-    std::printf("%s\n", nlohmann::json(results).dump().c_str());
+    print_data(nlohmann::json(results).dump() + "\n");
   } else if (line.of_verb.format == "csv") {
     std::vector<std::string> names, numbers;
     for (const auto& [name, value] : results) names.push_back(name), numbers.push_back(number(value));
-    std::printf("%s\n%s\n", join(names, ",").c_str(), join(numbers, ",").c_str());
+    print_data(text(join(names, ","), "\n", join(numbers, ","), "\n"));
   } else {
-    std::printf("%s: %s  (%s, %lld samples)\n", set.name, results_text(results, experiment, set.name).c_str(),
-                data.source.c_str(), (long long)evaluator->samples_counted());
+    print_result(text(set.name, ": ", results_text(results, experiment, set.name), "  (", data.source, ", ",
+                      evaluator->samples_counted(), " samples)"));
   }
   return 0;
 }

@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "neon/train/terminal.h"
+
 namespace neon {
 
 namespace {
@@ -30,7 +32,7 @@ std::optional<T> number_from(const char* name, const char* what) {
 
 // Only returns where the program cannot be started.
 void start_anew(const KernelFault& fault, const std::string& what, char** argv) {
-  std::fprintf(stderr, "a kernel has failed; looking for it: %s, one kernel after the other\n", what.c_str());
+  print_message(text("a kernel has failed; looking for it: ", what, ", one kernel after the other"));
   std::fflush(nullptr);
   setenv(kWaitForKernels, "1", 1);
   setenv(kFault, fault.message().c_str(), 1);
@@ -64,7 +66,7 @@ void search_for_fault(const RunFault& fault, const CommandLine& line, char** arg
 void search_for_fault(const KernelFault& fault, const CommandLine& line, char** argv) {
   if (std::ranges::count(line.operands, "-")) return;  // what came by stdin is gone
   // Results are not printed twice.
-  if (!std::freopen("/dev/null", "w", stdout)) return;
+  if (!discard_results()) return;
   start_anew(fault, "the same again", argv);
 }
 

@@ -1,9 +1,9 @@
 // neon help [NAME]: what a spec can name, from the declared parameters.
 #include <algorithm>
-#include <cstdio>
 
 #include "neon/cli/verbs.h"
 #include "neon/train/experiment.h"
+#include "neon/train/terminal.h"
 
 namespace neon {
 
@@ -21,17 +21,18 @@ std::string value_of(const Field& field) {
 
 void print_schema(const Schema& schema) {
   for (const Field& field : schema.fields) {
-    std::printf("  %s: %s\n      %s\n", field.name.c_str(), value_of(field).c_str(), field.sentence.c_str());
-    for (const std::string& alias : field.aliases) std::printf("      also written %s\n", alias.c_str());
-    if (field.rest) std::printf("      what is in it may also stand without %s\n", field.name.c_str());
+    print_result(text("  ", field.name, ": ", value_of(field)));
+    print_result("      " + field.sentence);
+    for (const std::string& alias : field.aliases) print_result("      also written " + alias);
+    if (field.rest) print_result("      what is in it may also stand without " + field.name);
   }
 }
 
 void print_entry(const std::string& category, const EntryInfo& entry) {
-  std::printf("%s (%s): %s\n", entry.name.c_str(), category.c_str(), entry.sentence.c_str());
-  if (!entry.aliases.empty()) std::printf("  also written %s\n", join(entry.aliases, ", ").c_str());
+  print_result(text(entry.name, " (", category, "): ", entry.sentence));
+  if (!entry.aliases.empty()) print_result("  also written " + join(entry.aliases, ", "));
   if (const auto& fields = entry.schema->fields; !fields.empty() && !fields.front().rest)
-    std::printf("  a value by itself is its %s\n", fields.front().name.c_str());
+    print_result("  a value by itself is its " + fields.front().name);
   print_schema(*entry.schema);
   if (entry.common) print_schema(*entry.common);
 }
@@ -52,24 +53,25 @@ std::string names_in(const Category& category) {
 // A line for each.
 void print_category(const Category& category) {
   for (const EntryInfo* entry : everything_in(category))
-    std::printf("  %-22s %s\n", entry->name.c_str(), entry->sentence.c_str());
+    print_result(formatted("  %-22s ", entry->name.c_str()) + entry->sentence);
 }
 
 // A key of the top level of a spec, and what its value may name.
 void print_key(const Field& field) {
-  std::printf("%s (spec): %s\n  %s\n", field.name.c_str(), field.sentence.c_str(), value_of(field).c_str());
-  for (const std::string& alias : field.aliases) std::printf("  also written %s\n", alias.c_str());
+  print_result(text(field.name, " (spec): ", field.sentence));
+  print_result("  " + value_of(field));
+  for (const std::string& alias : field.aliases) print_result("  also written " + alias);
   for (const Category& category : categories())
     if (field.type == category.name || field.type == "list of " + category.name || field.name == category.name + "s")
       print_category(category);
 }
 
 void print_overview() {
-  std::printf(
-      "neon help NAME explains one of these, neon help KIND each in a line; neon help spec the top level of a spec.\n");
-  std::printf("%-12s %s\n", "spec", join(schema_of<ExperimentParams>().names(), ", ").c_str());
+  print_result(
+      "neon help NAME explains one of these, neon help KIND each in a line; neon help spec the top level of a spec.");
+  print_result(formatted("%-12s ", "spec") + join(schema_of<ExperimentParams>().names(), ", "));
   for (const Category& category : categories())
-    std::printf("%-12s %s\n", category.name.c_str(), names_in(category).c_str());
+    print_result(formatted("%-12s ", category.name.c_str()) + names_in(category));
 }
 
 // The things that have a parameter of that name.
@@ -108,15 +110,15 @@ int run_help(const CommandLine& line) {
     for (const Category& category : categories()) {
       known.push_back(category.name);
       if (name == category.name && !spec.find(name)) {  // a key has printed what it may name
-        if (found) std::printf("\n");
-        std::printf("%s: a kind of things that a spec names\n", category.name.c_str());
+        if (found) print_result("");
+        print_result(category.name + ": a kind of things that a spec names");
         print_category(category);
         found = true;
       }
       for (const EntryInfo* entry : everything_in(category)) {
         known.push_back(entry->name);
         if (!is_named(*entry, name)) continue;
-        if (found) std::printf("\n");
+        if (found) print_result("");
         print_entry(category.name, *entry);
         found = true;
       }

@@ -1,6 +1,5 @@
 // neon check, summary, program: what a spec means, without training.
 #include <algorithm>
-#include <cstdio>
 
 #include "neon/cli/session.h"
 #include "neon/cli/verbs.h"
@@ -8,6 +7,7 @@
 #include "neon/train/batch_feed.h"
 #include "neon/train/checkpoint.h"
 #include "neon/train/gpu_room.h"
+#include "neon/train/terminal.h"
 
 namespace neon {
 
@@ -32,11 +32,11 @@ void check_plan(const Inspected& in) {
   const int64_t epochs = in.options.epochs.value_or(experiment.params.epochs);
   const int64_t steps = (in.check.train_size + in.step.batch - 1) / in.step.batch;
   const std::string note = check_steps(in.step, epochs * steps);
-  if (!note.empty()) std::fprintf(stderr, "%s\n", note.c_str());
+  if (!note.empty()) print_message(note);
   RunPlan plan{in.graph, in.step.dtype, epochs, steps, !in.options.output_file.empty(), experiment.results(), {}, {},
                {}};
   plan_callbacks(experiment, in.check.validation_size + in.check.test_size > 0, plan);
-  for (const std::string& message : plan.messages) std::fprintf(stderr, "%s\n", message.c_str());
+  for (const std::string& message : plan.messages) print_message(message);
 }
 
 // What a training refuses of the files that it is given, and of those that it would write.
@@ -120,18 +120,17 @@ int report_data(const DataCheck& check) {
     const std::string apart = check.validation_size
                                   ? text(", ", check.validation_size, " validation (evaluated while training goes on)")
                                   : "";
-    std::printf("data    %s: %lld training%s and %lld test samples %s", check.source.c_str(),
-                (long long)check.train_size, apart.c_str(), (long long)check.test_size,
-                check.sample.to_string().c_str());
-    if (check.classes > 0) std::printf(", %lld classes\n", (long long)check.classes);
-    else if (check.target.rank() > 0) std::printf(", targets %s\n", check.target.to_string().c_str());
-    else std::printf(", each its own target\n");
+    const std::string targets = check.classes > 0         ? text(check.classes, " classes")
+                                : check.target.rank() > 0 ? text("targets ", check.target)
+                                                          : "each its own target";
+    print_result(text("data    ", check.source, ": ", check.train_size, " training", apart, " and ", check.test_size,
+                      " test samples ", check.sample, ", ", targets));
     return 0;
   }
-  std::printf("data    not found: %s\n", check.missing.c_str());
-  if (!check.command.empty()) std::printf("        get it with: %s\n", check.command.c_str());
+  print_result("data    not found: " + check.missing);
+  if (!check.command.empty()) print_result("        get it with: " + check.command);
   if (check.source.empty()) return exit_code(ErrorKind::data);
-  std::printf("        until then it is %s\n", check.source.c_str());
+  print_result("        until then it is " + check.source);
   return 0;
 }
 
@@ -145,16 +144,16 @@ void need_shapes(const DataCheck& check) {
 int run_check(const CommandLine& line) {
   const Inspected in = inspect(line, "neon check SPEC");
   if (line.of_verb.resolved) {
-    std::fputs(write_yaml(in.spec.experiment->resolved(in.options)).c_str(), stdout);
+    print_data(write_yaml(in.spec.experiment->resolved(in.options)));
     return 0;
   }
   if (!has_shapes(in.check)) {
-    std::printf("spec    %s: its shapes are checked once the data is there\n", line.operands.front().c_str());
+    print_result(text("spec    ", line.operands.front(), ": its shapes are checked once the data is there"));
     return report_data(in.check);
   }
   const Lowered lowered = lower(in.graph.graph);
   for (const std::string& line : in.spec.experiment->advice(in.graph, in.layout))
-    std::fprintf(stderr, "%s\n", printable(line).c_str());
+    print_message(line);
   check_files(in, lowered.graph);
   const double variables = variable_bytes(in.graph.graph), arena = double(lowered.arena_bytes);
   const double data = data_bytes(in.check, in.layout, in.step.batch), needed = variables + arena + data;
@@ -164,20 +163,19 @@ int run_check(const CommandLine& line) {
     parameters += p.shape.elements();
     biases = biases || p.shape.rank() == 1;  // weights have more axes
   }
-  std::printf("spec    %s: %lld layers, %lld parameters, %s, batch %lld, %lld epochs\n", line.operands.front().c_str(),
-              (long long)in.spec.experiment->network().layer_count(), (long long)parameters,
-              std::string(name_of(in.step.dtype)).c_str(), (long long)in.step.batch,
-              (long long)in.options.epochs.value_or(in.spec.experiment->params.epochs));
-  if (!biases) std::printf("note    no layer has a bias; give `bias: {Constant: 0}` where one is wanted\n");
-  std::printf("memory  about %s: weights and optimizer %s, step %s, data %s%s\n", bytes_text(needed).c_str(),
-              bytes_text(variables).c_str(), bytes_text(arena).c_str(),
-              in.check.train_size > 0 ? bytes_text(data).c_str() : "unknown, and not counted",
-              in.check.streamed        ? " (batches read ahead: the set is streamed)"
-              : in.check.stays_on_host ? " (batches copied ahead: the set stays in the host's memory)"
-                                       : "");
+  print_result(text("spec    ", line.operands.front(), ": ", in.spec.experiment->network().layer_count(), " layers, ",
+                    parameters, " parameters, ", name_of(in.step.dtype), ", batch ", in.step.batch, ", ",
+                    in.options.epochs.value_or(in.spec.experiment->params.epochs), " epochs"));
+  if (!biases) print_result("note    no layer has a bias; give `bias: {Constant: 0}` where one is wanted");
+  print_result(text("memory  about ", bytes_text(needed), ": weights and optimizer ", bytes_text(variables), ", step ",
+                    bytes_text(arena), ", data ",
+                    in.check.train_size > 0 ? bytes_text(data) : "unknown, and not counted",
+                    in.check.streamed        ? " (batches read ahead: the set is streamed)"
+                    : in.check.stays_on_host ? " (batches copied ahead: the set stays in the host's memory)"
+                                             : ""));
   if (const double room = room_for(in.options); needed > room)
-    std::printf("note    only %s are free here; the net's largest array is %s\n", bytes_text(room).c_str(),
-                largest_array(lowered).c_str());
+    print_result(
+        text("note    only ", bytes_text(room), " are free here; the net's largest array is ", largest_array(lowered)));
   return report_data(in.check);
 }
 
@@ -205,24 +203,22 @@ int run_summary(const CommandLine& line) {
   seen.channels_last = context.data_channels_last = in.layout.channels_last || !in.step.augment.empty();
   const Expr x(scratch, scratch.input("x", in.step.dtype, Shape{in.step.batch}.concat(seen.stored_sample())));
   in.spec.experiment->network().forward(context, x, &rows);
-  std::printf("%-18s %-12s %-16s %12s %12s %10s %5s\n", "layer", "kind", "output", "parameters", "flops", "bytes",
-              "line");
+  print_result(formatted("%-18s %-12s %-16s %12s %12s %10s %5s", "layer", "kind", "output", "parameters", "flops",
+                         "bytes", "line"));
   int64_t parameters = 0;
   double flops = 0;
   for (const LayerRow& row : rows) {
     const double bytes = double(row.output.elements() * in.step.batch) * double(size_of(in.step.dtype));
-    std::printf("%-18s %-12s %-16s %12lld %12.4g %10s %5d\n", indented(row).c_str(), row.kind.c_str(),
-                row.output.to_string().c_str(), (long long)row.parameters, row.flops, bytes_text(bytes).c_str(),
-                row.where.line);
+    print_result(formatted("%-18s %-12s %-16s %12lld %12.4g %10s %5d", indented(row).c_str(), row.kind.c_str(),
+                           row.output.to_string().c_str(), (long long)row.parameters, row.flops,
+                           bytes_text(bytes).c_str(), row.where.line));
     parameters += row.parameters;
     flops += row.flops;
   }
-  std::printf(
-      "%lld parameters, %.4g flops a sample forward; input %s, batch %lld, %s; a step's arena %s, weights and "
-      "optimizer %s\n",
-      (long long)parameters, flops, seen.sample.to_string().c_str(), (long long)in.step.batch,
-      std::string(name_of(in.step.dtype)).c_str(), bytes_text(double(lower(in.graph.graph).arena_bytes)).c_str(),
-      bytes_text(variable_bytes(in.graph.graph)).c_str());
+  print_result(text(parameters, " parameters, ", formatted("%.4g", flops), " flops a sample forward; input ",
+                    seen.sample, ", batch ", in.step.batch, ", ", name_of(in.step.dtype), "; a step's arena ",
+                    bytes_text(double(lower(in.graph.graph).arena_bytes)), ", weights and optimizer ",
+                    bytes_text(variable_bytes(in.graph.graph))));
   return 0;
 }
 
@@ -255,9 +251,9 @@ int run_program(const CommandLine& line) {
     return telling_room(device, [&] { return compile_program(in.graph.graph, variables, device); }, let_go,
                         {.of = "weights and values", .samples = in.step.batch, .bytes = bytes});
   });
-  std::fputs(to_string(program->lowered()).c_str(), stdout);
+  print_lines(to_string(program->lowered()));
   const auto implementations = program->implementations();
-  std::printf("%zu kernels: %s\n", implementations.size(), join(implementations, ", ").c_str());
+  print_result(text(implementations.size(), " kernels: ", join(implementations, ", ")));
   return 0;
 }
 

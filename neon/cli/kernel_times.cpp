@@ -1,10 +1,10 @@
 #include "neon/cli/kernel_times.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <numeric>
 
 #include "backends/graph/op.h"
+#include "neon/train/terminal.h"
 
 namespace neon {
 
@@ -47,9 +47,8 @@ std::string kernel_times(StepRunner& runner, int64_t steps) {
   std::ranges::stable_sort(order, [&](size_t a, size_t b) { return medians[a] > medians[b]; });
   std::string out = text(order.size(), " kernels, ms each, median of ", steps, " steps:\n");
   for (size_t k : order) {
-    char line[64];
-    std::snprintf(line, sizeof line, "%9.4f %5.1f %%  %-14s  ", medians[k], 100 * medians[k] / sum, made_by[k].c_str());
-    out += line + description(lowered.kernels[k], lowered.graph) + "\n";
+    out += formatted("%9.4f %5.1f %%  %-14s  ", medians[k], 100 * medians[k] / sum, made_by[k].c_str()) +
+           description(lowered.kernels[k], lowered.graph) + "\n";
   }
   return out;
 }

@@ -3,10 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <map>
 #include <new>
@@ -14,9 +11,10 @@
 
 #include "neon/cli/fault_search.h"
 #include "neon/cli/verbs.h"
-#include "neon/core/error.h"
+#include "neon/core/message.h"
 #include "neon/core/team.h"
 #include "neon/core/threads.h"
+#include "neon/train/terminal.h"
 
 namespace {
 
@@ -60,7 +58,7 @@ void begin_with_short_spins(const std::string& verb, char** argv) {
 void tell_of_threads() {
   const std::string note = neon::threads_note();
   if (note.empty()) return;
-  std::fprintf(stderr, "note: %s\n", note.c_str());
+  neon::print_message("note: " + note);
   setenv("OMP_NUM_THREADS", std::to_string(neon::available_threads()).c_str(), 1);
 }
 
@@ -69,12 +67,6 @@ void tell_of_threads() {
 void try_threads(const std::string& verb) {
   if (verb == "help" || verb == "check" || verb == "summary" || verb == "doctor") return;
   neon::team_size(neon::available_threads());
-}
-
-// Results that a full disk swallowed are not to look like success.
-void flush_results() {
-  if (std::fflush(stdout) != 0 || std::ferror(stdout))
-    neon::fail(neon::ErrorKind::failed, "results cannot be written to standard output: ", std::strerror(errno));
 }
 
 int run_verb(const neon::CommandLine& line, char** argv) try {
@@ -100,25 +92,17 @@ int run(const std::vector<std::string>& arguments, char** argv) {
     if (argv[0]) line.program = argv[0];
     line.words = arguments;
     const int code = run_verb(line, argv);
-    flush_results();
+    neon::flush_results();
     return code;
   }
-  std::fputs(text.c_str(), stdout);
-  flush_results();
+  neon::print_lines(text);
+  neon::flush_results();
   return 0;
 }
 
-// A file's text or name in a message must not command the terminal, nor make lines of its own. Those of a spec's
-// problems are ours.
-int complain(std::string_view what, neon::ErrorKind kind) {
-  std::string shown = "neon: ";
-  const bool one_line = kind == neon::ErrorKind::data || kind == neon::ErrorKind::failed;
-  if (one_line) shown += neon::printable(what) + "\n";
-  for (size_t begin = 0, end; !one_line && begin <= what.size(); begin = end + 1) {
-    end = std::min(what.find('\n', begin), what.size());
-    shown += neon::printable(what.substr(begin, end - begin)) + "\n";
-  }
-  std::fputs(shown.c_str(), stderr);
+// One message: a line, or one for each fault of a spec.
+int complain(const std::vector<std::string>& lines, neon::ErrorKind kind) {
+  for (size_t i = 0; i < lines.size(); ++i) neon::print_message((i ? "" : "neon: ") + lines[i]);
   return neon::exit_code(kind);
 }
 
@@ -129,18 +113,20 @@ int main(int argc, char** argv) {
   try {
     open_standard_streams();
     return run({argv + 1, argv + argc}, argv);
+  } catch (const neon::Faults& faults) {
+    return complain(faults.lines(), faults.kind());
   } catch (const neon::Error& error) {
     const std::string fault = neon::fault_searched_for();
-    if (fault.empty()) return complain(error.what(), error.kind());
-    return complain(neon::text(fault, "; looking for it: ", error.what()), neon::ErrorKind::device);
+    if (fault.empty()) return complain({error.what()}, error.kind());
+    return complain({neon::text(fault, "; looking for it: ", error.what())}, neon::ErrorKind::device);
   } catch (const std::bad_alloc&) {
-    return complain("out of memory", neon::ErrorKind::memory);
+    return complain({"out of memory"}, neon::ErrorKind::memory);
   } catch (const std::system_error& error) {
     if (error.code() != std::errc::resource_unavailable_try_again)
-      return complain(error.what(), neon::ErrorKind::failed);
-    return complain("a thread cannot be started; is there a limit on processes or memory (ulimit -u, ulimit -v)?",
+      return complain({error.what()}, neon::ErrorKind::failed);
+    return complain({"a thread cannot be started; is there a limit on processes or memory (ulimit -u, ulimit -v)?"},
                     neon::ErrorKind::memory);
   } catch (const std::exception& error) {
-    return complain(error.what(), neon::ErrorKind::failed);
+    return complain({error.what()}, neon::ErrorKind::failed);
   }
 }

@@ -2,13 +2,13 @@
 // (JPEG, PNG) or a folder of them, or for any of these but a folder on stdin (-). A line a sample: the top classes with
 // their outputs, or all outputs where there are no classes.
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "neon/cli/samples.h"
 #include "neon/cli/session.h"
 #include "neon/cli/verbs.h"
 #include "neon/train/gpu_room.h"
+#include "neon/train/terminal.h"
 
 namespace neon {
 
@@ -29,7 +29,7 @@ class Printer {
       for (int64_t k = 1; k <= top_; ++k) line += top_ == 1 ? ",class,output" : text(",class", k, ",output", k);
     else
       for (int64_t k = 0; k < outputs; ++k) line += text(",output", k);
-    std::printf("%s\n", line.c_str());
+    print_data(line + "\n");
   }
 
   void row(const std::string& sample, const Tensor& y, int64_t at) const {
@@ -47,13 +47,13 @@ class Printer {
     std::string line = quoted(sample);
     for (int64_t k : order)
       line += classes_ ? text(",", quoted(name(k)), ",", shown(value(k))) : text(",", shown(value(k)));
-    std::printf("%s\n", line.c_str());
+    print_data(line + "\n");
   }
 
  private:
   std::string name(int64_t k) const { return size_t(k) < names_.size() ? names_[size_t(k)] : std::to_string(k); }
   static std::string quoted(const std::string& s) {
-    if (s.find_first_of(",\"\n") == s.npos) return s;
+    if (s.find_first_of(",\"\r\n") == s.npos) return s;
     std::string out = "\"";
     for (char c : s) out += c == '"' ? "\"\"" : std::string(1, c);
     return out + "\"";
@@ -66,7 +66,7 @@ class Printer {
     } else {
       for (int64_t k : order) line["top"].push_back({{"class", name(k)}, {"output", value(k)}});
     }
-    std::printf("%s\n", line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+    print_data(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
   }
   bool json_;
   int64_t top_;

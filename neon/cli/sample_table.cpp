@@ -7,6 +7,7 @@
 #include "datasets/csv.h"
 #include "datasets/table_header.h"
 #include "neon/cli/samples.h"
+#include "neon/core/message.h"
 
 namespace neon {
 
@@ -107,9 +108,8 @@ class SampleTable {
     fail(ErrorKind::data, name_, ": has ", count_,
          " columns, as the table that the net was trained with; the net takes ", stored_.sample.elements(),
          " of them: leave ",
-         trained_.features.empty()
-             ? "the target out"
-             : join(trained_.others, ", ") + " out, or begin with the line of the columns' names");
+         trained_.features.empty() ? "the target out"
+                                   : list_text(trained_.others) + " out, or begin with the line of the columns' names");
   }
 
   void choose_named(const std::vector<CsvCell>& names) {
@@ -128,23 +128,17 @@ class SampleTable {
     if (!missing.empty())
       fail(ErrorKind::data, name_, ": has no column ", in_quotes(missing.front()), did_you_mean(missing.front(), all),
            missing.size() > 1 ? text(", nor ", missing.size() - 1, " more of those that the net takes") : "",
-           " (the net takes ", join(trained_.features, ", "), "); read with ", delimiter_text(), " between cells");
+           " (the net takes ", list_text(trained_.features), "); read with ", delimiter_text(), " between cells");
     note_unknown(all);
   }
 
   void note_unknown(const std::vector<std::string>& names) {
-    constexpr size_t kMost = 20;
     const std::unordered_set<std::string_view> others(trained_.others.begin(), trained_.others.end());
     std::vector<std::string> unknown;
-    size_t more = 0;
-    for (size_t i = 0; i < names.size(); ++i) {
-      if (place_[i] != kLeftOut || others.contains(names[i])) continue;
-      if (unknown.size() < kMost) unknown.push_back(in_quotes(names[i]));
-      else ++more;
-    }
+    for (size_t i = 0; i < names.size(); ++i)
+      if (place_[i] == kLeftOut && !others.contains(names[i])) unknown.push_back(in_quotes(names[i]));
     if (!unknown.empty())
-      notes_.push_back(text(name_, ": left out, since the net was trained without: ", join(unknown, ", "),
-                            more > 0 ? text(" and ", more, " more") : ""));
+      notes_.push_back(text(name_, ": left out, since the net was trained without: ", list_text(unknown, ", ", 20)));
   }
 
   std::string delimiter_text() const {

@@ -1,7 +1,6 @@
 #include "neon/cli/session.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "datasets/streaming.h"
 #include "neon/cli/arguments.h"
@@ -11,6 +10,7 @@
 #include "neon/spec/spec.h"
 #include "neon/train/checkpoint.h"
 #include "neon/train/fingerprint.h"
+#include "neon/train/terminal.h"
 
 namespace neon {
 
@@ -33,7 +33,7 @@ OpenedSpec open_spec(const CommandLine& line, const std::string& path) {
          " goes on with it");
   const Spec spec = load_spec(path, line.overrides);
   if (line.verbose > 1)
-    for (const std::string& note : spec.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
+    for (const std::string& note : spec.notes) print_message("note: " + note);
   const size_t slash = path.rfind('/');
   return {std::make_unique<Experiment>(spec.root), slash == path.npos ? "." : path.substr(0, slash)};
 }
@@ -79,9 +79,9 @@ void check_caffe(const CommandLine& line, const OpenedRun& opened, const std::st
   const Setting* const given = line.run_options.find("caffe");
   const bool trained = opened.run.options.caffe;
   if (!given || line.run().caffe == trained) return;
-  const std::string mend = given->path == "--caffe" ? text("leave --caffe", trained ? "=false" : "", " out")
-                                                    : text("take `caffe = ", given->value,
-                                                           "` out of the file of options ", printable(given->path));
+  const std::string mend = given->path == "--caffe"
+                               ? text("leave --caffe", trained ? "=false" : "", " out")
+                               : text("take `caffe = ", given->value, "` out of the file of options ", given->path);
   fail(ErrorKind::config, path, ": its net was trained with", trained ? "" : "out", " --caffe, and is used so; ", mend);
 }
 
@@ -161,13 +161,13 @@ DataCheck check_data(const Experiment& experiment, const RunOptions& options, co
 }
 
 void print_warnings(const std::vector<std::string>& warnings) {
-  for (const std::string& warning : warnings) std::fprintf(stderr, "warning: %s\n", printable(warning).c_str());
+  for (const std::string& warning : warnings) print_message("warning: " + warning);
 }
 
-void note_unused_gpu(const std::string& why) { std::fprintf(stderr, "note: the GPU is not used: %s\n", why.c_str()); }
+void note_unused_gpu(const std::string& why) { print_message("note: the GPU is not used: " + why); }
 
 void note_unused_tf32(const std::string& where) {
-  std::fprintf(stderr, "note: --tf32 does nothing %s: it is for products of f32 on a GPU\n", where.c_str());
+  print_message(text("note: --tf32 does nothing ", where, ": it is for products of f32 on a GPU"));
 }
 
 namespace {
@@ -178,8 +178,8 @@ bool name_gpu(RunOptions& options, const std::vector<GpuInfo>& gpus) {
   if (usable == gpus.end()) return false;
   options.device_id = usable - gpus.begin();
   if (options.device_id > 0)
-    std::fprintf(stderr, "note: GPU %lld (%s) is used; GPU 0 (%s) cannot be: %s\n", (long long)options.device_id,
-                 usable->name.c_str(), gpus[0].name.c_str(), gpus[0].unusable.c_str());
+    print_message(text("note: GPU ", options.device_id, " (", usable->name, ") is used; GPU 0 (", gpus[0].name,
+                       ") cannot be: ", gpus[0].unusable));
   return true;
 }
 
@@ -250,7 +250,7 @@ namespace {
 // For verbs without a progress line.
 class PlainListener : public Listener {
  public:
-  void waiting(const std::string& what) override { std::fprintf(stderr, "%s\n", what.c_str()); }
+  void waiting(const std::string& what) override { print_message(what); }
 };
 
 }  // namespace

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <csignal>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -13,6 +12,7 @@
 #include "neon/cli/verbs.h"
 #include "neon/core/paths.h"
 #include "neon/train/clock.h"
+#include "neon/train/terminal.h"
 #include "neon/train/trainer.h"
 
 namespace neon {
@@ -31,7 +31,7 @@ void name_checkpoint(RunOptions& options, const CommandLine& line) {
   for (const char* option : {"serialize", "history"}) {
     if (!line.run_options.find(option)) continue;
     options.save_path = "neon_model.safetensors";
-    std::fprintf(stderr, "warning: --%s without -s: checkpoints go to %s\n", option, options.save_path.c_str());
+    print_message(text("warning: --", option, " without -s: checkpoints go to ", options.save_path));
     return;
   }
 }
@@ -150,7 +150,7 @@ int train(Trainer& trainer, const Experiment& experiment, const Data& data, cons
   const RunResult result = trainer.run([&] { tell_plan(trainer, line); });
   for (const std::string& said : report(result, experiment, data, options, line)) {
     trainer.report().log(said);
-    std::printf("%s\n", said.c_str());
+    print_result(said);
   }
   return result.signal ? 128 + result.signal : 0;
 }
@@ -217,12 +217,12 @@ int run_resume(const CommandLine& line) {
   const auto waking = wake_gpu(options, *opened.experiment);
   const Data data = load_data(*opened.experiment, options, options.spec_dir, &opened.run, true);
   const Position& at = opened.run.position;
-  std::fprintf(stderr, "going on after epoch %lld, step %lld\n", (long long)at.epoch, (long long)at.step_in_epoch);
+  print_message(text("going on after epoch ", at.epoch, ", step ", at.step_in_epoch));
   const int64_t epochs = options.epochs.value_or(opened.experiment->params.epochs);
   if (at.epoch >= epochs) {
     const std::string done =
         at.epoch > epochs ? text(at.epoch, " epochs, more than ", epochs) : text("its ", epochs, " epochs");
-    std::fprintf(stderr, "the run has done %s; -e N goes on to epoch N\n", done.c_str());
+    print_message(text("the run has done ", done, "; -e N goes on to epoch N"));
   }
   const auto trainer = opened.experiment->placing([&] {
     return on_device_or_cpu(options, asked,

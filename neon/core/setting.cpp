@@ -1,6 +1,6 @@
 #include "neon/core/setting.h"
 
-#include "neon/core/error.h"
+#include "neon/core/message.h"
 
 namespace neon {
 
@@ -140,15 +140,16 @@ void Problems::add(const Location& where, std::string_view path, std::string mes
   std::string line = where.to_string();
   if (!line.empty()) line += ": ";
   if (!path.empty()) line += std::string(path) + ": ";
-  lines_.push_back(line + message);
+  lines_.push_back(message_line(line + message));
 }
 
 void Problems::throw_if_any() const {
   if (lines_.empty()) return;
   constexpr size_t kMost = 20;
-  if (lines_.size() <= kMost) throw Error(ErrorKind::config, join(lines_, "\n"));
-  const std::vector<std::string> first(lines_.begin(), lines_.begin() + kMost);
-  throw Error(ErrorKind::config, text(join(first, "\n"), "\n... and ", lines_.size() - kMost, " problems more"));
+  if (lines_.size() <= kMost) throw Faults(lines_);
+  std::vector<std::string> first(lines_.begin(), lines_.begin() + kMost);
+  first.push_back(text("... and ", lines_.size() - kMost, " more problems"));
+  throw Faults(std::move(first));
 }
 
 }  // namespace neon

@@ -79,16 +79,51 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
+namespace {
+
+// "\n", "\x1b": bytes below 128 and bytes that are not UTF-8.
+std::string byte_escape(unsigned char byte) {
+  if (byte == '\n') return "\\n";
+  if (byte == '\t') return "\\t";
+  if (byte == '\r') return "\\r";
+  static const char* hex = "0123456789abcdef";
+  return {'\\', 'x', hex[byte >> 4], hex[byte & 15]};
+}
+
+// Code point of a well-formed UTF-8 letter of two or three bytes.
+unsigned code_point(std::string_view letter) {
+  auto low = [&](size_t i) { return unsigned(uint8_t(letter[i]) & 0x3F); };
+  return letter.size() == 2 ? (uint8_t(letter[0]) & 0x1Fu) << 6 | low(1)
+                            : (uint8_t(letter[0]) & 0x0Fu) << 12 | low(1) << 6 | low(2);
+}
+
+// C1 controls, which a terminal obeys; line separators; marks that turn the direction of writing (UAX #9).
+bool commands_terminal(unsigned code) {
+  return (code >= 0x80 && code < 0xA0) || code == 0x61C || (code >= 0x200E && code <= 0x200F) ||
+         (code >= 0x2028 && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
+}
+
+// A letter as it may be shown; `length` is utf8_length's.
+std::string shown_letter(std::string_view letter, size_t length) {
+  if (length == 0 || letter < " " || letter == "\x7f") return byte_escape(uint8_t(letter[0]));
+  if (length == 1 || length == 4 || !commands_terminal(code_point(letter))) return std::string(letter);
+  char buffer[8];
+  std::snprintf(buffer, sizeof buffer, "\\u%04x", code_point(letter));
+  return buffer;
+}
+
+}  // namespace
+
 std::string printable(std::string_view foreign, size_t most) {
   const auto is_plain = [](char letter) { return letter >= ' ' && letter < '\x7f'; };
   if (foreign.size() <= most && std::ranges::all_of(foreign, is_plain)) return std::string(foreign);  // most are
   std::string out;
-  size_t at = 0;
-  while (at < foreign.size()) {
-    const std::string_view letter = foreign.substr(at, std::max<size_t>(utf8_length(foreign.substr(at)), 1));
-    if (at + letter.size() > most) return out + "...";
-    const bool control = letter < " " || letter == "\x7f" || (letter >= "\xc2\x80" && letter < "\xc2\xa0");
-    out += control || utf8_length(letter) == 0 ? "?" : letter;
+  for (size_t at = 0; at < foreign.size();) {
+    const size_t length = utf8_length(foreign.substr(at));
+    const std::string_view letter = foreign.substr(at, std::max<size_t>(length, 1));
+    const std::string shown = shown_letter(letter, length);
+    if (out.size() + shown.size() > most) return out + "...";
+    out += shown;
     at += letter.size();
   }
   return out;

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <optional>
 
-#include "neon/core/error.h"
+#include "neon/core/message.h"
 #include "neon/spec/default_name.h"
 #include "neon/spec/document.h"
 #include "neon/spec/notation.h"
@@ -119,7 +119,7 @@ Setting& item_called(Setting& list, const std::string& key) {
     Setting* found = nullptr;
     for (const Named& candidate : *candidates)
       if (candidate.name == key) places.push_back((found = candidate.item)->path);
-    if (places.size() > 1) refuse("'", key, "' could be ", join(places, " or "), "; give the index");
+    if (places.size() > 1) refuse("'", key, "' could be ", list_text(places, " or "), "; give the index");
     if (found) return *found;
   }
   if (list.path == "layers")
@@ -197,7 +197,7 @@ Setting& child(Setting& at, const Step& step, bool is_last) {
   if (!is_last)
     refuse("there is no '", step.key, "' in ", shown_path(inside),
            is_layer(at, step.key) ? text("; did you mean layers.", step.key) : did_you_mean(step.key, keys),
-           keys.empty() ? "" : text(" (keys: ", join(keys, ", "), ")"));
+           keys.empty() ? "" : text(" (keys: ", list_text(keys), ")"));
   inside.entries.push_back({step.key, {}, from_option()});
   inside.entries.back().value.path = inside.path.empty() ? step.key : text(inside.path, ".", step.key);
   return inside.entries.back().value;

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <set>
 
+#include "neon/core/message.h"
 #include "neon/train/callback.h"
 
 namespace neon {
@@ -39,7 +40,7 @@ class EarlyStop : public Parametrized<Callback, EarlyStopParams> {
     if (names.count(params.watch)) return;
     const std::vector<std::string> evaluated(names.begin(), names.end());
     fail(ErrorKind::config, "callbacks: EarlyStop watches '", params.watch, "', which is not evaluated",
-         did_you_mean(params.watch, evaluated), " (evaluated: ", join(evaluated, ", "), ")");
+         did_you_mean(params.watch, evaluated), " (evaluated: ", list_text(evaluated), ")");
   }
 
   void epoch_end(EpochEnd& end) override {

@@ -44,18 +44,10 @@ Experiment::Experiment(const Setting& root) {
   for (const auto& entry : root.entries) places_[entry.key] = entry.value.where.to_string();
 }
 
-std::string Experiment::placed(std::string_view problems) const {
-  std::string out;
-  for (size_t begin = 0; begin <= problems.size();) {
-    const size_t end = std::min(problems.find('\n', begin), problems.size());
-    const std::string_view line = problems.substr(begin, end - begin);
-    const auto place = places_.find(line.substr(0, line.find(':')));
-    if (begin > 0) out += '\n';
-    if (place != places_.end() && !place->second.empty()) out += place->second + ": ";
-    out += line;
-    begin = end + 1;
-  }
-  return out;
+std::string Experiment::placed(std::string_view line) const {
+  const auto place = places_.find(line.substr(0, line.find(':')));
+  const bool has_place = place != places_.end() && !place->second.empty();
+  return text(has_place ? place->second + ": " : "", line);
 }
 
 std::vector<const Metric*> Experiment::metrics() const {

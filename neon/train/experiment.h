@@ -8,6 +8,7 @@
 
 #include "datasets/dataset.h"
 #include "models/step_graph.h"
+#include "neon/core/message.h"
 #include "neon/train/callback.h"
 #include "neon/train/normalize.h"
 #include "neon/train/options.h"
@@ -93,6 +94,10 @@ class Experiment {
   auto placing(auto&& work) const {
     try {
       return work();
+    } catch (const Faults& faults) {
+      std::vector<std::string> lines;
+      for (const std::string& line : faults.lines()) lines.push_back(placed(line));
+      throw Faults(std::move(lines));
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::config) throw;
       fail(ErrorKind::config, placed(error.what()));
@@ -100,7 +105,7 @@ class Experiment {
   }
 
  private:
-  std::string placed(std::string_view problems) const;
+  std::string placed(std::string_view line) const;
   void add_default_metric(int64_t outputs, int64_t classes);
   std::unique_ptr<Network> network_;
   std::map<std::string, std::string, std::less<>> places_;  // of the spec's keys: "mnist.yaml:14:11"

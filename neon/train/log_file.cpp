@@ -7,7 +7,7 @@
 #include <fstream>
 #include <utility>
 
-#include "neon/core/error.h"
+#include "neon/core/message.h"
 
 namespace neon {
 
@@ -41,7 +41,7 @@ LogFile::LogFile(const std::string& path) try
 
 LogFile::~LogFile() = default;
 
-void LogFile::write(const std::string& line) { logger_->info("{}", line); }
+void LogFile::write(const std::string& line) { logger_->info("{}", message_line(line)); }
 
 std::string LogFile::take_problem() { return std::exchange(problem_, {}); }
 

@@ -8,6 +8,7 @@
 
 #include "backends/device/device.h"
 #include "neon/train/log_file.h"
+#include "neon/train/terminal.h"
 
 namespace neon {
 
@@ -39,8 +40,8 @@ class ProgressLine : public Listener {
   ~ProgressLine() override;
 
  private:
-  bool enabled_, terminal_, colour_;
-  bool shown_ = false;
+  bool enabled_;
+  StatusLine status_;
   std::string waited_for_;
   std::unique_ptr<LogFile> log_;
   std::chrono::steady_clock::time_point last_{};

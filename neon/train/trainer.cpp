@@ -162,7 +162,7 @@ RunResult Trainer::run(const std::function<void()>& settled) try {
                  start_.position.step - first_step_ + together_);
 } catch (const std::exception& error) {
   report_.left_out();
-  report_.log(printable(error.what()));
+  report_.log(error.what());
   throw;
 }
 

@@ -216,9 +216,9 @@ batch_size: 8
                           "layers: [Affine: {nout: 2, init: Kaiming, activation: Softmax}]\n"
                           "cost: CrossEntropyMulti\noptimizer: {Adam: {learning_rate: 0.1}}\nbatch_size: 2\n")
         checked, told = self.neon("data", "check", "named", code=3), self.neon("data", "stats", spec)
-        self.assertIn("bad?[2J?name.png", checked.out)
-        self.assertIn("bad?[2J?name.png", told.err)
-        self.assertIn(" ?[31mred\n", told.out)
+        self.assertIn(r"bad\x1b[2J\nname.png", checked.out)
+        self.assertIn(r"bad\x1b[2J\nname.png", told.err)
+        self.assertIn(" \\x1b[31mred\n", told.out)
         for result in checked, told:
             self.assertNotIn("\x1b", result.out + result.err)
 
@@ -237,12 +237,12 @@ batch_size: 8
         for dataset in "ImageFolder: {path: a.tar", "ImageList: {path: list.csv", "ImageList: {path: lost.csv":
             for stream in "false", "true":
                 spec = self.write("s.yaml", f"dataset: {{{dataset}, stream: {stream}}}}}\n" + rest)
-                told = self.refused(3, "-l", "log.txt", "--no_progress_bar", spec, says="a?[2J?neon: all is well.png").err
+                told = self.refused(3, "-l", "log.txt", "--no_progress_bar", spec, says=r"a\x1b[2J\nneon: all is well.png").err
                 self.assertEqual(len(told.splitlines()), 1, told)
                 for text in told, self.read("log.txt").decode() if os.path.exists(self.path("log.txt")) else "":
                     self.assertNotIn("\x1b", text)
                     self.assertFalse([line for line in text.splitlines() if line.startswith("neon: all")])
-        packed = self.refused(3, "data", "pack", "a.tar", "out", says="a?[2J?neon: all is well.png: expected a JPEG").err
+        packed = self.refused(3, "data", "pack", "a.tar", "out", says=r"a\x1b[2J\nneon: all is well.png: expected a JPEG").err
         self.assertEqual(len(packed.splitlines()), 1, packed)
 
     def test_data_preview(self):

@@ -129,7 +129,7 @@ TEST_CASE("of very many problems the first are shown, the others counted") {
   CHECK_NOTHROW(problems.throw_if_any());
   for (int i = 1; i <= 23; ++i) problems.add({}, "", text("number ", i));
   CHECK_THROWS_WITH(problems.throw_if_any(),
-                    Catch::Contains("number 20\n... and 3 problems more") && !Catch::Contains("number 21"));
+                    Catch::Contains("number 20\n... and 3 more problems") && !Catch::Contains("number 21"));
 }
 
 TEST_CASE("a quoted number is text, an integer loses nothing") {

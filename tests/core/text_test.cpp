@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "neon/core/message.h"
+
 using namespace neon;
 
 TEST_CASE("numbers are written as short as they read back") {
@@ -33,14 +35,43 @@ TEST_CASE("the nearest names come first") {
 
 TEST_CASE("a foreign text stays on its line") {
   CHECK(in_quotes("Affine") == "'Affine'");
-  CHECK(in_quotes("a\nb\x1b[31m\x7f\xc3\xa9") == "'a?b?[31m?\xc3\xa9'");
+  CHECK(in_quotes("a\nb\x1b[31m\x7f\xc3\xa9") == "'a\\nb\\x1b[31m\\x7f\xc3\xa9'");
   CHECK(in_quotes("") == "''");
   CHECK(in_quotes(std::string(80, 'x')) == "'" + std::string(80, 'x') + "'");
-  CHECK(in_quotes("caf\xe9") == "'caf?'");
+  CHECK(in_quotes("caf\xe9") == "'caf\\xe9'");
   CHECK(in_quotes("\xc3 \xc2\x9b"
-                  "1m\xc2\xa0") == "'? ?1m\xc2\xa0'");
+                  "1m\xc2\xa0") == "'\\xc3 \\u009b1m\xc2\xa0'");
   CHECK(in_quotes(std::string(79, 'x') + "\xc3\xa9") == "'" + std::string(79, 'x') + "...'");  // no half of a letter
   CHECK(in_quotes(std::string(1 << 20, 'x')) == "'" + std::string(80, 'x') + "...'");
+}
+
+// UAX #9 and UTR #36: marks that turn the direction of writing make a text look like another.
+TEST_CASE("marks of direction and separators of lines are shown as escapes") {
+  CHECK(printable("a\u202eb\u2066c\u2028d\u200fe\u061cf") == "a\\u202eb\\u2066c\\u2028d\\u200fe\\u061cf");
+  CHECK(printable("\u2027\u202f\u2065\u206a\u200d 日本 \U0001F600") ==
+        "\u2027\u202f\u2065\u206a\u200d 日本 \U0001F600");
+}
+
+TEST_CASE("a message is one line, and long paths and lines lose their middle") {
+  CHECK(message_line("a\r\nneon: b\x1b[2J") == "a\\r\\nneon: b\\x1b[2J");
+  const std::string path = "/" + std::string(100000, 'a') + "/end.png";
+  const std::string cut = message_line(path + ": expected a JPEG; remove it");
+  CHECK(cut.size() < kMostOfWord + 40);
+  CHECK(cut.starts_with("/aaaa"));
+  CHECK(cut.ends_with("/end.png: expected a JPEG; remove it"));
+  std::string words;
+  for (int i = 0; i < 100000; ++i) words += "\xc3\xa9\xe6\x97\xa5 ";
+  CHECK(message_line(words).size() <= kMostOfLine);
+  CHECK(is_utf8(message_line(words)));
+  CHECK(is_utf8(message_line(std::string(700, 'x') + "\xe6\x97\xa5\xe6\x97\xa5" + std::string(700, 'y'))));
+  CHECK(message_line("a short one") == "a short one");
+}
+
+TEST_CASE("a list in a message is cut") {
+  CHECK(list_text({"a", "b"}) == "a, b");
+  CHECK(list_text({}) == "");
+  CHECK(list_text(std::vector<std::string>(600, "name")).ends_with("name and 588 more"));
+  CHECK(list_text({"a\nb", std::string(1000, 'x')}, " or ").size() < 110);
 }
 
 // The table of well-formed sequences of the Unicode Standard (3-7), at both ends of each row and one past them.

@@ -1,0 +1,90 @@
+#include "neon/train/terminal.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "neon/core/message.h"
+
+namespace neon {
+
+namespace {
+
+void put(std::FILE* stream, std::string_view bytes) { std::fwrite(bytes.data(), 1, bytes.size(), stream); }
+
+bool is_set(const char* name) {
+  const char* value = std::getenv(name);
+  return value && *value;
+}
+
+// Of the terminal as it is now: a window may change.
+size_t columns() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+}  // namespace
+
+void print_message(std::string_view line) { put(stderr, message_line(line) + "\n"); }
+
+void print_result(std::string_view line) { put(stdout, printable(line) + "\n"); }
+
+void print_lines(std::string_view lines) {
+  while (!lines.empty()) {
+    const size_t end = std::min(lines.find('\n'), lines.size());
+    print_result(lines.substr(0, end));
+    lines.remove_prefix(std::min(end + 1, lines.size()));
+  }
+}
+
+void print_data(std::string_view content) {
+  static const bool terminal = isatty(STDOUT_FILENO);
+  if (terminal) print_lines(content);
+  else put(stdout, content);
+}
+
+std::string formatted(const char* pattern, ...) {
+  va_list values, again;
+  va_start(values, pattern);
+  va_copy(again, values);
+  const int size = std::vsnprintf(nullptr, 0, pattern, values);
+  va_end(values);
+  std::string out(size_t(std::max(size, 0)), '\0');
+  std::vsnprintf(out.data(), out.size() + 1, pattern, again);
+  va_end(again);
+  return out;
+}
+
+StatusLine::StatusLine() : terminal_(isatty(STDERR_FILENO)) {
+  const char* term = std::getenv("TERM");
+  if (term && std::string_view(term) == "dumb") terminal_ = false;
+  colour_ = terminal_ && !is_set("NO_COLOR");
+}
+
+void StatusLine::show(std::string_view line) {
+  const std::string shown = printable(line, columns() - 1);
+  clear();
+  put(stderr, colour_ ? "\033[2m" + shown + "\033[0m" : shown);
+  std::fflush(stderr);
+  shown_ = true;
+}
+
+void StatusLine::clear() {
+  if (shown_) put(stderr, "\r\033[K");
+  shown_ = false;
+}
+
+void flush_results() {
+  if (std::fflush(stdout) != 0 || std::ferror(stdout))
+    fail(ErrorKind::failed, "results cannot be written to standard output: ", std::strerror(errno));
+}
+
+bool discard_results() { return std::freopen("/dev/null", "w", stdout) != nullptr; }
+
+}  // namespace neon
