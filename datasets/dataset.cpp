@@ -7,6 +7,8 @@
 
 #include "datasets/file.h"
 #include "datasets/gzip.h"
+#include "neon/core/message.h"
+#include "neon/core/nearest_file.h"
 #include "neon/core/paths.h"
 
 namespace neon {
@@ -54,7 +56,7 @@ std::string find_data_file(const std::string& path, const DataContext& context, 
     if (std::filesystem::exists(place, ignored))
       fail(ErrorKind::data, place, ": expected a regular file, this is a pipe or a device");
   }
-  looked_for = join(places, ", ");
+  looked_for = list_text(places) + nearest_file(path);
   return "";
 }
 

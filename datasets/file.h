@@ -1,18 +1,12 @@
-// Files whole, and what they look like. Bytes are kept in strings. Every failure is an ErrorKind::data
-// that starts with the path.
+// Whole files as strings of bytes. Every failure is an ErrorKind::data that starts with the path.
 #pragma once
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "neon/core/file_kind.h"
+
 namespace neon {
-
-// What the first bytes of a file say it is: "an HTML page", "a gzip file", "a pickle" ...; "" when
-// nothing is recognised. For messages: people save an error page, or a pointer, in place of data.
-std::string looks_like(std::string_view head);
-
-// "; it looks like an HTML page" or "".
-std::string looks_like_clause(std::string_view head);
 
 // The first bytes as hex for a message: "3c 21 44 4f".
 std::string hex_text(std::string_view bytes);

@@ -10,6 +10,8 @@
 #include "datasets/file.h"
 #include "datasets/image.h"
 #include "datasets/tar.h"
+#include "neon/core/message.h"
+#include "neon/core/nearest_file.h"
 #include "neon/core/paths.h"
 
 namespace neon {
@@ -185,7 +187,7 @@ std::string find_image_store(const std::string& path, const DataContext& context
   if (is_pattern(path))
     for (const std::string& place : places)
       if (std::ranges::any_of(expand_pattern(place), file_exists)) return place;
-  looked_for = join(places, ", ");
+  looked_for = list_text(places) + nearest_file(path);
   return "";
 }
 

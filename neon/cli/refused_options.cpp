@@ -18,7 +18,7 @@ std::vector<std::string> long_options(const CLI::App& app) {
   return out;
 }
 
-// Of neon 1.x's, what is done otherwise here.
+// Options of older neons and of other programs, and what to do here.
 struct Departed {
   std::string_view prefix;
   const char* instead;
@@ -26,14 +26,34 @@ struct Departed {
 constexpr Departed kDeparted[] = {
     {"--manifest", "; the spec names the list of images: dataset: {ImageList: {path: FILE}}"},
     {"--profil", "; neon bench SPEC times the training step"},
+    {"--live", "; neon predict CHECKPOINT - reads samples from standard input"},
+    {"--lr", "; the optimizer has it: --set optimizer.learning_rate=0.01"},
+    {"--learning", "; the optimizer has it: --set optimizer.learning_rate=0.01"},
+    {"--gpus", "; neon trains on one GPU: -b gpu, -i N chooses it"},
+    {"--cpu", "; -b cpu runs on the CPU"},
+    {"--resume", "; neon resume CHECKPOINT goes on with a run"},
+    {"--seed", "; write -r or --rng_seed"},
+    {"--device", "; write -b cpu, -b gpu, or -i N for the GPU's number"},
+    {"--dtype", "; write -d or --datatype"},
+    {"--precision", "; write -d or --datatype"},
 };
+
+// "; did you mean --epochs?": the dashes are no letters of the name.
+std::string near_option(const std::string& name, std::vector<std::string> known) {
+  const auto bare = [](const std::string& option) { return option.substr(option.find_first_not_of('-')); };
+  std::vector<std::string> names;
+  for (const std::string& option : known) names.push_back(bare(option));
+  std::vector<std::string> near = nearest(name.find_first_not_of('-') == name.npos ? "" : bare(name), names);
+  for (std::string& option : near) option = known[size_t(std::ranges::find(names, option) - names.begin())];
+  return near.empty() ? "" : "; did you mean " + join(near, " or ") + "?";
+}
 
 [[noreturn]] void unknown_option(const CLI::App& app, const std::string& name) {
   for (const Departed& departed : kDeparted)
     if (name.starts_with(departed.prefix)) fail(ErrorKind::config, "unknown option '", name, "'", departed.instead);
   std::vector<std::string> known = long_options(app);
   known.insert(known.begin(), "-eval");
-  fail(ErrorKind::config, "unknown option '", name, "'", did_you_mean(name, known), "; neon --help lists them");
+  fail(ErrorKind::config, "unknown option '", name, "'", near_option(name, known), "; neon --help lists them");
 }
 
 [[noreturn]] void not_understood(const CLI::App& app, const std::vector<std::string>& given, const std::string& why) {

@@ -14,6 +14,7 @@
 #include "datasets/png_image.h"
 #include "datasets/tar.h"
 #include "neon/cli/session.h"
+#include "neon/core/nearest_file.h"
 
 namespace neon {
 
@@ -206,7 +207,8 @@ Samples read_samples(const std::string& path, const StoredData& stored) {
     return {table(read_maybe_gzip(path), path, stored), {}};
   if (is_tar_name(path)) return archived(path, stored);
   std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) fail(ErrorKind::data, path, ": there is no such file");
+  if (!std::filesystem::exists(path, ignored))
+    fail(ErrorKind::data, path, ": there is no such file", nearest_file(path));
   fail(ErrorKind::config, path,
        ": samples are read from .csv, .npy, IDX (-ubyte), .jpg and .png files, a folder or .tar of images, or from "
        "stdin as -");

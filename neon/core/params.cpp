@@ -6,6 +6,8 @@
 #include <cmath>
 #include <iterator>
 
+#include "neon/core/foreign_keys.h"
+#include "neon/core/message.h"
 #include "neon/core/registry.h"
 
 namespace neon {
@@ -60,6 +62,7 @@ void wrong_type(const Setting& s, const char* expected, Problems& problems) {
   std::string message = text("expected ", expected, ", found ", s.describe());
   if (s.is_scalar() && s.quoted && std::string_view(expected).find("text") == std::string_view::npos)
     message += " in quotes, which is text";
+  if (s.is_scalar()) message += foreign_value_hint(std::string_view(s.path).substr(s.path.rfind('.') + 1), s.value);
   problems.add(s, message);
 }
 
@@ -172,11 +175,30 @@ std::vector<std::string> Schema::names() const {
 
 namespace {
 
+// "; AdamW and SGD have wdecay": the things of the same category that have a key which this one lacks.
+std::string owners_text(const std::string& key, const Schema& own) {
+  const std::string name = own_key(key);
+  std::vector<std::string> owners;
+  for (const Category& category : categories()) {
+    if (!std::ranges::count(category.entries, &own, &EntryInfo::schema)) continue;
+    for (const EntryInfo* entry : category.entries)
+      if (entry->schema->find(name)) owners.push_back(entry->name);
+  }
+  if (owners.empty()) return "";
+  return text("; ", list_text(owners, owners.size() == 2 ? " and " : ", ", 4), owners.size() == 1 ? " has " : " have ",
+              name);
+}
+
 std::string unknown_key(const std::string& key, const Schema& own, const Schema* shared) {
   std::vector<std::string> known = own.names();
   if (shared) std::ranges::copy(shared->names(), std::back_inserter(known));
-  if (known.empty()) return text("unknown key ", in_quotes(key), ": there are no parameters here");
-  return text("unknown key ", in_quotes(key), did_you_mean(key, known), " (known: ", join(known, ", "), ")");
+  const std::string begin = text("unknown key ", in_quotes(key));
+  if (known.empty()) return begin + ": there are no parameters here";
+  std::string hint = foreign_key_hint(key, known);
+  if (hint.empty()) hint = did_you_mean(key, known);
+  if (hint.empty()) hint = owners_text(key, own);
+  constexpr size_t kMost = 24;
+  return text(begin, hint, " (known: ", list_text(known, ", ", kMost), ")");
 }
 
 // Reading leaves nothing where nothing is written. Adds a problem where there has to be something: in place of the

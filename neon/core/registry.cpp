@@ -4,6 +4,8 @@
 #include <functional>
 #include <map>
 
+#include "neon/core/message.h"
+
 namespace neon {
 
 std::vector<Category>& categories() {
@@ -73,6 +75,30 @@ std::string other_category(std::string_view name) {
   return "";
 }
 
+// "; did you mean the activation Rectlin?": the nearest name of the other categories.
+std::string near_in_others(const char* category, std::string_view name) {
+  std::vector<std::string> all;
+  for (const Category& other : categories())
+    if (other.name != category)
+      for (const EntryInfo* entry : other.entries) all.push_back(entry->name);
+  const std::vector<std::string> near = nearest(name, all);
+  return near.empty() ? "" : text("; did you mean the ", other_category(near.front()), " ", near.front(), "?");
+}
+
+// Nearest names within a category, each of its entries once.
+std::string near_within(const char* category, std::string_view name, const std::vector<std::string>& all) {
+  std::vector<std::string> out;
+  std::vector<const EntryInfo*> met;
+  for (const std::string& near : nearest(name, all)) {
+    const auto& entries = category_named(category).entries;
+    const auto entry = std::ranges::find_if(entries, [&](const EntryInfo* e) { return has_name(*e, near); });
+    if (entry != entries.end() && std::ranges::count(met, *entry)) continue;
+    if (entry != entries.end()) met.push_back(*entry);
+    out.push_back(near);
+  }
+  return out.empty() ? "" : "; did you mean " + join(out, " or ") + "?";
+}
+
 // What to write for a name of another category: the entry that takes such a thing, "Activation: ReLU" for a layer.
 std::string mended(const char* category, std::string_view other, std::string_view name) {
   for (const EntryInfo* entry : category_named(category).entries)
@@ -96,6 +122,7 @@ void add_foreign_name(const char* category, const char* name, const char* mend) 
 }
 
 const EntryInfo* find_in_category(const char* category, std::string_view name, std::string& error) {
+  constexpr size_t kMostNames = 24;  // that a message lists
   // A dotted path, as neon 1.x allowed (neon.layers.Affine), means its last part.
   const std::string_view last = name.substr(name.rfind('.') == name.npos ? 0 : name.rfind('.') + 1);
   std::vector<std::string> names, all;
@@ -120,12 +147,13 @@ const EntryInfo* find_in_category(const char* category, std::string_view name, s
     return nullptr;
   }
   std::ranges::sort(names);
-  const std::string hint = did_you_mean(last, all);
+  std::string hint = near_within(category, last, all);
+  if (hint.empty() && names.size() > kMostNames)
+    if (const auto near = akin(last, names); !near.empty()) hint = "; similar are " + list_text(near);
+  if (hint.empty()) hint = near_in_others(category, last);
   error = text("unknown ", category, " ", in_quotes(name), hint);
-  if (names.size() <= 24) error += " (known: " + join(names, ", ") + ")";
-  else if (!hint.empty()) return nullptr;
-  else if (const auto near = akin(last, names); !near.empty()) error += "; akin are " + join(near, ", ");
-  else error += text("; `neon help` lists every ", category);
+  if (names.size() <= kMostNames) error += " (known: " + join(names, ", ") + ")";
+  else if (hint.empty()) error += text("; `neon help ", category, "` lists every ", category);
   return nullptr;
 }
 
@@ -173,7 +201,7 @@ bool split_object(const Setting& from, const char* category, NamedObject& out, P
   std::string message =
       text("expected ", with_article(category), " (Name, or Name: {parameters}), found ", from.describe());
   if (from.is_map() && from.entries.size() > 1)
-    message = text("expected one ", category, " (Name: {parameters}), found a map with keys ", join(from.keys(), ", "),
+    message = text("expected one ", category, " (Name: {parameters}), found a map with keys ", list_text(from.keys()),
                    "; are the parameters indented under the name?");
   problems.add(from, message);
   return false;

@@ -166,10 +166,12 @@ std::vector<std::string> nearest(std::string_view wrong, const std::vector<std::
     if (distance <= allowed || part) ranked.emplace_back(distance, candidate);
   }
   std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  // Beside a name with one slip, those with more only mislead.
+  if (!ranked.empty() && ranked[0].first <= 1)
+    std::erase_if(ranked, [best = ranked[0].first](const auto& item) { return item.first > best; });
   std::vector<std::string> out;
-  const bool same_letters = !ranked.empty() && ranked[0].first == 0;
   for (auto& [distance, name] : ranked)
-    if (out.size() < (same_letters ? 1 : 3) && std::find(out.begin(), out.end(), name) == out.end())
+    if (out.size() < (ranked[0].first == 0 ? 1 : 3) && std::find(out.begin(), out.end(), name) == out.end())
       out.push_back(name);
   return out;
 }

@@ -6,9 +6,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 
 #include "neon/core/error.h"
+#include "neon/core/nearest_file.h"
 
 namespace neon {
 
@@ -27,16 +27,6 @@ std::string with_unix_line_ends(std::string_view text) {
 std::string hex_byte(unsigned char byte) {
   char out[8];
   std::snprintf(out, sizeof out, "0x%02x", byte);
-  return out;
-}
-
-// Names of the files beside `path`, for a suggestion; a folder of very many is not searched to its end.
-std::vector<std::string> siblings(const std::string& path) {
-  std::vector<std::string> out;
-  std::error_code error;
-  const auto folder = std::filesystem::path(path).parent_path();
-  std::filesystem::directory_iterator it(folder.empty() ? "." : folder, error), end;
-  for (; !error && it != end && out.size() < 1000; it.increment(error)) out.push_back(it->path().filename().string());
   return out;
 }
 
@@ -106,9 +96,7 @@ Location Source::at_offset(size_t offset) const {
 
 std::string read_text_file(const std::string& path, size_t limit) {
   std::unique_ptr<FILE, FileCloser> file(std::fopen(path.c_str(), "rb"));
-  if (!file && errno == ENOENT)
-    fail(ErrorKind::config, path, ": there is no such file",
-         did_you_mean(std::filesystem::path(path).filename().string(), siblings(path)));
+  if (!file && errno == ENOENT) fail(ErrorKind::config, path, ": there is no such file", nearest_file(path));
   if (!file) fail(ErrorKind::config, path, ": cannot be opened: ", std::strerror(errno));
   struct stat info = {};
   if (fstat(fileno(file.get()), &info) == 0) {

@@ -1,6 +1,7 @@
 // Loading the newest checkpoint that verifies.
 #include <sys/stat.h>
 
+#include "neon/core/nearest_file.h"
 #include "neon/train/checkpoint.h"
 #include "neon/train/checkpoint_verify.h"
 #include "neon/train/file_lock.h"
@@ -59,6 +60,9 @@ TensorFile load_checkpoint(const std::string& given, std::vector<std::string>& w
       reasons.push_back(error.what());
     }
   }
+  if (reasons.size() == 1 && !exists(path))
+    fail(ErrorKind::data, given, ": there is no such checkpoint", nearest_file(given));
+  if (reasons.size() == 1) fail(ErrorKind::data, reasons.front());
   fail(ErrorKind::data, "no sound checkpoint at ", given, ": ", join(reasons, "; "));
 }
 

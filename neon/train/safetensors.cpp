@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "neon/core/file_kind.h"
 #include "neon/train/atomic_file.h"
 #include "neon/train/safetensors_header.h"
 
@@ -103,9 +104,14 @@ std::string read_header_text(const FileHandle& file, const std::string& path) {
   if (size < sizeof length)
     fail(ErrorKind::data, path, ": ", size, " bytes are too few for a .safetensors file; it was cut off or is another");
   read_exactly(file, 0, &length, sizeof length, path);
-  if (length > kMaxHeaderBytes || length > size - sizeof length)
+  if (length > kMaxHeaderBytes || length > size - sizeof length) {
+    std::string head(std::min<size_t>(size, 512), '\0');
+    read_exactly(file, 0, head.data(), head.size(), path);
+    if (const std::string kind = looks_like(head); !kind.empty())
+      fail(ErrorKind::data, path, ": expected a checkpoint (.safetensors); the file looks like ", kind);
     fail(ErrorKind::data, path, ": a header of ", length, " bytes does not fit a file of ", size,
          " bytes; it was cut off or is not a .safetensors file");
+  }
   std::string out(length, '\0');
   read_exactly(file, sizeof length, out.data(), length, path);
   return out;

@@ -31,6 +31,8 @@ TEST_CASE("the nearest names come first") {
   CHECK(nearest("Convolution", names).empty());
   CHECK(nearest("mnist", {"FashionMNIST", "MNIST"}) == std::vector<std::string>{"MNIST"});
   CHECK(did_you_mean("tanhh", names) == "; did you mean Tanh?");
+  CHECK(nearest("nervanagpu4", {"cpu", "gpu", "nervanagpu"}) == std::vector<std::string>{"nervanagpu"});
+  CHECK(nearest("live", {"size", "time"}).empty());
 }
 
 TEST_CASE("a foreign text stays on its line") {

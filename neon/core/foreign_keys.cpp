@@ -1,0 +1,127 @@
+#include "neon/core/foreign_keys.h"
+
+#include <algorithm>
+
+#include "neon/core/text.h"
+
+namespace neon {
+
+namespace {
+
+// `own` is a key of neon's; `advice` says more than to write it. A word may have several rows: the first whose `own` is
+// a key of the place at hand counts.
+struct ForeignKey {
+  std::string_view foreign, own;
+  const char* advice = "";
+};
+constexpr const char* kKeep = "; write keep, the share of inputs that stays: keep: 0.7 for a rate of 0.3";
+constexpr const char* kOfOptimizer = "; the optimizer has it: optimizer: {Adam: {learning_rate: 0.001}}";
+constexpr const char* kBias = "; write bias: {Constant: 0} for a bias, and leave it out for none";
+constexpr ForeignKey kForeignKeys[] = {
+    {"units", "nout"},
+    {"out_features", "nout"},
+    {"num_outputs", "nout"},
+    {"num_output", "nout"},
+    {"hidden_size", "nout"},
+    {"filters", "nofm"},
+    {"num_filters", "nofm"},
+    {"out_channels", "nofm"},
+    {"kernel_size", "fshape"},
+    {"kernel", "fshape"},
+    {"filter_size", "fshape"},
+    {"pool_size", "fshape"},
+    {"stride", "strides"},
+    {"pad", "padding"},
+    {"dilation_rate", "dilation"},
+    {"use_bias", "bias", kBias},
+    {"bias_initializer", "bias"},
+    {"kernel_initializer", "init"},
+    {"weight_init", "init"},
+    {"act", "activation"},
+    {"nonlinearity", "activation"},
+    {"rate", "keep", kKeep},
+    {"p", "keep", kKeep},
+    {"prob", "keep", kKeep},
+    {"dropout", "keep", kKeep},
+    {"keep_prob", "keep"},
+    {"negative_slope", "slope"},
+    {"lr", "learning_rate"},
+    {"lr", "optimizer", kOfOptimizer},
+    {"eta", "learning_rate"},
+    {"learning_rate", "optimizer", kOfOptimizer},
+    {"momentum", "momentum_coef"},
+    {"momentum", "rho"},
+    {"weight_decay", "wdecay"},
+    {"l2", "wdecay"},
+    {"beta1", "beta_1"},
+    {"beta2", "beta_2"},
+    {"betas", "beta_1", "; write beta_1 and beta_2"},
+    {"eps", "epsilon"},
+    {"epsilon", "eps"},
+    {"rho", "decay_rate"},
+    {"rho", "decay"},
+    {"clipnorm", "gradient_clip_norm"},
+    {"max_norm", "gradient_clip_norm"},
+    {"clipvalue", "gradient_clip_value"},
+    {"lr_scheduler", "schedule"},
+    {"scheduler", "schedule"},
+    {"monitor", "watch"},
+    {"loss", "cost"},
+    {"criterion", "cost"},
+    {"objective", "cost"},
+    {"model", "layers"},
+    {"net", "layers"},
+    {"network", "layers"},
+    {"data", "dataset"},
+    {"optim", "optimizer"},
+    {"solver", "optimizer"},
+    {"num_epochs", "epochs"},
+    {"max_epochs", "epochs"},
+    {"n_epochs", "epochs"},
+    {"bs", "batch_size"},
+    {"minibatch_size", "batch_size"},
+    {"seed", "rng_seed"},
+    {"random_seed", "rng_seed"},
+    {"random_state", "rng_seed"},
+    {"dtype", "datatype"},
+    {"precision", "datatype"},
+    {"device", "backend"},
+    {"transform", "augment"},
+    {"transforms", "augment"},
+    {"validation_split", "validation"},
+    {"validation_split", "dataset", "; the data set has it: dataset: {CSV: {path: FILE, validation: 0.1}}"},
+};
+
+struct ForeignValue {
+  std::string_view key, value;
+  const char* advice;
+};
+constexpr ForeignValue kForeignValues[] = {
+    {"padding", "same",
+     "; write the number of zeros at each edge: padding: 1 keeps the size for fshape: 3, padding: 2 "
+     "for fshape: 5"},
+    {"padding", "valid", "; write padding: 0, or leave it out"},
+};
+
+}  // namespace
+
+std::string foreign_key_hint(std::string_view key, const std::vector<std::string>& known) {
+  for (const ForeignKey& row : kForeignKeys) {
+    if (row.foreign != lower(key) || !std::ranges::count(known, row.own)) continue;
+    return *row.advice ? row.advice : text("; write ", row.own);
+  }
+  return "";
+}
+
+std::string own_key(std::string_view key) {
+  const auto row = std::ranges::find(kForeignKeys, lower(key), &ForeignKey::foreign);
+  return std::string(row == std::end(kForeignKeys) ? key : row->own);
+}
+
+std::string foreign_value_hint(std::string_view key, std::string_view value) {
+  for (const ForeignValue& row : kForeignValues)
+    if (row.key == key && row.value == lower(value)) return row.advice;
+  return "";
+}
+
+}  // namespace neon

@@ -1,0 +1,42 @@
+#include "neon/core/nearest_file.h"
+
+#include <filesystem>
+
+#include "neon/core/message.h"
+
+namespace neon {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Names in a folder; a folder of very many is not searched to its end.
+std::vector<std::string> names_in(const fs::path& folder) {
+  constexpr size_t kMost = 1000;
+  std::vector<std::string> out;
+  std::error_code error;
+  fs::directory_iterator it(folder.empty() ? "." : folder, error), end;
+  for (; !error && it != end && out.size() < kMost; it.increment(error)) out.push_back(it->path().filename().string());
+  return out;
+}
+
+std::string did_you_mean_file(const fs::path& path) {
+  std::vector<std::string> near = nearest(path.filename().string(), names_in(path.parent_path()));
+  for (std::string& name : near) name = (path.parent_path() / name).string();
+  return near.empty() ? "" : "; did you mean " + list_text(near, " or ") + "?";
+}
+
+}  // namespace
+
+std::string nearest_file(const std::string& given) {
+  fs::path path(given);
+  if (!path.has_filename()) path = path.parent_path();  // "photos/"
+  std::error_code ignored;
+  if (path.parent_path().empty() || fs::exists(path.parent_path(), ignored)) return did_you_mean_file(path);
+  fs::path missing = path.parent_path();
+  while (missing.has_parent_path() && missing != missing.parent_path() && !fs::exists(missing.parent_path(), ignored))
+    missing = missing.parent_path();
+  return text("; there is no folder ", missing.string(), did_you_mean_file(missing));
+}
+
+}  // namespace neon

@@ -1,0 +1,11 @@
+// What a path that is not there may have meant.
+#pragma once
+#include <string>
+
+namespace neon {
+
+// "; did you mean photos/train?": the existing path whose name is nearest in the same folder. Where that folder is not
+// there either: "; there is no folder phots; did you mean photos?". "" where nothing is near.
+std::string nearest_file(const std::string& path);
+
+}  // namespace neon

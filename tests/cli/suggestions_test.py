@@ -1,0 +1,85 @@
+#!/usr/bin/python3
+"""Words of other frameworks and slips of the pen: each message names what to write here, and nothing that misleads."""
+import os
+import unittest
+
+import support
+from support import IRIS, Case
+
+LAYER = "  - Affine: {nout: 8, init: Kaiming, activation: Tanh}\n"
+COST, OPTIMIZER = "cost: CrossEntropyMulti\n", "optimizer: {GradientDescentMomentum: {learning_rate: 0.1, momentum_coef: 0.9}}\n"
+# What stands in place of the layer, and what the message has.
+LAYERS = [
+    ("LSTM: 8", "unknown layer 'LSTM'; neon has no recurrent layers yet"),
+    ("Conv2D: {filters: 8}", "write `Conv: {fshape: 3, nofm: N}`"),
+    ("Conv: {filters: 8, fshape: 3, init: Kaiming}", "unknown key 'filters'; write nofm (known: "),
+    ("Conv: {nofm: 8, kernel_size: 3, init: Kaiming}", "unknown key 'kernel_size'; write fshape (known: "),
+    ("Conv: {nofm: 8, fshape: 3, init: Kaiming, padding: same}",
+     "padding: expected an integer, found 'same'; write the number of zeros at each edge: padding: 1 keeps the size"),
+    ("Affine: {units: 8, init: Kaiming}", "unknown key 'units'; write nout (known: "),
+    ("Affine: {nout: 8, init: Kaiming, bias: true}", "unknown initializer 'true'; write `{Constant: 0}` for a bias"),
+    ("Affine: {nout: 8, init: Kaiming, bias: false}", "leave the key out for no bias"),
+    ("Affine: {nout: 8, init: Kaiming, use_bias: true}", "; write bias: {Constant: 0} for a bias"),
+    ("Dropout: {rate: 0.3}", "unknown key 'rate'; write keep, the share of inputs that stays: keep: 0.7 for a rate of 0.3"),
+    ("Rectlinn", "did you mean the activation Rectlin?"),
+    ("Adamm", "did you mean the optimizer Adam?"),
+    ("Affine: {nout: 8, init: Kaiming, activation: relu6}", "write `Rectlinclip: {xcut: 6}`"),
+]
+TOP = [
+    (COST, "cost: categorical_crossentropy\n", "write `CrossEntropyMulti`, after `activation: Softmax`"),
+    (COST, "cost: binary_crossentropy\n", "write `CrossEntropyBinary`, after `activation: Logistic`"),
+    (COST, "loss: MeanSquared\n", "unknown key 'loss'; write cost (known: "),
+    (COST, COST + "lr: 0.1\n", "unknown key 'lr'; the optimizer has it: optimizer: {Adam: {learning_rate: 0.001}}"),
+    (OPTIMIZER, "optimizer: {Adam: {lr: 0.1}}\n", "unknown key 'lr'; write learning_rate (known: "),
+    (OPTIMIZER, "optimizer: {Adam: {wdecay: 0.1}}\n", "unknown key 'wdecay'; AdamW and GradientDescentMomentum have wdecay"),
+    (OPTIMIZER, "optimizer: {Adam: {weight_decay: 0.1}}\n", "AdamW and GradientDescentMomentum have wdecay"),
+    (OPTIMIZER, "optimizer: {SGD: {learning_rate: 0.1, momentum: 0.9}}\n", "unknown key 'momentum'; write momentum_coef"),
+]
+
+
+class Suggestions(Case):
+    def test_words_of_other_frameworks(self):
+        for layer, says in LAYERS:
+            with self.subTest(layer):
+                self.assertIn(LAYER, IRIS)
+                self.refused(2, "check", self.spec(IRIS.replace(LAYER, f"  - {layer}\n")), says=says)
+        for old, new, says in TOP:
+            with self.subTest(new):
+                self.assertIn(old, IRIS)
+                self.refused(2, "check", self.spec(IRIS.replace(old, new)), says=says)
+
+    def test_each_thing_is_named_once(self):
+        spec = self.spec(IRIS.replace("activation: Tanh", "activation: relux"))
+        said = self.refused(2, "check", spec, says="did you mean").err
+        self.assertEqual(said.split("did you mean ")[1].split("?")[0].lower().count("relu"), 1, said)
+
+    def test_options(self):
+        spec = self.spec()
+        said = self.refused(2, "--live", spec, says="neon predict CHECKPOINT - reads samples from standard input").err
+        self.assertNotIn("--size", said)
+        self.assertNotIn("did you mean", self.refused(2, "--wing", spec, says="unknown option '--wing'").err)
+        self.refused(2, "--epoch", "3", spec, says="did you mean --epochs?")
+        said = self.refused(2, "-g", "nervanagpu4", spec, says="did you mean nervanagpu?").err
+        self.assertNotIn(" or ", said)
+
+    def test_files(self):
+        import h5py
+        self.neon(self.spec(), "-e", "1", "-s", "model.safetensors")
+        os.makedirs(self.path("photos/train/a"))
+        for verb in "resume", "eval":
+            self.refused(3, verb, "modle.safetensors", says="modle.safetensors: there is no such checkpoint; did you mean model.safetensors?")
+            self.refused(3, verb, "phots/m.safetensors", says="there is no folder phots; did you mean photos?")
+        h5py.File(self.path("run.h5"), "w").close()
+        self.write("p.jpg", b"\xff\xd8\xff\xe0" + bytes(100))
+        self.write("notes.txt", "some text in a file")
+        for name, kind in ("run.h5", "an HDF5 file"), ("p.jpg", "a JPEG image"), ("notes.txt", "text"):
+            self.refused(3, "eval", name, says=f"neon: {name}: expected a checkpoint (.safetensors); the file looks like {kind}\n")
+        self.refused(3, "predict", "model.safetensors", "nots.txt.gz", says="nots.txt.gz")
+        self.refused(3, "data", "check", "phots", says="did you mean photos?")
+        self.refused(3, self.spec("dataset: {ImageFolder: {path: phots, size: 4}}\n" + IRIS[IRIS.index("layers"):]),
+                     says="did you mean photos?")
+        self.refused(2, "s.yml", says="s.yml: there is no such file; did you mean s.yaml?")
+
+
+if __name__ == "__main__":
+    support.main()
