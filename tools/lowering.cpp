@@ -22,7 +22,7 @@ namespace {
 constexpr int kArch = 90, kProcessors = 132;  // an H200's
 
 StepGraph graph_of(const CommandLine& line) {
-  const OpenedSpec spec = open_spec(line, only_operand(line, "tools/lowering SPEC"));
+  const OpenedSpec spec = open_spec(line, only_operand(line));
   RunOptions options = line.run();
   const DataLayout layout = layout_of(check_data(*spec.experiment, options, spec.folder));
   const ExperimentParams& params = spec.experiment->params;

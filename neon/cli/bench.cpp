@@ -8,7 +8,7 @@
 
 #include "neon/cli/kernel_times.h"
 #include "neon/cli/session.h"
-#include "neon/cli/verbs.h"
+#include "neon/cli/verb.h"
 #include "neon/train/terminal.h"
 #include "neon/train/trainer.h"
 
@@ -126,10 +126,8 @@ std::string memory_text(const DeviceOptions& device) {
          "algorithms included";
 }
 
-}  // namespace
-
 int run_bench(const CommandLine& line) {
-  const std::string& path = only_operand(line, "neon bench SPEC");
+  const std::string& path = only_operand(line);
   RunOptions options = line.run();
   const OpenedSpec spec = open_spec(line, path);
   const bool asked = choose_backend(line, options, *spec.experiment);
@@ -170,5 +168,9 @@ int run_bench(const CommandLine& line) {
          ": what was timed does not train");
   return 0;
 }
+
+}  // namespace
+
+NEON_VERB(run_bench, "bench", 60, takes_step | computes, "SPEC", "time the training step; -v times each kernel");
 
 }  // namespace neon

@@ -1,14 +1,17 @@
 #include "neon/cli/command_line.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
-#include <span>
 
 #include "neon/cli/arguments.h"
 #include "neon/cli/asked_backend.h"
-#include "neon/cli/option_tables.h"
+#include "neon/cli/options.h"
 #include "neon/cli/refused_options.h"
+#include "neon/cli/usage.h"
+#include "neon/cli/verb.h"
 #include "neon/core/error.h"
 #include "neon/core/paths.h"
 #include "neon/core/version.h"
@@ -54,59 +57,38 @@ std::map<std::string, size_t> parse_all(CLI::App& app, const Options& options, c
   return of_file;
 }
 
-// All options, and what was given of them.
+// All options, and the values that were given.
 class Reader {
  public:
-  Reader() : app_(kUsage) {
-    app_.name("neon");
-    add_options(kRunOptions);
-    for (const VerbOption& option : kVerbOptions) {
-      const bool flag = schema_of<VerbOptions>().find(option.field)->type == "true or false";
-      if (flag) options_[option.field] = app_.add_flag(option.flags, values_[option.field], option.help);
-      else add_last(option.flags, option.field, option.help);
+  Reader() {
+    for (const Option& option : all_options()) {
+      if (option.field == std::string_view("help")) continue;  // CLI11's own
+      if (option.holder == Holder::line) add_own(option);
+      else if (option.is_flag()) options_[option.field] = app_.add_flag(name(option), values_[option.field]);
+      else options_[option.field] = take_last(app_.add_option(name(option), values_[option.field]));
     }
-    add_options(kOldOptions);
-    config_option_ = app_.add_option("-c,--config", config_, "file of options, one `name = value` a line")
-                         ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-    options_["set"] =
-        app_.add_option("--set", line_.overrides, "change the spec: --set layers[0].nout=50, or layers.NAME.nout=50")
-            ->allow_extra_args(false);
-    app_.add_flag("-v,--verbose", verbosity_,
-                  "notes on the spec, and what bench's time goes to; -vv: the plan of a step too; -vvv: its kernels");
-    app_.add_flag("--no_progress_bar", no_bar_, "no progress lines");
-    app_.add_flag("--caffe", caffe_, "Caffe's sizes and dropout");
-    app_.add_flag("--deterministic", deterministic_, "only deterministic choices; without -r, seed 0");
-    app_.add_flag("--tf32", tf32_, "f32 products on a GPU take operands of 10 bits of mantissa");
-    app_.add_flag("--version", show_version_, "print the version");
-    app_.add_option("operands", line_.operands, "SPEC, or what the verb takes");
+    app_.add_option("operands", line_.operands);
   }
 
   CommandLine read(std::vector<std::string> arguments, bool& finished, std::string& out) {
     finished = false;
-    if (!arguments.empty() && std::ranges::count(verbs(), arguments.front())) {
-      line_.verb = arguments.front();
-      arguments.erase(arguments.begin());
-    }
+    take_first_word(arguments);
     name_in_full(arguments);
     const std::vector<std::string> given = clear_arguments(arguments);
     try {
       of_file_ = parse_all(app_, options_, given, *config_option_);
     } catch (const CLI::CallForHelp&) {
       finished = true;
-      out = app_.help();
+      out = help_asked_for();
       return line_;
     }
     check_run_together(app_, given);
-    // The verb may follow options.
-    if (line_.verb == "train" && line_.operands.size() > 1 && std::ranges::count(verbs(), line_.operands.front())) {
-      line_.verb = line_.operands.front();
-      line_.operands.erase(line_.operands.begin());
-    }
-    if (show_version_) {
+    if (flags_["version"]) {
       finished = true;
       out = "neon " + std::string(version()) + "\n";
       return line_;
     }
+    settle_verb();
     take_values();
     take_backend();
     settle_overrides();
@@ -125,22 +107,80 @@ class Reader {
     }
   }
 
-  void add_last(const char* flags, const char* field, const char* help) {
-    options_[field] =
-        app_.add_option(flags, values_[field], help)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  static std::string name(const Option& option) { return std::string(option.flags); }
+  static CLI::Option* take_last(CLI::Option* option) {
+    return option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   }
-  void add_options(std::span<const RunOption> table) {
-    for (const RunOption& option : table) add_last(option.flags, option.field, option.help);
+  // Options that the reading itself heeds.
+  void add_own(const Option& option) {
+    const std::string_view field = option.field;
+    if (field == "config") config_option_ = take_last(app_.add_option(name(option), config_));
+    else if (field == "set") options_["set"] = app_.add_option(name(option), line_.overrides)->allow_extra_args(false);
+    else if (field == "verbose") app_.add_flag(name(option), verbosity_);
+    else app_.add_flag(name(option), flags_[option.field]);
+  }
+
+  void take_first_word(std::vector<std::string>& arguments) {
+    if (arguments.empty() || !std::ranges::count(first_words(), arguments.front())) return;
+    line_.verb = arguments.front();
+    verb_given_ = true;
+    arguments.erase(arguments.begin());
+  }
+  void take_operand_as_verb(const std::string& verb) {
+    line_.verb = verb;
+    verb_given_ = true;
+    line_.operands.erase(line_.operands.begin());
+  }
+  // The verb may follow options; and of one that has two words the second does.
+  void settle_verb() {
+    if (verbs().empty()) return;  // a program that only reads specs
+    if (!verb_given_ && line_.operands.size() > 1 && std::ranges::count(first_words(), line_.operands.front()))
+      take_operand_as_verb(line_.operands.front());
+    if (!verb_given_ && !line_.operands.empty()) check_is_file(line_.operands.front());
+    if (find_verb(line_.verb)) return;
+    const std::vector<std::string> seconds = second_words(line_.verb);
+    if (line_.operands.empty())
+      fail(ErrorKind::config, "neon ", line_.verb, " needs a second word: one of ", join(seconds, ", "),
+           "; neon --help says more");
+    const std::string second = line_.operands.front();
+    if (!std::ranges::count(seconds, second))
+      fail(ErrorKind::config, in_quotes(second), " is no verb of neon ", line_.verb, did_you_mean(second, seconds),
+           " (known: ", join(seconds, ", "), ")");
+    take_operand_as_verb(line_.verb + " " + second);
+  }
+  static std::vector<std::string> second_words(const std::string& first) {
+    std::vector<std::string> out;
+    for (const Verb* verb : verbs())
+      if (verb->name.starts_with(first + " ")) out.emplace_back(verb->name.substr(first.size() + 1));
+    return out;
+  }
+  // A bare word where a spec is expected was meant as a verb, unless a file has that name.
+  void check_is_file(const std::string& word) const {
+    if (word.empty() || word.find_first_of("./") != word.npos || access(word.c_str(), F_OK) == 0) return;
+    if (line_.operands.size() > 1 || resembles_verb(word)) unknown_verb(word);
+  }
+
+  // After CLI11 saw -h: of the verb that is there, else of all.
+  std::string help_asked_for() {
+    if (!verb_given_ && !line_.operands.empty() && std::ranges::count(first_words(), line_.operands.front()))
+      take_operand_as_verb(line_.operands.front());
+    if (!verb_given_) return help_of_all();
+    std::string out;
+    const std::string two = line_.operands.empty() ? "" : line_.verb + " " + line_.operands.front();
+    for (const Verb* verb : verbs())
+      if (verb->name == line_.verb ||
+          (verb->name.starts_with(line_.verb + " ") && (!find_verb(two) || verb->name == two)))
+        out += (out.empty() ? "" : "\n") + help_of(*verb);
+    return out;
   }
 
   // Where the values of an option are from, for messages: "a.cfg: option -e,--epochs".
-  template <typename Option>
   std::string place_of(const Option& option, size_t value) {
     return text(value < of_file_[option.field] ? config_ + ": " : "", "option ", option.flags);
   }
 
   // Values of an option that a later one replaces must be right all the same.
-  template <typename Params, typename Option>
+  template <typename Params>
   void check_replaced(const Option& option, Problems& problems) {
     const std::vector<std::string>& given = options_[option.field]->results();
     for (size_t i = 0; i + 1 < given.size(); ++i) {
@@ -150,12 +190,12 @@ class Reader {
     }
   }
 
-  // Those of a table that were given, as a setting for its parameters.
-  template <typename Params, typename Table>
-  Setting given_of(const Table& table, Problems& problems) {
+  // Those of a holder that were given, as a setting for its parameters.
+  template <typename Params>
+  Setting given_of(Holder holder, Problems& problems) {
     Setting out = Setting::map({});
-    for (const auto& option : table) {
-      if (!options_[option.field]->count()) continue;
+    for (const Option& option : all_options()) {
+      if (option.holder != holder || !options_[option.field]->count()) continue;
       check_use(option);
       check_replaced<Params>(option, problems);
       const size_t last = options_[option.field]->results().size() - 1;
@@ -163,30 +203,22 @@ class Reader {
     }
     return out;
   }
-  bool was_typed(const RunOption& option) { return options_[option.field]->results().size() > of_file_[option.field]; }
-  bool is_used(const RunOption& option) const {
-    const auto verb_is = [&](std::initializer_list<const char*> some) { return std::ranges::count(some, line_.verb); };
-    if (verb_is({"doctor", "help"})) return false;
-    if (verb_is({"predict"}))
-      return std::ranges::count(std::array{"backend", "device_id", "datatype"}, std::string(option.field));
-    if (verb_is({"eval", "data"})) return option.needs == Needs::nothing;
-    return option.needs != Needs::a_run || !verb_is({"summary", "program", "bench"});
-  }
-  void check_use(const VerbOption& option) const { check_verb(option, line_); }
-  void check_use(const RunOption& option) {
-    // A file of options is for every verb.
-    if (!is_used(option) && was_typed(option)) does_nothing(option.flags, line_.verb);
+  bool was_typed(const Option& option) { return options_[option.field]->results().size() > of_file_[option.field]; }
+  void check_use(const Option& option) {
+    const Verb* const verb = find_verb(line_.verb);
+    // A file of options is for every verb; but an option that names its verbs means nothing to others.
+    if (verb && !takes(*verb, option) && (was_typed(option) || !option.groups)) does_nothing(option, *verb);
     const Field* const of_run = schema_of<RunOptions>().find(option.field);
-    if (values_[option.field].empty() && of_run && of_run->type == "text")
+    if (option.holder != Holder::verb && values_[option.field].empty() && of_run && of_run->type == "text")
       fail(ErrorKind::config, "option ", option.flags, ": its value is empty; give one, or leave the option out");
   }
 
   void take_values() {
     Problems problems;
-    const Setting of_verb = given_of<VerbOptions>(kVerbOptions, problems);
+    const Setting of_verb = given_of<VerbOptions>(Holder::verb, problems);
     line_.of_verb = read_params<VerbOptions>(of_verb, problems);
-    line_.run_options = given_of<RunOptions>(kRunOptions, problems);
-    const Setting of_old = given_of<OldOptions>(kOldOptions, problems);
+    line_.run_options = given_of<RunOptions>(Holder::run, problems);
+    const Setting of_old = given_of<OldOptions>(Holder::old, problems);
     const auto old = read_params<OldOptions>(of_old, problems);
     read_params<RunOptions>(line_.run_options, problems);
     problems.throw_if_any();
@@ -225,17 +257,16 @@ class Reader {
   // Whether an option that gives the field was typed.
   bool check_contradiction(const std::string& field, bool typed, const std::string& assignment) {
     bool any_typed = false;
-    const auto check = [&](const RunOption& option) {
+    for (const Option& option : all_options()) {
+      if (option.holder != Holder::run && option.holder != Holder::old) continue;
       const std::vector<std::string>& given = options_[option.field]->results();
       const bool asks_backend = option.field == std::string("gpu") || option.field == std::string("device_id");
-      if (given.empty() || (option.field != field && !(asks_backend && field == "backend"))) return;
+      if (given.empty() || (option.field != field && !(asks_backend && field == "backend"))) continue;
       if (was_typed(option) == typed)
         fail(ErrorKind::config, place_of(option, given.size() - 1), " ", in_quotes(given.back()), " and --set ",
              assignment, " contradict each other; leave one out");
       any_typed = any_typed || was_typed(option);
-    };
-    std::ranges::for_each(kRunOptions, check);
-    std::ranges::for_each(kOldOptions, check);
+    }
     return any_typed;
   }
 
@@ -246,10 +277,10 @@ class Reader {
       const bool typed = std::ranges::any_of(arguments, [&](const auto& a) { return a.starts_with(flag); });
       add_option(line_.run_options, field, value ? "true" : "false", typed ? flag : config_);
     };
-    add_flag("--caffe", "caffe", caffe_);
-    add_flag("--tf32", "tf32", tf32_);
-    if (deterministic_) add_option(line_.run_options, "deterministic", "true", "--deterministic");
-    if (no_bar_) add_option(line_.run_options, "progress_bar", "false", "--no_progress_bar");
+    add_flag("--caffe", "caffe", flags_["caffe"]);
+    add_flag("--tf32", "tf32", flags_["tf32"]);
+    if (flags_["deterministic"]) add_option(line_.run_options, "deterministic", "true", "--deterministic");
+    if (flags_["progress_bar"]) add_option(line_.run_options, "progress_bar", "false", "--no_progress_bar");
     line_.verbose = 1 + verbosity_;
   }
 
@@ -260,17 +291,12 @@ class Reader {
   std::map<std::string, size_t> of_file_;  // by field: how many of its values the file of options gave
   CLI::Option* config_option_ = nullptr;
   std::string config_;
-  bool no_bar_ = false, caffe_ = false, deterministic_ = false, tf32_ = false, show_version_ = false;
+  std::map<std::string, bool> flags_;
+  bool verb_given_ = false;
   int verbosity_ = 0;
 };
 
 }  // namespace
-
-const std::vector<std::string>& verbs() {
-  static const std::vector<std::string> all = {"train", "check",   "summary", "program", "bench", "resume",
-                                               "eval",  "predict", "data",    "help",    "doctor"};
-  return all;
-}
 
 CommandLine parse_command_line(std::vector<std::string> arguments, bool& finished, std::string& out) {
   return Reader().read(std::move(arguments), finished, out);

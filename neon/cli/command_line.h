@@ -1,4 +1,4 @@
-// The command line of neon 1.x, and verbs beside it: neon [VERB] [OPTIONS] [SPEC].
+// The command line: neon [VERB] [OPTIONS] [OPERANDS], with the options of neon 1.x.
 #pragma once
 #include <string>
 #include <vector>
@@ -7,10 +7,10 @@
 
 namespace neon {
 
-// What only some verbs take.
+// Options of single verbs.
 struct VerbOptions {
   int64_t top_k = 1, iterations = 200;
-  std::string format;
+  std::string format, as;
   bool resolved = false, pixels = false, skip_bad = false;
   std::optional<int64_t> size, count;
   static void describe(auto&& p) {
@@ -22,16 +22,28 @@ struct VerbOptions {
     p("size", &VerbOptions::size, "Side to which data pack brings images, without it as the spec says; 0: as they are.",
       closed(0, 8192));
     p("count", &VerbOptions::count, "Images that data preview shows.", closed(1, 1024));
+    p("as", &VerbOptions::as, "Form in which help is printed.", one_of({"man", "bash", "zsh", "fish"}));
     p("pixels", &VerbOptions::pixels, "Whether data pack stores pixels instead of the files.");
     p("skip_bad", &VerbOptions::skip_bad, "Whether data pack leaves damaged images out.");
     p("resolved", &VerbOptions::resolved, "Whether check prints the spec with every default.");
   }
 };
 
+// Options of older neons.
+struct OldOptions {
+  std::string gpu;
+  int64_t max_devices = 1;
+  static void describe(auto&& p) {
+    p("gpu", &OldOptions::gpu, "Device to compute on, or a backend of neon 0.9.",
+      one_of({"cpu", "gpu", "mkl", "mgpu", "cudanet", "nervanagpu"}));
+    p("max_devices", &OldOptions::max_devices, "GPUs to use at most.", at_least(1));
+  }
+};
+
 struct CommandLine {
-  std::string program = "neon";    // as it was called
-  std::vector<std::string> words;  // all that followed
-  std::string verb = "train";
+  std::string program = "neon";        // as it was called
+  std::vector<std::string> words;      // all that followed
+  std::string verb = "train";          // "data pack": both words
   std::vector<std::string> operands;   // SPEC, FILE, NAME
   std::vector<std::string> overrides;  // --set
   Setting run_options;                 // those of RunOptions that were given
@@ -43,7 +55,5 @@ struct CommandLine {
 // Throws a config error with one clear line. `finished` is set when the line asked for help or the version,
 // which is then in `text`.
 CommandLine parse_command_line(std::vector<std::string> arguments, bool& finished, std::string& text);
-
-const std::vector<std::string>& verbs();
 
 }  // namespace neon

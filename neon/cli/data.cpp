@@ -10,7 +10,7 @@
 #include "neon/cli/arguments.h"
 #include "neon/cli/data_preview.h"
 #include "neon/cli/session.h"
-#include "neon/cli/verbs.h"
+#include "neon/cli/verb.h"
 #include "neon/core/paths.h"
 #include "neon/train/batch_feed.h"
 #include "neon/train/terminal.h"
@@ -19,12 +19,12 @@ namespace neon {
 
 namespace {
 
-// The operands after `neon data VERB`.
-std::vector<std::string> operands(const CommandLine& line, size_t count, const char* usage) {
-  if (line.operands.size() != count + 1)
-    fail(ErrorKind::config, line.operands.size() > count + 1 ? "an operand too many" : "an operand is missing",
-         "; usage: neon data ", usage);
-  return {line.operands.begin() + 1, line.operands.end()};
+// So many operands, or a config error with the verb's usage.
+const std::vector<std::string>& operands(const CommandLine& line, size_t count) {
+  if (line.operands.size() != count)
+    fail(ErrorKind::config, line.operands.size() > count ? "an operand too many" : "an operand is missing",
+         "; usage: ", usage_of(*find_verb(line.verb)));
+  return line.operands;
 }
 
 // For verbs that need to know what a net makes of the samples: people give the folder itself.
@@ -44,8 +44,8 @@ void refuse_overrides(const CommandLine& line, const char* verb) {
   if (!line.overrides.empty()) fail(ErrorKind::config, "--set changes a spec, and neon data ", verb, " reads none");
 }
 
-int list(const CommandLine& line) {
-  operands(line, 0, "list");
+int run_data_list(const CommandLine& line) {
+  operands(line, 0);
   refuse_overrides(line, "list");
   std::vector<std::string> warnings;
   DataContext context = data_context(line.run(), "", 0, warnings);
@@ -67,8 +67,8 @@ int list(const CommandLine& line) {
   return 0;
 }
 
-int fetch(const CommandLine& line) {
-  const std::string name = operands(line, 1, "fetch NAME")[0];
+int run_data_fetch(const CommandLine& line) {
+  const std::string name = operands(line, 1)[0];
   refuse_overrides(line, "fetch");
   std::vector<std::string> warnings;
   const DataContext context = data_context(line.run(), "", 0, warnings);
@@ -174,8 +174,8 @@ int64_t tell_other_sizes(std::vector<CheckedImage>& checked, const ImageSet& set
   return others;
 }
 
-int check(const CommandLine& line) {
-  const std::string given = operands(line, 1, "check PATH")[0];
+int run_data_check(const CommandLine& line) {
+  const std::string given = operands(line, 1)[0];
   std::vector<std::string> none;
   std::string looked_for;
   const std::string path = find_image_store(given, data_context(line.run(), "", 0, none), looked_for);
@@ -219,8 +219,8 @@ std::vector<int64_t> class_sizes(const Data& data, const Split& split) {
   return out;
 }
 
-int stats(const CommandLine& line) {
-  const std::string path = operands(line, 1, "stats SPEC")[0];
+int run_data_stats(const CommandLine& line) {
+  const std::string path = operands(line, 1)[0];
   const OpenedSpec spec = open_spec_of_data(line, path);
   Data data = load_data(*spec.experiment, line.run(), spec.folder);
   print_result(text(data.source, ": samples ", data.sample, " of ", name_of(data.train.dtype())));
@@ -272,8 +272,8 @@ PackOptions pack_options(const CommandLine& line, const OpenedImages& opened) {
   return options;
 }
 
-int pack(const CommandLine& line) {
-  const auto given = operands(line, 2, "pack PATH FOLDER [--size N] [--pixels] [--skip_bad]");
+int run_data_pack(const CommandLine& line) {
+  const auto given = operands(line, 2);
   if (line.of_verb.size.value_or(0) > 0 && !line.of_verb.pixels)
     fail(ErrorKind::config, "--size: files are packed as they are; give --pixels too, or size: N in the spec");
   const OpenedImages opened = open_images(line, given[0]);
@@ -301,8 +301,8 @@ int pack(const CommandLine& line) {
   return 0;
 }
 
-int preview(const CommandLine& line) {
-  const auto given = operands(line, 2, "preview SPEC PNG [--count N]");
+int run_data_preview(const CommandLine& line) {
+  const auto given = operands(line, 2);
   if (!given[1].ends_with(".png"))
     fail(ErrorKind::config, in_quotes(given[1]), ": the preview is a PNG file; give a name that ends with .png");
   const OpenedSpec spec = open_spec_of_data(line, given[0]);
@@ -315,18 +315,16 @@ int preview(const CommandLine& line) {
 
 }  // namespace
 
-int run_data(const CommandLine& line) {
-  const std::pair<const char*, int (*)(const CommandLine&)> all[] = {
-      {"list", list}, {"fetch", fetch}, {"check", check}, {"stats", stats}, {"pack", pack}, {"preview", preview}};
-  std::vector<std::string> names;
-  for (const auto& [name, run] : all) {
-    if (!line.operands.empty() && line.operands.front() == name) return run(line);
-    names.push_back(name);
-  }
-  if (line.operands.empty())
-    fail(ErrorKind::config, "neon data what? One of ", join(names, ", "), "; neon --help says more");
-  fail(ErrorKind::config, "'", line.operands.front(), "' is none of neon data's verbs ", join(names, ", "),
-       did_you_mean(line.operands.front(), names));
-}
+NEON_VERB(run_data_list, "data list", 90, takes_device | takes_data | computes, "",
+          "list the data sets and whether they are here");
+NEON_VERB(run_data_fetch, "data fetch", 91, takes_device | takes_data | computes, "NAME", "download a data set");
+NEON_VERB(run_data_check, "data check", 92, takes_device | takes_data | computes, "PATH",
+          "read every image of a folder, archive, list, packed folder or spec and list the damaged ones");
+NEON_VERB(run_data_stats, "data stats", 93, takes_device | takes_data | computes, "SPEC",
+          "print the classes, and the means and deviations of the channels");
+NEON_VERB(run_data_pack, "data pack", 94, takes_device | takes_data | computes, "PATH FOLDER",
+          "write the images of a folder, archive, list (FILE,CLASS) or spec as shards with checksums");
+NEON_VERB(run_data_preview, "data preview", 95, takes_device | takes_data | computes, "SPEC PNG",
+          "draw the first batch as the net sees it, augmented, on one sheet");
 
 }  // namespace neon

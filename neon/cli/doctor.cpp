@@ -11,7 +11,7 @@
 #include "backends/elementwise/kernels.h"
 #include "backends/graph/expression.h"
 #include "backends/graph/windows.h"
-#include "neon/cli/verbs.h"
+#include "neon/cli/verb.h"
 #include "neon/core/paths.h"
 #include "neon/core/threads.h"
 #include "neon/core/version.h"
@@ -141,11 +141,10 @@ std::string driver_text(GpuModule& module) {
   return text(own, own.empty() ? "" : ", ", module.driver_version());
 }
 
-}  // namespace
-
 int run_doctor(const CommandLine& command) {
   if (!command.operands.empty())
-    fail(ErrorKind::config, in_quotes(command.operands.front()), " is one operand too many; usage: neon doctor");
+    fail(ErrorKind::config, in_quotes(command.operands.front()),
+         " is one operand too many; usage: ", usage_of(*find_verb(command.verb)));
   line("neon", text(version(), cuda_version().empty() ? "" : ", built with CUDA " + cuda_version()));
   line("threads", std::to_string(available_threads()));
   line("instructions", text("x86-64-", elementwise::active_level().name));
@@ -170,5 +169,10 @@ int run_doctor(const CommandLine& command) {
   }
   return good ? 0 : exit_code(ErrorKind::device);
 }
+
+}  // namespace
+
+NEON_VERB(run_doctor, "doctor", 100, takes_nothing, "",
+          "print the processor, GPU and libraries found here, test the GPU, say why it is not used");
 
 }  // namespace neon

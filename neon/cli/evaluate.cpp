@@ -4,15 +4,17 @@
 #include <nlohmann/json.hpp>
 
 #include "neon/cli/session.h"
-#include "neon/cli/verbs.h"
+#include "neon/cli/verb.h"
 #include "neon/train/evaluator.h"
 #include "neon/train/gpu_room.h"
 #include "neon/train/terminal.h"
 
 namespace neon {
 
+namespace {
+
 int run_eval(const CommandLine& line) {
-  const std::string& path = only_operand(line, "neon eval CHECKPOINT");
+  const std::string& path = only_operand(line);
   const OpenedRun opened = open_checkpoint(line, path);
   check_caffe(line, opened, path);
   RunOptions options = options_of(line, opened);
@@ -58,5 +60,10 @@ int run_eval(const CommandLine& line) {
   }
   return 0;
 }
+
+}  // namespace
+
+NEON_VERB(run_eval, "eval", 70, takes_device | takes_data | computes, "CHECKPOINT",
+          "print the cost and metrics of a checkpoint on the test set");
 
 }  // namespace neon

@@ -1,7 +1,10 @@
-// neon help [NAME]: what a spec can name, from the declared parameters.
+// neon help [NAME]: verbs, and everything that a spec can name, from their declarations.
 #include <algorithm>
+#include <functional>
+#include <utility>
 
-#include "neon/cli/verbs.h"
+#include "neon/cli/usage.h"
+#include "neon/cli/verb.h"
 #include "neon/train/experiment.h"
 #include "neon/train/terminal.h"
 
@@ -56,14 +59,18 @@ void print_category(const Category& category) {
     print_result(formatted("  %-22s ", entry->name.c_str()) + entry->sentence);
 }
 
+// Whether a key's page lists a category.
+bool lists(const Field& key, const Category& category) {
+  return key.type == category.name || key.type == "list of " + category.name || key.name == category.name + "s";
+}
+
 // A key of the top level of a spec, and what its value may name.
 void print_key(const Field& field) {
   print_result(text(field.name, " (spec): ", field.sentence));
   print_result("  " + value_of(field));
   for (const std::string& alias : field.aliases) print_result("  also written " + alias);
   for (const Category& category : categories())
-    if (field.type == category.name || field.type == "list of " + category.name || field.name == category.name + "s")
-      print_category(category);
+    if (lists(field, category)) print_category(category);
 }
 
 void print_overview() {
@@ -93,44 +100,70 @@ bool is_named(const EntryInfo& entry, const std::string& name) {
          std::ranges::any_of(entry.aliases, [&](const auto& a) { return lower(a) == wanted; });
 }
 
-}  // namespace
+// Verbs of that name, or that begin with it: data.
+std::vector<const Verb*> verbs_named(const std::string& name) {
+  std::vector<const Verb*> out;
+  for (const Verb* verb : verbs())
+    if (verb->name == name || verb->name.starts_with(name + " ")) out.push_back(verb);
+  return out;
+}
 
-int run_help(const CommandLine& line) {
-  if (line.operands.empty()) print_overview();
-  for (const std::string& name : line.operands) {
-    bool found = name == "spec";
-    const Schema& spec = schema_of<ExperimentParams>();
-    if (found) print_schema(spec);
-    std::vector<std::string> known = spec.names();
-    known.push_back("spec");
-    if (const Field* key = spec.find(name)) {
-      print_key(*key);
-      found = true;
-    }
-    for (const Category& category : categories()) {
-      known.push_back(category.name);
-      if (name == category.name && !spec.find(name)) {  // a key has printed what it may name
-        if (found) print_result("");
+// Everything of that name, one page below the other: verbs, the spec, its keys, categories, what is registered in them.
+std::vector<std::function<void()>> pages_of(const std::string& name) {
+  std::vector<std::function<void()>> out;
+  for (const Verb* verb : verbs_named(name)) out.push_back([verb] { print_lines(help_of(*verb)); });
+  if (name == "spec") out.push_back([] { print_schema(schema_of<ExperimentParams>()); });
+  const Field* const key = schema_of<ExperimentParams>().find(name);
+  if (key) out.push_back([key] { print_key(*key); });
+  for (const Category& category : categories()) {
+    if (name == category.name && !(key && lists(*key, category)))
+      out.push_back([&category] {
         print_result(category.name + ": a kind of things that a spec names");
         print_category(category);
-        found = true;
-      }
-      for (const EntryInfo* entry : everything_in(category)) {
-        known.push_back(entry->name);
-        if (!is_named(*entry, name)) continue;
-        if (found) print_result("");
-        print_entry(category.name, *entry);
-        found = true;
-      }
-    }
-    if (!found) {
-      const std::string takers = having_parameter(name);
-      fail(ErrorKind::config, "nothing is named '", name, "'", takers.empty() ? did_you_mean(name, known) : "",
-           takers.empty() ? "" : "; it is a parameter of " + takers,
-           "; neon help lists what a spec can name, neon --help the options");
+      });
+    for (const EntryInfo* entry : everything_in(category))
+      if (is_named(*entry, name)) out.push_back([&category, entry] { print_entry(category.name, *entry); });
+  }
+  return out;
+}
+
+[[noreturn]] void unknown_name(const std::string& name) {
+  std::vector<std::string> known = schema_of<ExperimentParams>().names();
+  known.push_back("spec");
+  std::ranges::copy(first_words(), std::back_inserter(known));
+  for (const Category& category : categories()) {
+    known.push_back(category.name);
+    for (const EntryInfo* entry : everything_in(category)) known.push_back(entry->name);
+  }
+  const std::string takers = having_parameter(name);
+  fail(ErrorKind::config, "nothing is named ", in_quotes(name), takers.empty() ? did_you_mean(name, known) : "",
+       takers.empty() ? "" : "; it is a parameter of " + takers,
+       "; neon help lists what a spec can name, neon --help the options");
+}
+
+int run_help(const CommandLine& line) {
+  if (!line.of_verb.as.empty()) {
+    print_data(help_as(line.of_verb.as));
+    return 0;
+  }
+  if (line.operands.empty()) print_overview();
+  std::vector<std::string> names = line.operands;
+  if (const std::string all = join(names, " "); find_verb(all)) names = {all};  // data pack
+  bool first = true;
+  for (const std::string& name : names) {
+    const auto pages = pages_of(name);
+    if (pages.empty()) unknown_name(name);
+    for (const auto& page : pages) {
+      if (!std::exchange(first, false)) print_result("");
+      page();
     }
   }
   return 0;
 }
+
+}  // namespace
+
+NEON_VERB(run_help, "help", 110, takes_nothing, "[NAME ...]",
+          "explain a verb, or a layer, optimizer, data set ... and its parameters");
 
 }  // namespace neon

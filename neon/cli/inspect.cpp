@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "neon/cli/session.h"
-#include "neon/cli/verbs.h"
+#include "neon/cli/verb.h"
 #include "neon/spec/yaml.h"
 #include "neon/train/batch_feed.h"
 #include "neon/train/checkpoint.h"
@@ -87,9 +87,9 @@ void inspect_graph(Inspected& out) {
 
 // Everything that can be known before the samples are read; no graph where the shapes are not known. What is the same
 // on every device needs no look for a GPU, which takes some 0.3 s where there is one.
-Inspected inspect(const CommandLine& line, const char* usage, bool of_device = true) {
+Inspected inspect(const CommandLine& line, bool of_device = true) {
   Inspected out;
-  const std::string& path = only_operand(line, usage);
+  const std::string& path = only_operand(line);
   out.options = line.run();
   out.spec = open_spec(line, path);
   const Experiment& experiment = *out.spec.experiment;
@@ -139,10 +139,8 @@ void need_shapes(const DataCheck& check) {
     fail(ErrorKind::data, "the data is not there, and says which shapes there are: ", check.missing);
 }
 
-}  // namespace
-
 int run_check(const CommandLine& line) {
-  const Inspected in = inspect(line, "neon check SPEC");
+  const Inspected in = inspect(line);
   if (line.of_verb.resolved) {
     print_data(write_yaml(in.spec.experiment->resolved(in.options)));
     return 0;
@@ -179,8 +177,6 @@ int run_check(const CommandLine& line) {
   return report_data(in.check);
 }
 
-namespace {
-
 // The name, set in by its containers; the first of a branch has the branch's number before it.
 std::string indented(const LayerRow& row) {
   std::string out(size_t(std::max(row.depth - 1, 0)) * 3, ' ');
@@ -189,10 +185,8 @@ std::string indented(const LayerRow& row) {
   return out + row.name;
 }
 
-}  // namespace
-
 int run_summary(const CommandLine& line) {
-  const Inspected in = inspect(line, "neon summary SPEC", false);
+  const Inspected in = inspect(line, false);
   need_shapes(in.check);
   std::vector<LayerRow> rows;
   Graph scratch;
@@ -222,8 +216,6 @@ int run_summary(const CommandLine& line) {
   return 0;
 }
 
-namespace {
-
 // Of a training step of so many samples.
 StepGraph graph_of(const Inspected& in, int64_t batch) {
   const ExperimentParams& params = in.spec.experiment->params;
@@ -232,10 +224,8 @@ StepGraph graph_of(const Inspected& in, int64_t batch) {
   return training_graph(in.spec.experiment->network(), *params.cost, *params.optimizer, in.layout, step);
 }
 
-}  // namespace
-
 int run_program(const CommandLine& line) {
-  const Inspected in = inspect(line, "neon program SPEC");
+  const Inspected in = inspect(line);
   need_shapes(in.check);
   RunOptions options = in.options;
   Variables variables;
@@ -256,5 +246,12 @@ int run_program(const CommandLine& line) {
   print_result(text(implementations.size(), " kernels: ", join(implementations, ", ")));
   return 0;
 }
+
+}  // namespace
+
+NEON_VERB(run_check, "check", 30, takes_run, "SPEC",
+          "check a spec and its data and estimate the memory; train nothing");
+NEON_VERB(run_summary, "summary", 40, takes_step, "SPEC", "print the layers, their shapes, parameters and work");
+NEON_VERB(run_program, "program", 50, takes_step | computes, "SPEC", "print the training step's kernels and memory");
 
 }  // namespace neon

@@ -5,32 +5,17 @@
 #include <algorithm>
 #include <cstdlib>
 #include <exception>
-#include <map>
 #include <new>
 #include <system_error>
 
 #include "neon/cli/fault_search.h"
-#include "neon/cli/verbs.h"
+#include "neon/cli/verb.h"
 #include "neon/core/message.h"
 #include "neon/core/team.h"
 #include "neon/core/threads.h"
 #include "neon/train/terminal.h"
 
 namespace {
-
-using Verb = int (*)(const neon::CommandLine&);
-
-Verb verb_named(const std::string& name) {
-  static const std::map<std::string, Verb> verbs = {
-      {"train", neon::run_train},     {"resume", neon::run_resume},   {"check", neon::run_check},
-      {"summary", neon::run_summary}, {"program", neon::run_program}, {"bench", neon::run_bench},
-      {"eval", neon::run_eval},       {"predict", neon::run_predict}, {"data", neon::run_data},
-      {"help", neon::run_help},       {"doctor", neon::run_doctor}};
-  const auto found = verbs.find(name);
-  if (found == verbs.end())
-    neon::fail(neon::ErrorKind::failed, "the verb ", name, " is parsed, but no function runs it");
-  return found->second;
-}
 
 // Else the next file opened, a checkpoint say, would get the number of a closed stream, and all that is printed. What
 // is opened in its place reads and writes nothing: results that cannot be printed stay an error.
@@ -45,8 +30,8 @@ void open_standard_streams() {
 // A thread that waits for another spins for a moment, then sleeps. libgomp's own moment is so long that beside
 // another busy process, where the awaited thread has no core, a step took 4 to 8 times longer than with this one.
 // It reads the variable when it is loaded, hence the fresh start; both cost nothing where neither is needed.
-void begin_with_short_spins(const std::string& verb, char** argv) {
-  if (verb == "help" || verb == "check" || verb == "summary") return;
+void begin_with_short_spins(const neon::Verb& verb, char** argv) {
+  if (!(verb.takes & neon::computes)) return;
   if (std::getenv("GOMP_SPINCOUNT") || std::getenv("OMP_WAIT_POLICY")) return;
   // Bound to a processor by libgomp, this thread would start anew with that one alone.
   if (std::getenv("OMP_PROC_BIND") || std::getenv("OMP_PLACES") || std::getenv("GOMP_CPU_AFFINITY")) return;
@@ -64,13 +49,12 @@ void tell_of_threads() {
 
 // Loops may begin anywhere, and OpenMP ends the program where it cannot start a thread. Verbs that compute find out
 // first.
-void try_threads(const std::string& verb) {
-  if (verb == "help" || verb == "check" || verb == "summary" || verb == "doctor") return;
-  neon::team_size(neon::available_threads());
+void try_threads(const neon::Verb& verb) {
+  if (verb.takes & neon::computes) neon::team_size(neon::available_threads());
 }
 
-int run_verb(const neon::CommandLine& line, char** argv) try {
-  const int code = verb_named(line.verb)(line);
+int run_verb(const neon::Verb& verb, const neon::CommandLine& line, char** argv) try {
+  const int code = verb.run(line);
   if (!neon::fault_searched_for().empty()) neon::fail(neon::ErrorKind::device, "all of it went through");
   return code;
 } catch (const neon::RunFault& fault) {
@@ -87,11 +71,12 @@ int run(const std::vector<std::string>& arguments, char** argv) {
   neon::CommandLine line = neon::parse_command_line(arguments, finished, text);
   if (!finished) {
     if (line.verb != "help") tell_of_threads();
-    begin_with_short_spins(line.verb, argv);
-    try_threads(line.verb);
+    const neon::Verb& verb = *neon::find_verb(line.verb);
+    begin_with_short_spins(verb, argv);
+    try_threads(verb);
     if (argv[0]) line.program = argv[0];
     line.words = arguments;
-    const int code = run_verb(line, argv);
+    const int code = run_verb(verb, line, argv);
     neon::flush_results();
     return code;
   }

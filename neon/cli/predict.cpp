@@ -6,7 +6,7 @@
 
 #include "neon/cli/samples.h"
 #include "neon/cli/session.h"
-#include "neon/cli/verbs.h"
+#include "neon/cli/verb.h"
 #include "neon/train/gpu_room.h"
 #include "neon/train/terminal.h"
 
@@ -74,10 +74,9 @@ class Printer {
   int64_t classes_;
 };
 
-}  // namespace
-
 int run_predict(const CommandLine& line) {
-  if (line.operands.size() != 2) fail(ErrorKind::config, "usage: neon predict CHECKPOINT FILE (FILE - is stdin)");
+  if (line.operands.size() != 2)
+    fail(ErrorKind::config, "usage: ", usage_of(*find_verb(line.verb)), " (FILE - is stdin)");
   const std::string &path = line.operands[0], &samples_path = line.operands[1];
   const OpenedRun opened = open_checkpoint(line, path);
   check_caffe(line, opened, path);
@@ -147,5 +146,12 @@ int run_predict(const CommandLine& line) {
   }
   return 0;
 }
+
+}  // namespace
+
+NEON_VERB(
+    run_predict, "predict", 80, takes_device | computes, "CHECKPOINT FILE",
+    "print the classes or outputs for the samples of a CSV, NPY, IDX or image file, a folder or .tar of images, or - "
+    "for stdin");
 
 }  // namespace neon

@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "neon/core/error.h"
+#include "neon/core/params.h"
 #include "neon/train/options.h"
 
 namespace neon {
@@ -65,8 +66,8 @@ std::string near_option(const std::string& name, std::vector<std::string> known)
 }
 
 bool takes_integer(const std::string& letter) {
-  return std::ranges::any_of(kRunOptions, [&](const RunOption& option) {
-    return std::string_view(option.flags).starts_with(letter + ",") &&
+  return std::ranges::any_of(all_options(), [&](const Option& option) {
+    return option.holder == Holder::run && option.flags.starts_with(letter + ",") &&
            schema_of<RunOptions>().find(option.field)->type == "integer";
   });
 }
@@ -95,18 +96,12 @@ void check_run_together(const CLI::App& app, const std::vector<std::string>& giv
   }
 }
 
-[[noreturn]] void does_nothing(const char* flags, const std::string& verb, const std::string& of) {
-  fail(ErrorKind::config, "option ", flags, " does nothing with neon ", verb, "; ",
-       of.empty() ? "leave it out" : text("it is for neon ", of));
-}
-
-void check_verb(const VerbOption& option, const CommandLine& line) {
-  std::string verb = line.verb;
-  if (verb == "data" && !line.operands.empty()) verb += " " + line.operands.front();
+void does_nothing(const Option& option, const Verb& verb) {
   std::vector<std::string> of;
   for (const std::string_view name : option.verbs)
     if (!name.empty()) of.emplace_back(name);
-  if (!std::ranges::count(of, verb)) does_nothing(option.flags, verb, join(of, " and neon "));
+  fail(ErrorKind::config, "option ", option.flags, " does nothing with neon ", verb.name, "; ",
+       of.empty() ? "leave it out" : text("it is for neon ", join(of, " and neon ")));
 }
 
 }  // namespace neon

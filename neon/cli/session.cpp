@@ -4,6 +4,7 @@
 
 #include "datasets/streaming.h"
 #include "neon/cli/arguments.h"
+#include "neon/cli/verb.h"
 #include "neon/core/free_memory.h"
 #include "neon/core/paths.h"
 #include "neon/spec/override.h"
@@ -14,16 +15,16 @@
 
 namespace neon {
 
-const std::string& only_operand(const CommandLine& line, const char* usage) {
-  if (line.operands.empty()) fail(ErrorKind::config, "nothing to work on; usage: ", usage, " (neon --help says more)");
+const std::string& only_operand(const CommandLine& line) {
+  const Verb* const verb = find_verb(line.verb);
+  const std::string usage = text("; usage: ", verb ? usage_of(*verb) : "a SPEC");
+  if (line.operands.empty())
+    fail(ErrorKind::config, "nothing to work on", usage, " (neon ", verb && line.verb != "train" ? line.verb + " " : "",
+         "--help says more)");
   const std::string& first = line.operands.front();
-  if (line.operands.size() > 1) {
-    const bool may_be_verb = first.find('.') == first.npos && !std::ranges::count(verbs(), first);
-    const std::string verb = may_be_verb ? did_you_mean(first, verbs()) : "";
-    fail(ErrorKind::config, in_quotes(line.operands[1]), " is one operand too many after ", in_quotes(first),
-         "; usage: ", usage, verb.empty() ? "" : text(" (", in_quotes(first), " is no verb", verb, ")"));
-  }
-  if (first.empty()) fail(ErrorKind::config, "the operand is empty; usage: ", usage);
+  if (line.operands.size() > 1)
+    fail(ErrorKind::config, in_quotes(line.operands[1]), " is one operand too many after ", in_quotes(first), usage);
+  if (first.empty()) fail(ErrorKind::config, "the operand is empty", usage);
   return first;
 }
 

@@ -9,8 +9,8 @@
 
 namespace neon {
 
-// The one operand; an error that shows how the verb is called when it is missing or not alone.
-const std::string& only_operand(const CommandLine& line, const char* usage);
+// The one operand. A config error with the verb's usage where it is missing or not alone.
+const std::string& only_operand(const CommandLine& line);
 
 struct OpenedSpec {
   std::unique_ptr<Experiment> experiment;

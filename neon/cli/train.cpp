@@ -9,7 +9,7 @@
 #include "neon/cli/fault_search.h"
 #include "neon/cli/run_files.h"
 #include "neon/cli/session.h"
-#include "neon/cli/verbs.h"
+#include "neon/cli/verb.h"
 #include "neon/core/paths.h"
 #include "neon/train/clock.h"
 #include "neon/train/terminal.h"
@@ -177,8 +177,10 @@ void write_nothing(RunOptions& options) {
 
 }  // namespace
 
+namespace {
+
 int run_train(const CommandLine& line) {
-  const std::string& path = only_operand(line, "neon [OPTIONS] SPEC");
+  const std::string& path = only_operand(line);
   RunOptions options = line.run();
   const OpenedSpec spec = open_spec(line, path);
   name_checkpoint(options, line);
@@ -202,7 +204,7 @@ int run_train(const CommandLine& line) {
 }
 
 int run_resume(const CommandLine& line) {
-  const std::string& path = only_operand(line, "neon resume CHECKPOINT");
+  const std::string& path = only_operand(line);
   const OpenedRun opened = open_checkpoint(line, path);
   check_fixed(line, opened, path);
   RunOptions options = options_of(line, opened);
@@ -231,5 +233,10 @@ int run_resume(const CommandLine& line) {
   if (searches) end_search(*trainer);
   return train(*trainer, *opened.experiment, data, options, line);
 }
+
+}  // namespace
+
+NEON_VERB(run_train, "train", 10, takes_run | computes, "SPEC", "train the net of a spec");
+NEON_VERB(run_resume, "resume", 20, takes_run | computes, "CHECKPOINT", "go on with a run; -e N goes on to epoch N");
 
 }  // namespace neon

@@ -158,7 +158,7 @@ class Usage(Case):
         # No number of bits, so the spec.
         self.refused(2, "-u", "1.5", self.spec(), says=["rounding", "expected an integer, found '1.5'"])
         self.refused(2, "-u", "-3", self.spec(), says=["rounding", "-3"])
-        self.refused(2, "-u", "abc", self.spec(), says="'s.yaml' is one operand too many after 'abc'; usage: neon [OPTIONS] SPEC")
+        self.refused(2, "-u", "abc", self.spec(), says="'abc' is no verb; neon --help lists the verbs")
         self.refused(2, "check", "", says="the operand is empty; usage: neon check SPEC")
         self.refused(2, "doctor", "gpu", says="'gpu' is one operand too many")
         self.neon("-e", "1", "-s", "m.safetensors", self.spec())

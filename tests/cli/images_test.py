@@ -293,7 +293,7 @@ batch_size: 8
         told = self.neon("data", "fetch", "CIFAR10", "-w", "sets", code=3).err
         self.assertIn("sets/cifar10/cifar-10-binary.tar.gz: cannot be downloaded", told)
         self.assertRegex(self.neon("data", "list", "-w", "sets").out, r"(?m)^CIFAR10 +absent +neon data fetch CIFAR10 -w sets$")
-        self.assertIn("neon data what? One of list, fetch", self.neon("data", code=2).err)
+        self.assertIn("neon data needs a second word: one of list, fetch", self.neon("data", code=2).err)
         self.assertIn("did you mean pack?", self.neon("data", "pak", code=2).err)
         self.assertIn("an operand is missing; usage: neon data pack PATH FOLDER", self.neon("data", "pack", "x", code=2).err)
         self.assertIn("option --pixels does nothing with neon check", self.neon("check", "--pixels", self.spec(), code=2).err)

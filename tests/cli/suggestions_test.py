@@ -33,7 +33,6 @@ TOP = [
     (OPTIMIZER, "optimizer: {Adam: {lr: 0.1}}\n", "unknown key 'lr'; write learning_rate (known: "),
     (OPTIMIZER, "optimizer: {Adam: {wdecay: 0.1}}\n", "unknown key 'wdecay'; AdamW and GradientDescentMomentum have wdecay"),
     (OPTIMIZER, "optimizer: {Adam: {weight_decay: 0.1}}\n", "AdamW and GradientDescentMomentum have wdecay"),
-    (OPTIMIZER, "optimizer: {SGD: {learning_rate: 0.1, momentum: 0.9}}\n", "unknown key 'momentum'; write momentum_coef"),
 ]
 
 

@@ -1,0 +1,31 @@
+// The options, each declared once: how it is written, whose parameter it is, which verbs take it, what it does. The
+// reading of the command line, --help, the man page and the completions of shells are made from this table.
+#pragma once
+#include <array>
+#include <span>
+#include <string_view>
+
+namespace neon {
+
+// Whose parameter the field is: RunOptions, VerbOptions, OldOptions; or what the reading itself does.
+enum class Holder { run, verb, old, line };
+
+struct Option {
+  std::string_view flags;  // "-e,--epochs"
+  std::string_view value;  // what follows, for help: "N", "cpu|gpu"; "" for a flag
+  Holder holder;
+  const char* field;
+  // Groups (Takes) of verbs that take it; 0: the verbs named, and where none is, every verb.
+  unsigned groups;
+  std::string_view sentence;
+  std::array<std::string_view, 2> verbs = {};
+  bool is_flag() const { return value.empty(); }
+};
+
+std::span<const Option> all_options();
+
+struct Verb;
+// Whether an option means something to a verb.
+bool takes(const Verb& verb, const Option& option);
+
+}  // namespace neon

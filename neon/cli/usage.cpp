@@ -1,0 +1,85 @@
+#include "neon/cli/usage.h"
+
+#include <algorithm>
+
+#include "neon/core/error.h"
+#include "neon/core/version.h"
+
+namespace neon {
+
+namespace {
+
+constexpr size_t kColumns = 100, kIndent = 34;
+
+// A name in the first column, and words in the second, in lines of kColumns letters.
+std::string entry(const std::string& name, std::string_view words) {
+  std::string out = "  " + name, line;
+  out += out.size() + 2 > kIndent ? "\n" + std::string(kIndent, ' ') : std::string(kIndent - out.size(), ' ');
+  while (!words.empty()) {
+    const size_t end = std::min(words.find(' '), words.size());
+    if (!line.empty() && kIndent + line.size() + 1 + end > kColumns) {
+      out += line + "\n" + std::string(kIndent, ' ');
+      line.clear();
+    }
+    line += (line.empty() ? "" : " ") + std::string(words.substr(0, end));
+    words.remove_prefix(std::min(end + 1, words.size()));
+  }
+  return out + line + "\n";
+}
+
+// Sections of --help; the options of a section are those that `holds` accepts.
+struct Section {
+  const char* title;
+  bool (*holds)(const Option&);
+};
+constexpr Section kSections[] = {
+    {"Device", [](const Option& o) { return o.groups == takes_device && o.holder != Holder::old; }},
+    {"Data", [](const Option& o) { return o.groups == takes_data; }},
+    {"Training", [](const Option& o) { return o.groups == takes_training; }},
+    {"Files of a run", [](const Option& o) { return o.groups == takes_files; }},
+    {"Options of single verbs", [](const Option& o) { return !o.verbs[0].empty(); }},
+    {"Every verb", [](const Option& o) { return o.holder == Holder::line; }},
+    {"Options of older neons", [](const Option& o) { return o.holder == Holder::old; }},
+};
+
+std::string verbs_of(const Option& option) {
+  std::string out;
+  for (const std::string_view verb : option.verbs)
+    if (!verb.empty()) out += text(out.empty() ? "With neon " : " and neon ", verb);
+  return out.empty() ? "" : out + ": ";
+}
+
+// Sections with the options that `is_wanted` accepts.
+std::string sections(auto&& is_wanted, bool with_verbs) {
+  std::string out;
+  for (const Section& section : kSections) {
+    std::string lines;
+    for (const Option& option : all_options())
+      if (section.holds(option) && is_wanted(option))
+        lines += entry(spelled(option), text(with_verbs ? verbs_of(option) : "", option.sentence));
+    if (!lines.empty()) out += text("\n", section.title, ":\n", lines);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string spelled(const Option& option) {
+  std::string out;
+  for (const char letter : option.flags) out += letter == ',' ? std::string(", ") : std::string(1, letter);
+  return option.is_flag() ? out : text(out, " ", option.value);
+}
+
+std::string help_of_all() {
+  std::string out = "neon trains neural networks from a YAML spec.\n\nVerbs:\n";
+  for (const Verb* verb : verbs()) out += entry(usage_of(*verb), text(verb->sentence, "."));
+  out += sections([](const Option&) { return true; }, true);
+  return out + "\nneon VERB --help explains a verb, neon help NAME everything that a spec can name.\n";
+}
+
+std::string help_of(const Verb& verb) {
+  return text(usage_of(verb), "\n  ", verb.sentence, ".\n",
+              sections([&](const Option& option) { return takes(verb, option); }, false));
+}
+
+}  // namespace neon

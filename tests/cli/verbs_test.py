@@ -1,0 +1,121 @@
+#!/usr/bin/python3
+"""Verbs and options are declared once; help, the man page and the completions of shells have all of them."""
+import os
+import re
+import shutil
+import subprocess
+import unittest
+
+import support
+from support import Case
+
+VERBS = ["train", "resume", "check", "summary", "program", "bench", "eval", "predict", "data list", "data fetch", "data check",
+         "data stats", "data pack", "data preview", "doctor", "help"]
+SHELLS = "bash", "zsh", "fish"
+
+
+class Verbs(Case):
+    def options(self):
+        """Long names of all options, from --help."""
+        out = sorted(set(re.findall(r"(?m)^  (?:-\w, )?--(\w+)", self.neon("--help").out)))
+        self.assertGreater(len(out), 30)
+        return out
+
+    def test_help_has_every_verb(self):
+        page = self.neon("--help").out
+        for verb in VERBS:
+            self.assertRegex(page, r"(?m)^  neon " + ("\\[OPTIONS\\] SPEC" if verb == "train" else verb) + r"\b")
+        self.assertLessEqual(max(map(len, page.splitlines())), 100)
+        self.assertNotIn("TEXT", page)
+        self.assertRegex(page, r"(?m)^  -e, --epochs N +Passes over the training set\.")
+        self.assertRegex(page, r"(?m)^  -b, --backend cpu\|gpu ")
+
+    def test_help_of_a_verb(self):
+        for verb in VERBS:
+            words = verb.split()
+            page = self.neon("help", *words).out
+            self.assertEqual(self.neon(*words, "--help").out, page)
+            self.assertEqual(self.neon(*words, "-h").out, page)
+            self.assertTrue(page.startswith("neon [OPTIONS] SPEC\n" if verb == "train" else f"neon {verb}"), page)
+        self.assertIn("--top_k N", self.neon("predict", "--help").out)
+        self.assertNotIn("--top_k", self.neon("eval", "--help").out)
+        self.assertNotIn("--epochs", self.neon("eval", "--help").out)
+        self.assertIn("--epochs", self.neon("resume", "--help").out)
+        self.assertIn("neon data list", self.neon("data", "--help").out)
+        self.assertIn("neon data pack PATH FOLDER", self.neon("help", "data").out)
+
+    def test_an_option_is_taken_where_help_shows_it(self):
+        """What a verb's help lists is not refused as another verb's, and what it does not list is."""
+        values = {"N": "1", "FILE": "f", "FOLDER": ".", "BITS": "3", "KEY=VALUE": "a=1"}
+        flags = re.findall(r"(?m)^  (?:-\w, )?(--\w+)(?: (\S+))?  ", self.neon("--help").out)
+        for verb in "check", "eval", "predict", "doctor", "data pack":
+            listed = self.neon(*verb.split(), "--help").out
+            for name, value in flags:
+                if name in ("--help", "--version", "--config", "--as"):
+                    continue
+                given = [name] + ([values.get(value, value.split("|")[0])] if value else [])
+                said = self.neon(*verb.split(), *given, code=None).err
+                self.assertEqual(f"does nothing with neon {verb}" in said, name + " " not in listed and name + "\n" not in listed,
+                                 f"{verb} {given}: {said}")
+
+    def test_kinds_and_things_of_one_name_are_all_explained(self):
+        page = self.neon("help", "activation").out
+        self.assertIn("Activation (layer): ", page)
+        self.assertRegex(page, r"(?m)^  Tanh +Hyperbolic tangent\.$")
+        self.assertIn("data preview", self.neon("help", "data").out)
+
+    def test_unknown_verbs(self):
+        spec = self.spec()
+        for word, verb in ("sumary", "summary"), ("evaluate", "neon eval"), ("test", "neon eval"), ("infer", "neon predict"), \
+                ("download", "neon data fetch"):
+            self.refused(2, word, spec, says=f"'{word}' is no verb; did you mean {verb}?")
+        self.refused(2, "evaluate", says="'evaluate' is no verb; did you mean neon eval?")
+        self.refused(2, "blorb", spec, says="'blorb' is no verb; neon --help lists the verbs")
+        self.refused(2, "data", "pak", says="did you mean pack?")
+        self.write("test", open(self.path(spec)).read())
+        self.neon("-e", "1", "test")  # a file of that name is a spec
+
+    def test_completions_and_man_page_have_everything(self):
+        names = self.options()
+        for form in SHELLS:
+            script = self.neon("help", "--as", form).out
+            for word in sorted({verb.split()[0] for verb in VERBS}) + ["preview"]:
+                self.assertRegex(script, rf"\b{word}\b", form)
+            for name in names:
+                self.assertIn(f"-l {name}" if form == "fish" else f"--{name}", script, form)
+            if shutil.which(form):
+                path = self.write(f"neon.{form}", script)
+                subprocess.run([form, "-n", path], check=True, cwd=self.folder)
+        page = self.neon("help", "--as", "man").out
+        for name in names:
+            self.assertIn("\\-\\-" + name, page)
+        for verb in VERBS:
+            self.assertIn(f".B neon {verb}" if verb != "train" else ".B neon [OPTIONS] SPEC", page)
+        if shutil.which("groff"):
+            done = subprocess.run(["groff", "-man", "-ww", "-z"], input=page, capture_output=True, text=True, check=True)
+            self.assertEqual(done.stderr, "")
+
+    def completed(self, *words):
+        """What bash offers at the end of the words."""
+        self.write("neon.bash", self.neon("help", "--as", "bash").out)
+        script = ("source neon.bash; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _neon; printf '%s\\n' \"${COMPREPLY[@]}\"")
+        done = subprocess.run(["bash", "-c", script, "bash", "neon", *words], cwd=self.folder, env=self.environment,
+                              capture_output=True, text=True, check=True)
+        self.assertEqual(done.stderr, "")
+        return done.stdout.split()
+
+    def test_bash_completes(self):
+        self.write("mine.yaml", "")
+        os.mkdir(self.path("model"))
+        self.assertEqual(self.completed("su"), ["summary"])
+        self.assertEqual(self.completed("data", "pr"), ["preview"])
+        self.assertEqual(self.completed("check", "mi"), ["mine.yaml"])
+        self.assertEqual(self.completed("predict", "--to"), ["--top_k"])
+        self.assertEqual(self.completed("eval", "--to"), [])
+        self.assertEqual(self.completed("-d", "b"), ["bf16"])
+        self.assertEqual(self.completed("check", "-w", "m"), ["model"])
+        self.assertEqual(sorted(self.completed("--epo")), ["--epochs"])
+
+
+if __name__ == "__main__":
+    support.main()
