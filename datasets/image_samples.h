@@ -22,8 +22,8 @@ struct ImageParams : StreamParams {
       "Side of the samples: the shorter side of an image is brought to it, and the middle is taken; 0: as they are.",
       closed(0, 8192), Unit{"pixels"});
     p("channels", &ImageParams::channels,
-      "1: grey (of colours as JPEG has it, 0.299 R + 0.587 G + 0.114 B), 3: RGB. What is transparent in a PNG lies on "
-      "black, and its gamma is heeded; that a JPEG is to be turned (EXIF) is not.",
+      "Channels: 3 for RGB, 1 for grey (0.299 R + 0.587 G + 0.114 B, as in JPEG). Transparent pixels of a PNG are "
+      "drawn on black; its gamma is applied. EXIF rotation is ignored.",
       closed(1, 3), Alias{"channel_count"});
     p("normalize", &ImageParams::normalize, "Whether the net sees 0 to 1; otherwise 0 to 255.");
     p("on_bad_sample", &ImageParams::on_bad_sample,

@@ -9,7 +9,8 @@ namespace {
 struct ActivationLayerParams {
   Made<Activation> transform;
   static void describe(auto&& p) {
-    p("transform", &ActivationLayerParams::transform, "The function.", Alias{"activation"}, Required{});
+    p("transform", &ActivationLayerParams::transform,
+      "Activation to apply to every element, as in Activation: Rectlin.", Alias{"activation"}, Required{});
   }
 };
 
@@ -26,7 +27,7 @@ struct DataTransform : Parametrized<Layer, ActivationLayerParams> {
     return params.transform->apply({context.graph, context.graph.add("scale_gradient", {x}, {{"factor", 0.0}})});
   }
 };
-NEON_REGISTER(Layer, DataTransform, "Applies a function to every element of the data; layers before it learn nothing.");
+NEON_REGISTER(Layer, DataTransform, "Applies an activation to the data; layers before it are not trained.");
 
 }  // namespace
 

@@ -15,12 +15,16 @@ struct AffineParams : PartNames {
   Made<Activation> activation;
   std::string linear_name;
   static void describe(auto&& p) {
-    p("nout", &AffineParams::nout, "Number of outputs.", at_least(1), Required{});
-    p("init", &AffineParams::init, "Initial weights.", Alias{"weight_init"}, Required{});
-    p("bias", &AffineParams::bias, "Initial biases; without it there is no bias.");
-    p("batch_norm", &AffineParams::batch_norm, "Whether to normalise before the activation.");
-    p("activation", &AffineParams::activation, "The function of the sum.");
-    p("linear_name", &AffineParams::linear_name, "What MultiOptimizer calls the product; by default NAME.");
+    p("nout", &AffineParams::nout, "Number of outputs of a sample.", at_least(1), Required{});
+    p("init", &AffineParams::init, "Initializer of the weights, as in init: Kaiming.", Alias{"weight_init"},
+      Required{});
+    p("bias", &AffineParams::bias,
+      "Initializer of the biases, as in bias: {Constant: 0}. Without it the layer has no bias.");
+    p("batch_norm", &AffineParams::batch_norm,
+      "Normalises each output over the batch before the activation. Its own shift replaces the bias.");
+    p("activation", &AffineParams::activation,
+      "Activation of the result, as in activation: Rectlin. Without it the result stays linear.");
+    p("linear_name", &AffineParams::linear_name, "Name of the product for MultiOptimizer. Default: the layer's name.");
     PartNames::describe(p);
   }
 };

@@ -13,7 +13,7 @@ int64_t AxisNumbers::of(char axis, int64_t otherwise) const {
 
 std::vector<int64_t> AxisNumbers::of_space(int axes, int64_t otherwise, const std::string& what,
                                            std::string_view more) const {
-  if (all) fail(ErrorKind::config, what, ": 'all' says nothing here, give numbers");
+  if (all) fail(ErrorKind::config, what, ": 'all' means nothing here; give numbers");
   if (!given()) return std::vector<int64_t>(size_t(axes), otherwise);
   if (!named.empty()) {
     if (axes == 2 && of('d', otherwise) != otherwise)

@@ -53,7 +53,8 @@ struct ExactBatchNormParams : BatchNormParams {
   bool binary = false;
   static void describe(auto&& p) {
     BatchNormParams::describe(p);
-    p("binary", &ExactBatchNormParams::binary, "Accepted for neon 1.x's specs: false, factors are exact.");
+    p("binary", &ExactBatchNormParams::binary,
+      "Must be false: neon 1.x could round the factors to powers of two, which is not supported.");
   }
 };
 struct BatchNorm : Parametrized<Layer, ExactBatchNormParams> {
@@ -66,7 +67,10 @@ struct BatchNorm : Parametrized<Layer, ExactBatchNormParams> {
     return batch_norm(context, x, params, context.layer);
   }
 };
-NEON_REGISTER(Layer, BatchNorm, "Normalises each feature (map) over the batch, then scales and shifts it.");
+NEON_REGISTER(
+    Layer, BatchNorm,
+    "Normalises each feature or feature map to mean 0 and deviation 1, then scales and shifts it by trained numbers. "
+    "Training takes mean and variance (biased) of the batch, an evaluation the running ones, which start at 0 and 1.");
 
 struct BatchNormAutodiffParams : BatchNormParams {
   BatchNormAutodiffParams() { rho = 0.99, eps = 1e-6; }
@@ -76,7 +80,7 @@ struct BatchNormAutodiff : Parametrized<Layer, BatchNormAutodiffParams> {
   using Parametrized::Parametrized;
   Expr forward(LayerContext& context, Expr x) const override { return batch_norm(context, x, params, context.layer); }
 };
-NEON_REGISTER(Layer, BatchNormAutodiff, "BatchNorm with other defaults, as neon had it.");
+NEON_REGISTER(Layer, BatchNormAutodiff, "BatchNorm with the defaults of neon's layer of this name.");
 
 }  // namespace
 

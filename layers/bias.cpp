@@ -18,14 +18,14 @@ namespace {
 
 struct BiasParams {
   Made<Initializer> init;
-  static void describe(auto&& p) { p("init", &BiasParams::init, "Initial values.", Required{}); }
+  static void describe(auto&& p) { p("init", &BiasParams::init, "Initializer of the numbers added.", Required{}); }
 };
 
 struct Bias : Parametrized<Layer, BiasParams> {
   using Parametrized::Parametrized;
   Expr forward(LayerContext& context, Expr x) const override { return bias(context, x, *params.init, context.layer); }
 };
-NEON_REGISTER(Layer, Bias, "Adds a trained number to each feature (map).");
+NEON_REGISTER(Layer, Bias, "Adds a trained number to each feature or feature map.");
 
 }  // namespace
 

@@ -16,10 +16,13 @@ struct WithActivation : Filters, PartNames {
   std::string conv_name;
   static void describe(auto&& p) {
     Filters::describe(p);
-    p("bias", &WithActivation::bias, "Initial biases, one a feature map; without it there is no bias.");
-    p("batch_norm", &WithActivation::batch_norm, "Whether to normalise each feature map before the activation.");
-    p("activation", &WithActivation::activation, "The function of the result.");
-    p("conv_name", &WithActivation::conv_name, "What MultiOptimizer calls the filters; by default NAME.");
+    p("bias", &WithActivation::bias,
+      "Initializer of the biases, one for each feature map, as in bias: {Constant: 0}. Without it the layer has no "
+      "bias.");
+    p("batch_norm", &WithActivation::batch_norm, "Normalises each feature map over the batch before the activation.");
+    p("activation", &WithActivation::activation,
+      "Activation of the result, as in activation: Rectlin. Without it the result stays linear.");
+    p("conv_name", &WithActivation::conv_name, "Name of the filters for MultiOptimizer. Default: the layer's name.");
     PartNames::describe(p);
   }
   void check() const {

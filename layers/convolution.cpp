@@ -25,7 +25,7 @@ Filter sizes_of(const FilterParams& params, int axes) {
   Filter out;
   out.windows.size = size.of_space(axes, 1, "fshape", "ck");
   if (maps == 0)
-    fail(ErrorKind::config, "fshape ", written(params), " says nothing of the number of feature maps: give nofm, or [",
+    fail(ErrorKind::config, "fshape ", written(params), " lacks the number of feature maps: give nofm, or [",
          axes == 3 ? "depth, " : "", "height, width, feature maps]");
   if (size.of('c', 1) != 1)
     fail(ErrorKind::config, "fshape ", written(params), ": filters see all channels, leave J out");

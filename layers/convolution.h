@@ -13,14 +13,18 @@ struct FilterParams {
   Made<Initializer> init;
   static void describe(auto&& p) {
     p("fshape", &FilterParams::fshape,
-      "Filter: one number, [height, width] or [depth, height, width], with nofm; or the same and the number of "
-      "feature maps at the end. As a map: 1 along an axis that it leaves out.",
+      "Size of the filters: 3, [height, width] or [depth, height, width]; or with the number of feature maps at the "
+      "end, as in [3, 3, 16]. In a map, {R: 3, S: 3, K: 16}, an axis left out has size 1.",
       at_least(1), Required{});
-    p("nofm", &FilterParams::nofm, "Number of feature maps, unless fshape ends with it.", at_least(1));
-    p("strides", &FilterParams::strides, "Pixels from one window to the next.", at_least(1), Alias{"stride"});
-    p("padding", &FilterParams::padding, "Zeros around the input.", closed(0, kMostOfWindows), Alias{"pad"});
-    p("dilation", &FilterParams::dilation, "Pixels from one place of the filter to the next.", at_least(1));
-    p("init", &FilterParams::init, "Initial weights.", Alias{"weight_init"}, Required{});
+    p("nofm", &FilterParams::nofm, "Number of feature maps. Leave it out where fshape ends with it.", at_least(1));
+    p("strides", &FilterParams::strides, "Step from one window to the next, in pixels.", at_least(1), Alias{"stride"});
+    p("padding", &FilterParams::padding,
+      "Zeros added at each edge of the input, in pixels. For fshape 3, padding: 1 keeps the size.",
+      closed(0, kMostOfWindows), Alias{"pad"});
+    p("dilation", &FilterParams::dilation,
+      "Step from one element of the filter to the next, in pixels; 1 leaves no gaps.", at_least(1));
+    p("init", &FilterParams::init, "Initializer of the weights, as in init: Kaiming.", Alias{"weight_init"},
+      Required{});
   }
 };
 
@@ -29,7 +33,7 @@ struct ConvolutionParams : FilterParams {
   static void describe(auto&& p) {
     FilterParams::describe(p);
     p("groups", &ConvolutionParams::groups,
-      "Parts into which channels and feature maps are cut, each connected to its own alone.", at_least(1));
+      "Groups of channels; each is connected only to its own share of the feature maps.", at_least(1));
   }
 };
 

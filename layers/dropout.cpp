@@ -28,7 +28,7 @@ struct Dropout : Parametrized<Layer, DropoutParams> {
     return x * mask;
   }
 };
-NEON_REGISTER(Layer, Dropout, "Leaves out inputs at random while training.", {"DropOutLayer"});
+NEON_REGISTER(Layer, Dropout, "Sets inputs to zero at random during training.", {"DropOutLayer"});
 
 }  // namespace
 

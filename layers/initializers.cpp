@@ -36,7 +36,7 @@ void draw_each(Tensor& tensor, Stream& stream, F&& draw) {
 
 struct ConstantParams {
   double val = 0;
-  static void describe(auto&& p) { p("val", &ConstantParams::val, "The value of every element."); }
+  static void describe(auto&& p) { p("val", &ConstantParams::val, "Value of every element."); }
 };
 struct Constant : Parametrized<Initializer, ConstantParams> {
   using Parametrized::Parametrized;
@@ -44,11 +44,13 @@ struct Constant : Parametrized<Initializer, ConstantParams> {
     fill_each(t, [&] { return params.val; });
   }
 };
-NEON_REGISTER(Initializer, Constant, "One value everywhere.");
+NEON_REGISTER(Initializer, Constant, "The same value everywhere, as in {Constant: 0}.");
 
 struct ArrayParams {
   std::vector<double> val;
-  static void describe(auto&& p) { p("val", &ArrayParams::val, "All elements, in the order of memory.", Required{}); }
+  static void describe(auto&& p) {
+    p("val", &ArrayParams::val, "All elements, the last axis varying fastest, as in {Array: [1, 2, 3]}.", Required{});
+  }
 };
 struct Array : Parametrized<Initializer, ArrayParams> {
   using Parametrized::Parametrized;
@@ -62,13 +64,13 @@ struct Array : Parametrized<Initializer, ArrayParams> {
     for (int64_t i = 0; i < t.elements(); ++i) t.set(i, params.val[size_t(i)]);
   }
 };
-NEON_REGISTER(Initializer, Array, "The values listed.");
+NEON_REGISTER(Initializer, Array, "The values listed, as in {Array: [1, 2, 3]}.");
 
 struct UniformParams {
   double low = 0, high = 1;
   static void describe(auto&& p) {
-    p("high", &UniformParams::high, "Bound of the values.");
-    p("low", &UniformParams::low, "Least value.");
+    p("high", &UniformParams::high, "Upper bound of the values.");
+    p("low", &UniformParams::low, "Lower bound of the values.");
   }
 };
 struct Uniform : Parametrized<Initializer, UniformParams> {
@@ -79,13 +81,14 @@ struct Uniform : Parametrized<Initializer, UniformParams> {
     draw_each(t, s, [&](Stream& from) { return params.low + (params.high - params.low) * from.uniform(); });
   }
 };
-NEON_REGISTER(Initializer, Uniform, "Evenly between low and high.");
+NEON_REGISTER(Initializer, Uniform,
+              "Uniform distribution between low and high, as in {Uniform: {low: -0.1, high: 0.1}}.");
 
 struct GaussianParams {
   double loc = 0, scale = 1;
   static void describe(auto&& p) {
-    p("scale", &GaussianParams::scale, "Standard deviation.", at_least(0));
-    p("loc", &GaussianParams::loc, "Mean.");
+    p("scale", &GaussianParams::scale, "Standard deviation of the distribution.", at_least(0));
+    p("loc", &GaussianParams::loc, "Mean of the distribution.");
   }
 };
 struct Gaussian : Parametrized<Initializer, GaussianParams> {
@@ -94,7 +97,7 @@ struct Gaussian : Parametrized<Initializer, GaussianParams> {
     draw_each(t, s, [&](Stream& from) { return params.loc + params.scale * from.normal(); });
   }
 };
-NEON_REGISTER(Initializer, Gaussian, "The normal distribution.", {"Normal"});
+NEON_REGISTER(Initializer, Gaussian, "Normal distribution, as in {Gaussian: {scale: 0.01}}.", {"Normal"});
 
 struct GlorotParams {
   bool matrix = false;
@@ -175,13 +178,11 @@ struct IdentityInit : Parametrized<Initializer, IdentityParams> {
     }
   }
 };
-NEON_REGISTER(Initializer, IdentityInit, "The identity matrix; the layer is not trained.");
+NEON_REGISTER(Initializer, IdentityInit, "Identity matrix. The layer's weights are not trained.");
 
 struct OrthonormalParams {
   double scale = 1.1;
-  static void describe(auto&& p) {
-    p("scale", &OrthonormalParams::scale, "Length of every row (or column).", above(0));
-  }
+  static void describe(auto&& p) { p("scale", &OrthonormalParams::scale, "Length of every row or column.", above(0)); }
 };
 // Rows of a normal matrix made orthogonal one after another (modified Gram and Schmidt), twice for full precision;
 // the distribution is that of neon's singular vectors (Saxe et al. 2014).
@@ -214,7 +215,7 @@ struct Orthonormal : Parametrized<Initializer, OrthonormalParams> {
   }
 };
 NEON_REGISTER(Initializer, Orthonormal,
-              "Rows (or columns, whichever are fewer) at right angles, each of length scale.");
+              "Rows or columns, whichever are fewer, orthogonal to each other and of length scale.");
 
 }  // namespace
 

@@ -96,9 +96,10 @@ class Layer {
     std::string name;
     std::vector<std::string> inputs;
     static void describe(auto&& p) {
-      p("name", &Common::name, "A name for messages, MultiOptimizer and --set; by default Class_N.");
+      p("name", &Common::name,
+        "Name for messages, MultiOptimizer, `inputs` and --set. Default: Class_N, N counting from 0.");
       p("inputs", &Common::inputs,
-        "Names of earlier layers whose outputs it takes, rather than those of the layer before it; data: the samples.");
+        "Earlier layers to take outputs from, by name; data: the samples. Default: the layer before.");
     }
   };
   Common common;

@@ -22,8 +22,9 @@ struct LinearParams {
   int64_t nout = 0;
   Made<Initializer> init;
   static void describe(auto&& p) {
-    p("nout", &LinearParams::nout, "Number of outputs.", at_least(1), Required{});
-    p("init", &LinearParams::init, "Initial weights.", Alias{"weight_init"}, Required{});
+    p("nout", &LinearParams::nout, "Number of outputs of a sample.", at_least(1), Required{});
+    p("init", &LinearParams::init, "Initializer of the weights, as in init: Kaiming.", Alias{"weight_init"},
+      Required{});
   }
 };
 

@@ -21,9 +21,10 @@ struct BatchNormParams {
 struct PartNames {
   std::string bias_name, bn_name, act_name;
   static void describe(auto&& p) {
-    p("bias_name", &PartNames::bias_name, "What MultiOptimizer calls the bias; by default NAME_bias.");
-    p("bn_name", &PartNames::bn_name, "What MultiOptimizer calls the batch norm; by default NAME_bnorm.");
-    p("act_name", &PartNames::act_name, "Accepted for neon 1.0's specs: an activation has nothing to optimize.");
+    p("bias_name", &PartNames::bias_name, "Name of the bias for MultiOptimizer. Default: NAME_bias.");
+    p("bn_name", &PartNames::bn_name, "Name of the batch norm for MultiOptimizer. Default: NAME_bnorm.");
+    p("act_name", &PartNames::act_name,
+      "Accepted for neon 1.0's specs, without effect: an activation has nothing to optimize.");
   }
   void apply(LayerContext& context) const {
     context.name_part(context.layer + "_bias", bias_name);

@@ -79,9 +79,11 @@ struct LocalParams : FilterParams {
   Made<Activation> activation;
   static void describe(auto&& p) {
     FilterParams::describe(p);
-    p("bias", &LocalParams::bias, "Initial biases; without it there is no bias.");
-    p("shared_bias", &LocalParams::shared_bias, "Whether there is one bias a feature map, rather than one an output.");
-    p("activation", &LocalParams::activation, "The function of the result.");
+    p("bias", &LocalParams::bias,
+      "Initializer of the biases, as in bias: {Constant: 0}. Without it the layer has no bias.");
+    p("shared_bias", &LocalParams::shared_bias, "Uses one bias for each feature map instead of one for each output.");
+    p("activation", &LocalParams::activation,
+      "Activation of the result, as in activation: Rectlin. Without it the result stays linear.");
   }
 };
 
@@ -130,7 +132,7 @@ struct Local : Parametrized<Layer, LocalParams> {
     return y + reshape(b, one);
   }
 };
-NEON_REGISTER(Layer, Local, "A convolution whose filters differ from place to place.");
+NEON_REGISTER(Layer, Local, "Locally connected layer: a convolution with filters of its own at each place.");
 
 }  // namespace
 

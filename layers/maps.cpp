@@ -10,7 +10,8 @@ namespace {
 struct MaxoutParams {
   int64_t pieces = 2;
   static void describe(auto&& p) {
-    p("pieces", &MaxoutParams::pieces, "Neighbouring features of which the largest is taken.", at_least(1), Required{});
+    p("pieces", &MaxoutParams::pieces, "Number of neighbouring features to take the largest of.", at_least(1),
+      Required{});
   }
 };
 struct Maxout : Parametrized<Layer, MaxoutParams> {
@@ -20,22 +21,22 @@ struct Maxout : Parametrized<Layer, MaxoutParams> {
     const Shape shape = x.shape();
     const int last = shape.rank() - 1;
     if (shape.back() % params.pieces)
-      fail(ErrorKind::config, shape.back(), " features do not go into pieces of ", params.pieces, " evenly");
+      fail(ErrorKind::config, shape.back(), " features do not divide evenly into pieces of ", params.pieces);
     const int64_t maps = shape.back() / params.pieces;
     x = reshape(x, shape.slice(0, last).concat({maps, params.pieces}));
     return reshape(max(x, {last + 1}), shape.with(last, maps));
   }
   double flops(const Shape& input, const Shape&) const override { return double(input.elements()); }
 };
-NEON_REGISTER(Layer, Maxout, "The largest of each few neighbouring features or feature maps.");
+NEON_REGISTER(Layer, Maxout, "Takes the largest of every `pieces` neighbouring features or feature maps.");
 
 struct SliceParams {
   int64_t begin_idx = 0;
   int64_t end_idx = 0;
   static void describe(auto&& p) {
-    p("end_idx", &SliceParams::end_idx, "The one after the last that is passed on, counted from 0.", at_least(1),
+    p("end_idx", &SliceParams::end_idx, "Index, from 0, of the first feature behind the slice.", at_least(1),
       Required{});
-    p("begin_idx", &SliceParams::begin_idx, "How many features or feature maps come before those passed on.",
+    p("begin_idx", &SliceParams::begin_idx, "Index, from 0, of the first feature or feature map of the slice.",
       at_least(0));
   }
 };
@@ -55,16 +56,18 @@ struct Slice : Parametrized<Layer, SliceParams> {
   }
   double flops(const Shape&, const Shape&) const override { return 0; }
 };
-NEON_REGISTER(Layer, Slice, "Some features or feature maps that follow one another.", {"SliceLayer"});
+NEON_REGISTER(Layer, Slice, "Passes a range of features or feature maps on.", {"SliceLayer"});
 
 struct CrossMapPoolingParams {
   int64_t nofm = 0;
   Made<Initializer> init;
   Made<Activation> activation;
   static void describe(auto&& p) {
-    p("nofm", &CrossMapPoolingParams::nofm, "Number of feature maps.", at_least(1), Required{});
-    p("init", &CrossMapPoolingParams::init, "Initial weights.", Alias{"weight_init"}, Required{});
-    p("activation", &CrossMapPoolingParams::activation, "The function of the sums.");
+    p("nofm", &CrossMapPoolingParams::nofm, "Number of feature maps of the output.", at_least(1), Required{});
+    p("init", &CrossMapPoolingParams::init, "Initializer of the weights, as in init: Kaiming.", Alias{"weight_init"},
+      Required{});
+    p("activation", &CrossMapPoolingParams::activation,
+      "Activation of the sums, as in activation: Rectlin. Without it they stay linear.");
   }
 };
 struct CrossMapPooling : Parametrized<Layer, CrossMapPoolingParams> {
@@ -87,7 +90,7 @@ struct CrossMapPooling : Parametrized<Layer, CrossMapPoolingParams> {
     return out;
   }
 };
-NEON_REGISTER(Layer, CrossMapPooling, "Weighted sums over the feature maps of each pixel: filters of 1x1.",
+NEON_REGISTER(Layer, CrossMapPooling, "Weighted sums over the feature maps of each pixel: a 1x1 convolution.",
               {"CrossMapPoolingLayer"});
 
 }  // namespace

@@ -45,9 +45,9 @@ struct LrnParams {
   int64_t depth = 5;
   double alpha = 1, beta = 0, ascale = 1, bpower = 1;
   static void describe(auto&& p) {
-    p("depth", &LrnParams::depth, "Neighbouring feature maps that count, an odd number.", at_least(1), Required{});
+    p("depth", &LrnParams::depth, "Number of neighbouring feature maps, odd.", at_least(1), Required{});
     p("alpha", &LrnParams::alpha, "Factor of the result.");
-    p("beta", &LrnParams::beta, "Accepted for neon 1.x's specs: 0, nothing is added.", closed(0, 0));
+    p("beta", &LrnParams::beta, "Accepted for neon 1.x's specs; must be 0.", closed(0, 0));
     p("ascale", &LrnParams::ascale, "Factor of the mean of squares.", at_least(0));
     p("bpower", &LrnParams::bpower, "Power of the divisor.", at_least(0));
   }
@@ -65,14 +65,17 @@ struct LRN : Parametrized<Layer, LrnParams> {
     return double(output.elements() * (params.depth + 4));
   }
 };
-NEON_REGISTER(Layer, LRN, "x (1 + ascale mean(x^2))^-bpower, the mean over neighbouring feature maps.");
+NEON_REGISTER(
+    Layer, LRN,
+    "Local response normalization: x (1 + ascale mean(x^2))^-bpower, the mean over neighbouring feature maps.");
 
 // 0.9's names for the same, and its windows of even size.
 struct ResponseParams {
   int64_t ksize = 1;
   double alpha = 0, beta = 0;
   static void describe(auto&& p) {
-    p("ksize", &ResponseParams::ksize, "Neighbours that count.", at_least(1), Required{});
+    p("ksize", &ResponseParams::ksize, "Number of neighbours, the map or pixel itself included.", at_least(1),
+      Required{});
     p("alpha", &ResponseParams::alpha, "Factor of the mean of squares.", at_least(0), Required{});
     p("beta", &ResponseParams::beta, "Power of the divisor.", at_least(0), Required{});
   }
@@ -84,7 +87,8 @@ struct CrossMapResponseNorm : Parametrized<Layer, ResponseParams> {
     return double(output.elements() * (params.ksize + 3));
   }
 };
-NEON_REGISTER(Layer, CrossMapResponseNorm, "LRN by neon 0.9's names of its parameters.", {"CrossMapResponseNormLayer"});
+NEON_REGISTER(Layer, CrossMapResponseNorm, "LRN with neon 0.9's names of its parameters.",
+              {"CrossMapResponseNormLayer"});
 
 // As 0.9 had it: the divisor is of centred numbers, what is divided is not.
 struct LocalContrastNorm : Parametrized<Layer, ResponseParams> {
@@ -101,7 +105,8 @@ struct LocalContrastNorm : Parametrized<Layer, ResponseParams> {
   }
 };
 NEON_REGISTER(Layer, LocalContrastNorm,
-              "x (1 + alpha mean(d^2))^-beta, d the distance to the mean of the pixels around.",
+              "Local contrast normalization: x (1 + alpha mean(d^2))^-beta, d the distance from the mean of the "
+              "surrounding pixels.",
               {"LocalContrastNormLayer"});
 
 }  // namespace

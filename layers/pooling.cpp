@@ -15,16 +15,16 @@ struct PoolingParams {
   AxisNumbers padding{0};
   static void describe(auto&& p) {
     p("fshape", &PoolingParams::fshape,
-      "Window: one number, [height, width], [depth, height, width], or all; as a map also channels, {J: 2}; axes that "
-      "it leaves out count 1.",
+      "Size of the window: 2, [height, width], [depth, height, width], or all for the whole image. A map, {J: 2}, can "
+      "also pool channels; an axis left out has size 1.",
       at_least(1), Required{});
     p("op", &PoolingParams::op,
-      "What is taken of a window: max, the largest; avg or mean, the mean of the pixels that are there, without "
+      "Value of a window: max, the largest; avg or mean, the mean of the pixels that are there, without "
       "padding (with --caffe, padding counts as zeros); l2, the root of the summed squares.",
       one_of({"max", "avg", "mean", "l2"}));
-    p("strides", &PoolingParams::strides,
-      "Pixels from one window to the next; along an axis that is not given, the window.", at_least(1), Alias{"stride"});
-    p("padding", &PoolingParams::padding, "Pixels around the input that are not there.", closed(0, kMostOfWindows),
+    p("strides", &PoolingParams::strides, "Step from one window to the next, in pixels. Default: the window's size.",
+      at_least(1), Alias{"stride"});
+    p("padding", &PoolingParams::padding, "Empty pixels at each edge of the input.", closed(0, kMostOfWindows),
       Alias{"pad"});
   }
 };
@@ -124,7 +124,7 @@ struct Pooling : Parametrized<Layer, PoolingParams> {
     for (size_t i = 0; i < window.size(); ++i)
       if (padding[i] >= window[i])
         fail(ErrorKind::config, "pooling: padding of ", padding[i], i < size.size() ? "" : " feature maps",
-             " is no less than the window of ", window[i], ", and windows at the border would see nothing else");
+             " must be less than the window of ", window[i], ", or windows at the border would hold padding alone");
   }
 
   // Padding after an axis with which its last elements are seen, too: as many windows as begin inside of it.
@@ -136,7 +136,7 @@ struct Pooling : Parametrized<Layer, PoolingParams> {
     return std::max((windows - 1) * stride + window - length - before, before);
   }
 };
-NEON_REGISTER(Layer, Pooling, "One number of each window: the largest, the mean, or the root of the summed squares.",
+NEON_REGISTER(Layer, Pooling, "Pooling: the largest element, mean or root of the summed squares of each window.",
               {"PoolingLayer"});
 
 }  // namespace

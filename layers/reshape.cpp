@@ -11,7 +11,8 @@ constexpr double kMaxSize = 0x1p30;
 struct ReshapeParams {
   std::vector<int64_t> reshape;
   static void describe(auto&& p) {
-    p("reshape", &ReshapeParams::reshape, "Sizes without the batch; 0 keeps that axis, one -1 is worked out.",
+    p("reshape", &ReshapeParams::reshape,
+      "New shape of a sample, without the batch; 0 keeps an axis, one -1 takes what is left, as in [-1].",
       closed(-1, kMaxSize), Alias{"shape"}, Required{});
   }
 };
@@ -42,12 +43,12 @@ struct Reshape : Parametrized<Layer, ReshapeParams> {
     }
     if (unknown >= 0) {
       if (known == 0 || features % known)
-        fail(ErrorKind::config, "reshape cannot share ", features, " features of the input out over ", known);
+        fail(ErrorKind::config, "reshape: the ", features, " features of the input do not divide evenly by ", known);
       sizes[size_t(unknown)] = features / known;
     }
     if (unknown < 0 && known != features)
-      fail(ErrorKind::config, "reshape makes of the ", features, " numbers of ", context.sample_shape(given), " ",
-           known < features ? text(known) : "more", "; one size may be -1, which is worked out");
+      fail(ErrorKind::config, "reshape turns the ", features, " numbers of ", context.sample_shape(given), " into ",
+           known < features ? text(known) : "more", "; write -1 for one size that follows from the others");
     if (sizes.size() < 4) return neon::reshape(x, Shape(sizes));
     // A value of its own: where there is but one channel, the same numbers in the same shape may be known with their
     // channels last.
@@ -56,7 +57,7 @@ struct Reshape : Parametrized<Layer, ReshapeParams> {
     return y;
   }
 };
-NEON_REGISTER(Layer, Reshape, "The same features in another shape.");
+NEON_REGISTER(Layer, Reshape, "Gives the features of a sample another shape.");
 
 }  // namespace
 

@@ -11,7 +11,7 @@ struct SkipNode : Parametrized<Layer, NoParams> {
   bool takes_channels_first() const override { return true; }
   double flops(const Shape&, const Shape&) const override { return 0; }
 };
-NEON_REGISTER(Layer, SkipNode, "Passes its input on: a branch without layers.");
+NEON_REGISTER(Layer, SkipNode, "Passes its input on: a branch without layers, as in a residual block.");
 
 }  // namespace
 

@@ -11,10 +11,11 @@ struct BranchesParams {
   std::vector<double> alphas;
   static void describe(auto&& p) {
     p("layers", &BranchesParams::layers,
-      "A list of layers for each branch; all branches have the same input, or each one of `inputs`. Without branches "
-      "the `inputs` themselves are merged.",
+      "Branches, a list of layers each. All take the layer's input, or each takes one of `inputs`. Without branches "
+      "the layer merges its `inputs`.",
       Alias{"layer_container"}, Alias{"sublayers"});
-    p("alphas", &BranchesParams::alphas, "Factors of the gradients that the branches pass to their inputs.");
+    p("alphas", &BranchesParams::alphas,
+      "Factors of the gradients that the branches pass to their inputs. Default: 1 each.");
   }
 };
 
@@ -41,7 +42,7 @@ struct MergeSum : Branches<BranchesParams> {
   Expr merge(LayerContext& context, const std::vector<Expr>& outputs) const override {
     for (Expr y : outputs)
       if (context.sample_shape(y) != context.sample_shape(outputs[0]))
-        fail(ErrorKind::config, "branches of one shape are added, and these have ", numbered(context, outputs),
+        fail(ErrorKind::config, "MergeSum adds branches of equal shape, but these have ", numbered(context, outputs),
              "; a convolution with fshape: 1 and strides brings an image to other feature maps and sizes");
     Expr total = context.channels_last(outputs[0]);
     for (size_t i = 1; i < outputs.size(); ++i) total = total + context.channels_last(outputs[i]);
@@ -52,7 +53,7 @@ struct MergeSum : Branches<BranchesParams> {
     return double(output.elements()) * double(summands - 1);
   }
 };
-NEON_REGISTER(Layer, MergeSum, "The sum of branches of layers.");
+NEON_REGISTER(Layer, MergeSum, "Adds the outputs of branches.");
 
 // Arrays that agree in all axes but the last, in a row along it.
 Expr along_last_axis(LayerContext& context, const std::vector<Expr>& outputs) {
@@ -61,8 +62,8 @@ Expr along_last_axis(LayerContext& context, const std::vector<Expr>& outputs) {
   for (Expr y : outputs) {
     const Shape& shape = y.shape();
     if (shape.rank() != axis + 1 || shape.with(axis, 1) != outputs[0].shape().with(axis, 1))
-      fail(ErrorKind::config, "branches are put side by side whose shapes differ in their ",
-           axis >= 3 ? "feature maps" : "last axis", " alone, and these have ", numbered(context, outputs),
+      fail(ErrorKind::config, "the branches to join may differ only in their ",
+           axis >= 3 ? "feature maps" : "last axis", ", but these have ", numbered(context, outputs),
            axis >= 3
                ? "; padding and strides change the sizes of an image, and MergeBroadcast: {merge: stack} asks for none"
                : "");
@@ -84,13 +85,13 @@ struct MergeConcat : Branches<BranchesParams> {
   }
   double flops(const Shape&, const Shape&) const override { return 0; }
 };
-NEON_REGISTER(Layer, MergeConcat, "The outputs of branches of layers side by side; of images, their feature maps.");
+NEON_REGISTER(Layer, MergeConcat, "Joins the outputs of branches; for images, their feature maps.");
 
 struct MergeBroadcastParams : BranchesParams {
   std::string merge = "stack";
   static void describe(auto&& p) {
     BranchesParams::describe(p);
-    p("merge", &MergeBroadcastParams::merge, "depth: side by side along the feature maps; stack: along all features.",
+    p("merge", &MergeBroadcastParams::merge, "Axis to join along: depth joins feature maps, stack joins all features.",
       one_of({"depth", "stack"}));
   }
 };
@@ -101,14 +102,13 @@ struct MergeBroadcast : Branches<MergeBroadcastParams> {
   }
   double flops(const Shape&, const Shape&) const override { return 0; }
 };
-NEON_REGISTER(Layer, MergeBroadcast, "MergeConcat by the name of neon 1.1 and later, and with a choice.",
+NEON_REGISTER(Layer, MergeBroadcast, "MergeConcat under the name of neon 1.1 and later, with a choice of the axis.",
               {"MergeMultistream", "BranchLayer"});
 
 struct SequentialParams {
   Chain layers;
   static void describe(auto&& p) {
-    p("layers", &SequentialParams::layers, "A list of layers.", Alias{"layer_container"}, Alias{"sublayers"},
-      Required{});
+    p("layers", &SequentialParams::layers, "List of layers.", Alias{"layer_container"}, Alias{"sublayers"}, Required{});
   }
 };
 struct Sequential : Parametrized<Container, SequentialParams> {
@@ -117,7 +117,7 @@ struct Sequential : Parametrized<Container, SequentialParams> {
   Expr merge(LayerContext&, const std::vector<Expr>& outputs) const override { return outputs[0]; }
   double flops(const Shape&, const Shape&) const override { return 0; }
 };
-NEON_REGISTER(Layer, Sequential, "Layers one after the other, where one is expected.", {"ListLayer"});
+NEON_REGISTER(Layer, Sequential, "A list of layers where one layer is expected.", {"ListLayer"});
 
 }  // namespace
 

@@ -19,7 +19,7 @@ class Namer {
         link.name = link.layer->common.name;
         link.met_before = true;
         if (i > 0 || !in_branch)
-          add(link, text("BranchNode ", in_quotes(link.name), " is met again, and a branch begins with it"));
+          add(link, text("BranchNode ", in_quotes(link.name), " appears again; it may only begin a branch"));
         continue;
       }
       give_name(link);
@@ -48,7 +48,7 @@ class Namer {
     for (const Link* link : passed_over_)
       if (!used_.count(link->name))
         add(*link, text("no layer takes the outputs of ", in_quotes(link->name),
-                        ": the next one has `inputs`, which do not name it"));
+                        ": the next layer has `inputs`, which do not name it"));
   }
 
  private:
@@ -65,7 +65,7 @@ class Namer {
     if (link.name.find('/') != link.name.npos) add(link, "a layer's name has no '/'");
     if (printable(link.name) != link.name)
       add(link, text("the layer's name ", in_quotes(link.name), " has control characters; leave them out"));
-    if (link.name == kDataName) add(link, "a layer is named 'data', which `inputs` call the samples");
+    if (link.name == kDataName) add(link, "a layer is named 'data', the name of the samples in `inputs`");
     if (!all_.insert(link.name).second) add(link, text("two layers are named ", in_quotes(link.name)));
     if (link.kind == kBranchNode) nodes_.insert(link.name);
   }

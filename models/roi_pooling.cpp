@@ -17,12 +17,13 @@ struct RoiPoolingParams {
   bool bprop_enabled = true;
   static void describe(auto&& p) {
     p("layers", &RoiPoolingParams::layers,
-      "Two lists of layers, one for the feature maps and one for the regions; without them two `inputs` are these.");
-    p("HW", &RoiPoolingParams::HW, "Rows and columns of bins that a region is cut into.", closed(1, 4096));
+      "Two lists of layers, one for the feature maps and one for the regions. Without them the layer takes both from "
+      "its two `inputs`.");
+    p("HW", &RoiPoolingParams::HW, "Rows and columns of bins in a region.", closed(1, 4096));
     p("spatial_scale", &RoiPoolingParams::spatial_scale,
-      "Pixels of the feature maps for one of the image that regions are given in.", above(0));
+      "Size of the feature maps divided by the size of the image that the regions refer to.", above(0));
     p("bprop_enabled", &RoiPoolingParams::bprop_enabled,
-      "Whether a gradient flows to the feature maps; to the regions none does.");
+      "Passes the gradient to the feature maps. The regions get no gradient.");
   }
 };
 
@@ -79,7 +80,7 @@ struct RoiPooling : Parametrized<Container, RoiPoolingParams> {
     return numbers % 4 ? "" : text("; put `Reshape: [", numbers / 4, ", 4]` before it");
   }
 };
-NEON_REGISTER(Layer, RoiPooling, "The largest elements of regions of feature maps, each region cut into bins.");
+NEON_REGISTER(Layer, RoiPooling, "Takes the largest element of each bin of regions of the feature maps.");
 
 }  // namespace
 

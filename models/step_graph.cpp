@@ -60,7 +60,7 @@ Expr compared(const Cost* cost, const DataLayout& data, Expr t) {
   if (!cost || !cost->masks()) return t;
   const int64_t width = t.shape()[1];
   if (data.target_is_input || data.classes > 0 || width % 2)
-    fail(ErrorKind::config, "cost: takes targets with as many numbers of a mask behind them, and the data set has ",
+    fail(ErrorKind::config, "cost: expected targets followed by a mask of as many numbers, but the data set has ",
          data.target_is_input ? text("none of its own")
          : data.classes > 0   ? text("labels of classes")
                               : text(width, " numbers, which is odd"));

@@ -13,21 +13,21 @@ namespace {
 struct BranchNode : Parametrized<Layer, NoParams> {
   using Parametrized::Parametrized;
   void check() const {
-    if (common.name.empty()) fail(ErrorKind::config, "'name' is missing: by it branches begin here");
+    if (common.name.empty()) fail(ErrorKind::config, "'name' is missing: branches refer to this node by its name");
   }
   Expr forward(LayerContext&, Expr x) const override { return x; }
   bool takes_channels_first() const override { return true; }
   double flops(const Shape&, const Shape&) const override { return 0; }
 };
-NEON_REGISTER(Layer, BranchNode, "Passes its input on; branches of a Tree begin at it by its name.");
+NEON_REGISTER(Layer, BranchNode, "Passes its input on. A branch of a Tree starts from it by its name.");
 
 struct TreeParams {
   std::vector<Chain> layers;
   std::vector<double> alphas;
   static void describe(auto&& p) {
-    p("layers", &TreeParams::layers, "The trunk's layers, then each branch's, which begin with a BranchNode.",
-      Required{});
-    p("alphas", &TreeParams::alphas, "Factors of the gradients that the trunk and the branches pass to their inputs.");
+    p("layers", &TreeParams::layers,
+      "Lists of layers: the trunk's, then each branch's, which begins with a BranchNode.", Required{});
+    p("alphas", &TreeParams::alphas, "Factors of the gradients of the trunk and the branches. Default: 1 each.");
   }
 };
 
@@ -37,7 +37,8 @@ struct Tree : Parametrized<Container, TreeParams> {
     if (params.layers.empty()) fail(ErrorKind::config, "'layers' has no trunk");
     for (size_t i = 1; i < params.layers.size(); ++i)
       if (const Link& first = params.layers[i].links.at(0); first.kind != kBranchNode)
-        fail(ErrorKind::config, "branch ", i, " begins with ", first.kind, ", not with the BranchNode of its place");
+        fail(ErrorKind::config, "branch ", i, " begins with ", first.kind,
+             ", expected the BranchNode that it starts from");
   }
   std::span<Chain> branches() override { return params.layers; }
   bool begins_at_nodes() const override { return true; }
@@ -50,7 +51,7 @@ struct Tree : Parametrized<Container, TreeParams> {
   }
   double flops(const Shape&, const Shape&) const override { return 0; }
 };
-NEON_REGISTER(Layer, Tree, "A trunk of layers and branches from it, each with an output of its own.");
+NEON_REGISTER(Layer, Tree, "A trunk of layers with branches, each with its own output.");
 
 struct SingleOutputTree : Tree {
   using Tree::Tree;
@@ -58,7 +59,7 @@ struct SingleOutputTree : Tree {
     return context.training ? Tree::merge(context, outputs) : outputs[0];
   }
 };
-NEON_REGISTER(Layer, SingleOutputTree, "A Tree whose branches count while training only.");
+NEON_REGISTER(Layer, SingleOutputTree, "A Tree whose branches are used only in training.");
 
 }  // namespace
 

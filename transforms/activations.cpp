@@ -61,7 +61,7 @@ NEON_REGISTER(Activation, Explin, "x where positive, alpha (e^x - 1) elsewhere (
 
 struct NormalizerParams {
   double divisor = 128;
-  static void describe(auto&& p) { p("divisor", &NormalizerParams::divisor, "What x is divided by.", above(0)); }
+  static void describe(auto&& p) { p("divisor", &NormalizerParams::divisor, "Number to divide x by.", above(0)); }
 };
 struct Normalizer : Parametrized<Activation, NormalizerParams> {
   using Parametrized::Parametrized;

@@ -67,7 +67,8 @@ NEON_REGISTER(Augmentation, Saturation, "The distance of pixels to their grey ti
 struct ColorNoiseParams {
   double deviation = 0.1;
   static void describe(auto&& p) {
-    p("deviation", &ColorNoiseParams::deviation, "Of the numbers by which the components are weighted.", at_least(0));
+    p("deviation", &ColorNoiseParams::deviation, "Standard deviation of the random weights of the colour components.",
+      at_least(0));
   }
 };
 

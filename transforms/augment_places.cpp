@@ -19,7 +19,8 @@ struct RandomCropParams {
     p("size", &RandomCropParams::size, "Side of the square that is cut; 0: as large as the image.",
       closed(0, kMostPixels), Unit{"pixels"});
     p("pad", &RandomCropParams::pad, "How far it may reach beyond the image.", closed(0, kMostPixels), Unit{"pixels"});
-    p("border", &RandomCropParams::border, "What lies there: zero (black), reflect (the image mirrored), edge.",
+    p("border", &RandomCropParams::border,
+      "Pixels beyond the image: zero (black), reflect (the image mirrored) or edge (the last pixel).",
       one_of({"zero", "reflect", "edge"}));
     p("average", &RandomCropParams::average,
       "Above 0: an evaluation takes the mean of what the net makes of the middle and of four places this far from it, "

@@ -9,7 +9,7 @@ struct MultiMetricParams {
   Made<Metric> metric;
   int64_t index = 0;
   static void describe(auto&& p) {
-    p("metric", &MultiMetricParams::metric, "What is measured.", Required{});
+    p("metric", &MultiMetricParams::metric, "Metric to compute.", Required{});
     p("index", &MultiMetricParams::index, "Which output: 0 that of the last layer, 1 ... those of a Tree's branches.",
       at_least(0), Required{});
   }

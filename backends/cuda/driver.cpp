@@ -48,7 +48,7 @@ void check(CUresult result, const std::string& doing, const std::string& of) {
   if (is_fault(result) && asked_to_wait()) throw KernelFault(message, "");
   if (is_fault(result))
     throw KernelFault(text(message, ", in a kernel", of.empty() ? "" : " of ", of),
-                      text("; which one can be told only by waiting for each: ", kWaitForKernels,
+                      text("; only waiting for each kernel shows which one: ", kWaitForKernels,
                            "=1 in the environment does that, and names its op and layer"));
   fail(result == CUDA_ERROR_OUT_OF_MEMORY ? ErrorKind::memory : ErrorKind::device, message);
 }

@@ -133,7 +133,7 @@ double Array::item() const {
 Array& Array::round_by_chance(int bits) {
   const bool rounds = is_floating(dtype()) && bits != 0;
   if (bits < 0 || (rounds && (dtype() == DType::f64 || bits > most_kept_bits(dtype()))))
-    fail(ErrorKind::config, "rounding by chance keeps 1 to 15 bits of f32, 10 of f16, 7 of bf16, not ", bits, " of ",
+    fail(ErrorKind::config, "stochastic rounding keeps 1 to 15 bits of f32, 10 of f16, 7 of bf16, not ", bits, " of ",
          dtype());
   rounding_ = bits;
   return *this;

@@ -89,7 +89,7 @@ std::vector<ConfigLine> config_lines(const std::string& path) {
     if (line.empty() || line[0] == '#' || line[0] == ';') continue;
     const std::string key = trimmed(line.substr(0, split));
     if (key.starts_with('-') || key.size() == 1)
-      fail(ErrorKind::config, file.at(i, 0), ": ", in_quotes(key), ": options stand here by their long names, without ",
+      fail(ErrorKind::config, file.at(i, 0), ": ", in_quotes(key), ": write options by their long names, without ",
            "dashes, as in epochs = 3");
     if (key == "config") fail(ErrorKind::config, file.at(i, 0), ": a file of options cannot name another one");
     std::string argument = "--" + key;

@@ -114,7 +114,7 @@ class Weights {
 // With fewer steps there might be no update among them.
 int64_t steps_timed(int64_t asked, int64_t accumulate) {
   if (accumulate <= asked) return asked;
-  print_message(text("note: ", accumulate, " steps are timed, as many as an update takes (accumulate)"));
+  print_message(text("note: ", accumulate, " steps are timed, the length of one update (accumulate)"));
   return accumulate;
 }
 
@@ -164,8 +164,7 @@ int run_bench(const CommandLine& line) {
   if (!memory.empty()) print_result("memory            " + memory);
   print_lines(kernels);
   if (!(std::fabs(last_cost - first_cost) > 1e-6 * std::fabs(first_cost)))
-    fail(ErrorKind::failed, "the cost of the same batch did not move from ", first_cost,
-         ": what was timed does not train");
+    fail(ErrorKind::failed, "the cost of the same batch stayed at ", first_cost, ": the timed steps do not train");
   return 0;
 }
 

@@ -39,7 +39,7 @@ std::map<std::string, size_t> parse_all(CLI::App& app, const Options& options, c
   if (files.empty()) return of_file;
   if (files.size() > 1)
     fail(ErrorKind::config, "option -c,--config: ", in_quotes(files[0]), " and ", in_quotes(files[1]),
-         ", where one file of options is expected; write the lines of both into one");
+         " are two files of options; put the lines of both into one");
   if (files[0].empty()) fail(ErrorKind::config, "option -c,--config: its value is empty; give one, or leave it out");
   std::vector<std::string> all;
   for (const ConfigLine& line : config_lines(expand_home(files[0]))) {

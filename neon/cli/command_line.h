@@ -14,18 +14,18 @@ struct VerbOptions {
   bool resolved = false, pixels = false, skip_bad = false;
   std::optional<int64_t> size, count;
   static void describe(auto&& p) {
-    p("top_k", &VerbOptions::top_k, "Classes given for each prediction.", closed(1, 1e6));
-    p("iterations", &VerbOptions::iterations, "Steps that bench times.", closed(1, 1e9));
+    p("top_k", &VerbOptions::top_k, "Classes to print for each sample.", closed(1, 1e6));
+    p("iterations", &VerbOptions::iterations, "Steps to time.", closed(1, 1e9));
     p("format", &VerbOptions::format,
-      "How results are printed; without it predictions as csv, evaluations as a line to read.",
-      one_of({"csv", "json"}));
-    p("size", &VerbOptions::size, "Side to which data pack brings images, without it as the spec says; 0: as they are.",
+      "Form of the results. Default: csv for predictions, a line to read for an evaluation.", one_of({"csv", "json"}));
+    p("size", &VerbOptions::size, "Side in pixels to bring images to. Default: the spec's; 0 keeps each size.",
       closed(0, 8192));
-    p("count", &VerbOptions::count, "Images that data preview shows.", closed(1, 1024));
-    p("as", &VerbOptions::as, "Form in which help is printed.", one_of({"man", "bash", "zsh", "fish"}));
-    p("pixels", &VerbOptions::pixels, "Whether data pack stores pixels instead of the files.");
-    p("skip_bad", &VerbOptions::skip_bad, "Whether data pack leaves damaged images out.");
-    p("resolved", &VerbOptions::resolved, "Whether check prints the spec with every default.");
+    p("count", &VerbOptions::count, "Images to show.", closed(1, 1024));
+    p("as", &VerbOptions::as, "Form of the help: a man page, or a shell's completion.",
+      one_of({"man", "bash", "zsh", "fish"}));
+    p("pixels", &VerbOptions::pixels, "Stores pixels instead of the files.");
+    p("skip_bad", &VerbOptions::skip_bad, "Leaves damaged images out.");
+    p("resolved", &VerbOptions::resolved, "Prints the spec with every default.");
   }
 };
 

@@ -41,7 +41,7 @@ bool needs_parameters(const Schema& schema) {
 
 // Of verbs that read no spec.
 void refuse_overrides(const CommandLine& line, const char* verb) {
-  if (!line.overrides.empty()) fail(ErrorKind::config, "--set changes a spec, and neon data ", verb, " reads none");
+  if (!line.overrides.empty()) fail(ErrorKind::config, "--set changes a spec, but neon data ", verb, " reads no spec");
 }
 
 int run_data_list(const CommandLine& line) {
@@ -75,8 +75,8 @@ int run_data_fetch(const CommandLine& line) {
   std::string error;
   const EntryInfo* entry = find_in_category(Dataset::kCategory, name, error);
   if (entry && needs_parameters(*entry->schema))
-    fail(ErrorKind::config, entry->name, " reads files of yours, there is nothing to fetch; `neon data list` shows ",
-         "what can be");
+    fail(ErrorKind::config, entry->name, " reads your own files and has nothing to download; `neon data list` lists ",
+         "the sets that have");
   const auto set = Registry<Dataset>::get().create(Setting::scalar(name));
   const bool here = set->check(context).found;
   const Data data = set->load(context);
@@ -111,7 +111,7 @@ bool check_shards(const std::string& folder) {
       }
   }
   print_result(text(folder, ": ", samples, " samples, ", bad, " bad",
-                    changed ? text("; ", changed, " files are not as they were packed") : ""));
+                    changed ? text("; ", changed, " files changed since they were packed") : ""));
   return bad == 0 && changed == 0;
 }
 
@@ -136,7 +136,8 @@ OpenedImages open_images(const CommandLine& line, const std::string& path) {
   if (is_spec(path)) {
     spec = open_spec(line, path);
   } else {
-    if (!line.overrides.empty()) fail(ErrorKind::config, "--set changes a spec, and ", path, " is none; leave it out");
+    if (!line.overrides.empty())
+      fail(ErrorKind::config, "--set changes a spec, but ", path, " is no spec; leave it out");
     const Setting params = Setting::map({{"path", Setting::scalar(path), {}}});
     own = Registry<Dataset>::get().create(Setting::map({{is_list(path) ? "ImageList" : "ImageFolder", params, {}}}));
   }
@@ -147,8 +148,7 @@ OpenedImages open_images(const CommandLine& line, const std::string& path) {
   out.seed = uint64_t(options.rng_seed.value_or(seed_of_spec.value_or(0)));
   out.set = dataset.images(data_context(options, spec.folder, out.seed, warnings));
   print_warnings(warnings);
-  if (!out.set)
-    fail(ErrorKind::config, path, ": its data set is no set of image files, as ImageFolder and ImageList are");
+  if (!out.set) fail(ErrorKind::config, path, ": expected a data set of image files, such as ImageFolder or ImageList");
   out.source = own ? out.set->source : path;
   const Dataset::Common& common = dataset.common;
   if (common.subset_pct < 100) out.selection.push_back(text("subset_pct: ", common.subset_pct));
@@ -197,7 +197,7 @@ int run_data_check(const CommandLine& line) {
                     bad && skipped ? ", which on_bad_sample: skip leaves out" : ""));
   if (others > 0 && !is_spec(given))
     print_warnings({text(source, ": ", others,
-                         " images are of other sizes than the first: a spec brings all to one by ", "size: N")});
+                         " images differ in size from the first; a spec scales all to one size with ", "size: N")});
   return bad && !skipped ? exit_code(ErrorKind::data) : 0;
 }
 
@@ -257,7 +257,7 @@ std::string shards_setting(const std::string& folder, const OpenedImages& packed
   if (!params.normalize) says.push_back("normalize: false");
   says.insert(says.end(), packed.selection.begin(), packed.selection.end());
   if (packed.autoencoder) says.push_back("autoencoder: true");
-  return text("dataset: {Shards: {", join(says, ", "), "}}", various ? "  # N: the side that all are brought to" : "");
+  return text("dataset: {Shards: {", join(says, ", "), "}}", various ? "  # N: the side to scale all images to" : "");
 }
 
 // Files are packed as they are, and brought to size when they are read.
@@ -282,7 +282,7 @@ int run_data_pack(const CommandLine& line) {
   if (!selection.empty())
     print_warnings(
         {text(source, ": ", join(selection, ", "),
-              " changes nothing here: all images are packed, and the line dataset below says it of the shards")});
+              " changes nothing here: all images are packed; the line `dataset` below selects from the shards")});
   const PackResult packed = pack_images(*set, given[1], options);
   if (packed.left_out > 0)
     print_warnings({text(source, ": ", packed.left_out, " images are left out; the first: ", packed.first_trouble)});

@@ -27,7 +27,7 @@ void print_schema(const Schema& schema) {
     print_result(text("  ", field.name, ": ", value_of(field)));
     print_result("      " + field.sentence);
     for (const std::string& alias : field.aliases) print_result("      also written " + alias);
-    if (field.rest) print_result("      what is in it may also stand without " + field.name);
+    if (field.rest) print_result("      its keys may also stand without " + field.name);
   }
 }
 
@@ -35,7 +35,7 @@ void print_entry(const std::string& category, const EntryInfo& entry) {
   print_result(text(entry.name, " (", category, "): ", entry.sentence));
   if (!entry.aliases.empty()) print_result("  also written " + join(entry.aliases, ", "));
   if (const auto& fields = entry.schema->fields; !fields.empty() && !fields.front().rest)
-    print_result("  a value by itself is its " + fields.front().name);
+    print_result("  a single value sets " + fields.front().name);
   print_schema(*entry.schema);
   if (entry.common) print_schema(*entry.common);
 }
@@ -75,7 +75,8 @@ void print_key(const Field& field) {
 
 void print_overview() {
   print_result(
-      "neon help NAME explains one of these, neon help KIND each in a line; neon help spec the top level of a spec.");
+      "neon help NAME explains one of these names; neon help KIND has a line for each; neon help spec explains the top "
+      "level.");
   print_result(formatted("%-12s ", "spec") + join(schema_of<ExperimentParams>().names(), ", "));
   for (const Category& category : categories())
     print_result(formatted("%-12s ", category.name.c_str()) + names_in(category));

@@ -117,9 +117,8 @@ double data_bytes(const DataCheck& check, const DataLayout& layout, int64_t batc
 
 int report_data(const DataCheck& check) {
   if (check.found) {
-    const std::string apart = check.validation_size
-                                  ? text(", ", check.validation_size, " validation (evaluated while training goes on)")
-                                  : "";
+    const std::string apart =
+        check.validation_size ? text(", ", check.validation_size, " validation (evaluated during training)") : "";
     const std::string targets = check.classes > 0         ? text(check.classes, " classes")
                                 : check.target.rank() > 0 ? text("targets ", check.target)
                                                           : "each its own target";
@@ -130,13 +129,12 @@ int report_data(const DataCheck& check) {
   print_result("data    not found: " + check.missing);
   if (!check.command.empty()) print_result("        get it with: " + check.command);
   if (check.source.empty()) return exit_code(ErrorKind::data);
-  print_result("        until then it is " + check.source);
+  print_result("        until then neon uses " + check.source);
   return 0;
 }
 
 void need_shapes(const DataCheck& check) {
-  if (!has_shapes(check))
-    fail(ErrorKind::data, "the data is not there, and says which shapes there are: ", check.missing);
+  if (!has_shapes(check)) fail(ErrorKind::data, "the shapes depend on the data, which is missing: ", check.missing);
 }
 
 int run_check(const CommandLine& line) {
@@ -146,7 +144,7 @@ int run_check(const CommandLine& line) {
     return 0;
   }
   if (!has_shapes(in.check)) {
-    print_result(text("spec    ", line.operands.front(), ": its shapes are checked once the data is there"));
+    print_result(text("spec    ", line.operands.front(), ": neon checks its shapes once the data is there"));
     return report_data(in.check);
   }
   const Lowered lowered = lower(in.graph.graph);
@@ -164,7 +162,7 @@ int run_check(const CommandLine& line) {
   print_result(text("spec    ", line.operands.front(), ": ", in.spec.experiment->network().layer_count(), " layers, ",
                     parameters, " parameters, ", name_of(in.step.dtype), ", batch ", in.step.batch, ", ",
                     in.options.epochs.value_or(in.spec.experiment->params.epochs), " epochs"));
-  if (!biases) print_result("note    no layer has a bias; give `bias: {Constant: 0}` where one is wanted");
+  if (!biases) print_result("note    no layer has a bias; add `bias: {Constant: 0}` to the layers that need one");
   print_result(text("memory  about ", bytes_text(needed), ": weights and optimizer ", bytes_text(variables), ", step ",
                     bytes_text(arena), ", data ",
                     in.check.train_size > 0 ? bytes_text(data) : "unknown, and not counted",

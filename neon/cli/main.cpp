@@ -55,7 +55,7 @@ void try_threads(const neon::Verb& verb) {
 
 int run_verb(const neon::Verb& verb, const neon::CommandLine& line, char** argv) try {
   const int code = verb.run(line);
-  if (!neon::fault_searched_for().empty()) neon::fail(neon::ErrorKind::device, "all of it went through");
+  if (!neon::fault_searched_for().empty()) neon::fail(neon::ErrorKind::device, "no kernel failed this time");
   return code;
 } catch (const neon::RunFault& fault) {
   if (!fault.hint().empty()) neon::search_for_fault(fault, line, argv);

@@ -87,7 +87,7 @@ int run_predict(const CommandLine& line) {
   const int64_t features = count ? read.inputs.elements() / count : 0;
   if (count == 0) fail(ErrorKind::data, shown, ": holds no samples");
   if (features != stored.sample.elements())
-    fail(ErrorKind::data, shown, ": samples of ", features, " numbers, the net takes ", stored.sample.elements(), " ",
+    fail(ErrorKind::data, shown, ": samples have ", features, " numbers; the net takes ", stored.sample.elements(), " ",
          stored.sample);
   const Tensor samples = without_mean(read.inputs, stored);
   DataLayout layout;

@@ -57,7 +57,7 @@ void check_save_place(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   file.read(begin.data(), std::streamsize(begin.size()));
   if (file.gcount() > 0 && begin.back() != '{')
-    fail(ErrorKind::data, "-s ", path, " is there and is no checkpoint; give another name or remove it");
+    fail(ErrorKind::data, "-s ", path, " exists and is no checkpoint; give another name or remove it");
 }
 
 void check_metrics_are_its_own(const CommandLine& line, const RunOptions& then, const RunOptions& now,

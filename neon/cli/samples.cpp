@@ -44,8 +44,8 @@ Tensor images(const std::vector<std::pair<std::string, std::string>>& files, con
     if (image.elements() != stored.sample.elements())
       fail(ErrorKind::data, name, ": an image of ", image.shape()[1], " x ", image.shape()[0],
            " pixels, the net takes ", stored.sample,
-           "; bring it to that size, or train with size: ", stored.sample.rank() == 3 ? text(stored.sample[1]) : "N",
-           " in the data set, which is heeded here, too");
+           "; scale it to that size, or train with size: ", stored.sample.rank() == 3 ? text(stored.sample[1]) : "N",
+           " in the data set, which predict applies too");
     if (!stored.channels_last) image = channels_first(image);
     std::ranges::copy(image.as<uint8_t>(), out.rows(int64_t(i), 1).as<uint8_t>().begin());
   }

@@ -30,7 +30,7 @@ const std::string& only_operand(const CommandLine& line) {
 
 OpenedSpec open_spec(const CommandLine& line, const std::string& path) {
   if (path.ends_with(".safetensors"))
-    fail(ErrorKind::config, path, ": a checkpoint's name, where a spec is expected; neon resume ", path,
+    fail(ErrorKind::config, path, ": expected a spec, found a checkpoint's name; neon resume ", path,
          " goes on with it");
   const Spec spec = load_spec(path, line.overrides);
   if (line.verbose > 1)
@@ -41,7 +41,7 @@ OpenedSpec open_spec(const CommandLine& line, const std::string& path) {
 
 OpenedRun open_checkpoint(const CommandLine& line, const std::string& path) {
   if (is_spec(path))
-    fail(ErrorKind::config, path, ": a spec's name, where a checkpoint (.safetensors) is expected; neon ",
+    fail(ErrorKind::config, path, ": expected a checkpoint (.safetensors), found a spec's name; neon ",
          shell_word(path), " trains it");
   std::vector<std::string> warnings;
   OpenedRun out{unpack_run(load_checkpoint(path, warnings), path), {}, nullptr};
@@ -83,7 +83,7 @@ void check_caffe(const CommandLine& line, const OpenedRun& opened, const std::st
   const std::string mend = given->path == "--caffe"
                                ? text("leave --caffe", trained ? "=false" : "", " out")
                                : text("take `caffe = ", given->value, "` out of the file of options ", given->path);
-  fail(ErrorKind::config, path, ": its net was trained with", trained ? "" : "out", " --caffe, and is used so; ", mend);
+  fail(ErrorKind::config, path, ": the net was trained with", trained ? "" : "out", " --caffe and stays so; ", mend);
 }
 
 double room_for(const RunOptions& options) {

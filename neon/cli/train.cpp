@@ -112,7 +112,7 @@ std::vector<std::string> report(const RunResult& result, const Experiment& exper
     // A run that goes on keeps its seed, wherever that is from, and takes no other.
     const bool fixed_seed = line.verb == "train" && options.deterministic && !options.rng_seed;
     out.push_back(text("trained ", at.epoch, " epochs in ", duration_text(at.seconds), ", seed ", at.seed,
-                       fixed_seed ? " (that of --deterministic; -r N takes another)" : ""));
+                       fixed_seed ? " (from --deterministic; -r N sets another)" : ""));
     if (result.waiting) out.push_back(text("waited for data: ", std::lround(100 * *result.waiting), " % of the time"));
   }
   if (at.skipped)
@@ -172,7 +172,7 @@ void write_nothing(RunOptions& options) {
   }
   trainer.evaluations().repeat();
   fail(ErrorKind::device, done, " steps", done < steps ? text(" of ", steps, ", as many as ten minutes allow,") : "",
-       " and an evaluation went through");
+       " and an evaluation ran without a fault");
 }
 
 }  // namespace
@@ -224,7 +224,7 @@ int run_resume(const CommandLine& line) {
   if (at.epoch >= epochs) {
     const std::string done =
         at.epoch > epochs ? text(at.epoch, " epochs, more than ", epochs) : text("its ", epochs, " epochs");
-    print_message(text("the run has done ", done, "; -e N goes on to epoch N"));
+    print_message(text("the run has done ", done, "; -e N trains on to epoch N"));
   }
   const auto trainer = opened.experiment->placing([&] {
     return on_device_or_cpu(options, asked,

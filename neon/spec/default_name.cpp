@@ -48,8 +48,7 @@ class DefaultName {
       const double all = count_in(item);
       if (left_ >= all) return left_ -= all, nullptr;
       fail(ErrorKind::config, "'", key_, "' is one of the ", times, " copies that ", item.path,
-           " makes, which differ in nothing but their names; set what they are copies of, as in ", item.path,
-           ".layers[0]...");
+           " makes; they differ only in their names, so set the original, as in ", item.path, ".layers[0]...");
     }
     if (is_kind(item) && left_-- == 0) return &item;
     for (Setting* inside_it : layers_of(item))

@@ -41,8 +41,8 @@ std::string wrong_indentation(const Source& source, int line, int column) {
   if (!is_item(bad, column))
     return *items == column ? "'- ' is missing before this: it stands among the items of a list" : "";
   if (*items == column) return "";
-  return text("this item begins in column ", column + 1, ", and those of the list above in column ", *items + 1,
-              " (line ", *line_of_items + 1, ")");
+  return text("this item begins in column ", column + 1, ", but the items of the list above begin in column ",
+              *items + 1, " (line ", *line_of_items + 1, ")");
 }
 
 }  // namespace neon

@@ -109,7 +109,7 @@ void convert_1x_root(Document& document, std::vector<std::string>& notes, Proble
   remove_holders(document, notes, problems);
   if (!root.find("epochs")) {
     root.entries.push_back({"epochs", Setting::scalar("1", root.where), root.where});
-    notes.push_back(text(root.where, ": without 'epochs' there is one, as in neon 1.x"));
+    notes.push_back(text(root.where, ": 'epochs' is missing, so the run has one epoch, as in neon 1.x"));
   }
 }
 

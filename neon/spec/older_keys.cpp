@@ -98,10 +98,9 @@ void keep_matrix_fans(Setting& setting, std::vector<std::string>& notes) {
 void check_convolution(const Setting& params, Problems& problems) {
   const Setting* local = params.find("local_conv");
   if (!local) return;
-  problems.add(*local, is_false(*local)
-                           ? "a Conv shares its filters anyway; leave local_conv out"
-                           : "filters that differ from place to place are a layer of their own: Local, with "
-                             "the fshape, nofm, strides and padding of a Conv");
+  problems.add(*local, is_false(*local) ? "a Conv shares its filters anyway; leave local_conv out"
+                                        : "for filters that differ from place to place use the layer Local, with the "
+                                          "fshape, nofm, strides and padding of a Conv");
 }
 
 void check_pooling(const Setting& params, Problems& problems) {

@@ -81,7 +81,7 @@ class PathReader {
     Step out;
     const auto [last, error] = std::from_chars(digits.data(), digits.data() + digits.size(), out.index);
     if (error != std::errc() || last != digits.data() + digits.size())
-      refuse("'", digits, "' is no index: items count from 0, or go by their names after a dot (layers.NAME)");
+      refuse("'", digits, "' is no index; write a number from 0 in brackets, or a name after a dot (layers.NAME)");
     out.shown = text("[", out.index, "]");
     at_ = end + 1;
     return out;
@@ -235,7 +235,7 @@ void apply(Setting& root, std::string_view assignment) {
   const Source checked(assignment, "text", YamlLimits().bytes);  // keys, too, must be text
   PathReader reader(assignment);
   const std::vector<Step> steps = reader.read();
-  if (steps[0].key == "define") refuse("what 'define' holds was already copied to where it is used; set it there");
+  if (steps[0].key == "define") refuse("aliases already copied the values of 'define'; set them where they are used");
   const bool object = steps.size() == 1 && (steps[0].key == "cost" || steps[0].key == "optimizer");
   Setting value = value_of(reader.value(), object || steps[0].key == "layers");
   Setting changed = root;

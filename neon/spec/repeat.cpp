@@ -12,8 +12,8 @@ struct Repeat {
   int times = 1;
   Setting layers;
   static void describe(auto&& p) {
-    p("times", &Repeat::times, "How often the layers follow one another.", Required{}, closed(0, 10000));
-    p("layers", &Repeat::layers, "A list of layers.", Required{});
+    p("times", &Repeat::times, "Number of copies.", Required{}, closed(0, 10000));
+    p("layers", &Repeat::layers, "List of layers.", Required{});
   }
 };
 

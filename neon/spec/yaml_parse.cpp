@@ -146,13 +146,14 @@ class RawBuilder : public YAML::EventHandler {
     if (tag.empty() || tag == "?" || tag == "!") return;
     if (tag.starts_with(kOldObject))
       fail(ErrorKind::config, source_.at(mark.line, mark.column), ": ", tag,
-           " is the notation of neon 0.9, which is not read; write objects as Name: {parameters} under the keys "
+           " is the notation of neon 0.9, which neon no longer reads; write objects as Name: {parameters} under the "
+           "keys "
            "dataset, layers, cost and optimizer");
     if (tag == text(kStandardTag, own)) return;
-    problems_.add(source_.at(mark.line, mark.column), "",
-                  text("tag ", shown(tag),
-                       " does not fit here; of tags only !!str, !!int, !!float, !!bool, !!null, "
-                       "!!seq and !!map are read"));
+    problems_.add(
+        source_.at(mark.line, mark.column), "",
+        text("tag ", shown(tag),
+             " does not fit here; neon reads the tags !!str, !!int, !!float, !!bool, !!null, !!seq and !!map"));
   }
 
   static std::string shown(const std::string& tag) {

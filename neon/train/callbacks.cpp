@@ -16,11 +16,11 @@ struct EarlyStopParams {
   bool restore_best = true;
   static void describe(auto&& p) {
     p("patience", &EarlyStopParams::patience, "Evaluations without improvement after which the run ends.", at_least(1));
-    p("min_delta", &EarlyStopParams::min_delta, "Smallest change that counts as one.", at_least(0));
+    p("min_delta", &EarlyStopParams::min_delta, "Smallest change that counts as an improvement.", at_least(0));
     p("watch", &EarlyStopParams::watch,
-      "What should get better: cost, or a metric by its name in the results, as Top1Misclass; whether less or more is "
-      "better the metric knows.");
-    p("restore_best", &EarlyStopParams::restore_best, "Whether the run ends with the weights of its best evaluation.");
+      "Result to watch: cost, or a metric by its name in the results, as in watch: Top1Misclass. The metric decides "
+      "whether less or more is better.");
+    p("restore_best", &EarlyStopParams::restore_best, "Ends the run with the weights of its best evaluation.");
   }
 };
 

@@ -65,7 +65,7 @@ std::vector<std::string> CheckpointSaver::save(TensorFile contents, int64_t epoc
     write(contents, messages);
   } catch (const Error& error) {
     const std::string kept = newest_ ? text("the last checkpoint, of epoch ", newest_->epoch, ", is kept")
-                                     : std::string("there was none before");
+                                     : std::string("no earlier checkpoint exists");
     throw Error(error.kind() == ErrorKind::memory ? ErrorKind::memory : ErrorKind::failed,
                 text("checkpoint of epoch ", epoch, " not saved: ", error.what(), "; ", kept));
   }

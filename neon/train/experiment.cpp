@@ -114,7 +114,8 @@ namespace {
 int kept_bits(int64_t asked, DType dtype) {
   const int most = most_kept_bits(dtype);
   if (asked == 0) return 0;
-  if (most == 0) fail(ErrorKind::config, "-u rounds updates of f32, f16 and bf16 by chance, and the run is in ", dtype);
+  if (most == 0)
+    fail(ErrorKind::config, "-u rounds updates of f32, f16 and bf16 stochastically, but the run is in ", dtype);
   if (asked > most)
     fail(ErrorKind::config, "-u ", asked, " keeps more bits of mantissa than ", dtype, " may: give 1 to ", most,
          ", or -u alone for ", std::min(most, kUsualKeptBits));

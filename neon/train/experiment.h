@@ -35,38 +35,40 @@ struct ExperimentParams {
   std::string datatype;
   std::optional<int64_t> rng_seed;
   static void describe(auto&& p) {
-    p("dataset", &ExperimentParams::dataset, "Where samples come from.", Required{});
+    p("dataset", &ExperimentParams::dataset, "Data set to take samples from, as in dataset: MNIST.", Required{});
     p("augment", &ExperimentParams::augment,
-      "How images are changed in training, in this order; an evaluation takes their middle.");
+      "Random changes of the training images, in this order. An evaluation takes the middle of each image.");
     p("normalize", &ExperimentParams::normalize,
-      "Whether channels are brought to mean 0 and deviation 1: true, as measured on the training set, or {mean, std}.");
+      "Brings channels to mean 0 and deviation 1: true measures both on the training set, {mean: [...], std: [...]} "
+      "gives them.");
     p("define", &ExperimentParams::define,
-      "A place for anchors (&name), whose aliases (*name, <<: *name) stand elsewhere; otherwise it is left out.");
-    p("layers", &ExperimentParams::layers, "The net: a list of layers, of which Repeat makes several copies.",
-      Required{});
-    p("cost", &ExperimentParams::cost, "What training makes small.", Required{});
-    p("optimizer", &ExperimentParams::optimizer, "How weights follow the gradient.", Required{});
+      "Holds anchors (&name) for aliases (*name, <<: *name) elsewhere in the spec; neon ignores it otherwise.");
+    p("layers", &ExperimentParams::layers, "Layers of the net, in order. Repeat makes copies of some.", Required{});
+    p("cost", &ExperimentParams::cost, "Cost that training minimises, as in cost: CrossEntropyMulti.", Required{});
+    p("optimizer", &ExperimentParams::optimizer,
+      "Rule that updates the weights, as in optimizer: {Adam: {learning_rate: 0.001}}.", Required{});
     p("metrics", &ExperimentParams::metrics,
-      "What is measured where the cost is evaluated; by default Misclassification, where there are classes.");
-    p("callbacks", &ExperimentParams::callbacks, "What else happens at the end of an epoch.");
+      "Results to report at each evaluation beside the cost. Default: Misclassification, for data with classes.");
+    p("callbacks", &ExperimentParams::callbacks, "Actions at the end of an epoch, as in callbacks: [EarlyStop].");
     p("batch_size", &ExperimentParams::batch_size, "Samples in a step.", at_least(1), Alias{"batchsize"});
     p("epochs", &ExperimentParams::epochs, "Passes over the training set.", closed(1, 1e9));
-    p("shuffle", &ExperimentParams::shuffle, "Whether every epoch has an order of its own, drawn from the seed.");
+    p("shuffle", &ExperimentParams::shuffle, "Draws a new order of the samples for every epoch, from the seed.");
     p("accumulate", &ExperimentParams::accumulate,
-      "Steps whose gradients are averaged over all their samples before an update: a batch that many times as large. "
-      "They go on from epoch to epoch; those that are left over when the run ends change nothing.",
+      "Steps to average gradients over before each update, as if the batch were that many times larger. The count "
+      "continues across epochs; steps left over at the end of the run change nothing.",
       at_least(1), Unit{"steps"});
     p("ema", &ExperimentParams::ema,
       "Above 0, the evaluation, predict and --model_file use running means of the weights and of batch norm's running "
       "statistics. Update t keeps this share of a mean, or (1 + t) / (10 + t) where that is less, as in the first "
       "updates; 0.999 suits runs of some thousand updates.",
       half_open(0, 1));
-    p("backend", &ExperimentParams::backend, "cpu (also written mkl) or gpu (mgpu), unless -b says otherwise.",
+    p("backend", &ExperimentParams::backend,
+      "Device to compute on: cpu (also written mkl) or gpu (mgpu). Option -b comes first.",
       one_of({"", "cpu", "gpu", "mkl", "mgpu"}));
     p("datatype", &ExperimentParams::datatype,
-      "Type of activations and weights, unless -d says otherwise; samples are held in f32 or as bytes.",
+      "Type of activations and weights. Option -d comes first. Samples stay f32 or bytes.",
       one_of({"", "f32", "f64", "f16", "bf16"}));
-    p("rng_seed", &ExperimentParams::rng_seed, "Seed of all random numbers, unless -r says otherwise.", at_least(0));
+    p("rng_seed", &ExperimentParams::rng_seed, "Seed of all random numbers. Option -r comes first.", at_least(0));
   }
 };
 

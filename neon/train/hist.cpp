@@ -66,10 +66,11 @@ struct HistParams {
   static void describe(auto&& p) {
     p("every", &HistParams::every, "Steps from one histogram to the next; 0: one in the last step of each epoch.",
       at_least(0), Unit{"steps"});
-    p("tensors", &HistParams::tensors, "Which arrays of the layers: W and the like, or dW for the gradient of W.",
-      Alias{"filter_key"});
-    p("bins", &HistParams::bins, "Bins; the last one is of 2^(offset + bins).", closed(1, 1024));
-    p("offset", &HistParams::offset, "The first bin is of 2^offset and all that is smaller.", closed(-1000, 1000));
+    p("tensors", &HistParams::tensors,
+      "Arrays of the layers to count: W and other weights, or dW for the gradient of W.", Alias{"filter_key"});
+    p("bins", &HistParams::bins, "Number of bins; the last one begins at 2^(offset + bins).", closed(1, 1024));
+    p("offset", &HistParams::offset, "Exponent of the first bin, which counts 2^offset and all smaller numbers.",
+      closed(-1000, 1000));
   }
 };
 
@@ -187,7 +188,7 @@ class Hist : public Parametrized<Callback, HistParams> {
   DType dtype_ = DType::f32;
   std::map<std::string, double> told_;
 };
-NEON_REGISTER(Callback, Hist, "Histograms of weights and gradients, by size, in the metrics file.");
+NEON_REGISTER(Callback, Hist, "Writes histograms of the sizes of weights and gradients to the metrics file.");
 
 }  // namespace
 

@@ -334,7 +334,7 @@ MetricsImage make_metrics_image(const std::vector<SeriesSpec>& series, const std
     MetricsImage out;
     if (Maker(series, attributes, salt).make(out)) return out;
   }
-  fail(ErrorKind::failed, "cannot lay out the metrics file: its numbers cannot be told from its texts");
+  fail(ErrorKind::failed, "cannot lay out the metrics file: its numbers look like its texts");
 }
 
 MetricsContents read_metrics_hdf5(const std::string& path) {

@@ -12,8 +12,8 @@ struct Normalize {
   std::vector<double> mean, std;
   bool measured = false;  // from the training set
   static void describe(auto&& p) {
-    p("mean", &Normalize::mean, "Of each channel, in the range that the data set gives; empty: 0.");
-    p("std", &Normalize::std, "Deviation of each channel; empty: 1.", above(0));
+    p("mean", &Normalize::mean, "Mean of each channel, in the range of the data set's values. Empty: 0.");
+    p("std", &Normalize::std, "Standard deviation of each channel. Empty: 1.", above(0));
   }
   bool is_given() const { return measured || !mean.empty() || !std.empty(); }
 };

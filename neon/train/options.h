@@ -19,14 +19,14 @@ struct RunOptions {
   int64_t serialize = 1, history = 1, device_id = 0, rounding = 0;
   bool caffe = false, deterministic = false, tf32 = false, progress_bar = true;
   static void describe(auto&& p) {
-    p("data_dir", &RunOptions::data_dir, "Folder that data sets are in, and fetched to.");
-    p("save_path", &RunOptions::save_path, "Checkpoint.");
-    p("model_file", &RunOptions::model_file, "Weights to begin with.");
-    p("output_file", &RunOptions::output_file, "Metrics file.");
-    p("log_file", &RunOptions::log_file, "Log file.");
-    p("spec_dir", &RunOptions::spec_dir, "Folder of the spec, where relative paths of data are looked for.");
-    p("run_dir", &RunOptions::run_dir, "Folder in which the run began, of which relative names are.");
-    p("backend", &RunOptions::backend, "cpu (also written mkl) or gpu (mgpu).",
+    p("data_dir", &RunOptions::data_dir, "Folder to find data sets in and to download them to.");
+    p("save_path", &RunOptions::save_path, "Checkpoint to write.");
+    p("model_file", &RunOptions::model_file, "Checkpoint to take the first weights from.");
+    p("output_file", &RunOptions::output_file, "Metrics file to write.");
+    p("log_file", &RunOptions::log_file, "Log file to write.");
+    p("spec_dir", &RunOptions::spec_dir, "Folder of the spec, to find relative paths of data in.");
+    p("run_dir", &RunOptions::run_dir, "Folder in which the run began; relative names of files refer to it.");
+    p("backend", &RunOptions::backend, "Device to compute on: cpu (also written mkl) or gpu (mgpu).",
       one_of({"", "cpu", "gpu", "mkl", "mgpu"}));
     p("datatype", &RunOptions::datatype, "Type of activations and weights.", one_of({"", "f32", "f64", "f16", "bf16"}));
     p("epochs", &RunOptions::epochs, "Passes over the training set.", closed(1, 1e9));
@@ -34,14 +34,15 @@ struct RunOptions {
     p("rng_seed", &RunOptions::rng_seed, "Seed of all random numbers.", at_least(0));
     p("eval_freq", &RunOptions::eval_freq, "Epochs between evaluations.", at_least(1));
     p("serialize", &RunOptions::serialize, "Epochs between checkpoints.", at_least(1));
-    p("history", &RunOptions::history, "Older checkpoints kept.", closed(0, 1e6));
-    p("device_id", &RunOptions::device_id, "GPU index.", closed(0, 1000));
+    p("history", &RunOptions::history, "Older checkpoints to keep.", closed(0, 1e6));
+    p("device_id", &RunOptions::device_id, "Number of the GPU, from 0.", closed(0, 1000));
     p("rounding", &RunOptions::rounding,
-      "Bits of mantissa that updates keep, rounded by chance; 0: all, -1: 10, or 7 of bf16.", at_least(-1));
-    p("progress_bar", &RunOptions::progress_bar, "Whether progress is shown.");
-    p("caffe", &RunOptions::caffe, "Caffe's sizes and dropout.");
-    p("deterministic", &RunOptions::deterministic, "Only deterministic choices; without a seed, seed 0.");
-    p("tf32", &RunOptions::tf32, "f32 products on a GPU take operands of 10 bits of mantissa.");
+      "Bits of mantissa that updates keep, by stochastic rounding; 0: all, -1: 10, or 7 for bf16.", at_least(-1));
+    p("progress_bar", &RunOptions::progress_bar, "Shows progress.");
+    p("caffe", &RunOptions::caffe, "Uses Caffe's output sizes of pooling and its scaling of dropout.");
+    p("deterministic", &RunOptions::deterministic,
+      "Chooses only deterministic algorithms; without a seed, uses seed 0.");
+    p("tf32", &RunOptions::tf32, "Computes f32 products on a GPU from operands with 10 bits of mantissa.");
   }
 };
 

@@ -83,7 +83,7 @@ RunStart start_of_run(const RunSetup& setup, const StoredRun* resume, std::optio
 void check_position(const Position& position, const RunSetup& setup) {
   const int64_t steps = setup.steps_per_epoch;
   if (position.step_in_epoch > steps || position.step != position.epoch * steps + position.step_in_epoch)
-    fail(ErrorKind::data, "the checkpoint is of no step of this run: epoch ", position.epoch, ", step ",
+    fail(ErrorKind::data, "the checkpoint's position fits no step of this run: epoch ", position.epoch, ", step ",
          position.step_in_epoch, " of ", steps, ", ", position.step, " steps in all");
 }
 

@@ -82,8 +82,8 @@ void Trainer::note_other_rates(const StoredRun& resume) {
   for (const Optimizer* const optimizer : runner_->graph().optimizers) {
     const double rate = optimizer->rate_at(now), before = optimizer->rate_at(then);
     if (rate == before) continue;
-    report_.message(text("note: the learning rate goes by the run's ", now.epochs, " epochs, which were ", then.epochs,
-                         ": it goes on at ", rate, ", no longer at ", before));
+    report_.message(text("note: the schedule depends on the run's length, now ", now.epochs, " epochs instead of ",
+                         then.epochs, "; the learning rate is now ", rate, " instead of ", before));
     return;
   }
 }

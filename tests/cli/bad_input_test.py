@@ -74,7 +74,7 @@ class Usage(Case):
         self.refused(2, "-c", "a.cfg", self.spec(), says="neon: a.cfg:1:1: option --epochs needs a value; ")
         for line in "--epochs = 3", "-e 3", "z: 60":
             self.write("a.cfg", line + "\n")
-            self.refused(2, "-c", "a.cfg", self.spec(), says=["neon: a.cfg:1:1: '" + re.split(" =|:", line)[0] + "': options stand here",
+            self.refused(2, "-c", "a.cfg", self.spec(), says=["neon: a.cfg:1:1: '" + re.split(" =|:", line)[0] + "': write options",
                                                               "without dashes, as in epochs = 3"])
 
     def test_options_of_neon_1_that_are_gone_say_what_to_do(self):
@@ -89,8 +89,8 @@ class Usage(Case):
         self.assertEqual(os.listdir(self.folder), ["s.yaml"])
 
     def test_keys_without_a_value(self):
-        for key, what in ("dataset", "Where samples come from."), ("cost", "What training makes small."), \
-                ("optimizer", "How weights follow the gradient."):
+        for key, what in ("dataset", "Data set to take samples from"), ("cost", "Cost that training minimises"), \
+                ("optimizer", "Rule that updates the weights"):
             self.refused(2, self.spec(**{key: ""}), says=f"neon: s.yaml:8:1: {key}: no value is given: {what}")
             self.refused(2, "check", self.spec(), "--set", f"{key}=null", says=f"neon: --set: {key}: no value is given: {what}")
         for key in "metrics", "callbacks", "augment":
@@ -160,10 +160,10 @@ class Usage(Case):
         self.refused(2, "-u", "-3", self.spec(), says=["rounding", "-3"])
         self.refused(2, "-u", "abc", self.spec(), says="'abc' is no verb; neon --help lists the verbs")
         self.refused(2, "check", "", says="the operand is empty; usage: neon check SPEC")
-        self.refused(2, "doctor", "gpu", says="'gpu' is one operand too many")
+        self.refused(2, "doctor", "gpu", says="'gpu' is one operand too many; usage: neon doctor")
         self.neon("-e", "1", "-s", "m.safetensors", self.spec())
         for verb in [], ["check"], ["bench"]:
-            self.refused(2, *verb, "m.safetensors", says=["m.safetensors: a checkpoint's name", "neon resume"])
+            self.refused(2, *verb, "m.safetensors", says=["m.safetensors: expected a spec, found a checkpoint's name", "neon resume"])
 
     def test_config_file(self):
         self.refused(2, "-c", "none.cfg", self.spec(), says=["none.cfg", "no such file"])
@@ -195,7 +195,7 @@ class Usage(Case):
         self.write("a.cfg", "epochs = 1\n")
         self.write("b.cfg", "epochs = 2\n")
         self.refused(2, "-c", "a.cfg", "--config=b.cfg", self.spec(),
-                     says="option -c,--config: 'a.cfg' and 'b.cfg', where one file of options is expected")
+                     says="option -c,--config: 'a.cfg' and 'b.cfg' are two files of options")
         self.refused(2, "-c", "", self.spec(), says="option -c,--config: its value is empty")
 
     def test_several_gpus(self):
@@ -307,7 +307,7 @@ class Specs(Case):
              ["c.yaml:4:5", "8 channels and 9 feature maps do not go into 3 groups evenly", shapes + "Conv_1"]),
             (spec(conv, "MergeSum: [[Conv: {fshape: 1, nofm: 9, init: Kaiming}], [SkipNode]]"),
              ["c.yaml:4:5", "1 (9, 30, 30), 2 (8, 30, 30)", shapes + "MergeSum_0"]),
-            (spec(conv, "Reshape: [10, 10]"), ["c.yaml:4:5", "reshape makes of the 7200 numbers of (8, 30, 30) 100", shapes]),
+            (spec(conv, "Reshape: [10, 10]"), ["c.yaml:4:5", "reshape turns the 7200 numbers of (8, 30, 30) into 100", shapes]),
             (spec("Conv: {fshape: 3, nofm: 8, strides: 0, init: Kaiming}"), ["c.yaml:3:41", "strides: 0 is not at least 1"]),
             (spec(conv, more="normalize: {mean: [0.5]}\n"), ["mean has 1 number, the images have 3 channels"]),
             (spec(conv, more="augment: [RandomCrop: {size: 64}]\n"), ["c.yaml:7:10: augment: RandomCrop: cannot cut 64 x 64 pixels from images of 32 x 32"]),

@@ -169,7 +169,7 @@ class Damage(Case):
                 path = self.forged(lambda header: header["__metadata__"].update(
                     {"neon.position": json.dumps({**position, **change})}))
                 result = self.refused(3, "resume", "-e", "4", "-s", "new", path, says="neon: ")
-                self.assertRegex(result.err, "cannot be read|of no step of this run")
+                self.assertRegex(result.err, "cannot be read|fits no step of this run")
         self.assertFalse(os.path.exists(self.path("new")))
 
     def test_metadata_that_are_none(self):

@@ -62,7 +62,7 @@ class Images(Case):
         checked = self.neon("data", "check", "shards", code=3).out
         self.assertIn("its SHA-256 is", checked)
         self.assertIn("sample 0: its checksum is wrong: the file was damaged; pack the data again\n", checked)
-        self.assertTrue(checked.endswith("shards: 100 samples, 1 bad; 1 files are not as they were packed\n"), checked)
+        self.assertTrue(checked.endswith("shards: 100 samples, 1 bad; 1 files changed since they were packed\n"), checked)
         self.assertIn("its checksum is wrong", self.neon(spec, code=3).err)
         for stream, says in ("false", "1 of 20 samples are left out; the first: "), ("true", "1 of 20 test images were left out"):
             left = self.neon("-r", "1", spec, "--set", "dataset.on_bad_sample=skip", "--set", "dataset.stream=" + stream)
@@ -90,7 +90,7 @@ class Images(Case):
         self.write("colours/train/red/7.png", support.png(np.zeros((10, 11, 3), np.uint8)))
         checked = self.neon("data", "check", "colours")
         self.assertIn("colours: 100 images of 2 classes, 0 bad\n", checked.out)
-        self.assertIn("colours: 1 images are of other sizes than the first: a spec brings all to one by size: N", checked.err)
+        self.assertIn("colours: 1 images differ in size from the first; a spec scales all to one size with size: N", checked.err)
         spec = self.spec(dataset="{ImageFolder: {path: colours}}", name="own.yaml")
         line = "colours/train/red/7.png: 11 x 10 pixels, the first image has 12 x 9; give size: N"
         checked = self.neon("data", "check", spec, code=3).out
@@ -100,8 +100,8 @@ class Images(Case):
         sized = self.neon("data", "check", spec, "--set", "dataset.size=8")
         self.assertIn("own.yaml: 100 images of 2 classes, 0 bad\n", sized.out)
         self.assertNotIn("other sizes", sized.err)
-        self.refused(2, "data", "list", "--set", "x=1", says="--set changes a spec, and neon data list reads none")
-        self.refused(2, "data", "fetch", "ImageFolder", says="ImageFolder reads files of yours, there is nothing to fetch")
+        self.refused(2, "data", "list", "--set", "x=1", says="--set changes a spec, but neon data list reads no spec")
+        self.refused(2, "data", "fetch", "ImageFolder", says="ImageFolder reads your own files and has nothing to download")
 
     def test_memory_of_16_bits_is_no_more_than_of_32(self):
         spec = self.write("deep.yaml", """\
@@ -141,7 +141,7 @@ batch_size: 8
             "data", "pack", spec, "c", "--set", "dataset={ImageList: {path: colours/train.csv, test: 0.2}}").out)
         self.write("colours/train/red/3.png", b"no image")
         self.assertIn("colours/train/red/3.png: expected a JPEG or PNG", self.neon("data", "check", "colours/train.csv", code=3).out)
-        self.refused(2, "data", "pack", self.spec(name="iris.yaml"), "d", says="its data set is no set of image files")
+        self.refused(2, "data", "pack", self.spec(name="iris.yaml"), "d", says="expected a data set of image files")
         self.refused(2, "data", "pack", "colours", "d", "--set", "x=1", says="--set changes a spec, and colours is none")
         self.refused(3, "data", "check", "none.csv", says="none.csv: no such file; looked for")
 
@@ -179,7 +179,7 @@ batch_size: 8
         self.write_colours()
         self.write("colours/train/red/tall.png", support.png(np.zeros((20, 5, 3), np.uint8)))
         told = self.neon("data", "pack", "colours", "shards").out
-        line = re.search(r"(?m)^dataset: (.*)  # N: the side that all are brought to$", told)[1]
+        line = re.search(r"(?m)^dataset: (.*)  # N: the side to scale all images to$", told)[1]
         self.assertEqual(line, "{Shards: {path: shards, size: N}}")
         stats = self.neon("data", "stats", self.spec(dataset=line.replace("N", "6"), name="v.yaml")).out
         self.assertIn("samples (3, 6, 6) of u8", stats)
@@ -190,8 +190,8 @@ batch_size: 8
         self.write_colours()
         spec = self.spec(dataset="{ImageFolder: {path: colours, subset_pct: 50, validation: 8}}", name="c.yaml")
         packed, checked = self.neon("data", "pack", spec, "shards"), self.neon("data", "check", spec)
-        self.assertEqual(packed.err, "warning: c.yaml: subset_pct: 50, validation: 8 changes nothing here: all images are packed, "
-                         "and the line dataset below says it of the shards\n")
+        self.assertEqual(packed.err, "warning: c.yaml: subset_pct: 50, validation: 8 changes nothing here: all images are packed; "
+                         "the line `dataset` below selects from the shards\n")
         self.assertIn("wrote shards: 80 training and 20 test samples", packed.out)
         self.assertIn("dataset: {Shards: {path: shards, subset_pct: 50, validation: 8}}\n", packed.out)
         self.assertEqual(checked.err, "warning: c.yaml: subset_pct: 50, validation: 8 changes nothing here: all images are checked\n")

@@ -27,12 +27,12 @@ class Inspection(Case):
         self.assertIn("Rectlin (activation)", self.neon("help", "ReLU").out, "aliases are known")
         self.refused(2, "help", "Afine", says=["'Afine'", "Affine"])
         self.assertIn("times: integer, in [0, 10000], required", self.neon("help", "Repeat").out)
-        self.assertIn("define (spec): A place for anchors", self.neon("help", "define").out)
+        self.assertIn("define (spec): Holds anchors", self.neon("help", "define").out)
         for kind in "metrics", "metric":
             self.assertRegex(self.neon("help", kind).out, r"(?m)^  Accuracy +Share of samples whose highest .*\.$")
         self.refused(2, "check", self.spec(defin="{a: 1}"), says=["unknown key 'defin'; did you mean define?"])
         self.refused(2, "check", self.spec(), "--set", "layers=[Repeet: {times: 2}]", says=["unknown layer 'Repeet'", "Repeat"])
-        self.assertIn("a value by itself is its keep", self.neon("help", "Dropout").out)
+        self.assertIn("a single value sets keep", self.neon("help", "Dropout").out)
         self.refused(2, "help", "eval_freq", says=["'eval_freq'", "neon --help the options"])
         self.refused(2, "help", "keep", says=["it is a parameter of Dropout;"])
 
@@ -133,7 +133,7 @@ class Inspection(Case):
 
     def test_a_spec_is_no_checkpoint(self):
         for verb in ["eval"], ["resume"]:
-            self.refused(2, *verb, self.spec(), says=["s.yaml: a spec's name, where a checkpoint", "neon s.yaml trains it"])
+            self.refused(2, *verb, self.spec(), says=["s.yaml: expected a checkpoint (.safetensors), found a spec's name", "neon s.yaml trains it"])
 
     def test_check_of_missing_data(self):
         result = self.neon("check", self.spec(MNIST), code=3)
@@ -142,7 +142,7 @@ class Inspection(Case):
         self.assertIn("data 52.3 MiB\n", result.out, "70,000 images of 28 x 28 bytes")
         self.assertIn("10 classes", self.neon("check", self.spec(MNIST, dataset="{Digits: {ntrain: 100}}")).out)
         stand_in = self.neon("check", self.spec(MNIST, dataset="{MNIST: {fallback: Digits}}")).out
-        self.assertIn("until then it is Digits in place of MNIST", stand_in)
+        self.assertIn("until then neon uses Digits in place of MNIST", stand_in)
 
     def test_commands_that_get_data_are_for_the_shell(self):
         """Run with a curl that only makes the file that it is told to, in a home folder whose name has a blank."""
@@ -244,14 +244,14 @@ class Inspection(Case):
         for steps in "3", "16":
             done = self.neon("bench", "--iterations", steps, "--set", "accumulate=16", self.spec())
             self.assertIn("median of 16 steps", done.out)
-            self.assertEqual(done.err.count("note: 16 steps are timed, as many as an update takes (accumulate)\n"), steps == "3")
+            self.assertEqual(done.err.count("note: 16 steps are timed, the length of one update (accumulate)\n"), steps == "3")
             first, last = re.search(r"(?m)^cost of one batch +([\d.]+) -> ([\d.]+)$", done.out).groups()
             self.assertNotEqual(first, last)
 
     def test_bench_of_what_cannot_train(self):
         for batch in "16", "50":  # the costs of the batches of an epoch differ
             result = self.refused(1, "bench", "--iterations", "5", "-z", batch, self.spec(), "--set", "optimizer.learning_rate=0",
-                                  says="the cost of the same batch did not move")
+                                  says="the cost of the same batch stayed at")
             first, last = re.search(r"(?m)^cost of one batch +([\d.]+) -> ([\d.]+)$", result.out).groups()
             self.assertEqual(first, last)
 

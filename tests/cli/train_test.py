@@ -38,7 +38,7 @@ class Train(Case):
         spec = self.spec(dataset="{CSV: {path: train.csv, test: test.csv, validation: 20}}",
                          metrics="[Misclassification]", callbacks="[EarlyStop: {patience: 2}]", epochs="5", rng_seed="3")
         net = [spec, "--set", "layers[1].nout=2"]
-        self.assertIn("40 training, 20 validation (evaluated while training goes on) and 60 test samples", self.neon("check", *net).out)
+        self.assertIn("40 training, 20 validation (evaluated during training) and 60 test samples", self.neon("check", *net).out)
         result = self.neon("-o", "r.h5", "-s", "m.safetensors", *net)
         self.assertIn("restored the weights of epoch 5, the best by cost", result.err)
         self.assertEqual(len(re.findall(r"(?m)^epoch .* validation cost \d", result.err)), 5)
@@ -178,7 +178,7 @@ class Train(Case):
         spec = self.spec()
         for name in "ab":
             result = self.neon("--deterministic", "-s", name, spec)
-            self.assertIn("seed 0 (that of --deterministic; -r N takes another)\n", result.out)
+            self.assertIn("seed 0 (from --deterministic; -r N sets another)\n", result.out)
         self.neon("-r", "0", "-s", "c", spec)
         weights = [tensors(self.path(name))[0] for name in "abc"]
         self.assertTrue(weights[0] == weights[1] == weights[2])
@@ -499,7 +499,7 @@ accumulate: {accumulate}
         self.neon("-s", "m.safetensors", spec, *cosine)
         said = self.neon("resume", "m.safetensors", "-e", "4").err
         rate = float(re.search(r"learning_rate: ([0-9.e-]+)", self.read("s.yaml").decode())[1])
-        told = re.search(r"note: the learning rate goes by the run's 4 epochs, which were 2: it goes on at ([0-9.e-]+), no longer at 0\n", said)
+        told = re.search(r"note: the schedule depends on the run's length, now 4 epochs instead of 2; the learning rate is now ([0-9.e-]+) instead of 0\n", said)
         self.assertTrue(told, said)
         self.assertAlmostEqual(float(told[1]), rate / 2)  # half of half a cosine
         self.assertNotIn("learning rate", self.neon("resume", "m.safetensors").err)
@@ -621,7 +621,7 @@ accumulate: {accumulate}
             content = self.read(name)
             self.refused(3, f"--log={name}", self.spec(name="other.yaml"), says=[f"-l {name} is there and is no log"])
             self.assertEqual(self.read(name), content)
-        self.refused(3, "-s", "rows.csv", spec, says=["-s rows.csv is there and is no checkpoint"])
+        self.refused(3, "-s", "rows.csv", spec, says=["-s rows.csv exists and is no checkpoint"])
         self.refused(3, "resume", "-e", "2", "m.safetensors", "-s", "rows.csv", says=["-s rows.csv is there"])
         self.assertEqual(self.read("rows.csv").decode(), rows)
         # A log goes on, an empty file becomes one, and a checkpoint may have any name.

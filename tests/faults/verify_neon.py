@@ -152,7 +152,7 @@ def failed(folder, code, output, for_good, command):
         return
     assert said_done(output) == epochs_of(command), f"the training was given up: {output}"
     assert f"checkpoint of epoch {epochs_of(command)} not saved" in errors[0], output
-    assert (f"the last checkpoint, of epoch {epoch}, is kept" if epoch else "there was none before") in errors[0], output
+    assert (f"the last checkpoint, of epoch {epoch}, is kept" if epoch else "no earlier checkpoint exists") in errors[0], output
 
 
 def finished(folder, command):

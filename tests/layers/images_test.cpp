@@ -84,7 +84,7 @@ TEST_CASE("a wrong filter is one line with what was expected") {
   CHECK(image_layer("Conv: {fshape: [3, 3, 8], init: Kaiming, bias: {Constant: 0}, batch_norm: true}") ==
         "spec.yaml:1:7: Conv: bias and batch_norm are both given; batch norm has a shift of its own, leave bias out");
   CHECK(image_error("Conv: {fshape: [3, 3], init: Kaiming}", {3, 9, 7}) ==
-        "fshape [3, 3] says nothing of the number of feature maps: give nofm, or [height, width, feature maps]");
+        "fshape [3, 3] lacks the number of feature maps: give nofm, or [height, width, feature maps]");
   CHECK(image_error("Conv: {fshape: [3, 3, 8], nofm: 9, init: Kaiming}", {3, 9, 7}) ==
         "fshape [3, 3, 8] and nofm 9 give different numbers of feature maps");
   CHECK(image_error("Conv: {fshape: [3, 3, 8], nofm: 8, init: Kaiming}", {3, 9, 7}) == "");
@@ -133,13 +133,13 @@ TEST_CASE("a wrong pooling is one line with what was expected") {
   CHECK_THAT(image_layer("Pooling: {fshape: 2, op: maximum}"), Contains("'maximum' is not one of max, avg, mean, l2"));
   CHECK_THAT(image_layer("Pooling: {op: max}"), Contains("'fshape' is missing"));
   CHECK_THAT(image_error("Pooling: {fshape: 2, padding: 2}", {3, 9, 7}),
-             Contains("padding of 2 is no less than the window of 2, "));
+             Contains("padding of 2 must be less than the window of 2, "));
   CHECK_THAT(image_error("Pooling: {fshape: {R: 2, S: 2, J: 2}, padding: {pad_c: 2}}", {3, 9, 7}),
-             Contains("padding of 2 feature maps is no less than the window of 2, "));
+             Contains("padding of 2 feature maps must be less than the window of 2, "));
   CHECK_THAT(image_error("Pooling: {fshape: {R: 2, S: 2, J: 6}, padding: {pad_c: 1}}", {3, 9, 7}),
              Contains("a window over 6 feature maps does not fit in 3 and padding of 2"));
   CHECK_THAT(image_error("Pooling: 8", {3, 9, 7}), Contains("a window 8 wide does not fit in feature maps 7 wide; "));
-  CHECK_THAT(image_error("Pooling: {fshape: 2, strides: all}", {3, 9, 7}), Contains("'all' says nothing here"));
+  CHECK_THAT(image_error("Pooling: {fshape: 2, strides: all}", {3, 9, 7}), Contains("'all' means nothing here"));
 }
 
 TEST_CASE("pooling: whole input, windows of channels, the last windows of --caffe") {

@@ -32,8 +32,8 @@ std::string forward_error(const std::string& yaml, const Shape& shape) {
 TEST_CASE("a wrong layer is one line with value, bound and nearest name") {
   CHECK_THAT(layer("Afine: {nout: 3}"), Contains("unknown layer 'Afine'; did you mean Affine"));
   CHECK(layer("Linear: {nout: 0, init: Kaiming}") == "spec.yaml:1:16: Linear.nout: 0 is not at least 1");
-  CHECK_THAT(layer("Linear: {init: Kaiming}"), Contains("'nout' is missing: Number of outputs."));
-  CHECK_THAT(layer("Linear: {nout: 3}"), Contains("'init' is missing: Initial weights."));
+  CHECK_THAT(layer("Linear: {init: Kaiming}"), Contains("'nout' is missing: Number of outputs of a sample."));
+  CHECK_THAT(layer("Linear: {nout: 3}"), Contains("'init' is missing: Initializer of the weights, as in init: Kaiming."));
   CHECK_THAT(layer("Linear: {nout: 3, init: Kaimng}"),
              Contains("spec.yaml:1:25: Linear.init: unknown initializer 'Kaimng'; did you mean Kaiming"));
   CHECK_THAT(layer("Affine: {nout: 3, init: Kaiming, actvation: Tanh}"), Contains("did you mean activation"));
@@ -54,11 +54,11 @@ TEST_CASE("a wrong layer is one line with value, bound and nearest name") {
 TEST_CASE("shapes that a Reshape cannot make are errors, however large") {
   CHECK(forward_error("Reshape: [2, -1]", {3, 8}) == "");
   CHECK(forward_error("Reshape: [-1, -1]", {3, 8}) == "reshape has more than one -1");
-  CHECK(forward_error("Reshape: [3, -1]", {3, 8}) == "reshape cannot share 8 features of the input out over 3");
+  CHECK(forward_error("Reshape: [3, -1]", {3, 8}) == "reshape: the 8 features of the input do not divide evenly by 3");
   CHECK(forward_error("Reshape: [2, 0]", {3, 8}) == "reshape keeps axis 1 (0), but the input has only 1");
   CHECK_THAT(forward_error("Reshape: [3, 3]", {3, 8}),
-             Contains("reshape makes of the 8 numbers of (8) more; one size may be -1"));
-  CHECK_THAT(forward_error("Reshape: [3, 2]", {3, 8}), Contains("reshape makes of the 8 numbers of (8) 6; "));
+             Contains("reshape turns the 8 numbers of (8) into more; write -1 for one size"));
+  CHECK_THAT(forward_error("Reshape: [3, 2]", {3, 8}), Contains("reshape turns the 8 numbers of (8) into 6; "));
   CHECK_THAT(forward_error("Reshape: [1073741824, 1073741824, 1073741824, -1]", {3, 8}),
              Contains("reshape cannot share 8"));
   CHECK(forward_error("Reshape: [1073741824, 1073741824, 1073741824]", {3, 8}) != "");
@@ -66,7 +66,7 @@ TEST_CASE("shapes that a Reshape cannot make are errors, however large") {
 }
 
 TEST_CASE("features that cannot be shared out or taken are errors") {
-  CHECK(forward_error("Maxout: 3", {2, 8}) == "8 features do not go into pieces of 3 evenly");
+  CHECK(forward_error("Maxout: 3", {2, 8}) == "8 features do not divide evenly into pieces of 3");
   CHECK(forward_error("Slice: 9", {2, 8}) == "end_idx 9 is more than the 8 features of the input");
   CHECK_THROWS_WITH(Registry<Layer>::get().create(yaml_of("Slice: {begin_idx: 4, end_idx: 4}")),
                     Catch::Contains("begin_idx 4 and end_idx 4 leave nothing"));

@@ -141,11 +141,12 @@ TEST_CASE("an optimizer serves layers in branches by name") {
 
 TEST_CASE("branches that do not merge are told with the shapes of each") {
   const std::string sum = error("[" + kConv + "6}, {MergeSum: [[" + kConv + "8}], [SkipNode]]}]");
-  CHECK_THAT(sum, Contains("branches of one shape are added, and these have 1 (8, 8, 8), 2 (6, 8, 8); a convolution"));
+  CHECK_THAT(sum,
+             Contains("MergeSum adds branches of equal shape, but these have 1 (8, 8, 8), 2 (6, 8, 8); a convolution"));
   CHECK_THAT(sum, Contains("shapes so far: (4, 8, 8) -> Conv_0 (6, 8, 8) -> MergeSum_0"));
   CHECK_THAT(sum, Contains("spec.yaml:1:"));
   CHECK_THAT(error("[{MergeConcat: [[" + kConv + "8, strides: 2}], [SkipNode]]}]"),
-             Contains("differ in their feature maps alone, and these have 1 (8, 4, 4), 2 (4, 8, 8)"));
+             Contains("differ in their feature maps, but these have 1 (8, 4, 4), 2 (4, 8, 8)"));
   CHECK(error("[{MergeBroadcast: {merge: stack, layers: [[" + kConv + "8, strides: 2}], [SkipNode]]}}]") == "");
   CHECK_THAT(error("[{MergeConcat: [{Affine: {nout: 3, init: Kaiming}}, SkipNode]}]"),
              Contains("these have 1 (3), 2 (4, 8, 8)"));
@@ -173,11 +174,11 @@ TEST_CASE("inputs name earlier layers") {
   CHECK_THAT(error("[" + a + ", " + kConv + "4, inputs: [alpha, data]}]"),
              Contains("Conv takes one input, `inputs` has 2; MergeSum and MergeConcat make one of several"));
   CHECK_THAT(error("[" + a + ", " + kConv + "4, inputs: data}]"),
-             Contains("no layer takes the outputs of 'alpha': the next one has `inputs`, which do not name it"));
+             Contains("no layer takes the outputs of 'alpha': the next layer has `inputs`, which do not name it"));
   CHECK_THAT(error("[" + a + ", MergeSum]"), Contains("MergeSum has neither branches of layers nor `inputs`"));
   CHECK_THAT(error("[" + a + ", {MergeSum: {inputs: [alpha, data], layers: [SkipNode, SkipNode, SkipNode]}}]"),
              Contains("`inputs` has 2 names for 3 branches; give one for all, or one for each"));
-  CHECK_THAT(error("[" + kConv + "4, name: data}]"), Contains("named 'data', which `inputs` call the samples"));
+  CHECK_THAT(error("[" + kConv + "4, name: data}]"), Contains("named 'data', the name of the samples in `inputs`"));
   CHECK_THAT(error("[" + a + ", {MergeSum: [[" + kConv + "4, name: alpha}]]}]"),
              Contains("two layers are named 'alpha'"));
   const std::string shapes =
@@ -219,11 +220,11 @@ TEST_CASE("a tree gives an output for each branch, or while training alone") {
 TEST_CASE("a tree's branches begin at its nodes") {
   const std::string node = "{BranchNode: {name: b}}";
   CHECK_THAT(error("[{Tree: [[" + node + ", SkipNode], [SkipNode]]}]"),
-             Contains("branch 1 begins with SkipNode, not with the BranchNode of its place"));
+             Contains("branch 1 begins with SkipNode, expected the BranchNode that it starts from"));
   CHECK_THAT(error("[{Tree: [[" + node + ", SkipNode], [{BranchNode: {name: bb}}, SkipNode]]}]"),
              Contains("no BranchNode before this branch is named 'bb'; did you mean b"));
   CHECK_THAT(error("[{Tree: [[BranchNode, SkipNode]]}]"), Contains("'name' is missing"));
-  CHECK_THAT(error("[{Tree: [[" + node + ", " + node + "], [" + node + "]]}]"), Contains("'b' is met again"));
+  CHECK_THAT(error("[{Tree: [[" + node + ", " + node + "], [" + node + "]]}]"), Contains("'b' appears again"));
   CHECK_THAT(error("[{Tree: {layers: [[" + node + "], [" + node + "]], alphas: [1, 2, 3]}}]"),
              Contains("alphas: there are 3 factors for 2 branches"));
   CHECK_THAT(error("[{MergeSum: {layers: [SkipNode, SkipNode], alphas: 1}}]"), Contains("1 factors for 2 branches"));

@@ -139,7 +139,7 @@ TEST_CASE("an unknown path is told, with what is near") {
       {"layers[1].slope=1", "layers[1] is written Activation: Rectlin; to give it 'slope' too, set the whole of it"},
       {"batch_size.x=1", "batch_size is '128', which has no key 'x'"},
       {"batch_size[0]=1", "batch_size is '128', not a list, so it has no [0]"},
-      {"layers[x]=1", "'x' is no index: items count from 0, or go by their names after a dot (layers.NAME)"},
+      {"layers[x]=1", "'x' is no index; write a number from 0 in brackets, or a name after a dot (layers.NAME)"},
       {"layers[-1]=1", "'-1' is no index"},
       {"fc1.nout=5", "there is no 'fc1' in the top level; did you mean layers.fc1 (keys: "},
       {"deep.nout=5", "did you mean layers.deep (keys: "},

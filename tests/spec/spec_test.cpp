@@ -109,7 +109,8 @@ TEST_CASE("neon 1.2: type and config; all anchors of doubled keys stay") {
 TEST_CASE("a 1.x file without epochs has one") {
   const Spec s = spec("layers: [{type: Affine, nout: 3}]\n");
   CHECK(part(s, "epochs") == "1");
-  CHECK(s.notes == std::vector<std::string>{"m.yaml:1:1: without 'epochs' there is one, as in neon 1.x"});
+  CHECK(s.notes ==
+        std::vector<std::string>{"m.yaml:1:1: 'epochs' is missing, so the run has one epoch, as in neon 1.x"});
   CHECK(part(spec("layers: [Affine: {nout: 3}]\n"), "epochs") == "absent");
 }
 
@@ -167,7 +168,7 @@ TEST_CASE("what neon 0.9 wrote in a convolution or a pooling is told as the laye
   const std::string maxout = "the largest of neighbouring feature maps is a layer of its own: Maxout: {pieces: ";
   CHECK(
       told("ConvLayer: {nofm: 4, local_conv: True}") ==
-      "m.yaml:1:43: layers[0].ConvLayer.local_conv: filters that differ from place to place are a layer of their own: "
+      "m.yaml:1:43: layers[0].ConvLayer.local_conv: for filters that differ from place to place use the layer "
       "Local, with the fshape, nofm, strides and padding of a Conv");
   CHECK(
       told("MergeSum: [[Conv: {local_conv: false}]]") ==

@@ -135,7 +135,7 @@ TEST_CASE("wrong syntax is one clear line at the place to mend") {
       {"a: 'x' y", "a.yaml:1:8: expected the next 'key: value' here"},
       {"a:\n  - b: 1\n   - c: 1\n", "a.yaml:3:4: "},
       {"a:\n  - b: 1\n\n # -\n - c: 1\n",
-       "a.yaml:5:2: this item begins in column 2, and those of the list above in column 3 (line 2)"},
+       "a.yaml:5:2: this item begins in column 2, but the items of the list above begin in column 3 (line 2)"},
       {"a:\n  - b: {x: 1}\n  c: 2\n  - d\n",
        "a.yaml:3:3: '- ' is missing before this: it stands among the items of a list"},
       {"a: @x", "a.yaml:1:4: no value can start with this character; put the text in quotes"},
