@@ -115,11 +115,10 @@ struct GlorotUniform : Parametrized<Initializer, GlorotParams> {
     draw_each(t, s, [&](Stream& from) { return limit * (2 * from.uniform() - 1); });
   }
 };
-NEON_REGISTER(
-    Initializer, GlorotUniform,
-    "Evenly within sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio 2010). Of filters (K,R,S,C), fan_in is R S C "
-    "and fan_out R S K; of a Deconv's (C,R,S,K) fan_in is R S K and fan_out R S C, as in Keras and PyTorch; of a "
-    "linear layer's (nout,nin) nin and nout. C and K are those of one group.");
+NEON_REGISTER(Initializer, GlorotUniform,
+              "Evenly within sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio 2010). For filters (K,R,S,C), fan_in is R "
+              "S C and fan_out R S K; for a Deconv's (C,R,S,K) fan_in is R S K and fan_out R S C, as in Keras and "
+              "PyTorch; for a linear layer's (nout,nin) nin and nout. C and K are those of one group.");
 
 struct FanParams {
   std::optional<bool> local;

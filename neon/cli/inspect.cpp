@@ -148,8 +148,7 @@ int run_check(const CommandLine& line) {
     return report_data(in.check);
   }
   const Lowered lowered = lower(in.graph.graph);
-  for (const std::string& line : in.spec.experiment->advice(in.graph, in.layout))
-    print_message(line);
+  for (const std::string& line : in.spec.experiment->advice(in.graph, in.layout)) print_message(line);
   check_files(in, lowered.graph);
   const double variables = variable_bytes(in.graph.graph), arena = double(lowered.arena_bytes);
   const double data = data_bytes(in.check, in.layout, in.step.batch), needed = variables + arena + data;

@@ -119,8 +119,8 @@ class Conventions(support.Case):
         self.close(self.predicted(x)[0], np.ones(4))
 
     def test_fans(self):
-        self.says("GlorotUniform", "Of filters (K,R,S,C), fan_in is R S C and fan_out R S K")
-        self.says("GlorotUniform", "of a Deconv's (C,R,S,K) fan_in is R S K and fan_out R S C, as in Keras and PyTorch")
+        self.says("GlorotUniform", "For filters (K,R,S,C), fan_in is R S C and fan_out R S K")
+        self.says("GlorotUniform", "for a Deconv's (C,R,S,K) fan_in is R S K and fan_out R S C, as in Keras and PyTorch")
         self.says("Kaiming", "fan_in is R S C of filters (K,R,S,C), R S K of a Deconv's, nin of a linear layer")
         x = np.zeros((2, 16, 4, 4), np.float32)
         # Keras's and PyTorch's fans for 16 channels, 64 maps and filters of 3x3

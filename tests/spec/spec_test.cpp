@@ -166,10 +166,9 @@ TEST_CASE("a 1.x file keeps neon 1.x's clipped step and its fans, with a note ea
 TEST_CASE("what neon 0.9 wrote in a convolution or a pooling is told as the layer that it is today") {
   const auto told = [](const std::string& layer) { return error("layers: [" + layer + "]\n"); };
   const std::string maxout = "the largest of neighbouring feature maps is a layer of its own: Maxout: {pieces: ";
-  CHECK(
-      told("ConvLayer: {nofm: 4, local_conv: True}") ==
-      "m.yaml:1:43: layers[0].ConvLayer.local_conv: for filters that differ from place to place use the layer "
-      "Local, with the fshape, nofm, strides and padding of a Conv");
+  CHECK(told("ConvLayer: {nofm: 4, local_conv: True}") ==
+        "m.yaml:1:43: layers[0].ConvLayer.local_conv: for filters that differ from place to place use the layer "
+        "Local, with the fshape, nofm, strides and padding of a Conv");
   CHECK(
       told("MergeSum: [[Conv: {local_conv: false}]]") ==
       "m.yaml:1:41: layers[0].MergeSum[0][0].Conv.local_conv: a Conv shares its filters anyway; leave local_conv out");
