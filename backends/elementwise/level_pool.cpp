@@ -123,7 +123,7 @@ void maximum_gradient(const PoolRun& run, const R* y, const P* position, bool ad
 }
 
 // Of so many elements one sum takes one after the other; sums of more would drift, and are joined in pairs.
-constexpr int64_t kInARow = 128;
+constexpr int64_t kPlacesInARow = 128;
 
 template <typename V, typename R>
 NEON_INLINE typename V::Numbers sum_in_a_row(const R* from, const int64_t* offsets, int64_t count) {
@@ -137,9 +137,9 @@ template <typename V, typename R>
 NEON_INLINE typename V::Numbers sum_in_pairs(const R* from, const int64_t* offsets, int64_t count) {
   typename V::Numbers waiting[64], total;
   int depth = 0;
-  for (int64_t row = 0; row * kInARow < count; ++row) {
-    const int64_t first = row * kInARow, left = count - first;
-    total = sum_in_a_row<V>(from, offsets + first, left < kInARow ? left : kInARow);
+  for (int64_t row = 0; row * kPlacesInARow < count; ++row) {
+    const int64_t first = row * kPlacesInARow, left = count - first;
+    total = sum_in_a_row<V>(from, offsets + first, left < kPlacesInARow ? left : kPlacesInARow);
     for (int64_t bits = row; bits & 1; bits >>= 1) total = waiting[--depth] + total;
     waiting[depth++] = total;
   }
@@ -151,8 +151,8 @@ template <typename R>
 void average(const PoolRun& run, const R* x, R divisor, R* y) {
   each_block<R>(run, [&]<typename V>(int64_t o, int64_t c) {
     const R* from = x + o * run.x_step + c;
-    const auto total = run.count <= kInARow ? sum_in_a_row<V>(from, run.offsets, run.count)
-                                            : sum_in_pairs<V>(from, run.offsets, run.count);
+    const auto total = run.count <= kPlacesInARow ? sum_in_a_row<V>(from, run.offsets, run.count)
+                                                  : sum_in_pairs<V>(from, run.offsets, run.count);
     numbers<V>(y + o * run.y_step + c) = total / divisor;
   });
 }

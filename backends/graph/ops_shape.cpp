@@ -73,10 +73,10 @@ std::vector<TensorType> infer_slice(const InferContext& c) {
     fail(ErrorKind::config, count, " elements from ", first, " on of axis ", axis, " are not in ", from);
   return {{c.inputs[0].dtype, from.with(axis, count)}};
 }
-Value zeros(Graph& graph, DType dtype, const Shape& shape) {
+Value zeros_of(Graph& graph, DType dtype, const Shape& shape) {
   return broadcast_to(graph, graph.constant(0, dtype), shape);
 }
-Value joined(Graph& graph, const std::vector<Value>& parts, int axis) {
+Value in_one(Graph& graph, const std::vector<Value>& parts, int axis) {
   return parts.size() == 1 ? parts[0] : graph.add("concat", parts, {{"axis", int64_t(axis)}});
 }
 void slice_gradient(GradientContext& c) {
@@ -86,10 +86,10 @@ void slice_gradient(GradientContext& c) {
   const DType dtype = c.graph.dtype(c.input(0));
   const int64_t behind = from[axis] - first - count;
   std::vector<Value> parts;
-  if (first > 0) parts.push_back(zeros(c.graph, dtype, from.with(axis, first)));
+  if (first > 0) parts.push_back(zeros_of(c.graph, dtype, from.with(axis, first)));
   parts.push_back(c.cotangent());
-  if (behind > 0) parts.push_back(zeros(c.graph, dtype, from.with(axis, behind)));
-  c.results[0] = joined(c.graph, parts, axis);
+  if (behind > 0) parts.push_back(zeros_of(c.graph, dtype, from.with(axis, behind)));
+  c.results[0] = in_one(c.graph, parts, axis);
 }
 
 // All of x along `axis` in parts of `sizes`, one result each. The gradient is one concatenation of the parts', where
@@ -127,9 +127,9 @@ void split_gradient(GradientContext& c) {
   std::vector<Value> parts;
   for (size_t i = 0; i < c.cotangents.size(); ++i) {
     const TensorType& type = c.graph.type(c.node.outputs[i]);
-    parts.push_back(c.cotangents[i] ? c.cotangents[i] : zeros(c.graph, type.dtype, type.shape));
+    parts.push_back(c.cotangents[i] ? c.cotangents[i] : zeros_of(c.graph, type.dtype, type.shape));
   }
-  c.results[0] = joined(c.graph, parts, int(c.node.attributes.integer("axis")));
+  c.results[0] = in_one(c.graph, parts, int(c.node.attributes.integer("axis")));
 }
 
 // data (n, ...), indices (N) i32 -> (N, ...)
