@@ -47,11 +47,10 @@ struct Affine : Parametrized<Layer, AffineParams> {
     return 2 * double(input.elements()) * double(output.elements());
   }
 };
-NEON_REGISTER(
-    Layer, Affine,
-    "A matrix product with bias or batch norm and an activation; a checkpoint holds W (nout, nin). The features of "
-    "images are in the order (C,H,W) as the data set gives them, (H,W,C) behind a layer of images.",
-    {"FCLayer"});
+NEON_REGISTER(Layer, Affine,
+              "A matrix product with bias or batch norm and an activation; a checkpoint holds W (nout, nin). The "
+              "features of images are in the order (H,W,C).",
+              {"FCLayer"});
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// Linear: y = x W^T, without bias, as neon had it. Of images, the features are the numbers in the order in which they
-// lie: (C,H,W) as the data set gives them, (H,W,C) after a layer of images.
+// Linear: y = x W^T, without bias, as neon had it. The features of images are the numbers in the order in which they
+// lie: (H,W,C), in data sets of images, too.
 #include "layers/linear.h"
 
 namespace neon {
@@ -38,10 +38,8 @@ struct Linear : Parametrized<Layer, LinearParams> {
     return 2 * double(input.elements()) * double(output.elements());
   }
 };
-NEON_REGISTER(
-    Layer, Linear,
-    "y = x W^T, without bias; W (nout, nin). The features of images are in the order (C,H,W) as the data set gives "
-    "them, (H,W,C) behind a layer of images.");
+NEON_REGISTER(Layer, Linear,
+              "y = x W^T, without bias; W (nout, nin). The features of images are in the order (H,W,C).");
 
 }  // namespace
 

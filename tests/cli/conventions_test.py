@@ -80,7 +80,7 @@ class Conventions(support.Case):
         self.says("Conv", "a checkpoint holds W (K,R,S,C): maps, height, width, channels of a group")
         self.says("Deconv", "A checkpoint holds W (C,R,S,K): channels of the input, height, width, maps")
         for layer in "Affine", "Linear":
-            self.says(layer, "in the order (C,H,W) as the data set gives them, (H,W,C) behind a layer of images")
+            self.says(layer, "The features of images are in the order (H,W,C)")
         x = np.random.RandomState(1).randn(2, 3, 4, 5).astype(np.float32)
         w, v = np.random.RandomState(2).randn(2, 2, 3, 3), np.arange(1, 19.0)
         layers = [{"Conv": {"name": "c", "fshape": [2, 3], "nofm": 2, "init": self.array(w)}},
@@ -92,7 +92,7 @@ class Conventions(support.Case):
         self.close(self.predicted(x)[:, 0], maps.reshape(2, -1) @ v, 1e-4)
         flat = np.arange(1, 61.0)
         self.train([{"Affine": {"nout": 1, "init": self.array(flat)}}], x, x[:, :1, 0, 0])
-        self.close(self.predicted(x)[:, 0], x.reshape(2, -1) @ flat, 1e-4)
+        self.close(self.predicted(x)[:, 0], x.transpose(0, 2, 3, 1).reshape(2, -1) @ flat, 1e-4)
         found = self.train([{"Deconv": {"name": "d", "fshape": [2, 4], "nofm": 7, "init": {"Constant": 0}}},
                             {"Affine": {"nout": 1, "init": {"Constant": 0}}}], x, x[:, :1, 0, 0])
         self.assertEqual(found["d/W"].shape, (3, 2, 4, 7))

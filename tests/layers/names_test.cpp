@@ -43,7 +43,8 @@ TEST_CASE("a wrong layer is one line with value, bound and nearest name") {
         "spec.yaml:1:9: Affine: bias and batch_norm are both given; batch norm has a shift of its own, leave bias out");
   CHECK_THAT(layer("Bias"), Contains("'init' is missing"));
   CHECK_THAT(layer("Activation"), Contains("'transform' is missing"));
-  CHECK_THAT(layer("Activation: {Rectlin: {slope: -1}}"), Contains("unknown key 'Rectlin'"));
+  CHECK(layer("Activation: {Rectlin: {slope: -1}}") ==
+        "spec.yaml:1:31: Activation.transform.Rectlin.slope: -1 is not at least 0");
   CHECK_THAT(layer("Activation: {transform: {Rectlin: {slope: -1}}}"), Contains("Rectlin.slope: -1 is not at least 0"));
   CHECK(layer("BatchNorm: {rho: 1}") == "spec.yaml:1:18: BatchNorm.rho: 1 is not in [0, 1)");
   CHECK(layer("BatchNorm: {eps: 0}") == "spec.yaml:1:18: BatchNorm.eps: 0 is not above 0");

@@ -95,17 +95,16 @@ TEST_CASE("neon's notations of branches mean the same") {
     const Spec spec = spec_from_text("layers:\n" + layers, "n.yaml");
     return network_of(*spec.root.find("layers")).resolved().to_string();
   };
-  const std::string ours = resolved("- MergeBroadcast: {layers: [[Linear: {nout: 3, init: Kaiming}], [SkipNode]]}\n");
+  const std::string ours = resolved("- MergeBroadcast: {layers: [[Linear: {nout: 3, init: Gaussian}], [SkipNode]]}\n");
   CHECK_THAT(ours, Contains("MergeBroadcast: {layers: [[{Linear: {nout: 3"));
   CHECK(resolved("- type: MergeBroadcast\n  config:\n    merge: stack\n    layers:\n    - - type: Linear\n"
-                 "        config: {nout: 3, init: {type: Kaiming}}\n    - - {type: SkipNode}\n") == ours);
-  CHECK(resolved("- type: MergeBroadcast\n  layer_container:\n  - [{type: Linear, nout: 3, init: {type: Kaiming}}]\n"
+                 "        config: {nout: 3, init: {type: Gaussian}}\n    - - {type: SkipNode}\n") == ours);
+  CHECK(resolved("- type: MergeBroadcast\n  layer_container:\n  - [{type: Linear, nout: 3, init: {type: Gaussian}}]\n"
                  "  - {type: SkipNode}\n") == ours);
-  CHECK(
-      resolved(
-          "- BranchLayer: {sublayers: [{ListLayer: {sublayers: [{Linear: {nout: 3, init: Kaiming}}]}}, SkipNode]}\n") ==
-      resolved("- MergeBroadcast: [{Sequential: [{Linear: {nout: 3, init: Kaiming}}]}, SkipNode]\n"));
-  const std::string again = resolved("- MergeSum: [{Sequential: [{Linear: {nout: 3, init: Kaiming}}]}, SkipNode]\n");
+  CHECK(resolved("- BranchLayer: {sublayers: [{ListLayer: {sublayers: [{Linear: {nout: 3, init: Gaussian}}]}}, "
+                 "SkipNode]}\n") ==
+        resolved("- MergeBroadcast: [{Sequential: [{Linear: {nout: 3, init: Gaussian}}]}, SkipNode]\n"));
+  const std::string again = resolved("- MergeSum: [{Sequential: [{Linear: {nout: 3, init: Gaussian}}]}, SkipNode]\n");
   CHECK(resolved(again.substr(1, again.size() - 2).insert(0, "- ") + "\n") == again);
 }
 

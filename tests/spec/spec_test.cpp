@@ -155,7 +155,7 @@ TEST_CASE("a 1.x file keeps neon 1.x's clipped step and its fans, with a note ea
   CHECK(s.notes ==
         std::vector<std::string>{
             "m.yaml:4:18: GlorotUniform takes its fans from the weight matrix, as in neon 1.x (matrix: true)",
-            "m.yaml:5:93: Xavier takes its fans from the weight matrix, as in neon 1.x (local: true)",
+            "m.yaml:5:89: Xavier takes its fans from the weight matrix, as in neon 1.x (local: true)",
             "m.yaml:6:54: 'gradient_clip_norm' shortens the step, as in neon 1.x (clip_step: true)"});
   const Spec plain = spec("layers: [Affine: {nout: 3, init: Kaiming}]\noptimizer: {Adam: {gradient_clip_norm: 5}}\n");
   CHECK(part(plain, "layers") == "[{Affine: {nout: 3, init: Kaiming}}]");
