@@ -582,7 +582,7 @@ accumulate: {accumulate}
             for verb in ["-e", "1"], ["check"], ["bench", "--iterations", "2"]:
                 done = self.neon(*verb, self.spec(), environment={"OMP_NUM_THREADS": value})
                 ours = [line for line in done.err.splitlines() if "OMP_NUM_THREADS is" in line]
-                self.assertEqual(ours, [f"note: OMP_NUM_THREADS is '{value}', no number of threads (1 or more): {used}"])
+                self.assertEqual(ours, [f"note: OMP_NUM_THREADS is '{value}', not a number of threads (1 or more): {used}"])
                 self.assertLessEqual(done.err.count("libgomp"), 1, done.err)
         self.assertNotIn("OMP_NUM_THREADS", self.neon("-e", "1", self.spec(), environment={"OMP_NUM_THREADS": "1"}).err)
 

@@ -44,7 +44,7 @@ TEST_CASE("an OMP_NUM_THREADS that is no number of threads changes nothing, and 
     INFO(bad);
     const Variable given("OMP_NUM_THREADS", bad);
     CHECK(available_threads() == all);
-    CHECK(threads_note() == text("OMP_NUM_THREADS is '", bad, "', no number of threads (1 or more): neon uses ", all,
+    CHECK(threads_note() == text("OMP_NUM_THREADS is '", bad, "', not a number of threads (1 or more): neon uses ", all,
                                  all == 1 ? " thread" : " threads"));
   }
   const Variable unset("OMP_NUM_THREADS", nullptr);
