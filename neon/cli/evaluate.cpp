@@ -22,7 +22,8 @@ int run_eval(const CommandLine& line) {
   const Experiment& experiment = *opened.experiment;
   const bool asked = choose_backend(line, options, experiment);
   const auto waking = wake_gpu(options, experiment);
-  const Data data = load_data(experiment, options, options.spec_dir, &opened.run);
+  const FormerRun former{opened.run, false, may_fetch(line, options)};
+  const Data data = load_data(experiment, options, options.spec_dir, &former);
   const EvaluatedSet set = set_at_end(data);
   if (set.split.size() == 0) fail(ErrorKind::data, "the data set has no test samples to evaluate on");
   const DataLayout layout = layout_of(data);

@@ -34,6 +34,28 @@ void check_files_differ(const RunOptions& options, const NamedFile& operand) {
         fail(ErrorKind::config, files[i].what, " and ", files[j].what, " are the same file; give each its own");
 }
 
+void check_stored_names(const CommandLine& line, const RunOptions& options, const std::string& path) {
+  const std::string folder = folder_of(follow_links(path));
+  std::vector<std::string> outside, mend;
+  const auto check = [&](const char* field, const std::string& file, const char* what, const char* option) {
+    if (file.empty() || line.run_options.find(field) || lies_within(file, folder)) return;
+    outside.push_back(text(what, " ", in_quotes(file)));
+    mend.push_back(text(option, " FILE"));
+  };
+  check("output_file", options.output_file, "metrics file", "-o");
+  check("log_file", options.log_file, "log file", "-l");
+  if (!outside.empty())
+    fail(ErrorKind::config, path, " names the ", join(outside, " and the "),
+         ", outside its own folder; a checkpoint may not choose that: give ", join(mend, " and "));
+}
+
+std::string written_files(const RunOptions& options) {
+  std::vector<std::string> out;
+  for (const std::string& file : {options.save_path, options.output_file, options.log_file})
+    if (!file.empty()) out.push_back(printable(file));
+  return join(out, ", ");
+}
+
 void check_folders(const CommandLine& line, const RunOptions& options) {
   std::vector<std::string> gone, mend;
   const auto check = [&](const char* field, const std::string& path, const char* what, const char* option) {

@@ -16,6 +16,14 @@ struct NamedFile {
 // name. The operand is the spec, or the checkpoint of a run that goes on.
 void check_files_differ(const RunOptions& options, const NamedFile& operand);
 
+// A checkpoint may be somebody else's. A file that it names is written only if it lies in the checkpoint's own folder
+// or below, links followed; every other one must be named on the command line. `path` is the checkpoint. Throws a
+// config error that names the options to give.
+void check_stored_names(const CommandLine& line, const RunOptions& options, const std::string& path);
+
+// The files that a run writes, for a line that says so: "m.safetensors, run.h5".
+std::string written_files(const RunOptions& options);
+
 // What a run wrote to when it began is not made anew elsewhere without a word.
 void check_folders(const CommandLine& line, const RunOptions& options);
 

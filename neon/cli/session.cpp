@@ -93,6 +93,10 @@ double room_for(const RunOptions& options) {
   return module ? std::min(here, double(module->free_bytes(int(options.device_id)))) : here;
 }
 
+bool may_fetch(const CommandLine& line, const RunOptions& options) {
+  return options.data_dir.empty() || line.run_options.find("data_dir");
+}
+
 DataContext data_context(const RunOptions& options, const std::string& folder, uint64_t seed,
                          std::vector<std::string>& warnings) {
   DataContext context;
@@ -134,18 +138,19 @@ bool exceed_gpu(double bytes, const Experiment& experiment, const RunOptions& op
 }  // namespace
 
 Data load_data(const Experiment& experiment, const RunOptions& options, const std::string& folder,
-               const StoredRun* stored, bool goes_on) {
+               const FormerRun* former) {
   std::vector<std::string> warnings;
   DataContext context = data_context(options, folder, seed_of(experiment, options), warnings);
-  if (stored && goes_on) context.streams = was_streamed(stored->position.data);
-  if (stored) context.rules = stored->data_rules;
+  if (former) context.may_download = former->may_fetch;
+  if (former) context.rules = former->run.data_rules;
+  if (former && former->goes_on) context.streams = was_streamed(former->run.position.data);
   Data data = of_dataset(experiment, [&] { return experiment.params.dataset->load(context); });
   print_warnings(warnings);
   const bool stays = exceed_gpu(held_bytes(data), experiment, options);
   for (Split* split : {&data.train, &data.test, &data.validation}) split->stays_on_host = stays;
   Normalize normalize = experiment.params.normalize;
-  if (stored && normalize.measured && int64_t(stored->means.size()) == data.sample[0])
-    normalize = {stored->means, stored->deviations};
+  if (former && normalize.measured && int64_t(former->run.means.size()) == data.sample[0])
+    normalize = {former->run.means, former->run.deviations};
   experiment.placing([&] { set_normalization(normalize, data); });
   return data;
 }

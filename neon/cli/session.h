@@ -36,12 +36,21 @@ double room_for(const RunOptions& options);
 // Where data sets are looked for; `warnings` must outlive it.
 DataContext data_context(const RunOptions& options, const std::string& folder, uint64_t seed,
                          std::vector<std::string>& warnings);
+// Whether a missing data set may be downloaded: only into a folder that the user names or has by default, never into
+// one that a checkpoint names.
+bool may_fetch(const CommandLine& line, const RunOptions& options);
+// The run of a checkpoint, for reading its data set. It keeps what the spec measured on its training set. A run that
+// goes on also keeps whether samples are streamed, where the spec leaves that to the free memory.
+struct FormerRun {
+  const StoredRun& run;
+  bool goes_on, may_fetch;
+};
 // The data set of an experiment, read; relative paths are looked for in `folder` too. Warnings are printed. Where the
 // GPU is chosen, whether samples held in memory stay there is settled. What a
 // spec has measured on the training set is that of the stored run, where there is one; if that goes on, so is whether
 // samples are streamed, where the spec leaves it to the memory of the moment.
 Data load_data(const Experiment& experiment, const RunOptions& options, const std::string& folder,
-               const StoredRun* stored = nullptr, bool goes_on = false);
+               const FormerRun* former = nullptr);
 // The same without reading samples.
 DataCheck check_data(const Experiment& experiment, const RunOptions& options, const std::string& folder);
 

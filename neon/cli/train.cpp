@@ -211,15 +211,19 @@ int run_resume(const CommandLine& line) {
   if (!line.run_options.find("save_path")) options.save_path = path;
   check_folders(line, options);
   check_metrics_are_its_own(line, opened.run.options, options, path);
+  check_stored_names(line, options, path);
+  check_folders(line, options);
   check_files_differ(options, {"the checkpoint", path, true});
   if (line.run_options.find("save_path")) check_save_place(options.save_path);
   const bool searches = !fault_searched_for().empty();
   if (searches) write_nothing(options);
   const bool asked = choose_backend(line, options, *opened.experiment);
   const auto waking = wake_gpu(options, *opened.experiment);
-  const Data data = load_data(*opened.experiment, options, options.spec_dir, &opened.run, true);
+  const FormerRun former{opened.run, true, may_fetch(line, options)};
+  const Data data = load_data(*opened.experiment, options, options.spec_dir, &former);
   const Position& at = opened.run.position;
   print_message(text("going on after epoch ", at.epoch, ", step ", at.step_in_epoch));
+  if (!searches) print_message("writes " + written_files(options));
   const int64_t epochs = options.epochs.value_or(opened.experiment->params.epochs);
   if (at.epoch >= epochs) {
     const std::string done =

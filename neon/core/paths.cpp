@@ -44,6 +44,24 @@ std::string cache_dir() {
   return join_path(home, ".cache/neon");
 }
 
+bool is_read_once(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  return path == "-" || (std::filesystem::exists(status) && !is_regular_file(status) && !is_directory(status));
+}
+
+bool lies_within(const std::string& path, const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (fs::is_symlink(fs::symlink_status(path, error)) && !fs::exists(path, error)) return false;
+  const fs::path base = fs::canonical(folder.empty() ? "." : folder, error);
+  if (error) return false;
+  const fs::path absolute = fs::absolute(path, error);
+  if (error) return false;
+  const fs::path real = fs::weakly_canonical(absolute, error);
+  return !error && std::ranges::mismatch(base, real).in1 == base.end();
+}
+
 std::string join_path(std::string_view first, std::string_view second) {
   if (first.empty() || second.starts_with('/')) return std::string(second);
   std::string out(first);

@@ -18,6 +18,13 @@ std::string expand_home(std::string_view path);
 // ~/.cache/neon. It need not exist. Throws a config error when there is no home either.
 std::string cache_dir();
 
+// Whether the content of that path comes only once: of a pipe or a device, and of "-", which means stdin.
+bool is_read_once(const std::string& path);
+
+// Whether a file of that name, there already or not, lies in the folder or below it, with all links followed. False
+// where a link leads nowhere: what is written through it could be made anywhere.
+bool lies_within(const std::string& path, const std::string& folder);
+
 // first/second, with exactly one slash between them; second alone when it is absolute.
 std::string join_path(std::string_view first, std::string_view second);
 

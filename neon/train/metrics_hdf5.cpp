@@ -258,6 +258,7 @@ class Reader {
     uint64_t bytes = size_of(spec.dtype);
     const bool fits =
         !__builtin_mul_overflow(bytes, dims[0], &bytes) && !__builtin_mul_overflow(bytes, dims[1], &bytes);
+    if (H5Pget_external_count(creation) != 0) not_ours(path + " keeps its numbers in another file");
     if (!fits || bytes > file_bytes_ || H5Pget_layout(creation) != H5D_CONTIGUOUS ||
         (bytes && H5Dget_storage_size(data) != bytes))
       not_ours(path + " is not laid out as one block");

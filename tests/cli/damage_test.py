@@ -156,6 +156,61 @@ class Damage(Case):
         self.assertEqual(self.neon("eval", path).out, self.neon("eval", "m.safetensors").out)
         self.neon("resume", "-e", "3", path)
 
+    def test_options_do_not_choose_what_is_written(self):
+        """A checkpoint from somebody else names files outside its folder: in the options, and by links beside it."""
+        os.makedirs(self.path("home"))
+        self.write("home/.profile", "[2026-01-01 00:00:00.000] [neon] [info] taken for a log\n")
+        self.write("home/run.h5", "")
+        os.makedirs(self.path("forged/sub"))
+        for link, to in ("log", "home/.profile"), ("new", "home/new"), ("sub/folder", "home"), ("run.h5", "home/run.h5"):
+            os.symlink(self.path(to), self.path("forged/" + link))
+        before = {name: self.read("home/" + name) for name in os.listdir(self.path("home"))}
+        options = parts(self.content)[1]["__metadata__"]["neon.options"]
+        home = self.path("home")
+        hostile = [(field, name, folder) for field, names in (("log_file", [".profile", "new"]), ("output_file", ["run.h5", "new.h5"]))
+                   for target in names for name, folder in
+                   ((f"{home}/{target}", ""), (target, home), (f"../home/{target}", self.path("forged")),
+                    (f"forged/../home/{target}", ""), (f"sub/folder/{target}", self.path("forged")),
+                    (f"{home}/new/{target}", ""))]
+        hostile += [("log_file", "log", self.path("forged")), ("log_file", "new", self.path("forged")),
+                    ("output_file", "run.h5", self.path("forged"))]
+        for field, name, folder in hostile:
+            def change(header):
+                text = re.sub(rf"(?m)^({field}|run_dir):.*$", "", options)
+                header["__metadata__"]["neon.options"] = f"{text}\n{field}: '{name}'\nrun_dir: '{folder}'\n"
+            with self.subTest(field, name=name, folder=folder):
+                path = self.forged(change)
+                asks = {"log_file": "-l FILE", "output_file": "-o FILE"}[field]
+                self.refused(2, "resume", "-e", "3", path, says=["outside its own folder", asks])
+                self.neon("eval", path)
+                self.neon("predict", path, "x.csv")
+                self.assertEqual({name: self.read("home/" + name) for name in os.listdir(home)}, before)
+        done = self.neon("resume", "-e", "3", path, "-o", "mine.h5")
+        self.assertIn(f"writes {path}, mine.h5\n", done.err)
+
+    def test_stored_names_within_the_folder_are_used(self):
+        os.mkdir(self.path("run"))
+        self.neon("-r", "1", "-e", "1", "-s", "m.safetensors", "-o", "curves/run.h5", "-l", "log.txt", "../s.yaml", cwd=self.path("run"))
+        for epochs, path, folder in ("2", "m.safetensors", self.path("run")), ("3", "run/m.safetensors", self.folder):
+            done = self.neon("resume", "-e", epochs, path, cwd=folder)
+            for name in "m.safetensors", "curves/run.h5", "log.txt":
+                self.assertRegex(done.err, rf"(?m)^writes .*{name}")
+        self.assertIn(b"trained 3 epochs", self.read("run/log.txt"))
+
+    def test_no_data_set_is_fetched_into_a_stored_folder(self):
+        def change(header):
+            about = header["__metadata__"]
+            about["neon.spec"] = re.sub(r"(?s)^dataset:.*?(?=^[a-z])", "dataset: {MNIST: {fallback: Digits}}\n", about["neon.spec"], flags=re.M)
+            about["neon.options"] = re.sub("(?m)^data_dir:.*", f"data_dir: {self.path('elsewhere')}", about["neon.options"])
+        path = self.forged(change)
+        self.assertIn("MNIST", str(parts(self.read(path))[1]))
+        for verb in ["eval"], ["resume", "-e", "4"]:
+            self.neon(*verb, path, code=None)
+            self.assertFalse(os.path.exists(self.path("elsewhere")), verb)
+        # Named on the command line, it may be made.
+        self.neon("eval", path, "-w", "elsewhere", code=None)
+        self.assertTrue(os.path.exists(self.path("elsewhere")))
+
     def test_positions_that_no_run_has(self):
         position = json.loads(parts(self.content)[1]["__metadata__"]["neon.position"])
         changes = [{key: value} for key in ("epoch", "step", "step_in_epoch", "samples", "good_steps", "skipped", "updates")

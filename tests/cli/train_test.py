@@ -548,6 +548,19 @@ accumulate: {accumulate}
         with h5py.File(self.path("first/m.h5")) as file:
             self.assertEqual([cost > 0 for cost in file["epoch/cost"]], [True] * 4)
 
+    def test_curves_that_lie_in_another_file_are_not_read(self):
+        self.write("secret", np.arange(4, dtype="<f8").tobytes())
+        self.neon("-r", "1", "-e", "2", "-s", "m.safetensors", "-o", "m.h5", self.spec())
+        with h5py.File(self.path("m.h5"), "r+") as file:
+            about, size = dict(file["epoch/cost"].attrs), file["epoch/cost"].size
+            del file["epoch/cost"]
+            curve = file.create_dataset("epoch/cost", (size,), "<f8", external=[(self.path("secret"), 0, 8 * size)])
+            curve.attrs.update(about)
+        done = self.neon("resume", "-e", "3", "m.safetensors")
+        self.assertIn("epoch/cost keeps its numbers in another file", done.err)
+        with h5py.File(self.path("m.h5")) as file:
+            self.assertTrue(np.isnan(file["epoch/cost"][:2]).all(), file["epoch/cost"][:])
+
     def test_a_run_whose_folder_is_gone_says_so(self):
         self.neon("-e", "1", "-s", "m.safetensors", "-o", "out/run.h5", "-l", "logs/log.txt", self.spec())
         os.rename(self.path("out"), self.path("moved"))

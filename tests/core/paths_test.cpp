@@ -1,7 +1,9 @@
 #include "neon/core/paths.h"
 
 #include <catch2/catch.hpp>
+#include <filesystem>
 
+#include "tests/support/temp_folder.h"
 #include "tests/support/variable.h"
 
 using namespace neon;
@@ -33,4 +35,20 @@ TEST_CASE("paths are joined with one slash") {
   CHECK(join_path("a/", "b") == "a/b");
   CHECK(join_path("", "b") == "b");
   CHECK(join_path("a", "/b") == "/b");
+}
+
+TEST_CASE("what lies within a folder is told by where links lead") {
+  const TempFolder folder;
+  std::filesystem::create_directories(folder / "run/sub");
+  std::filesystem::create_directories(folder / "running");
+  std::filesystem::create_symlink(folder / "running", folder / "run/out");
+  std::filesystem::create_symlink(folder / "nothing", folder / "run/dangling");
+  std::filesystem::create_symlink(folder / "run", folder / "link");
+  const std::string run = folder / "run";
+  for (const char* inside : {"run/a", "run/sub/a", "run/none/yet/a", "run/sub/../a", "link/a", "running/../run/a"})
+    CHECK(lies_within(folder / inside, run));
+  for (const char* outside : {"a", "running/a", "run/../a", "run/out/a", "run/dangling", "run/none/../../a"})
+    CHECK_FALSE(lies_within(folder / outside, run));
+  CHECK(lies_within(folder / "run/a", folder / "link"));
+  CHECK_FALSE(lies_within(folder / "gone/a", folder / "gone"));
 }
