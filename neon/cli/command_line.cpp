@@ -282,6 +282,7 @@ class Reader {
     if (flags_["deterministic"]) add_option(line_.run_options, "deterministic", "true", "--deterministic");
     if (flags_["progress_bar"]) add_option(line_.run_options, "progress_bar", "false", "--no_progress_bar");
     line_.verbose = 1 + verbosity_;
+    line_.config = expand_home(config_);
   }
 
   CLI::App app_;
@@ -297,6 +298,10 @@ class Reader {
 };
 
 }  // namespace
+
+bool can_run_again(const CommandLine& line) {
+  return !is_read_once(line.config) && std::ranges::none_of(line.operands, is_read_once);
+}
 
 CommandLine parse_command_line(std::vector<std::string> arguments, bool& finished, std::string& out) {
   return Reader().read(std::move(arguments), finished, out);

@@ -46,11 +46,15 @@ struct CommandLine {
   std::string verb = "train";          // "data pack": both words
   std::vector<std::string> operands;   // SPEC, FILE, NAME
   std::vector<std::string> overrides;  // --set
+  std::string config;                  // file of options (-c)
   Setting run_options;                 // those of RunOptions that were given
   int verbose = 1;                     // and one more for each -v
   VerbOptions of_verb;
   RunOptions run() const { return read_params<RunOptions>(run_options); }
 };
+
+// Whether the same command can run again: no operand and no file of options is a pipe, which is read by now.
+bool can_run_again(const CommandLine& line);
 
 // Throws a config error with one clear line. `finished` is set when the line asked for help or the version,
 // which is then in `text`.

@@ -52,6 +52,7 @@ std::optional<uint64_t> seed_of_fault() { return number_from<uint64_t>(kSeed, "s
 int64_t steps_to_search() { return number_from<int64_t>(kSteps, "number of steps").value_or(kLeastSteps); }
 
 void search_for_fault(const RunFault& fault, const CommandLine& line, char** argv) {
+  if (!can_run_again(line)) return;
   const std::string seed = std::to_string(fault.seed());
   const int64_t count = std::max(fault.steps(), kLeastSteps);
   const std::string steps = line.verb == "resume" ? text(count, " steps from where ", line.operands.front(), " stands")
@@ -64,7 +65,7 @@ void search_for_fault(const RunFault& fault, const CommandLine& line, char** arg
 }
 
 void search_for_fault(const KernelFault& fault, const CommandLine& line, char** argv) {
-  if (std::ranges::count(line.operands, "-")) return;  // what came by stdin is gone
+  if (!can_run_again(line)) return;
   // Results are not printed twice.
   if (!discard_results()) return;
   start_anew(fault, "the same again", argv);

@@ -29,9 +29,11 @@ void open_standard_streams() {
 
 // A thread that waits for another spins for a moment, then sleeps. libgomp's own moment is so long that beside
 // another busy process, where the awaited thread has no core, a step took 4 to 8 times longer than with this one.
-// It reads the variable when it is loaded, hence the fresh start; both cost nothing where neither is needed.
-void begin_with_short_spins(const neon::Verb& verb, char** argv) {
-  if (!(verb.takes & neon::computes)) return;
+// libgomp reads the variable when it is loaded, so the program starts afresh. It does so before it reads anything: a
+// pipe gives its content only once. Verbs that compute nothing are known by their first argument; behind options they
+// start afresh too, which takes a millisecond.
+void begin_with_short_spins(const std::string& first, char** argv) {
+  if (const neon::Verb* const verb = neon::find_verb(first); verb && !(verb->takes & neon::computes)) return;
   if (std::getenv("GOMP_SPINCOUNT") || std::getenv("OMP_WAIT_POLICY")) return;
   // Bound to a processor by libgomp, this thread would start anew with that one alone.
   if (std::getenv("OMP_PROC_BIND") || std::getenv("OMP_PLACES") || std::getenv("GOMP_CPU_AFFINITY")) return;
@@ -39,8 +41,9 @@ void begin_with_short_spins(const neon::Verb& verb, char** argv) {
   execv("/proc/self/exe", argv);  // where that fails, things go on as they are
 }
 
-// libgomp, too, reads OMP_NUM_THREADS when it is loaded; after a fresh start there is nothing left to tell of.
-void tell_of_threads() {
+// libgomp also reads OMP_NUM_THREADS when it is loaded. A number that it can use stands there after the fresh start, so
+// the note comes once.
+void note_threads() {
   const std::string note = neon::threads_note();
   if (note.empty()) return;
   neon::print_message("note: " + note);
@@ -65,14 +68,21 @@ int run_verb(const neon::Verb& verb, const neon::CommandLine& line, char** argv)
   throw;
 }
 
+bool only_informs(const std::string& first) {
+  return first.empty() || first == "help" || first == "-h" || first == "--help" || first == "--version";
+}
+
 int run(const std::vector<std::string>& arguments, char** argv) {
+  const std::string first = arguments.empty() ? "" : arguments.front();
+  if (!only_informs(first)) {
+    note_threads();
+    begin_with_short_spins(first, argv);
+  }
   bool finished = false;
   std::string text;
   neon::CommandLine line = neon::parse_command_line(arguments, finished, text);
   if (!finished) {
-    if (line.verb != "help") tell_of_threads();
     const neon::Verb& verb = *neon::find_verb(line.verb);
-    begin_with_short_spins(verb, argv);
     try_threads(verb);
     if (argv[0]) line.program = argv[0];
     line.words = arguments;

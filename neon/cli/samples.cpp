@@ -1,10 +1,16 @@
 #include "neon/cli/samples.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "datasets/channels.h"
+#include "datasets/file.h"
 #include "datasets/gzip.h"
 #include "datasets/idx.h"
 #include "datasets/image.h"
@@ -15,6 +21,7 @@
 #include "datasets/tar.h"
 #include "neon/cli/session.h"
 #include "neon/core/nearest_file.h"
+#include "neon/core/paths.h"
 
 namespace neon {
 
@@ -116,10 +123,9 @@ Tensor table(const std::string& content, const std::string& name, const StoredDa
   return arranged(out, stored, name);
 }
 
-// What is on stdin shows by its first bytes.
-Samples read_stdin(const StoredData& stored) {
-  const std::string name = "stdin";
-  GzipReader reader(0, name);
+// A pipe has no ending that tells its kind, so the first bytes do.
+Samples read_pipe(int descriptor, const std::string& name, const StoredData& stored) {
+  GzipReader reader(descriptor, name);
   const std::string content = read_maybe_gzip(reader);
   if (is_png(content) || is_jpeg(content)) return {images({{name, content}}, stored), {name}};
   if (content.starts_with("\x93NUMPY"))
@@ -189,7 +195,12 @@ Tensor without_mean(const Tensor& samples, const StoredData& stored) {
 }
 
 Samples read_samples(const std::string& path, const StoredData& stored) {
-  if (path == "-") return read_stdin(stored);
+  if (path == "-") return read_pipe(STDIN_FILENO, "stdin", stored);
+  if (is_read_once(path) || path.starts_with("/dev/")) {  // /dev/stdin may be a file without its name
+    const Descriptor pipe(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (pipe.number < 0) fail(ErrorKind::data, path, ": ", std::strerror(errno));
+    return read_pipe(pipe.number, path, stored);
+  }
   if (std::filesystem::is_directory(path) || is_image_name(path)) {
     const auto names = is_image_name(path) ? std::vector<std::string>{path} : image_files(path);
     std::vector<std::pair<std::string, std::string>> files;

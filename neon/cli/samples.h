@@ -27,8 +27,8 @@ struct Samples {
   Tensor inputs;                   // (n, ...), u8 or f32
   std::vector<std::string> names;  // of images: what each is called
 };
-// Of a CSV, NPY or IDX file, an image, a folder of images; of `-` what stdin has, any of these but a folder. Notes
-// are printed.
+// Reads a CSV, NPY or IDX file, an image, or a folder of images. `-` is stdin; stdin and other pipes hold any of these
+// but a folder. Notes are printed.
 Samples read_samples(const std::string& path, const StoredData& stored);
 // Samples of the net's size without what was subtracted from those that it was trained with.
 Tensor without_mean(const Tensor& samples, const StoredData& stored);

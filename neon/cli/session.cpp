@@ -35,7 +35,8 @@ OpenedSpec open_spec(const CommandLine& line, const std::string& path) {
   const Spec spec = load_spec(path, line.overrides);
   if (line.verbose > 1)
     for (const std::string& note : spec.notes) print_message("note: " + note);
-  const size_t slash = path.rfind('/');
+  // A pipe lies in no folder of the user's.
+  const size_t slash = is_read_once(path) ? path.npos : path.rfind('/');
   return {std::make_unique<Experiment>(spec.root), slash == path.npos ? "." : path.substr(0, slash)};
 }
 

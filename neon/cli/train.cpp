@@ -120,8 +120,10 @@ std::vector<std::string> report(const RunResult& result, const Experiment& exper
   for (const std::string& file : result.files) out.push_back("wrote " + file);
   std::vector<std::string> keep = {"-s", unused_name("model", ".safetensors", options)};
   if (options.output_file.empty()) keep.insert(keep.end(), {"-o", unused_name("run", ".h5", options)});
-  if (save.empty()) out.push_back("next: " + again_with(line, keep));
-  else if (!result.saved) out.push_back("next: " + again_with(line, {}));
+  const bool again = can_run_again(line);
+  if (save.empty() && again) out.push_back("next: " + again_with(line, keep));
+  else if (!result.saved && again) out.push_back("next: " + again_with(line, {}));
+  else if (!result.saved) return out;
   else if (result.signal) out.push_back(text("next: ", program, " resume ", operand_word(save)));
   else if (!result.results.empty()) out.push_back(text("next: ", program, " eval ", operand_word(save)));
   else out.push_back(text("next: ", program, " resume ", operand_word(save), " -e ", 2 * at.epoch));  // no test set

@@ -124,6 +124,9 @@ struct MetricsFile::State {
   int write_dirty();
   int write_series(Placed& placed);
   bool still_ours();
+  bool is_whole() const;
+  bool is_as_written() const;
+  void write_again();
   Placed* find(std::string_view path, int64_t index, size_t count);
   void tell_once(const std::string& message) {
     if (told.emplace(message, true).second) messages.push_back(message);
@@ -315,6 +318,28 @@ bool MetricsFile::State::still_ours() {
   return true;
 }
 
+// Whether the file still has all its bytes: another program may have cut it.
+bool MetricsFile::State::is_whole() const {
+  struct stat status;
+  return fstat(file.get(), &status) != 0 || size_t(status.st_size) >= image.size();
+}
+
+// Whether the closed file is the image. What another program wrote behind it does not count.
+bool MetricsFile::State::is_as_written() const {
+  std::vector<std::byte> piece(std::min<size_t>(image.size(), size_t(1) << 20));
+  for (size_t at = 0; at < image.size(); at += piece.size()) {
+    const size_t bytes = std::min(piece.size(), image.size() - at);
+    read_exactly(file, at, piece.data(), bytes, path);
+    if (std::memcmp(piece.data(), &image[at], bytes) != 0) return false;
+  }
+  return true;
+}
+
+void MetricsFile::State::write_again() {
+  if (const int error = write_at(file, 0, image.data(), image.size())) fail(ErrorKind::failed, system_message(error));
+  tell_once(text(path, " was changed by another program; it is written again"));
+}
+
 void MetricsFile::flush() {
   State& s = *state_;
   s.flushed = Clock::now();
@@ -322,6 +347,7 @@ void MetricsFile::flush() {
   std::string reason;
   try {
     if (!s.still_ours()) return;
+    if (!s.is_whole()) s.write_again();
     if (const int error = s.write_dirty()) reason = system_message(error);
   } catch (const std::exception& error) {
     reason = error.what();
@@ -347,6 +373,12 @@ void MetricsFile::close(RunStatus status) {
   std::memcpy(&s.image[s.status_offset], name.data(), name.size());
   s.status_dirty = true;
   flush();
+  try {
+    if (!s.lost && !s.failing && !s.is_as_written()) s.write_again();
+  } catch (const Error& error) {
+    s.lost = true;
+    s.messages.push_back(text(s.path, " cannot be read: ", error.what(), "; the curves of this run are lost"));
+  }
   if (!s.lost && fsync(s.file.get()) != 0 && !s.failing)
     s.messages.push_back(text("cannot flush the metrics file ", s.path, " to the disk: ", system_message(errno)));
   s.closed = true;

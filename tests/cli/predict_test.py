@@ -107,6 +107,17 @@ class Evaluation(Case):
         for name in "Top1Misclass", "Precision", "Recall":
             self.assertAlmostEqual(float(re.search(rf" {name} ([\d.]+) %", said)[1]), 100 * found[name], delta=0.005)
 
+    def test_samples_come_by_pipes(self):
+        self.trained()
+        self.write("x.csv", "5,3,1,0.2\n6,3,5,2\n")
+        np.save(self.path("x.npy"), np.array([[5, 3, 1, .2], [6, 3, 5, 2]], "f4"))
+        expected = self.neon("predict", "m.safetensors", "x.csv").out
+        for words in "<(cat x.csv)", "/dev/stdin < <(cat x.csv)", "/dev/stdin < x.csv", "<(cat x.npy)", "<(gzip < x.csv)", "- < x.npy":
+            with self.subTest(words):
+                done = subprocess.run(["bash", "-c", f"{NEON} predict m.safetensors {words}"], cwd=self.folder,
+                                      env=self.environment, capture_output=True, text=True, timeout=60)
+                self.assertEqual((done.returncode, done.stdout), (0, expected), done.stderr)
+
     def test_eval_from_another_folder(self):
         rows = "".join(f"{i % 7},{i % 5},{'ab'[i % 7 > 3]}\n" for i in range(60))
         self.write("project/data.csv", rows)

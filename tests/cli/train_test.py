@@ -599,6 +599,22 @@ accumulate: {accumulate}
                 self.assertLessEqual(done.err.count("libgomp"), 1, done.err)
         self.assertNotIn("OMP_NUM_THREADS", self.neon("-e", "1", self.spec(), environment={"OMP_NUM_THREADS": "1"}).err)
 
+    def test_spec_and_options_come_by_pipes(self):
+        spec, options = self.spec(epochs="7"), b"epochs = 2\nsave_path = m\n"
+        self.write("options", options)
+        for words in "-c <(cat options) <(cat s.yaml)", "-c /dev/stdin s.yaml < <(cat options)", "-coptions /dev/stdin < <(cat s.yaml)", \
+                "--config=<(cat options) s.yaml":
+            with self.subTest(words):
+                done = subprocess.run(["bash", "-c", f"{shlex.quote(NEON)} {words}"], cwd=self.folder, env=self.environment,
+                                      stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn("trained 2 epochs", done.stdout)
+                self.assertIn(f"spec_dir: {self.folder}\n", tensors(self.path("m"))[1]["neon.options"])
+                os.remove(self.path("m"))
+        self.assertEqual(self.neon("-c", "/dev/stdin", spec, stdin=b"epoch = 2\n", code=None).code, 2)
+        # What cannot be read again is not offered again.
+        self.assertNotIn("next:", self.neon("-e", "1", "/dev/stdin", stdin=self.read(spec)).out)
+
     def test_verb_after_options(self):
         self.assertIn("spec    s.yaml", self.neon("-z", "8", "check", self.spec()).out)
 
