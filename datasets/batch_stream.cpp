@@ -47,7 +47,7 @@ void BatchStream::start(int threads) {
   } catch (const std::exception& error) {
     stop();
     fail(ErrorKind::memory, "only ", threads_.size(), " of the ", threads,
-         " threads that are to read samples can be started: ", error.what(),
+         " threads that are to read samples can be started: ", reason_of(error, "the system refuses"),
          "; is there a limit on processes or memory? OMP_NUM_THREADS=N asks for fewer");
   }
 }

@@ -126,6 +126,9 @@ std::string fetch(const Download& what, const std::string& url, double connect_s
   curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, std::max(1L, long(connect_seconds * 1000)));
   curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1024L);
   curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, std::max(1L, long(what.stall_seconds)));
+  // Slow but steady bytes pass the limit of a stall; the whole file has its own.
+  const double most = connect_seconds + what.stall_seconds + double(what.size_cap) / what.least_rate;
+  curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, std::max(1L, long(most * 1000)));
   curl_easy_setopt(curl, CURLOPT_MAXFILESIZE_LARGE, curl_off_t(what.size_cap));
   curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, &receive);
   curl_easy_setopt(curl, CURLOPT_WRITEDATA, &part);

@@ -14,6 +14,7 @@ struct Download {
   int64_t size_cap = 0;           // bytes; more is refused while it comes
   double connect_seconds = 3;     // for connecting, over all mirrors together
   double stall_seconds = 20;      // with less than 1 KB a second for so long, a mirror is given up
+  double least_rate = 32'768;     // bytes a second that the whole file must come at, or a mirror is given up
   bool https_only = true;         // false is for tests on 127.0.0.1
 };
 

@@ -54,7 +54,7 @@ class Loader {
       store_.load(file);
       read(file, resizer);
     } catch (const std::exception& error) {
-      troubles_[file.index] = error.what();
+      troubles_[file.index] = reason_of(error, where(file.index) + ": cannot be read");
     }
     file.content = {};
   }
@@ -142,7 +142,7 @@ std::vector<CheckedImage> check_images(const ImageSet& set) {
         const Tensor pixels = read_image(file.content, set.params.format(), store.where(images[file.index].name));
         out[file.index] = {"", {pixels.shape()[0], pixels.shape()[1]}};
       } catch (const std::exception& error) {
-        out[files[i].index].trouble = error.what();
+        out[files[i].index].trouble = reason_of(error, store.where(images[files[i].index].name) + ": cannot be read");
       }
   }
   return out;

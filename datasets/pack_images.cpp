@@ -94,7 +94,7 @@ class Packer {
       store_.load(file);
       image = read_image(file.content, options_.images.format(), store_.where(store_.wanted()[file.index]));
     } catch (const std::exception& error) {
-      trouble = error.what();
+      trouble = reason_of(error, store_.where(store_.wanted()[file.index]) + ": cannot be read");
     }
   }
 

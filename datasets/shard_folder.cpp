@@ -37,6 +37,13 @@ class IndexValue {
     return out;
   }
 
+  // From 0 to `most`.
+  int64_t whole_number(int64_t most = INT64_MAX) const {
+    if (!value_.is_number_unsigned() || value_.get<uint64_t>() > uint64_t(most))
+      damaged(file_, text(place_, " is no whole number from 0 to ", most));
+    return value_.get<int64_t>();
+  }
+
   // `what` says what it should be: "a text".
   template <typename T>
   T as(const char* what) const {
@@ -53,6 +60,8 @@ class IndexValue {
   const nlohmann::json& value_;
 };
 
+constexpr int64_t kLargestSide = 1 << 20;  // of an image
+
 nlohmann::json parse_index(const std::string& path) {
   const std::string content = read_file(path, int64_t(1) << 28);
   try {
@@ -65,6 +74,8 @@ nlohmann::json parse_index(const std::string& path) {
     const size_t column = place - (before.rfind('\n') + 1) + 1;  // npos + 1 is 0
     damaged(path, place == content.size() ? text("it ends too early, in line ", line)
                                           : text("line ", line, ", column ", column, " is not JSON"));
+  } catch (const nlohmann::json::exception&) {
+    damaged(path, "it holds a number beyond all that there are");
   }
 }
 
@@ -176,17 +187,20 @@ ShardIndex read_shard_index(const std::string& folder) {
   ShardIndex out;
   const nlohmann::json json = parse_index(path);
   const IndexValue index(path, "", json);
-  const auto version = index.at("neon_shards").as<int64_t>("a number");
+  const auto version = index.at("neon_shards").whole_number();
   if (version != 1) fail(ErrorKind::data, path, ": shards of version ", version, ", this neon reads version 1");
   out.pixels = index.at("pixels").as<bool>("true or false");
-  out.sample = Shape(index.at("sample").as<std::vector<int64_t>>("a list of numbers"));
+  std::vector<int64_t> sizes;
+  for (const IndexValue& size : index.at("sample").items()) sizes.push_back(size.whole_number(kLargestSide));
+  if (sizes.size() != 0 && sizes.size() != 3) damaged(path, text("sample has ", sizes.size(), " sizes, not 3 or none"));
+  out.sample = Shape(sizes);
   out.classes = index.at("classes").as<std::vector<std::string>>("a list of texts");
   out.means = index.at("means").as<std::vector<double>>("a list of numbers");
   out.deviations = index.at("deviations").as<std::vector<double>>("a list of numbers");
   for (size_t part = 0; part < 3; ++part)
     for (const IndexValue& file : index.at("parts").at(kPartNames[part]).items())
       out.parts[part].push_back({file.at("file").as<std::string>("a text"), file.at("sha256").as<std::string>("a text"),
-                                 file.at("samples").as<int64_t>("a number"), file.at("bytes").as<int64_t>("a number")});
+                                 file.at("samples").whole_number(), file.at("bytes").whole_number()});
   for (const auto& part : out.parts)
     for (const ShardIndex::File& file : part)
       if (file.name.empty() || file.name.find('/') != file.name.npos || file.samples < 0)

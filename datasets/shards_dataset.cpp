@@ -31,7 +31,7 @@ Split load_part(const SampleReader& reader) {
       const auto pixels = out.inputs.as<uint8_t>().subspan(size_t(i * sample.elements()), size_t(sample.elements()));
       out.targets.as<int32_t>()[size_t(i)] = reader.read(i, pixels, scratch);
     } catch (const std::exception& error) {
-      troubles[size_t(i)] = error.what();
+      troubles[size_t(i)] = reason_of(error, text("sample ", i, " cannot be read"));
     }
   std::vector<int64_t> good;
   for (int64_t i = 0; i < reader.size(); ++i) {

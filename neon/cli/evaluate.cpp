@@ -1,6 +1,7 @@
 // neon eval CHECKPOINT: cost and metrics of stored weights on the test set, or, where there is none, on the
 // validation samples.
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "neon/cli/session.h"
@@ -17,6 +18,7 @@ int run_eval(const CommandLine& line) {
   const std::string& path = only_operand(line);
   const OpenedRun opened = open_checkpoint(line, path);
   check_caffe(line, opened, path);
+  const TensorFile weights = sound_weights(opened, path);
   RunOptions options = options_of(line, opened);
   options.rounding = 0;  // of updates alone
   const Experiment& experiment = *opened.experiment;
@@ -45,7 +47,7 @@ int run_eval(const CommandLine& line) {
         device, [&] { return std::make_unique<Evaluator>(experiment, layout, set, step, variables, false, device); },
         let_go, {.what = "Batches", .samples = std::min(step.batch, set.split.size()), .bytes = bytes});
   });
-  restore_variables(evaluated_weights(opened.run.file, experiment.params.ema > 0), path, variables, true);
+  restore_variables(weights, path, variables, true);
   variables.to_device();
   const auto results = evaluator->run();
   for (const std::string& message : left_out_messages(data)) print_message(message);
@@ -59,6 +61,8 @@ int run_eval(const CommandLine& line) {
     print_result(text(set.name, ": ", results_text(results, experiment, set.name), "  (", data.source, ", ",
                       evaluator->samples_counted(), " samples)"));
   }
+  if (!std::isfinite(results.at("cost")))
+    fail(ErrorKind::diverged, path, ": the cost on the ", set.name, " set is ", not_finite_words(results.at("cost")));
   return 0;
 }
 

@@ -122,6 +122,7 @@ int main(int argc, char** argv) {
     return complain({"a thread cannot be started; is there a limit on processes or memory (ulimit -u, ulimit -v)?"},
                     neon::ErrorKind::memory);
   } catch (const std::exception& error) {
-    return complain({error.what()}, neon::ErrorKind::failed);
+    return complain({neon::reason_of(error, "a fault in neon itself; please report it with the command and its files")},
+                    neon::ErrorKind::failed);
   }
 }

@@ -2,6 +2,7 @@
 // (JPEG, PNG) or a folder of them, or for any of these but a folder on stdin (-). A line a sample: the top classes with
 // their outputs, or all outputs where there are no classes.
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "neon/cli/samples.h"
@@ -32,22 +33,28 @@ class Printer {
     print_data(line + "\n");
   }
 
-  void row(const std::string& sample, const Tensor& y, int64_t at) const {
+  // Whether an output is not finite.
+  bool row(const std::string& sample, const Tensor& y, int64_t at) const {
     const int64_t outputs = y.shape()[1];
     std::vector<int64_t> order(static_cast<size_t>(outputs));
     for (size_t i = 0; i < order.size(); ++i) order[i] = int64_t(i);
     auto value = [&](int64_t k) { return y.at(at * outputs + k); };
+    const bool bad = !std::ranges::all_of(order, [&](int64_t k) { return std::isfinite(value(k)); });
     if (classes_) {
       std::ranges::stable_sort(order, [&](int64_t a, int64_t b) { return value(a) > value(b); });
       order.resize(size_t(top_));
     }
     // Of f64 all digits, and of others those that f32 has.
     const auto shown = [&](double v) { return y.dtype() == DType::f64 ? number(v) : number(float(v)); };
-    if (json_) return print_json(sample, order, value);
+    if (json_) {
+      print_json(sample, order, value);
+      return bad;
+    }
     std::string line = quoted(sample);
     for (int64_t k : order)
       line += classes_ ? text(",", quoted(name(k)), ",", shown(value(k))) : text(",", shown(value(k)));
     print_data(line + "\n");
+    return bad;
   }
 
  private:
@@ -80,6 +87,7 @@ int run_predict(const CommandLine& line) {
   const std::string &path = line.operands[0], &samples_path = line.operands[1];
   const OpenedRun opened = open_checkpoint(line, path);
   check_caffe(line, opened, path);
+  const TensorFile weights = sound_weights(opened, path);
   const StoredData stored = stored_data(opened.run, path);
   const Samples read = read_samples(samples_path, stored);
   const std::string shown = samples_path == "-" ? "stdin" : samples_path;
@@ -129,21 +137,24 @@ int run_predict(const CommandLine& line) {
                },
                let_go, {.what = "Predictions", .samples = count, .option = "", .bytes = bytes});
   declare_variables(graph.graph, variables);
-  restore_variables(evaluated_weights(opened.run.file, opened.experiment->params.ema > 0), path, variables, true);
+  restore_variables(weights, path, variables, true);
   Tensor indices(DType::i32, {step.batch});
   variables.to_device();
   if (line.of_verb.top_k > 1 && stored.classes == 0)
     fail(ErrorKind::config, "option --top_k: the net of ", path, " gives numbers, not classes; leave it out");
   const Printer printer(line, opened.run.class_names, stored.classes);
   printer.head(graph.outputs[0].width);
+  int64_t not_finite = 0;
   for (int64_t first = 0; first < count; first += step.batch) {
     for (int64_t i = 0; i < step.batch; ++i) indices.set(i, double(std::min(first + i, count - 1)));
     program->bind("indices", indices.data());
     program->run(0);
     const Tensor y = program->output("y");
     for (int64_t i = 0; i < step.batch && first + i < count; ++i)
-      printer.row(read.names.empty() ? std::to_string(first + i) : read.names[size_t(first + i)], y, i);
+      not_finite += printer.row(read.names.empty() ? std::to_string(first + i) : read.names[size_t(first + i)], y, i);
   }
+  if (not_finite > 0)
+    fail(ErrorKind::diverged, path, ": outputs for ", not_finite, " of ", count, " samples are not finite");
   return 0;
 }
 

@@ -179,8 +179,8 @@ StoredData stored_data(const StoredRun& run, const std::string& path) {
       fail(ErrorKind::data, path, ": neon.data has ", out.means.size(), " means for samples ", out.sample);
     if (out.channels_last && out.sample.rank() != 3) fail(ErrorKind::data, "images of shape ", out.sample);
     return out;
-  } catch (const nlohmann::json::exception& error) {
-    fail(ErrorKind::data, path, ": neon.data in its metadata cannot be read: ", error.what());
+  } catch (const nlohmann::json::exception&) {
+    fail(ErrorKind::data, path, ": neon.data in its metadata cannot be read: it does not describe samples");
   } catch (const std::out_of_range&) {
     fail(ErrorKind::data, path, ": no neon.data in its metadata: this is not a checkpoint of neon");
   }

@@ -1,5 +1,7 @@
 #include "neon/cli/session.h"
 
+#include <signal.h>
+
 #include <algorithm>
 
 #include "datasets/streaming.h"
@@ -11,6 +13,7 @@
 #include "neon/spec/spec.h"
 #include "neon/train/checkpoint.h"
 #include "neon/train/fingerprint.h"
+#include "neon/train/finite.h"
 #include "neon/train/terminal.h"
 
 namespace neon {
@@ -86,6 +89,15 @@ void check_caffe(const CommandLine& line, const OpenedRun& opened, const std::st
                                : text("take `caffe = ", given->value, "` out of the file of options ", given->path);
   fail(ErrorKind::config, path, ": the net was trained with", trained ? "" : "out", " --caffe and stays so; ", mend);
 }
+
+TensorFile sound_weights(const OpenedRun& opened, const std::string& path) {
+  TensorFile out = evaluated_weights(opened.run.file, opened.experiment->params.ema > 0);
+  if (const std::string found = first_not_finite(out); !found.empty())
+    fail(ErrorKind::diverged, path, ": its net cannot be used: ", found);
+  return out;
+}
+
+void outlive_closed_pipes() { signal(SIGPIPE, SIG_IGN); }
 
 double room_for(const RunOptions& options) {
   std::string why_not;

@@ -31,6 +31,14 @@ RunOptions options_of(const CommandLine& line, const OpenedRun& opened);
 // That weights are used as they were trained, Caffe's way or neon's: a config error where --caffe says otherwise.
 void check_caffe(const CommandLine& line, const OpenedRun& opened, const std::string& path);
 
+// For verbs whose work counts more than their words: they go on after a reader of stdout or stderr has gone (| head),
+// and write nothing more there.
+void outlive_closed_pipes();
+
+// The weights of a checkpoint's net, for evaluations: running means where the run kept some. Throws a diverged error if
+// one is not finite.
+TensorFile sound_weights(const OpenedRun& opened, const std::string& path);
+
 // Bytes that are free for a run, on the GPU too where one is chosen.
 double room_for(const RunOptions& options);
 // Where data sets are looked for; `warnings` must outlive it.
@@ -46,9 +54,7 @@ struct FormerRun {
   bool goes_on, may_fetch;
 };
 // The data set of an experiment, read; relative paths are looked for in `folder` too. Warnings are printed. Where the
-// GPU is chosen, whether samples held in memory stay there is settled. What a
-// spec has measured on the training set is that of the stored run, where there is one; if that goes on, so is whether
-// samples are streamed, where the spec leaves it to the memory of the moment.
+// GPU is chosen, whether samples held in memory stay there is settled.
 Data load_data(const Experiment& experiment, const RunOptions& options, const std::string& folder,
                const FormerRun* former = nullptr);
 // The same without reading samples.

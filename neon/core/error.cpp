@@ -1,6 +1,19 @@
 #include "neon/core/error.h"
 
+#include <filesystem>
+#include <new>
+#include <system_error>
+
 namespace neon {
+
+std::string reason_of(const std::exception& error, const std::string& otherwise) {
+  if (const auto* ours = dynamic_cast<const Error*>(&error)) return ours->what();
+  if (dynamic_cast<const std::bad_alloc*>(&error)) return "out of memory";
+  if (const auto* file = dynamic_cast<const std::filesystem::filesystem_error*>(&error))
+    return text(file->path1().string(), ": ", file->code().message());
+  if (const auto* system = dynamic_cast<const std::system_error*>(&error)) return system->code().message();
+  return otherwise;
+}
 
 int exit_code(ErrorKind kind) {
   switch (kind) {

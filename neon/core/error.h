@@ -1,5 +1,6 @@
 // What went wrong, in one line: what, where, expected, nearest name, how to mend it.
 #pragma once
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -27,6 +28,10 @@ template <typename... Parts>
 [[noreturn]] void fail(ErrorKind kind, const Parts&... parts) {
   throw Error(kind, text(parts...));
 }
+
+// The reason that an exception gives, in our words: an Error's message, too little memory, what the system says of a
+// file or a thread. Any other is a library's, whose text means nothing to a user: `otherwise` takes its place.
+std::string reason_of(const std::exception& error, const std::string& otherwise);
 
 // A condition that no input of a user can break; the message names it for a bug report.
 [[noreturn]] void assertion_failed(const char* condition, const char* file, int line);

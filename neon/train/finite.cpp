@@ -67,4 +67,10 @@ std::string first_not_finite(const Variables& variables, const StepGraph& step, 
   return "";
 }
 
+std::string first_not_finite(const TensorFile& weights) {
+  for (const auto& [name, tensor] : weights.tensors)
+    if (has_bad(tensor, tensor.dtype())) return described(name, tensor, tensor.dtype());
+  return "";
+}
+
 }  // namespace neon

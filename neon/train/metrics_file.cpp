@@ -350,7 +350,7 @@ void MetricsFile::flush() {
     if (!s.is_whole()) s.write_again();
     if (const int error = s.write_dirty()) reason = system_message(error);
   } catch (const std::exception& error) {
-    reason = error.what();
+    reason = reason_of(error, "it fails");
   }
   if (!reason.empty() && !s.failing)
     s.messages.push_back(text("cannot write the metrics file ", s.path, ": ", reason,

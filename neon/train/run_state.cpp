@@ -172,7 +172,7 @@ StoredRun unpack_run(TensorFile file, const std::string& path) {
     if (stored.contains("rules")) out.data_rules = int(whole_number(stored, "rules", 1, kDataRules));
     if (out.means.size() != out.deviations.size()) fail(ErrorKind::data, "neon.data has other means than deviations");
   } catch (const std::exception& error) {
-    fail(ErrorKind::data, path, ": its metadata cannot be read: ", error.what());
+    fail(ErrorKind::data, path, ": its metadata cannot be read: ", reason_of(error, "they are not those of a run"));
   }
   if (file.metadata.count("neon.run")) out.position.run = file.metadata.at("neon.run");
   out.file = std::move(file);
@@ -305,7 +305,8 @@ std::vector<Made<Callback>> restore_callbacks(const StoredRun& run, const Experi
       if (same != here.end()) here.erase(same);
     }
   } catch (const std::exception& error) {
-    fail(ErrorKind::data, "the checkpoint's callback states cannot be read: ", error.what());
+    fail(ErrorKind::data,
+         "the checkpoint's callback states cannot be read: ", reason_of(error, "they are not those of its callbacks"));
   }
   return out;
 }

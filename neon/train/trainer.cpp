@@ -162,7 +162,7 @@ RunResult Trainer::run(const std::function<void()>& settled) try {
                  start_.position.step - first_step_ + together_);
 } catch (const std::exception& error) {
   report_.left_out();
-  report_.log(error.what());
+  report_.log(reason_of(error, "a fault in neon itself"));
   throw;
 }
 

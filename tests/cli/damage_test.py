@@ -10,6 +10,8 @@ import struct
 import unittest
 import zlib
 
+import numpy as np
+
 import support
 from support import IRIS, Case, tensors
 
@@ -240,7 +242,37 @@ class Damage(Case):
                     self.assertIn(result.code, (2, 3), str(result))
                     self.assertEqual(len([line for line in result.err.splitlines() if line.startswith("neon: ")]), 1)
                     self.assertLess(len(result.err), 2000, "a line that nobody reads")
+                    self.assertNotRegex(result.err, r"exception|std::|map::|basic_string|stod")
         self.assertFalse(os.path.exists(self.path("new")))
+
+    def test_no_library_speaks(self):
+        about = parts(self.content)[1]["__metadata__"]
+        changes = [("neon.callbacks", value) for value in ("[{}]", '[{"best": "1"}]', "[]", "[1]", '[{"best": 1e999}]')]
+        for key in "neon.data", "neon.position":
+            whole = json.loads(about[key])
+            changes += [(key, json.dumps({**whole, name: value}).replace('"HUGE"', "1e999"))
+                        for name in whole for value in ({}, [[]], "HUGE", None)]
+            changes += [(key, json.dumps({k: v for k, v in whole.items() if k != name})) for name in whole]
+        changes += [("neon.classes", value) for value in ("[1]", "[[]]", "1e999", '{"a": "b"}')]
+        for number, (key, value) in enumerate(changes):
+            with self.subTest(key, value=value):
+                path = self.forged(lambda header: header["__metadata__"].update({key: value}))
+                for verb in [["resume", "-e", "3", "-s", "new"], ["predict"]][number % 2:][:1]:
+                    result = self.neon(*verb, path, *(["x.csv"] if verb == ["predict"] else []), code=None)
+                    self.assertNotRegex(result.err, r"exception|std::|map::|basic_string|stod|type must be")
+
+    def test_weights_that_are_no_numbers(self):
+        text, header, _ = parts(self.content)
+        data = bytearray(self.content[8 + len(text):])
+        for name, value in ("Affine_0/W/ema", np.nan), ("Affine_1/W/ema", np.inf):
+            begin = header[name]["data_offsets"][0]
+            spoilt = bytearray(data)
+            spoilt[begin + 8:begin + 12] = struct.pack("<f", value)
+            self.write("spoilt.safetensors", sealed(json.loads(json.dumps(header)), bytes(spoilt)))
+            says = ["spoilt.safetensors: its net cannot be used", name.removesuffix("/ema"), "NaN" if np.isnan(value) else "infinity"]
+            for verb in ["eval"], ["predict"]:
+                result = self.refused(5, *verb, "spoilt.safetensors", *(["x.csv"] if verb == ["predict"] else []), says=says)
+                self.assertEqual(result.out, "")
 
     def test_tensors_that_are_others(self):
         name = "Affine_0/W/ema"  # which eval takes for the weights

@@ -120,7 +120,13 @@ TEST_CASE("a download that is too large, stalls, or leads to another protocol is
   const auto start = std::chrono::steady_clock::now();
   CHECK_THAT(download_error(stalled), Catch::Contains("too slow"));
   CHECK(seconds_since(start) < 3.5);
-  for (const char* name : {"a", "b", "c", "d", "a.part", "b.part", "c.part", "d.part"})
+  Download dripping = request({server / "drip"}, dir / "e");
+  dripping.stall_seconds = 1;
+  dripping.connect_seconds = 0.5;
+  dripping.size_cap = 40'000;
+  dripping.least_rate = 80'000;  // in all two seconds
+  CHECK_THAT(download_error(dripping), Catch::Contains("timed out"));
+  for (const char* name : {"e", "e.part", "a", "b", "c", "d", "a.part", "b.part", "c.part", "d.part"})
     CHECK_FALSE(file_exists(dir / name));
 }
 

@@ -44,6 +44,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.answer(200, BODY[:10], length=len(BODY))
             self.wfile.flush()
             time.sleep(4)
+        elif self.path == "/drip":  # never stalls, never comes to an end
+            self.send_response(200)
+            self.send_header("Content-Length", "40000")
+            self.end_headers()
+            try:
+                for _ in range(200):  # 4,000 bytes a second
+                    self.wfile.write(BODY[:200])
+                    time.sleep(0.05)
+            except OSError:
+                pass
         elif self.path == "/moved":
             self.answer(302, b"", headers=[("Location", "/good")])
         elif self.path == "/escape":

@@ -118,7 +118,14 @@ TEST_CASE("a damaged index and a lost shard are errors that say where and how to
   CHECK(trouble("[]") == "neon_shards is missing");
   CHECK(trouble(with("\"pixels\"", "\"pixel\"")) == "pixels is missing");
   CHECK(trouble(with(": false", ": 0")) == "pixels is not true or false");
-  CHECK(trouble(with("\"samples\": 6", "\"samples\": \"6\"")) == "parts.train[0].samples is not a number");
+  for (const char* number : {"\"6\"", "-6", "6.5", "1e300", "18446744073709551615", "null", "[6]"})
+    CHECK(trouble(with("\"samples\": 6", text("\"samples\": ", number))) ==
+          "parts.train[0].samples is no whole number from 0 to 9223372036854775807");
+  CHECK(trouble(with("\"samples\": 6", "\"samples\": 1e999")) == "it holds a number beyond all that there are");
+  CHECK(trouble(with("\"neon_shards\": 1", "\"neon_shards\": 1e999")) == "it holds a number beyond all that there are");
+  CHECK(trouble(with("\"sample\": [", "\"sample\": [4000000000, ")).find("sample[0] is no whole number from 0 to ") ==
+        0);
+  CHECK(trouble(with("\"sample\": [", "\"sample\": [3, 3, 3, ")).find("sample has ") == 0);
   CHECK(trouble(with("\"sha256\"", "\"sha\"")) == "parts.train[0].sha256 is missing");
   CHECK(trouble(with("\"train\"", "\"training\"")) == "parts.train is missing");
   CHECK(trouble(with("\"validation\": []", "\"validation\": {}")) == "parts.validation is no list");
