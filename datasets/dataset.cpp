@@ -144,6 +144,8 @@ class ChosenSamples : public SampleReader {
   int32_t read(int64_t index, std::span<uint8_t> pixels, ReadScratch& scratch) const override {
     return from_->read(rows_[size_t(index)], pixels, scratch);
   }
+  uint32_t checksum(int64_t index) const override { return from_->checksum(rows_[size_t(index)]); }
+  bool knows_checksums() const override { return from_->knows_checksums(); }
   LeftOut* left_out() const override { return from_->left_out() ? &left_out_ : nullptr; }
 
  private:
@@ -160,8 +162,9 @@ Split rows_of(const Split& from, const std::vector<int64_t>& rows) {
     const std::string_view bytes(reinterpret_cast<const char*>(rows.data()), rows.size() * sizeof rows[0]);
     out.identity = text(from.identity, " rows ", crc32_of(bytes));
   }
+  if (from.files) out.files = std::make_shared<ChosenSamples>(from.files, rows);
   if (from.reader) {
-    out.reader = std::make_shared<ChosenSamples>(from.reader, rows);
+    out.reader = from.reader == from.files ? out.files : std::make_shared<ChosenSamples>(from.reader, rows);
     return out;
   }
   out.inputs = take_rows(from.inputs, rows);

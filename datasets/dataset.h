@@ -24,9 +24,11 @@ struct Split {
   Tensor targets;  // (n) i32 class labels, or (n, ...) f32; empty, without a reader: the target is the input itself
   // In place of both, where samples are read while the run goes on: u8, with i32 class labels.
   std::shared_ptr<const SampleReader> reader;
-  // Of the files that the samples are from, where that is known without their values: whether those are held in memory
-  // makes no difference to it.
+  // A text of the names, labels and sizes of the files that the samples come from, where they are files. Samples held
+  // in memory and streamed ones have the same.
   std::string identity;
+  // The files of these samples for their checksums, where they can be read one by one; also if the samples are held.
+  std::shared_ptr<const SampleReader> files;
   // Arrays that take too much of a GPU's memory: they stay in the host's, and batches of them are copied there as the
   // run goes on.
   bool stays_on_host = false;

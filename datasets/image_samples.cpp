@@ -210,8 +210,9 @@ std::array<Split, 3> splits_of(const ImageSet& set, const Shape& sample, const D
   for (size_t part = 0; part < 3; ++part) {
     if (of_part[part].empty()) continue;
     out[part].identity = identity_of(set, of_part[part], sample);
-    if (streamed)
-      out[part].reader = std::make_shared<StoredImages>(set.params, set.store, std::move(of_part[part]), sample);
+    if (!set.store->only_in_order().empty()) continue;
+    out[part].files = std::make_shared<StoredImages>(set.params, set.store, std::move(of_part[part]), sample);
+    if (streamed) out[part].reader = out[part].files;
   }
   return out;
 }

@@ -65,6 +65,10 @@ class SampleReader : public RowReader {
   virtual int32_t label(int64_t index) const = 0;
   // Writes the sample's pixels and returns its label; as read_row.
   virtual int32_t read(int64_t index, std::span<uint8_t> pixels, ReadScratch& scratch) const = 0;
+  // A checksum of the bytes that the sample is read from, undecoded; throws a data error.
+  virtual uint32_t checksum(int64_t index) const = 0;
+  // Whether checksum() reads no sample, as where a table holds the sums.
+  virtual bool knows_checksums() const { return false; }
 
   size_t input_bytes() const final { return size_t(sample().elements()); }
   size_t target_bytes() const final { return sizeof(int32_t); }

@@ -25,6 +25,8 @@ class Shard {
   // The same into memory of content_bytes().
   void read(int64_t sample, void* to) const;
   int64_t content_bytes(int64_t sample) const { return rows_[size_t(sample)].bytes; }
+  // CRC-32 of the content, as the table says; read() holds the content to it.
+  uint32_t checksum(int64_t sample) const { return rows_[size_t(sample)].sum; }
   // "FILE: sample 3", for messages.
   std::string where(int64_t sample) const;
   const std::string& name() const { return bytes_->name(); }

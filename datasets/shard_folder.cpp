@@ -121,6 +121,11 @@ class ShardSamples : public SampleReader {
       fail(error.kind(), error.what(), " (on_bad_sample: skip leaves such samples out)");
     }
   }
+  uint32_t checksum(int64_t index) const override {
+    const auto [shard, at] = find(index);
+    return shard.checksum(at);
+  }
+  bool knows_checksums() const override { return true; }
   LeftOut* left_out() const override { return skips_ ? &left_out_ : nullptr; }
 
  private:

@@ -65,6 +65,7 @@ class Shards : public Parametrized<Dataset, ShardsParams> {
       if (streamed) split.reader = reader;
       else split = held_part(*reader, data.source, context);
       split.identity = identity_of(index, part);
+      split.files = reader;
     }
     data.class_names = index.classes;
     describe_values(data, index);

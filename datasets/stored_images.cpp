@@ -1,5 +1,7 @@
 #include "datasets/stored_images.h"
 
+#include "datasets/gzip.h"
+
 namespace neon {
 
 // Bytes of a file that a thread keeps the memory for: one huge image must not hold it for the rest of a run.
@@ -18,6 +20,8 @@ int32_t StoredImages::read(int64_t index, std::span<uint8_t> pixels, ReadScratch
   }
   return image.label;
 }
+
+uint32_t StoredImages::checksum(int64_t index) const { return crc32_of(store_->content(images_[size_t(index)].name)); }
 
 // To say where it lies and what is wrong, for which there is no need while all goes well.
 void StoredImages::read_again(const std::string& name, std::span<uint8_t> pixels, ReadScratch& scratch) const try {

@@ -13,6 +13,7 @@ class StoredImages : public SampleReader {
   Shape sample() const override { return sample_; }
   int32_t label(int64_t index) const override { return images_[size_t(index)].label; }
   int32_t read(int64_t index, std::span<uint8_t> pixels, ReadScratch& scratch) const override;
+  uint32_t checksum(int64_t index) const override;
   LeftOut* left_out() const override { return params_.on_bad_sample == "skip" ? &left_out_ : nullptr; }
 
  private:

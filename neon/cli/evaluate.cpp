@@ -7,12 +7,22 @@
 #include "neon/cli/session.h"
 #include "neon/cli/verb.h"
 #include "neon/train/evaluator.h"
+#include "neon/train/fingerprint.h"
 #include "neon/train/gpu_room.h"
 #include "neon/train/terminal.h"
 
 namespace neon {
 
 namespace {
+
+// An evaluation of other samples is no mistake, but its numbers cannot be compared with the run's.
+void note_other_set(const EvaluatedSet& set, const Data& data, const std::string& of_run) {
+  const std::string then = part_of(of_run, set.name), now = fingerprint(set.split, set.name, data);
+  if (set.split.size() > 0 && !then.empty() && !same_data(then, now))
+    print_message(text("note: the ", set.name, " set is not the run's: then ", then, ", now ", now));
+}
+
+}  // namespace
 
 int run_eval(const CommandLine& line) {
   const std::string& path = only_operand(line);
@@ -27,6 +37,7 @@ int run_eval(const CommandLine& line) {
   const FormerRun former{opened.run, false, may_fetch(line, options)};
   const Data data = load_data(experiment, options, options.spec_dir, &former);
   const EvaluatedSet set = set_at_end(data);
+  note_other_set(set, data, opened.run.position.data);
   if (set.split.size() == 0) fail(ErrorKind::data, "the data set has no test samples to evaluate on");
   const DataLayout layout = layout_of(data);
   Variables variables;

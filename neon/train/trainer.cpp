@@ -123,7 +123,7 @@ RunResult Trainer::result_of(int signal, double seconds) {
   RunResult out;
   out.signal = signal;
   if (!checkpoints_.last().empty()) out.files.push_back(checkpoints_.last());
-  if (report_.metrics_file()) out.files.push_back(setup_.options.output_file);
+  if (report_.metrics_file() && report_.metrics_file()->is_kept()) out.files.push_back(setup_.options.output_file);
   out.saved = checkpoints_.wanted() && (checkpoints_.current() || !checkpoints_.last().empty());
   out.results = evaluations_->results();
   out.at_end = evaluations_->at_end();

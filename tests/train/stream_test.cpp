@@ -257,7 +257,7 @@ TEST_CASE("a streamed run goes on in the middle of an epoch, held in memory or n
     REQUIRE(runs.run(sets.spec("ImageFolder", "false"), "back", true).result.signal == 0);
     check_same(runs, "straight", "back");
   }
-  // Another set is none to go on with. Of other values in files of the same names and sizes only memory knows.
+  // Another set is none to go on with. Other values in files of the same names and sizes are found too.
   auto goes_on = [&](const char* stream, const std::string& name) {
     const std::string error = error_of([&] { runs.run(sets.spec("ImageFolder", stream), name, true); });
     const bool other = error.find("the data are not those that the run began with") != std::string::npos;
@@ -269,12 +269,43 @@ TEST_CASE("a streamed run goes on in the middle of an epoch, held in memory or n
   runs.run(sets.spec("ImageFolder", "false"), "held", false, 3);
   REQUIRE(std::filesystem::file_size(image) == std::filesystem::file_size(sets / "images/train/a/0.png"));
   std::filesystem::copy_file(sets / "images/train/a/0.png", image, std::filesystem::copy_options::overwrite_existing);
-  CHECK_FALSE(goes_on("false", "held"));
+  for (const char* stream : {"true", "false"}) {
+    CHECK_FALSE(goes_on(stream, "held"));
+    CHECK_FALSE(goes_on(stream, "streamed"));
+  }
   std::filesystem::copy_file(sets / "images/train/a/0.png", sets / "images/train/b/extra.png");
   for (const char* stream : {"true", "false"}) {
     CHECK_FALSE(goes_on(stream, "held"));
     CHECK_FALSE(goes_on(stream, "streamed"));
   }
+}
+
+TEST_CASE("a run does not go on with a replaced shard") {
+  const Sets sets;
+  Runs runs;
+  runs.run(sets.spec("ShardedPixels", "true"), "streamed", false, 3);
+  // Shards of the same names, sizes and counts as index.json has them, in which one image is another.
+  std::filesystem::copy_file(sets / "images/train/a/0.png", sets / "images/train/b/1.png",
+                             std::filesystem::copy_options::overwrite_existing);
+  const Setting path = Setting::map({{"path", Setting::scalar(sets / "images"), {}}});
+  PackOptions options;
+  options.pixels = true;
+  options.shard_bytes = 4000;
+  pack_images(*Registry<Dataset>::get().create(Setting::map({{"ImageFolder", path, {}}}))->images({}), sets / "others",
+              options);
+  int changed = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(sets / "others")) {
+    const std::string name = entry.path().filename().string(), was = sets / ("pixels/" + name);
+    if (name == "index.json") continue;
+    REQUIRE(std::filesystem::file_size(was) == entry.file_size());
+    changed += file_content(was) != file_content(entry.path().string());
+    std::filesystem::copy_file(entry.path(), was, std::filesystem::copy_options::overwrite_existing);
+  }
+  REQUIRE(changed == 1);
+  for (const char* stream : {"true", "false"})
+    CHECK(error_of([&] {
+            runs.run(sets.spec("ShardedPixels", stream), "streamed", true);
+          }).find("the data are not those that the run began with") != std::string::npos);
 }
 
 TEST_CASE("two fingerprints are compared by what both have") {
@@ -288,6 +319,17 @@ TEST_CASE("two fingerprints are compared by what both have") {
   CHECK_FALSE(same_data(both, "9 training samples (ee), 3 test samples (dd)"));
   CHECK_FALSE(same_data(both, "9 training samples (files aa, values cc), 3 test samples (files bb, values ee)"));
   CHECK_FALSE(same_data(both, "9 training samples (files ee), 3 test samples (files bb)"));
+  const std::string contents = "9 training samples (files aa, contents ff), 3 test samples (files bb, contents gg)",
+                    all =
+                        "9 training samples (files aa, contents ff, values cc), 3 test samples (files bb, contents gg, "
+                        "values dd)";
+  for (const std::string& one : {files, both, contents}) CHECK((same_data(all, one) && same_data(one, all)));
+  CHECK((same_data(contents, both) && !same_data(contents, values)));
+  CHECK_FALSE(
+      same_data(contents, "9 training samples (files aa, contents ff), 3 test samples (files bb, contents hh)"));
+  CHECK_FALSE(same_data(all, ""));
+  CHECK((part_of(all, "test") == "3 test samples (files bb, contents gg, values dd)" && part_of(all, "x").empty()));
+  CHECK((was_streamed(contents) == true && was_streamed(all) == false));
   CHECK_FALSE(same_data(values, "8 training samples (files aa, values cc), 3 test samples (files bb, values dd)"));
   CHECK((was_streamed(files) == true && was_streamed(both) == false && was_streamed(values) == std::nullopt));
   CHECK(was_streamed("9 training samples (files aa), 3 test samples (files bb, values dd)") == true);
