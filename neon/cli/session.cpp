@@ -12,6 +12,7 @@
 #include "neon/spec/override.h"
 #include "neon/spec/spec.h"
 #include "neon/train/checkpoint.h"
+#include "neon/train/class_names.h"
 #include "neon/train/fingerprint.h"
 #include "neon/train/finite.h"
 #include "neon/train/terminal.h"
@@ -159,6 +160,7 @@ Data load_data(const Experiment& experiment, const RunOptions& options, const st
   if (former && former->goes_on) context.streams = was_streamed(former->run.position.data);
   Data data = of_dataset(experiment, [&] { return experiment.params.dataset->load(context); });
   print_warnings(warnings);
+  if (former) match_classes(data, former->run.class_names, former->run.file.path);
   const bool stays = exceed_gpu(held_bytes(data), experiment, options);
   for (Split* split : {&data.train, &data.test, &data.validation}) split->stays_on_host = stays;
   Normalize normalize = experiment.params.normalize;

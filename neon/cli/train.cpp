@@ -11,6 +11,7 @@
 #include "neon/cli/session.h"
 #include "neon/cli/verb.h"
 #include "neon/core/paths.h"
+#include "neon/train/class_names.h"
 #include "neon/train/clock.h"
 #include "neon/train/terminal.h"
 #include "neon/train/trainer.h"
@@ -157,6 +158,13 @@ int train(Trainer& trainer, const Experiment& experiment, const Data& data, cons
   return result.signal ? 128 + result.signal : 0;
 }
 
+// Weights to begin with may be of a net for the same classes, whose outputs keep their order, or for others altogether.
+void match_classes_of_weights(Data& data, const RunOptions& options) {
+  if (options.model_file.empty() || data.class_names.empty()) return;
+  const std::vector<std::string> names = class_names_of(options.model_file);
+  if (share_classes(data, names)) match_classes(data, names, options.model_file);
+}
+
 // Nothing of a run that looks for a faulty kernel is kept.
 void write_nothing(RunOptions& options) {
   options.save_path.clear(), options.output_file.clear(), options.log_file.clear();
@@ -195,7 +203,9 @@ int run_train(const CommandLine& line) {
   options.spec_dir = absolute_folder(spec.folder);
   options.run_dir = current_dir();
   if (!options.rng_seed) options.rng_seed = spec.experiment->params.rng_seed;
-  const Data data = load_data(*spec.experiment, options, options.spec_dir);
+  Data data = load_data(*spec.experiment, options, options.spec_dir);
+  match_classes_of_weights(data, options);
+  clear_outputs(line, options);
   const auto trainer = spec.experiment->placing([&] {
     return on_device_or_cpu(options, asked, [&] {
       return std::make_unique<Trainer>(*spec.experiment, data, options, nullptr, seed_of_fault());

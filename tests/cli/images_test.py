@@ -245,6 +245,29 @@ batch_size: 8
         packed = self.refused(3, "data", "pack", "a.tar", "out", says=r"a\x1b[2J\nneon: all is well.png: expected a JPEG").err
         self.assertEqual(len(packed.splitlines()), 1, packed)
 
+    def test_classes_are_matched_by_name(self):
+        self.write_colours()
+        net = "layers: [Affine: {nout: 2, init: Kaiming, activation: Softmax}]\ncost: CrossEntropyMulti\n" \
+              "optimizer: {SGD: {learning_rate: 0.01}}\nbatch_size: 8\nepochs: 1\n"
+        for stream in "false", "true":
+            spec = self.write("s.yaml", f"dataset: {{ImageFolder: {{path: colours, stream: {stream}}}}}\n" + net)
+            self.neon("-s", "m.safetensors", spec)
+            self.assertNotIn("note: the test set", self.neon("eval", "m.safetensors").err)
+            for part in "train", "test":
+                os.rename(self.path(f"colours/{part}/blue"), self.path(f"colours/{part}/zblue"))
+            for arguments in ["eval", "m.safetensors"], ["resume", "-e", "2", "m.safetensors"], ["--model_file", "m.safetensors", spec]:
+                self.refused(3, *arguments, says=["its classes are not those of", "unknown to the net: 'zblue'; missing here: 'blue'"])
+            for part in "train", "test":
+                os.rename(self.path(f"colours/{part}/zblue"), self.path(f"colours/{part}/blue"))
+            # Weights for another task altogether may begin from these.
+            for kind in "red", "blue":
+                shutil.copytree(self.path("colours/train/" + kind), self.path(f"others/train/{kind}ish"), dirs_exist_ok=True)
+            self.neon("--model_file", "m.safetensors", spec, "--set", "dataset.ImageFolder.path=others")
+            # Other test samples of the same classes are noted.
+            self.write("colours/test/red/100.png", self.read("colours/test/red/1.png"))
+            self.assertIn("note: the test set is not the run's: then 20 test samples", self.neon("eval", "m.safetensors").err)
+            os.remove(self.path("colours/test/red/100.png"))
+
     def test_data_preview(self):
         training = self.write_colours()
         spec = self.spec(dataset="{ImageFolder: {path: colours}}", augment="[RandomCrop: {size: 8}]")

@@ -1,0 +1,102 @@
+#include "neon/train/class_names.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "neon/train/checkpoint.h"
+
+namespace neon {
+
+namespace {
+
+constexpr size_t kMostShown = 8;
+
+// As a checkpoint holds a name, which is UTF-8 alone.
+std::string as_stored(const std::string& name) {
+  if (is_utf8(name)) return name;
+  return nlohmann::json::parse(nlohmann::json(name).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+std::map<std::string, int32_t> numbered(const std::vector<std::string>& names) {
+  std::map<std::string, int32_t> out;
+  for (const std::string& name : names) out.emplace(as_stored(name), int32_t(out.size()));
+  return out;
+}
+
+// Names that `others` does not have: "airplane, bird and 3 more".
+std::string names_without(const std::vector<std::string>& names, const std::map<std::string, int32_t>& others) {
+  std::vector<std::string> left;
+  for (const std::string& name : names)
+    if (!others.contains(as_stored(name))) left.push_back(in_quotes(name));
+  const size_t more = left.size() > kMostShown ? left.size() - kMostShown : 0;
+  left.resize(left.size() - more);
+  return join(left, ", ") + (more ? text(" and ", more, " more") : "");
+}
+
+// The same samples with other labels.
+class Renumbered : public SampleReader {
+ public:
+  Renumbered(std::shared_ptr<const SampleReader> from, std::vector<int32_t> numbers)
+      : from_(std::move(from)), numbers_(std::move(numbers)) {}
+  int64_t size() const override { return from_->size(); }
+  Shape sample() const override { return from_->sample(); }
+  int32_t label(int64_t index) const override { return numbers_.at(size_t(from_->label(index))); }
+  int32_t read(int64_t index, std::span<uint8_t> pixels, ReadScratch& scratch) const override {
+    return numbers_.at(size_t(from_->read(index, pixels, scratch)));
+  }
+  uint32_t checksum(int64_t index) const override { return from_->checksum(index); }
+  bool knows_checksums() const override { return from_->knows_checksums(); }
+  LeftOut* left_out() const override { return from_->left_out(); }
+
+ private:
+  const std::shared_ptr<const SampleReader> from_;
+  const std::vector<int32_t> numbers_;
+};
+
+}  // namespace
+
+std::vector<std::string> class_names_of(const std::string& checkpoint) try {
+  std::vector<std::string> ignored;
+  const TensorFile file = load_checkpoint(checkpoint, ignored);
+  const auto found = file.metadata.find("neon.classes");
+  if (found == file.metadata.end()) return {};
+  return nlohmann::json::parse(found->second).get<std::vector<std::string>>();
+} catch (const Error&) {
+  return {};
+} catch (const nlohmann::json::exception&) {
+  return {};
+}
+
+bool share_classes(const Data& data, const std::vector<std::string>& trained) {
+  const auto known = numbered(trained);
+  return std::ranges::any_of(data.class_names, [&](const auto& name) { return known.contains(as_stored(name)); });
+}
+
+void match_classes(Data& data, const std::vector<std::string>& trained, const std::string& path) {
+  if (trained.empty() || data.class_names.empty()) return;
+  const auto here = numbered(data.class_names), there = numbered(trained);
+  const std::string unknown = names_without(data.class_names, there), missing = names_without(trained, here);
+  if (!unknown.empty() || !missing.empty())
+    fail(ErrorKind::data, data.source, ": its classes are not those of ", path,
+         unknown.empty() ? "" : text("; unknown to the net: ", unknown),
+         missing.empty() ? "" : text("; missing here: ", missing), "; give the folders or labels the names of then");
+  if (data.class_names.size() != trained.size())
+    fail(ErrorKind::data, data.source, ": has ", data.class_names.size(), " classes, the net of ", path, " has ",
+         trained.size(), ", and some of one name");
+  std::vector<int32_t> numbers;
+  for (const std::string& name : data.class_names) numbers.push_back(there.at(as_stored(name)));
+  data.class_names = trained;
+  if (std::ranges::is_sorted(numbers)) return;
+  for (Split* split : {&data.train, &data.test, &data.validation}) {
+    if (split->reader) {
+      split->reader = std::make_shared<Renumbered>(split->reader, numbers);
+    } else if (!split->targets.empty()) {
+      split->targets = split->targets.clone();
+      for (int32_t& label : split->targets.as<int32_t>()) label = numbers.at(size_t(label));
+    }
+  }
+}
+
+}  // namespace neon

@@ -1,0 +1,20 @@
+// Classes are matched by their names wherever weights meet other data than those they were trained with.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "datasets/dataset.h"
+
+namespace neon {
+
+// Names of the classes that a checkpoint's net tells apart, in the order of its outputs; none if they are numbers or
+// the file cannot be read, which whoever loads its weights reports.
+std::vector<std::string> class_names_of(const std::string& checkpoint);
+
+// Numbers the classes of the data as those that the net of the checkpoint at `path` was trained with. Throws a data
+// error that lists the classes that only one of both has. Nothing happens if either has no names.
+void match_classes(Data& data, const std::vector<std::string>& trained, const std::string& path);
+// Whether the data have any class of that name.
+bool share_classes(const Data& data, const std::vector<std::string>& trained);
+
+}  // namespace neon

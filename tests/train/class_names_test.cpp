@@ -1,0 +1,79 @@
+#include "neon/train/class_names.h"
+
+#include <catch2/catch.hpp>
+
+#include "neon/core/error.h"
+
+using namespace neon;
+using Names = std::vector<std::string>;
+
+namespace {
+
+Tensor labels(const std::vector<int32_t>& values) {
+  Tensor out(DType::i32, {int64_t(values.size())});
+  std::ranges::copy(values, out.as<int32_t>().begin());
+  return out;
+}
+
+struct Labelled : SampleReader {
+  int64_t size() const override { return 3; }
+  Shape sample() const override { return {1, 1, 1}; }
+  int32_t label(int64_t index) const override { return int32_t(index); }
+  int32_t read(int64_t index, std::span<uint8_t> pixels, ReadScratch&) const override {
+    pixels[0] = uint8_t(index);
+    return int32_t(index);
+  }
+  uint32_t checksum(int64_t index) const override { return uint32_t(index); }
+};
+
+std::string error_of(const Names& here, const Names& trained) {
+  Data data;
+  data.source = "photos";
+  data.class_names = here;
+  try {
+    match_classes(data, trained, "m.safetensors");
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::data);
+    return error.what();
+  }
+  return "no error";
+}
+
+}  // namespace
+
+TEST_CASE("labels get the numbers that their names have in the net") {
+  Data data;
+  data.class_names = {"dog", "ant", "cat"};  // trained: ant 0, cat 1, dog 2
+  data.train.targets = labels({0, 1, 2, 2});
+  data.test.reader = std::make_shared<Labelled>();
+  match_classes(data, {"ant", "cat", "dog"}, "m.safetensors");
+  CHECK(data.class_names == Names{"ant", "cat", "dog"});
+  const auto held = data.train.targets.as<int32_t>();
+  CHECK(std::vector<int32_t>(held.begin(), held.end()) == std::vector<int32_t>{2, 0, 1, 1});
+  ReadScratch scratch;
+  for (const auto& [index, label] : {std::pair(0, 2), {1, 0}, {2, 1}}) {
+    uint8_t pixel = 9;
+    CHECK(data.test.reader->label(index) == label);
+    CHECK(data.test.reader->read(index, {&pixel, 1}, scratch) == label);
+    CHECK(pixel == index);
+  }
+}
+
+TEST_CASE("classes that only one side has are listed") {
+  CHECK(error_of({"ant", "cat"}, {"ant", "cat"}) == "no error");
+  CHECK(error_of({}, {"ant"}) == "no error");
+  CHECK(error_of({"ant"}, {}) == "no error");
+  const std::string renamed = error_of({"bird", "zairplane"}, {"airplane", "bird"});
+  CHECK(
+      renamed.starts_with("photos: its classes are not those of m.safetensors; unknown to the net: 'zairplane'; "
+                          "missing here: 'airplane'"));
+  CHECK(error_of({"a", "b", "c"}, {"a", "b"}).find("unknown to the net: 'c'; give") != std::string::npos);
+  CHECK(error_of({"a"}, {"a", "b"}).find("m.safetensors; missing here: 'b'") != std::string::npos);
+  CHECK(error_of({"a", "b"}, {"a", "b", "b"}) != "no error");
+  Names many;
+  for (int i = 0; i < 1000; ++i) many.push_back(text("class", i));
+  const std::string cut = error_of({"a"}, many);
+  CHECK((cut.find("'class7' and 992 more") != std::string::npos && cut.size() < 500));
+  // A checkpoint holds UTF-8 alone; U+FFFD stands for what is none.
+  CHECK(error_of({"caf\xe9", "tea"}, {"caf\xef\xbf\xbd", "tea"}) == "no error");
+}
