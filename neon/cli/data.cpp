@@ -305,6 +305,7 @@ int run_data_preview(const CommandLine& line) {
   const auto given = operands(line, 2);
   if (!given[1].ends_with(".png"))
     fail(ErrorKind::config, in_quotes(given[1]), ": the preview is a PNG file; give a name that ends with .png");
+  if (!line.of_verb.overwrite) check_preview_place(given[1]);
   const OpenedSpec spec = open_spec_of_data(line, given[0]);
   const Data data = load_data(*spec.experiment, line.run(), spec.folder);
   const std::string shown = spec.experiment->placing(

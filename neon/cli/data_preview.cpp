@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <fstream>
 
+#include "datasets/file.h"
+#include "datasets/gzip.h"
 #include "datasets/png_image.h"
 #include "neon/train/batch_feed.h"
 
@@ -58,7 +61,35 @@ Tensor first_images(const Data& data, const StepOptions& step, bool shuffle, int
   return out;
 }
 
+// A chunk of text says that the image is a preview, so that another one may replace it.
+constexpr std::string_view kMark("Software\0neon data preview", 26);
+constexpr size_t kEndBytes = 12;  // of the chunk IEND
+
+std::string big_endian(uint32_t number) {
+  std::string out;
+  for (int shift = 24; shift >= 0; shift -= 8) out += char(number >> shift & 255);
+  return out;
+}
+
+void add_mark(const std::string& path) {
+  std::string content = read_file(path, int64_t(1) << 36);
+  const std::string chunk = "tEXt" + std::string(kMark);
+  content.insert(content.size() - kEndBytes, big_endian(uint32_t(kMark.size())) + chunk + big_endian(crc32_of(chunk)));
+  std::ofstream file(path, std::ios::binary);
+  if (!file.write(content.data(), std::streamsize(content.size())).flush())
+    fail(ErrorKind::failed, path, ": cannot be written");
+}
+
 }  // namespace
+
+void check_preview_place(const std::string& path) {
+  if (!file_exists(path)) return;
+  const FileSource file(path);
+  std::string end(size_t(std::min<int64_t>(file.size(), kEndBytes + kMark.size() + 4)), '\0');
+  file.read_at(file.size() - int64_t(end.size()), end.data(), end.size());
+  if (!end.starts_with(kMark))
+    fail(ErrorKind::data, path, " exists and is no preview; give another name, remove it, or give --overwrite");
+}
 
 std::string write_preview(const Experiment& experiment, const Data& data, const RunOptions& options,
                           std::optional<int64_t> count, const std::string& path) {
@@ -80,6 +111,7 @@ std::string write_preview(const Experiment& experiment, const Data& data, const 
     if (low == high) high = low + 1;
   }
   write_png(sheet_of(x, low, high), path);
+  add_mark(path);
   return text("the first ", shown, " images of training with seed ", step.seed, ", in batches of ", step.batch);
 }
 

@@ -1,6 +1,7 @@
 // neon check, summary, program: what a spec means, without training.
 #include <algorithm>
 
+#include "neon/cli/run_files.h"
 #include "neon/cli/session.h"
 #include "neon/cli/verb.h"
 #include "neon/spec/yaml.h"
@@ -40,7 +41,7 @@ void check_plan(const Inspected& in) {
 }
 
 // What a training refuses of the files that it is given, and of those that it would write.
-void check_files(const Inspected& in, const Graph& graph) {
+void check_files(const CommandLine& line, const Inspected& in, const Graph& graph) {
   const RunOptions& options = in.options;
   if (!options.model_file.empty()) {
     std::vector<std::string> warnings;
@@ -54,7 +55,8 @@ void check_files(const Inspected& in, const Graph& graph) {
     check_names(options);
     check_place(options.save_path);
   }
-  if (!options.output_file.empty()) check_metrics_place(options.output_file);
+  if (!options.output_file.empty()) check_place(options.output_file);
+  check_outputs(line, options);
 }
 
 // Of so many samples, how many the device has at a time: all of them, or those of the batches read ahead.
@@ -148,8 +150,8 @@ int run_check(const CommandLine& line) {
     return report_data(in.check);
   }
   const Lowered lowered = lower(in.graph.graph);
-  for (const std::string& line : in.spec.experiment->advice(in.graph, in.layout)) print_message(line);
-  check_files(in, lowered.graph);
+  for (const std::string& advice : in.spec.experiment->advice(in.graph, in.layout)) print_message(advice);
+  check_files(line, in, lowered.graph);
   const double variables = variable_bytes(in.graph.graph), arena = double(lowered.arena_bytes);
   const double data = data_bytes(in.check, in.layout, in.step.batch), needed = variables + arena + data;
   int64_t parameters = 0;

@@ -7,6 +7,10 @@
 #include "neon/core/error.h"
 #include "neon/core/paths.h"
 #include "neon/core/text.h"
+#include "neon/train/atomic_file.h"
+#include "neon/train/checkpoint_verify.h"
+#include "neon/train/log_file.h"
+#include "neon/train/metrics_file.h"
 
 namespace neon {
 
@@ -72,14 +76,71 @@ void check_folders(const CommandLine& line, const RunOptions& options) {
          " not there any more; give ", gone.size() > 1 ? "them places" : "it a place", " with ", join(mend, " and "));
 }
 
+namespace {
+
+constexpr const char* kMend = "; give another name, remove it, or give --overwrite";
+
+// A damaged checkpoint under a checkpoint's name is set aside by the saver; any other file may be somebody's data.
 void check_save_place(const std::string& path) {
   std::error_code ignored;
-  if (path.ends_with(".safetensors") || !std::filesystem::is_regular_file(path, ignored)) return;
+  if (!std::filesystem::is_regular_file(path, ignored)) return;
   std::string begin(9, '\0');  // the header's length, then the header
   std::ifstream file(path, std::ios::binary);
   file.read(begin.data(), std::streamsize(begin.size()));
-  if (file.gcount() > 0 && begin.back() != '{')
-    fail(ErrorKind::data, "-s ", path, " exists and is no checkpoint; give another name or remove it");
+  if (file.gcount() > 0 && begin.back() != '{' && !path.ends_with(".safetensors"))
+    fail(ErrorKind::data, "-s ", path, " exists and is no checkpoint", kMend);
+  bool of_neon = true;
+  try {
+    of_neon = SafetensorsReader(path).header().metadata.contains(kFormatKey);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::data) throw;
+  }
+  if (!of_neon) fail(ErrorKind::data, "-s ", path, " exists and is no checkpoint of neon's", kMend);
+}
+
+// The options that name outputs, and what refuses a file that is there already. What a run that goes on has written
+// before is its own.
+struct OutputOption {
+  const char* field;
+  const char* option;
+  std::string RunOptions::*path;
+  void (*check)(const std::string&);
+};
+constexpr OutputOption kOutputs[] = {
+    {"save_path", "-s", &RunOptions::save_path, check_save_place},
+    {"output_file", "-o", &RunOptions::output_file, check_metrics_replaceable},
+    {"log_file", "-l", &RunOptions::log_file, check_log_place},
+};
+
+void for_each_output(const CommandLine& line, const RunOptions& options, auto&& work) {
+  for (const OutputOption& output : kOutputs)
+    if ((line.verb != "resume" || line.run_options.find(output.field)) && !(options.*output.path).empty())
+      work(output, options.*output.path);
+}
+
+}  // namespace
+
+void check_outputs(const CommandLine& line, const RunOptions& options) {
+  for_each_output(line, options, [&](const OutputOption& output, const std::string& path) {
+    if (path.ends_with(".part"))
+      fail(ErrorKind::config, output.option, " ", path,
+           ": names that end with .part are those of unfinished files; give another");
+    if (!line.of_verb.overwrite) output.check(path);
+  });
+}
+
+void clear_outputs(const CommandLine& line, const RunOptions& options) {
+  if (!line.of_verb.overwrite) return;
+  for_each_output(line, options, [&](const OutputOption& output, const std::string& path) {
+    try {
+      output.check(path);
+    } catch (const Error& error) {
+      std::error_code failed;
+      if (error.kind() != ErrorKind::data) throw;
+      if (!std::filesystem::remove(path, failed) && failed)
+        fail(ErrorKind::failed, output.option, " ", path, ": cannot be replaced: ", failed.message());
+    }
+  });
 }
 
 void check_metrics_are_its_own(const CommandLine& line, const RunOptions& then, const RunOptions& now,

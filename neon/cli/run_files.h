@@ -27,9 +27,12 @@ std::string written_files(const RunOptions& options);
 // What a run wrote to when it began is not made anew elsewhere without a word.
 void check_folders(const CommandLine& line, const RunOptions& options);
 
-// A file under another name than a checkpoint's, which does not begin as one, is not set aside for one: it may be the
-// run's own data. A damaged checkpoint is.
-void check_save_place(const std::string& path);
+// No output replaces a file that neon did not write: -s wants a checkpoint there or nothing, -o a metrics file, -l a
+// log. Throws a data error for any other file, unless --overwrite is given, and a config error for a name of unfinished
+// files.
+void check_outputs(const CommandLine& line, const RunOptions& options);
+// With --overwrite, removes such files. Call it last, when nothing else can refuse the run.
+void clear_outputs(const CommandLine& line, const RunOptions& options);
 
 // The curves of a run, `then`, are not written over by another that began as a copy of it or from an older checkpoint;
 // `path` is what it goes on from.

@@ -195,7 +195,7 @@ int run_train(const CommandLine& line) {
   const OpenedSpec spec = open_spec(line, path);
   name_checkpoint(options, line);
   check_files_differ(options, {"the spec", path, false});
-  check_save_place(options.save_path);
+  check_outputs(line, options);
   const bool searches = !fault_searched_for().empty();
   if (searches) write_nothing(options);
   const bool asked = choose_backend(line, options, *spec.experiment);
@@ -221,12 +221,11 @@ int run_resume(const CommandLine& line) {
   check_fixed(line, opened, path);
   RunOptions options = options_of(line, opened);
   if (!line.run_options.find("save_path")) options.save_path = path;
-  check_folders(line, options);
   check_metrics_are_its_own(line, opened.run.options, options, path);
   check_stored_names(line, options, path);
   check_folders(line, options);
   check_files_differ(options, {"the checkpoint", path, true});
-  if (line.run_options.find("save_path")) check_save_place(options.save_path);
+  check_outputs(line, options);
   const bool searches = !fault_searched_for().empty();
   if (searches) write_nothing(options);
   const bool asked = choose_backend(line, options, *opened.experiment);
@@ -242,6 +241,7 @@ int run_resume(const CommandLine& line) {
         at.epoch > epochs ? text(at.epoch, " epochs, more than ", epochs) : text("its ", epochs, " epochs");
     print_message(text("the run has done ", done, "; -e N trains on to epoch N"));
   }
+  clear_outputs(line, options);
   const auto trainer = opened.experiment->placing([&] {
     return on_device_or_cpu(options, asked,
                             [&] { return std::make_unique<Trainer>(*opened.experiment, data, options, &opened.run); });

@@ -79,24 +79,19 @@ void check_specs(const std::vector<SeriesSpec>& series) {
        " numbers: record it less often");
 }
 
-// Only a metrics file is replaced: any other HDF5 file may be somebody's data.
-void check_replaceable(const std::string& path) {
+}  // namespace
+
+// Any other HDF5 file may be somebody's data.
+void check_metrics_replaceable(const std::string& path) {
   struct stat status;
   if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0) return;
   try {
     read_metrics(path);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::data) throw;
-    fail(ErrorKind::data, path, " is there and is not overwritten: give another name or remove it (", error.what(),
-         ")");
+    fail(ErrorKind::data, path, " is there and is not overwritten: give another name, remove it, or give --overwrite (",
+         error.what(), ")");
   }
-}
-
-}  // namespace
-
-void check_metrics_place(const std::string& path) {
-  check_place(path);
-  check_replaceable(path);
 }
 
 std::string SeriesSpec::axis() const {
@@ -205,7 +200,7 @@ MetricsFile::MetricsFile(std::string path, std::vector<SeriesSpec> series, std::
   make_folder_of(s.path);
   AtomicFile out(s.path);
   if (history) s.keep(*history);
-  if (!history || follow_links(history->path) != s.path) check_replaceable(s.path);
+  if (!history || follow_links(history->path) != s.path) check_metrics_replaceable(s.path);
   s.write_file(out);
 }
 
@@ -384,6 +379,8 @@ void MetricsFile::close(RunStatus status) {
   s.closed = true;
   s.file.close();
 }
+
+bool MetricsFile::is_kept() const { return !state_->lost && !state_->failing; }
 
 std::vector<std::string> MetricsFile::take_messages() { return std::exchange(state_->messages, {}); }
 

@@ -63,8 +63,8 @@ struct MetricsContents {
 // crash or a hang there is an error here. Throws a data error with what is wrong.
 MetricsContents read_metrics(const std::string& path);
 
-// Throws what MetricsFile would of a new file of this name, as far as that can be seen with none made.
-void check_metrics_place(const std::string& path);
+// A new file of this name may replace a metrics file only: throws a data error if any other is there.
+void check_metrics_replaceable(const std::string& path);
 
 enum class RunStatus { running, complete, killed };
 
@@ -104,6 +104,9 @@ class MetricsFile {
   void flush();
   void tick();                   // flush, at most once a second
   void close(RunStatus status);  // sets the status, flushes, and waits for the disk
+
+  // After close(): whether the file under its name holds the values.
+  bool is_kept() const;
 
   // What the user should be told since the last call.
   std::vector<std::string> take_messages();

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import stat
+import struct
 import time
 import unittest
 
@@ -542,6 +543,28 @@ class Outputs(Case):
         self.neon("-s", "m.safetensors", self.spec())
         kept = [name for name in os.listdir(self.folder) if self.read_if_file(name) == b"my diary"]
         self.assertEqual(len(kept), 1, os.listdir(self.folder))
+
+    def test_a_checkpoint_of_another_program_is_not_replaced(self):
+        header = json.dumps({"w": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}).encode()
+        self.write("theirs.safetensors", struct.pack("<Q", len(header)) + header + b"\0\0\x80?")
+        self.write("diary", "my diary")
+        before = {name: self.read(name) for name in ("theirs.safetensors", "diary")}
+        for options in ["-s", "theirs.safetensors"], ["-s", "diary"], ["-o", "diary"], ["-l", "diary"], ["check", "-o", "diary"], \
+                ["check", "-s", "theirs.safetensors"]:
+            self.refused(3, *options, self.spec(), says=[options[-1], "--overwrite"])
+            self.assertEqual({name: self.read(name) for name in before}, before)
+        # Not before the run is sure to begin.
+        self.refused(2, "--overwrite", "-o", "diary", "-z", "1000", self.spec(), says="larger than the training set")
+        self.assertEqual(self.read("diary"), b"my diary")
+        self.neon("--overwrite", "-e", "1", "-s", "theirs.safetensors", "-o", "diary", "-l", "log", self.spec())
+        with h5py.File(self.path("diary")) as file:
+            self.assertEqual(file.attrs["status"], "complete")
+        self.neon("resume", "-e", "2", "theirs.safetensors")
+
+    def test_names_of_unfinished_files_are_refused(self):
+        for option in "-s", "-o":
+            self.refused(2, option, "other.safetensors.part", self.spec(), says="names that end with .part are those of unfinished files")
+        self.assertEqual(os.listdir(self.folder), ["s.yaml"])
 
     def read_if_file(self, name):
         return self.read(name) if stat.S_ISREG(os.stat(self.path(name)).st_mode) else None

@@ -281,6 +281,13 @@ batch_size: 8
         self.assertEqual(len(tiles), 64)
         self.assertLessEqual(tiles, corners)
         self.neon("data", "preview", spec, "first.png")
+        self.neon("data", "preview", spec, "first.png")  # its own may be replaced
+        image = self.read("colours/train/red/1.png")
+        self.refused(3, "data", "preview", spec, "colours/train/red/1.png", says=["exists and is no preview", "--overwrite"])
+        self.assertEqual(self.read("colours/train/red/1.png"), image)
+        self.write("mine.png", image)
+        self.neon("data", "preview", spec, "mine.png", "--overwrite")
+        self.assertEqual(self.read("mine.png"), self.read("first.png"))
         self.assertEqual(support.png_pixels(self.read("first.png")).shape, (2 * 10 + 2, 8 * 10 + 2, 3))
         self.refused(2, "data", "preview", spec, "sheet.jpg", says="'sheet.jpg': the preview is a PNG file; give a name that ends with .png")
         self.assertIn("the whole batches of an epoch have 80 images", self.neon("data", "preview", spec, "x.png", "--count", "81", code=2).err)

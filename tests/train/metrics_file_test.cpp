@@ -375,6 +375,33 @@ TEST_CASE("a run that ends without closing is marked killed; a killed process le
         "running [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, nan, nan]");
 }
 
+TEST_CASE("a file that another program cuts or fills with zeros is written again") {
+  const TempFolder folder;
+  const std::string path = folder / "run.h5";
+  for (const char* when : {"before a flush", "after the last flush"})
+    for (const off_t length : {off_t(0), off_t(1000), off_t(-1)}) {
+      INFO(when << ", cut to " << length);
+      MetricsFile file(path, specs(), attributes());
+      file.set("cost/train", 0, 0.5);
+      file.flush();
+      const auto meddle = [&] {
+        const auto size = off_t(std::filesystem::file_size(path));
+        REQUIRE(truncate(path.c_str(), length < 0 ? size - 1 : length) == 0);
+        if (length == 0) REQUIRE(truncate(path.c_str(), size) == 0);  // zeros
+      };
+      if (std::string(when) == "before a flush") meddle();
+      file.set("cost/train", 1, 0.25);
+      file.flush();
+      if (std::string(when) != "before a flush") meddle();
+      file.close(RunStatus::complete);
+      CHECK(file.take_messages() == Lines{path + " was changed by another program; it is written again"});
+      const MetricsContents contents = read_metrics(path);
+      const StoredSeries* const cost = contents.find("cost/train");
+      REQUIRE(cost);
+      CHECK((cost->at(0, 0) == 0.5 && cost->at(1, 0) == 0.25 && std::isnan(cost->at(2, 0))));
+    }
+}
+
 TEST_CASE("the reader of a process that is killed is killed with it, and holds none of its locks") {
   const TempFolder folder;
   const std::string path = folder / "large.h5", held = folder / "held";
