@@ -68,6 +68,7 @@ int run_data_list(const CommandLine& line) {
 }
 
 int run_data_fetch(const CommandLine& line) {
+  outlive_closed_pipes();
   const std::string name = operands(line, 1)[0];
   refuse_overrides(line, "fetch");
   std::vector<std::string> warnings;
@@ -273,6 +274,7 @@ PackOptions pack_options(const CommandLine& line, const OpenedImages& opened) {
 }
 
 int run_data_pack(const CommandLine& line) {
+  outlive_closed_pipes();
   const auto given = operands(line, 2);
   if (line.of_verb.size.value_or(0) > 0 && !line.of_verb.pixels)
     fail(ErrorKind::config, "--size: files are packed as they are; give --pixels too, or size: N in the spec");
@@ -302,6 +304,7 @@ int run_data_pack(const CommandLine& line) {
 }
 
 int run_data_preview(const CommandLine& line) {
+  outlive_closed_pipes();
   const auto given = operands(line, 2);
   if (!given[1].ends_with(".png"))
     fail(ErrorKind::config, in_quotes(given[1]), ": the preview is a PNG file; give a name that ends with .png");

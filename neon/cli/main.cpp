@@ -87,7 +87,8 @@ int run(const std::vector<std::string>& arguments, char** argv) {
     if (argv[0]) line.program = argv[0];
     line.words = arguments;
     const int code = run_verb(verb, line, argv);
-    neon::flush_results();
+    // A terminal that hung up takes no results; the signal is then the reason.
+    if (code <= 128) neon::flush_results();
     return code;
   }
   neon::print_lines(text);

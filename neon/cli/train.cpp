@@ -99,8 +99,9 @@ std::vector<std::string> report(const RunResult& result, const Experiment& exper
   const Position& at = result.position;
   std::vector<std::string> out;
   if (result.signal) {
-    out.push_back(
-        text("stopped by ", signal_words(result.signal), " in epoch ", at.epoch + 1, ", step ", at.step_in_epoch));
+    const std::string place = result.in_evaluation ? text("the evaluation after epoch ", at.epoch)
+                                                   : text("epoch ", at.epoch + 1, ", step ", at.step_in_epoch);
+    out.push_back(text("stopped by ", signal_words(result.signal), " in ", place));
   } else {
     const auto add_results = [&](const std::map<std::string, double>& results, const std::string& set) {
       if (results.empty()) return;
@@ -190,6 +191,7 @@ void write_nothing(RunOptions& options) {
 namespace {
 
 int run_train(const CommandLine& line) {
+  outlive_closed_pipes();
   const std::string& path = only_operand(line);
   RunOptions options = line.run();
   const OpenedSpec spec = open_spec(line, path);
@@ -216,6 +218,7 @@ int run_train(const CommandLine& line) {
 }
 
 int run_resume(const CommandLine& line) {
+  outlive_closed_pipes();
   const std::string& path = only_operand(line);
   const OpenedRun opened = open_checkpoint(line, path);
   check_fixed(line, opened, path);

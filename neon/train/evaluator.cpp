@@ -7,6 +7,7 @@
 
 #include "neon/train/progress.h"
 #include "neon/train/run_state.h"
+#include "neon/train/signals.h"
 
 namespace neon {
 
@@ -86,7 +87,7 @@ std::map<std::string, double> Evaluator::run() {
     if (name.starts_with("metric/")) depth = std::min(depth, program_->depth(name));
   int waiting = 0;
   for (int64_t first = 0; first < size; first += batch_) {
-    if (!feed_->next(*program_, batches_)) {
+    if (stop_signal() || !feed_->next(*program_, batches_)) {
       batches_ = 0;
       return {};
     }

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <iterator>
 
 namespace neon {
 
@@ -14,7 +15,10 @@ namespace {
 std::atomic<int> received = 0;
 std::atomic<int64_t> received_at = 0;  // nanoseconds
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<int64_t>::is_always_lock_free);
-struct sigaction former_interrupt, former_terminate;
+
+// SIGHUP comes when a terminal or a connection closes.
+constexpr int kStops[] = {SIGINT, SIGTERM, SIGHUP};
+struct sigaction former[std::size(kStops)];
 
 // timeout(1) signals its command, and then the group that it is in: that comes twice, sooner than anyone asks again.
 constexpr int64_t kSameRequest = 100'000'000;
@@ -33,11 +37,11 @@ void on_signal(int signal) {
 }
 
 // What is ignored stays so: a shell says thereby that a program in the background is not meant.
-void install(int signal, const struct sigaction& action, struct sigaction& former) {
+void install(int signal, const struct sigaction& action, struct sigaction& earlier) {
   struct sigaction before {};
   sigaction(signal, &action, &before);
-  if (before.sa_handler != on_signal) former = before;
-  if (former.sa_handler == SIG_IGN) sigaction(signal, &former, nullptr);
+  if (before.sa_handler != on_signal) earlier = before;
+  if (earlier.sa_handler == SIG_IGN) sigaction(signal, &earlier, nullptr);
 }
 
 }  // namespace
@@ -48,15 +52,13 @@ SignalGuard::SignalGuard() {
   action.sa_handler = on_signal;
   sigemptyset(&action.sa_mask);
   action.sa_flags = SA_RESTART;
-  install(SIGINT, action, former_interrupt);
-  install(SIGTERM, action, former_terminate);
+  for (size_t i = 0; i < std::size(kStops); ++i) install(kStops[i], action, former[i]);
 }
 
 // A program that was stopped is about to end: what is left of the same request must not kill it before it has said so.
 SignalGuard::~SignalGuard() {
   if (received.exchange(0)) return;
-  sigaction(SIGINT, &former_interrupt, nullptr);
-  sigaction(SIGTERM, &former_terminate, nullptr);
+  for (size_t i = 0; i < std::size(kStops); ++i) sigaction(kStops[i], &former[i], nullptr);
   received_at = 0;
 }
 

@@ -1,4 +1,4 @@
-// Ctrl-C and SIGTERM: the first asks the run to stop after its step, a second, later one leaves at once.
+// Ctrl-C, SIGTERM and SIGHUP: the first asks the run to stop after its step; a second, later one leaves at once.
 #pragma once
 
 namespace neon {

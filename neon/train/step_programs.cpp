@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "neon/train/clock.h"
+#include "neon/train/signals.h"
 #include "neon/train/step_runner.h"
 
 namespace neon {
@@ -53,22 +54,23 @@ void StepRunner::choose_threads() {
   constexpr int kWarmUp = 4, kTimed = 12;
   double best = 0;
   int64_t chosen = position_.threads;
-  for (int64_t threads = position_.threads; threads >= 1; threads /= 2) {
+  for (int64_t threads = position_.threads; threads >= 1 && !stop_signal(); threads /= 2) {
     if (position_.step_in_epoch + kWarmUp + kTimed >= setup_.steps_per_epoch) break;
     if (threads != position_.threads) full_ = compile(setup_.step.batch, threads);
     std::vector<double> times;
     // The time that steps wait for data says nothing about the threads.
     const auto busy = [&] { return now_seconds() - feed_->waited(); };
-    for (int i = 0; i < kWarmUp + kTimed; ++i) {
+    for (int i = 0; i < kWarmUp + kTimed && !stop_signal(); ++i) {
       const double before = busy();
       run(1);
       if (i >= kWarmUp) times.push_back(busy() - before);
     }
+    if (times.size() < kTimed) break;  // stopped by a signal
     const double mean = std::accumulate(times.begin(), times.end(), 0.0) / kTimed;
     if (best == 0 || mean < best) best = mean, chosen = threads;
   }
   position_.threads = chosen;
-  compile_all();
+  if (!stop_signal()) compile_all();
 }
 
 }  // namespace neon

@@ -122,6 +122,7 @@ bool Trainer::end_training() {
 RunResult Trainer::result_of(int signal, double seconds) {
   RunResult out;
   out.signal = signal;
+  out.in_evaluation = signal && finished();
   if (!checkpoints_.last().empty()) out.files.push_back(checkpoints_.last());
   if (report_.metrics_file() && report_.metrics_file()->is_kept()) out.files.push_back(setup_.options.output_file);
   out.saved = checkpoints_.wanted() && (checkpoints_.current() || !checkpoints_.last().empty());
@@ -144,7 +145,6 @@ RunResult Trainer::run(const std::function<void()>& settled) try {
     report_.message(text("the run was stopped early after epoch ", at.epoch,
                          "; with more patience (--set callbacks=...), or with --set callbacks=[], it goes on"));
   if (!checkpoints_.current()) check_variables();
-  // A signal after the last step stops nothing but the reading of samples.
   const bool complete = finished() && end_training();
   const int signal = complete ? 0 : stop_signal();
   if (complete && !checkpoints_.current()) check_evaluation();

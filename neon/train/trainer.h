@@ -21,6 +21,7 @@ struct RunResult {
   std::optional<double> cost;             // mean of the last epoch that was trained here
   Position position;
   int signal = 0;                  // that stopped the run
+  bool in_evaluation = false;      // the signal came after the last step
   std::vector<std::string> files;  // written; without the checkpoint's where none was worth it
   bool saved = false;              // there is a checkpoint of this run
   std::optional<double> waiting;   // share of the time that was spent waiting for data, where it is streamed

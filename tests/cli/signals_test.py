@@ -111,6 +111,34 @@ class Signals(Case):
     def test_terminate(self):
         self.check_stop_and_resume(signal.SIGTERM, 143)
 
+    def test_hang_up(self):
+        self.check_stop_and_resume(signal.SIGHUP, 129)
+
+    def test_a_stop_does_not_wait_for_an_evaluation(self):
+        """Millions of batches to evaluate after the four of an epoch."""
+        self.spec(LONG.replace("ntrain: 8000, ntest: 40, nin: 10", "ntrain: 8, ntest: 2000000, nin: 2").replace("ema: 0.99\n", ""))
+        wanted = "in epoch 1, step 4"
+        for delay in 0.5, 1, 2, 4, 8:  # until it comes while the run evaluates
+            child = self.start("-e", "2", "--eval_freq", "1", *self.options)
+            time.sleep(delay)
+            child.send_signal(signal.SIGTERM)
+            out, _ = child.communicate(timeout=60)
+            self.assertIn(child.returncode, (143, -signal.SIGTERM), out)
+            if wanted in out:
+                break
+        self.assertIn("stopped by SIGTERM " + wanted, out)
+        position = json.loads(tensors(self.path("m.safetensors"))[1]["neon.position"])
+        self.assertEqual((position["epoch"], position["step"]), (0, 4))
+
+    def test_a_reader_that_goes_away_ends_nothing(self):
+        for end in "2>&1 | head -1", "2> >(head -1 > /dev/null) > out":
+            subprocess.run(["bash", "-c", f"{NEON} -r 3 -e 3 -s m.safetensors s.yaml {end}"], cwd=self.folder, env=self.environment,
+                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, timeout=60)
+            position = json.loads(tensors(self.path("m.safetensors"))[1]["neon.position"])
+            self.assertEqual(position["epoch"], 3)
+            os.remove(self.path("m.safetensors"))
+        self.assertIn(b"trained 3 epochs", self.read("out"))
+
     def test_several_stops(self):
         self.stopped(signal.SIGTERM, *self.options)
         for number in signal.SIGINT, signal.SIGTERM:
