@@ -22,8 +22,6 @@ void note_other_set(const EvaluatedSet& set, const Data& data, const std::string
     print_message(text("note: the ", set.name, " set is not the run's: then ", then, ", now ", now));
 }
 
-}  // namespace
-
 int run_eval(const CommandLine& line) {
   const std::string& path = only_operand(line);
   const OpenedRun opened = open_checkpoint(line, path);
