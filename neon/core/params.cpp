@@ -185,6 +185,7 @@ std::string owners_text(const std::string& key, const Schema& own) {
       if (entry->schema->find(name)) owners.push_back(entry->name);
   }
   if (owners.empty()) return "";
+  std::ranges::sort(owners);
   return text("; ", list_text(owners, owners.size() == 2 ? " and " : ", ", 4), owners.size() == 1 ? " has " : " have ",
               name);
 }

@@ -30,7 +30,7 @@ optimizer: {GradientDescentMomentum: {learning_rate: 0.1}}
 batch_size: 2
 epochs: 1
 """
-PNG = support.png(np.zeros((4, 4, 3), np.uint8))
+PNG = support.png(np.arange(48, dtype=np.uint8).reshape(4, 4, 3))
 
 
 class HostileNames(Case):
