@@ -61,11 +61,12 @@ int run_eval(const CommandLine& line) {
   const auto results = evaluator->run();
   for (const std::string& message : left_out_messages(data)) print_message(message);
   if (line.of_verb.format == "json") {
-    print_data(nlohmann::json(results).dump() + "\n");
+    print_record(nlohmann::json(results).dump());
   } else if (line.of_verb.format == "csv") {
     std::vector<std::string> names, numbers;
     for (const auto& [name, value] : results) names.push_back(name), numbers.push_back(number(value));
-    print_data(text(join(names, ","), "\n", join(numbers, ","), "\n"));
+    print_record(join(names, ","));
+    print_record(join(numbers, ","));
   } else {
     print_result(text(set.name, ": ", results_text(results, experiment, set.name), "  (", data.source, ", ",
                       evaluator->samples_counted(), " samples)"));

@@ -30,7 +30,7 @@ class Printer {
       for (int64_t k = 1; k <= top_; ++k) line += top_ == 1 ? ",class,output" : text(",class", k, ",output", k);
     else
       for (int64_t k = 0; k < outputs; ++k) line += text(",output", k);
-    print_data(line + "\n");
+    print_record(line);
   }
 
   // Whether an output is not finite.
@@ -53,7 +53,7 @@ class Printer {
     std::string line = quoted(sample);
     for (int64_t k : order)
       line += classes_ ? text(",", quoted(name(k)), ",", shown(value(k))) : text(",", shown(value(k)));
-    print_data(line + "\n");
+    print_record(line);
     return bad;
   }
 
@@ -73,7 +73,7 @@ class Printer {
     } else {
       for (int64_t k : order) line["top"].push_back({{"class", name(k)}, {"output", value(k)}});
     }
-    print_data(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    print_record(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   }
   bool json_;
   int64_t top_;

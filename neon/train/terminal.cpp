@@ -29,6 +29,11 @@ size_t columns() {
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
+bool results_to_terminal() {
+  static const bool terminal = isatty(STDOUT_FILENO);
+  return terminal;
+}
+
 }  // namespace
 
 void print_message(std::string_view line) { put(stderr, message_line(line) + "\n"); }
@@ -44,9 +49,14 @@ void print_lines(std::string_view lines) {
 }
 
 void print_data(std::string_view content) {
-  static const bool terminal = isatty(STDOUT_FILENO);
-  if (terminal) print_lines(content);
+  if (results_to_terminal()) print_lines(content);
   else put(stdout, content);
+}
+
+void print_record(std::string_view record) {
+  if (results_to_terminal()) return print_result(record);
+  put(stdout, record);
+  put(stdout, "\n");
 }
 
 std::string formatted(const char* pattern, ...) {

@@ -15,8 +15,10 @@ void print_result(std::string_view line);
 // Lines of our own making on stdout (help, a program), one below the other; each is made safe by printable.
 void print_lines(std::string_view lines);
 
-// CSV, JSON or YAML on stdout, byte for byte; a terminal gets each line made safe by printable.
+// YAML or a script on stdout, byte for byte; a terminal gets each line made safe by printable.
 void print_data(std::string_view content);
+// A record of CSV or JSON and its line end, byte for byte; a terminal gets one line, made safe by printable.
+void print_record(std::string_view record);
 
 // As printf does, into a string.
 [[gnu::format(printf, 1, 2)]] std::string formatted(const char* pattern, ...);

@@ -46,7 +46,7 @@ class Inspection(Case):
 
     def test_a_value_by_itself_is_what_one_means(self):
         for name, parameter in {"Rectlinclip": "xcut", "Gaussian": "scale", "Uniform": "high", "Dropout": "keep"}.items():
-            self.assertIn(f"a value by itself is its {parameter}", self.neon("help", name).out)
+            self.assertIn(f"a single value sets {parameter}", self.neon("help", name).out)
         layers = "[Activation: {Rectlinclip: 6}, Activation: {Rectlin: {slope: 0.1}}, Affine: {nout: 3, init: {Gaussian: 0.1}, activation: Softmax}]"
         out = self.neon("check", "--resolved", self.spec(), "--set", f"layers={layers}").out
         self.assertRegex(out, r"Activation:\n +transform:\n +Rectlinclip:\n +xcut: 6\n")
@@ -161,7 +161,7 @@ class Inspection(Case):
         spec = self.spec(dataset="{CSV: {path: none.csv}}")
         self.assertIn("not found: none.csv", self.neon("check", spec, code=3).out)
         for verb in "summary", "program":
-            self.refused(3, verb, spec, says=["the data is not there", "none.csv"])
+            self.refused(3, verb, spec, says=["the shapes depend on the data, which is missing", "none.csv"])
 
     def test_resolved_spec_is_a_spec_that_means_the_same(self):
         resolved = self.neon("check", "--resolved", self.spec()).out
