@@ -245,11 +245,6 @@ Data Dataset::finish(Data data, const DataContext& context) const {
   data.rules = context.rules;
   check_rows(data.train, "training", data.source);
   check_rows(data.test, "test", data.source);
-  if (common.autoencoder) {
-    for (Split* split : {&data.train, &data.test, &data.validation}) split->targets = {};
-    data.classes = 0;
-    data.class_names.clear();
-  }
   const int64_t n = data.train.size();
   if (n == 0) no_training_samples(data.source);
   if (n > int64_t(UINT32_MAX)) fail(ErrorKind::data, data.source, ": ", n, " samples, at most 2^32 - 1 are supported");
@@ -263,7 +258,14 @@ Data Dataset::finish(Data data, const DataContext& context) const {
   if (apart > 0)
     split_rows(data.train, order_to_take(data.train, data.classes, apart, context, "dataset/validation"), kept - apart,
                data.train, data.validation);
-  warn_of_untrained_classes(data, context);
+  if (!common.autoencoder) {
+    warn_of_untrained_classes(data, context);
+    return data;
+  }
+  // Only now, so that the samples drawn are the same with labels and without.
+  for (Split* split : {&data.train, &data.test, &data.validation}) split->targets = {};
+  data.classes = 0;
+  data.class_names.clear();
   return data;
 }
 

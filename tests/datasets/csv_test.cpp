@@ -56,7 +56,7 @@ TEST_CASE("cells know their line and column, also after line breaks in quotes") 
   CHECK(reader.place(cells[2].at) == "a.csv:2:5");
   REQUIRE(reader.next(cells));
   CHECK(reader.place(cells[0].at) == "a.csv:3:3");
-  CHECK(CsvReader("a\r\nb\rc\n\nd", ',', "a.csv").place(7) == "a.csv:5:1");
+  CHECK(CsvReader("a\r\nb\rc\n\nd", ',', "a.csv").place(8) == "a.csv:5:1");
   CHECK(CsvReader("\xef\xbb\xbf"
                   "ab",
                   ',', "a.csv")

@@ -31,13 +31,13 @@ void read_csv(const std::string& path) {
   read_table(params, path, layout);
 }
 
-// Twice the input takes at most 2.5 times the time; a millisecond is the clock's own error.
+// Twice the input takes at most 2.5 times the time, beside what the clock and first touches of memory add.
 void check_growth(const std::function<std::string(size_t)>& content, size_t size) {
   const TempDir dir;
   const std::string once = dir.write("1.csv", content(size)), twice = dir.write("2.csv", content(2 * size));
   const auto time = [](const std::string& path) { return seconds([&] { error_of([&] { read_csv(path); }); }); };
   const double first = time(once), second = time(twice);
-  CHECK(second <= 2.5 * first + 0.005);
+  CHECK(second <= 2.5 * first + 0.05);
 }
 
 std::string repeated(const std::string& part, size_t times) {
@@ -61,7 +61,7 @@ TEST_CASE("the time to read a table grows with its size") {
   check_growth([](size_t n) { return "x,k\n" + std::string(n, '1') + ",a\n2,b\n"; }, 400000);
   check_growth([](size_t n) { return "x,k\n1,\"" + std::string(n, 'a'); }, 400000);
   check_growth([](size_t n) { return "x,k\n" + repeated("1,\"\"\"a\"\n", n) + "1,b\n"; }, 20000);
-  check_growth([](size_t n) { return std::string(n, ','); }, 400000);
+  check_growth([](size_t n) { return std::string(n, ','); }, 1000000);
   check_growth([](size_t n) { return "x,y,k\n" + repeated("1\n", n); }, 200000);
 }
 
@@ -88,7 +88,7 @@ TEST_CASE("the time to open an archive grows with its members") {
       CHECK(zip.find("array29999.npy") != nullptr);
     });
   };
-  CHECK(time(twice) <= 2.5 * time(once) + 0.005);
+  CHECK(time(twice) <= 2.5 * time(once) + 0.05);
 }
 
 TEST_CASE("a table read by several threads is that read by one") {

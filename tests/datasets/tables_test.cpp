@@ -62,15 +62,15 @@ TEST_CASE("the header of a CSV file is found, or said") {
     return make("CSV", keys)->load(offline()).train.size();
   };
   CHECK(rows("1,2,a\n3,4,b\n3,4,a\n") == 3);
-  CHECK(rows("x,y,a\n3,4,b\n3,4,a\n") == 2);
+  CHECK(rows("x,y,a\n3,4,b\n3,4,a\n", {{"header", "true"}}) == 2);
   CHECK(rows("x,y,z\n3,4,0\n3,4,1\n") == 2);
   CHECK(rows("1,2,0\n3,4,1\n") == 2);
   CHECK(rows("1,2,a\n3,4,b\n5,6,c\n", {{"header", "true"}}) == 2);
   CHECK(rows("1,2,a\n3,4,b\n5,6,c\n", {{"header", "false"}}) == 3);
   CHECK(rows("kind,x\na,1\nb,2\n", {{"target", "kind"}}) == 2);
-  CHECK(rows("a,1\nb,2\n", {{"target", "0"}}) == 2);
-  CHECK(rows("a;1\nb;2\n", {{"target", "0"}, {"delimiter", ";"}}) == 2);
-  CHECK(rows("a\t1\nb\t2\n", {{"target", "0"}, {"delimiter", "tab"}}) == 2);
+  CHECK(rows("a,1\nb,2\na,3\n", {{"target", "0"}}) == 3);
+  CHECK(rows("a;1\nb;2\na;3\n", {{"target", "0"}, {"delimiter", ";"}}) == 3);
+  CHECK(rows("a\t1\nb\t2\na\t3\n", {{"target", "0"}, {"delimiter", "tab"}}) == 3);
 }
 
 TEST_CASE("what the target of a CSV file is, is never guessed") {
@@ -82,9 +82,9 @@ TEST_CASE("what the target of a CSV file is, is never guessed") {
   };
   CHECK(load("012210", "auto").classes == 3);
   CHECK(load("012210", "regression").classes == 0);
-  CHECK_THAT(error_of([&] { load("357", "auto"); }), Catch::StartsWith("config: ") &&
-                                                         Catch::Contains("3 different whole numbers up to 7") &&
-                                                         Catch::Contains("say task: classes or task: regression"));
+  CHECK_THAT(error_of([&] { load("357", "auto"); }),
+             Catch::StartsWith("config: ") && Catch::Contains("3 different whole numbers from 3 to 7, not 0 to 2") &&
+                 Catch::Contains("say task: classes or task: regression"));
   const Data quality = load("357735", "classes");
   CHECK(quality.class_names == std::vector<std::string>{"3", "5", "7"});
   CHECK(values(quality.train.targets) == std::vector<double>{0, 1, 2, 2, 0, 1});
