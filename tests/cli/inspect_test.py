@@ -58,7 +58,7 @@ class Inspection(Case):
     def test_metrics_that_need_classes_are_named(self):
         self.write("a.csv", "".join(f"{i}.5,{i * i}.25\n" for i in range(40)))
         spec = self.spec("dataset: {CSV: {path: a.csv, task: regression, header: false}}\nlayers: [Linear: {nout: 1, init: Kaiming}]\n"
-                         "cost: MeanSquared\noptimizer: Adam\nmetrics: [Accuracy, PrecisionRecall]\n")
+                         "cost: MeanSquared\noptimizer: Adam\nbatch_size: 8\nmetrics: [Accuracy, PrecisionRecall]\n")
         self.refused(2, "check", spec, says=["metrics: Accuracy: needs classes, the data set has none",
                                              "metrics: PrecisionRecall: needs classes, the data set has none"])
 
