@@ -24,6 +24,7 @@ struct Numbers : SampleReader {
   Shape sample() const override { return {3, 2, 2}; }
   int32_t label(int64_t index) const override { return int32_t(index % 7); }
   LeftOut* left_out() const override { return leaves_out ? &noted : nullptr; }
+  uint32_t checksum(int64_t index) const override { return uint32_t(index); }
   int32_t read(int64_t index, std::span<uint8_t> pixels, ReadScratch&) const override {
     if (index == bad) fail(kind, "sample ", index, " is bad");
     for (size_t k = 0; k < pixels.size(); ++k) pixels[k] = uint8_t(size_t(index) + k);

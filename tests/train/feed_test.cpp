@@ -23,6 +23,7 @@ struct SlowSamples : SampleReader {
   int64_t size() const override { return 64; }
   Shape sample() const override { return {3, 4, 4}; }
   int32_t label(int64_t index) const override { return int32_t(index % 2); }
+  uint32_t checksum(int64_t index) const override { return uint32_t(index); }
   int32_t read(int64_t index, std::span<uint8_t> pixels, ReadScratch&) const override {
     if (++slow_reads > 8) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
     for (size_t k = 0; k < pixels.size(); ++k) pixels[k] = uint8_t(size_t(index) * 7 + k);

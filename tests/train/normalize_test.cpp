@@ -88,6 +88,7 @@ struct Failing : SampleReader {
   int64_t size() const override { return 20'000; }
   Shape sample() const override { return {2, 3, 2}; }
   int32_t label(int64_t) const override { return 0; }
+  uint32_t checksum(int64_t index) const override { return uint32_t(index); }
   int32_t read(int64_t index, std::span<uint8_t> pixels, ReadScratch&) const override {
     ++reads;
     for (size_t k = 0; k < pixels.size(); ++k) pixels[k] = uint8_t(size_t(index) * 7 + k * k);
