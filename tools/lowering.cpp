@@ -2,6 +2,7 @@
 // Needs no GPU.
 //   tools/lowering [OPTIONS OF neon] SPEC     e.g. -d f16 examples/bench/googlenet.yaml
 //   tools/lowering --source N …               the text of kernel N alone
+//   tools/lowering --texts …                  the kernels and their texts, to compare two commits; compiles nothing
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -71,13 +72,21 @@ void compile_each(const Lowered& lowered) {
     std::printf("  %.2f s %s\n", times[i].first, times[i].second.c_str());
 }
 
+void print_texts(const Lowered& lowered) {
+  const size_t head = cuda::source_head().size();  // of all texts
+  for (size_t k = 0; k < lowered.kernels.size(); ++k)
+    if (is_generated(lowered, lowered.kernels[k]))
+      std::printf("kernel %zu\n%s\n", k, source_of(lowered, lowered.kernels[k]).substr(head).c_str());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) try {
   bool finished = false;
   std::string words;
-  const bool one = argc > 2 && std::string(argv[1]) == "--source";
-  const CommandLine line = parse_command_line({argv + (one ? 3 : 1), argv + argc}, finished, words);
+  const std::string first = argc > 1 ? argv[1] : "";
+  const bool one = argc > 2 && first == "--source", texts = first == "--texts";
+  const CommandLine line = parse_command_line({argv + (one ? 3 : texts ? 2 : 1), argv + argc}, finished, words);
   const StepGraph step = graph_of(line);
   const Lowered lowered = lower(step.graph, cuda::gpu_lowering(true, line.run().tf32));
   if (one) {
@@ -85,7 +94,8 @@ int main(int argc, char** argv) try {
     return 0;
   }
   std::fputs(to_string(lowered).c_str(), stdout);
-  compile_each(lowered);
+  if (texts) print_texts(lowered);
+  else compile_each(lowered);
   return 0;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "lowering: %s\n", error.what());
