@@ -1,7 +1,7 @@
 // Pooling: the largest, the mean or the root of the summed squares of each window. Windows at the border see fewer
 // elements; a mean is over those that are there. With --caffe, a last window that is only partly filled counts, and a
 // mean divides by the places of its window that lie within the input and its padding.
-#include "backends/graph/op.h"
+#include "backends/graph/ops.h"
 #include "layers/images.h"
 
 namespace neon {
@@ -50,9 +50,9 @@ struct Pooling : Parametrized<Layer, PoolingParams> {
   // what another pooling has rectified is so already, and others may read it too.
   static Expr largest(Expr x, const Attributes& attributes) {
     const Node& maker = x.graph().producer(x);
-    const bool rectified = maker.op->name == "relu" && x.graph().producer(maker.inputs[0]).op->name != "pool_max";
+    const bool rectified = maker.op->is(ops::relu) && !x.graph().producer(maker.inputs[0]).op->is(ops::pool_max);
     if (rectified) x = Expr(x.graph(), maker.inputs[0]);
-    const Expr y(x.graph(), x.graph().add_all("pool_max", {x}, attributes)[0]);
+    const Expr y(x.graph(), x.graph().add_all(ops::pool_max, {x}, attributes)[0]);
     return rectified ? apply("relu", y) : y;
   }
 

@@ -2,7 +2,7 @@
 // place in the spec and the shapes up to it.
 #include <map>
 
-#include "backends/graph/op.h"
+#include "backends/graph/ops.h"
 #include "models/network.h"
 
 namespace neon {
@@ -117,7 +117,7 @@ Expr in_order(const LayerContext& context, Expr y) {
   Graph& graph = context.graph;
   for (const Expr made : {as_rows(y), y}) {
     const Node& node = graph.producer(made);
-    if (node.op->name != "softmax" && node.op->name != "logistic") continue;
+    if (!node.op->is(ops::softmax) && !node.op->is(ops::logistic)) continue;
     const std::string_view activation = node.op->name;
     const Expr logits = turned({graph, reshape(graph, node.inputs[0], y.shape())});
     return {graph, reshape(graph, graph.add(activation, {as_rows(logits)}), logits.shape())};

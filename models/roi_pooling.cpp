@@ -3,7 +3,7 @@
 // side as the depth of a volume. neon had the sample's number before the four, as all regions of a batch were one list.
 //
 //   RoiPooling: {inputs: [conv5, regions], HW: [7, 7], spatial_scale: 0.0625}
-#include "backends/graph/op.h"
+#include "backends/graph/ops.h"
 #include "models/container.h"
 
 namespace neon {
@@ -32,8 +32,8 @@ struct RoiPoolingParams {
 Expr as_given(Expr regions) {
   Graph& graph = regions.graph();
   const Node node = graph.producer(regions);  // a copy: more are added
-  if (node.op->name == "cast" && size_of(regions.dtype()) == 2) return {graph, node.inputs[0]};
-  if (node.op->name != "reshape" && node.op->name != "slice" && node.op->name != "transpose") return regions;
+  if (node.op->is(ops::cast) && size_of(regions.dtype()) == 2) return {graph, node.inputs[0]};
+  if (!node.op->traits.moves) return regions;
   const Expr before = as_given({graph, node.inputs[0]});
   if (before.dtype() == regions.dtype()) return regions;
   return {graph, graph.add(node.op->name, {before}, node.attributes)};

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "backends/graph/op.h"
+#include "backends/graph/ops.h"
 #include "models/batch.h"
 #include "models/check_outputs.h"
 #include "models/histograms.h"
@@ -50,7 +50,7 @@ Expr cost_output(Expr y) {
   y = as_rows(y);
   if (y.dtype() == DType::f64 || y.dtype() == DType::f32) return y;
   const Node& node = y.graph().producer(y);
-  if (node.op->name == "softmax" || node.op->name == "logistic")
+  if (node.op->is(ops::softmax) || node.op->is(ops::logistic))
     return {y.graph(), y.graph().add(node.op->name, {wide({y.graph(), node.inputs[0]})})};
   return wide(y);
 }
@@ -64,7 +64,8 @@ Expr compared(const Cost* cost, const DataLayout& data, Expr t) {
          data.target_is_input ? text("none of its own")
          : data.classes > 0   ? text("labels of classes")
                               : text(width, " numbers, which is odd"));
-  return {t.graph(), t.graph().add("slice", {t}, {{"axis", int64_t(1)}, {"first", int64_t(0)}, {"count", width / 2}})};
+  return {t.graph(),
+          t.graph().add(ops::slice, {t}, {{"axis", int64_t(1)}, {"first", int64_t(0)}, {"count", width / 2}})};
 }
 
 // The cost of each sample (N,1), by all outputs of the net.
@@ -78,7 +79,7 @@ Expr cost_of(const LayerContext& context, const Cost& cost, Expr y, Expr t) {
 // The op of the activation that made y, whatever moved its numbers since.
 std::string activation_of(Expr y) {
   const Node* node = &y.graph().producer(y);
-  while (node->op->name == "reshape" || node->op->name == "transpose") node = &y.graph().producer(node->inputs[0]);
+  while (node->op->is(ops::reshape) || node->op->is(ops::transpose)) node = &y.graph().producer(node->inputs[0]);
   return std::string(node->op->name);
 }
 
@@ -95,7 +96,7 @@ void describe_outputs(StepGraph& step, const LayerContext& context, Expr y) {
 Expr as_made(Graph& graph, Value gradient) {
   const Node& maker = graph.producer(gradient);
   const bool widened =
-      maker.op->name == "cast" && size_of(graph.dtype(maker.inputs[0])) < size_of(graph.dtype(gradient));
+      maker.op->is(ops::cast) && size_of(graph.dtype(maker.inputs[0])) < size_of(graph.dtype(gradient));
   return {graph, widened ? maker.inputs[0] : gradient};
 }
 

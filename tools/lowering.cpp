@@ -35,7 +35,7 @@ StepGraph graph_of(const CommandLine& line) {
 cuda::SourceContext context_of(const Lowered& lowered, std::map<std::string, int>& scalars) {
   cuda::SourceContext context{lowered, scalars, {}, 0, {}, {}};
   context.processors = kProcessors;
-  for (const Value input : lowered.graph.leaves("input"))
+  for (const Value input : lowered.graph.leaves(LeafKind::input))
     for (const std::string& name : BatchFeed::sequences())
       if (lowered.graph.producer(input).attributes.string("name") == name) context.sequences.insert(input.id);
   return context;

@@ -1,6 +1,6 @@
 // neon's costs. Softmax before CrossEntropyMulti and Logistic before CrossEntropyBinary are recognised here and
 // become their forms on logits, which lose nothing where the output saturates.
-#include "backends/graph/op.h"
+#include "backends/graph/ops.h"
 #include "transforms/cost.h"
 
 namespace neon {
@@ -16,9 +16,9 @@ std::vector<int64_t> feature_axes(const Shape& shape) {
 Expr sum_features(Expr x) { return reshape(sum(x, feature_axes(x.shape())), {x.shape()[0], 1}); }
 
 // The input of the op that made y, if it is that op.
-Expr before(Expr y, std::string_view op) {
+Expr before(Expr y, OpName op) {
   const Node& node = y.graph().producer(y);
-  return node.op->name == op ? Expr(y.graph(), node.inputs[0]) : Expr();
+  return node.op->is(op) ? Expr(y.graph(), node.inputs[0]) : Expr();
 }
 
 struct CrossEntropyMultiParams {
@@ -47,7 +47,7 @@ struct CrossEntropyMulti : Parametrized<Cost, CrossEntropyMultiParams> {
   std::string advice(const std::vector<OutputForm>&, int64_t) const override { return ""; }
   Expr each(Expr y, Expr t) const override {
     if (params.smoothing > 0) t = t * (1 - params.smoothing) + params.smoothing / double(y.shape().back());
-    Expr logits = before(y, "softmax");
+    Expr logits = before(y, ops::softmax);
     Expr cost = logits.value() ? Expr(y.graph(), y.graph().add("softmax_cross_entropy", {logits, t}))
                                : -sum_features(t * neon::apply("safelog", y));
     return params.usebits ? cost * (1 / 0.69314718055994530942) : cost;
@@ -70,7 +70,7 @@ struct CrossEntropyBinary : Parametrized<Cost, CrossEntropyBinaryParams> {
     return Cost::objection(outputs, classes, last);
   }
   Expr each(Expr y, Expr t) const override {
-    Expr logits = before(y, "logistic");
+    Expr logits = before(y, ops::logistic);
     if (logits.value()) return sum_features(neon::apply("bce_logits", logits, t));
     return sum_features(-t * neon::apply("safelog", y) - (1.0 - t) * neon::apply("safelog", 1.0 - y));
   }

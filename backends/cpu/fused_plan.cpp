@@ -34,20 +34,14 @@ BlockFunction<R> function_of(const Op& op, unsigned mask) {
   return elementwise::derivative_function<R>(*op.row, op.derivative_operand, mask);
 }
 
-Reduction reduction_of(const Op& op) {
-  return op.name == "sum"   ? Reduction::sum
-         : op.name == "max" ? Reduction::max
-         : op.name == "min" ? Reduction::min
-                            : Reduction::argmax;
-}
-
 // What joins two parts of a reduction; null for the place of a largest.
 const char* joining_row(Reduction kind) {
   switch (kind) {
     case Reduction::sum: return "add";
     case Reduction::max: return "maximum";
     case Reduction::min: return "minimum";
-    case Reduction::argmax: break;
+    case Reduction::argmax:
+    case Reduction::none: break;
   }
   return nullptr;
 }
@@ -61,7 +55,7 @@ class Planner {
     split_axes();
     for (const Instruction& i : segment_.body) plan_.registers.push_back(plan(i));
     for (const Store& store : segment_.stores) plan_.stores.push_back(plan_store<R>(store, context_));
-    for (const Total& total : segment_.totals) plan_.totals.push_back({reduction_of(*total.op), total.reg});
+    for (const Total& total : segment_.totals) plan_.totals.push_back({total.op->traits.reduction, total.reg});
     choose_tiles();
     find_direct_stores();
     assign_buffers();
@@ -262,7 +256,7 @@ RegisterPlan<R> plan_register(const Instruction& i, Context& context) {
       out.stream = hash_name(i.name);
       break;
     case Instruction::Kind::reduce:
-      out.reduction = reduction_of(*i.op);
+      out.reduction = i.op->traits.reduction;
       if (const char* row = joining_row(out.reduction))
         out.functions = {elementwise::block_function<R>(elementwise::row(row))};
       break;

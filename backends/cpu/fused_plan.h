@@ -12,6 +12,7 @@
 
 #include "backends/cpu/kernel.h"
 #include "backends/elementwise/kernels.h"
+#include "backends/graph/op.h"
 
 namespace neon::cpu {
 
@@ -19,7 +20,6 @@ using elementwise::BlockFunction;
 using elementwise::ConvertFunction;
 
 enum class Fold : uint8_t { none, inner, outer };
-enum class Reduction : uint8_t { sum, max, min, argmax };
 
 // Sizes of the axes of one side of the domain, outermost first, and the strides by which a load walks them.
 struct Walk {

@@ -306,6 +306,7 @@ class TileRunner {
       case Reduction::max: return folds.maximum(from, n);
       case Reduction::min: return folds.minimum(from, n);
       case Reduction::argmax: return R(folds.argmax(from, n));
+      case Reduction::none: break;
     }
     return 0;
   }

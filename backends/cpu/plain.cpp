@@ -68,27 +68,27 @@ void copy(PlainArguments& a) {
 }
 
 void reduce(PlainArguments& a) {
-  const std::string_view kind = a.node.op->name;
+  const Reduction kind = a.node.op->traits.reduction;
   const Tensor& x = a.inputs[0];
   Tensor& y = a.outputs[0];
-  const double start = kind == "sum"   ? 0
-                       : kind == "min" ? std::numeric_limits<double>::infinity()
-                                       : -std::numeric_limits<double>::infinity();
+  const double start = kind == Reduction::sum   ? 0
+                       : kind == Reduction::min ? std::numeric_limits<double>::infinity()
+                                                : -std::numeric_limits<double>::infinity();
   std::vector<double> best(size_t(y.elements()), start), where(size_t(y.elements()), 0), seen(size_t(y.elements()), 0);
   Index index(x.shape());
   for (int64_t i = 0; i < x.elements(); ++i, index.next()) {
     const size_t to = size_t(index.in(y.shape()));
     const double value = x.at(i), count = seen[to]++;
-    if (kind == "sum") {
+    if (kind == Reduction::sum) {
       best[to] += value;
     } else if (std::isnan(best[to])) {
       continue;
-    } else if (std::isnan(value) || (kind == "min" ? value < best[to] : value > best[to])) {
+    } else if (std::isnan(value) || (kind == Reduction::min ? value < best[to] : value > best[to])) {
       best[to] = value;
       where[to] = count;
     }
   }
-  for (int64_t i = 0; i < y.elements(); ++i) y.set(i, kind == "argmax" ? where[size_t(i)] : best[size_t(i)]);
+  for (int64_t i = 0; i < y.elements(); ++i) y.set(i, kind == Reduction::argmax ? where[size_t(i)] : best[size_t(i)]);
 }
 
 void matmul(PlainArguments& a) {

@@ -36,7 +36,7 @@ const Tensor& Variables::at(const std::string& name) const { return const_cast<V
 
 void Program::bind_sequence(const std::string& input, const void* data, int64_t) {
   const Graph& graph = lowered_.graph;
-  for (Value value : graph.leaves("input"))
+  for (Value value : graph.leaves(LeafKind::input))
     if (graph.producer(value).attributes.string("name") == input)
       sequences_[input] = {data, graph.type(value).bytes() / size_t(std::max<int64_t>(graph.shape(value)[0], 1))};
 }
@@ -95,19 +95,19 @@ class CpuProgram : public Program {
       if (storage == Value{v} && lowered_.buffers[size_t(v)].bytes)
         *context_->slot(storage) = static_cast<std::byte*>(arena_.data()) + lowered_.buffers[size_t(v)].offset;
     }
-    for (Value value : lowered_.graph.leaves("variable")) {
+    for (Value value : lowered_.graph.leaves(LeafKind::variable)) {
       const TensorType& type = lowered_.graph.type(value);
       if (options.callers_memory) variables_[leaf_name(lowered_.graph, value)] = context_->slot(value);
       else *context_->slot(value) = variables.declare(leaf_name(lowered_.graph, value), type.dtype, type.shape).data();
     }
-    for (Value value : lowered_.graph.leaves("input"))
+    for (Value value : lowered_.graph.leaves(LeafKind::input))
       inputs_[leaf_name(lowered_.graph, value)] = context_->slot(value);
     // oneDNN asks OpenMP for the number of threads when a primitive is made and when it runs, and relies on it.
     const Team team(threads);
     for (const LoweredKernel& kernel : lowered_.kernels) kernels_.push_back(cpu::make_kernel(kernel, *context_));
     context_->scratch.allocate();
     record_.resize(context_->scalars().size());
-    for (const char* leaf : {"input", "variable"})
+    for (LeafKind leaf : {LeafKind::input, LeafKind::variable})
       for (Value value : lowered_.graph.leaves(leaf))
         if (lowered_.graph.shape(value).elements() > 0) needed_leaves_.push_back(value);
   }
@@ -163,7 +163,7 @@ class CpuProgram : public Program {
   std::string first_nonfinite(uint64_t step) override {
     const Graph& graph = lowered_.graph;
     const Team team(context_->threads);
-    for (Value value : graph.leaves("variable"))
+    for (Value value : graph.leaves(LeafKind::variable))
       if (const char* found = nonfinite(value)) return text("variable ", leaf_name(graph, value), " holds ", found);
     bool forward = true;
     for (size_t k = 0; k < kernels_.size(); ++k) {
@@ -234,18 +234,19 @@ class PlainProgram : public Program {
     for (int v = 0; v < g.value_count(); ++v) {
       const Node& node = g.producer(Value{v});
       const TensorType& type = g.type(Value{v});
-      if (node.op->name == "variable")
+      const LeafKind leaf = node.op->traits.leaf;
+      if (leaf == LeafKind::variable)
         values_.push_back(variables.declare(leaf_name(g, Value{v}), type.dtype, type.shape));
-      else if (node.op->name == "input") values_.push_back({});
+      else if (leaf == LeafKind::input) values_.push_back({});
       // As exact as the arithmetic that they enter.
-      else if (node.op->name == "constant" || node.op->name == "scalar") values_.push_back(Tensor(DType::f64, {}));
+      else if (node.op->is_number()) values_.push_back(Tensor(DType::f64, {}));
       else values_.push_back(Tensor(type.dtype, type.shape));
-      if (node.op->name == "constant") values_.back().set(0, node.attributes.real("value"));
+      if (leaf == LeafKind::constant) values_.back().set(0, node.attributes.real("value"));
     }
   }
 
   void bind(const std::string& input, const void* data) override {
-    for (Value value : lowered_.graph.leaves("input"))
+    for (Value value : lowered_.graph.leaves(LeafKind::input))
       if (leaf_name(lowered_.graph, value) == input) {
         const TensorType& type = lowered_.graph.type(value);
         values_[size_t(value.id)] = Tensor::wrap(type.dtype, type.shape, {}, const_cast<void*>(data));
@@ -257,27 +258,26 @@ class PlainProgram : public Program {
   }
 
   void set_scalar(const std::string& name, double value) override {
-    for (Value scalar : lowered_.graph.leaves("scalar"))
+    for (Value scalar : lowered_.graph.leaves(LeafKind::scalar))
       if (leaf_name(lowered_.graph, scalar) == name) values_[size_t(scalar.id)].set(0, value);
   }
 
   void run(uint64_t step) override {
     const Graph& g = lowered_.graph;
-    for (Value input : g.leaves("input"))
+    for (Value input : g.leaves(LeafKind::input))
       if (g.shape(input).elements() > 0 && !values_[size_t(input.id)].data()) not_bound(g, input);
     for (int i = 0; i < g.node_count(); ++i) {
       const Node& node = g.node(i);
-      const std::string_view name = node.op->name;
-      if (name == "variable" || name == "input" || name == "scalar" || name == "constant") continue;
+      if (node.op->traits.leaf != LeafKind::none) continue;
       const cpu::PlainFunction function = cpu::find_plain(*node.op);
-      if (!function) fail(ErrorKind::failed, "op ", name, " has no plain kernel");
+      if (!function) fail(ErrorKind::failed, "op ", node.op->name, " has no plain kernel");
       cpu::PlainArguments arguments{node, {}, {}, step};
       for (Value input : node.inputs) arguments.inputs.push_back(values_[size_t(input.id)]);
       for (Value output : node.outputs) arguments.outputs.push_back(values_[size_t(output.id)]);
       function(arguments);
     }
     for (const auto& [name, value] : g.outputs())
-      if (g.producer(value).op->name == "variable") before_[name] = values_[size_t(value.id)].clone();
+      if (g.producer(value).op->traits.leaf == LeafKind::variable) before_[name] = values_[size_t(value.id)].clone();
     std::vector<Tensor> written;
     for (const Assignment& a : g.assignments())
       written.push_back(values_[size_t(a.value.id)].converted(g.dtype(a.variable)));

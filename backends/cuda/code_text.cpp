@@ -8,7 +8,10 @@
 
 namespace neon::cuda {
 
-std::string fold_name(const Op& op) { return op.name == "sum" ? "FoldSum" : op.name == "max" ? "FoldMax" : "FoldMin"; }
+std::string fold_name(const Op& op) {
+  const Reduction fold = op.traits.reduction;
+  return fold == Reduction::sum ? "FoldSum" : fold == Reduction::max ? "FoldMax" : "FoldMin";
+}
 
 std::string kernel_signature(const CodeText& code, const std::string& bounds, const char* pointer) {
   std::string parameters;

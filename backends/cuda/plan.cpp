@@ -38,7 +38,7 @@ SourceContext source_context(const Lowered& lowered, std::map<std::string, int>&
                              const DeviceOptions& options, const Device& device) {
   const Graph& graph = lowered.graph;
   SourceContext out{lowered, scalars, ring.places, ring.width, {}, {}};
-  for (Value input : graph.leaves("input"))
+  for (Value input : graph.leaves(LeafKind::input))
     if (std::ranges::count(options.sequences, leaf_name(graph, input))) out.sequences.insert(input.id);
   if (const auto finite = graph.outputs().find("finite"); finite != graph.outputs().end()) out.finite = finite->second;
   out.processors = device.processors();
@@ -80,7 +80,7 @@ MemoryNeeds needs_of(const Graph& graph, const DeviceOptions& options, const Dev
   const SharedPlaces places = place_shared(lowered, workspaces);
   out.shared = places.scratch;
   out.own = places.kept + ring.bytes() + record_bytes(scalars.size()) + partials.bytes();
-  for (Value value : lowered.graph.leaves("variable")) out.variables += lowered.graph.type(value).bytes();
+  for (Value value : lowered.graph.leaves(LeafKind::variable)) out.variables += lowered.graph.type(value).bytes();
   return out;
 }
 

@@ -57,7 +57,7 @@ CudaProgram::~CudaProgram() {
 void CudaProgram::place_leaves(Variables& variables, bool callers_memory) {
   const Graph& graph = lowered_.graph;
   slots_.assign(size_t(graph.value_count()), nullptr);
-  for (Value value : graph.leaves("input")) inputs_[leaf_name(graph, value)].value = value;
+  for (Value value : graph.leaves(LeafKind::input)) inputs_[leaf_name(graph, value)].value = value;
   if (callers_memory) return;
   auto mirror = std::dynamic_pointer_cast<Mirror>(variables.mirror());
   if (!mirror) {
@@ -66,7 +66,7 @@ void CudaProgram::place_leaves(Variables& variables, bool callers_memory) {
     variables.set_mirror(mirror);
   }
   NEON_ASSERT(mirror->engine() == engine_);
-  for (Value value : graph.leaves("variable")) {
+  for (Value value : graph.leaves(LeafKind::variable)) {
     const std::string& name = leaf_name(graph, value);
     slots_[size_t(value.id)] =
         mirror->declare(name, variables.declare(name, graph.type(value).dtype, graph.shape(value)));
@@ -148,7 +148,7 @@ void CudaProgram::bind_sequence(const std::string& name, const void* data, int64
 
 void CudaProgram::bind_memory(const std::string& leaf, const DeviceMemory& memory, size_t offset) {
   const Graph& graph = lowered_.graph;
-  for (const char* kind : {"input", "variable"})
+  for (LeafKind kind : {LeafKind::input, LeafKind::variable})
     for (Value value : graph.leaves(kind)) {
       void*& slot = slots_[size_t(value.id)];
       void* const at = static_cast<std::byte*>(memory.data()) + offset;

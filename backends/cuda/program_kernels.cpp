@@ -33,9 +33,7 @@ void CudaProgram::make_kernels(const DeviceOptions& options) {
   const Graph& graph = lowered_.graph;
   SourceContext context = source_context(lowered_, scalars_, ring_plan_, options, *engine_->device);
   ColdStart cold(options.listener);
-  for (int n = 0; n < graph.node_count(); ++n)
-    for (const char* op : {"gather", "scatter_add", "crop", "resample"})
-      looks_up_ = looks_up_ || graph.node(n).op->name == op;
+  for (int n = 0; n < graph.node_count(); ++n) looks_up_ = looks_up_ || graph.node(n).op->traits.looks_up;
   kernels_.resize(lowered_.kernels.size());
   std::vector<size_t> generated, asked;
   for (size_t k = 0; k < kernels_.size(); ++k)

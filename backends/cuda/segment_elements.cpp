@@ -171,7 +171,8 @@ std::string SegmentWriter::elements(const Needs& needs, const Needs& cached, int
   for (int reg : folds_of(level)) {
     const Instruction& reduce = segment_.body[size_t(reg)];
     const std::string input = name(reduce.inputs[0]), lane = fold_ == Fold::outer ? "[j]" : "";
-    if (reduce.op->name == "argmax") body += text(in, "b", reg, lane, ".take(", input, ", i64(r));\n");
+    if (reduce.op->traits.reduction == Reduction::argmax)
+      body += text(in, "b", reg, lane, ".take(", input, ", i64(r));\n");
     else body += text(in, "a", reg, lane, " = ", fold_name(*reduce.op), "::join<R>(a", reg, lane, ", ", input, ");\n");
   }
   std::string whole;

@@ -152,7 +152,7 @@ bool SegmentWriter::ends_after_one_walk() const {
 void SegmentWriter::choose_splits(int64_t busy_blocks) {
   if (fold_ != Fold::outer || reductions_.empty()) return;
   for (int reg : reductions_)
-    if (segment_.body[size_t(reg)].op->name == "argmax") return;
+    if (segment_.body[size_t(reg)].op->traits.reduction == Reduction::argmax) return;
   meets_ = !ends_after_one_walk();
   const int64_t most = reduced_ / (lanes_ * (meets_ ? kRowsOfMeeting : kRowsOfLane));
   int64_t wanted = busy_blocks / bundles();

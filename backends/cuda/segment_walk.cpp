@@ -14,7 +14,7 @@ constexpr int64_t kMostKept = 64;  // elements that one thread keeps in register
 // The fold of a register over the lanes of a group: r of an inner fold, h of an outer one.
 std::string SegmentWriter::fold_of_lanes(int reg) const {
   const Instruction& reduce = segment_.body[size_t(reg)];
-  const bool outer = fold_ == Fold::outer, best = reduce.op->name == "argmax";
+  const bool outer = fold_ == Fold::outer, best = reduce.op->traits.reduction == Reduction::argmax;
   const int64_t across = per_block_ / width_;
   if (!outer)
     return best ? text("    const R r", reg, " = R(fold_best<", lanes_, ", 1, R>(b", reg, ", scratch));\n")
@@ -35,7 +35,7 @@ std::string SegmentWriter::fold_variables(int level) const {
   for (int reg : folds_of(level)) {
     const Instruction& reduce = segment_.body[size_t(reg)];
     if (outer) out += text("    R h", reg, lanes, ";\n");
-    if (reduce.op->name == "argmax") {
+    if (reduce.op->traits.reduction == Reduction::argmax) {
       out += text("    Best<R> b", reg, lanes, ";\n");
       continue;
     }

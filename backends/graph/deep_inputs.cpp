@@ -10,6 +10,7 @@
 #include <array>
 #include <optional>
 
+#include "backends/graph/ops.h"
 #include "backends/graph/passes.h"
 #include "backends/graph/rewrite.h"
 #include "backends/graph/windows.h"
@@ -45,7 +46,8 @@ struct Deepening {
   Value input(Graph& graph, Value x) const { return patches(graph, x, steps, of_input, dilation); }
   Value filters(Graph& graph, Value w) const { return patches(graph, w, block, of_filter, {1, 1}); }
   Value filters_back(Graph& graph, Value w, int64_t channels_before) const {
-    return graph.add("depth_to_space", {w}, {{"blocks", block}, {"sizes", Sizes{size[0], size[1], channels_before}}});
+    return graph.add(ops::depth_to_space, {w},
+                     {{"blocks", block}, {"sizes", Sizes{size[0], size[1], channels_before}}});
   }
   // Windows over patches.
   static Attributes windows() {
@@ -57,7 +59,7 @@ struct Deepening {
  private:
   Value patches(Graph& graph, Value array, const Sizes& strides, const Sizes& padding, const Sizes& apart) const {
     return graph.add(
-        "patches", {array},
+        ops::patches, {array},
         {{"sizes", block}, {"strides", strides}, {"padding", padding}, {"dilation", apart}, {"channels", channels}});
   }
   Sizes steps, dilation, of_filter, of_input;
@@ -84,8 +86,9 @@ std::optional<std::array<bool, 2>> sides_of_blocks(const Windows& windows, int64
 Graph with_deep_inputs(const Graph& graph) {
   return rewritten(graph, [](Graph& to, const Node& node) {
     std::vector<Value> out;
-    const bool forward = node.op->name == "convolution";
-    if (!forward && node.op->name != "convolution_weight_gradient") return out;
+    const ConvolutionKind kind = node.op->traits.convolution;
+    const bool forward = kind == ConvolutionKind::forward;
+    if (!forward && kind != ConvolutionKind::by_filters) return out;
     const Shape x = to.shape(node.inputs[0]), other = to.shape(node.inputs[1]);
     if (x.rank() != 4 || node.attributes.integer("groups") != 1 || x.elements() == 0 || x.back() >= kFewChannels)
       return out;
@@ -96,9 +99,9 @@ Graph with_deep_inputs(const Graph& graph) {
     const Deepening deep(windows, *whole, x.back(), {x[1], x[2]});
     const Value input = deep.input(to, node.inputs[0]);
     if (forward)
-      return std::vector{to.add("convolution", {input, deep.filters(to, node.inputs[1])}, Deepening::windows())};
-    const Value gradient =
-        to.add("convolution_weight_gradient", {input, node.inputs[1]}, Deepening::windows().with("sizes", deep.reach));
+      return std::vector{to.add(ops::convolution, {input, deep.filters(to, node.inputs[1])}, Deepening::windows())};
+    const Value gradient = to.add(ops::convolution_weight_gradient, {input, node.inputs[1]},
+                                  Deepening::windows().with("sizes", deep.reach));
     return std::vector{deep.filters_back(to, gradient, x.back())};
   });
 }

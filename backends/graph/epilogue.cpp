@@ -4,6 +4,7 @@
 #include <set>
 
 #include "backends/graph/join.h"
+#include "backends/graph/ops.h"
 
 namespace neon {
 
@@ -46,16 +47,16 @@ int Epilogues::only_use(Value value) const {
 // The bias that node `n` adds to `product`, if that is all it does.
 Value Epilogues::bias_added(int n, Value product) const {
   const Node& node = graph_.node(n);
-  if (node.op->name != "add") return {};
+  if (!node.op->is(ops::add)) return {};
   const Value other = node.inputs[node.inputs[0] == product ? 1 : 0];
   const Shape& shape = graph_.shape(other);
   const int64_t columns = graph_.shape(product).back();
   const bool row = shape.elements() == columns && shape.rank() >= 1 && shape.back() == columns;
   // A parameter, as stored or in the type of the arithmetic: there before any product is made.
   const Node* from = &graph_.producer(other);
-  if (from->op->name == "cast") from = &graph_.producer(from->inputs[0]);
+  if (from->op->is(ops::cast)) from = &graph_.producer(from->inputs[0]);
   const bool same = shape.elements() > 0 && graph_.shape(node.outputs[0]) == graph_.shape(product);
-  return same && row && columns > 1 && from->op->name == "variable" ? other : Value{};
+  return same && row && columns > 1 && from->op->traits.leaf == LeafKind::variable ? other : Value{};
 }
 
 bool Epilogues::has_epilogue(const std::string& op) {
@@ -86,7 +87,7 @@ void Epilogues::take_epilogue(LoweredKernel& kernel, int maker) {
     take_pooling(kernel, n);
     n = only_use(kernel.outputs[0]);
   }
-  if (may_take(n) && graph_.node(n).op->name == "relu" && !leaves_relu(kernel)) {
+  if (may_take(n) && graph_.node(n).op->is(ops::relu) && !leaves_relu(kernel)) {
     kernel.relu = true;
     take(n);
   } else if (n >= 0 && !kernel.bias && is_own_product(maker) && ends_product(n, maker)) {
@@ -106,7 +107,7 @@ bool Epilogues::leaves_relu(const LoweredKernel& kernel) const {
 // Whether node `n` is a product that the device makes by a kernel of its own, which may take more along.
 bool Epilogues::is_own_product(int n) const {
   const Node& node = graph_.node(n);
-  if (node.op->name != "matmul") return false;
+  if (node.op->traits.product != ProductKind::matrices) return false;
   const int64_t work = graph_.shape(node.inputs[0])[node.attributes.integer("transpose_a") ? 0 : 1] *
                        graph_.shape(node.outputs[0]).elements();
   return work > 0 && work <= options_.own_products;
@@ -125,8 +126,8 @@ bool Epilogues::ends_product(int n, int maker) const {
 // The product aᵀ · b that can sum a (M,N) over its rows in place of node `sum`; -1 where there is none.
 int Epilogues::summing_product(int sum) const {
   const Node& node = graph_.node(sum);
-  if (node.op->name != "sum" || assigned_[size_t(sum)] || graph_.shape(node.inputs[0]).rank() != 2 ||
-      node.attributes.integers("axes") != std::vector<int64_t>{0})
+  if (node.op->traits.reduction != Reduction::sum || assigned_[size_t(sum)] ||
+      graph_.shape(node.inputs[0]).rank() != 2 || node.attributes.integers("axes") != std::vector<int64_t>{0})
     return -1;
   for (int user : uses_[size_t(node.inputs[0].id)])
     if (user < graph_.node_count() && is_own_product(user) && graph_.node(user).inputs[0] == node.inputs[0] &&
@@ -149,7 +150,7 @@ void Epilogues::take_sums(LoweredKernel& kernel, int product) {
 
 bool Epilogues::is_joined(Value value) const {
   return std::ranges::any_of(uses_[size_t(value.id)], [&](int user) {
-    return user < graph_.node_count() && graph_.node(user).op->name == "concat";
+    return user < graph_.node_count() && graph_.node(user).op->is(ops::concat);
   });
 }
 
@@ -195,7 +196,7 @@ void Epilogues::make_one(const std::vector<int>& nodes) {
 bool Epilogues::joins_better_alone(int n, const LoweredKernel& kernel) const {
   if (!options_.join || (kernel.op != "convolution" && kernel.op != "pooled_convolution")) return false;
   for (int user : uses_[size_t(graph_.node(n).outputs[0].id)]) {
-    if (user == graph_.node_count() || graph_.node(user).op->name != "concat") continue;
+    if (user == graph_.node_count() || !graph_.node(user).op->is(ops::concat)) continue;
     const Node& concat = graph_.node(user);
     const int axis = int(concat.attributes.integer("axis"));
     return !is_writer(kernel, graph_, options_.writers, row_of_part(graph_, kernel.outputs[0], axis)) &&
@@ -208,9 +209,9 @@ bool Epilogues::joins_better_alone(int n, const LoweredKernel& kernel) const {
 // Whether only concatenations read a part of one, and what may be fused.
 bool Epilogues::may_lie_in_rows(Value part) const {
   const auto& uses = uses_[size_t(part.id)];
-  return graph_.producer(part).op->name != "variable" && std::ranges::all_of(uses, [&](int user) {
+  return graph_.producer(part).op->traits.leaf != LeafKind::variable && std::ranges::all_of(uses, [&](int user) {
            return user < graph_.node_count() &&
-                  (roles_[size_t(user)] == Role::fusible || graph_.node(user).op->name == "concat");
+                  (roles_[size_t(user)] == Role::fusible || graph_.node(user).op->is(ops::concat));
          });
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "backends/graph/epilogue.h"
+#include "backends/graph/ops.h"
 
 namespace neon {
 
@@ -22,7 +23,7 @@ bool is_two_by_two(const Attributes& pooling) {
 // Whether node `n` is pooling that a convolution of few channels, plus bias, may take along: then nobody else reads
 // what that makes, which would be the largest array of many nets.
 bool Epilogues::may_pool(const LoweredKernel& convolution, int n) const {
-  if (n < 0 || convolution.op != "convolution" || !convolution.bias || graph_.node(n).op->name != "pool_max" ||
+  if (n < 0 || convolution.op != "convolution" || !convolution.bias || !graph_.node(n).op->is(ops::pool_max) ||
       !is_two_by_two(graph_.node(n).attributes))
     return false;
   const Value x = convolution.inputs[0], y = graph_.node(n).outputs[0];
@@ -37,7 +38,7 @@ bool Epilogues::sees_patches(Value x, Value w) const {
   const DType dtype = graph_.dtype(x);
   const Shape& filters = graph_.shape(w);
   const size_t bytes = size_t(filters.back()) * size_of(dtype);
-  return graph_.producer(x).op->name == "patches" && std::ranges::count(options_.pooled_types, dtype) > 0 &&
+  return graph_.producer(x).op->is(ops::patches) && std::ranges::count(options_.pooled_types, dtype) > 0 &&
          graph_.dtype(w) == dtype && filters.elements() == filters[0] * filters.back() && bytes <= kMostFilterBytes &&
          bytes % kBytesAtOnce == 0 && filters[0] % kFiltersAtOnce == 0;
 }
@@ -93,14 +94,15 @@ int Epilogues::gradient_by_filters(const LoweredKernel& pooling) const {
   const int n = only_use(pooling.outputs[0]);
   if (n < 0 || assigned_[size_t(n)] || !is_two_by_two(pooling.attributes)) return -1;
   const Node& node = graph_.node(n);
-  const bool found = node.op->name == "convolution_weight_gradient" && node.inputs[1] == pooling.outputs[0] &&
-                     sees_patches(node.inputs[0], node.outputs[0]);
+  const bool found = node.op->traits.convolution == ConvolutionKind::by_filters &&
+                     node.inputs[1] == pooling.outputs[0] && sees_patches(node.inputs[0], node.outputs[0]);
   return found ? n : -1;
 }
 
 // Whether node `n` sums over all axes but the last.
 bool Epilogues::sums_pixels(int n) const {
-  if (n == graph_.node_count() || graph_.node(n).op->name != "sum" || assigned_[size_t(n)]) return false;
+  if (n == graph_.node_count() || graph_.node(n).op->traits.reduction != Reduction::sum || assigned_[size_t(n)])
+    return false;
   const auto& axes = graph_.node(n).attributes.integers("axes");
   const int last = graph_.shape(graph_.node(n).inputs[0]).rank() - 1;
   bool all = int(axes.size()) == last;

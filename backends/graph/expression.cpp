@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "backends/graph/op.h"
+#include "backends/graph/ops.h"
 
 namespace neon {
 
@@ -15,7 +15,7 @@ std::vector<int64_t> list(const Shape& shape) { return {shape.begin(), shape.end
 Value reshape(Graph& graph, Value x, const Shape& shape) {
   if (graph.shape(x) == shape) return x;
   // Of two in a row the first is left out, so that flattening finds what made the values (softmax, for a cost).
-  if (const Node& node = graph.producer(x); node.op->name == "reshape") return reshape(graph, node.inputs[0], shape);
+  if (const Node& node = graph.producer(x); node.op->is(ops::reshape)) return reshape(graph, node.inputs[0], shape);
   return graph.add("reshape", {x}, {{"shape", list(shape)}});
 }
 
@@ -55,7 +55,7 @@ Value transpose(Graph& graph, Value x, std::vector<int64_t> permutation) {
 }
 
 Expr reduce(std::string_view kind, Expr a, std::vector<int64_t> axes) {
-  if (axes.empty() && kind != "argmax" && is_floating(a.dtype())) return a;
+  if (axes.empty() && kind != std::string_view(ops::argmax) && is_floating(a.dtype())) return a;
   return {a.graph(), a.graph().add(kind, {a}, {{"axes", std::move(axes)}})};
 }
 

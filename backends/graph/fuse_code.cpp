@@ -4,6 +4,7 @@
 
 #include "backends/elementwise/kernels.h"
 #include "backends/graph/fuse.h"
+#include "backends/graph/ops.h"
 
 namespace neon {
 
@@ -54,15 +55,15 @@ class CodeWriter {
   Instruction instruction(Value value, size_t part) {
     const int n = graph_.producer_index(value);
     const Node& node = graph_.node(n);
-    const std::string_view name = node.op->name;
+    const OpTraits& traits = node.op->traits;
     Instruction out;
-    if (name == "constant") {
+    if (traits.leaf == LeafKind::constant) {
       out.kind = Instruction::Kind::constant;
       out.number = node.attributes.real("value");
       out.reach = Reach::scalar;
       return out;
     }
-    if (name == "scalar") {
+    if (traits.leaf == LeafKind::scalar) {
       out.kind = Instruction::Kind::record;
       out.name = node.attributes.string("name");
       out.reach = Reach::scalar;
@@ -78,22 +79,23 @@ class CodeWriter {
     const bool here = roles_[size_t(n)] == Role::source || (part_of_.count(n) && size_t(part_of_.at(n)) == part) ||
                       (post && post_nodes.count(n));
     if (!here) return load(value, {}, part);
-    if (name == "gather") return load(node.inputs[0], node.inputs[1], part, &graph_.shape(value));
-    if (name == "slice") return slice(node, part);
-    if (name == "iota" && graph_.shape(value)[int(node.attributes.integer("axis"))] == 1) {
+    if (traits.fusion == Fusion::rows) return load(node.inputs[0], node.inputs[1], part, &graph_.shape(value));
+    if (traits.fusion == Fusion::slice) return slice(node, part);
+    const bool source_here = traits.fusion == Fusion::source;
+    if (source_here && !traits.draws && graph_.shape(value)[int(node.attributes.integer("axis"))] == 1) {
       // 0 throughout, also where the domain is longer along that axis.
       Instruction zero;
       zero.kind = Instruction::Kind::constant;
       zero.reach = Reach::scalar;
       body(part).push_back(std::move(zero));
-      out.op = find_op("identity");
+      out.op = find_op(ops::identity);
       out.inputs = {int(body(part).size()) - 1};
       out.reach = reach_of_shape(graph_.shape(value), part);
       return out;
     }
-    if (name == "iota" || name == "uniform") return source(value, node, part);
+    if (source_here) return source(value, node, part);
     out.kind = is_reduction(*node.op) ? Instruction::Kind::reduce : Instruction::Kind::compute;
-    out.op = node.op->is_elementwise() || is_reduction(*node.op) ? node.op : find_op("identity");
+    out.op = node.op->is_elementwise() || is_reduction(*node.op) ? node.op : find_op(ops::identity);
     out.reach = Reach::scalar;
     for (Value input : node.inputs) {
       out.inputs.push_back(emit(input, part));
@@ -181,7 +183,7 @@ class CodeWriter {
   Instruction source(Value value, const Node& node, size_t part) {
     Instruction out;
     out.reach = reach_of_shape(graph_.shape(value), part);
-    if (node.op->name == "uniform") {
+    if (node.op->traits.draws) {
       out.kind = Instruction::Kind::uniform;
       out.name = node.attributes.string("stream");
       out.seed = uint64_t(node.attributes.integer("seed"));
@@ -278,7 +280,7 @@ std::string FusedKernel::to_string(const Graph& graph) const {
       case Instruction::Kind::total: return text("total", i.segment, ".", i.total);
       default: break;
     }
-    if (i.op->name == "identity") return self(body, i.inputs[0], self);
+    if (i.op->is(ops::identity)) return self(body, i.inputs[0], self);
     std::string call = text(i.op->name, "(");
     for (size_t k = 0; k < i.inputs.size(); ++k) call += (k ? ", " : "") + self(body, i.inputs[k], self);
     return call + ")";

@@ -10,6 +10,7 @@
 
 #include "backends/graph/fuse.h"
 #include "backends/graph/group_paths.h"
+#include "backends/graph/ops.h"
 
 namespace neon {
 
@@ -262,9 +263,8 @@ class Grouper {
 
   bool is_made_anywhere(Value value) const {
     const int p = graph_.producer_index(value);
-    const std::string_view producer = graph_.node(p).op->name;
     if (is_converting_load(graph_, roles_, p)) return false;
-    return roles_[size_t(p)] == Role::source || producer == "constant" || producer == "scalar";
+    return roles_[size_t(p)] == Role::source || graph_.node(p).op->is_number();
   }
 
   // Node n from its group to the only one that reads it, which then reads an array less.
@@ -307,8 +307,8 @@ class Grouper {
     std::map<Value, std::vector<int>> readers, makers;  // nodes
     for (int n = 0; n < graph_.node_count(); ++n) {
       const Node& node = graph_.node(n);
-      const bool slice = node.op->name == "slice";
-      if (!slice && node.op->name != "concat") continue;
+      const bool slice = node.op->is(ops::slice);
+      if (!slice && !node.op->is(ops::concat)) continue;
       const Value whole = slice ? node.inputs[0] : node.outputs[0];
       if (node.attributes.integer("axis") != graph_.shape(whole).rank() - 1) continue;
       if (slice) readers[whole].push_back(n);
@@ -361,7 +361,7 @@ class Grouper {
     return std::ranges::all_of(nodes, [&](int n) {
       const Node& node = graph_.node(n);
       return is_floating(graph_.dtype(node.outputs[0])) && std::ranges::all_of(node.inputs, [&](Value input) {
-               return is_made_anywhere(input) || graph_.producer(viewed(graph_, input)).op->name == "keyed_uniform" ||
+               return is_made_anywhere(input) || graph_.producer(viewed(graph_, input)).op->traits.draws ||
                       std::ranges::count(nodes, graph_.producer_index(input)) > 0;
              });
     });

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "backends/graph/fuse.h"
+#include "backends/graph/ops.h"
 
 namespace neon {
 
@@ -18,10 +19,10 @@ constexpr size_t kMostNodesOfPart = 8;  // of such a kernel
 
 bool all_ones(const Shape& shape) { return shape.elements() == 1; }
 
-bool is_gather(const Node& node) { return node.op->name == "gather"; }
+bool is_gather(const Node& node) { return node.op->traits.fusion == Fusion::rows; }
 // Integers of 64 bits would not pass through the arithmetic of a fused kernel.
 bool is_fused_slice(const Graph& graph, const Node& node) {
-  return node.op->name == "slice" && is_floating(graph.dtype(node.outputs[0]));
+  return node.op->traits.fusion == Fusion::slice && is_floating(graph.dtype(node.outputs[0]));
 }
 
 // Reduced axes beside each other (sizes of 1 aside): what the devices' loops run over.
@@ -37,7 +38,7 @@ bool is_simple_reduction(const Shape& shape, const std::vector<int64_t>& axes) {
 
 // What lies in memory is rounded; within a kernel nothing is. That matters where a number becomes an integer.
 bool rounds(const Node& node, const Graph& graph) {
-  return node.op->name == "cast" && !is_floating(graph.dtype(node.outputs[0]));
+  return node.op->is(ops::cast) && !is_floating(graph.dtype(node.outputs[0]));
 }
 
 Shape padded(const Shape& shape, int rank) {
@@ -115,28 +116,26 @@ bool same_but_leading_ones(const Shape& a, const Shape& b) {
 
 bool is_view(const Graph& graph, int n) {
   const Node& node = graph.node(n);
-  if (node.op->name != "reshape") return false;
+  if (node.op->traits.fusion != Fusion::view) return false;
   const int maker = graph.producer_index(node.inputs[0]);
   const Op& op = *graph.node(maker).op;
-  const bool computed = op.is_elementwise() || is_reduction(op) || op.name == "cast" || op.name == "broadcast" ||
-                        (op.name == "reshape" && !is_view(graph, maker));
+  const bool computed = op.traits.fusion == Fusion::elements || is_reduction(op) ||
+                        (op.traits.fusion == Fusion::view && !is_view(graph, maker));
   return !computed || !all_ones(graph.shape(node.outputs[0]));
 }
 
-bool is_reduction(const Op& op) {
-  return op.name == "sum" || op.name == "max" || op.name == "min" || op.name == "argmax";
-}
+bool is_reduction(const Op& op) { return op.traits.fusion == Fusion::reduction; }
 
 bool reads_array(const Graph& graph, const Node& node) { return is_gather(node) || is_fused_slice(graph, node); }
 
 bool is_converting_load(const Graph& graph, const std::vector<Role>& roles, int n) {
-  if (roles[size_t(n)] != Role::source || graph.node(n).op->name != "cast") return false;
-  const std::string_view maker = graph.producer(graph.node(n).inputs[0]).op->name;
-  return maker == "input" || maker == "variable";
+  const Node& node = graph.node(n);
+  return roles[size_t(n)] == Role::source && node.op->is(ops::cast) &&
+         graph.producer(node.inputs[0]).op->is_given_array();
 }
 
 bool is_total(const Graph& graph, const Node& node) {
-  return is_reduction(*node.op) && node.op->name != "argmax" &&
+  return is_reduction(*node.op) && node.op->traits.reduction != Reduction::argmax &&
          node.attributes.integers("axes").size() == size_t(graph.shape(node.inputs[0]).rank());
 }
 
@@ -162,16 +161,34 @@ std::vector<bool> widened_where_read(const Graph& graph) {
   }
   for (int n = 0; n < graph.node_count(); ++n) {
     const Node& node = graph.node(n);
-    if (node.op->name != "cast" || node.attributes.has("copy") || node.attributes.has(kKept)) continue;
+    if (!node.op->is(ops::cast) || node.attributes.has("copy") || node.attributes.has(kKept)) continue;
     const Value from = node.inputs[0], to = node.outputs[0];
-    const std::string_view maker = graph.producer(from).op->name;
-    const bool is_leaf = maker == "input" || (maker == "variable" && !written[size_t(from.id)]);
+    const bool is_leaf = graph.producer(from).op->is_given_array() && !written[size_t(from.id)];
     const DType narrow = graph.dtype(from), wide = graph.dtype(to);
     const bool widens =
         is_floating(wide) && narrow != DType::i64 && (!is_floating(narrow) || size_of(narrow) < size_of(wide));
     out[size_t(n)] = is_leaf && widens && wider[size_t(to.id)] && !kept[size_t(to.id)];
   }
   return out;
+}
+
+// What follows from the step record, constants and places alone is made where it is used; but a cast to the same type
+// is a copy for those who need it in memory. `roles` are those of the nodes before it.
+bool is_made_where_used(const Graph& graph, const Node& node, const std::vector<Role>& roles,
+                        const std::vector<bool>& widened) {
+  const bool copy = node.op->is(ops::cast) && graph.dtype(node.inputs[0]) == graph.dtype(node.outputs[0]);
+  if (copy || node.op->traits.fusion != Fusion::elements || rounds(node, graph)) return false;
+  return std::ranges::all_of(node.inputs, [&](Value input) {
+    const size_t p = size_t(graph.producer_index(input));
+    const Op& maker = *graph.node(int(p)).op;
+    return maker.is_number() || (roles[p] == Role::source && !maker.traits.draws && !widened[p]);
+  });
+}
+
+Role role_of_reduction(const Graph& graph, const Node& node) {
+  const auto& axes = node.attributes.integers("axes");
+  const bool simple = is_simple_reduction(graph.shape(node.inputs[0]), axes);
+  return simple && !(axes.empty() && !is_total(graph, node)) ? Role::fusible : Role::opaque;
 }
 
 }  // namespace
@@ -181,34 +198,22 @@ std::vector<Role> roles(const Graph& graph) {
   std::vector<Role> out;
   for (int i = 0; i < graph.node_count(); ++i) {
     const Node& node = graph.node(i);
-    const std::string_view name = node.op->name;
+    const Fusion fusion = node.op->traits.fusion;
     Role role = Role::opaque;
-    if (name == "input" || name == "variable" || name == "scalar" || name == "constant") {
+    if (fusion == Fusion::leaf) {
       role = Role::leaf;
     } else if (is_view(graph, i)) {
       role = Role::view;
     } else if (domain_of(graph, node).elements() == 0) {
       role = Role::opaque;
-    } else if (name == "iota" || name == "uniform") {
+    } else if (fusion == Fusion::source) {
       role = Role::source;
     } else if (node.attributes.has("copy")) {
       role = Role::fusible;
-    } else if (node.op->is_elementwise() || name == "cast" || name == "broadcast" || name == "reshape") {
-      // What follows from the step record, constants and places alone is made where it is used; but a cast to the same
-      // type is a copy for those who need it in memory.
-      const bool copy = name == "cast" && graph.dtype(node.inputs[0]) == graph.dtype(node.outputs[0]);
-      const bool cheap =
-          !copy && name != "reshape" && !rounds(node, graph) && std::ranges::all_of(node.inputs, [&](Value input) {
-            const int p = graph.producer_index(input);
-            const std::string_view producer = graph.node(p).op->name;
-            return producer == "scalar" || producer == "constant" ||
-                   (out[size_t(p)] == Role::source && producer != "uniform" && !widened[size_t(p)]);
-          });
-      role = cheap || widened[size_t(i)] ? Role::source : Role::fusible;
-    } else if (is_reduction(*node.op)) {
-      const auto& axes = node.attributes.integers("axes");
-      const bool simple = is_simple_reduction(graph.shape(node.inputs[0]), axes);
-      role = simple && !(axes.empty() && !is_total(graph, node)) ? Role::fusible : Role::opaque;
+    } else if (fusion == Fusion::elements || fusion == Fusion::view) {
+      role = widened[size_t(i)] || is_made_where_used(graph, node, out, widened) ? Role::source : Role::fusible;
+    } else if (fusion == Fusion::reduction) {
+      role = role_of_reduction(graph, node);
     } else if (reads_array(graph, node)) {
       role = Role::fusible;
     }
@@ -225,7 +230,7 @@ GroupSize size_of_group(const Graph& graph, const std::vector<int>& nodes) {
   GroupSize out;
   for (int n : nodes) {
     const Node& node = graph.node(n);
-    const bool narrows = node.op->name == "cast" && size_of(graph.dtype(node.outputs[0])) == 2;
+    const bool narrows = node.op->is(ops::cast) && size_of(graph.dtype(node.outputs[0])) == 2;
     out.computing += !narrows && !is_fused_slice(graph, node);
     out.totals += is_total(graph, node);
   }

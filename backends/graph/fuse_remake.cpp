@@ -7,6 +7,7 @@
 #include <set>
 
 #include "backends/graph/fuse.h"
+#include "backends/graph/ops.h"
 
 namespace neon {
 
@@ -17,9 +18,8 @@ constexpr int64_t kSmall = 16;     // an array with so many times fewer elements
 constexpr double kWorth = 1.125;   // bytes read in place of one that is neither stored nor read
 
 bool is_cheap(const Graph& graph, const Node& node) {
-  static const std::set<std::string_view> cheap = {"add", "sub", "mul", "neg", "square", "broadcast", "relu"};
-  return cheap.count(node.op->name) > 0 || (node.op->name == "cast" && is_floating(graph.dtype(node.outputs[0])) &&
-                                            is_floating(graph.dtype(node.inputs[0])));
+  return node.op->traits.cheap || (node.op->is(ops::cast) && is_floating(graph.dtype(node.outputs[0])) &&
+                                   is_floating(graph.dtype(node.inputs[0])));
 }
 
 class Remaker {
@@ -90,8 +90,7 @@ class Remaker {
     nodes.insert(n);
     for (Value input : node.inputs) {
       const int p = graph_.producer_index(input);
-      const std::string_view op = graph_.node(p).op->name;
-      if (op == "constant" || op == "scalar" || roles_[size_t(p)] == Role::source) continue;
+      if (graph_.node(p).op->is_number() || roles_[size_t(p)] == Role::source) continue;
       // It may be written anew before the reader runs.
       if (outlives_run(graph_, viewed(graph_, input))) return false;
       if (nodes.count(p) || is_in(reader, p) || is_read(reader, input)) continue;

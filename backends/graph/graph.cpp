@@ -1,6 +1,6 @@
 #include "backends/graph/graph.h"
 
-#include "backends/graph/op.h"
+#include "backends/graph/ops.h"
 
 namespace neon {
 
@@ -75,24 +75,24 @@ Attributes leaf_attributes(const std::string& name, DType dtype, const Shape& sh
 }  // namespace
 
 Value Graph::input(const std::string& name, DType dtype, const Shape& shape) {
-  return add("input", {}, leaf_attributes(name, dtype, shape));
+  return add(ops::input, {}, leaf_attributes(name, dtype, shape));
 }
 
 Value Graph::variable(const std::string& name, DType dtype, const Shape& shape) {
-  return add("variable", {}, leaf_attributes(name, dtype, shape));
+  return add(ops::variable, {}, leaf_attributes(name, dtype, shape));
 }
 
 Value Graph::scalar(const std::string& name, DType dtype) {
-  return add("scalar", {}, leaf_attributes(name, dtype, {}));
+  return add(ops::scalar, {}, leaf_attributes(name, dtype, {}));
 }
 
 Value Graph::constant(double number, DType dtype) {
-  return add("constant", {}, {{"value", number}, {"dtype", int64_t(dtype)}});
+  return add(ops::constant, {}, {{"value", number}, {"dtype", int64_t(dtype)}});
 }
 
 bool outlives_run(const Graph& graph, Value value) {
   const Node& maker = graph.producer(value);
-  return maker.op->name == "variable" || maker.attributes.has(kKept);
+  return maker.op->traits.leaf == LeafKind::variable || maker.attributes.has(kKept);
 }
 
 void Graph::assign(Value variable, Value value, Value guard) {
@@ -112,10 +112,10 @@ std::vector<Assignment> Graph::assignments_of(Value value) const {
 
 void Graph::output(const std::string& name, Value value) { outputs_[name] = value; }
 
-std::vector<Value> Graph::leaves(std::string_view op) const {
+std::vector<Value> Graph::leaves(LeafKind kind) const {
   std::vector<Value> out;
   for (const Node& node : nodes_)
-    if (node.op->name == op) out.push_back(node.outputs.front());
+    if (node.op->traits.leaf == kind) out.push_back(node.outputs.front());
   return out;
 }
 

@@ -23,6 +23,8 @@ namespace neon {
 
 struct Op;
 
+enum class LeafKind : uint8_t { none, input, variable, scalar, constant };
+
 struct TensorType {
   DType dtype = DType::f32;
   Shape shape;
@@ -80,7 +82,7 @@ class Graph {
   const std::vector<Assignment>& assignments() const { return assignments_; }
   std::vector<Assignment> assignments_of(Value value) const;  // that give it to a variable
   const std::map<std::string, Value>& outputs() const { return outputs_; }
-  std::vector<Value> leaves(std::string_view op) const;  // all "variable" nodes, ...
+  std::vector<Value> leaves(LeafKind kind) const;  // in the order in which they were added
 
   // Where following nodes come from, for messages and the printed program.
   void set_scope(std::string scope) { scope_ = std::move(scope); }

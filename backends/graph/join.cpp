@@ -7,6 +7,7 @@
 #include <set>
 
 #include "backends/graph/fuse.h"
+#include "backends/graph/ops.h"
 
 namespace neon {
 
@@ -55,7 +56,7 @@ class Joiner {
   void join(const LoweredKernel& concat) {
     const Value whole = concat.outputs[0];
     // Not where it writes a variable, whose old value may be read until then.
-    if (graph_.producer(whole).op->name != "concat") return;
+    if (!graph_.producer(whole).op->is(ops::concat)) return;
     const int axis = int(concat.attributes.integer("axis"));
     if (!has_aligned_rows(graph_, concat.inputs, axis)) return;
     std::vector<Placement> placements;
@@ -75,7 +76,7 @@ class Joiner {
 
   bool can_be_placed(Value part, const Placement& placement, const LoweredKernel& concat) const {
     // A variable has memory of its own, also where a kernel of the step writes it.
-    if (graph_.producer(part).op->name == "variable" || graph_.shape(part).elements() == 0 ||
+    if (graph_.producer(part).op->traits.leaf == LeafKind::variable || graph_.shape(part).elements() == 0 ||
         std::ranges::count(concat.inputs, part) > 1 || !is_read_in_time(part, placement.whole))
       return false;
     for (const auto& [name, value] : graph_.outputs())

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "backends/graph/expression.h"
+#include "backends/graph/ops.h"
 #include "backends/graph/passes.h"
 #include "backends/graph/rewrite.h"
 
@@ -13,7 +14,7 @@ namespace {
 
 // Whether a node casts a variable to a type of fewer bytes.
 bool is_narrowing(const Graph& graph, const Node& node) {
-  if (node.op->name != "cast" || graph.producer(node.inputs[0]).op->name != "variable") return false;
+  if (!node.op->is(ops::cast) || graph.producer(node.inputs[0]).op->traits.leaf != LeafKind::variable) return false;
   const DType from = graph.dtype(node.inputs[0]), to = graph.dtype(node.outputs[0]);
   const bool narrower = is_floating(from) && is_floating(to) && size_of(to) < size_of(from);
   return narrower && graph.shape(node.outputs[0]).elements() > 0;
@@ -42,7 +43,7 @@ Graph with_kept_casts(const Graph& graph) {
   Graph out = rewritten(graph, [&](Graph& to, const Node& node) {
     std::vector<Value> results;
     if (kept.count(node.outputs[0])) {
-      results = to.add_all("cast", node.inputs, node.attributes.with(kKept, int64_t(1)));
+      results = to.add_all(ops::cast, node.inputs, node.attributes.with(kKept, int64_t(1)));
       made.insert(results[0]);
       return results;
     }

@@ -245,9 +245,10 @@ std::string to_string(const Lowered& lowered) {
       if (code) out += text("      ", code->to_string(graph), "\n");
   }
   std::string leaves;
-  for (const char* op : {"input", "variable"})
-    for (Value leaf : graph.leaves(op))
-      leaves += text("  ", typed(leaf), "  ", op, " ", graph.producer(leaf).attributes.string("name"), "\n");
+  for (LeafKind kind : {LeafKind::input, LeafKind::variable})
+    for (Value leaf : graph.leaves(kind))
+      leaves += text("  ", typed(leaf), "  ", graph.producer(leaf).op->name, " ",
+                     graph.producer(leaf).attributes.string("name"), "\n");
   out += "leaves\n" + leaves;
   out += text("arena ", bytes_text(double(lowered.arena_bytes)), ", all values ",
               bytes_text(double(lowered.value_bytes)), "\n");

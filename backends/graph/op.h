@@ -1,5 +1,5 @@
-// The op table. An op is a name, a shape rule, a gradient rule in terms of other ops, and (in
-// backends/cpu) a plain kernel. A compound op has a definition in other ops and is one node until lowering.
+// The op table. An op is a name, a shape rule, a gradient rule in terms of other ops, traits for passes and devices,
+// and (in backends/cpu) a plain kernel. A compound op has a definition in other ops and is one node until lowering.
 #pragma once
 #include <span>
 #include <string>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/graph/graph.h"
+#include "backends/graph/traits.h"
 
 namespace neon {
 
@@ -40,15 +41,31 @@ class GradientContext {
   Value cotangent(int i = 0) const { return cotangents[size_t(i)]; }
 };
 
+// The name of one op, for code that means this op and no other; declared in ops.h.
+class OpName {
+ public:
+  constexpr explicit OpName(const char* name) : name_(name) {}
+  constexpr operator std::string_view() const { return name_; }
+
+ private:
+  std::string_view name_;
+};
+
 struct Op {
   std::string_view name;  // once added, of the table
   std::vector<TensorType> (*infer)(const InferContext&) = nullptr;
   void (*gradient)(GradientContext&) = nullptr;                 // null: no gradient flows through
   std::vector<Value> (*define)(Graph&, const Node&) = nullptr;  // compound ops only
+  OpTraits traits = {};
   // Elementwise ops: the row, and the operand whose derivative it is (-1: the function itself).
   const elementwise::Row* row = nullptr;
   int derivative_operand = -1;
   bool is_elementwise() const { return row != nullptr; }
+  bool is(OpName other) const { return name == std::string_view(other); }
+  // A number that kernels have at hand: of the step record, or fixed.
+  bool is_number() const { return traits.leaf == LeafKind::scalar || traits.leaf == LeafKind::constant; }
+  // An array that the program reads and does not make.
+  bool is_given_array() const { return traits.leaf == LeafKind::input || traits.leaf == LeafKind::variable; }
 };
 
 // Which of g (cotangent), a, b, c (operands), y (result) the derivative of a row by one operand takes, in order.

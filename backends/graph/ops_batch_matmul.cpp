@@ -2,7 +2,7 @@
 // two axes exchanged, and the result be `wide`, as matmul's. Its definition is a product and sum along rows, in the
 // type of the arithmetic.
 #include "backends/graph/expression.h"
-#include "backends/graph/op.h"
+#include "backends/graph/ops.h"
 
 namespace neon {
 
@@ -23,7 +23,7 @@ std::vector<TensorType> infer_batch_matmul(const InferContext& c) {
 }
 
 Value product(Graph& graph, Value a, Value b, bool transpose_a, bool transpose_b) {
-  return graph.add("batch_matmul", {a, b},
+  return graph.add(ops::batch_matmul, {a, b},
                    {{"transpose_a", int64_t(transpose_a)}, {"transpose_b", int64_t(transpose_b)}});
 }
 
@@ -46,7 +46,11 @@ std::vector<Value> define_batch_matmul(Graph& graph, const Node& node) {
   return {cast(reshape(sum(each, {3}), {batch, m, n}), product_type(a.dtype(), node.attributes))};
 }
 
-const OpRegistration batch_matmul_op({"batch_matmul", infer_batch_matmul, batch_matmul_gradient, define_batch_matmul});
+const OpRegistration batch_matmul_op({ops::batch_matmul,
+                                      infer_batch_matmul,
+                                      batch_matmul_gradient,
+                                      define_batch_matmul,
+                                      {.product = ProductKind::stacks}});
 
 }  // namespace
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "backends/graph/expression.h"
-#include "backends/graph/op.h"
+#include "backends/graph/ops.h"
 
 namespace neon {
 
@@ -45,10 +45,10 @@ Statistics after_one_another(Expr x, const std::vector<int64_t>& axes) {
 
 // Where an array of which a fused kernel would read x lies in memory; an invalid Value where such a kernel makes it.
 Value stored(const Graph& graph, Value x) {
-  while (graph.producer(x).op->name == "cast" || graph.producer(x).op->name == "reshape")
+  while (graph.producer(x).op->is(ops::cast) || graph.producer(x).op->traits.fusion == Fusion::view)
     x = graph.producer(x).inputs[0];
   const Op& op = *graph.producer(x).op;
-  return op.is_elementwise() || op.name == "gather" ? Value{} : x;
+  return op.is_elementwise() || op.traits.fusion == Fusion::rows ? Value{} : x;
 }
 
 // Of what lies in memory the first number of each channel, the last axis: `shape`, in the type of x.

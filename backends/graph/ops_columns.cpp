@@ -3,7 +3,7 @@
 //                      0 outside x
 // x (N,H,W,C), windows of `sizes` (R,S), y (R S C, N P Q). Windows of one pixel turn an array: (N,P,Q,K) -> (K, N P Q).
 // Only the pass with_product_gradients() asks for it, after gradients were derived, so it has none.
-#include "backends/graph/op.h"
+#include "backends/graph/ops.h"
 #include "backends/graph/windows.h"
 
 namespace neon {
@@ -20,7 +20,8 @@ std::vector<TensorType> infer_columns(const InferContext& c) {
   return {{x.dtype, {sizes[0] * sizes[1] * x.shape[3], x.shape[0] * outputs[0] * outputs[1]}}};
 }
 
-const OpRegistration columns_ops[] = {OpRegistration({"columns", infer_columns})};
+const OpRegistration columns_ops[] = {
+    OpRegistration({.name = ops::columns, .infer = infer_columns, .traits = {.enlarges = true}})};
 
 }  // namespace
 

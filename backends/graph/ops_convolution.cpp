@@ -6,7 +6,7 @@
 //   convolution_weight_gradient(x, y) -> w    its adjoint in w, for filters of `sizes`
 // x (N,H,W,C), w (K,R,S,C/groups), y (N,P,Q,K). Of several groups, each has its share of C and of K for itself. Every
 // one is linear in both of its inputs, and their derivatives are again one of the three.
-#include "backends/graph/op.h"
+#include "backends/graph/ops.h"
 #include "backends/graph/windows.h"
 
 namespace neon {
@@ -110,7 +110,7 @@ struct Related {
     return deconvolution(graph, y, w, windows, groups, middle(graph.shape(x)));
   }
   Value weight_gradient(Value x, Value y) const {
-    return graph.add("convolution_weight_gradient", {x, y}, attributes_of(windows, groups, windows.size));
+    return graph.add(ops::convolution_weight_gradient, {x, y}, attributes_of(windows, groups, windows.size));
   }
   Graph& graph;
   const Windows windows;
@@ -137,19 +137,32 @@ void weight_gradient_gradient(GradientContext& c) {
 }
 
 const OpRegistration convolution_ops[] = {
-    OpRegistration({"convolution", infer_convolution, convolution_gradient}),
-    OpRegistration({"convolution_data_gradient", infer_data_gradient, data_gradient_gradient}),
-    OpRegistration({"convolution_weight_gradient", infer_weight_gradient, weight_gradient_gradient}),
+    OpRegistration(
+        {ops::convolution,
+         infer_convolution,
+         convolution_gradient,
+         nullptr,
+         {.convolution = ConvolutionKind::forward, .takes_bias = true, .takes_relu = true, .writes_rows = true}}),
+    OpRegistration({ops::convolution_data_gradient,
+                    infer_data_gradient,
+                    data_gradient_gradient,
+                    nullptr,
+                    {.convolution = ConvolutionKind::by_input, .writes_rows = true}}),
+    OpRegistration({ops::convolution_weight_gradient,
+                    infer_weight_gradient,
+                    weight_gradient_gradient,
+                    nullptr,
+                    {.convolution = ConvolutionKind::by_filters}}),
 };
 
 }  // namespace
 
 Value convolution(Graph& graph, Value x, Value w, const Windows& windows, int64_t groups) {
-  return graph.add("convolution", {x, w}, attributes_of(windows, groups));
+  return graph.add(ops::convolution, {x, w}, attributes_of(windows, groups));
 }
 
 Value deconvolution(Graph& graph, Value y, Value w, const Windows& windows, int64_t groups, const Sizes& sizes) {
-  return graph.add("convolution_data_gradient", {y, w}, attributes_of(windows, groups, sizes));
+  return graph.add(ops::convolution_data_gradient, {y, w}, attributes_of(windows, groups, sizes));
 }
 
 }  // namespace neon

@@ -5,7 +5,7 @@
 //   depth_to_space(y) -> x    x[n,h,w,c] = y[n, h / bh, w / bw, (h % bh * bw + w % bw) * C + c], for an x of `sizes`
 //                             (H,W,C): the adjoint of patches of `blocks` (bh,bw) side by side
 // Only the pass with_deep_inputs() asks for them, after gradients were derived, so they have none.
-#include "backends/graph/op.h"
+#include "backends/graph/ops.h"
 #include "backends/graph/windows.h"
 
 namespace neon {
@@ -61,8 +61,8 @@ std::vector<Value> define_depth_to_space(Graph& graph, const Node& node) {
 }
 
 const OpRegistration depth_ops[] = {
-    OpRegistration({"patches", infer_patches}),
-    OpRegistration({.name = "depth_to_space", .infer = infer_depth_to_space, .define = define_depth_to_space}),
+    OpRegistration({.name = ops::patches, .infer = infer_patches, .traits = {.takes_prologue = true}}),
+    OpRegistration({.name = ops::depth_to_space, .infer = infer_depth_to_space, .define = define_depth_to_space}),
 };
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include "backends/elementwise/kernels.h"
 #include "backends/graph/expression.h"
-#include "backends/graph/op.h"
+#include "backends/graph/ops.h"
 
 namespace neon {
 
@@ -64,8 +64,16 @@ void broadcast_gradient(GradientContext& c) {
   c.results[0] = sum_to_shape(c.graph, c.cotangent(), c.graph.shape(c.input(0)));
 }
 
-const OpRegistration cast_op({"cast", infer_cast, cast_gradient});
-const OpRegistration broadcast_op({"broadcast", infer_broadcast, broadcast_gradient});
+// Whether a cast is cheap to repeat depends on its types, see fuse_remake.cpp.
+const OpRegistration cast_op({ops::cast, infer_cast, cast_gradient, nullptr, {.fusion = Fusion::elements}});
+const OpRegistration broadcast_op(
+    {ops::broadcast, infer_broadcast, broadcast_gradient, nullptr, {.fusion = Fusion::elements, .cheap = true}});
+
+// Rows of an instruction or two; their derivatives are not among them.
+bool is_cheap(std::string_view row) {
+  static constexpr std::string_view cheap[] = {"add", "sub", "mul", "neg", "square", "relu"};
+  return std::ranges::find(cheap, row) != std::end(cheap);
+}
 
 const bool rows_registered = [] {
   for (const elementwise::Row& row : elementwise::rows()) {
@@ -73,9 +81,10 @@ const bool rows_registered = [] {
     for (int i = 0; i < row.arity; ++i) {
       if (!row.derivatives[i]) continue;
       differentiable = true;
-      add_op({text(row.name, "'", i), infer_elementwise, nullptr, nullptr, &row, i});
+      add_op({text(row.name, "'", i), infer_elementwise, nullptr, nullptr, {.fusion = Fusion::elements}, &row, i});
     }
-    add_op({row.name, infer_elementwise, differentiable ? elementwise_gradient : nullptr, nullptr, &row, -1});
+    const OpTraits traits{.fusion = Fusion::elements, .cheap = is_cheap(row.name)};
+    add_op({row.name, infer_elementwise, differentiable ? elementwise_gradient : nullptr, nullptr, traits, &row, -1});
   }
   return true;
 }();

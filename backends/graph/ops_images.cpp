@@ -8,7 +8,7 @@
 //     sampled linearly between the pixels' middles; outside is as the nearest pixel. Of the type of floating data;
 //     integers give that of the arithmetic.
 #include "backends/graph/images.h"
-#include "backends/graph/op.h"
+#include "backends/graph/ops.h"
 
 namespace neon {
 
@@ -51,8 +51,10 @@ std::vector<Value> inputs_of(Value data, Value places, Value indices) {
   return out;
 }
 
-const OpRegistration images_ops[] = {OpRegistration({"crop", infer_crop}),
-                                     OpRegistration({"resample", infer_resample})};
+const OpRegistration images_ops[] = {
+    OpRegistration({.name = ops::crop, .infer = infer_crop, .traits = {.looks_up = true}}),
+    OpRegistration({.name = ops::resample, .infer = infer_resample, .traits = {.looks_up = true}}),
+};
 
 }  // namespace
 

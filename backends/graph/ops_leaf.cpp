@@ -1,5 +1,5 @@
 // Leaves, and the sources that make values from nothing: iota, uniform, and keyed_uniform from numbers of samples.
-#include "backends/graph/op.h"
+#include "backends/graph/ops.h"
 
 namespace neon {
 
@@ -22,14 +22,18 @@ std::vector<TensorType> infer_keyed_uniform(const InferContext& c) {
   return {{DType::f32, {keys.shape[0], columns}}};
 }
 
+Op leaf(OpName name, std::vector<TensorType> (*infer)(const InferContext&), LeafKind kind) {
+  return {.name = name, .infer = infer, .traits = {.fusion = Fusion::leaf, .leaf = kind}};
+}
+
 const OpRegistration leaf_ops[] = {
-    OpRegistration({"input", named_leaf}),
-    OpRegistration({"variable", named_leaf}),
-    OpRegistration({"scalar", named_leaf}),
-    OpRegistration({"constant", constant}),
-    OpRegistration({"iota", source}),
-    OpRegistration({"uniform", source}),
-    OpRegistration({"keyed_uniform", infer_keyed_uniform}),
+    OpRegistration(leaf(ops::input, named_leaf, LeafKind::input)),
+    OpRegistration(leaf(ops::variable, named_leaf, LeafKind::variable)),
+    OpRegistration(leaf(ops::scalar, named_leaf, LeafKind::scalar)),
+    OpRegistration(leaf(ops::constant, constant, LeafKind::constant)),
+    OpRegistration({.name = "iota", .infer = source, .traits = {.fusion = Fusion::source}}),
+    OpRegistration({.name = ops::uniform, .infer = source, .traits = {.fusion = Fusion::source, .draws = true}}),
+    OpRegistration({.name = "keyed_uniform", .infer = infer_keyed_uniform, .traits = {.draws = true}}),
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 // matmul: a (M,K) · b (K,N) -> (M,N). Either operand may be stored transposed. With the attribute `wide` the result of
 // 16-bit operands is f32, the sums as they are.
 #include "backends/graph/expression.h"
-#include "backends/graph/op.h"
+#include "backends/graph/ops.h"
 
 namespace neon {
 
@@ -31,7 +31,11 @@ void matmul_gradient(GradientContext& c) {
   if (c.wanted[1]) c.results[1] = tb ? matmul(c.graph, g, a, true, ta) : matmul(c.graph, a, g, !ta, false);
 }
 
-const OpRegistration matmul_op({"matmul", infer_matmul, matmul_gradient});
+const OpRegistration matmul_op({ops::matmul,
+                                infer_matmul,
+                                matmul_gradient,
+                                nullptr,
+                                {.product = ProductKind::matrices, .takes_bias = true, .takes_relu = true}});
 
 }  // namespace
 

@@ -8,7 +8,7 @@
 // A zero that is the largest may lose its sign, and NaN its bits.
 // With count_padding=1 a mean divides by the size of the whole window, so that times that size it is a sum.
 // position is u8, or i32 where a window has over 255 places.
-#include "backends/graph/op.h"
+#include "backends/graph/ops.h"
 #include "backends/graph/windows.h"
 
 namespace neon {
@@ -90,10 +90,11 @@ void average_gradient_gradient(GradientContext& c) {
 }
 
 const OpRegistration pooling_ops[] = {
-    OpRegistration({"pool_max", infer_maximum, maximum_gradient}),
-    OpRegistration({"pool_max_gradient", infer_maximum_gradient}),
-    OpRegistration({"pool_avg", infer_average, average_gradient}),
-    OpRegistration({"pool_avg_gradient", infer_gradient, average_gradient_gradient}),
+    OpRegistration(
+        {ops::pool_max, infer_maximum, maximum_gradient, nullptr, {.takes_relu = true, .writes_rows = true}}),
+    OpRegistration({ops::pool_max_gradient, infer_maximum_gradient}),
+    OpRegistration({ops::pool_avg, infer_average, average_gradient, nullptr, {.writes_rows = true}}),
+    OpRegistration({ops::pool_avg_gradient, infer_gradient, average_gradient_gradient}),
 };
 
 }  // namespace

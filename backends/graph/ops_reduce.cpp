@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "backends/graph/expression.h"
-#include "backends/graph/op.h"
+#include "backends/graph/ops.h"
 
 namespace neon {
 
@@ -37,11 +37,13 @@ void extremum_gradient(GradientContext& c) {
   c.results[0] = hit * (g / sum(hit, c.node.attributes.integers("axes")));
 }
 
+OpTraits folds(Reduction reduction) { return {.fusion = Fusion::reduction, .reduction = reduction}; }
+
 const OpRegistration reduce_ops[] = {
-    OpRegistration({"sum", infer_reduce, sum_gradient}),
-    OpRegistration({"max", infer_reduce, extremum_gradient}),
-    OpRegistration({"min", infer_reduce, extremum_gradient}),
-    OpRegistration({"argmax", infer_argmax}),
+    OpRegistration({ops::sum, infer_reduce, sum_gradient, nullptr, folds(Reduction::sum)}),
+    OpRegistration({"max", infer_reduce, extremum_gradient, nullptr, folds(Reduction::max)}),
+    OpRegistration({"min", infer_reduce, extremum_gradient, nullptr, folds(Reduction::min)}),
+    OpRegistration({ops::argmax, infer_argmax, nullptr, nullptr, folds(Reduction::argmax)}),
 };
 
 }  // namespace

@@ -2,7 +2,7 @@
 #include <numeric>
 
 #include "backends/graph/expression.h"
-#include "backends/graph/op.h"
+#include "backends/graph/ops.h"
 
 namespace neon {
 
@@ -153,13 +153,13 @@ std::vector<TensorType> infer_scatter_add(const InferContext& c) {
 void scatter_add_gradient(GradientContext& c) { c.results[0] = gather(c.graph, c.cotangent(), c.input(1)); }
 
 const OpRegistration shape_ops[] = {
-    OpRegistration({"reshape", infer_reshape, reshape_gradient}),
-    OpRegistration({"transpose", infer_transpose, transpose_gradient}),
-    OpRegistration({"concat", infer_concat, concat_gradient}),
-    OpRegistration({"slice", infer_slice, slice_gradient}),
+    OpRegistration({ops::reshape, infer_reshape, reshape_gradient, nullptr, {.fusion = Fusion::view, .moves = true}}),
+    OpRegistration({ops::transpose, infer_transpose, transpose_gradient, nullptr, {.moves = true}}),
+    OpRegistration({ops::concat, infer_concat, concat_gradient}),
+    OpRegistration({ops::slice, infer_slice, slice_gradient, nullptr, {.fusion = Fusion::slice, .moves = true}}),
     OpRegistration({"split", infer_split, split_gradient, define_split}),
-    OpRegistration({"gather", infer_gather, gather_gradient}),
-    OpRegistration({"scatter_add", infer_scatter_add, scatter_add_gradient}),
+    OpRegistration({ops::gather, infer_gather, gather_gradient, nullptr, {.fusion = Fusion::rows, .looks_up = true}}),
+    OpRegistration({"scatter_add", infer_scatter_add, scatter_add_gradient, nullptr, {.looks_up = true}}),
 };
 
 }  // namespace

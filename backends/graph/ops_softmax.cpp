@@ -4,7 +4,7 @@
 //   softmax_cross_entropy(x, t) -> cost (N,1)           sum t (log sum exp(x) - x)
 //   softmax_cross_entropy_grad(x, t, g) -> dx           g (softmax(x) sum(t) - t)
 #include "backends/graph/expression.h"
-#include "backends/graph/op.h"
+#include "backends/graph/ops.h"
 
 namespace neon {
 
@@ -61,7 +61,7 @@ std::vector<Value> define_cross_entropy_grad(Graph& graph, const Node& node) {
 }
 
 const OpRegistration softmax_ops[] = {
-    OpRegistration({"softmax", same_as_first, softmax_gradient, define_softmax}),
+    OpRegistration({ops::softmax, same_as_first, softmax_gradient, define_softmax}),
     OpRegistration({"softmax_grad", same_as_first, nullptr, define_softmax_grad}),
     OpRegistration({"softmax_cross_entropy", infer_cross_entropy, cross_entropy_gradient, define_cross_entropy}),
     OpRegistration({"softmax_cross_entropy_grad", same_as_first, nullptr, define_cross_entropy_grad}),

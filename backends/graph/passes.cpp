@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backends/graph/ops.h"
 #include "backends/graph/rewrite.h"
 
 namespace neon {
@@ -38,7 +39,7 @@ namespace {
 
 // Whether every element that a pooling gradient spreads arrives somewhere, in the same channel.
 bool spreads_within_channels(const Node& node) {
-  if (node.op->name != "pool_max_gradient") return false;
+  if (!node.op->is(ops::pool_max_gradient)) return false;
   const Attributes& a = node.attributes;
   return a.integers("window").back() == 1 && a.integers("strides").back() == 1;
 }
@@ -48,13 +49,13 @@ bool spreads_within_channels(const Node& node) {
 Graph simplified(const Graph& graph) {
   return rewritten(graph, [](Graph& to, const Node& node) {
     std::vector<Value> out;
-    if (node.op->name != "sum") return out;
+    if (node.op->traits.reduction != Reduction::sum) return out;
     const Node& maker = to.producer(node.inputs[0]);
     const auto& axes = node.attributes.integers("axes");
     const int last = to.shape(node.inputs[0]).rank() - 1;
     bool over_pixels = true;
     for (int axis = 0; axis < last; ++axis) over_pixels = over_pixels && std::ranges::count(axes, axis) > 0;
-    if (over_pixels && spreads_within_channels(maker)) out = {to.add("sum", {maker.inputs[0]}, node.attributes)};
+    if (over_pixels && spreads_within_channels(maker)) out = {to.add(ops::sum, {maker.inputs[0]}, node.attributes)};
     return out;
   });
 }

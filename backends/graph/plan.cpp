@@ -48,23 +48,18 @@ class Planner {
     hand_on_places();
     lowered_.arena_bytes = place(lowered_.buffers, kAlignment);
     for (int v = 0; v < graph_.value_count(); ++v) {
-      const std::string_view op = graph_.producer(Value{v}).op->name;
-      if (op != "input" && op != "variable" && op != "scalar" && op != "constant" &&
-          !is_view(graph_, graph_.producer_index(Value{v})))
+      if (in_arena(Value{v}) && !is_view(graph_, graph_.producer_index(Value{v})))
         lowered_.value_bytes += graph_.type(Value{v}).bytes();
     }
   }
 
  private:
-  bool in_arena(Value value) const {
-    const std::string_view op = graph_.producer(value).op->name;
-    return op != "input" && op != "variable" && op != "scalar" && op != "constant";
-  }
+  bool in_arena(Value value) const { return graph_.producer(value).op->traits.leaf == LeafKind::none; }
   Value storage(Value value) const { return lowered_.storage[size_t(value.id)]; }
 
   void find_storage() {
     lowered_.storage.assign(size_t(graph_.value_count()), Value{});
-    for (const char* leaf : {"input", "variable"})
+    for (LeafKind leaf : {LeafKind::input, LeafKind::variable})
       for (Value value : graph_.leaves(leaf)) lowered_.storage[size_t(value.id)] = value;
     for (const LoweredKernel& kernel : lowered_.kernels)
       for (Value value : kernel.outputs) lowered_.storage[size_t(value.id)] = value;

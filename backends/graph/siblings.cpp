@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "backends/graph/op.h"
+#include "backends/graph/ops.h"
 #include "backends/graph/passes.h"
 #include "backends/graph/rewrite.h"
 
@@ -17,8 +17,8 @@ constexpr int64_t kAlignedBytes = 16;
 // Elements of x for one of w: filters may have to be copied together.
 constexpr int64_t kLeastPixels = 4;
 
-bool is_data_gradient(const Node& node) { return node.op->name == "convolution_data_gradient"; }
-bool is_weight_gradient(const Node& node) { return node.op->name == "convolution_weight_gradient"; }
+bool is_data_gradient(const Node& node) { return node.op->traits.convolution == ConvolutionKind::by_input; }
+bool is_weight_gradient(const Node& node) { return node.op->traits.convolution == ConvolutionKind::by_filters; }
 
 struct Group {
   std::vector<int> data;     // nodes, convolution_data_gradient of (y, w)
@@ -72,7 +72,7 @@ class Rewriter {
   }
   bool is_addition(int n, const TensorType& type) const {
     const Node& node = from_.node(n);
-    return node.op->name == "add" && from_.type(node.outputs[0]) == type &&
+    return node.op->is(ops::add) && from_.type(node.outputs[0]) == type &&
            std::ranges::all_of(node.inputs, [&](Value input) { return from_.type(input) == type; });
   }
   // An addition that no other one alone goes on with.
@@ -196,7 +196,7 @@ class Rewriter {
   Value side_by_side(const Group& group, size_t operand, int64_t axis) {
     std::vector<Value> parts;
     for (int n : group.data) parts.push_back(find(from_.node(n).inputs[operand]));
-    return to_.add("concat", parts, {{"axis", axis}});
+    return to_.add(ops::concat, parts, {{"axis", axis}});
   }
   Value all_y(const Group& group) {
     return side_by_side(group, 0, from_.shape(from_.node(group.data[0]).inputs[0]).rank() - 1);
@@ -204,7 +204,7 @@ class Rewriter {
 
   Value sum_of(const Sum& sum, const std::string& scope) {
     Value total;
-    auto add = [&](Value summand) { total = total ? to_.add("add", {total, summand}) : summand; };
+    auto add = [&](Value summand) { total = total ? to_.add(ops::add, {total, summand}) : summand; };
     for (Value other : sum.others) {
       const Value summand = find(other);
       Scope here(to_, scope);
@@ -213,7 +213,7 @@ class Rewriter {
     for (const Group& group : sum.groups) {
       const Node& one = from_.node(group.data[0]);
       Scope here(to_, one.scope);
-      add(to_.add("convolution_data_gradient", {all_y(group), side_by_side(group, 1, 0)}, one.attributes));
+      add(to_.add(ops::convolution_data_gradient, {all_y(group), side_by_side(group, 1, 0)}, one.attributes));
     }
     return total;
   }
@@ -230,9 +230,9 @@ class Rewriter {
     const Value x = find(node.inputs[0]);
     const Node& one = from_.node(group.weights[0]);
     Scope here(to_, one.scope);
-    const Value all = to_.add("convolution_weight_gradient", {x, all_y(group)}, one.attributes);
+    const Value all = to_.add(ops::convolution_weight_gradient, {x, all_y(group)}, one.attributes);
     const int64_t count = from_.shape(node.outputs[0])[0];
-    return to_.add("slice", {all},
+    return to_.add(ops::slice, {all},
                    {{"axis", int64_t(0)}, {"first", first}, {"count", count}, {"reader", int64_t(reader)}});
   }
 

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "backends/graph/fuse.h"
+#include "backends/graph/ops.h"
 #include "backends/graph/passes.h"
 #include "backends/graph/rewrite.h"
 
@@ -29,7 +30,7 @@ std::vector<bool> only_sliced(const Graph& graph) {
     const Node& node = graph.node(n);
     for (Value input : node.inputs) {
       Reading& reading = readings[size_t(input.id)];
-      if (node.op->name != "slice") {
+      if (!node.op->is(ops::slice)) {
         reading.sliced = false;
         continue;
       }
@@ -76,7 +77,7 @@ class Sums {
     });
   }
   bool is_inner(Value summand) const {
-    return graph_.producer(summand).op->name == "add" && edges_[size_t(graph_.producer_index(summand))].size() == 1;
+    return graph_.producer(summand).op->is(ops::add) && edges_[size_t(graph_.producer_index(summand))].size() == 1;
   }
 
   void take(int sum) {
@@ -94,10 +95,10 @@ class Sums {
 // A slice of a sum: the sum of slices of its summands, those of sums among them likewise.
 Value sliced_sum(Graph& to, Value of, const Attributes& slice, const std::map<Value, std::vector<Value>>& summands) {
   const auto found = summands.find(of);
-  if (found == summands.end()) return to.add("slice", {of}, slice);
+  if (found == summands.end()) return to.add(ops::slice, {of}, slice);
   std::vector<Value> parts;
   for (Value summand : found->second) parts.push_back(sliced_sum(to, summand, slice, summands));
-  return to.add("add", parts);
+  return to.add(ops::add, parts);
 }
 
 }  // namespace
@@ -106,16 +107,16 @@ Graph with_slices_of_summands(const Graph& graph) {
   const std::vector<bool> sliced = only_sliced(graph);
   std::vector<int> sums;
   for (int n = 0; n < graph.node_count(); ++n)
-    if (graph.node(n).op->name == "add" && sliced[size_t(graph.node(n).outputs[0].id)]) sums.push_back(n);
+    if (graph.node(n).op->is(ops::add) && sliced[size_t(graph.node(n).outputs[0].id)]) sums.push_back(n);
   if (sums.empty()) return graph;
   const std::vector<bool> taken = Sums(graph).taken(sums);
   std::map<Value, std::vector<Value>> summands;  // of values of the new graph
   return rewritten(graph, [&](Graph& to, const Node& node) {
     std::vector<Value> out;
     if (taken[size_t(node.outputs[0].id)]) {
-      out = {to.add("add", node.inputs)};
+      out = {to.add(ops::add, node.inputs)};
       summands[out[0]] = node.inputs;
-    } else if (node.op->name == "slice" && summands.count(node.inputs[0])) {
+    } else if (node.op->is(ops::slice) && summands.count(node.inputs[0])) {
       out = {sliced_sum(to, node.inputs[0], node.attributes, summands)};
     }
     return out;

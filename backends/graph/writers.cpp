@@ -4,6 +4,7 @@
 
 #include "backends/graph/expression.h"
 #include "backends/graph/fuse.h"
+#include "backends/graph/ops.h"
 #include "backends/graph/passes.h"
 
 namespace neon {
@@ -30,7 +31,7 @@ class Copier {
   }
   // A node that moves `value` to memory of its own. Copies with different tags stay apart.
   Value copy(Value value, const std::string& tag) {
-    return to.add("cast", {value}, {{"dtype", int64_t(to.dtype(value))}, {"copy", tag}});
+    return to.add(ops::cast, {value}, {{"dtype", int64_t(to.dtype(value))}, {"copy", tag}});
   }
 
  private:
@@ -64,13 +65,12 @@ Graph with_copies(const Graph& original) {
   const auto targets = direct_targets(original);
   Copier copier(original);
   auto role_of = [&](Value value) { return own_roles[size_t(original.producer_index(value))]; };
-  auto op_of = [&](Value value) { return original.producer(value).op->name; };
   auto made_in_place = [&](Value value) {
-    return role_of(value) == Role::source || op_of(value) == "scalar" || op_of(value) == "constant";
+    return role_of(value) == Role::source || original.producer(value).op->is_number();
   };
   // A draw is by the element's place in its own shape: where it is repeated, it must be drawn before.
   auto repeated_draw = [&](const Node& node, Value input) {
-    return op_of(input) == "uniform" && !is_reduction(*node.op) &&
+    return original.producer(input).op->is(ops::uniform) && !is_reduction(*node.op) &&
            !same_but_leading_ones(original.shape(input), original.shape(node.outputs[0]));
   };
   for (int n = 0; n < original.node_count(); ++n) {

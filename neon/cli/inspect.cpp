@@ -105,7 +105,7 @@ Inspected inspect(const CommandLine& line, bool of_device = true) {
 
 double variable_bytes(const Graph& graph) {
   double bytes = 0;
-  for (Value value : graph.leaves("variable")) bytes += double(graph.type(value).bytes());
+  for (Value value : graph.leaves(LeafKind::variable)) bytes += double(graph.type(value).bytes());
   return bytes;
 }
 

@@ -225,7 +225,7 @@ TensorFile evaluated_weights(const TensorFile& file, bool running_means) {
 }
 
 void declare_variables(const Graph& graph, Variables& variables) {
-  for (const Value value : graph.leaves("variable"))
+  for (const Value value : graph.leaves(LeafKind::variable))
     variables.declare(graph.producer(value).attributes.string("name"), graph.type(value).dtype,
                       graph.type(value).shape);
 }

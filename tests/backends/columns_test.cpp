@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "backends/graph/lower.h"
-#include "backends/graph/op.h"
+#include "backends/graph/ops.h"
 #include "backends/graph/passes.h"
 #include "backends/graph/rewrite.h"
 #include "tests/backends/lower_check.h"
@@ -34,7 +34,7 @@ Sums sums_after(const Graph& graph) {
   const std::vector<bool> live = live_nodes(out);
   Sums sums;
   for (int n = 0; n < out.node_count(); ++n)
-    if (live[size_t(n)] && out.node(n).op->name == "add")
+    if (live[size_t(n)] && out.node(n).op->is(ops::add))
       ++(out.shape(out.node(n).outputs[0]).elements() == kRows * kColumns ? sums.whole : sums.parts);
   return sums;
 }

@@ -36,11 +36,11 @@ std::map<std::string, Tensor> run(const Graph& graph, const CpuOptions& options)
   Variables variables;
   const auto program = compile_for_cpu(graph, variables, options);
   std::map<std::string, Tensor> data, out;
-  for (Value leaf : graph.leaves("variable")) {
+  for (Value leaf : graph.leaves(LeafKind::variable)) {
     const std::string& name = graph.producer(leaf).attributes.string("name");
     variables.at(name).copy_from(join_data(graph, leaf));
   }
-  for (Value leaf : graph.leaves("input")) {
+  for (Value leaf : graph.leaves(LeafKind::input)) {
     const std::string& name = graph.producer(leaf).attributes.string("name");
     program->bind(name, (data[name] = join_data(graph, leaf)).data());
   }
@@ -202,7 +202,7 @@ TEST_CASE("a program says where in a concatenation a kernel writes, and where ot
 TEST_CASE("what is not finite is found where it lies in a concatenation") {
   const JoinCase c = join_cases().front();
   const Graph graph = build_branches(c.build, DType::f32);
-  for (Value leaf : graph.leaves("variable")) {
+  for (Value leaf : graph.leaves(LeafKind::variable)) {
     const std::string& broken = graph.producer(leaf).attributes.string("name");
     if (graph.shape(leaf).rank() == 1) continue;
     INFO(broken);
@@ -210,10 +210,10 @@ TEST_CASE("what is not finite is found where it lies in a concatenation") {
     for (bool join : {false, true}) {
       Variables variables;
       const auto program = compile_for_cpu(graph, variables, {.threads = 1, .join = join});
-      Tensor x = join_data(graph, graph.leaves("input").front()), seed(DType::f32, {1, 4, 4, 8});
+      Tensor x = join_data(graph, graph.leaves(LeafKind::input).front()), seed(DType::f32, {1, 4, 4, 8});
       // All sums are larger than 1, and with these weights too large.
       for (int64_t i = 0; i < x.elements(); ++i) x.set(i, 1);
-      for (Value other : graph.leaves("variable")) {
+      for (Value other : graph.leaves(LeafKind::variable)) {
         const std::string& name = graph.producer(other).attributes.string("name");
         for (int64_t i = 0; i < graph.shape(other).elements(); ++i)
           variables.at(name).set(i, name == broken ? 3e38 : 0.5);

@@ -80,8 +80,8 @@ Graph build_branches(const std::function<void(Graph&, DType)>& build, DType dtyp
   build(graph, dtype);
   const auto found = graph.outputs().find("y");
   if (found == graph.outputs().end()) return graph;
-  std::vector<Value> leaves = graph.leaves("variable");
-  for (Value leaf : graph.leaves("input")) leaves.push_back(leaf);
+  std::vector<Value> leaves = graph.leaves(LeafKind::variable);
+  for (Value leaf : graph.leaves(LeafKind::input)) leaves.push_back(leaf);
   const Value y = found->second;
   const std::vector<Value> found_gradients = gradients(graph, y, leaves, graph.input("seed", dtype, graph.shape(y)));
   for (size_t i = 0; i < leaves.size(); ++i)

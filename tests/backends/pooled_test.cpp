@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <map>
 
-#include "backends/graph/op.h"
+#include "backends/graph/ops.h"
 #include "tests/backends/net_of_branches.h"
 #include "tests/backends/pooled_cases.h"
 #include "tests/backends/random_graph.h"
@@ -81,7 +81,7 @@ TEST_CASE("first convolutions in 16 bits take max pooling along, and gradients o
       for (int n = 0; n < lowered.graph.node_count() && taken && gradient; ++n)
         for (Value value : lowered.graph.node(n).outputs)
           if (lowered.graph.shape(value).elements() >= 4 * lowered.graph.shape(outputs[0]).elements())
-            CHECK((lowered.graph.node(n).op->name == "patches" || lowered.buffers[size_t(value.id)].bytes == 0));
+            CHECK((lowered.graph.node(n).op->is(ops::patches) || lowered.buffers[size_t(value.id)].bytes == 0));
     }
 }
 

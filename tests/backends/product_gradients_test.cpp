@@ -52,7 +52,7 @@ Tensor run(const Graph& graph) {
   const auto program = compile_for_cpu(graph, variables, {});
   std::vector<Tensor> inputs;
   for (const char* name : {"x", "g"}) {
-    const Value input = graph.leaves("input")[inputs.size()];
+    const Value input = graph.leaves(LeafKind::input)[inputs.size()];
     inputs.push_back(case_data({"numbers", name, {{graph.shape(input)}}}, 0, DType::f32, DType::f32));
     program->bind(name, inputs.back().data());
   }
@@ -106,7 +106,7 @@ TEST_CASE("gradients of many filters become products of the same sums") {
     CHECK(count(after, "convolution_weight_gradient") == (c.turned ? 0 : 1));
     if (!c.turned) continue;
     // Numbers are uniform in [-2, 2), so a sum of n products is about 4/3 sqrt(n); f32 rounds each addition.
-    const double sums = double(before.shape(before.leaves("input")[1]).elements() / c.maps);
+    const double sums = double(before.shape(before.leaves(LeafKind::input)[1]).elements() / c.maps);
     CHECK(difference(run(after), run(before), 4e-7 * std::sqrt(sums) * std::sqrt(sums)) == "");
   }
 }

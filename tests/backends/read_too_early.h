@@ -9,7 +9,7 @@ namespace neon::test {
 // A value that a kernel reads before it was written; -1 where there is none.
 inline int read_too_early(const Lowered& lowered) {
   std::set<int> there;
-  for (const char* leaf : {"input", "variable"})
+  for (LeafKind leaf : {LeafKind::input, LeafKind::variable})
     for (Value value : lowered.graph.leaves(leaf)) there.insert(value.id);
   for (const LoweredKernel& kernel : lowered.kernels) {
     for (Value input : kernel.inputs)

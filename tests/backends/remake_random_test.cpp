@@ -42,7 +42,7 @@ class RandomRows {
     for (const auto& [name, tensor] : variables.all())
       for (int64_t i = 0; i < tensor.elements(); ++i) variables.at(name).set(i, std::sin(double(i + name[1])));
     std::vector<Tensor> data;
-    for (Value leaf : graph.leaves("input")) {
+    for (Value leaf : graph.leaves(LeafKind::input)) {
       const std::string& name = graph.producer(leaf).attributes.string("name");
       Tensor& tensor = data.emplace_back(DType::f64, graph.shape(leaf));
       for (int64_t i = 0; i < tensor.elements(); ++i)

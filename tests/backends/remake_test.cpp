@@ -52,7 +52,7 @@ struct SmallNet {
       for (int64_t i = 0; i < data.elements(); ++i) variables.at("v").set(i, element(i));
     Tensor ones(DType::f32, {kRows, kColumns});
     for (int64_t i = 0; i < ones.elements(); ++i) ones.set(i, 1);
-    for (Value leaf : graph.leaves("input"))
+    for (Value leaf : graph.leaves(LeafKind::input))
       if (graph.type(leaf).dtype == DType::f32)
         program->bind(graph.producer(leaf).attributes.string("name"), ones.data());
     program->bind("x", data.data());

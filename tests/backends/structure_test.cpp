@@ -7,6 +7,7 @@
 #include <limits>
 #include <set>
 
+#include "backends/graph/ops.h"
 #include "tests/backends/nets.h"
 #include "tests/backends/run_case.h"
 
@@ -17,7 +18,7 @@ namespace {
 
 // Writers of variables among the kernels.
 int updates(const Lowered& lowered) {
-  const auto variables = lowered.graph.leaves("variable");
+  const auto variables = lowered.graph.leaves(LeafKind::variable);
   return int(std::ranges::count_if(lowered.kernels, [&](const LoweredKernel& kernel) {
     return std::ranges::any_of(kernel.outputs, [&](Value v) { return std::ranges::count(variables, v) > 0; });
   }));
@@ -30,7 +31,7 @@ int lone_copies(const Lowered& lowered) {
     if (kernel.fused->segments.size() != 1 || kernel.outputs.size() != 1) return false;
     const auto& body = kernel.fused->segments[0].body;
     return std::ranges::all_of(body, [](const Instruction& i) {
-      return i.kind == Instruction::Kind::load || (i.kind == Instruction::Kind::compute && i.op->name == "identity");
+      return i.kind == Instruction::Kind::load || (i.kind == Instruction::Kind::compute && i.op->is(ops::identity));
     });
   }));
 }

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "backends/graph/op.h"
+#include "backends/graph/ops.h"
 #include "backends/program.h"
 #include "layers/layer.h"
 #include "tests/support/golden.h"
@@ -199,7 +199,7 @@ TEST_CASE("the relu before a maximum is done after it, with the same numbers") {
   Expr x(graph, graph.input("x", DType::f32, {1, 2, 4, 1}));
   const auto pooling = Registry<Layer>::get().create(yaml_of("Pooling: 2"));
   graph.output("y", pooling->forward(context, apply("relu", x)));
-  CHECK(graph.producer(graph.outputs().at("y")).op->name == "relu");
+  CHECK(graph.producer(graph.outputs().at("y")).op->is(ops::relu));
   Variables variables;
   const auto program = compile_for_cpu(graph, variables);
   const float data[] = {-1, -2, 3, NAN, -5, -0.5, 7, 1};
@@ -296,6 +296,6 @@ TEST_CASE("features of images are in the order of the data set until a layer of 
     for (int64_t i = 0; i < 24; ++i) CHECK(program->output("y").at(i) == double(i % 12));
   }
   const auto flattened = described("Affine: {nout: 1, init: Kaiming}", sample);
-  CHECK(flattened->graph.leaves("input").size() == 1);
-  for (int i = 0; i < flattened->graph.node_count(); ++i) CHECK(flattened->graph.node(i).op->name != "transpose");
+  CHECK(flattened->graph.leaves(LeafKind::input).size() == 1);
+  for (int i = 0; i < flattened->graph.node_count(); ++i) CHECK(!flattened->graph.node(i).op->is(ops::transpose));
 }

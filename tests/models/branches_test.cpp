@@ -133,7 +133,8 @@ TEST_CASE("an optimizer serves layers in branches by name") {
   const StepGraph step = training_graph(network, *cost, *optimizer, data, {.batch = 4});
   CHECK(step.optimizers.size() == 2);
   std::set<std::string> variables;
-  for (Value v : step.graph.leaves("variable")) variables.insert(step.graph.producer(v).attributes.string("name"));
+  for (Value v : step.graph.leaves(LeafKind::variable))
+    variables.insert(step.graph.producer(v).attributes.string("name"));
   CHECK(variables.count("left/W/mean"));
   CHECK(!variables.count("Linear_1/W/mean"));
 }

@@ -13,10 +13,10 @@ std::map<std::string, Tensor> results(const Graph& graph, const DeviceOptions& o
   Variables variables;
   const auto program = compile_program(graph, variables, options);
   std::map<std::string, Tensor> data, out;
-  for (Value leaf : graph.leaves("variable"))
+  for (Value leaf : graph.leaves(LeafKind::variable))
     variables.at(graph.producer(leaf).attributes.string("name")).copy_from(join_data(graph, leaf));
   variables.to_device();
-  for (Value leaf : graph.leaves("input")) {
+  for (Value leaf : graph.leaves(LeafKind::input)) {
     const std::string& name = graph.producer(leaf).attributes.string("name");
     program->bind(name, (data[name] = join_data(graph, leaf)).data());
   }

@@ -1,0 +1,20 @@
+// Names of the ops that code means by themselves: `node.op->is(ops::concat)`. Each name is written here alone, and its
+// op is registered under it. Ask for a trait (traits.h) wherever more than this one op could be meant.
+#pragma once
+#include "backends/graph/op.h"
+
+namespace neon::ops {
+
+// Rows of the elementwise table.
+inline constexpr OpName add{"add"}, identity{"identity"}, logistic{"logistic"}, relu{"relu"};
+
+inline constexpr OpName argmax{"argmax"}, batch_matmul{"batch_matmul"}, broadcast{"broadcast"}, cast{"cast"},
+    columns{"columns"}, concat{"concat"}, constant{"constant"}, convolution{"convolution"},
+    convolution_data_gradient{"convolution_data_gradient"}, convolution_weight_gradient{"convolution_weight_gradient"},
+    crop{"crop"}, depth_to_space{"depth_to_space"}, gather{"gather"}, input{"input"}, matmul{"matmul"},
+    patches{"patches"}, pool_avg{"pool_avg"}, pool_avg_gradient{"pool_avg_gradient"}, pool_max{"pool_max"},
+    pool_max_gradient{"pool_max_gradient"}, region_max{"region_max"}, reshape{"reshape"}, resample{"resample"},
+    scalar{"scalar"}, slice{"slice"}, softmax{"softmax"}, sum{"sum"}, transpose{"transpose"}, uniform{"uniform"},
+    variable{"variable"};
+
+}  // namespace neon::ops
