@@ -118,13 +118,10 @@ class Program {
 };
 
 struct CpuOptions {
-  int threads = 0;        // 0: available_threads()
-  bool fuse = true;       // false: a kernel for every node
-  bool remake = false;    // as for a GPU: cheap values are made again rather than stored
-  bool join = false;      // as for a GPU: kernels write into the concatenation of their results, and
-  bool siblings = false;  // gradients of convolutions of one input are made together, and
-  bool columns = false;   // what reads or makes columns of one array, in one kernel
-  bool plain = false;     // the plain kernels only, in double: what everything else is tested against
+  int threads = 0;     // 0: available_threads()
+  bool fuse = true;    // false: a kernel for every node
+  PassSet also = {};   // passes that a GPU wants: remake, join, siblings and columns can be had here, too
+  bool plain = false;  // the plain kernels only, in double: what everything else is tested against
   // Inputs and variables have no memory but what bind_memory gives them. Not with `plain`.
   bool callers_memory = false;
 };

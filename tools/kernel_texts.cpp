@@ -5,7 +5,8 @@
 #include <cstdlib>
 #include <functional>
 
-#include "backends/cuda/moves.h"
+#include "backends/cpu/kernel.h"
+#include "backends/cuda/op_source.h"
 #include "backends/cuda/source.h"
 #include "tests/backends/cuda/wide_cases.h"
 #include "tests/backends/dense_cases.h"
@@ -25,7 +26,9 @@ namespace {
 constexpr DType kTypes[] = {DType::f32, DType::f64, DType::f16, DType::bf16};
 
 LowerOptions for_cpu(bool all) {
-  return {.remake = all, .siblings = all, .columns = all, .join = all, .keep = {"batch_matmul"}};
+  const PassSet more =
+      all ? PassSet{LowerPass::remake, LowerPass::siblings, LowerPass::columns, LowerPass::join} : PassSet();
+  return {.passes = kUsualPasses | more, .kernels = {.keeps = cpu::has_kernel}};
 }
 
 // The kernels' texts without the prelude, which all have in common.

@@ -11,7 +11,7 @@
 #include <set>
 
 #include "backends/cuda/compile.h"
-#include "backends/cuda/moves.h"
+#include "backends/cuda/op_source.h"
 #include "backends/cuda/source.h"
 #include "neon/cli/session.h"
 #include "neon/train/batch_feed.h"

@@ -75,20 +75,21 @@ class LoopConvolution : public Kernel {
       : first_(context, kernel.inputs[0], dtype_of<R>()),
         second_(context, kernel.inputs[1], dtype_of<R>()),
         result_(context, kernel.outputs[0], dtype_of<R>()),
-        relu_(kernel.relu),
-        g_(kernel.op == "convolution" ? Geometry(kernel.attributes, first_.shape(), second_.shape(), result_.shape())
-           : kernel.op == "convolution_data_gradient"
+        relu_(kernel.relu()),
+        g_(kernel.convolution() == ConvolutionKind::forward
+               ? Geometry(kernel.attributes, first_.shape(), second_.shape(), result_.shape())
+           : kernel.convolution() == ConvolutionKind::by_input
                ? Geometry(kernel.attributes, result_.shape(), second_.shape(), first_.shape())
                : Geometry(kernel.attributes, first_.shape(), result_.shape(), second_.shape())),
         threads_(g_.products() > 65536 ? context.threads : 1),
         all_threads_(context.threads) {
-    if (kernel.bias) bias_ = std::make_unique<Operand>(context, kernel.bias, dtype_of<R>());
-    if (kernel.op == "convolution") {
+    if (kernel.bias()) bias_ = std::make_unique<Operand>(context, kernel.bias(), dtype_of<R>());
+    if (kernel.convolution() == ConvolutionKind::forward) {
       run_ = &LoopConvolution::forward;
       turned_ = Tensor(dtype_of<R>(), {std::max<int64_t>(second_.shape().elements(), 1)});
     } else {
-      run_ = kernel.op == "convolution_data_gradient" ? &LoopConvolution::data_gradient
-                                                      : &LoopConvolution::weight_gradient;
+      run_ = kernel.convolution() == ConvolutionKind::by_input ? &LoopConvolution::data_gradient
+                                                               : &LoopConvolution::weight_gradient;
     }
   }
 

@@ -112,19 +112,20 @@ class OnednnConvolution : public OnednnKernel {
       : OnednnKernel(kernel, context, type) {
     const Shape &a = context.type(kernel.inputs[0]).shape, &b = context.type(kernel.inputs[1]).shape,
                 &c = context.type(kernel.outputs[0]).shape;
-    if (kernel.op == "convolution") forward(kernel, {kernel.attributes, a, b, c, type});
-    else if (kernel.op == "convolution_data_gradient") data_gradient(kernel, {kernel.attributes, c, b, a, type});
+    const ConvolutionKind kind = kernel.convolution();
+    if (kind == ConvolutionKind::forward) forward(kernel, {kernel.attributes, a, b, c, type});
+    else if (kind == ConvolutionKind::by_input) data_gradient(kernel, {kernel.attributes, c, b, a, type});
     else weight_gradient(kernel, {kernel.attributes, a, c, b, type});
   }
   bool is_reference() const { return implementation().starts_with("onednn:ref"); }
 
  private:
   void forward(const LoweredKernel& kernel, const Description& d) {
-    const auto made = d.forward(bool(kernel.bias), attributes());
+    const auto made = d.forward(bool(kernel.bias()), attributes());
     set_primitive(dnnl::convolution_forward(made), made);
     read(DNNL_ARG_SRC, kernel.inputs[0], d.x, d.x);
     read(DNNL_ARG_WEIGHTS, kernel.inputs[1], d.w, made.weights_desc());
-    if (kernel.bias) read(DNNL_ARG_BIAS, kernel.bias, d.bias, d.bias);
+    if (kernel.bias()) read(DNNL_ARG_BIAS, kernel.bias(), d.bias, d.bias);
     write(DNNL_ARG_DST, kernel.outputs[0], d.y, d.y);
   }
 

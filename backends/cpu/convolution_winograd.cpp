@@ -22,7 +22,7 @@ class WinogradConvolution : public Kernel {
         w_(context, kernel.inputs[1], DType::f32),
         y_(context, kernel.outputs[0], DType::f32),
         turned_(turned),
-        relu_(kernel.relu),
+        relu_(kernel.relu()),
         threads_(context.threads),
         scratch_(context.scratch),
         tiles_(x_.shape(), y_.shape(), windows),
@@ -31,7 +31,7 @@ class WinogradConvolution : public Kernel {
         filters_{x_.shape()[3], y_.shape()[3]},
         blocks_(tiles_.count(), filters_.rows + filters_.channels, filters_.bytes(), threads_),
         outside_(DType::f32, {x_.shape()[3]}) {
-    if (kernel.bias) bias_.emplace(context, kernel.bias, DType::f32);
+    if (kernel.bias()) bias_.emplace(context, kernel.bias(), DType::f32);
     patches_.rows = sums_.rows = blocks_.together;
     part_ = scratch_.take(4 * size_t(filters_.elements() + blocks_.sets * (patches_.elements() + sums_.elements()) +
                                      threads_ * own_floats()));
@@ -171,7 +171,7 @@ std::unique_ptr<Kernel> make(const LoweredKernel& kernel, Context& context) {
   const Shape& w = context.type(kernel.inputs[1]).shape;
   if (!computes_in_f32(y.dtype)) return nullptr;
   Windows windows = windows_of(kernel.attributes, {w.begin() + 1, w.end() - 1});
-  const bool turned = kernel.op == "convolution_data_gradient";
+  const bool turned = kernel.convolution() == ConvolutionKind::by_input;
   if (turned) {
     const auto other = windows.turned();
     if (!other) return nullptr;

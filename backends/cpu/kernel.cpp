@@ -14,8 +14,8 @@ struct Entry {
   Maker maker;
 };
 
-std::map<std::string, std::vector<Entry>>& table() {
-  static std::map<std::string, std::vector<Entry>> entries;
+std::map<std::string, std::vector<Entry>, std::less<>>& table() {
+  static std::map<std::string, std::vector<Entry>, std::less<>> entries;
   return entries;
 }
 
@@ -23,7 +23,7 @@ std::map<std::string, std::vector<Entry>>& table() {
 class PlainKernel : public Kernel {
  public:
   PlainKernel(const LoweredKernel& kernel, Context& context, PlainFunction function) : function_(function) {
-    node_.op = find_op(kernel.op);
+    node_.op = kernel.op;
     node_.attributes = kernel.attributes;
     for (Value value : kernel.inputs) inputs_.push_back({context.type(value), context.slot(value)});
     for (Value value : kernel.outputs) outputs_.push_back({context.type(value), context.slot(value)});
@@ -56,7 +56,7 @@ void add_kernel(const std::string& op, int preference, Maker maker) {
 }
 
 std::unique_ptr<Kernel> make_kernel(const LoweredKernel& kernel, Context& context) {
-  if (const auto found = table().find(kernel.op); found != table().end())
+  if (const auto found = table().find(kernel.name()); found != table().end())
     for (const Entry& entry : found->second) {
       context.scratch.begin();
       if (auto made = entry.maker(kernel, context)) {
@@ -64,12 +64,12 @@ std::unique_ptr<Kernel> make_kernel(const LoweredKernel& kernel, Context& contex
         return made;
       }
     }
-  const Op* op = find_op(kernel.op);
-  const PlainFunction function = op ? find_plain(*op) : nullptr;
-  if (!function || kernel.bias || kernel.relu) fail(ErrorKind::failed, "op ", kernel.op, " has no kernel on the CPU");
+  const PlainFunction function = kernel.op ? find_plain(*kernel.op) : nullptr;
+  if (!function || !kernel.attachments.empty())
+    fail(ErrorKind::failed, "op ", kernel.name(), " has no kernel on the CPU");
   return std::make_unique<PlainKernel>(kernel, context, function);
 }
 
-bool has_kernel(const std::string& op) { return table().count(op) > 0; }
+bool has_kernel(const Op& op) { return table().count(op.name) > 0; }
 
 }  // namespace neon::cpu

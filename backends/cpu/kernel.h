@@ -86,7 +86,8 @@ using Maker = std::unique_ptr<Kernel> (*)(const LoweredKernel&, Context&);
 // Lower preference numbers are asked first.
 void add_kernel(const std::string& op, int preference, Maker maker);
 std::unique_ptr<Kernel> make_kernel(const LoweredKernel& kernel, Context& context);
-bool has_kernel(const std::string& op);
+// Another than the plain one.
+bool has_kernel(const Op& op);
 
 struct KernelRegistration {
   KernelRegistration(const char* op, int preference, Maker maker) { add_kernel(op, preference, maker); }

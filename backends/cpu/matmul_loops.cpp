@@ -18,8 +18,8 @@ class LoopMatmul : public Kernel {
       : a_(context.slot(kernel.inputs[0])),
         b_(context.slot(kernel.inputs[1])),
         c_(context.slot(kernel.outputs[0])),
-        bias_(kernel.bias ? context.slot(kernel.bias) : nullptr),
-        relu_(kernel.relu),
+        bias_(kernel.bias() ? context.slot(kernel.bias()) : nullptr),
+        relu_(kernel.relu()),
         ta_(kernel.attributes.integer("transpose_a")),
         tb_(kernel.attributes.integer("transpose_b")),
         threads_(context.threads) {

@@ -21,13 +21,13 @@ class OnednnMatmul : public OnednnKernel {
     };
     const auto a_desc = describe(result[0], inner, ta), b_desc = describe(inner, result[1], tb),
                c_desc = describe(result[0], result[1], false), bias_desc = describe(1, result[1], false);
-    const auto desc = kernel.bias ? dnnl::matmul::desc(a_desc, b_desc, bias_desc, c_desc)
-                                  : dnnl::matmul::desc(a_desc, b_desc, c_desc);
+    const auto desc = kernel.bias() ? dnnl::matmul::desc(a_desc, b_desc, bias_desc, c_desc)
+                                    : dnnl::matmul::desc(a_desc, b_desc, c_desc);
     const dnnl::matmul::primitive_desc primitive(desc, attributes(), onednn_engine());
     set_primitive(dnnl::matmul(primitive), primitive);
     read(DNNL_ARG_SRC, a, a_desc, a_desc);
     read(DNNL_ARG_WEIGHTS, b, b_desc, b_desc);
-    if (kernel.bias) read(DNNL_ARG_BIAS, kernel.bias, bias_desc, bias_desc);
+    if (kernel.bias()) read(DNNL_ARG_BIAS, kernel.bias(), bias_desc, bias_desc);
     write(DNNL_ARG_DST, c, c_desc, c_desc);
   }
 };

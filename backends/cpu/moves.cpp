@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "backends/cpu/kernel.h"
+#include "backends/graph/ops.h"
 
 namespace neon::cpu {
 
@@ -97,7 +98,7 @@ class Move : public Kernel {
   Move(const LoweredKernel& kernel, Context& context)
       : from_(context.slot(kernel.inputs[0])), to_(context.slot(kernel.outputs[0])), copy_(plan(kernel, context)) {
     const TensorType& x = context.type(kernel.inputs[0]);
-    if (kernel.op == "slice")
+    if (kernel.is(ops::slice))
       first_ = kernel.attributes.integer("first") * dense_strides(x.shape)[size_t(kernel.attributes.integer("axis"))] *
                int64_t(size_of(x.dtype));
   }
@@ -112,7 +113,7 @@ class Move : public Kernel {
     const auto strides = dense_strides(x.shape);
     std::vector<Axis> axes;
     for (int axis = 0; axis < y.shape.rank(); ++axis) {
-      const int64_t source = kernel.op == "transpose" ? kernel.attributes.integers("permutation")[size_t(axis)] : axis;
+      const int64_t source = kernel.is(ops::transpose) ? kernel.attributes.integers("permutation")[size_t(axis)] : axis;
       axes.push_back({y.shape[axis], strides[size_t(source)]});
     }
     return {axes, int64_t(size_of(y.dtype)), context.threads};

@@ -19,7 +19,7 @@ class OnednnKernel : public Kernel {
   using memory = dnnl::memory;
   // `type` is the primitive's, f32 or bf16.
   OnednnKernel(const LoweredKernel& kernel, Context& context, memory::data_type type)
-      : context_(context), relu_(kernel.relu), threads_(context.threads), type_(type) {}
+      : context_(context), relu_(kernel.relu()), threads_(context.threads), type_(type) {}
   memory::data_type type() const { return type_; }
 
   // Scratch memory is this kernel's.

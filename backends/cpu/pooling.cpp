@@ -8,6 +8,7 @@
 
 #include "backends/cpu/kernel.h"
 #include "backends/cpu/pool_plan.h"
+#include "backends/graph/ops.h"
 
 namespace neon::cpu {
 
@@ -151,7 +152,7 @@ class MaximumKernel : public PoolKernel<R> {
   MaximumKernel(const LoweredKernel& kernel, Context& context)
       : PoolKernel<R>(kernel, context, false),
         positions_(context.slot(kernel.outputs[1])),
-        least_(kernel.relu ? R(0) : -std::numeric_limits<R>::infinity()) {}
+        least_(kernel.relu() ? R(0) : -std::numeric_limits<R>::infinity()) {}
   void run(const Run&) override {
     P* positions = static_cast<P*>(*positions_);
     this->pool([&](const PoolRun& run, const R* x, R* y, int64_t where) {
@@ -216,7 +217,7 @@ class AverageGradientKernel : public PoolKernel<R> {
 
 template <template <typename, typename> class Kernels>
 std::unique_ptr<Kernel> make_with_positions(const LoweredKernel& kernel, Context& context) {
-  const Value positions = kernel.op == "pool_max" ? kernel.outputs[1] : kernel.inputs[1];
+  const Value positions = kernel.is(ops::pool_max) ? kernel.outputs[1] : kernel.inputs[1];
   const bool f64 = context.type(kernel.outputs[0]).dtype == DType::f64;
   if (context.type(positions).dtype == DType::u8) {
     if (f64) return std::make_unique<Kernels<double, uint8_t>>(kernel, context);

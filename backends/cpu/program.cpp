@@ -80,13 +80,9 @@ class CpuProgram : public Program {
  public:
   CpuProgram(const Graph& graph, Variables& variables, const CpuOptions& options)
       : store_(options.callers_memory ? nullptr : &variables) {
-    lowered_ = lower(graph, {.fuse = options.fuse,
-                             .kept_casts = !options.callers_memory,
-                             .remake = options.remake,
-                             .siblings = options.siblings,
-                             .columns = options.columns,
-                             .join = options.join,
-                             .keep = {"batch_matmul"}});
+    PassSet passes = options.fuse ? kUsualPasses | options.also : options.also;
+    if (options.callers_memory) passes = passes - LowerPass::kept_casts;
+    lowered_ = lower(graph, {.passes = passes, .kernels = {.keeps = cpu::has_kernel}});
     const int threads = team_size(options.threads > 0 ? options.threads : available_threads());
     context_ = std::make_unique<cpu::Context>(lowered_, threads);
     arena_ = arena_of(lowered_);
@@ -172,7 +168,7 @@ class CpuProgram : public Program {
       for (Value value : kernel.outputs) {
         const char* found = nonfinite(value);
         if (!found) continue;
-        const std::string_view op = kernel.fused ? graph.producer(value).op->name : kernel.op;
+        const std::string_view op = kernel.fused ? graph.producer(value).op->name : kernel.name();
         const std::string place = kernel.scope.empty() ? scope_of(value) : kernel.scope;
         if (const std::string source = source_of(value); place == "batch" && !source.empty())
           return text(found, " in the ", source, " of the batch, ", graph.type(value));

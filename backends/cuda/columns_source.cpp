@@ -1,6 +1,7 @@
-#include "backends/cuda/columns_source.h"
-
+// Source of columns.
 #include "backends/cuda/code_text.h"
+#include "backends/cuda/op_source.h"
+#include "backends/graph/ops.h"
 #include "backends/graph/windows.h"
 
 namespace neon::cuda {
@@ -53,8 +54,6 @@ STORE        }
   }
 )";
 
-}  // namespace
-
 Source columns_source(const LoweredKernel& kernel, SourceContext& context) {
   const Graph& graph = context.lowered.graph;
   const Shape &x = graph.shape(kernel.inputs[0]), &y = graph.shape(kernel.outputs[0]);
@@ -81,5 +80,9 @@ Source columns_source(const LoweredKernel& kernel, SourceContext& context) {
   const int64_t blocks = channel_blocks * ((y[1] + kOutputs - 1) / kOutputs);
   return kernel_source(code, compute, "", y.elements() ? numbers + body : "", std::max<int64_t>(blocks, 1));
 }
+
+const SourceRegistration columns(ops::columns, columns_source);
+
+}  // namespace
 
 }  // namespace neon::cuda

@@ -61,7 +61,7 @@ struct Kind {
   cudnnBackendAttributeName_t alpha, beta, windows, a, b, c;
 };
 
-const Kind& kind_of(const std::string& op) {
+const Kind& kind_of(const Op& op) {
   static const Kind forward = {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
                                CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
                                CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA,
@@ -83,7 +83,8 @@ const Kind& kind_of(const std::string& op) {
                                CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
                                CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
                                CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW};
-  return op == "convolution" ? forward : op == "convolution_data_gradient" ? data : weights;
+  const ConvolutionKind kind = op.traits.convolution;
+  return kind == ConvolutionKind::forward ? forward : kind == ConvolutionKind::by_input ? data : weights;
 }
 
 Descriptor pointwise(cudnnPointwiseMode_t mode, const Descriptor& x, const Descriptor* b, const Descriptor& y) {
@@ -109,17 +110,17 @@ ConvolutionCase::ConvolutionCase(const LoweredKernel& kernel, const Graph& graph
       a(graph.type(kernel.inputs[0])),
       b(graph.type(kernel.inputs[1])),
       c(graph.type(kernel.outputs[0])),
-      bias(kernel.bias ? graph.type(kernel.bias) : TensorType{a.dtype, {0}}),
-      has_bias(bool(kernel.bias)),
-      relu(kernel.relu),
+      bias(kernel.bias() ? graph.type(kernel.bias()) : TensorType{a.dtype, {0}}),
+      has_bias(bool(kernel.bias())),
+      relu(kernel.relu()),
       tf32(options.tf32 && a.dtype == DType::f32),
       timed(options.timed),
       most_workspace(most_bytes) {}
 
 std::string ConvolutionCase::key() const {
-  return text(op, " ", a, " ", b, " ", c, " ", attributes, has_bias ? " bias " : "", has_bias ? text(bias.dtype) : "",
-              relu ? " relu" : "", tf32 ? " tf32" : "", timed ? text(" timed ", most_timed()) : "", adds ? " adds" : "",
-              " workspace ", most_workspace);
+  return text(op->name, " ", a, " ", b, " ", c, " ", attributes, has_bias ? " bias " : "",
+              has_bias ? text(bias.dtype) : "", relu ? " relu" : "", tf32 ? " tf32" : "",
+              timed ? text(" timed ", most_timed()) : "", adds ? " adds" : "", " workspace ", most_workspace);
 }
 
 bool ConvolutionCase::is_exact() const { return a.dtype == DType::f32 && !tf32; }
@@ -140,7 +141,10 @@ bool ConvolutionCase::is_copied() const {
 
 double ConvolutionCase::arithmetic() const {
   // Each number of y (N,P,Q,K), or of its gradient, has to do with R S C of the filters'.
-  const Shape &y = is_of_filters() ? b.shape : op == "convolution" ? c.shape : a.shape, &w = filters().shape;
+  const Shape &y = is_of_filters()                                      ? b.shape
+                   : op->traits.convolution == ConvolutionKind::forward ? c.shape
+                                                                        : a.shape,
+              &w = filters().shape;
   return w[0] == 0 ? 0 : 2.0 * double(y.elements()) * double(w.elements() / w[0]);
 }
 
@@ -149,7 +153,7 @@ size_t ConvolutionCase::most_timed() const { return !timed ? 1 : is_exact() ? kT
 std::vector<Plan> ConvolutionCase::plans(cudnnHandle_t handle) const {
   const Shape& w = filters().shape;
   const Windows windows = windows_of(attributes, {w.begin() + 1, w.end() - 1});
-  const Kind& kind = kind_of(op);
+  const Kind& kind = kind_of(*op);
   const cudnnDataType_t type = data_type(a.dtype);
   const Descriptor left = tensor(kA, a.shape, type), right = tensor(kB, b.shape, type),
                    result = tensor(kC, c.shape, type);

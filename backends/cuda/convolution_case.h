@@ -23,7 +23,7 @@ struct ConvolutionCase {
   bool is_exact() const;
   // Whether plans may work in copies of the arrays with a batch.
   bool is_copied() const;
-  bool is_of_filters() const { return op == "convolution_weight_gradient"; }
+  bool is_of_filters() const { return op->traits.convolution == ConvolutionKind::by_filters; }
   // Multiplications and additions.
   double arithmetic() const;
   // Or their gradient: (K,R,S,C).
@@ -33,7 +33,7 @@ struct ConvolutionCase {
   // The same of so many images.
   ConvolutionCase of_images(int64_t images) const;
 
-  std::string op;
+  const Op* op;
   Attributes attributes;
   TensorType a, b, c, bias;
   bool has_bias = false, relu = false, tf32 = false, timed = false;

@@ -1,8 +1,9 @@
-#include "backends/cuda/depth_source.h"
-
+// Source of patches and depth_to_space.
 #include <algorithm>
 
 #include "backends/cuda/given_source.h"
+#include "backends/cuda/op_source.h"
+#include "backends/graph/ops.h"
 #include "backends/graph/windows.h"
 
 namespace neon::cuda {
@@ -142,15 +143,15 @@ Source to_space(const LoweredKernel& kernel, const Graph& graph, CodeText& code,
   return kernel_source(code, compute, "", body, (x.elements() + kThreads - 1) / kThreads);
 }
 
-}  // namespace
-
-bool is_depth_op(const std::string& op) { return op == "patches" || op == "depth_to_space"; }
-
 Source depth_source(const LoweredKernel& kernel, SourceContext& context) {
   const Graph& graph = context.lowered.graph;
   const DType compute = graph.dtype(kernel.outputs[0]) == DType::f64 ? DType::f64 : DType::f32;
   CodeText code(context, compute);
-  return (kernel.op == "patches" ? patches : to_space)(kernel, graph, code, compute);
+  return (kernel.is(ops::patches) ? patches : to_space)(kernel, graph, code, compute);
 }
+
+const SourceRegistration depth[] = {{ops::patches, depth_source}, {ops::depth_to_space, depth_source}};
+
+}  // namespace
 
 }  // namespace neon::cuda

@@ -24,8 +24,8 @@ bool is_full_iota(const Instruction& i) { return i.kind == Kind::iota && i.reach
 }  // namespace
 
 GivenSource::GivenSource(const LoweredKernel& kernel, CodeText& code, DType compute)
-    : images_(kernel.prologue ? kernel.prologue->segments[0]
-                              : as_they_are(kernel.inputs[0], code.type(kernel.inputs[0]).shape)),
+    : images_(kernel.prologue() ? kernel.prologue()->segments[0]
+                                : as_they_are(kernel.inputs[0], code.type(kernel.inputs[0]).shape)),
       code_(code) {
   const int64_t row = images_.domain[2] * images_.domain[3];
   width_ = int(std::gcd(kAccessBytes / int64_t(size_of(compute)), row));

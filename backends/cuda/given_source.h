@@ -1,4 +1,4 @@
-// Source of how a kernel reads images (N,H,W,C) that may be computed as they are read, see LoweredKernel::prologue.
+// Source of how a kernel reads images (N,H,W,C) that may be computed as they are read, see take_prologues().
 #pragma once
 #include "backends/cuda/code_text.h"
 

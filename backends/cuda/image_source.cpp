@@ -1,7 +1,8 @@
-#include "backends/cuda/image_source.h"
-
+// Source of crop and resample: a thread for each element of the batch.
 #include "backends/cuda/code_text.h"
+#include "backends/cuda/op_source.h"
 #include "backends/graph/images.h"
+#include "backends/graph/ops.h"
 
 namespace neon::cuda {
 
@@ -25,7 +26,7 @@ class ImageWriter {
       body += text("  const int ", names[axis], " = int(rest % ", batch_[axis], "); rest /= ", batch_[axis], ";\n");
     const std::string image = kernel_.inputs.size() > 2 ? code_.looked_up(kernel_.inputs[2], "rest", data_[0]) : "rest";
     body += text("  const i64 n = rest, image = ", image, ";\n");
-    body += kernel_.op == "crop" ? crop() : resample();
+    body += kernel_.is(ops::crop) ? crop() : resample();
     return kernel_source(code_, compute_, "", body, (count + kThreads - 1) / kThreads);
   }
 
@@ -88,10 +89,10 @@ class ImageWriter {
   CodeText code_;
 };
 
-}  // namespace
-
-bool is_image_op(const std::string& op) { return op == "crop" || op == "resample"; }
-
 Source image_source(const LoweredKernel& kernel, SourceContext& context) { return ImageWriter(kernel, context).run(); }
+
+const SourceRegistration images[] = {{ops::crop, image_source}, {ops::resample, image_source}};
+
+}  // namespace
 
 }  // namespace neon::cuda

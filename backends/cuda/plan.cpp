@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "backends/cuda/convolution.h"
-#include "backends/cuda/moves.h"
+#include "backends/cuda/op_source.h"
 #include "backends/cuda/product.h"
 #include "backends/cuda/turned.h"
 #include "backends/cuda/turned_convolution.h"
@@ -67,7 +67,7 @@ MemoryNeeds needs_of(const Graph& graph, const DeviceOptions& options, const Dev
       continue;
     }
     size_t& workspace = workspaces[k] = product_workspace();
-    if (kernel.op != "matmul")
+    if (!kernel.is_matrix_product())
       workspace = std::max(workspace, convolution_workspace(kernel, lowered.graph, options.tf32, device));
     if (!options.tf32 && is_turnable(kernel, lowered.graph))
       workspace = std::max(workspace, turned_workspace(kernel, lowered.graph, device));

@@ -32,14 +32,15 @@ std::optional<ProductCase> product_of_pixels(const LoweredKernel& kernel, const 
     const int64_t columns = shape.back();
     return Matrix{shape.elements() / columns, columns, columns, transposed};
   };
-  const bool forward = kernel.op == "convolution", of_filters = kernel.op == "convolution_weight_gradient";
+  const bool forward = kernel.convolution() == ConvolutionKind::forward,
+             of_filters = kernel.convolution() == ConvolutionKind::by_filters;
   ProductCase out{.dtype = graph.dtype(kernel.outputs[0]),
                   .result = graph.dtype(kernel.outputs[0]),
                   .a = rows(kernel.inputs[of_filters], of_filters),
                   .b = rows(kernel.inputs[!of_filters], forward),
                   .c = rows(kernel.outputs[0], false),
-                  .bias = bool(kernel.bias),
-                  .relu = kernel.relu,
+                  .bias = bool(kernel.bias()),
+                  .relu = kernel.relu(),
                   .swapped = of_filters};
   // Filters (K,1,1,C) have a row for each map.
   const Placement& placement = lowered.placements[size_t(kernel.outputs[0].id)];
@@ -70,7 +71,7 @@ bool is_surely_faster(const LoweredKernel& kernel, const Graph& graph, const Lib
 size_t faster_of(LibraryKernel* const (&both)[2], const LoweredKernel& kernel, const Graph& graph,
                  const std::shared_ptr<Device>& device) {
   auto array = [&](Value value) { return value ? varied(device, graph.type(value)) : Memory(); };
-  const Memory a = array(kernel.inputs[0]), b = array(kernel.inputs[1]), bias = array(kernel.bias),
+  const Memory a = array(kernel.inputs[0]), b = array(kernel.inputs[1]), bias = array(kernel.bias()),
                c = array(kernel.outputs[0]),
                workspace(device, std::max(both[0]->workspace_bytes(), both[1]->workspace_bytes()), "timing");
   return fastest_of(*device, 2,
@@ -98,8 +99,8 @@ class Choice {
  public:
   Choice(const LoweredKernel& kernel, const Graph& graph, const Device& device, const LibraryOptions& options)
       : cache_("library", text(device.name(), " cudnn ", convolution_version(), " cublaslt ", product_version())),
-        key_(text(kernel.op, " ", graph.type(kernel.inputs[0]), " ", graph.type(kernel.inputs[1]), " ",
-                  kernel.attributes, kernel.bias ? " bias" : "", kernel.relu ? " relu" : "",
+        key_(text(kernel.name(), " ", graph.type(kernel.inputs[0]), " ", graph.type(kernel.inputs[1]), " ",
+                  kernel.attributes, kernel.bias() ? " bias" : "", kernel.relu() ? " relu" : "",
                   options.tf32 ? " tf32" : "")) {
     cache_.read(key_, known);
   }

@@ -147,16 +147,16 @@ class PoolGradientWriter {
     std::string out = text("  const i64 from = ", place("o", &Axis::small), ";\n  get_all<int, ",
                            device_type(graph_.dtype(kernel_.inputs[1])), ", ", width_, ">(",
                            code_.address(kernel_.inputs[1]), ", from, where);\n");
-    if (!kernel_.derivative) {
+    if (!kernel_.derivative()) {
       if (is_moved_) out += text("  given = ", code_.pack(y, "from", width_), ";\n");
       if (needs_numbers) out += text("  ", code_.load_pack(y, "from", width_, "y"), ";\n");
       return out;
     }
     Instruction derivative;
-    derivative.op = kernel_.derivative;
+    derivative.op = kernel_.derivative()->op;
     derivative.inputs = {0, 1};
     out += text("  R gate[", width_, "];\n  ", code_.load_pack(y, "from", width_, "y"), ";\n  ",
-                code_.load_pack(kernel_.gate, "from", width_, "gate"), ";\n  ", each(),
+                code_.load_pack(kernel_.derivative()->value, "from", width_, "gate"), ";\n  ", each(),
                 "y[e] = ", code_.call(derivative, [](int i) { return std::string(i ? "gate[e]" : "y[e]"); }), ";\n");
     if (is_moved_) out += text("  given = packed<", device_type(graph_.dtype(kernel_.outputs[0])), ">(y);\n");
     return out;

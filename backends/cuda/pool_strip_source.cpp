@@ -117,7 +117,7 @@ class StripWriter {
     const Value positions = kernel_.outputs[1];
     return text("    const int i = first + window;\n    if (i >= ", outputs(), ") return;\n    const ",
                 index_type(y_.elements()), " at = ", place(y_, "i", "i"), ";\n    ",
-                code_.store_packed(kernel_.outputs[0], "at", text("largest.numbers(", kernel_.relu, ")")), ";\n    ",
+                code_.store_packed(kernel_.outputs[0], "at", text("largest.numbers(", kernel_.relu(), ")")), ";\n    ",
                 code_.store_packed(positions, "at", "largest.places()"), ";\n");
   }
 

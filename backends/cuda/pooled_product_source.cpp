@@ -43,11 +43,12 @@ Source pooled_product_source(const LoweredKernel& kernel, SourceContext& context
   // A warp keeps its part of the filters: the warps of all blocks are a multiple of the parts.
   const int64_t blocks = quotient_up(most, parts) * parts;
   CodeText code(context, DType::f32);
-  const std::string body = text(
-      "  pooled_product<", device_type(graph.dtype(x)), ", ", device_type(graph.dtype(kernel.bias)), ", ",
-      index_type(tiles, blocks), ", ", shape[1], ", ", shape[2], ", ", steps, ", ", maps, ", ", of_warp, ", ",
-      kernel.relu ? "true" : "false", ">(", pointer(code, x), ", ", pointer(code, w), ", ", pointer(code, kernel.bias),
-      ", ", pointer(code, kernel.outputs[0]), ", ", pointer(code, kernel.outputs[1]), ", ", shape[0], ");\n");
+  const std::string body =
+      text("  pooled_product<", device_type(graph.dtype(x)), ", ", device_type(graph.dtype(kernel.bias())), ", ",
+           index_type(tiles, blocks), ", ", shape[1], ", ", shape[2], ", ", steps, ", ", maps, ", ", of_warp, ", ",
+           kernel.relu() ? "true" : "false", ">(", pointer(code, x), ", ", pointer(code, w), ", ",
+           pointer(code, kernel.bias()), ", ", pointer(code, kernel.outputs[0]), ", ", pointer(code, kernel.outputs[1]),
+           ", ", shape[0], ");\n");
   const std::string_view product(pooled_product_text, pooled_product_text_size);
   return kernel_source(code, DType::f32, std::string(product), body, blocks, bounds());
 }
@@ -65,14 +66,14 @@ Source pooled_gradient_source(const LoweredKernel& kernel, SourceContext& contex
   const int64_t groups = quotient_up(members, kBlocksOfGroup);
   CodeText code(context, DType::f32);
   Instruction derivative;
-  derivative.op = kernel.derivative;
+  derivative.op = kernel.derivative()->op;
   derivative.inputs = {0, 1};
   const std::string body =
       text("  pooled_gradient<", device_type(graph.dtype(x)), ", ", device_type(graph.dtype(db)), ", ",
            index_type(pixels, members), ", ", shape[1], ", ", shape[2], ", ", channels, ", ", maps, ", ", rows, ", ",
            kBlocksOfGroup, ">(", pointer(code, x), ", ", pointer(code, kernel.inputs[0]), ", ",
-           pointer(code, kernel.inputs[1]), ", ", pointer(code, kernel.gate), ", ", pointer(code, dw), ", ",
-           pointer(code, db), ", ", shape[0], ", partials, ticket, [](R z, R gate) -> R { return ",
+           pointer(code, kernel.inputs[1]), ", ", pointer(code, kernel.derivative()->value), ", ", pointer(code, dw),
+           ", ", pointer(code, db), ", ", shape[0], ", partials, ticket, [](R z, R gate) -> R { return ",
            code.call(derivative, [](int i) { return std::string(i ? "gate" : "z"); }), "; });\n");
   const std::string_view product(pooled_product_text, pooled_product_text_size);
   const std::string_view gradient(pooled_gradient_text, pooled_gradient_text_size);

@@ -1,4 +1,5 @@
-// Source of pooled_convolution, see pooled_product.cuh, and pooled_weight_gradient, see pooled_gradient.cuh.
+// Source of convolutions that pool, see pooled_product.cuh, and of pooling gradients that go on to filters, see
+// pooled_gradient.cuh.
 #pragma once
 #include "backends/cuda/source.h"
 

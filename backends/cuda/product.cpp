@@ -217,7 +217,7 @@ bool has_types_of_product(const LoweredKernel& kernel, const Graph& graph) {
   const DType a = graph.dtype(kernel.inputs[0]);
   return size_of(a) == 2 && graph.dtype(kernel.inputs[1]) == a && graph.dtype(kernel.outputs[0]) == DType::f32 &&
          std::ranges::all_of(kernel.inputs, [&](Value input) { return graph.shape(input).elements() > 0; }) &&
-         (!kernel.bias || graph.dtype(kernel.bias) == DType::f32);
+         (!kernel.bias() || graph.dtype(kernel.bias()) == DType::f32);
 }
 
 ProductCase product_of(const LoweredKernel& kernel, const Graph& graph) {
@@ -231,8 +231,8 @@ ProductCase product_of(const LoweredKernel& kernel, const Graph& graph) {
           .a = dense(kernel.inputs[0], attributes.integer("transpose_a")),
           .b = dense(kernel.inputs[1], attributes.integer("transpose_b")),
           .c = dense(kernel.outputs[0], false),
-          .bias = bool(kernel.bias),
-          .relu = kernel.relu};
+          .bias = bool(kernel.bias()),
+          .relu = kernel.relu()};
 }
 
 std::unique_ptr<LibraryKernel> make_product(const ProductCase& product, std::shared_ptr<Device> device,

@@ -17,7 +17,7 @@ CudaProgram::CudaProgram(const Graph& graph, Variables& variables, const DeviceO
     : graph_(graph), variables_(variables), engine_(std::move(engine)), name_(options.name) {
   engine_->device->make_current();
   LowerOptions lowering = gpu_lowering(options.cpu.fuse, options.tf32, engine_->device->arch());
-  lowering.kept_casts = !options.cpu.callers_memory;
+  if (options.cpu.callers_memory) lowering.passes = lowering.passes - LowerPass::kept_casts;
   lowered_ = lower(graph, lowering);
   place_leaves(variables, options.cpu.callers_memory);
   make_ring();

@@ -1,6 +1,6 @@
 // How a program on the GPU gets its kernels: of libraries, chosen among their algorithms, and of generated source.
 #include "backends/cuda/compile.h"
-#include "backends/cuda/moves.h"
+#include "backends/cuda/op_source.h"
 #include "backends/cuda/pointwise.h"
 #include "backends/cuda/product.h"
 #include "backends/cuda/program.h"
@@ -66,13 +66,13 @@ std::vector<size_t> CudaProgram::choose_libraries(const std::vector<size_t>& ask
                                engine_->scratch.missing(lowered_.arena_bytes)};
   std::vector<const LoweredKernel*> convolutions;
   for (size_t k : asked)
-    if (lowered_.kernels[k].op != "matmul") convolutions.push_back(&lowered_.kernels[k]);
+    if (!lowered_.kernels[k].is_matrix_product()) convolutions.push_back(&lowered_.kernels[k]);
   prepare_convolutions(convolutions, lowered_, *engine_->device, library);
   std::vector<size_t> refused;
   for (size_t k : asked) {
     const LoweredKernel& kernel = lowered_.kernels[k];
     if ((kernels_[k].library = library_kernel(k, library)))
-      kernels_[k].arrays = {kernel.inputs[0], kernel.inputs[1], kernel.bias, kernel.outputs[0]};
+      kernels_[k].arrays = {kernel.inputs[0], kernel.inputs[1], kernel.bias(), kernel.outputs[0]};
     else refused.push_back(k);
   }
   return refused;
@@ -83,7 +83,7 @@ std::unique_ptr<LibraryKernel> CudaProgram::library_kernel(size_t k, const Libra
   // A fault of what still runs is none of this kernel.
   if (options.timed) engine_->device->wait("waiting for the GPU");
   try {
-    if (kernel.op != "matmul") return make_convolution_or_product(kernel, lowered_, engine_->device, options);
+    if (!kernel.is_matrix_product()) return make_convolution_or_product(kernel, lowered_, engine_->device, options);
     const Graph& graph = lowered_.graph;
     if (!has_types_of_product(kernel, graph)) return nullptr;
     return make_product(product_of(kernel, graph), engine_->device, options);

@@ -146,7 +146,7 @@ void CudaProgram::launch(size_t k, void* record) {
 std::string CudaProgram::describe(size_t k) const {
   const LoweredKernel& kernel = lowered_.kernels[k];
   std::string op = summary(kernel);
-  if (const auto& code = kernel.fused ? kernel.fused : kernel.prologue)
+  if (const FusedKernel* code = kernel.fused ? kernel.fused.get() : kernel.prologue())
     op += " " + code->to_string(lowered_.graph).substr(0, kMostExpression);
   return text("kernel ", k, " of ", name_, ", ", op, kernel.scope.empty() ? "" : " in layer " + kernel.scope);
 }

@@ -1,8 +1,10 @@
-#include "backends/cuda/region_source.h"
-
+// Source of region pooling. Neighbouring threads have neighbouring channels, several at once where that is one access;
+// a gradient's thread collects what its element gets from all regions that see it, always in one order.
 #include <algorithm>
 
 #include "backends/cuda/code_text.h"
+#include "backends/cuda/op_source.h"
+#include "backends/graph/ops.h"
 #include "backends/graph/regions.h"
 
 namespace neon::cuda {
@@ -49,7 +51,7 @@ class RegionWriter {
   }
 
   Source run() {
-    const std::string body = kernel_.op == "region_max" ? maximum() : gradient();
+    const std::string body = kernel_.is(ops::region_max) ? maximum() : gradient();
     return kernel_source(code_, compute_, text("\nconstexpr i64 kFarthestPixel = ", kFarthestPixel, ";", kRegions),
                          body, blocks_);
   }
@@ -140,12 +142,12 @@ class RegionWriter {
   int width_ = 1;
 };
 
-}  // namespace
-
-bool is_region_op(const std::string& op) { return op.starts_with("region_max"); }
-
 Source region_source(const LoweredKernel& kernel, SourceContext& context) {
   return RegionWriter(kernel, context).run();
 }
+
+const SourceRegistration regions[] = {{ops::region_max, region_source}, {ops::region_max_gradient, region_source}};
+
+}  // namespace
 
 }  // namespace neon::cuda

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "backends/cuda/op_source.h"
 #include "backends/cuda/segment_source.h"
 #include "backends/elementwise/kernels.h"
 
@@ -32,28 +33,32 @@ constexpr int64_t kLeastPooled = 1 << 20;  // bytes
 
 constexpr int kLeastTensorArch = 80;  // whose tensor cores take bf16 and TF32, too
 
+namespace {
+
+PassSet gpu_passes(bool tf32) {
+  PassSet out = kUsualPasses | PassSet{LowerPass::siblings, LowerPass::columns,   LowerPass::deep_inputs,
+                                       LowerPass::remake,   LowerPass::prologues, LowerPass::join};
+  if (tf32) out |= LowerPass::product_gradients;
+  return out;
+}
+
+}  // namespace
+
 LowerOptions gpu_lowering(bool fuse, bool tf32, int arch) {
-  std::vector<DType> pooled_types;
-  if (fuse && arch >= kLeastTensorArch) pooled_types = {DType::f16, DType::bf16};
-  if (fuse && arch >= kLeastTensorArch && tf32) pooled_types.push_back(DType::f32);
-  return {.fuse = fuse,
-          .remake = fuse,
-          .deep_inputs = fuse,
-          .prologues = fuse,
-          .siblings = fuse,
-          .columns = fuse,
-          .product_gradients = fuse && tf32,
-          .own_products = fuse ? kMostWork : 0,
-          // cuDNN's fast kernels in exact f32 (Winograd's) take no relu that keeps NaN; a relu by itself is a hundredth
-          // of such a convolution.
-          .relus_apart = fuse && !tf32,
-          .pooled_bytes = fuse ? kLeastPooled : 0,
-          .pooled_types = std::move(pooled_types),
-          .join = fuse,
-          // No convolutions but those that are products: cuDNN takes such a result, too, and does it by a kernel more
-          // that copies (seen with 9.19: each of its plans that tensor cores run has room for one in its workspace).
-          .writers = {"pool_max", "pool_avg", "pointwise convolution", "pointwise convolution_data_gradient"},
-          .keep = {"depth_to_space"}};
+  // No convolutions but those that are products write rows that lie apart: cuDNN takes such a result, too, and does it
+  // by a kernel more that copies (seen with 9.19: each of its plans that tensor cores run has room for one in its
+  // workspace).
+  LowerOptions out{.passes = {}, .kernels = {.convolutions_write_rows = false, .keeps = has_source}};
+  if (!fuse) return out;
+  out.passes = gpu_passes(tf32);
+  out.kernels.own_products = kMostWork;
+  // cuDNN's fast kernels in exact f32 (Winograd's) take no relu that keeps NaN; a relu by itself is a hundredth of such
+  // a convolution.
+  out.kernels.relus_apart = !tf32;
+  out.kernels.pooled_bytes = kLeastPooled;
+  if (arch >= kLeastTensorArch) out.kernels.pooled_types = {DType::f16, DType::bf16};
+  if (arch >= kLeastTensorArch && tf32) out.kernels.pooled_types.push_back(DType::f32);
+  return out;
 }
 
 std::string source_head() {

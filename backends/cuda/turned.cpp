@@ -21,7 +21,7 @@ std::optional<Windows> turned_windows(const LoweredKernel& kernel, const Graph& 
 }  // namespace
 
 bool is_turnable(const LoweredKernel& kernel, const Graph& graph) {
-  if (kernel.op != "convolution_data_gradient" || kernel.attributes.integer("groups") != 1) return false;
+  if (kernel.convolution() != ConvolutionKind::by_input || kernel.attributes.integer("groups") != 1) return false;
   const TensorType &y = graph.type(kernel.inputs[0]), &w = graph.type(kernel.inputs[1]);
   if (y.dtype != DType::f32 || y.shape.elements() == 0 || w.shape.elements() == 0) return false;
   return !is_pointwise(kernel, graph) && turned_windows(kernel, graph);
@@ -34,7 +34,7 @@ LoweredKernel turned_forward(const LoweredKernel& kernel, const Graph& graph, Gr
               right = to.input("turned", w.dtype, w.shape.with(0, w.shape[last]).with(last, w.shape[0]));
   const Value x = convolution(to, left, right, turned_windows(kernel, graph).value(), 1);
   NEON_ASSERT(to.type(x) == graph.type(kernel.outputs[0]));
-  return {.op = "convolution", .inputs = {left, right}, .outputs = {x}, .attributes = to.producer(x).attributes};
+  return {.op = to.producer(x).op, .inputs = {left, right}, .outputs = {x}, .attributes = to.producer(x).attributes};
 }
 
 size_t turned_bytes(const TensorType& w) { return (w.bytes() + kAlignment - 1) / kAlignment * kAlignment; }

@@ -1,10 +1,14 @@
-#include "backends/cuda/window_source.h"
-
+// Source of the ops whose windows step over arrays with their channels last: pooling and its gradients, and the
+// convolutions that cuDNN does not take. Neighbouring threads have neighbouring channels, several at once where that is
+// one access; a gradient's thread collects what its element gets from all windows that see it, always in one order.
 #include <algorithm>
 
 #include "backends/cuda/code_text.h"
+#include "backends/cuda/op_source.h"
 #include "backends/cuda/pool_gradient_source.h"
 #include "backends/cuda/pool_strip_source.h"
+#include "backends/cuda/pooled_product_source.h"
+#include "backends/graph/ops.h"
 #include "backends/graph/windows.h"
 
 namespace neon::cuda {
@@ -28,16 +32,17 @@ class WindowWriter {
 
   Source run() {
     std::string body;
-    if (kernel_.op.starts_with("pool")) {
+    const ConvolutionKind kind = kernel_.convolution();
+    if (kind == ConvolutionKind::none) {
       windows_ = windows_of(kernel_.attributes, kernel_.attributes.integers("window"));
       choose_width();
-      const bool gradient = kernel_.op.ends_with("_gradient");
+      const bool gradient = kernel_.is(ops::pool_avg_gradient);
       small_ = inner(gradient ? input(0) : output(), 0);
       large_ = inner(gradient ? output() : input(0), 0);
-      body = kernel_.op == "pool_max" ? maximum() : kernel_.op == "pool_avg" ? average() : spread_means();
-    } else if (kernel_.op == "convolution") {
+      body = kernel_.is(ops::pool_max) ? maximum() : kernel_.is(ops::pool_avg) ? average() : spread_means();
+    } else if (kind == ConvolutionKind::forward) {
       body = convolution(input(0), input(1), output());
-    } else if (kernel_.op == "convolution_data_gradient") {
+    } else if (kind == ConvolutionKind::by_input) {
       body = data_gradient(output(), input(1), input(0));
     } else {
       body = weight_gradient(input(0), output(), input(1));
@@ -132,7 +137,7 @@ class WindowWriter {
   // NaN is larger than any number, of equal ones the first is taken.
   std::string maximum() {
     const std::string relu =
-        kernel_.relu ? text("  ", each(), "best[e] = neon_math::relu_value<R>(best[e], R(0), R(0));\n") : "";
+        kernel_.relu() ? text("  ", each(), "best[e] = neon_math::relu_value<R>(best[e], R(0), R(0));\n") : "";
     const std::string type = device_type(graph_.dtype(kernel_.outputs[1]));
     return for_each(
         output(),
@@ -205,8 +210,8 @@ class WindowWriter {
     const std::string weight =
         code_.load(kernel_.inputs[1], text("(i", last, " * ", places_, "ll + at) * ", of_group_, " + c"));
     std::string tail;
-    if (kernel_.bias) tail += text("  sum += ", code_.load(kernel_.bias, text("i", last)), ";\n");
-    if (kernel_.relu) tail += "  sum = neon_math::relu_value<R>(sum, R(0), R(0));\n";
+    if (kernel_.bias()) tail += text("  sum += ", code_.load(kernel_.bias(), text("i", last)), ";\n");
+    if (kernel_.relu()) tail += "  sum = neon_math::relu_value<R>(sum, R(0), R(0));\n";
     return for_each(
         y, text("  R sum = 0;\n",
                 over_window(text("  for (int c = 0; c < ", of_group_, "; ++c) sum += ", element, " * ", weight, ";\n")),
@@ -263,14 +268,35 @@ class WindowWriter {
   int width_ = 1;
 };
 
-}  // namespace
-
-bool is_window_op(const std::string& op) { return op.starts_with("pool_") || op.starts_with("convolution"); }
-
-Source window_source(const LoweredKernel& kernel, SourceContext& context) {
-  if (kernel.op == "pool_max_gradient") return pool_gradient_source(kernel, context);
-  if (kernel.op == "pool_max" && is_pooled_by_strips(kernel, context)) return pool_strip_source(kernel, context);
+Source source_of_windows(const LoweredKernel& kernel, SourceContext& context) {
   return WindowWriter(kernel, context).run();
 }
+
+Source convolution_source(const LoweredKernel& kernel, SourceContext& context) {
+  const bool pools = kernel.takes(Attachment::Kind::pooling);
+  return pools ? pooled_product_source(kernel, context) : source_of_windows(kernel, context);
+}
+
+Source pool_max_source(const LoweredKernel& kernel, SourceContext& context) {
+  const bool strips = is_pooled_by_strips(kernel, context);
+  return strips ? pool_strip_source(kernel, context) : source_of_windows(kernel, context);
+}
+
+Source pool_max_gradient_source(const LoweredKernel& kernel, SourceContext& context) {
+  const bool goes_on = kernel.takes(Attachment::Kind::filters);
+  return goes_on ? pooled_gradient_source(kernel, context) : pool_gradient_source(kernel, context);
+}
+
+const SourceRegistration windows[] = {
+    {ops::convolution, convolution_source},
+    {ops::convolution_data_gradient, source_of_windows},
+    {ops::convolution_weight_gradient, source_of_windows},
+    {ops::pool_max, pool_max_source},
+    {ops::pool_max_gradient, pool_max_gradient_source},
+    {ops::pool_avg, source_of_windows},
+    {ops::pool_avg_gradient, source_of_windows},
+};
+
+}  // namespace
 
 }  // namespace neon::cuda

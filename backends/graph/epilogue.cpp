@@ -26,11 +26,12 @@ Epilogues::Epilogues(const Graph& graph, const std::vector<Role>& roles, const L
 
 std::vector<int> Epilogues::take(LoweredKernel& kernel, int maker) {
   beside_.clear();
-  if (options_.fuse && has_epilogue(kernel.op)) take_epilogue(kernel, maker);
+  const bool fuses = options_.passes.has(LowerPass::fusion);
+  if (fuses && (kernel.traits().takes_bias || kernel.traits().takes_relu)) take_epilogue(kernel, maker);
   if (kernel.outputs.size() == 1)
     if (const Value target = targets_[size_t(kernel.outputs[0].id)]) kernel.outputs = {target};
-  if (options_.fuse && !kernel.derivative && is_own_product(maker)) take_sums(kernel, maker);
-  if (options_.pooled_bytes > 0 && kernel.op == "pool_max_gradient") take_gate(kernel, maker);
+  if (fuses && !kernel.derivative() && is_own_product(maker)) take_sums(kernel, maker);
+  if (options_.kernels.pooled_bytes > 0 && kernel.is(ops::pool_max_gradient)) take_gate(kernel, maker);
   return beside_;
 }
 
@@ -59,10 +60,6 @@ Value Epilogues::bias_added(int n, Value product) const {
   return same && row && columns > 1 && from->op->traits.leaf == LeafKind::variable ? other : Value{};
 }
 
-bool Epilogues::has_epilogue(const std::string& op) {
-  return op == "matmul" || op == "convolution" || op == "pool_max";
-}
-
 void Epilogues::take_epilogue(LoweredKernel& kernel, int maker) {
   auto take = [&](int n) {
     take_node(n);
@@ -76,9 +73,9 @@ void Epilogues::take_epilogue(LoweredKernel& kernel, int maker) {
            !joins_better_alone(n, kernel);
   };
   int n = only_use(kernel.outputs[0]);
-  if (may_take(n) && kernel.op != "pool_max")
+  if (may_take(n) && kernel.traits().takes_bias)
     if (const Value bias = bias_added(n, kernel.outputs[0])) {
-      kernel.bias = bias;
+      kernel.attachments.push_back({.kind = Attachment::Kind::bias, .value = bias});
       kernel.inputs.push_back(bias);
       take(n);
       n = only_use(kernel.outputs[0]);
@@ -87,21 +84,19 @@ void Epilogues::take_epilogue(LoweredKernel& kernel, int maker) {
     take_pooling(kernel, n);
     n = only_use(kernel.outputs[0]);
   }
-  if (may_take(n) && graph_.node(n).op->is(ops::relu) && !leaves_relu(kernel)) {
-    kernel.relu = true;
+  if (may_take(n) && kernel.traits().takes_relu && graph_.node(n).op->is(ops::relu) && !leaves_relu(kernel)) {
+    kernel.attachments.push_back({.kind = Attachment::Kind::relu});
     take(n);
-  } else if (n >= 0 && !kernel.bias && is_own_product(maker) && ends_product(n, maker)) {
-    kernel.derivative = graph_.node(n).op;
-    kernel.gate = graph_.node(n).inputs[1];
-    kernel.inputs.push_back(kernel.gate);
+  } else if (n >= 0 && !kernel.bias() && is_own_product(maker) && ends_product(n, maker)) {
+    take_derivative(kernel, graph_.node(n));
     make_one({maker, n});
     take(n);
   }
 }
 
 bool Epilogues::leaves_relu(const LoweredKernel& kernel) const {
-  return options_.relus_apart && kernel.op == "convolution" && graph_.dtype(kernel.outputs[0]) == DType::f32 &&
-         !is_pointwise(kernel, graph_);
+  return options_.kernels.relus_apart && kernel.convolution() == ConvolutionKind::forward &&
+         graph_.dtype(kernel.outputs[0]) == DType::f32 && !is_pointwise(kernel, graph_);
 }
 
 // Whether node `n` is a product that the device makes by a kernel of its own, which may take more along.
@@ -110,7 +105,7 @@ bool Epilogues::is_own_product(int n) const {
   if (node.op->traits.product != ProductKind::matrices) return false;
   const int64_t work = graph_.shape(node.inputs[0])[node.attributes.integer("transpose_a") ? 0 : 1] *
                        graph_.shape(node.outputs[0]).elements();
-  return work > 0 && work <= options_.own_products;
+  return work > 0 && work <= options_.kernels.own_products;
 }
 
 // Whether node `n`, which alone reads the product of node `maker`, is a derivative to end it with: its other operand
@@ -145,7 +140,14 @@ void Epilogues::take_sums(LoweredKernel& kernel, int product) {
     make_one({product, n});
     take_node(n);
     kernel.outputs.push_back(graph_.node(n).outputs[0]);
+    kernel.attachments.push_back({.kind = Attachment::Kind::sums});
   }
+}
+
+void Epilogues::take_derivative(LoweredKernel& kernel, const Node& node) {
+  const Value gate = node.inputs[1];
+  kernel.attachments.push_back({.kind = Attachment::Kind::derivative, .value = gate, .op = node.op});
+  kernel.inputs.push_back(gate);
 }
 
 bool Epilogues::is_joined(Value value) const {
@@ -194,12 +196,13 @@ void Epilogues::make_one(const std::vector<int>& nodes) {
 // Whether a concatenation that the kernel cannot write into takes what node `n` makes: a fused kernel writes there,
 // and is no more work than a copy.
 bool Epilogues::joins_better_alone(int n, const LoweredKernel& kernel) const {
-  if (!options_.join || (kernel.op != "convolution" && kernel.op != "pooled_convolution")) return false;
+  if (!options_.passes.has(LowerPass::join) || kernel.traits().convolution != ConvolutionKind::forward) return false;
   for (int user : uses_[size_t(graph_.node(n).outputs[0].id)]) {
     if (user == graph_.node_count() || !graph_.node(user).op->is(ops::concat)) continue;
     const Node& concat = graph_.node(user);
     const int axis = int(concat.attributes.integer("axis"));
-    return !is_writer(kernel, graph_, options_.writers, row_of_part(graph_, kernel.outputs[0], axis)) &&
+    return !is_writer(kernel, graph_, options_.kernels.convolutions_write_rows,
+                      row_of_part(graph_, kernel.outputs[0], axis)) &&
            has_aligned_rows(graph_, concat.inputs, axis) &&
            std::ranges::all_of(concat.inputs, [&](Value part) { return may_lie_in_rows(part); });
   }

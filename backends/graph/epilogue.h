@@ -25,7 +25,6 @@ class Epilogues {
  private:
   int only_use(Value value) const;
   Value bias_added(int n, Value product) const;
-  static bool has_epilogue(const std::string& op);
   bool leaves_relu(const LoweredKernel& kernel) const;
   bool is_own_product(int n) const;
   bool ends_product(int n, int maker) const;
@@ -41,6 +40,7 @@ class Epilogues {
   bool may_be_one(const std::vector<int>& nodes) const;
 
   void take_epilogue(LoweredKernel& kernel, int maker);
+  static void take_derivative(LoweredKernel& kernel, const Node& node);
   void take_sums(LoweredKernel& kernel, int product);
   void take_pooling(LoweredKernel& convolution, int n);
   void take_gate(LoweredKernel& kernel, int pooling);

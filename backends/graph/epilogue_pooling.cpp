@@ -23,8 +23,8 @@ bool is_two_by_two(const Attributes& pooling) {
 // Whether node `n` is pooling that a convolution of few channels, plus bias, may take along: then nobody else reads
 // what that makes, which would be the largest array of many nets.
 bool Epilogues::may_pool(const LoweredKernel& convolution, int n) const {
-  if (n < 0 || convolution.op != "convolution" || !convolution.bias || !graph_.node(n).op->is(ops::pool_max) ||
-      !is_two_by_two(graph_.node(n).attributes))
+  if (n < 0 || convolution.convolution() != ConvolutionKind::forward || !convolution.bias() ||
+      !graph_.node(n).op->is(ops::pool_max) || !is_two_by_two(graph_.node(n).attributes))
     return false;
   const Value x = convolution.inputs[0], y = graph_.node(n).outputs[0];
   return is_pointwise(convolution, graph_) && sees_patches(x, convolution.inputs[1]) &&
@@ -38,16 +38,15 @@ bool Epilogues::sees_patches(Value x, Value w) const {
   const DType dtype = graph_.dtype(x);
   const Shape& filters = graph_.shape(w);
   const size_t bytes = size_t(filters.back()) * size_of(dtype);
-  return graph_.producer(x).op->is(ops::patches) && std::ranges::count(options_.pooled_types, dtype) > 0 &&
+  return graph_.producer(x).op->is(ops::patches) && std::ranges::count(options_.kernels.pooled_types, dtype) > 0 &&
          graph_.dtype(w) == dtype && filters.elements() == filters[0] * filters.back() && bytes <= kMostFilterBytes &&
          bytes % kBytesAtOnce == 0 && filters[0] % kFiltersAtOnce == 0;
 }
 
 void Epilogues::take_pooling(LoweredKernel& convolution, int n) {
   const Node& pooling = graph_.node(n);
-  convolution.op = "pooled_convolution";
+  convolution.attachments.push_back({.kind = Attachment::Kind::pooling, .op = pooling.op});
   convolution.outputs = pooling.outputs;
-  convolution.attributes = pooling.attributes;
   take_node(n);
 }
 
@@ -69,16 +68,18 @@ void Epilogues::take_gate(LoweredKernel& kernel, int pooling) {
   if ((nodes.size() > 2 && !sums) || is_joined(graph_.node(d).inputs[1])) return;
   const int filters = sums ? gradient_by_filters(kernel) : -1;
   if (filters >= 0) nodes.push_back(filters);
-  const bool small = graph_.type(given).bytes() < size_t(options_.pooled_bytes);
+  const bool small = graph_.type(given).bytes() < size_t(options_.kernels.pooled_bytes);
   if ((small && filters < 0) || !may_be_one(nodes)) return;
-  kernel.derivative = graph_.node(d).op;
   kernel.inputs[0] = graph_.node(d).inputs[0];
-  kernel.gate = graph_.node(d).inputs[1];
-  kernel.inputs.push_back(kernel.gate);
-  if (sums) kernel.outputs.push_back(graph_.node(nodes[2]).outputs[0]);
+  take_derivative(kernel, graph_.node(d));
+  if (sums) {
+    kernel.outputs.push_back(graph_.node(nodes[2]).outputs[0]);
+    kernel.attachments.push_back({.kind = Attachment::Kind::sums});
+  }
   if (filters >= 0) {
-    kernel.op = "pooled_weight_gradient";
-    kernel.inputs.push_back(graph_.node(filters).inputs[0]);
+    const Node& gradient = graph_.node(filters);
+    kernel.attachments.push_back({.kind = Attachment::Kind::filters, .value = gradient.inputs[0], .op = gradient.op});
+    kernel.inputs.push_back(gradient.inputs[0]);
     kernel.outputs[0] = graph_.node(filters).outputs[0];
   }
   make_one(nodes);

@@ -30,7 +30,7 @@ void each_load(Code& code, Visit&& visit) {
 // Whether the kernel reads the value element by element, so that strides say where; or all of it together from any
 // address, as libraries do.
 bool can_read(const LoweredKernel& kernel, Value value, bool together) {
-  if (!kernel.fused) return together && kernel.op.starts_with("convolution");
+  if (!kernel.fused) return together && kernel.convolution() != ConvolutionKind::none;
   if (kernel.fused->guard == value) return false;
   bool able = true;
   each_load(*kernel.fused,
@@ -40,15 +40,15 @@ bool can_read(const LoweredKernel& kernel, Value value, bool together) {
 
 class Joiner {
  public:
-  Joiner(Lowered& lowered, const std::vector<std::string_view>& writers)
-      : lowered_(lowered), graph_(lowered.graph), writers_(writers) {}
+  Joiner(Lowered& lowered, bool any_convolution)
+      : lowered_(lowered), graph_(lowered.graph), any_convolution_(any_convolution) {}
 
   // Those whose result another one takes come first, and move with it.
   void run() {
     for (const LoweredKernel& kernel : lowered_.kernels)
-      if (kernel.op == "concat") join(kernel);
+      if (kernel.is(ops::concat)) join(kernel);
     std::erase_if(lowered_.kernels, [&](const LoweredKernel& kernel) {
-      return kernel.op == "concat" && parts_.count(kernel.outputs[0]) > 0;
+      return kernel.is(ops::concat) && parts_.count(kernel.outputs[0]) > 0;
     });
   }
 
@@ -71,7 +71,7 @@ class Joiner {
   }
 
   bool can_write_rows(const LoweredKernel& kernel, Value value, const Placement& placement) const {
-    return kernel.fused || (kernel.outputs[0] == value && is_writer(kernel, graph_, writers_, placement.row));
+    return kernel.fused || (kernel.outputs[0] == value && is_writer(kernel, graph_, any_convolution_, placement.row));
   }
 
   bool can_be_placed(Value part, const Placement& placement, const LoweredKernel& concat) const {
@@ -100,7 +100,7 @@ class Joiner {
   bool readers_can(Value part, const Placement& placement, const LoweredKernel& concat) const {
     const bool together = placement.lies_together(graph_.shape(part).elements());
     return std::ranges::all_of(lowered_.kernels, [&](const LoweredKernel& kernel) {
-      const bool goes = &kernel == &concat || (kernel.op == "concat" && parts_.count(kernel.outputs[0]) > 0);
+      const bool goes = &kernel == &concat || (kernel.is(ops::concat) && parts_.count(kernel.outputs[0]) > 0);
       return goes || std::ranges::count(kernel.inputs, part) == 0 || can_read(kernel, part, together);
     });
   }
@@ -156,7 +156,7 @@ class Joiner {
 
   Lowered& lowered_;
   const Graph& graph_;
-  const std::vector<std::string_view>& writers_;
+  const bool any_convolution_;
   std::map<Value, std::vector<Value>> parts_;  // of a concatenation without a kernel: what is written into it
 };
 
@@ -173,15 +173,12 @@ bool has_aligned_rows(const Graph& graph, const std::vector<Value>& parts, int a
   });
 }
 
-bool is_writer(const LoweredKernel& kernel, const Graph& graph, const std::vector<std::string_view>& writers,
-               int64_t row) {
-  return std::ranges::count(writers, kernel.op) > 0 ||
-         (row == graph.shape(kernel.outputs[0]).back() && is_pointwise(kernel, graph) &&
-          std::ranges::count(writers, "pointwise " + kernel.op) > 0);
+bool is_writer(const LoweredKernel& kernel, const Graph& graph, bool any_convolution, int64_t row) {
+  if (!kernel.traits().writes_rows || kernel.takes(Attachment::Kind::pooling)) return false;
+  if (kernel.convolution() == ConvolutionKind::none || any_convolution) return true;
+  return row == graph.shape(kernel.outputs[0]).back() && is_pointwise(kernel, graph);
 }
 
-void join_concatenations(Lowered& lowered, const std::vector<std::string_view>& writers) {
-  Joiner(lowered, writers).run();
-}
+void join_concatenations(Lowered& lowered, bool any_convolution) { Joiner(lowered, any_convolution).run(); }
 
 }  // namespace neon

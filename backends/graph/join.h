@@ -4,10 +4,9 @@
 
 namespace neon {
 
-// Whether a kernel that is no fused one can write its result in rows of so many elements that lie apart. `writers` are
-// the ops that can do so; those that can where filters see single pixels, and a row is one, are called "pointwise ...".
-bool is_writer(const LoweredKernel& kernel, const Graph& graph, const std::vector<std::string_view>& writers,
-               int64_t row);
+// Whether a kernel that is no fused one can write its result in rows of so many elements that lie apart. Convolutions
+// can all do so if `any_convolution`; if not, those can whose filters see single pixels, where a row is one.
+bool is_writer(const LoweredKernel& kernel, const Graph& graph, bool any_convolution, int64_t row);
 
 // Elements of `part` that lie together in its concatenation along an axis.
 int64_t row_of_part(const Graph& graph, Value part, int axis);
@@ -15,8 +14,8 @@ int64_t row_of_part(const Graph& graph, Value part, int axis);
 bool has_aligned_rows(const Graph& graph, const std::vector<Value>& parts, int axis);
 
 // Gives the inputs of concatenations places in the memory of the result, where the kernels that make them write, and
-// takes away the kernels that would copy them there. `writers` as above. For kernels in order that have no memory
-// yet.
-void join_concatenations(Lowered& lowered, const std::vector<std::string_view>& writers);
+// takes away the kernels that would copy them there. `any_convolution` as above. For kernels in order that have no
+// memory yet.
+void join_concatenations(Lowered& lowered, bool any_convolution);
 
 }  // namespace neon

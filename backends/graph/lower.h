@@ -1,38 +1,43 @@
-// Lowering: a graph becomes kernels in order. Fusible nodes are grouped (fuse.cpp), products and convolutions take
-// their bias and relu along, reshapes become views, concatenations are written piece by piece where that can be
-// (join.cpp), and every value that lives between kernels gets a place in one arena by its lifetime (plan.cpp).
+// Lowering: a graph becomes kernels in order, by the passes of a table (pass_table.cpp). Fusible nodes are grouped,
+// products and convolutions take their bias and relu along, reshapes become views, concatenations are written piece by
+// piece, and every value that lives between kernels gets a place in one arena by its lifetime.
 #pragma once
 #include <algorithm>
 #include <memory>
 
-#include "backends/graph/fused.h"
+#include "backends/graph/attachment.h"
+#include "backends/graph/lower_options.h"
 
 namespace neon {
 
 struct LoweredKernel {
-  std::string op;  // "fused", "matmul", ...
+  const Op* op = nullptr;  // null of a fused kernel
   std::vector<Value> inputs, outputs;
-  Attributes attributes;
-  std::shared_ptr<const FusedKernel> fused;  // of op "fused"
-  // Of op "patches": what makes the images that it sees of its inputs, see take_prologues(); else they are inputs[0].
-  std::shared_ptr<const FusedKernel> prologue;
-  // Of ops "matmul" and "convolution": what is done to the result before it is stored; of "pool_max" the relu alone.
-  // "pooled_convolution" is a convolution with bias, "pool_max" of 2 x 2 pixels, whose outputs it has, and relu or not;
-  // "pooled_weight_gradient" a "pool_max_gradient" with derivative and sums, and of what that spreads over patches,
-  // inputs.back(), the gradient by the filters.
-  Value bias;  // (K) or (1,K), added to every row, of each pixel
-  bool relu = false;
-  // A derivative, a row's by one operand, which reads `gate`: of a product that the device makes itself, see
-  // LowerOptions::own_products, what its result goes through; of "pool_max_gradient", what inputs[0] goes through.
-  // There may be sums as outputs[1]: of a product's inputs[0], which takes part as its transpose, over its rows; of
-  // what pooling's gradient spreads, over all but the last axis.
-  const Op* derivative = nullptr;
-  Value gate;
-  bool is_once() const { return fused && fused->once; }
-  bool takes_sums() const {
-    return outputs.size() > 1 && (op == "matmul" || op == "pool_max_gradient" || op == "pooled_weight_gradient");
+  Attributes attributes = {};
+  std::shared_ptr<const FusedKernel> fused = {};
+  std::vector<Attachment> attachments = {};  // in the order in which they are done, each kind once at most
+  std::string scope = {};
+
+  std::string_view name() const { return fused ? "fused" : op->name; }
+  bool is(OpName other) const { return op && op->is(other); }
+  const OpTraits& traits() const;
+  // `none` of what pools, too: its result is another.
+  ConvolutionKind convolution() const {
+    return takes(Attachment::Kind::pooling) ? ConvolutionKind::none : traits().convolution;
   }
-  std::string scope;
+  bool is_matrix_product() const { return traits().product == ProductKind::matrices; }
+
+  const Attachment* find(Attachment::Kind kind) const;  // null where there is none
+  bool takes(Attachment::Kind kind) const { return find(kind) != nullptr; }
+  Value bias() const { return takes(Attachment::Kind::bias) ? find(Attachment::Kind::bias)->value : Value{}; }
+  bool relu() const { return takes(Attachment::Kind::relu); }
+  const Attachment* derivative() const { return find(Attachment::Kind::derivative); }
+  // The code of the prologue, or null.
+  const FusedKernel* prologue() const {
+    const Attachment* found = find(Attachment::Kind::prologue);
+    return found ? found->code.get() : nullptr;
+  }
+  bool is_once() const { return fused && fused->once; }
 };
 
 // Whether it is a convolution or a gradient of one whose filters (K,1,1,C) see each pixel by itself: a matrix product.
@@ -73,32 +78,16 @@ struct Lowered {
   std::vector<Buffer> buffers;        // by value; bytes 0 for values that are not in the arena
   size_t arena_bytes = 0;             // of values alone, in one arena
   size_t value_bytes = 0;             // of all values that nodes make, as if each had its own memory
-};
-
-struct LowerOptions {
-  bool fuse = true;                // false: a kernel for every node, for tests
-  bool kept_casts = true;          // with `fuse`, see with_kept_casts(); false: nobody tells who else writes variables
-  bool remake = false;             // see with_remade(): for devices whose arithmetic outruns their memory
-  bool deep_inputs = false;        // see with_deep_inputs()
-  bool prologues = false;          // see take_prologues()
-  bool siblings = false;           // see with_siblings_together()
-  bool columns = false;            // see with_slices_of_summands(); what reads or makes columns of one array is one
-  bool product_gradients = false;  // see with_product_gradients()
-  int64_t own_products = 0;        // multiplications of a product, at most, that takes derivatives and sums along
-  bool relus_apart = false;        // after convolutions in f32 whose filters see several pixels
-  int64_t pooled_bytes = 0;        // of what pooling's gradient is given, at least, to take a derivative and sums along
-  // Of which first convolutions, products of patches by few channels, take 2 x 2 max pooling along, and the gradients
-  // by their filters that of pooling.
-  std::vector<DType> pooled_types = {};
-  bool join = false;  // see join_concatenations(), and is_writer()
-  std::vector<std::string_view> writers = {"convolution", "convolution_data_gradient", "pool_max", "pool_avg"};
-  std::vector<std::string_view> keep = {};  // compound ops for which the device has a kernel of its own
+  std::vector<PassTrace> trace;       // one for each row of the table of passes
 };
 
 Lowered lower(const Graph& graph, const LowerOptions& options = {});
 
 // What takes most of a program's memory, for messages: "Affine_0/W, f32 (4000, 784): 12.0 MiB", a value by its layer.
 std::string largest_array(const Lowered& lowered);
+
+// The passes in order, what each does, and what it changed: what `neon program --passes` prints.
+std::string passes_text(const Lowered& lowered);
 
 // What a kernel computes, without its expression: "convolution + bias + relu".
 std::string summary(const LoweredKernel& kernel);

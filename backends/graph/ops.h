@@ -11,10 +11,11 @@ inline constexpr OpName add{"add"}, identity{"identity"}, logistic{"logistic"}, 
 inline constexpr OpName argmax{"argmax"}, batch_matmul{"batch_matmul"}, broadcast{"broadcast"}, cast{"cast"},
     columns{"columns"}, concat{"concat"}, constant{"constant"}, convolution{"convolution"},
     convolution_data_gradient{"convolution_data_gradient"}, convolution_weight_gradient{"convolution_weight_gradient"},
-    crop{"crop"}, depth_to_space{"depth_to_space"}, gather{"gather"}, input{"input"}, matmul{"matmul"},
-    patches{"patches"}, pool_avg{"pool_avg"}, pool_avg_gradient{"pool_avg_gradient"}, pool_max{"pool_max"},
-    pool_max_gradient{"pool_max_gradient"}, region_max{"region_max"}, reshape{"reshape"}, resample{"resample"},
-    scalar{"scalar"}, slice{"slice"}, softmax{"softmax"}, sum{"sum"}, transpose{"transpose"}, uniform{"uniform"},
-    variable{"variable"};
+    crop{"crop"}, depth_to_space{"depth_to_space"}, gather{"gather"}, histogram{"histogram"}, input{"input"},
+    keyed_uniform{"keyed_uniform"}, max{"max"}, min{"min"}, region_max_gradient{"region_max_gradient"},
+    scatter_add{"scatter_add"}, matmul{"matmul"}, patches{"patches"}, pool_avg{"pool_avg"},
+    pool_avg_gradient{"pool_avg_gradient"}, pool_max{"pool_max"}, pool_max_gradient{"pool_max_gradient"},
+    region_max{"region_max"}, reshape{"reshape"}, resample{"resample"}, scalar{"scalar"}, slice{"slice"},
+    softmax{"softmax"}, sum{"sum"}, transpose{"transpose"}, uniform{"uniform"}, variable{"variable"};
 
 }  // namespace neon::ops

@@ -9,7 +9,7 @@
 
 #include "backends/graph/expression.h"
 #include "backends/graph/histogram.h"
-#include "backends/graph/op.h"
+#include "backends/graph/ops.h"
 
 namespace neon {
 
@@ -49,7 +49,7 @@ std::vector<TensorType> infer_histogram(const InferContext& c) {
   return {{DType::i32, {bins}}};
 }
 
-const OpRegistration histogram_op({"histogram", infer_histogram});
+const OpRegistration histogram_op({ops::histogram, infer_histogram});
 
 }  // namespace
 

@@ -33,7 +33,7 @@ const OpRegistration leaf_ops[] = {
     OpRegistration(leaf(ops::constant, constant, LeafKind::constant)),
     OpRegistration({.name = "iota", .infer = source, .traits = {.fusion = Fusion::source}}),
     OpRegistration({.name = ops::uniform, .infer = source, .traits = {.fusion = Fusion::source, .draws = true}}),
-    OpRegistration({.name = "keyed_uniform", .infer = infer_keyed_uniform, .traits = {.draws = true}}),
+    OpRegistration({.name = ops::keyed_uniform, .infer = infer_keyed_uniform, .traits = {.draws = true}}),
 };
 
 }  // namespace

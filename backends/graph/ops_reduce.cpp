@@ -41,8 +41,8 @@ OpTraits folds(Reduction reduction) { return {.fusion = Fusion::reduction, .redu
 
 const OpRegistration reduce_ops[] = {
     OpRegistration({ops::sum, infer_reduce, sum_gradient, nullptr, folds(Reduction::sum)}),
-    OpRegistration({"max", infer_reduce, extremum_gradient, nullptr, folds(Reduction::max)}),
-    OpRegistration({"min", infer_reduce, extremum_gradient, nullptr, folds(Reduction::min)}),
+    OpRegistration({ops::max, infer_reduce, extremum_gradient, nullptr, folds(Reduction::max)}),
+    OpRegistration({ops::min, infer_reduce, extremum_gradient, nullptr, folds(Reduction::min)}),
     OpRegistration({ops::argmax, infer_argmax, nullptr, nullptr, folds(Reduction::argmax)}),
 };
 

@@ -50,7 +50,7 @@ void region_max_gradient(GradientContext& c) {
 
 const OpRegistration regions_ops[] = {
     OpRegistration({ops::region_max, infer_region_max, region_max_gradient}),
-    OpRegistration({"region_max_gradient", infer_region_max_gradient}),
+    OpRegistration({ops::region_max_gradient, infer_region_max_gradient}),
 };
 
 }  // namespace

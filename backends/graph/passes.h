@@ -5,8 +5,8 @@
 namespace neon {
 
 // The same computation without nodes that no output or assignment needs, and with compound ops replaced by
-// their definitions, save those that `keep` names (ops for which the device has a kernel of its own).
-Graph expand(const Graph& graph, std::span<const std::string_view> keep = {});
+// their definitions, save those that `keeps` says (ops for which the device has a kernel of its own; null: none).
+Graph expand(const Graph& graph, bool (*keeps)(const Op& op) = nullptr);
 
 // The same computation with less work: the sum over pixels of what max pooling's gradient spreads is the sum of what it
 // is given, which is smaller.

@@ -33,12 +33,13 @@ class Prologues {
 
   void run() {
     for (size_t k = 0; k < kernels_.size(); ++k) {
-      if (kernels_[k].op != "patches") continue;
+      if (!kernels_[k].traits().takes_prologue) continue;
       const size_t m = maker_of(kernels_[k].inputs[0], k);
       if (m == k || !makes_by_place(kernels_[m], graph_) || !is_only_read_by(k, kernels_[m].outputs[0]) ||
           is_written_between(m, k))
         continue;
-      kernels_[k].prologue = kernels_[m].fused;
+      auto& attached = kernels_[k].attachments;
+      attached.insert(attached.begin(), {.kind = Attachment::Kind::prologue, .code = kernels_[m].fused});
       kernels_[k].inputs = kernels_[m].inputs;
       kernels_.erase(kernels_.begin() + long(m));
       --k;

@@ -68,7 +68,7 @@ TEST_CASE("a sum that only slices read is added up by those who read them") {
   two.agree();
   for (bool whole : {false, true}) {
     INFO((whole ? "as it is" : "columns together"));
-    const auto got = two.run({.threads = 2, .columns = !whole});
+    const auto got = two.run({.threads = 2, .also = !whole ? PassSet(LowerPass::columns) : PassSet()});
     CHECK(got.at("left") == doubled(0, 5, of));
     CHECK(got.at("right") == doubled(5, 7, of));
   }
@@ -80,7 +80,7 @@ TEST_CASE("so is a sum of three") {
   three.end("left", columns(sum, 0, 5)), three.end("right", columns(sum, 6, 6));
   CHECK(sums_after(three.graph).whole == 0);
   CHECK(sums_after(three.graph).parts == 4);
-  const auto got = three.run({.threads = 2, .columns = true});
+  const auto got = three.run({.threads = 2, .also = LowerPass::columns});
   CHECK(got.at("right") == doubled(6, 6, [](double i) { return 1 - 2 + 5 + 3 * 0.25 * i; }));
 }
 
@@ -121,7 +121,9 @@ TEST_CASE("a sum that is for others, too, is no summand to be taken apart") {
 namespace {
 
 int kernels(const Graph& graph, bool together) {
-  return int(lower(graph, {.columns = together, .join = true}).kernels.size());
+  return int(
+      lower(graph, {.passes = kUsualPasses | (together ? PassSet(LowerPass::columns) : PassSet()) | LowerPass::join})
+          .kernels.size());
 }
 
 }  // namespace
@@ -140,7 +142,7 @@ TEST_CASE("what reads columns of one array is one kernel, with sums of its own")
     sums.push_back(kRows * (1 + 0.25 * double(column)) + 0.25 * kColumns * (0 + 1 + 2));
   inputs.expect("sum4", sums);
   inputs.agree();
-  CHECK(inputs.run({.threads = 2, .columns = true}).at("sum4") == sums);
+  CHECK(inputs.run({.threads = 2, .also = LowerPass::columns}).at("sum4") == sums);
 }
 
 TEST_CASE("rows of one array are left to kernels of their own") {
@@ -180,7 +182,7 @@ namespace {
 
 std::vector<size_t> segments(const Graph& graph) {
   std::vector<size_t> out;
-  for (const LoweredKernel& kernel : lower(graph, {.columns = true}).kernels)
+  for (const LoweredKernel& kernel : lower(graph, {.passes = kUsualPasses | LowerPass::columns}).kernels)
     out.push_back(kernel.fused ? kernel.fused->segments.size() : 0);
   return out;
 }
@@ -212,7 +214,8 @@ TEST_CASE("a net whose every layer reads all before it is stored in no more memo
     seen = Expr(graph, graph.add("concat", {seen, made}, {{"axis", int64_t(1)}}));
   }
   graph.output("slope", gradients(graph, sum(square(seen), {0, 1}), std::span(&x, 1))[0]);
-  const Lowered apart = lower(graph, {.join = true}), together = lower(graph, {.columns = true, .join = true});
+  const Lowered apart = lower(graph, {.passes = kUsualPasses | LowerPass::join}),
+                together = lower(graph, {.passes = kUsualPasses | LowerPass::columns | LowerPass::join});
   CHECK(together.value_bytes <= apart.value_bytes);
   CHECK(together.kernels.size() <= apart.kernels.size());
 }
@@ -222,7 +225,7 @@ TEST_CASE("columns are not computed in f64 because others are") {
   inputs.end("narrow", exp(columns(inputs.a, 0, 4)));
   inputs.graph.output("wide", cast(exp(columns(inputs.a, 4, 4)), DType::f64));
   inputs.end("narrow too", exp(columns(inputs.a, 8, 4)));
-  const Lowered lowered = lower(inputs.graph, {.columns = true});
+  const Lowered lowered = lower(inputs.graph, {.passes = kUsualPasses | LowerPass::columns});
   CHECK(lowered.kernels.size() > 1);
   for (const LoweredKernel& kernel : lowered.kernels)
     for (Value made : kernel.outputs) CHECK(kernel.fused->compute == lowered.graph.dtype(made));

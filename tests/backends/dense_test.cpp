@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "backends/graph/lower.h"
+#include "backends/graph/ops.h"
 #include "tests/backends/dense_cases.h"
 #include "tests/backends/net_of_branches.h"
 #include "tests/backends/random_graph.h"
@@ -17,11 +18,11 @@ namespace {
 constexpr int64_t kAll = int64_t(1) << 40;
 
 int derivatives(const Lowered& lowered) {
-  return int(std::ranges::count_if(lowered.kernels, [](const LoweredKernel& k) { return k.derivative != nullptr; }));
+  return int(std::ranges::count_if(lowered.kernels, [](const LoweredKernel& k) { return k.derivative() != nullptr; }));
 }
 int sums(const Lowered& lowered) {
   return int(std::ranges::count_if(lowered.kernels,
-                                   [](const LoweredKernel& k) { return k.op == "matmul" && k.outputs.size() == 2; }));
+                                   [](const LoweredKernel& k) { return k.is(ops::matmul) && k.outputs.size() == 2; }));
 }
 
 }  // namespace
@@ -30,14 +31,14 @@ TEST_CASE("derivatives and sums over the samples go with the products of a small
   for (DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16})
     for (const DenseCase& c : dense_cases()) {
       const Graph graph = build_branches(c.build, dtype);
-      const Lowered taken = lower(graph, {.own_products = kAll}), apart = lower(graph);
+      const Lowered taken = lower(graph, {.kernels = {.own_products = kAll}}), apart = lower(graph);
       INFO(c.name << " in " << std::string(name_of(dtype)) << "\n" << to_string(taken));
       CHECK(derivatives(taken) == c.derivatives);
       CHECK(sums(taken) == c.sums);
       CHECK(taken.kernels.size() <= apart.kernels.size());
       CHECK(read_too_early(taken) == -1);
       CHECK(derivatives(apart) + sums(apart) == 0);
-      CHECK(derivatives(lower(graph, {.fuse = false, .own_products = kAll})) == 0);
+      CHECK(derivatives(lower(graph, {.passes = {}, .kernels = {.own_products = kAll}})) == 0);
     }
 }
 
@@ -46,7 +47,7 @@ TEST_CASE("two layers with biases are six products' kernels and no others") {
   const auto found = std::ranges::find(cases, "relu and biases", &DenseCase::name);
   const Graph graph = build_branches(found->build, DType::f32);
   // Forward, and by x and by the weights, of each layer.
-  CHECK(lower(graph, {.own_products = kAll}).kernels.size() == 6);
+  CHECK(lower(graph, {.kernels = {.own_products = kAll}}).kernels.size() == 6);
   CHECK(lower(graph).kernels.size() == 8);
 }
 
@@ -60,7 +61,7 @@ TEST_CASE("products of more work than a device makes itself take nothing along")
   } limits[] = {{6 * 4 * 5, 1, 2}, {6 * 4 * 5 - 1, 0, 1}, {6 * 3 * 4, 0, 1}, {6 * 3 * 4 - 1, 0, 0}};
   for (const auto& limit : limits) {
     INFO(limit.most);
-    const Lowered lowered = lower(graph, {.own_products = limit.most});
+    const Lowered lowered = lower(graph, {.kernels = {.own_products = limit.most}});
     CHECK(derivatives(lowered) == limit.derivatives);
     CHECK(sums(lowered) == limit.sums);
   }
@@ -69,7 +70,7 @@ TEST_CASE("products of more work than a device makes itself take nothing along")
 TEST_CASE("random graphs whose products take things along keep their order") {
   for (uint64_t seed = 0; seed < 300; ++seed) {
     const RandomGraph random = random_graph(seed, {});
-    const Lowered lowered = lower(random.graph, {.own_products = kAll});
+    const Lowered lowered = lower(random.graph, {.kernels = {.own_products = kAll}});
     INFO("seed " << seed << "\n" << to_string(lowered));
     CHECK(read_too_early(lowered) == -1);
   }
@@ -83,7 +84,7 @@ TEST_CASE("a sum that the other operand of its product waits for is a kernel of 
   const Value x = graph.add("mul", {z, s});
   graph.output("s", s);
   graph.output("y", matmul(graph, d, x, true, false));
-  const Lowered lowered = lower(graph, {.own_products = kAll});
+  const Lowered lowered = lower(graph, {.kernels = {.own_products = kAll}});
   INFO(to_string(lowered));
   CHECK(sums(lowered) == 0);
   CHECK(read_too_early(lowered) == -1);

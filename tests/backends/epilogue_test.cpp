@@ -76,10 +76,10 @@ TEST_CASE("a device may leave relus after convolutions of several pixels in f32 
         .size = {size, size}, .strides = {1, 1}, .before = {0, 0}, .after = {0, 0}, .dilation = {1, 1}};
     const Expr y = Expr(graph, convolution(graph, x, w, windows, 1)) + Expr(graph, graph.variable("b", dtype, {2}));
     graph.output("y", apply("relu", y));
-    const Lowered lowered = lower(graph, {.relus_apart = true});
-    CHECK(lowered.kernels.size() == (lowered.kernels[0].relu ? 1 : 2));
-    CHECK(bool(lowered.kernels[0].bias));
-    return lowered.kernels[0].relu;
+    const Lowered lowered = lower(graph, {.kernels = {.relus_apart = true}});
+    CHECK(lowered.kernels.size() == (lowered.kernels[0].relu() ? 1 : 2));
+    CHECK(bool(lowered.kernels[0].bias()));
+    return lowered.kernels[0].relu();
   };
   CHECK_FALSE(kernels_with_relu(DType::f32, 3));
   CHECK(kernels_with_relu(DType::f32, 1));

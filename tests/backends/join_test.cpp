@@ -6,6 +6,7 @@
 #include <set>
 
 #include "backends/graph/lower.h"
+#include "backends/graph/ops.h"
 #include "backends/program.h"
 #include "tests/backends/join_cases.h"
 #include "tests/backends/net_of_branches.h"
@@ -20,17 +21,17 @@ using namespace neon::test;
 
 namespace {
 
-int count(const Lowered& lowered, const std::string& op) {
-  return int(std::ranges::count(lowered.kernels, op, &LoweredKernel::op));
+int count(const Lowered& lowered, OpName op) {
+  return int(std::ranges::count_if(lowered.kernels, [&](const LoweredKernel& kernel) { return kernel.is(op); }));
 }
 // Biases and relus that convolutions take along.
 int epilogues(const Lowered& lowered) {
   int out = 0;
   for (const LoweredKernel& kernel : lowered.kernels)
-    if (kernel.op == "convolution") out += int(bool(kernel.bias)) + int(kernel.relu);
+    if (kernel.convolution() == ConvolutionKind::forward) out += int(bool(kernel.bias())) + int(kernel.relu());
   return out;
 }
-int concatenations(const Lowered& lowered) { return count(lowered, "concat"); }
+int concatenations(const Lowered& lowered) { return count(lowered, ops::concat); }
 
 std::map<std::string, Tensor> run(const Graph& graph, const CpuOptions& options) {
   Variables variables;
@@ -57,7 +58,7 @@ TEST_CASE("a concatenation is written piece by piece where all who make and read
     for (const JoinCase& c : join_cases()) {
       INFO(c.name << " in " << std::string(name_of(dtype)));
       const Graph graph = build_branches(c.build, dtype);
-      const Lowered copied = lower(graph), joined = lower(graph, {.join = true});
+      const Lowered copied = lower(graph), joined = lower(graph, {.passes = kUsualPasses | LowerPass::join});
       INFO(to_string(joined));
       CHECK(concatenations(joined) == (size_of(dtype) == 2 ? c.copied_narrow : c.copied));
       CHECK(concatenations(copied) > 0);
@@ -74,7 +75,7 @@ TEST_CASE("what is written piece by piece is what would have been copied") {
       const auto plain = run(graph, {.plain = true});
       for (bool fuse : {false, true}) {
         INFO((fuse ? "fused" : "kernel by kernel"));
-        for (const auto& [name, y] : run(graph, {.threads = 2, .fuse = fuse, .join = true})) {
+        for (const auto& [name, y] : run(graph, {.threads = 2, .fuse = fuse, .also = LowerPass::join})) {
           INFO(name);
           CHECK(difference(y, plain.at(name)) == "");
         }
@@ -99,9 +100,8 @@ TEST_CASE(
 }
 
 TEST_CASE("where only products write into a concatenation, a convolution's relu does it for the others") {
-  const LowerOptions options = {
-      .join = true,
-      .writers = {"pool_max", "pool_avg", "pointwise convolution", "pointwise convolution_data_gradient"}};
+  const LowerOptions options = {.passes = kUsualPasses | LowerPass::join,
+                                .kernels = {.convolutions_write_rows = false}};
   for (DType dtype : {DType::f32, DType::f16})
     for (const PixelCase& c : pixel_cases()) {
       INFO(c.name << " in " << std::string(name_of(dtype)));
@@ -111,18 +111,19 @@ TEST_CASE("where only products write into a concatenation, a convolution's relu 
       int written = 0, apart = 0;
       for (const LoweredKernel& kernel : lowered.kernels) {
         if (!lowered.placements[size_t(kernel.outputs[0].id)]) continue;
-        written += kernel.op.starts_with("convolution");
+        written += kernel.convolution() != ConvolutionKind::none;
         // It reads what a convolution alone has made.
-        apart += kernel.fused && std::ranges::any_of(kernel.inputs, [&](Value input) {
-                   return std::ranges::any_of(lowered.kernels, [&](const LoweredKernel& maker) {
-                     return maker.op == "convolution" && maker.outputs[0] == input && !maker.relu;
-                   });
-                 });
+        apart +=
+            kernel.fused && std::ranges::any_of(kernel.inputs, [&](Value input) {
+              return std::ranges::any_of(lowered.kernels, [&](const LoweredKernel& maker) {
+                return maker.convolution() == ConvolutionKind::forward && maker.outputs[0] == input && !maker.relu();
+              });
+            });
       }
       CHECK(written == c.written);
       CHECK(apart == c.apart);
       LowerOptions copying = options;
-      copying.join = false;
+      copying.passes = kUsualPasses;
       CHECK(epilogues(lowered) + c.apart == epilogues(lower(build_branches(c.build, dtype), copying)));
     }
 }
@@ -131,17 +132,20 @@ TEST_CASE("gradients of convolutions of one input are made together where they a
   for (DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16})
     for (const SiblingCase& c : sibling_cases()) {
       INFO(c.name << " in " << std::string(name_of(dtype)));
-      const Lowered lowered = lower(build_branches(c.build, dtype), {.siblings = true, .join = true});
+      const Lowered lowered =
+          lower(build_branches(c.build, dtype), {.passes = kUsualPasses | LowerPass::siblings | LowerPass::join});
       INFO(to_string(lowered));
-      CHECK(count(lowered, "convolution_data_gradient") == c.data);
-      CHECK(count(lowered, "convolution_weight_gradient") == c.weights);
+      CHECK(count(lowered, ops::convolution_data_gradient) == c.data);
+      CHECK(count(lowered, ops::convolution_weight_gradient) == c.weights);
     }
 }
 
 TEST_CASE("filters that kernels write are side by side without another") {
   const SiblingCase c = sibling_cases()[1];
-  CHECK(concatenations(lower(build_branches(c.build, DType::f16), {.siblings = true, .join = true})) == 0);
-  CHECK(concatenations(lower(build_branches(c.build, DType::f32), {.siblings = true, .join = true})) == 1);
+  CHECK(concatenations(lower(build_branches(c.build, DType::f16),
+                             {.passes = kUsualPasses | LowerPass::siblings | LowerPass::join})) == 0);
+  CHECK(concatenations(lower(build_branches(c.build, DType::f32),
+                             {.passes = kUsualPasses | LowerPass::siblings | LowerPass::join})) == 1);
 }
 
 TEST_CASE("gradients that are made together are those that were added up") {
@@ -153,7 +157,10 @@ TEST_CASE("gradients that are made together are those that were added up") {
       for (bool join : {false, true})
         for (bool columns : {false, true}) {
           INFO((join ? "joined" : "copied") << (columns ? ", columns together" : ""));
-          const CpuOptions options{.threads = 2, .join = join, .siblings = true, .columns = columns};
+          const CpuOptions options{.threads = 2,
+                                   .also = (join ? PassSet(LowerPass::join) : PassSet()) |
+                                           PassSet(LowerPass::siblings) |
+                                           (columns ? PassSet(LowerPass::columns) : PassSet())};
           for (const auto& [name, y] : run(graph, options)) {
             INFO(name);
             CHECK(difference(y, plain.at(name)) == "");
@@ -168,9 +175,10 @@ TEST_CASE("a net of branches trains as it does without") {
     const Net net = modules(dtype, 8);
     Variables plain, together;
     const auto a = net.compile(plain, {.plain = true}),
-               b = net.compile(together, {.remake = true, .join = true, .siblings = true, .columns = true});
-    CHECK(count(b->lowered(), "convolution_weight_gradient") == 9 - 2);
-    CHECK(count(b->lowered(), "convolution_data_gradient") == 8 - 2);
+               b = net.compile(together,
+                               {.also = {LowerPass::remake, LowerPass::join, LowerPass::siblings, LowerPass::columns}});
+    CHECK(count(b->lowered(), ops::convolution_weight_gradient) == 9 - 2);
+    CHECK(count(b->lowered(), ops::convolution_data_gradient) == 8 - 2);
     for (int step = 0; step < 3; ++step)
       for (Program* program : {a.get(), b.get()}) {
         program->set_scalar("rate/0", 0.1);
@@ -192,7 +200,7 @@ TEST_CASE("a program says where in a concatenation a kernel writes, and where ot
   const Value y = graph.add("concat", {x * 2, x + 1.0}, {{"axis", int64_t(1)}});
   graph.output("y", y);
   graph.output("product", matmul(graph, y, y, true));
-  const Lowered lowered = lower(graph, {.join = true});
+  const Lowered lowered = lower(graph, {.passes = kUsualPasses | LowerPass::join});
   const std::string words = to_string(lowered);
   INFO(words);
   CHECK(words.find(text("%", y.id, "[0..] f32 (3, 4)")) != words.npos);
@@ -209,7 +217,8 @@ TEST_CASE("what is not finite is found where it lies in a concatenation") {
     std::vector<std::string> words;
     for (bool join : {false, true}) {
       Variables variables;
-      const auto program = compile_for_cpu(graph, variables, {.threads = 1, .join = join});
+      const auto program =
+          compile_for_cpu(graph, variables, {.threads = 1, .also = join ? PassSet(LowerPass::join) : PassSet()});
       Tensor x = join_data(graph, graph.leaves(LeafKind::input).front()), seed(DType::f32, {1, 4, 4, 8});
       // All sums are larger than 1, and with these weights too large.
       for (int64_t i = 0; i < x.elements(); ++i) x.set(i, 1);

@@ -6,6 +6,7 @@
 
 #include "backends/graph/expression.h"
 #include "backends/graph/lower.h"
+#include "backends/graph/ops.h"
 
 using namespace neon;
 using namespace neon::test;
@@ -35,7 +36,10 @@ TEST_CASE("a training that keeps its weights in 16 bits has the bits of one that
     for (const bool joined : {false, true}) {
       INFO(std::string(name_of(dtype)) << (joined ? ", lowered as for a GPU" : ""));
       DeviceOptions options;
-      options.cpu = {.threads = 1, .remake = joined, .join = joined, .siblings = joined};
+      options.cpu = {.threads = 1,
+                     .also = (joined ? PassSet(LowerPass::remake) : PassSet()) |
+                             (joined ? PassSet(LowerPass::join) : PassSet()) |
+                             (joined ? PassSet(LowerPass::siblings) : PassSet())};
       CHECK(kept_difference(three_layers, dtype, options) == "");
       CHECK(kept_difference(two_convolutions, dtype, options) == "");
       CHECK(kept_difference(modules, dtype, options) == "");
@@ -112,9 +116,11 @@ TEST_CASE(
       if (!early) update();
       if (shown) graph.output("both", both);
       Variables variables;
-      const auto program = compile_for_cpu(graph, variables, {.join = true});
+      const auto program = compile_for_cpu(graph, variables, {.also = LowerPass::join});
       INFO(to_string(program->lowered()));
-      CHECK(std::ranges::count(program->lowered().kernels, "concat", &LoweredKernel::op) == (early || shown));
+      CHECK(std::ranges::count_if(program->lowered().kernels, [](const LoweredKernel& kernel) {
+              return kernel.is(ops::concat);
+            }) == (early || shown));
       Tensor x(DType::f16, {4, 8});
       for (int64_t i = 0; i < x.elements(); ++i) x.set(i, 1);
       program->bind("x", x.data());

@@ -13,18 +13,18 @@ TEST_CASE("patches make what they see of what lies at its place, where nobody el
   for (DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16})
     for (const PrologueCase& c : prologue_cases()) {
       const Graph graph = build_branches(c.build, dtype);
-      const Lowered taken = lower(graph, {.deep_inputs = true, .prologues = true});
-      const Lowered apart = lower(graph, {.deep_inputs = true});
+      const Lowered taken = lower(graph, {.passes = kUsualPasses | LowerPass::deep_inputs | LowerPass::prologues});
+      const Lowered apart = lower(graph, {.passes = kUsualPasses | LowerPass::deep_inputs});
       INFO(c.name << " in " << std::string(name_of(dtype)) << "\n" << to_string(taken));
       CHECK(apart.kernels.size() - taken.kernels.size() == (c.taken ? 1 : 0));
-      CHECK(std::ranges::count_if(taken.kernels, [](const LoweredKernel& k) { return k.prologue != nullptr; }) ==
+      CHECK(std::ranges::count_if(taken.kernels, [](const LoweredKernel& k) { return k.prologue() != nullptr; }) ==
             (c.taken ? 1 : 0));
       CHECK(read_too_early(taken) == -1);
       for (const LoweredKernel& kernel : taken.kernels) {
-        if (!kernel.prologue) continue;
+        if (!kernel.prologue()) continue;
         // It reads what it is given and constants, and the images have no memory.
         for (Value input : kernel.inputs) CHECK(taken.storage[size_t(input.id)]);
-        CHECK(!taken.storage[size_t(kernel.prologue->segments[0].stores[0].value.id)]);
+        CHECK(!taken.storage[size_t(kernel.prologue()->segments[0].stores[0].value.id)]);
       }
     }
 }

@@ -399,9 +399,12 @@ std::string check_all_ways(const RandomGraph& made, double tolerance, bool own_l
   std::string problem = against("fused against plain", fused, plain, tolerance);
   if (problem.empty())
     problem = against("single kernels", trace(made, {.threads = 2, .fuse = false}), plain, tolerance);
-  if (problem.empty()) problem = against("made again", trace(made, {.threads = 2, .remake = true}), plain, tolerance);
-  if (problem.empty()) problem = against("columns", trace(made, {.threads = 2, .columns = true}), plain, tolerance);
-  if (problem.empty()) problem = against("joined", trace(made, {.threads = 2, .join = true}), plain, tolerance);
+  if (problem.empty())
+    problem = against("made again", trace(made, {.threads = 2, .also = LowerPass::remake}), plain, tolerance);
+  if (problem.empty())
+    problem = against("columns", trace(made, {.threads = 2, .also = LowerPass::columns}), plain, tolerance);
+  if (problem.empty())
+    problem = against("joined", trace(made, {.threads = 2, .also = LowerPass::join}), plain, tolerance);
   if (problem.empty()) problem = against("the same again", trace(made, {.threads = 1}), fused, 0);
   for (int threads : {2, 3})
     if (problem.empty() && own_loops) problem = against("more threads", trace(made, {.threads = threads}), fused, 0);

@@ -129,7 +129,10 @@ TEST_CASE("random graphs with variables are the same when cheap values are made 
     const std::vector<double> plain = made.run({.plain = true});
     for (bool columns : {false, true}) {
       INFO((columns ? "columns together" : ""));
-      const auto again = made.run({.threads = 1, .remake = true, .join = columns, .columns = columns});
+      const auto again =
+          made.run({.threads = 1,
+                    .also = PassSet(LowerPass::remake) | (columns ? PassSet(LowerPass::join) : PassSet()) |
+                            (columns ? PassSet(LowerPass::columns) : PassSet())});
       REQUIRE(again.size() == plain.size());
       // Sums of 64 products of numbers below some hundreds.
       for (size_t i = 0; i < plain.size(); ++i)

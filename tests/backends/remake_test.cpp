@@ -18,7 +18,7 @@ double element(int64_t i) { return std::sin(double(7 * i % 1000)) + 0.25 * doubl
 
 // Fused kernels that store a whole (kRows, kColumns) array of f32.
 int wide_stores(const Graph& graph) {
-  const Lowered lowered = lower(graph, {.remake = true});
+  const Lowered lowered = lower(graph, {.passes = kUsualPasses | LowerPass::remake});
   int found = 0;
   for (const LoweredKernel& kernel : lowered.kernels)
     for (Value value : kernel.outputs) {
@@ -65,7 +65,7 @@ struct SmallNet {
   }
   // Fused and plain; a sum over 64 rows of numbers below 10, products rounded to 8 bits on the way.
   void check(const std::string& name, const std::vector<double>& expected) {
-    for (const CpuOptions& options : {CpuOptions{.threads = 2, .remake = true}, CpuOptions{.plain = true}}) {
+    for (const CpuOptions& options : {CpuOptions{.threads = 2, .also = LowerPass::remake}, CpuOptions{.plain = true}}) {
       const auto got = run(options);
       INFO(name << (options.plain ? " plain" : " fused"));
       REQUIRE(got.at(name).size() == expected.size());
@@ -161,7 +161,7 @@ TEST_CASE("what follows from a variable is not made again by the kernel that wri
   graph.assign(a, a * 0.5 + b * 0.25, gate);
   graph.assign(b, next, gate);
   Variables variables;
-  const auto program = compile_for_cpu(graph, variables, {.threads = 1, .remake = true});
+  const auto program = compile_for_cpu(graph, variables, {.threads = 1, .also = LowerPass::remake});
   Tensor data(DType::f32, {kRows, kColumns});
   for (int64_t i = 0; i < data.elements(); ++i)
     data.set(i, 100), variables.at("a").set(i, 1), variables.at("b").set(i, 2);

@@ -27,7 +27,7 @@ int updates(const Lowered& lowered) {
 // Kernels that only move or convert: of one instruction besides loads, which is the identity.
 int lone_copies(const Lowered& lowered) {
   return int(std::ranges::count_if(lowered.kernels, [](const LoweredKernel& kernel) {
-    if (!kernel.fused) return kernel.op == "transpose" || kernel.op == "concat" || kernel.op == "slice";
+    if (!kernel.fused) return kernel.is(ops::transpose) || kernel.is(ops::concat) || kernel.is(ops::slice);
     if (kernel.fused->segments.size() != 1 || kernel.outputs.size() != 1) return false;
     const auto& body = kernel.fused->segments[0].body;
     return std::ranges::all_of(body, [](const Instruction& i) {

@@ -246,7 +246,8 @@ Tensor side_by_side(DType dtype, bool relus, const std::vector<Tensor>& numbers,
   first = first + Expr(graph, leaves[3]);
   if (relus) first = apply("relu", first), second = apply("relu", second);
   graph.output("y", graph.add("concat", {first, second}, {{"axis", int64_t(3)}}));
-  const auto program = compile_for_cpu(graph, variables, {.threads = threads, .join = true, .plain = threads == 0});
+  const auto program =
+      compile_for_cpu(graph, variables, {.threads = threads, .also = LowerPass::join, .plain = threads == 0});
   for (size_t i = 0; i < numbers.size(); ++i) variables.at(text("leaf", i)).copy_from(numbers[i]);
   program->run(0);
   if (threads > 0) {

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "backends/graph/ops.h"
 #include "tests/support/golden.h"
 #include "tests/support/net.h"
 
@@ -58,7 +59,7 @@ Evaluated evaluate(const std::string& layers, const DataLayout& data, const Step
   program->bind("indices", kIndices.data());
   program->run(0);
   Evaluated out{program->output("y").clone(), 0};
-  for (const LoweredKernel& kernel : program->lowered().kernels) out.transposes += kernel.op == "transpose";
+  for (const LoweredKernel& kernel : program->lowered().kernels) out.transposes += kernel.is(ops::transpose);
   return out;
 }
 

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "backends/device/device.h"
+#include "backends/graph/ops.h"
 #include "tests/backends/cuda/against_plain.h"
 #include "tests/backends/dense_cases.h"
 
@@ -19,9 +20,9 @@ TEST_CASE("products of a small net's gradients take derivatives and sums along o
       int derivatives = 0, sums = 0;
       for (size_t k = 0; k < program->lowered().kernels.size(); ++k) {
         const LoweredKernel& kernel = program->lowered().kernels[k];
-        if (kernel.op != "matmul") continue;
+        if (!kernel.is(ops::matmul)) continue;
         CHECK(program->implementations()[k] == "own");
-        derivatives += kernel.derivative != nullptr;
+        derivatives += kernel.derivative() != nullptr;
         sums += kernel.outputs.size() == 2;
       }
       CHECK(derivatives == c.derivatives);

@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "backends/cuda/moves.h"
+#include "backends/cuda/op_source.h"
 #include "backends/cuda/source.h"
 #include "backends/graph/op.h"
 #include "backends/graph/plan.h"
@@ -33,7 +33,7 @@ std::vector<Value> arrays_of(const LoweredKernel& kernel, cuda::SourceContext& c
   if (kernel.fused) return cuda::fused_source(*kernel.fused, context).arrays;
   if (!cuda::asks_library(kernel, context)) return cuda::op_source(kernel, context).arrays;
   std::vector<Value> out = {kernel.inputs[0], kernel.inputs[1], kernel.outputs[0]};
-  if (kernel.bias) out.push_back(kernel.bias);
+  if (kernel.bias()) out.push_back(kernel.bias());
   return out;
 }
 
@@ -54,10 +54,10 @@ std::vector<Value> lone(const char* function, const LoweredKernel& kernel) {
 TEST_CASE("a step of GoogLeNet in f16 on a GPU copies, casts, transposes and concatenates nothing") {
   const Lowered lowered = step_of("bench/googlenet.yaml", "f16");
   INFO(to_string(lowered));
-  std::map<std::string, int> kernels;
+  std::map<std::string_view, int> kernels;
   int relus = 0, with_relus = 0;
   for (const LoweredKernel& kernel : lowered.kernels) {
-    ++kernels[kernel.op];
+    ++kernels[kernel.name()];
     if (!kernel.is_once()) CHECK(lone("identity", kernel).empty());
     // cuDNN does not write a result with relu into a concatenation, so that is what such a kernel is for.
     const std::vector<Value> made = lone("relu", kernel);
@@ -101,15 +101,21 @@ TEST_CASE("first convolutions on a GPU take what windows see as channels, rows o
   for (const First& net : all) {
     const Lowered lowered = step_of(net.example, "f16");
     INFO(to_string(lowered));
-    std::map<std::string, std::vector<const LoweredKernel*>> kernels;
-    for (const LoweredKernel& kernel : lowered.kernels) kernels[kernel.op].push_back(&kernel);
+    std::map<std::string_view, std::vector<const LoweredKernel*>> kernels;
+    const LoweredKernel *pooling = nullptr, *spreading = nullptr;  // that take pooling along, and the filters' gradient
+    for (const LoweredKernel& kernel : lowered.kernels) {
+      kernels[kernel.name()].push_back(&kernel);
+      if (kernel.takes(Attachment::Kind::pooling)) pooling = &kernel;
+      if (kernel.takes(Attachment::Kind::filters)) spreading = &kernel;
+    }
     const auto shape = [&](Value value) { return lowered.graph.shape(value); };
     REQUIRE(kernels["patches"].size() == 2);
     REQUIRE(kernels["depth_to_space"].size() == 1);
     // That with max pooling of 2 x 2 pixels behind it takes it along.
     const bool pooled = net.x == all[0].x;
-    REQUIRE(kernels["pooled_convolution"].size() == size_t(pooled));
-    const LoweredKernel& first = *kernels[pooled ? "pooled_convolution" : "convolution"][0];
+    REQUIRE((pooling != nullptr) == pooled);
+    REQUIRE((spreading != nullptr) == pooled);
+    const LoweredKernel& first = pooled ? *pooling : *kernels["convolution"][0];
     const Value x = first.inputs[0];
     CHECK(shape(x) == net.x);
     CHECK(shape(first.inputs[1]) == net.w);
@@ -117,9 +123,9 @@ TEST_CASE("first convolutions on a GPU take what windows see as channels, rows o
       const Value made = patches->outputs[0];
       CHECK((made == x || made == first.inputs[1]));
       // Those of images read the data set's, and nobody else does.
-      CHECK((patches->prologue != nullptr) == (made == x));
+      CHECK((patches->prologue() != nullptr) == (made == x));
     }
-    const LoweredKernel& gradient = *kernels[pooled ? "pooled_weight_gradient" : "convolution_weight_gradient"].back();
+    const LoweredKernel& gradient = pooled ? *spreading : *kernels["convolution_weight_gradient"].back();
     CHECK((pooled ? gradient.inputs.back() : gradient.inputs[0]) == x);
     CHECK(kernels["depth_to_space"][0]->inputs[0] == gradient.outputs[0]);
   }

@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "backends/cuda/compile.h"
-#include "backends/cuda/moves.h"
+#include "backends/cuda/op_source.h"
 #include "backends/elementwise/kernels.h"
 #include "backends/graph/expression.h"
 #include "tests/backends/cuda/wide_cases.h"

@@ -8,6 +8,7 @@
 #include "backends/cuda/compile.h"
 #include "backends/cuda/source.h"
 #include "backends/cuda/turned.h"
+#include "backends/graph/ops.h"
 #include "tests/backends/indices.h"
 #include "tests/backends/run_case.h"
 
@@ -103,7 +104,7 @@ TEST_CASE("a gradient of data is a convolution of what it is given by the filter
     const Lowered lowered = lowered_case(c, DType::f64);
     Graph graph;
     const LoweredKernel forward = cuda::turned_forward(lowered.kernels.at(0), lowered.graph, graph);
-    CHECK(forward.op == "convolution");
+    CHECK(forward.is(ops::convolution));
     graph.output("x", forward.outputs.at(0));
     Variables variables;
     const auto program = compile_for_cpu(graph, variables, {.plain = true});

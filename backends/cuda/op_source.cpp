@@ -1,0 +1,67 @@
+#include "backends/cuda/op_source.h"
+
+#include <map>
+
+#include "backends/cuda/code_text.h"
+
+namespace neon::cuda {
+
+namespace {
+
+struct Entry {
+  SourceWriter writer;
+  std::string_view functions;
+};
+
+std::map<std::string, Entry, std::less<>>& table() {
+  static std::map<std::string, Entry, std::less<>> entries;
+  return entries;
+}
+
+bool is_small_product(const LoweredKernel& kernel, const Graph& graph) {
+  const int64_t inner = graph.shape(kernel.inputs[0])[kernel.attributes.integer("transpose_a") ? 0 : 1];
+  return inner * graph.shape(kernel.outputs[0]).elements() <= kMostWork;
+}
+
+}  // namespace
+
+SourceRegistration::SourceRegistration(std::string_view op, SourceWriter writer, std::string_view functions) {
+  const bool fresh = table().try_emplace(std::string(op), Entry{writer, functions}).second;
+  NEON_ASSERT(fresh);
+}
+
+bool has_source(const Op& op) { return table().count(op.name) > 0; }
+
+DType arithmetic_of(const LoweredKernel& kernel, const Graph& graph) {
+  bool wide = false;
+  for (Value value : kernel.outputs)
+    wide = wide || graph.dtype(value) == DType::i32 || graph.dtype(value) == DType::i64 ||
+           graph.dtype(value) == DType::f64;
+  for (Value value : kernel.inputs) wide = wide || graph.dtype(value) == DType::f64;
+  return wide ? DType::f64 : DType::f32;
+}
+
+bool asks_library(const LoweredKernel& kernel, const SourceContext& context) {
+  const bool product = kernel.is_matrix_product() && !is_small_product(kernel, context.lowered.graph);
+  if (!product && kernel.convolution() == ConvolutionKind::none) return false;
+  for (const auto& values : {kernel.inputs, kernel.outputs})
+    for (Value value : values)
+      if (context.sequences.count(context.lowered.storage[size_t(value.id)].id)) return false;
+  return true;
+}
+
+Source op_source(const LoweredKernel& kernel, SourceContext& context) {
+  const Graph& graph = context.lowered.graph;
+  const auto found = table().find(kernel.op->name);
+  if (graph.shape(kernel.outputs[0]).elements() == 0) {
+    const DType compute = arithmetic_of(kernel, graph);
+    CodeText code(context, compute);
+    const std::string_view functions = found == table().end() ? std::string_view() : found->second.functions;
+    return kernel_source(code, compute, std::string(functions), "", 1);
+  }
+  if (found == table().end())
+    fail(ErrorKind::failed, "op ", kernel.op->name, " has no kernel on the GPU yet; -b cpu runs it");
+  return found->second.writer(kernel, context);
+}
+
+}  // namespace neon::cuda

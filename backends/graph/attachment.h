@@ -1,0 +1,28 @@
+// Small things that a kernel does beside its op, so that what lies between needs no memory.
+#pragma once
+#include <memory>
+
+#include "backends/graph/fused.h"
+#include "backends/graph/op.h"
+
+namespace neon {
+
+struct Attachment {
+  enum class Kind : uint8_t {
+    prologue,    // `code` computes the op's operand as it is read; the kernel's inputs are the code's
+    bias,        // `value` (K) or (1,K) is added to every row of the result, of each pixel
+    pooling,     // `op`, pool_max of 2 x 2 pixels, of the result: the kernel has the pooling's outputs
+    relu,        // of the result
+    derivative,  // `op`, a row's derivative by one operand, which reads `value`: of a product the result goes through
+                 // it, of pooling's gradient the operand
+    sums,     // outputs[1]: of a product aᵀ · b the sums of a over its rows; of pooling's gradient the sums of what
+              // it spreads over all axes but the last
+    filters,  // of pooling's gradient: the gradient by the filters that see `value`, in place of what is spread
+  };
+  Kind kind;
+  Value value = {};
+  const Op* op = nullptr;
+  std::shared_ptr<const FusedKernel> code = {};
+};
+
+}  // namespace neon

@@ -1,0 +1,79 @@
+// What lowering knows of a device: the passes that it wants, and what its kernels can do.
+#pragma once
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "neon/core/dtype.h"
+
+namespace neon {
+
+struct Op;
+
+// Passes that a device may want or not; pass_table.cpp says what each does, and what wants it. All others always run.
+enum class LowerPass : uint8_t {
+  fusion,
+  kept_casts,
+  siblings,
+  columns,
+  deep_inputs,
+  product_gradients,
+  remake,
+  prologues,
+  join,
+};
+
+class PassSet {
+ public:
+  constexpr PassSet() = default;
+  constexpr PassSet(LowerPass pass) : bits_(1u << unsigned(pass)) {}
+  constexpr PassSet(std::initializer_list<LowerPass> passes) {
+    for (LowerPass pass : passes) bits_ |= PassSet(pass).bits_;
+  }
+  constexpr bool has(LowerPass pass) const { return bits_ & PassSet(pass).bits_; }
+  constexpr PassSet operator|(PassSet other) const { return of(bits_ | other.bits_); }
+  constexpr PassSet operator-(PassSet other) const { return of(bits_ & ~other.bits_); }
+  constexpr PassSet& operator|=(PassSet other) { return *this = *this | other; }
+
+ private:
+  static constexpr PassSet of(unsigned bits) {
+    PassSet out;
+    out.bits_ = bits;
+    return out;
+  }
+  unsigned bits_ = 0;
+};
+
+// What every device wants.
+constexpr PassSet kUsualPasses = {LowerPass::fusion, LowerPass::kept_casts};
+
+// What a device's kernels can take along, beside biases and relus.
+struct DeviceKernels {
+  // The most multiplications of a product that takes derivatives and sums along; 0: none does.
+  int64_t own_products = 0;
+  // Its convolutions in exact f32 whose filters see several pixels take no relu.
+  bool relus_apart = false;
+  // The least bytes of what pooling's gradient is given from which on it takes a derivative and sums along; 0: never.
+  int64_t pooled_bytes = 0;
+  // Types in which first convolutions, products of patches by few channels, take 2 x 2 max pooling along, and the
+  // gradients by their filters that of pooling.
+  std::vector<DType> pooled_types = {};
+  // Whether all its convolutions can write rows that lie apart; if not, those can whose filters see single pixels.
+  bool convolutions_write_rows = true;
+  // Whether it has a kernel of its own for a compound op, which then stays; null: for none.
+  bool (*keeps)(const Op& op) = nullptr;
+};
+
+struct LowerOptions {
+  PassSet passes = kUsualPasses;
+  DeviceKernels kernels = {};
+};
+
+// What one pass did to a program.
+struct PassTrace {
+  bool wanted = false;
+  std::string changes;  // "+3 concat, -6 convolution_data_gradient"; "" where nothing changed
+};
+
+}  // namespace neon
