@@ -11,7 +11,7 @@ namespace neon {
 struct VerbOptions {
   int64_t top_k = 1, iterations = 200;
   std::string format, as;
-  bool resolved = false, pixels = false, skip_bad = false, overwrite = false;
+  bool resolved = false, passes = false, pixels = false, skip_bad = false, overwrite = false;
   std::optional<int64_t> size, count;
   static void describe(auto&& p) {
     p("top_k", &VerbOptions::top_k, "Classes to print for each sample.", closed(1, 1e6));
@@ -26,6 +26,7 @@ struct VerbOptions {
     p("pixels", &VerbOptions::pixels, "Stores pixels instead of the files.");
     p("skip_bad", &VerbOptions::skip_bad, "Leaves damaged images out.");
     p("overwrite", &VerbOptions::overwrite, "Replaces files that neon did not write.");
+    p("passes", &VerbOptions::passes, "Lists the passes, and what each changed.");
     p("resolved", &VerbOptions::resolved, "Prints the spec with every default.");
   }
 };

@@ -241,6 +241,7 @@ int run_program(const CommandLine& line) {
                         {.of = "weights and values", .samples = in.step.batch, .bytes = bytes});
   });
   print_lines(to_string(program->lowered()));
+  if (line.of_verb.passes) print_lines("passes\n" + passes_text(program->lowered()));
   const auto implementations = program->implementations();
   print_result(text(implementations.size(), " kernels: ", join(implementations, ", ")));
   return 0;

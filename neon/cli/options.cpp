@@ -54,6 +54,7 @@ std::span<const Option> all_options() {
        0,
        "Let outputs replace files that neon did not write.",
        {"train", "resume", "check", "data preview"}},
+      {"--passes", "", verb, "passes", 0, "List the passes, and what each changed.", {"program"}},
       {"--resolved", "", verb, "resolved", 0, "Print the spec with every default.", {"check"}},
       {"--size",
        "N",

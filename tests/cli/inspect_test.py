@@ -226,6 +226,19 @@ class Inspection(Case):
         both = self.neon(*arguments, "--set", "layers.Affine_1.nout=6", "--set", "layers.Affine_2.nout=6").out
         self.assertRegex(both, r"(?m)^ *2: Affine_2 +Affine +\(6\)")
 
+    def test_program_lists_the_passes_and_what_each_changed(self):
+        plain, out = self.neon("program", self.spec()).out, self.neon("program", "--passes", self.spec()).out
+        before, _, rest = out.partition("passes\n")
+        self.assertTrue(plain.startswith(before), "the program itself is the same")
+        passes = dict(re.findall(r"(?m)^([a-z ]+): .*\.\n    (.*)$", rest))
+        self.assertEqual(list(passes)[0], "definitions")
+        self.assertEqual(list(passes)[-1], "memory")
+        # Three kernels of products at least, all with what follows them; no GPU's passes.
+        self.assertRegex(passes["attachments"], r"\+\d+ matmul")
+        self.assertRegex(passes["fusion"], r"\+\d+ fused kernels, \+\d+ nodes in them")
+        self.assertIn("not here; for tensor cores", passes["deep inputs"])
+        self.refused(2, "check", "--passes", self.spec(), says=["--passes"])
+
     def test_program_shows_what_training_runs(self):
         out = self.neon("program", self.spec()).out
         self.assertIn("matmul", out)
