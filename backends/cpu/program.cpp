@@ -1,38 +1,11 @@
 #include "backends/program.h"
 
 #include <algorithm>
-#include <chrono>
 
-#include "backends/cpu/kernel.h"
-#include "backends/cpu/plain.h"
+#include "backends/cpu/programs.h"
 #include "backends/graph/op.h"
-#include "backends/graph/passes.h"
-#include "neon/core/team.h"
-#include "neon/core/thread_places.h"
-#include "neon/core/threads.h"
 
 namespace neon {
-
-Tensor& Variables::declare(const std::string& name, DType dtype, const Shape& shape) {
-  const auto found = tensors_.find(name);
-  if (found != tensors_.end()) {
-    NEON_ASSERT(found->second.dtype() == dtype && found->second.shape() == shape);
-    return found->second;
-  }
-  try {
-    return tensors_.emplace(name, Tensor(dtype, shape)).first->second;
-  } catch (const Error& error) {
-    fail(error.kind(), name, ": ", error.what());
-  }
-}
-
-Tensor& Variables::at(const std::string& name) {
-  const auto found = tensors_.find(name);
-  if (found == tensors_.end()) fail(ErrorKind::failed, "no variable is named '", name, "'");
-  return found->second;
-}
-
-const Tensor& Variables::at(const std::string& name) const { return const_cast<Variables*>(this)->at(name); }
 
 void Program::bind_sequence(const std::string& input, const void* data, int64_t) {
   const Graph& graph = lowered_.graph;
@@ -51,14 +24,7 @@ double Program::recorded(const std::string& output, int64_t element, int back) c
   return this->output(output).at(element);
 }
 
-namespace {
-
-// Scopes of a step that are none of a layer's (models/step_graph.cpp); "" is the step itself.
-bool is_part_of_step(std::string_view scope) {
-  for (const std::string_view part : {"", "batch", "cost", "finite", "accumulate", "update", "histograms"})
-    if (scope == part) return true;
-  return false;
-}
+namespace cpu {
 
 const std::string& leaf_name(const Graph& graph, Value value) {
   return graph.producer(value).attributes.string("name");
@@ -69,244 +35,10 @@ const std::string& leaf_name(const Graph& graph, Value value) {
        "' of the program was not bound before it ran");
 }
 
-Tensor arena_of(const Lowered& lowered) try {
-  return Tensor(DType::u8, {int64_t(lowered.arena_bytes)});
-} catch (const Error& error) {
-  fail(error.kind(), "no memory for the values of a step, ", bytes_text(double(lowered.arena_bytes)),
-       "; the largest array is ", largest_array(lowered));
-}
-
-class CpuProgram : public Program {
- public:
-  CpuProgram(const Graph& graph, Variables& variables, const CpuOptions& options)
-      : store_(options.callers_memory ? nullptr : &variables) {
-    PassSet passes = options.fuse ? kUsualPasses | options.also : options.also;
-    if (options.callers_memory) passes = passes - LowerPass::kept_casts;
-    lowered_ = lower(graph, {.passes = passes, .kernels = {.keeps = cpu::has_kernel}});
-    const int threads = team_size(options.threads > 0 ? options.threads : available_threads());
-    context_ = std::make_unique<cpu::Context>(lowered_, threads);
-    arena_ = arena_of(lowered_);
-    for (int v = 0; v < lowered_.graph.value_count(); ++v) {
-      const Value storage = lowered_.storage[size_t(v)];
-      if (storage == Value{v} && lowered_.buffers[size_t(v)].bytes)
-        *context_->slot(storage) = static_cast<std::byte*>(arena_.data()) + lowered_.buffers[size_t(v)].offset;
-    }
-    for (Value value : lowered_.graph.leaves(LeafKind::variable)) {
-      const TensorType& type = lowered_.graph.type(value);
-      if (options.callers_memory) variables_[leaf_name(lowered_.graph, value)] = context_->slot(value);
-      else *context_->slot(value) = variables.declare(leaf_name(lowered_.graph, value), type.dtype, type.shape).data();
-    }
-    for (Value value : lowered_.graph.leaves(LeafKind::input))
-      inputs_[leaf_name(lowered_.graph, value)] = context_->slot(value);
-    // oneDNN asks OpenMP for the number of threads when a primitive is made and when it runs, and relies on it.
-    const Team team(threads);
-    for (const LoweredKernel& kernel : lowered_.kernels) kernels_.push_back(cpu::make_kernel(kernel, *context_));
-    context_->scratch.allocate();
-    record_.resize(context_->scalars().size());
-    for (LeafKind leaf : {LeafKind::input, LeafKind::variable})
-      for (Value value : lowered_.graph.leaves(leaf))
-        if (lowered_.graph.shape(value).elements() > 0) needed_leaves_.push_back(value);
-  }
-
-  void bind(const std::string& input, const void* data) override {
-    const auto found = inputs_.find(input);
-    if (found != inputs_.end()) *found->second = const_cast<void*>(data);
-  }
-
-  void bind_memory(const std::string& leaf, const DeviceMemory& memory, size_t offset) override {
-    for (const auto* leaves : {&inputs_, &variables_})
-      if (const auto found = leaves->find(leaf); found != leaves->end())
-        *found->second = static_cast<std::byte*>(memory.data()) + offset;
-  }
-
-  void set_scalar(const std::string& name, double value) override {
-    const auto found = context_->scalars().find(name);
-    if (found != context_->scalars().end()) record_[size_t(found->second)] = value;
-  }
-
-  void run(uint64_t step) override {
-    for (Value leaf : needed_leaves_)
-      if (!*context_->slot(leaf)) not_bound(lowered_.graph, leaf);
-    const Team team(context_->threads);
-    keep_threads_apart(context_->threads);
-    const cpu::Run run{step, record_.data()};
-    milliseconds_.clear();
-    const bool news = store_ && seen_.take(*store_, !lowered_.graph.assignments().empty());
-    for (size_t k = 0; k < kernels_.size(); ++k) {
-      const auto before = std::chrono::steady_clock::now();
-      if (news || !lowered_.kernels[k].is_once()) kernels_[k]->run(run);
-      if (!timed_) continue;
-      const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - before;
-      milliseconds_.push_back(took.count());
-    }
-  }
-
-  Tensor output(const std::string& name) const override {
-    const Value value = lowered_.graph.outputs().at(name);
-    const TensorType& type = lowered_.graph.type(value);
-    return Tensor::wrap(type.dtype, type.shape, {}, *context_->slot(value));
-  }
-
-  std::vector<std::string> implementations() const override {
-    std::vector<std::string> out;
-    for (const auto& kernel : kernels_) out.push_back(kernel->implementation());
-    return out;
-  }
-
-  void time_kernels(bool on) override { timed_ = on; }
-  std::vector<double> kernel_milliseconds() const override { return milliseconds_; }
-
-  std::string first_nonfinite(uint64_t step) override {
-    const Graph& graph = lowered_.graph;
-    const Team team(context_->threads);
-    for (Value value : graph.leaves(LeafKind::variable))
-      if (const char* found = nonfinite(value)) return text("variable ", leaf_name(graph, value), " holds ", found);
-    bool forward = true;
-    for (size_t k = 0; k < kernels_.size(); ++k) {
-      kernels_[k]->run({step, record_.data()});
-      const LoweredKernel& kernel = lowered_.kernels[k];
-      for (Value value : kernel.outputs) {
-        const char* found = nonfinite(value);
-        if (!found) continue;
-        const std::string_view op = kernel.fused ? graph.producer(value).op->name : kernel.name();
-        const std::string place = kernel.scope.empty() ? scope_of(value) : kernel.scope;
-        if (const std::string source = source_of(value); place == "batch" && !source.empty())
-          return text(found, " in the ", source, " of the batch, ", graph.type(value));
-        return text(found, " in the result ", graph.type(value), " of ", op, forward ? " of " : " of the gradient of ",
-                    is_part_of_step(place) ? "the " : "layer ", place.empty() ? "step" : place);
-      }
-      const auto cost = graph.outputs().find("cost");
-      if (cost != graph.outputs().end() && std::ranges::count(kernel.outputs, cost->second)) forward = false;
-    }
-    return "";
-  }
-
- private:
-  // Of the op that made it, or of the nearest before it that has one: what a pass adds may have none.
-  std::string scope_of(Value value) const {
-    const Graph& graph = lowered_.graph;
-    for (const Node* node = &graph.producer(value);; node = &graph.producer(node->inputs[0]))
-      if (!node->scope.empty() || node->inputs.empty()) return node->scope;
-  }
-  // "samples" or "targets", where the value is made of the input `data` or `targets`.
-  std::string source_of(Value value) const {
-    const Graph& graph = lowered_.graph;
-    const Node* node = &graph.producer(value);
-    while (!node->inputs.empty()) node = &graph.producer(node->inputs[0]);
-    if (node->op->name != "input") return "";
-    const std::string& name = node->attributes.string("name");
-    return name == "data" ? "samples" : name == "targets" ? "targets" : "";
-  }
-  // "NaN", "infinity", or null.
-  const char* nonfinite(Value value) const {
-    const TensorType& type = lowered_.graph.type(value);
-    if (!is_floating(type.dtype)) return nullptr;
-    const Placement& placement = lowered_.placements[size_t(value.id)];
-    const Shape& held = placement ? lowered_.graph.shape(placement.whole) : type.shape;
-    const Tensor array = Tensor::wrap(type.dtype, held, {}, *context_->slot(value));
-    for (int64_t i = 0; i < type.shape.elements(); ++i)
-      if (const double x = array.at(placement.of(i)); x - x != 0) return x != x ? "NaN" : "infinity";
-    return nullptr;
-  }
-
-  Variables* const store_;  // null with the caller's memory
-  WritesSeen seen_;
-  std::unique_ptr<cpu::Context> context_;
-  Tensor arena_;
-  std::vector<Value> needed_leaves_;
-  std::vector<std::unique_ptr<cpu::Kernel>> kernels_;
-  std::map<std::string, void**> inputs_, variables_;  // variables: with the caller's memory
-  std::vector<double> record_;
-  bool timed_ = false;
-  std::vector<double> milliseconds_;  // of the last run's kernels, where they are timed
-};
-
-// Node by node through the plain kernels; every value has memory of its own.
-class PlainProgram : public Program {
- public:
-  PlainProgram(const Graph& graph, Variables& variables) {
-    lowered_.graph = expand(graph);
-    const Graph& g = lowered_.graph;
-    for (int v = 0; v < g.value_count(); ++v) {
-      const Node& node = g.producer(Value{v});
-      const TensorType& type = g.type(Value{v});
-      const LeafKind leaf = node.op->traits.leaf;
-      if (leaf == LeafKind::variable)
-        values_.push_back(variables.declare(leaf_name(g, Value{v}), type.dtype, type.shape));
-      else if (leaf == LeafKind::input) values_.push_back({});
-      // As exact as the arithmetic that they enter.
-      else if (node.op->is_number()) values_.push_back(Tensor(DType::f64, {}));
-      else values_.push_back(Tensor(type.dtype, type.shape));
-      if (leaf == LeafKind::constant) values_.back().set(0, node.attributes.real("value"));
-    }
-  }
-
-  void bind(const std::string& input, const void* data) override {
-    for (Value value : lowered_.graph.leaves(LeafKind::input))
-      if (leaf_name(lowered_.graph, value) == input) {
-        const TensorType& type = lowered_.graph.type(value);
-        values_[size_t(value.id)] = Tensor::wrap(type.dtype, type.shape, {}, const_cast<void*>(data));
-      }
-  }
-
-  void bind_memory(const std::string& leaf, const DeviceMemory&, size_t) override {
-    fail(ErrorKind::failed, "plain programs keep '", leaf, "' in memory of their own");
-  }
-
-  void set_scalar(const std::string& name, double value) override {
-    for (Value scalar : lowered_.graph.leaves(LeafKind::scalar))
-      if (leaf_name(lowered_.graph, scalar) == name) values_[size_t(scalar.id)].set(0, value);
-  }
-
-  void run(uint64_t step) override {
-    const Graph& g = lowered_.graph;
-    for (Value input : g.leaves(LeafKind::input))
-      if (g.shape(input).elements() > 0 && !values_[size_t(input.id)].data()) not_bound(g, input);
-    for (int i = 0; i < g.node_count(); ++i) {
-      const Node& node = g.node(i);
-      if (node.op->traits.leaf != LeafKind::none) continue;
-      const cpu::PlainFunction function = cpu::find_plain(*node.op);
-      if (!function) fail(ErrorKind::failed, "op ", node.op->name, " has no plain kernel");
-      cpu::PlainArguments arguments{node, {}, {}, step};
-      for (Value input : node.inputs) arguments.inputs.push_back(values_[size_t(input.id)]);
-      for (Value output : node.outputs) arguments.outputs.push_back(values_[size_t(output.id)]);
-      function(arguments);
-    }
-    for (const auto& [name, value] : g.outputs())
-      if (g.producer(value).op->traits.leaf == LeafKind::variable) before_[name] = values_[size_t(value.id)].clone();
-    std::vector<Tensor> written;
-    for (const Assignment& a : g.assignments())
-      written.push_back(values_[size_t(a.value.id)].converted(g.dtype(a.variable)));
-    for (size_t i = 0; i < written.size(); ++i) {
-      const Assignment& a = g.assignments()[i];
-      if (a.guard && values_[size_t(a.guard.id)].at(0) == 0) continue;
-      if (written[i].bytes()) std::memcpy(values_[size_t(a.variable.id)].data(), written[i].data(), written[i].bytes());
-    }
-  }
-
-  Tensor output(const std::string& name) const override {
-    if (const auto found = before_.find(name); found != before_.end()) return found->second;
-    const Value value = lowered_.graph.outputs().at(name);
-    const Tensor& held = values_[size_t(value.id)];
-    return held.dtype() == lowered_.graph.dtype(value) ? held : held.converted(lowered_.graph.dtype(value));
-  }
-
-  std::vector<std::string> implementations() const override { return {"plain"}; }
-  void time_kernels(bool) override {}
-  std::vector<double> kernel_milliseconds() const override { return {}; }
-
-  std::string first_nonfinite(uint64_t) override { return ""; }
-
- private:
-  std::vector<Tensor> values_;
-  std::map<std::string, Tensor> before_;  // outputs that are variables, as they were
-};
-
-}  // namespace
+}  // namespace cpu
 
 std::unique_ptr<Program> compile_for_cpu(const Graph& graph, Variables& variables, const CpuOptions& options) {
-  if (options.plain) return std::make_unique<PlainProgram>(graph, variables);
-  return std::make_unique<CpuProgram>(graph, variables, options);
+  return options.plain ? cpu::make_plain_program(graph, variables) : cpu::make_fast_program(graph, variables, options);
 }
 
 }  // namespace neon
