@@ -1,7 +1,10 @@
 #include "tests/backends/op_cases.h"
 
+#include <map>
+
 #include "backends/elementwise/kernels.h"
 #include "backends/graph/expression.h"
+#include "backends/graph/ops.h"
 #include "neon/core/random.h"
 #include "tests/backends/elementwise/formulas.h"
 #include "tests/backends/fold_cases.h"
@@ -175,34 +178,71 @@ std::vector<OpCase> leaf_cases(const std::string& op) {
   return {{op, "matrix", {{{3, 4}}}, {}, 1, "fused"}};
 }
 
+using Maker = std::vector<OpCase> (*)(const std::string& op);
+
+template <std::vector<OpCase> (*Make)()>
+std::vector<OpCase> of_one(const std::string&) {
+  return Make();
+}
+
+// Who makes the cases of an op that is no row of the elementwise table, by the op's name.
+const std::map<std::string_view, Maker>& makers() {
+  static const std::map<std::string_view, Maker> all = {
+      {ops::input, leaf_cases},
+      {ops::variable, leaf_cases},
+      {ops::scalar, leaf_cases},
+      {ops::constant, leaf_cases},
+      {"iota", source_cases},
+      {ops::uniform, source_cases},
+      {ops::keyed_uniform, of_one<keyed_cases>},
+      {ops::cast, of_one<cast_cases>},
+      {"round_stochastic", of_one<round_cases>},
+      {ops::sum, reduction_cases},
+      {ops::max, reduction_cases},
+      {ops::min, reduction_cases},
+      {ops::argmax, reduction_cases},
+      {ops::histogram, of_one<histogram_cases>},
+      {ops::matmul, [](const std::string& op) { return matmul_cases(op, {}); }},
+      {ops::batch_matmul, [](const std::string& op) { return matmul_cases(op, {3}); }},
+      {ops::batch_norm, [](const std::string&) { return batch_norm_cases(false); }},
+      {"batch_norm_grad", [](const std::string&) { return batch_norm_cases(true); }},
+      {ops::softmax, softmax_cases},
+      {"softmax_grad", softmax_cases},
+      {"softmax_cross_entropy", softmax_cases},
+      {"softmax_cross_entropy_grad", softmax_cases},
+      {ops::convolution, convolution_cases},
+      {ops::convolution_data_gradient, convolution_cases},
+      {ops::convolution_weight_gradient, convolution_cases},
+      {ops::columns, columns_cases},
+      {ops::patches, columns_cases},
+      {ops::depth_to_space, of_one<depth_to_space_cases>},
+      {ops::pool_max, pooling_cases},
+      {ops::pool_max_gradient, pooling_cases},
+      {ops::pool_avg, pooling_cases},
+      {ops::pool_avg_gradient, pooling_cases},
+      {ops::region_max, region_cases},
+      {ops::region_max_gradient, region_cases},
+      {ops::crop, of_one<crop_cases>},
+      {ops::resample, of_one<resample_cases>},
+      {ops::gather, of_one<gather_cases>},
+      {ops::scatter_add, of_one<scatter_add_cases>},
+      {ops::concat, of_one<concat_cases>},
+      {ops::slice, of_one<slice_cases>},
+      {"split", of_one<split_cases>},
+      {ops::transpose, of_one<transpose_cases>},
+      {ops::reshape, of_one<reshape_cases>},
+      {ops::broadcast, of_one<broadcast_cases>},
+      {"scale_gradient", of_one<scale_gradient_cases>},
+  };
+  return all;
+}
+
 }  // namespace
 
 std::vector<OpCase> cases_of(const Op& op) {
-  const std::string name(op.name);
   if (op.is_elementwise()) return row_cases(op);
-  if (name == "sum" || name == "max" || name == "min" || name == "argmax") return reduction_cases(name);
-  if (name == "matmul") return matmul_cases(name, {});
-  if (name == "batch_matmul") return matmul_cases(name, {3});
-  if (name == "batch_norm") return batch_norm_cases(false);
-  if (name == "batch_norm_grad") return batch_norm_cases(true);
-  if (name.starts_with("softmax")) return softmax_cases(name);
-  if (name.starts_with("convolution")) return convolution_cases(name);
-  if (name == "columns" || name == "patches") return columns_cases(name);
-  if (name == "depth_to_space") return depth_to_space_cases();
-  if (name.starts_with("pool_")) return pooling_cases(name);
-  if (name.starts_with("region_max")) return region_cases(name);
-  if (name == "gather") return gather_cases();
-  if (name == "scatter_add") return scatter_add_cases();
-  if (name == "crop") return crop_cases();
-  if (name == "resample") return resample_cases();
-  if (name == "concat") return concat_cases();
-  if (name == "iota" || name == "uniform") return source_cases(name);
-  if (name == "keyed_uniform") return keyed_cases();
-  if (name == "cast") return cast_cases();
-  if (name == "histogram") return histogram_cases();
-  if (name == "round_stochastic") return round_cases();
-  if (name == "input" || name == "variable" || name == "scalar" || name == "constant") return leaf_cases(name);
-  return shape_cases(name);
+  const auto found = makers().find(op.name);
+  return found == makers().end() ? std::vector<OpCase>() : found->second(std::string(op.name));
 }
 
 std::vector<OpCase> all_cases() {

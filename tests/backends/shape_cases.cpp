@@ -45,53 +45,76 @@ std::vector<OpCase> scatter_add_cases() {
           make({0, 3}, {}, 2)};
 }
 
-std::vector<OpCase> shape_cases(const std::string& op) {
-  std::vector<OpCase> out;
-  auto add = [&](const Shape& shape, Attributes attributes, const std::string& fast) {
-    out.push_back({op, text(shape, " ", attributes), {{shape}}, std::move(attributes), 1, fast});
+namespace {
+
+OpCase shape_case(const std::string& op, const Shape& shape, Attributes attributes, const std::string& fast) {
+  return {op, text(shape, " ", attributes), {{shape}}, std::move(attributes), 1, fast};
+}
+
+}  // namespace
+
+std::vector<OpCase> reshape_cases() {
+  return {
+      shape_case("reshape", {3, 4}, {{"shape", Axes{2, 6}}}, ""),
+      shape_case("reshape", {6}, {{"shape", Axes{1, 6, 1}}}, ""),
+      shape_case("reshape", {1, 1}, {{"shape", Axes{}}}, ""),
+      shape_case("reshape", {0, 3}, {{"shape", Axes{3, 0, 2}}}, ""),
   };
-  if (op == "reshape") {
-    add({3, 4}, {{"shape", Axes{2, 6}}}, "");
-    add({6}, {{"shape", Axes{1, 6, 1}}}, "");
-    add({1, 1}, {{"shape", Axes{}}}, "");
-    add({0, 3}, {{"shape", Axes{3, 0, 2}}}, "");
-  } else if (op == "scale_gradient") {
-    add({3, 4}, {{"factor", 1.0}}, "");  // with another it is not the derivative, on purpose
-  } else if (op == "transpose") {
-    add({3, 4}, {{"permutation", Axes{1, 0}}}, "copy");
-    add({2, 3, 4}, {{"permutation", Axes{1, 2, 0}}}, "copy");
-    add({2, 3, 1, 5}, {{"permutation", Axes{3, 0, 2, 1}}}, "copy");
-    add({0, 4}, {{"permutation", Axes{1, 0}}}, "plain");
-    add({5}, {{"permutation", Axes{0}}}, "copy");
-    add({70, 45}, {{"permutation", Axes{1, 0}}}, "copy");
-    add({3, 200, 170}, {{"permutation", Axes{0, 2, 1}}}, "copy");
-    add({6, 5, 4, 3}, {{"permutation", Axes{2, 3, 0, 1}}}, "copy");
-  } else if (op == "slice") {
-    auto part = [](int64_t axis, int64_t first, int64_t count) {
-      return Attributes{{"axis", axis}, {"first", first}, {"count", count}};
-    };
-    add({5, 3}, part(0, 1, 3), "fused");
-    add({5, 3}, part(1, 2, 1), "fused");
-    add({2, 4, 3}, part(1, 0, 4), "fused");
-    add({2, 4, 3}, part(1, 1, 2), "fused");
-    add({300, 70, 5}, part(1, 3, 60), "fused");
-    add({4}, part(0, 2, 0), "plain");
-  } else if (op == "split") {
-    auto parts = [](int64_t axis, const Axes& sizes) { return Attributes{{"axis", axis}, {"sizes", sizes}}; };
-    add({5, 3}, parts(0, {1, 3, 1}), "definition");
-    add({5, 3}, parts(1, {2, 1}), "definition");
-    add({2, 4, 3}, parts(1, {1, 1, 1, 1}), "definition");
-    add({2, 4, 3}, parts(2, {3}), "definition");
-    add({300, 70, 5}, parts(1, {60, 0, 10}), "definition");
-  } else if (op == "broadcast") {
-    add({3}, {{"shape", Axes{2, 3}}}, "fused");
-    add({4, 1}, {{"shape", Axes{4, 5}}}, "fused");
-    add({2, 1, 3, 1}, {{"shape", Axes{2, 4, 3, 5}}}, "fused");
-    add(Shape{}, {{"shape", Axes{3, 2}}}, "fused");
-    add({1, 3}, {{"shape", Axes{0, 3}}}, "plain");
-    add({1}, {{"shape", Axes{1, 1}}}, "fused");
-  }
-  return out;
+}
+
+std::vector<OpCase> scale_gradient_cases() {
+  return {
+      shape_case("scale_gradient", {3, 4}, {{"factor", 1.0}}, ""),  // with another it is not the derivative, on purpose
+  };
+}
+
+std::vector<OpCase> transpose_cases() {
+  return {
+      shape_case("transpose", {3, 4}, {{"permutation", Axes{1, 0}}}, "copy"),
+      shape_case("transpose", {2, 3, 4}, {{"permutation", Axes{1, 2, 0}}}, "copy"),
+      shape_case("transpose", {2, 3, 1, 5}, {{"permutation", Axes{3, 0, 2, 1}}}, "copy"),
+      shape_case("transpose", {0, 4}, {{"permutation", Axes{1, 0}}}, "plain"),
+      shape_case("transpose", {5}, {{"permutation", Axes{0}}}, "copy"),
+      shape_case("transpose", {70, 45}, {{"permutation", Axes{1, 0}}}, "copy"),
+      shape_case("transpose", {3, 200, 170}, {{"permutation", Axes{0, 2, 1}}}, "copy"),
+      shape_case("transpose", {6, 5, 4, 3}, {{"permutation", Axes{2, 3, 0, 1}}}, "copy"),
+  };
+}
+
+std::vector<OpCase> slice_cases() {
+  const auto part = [](int64_t axis, int64_t first, int64_t count) {
+    return Attributes{{"axis", axis}, {"first", first}, {"count", count}};
+  };
+  return {
+      shape_case("slice", {5, 3}, part(0, 1, 3), "fused"),
+      shape_case("slice", {5, 3}, part(1, 2, 1), "fused"),
+      shape_case("slice", {2, 4, 3}, part(1, 0, 4), "fused"),
+      shape_case("slice", {2, 4, 3}, part(1, 1, 2), "fused"),
+      shape_case("slice", {300, 70, 5}, part(1, 3, 60), "fused"),
+      shape_case("slice", {4}, part(0, 2, 0), "plain"),
+  };
+}
+
+std::vector<OpCase> split_cases() {
+  const auto parts = [](int64_t axis, const Axes& sizes) { return Attributes{{"axis", axis}, {"sizes", sizes}}; };
+  return {
+      shape_case("split", {5, 3}, parts(0, {1, 3, 1}), "definition"),
+      shape_case("split", {5, 3}, parts(1, {2, 1}), "definition"),
+      shape_case("split", {2, 4, 3}, parts(1, {1, 1, 1, 1}), "definition"),
+      shape_case("split", {2, 4, 3}, parts(2, {3}), "definition"),
+      shape_case("split", {300, 70, 5}, parts(1, {60, 0, 10}), "definition"),
+  };
+}
+
+std::vector<OpCase> broadcast_cases() {
+  return {
+      shape_case("broadcast", {3}, {{"shape", Axes{2, 3}}}, "fused"),
+      shape_case("broadcast", {4, 1}, {{"shape", Axes{4, 5}}}, "fused"),
+      shape_case("broadcast", {2, 1, 3, 1}, {{"shape", Axes{2, 4, 3, 5}}}, "fused"),
+      shape_case("broadcast", Shape{}, {{"shape", Axes{3, 2}}}, "fused"),
+      shape_case("broadcast", {1, 3}, {{"shape", Axes{0, 3}}}, "plain"),
+      shape_case("broadcast", {1}, {{"shape", Axes{1, 1}}}, "fused"),
+  };
 }
 
 std::vector<OpCase> concat_cases() {

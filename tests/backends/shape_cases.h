@@ -7,7 +7,12 @@ namespace neon::test {
 
 std::vector<OpCase> gather_cases();
 std::vector<OpCase> scatter_add_cases();
-std::vector<OpCase> shape_cases(const std::string& op);
+std::vector<OpCase> reshape_cases();
+std::vector<OpCase> scale_gradient_cases();
+std::vector<OpCase> transpose_cases();
+std::vector<OpCase> slice_cases();
+std::vector<OpCase> split_cases();
+std::vector<OpCase> broadcast_cases();
 std::vector<OpCase> concat_cases();
 std::vector<OpCase> crop_cases();
 std::vector<OpCase> resample_cases();
