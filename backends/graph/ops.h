@@ -8,14 +8,15 @@ namespace neon::ops {
 // Rows of the elementwise table.
 inline constexpr OpName add{"add"}, identity{"identity"}, logistic{"logistic"}, relu{"relu"};
 
-inline constexpr OpName argmax{"argmax"}, batch_matmul{"batch_matmul"}, broadcast{"broadcast"}, cast{"cast"},
-    columns{"columns"}, concat{"concat"}, constant{"constant"}, convolution{"convolution"},
-    convolution_data_gradient{"convolution_data_gradient"}, convolution_weight_gradient{"convolution_weight_gradient"},
-    crop{"crop"}, depth_to_space{"depth_to_space"}, gather{"gather"}, histogram{"histogram"}, input{"input"},
-    keyed_uniform{"keyed_uniform"}, max{"max"}, min{"min"}, region_max_gradient{"region_max_gradient"},
-    scatter_add{"scatter_add"}, matmul{"matmul"}, patches{"patches"}, pool_avg{"pool_avg"},
-    pool_avg_gradient{"pool_avg_gradient"}, pool_max{"pool_max"}, pool_max_gradient{"pool_max_gradient"},
-    region_max{"region_max"}, reshape{"reshape"}, resample{"resample"}, scalar{"scalar"}, slice{"slice"},
-    softmax{"softmax"}, sum{"sum"}, transpose{"transpose"}, uniform{"uniform"}, variable{"variable"};
+inline constexpr OpName argmax{"argmax"}, batch_norm{"batch_norm"}, batch_matmul{"batch_matmul"},
+    broadcast{"broadcast"}, cast{"cast"}, columns{"columns"}, concat{"concat"}, constant{"constant"},
+    convolution{"convolution"}, convolution_data_gradient{"convolution_data_gradient"},
+    convolution_weight_gradient{"convolution_weight_gradient"}, crop{"crop"}, depth_to_space{"depth_to_space"},
+    gather{"gather"}, histogram{"histogram"}, input{"input"}, keyed_uniform{"keyed_uniform"}, max{"max"}, min{"min"},
+    region_max_gradient{"region_max_gradient"}, scatter_add{"scatter_add"}, matmul{"matmul"}, patches{"patches"},
+    pool_avg{"pool_avg"}, pool_avg_gradient{"pool_avg_gradient"}, pool_max{"pool_max"},
+    pool_max_gradient{"pool_max_gradient"}, region_max{"region_max"}, reshape{"reshape"}, resample{"resample"},
+    scalar{"scalar"}, slice{"slice"}, softmax{"softmax"}, sum{"sum"}, transpose{"transpose"}, uniform{"uniform"},
+    variable{"variable"};
 
 }  // namespace neon::ops

@@ -109,7 +109,7 @@ std::vector<Value> define_batch_norm_grad(Graph& graph, const Node& node) {
 }
 
 const OpRegistration batch_norm_ops[] = {
-    OpRegistration({"batch_norm", infer_batch_norm, batch_norm_gradient, define_batch_norm}),
+    OpRegistration({ops::batch_norm, infer_batch_norm, batch_norm_gradient, define_batch_norm}),
     OpRegistration({"batch_norm_grad", infer_batch_norm_grad, nullptr, define_batch_norm_grad}),
 };
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "backends/graph/op.h"
+#include "backends/graph/ops.h"
 
 namespace neon {
 
@@ -163,7 +163,7 @@ namespace {
 std::string normalised_over_samples(const Graph& graph, int64_t batch) {
   for (int i = 0; i < graph.node_count(); ++i) {
     const Node& node = graph.node(i);
-    if (node.op->name != "batch_norm") continue;
+    if (!node.op->is(ops::batch_norm)) continue;
     if (graph.shape(node.inputs[0]).elements() == batch * graph.shape(node.outputs[1]).elements()) return node.scope;
   }
   return "";
