@@ -63,16 +63,17 @@ class Program {
   std::map<std::string, Sequence> sequences_;
 };
 
-struct CpuOptions {
+struct ProgramOptions {
+  // On the CPU alone.
   int threads = 0;     // 0: available_threads()
-  bool fuse = true;    // false: a kernel for every node
-  PassSet also = {};   // passes that a GPU wants: remake, join, siblings and columns can be had here, too
+  PassSet also = {};   // passes that a GPU wants: remake, join, siblings and columns can be had on the CPU, too
   bool plain = false;  // the plain kernels only, in double: what everything else is tested against
-  // Inputs and variables have no memory but what bind_memory gives them. Not with `plain`.
-  bool callers_memory = false;
+  // On either device.
+  bool fuse = true;             // false: a kernel for every node
+  bool callers_memory = false;  // inputs and variables have no memory but what bind_memory gives them; not with `plain`
 };
 
 // Variables that the graph names are declared among `variables`. Throws a config error for an op without kernel.
-std::unique_ptr<Program> compile_for_cpu(const Graph& graph, Variables& variables, const CpuOptions& options = {});
+std::unique_ptr<Program> compile_for_cpu(const Graph& graph, Variables& variables, const ProgramOptions& options = {});
 
 }  // namespace neon

@@ -28,10 +28,10 @@ Tensor arena_of(const Lowered& lowered) try {
 
 class FastProgram : public Program {
  public:
-  FastProgram(const Graph& graph, Variables& variables, const CpuOptions& options)
+  FastProgram(const Graph& graph, Variables& variables, const ProgramOptions& options)
       : store_(options.callers_memory ? nullptr : &variables) {
     PassSet passes = options.fuse ? kUsualPasses | options.also : options.also;
-    if (options.callers_memory) passes = passes - Pass::kept_casts;
+    if (options.callers_memory) passes = passes - LowerPass::kept_casts;
     lowered_ = lower(graph, {.passes = passes, .kernels = {.keeps = has_kernel}});
     const int threads = team_size(options.threads > 0 ? options.threads : available_threads());
     context_ = std::make_unique<Context>(lowered_, threads);
@@ -173,7 +173,7 @@ class FastProgram : public Program {
 
 }  // namespace
 
-std::unique_ptr<Program> make_fast_program(const Graph& graph, Variables& variables, const CpuOptions& options) {
+std::unique_ptr<Program> make_fast_program(const Graph& graph, Variables& variables, const ProgramOptions& options) {
   return std::make_unique<FastProgram>(graph, variables, options);
 }
 

@@ -37,7 +37,7 @@ const std::string& leaf_name(const Graph& graph, Value value) {
 
 }  // namespace cpu
 
-std::unique_ptr<Program> compile_for_cpu(const Graph& graph, Variables& variables, const CpuOptions& options) {
+std::unique_ptr<Program> compile_for_cpu(const Graph& graph, Variables& variables, const ProgramOptions& options) {
   return options.plain ? cpu::make_plain_program(graph, variables) : cpu::make_fast_program(graph, variables, options);
 }
 

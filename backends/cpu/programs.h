@@ -5,7 +5,7 @@
 namespace neon::cpu {
 
 // Lowered, with the fastest kernels.
-std::unique_ptr<Program> make_fast_program(const Graph& graph, Variables& variables, const CpuOptions& options);
+std::unique_ptr<Program> make_fast_program(const Graph& graph, Variables& variables, const ProgramOptions& options);
 // Node by node through the plain kernels; every value has memory of its own.
 std::unique_ptr<Program> make_plain_program(const Graph& graph, Variables& variables);
 

@@ -53,7 +53,7 @@ void PartialsPlan::take(const Source& source) {
 size_t record_bytes(size_t scalars) { return size_t(kRunsOfLaunch) * (kRecordScalars + scalars) * 8; }
 
 MemoryNeeds needs_of(const Graph& graph, const DeviceOptions& options, const Device& device) {
-  Lowered lowered = lower(graph, gpu_lowering(options.cpu.fuse, options.tf32, device.arch()));
+  Lowered lowered = lower(graph, gpu_lowering(options.program.fuse, options.tf32, device.arch()));
   const RingPlan ring = plan_ring(lowered);
   std::map<std::string, int> scalars;
   SourceContext context = source_context(lowered, scalars, ring, options, device);

@@ -16,10 +16,10 @@ CudaProgram::CudaProgram(const Graph& graph, Variables& variables, const DeviceO
                          std::shared_ptr<Engine> engine)
     : graph_(graph), variables_(variables), engine_(std::move(engine)), name_(options.name) {
   engine_->device->make_current();
-  LowerOptions lowering = gpu_lowering(options.cpu.fuse, options.tf32, engine_->device->arch());
-  if (options.cpu.callers_memory) lowering.passes = lowering.passes - LowerPass::kept_casts;
+  LowerOptions lowering = gpu_lowering(options.program.fuse, options.tf32, engine_->device->arch());
+  if (options.program.callers_memory) lowering.passes = lowering.passes - LowerPass::kept_casts;
   lowered_ = lower(graph, lowering);
-  place_leaves(variables, options.cpu.callers_memory);
+  place_leaves(variables, options.program.callers_memory);
   make_ring();
   expect_room();
   // Algorithms are timed before the values of a step take their place: one may have the memory of the other.

@@ -109,7 +109,7 @@ void check_gpu(int index) {
 }
 
 std::unique_ptr<Program> compile_program(const Graph& graph, Variables& variables, const DeviceOptions& options) {
-  if (!options.gpu) return compile_for_cpu(graph, variables, options.cpu);
+  if (!options.gpu) return compile_for_cpu(graph, variables, options.program);
   check_gpu(options.gpu_index);
   std::string why_not;
   return gpu_module(why_not)->compile(graph, variables, options);

@@ -28,7 +28,7 @@ struct DeviceOptions {
   std::string name = "a program";
   // Is told when a program takes long to compile, as it does the first time on a machine.
   Listener* listener = nullptr;
-  CpuOptions cpu = {};
+  ProgramOptions program = {};
 };
 
 // One of CUDA's libraries cannot be opened, which the message names. The driver and the GPU are there.

@@ -74,8 +74,8 @@ DeviceOptions device_of(const BackendOptions& options) {
   out.timed = options.timed;
   out.tf32 = options.tf32;
   out.name = "an expression";
-  out.cpu.threads = options.threads;
-  out.cpu.callers_memory = true;
+  out.program.threads = options.threads;
+  out.program.callers_memory = true;
   return out;
 }
 

@@ -29,7 +29,7 @@ DeviceOptions RunSetup::device(const Position& position, Listener& listener) con
   out.tf32 = options.tf32;
   out.name = "the training step";
   out.listener = &listener;
-  out.cpu.threads = int(position.threads);
+  out.program.threads = int(position.threads);
   return out;
 }
 

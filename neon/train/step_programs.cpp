@@ -42,7 +42,7 @@ StepRunner::StepProgram StepRunner::compile(int64_t batch, int64_t threads) {
   out.graph = phase_.graph(batch, layout_);
   DeviceOptions options = with_sequences(setup_.device(position_, listener_));
   options.name = phase_.name;
-  options.cpu.threads = int(threads);
+  options.program.threads = int(threads);
   // For one step of an epoch, timing algorithms takes longer than the fastest saves.
   if (batch != setup_.step.batch) options.timed = false;
   out.program = compile_program(out.graph.graph, variables_, options);

@@ -114,7 +114,7 @@ void StepRunner::take_nonfinite(StepProgram& now, double cost) {
 // Runs the same step again, op by op. The step wrote nothing, so weights, indices and random numbers are the same.
 std::string StepRunner::first_nonfinite(StepProgram& now) {
   variables_.to_host();
-  CpuOptions options;
+  ProgramOptions options;
   options.fuse = false;
   const auto checking = compile_for_cpu(now.graph.graph, variables_, options);
   feed_->bind_again(*checking, batch_number());

@@ -20,7 +20,7 @@ TEST_CASE("what a backend is made with reaches its programs") {
   const DeviceOptions gpu = device_of({.device = "gpu", .device_index = 3, .threads = 2, .tf32 = true, .timed = true});
   CHECK(gpu.gpu);
   CHECK(gpu.gpu_index == 3);
-  CHECK(gpu.cpu.threads == 2);
+  CHECK(gpu.program.threads == 2);
   CHECK(gpu.tf32);
   CHECK(gpu.timed);
   // They are the GPU's: on the CPU the same numbers come out.

@@ -17,7 +17,7 @@ struct Run {
 
 // The samples are cut from the data at once, or from those that were looked up before.
 Run run(const std::string& op, const Tensor& data, const Tensor& place, const Tensor& indices, ImageArea area,
-        Border border, const CpuOptions& options, bool at_once) {
+        Border border, const ProgramOptions& options, bool at_once) {
   Graph graph;
   Value from = graph.input("data", data.dtype(), data.shape()),
         at = graph.input("indices", DType::i32, indices.shape());

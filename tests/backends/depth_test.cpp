@@ -70,7 +70,7 @@ const Node& node_of(const Graph& graph, const std::string& op) {
 TEST_CASE("patches, by the formula") {
   for (const OpCase& c : cases_of(*find_op("patches"))) {
     INFO(c.to_string());
-    const CaseRun run = run_case(c, DType::f64, DType::f64, CpuOptions{.plain = true});
+    const CaseRun run = run_case(c, DType::f64, DType::f64, ProgramOptions{.plain = true});
     const Tensor &x = run.inputs[0], &y = run.outputs[0];
     const Sizes &size = c.attributes.integers("sizes"), &strides = c.attributes.integers("strides"),
                 &padding = c.attributes.integers("padding"), &dilation = c.attributes.integers("dilation");
@@ -93,7 +93,7 @@ TEST_CASE("patches, by the formula") {
 TEST_CASE("pixels out of channels, by the formula") {
   for (const OpCase& c : cases_of(*find_op("depth_to_space"))) {
     INFO(c.to_string());
-    const CaseRun run = run_case(c, DType::f64, DType::f64, CpuOptions{.plain = true});
+    const CaseRun run = run_case(c, DType::f64, DType::f64, ProgramOptions{.plain = true});
     const Tensor &y = run.inputs[0], &x = run.outputs[0];
     const Sizes& blocks = c.attributes.integers("blocks");
     const int64_t C = x.shape()[3];

@@ -11,7 +11,7 @@ using namespace neon_test;
 
 namespace {
 
-std::vector<int64_t> counts_of(const Tensor& x, int64_t bins, int64_t offset, const CpuOptions& options) {
+std::vector<int64_t> counts_of(const Tensor& x, int64_t bins, int64_t offset, const ProgramOptions& options) {
   Graph graph;
   graph.output("counts", histogram(graph, graph.input("x", x.dtype(), x.shape()), bins, offset));
   Variables variables;
@@ -59,7 +59,7 @@ TEST_CASE("bins are those of NumPy") {
 TEST_CASE("zeros are in the first bin; infinity, NaN and what is too large are nowhere") {
   const double largest = 3.4028234663852886e38;
   for (bool plain : {false, true}) {
-    const CpuOptions options{.plain = plain};
+    const ProgramOptions options{.plain = plain};
     CHECK(counts_of(array({0, -0.0, 1e-30}), 4, -10, options) == std::vector<int64_t>{3, 0, 0, 0});
     CHECK(sum(counts_of(array({HUGE_VAL, -HUGE_VAL, NAN}), 1024, -500, options)) == 0);
     // The last bin is closed at its upper edge: it holds 2^2 and 2^3, and no more.

@@ -33,7 +33,7 @@ int epilogues(const Lowered& lowered) {
 }
 int concatenations(const Lowered& lowered) { return count(lowered, ops::concat); }
 
-std::map<std::string, Tensor> run(const Graph& graph, const CpuOptions& options) {
+std::map<std::string, Tensor> run(const Graph& graph, const ProgramOptions& options) {
   Variables variables;
   const auto program = compile_for_cpu(graph, variables, options);
   std::map<std::string, Tensor> data, out;
@@ -75,7 +75,7 @@ TEST_CASE("what is written piece by piece is what would have been copied") {
       const auto plain = run(graph, {.plain = true});
       for (bool fuse : {false, true}) {
         INFO((fuse ? "fused" : "kernel by kernel"));
-        for (const auto& [name, y] : run(graph, {.threads = 2, .fuse = fuse, .also = LowerPass::join})) {
+        for (const auto& [name, y] : run(graph, {.threads = 2, .also = LowerPass::join, .fuse = fuse})) {
           INFO(name);
           CHECK(difference(y, plain.at(name)) == "");
         }
@@ -157,10 +157,10 @@ TEST_CASE("gradients that are made together are those that were added up") {
       for (bool join : {false, true})
         for (bool columns : {false, true}) {
           INFO((join ? "joined" : "copied") << (columns ? ", columns together" : ""));
-          const CpuOptions options{.threads = 2,
-                                   .also = (join ? PassSet(LowerPass::join) : PassSet()) |
-                                           PassSet(LowerPass::siblings) |
-                                           (columns ? PassSet(LowerPass::columns) : PassSet())};
+          const ProgramOptions options{.threads = 2,
+                                       .also = (join ? PassSet(LowerPass::join) : PassSet()) |
+                                               PassSet(LowerPass::siblings) |
+                                               (columns ? PassSet(LowerPass::columns) : PassSet())};
           for (const auto& [name, y] : run(graph, options)) {
             INFO(name);
             CHECK(difference(y, plain.at(name)) == "");

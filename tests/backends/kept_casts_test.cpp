@@ -36,10 +36,10 @@ TEST_CASE("a training that keeps its weights in 16 bits has the bits of one that
     for (const bool joined : {false, true}) {
       INFO(std::string(name_of(dtype)) << (joined ? ", lowered as for a GPU" : ""));
       DeviceOptions options;
-      options.cpu = {.threads = 1,
-                     .also = (joined ? PassSet(LowerPass::remake) : PassSet()) |
-                             (joined ? PassSet(LowerPass::join) : PassSet()) |
-                             (joined ? PassSet(LowerPass::siblings) : PassSet())};
+      options.program = {.threads = 1,
+                         .also = (joined ? PassSet(LowerPass::remake) : PassSet()) |
+                                 (joined ? PassSet(LowerPass::join) : PassSet()) |
+                                 (joined ? PassSet(LowerPass::siblings) : PassSet())};
       CHECK(kept_difference(three_layers, dtype, options) == "");
       CHECK(kept_difference(two_convolutions, dtype, options) == "");
       CHECK(kept_difference(modules, dtype, options) == "");

@@ -42,7 +42,7 @@ class Check {
     return {graph, value};
   }
   // Outputs and variables after the run, by name.
-  std::map<std::string, std::vector<double>> run(const CpuOptions& options, uint64_t step = 0) {
+  std::map<std::string, std::vector<double>> run(const ProgramOptions& options, uint64_t step = 0) {
     Variables store;
     const auto program = compile_for_cpu(graph, store, options);
     for (const auto& [name, data] : variables)
@@ -57,8 +57,8 @@ class Check {
   }
   void expect(const std::string& name, const std::vector<double>& values) { expected_[name] = values; }
   void agree() {
-    for (const CpuOptions& options :
-         {CpuOptions{.threads = 2}, CpuOptions{.threads = 2, .fuse = false}, CpuOptions{.plain = true}}) {
+    for (const ProgramOptions& options :
+         {ProgramOptions{.threads = 2}, ProgramOptions{.threads = 2, .fuse = false}, ProgramOptions{.plain = true}}) {
       INFO((options.plain ? "plain" : options.fuse ? "fused" : "kernel by kernel"));
       auto got = run(options);
       for (const auto& [name, values] : expected_) {

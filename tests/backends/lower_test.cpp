@@ -169,7 +169,8 @@ TEST_CASE("an axis in the middle is folded in one kernel, with whatever varies a
   for (int64_t i = 0; i < K * R * C; ++i) draws.push_back(double(uniform_from_bits(stream.bits())));
   for (int64_t i = 0; i < K * C; ++i) drawn_means.push_back(double(uniform_from_bits(kept_stream.bits())));
   const Tensor data = array({6, R, C}, {1, -2, 3, 0.5, 0, -1.5, 7, 2, 2, 5, -3});
-  for (const CpuOptions& options : {CpuOptions{.threads = 3}, CpuOptions{.fuse = false}, CpuOptions{.plain = true}}) {
+  for (const ProgramOptions& options :
+       {ProgramOptions{.threads = 3}, ProgramOptions{.fuse = false}, ProgramOptions{.plain = true}}) {
     Check c;
     const Expr all = c.input("data", data.clone()), at = c.input("at", array({K}, {4, 0, 5}, DType::i32));
     const Expr v = c.input("v", array({K, 1, 1}, of_stack)), w = c.input("w", array({1, 1, C}, of_column));
@@ -236,7 +237,8 @@ TEST_CASE("a draw does not depend on what it is fused with") {
   std::vector<double> drawn;
   Stream stream(9, "mask", 4);
   for (int i = 0; i < 6; ++i) drawn.push_back(double(uniform_from_bits(stream.bits())));
-  for (const CpuOptions& options : {CpuOptions{}, CpuOptions{.fuse = false}, CpuOptions{.plain = true}}) {
+  for (const ProgramOptions& options :
+       {ProgramOptions{}, ProgramOptions{.fuse = false}, ProgramOptions{.plain = true}}) {
     Check c;
     Expr x = c.input("x", array({6, 4}, {1}));
     Expr rows(c.graph, uniform(c.graph, {6, 1}, 9, "mask"));

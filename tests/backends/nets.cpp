@@ -72,9 +72,9 @@ Net make(const std::vector<Setting>& layers, const Setting& optimizer, const Sha
 
 }  // namespace
 
-std::unique_ptr<Program> Net::compile(Variables& variables, const CpuOptions& options) const {
+std::unique_ptr<Program> Net::compile(Variables& variables, const ProgramOptions& options) const {
   DeviceOptions on_cpu;
-  on_cpu.cpu = options;
+  on_cpu.program = options;
   return compile(variables, on_cpu);
 }
 

@@ -15,7 +15,7 @@ struct Net {
   std::map<std::string, Tensor> inputs;
 
   // Compiled, with its weights drawn and its inputs and numbers set.
-  std::unique_ptr<Program> compile(Variables& variables, const CpuOptions& options = {}) const;
+  std::unique_ptr<Program> compile(Variables& variables, const ProgramOptions& options = {}) const;
   std::unique_ptr<Program> compile(Variables& variables, const DeviceOptions& options) const;
 };
 

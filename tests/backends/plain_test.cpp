@@ -153,7 +153,8 @@ TEST_CASE("softmax, its cost and their gradients stand inputs whose exponentials
   const double offsets[] = {0, 1, 2000}, t[] = {0.25, 0.5, 0.25}, log_sum = std::log(1 + std::exp(-1));
   const double softmax[] = {1 / (1 + std::exp(-1)), 1 / (1 + std::exp(1)), 0};
   for (const double m : {1000.0, -1000.0})
-    for (const CpuOptions& options : {CpuOptions{.plain = true}, CpuOptions{}, CpuOptions{.fuse = false}}) {
+    for (const ProgramOptions& options :
+         {ProgramOptions{.plain = true}, ProgramOptions{}, ProgramOptions{.fuse = false}}) {
       INFO(m << (options.plain ? " plain" : options.fuse ? " fused" : " kernel by kernel"));
       Graph graph;
       const Value inputs[] = {graph.input("x", DType::f64, {1, 3}), graph.input("t", DType::f64, {1, 3})};

@@ -65,7 +65,7 @@ Tensor run(const Graph& graph) {
 TEST_CASE("columns, by the formula") {
   for (const OpCase& c : cases_of(*find_op("columns"))) {
     INFO(c.to_string());
-    const CaseRun run = run_case(c, DType::f64, DType::f64, CpuOptions{.plain = true});
+    const CaseRun run = run_case(c, DType::f64, DType::f64, ProgramOptions{.plain = true});
     const Tensor &x = run.inputs[0], &y = run.outputs[0];
     const auto &size = c.attributes.integers("sizes"), &strides = c.attributes.integers("strides"),
                &padding = c.attributes.integers("padding"), &dilation = c.attributes.integers("dilation");

@@ -346,7 +346,7 @@ using Trace = std::vector<std::map<std::string, Tensor>>;
 
 constexpr int kSteps = 3;
 
-Trace trace(const RandomGraph& made, const CpuOptions& options) {
+Trace trace(const RandomGraph& made, const ProgramOptions& options) {
   Variables variables;
   const auto program = compile_for_cpu(made.graph, variables, options);
   for (const auto& [name, data] : made.variables)

@@ -22,7 +22,7 @@ struct Pooled {
   Tensor y, position;
 };
 Pooled pool(const Shape& image, const std::vector<float>& x, const std::vector<float>& corners,
-            const CpuOptions& options) {
+            const ProgramOptions& options) {
   Graph graph;
   const auto pooled = graph.add_all(
       "region_max",
@@ -53,7 +53,7 @@ TEST_CASE("each bin of a region gives its largest element and where it stands") 
   int64_t empty = 0;
   for (const OpCase& c : cases_of(*find_op("region_max"))) {
     INFO(c.to_string());
-    const CaseRun run = run_case(c, DType::f64, DType::f64, CpuOptions{.plain = true});
+    const CaseRun run = run_case(c, DType::f64, DType::f64, ProgramOptions{.plain = true});
     const Tensor &x = run.inputs[0], &regions = run.inputs[1], &y = run.outputs[0];
     const int rows = int(x.shape()[1]), columns = int(x.shape()[2]), channels = int(x.shape()[3]);
     const double scale = c.attributes.real("scale");
@@ -85,7 +85,7 @@ TEST_CASE("each bin of a region gives its largest element and where it stands") 
 TEST_CASE("a region's gradient goes where its largest elements stood") {
   for (const OpCase& c : cases_of(*find_op("region_max_gradient"))) {
     INFO(c.to_string());
-    const CaseRun run = run_case(c, DType::f64, DType::f64, CpuOptions{.plain = true});
+    const CaseRun run = run_case(c, DType::f64, DType::f64, ProgramOptions{.plain = true});
     const Tensor &y = run.inputs[0], &position = run.inputs[1], &x = run.outputs[0];
     const int64_t channels = x.shape()[3];
     for (int64_t at = 0; at < x.elements(); ++at) {

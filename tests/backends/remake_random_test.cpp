@@ -36,7 +36,7 @@ class RandomRows {
   Graph graph;
 
   // All outputs and variables of three steps, of which the second must not count.
-  std::vector<double> run(const CpuOptions& options) {
+  std::vector<double> run(const ProgramOptions& options) {
     Variables variables;
     const auto program = compile_for_cpu(graph, variables, options);
     for (const auto& [name, tensor] : variables.all())

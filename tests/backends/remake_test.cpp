@@ -42,7 +42,7 @@ struct SmallNet {
   }
   Expr product(Expr left) { return cast(Expr(graph, matmul(graph, cast(left, DType::bf16), w)), DType::f32); }
 
-  std::map<std::string, std::vector<double>> run(const CpuOptions& options) {
+  std::map<std::string, std::vector<double>> run(const ProgramOptions& options) {
     Variables variables;
     const auto program = compile_for_cpu(graph, variables, options);
     Tensor data(DType::bf16, {kRows, kColumns}), identity(DType::bf16, {kColumns, kColumns});
@@ -65,7 +65,8 @@ struct SmallNet {
   }
   // Fused and plain; a sum over 64 rows of numbers below 10, products rounded to 8 bits on the way.
   void check(const std::string& name, const std::vector<double>& expected) {
-    for (const CpuOptions& options : {CpuOptions{.threads = 2, .also = LowerPass::remake}, CpuOptions{.plain = true}}) {
+    for (const ProgramOptions& options :
+         {ProgramOptions{.threads = 2, .also = LowerPass::remake}, ProgramOptions{.plain = true}}) {
       const auto got = run(options);
       INFO(name << (options.plain ? " plain" : " fused"));
       REQUIRE(got.at(name).size() == expected.size());

@@ -5,8 +5,8 @@
 
 namespace neon::test {
 
-CaseRun run_case(const OpCase& c, DType dtype, DType rounded, const CpuOptions& options) {
-  return run_case(c, dtype, rounded, DeviceOptions{.cpu = options});
+CaseRun run_case(const OpCase& c, DType dtype, DType rounded, const ProgramOptions& options) {
+  return run_case(c, dtype, rounded, DeviceOptions{.program = options});
 }
 
 CaseRun run_case(const OpCase& c, DType dtype, DType rounded, const DeviceOptions& options) {
@@ -65,7 +65,7 @@ double held(DType dtype, double value) {
 }  // namespace
 
 std::string difference_to_plain(const OpCase& c, DType dtype, const CaseRun& got, bool fused, double times) {
-  const CaseRun reference = run_case(c, DType::f64, dtype, CpuOptions{.plain = true});
+  const CaseRun reference = run_case(c, DType::f64, dtype, ProgramOptions{.plain = true});
   const std::vector<Tensor> sizes = magnitudes(c, reference);
   const int stores = fused ? int(got.implementations.size()) : 8;
   for (size_t i = 0; i < got.outputs.size(); ++i) {

@@ -11,7 +11,7 @@ struct CaseRun {
 };
 
 // The case in `dtype` on numbers that are exact in `rounded`.
-CaseRun run_case(const OpCase& c, DType dtype, DType rounded, const CpuOptions& options);
+CaseRun run_case(const OpCase& c, DType dtype, DType rounded, const ProgramOptions& options);
 CaseRun run_case(const OpCase& c, DType dtype, DType rounded, const DeviceOptions& options);
 
 // How far result y of n added terms whose sizes sum to `magnitude` may be off. Stored and computed types have

@@ -5,5 +5,5 @@
 using namespace neon;
 
 TEST_CASE("batch norm's statistics of numbers far from 0, equal, or far from the first") {
-  for (int threads : {1, 2}) CHECK(test::difference_of_statistics({.cpu = {.threads = threads}}) == "");
+  for (int threads : {1, 2}) CHECK(test::difference_of_statistics({.program = {.threads = threads}}) == "");
 }

@@ -37,7 +37,7 @@ class Settings {
 // The largest difference of a variable after three steps with `threads` from those with one, by the variable's size.
 double difference(const Net& net, int threads) {
   Variables one, several;
-  const auto by_one = net.compile(one, CpuOptions{.threads = 1}),
+  const auto by_one = net.compile(one, ProgramOptions{.threads = 1}),
              by_several = net.compile(several, {.threads = threads});
   for (uint64_t step = 0; step < 3; ++step) by_one->run(step), by_several->run(step);
   double worst = std::abs(by_one->output("cost").at(0) - by_several->output("cost").at(0));
@@ -116,7 +116,7 @@ TEST_CASE("a caller's parallel region gets programs of one thread") {
 TEST_CASE("a program made for a team does not run where there is none") {
   const Net net = mnist_small();
   Variables variables;
-  const auto program = net.compile(variables, CpuOptions{.threads = 2});
+  const auto program = net.compile(variables, ProgramOptions{.threads = 2});
   const bool several = team_size(2) == 2;
   std::string message;
   const Settings set(false, 0);

@@ -25,7 +25,7 @@ struct Unequal {
   // What a net that changes nothing gives for feature j of the i-th of a batch.
   double output(int64_t i, int64_t j) const { return data.inputs.at(indices[size_t(i)] * kFeatures + j) / 64 - 2; }
   double target(int64_t i, int64_t j) const { return data.targets.at(indices[size_t(i)] * kFeatures + j); }
-  std::unique_ptr<Program> compile(const StepGraph& graph, const CpuOptions& options) {
+  std::unique_ptr<Program> compile(const StepGraph& graph, const ProgramOptions& options) {
     auto program = compile_for_cpu(graph.graph, variables, options);
     program->bind("data", data.inputs.data());
     program->bind("indices", indices.data());

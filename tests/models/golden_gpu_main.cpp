@@ -14,7 +14,7 @@ namespace {
 char of_devices[] = "[device]";  // a tag
 
 std::unique_ptr<Program> compiled_for_gpu(const Graph& graph, Variables& variables, const Arithmetic& arithmetic) {
-  return compile_program(graph, variables, {.gpu = true, .cpu = arithmetic.options});
+  return compile_program(graph, variables, {.gpu = true, .program = arithmetic.options});
 }
 
 }  // namespace

@@ -45,8 +45,8 @@ struct Evaluated {
   int transposes = 0;
 };
 
-Evaluated evaluate(const std::string& layers, const DataLayout& data, const StepOptions& options, const CpuOptions& cpu,
-                   const Tensor& pixels) {
+Evaluated evaluate(const std::string& layers, const DataLayout& data, const StepOptions& options,
+                   const ProgramOptions& cpu, const Tensor& pixels) {
   const Network network = network_of(yaml_of(layers));
   const StepGraph graph = evaluation_graph(network, nullptr, {}, data, kImages, options);
   Variables variables;
@@ -64,7 +64,7 @@ Evaluated evaluate(const std::string& layers, const DataLayout& data, const Step
 }
 
 Evaluated evaluate(const std::string& layers, const DataLayout& data, const StepOptions& options,
-                   const CpuOptions& cpu) {
+                   const ProgramOptions& cpu) {
   return evaluate(layers, data, options, cpu, images(data.channels_last));
 }
 
@@ -168,7 +168,7 @@ double target_at(int64_t n, int64_t y, int64_t x, int64_t k) { return double((n 
 
 // The cost of two maps and targets of that shape, which are (2,H,W) in the file.
 double cost_of_maps(const std::string& activation, const std::string& cost_name, bool channels_last,
-                    const Shape& target, const StepOptions& options, const CpuOptions& cpu) {
+                    const Shape& target, const StepOptions& options, const ProgramOptions& cpu) {
   const auto cost = Registry<Cost>::get().create(yaml_of(cost_name));
   DataLayout data = layout(channels_last);
   data.target_is_input = false;

@@ -95,7 +95,7 @@ Distances distances(const Setting& net, DType dtype, const DeviceOptions& device
 // What the type does to the net, by another device.
 Distances expected_distances(const Setting& net, const Type& type) {
   const Setting* tf32 = net.find("tf32");
-  if (!type.tf32 || !tf32) return distances(net, type.of_cpu, {.cpu = {.threads = 1}});
+  if (!type.tf32 || !tf32) return distances(net, type.of_cpu, {.program = {.threads = 1}});
   Distances out;
   for (const auto& entry : at(*tf32, "gradients").entries) out.gradients[entry.key] = number_of(entry.value);
   for (const auto& entry : at(*tf32, "ways").entries) out.ways[entry.key] = number_of(entry.value);

@@ -71,7 +71,7 @@ TEST_CASE("steps of training go the golden file's way") {
     INFO(at(net, "layers").to_string() << ", " << arithmetic.name);
     const GoldenNet example(net, arithmetic.dtype);
     TrainingRun run(example.network, *example.cost, *example.optimizer, example.data, example.options,
-                    {.cpu = arithmetic.options});
+                    {.program = arithmetic.options});
     example.start(run.variables);
     const std::vector<double> costs = numbers(at(example.setting, "costs"));
     const double allowed = kRoundingsOfTraining * example.layers() * unit_roundoff(arithmetic.dtype);

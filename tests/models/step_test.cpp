@@ -40,12 +40,12 @@ void initialize(TrainingRun& run) {
 
 struct Trained {
   Trained(const std::string& optimizer, const NetData& data, const StepOptions& options, const char* layers = kLayers,
-          const char* cost = "CrossEntropyMulti", const CpuOptions& cpu = {.threads = 1})
+          const char* cost = "CrossEntropyMulti", const ProgramOptions& cpu = {.threads = 1})
       : data(data),
         network(network_of(yaml_of(layers))),
         cost(Registry<Cost>::get().create(yaml_of(cost))),
         optimizer(Registry<Optimizer>::get().create(yaml_of(optimizer))),
-        run(network, *this->cost, *this->optimizer, this->data, options, {.cpu = cpu}) {
+        run(network, *this->cost, *this->optimizer, this->data, options, {.program = cpu}) {
     initialize(run);
   }
   std::map<std::string, Tensor> copy() const {

@@ -39,7 +39,7 @@ void check_case(const Setting& start, const Setting& one, const Arithmetic& arit
   const auto optimizer = Registry<Optimizer>::get().create(object_of(at(one, "optimizer")));
   const NetData data = gradient_rows(start, arithmetic.dtype);
   TrainingRun run(layer(), InnerProduct(), *optimizer, data, {.dtype = arithmetic.dtype, .batch = 1},
-                  {.gpu = arithmetic.gpu, .cpu = arithmetic.options});
+                  {.gpu = arithmetic.gpu, .program = arithmetic.options});
   set(run.variables.at("Linear_0/W"), at(start, "W"));
   set(run.variables.at("Bias_0/b"), at(start, "b"));
   run.variables.to_device();

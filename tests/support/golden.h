@@ -30,7 +30,7 @@ std::string name_of(const neon::Setting& object);
 struct Arithmetic {
   const char* name;
   neon::DType dtype;
-  neon::CpuOptions options = {};
+  neon::ProgramOptions options = {};
   bool gpu = false;
 };
 // The CPU's, or those that were set.

@@ -19,7 +19,7 @@ class TrainingRun {
  public:
   TrainingRun(const neon::Network& network, const neon::Cost& cost, const neon::Optimizer& optimizer,
               const NetData& data, const neon::StepOptions& options,
-              const neon::DeviceOptions& device = {.cpu = {.threads = 1}});
+              const neon::DeviceOptions& device = {.program = {.threads = 1}});
   // One step over these samples: rates by schedule, then the step. Returns the cost.
   double step(std::vector<int32_t> samples, const neon::Progress& at, bool apply = true);
   bool finite() const { return program_->output("finite").at(0) == 1; }

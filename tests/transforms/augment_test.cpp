@@ -68,7 +68,7 @@ std::unique_ptr<Augmented> make(const std::string& list, const Picture& picture,
   const Setting settings = yaml_of(list);
   for (const Setting& item : settings.items) Registry<Augmentation>::get().create(item)->apply(batch);
   graph.output("y", batch.values());
-  CpuOptions options = arithmetic.options;
+  ProgramOptions options = arithmetic.options;
   options.threads = threads;
   made->program = compile_for_cpu(graph, made->variables, options);
   made->program->bind("data", made->data.data());

@@ -36,7 +36,7 @@ void check_against_plain(const std::string& name, const std::function<void(Graph
       if (timed && dtype != DType::f16) continue;
       INFO(name << " in " << std::string(name_of(dtype)) << (timed ? ", timed" : ""));
       const Graph graph = build_branches(build, dtype);
-      const auto expected = results(graph, {.cpu = {.plain = true}});
+      const auto expected = results(graph, {.program = {.plain = true}});
       // Sums of whole numbers, at most halved twice: what is off by less is an algorithm's own rounding.
       for (const auto& [output, y] : results(graph, {.gpu = true, .timed = timed, .tf32 = tf32})) {
         INFO(output);

@@ -20,7 +20,7 @@ const DeviceOptions kGpu{.gpu = true};
 
 // Returns what did the op; "" where nothing had to.
 std::string check(const OpCase& c, DType dtype, const DeviceOptions& options) {
-  const bool fuse = options.cpu.fuse;
+  const bool fuse = options.program.fuse;
   INFO(c.to_string() << " in " << std::string(name_of(dtype)) << (fuse ? "" : ", not fused")
                      << (options.timed ? ", timed" : ""));
   const CaseRun gpu = run_case(c, dtype, dtype, options);
@@ -46,7 +46,7 @@ TEST_CASE("cuDNN does convolutions, save in f64 and in groups with uneven paddin
     if (!c.op.starts_with("convolution") || c.inputs[0].shape.elements() == 0) continue;
     INFO(c.to_string());
     DeviceOptions options = kGpu;
-    options.cpu.fuse = false;  // as it stands, without blocks of pixels
+    options.program.fuse = false;  // as it stands, without blocks of pixels
     const bool taken = c.attributes.integer("groups") == 1 || is_even(c.attributes.integers("padding"));
     (taken ? by_library : own) += 1;
     CHECK(run_case(c, DType::f16, DType::f16, options).implementations.back() == (taken ? "cudnn" : "own"));
@@ -66,7 +66,7 @@ TEST_CASE("convolutions of pixels by the library that the clock finds faster") {
       for (int time = 0; time < 2; ++time) {  // the second finds what the first chose, where there is a cache
         DeviceOptions options = kGpu;
         options.timed = true;
-        options.cpu.fuse = false;
+        options.program.fuse = false;
         taken.insert(check(c, dtype, options));
       }
   }
@@ -86,13 +86,13 @@ TEST_CASE("op cases in f16", "[parts]") {
 }
 TEST_CASE("op cases with a kernel for every node", "[parts]") {
   DeviceOptions options = kGpu;
-  options.cpu.fuse = false;
+  options.program.fuse = false;
   for (const OpCase& c : part_of(all_cases())) check(c, DType::f32, options);
 }
 // f32 to their tolerance; in 16 bits a result is rounded once, by half a unit of its last place.
 TEST_CASE("convolutions of neon 1's tests, and their gradients, in their own sizes", "[parts]") {
   for (const OpCase& c : part_of(large_convolution_cases())) {
-    const CaseRun expected = run_case(c, DType::f64, DType::bf16, CpuOptions{.plain = true});
+    const CaseRun expected = run_case(c, DType::f64, DType::bf16, ProgramOptions{.plain = true});
     for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
       INFO(c.to_string() << " in " << std::string(name_of(dtype)));
       const CaseRun got = run_case(c, dtype, DType::bf16, kGpu);

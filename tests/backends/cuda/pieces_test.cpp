@@ -16,7 +16,7 @@ const std::string kPieces = "cudnn pieces";
 
 DeviceOptions in_pieces(bool timed) {
   DeviceOptions options{.gpu = true, .timed = timed, .piece_bytes = 1};
-  options.cpu.fuse = false;  // the node as it is
+  options.program.fuse = false;  // the node as it is
   return options;
 }
 

@@ -74,7 +74,7 @@ std::optional<OpCase> forward_of(const OpCase& c) {
 
 CaseRun run(const OpCase& c, DType dtype, bool timed, bool tf32 = false) {
   DeviceOptions options{.gpu = true, .timed = timed, .tf32 = tf32};
-  options.cpu.fuse = false;  // the node as it is
+  options.program.fuse = false;  // the node as it is
   return run_case(c, dtype, dtype, options);
 }
 
