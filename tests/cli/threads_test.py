@@ -9,7 +9,7 @@ import support
 
 SETTINGS = {"OMP_NUM_THREADS": "8"}, {"OMP_THREAD_LIMIT": "1"}, {"OMP_DYNAMIC": "true"}, {"OMP_MAX_ACTIVE_LEVELS": "0"}
 CONVNET = """\
-dataset: {Digits: {ntrain: 300, ntest: 200, normalize: true}}
+dataset: {Digits: {ntrain: 200, ntest: 100, normalize: true}}
 layers:
   - Conv: {fshape: 5, nofm: 16, init: Kaiming, activation: Rectlin}
   - Pooling: {fshape: 2, strides: 2}
@@ -67,7 +67,7 @@ class Threads(support.Case):
                 self.assertEqual(len([line for line in done.stderr.splitlines() if line.startswith("neon: ")]), 1, said)
             return done.returncode
 
-        codes = [run(limit << 20, resource.RLIMIT_AS, threads) for threads in ("1", "2") for limit in range(60, 340, 20)]
+        codes = [run(limit << 20, resource.RLIMIT_AS, threads) for threads in ("1", "2") for limit in range(60, 300, 60)]
         self.assertIn(4, codes)
         codes.append(run(1 << 40, resource.RLIMIT_AS, "2"))
         self.assertEqual(codes[-1], 0)
