@@ -21,8 +21,7 @@ std::vector<std::string> names_in(const fs::path& folder) {
 }
 
 std::string did_you_mean_file(const fs::path& path) {
-  std::vector<std::string> near = nearest(path.filename().string(), names_in(path.parent_path()));
-  for (std::string& name : near) name = (path.parent_path() / name).string();
+  const std::vector<std::string> near = nearest(path.filename().string(), names_in(path.parent_path()));
   return near.empty() ? "" : "; did you mean " + list_text(near, " or ") + "?";
 }
 

@@ -4,7 +4,7 @@
 
 namespace neon {
 
-// "; did you mean photos/train?": the existing path whose name is nearest in the same folder. Where that folder is not
+// "; did you mean train?": the nearest name in the same folder. Where that folder is not
 // there either: "; there is no folder phots; did you mean photos?". "" where nothing is near.
 std::string nearest_file(const std::string& path);
 

@@ -62,7 +62,7 @@ TEST_CASE("shapes that a Reshape cannot make are errors, however large") {
              Contains("reshape turns the 8 numbers of (8) into more; write -1 for one size"));
   CHECK_THAT(forward_error("Reshape: [3, 2]", {3, 8}), Contains("reshape turns the 8 numbers of (8) into 6; "));
   CHECK_THAT(forward_error("Reshape: [1073741824, 1073741824, 1073741824, -1]", {3, 8}),
-             Contains("reshape cannot share 8"));
+             Contains("reshape: the 8 features"));
   CHECK(forward_error("Reshape: [1073741824, 1073741824, 1073741824]", {3, 8}) != "");
   CHECK(forward_error("Reshape: [1, 1, 1, 1, 1, 1, 1, 1, 8]", {3, 8}) != "");
 }

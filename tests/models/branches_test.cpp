@@ -146,7 +146,7 @@ TEST_CASE("branches that do not merge are told with the shapes of each") {
   CHECK_THAT(sum, Contains("shapes so far: (4, 8, 8) -> Conv_0 (6, 8, 8) -> MergeSum_0"));
   CHECK_THAT(sum, Contains("spec.yaml:1:"));
   CHECK_THAT(error("[{MergeConcat: [[" + kConv + "8, strides: 2}], [SkipNode]]}]"),
-             Contains("differ in their feature maps, but these have 1 (8, 4, 4), 2 (4, 8, 8)"));
+             Contains("differ only in their feature maps, but these have 1 (8, 4, 4), 2 (4, 8, 8)"));
   CHECK(error("[{MergeBroadcast: {merge: stack, layers: [[" + kConv + "8, strides: 2}], [SkipNode]]}}]") == "");
   CHECK_THAT(error("[{MergeConcat: [{Affine: {nout: 3, init: Kaiming}}, SkipNode]}]"),
              Contains("these have 1 (3), 2 (4, 8, 8)"));

@@ -154,7 +154,7 @@ TEST_CASE("an unknown path is told, with what is near") {
       {"epochs=[1", "--set epochs=[1: value:1:1: the [ that opens here is not closed"},
       {"epochs={a: 1, a: 2}", "key 'a' is given twice"},
       {"epochs=!obj:x.Y {}", "neon 0.9"},
-      {"define.x=1", "set it there"},
+      {"define.x=1", "set them where they are used"},
       {"\"a=1", "a \" in the path is not closed"},
       {"a\xff=1", "text:1:2: byte 0xff is not UTF-8"},
       {"layers=null", "no layers are given"},

@@ -235,7 +235,8 @@ TEST_CASE("what is no spec is told in one line") {
   CHECK_THAT(error("layers: Affine\n"), Contains("expected a list of layers, found 'Affine'"));
   CHECK_THAT(error("layers: [A]\nlayers: [B]\n"), Contains("key 'layers' is given twice"));
   CHECK_THAT(error("!obj:experiments.FitExperiment {model: 3}"), Contains("neon 0.9") && !Contains("\n"));
-  CHECK_THAT(message_of([] { load_spec("/nowhere/x.yaml"); }), Equals("/nowhere/x.yaml: there is no such file"));
+  CHECK_THAT(message_of([] { load_spec("/nowhere/x.yaml"); }),
+             Equals("/nowhere/x.yaml: there is no such file; there is no folder /nowhere"));
 }
 
 // Of a processor's time, which other programs do not lengthen; code that is watched by a sanitizer takes several
