@@ -16,6 +16,8 @@ namespace neon {
 namespace {
 
 constexpr size_t kPiece = size_t(1) << 30;  // zlib counts in unsigned int
+// Of what read_maybe_gzip() unpacks: of a small file, of a larger one by its size, of a pipe.
+constexpr int64_t kMostOfSmall = int64_t(256) << 20, kMostRatio = 100, kMostOfPipe = int64_t(1) << 30;
 
 }  // namespace
 
@@ -37,7 +39,7 @@ GzipReader::GzipReader(const std::string& path) : ByteStream(path) {
   errno = 0;
   take(gzopen(path.c_str(), "rbe"));
   if (gzdirect(static_cast<gzFile>(file_))) most_bytes_ = plain_size_ = size;
-  else most_bytes_ = most_inflated(size);
+  else most_bytes_ = most_inflated(size), packed_size_ = size;
 }
 
 GzipReader::GzipReader(int descriptor, const std::string& name)
@@ -57,7 +59,29 @@ void GzipReader::take(void* file) {
 
 GzipReader::~GzipReader() { gzclose_r(static_cast<gzFile>(file_)); }
 
+std::string_view GzipReader::peek(size_t size) {
+  if (peeked_.size() < size) {
+    std::string more(size - peeked_.size(), '\0');
+    more.resize(read_file(more.data(), more.size()));
+    peeked_ += more;
+  }
+  return std::string_view(peeked_).substr(0, size);
+}
+
+int64_t GzipReader::most_unpacked() const {
+  if (gzdirect(static_cast<gzFile>(file_))) return -1;
+  return packed_size_ > 0 ? std::max(kMostOfSmall, kMostRatio * packed_size_) : kMostOfPipe;
+}
+
 size_t GzipReader::read(void* to, size_t size) {
+  const size_t again = std::min(size, peeked_.size());
+  if (again == 0) return read_file(to, size);
+  std::memcpy(to, peeked_.data(), again);
+  peeked_.erase(0, again);
+  return again + read_file(static_cast<char*>(to) + again, size - again);
+}
+
+size_t GzipReader::read_file(void* to, size_t size) {
   auto* file = static_cast<gzFile>(file_);
   size_t done = 0;
   while (done < size) {
@@ -92,6 +116,9 @@ std::string read_maybe_gzip(GzipReader& reader, int64_t cap) {
     if (int64_t(out.size()) > cap)
       fail(ErrorKind::data, reader.path(), ": holds more than the ", bytes_text(double(cap)),
            " that such a file may have");
+    if (const int64_t most = reader.most_unpacked(); most >= 0 && int64_t(out.size()) > most)
+      fail(ErrorKind::data, reader.path(), ": unpacks to more than ", bytes_text(double(most)),
+           ", the most that is unpacked in memory; if it is no decompression bomb, unpack it with gunzip first");
     if (got < step) return out;
   }
 }

@@ -33,19 +33,26 @@ class GzipReader : public ByteStream {
   GzipReader& operator=(const GzipReader&) = delete;
 
   size_t read(void* to, size_t size) override;
+  // The next bytes, at most `size`, which read() will give again.
+  std::string_view peek(size_t size);
   // No file of this size on disk can hold more bytes than this: a header that claims more is a lie, and is
   // refused before memory is asked for it. Of a pipe nothing is known.
   int64_t most_bytes() const { return most_bytes_; }
   // Of a plain file its exact size, -1 of a compressed one.
   int64_t plain_size() const { return plain_size_; }
+  // The most bytes that read_maybe_gzip() unpacks, since a few bytes of gzip can hold a thousand times as many: 256 MiB
+  // of a file, or 100 times its size where that is more; 1 GiB of a pipe. -1: what comes is not compressed.
+  int64_t most_unpacked() const;
 
  private:
   void take(void* file);
+  size_t read_file(void* to, size_t size);
   void* file_ = nullptr;
-  int64_t most_bytes_ = 0, plain_size_ = -1;
+  int64_t most_bytes_ = 0, plain_size_ = -1, packed_size_ = 0;  // packed: 0 of a pipe
+  std::string peeked_;
 };
 
-// The whole file, unpacked when it is gzip; at most `cap` bytes of content.
+// The whole file, unpacked when it is gzip; at most `cap` bytes of content, and of gzip at most most_unpacked().
 std::string read_maybe_gzip(GzipReader& reader, int64_t cap = int64_t(1) << 36);
 std::string read_maybe_gzip(const std::string& path, int64_t cap = int64_t(1) << 36);
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "datasets/image_labels.h"
+#include "datasets/store_files.h"
 #include "neon/core/text.h"
 
 namespace neon {
@@ -43,19 +44,8 @@ class Arranger {
   }
 
  private:
-  static bool is_hidden(const std::string& name) {  // or in a hidden folder
-    return name.starts_with('.') || name.find("/.") != name.npos;
-  }
-
   void collect() {
-    std::vector<std::string> images, labels, others;
-    for (const std::string& name : store_.names())
-      (is_hidden(name) ? others : is_image_name(name) ? images : is_label_name(name) ? labels : others).push_back(name);
-    if (images.empty()) {
-      others.insert(others.end(), labels.begin(), labels.end());
-      fail(ErrorKind::data, store_.path(), ": holds no .jpg, .jpeg or .png, but ", others.size(),
-           " other files, such as ", in_quotes(others.front()));
-    }
+    auto [images, labels, others] = sort_files(store_);
     if (!labels.empty()) {
       labels_ = read_label_files(store_, images, labels);
       images = labels_.images;
@@ -63,10 +53,7 @@ class Arranger {
     }
     names_ = std::move(images);
     for (const std::string& name : names_) paths_.push_back(parts_of(store_.layout(name)));
-    if (!others.empty())
-      context_.warn(text(store_.path(), ": ", others.size(), " files that are no images",
-                         labels_.empty() ? "" : " or have no label of their own",
-                         " are left out; the first: ", in_quotes(others.front())));
+    if (!others.empty()) context_.warn(other_files_text(store_, others, !labels_.empty()));
     std::vector<std::string> empty = store_.empty_folders();
     std::erase_if(empty, is_hidden);
     if (!empty.empty())

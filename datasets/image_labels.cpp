@@ -71,4 +71,12 @@ LabelFiles read_label_files(ImageStore& store, const std::vector<std::string>& i
   return out;
 }
 
+std::vector<std::string> without_fields(std::vector<std::string> images, const std::vector<std::string>& labels) {
+  const std::unordered_set<std::string> known(labels.begin(), labels.end());
+  std::erase_if(images, [&](const std::string& image) {
+    return !known.contains(text(stem_of(image), kLabelEnding)) && known.contains(text(key_of(image), kLabelEnding));
+  });
+  return images;
+}
+
 }  // namespace neon

@@ -18,8 +18,6 @@ namespace neon {
 
 namespace {
 
-constexpr int64_t kBytesAtOnce = int64_t(64) << 20;
-
 class FolderStore : public ImageStore {
  public:
   explicit FolderStore(const std::string& path) : folder_(path) {

@@ -7,7 +7,8 @@
 
 namespace neon {
 
-constexpr size_t kFilesAtOnce = 4096;                  // of which next() gives no more
+constexpr size_t kFilesAtOnce = 4096;                  // next() gives no more
+constexpr int64_t kBytesAtOnce = int64_t(64) << 20;    // next() reads about so many of a packed archive
 constexpr int64_t kMostImageBytes = int64_t(1) << 28;  // of one image
 
 class ImageStore {

@@ -1,14 +1,12 @@
-// neon predict CHECKPOINT FILE: outputs of stored weights for the samples of a CSV, NPY or IDX file, for an image
-// (JPEG, PNG) or a folder of them, or for any of these but a folder on stdin (-). A line a sample: the top classes with
-// their outputs, or all outputs where there are no classes.
+// neon predict CHECKPOINT FILE...: outputs of stored weights for samples, a line each: the top classes with their
+// outputs, or all outputs where there are no classes. Lines follow the files, and the samples in them.
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "neon/cli/predictor.h"
 #include "neon/cli/samples.h"
-#include "neon/cli/session.h"
 #include "neon/cli/verb.h"
-#include "neon/train/gpu_room.h"
 #include "neon/train/terminal.h"
 
 namespace neon {
@@ -17,16 +15,19 @@ namespace {
 
 class Printer {
  public:
-  Printer(const CommandLine& line, std::vector<std::string> names, int64_t classes)
+  Printer(const CommandLine& line, std::vector<std::string> names, const StoredData& stored)
       : json_(line.of_verb.format == "json"),
-        top_(std::min(line.of_verb.top_k, std::max<int64_t>(classes, 1))),
+        top_(std::min(line.of_verb.top_k, std::max<int64_t>(stored.classes, 1))),
         names_(std::move(names)),
-        classes_(classes) {}
+        classes_(stored.classes),
+        of_pixels_(stored.pixel_classes) {}
 
   void head(int64_t outputs) const {
     if (json_) return;
     std::string line = "sample";
-    if (classes_)
+    if (of_pixels_)
+      for (int64_t k = 0; k < outputs / classes_; ++k) line += text(",pixel", k);
+    else if (classes_)
       for (int64_t k = 1; k <= top_; ++k) line += top_ == 1 ? ",class,output" : text(",class", k, ",output", k);
     else
       for (int64_t k = 0; k < outputs; ++k) line += text(",output", k);
@@ -35,35 +36,56 @@ class Printer {
 
   // Whether an output is not finite.
   bool row(const std::string& sample, const Tensor& y, int64_t at) const {
+    bool bad = false;
+    for (int64_t k = 0; k < y.shape()[1]; ++k) bad = bad || !std::isfinite(y.at(at * y.shape()[1] + k));
+    if (of_pixels_) print_pixels(sample, y, at);
+    else print_sample(sample, y, at);
+    return bad;
+  }
+
+ private:
+  void print_sample(const std::string& sample, const Tensor& y, int64_t at) const {
     const int64_t outputs = y.shape()[1];
     std::vector<int64_t> order(static_cast<size_t>(outputs));
     for (size_t i = 0; i < order.size(); ++i) order[i] = int64_t(i);
     auto value = [&](int64_t k) { return y.at(at * outputs + k); };
-    const bool bad = !std::ranges::all_of(order, [&](int64_t k) { return std::isfinite(value(k)); });
     if (classes_) {
       std::ranges::stable_sort(order, [&](int64_t a, int64_t b) { return value(a) > value(b); });
       order.resize(size_t(top_));
     }
     // Of f64 all digits, and of others those that f32 has.
     const auto shown = [&](double v) { return y.dtype() == DType::f64 ? number(v) : number(float(v)); };
-    if (json_) {
-      print_json(sample, order, value);
-      return bad;
-    }
+    if (json_) return print_json(sample, order, value);
     std::string line = quoted(sample);
     for (int64_t k : order)
       line += classes_ ? text(",", quoted(name(k)), ",", shown(value(k))) : text(",", shown(value(k)));
     print_record(line);
-    return bad;
   }
-
- private:
   std::string name(int64_t k) const { return size_t(k) < names_.size() ? names_[size_t(k)] : std::to_string(k); }
   static std::string quoted(const std::string& s) {
     if (s.find_first_of(",\"\r\n") == s.npos) return s;
     std::string out = "\"";
     for (char c : s) out += c == '"' ? "\"\"" : std::string(1, c);
     return out + "\"";
+  }
+  // The class of each pixel, row by row, of outputs (K,H,W).
+  void print_pixels(const std::string& sample, const Tensor& y, int64_t at) const {
+    const int64_t outputs = y.shape()[1], pixels = outputs / classes_;
+    nlohmann::ordered_json classes;
+    std::string line = quoted(sample);
+    for (int64_t pixel = 0; pixel < pixels; ++pixel) {
+      const auto value = [&](int64_t k) { return y.at(at * outputs + k * pixels + pixel); };
+      int64_t best = 0;
+      for (int64_t k = 1; k < classes_; ++k)
+        if (value(k) > value(best)) best = k;
+      if (json_) classes.push_back(name(best));
+      else line += "," + quoted(name(best));
+    }
+    if (!json_) print_record(line);
+    else print({{"sample", sample}, {"classes", std::move(classes)}});
+  }
+  static void print(const nlohmann::ordered_json& line) {
+    print_record(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   }
   void print_json(const std::string& sample, const std::vector<int64_t>& order, auto&& value) const {
     nlohmann::ordered_json line;
@@ -73,86 +95,42 @@ class Printer {
     } else {
       for (int64_t k : order) line["top"].push_back({{"class", name(k)}, {"output", value(k)}});
     }
-    print_record(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    print(line);
   }
   bool json_;
   int64_t top_;
   std::vector<std::string> names_;
   int64_t classes_;
+  bool of_pixels_;
 };
 
 int run_predict(const CommandLine& line) {
-  if (line.operands.size() != 2)
+  if (line.operands.size() < 2)
     fail(ErrorKind::config, "usage: ", usage_of(*find_verb(line.verb)), " (FILE - is stdin)");
-  const std::string &path = line.operands[0], &samples_path = line.operands[1];
+  const std::string& path = line.operands[0];
   const OpenedRun opened = open_checkpoint(line, path);
   check_caffe(line, opened, path);
-  const TensorFile weights = sound_weights(opened, path);
-  const StoredData stored = stored_data(opened.run, path);
-  const Samples read = read_samples(samples_path, stored);
-  const std::string shown = samples_path == "-" ? "stdin" : samples_path;
-  const int64_t count = read.inputs.shape().rank() ? read.inputs.shape()[0] : 0;
-  const int64_t features = count ? read.inputs.elements() / count : 0;
-  if (count == 0) fail(ErrorKind::data, shown, ": holds no samples");
-  if (features != stored.sample.elements())
-    fail(ErrorKind::data, shown, ": samples have ", features, " numbers; the net takes ", stored.sample.elements(), " ",
-         stored.sample);
-  const Tensor samples = without_mean(read.inputs, stored);
-  DataLayout layout;
-  layout.data_dtype = samples.dtype();
-  layout.sample = stored.sample;
-  layout.channels_last = stored.channels_last;
-  layout.train_size = count;
-  layout.scale = stored.scale;
-  layout.shift = stored.shift;
-  layout.means = stored.means;
-  layout.deviations = stored.deviations;
-  RunOptions options = options_of(line, opened);
-  options.rounding = 0;  // of updates alone
-  StepOptions step = step_options(options, opened.experiment->params);
-  step.batch = std::min<int64_t>(count, 256);
-  const StepGraph graph = evaluation_graph(opened.experiment->network(), nullptr, {}, layout, count, step);
-  Variables variables;
-  // A few samples are done before a GPU has woken up, so it is used only where it is asked for.
-  RunOptions asked = line.run();
-  if (asked.backend.empty()) asked.backend = "cpu";
-  choose_backend(line, asked, *opened.experiment);
-  DeviceOptions device = device_options(asked, *opened.experiment);
-  device.timed = false;  // as for any evaluation
-  std::unique_ptr<Program> program;
-  const auto bytes = [&](int64_t fewer) {
-    StepOptions smaller = step;
-    smaller.batch = std::min(fewer, step.batch);
-    GpuNeeds needs(device);
-    needs.add_program(evaluation_graph(opened.experiment->network(), nullptr, {}, layout, fewer, smaller).graph, 0,
-                      true, false);
-    needs.hold(size_t(fewer) * (samples.bytes() / size_t(count)) + size_t(smaller.batch) * sizeof(int32_t));
-    return needs.bytes();
-  };
-  const auto let_go = [&] { program.reset(), variables = {}; };
-  telling_room(device,
-               [&] {
-                 program = compile_program(graph.graph, variables, device);
-                 program->bind("data", samples.data());
-               },
-               let_go, {.what = "Predictions", .samples = count, .option = "", .bytes = bytes});
-  declare_variables(graph.graph, variables);
-  restore_variables(weights, path, variables, true);
-  Tensor indices(DType::i32, {step.batch});
-  variables.to_device();
+  const StoredData stored = stored_data(opened.run, opened.spec, path);
   if (line.of_verb.top_k > 1 && stored.classes == 0)
     fail(ErrorKind::config, "option --top_k: the net of ", path, " gives numbers, not classes; leave it out");
-  const Printer printer(line, opened.run.class_names, stored.classes);
-  printer.head(graph.outputs[0].width);
-  int64_t not_finite = 0;
-  for (int64_t first = 0; first < count; first += step.batch) {
-    for (int64_t i = 0; i < step.batch; ++i) indices.set(i, double(std::min(first + i, count - 1)));
-    program->bind("indices", indices.data());
-    program->run(0);
-    const Tensor y = program->output("y");
-    for (int64_t i = 0; i < step.batch && first + i < count; ++i)
-      not_finite += printer.row(read.names.empty() ? std::to_string(first + i) : read.names[size_t(first + i)], y, i);
-  }
+  if (line.of_verb.top_k > 1 && stored.pixel_classes)
+    fail(ErrorKind::config, "option --top_k: of each pixel its class is printed; leave it out");
+  const auto sources = open_samples({line.operands.begin() + 1, line.operands.end()}, stored);
+  Predictor predictor(line, opened, stored, path);
+  const Printer printer(line, opened.run.class_names, stored);
+  bool begun = false;
+  int64_t not_finite = 0, count = 0;
+  std::vector<std::string> names;
+  for (const auto& source : sources)
+    for (Tensor samples = source->next(Predictor::kMost, names); !samples.empty();
+         samples = source->next(Predictor::kMost, names)) {
+      const Tensor y = predictor.run(samples);
+      if (!begun) printer.head(y.shape()[1]);
+      begun = true;
+      for (size_t i = 0; i < names.size(); ++i) not_finite += printer.row(names[i], y, int64_t(i));
+      count += int64_t(names.size());
+    }
+  if (!begun) fail(ErrorKind::data, line.operands[1], ": holds no samples");
   if (not_finite > 0)
     fail(ErrorKind::diverged, path, ": outputs for ", not_finite, " of ", count, " samples are not finite");
   return 0;
@@ -161,8 +139,8 @@ int run_predict(const CommandLine& line) {
 }  // namespace
 
 NEON_VERB(
-    run_predict, "predict", 80, takes_device | computes, "CHECKPOINT FILE",
-    "print the classes or outputs for the samples of a CSV, NPY, IDX or image file, a folder or .tar of images, or - "
-    "for stdin");
+    run_predict, "predict", 80, takes_device | computes, "CHECKPOINT FILE...",
+    "print the classes or outputs for the samples of CSV, NPY, NPZ, IDX, HDF5 and image files, folders and .tar of "
+    "images, or - for stdin");
 
 }  // namespace neon

@@ -7,18 +7,17 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
+#include "datasets/archive_names.h"
 #include "datasets/channels.h"
 #include "datasets/file.h"
+#include "datasets/given_images.h"
 #include "datasets/gzip.h"
 #include "datasets/idx.h"
 #include "datasets/image.h"
-#include "datasets/image_store.h"
-#include "datasets/jpeg_image.h"
 #include "datasets/npy.h"
-#include "datasets/png_image.h"
 #include "datasets/tar.h"
+#include "neon/cli/sample_images.h"
 #include "neon/cli/session.h"
 #include "neon/core/nearest_file.h"
 #include "neon/core/paths.h"
@@ -27,63 +26,67 @@ namespace neon {
 
 namespace {
 
-bool has_ending(const std::string& path, std::initializer_list<const char*> endings) {
-  return std::ranges::any_of(endings, [&](const char* ending) { return path.ends_with(ending); });
+enum class Format { csv, npy, npz, idx, hdf5, none };
+
+// By the ending, in capitals or not; that of gzip may follow it.
+Format format_of(const std::string& path) {
+  std::string small = lower(path);
+  const bool packed = small.ends_with(".gz");
+  if (packed) small.erase(small.size() - 3);
+  const auto ends = [&](std::initializer_list<const char*> endings) {
+    return std::ranges::any_of(endings, [&](const char* ending) { return small.ends_with(ending); });
+  };
+  if (ends({".csv", ".tsv", ".txt"})) return Format::csv;
+  if (ends({".npy"})) return Format::npy;
+  if (ends({"-ubyte", ".idx"})) return Format::idx;
+  if (!packed && ends({".npz"})) return Format::npz;
+  if (!packed && ends({".h5", ".hdf5", ".hdf", ".he5"})) return Format::hdf5;
+  return Format::none;
 }
 
-// x (H,W,C) as (C,H,W)
-Tensor channels_first(const Tensor& x) {
-  const int64_t channels = x.shape()[2], places = x.elements() / channels;
-  Tensor out(DType::u8, {channels, x.shape()[0], x.shape()[1]});
-  for (int64_t i = 0; i < places; ++i)
-    for (int64_t c = 0; c < channels; ++c)
-      out.as<uint8_t>()[size_t(c * places + i)] = x.as<uint8_t>()[size_t(i * channels + c)];
-  return out;
+Tensor read_array(const std::string& path, Format format, const StoredData& stored) {
+  if (format == Format::csv) return read_table(read_maybe_gzip(path), path, stored);
+  if (format == Format::npz) return read_npz_inputs(path, path, stored);
+  if (format == Format::hdf5) return read_hdf5_inputs(path, path, stored);
+  const bool packed = lower(path).ends_with(".gz");
+  const Tensor raw = format == Format::idx ? read_idx(path)
+                     : packed              ? read_npy(MemorySource(read_maybe_gzip(path), path))
+                                           : read_npy(path);
+  return without_mean(arranged(input_array(raw, path), stored, path), stored);
 }
 
-// Images made as those of the training were, or of the net's own size, one below the other.
-Tensor images(const std::vector<std::pair<std::string, std::string>>& files, const StoredData& stored) {
-  Tensor out(DType::u8, Shape{int64_t(files.size())}.concat(stored.in_memory()));
-  const ImageFormat format{stored.sample.rank() == 3 ? stored.sample[0] : 1, stored.image_size};
-  for (size_t i = 0; i < files.size(); ++i) {
-    const auto& [name, content] = files[i];
-    Tensor image = read_image(content, format, name);
-    if (image.elements() != stored.sample.elements())
-      fail(ErrorKind::data, name, ": an image of ", image.shape()[1], " x ", image.shape()[0],
-           " pixels, the net takes ", stored.sample,
-           "; scale it to that size, or train with size: ", stored.sample.rank() == 3 ? text(stored.sample[1]) : "N",
-           " in the data set, which predict applies too");
-    if (!stored.channels_last) image = channels_first(image);
-    std::ranges::copy(image.as<uint8_t>(), out.rows(int64_t(i), 1).as<uint8_t>().begin());
+// Of a file that is read when its samples are asked for.
+class ArraySamples : public SampleSource {
+ public:
+  ArraySamples(std::function<Tensor()> read, std::string name, std::string prefix, const StoredData& stored)
+      : read_(std::move(read)), name_(std::move(name)), prefix_(std::move(prefix)), stored_(stored) {}
+
+  Tensor next(int64_t most, std::vector<std::string>& names) override {
+    if (read_) load();
+    names.clear();
+    const int64_t first = at_, count = std::min(most, all_.shape()[0] - first);
+    at_ += count;
+    for (int64_t i = first; i < at_; ++i) names.push_back(prefix_ + std::to_string(i));
+    return count ? all_.rows(first, count) : Tensor();
   }
-  return out;
-}
 
-// Also those in its folders, as of an archive.
-std::vector<std::string> image_files(const std::string& folder) {
-  std::vector<std::string> out;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
-    if (is_image_name(entry.path().string()) && !entry.is_directory()) out.push_back(entry.path().string());
-  std::ranges::sort(out);
-  if (out.empty()) fail(ErrorKind::data, folder, ": no image (.jpg, .jpeg, .png) in this folder");
-  return out;
-}
+ private:
+  void load() {
+    all_ = read_();
+    read_ = nullptr;
+    const int64_t count = all_.shape().rank() ? all_.shape()[0] : 0;
+    if (count == 0) fail(ErrorKind::data, name_, ": holds no samples");
+    if (const int64_t features = all_.elements() / count; features != stored_.sample.elements())
+      fail(ErrorKind::data, name_, ": samples of ", features, " numbers, the net takes ",
+           stored_.sample.elements(), " ", stored_.sample);
+  }
 
-// The images of an archive, in order of their names.
-Samples archived(const std::string& path, const StoredData& stored) {
-  const auto store = open_image_store(path);
-  std::vector<std::string> names = store->names();
-  std::erase_if(names, [](const std::string& name) { return !is_image_name(name); });
-  if (names.empty()) fail(ErrorKind::data, path, ": no image (.jpg, .jpeg, .png) in this archive");
-  store->want(names);
-  std::vector<std::pair<std::string, std::string>> files(names.size());
-  for (auto some = store->next(); !some.empty(); some = store->next())
-    for (ImageStore::File& file : some) {
-      store->load(file);
-      files[file.index] = {store->where(names[file.index]), std::move(file.content)};
-    }
-  return {images(files, stored), names};
-}
+  std::function<Tensor()> read_;  // null once it has
+  const std::string name_, prefix_;
+  const StoredData& stored_;
+  Tensor all_;
+  int64_t at_ = 0;
+};
 
 Shape without_ones(const Shape& shape) {
   std::vector<int64_t> sizes;
@@ -107,7 +110,73 @@ bool are_channels_last(const Shape& sample, const StoredData& stored, const std:
   return as_last;
 }
 
-// Arrays as the net's data lie in memory.
+class Opener {
+ public:
+  Opener(const std::vector<std::string>& paths, const StoredData& stored) : paths_(paths), stored_(stored) {}
+
+  std::vector<std::unique_ptr<SampleSource>> run() {
+    if (std::ranges::count(paths_, "-") > 1) fail(ErrorKind::config, "- stands for stdin, which is read once only");
+    for (const std::string& path : paths_) {
+      if (is_image_name(path) && !folder_exists(path)) {
+        file_size(path);  // where it is none, says so
+        images_.push_back(path);
+        continue;
+      }
+      add_images();
+      add(path);
+    }
+    add_images();
+    return std::move(out_);
+  }
+
+ private:
+  // Files of images that follow one another fill batches together.
+  void add_images() {
+    if (images_.empty()) return;
+    auto store = listed_images(std::move(images_));
+    images_.clear();
+    store->want(store->names());
+    out_.push_back(samples_of_images(std::move(store), "", stored_));
+  }
+
+  // What stands before the number of a sample, or its name in an archive, where several files are read.
+  std::string prefix(const std::string& path) const { return paths_.size() > 1 ? path + ":" : ""; }
+
+  void add(const std::string& path) {
+    std::error_code ignored;
+    const bool there = path == "-" || std::filesystem::exists(path, ignored);
+    if (path == "-") return out_.push_back(open_pipe(STDIN_FILENO, "stdin", prefix("stdin"), stored_));
+    if (is_read_once(path) || path.starts_with("/dev/")) {  // /dev/stdin may be a file without its name
+      const Descriptor pipe(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+      if (pipe.number < 0) fail(ErrorKind::data, path, ": ", std::strerror(errno));
+      return out_.push_back(open_pipe(pipe.number, path, prefix(path), stored_));
+    }
+    if (folder_exists(path) || is_tar_name(path) || (!there && is_pattern(path))) return add_store(path);
+    if (!there) fail(ErrorKind::data, path, ": there is no such file", nearest_file(path));
+    const Format format = format_of(path);
+    if (format == Format::none)
+      fail(ErrorKind::config, path,
+           ": samples are read from .csv, .npy, .npz, IDX (-ubyte), HDF5 (.h5), .jpg and .png files, a folder or .tar "
+           "of images, or from stdin as -");
+    out_.push_back(std::make_unique<ArraySamples>([=, this] { return read_array(path, format, stored_); }, path,
+                                                  prefix(path), stored_));
+  }
+
+  void add_store(const std::string& path) {
+    auto store = open_image_store(path);
+    want_images(*store);
+    out_.push_back(
+        samples_of_images(std::move(store), folder_exists(path) ? join_path(path, "") : prefix(path), stored_));
+  }
+
+  const std::vector<std::string>& paths_;
+  const StoredData& stored_;
+  std::vector<std::string> images_;
+  std::vector<std::unique_ptr<SampleSource>> out_;
+};
+
+}  // namespace
+
 Tensor arranged(const Tensor& x, const StoredData& stored, const std::string& name) {
   const Shape& shape = x.shape();
   const Shape sample = shape.rank() > 0 ? shape.slice(1, shape.rank()) : shape;
@@ -116,113 +185,21 @@ Tensor arranged(const Tensor& x, const StoredData& stored, const std::string& na
   return with_channels_last(x.reshaped(Shape{shape[0]}.concat(stored.sample)));
 }
 
-Tensor table(const std::string& content, const std::string& name, const StoredData& stored) {
+Tensor read_table(const std::string& content, const std::string& name, const StoredData& stored) {
   std::vector<std::string> notes;
-  Tensor out = read_sample_table(content, name, stored, notes);
+  const Tensor out = read_sample_table(content, name, stored, notes);
   print_warnings(notes);
-  return arranged(out, stored, name);
+  return without_mean(arranged(out, stored, name), stored);
 }
 
-// A pipe has no ending that tells its kind, so the first bytes do.
-Samples read_pipe(int descriptor, const std::string& name, const StoredData& stored) {
-  GzipReader reader(descriptor, name);
-  const std::string content = read_maybe_gzip(reader);
-  if (is_png(content) || is_jpeg(content)) return {images({{name, content}}, stored), {name}};
-  if (content.starts_with("\x93NUMPY"))
-    return {arranged(input_array(read_npy(MemorySource(content, name)), name), stored, name), {}};
-  if (content.starts_with(std::string(2, '\0')))
-    return {arranged(input_array(parse_idx(content, name), name), stored, name), {}};
-  if (content.substr(0, 512).find('\0') != content.npos)
-    fail(ErrorKind::data, name, ": is neither text (CSV), NPY, IDX, JPEG nor PNG", looks_like_clause(content));
-  return {table(content, name, stored), {}};
+std::unique_ptr<SampleSource> samples_of_array(Tensor array, const std::string& name, const std::string& prefix,
+                                               const StoredData& stored) {
+  return std::make_unique<ArraySamples>([array = std::move(array)] { return array; }, name, prefix, stored);
 }
 
-TableColumns table_from(const nlohmann::json& json) {
-  TableColumns out;
-  out.count = json.at("columns").get<int64_t>();
-  out.features = json.at("features").get<std::vector<std::string>>();
-  out.others = json.at("others").get<std::vector<std::string>>();
-  out.positions = json.value("positions", std::vector<int64_t>());  // not in old checkpoints
-  out.missing = json.value("missing", default_missing_marks());
-  int64_t before = -1;
-  for (const int64_t position : out.positions) {
-    if (position <= before || position >= out.count) fail(ErrorKind::data, "neon.data has a column ", position);
-    before = position;
-  }
-  const auto delimiter = json.at("delimiter").get<std::string>();
-  if (delimiter.size() != 1) fail(ErrorKind::data, "neon.data has the delimiter ", in_quotes(delimiter));
-  out.delimiter = delimiter[0];
-  return out;
-}
-
-}  // namespace
-
-StoredData stored_data(const StoredRun& run, const std::string& path) {
-  try {
-    const auto json = nlohmann::json::parse(run.file.metadata.at("neon.data"));
-    StoredData out;
-    out.sample = Shape(json.at("sample").get<std::vector<int64_t>>());
-    out.scale = std::strtof(json.at("scale").get<std::string>().c_str(), nullptr);
-    out.shift = std::strtof(json.at("shift").get<std::string>().c_str(), nullptr);
-    out.classes = json.at("classes").get<int64_t>();
-    out.channels_last = json.value("channels_last", false);
-    out.rows_channels_last = json.value("rows_channels_last", false);
-    out.image_size = json.value("image_size", int64_t(0));
-    if (const auto table = json.find("table"); table != json.end() && !table->is_null()) out.table = table_from(*table);
-    out.means = run.means;
-    out.deviations = run.deviations;
-    out.subtracted = run.subtracted;
-    if (!out.subtracted.empty() && out.sample.elements() % int64_t(out.subtracted.size()))
-      fail(ErrorKind::data, path, ": neon.data subtracts ", out.subtracted.size(), " numbers from samples ",
-           out.sample);
-    if (!out.means.empty() && (out.sample.rank() != 3 || int64_t(out.means.size()) != out.sample[0]))
-      fail(ErrorKind::data, path, ": neon.data has ", out.means.size(), " means for samples ", out.sample);
-    if (out.channels_last && out.sample.rank() != 3) fail(ErrorKind::data, "images of shape ", out.sample);
-    return out;
-  } catch (const nlohmann::json::exception&) {
-    fail(ErrorKind::data, path, ": neon.data in its metadata cannot be read: it does not describe samples");
-  } catch (const std::out_of_range&) {
-    fail(ErrorKind::data, path, ": no neon.data in its metadata: this is not a checkpoint of neon");
-  }
-}
-
-Tensor without_mean(const Tensor& samples, const StoredData& stored) {
-  if (stored.subtracted.empty()) return samples;
-  Tensor out = samples.dtype() == DType::f32 ? samples.clone() : samples.converted(DType::f32);
-  const auto values = out.as<float>();
-  for (size_t i = 0; i < values.size(); ++i) values[i] -= float(stored.subtracted[i % stored.subtracted.size()]);
-  return out;
-}
-
-Samples read_samples(const std::string& path, const StoredData& stored) {
-  if (path == "-") return read_pipe(STDIN_FILENO, "stdin", stored);
-  if (is_read_once(path) || path.starts_with("/dev/")) {  // /dev/stdin may be a file without its name
-    const Descriptor pipe(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (pipe.number < 0) fail(ErrorKind::data, path, ": ", std::strerror(errno));
-    return read_pipe(pipe.number, path, stored);
-  }
-  if (std::filesystem::is_directory(path) || is_image_name(path)) {
-    const auto names = is_image_name(path) ? std::vector<std::string>{path} : image_files(path);
-    std::vector<std::pair<std::string, std::string>> files;
-    for (const std::string& name : names) files.emplace_back(name, read_maybe_gzip(name));
-    return {images(files, stored), names};
-  }
-  if (has_ending(path, {".npy.gz"})) {
-    const std::string content = read_maybe_gzip(path);
-    return {arranged(input_array(read_npy(MemorySource(content, path)), path), stored, path), {}};
-  }
-  if (has_ending(path, {".npy"})) return {arranged(input_array(read_npy(path), path), stored, path), {}};
-  if (has_ending(path, {"-ubyte", "-ubyte.gz", ".idx", ".idx.gz"}))
-    return {arranged(input_array(read_idx(path), path), stored, path), {}};
-  if (has_ending(path, {".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz"}))
-    return {table(read_maybe_gzip(path), path, stored), {}};
-  if (is_tar_name(path)) return archived(path, stored);
-  std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored))
-    fail(ErrorKind::data, path, ": there is no such file", nearest_file(path));
-  fail(ErrorKind::config, path,
-       ": samples are read from .csv, .npy, IDX (-ubyte), .jpg and .png files, a folder or .tar of images, or from "
-       "stdin as -");
+std::vector<std::unique_ptr<SampleSource>> open_samples(const std::vector<std::string>& paths,
+                                                        const StoredData& stored) {
+  return Opener(paths, stored).run();
 }
 
 }  // namespace neon

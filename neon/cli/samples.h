@@ -1,37 +1,45 @@
-// Samples for a net of a checkpoint, from whatever holds them.
+// Samples for a net of a checkpoint, from whatever holds them, some at a time.
 #pragma once
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "datasets/dataset.h"
-#include "neon/train/run_state.h"
+#include "neon/cli/stored_data.h"
 
 namespace neon {
 
-// What a checkpoint says of the data that its net was trained with.
-struct StoredData {
-  Shape sample;  // images (C,H,W)
-  float scale = 1, shift = 0;
-  int64_t classes = 0, image_size = 0;
-  bool channels_last = false;
-  bool rows_channels_last = false;        // (H,W,C) was the order of images in arrays
-  std::vector<double> means, deviations;  // by channel
-  std::vector<double> subtracted;         // from a sample as it lies in memory; see Data
-  TableColumns table;
-  Shape in_memory() const { return channels_last ? sample.slice(1, 3).concat({sample[0]}) : sample; }
+class SampleSource {
+ public:
+  virtual ~SampleSource() = default;
+  // The next samples, at most `most`: (n, ...) u8 or f32 as the net's data lie in memory, with what the training set
+  // was freed of subtracted; empty after the last. They are there until the next call. `names` becomes what each is
+  // called.
+  virtual Tensor next(int64_t most, std::vector<std::string>& names) = 0;
 };
-// Throws a data error where the checkpoint at `path` does not say it.
-StoredData stored_data(const StoredRun& run, const std::string& path);
 
-struct Samples {
-  Tensor inputs;                   // (n, ...), u8 or f32
-  std::vector<std::string> names;  // of images: what each is called
-};
-// Reads a CSV, NPY or IDX file, an image, or a folder of images. `-` is stdin; stdin and other pipes hold any of these
-// but a folder. Notes are printed.
-Samples read_samples(const std::string& path, const StoredData& stored);
-// Samples of the net's size without what was subtracted from those that it was trained with.
-Tensor without_mean(const Tensor& samples, const StoredData& stored);
+// What the operands of predict hold, in their order: CSV, NPY, NPZ, IDX and HDF5 files, images, folders and tar
+// archives of images, and "-", stdin, which may be any of these but a folder. All of them are looked for, images of
+// folders and archives are listed; contents are read as samples are asked for. Notes are printed.
+std::vector<std::unique_ptr<SampleSource>> open_samples(const std::vector<std::string>& paths,
+                                                        const StoredData& stored);
+
+// What an open pipe has, stdin say, in any format, which its first bytes show.
+std::unique_ptr<SampleSource> open_pipe(int descriptor, const std::string& name, const std::string& prefix,
+                                        const StoredData& stored);
+
+// Samples that are there, as the net's data lie in memory, numbered from 0 after `prefix`.
+std::unique_ptr<SampleSource> samples_of_array(Tensor array, const std::string& name, const std::string& prefix,
+                                               const StoredData& stored);
+
+// Inputs of files, as samples that next() gives; `name` stands for `path` in messages. The array of an .npz is the one
+// that the training took its test samples from, else its training samples, else the only one there.
+Tensor read_npz_inputs(const std::string& path, const std::string& name, const StoredData& stored);
+Tensor read_hdf5_inputs(const std::string& path, const std::string& name, const StoredData& stored);
+Tensor read_table(const std::string& content, const std::string& name, const StoredData& stored);
+
+// Raw inputs (n, ...) with the channels of images where the net's data have them.
+Tensor arranged(const Tensor& x, const StoredData& stored, const std::string& name);
 
 // The rows of a CSV file's content, which `name` stands for in messages; between cells stand tabs in a .tsv file, else
 // what stood there in the table trained with, unless the first line shows commas or tabs instead. Where both this table

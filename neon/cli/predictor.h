@@ -1,0 +1,42 @@
+// The outputs of a checkpoint's net for samples, a batch at a time.
+#pragma once
+#include <map>
+#include <memory>
+
+#include "neon/cli/session.h"
+#include "neon/cli/stored_data.h"
+
+namespace neon {
+
+class Predictor {
+ public:
+  // Samples of a run.
+  static constexpr int64_t kMost = 256;
+  // `path`: of the checkpoint, for messages.
+  Predictor(const CommandLine& line, const OpenedRun& opened, const StoredData& stored, std::string path);
+  // Samples (n, ...) u8 or f32 as the net's data lie in memory, n <= kMost -> (N, K), whose first n rows are theirs.
+  Tensor run(const Tensor& samples);
+
+ private:
+  struct Compiled {
+    int64_t batch = 0;
+    std::unique_ptr<Program> program;
+  };
+  DataLayout layout(DType dtype, int64_t samples) const;
+  // Of a batch of at least so many samples.
+  Compiled& compiled(DType dtype, int64_t samples);
+  std::unique_ptr<Program> compile(DType dtype, int64_t batch);
+
+  const OpenedRun& opened_;
+  const StoredData& stored_;
+  const std::string path_;
+  const TensorFile weights_;
+  StepOptions step_;
+  DeviceOptions device_;
+  Variables variables_;
+  std::map<DType, std::vector<Compiled>> programs_;  // by the type of the samples; batches grow
+  Tensor indices_;                                   // 0, 1, ... of a whole batch
+  Tensor filled_;                                    // a batch of fewer samples
+};
+
+}  // namespace neon

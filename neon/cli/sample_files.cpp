@@ -1,0 +1,152 @@
+// Samples of .npz and HDF5 files, which the data sets of those names read, and of stdin.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "datasets/file.h"
+#include "datasets/given_images.h"
+#include "datasets/gzip.h"
+#include "datasets/idx.h"
+#include "datasets/jpeg_image.h"
+#include "datasets/npy.h"
+#include "datasets/png_image.h"
+#include "neon/cli/sample_images.h"
+#include "neon/cli/session.h"
+#include "neon/core/free_memory.h"
+#include "neon/core/message.h"
+#include "neon/train/terminal.h"
+
+namespace neon {
+
+namespace {
+
+// The array that predictions are wanted of.
+std::string inputs_in(const Npz& archive, const std::string& name, const StoredData& stored) {
+  const std::vector<std::string> all = archive.names();
+  for (const std::string& wanted : {stored.x_test, stored.x_train})
+    if (!wanted.empty() && archive.has(wanted)) {
+      if (all.size() > 1)
+        print_message(text("note: ", name, ": the samples are those of ", in_quotes(wanted), "; it has ", list_text(all)));
+      return wanted;
+    }
+  if (all.size() == 1) return all.front();
+  fail(ErrorKind::data, name, ": has no array ", in_quotes(stored.x_test), " or ", in_quotes(stored.x_train),
+       ", but ", all.empty() ? "none" : list_text(all),
+       "; save the samples as one array of an .npz, or as .npy");
+}
+
+// What HDF5 reads of such a file, freed of its own mean; labels are left out.
+Data hdf5_data(const std::string& path, const StoredData& stored) {
+  std::vector<Setting> sizes;
+  for (const int64_t size : stored.sample) sizes.push_back(Setting::scalar(std::to_string(size)));
+  Setting::Entry set{"HDF5",
+                     Setting::map({{"train", Setting::scalar(path), {}},
+                                   {"lshape", Setting::list(std::move(sizes)), {}},
+                                   {"channels_last", Setting::scalar(stored.rows_channels_last ? "true" : "false"), {}},
+                                   {"autoencoder", Setting::scalar("true"), {}}}),
+                     {}};
+  set.value.entries[0].value.quoted = true;
+  std::vector<std::string> warnings;
+  DataContext context;
+  context.warnings = &warnings;
+  Data out = Registry<Dataset>::get().create(Setting::map({set}))->load(context);
+  print_warnings(warnings);
+  return out;
+}
+
+// What is read by its path, of content that has none.
+class MemoryFile {
+ public:
+  explicit MemoryFile(std::string_view content) : file_(memfd_create("stdin", MFD_CLOEXEC)) {
+    while (file_.number >= 0 && !content.empty()) {
+      const ssize_t done = write(file_.number, content.data(), content.size());
+      if (done <= 0) break;
+      content.remove_prefix(size_t(done));
+    }
+    if (file_.number < 0 || !content.empty()) fail(ErrorKind::memory, "stdin: ", std::strerror(errno));
+  }
+  std::string path() const { return text("/proc/self/fd/", file_.number); }
+
+ private:
+  const Descriptor file_;
+};
+
+// What `read` gives of a path, with `name` in the messages in its place.
+Tensor named(const std::string& path, const std::string& name, auto&& read) {
+  try {
+    return read();
+  } catch (const Error& error) {
+    std::string message = error.what();
+    for (size_t at = message.find(path); at != message.npos && path != name; at = message.find(path))
+      message.replace(at, path.size(), name);
+    throw Error(error.kind(), message);
+  }
+}
+
+// An image that stdin is.
+class OneImage : public SampleSource {
+ public:
+  OneImage(Tensor sample, std::string name) : sample_(std::move(sample)), name_(std::move(name)) {}
+  Tensor next(int64_t, std::vector<std::string>& names) override {
+    names.assign(sample_.empty() ? 0 : 1, name_);
+    return std::exchange(sample_, Tensor());
+  }
+
+ private:
+  Tensor sample_;
+  const std::string name_;
+};
+
+constexpr size_t kTarMagic = 257, kHead = 512;
+
+}  // namespace
+
+Tensor read_npz_inputs(const std::string& path, const std::string& name, const StoredData& stored) {
+  return named(path, name, [&] {
+    const Npz archive(path);
+    const std::string array = inputs_in(archive, name, stored);
+    const std::string place = text(name, ": ", array);
+    return without_mean(arranged(input_array(archive.read(array), place), stored, place), stored);
+  });
+}
+
+Tensor read_hdf5_inputs(const std::string& path, const std::string& name, const StoredData& stored) {
+  return named(path, name, [&] {
+    const Data data = hdf5_data(path, stored);
+    return data.subtracted.empty() ? without_mean(data.train.inputs, stored) : data.train.inputs;
+  });
+}
+
+std::unique_ptr<SampleSource> open_pipe(int descriptor, const std::string& name, const std::string& prefix,
+                                        const StoredData& stored) {
+  auto reader = std::make_unique<GzipReader>(descriptor, name);
+  const std::string head(reader->peek(kHead));
+  if (head.size() == kHead && head.substr(kTarMagic, 5) == "ustar")
+    return samples_of_images(piped_images(std::move(reader)), prefix, stored);
+  const bool image = is_png(head) || is_jpeg(head);
+  const std::string content = read_maybe_gzip(*reader, image ? kMostImageBytes : int64_t(free_memory() / 2));
+  if (image) return std::make_unique<OneImage>(without_mean(image_sample(content, name, stored), stored), name);
+  const auto of_array = [&](const Tensor& array) { return samples_of_array(array, name, prefix, stored); };
+  if (head.starts_with("\x93NUMPY") || head.starts_with(std::string_view("\0\0", 2))) {
+    const Tensor raw = head[0] ? read_npy(MemorySource(content, name)) : parse_idx(content, name);
+    return of_array(without_mean(arranged(input_array(raw, name), stored, name), stored));
+  }
+  if (head.starts_with("PK\3\4")) {
+    const MemoryFile file(content);
+    return of_array(read_npz_inputs(file.path(), name, stored));
+  }
+  if (head.starts_with("\x89HDF\r\n\x1a\n")) {
+    const MemoryFile file(content);
+    return of_array(read_hdf5_inputs(file.path(), name, stored));
+  }
+  if (head.find('\0') != head.npos)
+    fail(ErrorKind::data, name, ": is neither text (CSV), NPY, NPZ, IDX, HDF5, JPEG, PNG nor a tar of images",
+         looks_like_clause(head));
+  return of_array(read_table(content, name, stored));
+}
+
+}  // namespace neon
