@@ -142,7 +142,7 @@ batch_size: 8
         self.write("colours/train/red/3.png", b"no image")
         self.assertIn("colours/train/red/3.png: expected a JPEG or PNG", self.neon("data", "check", "colours/train.csv", code=3).out)
         self.refused(2, "data", "pack", self.spec(name="iris.yaml"), "d", says="expected a data set of image files")
-        self.refused(2, "data", "pack", "colours", "d", "--set", "x=1", says="--set changes a spec, and colours is none")
+        self.refused(2, "data", "pack", "colours", "d", "--set", "x=1", says="--set changes a spec, but colours is no spec")
         self.refused(3, "data", "check", "none.csv", says="none.csv: no such file; looked for")
 
     def test_what_a_spec_says_of_its_images_is_packed_and_checked(self):

@@ -57,11 +57,11 @@ class Evaluation(Case):
     def test_weights_are_used_as_they_were_trained(self):
         self.write("x.csv", "5,3,1,0.2\n")
         dropping = IRIS.replace("  - Affine: {nout: 3", "  - Dropout: {keep: 0.5}\n  - Affine: {nout: 3")
-        for given, other, says in ([], ["--caffe"], "without --caffe, and is used so; leave --caffe out"), \
-                ([], ["-c", "yes.conf"], "without --caffe, and is used so; take `caffe = true` out of the file of options yes.conf"), \
-                ([], ["-c", "no.conf", "--caffe"], "without --caffe, and is used so; leave --caffe out"), \
-                (["--caffe"], ["--caffe=false"], "with --caffe, and is used so; leave --caffe=false out"), \
-                (["--caffe"], ["-c", "no.conf"], "with --caffe, and is used so; take `caffe = false` out of the file of options no.conf"):
+        for given, other, says in ([], ["--caffe"], "without --caffe and stays so; leave --caffe out"), \
+                ([], ["-c", "yes.conf"], "without --caffe and stays so; take `caffe = true` out of the file of options yes.conf"), \
+                ([], ["-c", "no.conf", "--caffe"], "without --caffe and stays so; leave --caffe out"), \
+                (["--caffe"], ["--caffe=false"], "with --caffe and stays so; leave --caffe=false out"), \
+                (["--caffe"], ["-c", "no.conf"], "with --caffe and stays so; take `caffe = false` out of the file of options no.conf"):
             self.write("yes.conf", "caffe = true\n")
             self.write("no.conf", "caffe = false\n")
             trained = self.neon("-r", "4", "-s", "m", *given, self.spec(dropping))
