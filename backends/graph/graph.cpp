@@ -11,7 +11,10 @@ std::string Attributes::to_string() const {
   for (const auto& [name, item] : items_) {
     out += text(out.empty() ? "" : " ", name, "=");
     if (const auto* integers = std::get_if<std::vector<int64_t>>(&item)) {
-      out += Shape(*integers).to_string();
+      // As a shape, but of any length and sign.
+      std::string list;
+      for (int64_t i : *integers) list += text(list.empty() ? "" : ", ", i);
+      out += text("(", list, ")");
     } else if (const auto* string = std::get_if<std::string>(&item)) {
       out += *string;
     } else if (const auto* real = std::get_if<double>(&item)) {

@@ -110,7 +110,8 @@ std::vector<TensorType> infer_split(const InferContext& c) {
     out.push_back({from.dtype, from.shape.with(axis, size)});
   }
   if (left != 0 || out.empty())
-    fail(ErrorKind::config, "parts of ", Shape(sizes), " do not add up to axis ", axis, " of ", from.shape);
+    fail(ErrorKind::config, "parts of ", Attributes{{"sizes", sizes}}, " do not add up to axis ", axis, " of ",
+         from.shape);
   return out;
 }
 std::vector<Value> define_split(Graph& graph, const Node& node) {

@@ -80,9 +80,9 @@ TEST_CASE("a sequence twice as long takes twice the memory") {
 TEST_CASE("parts of a split add up") {
   Backend be = make_backend();
   const Array x = be.ones({4, 3});
-  CHECK_THROWS_WITH(split(x, {1, 2}), "parts of (1, 2) do not add up to axis 0 of (4, 3)");
-  CHECK_THROWS_WITH(split(x, {}), "parts of () do not add up to axis 0 of (4, 3)");
-  CHECK_THROWS_WITH(split(x, {5, -1}), "parts of (5, -1) do not add up to axis 0 of (4, 3)");
+  CHECK_THROWS_WITH(split(x, {1, 2}), "parts of sizes=(1, 2) do not add up to axis 0 of (4, 3)");
+  CHECK_THROWS_WITH(split(x, {}), "parts of sizes=() do not add up to axis 0 of (4, 3)");
+  CHECK_THROWS_WITH(split(x, {5, -1}), "parts of sizes=(5, -1) do not add up to axis 0 of (4, 3)");
   CHECK_THROWS_WITH(split(x, {4}, 2), Catch::Contains("axis"));
 }
 
