@@ -77,6 +77,7 @@ TEST_CASE("a feed goes back to a batch, and on from any") {
     int64_t size() const override { return 30; }
     Shape sample() const override { return {1, 1, 1}; }
     int32_t label(int64_t index) const override { return int32_t(index); }
+    uint32_t checksum(int64_t index) const override { return uint32_t(index); }
     int32_t read(int64_t index, std::span<uint8_t> pixels, ReadScratch&) const override {
       pixels[0] = uint8_t(2 * index);
       return label(index);
@@ -298,6 +299,7 @@ TEST_CASE("time spent waiting for data is counted, and no other") {
     int64_t size() const override { return 64; }
     Shape sample() const override { return {1, 2, 2}; }
     int32_t label(int64_t) const override { return 0; }
+    uint32_t checksum(int64_t index) const override { return uint32_t(index); }
     int32_t read(int64_t, std::span<uint8_t>, ReadScratch&) const override {
       std::this_thread::sleep_for(each);
       return 0;
