@@ -21,7 +21,7 @@ constexpr size_t kMostMakers = 8;  // threads
 constexpr size_t kOpener = kMostMakers;
 
 // Key of a plan of some kernel of its kind, see open_convolution_library().
-std::string some_plan(const std::string& op, bool of_pixels) {
+std::string some_plan(std::string_view op, bool of_pixels) {
   return text("some plan of ", op, of_pixels ? " of pixels" : "");
 }
 
@@ -113,7 +113,7 @@ std::shared_ptr<const Plan> ConvolutionPlans::choose(const ConvolutionCase& of, 
   const DiskCache cache = cache_of(*device_);
   cache.write(of.key(), chosen->json());
   // One with bias or relu is compiled when it is read, for a second or two.
-  if (!of.has_bias && !of.relu) cache.write(some_plan(of.op, is_of_pixels(of)), chosen->json());
+  if (!of.has_bias && !of.relu) cache.write(some_plan(of.op->name, is_of_pixels(of)), chosen->json());
   return chosen;
 }
 
