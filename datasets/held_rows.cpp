@@ -7,7 +7,7 @@ namespace neon {
 namespace {
 
 // Bytes that a thread copies before it asks for more, which takes as long as copying a few thousand.
-constexpr size_t kBytesAtOnce = 65536;
+constexpr size_t kBytesOfRead = 65536;
 
 size_t row_bytes(const Tensor& rows) { return rows.empty() ? 0 : rows.bytes() / size_t(rows.shape()[0]); }
 
@@ -23,7 +23,7 @@ HeldRows::HeldRows(const Split& split)
       targets_(split.targets),
       input_bytes_(row_bytes(inputs_)),
       target_bytes_(row_bytes(targets_)),
-      at_once_(std::clamp<int64_t>(int64_t(kBytesAtOnce / std::max<size_t>(bytes(), 1)), 1, 1024)) {}
+      at_once_(std::clamp<int64_t>(int64_t(kBytesOfRead / std::max<size_t>(bytes(), 1)), 1, 1024)) {}
 
 void HeldRows::read_row(int64_t index, std::span<std::byte> input, std::span<std::byte> target, ReadScratch&) const {
   copy_row(inputs_, index, input);
