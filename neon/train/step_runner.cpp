@@ -11,6 +11,10 @@ Progress StepRunner::progress(int64_t ahead) const {
   return {position_.epoch, position_.step + ahead, setup_.steps_per_epoch, setup_.epochs};
 }
 
+double StepRunner::rate() const {
+  return full_.graph.optimizers.empty() ? 0 : full_.graph.optimizers[0]->rate_at(progress(-1));
+}
+
 // The weights of all steps of that update, in whole batches.
 double StepRunner::weights_together(int64_t update) const {
   const int64_t group = setup_.step.accumulate, first = update * group, steps = setup_.steps_per_epoch;
@@ -39,11 +43,7 @@ void StepRunner::count_step(bool finite) {
 void StepRunner::write_record(Program& program, int64_t ahead) {
   const Progress at = progress(ahead);
   const auto& optimizers = full_.graph.optimizers;
-  for (size_t k = 0; k < optimizers.size(); ++k) {
-    const double rate = optimizers[k]->rate_at(at);
-    if (k == 0) rate_ = rate;
-    program.set_scalar(text("rate/", k), rate);
-  }
+  for (size_t k = 0; k < optimizers.size(); ++k) program.set_scalar(text("rate/", k), optimizers[k]->rate_at(at));
   const int64_t group = setup_.step.accumulate, now = position_.step + ahead;
   program.set_scalar("update", double(updates_before(now) + 1));
   program.set_scalar("apply", (now + 1) % group == 0 ? 1 : 0);

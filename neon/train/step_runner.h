@@ -44,8 +44,8 @@ class StepRunner {
   void choose_threads();
   // Where the run stands, `ahead` steps from now.
   Progress progress(int64_t ahead = 0) const;
-  // Of the first optimizer, in the last step.
-  double rate() const { return rate_; }
+  // Of the first optimizer, in the last step; 0 without an optimizer.
+  double rate() const;
 
   // For measurements: `count` steps over the epochs' ends, without anything else of a run. Returns the last cost.
   double repeat(int64_t count);
@@ -82,7 +82,7 @@ class StepRunner {
   DataLayout layout_;
   std::unique_ptr<BatchFeed> feed_;
   StepProgram full_, ragged_;  // ragged_: for the last, shorter batch of an epoch; empty where there is none
-  double rate_ = 0, last_cost_ = 0;
+  double last_cost_ = 0;
 };
 
 }  // namespace neon

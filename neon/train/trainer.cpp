@@ -73,12 +73,13 @@ bool Trainer::end_epoch() {
     if (results.empty()) return false;
     report_.evaluation(at.epoch + 1, results, now_seconds() - before);
   }
+  const double rate = runner_->rate();  // also where a resumed run makes up for the end of an epoch
   epoch_cost_ = mean_cost;
   ++at.epoch;
   at.step_in_epoch = 0;
   at.cost_sum = 0;
   at.samples = 0;
-  report_.epoch_metrics(at, mean_cost, runner_->rate());
+  report_.epoch_metrics(at, mean_cost, rate);
   const auto& callbacks = setup_.experiment.params.callbacks;
   if (!callbacks.empty()) variables_.to_host();
   EpochEnd end{at.epoch, mean_cost, results, variables_, ""};

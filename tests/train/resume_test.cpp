@@ -213,11 +213,15 @@ TEST_CASE("a run stopped in each of its steps goes on with its callbacks, runnin
   check_same_curves(runs.metrics("straight"), runs.metrics("stopped"));
 }
 
-TEST_CASE("a signal in the last step comes too late to stop the run") {
+TEST_CASE("a signal in the last step stops the evaluation, which the resumed run makes up for") {
   const Spec spec = spec_with("{Adam: {schedule: Stopping}}");
   Runs runs(spec, "f32");
   runs.run("straight", -1, false);
-  CHECK(runs.run("late", kSteps - 1, false).signal == 0);
+  const RunResult stopped = runs.run("late", kSteps - 1, false);
+  CHECK(stopped.signal == SIGTERM);
+  CHECK(stopped.position.step == kSteps);
+  CHECK(stopped.results.empty());
+  CHECK(runs.run("late", -1, true).signal == 0);
   check_same(runs.load("straight"), runs.load("late"));
 }
 
