@@ -41,9 +41,10 @@ bool starts_with_ignoring_case(std::string_view text, std::string_view start) {
   return true;
 }
 
+// UTF-8 has no byte from 0xf8 on.
 bool is_text(std::string_view head) {
-  for (char c : head)
-    if ((c >= 0 && c < 32 && c != '\n' && c != '\r' && c != '\t') || c == 127) return false;
+  for (const unsigned char c : head)
+    if ((c < 32 && c != '\n' && c != '\r' && c != '\t') || c == 127 || c >= 0xf8) return false;
   return !head.empty();
 }
 

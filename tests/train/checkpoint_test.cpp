@@ -135,7 +135,7 @@ TEST_CASE("a foreign safetensors file is not a checkpoint") {
   TempFolder folder;
   write_safetensors(folder / "weights.safetensors", contents(1));
   CHECK_THAT(loading_error(folder / "weights.safetensors"), Contains("not a checkpoint"));
-  CHECK_THAT(loading_error(folder / "nobody.safetensors"), Contains("No such file"));
+  CHECK_THAT(loading_error(folder / "nobody.safetensors"), Contains("there is no such checkpoint"));
 }
 
 TEST_CASE("a checkpoint of a newer format is refused by its number") {
@@ -330,7 +330,7 @@ TEST_CASE("a place that a run has claimed is no other's until it ends, however i
     CheckpointSaver run(path, 1);
     run.claim(1 << 20);
     CHECK(std::filesystem::file_size(path + ".part") == 0);
-    CHECK_THAT(loading_error(path), Contains("No such file"));
+    CHECK_THAT(loading_error(path), Contains("there is no such checkpoint"));
     refused();
     run.save(contents(1), 1);
     CHECK(names_in(folder.path()) == Names{"model.safetensors"});
