@@ -30,13 +30,13 @@ std::string inputs_in(const Npz& archive, const std::string& name, const StoredD
   for (const std::string& wanted : {stored.x_test, stored.x_train})
     if (!wanted.empty() && archive.has(wanted)) {
       if (all.size() > 1)
-        print_message(text("note: ", name, ": the samples are those of ", in_quotes(wanted), "; it has ", list_text(all)));
+        print_message(
+            text("note: ", name, ": the samples are those of ", in_quotes(wanted), "; it has ", list_text(all)));
       return wanted;
     }
   if (all.size() == 1) return all.front();
-  fail(ErrorKind::data, name, ": has no array ", in_quotes(stored.x_test), " or ", in_quotes(stored.x_train),
-       ", but ", all.empty() ? "none" : list_text(all),
-       "; save the samples as one array of an .npz, or as .npy");
+  fail(ErrorKind::data, name, ": has no array ", in_quotes(stored.x_test), " or ", in_quotes(stored.x_train), ", but ",
+       all.empty() ? "none" : list_text(all), "; save the samples as one array of an .npz, or as .npy");
 }
 
 // What HDF5 reads of such a file, freed of its own mean; labels are left out.

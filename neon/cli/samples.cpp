@@ -77,8 +77,8 @@ class ArraySamples : public SampleSource {
     const int64_t count = all_.shape().rank() ? all_.shape()[0] : 0;
     if (count == 0) fail(ErrorKind::data, name_, ": holds no samples");
     if (const int64_t features = all_.elements() / count; features != stored_.sample.elements())
-      fail(ErrorKind::data, name_, ": samples of ", features, " numbers, the net takes ",
-           stored_.sample.elements(), " ", stored_.sample);
+      fail(ErrorKind::data, name_, ": samples of ", features, " numbers, the net takes ", stored_.sample.elements(),
+           " ", stored_.sample);
   }
 
   std::function<Tensor()> read_;  // null once it has

@@ -76,7 +76,8 @@ std::string man_page() {
   }
   return out +
          text(".SH EXIT STATUS\n0 done, 1 failed, 2 wrong usage or spec, 3 bad data, 4 out of memory, 5 diverged,\n",
-              "6 no such GPU or a GPU that failed, 130, 143 and 129 stopped by Ctrl\\-C, SIGTERM and SIGHUP, after saving.\n",
+              "6 no such GPU or a GPU that failed, 130, 143 and 129 stopped by Ctrl\\-C, SIGTERM and SIGHUP, after "
+              "saving.\n",
               ".SH SEE ALSO\n.B neon help\nlists everything that a spec can name,\n.B neon help NAME\nexplains one of "
               "it.\n");
 }

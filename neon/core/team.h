@@ -9,8 +9,8 @@ namespace neon {
 // another region with several threads. At least 1.
 int team_limit();
 
-// How many of `wanted` threads a region of the calling thread gets; finds out by running one. Throws a memory error where
-// so many threads cannot be started: OpenMP would end the process.
+// How many of `wanted` threads a region of the calling thread gets; finds out by running one. Throws a memory error
+// where so many threads cannot be started: OpenMP would end the process.
 int team_size(int wanted);
 
 // While it lives, the calling thread's regions get `threads` threads, also regions that do not say how many: OpenMP
