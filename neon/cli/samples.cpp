@@ -158,8 +158,8 @@ class Opener {
       fail(ErrorKind::config, path,
            ": samples are read from .csv, .npy, .npz, IDX (-ubyte), HDF5 (.h5), .jpg and .png files, a folder or .tar "
            "of images, or from stdin as -");
-    out_.push_back(std::make_unique<ArraySamples>([=, this] { return read_array(path, format, stored_); }, path,
-                                                  prefix(path), stored_));
+    out_.push_back(std::make_unique<ArraySamples>(
+        [path, format, &stored = stored_] { return read_array(path, format, stored); }, path, prefix(path), stored_));
   }
 
   void add_store(const std::string& path) {

@@ -146,7 +146,7 @@ void tell_plan(Trainer& trainer, const CommandLine& line) {
       text("plan: ", trainer.steps().graph().graph.node_count(), " ops in ", lowered.kernels.size(), " kernels (",
            join(kernels, ", "), "), ", trainer.device_text(), "; values of ", bytes_text(double(lowered.value_bytes)),
            " share ", bytes_text(double(lowered.arena_bytes)), ", weights and optimizer ", bytes_text(stored)));
-  if (line.verbose > 3) trainer.report().message(to_string(lowered));
+  if (line.verbose > 3) trainer.report().listing(to_string(lowered));
 }
 
 int train(Trainer& trainer, const Experiment& experiment, const Data& data, const RunOptions& options,

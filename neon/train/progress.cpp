@@ -80,6 +80,11 @@ void ProgressLine::message(const std::string& line) {
   log(line);
 }
 
+void ProgressLine::listing(const std::string& lines) {
+  clear();
+  print_listing(lines);
+}
+
 void ProgressLine::waiting(const std::string& what) {
   if (what != waited_for_) message(what);
   waited_for_ = what;

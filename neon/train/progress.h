@@ -33,6 +33,8 @@ class ProgressLine : public Listener {
   void clear();
   // A message of its own, above the line.
   void message(const std::string& line);
+  // Lines of our own making, above the line; not to the log file.
+  void listing(const std::string& lines);
   // To the log file alone.
   void log(const std::string& line);
   // The same, of what a device takes long for; once, however many programs do.

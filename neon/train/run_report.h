@@ -21,6 +21,7 @@ class RunReport {
   void message(const std::string& line) { line_.message(line); }
   void messages(const std::vector<std::string>& lines);
   void log(const std::string& line) { line_.log(line); }
+  void listing(const std::string& lines) { line_.listing(lines); }
   void log_settings(uint64_t seed);
 
   // The metrics file; null where none is written.

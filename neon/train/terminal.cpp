@@ -38,6 +38,14 @@ bool results_to_terminal() {
 
 void print_message(std::string_view line) { put(stderr, message_line(line) + "\n"); }
 
+void print_listing(std::string_view lines) {
+  while (!lines.empty()) {
+    const size_t end = std::min(lines.find('\n'), lines.size());
+    put(stderr, printable(lines.substr(0, end)) + "\n");
+    lines.remove_prefix(std::min(end + 1, lines.size()));
+  }
+}
+
 void print_result(std::string_view line) { put(stdout, printable(line) + "\n"); }
 
 void print_lines(std::string_view lines) {
@@ -78,7 +86,9 @@ StatusLine::StatusLine() : terminal_(isatty(STDERR_FILENO)) {
 }
 
 void StatusLine::show(std::string_view line) {
-  const std::string shown = printable(line, columns() - 1);
+  const size_t width = columns() - 1;
+  std::string shown = printable(line);
+  if (shown.size() > width) shown = printable(line, width - std::min<size_t>(width, 3));  // and "..."
   clear();
   put(stderr, colour_ ? "\033[2m" + shown + "\033[0m" : shown);
   std::fflush(stderr);

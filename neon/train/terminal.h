@@ -9,6 +9,9 @@ namespace neon {
 // A message on stderr: one line, made safe and cut by message_line.
 void print_message(std::string_view line);
 
+// Lines of our own making on stderr (a program), one below the other; each is made safe by printable, never cut.
+void print_listing(std::string_view lines);
+
 // A result for people on stdout: one line, made safe by printable, never cut.
 void print_result(std::string_view line);
 
