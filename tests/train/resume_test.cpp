@@ -220,7 +220,6 @@ TEST_CASE("a signal in the last step stops the evaluation, which the resumed run
   const RunResult stopped = runs.run("late", kSteps - 1, false);
   CHECK(stopped.signal == SIGTERM);
   CHECK(stopped.position.step == kSteps);
-  CHECK(stopped.results.empty());
   CHECK(runs.run("late", -1, true).signal == 0);
   check_same(runs.load("straight"), runs.load("late"));
 }
