@@ -761,7 +761,7 @@ class Checkpoints(Case):
             self.refused(3, verb, "w.safetensors", says="w.safetensors")
 
     def test_predict_samples_that_do_not_fit(self):
-        for content, says in (("1,2,3\n", ["samples have 3 numbers", "takes 4"]), ("1,2,3,4\n1,2\n", ["x.csv:2"]),
+        for content, says in (("1,2,3\n", ["samples of 3 numbers", "takes 4"]), ("1,2,3,4\n1,2\n", ["x.csv:2"]),
                               ("1,2,3,4\n1,b,3,4\n", ["x.csv:2", "expected a number, found 'b'"]), ("", ["no samples"]),
                               ("1,2,3,inf\n", ["x.csv", "inf"]), ("1,nan,3,4\n", ["x.csv", "nan"])):
             self.write("x.csv", content)
@@ -822,7 +822,7 @@ class Divergence(Case):
                               says=["test cost not a number", "not saved after epoch 1", "end of epoch 2: its weights are finite", "-d bf16"])
         self.assertNotIn("nan", result.err)
         self.neon("-d", "f32", "-s", "m.safetensors", spec)
-        self.assertIn("test cost not a number", self.neon("eval", "-d", "f16", "m.safetensors").out)
+        self.assertIn("test cost not a number", self.neon("eval", "-d", "f16", "m.safetensors", code=5).out)
 
     def test_a_net_that_is_not_evaluated_takes_no_good_ones_place(self):
         spec = self.too_large_for_f16(epochs="5")
