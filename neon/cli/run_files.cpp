@@ -1,5 +1,7 @@
 #include "neon/cli/run_files.h"
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 #include <vector>
@@ -129,18 +131,33 @@ void check_outputs(const CommandLine& line, const RunOptions& options) {
   });
 }
 
-void clear_outputs(const CommandLine& line, const RunOptions& options) {
-  if (!line.of_verb.overwrite) return;
+ClearedOutputs::~ClearedOutputs() {
+  std::error_code ignored;
+  for (const auto& [path, aside] : aside_) std::filesystem::rename(aside, path, ignored);
+}
+
+void ClearedOutputs::settle() {
+  std::error_code ignored;
+  for (const auto& [path, aside] : aside_) std::filesystem::remove(aside, ignored);
+  aside_.clear();
+}
+
+ClearedOutputs clear_outputs(const CommandLine& line, const RunOptions& options) {
+  ClearedOutputs out;
+  if (!line.of_verb.overwrite) return out;
   for_each_output(line, options, [&](const OutputOption& output, const std::string& path) {
     try {
       output.check(path);
     } catch (const Error& error) {
       std::error_code failed;
       if (error.kind() != ErrorKind::data) throw;
-      if (!std::filesystem::remove(path, failed) && failed)
-        fail(ErrorKind::failed, output.option, " ", path, ": cannot be replaced: ", failed.message());
+      const std::string aside = text(path, ".replaced-", getpid());
+      std::filesystem::rename(path, aside, failed);
+      if (failed) fail(ErrorKind::failed, output.option, " ", path, ": cannot be replaced: ", failed.message());
+      out.aside_.emplace_back(path, aside);
     }
   });
+  return out;
 }
 
 void check_metrics_are_its_own(const CommandLine& line, const RunOptions& then, const RunOptions& now,

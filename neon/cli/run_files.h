@@ -1,6 +1,8 @@
 // What a run may write to: each check refuses with a message, before anything is touched.
 #pragma once
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "neon/cli/command_line.h"
 #include "neon/train/options.h"
@@ -31,8 +33,20 @@ void check_folders(const CommandLine& line, const RunOptions& options);
 // log. Throws a data error for any other file, unless --overwrite is given, and a config error for a name of unfinished
 // files.
 void check_outputs(const CommandLine& line, const RunOptions& options);
-// With --overwrite, removes such files. Call it last, when nothing else can refuse the run.
-void clear_outputs(const CommandLine& line, const RunOptions& options);
+// With --overwrite, sets such files aside until the run begins.
+class ClearedOutputs {
+ public:
+  ClearedOutputs() = default;
+  ClearedOutputs(ClearedOutputs&&) = default;
+  ~ClearedOutputs();
+  // The run begins: the files are gone for good. Before that they come back with the end of this object.
+  void settle();
+
+ private:
+  friend ClearedOutputs clear_outputs(const CommandLine& line, const RunOptions& options);
+  std::vector<std::pair<std::string, std::string>> aside_;  // path, and the name that the file has meanwhile
+};
+ClearedOutputs clear_outputs(const CommandLine& line, const RunOptions& options);
 
 // The curves of a run, `then`, are not written over by another that began as a copy of it or from an older checkpoint;
 // `path` is what it goes on from.

@@ -1,10 +1,11 @@
 // Samples of .npz and HDF5 files, which the data sets of those names read, and of stdin.
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 #include "datasets/file.h"
@@ -58,20 +59,27 @@ Data hdf5_data(const std::string& path, const StoredData& stored) {
   return out;
 }
 
-// What is read by its path, of content that has none.
-class MemoryFile {
+// A temporary file for libraries that read only by a path: HDF5 refuses memory without a name.
+class PipedFile {
  public:
-  explicit MemoryFile(std::string_view content) : file_(memfd_create("stdin", MFD_CLOEXEC)) {
+  explicit PipedFile(std::string_view content)
+      : path_((std::filesystem::temp_directory_path() / "neon-stdin-XXXXXX").string()), file_(mkstemp(path_.data())) {
     while (file_.number >= 0 && !content.empty()) {
       const ssize_t done = write(file_.number, content.data(), content.size());
       if (done <= 0) break;
       content.remove_prefix(size_t(done));
     }
-    if (file_.number < 0 || !content.empty()) fail(ErrorKind::memory, "stdin: ", std::strerror(errno));
+    const int error = errno;
+    if (file_.number >= 0 && content.empty()) return;
+    unlink(path_.c_str());
+    fail(ErrorKind::failed, "stdin cannot be kept in ", path_, ": ", std::strerror(error));
   }
-  std::string path() const { return text("/proc/self/fd/", file_.number); }
+  ~PipedFile() { unlink(path_.c_str()); }
+  PipedFile(const PipedFile&) = delete;
+  const std::string& path() const { return path_; }
 
  private:
+  std::string path_;
   const Descriptor file_;
 };
 
@@ -136,11 +144,11 @@ std::unique_ptr<SampleSource> open_pipe(int descriptor, const std::string& name,
     return of_array(without_mean(arranged(input_array(raw, name), stored, name), stored));
   }
   if (head.starts_with("PK\3\4")) {
-    const MemoryFile file(content);
+    const PipedFile file(content);
     return of_array(read_npz_inputs(file.path(), name, stored));
   }
   if (head.starts_with("\x89HDF\r\n\x1a\n")) {
-    const MemoryFile file(content);
+    const PipedFile file(content);
     return of_array(read_hdf5_inputs(file.path(), name, stored));
   }
   if (head.find('\0') != head.npos)

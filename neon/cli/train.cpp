@@ -207,12 +207,13 @@ int run_train(const CommandLine& line) {
   if (!options.rng_seed) options.rng_seed = spec.experiment->params.rng_seed;
   Data data = load_data(*spec.experiment, options, options.spec_dir);
   match_classes_of_weights(data, options);
-  clear_outputs(line, options);
+  ClearedOutputs cleared = clear_outputs(line, options);
   const auto trainer = spec.experiment->placing([&] {
     return on_device_or_cpu(options, asked, [&] {
       return std::make_unique<Trainer>(*spec.experiment, data, options, nullptr, seed_of_fault());
     });
   });
+  cleared.settle();
   if (searches) end_search(*trainer);
   return train(*trainer, *spec.experiment, data, options, line);
 }
@@ -244,11 +245,12 @@ int run_resume(const CommandLine& line) {
         at.epoch > epochs ? text(at.epoch, " epochs, more than ", epochs) : text("its ", epochs, " epochs");
     print_message(text("the run has done ", done, "; -e N trains on to epoch N"));
   }
-  clear_outputs(line, options);
+  ClearedOutputs cleared = clear_outputs(line, options);
   const auto trainer = opened.experiment->placing([&] {
     return on_device_or_cpu(options, asked,
                             [&] { return std::make_unique<Trainer>(*opened.experiment, data, options, &opened.run); });
   });
+  cleared.settle();
   if (searches) end_search(*trainer);
   return train(*trainer, *opened.experiment, data, options, line);
 }
