@@ -24,7 +24,7 @@ void Trainer::begin_training() {
   };
   for (const auto& callback : callbacks)
     if (!is_former(callback)) callback->train_begin(variables_);
-  variables_.to_device();  // what the callbacks have changed
+  if (first_step_ > 0) variables_.to_device();  // what the callbacks put back
 }
 
 void Trainer::train(const std::function<void()>& settled) {
