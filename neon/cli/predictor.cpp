@@ -71,7 +71,8 @@ std::unique_ptr<Program> Predictor::compile(DType dtype, int64_t batch) {
 Predictor::Compiled& Predictor::compiled(DType dtype, int64_t samples) {
   if (const auto found = programs_.find(dtype); found != programs_.end() && found->second.back().batch >= samples)
     return *std::ranges::find_if(found->second, [&](const Compiled& one) { return one.batch >= samples; });
-  const auto batch = int64_t(std::bit_ceil(uint64_t(samples)));  // so that a few programs do
+  // The first of a type is of its own size; later ones are of powers of two, so that a few programs do.
+  const int64_t batch = programs_.contains(dtype) ? int64_t(std::bit_ceil(uint64_t(samples))) : samples;
   std::unique_ptr<Program> program = compile(dtype, batch);
   return programs_[dtype].emplace_back(batch, std::move(program));
 }

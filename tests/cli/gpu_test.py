@@ -503,7 +503,7 @@ class Memory(Case):
         self.neon("-b", "cpu", "-e", "1", "-z", "1024", "-s", "m", self.spec(wide))
         self.write("x.csv", "\n".join([",".join(["1"] * 784)] * 4096))
         for command, option, room in ((["eval", "m", "-z", "16384"], "-z", 66), (["program", "s.yaml"], "-z", 20),
-                                      (["predict", "-b", "gpu", "m", "x.csv"], "", 8)):
+                                      (["predict", "-b", "gpu", "m", "x.csv"], "", 2)):
             def run(mebibytes, *more, code=0):
                 return self.neon(*command, *more, code=code, environment={"FAKE_CUDA_MIB": str(mebibytes), "FAKE_CUDA_FILL": "1",
                                                                          "NEON_CACHE_DIR": "/dev/null"})
