@@ -21,11 +21,11 @@ struct ArrayParams {
       at_least(0), Alias{"nclass"});
     p("regression", &ArrayParams::regression,
       "Whether whole numbers and one-hot rows are values to predict, not classes.");
-    p("lshape", &ArrayParams::lshape, "Shape of one input, [C, H, W]; empty: as in the file.", at_least(1));
+    p("lshape", &ArrayParams::lshape, "Shape of one input, [C, H, W]. Empty: the file's.", at_least(1));
     p("channels_last", &ArrayParams::channels_last,
-      "Whether images lie (H, W, C) in the file; otherwise (C, H, W). The net is the same for both.");
-    p("scale", &ArrayParams::scale, "The net sees input * scale + shift.");
-    p("shift", &ArrayParams::shift, "Added after scaling.");
+      "Reads images of the file as (H, W, C) instead of (C, H, W). The net is the same for both.");
+    p("scale", &ArrayParams::scale, "Factor of the inputs: the net gets input * scale + shift.");
+    p("shift", &ArrayParams::shift, "Number added to the inputs after scaling.");
   }
 };
 

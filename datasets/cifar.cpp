@@ -14,17 +14,16 @@ struct CifarParams {
   bool normalize = true;
   Made<Dataset> fallback;
   static void describe(auto&& p) {
-    p("normalize", &CifarParams::normalize, "Whether the net sees 0 to 1; otherwise 0 to 255.");
+    p("normalize", &CifarParams::normalize, "Scales pixels to 0 to 1 instead of 0 to 255.");
     p("fallback", &CifarParams::fallback,
-      "Data set to use, with a warning, when this one is not here and cannot be fetched: the same images as JPEGs, "
-      "say.");
+      "Data set to use, with a warning, where this one is neither here nor can be downloaded.");
   }
 };
 struct Cifar100Params : CifarParams {
   bool coarse_labels = false;
   static void describe(auto&& p) {
     CifarParams::describe(p);
-    p("coarse_labels", &Cifar100Params::coarse_labels, "20 groups of classes instead of the 100 classes.");
+    p("coarse_labels", &Cifar100Params::coarse_labels, "Uses the 20 groups of classes instead of the 100 classes.");
   }
 };
 

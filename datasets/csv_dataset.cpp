@@ -150,7 +150,7 @@ class CSV : public Parametrized<Dataset, CsvParams> {
   }
 };
 
-NEON_REGISTER(Dataset, CSV, "A table of numbers as text, one column of which is predicted.");
+NEON_REGISTER(Dataset, CSV, "A table of numbers as text; the net predicts one of its columns.");
 
 }  // namespace
 

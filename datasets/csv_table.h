@@ -21,7 +21,7 @@ struct CsvParams {
   std::vector<std::string> ignore;
   std::vector<std::string> missing = default_missing_marks();
   static void describe(auto&& p) {
-    p("path", &CsvParams::path, "The file, plain or gzip.", Required{});
+    p("path", &CsvParams::path, "Path of the table, plain or gzip.", Required{});
     p("target", &CsvParams::target, "Column to predict: its name, its index from 0, or last.");
     p("header", &CsvParams::header,
       "Whether the first line names the columns. auto: it does where the columns of numbers (neither target nor "
@@ -37,7 +37,7 @@ struct CsvParams {
       "Samples to test with: a file like this one, or the share (0 to 1) of this one, drawn by the seed, from each "
       "class in "
       "proportion.");
-    p("ignore", &CsvParams::ignore, "Columns left out: names or indices.");
+    p("ignore", &CsvParams::ignore, "Columns to leave out, by name or index.");
     p("missing", &CsvParams::missing,
       "Marks of a missing value beside the empty cell; letter case does not matter. A missing value is refused, as a "
       "number and as a class: [] makes all of them texts.");

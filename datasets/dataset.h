@@ -132,11 +132,11 @@ class Dataset {
         "Part of the training samples that is used, drawn by the seed, from each class in proportion.",
         open_closed(0, 100), Unit{"percent"}, Alias{"sample_pct"});
       p("autoencoder", &Common::autoencoder,
-        "Whether a sample's target is the sample itself, as the net sees it; labels are left out.");
+        "Uses the sample itself, as the net gets it, as the target, and ignores labels.");
       p("memory_share", &Common::memory_share,
-        "Share of the free memory, and of a GPU's, that samples may take. Beyond it they are read while the run goes "
-        "on, where they can be streamed; others stay in the host's memory, and batches of them are copied to the GPU. "
-        "Batches are the same.",
+        "Share of the free memory, and of a GPU's, that samples may take. Above it neon streams them from their files, "
+        "where the data set can, or keeps them in the host's memory and copies batches to the GPU. Batches are the "
+        "same.",
         open_closed(0, 1));
     }
   };

@@ -21,12 +21,13 @@ struct DigitsParams {
   float distortion = 1;
   std::optional<uint64_t> seed;
   static void describe(auto&& p) {
-    p("ntrain", &DigitsParams::ntrain, "Training samples.", closed(1, 1e8), Unit{"samples"});
-    p("ntest", &DigitsParams::ntest, "Test samples.", closed(0, 1e8), Unit{"samples"});
-    p("normalize", &DigitsParams::normalize, "Whether the net sees 0 to 1; otherwise 0 to 255.");
-    p("sym_range", &DigitsParams::sym_range, "Whether the net sees -1 to 1 instead of 0 to 1.");
-    p("distortion", &DigitsParams::distortion, "How much slant, stretch and bend vary; 0: not at all.", closed(0, 2));
-    p("seed", &DigitsParams::seed, "Seed of the drawings; otherwise the run's.");
+    p("ntrain", &DigitsParams::ntrain, "Number of training samples.", closed(1, 1e8), Unit{"samples"});
+    p("ntest", &DigitsParams::ntest, "Number of test samples.", closed(0, 1e8), Unit{"samples"});
+    p("normalize", &DigitsParams::normalize, "Scales pixels to 0 to 1 instead of 0 to 255.");
+    p("sym_range", &DigitsParams::sym_range, "Scales pixels to -1 to 1 instead of 0 to 1.");
+    p("distortion", &DigitsParams::distortion, "Strength of the random slant, stretch and bend; 0: none.",
+      closed(0, 2));
+    p("seed", &DigitsParams::seed, "Seed of the drawings. Default: the run's.");
   }
 };
 
@@ -182,7 +183,7 @@ class Digits : public Parametrized<Dataset, DigitsParams> {
   }
 };
 
-NEON_REGISTER(Dataset, Digits, "Digits drawn by the program, like MNIST in shape only; needs no files.");
+NEON_REGISTER(Dataset, Digits, "Digits that neon draws, with MNIST's shape; needs no files.");
 
 }  // namespace
 

@@ -14,7 +14,7 @@ struct Hdf5Params : ArrayParams {
   std::string train, test;
   static void describe(auto&& p) {
     p("train", &Hdf5Params::train, "File with the training samples.", Required{}, Alias{"path"}, Alias{"hdf_filename"});
-    p("test", &Hdf5Params::test, "File with the test samples; none: there is no test set.");
+    p("test", &Hdf5Params::test, "File with the test samples. Without it the set has no test samples.");
     ArrayParams::describe(p);
   }
 };
@@ -158,7 +158,7 @@ class HDF5 : public Parametrized<Dataset, Hdf5Params> {
   }
 };
 
-NEON_REGISTER(Dataset, HDF5, "HDF5 files with data sets input, output and mean, as for neon's HDF5Iterator.",
+NEON_REGISTER(Dataset, HDF5, "HDF5 files with the data sets input, output and mean, as neon's HDF5Iterator reads them.",
               {"HDF5Iterator", "HDF5IteratorOneHot", "HDF5IteratorAutoencoder"});
 
 }  // namespace

@@ -10,15 +10,13 @@ struct FolderParams : ImageParams {
   double test = 0;
   static void describe(auto&& p) {
     p("path", &FolderParams::path,
-      "Folder, or archive (.tar, .tar.gz, .tgz), of train/CLASS/IMAGE and test/CLASS/IMAGE, or of CLASS/IMAGE; or, as "
-      "WebDataset's, of KEY.jpg and KEY.cls, the number of its class. Several archives .tar are a folder of them, or "
-      "named together: \"shards-{000..009}.tar\", \"*-train-*.tar\"; train, test or val in names and folders splits "
-      "them.",
+      "Folder or archive (.tar, .tar.gz, .tgz) with train/CLASS/IMAGE and test/CLASS/IMAGE, or with CLASS/IMAGE; or "
+      "with WebDataset's KEY.jpg and KEY.cls, the number of the class. For several archives: their folder, or a "
+      "pattern as \"shards-{000..009}.tar\" or \"*-train-*.tar\". The split comes from train, test or val in the "
+      "names.",
       Required{}, Alias{"image_dir"});
     p("test", &FolderParams::test,
-      "Share of the images that is kept to test with, drawn by the seed, where there is no "
-      "folder test.",
-      half_open(0, 1));
+      "Share of the images to test with, drawn from the seed, where no folder is named test.", half_open(0, 1));
     ImageParams::describe(p);
   }
 };
@@ -61,7 +59,8 @@ class ImageFolder : public Parametrized<Dataset, FolderParams> {
 };
 
 NEON_REGISTER(Dataset, ImageFolder,
-              "Images (JPEG, PNG) of a folder or tar archives, whose folders, or files beside them, say the classes.");
+              "Images (JPEG, PNG) of a folder or of tar archives; the class is the name of an image's folder, or in a "
+              "file beside it.");
 
 }  // namespace
 

@@ -27,9 +27,9 @@ struct ListParams : ImageParams {
       "are "
       "compared as numbers: 1 is 1.0.",
       Required{}, Alias{"manifest_filename"});
-    p("root", &ListParams::root, "Folder or tar archive that the files are in; by default the folder of the list.",
+    p("root", &ListParams::root, "Folder or tar archive with the files. Default: the list's folder.",
       Alias{"manifest_root"});
-    p("test_list", &ListParams::test_list, "The same of the images to test with.");
+    p("test_list", &ListParams::test_list, "List of the test images, in the same form.");
     p("test", &ListParams::test,
       "Share of the images that is kept to test with, drawn by the seed, from each class in proportion; without a "
       "test_list.",
@@ -246,7 +246,7 @@ class ImageList : public Parametrized<Dataset, ListParams> {
   }
 };
 
-NEON_REGISTER(Dataset, ImageList, "Images (JPEG, PNG) and classes of a CSV or TSV list.");
+NEON_REGISTER(Dataset, ImageList, "Images (JPEG, PNG) and classes from a CSV or TSV list.");
 
 }  // namespace
 

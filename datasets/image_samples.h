@@ -19,16 +19,17 @@ struct ImageParams : StreamParams {
   std::string on_bad_sample = "error";
   static void describe(auto&& p) {
     p("size", &ImageParams::size,
-      "Side of the samples: the shorter side of an image is brought to it, and the middle is taken; 0: as they are.",
+      "Side of the samples in pixels: neon scales the shorter side of an image to it and takes the middle. 0: the "
+      "images' own size.",
       closed(0, 8192), Unit{"pixels"});
     p("channels", &ImageParams::channels,
       "Channels: 3 for RGB, 1 for grey (0.299 R + 0.587 G + 0.114 B, as in JPEG). Transparent pixels of a PNG are "
       "drawn on black; its gamma is applied. EXIF rotation is ignored.",
       closed(1, 3), Alias{"channel_count"});
-    p("normalize", &ImageParams::normalize, "Whether the net sees 0 to 1; otherwise 0 to 255.");
+    p("normalize", &ImageParams::normalize, "Scales pixels to 0 to 1 instead of 0 to 255.");
     p("on_bad_sample", &ImageParams::on_bad_sample,
-      "A file that is no image, or a damaged one, ends the run, or is left out with a warning; of streamed ones, the "
-      "next image stands in for it in training.",
+      "Treatment of damaged images: error ends the run, skip leaves them out with a warning. In a streamed training "
+      "set the next image takes the place of a damaged one.",
       one_of({"error", "skip"}));
     StreamParams::describe(p);
   }
