@@ -81,15 +81,25 @@ std::string rows_text(const ArrayForm& form) { return text(form.name, ": has sha
 
 }  // namespace
 
-bool may_be_classes(bool floating, const Shape& targets, const ArrayParams& params) {
-  if (params.regression) return false;
-  return params.classes > 0 || (!floating && is_one_each(targets)) || (targets.rank() == 2 && targets[1] > 1);
+bool label_pixels(bool floating, const Shape& targets, const Shape& sample, const ArrayParams& params,
+                  const DataContext& context) {
+  if (context.rules < 2 || params.regression || sample.rank() != 3 || (floating && params.classes == 0)) return false;
+  const int last = targets.rank() - 1;
+  const bool one_each = last == 2 || (last == 3 && targets[1] == 1);
+  return one_each && targets[last - 1] == sample[1] && targets[last] == sample[2];
 }
 
-int64_t classes_of(const Tensor& targets, const ArrayParams& params, const DataContext& context,
+bool may_be_classes(bool floating, const Shape& targets, const Shape& sample, const ArrayParams& params,
+                    const DataContext& context) {
+  if (params.regression) return false;
+  return params.classes > 0 || label_pixels(floating, targets, sample, params, context) ||
+         (!floating && is_one_each(targets)) || (targets.rank() == 2 && targets[1] > 1);
+}
+
+int64_t classes_of(const Tensor& targets, const Shape& sample, const ArrayParams& params, const DataContext& context,
                    const std::string& name) {
   const Shape& shape = targets.shape();
-  if (!may_be_classes(is_floating(targets.dtype()), shape, params)) return 0;
+  if (!may_be_classes(is_floating(targets.dtype()), shape, sample, params, context)) return 0;
   if (shape.rank() == 2 && shape[1] > 1) {
     const bool hot = context.rules >= 2 && is_one_hot(targets);
     return hot && (params.classes == 0 || params.classes == shape[1]) ? shape[1] : params.classes;
@@ -139,15 +149,19 @@ Tensor arranged(const Tensor& rows, const Shape& sample, bool channels_last) {
   return with_channels_last(rows.reshaped(count.concat(sample)));
 }
 
-Split split_of(const ArrayParams& params, const RawSplit& raw, const Data& data, bool one_hot) {
+Split split_of(const ArrayParams& params, const RawSplit& raw, const Data& data, bool one_hot,
+               const DataContext& context) {
   Split out;
   out.inputs = arranged(input_array(raw.inputs, raw.inputs_name), data.sample, params.channels_last);
   if (raw.targets.empty()) return out;
   if (one_hot && !is_one_hot(raw.targets))
     fail(ErrorKind::data, raw.targets_name, ": not each of its rows is one 1 and zeros, as in the training set");
-  out.targets = one_hot            ? labels_of_rows(raw.targets)
-                : data.classes > 0 ? class_labels(raw.targets, data.classes, raw.targets_name)
-                                   : values(raw.targets, raw.targets_name);
+  const Shape &targets = raw.targets.shape(), area = data.sample.slice(1, data.sample.rank());
+  if (one_hot) out.targets = labels_of_rows(raw.targets);
+  else if (label_pixels(is_floating(raw.targets.dtype()), targets, data.sample, params, context))
+    out.targets = pixel_labels(raw.targets, data.classes, raw.targets_name).reshaped(Shape{targets[0]}.concat(area));
+  else if (data.classes > 0) out.targets = class_labels(raw.targets, data.classes, raw.targets_name);
+  else out.targets = values(raw.targets, raw.targets_name);
   return out;
 }
 
@@ -156,11 +170,13 @@ Split split_of(const ArrayParams& params, const RawSplit& raw, const Data& data,
 void interpret(const ArrayParams& params, const RawSplit& train, const RawSplit& test, const DataContext& context,
                Data& data) {
   data.sample = sample_shape(train.inputs.shape(), params, train.inputs_name);
-  if (!train.targets.empty()) data.classes = classes_of(train.targets, params, context, train.targets_name);
+  if (!train.targets.empty())
+    data.classes = classes_of(train.targets, data.sample, params, context, train.targets_name);
   const Shape targets = train.targets.shape();
   const bool one_hot = targets.rank() == 2 && targets[1] > 1 && data.classes == targets[1] && is_one_hot(train.targets);
-  data.train = split_of(params, train, data, one_hot);
-  if (!test.inputs.empty()) data.test = split_of(params, test, data, one_hot);
+  data.whole_targets = !train.targets.empty() && !is_floating(train.targets.dtype());
+  data.train = split_of(params, train, data, one_hot, context);
+  if (!test.inputs.empty()) data.test = split_of(params, test, data, one_hot, context);
   data.channels_last = data.sample.rank() == 3;
   data.rows_channels_last = params.channels_last;
   data.scale = params.scale;

@@ -20,7 +20,8 @@ struct ArrayParams {
       "1 among zeros (one-hot) are k classes.",
       at_least(0), Alias{"nclass"});
     p("regression", &ArrayParams::regression,
-      "Whether whole numbers and one-hot rows are values to predict, not classes.");
+      "Whether whole numbers and one-hot rows are values to predict, not classes. Whole numbers (n, H, W) beside "
+      "samples (n, C, H, W) are a class for each pixel.");
     p("lshape", &ArrayParams::lshape, "Shape of one input, [C, H, W]. Empty: the file's.", at_least(1));
     p("channels_last", &ArrayParams::channels_last,
       "Reads images of the file as (H, W, C) instead of (C, H, W). The net is the same for both.");
@@ -55,13 +56,19 @@ Shape sample_shape(const Shape& inputs, const ArrayParams& params, const std::st
 // Shape of one target that is no label, of `targets` (n) or (n, ...).
 Shape target_shape(const Shape& targets);
 
-// Whether targets of this kind may be classes, which their values decide: labels, whole numbers one a sample, or
-// anything one a sample when `classes` says how many; or rows of several numbers, one-hot. Not with `regression`.
-bool may_be_classes(bool floating, const Shape& targets, const ArrayParams& params);
+// Whether targets are a class for each pixel: whole numbers, or with `classes` any, (n,H,W) or (n,1,H,W) beside samples
+// (C,H,W). Not with `regression`.
+bool label_pixels(bool floating, const Shape& targets, const Shape& sample, const ArrayParams& params,
+                  const DataContext& context);
+
+// Whether targets of this kind may be classes, which their values decide: labels, whole numbers one a sample or pixel,
+// or anything one a sample when `classes` says how many; or rows of several numbers, one-hot. Not with `regression`.
+bool may_be_classes(bool floating, const Shape& targets, const Shape& sample, const ArrayParams& params,
+                    const DataContext& context);
 
 // The number of classes of such targets; 0: they are values. Labels must be 0 to k - 1, each at least once, unless
 // `classes` says how many there are; rows (n, k) are classes where each has one 1 and otherwise zeros.
-int64_t classes_of(const Tensor& targets, const ArrayParams& params, const DataContext& context,
+int64_t classes_of(const Tensor& targets, const Shape& sample, const ArrayParams& params, const DataContext& context,
                    const std::string& name);
 
 // Checks and converts both splits and fills train, test, sample, classes, scale and shift.

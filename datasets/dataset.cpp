@@ -76,7 +76,11 @@ bool has_label_shape(const Shape& shape) { return shape.rank() == 1 || (shape.ra
 Tensor class_labels(const Tensor& raw, int64_t classes, const std::string& source) {
   if (!has_label_shape(raw.shape()))
     fail(ErrorKind::data, source, ": labels have shape ", raw.shape(), ", expected one number a sample: (n) or (n, 1)");
-  Tensor out(DType::i32, Shape{raw.shape()[0]});
+  return pixel_labels(raw, classes, source).reshaped({raw.shape()[0]});
+}
+
+Tensor pixel_labels(const Tensor& raw, int64_t classes, const std::string& source) {
+  Tensor out(DType::i32, raw.shape());
   auto labels = out.as<int32_t>();
   for (int64_t i = 0; i < raw.elements(); ++i) {
     const double value = raw.at(i);
@@ -124,7 +128,7 @@ Tensor take_rows(const Tensor& from, const std::vector<int64_t>& rows) {
 
 std::vector<int64_t> order_to_take(const Split& samples, int64_t classes, int64_t taken, const DataContext& context,
                                    std::string_view name) {
-  const bool labelled = classes > 0 && (samples.reader || samples.targets.dtype() == DType::i32);
+  const bool labelled = classes > 0 && samples.labels_samples();
   if (context.rules < 2 || !labelled) return drawn_order(samples.size(), context.seed, name);
   std::vector<int32_t> labels(static_cast<size_t>(samples.size()));
   for (size_t i = 0; i < labels.size(); ++i) labels[i] = samples.label(int64_t(i));
@@ -225,7 +229,7 @@ void warn_of_untrained_classes(const Data& data, const DataContext& context) {
   const Split& train = data.train;
   if (data.classes == 0 || (!train.reader && train.targets.dtype() != DType::i32)) return;
   std::vector<bool> trained(static_cast<size_t>(data.classes));
-  for (int64_t i = 0; i < train.size(); ++i) trained[size_t(train.label(i))] = true;
+  for (int64_t i = 0; i < train.label_count(); ++i) trained[size_t(train.label(i))] = true;
   constexpr size_t kMost = 10;
   std::vector<std::string> names;
   size_t more = 0;
@@ -271,7 +275,7 @@ Data Dataset::finish(Data data, const DataContext& context) const {
 
 DataCheck Dataset::finish(DataCheck check) const {
   if (common.autoencoder) check.classes = 0, check.target = {};
-  if (check.classes > 0) check.target = {1};
+  if (check.classes > 0 && check.target.rank() != 2) check.target = {1};
   if (check.train_size == 0 && check.found) no_training_samples(check.source);
   if (check.train_size == 0) return check;
   const int64_t kept = subset_size(check.train_size, common.subset_pct);

@@ -16,12 +16,13 @@ namespace neon {
 
 // How parts are drawn and targets understood. A checkpoint of a run with older rules goes on by those.
 //  1: parts are drawn without regard to classes; arrays of one-hot rows are values; the labels 1 to n of arrays have a
-//     class 0.
+//     class 0; whole numbers (n, H, W) beside images are values, not classes of pixels.
 constexpr int kDataRules = 2;
 
 struct Split {
-  Tensor inputs;   // (n) + Data::stored_sample(); u8 or f32, a row per sample
-  Tensor targets;  // (n) i32 class labels, or (n, ...) f32; empty, without a reader: the target is the input itself
+  Tensor inputs;  // (n) + Data::stored_sample(); u8 or f32, a row per sample
+  // (n) i32 class labels, (n,H,W) those of pixels, or (n, ...) f32; empty, without a reader: the target is the input.
+  Tensor targets;
   // In place of both, where samples are read while the run goes on: u8, with i32 class labels.
   std::shared_ptr<const SampleReader> reader;
   // A text of the names, labels and sizes of the files that the samples come from, where they are files. Samples held
@@ -34,6 +35,10 @@ struct Split {
   bool stays_on_host = false;
   int64_t size() const { return reader ? reader->size() : inputs.empty() ? 0 : inputs.shape()[0]; }
   DType dtype() const { return reader ? DType::u8 : inputs.dtype(); }
+  // Whether each sample has one class. Otherwise, where there are classes, each pixel has one.
+  bool labels_samples() const { return reader || (targets.dtype() == DType::i32 && targets.shape().rank() == 1); }
+  // Label i of label_count(): of a sample, or of a pixel.
+  int64_t label_count() const { return reader ? reader->size() : targets.elements(); }
   int32_t label(int64_t i) const { return reader ? reader->label(i) : targets.as<int32_t>()[size_t(i)]; }
 };
 
@@ -54,6 +59,7 @@ struct Data {
   bool rows_channels_last = false;  // images lie (H, W, C) in the arrays that they were read from
   int64_t image_size = 0;           // side of the square that images were brought to; 0: they are as they were
   int64_t classes = 0;              // 0: regression, or the target is the input
+  bool whole_targets = false;       // targets are whole numbers in their file
   std::vector<std::string> class_names;
   // What a file says to subtract, which is done to the arrays above: element i of a sample as it lies in memory is
   // less by number i modulo their count. Samples from elsewhere come without it.
@@ -102,6 +108,7 @@ struct DataCheck {
   int64_t image_size = 0;
   Shape target;  // of one sample's; labels: (1); rank 0: the target is the input itself
   int64_t classes = 0;
+  bool whole_targets = false;  // as in Data
   float scale = 1, shift = 0;
   std::vector<double> means, deviations;
   int64_t train_size = 0, test_size = 0, validation_size = 0;  // as load() would give them
@@ -172,6 +179,9 @@ std::string find_data_file(const std::string& path, const DataContext& context, 
 // (n) or (n, 1) labels of any integer type, or of a float type with whole numbers, as (n) i32. A value
 // outside [0, classes) is a data error that names `source`, index, value and bound.
 Tensor class_labels(const Tensor& raw, int64_t classes, const std::string& source);
+
+// The same of labels of pixels, (n, ...) as they are.
+Tensor pixel_labels(const Tensor& raw, int64_t classes, const std::string& source);
 
 // 1 + the largest of the labels, at least 2; for data that does not say.
 int64_t count_classes(const Tensor& raw, const std::string& source);

@@ -88,9 +88,14 @@ class HDF5 : public Parametrized<Dataset, Hdf5Params> {
     if (file.is_bytes("input") && !file.has("mean")) out.dtype = DType::u8;
     out.scale = arrays.scale;
     out.shift = arrays.shift;
-    if (file.has("output")) out.target = target_shape(file.shape("output"));
-    if (file.has("output") && may_be_classes(file.is_floating("output"), file.shape("output"), arrays))
-      out.classes = classes_of(file.read("output", true), arrays, context, out.source + ": output");
+    const bool has_targets = file.has("output"), floating = has_targets && file.is_floating("output");
+    const Shape targets = has_targets ? file.shape("output") : Shape{};
+    if (has_targets) out.target = target_shape(targets);
+    out.whole_targets = has_targets && !floating;
+    if (has_targets && label_pixels(floating, targets, out.sample, arrays, context))
+      out.target = out.sample.slice(1, 3);
+    if (has_targets && may_be_classes(floating, targets, out.sample, arrays, context))
+      out.classes = classes_of(file.read("output", true), out.sample, arrays, context, out.source + ": output");
     if (!test_path.empty()) out.test_size = test.inputs.shape[0];
     return finish(out);
   }

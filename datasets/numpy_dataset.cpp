@@ -56,9 +56,13 @@ void check_arrays(const ArrayParams& params, const Array& x, const Array& y, con
   if (x.header.kind == 'b' || (x.header.kind == 'u' && x.header.item == 1)) out.dtype = DType::u8;
   out.scale = params.scale;
   out.shift = params.shift;
-  if (!y.name.empty()) out.target = target_shape(y.header.shape);
-  if (y.name.empty() || !may_be_classes(y.header.is_floating(), y.header.shape, params)) return;
-  out.classes = classes_of(read_targets(), params, context, y.name);
+  if (y.name.empty()) return;
+  const bool floating = y.header.is_floating();
+  out.target = target_shape(y.header.shape);
+  out.whole_targets = !floating;
+  if (label_pixels(floating, y.header.shape, out.sample, params, context)) out.target = out.sample.slice(1, 3);
+  if (may_be_classes(floating, y.header.shape, out.sample, params, context))
+    out.classes = classes_of(read_targets(), out.sample, params, context, y.name);
 }
 
 class NPY : public Parametrized<Dataset, NpyParams> {

@@ -80,6 +80,7 @@ class LayerContext {
   std::vector<LayerState> states;
   std::vector<Assignment> state_updates;
   std::vector<Expr> more_outputs;  // of the net, beside its last layer's: of the branches of a Tree
+  bool tree_outputs = false;       // they are results of their own, not only there for training
 
  private:
   bool is_channels_first(Expr x) const { return channels_first_.count(x) > 0; }

@@ -1,5 +1,7 @@
 #include "models/batch.h"
 
+#include <algorithm>
+
 namespace neon {
 
 bool channels_last(const DataLayout& data, const StepOptions& options) {
@@ -29,8 +31,8 @@ Expr normalized(Expr x, const DataLayout& data, bool channels_last) {
   return x * by_channel(factors) + by_channel(terms);
 }
 
-// The samples that `indices` names, as they are augmented: values() is (views N,H,W,C).
-ImageBatch augmented(Graph& graph, const DataLayout& data, Value all, Value indices, const StepOptions& options,
+// The samples that `indices` names, before they are augmented.
+ImageBatch images_of(Graph& graph, const DataLayout& data, Value all, Value indices, const StepOptions& options,
                      bool training) {
   if (data.sample.rank() != 3)
     fail(ErrorKind::config, "augment: is for images (C, H, W), the samples are ", data.sample, "; leave it out");
@@ -40,12 +42,61 @@ ImageBatch augmented(Graph& graph, const DataLayout& data, Value all, Value indi
   }
   ImageBatch batch(graph, all, indices, {data.scale, data.shift}, compute_type(options.dtype), training, options.seed);
   batch.means = data.means;
+  return batch;
+}
+
+void augment(ImageBatch& batch, const StepOptions& options) {
   try {
     for (const Augmentation* augmentation : options.augment) augmentation->apply(batch);
   } catch (const Error& error) {
     throw Error(error.kind(), text("augment: ", error.what()));
   }
-  return batch;
+}
+
+// Whether targets are images (C,H,W) or (H,W) of as many rows and columns as the samples.
+bool match_samples(const Shape& target, const Shape& sample) {
+  const int last = target.rank() - 1;
+  return last >= 1 && last <= 2 && target[last - 1] == sample[1] && target[last] == sample[2];
+}
+
+bool has_several_axes(const Shape& target) {
+  return std::ranges::count_if(target, [](int64_t size) { return size > 1; }) > 1;
+}
+
+// Targets (N,(C,)H,W) of a batch as (N,H,W,C), and back.
+Value channels_last_target(Graph& graph, Value target) {
+  const Shape& shape = graph.shape(target);
+  if (shape.rank() == 4) return transpose(graph, target, {0, 2, 3, 1});
+  return reshape(graph, target, {shape[0], shape[1], shape[2], 1});
+}
+Value as_given(Graph& graph, Value images, int rank) {
+  const Shape& shape = graph.shape(images);
+  if (rank == 4) return transpose(graph, images, {0, 3, 1, 2});
+  return reshape(graph, images, {shape[0], shape[1], shape[2]});
+}
+
+// The targets (N,...) of the samples, moved as augmentations move the pixels of `images`.
+Value moved_targets(ImageBatch& images, const DataLayout& data, Value targets, const StepOptions& options) {
+  Graph& graph = images.graph;
+  const int rank = graph.shape(targets).rank();
+  const bool alike = match_samples(data.target, data.sample);
+  if (alike)
+    images.accompany(channels_last_target(graph, targets), {},
+                     data.whole_targets ? Sampling::nearest : Sampling::linear);
+  augment(images, options);
+  if (!images.moves()) return targets;
+  if (alike) return as_given(graph, images.companion(), rank);
+  if (has_several_axes(data.target))
+    fail(ErrorKind::config, "augment: moves pixels of samples ", data.sample, ", and targets ", data.target,
+         " are not of their size, so that they cannot move alike; leave out crops, flips and scales, or give targets ",
+         "of the samples' size");
+  return targets;
+}
+
+// Each of the labels (N,...) as 1 at its class and 0 elsewhere, (labels,classes).
+Expr one_hot(Graph& graph, Value labels, int64_t classes) {
+  const Expr each(graph, reshape(graph, labels, {graph.shape(labels).elements(), 1}));
+  return apply("equal", each, Expr(graph, iota(graph, {1, classes}, 1)));
 }
 
 }  // namespace
@@ -55,27 +106,28 @@ Batch batch_of(Graph& graph, const DataLayout& data, int64_t set_size, const Ste
   const Shape rows{set_size};
   Value indices = graph.input("indices", DType::i32, {options.batch});
   Value all = graph.input("data", data.data_dtype, rows.concat(data.stored_sample()));
+  const auto given_targets = [&] {
+    return gather(graph, graph.input("targets", data.target_dtype, rows.concat(data.target)), indices);
+  };
   Batch out;
   Expr x;
+  Value target;
   if (options.augment.empty()) {
     x = scaled({graph, gather(graph, all, indices)}, data, compute_type(options.dtype));
   } else {
-    ImageBatch images = augmented(graph, data, all, indices, options, training);
+    ImageBatch images = images_of(graph, data, all, indices, options, training);
+    if (data.target_is_input) augment(images, options);
+    else target = moved_targets(images, data, given_targets(), options);
     x = images.values();
     out.views = images.views();
+    out.moves = images.moves();
   }
   out.x = cast(normalized(x, data, channels_last(data, options)), options.dtype);
   const DType cost_dtype = options.dtype == DType::f64 ? DType::f64 : DType::f32;
-  if (data.target_is_input) {
-    out.t = cast(as_rows(out.x), cost_dtype);
-    return out;
-  }
-  Expr target(graph, gather(graph, graph.input("targets", data.target_dtype, rows.concat(data.target)), indices));
-  if (data.classes > 0) {
-    Expr classes(graph, iota(graph, {1, data.classes}, 1));
-    target = apply("equal", target, classes);
-  }
-  out.t = cast(as_rows(target), cost_dtype);
+  if (!data.target_is_input && !target) target = given_targets();
+  if (data.target_is_input) out.t = cast(as_rows(out.x), cost_dtype);
+  else if (data.classes > 0) out.t = cast(one_hot(graph, target, data.classes), cost_dtype);
+  else out.t = cast(as_rows({graph, target}), cost_dtype);
   return out;
 }
 
@@ -90,7 +142,9 @@ Graph batch_graph(const DataLayout& data, const StepOptions& options) {
   Graph graph;
   const Value indices = graph.input("indices", DType::i32, {options.batch});
   const Value all = graph.input("data", data.data_dtype, Shape{data.rows()}.concat(data.stored_sample()));
-  graph.output("x", augmented(graph, data, all, indices, options, true).values());
+  ImageBatch images = images_of(graph, data, all, indices, options, true);
+  augment(images, options);
+  graph.output("x", images.values());
   return graph;
 }
 

@@ -5,9 +5,11 @@
 namespace neon {
 
 struct Batch {
-  Expr x;             // (views N, ...) in the type of activations, images (N,H,W,C) where channels_last()
-  Expr t;             // (N, ...) rows in f32 or f64; of labels (N,classes), 1 at the label
-  int64_t views = 1;  // x holds every sample so many times, all samples' first views first
+  Expr x;  // (views N, ...) in the type of activations, images (N,H,W,C) where channels_last()
+  // Targets (N,K) in f32 or f64. Of labels (N,classes), 1 at the label; of labels of pixels (N H W,classes).
+  Expr t;
+  int64_t views = 1;   // x holds every sample so many times, all samples' first views first
+  bool moves = false;  // augmentations move pixels
 };
 
 // Whether images are (H,W,C) from there on.

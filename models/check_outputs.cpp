@@ -2,18 +2,30 @@
 
 #include <algorithm>
 
+#include "backends/graph/ops.h"
+
 namespace neon {
 
 namespace {
 
 int64_t width(Expr x) { return x.shape().slice(1, x.shape().rank()).elements(); }
 
+// Whether outputs y (N,...) have more than one axis of several numbers.
+bool are_maps(Expr y) {
+  return std::ranges::count_if(y.shape().slice(1, y.shape().rank()), [](int64_t size) { return size > 1; }) > 1;
+}
+
+// Of one sample's outputs, as people know it: (C,H,W).
+Shape output_shape(const LayerContext& context, Expr y) {
+  const Shape shape = y.shape().slice(1, y.shape().rank());
+  if (!context.outputs_channels_last || shape.rank() < 3) return shape;
+  return Shape{shape.back()}.concat(shape.slice(0, shape.rank() - 1));
+}
+
 // How outputs y become that many, maps, (N,C,H,W), above all.
-std::string mend(Expr y, int64_t targets) {
-  const Shape maps = y.shape().slice(1, y.shape().rank());
-  if (std::ranges::count_if(maps, [](int64_t size) { return size > 1; }) < 2)
-    return text(", as Affine: {nout: ", targets, "}");
-  return text(": these are maps ", maps, ", so end with Affine: {nout: ", targets,
+std::string mend(const LayerContext& context, Expr y, int64_t targets) {
+  if (!are_maps(y)) return text(", as Affine: {nout: ", targets, "}");
+  return text(": these are maps ", output_shape(context, y), ", so end with Affine: {nout: ", targets,
               "}, by itself or after Pooling: {fshape: all, op: avg}");
 }
 
@@ -21,7 +33,7 @@ std::string mend(Expr y, int64_t targets) {
 std::string wanted(const LayerContext& context, const DataLayout& data, Expr x, int64_t targets, Expr y) {
   if (data.target_is_input)
     return text("a sample, which is its own target, is ", context.sample_shape(x), ", ", targets, " numbers");
-  const std::string mended = mend(y, targets);
+  const std::string mended = mend(context, y, targets);
   if (data.classes == 0)
     return text("a target of the data set has ", targets, "; give the last layer that many", mended);
   const std::string line = text("the data set has ", data.classes, " classes");
@@ -29,21 +41,82 @@ std::string wanted(const LayerContext& context, const DataLayout& data, Expr x, 
   return text(line, "; give the last layer ", data.classes, " outputs", mended);
 }
 
+class OutputCheck {
+ public:
+  OutputCheck(const Network& network, const LayerContext& context, const DataLayout& data, const Batch& batch, Expr t)
+      : network_(network), context_(context), data_(data), batch_(batch), t_(t) {}
+
+  // Output `number` of the net: 0 is the last layer's.
+  void check(size_t number, Expr y) const {
+    const std::string which = number == 0 ? "the last layer" : text("branch ", number, " of the Tree");
+    if (data_.labels_pixels()) return check_pixels(which, y);
+    if (const int64_t count = width(y), targets = width(t_); count != targets)
+      refuse(which, " has ", count, count == 1 ? " output" : " outputs", ", but ",
+             wanted(context_, data_, batch_.x, targets, y));
+    check_softmax(which, y);
+    if (batch_.moves && data_.target.rank() == 1 && data_.classes == 0 && !data_.target_is_input && are_maps(y))
+      refuse(which, " gives maps ", output_shape(context_, y),
+             ", and augment moves pixels, but not those of targets in ", "rows of ", data_.target.elements(),
+             " numbers; give targets as images (n, C, H, W)");
+  }
+
+  // Until a data set may have several targets.
+  void check_tree() const {
+    if (context_.tree_outputs && data_.classes == 0 && !data_.target_is_input && data_.target.elements() > 1)
+      refuse("Tree", " has ", context_.more_outputs.size() + 1, " outputs, and each would be compared with all ",
+             data_.target.elements(),
+             " numbers of a target: targets of their own for branches are not supported yet; train a net for each "
+             "target, or end one net in all numbers");
+  }
+
+ private:
+  template <typename... Parts>
+  [[noreturn]] void refuse(const std::string& which, const Parts&... parts) const {
+    const std::string place = network_.end().to_string();
+    fail(ErrorKind::config, place, place.empty() ? "" : ": ", which, parts..., "; shapes: ", context_.shapes);
+  }
+
+  // y (N,H,W,K) for targets (N H W,K).
+  void check_pixels(const std::string& which, Expr y) const {
+    const Shape& shape = y.shape();
+    const Shape area = batch_.moves ? batch_.x.shape().slice(1, 3) : data_.target;
+    const std::string end =
+        text("Conv: {fshape: 1, nofm: ", data_.classes, ", activation: {PixelwiseSoftmax: {c: ", data_.classes, "}}}");
+    if (shape.rank() != 4 || shape.slice(1, 3) != area || shape[3] != data_.classes)
+      refuse(which, " gives ", output_shape(context_, y), ", but each pixel of the targets ", area, " has one of ",
+             data_.classes, " classes: end with maps (", data_.classes, ", ", area[0], ", ", area[1], "), as ", end,
+             "; targets that are numbers, not classes, need regression: true in the data set");
+    check_softmax(which, y);
+  }
+
+  // A softmax of all numbers of several maps is hardly ever meant.
+  void check_softmax(const std::string& which, Expr y) const {
+    const Shape& shape = y.shape();
+    if (shape.rank() != 4) return;
+    const Node* node = &y.graph().producer(y);
+    while (node->op->is(ops::reshape) || node->op->is(ops::transpose)) node = &y.graph().producer(node->inputs[0]);
+    const Shape maps = output_shape(context_, y);
+    if (!node->op->is(ops::softmax) || y.graph().shape(node->inputs[0])[1] != maps.elements()) return;
+    if (maps[0] < 2 || maps.elements() == maps[0]) return;
+    refuse(which, " gives maps ", maps, ", of which Softmax makes one distribution over all ", maps.elements(),
+           " numbers; for classes of each pixel give PixelwiseSoftmax: {c: ", maps[0], "}");
+  }
+
+  const Network& network_;
+  const LayerContext& context_;
+  const DataLayout& data_;
+  const Batch& batch_;
+  const Expr t_;
+};
+
 }  // namespace
 
-void check_outputs(const Network& network, const LayerContext& context, const DataLayout& data, Expr x, Expr t,
-                   Expr y) {
-  std::vector<Expr> outputs = {y};
-  outputs.insert(outputs.end(), context.more_outputs.begin(), context.more_outputs.end());
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const int64_t count = width(outputs[i]), targets = width(t);
-    if (count == targets) continue;
-    const std::string place = network.end().to_string();
-    const std::string which = i == 0 ? "the last layer" : text("branch ", i, " of the Tree");
-    fail(ErrorKind::config, place, place.empty() ? "" : ": ", which, " has ", count,
-         count == 1 ? " output" : " outputs", ", but ", wanted(context, data, x, targets, outputs[i]),
-         "; shapes: ", context.shapes);
-  }
+void check_outputs(const Network& network, const LayerContext& context, const DataLayout& data, const Batch& batch,
+                   Expr t, Expr y) {
+  const OutputCheck check(network, context, data, batch, t);
+  check.check_tree();
+  check.check(0, y);
+  for (size_t i = 0; i < context.more_outputs.size(); ++i) check.check(i + 1, context.more_outputs[i]);
 }
 
 }  // namespace neon

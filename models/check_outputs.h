@@ -1,11 +1,14 @@
-// That the outputs of a net are as many numbers as the targets of its data.
+// That the outputs of a net suit the targets of its data.
 #pragma once
-#include "models/step_graph.h"
+#include "models/batch.h"
 
 namespace neon {
 
-// Throws a config error that shows the shapes from the samples x (N, ...) to the outputs y (N, ...), of which one, or
-// one of a Tree's branches, has not the size of the targets t (N, K).
-void check_outputs(const Network& network, const LayerContext& context, const DataLayout& data, Expr x, Expr t, Expr y);
+// Throws a config error that shows the shapes from the samples to the outputs y (N, ...), where y, or the output of one
+// of a Tree's branches, has not the size of the targets t (N, K), or with a class for each pixel is no map for each
+// class; where a Softmax makes one distribution of several maps; or where the branches of a Tree need targets of their
+// own.
+void check_outputs(const Network& network, const LayerContext& context, const DataLayout& data, const Batch& batch,
+                   Expr t, Expr y);
 
 }  // namespace neon

@@ -18,9 +18,11 @@ constexpr const char* kSpoiltBatches = "accumulate_spoilt";
 
 // Outputs are images (C,H,W) to people, and so are targets, unless those are the samples themselves, which lie as the
 // net has them.
-void say_order(LayerContext& context, const DataLayout& data, const StepOptions& options, bool compared_with_input) {
+// With a class for each pixel, the outputs of a pixel lie side by side.
+void say_order(LayerContext& context, const DataLayout& data, const StepOptions& options, bool measured) {
   context.data_channels_last = channels_last(data, options);
-  context.outputs_channels_last = compared_with_input && context.data_channels_last;
+  context.outputs_channels_last =
+      measured && ((data.target_is_input && context.data_channels_last) || data.labels_pixels());
 }
 
 // The largest number of so many bits of mantissa that is not above x > 0: what is rounded by chance stays below it.
@@ -68,12 +70,34 @@ Expr compared(const Cost* cost, const DataLayout& data, Expr t) {
           t.graph().add(ops::slice, {t}, {{"axis", int64_t(1)}, {"first", int64_t(0)}, {"count", width / 2}})};
 }
 
-// The cost of each sample (N,1), by all outputs of the net.
-Expr cost_of(const LayerContext& context, const Cost& cost, Expr y, Expr t) {
+// All outputs of the net (N,...), the last layer's first. With a class for each pixel as (N H W,K): a pixel is to costs
+// and metrics what a sample is otherwise.
+std::vector<Expr> all_outputs(const LayerContext& context, const DataLayout& data, Expr y) {
+  std::vector<Expr> out = {y};
+  out.insert(out.end(), context.more_outputs.begin(), context.more_outputs.end());
+  for (Expr& output : out)
+    if (data.labels_pixels())
+      output = reshape(output, {output.shape().elements() / output.shape().back(), output.shape().back()});
+  return out;
+}
+
+// The cost of each sample (N,1), by all outputs of the net; the mean over its pixels where each has a class.
+Expr cost_of(const LayerContext& context, const DataLayout& data, const Cost& cost, Expr y, Expr t) {
   Scope scope(y.graph(), "cost");
-  std::vector<Expr> outputs = {cost_output(y)};
-  for (Expr more : context.more_outputs) outputs.push_back(cost_output(more));
-  return cost.apply_all(outputs, t);
+  std::vector<Expr> outputs = all_outputs(context, data, y);
+  for (Expr& output : outputs) output = cost_output(output);
+  const Expr each = cost.apply_all(outputs, t);
+  const int64_t samples = y.shape()[0];
+  if (!data.labels_pixels()) return each;
+  return reshape(mean(reshape(each, {samples, each.shape()[0] / samples}), {1}), {samples, 1});
+}
+
+// What each row of targets t counts, (rows,1), of what each sample does (N,1): the pixels of a sample share its weight.
+Expr weight_of_rows(Expr weight, Expr t) {
+  const int64_t samples = weight.shape()[0], pixels = t.shape()[0] / samples;
+  if (pixels == 1) return weight;
+  const Expr shared = weight * (1 / double(pixels));
+  return reshape({t.graph(), broadcast_to(t.graph(), shared, {samples, pixels})}, {samples * pixels, 1});
 }
 
 // The op of the activation that made y, whatever moved its numbers since.
@@ -83,13 +107,11 @@ std::string activation_of(Expr y) {
   return std::string(node->op->name);
 }
 
-void describe_outputs(StepGraph& step, const LayerContext& context, Expr y) {
-  const auto add = [&](Expr output) {
+void describe_outputs(StepGraph& step, const LayerContext& context, const DataLayout& data, Expr y) {
+  for (const Expr output : all_outputs(context, data, y)) {
     const Expr rows = as_rows(output);
     step.outputs.push_back({rows.shape()[1], activation_of(rows)});
-  };
-  add(y);
-  for (Expr more : context.more_outputs) add(more);
+  }
 }
 
 // A gradient before it was widened: it is half as many bytes to read, and the update shares nothing with the check.
@@ -267,12 +289,12 @@ void check_mentions(const StepGraph& step, const Optimizer& optimizer) {
 Expr training_pass(StepGraph& step, LayerContext& context, const Network& network, const Cost& cost,
                    const DataLayout& data, const StepOptions& options) {
   context.caffe = options.caffe;
-  say_order(context, data, options, data.target_is_input);
+  say_order(context, data, options, true);
   const Batch batch = batch_of(step.graph, data, data.rows(), options, true);
   Expr y = network.forward(context, batch.x);
-  check_outputs(network, context, data, batch.x, compared(&cost, data, batch.t), y);
-  describe_outputs(step, context, y);
-  const Expr each = cost_of(context, cost, y, batch.t);
+  check_outputs(network, context, data, batch, compared(&cost, data, batch.t), y);
+  describe_outputs(step, context, data, y);
+  const Expr each = cost_of(context, data, cost, y, batch.t);
   Scope scope(step.graph, "cost");
   Expr average = mean(each, all_axes(each.shape()));
   step.graph.output("cost", average);
@@ -330,15 +352,16 @@ StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::
   LayerContext context(graph, false, options.dtype, options.seed, options.rounding == 0);
   context.caffe = options.caffe;
   const bool measured = cost || !metrics.empty();
-  say_order(context, data, options, measured && data.target_is_input);
+  say_order(context, data, options, measured);
   DataLayout layout = data;
-  if (!measured) layout.target_is_input = true;
+  if (!measured) layout.target_is_input = true, layout.classes = 0;
   const Batch batch = batch_of(graph, layout, set_size, options, false);
   Expr y = network.forward(context, batch.x);
   if (batch.views > 1 && (data.target_is_input || are_images(y)))
     fail(ErrorKind::config, "augment: `average` is for outputs that all views of an image share, such as ",
          "classes; here they are images, leave it out");
-  describe_outputs(step, context, y);
+  if (measured) check_outputs(network, context, data, batch, compared(cost, data, batch.t), y);
+  describe_outputs(step, context, layout, y);
   step.views = batch.views;
   y = mean_of_views(y, batch.views);
   for (Expr& more : context.more_outputs) more = mean_of_views(more, batch.views);
@@ -347,19 +370,18 @@ StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::
   graph.output("y", wide(y));
   if (!measured) return step;
   const Expr t = compared(cost, data, batch.t);
-  check_outputs(network, context, data, batch.x, t, y);
   const DType dtype = options.dtype == DType::f64 ? DType::f64 : DType::f32;
   Expr weight(graph, graph.input("weight", dtype, {options.batch, 1}));
   if (cost) {
     Scope scope(graph, "cost");
-    Expr each = cost_of(context, *cost, y, batch.t) * weight;
+    Expr each = cost_of(context, data, *cost, y, batch.t) * weight;
     graph.output("cost", sum(each, all_axes(each.shape())));
   }
   for (size_t i = 0; i < metrics.size(); ++i) {
     Scope scope(graph, text("metric ", i));
-    std::vector<Expr> outputs = {wide(y)};
-    for (Expr more : context.more_outputs) outputs.push_back(wide(more));
-    const auto sums = metrics[i]->sums_of_all(outputs, t, weight);
+    std::vector<Expr> outputs = all_outputs(context, data, y);
+    for (Expr& output : outputs) output = wide(output);
+    const auto sums = metrics[i]->sums_of_all(outputs, t, weight_of_rows(weight, t));
     for (size_t j = 0; j < sums.size(); ++j) graph.output(text("metric/", i, "/", j), sums[j]);
   }
   return step;

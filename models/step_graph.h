@@ -25,12 +25,15 @@ struct DataLayout {
   int64_t train_size = 0;
   int64_t held = 0;                       // training samples that `data` holds at a time; 0: all
   int64_t classes = 0;                    // 0: targets are numbers
+  bool whole_targets = false;             // targets are whole numbers, which are not mixed where pixels are scaled
   float scale = 1, shift = 0;             // the net sees raw * scale + shift,
   std::vector<double> means, deviations;  // minus means and divided by deviations of the channels, where there are any
   bool target_is_input = false;
   // One sample as it lies in memory.
   Shape stored_sample() const { return channels_last ? sample.slice(1, 3).concat({sample[0]}) : sample; }
   int64_t rows() const { return held ? held : train_size; }
+  // Whether each pixel has a class of its own: targets (H,W) of labels.
+  bool labels_pixels() const { return classes > 0 && target.rank() == 2; }
 };
 
 // Histograms of a step have a bin for each size that an f32 has: bin i is of 2^(kSizeOfZero + i), the first of 0 alone.

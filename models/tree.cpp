@@ -46,17 +46,23 @@ struct Tree : Parametrized<Container, TreeParams> {
     return params.alphas.empty() ? x : with_scaled_gradient(x, params.alphas[branch]);
   }
   Expr merge(LayerContext& context, const std::vector<Expr>& outputs) const override {
+    context.tree_outputs = true;
+    return add_branches(context, outputs);
+  }
+  double flops(const Shape&, const Shape&) const override { return 0; }
+
+ protected:
+  static Expr add_branches(LayerContext& context, const std::vector<Expr>& outputs) {
     context.more_outputs.insert(context.more_outputs.end(), outputs.begin() + 1, outputs.end());
     return outputs[0];
   }
-  double flops(const Shape&, const Shape&) const override { return 0; }
 };
 NEON_REGISTER(Layer, Tree, "A trunk of layers with branches, each with its own output.");
 
 struct SingleOutputTree : Tree {
   using Tree::Tree;
   Expr merge(LayerContext& context, const std::vector<Expr>& outputs) const override {
-    return context.training ? Tree::merge(context, outputs) : outputs[0];
+    return context.training ? add_branches(context, outputs) : outputs[0];
   }
 };
 NEON_REGISTER(Layer, SingleOutputTree, "A Tree whose branches are used only in training.");

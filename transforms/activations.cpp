@@ -142,7 +142,8 @@ struct PixelwiseSoftmax : Parametrized<Activation, PixelwiseSoftmaxParams> {
     return reshape(y, shape);
   }
 };
-NEON_REGISTER(Activation, PixelwiseSoftmax, "e^x over the sum of e^x of the classes of each pixel.");
+NEON_REGISTER(Activation, PixelwiseSoftmax,
+              "e^x over the sum of e^x of the classes of each pixel, for targets with a class for each.");
 
 struct SoftPlus : Parametrized<Activation, NoParams> {
   using Parametrized::Parametrized;

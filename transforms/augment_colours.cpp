@@ -98,9 +98,12 @@ NEON_REGISTER(Augmentation, ColorNoise, "Colours are shifted as those of photogr
 
 struct CutoutParams {
   int64_t size = 8;
+  bool target = false;
   static void describe(auto&& p) {
     p("size", &CutoutParams::size, "Side of the square; what lies beyond the image is left out.", at_least(1),
       Unit{"pixels"});
+    p("target", &CutoutParams::target,
+      "Whether a target that is an image is covered too, with 0; otherwise the net is to tell what lies there.");
   }
 };
 
@@ -116,6 +119,7 @@ struct Cutout : Parametrized<Augmentation, CutoutParams> {
     const Expr rows = within(batch, 1, height), columns = within(batch, 2, width), covered = rows * columns;
     const Expr cover = batch.by_channel(batch.means.empty() ? std::vector<double>{batch.black()} : batch.means);
     batch.set_values(neon::apply("select", cast(covered, x.dtype()), cover, x));
+    if (params.target) batch.cover_companion(covered);
   }
 
  private:

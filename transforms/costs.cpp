@@ -53,7 +53,9 @@ struct CrossEntropyMulti : Parametrized<Cost, CrossEntropyMultiParams> {
     return params.usebits ? cost * (1 / 0.69314718055994530942) : cost;
   }
 };
-NEON_REGISTER(Cost, CrossEntropyMulti, "-sum t log y, for classes that exclude each other.");
+NEON_REGISTER(
+    Cost, CrossEntropyMulti,
+    "-sum t log y, for classes that exclude each other; where each pixel has a class, the mean over the pixels.");
 
 struct CrossEntropyBinaryParams {
   double scale = 1;

@@ -57,27 +57,47 @@ Expr ImageBatch::columns(const std::vector<double>& numbers) {
   return along_axis(graph, all, {samples_, int64_t(numbers.size())}, 1);
 }
 
+void ImageBatch::accompany(Value images, Value indices, Sampling sampling) {
+  NEON_ASSERT(!moves_ && graph.shape(images)[1] == area_.height && graph.shape(images)[2] == area_.width);
+  companion_ = {images, indices, sampling};
+}
+
+Value ImageBatch::companion() {
+  cut();
+  return companion_.data;
+}
+
+void ImageBatch::cover_companion(Expr covered) {
+  if (!companion_.data) return;
+  cut();
+  const Expr x(graph, companion_.data);
+  companion_.data = apply("select", cast(covered, x.dtype()), x.constant(0), x);
+}
+
+// `box` (N,4) of what is resampled.
+Value ImageBatch::moved(const Images& images, Value box) const {
+  const auto& [data, indices, sampling] = images;
+  if (crops_ || flips_) return neon::crop(graph, data, cast(place_, DType::i32), indices, area_, border_);
+  if (!boxes_) return indices ? gather(graph, data, indices) : data;
+  const Value plain = neon::resample(graph, data, box, indices, area_, sampling);
+  const auto [down, across] = places_;
+  if (down * across == 1 || sampling == Sampling::nearest) return plain;
+  const Value fine = neon::resample(graph, data, box, indices, {area_.height * down, area_.width * across});
+  const Expr mean(graph, mean_of_blocks(graph, fine, down, across));
+  const Value each = broadcast_to(graph, shrinks_, {samples_, 1});
+  const Expr shrinks(graph, reshape(graph, each, {samples_, 1, 1, 1}));
+  return apply("select", cast(shrinks, mean.dtype()), mean, Expr(graph, plain));
+}
+
 void ImageBatch::cut() {
+  Value box;
   if (boxes_) {
     const Shape shape{samples_, 4};
-    const Expr box(graph, broadcast_to(graph, along_axis(graph, {box_.begin(), box_.end()}, shape, 1), shape));
-    const Value plain = neon::resample(graph, data_, box, indices_, area_);
-    const auto [down, across] = places_;
-    if (down * across > 1) {
-      const Value fine = neon::resample(graph, data_, box, indices_, {area_.height * down, area_.width * across});
-      const Expr mean(graph, mean_of_blocks(graph, fine, down, across));
-      const Value each = broadcast_to(graph, shrinks_, {samples_, 1});
-      const Expr shrinks(graph, reshape(graph, each, {samples_, 1, 1, 1}));
-      data_ = apply("select", cast(shrinks, mean.dtype()), mean, Expr(graph, plain));
-    } else {
-      data_ = plain;
-    }
-  } else if (crops_ || flips_) {
-    data_ = neon::crop(graph, data_, cast(place_, DType::i32), indices_, area_, border_);
-  } else if (indices_) {
-    data_ = gather(graph, data_, indices_);
+    box = broadcast_to(graph, along_axis(graph, {box_.begin(), box_.end()}, shape, 1), shape);
   }
+  data_ = moved({data_, indices_}, box);
   indices_ = {};
+  if (companion_.data) companion_ = {moved(companion_, box), {}, companion_.sampling};
   crops_ = flips_ = boxes_ = false;
   border_ = Border::zero;
 }
@@ -85,12 +105,13 @@ void ImageBatch::cut() {
 void ImageBatch::crop(Expr place, ImageArea area, Border border) {
   if (crops_ || boxes_) cut();  // beyond its border is not what lies there in the data
   place_ = flips_ ? place_ + place : place;
-  crops_ = true;
+  crops_ = moves_ = true;
   area_ = area;
   border_ = border;
 }
 
 void ImageBatch::flip(double probability) {
+  moves_ = true;
   if (boxes_) {
     // A box that begins at its right end and is as wide to the left.
     const Expr swapped = apply("less", draw(), Expr(graph, graph.constant(probability)));
@@ -106,7 +127,12 @@ void ImageBatch::flip(double probability) {
 
 void ImageBatch::take_views(const std::vector<std::array<double, 3>>& places, ImageArea area, Border border) {
   NEON_ASSERT(!training);
+  if (companion_.data)
+    fail(ErrorKind::config,
+         "`average` is for outputs that all views of an image share, such as classes; here they are "
+         "images, leave it out");
   cut();
+  moves_ = true;
   std::vector<Value> views;
   for (const auto& [top, left, swapped] : places) {
     const Expr place = cast(columns({top, left, swapped}), DType::i32);
@@ -127,7 +153,7 @@ void ImageBatch::resample(Expr top, Expr left, Expr height, Expr width, std::arr
   const auto places = [](double pixels, int64_t of) { return int64_t(std::ceil(pixels / (2 * double(of)) - 1e-9)); };
   places_ = {std::max<int64_t>(places(largest[0], area.height), 1),
              std::max<int64_t>(places(largest[1], area.width), 1)};
-  boxes_ = true;
+  boxes_ = moves_ = true;
   area_ = area;
 }
 

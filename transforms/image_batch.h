@@ -23,6 +23,14 @@ class ImageBatch {
 
   Graph& graph;
   const bool training;  // otherwise nothing is drawn, and the middle is taken
+  // Images (n,H,W,c) of as many rows and columns as the data, such as targets: sample i is indices[i] of them, or where
+  // `indices` is invalid, number i. What moves pixels moves theirs alike; colours leave them as they are. `nearest`
+  // makes no new numbers where pixels are scaled, as labels need it. To be called before anything moves.
+  void accompany(Value images, Value indices, Sampling sampling);
+  // (N,H,W,c) of the samples, moved as values() are.
+  Value companion();
+  // Whether any augmentation moves pixels.
+  bool moves() const { return moves_; }
   // Rows of values(): the samples of the batch, or views() times as many.
   int64_t samples() const { return samples_; }
   // How often a sample is there, in an evaluation: row v N + i of values() is view v of sample i.
@@ -62,21 +70,31 @@ class ImageBatch {
   Expr by_channel(const std::vector<double>& numbers);
   // The number of the row (1), column (2) or channel (3), in the shape of values().
   Expr number_along(int axis) { return {graph, iota(graph, graph.shape(data_), axis)}; }
+  // Puts 0 in the companion's place wherever `covered` (N,H,W,1) is 1. Without a companion nothing happens.
+  void cover_companion(Expr covered);
 
  private:
   static constexpr int64_t kNumbers = 16;  // that are drawn for a sample at once
   // The next so many of them, along the last axis of all in that shape.
   Expr drawn(int64_t columns, const Shape& all);
-  // Does what was put off; the samples are then data_ itself.
+  // Images of which sample i is one: number indices[i] of `data`, or i.
+  struct Images {
+    Value data, indices;
+    Sampling sampling = Sampling::linear;
+  };
+  // Does what was put off; the samples are then data_ itself, and the companion's too.
   void cut();
+  Value moved(const Images& images, Value box) const;
 
   Value data_, indices_;
+  Images companion_;
   PixelRange range_;
   DType arithmetic_;
   uint64_t seed_;
   int64_t samples_, views_ = 1;
   ImageArea area_;
   bool ranged_ = false;  // data_ holds what the net sees
+  bool moves_ = false;
   bool crops_ = false, flips_ = false, boxes_ = false;
   Expr place_;
   std::array<Expr, 4> box_;        // top, left, height, width

@@ -36,7 +36,8 @@ struct Misclassification : Parametrized<Metric, NoParams> {
   }
 };
 NEON_REGISTER(Metric, Misclassification,
-              "Share of samples whose highest output is not the true class; of equal outputs the first counts.",
+              "Share of samples, or of their pixels, whose highest output is not the true class; of equal outputs the "
+              "first counts.",
               {"MisclassPercentage", "MisclassRate"});
 
 struct Accuracy : Parametrized<Metric, NoParams> {
@@ -47,8 +48,9 @@ struct Accuracy : Parametrized<Metric, NoParams> {
     return {s[0][0] / n};
   }
 };
-NEON_REGISTER(Metric, Accuracy,
-              "Share of samples whose highest output is the true class; of equal outputs the first counts.");
+NEON_REGISTER(
+    Metric, Accuracy,
+    "Share of samples, or of their pixels, whose highest output is the true class; of equal outputs the first counts.");
 
 Expr log_loss(Expr y, Expr t) { return -sum(t * apply("safelog", y), {1}); }
 
@@ -91,6 +93,28 @@ NEON_REGISTER(
     "by class index, the lower first (neon 1.x counted them in fractions).",
     {"TopK"});
 
+// 1 at the highest output of each row, 0 elsewhere; (N,K)
+Expr chosen(Expr y) { return apply("equal", columns(y), reduce("argmax", y, {1})); }
+
+struct MeanIoU : Parametrized<Metric, NoParams> {
+  using Parametrized::Parametrized;
+  std::vector<Result> results() const override { return {{"MeanIoU", true, Better::higher}}; }
+  std::vector<Expr> partial(Expr y, Expr t, Expr weight) const override {
+    const Expr predicted = chosen(y) * weight;
+    return {sum(predicted * t, {0}), sum(predicted, {0}), sum(t * weight, {0})};
+  }
+  std::vector<double> finish(const std::vector<std::vector<double>>& s, double) const override {
+    double total = 0, classes = 0;
+    for (size_t c = 0; c < s[0].size(); ++c)
+      if (const double either = s[1][c] + s[2][c] - s[0][c]; either > 0) total += s[0][c] / either, ++classes;
+    return {classes > 0 ? total / classes : 0};
+  }
+};
+NEON_REGISTER(Metric, MeanIoU,
+              "Mean over the classes of intersection over union: how many pixels, or samples, are of the class and "
+              "predicted so, by how many are either. Classes that are nowhere, true or predicted, do not count.",
+              {"IoU"});
+
 struct PrecisionRecallParams {
   std::optional<int64_t> num_classes;
   bool binarize = true;
@@ -111,10 +135,7 @@ struct PrecisionRecall : Parametrized<Metric, PrecisionRecallParams> {
     return {{"Precision", true, Better::higher}, {"Recall", true, Better::higher}};
   }
   std::vector<Expr> partial(Expr y, Expr t, Expr weight) const override {
-    Expr predicted = y * weight;
-    if (params.binarize) {
-      predicted = apply("equal", columns(y), reduce("argmax", y, {1})) * weight;
-    }
+    const Expr predicted = (params.binarize ? chosen(y) : y) * weight;
     return {sum(predicted * t, {0}), sum(predicted, {0}), sum(t * weight, {0})};
   }
   std::vector<double> finish(const std::vector<std::vector<double>>& s, double) const override {

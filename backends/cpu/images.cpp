@@ -144,6 +144,41 @@ class Resample : public ImageKernel {
   }
 };
 
+// The pixel that each place lies in, copied whatever its type; boxes of type B.
+template <typename B>
+class Nearest : public ImageKernel {
+ public:
+  Nearest(const LoweredKernel& kernel, Context& context)
+      : ImageKernel(kernel, context), pixel_(size_t(channels_) * size_of(context.type(kernel.inputs[0]).dtype)) {}
+  std::string implementation() const override { return "resample"; }
+
+ protected:
+  void sample(int64_t first, int64_t n) override {
+    const B* box = static_cast<const B*>(*places_) + 4 * n;
+    const std::byte* from = static_cast<const std::byte*>(*data_) + size_t(first / channels_) * pixel_;
+    std::byte* to = static_cast<std::byte*>(*y_) + size_t(n * height_ * width_) * pixel_;
+    const std::vector<int64_t> across = places(box[1], box[3], width_, columns_);
+    for (const int64_t row : places(box[0], box[2], height_, rows_))
+      for (const int64_t column : across) {
+        std::memcpy(to, from + size_t(row * columns_ + column) * pixel_, pixel_);
+        to += pixel_;
+      }
+  }
+
+ private:
+  using R = std::conditional_t<std::is_same_v<B, double>, double, float>;
+  static std::vector<int64_t> places(B begin, B length, int64_t count, int64_t size) {
+    std::vector<int64_t> out;
+    for (int64_t i = 0; i < count; ++i) {
+      const R at = load_as<R>(begin) + (R(i) + R(0.5)) * load_as<R>(length) / R(count) - R(0.5);
+      out.push_back(int64_t(std::clamp(at, R(0), R(size - 1)) + R(0.5)));
+    }
+    return out;
+  }
+
+  const size_t pixel_;  // bytes
+};
+
 std::unique_ptr<Kernel> make_crop(const LoweredKernel& kernel, Context& context) {
   if (context.type(kernel.outputs[0]).shape.elements() == 0) return nullptr;
   return std::make_unique<Crop>(kernel, context);
@@ -152,6 +187,11 @@ std::unique_ptr<Kernel> make_crop(const LoweredKernel& kernel, Context& context)
 std::unique_ptr<Kernel> make_resample(const LoweredKernel& kernel, Context& context) {
   const DType data = context.type(kernel.inputs[0]).dtype, box = context.type(kernel.inputs[1]).dtype;
   if (context.type(kernel.outputs[0]).shape.elements() == 0) return nullptr;
+  if (takes_nearest(kernel.attributes))
+    return dispatch(box, [&]<typename B>() -> std::unique_ptr<Kernel> {
+      if constexpr (std::is_integral_v<B>) return nullptr;
+      else return std::make_unique<Nearest<B>>(kernel, context);
+    });
   return dispatch(data, [&]<typename T>() -> std::unique_ptr<Kernel> {
     return dispatch(box, [&]<typename B>() -> std::unique_ptr<Kernel> {
       constexpr bool wide = std::is_same_v<T, double> || (std::is_same_v<T, uint8_t> && std::is_same_v<B, double>);

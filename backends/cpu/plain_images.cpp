@@ -47,8 +47,9 @@ void resample(PlainArguments& a) {
                                     double(rows - 1));
         const double u = std::clamp(box.at(4 * n + 1) + (double(j) + 0.5) * box.at(4 * n + 3) / double(width) - 0.5,
                                     0.0, double(columns - 1));
-        const auto top = int64_t(v), left = int64_t(u);
-        const double down = v - double(top), right = u - double(left);
+        const bool nearest = takes_nearest(a.node.attributes);
+        const auto top = int64_t(nearest ? v + 0.5 : v), left = int64_t(nearest ? u + 0.5 : u);
+        const double down = nearest ? 0 : v - double(top), right = nearest ? 0 : u - double(left);
         for (int64_t c = 0; c < channels; ++c) {
           auto pixel = [&](int64_t row, int64_t column) {
             return data.at(

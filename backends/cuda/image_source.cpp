@@ -26,7 +26,7 @@ class ImageWriter {
       body += text("  const int ", names[axis], " = int(rest % ", batch_[axis], "); rest /= ", batch_[axis], ";\n");
     const std::string image = kernel_.inputs.size() > 2 ? code_.looked_up(kernel_.inputs[2], "rest", data_[0]) : "rest";
     body += text("  const i64 n = rest, image = ", image, ";\n");
-    body += kernel_.is(ops::crop) ? crop() : resample();
+    body += kernel_.is(ops::crop) ? crop() : takes_nearest(kernel_.attributes) ? nearest() : resample();
     return kernel_source(code_, compute_, "", body, (count + kThreads - 1) / kThreads);
   }
 
@@ -59,15 +59,30 @@ class ImageWriter {
                 element("row", "column"), "] : ", type, "{};\n");
   }
 
-  // Names NAME0 and NAME1 of two neighbours, and NAME_share of the second.
-  std::string taps(const std::string& name, int which, const std::string& output, int64_t count, int64_t size) {
+  // Names NAME, the place between pixels' middles that output number `output` of `count` has along an axis.
+  std::string place(const std::string& name, int which, const std::string& output, int64_t count, int64_t size) {
     const std::string begin = code_.load(kernel_.inputs[1], text("n * 4 + ", which));
     const std::string length = code_.load(kernel_.inputs[1], text("n * 4 + ", which + 2));
     return text("  R ", name, " = ", begin, " + (R(", output, ") + R(0.5)) * ", length, " / R(", count,
                 ") - R(0.5);\n  ", name, " = ", name, " > R(0) ? ", name, " : R(0);\n  ", name, " = ", name, " < R(",
-                size - 1, ") ? ", name, " : R(", size - 1, ");\n  const int ", name, "0 = int(", name, "), ", name,
+                size - 1, ") ? ", name, " : R(", size - 1, ");\n");
+  }
+
+  // Names NAME0 and NAME1 of two neighbours as well, and NAME_share of the second.
+  std::string taps(const std::string& name, int which, const std::string& output, int64_t count, int64_t size) {
+    return text(place(name, which, output, count, size), "  const int ", name, "0 = int(", name, "), ", name,
                 "1 = ", name, "0 + 1 < ", size, " ? ", name, "0 + 1 : ", size - 1, ";\n  const R ", name,
                 "_share = ", name, " - R(", name, "0);\n");
+  }
+
+  // The pixel that a place lies in, moved whatever its type.
+  std::string nearest() {
+    const std::string type = device_type(code_.type(kernel_.outputs[0]).dtype);
+    NEON_ASSERT(!code_.row_elements(kernel_.inputs[0]));  // a set lies whole on the device
+    const std::string from = code_.address(kernel_.inputs[0]), to = code_.address(kernel_.outputs[0]);
+    return text(place("row", 0, "i", batch_[1], data_[1]), place("column", 1, "j", batch_[2], data_[2]),
+                "  const i64 row0 = i64(row + R(0.5)), column0 = i64(column + R(0.5));\n  static_cast<", type, "*>(",
+                to, ")[k] = static_cast<const ", type, "*>(", from, ")[", element("row0", "column0"), "];\n");
   }
 
   std::string resample() {

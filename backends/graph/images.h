@@ -14,7 +14,13 @@ struct ImageArea {
 
 // `indices` may be an invalid Value.
 Value crop(Graph& graph, Value data, Value place, Value indices, ImageArea area, Border border);
-Value resample(Graph& graph, Value data, Value box, Value indices, ImageArea area);
+// How a place between pixels is filled in.
+enum class Sampling { linear, nearest };
+Value resample(Graph& graph, Value data, Value box, Value indices, ImageArea area,
+               Sampling sampling = Sampling::linear);
+
+// Whether a resample does.
+bool takes_nearest(const Attributes& attributes);
 
 // The place in 0 .. size - 1 whose pixel stands for place `at`; -1: a zero.
 int64_t inside(int64_t at, int64_t size, Border border);

@@ -6,7 +6,8 @@
 //   resample(data, box (N,4) [, indices]) -> (N,height,width,C)
 //     the box that begins at row box[0] and column box[1] and is box[2] rows high and box[3] columns wide, in pixels,
 //     sampled linearly between the pixels' middles; outside is as the nearest pixel. Of the type of floating data;
-//     integers give that of the arithmetic.
+//     integers give that of the arithmetic. With `nearest` each place takes the pixel that it lies in, row
+//     floor(box[0] + (i + 1/2) box[2] / height), and the type is that of the data, whatever it is.
 #include "backends/graph/images.h"
 #include "backends/graph/ops.h"
 
@@ -42,7 +43,8 @@ std::vector<TensorType> infer_crop(const InferContext& c) {
 std::vector<TensorType> infer_resample(const InferContext& c) {
   if (!is_floating(c.inputs[1].dtype)) fail(ErrorKind::config, "resample takes floating boxes, got ", c.inputs[1]);
   const DType dtype = c.inputs[0].dtype;
-  return {{is_floating(dtype) ? dtype : compute_type(c.inputs[1].dtype), infer_batch(c, "resample", 4)}};
+  return {{is_floating(dtype) || takes_nearest(c.attributes) ? dtype : compute_type(c.inputs[1].dtype),
+           infer_batch(c, "resample", 4)}};
 }
 
 std::vector<Value> inputs_of(Value data, Value places, Value indices) {
@@ -63,9 +65,13 @@ Value crop(Graph& graph, Value data, Value place, Value indices, ImageArea area,
                    {{"height", area.height}, {"width", area.width}, {"border", int64_t(border)}});
 }
 
-Value resample(Graph& graph, Value data, Value box, Value indices, ImageArea area) {
-  return graph.add("resample", inputs_of(data, box, indices), {{"height", area.height}, {"width", area.width}});
+Value resample(Graph& graph, Value data, Value box, Value indices, ImageArea area, Sampling sampling) {
+  Attributes attributes = {{"height", area.height}, {"width", area.width}};
+  if (sampling == Sampling::nearest) attributes = attributes.with("nearest", int64_t(1));
+  return graph.add("resample", inputs_of(data, box, indices), attributes);
 }
+
+bool takes_nearest(const Attributes& attributes) { return attributes.has("nearest"); }
 
 int64_t inside(int64_t at, int64_t size, Border border) {
   if (at >= 0 && at < size) return at;

@@ -208,10 +208,11 @@ std::string list_of(const std::vector<double>& numbers, double scale = 1) {
   return out + "]";
 }
 
-// How many samples each class has.
+// How many samples each class has, or how many pixels where each has a class.
 std::vector<int64_t> class_sizes(const Data& data, const Split& split) {
   std::vector<int64_t> out(size_t(data.classes), 0);
-  for (int64_t i = 0; data.classes > 0 && i < split.size(); ++i) {
+  const int64_t count = data.classes > 0 ? split.label_count() : 0;
+  for (int64_t i = 0; i < count; ++i) {
     const int32_t label = split.label(i);
     if (label < 0 || label >= data.classes)
       fail(ErrorKind::data, data.source, ": a sample has the label ", label, ", there are ", data.classes, " classes");
@@ -232,6 +233,7 @@ int run_data_stats(const CommandLine& line) {
     if (split->size() > 0) print_result(formatted("%-10s %lld samples", name, (long long)split->size()));
     sizes.push_back(class_sizes(data, *split));
   }
+  if (data.classes > 0 && !data.train.labels_samples()) print_result("pixels of each class:");
   for (int64_t k = 0; k < data.classes; ++k) {
     const std::string name = size_t(k) < data.class_names.size() ? data.class_names[size_t(k)] : "";
     std::string row = formatted("class %-4lld", (long long)k);

@@ -18,12 +18,11 @@ struct Rows {
 };
 
 std::optional<Rows> rows_of_classes(const Data& data) {
-  const int64_t classes = data.classes, samples = data.train.size();
+  const int64_t classes = data.classes, labels = data.train.label_count();  // of samples, or of their pixels
   if (classes * classes > kMostNumbers) return {};
-  if (!data.train.reader && data.train.targets.elements() != samples) return {};  // several labels a sample
   Rows out{Tensor(DType::f64, {classes, classes}), Tensor(DType::f64, {1, classes}),
            std::vector<double>(size_t(classes), 0.0)};
-  for (int64_t i = 0; i < samples; ++i) out.shares[size_t(data.train.label(i))] += 1 / double(samples);
+  for (int64_t i = 0; i < labels; ++i) out.shares[size_t(data.train.label(i))] += 1 / double(labels);
   for (int64_t c = 0; c < classes; ++c) {
     out.targets.set(c * classes + c, 1);
     out.output.set(c, out.shares[size_t(c)]);

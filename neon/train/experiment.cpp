@@ -229,6 +229,7 @@ DataLayout layout_of(const Data& data) {
   out.channels_last = data.channels_last;
   out.train_size = data.train.size();
   out.classes = data.classes;
+  out.whole_targets = data.whole_targets;
   out.scale = data.scale;
   out.shift = data.shift;
   out.means = data.means;
@@ -253,6 +254,7 @@ DataLayout layout_of(const DataCheck& check) {
   out.channels_last = check.channels_last;
   out.train_size = std::max<int64_t>(1, check.train_size);
   out.classes = check.classes;
+  out.whole_targets = check.whole_targets;
   out.scale = check.scale;
   out.shift = check.shift;
   out.means = check.means;

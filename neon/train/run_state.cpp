@@ -142,6 +142,7 @@ TensorFile pack_run(const Experiment& experiment, const Setting& resolved, const
       {"deviations", exact(data.deviations)},
       {"table", table_json(data.table)},
       {"rules", data.rules},
+      {"pixel_classes", data.classes > 0 && !data.train.labels_samples()},
       {"classes", data.classes}}.dump(-1, ' ', false, json::error_handler_t::replace);
   out.metadata["neon.classes"] = json(data.class_names).dump(-1, ' ', false, json::error_handler_t::replace);
   if (!position.run.empty()) out.metadata["neon.run"] = position.run;

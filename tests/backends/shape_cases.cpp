@@ -149,8 +149,9 @@ std::vector<OpCase> crop_cases() {
 std::vector<OpCase> resample_cases() {
   std::vector<OpCase> out;
   auto add = [&](const std::string& name, const CaseInput& data, const std::vector<double>& boxes,
-                 const std::vector<double>& at, int64_t height, int64_t width) {
+                 const std::vector<double>& at, int64_t height, int64_t width, bool nearest = false) {
     OpCase c{"resample", name, {data}, {{"height", height}, {"width", width}}};
+    if (nearest) c.attributes = c.attributes.with("nearest", int64_t(1));
     c.inputs.push_back({{int64_t(boxes.size()) / 4, 4}, 0, 1, DType::f32, boxes});
     if (!at.empty()) c.inputs.push_back(rows(at));
     c.length = 1000;  // the rounding of a coordinate counts as often as numbers differ from one pixel to the next
@@ -162,6 +163,9 @@ std::vector<OpCase> resample_cases() {
   add("numbers looked up", {{5, 4, 6, 2}}, boxes, {4, 1, 1}, 3, 2);
   add("bytes", {{3, 5, 6, 3}, 0, 255, DType::u8}, boxes, {}, 6, 6);
   add("one pixel", {{3, 1, 1, 2}}, boxes, {}, 2, 3);
+  add("nearest", {{3, 5, 6, 3}}, boxes, {}, 4, 7, true);
+  add("nearest, labels looked up", {{5, 4, 6, 1}, 0, 20, DType::i32}, boxes, {4, 1, 1}, 3, 2, true);
+  add("nearest, bytes", {{3, 5, 6, 3}, 0, 255, DType::u8}, boxes, {}, 5, 11, true);
   return out;
 }
 

@@ -79,6 +79,7 @@ TEST_CASE("metrics are named as neon named them, and say what is a share and wha
   CHECK(results("Accuracy") == "Accuracy % rises");
   CHECK(results("TopKMisclassification: {k: 3}") == "LogLoss, Top1Misclass %, Top3Misclass %");
   CHECK(results("PrecisionRecall") == "Precision % rises, Recall % rises");
+  CHECK(results("MeanIoU") == "MeanIoU % rises");
   CHECK(results("LogLoss") == "LogLoss");
   CHECK(results("MSE") == "MSE");
   CHECK(results("SSE") == "SSE");

@@ -28,6 +28,17 @@ def resample(data, indices, box, height, width):
     return np.array(out)
 
 
+def nearest(data, indices, box, height, width):
+    """The pixel that each place lies in; outside, the nearest one."""
+    out = []
+    for index, (top, left, h, w) in zip(indices, box):
+        rows, columns = top + (np.arange(height) + 0.5) * h / height, left + (np.arange(width) + 0.5) * w / width
+        assert np.abs(np.concatenate([rows, columns]) - np.round(np.concatenate([rows, columns]))).min() > 1e-5
+        rows, columns = (np.clip(np.floor(at).astype(int), 0, size - 1) for at, size in zip((rows, columns), data.shape[1:3]))
+        out.append(data[index][rows][:, columns])
+    return np.array(out)
+
+
 def crops():
     cases = []
     for shape, height, width, border in ((5, 6, 7, 3), 6, 7, 0), ((3, 5, 4, 1), 3, 2, 0), ((4, 4, 4, 2), 7, 9, 1), \
@@ -45,4 +56,12 @@ def crops():
         box = np.round(np.concatenate([rng.uniform(-2, 3, (5, 2)), rng.uniform(0.5, 6, (5, 2))], axis=1) * 64) / 64
         cases.append(dict(op="resample", data=data, indices=indices, place=box, height=height, width=width, border=0,
                           y=resample(data, indices, box, height, width)))
+    for shape, height, width in ((4, 6, 7, 1), 5, 9), ((2, 8, 5, 3), 11, 3), ((3, 1, 2, 2), 3, 5):
+        rng = stream("nearest", shape, height, width)
+        data = rng.integers(0, 256, shape, dtype=np.uint8)
+        indices = rng.integers(0, shape[0], 5)
+        box = np.concatenate([rng.uniform(-2, 3, (5, 2)), rng.uniform(0.5, 6, (5, 2))], axis=1).astype("f4")
+        box[0] = 0.07, shape[2] - 0.01, shape[1] - 0.23, 0.04 - shape[2]  # mirrored
+        cases.append(dict(op="nearest", data=data, indices=indices, place=box.astype(float), height=height, width=width,
+                          border=0, y=nearest(data, indices, box.astype(float), height, width)))
     return cases

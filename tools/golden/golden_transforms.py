@@ -163,4 +163,7 @@ def metrics():
     case("SSE", [errors.sum()], t)
     case({"MultiMetric": {"metric": "SSE", "index": 0}}, [errors.sum()], t)
     case("MSE", [errors.mean()], t)
+    predicted, true = np.array([v.argmax() for v in y]), np.array(label)
+    pairs = [((predicted == c) & (true == c), (predicted == c) | (true == c)) for c in range(k)]
+    case("MeanIoU", [np.mean([both.sum() / either.sum() for both, either in pairs if either.any()])])
     return cases

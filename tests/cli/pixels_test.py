@@ -1,0 +1,240 @@
+#!/usr/bin/python3
+"""Targets that are images: they move as their samples do, and may hold a class for each pixel. By NumPy's formulas."""
+import json
+
+import h5py
+import numpy as np
+
+import support
+from support import Case, tensors
+
+SPEC = """\
+dataset: {NPZ: {path: d.npz}}
+layers:
+  - Conv: {name: c, fshape: 1, nofm: 1, init: {Constant: 0.5}, bias: {Constant: 0}}
+cost: MeanSquared
+optimizer: {GradientDescentMomentum: {learning_rate: 1, momentum_coef: 0.9}}
+batch_size: 16
+epochs: 20
+metrics: []
+"""
+CLASSES = """\
+dataset: {NPZ: {path: d.npz}}
+layers:
+  - Conv: {name: c, fshape: 1, nofm: 3, init: Gaussian, bias: {Constant: 0}, activation: {PixelwiseSoftmax: {c: 3}}}
+cost: CrossEntropyMulti
+optimizer: {GradientDescentMomentum: {learning_rate: 0.5, momentum_coef: 0}}
+batch_size: 10
+epochs: 1
+metrics: [Misclassification, MeanIoU]
+"""
+
+
+def softmax(z):
+    """Of (n, K, H, W) by pixel."""
+    e = np.exp(z - z.max(1, keepdims=True))
+    return e / e.sum(1, keepdims=True)
+
+
+class Targets(Case):
+    def images(self, n=32, size=(8, 6), channels=1, seed=1):
+        return np.random.default_rng(seed).uniform(0, 1, (n, channels, *size)).astype("f4")
+
+    def save(self, x, y, x_test=None, y_test=None):
+        arrays = dict(x_train=x, y_train=y)
+        np.savez(self.path("d.npz"), **arrays, **(dict(x_test=x_test, y_test=y_test) if x_test is not None else {}))
+
+    def cost(self, *arguments):
+        self.neon("-r", "1", "-d", "f64", "-s", "m", *arguments)
+        return json.loads(self.neon("eval", "m", "--format", "json").out)["cost"]
+
+    def weights(self):
+        stored = tensors(self.path("m"))[0]
+        get = lambda name: np.frombuffer(stored[name][2], {"F64": "f8", "F32": "f4"}[stored[name][0]])
+        return get("c/W"), get("c_bias/b")
+
+    def test_what_moves_pixels_moves_targets(self):
+        """y = 1 - x is learnt exactly, wherever the pixels go; beyond the border both are 0 but with edge and reflect."""
+        x = self.images(channels=1)
+        for y in 1 - x, (1 - x)[:, 0]:
+            self.save(x, y, x, y)
+            for augment in "[]", "[Flip]", "[{RandomCrop: {size: 5}}]", "[{RandomCrop: {pad: 2, border: edge}}, Flip]", \
+                    "[Flip, {RandomCrop: {pad: 2, border: reflect}}]", "[{RandomScale: {area: [0.3, 1]}}, Flip]", \
+                    "[{RandomScale: {size: 3, area: [0.5, 1]}}]", "[Flip, {RandomScale: {size: 5}}, Flip, {RandomCrop: {size: 4}}]":
+                self.assertLess(self.cost(self.spec(SPEC, augment=augment)), 1e-9, augment)
+
+    def test_colours_stay_as_they_are_in_targets(self):
+        """With y = x and pixels of one factor f a sample, the best weight is E[f] / E[f^2]."""
+        x = self.images(n=400)
+        self.save(x, x)
+        self.neon("-r", "1", "-d", "f64", "-s", "m",
+                  self.spec(SPEC, augment="[{Brightness: {range: [0.5, 1.5]}}]", batch_size="400", epochs="150"))
+        w, b = self.weights()
+        # Of y = x against w f x + b, f uniform in [0.5, 1.5]: normal equations by the moments of x and f.
+        m1, m2, f1, f2 = x.mean(), (x.astype("f8") ** 2).mean(), 1, 1 + 1 / 12
+        solved = np.linalg.solve([[f2 * m2, f1 * m1], [f1 * m1, 1]], [f1 * m2, m1])
+        np.testing.assert_allclose([w[0], b[0]], solved, atol=0.03)
+        self.assertLess(w[0], 0.98)
+
+    def middle(self, x, size):
+        top, left = (x.shape[-2] - size) // 2, (x.shape[-1] - size) // 2
+        return x[..., top:top + size, left:left + size]
+
+    def scaled(self, x, size, nearest):
+        """The largest square in the middle, sampled at the middles of size x size parts."""
+        height, width = x.shape[-2:]
+        side = min(height, width)
+        rows, columns = ((length - side) / 2 + (np.arange(size) + 0.5) * side / size for length in (height, width))
+        if nearest:
+            return x[..., np.floor(rows).astype(int), :][..., np.floor(columns).astype(int)]
+        x = np.apply_along_axis(lambda line: np.interp(rows - 0.5, np.arange(height), line), -2, x.astype("f8"))
+        return np.apply_along_axis(lambda line: np.interp(columns - 0.5, np.arange(width), line), -1, x)
+
+    def test_an_evaluation_takes_the_middle_of_both(self):
+        rng = np.random.default_rng(2)
+        x, t = self.images(size=(9, 8)), rng.uniform(0, 1, (32, 1, 9, 8)).astype("f4")
+        whole = rng.integers(0, 9, (32, 1, 9, 8)).astype("i4")
+        for y, integers in (t, False), (whole, True):
+            self.save(x, y, x, y)
+            for augment, moved in (("[{RandomCrop: {size: 4}}]", lambda a, nearest: self.middle(a, 4)),
+                                   ("[{RandomScale: {size: 5}}]", lambda a, nearest: self.scaled(a, 5, nearest))):
+                spec = self.spec(SPEC, augment=augment, epochs="1", optimizer="{SGD: {learning_rate: 0}}",
+                                 dataset="{NPZ: {path: d.npz, regression: true}}")
+                wanted = 0.5 * ((0.5 * moved(x, False) - moved(y, integers)) ** 2).mean()
+                self.assertAlmostEqual(self.cost(spec), wanted, delta=1e-6 * wanted)
+
+    def test_targets_that_cannot_move_alike_are_refused(self):
+        x = self.images(size=(8, 8))
+        self.save(x, x[:, :, :4, :4])
+        spec = self.spec(SPEC.replace("  - Conv", "  - Pooling: {fshape: 2}\n  - Conv"), augment="[Flip]")
+        self.refused(2, spec, says="augment: moves pixels of samples (1, 8, 8), and targets (1, 4, 4) are not of their size")
+        self.neon("-e", "1", spec, "--set", "augment=[Brightness]")
+        with h5py.File(self.path("d.h5"), "w") as file:
+            file["input"], file["output"] = x.reshape(32, -1), x.reshape(32, -1)
+            file["input"].attrs["lshape"] = 1, 8, 8
+        rows = self.spec(SPEC, dataset="{HDF5: {train: d.h5}}", augment="[Flip]")
+        self.refused(2, rows, says="targets in rows of 64 numbers; give targets as images (n, C, H, W)")
+        with h5py.File(self.path("d.h5"), "a") as file:
+            del file["output"]
+            file["output"] = (1 - x).reshape(32, 1, 8, 8)
+        self.assertLess(float(json.loads(self.neon("-r", "1", "-s", "m", rows, "--set", "dataset.test=d.h5").out and
+                                         self.neon("eval", "m", "--format", "json").out)["cost"]), 1e-6)
+
+    def test_cutout_covers_the_target_where_that_is_asked_for(self):
+        """With all of y covered where x is, y = 1 - x is 0 there and 1 - 0 without."""
+        x = self.images()
+        self.save(x, x, x, x)
+        for target, least, most in (False, 0.003, 1), (True, 0, 1e-9):
+            spec = self.spec(SPEC, augment=f"[{{Cutout: {{size: 5, target: {str(target).lower()}}}}}]")
+            cost = self.cost(spec)
+            self.assertGreaterEqual(cost, 0)
+            if target:
+                self.assertLess(cost, most)
+            else:
+                w, b = self.weights()
+                self.assertGreater(abs(b[0]), least, "what is covered pulls the bias up")
+
+
+class Classes(Case):
+    def data(self, n=40, shape=(4, 6, 5), dtype="i4", seed=3):
+        rng = np.random.default_rng(seed)
+        x = rng.uniform(-1, 1, (n, *shape)).astype("f4")
+        return x, x[:, :3].argmax(1).astype(dtype)
+
+    def save(self, x, y, x_test, y_test):
+        np.savez(self.path("d.npz"), x_train=x, y_train=y, x_test=x_test, y_test=y_test)
+
+    def logits(self, x, name="m"):
+        stored = tensors(self.path(name))[0]
+        w = np.frombuffer(stored["c/W"][2]).reshape(3, x.shape[1])
+        return np.einsum("kc,nchw->nkhw", w, x.astype("f8")) + np.frombuffer(stored["c_bias/b"][2])[:, None, None]
+
+    def test_cost_and_metrics_are_those_of_pixels(self):
+        for dtype, sides in ("i4", 3), ("u1", 3), ("i8", 4), ("u1", 4):
+            (x, y), (x_test, y_test) = self.data(dtype=dtype), self.data(17, dtype=dtype, seed=4)
+            self.save(x, y if sides == 3 else y[:, None], x_test, y_test if sides == 3 else y_test[:, None])
+            self.neon("-r", "1", "-d", "f64", "-s", "m", self.spec(CLASSES))
+            got = json.loads(self.neon("eval", "m", "--format", "json").out)
+            p = softmax(self.logits(x_test))
+            true, found = y_test, p.argmax(1)
+            cost = -np.log(np.take_along_axis(p, true[:, None].astype(int), 1)).mean()
+            ious = [((true == k) & (found == k)).sum() / ((true == k) | (found == k)).sum() for k in range(3)]
+            self.assertAlmostEqual(got["cost"], cost, delta=1e-9)
+            self.assertAlmostEqual(got["Top1Misclass"], (true != found).mean(), delta=1e-9)
+            self.assertAlmostEqual(got["MeanIoU"], np.mean(ious), delta=1e-9)
+
+    def test_a_step_follows_the_mean_over_pixels(self):
+        x, y = self.data(10)
+        self.save(x, y, x, y)
+        spec = self.spec(CLASSES, epochs="1")
+        self.neon("-r", "1", "-d", "f64", "-s", "before", spec, "--set", "optimizer.GradientDescentMomentum.learning_rate=0")
+        self.neon("-r", "1", "-d", "f64", "-s", "m", spec)
+        error = softmax(self.logits(x, "before")) - (y[:, None] == np.arange(3)[:, None, None])
+        gradient = np.einsum("nkhw,nchw->kc", error, x.astype("f8")) / y.size
+        before, after = (np.frombuffer(tensors(self.path(name))[0]["c/W"][2]).reshape(3, 4) for name in ("before", "m"))
+        np.testing.assert_allclose(after, before - 0.5 * gradient, atol=1e-12)
+
+    def test_labels_move_with_their_pixels(self):
+        """The class is a function of the pixel, black being of class 0: it is learnt wherever pixels go."""
+        x, y = self.data(64, shape=(3, 7, 7))
+        x, y = np.abs(x), y
+        y = x.argmax(1)
+        for augment in "[Flip]", "[{RandomCrop: {pad: 2}}, Flip]", "[{RandomCrop: {size: 5}}]":
+            self.save(x, y, x, y)
+            spec = self.spec(CLASSES, epochs="40", augment=augment, optimizer="{Adam: {learning_rate: 0.2}}")
+            self.neon("-r", "1", "-s", "m", spec)
+            self.assertLess(json.loads(self.neon("eval", "m", "--format", "json").out)["Top1Misclass"], 0.03, augment)
+        # Scaled labels are labels still: the mean of 0 and 2 would be 1.
+        y = np.where(np.random.default_rng(1).random((64, 7, 7)) < 0.5, 0, 2)
+        self.save(x, y, x, y)
+        spec = self.spec(CLASSES, dataset="{NPZ: {path: d.npz, classes: 3}}", epochs="60", augment="[{RandomScale: {size: 5}}]",
+                         optimizer="{Adam: {learning_rate: 0.2}}")
+        self.neon("-r", "1", "-s", "m", spec)
+        np.save(self.path("x.npy"), x[:4])
+        rows = self.neon("predict", "m", "x.npy", "--format", "json").out.splitlines()
+        self.assertNotIn("1", {name for row in rows for name in json.loads(row)["classes"]})
+
+    def test_predict_prints_the_class_of_each_pixel(self):
+        x, y = self.data()
+        self.save(x, y, x, y)
+        self.neon("-r", "1", "-d", "f64", "-s", "m", self.spec(CLASSES, epochs="5"))
+        np.save(self.path("x.npy"), x)
+        out = self.neon("predict", "m", "x.npy").out.splitlines()
+        self.assertEqual(out[0], ",".join(["sample"] + [f"pixel{i}" for i in range(30)]))
+        got = np.array([[int(cell) for cell in row.split(",")[1:]] for row in out[1:]])
+        self.assertTrue((got == self.logits(x).argmax(1).reshape(40, 30)).all())
+        self.refused(2, "predict", "m", "x.npy", "--top_k", "2", says="of each pixel its class is printed")
+        stats = self.neon("data", "stats", "s.yaml").out
+        for k in range(3):
+            self.assertRegex(stats, rf"(?m)^class {k} +train {(y == k).sum()} +test {(y == k).sum()} ")
+
+    def test_other_nets_are_refused_with_the_layer_that_suits(self):
+        x, y = self.data()
+        self.save(x, y, x, y)
+        layer = "Conv: {fshape: 1, nofm: 3, activation: {PixelwiseSoftmax: {c: 3}}}"
+        for change, says in (("fshape: 1, nofm: 3", "fshape: 3, nofm: 3"), ["the last layer gives (3, 4, 3)", layer]), \
+                (("nofm: 3", "nofm: 6"), ["gives (6, 6, 5)", "has one of 3 classes", layer]), \
+                (("{PixelwiseSoftmax: {c: 3}}", "Softmax"), ["Softmax makes one distribution over all 90 numbers", "PixelwiseSoftmax: {c: 3}"]):
+            self.refused(2, "check", self.spec(CLASSES.replace(*change)), says=says)
+        # As numbers they are no classes.
+        numbers = self.spec(SPEC, dataset="{NPZ: {path: d.npz, regression: true}}")
+        self.neon("check", numbers)
+        y[0, 0, 0] = -1
+        self.save(x, y, x, y)
+        self.refused(3, self.spec(CLASSES), says="label 0 is -1: with 3 classes labels are whole numbers from 0 to 2")
+
+    def test_branches_with_targets_of_their_own_are_an_error(self):
+        x = np.random.default_rng(1).uniform(0, 1, (20, 3)).astype("f4")
+        np.savez(self.path("d.npz"), x_train=x, y_train=x[:, :2])
+        branches = "[BranchNode: {name: b}, Affine: {nout: 2, init: Kaiming}]"
+        spec = "dataset: {NPZ: {path: d.npz}}\nlayers: [{TREE: [%s, %s]}]\ncost: {Multicost: [MeanSquared, MeanSquared]}\n" \
+            "optimizer: {SGD: {learning_rate: 0.1}}\nbatch_size: 10\nepochs: 1\nmetrics: []\n" % (branches, branches)
+        self.refused(2, "check", self.spec(spec.replace("TREE", "Tree")),
+                     says=["Tree has 2 outputs, and each would be compared with all 2 numbers of a target", "not supported yet"])
+        self.neon(self.spec(spec.replace("TREE", "SingleOutputTree")))
+        np.savez(self.path("d.npz"), x_train=x, y_train=x[:, :1])
+        self.neon(self.spec(spec.replace("TREE", "Tree").replace("nout: 2", "nout: 1")))
+
+
+if __name__ == "__main__":
+    support.main()
