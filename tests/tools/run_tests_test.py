@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import sys
+import tempfile
 import unittest
 from importlib.machinery import SourceFileLoader
 
@@ -53,6 +54,34 @@ class Counts(unittest.TestCase):
     def test_crash_after_passing_is_a_failure(self):
         self.assertEqual(self.entry("FAIL", RULE + "All tests passed (5 assertions in 3 test cases)\n"), (3, 1, 0))
         self.assertEqual(self.entry("TIMEOUT", "start\n"), (0, 1, 0))
+
+
+class TemporaryFiles(unittest.TestCase):
+    def setUp(self):
+        before = dict(os.environ)
+        self.addCleanup(lambda: (os.environ.clear(), os.environ.update(before)))
+        os.environ.pop("TMPDIR", None)
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(os.rmdir, self.folder)
+
+    def test_lie_in_memory_until_the_tests_are_done(self):
+        run_tests.LEAST_ROOM = 0
+        with run_tests.temporary_files(self.folder) as environment:
+            inside = environment["TMPDIR"]
+            self.assertEqual(os.path.dirname(inside), self.folder)
+            with open(os.path.join(inside, "left"), "w"):
+                pass
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_lie_elsewhere_without_room_or_where_the_user_wants_them(self):
+        run_tests.LEAST_ROOM = 1 << 60
+        for memory in self.folder, self.folder + "/missing":
+            with run_tests.temporary_files(memory) as environment:
+                self.assertNotIn("TMPDIR", environment)
+        run_tests.LEAST_ROOM = 0
+        os.environ["TMPDIR"] = "/mine"
+        with run_tests.temporary_files(self.folder) as environment:
+            self.assertEqual(environment["TMPDIR"], "/mine")
 
 
 if __name__ == "__main__":
