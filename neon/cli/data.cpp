@@ -39,7 +39,7 @@ bool needs_parameters(const Schema& schema) {
   return std::ranges::any_of(schema.fields, [](const Field& field) { return field.required; });
 }
 
-// Of verbs that read no spec.
+// For verbs that read no spec.
 void refuse_overrides(const CommandLine& line, const char* verb) {
   if (!line.overrides.empty()) fail(ErrorKind::config, "--set changes a spec, but neon data ", verb, " reads no spec");
 }
@@ -129,7 +129,7 @@ struct OpenedImages {
   std::vector<std::string> selection;  // what of a spec's set is about the samples used: "subset_pct: 10"
   bool autoencoder = false;
 };
-// Of a folder, an archive, a list, or the data set of a spec. Warnings are printed.
+// Opens the images of a folder, an archive, a list, or the data set of a spec. Prints warnings.
 OpenedImages open_images(const CommandLine& line, const std::string& path) {
   const RunOptions options = line.run();
   OpenedSpec spec;
@@ -211,7 +211,7 @@ std::string list_of(const std::vector<double>& numbers, double scale = 1) {
 // How many samples each class has, or how many pixels where each has a class.
 std::vector<int64_t> class_sizes(const Data& data, const Split& split) {
   std::vector<int64_t> out(size_t(data.classes), 0);
-  const int64_t count = data.classes > 0 ? split.label_count() : 0;
+  const int64_t count = data.classes > 0 && split.size() > 0 ? split.label_count() : 0;
   for (int64_t i = 0; i < count; ++i) {
     const int32_t label = split.label(i);
     if (label < 0 || label >= data.classes)
@@ -249,8 +249,8 @@ int run_data_stats(const CommandLine& line) {
   return 0;
 }
 
-// What a spec of the shards says, for them to be read as the set that they were packed from; `various`: images have no
-// size in common, and the set gives none.
+// The data set of a spec that reads the shards as the set that they were packed from; `various`: images have no size in
+// common, and the set gives none.
 std::string shards_setting(const std::string& folder, const OpenedImages& packed, int64_t size, bool various) {
   const ImageParams& params = packed.set->params;
   std::vector<std::string> says{"path: " + folder};

@@ -39,8 +39,8 @@ void Trainer::make_programs(const StoredRun* resume) {
     runner_ = std::make_unique<StepRunner>(setup_, phase, variables_, start_.position, observer_, report_.listener());
     if (runner_->feed().reads_ahead() && setup_.gpu && setup_.data.train.stays_on_host)
       report_.message(
-          "note: the samples would take more than memory_share of the GPU's memory: they stay in the host's, and "
-          "batches are copied as the run goes on");
+          "note: the samples would take more than memory_share of the GPU's memory; they stay in the host's memory, "
+          "and batches are copied");
     if (!setup_.gpu) check_room(runner_->program(), variables_);
     setup_.experiment.fit(runner_->graph(), setup_.layout);
     if (!resume) report_.messages(setup_.experiment.advice(runner_->graph(), setup_.layout));

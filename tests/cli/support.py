@@ -160,6 +160,21 @@ def write_mnist(case, folder="mnist", train=64, test=20):
         case.write(f"{folder}/{name}-labels-idx1-ubyte", idx([count], labels))
 
 
+def write_colours(case):
+    """80 + 20 images of two classes, told apart by their colour; returns those to train with."""
+    import numpy as np
+    rng, training = np.random.default_rng(4), []
+    for part, count in ("train", 40), ("test", 10):
+        for kind, channel in ("blue", 2), ("red", 0):
+            for i in range(count):
+                image = rng.integers(0, 120, (9, 12, 3), dtype=np.uint8)
+                image[:, :, channel] += 60
+                case.write(f"colours/{part}/{kind}/{i}.png", png(image))
+                if part == "train":
+                    training.append(image)
+    return np.array(training)
+
+
 MNIST = """\
 dataset: MNIST
 layers:

@@ -1,0 +1,178 @@
+#!/usr/bin/python3
+"""Runs that are resumed: what they keep, what may be set anew, and where their files are."""
+import os
+import re
+import shutil
+
+import h5py
+import numpy as np
+
+import support
+from support import Case, tensors
+
+
+class Resume(Case):
+    def test_a_run_that_goes_on_keeps_its_seed_and_says_no_more(self):
+        seed = re.search(r", (seed \d+)\n", self.neon("-s", "m", self.spec()).out)[1]
+        self.assertIn(f", {seed}\n", self.neon("resume", "--deterministic", "-e", "5", "m").out)
+        self.neon("--deterministic", "-s", "m", "s.yaml")
+        self.assertIn(", seed 0\n", self.neon("resume", "-e", "5", "m").out)
+
+    def test_resume_of_a_run_that_is_done(self):
+        self.neon("-e", "3", "-s", "m.safetensors", self.spec())
+        before = tensors(self.path("m.safetensors"))[0]
+        for epochs, says in ("2", "the run has done 3 epochs, more than 2; -e N trains on to epoch N\n"), \
+                ("3", "the run has done its 3 epochs; -e N trains on to epoch N\n"):
+            result = self.neon("resume", "m.safetensors", "-e", epochs)
+            self.assertIn(says, result.err)
+            self.assertIn("trained 3 epochs", result.out)
+        self.assertEqual(tensors(self.path("m.safetensors"))[0], before)
+
+    def test_resume_of_a_run_that_was_stopped_early(self):
+        spec = self.spec(callbacks="[EarlyStop: {patience: 1, min_delta: 9}]")  # the second evaluation is no better
+        self.assertIn("trained 2 epochs", self.neon("-s", "m.safetensors", spec).out)
+        done = self.neon("resume", "m.safetensors", "-e", "6")
+        self.assertIn("the run was stopped early after epoch 2; with more patience", done.err)
+        self.assertIn("trained 2 epochs", done.out)
+        more = self.neon("resume", "m.safetensors", "--set", "callbacks=[EarlyStop: {patience: 2, min_delta: 9}]")
+        self.assertIn("trained 3 epochs", more.out)
+        self.assertNotIn("was stopped early", more.err)
+        self.assertIn("trained 4 epochs", self.neon("resume", "m.safetensors", "--set", "callbacks=[]").out)
+
+    def test_a_run_that_is_done_is_saved_under_another_name_only(self):
+        self.neon("-e", "2", "-r", "1", "-s", "m.safetensors", self.spec())
+        before = os.stat(self.path("m.safetensors")).st_mtime_ns
+        done = self.neon("resume", "m.safetensors").out
+        self.assertNotIn("wrote", done)
+        self.assertIn("eval m.safetensors\n", done)
+        self.assertEqual(os.stat(self.path("m.safetensors")).st_mtime_ns, before)
+        self.assertIn("wrote other.safetensors\n", self.neon("resume", "m.safetensors", "-s", "other.safetensors").out)
+        self.assertEqual(tensors(self.path("other.safetensors"))[0], tensors(self.path("m.safetensors"))[0])
+
+    def test_curves_of_a_run_that_goes_on_are_kept(self):
+        """Also where an evaluation takes so long that there was one at the end alone."""
+        self.neon("-s", "m", "-o", "r.h5", self.spec(dataset="{Iris: {test: 75}}", epochs="2"))
+        with h5py.File(self.path("r.h5")) as file:
+            before = file["cost/loss"][:]
+        self.assertEqual(before.shape, (1,))
+        for epochs in "4", "7":
+            self.assertNotIn("is not kept", self.neon("resume", "-e", epochs, "m").err)
+            with h5py.File(self.path("r.h5")) as file:
+                self.assertEqual(file["cost/loss"].attrs["epoch_freq"], 2)
+                self.assertEqual(file["cost/loss"][0], before[0])
+                self.assertEqual(len(file["cost/loss"]), int(epochs) // 2)
+                self.assertFalse(any(file["cost/loss"][:] != file["cost/loss"][:]), "all were evaluated")
+
+    def test_the_same_file_of_options_again(self):
+        self.write("a.cfg", "batch_size = 20\nrng_seed = 4\ndatatype = bf16\nrounding = 5\nsave_path = m\nepochs = 3\n")
+        self.neon("-c", "a.cfg", "-e", "1", self.spec())
+        self.assertIn("trained 3 epochs", self.neon("resume", "-c", "a.cfg", "m").out)
+        self.refused(2, "resume", "-c", "a.cfg", "-r", "5", "m", says="--rng_seed cannot change")
+
+    def test_what_makes_the_bits_is_not_set_anew_either(self):
+        for options in [], ["-z", "16", "-d", "f16", "-r", "7"]:
+            self.neon("-e", "1", "-s", "m.safetensors", *options, self.spec())
+            same = ["batch_size=16", "datatype=f16", "rng_seed=7"] if options else ["batch_size=16", "datatype=f32"]
+            for change in "batch_size=20", "batchsize=20", "datatype=bf16", "rng_seed=8":
+                self.refused(2, "resume", "-e", "2", "m.safetensors", "--set", change,
+                             says=change.split("=")[0].replace("hs", "h_s") + " cannot change when a run goes on")
+            self.neon("resume", "-e", "2", "m.safetensors", *(word for one in same for word in ("--set", one)))
+
+    def test_a_type_set_anew_counts_where_weights_are_used(self):
+        self.neon("-e", "2", "-d", "f16", "-s", "m.safetensors", self.spec(), "-u")
+        said = {type: self.neon("eval", "m.safetensors", "--format", "json", "-d", type).out for type in ("f16", "bf16", "f64")}
+        self.assertEqual(len(set(said.values())), 3)
+        for type, out in said.items():
+            self.assertEqual(self.neon("eval", "m.safetensors", "--format", "json", "--set", f"datatype={type}").out, out)
+        self.write("s.csv", "5.1,3.5,1.4,0.2\n")
+        self.neon("predict", "-d", "f64", "m.safetensors", "s.csv")
+
+    def test_epochs_set_anew_when_a_run_goes_on(self):
+        self.neon("-e", "2", "-s", "m.safetensors", self.spec())
+        self.assertIn("trained 3 epochs", self.neon("resume", "--set", "epochs=3", "m.safetensors").out)
+        self.refused(2, "resume", "--set", "epochs=4", "-e", "5", "m.safetensors", says="contradict each other")
+
+    def test_a_rate_that_goes_by_the_epochs_of_the_run(self):
+        spec = self.spec(epochs="2")
+        cosine = ["--set", "optimizer.schedule=Cosine"]
+        self.neon("-s", "m.safetensors", spec, *cosine)
+        said = self.neon("resume", "m.safetensors", "-e", "4").err
+        rate = float(re.search(r"learning_rate: ([0-9.e-]+)", self.read("s.yaml").decode())[1])
+        told = re.search(r"note: the schedule depends on the run's length, now 4 epochs instead of 2; the learning rate is now ([0-9.e-]+) instead of 0\n", said)
+        self.assertTrue(told, said)
+        self.assertAlmostEqual(float(told[1]), rate / 2)  # half of half a cosine
+        self.assertNotIn("learning rate", self.neon("resume", "m.safetensors").err)
+        self.neon("-s", "n.safetensors", spec)
+        self.assertNotIn("learning rate", self.neon("resume", "n.safetensors", "-e", "4").err)
+
+    def test_files_of_a_run_that_goes_on_elsewhere_are_where_they_were(self):
+        first, other = self.path("first"), self.path("other")
+        os.mkdir(other)
+        rows = "".join(f"{i % 7},{i % 5},{'abc'[i % 3]}\n" for i in range(60))
+        self.write("first/data.csv", rows)  # where the run begins, and not where the spec is
+        self.write("other/data.csv", "1,2,a\n1,3,b\n1,4,c\n" * 20)
+        self.spec(name="specs/s.yaml", dataset="{CSV: {path: data.csv}}")
+        self.neon("-r", "1", "-e", "2", "-s", "m.safetensors", "-o", "out/run.h5", "-l", "log.txt", "-w", ".", "../specs/s.yaml", cwd=first)
+
+        def epochs(path):
+            with h5py.File(self.path(path)) as file:
+                self.assertEqual(file.attrs["status"], "complete")
+                return [cost > 0 for cost in file["epoch/cost"]]
+
+        done = self.neon("resume", "-e", "4", "../first/m.safetensors", cwd=other)
+        self.assertEqual(os.listdir(other), ["data.csv"])
+        self.assertIn(os.path.join(first, "out/run.h5"), done.out)
+        self.assertEqual(epochs("first/out/run.h5"), [True] * 4)
+        self.assertIn(b"trained 4 epochs", self.read("first/log.txt"))
+        self.assertIn("data.csv", self.neon("eval", "../first/m.safetensors", cwd=other).out)
+        # What is given anew is of the folder where it is given.
+        self.neon("resume", "-e", "5", "../first/m.safetensors", "-o", "mine.h5", cwd=other)
+        self.refused(2, "resume", "-e", "6", "m.safetensors", cwd=first, says=["other/mine.h5", "give -o FILE"])
+        self.neon("resume", "-e", "6", "m.safetensors", "-o", os.path.join(other, "mine.h5"), cwd=first)
+        self.assertEqual(epochs("other/mine.h5"), [False] * 4 + [True] * 2)
+        self.assertEqual(sorted(os.listdir(first)), ["data.csv", "log.txt", "m.5-5.safetensors", "m.safetensors", "out"])
+
+    def test_a_copy_of_a_run_does_not_write_into_the_curves_of_the_original(self):
+        self.neon("-r", "1", "-e", "2", "-s", "first/m.safetensors", "-o", "first/m.h5", self.spec())
+        shutil.copytree(self.path("first"), self.path("second"))
+        curves = self.read("first/m.h5")
+        for copy in "second/m.safetensors", "first/m.1-1.safetensors":
+            self.refused(2, "resume", "-e", "3", copy, says=[copy + " is a copy or an older checkpoint", "first/m.h5", "-o"])
+        self.assertEqual(self.read("first/m.h5"), curves)
+        self.neon("resume", "-e", "3", "second/m.safetensors", "-o", "second/m.h5")
+        self.assertEqual(self.read("first/m.h5"), curves)
+        # Back to an older one of the same run; and a run that was moved.
+        self.neon("resume", "-e", "3", "first/m.1-1.safetensors", "-s", "first/m.safetensors")
+        os.rename(self.path("first/m.safetensors"), self.path("first/n.safetensors"))
+        self.neon("resume", "-e", "4", "first/n.safetensors")
+        with h5py.File(self.path("first/m.h5")) as file:
+            self.assertEqual([cost > 0 for cost in file["epoch/cost"]], [True] * 4)
+
+    def test_curves_that_lie_in_another_file_are_not_read(self):
+        self.write("secret", np.arange(4, dtype="<f8").tobytes())
+        self.neon("-r", "1", "-e", "2", "-s", "m.safetensors", "-o", "m.h5", self.spec())
+        with h5py.File(self.path("m.h5"), "r+") as file:
+            about, size = dict(file["epoch/cost"].attrs), file["epoch/cost"].size
+            del file["epoch/cost"]
+            curve = file.create_dataset("epoch/cost", (size,), "<f8", external=[(self.path("secret"), 0, 8 * size)])
+            curve.attrs.update(about)
+        done = self.neon("resume", "-e", "3", "m.safetensors")
+        self.assertIn("epoch/cost keeps its numbers in another file", done.err)
+        with h5py.File(self.path("m.h5")) as file:
+            self.assertTrue(np.isnan(file["epoch/cost"][:2]).all(), file["epoch/cost"][:])
+
+    def test_a_run_whose_folder_is_gone_says_so(self):
+        self.neon("-e", "1", "-s", "m.safetensors", "-o", "out/run.h5", "-l", "logs/log.txt", self.spec())
+        os.rename(self.path("out"), self.path("moved"))
+        self.refused(2, "resume", "-e", "2", "m.safetensors", says=["metrics file is out/run.h5", "give it a place with -o"])
+        resume = ["resume", "-e", "2", "m.safetensors", "-o", "moved/run.h5"]
+        os.rename(self.path("logs"), self.path("away"))
+        self.refused(2, "resume", "-e", "2", "m.safetensors", says="the run's metrics file is out/run.h5, the run's log file is "
+                     "logs/log.txt, and their folders are not there any more; give them places with -o and -l\n")
+        self.refused(2, *resume, says=["log file is logs/log.txt", "give it a place with -l"])
+        self.neon(*resume, "-l", "new/log.txt")
+        self.assertEqual(sorted(os.listdir(self.path("new"))), ["log.txt"])
+
+
+if __name__ == "__main__":
+    support.main()
