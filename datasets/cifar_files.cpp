@@ -50,7 +50,9 @@ std::vector<std::string> cifar_folders(const CifarKind& kind, const DataContext&
   return out;
 }
 
-std::string find_cifar(const CifarKind& kind, const DataContext& context) {
+namespace {
+
+std::string existing_cifar(const CifarKind& kind, const DataContext& context) {
   for (const std::string& folder : cifar_folders(kind, context)) {
     for (const std::string& place : {folder, join_path(folder, kind.unpacked)})
       if (file_exists(join_path(place, kind.train.front()))) return place;
@@ -59,13 +61,17 @@ std::string find_cifar(const CifarKind& kind, const DataContext& context) {
   return "";
 }
 
-namespace {
-
 std::string downloaded(const CifarKind& kind, const DataContext& context) {
   return join_path(join_path(context.data_folder(), kind.folders.front()), kind.archive);
 }
 
 }  // namespace
+
+std::string find_cifar(const CifarKind& kind, const DataContext& context) {
+  std::string out = existing_cifar(kind, context);
+  if (!out.empty()) context.check_may_read(out, "");
+  return out;
+}
 
 std::string fetch_cifar(const CifarKind& kind, const DataContext& context) {
   Download what;

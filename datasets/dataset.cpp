@@ -13,60 +13,6 @@
 
 namespace neon {
 
-std::string default_data_dir() {
-  if (const char* own = std::getenv("NEON_DATA_DIR"); own && *own) return expand_home(own);
-  const std::string nervana = expand_home("~/nervana/data");
-  return folder_exists(nervana) ? nervana : cache_dir();
-}
-
-std::string DataContext::data_folder() const { return data_dir.empty() ? default_data_dir() : expand_home(data_dir); }
-
-std::vector<std::string> DataContext::places_of(const std::string& path) const {
-  const std::string expanded = expand_home(path);
-  if (expanded.starts_with('/')) return {expanded};
-  std::vector<std::string> out, known;
-  for (const std::string& folder : {run_dir, std::string(), spec_dir, data_folder()}) {
-    std::string place = join_path(folder, expanded);
-    std::error_code error;
-    const auto absolute = std::filesystem::absolute(place, error).lexically_normal().string();
-    if (std::ranges::count(known, absolute)) continue;
-    known.push_back(absolute);
-    out.push_back(std::move(place));
-  }
-  return out;
-}
-
-void DataContext::warn(std::string line) const {
-  if (warnings) warnings->push_back(printable(line));  // names of files may hold anything
-}
-
-void DataContext::warn_of_stand_in(const std::string& missing, const std::string& stand_in) const {
-  warn(text(missing, " is not here", may_download ? " and could not be downloaded" : "", "; ", stand_in,
-            " stands in, so results say nothing about ", missing));
-  warn(text("to get ", missing, ": neon data fetch ", missing));
-}
-
-std::string find_data_file(const std::string& path, const DataContext& context, std::string& looked_for) {
-  if (path.empty()) fail(ErrorKind::config, "the name of a file is empty");
-  const std::vector<std::string> places = context.places_of(path);
-  for (const std::string& place : places) {
-    if (file_exists(place)) return place;
-    if (folder_exists(place)) fail(ErrorKind::data, place, ": expected a file, this is a folder");
-    std::error_code ignored;
-    if (std::filesystem::exists(place, ignored))
-      fail(ErrorKind::data, place, ": expected a regular file, this is a pipe or a device");
-  }
-  looked_for = list_text(places) + nearest_file(path);
-  return "";
-}
-
-std::string find_data_file(const std::string& path, const DataContext& context) {
-  std::string looked_for;
-  std::string found = find_data_file(path, context, looked_for);
-  if (found.empty()) fail(ErrorKind::data, path, ": no such file; looked for ", looked_for);
-  return found;
-}
-
 namespace {
 
 bool has_label_shape(const Shape& shape) { return shape.rank() == 1 || (shape.rank() == 2 && shape[1] == 1); }

@@ -1,11 +1,10 @@
 // What every reader gives: whole arrays in host memory, or a reader of single samples, with their meaning.
 #pragma once
-#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "datasets/data_context.h"
 #include "datasets/sample_reader.h"
 #include "datasets/stratify.h"
 #include "datasets/table_cell.h"
@@ -13,11 +12,6 @@
 #include "neon/core/tensor.h"
 
 namespace neon {
-
-// How parts are drawn and targets understood. A checkpoint of a run with older rules goes on by those.
-//  1: parts are drawn without regard to classes; arrays of one-hot rows are values; the labels 1 to n of arrays have a
-//     class 0; whole numbers (n, H, W) beside images are values, not classes of pixels.
-constexpr int kDataRules = 2;
 
 struct Split {
   Tensor inputs;  // (n) + Data::stored_sample(); u8 or f32, a row per sample
@@ -74,26 +68,6 @@ struct Data {
 
   // The shape of one input as it lies in memory.
   Shape stored_sample() const { return channels_last ? sample.slice(1, 3).concat({sample[0]}) : sample; }
-};
-
-struct DataContext {
-  std::string data_dir;  // where data sets are looked for first, and fetched to; "": default_data_dir()
-  // A relative path is looked for where the run began, if that is another folder than the current one; there; where the
-  // spec is; in data_dir.
-  std::string run_dir, spec_dir;
-  uint64_t seed = 0;
-  bool may_download = true;
-  std::vector<std::string>* warnings = nullptr;  // one line each; may be null
-  // Bytes of memory that are free for a run, which to know may cost something; null: there is no end to them.
-  std::function<double()> room;
-  std::optional<bool> streams;  // what stream: auto means where that is settled, as in a run that goes on
-  int rules = kDataRules;
-
-  std::string data_folder() const;
-  std::vector<std::string> places_of(const std::string& path) const;  // where it is looked for, each once
-  void warn(std::string line) const;
-  // Warns that samples of another set are used: two lines, "CIFAR10" and "ImageFolder" being the names in specs.
-  void warn_of_stand_in(const std::string& missing, const std::string& stand_in) const;
 };
 
 // What can be told without reading the samples.
@@ -166,15 +140,6 @@ class Dataset {
   // That labels must tell apart, where they are what is learned.
   size_t least_classes() const { return common.autoencoder ? 1 : 2; }
 };
-
-// The folder of data sets when -w is not given: NEON_DATA_DIR, else ~/nervana/data (neon's) when it exists,
-// else the cache folder.
-std::string default_data_dir();
-
-// The file that `path` of a spec means: absolute, or in the current folder, the spec's, the data folder. When
-// there is none, throws a data error that lists where it was looked for, or returns "" and the list.
-std::string find_data_file(const std::string& path, const DataContext& context);
-std::string find_data_file(const std::string& path, const DataContext& context, std::string& looked_for);
 
 // (n) or (n, 1) labels of any integer type, or of a float type with whole numbers, as (n) i32. A value
 // outside [0, classes) is a data error that names `source`, index, value and bound.

@@ -1,6 +1,7 @@
 #include "datasets/hash.h"
 
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -14,6 +15,15 @@ namespace neon {
 namespace {
 
 EVP_MD_CTX* context_of(void* context) { return static_cast<EVP_MD_CTX*>(context); }
+
+std::string hex_digits(const unsigned char* bytes, unsigned size) {
+  std::string out;
+  for (unsigned i = 0; i < size; ++i) {
+    out += "0123456789abcdef"[bytes[i] >> 4];
+    out += "0123456789abcdef"[bytes[i] & 15];
+  }
+  return out;
+}
 
 void check(int code) {
   if (code != 1) fail(ErrorKind::failed, "SHA-256 is not available in this machine's libcrypto");
@@ -37,12 +47,15 @@ std::string Sha256::hex() {
   unsigned char sum[EVP_MAX_MD_SIZE];
   unsigned size = 0;
   check(EVP_DigestFinal_ex(context_of(context_), sum, &size));
-  std::string out;
-  for (unsigned i = 0; i < size; ++i) {
-    out += "0123456789abcdef"[sum[i] >> 4];
-    out += "0123456789abcdef"[sum[i] & 15];
-  }
-  return out;
+  return hex_digits(sum, size);
+}
+
+std::string hmac_sha256(std::string_view key, std::string_view bytes) {
+  unsigned char sum[EVP_MAX_MD_SIZE];
+  unsigned size = 0;
+  check(HMAC(EVP_sha256(), key.data(), int(key.size()), reinterpret_cast<const unsigned char*>(bytes.data()),
+             bytes.size(), sum, &size) != nullptr);
+  return hex_digits(sum, size);
 }
 
 std::string sha256(std::string_view bytes) {

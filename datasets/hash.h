@@ -19,6 +19,8 @@ class Sha256 {
 };
 
 std::string sha256(std::string_view bytes);
+// HMAC-SHA256 (RFC 2104), 64 digits: who does not have the key cannot make it.
+std::string hmac_sha256(std::string_view key, std::string_view bytes);
 std::string sha256_of_file(const std::string& path);  // read in pieces
 
 }  // namespace neon

@@ -218,7 +218,8 @@ class ImageList : public Parametrized<Dataset, ListParams> {
     out.memory_share = common.memory_share;
     const size_t slash = path.rfind('/');
     std::string root = slash == path.npos ? "." : path.substr(0, slash), looked_for;
-    if (!params.root.empty()) root = find_image_store(params.root, context, looked_for);
+    if (params.root.empty()) context.check_may_read(root, params.path);
+    else root = find_image_store(params.root, context, looked_for);
     if (root.empty()) fail(ErrorKind::data, params.root, ": no such folder or archive; looked for ", looked_for);
     out.store = open_image_store(root);
     const std::set<std::string> known(out.store->names().begin(), out.store->names().end());

@@ -181,10 +181,17 @@ std::unique_ptr<ImageStore> open_image_store(const std::string& path) {
 std::string find_image_store(const std::string& path, const DataContext& context, std::string& looked_for) {
   const std::vector<std::string> places = context.places_of(path);
   for (const std::string& place : places)
-    if (folder_exists(place) || file_exists(place)) return place;
+    if (folder_exists(place) || file_exists(place)) {
+      context.check_may_read(place, path);
+      return place;
+    }
   if (is_pattern(path))
-    for (const std::string& place : places)
-      if (std::ranges::any_of(expand_pattern(place), file_exists)) return place;
+    for (const std::string& place : places) {
+      const std::vector<std::string> found = expand_pattern(place);
+      for (const std::string& archive : found) context.check_may_read(archive, path);
+      if (std::ranges::any_of(found, file_exists)) return place;
+    }
+  context.refuse_forbidden(path);
   looked_for = list_text(places) + nearest_file(path);
   return "";
 }

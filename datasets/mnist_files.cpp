@@ -87,7 +87,12 @@ MnistFiles find_mnist(const MnistKind& kind, const DataContext& context, std::st
       if (path.empty()) lacks += text(lacks.empty() ? "" : ", ", source.name);
       else files.paths.push_back(std::move(path));
     }
-    if (lacks.empty()) return files;
+    if (lacks.empty()) {
+      const bool is_fixed = std::ranges::count(kind.places, folder) > 0;
+      for (const std::string& path : files.paths)
+        if (!is_fixed) context.check_may_read(path, "");
+      return files;
+    }
     if (!files.paths.empty() && partial.empty()) partial = folder + " lacks " + lacks;
   }
   return {};

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "neon/cli/session.h"
+#include "neon/cli/stored_places.h"
 #include "neon/cli/verb.h"
 #include "neon/train/evaluator.h"
 #include "neon/train/fingerprint.h"
@@ -32,7 +33,7 @@ int run_eval(const CommandLine& line) {
   const Experiment& experiment = *opened.experiment;
   const bool asked = choose_backend(line, options, experiment);
   const auto waking = wake_gpu(options, experiment);
-  const FormerRun former{opened.run, false, may_fetch(line, options)};
+  const FormerRun former{opened.run, false, may_fetch(line, options), read_limits(line, opened, path)};
   const Data data = load_data(experiment, options, options.spec_dir, &former);
   const EvaluatedSet set = set_at_end(data);
   note_other_set(set, data, opened.run.position.data);

@@ -156,6 +156,7 @@ Data load_data(const Experiment& experiment, const RunOptions& options, const st
   std::vector<std::string> warnings;
   DataContext context = data_context(options, folder, seed_of(experiment, options), warnings);
   if (former) context.may_download = former->may_fetch;
+  if (former) context.limits = former->limits;
   if (former) context.rules = former->run.data_rules;
   if (former && former->goes_on) context.streams = was_streamed(former->run.position.data);
   Data data = of_dataset(experiment, [&] { return experiment.params.dataset->load(context); });

@@ -52,6 +52,7 @@ bool may_fetch(const CommandLine& line, const RunOptions& options);
 struct FormerRun {
   const StoredRun& run;
   bool goes_on, may_fetch;
+  std::optional<ReadLimits> limits;
 };
 // The data set of an experiment, read; relative paths are looked for in `folder` too. Warnings are printed. Where the
 // GPU is chosen, whether samples held in memory stay there is settled.

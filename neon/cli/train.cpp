@@ -9,10 +9,12 @@
 #include "neon/cli/fault_search.h"
 #include "neon/cli/run_files.h"
 #include "neon/cli/session.h"
+#include "neon/cli/stored_places.h"
 #include "neon/cli/verb.h"
 #include "neon/core/paths.h"
 #include "neon/train/class_names.h"
 #include "neon/train/clock.h"
+#include "neon/train/own_key.h"
 #include "neon/train/terminal.h"
 #include "neon/train/trainer.h"
 
@@ -206,6 +208,7 @@ int run_train(const CommandLine& line) {
   options.run_dir = current_dir();
   if (!options.rng_seed) options.rng_seed = spec.experiment->params.rng_seed;
   Data data = load_data(*spec.experiment, options, options.spec_dir);
+  if (!options.save_path.empty()) make_own_key();
   match_classes_of_weights(data, options);
   ClearedOutputs cleared = clear_outputs(line, options);
   const auto trainer = spec.experiment->placing([&] {
@@ -234,8 +237,10 @@ int run_resume(const CommandLine& line) {
   if (searches) write_nothing(options);
   const bool asked = choose_backend(line, options, *opened.experiment);
   const auto waking = wake_gpu(options, *opened.experiment);
-  const FormerRun former{opened.run, true, may_fetch(line, options)};
+  const FormerRun former{opened.run, true, may_fetch(line, options), read_limits(line, opened, path)};
   const Data data = load_data(*opened.experiment, options, options.spec_dir, &former);
+  if (former.limits) forget_forbidden_places(options, *former.limits);
+  make_own_key();
   const Position& at = opened.run.position;
   print_message(text("going on after epoch ", at.epoch, ", step ", at.step_in_epoch));
   if (!searches) print_message("writes " + written_files(options));

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "neon/spec/yaml.h"
+#include "neon/train/own_key.h"
 
 namespace neon {
 
@@ -127,6 +128,8 @@ TensorFile pack_run(const Experiment& experiment, const Setting& resolved, const
   }
   out.metadata["neon.spec"] = write_yaml(resolved);
   out.metadata["neon.options"] = write_yaml(write_params(options));
+  const std::string seal = own_seal(out.metadata["neon.spec"], out.metadata["neon.options"]);
+  if (!seal.empty()) out.metadata["neon.seal"] = seal;
   out.metadata["neon.position"] = position_json(position).dump();
   out.metadata["neon.callbacks"] = callbacks.dump();
   out.metadata["neon.data"] = json{
@@ -175,6 +178,8 @@ StoredRun unpack_run(TensorFile file, const std::string& path) {
   } catch (const std::exception& error) {
     fail(ErrorKind::data, path, ": its metadata cannot be read: ", reason_of(error, "they are not those of a run"));
   }
+  const std::string seal = own_seal(metadata("neon.spec"), metadata("neon.options"));
+  out.is_own = !seal.empty() && file.metadata.contains("neon.seal") && metadata("neon.seal") == seal;
   if (file.metadata.count("neon.run")) out.position.run = file.metadata.at("neon.run");
   out.file = std::move(file);
   return out;

@@ -2,7 +2,7 @@
 //
 // Tensors: every variable of the store under its name (parameters, optimizer state, running statistics, running
 // means), and callback/K/NAME. Metadata: neon.spec (the resolved spec), neon.options, neon.position and
-// neon.callbacks (JSON), neon.data, neon.classes.
+// neon.callbacks (JSON), neon.data, neon.classes, and neon.seal (own_key.h).
 #pragma once
 #include <optional>
 
@@ -45,6 +45,7 @@ struct StoredRun {
   RunOptions options;
   Position position;
   TensorFile file;
+  bool is_own = false;  // a run of this user wrote it: its paths are the user's
   std::vector<std::string> class_names;
   std::vector<double> means, deviations;  // by channel, as the net was trained with; empty: not normalised
   std::vector<double> subtracted;         // from samples as they lie in memory; see Data

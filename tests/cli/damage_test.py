@@ -8,23 +8,13 @@ import re
 import shutil
 import struct
 import unittest
-import zlib
 
 import numpy as np
 
 import support
-from support import IRIS, Case, tensors
+from support import IRIS, Case, parts, sealed, tensors
 
 SPEC = IRIS.replace("batch_size: 16", "callbacks: [EarlyStop: {patience: 99}]\nema: 0.9\nbatch_size: 16")
-
-
-def parts(content):
-    """Header text, header as an object, and where each tensor lies in the file, in order."""
-    (length,) = struct.unpack("<Q", content[:8])
-    header = json.loads(content[8:8 + length])
-    places = sorted((8 + length + begin, 8 + length + end, name) for name, item in header.items()
-                    if name != "__metadata__" for begin, end in [item["data_offsets"]])
-    return content[8:8 + length], header, places
 
 
 def flips(content):
@@ -59,19 +49,6 @@ def damaged_forms(content):
     for length in cuts(content):
         yield f"cut to {length} of {len(content)} bytes", content[:length]
     yield "a byte more", content + b"\0"
-
-
-def sealed(header, data):
-    """A checkpoint's bytes with right checksums (see neon/train/checkpoint.h)."""
-    about = header["__metadata__"]
-    about["neon.checksums"] = json.dumps({name: "crc32:%08x" % zlib.crc32(data[slice(*item["data_offsets"])])
-                                          for name, item in header.items() if name != "__metadata__"})
-    about["neon.header_checksum"] = "crc32:00000000"
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    text = text.replace(b'"neon.header_checksum":"crc32:00000000"',
-                        b'"neon.header_checksum":"crc32:%08x"' % zlib.crc32(text))
-    return struct.pack("<Q", len(text)) + text + data
 
 
 class Damage(Case):

@@ -77,8 +77,10 @@ class Case(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="neon-cli-")
         self.addCleanup(shutil.rmtree, self.folder)
+        self.cache = tempfile.mkdtemp(prefix="neon-cache-")
+        self.addCleanup(shutil.rmtree, self.cache)
         # Nothing of the user's is read or written.
-        self.environment = {**ENVIRONMENT, "CUDA_VISIBLE_DEVICES": "", "HOME": self.folder, "NEON_CACHE_DIR": os.path.join(self.folder, "cache")}
+        self.environment = {**ENVIRONMENT, "CUDA_VISIBLE_DEVICES": "", "HOME": self.folder, "NEON_CACHE_DIR": self.cache}
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -144,6 +146,28 @@ def tensors(path):
     data = content[8 + length:]
     return {name: (item["dtype"], item["shape"], data[slice(*item["data_offsets"])])
             for name, item in header.items()}, metadata
+
+
+def parts(content):
+    """Header text, header as an object, and where each tensor lies in the file, in order."""
+    (length,) = struct.unpack("<Q", content[:8])
+    header = json.loads(content[8:8 + length])
+    places = sorted((8 + length + begin, 8 + length + end, name) for name, item in header.items()
+                    if name != "__metadata__" for begin, end in [item["data_offsets"]])
+    return content[8:8 + length], header, places
+
+
+def sealed(header, data):
+    """A checkpoint's bytes with right checksums (see neon/train/checkpoint.h)."""
+    about = header["__metadata__"]
+    about["neon.checksums"] = json.dumps({name: "crc32:%08x" % zlib.crc32(data[slice(*item["data_offsets"])])
+                                          for name, item in header.items() if name != "__metadata__"})
+    about["neon.header_checksum"] = "crc32:00000000"
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    text = text.replace(b'"neon.header_checksum":"crc32:00000000"',
+                        b'"neon.header_checksum":"crc32:%08x"' % zlib.crc32(text))
+    return struct.pack("<Q", len(text)) + text + data
 
 
 def idx(dims, data, kind=8):
