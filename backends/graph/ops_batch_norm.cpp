@@ -1,8 +1,11 @@
 // Batch normalisation (Ioffe and Szegedy 2015, Algorithm 1) over `axes` of x, statistics over the batch:
-//   batch_norm(x, gamma, beta) -> y, mean, variance       y = gamma (x - mean) / sqrt(variance + epsilon) + beta
-//   batch_norm_grad(x, gamma, mean, variance, g) -> dx, dgamma, dbeta
-// The variance is the population's. gamma, beta, mean and variance have the shape of x with size 1 at `axes`.
-// mean and variance feed running statistics only: no gradient flows through them.
+//   batch_norm(x, gamma, beta) -> y, mean, variance, rest     y = gamma (x - mean) / sqrt(variance + epsilon) + beta
+//   batch_norm_grad(x, gamma, mean, variance, rest, g) -> dx, dgamma, dbeta
+// The variance is the population's. gamma, beta and the statistics have the shape of x with size 1 at `axes`.
+//
+// The exact mean is mean + rest, and is what y is made with. In f32 a mean of 5000 is rounded by up to 2e-4: without
+// the rest all normalised numbers would be off by that in one direction, and sums of them would grow the error. The
+// statistics feed running ones only: no gradient flows through them.
 #include <algorithm>
 
 #include "backends/graph/expression.h"
@@ -27,7 +30,7 @@ std::vector<TensorType> infer_batch_norm(const InferContext& c) {
     if (c.inputs[size_t(i)] != statistic)
       fail(ErrorKind::config, "batch norm of ", c.inputs[0], " takes gamma and beta of ", statistic, ", got ",
            c.inputs[size_t(i)]);
-  return {c.inputs[0], statistic, statistic};
+  return {c.inputs[0], statistic, statistic, statistic};
 }
 
 Expr inverse_deviation(Expr variance, const Node& node) {
@@ -35,12 +38,15 @@ Expr inverse_deviation(Expr variance, const Node& node) {
 }
 
 struct Statistics {
-  Expr average, variance;
+  Expr average, variance, rest;
 };
 
+// The second reading corrects both (Chan, Golub and LeVeque 1983, the corrected two-pass algorithm).
 Statistics after_one_another(Expr x, const std::vector<int64_t>& axes) {
   Expr average = mean(x, axes);
-  return {average, mean(square(x - average), axes)};
+  Expr distance = x - average;
+  Expr rest = mean(distance, axes);
+  return {average, maximum(mean(square(distance), axes) - square(rest), 0), rest};
 }
 
 // Where an array of which a fused kernel would read x lies in memory; an invalid Value where such a kernel makes it.
@@ -61,12 +67,14 @@ Expr first_row(Expr x, Value lying, const Shape& shape) {
   return {graph, cast(graph, first, x.dtype())};
 }
 
-// Both from sums that one reading of x makes, of differences from a number near them all, the first of each channel
-// (Chan, Golub and LeVeque 1983, shifted data): cancellation costs the variance eps (average - first)^2.
+// All from sums that one reading of x makes, of differences from a number near them all, the first of each channel
+// (Chan, Golub and LeVeque 1983, shifted data): cancellation costs the variance eps (average - first)^2. The rest is
+// the rounding error of first + offset (Dekker 1971).
 Statistics at_once(Expr x, Expr first, const std::vector<int64_t>& axes) {
   Expr shifted = x - first;
   Expr offset = mean(shifted, axes);
-  return {first + offset, maximum(mean(square(shifted), axes) - square(offset), 0)};
+  Expr average = first + offset;
+  return {average, maximum(mean(square(shifted), axes) - square(offset), 0), offset - (average - first)};
 }
 
 Statistics statistics(Expr x, const Shape& shape, const std::vector<int64_t>& axes) {
@@ -78,15 +86,17 @@ Statistics statistics(Expr x, const Shape& shape, const std::vector<int64_t>& ax
 
 std::vector<Value> define_batch_norm(Graph& graph, const Node& node) {
   Expr x(graph, node.inputs[0]), gamma(graph, node.inputs[1]), beta(graph, node.inputs[2]);
-  const auto [average, variance] = statistics(x, gamma.shape(), node.attributes.integers("axes"));
-  return {(x - average) * (inverse_deviation(variance, node) * gamma) + beta, average, variance};
+  const auto [average, variance, rest] = statistics(x, gamma.shape(), node.attributes.integers("axes"));
+  Expr factor = inverse_deviation(variance, node) * gamma;
+  return {(x - average) * factor + (beta - rest * factor), average, variance, rest};
 }
 
 void batch_norm_gradient(GradientContext& c) {
-  NEON_ASSERT(!c.cotangent(1) && !c.cotangent(2));
+  NEON_ASSERT(!c.cotangent(1) && !c.cotangent(2) && !c.cotangent(3));
   if (!c.cotangent(0)) return;
-  auto results = c.graph.add_all("batch_norm_grad", {c.input(0), c.input(1), c.output(1), c.output(2), c.cotangent()},
-                                 c.node.attributes);
+  auto results =
+      c.graph.add_all("batch_norm_grad", {c.input(0), c.input(1), c.output(1), c.output(2), c.output(3), c.cotangent()},
+                      c.node.attributes);
   for (size_t i = 0; i < 3; ++i) c.results[i] = results[i];
 }
 
@@ -95,16 +105,19 @@ std::vector<TensorType> infer_batch_norm_grad(const InferContext& c) {
   return {c.inputs[0], statistic, statistic};
 }
 
+// With n = near - shift, the normalised x, the shift is taken off what there is one of for each statistic:
+//   dgamma = sum g n = sum(g near) - shift sum g
+//   dx = gamma scale (g - (sum g + n dgamma) / count)
 std::vector<Value> define_batch_norm_grad(Graph& graph, const Node& node) {
   Expr x(graph, node.inputs[0]), gamma(graph, node.inputs[1]), average(graph, node.inputs[2]),
-      variance(graph, node.inputs[3]), g(graph, node.inputs[4]);
+      variance(graph, node.inputs[3]), rest(graph, node.inputs[4]), g(graph, node.inputs[5]);
   const auto& axes = node.attributes.integers("axes");
   double count = 1;
   for (int64_t axis : axes) count *= double(x.shape()[int(axis)]);
   Expr scale = inverse_deviation(variance, node);
-  Expr normal = (x - average) * scale;
-  Expr dbeta = sum(g, axes), dgamma = sum(g * normal, axes);
-  Expr dx = (gamma * scale) * (g - (dbeta + normal * dgamma) * (1.0 / count));
+  Expr near = (x - average) * scale, shift = rest * scale;
+  Expr dbeta = sum(g, axes), dgamma = sum(g * near, axes) - shift * dbeta;
+  Expr dx = (gamma * scale) * (g - ((dbeta - shift * dgamma) + near * dgamma) * (1.0 / count));
   return {dx, dgamma, dbeta};
 }
 

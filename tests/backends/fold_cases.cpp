@@ -71,6 +71,7 @@ std::vector<OpCase> batch_norm_cases(bool gradient) {
     if (gradient) {
       c.inputs.push_back({statistic, -0.1, 0.1});
       c.inputs.push_back({statistic, 0.5, 1.5});
+      c.inputs.push_back({statistic, -0.01, 0.01});
       c.inputs.push_back({shape});
     } else {
       c.inputs.push_back({statistic});

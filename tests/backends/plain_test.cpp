@@ -195,6 +195,7 @@ TEST_CASE("plain batch norm, by the formula") {
       each([&](int64_t i) { variance += (x.at(i) - mean) * (x.at(i) - mean) / double(count); });
       REQUIRE(close(run.outputs[1].at(f), mean));
       REQUIRE(close(run.outputs[2].at(f), variance));
+      REQUIRE(close(run.outputs[3].at(f), mean - run.outputs[1].at(f)));
       const double deviation = std::sqrt(variance + c.attributes.real("epsilon"));
       each([&](int64_t i) {
         REQUIRE(close(run.outputs[0].at(i), gamma.at(f) * (x.at(i) - mean) / deviation + beta.at(f)));

@@ -291,6 +291,10 @@ TEST_CASE("batch norm's statistics of numbers far from 0, equal, or far from the
   CHECK(difference_of_statistics(kGpu) == "");
 }
 
+TEST_CASE("batch norm and its gradients of numbers near 5000 are as exact as near 0, on the GPU") {
+  CHECK(difference_of_gradients(kGpu) == "");
+}
+
 TEST_CASE("sums over a whole array of many rounds of blocks miss nothing, the last elements neither") {
   const int64_t size = GENERATE(int64_t(5'000'003), int64_t(20'971'528), int64_t(9'000'008));
   for (DType dtype : {DType::f32, DType::f16}) {
