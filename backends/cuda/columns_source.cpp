@@ -4,55 +4,15 @@
 #include "backends/graph/ops.h"
 #include "backends/graph/windows.h"
 
+extern const char columns_text[];
+extern const unsigned long columns_text_size;
+
 namespace neon::cuda {
 
 namespace {
 
-// A block turns squares of kChannels by kOutputs, one for each place of the window, by way of shared memory:
-// neighbouring threads read neighbouring channels and write neighbouring outputs. The blocks of all channels of the
-// same outputs follow each other, and places see almost the same pixels, so that memory is read about once.
+// The square that a block turns (columns.cuh).
 constexpr int kChannels = 32, kOutputs = 64, kWarps = kThreads / 32;
-
-const char* const kTurn = R"(
-  constexpr int kOfThread = kOutputs / kWarps;
-  __shared__ R tile[kOutputs][kChannels + 1];  // one more, so that a column lies in different banks
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const int c0 = int(blockIdx.x % kChannelBlocks) * kChannels;
-  const i64 first = i64(blockIdx.x / kChannelBlocks) * kOutputs;
-  int top[kOfThread], left[kOfThread];
-  i64 image[kOfThread];
-#pragma unroll
-  for (int i = 0; i < kOfThread; ++i) {
-    const i64 output = first + warp + i * kWarps;
-    image[i] = output / (kP * kQ) * kH * kW;
-    left[i] = int(output % kQ) * kStepX - kBeforeX;
-    top[i] = output < kAll ? int(output / kQ % kP) * kStepY - kBeforeY : -(1 << 30);
-  }
-  for (int place = 0; place < kR * kS; ++place) {
-    const int down = place / kS * kDilationY, across = place % kS * kDilationX;
-#pragma unroll
-    for (int i = 0; i < kOfThread; ++i) {
-      const int y = top[i] + down, x = left[i] + across;
-      const bool inside = y >= 0 && y < kH && x >= 0 && x < kW && c0 + lane < kC;
-      const i64 from = (image[i] + i64(y) * kW + x) * kC + c0 + lane;
-      tile[warp + i * kWarps][lane] = inside ? R(LOAD) : R(0);
-    }
-    __syncthreads();
-#pragma unroll
-    for (int i = 0; i < kChannels / kWarps; ++i) {
-      const int c = warp + i * kWarps;
-#pragma unroll
-      for (int half = 0; half < kOutputs / 32; ++half) {
-        const int output = lane + half * 32;
-        const i64 to = (i64(place) * kC + c0 + c) * kAll + first + output;
-        const R number = tile[output][c];
-        if (c0 + c < kC && first + output < kAll) {
-STORE        }
-      }
-    }
-    __syncthreads();
-  }
-)";
 
 Source columns_source(const LoweredKernel& kernel, SourceContext& context) {
   const Graph& graph = context.lowered.graph;
@@ -63,7 +23,7 @@ Source columns_source(const LoweredKernel& kernel, SourceContext& context) {
   const DType compute = graph.dtype(kernel.outputs[0]) == DType::f64 ? DType::f64 : DType::f32;
   const int64_t channel_blocks = (x[3] + kChannels - 1) / kChannels;
   CodeText code(context, compute);
-  std::string body = kTurn;
+  std::string body(columns_text, columns_text_size);
   replace_word(body, "LOAD", code.load(kernel.inputs[0], "from"));
   replace_word(body, "STORE", code.store(kernel.outputs[0], "to", "number", "          "));
   std::string numbers;

@@ -6,55 +6,13 @@
 #include "backends/graph/ops.h"
 #include "backends/graph/windows.h"
 
+extern const char patches_text[], patches_tile_text[];
+extern const unsigned long patches_text_size, patches_tile_text_size;
+
 namespace neon::cuda {
 
 namespace {
 
-// A block takes a tile of kRows x kColumns neighbouring outputs of an image, and lays what their windows see of x in
-// shared memory, zeros outside, so that an element is read once, together with its neighbours: rows there begin at
-// whole groups of them. Neighbouring threads write neighbouring channels, as many as an access goes wide. A thread has
-// the same channels of all its outputs, whose places in a window it works out once.
-const char* const kPatches = R"(
-  const u32 tile = blockIdx.x % (kTilesY * kTilesX);
-  const int p = int(tile / kTilesX) * kRows, q = int(tile % kTilesX) * kColumns;
-  const i64 image = blockIdx.x / (kTilesY * kTilesX);
-  const int top = p * kStepY - kBeforeY, left = (q * kStepX - kBeforeX) * kC;
-GIVEN
-SEE
-  constexpr int kPacks = kChannels / kWidth, kLanes = kPacks < kThreads ? kPacks : kThreads;
-  for (int pack = threadIdx.x % kLanes; pack < kPacks; pack += kLanes) {
-    // Channels from kSeen on are 0. They look at the last, as a compiler may read before it asks whether to.
-    int down[kWidth], across[kWidth];
-#pragma unroll
-    for (int e = 0; e < kWidth; ++e) {
-      const int channel = min(pack * kWidth + e, kSeen > 0 ? kSeen - 1 : 0), place = channel / kC;
-      down[e] = place / kS * kDilationY, across[e] = place % kS * kDilationX * kC + channel % kC;
-    }
-    for (int o = threadIdx.x / kLanes; o < kRows * kColumns; o += kThreads / kLanes) {
-      const int y = o / kColumns, x = o % kColumns;
-      if (p + y >= kP || q + x >= kQ) continue;
-      R out[kWidth];
-#pragma unroll
-      for (int e = 0; e < kWidth; ++e) out[e] = pack * kWidth + e < kSeen ? NUMBER : R(0);
-      STORE;
-    }
-  }
-)";
-const char* const kSeeTile = R"(
-  struct alignas(sizeof(R) * kGroup) Group {
-    R of[kGroup];
-  };
-  __shared__ Group groups[kSeenRows * kSeenColumns / kGroup];
-  const R* const seen = groups[0].of + (left & (kGroup - 1));
-  for (int i = threadIdx.x; i < kSeenRows * kSeenColumns / kGroup; i += kThreads) {
-    const int y = top + i / (kSeenColumns / kGroup);
-    const int x = (left & ~(kGroup - 1)) + i % (kSeenColumns / kGroup) * kGroup;
-    Group numbers = {};
-    if (u32(y) < u32(kH) && u32(x) < u32(kRow)) given(y, x, numbers.of);
-    groups[i] = numbers;
-  }
-  __syncthreads();
-)";
 constexpr const char* kSeenThere =
     "seen[y * kStepY * kSeenColumns + x * kStepX * kC + (down[e] * kSeenColumns + across[e])]";
 // Where not even one window finds room.
@@ -115,9 +73,9 @@ Source patches(const LoweredKernel& kernel, const Graph& graph, CodeText& code, 
   number("kStepY", windows.strides[0]), number("kStepX", windows.strides[1]);
   number("kBeforeY", windows.before[0]), number("kBeforeX", windows.before[1]);
   number("kDilationY", windows.dilation[0]), number("kDilationX", windows.dilation[1]);
-  std::string body = kPatches;
+  std::string body(patches_text, patches_text_size);
   replace_word(body, "GIVEN", given.run(tile.seen_rows ? given.width() : 1));
-  replace_word(body, "SEE", tile.seen_rows ? kSeeTile : kSeeNumber);
+  replace_word(body, "SEE", tile.seen_rows ? std::string(patches_tile_text, patches_tile_text_size) : kSeeNumber);
   replace_word(body, "NUMBER", tile.seen_rows ? kSeenThere : kSeenAlone);
   replace_word(body, "STORE",
                code.store_packed(kernel.outputs[0], "((image * kP + p + y) * kQ + q + x) * kChannels + pack * kWidth",
