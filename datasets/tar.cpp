@@ -163,6 +163,46 @@ void TarReader::forget_headers() {
   sparse_ = false;
 }
 
+bool TarReader::take_special(char type, int64_t size) {
+  if (type == 'L') {
+    long_name_ = read_text(size);
+    long_name_.resize(std::min(long_name_.find('\0'), long_name_.size()));
+  } else if (type == 'V' || type == 'D') {
+    // A label of the volume; the names in a folder, of a dump of changes (--listed-incremental).
+    skip((size + kBlock - 1) / kBlock * kBlock);
+    forget_headers();
+  } else if (type == 'x') {
+    take_pax(read_text(size));
+  } else if (type == 'g' || type == 'K') {  // for the whole archive; the target of a link
+    read_text(size);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void TarReader::take_name(const char* header) {
+  name_ = text_field(header, 0, 100);
+  const std::string_view prefix = text_field(header, kPrefix, 155);
+  if (std::string_view(header + kMagic, 6) == std::string_view("ustar\0", 6) && !prefix.empty())
+    name_ = text(prefix, "/", name_);
+  if (!long_name_.empty()) name_ = std::move(long_name_);
+  while (name_.starts_with("./")) name_.erase(0, 2);
+  if (name_.find('\0') != name_.npos) corrupt("a name with a zero byte");
+  if (climbs_out(name_))
+    fail(ErrorKind::data, where(),
+         ": this name could lead out of the archive, as it is absolute or has a '..'; make it anew");
+}
+
+void TarReader::refuse_others_than_files(char type, bool sparse) const {
+  if (sparse) fail(ErrorKind::data, where(), ": is a sparse file; make the archive without --sparse");
+  if (type == 'M')
+    fail(ErrorKind::data, where(), ": began in another volume; make one archive, without --multi-volume");
+  if (type != '0' && type != '\0' && type != '7')
+    fail(ErrorKind::data, where(), ": is no file (a link or a device, type '", std::string(1, type),
+         "'); make the archive with --dereference --hard-dereference");
+}
+
 bool TarReader::next() {
   skip(left_);
   left_ = 0;
@@ -180,45 +220,13 @@ bool TarReader::next() {
     const int64_t size = number_field(header, kSize, 12);
     if (size < 0) corrupt("a header whose size is no number");
     const char type = header[kType];
-    if (type == 'L') {
-      long_name_ = read_text(size);
-      long_name_.resize(std::min(long_name_.find('\0'), long_name_.size()));
-      continue;
-    }
-    // A label of the volume; the names in a folder, of a dump of changes (--listed-incremental).
-    if (type == 'V' || type == 'D') {
-      skip((size + kBlock - 1) / kBlock * kBlock);
-      forget_headers();
-      continue;
-    }
-    if (type == 'x') {
-      take_pax(read_text(size));
-      continue;
-    }
-    if (type == 'g' || type == 'K') {  // for the whole archive; the target of a link
-      read_text(size);
-      continue;
-    }
-    name_ = text_field(header, 0, 100);
-    const std::string_view prefix = text_field(header, kPrefix, 155);
-    if (std::string_view(header + kMagic, 6) == std::string_view("ustar\0", 6) && !prefix.empty())
-      name_ = text(prefix, "/", name_);
-    if (!long_name_.empty()) name_ = std::move(long_name_);
+    if (take_special(type, size)) continue;
     size_ = long_size_ >= 0 ? long_size_ : size;
     const bool sparse = sparse_ || type == 'S';
+    take_name(header);
     forget_headers();
-    while (name_.starts_with("./")) name_.erase(0, 2);
-    if (name_.find('\0') != name_.npos) corrupt("a name with a zero byte");
-    if (climbs_out(name_))
-      fail(ErrorKind::data, where(),
-           ": this name could lead out of the archive, as it is absolute or has a '..'; make it anew");
     if (type == '5' || (name_.ends_with('/') && size_ == 0)) continue;
-    if (sparse) fail(ErrorKind::data, where(), ": is a sparse file; make the archive without --sparse");
-    if (type == 'M')
-      fail(ErrorKind::data, where(), ": began in another volume; make one archive, without --multi-volume");
-    if (type != '0' && type != '\0' && type != '7')
-      fail(ErrorKind::data, where(), ": is no file (a link or a device, type '", std::string(1, type),
-           "'); make the archive with --dereference --hard-dereference");
+    refuse_others_than_files(type, sparse);
     left_ = (size_ + kBlock - 1) / kBlock * kBlock;
     return true;
   }

@@ -35,6 +35,10 @@ class TarReader {
   void forget_headers();
   std::string read_text(int64_t size);
   void take_pax(const std::string& records);
+  // Reads what a header is about that describes no file, and returns whether the header is one of these.
+  bool take_special(char type, int64_t size);
+  void take_name(const char* header);
+  void refuse_others_than_files(char type, bool sparse) const;
   [[noreturn]] void corrupt(const std::string& what) const;
 
   std::unique_ptr<ByteStream> bytes_;

@@ -29,11 +29,42 @@ struct Columns {
   std::vector<R> values, partials;
 };
 
+// The tile that a thread works on: rows and columns of its segment. A tall segment has its rows in stacks.
+template <typename R>
+class TilePlace {
+ public:
+  explicit TilePlace(const SegmentPlan<R>& plan) : plan_(plan) {}
+
+  // Goes to a tile, and returns whether it has another number of elements than the one before.
+  bool enter(int64_t tile) {
+    const int64_t row_tile = tile / plan_.column_tiles, column_tile = tile % plan_.column_tiles;
+    const int64_t of_stack = plan_.row_tiles_of_stack(), all_rows = plan_.rows_of_stack();
+    const int64_t row_in_stack = row_tile % of_stack * plan_.tile_rows, before = elements();
+    stack = row_tile / of_stack;
+    row = stack * all_rows + row_in_stack;
+    column = column_tile * plan_.tile_columns;
+    rows = std::min(plan_.tile_rows, all_rows - row_in_stack);
+    columns = std::min(plan_.tile_columns, plan_.columns - column);
+    return elements() != before;
+  }
+
+  int64_t elements() const { return rows * columns; }
+  int64_t kept() const { return plan_.fold == Fold::outer ? columns : rows; }
+  int64_t first_kept() const { return plan_.fold == Fold::outer ? stack * plan_.columns + column : row; }
+  int64_t flat() const { return row * plan_.columns + column; }
+  bool contiguous() const { return rows == 1 || columns == plan_.columns; }
+
+  int64_t stack = 0, row = 0, column = 0, rows = 0, columns = -1;
+
+ private:
+  const SegmentPlan<R>& plan_;
+};
+
 template <typename R>
 class TileRunner {
  public:
   explicit TileRunner(const SegmentPlan<R>& plan)
-      : plan_(plan), registers_(plan.registers.size()), buffers_(size_t(plan.buffers)) {
+      : plan_(plan), at_(plan), registers_(plan.registers.size()), buffers_(size_t(plan.buffers)) {
     memory_ = Tensor(dtype_of<R>(), {std::max<int64_t>(1, plan.buffers * plan.buffer_elements())});
     for (size_t b = 0; b < buffers_.size(); ++b)
       buffers_[b] = static_cast<R*>(memory_.data()) + int64_t(b) * plan.buffer_elements();
@@ -53,7 +84,7 @@ class TileRunner {
   }
 
   void run_tile(int64_t tile, R* partials) {
-    enter(tile);
+    fresh_ = at_.enter(tile) || fresh_;
     for (size_t i = 0; i < plan_.registers.size(); ++i) {
       if (plan_.registers[i].load.index) fetch_ahead(plan_.registers[i].load);
       if (plan_.registers[i].reach != Reach::scalar) evaluate(i);
@@ -66,7 +97,7 @@ class TileRunner {
 
   // Of a tall segment, what one pass does to a tile.
   void run_pass(int pass, int64_t tile, R* partials, Columns<R>& columns) {
-    enter(tile);
+    fresh_ = at_.enter(tile) || fresh_;
     const bool last = pass == plan_.last_pass();
     stores_ = last;
     for (int i : plan_.passes[size_t(pass)]) {
@@ -74,8 +105,8 @@ class TileRunner {
       if (reg.load.index) fetch_ahead(reg.load);
       if (reg.kind == Instruction::Kind::reduce) {
         const int64_t row_tile = tile / plan_.column_tiles % plan_.row_tiles_of_stack();
-        if (reg.known <= pass) registers_[size_t(i)] = columns.value(reg.reduction_slot) + first_kept();
-        else fold(reg, columns.partial(row_tile, reg.reduction_slot) + first_kept());
+        if (reg.known <= pass) registers_[size_t(i)] = columns.value(reg.reduction_slot) + at_.first_kept();
+        else fold(reg, columns.partial(row_tile, reg.reduction_slot) + at_.first_kept());
       } else if (reg.reach != Reach::scalar) {
         evaluate(size_t(i));
       }
@@ -89,12 +120,12 @@ class TileRunner {
     for (int64_t n = 0; n < plan_.stacks * plan_.column_tiles; ++n) {
       const int64_t stack = n / plan_.column_tiles;
       const int64_t tile = stack * plan_.row_tiles_of_stack() * plan_.column_tiles + n % plan_.column_tiles;
-      enter(tile);
+      fresh_ = at_.enter(tile) || fresh_;
       fresh_ = true;
       for (int i : plan_.kept) {
         const RegisterPlan<R>& reg = plan_.registers[size_t(i)];
         if (reg.kind == Instruction::Kind::reduce)
-          registers_[size_t(i)] = columns.value(reg.reduction_slot) + first_kept();
+          registers_[size_t(i)] = columns.value(reg.reduction_slot) + at_.first_kept();
         else if (reg.reach != Reach::scalar) evaluate(size_t(i));
       }
       finish(tile, partials + tile * int64_t(plan_.totals.size()), Reach::kept);
@@ -114,25 +145,6 @@ class TileRunner {
     for (size_t s = 0; s < plan_.stores.size(); ++s)
       if (is_meant(plan_.stores[s].reg)) store(plan_.stores[s], int(s), tile);
   }
-
-  void enter(int64_t tile) {
-    const int64_t row_tile = tile / plan_.column_tiles, column_tile = tile % plan_.column_tiles;
-    const int64_t of_stack = plan_.row_tiles_of_stack(), rows = plan_.rows_of_stack();
-    const int64_t row = row_tile % of_stack * plan_.tile_rows;  // in its stack
-    stack_ = row_tile / of_stack;
-    row_ = stack_ * rows + row;
-    column_ = column_tile * plan_.tile_columns;
-    rows_ = std::min(plan_.tile_rows, rows - row);
-    columns_ = std::min(plan_.tile_columns, plan_.columns - column_);
-    if (rows_ * columns_ != last_size_) fresh_ = true;
-    last_size_ = rows_ * columns_;
-  }
-
-  int64_t elements() const { return rows_ * columns_; }
-  int64_t kept() const { return plan_.fold == Fold::outer ? columns_ : rows_; }
-  int64_t first_kept() const { return plan_.fold == Fold::outer ? stack_ * plan_.columns + column_ : row_; }
-  int64_t flat() const { return row_ * plan_.columns + column_; }
-  bool contiguous() const { return rows_ == 1 || columns_ == plan_.columns; }
 
   void evaluate_scalar(const RegisterPlan<R>& reg, R* place) {
     switch (reg.kind) {
@@ -170,8 +182,8 @@ class TileRunner {
         registers_[i] = to;
         break;
       default: {
-        if (stores_ && reg.direct_store >= 0 && contiguous())
-          to = static_cast<R*>(*plan_.stores[size_t(reg.direct_store)].slot) + flat();
+        if (stores_ && reg.direct_store >= 0 && at_.contiguous())
+          to = static_cast<R*>(*plan_.stores[size_t(reg.direct_store)].slot) + at_.flat();
         compute(reg, to);
         registers_[i] = to;
       }
@@ -185,34 +197,34 @@ class TileRunner {
     for (size_t k = 0; k < reg.inputs.size(); ++k) {
       const auto& input = plan_.registers[size_t(reg.inputs[k])];
       inputs[k] = registers_[size_t(reg.inputs[k])];
-      if (input.reach == Reach::scalar || (full && input.reach == Reach::kept && kept() == 1)) mask |= 1u << k;
+      if (input.reach == Reach::scalar || (full && input.reach == Reach::kept && at_.kept() == 1)) mask |= 1u << k;
       else if (full && input.reach == Reach::kept) inputs[k] = spread(input, inputs[k]);
     }
     if (!reg.functions[mask]) {
       for (size_t k = 0; k < reg.inputs.size(); ++k)
         if (mask & (1u << k)) {
           R* spread_to = buffers_[size_t(plan_.registers[size_t(reg.inputs[k])].expanded)];
-          std::fill_n(spread_to, full ? elements() : kept(), *inputs[k]);
+          std::fill_n(spread_to, full ? at_.elements() : at_.kept(), *inputs[k]);
           inputs[k] = spread_to;
         }
       mask = 0;
     }
-    reg.functions[mask](inputs, to, full ? elements() : kept());
+    reg.functions[mask](inputs, to, full ? at_.elements() : at_.kept());
   }
 
   // Kept numbers repeated over the reduced indices of the tile.
   const R* spread(const RegisterPlan<R>& reg, const R* kept_numbers) {
     R* to = buffers_[size_t(reg.expanded)];
-    for (int64_t r = 0; r < rows_; ++r) {
-      if (plan_.fold == Fold::outer) std::copy_n(kept_numbers, columns_, to + r * columns_);
-      else std::fill_n(to + r * columns_, columns_, kept_numbers[r]);
+    for (int64_t r = 0; r < at_.rows; ++r) {
+      if (plan_.fold == Fold::outer) std::copy_n(kept_numbers, at_.columns, to + r * at_.columns);
+      else std::fill_n(to + r * at_.columns, at_.columns, kept_numbers[r]);
     }
     return to;
   }
 
   // The row that the next tile looks up lies anywhere in memory: the cache is told while this one is worked on.
   void fetch_ahead(const LoadPlan& load) const {
-    const int64_t next = row_ + rows_;
+    const int64_t next = at_.row + at_.rows;
     if (next >= plan_.rows || !load.columns_dense) return;
     const std::byte* from = load.address(row_offset(load, next));
     for (int64_t byte = 0; byte < std::min<int64_t>(plan_.columns * load.size, 4096); byte += 64)
@@ -229,40 +241,40 @@ class TileRunner {
   }
 
   const R* load_full(const LoadPlan& load, R* to) {
-    const bool rows_follow = rows_ == 1 || (load.rows_dense && columns_ == plan_.columns);
+    const bool rows_follow = at_.rows == 1 || (load.rows_dense && at_.columns == plan_.columns);
     if (load.columns_dense && rows_follow) {
-      const std::byte* from = load.address(row_offset(load, row_) + column_);
+      const std::byte* from = load.address(row_offset(load, at_.row) + at_.column);
       if (load.native) return reinterpret_cast<const R*>(from);
-      load.convert(from, to, elements());
+      load.convert(from, to, at_.elements());
       return to;
     }
-    for (int64_t r = 0; r < rows_; ++r) load_row(load, row_offset(load, row_ + r), to + r * columns_);
+    for (int64_t r = 0; r < at_.rows; ++r) load_row(load, row_offset(load, at_.row + r), to + r * at_.columns);
     return to;
   }
 
   void load_row(const LoadPlan& load, int64_t offset, R* to) {
     if (load.columns_dense) {
-      load.convert(load.address(offset + column_), to, columns_);
+      load.convert(load.address(offset + at_.column), to, at_.columns);
     } else if (load.columns_repeat) {
       load.convert(load.address(offset), to, 1);
-      std::fill_n(to + 1, columns_ - 1, *to);
+      std::fill_n(to + 1, at_.columns - 1, *to);
     } else {
-      for (int64_t c = 0; c < columns_; ++c)
-        load.convert(load.address(offset + load.columns.offset(column_ + c)), to + c, 1);
+      for (int64_t c = 0; c < at_.columns; ++c)
+        load.convert(load.address(offset + load.columns.offset(at_.column + c)), to + c, 1);
     }
   }
 
   const R* load_kept(const LoadPlan& load, R* to) {
     const bool outer = plan_.fold == Fold::outer;
-    const int64_t first = outer ? row_offset(load, row_) : 0;
+    const int64_t first = outer ? row_offset(load, at_.row) : 0;
     if (!load.index && (outer ? load.columns_dense : load.rows.uniform(1))) {
-      const std::byte* from = load.address(outer ? first + column_ : row_);
+      const std::byte* from = load.address(outer ? first + at_.column : at_.row);
       if (load.native) return reinterpret_cast<const R*>(from);
-      load.convert(from, to, kept());
+      load.convert(from, to, at_.kept());
       return to;
     }
-    for (int64_t k = 0; k < kept(); ++k) {
-      const int64_t offset = outer ? first + load.columns.offset(column_ + k) : row_offset(load, row_ + k);
+    for (int64_t k = 0; k < at_.kept(); ++k) {
+      const int64_t offset = outer ? first + load.columns.offset(at_.column + k) : row_offset(load, at_.row + k);
       load.convert(load.address(offset), to + k, 1);
     }
     return to;
@@ -271,21 +283,23 @@ class TileRunner {
   void fill_iota(const RegisterPlan<R>& reg, R* to) {
     if (reg.reach == Reach::kept) {
       const bool outer = plan_.fold == Fold::outer;
-      for (int64_t k = 0; k < kept(); ++k)
-        to[k] = R(reg.iota_rows.offset(outer ? row_ : row_ + k) + (outer ? reg.iota_columns.offset(column_ + k) : 0));
+      for (int64_t k = 0; k < at_.kept(); ++k)
+        to[k] = R(reg.iota_rows.offset(outer ? at_.row : at_.row + k) +
+                  (outer ? reg.iota_columns.offset(at_.column + k) : 0));
       return;
     }
-    for (int64_t r = 0; r < rows_; ++r) {
-      const int64_t start = reg.iota_rows.offset(row_ + r);
-      for (int64_t c = 0; c < columns_; ++c) to[r * columns_ + c] = R(start + reg.iota_columns.offset(column_ + c));
+    for (int64_t r = 0; r < at_.rows; ++r) {
+      const int64_t start = reg.iota_rows.offset(at_.row + r);
+      for (int64_t c = 0; c < at_.columns; ++c)
+        to[r * at_.columns + c] = R(start + reg.iota_columns.offset(at_.column + c));
     }
   }
 
   void fill_uniform(const RegisterPlan<R>& reg, R* to) {
-    if (reg.reach == Reach::kept) return draw(reg, *run_, first_kept(), to, kept());
-    if (contiguous()) return draw(reg, *run_, flat(), to, elements());
-    for (int64_t r = 0; r < rows_; ++r)
-      draw(reg, *run_, (row_ + r) * plan_.columns + column_, to + r * columns_, columns_);
+    if (reg.reach == Reach::kept) return draw(reg, *run_, at_.first_kept(), to, at_.kept());
+    if (at_.contiguous()) return draw(reg, *run_, at_.flat(), to, at_.elements());
+    for (int64_t r = 0; r < at_.rows; ++r)
+      draw(reg, *run_, (at_.row + r) * plan_.columns + at_.column, to + r * at_.columns, at_.columns);
   }
 
   // All of a register as full-size elements.
@@ -295,7 +309,7 @@ class TileRunner {
     if (plan.reach == Reach::full) return at;
     if (plan.reach == Reach::kept) return spread(plan, at);
     R* to = buffers_[size_t(plan.expanded)];
-    std::fill_n(to, elements(), *at);
+    std::fill_n(to, at_.elements(), *at);
     return to;
   }
 
@@ -314,14 +328,14 @@ class TileRunner {
   void fold(const RegisterPlan<R>& reg, R* to) {
     const R* from = full(reg.inputs[0]);
     if (plan_.fold != Fold::outer) {
-      for (int64_t r = 0; r < rows_; ++r) to[r] = fold_run(reg.reduction, from + r * columns_, columns_);
+      for (int64_t r = 0; r < at_.rows; ++r) to[r] = fold_run(reg.reduction, from + r * at_.columns, at_.columns);
       return;
     }
     if (reg.reduction == Reduction::argmax) {
-      for (int64_t c = 0; c < columns_; ++c) {
+      for (int64_t c = 0; c < at_.columns; ++c) {
         int64_t best = 0;
-        for (int64_t r = 1; r < rows_; ++r) {
-          const R now = from[r * columns_ + c], top = from[best * columns_ + c];
+        for (int64_t r = 1; r < at_.rows; ++r) {
+          const R now = from[r * at_.columns + c], top = from[best * at_.columns + c];
           if (now > top || (now != now && top == top)) best = r;
         }
         to[c] = R(best);
@@ -330,20 +344,21 @@ class TileRunner {
     }
     // Halves of the rows onto each other, so that few and long loops do it.
     R* half = buffers_[size_t(plan_.fold_buffer)];
-    for (int64_t rows = rows_; rows > 1; rows = (rows + 1) / 2) {
+    for (int64_t rows = at_.rows; rows > 1; rows = (rows + 1) / 2) {
       const int64_t pairs = rows / 2, first = rows - pairs;
-      const R* inputs[] = {from, from + first * columns_};
-      reg.functions[0](inputs, half, pairs * columns_);
-      if (first > pairs && from != half) std::copy_n(from + pairs * columns_, columns_, half + pairs * columns_);
+      const R* inputs[] = {from, from + first * at_.columns};
+      reg.functions[0](inputs, half, pairs * at_.columns);
+      if (first > pairs && from != half)
+        std::copy_n(from + pairs * at_.columns, at_.columns, half + pairs * at_.columns);
       from = half;
     }
-    std::copy_n(from, columns_, to);
+    std::copy_n(from, at_.columns, to);
   }
 
   // A single number counts once, in the first tile.
   R total(const typename SegmentPlan<R>::Total& total, int64_t tile) const {
     const Reach reach = plan_.registers[size_t(total.reg)].reach;
-    const int64_t n = reach == Reach::full ? elements() : reach == Reach::kept ? kept() : tile == 0 ? 1 : 0;
+    const int64_t n = reach == Reach::full ? at_.elements() : reach == Reach::kept ? at_.kept() : tile == 0 ? 1 : 0;
     return fold_run(total.kind, registers_[size_t(total.reg)], n);
   }
 
@@ -351,17 +366,18 @@ class TileRunner {
     if (store.reach == Reach::scalar) {
       if (tile == 0) store.put(registers_[size_t(store.reg)], 0, 1);
     } else if (store.reach == Reach::kept) {
-      store.put(registers_[size_t(store.reg)], first_kept(), kept());
+      store.put(registers_[size_t(store.reg)], at_.first_kept(), at_.kept());
     } else {
-      if (plan_.registers[size_t(store.reg)].direct_store == number && contiguous()) return;
+      if (plan_.registers[size_t(store.reg)].direct_store == number && at_.contiguous()) return;
       const R* from = full(store.reg);
-      if (contiguous()) return store.put(from, flat(), elements());
-      for (int64_t r = 0; r < rows_; ++r)
-        store.put(from + r * columns_, (row_ + r) * plan_.columns + column_, columns_);
+      if (at_.contiguous()) return store.put(from, at_.flat(), at_.elements());
+      for (int64_t r = 0; r < at_.rows; ++r)
+        store.put(from + r * at_.columns, (at_.row + r) * plan_.columns + at_.column, at_.columns);
     }
   }
 
   const SegmentPlan<R>& plan_;
+  TilePlace<R> at_;
   static const elementwise::Reductions<R>& folds_of(const elementwise::Level& level) {
     if constexpr (std::is_same_v<R, float>) return *level.reduce_f32;
     else return *level.reduce_f64;
@@ -373,7 +389,6 @@ class TileRunner {
   const Run* run_ = nullptr;
   bool stores_ = true;  // what is computed is stored at once
   bool fresh_ = true;   // nothing in the buffers can be kept
-  int64_t stack_ = 0, row_ = 0, column_ = 0, rows_ = 0, columns_ = 0, last_size_ = -1;
 };
 
 }  // namespace neon::cpu

@@ -37,7 +37,7 @@ std::vector<Value> operands(const LoweredKernel& kernel) {
   return out;
 }
 
-std::string CodeText::pointer(Value value) {
+std::string CodeText::address(Value value) {
   const Value storage = context_.lowered.storage[size_t(value.id)];
   NEON_ASSERT(storage);
   auto found = std::ranges::find(arrays_, storage);
@@ -82,16 +82,16 @@ std::string CodeText::placed(Value value, const std::string& index) const {
 }
 
 std::string CodeText::load(Value value, const std::string& index) {
-  return text("get<R, ", device_type(type(value).dtype), ">(", pointer(value), ", ", first_row(value), index, ")");
+  return text("get<R, ", device_type(type(value).dtype), ">(", address(value), ", ", first_row(value), index, ")");
 }
 
 std::string CodeText::integer(Value value, const std::string& index) {
-  const std::string array = pointer(value);
+  const std::string array = address(value);
   return text("i64(static_cast<const int*>(", array, ")[", first_row(value), index, "])");
 }
 
 std::string CodeText::looked_up(Value indices, const std::string& place, int64_t limit) {
-  const std::string array = pointer(indices);
+  const std::string array = address(indices);
   return text("looked_up(", array, ", ", first_row(indices), place, ", ", std::min<int64_t>(limit, INT32_MAX),
               ", state)");
 }
@@ -107,7 +107,7 @@ std::string CodeText::gather(Value value, Value indices, const std::string& plac
 }
 
 std::string CodeText::load_pack(Value value, const std::string& index, int width, const std::string& out) {
-  return text("get_all<R, ", device_type(type(value).dtype), ", ", width, ">(", pointer(value), ", ", first_row(value),
+  return text("get_all<R, ", device_type(type(value).dtype), ", ", width, ">(", address(value), ", ", first_row(value),
               index, ", ", out, ")");
 }
 
@@ -116,21 +116,21 @@ std::string CodeText::pack_type(Value value, int width) const {
 }
 
 std::string CodeText::pack(Value value, const std::string& index, int width) {
-  return text("pack_at<", device_type(type(value).dtype), ", ", width, ">(", pointer(value), ", ", first_row(value),
+  return text("pack_at<", device_type(type(value).dtype), ", ", width, ">(", address(value), ", ", first_row(value),
               index, ")");
 }
 
 std::string CodeText::store_pack(Value value, const std::string& index, int width, const std::string& from) {
-  return text("put_all<", device_type(type(value).dtype), ", R, ", width, ">(", pointer(value), ", ",
+  return text("put_all<", device_type(type(value).dtype), ", R, ", width, ">(", address(value), ", ",
               placed(value, index), ", ", from, ")");
 }
 
 std::string CodeText::store_packed(Value value, const std::string& index, const std::string& pack) {
-  return text("put_pack(", pointer(value), ", ", placed(value, index), ", ", pack, ")");
+  return text("put_pack(", address(value), ", ", placed(value, index), ", ", pack, ")");
 }
 
 std::string CodeText::store(Value value, const std::string& index, const std::string& number, const char* indent) {
-  const std::string written = text("put<", device_type(type(value).dtype), ", R>(", pointer(value), ", ",
+  const std::string written = text("put<", device_type(type(value).dtype), ", R>(", address(value), ", ",
                                    placed(value, index), ", ", number, ")");
   const auto recorded = context_.recorded.find(value.id);
   if (recorded == context_.recorded.end()) return text(indent, written, ";\n");

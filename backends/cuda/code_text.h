@@ -49,8 +49,8 @@ class CodeText {
   // The type of `width` neighbouring elements as they lie in memory, and a call that returns those from `index` on.
   std::string pack_type(Value value, int width) const;
   std::string pack(Value value, const std::string& index, int width);
-  // Where its memory begins.
-  std::string address(Value value) { return pointer(value); }
+  // Parameter that holds the memory of a value.
+  std::string address(Value value);
   // Elements by which an input's first row moves what is read of it; 0 for all that begin where their memory does.
   int64_t row_elements(Value value) const;
   // Neighbouring elements that one access of a thread has of each of these; 1 where an input's first row moves one.
@@ -67,8 +67,6 @@ class CodeText {
   std::string literal(double value) const;
 
  private:
-  // Parameter that holds the memory of a value.
-  std::string pointer(Value value);
   // What is added to an index into what is read: a sequence begins at the record's first row, a part of a concatenation
   // where it lies there.
   std::string first_row(Value value) const;

@@ -1,7 +1,7 @@
 // A segment's elements as text: where each lies, what is computed of it, loads of neighbours at once, folds, stores.
-#include <algorithm>
+#include "backends/cuda/segment_elements.h"
 
-#include "backends/cuda/segment_source.h"
+#include <algorithm>
 
 namespace neon::cuda {
 
@@ -12,32 +12,8 @@ constexpr int kMostRowsAtOnce = 4;
 
 }  // namespace
 
-bool SegmentWriter::is_on_side(int axis) const { return segment_.reduced[size_t(axis)] == (fold_ == Fold::inner); }
-
-bool SegmentWriter::is_full_load(int reg) const {
-  const Instruction& i = segment_.body[size_t(reg)];
-  return i.reach == Reach::full && i.kind == Instruction::Kind::load && !i.strides.empty();
-}
-
-SegmentWriter::Access SegmentWriter::access(const Instruction& load, int width) const {
-  const int first_axis = load.index ? 1 : 0;
-  int axis = segment_.domain.rank() - 1;
-  while (axis >= first_axis && segment_.domain[axis] == 1) --axis;
-  if (axis < first_axis || !is_on_side(axis) || load.reach != Reach::full) return Access::each;
-  const int64_t stride = load.strides[size_t(axis)];
-  int64_t run = segment_.domain[axis];
-  while (axis > first_axis && is_on_side(axis - 1) && load.strides[size_t(axis - 1)] == stride * run)
-    run *= segment_.domain[--axis];
-  if (stride > 1 || run % width != 0) return Access::each;
-  if (stride == 0) return Access::same;
-  if (load.first % width != 0) return Access::each;
-  for (int outer = 0; outer < axis; ++outer)
-    if (load.strides[size_t(outer)] % width != 0) return Access::each;
-  return code_.row_elements(load.value) % width == 0 ? Access::pack : Access::each;
-}
-
 // Index along an axis, of group k or reduced index r.
-std::string SegmentWriter::coordinate(int axis) const {
+std::string SegmentElements::coordinate(int axis) const {
   const bool reduced = segment_.reduced[size_t(axis)];
   const int64_t inner = inner_[size_t(axis)], side = reduced ? reduced_ : groups_, size = segment_.domain[axis];
   std::string out = reduced ? "r" : "k";
@@ -46,7 +22,7 @@ std::string SegmentWriter::coordinate(int axis) const {
 }
 
 // Sum of coordinates times strides; neighbouring axes of one side that are walked as one are taken together.
-std::string SegmentWriter::position(const std::vector<int64_t>& strides, bool skip_first) const {
+std::string SegmentElements::position(const std::vector<int64_t>& strides, bool skip_first) const {
   std::string out;
   int axis = segment_.domain.rank() - 1;
   while (axis >= (skip_first ? 1 : 0)) {
@@ -69,11 +45,11 @@ std::string SegmentWriter::position(const std::vector<int64_t>& strides, bool sk
   return out.empty() ? "0" : out;
 }
 
-std::string SegmentWriter::placed(const Instruction& load) const {
+std::string SegmentElements::placed(const Instruction& load) const {
   return load.first ? text(load.first, "ll + ", position(load.strides)) : position(load.strides);
 }
 
-std::string SegmentWriter::value(int reg) const {
+std::string SegmentElements::value(int reg) const {
   const Instruction& i = segment_.body[size_t(reg)];
   if (i.kind == Instruction::Kind::load && !i.strides.empty()) {
     if (!i.index) return code_.load(i.value, placed(i));
@@ -86,13 +62,15 @@ std::string SegmentWriter::value(int reg) const {
   return code_.scalar_value(i, [](int input) { return name(input); });
 }
 
-std::string SegmentWriter::instruction(int reg) const { return text("const R ", name(reg), " = ", value(reg), ";\n"); }
+std::string SegmentElements::instruction(int reg) const {
+  return text("const R ", name(reg), " = ", value(reg), ";\n");
+}
 
-std::string SegmentWriter::for_width(const std::string& body, const char* indent) const {
+std::string SegmentElements::for_width(const std::string& body, const char* indent) const {
   return text("#pragma unroll\n", indent, "for (int j = 0; j < ", width_, "; ++j) {\n", body, indent, "}\n");
 }
 
-std::string SegmentWriter::totals(Reach reach, int level, const char* indent) const {
+std::string SegmentElements::totals(Reach reach, int level, const char* indent) const {
   std::string out;
   for (size_t t = 0; t < segment_.totals.size(); ++t) {
     const Total& total = segment_.totals[t];
@@ -103,7 +81,7 @@ std::string SegmentWriter::totals(Reach reach, int level, const char* indent) co
 }
 
 // Where a pack of neighbouring elements begins.
-std::string SegmentWriter::pack_place(const Instruction& i) {
+std::string SegmentElements::pack_place(const Instruction& i) {
   return i.index ? code_.gathered(i.value, i.index, segment_.domain[0] > 1 ? coordinate(0) : "0", i.strides[0],
                                   position(i.strides, true))
                  : placed(i);
@@ -111,7 +89,7 @@ std::string SegmentWriter::pack_place(const Instruction& i) {
 
 // What is read for all of a thread's neighbouring elements at once; k, r and e are those of the first. Where several
 // rows are fetched before the first of them is used, it is `fetch` that reads row u.
-SegmentWriter::Loads SegmentWriter::loads(const Needs& needs, const Needs& cached, int at_once) {
+SegmentElements::Loads SegmentElements::loads(const Needs& needs, const Needs& cached, int at_once) {
   Loads out;
   for (size_t n = 0; n < segment_.body.size(); ++n) {
     const Instruction& i = segment_.body[n];
@@ -139,7 +117,7 @@ SegmentWriter::Loads SegmentWriter::loads(const Needs& needs, const Needs& cache
 
 // Rows that a thread fetches before it uses the first, in registers as they lie in memory: what it waits for most is
 // the first of them. 1 where nothing is read in packs.
-int SegmentWriter::rows_at_once(const Needs& needs, const Needs& cached) const {
+int SegmentElements::rows_at_once(const Needs& needs, const Needs& cached) const {
   int words = 0;
   for (size_t n = 0; n < segment_.body.size(); ++n)
     if (needs[n] && !cached[n] && width_ > 1 && is_full_load(int(n)) &&
@@ -150,8 +128,8 @@ int SegmentWriter::rows_at_once(const Needs& needs, const Needs& cached) const {
 
 // What walk `level` does with a thread's neighbouring elements from first_k, first_r, first_e on; `keep` ends what is
 // done with each.
-std::string SegmentWriter::elements(const Needs& needs, const Needs& cached, int level, const std::string& keep,
-                                    const std::string& reads) {
+std::string SegmentElements::elements(const Needs& needs, const Needs& cached, int level, const std::string& keep,
+                                      const std::string& reads) {
   const bool guarded = fold_ != Fold::none;
   const char* in = "        ";
   std::string body, variables, puts;
@@ -200,10 +178,19 @@ std::string SegmentWriter::elements(const Needs& needs, const Needs& cached, int
 }
 
 // Lines that read a thread's first element and its neighbours.
-std::string SegmentWriter::at_first(const std::string& reads) const {
+std::string SegmentElements::at_first(const std::string& reads) const {
   if (reads.empty()) return "";
   return text("      {\n        const ", index_, " k = first_k, r = first_r, e = first_e;\n",
               "        (void)k, (void)r, (void)e;\n", reads, "      }\n");
+}
+
+// Kept numbers of an outer fold, of which a thread has width_, under their names in a loop over them.
+std::string SegmentElements::kept_names(int most_level) const {
+  std::string out;
+  for (size_t i = 0; i < segment_.body.size(); ++i)
+    if (segment_.body[i].reach == Reach::kept && level_[i] <= most_level)
+      out += text("        const R ", name(int(i)), " = h", i, "[j];\n        (void)", name(int(i)), ";\n");
+  return out;
 }
 
 }  // namespace neon::cuda

@@ -57,15 +57,6 @@ std::string SegmentWriter::last_lines() const {
   return once.empty() ? "" : text("    if (block == 0 && threadIdx.x == 0) {\n", once, "    }\n");
 }
 
-// Kept numbers of an outer fold, of which a thread has width_, under their names in a loop over them.
-std::string SegmentWriter::kept_names(int most_level) const {
-  std::string out;
-  for (size_t i = 0; i < segment_.body.size(); ++i)
-    if (segment_.body[i].reach == Reach::kept && level_[i] <= most_level)
-      out += text("        const R ", name(int(i)), " = h", i, "[j];\n        (void)", name(int(i)), ";\n");
-  return out;
-}
-
 // What is computed once a group, or just once, before walk `level`.
 std::string SegmentWriter::kept(int level) const {
   std::string once, variables, each;

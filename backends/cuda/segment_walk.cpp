@@ -46,9 +46,6 @@ std::string SegmentWriter::fold_variables(int level) const {
   return out;
 }
 
-// Rows of a group that one thread takes, at the most.
-int64_t SegmentWriter::rows_of_thread() const { return splits_ > 1 ? rows_of_split() / lanes_ : items(); }
-
 // What later walks need of this one's registers, if it is little.
 SegmentWriter::Needs SegmentWriter::kept_for_later(int level, const Needs& needs) const {
   Needs out(segment_.body.size(), false);

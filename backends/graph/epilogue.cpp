@@ -144,7 +144,7 @@ void Epilogues::take_sums(LoweredKernel& kernel, int product) {
   }
 }
 
-void Epilogues::take_derivative(LoweredKernel& kernel, const Node& node) {
+void take_derivative(LoweredKernel& kernel, const Node& node) {
   const Value gate = node.inputs[1];
   kernel.attachments.push_back({.kind = Attachment::Kind::derivative, .value = gate, .op = node.op});
   kernel.inputs.push_back(gate);

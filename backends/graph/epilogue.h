@@ -8,6 +8,9 @@
 
 namespace neon {
 
+// Has a kernel multiply by the derivative that `node` is, in place of writing its own result.
+void take_derivative(LoweredKernel& kernel, const Node& node);
+
 class Epilogues {
  public:
   // The three must outlive it.
@@ -40,7 +43,6 @@ class Epilogues {
   bool may_be_one(const std::vector<int>& nodes) const;
 
   void take_epilogue(LoweredKernel& kernel, int maker);
-  static void take_derivative(LoweredKernel& kernel, const Node& node);
   void take_sums(LoweredKernel& kernel, int product);
   void take_pooling(LoweredKernel& convolution, int n);
   void take_gate(LoweredKernel& kernel, int pooling);

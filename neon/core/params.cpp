@@ -228,68 +228,94 @@ bool is_first_by_itself(const Schema& schema, const Setting& from) {
   return std::ranges::any_of(categories(), [&](const Category& c) { return c.name == schema.fields.front().type; });
 }
 
+// One object read from a setting: which fields the setting has given, and what is wrong with it.
+class Reading {
+ public:
+  Reading(const Schema& schema, const Setting& from, void* object, Problems& problems)
+      : schema_(schema), from_(from), object_(object), problems_(problems), given_(schema.fields.size(), false) {
+    for (const Field& field : schema.fields)
+      if (field.rest) rest_ = &field;
+  }
+
+  void take_map(const Schema* shared) {
+    for (const Setting::Entry& entry : from_.entries) {
+      const Field* field = schema_.find(entry.key);
+      if (field && overruled(entry, field)) continue;
+      if (field && field->rest && entry.value.is_map()) {
+        for (const Setting::Entry& of_rest : entry.value.entries) keep(of_rest);
+      } else if (field && field->rest) {
+        detail::wrong_type(entry.value, "a map", problems_);
+      } else if (field) {
+        if (given_[size_t(field - schema_.fields.data())])
+          problems_.add(entry.where, from_.path, text("'", entry.key, "' and another spelling of it are both given"));
+        take(*field, entry.value);
+      } else if (rest_) {
+        keep(entry);
+      } else {
+        problems_.add(entry.where, from_.path, unknown_key(entry.key, schema_, shared));
+      }
+    }
+    if (!rest_) return;
+    Setting map = Setting::map(std::move(remaining_), from_.where);
+    map.path = from_.path;
+    take(*rest_, map);
+  }
+
+  // The value is the first parameter's.
+  void take_first() {
+    if (schema_.fields.empty()) {
+      problems_.add(from_, text("expected nothing here, found ", from_.describe(), ": there are no parameters"));
+      return;
+    }
+    const std::string& name = schema_.fields.front().name;
+    Setting first = from_;
+    first.set_paths(from_.path.empty() ? name : from_.path + "." + name);
+    take(schema_.fields.front(), first);
+  }
+
+  void report_missing() {
+    for (size_t i = 0; i < given_.size(); ++i)
+      if (const Field& field = schema_.fields[i]; field.required && !given_[i])
+        problems_.add(from_, text("'", field.name, "' is missing: ", field.sentence));
+  }
+
+ private:
+  void take(const Field& field, const Setting& value) {
+    given_[size_t(&field - schema_.fields.data())] = true;
+    if (lacks_value(field, value, problems_)) return;
+    field.read(value, static_cast<char*>(object_) + field.offset, field.constraint, problems_);
+  }
+
+  void keep(const Setting::Entry& entry) {
+    if (std::ranges::count(remaining_, entry.key, &Setting::Entry::key))
+      problems_.add(entry.where, from_.path,
+                    text(in_quotes(entry.key), " is given twice: in ", in_quotes(rest_->name), " and beside it"));
+    remaining_.push_back(entry);
+  }
+
+  // An option's value counts, however the file spells the key.
+  bool overruled(const Setting::Entry& entry, const Field* field) const {
+    return !entry.value.where.is_option() && std::ranges::any_of(from_.entries, [&](const Setting::Entry& other) {
+      return other.key != entry.key && other.value.where.is_option() && schema_.find(other.key) == field;
+    });
+  }
+
+  const Schema& schema_;
+  const Setting& from_;
+  void* object_;
+  Problems& problems_;
+  std::vector<bool> given_;
+  const Field* rest_ = nullptr;            // takes the keys that no other field has
+  std::vector<Setting::Entry> remaining_;  // these keys
+};
+
 }  // namespace
 
 void Schema::read(const Setting& from, void* object, Problems& problems, const Schema* shared) const {
-  auto member = [&](const Field& field) { return static_cast<char*>(object) + field.offset; };
-  std::vector<bool> given(fields.size(), false);
-  auto take = [&](const Field& field, const Setting& value) {
-    given[size_t(&field - fields.data())] = true;
-    if (lacks_value(field, value, problems)) return;
-    field.read(value, member(field), field.constraint, problems);
-  };
-  // What an option says counts, however the file spells it.
-  auto overruled = [&](const Setting::Entry& entry, const Field* field) {
-    return !entry.value.where.is_option() && std::ranges::any_of(from.entries, [&](const Setting::Entry& other) {
-      return other.key != entry.key && other.value.where.is_option() && find(other.key) == field;
-    });
-  };
-  const Field* rest = nullptr;
-  for (const Field& field : fields)
-    if (field.rest) rest = &field;
-
-  if (from.is_map() && !is_first_by_itself(*this, from)) {
-    std::vector<Setting::Entry> remaining;
-    auto keep = [&](const Setting::Entry& entry) {
-      if (std::ranges::count(remaining, entry.key, &Setting::Entry::key))
-        problems.add(entry.where, from.path,
-                     text(in_quotes(entry.key), " is given twice: in ", in_quotes(rest->name), " and beside it"));
-      remaining.push_back(entry);
-    };
-    for (const Setting::Entry& entry : from.entries) {
-      const Field* field = find(entry.key);
-      if (field && overruled(entry, field)) continue;
-      if (field && field->rest && entry.value.is_map()) {
-        std::ranges::for_each(entry.value.entries, keep);
-      } else if (field && field->rest) {
-        detail::wrong_type(entry.value, "a map", problems);
-      } else if (field) {
-        if (given[size_t(field - fields.data())])
-          problems.add(entry.where, from.path, text("'", entry.key, "' and another spelling of it are both given"));
-        take(*field, entry.value);
-      } else if (rest) {
-        keep(entry);
-      } else {
-        problems.add(entry.where, from.path, unknown_key(entry.key, *this, shared));
-      }
-    }
-    if (rest) {
-      Setting map = Setting::map(std::move(remaining), from.where);
-      map.path = from.path;
-      take(*rest, map);
-    }
-  } else if (!from.is_null()) {
-    if (fields.empty())
-      problems.add(from, text("expected nothing here, found ", from.describe(), ": there are no parameters"));
-    else {
-      Setting first = from;
-      first.set_paths(from.path.empty() ? fields.front().name : from.path + "." + fields.front().name);
-      take(fields.front(), first);
-    }
-  }
-  for (size_t i = 0; i < fields.size(); ++i)
-    if (fields[i].required && !given[i])
-      problems.add(from, text("'", fields[i].name, "' is missing: ", fields[i].sentence));
+  Reading reading(*this, from, object, problems);
+  if (from.is_map() && !is_first_by_itself(*this, from)) reading.take_map(shared);
+  else if (!from.is_null()) reading.take_first();
+  reading.report_missing();
 }
 
 Setting Schema::write(const void* object) const {

@@ -1,6 +1,9 @@
 #include "neon/train/run_observer.h"
 
 #include <algorithm>
+#include <cmath>
+
+#include "neon/train/finite.h"
 
 namespace neon {
 
@@ -30,6 +33,24 @@ void RunObserver::diverged(const std::string& what) {
   report_.close_metrics_file(RunStatus::killed);
   fail(ErrorKind::diverged, "the run diverged ", what, checkpoints_.kept_text(),
        ". A smaller learning rate, gradient_clip_norm or a warm-up may help");
+}
+
+void RunObserver::check_variables(Variables& variables, const StepGraph& graph, const Position& at) {
+  variables.to_host();
+  const std::string found = first_not_finite(variables, graph, setup_.step.dtype);
+  if (found.empty()) return;
+  const int64_t last = std::max<int64_t>(at.step - 1, 0);
+  diverged(text("in epoch ", last / setup_.steps_per_epoch + 1, ", step ", last % setup_.steps_per_epoch + 1,
+                ": after its update ", found));
+}
+
+void RunObserver::check_evaluation(const Evaluations& evaluations, const Position& at) {
+  const auto& results = evaluations.results();
+  const double cost = results.empty() ? 0 : results.at("cost");
+  if (std::isfinite(cost)) return;
+  const bool narrow = setup_.step.dtype == DType::f16;
+  diverged(text("by the end of epoch ", at.epoch, ": its weights are finite, its ", evaluations.set_name(), " cost is ",
+                not_finite_words(cost), narrow ? " (f16 ends at 65504; -d bf16 has the range of f32)" : ""));
 }
 
 }  // namespace neon

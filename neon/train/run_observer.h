@@ -1,9 +1,10 @@
-// What a run does about the steps that its runner reports: callbacks see them, the metrics file keeps them, a run that
+// Takes the steps that a run's runner reports: callbacks see them, the metrics file keeps them, a run that
 // cannot go on ends with what is kept of it.
 #pragma once
 #include <string>
 
 #include "neon/train/checkpoints.h"
+#include "neon/train/evaluations.h"
 #include "neon/train/learning_watch.h"
 #include "neon/train/run_report.h"
 #include "neon/train/step_runner.h"
@@ -19,6 +20,11 @@ class RunObserver : public StepObserver {
   void step_ended(int64_t step, double cost) override;
   [[noreturn]] void data_failed(const Error& error) override;
   [[noreturn]] void diverged(const std::string& what) override;
+
+  // End the run as diverged where a weight, or the cost of the last evaluation, is not finite. No other step sees the
+  // last step's update.
+  void check_variables(Variables& variables, const StepGraph& graph, const Position& at);
+  void check_evaluation(const Evaluations& evaluations, const Position& at);
 
   LearningWatch& learning() { return learning_; }
 

@@ -41,7 +41,10 @@ void Trainer::train(const std::function<void()>& settled) {
     train_epoch();
     if (at.step_in_epoch < setup_.steps_per_epoch) return;
     if (!end_epoch()) return;
-    if (at.epoch % setup_.options.serialize == 0 && !finished() && !stop_signal()) save_after_epoch();
+    if (checkpoints_.wanted() && at.epoch % setup_.options.serialize == 0 && !finished() && !stop_signal()) {
+      observer_.check_variables(variables_, runner_->graph(), at);
+      save(false);
+    }
   }
 }
 
@@ -145,11 +148,12 @@ RunResult Trainer::run(const std::function<void()>& settled) try {
   else if (at.epoch < setup_.epochs)
     report_.message(text("the run was stopped early after epoch ", at.epoch,
                          "; with more patience (--set callbacks=...), or with --set callbacks=[], it goes on"));
-  if (!checkpoints_.current()) check_variables();
+  if (!checkpoints_.current()) observer_.check_variables(variables_, runner_->graph(), at);
   const bool complete = finished() && end_training();
   const int signal = complete ? 0 : stop_signal();
-  if (complete && !checkpoints_.current()) check_evaluation();
-  save_at_end();
+  if (complete && !checkpoints_.current()) observer_.check_evaluation(*evaluations_, at);
+  if (checkpoints_.current()) count_seconds();
+  else save(true);
   report_.left_out();
   report_.close_metrics_file(signal ? RunStatus::killed : RunStatus::complete);
   report_.take_metrics_messages();

@@ -75,13 +75,8 @@ class Trainer {
   bool end_training();
   RunResult result_of(int signal, double seconds);
 
-  // What is saved, and that it is sound (trainer_save.cpp).
-  void save_after_epoch();
-  void save_at_end();
-  bool may_save();
+  // Saves a checkpoint where the last evaluation was finite (trainer_save.cpp).
   void save(bool last);
-  void check_variables();
-  void check_evaluation();
   void count_seconds();
 
   RunSetup setup_;

@@ -315,6 +315,11 @@ TEST_CASE("mistakes are told in one line") {
                     "a product of (2, 1, 2) does not fit an array of (2, 2, 2)");
   CHECK_THROWS_WITH(Array(Lazy(1) + 2), Catch::Contains("numbers alone"));
   CHECK_THROWS_WITH(a.item(), Catch::Contains("one element, not of (2, 3)"));
+}
+
+TEST_CASE("mistakes about backends and parts of arrays are told in one line") {
+  Backend be = make_backend();
+  const Array a = be.ones({2, 3}), b = be.ones({4});
   CHECK_THROWS_WITH(Backend({.device = "cup"}), "device 'cup' is not one of cpu, gpu; did you mean cpu?");
   CHECK_THROWS_WITH(Backend({.threads = -3}), "threads -3 is below 0; 0 takes as many as there are");
   CHECK_THROWS_WITH(Backend({.program_bytes = -1}), "program_bytes -1 is below 0");

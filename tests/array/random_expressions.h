@@ -66,7 +66,6 @@ class RandomExpressions {
   Shape shape();
   void keep(Known known);
   Known elementwise(const Known& a, const Known& b, Lazy lazy, const std::function<Outcome(double, double, double)>& f);
-  std::tuple<double, double, double> reduced(const Known& x, const std::vector<size_t>& set, int which, double unit);
   std::pair<Lazy, std::vector<int64_t>> view_of(const Lazy& x);
 
   Stream draw_;

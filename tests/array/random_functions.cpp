@@ -22,66 +22,87 @@ Known RandomExpressions::elementwise(const Known& a, const Known& b, Lazy lazy,
   return out;
 }
 
+namespace {
+
+// A function of one operand, and its outcome at p, which may be off by `near`.
+struct Unary {
+  Lazy (*lazy)(const Lazy& a);
+  Outcome (*at)(double p, double near);
+};
+
+const Unary kUnary[] = {
+    {[](const Lazy& a) -> Lazy { return -a; },
+     [](double p, double) {
+       return Outcome{-p, -1};
+     }},
+    {[](const Lazy& a) -> Lazy { return tanh(a); },
+     [](double p, double) {
+       const double y = std::tanh(p);
+       return Outcome{y, 1 - y * y};
+     }},
+    {[](const Lazy& a) -> Lazy { return sig(a); },
+     [](double p, double) {
+       const double y = 1 / (1 + std::exp(-p));
+       return Outcome{y, y * (1 - y)};
+     }},
+    {[](const Lazy& a) -> Lazy { return relu(a); },
+     [](double p, double near) {
+       return Outcome{std::fmax(p, 0), double(p > 0), 0, std::fabs(p) <= near ? near : 0};
+     }},
+    {[](const Lazy& a) -> Lazy { return square(a); },
+     [](double p, double) {
+       return Outcome{p * p, 2 * p};
+     }},
+    {[](const Lazy& a) -> Lazy { return sqrt(square(a) + 1); },
+     [](double p, double) {
+       const double y = std::sqrt(p * p + 1);
+       return Outcome{y, p / y};
+     }},
+    {[](const Lazy& a) -> Lazy { return abs(a); },
+     [](double p, double near) {
+       return Outcome{std::fabs(p), p > 0 ? 1.0 : p < 0 ? -1.0 : 0, 0, std::fabs(p) <= near ? near : 0};
+     }},
+    {[](const Lazy& a) -> Lazy { return exp(-abs(a)); },
+     [](double p, double near) {
+       const double y = std::exp(-std::fabs(p));
+       return Outcome{y, p > 0 ? -y : y, 0, std::fabs(p) <= near ? near : 0};
+     }},
+    {[](const Lazy& a) -> Lazy { return log(square(a) + 1.5); },
+     [](double p, double) {
+       return Outcome{std::log(p * p + 1.5), 2 * p / (p * p + 1.5)};
+     }},
+    {[](const Lazy& a) -> Lazy { return clip(a, -0.75, 1.25); },
+     [](double p, double near) {
+       const bool inside = p > -0.75 && p < 1.25;
+       const bool at_edge = std::fabs(p + 0.75) <= near || std::fabs(p - 1.25) <= near;
+       return Outcome{std::fmin(std::fmax(p, -0.75), 1.25), double(inside), 0, at_edge ? near + 1e-30 : 0};
+     }},
+    {[](const Lazy& a) -> Lazy { return rint(a); },
+     [](double p, double near) {
+       const bool turns = std::fabs(std::fabs(p - std::trunc(p)) - 0.5) <= near;
+       return Outcome{std::rint(p), 0, 0, turns ? near > 0 : 0.0};
+     }},
+    {[](const Lazy& a) -> Lazy { return a * 0.25 - 0.5; },
+     [](double p, double) {
+       return Outcome{p * 0.25 - 0.5, 0.25};
+     }},
+    {[](const Lazy& a) -> Lazy { return reciprocal(2 + square(a)); },
+     [](double p, double) {
+       const double y = 1 / (2 + p * p);
+       return Outcome{y, -2 * p * y * y};
+     }},
+    {[](const Lazy& a) -> Lazy { return apply("sin", a); },
+     [](double p, double) {
+       return Outcome{std::sin(p), std::cos(p)};
+     }},
+};
+
+}  // namespace
+
 void RandomExpressions::unary() {
   const Known x = any();
-  const auto add = [&](const Lazy& lazy, Outcome (*f)(double, double)) {
-    keep(elementwise(x, x, lazy, [&](double a, double, double near) { return f(a, near / 2); }));
-  };
-  const Lazy& a = x.lazy;
-  switch (below(14)) {
-    case 0: return add(-a, [](double p, double) { return Outcome{-p, -1}; });
-    case 1:
-      return add(tanh(a), [](double p, double) {
-        const double y = std::tanh(p);
-        return Outcome{y, 1 - y * y};
-      });
-    case 2:
-      return add(sig(a), [](double p, double) {
-        const double y = 1 / (1 + std::exp(-p));
-        return Outcome{y, y * (1 - y)};
-      });
-    case 3:
-      return add(relu(a), [](double p, double near) {
-        return Outcome{std::fmax(p, 0), double(p > 0), 0, std::fabs(p) <= near ? near : 0};
-      });
-    case 4: return add(square(a), [](double p, double) { return Outcome{p * p, 2 * p}; });
-    case 5:
-      return add(sqrt(square(a) + 1), [](double p, double) {
-        const double y = std::sqrt(p * p + 1);
-        return Outcome{y, p / y};
-      });
-    case 6:
-      return add(abs(a), [](double p, double near) {
-        return Outcome{std::fabs(p), p > 0 ? 1.0 : p < 0 ? -1.0 : 0, 0, std::fabs(p) <= near ? near : 0};
-      });
-    case 7:
-      return add(exp(-abs(a)), [](double p, double near) {
-        const double y = std::exp(-std::fabs(p));
-        return Outcome{y, p > 0 ? -y : y, 0, std::fabs(p) <= near ? near : 0};
-      });
-    case 8:
-      return add(log(square(a) + 1.5), [](double p, double) {
-        return Outcome{std::log(p * p + 1.5), 2 * p / (p * p + 1.5)};
-      });
-    case 9:
-      return add(clip(a, -0.75, 1.25), [](double p, double near) {
-        const bool inside = p > -0.75 && p < 1.25;
-        const bool at_edge = std::fabs(p + 0.75) <= near || std::fabs(p - 1.25) <= near;
-        return Outcome{std::fmin(std::fmax(p, -0.75), 1.25), double(inside), 0, at_edge ? near + 1e-30 : 0};
-      });
-    case 10:
-      return add(rint(a), [](double p, double near) {
-        const bool turns = std::fabs(std::fabs(p - std::trunc(p)) - 0.5) <= near;
-        return Outcome{std::rint(p), 0, 0, turns ? near > 0 : 0.0};
-      });
-    case 11: return add(a * 0.25 - 0.5, [](double p, double) { return Outcome{p * 0.25 - 0.5, 0.25}; });
-    case 12:
-      return add(reciprocal(2 + square(a)), [](double p, double) {
-        const double y = 1 / (2 + p * p);
-        return Outcome{y, -2 * p * y * y};
-      });
-    default: return add(apply("sin", a), [](double p, double) { return Outcome{std::sin(p), std::cos(p)}; });
-  }
+  const Unary& f = kUnary[size_t(below(std::size(kUnary)))];
+  keep(elementwise(x, x, f.lazy(x.lazy), [&](double a, double, double near) { return f.at(a, near / 2); }));
 }
 
 void RandomExpressions::binary() {

@@ -1,13 +1,20 @@
 // What adds or compares the elements of an axis: reductions, products of matrices.
 #include <cmath>
-#include <tuple>
 
 #include "tests/array/random_expressions.h"
 
 namespace neon::test {
 
-std::tuple<double, double, double> RandomExpressions::reduced(const Known& x, const std::vector<size_t>& set, int which,
-                                                              double u) {
+namespace {
+
+// What a reduction gives; whether elements are so close that others might win.
+struct Reduced {
+  double value, error, slope;
+  bool unsure = false;
+};
+
+// Elements `set` of x, by reduction `which` (sum / 16, mean, max, min, variance, argmax) with unit roundoff u.
+Reduced reduced(const Known& x, const std::vector<size_t>& set, int which, double u) {
   const double n = double(set.size());
   double sum = 0, size = 0, error = 0, slope = 0, most = 0;
   for (size_t i : set) {
@@ -40,10 +47,11 @@ std::tuple<double, double, double> RandomExpressions::reduced(const Known& x, co
     if (x.value[i] == x.value[best]) ++ties, shared += x.slope[i];
     if (i != best && std::fabs(x.value[i] - x.value[best]) <= x.error[i] + x.error[best] && most > 0) unsure = true;
   }
-  if (unsure && derives_) kinked_ = true;
-  if (which == 5) return {double(place) * 0.125, unsure ? n : 0, 0};
-  return {x.value[best], most, shared / ties};
+  if (which == 5) return {double(place) * 0.125, unsure ? n : 0, 0, unsure};
+  return {x.value[best], most, shared / ties, unsure};
 }
+
+}  // namespace
 
 void RandomExpressions::reduce() {
   const Known x = any();
@@ -71,13 +79,14 @@ void RandomExpressions::reduce() {
                                  : argmax(a, axis) * 0.125;
   Known out{lazy, shape, {}, {}, {}};
   for (const auto& set : sets) {
-    const auto [value, error, slope] = reduced(x, set, which, unit(lazy.dtype()));
+    const auto [value, error, slope, unsure] = reduced(x, set, which, unit(lazy.dtype()));
+    if (unsure && derives_) kinked_ = true;
     out.value.push_back(value), out.error.push_back(error), out.slope.push_back(slope);
   }
   keep(std::move(out));
 }
 
-// std::vector<double> of two axes, of one floating type or several.
+// Arrays of two axes, of one floating type or several.
 void RandomExpressions::product() {
   std::vector<const Known*> matrices;
   for (const Known& known : values_)

@@ -4,10 +4,15 @@
 
 namespace neon::test {
 
+namespace {
+
+PixelCase pixels(const char* name, int copied, int written, int apart, BuildBranches build) {
+  return PixelCase{name, over({2, 5, 7, 8}, build), copied, written, apart};
+}
+
+}  // namespace
+
 std::vector<PixelCase> pixel_cases() {
-  auto pixels = [](const char* name, int copied, int written, int apart, BuildBranches build) {
-    return PixelCase{name, over({2, 5, 7, 8}, build), copied, written, apart};
-  };
   return {
       pixels("a module", 0, 2, 2,
              [](NetOfBranches& n) {

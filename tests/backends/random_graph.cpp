@@ -12,27 +12,16 @@ namespace neon::test {
 
 namespace {
 
-class Builder {
+// Numbers, shapes and values that are drawn; what a graph is built of.
+class Draws {
  public:
-  Builder(uint64_t seed, const RandomGraphOptions& options) : draw_(seed, "random graph"), options_(options) {
+  Draws(uint64_t seed, const RandomGraphOptions& options) : draw_(seed, "random graph"), options_(options) {
     const int64_t sizes[] = {1, 1, 2, 3, 4, 5, 7, 17, 40};
     for (int64_t& size : sizes_) size = sizes[below(std::size(sizes))];
     if (below(8) == 0) sizes_[0] = 300;  // several tiles
   }
 
-  RandomGraph run() {
-    const int leaves = 2 + below(4), nodes = 5 + below(30);
-    for (int i = 0; i < leaves; ++i) leaf(i);
-    for (int i = 0; i < nodes; ++i) {
-      graph_.set_scope(text("node ", i));
-      node(i);
-    }
-    assign_variables();
-    make_outputs();
-    return std::move(made_);
-  }
-
- private:
+ protected:
   int below(size_t bound) { return int(draw_.below(uint32_t(bound))); }
   bool chance(int percent) { return below(100) < percent; }
   int64_t size() { return sizes_[size_t(below(std::size(sizes_)))]; }
@@ -63,6 +52,55 @@ class Builder {
     return out;
   }
 
+  std::vector<int64_t> axes(const Shape& of) {
+    std::vector<int64_t> out;
+    for (int axis = 0; axis < of.rank(); ++axis)
+      if (chance(50)) out.push_back(axis);
+    return chance(20) || out.empty() ? all_axes(of) : out;
+  }
+
+  bool meets(Expr a, Expr b) {
+    try {
+      return broadcast(a.shape(), b.shape()).elements() <= 20000;
+    } catch (const Error&) {
+      return false;
+    }
+  }
+
+  Expr fitted(Expr value, const Shape& to) {
+    if (value.shape() == to) return value;
+    if (value.shape().elements() == to.elements()) return reshape(value, to);
+    Expr whole = mean(value, all_axes(value.shape()));
+    return {graph_, broadcast_to(graph_, reshape(whole, {}), to)};
+  }
+
+  Expr typed(Value value) { return cast(Expr(graph_, value), options_.dtype); }
+
+  Stream draw_;
+  RandomGraphOptions options_;
+  RandomGraph made_;
+  Graph& graph_ = made_.graph;
+  int64_t sizes_[3] = {};
+  std::vector<Expr> values_;
+};
+
+class Builder : Draws {
+ public:
+  using Draws::Draws;
+
+  RandomGraph run() {
+    const int leaves = 2 + below(4), nodes = 5 + below(30);
+    for (int i = 0; i < leaves; ++i) leaf(i);
+    for (int i = 0; i < nodes; ++i) {
+      graph_.set_scope(text("node ", i));
+      node(i);
+    }
+    assign_variables();
+    make_outputs();
+    return std::move(made_);
+  }
+
+ private:
   void leaf(int i) {
     const std::string name = text(i % 2 ? "v" : "x", i);
     const Shape own = i == 0 ? Shape{sizes_[0], sizes_[1]} : shape();
@@ -91,21 +129,6 @@ class Builder {
     const std::string name = text("n", variables_.size());
     made_.variables[name] = Tensor(DType::f32, v.shape());
     graph_.assign(graph_.variable(name, DType::f32, v.shape()), narrowed, guard());
-  }
-
-  std::vector<int64_t> axes(const Shape& of) {
-    std::vector<int64_t> out;
-    for (int axis = 0; axis < of.rank(); ++axis)
-      if (chance(50)) out.push_back(axis);
-    return chance(20) || out.empty() ? all_axes(of) : out;
-  }
-
-  bool meets(Expr a, Expr b) {
-    try {
-      return broadcast(a.shape(), b.shape()).elements() <= 20000;
-    } catch (const Error&) {
-      return false;
-    }
   }
 
   void node(int i) {
@@ -178,7 +201,6 @@ class Builder {
       keep(typed(broadcast_to(graph_, 0.5 * Expr(graph_, graph_.scalar("gate")), a.shape())));
     }
   }
-  Expr typed(Value value) { return cast(Expr(graph_, value), options_.dtype); }
 
   void view(Expr a) {
     const Shape& from = a.shape();
@@ -285,13 +307,6 @@ class Builder {
     if (found[0]) keep(tame({graph_, found[0]}));
   }
 
-  Expr fitted(Expr value, const Shape& to) {
-    if (value.shape() == to) return value;
-    if (value.shape().elements() == to.elements()) return reshape(value, to);
-    Expr whole = mean(value, all_axes(value.shape()));
-    return {graph_, broadcast_to(graph_, reshape(whole, {}), to)};
-  }
-
   Value guard() {
     Expr a = any();
     switch (below(5)) {
@@ -331,114 +346,13 @@ class Builder {
     for (int i = 0; i < count; ++i) graph_.output(text("y", i), chance(80) ? recent() : any());
   }
 
-  Stream draw_;
-  RandomGraphOptions options_;
-  RandomGraph made_;
-  Graph& graph_ = made_.graph;
-  int64_t sizes_[3] = {};
-  std::vector<Expr> values_, variables_;
+  std::vector<Expr> variables_;
   Value shared_;
   bool narrowed_ = false;
 };
 
-// What is left behind by each step of a program: outputs and variables, by name.
-using Trace = std::vector<std::map<std::string, Tensor>>;
-
-constexpr int kSteps = 3;
-
-Trace trace(const RandomGraph& made, const ProgramOptions& options) {
-  Variables variables;
-  const auto program = compile_for_cpu(made.graph, variables, options);
-  for (const auto& [name, data] : made.variables)
-    if (variables.has(name) && data.bytes()) std::memcpy(variables.at(name).data(), data.data(), data.bytes());
-  for (const auto& [name, data] : made.inputs) program->bind(name, data.data());
-  Trace out;
-  for (int step = 0; step < kSteps; ++step) {
-    program->set_scalar("gate", step == 1 ? 0 : 1);
-    program->run(uint64_t(step));
-    std::map<std::string, Tensor> now;
-    for (const auto& [name, value] : made.graph.outputs()) now["output " + name] = program->output(name).clone();
-    for (const auto& [name, tensor] : variables.all()) now["variable " + name] = tensor.clone();
-    out.push_back(std::move(now));
-  }
-  return out;
-}
-
-// `tolerance` is of the largest number in an array, and at least of 1; 0: the same bits.
-std::string compare(const Trace& got, const Trace& expected, double tolerance) {
-  for (int step = 0; step < kSteps; ++step)
-    for (const auto& [name, y] : expected[size_t(step)]) {
-      const Tensor& x = got[size_t(step)].at(name);
-      std::string problem;
-      if (tolerance > 0) {
-        double size = 1;
-        for (int64_t i = 0; i < y.elements(); ++i) size = std::max(size, std::abs(y.at(i)));
-        problem = difference(x, y, tolerance * size);
-      } else if (!same_bits(x, y)) {
-        problem = "other bits";
-      }
-      if (!problem.empty()) return text(name, " after step ", step, ": ", problem);
-    }
-  return "";
-}
-
 }  // namespace
 
 RandomGraph random_graph(uint64_t seed, const RandomGraphOptions& options) { return Builder(seed, options).run(); }
-
-namespace {
-
-// One type's graph in all ways; what is wrong, if anything is. Bits must not depend on threads where every sum is
-// made by loops of our own.
-std::string check_all_ways(const RandomGraph& made, double tolerance, bool own_loops) {
-  const Trace plain = trace(made, {.plain = true}), fused = trace(made, {.threads = 1});
-  auto against = [](const char* what, const Trace& got, const Trace& expected, double tolerance) {
-    const std::string found = compare(got, expected, tolerance);
-    return found.empty() ? found : text(what, ": ", found);
-  };
-  std::string problem = against("fused against plain", fused, plain, tolerance);
-  if (problem.empty())
-    problem = against("single kernels", trace(made, {.threads = 2, .fuse = false}), plain, tolerance);
-  if (problem.empty())
-    problem = against("made again", trace(made, {.threads = 2, .also = LowerPass::remake}), plain, tolerance);
-  if (problem.empty())
-    problem = against("columns", trace(made, {.threads = 2, .also = LowerPass::columns}), plain, tolerance);
-  if (problem.empty())
-    problem = against("joined", trace(made, {.threads = 2, .also = LowerPass::join}), plain, tolerance);
-  if (problem.empty()) problem = against("the same again", trace(made, {.threads = 1}), fused, 0);
-  for (int threads : {2, 3})
-    if (problem.empty() && own_loops) problem = against("more threads", trace(made, {.threads = threads}), fused, 0);
-  return problem;
-}
-
-std::string lowered_text(const Graph& graph) {
-  try {
-    return to_string(lower(graph));
-  } catch (const std::exception& error) {
-    return text("not lowered: ", error.what());
-  }
-}
-
-}  // namespace
-
-std::string check_random_graph(uint64_t seed) {
-  // Rounding errors grow along a chain of some thirty nodes, over three steps, by well under a thousand.
-  const double f64 = 1e-12, f32 = 1e-4;
-  const std::pair<RandomGraphOptions, double> types[] = {
-      {{DType::f64, true, true}, f64}, {{DType::f32, false, false}, f32}, {{DType::f32, false, true}, f32}};
-  for (const auto& [options, tolerance] : types) {
-    const RandomGraph made = random_graph(seed, options);
-    std::string problem;
-    try {
-      problem = check_all_ways(made, tolerance, options.dtype == DType::f64 || !options.products);
-    } catch (const std::exception& error) {
-      problem = error.what();
-    }
-    if (!problem.empty())
-      return text("seed ", seed, " in ", options.dtype, ": ", problem, "\n", made.graph.to_string(),
-                  lowered_text(made.graph));
-  }
-  return "";
-}
 
 }  // namespace neon::test

@@ -1,77 +1,20 @@
-#include "neon/train/metrics_file.h"
-
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
+// Values of a metrics file, its layout, and how a resumed run goes on with it.
 #include <catch2/catch.hpp>
 #include <cmath>
 
 #include "neon/core/error.h"
-#include "neon/train/file_lock.h"
 #include "tests/support/temp_folder.h"
+#include "tests/train/metrics_support.h"
 
 using namespace neon;
+using namespace neon_test;
 using Catch::Matchers::Contains;
 using Lines = std::vector<std::string>;
-
-namespace {
-
-// What a small run of 3 epochs of 4 minibatches declares.
-std::vector<SeriesSpec> specs(int64_t epochs = 3) {
-  const int64_t steps = epochs * 4;
-  return {
-      {.path = "cost/train", .length = steps, .time_markers = "minibatch"},
-      {.path = "cost/loss", .length = epochs / 2, .time_markers = "epoch_freq", .epoch_freq = 2},
-      {.path = "time/loss", .length = epochs, .units = "seconds", .x = "epoch"},
-      {.path = "time/train/start_time", .length = 1, .dtype = DType::f64, .units = "seconds"},
-      {.path = "time_markers/minibatch", .length = epochs, .units = "minibatches", .x = "epoch"},
-      {.path = "multicost/train", .length = steps, .width = 2, .dtype = DType::f64, .time_markers = "minibatch"},
-      {.path = "hist/Affine_0_W",
-       .length = steps / 2,
-       .width = 64,
-       .columns = true,
-       .dtype = DType::i32,
-       .x = "minibatch",
-       .minibatch_freq = 2},
-      {.path = "metrics/Top1 (%)", .length = 0, .x = "epoch"},
-  };
-}
-
-std::vector<AttributeSpec> attributes(int64_t epochs = 3) {
-  return {
-      {"config", "total_epochs", epochs},
-      {"config", "total_minibatches", epochs * 4},
-      {"time_markers", "epochs_complete", int64_t(0)},
-      {"", "spec", std::string(100'000, '#') + "layers: [caf\u00e9]"},
-      {"", "loss_scale", 1.5},
-      {"hist", "bins", int64_t(64)},
-  };
-}
-
-std::pair<int, std::string> python(const std::string& path, const std::string& code) {
-  return output_of("/usr/bin/python3 -c \"import h5py, numpy as np; f = h5py.File('" + path + "', 'r'); " + code +
-                   "\"");
-}
-
-std::string python_says(const std::string& path, const std::string& code) {
-  const auto [status, out] = python(path, "print(" + code + ")");
-  CHECK(status == 0);
-  return out.substr(0, out.find('\n'));
-}
-
-MetricsFile small(const std::string& path, const MetricsFile::History* history = nullptr) {
-  return MetricsFile(path, specs(), attributes(), history);
-}
-
-}  // namespace
 
 TEST_CASE("h5py reads the layout and the values while the file is being written") {
   TempFolder folder;
   const std::string path = folder / "new/run.h5";
-  MetricsFile file = small(path);
+  MetricsFile file = small_file(path);
   CHECK(python_says(path, "f['cost/train'].shape, f['cost/train'].dtype, np.isnan(f['cost/train'][:]).all()") ==
         "(12,) float32 True");
   for (int i = 0; i < 5; ++i) file.set("cost/train", i, 1.0 / (1 + i));
@@ -121,7 +64,7 @@ TEST_CASE("h5py reads the layout and the values while the file is being written"
 TEST_CASE("what was set is read back, by the file itself and by the reader") {
   TempFolder folder;
   const std::string path = folder / "run.h5";
-  MetricsFile file = small(path);
+  MetricsFile file = small_file(path);
   file.set("cost/train", 11, 0.1);
   CHECK(file.get("cost/train", 11) == double(0.1f));
   CHECK(std::isnan(file.get("cost/train", 10)));
@@ -136,8 +79,8 @@ TEST_CASE("what was set is read back, by the file itself and by the reader") {
   file.close(RunStatus::complete);
 
   const MetricsContents contents = read_metrics(path);
-  CHECK(contents.series.size() == specs().size());
-  for (const SeriesSpec& spec : specs()) {
+  CHECK(contents.series.size() == run_series().size());
+  for (const SeriesSpec& spec : run_series()) {
     const StoredSeries* stored = contents.find(spec.path);
     REQUIRE(stored);
     INFO(spec.path);
@@ -169,7 +112,7 @@ TEST_CASE("a resume keeps the points before the checkpoint and blanks those afte
   TempFolder folder;
   const std::string path = folder / "run.h5";
   {
-    MetricsFile file = small(path);
+    MetricsFile file = small_file(path);
     for (int i = 0; i < 12; ++i) file.set("cost/train", i, i);
     for (int i = 0; i < 6; ++i) file.set("hist/Affine_0_W", i, std::vector<double>(64, i + 1));
     for (int i = 0; i < 3; ++i) file.set("time/loss", i, i);
@@ -180,7 +123,7 @@ TEST_CASE("a resume keeps the points before the checkpoint and blanks those afte
   CHECK(python_says(path, "f.attrs['status']") == "killed");
   // The checkpoint is in the middle of epoch 2: 7 minibatches, 1 whole epoch.
   const MetricsFile::History history{path, 7, 1};
-  MetricsFile file(path, specs(6), attributes(6), &history);
+  MetricsFile file(path, run_series(6), run_attributes(6), &history);
   CHECK(file.take_messages().empty());
   CHECK(python_says(path, "f.attrs['status'], f['cost/train'].shape, f['cost/train'][:9].tolist()") ==
         "running (24,) [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, nan, nan]");
@@ -198,28 +141,28 @@ TEST_CASE("a history that does not fit or cannot be read is said, and lost files
   TempFolder folder;
   const std::string path = folder / "run.h5";
   {
-    MetricsFile file = small(path);
+    MetricsFile file = small_file(path);
     file.set("time/loss", 0, 5);
     file.close(RunStatus::complete);
   }
-  std::vector<SeriesSpec> changed = specs();
+  std::vector<SeriesSpec> changed = run_series();
   const std::string dropped = changed[2].path;
   changed[5].width = 3;
   changed[1].epoch_freq = 1;
   const MetricsFile::History history{path, 12, 3};
-  Lines messages = MetricsFile(path, changed, attributes(), &history).take_messages();
+  Lines messages = MetricsFile(path, changed, run_attributes(), &history).take_messages();
   REQUIRE(messages.size() == 2);
   CHECK_THAT(messages[0], Contains("the history of cost/loss is not kept"));
   CHECK_THAT(messages[1], Contains("the history of multicost/train is not kept"));
 
-  changed = specs();
+  changed = run_series();
   changed.erase(changed.begin() + 2);
-  messages = MetricsFile(path, changed, attributes(), &history).take_messages();
+  messages = MetricsFile(path, changed, run_attributes(), &history).take_messages();
   REQUIRE(messages.size() >= 1);
   CHECK_THAT(messages[0], Contains("the history of " + dropped + " is not kept: this run has none"));
 
   put_file(path, "damaged");
-  MetricsFile file(path, specs(), attributes(), &history);
+  MetricsFile file(path, run_series(), run_attributes(), &history);
   messages = file.take_messages();
   REQUIRE(messages.size() == 2);
   CHECK_THAT(messages[0], Contains("the history of this run is not kept"));
@@ -228,7 +171,7 @@ TEST_CASE("a history that does not fit or cannot be read is said, and lost files
   CHECK(std::isnan(file.get("time/loss", 0)));
 
   const MetricsFile::History gone{folder / "gone.h5", 12, 3};
-  messages = MetricsFile(folder / "other.h5", specs(), attributes(), &gone).take_messages();
+  messages = MetricsFile(folder / "other.h5", run_series(), run_attributes(), &gone).take_messages();
   REQUIRE(messages.size() == 1);
   CHECK_THAT(messages[0], Contains("other.h5 begins after epoch 3: what came before is in the metrics file that"));
 }
@@ -236,17 +179,17 @@ TEST_CASE("a history that does not fit or cannot be read is said, and lost files
 TEST_CASE("a file that is not of a run is not overwritten") {
   TempFolder folder;
   put_file(folder / "train.csv", "a,b,c,d,e\n");
-  CHECK_THROWS_WITH(small(folder / "train.csv"), Contains("train.csv is there and is not overwritten"));
+  CHECK_THROWS_WITH(small_file(folder / "train.csv"), Contains("train.csv is there and is not overwritten"));
   CHECK(file_content(folder / "train.csv") == "a,b,c,d,e\n");
   REQUIRE(
       output_of("/usr/bin/python3 -c \"import h5py; h5py.File('" + (folder / "data.h5") + "', 'w')['x'] = [1.0, 2.0]\"")
           .first == 0);
   const std::string data = file_content(folder / "data.h5");
-  CHECK_THROWS_WITH(small(folder / "data.h5"), Contains("data.h5 is there and is not overwritten") &&
-                                                   Contains("not a metrics file that neon wrote"));
+  CHECK_THROWS_WITH(small_file(folder / "data.h5"), Contains("data.h5 is there and is not overwritten") &&
+                                                        Contains("not a metrics file that neon wrote"));
   CHECK(file_content(folder / "data.h5") == data);
-  CHECK_THROWS_WITH(small(folder.path()), Contains("it is a folder"));
-  CHECK_THROWS_WITH(small("/proc/run.h5"), Contains("cannot write /proc/run.h5.part"));
+  CHECK_THROWS_WITH(small_file(folder.path()), Contains("it is a folder"));
+  CHECK_THROWS_WITH(small_file("/proc/run.h5"), Contains("cannot write /proc/run.h5.part"));
 }
 
 TEST_CASE("wrong declarations are refused") {
@@ -271,7 +214,7 @@ TEST_CASE("wrong declarations are refused") {
 
 TEST_CASE("mistakes of the caller are said once and end nothing") {
   TempFolder folder;
-  MetricsFile file = small(folder / "run.h5");
+  MetricsFile file = small_file(folder / "run.h5");
   for (int i = 0; i < 3; ++i) {
     file.set("cost/trian", 0, 1);
     file.set("cost/train", 12 + i, 1);
@@ -286,181 +229,4 @@ TEST_CASE("mistakes of the caller are said once and end nothing") {
   CHECK_THAT(messages[2], Contains("1 numbers for a point of multicost/train, which has 2"));
   CHECK_THAT(messages[3], Contains("no number nobody of 'config'"));
   CHECK(file.take_messages().empty());
-}
-
-TEST_CASE("a reader that locks the file disturbs neither side") {
-  TempFolder folder;
-  const std::string path = folder / "run.h5";
-  MetricsFile file = small(path);
-  // h5py with HDF5's locks on, open while the writer goes on.
-  const std::string ready = folder / "ready", go = folder / "go";
-  FILE* reader = popen(("HDF5_USE_FILE_LOCKING=TRUE /usr/bin/python3 -c \"import h5py, os, time; f = h5py.File('" +
-                        path + "', 'r'); open('" + ready + "', 'w'); n = 0\nwhile not os.path.exists('" + go +
-                        "') and n < 1000: time.sleep(0.01); n += 1\nprint(f['cost/train'][0])\"")
-                           .c_str(),
-                       "r");
-  REQUIRE(reader);
-  for (int i = 0; i < 1000 && !is_file(ready); ++i) usleep(10'000);
-  REQUIRE(is_file(ready));
-  file.set("cost/train", 0, 42);
-  file.flush();
-  CHECK(file.take_messages().empty());
-  put_file(go, "");
-  char out[64] = {};
-  CHECK(fgets(out, sizeof out, reader));
-  CHECK(pclose(reader) == 0);
-  CHECK(std::string(out) == "42.0\n");
-}
-
-TEST_CASE("a second run is refused while the first one writes") {
-  TempFolder folder;
-  const std::string path = folder / "run.h5";
-  {
-    MetricsFile first = small(path);
-    first.set("cost/train", 0, 7);
-    CHECK_THROWS_WITH(small(path), Contains(path + ": another process is writing it"));
-    const MetricsFile::History history{path, 1, 1};
-    CHECK_THROWS_WITH(small(path, &history), Contains("another process is writing it"));
-    first.flush();
-    CHECK(first.take_messages().empty());
-    CHECK(python_says(path, "f['cost/train'][0]") == "7.0");
-  }
-  small(path);
-}
-
-TEST_CASE("a removed file is written again, a replaced one is left alone") {
-  TempFolder folder;
-  const std::string path = folder / "run.h5";
-  MetricsFile file = small(path);
-  file.set("cost/train", 0, 1);
-  file.flush();
-  std::filesystem::remove(path);
-  file.set("cost/train", 1, 2);
-  file.flush();
-  Lines messages = file.take_messages();
-  REQUIRE(messages.size() == 1);
-  CHECK_THAT(messages[0], Contains("was removed; it is written again"));
-  CHECK(python_says(path, "f['cost/train'][:2].tolist()") == "[1.0, 2.0]");
-
-  std::filesystem::remove(path);
-  put_file(path, "other");
-  file.set("cost/train", 2, 3);
-  file.flush();
-  file.flush();
-  messages = file.take_messages();
-  REQUIRE(messages.size() == 1);
-  CHECK_THAT(messages[0], Contains("was replaced by another program"));
-  file.close(RunStatus::complete);
-  CHECK(file_content(path) == "other");
-}
-
-TEST_CASE("a run that ends without closing is marked killed; a killed process leaves what was flushed") {
-  TempFolder folder;
-  const std::string path = folder / "run.h5";
-  { MetricsFile file = small(path); }
-  CHECK(python_says(path, "f.attrs['status']") == "killed");
-
-  const pid_t child = fork();
-  if (child == 0) {
-    MetricsFile file = small(path);
-    for (int i = 0; i < 6; ++i) file.set("cost/train", i, i);
-    file.flush();
-    file.set("cost/train", 6, 6);
-    kill(getpid(), SIGKILL);
-  }
-  int status = 0;
-  REQUIRE(waitpid(child, &status, 0) == child);
-  REQUIRE(WIFSIGNALED(status));
-  CHECK(python_says(path, "f.attrs['status'], f['cost/train'][:8].tolist()") ==
-        "running [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, nan, nan]");
-}
-
-TEST_CASE("a file that another program cuts or fills with zeros is written again") {
-  const TempFolder folder;
-  const std::string path = folder / "run.h5";
-  for (const char* when : {"before a flush", "after the last flush"})
-    for (const off_t length : {off_t(0), off_t(1000), off_t(-1)}) {
-      INFO(when << ", cut to " << length);
-      MetricsFile file(path, specs(), attributes());
-      file.set("cost/train", 0, 0.5);
-      file.flush();
-      const auto meddle = [&] {
-        const auto size = off_t(std::filesystem::file_size(path));
-        REQUIRE(truncate(path.c_str(), length < 0 ? size - 1 : length) == 0);
-        if (length == 0) REQUIRE(truncate(path.c_str(), size) == 0);  // zeros
-      };
-      if (std::string(when) == "before a flush") meddle();
-      file.set("cost/train", 1, 0.25);
-      file.flush();
-      if (std::string(when) != "before a flush") meddle();
-      file.close(RunStatus::complete);
-      CHECK(file.take_messages() == Lines{path + " was changed by another program; it is written again"});
-      const MetricsContents contents = read_metrics(path);
-      const StoredSeries* const cost = contents.find("cost/train");
-      REQUIRE(cost);
-      CHECK((cost->at(0, 0) == 0.5 && cost->at(1, 0) == 0.25 && std::isnan(cost->at(2, 0))));
-    }
-}
-
-TEST_CASE("the reader of a process that is killed is killed with it, and holds none of its locks") {
-  const TempFolder folder;
-  const std::string path = folder / "large.h5", held = folder / "held";
-  { MetricsFile(path, specs(20'000), attributes(20'000)); }
-  REQUIRE(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0);  // readers left behind become children of this process
-  int killed = 0, still_held = 0;
-  for (int milliseconds = 0; milliseconds < 40; milliseconds += 2) {
-    const pid_t child = fork();
-    REQUIRE(child >= 0);
-    if (child == 0) {
-      if (!lock_file(open(held.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600), true)) _exit(1);
-      for (;;) read_metrics(path);
-    }
-    while (!is_in_use(held)) usleep(100);
-    usleep(useconds_t(milliseconds) * 1000);
-    REQUIRE(kill(child, SIGKILL) == 0);
-    int status = 0;
-    REQUIRE(waitpid(child, &status, 0) == child);
-    CHECK(WIFSIGNALED(status));
-    still_held += is_in_use(held);
-    while (waitpid(-1, &status, 0) > 0) killed += WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
-  }
-  prctl(PR_SET_CHILD_SUBREAPER, 0);
-  // Not all: a reader may have been about to end, or about to close what it was born with.
-  CHECK(killed >= 5);
-  CHECK(still_held <= 5);
-}
-
-TEST_CASE("a damaged file gives an error or values, never a crash of this process") {
-  TempFolder folder;
-  const std::string path = folder / "run.h5", damaged = folder / "damaged.h5";
-  {
-    MetricsFile file(path, {{.path = "cost/train", .length = 20, .time_markers = "minibatch"}},
-                     {{"config", "n", int64_t(3)}});
-  }
-  const std::string whole = file_content(path);
-  const auto survives = [&](const std::string& content) {
-    put_file(damaged, content);
-    try {
-      read_metrics(damaged);
-    } catch (const Error& error) {
-      CHECK(error.kind() == ErrorKind::data);
-      CHECK_THAT(error.what(), Contains(damaged));
-    }
-  };
-  // Each is read by a process of its own, which takes tens of milliseconds under the sanitizers.
-#ifdef __SANITIZE_ADDRESS__
-  constexpr size_t kBytesApart = 307, kBitsApart = 211;
-#else
-  constexpr size_t kBytesApart = 97, kBitsApart = 61;
-#endif
-  for (size_t length = 0; length < whole.size(); length += kBytesApart) survives(whole.substr(0, length));
-  for (size_t bit = 0; bit < whole.size() * 8; bit += kBitsApart) {
-    std::string flipped = whole;
-    flipped[bit / 8] = char(flipped[bit / 8] ^ (1 << bit % 8));
-    INFO(bit);
-    survives(flipped);
-  }
-  CHECK_THROWS_WITH(read_metrics(folder / "nobody"), Contains("No such file"));
-  put_file(damaged, "");
-  CHECK_THROWS_WITH(read_metrics(damaged), Contains("damaged.h5"));
 }

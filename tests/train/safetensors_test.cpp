@@ -134,16 +134,18 @@ TEST_CASE("an independent reader reads what is written") {
         "wide F64 [2] 000000000000f03f000000000000f87f\n");
 }
 
-TEST_CASE("malformed headers are refused with the reason") {
-  TempFolder folder;
-  const std::string path = folder / "bad.safetensors";
+namespace {
+
+struct Malformed {
+  std::string json;
+  size_t data;
+  const char* message;
+};
+
+// (header, bytes of data, words of the message)
+std::vector<Malformed> malformed_headers() {
   const std::string w = entry("F32", "[2]", "[0,8]");
-  struct Case {
-    std::string json;
-    size_t data;
-    const char* message;
-  };
-  const Case cases[] = {
+  return {
       {"", 0, "does not begin with '{'"},
       {" {}", 0, "does not begin with '{'"},
       {"[]", 0, "does not begin with '{'"},
@@ -190,7 +192,14 @@ TEST_CASE("malformed headers are refused with the reason") {
       {R"({"__metadata__":"a"})", 0, "the text 'a' has no place there"},
       {"{\"w\\n\\u0001" + std::string(200, 'x') + "\":1}", 0, "tensor 'w\\n\\x01xxx"},
   };
-  for (const Case& c : cases) {
+}
+
+}  // namespace
+
+TEST_CASE("malformed headers are refused with the reason") {
+  TempFolder folder;
+  const std::string path = folder / "bad.safetensors";
+  for (const Malformed& c : malformed_headers()) {
     INFO(c.json);
     put_file(path, with_header(c.json, c.data));
     const std::string error = reading_error(path);

@@ -6,165 +6,14 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
-#include <functional>
 
 #include "datasets/image_samples.h"
-#include "datasets/png_image.h"
 #include "datasets/shard_folder.h"
-#include "neon/core/random.h"
 #include "neon/spec/spec.h"
-#include "neon/train/checkpoint.h"
-#include "neon/train/fingerprint.h"
-#include "neon/train/metrics_file.h"
-#include "neon/train/trainer.h"
-#include "tests/support/temp_folder.h"
+#include "tests/train/streamed_runs.h"
 
 using namespace neon;
-
-namespace {
-
-std::function<void(int64_t step)> in_step;  // called in each step of a run, before it
-
-struct Meddling : Parametrized<Schedule, NoParams> {
-  using Parametrized::Parametrized;
-  double rate(double base, const Progress& progress) const override {
-    if (in_step) in_step(progress.step);
-    return base / (1 + 0.1 * double(progress.step));
-  }
-};
-NEON_REGISTER(Schedule, Meddling, "Falls, and lets a test meddle with the run.");
-
-std::string error_of(auto&& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
-constexpr int kImages = 50;
-
-// Images of three classes, 50 to train with and 11 to test with, in a folder, in shards and in shards of pixels.
-class Sets {
- public:
-  Sets() {
-    Stream stream(5, "pixels");
-    for (int i = 0; i < kImages + 11; ++i) {
-      Tensor image(DType::u8, {8, 8, 3});
-      for (uint8_t& pixel : image.as<uint8_t>()) pixel = uint8_t(stream.bits() % 200 + uint64_t(i % 3) * 20);
-      const std::string folder = folder_ / text("images/", i < kImages ? "train/" : "test/", "abc"[i % 3]);
-      std::filesystem::create_directories(folder);
-      write_png(image, text(folder, "/", i, ".png"));
-    }
-    for (bool pixels : {false, true}) {
-      const Setting path = Setting::map({{"path", Setting::scalar(folder_ / "images"), {}}});
-      const auto set = Registry<Dataset>::get().create(Setting::map({{"ImageFolder", path, {}}}))->images({});
-      PackOptions options;
-      options.pixels = pixels;
-      options.shard_bytes = pixels ? 4000 : 700'000;
-      pack_images(*set, folder_ / (pixels ? "pixels" : "files"), options);
-    }
-  }
-  std::string operator/(const std::string& name) const { return folder_ / name; }
-
-  // 46 of the training samples in batches of 8: the last of an epoch has 6.
-  Setting spec(const std::string& dataset, const std::string& stream, const std::string& more = "",
-               const std::string& of_set = "subset_pct: 98, validation: 3, ") const {
-    const std::string path =
-        dataset == "Shards" || dataset == "ShardedPixels" ? dataset == "Shards" ? "files" : "pixels" : "images";
-    return spec_from_text(text("dataset: {", dataset == "ImageFolder" ? dataset : "Shards", ": {path: ", folder_ / path,
-                               ", ", of_set, "stream: ", stream, "}}\n",
-                               "augment: [{RandomCrop: {pad: 2}}, Flip]\n"
-                               "normalize: true\n"
-                               "layers:\n"
-                               "  - Conv: {fshape: 3, nofm: 6, init: Kaiming, batch_norm: true, activation: Rectlin}\n"
-                               "  - Dropout: {keep: 0.8}\n"
-                               "  - Affine: {nout: 3, init: Kaiming, bias: {Constant: 0}, activation: Softmax}\n"
-                               "cost: CrossEntropyMulti\n"
-                               "optimizer: {Adam: {learning_rate: 0.01, schedule: Meddling}}\n"
-                               "batch_size: 8\nrng_seed: 11\n",
-                               more),
-                          "test.yaml")
-        .root;
-  }
-
- private:
-  TempFolder folder_;
-};
-
-constexpr int64_t kStepsPerEpoch = 6;
-
-struct Ended {
-  RunResult result;
-  std::vector<std::string> left_out;
-};
-
-class Runs {
- public:
-  int64_t epochs = 4;
-  bool stays_on_host = false;  // as if the set were too large for a GPU
-  // From the start, or from the checkpoint there; `stop`: the step in which SIGTERM arrives.
-  Ended run(const Setting& spec, const std::string& name, bool go_on = false, int64_t stop = -1) {
-    Experiment experiment(spec);
-    RunOptions options;
-    options.save_path = folder_ / (name + ".safetensors");
-    options.output_file = folder_ / (name + ".h5");
-    options.log_file = folder_ / (name + ".log");
-    options.progress_bar = false;
-    options.rng_seed = 11;
-    options.epochs = epochs;
-    StoredRun stored;
-    if (go_on) stored = load(name);
-    DataContext context;
-    context.seed = 11;
-    Data data = experiment.params.dataset->load(context);
-    set_normalization(experiment.params.normalize, data);
-    for (Split* split : {&data.train, &data.test, &data.validation}) split->stays_on_host = stays_on_host;
-    if (stop >= 0) in_step = [stop](int64_t step) { step == stop ? void(raise(SIGTERM)) : void(); };
-    Trainer trainer(experiment, data, options, go_on ? &stored : nullptr);
-    Ended out{trainer.run(), left_out_messages(data)};
-    in_step = nullptr;
-    return out;
-  }
-  StoredRun load(const std::string& name) const {
-    std::vector<std::string> warnings;
-    const std::string path = folder_ / (name + ".safetensors");
-    return unpack_run(load_checkpoint(path, warnings), path);
-  }
-  std::string log(const std::string& name) const { return file_content(folder_ / (name + ".log")); }
-  MetricsContents metrics(const std::string& name) const { return read_metrics(folder_ / (name + ".h5")); }
-
- private:
-  TempFolder folder_;
-};
-
-// Weights, optimizer state, costs of all steps, evaluations.
-void check_same(const Runs& runs, const std::string& a, const std::string& b, bool classes = true) {
-  const StoredRun one = runs.load(a), other = runs.load(b);
-  REQUIRE(one.file.tensors.size() == other.file.tensors.size());
-  for (const NamedTensor& named : one.file.tensors) {
-    INFO(named.name);
-    const Tensor* found = other.file.find(named.name);
-    REQUIRE((found && found->bytes() == named.tensor.bytes()));
-    CHECK(std::memcmp(found->data(), named.tensor.data(), named.tensor.bytes()) == 0);
-  }
-  CHECK(one.position.step == other.position.step);
-  CHECK(same_data(one.position.data, other.position.data));
-  CHECK(one.means == other.means);
-  const MetricsContents curves = runs.metrics(a), others = runs.metrics(b);
-  std::vector<const char*> paths = {"cost/train", "cost/loss", "epoch/cost"};
-  if (classes) paths.push_back("metrics/Top1Misclass");
-  for (const char* path : paths) {
-    INFO(path);
-    const StoredSeries *series = curves.find(path), *found = others.find(path);
-    REQUIRE((series && found && series->values.size() == found->values.size() && series->values.size() > 3));
-    for (double value : series->values) CHECK(std::isfinite(value));
-    CHECK(std::memcmp(series->values.data(), found->values.data(), series->values.size() * sizeof(double)) == 0);
-  }
-}
-
-}  // namespace
+using namespace neon_test;
 
 TEST_CASE("streamed and held in memory, a run has the same bits") {
   const Sets sets;
@@ -311,33 +160,6 @@ TEST_CASE("a run does not go on with a replaced shard") {
     CHECK(error_of([&] {
             runs.run(sets.spec("ShardedPixels", stream), "streamed", true);
           }).find("the data are not those that the run began with") != std::string::npos);
-}
-
-TEST_CASE("two fingerprints are compared by what both have") {
-  const std::string files = "9 training samples (files aa), 3 test samples (files bb)",
-                    both = "9 training samples (files aa, values cc), 3 test samples (files bb, values dd)",
-                    values = "9 training samples (cc), 3 test samples (dd)";  // as before there were streams
-  for (const std::string& one : {files, both, values}) CHECK(same_data(one, one));
-  CHECK((same_data(files, both) && same_data(both, files) && same_data(both, values) && same_data(values, both)));
-  CHECK_FALSE(same_data(files, values));
-  CHECK_FALSE(same_data(both, "9 training samples (cc), 3 test samples (ee)"));
-  CHECK_FALSE(same_data(both, "9 training samples (ee), 3 test samples (dd)"));
-  CHECK_FALSE(same_data(both, "9 training samples (files aa, values cc), 3 test samples (files bb, values ee)"));
-  CHECK_FALSE(same_data(both, "9 training samples (files ee), 3 test samples (files bb)"));
-  const std::string contents = "9 training samples (files aa, contents ff), 3 test samples (files bb, contents gg)",
-                    all =
-                        "9 training samples (files aa, contents ff, values cc), 3 test samples (files bb, contents gg, "
-                        "values dd)";
-  for (const std::string& one : {files, both, contents}) CHECK((same_data(all, one) && same_data(one, all)));
-  CHECK((same_data(contents, both) && !same_data(contents, values)));
-  CHECK_FALSE(
-      same_data(contents, "9 training samples (files aa, contents ff), 3 test samples (files bb, contents hh)"));
-  CHECK_FALSE(same_data(all, ""));
-  CHECK((part_of(all, "test") == "3 test samples (files bb, contents gg, values dd)" && part_of(all, "x").empty()));
-  CHECK((was_streamed(contents) == true && was_streamed(all) == false));
-  CHECK_FALSE(same_data(values, "8 training samples (files aa, values cc), 3 test samples (files bb, values dd)"));
-  CHECK((was_streamed(files) == true && was_streamed(both) == false && was_streamed(values) == std::nullopt));
-  CHECK(was_streamed("9 training samples (files aa), 3 test samples (files bb, values dd)") == true);
 }
 
 TEST_CASE("an image that cannot be read ends a streamed run, by name, and the last checkpoint stays") {

@@ -1,5 +1,5 @@
 // How a segment spreads over threads, and what each walk over its elements needs.
-#include "backends/cuda/segment_source.h"
+#include "backends/cuda/segment_spread.h"
 
 #include <algorithm>
 
@@ -27,9 +27,8 @@ int power_of_two_from(int64_t n) {
 
 }  // namespace
 
-SegmentWriter::SegmentWriter(const Segment& segment, CodeText& code, int64_t first_partial, int first_ticket,
-                             int64_t busy_blocks)
-    : segment_(segment), code_(code), first_partial_(first_partial), first_ticket_(first_ticket) {
+SegmentSpread::SegmentSpread(const Segment& segment, CodeText& code, int64_t busy_blocks)
+    : segment_(segment), code_(code) {
   split_axes();
   find_levels();
   choose_width();
@@ -38,7 +37,7 @@ SegmentWriter::SegmentWriter(const Segment& segment, CodeText& code, int64_t fir
   if (groups_ * reduced_ < (int64_t(1) << 30)) index_ = "int";
 }
 
-void SegmentWriter::split_axes() {
+void SegmentSpread::split_axes() {
   const int rank = segment_.domain.rank();
   int last_reduced = -1, last_kept = -1;
   for (int axis = 0; axis < rank; ++axis) {
@@ -56,7 +55,7 @@ void SegmentWriter::split_axes() {
   }
 }
 
-void SegmentWriter::find_levels() {
+void SegmentSpread::find_levels() {
   for (size_t n = 0; n < segment_.body.size(); ++n) {
     const Instruction& i = segment_.body[n];
     const bool reduces = i.kind == Instruction::Kind::reduce;
@@ -75,7 +74,7 @@ void SegmentWriter::find_levels() {
 }
 
 // Wide only where there are threads enough all the same.
-void SegmentWriter::choose_width() {
+void SegmentSpread::choose_width() {
   const int64_t side = fold_ == Fold::inner ? reduced_ : row_;
   if (groups_ * reduced_ < kElementsOfManyBlocks) return;
   for (int width : {8, 4, 2}) {
@@ -95,7 +94,7 @@ void SegmentWriter::choose_width() {
   if (fold_ == Fold::inner) along_ = width_;
 }
 
-void SegmentWriter::choose_lanes(int64_t busy_blocks) {
+void SegmentSpread::choose_lanes(int64_t busy_blocks) {
   if (fold_ == Fold::none) {
     per_block_ = int64_t(kThreads) * width_;
     if (only_totals()) packs_ = rounds_of_totals(busy_blocks);
@@ -116,7 +115,7 @@ void SegmentWriter::choose_lanes(int64_t busy_blocks) {
 
 // Of an outer fold, beside each other: a power of two, with few beyond the last group, and no more rows of them than
 // there are.
-int SegmentWriter::threads_across() const {
+int SegmentSpread::threads_across() const {
   const int64_t packs = (groups_ + width_ - 1) / width_;
   if (width_ > 1 && !reductions_.empty() && !ends_after_one_walk())
     return std::min(power_of_two_from(packs), kAcrossOfMeeting);
@@ -129,18 +128,18 @@ int SegmentWriter::threads_across() const {
 
 // Of blocks that make totals alone, which are few: each has a number for the last one to add up, and takes its turn at
 // the ticket. Of little memory as many as run at the same time, of much enough to fill the largest GPUs a few times.
-int64_t SegmentWriter::rounds_of_totals(int64_t busy_blocks) const {
+int64_t SegmentSpread::rounds_of_totals(int64_t busy_blocks) const {
   const int64_t all = (groups_ + per_block_ - 1) / per_block_;
   const int64_t blocks = std::min(std::max(busy_blocks, all / kRoundsOfTotals), kBlocksWanted);
   return (all + blocks - 1) / blocks;
 }
 
-bool SegmentWriter::only_totals() const {
+bool SegmentSpread::only_totals() const {
   return !segment_.totals.empty() &&
          std::ranges::none_of(segment_.stores, [](const Store& store) { return store.reach == Reach::full; });
 }
 
-bool SegmentWriter::ends_after_one_walk() const {
+bool SegmentSpread::ends_after_one_walk() const {
   for (int level = 1; level < walks_; ++level)
     if (std::ranges::count(needs_of_walk(level), true) > 0) return false;
   return last_folding_ == 0;
@@ -149,7 +148,7 @@ bool SegmentWriter::ends_after_one_walk() const {
 // Tall columns are shared by several blocks, as many as keep memory busy: whoever goes on reads what each of them has
 // added up. When nothing but their folds is left to do after one walk, the last block does it; otherwise they meet, and
 // are no more than run at the same time.
-void SegmentWriter::choose_splits(int64_t busy_blocks) {
+void SegmentSpread::choose_splits(int64_t busy_blocks) {
   if (fold_ != Fold::outer || reductions_.empty()) return;
   for (int reg : reductions_)
     if (segment_.body[size_t(reg)].op->traits.reduction == Reduction::argmax) return;
@@ -162,12 +161,12 @@ void SegmentWriter::choose_splits(int64_t busy_blocks) {
   meets_ = meets_ && splits_ > 1;
 }
 
-int64_t SegmentWriter::rows_of_split() const {
+int64_t SegmentSpread::rows_of_split() const {
   const int64_t rows = (reduced_ + splits_ - 1) / splits_;
   return (rows + lanes_ - 1) / lanes_ * lanes_;
 }
 
-void SegmentWriter::add_needs(int reg, Needs& needs) const {
+void SegmentSpread::add_needs(int reg, Needs& needs) const {
   if (needs[size_t(reg)] || segment_.body[size_t(reg)].reach != Reach::full) return;
   needs[size_t(reg)] = true;
   for (int input : segment_.body[size_t(reg)].inputs) add_needs(input, needs);
@@ -175,9 +174,9 @@ void SegmentWriter::add_needs(int reg, Needs& needs) const {
 
 // The walk in which full registers are stored is the last: what is stored may take the place of what is read, and a
 // walk may read it again.
-int SegmentWriter::store_level(int reg) const { return std::max(level_[size_t(reg)], last_storing_); }
+int SegmentSpread::store_level(int reg) const { return std::max(level_[size_t(reg)], last_storing_); }
 
-std::vector<int> SegmentWriter::folds_of(int level) const {
+std::vector<int> SegmentSpread::folds_of(int level) const {
   std::vector<int> out;
   for (int reg : reductions_)
     if (level_[size_t(reg)] == level + 1) out.push_back(reg);
@@ -185,7 +184,7 @@ std::vector<int> SegmentWriter::folds_of(int level) const {
 }
 
 // Full registers that the walk after `level` reductions computes or reads.
-SegmentWriter::Needs SegmentWriter::needs_of_walk(int level) const {
+SegmentSpread::Needs SegmentSpread::needs_of_walk(int level) const {
   Needs needs(segment_.body.size(), false);
   for (int reg : folds_of(level)) add_needs(segment_.body[size_t(reg)].inputs[0], needs);
   for (const Store& store : segment_.stores)
@@ -194,5 +193,32 @@ SegmentWriter::Needs SegmentWriter::needs_of_walk(int level) const {
     if (store_level(total.reg) == level) add_needs(total.reg, needs);
   return needs;
 }
+
+bool SegmentSpread::is_on_side(int axis) const { return segment_.reduced[size_t(axis)] == (fold_ == Fold::inner); }
+
+bool SegmentSpread::is_full_load(int reg) const {
+  const Instruction& i = segment_.body[size_t(reg)];
+  return i.reach == Reach::full && i.kind == Instruction::Kind::load && !i.strides.empty();
+}
+
+SegmentSpread::Access SegmentSpread::access(const Instruction& load, int width) const {
+  const int first_axis = load.index ? 1 : 0;
+  int axis = segment_.domain.rank() - 1;
+  while (axis >= first_axis && segment_.domain[axis] == 1) --axis;
+  if (axis < first_axis || !is_on_side(axis) || load.reach != Reach::full) return Access::each;
+  const int64_t stride = load.strides[size_t(axis)];
+  int64_t run = segment_.domain[axis];
+  while (axis > first_axis && is_on_side(axis - 1) && load.strides[size_t(axis - 1)] == stride * run)
+    run *= segment_.domain[--axis];
+  if (stride > 1 || run % width != 0) return Access::each;
+  if (stride == 0) return Access::same;
+  if (load.first % width != 0) return Access::each;
+  for (int outer = 0; outer < axis; ++outer)
+    if (load.strides[size_t(outer)] % width != 0) return Access::each;
+  return code_.row_elements(load.value) % width == 0 ? Access::pack : Access::each;
+}
+
+// Rows of a group that one thread takes, at the most.
+int64_t SegmentSpread::rows_of_thread() const { return splits_ > 1 ? rows_of_split() / lanes_ : items(); }
 
 }  // namespace neon::cuda

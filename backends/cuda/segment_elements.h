@@ -1,0 +1,36 @@
+// The text of a segment's elements: where each lies, how it is read and computed, what is done with it.
+#pragma once
+#include "backends/cuda/segment_spread.h"
+
+namespace neon::cuda {
+
+class SegmentElements : public SegmentSpread {
+ public:
+  using SegmentSpread::SegmentSpread;
+
+ protected:
+  struct Loads {
+    std::string fetched, fetch;    // rows that are fetched together: variables, lines that fill row u of them
+    std::string variables, reads;  // of one row
+  };
+
+  static std::string name(int reg) { return text("r", reg); }
+  std::string instruction(int reg) const;
+  std::string elements(const Needs& needs, const Needs& cached, int level, const std::string& keep,
+                       const std::string& reads);
+  Loads loads(const Needs& needs, const Needs& cached, int at_once);
+  int rows_at_once(const Needs& needs, const Needs& cached) const;
+  std::string at_first(const std::string& reads) const;
+  std::string kept_names(int most_level) const;
+  std::string for_width(const std::string& body, const char* indent) const;
+  std::string totals(Reach reach, int level, const char* indent) const;
+
+ private:
+  std::string value(int reg) const;
+  std::string pack_place(const Instruction& load);
+  std::string position(const std::vector<int64_t>& strides, bool skip_first = false) const;
+  std::string placed(const Instruction& load) const;
+  std::string coordinate(int axis) const;
+};
+
+}  // namespace neon::cuda
