@@ -4,6 +4,7 @@
 #include "backends/cpu/amx.h"
 #include "backends/cpu/onednn.h"
 #include "backends/cpu/onednn_kernel.h"
+#include "backends/graph/ops.h"
 
 namespace neon::cpu {
 
@@ -97,7 +98,8 @@ std::unique_ptr<Kernel> make_loops(const LoweredKernel& kernel, Context& context
   }
 }
 
-const KernelRegistration batch_matmul_kernels[] = {{"batch_matmul", 0, make_onednn}, {"batch_matmul", 10, make_loops}};
+const KernelRegistration batch_matmul_kernels[] = {{ops::batch_matmul, 0, make_onednn},
+                                                   {ops::batch_matmul, 10, make_loops}};
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 
 #include "backends/cpu/amx.h"
 #include "backends/cpu/operand.h"
+#include "backends/graph/ops.h"
 #include "backends/graph/windows.h"
 
 namespace neon::cpu {
@@ -162,7 +163,7 @@ std::unique_ptr<Kernel> make_weight_gradient(const LoweredKernel& kernel, Contex
   return std::make_unique<AmxWeightGradient>(kernel, context);
 }
 
-const KernelRegistration convolution_amx_kernel("convolution_weight_gradient", -1, make_weight_gradient);
+const KernelRegistration convolution_amx_kernel(ops::convolution_weight_gradient, -1, make_weight_gradient);
 
 }  // namespace
 

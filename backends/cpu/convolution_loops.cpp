@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "backends/cpu/operand.h"
+#include "backends/graph/ops.h"
 #include "backends/graph/windows.h"
 
 namespace neon::cpu {
@@ -187,9 +188,9 @@ std::unique_ptr<Kernel> make_convolution_loops(const LoweredKernel& kernel, Cont
 }
 
 const KernelRegistration convolution_loops_kernels[] = {
-    {"convolution", 10, make_convolution_loops},
-    {"convolution_data_gradient", 10, make_convolution_loops},
-    {"convolution_weight_gradient", 10, make_convolution_loops},
+    {ops::convolution, 10, make_convolution_loops},
+    {ops::convolution_data_gradient, 10, make_convolution_loops},
+    {ops::convolution_weight_gradient, 10, make_convolution_loops},
 };
 
 }  // namespace

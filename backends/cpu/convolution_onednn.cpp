@@ -6,6 +6,7 @@
 #include "backends/cpu/amx.h"
 #include "backends/cpu/onednn.h"
 #include "backends/cpu/onednn_kernel.h"
+#include "backends/graph/ops.h"
 #include "backends/graph/windows.h"
 
 namespace neon::cpu {
@@ -175,9 +176,9 @@ std::unique_ptr<Kernel> make_convolution(const LoweredKernel& kernel, Context& c
 }
 
 const KernelRegistration convolution_onednn_kernels[] = {
-    {"convolution", 0, make_convolution},
-    {"convolution_data_gradient", 0, make_convolution},
-    {"convolution_weight_gradient", 0, make_convolution},
+    {ops::convolution, 0, make_convolution},
+    {ops::convolution_data_gradient, 0, make_convolution},
+    {ops::convolution_weight_gradient, 0, make_convolution},
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "backends/cpu/winograd.h"
+#include "backends/graph/ops.h"
 
 namespace neon::cpu {
 
@@ -184,8 +185,8 @@ std::unique_ptr<Kernel> make(const LoweredKernel& kernel, Context& context) {
 }
 
 const KernelRegistration convolution_winograd_kernels[] = {
-    {"convolution", -1, make},
-    {"convolution_data_gradient", -1, make},
+    {ops::convolution, -1, make},
+    {ops::convolution_data_gradient, -1, make},
 };
 
 }  // namespace

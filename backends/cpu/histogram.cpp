@@ -12,6 +12,7 @@
 
 #include "backends/cpu/kernel.h"
 #include "backends/elementwise/kernels.h"
+#include "backends/graph/ops.h"
 
 namespace neon::cpu {
 
@@ -99,7 +100,7 @@ std::unique_ptr<Kernel> make_histogram(const LoweredKernel& kernel, Context& con
   return std::make_unique<Histogram>(kernel, context);
 }
 
-const KernelRegistration histogram_kernel("histogram", 0, make_histogram);
+const KernelRegistration histogram_kernel(ops::histogram, 0, make_histogram);
 
 }  // namespace
 

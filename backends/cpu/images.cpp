@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "backends/cpu/kernel.h"
+#include "backends/graph/ops.h"
 
 namespace neon::cpu {
 
@@ -203,7 +204,7 @@ std::unique_ptr<Kernel> make_resample(const LoweredKernel& kernel, Context& cont
   });
 }
 
-const KernelRegistration images_kernels[] = {{"crop", 0, make_crop}, {"resample", 0, make_resample}};
+const KernelRegistration images_kernels[] = {{ops::crop, 0, make_crop}, {ops::resample, 0, make_resample}};
 
 }  // namespace
 

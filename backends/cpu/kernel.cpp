@@ -49,8 +49,8 @@ class PlainKernel : public Kernel {
 
 }  // namespace
 
-void add_kernel(const std::string& op, int preference, Maker maker) {
-  auto& entries = table()[op];
+void add_kernel(std::string_view op, int preference, Maker maker) {
+  auto& entries = table()[std::string(op)];
   entries.push_back({preference, maker});
   std::ranges::stable_sort(entries, {}, &Entry::preference);
 }

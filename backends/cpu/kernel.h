@@ -84,13 +84,13 @@ inline int team_of(int64_t useful, int threads) { return useful > 1 ? threads : 
 using Maker = std::unique_ptr<Kernel> (*)(const LoweredKernel&, Context&);
 
 // Lower preference numbers are asked first.
-void add_kernel(const std::string& op, int preference, Maker maker);
+void add_kernel(std::string_view op, int preference, Maker maker);
 std::unique_ptr<Kernel> make_kernel(const LoweredKernel& kernel, Context& context);
 // Another than the plain one.
 bool has_kernel(const Op& op);
 
 struct KernelRegistration {
-  KernelRegistration(const char* op, int preference, Maker maker) { add_kernel(op, preference, maker); }
+  KernelRegistration(std::string_view op, int preference, Maker maker) { add_kernel(op, preference, maker); }
 };
 
 }  // namespace neon::cpu

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "backends/cpu/kernel.h"
+#include "backends/graph/ops.h"
 
 namespace neon::cpu {
 
@@ -78,7 +79,7 @@ std::unique_ptr<Kernel> make_matmul_loops(const LoweredKernel& kernel, Context& 
   return std::make_unique<LoopMatmul>(kernel, context);
 }
 
-const KernelRegistration matmul_loops_kernel("matmul", 10, make_matmul_loops);
+const KernelRegistration matmul_loops_kernel(ops::matmul, 10, make_matmul_loops);
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 #include "backends/cpu/amx.h"
 #include "backends/cpu/onednn.h"
 #include "backends/cpu/onednn_kernel.h"
+#include "backends/graph/ops.h"
 
 namespace neon::cpu {
 
@@ -48,7 +49,7 @@ std::unique_ptr<Kernel> make_matmul(const LoweredKernel& kernel, Context& contex
   }
 }
 
-const KernelRegistration matmul_onednn_kernel("matmul", 0, make_matmul);
+const KernelRegistration matmul_onednn_kernel(ops::matmul, 0, make_matmul);
 
 }  // namespace
 

@@ -170,9 +170,9 @@ std::unique_ptr<Kernel> make_move(const LoweredKernel& kernel, Context& context)
 }
 
 const KernelRegistration moves_kernels[] = {
-    {"transpose", 0, make_move<Move>},
-    {"slice", 0, make_move<Move>},
-    {"concat", 0, make_move<Concat>},
+    {ops::transpose, 0, make_move<Move>},
+    {ops::slice, 0, make_move<Move>},
+    {ops::concat, 0, make_move<Concat>},
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "backends/elementwise/kernels.h"
 #include "backends/graph/histogram.h"
 #include "backends/graph/op.h"
+#include "backends/graph/ops.h"
 #include "neon/core/random.h"
 
 namespace neon::cpu {
@@ -208,31 +209,31 @@ void count_sizes(PlainArguments& a) {
 }
 
 const PlainRegistration plain_functions[] = {
-    {"cast", copy},
-    {"broadcast", copy},
-    {"reshape",
+    {ops::cast, copy},
+    {ops::broadcast, copy},
+    {ops::reshape,
      [](PlainArguments& a) {
        for (int64_t i = 0; i < a.outputs[0].elements(); ++i) a.outputs[0].set(i, a.inputs[0].at(i));
      }},
-    {"sum", reduce},
-    {"max", reduce},
-    {"min", reduce},
-    {"argmax", reduce},
-    {"matmul", matmul},
-    {"iota", iota},
-    {"uniform", uniform},
-    {"keyed_uniform", keyed_uniform},
-    {"transpose", transpose},
-    {"concat", concat},
-    {"slice", slice},
-    {"gather", gather},
-    {"histogram", count_sizes},
-    {"scatter_add", scatter_add},
+    {ops::sum, reduce},
+    {ops::max, reduce},
+    {ops::min, reduce},
+    {ops::argmax, reduce},
+    {ops::matmul, matmul},
+    {ops::iota, iota},
+    {ops::uniform, uniform},
+    {ops::keyed_uniform, keyed_uniform},
+    {ops::transpose, transpose},
+    {ops::concat, concat},
+    {ops::slice, slice},
+    {ops::gather, gather},
+    {ops::histogram, count_sizes},
+    {ops::scatter_add, scatter_add},
 };
 
 }  // namespace
 
-void add_plain(const std::string& op, PlainFunction function) { functions()[op] = function; }
+void add_plain(std::string_view op, PlainFunction function) { functions()[std::string(op)] = function; }
 
 PlainFunction find_plain(const Op& op) {
   if (op.is_elementwise()) return row;

@@ -16,11 +16,11 @@ struct PlainArguments {
 };
 using PlainFunction = void (*)(PlainArguments&);
 
-void add_plain(const std::string& op, PlainFunction function);
+void add_plain(std::string_view op, PlainFunction function);
 PlainFunction find_plain(const Op& op);  // elementwise ops share one; null when there is none
 
 struct PlainRegistration {
-  PlainRegistration(const char* op, PlainFunction function) { add_plain(op, function); }
+  PlainRegistration(std::string_view op, PlainFunction function) { add_plain(op, function); }
 };
 
 }  // namespace neon::cpu

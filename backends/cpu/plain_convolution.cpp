@@ -2,6 +2,7 @@
 // three; and the columns and patches of which one of them is a product.
 #include "backends/cpu/plain.h"
 #include "backends/cpu/plain_windows.h"
+#include "backends/graph/ops.h"
 
 namespace neon::cpu {
 
@@ -76,11 +77,11 @@ void columns(PlainArguments& a) { put_windows(a, a.outputs[0].shape()[1], 1); }
 void patches(PlainArguments& a) { put_windows(a, 1, a.outputs[0].shape()[3]); }
 
 const PlainRegistration plain_convolution_functions[] = {
-    {"columns", columns},
-    {"convolution", convolution},
-    {"convolution_data_gradient", data_gradient},
-    {"convolution_weight_gradient", weight_gradient},
-    {"patches", patches},
+    {ops::columns, columns},
+    {ops::convolution, convolution},
+    {ops::convolution_data_gradient, data_gradient},
+    {ops::convolution_weight_gradient, weight_gradient},
+    {ops::patches, patches},
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "backends/cpu/plain.h"
 #include "backends/graph/images.h"
+#include "backends/graph/ops.h"
 
 namespace neon::cpu {
 
@@ -64,7 +65,7 @@ void resample(PlainArguments& a) {
       }
 }
 
-const PlainRegistration plain_images_functions[] = {{"crop", crop}, {"resample", resample}};
+const PlainRegistration plain_images_functions[] = {{ops::crop, crop}, {ops::resample, resample}};
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 
 #include "backends/cpu/plain.h"
 #include "backends/cpu/plain_windows.h"
+#include "backends/graph/ops.h"
 
 namespace neon::cpu {
 
@@ -72,10 +73,10 @@ void average_gradient(PlainArguments& a) {
 }
 
 const PlainRegistration plain_pooling_functions[] = {
-    {"pool_max", maximum},
-    {"pool_max_gradient", maximum_gradient},
-    {"pool_avg", average},
-    {"pool_avg_gradient", average_gradient},
+    {ops::pool_max, maximum},
+    {ops::pool_max_gradient, maximum_gradient},
+    {ops::pool_avg, average},
+    {ops::pool_avg_gradient, average_gradient},
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "backends/cpu/plain.h"
+#include "backends/graph/ops.h"
 #include "backends/graph/regions.h"
 
 namespace neon::cpu {
@@ -43,7 +44,7 @@ void region_max_gradient(PlainArguments& a) {
   for (size_t i = 0; i < x.size(); ++i) a.outputs[0].set(int64_t(i), x[i]);
 }
 
-const PlainRegistration plain_regions_functions[] = {{"region_max", region_max},
+const PlainRegistration plain_regions_functions[] = {{ops::region_max, region_max},
                                                      {"region_max_gradient", region_max_gradient}};
 
 }  // namespace

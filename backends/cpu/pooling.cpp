@@ -234,10 +234,10 @@ std::unique_ptr<Kernel> make_pooling(const LoweredKernel& kernel, Context& conte
 }
 
 const KernelRegistration pooling_kernels[] = {
-    {"pool_max", 0, make_with_positions<MaximumKernel>},
-    {"pool_max_gradient", 0, make_with_positions<MaximumGradientKernel>},
-    {"pool_avg", 0, make_pooling<AverageKernel>},
-    {"pool_avg_gradient", 0, make_pooling<AverageGradientKernel>},
+    {ops::pool_max, 0, make_with_positions<MaximumKernel>},
+    {ops::pool_max_gradient, 0, make_with_positions<MaximumGradientKernel>},
+    {ops::pool_avg, 0, make_pooling<AverageKernel>},
+    {ops::pool_avg_gradient, 0, make_pooling<AverageGradientKernel>},
 };
 
 }  // namespace

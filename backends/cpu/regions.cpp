@@ -10,6 +10,7 @@
 
 #include "backends/cpu/operand.h"
 #include "backends/elementwise/kernels.h"
+#include "backends/graph/ops.h"
 
 namespace neon::cpu {
 
@@ -123,7 +124,7 @@ std::unique_ptr<Kernel> make_regions(const LoweredKernel& kernel, Context& conte
   return std::make_unique<Kernels<float>>(kernel, context);
 }
 
-const KernelRegistration regions_kernels[] = {{"region_max", 0, make_regions<RegionMaximum>},
+const KernelRegistration regions_kernels[] = {{ops::region_max, 0, make_regions<RegionMaximum>},
                                               {"region_max_gradient", 0, make_regions<RegionMaximumGradient>}};
 
 }  // namespace

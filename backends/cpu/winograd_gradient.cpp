@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "backends/cpu/winograd.h"
+#include "backends/graph/ops.h"
 
 namespace neon::cpu {
 
@@ -137,7 +138,7 @@ std::unique_ptr<Kernel> make(const LoweredKernel& kernel, Context& context) {
   return std::make_unique<WinogradGradient>(kernel, context, windows);
 }
 
-const KernelRegistration winograd_gradient_kernel("convolution_weight_gradient", -1, make);
+const KernelRegistration winograd_gradient_kernel(ops::convolution_weight_gradient, -1, make);
 
 }  // namespace
 

@@ -36,7 +36,7 @@ Value matmul(Graph& graph, Value a, Value b, bool transpose_a, bool transpose_b)
 Value gather(Graph& graph, Value data, Value indices) { return graph.add("gather", {data, indices}); }
 
 Value iota(Graph& graph, const Shape& shape, int axis) {
-  return graph.add("iota", {}, {{"shape", list(shape)}, {"axis", int64_t(axis)}});
+  return graph.add(ops::iota, {}, {{"shape", list(shape)}, {"axis", int64_t(axis)}});
 }
 
 Value uniform(Graph& graph, const Shape& shape, uint64_t seed, const std::string& stream) {

@@ -12,11 +12,11 @@ inline constexpr OpName argmax{"argmax"}, batch_norm{"batch_norm"}, batch_matmul
     broadcast{"broadcast"}, cast{"cast"}, columns{"columns"}, concat{"concat"}, constant{"constant"},
     convolution{"convolution"}, convolution_data_gradient{"convolution_data_gradient"},
     convolution_weight_gradient{"convolution_weight_gradient"}, crop{"crop"}, depth_to_space{"depth_to_space"},
-    gather{"gather"}, histogram{"histogram"}, input{"input"}, keyed_uniform{"keyed_uniform"}, max{"max"}, min{"min"},
-    region_max_gradient{"region_max_gradient"}, scatter_add{"scatter_add"}, matmul{"matmul"}, patches{"patches"},
-    pool_avg{"pool_avg"}, pool_avg_gradient{"pool_avg_gradient"}, pool_max{"pool_max"},
+    gather{"gather"}, histogram{"histogram"}, input{"input"}, iota{"iota"}, keyed_uniform{"keyed_uniform"}, max{"max"},
+    min{"min"}, region_max_gradient{"region_max_gradient"}, scatter_add{"scatter_add"}, matmul{"matmul"},
+    patches{"patches"}, pool_avg{"pool_avg"}, pool_avg_gradient{"pool_avg_gradient"}, pool_max{"pool_max"},
     pool_max_gradient{"pool_max_gradient"}, region_max{"region_max"}, reshape{"reshape"}, resample{"resample"},
-    scalar{"scalar"}, slice{"slice"}, softmax{"softmax"}, sum{"sum"}, transpose{"transpose"}, uniform{"uniform"},
-    variable{"variable"};
+    round_stochastic{"round_stochastic"}, scalar{"scalar"}, slice{"slice"}, softmax{"softmax"}, split{"split"},
+    sum{"sum"}, transpose{"transpose"}, uniform{"uniform"}, variable{"variable"};
 
 }  // namespace neon::ops

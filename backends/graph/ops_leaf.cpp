@@ -31,7 +31,7 @@ const OpRegistration leaf_ops[] = {
     OpRegistration(leaf(ops::variable, named_leaf, LeafKind::variable)),
     OpRegistration(leaf(ops::scalar, named_leaf, LeafKind::scalar)),
     OpRegistration(leaf(ops::constant, constant, LeafKind::constant)),
-    OpRegistration({.name = "iota", .infer = source, .traits = {.fusion = Fusion::source}}),
+    OpRegistration({.name = ops::iota, .infer = source, .traits = {.fusion = Fusion::source}}),
     OpRegistration({.name = ops::uniform, .infer = source, .traits = {.fusion = Fusion::source, .draws = true}}),
     OpRegistration({.name = ops::keyed_uniform, .infer = infer_keyed_uniform, .traits = {.draws = true}}),
 };

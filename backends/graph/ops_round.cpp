@@ -11,6 +11,7 @@
 
 #include "backends/graph/expression.h"
 #include "backends/graph/op.h"
+#include "backends/graph/ops.h"
 
 namespace neon {
 
@@ -45,14 +46,14 @@ std::vector<Value> define_round(Graph& graph, const Node& node) {
   return {cast(apply("round_by_chance", x, step, cast(drawn, x.dtype())), to)};
 }
 
-const OpRegistration round_op({"round_stochastic", infer_round, nullptr, define_round});
+const OpRegistration round_op({ops::round_stochastic, infer_round, nullptr, define_round});
 
 }  // namespace
 
 Expr round_stochastic(Expr x, DType dtype, int bits, uint64_t seed, const std::string& stream) {
   return {
       x.graph(),
-      x.graph().add("round_stochastic", {x},
+      x.graph().add(ops::round_stochastic, {x},
                     {{"dtype", int64_t(dtype)}, {"bits", int64_t(bits)}, {"seed", int64_t(seed)}, {"stream", stream}})};
 }
 

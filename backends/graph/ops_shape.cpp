@@ -158,7 +158,7 @@ const OpRegistration shape_ops[] = {
     OpRegistration({ops::transpose, infer_transpose, transpose_gradient, nullptr, {.moves = true}}),
     OpRegistration({ops::concat, infer_concat, concat_gradient}),
     OpRegistration({ops::slice, infer_slice, slice_gradient, nullptr, {.fusion = Fusion::slice, .moves = true}}),
-    OpRegistration({"split", infer_split, split_gradient, define_split}),
+    OpRegistration({ops::split, infer_split, split_gradient, define_split}),
     OpRegistration({ops::gather, infer_gather, gather_gradient, nullptr, {.fusion = Fusion::rows, .looks_up = true}}),
     OpRegistration({ops::scatter_add, infer_scatter_add, scatter_add_gradient, nullptr, {.looks_up = true}}),
 };

@@ -30,17 +30,17 @@ NodePtr in_type(const NodePtr& value, DType dtype, int rounding) {
 
 // A view's value in the array that it shows, and so on to the array that is dense.
 Target through(const NodePtr& place, const NodePtr& value) {
-  if (place->op == "array") return {place, value};
+  if (place->is_array()) return {place, value};
   const NodePtr& whole = place->inputs[0];
   const Shape& shape = whole->type.shape;
-  if (place->op == "reshape") return through(whole, Lazy(value).reshape({shape.begin(), shape.end()}).node());
-  if (place->op == "transpose") {
+  if (place->is(ops::reshape)) return through(whole, Lazy(value).reshape({shape.begin(), shape.end()}).node());
+  if (place->is(ops::transpose)) {
     const auto& axes = place->attributes.integers("permutation");
     std::vector<int64_t> inverse(axes.size());
     for (size_t i = 0; i < axes.size(); ++i) inverse[size_t(axes[i])] = int64_t(i);
     return through(whole, Lazy(value).transpose(inverse).node());
   }
-  NEON_ASSERT(place->op == "slice");
+  NEON_ASSERT(place->is(ops::slice));
   const int axis = int(place->attributes.integer("axis"));
   const int64_t first = place->attributes.integer("first"), count = place->attributes.integer("count");
   std::vector<Lazy> parts;
@@ -76,7 +76,7 @@ Array& Array::set(const Tensor& values) {
   if (values.empty() && elements() > 0)
     fail(ErrorKind::config, "cannot set an array of ", shape(), " to a tensor without elements in memory");
   const Tensor stored = values.dtype() == dtype() ? values : values.converted(dtype());
-  if (node()->op == "array") {
+  if (node()->is_array()) {
     node()->memory->upload(stored.data(), stored.bytes(), node()->offset);
     return *this;
   }
@@ -86,7 +86,7 @@ Array& Array::set(const Tensor& values) {
 }
 
 Tensor Array::get() const {
-  if (node()->op != "array") return Array(static_cast<const Lazy&>(*this)).get();
+  if (!node()->is_array()) return Array(static_cast<const Lazy&>(*this)).get();
   Tensor out(dtype(), shape());
   node()->memory->download(out.data(), out.bytes(), node()->offset);
   return out;
@@ -116,10 +116,10 @@ Array& Array::put(const Lazy& indices, const Lazy& rows, int axis) {
   const Lazy is_taken = new_array({taken.dtype(), taken.shape()}).set(taken).reshape(along);
   // A number is the same in every row.
   Lazy chosen = rows;
-  if (rows.node()->op != "number")
+  if (rows.node()->kind != Lazy::Node::Kind::number)
     chosen =
         take(new_array({rows.dtype(), given}).assign(rows), new_array({from.dtype(), from.shape()}).set(from), axis);
-  // What stays is not rounded anew.
+  // Elements that stay are not rounded anew.
   if (rounding_ > 0) chosen = neon::round_by_chance(chosen.broadcast(shape()), rounding_, dtype());
   evaluate(state_of(node()), {target_of(node(), where(is_taken, chosen, *this).node(), 0)});
   return *this;
@@ -163,7 +163,7 @@ constexpr int64_t kMostTogether = int64_t(1) << 21;
 
 // A stack that is a view with matrices transposed, and that it is one.
 bool is_turned(const NodePtr& stack) {
-  return stack->op == "transpose" && stack->attributes.integers("permutation") == std::vector<int64_t>{0, 2, 1};
+  return stack->is(ops::transpose) && stack->attributes.integers("permutation") == std::vector<int64_t>{0, 2, 1};
 }
 
 // (B,M,K) or (M,K) times (B,K,N), all at once.
@@ -176,7 +176,8 @@ Lazy product_of_stacks(const Lazy& a, const Lazy& b) {
   }
   if (operands[0]->type.dtype != operands[1]->type.dtype || !is_floating(a.dtype()))
     operands = in_arithmetic(std::move(operands));
-  return Lazy(make_node("batch_matmul", std::move(operands), {{"transpose_a", turned[0]}, {"transpose_b", turned[1]}}));
+  return Lazy(
+      make_node(ops::batch_matmul, std::move(operands), {{"transpose_a", turned[0]}, {"transpose_b", turned[1]}}));
 }
 
 // Matrix i of many, or the only one. A stack of transposed matrices gives transposed ones.
@@ -188,13 +189,13 @@ Lazy matrix(const Lazy& stack, int64_t i) {
 }
 
 const DeviceMemory* memory_of(const NodePtr& place) {
-  return place->op == "array" ? place->memory.get() : memory_of(place->inputs[0]);
+  return place->is_array() ? place->memory.get() : memory_of(place->inputs[0]);
 }
 
 // An array of it, that parts of it need not be computed one by one, nor read after others were written.
 Lazy evaluated(const Lazy& stack, const DeviceMemory* written) {
   if (is_turned(stack.node())) return evaluated(Lazy(stack.node()->inputs[0]), written).transpose({0, 2, 1});
-  if (stack.node()->op == "array" && stack.node()->memory.get() != written) return stack;
+  if (stack.node()->is_array() && stack.node()->memory.get() != written) return stack;
   return Array(stack);
 }
 

@@ -42,7 +42,7 @@ class Array : public Lazy {
   // the last. The list is looked at on the host, which waits for it, and the whole array is written anew (of i64 it
   // keeps 53 bits), by programs of their own for each length of the list.
   Array& put(const Lazy& indices, const Lazy& rows, int axis = 0);
-  // Of the same shape.
+  // Takes values of the same shape.
   Array& set(const Tensor& values);
   Tensor get() const;
   double item() const;  // of one element
@@ -53,7 +53,7 @@ class Array : public Lazy {
   Array slice(int axis, int64_t first, int64_t count) const { return view(Lazy::slice(axis, first, count)); }
 
   // With bits above 0, what is assigned through this name, and through views that are made of it from then on, keeps so
-  // many bits of mantissa, rounded up or down by chance and without bias: 1 to 15 of f32, 10 of f16, 7 of bf16; of
+  // many bits of mantissa, rounded up or down stochastically, without bias: 1 to 15 of f32, 10 of f16, 7 of bf16; of
   // signed integers any number, which makes them whole.
   Array& round_by_chance(int bits);
   int rounding() const { return rounding_; }  // those bits
@@ -75,13 +75,13 @@ struct BackendOptions {
   uint64_t seed = 0;           // of all draws
   DType dtype = DType::f32;    // of arrays that do not say
   int threads = 0;             // of the CPU; 0: as many as there are
-  // Of a GPU. Products of f32 may take operands rounded to 10 bits of mantissa (TF32), which tensor cores are made for.
+  // For a GPU: products of f32 may take operands rounded to 10 bits of mantissa (TF32), as tensor cores are made for.
   bool tf32 = false;
-  // Of a GPU. Its libraries' algorithms are timed when a program is compiled and the fastest is remembered; without,
+  // For a GPU: its libraries' algorithms are timed when a program is compiled and the fastest is remembered; without,
   // the same are taken each time, and give the same bits.
   bool timed = false;
-  // Of programs that are kept for expressions of the same form, what values take between their kernels. The one used
-  // last is always kept.
+  // Most memory of values between kernels, in programs kept for expressions of the same form. The program used last is
+  // always kept.
   int64_t program_bytes = int64_t(4) << 30;
 };
 
@@ -94,7 +94,7 @@ class Backend {
  public:
   explicit Backend(const BackendOptions& options = {});
 
-  // What is in it is left open.
+  // The elements are undefined.
   Array empty(const Shape& shape) const { return empty(shape, options_dtype()); }
   Array empty(const Shape& shape, DType dtype) const;
   Array full(const Shape& shape, double value) const { return full(shape, value, options_dtype()); }

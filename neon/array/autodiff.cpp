@@ -9,14 +9,14 @@ namespace {
 
 bool has_gradient(const Lazy::Node& node, std::unordered_map<const Lazy::Node*, bool>& seen) {
   if (!seen.emplace(&node, true).second) return false;
-  return node.op == "gradient" ||
+  return node.kind == Lazy::Node::Kind::gradient ||
          std::ranges::any_of(node.inputs, [&](const NodePtr& input) { return has_gradient(*input, seen); });
 }
 
 // By an array that is no part of another one.
 NodePtr gradient_node(const NodePtr& output, const NodePtr& wanted, const NodePtr& seed) {
   auto node = std::make_shared<Lazy::Node>();
-  node->op = "gradient";
+  node->kind = Lazy::Node::Kind::gradient;
   node->inputs = {output, wanted};
   if (seed) node->inputs.push_back(seed);
   for (const NodePtr& input : node->inputs) node->depth = std::max(node->depth, input->depth + 1);
@@ -39,22 +39,22 @@ Autodiff::Autodiff(const Lazy& output, const Lazy& seed) : Autodiff(output) {
          output.shape());
   common_state({output.node(), seed.node()});
   NodePtr whole = seed.broadcast(output.shape()).node();
-  if (whole->type.dtype != output.dtype()) whole = make_node("cast", {whole}, {{"dtype", int64_t(output.dtype())}});
+  if (whole->type.dtype != output.dtype()) whole = make_node(ops::cast, {whole}, {{"dtype", int64_t(output.dtype())}});
   seed_ = std::move(whole);
 }
 
 Lazy Autodiff::gradient(const Array& array) const {
   if (!is_floating(array.dtype()))
     fail(ErrorKind::config, "there is no gradient of ", array.dtype(), "; only floating arrays have one");
-  // Of a part, it is that part of the gradient of the whole.
+  // The gradient of a part is that part of the whole's gradient.
   std::vector<NodePtr> views;
   NodePtr whole = array.node();
-  while (whole->op != "array" || whole->view) {
+  while (!whole->is_array() || whole->view) {
     views.push_back(whole->view ? whole->view : whole);
     whole = views.back()->inputs[0];
   }
   NodePtr out = gradient_node(output_.node(), whole, seed_);
-  for (size_t i = views.size(); i-- > 0;) out = make_node(views[i]->op, {out}, views[i]->attributes);
+  for (size_t i = views.size(); i-- > 0;) out = make_node(*views[i]->op, {out}, views[i]->attributes);
   return Lazy(out);
 }
 

@@ -29,7 +29,7 @@ void MemoryPool::clear() {
 
 void MemoryPool::give_back(std::shared_ptr<DeviceMemory> memory) {
   if (memory->bytes() > kMostKept) return;
-  // What fills it up may be of sizes that are no longer asked for.
+  // The kept blocks may have sizes that nobody asks for any more.
   if (kept_ + memory->bytes() > kMostKept) clear();
   kept_ += memory->bytes();
   free_[memory->bytes()].push_back(std::move(memory));
@@ -112,7 +112,7 @@ Array Backend::array(std::span<const float> values, const Shape& shape, DType dt
 
 namespace {
 
-// A node without inputs is of no backend by itself.
+// A node without inputs has no backend by itself.
 Lazy on(const std::shared_ptr<Backend::State>& state, NodePtr node) {
   auto mine = std::make_shared<Lazy::Node>(*node);
   mine->state = state;
@@ -124,14 +124,14 @@ Attributes shape_attribute(const Shape& shape) { return {{"shape", std::vector<i
 }  // namespace
 
 Lazy Backend::index(const Shape& shape, int axis) const {
-  return on(state_, make_node("iota", {},
+  return on(state_, make_node(ops::iota, {},
                               {{"shape", std::vector<int64_t>(shape.begin(), shape.end())},
                                {"axis", int64_t(checked_axis(shape, axis))}}));
 }
 
 Lazy Backend::uniform(const Shape& shape, double low, double high) const {
   if (!(low <= high)) fail(ErrorKind::config, "uniform: low ", low, " is above high ", high);
-  const Lazy drawn = on(state_, make_node("uniform", {}, shape_attribute(shape)));
+  const Lazy drawn = on(state_, make_node(ops::uniform, {}, shape_attribute(shape)));
   return low == 0 && high == 1 ? drawn : low + (high - low) * drawn;
 }
 

@@ -88,15 +88,16 @@ class Form {
     if (const auto known = places_.find(&node); known != places_.end()) return known->second;
     Step step{&node, {}, 0};
     for (const NodePtr& input : node.inputs) step.inputs.push_back(add(*input));
-    if (node.op == "array") {
+    if (node.is_array()) {
       step.index = find_leaf(node);
       leaves_[size_t(step.index)].read = true;
-    } else if (node.op == "number") {
+    } else if (node.kind == Lazy::Node::Kind::number) {
       step.index = find_number(node.number);
-    } else if (node.op == "uniform" || node.op == "round_stochastic") {
+    } else if (node.is(ops::uniform) || node.is(ops::round_stochastic)) {
       step.index = draws_++;
     }
-    key_ += text(node.op, " ", step.index, " ", node.result, " ", node.attributes);
+    key_ += text(int(node.kind), " ", node.op ? node.op->name : "", " ", step.index, " ", node.result, " ",
+                 node.attributes);
     for (int input : step.inputs) key_ += text(" %", input);
     key_ += ";";
     steps_.push_back(std::move(step));
@@ -109,12 +110,13 @@ class Form {
     std::vector<Value> inputs;
     for (int input : step.inputs) inputs.push_back(values[size_t(input)]);
     const std::string stream = text("draw/", step.index);
-    if (node.op == "array") return leaves[size_t(step.index)];
-    if (node.op == "number") return graph.scalar(text("number", step.index));
-    if (node.op == "uniform") return uniform(graph, node.type.shape, seed, stream);
-    if (node.op == "round_stochastic")
+    if (node.is_array()) return leaves[size_t(step.index)];
+    if (node.kind == Lazy::Node::Kind::number) return graph.scalar(text("number", step.index));
+    if (node.is(ops::uniform)) return uniform(graph, node.type.shape, seed, stream);
+    if (node.is(ops::round_stochastic))
       return round_stochastic({graph, inputs[0]}, node.type.dtype, int(node.attributes.integer("bits")), seed, stream);
-    if (node.op != "gradient") return graph.add_all(node.op, inputs, node.attributes)[size_t(node.result)];
+    if (node.kind != Lazy::Node::Kind::gradient)
+      return graph.add_all(node.op->name, inputs, node.attributes)[size_t(node.result)];
     const Value wanted[] = {inputs[1]};
     const Value found = gradients(graph, inputs[0], wanted, inputs.size() > 2 ? inputs[2] : Value{})[0];
     if (found) return found;
@@ -183,15 +185,15 @@ void run(Backend::State& state, const std::vector<Target>& targets, bool derives
   program.release_memory();
 }
 
-// What is below the values; with `derives`, of parts of arrays the arrays too.
+// The nodes below the values; with `derives`, also the whole arrays that parts belong to.
 class Below {
  public:
   Below(const std::vector<Target>& targets, bool derives) : derives_(derives) {
     for (const Target& target : targets) collect(*target.value);
   }
   std::vector<const Lazy::Node*> nodes;
-  bool any(std::string_view op) const {
-    return std::ranges::any_of(nodes, [&](const Lazy::Node* node) { return node->op == op; });
+  bool has_gradient() const {
+    return std::ranges::any_of(nodes, [](const Lazy::Node* node) { return node->kind == Lazy::Node::Kind::gradient; });
   }
 
  private:
@@ -217,17 +219,17 @@ void evaluate(Backend::State& state, const std::vector<Target>& given) {
         fail(ErrorKind::config,
              "two assignments at once write the same elements, or parts of one array that do not lie together ",
              "in memory, each from a multiple of ", kArrayAlignment, " bytes on; make them one after the other");
-    const bool itself = target.value->op == "array" && same_array(*target.value, *target.array);
+    const bool itself = target.value->is_array() && same_array(*target.value, *target.array);
     if (!itself && target.array->type.shape.elements() > 0) targets.push_back(target);
   }
   if (targets.empty()) return;
-  const bool derives = Below(targets, false).any("gradient");
+  const bool derives = Below(targets, false).has_gradient();
   const Below below(targets, derives);
   // Where the memory that is written is read other than as the very same array, it is written elsewhere first.
   std::vector<std::pair<NodePtr, NodePtr>> moves;
   for (Target& target : targets) {
     const bool in_the_way = std::ranges::any_of(below.nodes, [&](const Lazy::Node* node) {
-      return node->op == "array" && overlap(*node, *target.array) && !same_array(*node, *target.array);
+      return node->is_array() && overlap(*node, *target.array) && !same_array(*node, *target.array);
     });
     if (!in_the_way) continue;
     moves.push_back({state.new_array(target.array->state, target.array->type), target.array});

@@ -22,7 +22,7 @@ class Lazy {
   explicit Lazy(std::shared_ptr<const Node> node) : node_(std::move(node)) {}
 
   const Shape& shape() const;
-  // That of an Array made of it.
+  // The type of an Array made of it.
   DType dtype() const;
   const std::shared_ptr<const Node>& node() const { return node_; }
 
@@ -104,7 +104,7 @@ Lazy min(const Lazy& a, int axis);
 Lazy min(const Lazy& a);
 Lazy mean(const Lazy& a, int axis);
 Lazy mean(const Lazy& a);
-// Of the population, as neon's: divided by n.
+// The population's variance, as neon's: divided by n.
 Lazy var(const Lazy& a, int axis);
 Lazy var(const Lazy& a);
 Lazy stddev(const Lazy& a, int axis);
@@ -139,8 +139,8 @@ Lazy take(const Lazy& a, const Lazy& indices, int axis = 0);
 Lazy onehot(const Lazy& indices, int64_t classes, int axis = 1);
 // All in a row along an axis.
 Lazy concatenate(const std::vector<Lazy>& parts, int axis = 0);
-// In the middle of an expression, what Array::round_by_chance does with what is assigned: of that type, and of so many
-// bits of mantissa, one of the two neighbours by chance, drawn anew in each evaluation. No gradient flows through it.
+// Rounds stochastically in the middle of an expression, as Array::round_by_chance does on assignment: to one of the two
+// neighbours of that type with so many bits of mantissa, drawn anew in each evaluation. No gradient flows through it.
 Lazy round_by_chance(const Lazy& a, int bits, DType dtype = DType::f32);
 // Counts (bins) i32 by size on a logarithmic scale, neon's `hist`: bin i is of rint(log2 |a|) = offset + i, the first
 // also of all that is smaller.

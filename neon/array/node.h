@@ -1,9 +1,10 @@
-// What an expression is made of, and what evaluates it. For the files of this folder.
+// The nodes of an expression, and the functions that evaluate it. For the files of this folder.
 #pragma once
 #include <list>
 #include <unordered_map>
 
 #include "backends/device/device.h"
+#include "backends/graph/ops.h"
 #include "neon/array/array.h"
 
 namespace neon {
@@ -13,8 +14,14 @@ constexpr int kDeepest = 4000;          // nodes on a path: walks over expressio
 
 struct Lazy::Node {
   using NodePtr = std::shared_ptr<const Node>;
-  // Of the op table, or "array", "number", or "gradient": of inputs[0] by inputs[1], the seed being inputs[2].
-  std::string op;
+  // A gradient is that of inputs[0] by inputs[1]; the seed is inputs[2].
+  enum class Kind : uint8_t { op, array, number, gradient };
+
+  bool is(OpName name) const { return op && op->is(name); }
+  bool is_array() const { return kind == Kind::array; }
+
+  Kind kind = Kind::op;
+  const Op* op = nullptr;  // of Kind::op
   std::vector<NodePtr> inputs;
   Attributes attributes;
   TensorType type;
@@ -32,19 +39,19 @@ using NodePtr = Lazy::Node::NodePtr;
 
 // The backend that all inputs are of; null where they are numbers alone. Fails where they are of two.
 std::shared_ptr<Backend::State> common_state(const std::vector<NodePtr>& inputs);
-// A node of an op; its shape rule gives the type.
-// Of an op with several results, that of the number.
-NodePtr make_node(std::string_view op, std::vector<NodePtr> inputs, Attributes attributes = {}, size_t result = 0);
+// A node of an op, whose shape rule gives the type; `result` chooses among several results.
+NodePtr make_node(const Op& op, std::vector<NodePtr> inputs, Attributes attributes = {}, size_t result = 0);
+NodePtr make_node(OpName op, std::vector<NodePtr> inputs, Attributes attributes = {}, size_t result = 0);
 // Dense elements at a place in memory.
 NodePtr array_node(std::shared_ptr<Backend::State> state, std::shared_ptr<DeviceMemory> memory, size_t offset,
                    const TensorType& type, NodePtr view = nullptr);
 NodePtr cast_node(NodePtr node, DType dtype);
 // In the type of the arithmetic: f64 where one of them is f64, else f32. Numbers stay what they are.
 std::vector<NodePtr> in_arithmetic(std::vector<NodePtr> nodes);
-// Of `function`, for its messages: fails where they are no list of i32.
+// Fails where the indices are no list of i32; messages name `function`.
 const Lazy& checked_indices(const char* function, const Lazy& indices);
 bool broadcasts_to(const Shape& shape, const Shape& to);
-// The axis counted from 0; fails where there is none.
+// The axis counted from 0; fails where the axis is missing.
 int checked_axis(const Shape& shape, int axis);
 
 // A value of an array's shape and type, to be written to it.
@@ -78,7 +85,7 @@ struct CompiledExpression {
   size_t bytes() const { return program->lowered().arena_bytes; }
 };
 
-// What programs of a backend are compiled for. Throws a config error for options that cannot be.
+// The device that programs of a backend are compiled for. Throws a config error for options that cannot be.
 DeviceOptions device_of(const BackendOptions& options);
 
 struct Backend::State {

@@ -47,7 +47,7 @@ Attributes filter_attributes(const WindowSteps& steps, size_t axes) {
           {"groups", steps.groups}};
 }
 
-Lazy pooled(const char* name, const char* op, const Lazy& x, const Sizes& given, const WindowSteps& steps) {
+Lazy pooled(const char* name, OpName op, const Lazy& x, const Sizes& given, const WindowSteps& steps) {
   const size_t axes = axes_of_space(name, x);
   if (given.empty()) fail(ErrorKind::config, name, ": expected the window's size, one number or one for each axis");
   if (!steps.dilation.empty() || steps.groups != 1)
@@ -65,7 +65,8 @@ Lazy pooled(const char* name, const char* op, const Lazy& x, const Sizes& given,
     fail(ErrorKind::config, name, ": strides or padding of channels, of which the window ", Shape(given),
          " says nothing");
   Attributes attributes = {{"window", window}, {"strides", strides}, {"padding", on_both_sides(padding)}};
-  if (std::string_view(op) == "pool_avg") attributes = attributes.with("count_padding", int64_t(0));
+  if (std::string_view(op) == std::string_view(ops::pool_avg))
+    attributes = attributes.with("count_padding", int64_t(0));
   const NodePtr node = is_floating(x.dtype()) ? x.node() : in_arithmetic({x.node()})[0];
   return Lazy(make_node(op, {node}, std::move(attributes)));
 }
@@ -73,7 +74,8 @@ Lazy pooled(const char* name, const char* op, const Lazy& x, const Sizes& given,
 }  // namespace
 
 Lazy convolution(const Lazy& x, const Lazy& w, const WindowSteps& steps) {
-  return Lazy(make_node("convolution", of_one_type(x, w), filter_attributes(steps, axes_of_space("convolution", x))));
+  return Lazy(
+      make_node(ops::convolution, of_one_type(x, w), filter_attributes(steps, axes_of_space("convolution", x))));
 }
 
 Lazy deconvolution(const Lazy& y, const Lazy& w, const WindowSteps& steps) {
@@ -90,14 +92,14 @@ Lazy deconvolution(const Lazy& y, const Lazy& w, const WindowSteps& steps) {
       fail(ErrorKind::config, "deconvolution of ", y.shape(), " by ", w.shape(), " leaves nothing along axis ",
            axis + 1, ": the padding is too much");
   }
-  return Lazy(make_node("convolution_data_gradient", of_one_type(y, w), attributes.with("sizes", std::move(sizes))));
+  return Lazy(make_node(ops::convolution_data_gradient, of_one_type(y, w), attributes.with("sizes", std::move(sizes))));
 }
 
 Lazy max_pool(const Lazy& x, const Sizes& window, const WindowSteps& steps) {
-  return pooled("max_pool", "pool_max", x, window, steps);
+  return pooled("max_pool", ops::pool_max, x, window, steps);
 }
 Lazy mean_pool(const Lazy& x, const Sizes& window, const WindowSteps& steps) {
-  return pooled("mean_pool", "pool_avg", x, window, steps);
+  return pooled("mean_pool", ops::pool_avg, x, window, steps);
 }
 
 }  // namespace neon

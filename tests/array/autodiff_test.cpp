@@ -63,7 +63,7 @@ size_t bytes_of_sequence(int64_t steps) {
               w = be.array(numbers({units, units}, DType::f32, 2));
   Lazy h = 0.0;
   for (const Lazy& step : split(x, std::vector<int64_t>(size_t(steps), 1)))
-    h = tanh(dot(step.reshape({rows, units}), u) + (h.node()->op == "number" ? h : dot(h, w)));
+    h = tanh(dot(step.reshape({rows, units}), u) + (h.node()->kind == Lazy::Node::Kind::number ? h : dot(h, w)));
   Array dx = be.zeros(x.shape()), du = be.zeros(u.shape()), dw = be.zeros(w.shape());
   Autodiff(sum(h)).back_prop({x, u, w}, {dx, du, dw});
   return x.node()->state->programs.front().second.bytes();
