@@ -7,7 +7,7 @@ namespace neon {
 
 namespace {
 
-// Of either: what follows the filters.
+// Both kinds of filters, with the parts that may follow them.
 template <typename Filters>
 struct WithActivation : Filters, PartNames {
   Made<Initializer> bias;

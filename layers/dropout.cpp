@@ -12,7 +12,7 @@ struct DropoutParams {
   static void describe(auto&& p) {
     p("keep", &DropoutParams::keep,
       "Share of inputs that stay: in training the others are set to 0, in the evaluation all are multiplied by this. "
-      "With --caffe, training divides what stays by it, and the evaluation changes nothing.",
+      "With --caffe, training divides the inputs that stay by it, and the evaluation changes nothing.",
       open_closed(0, 1));
   }
 };

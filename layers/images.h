@@ -1,4 +1,4 @@
-// What layers of images and volumes share: which axes an array has, and how windows step over them.
+// Layers of images and volumes share this: which axes an array has, and how windows step over them.
 #pragma once
 #include "backends/graph/windows.h"
 #include "layers/axis_numbers.h"
@@ -10,7 +10,7 @@ namespace neon {
 int axes_of_space(Expr x, const char* layer);
 // The sizes of those axes.
 std::vector<int64_t> space(Expr x);
-// Throws a config error, in words for people, where windows over those axes are larger than x with its padding. `what`
+// Throws a config error that people understand where windows over those axes are larger than x with its padding. `what`
 // they are: "filter".
 void check_windows(Expr x, const Windows& windows, const char* what);
 

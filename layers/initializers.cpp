@@ -103,8 +103,8 @@ struct GlorotParams {
   bool matrix = false;
   static void describe(auto&& p) {
     p("matrix", &GlorotParams::matrix,
-      "Whether the fans are the sides of neon 1.x's matrix: of filters R S C and K, where fan_out is R S K otherwise. "
-      "Its specs set this.");
+      "Takes the sides of neon 1.x's matrix as fans: R S C and K of filters, where fan_out is R S K otherwise. Its "
+      "specs set this.");
   }
 };
 struct GlorotUniform : Parametrized<Initializer, GlorotParams> {
@@ -124,8 +124,8 @@ struct FanParams {
   std::optional<bool> local;
   static void describe(auto&& p) {
     p("local", &FanParams::local,
-      "Which side of neon 1.x's matrix is fan_in: true, the first (R S C of filters, nout of a linear layer), false, "
-      "the second (K, nin). Its specs set true where they say nothing; without this, fan_in is the layer's.");
+      "Side of neon 1.x's matrix that is fan_in: true, the first (R S C of filters, nout of a linear layer); false, "
+      "the second (K, nin). Its specs set true by default; without this, fan_in is the layer's.");
   }
   double fan_in(const Fan& fan) const { return double(!local ? fan.in : *local ? fan.rows : fan.columns); }
 };
@@ -165,7 +165,7 @@ struct IdentityInit : Parametrized<Initializer, IdentityParams> {
   bool freezes() const override { return true; }
   void fill(Tensor& t, const Fan&, Stream&) const override {
     const Shape& shape = t.shape();
-    // Of filters (K,R,S,C), the identity stands at the middle place.
+    // Filters (K,R,S,C) have the identity at the middle place.
     const bool filters = shape.rank() > 2;
     const int64_t columns = shape.rank() ? (filters ? shape.back() : t.elements() / std::max<int64_t>(shape[0], 1)) : 1;
     const Shape places = filters ? shape.slice(1, shape.rank() - 1) : Shape{};

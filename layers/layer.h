@@ -31,7 +31,7 @@ struct LayerState {
   double fill = 0;
 };
 
-// What a network collects while its layers describe themselves.
+// A network collects this while its layers describe themselves.
 class LayerContext {
  public:
   LayerContext(Graph& graph, bool training, DType dtype, uint64_t seed, bool masters = true)
@@ -66,14 +66,14 @@ class LayerContext {
   Expr expr(Value value) { return {graph, value}; }
 
   // Images are (N,H,W,C) in the graph and volumes (N,D,H,W,C): channels last. People know them, and some data sets
-  // give them, with channels first. What lies so is marked; everything else of four or five axes has its channels last.
+  // give them, with channels first. Such values are marked; everything else of four or five axes has its channels last.
   void mark_channels_first(Expr x) { channels_first_.insert(x); }
   void keep_order(Expr from, Expr to) {
     if (is_channels_first(from)) mark_channels_first(to);
   }
   Expr channels_last(Expr x) const;
   Expr channels_first(Expr x) const;
-  // Of one sample, as people know it: (C,H,W).
+  // The shape of one sample, as people know it: (C,H,W).
   Shape sample_shape(Expr x) const;
 
   std::vector<Parameter> parameters;

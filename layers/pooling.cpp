@@ -103,7 +103,7 @@ struct Pooling : Parametrized<Layer, PoolingParams> {
     return {{"window", window}, {"strides", strides}, {"padding", padding}};
   }
 
-  // As in neon, an axis of which nothing is said goes on by its window.
+  // As in neon, an axis without a stride goes on by its window.
   std::vector<int64_t> strides_of(const std::vector<int64_t>& window, int axes) const {
     if (!params.strides.given()) return window;
     std::vector<int64_t> out = params.strides.of_space(axes, 1, "strides", "c");

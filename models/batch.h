@@ -6,7 +6,7 @@ namespace neon {
 
 struct Batch {
   Expr x;  // (views N, ...) in the type of activations, images (N,H,W,C) where channels_last()
-  // Targets (N,K) in f32 or f64. Of labels (N,classes), 1 at the label; of labels of pixels (N H W,classes).
+  // Targets (N,K) in f32 or f64. Labels are (N,classes), 1 at the label; labels of pixels (N H W,classes).
   Expr t;
   int64_t views = 1;   // x holds every sample so many times, all samples' first views first
   bool moves = false;  // augmentations move pixels

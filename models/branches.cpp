@@ -1,5 +1,5 @@
-// Branches of one input, merged: MergeSum adds them, MergeConcat and MergeBroadcast put them side by side. Of images
-// the feature maps are put side by side, or with merge: stack, as of anything else, all numbers of a sample.
+// Branches of one input, merged: MergeSum adds them, MergeConcat and MergeBroadcast put them side by side. Images
+// have their feature maps put side by side; with merge: stack, and for anything else, all numbers of a sample.
 #include "models/container.h"
 
 namespace neon {

@@ -15,7 +15,7 @@ bool are_maps(Expr y) {
   return std::ranges::count_if(y.shape().slice(1, y.shape().rank()), [](int64_t size) { return size > 1; }) > 1;
 }
 
-// Of one sample's outputs, as people know it: (C,H,W).
+// The shape of one sample's outputs, as people know it: (C,H,W).
 Shape output_shape(const LayerContext& context, Expr y) {
   const Shape shape = y.shape().slice(1, y.shape().rank());
   if (!context.outputs_channels_last || shape.rank() < 3) return shape;
@@ -29,7 +29,7 @@ std::string mend(const LayerContext& context, Expr y, int64_t targets) {
               "}, by itself or after Pooling: {fshape: all, op: avg}");
 }
 
-// What is wanted of the net, and what to do when its outputs are y.
+// The end of a message: the outputs that the data want, and how to mend a net whose outputs are y.
 std::string wanted(const LayerContext& context, const DataLayout& data, Expr x, int64_t targets, Expr y) {
   if (data.target_is_input)
     return text("a sample, which is its own target, is ", context.sample_shape(x), ", ", targets, " numbers");

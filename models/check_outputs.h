@@ -1,4 +1,4 @@
-// That the outputs of a net suit the targets of its data.
+// Checks that the outputs of a net suit the targets of its data.
 #pragma once
 #include "models/batch.h"
 

@@ -35,7 +35,7 @@ class Container : public Layer {
   virtual std::span<Chain> branches() = 0;
   // Whether the branches after the first begin with a BranchNode that was met before.
   virtual bool begins_at_nodes() const { return false; }
-  // What a branch makes of its input; of an array the gradient may be scaled.
+  // The input of a branch's first layer; a container may scale its gradient.
   virtual Expr enter(size_t branch, Expr x) const {
     (void)branch;
     return x;

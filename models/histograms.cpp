@@ -8,7 +8,7 @@ namespace neon {
 
 namespace {
 
-// What is asked for of a parameter LAYER/W: its own name, W, or its gradient's, dW.
+// The part of a parameter LAYER/W that a histogram may ask for: its own name, W, or its gradient's, dW.
 std::string part_of(const Parameter& p) { return p.name.substr(p.name.rfind('/') + 1); }
 
 // LAYER/W as neon named it in a metrics file: LAYER_W, or LAYER_dW.

@@ -1,4 +1,4 @@
-// One pass through the layers of a network: each adds its ops to the graph. What goes wrong in a layer is told with its
+// One pass through the layers of a network: each adds its ops to the graph. An error in a layer names its
 // place in the spec and the shapes up to it.
 #include <map>
 

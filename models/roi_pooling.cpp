@@ -28,7 +28,7 @@ struct RoiPoolingParams {
 };
 
 // Coordinates as the data set has them, not rounded to the net's type: of 16 bits, bf16 has no odd number above 256.
-// They are found through what only moves them. Those that layers computed stay as they are.
+// They are found through what only moves them. Coordinates that layers computed stay as they are.
 Expr as_given(Expr regions) {
   Graph& graph = regions.graph();
   const Node node = graph.producer(regions);  // a copy: more are added

@@ -25,7 +25,7 @@ void say_order(LayerContext& context, const DataLayout& data, const StepOptions&
       measured && ((data.target_is_input && context.data_channels_last) || data.labels_pixels());
 }
 
-// The largest number of so many bits of mantissa that is not above x > 0: what is rounded by chance stays below it.
+// The largest number of so many bits of mantissa that is not above x > 0: stochastic rounding stays below it.
 double of_kept_bits(double x, int bits) {
   int exponent = 0;
   const double mantissa = std::frexp(x, &exponent);  // in [0.5, 1)
@@ -57,7 +57,7 @@ Expr cost_output(Expr y) {
   return wide(y);
 }
 
-// Of targets with a mask behind them, those that outputs are compared with.
+// The targets that outputs are compared with: a mask may stand behind them.
 Expr compared(const Cost* cost, const DataLayout& data, Expr t) {
   if (!cost || !cost->masks()) return t;
   const int64_t width = t.shape()[1];
@@ -92,7 +92,8 @@ Expr cost_of(const LayerContext& context, const DataLayout& data, const Cost& co
   return reshape(mean(reshape(each, {samples, each.shape()[0] / samples}), {1}), {samples, 1});
 }
 
-// What each row of targets t counts, (rows,1), of what each sample does (N,1): the pixels of a sample share its weight.
+// The weight of each row of targets t, (rows,1), from that of each sample (N,1): the pixels of a sample share its
+// weight.
 Expr weight_of_rows(Expr weight, Expr t) {
   const int64_t samples = weight.shape()[0], pixels = t.shape()[0] / samples;
   if (pixels == 1) return weight;
@@ -133,7 +134,7 @@ Expr check_finite(Graph& graph, Expr cost, const std::vector<Value>& gradients) 
   return apply("equal", bad, bad.constant(0));
 }
 
-// What gradients are asked for: the stored arrays of all parameters.
+// The arrays to derive gradients for: the stored arrays of all parameters.
 std::vector<Value> stored_parameters(StepGraph& step, const LayerContext& context) {
   std::vector<Value> out;
   for (const Parameter& p : step.parameters) out.push_back(step.graph.variable(p.name, context.master_dtype, p.shape));

@@ -17,7 +17,7 @@
 
 namespace neon {
 
-// What the graphs need to know of a data set.
+// The graphs need these facts about a data set.
 struct DataLayout {
   DType data_dtype = DType::f32, target_dtype = DType::f32;
   Shape sample, target;        // of one sample, images (C,H,W); labels: target (1)
@@ -45,7 +45,7 @@ struct StepOptions {
   int64_t batch = 128;
   uint64_t seed = 0;
   // Above 0: parameters are stored in `dtype`, without masters, and an update is rounded to this many bits of mantissa
-  // by chance (-u). Optimizer states, running means and statistics stay in the type of the arithmetic.
+  // stochastically (-u). Optimizer states, running means and statistics stay in the type of the arithmetic.
   int rounding = 0;
   bool caffe = false;
   // Above 0: running means of the weights, and of the running statistics, are kept in NAME/ema, for evaluation. This is
@@ -57,7 +57,7 @@ struct StepOptions {
   int64_t accumulate = 1;
   double weight = 1;
   std::vector<std::string> histograms;  // of "W", "dW" ...; see add_histograms()
-  // What happens to images before the net sees them. With any of these, their channels are last from there on.
+  // Changes of images before the net sees them. With any of these, their channels are last from there on.
   std::vector<const Augmentation*> augment;
 };
 
@@ -90,7 +90,7 @@ Graph batch_graph(const DataLayout& data, const StepOptions& options);
 StepGraph training_graph(const Network& network, const Cost& cost, const Optimizer& optimizer, const DataLayout& data,
                          const StepOptions& options);
 
-// Whether a variable of a training step is none of a layer's, LAYER/NAME, but belongs to the step as a whole.
+// Whether a variable belongs to a training step as a whole, and not to a layer as LAYER/NAME does.
 bool belongs_to_step(std::string_view variable);
 
 // The forward and backward passes of the same step without the update: outputs cost and grad/NAME. For bench.

@@ -9,8 +9,8 @@ struct MultiOptimizerParams {
   std::vector<std::pair<std::string, Made<Optimizer>>> mapping;
   static void describe(auto&& p) {
     p("mapping", &MultiOptimizerParams::mapping,
-      "Optimizers by a layer's name (of a part of Affine or Conv: NAME_bias, NAME_bnorm), by a class (Linear, "
-      "Convolution, Bias, BatchNorm ...), and `default`, which must be there.",
+      "Optimizers by a layer's name or a class (Linear, Convolution, Bias, BatchNorm ...); `default` must be there. "
+      "Parts of Affine and Conv are named NAME_bias and NAME_bnorm.",
       Rest{}, Required{}, Alias{"optimizer_mapping"});
   }
 };

@@ -6,7 +6,7 @@
 
 namespace neon {
 
-// What a rule sees of one parameter. All values are in the parameter's own type (f32, or f64).
+// A rule sees this of one parameter. All values are in the parameter's own type (f32, or f64).
 class UpdateContext {
  public:
   UpdateContext(Graph& graph, std::string parameter, Expr weight, Expr gradient, Expr rate, Expr count, Expr epoch,
@@ -38,7 +38,7 @@ class UpdateContext {
   Value guard_;
 };
 
-// neon's rules each took `stochastic_round`. Rounding is the whole run's here: only "no" can be said.
+// neon's rules each took `stochastic_round`. Rounding is the whole run's here: only "no" is allowed.
 struct RunRounding {};
 template <>
 struct Value_of<RunRounding> {

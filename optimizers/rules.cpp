@@ -127,7 +127,8 @@ struct AdamMoments {
     p("beta_1", &AdamMoments::beta_1, "Share of the running mean that is kept.", half_open(0, 1));
     p("beta_2", &AdamMoments::beta_2, "Share of the running mean of squares that is kept.", half_open(0, 1));
     p("epsilon", &AdamMoments::epsilon,
-      "Added to the root of the mean of squares, which Adam has not unbiased yet, as in neon 1 and 2, and AdamW has.",
+      "Added to the root of the mean of squares: in Adam before the correction of its bias, as in neon 1 and 2, in "
+      "AdamW after it.",
       above(0));
   }
 };

@@ -24,7 +24,7 @@ struct Value_of<Steps> {
   }
 };
 
-// What a rate changes to: by a factor each time, or to the rates listed, one for each epoch listed.
+// The change of a rate: by a factor each time, or to the rates listed, one for each epoch listed.
 struct Change {
   double factor = 1;
   std::vector<double> rates;  // empty: by the factor

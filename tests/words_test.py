@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""tools/check_words finds the turned-round sentences, in literals and guides, and passes plain ones."""
+"""tools/check_words finds the turned-round sentences, in literals, comments and guides, and passes plain ones."""
 import os
 import subprocess
 import sys
@@ -36,12 +36,16 @@ def main():
 
     for words in BAD:
         check(found("a.cpp", f'fail("{words}");\n'), f"not found in a literal: {words}")
+        check(found("a.cpp", f"int x;  // {words}\n"), f"not found in a comment: {words}")
         check(found("a.md", f"# Head\n\n{words}\n"), f"not found in a guide: {words}")
     for words in GOOD:
         check(not found("a.cpp", f'fail("{words}");\n'), f"found in a literal: {words}")
+        check(not found("a.cpp", f"// {words}\n"), f"found in a comment: {words}")
         check(not found("a.md", f"- {words}\n"), f"found in a guide: {words}")
     check(found("a.cpp", 'fail("updates are rounded by "\n     "chance");\n'), "a literal over two lines")
-    check(not found("a.cpp", "// What is told by chance.\n"), "a comment")
+    check(found("a.cpp", "// It is rounded by\n// chance.\n"), "a comment over two lines")
+    check(not found("a.cpp", "// It is rounded by\nint chance;  // chance\n"), "two comments")
+    check(not found("a.cpp", '// The name "by chance" is quoted.\n'), "a quotation")
     check(found("a.cpp", 'open("http://x"), fail("is told");\n'), "a literal behind slashes in another")
     check(not found("a.md", "```sh\nWhat is told\n```\n"), "a block of code")
     print(f"{passed} passed, {failed} failed")

@@ -123,7 +123,7 @@ struct PixelwiseSoftmaxParams {
     p("epsilon", &PixelwiseSoftmaxParams::epsilon, "Accepted for neon 1.x's specs; nothing is added.", at_least(0));
   }
 };
-// x (N,...,C): of C / c channels to a group, the k-th of all groups exclude each other. Of rows (N,C H W) those are the
+// x (N,...,C): of C / c channels to a group, the k-th of all groups exclude each other. In rows (N,C H W) those are the
 // pixels.
 struct PixelwiseSoftmax : Parametrized<Activation, PixelwiseSoftmaxParams> {
   using Parametrized::Parametrized;

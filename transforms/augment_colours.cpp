@@ -42,13 +42,13 @@ struct Brightness : Factor {
     return batch.black() == 0 ? Expr() : batch.by_channel({batch.black()});
   }
 };
-NEON_REGISTER(Augmentation, Brightness, "Every pixel times a random factor.");
+NEON_REGISTER(Augmentation, Brightness, "Multiplies every pixel by a random factor.");
 
 struct Contrast : Factor {
   using Factor::Factor;
   Expr around(ImageBatch&, Expr x) const override { return mean(x, {1, 2, 3}); }
 };
-NEON_REGISTER(Augmentation, Contrast, "The distance of pixels to the image's mean times a random factor.");
+NEON_REGISTER(Augmentation, Contrast, "Multiplies the distance of pixels to the image's mean by a random factor.");
 
 void check_rgb(const ImageBatch& batch, const char* name) {
   if (batch.channels() != 3)
@@ -62,7 +62,7 @@ struct Saturation : Factor {
     return sum(x * batch.by_channel(kGrey), {3});
   }
 };
-NEON_REGISTER(Augmentation, Saturation, "The distance of pixels to their grey times a random factor.");
+NEON_REGISTER(Augmentation, Saturation, "Multiplies the distance of pixels to their grey by a random factor.");
 
 struct ColorNoiseParams {
   double deviation = 0.1;
@@ -94,16 +94,16 @@ struct ColorNoise : Parametrized<Augmentation, ColorNoiseParams> {
     return sqrt(log(1.0 - u) * -2.0) * neon::apply("cos", v * (2 * M_PI));
   }
 };
-NEON_REGISTER(Augmentation, ColorNoise, "Colours are shifted as those of photographs differ.", {"Lighting"});
+NEON_REGISTER(Augmentation, ColorNoise, "Shifts colours as those of photographs differ.", {"Lighting"});
 
 struct CutoutParams {
   int64_t size = 8;
   bool target = false;
   static void describe(auto&& p) {
-    p("size", &CutoutParams::size, "Side of the square; what lies beyond the image is left out.", at_least(1),
+    p("size", &CutoutParams::size, "Side of the square, in pixels; parts beyond the image do not count.", at_least(1),
       Unit{"pixels"});
     p("target", &CutoutParams::target,
-      "Whether a target that is an image is covered too, with 0; otherwise the net is to tell what lies there.");
+      "Covers a target that is an image with 0, too; otherwise the net must find out what lies there.");
   }
 };
 
@@ -130,8 +130,7 @@ struct Cutout : Parametrized<Augmentation, CutoutParams> {
     return neon::apply("greater_equal", place, first) * neon::apply("less", place, first + double(params.size));
   }
 };
-NEON_REGISTER(Augmentation, Cutout,
-              "A square is covered with the mean of the channels, or black (DeVries, Taylor 2017).");
+NEON_REGISTER(Augmentation, Cutout, "Covers a square with the mean of the channels, or black (DeVries, Taylor 2017).");
 
 }  // namespace
 

@@ -18,13 +18,14 @@ struct RandomCropParams {
   static void describe(auto&& p) {
     p("size", &RandomCropParams::size, "Side of the square that is cut; 0: as large as the image.",
       closed(0, kMostPixels), Unit{"pixels"});
-    p("pad", &RandomCropParams::pad, "How far it may reach beyond the image.", closed(0, kMostPixels), Unit{"pixels"});
+    p("pad", &RandomCropParams::pad, "Pixels by which the square may reach beyond the image.", closed(0, kMostPixels),
+      Unit{"pixels"});
     p("border", &RandomCropParams::border,
       "Pixels beyond the image: zero (black), reflect (the image mirrored) or edge (the last pixel).",
       one_of({"zero", "reflect", "edge"}));
     p("average", &RandomCropParams::average,
-      "Above 0: an evaluation takes the mean of what the net makes of the middle and of four places this far from it, "
-      "up or down and left or right.",
+      "Distance between the middle and four more places, diagonally: an evaluation takes the mean of the net's outputs "
+      "for all five. 0: the middle alone.",
       closed(0, kMostPixels), Unit{"pixels"});
   }
 };
@@ -64,15 +65,15 @@ struct RandomCrop : Parametrized<Augmentation, RandomCropParams> {
     batch.take_views(places, to, border);
   }
 };
-NEON_REGISTER(Augmentation, RandomCrop, "A square from anywhere in the image; in an evaluation from its middle.");
+NEON_REGISTER(Augmentation, RandomCrop, "Cuts a square from anywhere in the image, in an evaluation from its middle.");
 
 struct FlipParams {
   double probability = 0.5;
   bool average = false;
   static void describe(auto&& p) {
-    p("probability", &FlipParams::probability, "How often right and left are swapped.", closed(0, 1));
+    p("probability", &FlipParams::probability, "Share of images whose right and left are swapped.", closed(0, 1));
     p("average", &FlipParams::average,
-      "Whether an evaluation takes the mean of what the net makes of an image and of its mirror image.");
+      "Takes, in an evaluation, the mean of the net's outputs for an image and its mirror image.");
   }
 };
 
@@ -83,7 +84,7 @@ struct Flip : Parametrized<Augmentation, FlipParams> {
     if (params.average) batch.take_views({{0, 0, 0}, {0, 0, 1}}, batch.area(), Border::zero);
   }
 };
-NEON_REGISTER(Augmentation, Flip, "Right and left are swapped in half of the images.");
+NEON_REGISTER(Augmentation, Flip, "Swaps right and left in half of the images.");
 
 struct RandomScaleParams {
   int64_t size = 0;
@@ -130,11 +131,10 @@ struct RandomScale : Parametrized<Augmentation, RandomScaleParams> {
                    to);
   }
 };
-NEON_REGISTER(
-    Augmentation, RandomScale,
-    "A box of random size, shape and place, brought to one size, by means where it has more than twice as many "
-    "pixels a side; in an evaluation the largest in the middle.",
-    {"RandomResizedCrop"});
+NEON_REGISTER(Augmentation, RandomScale,
+              "Cuts a box of random size, shape and place and scales it to one size; a box of more than twice as many "
+              "pixels a side is averaged. An evaluation takes the largest box in the middle.",
+              {"RandomResizedCrop"});
 
 }  // namespace
 

@@ -18,7 +18,7 @@ class Cost {
       fail(ErrorKind::config, "the cost compares outputs ", y.shape(), " with targets ", t.shape(), ": shapes differ");
     return each(y, t);
   }
-  // Of all outputs of a net, the last layer's first.
+  // The cost of all outputs of a net, the last layer's first.
   virtual Expr apply_all(const std::vector<Expr>& outputs, Expr t) const {
     if (outputs.size() > 1)
       fail(ErrorKind::config, "cost: the net has ", outputs.size(),
@@ -41,7 +41,7 @@ class Cost {
     return objection(outputs[0].width, classes, outputs[0].last_op);
   }
 
-  // What is odd about this cost for such outputs, although it trains: the end of a sentence that begins with its name.
+  // The oddity of this cost for such outputs, although it trains: the end of a sentence that begins with its name.
   virtual std::string advice(const std::vector<OutputForm>& outputs, int64_t classes) const {
     if (classes == 0 || outputs[0].last_op != "softmax") return "";
     return " on a Softmax of classes learns slowly; CrossEntropyMulti is made for it";

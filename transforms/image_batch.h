@@ -1,5 +1,5 @@
 // The images of a batch while augmentations work on them. Crops and flips, or a box and a flip, are put off and done as
-// one op, which reads the images of the data set. What augmentations draw is keyed by seed, epoch and the sample's
+// one op, which reads the images of the data set. Augmentations draw by seed, epoch and the sample's
 // index in its set: whatever the batch and how it was read, an image of an epoch is changed in the same way.
 #pragma once
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace neon {
 
-// What the net sees of stored pixels: raw * scale + shift.
+// The net sees stored pixels as raw * scale + shift.
 struct PixelRange {
   double scale = 1, shift = 0;
 };
@@ -24,8 +24,8 @@ class ImageBatch {
   Graph& graph;
   const bool training;  // otherwise nothing is drawn, and the middle is taken
   // Images (n,H,W,c) of as many rows and columns as the data, such as targets: sample i is indices[i] of them, or where
-  // `indices` is invalid, number i. What moves pixels moves theirs alike; colours leave them as they are. `nearest`
-  // makes no new numbers where pixels are scaled, as labels need it. To be called before anything moves.
+  // `indices` is invalid, number i. Augmentations that move pixels move theirs alike; colours leave them as they are.
+  // `nearest` makes no new numbers where pixels are scaled, as labels need it. To be called before anything moves.
   void accompany(Value images, Value indices, Sampling sampling);
   // (N,H,W,c) of the samples, moved as values() are.
   Value companion();
@@ -37,7 +37,7 @@ class ImageBatch {
   int64_t views() const { return views_; }
   int64_t channels() const { return graph.shape(data_)[3]; }
   ImageArea area() const { return area_; }
-  // What the net sees of a black pixel.
+  // The net's value of a black pixel.
   double black() const { return range_.shift; }
   // Means of the channels, where they will be subtracted; otherwise empty.
   std::vector<double> means;
@@ -54,10 +54,10 @@ class ImageBatch {
   void crop(Expr place, ImageArea area, Border border);
   // Right and left are swapped in that share of the images.
   void flip(double probability);
-  // Of an evaluation: every view as it is cut at each of these places in turn, those of the first place first. A place
+  // For an evaluation: cuts every view at each of these places in turn, those of the first place first. A place
   // is top, left and 1 where right and left are swapped.
   void take_views(const std::vector<std::array<double, 3>>& places, ImageArea area, Border border);
-  // Boxes of top, left, height and width (N,1), in pixels, none larger than `largest`. Those of more than twice as many
+  // Boxes of top, left, height and width (N,1), in pixels, none larger than `largest`. Boxes of more than twice as many
   // rows or columns as the result are averaged.
   void resample(Expr top, Expr left, Expr height, Expr width, std::array<double, 2> largest, ImageArea area);
   // The middle, with the border around it where it is larger.

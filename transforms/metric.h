@@ -26,7 +26,7 @@ class Metric {
            ": shapes differ");
     return partial(y, t, weight);
   }
-  // Of all outputs of a net, the last layer's first.
+  // The sums of all outputs of a net, the last layer's first.
   virtual std::vector<Expr> sums_of_all(const std::vector<Expr>& outputs, Expr t, Expr weight) const {
     return sums(outputs[0], t, weight);
   }

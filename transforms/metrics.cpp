@@ -66,7 +66,7 @@ NEON_REGISTER(Metric, LogLoss, "Mean of -log of the true class's output.");
 
 struct TopKParams {
   int64_t k = 5;
-  static void describe(auto&& p) { p("k", &TopKParams::k, "How many guesses a sample has.", at_least(1)); }
+  static void describe(auto&& p) { p("k", &TopKParams::k, "Number of guesses for a sample.", at_least(1)); }
 };
 struct TopKMisclassification : Parametrized<Metric, TopKParams> {
   using Parametrized::Parametrized;
@@ -111,8 +111,8 @@ struct MeanIoU : Parametrized<Metric, NoParams> {
   }
 };
 NEON_REGISTER(Metric, MeanIoU,
-              "Mean over the classes of intersection over union: how many pixels, or samples, are of the class and "
-              "predicted so, by how many are either. Classes that are nowhere, true or predicted, do not count.",
+              "Mean over the classes of intersection over union: the pixels, or samples, of a class that are predicted "
+              "so, divided by those that are either. Classes that never occur, true or predicted, do not count.",
               {"IoU"});
 
 struct PrecisionRecallParams {
@@ -123,7 +123,7 @@ struct PrecisionRecallParams {
     p("num_classes", &PrecisionRecallParams::num_classes, "Must be the number of outputs; by default it is.",
       at_least(2));
     p("binarize", &PrecisionRecallParams::binarize,
-      "Whether the highest output alone is the prediction; otherwise every output is added up as it is.");
+      "Takes the highest output alone as the prediction; otherwise adds up every output as it is.");
     p("epsilon", &PrecisionRecallParams::epsilon, "Added to the counts divided by.", above(0));
   }
 };

@@ -27,7 +27,7 @@ struct Multicost : Parametrized<Cost, MulticostParams> {
     if (params.weights.size() != params.costs.size())
       fail(ErrorKind::config, "there are ", params.costs.size(), " costs and ", params.weights.size(), " weights");
   }
-  // Of a SingleOutputTree there is but one output when it does not train, and then its cost alone counts.
+  // A SingleOutputTree that does not train has one output, and then its cost alone counts.
   Expr apply_all(const std::vector<Expr>& outputs, Expr t) const override {
     if (outputs.size() > params.costs.size()) fail(ErrorKind::config, "cost: ", count(outputs.size()));
     Expr total = weighted(0, outputs[0], t);

@@ -10,8 +10,8 @@ struct MultiMetricParams {
   int64_t index = 0;
   static void describe(auto&& p) {
     p("metric", &MultiMetricParams::metric, "Metric to compute.", Required{});
-    p("index", &MultiMetricParams::index, "Which output: 0 that of the last layer, 1 ... those of a Tree's branches.",
-      at_least(0), Required{});
+    p("index", &MultiMetricParams::index,
+      "Number of the output: 0, the last layer's; 1 and more, those of a Tree's branches.", at_least(0), Required{});
   }
 };
 // neon compared the output with itself; here it is compared with the target.

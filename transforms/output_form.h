@@ -1,4 +1,4 @@
-// What costs and metrics may object to in an output of a net.
+// Properties of a net's output that costs and metrics may object to.
 #pragma once
 #include <cstdint>
 #include <string>

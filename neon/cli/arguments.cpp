@@ -25,7 +25,7 @@ std::string trimmed(std::string_view s) {
   return std::string(s.substr(0, s.find_last_not_of(" \t") + 1));
 }
 
-// What follows the key: in quotes, which are not part of it, or as far as a comment.
+// The value behind the key: inside of quotes, or as far as a comment.
 std::string config_value(const std::string& s, const Location& where) {
   if (s.empty() || (s[0] != '\'' && s[0] != '"')) return trimmed(s.substr(0, s.find_first_of("#;")));
   const size_t end = s.find(s[0], 1);

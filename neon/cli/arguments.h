@@ -1,4 +1,4 @@
-// Arguments in a form that has one meaning only, before options are told from operands.
+// Arguments in a form that has one meaning only, before options and operands are parted.
 #pragma once
 #include <string>
 #include <vector>
@@ -10,7 +10,7 @@ namespace neon {
 // By its name.
 bool is_spec(const std::string& path);
 
-// The option of a run that --set PATH=VALUE gives as well, as epochs=3 does --epochs; no field where there is none.
+// The option of a run that --set PATH=VALUE gives as well, as epochs=3 does --epochs; no field where no option does.
 struct SetOption {
   std::string field, value;
 };
@@ -19,7 +19,7 @@ SetOption option_set_by(const std::string& assignment);
 // Long options get two dashes, and those whose value may be left out get one.
 std::vector<std::string> clear_arguments(const std::vector<std::string>& arguments);
 
-// What a config file of neon 1.x says, as such arguments: `key = value`, `key: value` or `key` a line, the value bare
+// Turns a config file of neon 1.x into such arguments: `key = value`, `key: value` or `key` a line, the value bare
 // or in quotes; # and ; begin comments.
 struct ConfigLine {
   Location where;

@@ -93,7 +93,7 @@ class Pass {
   std::unique_ptr<Program> program_;
 };
 
-// What training changes: parameters, as they are now.
+// Training changes the parameters; these are their present values.
 class Weights {
  public:
   explicit Weights(Trainer& trainer) : variables_(trainer.variables()) {

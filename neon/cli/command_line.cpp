@@ -190,7 +190,7 @@ class Reader {
     }
   }
 
-  // Those of a holder that were given, as a setting for its parameters.
+  // The options of a holder that were given, as a setting for its parameters.
   template <typename Params>
   Setting given_of(Holder holder, Problems& problems) {
     Setting out = Setting::map({});
@@ -242,8 +242,8 @@ class Reader {
     else if (!backend.empty()) add_option(line_.run_options, "backend", backend, "");
   }
 
-  // Of what an option and --set give both, what is typed counts above what the file of options says; where they stand
-  // in one place, only the same value is no mistake.
+  // An option and --set may give one field: the typed one counts above the file of options. In one place, two different
+  // values are a mistake.
   void settle_overrides() {
     for (size_t i = 0; i < line_.overrides.size(); ++i) {
       const bool typed = i >= of_file_["set"];
@@ -271,7 +271,7 @@ class Reader {
   }
 
   void take_flags(const std::vector<std::string>& arguments) {
-    // Of these a file of options may say no.
+    // A file of options may turn these off.
     const auto add_flag = [&](const std::string& flag, const char* field, bool value) {
       if (!app_.count(flag)) return;
       const bool typed = std::ranges::any_of(arguments, [&](const auto& a) { return a.starts_with(flag); });

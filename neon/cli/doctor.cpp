@@ -72,8 +72,8 @@ Tensor result_of(const SelfTest& test, const DeviceOptions& device, std::string&
   return program->output("y").clone();  // it may be the program's memory
 }
 
-// By how much two devices may differ. Of a sum of n products, none above 1, f32 with the unit roundoff u leaves out
-// sqrt(n) n u or so, whatever the order; what is exp() of it is off by the value times that.
+// By how much two devices may differ. A sum of n products, none above 1, is off by sqrt(n) n u or so in f32
+// with the unit roundoff u, whatever the order; exp() of the sum is off by its value times that.
 double tolerance(const SelfTest& test, double value) {
   constexpr double kMost = 8;
   const double u = unit_roundoff(DType::f32);
@@ -81,7 +81,7 @@ double tolerance(const SelfTest& test, double value) {
   return test.softmax ? 2 * of_sum * std::abs(value) + kMost * u : of_sum;
 }
 
-// The first value that is not the CPU's, in words; "" where all are.
+// Describes the first value that differs from the CPU's; "" where all agree.
 std::string difference(const SelfTest& test, const Tensor& gpu, const Tensor& cpu) {
   int64_t first = -1, count = 0;
   for (int64_t i = cpu.elements() - 1; i >= 0; --i)

@@ -1,4 +1,4 @@
-// neon eval CHECKPOINT: cost and metrics of stored weights on the test set, or, where there is none, on the
+// neon eval CHECKPOINT: cost and metrics of stored weights on the test set, or, where it is empty, on the
 // validation samples.
 #include <algorithm>
 #include <cmath>

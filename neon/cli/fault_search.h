@@ -15,7 +15,7 @@ namespace neon {
 constexpr int64_t kLeastSteps = 64;
 constexpr double kSecondsOfSearch = 600;
 
-// What had failed, where this process is such a search; else "".
+// The kernel that had failed, where this process is such a search; else "".
 std::string fault_searched_for();
 
 // The seed of the run that it had failed in, and the steps to go through.

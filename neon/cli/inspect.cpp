@@ -27,7 +27,7 @@ struct Inspected {
 // Nothing is known of the shapes while the data is not there.
 bool has_shapes(const DataCheck& check) { return check.found || check.sample.rank() > 0; }
 
-// What a training refuses for its length or its callbacks.
+// Refuses what a training would refuse for its length or its callbacks.
 void check_plan(const Inspected& in) {
   const Experiment& experiment = *in.spec.experiment;
   const int64_t epochs = in.options.epochs.value_or(experiment.params.epochs);
@@ -40,7 +40,7 @@ void check_plan(const Inspected& in) {
   for (const std::string& message : plan.messages) print_message(message);
 }
 
-// What a training refuses of the files that it is given, and of those that it would write.
+// Refuses the files that a training would refuse to read or to write.
 void check_files(const CommandLine& line, const Inspected& in, const Graph& graph) {
   const RunOptions& options = in.options;
   if (!options.model_file.empty()) {
@@ -59,7 +59,7 @@ void check_files(const CommandLine& line, const Inspected& in, const Graph& grap
   check_outputs(line, options);
 }
 
-// Of so many samples, how many the device has at a time: all of them, or those of the batches read ahead.
+// How many of so many samples the device has at a time: all of them, or those of the batches read ahead.
 int64_t samples_there(const DataCheck& check, int64_t samples, int64_t batch) {
   if (!check.streamed && !check.stays_on_host) return samples;
   const int64_t ring = ring_samples(samples, batch, check.input_bytes() + check.target_bytes());
@@ -87,8 +87,8 @@ void inspect_graph(Inspected& out) {
   }
 }
 
-// Everything that can be known before the samples are read; no graph where the shapes are not known. What is the same
-// on every device needs no look for a GPU, which takes some 0.3 s where there is one.
+// Everything that can be known before the samples are read; no graph where the shapes are not known. Facts that are
+// the same on every device need no look for a GPU, which takes some 0.3 s where there is one.
 Inspected inspect(const CommandLine& line, bool of_device = true) {
   Inspected out;
   const std::string& path = only_operand(line);
@@ -109,7 +109,8 @@ double variable_bytes(const Graph& graph) {
   return bytes;
 }
 
-// Of the samples, or, where they are streamed, of the batches that are there at a time, in training and evaluation.
+// Bytes of the samples, or, where they are streamed, of the batches that are there at a time, in training and
+// evaluation.
 double data_bytes(const DataCheck& check, const DataLayout& layout, int64_t batch) {
   int64_t samples = check.train_size > 0 ? layout.rows() : 0;
   for (const int64_t size : {check.validation_size, check.test_size})
@@ -215,7 +216,7 @@ int run_summary(const CommandLine& line) {
   return 0;
 }
 
-// Of a training step of so many samples.
+// The graph of a training step of so many samples.
 StepGraph graph_of(const Inspected& in, int64_t batch) {
   const ExperimentParams& params = in.spec.experiment->params;
   StepOptions step = in.step;

@@ -17,8 +17,8 @@
 
 namespace {
 
-// Else the next file opened, a checkpoint say, would get the number of a closed stream, and all that is printed. What
-// is opened in its place reads and writes nothing: results that cannot be printed stay an error.
+// Else the next file opened, a checkpoint say, would get the number of a closed stream, and all that is printed. The
+// file opened in its place reads and writes nothing: results that cannot be printed stay an error.
 void open_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(stream, F_GETFD) != -1) continue;

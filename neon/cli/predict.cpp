@@ -53,7 +53,7 @@ class Printer {
       std::ranges::stable_sort(order, [&](int64_t a, int64_t b) { return value(a) > value(b); });
       order.resize(size_t(top_));
     }
-    // Of f64 all digits, and of others those that f32 has.
+    // f64 shows all digits, other types those of f32.
     const auto shown = [&](double v) { return y.dtype() == DType::f64 ? number(v) : number(float(v)); };
     if (json_) return print_json(sample, order, value);
     std::string line = quoted(sample);

@@ -23,7 +23,7 @@ class Predictor {
     std::unique_ptr<Program> program;
   };
   DataLayout layout(DType dtype, int64_t samples) const;
-  // Of a batch of at least so many samples.
+  // The program for a batch of at least so many samples.
   Compiled& compiled(DType dtype, int64_t samples);
   std::unique_ptr<Program> compile(DType dtype, int64_t batch);
 

@@ -100,8 +100,8 @@ void check_save_place(const std::string& path) {
   if (!of_neon) fail(ErrorKind::data, "-s ", path, " exists and is no checkpoint of neon's", kMend);
 }
 
-// The options that name outputs, and what refuses a file that is there already. What a run that goes on has written
-// before is its own.
+// The options that name outputs, and what refuses a file that is there already. A resumed run owns the files that
+// it has written before.
 struct OutputOption {
   const char* field;
   const char* option;

@@ -1,4 +1,4 @@
-// What a run may write to: each check refuses with a message, before anything is touched.
+// The files that a run may write: each check refuses with a message, before anything is touched.
 #pragma once
 #include <string>
 #include <utility>
@@ -26,7 +26,7 @@ void check_stored_names(const CommandLine& line, const RunOptions& options, cons
 // The files that a run writes, for a line that says so: "m.safetensors, run.h5".
 std::string written_files(const RunOptions& options);
 
-// What a run wrote to when it began is not made anew elsewhere without a word.
+// Refuses a resumed run whose folders are gone: its files are not made anew elsewhere without a word.
 void check_folders(const CommandLine& line, const RunOptions& options);
 
 // No output replaces a file that neon did not write: -s wants a checkpoint there or nothing, -o a metrics file, -l a

@@ -5,7 +5,7 @@
 
 namespace neon {
 
-// Of a folder or archive, wants the images that training would read. What else lies there is told in a warning.
+// Keeps the images of a folder or archive that training would read. A warning names the other files.
 void want_images(ImageStore& store);
 
 // The images that the store gives, in its order: of a folder by name, of an archive as they lie. `prefix` begins what

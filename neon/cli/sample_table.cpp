@@ -33,9 +33,9 @@ SplitLine first_line(const std::string& content, char delimiter, const std::stri
   return {};
 }
 
-// A table need not be written as the one that the net was trained with. What its first line shows counts: with the
-// right character it has the names of the columns, or falls into cells at all. Where it shows nothing, there is one
-// column.
+// A table need not be written as the one that the net was trained with. Its first line shows the
+// separator: with the right one, the line has the names of the columns, or falls into cells. A line that shows nothing
+// is one column.
 char delimiter_of(const std::string& content, const std::string& name, const TableColumns& trained) {
   const char own = name.ends_with(".tsv") ? '\t' : trained.delimiter;
   char in_cells = '\0';

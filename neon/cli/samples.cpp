@@ -55,7 +55,7 @@ Tensor read_array(const std::string& path, Format format, const StoredData& stor
   return without_mean(arranged(input_array(raw, path), stored, path), stored);
 }
 
-// Of a file that is read when its samples are asked for.
+// Samples of a file that is read when they are asked for.
 class ArraySamples : public SampleSource {
  public:
   ArraySamples(std::function<Tensor()> read, std::string name, std::string prefix, const StoredData& stored)
@@ -118,7 +118,7 @@ class Opener {
     if (std::ranges::count(paths_, "-") > 1) fail(ErrorKind::config, "- stands for stdin, which is read once only");
     for (const std::string& path : paths_) {
       if (is_image_name(path) && !folder_exists(path)) {
-        file_size(path);  // where it is none, says so
+        file_size(path);  // refuses what is no file
         images_.push_back(path);
         continue;
       }
@@ -139,7 +139,7 @@ class Opener {
     out_.push_back(samples_of_images(std::move(store), "", stored_));
   }
 
-  // What stands before the number of a sample, or its name in an archive, where several files are read.
+  // The text before the number of a sample, or its name in an archive, where several files are read.
   std::string prefix(const std::string& path) const { return paths_.size() > 1 ? path + ":" : ""; }
 
   void add(const std::string& path) {

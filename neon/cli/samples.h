@@ -18,13 +18,13 @@ class SampleSource {
   virtual Tensor next(int64_t most, std::vector<std::string>& names) = 0;
 };
 
-// What the operands of predict hold, in their order: CSV, NPY, NPZ, IDX and HDF5 files, images, folders and tar
+// The samples of predict's operands, in their order: CSV, NPY, NPZ, IDX and HDF5 files, images, folders and tar
 // archives of images, and "-", stdin, which may be any of these but a folder. All of them are looked for, images of
 // folders and archives are listed; contents are read as samples are asked for. Notes are printed.
 std::vector<std::unique_ptr<SampleSource>> open_samples(const std::vector<std::string>& paths,
                                                         const StoredData& stored);
 
-// What an open pipe has, stdin say, in any format, which its first bytes show.
+// The samples of an open pipe, such as stdin, in any format: its first bytes show which.
 std::unique_ptr<SampleSource> open_pipe(int descriptor, const std::string& name, const std::string& prefix,
                                         const StoredData& stored);
 
@@ -43,8 +43,8 @@ Tensor arranged(const Tensor& x, const StoredData& stored, const std::string& na
 
 // The rows of a CSV file's content, which `name` stands for in messages; between cells stand tabs in a .tsv file, else
 // what stood there in the table trained with, unless the first line shows commas or tabs instead. Where both this table
-// and the one trained with have a header, columns are taken by name, otherwise by position. What is left out is added
-// to `notes`.
+// and the one trained with have a header, columns are taken by name, otherwise by position. Columns left out are
+// added to `notes`.
 Tensor read_sample_table(const std::string& content, const std::string& name, const StoredData& stored,
                          std::vector<std::string>& notes);
 

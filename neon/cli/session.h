@@ -1,4 +1,4 @@
-// What most verbs begin with: a spec or a checkpoint, its experiment, its data.
+// Most verbs begin with these: a spec or a checkpoint, its experiment, its data.
 #pragma once
 #include <memory>
 #include <thread>
@@ -28,7 +28,7 @@ OpenedRun open_checkpoint(const CommandLine& line, const std::string& path);
 // The options of its run with what is given anew in their place. The names of files are those of the folder in which it
 // began; in another one all names are absolute.
 RunOptions options_of(const CommandLine& line, const OpenedRun& opened);
-// That weights are used as they were trained, Caffe's way or neon's: a config error where --caffe says otherwise.
+// Throws a config error where --caffe differs from the way that the weights were trained, Caffe's or neon's.
 void check_caffe(const CommandLine& line, const OpenedRun& opened, const std::string& path);
 
 // For verbs whose work counts more than their words: they go on after a reader of stdout or stderr has gone (| head),
@@ -66,17 +66,17 @@ void print_warnings(const std::vector<std::string>& warnings);
 constexpr const char* kCpuHint = "; -b cpu runs on the CPU";
 
 // Sets options.backend to cpu or gpu: by -b or -i, else by the spec, else the GPU where one can be used; a note says
-// why one that is there cannot. Of several that -i does not choose from it is the first that can. Returns whether a GPU
+// why one that is there cannot. Without -i, the first of several that can be used is taken. Returns whether a GPU
 // was asked for, and throws a device error that says why when that cannot be used. A --tf32 of the line that means
 // nothing there is a config error where the user chose so, and else a note.
 bool choose_backend(const CommandLine& line, RunOptions& options, const Experiment& experiment);
 // After choose_backend: threads that wake the GPU up while samples are read, where the run is to be on one. An error
-// that ends the run is told once they have ended.
+// that ends the run is printed once they have ended.
 [[nodiscard]] std::vector<std::jthread> wake_gpu(const RunOptions& options, const Experiment& experiment);
 // After choose_backend.
 DeviceOptions device_options(const RunOptions& options, const Experiment& experiment);
 
-// That the GPU is not used, and why.
+// Prints that the GPU is not used, and why.
 void note_unused_gpu(const std::string& why);
 void note_unused_tf32(const std::string& where);
 

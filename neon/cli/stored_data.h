@@ -1,4 +1,4 @@
-// What a checkpoint says of the data that its net was trained with.
+// Facts in a checkpoint about the data that its net was trained with.
 #pragma once
 #include <string>
 #include <vector>

@@ -49,7 +49,7 @@ void check_fixed(const CommandLine& line, const OpenedRun& opened, const std::st
   for (const char* fixed : {"batch_size", "datatype", "rng_seed", "rounding", "caffe", "tf32", "model_file"})
     check(!line.run_options.find(fixed) || now.find(fixed)->to_string() == was.find(fixed)->to_string(),
           text("--", fixed));
-  // What the spec says counts where no option does.
+  // The spec counts where no option is given.
   const Experiment then(opened.run.spec);
   const RunOptions options = options_of(line, opened);
   const ExperimentParams& params = opened.experiment->params;

@@ -34,7 +34,7 @@ struct Verb {
 
 // All, in the order of lists.
 std::vector<const Verb*> verbs();
-// Null where there is none of that name.
+// Null where no verb has that name.
 const Verb* find_verb(std::string_view name);
 // "neon data pack PATH FOLDER"
 std::string usage_of(const Verb& verb);

@@ -38,7 +38,7 @@ std::vector<std::string_view> parts_of(std::string_view text, char separator) {
 
 bool lists(std::string_view names, std::string_view name) { return std::ranges::count(parts_of(names, ','), name) > 0; }
 
-// The number at the start of a text; infinity where there is none, such as "max".
+// The number at the start of a text; infinity for a text without one, such as "max".
 double number_at_start(std::string_view text) {
   double out = 0;
   return std::from_chars(text.data(), text.data() + text.size(), out).ec == std::errc{} ? out : kUnlimited;

@@ -1,4 +1,4 @@
-// What went wrong, in one line: what, where, expected, nearest name, how to mend it.
+// An error in one line: what is wrong, where, what was expected, the nearest name, how to mend it.
 #pragma once
 #include <exception>
 #include <stdexcept>
@@ -29,7 +29,7 @@ template <typename... Parts>
   throw Error(kind, text(parts...));
 }
 
-// The reason that an exception gives, in our words: an Error's message, too little memory, what the system says of a
+// The reason that an exception gives, in our words: an Error's message, too little memory, the system's text about a
 // file or a thread. Any other is a library's, whose text means nothing to a user: `otherwise` takes its place.
 std::string reason_of(const std::exception& error, const std::string& otherwise);
 

@@ -1,4 +1,4 @@
-// What a file is, by its first bytes: people save an error page, or give data in place of a checkpoint.
+// The kind of a file, by its first bytes: people save an error page, or give data in place of a checkpoint.
 #pragma once
 #include <string>
 #include <string_view>

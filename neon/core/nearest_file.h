@@ -1,4 +1,4 @@
-// What a path that is not there may have meant.
+// A path near one that is missing.
 #pragma once
 #include <string>
 

@@ -20,7 +20,7 @@
 
 namespace neon {
 
-// What a value must satisfy, beside its type. For a list it holds for each item.
+// A condition on a value, beside its type. For a list it holds for each item.
 struct Constraint {
   std::optional<double> low, high;
   bool low_open = false, high_open = false;
@@ -173,7 +173,7 @@ Setting write_member(const void* value) {
   return Value_of<Member>::write(*static_cast<const Member*>(value));
 }
 
-// What of a description does not depend on the types in it.
+// The part of a description that does not depend on the types in it.
 class FieldList {
  public:
   std::vector<Field> fields;

@@ -99,14 +99,14 @@ std::string near_within(const char* category, std::string_view name, const std::
   return out.empty() ? "" : "; did you mean " + join(out, " or ") + "?";
 }
 
-// What to write for a name of another category: the entry that takes such a thing, "Activation: ReLU" for a layer.
+// Says what to write for a name of another category: the entry that takes such a thing, "Activation: ReLU" for a layer.
 std::string mended(const char* category, std::string_view other, std::string_view name) {
   for (const EntryInfo* entry : category_named(category).entries)
     if (lower(entry->name) == other) return text("write `", entry->name, ": ", name, "`");
   return text("`neon help ", name, "` explains it");
 }
 
-// What other frameworks call things, and what to write here.
+// Names of other frameworks, and what to write here.
 struct ForeignName {
   std::string name, mend;
 };
@@ -159,7 +159,7 @@ const EntryInfo* find_in_category(const char* category, std::string_view name, s
 
 namespace {
 
-// Of a map that names its class by a key, as neon 1.x did: what to write; "" of any other.
+// Says what to write in place of a map that names its class by a key, as neon 1.x did; "" for any other.
 std::string named_by_key(const Setting& from, const char* category) {
   for (const char* key : {"name", "type"}) {
     const Setting* named = from.is_map() ? from.find(key) : nullptr;

@@ -11,7 +11,7 @@
 
 namespace neon {
 
-// What every registered class knows of itself.
+// Facts that every registered class gives about itself.
 struct EntryInfo {
   std::string name, sentence;
   std::vector<std::string> aliases;
@@ -23,7 +23,7 @@ struct EntryInfo {
 struct Category {
   std::string name;  // "layer"
   std::vector<const EntryInfo*> entries;
-  // What a spec may have in place of one, and its reader replaces before objects are made: Repeat among layers.
+  // Forms that the reader replaces before objects are made, such as Repeat among layers.
   std::vector<const EntryInfo*> forms;
 };
 std::vector<Category>& categories();
@@ -109,8 +109,8 @@ void split_common(const Schema& own, const Schema& common, const Setting& from, 
 // Parameters as `from` gives them; an object, {Name: {...}}, by itself is the first one, if that is an object.
 Setting with_first_named(const Schema& own, const Setting& from);
 
-// Null, with problems added at `from`, when a parameter is wrong. What no single parameter shows, a class says by a
-// config error from its constructor, or from check() where it concerns the shared parameters.
+// Null, with problems added at `from`, when a parameter is wrong. A class reports what no single parameter shows by
+// a config error from its constructor, or from check() where it concerns the shared parameters.
 template <typename T, typename Class>
 std::unique_ptr<T> make_registered(const Setting& from, Problems& problems) {
   using Params = typename Class::Params;

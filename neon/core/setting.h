@@ -8,7 +8,7 @@
 
 namespace neon {
 
-// A place in a text; line and column count from 1, 0 when there is none (a command line, a default).
+// A place in a text; line and column count from 1; 0 without a place (a command line, a default).
 struct Location {
   std::shared_ptr<const std::string> file;
   int line = 0;
@@ -70,7 +70,7 @@ class Problems {
   void add(const Location& where, std::string_view path, std::string message);
   bool empty() const { return lines_.empty(); }
   const std::vector<std::string>& lines() const { return lines_; }
-  // Throws one config error with a line for each problem, of very many the first 20; nothing when there is none.
+  // Throws one config error with a line for each problem, of very many the first 20; nothing without a problem.
   void throw_if_any() const;
 
  private:

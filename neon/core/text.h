@@ -38,12 +38,12 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
 std::string lower(std::string_view s);
 
 // Bytes of the UTF-8 character that starts `text`; 0 when none does. Overlong forms, surrogates and values past
-// U+10FFFF are none.
+// U+10FFFF are no characters.
 size_t utf8_length(std::string_view text);
 bool is_utf8(std::string_view text);
 
-// A text from elsewhere, fit to be shown: control characters and what is not UTF-8 replaced by '?', cut after `most`
-// bytes.
+// A text from elsewhere, fit to be shown. Control characters and bytes that are not UTF-8 become escapes (\n, \x1b),
+// letters that command a terminal or turn the direction of writing too (\u202e). Cut after `most` bytes, with '...'.
 std::string printable(std::string_view foreign, size_t most = std::string_view::npos);
 // The same in quotes, for a message of one line.
 std::string in_quotes(std::string_view foreign);

@@ -28,7 +28,7 @@ bool move_to(int processor) {
   return true;
 }
 
-// A processor in `allowed` that is not in `taken`, and then is; -1: there is none.
+// A processor in `allowed` that is not in `taken`, and then is; -1 where all are.
 int take_free(const cpu_set_t& allowed, cpu_set_t& taken) {
   for (int processor = 0; processor < CPU_SETSIZE; ++processor) {
     if (!CPU_ISSET(processor, &allowed) || CPU_ISSET(processor, &taken)) continue;

@@ -15,7 +15,7 @@ namespace neon {
 
 namespace {
 
-// The number, 1 or more, that is all of `text` but for blanks around it; 0: it is none.
+// The number, 1 or more, that is all of `text` but for blanks around it; 0 for any other text.
 int count_in(std::string_view text) {
   constexpr const char* kBlanks = " \t";
   const size_t begin = text.find_first_not_of(kBlanks);
@@ -43,7 +43,8 @@ int processors() {
   return std::max(1, std::min(threads, of_groups));
 }
 
-// The first number of a list such as "4,2": of threads at the outermost level, those inside it follow. 0: it is none.
+// The first number of a list such as "4,2": of threads at the outermost level, those inside it follow. 0 for any other
+// text.
 int first_number(std::string_view list) {
   int first = 0;
   while (true) {

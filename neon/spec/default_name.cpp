@@ -14,7 +14,7 @@ constexpr double kMost = 1e15;
 
 class DefaultName {
  public:
-  // Of what is no such name, `kind` is empty.
+  // Leaves `kind` empty for a key that is no such name.
   explicit DefaultName(const std::string& key) : key_(key) {
     const size_t end = key.rfind('_');
     if (end == key.npos || end == 0 || end + 1 == key.size() || key.size() - end > 16) return;
@@ -28,14 +28,14 @@ class DefaultName {
     else if (entry) aliases_ = entry->aliases;
   }
 
-  // Null when the net has no such layer. Of several copies, none is in the file alone: that is refused.
+  // Null when the net has no such layer. Refuses one of several copies, since the file has no place for it alone.
   Setting* find(Setting& layers) {
     if (kind_.empty()) return nullptr;
     return find_in(layers);
   }
 
  private:
-  // Of a layer, or of a list of them.
+  // Looks in a layer, or in a list of layers.
   Setting* find_in(Setting& item) {
     if (item.is_list()) {
       for (Setting& below : item.items)
@@ -74,7 +74,7 @@ class DefaultName {
     return written == kind_ || std::ranges::count(aliases_, written) > 0;
   }
 
-  // What a layer's parameters hold of layers: those of its branches, say. Every other value may look like a layer,
+  // The layers in a layer's parameters: those of its branches, say. Every other value may look like a layer,
   // but is a name, an activation ...
   template <typename S>
   static std::vector<S*> layers_of(S& item) {
@@ -91,7 +91,7 @@ class DefaultName {
     return out;
   }
 
-  // How often which layers follow one another, if it is a Repeat, and -1 if it is not. A wrong one is told later.
+  // How often which layers follow one another, if it is a Repeat, and -1 if it is not. A wrong one is reported later.
   template <typename S>
   static std::pair<double, S*> repeated(S& item) {
     if (!is_object(item) || item.entries[0].key != "Repeat") return {-1, nullptr};

@@ -7,8 +7,8 @@
 namespace neon {
 
 // The layer whose default name is Class_N: N counts the layers of the class from 0 in the order of the spec, named
-// ones, those inside of branches and the copies that a Repeat will make among them. Null when there is none. Of several
-// copies none stands in the file alone: a config error says so.
+// ones, those inside of branches and the copies that a Repeat will make among them. Null where no layer has it. One of
+// several copies is a config error, since the file has no place for it alone.
 Setting* layer_by_default_name(Setting& layers, const std::string& key);
 
 }  // namespace neon

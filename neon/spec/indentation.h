@@ -1,4 +1,4 @@
-// What is wrong with a line that the parser stopped at, where lists and maps go by their columns.
+// The fault in a line that the parser stopped at, where columns make lists and maps.
 #pragma once
 #include <string>
 
@@ -6,8 +6,8 @@
 
 namespace neon {
 
-// Of the text at a line and column, from 0, that neither goes on with the list or map above it nor ends it: whether it
-// is an item in another column than the others, or one without its dash. "" when it is neither.
+// Describes a text that neither goes on with the list or map above it nor ends it, at a line and column from 0: an item
+// in another column than the others, or one without its dash. "" when it is neither.
 std::string wrong_indentation(const Source& source, int line, int column);
 
 }  // namespace neon

@@ -16,8 +16,8 @@ std::string notation_of(const Setting& root);
 // stand there: `object_expected` says so of the setting itself, or of each item of a list.
 void convert_objects(Setting& setting, bool object_expected, Problems& problems);
 
-// The whole root of any notation: objects everywhere, `define` removed; of a 1.x file also batchsize, epochs where
-// there are none, and keys that only hold anchors.
+// The whole root of any notation: objects everywhere, `define` removed. In a 1.x file batchsize becomes
+// batch_size, missing epochs are 1, and keys that only hold anchors go.
 void convert_root(Document& document, const std::string& notation, std::vector<std::string>& notes, Problems& problems);
 // What --set may still name as the file does: of a 1.x file the dataset's name, and what is in older_keys.h.
 void convert_keys(Setting& root, const std::string& notation, std::vector<std::string>& notes, Problems& problems);
@@ -25,7 +25,7 @@ void convert_keys(Setting& root, const std::string& notation, std::vector<std::s
 // Whether the text can be a class's name, with or without its package: Affine, neon.layers.Affine.
 bool is_class_name(std::string_view text);
 
-// Of a class's name, what stands behind its package.
+// The part of a class's name behind its package.
 std::string_view last_part(std::string_view dotted);
 
 // Whether it is {Name: ...}.

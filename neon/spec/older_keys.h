@@ -1,4 +1,4 @@
-// Parameters of neon 0.9's and 1.x's layers and optimizers that are none of ours.
+// Parameters of neon 0.9's and 1.x's layers and optimizers that ours lack.
 #pragma once
 #include <string>
 #include <vector>
@@ -14,8 +14,8 @@ namespace neon {
 // note. A parameter without a value was Python's None, the default of those that may have it: it is left out, too.
 void convert_older_keys(Setting& root, std::vector<std::string>& notes);
 
-// What neon 0.9 wrote in a layer and is a layer of its own today: local_conv of a convolution, and maxout of a pooling.
-// A problem each, with what to write.
+// Parameters of neon 0.9's layers that are layers of their own today: local_conv of a convolution, and maxout of a
+// pooling. A problem each, with what to write.
 void check_oldest_keys(Setting& root, Problems& problems);
 
 }  // namespace neon

@@ -12,15 +12,16 @@ namespace neon {
 //   batch_size=64   optimizer.learning_rate=0.01   layers[2].nout=50   layers.fc1.nout=50
 // A key leads through an object to its parameters (optimizer.learning_rate is
 // optimizer.GradientDescentMomentum.learning_rate) and through a MultiOptimizer's mapping to the optimizers in it, an
-// index to the list that is its value. Of a list, a key takes
+// index to the list that is its value. In a list, a key takes
 // the object with that `name`, wherever it is nested, the only item of that class, or the layer of that default name,
 // Class_N. A key with a dot in it stands in double quotes. VALUE is YAML on one line, typed as in a file: 0.1, [3, 3],
 // {Gaussian: {scale: 0.01}}. As in neon 1.x, `config` may stand before a parameter, and optimizer.type is the class.
 // The last key may be new, since not every parameter is written; any other must be there.
-// The root must have its paths. Problems are added; the root is changed only when there is none.
+// The root must have its paths. Problems are added; the root is changed only without a problem.
 void apply_override(Setting& root, std::string_view assignment, Problems& problems);
 
-// What an assignment gives a key of the top level, as written; no key where it leads further in or cannot be read.
+// A key of the top level and the value that an assignment gives it, as written; no key where it leads further in or
+// cannot be read.
 struct TopLevelOverride {
   std::string key, value;
 };

@@ -41,7 +41,7 @@ Repeat repeat_of(const Setting& item, Problems& problems) {
   return out;
 }
 
-// What a setting becomes; as double, since it may be far past any integer.
+// The size that a setting grows to; as double, since it may be far past any integer.
 struct Size {
   double nodes = 1, text = 0;
   void add(const Size& other, double times) {
@@ -83,7 +83,7 @@ class Checker {
     }
   }
 
-  // Of its layers, which come to stand in the list that the Repeat stands in.
+  // The size of its layers, which replace the Repeat in its list.
   Size repeated(const Setting& item, int depth) {
     const Repeat repeat = repeat_of(item, problems_);
     Size out{0, 0};

@@ -16,7 +16,7 @@ constexpr const char* kShape = "a spec is a map with the keys dataset, layers, c
 
 void check_layers(const Setting& root, Problems& problems) {
   const Setting* layers = root.find("layers");
-  if (!layers) return;  // whoever reads the parameters tells of it, together with all else
+  if (!layers) return;  // the reader of the parameters reports it, together with all else
   if (layers->is_null()) problems.add(*layers, "no layers are given");
   else if (layers->is_scalar()) problems.add(*layers, text("expected a list of layers, found ", layers->describe()));
 }

@@ -17,7 +17,7 @@ struct Spec {
   Setting root;  // a map
   // "native"; "1.2": {type: Name, config: {...}}; "1.0": {type: Name, parameters inline}.
   std::string notation;
-  // What was left out or overruled in a 1.x file, a line each: anchor holders, doubled keys.
+  // A line for each thing left out or overruled in a 1.x file: anchor holders, doubled keys.
   std::vector<std::string> notes;
 };
 

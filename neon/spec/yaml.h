@@ -9,7 +9,7 @@
 
 namespace neon {
 
-// What a file may cost at most. Nodes (values and lists and maps) and text are counted after aliases were
+// The most that a file may cost. Nodes (values and lists and maps) and text are counted after aliases were
 // replaced by what they stand for, so a small file cannot grow into a large tree.
 struct YamlLimits {
   size_t bytes = size_t(4) << 20;  // of the file

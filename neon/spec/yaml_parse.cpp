@@ -95,7 +95,7 @@ class RawBuilder : public YAML::EventHandler {
   [[noreturn]] void stop(const YAML::Mark& mark, std::string message) {
     stop_at(source_.at(mark.line, mark.column), std::move(message));
   }
-  // The parser's own complaint, in words that help, at the place to mend.
+  // Throws the parser's own complaint, reworded to help, at the place to mend.
   [[noreturn]] void stop(const YAML::Exception& error);
 
  private:

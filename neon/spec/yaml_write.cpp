@@ -83,7 +83,7 @@ bool fits_one_line(const Setting& list) {
 
 void append_block(std::string& out, const Setting& setting, size_t indent);
 
-// What stands after "key:" or "-"; `inner` indents the lines that follow.
+// Writes what stands after "key:" or "-"; `inner` indents the lines that follow.
 void append_value(std::string& out, const Setting& setting, size_t inner, bool after_dash) {
   const bool flow_list = setting.is_list() && fits_one_line(setting);
   const bool block = (setting.is_list() && !flow_list) || (setting.is_map() && !setting.entries.empty());

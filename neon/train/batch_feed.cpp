@@ -9,7 +9,7 @@ namespace neon {
 
 namespace {
 
-// What batches of the split are read from into a ring; null: they are not. A ring that is no smaller than a set in
+// Reads batches of the split into a ring; null without a ring. A ring that is no smaller than a set in
 // memory would only take more.
 std::shared_ptr<const RowReader> rows_to_stream(const Split& split, int64_t batch) {
   if (split.reader) return split.reader;

@@ -1,8 +1,8 @@
-// What the programs of a run read batch by batch: the whole set, of which `indices` picks a batch, where it is held in
-// their memory; or a ring of batches, which threads read while the run goes on, from files or, where a set does not fit
-// in a GPU's memory, from the host's. Which samples a batch has, and so every bit of what is computed, is the same;
-// only of images that on_bad_sample: skip leaves out are there fewer in memory, where others stand in for them in the
-// ring.
+// The programs of a run read from a feed batch by batch: the whole set, of which `indices` picks a batch, where it is
+// held in their memory; or a ring of batches, which threads read while the run goes on, from files or, where a set does
+// not fit in a GPU's memory, from the host's. Which samples a batch has, and so every bit of what is computed, is the
+// same; only of images that on_bad_sample: skip leaves out are there fewer in memory, where others stand in for them in
+// the ring.
 #pragma once
 #include <memory>
 #include <optional>
@@ -52,7 +52,7 @@ struct FeedBytes {
   int64_t rows = 0;  // BatchFeed::rows()
   size_t shared = 0, each = 0;
 };
-// Of the feed that make_feed() makes with such a batch, weight and samples.
+// Bytes of the feed that make_feed() makes with such options.
 FeedBytes feed_bytes(const Split& split, const FeedOptions& options);
 
 // The options with which a program is compiled that reads from a feed.

@@ -1,5 +1,5 @@
-// Callbacks: things that happen at the end of an epoch, or of steps that they watch. What they remember is saved with
-// the run.
+// Callbacks: things that happen at the end of an epoch, or of steps that they watch. Their state is saved with the
+// run.
 #pragma once
 #include <map>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace neon {
 
-// What is known before the first step, and what a callback adds to the metrics file.
+// Facts known before the first step, and the series that a callback adds to the metrics file.
 struct RunPlan {
   const StepGraph& graph;
   DType dtype = DType::f32;
@@ -21,10 +21,10 @@ struct RunPlan {
   std::vector<SeriesSpec> series;
   std::vector<AttributeSpec> attributes;
   std::vector<std::string> messages;
-  bool begins = true;  // where it goes on, what was said then is not said again
+  bool begins = true;  // false: a resumed run, which repeats no message of its begin
 };
 
-// What a callback sees when a step that it watches has ended.
+// A callback sees this when a step that it watches has ended.
 struct StepEnd {
   Progress at;  // the step
   double loss_scale = 1;
@@ -33,7 +33,7 @@ struct StepEnd {
   std::vector<std::string> messages;
 };
 
-// What a callback sees when an epoch has ended.
+// A callback sees this when an epoch has ended.
 struct EpochEnd {
   int64_t epoch = 0;                      // epochs done
   double train_cost = 0;                  // mean over the epoch
@@ -47,7 +47,7 @@ class Callback {
   static constexpr const char* kCategory = "callback";
   virtual ~Callback() = default;
   virtual const void* params_address() const = 0;
-  // What it wants of the programs, before they are made.
+  // Asks for outputs of the programs before they are made.
   virtual void prepare(StepOptions& options) const { (void)options; }
   virtual void plan(RunPlan& plan) { (void)plan; }
   virtual bool watches(const Progress& step) const {
@@ -63,7 +63,7 @@ class Callback {
   // After the last step; not when a signal stopped the run, which then goes on later.
   virtual void train_end(Variables& variables, std::string& message) { (void)variables, (void)message; }
   virtual bool needs_evaluation() const { return false; }
-  // What its state is about. A run that goes on hands the state to the callback of the same name about the same.
+  // The subject of its state. A resumed run hands the state to the callback of the same name and subject.
   virtual std::string subject() const { return ""; }
   // State: numbers by name, and arrays by name, for the checkpoint.
   virtual std::map<std::string, double> state() const { return {}; }

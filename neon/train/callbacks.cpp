@@ -90,7 +90,7 @@ class EarlyStop : public Parametrized<Callback, EarlyStopParams> {
     if (copy.empty()) copy = tensor.clone();
     else if (tensor.bytes()) std::memcpy(copy.data(), tensor.data(), tensor.bytes());
   }
-  // What is kept and what the net has change places, so that neither is lost.
+  // The kept values and the net's change places, so that neither is lost.
   void exchange(Variables& variables) {
     for (auto& [name, tensor] : kept_) {
       Tensor& here = variables.at(name);

@@ -38,7 +38,7 @@ class CheckpointSaver {
   // Writes PATH.part, flushes it, reads it back and checks it, gives the newest so far its older name,
   // renames the .part over PATH, flushes the folder, and only then removes those beyond the history that
   // this run made. A run that goes on from a checkpoint passes its "neon.run" on in the metadata. A file at
-  // PATH that is no sound checkpoint is renamed, not overwritten. Returns what the user should be told.
+  // PATH that is no sound checkpoint is renamed, not overwritten. Returns messages for the user.
   // Throws a failed error that says why and what is kept; the .part is then gone and PATH as it was.
   std::vector<std::string> save(TensorFile contents, int64_t epoch);
 
@@ -64,7 +64,7 @@ class CheckpointSaver {
 // Throws a data error that says what is wrong with each when none is sound, and a memory error when there is no room.
 TensorFile load_checkpoint(const std::string& path, std::vector<std::string>& warnings);
 
-// That very file; throws a data error when it is not a sound checkpoint.
+// Reads that very file; throws a data error when it is not a sound checkpoint.
 TensorFile read_checkpoint(const std::string& path);
 
 }  // namespace neon

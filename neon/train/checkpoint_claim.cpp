@@ -35,7 +35,7 @@ void check_room(const AtomicFile& part, const std::string& folder, double one, d
   if (error != EOPNOTSUPP && error != ENOSYS && error != EINVAL && error != EINTR) too_small(system_message(error));
 }
 
-// Of the older names, which are longer, where the numbers have grown.
+// Checks the length of the older names, which grow with their numbers.
 void check_name(const std::string& path, const std::string& folder) {
   const long most = pathconf(folder.c_str(), _PC_NAME_MAX);
   const std::string name = file_name_of(older_path(path, 999'999, 999'999));

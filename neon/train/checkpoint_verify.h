@@ -1,4 +1,4 @@
-// What makes a .safetensors file a checkpoint, and the names of those kept beside the newest. For the
+// Tells whether a .safetensors file is a checkpoint, and names those kept beside the newest. For the
 // checkpoint files in this folder.
 #pragma once
 #include <cstdint>

@@ -8,8 +8,8 @@
 namespace neon {
 
 // Mean cost over the training samples if each of the net's `outputs` were the shares of the classes, or the mean of the
-// targets. Of large sets of numbers some samples, evenly spaced, are measured. Nothing where that cannot be told: the
-// targets have masks, or are not in memory, or there are too many classes.
+// targets. In large sets of numbers some samples, evenly spaced, are measured. Nothing for targets with masks or
+// outside of memory, or with too many classes.
 std::optional<double> cost_of_constant(const Cost& cost, const Data& data, size_t outputs);
 
 }  // namespace neon

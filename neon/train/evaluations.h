@@ -31,7 +31,7 @@ class Evaluations {
   Results run(int64_t epoch);
   // The set at the end, where that is another one. False: a signal asks the run to stop.
   bool run_at_end();
-  // Of the last run(); empty after forget().
+  // Results of the last run(); empty after forget().
   const Results& results() const { return results_; }
   const Results& at_end() const { return at_end_; }
   // The net has changed since.

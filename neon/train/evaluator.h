@@ -11,12 +11,12 @@ namespace neon {
 
 // Samples to evaluate, and what people call them.
 struct EvaluatedSet {
-  const Split& split;  // empty when there is none
+  const Split& split;  // may be empty
   const char* name;    // "validation" or "test"
 };
 // While training goes on, and what chooses among weights: the validation samples, where there are any.
 EvaluatedSet set_during_training(const Data& data);
-// Of weights that are final: the test samples, where there are any.
+// The set for final weights: the test samples, where there are any.
 EvaluatedSet set_at_end(const Data& data);
 
 class Evaluator {

@@ -17,8 +17,8 @@ std::vector<std::string> result_names(const Metric& metric) {
   return out;
 }
 
-// Metrics may share a result, as Top1Misclass, which is the same of both. Those that share all differ in what no name
-// tells, and one would be taken for the other.
+// Metrics may share a result, as Top1Misclass, which is the same of both. Metrics that share all results differ in
+// nothing that a name shows, and one would be taken for the other.
 void check_result_names(const std::vector<Made<Metric>>& metrics, const Setting& root, Problems& problems) {
   for (size_t i = 0; i < metrics.size(); ++i)
     for (size_t k = 0; k < i; ++k) {
@@ -82,7 +82,7 @@ void Experiment::add_default_metric(int64_t outputs, int64_t classes) {
 
 namespace {
 
-// Of the class that the spec names.
+// The name of the class that the spec names.
 template <typename T>
 std::string class_name_of(const Made<T>& made) {
   const Setting& resolved = made.resolved();
@@ -110,7 +110,7 @@ std::vector<std::string> Experiment::advice(const StepGraph& graph, const DataLa
 
 namespace {
 
-// Bits of mantissa that updates keep, of what -u says; 0: they are not rounded by chance.
+// Bits of mantissa that updates keep, by -u; 0 without stochastic rounding.
 int kept_bits(int64_t asked, DType dtype) {
   const int most = most_kept_bits(dtype);
   if (asked == 0) return 0;
@@ -159,7 +159,7 @@ void check_batch(const RunOptions& options, const StepOptions& step, const DataL
 
 namespace {
 
-// The first layer whose batch norm sees one value of each feature in each sample; empty: there is none.
+// The first layer whose batch norm sees one value of each feature in each sample; empty without one.
 std::string normalised_over_samples(const Graph& graph, int64_t batch) {
   for (int i = 0; i < graph.node_count(); ++i) {
     const Node& node = graph.node(i);

@@ -82,17 +82,17 @@ class Experiment {
   std::vector<const Metric*> metrics() const;
   // Whether the spec names some; that of a run that goes on does, where it got the default.
   bool metrics_named() const { return metrics_given_ && !params.metrics.empty(); }
-  // Of all metrics; two may have one of the same name.
+  // The results of all metrics; two may have one of the same name.
   std::vector<Metric::Result> results() const;
   // Every parameter of everything, defaults included, and what the options say in place of the spec. A seed that a
-  // run drew for itself is none of it: data are not drawn from that.
+  // run drew for itself is left out: data are not drawn from that.
   Setting resolved(const RunOptions& options) const;
   // Throws a config error unless cost, metrics and optimizer fit the net's outputs. A spec that does not say what is
   // measured gets Misclassification here, where it fits.
   void fit(const StepGraph& graph, const DataLayout& layout);
-  // What trains, but hardly as meant: warnings with their places, for a net that fits.
+  // Warnings with their places about a net that trains, but hardly as meant.
   std::vector<std::string> advice(const StepGraph& graph, const DataLayout& layout) const;
-  // What `work` gives. Config errors that begin with a key of the spec and a colon are told with the key's place.
+  // The result of `work`. Config errors that begin with a key of the spec and a colon get the key's place.
   auto placing(auto&& work) const {
     try {
       return work();
@@ -114,7 +114,7 @@ class Experiment {
   bool metrics_given_ = false, default_metric_ = false;
 };
 
-// Of activations and weights.
+// The type of activations and weights.
 DType data_type(const RunOptions& options, const ExperimentParams& params);
 // Batch, type and the like of a run: what the options say, else the spec. `seed` is left to the run.
 StepOptions step_options(const RunOptions& options, const ExperimentParams& params);
@@ -128,7 +128,7 @@ void check_last_batch(const RunOptions& options, const StepGraph& full, const St
 // Throws a config error where a run of so many steps ends before its first update; returns a note where its last steps
 // come to none, otherwise "".
 std::string check_steps(const StepOptions& options, int64_t steps);
-// What the callbacks make of the run; throws a config error where one needs an evaluation and the run has none, or
+// Plans the run as the callbacks ask; throws a config error where one needs an evaluation and the run has none, or
 // does not fit the run.
 void plan_callbacks(const Experiment& experiment, bool evaluates, RunPlan& plan);
 

@@ -1,4 +1,4 @@
-// What programs take of a GPU's memory, and how many samples would fit where it is too much.
+// The memory of a GPU that programs take, and how many samples would fit where it is too much.
 #pragma once
 #include <functional>
 
@@ -26,7 +26,7 @@ class GpuNeeds {
   size_t held_ = 0, shared_ = 0, most_ = 0;
 };
 
-// What had no room.
+// The request that found no room.
 struct RoomAsked {
   std::string what = "Steps";  // of so many samples
   std::string of = "data, weights and values";
@@ -34,8 +34,8 @@ struct RoomAsked {
   const char* option = "-z ";            // that takes fewer; "" where none does
   std::function<size_t(int64_t)> bytes;  // that so many samples take
 };
-// ". Steps of 512 samples plan 3.0 GiB ... about 300 samples would fit (-z 300)", to follow the error. What is free
-// then must be all there is.
+// ". Steps of 512 samples plan 3.0 GiB ... about 300 samples would fit (-z 300)", to follow the error. The free
+// memory must then be all there is.
 std::string room_text(const RoomAsked& asked, const DeviceOptions& device);
 
 // What `make` makes. Where a GPU has no room for it `let_go` frees what is there, and the error says what would fit.

@@ -4,7 +4,7 @@ namespace neon {
 
 namespace {
 
-// Of weights and of batch norm's statistics.
+// Starts the means of weights and of batch norm's statistics.
 void start_running_means(Variables& variables) {
   for (const auto& [name, tensor] : variables.all())
     if (variables.has(name + "/ema")) variables.at(name + "/ema").copy_from(tensor);

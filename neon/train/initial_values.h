@@ -1,4 +1,4 @@
-// What the variables of a run hold before its first step.
+// The values of a run's variables before its first step.
 #pragma once
 #include <string>
 #include <vector>

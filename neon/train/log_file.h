@@ -20,7 +20,7 @@ class LogFile {
   explicit LogFile(const std::string& path, size_t most_bytes = 10'000'000);
   ~LogFile();
   void write(const std::string& line);
-  // What went wrong for the first time since the last call, or "". A log that fails must not stop a training.
+  // The first failure since the last call, or "". A log that fails must not stop a training.
   std::string take_problem();
 
  private:

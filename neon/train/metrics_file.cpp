@@ -109,7 +109,7 @@ struct MetricsFile::State {
   std::map<std::string, size_t, std::less<>> by_path;
   std::map<std::string, PlacedNumber, std::less<>> numbers;  // by "owner@name"
   std::vector<std::string> messages;
-  std::map<std::string, bool> told;  // misuse is told once for each kind
+  std::map<std::string, bool> told;  // misuse is reported once for each kind
   bool failing = false, lost = false;
   Clock::time_point flushed = Clock::now();
 
@@ -265,7 +265,7 @@ double MetricsFile::get(std::string_view path, int64_t index, int64_t part) cons
   });
 }
 
-// 0, or the first errno. What could not be written stays marked.
+// 0, or the first errno. Values that could not be written stay marked.
 int MetricsFile::State::write_series(Placed& placed) {
   if (placed.first == placed.last) return 0;
   const int64_t rows = placed.spec.columns ? placed.spec.width : 1;
@@ -319,7 +319,7 @@ bool MetricsFile::State::is_whole() const {
   return fstat(file.get(), &status) != 0 || size_t(status.st_size) >= image.size();
 }
 
-// Whether the closed file is the image. What another program wrote behind it does not count.
+// Whether the closed file is the image. Bytes that another program wrote behind it do not count.
 bool MetricsFile::State::is_as_written() const {
   std::vector<std::byte> piece(std::min<size_t>(image.size(), size_t(1) << 20));
   for (size_t at = 0; at < image.size(); at += piece.size()) {

@@ -89,14 +89,14 @@ class MetricsFile {
   // A file not closed was cut short: its status becomes "killed".
   ~MetricsFile();
 
-  // From here on nothing throws: a log that cannot be written must not stop a training. What goes wrong is
-  // said once by take_messages(), values are kept, and every later flush tries again.
+  // From here on nothing throws: a log that cannot be written must not stop a training. Each failure is
+  // reported once by take_messages(), values are kept, and every later flush tries again.
 
   // One number of a point, or all of them.
   void set(std::string_view path, int64_t index, double value);
   void set(std::string_view path, int64_t index, std::span<const double> values);
   void set_attribute(std::string_view owner, std::string_view name, double value);
-  // What was set, NaN where nothing was.
+  // The value that was set, else NaN.
   double get(std::string_view path, int64_t index, int64_t part = 0) const;
 
   // Hands everything set so far to the operating system: it survives the process. Call it before a
@@ -108,7 +108,7 @@ class MetricsFile {
   // After close(): whether the file under its name holds the values.
   bool is_kept() const;
 
-  // What the user should be told since the last call.
+  // New messages for the user since the last call.
   std::vector<std::string> take_messages();
 
  private:

@@ -125,7 +125,7 @@ void limit_child(size_t file_bytes) {
   if (pages > 0) setrlimit(RLIMIT_DATA, &memory);
   setrlimit(RLIMIT_CPU, &seconds);
   setrlimit(RLIMIT_CORE, &core);
-  // What the C library says when the heap is destroyed is not for the user.
+  // The C library's text about a destroyed heap is not for the user.
   const int nowhere = open("/dev/null", O_WRONLY);
   if (nowhere >= 0) dup2(nowhere, STDERR_FILENO);
   alarm(unsigned(10 * time));  // HDF5 can also sleep for ever

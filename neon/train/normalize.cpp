@@ -31,7 +31,7 @@ void take(const Normalize& normalize, auto& data) {
   data.deviations = normalize.std.empty() ? std::vector<double>(channels, 1) : normalize.std;
 }
 
-// Sums of the channels' numbers and of their squares. Of bytes they are exact up to 10^11 of them, in whatever
+// Sums of the channels' numbers and of their squares. Sums of bytes are exact up to 10^11 of them, in whatever
 // order they are added.
 struct ChannelSums {
   explicit ChannelSums(int64_t channels) : sums(size_t(channels), 0), squares(size_t(channels), 0) {}
@@ -57,7 +57,7 @@ struct ChannelSums {
   }
 };
 
-// What a thread reads samples of a stream with.
+// A thread reads samples of a stream with this.
 struct ReadingThread {
   explicit ReadingThread(const Shape& sample) : sums(sample[0]), pixels(DType::u8, {sample[1], sample[2], sample[0]}) {}
   void read(const SampleReader& reader, int64_t index) try {

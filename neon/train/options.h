@@ -1,4 +1,4 @@
-// What the command line says about a run, apart from the spec. Saved with the run, so that it can go on.
+// The command line's options of a run, apart from the spec. Saved with the run, so that it can go on.
 #pragma once
 #include <optional>
 #include <string>

@@ -13,7 +13,7 @@ std::string count_text(double value) {
   return formatted("%.0f", value);
 }
 
-// Of the share of time that was spent waiting for data.
+// Shows the share of time that was spent waiting for data.
 std::string data_text(double waiting) { return waiting >= 0.01 ? formatted("  data %.0f %%", 100 * waiting) : ""; }
 
 constexpr auto kTerminalInterval = std::chrono::milliseconds(100);

@@ -1,4 +1,4 @@
-// What a person sees of a run, on stderr: one line that renews itself on a terminal, a plain line an epoch (and
+// The progress of a run for people, on stderr: one line that renews itself on a terminal, a plain line an epoch (and
 // now and then within a long one) elsewhere.
 #pragma once
 #include <chrono>

@@ -1,4 +1,4 @@
-// What a run tells while it goes on: to people on stderr, to the log file, to the metrics file.
+// Reports of a run while it goes on: to people on stderr, to the log file, to the metrics file.
 #pragma once
 #include <map>
 #include <memory>
@@ -47,7 +47,7 @@ class RunReport {
  private:
   ProgressState state_of(const Position& position, double cost) const;
 
-  // Of the steps of an epoch; seconds.
+  // Seconds of the steps of an epoch.
   struct Clock {
     double started = 0, took = 0, waited_before = 0, share_waiting = 0;
     int64_t first_step = 0;
@@ -59,7 +59,7 @@ class RunReport {
   std::unique_ptr<RunLog> log_;
   Clock clock_;
   std::optional<double> recent_cost_;  // running mean of the last steps
-  std::vector<std::string> left_out_;  // what was told of samples that were left out
+  std::vector<std::string> left_out_;  // messages so far about samples that were left out
 };
 
 }  // namespace neon

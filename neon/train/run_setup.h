@@ -1,4 +1,4 @@
-// What a run is asked to do: spec, options, data and device, settled before the first program is compiled.
+// The request for a run: spec, options, data and device, settled before the first program is compiled.
 #pragma once
 #include <string>
 

@@ -18,7 +18,7 @@ std::string device_words(const std::string& name) { return name == "CPU" ? "the 
 
 uint64_t fresh_seed() { return uint64_t(std::chrono::system_clock::now().time_since_epoch().count()) & 0x7fffffffffff; }
 
-// What results may differ by, now that a run goes on here.
+// Warnings of differences that may change the results of a run resumed here.
 std::vector<std::string> differences(const Position& then, const Position& here) {
   std::vector<std::string> out;
   if (here.threads < then.threads)

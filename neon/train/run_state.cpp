@@ -223,7 +223,7 @@ TensorFile evaluated_weights(const TensorFile& file, bool running_means) {
     if (named.name.starts_with("callback/") || belongs_to_step(named.name)) continue;
     if (belongs_to_another(named.name, [&](const std::string& name) { return file.find(name) != nullptr; })) continue;
     const Tensor* mean = running_means ? file.find(named.name + "/ema") : nullptr;
-    // What are no numbers of that kind stays as it is, and is seen to be another net's.
+    // A mean of another kind of numbers stays as it is, and is found to be another net's.
     const bool rounds = mean && is_floating(mean->dtype()) && is_floating(named.tensor.dtype());
     out.tensors.push_back({named.name, rounds ? mean->converted(named.tensor.dtype()) : mean ? *mean : named.tensor});
   }
@@ -270,7 +270,7 @@ std::string name_and_subject(const Made<Callback>& callback) {
   return text(resolved.is_map() ? resolved.entries.at(0).key : resolved.value, ' ', callback->subject());
 }
 
-// Those of a checkpoint's spec, without their states.
+// The callbacks of a checkpoint's spec, without their states.
 std::vector<Made<Callback>> stored_callbacks(const StoredRun& run) {
   const Setting spec = read_yaml_text(run.file.metadata.at("neon.spec"), "#spec");
   std::vector<Made<Callback>> out;

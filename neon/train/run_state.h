@@ -57,7 +57,7 @@ StoredRun unpack_run(TensorFile file, const std::string& path);
 std::optional<bool> trained_as_caffe(const TensorFile& file);
 
 // The parameters and running statistics of a checkpoint; with `running_means` their means (NAME/ema) in their
-// place. What belongs to one of them (optimizer state: NAME/velocity), to the step and to callbacks is left
+// place. Arrays of the optimizer (NAME/velocity), of the step and of callbacks are left
 // out.
 TensorFile evaluated_weights(const TensorFile& file, bool running_means);
 
@@ -66,7 +66,7 @@ TensorFile evaluated_weights(const TensorFile& file, bool running_means);
 void declare_variables(const Graph& graph, Variables& variables);
 
 // Copies tensors into variables of the same name; throws a config error that lists every difference: a name on one
-// side only, another type or shape. Callbacks' arrays are none. With `weights_only` only what evaluated_weights
+// side only, another type or shape. Callbacks' arrays do not count. With `weights_only` only what evaluated_weights
 // gives, with means where there are such, is wanted of the file, converted to the variables' types, and other variables
 // stay as they are.
 void restore_variables(const TensorFile& file, const std::string& path, Variables& variables,

@@ -36,7 +36,7 @@ void on_signal(int signal) {
   else if (now - first > kSameRequest) _exit(128 + signal);
 }
 
-// What is ignored stays so: a shell says thereby that a program in the background is not meant.
+// A signal that is ignored stays so: a shell ignores those that are not meant for a program in the background.
 void install(int signal, const struct sigaction& action, struct sigaction& earlier) {
   struct sigaction before {};
   sigaction(signal, &action, &before);

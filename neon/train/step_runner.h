@@ -44,7 +44,7 @@ class StepRunner {
   void choose_threads();
   // Where the run stands, `ahead` steps from now.
   Progress progress(int64_t ahead = 0) const;
-  // Of the first optimizer, in the last step; 0 without an optimizer.
+  // The first optimizer's rate in the last step; 0 without an optimizer.
   double rate() const;
 
   // For measurements: `count` steps over the epochs' ends, without anything else of a run. Returns the last cost.
@@ -81,7 +81,7 @@ class StepRunner {
   Listener& listener_;
   DataLayout layout_;
   std::unique_ptr<BatchFeed> feed_;
-  StepProgram full_, ragged_;  // ragged_: for the last, shorter batch of an epoch; empty where there is none
+  StepProgram full_, ragged_;  // ragged_: for the last, shorter batch of an epoch; may be empty
   double last_cost_ = 0;
 };
 

@@ -106,7 +106,7 @@ int64_t StreamFeed::wait_for(int64_t number) {
   }
 }
 
-// What is missing in the last batch of a pass is its last sample again; it does not count, nor do samples left out.
+// The last sample of a pass fills up its last batch; the copies do not count, nor do samples left out.
 void StreamFeed::fill_up(int64_t number, int64_t count) {
   const int slot = int(number % slots_);
   const BatchSlot batch = memory(*ring_, slot);

@@ -23,7 +23,7 @@ bool is_set(const char* name) {
   return value && *value;
 }
 
-// Of the terminal as it is now: a window may change.
+// The terminal's width as it is now: a window may change.
 size_t columns() {
   winsize size{};
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;

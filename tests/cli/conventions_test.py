@@ -39,7 +39,7 @@ class Conventions(support.Case):
 
     def test_dropout_scales_in_the_evaluation(self):
         self.says("Dropout", "in training the others are set to 0, in the evaluation all are multiplied by this")
-        self.says("Dropout", "With --caffe, training divides what stays by it, and the evaluation changes nothing")
+        self.says("Dropout", "With --caffe, training divides the inputs that stay by it, and the evaluation changes nothing")
         x = np.arange(1, 13).reshape(4, 3).astype(np.float32)
         for options, factor in ([], 0.25), (["--caffe"], 1):
             self.train([{"Dropout": 0.25}, {"Linear": {"nout": 1, "init": {"Constant": 1}}}], x, x[:, :1], options=options)
