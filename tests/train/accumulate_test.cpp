@@ -9,14 +9,14 @@ using namespace neon;
 
 namespace {
 
-constexpr int64_t kSamples = 11, kBatch = 4, kFeatures = 3;
+constexpr int64_t kSamples = 11, kAtOnce = 4, kFeatures = 3;
 constexpr double kRate = 0.0625;
 
 // y = W x, and the target is x: the gradient of half the squared difference is (W x - x) x^T for each sample.
 Spec spec_with(int64_t accumulate, int64_t epochs) {
   return spec_from_text(text("dataset: {UniformRandom: {ntrain: ", kSamples, ", ntest: 0, nin: ", kFeatures,
                              ", nout: 0}}\nlayers: [Linear: {nout: ", kFeatures,
-                             ", init: Kaiming}]\ncost: SumSquared\nshuffle: false\nbatch_size: ", kBatch,
+                             ", init: Kaiming}]\ncost: SumSquared\nshuffle: false\nbatch_size: ", kAtOnce,
                              "\noptimizer: {GradientDescentMomentum: {learning_rate: ", kRate,
                              "}}\naccumulate: ", accumulate, "\nepochs: ", epochs, "\nrng_seed: 3\ndatatype: f64\n"),
                         "test.yaml");
@@ -56,7 +56,7 @@ TEST_CASE("steps that are accumulated count by their samples") {
   trainer.run();
   int64_t first = 0, count = 0;
   for (int64_t step = 0; step < epochs * 3; ++step) {
-    count += step % 3 == 2 ? 3 : kBatch;
+    count += step % 3 == 2 ? 3 : kAtOnce;
     if ((step + 1) % accumulate) continue;
     update(expected, data.train.inputs, first, count);
     first += count, count = 0;
