@@ -126,7 +126,12 @@ std::string zsh_option(const Option& option) {
 
 std::string zsh_completion() {
   std::string out =
-      "#compdef neon\n# zsh completion of neon; made by neon help --as zsh\n_neon() {\n  local -a verbs\n  verbs=(\n";
+      "#compdef neon\n# zsh completion of neon; made by neon help --as zsh\n"
+      "_neon_operands() {\n  (( CURRENT == 3 )) && case $words[2] in\n";
+  for (const std::string& word : first_words())
+    if (const auto second = second_words(word); !second.empty())
+      out += text("    ", word, ") compadd ", join(second, " "), ";;\n");
+  out += "  esac\n  _files\n}\n_neon() {\n  local -a verbs\n  verbs=(\n";
   for (const std::string& word : first_words()) {
     const Verb* const verb = find_verb(word);
     std::string sentence;
@@ -136,7 +141,7 @@ std::string zsh_completion() {
   }
   out += "  )\n  _arguments -s \\\n";
   for (const Option& option : all_options()) out += zsh_option(option) + " \\\n";
-  return out + "    '1: :{_describe verb verbs; _files}' \\\n    '*:file:_files'\n}\n_neon \"$@\"\n";
+  return out + "    '1: :{_describe verb verbs; _files}' \\\n    '*: :_neon_operands'\n}\n_neon \"$@\"\n";
 }
 
 std::string fish_completion() {
