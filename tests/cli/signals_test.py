@@ -14,6 +14,8 @@ import numpy as np
 import support
 from support import NEON, Case, tensors
 
+# Unless the caller's settings say otherwise.
+TWO_THREADS = {"OMP_NUM_THREADS": "2"} if support.OPENMP == {"OMP_NUM_THREADS": "1"} else {}
 # Some tenths of a second an epoch, and nothing but steps.
 LONG = """\
 dataset: {UniformRandom: {ntrain: 8000, ntest: 40, nin: 10, nout: 3}}
@@ -33,6 +35,7 @@ epochs: 5
 class Signals(Case):
     def setUp(self):
         super().setUp()
+        self.environment = {**self.environment, **TWO_THREADS}
         self.spec(LONG)
         self.options = ["-r", "3", "-s", "m.safetensors", "-o", "r.h5", "s.yaml"]
 

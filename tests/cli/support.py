@@ -15,8 +15,9 @@ import zlib
 
 sys.dont_write_bytecode = True
 NEON = os.environ["NEON"]
-# One thread: these nets are small, and the machine may be busy.
-ENVIRONMENT = {"PATH": os.environ["PATH"], "LC_ALL": "C", "OMP_NUM_THREADS": "1", "https_proxy": "http://127.0.0.1:1"}
+# One thread, unless the caller's OpenMP settings say otherwise: these nets are small, and the machine may be busy.
+OPENMP = {name: value for name, value in os.environ.items() if name.startswith("OMP_")} or {"OMP_NUM_THREADS": "1"}
+ENVIRONMENT = {"PATH": os.environ["PATH"], "LC_ALL": "C", "https_proxy": "http://127.0.0.1:1", **OPENMP}
 
 IRIS = """\
 dataset: Iris
