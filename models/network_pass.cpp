@@ -2,7 +2,6 @@
 // place in the spec and the shapes up to it.
 #include <map>
 
-#include "backends/graph/ops.h"
 #include "models/network.h"
 
 namespace neon {
@@ -107,22 +106,10 @@ class Pass {
   std::map<std::string, Expr> outputs_;
 };
 
-// An output in the order of axes that is wanted of it. Softmax and Logistic come after the turn, and on rows, so that
-// the cost finds their logits.
+// An output in the order of axes that is wanted of it.
 Expr in_order(const LayerContext& context, Expr y) {
-  const auto turned = [&](Expr images) {
-    return context.outputs_channels_last ? context.channels_last(images) : context.channels_first(images);
-  };
   if (y.shape().rank() == 2) return y;
-  Graph& graph = context.graph;
-  for (const Expr made : {as_rows(y), y}) {
-    const Node& node = graph.producer(made);
-    if (!node.op->is(ops::softmax) && !node.op->is(ops::logistic)) continue;
-    const std::string_view activation = node.op->name;
-    const Expr logits = turned({graph, reshape(graph, node.inputs[0], y.shape())});
-    return {graph, reshape(graph, graph.add(activation, {as_rows(logits)}), logits.shape())};
-  }
-  return turned(y);
+  return context.outputs_channels_last ? context.channels_last(y) : context.channels_first(y);
 }
 
 }  // namespace

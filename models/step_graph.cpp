@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "backends/graph/ops.h"
+#include "backends/graph/passes.h"
 #include "models/batch.h"
 #include "models/check_outputs.h"
 #include "models/histograms.h"
@@ -47,16 +48,6 @@ Expr mean_of_views(Expr y, int64_t views) {
   return reshape(mean(all, {0}), each);
 }
 
-// An output of the net for the cost. Softmax and Logistic stay the last op, so that the cost finds their logits.
-Expr cost_output(Expr y) {
-  y = as_rows(y);
-  if (y.dtype() == DType::f64 || y.dtype() == DType::f32) return y;
-  const Node& node = y.graph().producer(y);
-  if (node.op->is(ops::softmax) || node.op->is(ops::logistic))
-    return {y.graph(), y.graph().add(node.op->name, {wide({y.graph(), node.inputs[0]})})};
-  return wide(y);
-}
-
 // The targets that outputs are compared with: a mask may stand behind them.
 Expr compared(const Cost* cost, const DataLayout& data, Expr t) {
   if (!cost || !cost->masks()) return t;
@@ -85,7 +76,7 @@ std::vector<Expr> all_outputs(const LayerContext& context, const DataLayout& dat
 Expr cost_of(const LayerContext& context, const DataLayout& data, const Cost& cost, Expr y, Expr t) {
   Scope scope(y.graph(), "cost");
   std::vector<Expr> outputs = all_outputs(context, data, y);
-  for (Expr& output : outputs) output = cost_output(output);
+  for (Expr& output : outputs) output = wide(output);
   const Expr each = cost.apply_all(outputs, t);
   const int64_t samples = y.shape()[0];
   if (!data.labels_pixels()) return each;
@@ -297,7 +288,7 @@ Expr training_pass(StepGraph& step, LayerContext& context, const Network& networ
   describe_outputs(step, context, data, y);
   const Expr each = cost_of(context, data, cost, y, batch.t);
   Scope scope(step.graph, "cost");
-  Expr average = mean(each, all_axes(each.shape()));
+  const Expr average(step.graph, on_logits(step.graph, mean(each, all_axes(each.shape()))));
   step.graph.output("cost", average);
   step.parameters = context.parameters;
   step.states = context.states;
@@ -376,7 +367,7 @@ StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::
   if (cost) {
     Scope scope(graph, "cost");
     Expr each = cost_of(context, data, *cost, y, batch.t) * weight;
-    graph.output("cost", sum(each, all_axes(each.shape())));
+    graph.output("cost", on_logits(graph, sum(each, all_axes(each.shape()))));
   }
   for (size_t i = 0; i < metrics.size(); ++i) {
     Scope scope(graph, text("metric ", i));

@@ -1,6 +1,5 @@
-// neon's costs. Softmax before CrossEntropyMulti and Logistic before CrossEntropyBinary are recognised here and
-// become their forms on logits, which lose nothing where the output saturates.
-#include "backends/graph/ops.h"
+// neon's costs, as formulas of the net's outputs. Logarithms of Softmax and Logistic become forms that lose nothing
+// where an output saturates; on_logits() of backends/graph/passes.h does this for all costs.
 #include "transforms/cost.h"
 
 namespace neon {
@@ -14,12 +13,6 @@ std::vector<int64_t> feature_axes(const Shape& shape) {
 }
 
 Expr sum_features(Expr x) { return reshape(sum(x, feature_axes(x.shape())), {x.shape()[0], 1}); }
-
-// The input of the op that made y, if it is that op.
-Expr before(Expr y, OpName op) {
-  const Node& node = y.graph().producer(y);
-  return node.op->is(op) ? Expr(y.graph(), node.inputs[0]) : Expr();
-}
 
 struct CrossEntropyMultiParams {
   double scale = 1;
@@ -47,9 +40,7 @@ struct CrossEntropyMulti : Parametrized<Cost, CrossEntropyMultiParams> {
   std::string advice(const std::vector<OutputForm>&, int64_t) const override { return ""; }
   Expr each(Expr y, Expr t) const override {
     if (params.smoothing > 0) t = t * (1 - params.smoothing) + params.smoothing / double(y.shape().back());
-    Expr logits = before(y, ops::softmax);
-    Expr cost = logits.value() ? Expr(y.graph(), y.graph().add("softmax_cross_entropy", {logits, t}))
-                               : -sum_features(t * neon::apply("safelog", y));
+    const Expr cost = -sum_features(t * neon::apply("safelog", y));
     return params.usebits ? cost * (1 / 0.69314718055994530942) : cost;
   }
 };
@@ -72,8 +63,6 @@ struct CrossEntropyBinary : Parametrized<Cost, CrossEntropyBinaryParams> {
     return Cost::objection(outputs, classes, last);
   }
   Expr each(Expr y, Expr t) const override {
-    Expr logits = before(y, ops::logistic);
-    if (logits.value()) return sum_features(neon::apply("bce_logits", logits, t));
     return sum_features(-t * neon::apply("safelog", y) - (1.0 - t) * neon::apply("safelog", 1.0 - y));
   }
 };

@@ -6,17 +6,19 @@
 namespace neon::ops {
 
 // Rows of the elementwise table.
-inline constexpr OpName add{"add"}, identity{"identity"}, logistic{"logistic"}, relu{"relu"};
+inline constexpr OpName add{"add"}, bce_logits{"bce_logits"}, identity{"identity"}, logistic{"logistic"}, mul{"mul"},
+    neg{"neg"}, relu{"relu"}, safelog{"safelog"}, sub{"sub"};
 
 inline constexpr OpName argmax{"argmax"}, batch_norm{"batch_norm"}, batch_matmul{"batch_matmul"},
     broadcast{"broadcast"}, cast{"cast"}, columns{"columns"}, concat{"concat"}, constant{"constant"},
     convolution{"convolution"}, convolution_data_gradient{"convolution_data_gradient"},
     convolution_weight_gradient{"convolution_weight_gradient"}, crop{"crop"}, depth_to_space{"depth_to_space"},
-    gather{"gather"}, histogram{"histogram"}, input{"input"}, iota{"iota"}, keyed_uniform{"keyed_uniform"}, max{"max"},
-    min{"min"}, region_max_gradient{"region_max_gradient"}, scatter_add{"scatter_add"}, matmul{"matmul"},
-    patches{"patches"}, pool_avg{"pool_avg"}, pool_avg_gradient{"pool_avg_gradient"}, pool_max{"pool_max"},
-    pool_max_gradient{"pool_max_gradient"}, region_max{"region_max"}, reshape{"reshape"}, resample{"resample"},
-    round_stochastic{"round_stochastic"}, scalar{"scalar"}, slice{"slice"}, softmax{"softmax"}, split{"split"},
-    sum{"sum"}, transpose{"transpose"}, uniform{"uniform"}, variable{"variable"};
+    gather{"gather"}, histogram{"histogram"}, input{"input"}, iota{"iota"}, keyed_uniform{"keyed_uniform"},
+    log_softmax{"log_softmax"}, max{"max"}, min{"min"}, region_max_gradient{"region_max_gradient"},
+    scatter_add{"scatter_add"}, matmul{"matmul"}, patches{"patches"}, pool_avg{"pool_avg"},
+    pool_avg_gradient{"pool_avg_gradient"}, pool_max{"pool_max"}, pool_max_gradient{"pool_max_gradient"},
+    region_max{"region_max"}, reshape{"reshape"}, resample{"resample"}, round_stochastic{"round_stochastic"},
+    scalar{"scalar"}, slice{"slice"}, softmax{"softmax"}, softmax_cross_entropy{"softmax_cross_entropy"},
+    split{"split"}, sum{"sum"}, transpose{"transpose"}, uniform{"uniform"}, variable{"variable"};
 
 }  // namespace neon::ops

@@ -1,8 +1,12 @@
-// Passes that make one graph from another.
+// Passes that make one graph from another, and the rewrite of a cost before it is differentiated.
 #pragma once
 #include "backends/graph/graph.h"
 
 namespace neon {
+
+// The same number, with logarithms of a softmax or of a logistic function computed from what those are given, which
+// loses nothing where they saturate; see on_logits.cpp. Nodes are added to the graph, and none of it changes.
+Value on_logits(Graph& graph, Value cost);
 
 // The same computation without nodes that no output or assignment needs, and with compound ops replaced by
 // their definitions, save those that `keeps` says (ops for which the device has a kernel of its own; null: none).

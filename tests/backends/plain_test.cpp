@@ -123,7 +123,7 @@ TEST_CASE("plain products of batches of matrices") {
   });
 }
 
-TEST_CASE("plain softmax and its cost, by the formulas") {
+TEST_CASE("plain softmax, its logarithm and its cost, by the formulas") {
   // Rows of the last axis.
   auto rows = [](const Shape& shape) { return shape.elements() / std::max<int64_t>(1, shape.back()); };
   each_case("softmax", [&](const OpCase&, const CaseRun& run) {
@@ -133,6 +133,15 @@ TEST_CASE("plain softmax and its cost, by the formulas") {
       double total = 0;
       for (int64_t i = 0; i < n; ++i) total += std::exp(x.at(r * n + i));
       for (int64_t i = 0; i < n; ++i) REQUIRE(close(y.at(r * n + i), std::exp(x.at(r * n + i)) / total));
+    }
+  });
+  each_case("log_softmax", [&](const OpCase&, const CaseRun& run) {
+    const Tensor &x = run.inputs[0], &y = run.outputs[0];
+    const int64_t n = x.shape().back();
+    for (int64_t r = 0; r < rows(x.shape()); ++r) {
+      double total = 0;
+      for (int64_t i = 0; i < n; ++i) total += std::exp(x.at(r * n + i));
+      for (int64_t i = 0; i < n; ++i) REQUIRE(close(y.at(r * n + i), x.at(r * n + i) - std::log(total)));
     }
   });
   each_case("softmax_cross_entropy", [&](const OpCase&, const CaseRun& run) {

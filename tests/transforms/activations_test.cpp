@@ -1,7 +1,7 @@
 // Every activation against PyTorch or neon's formula: values, and gradients for random cotangents.
 #include <catch2/catch.hpp>
 
-#include "backends/graph/ops.h"
+#include "backends/graph/op.h"
 #include "tests/support/golden.h"
 #include "transforms/activation.h"
 
@@ -53,12 +53,4 @@ TEST_CASE("PixelwiseSoftmax takes as many channels to each class") {
   const Expr x(graph, graph.input("x", DType::f32, {2, 3, 3, 5}));
   CHECK_THROWS_WITH(Registry<Activation>::get().create(yaml_of("PixelwiseSoftmax: 2"))->apply(x),
                     "PixelwiseSoftmax: 5 channels do not go into c, 2 groups, evenly");
-}
-
-TEST_CASE("a softmax over feature maps is found again when the maps are flattened") {
-  Graph graph;
-  Expr x(graph, graph.input("x", DType::f32, {2, 10, 1, 1}));
-  Expr y = Registry<Activation>::get().create(Setting::scalar("Softmax"))->apply(x);
-  CHECK(y.shape() == x.shape());
-  CHECK(graph.producer(reshape(y, {2, 10})).op->is(ops::softmax));
 }
