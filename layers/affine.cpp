@@ -43,9 +43,6 @@ struct Affine : Parametrized<Layer, AffineParams> {
     return params.activation ? params.activation->apply(x) : x;
   }
   bool takes_channels_first() const override { return true; }
-  double flops(const Shape& input, const Shape& output) const override {
-    return 2 * double(input.elements()) * double(output.elements());
-  }
 };
 NEON_REGISTER(Layer, Affine,
               "A matrix product with bias or batch norm and an activation; a checkpoint holds W (nout, nin). The "

@@ -48,9 +48,6 @@ struct Conv : Parametrized<Layer, ConvParams> {
     return params.finish(context, convolution(context, x, params, context.layer));
   }
   bool convolves() const override { return true; }
-  double flops(const Shape& input, const Shape& output) const override {
-    return convolution_flops(params, input, output, params.groups);
-  }
 };
 NEON_REGISTER(
     Layer, Conv,
@@ -66,9 +63,6 @@ struct Deconv : Parametrized<Layer, DeconvParams> {
     return params.finish(context, deconvolution(context, x, params, context.layer));
   }
   bool convolves() const override { return true; }
-  double flops(const Shape& input, const Shape& output) const override {
-    return convolution_flops(params, output, input, 1);
-  }
 };
 NEON_REGISTER(
     Layer, Deconv,

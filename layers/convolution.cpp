@@ -91,20 +91,12 @@ Expr deconvolution(LayerContext& context, Expr x, const FilterParams& params, co
   return {x.graph(), deconvolution(x.graph(), x, w, windows, 1, sizes)};
 }
 
-double convolution_flops(const FilterParams& params, const Shape& input, const Shape& output, int64_t groups) {
-  const Filter filter = filter_of(params, input.rank() - 1);
-  return 2 * double(output.elements()) * double(Shape(filter.windows.size).elements()) * double(input[0] / groups);
-}
-
 namespace {
 
 struct Convolution : Parametrized<Layer, ConvolutionParams> {
   using Parametrized::Parametrized;
   Expr forward(LayerContext& context, Expr x) const override { return convolution(context, x, params, context.layer); }
   bool convolves() const override { return true; }
-  double flops(const Shape& input, const Shape& output) const override {
-    return convolution_flops(params, input, output, params.groups);
-  }
 };
 NEON_REGISTER(
     Layer, Convolution,
@@ -117,9 +109,6 @@ struct Deconvolution : Parametrized<Layer, FilterParams> {
     return deconvolution(context, x, params, context.layer);
   }
   bool convolves() const override { return true; }
-  double flops(const Shape& input, const Shape& output) const override {
-    return convolution_flops(params, output, input, 1);
-  }
 };
 NEON_REGISTER(
     Layer, Deconvolution,

@@ -49,7 +49,4 @@ Expr convolution(LayerContext& context, Expr x, const ConvolutionParams& params,
 // x (N,P,Q,K) -> (N,H,W,C), W (K,R,S,C): the convolution from C maps to K, backwards
 Expr deconvolution(LayerContext& context, Expr x, const FilterParams& params, const std::string& name);
 
-// Multiplications and additions of a sample, (C,H,W) -> (K,P,Q) by filters of `taps` places.
-double convolution_flops(const FilterParams& params, const Shape& input, const Shape& output, int64_t groups);
-
 }  // namespace neon

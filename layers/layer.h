@@ -115,11 +115,6 @@ class Layer {
   virtual bool takes_channels_first() const { return false; }
   // Whether it is a convolution, for which a GPU has a library of its own.
   virtual bool convolves() const { return false; }
-  // Multiplications and additions for one sample in the forward pass, (C,H,W) -> (K,P,Q).
-  virtual double flops(const Shape& input, const Shape& output) const {
-    (void)input;
-    return double(output.elements());
-  }
 };
 
 // The layer's outputs for x in either order of axes.

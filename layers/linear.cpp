@@ -34,9 +34,6 @@ struct Linear : Parametrized<Layer, LinearParams> {
     return linear(context, x, params.nout, *params.init, context.layer);
   }
   bool takes_channels_first() const override { return true; }
-  double flops(const Shape& input, const Shape& output) const override {
-    return 2 * double(input.elements()) * double(output.elements());
-  }
 };
 NEON_REGISTER(Layer, Linear,
               "y = x W^T, without bias; W (nout, nin). The features of images are in the order (H,W,C).");

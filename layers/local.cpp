@@ -109,10 +109,6 @@ struct Local : Parametrized<Layer, LocalParams> {
     return finish(context, y);
   }
 
-  double flops(const Shape& input, const Shape& output) const override {
-    return convolution_flops(params, input, output, 1);
-  }
-
  private:
   Expr finish(LayerContext& context, Expr y) const {
     if (params.bias) y = with_bias(context, y);

@@ -26,7 +26,6 @@ struct Maxout : Parametrized<Layer, MaxoutParams> {
     x = reshape(x, shape.slice(0, last).concat({maps, params.pieces}));
     return reshape(max(x, {last + 1}), shape.with(last, maps));
   }
-  double flops(const Shape& input, const Shape&) const override { return double(input.elements()); }
 };
 NEON_REGISTER(Layer, Maxout, "Takes the largest of every `pieces` neighbouring features or feature maps.");
 
@@ -54,7 +53,6 @@ struct Slice : Parametrized<Layer, SliceParams> {
     return context.expr(
         context.graph.add("slice", {x}, {{"axis", last}, {"first", params.begin_idx}, {"count", count}}));
   }
-  double flops(const Shape&, const Shape&) const override { return 0; }
 };
 NEON_REGISTER(Layer, Slice, "Passes a range of features or feature maps on.", {"SliceLayer"});
 
@@ -77,9 +75,6 @@ struct CrossMapPooling : Parametrized<Layer, CrossMapPoolingParams> {
     return params.activation ? params.activation->apply(y) : y;
   }
   bool convolves() const override { return true; }
-  double flops(const Shape& input, const Shape& output) const override {
-    return convolution_flops(filters(), input, output, 1);
-  }
 
  private:
   ConvolutionParams filters() const {

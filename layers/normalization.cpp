@@ -61,9 +61,6 @@ struct LRN : Parametrized<Layer, LrnParams> {
     Expr y = over_maps(x, params.depth, params.ascale, params.bpower);
     return params.alpha == 1 ? y : y * params.alpha;
   }
-  double flops(const Shape&, const Shape& output) const override {
-    return double(output.elements() * (params.depth + 4));
-  }
 };
 NEON_REGISTER(
     Layer, LRN,
@@ -83,9 +80,6 @@ struct ResponseParams {
 struct CrossMapResponseNorm : Parametrized<Layer, ResponseParams> {
   using Parametrized::Parametrized;
   Expr forward(LayerContext&, Expr x) const override { return over_maps(x, params.ksize, params.alpha, params.beta); }
-  double flops(const Shape&, const Shape& output) const override {
-    return double(output.elements() * (params.ksize + 3));
-  }
 };
 NEON_REGISTER(Layer, CrossMapResponseNorm, "LRN with neon 0.9's names of its parameters.",
               {"CrossMapResponseNormLayer"});
@@ -99,9 +93,6 @@ struct LocalContrastNorm : Parametrized<Layer, ResponseParams> {
     Expr wide = cast(x, compute_type(x.dtype()));
     Expr centred = wide - mean_around(wide, size, false);
     return divided(x, mean_around(square(centred), size, true), params.alpha, params.beta);
-  }
-  double flops(const Shape&, const Shape& output) const override {
-    return double(output.elements() * (2 * params.ksize * params.ksize + 4));
   }
 };
 NEON_REGISTER(Layer, LocalContrastNorm,

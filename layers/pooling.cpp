@@ -39,12 +39,6 @@ struct Pooling : Parametrized<Layer, PoolingParams> {
     return context.caffe ? caffe_average(x, attributes) : average(x, attributes, false);
   }
 
-  double flops(const Shape& input, const Shape& output) const override {
-    if (params.fshape.all) return double(input.elements());
-    const auto window = params.fshape.of_space(input.rank() - 1, 1, "fshape", "c");
-    return double(output.elements()) * double(Shape(window).elements() * params.fshape.of('c', 1));
-  }
-
  private:
   // The largest of rectified numbers is the rectified largest: so only that is rectified, here and in the gradient. But
   // what another pooling has rectified is so already, and others may read it too.

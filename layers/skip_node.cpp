@@ -9,7 +9,6 @@ struct SkipNode : Parametrized<Layer, NoParams> {
   using Parametrized::Parametrized;
   Expr forward(LayerContext&, Expr x) const override { return x; }
   bool takes_channels_first() const override { return true; }
-  double flops(const Shape&, const Shape&) const override { return 0; }
 };
 NEON_REGISTER(Layer, SkipNode, "Passes its input on: a branch without layers, as in a residual block.");
 

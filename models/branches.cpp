@@ -48,10 +48,6 @@ struct MergeSum : Branches<BranchesParams> {
     for (size_t i = 1; i < outputs.size(); ++i) total = total + context.channels_last(outputs[i]);
     return total;
   }
-  double flops(const Shape&, const Shape& output) const override {
-    const size_t summands = std::max(params.layers.size(), common.inputs.size());
-    return double(output.elements()) * double(summands - 1);
-  }
 };
 NEON_REGISTER(Layer, MergeSum, "Adds the outputs of branches.");
 
@@ -83,7 +79,6 @@ struct MergeConcat : Branches<BranchesParams> {
   Expr merge(LayerContext& context, const std::vector<Expr>& outputs) const override {
     return side_by_side(context, outputs, false);
   }
-  double flops(const Shape&, const Shape&) const override { return 0; }
 };
 NEON_REGISTER(Layer, MergeConcat, "Joins the outputs of branches; for images, their feature maps.");
 
@@ -100,7 +95,6 @@ struct MergeBroadcast : Branches<MergeBroadcastParams> {
   Expr merge(LayerContext& context, const std::vector<Expr>& outputs) const override {
     return side_by_side(context, outputs, params.merge == "stack");
   }
-  double flops(const Shape&, const Shape&) const override { return 0; }
 };
 NEON_REGISTER(Layer, MergeBroadcast, "MergeConcat under the name of neon 1.1 and later, with a choice of the axis.",
               {"MergeMultistream", "BranchLayer"});
@@ -115,7 +109,6 @@ struct Sequential : Parametrized<Container, SequentialParams> {
   using Parametrized::Parametrized;
   std::span<Chain> branches() override { return {&params.layers, 1}; }
   Expr merge(LayerContext&, const std::vector<Expr>& outputs) const override { return outputs[0]; }
-  double flops(const Shape&, const Shape&) const override { return 0; }
 };
 NEON_REGISTER(Layer, Sequential, "A list of layers where one layer is expected.", {"ListLayer"});
 

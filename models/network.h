@@ -13,7 +13,7 @@ struct LayerRow {
   std::string name, kind;
   Shape output;  // of one sample
   int64_t parameters = 0;
-  double flops = 0;  // of one sample, forward
+  double flops = 0;  // of one sample, forward; those of a container do not include its branches'
   Location where;
   int depth = 0;      // containers that it stands in
   size_t branch = 0;  // the number of the branch that begins with it, from 1; 0: none does

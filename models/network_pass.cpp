@@ -2,6 +2,7 @@
 // place in the spec and the shapes up to it.
 #include <map>
 
+#include "backends/graph/flops.h"
 #include "models/network.h"
 
 namespace neon {
@@ -35,7 +36,7 @@ class Pass {
       else x = guarded(link, shapes, [&] { return apply_layer(*link.layer, context_, inputs[0]); });
       outputs_.emplace(link.name, x);  // a branch that begins at a node leaves it as it is, for the branches after it
       shapes += text(kArrow, link.name, " ", context_.sample_shape(x));
-      if (rows_) end_row(row, link, inputs[0], x, container ? context_.parameters.size() : parameters_before);
+      if (rows_) end_row(row, x, container ? context_.parameters.size() : parameters_before);
       branch = 0;
     }
     if (depth == 0) context_.shapes = shortened(shapes);
@@ -77,6 +78,7 @@ class Pass {
   Expr guarded(const Link& link, const std::string& shapes, auto&& describe) {
     Scope scope(context_.graph, link.name);
     context_.layer = link.name;
+    first_node_ = context_.graph.node_count();
     try {
       return describe();
     } catch (const Error& error) {
@@ -93,16 +95,17 @@ class Pass {
     return rows_->size() - 1;
   }
 
-  void end_row(size_t index, const Link& link, Expr before, Expr after, size_t first_parameter) {
+  void end_row(size_t index, Expr after, size_t first_parameter) {
     LayerRow& row = (*rows_)[index];
     row.output = context_.sample_shape(after);
-    row.flops = link.layer->flops(context_.sample_shape(before), row.output);
+    row.flops = flops_of(context_.graph, first_node_, context_.graph.node_count()) / double(after.shape()[0]);
     for (size_t i = first_parameter; i < context_.parameters.size(); ++i)
       row.parameters += context_.parameters[i].shape.elements();
   }
 
   LayerContext& context_;
   std::vector<LayerRow>* rows_;
+  int first_node_ = 0;  // of the layer that described itself last
   std::map<std::string, Expr> outputs_;
 };
 

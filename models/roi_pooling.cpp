@@ -71,8 +71,6 @@ struct RoiPooling : Parametrized<Container, RoiPoolingParams> {
     return several ? y : reshape(y, {shape[0], shape[2], shape[3], shape[4]});
   }
 
-  double flops(const Shape&, const Shape& output) const override { return double(output.elements()); }
-
  private:
   static std::string remedy(const Shape& regions) {
     const int64_t numbers = regions.slice(1, regions.rank()).elements();

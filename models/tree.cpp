@@ -17,7 +17,6 @@ struct BranchNode : Parametrized<Layer, NoParams> {
   }
   Expr forward(LayerContext&, Expr x) const override { return x; }
   bool takes_channels_first() const override { return true; }
-  double flops(const Shape&, const Shape&) const override { return 0; }
 };
 NEON_REGISTER(Layer, BranchNode, "Passes its input on. A branch of a Tree starts from it by its name.");
 
@@ -49,7 +48,6 @@ struct Tree : Parametrized<Container, TreeParams> {
     context.tree_outputs = true;
     return add_branches(context, outputs);
   }
-  double flops(const Shape&, const Shape&) const override { return 0; }
 
  protected:
   static Expr add_branches(LayerContext& context, const std::vector<Expr>& outputs) {

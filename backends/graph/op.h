@@ -57,6 +57,7 @@ struct Op {
   void (*gradient)(GradientContext&) = nullptr;                 // null: no gradient flows through
   std::vector<Value> (*define)(Graph&, const Node&) = nullptr;  // compound ops only
   OpTraits traits = {};
+  double (*flops)(const Graph&, const Node&) = nullptr;  // see flops.h; null: it moves numbers, or makes them
   // Elementwise ops: the row, and the operand whose derivative it is (-1: the function itself).
   const elementwise::Row* row = nullptr;
   int derivative_operand = -1;

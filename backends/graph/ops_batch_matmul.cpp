@@ -2,6 +2,7 @@
 // two axes exchanged, and the result be `wide`, as matmul's. Its definition is a product and sum along rows, in the
 // type of the arithmetic.
 #include "backends/graph/expression.h"
+#include "backends/graph/flops.h"
 #include "backends/graph/ops.h"
 
 namespace neon {
@@ -46,11 +47,17 @@ std::vector<Value> define_batch_matmul(Graph& graph, const Node& node) {
   return {cast(reshape(sum(each, {3}), {batch, m, n}), product_type(a.dtype(), node.attributes))};
 }
 
+double flops_of_batch_matmul(const Graph& graph, const Node& node) {
+  const int inner = node.attributes.integer("transpose_a") ? 1 : 2;
+  return flops_of_products(flops_along(graph, node), double(graph.shape(node.inputs[0])[inner]));
+}
+
 const OpRegistration batch_matmul_op({ops::batch_matmul,
                                       infer_batch_matmul,
                                       batch_matmul_gradient,
                                       define_batch_matmul,
-                                      {.product = ProductKind::stacks}});
+                                      {.product = ProductKind::stacks},
+                                      flops_of_batch_matmul});
 
 }  // namespace
 

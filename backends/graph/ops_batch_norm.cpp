@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "backends/graph/expression.h"
+#include "backends/graph/flops.h"
 #include "backends/graph/ops.h"
 
 namespace neon {
@@ -122,8 +123,8 @@ std::vector<Value> define_batch_norm_grad(Graph& graph, const Node& node) {
 }
 
 const OpRegistration batch_norm_ops[] = {
-    OpRegistration({ops::batch_norm, infer_batch_norm, batch_norm_gradient, define_batch_norm}),
-    OpRegistration({"batch_norm_grad", infer_batch_norm_grad, nullptr, define_batch_norm_grad}),
+    OpRegistration({ops::batch_norm, infer_batch_norm, batch_norm_gradient, define_batch_norm, {}, flops_along}),
+    OpRegistration({"batch_norm_grad", infer_batch_norm_grad, nullptr, define_batch_norm_grad, {}, flops_along}),
 };
 
 }  // namespace

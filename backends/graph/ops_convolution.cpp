@@ -6,6 +6,7 @@
 //   convolution_weight_gradient(x, y) -> w    its adjoint in w, for filters of `sizes`
 // x (N,H,W,C), w (K,R,S,C/groups), y (N,P,Q,K). Of several groups, each has its share of C and of K for itself. Every
 // one is linear in both of its inputs, and their derivatives are again one of the three.
+#include "backends/graph/flops.h"
 #include "backends/graph/ops.h"
 #include "backends/graph/windows.h"
 
@@ -136,23 +137,41 @@ void weight_gradient_gradient(GradientContext& c) {
   if (c.wanted[1]) c.results[1] = ops.forward(x, g);
 }
 
+// Each of y (N,P,Q,K) is a sum over what its filter, one of w (K,R,S,C/groups), sees; places in the padding count.
+double flops_of_windows(const Graph& graph, Value y, Value w) {
+  const Shape& filters = graph.shape(w);
+  return flops_of_products(double(graph.shape(y).elements()), double(filters.slice(1, filters.rank()).elements()));
+}
+double flops_forward(const Graph& graph, const Node& node) {
+  return flops_of_windows(graph, node.outputs[0], node.inputs[1]);
+}
+double flops_by_input(const Graph& graph, const Node& node) {
+  return flops_of_windows(graph, node.inputs[0], node.inputs[1]);
+}
+double flops_by_filters(const Graph& graph, const Node& node) {
+  return flops_of_windows(graph, node.inputs[1], node.outputs[0]);
+}
+
 const OpRegistration convolution_ops[] = {
     OpRegistration(
         {ops::convolution,
          infer_convolution,
          convolution_gradient,
          nullptr,
-         {.convolution = ConvolutionKind::forward, .takes_bias = true, .takes_relu = true, .writes_rows = true}}),
+         {.convolution = ConvolutionKind::forward, .takes_bias = true, .takes_relu = true, .writes_rows = true},
+         flops_forward}),
     OpRegistration({ops::convolution_data_gradient,
                     infer_data_gradient,
                     data_gradient_gradient,
                     nullptr,
-                    {.convolution = ConvolutionKind::by_input, .writes_rows = true}}),
+                    {.convolution = ConvolutionKind::by_input, .writes_rows = true},
+                    flops_by_input}),
     OpRegistration({ops::convolution_weight_gradient,
                     infer_weight_gradient,
                     weight_gradient_gradient,
                     nullptr,
-                    {.convolution = ConvolutionKind::by_filters}}),
+                    {.convolution = ConvolutionKind::by_filters},
+                    flops_by_filters}),
 };
 
 }  // namespace

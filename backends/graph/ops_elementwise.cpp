@@ -4,6 +4,7 @@
 
 #include "backends/elementwise/kernels.h"
 #include "backends/graph/expression.h"
+#include "backends/graph/flops.h"
 #include "backends/graph/ops.h"
 
 namespace neon {
@@ -75,16 +76,28 @@ bool is_cheap(std::string_view row) {
   return std::ranges::find(cheap, row) != std::end(cheap);
 }
 
+// A logarithm, an exponential and products, which are more than kernels take along for nothing.
+double flops_of_power(const Graph& graph, const Node& node) { return 4 * flops_along(graph, node); }
+
 const bool rows_registered = [] {
   for (const elementwise::Row& row : elementwise::rows()) {
     bool differentiable = false;
     for (int i = 0; i < row.arity; ++i) {
       if (!row.derivatives[i]) continue;
       differentiable = true;
-      add_op({text(row.name, "'", i), infer_elementwise, nullptr, nullptr, {.fusion = Fusion::elements}, &row, i});
+      add_op({text(row.name, "'", i),
+              infer_elementwise,
+              nullptr,
+              nullptr,
+              {.fusion = Fusion::elements},
+              flops_along,
+              &row,
+              i});
     }
     const OpTraits traits{.fusion = Fusion::elements, .cheap = is_cheap(row.name)};
-    add_op({row.name, infer_elementwise, differentiable ? elementwise_gradient : nullptr, nullptr, traits, &row, -1});
+    const auto flops = row.name == std::string_view(ops::pow) ? flops_of_power : flops_along;
+    add_op(
+        {row.name, infer_elementwise, differentiable ? elementwise_gradient : nullptr, nullptr, traits, flops, &row});
   }
   return true;
 }();

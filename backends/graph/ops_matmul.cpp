@@ -1,6 +1,7 @@
 // matmul: a (M,K) · b (K,N) -> (M,N). Either operand may be stored transposed. With the attribute `wide` the result of
 // 16-bit operands is f32, the sums as they are.
 #include "backends/graph/expression.h"
+#include "backends/graph/flops.h"
 #include "backends/graph/ops.h"
 
 namespace neon {
@@ -31,11 +32,17 @@ void matmul_gradient(GradientContext& c) {
   if (c.wanted[1]) c.results[1] = tb ? matmul(c.graph, g, a, true, ta) : matmul(c.graph, a, g, !ta, false);
 }
 
+double flops_of_matmul(const Graph& graph, const Node& node) {
+  const int inner = node.attributes.integer("transpose_a") ? 0 : 1;
+  return flops_of_products(flops_along(graph, node), double(graph.shape(node.inputs[0])[inner]));
+}
+
 const OpRegistration matmul_op({ops::matmul,
                                 infer_matmul,
                                 matmul_gradient,
                                 nullptr,
-                                {.product = ProductKind::matrices, .takes_bias = true, .takes_relu = true}});
+                                {.product = ProductKind::matrices, .takes_bias = true, .takes_relu = true},
+                                flops_of_matmul});
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 // A zero that is the largest may lose its sign, and NaN its bits.
 // With count_padding=1 a mean divides by the size of the whole window, so that times that size it is a sum.
 // position is u8, or i32 where a window has over 255 places.
+#include "backends/graph/flops.h"
 #include "backends/graph/ops.h"
 #include "backends/graph/windows.h"
 
@@ -89,12 +90,31 @@ void average_gradient_gradient(GradientContext& c) {
                               {"count_padding", a.integer("count_padding")}});
 }
 
+// Every place of a window is compared or added, those in the padding, too.
+double flops_of_windows_over(const Node& node, double windows) {
+  return windows * double(Shape(node.attributes.integers("window")).elements());
+}
+double flops_of_pooling(const Graph& graph, const Node& node) {
+  return flops_of_windows_over(node, flops_along(graph, node));
+}
+double flops_of_spreading(const Graph& graph, const Node& node) {
+  return flops_of_windows_over(node, double(graph.shape(node.inputs[0]).elements()));
+}
+double flops_of_largest_gradient(const Graph& graph, const Node& node) {
+  return double(graph.shape(node.inputs[0]).elements());
+}
+
 const OpRegistration pooling_ops[] = {
+    OpRegistration({ops::pool_max,
+                    infer_maximum,
+                    maximum_gradient,
+                    nullptr,
+                    {.takes_relu = true, .writes_rows = true},
+                    flops_of_pooling}),
+    OpRegistration({ops::pool_max_gradient, infer_maximum_gradient, nullptr, nullptr, {}, flops_of_largest_gradient}),
+    OpRegistration({ops::pool_avg, infer_average, average_gradient, nullptr, {.writes_rows = true}, flops_of_pooling}),
     OpRegistration(
-        {ops::pool_max, infer_maximum, maximum_gradient, nullptr, {.takes_relu = true, .writes_rows = true}}),
-    OpRegistration({ops::pool_max_gradient, infer_maximum_gradient}),
-    OpRegistration({ops::pool_avg, infer_average, average_gradient, nullptr, {.writes_rows = true}}),
-    OpRegistration({ops::pool_avg_gradient, infer_gradient, average_gradient_gradient}),
+        {ops::pool_avg_gradient, infer_gradient, average_gradient_gradient, nullptr, {}, flops_of_spreading}),
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/graph/expression.h"
+#include "backends/graph/flops.h"
 #include "backends/graph/ops.h"
 
 namespace neon {
@@ -37,13 +38,17 @@ void extremum_gradient(GradientContext& c) {
   c.results[0] = hit * (g / sum(hit, c.node.attributes.integers("axes")));
 }
 
+double flops_of_reduction(const Graph& graph, const Node& node) {
+  return double(graph.shape(node.inputs[0]).elements());
+}
+
 OpTraits folds(Reduction reduction) { return {.fusion = Fusion::reduction, .reduction = reduction}; }
 
 const OpRegistration reduce_ops[] = {
-    OpRegistration({ops::sum, infer_reduce, sum_gradient, nullptr, folds(Reduction::sum)}),
-    OpRegistration({ops::max, infer_reduce, extremum_gradient, nullptr, folds(Reduction::max)}),
-    OpRegistration({ops::min, infer_reduce, extremum_gradient, nullptr, folds(Reduction::min)}),
-    OpRegistration({ops::argmax, infer_argmax, nullptr, nullptr, folds(Reduction::argmax)}),
+    OpRegistration({ops::sum, infer_reduce, sum_gradient, nullptr, folds(Reduction::sum), flops_of_reduction}),
+    OpRegistration({ops::max, infer_reduce, extremum_gradient, nullptr, folds(Reduction::max), flops_of_reduction}),
+    OpRegistration({ops::min, infer_reduce, extremum_gradient, nullptr, folds(Reduction::min), flops_of_reduction}),
+    OpRegistration({ops::argmax, infer_argmax, nullptr, nullptr, folds(Reduction::argmax), flops_of_reduction}),
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 //     larger than any number. An empty bin gives 0, or NaN where a coordinate is no finite number, and -1.
 //   region_max_gradient(y, position, regions) -> x
 //     each y added to the element that it came from, in images of `sizes` (H,W)
+#include "backends/graph/flops.h"
 #include "backends/graph/ops.h"
 
 namespace neon {
@@ -49,7 +50,7 @@ void region_max_gradient(GradientContext& c) {
 }
 
 const OpRegistration regions_ops[] = {
-    OpRegistration({ops::region_max, infer_region_max, region_max_gradient}),
+    OpRegistration({ops::region_max, infer_region_max, region_max_gradient, nullptr, {}, flops_along}),
     OpRegistration({ops::region_max_gradient, infer_region_max_gradient}),
 };
 

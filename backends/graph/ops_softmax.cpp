@@ -6,6 +6,7 @@
 //   softmax_cross_entropy(x, t) -> cost (N,...,1)       sum t (log sum exp(x) - x)
 //   softmax_cross_entropy_grad(x, t, g) -> dx           g (softmax(x) sum(t) - t)
 #include "backends/graph/expression.h"
+#include "backends/graph/flops.h"
 #include "backends/graph/ops.h"
 
 namespace neon {
@@ -80,12 +81,17 @@ std::vector<Value> define_cross_entropy_grad(Graph& graph, const Node& node) {
 }
 
 const OpRegistration softmax_ops[] = {
-    OpRegistration({ops::softmax, same_as_first, softmax_gradient, define_softmax}),
-    OpRegistration({"softmax_grad", same_as_first, nullptr, define_softmax_grad}),
-    OpRegistration({ops::log_softmax, same_as_first, log_softmax_gradient, define_log_softmax}),
-    OpRegistration({"log_softmax_grad", same_as_first, nullptr, define_log_softmax_grad}),
-    OpRegistration({ops::softmax_cross_entropy, infer_cross_entropy, cross_entropy_gradient, define_cross_entropy}),
-    OpRegistration({"softmax_cross_entropy_grad", same_as_first, nullptr, define_cross_entropy_grad}),
+    OpRegistration({ops::softmax, same_as_first, softmax_gradient, define_softmax, {}, flops_along}),
+    OpRegistration({"softmax_grad", same_as_first, nullptr, define_softmax_grad, {}, flops_along}),
+    OpRegistration({ops::log_softmax, same_as_first, log_softmax_gradient, define_log_softmax, {}, flops_along}),
+    OpRegistration({"log_softmax_grad", same_as_first, nullptr, define_log_softmax_grad, {}, flops_along}),
+    OpRegistration({ops::softmax_cross_entropy,
+                    infer_cross_entropy,
+                    cross_entropy_gradient,
+                    define_cross_entropy,
+                    {},
+                    flops_along}),
+    OpRegistration({"softmax_cross_entropy_grad", same_as_first, nullptr, define_cross_entropy_grad, {}, flops_along}),
 };
 
 }  // namespace

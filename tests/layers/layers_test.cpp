@@ -2,6 +2,7 @@
 // parameters, running statistics after two steps, outputs in inference.
 #include <catch2/catch.hpp>
 
+#include "backends/graph/flops.h"
 #include "backends/graph/op.h"
 #include "layers/layer.h"
 #include "tests/support/golden.h"
@@ -183,21 +184,42 @@ TEST_CASE("batch norm while training takes more than one value of each feature")
 }
 
 TEST_CASE("multiplications and additions are counted for one sample") {
-  const auto flops = [](const char* yaml, const Shape& input, const Shape& output) {
-    return Registry<Layer>::get().create(yaml_of(yaml))->flops(input, output);
+  const auto flops = [](const char* yaml, const Shape& input) {
+    constexpr int64_t samples = 2;
+    Graph graph;
+    LayerContext context(graph, true, DType::f32, 0);
+    context.layer = "L";
+    const Expr x(graph, graph.input("x", DType::f32, Shape{samples}.concat(input)));  // channels last
+    const int first = graph.node_count();
+    Registry<Layer>::get().create(yaml_of(yaml))->forward(context, x);
+    return flops_of(graph, first, graph.node_count()) / samples;
   };
-  CHECK(flops("Linear: {nout: 3, init: Kaiming}", {5}, {3}) == 5 * 3 + 5 * 3);
-  CHECK(flops("Affine: {nout: 4, init: Kaiming}", {2, 3}, {4}) == 6 * 4 + 6 * 4);
-  CHECK(flops("Activation: Tanh", {3, 2}, {3, 2}) == 6);
-  CHECK(flops("Pooling: 3", {4, 6, 6}, {4, 2, 2}) == 4 * 2 * 2 * 3 * 3);
-  CHECK(flops("Pooling: {fshape: [3, 2], op: avg}", {4, 6, 6}, {4, 2, 3}) == 4 * 2 * 3 * 3 * 2);
-  CHECK(flops("Pooling: 2", {3, 4, 4, 4}, {3, 2, 2, 2}) == 3 * 2 * 2 * 2 * 2 * 2 * 2);
-  CHECK(flops("Pooling: {fshape: {R: 3, S: 3, J: 2}}", {4, 6, 6}, {2, 2, 2}) == 2 * 2 * 2 * 3 * 3 * 2);
-  CHECK(flops("Pooling: {fshape: all, op: avg}", {4, 6, 6}, {4, 1, 1}) == 4 * 6 * 6);
-  CHECK(flops("LRN: 5", {8, 3, 2}, {8, 3, 2}) == 8 * 3 * 2 * (5 + 4));
-  CHECK(flops("LocalContrastNorm: {ksize: 3, alpha: 1, beta: 1}", {8, 3, 2}, {8, 3, 2}) == 8 * 3 * 2 * (2 * 9 + 4));
-  CHECK(flops("Local: {fshape: [3, 2, 4], init: Kaiming}", {5, 8, 8}, {4, 6, 7}) == 2 * 4 * 6 * 7 * 3 * 2 * 5);
-  CHECK(flops("Maxout: 3", {6, 2, 2}, {2, 2, 2}) == 24);
+  CHECK(flops("Linear: {nout: 3, init: Kaiming}", {5}) == 5 * 3 + 5 * 3);
+  // A bias, a normalisation and an activation go along.
+  CHECK(flops("Affine: {nout: 4, init: Kaiming}", {2, 3}) == 6 * 4 + 6 * 4);
+  CHECK(flops("Affine: {nout: 4, init: Kaiming, bias: {Constant: 0}, activation: Softmax}", {6}) == 6 * 4 + 6 * 4);
+  CHECK(flops("Affine: {nout: 4, init: Kaiming, batch_norm: true, activation: Tanh}", {6}) == 6 * 4 + 6 * 4);
+  CHECK(flops("Conv: {fshape: [3, 5, 8], groups: 2, init: Kaiming}", {9, 7, 4}) == 2.0 * 8 * 7 * 3 * 3 * 5 * 2);
+  CHECK(flops("Deconv: {fshape: [3, 5, 8], init: Kaiming}", {9, 7, 4}) == 2.0 * 9 * 7 * 4 * 3 * 5 * 8);
+  CHECK(flops("CrossMapPooling: {nofm: 3, init: Kaiming}", {2, 2, 5}) == 2 * 2 * 2 * 3 * 5);
+  CHECK(flops("Activation: Tanh", {3, 2}) == 6);
+  CHECK(flops("Dropout: 0.5", {3, 2}) == 6);
+  CHECK(flops("BatchNorm", {3, 2}) == 6);
+  CHECK(flops("Bias: {init: {Constant: 0}}", {6}) == 6);
+  CHECK(flops("SkipNode", {6}) == 0);
+  CHECK(flops("Reshape: [3, 2]", {6}) == 0);
+  CHECK(flops("Slice: {begin_idx: 1, end_idx: 3}", {6}) == 0);
+  CHECK(flops("Pooling: 3", {6, 6, 4}) == 4 * 2 * 2 * 3 * 3);
+  CHECK(flops("Pooling: {fshape: [3, 2], op: avg}", {6, 6, 4}) == 4 * 2 * 3 * 3 * 2);
+  CHECK(flops("Pooling: {fshape: 2, op: l2}", {6, 6, 4}) == 4 * 3 * 3 * 2 * 2);
+  CHECK(flops("Pooling: 2", {4, 4, 4, 3}) == 3 * 2 * 2 * 2 * 2 * 2 * 2);
+  CHECK(flops("Pooling: {fshape: {R: 3, S: 3, J: 2}}", {6, 6, 4}) == 2 * 2 * 2 * 3 * 3 * 2);
+  CHECK(flops("Pooling: {fshape: all, op: avg}", {6, 6, 4}) == 4 * 6 * 6);
+  // A power counts 4.
+  CHECK(flops("LRN: 5", {3, 2, 8}) == 8 * 3 * 2 * (5 + 4));
+  CHECK(flops("LocalContrastNorm: {ksize: 3, alpha: 1, beta: 1}", {3, 2, 8}) == 8 * 3 * 2 * (2 * 9 + 4));
+  CHECK(flops("Local: {fshape: [3, 2, 4], init: Kaiming}", {8, 8, 5}) == 2 * 4 * 6 * 7 * 3 * 2 * 5);
+  CHECK(flops("Maxout: 3", {2, 2, 6}) == 24);
 }
 
 TEST_CASE("no samples are as wide as some; a bias of samples without axes is one number") {
