@@ -1,8 +1,42 @@
-// Activation as a layer of its own; and neon 1.2's for data, through which no gradient flows.
-#include "layers/layer.h"
-#include "transforms/activation.h"
+// Activations in layers, Activation as a layer of its own, and neon 1.2's for data, through which no gradient flows.
+#include "layers/linear.h"
 
 namespace neon {
+
+namespace {
+
+// A layer of the net, for its activation.
+class OfLayer : public ActivationContext {
+ public:
+  OfLayer(LayerContext& context, std::string name) : context_(context), name_(std::move(name)) {}
+  bool training() const override { return context_.training; }
+  Expr learned(const LearnedNumbers& numbers) override {
+    return context_.parameter({.name = name_ + "/" + numbers.name,
+                               .layer = name_,
+                               .layer_class = numbers.kind,
+                               .shape = numbers.shape,
+                               .fill = numbers.begin,
+                               .fan = {1, numbers.shape.elements()}});
+  }
+  Expr draw(const std::string& name, const Shape& shape) override {
+    return {context_.graph, uniform(context_.graph, shape, context_.seed, name_ + "/" + name)};
+  }
+
+ private:
+  LayerContext& context_;
+  const std::string name_;
+};
+
+}  // namespace
+
+Expr activate(LayerContext& context, Expr x, const Made<Activation>& activation, const std::string& name) {
+  OfLayer of_layer(context, name);
+  return activation ? activation->apply(of_layer, x) : x;
+}
+
+Expr activate(LayerContext& context, Expr x, const Made<Activation>& activation) {
+  return activate(context, x, activation, context.layer + "_act");
+}
 
 namespace {
 
@@ -16,7 +50,9 @@ struct ActivationLayerParams {
 
 struct ActivationLayer : Parametrized<Layer, ActivationLayerParams> {
   using Parametrized::Parametrized;
-  Expr forward(LayerContext&, Expr x) const override { return params.transform->apply(x); }
+  Expr forward(LayerContext& context, Expr x) const override {
+    return activate(context, x, params.transform, context.layer);
+  }
 };
 const Registration<Layer, ActivationLayer> registration{
     "Activation", "Applies a function to every element.", {"ActivationLayer"}};
@@ -24,7 +60,8 @@ const Registration<Layer, ActivationLayer> registration{
 struct DataTransform : Parametrized<Layer, ActivationLayerParams> {
   using Parametrized::Parametrized;
   Expr forward(LayerContext& context, Expr x) const override {
-    return params.transform->apply({context.graph, context.graph.add("scale_gradient", {x}, {{"factor", 0.0}})});
+    const Expr data(context.graph, context.graph.add("scale_gradient", {x}, {{"factor", 0.0}}));
+    return activate(context, data, params.transform, context.layer);
   }
 };
 NEON_REGISTER(Layer, DataTransform, "Applies an activation to the data; layers before it are not trained.");

@@ -1,7 +1,6 @@
 // Affine: Linear, then BatchNorm or Bias, then an activation. neon 1.0 took both bias and batch_norm; later versions
 // refused that, as here: batch norm's shift is a bias.
 #include "layers/linear.h"
-#include "transforms/activation.h"
 
 namespace neon {
 
@@ -40,7 +39,7 @@ struct Affine : Parametrized<Layer, AffineParams> {
     x = linear(context, x, params.nout, *params.init, context.layer);
     if (params.batch_norm) x = batch_norm(context, x, {}, context.layer + "_bnorm");
     if (params.bias) x = bias(context, x, *params.bias, context.layer + "_bias");
-    return params.activation ? params.activation->apply(x) : x;
+    return activate(context, x, params.activation);
   }
   bool takes_channels_first() const override { return true; }
 };

@@ -1,7 +1,6 @@
 // Conv and Deconv: the filters, then BatchNorm or Bias, then an activation.
 #include "layers/convolution.h"
 #include "layers/linear.h"
-#include "transforms/activation.h"
 
 namespace neon {
 
@@ -36,7 +35,7 @@ struct WithActivation : Filters, PartNames {
   Expr finish(LayerContext& context, Expr x) const {
     if (batch_norm) x = neon::batch_norm(context, x, {}, context.layer + "_bnorm");
     if (bias) x = neon::bias(context, x, *bias, context.layer + "_bias");
-    return activation ? activation->apply(x) : x;
+    return activate(context, x, activation);
   }
 };
 

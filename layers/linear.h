@@ -1,6 +1,7 @@
 // Parts that other layers are composed of.
 #pragma once
 #include "layers/layer.h"
+#include "transforms/activation.h"
 
 namespace neon {
 
@@ -24,11 +25,12 @@ struct PartNames {
     p("bias_name", &PartNames::bias_name, "Name of the bias for MultiOptimizer. Default: NAME_bias.");
     p("bn_name", &PartNames::bn_name, "Name of the batch norm for MultiOptimizer. Default: NAME_bnorm.");
     p("act_name", &PartNames::act_name,
-      "Accepted for neon 1.0's specs, without effect: an activation has nothing to optimize.");
+      "Name of the activation for MultiOptimizer, where it learns numbers, as PReLU does. Default: NAME_act.");
   }
   void apply(LayerContext& context) const {
     context.name_part(context.layer + "_bias", bias_name);
     context.name_part(context.layer + "_bnorm", bn_name);
+    context.name_part(context.layer + "_act", act_name);
   }
 };
 
@@ -38,5 +40,9 @@ Expr linear(LayerContext& context, Expr x, int64_t nout, const Initializer& init
 Expr bias(LayerContext& context, Expr x, const Initializer& init, const std::string& name);
 // x (N,...,K) normalised over the batch (and the pixels of a feature map), then scaled and shifted.
 Expr batch_norm(LayerContext& context, Expr x, const BatchNormParams& params, const std::string& name);
+// x itself without an activation. Numbers that the activation learns or draws are called NAME/...
+Expr activate(LayerContext& context, Expr x, const Made<Activation>& activation, const std::string& name);
+// The same, NAME being that of the layer and "_act".
+Expr activate(LayerContext& context, Expr x, const Made<Activation>& activation);
 
 }  // namespace neon

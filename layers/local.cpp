@@ -3,7 +3,6 @@
 // window.
 #include "layers/convolution.h"
 #include "layers/linear.h"
-#include "transforms/activation.h"
 
 namespace neon {
 
@@ -112,7 +111,7 @@ struct Local : Parametrized<Layer, LocalParams> {
  private:
   Expr finish(LayerContext& context, Expr y) const {
     if (params.bias) y = with_bias(context, y);
-    return params.activation ? params.activation->apply(y) : y;
+    return activate(context, y, params.activation);
   }
 
   Expr with_bias(LayerContext& context, Expr y) const {

@@ -1,7 +1,7 @@
 // Layers between feature maps of the same pixel: Maxout (Goodfellow et al. 2013) and neon 0.9's Slice and
 // CrossMapPooling.
 #include "layers/convolution.h"
-#include "transforms/activation.h"
+#include "layers/linear.h"
 
 namespace neon {
 
@@ -71,8 +71,7 @@ struct CrossMapPoolingParams {
 struct CrossMapPooling : Parametrized<Layer, CrossMapPoolingParams> {
   using Parametrized::Parametrized;
   Expr forward(LayerContext& context, Expr x) const override {
-    const Expr y = convolution(context, x, filters(), context.layer);
-    return params.activation ? params.activation->apply(y) : y;
+    return activate(context, convolution(context, x, filters(), context.layer), params.activation);
   }
   bool convolves() const override { return true; }
 

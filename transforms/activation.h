@@ -5,13 +5,33 @@
 
 namespace neon {
 
+// Numbers that an activation learns, all `begin` at first. `kind` is the activation's name, by which MultiOptimizer may
+// know them.
+struct LearnedNumbers {
+  std::string name, kind;
+  Shape shape;
+  double begin = 0;
+};
+
+// The layer as its activation sees it.
+class ActivationContext {
+ public:
+  virtual ~ActivationContext() = default;
+  // False in an evaluation.
+  virtual bool training() const = 0;
+  // Learned numbers, in the type of the net. A checkpoint keeps them.
+  virtual Expr learned(const LearnedNumbers& numbers) = 0;
+  // Uniform numbers in [0, 1), f32; a new draw in each step. Draws of different names are independent.
+  virtual Expr draw(const std::string& name, const Shape& shape) = 0;
+};
+
 class Activation {
  public:
   static constexpr const char* kCategory = "activation";
   virtual ~Activation() = default;
   virtual const void* params_address() const = 0;
-  // x (N, ...) -> y of the same shape
-  virtual Expr apply(Expr x) const = 0;
+  // x (N, ...) -> y of the same shape; images and volumes have their channels last
+  virtual Expr apply(ActivationContext& context, Expr x) const = 0;
 };
 
 }  // namespace neon

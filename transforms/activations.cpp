@@ -7,7 +7,7 @@ namespace {
 
 struct Identity : Parametrized<Activation, NoParams> {
   using Parametrized::Parametrized;
-  Expr apply(Expr x) const override { return x; }
+  Expr apply(ActivationContext&, Expr x) const override { return x; }
 };
 NEON_REGISTER(Activation, Identity, "x.", {"Linear"});
 
@@ -17,7 +17,7 @@ struct RectlinParams {
 };
 struct Rectlin : Parametrized<Activation, RectlinParams> {
   using Parametrized::Parametrized;
-  Expr apply(Expr x) const override {
+  Expr apply(ActivationContext&, Expr x) const override {
     return params.slope == 0 ? neon::apply("relu", x) : neon::apply("leaky_relu", x, x.constant(params.slope));
   }
 };
@@ -29,9 +29,53 @@ struct RectLeakyParams : RectlinParams {
 };
 struct RectLeaky : Parametrized<Activation, RectLeakyParams> {
   using Parametrized::Parametrized;
-  Expr apply(Expr x) const override { return neon::apply("leaky_relu", x, x.constant(params.slope)); }
+  Expr apply(ActivationContext&, Expr x) const override {
+    return neon::apply("leaky_relu", x, x.constant(params.slope));
+  }
 };
 NEON_REGISTER(Activation, RectLeaky, "Rectlin with a slope of 0.01 by default, as neon 0.9 had it.", {"LeakyReLU"});
+
+struct PReLUParams {
+  double slope = 0.25;
+  bool shared = false;
+  static void describe(auto&& p) {
+    p("slope", &PReLUParams::slope,
+      "Factor of negative inputs at the start; training then learns it. Weight decay acts on it, too, unless a "
+      "MultiOptimizer gives PReLU an optimizer of its own.");
+    p("shared", &PReLUParams::shared,
+      "Learns one slope for the whole layer instead of one for each feature or feature map.");
+  }
+};
+struct PReLU : Parametrized<Activation, PReLUParams> {
+  using Parametrized::Parametrized;
+  Expr apply(ActivationContext& context, Expr x) const override {
+    const int64_t slopes = params.shared || x.shape().rank() < 2 ? 1 : x.shape().back();
+    return neon::apply("leaky_relu", x, context.learned({"slope", "PReLU", {slopes}, params.slope}));
+  }
+};
+NEON_REGISTER(Activation, PReLU, "max(x, 0) + slope min(x, 0) with learned slopes (He et al. 2015).");
+
+struct RReLUParams {
+  double lower = 1.0 / 8, upper = 1.0 / 3;
+  static void describe(auto&& p) {
+    p("lower", &RReLUParams::lower, "Smallest slope that training draws.", at_least(0));
+    p("upper", &RReLUParams::upper, "Largest slope that training draws.", at_least(0));
+  }
+};
+struct RReLU : Parametrized<Activation, RReLUParams> {
+  explicit RReLU(RReLUParams given) : Parametrized(given) {
+    if (params.lower > params.upper)
+      fail(ErrorKind::config, "lower ", params.lower, " is above upper ", params.upper, "; exchange the two");
+  }
+  Expr apply(ActivationContext& context, Expr x) const override {
+    if (!context.training()) return neon::apply("leaky_relu", x, x.constant((params.lower + params.upper) / 2));
+    const Expr slope = context.draw("slope", x.shape()) * (params.upper - params.lower) + params.lower;
+    return neon::apply("leaky_relu", x, cast(slope, x.dtype()));
+  }
+};
+NEON_REGISTER(Activation, RReLU,
+              "max(x, 0) + slope min(x, 0) (Xu et al. 2015). In training, each number has a slope drawn uniformly from "
+              "lower to upper; the evaluation takes their mean.");
 
 struct RectlinclipParams {
   double xcut = 20;
@@ -43,7 +87,7 @@ struct RectlinclipParams {
 };
 struct Rectlinclip : Parametrized<Activation, RectlinclipParams> {
   using Parametrized::Parametrized;
-  Expr apply(Expr x) const override {
+  Expr apply(ActivationContext&, Expr x) const override {
     return neon::apply("relu_clip", x, x.constant(params.slope), x.constant(params.xcut));
   }
 };
@@ -55,7 +99,7 @@ struct ExplinParams {
 };
 struct Explin : Parametrized<Activation, ExplinParams> {
   using Parametrized::Parametrized;
-  Expr apply(Expr x) const override { return neon::apply("elu", x, x.constant(params.alpha)); }
+  Expr apply(ActivationContext&, Expr x) const override { return neon::apply("elu", x, x.constant(params.alpha)); }
 };
 NEON_REGISTER(Activation, Explin, "x where positive, alpha (e^x - 1) elsewhere (Clevert et al. 2016).", {"ELU"});
 
@@ -65,13 +109,13 @@ struct NormalizerParams {
 };
 struct Normalizer : Parametrized<Activation, NormalizerParams> {
   using Parametrized::Parametrized;
-  Expr apply(Expr x) const override { return x / params.divisor; }
+  Expr apply(ActivationContext&, Expr x) const override { return x / params.divisor; }
 };
 NEON_REGISTER(Activation, Normalizer, "x / divisor.");
 
 struct Tanh : Parametrized<Activation, NoParams> {
   using Parametrized::Parametrized;
-  Expr apply(Expr x) const override { return neon::apply("tanh", x); }
+  Expr apply(ActivationContext&, Expr x) const override { return neon::apply("tanh", x); }
 };
 NEON_REGISTER(Activation, Tanh, "Hyperbolic tangent.");
 
@@ -85,14 +129,14 @@ struct LogisticParams {
 };
 struct Logistic : Parametrized<Activation, LogisticParams> {
   using Parametrized::Parametrized;
-  Expr apply(Expr x) const override { return neon::apply("logistic", x); }
+  Expr apply(ActivationContext&, Expr x) const override { return neon::apply("logistic", x); }
 };
 NEON_REGISTER(Activation, Logistic, "1 / (1 + e^-x).", {"Sigmoid"});
 
 // neon's gradient was the straight-through estimator of Courbariaux et al. 2016 (BinaryNet): 1 where |x| <= 1.
 struct Sign : Parametrized<Activation, NoParams> {
   using Parametrized::Parametrized;
-  Expr apply(Expr x) const override { return neon::apply("sign_ste", x); }
+  Expr apply(ActivationContext&, Expr x) const override { return neon::apply("sign_ste", x); }
 };
 NEON_REGISTER(Activation, Sign, "1 where x >= 0, else -1; straight-through gradient where |x| <= 1.");
 
@@ -107,7 +151,7 @@ struct SoftmaxParams {
 };
 struct Softmax : Parametrized<Activation, SoftmaxParams> {
   using Parametrized::Parametrized;
-  Expr apply(Expr x) const override {
+  Expr apply(ActivationContext&, Expr x) const override {
     const Shape shape = x.shape();
     Expr rows = reshape(x, {shape[0], shape.slice(1, shape.rank()).elements()});
     return reshape(Expr(x.graph(), x.graph().add("softmax", {rows})), shape);
@@ -127,7 +171,7 @@ struct PixelwiseSoftmaxParams {
 // pixels.
 struct PixelwiseSoftmax : Parametrized<Activation, PixelwiseSoftmaxParams> {
   using Parametrized::Parametrized;
-  Expr apply(Expr x) const override {
+  Expr apply(ActivationContext&, Expr x) const override {
     const Shape shape = x.shape();
     if (shape.back() % params.c)
       fail(ErrorKind::config, "PixelwiseSoftmax: ", shape.back(), " channels do not go into c, ", params.c,
@@ -147,20 +191,20 @@ NEON_REGISTER(Activation, PixelwiseSoftmax,
 
 struct SoftPlus : Parametrized<Activation, NoParams> {
   using Parametrized::Parametrized;
-  Expr apply(Expr x) const override { return neon::apply("softplus", x); }
+  Expr apply(ActivationContext&, Expr x) const override { return neon::apply("softplus", x); }
 };
 NEON_REGISTER(Activation, SoftPlus, "log(1 + e^x).");
 
 struct Gelu : Parametrized<Activation, NoParams> {
   using Parametrized::Parametrized;
-  Expr apply(Expr x) const override { return neon::apply("gelu", x); }
+  Expr apply(ActivationContext&, Expr x) const override { return neon::apply("gelu", x); }
 };
 NEON_REGISTER(Activation, Gelu, "x times the normal distribution's share below x (Hendrycks and Gimpel 2016).",
               {"GELU"});
 
 struct Swish : Parametrized<Activation, NoParams> {
   using Parametrized::Parametrized;
-  Expr apply(Expr x) const override { return neon::apply("swish", x); }
+  Expr apply(ActivationContext&, Expr x) const override { return neon::apply("swish", x); }
 };
 NEON_REGISTER(Activation, Swish, "x / (1 + e^-x) (Ramachandran et al. 2017).", {"SiLU"});
 

@@ -116,6 +116,12 @@ Net three_layers(DType dtype, int64_t batch) {
               momentum(), {40}, dtype, batch);
 }
 
+Net slopes(DType dtype, int64_t batch) {
+  return make({affine("30", {{"activation", word("PReLU")}}), affine("20", {}),
+               object("Activation", {{"transform", word("RReLU")}}), affine("10", {{"activation", word("Softmax")}})},
+              momentum(), {40}, dtype, batch);
+}
+
 Net images(DType dtype, int64_t channels, int64_t batch) {
   const Setting zero = object("Constant", {{"val", word("0")}});
   return make({conv("3", "8", {{"bias", zero}}), object("Pooling", {{"fshape", word("2")}}),

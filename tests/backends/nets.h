@@ -26,6 +26,9 @@ Net mnist_adam();
 // 40-30-20-10 with batch norm, bias and dropout, momentum.
 Net three_layers(DType dtype = DType::f32, int64_t batch = 32);
 
+// 40-30-20-10 with learned slopes, then drawn ones, momentum.
+Net slopes(DType dtype = DType::f32, int64_t batch = 32);
+
 // Convolution 3×3×8 with bias, pooling, convolution 3×3×20 with batch norm, a mean over each map, 10; of 14×14 pixels
 // in `channels`.
 Net images(DType dtype = DType::f32, int64_t channels = 1, int64_t batch = 32);

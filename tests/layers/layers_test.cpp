@@ -131,10 +131,36 @@ TEST_CASE("neon 1.0's names of parts are those that MultiOptimizer knows; the ar
   };
   CHECK(parts_of("Affine: {nout: 3, init: Kaiming, bias: {Constant: 1}, linear_name: a, bias_name: b, act_name: c}",
                  {2, 5}) == "one/W is a; one_bias/b is b; ");
+  CHECK(parts_of("Affine: {nout: 3, init: Kaiming, activation: PReLU, act_name: c}", {2, 5}) ==
+        "one/W is one; one_act/slope is c; ");
   CHECK(parts_of("Conv: {fshape: 1, nofm: 2, init: Kaiming, batch_norm: true, conv_name: a, bn_name: b}",
                  {2, 4, 4, 3}) == "one/W is a; one_bnorm/gamma is b; one_bnorm/beta is b; ");
   CHECK(parts_of("Deconv: {fshape: 1, nofm: 2, init: Kaiming, bias: {Constant: 1}, conv_name: a, bias_name: b}",
                  {2, 4, 4, 3}) == "one/W is a; one_bias/b is b; ");
+}
+
+TEST_CASE("an activation learns a number for each feature map, or one, in every layer that has an activation") {
+  const auto slope_of = [](const std::string& yaml) {
+    Graph graph;
+    LayerContext context(graph, true, DType::f16, 0);
+    context.layer = "one";
+    const Expr y = Registry<Layer>::get()
+                       .create(yaml_of(yaml))
+                       ->forward(context, {graph, graph.input("x", DType::f16, {2, 6, 6, 5})});
+    CHECK(y.dtype() == DType::f16);
+    REQUIRE(!context.parameters.empty());
+    const Parameter& p = context.parameters.back();
+    return text(p.name, " of ", p.layer_class, " ", p.shape, " from ", p.fill);
+  };
+  const std::string each = "one_act/slope of PReLU (3) from 0.25";
+  CHECK(slope_of("Affine: {nout: 3, init: Kaiming, activation: PReLU}") == each);
+  CHECK(slope_of("Conv: {fshape: [3, 3, 3], init: Kaiming, activation: PReLU}") == each);
+  CHECK(slope_of("Deconv: {fshape: [3, 3, 3], init: Kaiming, activation: PReLU}") == each);
+  CHECK(slope_of("Local: {fshape: [3, 3, 3], init: Kaiming, activation: PReLU}") == each);
+  CHECK(slope_of("CrossMapPooling: {nofm: 3, init: Kaiming, activation: PReLU}") == each);
+  CHECK(slope_of("Activation: PReLU") == "one/slope of PReLU (5) from 0.25");
+  CHECK(slope_of("Activation: {PReLU: {shared: true, slope: 0.1}}") == "one/slope of PReLU (1) from 0.1");
+  CHECK(slope_of("DataTransform: PReLU") == "one/slope of PReLU (5) from 0.25");
 }
 
 TEST_CASE("a layer whose initialiser is IdentityInit is not trained; its bias is, unless it is marked too") {

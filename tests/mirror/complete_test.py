@@ -19,7 +19,7 @@ import support
 # kind -> the part of a spec that names it
 KINDS = {"layer": "layers", "activation": "layers", "cost": "cost", "optimizer": "optimizer", "schedule": "optimizer"}
 LEFT_OUT = {
-    "random by itself, so no formula gives its values": ["Dropout"],
+    "random by itself, so no formula gives its values": ["Dropout", "RReLU"],
     "another name or form of one that is drawn": ["BatchNormAutodiff", "Convolution", "Deconvolution", "GeneralizedCost",
                                                   "Linear", "RectLeaky", "Repeat", "Sequential"],
     "a step, which the last bit of its input turns": ["Sign"],

@@ -3,7 +3,7 @@ import random
 
 import numpy as np
 
-from net import HIDDEN, LAST
+from net import HIDDEN, LAST, LEARNED
 
 COSTS = ["CrossEntropyMulti"] * 3 + ["CrossEntropyBinary", "SumSquared", "MeanSquared", "SmoothL1Loss", "SquareHingeLoss"]
 SCHEDULES = [
@@ -21,13 +21,15 @@ class Training:
         d = self.draw
         self.samples, self.tests = d.randint(5, 30), d.randint(1, 11)
         self.features, self.units, self.classes = d.randint(1, 6), d.randint(1, 8), d.randint(2, 4)
-        self.hidden, self.kind = d.choice(HIDDEN), d.choice(COSTS)
+        self.hidden, self.kind = d.choice(HIDDEN + LEARNED), d.choice(COSTS)
         usual = {"CrossEntropyMulti": "Softmax", "CrossEntropyBinary": "Logistic"}.get(self.kind)
         self.last = usual or d.choice([name for name in LAST if name != "Softmax"])
         self.cost_params = self.draw_cost_params()
         self.draw_data()
         self.weights = {"first/W": self.uniform(0.6, self.units, self.features), "first_bias/b": self.uniform(0.3, self.units),
                         "second/W": self.uniform(0.6, self.classes, self.units), "second_bias/b": self.uniform(0.3, self.classes)}
+        if self.hidden in LEARNED:
+            self.weights[self.hidden[4]] = np.full(self.units, self.hidden[5])
         self.batch, self.epochs = d.randint(1, min(self.samples, 9)), d.randint(2, 6)
         self.steps = -(-self.samples // self.batch)  # of an epoch
         self.accumulate, self.ema = min(d.choice([1, 1, 1, 2, 3, 5]), self.steps * self.epochs), d.choice([0, 0, 0.5, 0.9])
@@ -83,12 +85,14 @@ class Training:
         """By the name or class of a layer, or for all."""
         self.optimizers = {"default": self.draw_optimizer()}
         if self.draw.random() < 0.35:
-            for name in self.draw.sample(["Bias", "Linear", "first", "second", "second_bias"], self.draw.randint(1, 2)):
+            names = ["Bias", "Linear", "first", "second", "second_bias"] + [self.hidden[0]] * (self.hidden in LEARNED)
+            for name in self.draw.sample(names, self.draw.randint(1, 2)):
                 self.optimizers[name] = self.draw_optimizer()
 
     def optimizer_of(self, array):
         layer = array.split("/")[0]
-        for name in (layer, "Bias" if layer.endswith("_bias") else "Linear"):
+        kind = {"bias": "Bias", "act": self.hidden[0]}.get(layer.partition("_")[2], "Linear")
+        for name in (layer, kind):
             if name in self.optimizers:
                 return name
         return "default"

@@ -37,6 +37,11 @@ HIDDEN = [
      lambda x: (1 + erf(x / math.sqrt(2))) / 2 + x * normal_density(x)),
     ("Swish", lambda x: x * logistic(x), lambda x: logistic(x) * (1 + x * (1 - logistic(x)))),
 ]
+# Of the hidden layer with learned numbers a: as a spec has it, y = f(x, a), dy/dx, dy/da, and the name and begin of a.
+LEARNED = [
+    ("PReLU", lambda x, a: np.where(x > 0, x, a * x), lambda x, a: np.where(x > 0, 1, a), lambda x, a: np.minimum(x, 0),
+     "first_act/slope", 0.25),
+]
 # Of the last layer: y = f(x), and dy/dx by y, for costs that are not taken together with it.
 LAST = {"Softmax": (softmax, None), "Logistic": (logistic, lambda y: y * (1 - y)),
         "Identity": (lambda x: x, np.ones_like), "Tanh": (np.tanh, lambda y: 1 - y * y)}
@@ -66,10 +71,14 @@ def cost(kind, p, last, y, t):
     return (short ** 2).mean(1), -2 * sign * short / classes * slope
 
 
+def learned(weights, hidden):
+    return [weights[hidden[4]]] if len(hidden) > 3 else []
+
+
 def forward(weights, hidden, last, x):
     """The hidden layer's sums and values, and the net's outputs."""
     sums = x @ weights["first/W"].T + weights["first_bias/b"]
-    values = hidden[1](sums)
+    values = hidden[1](sums, *learned(weights, hidden))
     return sums, values, LAST[last][0](values @ weights["second/W"].T + weights["second_bias/b"])
 
 
@@ -77,5 +86,9 @@ def step(weights, hidden, last, cost_kind, cost_params, x, t):
     """Costs of a batch's samples, and gradients of their sum."""
     sums, values, y = forward(weights, hidden, last, x)
     costs, g = cost(cost_kind, cost_params, last, y, t)
-    back = (g @ weights["second/W"]) * hidden[2](sums)
-    return costs, {"second/W": g.T @ values, "second_bias/b": g.sum(0), "first/W": back.T @ x, "first_bias/b": back.sum(0)}
+    slopes, arriving = learned(weights, hidden), g @ weights["second/W"]
+    back = arriving * hidden[2](sums, *slopes)
+    gradients = {"second/W": g.T @ values, "second_bias/b": g.sum(0), "first/W": back.T @ x, "first_bias/b": back.sum(0)}
+    if slopes:
+        gradients[hidden[4]] = (arriving * hidden[3](sums, *slopes)).sum(0)
+    return costs, gradients

@@ -1,6 +1,6 @@
 // A run that is stopped at any step and goes on ends in the very bits of a run that was not: every optimizer, every
-// type, with dropout, batch norm, running means, callbacks and a metrics file. The signal is raised by a schedule of
-// the test, in the middle of the step that it counts.
+// type, with dropout, batch norm, learned and drawn slopes, running means, callbacks and a metrics file. The signal is
+// raised by a schedule of the test, in the middle of the step that it counts.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -34,18 +34,20 @@ NEON_REGISTER(Schedule, Stopping, "Falls, and stops the run of a test.");
 constexpr int64_t kEpochs = 3, kStepsPerEpoch = 4, kSteps = kEpochs * kStepsPerEpoch;
 
 // 120 samples in batches of 32: the fourth of an epoch is short.
-Spec spec_with(const std::string& optimizer, const std::string& more = "") {
+Spec spec_with(const std::string& optimizer, const std::string& more = "", const std::string& activation = "Tanh") {
   return spec_from_text(
       "dataset: Iris\n"
       "layers:\n"
-      "  - Affine: {nout: 6, init: Kaiming, batch_norm: true, activation: Tanh}\n"
-      "  - Dropout: {keep: 0.8}\n"
-      "  - Affine: {nout: 3, init: Kaiming, bias: {Constant: 0}, activation: Softmax}\n"
-      "cost: CrossEntropyMulti\n"
-      "batch_size: 32\n"
-      "epochs: 3\n"
-      "rng_seed: 11\n"
-      "optimizer: " +
+      "  - Affine: {nout: 6, init: Kaiming, batch_norm: true, activation: " +
+          activation +
+          "}\n"
+          "  - Dropout: {keep: 0.8}\n"
+          "  - Affine: {nout: 3, init: Kaiming, bias: {Constant: 0}, activation: Softmax}\n"
+          "cost: CrossEntropyMulti\n"
+          "batch_size: 32\n"
+          "epochs: 3\n"
+          "rng_seed: 11\n"
+          "optimizer: " +
           optimizer + "\n" + more,
       "test.yaml");
 }
@@ -175,6 +177,25 @@ TEST_CASE("every optimizer goes on to the same bits in every type, wherever it i
         INFO("stopped in step " << stop);
         REQUIRE(runs.run("stopped", stop, false).signal == SIGTERM);
         REQUIRE(runs.load("stopped").position.step == stop + 1);
+        REQUIRE(runs.run("stopped", -1, true).signal == 0);
+        check_same(straight, runs.load("stopped"));
+      }
+    }
+}
+
+TEST_CASE("slopes that are learned or drawn go on as they were") {
+  for (const std::string activation : {"PReLU", "RReLU"})
+    for (const std::string dtype : {"f32", "bf16"}) {
+      INFO(activation << " " << dtype);
+      const Spec spec = spec_with("{Adam: {learning_rate: 0.05, schedule: Stopping}}", "ema: 0.7\n", activation);
+      Runs runs(spec, dtype);
+      runs.run("straight", -1, false);
+      const StoredRun straight = runs.load("straight");
+      const Tensor* slopes = straight.file.find("Affine_0_act/slope");
+      REQUIRE(bool(slopes) == (activation == "PReLU"));
+      for (int64_t i = 0; slopes && i < slopes->elements(); ++i) CHECK(slopes->at(i) != 0.25);
+      for (const int64_t stop : {1, 6}) {
+        REQUIRE(runs.run("stopped", stop, false).signal == SIGTERM);
         REQUIRE(runs.run("stopped", -1, true).signal == 0);
         check_same(straight, runs.load("stopped"));
       }

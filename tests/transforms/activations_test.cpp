@@ -1,8 +1,10 @@
 // Every activation against PyTorch or neon's formula: values, and gradients for random cotangents.
 #include <catch2/catch.hpp>
+#include <map>
 
 #include "backends/graph/op.h"
 #include "tests/support/golden.h"
+#include "tests/transforms/no_context.h"
 #include "transforms/activation.h"
 
 using namespace neon;
@@ -13,19 +15,49 @@ namespace {
 // exp and erf are a few roundings each; a softmax adds up a row and multiplies three times.
 constexpr double kRoundings = 24;
 
+// Learned numbers of a golden case; in an evaluation.
+class Given : public ActivationContext {
+ public:
+  Given(GraphRun& run, const Setting& one) : run_(run), learned_(one.find("learned")) {}
+  bool training() const override { return false; }
+  Expr learned(const LearnedNumbers& numbers) override {
+    REQUIRE(learned_);
+    const Expr value = run_.value(numbers.name, at(*learned_, numbers.name));
+    CHECK(value.shape() == numbers.shape);
+    made[numbers.name] = value;
+    return value;
+  }
+  Expr draw(const std::string&, const Shape&) override {
+    FAIL("an evaluation draws nothing");
+    return {};
+  }
+  std::map<std::string, Expr> made;
+
+ private:
+  GraphRun& run_;
+  const Setting* learned_;
+};
+
 void check_activation(const Setting& one, const Arithmetic& arithmetic) {
   GraphRun run(arithmetic);
   const auto activation = Registry<Activation>::get().create(object_of(at(one, "activation")));
   Expr x = run.value("x", at(one, "x")), g = run.value("g", at(one, "g"));
-  Expr y = activation->apply(x);
-  const Value wanted[] = {x};
-  const Value dx = gradients(run.graph, y, wanted, g).front();
-  REQUIRE(dx);
+  Given given(run, one);
+  Expr y = activation->apply(given, x);
+  std::vector<Value> wanted = {x};
+  for (const auto& [name, value] : given.made) wanted.push_back(value);
+  const std::vector<Value> slopes = gradients(run.graph, y, wanted, g);
+  REQUIRE(slopes[0]);
   run.graph.output("y", y);
-  run.graph.output("dx", dx);
+  run.graph.output("dx", slopes[0]);
+  size_t next = 1;
+  for (const auto& [name, value] : given.made) run.graph.output("d" + name, slopes[next++]);
   run.run();
   check_close(run.output("y"), at(one, "y"), kRoundings, 1);
   check_close(run.output("dx"), at(one, "dx"), kRoundings, 1);
+  // Sums over all that share a slope.
+  for (const auto& [name, value] : given.made)
+    check_close(run.output("d" + name), at(at(one, "gradients"), name), kRoundings + double(x.shape().elements()), 100);
 }
 
 }  // namespace
@@ -48,9 +80,16 @@ TEST_CASE("every activation has a golden case, and reads back as written") {
   }
 }
 
+TEST_CASE("the slopes that RReLU draws have an order") {
+  CHECK(complaint<Activation>("RReLU: {lower: 0.2, upper: 0.2}") == "");
+  CHECK_THAT(complaint<Activation>("RReLU: {lower: 0.5, upper: 0.25}"),
+             Catch::Contains("lower 0.5 is above upper 0.25; exchange the two"));
+}
+
 TEST_CASE("PixelwiseSoftmax takes as many channels to each class") {
   Graph graph;
   const Expr x(graph, graph.input("x", DType::f32, {2, 3, 3, 5}));
-  CHECK_THROWS_WITH(Registry<Activation>::get().create(yaml_of("PixelwiseSoftmax: 2"))->apply(x),
+  NoContext none;
+  CHECK_THROWS_WITH(Registry<Activation>::get().create(yaml_of("PixelwiseSoftmax: 2"))->apply(none, x),
                     "PixelwiseSoftmax: 5 channels do not go into c, 2 groups, evenly");
 }

@@ -4,6 +4,7 @@
 #include "backends/graph/op.h"
 #include "backends/graph/passes.h"
 #include "tests/support/golden.h"
+#include "tests/transforms/no_context.h"
 #include "transforms/activation.h"
 #include "transforms/cost.h"
 
@@ -20,7 +21,8 @@ void check_cost(const Setting& one, const Arithmetic& arithmetic) {
   const auto cost = Registry<Cost>::get().create(object_of(at(one, "cost")));
   const auto activation = Registry<Activation>::get().create(object_of(at(one, "activation")));
   Expr x = run.value("x", at(one, "x")), t = run.value("t", at(one, "t")), g = run.value("g", at(one, "g"));
-  const Expr each(run.graph, on_logits(run.graph, cost->apply_all({activation->apply(x)}, t)));
+  NoContext none;
+  const Expr each(run.graph, on_logits(run.graph, cost->apply_all({activation->apply(none, x)}, t)));
   const Value wanted[] = {x};
   const Value dx = gradients(run.graph, each, wanted, g).front();
   REQUIRE(dx);
@@ -62,7 +64,8 @@ TEST_CASE("softmax and logistic before their costs become the forms on logits") 
        {std::tuple{"CrossEntropyMulti", "Softmax", "softmax"}, {"CrossEntropyBinary", "Logistic", "logistic"}}) {
     Graph graph;
     Expr x = input(graph, "x", {3, 4}), t = input(graph, "t", {3, 4});
-    Expr y = Registry<Activation>::get().create(Setting::scalar(activation))->apply(x);
+    NoContext none;
+    Expr y = Registry<Activation>::get().create(Setting::scalar(activation))->apply(none, x);
     graph.output("cost", on_logits(graph, Registry<Cost>::get().create(Setting::scalar(cost))->apply(y, t)));
     Variables variables;
     const auto program = compile_for_cpu(graph, variables, {.threads = 1, .fuse = false});

@@ -28,6 +28,18 @@ def activations():
     case("Rectlin", F.relu)
     case({"Rectlin": {"slope": 0.125}}, lambda t: F.leaky_relu(t, 0.125))
     case("RectLeaky", lambda t: F.leaky_relu(t, 0.01))
+    # PyTorch's axis of slopes is the second.
+    for shared, values in ((False, x), (True, x), (False, draw("volumes", (2, 2, 3, 2, 4), 2)), (True, maps)):
+        slope = draw(("slopes", shared), (1 if shared else values.shape[-1],), 0.3)
+        g = draw(("PReLU", shared), values.shape)
+        t, a = torch.tensor(values, requires_grad=True), torch.tensor(slope, requires_grad=True)
+        y = F.prelu(t.movedim(-1, 1), a).movedim(1, -1)
+        y.backward(torch.tensor(g))
+        cases.append(dict(activation={"PReLU": {"shared": shared}}, x=values, g=g, learned=dict(slope=slope),
+                          y=y.detach().numpy(), dx=t.grad.numpy(), gradients=dict(slope=a.grad.numpy())))
+    # In an evaluation; what training draws differs in each framework.
+    case("RReLU", lambda t: F.rrelu(t, training=False))
+    case({"RReLU": {"lower": 0.25, "upper": 0.5}}, lambda t: F.rrelu(t, 0.25, 0.5, training=False))
     # neon: 1 for y > 0, slope otherwise, but 0 where y is not strictly below xcut
     for slope, xcut in ((0, 20), (0.25, 2.5)):
         case({"Rectlinclip": {"slope": slope, "xcut": xcut}},

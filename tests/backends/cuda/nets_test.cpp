@@ -72,6 +72,7 @@ struct NetCase {
 const NetCase kNets[] = {
     {"784-100-10, relu", [](DType dtype) { return mnist_small(dtype); }},
     {"40-30-20-10, batch norm, tanh, dropout", [](DType dtype) { return three_layers(dtype); }},
+    {"40-30-20-10, learned and drawn slopes", [](DType dtype) { return slopes(dtype); }},
     {"convolutions, pooling, batch norm", [](DType dtype) { return images(dtype, 3); }},
     {"modules of branches", [](DType dtype) { return modules(dtype); }},
 };

@@ -6,6 +6,7 @@
 #include "backends/cuda/op_source.h"
 #include "backends/elementwise/kernels.h"
 #include "backends/graph/expression.h"
+#include "layers/layer.h"
 #include "tests/backends/cuda/wide_cases.h"
 #include "tests/backends/dense_cases.h"
 #include "tests/backends/join_cases.h"
@@ -99,6 +100,27 @@ TEST_CASE("the kernels of every op case compile") {
     for (std::string& source : sources_of(graph)) sources.push_back(std::move(source));
   }
   check_compiles(sources);
+}
+
+TEST_CASE("the kernels of learned and drawn slopes, and of their gradients, compile") {
+  without_cache();
+  for (DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
+    Graph graph;
+    LayerContext context(graph, true, dtype, 3);
+    const Expr x(graph, graph.variable("x", dtype, {4, 6, 5, 8}));
+    Expr y = x;
+    for (const char* name : {"PReLU", "RReLU"}) {
+      context.layer = name;
+      const Setting layer = Setting::map({{"Activation", Setting::scalar(name)}});
+      y = Registry<Layer>::get().create(layer)->forward(context, y);
+    }
+    const Value wanted[] = {x, graph.variable("PReLU/slope", context.master_dtype, {8})};
+    const std::vector<Value> slopes = gradients(graph, sum(y, all_axes(y.shape())), wanted);
+    graph.output("y", y), graph.output("dx", slopes[0]), graph.output("dslope", slopes[1]);
+    const std::vector<std::string> sources = sources_of(graph);
+    CHECK(sources.size() >= 2);
+    check_compiles(sources);
+  }
 }
 
 TEST_CASE("kernels of large arrays compile, and have the accesses that they should") {
