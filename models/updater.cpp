@@ -1,0 +1,204 @@
+#include "models/updater.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "backends/graph/ops.h"
+#include "models/histograms.h"
+#include "neon/core/message.h"
+
+namespace neon {
+
+namespace {
+
+// Variable (1): how many batches since the last update had a gradient that was not finite.
+constexpr const char* kSpoiltBatches = "accumulate_spoilt";
+
+// The largest number of so many bits of mantissa that is not above x > 0: stochastic rounding stays below it.
+double of_kept_bits(double x, int bits) {
+  int exponent = 0;
+  const double mantissa = std::frexp(x, &exponent);  // in [0.5, 1)
+  return std::ldexp(std::floor(std::ldexp(mantissa, bits + 1)), exponent - bits - 1);
+}
+
+// A gradient before it was widened: it is half as many bytes to read, and the update shares nothing with the check.
+Expr as_made(Graph& graph, Value gradient) {
+  const Node& maker = graph.producer(gradient);
+  const bool widened =
+      maker.op->is(ops::cast) && size_of(graph.dtype(maker.inputs[0])) < size_of(graph.dtype(gradient));
+  return {graph, widened ? maker.inputs[0] : gradient};
+}
+
+Expr check_finite(Graph& graph, Expr cost, const std::vector<Value>& gradients) {
+  Scope scope(graph, "finite");
+  Expr bad = reshape(1.0 - apply("is_finite", cost), {1});
+  for (Value gradient : gradients) {
+    Expr is_finite = cast(apply("is_finite", as_made(graph, gradient)), bad.dtype());
+    Expr count = sum(1.0 - is_finite, all_axes(is_finite.shape()));
+    bad = bad + count;  // one number each, of whatever rank
+  }
+  return apply("equal", bad, bad.constant(0));
+}
+
+class Updater {
+ public:
+  Updater(StepGraph& step, const Optimizer& optimizer, const StepOptions& options, DType master_dtype)
+      : step_(step), optimizer_(optimizer), options_(options), master_dtype_(master_dtype) {}
+
+  void run(const LayerContext& context, Expr cost, const std::vector<Value>& raw) {
+    Graph& graph = step_.graph;
+    std::vector<Expr> gradients;
+    for (Value g : raw) gradients.push_back(unscaled({graph, g}));
+    std::vector<Value> checked;
+    for (size_t i = 0; i < gradients.size(); ++i)
+      if (step_.parameters[i].trained) checked.push_back(raw[i]);
+    Expr finite = check_finite(graph, cost, checked);
+    graph.output("finite", finite);
+    guard_ = finite;
+    add_histograms(step_, options_.histograms, stored_parameters(step_, context), {gradients.begin(), gradients.end()});
+    if (options_.accumulate > 1) accumulate(gradients, finite);
+    group(gradients);
+    for (size_t i = 0; i < gradients.size(); ++i)
+      if (step_.parameters[i].trained) update(i, gradients[i]);
+    for (const Assignment& a : context.state_updates) update_state(a, finite);
+  }
+
+ private:
+  Expr unscaled(Expr g) const {
+    g = cast(g, compute_type(g.dtype()));
+    if (size_of(options_.dtype) > 2) return g;
+    return g / Expr(step_.graph, step_.graph.scalar("loss_scale"));
+  }
+
+  // A number of the step record, in the type of the stored weights.
+  Expr recorded(const std::string& name) const {
+    return {step_.graph, step_.graph.scalar(name, options_.dtype == DType::f64 ? DType::f64 : DType::f32)};
+  }
+
+  // Adds the gradients up in variables until the host applies them; what is left in `gradients` is their mean.
+  // Gradients that are not finite spoil their sum, so an update that would use it is left out, like the update of one
+  // large batch with such a sample; the sums start again all the same.
+  void accumulate(std::vector<Expr>& gradients, Expr finite) {
+    Graph& graph = step_.graph;
+    Scope scope(graph, "accumulate");
+    Expr apply_now = recorded("apply"), mean = recorded("mean");
+    Expr spoilt(graph, graph.variable(kSpoiltBatches, finite.dtype(), finite.shape()));
+    Expr now_spoilt = spoilt + (1.0 - finite);
+    graph.assign(spoilt, apply("select", apply_now, spoilt.constant(0), now_spoilt));
+    guard_ = apply_now * apply("equal", now_spoilt, spoilt.constant(0));
+    for (size_t i = 0; i < gradients.size(); ++i) {
+      const Parameter& p = step_.parameters[i];
+      if (!p.trained) continue;
+      Expr sum(graph, graph.variable(p.name + "/sum", gradients[i].dtype(), p.shape));
+      Expr total = sum + (options_.weight == 1 ? gradients[i] : gradients[i] * options_.weight);
+      graph.assign(sum, apply("select", apply_now, sum.constant(0), total));
+      gradients[i] = total * mean;
+    }
+  }
+
+  // Which optimizer serves which parameter, and the factor that clips all gradients of each to its norm.
+  void group(const std::vector<Expr>& gradients) {
+    Graph& graph = step_.graph;
+    for (const Parameter& p : step_.parameters) {
+      const Optimizer* serving = &optimizer_.serving(p.layer, p.layer_class);
+      auto found = std::ranges::find(step_.optimizers, serving);
+      serves_.push_back(size_t(found - step_.optimizers.begin()));
+      if (found == step_.optimizers.end()) step_.optimizers.push_back(serving);
+    }
+    for (size_t k = 0; k < step_.optimizers.size(); ++k) {
+      const double limit = step_.optimizers[k]->common.gradient_clip_norm;
+      Expr squares;
+      for (size_t i = 0; limit > 0 && i < gradients.size(); ++i) {
+        if (serves_[i] != k || !step_.parameters[i].trained) continue;
+        Expr part = sum(square(gradients[i]), all_axes(gradients[i].shape()));
+        squares = squares.value() ? squares + part : part;
+      }
+      // One number of no axes, so that it broadcasts to a parameter of any rank.
+      clip_.push_back(squares.value() ? reshape(limit / maximum(sqrt(squares), squares.constant(limit)), {})
+                                      : Expr(graph, Value{}));
+    }
+  }
+
+  void update(size_t i, Expr gradient) {
+    Graph& graph = step_.graph;
+    const Parameter& p = step_.parameters[i];
+    const Optimizer& rule = *step_.optimizers[serves_[i]];
+    Scope scope(graph, "update");
+    if (const double limit = rule.common.gradient_clip_value; limit > 0)
+      gradient = maximum(minimum(gradient, limit), -limit);
+    Expr stored(graph, graph.variable(p.name, master_dtype_, p.shape));
+    Expr weight = cast(stored, gradient.dtype());
+    Expr rate = recorded(text("rate/", serves_[i]));
+    if (const Expr clip = clip_[serves_[i]]; clip.value()) {
+      if (rule.clips_step()) rate = rate * clip;
+      else gradient = gradient * clip;
+    }
+    UpdateContext context(graph, p.name, weight, gradient, rate, recorded("update"), recorded("epoch"), guard_);
+    Expr updated = rule.update(context);
+    if (const double given = rule.common.param_clip_value; given > 0) {
+      const double limit = options_.rounding > 0 ? of_kept_bits(given, options_.rounding) : given;
+      updated = maximum(minimum(updated, limit), -limit);
+    }
+    if (options_.rounding > 0)
+      updated = round_stochastic(updated, master_dtype_, options_.rounding, options_.seed, p.name + "/round");
+    graph.assign(stored, updated, guard_);
+    average(p.name, cast(updated, weight.dtype()));
+  }
+
+  // Statistics of the averaged weights are means over the same updates: those of the last weights do not suit them.
+  void update_state(const Assignment& a, Expr finite) {
+    step_.graph.assign(a.variable, a.value, finite);
+    Scope scope(step_.graph, "update");
+    average(step_.graph.producer(a.variable).attributes.string("name"), {step_.graph, a.value});
+  }
+
+  // Lets the running mean of a weight or statistic follow its new value. The decay rises with the number t of updates,
+  // min(ema, (1 + t) / (10 + t)), so that a short run forgets its first weights.
+  void average(const std::string& name, Expr value) {
+    if (options_.ema_decay == 0) return;
+    Graph& graph = step_.graph;
+    Expr count = recorded("update");
+    Expr decay = minimum((count + 1.0) / (count + 10.0), options_.ema_decay);
+    Expr running(graph, graph.variable(name + "/ema", value.dtype(), value.shape()));
+    graph.assign(running, running + (1.0 - decay) * (value - running), guard_);
+  }
+
+  StepGraph& step_;
+  const Optimizer& optimizer_;
+  const StepOptions& options_;
+  const DType master_dtype_;
+  Value guard_;  // 1 where this step updates
+  std::vector<size_t> serves_;
+  std::vector<Expr> clip_;  // a factor (1) for each optimizer; invalid: none
+};
+
+// A name that serves no parameter is a slip of the pen that would leave a layer to `default`.
+void check_mentions(const StepGraph& step, const Optimizer& optimizer) {
+  std::vector<std::string> known;
+  auto add = [&](const std::string& name) {
+    if (std::ranges::find(known, name) == known.end()) known.push_back(name);
+  };
+  for (const Parameter& p : step.parameters) add(p.layer), add(p.layer_class);
+  for (const std::string& name : optimizer.mentions())
+    if (std::ranges::find(known, name) == known.end())
+      fail(ErrorKind::config, "optimizer: no layer with parameters is named or of class '", name, "'",
+           did_you_mean(name, known), " (known: ", list_text(known), ")");
+}
+
+}  // namespace
+
+bool belongs_to_step(std::string_view variable) { return variable == kSpoiltBatches; }
+
+std::vector<Value> stored_parameters(StepGraph& step, const LayerContext& context) {
+  std::vector<Value> out;
+  for (const Parameter& p : step.parameters) out.push_back(step.graph.variable(p.name, context.master_dtype, p.shape));
+  return out;
+}
+
+void add_update(StepGraph& step, const Optimizer& optimizer, const StepOptions& options, const LayerContext& context,
+                Expr cost, const std::vector<Value>& gradients) {
+  check_mentions(step, optimizer);
+  Updater(step, optimizer, options, context.master_dtype).run(context, cost, gradients);
+}
+
+}  // namespace neon
