@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "neon/core/key_error.h"
+
 namespace neon {
 
 bool channels_last(const DataLayout& data, const StepOptions& options) {
@@ -35,7 +37,7 @@ Expr normalized(Expr x, const DataLayout& data, bool channels_last) {
 ImageBatch images_of(Graph& graph, const DataLayout& data, Value all, Value indices, const StepOptions& options,
                      bool training) {
   if (data.sample.rank() != 3)
-    fail(ErrorKind::config, "augment: is for images (C, H, W), the samples are ", data.sample, "; leave it out");
+    fail_about("augment", "is for images (C, H, W), the samples are ", data.sample, "; leave it out");
   if (!data.channels_last) {
     all = transpose(graph, gather(graph, all, indices), {0, 2, 3, 1});
     indices = {};
@@ -49,7 +51,8 @@ void augment(ImageBatch& batch, const StepOptions& options) {
   try {
     for (const Augmentation* augmentation : options.augment) augmentation->apply(batch);
   } catch (const Error& error) {
-    throw Error(error.kind(), text("augment: ", error.what()));
+    if (error.kind() != ErrorKind::config) throw;
+    fail_about("augment", error.what());
   }
 }
 
@@ -87,9 +90,10 @@ Value moved_targets(ImageBatch& images, const DataLayout& data, Value targets, c
   if (!images.moves()) return targets;
   if (alike) return as_given(graph, images.companion(), rank);
   if (has_several_axes(data.target))
-    fail(ErrorKind::config, "augment: moves pixels of samples ", data.sample, ", and targets ", data.target,
-         " are not of their size, so that they cannot move alike; leave out crops, flips and scales, or give targets ",
-         "of the samples' size");
+    fail_about(
+        "augment", "moves pixels of samples ", data.sample, ", and targets ", data.target,
+        " are not of their size, so that they cannot move alike; leave out crops, flips and scales, or give targets ",
+        "of the samples' size");
   return targets;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "neon/core/key_error.h"
 #include "neon/core/message.h"
 
 namespace neon {
@@ -26,8 +27,8 @@ void check_known(const StepGraph& step, const std::vector<std::string>& tensors)
       if (std::ranges::find(known, name) == known.end()) known.push_back(name);
   for (const std::string& name : tensors)
     if (std::ranges::find(known, name) == known.end())
-      fail(ErrorKind::config, "callbacks: Hist: no layer has '", name, "'", did_you_mean(name, known),
-           " (known: ", list_text(known), ")");
+      fail_about("callbacks", "Hist: no layer has '", name, "'", did_you_mean(name, known),
+                 " (known: ", list_text(known), ")");
 }
 
 }  // namespace

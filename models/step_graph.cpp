@@ -7,6 +7,7 @@
 #include "models/batch.h"
 #include "models/check_outputs.h"
 #include "models/updater.h"
+#include "neon/core/key_error.h"
 
 namespace neon {
 
@@ -41,10 +42,10 @@ Expr compared(const Cost* cost, const DataLayout& data, Expr t) {
   if (!cost || !cost->masks()) return t;
   const int64_t width = t.shape()[1];
   if (data.target_is_input || data.classes > 0 || width % 2)
-    fail(ErrorKind::config, "cost: expected targets followed by a mask of as many numbers, but the data set has ",
-         data.target_is_input ? text("none of its own")
-         : data.classes > 0   ? text("labels of classes")
-                              : text(width, " numbers, which is odd"));
+    fail_about("cost", "expected targets followed by a mask of as many numbers, but the data set has ",
+               data.target_is_input ? text("none of its own")
+               : data.classes > 0   ? text("labels of classes")
+                                    : text(width, " numbers, which is odd"));
   return {t.graph(),
           t.graph().add(ops::slice, {t}, {{"axis", int64_t(1)}, {"first", int64_t(0)}, {"count", width / 2}})};
 }
@@ -164,8 +165,8 @@ StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::
   const Batch batch = batch_of(graph, layout, set_size, options, false);
   Expr y = network.forward(context, batch.x);
   if (batch.views > 1 && (data.target_is_input || are_images(y)))
-    fail(ErrorKind::config, "augment: `average` is for outputs that all views of an image share, such as ",
-         "classes; here they are images, leave it out");
+    fail_about("augment", "`average` is for outputs that all views of an image share, such as ",
+               "classes; here they are images, leave it out");
   if (measured) check_outputs(network, context, data, batch, compared(cost, data, batch.t), y);
   describe_outputs(step, context, layout, y);
   step.views = batch.views;

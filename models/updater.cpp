@@ -5,6 +5,7 @@
 
 #include "backends/graph/ops.h"
 #include "models/histograms.h"
+#include "neon/core/key_error.h"
 #include "neon/core/message.h"
 
 namespace neon {
@@ -181,8 +182,8 @@ void check_mentions(const StepGraph& step, const Optimizer& optimizer) {
   for (const Parameter& p : step.parameters) add(p.layer), add(p.layer_class);
   for (const std::string& name : optimizer.mentions())
     if (std::ranges::find(known, name) == known.end())
-      fail(ErrorKind::config, "optimizer: no layer with parameters is named or of class '", name, "'",
-           did_you_mean(name, known), " (known: ", list_text(known), ")");
+      fail_about("optimizer", "no layer with parameters is named or of class '", name, "'", did_you_mean(name, known),
+                 " (known: ", list_text(known), ")");
 }
 
 }  // namespace

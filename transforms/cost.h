@@ -2,6 +2,7 @@
 // with branches of their own may have several outputs.
 #pragma once
 #include "backends/graph/expression.h"
+#include "neon/core/key_error.h"
 #include "neon/core/registry.h"
 #include "transforms/output_form.h"
 
@@ -21,8 +22,8 @@ class Cost {
   // The cost of all outputs of a net, the last layer's first.
   virtual Expr apply_all(const std::vector<Expr>& outputs, Expr t) const {
     if (outputs.size() > 1)
-      fail(ErrorKind::config, "cost: the net has ", outputs.size(),
-           " outputs, and this cost is of one; Multicost has a cost for each");
+      fail_about("cost", "the net has ", outputs.size(),
+                 " outputs, and this cost is of one; Multicost has a cost for each");
     return apply(outputs[0], t);
   }
   // Whether targets have, after the numbers that outputs are compared with, as many that mask them.

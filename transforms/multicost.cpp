@@ -29,7 +29,7 @@ struct Multicost : Parametrized<Cost, MulticostParams> {
   }
   // A SingleOutputTree that does not train has one output, and then its cost alone counts.
   Expr apply_all(const std::vector<Expr>& outputs, Expr t) const override {
-    if (outputs.size() > params.costs.size()) fail(ErrorKind::config, "cost: ", count(outputs.size()));
+    if (outputs.size() > params.costs.size()) fail_about("cost", count(outputs.size()));
     Expr total = weighted(0, outputs[0], t);
     for (size_t i = 1; i < outputs.size(); ++i) total = total + weighted(i, outputs[i], t);
     return total;

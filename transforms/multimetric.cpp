@@ -1,4 +1,5 @@
 // MultiMetric: a metric of one of a net's outputs.
+#include "neon/core/key_error.h"
 #include "transforms/metric.h"
 
 namespace neon {
@@ -24,7 +25,7 @@ struct MultiMetric : Parametrized<Metric, MultiMetricParams> {
     return out;
   }
   std::vector<Expr> sums_of_all(const std::vector<Expr>& outputs, Expr t, Expr weight) const override {
-    if (params.index >= int64_t(outputs.size())) fail(ErrorKind::config, "metrics: ", too_few(outputs.size()));
+    if (params.index >= int64_t(outputs.size())) fail_about("metrics", too_few(outputs.size()));
     return params.metric->sums(outputs[size_t(params.index)], t, weight);
   }
   std::vector<double> finish(const std::vector<std::vector<double>>& sums, double samples) const override {

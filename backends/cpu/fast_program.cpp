@@ -12,7 +12,7 @@ namespace neon::cpu {
 
 namespace {
 
-// Scopes of a step that are none of a layer's (models/step_graph.cpp); "" is the step itself.
+// Scopes of a step that are no layer's (models/step_graph.cpp, models/updater.cpp); "" is the step itself.
 bool is_part_of_step(std::string_view scope) {
   for (const std::string_view part : {"", "batch", "cost", "finite", "accumulate", "update", "histograms"})
     if (scope == part) return true;

@@ -8,6 +8,7 @@
 #include "neon/cli/arguments.h"
 #include "neon/cli/verb.h"
 #include "neon/core/free_memory.h"
+#include "neon/core/key_error.h"
 #include "neon/core/paths.h"
 #include "neon/spec/override.h"
 #include "neon/spec/spec.h"
@@ -136,7 +137,7 @@ auto of_dataset(const Experiment& experiment, auto&& work) {
       return work();
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::config) throw;
-      fail(ErrorKind::config, "dataset: ", error.what());
+      fail_about("dataset", error.what());
     }
   });
 }

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <set>
 
+#include "neon/core/key_error.h"
 #include "neon/core/message.h"
 #include "neon/train/callback.h"
 
@@ -39,8 +40,8 @@ class EarlyStop : public Parametrized<Callback, EarlyStopParams> {
     }
     if (names.count(params.watch)) return;
     const std::vector<std::string> evaluated(names.begin(), names.end());
-    fail(ErrorKind::config, "callbacks: EarlyStop watches '", params.watch, "', which is not evaluated",
-         did_you_mean(params.watch, evaluated), " (evaluated: ", list_text(evaluated), ")");
+    fail_about("callbacks", "EarlyStop watches '", params.watch, "', which is not evaluated",
+               did_you_mean(params.watch, evaluated), " (evaluated: ", list_text(evaluated), ")");
   }
 
   void epoch_end(EpochEnd& end) override {

@@ -41,13 +41,12 @@ Experiment::Experiment(const Setting& root) {
   check_result_names(params.metrics, root, problems);
   problems.throw_if_any();
   metrics_given_ = root.find("metrics") != nullptr;
-  for (const auto& entry : root.entries) places_[entry.key] = entry.value.where.to_string();
+  for (const auto& entry : root.entries) places_[entry.key] = entry.value.where;
 }
 
-std::string Experiment::placed(std::string_view line) const {
-  const auto place = places_.find(line.substr(0, line.find(':')));
-  const bool has_place = place != places_.end() && !place->second.empty();
-  return text(has_place ? place->second + ": " : "", line);
+Location Experiment::place_of(const std::string& key) const {
+  const auto place = places_.find(key);
+  return place == places_.end() ? Location{} : place->second;
 }
 
 std::vector<const Metric*> Experiment::metrics() const {
@@ -95,17 +94,18 @@ void Experiment::fit(const StepGraph& graph, const DataLayout& layout) {
   if (!metrics_given_ && !default_metric_) add_default_metric(graph.outputs[0].width, layout.classes);
   Problems problems;
   if (const std::string line = params.cost->objection(graph.outputs, layout.classes); !line.empty())
-    problems.add({}, "cost", line);
+    problems.add(place_of("cost"), "cost", line);
   for (const auto& metric : params.metrics)
     if (const std::string line = metric->objection(graph.outputs, layout.classes); !line.empty())
-      problems.add({}, "metrics", text(class_name_of(metric), ": ", line));
+      problems.add(place_of("metrics"), "metrics", text(class_name_of(metric), ": ", line));
   problems.throw_if_any();
 }
 
 std::vector<std::string> Experiment::advice(const StepGraph& graph, const DataLayout& layout) const {
   const std::string line = params.cost->advice(graph.outputs, layout.classes);
   if (line.empty()) return {};
-  return {"warning: " + placed(text("cost: ", class_name_of(params.cost), line))};
+  const std::string place = place_of("cost").to_string();
+  return {text("warning: ", place, place.empty() ? "" : ": ", "cost: ", class_name_of(params.cost), line)};
 }
 
 namespace {
@@ -144,17 +144,19 @@ StepOptions step_options(const RunOptions& options, const ExperimentParams& para
 
 namespace {
 
-// How a message about the size of the batch begins: with the option that gave it, or the key of the spec.
-std::string batch_given(const RunOptions& options, int64_t batch) {
-  return text(options.batch_size ? "-z " : "batch_size: ", batch);
+// About the size of the batch: the message begins with the option that gave it, or is about the key of the spec.
+template <typename... Parts>
+[[noreturn]] void refuse_batch(const RunOptions& options, int64_t batch, const Parts&... parts) {
+  if (options.batch_size) fail(ErrorKind::config, "-z ", batch, parts...);
+  fail_about("batch_size", batch, parts...);
 }
 
 }  // namespace
 
 void check_batch(const RunOptions& options, const StepOptions& step, const DataLayout& layout) {
   if (step.batch > layout.train_size)
-    fail(ErrorKind::config, batch_given(options, step.batch), " is larger than the training set of ", layout.train_size,
-         " samples; give ", layout.train_size, " or less");
+    refuse_batch(options, step.batch, " is larger than the training set of ", layout.train_size, " samples; give ",
+                 layout.train_size, " or less");
 }
 
 namespace {
@@ -187,16 +189,16 @@ void check_last_batch(const RunOptions& options, const StepGraph& full, const St
   const std::string layer = normalised_over_samples(full.graph, step.batch);
   if (layer.empty()) return;
   const int64_t other = even_batch(step.batch, layout.train_size), left = layout.train_size % other;
-  fail(ErrorKind::config, batch_given(options, step.batch), ": of ", layout.train_size,
-       " training samples the last batch of an epoch has 1, of which batch norm in ", layer,
-       " would see one value of each feature: its variance is 0, and nothing would be learnt; give ", other, ", ",
-       left ? text("whose last batch has ", left) : "which leaves none over");
+  refuse_batch(options, step.batch, ": of ", layout.train_size,
+               " training samples the last batch of an epoch has 1, of which batch norm in ", layer,
+               " would see one value of each feature: its variance is 0, and nothing would be learnt; give ", other,
+               ", ", left ? text("whose last batch has ", left) : "which leaves none over");
 }
 
 std::string check_steps(const StepOptions& options, int64_t steps) {
   if (options.accumulate > steps)
-    fail(ErrorKind::config, "accumulate: the run ends after ", steps, " steps, before the first ", options.accumulate,
-         " are together: nothing would be learnt");
+    fail_about("accumulate", "the run ends after ", steps, " steps, before the first ", options.accumulate,
+               " are together: nothing would be learnt");
   const int64_t left = steps % options.accumulate;
   if (left == 0) return "";
   return text("note: accumulate: of the run's ", steps, " steps the last ", left > 1 ? text(left, " are") : "is",
@@ -210,9 +212,10 @@ void plan_callbacks(const Experiment& experiment, bool evaluates, RunPlan& plan)
         "training samples apart for it");
   for (const auto& callback : experiment.params.callbacks)
     if (callback->needs_evaluation() && !evaluates)
-      fail(ErrorKind::config, "callbacks: ", class_name_of(callback),
-           " needs an evaluation, but the data set has no test samples; validation: N keeps training samples apart for "
-           "it");
+      fail_about(
+          "callbacks", class_name_of(callback),
+          " needs an evaluation, but the data set has no test samples; validation: N keeps training samples apart for "
+          "it");
   for (const auto& callback : experiment.params.callbacks) callback->plan(plan);
 }
 

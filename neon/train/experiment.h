@@ -8,6 +8,7 @@
 
 #include "datasets/dataset.h"
 #include "models/step_graph.h"
+#include "neon/core/key_error.h"
 #include "neon/core/message.h"
 #include "neon/train/callback.h"
 #include "neon/train/normalize.h"
@@ -92,25 +93,22 @@ class Experiment {
   void fit(const StepGraph& graph, const DataLayout& layout);
   // Warnings with their places about a net that trains, but hardly as meant.
   std::vector<std::string> advice(const StepGraph& graph, const DataLayout& layout) const;
-  // The result of `work`. Config errors that begin with a key of the spec and a colon get the key's place.
+  // The result of `work`. Errors about a key of the spec get the key's place in front.
   auto placing(auto&& work) const {
     try {
       return work();
-    } catch (const Faults& faults) {
-      std::vector<std::string> lines;
-      for (const std::string& line : faults.lines()) lines.push_back(placed(line));
-      throw Faults(std::move(lines));
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::config) throw;
-      fail(ErrorKind::config, placed(error.what()));
+    } catch (const KeyError& error) {
+      const std::string place = place_of(error.key()).to_string();
+      fail(ErrorKind::config, place, place.empty() ? "" : ": ", error.what());
     }
   }
 
  private:
-  std::string placed(std::string_view line) const;
+  // Where the spec has the value of a key; nowhere if it does not.
+  Location place_of(const std::string& key) const;
   void add_default_metric(int64_t outputs, int64_t classes);
   std::unique_ptr<Network> network_;
-  std::map<std::string, std::string, std::less<>> places_;  // of the spec's keys: "mnist.yaml:14:11"
+  std::map<std::string, Location> places_;  // of the spec's keys
   bool metrics_given_ = false, default_metric_ = false;
 };
 

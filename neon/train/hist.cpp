@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "backends/graph/histogram.h"
+#include "neon/core/key_error.h"
 #include "neon/train/callback.h"
 
 namespace neon {
@@ -80,9 +81,8 @@ class Hist : public Parametrized<Callback, HistParams> {
 
   void prepare(StepOptions& options) const override {
     if (!options.histograms.empty())
-      fail(ErrorKind::config, "callbacks: Hist is given twice; name all arrays in one, as in tensors: [W, dW]");
-    if (params.tensors.empty())
-      fail(ErrorKind::config, "callbacks: Hist: tensors names no array; leave it out for [W, dW]");
+      fail_about("callbacks", "Hist is given twice; name all arrays in one, as in tensors: [W, dW]");
+    if (params.tensors.empty()) fail_about("callbacks", "Hist: tensors names no array; leave it out for [W, dW]");
     options.histograms = params.tensors;
   }
 
@@ -91,8 +91,7 @@ class Hist : public Parametrized<Callback, HistParams> {
     bins_.resize(size_t(params.bins));
     dtype_ = plan.dtype;
     const int64_t steps = plan.epochs * plan.steps_per_epoch;
-    if (params.every > steps)
-      fail(ErrorKind::config, "callbacks: Hist: every ", params.every, " steps, but the run has ", steps);
+    if (params.every > steps) fail_about("callbacks", "Hist: every ", params.every, " steps, but the run has ", steps);
     if (!plan.writes_file)
       plan.messages.push_back("note: Hist writes its histograms to the metrics file; give one with -o FILE");
     const int64_t points = params.every > 0 ? steps / params.every : plan.epochs;

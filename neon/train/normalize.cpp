@@ -6,6 +6,7 @@
 #include <cmath>
 #include <exception>
 
+#include "neon/core/key_error.h"
 #include "neon/core/threads.h"
 
 namespace neon {
@@ -16,13 +17,14 @@ constexpr int64_t kMostChannels = 16;  // each is a term of an expression
 
 void check_shape(const Normalize& normalize, const Shape& sample) {
   if (sample.rank() != 3)
-    fail(ErrorKind::config, "normalize: is for images (C, H, W), the samples are ", sample, "; leave it out");
+    fail_about("normalize", "is for images (C, H, W), the samples are ", sample, "; leave it out");
   if (sample[0] > kMostChannels)
-    fail(ErrorKind::config, "normalize: is for images of at most ", kMostChannels, " channels, these have ", sample[0]);
+    fail_about("normalize", "is for images of at most ", kMostChannels, " channels, these have ", sample[0]);
   for (const auto* numbers : {&normalize.mean, &normalize.std})
     if (!numbers->empty() && int64_t(numbers->size()) != sample[0])
-      fail(ErrorKind::config, "normalize: ", numbers == &normalize.mean ? "mean" : "std", " has ", numbers->size(),
-           numbers->size() == 1 ? " number" : " numbers", ", the images have ", sample[0], " channels: one for each");
+      fail_about("normalize", numbers == &normalize.mean ? "mean" : "std", " has ", numbers->size(),
+                 numbers->size() == 1 ? " number" : " numbers", ", the images have ", sample[0],
+                 " channels: one for each");
 }
 
 void take(const Normalize& normalize, auto& data) {

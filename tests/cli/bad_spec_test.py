@@ -76,6 +76,8 @@ class Specs(Case):
         for verb in [], ["check"]:
             self.refused(2, *verb, self.spec(IRIS.replace("nout: 3", "nout: 4")),
                          says=["s.yaml:4:5", "4 outputs", "3 classes", "(4) -> Affine_0 (8) -> Affine_1 (4)"])
+            # A file may have the name of a key.
+            self.refused(2, *verb, self.spec(IRIS.replace("nout: 3", "nout: 4"), name="cost"), says="neon: cost:4:5: the last")
             self.refused(2, *verb, self.spec(cost="CrossEntropyMulti", metrics="[{TopKMisclassification: {k: 9}}]"),
                          says=["metrics", "9"])
 
