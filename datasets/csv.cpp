@@ -1,10 +1,10 @@
 #include "datasets/csv.h"
 
 #include <algorithm>
-#include <array>
+#include <bit>
 #include <charconv>
 #include <cmath>
-#include <cstddef>
+#include <cstring>
 
 #include "neon/core/error.h"
 
@@ -18,28 +18,61 @@ size_t line_end_length(std::string_view rest) {
   return rest.starts_with('\n') || rest.starts_with('\r') ? 1 : 0;
 }
 
+struct Digits {
+  int count;
+  uint64_t value;
+};
+
+// The digits that `at` begins with, of eight bytes, all at once (Lemire 2021, "Number parsing at a gigabyte per
+// second").
+Digits of_eight(const char* at) {
+  static_assert(std::endian::native == std::endian::little);
+  uint64_t bytes = 0;
+  std::memcpy(&bytes, at, sizeof bytes);
+  bytes ^= 0x3030303030303030;  // digits are 0 to 9 now
+  const uint64_t others = ((bytes + 0x7676767676767676) | bytes) & 0x8080808080808080;
+  const int count = others ? std::countr_zero(others) / 8 : 8;
+  if (count == 0) return {0, 0};
+  bytes <<= 8 * (8 - count);          // zeros in front
+  bytes = bytes * 10 + (bytes >> 8);  // pairs, in every second byte
+  constexpr uint64_t kPairs = 0x000000ff000000ff;
+  bytes =
+      (bytes & kPairs) * (100 + (uint64_t(1000000) << 32)) + ((bytes >> 16) & kPairs) * (1 + (uint64_t(10000) << 32));
+  return {count, bytes >> 32};
+}
+
+// The same of sixteen bytes.
+Digits of_sixteen(const char* at) {
+  constexpr uint64_t kWholePowers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+  const Digits first = of_eight(at);
+  if (first.count < 8) return first;
+  const Digits second = of_eight(at + 8);
+  return {8 + second.count, first.value * kWholePowers[second.count] + second.value};
+}
+
 // Reads "-12.75": an optional sign, digits with a point or without, at most 15 of them. Whole numbers below 10^15 and
-// powers of ten up to 10^15 are exact, so their quotient is rounded once, as std::from_chars does, in a third of its
-// time. Returns the end, or null for any other text, a longer number or an exponent.
+// powers of ten up to 10^15 are exact, so their quotient is rounded once, as std::from_chars does, in a fifth of its
+// time. Returns the end, or null for any other text, a longer number, an exponent, or one of the last bytes.
 const char* short_number(const char* from, const char* end, double& out) {
   constexpr double kPowers[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
-  constexpr std::ptrdiff_t kMost = 15;
-  const bool negative = from < end && *from == '-';
+  constexpr int kMost = 15, kReadAhead = 40;
+  if (end - from < kReadAhead) return nullptr;
+  const bool negative = *from == '-';
   from += negative;
-  uint64_t digits = 0;
-  const char *at = from, *point = nullptr;
-  for (; at < end; ++at) {
-    const unsigned digit = static_cast<unsigned char>(*at) - '0';
-    if (digit < 10) digits = digits * 10 + digit;
-    else if (*at == '.' && !point) point = at;
-    else break;
+  const Digits whole = of_sixteen(from);
+  Digits behind = {0, 0};
+  from += whole.count;
+  if (*from == '.') {
+    behind = of_sixteen(from + 1);
+    from += 1 + behind.count;
   }
-  const std::ptrdiff_t count = at - from - (point ? 1 : 0), behind = point ? at - point - 1 : 0;
-  if (count == 0 || count > kMost || (at < end && (*at == 'e' || *at == 'E'))) return nullptr;
-  out = double(digits);
-  if (behind > 0) out /= kPowers[behind];
+  const int count = whole.count + behind.count;
+  if (count == 0 || count > kMost || *from == 'e' || *from == 'E') return nullptr;
+  out = double(int64_t(whole.value));
+  if (behind.count > 0)
+    out = (out * kPowers[behind.count] + double(int64_t(behind.value))) / kPowers[behind.count];  // the sum is exact
   if (negative) out = -out;
-  return at;
+  return from;
 }
 
 }  // namespace
@@ -170,6 +203,21 @@ bool CsvReader::take_f32(float& out) {
   out = float(value);
   at_ = size_t(rest - text_.data());
   return true;
+}
+
+size_t CsvReader::take_short_f32s(float* to, size_t most) {
+  if (!delimiter_ends_number_) return 0;
+  const char *from = text_.data() + at_, *const end = text_.data() + end_;
+  const char delimiter = delimiter_;
+  size_t count = 0;
+  for (double value = 0; count < most; ++count) {
+    const char* const rest = short_number(from, end, value);
+    if (!rest || *rest != delimiter) break;
+    to[count] = float(value);
+    from = rest + 1;
+  }
+  at_ = size_t(from - text_.data());
+  return count;
 }
 
 CsvCell CsvReader::quoted_cell() {

@@ -33,6 +33,9 @@ class CsvReader {
   void skip_cell();
   // Reads the next cell where it is an unquoted number that is finite in f32; otherwise leaves it, and returns false.
   bool take_f32(float& out);
+  // Reads up to `most` cells that are short numbers and have another cell behind them, and goes to that cell. Returns
+  // how many; the first of any other kind is left.
+  size_t take_short_f32s(float* to, size_t most);
   bool another_cell();
 
   // The records that follow, counted by their lines: more than there are where quoted cells have line breaks.

@@ -12,8 +12,7 @@ class CsvRows {
  public:
   // `first` has the cells of the file's first line, and `header` the parameter of that name; all are borrowed.
   CsvRows(const std::string& header, const MissingMarks& missing, const TableLayout& layout,
-          const std::vector<CsvCell>& first)
-      : header_(header), missing_(missing), layout_(layout), first_(first) {}
+          const std::vector<CsvCell>& first);
 
   // Reads from byte `begin` of the file's text to its end into features, targets and unescaped; the rest of the table
   // is known.
@@ -31,6 +30,7 @@ class CsvRows {
   const MissingMarks& missing_;
   const TableLayout& layout_;
   const std::vector<CsvCell>& first_;
+  std::vector<size_t> features_in_a_row_;  // by column: from this one on, the row's last column aside
 };
 
 }  // namespace neon

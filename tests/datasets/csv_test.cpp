@@ -87,10 +87,25 @@ TEST_CASE("numbers are whole cells") {
 }
 
 TEST_CASE("a number read in place is the one that strtod reads") {
+  // Of a line with little behind the cell, and with as much as lets the reader look far ahead, also cell after cell.
   const auto in_place = [](const std::string& cell, char delimiter, float& out) {
-    const std::string line = cell + delimiter + "x\n";
-    CsvReader reader(line, delimiter, "a.csv");
-    return reader.start_record() && reader.take_f32(out) && reader.another_cell() && reader.cell().text == "x";
+    const std::string behind(60, 'x'), line = cell + delimiter;
+    float far = 0, quick = 0;
+    const auto read = [&](const std::string& text, float& to) {
+      CsvReader reader(text, delimiter, "a.csv");
+      return reader.start_record() && reader.take_f32(to) && reader.another_cell() && reader.cell().text[0] == 'x';
+    };
+    const bool near = read(line + "x\n", out);
+    REQUIRE(near == read(line + behind, far));
+    const std::string cells = line + line + behind;
+    CsvReader reader(cells, delimiter, "a.csv");
+    REQUIRE(reader.start_record());
+    const size_t taken = reader.take_short_f32s(&quick, 1);
+    REQUIRE((taken == 0 || near));
+    REQUIRE(reader.at() == taken * line.size());
+    if (near) REQUIRE(far == out);
+    if (taken) REQUIRE(quick == out);
+    return near;
   };
   uint64_t state = 1;
   const auto draw = [&](uint64_t below) {
@@ -117,6 +132,20 @@ TEST_CASE("a number read in place is the one that strtod reads") {
   // A delimiter that a number may have in it is never read as a part of one.
   CHECK_FALSE(in_place("1", '5', value));
   CHECK_FALSE(in_place("1", 'e', value));
+}
+
+TEST_CASE("short numbers are read row by row, others are left") {
+  const std::string line = "1,-20,3.25,1e3, 5,6,7" + std::string(60, '0') + "\n";
+  CsvReader reader(line, ',', "a.csv");
+  REQUIRE(reader.start_record());
+  float got[8] = {};
+  CHECK(reader.take_short_f32s(got, 2) == 2);
+  CHECK(reader.take_short_f32s(got + 2, 5) == 1);
+  CHECK(got[0] == 1);
+  CHECK(got[1] == -20);
+  CHECK(got[2] == 3.25f);
+  CHECK(reader.take_short_f32s(got, 5) == 0);
+  CHECK(reader.cell().text == "1e3");
 }
 
 TEST_CASE("a line has so many cells at most, and no more are held") {
