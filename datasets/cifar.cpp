@@ -119,7 +119,7 @@ class CifarReader {
     return out;
   }
 
-  void describe_values(auto& data) const {
+  void describe_values(SampleMeaning& data) const {
     data.sample = {3, 32, 32};
     data.channels_last = true;
     data.classes = classes_;

@@ -7,13 +7,9 @@
 #include <vector>
 
 #include "datasets/read_limits.h"
+#include "datasets/sample_meaning.h"
 
 namespace neon {
-
-// How parts are drawn and targets understood. A checkpoint of a run with older rules goes on by those.
-//  1: parts are drawn without regard to classes; arrays of one-hot rows are values; the labels 1 to n of arrays have a
-//     class 0; whole numbers (n, H, W) beside images are values, not classes of pixels.
-constexpr int kDataRules = 2;
 
 struct DataContext {
   std::string data_dir;  // the folder of data sets, and of downloads; "": default_data_dir()

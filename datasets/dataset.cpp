@@ -193,6 +193,8 @@ void warn_of_untrained_classes(const Data& data, const DataContext& context) {
 
 Data Dataset::finish(Data data, const DataContext& context) const {
   data.rules = context.rules;
+  data.dtype = data.train.dtype();
+  data.pixel_classes = data.classes > 0 && !data.train.labels_samples();
   check_rows(data.train, "training", data.source);
   check_rows(data.test, "test", data.source);
   const int64_t n = data.train.size();
@@ -214,14 +216,14 @@ Data Dataset::finish(Data data, const DataContext& context) const {
   }
   // Only now, so that the samples drawn are the same with labels and without.
   for (Split* split : {&data.train, &data.test, &data.validation}) split->targets = {};
-  data.classes = 0;
-  data.class_names.clear();
+  data.drop_classes();
   return data;
 }
 
 DataCheck Dataset::finish(DataCheck check) const {
-  if (common.autoencoder) check.classes = 0, check.target = {};
-  if (check.classes > 0 && check.target.rank() != 2) check.target = {1};
+  if (common.autoencoder) check.drop_classes(), check.target = {};
+  check.pixel_classes = check.classes > 0 && check.target.rank() == 2;
+  if (check.classes > 0 && !check.pixel_classes) check.target = {1};
   if (check.train_size == 0 && check.found) no_training_samples(check.source);
   if (check.train_size == 0) return check;
   const int64_t kept = subset_size(check.train_size, common.subset_pct);

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "datasets/data_context.h"
+#include "datasets/sample_meaning.h"
 #include "datasets/sample_reader.h"
 #include "datasets/stratify.h"
-#include "datasets/table_cell.h"
 #include "neon/core/registry.h"
 #include "neon/core/tensor.h"
 
@@ -36,55 +36,18 @@ struct Split {
   int32_t label(int64_t i) const { return reader ? reader->label(i) : targets.as<int32_t>()[size_t(i)]; }
 };
 
-// What the columns were of a table that samples were read from, so that they are found in another one.
-struct TableColumns {
-  int64_t count = 0;                  // 0: no table
-  std::vector<std::string> features;  // names in the order of a sample's numbers; empty: the table has no header
-  std::vector<std::string> others;    // names of the target and of columns that were left out
-  std::vector<int64_t> positions;     // of the features, from 0; empty in old checkpoints
-  char delimiter = ',';
-  std::vector<std::string> missing = default_missing_marks();
-};
-
-struct Data {
-  Split train, test, validation;    // empty when there is none
-  Shape sample;                     // of one input: (C, H, W) of an image, (C) of a row of features
-  bool channels_last = false;       // images lie (H, W, C) in memory, as a net's layers want them
-  bool rows_channels_last = false;  // images lie (H, W, C) in the arrays that they were read from
-  int64_t image_size = 0;           // side of the square that images were brought to; 0: they are as they were
-  int64_t classes = 0;              // 0: regression, or the target is the input
-  bool whole_targets = false;       // targets are whole numbers in their file
-  std::vector<std::string> class_names;
-  // What a file says to subtract, which is done to the arrays above: element i of a sample as it lies in memory is
-  // less by number i modulo their count. Samples from elsewhere come without it.
-  std::vector<double> subtracted;
-  // The net sees raw * scale + shift, computed where a batch is gathered; u8 stays u8 in memory.
-  float scale = 1, shift = 0;
-  // By channel, of what that gives: subtracted, and divided by, where `normalize` says so; empty: neither.
-  std::vector<double> means, deviations;
-  std::string source;  // what was really used, for messages: a folder, "150 samples built in"
-  TableColumns table;
-  int rules = kDataRules;  // DataContext::rules
-
-  // The shape of one input as it lies in memory.
-  Shape stored_sample() const { return channels_last ? sample.slice(1, 3).concat({sample[0]}) : sample; }
+struct Data : SampleMeaning {
+  Split train, test, validation;  // empty when there is none
+  std::string source;             // what was really used, for messages: a folder, "150 samples built in"
 };
 
 // What can be told without reading the samples.
-struct DataCheck {
+struct DataCheck : SampleMeaning {
   bool found = false;
-  std::string source;        // where it is; when not found, the stand-in that load() would use, or ""
-  std::string missing;       // the path looked for, when not found
-  std::string command;       // a shell command that gets it; "" when there is none
-  DType dtype = DType::f32;  // of the inputs
-  Shape sample;
-  bool channels_last = false;
-  int64_t image_size = 0;
-  Shape target;  // of one sample's; labels: (1); rank 0: the target is the input itself
-  int64_t classes = 0;
-  bool whole_targets = false;  // as in Data
-  float scale = 1, shift = 0;
-  std::vector<double> means, deviations;
+  std::string source;   // where it is; when not found, the stand-in that load() would use, or ""
+  std::string missing;  // the path looked for, when not found
+  std::string command;  // a shell command that gets it; "" when there is none
+  Shape target;         // of one sample's; labels: (1); rank 0: the target is the input itself
   int64_t train_size = 0, test_size = 0, validation_size = 0;  // as load() would give them
   bool streamed = false;                                       // samples are read while the run goes on
   bool stays_on_host = false;                                  // Split::stays_on_host

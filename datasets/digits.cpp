@@ -160,7 +160,7 @@ class Digits : public Parametrized<Dataset, DigitsParams> {
  private:
   static constexpr const char* kSource = "digits drawn by the program";
 
-  void set_range(auto& data) const {
+  void set_range(SampleMeaning& data) const {
     if (params.sym_range) data.scale = 2.0f / 255.0f, data.shift = -1;
     else if (params.normalize) data.scale = 1.0f / 255.0f;
   }

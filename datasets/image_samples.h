@@ -34,8 +34,8 @@ struct ImageParams : StreamParams {
     StreamParams::describe(p);
   }
   ImageFormat format() const { return {channels, size}; }
-  // How the samples lie and what the net sees of them, in Data or DataCheck.
-  void describe_values(auto& data) const {
+  // How the samples lie and what the net sees of them.
+  void describe_values(SampleMeaning& data) const {
     data.channels_last = true;
     data.image_size = size;
     if (normalize) data.scale = 1.0f / 255.0f;

@@ -148,7 +148,7 @@ class IdxDataset : public Parametrized<Dataset, IdxParams> {
     set_range(data);
   }
 
-  void set_range(auto& data) const {
+  void set_range(SampleMeaning& data) const {
     if (params.sym_range) data.scale = 2.0f / 255.0f, data.shift = -1;
     else if (params.normalize) data.scale = 1.0f / 255.0f;
   }

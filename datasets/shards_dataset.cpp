@@ -122,7 +122,7 @@ class Shards : public Parametrized<Dataset, ShardsParams> {
     return double(samples) * double(sample.elements());
   }
 
-  void describe_values(auto& data, const ShardIndex& index) const {
+  void describe_values(SampleMeaning& data, const ShardIndex& index) const {
     data.channels_last = true;
     data.image_size = params.size;
     data.classes = int64_t(index.classes.size());

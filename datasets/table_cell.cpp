@@ -9,10 +9,6 @@
 
 namespace neon {
 
-std::vector<std::string> default_missing_marks() {
-  return {"?", "-", ".", "NA", "N/A", "#N/A", "<NA>", "NaN", "-NaN", "null", "None"};
-}
-
 MissingMarks::MissingMarks(const std::vector<std::string>& marks) {
   for (const std::string& mark : marks) {
     marks_.push_back(lower(mark));

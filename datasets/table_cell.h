@@ -7,7 +7,9 @@
 namespace neon {
 
 // The marks of a missing value in a table that says nothing else. Letter case does not matter.
-std::vector<std::string> default_missing_marks();
+inline std::vector<std::string> default_missing_marks() {
+  return {"?", "-", ".", "NA", "N/A", "#N/A", "<NA>", "NaN", "-NaN", "null", "None"};
+}
 
 // The cells that hold no value: the empty cell, and cells that equal a mark, letter case ignored.
 class MissingMarks {

@@ -109,7 +109,7 @@ Batch batch_of(Graph& graph, const DataLayout& data, int64_t set_size, const Ste
   Scope scope(graph, "batch");
   const Shape rows{set_size};
   Value indices = graph.input("indices", DType::i32, {options.batch});
-  Value all = graph.input("data", data.data_dtype, rows.concat(data.stored_sample()));
+  Value all = graph.input("data", data.dtype, rows.concat(data.stored_sample()));
   const auto given_targets = [&] {
     return gather(graph, graph.input("targets", data.target_dtype, rows.concat(data.target)), indices);
   };
@@ -145,7 +145,7 @@ Shape input_sample(const DataLayout& data, const StepOptions& options) {
 Graph batch_graph(const DataLayout& data, const StepOptions& options) {
   Graph graph;
   const Value indices = graph.input("indices", DType::i32, {options.batch});
-  const Value all = graph.input("data", data.data_dtype, Shape{data.rows()}.concat(data.stored_sample()));
+  const Value all = graph.input("data", data.dtype, Shape{data.rows()}.concat(data.stored_sample()));
   ImageBatch images = images_of(graph, data, all, indices, options, true);
   augment(images, options);
   graph.output("x", images.values());

@@ -49,7 +49,7 @@ class OutputCheck {
   // Output `number` of the net: 0 is the last layer's.
   void check(size_t number, Expr y) const {
     const std::string which = number == 0 ? "the last layer" : text("branch ", number, " of the Tree");
-    if (data_.labels_pixels()) return check_pixels(which, y);
+    if (data_.pixel_classes) return check_pixels(which, y);
     if (const int64_t count = width(y), targets = width(t_); count != targets)
       refuse(which, " has ", count, count == 1 ? " output" : " outputs", ", but ",
              wanted(context_, data_, batch_.x, targets, y));

@@ -19,7 +19,7 @@ namespace {
 void say_order(LayerContext& context, const DataLayout& data, const StepOptions& options, bool measured) {
   context.data_channels_last = channels_last(data, options);
   context.outputs_channels_last =
-      measured && ((data.target_is_input && context.data_channels_last) || data.labels_pixels());
+      measured && ((data.target_is_input && context.data_channels_last) || data.pixel_classes);
 }
 
 // Costs and metrics are computed in f32 whatever the net's type.
@@ -56,7 +56,7 @@ std::vector<Expr> all_outputs(const LayerContext& context, const DataLayout& dat
   std::vector<Expr> out = {y};
   out.insert(out.end(), context.more_outputs.begin(), context.more_outputs.end());
   for (Expr& output : out)
-    if (data.labels_pixels())
+    if (data.pixel_classes)
       output = reshape(output, {output.shape().elements() / output.shape().back(), output.shape().back()});
   return out;
 }
@@ -68,7 +68,7 @@ Expr cost_of(const LayerContext& context, const DataLayout& data, const Cost& co
   for (Expr& output : outputs) output = wide(output);
   const Expr each = cost.apply_all(outputs, t);
   const int64_t samples = y.shape()[0];
-  if (!data.labels_pixels()) return each;
+  if (!data.pixel_classes) return each;
   return reshape(mean(reshape(each, {samples, each.shape()[0] / samples}), {1}), {samples, 1});
 }
 
@@ -161,7 +161,7 @@ StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::
   const bool measured = cost || !metrics.empty();
   say_order(context, data, options, measured);
   DataLayout layout = data;
-  if (!measured) layout.target_is_input = true, layout.classes = 0;
+  if (!measured) layout.target_is_input = true, layout.drop_classes();
   const Batch batch = batch_of(graph, layout, set_size, options, false);
   Expr y = network.forward(context, batch.x);
   if (batch.views > 1 && (data.target_is_input || are_images(y)))

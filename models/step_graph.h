@@ -9,6 +9,7 @@
 #pragma once
 #include <cmath>
 
+#include "datasets/sample_meaning.h"
 #include "models/network.h"
 #include "optimizers/optimizer.h"
 #include "transforms/augmentation.h"
@@ -17,23 +18,14 @@
 
 namespace neon {
 
-// The graphs need these facts about a data set.
-struct DataLayout {
-  DType data_dtype = DType::f32, target_dtype = DType::f32;
-  Shape sample, target;        // of one sample, images (C,H,W); labels: target (1)
-  bool channels_last = false;  // images lie (H,W,C) in memory
+// The graphs need these facts about a data set. `dtype` is that of the samples that a graph reads.
+struct DataLayout : SampleMeaning {
+  DType target_dtype = DType::f32;
+  Shape target;  // of one sample's; a label: (1), labels of pixels: (H,W)
   int64_t train_size = 0;
-  int64_t held = 0;                       // training samples that `data` holds at a time; 0: all
-  int64_t classes = 0;                    // 0: targets are numbers
-  bool whole_targets = false;             // targets are whole numbers, which are not mixed where pixels are scaled
-  float scale = 1, shift = 0;             // the net sees raw * scale + shift,
-  std::vector<double> means, deviations;  // minus means and divided by deviations of the channels, where there are any
+  int64_t held = 0;  // training samples that `data` holds at a time; 0: all
   bool target_is_input = false;
-  // One sample as it lies in memory.
-  Shape stored_sample() const { return channels_last ? sample.slice(1, 3).concat({sample[0]}) : sample; }
   int64_t rows() const { return held ? held : train_size; }
-  // Whether each pixel has a class of its own: targets (H,W) of labels.
-  bool labels_pixels() const { return classes > 0 && target.rank() == 2; }
 };
 
 // Histograms of a step have a bin for each size that an f32 has: bin i is of 2^(kSizeOfZero + i), the first of 0 alone.

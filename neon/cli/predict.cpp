@@ -15,10 +15,10 @@ namespace {
 
 class Printer {
  public:
-  Printer(const CommandLine& line, std::vector<std::string> names, const StoredData& stored)
+  Printer(const CommandLine& line, const StoredData& stored)
       : json_(line.of_verb.format == "json"),
         top_(std::min(line.of_verb.top_k, std::max<int64_t>(stored.classes, 1))),
-        names_(std::move(names)),
+        names_(stored.class_names),
         classes_(stored.classes),
         of_pixels_(stored.pixel_classes) {}
 
@@ -110,14 +110,14 @@ int run_predict(const CommandLine& line) {
   const std::string& path = line.operands[0];
   const OpenedRun opened = open_checkpoint(line, path);
   check_caffe(line, opened, path);
-  const StoredData stored = stored_data(opened.run, opened.spec, path);
+  const StoredData stored = stored_data(opened.run, opened.spec);
   if (line.of_verb.top_k > 1 && stored.classes == 0)
     fail(ErrorKind::config, "option --top_k: the net of ", path, " gives numbers, not classes; leave it out");
   if (line.of_verb.top_k > 1 && stored.pixel_classes)
     fail(ErrorKind::config, "option --top_k: of each pixel its class is printed; leave it out");
   const auto sources = open_samples({line.operands.begin() + 1, line.operands.end()}, stored);
   Predictor predictor(line, opened, stored, path);
-  const Printer printer(line, opened.run.class_names, stored);
+  const Printer printer(line, stored);
   bool begun = false;
   int64_t not_finite = 0, count = 0;
   std::vector<std::string> names;

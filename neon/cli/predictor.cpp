@@ -25,14 +25,9 @@ Predictor::Predictor(const CommandLine& line, const OpenedRun& opened, const Sto
 
 DataLayout Predictor::layout(DType dtype, int64_t samples) const {
   DataLayout out;
-  out.data_dtype = dtype;
-  out.sample = stored_.sample;
-  out.channels_last = stored_.channels_last;
+  out.meaning() = stored_.meaning();
+  out.dtype = dtype;
   out.train_size = samples;
-  out.scale = stored_.scale;
-  out.shift = stored_.shift;
-  out.means = stored_.means;
-  out.deviations = stored_.deviations;
   return out;
 }
 

@@ -57,7 +57,7 @@ class ImageSamples : public SampleSource {
 
   Tensor next(int64_t most, std::vector<std::string>& names) override {
     if (pixels_.empty() || pixels_.shape()[0] < most)
-      pixels_ = Tensor(DType::u8, Shape{most}.concat(stored_.in_memory()));
+      pixels_ = Tensor(DType::u8, Shape{most}.concat(stored_.stored_sample()));
     names.clear();
     while (int64_t(names.size()) < most && more()) {
       const size_t count = std::min(size_t(most) - names.size(), files_.size() - at_);
@@ -148,7 +148,7 @@ std::unique_ptr<SampleSource> samples_of_images(std::unique_ptr<ImageStore> stor
 }
 
 Tensor image_sample(std::string_view content, const std::string& name, const StoredData& stored) {
-  Tensor out(DType::u8, Shape{1}.concat(stored.in_memory()));
+  Tensor out(DType::u8, Shape{1}.concat(stored.stored_sample()));
   Resizer resizer;
   decode(content, name, stored, out.as<uint8_t>(), resizer);
   return out;

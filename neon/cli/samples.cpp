@@ -97,7 +97,7 @@ Shape without_ones(const Shape& shape) {
 // Whether samples of this shape are images (H,W,C). Rows, and images with as many channels as rows and columns, are
 // taken for what the arrays were that the net was trained with.
 bool are_channels_last(const Shape& sample, const StoredData& stored, const std::string& name) {
-  const Shape first = stored.sample, last = stored.in_memory(), own = without_ones(sample);
+  const Shape first = stored.sample, last = stored.stored_sample(), own = without_ones(sample);
   if (own.rank() < 2 || first == last) return stored.rows_channels_last;
   if (sample == first || sample == last) return sample == last;
   const bool as_first = own == without_ones(first), as_last = own == without_ones(last);

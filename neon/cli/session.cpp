@@ -158,16 +158,16 @@ Data load_data(const Experiment& experiment, const RunOptions& options, const st
   DataContext context = data_context(options, folder, seed_of(experiment, options), warnings);
   if (former) context.may_download = former->may_fetch;
   if (former) context.limits = former->limits;
-  if (former) context.rules = former->run.data_rules;
+  if (former) context.rules = former->run.meaning.rules;
   if (former && former->goes_on) context.streams = was_streamed(former->run.position.data);
   Data data = of_dataset(experiment, [&] { return experiment.params.dataset->load(context); });
   print_warnings(warnings);
-  if (former) match_classes(data, former->run.class_names, former->run.file.path);
+  if (former) match_classes(data, former->run.meaning.class_names, former->run.file.path);
   const bool stays = exceed_gpu(held_bytes(data), experiment, options);
   for (Split* split : {&data.train, &data.test, &data.validation}) split->stays_on_host = stays;
   Normalize normalize = experiment.params.normalize;
-  if (former && normalize.measured && int64_t(former->run.means.size()) == data.sample[0])
-    normalize = {former->run.means, former->run.deviations};
+  if (former && normalize.measured && int64_t(former->run.meaning.means.size()) == data.sample[0])
+    normalize = {former->run.meaning.means, former->run.meaning.deviations};
   experiment.placing([&] { set_normalization(normalize, data); });
   return data;
 }

@@ -32,7 +32,7 @@ Evaluator::Evaluator(const Experiment& experiment, const DataLayout& layout, con
   feed.device = device;
   feed_ = make_feed(set.split, feed);
   DataLayout own = layout;
-  own.data_dtype = set.split.dtype();  // bytes, say, beside a training set of f32
+  own.dtype = set.split.dtype();  // bytes, say, beside a training set of f32
   const StepGraph step = evaluation_graph(experiment.network(), &*experiment.params.cost, experiment.metrics(), own,
                                           feed_->rows(), options);
   views_ = step.views;

@@ -227,16 +227,9 @@ Shape one_if_scalar(const Shape& shape) { return shape.rank() == 0 ? Shape{1} : 
 
 DataLayout layout_of(const Data& data) {
   DataLayout out;
-  out.data_dtype = data.train.dtype();
-  out.sample = data.sample;
-  out.channels_last = data.channels_last;
+  out.meaning() = data.meaning();
+  out.dtype = data.train.dtype();
   out.train_size = data.train.size();
-  out.classes = data.classes;
-  out.whole_targets = data.whole_targets;
-  out.scale = data.scale;
-  out.shift = data.shift;
-  out.means = data.means;
-  out.deviations = data.deviations;
   out.target_is_input = data.train.reader ? data.classes == 0 : data.train.targets.empty();
   if (out.target_is_input) return out;
   if (data.train.reader) {
@@ -252,16 +245,8 @@ DataLayout layout_of(const Data& data) {
 
 DataLayout layout_of(const DataCheck& check) {
   DataLayout out;
-  out.data_dtype = check.dtype;
-  out.sample = check.sample;
-  out.channels_last = check.channels_last;
+  out.meaning() = check.meaning();
   out.train_size = std::max<int64_t>(1, check.train_size);
-  out.classes = check.classes;
-  out.whole_targets = check.whole_targets;
-  out.scale = check.scale;
-  out.shift = check.shift;
-  out.means = check.means;
-  out.deviations = check.deviations;
   out.target_is_input = check.target.rank() == 0;
   out.target_dtype = out.target_is_input || check.classes == 0 ? DType::f32 : DType::i32;
   out.target = check.target;

@@ -31,7 +31,7 @@ void GpuNeeds::add_evaluation(const Experiment& experiment, const DataLayout& la
                               StepOptions options, bool own_variables) {
   options.batch = std::min(options.batch, split.size());
   DataLayout own = layout;
-  own.data_dtype = split.dtype();
+  own.dtype = split.dtype();
   const FeedBytes feed =
       feed_bytes(split, {.batch = options.batch, .weight = options.dtype == DType::f64 ? DType::f64 : DType::f32});
   const StepGraph graph =

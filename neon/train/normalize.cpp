@@ -27,7 +27,7 @@ void check_shape(const Normalize& normalize, const Shape& sample) {
                  " channels: one for each");
 }
 
-void take(const Normalize& normalize, auto& data) {
+void take(const Normalize& normalize, SampleMeaning& data) {
   const auto channels = size_t(data.sample[0]);
   data.means = normalize.mean.empty() ? std::vector<double>(channels, 0) : normalize.mean;
   data.deviations = normalize.std.empty() ? std::vector<double>(channels, 1) : normalize.std;

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "datasets/sample_meaning_json.h"
 #include "neon/spec/yaml.h"
 #include "neon/train/own_key.h"
 
@@ -18,11 +19,6 @@ using nlohmann::json;
 
 // JSON has no NaN; numbers travel as the shortest text that reads back.
 std::string exact(double value) { return number(value); }
-std::vector<std::string> exact(const std::vector<double>& values) {
-  std::vector<std::string> out;
-  for (double value : values) out.push_back(exact(value));
-  return out;
-}
 
 double parse_exact(const json& value) {
   const auto written = value.get<std::string>();
@@ -52,12 +48,6 @@ json position_json(const Position& p) {
           {"device", p.device},
           {"cuda", p.cuda},
           {"data", p.data}};
-}
-
-json table_json(const TableColumns& table) {
-  if (table.count == 0) return nullptr;
-  return {{"columns", table.count},       {"features", table.features}, {"others", table.others},
-          {"positions", table.positions}, {"missing", table.missing},   {"delimiter", std::string(1, table.delimiter)}};
 }
 
 // A number that the key may have; anything else would go on from nowhere without a word.
@@ -132,22 +122,9 @@ TensorFile pack_run(const Experiment& experiment, const Setting& resolved, const
   if (!seal.empty()) out.metadata["neon.seal"] = seal;
   out.metadata["neon.position"] = position_json(position).dump();
   out.metadata["neon.callbacks"] = callbacks.dump();
-  out.metadata["neon.data"] = json{
-      {"source", data.source},
-      {"scale", exact(data.scale)},
-      {"shift", exact(data.shift)},
-      {"sample", std::vector<int64_t>(data.sample.begin(), data.sample.end())},
-      {"channels_last", data.channels_last},
-      {"rows_channels_last", data.rows_channels_last},
-      {"image_size", data.image_size},
-      {"subtracted", exact(data.subtracted)},
-      {"means", exact(data.means)},
-      {"deviations", exact(data.deviations)},
-      {"table", table_json(data.table)},
-      {"rules", data.rules},
-      {"pixel_classes", data.classes > 0 && !data.train.labels_samples()},
-      {"classes", data.classes}}.dump(-1, ' ', false, json::error_handler_t::replace);
-  out.metadata["neon.classes"] = json(data.class_names).dump(-1, ' ', false, json::error_handler_t::replace);
+  MeaningTexts meaning = write_meaning(data, data.source);
+  out.metadata["neon.data"] = std::move(meaning.data);
+  out.metadata["neon.classes"] = std::move(meaning.classes);
   if (!position.run.empty()) out.metadata["neon.run"] = position.run;
   return out;
 }
@@ -165,16 +142,11 @@ StoredRun unpack_run(TensorFile file, const std::string& path) {
   if (!options.is_map())
     fail(ErrorKind::data, path, ": its metadata cannot be read: neon.options is no map of options");
   out.options = read_params<RunOptions>(options);
-  const std::string &position = metadata("neon.position"), &classes = metadata("neon.classes");
+  const std::string& position = metadata("neon.position");
+  const MeaningTexts meaning{metadata("neon.data"), metadata("neon.classes")};
   try {
     out.position = position_from(json::parse(position));
-    out.class_names = json::parse(classes).get<std::vector<std::string>>();
-    const json stored = json::parse(metadata("neon.data"));
-    for (const auto& [name, numbers] :
-         {std::pair("means", &out.means), {"deviations", &out.deviations}, {"subtracted", &out.subtracted}})
-      for (const auto& number : stored.value(name, json::array())) numbers->push_back(parse_exact(number));
-    if (stored.contains("rules")) out.data_rules = int(whole_number(stored, "rules", 1, kDataRules));
-    if (out.means.size() != out.deviations.size()) fail(ErrorKind::data, "neon.data has other means than deviations");
+    out.meaning = read_meaning(meaning);
   } catch (const std::exception& error) {
     fail(ErrorKind::data, path, ": its metadata cannot be read: ", reason_of(error, "they are not those of a run"));
   }

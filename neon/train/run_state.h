@@ -46,10 +46,7 @@ struct StoredRun {
   Position position;
   TensorFile file;
   bool is_own = false;  // a run of this user wrote it: its paths are the user's
-  std::vector<std::string> class_names;
-  std::vector<double> means, deviations;  // by channel, as the net was trained with; empty: not normalised
-  std::vector<double> subtracted;         // from samples as they lie in memory; see Data
-  int data_rules = 1;                     // DataContext::rules of the run; old checkpoints do not say
+  SampleMeaning meaning;  // of the samples that the net was trained with
 };
 // Throws a data error when the metadata is not that of a run.
 StoredRun unpack_run(TensorFile file, const std::string& path);

@@ -109,7 +109,7 @@ double compile_seconds(int layers) {
   Problems problems;
   const Network network(Setting::list(std::vector<Setting>(size_t(layers), affine)), problems);
   problems.throw_if_any();
-  DataLayout data{.data_dtype = DType::f32, .target_dtype = DType::f32};
+  DataLayout data;
   data.sample = {8}, data.target = {8}, data.train_size = 64;
   const auto cost = Registry<Cost>::get().create(word("SumSquared"));
   const auto rule = Registry<Optimizer>::get().create(word("Adam"));

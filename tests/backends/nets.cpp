@@ -45,7 +45,7 @@ Net make(const std::vector<Setting>& layers, const Setting& optimizer, const Sha
   const auto cost = Registry<Cost>::get().create(word("CrossEntropyMulti"));
   const auto rule = Registry<Optimizer>::get().create(optimizer);
   DataLayout data;
-  data.data_dtype = DType::u8;
+  data.dtype = DType::u8;
   data.target_dtype = DType::i32;
   data.sample = sample;
   data.target = {1};

@@ -31,7 +31,7 @@ Tensor images(bool channels_last) {
 
 DataLayout layout(bool channels_last) {
   DataLayout out;
-  out.data_dtype = DType::u8;
+  out.dtype = DType::u8;
   out.sample = {3, kHeight, kWidth};
   out.channels_last = channels_last;
   out.train_size = kImages;

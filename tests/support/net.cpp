@@ -8,13 +8,14 @@ namespace neon_test {
 
 DataLayout NetData::layout() const {
   DataLayout out;
-  out.data_dtype = inputs.dtype();
+  out.dtype = inputs.dtype();
   out.target_is_input = targets.empty();
   out.target_dtype = targets.dtype();
   out.sample = inputs.shape().slice(1, inputs.shape().rank());
   if (!out.target_is_input) out.target = targets.shape().slice(1, targets.shape().rank());
   out.train_size = inputs.shape()[0];
   out.classes = classes;
+  out.pixel_classes = classes > 0 && out.target.rank() == 2;
   return out;
 }
 

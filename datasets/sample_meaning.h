@@ -1,0 +1,76 @@
+// The meaning of samples and targets: the facts on which readers, graphs, checkpoints and predict agree.
+//
+// Each fact is declared here, and sample_meaning_json.cpp stores it. Data, DataCheck, DataLayout, StoredRun and
+// StoredData have all of them. Sequences will add their lengths to the axes, and a vocabulary to the values.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "datasets/table_cell.h"
+#include "neon/core/dtype.h"
+#include "neon/core/shape.h"
+
+namespace neon {
+
+// How parts are drawn and targets understood. A checkpoint of a run with older rules goes on by those.
+//  1: parts are drawn without regard to classes; arrays of one-hot rows are values; the labels 1 to n of arrays have a
+//     class 0; whole numbers (n, H, W) beside images are values, not classes of pixels.
+constexpr int kDataRules = 2;
+
+// The columns of a table that samples were read from, so that they are found in another table.
+struct TableColumns {
+  int64_t count = 0;                  // 0: no table
+  std::vector<std::string> features;  // names in the order of a sample's numbers; empty: the table has no header
+  std::vector<std::string> others;    // names of the target and of columns that were left out
+  std::vector<int64_t> positions;     // of the features, from 0; empty in old checkpoints
+  char delimiter = ',';
+  std::vector<std::string> missing = default_missing_marks();
+  bool operator==(const TableColumns&) const = default;
+};
+
+// What an axis of a sample counts. `other`: an axis of an array whose file does not say.
+enum class Axis { feature, channel, height, width, other };
+
+struct SampleMeaning {
+  // Axes of one input.
+  Shape sample;                     // (C,H,W) of an image, (C) of a row of features
+  bool channels_last = false;       // images lie (H,W,C) in memory, as a net's layers want them
+  bool rows_channels_last = false;  // images lie (H,W,C) in the arrays that they were read from
+  int64_t image_size = 0;           // side of the square that images were brought to; 0: they keep their size
+  TableColumns table;
+
+  // Values of one input. The net sees (raw * scale + shift - mean of the channel) / deviation of the channel, computed
+  // where a batch is gathered; bytes stay bytes in memory.
+  DType dtype = DType::f32;  // in memory, of the training set
+  float scale = 1, shift = 0;
+  std::vector<double> means, deviations;  // by channel, where `normalize` asks for them; otherwise empty
+  // Numbers that a file says to subtract. The reader subtracted them: element i of a sample as it lies in memory is
+  // less by number i modulo their count. Samples from elsewhere come without it.
+  std::vector<double> subtracted;
+
+  // Targets.
+  int64_t classes = 0;                    // 0: targets are numbers, or the inputs themselves
+  std::vector<std::string> class_names;   // in the order of the net's outputs; empty: classes are numbers
+  bool pixel_classes = false;             // each pixel has one of the classes
+  bool whole_targets = false;             // targets are whole numbers in their file, so resizing must not mix them
+  std::vector<std::string> target_names;  // of the predicted columns; empty: the file does not name them
+  int rules = kDataRules;
+
+  bool operator==(const SampleMeaning&) const = default;
+  SampleMeaning& meaning() { return *this; }
+  const SampleMeaning& meaning() const { return *this; }
+
+  std::vector<Axis> axes() const {
+    if (sample.rank() == 1) return {Axis::feature};
+    if (sample.rank() == 3) return {Axis::channel, Axis::height, Axis::width};
+    return std::vector<Axis>(size_t(sample.rank()), Axis::other);
+  }
+  bool is_image() const { return sample.rank() > 0 && axes().front() == Axis::channel; }
+  // The shape of one input as it lies in memory.
+  Shape stored_sample() const { return channels_last ? sample.slice(1, 3).concat({sample[0]}) : sample; }
+  // Targets become the inputs themselves.
+  void drop_classes() { classes = 0, class_names.clear(), pixel_classes = false; }
+};
+
+}  // namespace neon

@@ -1,0 +1,74 @@
+// The meaning of samples as a checkpoint stores it.
+#include <catch2/catch.hpp>
+#include <limits>
+
+#include "datasets/sample_meaning_json.h"
+#include "tests/datasets/support.h"
+
+using namespace neon;
+using namespace neon_test;
+
+namespace {
+
+SampleMeaning unlike_the_default() {
+  SampleMeaning out;
+  out.sample = {2, 4, 3};
+  out.channels_last = out.rows_channels_last = out.pixel_classes = out.whole_targets = true;
+  out.image_size = 4;
+  out.table = {5, {"a", "\xc3\xa4"}, {"b"}, {1, 4}, ';', {"?"}};
+  out.dtype = DType::u8;
+  out.scale = 1.0f / 3, out.shift = -0.1f;
+  out.means = {1.0 / 3, std::numeric_limits<double>::min()};
+  out.deviations = {1e300, std::numeric_limits<double>::denorm_min()};
+  out.subtracted = {0.1, -0.0};
+  out.classes = 3;
+  out.class_names = {"cat", "dog", "a \"b\"\n"};
+  out.target_names = {"kind"};
+  out.rules = 1;
+  return out;
+}
+
+std::string refusal(const MeaningTexts& texts) {
+  return error_of([&] { read_meaning(texts); });
+}
+
+}  // namespace
+
+TEST_CASE("a meaning is read as it was written") {
+  for (const SampleMeaning& meaning : {unlike_the_default(), SampleMeaning()})
+    CHECK(read_meaning(write_meaning(meaning, "a folder")) == meaning);
+  SampleMeaning odd;
+  odd.class_names = {"\xff"};
+  CHECK(read_meaning(write_meaning(odd, "\xfe")).class_names == std::vector<std::string>{"\xef\xbf\xbd"});
+}
+
+// As the first checkpoints had it.
+TEST_CASE("a meaning of an older checkpoint") {
+  const SampleMeaning read =
+      read_meaning({R"({"source":"x","scale":"0.5","shift":"-1","sample":[1,28,28],"classes":2})", R"(["a","b"])"});
+  SampleMeaning expected;
+  expected.sample = {1, 28, 28};
+  expected.scale = 0.5f, expected.shift = -1;
+  expected.classes = 2, expected.class_names = {"a", "b"};
+  expected.rules = 1;
+  CHECK(read == expected);
+}
+
+TEST_CASE("texts that describe no samples") {
+  const std::string rest = R"("scale":"1","shift":"0","classes":0)";
+  const auto with = [&](const std::string& facts) { return MeaningTexts{"{" + rest + "," + facts + "}", "[]"}; };
+  for (const MeaningTexts& texts :
+       {MeaningTexts{"", "[]"}, MeaningTexts{"[]", "[]"}, MeaningTexts{"{}", "[]"}, with(R"("sample":"x")"),
+        MeaningTexts{with(R"("sample":[1])").data, "{}"}, with(R"("sample":[1],"rules":null)")})
+    CHECK(refusal(texts) == "data: neon.data and neon.classes do not describe samples");
+  CHECK(refusal(with(R"("sample":[4],"subtracted":["1","2","3"])")) ==
+        "data: neon.data subtracts 3 numbers from samples (4)");
+  CHECK(refusal(with(R"("sample":[4],"means":["1"],"deviations":["1"])")) ==
+        "data: neon.data has 1 means for samples (4)");
+  CHECK(refusal(with(R"("sample":[1,2,2],"means":["1"])")) == "data: neon.data has other means than deviations");
+  CHECK(refusal(with(R"("sample":[4],"channels_last":true)")) == "data: neon.data has images of shape (4)");
+  CHECK(refusal(with(R"("sample":[4],"rules":9)")) == "data: neon.data has the rules 9");
+  CHECK(refusal(with(R"("sample":[4],"subtracted":["nan"])")) == "data: neon.data has \"nan\" in place of a number");
+  const std::string table = R"("sample":[4],"table":{"columns":2,"features":[],"others":[],"positions":[2],)";
+  CHECK(refusal(with(table + R"("delimiter":","})")) == "data: neon.data has a column 2");
+}
