@@ -136,6 +136,42 @@ void check_forms(const ArrayParams& params, const SplitForm& train, const SplitF
 
 namespace {
 
+// Of arrays with those headers, apart from the classes.
+SampleMeaning meaning_of_arrays(const ArrayParams& params, const SplitForm& train) {
+  SampleMeaning out;
+  out.sample = sample_shape(train.inputs.shape, params, train.inputs.name);
+  out.channels_last = out.is_image();
+  out.rows_channels_last = params.channels_last;
+  out.dtype = train.inputs.dtype;
+  out.scale = params.scale;
+  out.shift = params.shift;
+  out.whole_targets = !train.targets.name.empty() && !train.targets.floating;
+  return out;
+}
+
+ArrayForm form_of_array(const Tensor& array, const std::string& name) {
+  if (array.empty()) return {};
+  return {name, array.shape(), is_floating(array.dtype())};
+}
+
+}  // namespace
+
+void check_arrays(const ArrayParams& params, const SplitForm& train, const SplitForm& test, const DataContext& context,
+                  const std::function<Tensor()>& read_targets, DataCheck& out) {
+  const ArrayForm& targets = train.targets;
+  out.found = true;
+  out.meaning() = meaning_of_arrays(params, train);
+  out.train_size = train.inputs.shape[0];
+  if (!test.inputs.name.empty()) out.test_size = test.inputs.shape[0];
+  if (targets.name.empty()) return;
+  out.target = target_shape(targets.shape);
+  if (label_pixels(targets.floating, targets.shape, out.sample, params, context)) out.target = out.sample.slice(1, 3);
+  if (may_be_classes(targets.floating, targets.shape, out.sample, params, context))
+    out.classes = classes_of(read_targets(), out.sample, params, context, targets.name);
+}
+
+namespace {
+
 Tensor values(const Tensor& raw, const std::string& name) {
   Tensor out = raw.dtype() == DType::u8 ? raw.converted(DType::f32) : input_array(raw, name);
   return out.shape().rank() == 1 ? out.reshaped({out.shape()[0], 1}) : out;
@@ -169,18 +205,14 @@ Split split_of(const ArrayParams& params, const RawSplit& raw, const Data& data,
 
 void interpret(const ArrayParams& params, const RawSplit& train, const RawSplit& test, const DataContext& context,
                Data& data) {
-  data.sample = sample_shape(train.inputs.shape(), params, train.inputs_name);
+  data.meaning() = meaning_of_arrays(
+      params, {form_of_array(train.inputs, train.inputs_name), form_of_array(train.targets, train.targets_name)});
   if (!train.targets.empty())
     data.classes = classes_of(train.targets, data.sample, params, context, train.targets_name);
   const Shape targets = train.targets.shape();
   const bool one_hot = targets.rank() == 2 && targets[1] > 1 && data.classes == targets[1] && is_one_hot(train.targets);
-  data.whole_targets = !train.targets.empty() && !is_floating(train.targets.dtype());
   data.train = split_of(params, train, data, one_hot, context);
   if (!test.inputs.empty()) data.test = split_of(params, test, data, one_hot, context);
-  data.channels_last = data.sample.rank() == 3;
-  data.rows_channels_last = params.channels_last;
-  data.scale = params.scale;
-  data.shift = params.shift;
 }
 
 }  // namespace neon

@@ -1,5 +1,6 @@
 // What the readers of arrays (NPY, NPZ, HDF5) share: how inputs and targets are understood.
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,8 @@ struct ArrayForm {
   std::string name;  // file and array, for messages; "": there is no such array
   Shape shape;
   bool floating = false;
-  double bytes = 0;  // that it takes once it is read
+  double bytes = 0;          // that it takes once it is read
+  DType dtype = DType::f32;  // that inputs have in memory: u8, if they are bytes
 };
 struct SplitForm {
   ArrayForm inputs, targets;
@@ -70,7 +72,12 @@ bool may_be_classes(bool floating, const Shape& targets, const Shape& sample, co
 int64_t classes_of(const Tensor& targets, const Shape& sample, const ArrayParams& params, const DataContext& context,
                    const std::string& name);
 
-// Checks and converts both splits and fills train, test, sample, classes, scale and shift.
+// The check of a set by the headers of its arrays, after check_forms. `read_targets` reads those of the training set,
+// which tell classes from values.
+void check_arrays(const ArrayParams& params, const SplitForm& train, const SplitForm& test, const DataContext& context,
+                  const std::function<Tensor()>& read_targets, DataCheck& out);
+
+// Checks and converts both splits and fills train, test and the meaning.
 void interpret(const ArrayParams& params, const RawSplit& train, const RawSplit& test, const DataContext& context,
                Data& data);
 

@@ -49,7 +49,7 @@ class CifarReader {
     names.push_back(kind_.names[size_t(label_)]);
     std::vector<std::string> files = read_cifar_files(kind_, place, names);
     Data data;
-    describe_values(data);
+    data.meaning() = meaning();
     data.class_names = read_class_names(files.back());
     if (int64_t(data.class_names.size()) != classes_)
       fail(ErrorKind::data, place, ": ", names.back(), " has ", data.class_names.size(), " names, expected ", classes_);
@@ -61,8 +61,7 @@ class CifarReader {
 
   DataCheck check(const DataContext& context) const {
     DataCheck out;
-    describe_values(out);
-    out.dtype = DType::u8;
+    out.meaning() = meaning();
     out.command = cifar_command(kind_, context);
     out.source = find_cifar(kind_, context);
     if (!out.source.empty()) {
@@ -119,11 +118,15 @@ class CifarReader {
     return out;
   }
 
-  void describe_values(SampleMeaning& data) const {
-    data.sample = {3, 32, 32};
-    data.channels_last = true;
-    data.classes = classes_;
-    if (params_.normalize) data.scale = 1.0f / 255.0f;
+  // Without the names of the classes, which are in a file.
+  SampleMeaning meaning() const {
+    SampleMeaning out;
+    out.sample = {3, 32, 32};
+    out.channels_last = true;
+    out.dtype = DType::u8;
+    if (params_.normalize) out.scale_bytes();
+    out.classes = classes_;
+    return out;
   }
 
   std::string missing(const DataContext& context) const {
@@ -153,7 +156,7 @@ class CifarReader {
 
   std::string fallback_name() const { return params_.fallback.resolved().entries.front().key; }
 
-  void check_fallback(const auto& data) const {
+  void check_fallback(const SampleMeaning& data) const {
     if (data.sample == Shape{3, 32, 32} && data.channels_last && data.classes == classes_) return;
     fail(ErrorKind::config, "fallback ", fallback_name(), ": has samples ", data.sample, " of ", data.classes,
          " classes, those of ", kind_.name, " are RGB images (3, 32, 32) of ", classes_);

@@ -101,10 +101,9 @@ class CSV : public Parametrized<Dataset, CsvParams> {
     const Data data = load_file(path, context);
     out.found = true;
     out.source = data.source;
-    out.sample = data.sample;
+    out.meaning() = data.meaning();
     if (!common.autoencoder)
       out.target = data.train.targets.shape().rank() > 1 ? data.train.targets.shape().slice(1, 2) : Shape{1};
-    out.classes = data.classes;
     out.train_size = data.train.size();
     out.test_size = data.test.size();
     out.validation_size = data.validation.size();
@@ -135,6 +134,7 @@ class CSV : public Parametrized<Dataset, CsvParams> {
     data.class_names = targets.names();
     data.classes = int64_t(data.class_names.size());
     data.table = columns_of(params, table, layout);
+    if (!table.names.empty()) data.target_names = {table.names[layout.target]};
     return finish(std::move(data), context);
   }
 

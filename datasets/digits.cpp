@@ -136,10 +136,7 @@ class Digits : public Parametrized<Dataset, DigitsParams> {
     Data data;
     data.train = draw_split(params.ntrain, seed, "digits/train");
     data.test = draw_split(params.ntest, seed, "digits/test");
-    data.sample = {1, kSide, kSide};
-    data.classes = kClasses;
-    for (int i = 0; i < kClasses; ++i) data.class_names.push_back(std::to_string(i));
-    set_range(data);
+    data.meaning() = meaning();
     data.source = kSource;
     return finish(std::move(data), context);
   }
@@ -148,10 +145,7 @@ class Digits : public Parametrized<Dataset, DigitsParams> {
     DataCheck out;
     out.found = true;
     out.source = kSource;
-    out.sample = {1, kSide, kSide};
-    out.classes = kClasses;
-    out.dtype = DType::u8;
-    set_range(out);
+    out.meaning() = meaning();
     out.train_size = params.ntrain;
     out.test_size = params.ntest;
     return finish(out);
@@ -160,9 +154,14 @@ class Digits : public Parametrized<Dataset, DigitsParams> {
  private:
   static constexpr const char* kSource = "digits drawn by the program";
 
-  void set_range(SampleMeaning& data) const {
-    if (params.sym_range) data.scale = 2.0f / 255.0f, data.shift = -1;
-    else if (params.normalize) data.scale = 1.0f / 255.0f;
+  SampleMeaning meaning() const {
+    SampleMeaning out;
+    out.sample = {1, kSide, kSide};
+    out.dtype = DType::u8;
+    if (params.normalize || params.sym_range) out.scale_bytes(params.sym_range);
+    out.classes = kClasses;
+    for (int i = 0; i < kClasses; ++i) out.class_names.push_back(std::to_string(i));
+    return out;
   }
 
   // Each sample has random numbers of its own, so threads change nothing.

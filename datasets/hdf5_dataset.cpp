@@ -77,26 +77,11 @@ class HDF5 : public Parametrized<Dataset, Hdf5Params> {
     if (out.source.empty()) return out;
     if (!params.test.empty() && find_data_file(params.test, context, out.missing).empty()) return out;
     out.missing.clear();
-    out.found = true;
     ArrayParams arrays = params;
     const std::string test_path = params.test.empty() ? "" : find_data_file(params.test, context);
-    const SplitForm test = check(out.source, test_path, arrays);
-    const Hdf5File file(out.source);
-    out.sample = sample_shape(file.shape("input"), arrays, out.source + ": input");
-    out.channels_last = out.sample.rank() == 3;
-    out.train_size = file.shape("input")[0];
-    if (file.is_bytes("input") && !file.has("mean")) out.dtype = DType::u8;
-    out.scale = arrays.scale;
-    out.shift = arrays.shift;
-    const bool has_targets = file.has("output"), floating = has_targets && file.is_floating("output");
-    const Shape targets = has_targets ? file.shape("output") : Shape{};
-    if (has_targets) out.target = target_shape(targets);
-    out.whole_targets = has_targets && !floating;
-    if (has_targets && label_pixels(floating, targets, out.sample, arrays, context))
-      out.target = out.sample.slice(1, 3);
-    if (has_targets && may_be_classes(floating, targets, out.sample, arrays, context))
-      out.classes = classes_of(file.read("output", true), out.sample, arrays, context, out.source + ": output");
-    if (!test_path.empty()) out.test_size = test.inputs.shape[0];
+    const auto [train, test] = check(out.source, test_path, arrays);
+    check_arrays(
+        arrays, train, test, context, [&] { return Hdf5File(out.source).read("output", true); }, out);
     return finish(out);
   }
 
@@ -104,12 +89,14 @@ class HDF5 : public Parametrized<Dataset, Hdf5Params> {
   static ArrayForm form(const Hdf5File& file, const char* set) {
     if (!file.has(set)) return {};
     const Shape shape = file.shape(set);
-    return {file.path() + ": " + set, shape, file.is_floating(set), double(shape.elements()) * file.item(set)};
+    const bool bytes = file.is_bytes(set) && !file.has("mean");
+    return {file.path() + ": " + set, shape, file.is_floating(set), double(shape.elements()) * file.item(set),
+            bytes ? DType::u8 : DType::f32};
   }
 
   // Checks both files by their headers, and takes from the first of them the parameters that were not given. Returns
-  // the form of the test split; `test` may be "".
-  static SplitForm check(const std::string& train, const std::string& test, ArrayParams& arrays) {
+  // the forms of the training and the test split; `test` may be "".
+  static std::pair<SplitForm, SplitForm> check(const std::string& train, const std::string& test, ArrayParams& arrays) {
     const ArrayParams given = arrays;
     const Hdf5File file(train);
     take_attributes(file, arrays);
@@ -117,7 +104,7 @@ class HDF5 : public Parametrized<Dataset, Hdf5Params> {
     check_mean(file);
     if (test.empty()) {
       check_forms(arrays, first, {});
-      return {};
+      return {first, {}};
     }
     const Hdf5File other(test);
     ArrayParams again = given;
@@ -127,7 +114,7 @@ class HDF5 : public Parametrized<Dataset, Hdf5Params> {
     check_mean(other);
     const SplitForm second{form(other, "input"), form(other, "output")};
     check_forms(arrays, first, second);
-    return second;
+    return {first, second};
   }
 
   // A mean is no larger than a sample.

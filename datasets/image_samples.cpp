@@ -217,19 +217,23 @@ std::array<Split, 3> splits_of(const ImageSet& set, const Shape& sample, const D
   return out;
 }
 
+SampleMeaning meaning_of_images(const ImageSet& set) {
+  SampleMeaning out = set.params.meaning(image_sample_shape(set));
+  out.classes = set.classes;
+  out.class_names = set.class_names;
+  return out;
+}
+
 }  // namespace
 
 Data load_image_set(const ImageSet& set, const DataContext& context) {
   Data data;
-  data.sample = image_sample_shape(set);
+  data.meaning() = meaning_of_images(set);
   auto splits = splits_of(set, data.sample, context);
   data.train = std::move(splits[LabelledImage::train]);
   data.test = std::move(splits[LabelledImage::test]);
   data.validation = std::move(splits[LabelledImage::validation]);
-  data.classes = set.classes;
-  data.class_names = set.class_names;
   data.source = set.source;
-  set.params.describe_values(data);
   return data;
 }
 
@@ -237,10 +241,7 @@ DataCheck check_image_set(const ImageSet& set, const DataContext& context) {
   DataCheck out;
   out.source = set.source;
   out.found = true;
-  set.params.describe_values(out);
-  out.dtype = DType::u8;
-  out.sample = image_sample_shape(set);
-  out.classes = set.classes;
+  out.meaning() = meaning_of_images(set);
   const auto counts = count_parts(set.images);
   out.train_size = counts[LabelledImage::train];
   out.test_size = counts[LabelledImage::test];

@@ -34,11 +34,15 @@ struct ImageParams : StreamParams {
     StreamParams::describe(p);
   }
   ImageFormat format() const { return {channels, size}; }
-  // How the samples lie and what the net sees of them.
-  void describe_values(SampleMeaning& data) const {
-    data.channels_last = true;
-    data.image_size = size;
-    if (normalize) data.scale = 1.0f / 255.0f;
+  // Of samples of that shape.
+  SampleMeaning meaning(const Shape& sample) const {
+    SampleMeaning out;
+    out.sample = sample;
+    out.channels_last = true;
+    out.image_size = size;
+    out.dtype = DType::u8;
+    if (normalize) out.scale_bytes();
+    return out;
   }
 };
 

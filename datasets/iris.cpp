@@ -67,9 +67,7 @@ class Iris : public Parametrized<Dataset, IrisParams> {
       for (int64_t c = 0; c < kSpecies; ++c) order.push_back(c * kPerClass + row);
     Data data;
     split_rows(all, order, kSamples - params.test, data.train, data.test);
-    data.sample = {4};
-    data.classes = kSpecies;
-    data.class_names = {"setosa", "versicolor", "virginica"};
+    data.meaning() = meaning();
     data.source = kSource;
     return finish(std::move(data), context);
   }
@@ -78,8 +76,7 @@ class Iris : public Parametrized<Dataset, IrisParams> {
     DataCheck out;
     out.found = true;
     out.source = kSource;
-    out.sample = {4};
-    out.classes = kSpecies;
+    out.meaning() = meaning();
     out.train_size = kSamples - params.test;
     out.test_size = params.test;
     return finish(out);
@@ -87,6 +84,14 @@ class Iris : public Parametrized<Dataset, IrisParams> {
 
  private:
   static constexpr const char* kSource = "150 samples built in";
+
+  static SampleMeaning meaning() {
+    SampleMeaning out;
+    out.sample = {4};
+    out.classes = kSpecies;
+    out.class_names = {"setosa", "versicolor", "virginica"};
+    return out;
+  }
 };
 
 NEON_REGISTER(Dataset, Iris, "150 iris flowers: 4 lengths in centimetres, 3 classes; built in.");

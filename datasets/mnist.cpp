@@ -73,17 +73,14 @@ class IdxDataset : public Parametrized<Dataset, IdxParams> {
     data.train = read_split(files, 0);
     data.test = read_split(files, 2);
     check_kind(kind(), other_kind(), data.train.targets, files.paths[1]);
-    describe_values(data);
+    data.meaning() = meaning();
     data.source = files.folder;
     return finish(std::move(data), context);
   }
 
   DataCheck check(const DataContext& context) const override {
     DataCheck out;
-    out.sample = {1, params.size, params.size};
-    out.classes = 10;
-    out.dtype = DType::u8;
-    set_range(out);
+    out.meaning() = meaning();
     out.command = mnist_command(kind(), context);
     std::string partial;
     const MnistFiles files = find_mnist(kind(), context, partial);
@@ -141,16 +138,14 @@ class IdxDataset : public Parametrized<Dataset, IdxParams> {
     return {padded(images, params.size), class_labels(labels, 10, label_path)};
   }
 
-  void describe_values(Data& data) const {
-    data.sample = {1, params.size, params.size};
-    data.classes = 10;
-    data.class_names.assign(kind().class_names.begin(), kind().class_names.end());
-    set_range(data);
-  }
-
-  void set_range(SampleMeaning& data) const {
-    if (params.sym_range) data.scale = 2.0f / 255.0f, data.shift = -1;
-    else if (params.normalize) data.scale = 1.0f / 255.0f;
+  SampleMeaning meaning() const {
+    SampleMeaning out;
+    out.sample = {1, params.size, params.size};
+    out.dtype = DType::u8;
+    if (params.normalize || params.sym_range) out.scale_bytes(params.sym_range);
+    out.classes = 10;
+    out.class_names.assign(kind().class_names.begin(), kind().class_names.end());
+    return out;
   }
 
   std::string missing(const DataContext& context, const std::string& partial) const {
@@ -166,7 +161,10 @@ class IdxDataset : public Parametrized<Dataset, IdxParams> {
     for (Split* split : {&data.train, &data.test, &data.validation})
       if (split->size() > 0) split->inputs = padded(split->inputs.reshaped({split->size(), 28, 28}), params.size);
     const std::string source = data.source;
-    describe_values(data);
+    SampleMeaning own = meaning();
+    own.channels_last = data.channels_last;  // in images of one channel the numbers lie in the same order
+    own.image_size = data.image_size;        // predict brings other images to the stand-in's size
+    data.meaning() = own;
     data.source = text(name, " in place of ", kind().name, ": ", source);
     context.warn_of_stand_in(kind().name, name);
     return finish(std::move(data), context);
@@ -179,7 +177,7 @@ class IdxDataset : public Parametrized<Dataset, IdxParams> {
     return context;
   }
 
-  void check_fallback(const auto& data, bool streamed) const {
+  void check_fallback(const SampleMeaning& data, bool streamed) const {
     if (streamed)
       fail(ErrorKind::config, "fallback ", fallback_name(), ": what stands in for ", kind().name,
            " is held in memory; leave stream: true out");

@@ -40,30 +40,12 @@ struct Array {
 ArrayForm form_of(const Array& array) {
   if (array.name.empty()) return {};
   const NpyHeader& header = array.header;
-  return {array.name, header.shape, header.is_floating(), double(header.shape.elements()) * header.item};
+  const bool bytes = header.kind == 'b' || (header.kind == 'u' && header.item == 1);
+  return {array.name, header.shape, header.is_floating(), double(header.shape.elements()) * header.item,
+          bytes ? DType::u8 : DType::f32};
 }
 
 SplitForm form_of(const Array& x, const Array& y) { return {form_of(x), form_of(y)}; }
-
-// Fills the parts of a check that the headers of inputs and targets tell; targets that may be classes are read.
-template <typename ReadTargets>
-void check_arrays(const ArrayParams& params, const Array& x, const Array& y, const DataContext& context,
-                  ReadTargets&& read_targets, DataCheck& out) {
-  out.found = true;
-  out.sample = sample_shape(x.header.shape, params, x.name);
-  out.channels_last = out.sample.rank() == 3;
-  out.train_size = x.header.shape[0];
-  if (x.header.kind == 'b' || (x.header.kind == 'u' && x.header.item == 1)) out.dtype = DType::u8;
-  out.scale = params.scale;
-  out.shift = params.shift;
-  if (y.name.empty()) return;
-  const bool floating = y.header.is_floating();
-  out.target = target_shape(y.header.shape);
-  out.whole_targets = !floating;
-  if (label_pixels(floating, y.header.shape, out.sample, params, context)) out.target = out.sample.slice(1, 3);
-  if (may_be_classes(floating, y.header.shape, out.sample, params, context))
-    out.classes = classes_of(read_targets(), out.sample, params, context, y.name);
-}
 
 class NPY : public Parametrized<Dataset, NpyParams> {
  public:
@@ -88,11 +70,11 @@ class NPY : public Parametrized<Dataset, NpyParams> {
     out.missing.clear();
     const Array x = header(params.inputs, context), y = header(params.targets, context);
     out.source = x.name;
-    const Array test = header(params.test_inputs, context);
-    check_forms(params, form_of(x, y), form_of(test, header(params.test_targets, context)));
+    const SplitForm train = form_of(x, y),
+                    test = form_of(header(params.test_inputs, context), header(params.test_targets, context));
+    check_forms(params, train, test);
     check_arrays(
-        params, x, y, context, [&] { return read_npy(y.name); }, out);
-    if (!test.name.empty()) out.test_size = test.header.shape[0];
+        params, train, test, context, [&] { return read_npy(y.name); }, out);
     return finish(out);
   }
 
@@ -146,12 +128,11 @@ class NPZ : public Parametrized<Dataset, NpzParams> {
     if (out.source.empty()) return out;
     out.missing.clear();
     const Npz archive(out.source);
-    const Array x = header(archive, out.source, params.x_train), y = header(archive, out.source, params.y_train);
+    const SplitForm train = form(archive, out.source, params.x_train, params.y_train);
     const SplitForm test = has_test(archive) ? form(archive, out.source, params.x_test, params.y_test) : SplitForm{};
-    check_forms(params, form_of(x, y), test);
+    check_forms(params, train, test);
     check_arrays(
-        params, x, y, context, [&] { return archive.read(params.y_train); }, out);
-    if (!test.inputs.name.empty()) out.test_size = test.inputs.shape[0];
+        params, train, test, context, [&] { return archive.read(params.y_train); }, out);
     return finish(out);
   }
 

@@ -13,7 +13,7 @@
 
 namespace neon {
 
-// How parts are drawn and targets understood. A checkpoint of a run with older rules goes on by those.
+// The rules by which parts are drawn and targets understood. A run with older rules keeps them when it is resumed.
 //  1: parts are drawn without regard to classes; arrays of one-hot rows are values; the labels 1 to n of arrays have a
 //     class 0; whole numbers (n, H, W) beside images are values, not classes of pixels.
 constexpr int kDataRules = 2;
@@ -29,7 +29,7 @@ struct TableColumns {
   bool operator==(const TableColumns&) const = default;
 };
 
-// What an axis of a sample counts. `other`: an axis of an array whose file does not say.
+// The meaning of an axis of a sample. `other`: the file of an array does not tell.
 enum class Axis { feature, channel, height, width, other };
 
 struct SampleMeaning {
@@ -69,8 +69,13 @@ struct SampleMeaning {
   bool is_image() const { return sample.rank() > 0 && axes().front() == Axis::channel; }
   // The shape of one input as it lies in memory.
   Shape stored_sample() const { return channels_last ? sample.slice(1, 3).concat({sample[0]}) : sample; }
+  // The net sees bytes of pixels as 0 to 1, or as -1 to 1.
+  void scale_bytes(bool symmetric = false) {
+    scale = (symmetric ? 2.0f : 1.0f) / 255.0f;
+    shift = symmetric ? -1 : 0;
+  }
   // Targets become the inputs themselves.
-  void drop_classes() { classes = 0, class_names.clear(), pixel_classes = false; }
+  void drop_classes() { classes = 0, class_names.clear(), target_names.clear(), pixel_classes = false; }
 };
 
 }  // namespace neon

@@ -55,7 +55,7 @@ class Shards : public Parametrized<Dataset, ShardsParams> {
     const ShardIndex index = open_index(data.source);
     std::array<std::shared_ptr<const SampleReader>, 3> readers;
     for (int part : {0, 1, 2}) readers[size_t(part)] = open_shards(data.source, index, part, params);
-    data.sample = readers[0]->sample();
+    data.meaning() = meaning(index, readers[0]->sample());
     const bool streamed = is_streamed(params, bytes_of(index, data.sample), common.memory_share, "", context);
     if (!streamed) check_room_to_hold(bytes_of(index, data.sample), data.source);
     for (int part : {0, 1, 2}) {
@@ -67,8 +67,6 @@ class Shards : public Parametrized<Dataset, ShardsParams> {
       split.identity = identity_of(index, part);
       split.files = reader;
     }
-    data.class_names = index.classes;
-    describe_values(data, index);
     return finish(std::move(data), context);
   }
 
@@ -78,13 +76,11 @@ class Shards : public Parametrized<Dataset, ShardsParams> {
     if (out.source.empty()) return out;
     const ShardIndex index = open_index(out.source);
     out.found = true;
-    out.dtype = DType::u8;
-    out.sample = open_shards(out.source, index, LabelledImage::train, params)->sample();
+    out.meaning() = meaning(index, open_shards(out.source, index, LabelledImage::train, params)->sample());
     out.train_size = index.samples(LabelledImage::train);
     out.test_size = index.samples(LabelledImage::test);
     out.validation_size = index.samples(LabelledImage::validation);
     out.streamed = is_streamed(params, bytes_of(index, out.sample), common.memory_share, "", context);
-    describe_values(out, index);
     return finish(out);
   }
 
@@ -122,11 +118,11 @@ class Shards : public Parametrized<Dataset, ShardsParams> {
     return double(samples) * double(sample.elements());
   }
 
-  void describe_values(SampleMeaning& data, const ShardIndex& index) const {
-    data.channels_last = true;
-    data.image_size = params.size;
-    data.classes = int64_t(index.classes.size());
-    if (params.normalize) data.scale = 1.0f / 255.0f;
+  SampleMeaning meaning(const ShardIndex& index, const Shape& sample) const {
+    SampleMeaning out = params.meaning(sample);
+    out.classes = int64_t(index.classes.size());
+    out.class_names = index.classes;
+    return out;
   }
 };
 

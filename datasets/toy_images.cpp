@@ -63,11 +63,7 @@ class ToyImages : public Parametrized<Dataset, ToyParams> {
     Data data;
     data.train = draw_split(params.ntrain, seed, "toy_images/train");
     data.test = draw_split(params.ntest, seed, "toy_images/test");
-    data.sample = {params.channels, params.size, params.size};
-    data.channels_last = true;
-    data.classes = int64_t(params.shapes.size());
-    data.class_names = params.shapes;
-    data.scale = 1.0f / 255.0f;
+    data.meaning() = meaning();
     data.source = kSource;
     return finish(std::move(data), context);
   }
@@ -77,11 +73,7 @@ class ToyImages : public Parametrized<Dataset, ToyParams> {
     DataCheck out;
     out.found = true;
     out.source = kSource;
-    out.sample = {params.channels, params.size, params.size};
-    out.channels_last = true;
-    out.classes = int64_t(params.shapes.size());
-    out.dtype = DType::u8;
-    out.scale = 1.0f / 255.0f;
+    out.meaning() = meaning();
     out.train_size = params.ntrain;
     out.test_size = params.ntest;
     return finish(out);
@@ -89,6 +81,17 @@ class ToyImages : public Parametrized<Dataset, ToyParams> {
 
  private:
   static constexpr const char* kSource = "shapes drawn by the program";
+
+  SampleMeaning meaning() const {
+    SampleMeaning out;
+    out.sample = {params.channels, params.size, params.size};
+    out.channels_last = true;
+    out.dtype = DType::u8;
+    out.scale_bytes();
+    out.classes = int64_t(params.shapes.size());
+    out.class_names = params.shapes;
+    return out;
+  }
 
   void check_shapes() const {
     if (params.shapes.size() < 2) fail(ErrorKind::config, "shapes: at least two are needed to tell apart");

@@ -31,10 +31,7 @@ class UniformRandom : public Parametrized<Dataset, UniformParams> {
     const uint64_t seed = params.seed.value_or(context.seed);
     data.train = draw(params.ntrain, Stream(seed, "uniform_random/train"));
     data.test = draw(params.ntest, Stream(seed, "uniform_random/test"));
-    data.sample = Shape{std::span<const int64_t>(params.nin)};
-    data.channels_last = has_pixels();
-    data.classes = params.nout;
-    data.scale = scale();
+    data.meaning() = meaning();
     data.source = source();
     return finish(std::move(data), context);
   }
@@ -43,11 +40,7 @@ class UniformRandom : public Parametrized<Dataset, UniformParams> {
     DataCheck out;
     out.found = true;
     out.source = source();
-    out.dtype = dtype();
-    out.sample = Shape{std::span<const int64_t>(params.nin)};
-    out.channels_last = has_pixels();
-    out.classes = params.nout;
-    out.scale = scale();
+    out.meaning() = meaning();
     out.train_size = params.ntrain;
     out.test_size = params.ntest;
     return finish(out);
@@ -56,7 +49,15 @@ class UniformRandom : public Parametrized<Dataset, UniformParams> {
  private:
   DType dtype() const { return params.bytes ? DType::u8 : DType::f32; }
   bool has_pixels() const { return params.nin.size() == 3; }
-  float scale() const { return params.bytes ? 1.0f / 255 : 1; }
+  SampleMeaning meaning() const {
+    SampleMeaning out;
+    out.sample = Shape{std::span<const int64_t>(params.nin)};
+    out.channels_last = has_pixels();
+    out.dtype = dtype();
+    if (params.bytes) out.scale_bytes();
+    out.classes = params.nout;
+    return out;
+  }
   const char* source() const { return params.bytes ? "drawn bytes" : "drawn uniformly from [0, 1)"; }
 
   Split draw(int64_t n, Stream stream) const {

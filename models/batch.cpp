@@ -36,7 +36,7 @@ Expr normalized(Expr x, const DataLayout& data, bool channels_last) {
 // The samples that `indices` names, before they are augmented.
 ImageBatch images_of(Graph& graph, const DataLayout& data, Value all, Value indices, const StepOptions& options,
                      bool training) {
-  if (data.sample.rank() != 3)
+  if (!data.is_image())
     fail_about("augment", "is for images (C, H, W), the samples are ", data.sample, "; leave it out");
   if (!data.channels_last) {
     all = transpose(graph, gather(graph, all, indices), {0, 2, 3, 1});

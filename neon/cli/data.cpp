@@ -242,7 +242,7 @@ int run_data_stats(const CommandLine& line) {
         row += formatted(" %s %-7lld", splits[part].first, (long long)sizes[part][size_t(k)]);
     print_result(text(row, " ", printable(name, 200)));
   }
-  if (data.sample.rank() != 3) return 0;
+  if (!data.is_image()) return 0;
   set_normalization({{}, {}, true}, data);
   for (const std::string& message : left_out_messages(data)) print_message(message);
   print_result(text("normalize: {mean: ", list_of(data.means), ", std: ", list_of(data.deviations), "}"));

@@ -93,7 +93,7 @@ void check_preview_place(const std::string& path) {
 
 std::string write_preview(const Experiment& experiment, const Data& data, const RunOptions& options,
                           std::optional<int64_t> count, const std::string& path) {
-  if (data.sample.rank() != 3 || (data.sample[0] != 1 && data.sample[0] != 3))
+  if (!data.is_image() || (data.sample[0] != 1 && data.sample[0] != 3))
     fail(ErrorKind::config, "preview shows images (1, H, W) and (3, H, W), the samples are ", data.sample);
   StepOptions step = step_options(options, experiment.params);
   step.seed = uint64_t(options.rng_seed.value_or(experiment.params.rng_seed.value_or(0)));

@@ -26,15 +26,14 @@ Tensor channels_first(const Tensor& x) {
 
 [[noreturn]] void fail_size(const std::string& where, const ImageSize& size, const StoredData& stored) {
   fail(ErrorKind::data, where, ": an image of ", size.width, " x ", size.height, " pixels, the net takes ",
-       stored.sample,
-       "; scale it to that size, or train with size: ", stored.sample.rank() == 3 ? text(stored.sample[1]) : "N",
+       stored.sample, "; scale it to that size, or train with size: ", stored.is_image() ? text(stored.sample[1]) : "N",
        " in the data set, which predict applies too");
 }
 
 // An image made as those of the training were, or of the net's own size.
 void decode(std::string_view content, const std::string& where, const StoredData& stored, std::span<uint8_t> to,
             Resizer& resizer) {
-  const bool images = stored.sample.rank() == 3;
+  const bool images = stored.is_image();
   const ImageFormat format{images ? stored.sample[0] : 1, stored.image_size};
   if (images && stored.channels_last) {
     const ImageSize wanted{stored.sample[1], stored.sample[2]};

@@ -1,4 +1,4 @@
-// Facts in a checkpoint about the data that its net was trained with.
+// The data that the net of a checkpoint was trained with, as far as predict needs them.
 #pragma once
 #include <string>
 

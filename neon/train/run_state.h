@@ -45,7 +45,7 @@ struct StoredRun {
   RunOptions options;
   Position position;
   TensorFile file;
-  bool is_own = false;  // a run of this user wrote it: its paths are the user's
+  bool is_own = false;    // a run of this user wrote it: its paths are the user's
   SampleMeaning meaning;  // of the samples that the net was trained with
 };
 // Throws a data error when the metadata is not that of a run.
