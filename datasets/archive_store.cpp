@@ -86,20 +86,14 @@ void ArchiveStore::check_class_folders() const {
   }
 }
 
-void ArchiveStore::want(std::vector<std::string> names) {
-  ImageStore::want(std::move(names));
-  order_.resize(wanted().size());
-  std::iota(order_.begin(), order_.end(), size_t(0));
-  std::ranges::sort(order_, {}, [&](size_t i) {
+// As the files lie.
+std::vector<size_t> ArchiveStore::quick_order() const {
+  std::vector<size_t> out(wanted().size());
+  std::iota(out.begin(), out.end(), size_t(0));
+  std::ranges::sort(out, {}, [&](size_t i) {
     const Member& member = members_.at(wanted()[i]);
     return std::pair(member.archive, member.place);
   });
-  at_ = 0;
-}
-
-std::vector<ImageStore::File> ArchiveStore::next() {
-  std::vector<File> out;
-  while (at_ < order_.size() && out.size() < kFilesAtOnce) out.push_back({order_[at_++], ""});
   return out;
 }
 

@@ -9,7 +9,7 @@
 
 namespace neon {
 
-class ArchiveStore : public ImageStore {
+class ArchiveStore : public OpenStore {
  public:
   explicit ArchiveStore(std::string path) { path_ = std::move(path); }
   // Takes in the files of an archive, and those of an archive in it: FILE of NAME.tar is NAME/FILE. Only headers are
@@ -23,11 +23,11 @@ class ArchiveStore : public ImageStore {
   std::string where(const std::string& name) const override;
   std::string layout(const std::string& name) const override;
   void check_class_folders() const override;
-  void want(std::vector<std::string> names) override;
-  std::vector<File> next() override;
-  void load(File& file) const override { read(wanted()[file.index], file.content); }
   void read(const std::string& name, std::string& to) const override;
   int64_t bytes_of(const std::string& name) const override { return members_.at(name).bytes; }
+
+ protected:
+  std::vector<size_t> quick_order() const override;
 
  private:
   // Of many, not all stay open: processes may have a thousand files.
@@ -47,8 +47,6 @@ class ArchiveStore : public ImageStore {
 
   std::vector<Archive> archives_;
   std::unordered_map<std::string, Member> members_;
-  std::vector<size_t> order_;  // of the files wanted, as they lie
-  size_t at_ = 0;
 };
 
 // The archives of ImageNet's 1000 classes as image-net.org gives them, in one folder: ILSVRC2012_img_train.tar, of a

@@ -16,9 +16,36 @@
 
 namespace neon {
 
+void OpenStore::want(std::vector<std::string> names) {
+  ImageStore::want(std::move(names));
+  order_ = quick_order();
+  at_ = 0;
+}
+
+std::vector<ImageStore::File> OpenStore::next() {
+  std::vector<File> out;
+  for (; at_ < wanted_.size() && out.size() < kFilesAtOnce; ++at_)
+    out.push_back({order_.empty() ? at_ : order_[at_], ""});
+  return out;
+}
+
+std::vector<ImageStore::File> OrderedStore::next() {
+  std::vector<File> out;
+  TarReader& tar = archive();
+  for (int64_t bytes = 0; out.size() < kFilesAtOnce && bytes < kBytesAtOnce && tar.next();) {
+    const std::optional<size_t> index = index_of(tar.name());
+    if (!index) continue;
+    out.push_back({*index, tar.content(kMostImageBytes)});
+    bytes += tar.size();
+  }
+  return out;
+}
+
+void OrderedStore::read(const std::string&, std::string&) const { fail(ErrorKind::failed, only_in_order()); }
+
 namespace {
 
-class FolderStore : public ImageStore {
+class FolderStore : public OpenStore {
  public:
   explicit FolderStore(const std::string& path) : folder_(path) {
     path_ = path;
@@ -44,16 +71,6 @@ class FolderStore : public ImageStore {
     std::ranges::sort(empty_folders_);
   }
   std::string where(const std::string& name) const override { return printable(join_path(path_, name)); }
-  void want(std::vector<std::string> names) override {
-    ImageStore::want(std::move(names));
-    at_ = 0;
-  }
-  std::vector<File> next() override {
-    std::vector<File> out;
-    while (at_ < wanted_.size() && out.size() < kFilesAtOnce) out.push_back({at_++, ""});
-    return out;
-  }
-  void load(File& file) const override { read(wanted_[file.index], file.content); }
   void read(const std::string& name, std::string& to) const override {
     std::error_code ignored;
     if (others_.count(name) && !std::filesystem::exists(join_path(path_, name), ignored))
@@ -68,11 +85,10 @@ class FolderStore : public ImageStore {
   static constexpr int kMostDepth = 20;
   const OpenFolder folder_;
   std::unordered_set<std::string> others_;  // links to nothing, pipes and the like: no images, as reading them tells
-  size_t at_ = 0;
 };
 
 // A compressed archive, which is read from its start to its end.
-class PackedStore : public ImageStore {
+class PackedStore : public OrderedStore {
  public:
   explicit PackedStore(const std::string& path) {
     path_ = path;
@@ -91,22 +107,17 @@ class PackedStore : public ImageStore {
     index_.clear();
     for (size_t i = 0; i < wanted_.size(); ++i) index_[wanted_[i]] = i;
   }
-  std::vector<File> next() override {
-    std::vector<File> out;
-    int64_t bytes = 0;
-    while (out.size() < kFilesAtOnce && bytes < kBytesAtOnce && tar_->next()) {
-      const auto found = index_.find(tar_->name());
-      if (found == index_.end()) continue;
-      out.push_back({found->second, tar_->content(kMostImageBytes)});
-      bytes += tar_->size();
-    }
-    return out;
-  }
-  void read(const std::string&, std::string&) const override { fail(ErrorKind::failed, only_in_order()); }
   std::string only_in_order() const override {
     return path_ + ": a compressed archive is read from its start to its end only";
   }
   int64_t bytes_of(const std::string& name) const override { return bytes_.at(name); }
+
+ protected:
+  TarReader& archive() override { return *tar_; }
+  std::optional<size_t> index_of(const std::string& name) override {
+    const auto found = index_.find(name);
+    return found == index_.end() ? std::nullopt : std::optional(found->second);
+  }
 
  private:
   std::unordered_map<std::string, int64_t> bytes_;

@@ -2,10 +2,13 @@
 // order in which they are quickly read.
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace neon {
+
+class TarReader;
 
 constexpr size_t kFilesAtOnce = 4096;                  // next() gives no more
 constexpr int64_t kBytesAtOnce = int64_t(64) << 20;    // next() reads about so many of a packed archive
@@ -52,6 +55,35 @@ class ImageStore {
  protected:
   std::string path_;
   std::vector<std::string> names_, wanted_, empty_folders_;
+};
+
+// A store that reads any file at any time.
+class OpenStore : public ImageStore {
+ public:
+  void want(std::vector<std::string> names) override;
+  std::vector<File> next() override;
+  void load(File& file) const override { read(wanted_[file.index], file.content); }
+
+ protected:
+  // The indices of the files wanted, in the order in which they are quickly read; empty: the order wanted.
+  virtual std::vector<size_t> quick_order() const { return {}; }
+
+ private:
+  std::vector<size_t> order_;
+  size_t at_ = 0;
+};
+
+// A store of a tar archive that is read once, from its start to its end.
+class OrderedStore : public ImageStore {
+ public:
+  std::vector<File> next() override;
+  void read(const std::string&, std::string&) const override;
+
+ protected:
+  // The archive, which next() reads on from where it is.
+  virtual TarReader& archive() = 0;
+  // The index of an archive's file among those wanted; none: it is passed over.
+  virtual std::optional<size_t> index_of(const std::string& name) = 0;
 };
 
 // A folder, whose images are read or, where there are none, its archives; an archive; or several, by a pattern
