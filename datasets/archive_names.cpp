@@ -162,8 +162,8 @@ std::vector<NamedArchive> name_archives(const std::vector<std::string>& paths, c
     out.push_back({path, std::move(name), std::move(part), std::move(folder)});
   }
   if (saying && silent)
-    fail(ErrorKind::data, printable(*silent), ": its name does not say what its images are for, as that of ",
-         printable(*saying), " does; expected train, val or test in the names of all archives, or of none");
+    fail(ErrorKind::data, printable(*silent), ": its name has no train, val or test, unlike ", printable(*saying),
+         "; put one of them into the names of all archives, or of none");
   leave_out_common_folders(out);
   return out;
 }

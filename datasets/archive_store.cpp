@@ -31,7 +31,7 @@ void ArchiveStore::add(const NamedArchive& archive) {
   added.part = archive.part;
   added.folder = archive.folder;
   if (names_.size() == before) return;
-  // Files that lie in a folder train themselves need not be told so by the archive's name.
+  // The folders in an archive say the part, if they are named train, val or test; its name then does not.
   const std::string& first = members_.at(names_[before]).name;
   const std::string folder = first.substr(0, std::min(first.find('/'), first.size()));
   if (part_named(folder) < 0) return;
@@ -80,9 +80,8 @@ void ArchiveStore::check_class_folders() const {
     if (folder.empty() || member.name.find('/') == member.name.npos || member.name.starts_with(folder)) continue;
     if (is_image_name(member.name))
       fail(ErrorKind::data, where(name), ": its class may be ", in_quotes(member.name.substr(0, member.name.find('/'))),
-           ", in the archive, or ", in_quotes(folder.substr(0, folder.find('/'))),
-           ", where the archive lies; expected folders in the archives, which then lie in one folder, or folders of "
-           "archives");
+           ", its folder in the archive, or ", in_quotes(folder.substr(0, folder.find('/'))),
+           ", the folder of the archive; keep the folders of classes either in the archives or around them");
   }
 }
 
@@ -100,7 +99,7 @@ std::vector<size_t> ArchiveStore::quick_order() const {
 void ArchiveStore::read(const std::string& name, std::string& to) const {
   const Member& member = members_.at(name);
   if (member.bytes > kMostImageBytes)
-    fail(ErrorKind::data, where(name), ": ", bytes_text(double(member.bytes)), " are too many for an image");
+    fail(ErrorKind::data, where(name), ": ", bytes_text(double(member.bytes)), " are too much for an image");
   to.resize(size_t(member.bytes));
   const Archive& archive = archives_[member.archive];
   if (archive.open) archive.open->read_at(member.place, to.data(), to.size());

@@ -1,4 +1,4 @@
-// Files of tar archives that are not compressed, which are read where they lie.
+// Files of plain tar archives, read in place.
 #pragma once
 #include <functional>
 #include <unordered_map>
@@ -12,12 +12,12 @@ namespace neon {
 class ArchiveStore : public OpenStore {
  public:
   explicit ArchiveStore(std::string path) { path_ = std::move(path); }
-  // Takes in the files of an archive, and those of an archive in it: FILE of NAME.tar is NAME/FILE. Only headers are
-  // read. `called` says what each is called here.
+  // Adds the files of an archive, and of archives in it: FILE of NAME.tar becomes NAME/FILE. Reads headers only.
+  // `called` gives a file its name in this store.
   void add(const std::string& archive, const std::function<std::string(const std::string&)>& called);
-  // One of several archives of one set: its files are called NAME/FILE, and are laid out as in its part and folder.
+  // One of several archives of a set: its files become NAME/FILE, in the layout of its part and folder.
   void add(const NamedArchive& archive);
-  // After the last: names in order. A data error where two files have one.
+  // After the last archive: sorts the names.
   void finish();
 
   std::string where(const std::string& name) const override;
@@ -30,7 +30,7 @@ class ArchiveStore : public OpenStore {
   std::vector<size_t> quick_order() const override;
 
  private:
-  // Of many, not all stay open: processes may have a thousand files.
+  // A process may open about a thousand files, so not all of many archives stay open.
   struct Archive {
     std::string path;
     std::unique_ptr<FileSource> open;
@@ -50,7 +50,7 @@ class ArchiveStore : public OpenStore {
 };
 
 // The archives of ImageNet's 1000 classes as image-net.org gives them, in one folder: ILSVRC2012_img_train.tar, of a
-// tar for each class; ILSVRC2012_img_val.tar; and ILSVRC2012_devkit_t12.tar.gz, which says the classes of the latter.
+// tar for each class; ILSVRC2012_img_val.tar; and ILSVRC2012_devkit_t12.tar.gz, which has the classes of the latter.
 // Its files are train/CLASS/IMAGE and val/CLASS/IMAGE.
 bool is_imagenet(const std::string& folder);
 std::unique_ptr<ImageStore> open_imagenet(const std::string& folder);

@@ -191,7 +191,8 @@ Split split_of(const ArrayParams& params, const RawSplit& raw, const Data& data,
   out.inputs = arranged(input_array(raw.inputs, raw.inputs_name), data.sample, params.channels_last);
   if (raw.targets.empty()) return out;
   if (one_hot && !is_one_hot(raw.targets))
-    fail(ErrorKind::data, raw.targets_name, ": not each of its rows is one 1 and zeros, as in the training set");
+    fail(ErrorKind::data, raw.targets_name,
+         ": expected one 1 among zeros in each row, as in the training set; a row has other values");
   const Shape &targets = raw.targets.shape(), area = data.sample.slice(1, data.sample.rank());
   if (one_hot) out.targets = labels_of_rows(raw.targets);
   else if (label_pixels(is_floating(raw.targets.dtype()), targets, data.sample, params, context))

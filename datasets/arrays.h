@@ -1,4 +1,4 @@
-// What the readers of arrays (NPY, NPZ, HDF5) share: how inputs and targets are understood.
+// The readers of arrays (NPY, NPZ, HDF5) understand inputs and targets by the same rules.
 #pragma once
 #include <functional>
 #include <string>
@@ -32,17 +32,17 @@ struct ArrayParams {
 
 // An array of a file, by its header alone.
 struct ArrayForm {
-  std::string name;  // file and array, for messages; "": there is no such array
+  std::string name;  // file and array, for messages; "": no array
   Shape shape;
   bool floating = false;
-  double bytes = 0;          // that it takes once it is read
-  DType dtype = DType::f32;  // that inputs have in memory: u8, if they are bytes
+  double bytes = 0;          // in memory
+  DType dtype = DType::f32;  // of inputs in memory: u8 for bytes
 };
 struct SplitForm {
   ArrayForm inputs, targets;
 };
-// Before anything is unpacked: rows of inputs and targets agree, samples of both splits have the same shape, and all of
-// it fits in the memory that is free. `test` may have no arrays. Throws a data, config or memory error.
+// Checks before anything is unpacked: rows of inputs and targets agree, samples of both splits have the same shape, and
+// everything fits into the free memory. `test` may have no arrays. Throws a data, config or memory error.
 void check_forms(const ArrayParams& params, const SplitForm& train, const SplitForm& test);
 
 // Arrays of one split as they were read; `targets` empty: the target is the input.
@@ -54,7 +54,7 @@ struct RawSplit {
 // Shape of one sample, images (C,H,W): lshape where given, checked against the rest of `inputs` after axis 0.
 Shape sample_shape(const Shape& inputs, const ArrayParams& params, const std::string& name);
 
-// Shape of one target that is no label, of `targets` (n) or (n, ...).
+// Shape of one target of `targets` (n) or (n, ...), for numbers.
 Shape target_shape(const Shape& targets);
 
 // Whether targets are a class for each pixel: whole numbers, or with `classes` any, (n,H,W) or (n,1,H,W) beside samples
@@ -62,8 +62,8 @@ Shape target_shape(const Shape& targets);
 bool label_pixels(bool floating, const Shape& targets, const Shape& sample, const ArrayParams& params,
                   const DataContext& context);
 
-// Whether targets of this kind may be classes, which their values decide: labels, whole numbers one a sample or pixel,
-// or anything one a sample when `classes` says how many; or rows of several numbers, one-hot. Not with `regression`.
+// Whether targets of this form may be classes, so that their values must decide. These may: whole numbers, one a sample
+// or pixel; any numbers, one a sample, if `classes` is given; rows of several numbers (one-hot). Not with `regression`.
 bool may_be_classes(bool floating, const Shape& targets, const Shape& sample, const ArrayParams& params,
                     const DataContext& context);
 
@@ -72,8 +72,8 @@ bool may_be_classes(bool floating, const Shape& targets, const Shape& sample, co
 int64_t classes_of(const Tensor& targets, const Shape& sample, const ArrayParams& params, const DataContext& context,
                    const std::string& name);
 
-// The check of a set by the headers of its arrays, after check_forms. `read_targets` reads those of the training set,
-// which tell classes from values.
+// Fills the check of a set from the headers of its arrays, after check_forms. `read_targets` reads the training
+// targets, whose values tell classes from numbers.
 void check_arrays(const ArrayParams& params, const SplitForm& train, const SplitForm& test, const DataContext& context,
                   const std::function<Tensor()>& read_targets, DataCheck& out);
 

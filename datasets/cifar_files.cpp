@@ -96,7 +96,7 @@ std::string cifar_file(const CifarKind& kind, const std::string& folder, const c
 int64_t cifar_record_count(int64_t bytes, int labels, const std::string& source, std::string_view start) {
   const int64_t record = labels + kCifarPixels;
   if (bytes == 0 || bytes % record)
-    fail(ErrorKind::data, source, ": ", bytes, " bytes are no whole number of records of ", record,
+    fail(ErrorKind::data, source, ": ", bytes, " bytes are not a multiple of the record, ", record,
          " bytes; truncated, or another file?", start.empty() ? "" : looks_like_clause(start));
   return bytes / record;
 }

@@ -83,7 +83,7 @@ class CSV : public Parametrized<Dataset, CsvParams> {
   explicit CSV(CsvParams given) : Parametrized(std::move(given)) {
     double part = 0;
     if (parse_number(params.test, part) && !(part >= 0 && part < 1))
-      fail(ErrorKind::config, "test: ", params.test, " is not a file, nor a part in [0, 1)");
+      fail(ErrorKind::config, "test: ", params.test, " is neither a file nor a share from 0 to below 1");
   }
 
   Data load(const DataContext& context) const override {

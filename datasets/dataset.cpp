@@ -150,13 +150,12 @@ int64_t subset_size(int64_t n, double percent) {
 int64_t validation_size(double validation, int64_t n, int64_t own, const std::string& source) {
   if (validation == 0) return 0;
   if (own > 0)
-    fail(ErrorKind::config, "validation: ", validation, " of the training samples kept apart, but ", source, " has ",
+    fail(ErrorKind::config, "validation: ", validation, " takes samples from the training set, but ", source, " has ",
          own, " validation samples of its own; leave it out");
   if (validation >= 1 && validation != std::floor(validation))
     fail(ErrorKind::config, "validation: ", validation, " is neither a number of samples nor a share below 1");
   if (validation >= double(n))
-    fail(ErrorKind::config, "validation: ", validation, " samples kept apart leave none of the ", n,
-         " training samples to train with");
+    fail(ErrorKind::config, "validation: ", validation, " leaves none of the ", n, " training samples to train with");
   const int64_t out = validation < 1 ? std::llround(validation * double(n)) : int64_t(validation);
   if (out == 0 || out == n)
     fail(ErrorKind::config, "validation: ", n, " training samples are too few to keep a share of ", validation,
@@ -170,7 +169,7 @@ void check_rows(const Split& split, const char* which, const std::string& source
          " targets");
 }
 
-// Classes that no training sample has are never learned; the net has outputs for them all the same.
+// The net has outputs for classes without training samples, but cannot learn them.
 void warn_of_untrained_classes(const Data& data, const DataContext& context) {
   const Split& train = data.train;
   if (data.classes == 0 || (!train.reader && train.targets.dtype() != DType::i32)) return;
@@ -214,7 +213,7 @@ Data Dataset::finish(Data data, const DataContext& context) const {
     warn_of_untrained_classes(data, context);
     return data;
   }
-  // Only now, so that the samples drawn are the same with labels and without.
+  // Last, so that an autoencoder draws the same samples as a classifier.
   for (Split* split : {&data.train, &data.test, &data.validation}) split->targets = {};
   data.drop_classes();
   return data;

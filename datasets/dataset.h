@@ -1,4 +1,4 @@
-// What every reader gives: whole arrays in host memory, or a reader of single samples, with their meaning.
+// Every reader gives whole arrays in host memory, or a reader of single samples, with their meaning.
 #pragma once
 #include <memory>
 #include <string>
@@ -17,15 +17,14 @@ struct Split {
   Tensor inputs;  // (n) + Data::stored_sample(); u8 or f32, a row per sample
   // (n) i32 class labels, (n,H,W) those of pixels, or (n, ...) f32; empty, without a reader: the target is the input.
   Tensor targets;
-  // In place of both, where samples are read while the run goes on: u8, with i32 class labels.
+  // In place of both for streamed samples: u8, with i32 class labels.
   std::shared_ptr<const SampleReader> reader;
-  // A text of the names, labels and sizes of the files that the samples come from, where they are files. Samples held
-  // in memory and streamed ones have the same.
+  // The names, labels and sizes of the files of the samples, as a text; "" without files. The text is the same whether
+  // samples are streamed or held in memory.
   std::string identity;
-  // The files of these samples for their checksums, where they can be read one by one; also if the samples are held.
+  // Reads the files of these samples for checksums, if they can be read one by one, even if the samples are held.
   std::shared_ptr<const SampleReader> files;
-  // Arrays that take too much of a GPU's memory: they stay in the host's, and batches of them are copied there as the
-  // run goes on.
+  // The arrays take too much of a GPU's memory: they stay in the host's, and the run copies batches.
   bool stays_on_host = false;
   int64_t size() const { return reader ? reader->size() : inputs.empty() ? 0 : inputs.shape()[0]; }
   DType dtype() const { return reader ? DType::u8 : inputs.dtype(); }
@@ -38,21 +37,21 @@ struct Split {
 
 struct Data : SampleMeaning {
   Split train, test, validation;  // empty when there is none
-  std::string source;             // what was really used, for messages: a folder, "150 samples built in"
+  std::string source;             // for messages: a folder, "150 samples built in"
 };
 
-// What can be told without reading the samples.
+// A data set as its headers describe it, without its samples.
 struct DataCheck : SampleMeaning {
   bool found = false;
-  std::string source;   // where it is; when not found, the stand-in that load() would use, or ""
-  std::string missing;  // the path looked for, when not found
-  std::string command;  // a shell command that gets it; "" when there is none
+  std::string source;   // its place; if missing, the stand-in that load() would use, or ""
+  std::string missing;  // the path that does not exist
+  std::string command;  // a shell command that downloads it, or ""
   Shape target;         // of one sample's; labels: (1); rank 0: the target is the input itself
   int64_t train_size = 0, test_size = 0, validation_size = 0;  // as load() would give them
   bool streamed = false;                                       // samples are read while the run goes on
   bool stays_on_host = false;                                  // Split::stays_on_host
 
-  // Of a sample; a label, or a number of a target, takes 4.
+  // Bytes of a sample; a label, or a number of a target, takes 4.
   size_t input_bytes() const { return size_t(sample.elements()) * size_of(dtype); }
   size_t target_bytes() const { return target.rank() > 0 ? 4 * size_t(target.elements()) : 0; }
 };
@@ -86,21 +85,21 @@ class Dataset {
   };
 
   virtual ~Dataset() = default;
-  // Throws ErrorKind::data (files, with their path) or ErrorKind::config (parameters that do not fit them).
+  // Throws a data error for a bad file, with its path, and a config error for parameters that do not fit the files.
   virtual Data load(const DataContext&) const = 0;
-  // Reads headers, not samples; text files have none and are read. A file that is there and is wrong throws.
+  // Reads headers, and text files whole. Throws for a bad file, not for a missing one.
   virtual DataCheck check(const DataContext&) const = 0;
-  // The files of a set of images, undecoded, to look at or to pack; null: it is none.
+  // The undecoded files of a set of images; null for other sets.
   virtual std::shared_ptr<ImageSet> images(const DataContext&) const { return nullptr; }
   virtual const void* params_address() const = 0;
   Common common;
 
  protected:
-  // What every load() and check() ends with: checks that rows and targets agree, leaves out the targets of an
-  // autoencoder, draws the subset and the validation samples, and warns of classes without training samples.
+  // The end of every load() and check(). Checks that rows and targets agree, drops the targets of an autoencoder, draws
+  // the subset and the validation samples, and warns of classes without training samples.
   Data finish(Data data, const DataContext& context) const;
   DataCheck finish(DataCheck check) const;
-  // That labels must tell apart, where they are what is learned.
+  // The least number of classes: an autoencoder ignores labels.
   size_t least_classes() const { return common.autoencoder ? 1 : 2; }
 };
 
@@ -108,27 +107,27 @@ class Dataset {
 // outside [0, classes) is a data error that names `source`, index, value and bound.
 Tensor class_labels(const Tensor& raw, int64_t classes, const std::string& source);
 
-// The same of labels of pixels, (n, ...) as they are.
+// The same for labels of pixels, in their shape (n, ...).
 Tensor pixel_labels(const Tensor& raw, int64_t classes, const std::string& source);
 
-// 1 + the largest of the labels, at least 2; for data that does not say.
+// The number of classes by the labels alone: 1 + the largest, at least 2.
 int64_t count_classes(const Tensor& raw, const std::string& source);
 
-// u8 as it is, everything else as f32. NaN and infinity are data errors that name `source` and row.
+// Keeps u8 and converts all other types to f32. NaN and infinity are data errors that name `source` and row.
 Tensor input_array(const Tensor& raw, const std::string& source);
 
-// The rows of those indices, copied.
+// Copies the rows of those indices.
 Tensor take_rows(const Tensor& from, const std::vector<int64_t>& rows);
 
-// An order in which `taken` of the samples come last, drawn from the stream (seed, name): from each of `classes` in
-// proportion (stratify.h) where the samples have labels and the context does not forbid it.
+// An order in which `taken` of the samples come last, drawn from the stream (seed, name). They come from each of
+// `classes` in proportion (stratify.h) if the samples have labels and the context's rules allow it.
 std::vector<int64_t> order_to_take(const Split& samples, int64_t classes, int64_t taken, const DataContext& context,
                                    std::string_view name);
 
-// The samples of those rows, copied or, of a reader, chosen.
+// The samples of those rows: copies, or a reader that chooses them.
 Split rows_of(const Split& from, const std::vector<int64_t>& rows);
 
-// The rows of `all`, split: the first `train_count` of `order` and the rest, each back in the order of the file.
+// Splits the rows of `all` into the first `train_count` of `order` and the rest, each in the order of the file.
 void split_rows(const Split& all, std::vector<int64_t> order, int64_t train_count, Split& first, Split& rest);
 
 }  // namespace neon

@@ -19,7 +19,7 @@ struct Hdf5Params : ArrayParams {
   }
 };
 
-// inputs - mean, where 'mean' has a value per channel or per element of a sample, which lies as the inputs do.
+// inputs - mean. `mean` has a value per channel, or per element of a sample in the order of the inputs.
 Tensor without_mean(const Tensor& inputs, const Tensor& mean, const Shape& sample, bool channels_last,
                     const std::string& path) {
   const int64_t features = sample.elements(), channels = sample[0];
@@ -34,8 +34,8 @@ Tensor without_mean(const Tensor& inputs, const Tensor& mean, const Shape& sampl
   return out;
 }
 
-// Such a mean as numbers of Data::subtracted: by element of a sample as it lies in memory, which of images is with
-// channels last whatever the file has, or by channel.
+// The same mean for SampleMeaning::subtracted: a number per channel, or per element of a sample as it lies in memory.
+// Images lie with channels last there.
 std::vector<double> subtracted(Tensor mean, const Shape& sample, bool channels_last) {
   const int64_t features = sample.elements();
   const bool images = sample.rank() == 3, of_elements = mean.elements() == features;
@@ -45,7 +45,7 @@ std::vector<double> subtracted(Tensor mean, const Shape& sample, bool channels_l
   return out;
 }
 
-// A split and the 'mean' that it was freed of, f32; empty: none.
+// A split, and the 'mean' that was subtracted from it, f32; empty: none.
 struct Hdf5Split : RawSplit {
   Tensor mean;
 };
@@ -64,10 +64,11 @@ class HDF5 : public Parametrized<Dataset, Hdf5Params> {
     const Hdf5Split test = test_path.empty() ? Hdf5Split{} : read(test_path, arrays);
     interpret(arrays, train, test, context, data);
     if (!train.mean.empty()) data.subtracted = subtracted(train.mean, data.sample, arrays.channels_last);
-    // Each file is read as it says, so one without a mean is not freed of the other's.
+    // Each file has its own mean or none.
     if (const bool has = !test.mean.empty(); !params.test.empty() && has == train.mean.empty())
       context.warn(text(test_path, has ? ": has a 'mean', " : ": has no 'mean', ", data.source,
-                        has ? " has none" : " has one", ": only samples of the file with it are freed of it"));
+                        has ? " has none" : " has one",
+                        ": neon subtracts the mean only from samples of the file that has it"));
     return finish(std::move(data), context);
   }
 

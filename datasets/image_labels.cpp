@@ -67,7 +67,7 @@ LabelFiles read_label_files(ImageStore& store, const std::vector<std::string>& i
       out.labels[file.index] = label_in(file.content, store.where(out.names[file.index]));
     }
   for (size_t i = 0; i < out.labels.size(); ++i)
-    if (out.labels[i] < 0) fail(ErrorKind::data, store.where(out.names[i]), ": is not there any more");
+    if (out.labels[i] < 0) fail(ErrorKind::data, store.where(out.names[i]), ": has disappeared");
   return out;
 }
 

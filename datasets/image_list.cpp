@@ -78,7 +78,8 @@ std::string name_within(std::string file, const std::string& root) {
   return file.starts_with(folder + "/") ? file.substr(folder.size() + 1) : file;
 }
 
-// Whether the first line of a list is a header; it names no file that is there, unless `header` says what it is.
+// Whether the first line of a list is a header. The caller has seen that it names no existing file, or `header`
+// decides.
 bool is_list_header(const std::string& header, const CsvReader& reader, const Entry& entry) {
   if (header != "auto") return header == "true";
   if (is_image_name(entry.file)) return false;
@@ -156,7 +157,7 @@ class ListLabels {
     const std::string& path = entries_.front().list->path;
     if (!numbers.all_whole || numbers.smallest < 0 || numbers.largest >= kMostClasses)
       fail(ErrorKind::data, path, ": has classes from ", numbers.smallest, " to ", numbers.largest,
-           ": classes that are numbers are whole ones from 0 to ", kMostClasses - 1);
+           ": numbers as classes must be whole, from 0 to ", kMostClasses - 1);
     if (params_.classes > 0 && numbers.largest >= double(params_.classes))
       fail(ErrorKind::config, path, ": has the class ", numbers.largest, ", but classes: ", params_.classes,
            " allows 0 to ", params_.classes - 1);

@@ -39,7 +39,7 @@ class Loader {
       if (params_.on_bad_sample == "error") throw_first();
     }
     for (size_t i = 0; i < came.size(); ++i)
-      if (!came[i]) fail(ErrorKind::data, where(i), ": is not there any more");
+      if (!came[i]) fail(ErrorKind::data, where(i), ": has disappeared");
   }
 
   const Tensor& pixels() const { return pixels_; }

@@ -77,8 +77,8 @@ void check_image_params(const ImageParams& params);
 
 // Reads every image to its end.
 struct CheckedImage {
-  std::string trouble = "is not there any more";  // "" where nothing is wrong
-  ImageSize size{};                               // of one that is whole
+  std::string trouble = "has disappeared";  // "" where nothing is wrong
+  ImageSize size{};                         // of one that is whole
 };
 std::vector<CheckedImage> check_images(const ImageSet& set);
 // "38 x 36 pixels, the first image has 36 x 37; give size: N to bring all to N x N"

@@ -52,7 +52,7 @@ class FolderStore : public OpenStore {
     namespace fs = std::filesystem;
     std::error_code error;
     const auto options = fs::directory_options::follow_directory_symlink;
-    const size_t before = (fs::path(path) / "").string().size();  // of a file's path, what is not its name
+    const size_t before = (fs::path(path) / "").string().size();  // the length of a file's path before its name
     for (fs::recursive_directory_iterator at(path, options, error), end; !error && at != end; at.increment(error)) {
       if (at.depth() > kMostDepth)
         fail(ErrorKind::data, printable(at->path().string()), ": more than ", kMostDepth,
@@ -62,7 +62,7 @@ class FolderStore : public OpenStore {
       if (!is_folder && !(leads_nowhere && !is_image_name(name))) {
         names_.push_back(name);
         if (!at->is_regular_file(error)) others_.insert(name);
-      } else if (!is_folder || fs::is_empty(at->path(), error)) {  // a link to nothing may have been one to a folder
+      } else if (!is_folder || fs::is_empty(at->path(), error)) {  // a broken link may have led to a folder
         empty_folders_.push_back(name);
       }
     }
@@ -74,7 +74,7 @@ class FolderStore : public OpenStore {
   void read(const std::string& name, std::string& to) const override {
     std::error_code ignored;
     if (others_.count(name) && !std::filesystem::exists(join_path(path_, name), ignored))
-      fail(ErrorKind::data, where(name), ": a link to what is not there");
+      fail(ErrorKind::data, where(name), ": a link to a missing file");
     folder_.read(name, kMostImageBytes, to);
   }
   int64_t bytes_of(const std::string& name) const override {
@@ -84,10 +84,10 @@ class FolderStore : public OpenStore {
  private:
   static constexpr int kMostDepth = 20;
   const OpenFolder folder_;
-  std::unordered_set<std::string> others_;  // links to nothing, pipes and the like: no images, as reading them tells
+  std::unordered_set<std::string> others_;  // broken links, pipes and devices, which read() refuses
 };
 
-// A compressed archive, which is read from its start to its end.
+// A compressed archive.
 class PackedStore : public OrderedStore {
  public:
   explicit PackedStore(const std::string& path) {
@@ -143,7 +143,7 @@ std::unique_ptr<ImageStore> open_archives(const std::string& path, const std::ve
       fail(ErrorKind::data, archive.path, ": expected a tar archive, as others of ", path, " are");
     if (GzipReader(archive.path).plain_size() < 0)
       fail(ErrorKind::data, archive.path, ": is compressed, and one of ", archives.size(),
-           " archives, which are read where they lie; unpack them with gunzip");
+           " archives; several archives must be plain .tar; unpack them with gunzip");
     out->add(archive);
   }
   out->finish();
@@ -173,11 +173,11 @@ std::unique_ptr<ImageStore> open_image_store(const std::string& path) {
     out = open_folder(path);
   } else if (is_pattern(path) && !file_exists(path)) {
     const auto archives = expand_pattern(path);
-    if (archives.empty()) fail(ErrorKind::data, path, ": no archive has such a name");
+    if (archives.empty()) fail(ErrorKind::data, path, ": no archive matches");
     for (const std::string& archive : archives)
       if (is_pattern(archive) && !file_exists(archive))
-        fail(ErrorKind::data, printable(archive), ": no archive has such a name, and the braces of ", printable(path),
-             " mean one");
+        fail(ErrorKind::data, printable(archive), ": there is no such archive, but the braces of ", printable(path),
+             " list it");
     out = open_archives(path, archives, common_folder(archives));
   } else if (is_tar_name(path)) {
     out = open_archive(path);

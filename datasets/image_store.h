@@ -1,5 +1,5 @@
-// A folder of images, or a tar archive of the same, several of them, or ImageNet's archives: names, and contents in the
-// order in which they are quickly read.
+// Images in a folder, in one or several tar archives, or in ImageNet's archives: their names, and their contents in a
+// quick order.
 #pragma once
 #include <memory>
 #include <optional>
@@ -19,27 +19,27 @@ class ImageStore {
   virtual ~ImageStore() = default;
   // Names of the files, relative to the folder or as in the archive, in order of bytes.
   const std::vector<std::string>& names() const { return names_; }
-  // Folders in which nothing is, relative likewise.
+  // Empty folders, relative likewise.
   const std::vector<std::string>& empty_folders() const { return empty_folders_; }
   const std::string& path() const { return path_; }
   // For messages.
   virtual std::string where(const std::string& name) const = 0;
-  // The name and the folders that say what the file is, without those of the way to it.
+  // The name with the folders that tell class and part, without the folders above them.
   virtual std::string layout(const std::string& name) const { return name; }
 
-  // Throws a data error that names a file of which the layout may say two classes.
+  // Throws a data error that names a file whose layout tells two classes.
   virtual void check_class_folders() const {}
 
   struct File {
     size_t index = 0;     // among those wanted
-    std::string content;  // empty until load(), where that is what reads it
+    std::string content;  // empty until load(), if that reads it
   };
-  // What next() gives from now on, from the start.
+  // Chooses the files that next() gives, and starts at the first.
   virtual void want(std::vector<std::string> names) { wanted_ = std::move(names); }
   const std::vector<std::string>& wanted() const { return wanted_; }
-  // Some of the files wanted, until all have come; then none.
+  // Some more of the wanted files; none after the last.
   virtual std::vector<File> next() = 0;
-  // A file's content, in any order and by any thread, unless the store gives them only in its own: then the reason.
+  // A file's content, in any order and by any thread. Throws a failed error if only_in_order() has a reason.
   virtual void read(const std::string& name, std::string& to) const = 0;
   std::string content(const std::string& name) const {
     std::string out;
@@ -49,7 +49,7 @@ class ImageStore {
   virtual std::string only_in_order() const { return ""; }
   // Bytes of a file's content.
   virtual int64_t bytes_of(const std::string& name) const = 0;
-  // Reads the content of what next() gave, unless it has; by any thread.
+  // Reads the content of a file of next(), unless next() did; by any thread.
   virtual void load(File&) const {}
 
  protected:
@@ -86,12 +86,12 @@ class OrderedStore : public ImageStore {
   virtual std::optional<size_t> index_of(const std::string& name) = 0;
 };
 
-// A folder, whose images are read or, where there are none, its archives; an archive; or several, by a pattern
-// (archive_names.h). Throws a data error that names the path when it is none of these, or holds no file.
+// Opens a folder of images or, if it has none, of archives; an archive; or several archives by a pattern
+// (archive_names.h). Throws a data error that names the path for anything else, or if it holds no file.
 std::unique_ptr<ImageStore> open_image_store(const std::string& path);
 
-// The path that a spec means, a folder or a file: absolute, or in the current folder, the spec's, the data folder; ""
-// when there is none, and where it was looked for.
+// Finds the folder, file or pattern of a spec: absolute, or in the current folder, the spec's or the data folder. If it
+// is missing, returns "" and lists the places in `looked_for`. Throws a config error as DataContext::check_may_read.
 struct DataContext;
 std::string find_image_store(const std::string& path, const DataContext& context, std::string& looked_for);
 

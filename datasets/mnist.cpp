@@ -179,7 +179,7 @@ class IdxDataset : public Parametrized<Dataset, IdxParams> {
 
   void check_fallback(const SampleMeaning& data, bool streamed) const {
     if (streamed)
-      fail(ErrorKind::config, "fallback ", fallback_name(), ": what stands in for ", kind().name,
+      fail(ErrorKind::config, "fallback ", fallback_name(), ": a stand-in for ", kind().name,
            " is held in memory; leave stream: true out");
     if (data.sample == Shape{1, 28, 28} && data.classes == 10) return;
     fail(ErrorKind::config, "fallback ", fallback_name(), ": its samples are ", data.sample, " of ", data.classes,

@@ -179,8 +179,8 @@ TEST_CASE("classes are folders of archives, or folders in them, and not a mixtur
   dir.write("both/x/train-0.tar", tar_of({member("cat/0.png", 0), member("dog/1.png", 1)}));
   dir.write("both/y/val-0.tar", tar_of({member("cat/0.png", 0)}));
   CHECK(archive_trouble(dir, "both") ==
-        "data: both/x/train-0.tar: cat/0.png: its class may be 'cat', in the archive, or 'x', where the archive lies; "
-        "expected folders in the archives, which then lie in one folder, or folders of archives");
+        "data: both/x/train-0.tar: cat/0.png: its class may be 'cat', its folder in the archive, or 'x', the folder "
+        "of the archive; keep the folders of classes either in the archives or around them");
 }
 
 TEST_CASE("there may be more archives than files that a process may have open") {
@@ -242,15 +242,15 @@ TEST_CASE("what is wrong with labels and archives is said with the file's name")
   dir.write("half/train-0.tar", tar_of(keyed(0, {0, 1})));
   dir.write("half/more.tar", tar_of(keyed(0, {0, 1})));
   CHECK(archive_trouble(dir, "half")
-            .starts_with("data: half/more.tar: its name does not say what its images are for, as that of "
-                         "half/train-0.tar does; expected train, val or test in the names of all"));
+            .starts_with("data: half/more.tar: its name has no train, val or test, unlike half/train-0.tar; "
+                         "put one of them into the names of all"));
   REQUIRE(std::system(
               text("cd ", dir.path(), " && mkdir packed && cp set/train/*.tar packed && gzip packed/0.tar").c_str()) ==
           0);
   CHECK(archive_trouble(dir, "packed").starts_with("data: packed/0.tar.gz: is compressed, and one of 2 archives"));
   CHECK(archive_trouble(dir, "set/train/{0..2}.tar").starts_with("data: set/train/2.tar: "));
-  CHECK(archive_trouble(dir, "set/*/{0..2}.tar").starts_with("data: set/*/2.tar: no archive has such a name, and"));
-  CHECK(archive_trouble(dir, "set/{train,vall}/*.tar").starts_with("data: set/vall/*.tar: no archive"));
+  CHECK(archive_trouble(dir, "set/*/{0..2}.tar").starts_with("data: set/*/2.tar: there is no such archive, but"));
+  CHECK(archive_trouble(dir, "set/{train,vall}/*.tar").starts_with("data: set/vall/*.tar: there is no such archive"));
   CHECK(archive_trouble(dir, "set/train/{9..1}.tar").find("expected {first,second} or {000..009} between braces") !=
         std::string::npos);
   CHECK(archive_trouble(dir, "none-*.tar").starts_with("data: none-*.tar: no such folder or archive; looked for "));

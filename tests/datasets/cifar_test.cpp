@@ -98,10 +98,10 @@ TEST_CASE("files that are not CIFAR's are errors") {
   dir.write("cifar-10-batches-bin/data_batch_3.bin", record(1, {1}).substr(1));
   CHECK(error_of([&] { load_cifar(dir, "CIFAR10"); })
             .starts_with(text("data: ", dir / "cifar-10-batches-bin/data_batch_3.bin",
-                              ": 3072 bytes are no whole number of records of 3073 bytes")));
+                              ": 3072 bytes are not a multiple of the record, 3073 bytes")));
   const auto check = [&] { make("CIFAR10")->check(offline(dir.path())); };
   CHECK(error_of(check) == error_of([&] { load_cifar(dir, "CIFAR10"); }).substr(0, error_of(check).size()));
-  CHECK(error_of(check).find("data_batch_3.bin: 3072 bytes are no whole number") != std::string::npos);
+  CHECK(error_of(check).find("data_batch_3.bin: 3072 bytes are not a multiple") != std::string::npos);
   for (const char* gone : {"data_batch_3.bin", "batches.meta.txt"}) {
     for (const auto& [name, content] : cifar10()) dir.write(name, content);
     std::filesystem::remove(dir / (std::string("cifar-10-batches-bin/") + gone));
@@ -113,7 +113,7 @@ TEST_CASE("files that are not CIFAR's are errors") {
   packed.write("cifar-10-binary.tar.gz", tar_of(cut));
   CHECK(error_of([&] {
           load_cifar(packed, "CIFAR10");
-        }).starts_with(text("data: ", packed / "cifar-10-binary.tar.gz", ": test_batch.bin: 3072 bytes are no whole")));
+        }).starts_with(text("data: ", packed / "cifar-10-binary.tar.gz", ": test_batch.bin: 3072 bytes are not a multiple")));
   dir.write("cifar-100-binary.tar.gz", tar_of(cifar10()));
   CHECK(error_of([&] {
           load_cifar(dir, "CIFAR100");

@@ -95,8 +95,8 @@ TEST_CASE("a validation set that leaves nothing is a config error") {
   CHECK_THAT(error_of([] {
                make("Iris", {{"validation", "120"}})->load(offline());
              }),
-             Catch::StartsWith("config: validation: 120 samples kept apart leave none of the 120"));
-  CHECK_THAT(error_of([] { make("Iris", {{"validation", "120"}})->check(offline()); }), Catch::Contains("leave none"));
+             Catch::StartsWith("config: validation: 120 leaves none of the 120"));
+  CHECK_THAT(error_of([] { make("Iris", {{"validation", "120"}})->check(offline()); }), Catch::Contains("leaves none"));
   CHECK_THAT(error_of([] { make("Iris", {{"subset_pct", "0"}}); }), Catch::Contains("is not in (0, 100]"));
 }
 

@@ -142,7 +142,7 @@ TEST_CASE("one folder is split by the seed; a folder val serves as test") {
   const Keys both = {{"path", "second"}, {"validation", "2"}};
   const std::string trouble = folder_trouble(dir, both);
   CHECK(trouble ==
-        "config: validation: 2 of the training samples kept apart, but second has 4 validation samples of its own; "
+        "config: validation: 2 takes samples from the training set, but second has 4 validation samples of its own; "
         "leave it out");
   CHECK(error_of([&] {
           make("ImageFolder", both)->check(offline(dir.path()));
@@ -198,7 +198,7 @@ TEST_CASE("what is no file is a bad image, also where a class is made of nothing
   };
   link("pets/train/dog/9.jpg");
   CHECK(folder_trouble(dir, {{"path", "pets"}}) ==
-        "data: pets/train/dog/9.jpg: a link to what is not there (on_bad_sample: skip leaves such files out)");
+        "data: pets/train/dog/9.jpg: a link to a missing file (on_bad_sample: skip leaves such files out)");
   std::vector<std::string> warnings;
   check_pets(load_images(dir, "ImageFolder", {{"path", "pets"}, {"on_bad_sample", "skip"}}, &warnings));
   REQUIRE(warnings.size() == 1);
@@ -218,7 +218,7 @@ TEST_CASE("what is no file is a bad image, also where a class is made of nothing
              Catch::Contains("pets: 1 empty folders, or links to nothing, are no classes; the first: 'train/horse'"));
   for (const char* part : {"train", "test"}) link(text("pets/", part, "/eel/0.jpg"));
   CHECK(folder_trouble(dir, {{"path", "pets"}}) ==
-        "data: pets/train/eel/0.jpg: a link to what is not there (on_bad_sample: skip leaves such files out)");
+        "data: pets/train/eel/0.jpg: a link to a missing file (on_bad_sample: skip leaves such files out)");
 }
 
 TEST_CASE("folders to train and test with are told from classes") {

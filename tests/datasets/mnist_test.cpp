@@ -164,7 +164,7 @@ TEST_CASE("a fallback is held in memory") {
   CHECK(data.train.inputs.shape() == Shape{10, 1, 28, 28});
   CHECK(with("auto")->check(context).train_size == 10);
   const std::string line =
-      "config: fallback ImageFolder: what stands in for MNIST is held in memory; leave stream: true out";
+      "config: fallback ImageFolder: a stand-in for MNIST is held in memory; leave stream: true out";
   CHECK(error_of([&] { with("true")->load(context); }) == line);
   CHECK(error_of([&] { with("true")->check(context); }) == line);
 }

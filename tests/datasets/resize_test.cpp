@@ -37,9 +37,9 @@ std::vector<uint8_t> resized(const std::vector<uint8_t>& x, const Size& size, in
 }
 
 // An axis whose middle becomes `side` places.
-class Axis {
+class ResizedAxis {
  public:
-  Axis(int64_t length, int64_t shorter, int64_t side)
+  ResizedAxis(int64_t length, int64_t shorter, int64_t side)
       : length_(length),
         whole_(std::max(side, int64_t(std::llround(double(length * side) / double(shorter))))),
         begin_((whole_ - side) / 2),
@@ -73,7 +73,7 @@ TEST_CASE("resizing is a mean weighted by a triangle, of the middle") {
         INFO(size.height << " x " << size.width << " to " << size.side << ", " << channels << " channels");
         const std::vector<uint8_t> x = noise_of(size, channels, black_and_white), got = resized(x, size, channels);
         const int64_t shorter = std::min(size.height, size.width);
-        const Axis down(size.height, shorter, size.side), along(size.width, shorter, size.side);
+        const ResizedAxis down(size.height, shorter, size.side), along(size.width, shorter, size.side);
         double farthest = 0;
         for (int64_t i = 0; i < int64_t(got.size()); ++i) {
           const int64_t c = i % channels, column = i / channels % size.side, row = i / channels / size.side;

@@ -110,7 +110,7 @@ TEST_CASE("the first line of a list of images is a header where it cannot be a f
   // Labels by the rule of tables.
   CHECK(load("1.png,1.0\n2.png,0\n3.png,1\n") == "3 of 2: 1 0 1");
   CHECK_THAT(load("1.png,-1\n2.png,0\n3.png,1\n"),
-             Catch::StartsWith("l.csv: has classes from -1 to 1: classes that are"));
+             Catch::StartsWith("l.csv: has classes from -1 to 1: numbers as classes"));
   CHECK_THAT(load("1.png,NaN\n2.png,0\n3.png,1\n"),
              Catch::StartsWith("l.csv:1:7: the class 'NaN' marks a missing value"));
   CHECK_THAT(

@@ -129,7 +129,7 @@ TEST_CASE("what is wrong in a CSV file is said with file, line and column") {
              Catch::Contains("has no column 'height'; did you mean hight"));
   CHECK_THAT(error("1,2\n", {{"target", "5"}}), Catch::Contains("there is no column 5"));
   CHECK_THAT(error("1,2\n", {{"delimiter", "ab"}}), Catch::Contains("delimiter: 'ab' is not one character"));
-  CHECK_THAT(error("1,0\n2,1\n", {{"test", "1.5"}}), Catch::Contains("test: 1.5 is not a file, nor a part"));
+  CHECK_THAT(error("1,0\n2,1\n", {{"test", "1.5"}}), Catch::Contains("test: 1.5 is neither a file nor a share"));
 }
 
 TEST_CASE("a CSV file is split by the seed, or tested on a second file with the same columns") {
