@@ -1,12 +1,14 @@
 #include "layers/layer.h"
 
+#include <algorithm>
+
 namespace neon {
 
 Expr LayerContext::stored_parameter(Parameter p) {
   for (const Parameter& other : parameters)
     if (other.name == p.name)
       fail(ErrorKind::config, "two parameters are named '", p.name, "': give the layers different names");
-  if (p.initializer) p.initializer->check(p.shape);
+  if (p.initializer) p.initializer->check(p.block());
   if (p.initializer && p.initializer->freezes()) p.trained = false;
   if (const auto given = part_names_.find(p.layer); given != part_names_.end()) p.layer = given->second;
   Expr stored(graph, graph.variable(p.name, master_dtype, p.shape));
@@ -33,7 +35,41 @@ std::vector<int64_t> rotated(const Shape& shape, bool channels_first) {
 
 bool has_space(const Shape& shape) { return shape.rank() == 4 || shape.rank() == 5; }
 
+// As layers take them: channels last.
+Axes usual_axes(const Shape& shape) {
+  if (shape.rank() == 4) return {Axis::sample, Axis::height, Axis::width, Axis::channel};
+  if (shape.rank() == 5) return {Axis::sample, Axis::depth, Axis::height, Axis::width, Axis::channel};
+  Axes out(size_t(shape.rank()), Axis::feature);
+  if (!out.empty()) out[0] = Axis::sample;
+  return out;
+}
+
 }  // namespace
+
+Axes LayerContext::axes(Expr x) const {
+  const auto given = axes_.find(x);
+  return given == axes_.end() ? usual_axes(x.shape()) : given->second;
+}
+
+void LayerContext::keep_axes(Expr from, Expr to) {
+  if (const auto given = axes_.find(from); given != axes_.end()) set_axes(to, Axes(given->second));
+}
+
+bool LayerContext::is_sequence(Expr x) const {
+  const Axes all = axes(x);
+  return all.size() == 3 && all[1] == Axis::time;
+}
+
+void LayerContext::mark_channels_first(Expr x) {
+  Axes all = usual_axes(x.shape());
+  if (has_space(x.shape())) std::rotate(all.begin() + 1, all.end() - 1, all.end());
+  set_axes(x, std::move(all));
+}
+
+bool LayerContext::is_channels_first(Expr x) const {
+  const Axes all = axes(x);
+  return all.size() > 1 && all[1] == Axis::channel;
+}
 
 Expr LayerContext::channels_last(Expr x) const {
   if (!is_channels_first(x) || !has_space(x.shape())) return x;
@@ -53,7 +89,10 @@ Shape LayerContext::sample_shape(Expr x) const {
 }
 
 Expr apply_layer(const Layer& layer, LayerContext& context, Expr x) {
-  return layer.forward(context, layer.takes_channels_first() ? x : context.channels_last(x));
+  const Expr y = layer.forward(context, layer.takes_channels_first() ? x : context.channels_last(x));
+  const bool keeps_steps = y.shape().rank() == 3 && y.shape().slice(0, 2) == x.shape().slice(0, 2);
+  if (!context.has_axes(y) && context.is_sequence(x) && keeps_steps) context.mark_sequence(y);
+  return y;
 }
 
 Expr as_rows(Expr x) {

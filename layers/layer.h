@@ -2,12 +2,12 @@
 // a backward.
 #pragma once
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "backends/graph/expression.h"
 #include "layers/initializer.h"
+#include "neon/core/axes.h"
 #include "neon/core/registry.h"
 
 namespace neon {
@@ -20,8 +20,10 @@ struct Parameter {
   Shape shape = {};
   const Initializer* initializer = nullptr;  // null: every element begins as `fill`
   double fill = 0;
-  Fan fan = {};         // for initializers that scale by it
+  Fan fan = {};         // for initializers that scale by it, of one block
+  int64_t blocks = 1;   // of its rows, each filled by itself: of a cell's gates
   bool trained = true;  // false, too, where the initializer freezes what it fills
+  Shape block() const { return blocks == 1 ? shape : shape.with(0, shape[0] / blocks); }
 };
 
 // An array that forward passes keep up to date by themselves (running statistics).
@@ -65,12 +67,19 @@ class LayerContext {
   void update_state(Expr state, Expr value) { state_updates.push_back({state, value, {}}); }
   Expr expr(Value value) { return {graph, value}; }
 
-  // Images are (N,H,W,C) in the graph and volumes (N,D,H,W,C): channels last. People know them, and some data sets
-  // give them, with channels first. Such values are marked; everything else of four or five axes has its channels last.
-  void mark_channels_first(Expr x) { channels_first_.insert(x); }
-  void keep_order(Expr from, Expr to) {
-    if (is_channels_first(from)) mark_channels_first(to);
-  }
+  // What the axes of x mean. Where no layer has set them, arrays of four axes are images (N,H,W,C), of five volumes
+  // (N,D,H,W,C), of others all axes but the first are features.
+  Axes axes(Expr x) const;
+  bool has_axes(Expr x) const { return axes_.count(x) > 0; }  // that a layer has set
+  void set_axes(Expr x, Axes axes) { axes_[x] = std::move(axes); }
+  // What is made of a value without moving its numbers has the same axes.
+  void keep_axes(Expr from, Expr to);
+  // Whether x is (N,T,F): steps in the order of time, a row of features each.
+  bool is_sequence(Expr x) const;
+  void mark_sequence(Expr x) { set_axes(x, {Axis::sample, Axis::time, Axis::feature}); }
+  // Images and volumes have their channels last in the graph. People know them, and some data sets give them, with
+  // channels first: (N,C,H,W).
+  void mark_channels_first(Expr x);
   Expr channels_last(Expr x) const;
   Expr channels_first(Expr x) const;
   // The shape of one sample, as people know it: (C,H,W).
@@ -83,8 +92,8 @@ class LayerContext {
   bool tree_outputs = false;       // they are results of their own, not only there for training
 
  private:
-  bool is_channels_first(Expr x) const { return channels_first_.count(x) > 0; }
-  std::set<Value> channels_first_;
+  bool is_channels_first(Expr x) const;
+  std::map<Value, Axes> axes_;  // of values that are no images and volumes with their channels last
   std::map<std::string, std::string> part_names_;
 };
 
@@ -109,7 +118,8 @@ class Layer {
   virtual const void* params_address() const = 0;
   // This as a layer that is made of others; null when it is not.
   virtual Container* container() { return nullptr; }
-  // x (N, ...) -> y (N, ...), images (N,H,W,C) and volumes (N,D,H,W,C)
+  // x (N, ...) -> y (N, ...), images (N,H,W,C) and volumes (N,D,H,W,C). Where y has the sizes of a sequence x but for
+  // its features, it is one too, unless the layer sets other axes.
   virtual Expr forward(LayerContext& context, Expr x) const = 0;
   // Whether x may also be images as the data set gives them, channels first: to such a layer they are rows of numbers.
   virtual bool takes_channels_first() const { return false; }

@@ -68,7 +68,7 @@ class Pass {
       Expr x = inputs.size() == 1 ? inputs[0] : inputs[number];
       if (first.met_before) x = outputs_.at(first.name);
       const Expr entered = container.enter(number++, x);
-      context_.keep_order(x, entered);
+      context_.keep_axes(x, entered);
       outputs.push_back(run(branch, entered, text(shapes, kArrow, link.name, " branch ", number), depth + 1, number));
     }
     if (number == 0) outputs = inputs;

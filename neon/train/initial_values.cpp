@@ -10,17 +10,25 @@ void start_running_means(Variables& variables) {
     if (variables.has(name + "/ema")) variables.at(name + "/ema").copy_from(tensor);
 }
 
+// The first block, or the only one, is drawn from a stream of the parameter's name.
+Tensor initial_value(const Parameter& p, DType dtype, uint64_t seed) {
+  Tensor out(dtype, p.shape);
+  const int64_t elements = p.block().elements();
+  for (int64_t b = 0; b < p.blocks; ++b) {
+    Tensor block(dtype, p.block());
+    Stream stream(seed, b == 0 ? "init/" + p.name : text("init/", p.name, "/", b));
+    if (p.initializer) p.initializer->fill(block, p.fan, stream);
+    for (int64_t i = 0; i < elements; ++i) out.set(b * elements + i, p.initializer ? block.at(i) : p.fill);
+  }
+  return out;
+}
+
 }  // namespace
 
 void set_initial_values(const StepGraph& graph, uint64_t seed, Variables& variables) {
   for (const Parameter& p : graph.parameters) {
     Tensor& stored = variables.at(p.name);
-    Tensor drawn(compute_type(stored.dtype()), stored.shape());
-    Stream stream(seed, "init/" + p.name);
-    if (p.initializer) p.initializer->fill(drawn, p.fan, stream);
-    else
-      for (int64_t i = 0; i < drawn.elements(); ++i) drawn.set(i, p.fill);
-    stored.copy_from(drawn);
+    stored.copy_from(initial_value(p, compute_type(stored.dtype()), seed));
   }
   for (const LayerState& s : graph.states)
     for (int64_t i = 0; i < s.shape.elements(); ++i) variables.at(s.name).set(i, s.fill);

@@ -8,6 +8,7 @@
 #include "neon/core/random.h"
 #include "tests/backends/elementwise/formulas.h"
 #include "tests/backends/fold_cases.h"
+#include "tests/backends/recurrent_cases.h"
 #include "tests/backends/shape_cases.h"
 #include "tests/backends/window_cases.h"
 
@@ -235,6 +236,12 @@ const std::map<std::string_view, Maker>& makers() {
       {ops::reshape, of_one<reshape_cases>},
       {ops::broadcast, of_one<broadcast_cases>},
       {"scale_gradient", of_one<scale_gradient_cases>},
+      {"recurrent", recurrent_cases},
+      {"recurrent_grad", recurrent_cases},
+      {"lstm", recurrent_cases},
+      {"lstm_grad", recurrent_cases},
+      {"gru", recurrent_cases},
+      {"gru_grad", recurrent_cases},
   };
   return all;
 }
@@ -254,10 +261,15 @@ std::vector<OpCase> all_cases() {
   return out;
 }
 
+DType case_type(const CaseInput& input, DType dtype) {
+  if (!is_floating(input.fixed)) return input.fixed;
+  return input.arithmetic ? compute_type(dtype) : dtype;
+}
+
 Tensor case_data(const OpCase& c, size_t index, DType dtype, DType rounded) {
   const CaseInput& input = c.inputs[index];
   const bool integer = !is_floating(input.fixed);
-  Tensor out(integer ? input.fixed : dtype, input.shape), number(integer ? input.fixed : rounded, {1});
+  Tensor out(case_type(input, dtype), input.shape), number(integer ? input.fixed : rounded, {1});
   Stream stream(11, c.to_string(), index);
   for (int64_t i = 0; i < out.elements(); ++i) {
     const double drawn = input.low + (input.high - input.low) * stream.uniform();
@@ -269,7 +281,7 @@ Tensor case_data(const OpCase& c, size_t index, DType dtype, DType rounded) {
 
 std::vector<Value> build_case(Graph& graph, const OpCase& c, DType dtype) {
   std::vector<Value> inputs, outputs;
-  auto type_of = [&](const CaseInput& input) { return is_floating(input.fixed) ? dtype : input.fixed; };
+  auto type_of = [&](const CaseInput& input) { return case_type(input, dtype); };
   if (c.op == "variable") {
     outputs = {graph.variable("in0", dtype, c.inputs[0].shape)};
   } else if (c.op == "scalar") {

@@ -1,6 +1,6 @@
 // Cases of every op, for the suites: shapes, attributes and where the numbers come from. Rows of the elementwise
 // table get theirs from the table; other ops stand in op_cases.cpp, fold_cases.cpp, shape_cases.cpp and
-// window_cases.cpp by hand. An op without a case fails a test.
+// window_cases.cpp by hand, those of recurrent cells in recurrent_cases.cpp. An op without a case fails a test.
 #pragma once
 #include <string>
 #include <vector>
@@ -15,6 +15,7 @@ struct CaseInput {
   double low = -2, high = 2;        // numbers are uniform in [low, high)
   DType fixed = DType::f32;         // of integer inputs; floating ones take the type that the suite asks for
   std::vector<double> values = {};  // given: these instead, repeated
+  bool arithmetic = false;          // in the type of the arithmetic, f32 for 16-bit types
 };
 
 struct OpCase {
@@ -31,6 +32,9 @@ struct OpCase {
 std::vector<OpCase> cases_of(const Op& op);
 // All cases of all ops.
 std::vector<OpCase> all_cases();
+
+// The type of an input where the suite runs in `dtype`.
+DType case_type(const CaseInput& input, DType dtype);
 
 // Numbers for input `index` of a case in the type that it has when the suite runs in `dtype`; the same for each
 // call, and exact in `rounded`, so that runs in several types see the same numbers.

@@ -1,0 +1,103 @@
+#include "layers/cells.h"
+
+#include "backends/graph/op.h"
+#include "backends/graph/recurrent.h"
+
+namespace neon {
+
+namespace {
+
+int64_t gates_of(CellKind kind) { return kind == CellKind::lstm ? 4 : kind == CellKind::gru ? 3 : 1; }
+
+// The row of the elementwise table that an activation is, if it is one whose derivative follows from its result.
+std::string row_of(const Activation* activation, const std::string& otherwise) {
+  if (!activation) return otherwise;
+  Graph graph;
+  const Expr x(graph, graph.input("x", DType::f32, {1, 1}));
+  const Node& node = graph.producer(activation->apply(x));
+  const bool is_row = node.op->is_elementwise() && node.inputs == std::vector{x.value()};
+  return is_row && derives_from_result(node.op->name) ? std::string(node.op->name) : "";
+}
+
+// Functions that are any expression.
+class GivenCell : public Cell {
+ public:
+  GivenCell(const Cells& cells) : Cell(cells.reverse), cells_(cells) {}
+  Expr activation(Expr x) const override {
+    return cells_.params.activation ? cells_.params.activation->apply(x) : neon::apply("tanh", x);
+  }
+  Expr gate(Expr x) const override { return cells_.gate ? cells_.gate->apply(x) : neon::apply("logistic", x); }
+
+ private:
+  const Cells& cells_;
+};
+
+// The weights of x and biases, applied to all steps at once.
+Expr inputs_of_gates(LayerContext& context, const Cells& cells, Expr x) {
+  const CellParams& p = cells.params;
+  const int64_t samples = x.shape()[0], steps = x.shape()[1], features = x.shape()[2], gates = gates_of(cells.kind),
+                units = p.output_size;
+  const Expr w = context.parameter({.name = cells.name + "/W_input",
+                                    .layer = context.layer,
+                                    .layer_class = "Recurrent",
+                                    .shape = {gates * units, features},
+                                    .initializer = &*p.init,
+                                    .fan = {.in = features, .out = units, .rows = units, .columns = features},
+                                    .blocks = gates});
+  const Expr b = context.parameter({.name = cells.name + "/b",
+                                    .layer = context.layer + "_bias",
+                                    .layer_class = "Bias",
+                                    .shape = {gates * units},
+                                    .initializer = p.bias ? &*p.bias : nullptr,
+                                    .fan = {1, 1},
+                                    .blocks = gates});
+  const Expr rows = reshape(x, {samples * steps, features});
+  const Expr z = Expr(context.graph, matmul(context.graph, rows, w, false, true)) + b;
+  return reshape(z, {samples, steps, gates * units});
+}
+
+}  // namespace
+
+void check_sequence(const LayerContext& context, Expr x, const std::string& layer) {
+  if (context.is_sequence(x)) return;
+  fail(ErrorKind::config, layer, " takes sequences (T,F), T steps of F features each; its input is ",
+       context.sample_shape(x), ", which is none; AsSequence before it makes one of images or features");
+}
+
+Expr states_of(LayerContext& context, const Cells& cells, Expr x) {
+  const CellParams& p = cells.params;
+  const int64_t samples = x.shape()[0], gates = gates_of(cells.kind), units = p.output_size;
+  const Expr z = inputs_of_gates(context, cells, x);
+  const Made<Initializer>& inner = p.init_inner ? p.init_inner : p.init;
+  const Expr w = context.parameter({.name = cells.name + "/W_recur",
+                                    .layer = context.layer,
+                                    .layer_class = "Recurrent",
+                                    .shape = {gates * units, units},
+                                    .initializer = &*inner,
+                                    .fan = {.in = units, .out = units, .rows = units, .columns = units},
+                                    .blocks = gates});
+  Graph& graph = context.graph;
+  const auto zeros = [&](DType dtype) { return broadcast_to(graph, graph.constant(0, dtype), {samples, units}); };
+  const CellState begin = {zeros(z.dtype()), zeros(compute_type(z.dtype()))};
+  const CellRows rows = {row_of(p.activation ? &*p.activation : nullptr, "tanh"), row_of(cells.gate, "logistic"),
+                         cells.reverse};
+  const bool one_node = !rows.activation.empty() && !rows.gate.empty();
+  const GivenCell given(cells);
+  CellStates states;
+  switch (cells.kind) {
+    case CellKind::recurrent:
+      states = one_node ? recurrent(graph, rows, z, w, begin, {}) : recurrent_steps(graph, given, z, w, begin, {});
+      break;
+    case CellKind::lstm:
+      states = one_node ? lstm(graph, rows, z, w, begin, {}) : lstm_steps(graph, given, z, w, begin, {});
+      break;
+    case CellKind::gru:
+      states = one_node ? gru(graph, rows, z, w, begin, {}) : gru_steps(graph, given, z, w, begin, {});
+      break;
+  }
+  const Expr h(graph, states.h);
+  context.mark_sequence(h);
+  return h;
+}
+
+}  // namespace neon
