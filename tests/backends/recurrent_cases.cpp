@@ -52,7 +52,7 @@ std::vector<OpCase> recurrent_cases(const std::string& op) {
     if (!lengths.empty()) c.inputs.push_back({{n}, 0, 1, DType::i32, lengths});
     c.attributes = attributes;
     c.length = t * gates * h;
-    c.fast = "definition";
+    c.fast = "cells";
     out.push_back(c);
   };
   for (const CellCase& cell : cell_cases()) {

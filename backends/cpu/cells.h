@@ -1,0 +1,91 @@
+// Kernels of recurrent cells: a product of all samples for each step, and loops over the samples' rows beside it. They
+// compute in f32, or f64 for f64; arrays of 16 bits are converted as a whole.
+#pragma once
+#include "backends/cpu/operand.h"
+#include "backends/cpu/step_product.h"
+#include "backends/elementwise/kernels.h"
+
+namespace neon::cpu {
+
+// A row of the elementwise table as the function of a cell, and its derivative times g where the result was y.
+template <typename R>
+class CellFunction {
+ public:
+  explicit CellFunction(const std::string& name)
+      : row_(elementwise::row(name)),
+        value_(elementwise::block_function<R>(row_)),
+        derivative_(elementwise::derivative_function<R>(row_, 0)) {}
+  void apply(const R* x, R* y, int64_t n) const { value_(&x, y, n); }
+  // `out` may be g.
+  void derive(const R* g, const R* y, R* out, int64_t n) const {
+    const R* inputs[2];
+    int count = 0;
+    if (row_.reads[0] & elementwise::kGradient) inputs[count++] = g;
+    if (row_.reads[0] & elementwise::kOutput) inputs[count++] = y;
+    derivative_(inputs, out, n);
+  }
+
+ private:
+  const elementwise::Row& row_;
+  elementwise::BlockFunction<R> value_, derivative_;
+};
+
+// What all these kernels have: N samples, T steps, H units, the order of steps, the functions and the lengths.
+template <typename R>
+class CellKernel : public Kernel {
+ public:
+  std::string implementation() const override { return "cells"; }
+
+ protected:
+  // `states` has the shape (N,T,H); lengths may be an invalid Value.
+  CellKernel(const LoweredKernel& kernel, Context& context, Value states, Value lengths)
+      : samples_(context.type(states).shape[0]),
+        steps_(context.type(states).shape[1]),
+        units_(context.type(states).shape[2]),
+        reverse_(kernel.attributes.integer("reverse") != 0),
+        threads_(context.threads),
+        activation_(kernel.attributes.string("activation")),
+        gate_(kernel.attributes.string("gate")),
+        context_(context),
+        lengths_(lengths ? context.slot(lengths) : nullptr) {}
+
+  std::unique_ptr<StepProduct<R>> product(int64_t inner, int64_t columns, bool transposed) {
+    return make_step_product<R>({samples_, inner, columns, transposed}, threads_);
+  }
+  Operand operand(Value value) { return Operand(context_, value, dtype_of<R>()); }
+  const R* read(Operand& from) { return static_cast<const R*>(from.load(threads_)); }
+  static R* place(Operand& to) { return static_cast<R*>(to.place()); }
+  // Room of so many numbers for each sample.
+  Tensor room(int64_t numbers) const { return Tensor(dtype_of<R>(), {samples_, numbers}); }
+
+  // Steps in the order of the cell: number k of the forward pass, k of the backward pass.
+  int64_t forward_step(int64_t k) const { return reverse_ ? steps_ - 1 - k : k; }
+  int64_t backward_step(int64_t k) const { return forward_step(steps_ - 1 - k); }
+  // The step whose state step t takes; -1: the first state.
+  int64_t before(int64_t t) const { return reverse_ ? (t + 1 < steps_ ? t + 1 : -1) : t - 1; }
+  bool is_padding(int64_t n, int64_t t) const { return lengths_ && t >= static_cast<const int32_t*>(*lengths_)[n]; }
+  // body(n) for all samples, in parallel.
+  template <typename Body>
+  void each_sample(int64_t numbers, Body&& body) const {
+#pragma omp parallel for num_threads(threads_) schedule(static) if (samples_ * numbers > kElementsOfOneThread)
+    for (int64_t n = 0; n < samples_; ++n) body(n);
+  }
+
+  const int64_t samples_, steps_, units_;
+  const bool reverse_;
+  const int threads_;
+  const CellFunction<R> activation_, gate_;
+
+ private:
+  Context& context_;
+  void** lengths_;
+};
+
+// A kernel in f32 or f64, as the type of its first input asks for.
+template <template <typename> class K>
+std::unique_ptr<Kernel> make_cell_kernel(const LoweredKernel& kernel, Context& context) {
+  if (context.type(kernel.inputs[0]).dtype == DType::f64) return std::make_unique<K<double>>(kernel, context);
+  return std::make_unique<K<float>>(kernel, context);
+}
+
+}  // namespace neon::cpu
