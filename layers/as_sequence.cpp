@@ -15,8 +15,7 @@ struct AsSequenceParams {
       "column, as in neon 1.x.",
       one_of({"height", "width"}));
     p("steps", &AsSequenceParams::steps,
-      "Of features, not images: the number of steps that they are cut into. 0: features (T,F) have T steps.",
-      at_least(0));
+      "Number of steps that features are cut into; not for images. 0: features (T,F) have T steps.", at_least(0));
   }
 };
 

@@ -7,14 +7,29 @@ namespace neon {
 
 namespace {
 
-int64_t gates_of(CellKind kind) { return kind == CellKind::lstm ? 4 : kind == CellKind::gru ? 3 : 1; }
+int64_t gates_of(CellType type) { return type == CellType::lstm ? 4 : type == CellType::gru ? 3 : 1; }
+
+// The steps of a cell share its function: a function that learns or draws would do so anew in each.
+class NothingLearned : public ActivationContext {
+ public:
+  bool training() const override { return true; }
+  Expr learned(const LearnedNumbers& numbers) override { refuse(numbers.kind, "learns"); }
+  Expr draw(const std::string& name, const Shape&) override { refuse(name, "draws random"); }
+
+ private:
+  [[noreturn]] static void refuse(const std::string& activation, const char* verb) {
+    fail(ErrorKind::config, activation, " ", verb, " numbers, which the steps of a recurrent layer cannot share; ",
+         "give the layer another activation, or Activation: ", activation, " after it");
+  }
+};
 
 // The row of the elementwise table that an activation is, if it is one whose derivative follows from its result.
 std::string row_of(const Activation* activation, const std::string& otherwise) {
   if (!activation) return otherwise;
   Graph graph;
   const Expr x(graph, graph.input("x", DType::f32, {1, 1}));
-  const Node& node = graph.producer(activation->apply(x));
+  NothingLearned context;
+  const Node& node = graph.producer(activation->apply(context, x));
   const bool is_row = node.op->is_elementwise() && node.inputs == std::vector{x.value()};
   return is_row && derives_from_result(node.op->name) ? std::string(node.op->name) : "";
 }
@@ -22,20 +37,25 @@ std::string row_of(const Activation* activation, const std::string& otherwise) {
 // Functions that are any expression.
 class GivenCell : public Cell {
  public:
-  GivenCell(const Cells& cells) : Cell(cells.reverse), cells_(cells) {}
+  explicit GivenCell(const Cells& cells) : Cell(cells.reverse), cells_(cells) {}
   Expr activation(Expr x) const override {
-    return cells_.params.activation ? cells_.params.activation->apply(x) : neon::apply("tanh", x);
+    return of(cells_.params.activation ? &*cells_.params.activation : nullptr, "tanh", x);
   }
-  Expr gate(Expr x) const override { return cells_.gate ? cells_.gate->apply(x) : neon::apply("logistic", x); }
+  Expr gate(Expr x) const override { return of(cells_.gate, "logistic", x); }
 
  private:
+  static Expr of(const Activation* given, const char* otherwise, Expr x) {
+    NothingLearned context;
+    return given ? given->apply(context, x) : neon::apply(otherwise, x);
+  }
+
   const Cells& cells_;
 };
 
 // The weights of x and biases, applied to all steps at once.
 Expr inputs_of_gates(LayerContext& context, const Cells& cells, Expr x) {
   const CellParams& p = cells.params;
-  const int64_t samples = x.shape()[0], steps = x.shape()[1], features = x.shape()[2], gates = gates_of(cells.kind),
+  const int64_t samples = x.shape()[0], steps = x.shape()[1], features = x.shape()[2], gates = gates_of(cells.type),
                 units = p.output_size;
   const Expr w = context.parameter({.name = cells.name + "/W_input",
                                     .layer = context.layer,
@@ -61,12 +81,13 @@ Expr inputs_of_gates(LayerContext& context, const Cells& cells, Expr x) {
 void check_sequence(const LayerContext& context, Expr x, const std::string& layer) {
   if (context.is_sequence(x)) return;
   fail(ErrorKind::config, layer, " takes sequences (T,F), T steps of F features each; its input is ",
-       context.sample_shape(x), ", which is none; AsSequence before it makes one of images or features");
+       context.sample_shape(x),
+       ", which is no sequence. Put AsSequence before it, which makes sequences of images and features");
 }
 
 Expr states_of(LayerContext& context, const Cells& cells, Expr x) {
   const CellParams& p = cells.params;
-  const int64_t samples = x.shape()[0], gates = gates_of(cells.kind), units = p.output_size;
+  const int64_t samples = x.shape()[0], gates = gates_of(cells.type), units = p.output_size;
   const Expr z = inputs_of_gates(context, cells, x);
   const Made<Initializer>& inner = p.init_inner ? p.init_inner : p.init;
   const Expr w = context.parameter({.name = cells.name + "/W_recur",
@@ -84,14 +105,14 @@ Expr states_of(LayerContext& context, const Cells& cells, Expr x) {
   const bool one_node = !rows.activation.empty() && !rows.gate.empty();
   const GivenCell given(cells);
   CellStates states;
-  switch (cells.kind) {
-    case CellKind::recurrent:
+  switch (cells.type) {
+    case CellType::recurrent:
       states = one_node ? recurrent(graph, rows, z, w, begin, {}) : recurrent_steps(graph, given, z, w, begin, {});
       break;
-    case CellKind::lstm:
+    case CellType::lstm:
       states = one_node ? lstm(graph, rows, z, w, begin, {}) : lstm_steps(graph, given, z, w, begin, {});
       break;
-    case CellKind::gru:
+    case CellType::gru:
       states = one_node ? gru(graph, rows, z, w, begin, {}) : gru_steps(graph, given, z, w, begin, {});
       break;
   }

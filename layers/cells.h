@@ -1,11 +1,11 @@
-// What layers of recurrent cells share: their parameters and weights, and the steps of a cell over a sequence.
+// Parts that all layers of recurrent cells share: parameters, weights, and the steps of a cell over a sequence.
 #pragma once
 #include "layers/layer.h"
 #include "transforms/activation.h"
 
 namespace neon {
 
-enum class CellKind { recurrent, lstm, gru };
+enum class CellType { recurrent, lstm, gru };
 
 struct CellParams {
   int64_t output_size = 0;
@@ -32,7 +32,7 @@ struct GatedCellParams : CellParams {
 
 // One direction of one layer of cells.
 struct Cells {
-  CellKind kind;
+  CellType type;
   const CellParams& params;
   const Activation* gate;  // null: Logistic
   std::string name;        // of the parameters NAME/W_input (G H,F), NAME/W_recur (G H,H), NAME/b (G H)

@@ -67,12 +67,12 @@ class LayerContext {
   void update_state(Expr state, Expr value) { state_updates.push_back({state, value, {}}); }
   Expr expr(Value value) { return {graph, value}; }
 
-  // What the axes of x mean. Where no layer has set them, arrays of four axes are images (N,H,W,C), of five volumes
-  // (N,D,H,W,C), of others all axes but the first are features.
+  // The meaning of the axes of x. Where no layer has set them, arrays of four axes are images (N,H,W,C), of five
+  // volumes (N,D,H,W,C), of others all axes but the first are features.
   Axes axes(Expr x) const;
   bool has_axes(Expr x) const { return axes_.count(x) > 0; }  // that a layer has set
   void set_axes(Expr x, Axes axes) { axes_[x] = std::move(axes); }
-  // What is made of a value without moving its numbers has the same axes.
+  // Gives `to`, the same numbers in the same places, the axes of `from`.
   void keep_axes(Expr from, Expr to);
   // Whether x is (N,T,F): steps in the order of time, a row of features each.
   bool is_sequence(Expr x) const;

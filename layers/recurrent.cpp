@@ -6,18 +6,12 @@ namespace neon {
 
 namespace {
 
-// Multiplications and additions of the products: with the inputs of all steps, and with the states.
-double cell_flops(const Shape& input, const Shape& output, int64_t gates) {
-  return 2 * double(gates) * double(output.elements()) * double(input.back() + output.back());
-}
-
 struct Recurrent : Parametrized<Layer, CellParams> {
   using Parametrized::Parametrized;
   Expr forward(LayerContext& context, Expr x) const override {
     check_sequence(context, x, "Recurrent");
-    return states_of(context, {CellKind::recurrent, params, nullptr, context.layer}, x);
+    return states_of(context, {CellType::recurrent, params, nullptr, context.layer}, x);
   }
-  double flops(const Shape& input, const Shape& output) const override { return cell_flops(input, output, 1); }
 };
 NEON_REGISTER(
     Layer, Recurrent,
@@ -30,9 +24,8 @@ struct Lstm : Parametrized<Layer, GatedCellParams> {
   Expr forward(LayerContext& context, Expr x) const override {
     check_sequence(context, x, "LSTM");
     const Activation* gate = params.gate_activation ? &*params.gate_activation : nullptr;
-    return states_of(context, {CellKind::lstm, params, gate, context.layer}, x);
+    return states_of(context, {CellType::lstm, params, gate, context.layer}, x);
   }
-  double flops(const Shape& input, const Shape& output) const override { return cell_flops(input, output, 4); }
 };
 const Registration<Layer, Lstm> lstm_registration{
     "LSTM",
@@ -46,9 +39,8 @@ struct Gru : Parametrized<Layer, GatedCellParams> {
   Expr forward(LayerContext& context, Expr x) const override {
     check_sequence(context, x, "GRU");
     const Activation* gate = params.gate_activation ? &*params.gate_activation : nullptr;
-    return states_of(context, {CellKind::gru, params, gate, context.layer}, x);
+    return states_of(context, {CellType::gru, params, gate, context.layer}, x);
   }
-  double flops(const Shape& input, const Shape& output) const override { return cell_flops(input, output, 3); }
 };
 const Registration<Layer, Gru> gru_registration{
     "GRU",

@@ -25,7 +25,7 @@ struct GruWeights {
 };
 
 GruSteps all_gru_steps(Graph& graph, const Cell& cell, Value z, Value w, Value h0, Value lengths) {
-  const Steps steps(graph, graph.shape(z)[1], cell.reverse, lengths);
+  const CellSteps steps(graph, graph.shape(z)[1], cell.reverse, lengths);
   const GruWeights weights(graph, w);
   const DType dtype = graph.dtype(z), arithmetic = compute_type(dtype);
   std::vector<Expr> inputs = steps.of(z), hs(inputs.size()), gates(inputs.size());
@@ -66,7 +66,7 @@ void gru_gradient(GradientContext& c) {
   c.results[2] = results[1];
   if (!c.wanted[1]) return;
   const int64_t units = graph.shape(w)[1];
-  const Steps steps(graph, graph.shape(h)[1], RowCell(c.node.attributes).reverse, lengths);
+  const CellSteps steps(graph, graph.shape(h)[1], RowCell(c.node.attributes).reverse, lengths);
   const Value before = steps.before(h, h0);
   const auto part = [&](Value x, int64_t first, int64_t count) {
     return graph.add(ops::slice, {x}, {{"axis", int64_t(2)}, {"first", first}, {"count", count}});
@@ -87,7 +87,7 @@ std::vector<Value> define_gru_grad(Graph& graph, const Node& node) {
   const RowCell cell(node.attributes);
   const Value w = node.inputs[2];
   const DType dtype = graph.dtype(w);
-  const Steps steps(graph, graph.shape(node.inputs[0])[1], cell.reverse, gru_lengths(node, 5));
+  const CellSteps steps(graph, graph.shape(node.inputs[0])[1], cell.reverse, gru_lengths(node, 5));
   const GruWeights weights(graph, w);
   const std::vector<Expr> gates = steps.of(node.inputs[0]),
                           before = steps.of(steps.before(node.inputs[1], node.inputs[3])), g = steps.of(node.inputs[4]);
@@ -110,8 +110,8 @@ std::vector<Value> define_gru_grad(Graph& graph, const Node& node) {
 }
 
 const OpRegistration gru_ops[] = {
-    OpRegistration({"gru", infer_gru, gru_gradient, define_gru}),
-    OpRegistration({"gru_grad", infer_gru_grad, nullptr, define_gru_grad}),
+    OpRegistration({"gru", infer_gru, gru_gradient, define_gru, {}, flops_of_cell<1>}),
+    OpRegistration({"gru_grad", infer_gru_grad, nullptr, define_gru_grad, {}, flops_of_cell<2>}),
 };
 
 }  // namespace

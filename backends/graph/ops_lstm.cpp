@@ -16,7 +16,7 @@ struct LstmSteps {
 };
 
 LstmSteps all_lstm_steps(Graph& graph, const Cell& cell, Value z, Value w, CellState begin, Value lengths) {
-  const Steps steps(graph, graph.shape(z)[1], cell.reverse, lengths);
+  const CellSteps steps(graph, graph.shape(z)[1], cell.reverse, lengths);
   const DType dtype = graph.dtype(z), arithmetic = compute_type(dtype);
   std::vector<Expr> inputs = steps.of(z), hs(inputs.size()), cs(inputs.size()), gates(inputs.size());
   Expr h = cast(Expr(graph, begin.h), arithmetic), c(graph, begin.c);
@@ -61,7 +61,7 @@ void lstm_gradient(GradientContext& c) {
   c.results[0] = results[0];
   c.results[2] = results[1];
   c.results[3] = results[2];
-  const Steps steps(graph, graph.shape(h)[1], RowCell(c.node.attributes).reverse, lengths);
+  const CellSteps steps(graph, graph.shape(h)[1], RowCell(c.node.attributes).reverse, lengths);
   if (c.wanted[1]) c.results[1] = summed_products(graph, results[0], steps.before(h, h0));
 }
 
@@ -77,8 +77,8 @@ std::vector<Value> define_lstm_grad(Graph& graph, const Node& node) {
   const size_t given = states ? 6 : 5;
   const Value w = node.inputs[2];
   const DType dtype = graph.dtype(w);
-  const Steps steps(graph, graph.shape(node.inputs[0])[1], cell.reverse,
-                    node.inputs.size() > given ? node.inputs[given] : Value{});
+  const CellSteps steps(graph, graph.shape(node.inputs[0])[1], cell.reverse,
+                        node.inputs.size() > given ? node.inputs[given] : Value{});
   const std::vector<Expr> gates = steps.of(node.inputs[0]), c = steps.of(node.inputs[1]),
                           c_before = steps.of(steps.before(node.inputs[1], node.inputs[3])),
                           g = steps.of(node.inputs[4]), gc = states ? steps.of(node.inputs[5]) : std::vector<Expr>{};
@@ -106,8 +106,8 @@ std::vector<Value> define_lstm_grad(Graph& graph, const Node& node) {
 }
 
 const OpRegistration lstm_ops[] = {
-    OpRegistration({"lstm", infer_lstm, lstm_gradient, define_lstm}),
-    OpRegistration({"lstm_grad", infer_lstm_grad, nullptr, define_lstm_grad}),
+    OpRegistration({"lstm", infer_lstm, lstm_gradient, define_lstm, {}, flops_of_cell<1>}),
+    OpRegistration({"lstm_grad", infer_lstm_grad, nullptr, define_lstm_grad, {}, flops_of_cell<2>}),
 };
 
 }  // namespace

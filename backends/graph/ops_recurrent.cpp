@@ -7,7 +7,7 @@
 namespace neon {
 
 CellStates recurrent_steps(Graph& graph, const Cell& cell, Value z, Value w, CellState begin, Value lengths) {
-  const Steps steps(graph, graph.shape(z)[1], cell.reverse, lengths);
+  const CellSteps steps(graph, graph.shape(z)[1], cell.reverse, lengths);
   const DType dtype = graph.dtype(z), arithmetic = compute_type(dtype);
   std::vector<Expr> inputs = steps.of(z), states(inputs.size());
   Expr h = cast(Expr(graph, begin.h), arithmetic);
@@ -40,7 +40,7 @@ void recurrent_gradient(GradientContext& c) {
   const std::vector<Value> results = c.graph.add_all("recurrent_grad", inputs, c.node.attributes);
   c.results[0] = results[0];
   c.results[2] = results[1];
-  const Steps steps(c.graph, c.graph.shape(h)[1], RowCell(c.node.attributes).reverse, lengths);
+  const CellSteps steps(c.graph, c.graph.shape(h)[1], RowCell(c.node.attributes).reverse, lengths);
   if (c.wanted[1]) c.results[1] = summed_products(c.graph, results[0], steps.before(h, h0));
 }
 
@@ -53,7 +53,7 @@ std::vector<Value> define_recurrent_grad(Graph& graph, const Node& node) {
   const RowCell cell(node.attributes);
   const Value w = node.inputs[1];
   const DType dtype = graph.dtype(w);
-  const Steps steps(graph, graph.shape(node.inputs[0])[1], cell.reverse, recurrent_lengths(node));
+  const CellSteps steps(graph, graph.shape(node.inputs[0])[1], cell.reverse, recurrent_lengths(node));
   const std::vector<Expr> h = steps.of(node.inputs[0]), g = steps.of(node.inputs[2]);
   std::vector<Expr> dz(h.size());
   Expr passed;  // what the state of a step is given by the step that took it
@@ -67,8 +67,8 @@ std::vector<Value> define_recurrent_grad(Graph& graph, const Node& node) {
 }
 
 const OpRegistration recurrent_ops[] = {
-    OpRegistration({"recurrent", infer_recurrent, recurrent_gradient, define_recurrent}),
-    OpRegistration({"recurrent_grad", infer_recurrent_grad, nullptr, define_recurrent_grad}),
+    OpRegistration({"recurrent", infer_recurrent, recurrent_gradient, define_recurrent, {}, flops_of_cell<1>}),
+    OpRegistration({"recurrent_grad", infer_recurrent_grad, nullptr, define_recurrent_grad, {}, flops_of_cell<1>}),
 };
 
 }  // namespace

@@ -8,23 +8,23 @@
 
 namespace neon {
 
-Steps::Steps(Graph& graph, int64_t count, bool reverse, Value lengths)
+CellSteps::CellSteps(Graph& graph, int64_t count, bool reverse, Value lengths)
     : graph_(graph), count_(count), reverse_(reverse), lengths_(lengths) {}
 
-std::vector<int64_t> Steps::forward() const {
+std::vector<int64_t> CellSteps::forward() const {
   std::vector<int64_t> out(static_cast<size_t>(count_));
   std::iota(out.begin(), out.end(), 0);
   if (reverse_) std::ranges::reverse(out);
   return out;
 }
 
-std::vector<int64_t> Steps::backward() const {
+std::vector<int64_t> CellSteps::backward() const {
   std::vector<int64_t> out = forward();
   std::ranges::reverse(out);
   return out;
 }
 
-std::vector<Expr> Steps::of(Value x) const {
+std::vector<Expr> CellSteps::of(Value x) const {
   const Shape shape = graph_.shape(x);
   const DType arithmetic = compute_type(graph_.dtype(x));
   const std::vector<int64_t> sizes(size_t(count_), 1);
@@ -34,7 +34,7 @@ std::vector<Expr> Steps::of(Value x) const {
   return out;
 }
 
-Value Steps::joined(const std::vector<Expr>& steps, DType dtype) const {
+Value CellSteps::joined(const std::vector<Expr>& steps, DType dtype) const {
   std::vector<Value> parts;
   for (const Expr& step : steps) {
     const Shape& shape = step.shape();
@@ -43,14 +43,14 @@ Value Steps::joined(const std::vector<Expr>& steps, DType dtype) const {
   return parts.size() == 1 ? parts[0] : graph_.add(ops::concat, parts, {{"axis", int64_t(1)}});
 }
 
-Expr Steps::kept(int64_t t, Expr fresh, Expr old) const {
+Expr CellSteps::kept(int64_t t, Expr fresh, Expr old) const {
   if (!lengths_) return fresh;
   const Expr lengths(graph_, cast(graph_, lengths_, fresh.dtype()));
   const Expr inside = apply("greater", reshape(lengths, {fresh.shape()[0], 1}), lengths.constant(double(t)));
   return apply("select", inside, fresh, old);
 }
 
-Value Steps::before(Value states, Value first) const {
+Value CellSteps::before(Value states, Value first) const {
   const Shape shape = graph_.shape(states);
   const Value begin = reshape(graph_, first, {shape[0], 1, shape[2]});
   if (count_ == 1) return begin;

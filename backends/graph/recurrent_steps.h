@@ -1,20 +1,20 @@
 // What the definitions of recurrent cells and of their gradients share.
 #pragma once
-#include "backends/graph/op.h"
+#include "backends/graph/flops.h"
 #include "backends/graph/recurrent.h"
 
 namespace neon {
 
 // The steps of sequences, in the order in which a cell takes them.
-class Steps {
+class CellSteps {
  public:
   // `lengths` (N) may be an invalid Value.
-  Steps(Graph& graph, int64_t count, bool reverse, Value lengths);
+  CellSteps(Graph& graph, int64_t count, bool reverse, Value lengths);
   std::vector<int64_t> forward() const;
   std::vector<int64_t> backward() const;
   // Step t of x (N,T,F): (N,F) in the arithmetic.
   std::vector<Expr> of(Value x) const;
-  // Steps (N,F) in one array (N,T,F) of a type.
+  // CellSteps (N,F) in one array (N,T,F) of a type.
   Value joined(const std::vector<Expr>& steps, DType dtype) const;
   // What step t makes of a state: `fresh`, or for padding `old`.
   Expr kept(int64_t t, Expr fresh, Expr old) const;
@@ -55,5 +55,11 @@ struct CellSizes {
 };
 CellSizes check_cell(const InferContext& c, int64_t gates, bool has_c, const char* name);
 Attributes attributes_of(const CellRows& cell);
+// Of the products with the states, forward or backward: operand 0 is (N,T,...), operand number `weights` (G H,H).
+template <size_t weights>
+double flops_of_cell(const Graph& graph, const Node& node) {
+  const Shape &steps = graph.shape(node.inputs[0]), &w = graph.shape(node.inputs[weights]);
+  return flops_of_products(double(steps[0] * steps[1] * w[0]), double(w[1]));
+}
 
 }  // namespace neon

@@ -1,4 +1,4 @@
-// What the axes of an array mean, beside their sizes. A rank alone says nothing: (N,28,28) may be images or sequences.
+// The meaning of the axes of an array. A rank alone does not say it: (N,28,28) may be images or sequences.
 #pragma once
 #include <cstdint>
 #include <vector>

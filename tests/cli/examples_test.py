@@ -81,7 +81,8 @@ EXPECTED = {
     "mlp/fashion-small": (MNIST, 784 * 100 + 100 + 1010), "mlp/mnist-small": (MNIST, 784 * 100 + 1000),
     "mlp/mnist-branch": (MNIST, 784 * 100 + 3200 + 512 + 160 + 1600 + 160 + 256 + 160),
     "mlp/mnist-merge": (MNIST, 2 * (784 * 100 + 10000) + 2000),
-    "mlp/fashion-tuned": (MNIST, 784 * 1000 + 1000 + 1001000 + 10010)}
+    "mlp/fashion-tuned": (MNIST, 784 * 1000 + 1000 + 1001000 + 10010),
+    "recurrent/mnist-rows": (MNIST, 4 * 128 * (28 + 128 + 1) + 1290)}
 
 
 def noise(name, samples):

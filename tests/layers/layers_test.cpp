@@ -25,7 +25,9 @@ Setting layer_cases() {
 Expr forward(const Layer& layer, GraphRun& run, const Setting& one, LayerContext& context) {
   context.layer = std::string("L");
   Expr x = run.value("x", at(one, "x"));
-  context.mark_channels_first(x);
+  const Setting* sequence = one.find("sequence");
+  if (sequence && sequence->value == "true") context.mark_sequence(x);
+  else context.mark_channels_first(x);
   for (const auto& entry : at(one, "parameters").entries) run.value(entry.key, entry.value);
   return context.channels_first(apply_layer(layer, context, x));
 }

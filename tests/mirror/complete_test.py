@@ -24,6 +24,8 @@ LEFT_OUT = {
                                                   "Linear", "RectLeaky", "Repeat", "Sequential"],
     "a step, which the last bit of its input turns": ["Sign"],
     "golden cases alone test it": ["DataTransform", "GeneralizedCostMask", "Normalizer", "PixelwiseSoftmax", "RoiPooling"],
+    "golden cases test it, and the ops of its cells": ["AsSequence", "GRU", "LSTM", "Recurrent", "RecurrentLast",
+                                                       "RecurrentMax", "RecurrentMean", "RecurrentSum"],
 }
 
 

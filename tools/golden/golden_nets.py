@@ -3,6 +3,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
+import golden_recurrent
 from golden_file import draw, stream
 
 
@@ -26,15 +27,15 @@ def layers():
     x, maps = draw("x", (6, 4)), draw("maps", (3, 4, 1, 2))
     cases = []
 
-    def case(layer, x, train, infer=None, bn=None, states=None, random=False, **parameters):
+    def case(layer, x, train, infer=None, bn=None, states=None, random=False, sequence=False, **parameters):
         """Two training passes over the same x, so that running statistics move twice; then inference. Of a layer that
-        draws while training, only inference is meant."""
+        draws while training, only inference is meant. A sequence x is (N,T,F)."""
         p = {name: torch.tensor(value, requires_grad=True) for name, value in parameters.items()}
         tx = torch.tensor(x, requires_grad=True)
         y = train(tx, **p)
         g = draw(layer, tuple(y.shape))
         y.backward(torch.tensor(g))
-        result = dict(layer=layer, random=random, x=x, g=g, parameters=parameters, y=y.detach().numpy(), dx=tx.grad.numpy(),
+        result = dict(layer=layer, random=random, **({"sequence": True} if sequence else {}), x=x, g=g, parameters=parameters, y=y.detach().numpy(), dx=tx.grad.numpy(),
                       gradients={name: t.grad.numpy() for name, t in p.items()}, states={})
         if bn:
             train(tx, **p)
@@ -72,6 +73,7 @@ def layers():
     case({"Reshape": [2, -1]}, x, lambda x: x.reshape(6, 2, 2))
     case({"Reshape": [0, 2, 1]}, maps, lambda x: x.reshape(3, 4, 2, 1))
     case({"DataTransform": {"transform": "Tanh"}}, x, lambda x: torch.tanh(x.detach()) + 0 * x)
+    golden_recurrent.layers(case)
     return cases
 
 

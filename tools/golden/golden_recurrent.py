@@ -1,0 +1,105 @@
+"""Layers of sequences: PyTorch's own cells where it has neon's, steps written out where not. See make_golden.py."""
+import torch
+
+from golden_file import draw
+
+INIT = "GlorotUniform"
+
+
+def weights(gates, units, features, key="", name="L"):
+    """Of inputs (G H,F), of states (G H,H), and biases (G H)."""
+    return {f"{name}/W_input": draw(f"W_input{key}", (gates * units, features), 0.5),
+            f"{name}/b": draw(f"b{key}", gates * units, 0.5),
+            f"{name}/W_recur": draw(f"W_recur{key}", (gates * units, units), 0.5)}
+
+
+def torch_states(cell, x, p, order, name="L", reverse=False):
+    """The states of a cell of PyTorch, whose gates lie in another order."""
+    units = p[f"{name}/W_recur"].shape[1]
+    turned = lambda w: torch.cat([w.split(units)[k] for k in order])
+    net = cell(x.shape[2], units, batch_first=True, bias=False).double()
+    values = [turned(p[f"{name}/W_input"]), turned(p[f"{name}/W_recur"]), turned(p[f"{name}/b"])]
+    flat = [values[0], values[1], values[2], torch.zeros_like(values[2])]
+    zeros = torch.zeros(1, x.shape[0], units, dtype=x.dtype)
+    x = x.flip(1) if reverse else x
+    if isinstance(net, torch.nn.LSTM):
+        y = torch._VF.lstm(x, (zeros, zeros), flat, True, 1, 0.0, True, False, True)[0]
+    else:
+        y = torch._VF.rnn_tanh(x, zeros, flat, True, 1, 0.0, True, False, True)[0]
+    return y.flip(1) if reverse else y
+
+
+def lstm(x, p, **options):
+    return torch_states(torch.nn.LSTM, x, p, (0, 1, 3, 2), **options)
+
+
+def rnn(x, p, **options):
+    return torch_states(torch.nn.RNN, x, p, (0,), **options)
+
+
+def gru(x, p, name="L", reverse=False, activation=torch.tanh, gate=torch.sigmoid):
+    """neon's: the reset gate comes before the product, and z takes the new state."""
+    w, u, b = p[f"{name}/W_input"], p[f"{name}/W_recur"], p[f"{name}/b"]
+    units, h, out = u.shape[1], torch.zeros(x.shape[0], u.shape[1], dtype=x.dtype), [None] * x.shape[1]
+    for t in range(x.shape[1])[::-1] if reverse else range(x.shape[1]):
+        inputs = x[:, t] @ w.T + b
+        r, z = gate(inputs[:, :2 * units] + h @ u[:2 * units].T).split(units, 1)
+        n = activation(inputs[:, 2 * units:] + (r * h) @ u[2 * units:].T)
+        out[t] = h = (1 - z) * h + z * n
+    return torch.stack(out, 1)
+
+
+def lstm_of(activation, gate):
+    """With other functions than PyTorch's."""
+
+    def states(x, p):
+        w, u, b = p["L/W_input"], p["L/W_recur"], p["L/b"]
+        units, out = u.shape[1], []
+        h = c = torch.zeros(x.shape[0], units, dtype=x.dtype)
+        for t in range(x.shape[1]):
+            i, f, o, g = (x[:, t] @ w.T + h @ u.T + b).split(units, 1)
+            c = gate(f) * c + gate(i) * activation(g)
+            h = gate(o) * activation(c)
+            out.append(h)
+        return torch.stack(out, 1)
+
+    return states
+
+
+def layers(case):
+    """Adds the cases of all layers of sequences."""
+    x, units = draw("sequence", (3, 5, 4)), {"output_size": 3, "init": INIT}
+    biased = dict(units, bias=INIT)
+    sequence = dict(sequence=True)
+    case({"Recurrent": biased}, x, lambda x, **p: rnn(x, p), **sequence, **weights(1, 3, 4))
+    case({"Recurrent": dict(biased, activation="Logistic")}, x,
+         lambda x, **p: recurrent_of(x, p, torch.sigmoid), **sequence, **weights(1, 3, 4))
+    clip = lambda y: y.clamp(0, 0.5)
+    case({"Recurrent": dict(biased, activation={"Rectlinclip": {"xcut": 0.5}})}, x,
+         lambda x, **p: recurrent_of(x, p, clip), **sequence, **weights(1, 3, 4))
+    case({"LSTM": biased}, x, lambda x, **p: lstm(x, p), **sequence, **weights(4, 3, 4))
+    case({"LSTM": dict(biased, activation="Logistic", gate_activation="Tanh")}, x,
+         lambda x, **p: lstm_of(torch.sigmoid, torch.tanh)(x, p), **sequence, **weights(4, 3, 4))
+    case({"LSTM": dict(biased, activation={"Explin": {"alpha": 2}})}, x,
+         lambda x, **p: lstm_of(lambda y: torch.nn.functional.elu(y, 2.0), torch.sigmoid)(x, p), **sequence,
+         **weights(4, 3, 4))
+    case({"GRU": biased}, x, lambda x, **p: gru(x, p), **sequence, **weights(3, 3, 4))
+    case({"GRU": dict(biased, activation={"Explin": {"alpha": 2}})}, x,
+         lambda x, **p: gru(x, p, activation=lambda y: torch.nn.functional.elu(y, 2.0)), **sequence, **weights(3, 3, 4))
+    case({"RecurrentSum": {}}, x, lambda x: x.sum(1), **sequence)
+    case({"RecurrentMean": {}}, x, lambda x: x.mean(1), **sequence)
+    case({"RecurrentMax": {}}, x, lambda x: x.max(1).values, **sequence)
+    case({"RecurrentLast": {}}, x, lambda x: x[:, -1], **sequence)
+    maps = draw("maps", (3, 4, 5, 2))
+    case({"AsSequence": {}}, maps, lambda x: x.permute(0, 3, 2, 1).flatten(2))
+    case({"AsSequence": {"along": "height"}}, maps, lambda x: x.permute(0, 2, 3, 1).flatten(2))
+    case({"AsSequence": {"steps": 2}}, draw("x", (6, 4)), lambda x: x.reshape(6, 2, 2))
+
+
+def recurrent_of(x, p, activation):
+    """The simple cell with a function that PyTorch's has not."""
+    h, out = torch.zeros(x.shape[0], p["L/W_recur"].shape[1], dtype=x.dtype), []
+    for t in range(x.shape[1]):
+        h = activation(x[:, t] @ p["L/W_input"].T + h @ p["L/W_recur"].T + p["L/b"])
+        out.append(h)
+    return torch.stack(out, 1)
