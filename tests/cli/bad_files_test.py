@@ -135,7 +135,7 @@ class Outputs(Case):
 
     def test_two_runs_at_once(self):
         """The second is refused before it has trained anything, from the first's first step to its last."""
-        slow = self.spec(dataset="{UniformRandom: {ntrain: 20000, ntest: 0, nin: 4, nout: 3}}", batch_size="1",
+        slow = self.spec(dataset="{UniformRandom: {ntrain: 2000, ntest: 0, nin: 4, nout: 3}}", batch_size="1",
                          epochs="1000", metrics="[]", name="slow.yaml")
         child = self.start("-s", "m.safetensors", "-o", "r.h5", slow)
         self.addCleanup(child.kill)
