@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "datasets/table_cell.h"
+#include "neon/core/axes.h"
 #include "neon/core/dtype.h"
 #include "neon/core/shape.h"
 
@@ -28,9 +29,6 @@ struct TableColumns {
   std::vector<std::string> missing = default_missing_marks();
   bool operator==(const TableColumns&) const = default;
 };
-
-// The meaning of an axis of a sample. `other`: the file of an array does not tell.
-enum class Axis { feature, channel, height, width, other };
 
 struct SampleMeaning {
   // Axes of one input.
@@ -61,10 +59,10 @@ struct SampleMeaning {
   SampleMeaning& meaning() { return *this; }
   const SampleMeaning& meaning() const { return *this; }
 
-  std::vector<Axis> axes() const {
-    if (sample.rank() == 1) return {Axis::feature};
+  // Of other arrays the file does not say what the axes mean.
+  Axes axes() const {
     if (sample.rank() == 3) return {Axis::channel, Axis::height, Axis::width};
-    return std::vector<Axis>(size_t(sample.rank()), Axis::other);
+    return Axes(size_t(sample.rank()), Axis::feature);
   }
   bool is_image() const { return sample.rank() > 0 && axes().front() == Axis::channel; }
   // The shape of one input as it lies in memory.
