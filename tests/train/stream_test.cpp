@@ -237,7 +237,7 @@ TEST_CASE("bad images are left out of a stream, counted and told") {
     options.batch = 4;
     Data normalized = data;
     const StoredRun stored = runs.load("held");
-    set_normalization({stored.means, stored.deviations}, normalized);
+    set_normalization({stored.meaning.means, stored.meaning.deviations}, normalized);
     Evaluator evaluator(experiment, layout_of(normalized), {normalized.test, "test"}, options, variables, false, {});
     restore_variables(evaluated_weights(stored.file, false), "held", variables);
     const auto results = evaluator.run();

@@ -120,7 +120,7 @@ void check_same(const Runs& runs, const std::string& a, const std::string& b, bo
   }
   CHECK(one.position.step == other.position.step);
   CHECK(same_data(one.position.data, other.position.data));
-  CHECK(one.means == other.means);
+  CHECK(one.meaning == other.meaning);
   const MetricsContents curves = runs.metrics(a), others = runs.metrics(b);
   std::vector<const char*> paths = {"cost/train", "cost/loss", "epoch/cost"};
   if (classes) paths.push_back("metrics/Top1Misclass");
