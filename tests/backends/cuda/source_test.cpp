@@ -118,7 +118,7 @@ TEST_CASE("the kernels of learned and drawn slopes, and of their gradients, comp
     const std::vector<Value> slopes = gradients(graph, sum(y, all_axes(y.shape())), wanted);
     graph.output("y", y), graph.output("dx", slopes[0]), graph.output("dslope", slopes[1]);
     const std::vector<std::string> sources = sources_of(graph);
-    CHECK(sources.size() >= 2);
+    REQUIRE(!sources.empty());
     check_compiles(sources);
   }
 }
