@@ -47,7 +47,12 @@ class CellKernel : public Kernel {
         activation_(kernel.attributes.string("activation")),
         gate_(kernel.attributes.string("gate")),
         context_(context),
-        lengths_(lengths ? context.slot(lengths) : nullptr) {}
+        lengths_(lengths ? context.slot(lengths) : nullptr) {
+    const DType stored = context.type(kernel.outputs[0]).dtype;
+    if (size_of(stored) != 2) return;
+    store_ = elementwise::store_function(dtype_of<R>(), stored);
+    load_ = elementwise::load_function(stored, dtype_of<R>());
+  }
 
   std::unique_ptr<StepProduct<R>> product(int64_t inner, int64_t columns, bool transposed) {
     return make_step_product<R>({samples_, inner, columns, transposed}, threads_);
@@ -64,6 +69,16 @@ class CellKernel : public Kernel {
   // The step whose state step t takes; -1: the first state.
   int64_t before(int64_t t) const { return reverse_ ? (t + 1 < steps_ ? t + 1 : -1) : t - 1; }
   bool is_padding(int64_t n, int64_t t) const { return lengths_ && t >= static_cast<const int32_t*>(*lengths_)[n]; }
+  // Rounds numbers to the type in which the states are stored: a step takes what another run would read.
+  void round_as_stored(R* row, int64_t n) const {
+    if (!store_) return;
+    uint16_t stored[256];
+    for (int64_t first = 0; first < n; first += 256) {
+      const int64_t count = std::min<int64_t>(256, n - first);
+      store_(row + first, stored, count);
+      load_(stored, row + first, count);
+    }
+  }
   // body(n) for all samples, in parallel.
   template <typename Body>
   void each_sample(int64_t numbers, Body&& body) const {
@@ -79,6 +94,7 @@ class CellKernel : public Kernel {
  private:
   Context& context_;
   void** lengths_;
+  elementwise::ConvertFunction store_ = nullptr, load_ = nullptr;  // of 16-bit states
 };
 
 // A kernel in f32 or f64, as the type of its first input asks for.

@@ -53,6 +53,7 @@ class GruKernel : public CellKernel<R> {
         this->activation_.apply(candidate, candidate, units);
         if (!this->is_padding(n, t))
           for (int64_t j = 0; j < units; ++j) last[j] = (R(1) - u[j]) * last[j] + u[j] * candidate[j];
+        this->round_as_stored(last, units);
         std::copy_n(last, units, h + at * units);
       });
     }

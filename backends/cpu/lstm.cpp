@@ -57,6 +57,7 @@ class LstmKernel : public CellKernel<R> {
     for (int64_t j = 0; j < units; ++j) c[j] = f[j] * c_before[j] + i[j] * g[j];
     this->activation_.apply(c, state, units);
     for (int64_t j = 0; j < units; ++j) state[j] = o[j] * state[j];
+    this->round_as_stored(state, units);
   }
 
   Operand z_, w_, h0_, c0_, h_, c_, gates_;

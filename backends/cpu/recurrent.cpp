@@ -33,6 +33,7 @@ class RecurrentKernel : public CellKernel<R> {
         if (!this->is_padding(n, t)) {
           for (int64_t j = 0; j < units; ++j) sum[j] += z[at + j];
           this->activation_.apply(sum, own, units);
+          this->round_as_stored(own, units);
         }
         std::copy_n(own, units, h + at);
       });

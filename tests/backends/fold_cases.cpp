@@ -98,6 +98,7 @@ std::vector<OpCase> softmax_cases(const std::string& op) {
   auto add = [&](const Shape& shape) {
     const Shape cost = shape.with(shape.rank() - 1, 1);
     OpCase c{op, shape.to_string(), {{shape}}, {}, shape.back()};
+    if (op == "log_softmax_grad") c.inputs[0] = {shape, -5, 0};  // logarithms of probabilities
     if (op == "softmax_grad" || op == "log_softmax_grad") c.inputs.push_back({shape});
     if (op.starts_with("softmax_cross_entropy")) c.inputs.push_back({shape, 0, 1});
     if (op == "softmax_cross_entropy_grad") c.inputs.push_back({cost});

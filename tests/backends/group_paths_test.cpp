@@ -180,8 +180,8 @@ TEST_CASE("a program of twice as many layers takes at most two and a half times 
   // Another program may slow one of them down, so the least of several counts.
   double shallow = 1e9, deep = 1e9;
   for (int turn = 0; turn < 6 && (turn < 2 || deep >= 2.5 * shallow); ++turn) {
-    shallow = std::min(shallow, compile_seconds(80));
-    deep = std::min(deep, compile_seconds(160));
+    shallow = std::min(shallow, compile_seconds(160));
+    deep = std::min(deep, compile_seconds(320));
   }
   CHECK(deep < 2.5 * shallow);
 }

@@ -26,6 +26,7 @@ struct OpCase {
   std::string fast = "fused";  // the implementation that must run; "product": loops in f64, otherwise oneDNN;
                                // "definition": whatever the ops of its definition run on
   bool differentiable = true;  // false: the rule is not the derivative of the function (straight-through)
+  int stores = 1;              // roundings to the type of the arrays, on the way to one result
   std::string to_string() const { return op + ": " + name; }
 };
 

@@ -53,6 +53,7 @@ std::vector<OpCase> recurrent_cases(const std::string& op) {
     c.attributes = attributes;
     c.length = t * gates * h;
     c.fast = "cells";
+    c.stores = int(2 * t);  // of the state after each step, and of what a step multiplies
     out.push_back(c);
   };
   for (const CellCase& cell : cell_cases()) {

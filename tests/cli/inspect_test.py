@@ -29,7 +29,7 @@ class Inspection(Case):
         self.assertIn("times: integer, in [0, 10000], required", self.neon("help", "Repeat").out)
         self.assertIn("define (spec): Holds anchors", self.neon("help", "define").out)
         for kind in "metrics", "metric":
-            self.assertRegex(self.neon("help", kind).out, r"(?m)^  Accuracy +Share of samples whose highest .*\.$")
+            self.assertRegex(self.neon("help", kind).out, r"(?m)^  Accuracy +Share of samples, or of their pixels, whose highest .*\.$")
         self.refused(2, "check", self.spec(defin="{a: 1}"), says=["unknown key 'defin'; did you mean define?"])
         self.refused(2, "check", self.spec(), "--set", "layers=[Repeet: {times: 2}]", says=["unknown layer 'Repeet'", "Repeat"])
         self.assertIn("a single value sets keep", self.neon("help", "Dropout").out)
@@ -124,7 +124,7 @@ class Inspection(Case):
                               ({"callbacks": "[EarlyStop: {watch: Foo}]"}, "s.yaml:9:12: callbacks: EarlyStop watches 'Foo'"),
                               ({"optimizer": "{MultiOptimizer: {default: Adam, Foo: Adam}}"}, "s.yaml:8:12: optimizer: no layer"),
                               ({"dataset": "{CSV: {path: a.csv, target: kind}}"}, "s.yaml:8:10: dataset: target: a.csv has no column"),
-                              ({"dataset": "{CSV: {path: a.csv, test: 1.5}}"}, "s.yaml:8:16: dataset.CSV: test: 1.5 is not a file")):
+                              ({"dataset": "{CSV: {path: a.csv, test: 1.5}}"}, "s.yaml:8:16: dataset.CSV: test: 1.5 is neither a file nor a share")):
             self.write("a.csv", "a,b\n1,0\n2,1\n")
             spec = self.spec(**changes)
             for verb in [], ["check"], ["bench"]:
