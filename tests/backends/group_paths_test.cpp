@@ -176,12 +176,13 @@ TEST_CASE("joining costs as much for each layer of a deep net as of a shallow on
   CHECK(double(deep) < 2.5 * double(shallow));
 }
 
-TEST_CASE("a program of twice as many layers takes at most two and a half times as long to make") {
-  // Another program may slow one of them down, so the least of several counts.
+TEST_CASE("a program of twice as many layers takes at most three times as long to make") {
+  // Linear work takes up to 2.4 times as long, since the larger program leaves the caches; quadratic work takes 4
+  // times. Another program may slow one of them down, so the least of several counts.
   double shallow = 1e9, deep = 1e9;
-  for (int turn = 0; turn < 6 && (turn < 2 || deep >= 2.5 * shallow); ++turn) {
-    shallow = std::min(shallow, compile_seconds(160));
-    deep = std::min(deep, compile_seconds(320));
+  for (int turn = 0; turn < 6 && (turn < 2 || deep >= 3 * shallow); ++turn) {
+    shallow = std::min(shallow, compile_seconds(80));
+    deep = std::min(deep, compile_seconds(160));
   }
-  CHECK(deep < 2.5 * shallow);
+  CHECK(deep < 3 * shallow);
 }
