@@ -87,8 +87,8 @@ Value moved_targets(ImageBatch& images, const DataLayout& data, Value targets, c
     images.accompany(channels_last_target(graph, targets), {},
                      data.whole_targets ? Sampling::nearest : Sampling::linear);
   augment(images, options);
-  if (images.changes_companion()) return as_given(graph, images.companion(), rank);
-  if (images.moves() && !alike && has_several_axes(data.target))
+  if (alike) return as_given(graph, images.companion(), rank);
+  if (images.moves() && has_several_axes(data.target))
     fail_about(
         "augment", "moves pixels of samples ", data.sample, ", and targets ", data.target,
         " are not of their size, so that they cannot move alike; leave out crops, flips and scales, or give targets ",

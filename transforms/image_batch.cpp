@@ -69,7 +69,6 @@ Value ImageBatch::companion() {
 
 void ImageBatch::cover_companion(Expr covered) {
   if (!companion_.data) return;
-  covers_ = true;
   cut();
   const Expr x(graph, companion_.data);
   companion_.data = apply("select", cast(covered, x.dtype()), x.constant(0), x);

@@ -31,8 +31,6 @@ class ImageBatch {
   Value companion();
   // Whether any augmentation moves pixels.
   bool moves() const { return moves_; }
-  // Whether the companion is another than the images that were given.
-  bool changes_companion() const { return companion_.data && (moves_ || covers_); }
   // Rows of values(): the samples of the batch, or views() times as many.
   int64_t samples() const { return samples_; }
   // How often a sample is there, in an evaluation: row v N + i of values() is view v of sample i.
@@ -96,7 +94,7 @@ class ImageBatch {
   int64_t samples_, views_ = 1;
   ImageArea area_;
   bool ranged_ = false;  // data_ holds what the net sees
-  bool moves_ = false, covers_ = false;
+  bool moves_ = false;
   bool crops_ = false, flips_ = false, boxes_ = false;
   Expr place_;
   std::array<Expr, 4> box_;        // top, left, height, width

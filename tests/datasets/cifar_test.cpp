@@ -111,9 +111,9 @@ TEST_CASE("files that are not CIFAR's are errors") {
   cut.back().second.pop_back();
   const TempDir packed;
   packed.write("cifar-10-binary.tar.gz", tar_of(cut));
-  CHECK(error_of([&] {
-          load_cifar(packed, "CIFAR10");
-        }).starts_with(text("data: ", packed / "cifar-10-binary.tar.gz", ": test_batch.bin: 3072 bytes are not a multiple")));
+  CHECK(error_of([&] { load_cifar(packed, "CIFAR10"); })
+            .starts_with(
+                text("data: ", packed / "cifar-10-binary.tar.gz", ": test_batch.bin: 3072 bytes are not a multiple")));
   dir.write("cifar-100-binary.tar.gz", tar_of(cifar10()));
   CHECK(error_of([&] {
           load_cifar(dir, "CIFAR100");
