@@ -10,7 +10,10 @@ LAYER = "  - Affine: {nout: 8, init: Kaiming, activation: Tanh}\n"
 COST, OPTIMIZER = "cost: CrossEntropyMulti\n", "optimizer: {GradientDescentMomentum: {learning_rate: 0.1, momentum_coef: 0.9}}\n"
 # What stands in place of the layer, and what the message has.
 LAYERS = [
-    ("LSTM: 8", "unknown layer 'LSTM'; neon has no recurrent layers yet"),
+    ("BiLSTM: 8", "unknown layer 'BiLSTM'; neon has no layers of both directions yet"),
+    ("LSTM: 8", "layers[0].LSTM: 'init' is missing"),
+    ("LSTM: {output_size: 8, init: Kaiming}", "LSTM takes sequences (T,F), T steps of F features each; its input is (4)"),
+    ("SimpleRNN: 8", "write `Recurrent`"),
     ("Conv2D: {filters: 8}", "write `Conv: {fshape: 3, nofm: N}`"),
     ("Conv: {filters: 8, fshape: 3, init: Kaiming}", "unknown key 'filters'; write nofm (known: "),
     ("Conv: {nofm: 8, kernel_size: 3, init: Kaiming}", "unknown key 'kernel_size'; write fshape (known: "),
