@@ -19,33 +19,24 @@ NEON_REGISTER(
     "the state of the step before, at first 0.",
     {"RNN"});
 
-struct Lstm : Parametrized<Layer, GatedCellParams> {
+template <CellType type>
+struct Gated : Parametrized<Layer, GatedCellParams> {
   using Parametrized::Parametrized;
   Expr forward(LayerContext& context, Expr x) const override {
-    check_sequence(context, x, "LSTM");
+    check_sequence(context, x, type == CellType::lstm ? "LSTM" : "GRU");
     const Activation* gate = params.gate_activation ? &*params.gate_activation : nullptr;
-    return states_of(context, {CellType::lstm, params, gate, context.layer}, x);
+    return states_of(context, {type, params, gate, context.layer}, x);
   }
 };
-const Registration<Layer, Lstm> lstm_registration{
+const Registration<Layer, Gated<CellType::lstm>> lstm_registration{
     "LSTM",
-    "Long short-term memory over sequences (T,F). Gates i, f, o, g in this order of the rows of W_input, W_recur and "
-    "b; "
-    "c = f c + i g, h = o activation(c). No peepholes; c and h begin at 0.",
+    "Long short-term memory over sequences (T,F). The rows of W_input, W_recur and b are of the gates i, f, o, g, in "
+    "this order; c = f c + i g, h = o activation(c). No peepholes; c and h begin at 0.",
     {}};
-
-struct Gru : Parametrized<Layer, GatedCellParams> {
-  using Parametrized::Parametrized;
-  Expr forward(LayerContext& context, Expr x) const override {
-    check_sequence(context, x, "GRU");
-    const Activation* gate = params.gate_activation ? &*params.gate_activation : nullptr;
-    return states_of(context, {CellType::gru, params, gate, context.layer}, x);
-  }
-};
-const Registration<Layer, Gru> gru_registration{
+const Registration<Layer, Gated<CellType::gru>> gru_registration{
     "GRU",
-    "Gated recurrent unit over sequences (T,F). Gates r, z, n in this order of the rows of W_input, W_recur and b; n = "
-    "activation(W_input x + W_recur (r h) + b), h = (1 - z) h + z n. The state begins at 0.",
+    "Gated recurrent unit over sequences (T,F). The rows of W_input, W_recur and b are of the gates r, z, n, in this "
+    "order; n = activation(W_input x + W_recur (r h) + b), h = (1 - z) h + z n. The state begins at 0.",
     {}};
 
 }  // namespace

@@ -30,7 +30,7 @@ class CellFunction {
   elementwise::BlockFunction<R> value_, derivative_;
 };
 
-// What all these kernels have: N samples, T steps, H units, the order of steps, the functions and the lengths.
+// The parts that all these kernels share: N samples, T steps, H units, the order of steps, functions and lengths.
 template <typename R>
 class CellKernel : public Kernel {
  public:

@@ -114,8 +114,8 @@ class LstmGradientKernel : public CellKernel<R> {
     if (given == 6) gc_.emplace(this->operand(kernel.inputs[5]));
   }
 
-  // Of sample n at step t: dh and dc are what the step after it passed; dc becomes what this one passes, and dh what
-  // the state was given, which padding passes on.
+  // Sample n at step t. dh and dc begin as the gradients that the next step passed. dc becomes the gradient that this
+  // step passes, and dh the whole gradient of the state, which padding passes on.
   void step(int64_t n, int64_t t, R* dh, R* dc, R* inner) {
     const int64_t units = this->units_, at = n * this->steps_ + t, last = this->before(t);
     const R *gates = arrays_.gates + at * 4 * units, *g = arrays_.g + at * units;

@@ -21,7 +21,7 @@ struct StepSizes {
   bool transposed;
 };
 
-// Of f32 oneDNN's, of f64 in loops. Each result is summed in one order.
+// oneDNN multiplies f32, loops of our own f64. Each result is summed in one order.
 template <typename R>
 std::unique_ptr<StepProduct<R>> make_step_product(const StepSizes& sizes, int threads);
 

@@ -14,7 +14,7 @@ std::vector<int64_t> list(const Shape& shape) { return {shape.begin(), shape.end
 
 Value reshape(Graph& graph, Value x, const Shape& shape) {
   if (graph.shape(x) == shape) return x;
-  // Of two in a row the first is left out.
+  // The second of two in a row replaces both.
   if (const Node& node = graph.producer(x); node.op->is(ops::reshape)) return reshape(graph, node.inputs[0], shape);
   return graph.add("reshape", {x}, {{"shape", list(shape)}});
 }

@@ -12,8 +12,8 @@ double flops_along(const Graph& graph, const Node& node);
 // A multiplication and an addition for each of `terms` terms of each of `sums` sums.
 constexpr double flops_of_products(double sums, double terms) { return 2 * sums * terms; }
 
-// Of the nodes from number `first` up to `end`. Where all of them only go along, they are one pass over the largest of
-// their results.
+// The sum over the nodes from number `first` up to `end`. Where all of them only go along, they are one pass over the
+// largest of their results.
 double flops_of(const Graph& graph, int first, int end);
 
 }  // namespace neon

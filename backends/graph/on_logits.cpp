@@ -147,7 +147,7 @@ Value binary_cross_entropy(Graph& graph, const Node& node) {
   return graph.add(ops::bce_logits, {moved.of(moved.maker().inputs[0]), t});
 }
 
-// What takes the place of a node, or nothing.
+// The value that takes the place of a node; an invalid one: none does.
 Value better(Graph& graph, const Node& node) {
   if (node.op->is(ops::cast)) return widened_before(graph, node);
   if (node.op->is(ops::safelog)) return log_of_softmax(graph, node);

@@ -20,7 +20,7 @@ class Cell {
   const bool reverse;
 };
 
-// Where a layer of cells begins: h0 (N,H) in the type of z, of an lstm also c0 (N,H) in its arithmetic.
+// The first state of a layer of cells: h0 (N,H) in the type of z; an lstm also has c0 (N,H) in its arithmetic.
 struct CellState {
   Value h, c;
 };

@@ -1,4 +1,4 @@
-// What the definitions of recurrent cells and of their gradients share.
+// Parts that the definitions of recurrent cells share with those of their gradients.
 #pragma once
 #include "backends/graph/flops.h"
 #include "backends/graph/recurrent.h"
@@ -16,7 +16,7 @@ class CellSteps {
   std::vector<Expr> of(Value x) const;
   // CellSteps (N,F) in one array (N,T,F) of a type.
   Value joined(const std::vector<Expr>& steps, DType dtype) const;
-  // What step t makes of a state: `fresh`, or for padding `old`.
+  // The state after step t: `fresh`, or for padding `old`.
   Expr kept(int64_t t, Expr fresh, Expr old) const;
   // The states (N,T,H) that the steps began with: `first` (N,H), then those of `states` but the last.
   Value before(Value states, Value first) const;
@@ -55,7 +55,7 @@ struct CellSizes {
 };
 CellSizes check_cell(const InferContext& c, int64_t gates, bool has_c, const char* name);
 Attributes attributes_of(const CellRows& cell);
-// Of the products with the states, forward or backward: operand 0 is (N,T,...), operand number `weights` (G H,H).
+// Counts the products with the states, forward or backward. Operand 0 is (N,T,...), operand number `weights` (G H,H).
 template <size_t weights>
 double flops_of_cell(const Graph& graph, const Node& node) {
   const Shape &steps = graph.shape(node.inputs[0]), &w = graph.shape(node.inputs[weights]);
