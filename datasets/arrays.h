@@ -16,8 +16,8 @@ struct ArrayParams {
   float scale = 1, shift = 0;
   static void describe(auto&& p) {
     p("classes", &ArrayParams::classes,
-      "Number of classes. 0: as the file says; otherwise labels must be 0 to k - 1, each at least once, and rows of "
-      "one 1 among zeros (one-hot) are k classes.",
+      "Number of classes. 0: as the file says. Otherwise labels must be 0 to k - 1, each at least once. Rows of one 1 "
+      "among zeros (one-hot) are k classes.",
       at_least(0), Alias{"nclass"});
     p("regression", &ArrayParams::regression,
       "Whether whole numbers and one-hot rows are values to predict, not classes. Whole numbers (n, H, W) beside "

@@ -24,14 +24,13 @@ struct CsvParams {
     p("path", &CsvParams::path, "Path of the table, plain or gzip.", Required{});
     p("target", &CsvParams::target, "Column to predict: its name, its index from 0, or last.");
     p("header", &CsvParams::header,
-      "Whether the first line names the columns. auto: it does where the columns of numbers (neither target nor "
-      "ignored) "
-      "hold texts only, missing marks aside; a first line that could be both is refused.",
+      "Whether the first line names the columns. auto: it does if it has only texts, missing marks aside, in the "
+      "columns of numbers (neither target nor ignored). neon refuses a first line that could be both.",
       one_of({"auto", "true", "false"}));
     p("delimiter", &CsvParams::delimiter, "The character between cells, or tab.");
     p("task", &CsvParams::task,
-      "Kind of the target. auto: classes where it is text or the whole numbers 0 to k - 1, values where it has "
-      "fractions; other whole numbers are refused. Classes that are all numbers are compared as numbers: 1 is 1.0.",
+      "Kind of the target. auto: classes if it is text or the whole numbers 0 to k - 1, values if it has fractions. "
+      "neon refuses other whole numbers. Classes that are all numbers are compared as numbers: 1 is 1.0.",
       one_of({"auto", "classes", "regression"}), Alias{"classes"});
     p("test", &CsvParams::test,
       "Samples to test with: a file like this one, or the share (0 to 1) of this one, drawn by the seed, from each "

@@ -10,8 +10,8 @@ struct FolderParams : ImageParams {
   double test = 0;
   static void describe(auto&& p) {
     p("path", &FolderParams::path,
-      "Folder or archive (.tar, .tar.gz, .tgz) with train/CLASS/IMAGE and test/CLASS/IMAGE, or with CLASS/IMAGE; or "
-      "with WebDataset's KEY.jpg and KEY.cls, the number of the class. For several archives: their folder, or a "
+      "Folder or archive (.tar, .tar.gz, .tgz) with train/CLASS/IMAGE and test/CLASS/IMAGE, or with CLASS/IMAGE. Or "
+      "it has WebDataset's KEY.jpg and KEY.cls, the number of the class. For several archives: their folder, or a "
       "pattern as \"shards-{000..009}.tar\" or \"*-train-*.tar\". The split comes from train, test or val in the "
       "names.",
       Required{}, Alias{"image_dir"});

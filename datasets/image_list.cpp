@@ -35,8 +35,8 @@ struct ListParams : ImageParams {
       "test_list.",
       half_open(0, 1));
     p("header", &ListParams::header,
-      "Whether the first line of a list is a header. auto: it is where its first cell is neither a file that is there "
-      "nor like the name of one; a first line that could be both is refused.",
+      "Whether the first line of a list is a header. auto: it is if its first cell is neither a file that exists nor "
+      "like the name of one. neon refuses a first line that could be both.",
       one_of({"auto", "true", "false"}));
     p("classes", &ListParams::classes,
       "Number of classes that are numbers; needed where some of them have no training image. 0: those listed, 0 to "
