@@ -1,5 +1,5 @@
-// Memory on a device that belongs to no program: the array API keeps its arrays in it. What is done to it is in order
-// with the runs of programs on that device.
+// Memory on a device that belongs to no program: the array API keeps its arrays in it. Calls on it are in order with
+// the runs of programs on that device.
 #pragma once
 #include <cstddef>
 #include <memory>
@@ -19,7 +19,7 @@ class DeviceMemory {
   virtual void copy(const DeviceMemory& from, size_t from_offset, size_t bytes, size_t offset) = 0;
 };
 
-// Of the CPU. What is in it is left open.
+// Memory of the CPU. Its contents are undefined at first.
 std::shared_ptr<DeviceMemory> make_host_memory(size_t bytes);
 
 }  // namespace neon

@@ -21,13 +21,13 @@ class Program {
   virtual void bind(const std::string& input, const void* data) = 0;
   // The same for what does not change while it is bound: all programs of a device share one copy.
   virtual void bind_resident(const std::string& input, const void* data) { bind(input, data); }
-  // An input of which each run reads the rows from `first` on; `data` holds `rows` of them. A GPU's programs are told
-  // of these when they are compiled. Give the first row anew after binding.
+  // An input of which each run reads the rows from `first` on; `data` holds `rows` of them. A GPU's programs get these
+  // names when they are compiled (DeviceOptions::sequences). Give the first row anew after binding.
   virtual void bind_sequence(const std::string& input, const void* data, int64_t rows);
   virtual void set_first(int64_t row);
-  // Of a program compiled with callers_memory: where an input or variable lies for the following runs, `offset` bytes
-  // into the memory, a multiple of 16. What is read and what is written may be the same array, but not overlap
-  // otherwise.
+  // For a program compiled with callers_memory: where an input or variable lies for the following runs. It lies
+  // `offset` bytes into the memory, a multiple of 16. An array that is read and one that is written may be the same
+  // array, but must not overlap otherwise.
   virtual void bind_memory(const std::string& leaf, const DeviceMemory& memory, size_t offset) = 0;
   // Sends the runs off, so that the memory bound may be used for something else after them.
   virtual void release_memory() {}
@@ -37,7 +37,7 @@ class Program {
   // On a device, once output "finite" was 0, the runs that follow write no variable until go_on().
   virtual void run(uint64_t step) = 0;
   virtual void go_on() {}
-  // Of how many past runs an output is remembered, and an element of it, `back` runs before the last.
+  // The number of past runs whose output is remembered, and an element of that output, `back` runs before the last.
   virtual int depth(const std::string&) const { return 1; }
   virtual double recorded(const std::string& output, int64_t element = 0, int back = 0) const;
   // Value of an output after the last run; on the CPU it shares the program's memory.
@@ -46,10 +46,10 @@ class Program {
   virtual std::vector<std::string> implementations() const = 0;
   // From now on each run notes how long every kernel takes, and is sent off alone.
   virtual void time_kernels(bool on) = 0;
-  // Of the last run, in order.
+  // The kernels' times in the last run, in order.
   virtual std::vector<double> kernel_milliseconds() const = 0;
   // Runs once more, looking at the results of every kernel: describes the first that is not finite, or "".
-  // Of a program compiled with fuse = false it is the first op.
+  // In a program compiled with fuse = false this is the first such op.
   virtual std::string first_nonfinite(uint64_t step) = 0;
 
  protected:

@@ -48,7 +48,7 @@ class Variables {
   uint64_t writes_ = 0;
 };
 
-// What one program has seen of the writes to its variables.
+// The writes to its variables that one program has seen.
 class WritesSeen {
  public:
   // Before a run, which writes variables or not: whether others have written some since the last one.

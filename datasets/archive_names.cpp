@@ -22,7 +22,7 @@ int64_t number_of(std::string_view digits) {
   return error == std::errc() && rest == digits.data() + digits.size() && out >= 0 ? out : -1;
 }
 
-// What stands between braces, one by one: "000..009" counts, "a,b" lists; empty: neither.
+// The texts between braces, one by one: "000..009" counts, "a,b" lists. Empty: `inner` does neither.
 std::vector<std::string> choices_of(std::string_view inner) {
   std::vector<std::string> out;
   if (const size_t dots = inner.find(".."); dots != inner.npos) {
@@ -45,7 +45,7 @@ std::vector<std::string> choices_of(std::string_view inner) {
   return out;
 }
 
-// What stands before `from` stays. Braces do not stand in braces.
+// The text before `from` stays as it is. Braces do not nest.
 void expand_braces(const std::string& pattern, size_t from, std::vector<std::string>& out) {
   const size_t open = pattern.find('{', from), close = pattern.find('}', std::min(open, pattern.size()));
   if (close == pattern.npos) {
@@ -85,7 +85,7 @@ size_t existing_folders(const std::string& pattern) {
   return out;
 }
 
-// Of the words that a name is made of, the one that says a part; "" where none does, or several.
+// The word of a name that names a part; "" if no word does, or if several words do.
 std::string part_in(std::string_view name) {
   std::string out;
   for (size_t first = 0; first < name.size(); ++first) {
@@ -134,7 +134,7 @@ std::vector<std::string> expand_pattern(const std::string& pattern) {
     const bool has_stars = name.find_first_of("*?", plain) != name.npos;
     const auto found = has_stars ? matches_of(name, plain) : std::vector{name};
     std::ranges::copy(found, std::back_inserter(out));
-    // What braces name is missed where it is not there, whatever stars stand beside them.
+    // A name from braces stays even without a match, so that the caller misses it, whatever stars it has.
     if (found.empty() && names.size() > 1) out.push_back(name);
   }
   std::ranges::sort(out);

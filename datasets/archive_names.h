@@ -7,9 +7,9 @@ namespace neon {
 
 // Whether it is more than one path.
 bool is_pattern(const std::string& path);
-// The paths that it means, in order: those that * and ? find, and all that braces name, whether they are there or not;
-// where stars beside braces find nothing, the name with its stars.
-// Of a folder that is there by a name with such characters, as the spec's may be, they are its name.
+// The paths that the pattern means, in order: all that * and ? find, and all that braces name, existing or not. If
+// stars beside braces find nothing, the name stays with its stars. An existing folder may have such characters in its
+// name, as the spec's folder may: they are then no pattern.
 std::vector<std::string> expand_pattern(const std::string& pattern);
 
 // An archive of several: where it is, what it is called among them, and what its files are taken to lie in: a folder
@@ -17,8 +17,8 @@ std::vector<std::string> expand_pattern(const std::string& pattern);
 struct NamedArchive {
   std::string path, name, part, folder;
 };
-// `part` is said by a folder below what all have in common, else by a word of the archive's name. A data error where
-// some names say so and some do not.
+// A folder below the common folder gives `part`, or else a word of the archive's name. A data error if only some names
+// give a part.
 std::vector<NamedArchive> name_archives(const std::vector<std::string>& paths, const std::string& common);
 
 // Up to and with the last slash before which all paths agree.

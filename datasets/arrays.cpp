@@ -136,7 +136,7 @@ void check_forms(const ArrayParams& params, const SplitForm& train, const SplitF
 
 namespace {
 
-// Of arrays with those headers, apart from the classes.
+// The meaning of arrays with these headers, without the classes.
 SampleMeaning meaning_of_arrays(const ArrayParams& params, const SplitForm& train) {
   SampleMeaning out;
   out.sample = sample_shape(train.inputs.shape, params, train.inputs.name);

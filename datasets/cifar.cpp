@@ -29,7 +29,7 @@ struct Cifar100Params : CifarParams {
 
 constexpr int64_t kTrainImages = 50000, kTestImages = 10000;
 
-// What both share; `label` is which of a record's labels is taken.
+// The reader of CIFAR-10 and CIFAR-100. `label` chooses among a record's labels.
 class CifarReader {
  public:
   CifarReader(const CifarKind& kind, const CifarParams& params, int label, int64_t classes)
@@ -88,7 +88,7 @@ class CifarReader {
   }
 
  private:
-  // Of files first .. last - 1, one after the other.
+  // The records of files first .. last - 1, one after the other.
   Split records(std::vector<std::string>& files, const std::vector<const char*>& names, size_t first, size_t last,
                 const std::string& place) const {
     std::vector<Split> parts;

@@ -38,8 +38,8 @@ std::string cifar_command(const CifarKind& kind, const DataContext& context);
 
 // Where a folder has that file of the kind; throws a data error when it has none.
 std::string cifar_file(const CifarKind& kind, const std::string& folder, const char* name);
-// How many records of `labels` bytes and pixels so many bytes are; throws a data error for what is none or not whole.
-// `source` starts messages, `start` is what the bytes begin with.
+// The number of records in so many bytes; a record is `labels` bytes and its pixels. Throws a data error if the bytes
+// are no whole records. `source` starts messages, `start` holds the first bytes.
 int64_t cifar_record_count(int64_t bytes, int labels, const std::string& source, std::string_view start = {});
 // The contents of files of the kind, in the order asked for, from a folder or the archive. Throws a data error for one
 // that is not there.

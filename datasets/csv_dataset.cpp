@@ -11,7 +11,7 @@ namespace neon {
 
 namespace {
 
-// The meaning of a training file's targets: classes, or values to regress to where there are none.
+// The meaning of a training file's targets: classes or, without classes, values for a regression.
 class CsvTargets {
  public:
   CsvTargets(const CsvParams& params, const Table& table) : missing_(params.missing) {

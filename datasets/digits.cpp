@@ -65,7 +65,7 @@ class Bend {
   Point knots_[16];
 };
 
-// What one thread needs to draw, kept from sample to sample.
+// The memory that one thread draws with, kept from sample to sample.
 struct Workspace {
   std::vector<Point> through, points;
   std::vector<Stroke> strokes;

@@ -130,7 +130,7 @@ void OpenFolder::read(const std::string& name, int64_t cap, std::string& to) con
   if (got == 0 && size > 0 && int64_t(size) <= cap) {
     to.assign(bytes, size);
     close(file);
-  } else {  // large, empty, or nothing that can be read, and then its trouble is told
+  } else {  // large, empty or unreadable; read_rest reports why
     read_rest(FileSource(join_path(path_, name), file), cap, {bytes, size}, to);
   }
 }

@@ -45,7 +45,7 @@ struct Descriptor {
 class FileSource : public ByteSource {
  public:
   explicit FileSource(const std::string& path);
-  // What was opened by that path, and is closed with this; below 0: could not be, errno says why.
+  // `fd` was opened at that path, and this closes it. Below 0: it could not be opened, and errno says why.
   FileSource(const std::string& path, int fd);
   void read_at(int64_t offset, void* to, size_t size) const override;
 

@@ -16,7 +16,7 @@ namespace neon {
 namespace {
 
 constexpr size_t kPiece = size_t(1) << 30;  // zlib counts in unsigned int
-// Of what read_maybe_gzip() unpacks: of a small file, of a larger one by its size, of a pipe.
+// Limits of read_maybe_gzip(): bytes of a small file, the ratio of a larger one, bytes of a pipe.
 constexpr int64_t kMostOfSmall = int64_t(256) << 20, kMostRatio = 100, kMostOfPipe = int64_t(1) << 30;
 
 }  // namespace
@@ -133,7 +133,7 @@ std::string inflate_raw(std::string_view packed, size_t size, bool prefix, const
   } end{&stream};
   size_t in = 0, done = 0;
   int code = Z_OK;
-  char beyond;  // room for one byte more than expected, to see that there is none
+  char beyond;  // room for one byte more than expected, to see that nothing follows
   while (code == Z_OK && !(prefix && done == size)) {
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data())) + in;
     stream.avail_in = uInt(std::min(packed.size() - in, kPiece));

@@ -11,8 +11,8 @@ namespace neon {
 
 class Hdf5File {
  public:
-  // Throws a data error where there is no such file, or it is none of HDF5's; so do the others for a data set that is
-  // missing, or not plainly in this file.
+  // Throws a data error if there is no such file, or if it is no HDF5 file. The other functions throw one for a data
+  // set that is missing or not plainly in this file.
   explicit Hdf5File(const std::string& path);
 
   const std::string& path() const { return path_; }
@@ -27,7 +27,7 @@ class Hdf5File {
   // room for all.
   Tensor read(const char* set, bool labels) const;
 
-  // Whole numbers of a data set's attribute; empty when there is none.
+  // Whole numbers of a data set's attribute; empty if the data set lacks it.
   std::vector<int64_t> attribute(const char* set, const char* key) const;
 
  private:

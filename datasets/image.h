@@ -9,7 +9,7 @@
 
 namespace neon {
 
-// What samples are made of images.
+// How images become samples.
 struct ImageFormat {
   int64_t channels = 3;  // 1: grey, 3: RGB
   int64_t size = 0;      // side of the square in the middle, once the shorter side has that length; 0: as they are

@@ -14,8 +14,8 @@ struct Arrangement {
 
 // train/CLASS/.../IMAGE, test/ and validation/ (or val/) likewise, or CLASS/.../IMAGE, which is all to train with.
 // Folders before those, which all images lie in, are passed over. Where there are files KEY.cls beside images KEY.jpg,
-// the number in it is the class, and also its name. Files that are no images are told in a warning. A data error where
-// a layout says no classes, or fewer than `least` to train with.
+// the number in it is the class, and also its name. A warning reports files that are no images. A data error if a
+// layout has no classes, or fewer than `least` to train with.
 Arrangement arrange_images(ImageStore& store, size_t least, const DataContext& context);
 
 }  // namespace neon

@@ -9,8 +9,8 @@ namespace neon {
 
 bool is_label_name(std::string_view name);
 
-// Of `images`, those that have a label, and what it says: fields of a sample beside its image (KEY.mask.png) have none.
-// A data error for an image that belongs to no label, a label without image, and one that is no number of a class.
+// The labelled files among `images`, and their labels. Fields of a sample beside its image (KEY.mask.png) have no
+// label. A data error for an image without label, a label without image, and a label that is no number of a class.
 struct LabelFiles {
   std::vector<std::string> images, others;
   std::vector<std::string> names;  // of the labels, by image

@@ -150,7 +150,7 @@ std::vector<CheckedImage> check_images(const ImageSet& set) {
 
 namespace {
 
-// What tells these samples from others, whatever their values.
+// A text that differs from that of other samples, whatever their values.
 std::string identity_of(const ImageSet& set, const std::vector<LabelledImage>& images, const Shape& sample) {
   std::string all = text(sample.to_string(), set.params.size);
   for (const LabelledImage& image : images)

@@ -11,7 +11,7 @@
 
 namespace neon {
 
-// What the readers of images share.
+// The parameters that all readers of images share.
 struct ImageParams : StreamParams {
   int64_t size = 0;
   int64_t channels = 3;
@@ -34,7 +34,7 @@ struct ImageParams : StreamParams {
     StreamParams::describe(p);
   }
   ImageFormat format() const { return {channels, size}; }
-  // Of samples of that shape.
+  // The meaning of samples of that shape.
   SampleMeaning meaning(const Shape& sample) const {
     SampleMeaning out;
     out.sample = sample;

@@ -1,5 +1,5 @@
-// ImageNet's archives. What is said of the images to validate with: line i of a text of the devkit is the number of
-// image i's class, and meta.mat of the devkit has the WordNet name of each number.
+// ImageNet's archives. The devkit labels the validation images: line i of a text is the number of image i's class. The
+// devkit's meta.mat has the WordNet name of each number.
 #include <charconv>
 #include <set>
 

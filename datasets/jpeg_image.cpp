@@ -94,7 +94,7 @@ class Decoder {
     const JOCTET* file = nullptr;
   };
 
-  // Those that are left out leave the pixels as they are.
+  // The warnings left out here do not change the pixels.
   static void note_warning(j_common_ptr common, int level) {
     auto* info = reinterpret_cast<j_decompress_ptr>(common);
     auto* errors = reinterpret_cast<Errors*>(common->err);

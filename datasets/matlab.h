@@ -7,7 +7,7 @@
 
 namespace neon {
 
-// What a field holds: numbers or a text; neither of anything else.
+// The content of a field: numbers or a text. Other content leaves both empty.
 struct MatlabValue {
   std::vector<double> numbers;
   std::string text;

@@ -42,7 +42,7 @@ class Packer {
   Packer(const Packer&) = delete;
   Packer& operator=(const Packer&) = delete;
 
-  // What failed leaves nothing that would be in the way of another try.
+  // A failed run leaves no files in the way of another try.
   ~Packer() {
     for (auto& shards : shards_) shards.clear();
     if (done_) return;

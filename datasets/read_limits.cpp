@@ -30,7 +30,7 @@ bool is_written_below(const std::string& place, const std::string& folder) {
   return end == base.end() && std::find(rest, whole.end(), "..") == whole.end();
 }
 
-// The first link below a folder for which `leads_out` holds; "" where there is none.
+// The first link below a folder for which `leads_out` holds; "" without one.
 std::string link_out_of(const std::string& folder, auto&& leads_out) {
   std::error_code error;
   const auto options = fs::directory_options::follow_directory_symlink;

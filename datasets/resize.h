@@ -23,15 +23,15 @@ class Resizer {
   static constexpr int kAtOnce = elementwise::kResizeLines;
 
   explicit Resizer(const elementwise::Level& level = elementwise::active_level()) : loops_(*level.resizing) {}
-  // What image is to come, with one pixel for a square of `denominator` each way (of which the last may have less);
-  // nothing is worked out anew for one like the last.
+  // Prepares for an image of this size, in which a pixel stands for a square of `denominator` each way. The last square
+  // may be smaller. An image like the last one needs no new plan.
   void plan(const ImageSize& size, int64_t channels, int64_t side, int64_t denominator = 1);
   // Its columns that the middle is made of; lines may have these only, or more.
   Columns needed() const;
   void begin(const Columns& there, std::span<uint8_t> to);
   // Where the next line is to be written and, for k < kAtOnce, the k-th behind it.
   uint8_t* line(int k) { return lines_[k].data() + kUneven; }
-  // That they were: all of them, or those that are left of the image.
+  // Takes the lines just written: kAtOnce of them, or the rest of the image.
   void add(int count);
 
  private:

@@ -1,4 +1,4 @@
-// What the numbers of an image brought to another size are sums of, in whole numbers.
+// Resizing an image as weighted sums of its numbers, with integer weights.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -7,15 +7,15 @@
 
 namespace neon {
 
-// What some places of a resized axis are made of: the same number of neighbours each.
+// The neighbours that make some places of a resized axis; each place has equally many.
 struct Taps {
   int64_t count = 0;
   std::vector<int64_t> first;    // by place
   std::vector<int16_t> weights;  // (places, count); those of a place add up to 2^15, or to one less
 };
 
-// Of the `side` places in the middle of an axis, once the shorter axis of its image is `side` long. There is a pixel
-// for each `denominator` of the axis, the last of which may have fewer: such an axis is length / denominator pixels
+// The taps of the `side` places in the middle of an axis, once the shorter axis of its image is `side` long. There is a
+// pixel for each `denominator` of the axis; the last pixel may have fewer. The axis then is length / denominator pixels
 // long.
 Taps taps_of_middle(int64_t length, int64_t shorter, int64_t side, int64_t denominator);
 

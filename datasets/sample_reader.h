@@ -24,7 +24,7 @@ class LeftOut {
     const std::lock_guard lock(mutex_);
     return int64_t(troubles_.size());
   }
-  // What was wrong with the first of them in the order of the set.
+  // The trouble of the first sample left out, in the order of the set.
   std::string first() const {
     const std::lock_guard lock(mutex_);
     return troubles_.empty() ? "" : troubles_.begin()->second;
@@ -35,7 +35,7 @@ class LeftOut {
   std::map<int64_t, std::string> troubles_;
 };
 
-// What a thread reads with again and again: fresh memory is not had for nothing, nor is a plan of how to resize.
+// Memory and a plan for resizing that a thread keeps from sample to sample, because both cost time to make.
 struct ReadScratch {
   std::string file;
   Resizer resizer;

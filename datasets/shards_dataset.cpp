@@ -105,7 +105,7 @@ class Shards : public Parametrized<Dataset, ShardsParams> {
     return out;
   }
 
-  // What tells the samples from others, whatever their values.
+  // A text that differs from that of other samples, whatever their values.
   std::string identity_of(const ShardIndex& index, int part) const {
     std::string all = text(params.size, ' ', params.channels);
     for (const ShardIndex::File& file : index.parts[size_t(part)]) all += text(' ', file.sha256, ' ', file.samples);

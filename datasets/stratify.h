@@ -7,9 +7,9 @@
 
 namespace neon {
 
-// 0 .. n-1 for samples of these labels, each from 0 to classes - 1, in an order drawn from the stream (seed, name): the
-// last `taken` samples are those that are taken away. Of a class of m samples, m * taken / n are taken, rounded up or
-// down. The last sample of a class stays, as long as others can be taken.
+// 0 .. n-1 for samples of these labels, each from 0 to classes - 1, in an order drawn from the stream (seed, name). The
+// last `taken` samples are the ones to take away. A class of m samples loses m * taken / n of them, rounded up or down.
+// The last sample of a class stays, as long as others can be taken.
 std::vector<int64_t> order_by_class(std::span<const int32_t> labels, int64_t classes, int64_t taken, uint64_t seed,
                                     std::string_view name);
 

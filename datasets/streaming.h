@@ -10,7 +10,7 @@ struct Data;
 struct DataCheck;
 struct DataContext;
 
-// What sets share whose samples can be streamed.
+// The parameters that all sets with samples to stream share.
 struct StreamParams {
   std::string stream = "auto";
   static void describe(auto&& p) {
@@ -21,17 +21,17 @@ struct StreamParams {
   }
 };
 
-// Of samples that take so many bytes in memory, and may take such a share of the room. `only_in_order` says why they
-// cannot be read in any order; "": they can. Where they cannot, stream: true is a config error, and a warning says that
-// auto would have streamed.
+// Whether samples are streamed that take so many bytes and may take such a share of the memory. `only_in_order` says
+// why the samples cannot be read in any order; "": they can. If they cannot, stream: true is a config error, and a
+// warning says that auto would have streamed.
 bool is_streamed(const StreamParams& params, double bytes, double memory_share, const std::string& only_in_order,
                  const DataContext& context);
 
-// Of the samples that are held in memory, or would be.
+// Bytes of the samples that are held in memory, or would be.
 double held_bytes(const Data& data);
 double held_bytes(const DataCheck& check);
 
-// What is held in memory must fit in what is free of it: a memory error that names the source where it does not.
+// Throws a memory error that names the source if these bytes exceed the free memory.
 void check_room_to_hold(double bytes, const std::string& source);
 
 }  // namespace neon

@@ -19,7 +19,7 @@ namespace neon {
 
 enum class FirstLine { header, sample, unclear };
 
-// By the cells of the first line; `counts` tells of each column whether it must hold numbers.
+// Judges the cells of the first line; `counts` has, for each column, whether it must hold numbers.
 FirstLine first_line_by_cells(const std::vector<CsvCell>& cells, const std::vector<bool>& counts,
                               const MissingMarks& missing);
 

@@ -102,7 +102,7 @@ void TarReader::skip(int64_t bytes) {
   if (got < bytes) fail(ErrorKind::data, where(), ": truncated: the archive ends within this file; fetch it again");
 }
 
-// What a long-name or pax header holds, and what pads it.
+// Reads the text of a long-name or pax header, and skips its padding.
 std::string TarReader::read_text(int64_t size) {
   if (size > kMostText) corrupt(text("a header of ", size, " bytes"));
   std::string out(size_t(size), '\0');

@@ -15,10 +15,10 @@ class TarReader {
   explicit TarReader(std::unique_ptr<ByteStream> bytes);  // anything, for fuzzing
 
   // Goes to the next regular file; false after the last. Folders and volume labels are passed over. Links, devices,
-  // sparse files, names that are absolute or have a `..`, an archive without its end and bytes beyond it are errors
-  // (but what follows a gzip stream, which zlib does not tell of).
+  // sparse files, and names that are absolute or have a `..` are errors. So are an archive without its end and bytes
+  // beyond it, except bytes behind a gzip stream, which zlib does not report.
   bool next();
-  // Of the present file: its name without a leading `./`, and its size.
+  // The present file's name, without a leading `./`, and its size.
   const std::string& name() const { return name_; }
   int64_t size() const { return size_; }
   // Where in the archive, unpacked, its content begins.

@@ -1,4 +1,4 @@
-// Outlines of simple shapes, to be told apart: enough to see a convolutional net learn in a second.
+// Outlines of simple shapes to classify: enough to see a convolutional net learn in a second.
 #include <algorithm>
 
 #include "datasets/dataset.h"

@@ -15,7 +15,7 @@ namespace neon::cpu {
 
 namespace {
 
-// Of a thread's sums, which are to stay in its cache.
+// Most bytes of a thread's sums, so that they stay in its cache.
 constexpr int64_t kMostSumBytes = 256 << 10;
 
 class AmxWeightGradient : public Kernel {
@@ -75,7 +75,7 @@ class AmxWeightGradient : public Kernel {
   int64_t row_blocks() const { return divided_up(lines(), rows_); }
   int64_t m_tiles() const { return divided_up(filter_row(), kTileRows); }
   int64_t k_tiles() const { return divided_up(maps(), kTileRows); }
-  // Of a row of images, as far as filters see it: its columns, padding before and after among them.
+  // The columns of a row of images that filters see, with the padding before and after.
   int64_t padded() const { return (columns() - 1) * windows_.strides[1] + dw_.shape()[2]; }
   int64_t line() const { return padded() * channels() * kTileDepth; }
   int64_t sums_of_thread() const { return filter_rows() * m_tiles() * k_tiles() * kTileSums; }

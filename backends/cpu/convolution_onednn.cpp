@@ -1,6 +1,6 @@
 // Convolution and its gradients through oneDNN, activations with channels last, weights in the layout that the
-// primitive asks for. What oneDNN only has reference code for is left to the loops of our own: its are a thousand times
-// slower than its others.
+// primitive asks for. Our own loops take the cases for which oneDNN has only reference code: that code is a thousand
+// times slower than oneDNN's other code.
 #include <algorithm>
 
 #include "backends/cpu/amx.h"
@@ -16,8 +16,8 @@ namespace {
 using dnnl::memory;
 using dims = memory::dims;
 
-// What stands in oneDNN's order: sizes (N,C,H,W), (K,C,R,S) and (G,K/G,C/G,R,S), strides of the arrays as they lie in
-// memory, channels last.
+// The arrays in oneDNN's order of axes: sizes (N,C,H,W), (K,C,R,S) and (G,K/G,C/G,R,S). The strides are those of the
+// arrays in memory, channels last.
 struct Description {
   Description(const Attributes& attributes, const Shape& x, const Shape& w, const Shape& y, memory::data_type type)
       : windows(windows_of(attributes, {w.begin() + 1, w.end() - 1})),

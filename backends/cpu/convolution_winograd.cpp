@@ -55,7 +55,7 @@ class WinogradConvolution : public Kernel {
 
  private:
   int64_t size() const { return w_.shape()[1]; }
-  // A thread's: filters on their way to spread_block's columns; an output of a tile that is none of y's.
+  // Floats of one thread: filters on their way to spread_block's columns, and an output of a tile that lies outside y.
   int64_t turning_floats() const { return turned_ ? 0 : size() * size() * kWinogradChannels * kMapsTogether; }
   int64_t own_floats() const { return turning_floats() + filters_.channels; }
   // In the scratch memory: places of the filters, each set's patches and sums, what threads have for themselves.

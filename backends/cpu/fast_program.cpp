@@ -132,7 +132,8 @@ class FastProgram : public Program {
   }
 
  private:
-  // Of the op that made it, or of the nearest before it that has one: what a pass adds may have none.
+  // The scope of the op that made the value, or of the nearest op before it with a scope: nodes that a pass adds may
+  // lack one.
   std::string scope_of(Value value) const {
     const Graph& graph = lowered_.graph;
     for (const Node* node = &graph.producer(value);; node = &graph.producer(node->inputs[0]))

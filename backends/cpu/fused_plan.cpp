@@ -21,7 +21,7 @@ constexpr int64_t kTileBytes = 4096;        // of a register, where the domain a
 constexpr int64_t kOuterTileBytes = 32768;  // whole columns take more
 constexpr int64_t kWidestTallTile = 512;    // columns; with more, rows of a tile would be too few
 
-// The loop of an op whose inputs in `mask` are single numbers; null when there is none.
+// The loop of an op whose inputs in `mask` are single numbers; null if no such loop exists.
 template <typename R>
 BlockFunction<R> function_of(const Op& op, unsigned mask) {
   if (op.derivative_operand < 0) {
@@ -34,7 +34,7 @@ BlockFunction<R> function_of(const Op& op, unsigned mask) {
   return elementwise::derivative_function<R>(*op.row, op.derivative_operand, mask);
 }
 
-// What joins two parts of a reduction; null for the place of a largest.
+// The row that joins two parts of a reduction; null for argmax.
 const char* joining_row(Reduction kind) {
   switch (kind) {
     case Reduction::sum: return "add";

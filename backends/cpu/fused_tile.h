@@ -16,7 +16,7 @@ void draw(const RegisterPlan<R>& reg, const Run& run, int64_t first, R* to, int6
   else random.uniform_f64(key, uint64_t(first), to, n);
 }
 
-// What the reductions of a tall segment have found in the columns of all stacks: of each row of tiles, and altogether.
+// The results of a tall segment's reductions in the columns of all stacks: for each row of tiles, and altogether.
 template <typename R>
 struct Columns {
   explicit Columns(const SegmentPlan<R>& plan)
@@ -95,7 +95,7 @@ class TileRunner {
     fresh_ = false;
   }
 
-  // Of a tall segment, what one pass does to a tile.
+  // Runs one pass of a tall segment over a tile.
   void run_pass(int pass, int64_t tile, R* partials, Columns<R>& columns) {
     fresh_ = at_.enter(tile) || fresh_;
     const bool last = pass == plan_.last_pass();
@@ -222,7 +222,8 @@ class TileRunner {
     return to;
   }
 
-  // The row that the next tile looks up lies anywhere in memory: the cache is told while this one is worked on.
+  // The row that the next tile looks up lies anywhere in memory: the cache fetches it while the thread works on this
+  // tile.
   void fetch_ahead(const LoadPlan& load) const {
     const int64_t next = at_.row + at_.rows;
     if (next >= plan_.rows || !load.columns_dense) return;

@@ -121,7 +121,7 @@ class GruGradientKernel : public CellKernel<R> {
     this->activation_.derive(dn, value, dn, units);
   }
 
-  // Those of the gates, and what the state of the step before is given beside their product.
+  // Gradients of the gates, and the gradient of the previous state without the part from the gates' product.
   void gates(int64_t n, int64_t t) {
     const int64_t units = this->units_, at = n * this->steps_ + t, last = this->before(t);
     const R *r = arrays_.gates + at * 3 * units, *u = r + units, *value = u + units;

@@ -14,7 +14,7 @@ namespace neon::cpu {
 
 namespace {
 
-// What both kernels read and write.
+// The arrays that both kernels read and write.
 class ImageKernel : public Kernel {
  public:
   ImageKernel(const LoweredKernel& kernel, Context& context)

@@ -36,9 +36,9 @@ class Scratch {
     return reinterpret_cast<T*>(memory_.as<uint8_t>().data() + part);
   }
 
-  // What a kernel takes counts from here on,
+  // A kernel that is being tried takes its parts from here on.
   void begin() { taken_ = 0; }
-  // and there has to be room for it, as it was chosen.
+  // Keeps room for these parts, because the kernel was chosen.
   void keep() { bytes_ = std::max(bytes_, taken_); }
   // Once all kernels are made.
   void allocate() { memory_ = Tensor(DType::u8, {int64_t(bytes_)}); }
@@ -48,8 +48,8 @@ class Scratch {
   Tensor memory_;
 };
 
-// What a kernel is made from. Slots hold the memory of values; they stay where they are, their contents are
-// set before the first run and, for inputs, between runs.
+// A kernel is made from this. Slots hold the memory of values and do not move. Their contents are set before the first
+// run and, for inputs, between runs.
 class Context {
  public:
   Context(const Lowered& lowered, int threads) : lowered(lowered), threads(threads), slots_(lowered.storage.size()) {}
@@ -74,7 +74,7 @@ class Context {
 
 inline int64_t divided_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Of a plain loop; fewer are not worth a second thread.
+// Work of a plain loop; less is not worth a second thread.
 constexpr int64_t kElementsOfOneThread = 16384, kBytesOfOneThread = 4 * kElementsOfOneThread;
 // The threads of a loop with enough work for `useful` of them: one, or all. libgomp lets those threads end that a team
 // has no use for and makes them anew for the next, 20 to 40 us each: teams of all sizes cost LeNet's step 30 new

@@ -52,7 +52,8 @@ void OnednnKernel::set_primitive(const dnnl::primitive& primitive, const dnnl::p
   if (dnnl_memory_t scratch = scratch_for(description)) arguments_.push_back({DNNL_ARG_SCRATCHPAD, scratch});
 }
 
-// Of its own: some of oneDNN's primitives in bf16 take numbers from it that they have not written, which must be 0.
+// Each primitive has scratch memory of its own. Some of oneDNN's primitives in bf16 read numbers there that they have
+// not written, which must be 0.
 dnnl_memory_t OnednnKernel::scratch_for(const dnnl::primitive_desc_base& description) {
   const memory::desc wanted = description.scratchpad_desc();
   if (wanted.get_size() == 0) return nullptr;

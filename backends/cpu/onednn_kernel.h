@@ -45,7 +45,7 @@ class OnednnKernel : public Kernel {
   };
   void add(int argument, Value value, const memory::desc& own, const memory::desc& wanted, bool written);
   void add_reorder(Argument& argument, const memory::desc& wanted);
-  // What a primitive works in, or null.
+  // The memory that a primitive works in, or null.
   dnnl_memory_t scratch_for(const dnnl::primitive_desc_base& description);
 
   Context& context_;

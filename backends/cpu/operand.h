@@ -10,9 +10,9 @@ namespace neon::cpu {
 class Operand {
  public:
   Operand(Context& context, Value value, DType compute);
-  // What the kernel reads; converted when it is a copy.
+  // The array that the kernel reads; converted if it is a copy.
   const void* load(int threads);
-  // What the kernel writes, and after that, to where it belongs.
+  // The array that the kernel writes; store() then converts a copy to its place.
   void* place() { return copy_ ? scratch_.at(*copy_) : memory(); }
   void store(int threads);
   bool is_copy() const { return copy_.has_value(); }

@@ -1,5 +1,5 @@
-// Plain kernels: one obvious loop per op, in double, on any dtype. What everything else is tested against, and
-// the implementation of last resort.
+// Plain kernels: one obvious loop per op, in double, on any dtype. Tests compare all other kernels with them, and they
+// run where no other kernel can.
 #pragma once
 #include <string>
 #include <vector>
@@ -17,7 +17,7 @@ struct PlainArguments {
 using PlainFunction = void (*)(PlainArguments&);
 
 void add_plain(std::string_view op, PlainFunction function);
-PlainFunction find_plain(const Op& op);  // elementwise ops share one; null when there is none
+PlainFunction find_plain(const Op& op);  // elementwise ops share one; null: the op has none
 
 struct PlainRegistration {
   PlainRegistration(std::string_view op, PlainFunction function) { add_plain(op, function); }

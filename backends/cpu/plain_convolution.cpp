@@ -56,8 +56,8 @@ void weight_gradient(PlainArguments& a) {
   store(w, a.outputs[0]);
 }
 
-// What each window sees: place `place` of window `output` stands at place * of_place + output * of_output, channels
-// being places.
+// The numbers that each window sees: place `place` of window `output` stands at place * of_place + output * of_output.
+// Each channel is a place.
 void put_windows(PlainArguments& a, int64_t of_place, int64_t of_output) {
   const Tensor& x = a.inputs[0];
   Tensor& y = a.outputs[0];

@@ -44,7 +44,7 @@ void maximum_gradient(PlainArguments& a) {
   for (size_t i = 0; i < x.size(); ++i) a.outputs[0].set(int64_t(i), x[i]);
 }
 
-// What the mean of each y is divided by.
+// The divisor of each y's mean.
 std::vector<double> counts(const Node& node, const Shape& x, const Shape& y) {
   const auto& window = node.attributes.integers("window");
   if (node.attributes.integer("count_padding"))

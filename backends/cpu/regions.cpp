@@ -44,7 +44,7 @@ class RegionMaximum : public Kernel {
   }
 
  private:
-  // Of a bin: where they lie in the image, and their numbers.
+  // The pixels of a bin: their offsets in the image, and their numbers.
   struct Pixels {
     explicit Pixels(size_t most) : offsets(most), numbers(most) {}
     std::vector<int64_t> offsets;

@@ -64,7 +64,7 @@ template void WinogradTiles::outputs(int64_t, const float*, const float*, const 
 
 namespace {
 
-// Of the outputs along an axis, how many pixels they see, padding not counted: the products of sums over that axis.
+// The number of pixels that all outputs along an axis see, without padding: the products of the sums over that axis.
 int64_t pairs(const Windows& windows, int axis, int64_t length, int64_t outputs) {
   const int64_t before = windows.before[size_t(axis)], size = windows.size[size_t(axis)];
   int64_t out = 0;

@@ -10,9 +10,9 @@ struct BatchPiece {
   int64_t first = 0, images = 0;
 };
 
-// Of arrays x (N,...) and y (N,...), neither empty: pieces of one size, or the last one is smaller. Each has at most
-// 2^31 - 1 elements of either array and `most_bytes` of both, and begins at multiples of 16 bytes; as few images as
-// begin there are a piece also where they are more.
+// Pieces of arrays x (N,...) and y (N,...), neither empty. All have one size, but the last may be smaller. A piece has
+// at most 2^31 - 1 elements of either array and `most_bytes` of both, and begins at multiples of 16 bytes. The fewest
+// images that keep this alignment are a piece, even if they exceed these limits.
 std::vector<BatchPiece> batch_pieces(const TensorType& x, const TensorType& y, size_t most_bytes);
 
 }  // namespace neon::cuda

@@ -25,7 +25,7 @@ class CudaRing : public BatchRing {
   bool is_free(int slot, bool waits) override;
   bool is_idle() override;
 
-  // Memory of an input on the GPU; null for one that is none of the ring's.
+  // Memory of an input on the GPU; null if the ring lacks the input.
   std::shared_ptr<Memory> memory(const std::string& input) const;
   // Around the launch of a run: it begins behind the copy of what was sent last.
   void before_run();

@@ -64,7 +64,7 @@ int CodeText::neighbours(const std::vector<Value>& values) const {
 std::string CodeText::first_row(Value value) const {
   const int64_t elements = row_elements(value);
   if (elements) return text("i64(record[", kRecordFirst, "]) * ", elements, " + ");
-  // What is not read by strides lies together.
+  // A value that is not read by strides lies together.
   const Placement& placement = context_.lowered.placements[size_t(value.id)];
   NEON_ASSERT(placement.lies_together(type(value).shape.elements()));
   return placement.first ? text(placement.first, "ll + ") : "";

@@ -10,18 +10,17 @@ constexpr int kAccessBytes = 16;  // the widest that a thread reads or writes at
 // The device's name of a fold: FoldSum, FoldMax, FoldMin.
 std::string fold_name(const Op& op);
 
-// What a kernel begins with, whose arrays are `code`'s: `bounds` of its launch, and how each array's pointer is
-// qualified.
+// The head of a kernel with the arrays of `code`: `bounds` limits its launch, `pointer` qualifies each array's pointer.
 class CodeText;
 std::string kernel_signature(const CodeText& code, const std::string& bounds, const char* pointer);
 // The whole source of a kernel that `code` was used for: `body` after `declarations`, computing in `compute`.
 Source kernel_source(const CodeText& code, DType compute, const std::string& declarations, const std::string& body,
                      int64_t blocks, const std::string& bounds = "kThreads");
 
-// What a kernel reads, then what it writes.
+// The values that a kernel reads, then the values that it writes.
 std::vector<Value> operands(const LoweredKernel& kernel);
 
-// What a register is called.
+// The name of a register.
 using RegisterName = std::string (*)(int);
 
 class CodeText {
@@ -67,8 +66,8 @@ class CodeText {
   std::string literal(double value) const;
 
  private:
-  // What is added to an index into what is read: a sequence begins at the record's first row, a part of a concatenation
-  // where it lies there.
+  // The offset of an index into a value that is read. A sequence begins at the record's first row, a part of a
+  // concatenation at its place there.
   std::string first_row(Value value) const;
   // Where element `index` of what is written lies in its memory.
   std::string placed(Value value, const std::string& index) const;

@@ -1,5 +1,5 @@
-// What is done the first time that a machine sees a program, and is then found on disk: kernels are compiled,
-// algorithms chosen. When that takes more than a moment the listener is told once what it waits for.
+// The work for a program that is new to a machine: neon compiles kernels and chooses algorithms, and later finds both
+// on disk. If the work takes more than a moment, this tells the listener once why it waits.
 #pragma once
 #include <condition_variable>
 #include <mutex>

@@ -58,7 +58,7 @@ const Nvrtc& nvrtc() {
   return loaded;
 }
 
-// What is compiled for a GPU of `arch`: itself, or the newest before it that NVRTC knows, as PTX.
+// The architecture to compile for a GPU of `arch`: itself, or the newest before it that NVRTC knows, as PTX.
 int known_arch(int arch) {
   const std::vector<int>& archs = nvrtc().archs;
   const auto later = std::ranges::upper_bound(archs, arch);

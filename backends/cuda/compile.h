@@ -12,10 +12,10 @@
 
 namespace neon::cuda {
 
-// Machine code for compute capability `arch` (90) of each source; for a GPU that NVRTC does not know PTX for the newest
-// before it, which the driver compiles on. What was compiled before for the same source, architecture and version of
-// CUDA (that neon was built with: NVRTC, which could tell of its own, is not even opened where everything is there) is
-// taken from cache_dir()/cuda; a cache that cannot be written is no error.
+// Machine code of each source for compute capability `arch` (90). For a GPU that NVRTC does not know: PTX for the
+// newest architecture before it, which the driver compiles further. Code that was compiled before comes from
+// cache_dir()/cuda, by source, architecture and the version of CUDA that neon was built with. NVRTC's own version is
+// not asked: if the cache has everything, NVRTC is not even opened. A cache that cannot be written is no error.
 // From its construction on other threads compile, all but one of those that neon has.
 class Compilation {
  public:

@@ -13,7 +13,7 @@ namespace neon::cuda {
 namespace {
 
 constexpr size_t kSlack = size_t(16) << 20;  // what arrays may take beyond their bytes
-// What a plan's workspace may take: a share of the GPU's memory, within these bounds in bytes.
+// The most that a plan's workspace may take: a share of the GPU's memory, within these bounds in bytes.
 constexpr size_t kWorkspaceShare = 8, kLeastWorkspace = size_t(512) << 20, kMostWorkspace = size_t(4) << 30;
 // In exact f32 the fastest plans (Winograd's, Fourier's) ask for up to 4 GiB, also where that saves microseconds. There
 // a byte is given for so many operations: 1.5 GiB for what takes an H200 a millisecond.
@@ -75,8 +75,8 @@ class ConvolutionKernel : public LibraryKernel {
     return true;
   }
 
-  // Of those whose workspace finds room now, and beside what is reserved; returns whether all did. Where none does,
-  // taking it says so.
+  // Keeps the fastest plan whose workspace finds room now and beside the reserved bytes; returns whether all plans do.
+  // If no workspace finds room, allocating it reports the error.
   bool keep_fastest(std::vector<Plan>& candidates, size_t reserved) const {
     const size_t later = device_->free_bytes();
     const Memory left = varied(device_, of_.a), right = varied(device_, of_.b),

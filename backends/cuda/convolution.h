@@ -1,6 +1,6 @@
-// Convolution and its gradients by cuDNN, channels last, with bias and relu in the same kernel. Of the heuristic's
-// plans the first is taken, the same each time; or, where the clock may choose, the fastest of its first few. What was
-// chosen is remembered on disk.
+// Convolution and its gradients by cuDNN, channels last, with bias and relu in the same kernel. neon takes the first of
+// the heuristic's plans, the same each time. If the clock may choose, neon takes the fastest of the first few. The
+// choice is remembered on disk.
 #pragma once
 #include <functional>
 
@@ -15,7 +15,7 @@ bool has_uneven_padding(const Attributes& attributes);
 // what it makes them with for the first. By a thread of its own; what cannot be opened says so where it is called.
 void open_convolution_library(const std::function<std::shared_ptr<Device>()>& open_device);
 
-// What is kept of a GPU's convolutions, by the programs that it runs.
+// The plans of a GPU's convolutions, which its programs keep.
 std::shared_ptr<ConvolutionPlans> make_convolution_plans(std::shared_ptr<Device> device);
 
 // Has options.plans make those that make_convolution() will ask for: by several threads, where it would be one.
@@ -29,7 +29,7 @@ std::unique_ptr<LibraryKernel> make_convolution(const LoweredKernel& kernel, con
 // Bytes that a convolution may use at most to work in.
 size_t convolution_workspace(const LoweredKernel& kernel, const Graph& graph, bool tf32, const Device& device);
 
-// Of cuDNN.
+// The version of cuDNN.
 size_t convolution_version();
 
 }  // namespace neon::cuda

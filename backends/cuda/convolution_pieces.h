@@ -7,7 +7,7 @@
 
 namespace neon::cuda {
 
-// What its library() is called.
+// The name that its library() returns.
 constexpr const char* kPieces = "cudnn pieces";
 
 struct ConvolutionPiece {

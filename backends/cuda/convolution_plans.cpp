@@ -39,7 +39,7 @@ DiskCache cache_of(const Device& device) {
 
 void open_convolution_library(const std::function<std::shared_ptr<Device>()>& open_device) {
   cudnn();
-  // What lies beside it and it would open later.
+  // Opens the libraries beside it that cuDNN would open later.
   Dl_info info{};
   const std::string file = dladdr(reinterpret_cast<void*>(cudnn().version), &info) ? info.dli_fname : "";
   for (const char* part : {"graph", "engines_precompiled"})

@@ -1,6 +1,6 @@
 // Plans for the convolutions of a GPU's programs. Making them takes cuDNN long, some are compiled: those of all shapes
-// of a program are made by several threads at once. What was chosen is remembered on disk, and while a program has it,
-// equal convolutions of any program have the same plan.
+// of a program are made by several threads at once. The choice is remembered on disk. While a program has a plan, equal
+// convolutions of any program share it.
 #pragma once
 #include <exception>
 #include <map>

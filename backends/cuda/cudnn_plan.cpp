@@ -186,7 +186,7 @@ std::vector<Plan> make_plans(cudnnHandle_t handle, const std::vector<const Descr
   if (!graph.try_finalize()) return out;
   // Seen with cuDNN 9.19 on an H200: mode B, which thinks longer, finds better first plans than A in f32 (a residual
   // net's step 39.6 instead of 46.7 ms with the first plans, 32.7 instead of 35.1 with the fastest), worse ones in f16.
-  // Of some batches of more than 3,000 images it puts the plain engine first, up to 25 times as slow as A's.
+  // For some batches of more than 3,000 images mode B puts the plain engine first, up to 25 times as slow as A's.
   std::vector<cudnnBackendHeurMode_t> modes = {CUDNN_HEUR_MODE_A};
   if (needs.exact_f32) modes.insert(needs.large_batch ? modes.end() : modes.begin(), CUDNN_HEUR_MODE_B);
   modes.push_back(CUDNN_HEUR_MODE_FALLBACK);

@@ -68,7 +68,7 @@ class Descriptor {
   cudnnBackendDescriptor_t descriptor_ = nullptr;
 };
 
-// What a program may run of an operation graph.
+// Requirements for the plans of an operation graph that a program may run.
 struct PlanNeeds {
   bool exact_f32 = false;      // f32 stays f32: no tensor cores, whose products of f32 are TF32
   bool deterministic = false;  // the same bits each time

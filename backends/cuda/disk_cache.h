@@ -1,5 +1,5 @@
-// What was made once on this machine and is found again: compiled kernels, chosen algorithms. A file each in the cache
-// folder (NEON_CACHE_DIR), written beside its place and renamed. Where there is no folder and none can be made, as
+// Compiled kernels and chosen algorithms that were made once on this machine and are found again. Each is a file in the
+// cache folder (NEON_CACHE_DIR), written beside its place and renamed. If there is no folder and none can be made, as
 // under /dev/null, nothing is kept.
 #pragma once
 #include <string>
@@ -10,10 +10,10 @@ class DiskCache {
  public:
   // `kind` ends the files' names; entries of another `version` are not found.
   DiskCache(std::string kind, std::string version);
-  // False when there is none, or it is not whole.
+  // False if there is no such entry, or if it is not whole.
   bool read(const std::string& key, std::string& value) const;
   void write(const std::string& key, const std::string& value) const;
-  // "" where there is none.
+  // "" without a folder.
   const std::string& folder() const { return folder_; }
   // Whether what is written is found again.
   bool keeps() const;

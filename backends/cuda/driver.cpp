@@ -15,7 +15,7 @@ bool asked_to_wait() {
   return given && *given && std::string_view(given) != "0";
 }
 
-// Of a kernel, told of after it was started.
+// Whether it is a fault of a kernel, which the driver reports after the kernel has started.
 bool is_fault(CUresult result) {
   switch (result) {
     case CUDA_ERROR_ILLEGAL_ADDRESS:

@@ -47,14 +47,14 @@ class Device {
   // The same, and a fault is that of a kernel of the program that runs.
   void check(CUresult result, const std::string& doing) const;
   void wait(const std::string& doing) const { check(cuStreamSynchronize(stream_), doing); }
-  // Of the program whose runs are sent now.
+  // Sets the name of the program whose runs are sent now.
   void set_running(const std::string& name) { running_ = name; }
   // Whether each kernel is to be waited for before the next one.
   bool waits_for_kernels() const { return waits_for_kernels_; }
   size_t free_bytes() const;
   // Throws what taking so many bytes ends in where fewer are free; takes nothing.
   void expect_room(size_t bytes, const std::string& what) const;
-  // Of Memory, at most at any time.
+  // The most bytes of Memory at any time.
   size_t peak_bytes() const { return peak_bytes_; }
 
  private:

@@ -14,12 +14,12 @@ struct EarlyLaunch {
   void *a, *b, *bias, *c, *workspace;
 };
 
-// Those of a GPU: threads that record launches, each on a stream of its own, of which nothing is kept. What fails there
-// fails again when it is launched.
+// The early launches of a GPU. Threads record launches, each on a stream of its own, and discard the recording. A
+// kernel that fails there fails again when it is launched.
 class EarlyLaunches {
  public:
   explicit EarlyLaunches(std::shared_ptr<Device> device) : device_(std::move(device)) {}
-  // Once those before have ended. Of kernels that share a plan one is recorded.
+  // Begins once the launches before have ended. Records one kernel for each plan that kernels share.
   void begin(std::vector<EarlyLaunch> launches);
   // Waits for them. To be called before anybody else launches a library's kernel, or drops one: a plan of cuDNN's is
   // run by one thread at a time, whatever programs have it.

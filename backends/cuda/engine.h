@@ -1,4 +1,4 @@
-// What outlives a program on the GPU: the device with resident inputs and the memory that programs share, the
+// The state that outlives a program on the GPU: the device with resident inputs and the memory that programs share, the
 // variables' copies, and memory for arrays.
 #pragma once
 #include <map>
@@ -13,7 +13,7 @@ namespace neon::cuda {
 class ConvolutionPlans;
 class CudaProgram;
 
-// What the programs of one GPU share.
+// The state that the programs of one GPU share.
 class Engine {
  public:
   explicit Engine(int index);

@@ -5,7 +5,7 @@
 
 namespace neon::cuda {
 
-// Of one run, in milliseconds.
+// The time of one run, in milliseconds.
 struct RunTime {
   float between;   // a mark before it on the device and one behind it
   float starting;  // of these the device may have waited so many for the host: it loads kernels, or others keep it
@@ -14,9 +14,9 @@ struct RunTime {
 
 constexpr float kLongMilliseconds = 4;
 
-// Which of `count`. `once` runs a candidate; `closely` returns what one run takes of a candidate that may take less
-// than kLongMilliseconds, given what it took with the host's delays. What certainly takes much longer than the best so
-// far is run once or twice and not measured closely.
+// The index of the fastest of `count` candidates. `once` runs a candidate. `closely` returns the time of one run if
+// that may be less than kLongMilliseconds, given the time with the host's delays. A candidate that certainly takes much
+// longer than the best so far runs once or twice and is not measured closely.
 size_t fastest(size_t count, const std::function<RunTime(size_t)>& once,
                const std::function<float(size_t, float)>& closely);
 

@@ -40,13 +40,13 @@ bool GivenSource::is_pack(const Instruction& load, int width) const {
          int64_t(size_of(code_.type(load.value).dtype)) * width <= kAccessBytes;
 }
 
-// Of number x of row y, by axis of (N,H,W,C).
+// The coordinate of number x of row y along an axis of (N,H,W,C).
 std::string GivenSource::coordinate(int axis) const {
   if (axis < 2) return axis == 0 ? "image" : "y";
   return text("(x ", axis == 2 ? "/ " : "% ", images_.domain[3], ")");
 }
 
-// Of the element that a load has of number x of row y.
+// The place of the element that a load reads for number x of row y.
 std::string GivenSource::place(const Instruction& load, size_t reg) const {
   const auto& s = load.strides;
   const std::string image = load.index ? text("row", reg) : text(load.first, " + ", s[0], "ll * image");

@@ -6,7 +6,7 @@ namespace neon::cuda {
 
 class GivenSource {
  public:
-  // Of inputs[0], or of what the prologue makes of the inputs; `compute` is the kernel's R.
+  // Reads inputs[0], or the result of the prologue on the inputs; `compute` is the kernel's R.
   GivenSource(const LoweredKernel& kernel, CodeText& code, DType compute);
 
   const Shape& shape() const { return images_.domain; }

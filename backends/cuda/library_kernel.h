@@ -19,7 +19,7 @@ class LibraryKernel {
   // workspace_bytes(); nothing is kept there.
   virtual void launch(const void* a, const void* b, const void* bias, void* c, void* workspace) = 0;
   virtual size_t workspace_bytes() const = 0;
-  // What it runs, which equal kernels share.
+  // The plans that it runs; equal kernels share them.
   virtual std::vector<const void*> plans() const { return {this}; }
 };
 
@@ -28,7 +28,7 @@ class ConvolutionPlans;
 struct LibraryOptions {
   bool timed = false;  // the clock may choose among a library's algorithms; otherwise the same ones are taken each time
   bool tf32 = false;
-  ColdStart* cold = nullptr;          // is told when a choice is not on disk
+  ColdStart* cold = nullptr;          // begins when a choice is not on disk
   ConvolutionPlans* plans = nullptr;  // of the GPU
   size_t piece_bytes = 0;             // as DeviceOptions has it
   size_t reserved = 0;                // bytes for the program's values, which are taken once all is chosen

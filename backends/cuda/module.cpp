@@ -1,4 +1,4 @@
-// What the executable finds when it opens the module.
+// The functions that the executable finds when it opens the module.
 #include <functional>
 #include <mutex>
 

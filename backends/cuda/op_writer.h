@@ -1,4 +1,4 @@
-// What the writers of kernels of single ops have in common.
+// The common part of the writers of kernels of single ops.
 #pragma once
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
-// What is decided of a program before it has memory: which results are recorded, what the texts of its kernels are
-// told, and how many bytes it will take.
+// Decisions on a program before it has memory: which results are recorded, what the writers of its kernels get, and how
+// many bytes it will take.
 #pragma once
 #include "backends/cuda/driver.h"
 #include "backends/cuda/source.h"
@@ -23,7 +23,7 @@ RingPlan plan_ring(const Lowered& lowered);
 SourceContext source_context(const Lowered& lowered, std::map<std::string, int>& scalars, const RingPlan& ring,
                              const DeviceOptions& options, const Device& device);
 
-// What generated kernels share: counters of blocks, then partial results.
+// The memory that generated kernels share: counters of blocks, then partial results.
 struct PartialsPlan {
   int tickets = 1;
   size_t partial_bytes = 0;
@@ -37,7 +37,7 @@ size_t record_bytes(size_t scalars);
 
 const std::string& leaf_name(const Graph& graph, Value leaf);
 
-// What a CudaProgram of the graph will take, without making it.
+// The memory that a CudaProgram of the graph will take, without making the program.
 MemoryNeeds needs_of(const Graph& graph, const DeviceOptions& options, const Device& device);
 
 }  // namespace neon::cuda

@@ -23,7 +23,7 @@ namespace neon::cuda {
 
 namespace {
 
-// Nothing where it is none, or one that cuBLASLt does not take.
+// Empty if the kernel is no product of pixels, or one that cuBLASLt does not take.
 std::optional<ProductCase> product_of_pixels(const LoweredKernel& kernel, const Lowered& lowered) {
   const Graph& graph = lowered.graph;
   if (!is_pointwise(kernel, graph) || !is_of_one_type(kernel, graph)) return {};
@@ -78,8 +78,8 @@ size_t faster_of(LibraryKernel* const (&both)[2], const LoweredKernel& kernel, c
                     [&](size_t i) { both[i]->launch(a.data(), b.data(), bias.data(), c.data(), workspace.data()); });
 }
 
-// What may be faster than cuDNN's own kernel, by the name of its library: where the clock may choose, or surely. ""
-// where nothing.
+// The library whose kernel may be faster than cuDNN's own, by its name: if the clock may choose, or if it surely is. ""
+// if no library is.
 std::string rival_of(const LoweredKernel& kernel, const Lowered& lowered, const LibraryOptions& options) {
   const bool is_product = bool(product_of_pixels(kernel, lowered));
   const bool is_turned = !is_product && !options.tf32 && is_turnable(kernel, lowered.graph);

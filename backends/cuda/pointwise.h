@@ -10,8 +10,9 @@ namespace neon::cuda {
 void prepare_convolutions(const std::vector<const LoweredKernel*>& kernels, const Lowered& lowered,
                           const Device& device, const LibraryOptions& options);
 
-// A convolution or a gradient of one; null where no library takes it. Of two kernels for it, it is the faster, which is
-// remembered on disk, where the clock may choose; else cuDNN's own, but for what was seen to be slower in exact f32.
+// A convolution or a gradient of one; null where no library takes it. If the clock may choose, neon takes the faster of
+// two kernels and remembers it on disk. Otherwise neon takes cuDNN's own, except where that was seen to be slower in
+// exact f32.
 std::unique_ptr<LibraryKernel> make_convolution_or_product(const LoweredKernel& kernel, const Lowered& lowered,
                                                            std::shared_ptr<Device> device,
                                                            const LibraryOptions& options);

@@ -11,7 +11,8 @@ namespace {
 
 constexpr int64_t kMostSums = 32;  // numbers that a thread collects at once, in registers
 constexpr int64_t kMostSeen = 64;  // elements of a tile, times the windows that see it
-// Of sums: blocks of a processor, tiles of a thread below which there are fewer, threads with neighbouring channels.
+// For sums: blocks of a processor; tiles of a thread, below which there are fewer blocks; threads with neighbouring
+// channels.
 constexpr int kSummingBlocks = 4, kTilesOfThread = 4;
 constexpr int64_t kLanes = 8;  // 128 bytes
 
@@ -141,7 +142,7 @@ class PoolGradientWriter {
     return text(out, "  const bool sees = ", sees, ";\n  const int at = ", within, " ? ", at, " : -1;\n");
   }
 
-  // What window o0, o1, ... is given, y, and where it goes; it may have to go through the derivative.
+  // The gradient y of window o0, o1, ..., and the place that it goes to. y may have to go through the derivative.
   std::string given(bool needs_numbers) {
     const Value y = kernel_.inputs[0];
     std::string out = text("  const i64 from = ", place("o", &Axis::small), ";\n  get_all<int, ",

@@ -1,9 +1,9 @@
 // Max pooling of 16-bit numbers along a strip of windows. A number and its place in the window are one integer, the
-// number above and 0xffff - place below: the larger of two such is the larger number, and of equal ones the first. What
-// a strip's neighbouring windows see of one column is gone through once, as if it were a window's first; where it is a
-// later one its places are larger, and so the integers smaller by as many columns.
+// number above and 0xffff - place below: the larger of two such is the larger number, and of equal ones the first. A
+// thread goes through the numbers of one column once for all neighbouring windows, as if it were a window's first
+// column. In a later column the places are larger, and so the integers are smaller by as many columns.
 
-// What lies outside: below -infinity.
+// The number outside the image: below -infinity.
 constexpr u32 kOutside = 0x80008000u;
 
 // All bits of a half where its highest is set.
@@ -109,8 +109,8 @@ struct Largest {
   }
 };
 
-// Of kWindows windows of kWindow columns, kStride apart: see(x, column) takes column x of the strip, all its places as
-// those of a window's first column; give(j, largest) gets window j's.
+// The largest numbers of kWindows windows of kWindow columns, kStride apart. see(x, column) takes column x of the
+// strip, all its places as those of a window's first column; give(j, largest) gets window j's largest.
 template <typename T, int kWidth, int kWindows, int kWindow, int kStride, typename See, typename Give>
 __device__ __forceinline__ void largest_of_strip(See see, Give give) {
   Largest<T, kWidth> columns[(kWindows - 1) * kStride + kWindow];

@@ -5,7 +5,7 @@
 
 namespace neon::cuda {
 
-// Of op "pool_max". Not where windows step over channels, an odd number of them is there, or places are no bytes.
+// For op "pool_max". False if windows step over channels, if the number of channels is odd, or if places are no bytes.
 bool is_pooled_by_strips(const LoweredKernel& kernel, SourceContext& context);
 Source pool_strip_source(const LoweredKernel& kernel, SourceContext& context);
 

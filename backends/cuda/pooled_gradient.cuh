@@ -1,9 +1,9 @@
 // The gradient of the filters w (K,C) of a pooled product, and of its bias (K): sums over all windows and their pixels
 //   dw[k,c] = sum of given[window,k] * x[pixel,c] where the pixel was the largest, db[k] = sum of given[window,k]
-// with given (N,P,Q,K) after the derivative by the gate, and x (N,H,W,C). What is given to each pixel, mostly zeros, is
+// with given (N,P,Q,K) after the derivative by the gate, and x (N,H,W,C). The gradient of each pixel, mostly zeros, is
 // made in registers and nowhere else.
 //
-// Of mma.m16n8k16 lane 4 g + i has rows g and g + 8 of dw's filters, columns 2 i and 2 i + 1 of its channels, and of
+// In mma.m16n8k16, lane 4 g + i has rows g and g + 8 of dw's filters, columns 2 i and 2 i + 1 of its channels, and of
 // the pixels, which are k, the upper two of window i and the lower two; in TF32 of m16n8k8 first the upper two, then
 // the lower. As with the product, which filter is which row and which channel is which column is free: a lane takes
 // neighbours.
@@ -54,7 +54,7 @@ __device__ __forceinline__ void pooled_gradient(const T* x, const T* given, cons
       if (there) pixels[k].load(x + (i64(corner) + k / 2 * kW + k % 2) * kC + g * kColumns);
       else pixels[k] = {};
     }
-    // What a filter's window gives to its pixels, in as many words as those of a row are.
+    // The gradients that a filter's window gives to its pixels, in as many words as a row of pixels has.
     u32 upper[kFilters][2 / kOfWord], lower[kFilters][2 / kOfWord];
 #pragma unroll
     for (int f = 0; f < kFilters; ++f) {

@@ -1,9 +1,9 @@
 // A product of matrices on tensor cores that ends with max pooling: pixels x (N,H,W,C) of few channels by filters w
 // (K,C), plus a bias (K); then the largest of every 2 x 2 pixels, y (N,H/2,W/2,K), and which it was.
 //
-// A warp takes eight windows that lie side by side, and kTiles x 8 filters. Of mma.m16n8k16 lane 4 g + i has rows g and
-// g + 8 of the pixels and of the sums, and columns 2 i and 2 i + 1 of the sums. Row g is window g's left pixel, g + 8
-// the right one; with one product for the upper pixels and one for the lower, a lane has whole windows in registers.
+// A warp takes eight windows that lie side by side, and kTiles x 8 filters. In mma.m16n8k16, lane 4 g + i has rows g
+// and g + 8 of the pixels and of the sums, and columns 2 i and 2 i + 1 of the sums. Row g is window g's left pixel, g +
+// 8 the right one; with one product for the upper pixels and one for the lower, a lane has whole windows in registers.
 // Which channel is which k is free, as long as both operands agree, and so is which filter is which column: a lane
 // takes neighbours of both, so that it reads and writes 16 bytes at once. A step is 16 channels of 16 bits, or 8 of
 // TF32 by m16n8k8, of which a lane has one where it has two of the others.

@@ -20,7 +20,8 @@ std::string pointer(CodeText& code, Value value) {
   return text("(", device_type(code.type(value).dtype), "*)", code.address(value));
 }
 
-// Of what counts `all` things, by steps of as many as all blocks' warps take at once, at most 4 each.
+// The type of an index that counts to `all`. Its steps are the things that all blocks' warps take at once, at most 4
+// each.
 const char* index_type(int64_t all, int64_t blocks) {
   return all + 4 * kWarpsOfBlock * blocks < (int64_t(1) << 31) ? "u32" : "i64";
 }

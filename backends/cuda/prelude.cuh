@@ -1,4 +1,4 @@
-// What every generated kernel begins with: loads and stores of all types, random numbers, folds over lanes. NVRTC
+// The beginning of every generated kernel: loads and stores of all types, random numbers, folds over lanes. NVRTC
 // compiles it; it includes nothing. Kernels have kThreads threads a block.
 
 typedef signed char i8;

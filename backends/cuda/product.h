@@ -22,7 +22,7 @@ struct ProductCase {
   bool swapped = false;  // launch() is given b first
 };
 
-// That of a kernel "matmul".
+// The case of a kernel "matmul".
 ProductCase product_of(const LoweredKernel& kernel, const Graph& graph);
 
 // Null when cuBLASLt does not take the case.
@@ -41,7 +41,7 @@ size_t product_workspace();
 // called.
 void open_product_library(const std::function<std::shared_ptr<Device>()>& open_device);
 
-// Of cuBLASLt.
+// The version of cuBLASLt.
 size_t product_version();
 
 }  // namespace neon::cuda

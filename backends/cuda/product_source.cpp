@@ -86,7 +86,8 @@ class ProductWriter : public OpWriter {
     return body + put(place("m", of_b, "n", output().elements()), "sum") + "  }\n";
   }
 
-  // What the results of this thread go through, read before they are there.
+  // The operand of the derivative that this thread's results go through. The thread reads it before its results are
+  // there.
   std::string gate(int64_t rows, int64_t columns) {
     if (!kernel_.derivative()) return "";
     const std::string place = text("i64(min(m0 + int(threadIdx.x) / kTile + 8 * i, ", rows - 1, ")) * ", columns,

@@ -73,8 +73,8 @@ void CudaProgram::place_leaves(Variables& variables, bool callers_memory) {
   }
 }
 
-// Values that find no room whatever is chosen: that is said before kernels are compiled and algorithms timed, which
-// takes minutes with arrays of that size.
+// Fails early if the values find no room whatever is chosen. To compile kernels and time algorithms first would take
+// minutes with arrays of that size.
 void CudaProgram::expect_room() {
   const Device& device = *engine_->device;
   if (lowered_.arena_bytes <= device.free_bytes()) return;

@@ -31,7 +31,7 @@ class CudaProgram : public Program {
   // Inputs of the ring's names are its slots from now on, and every run is sent off at once, behind the copy of what it
   // reads. The ring tells when it goes.
   void bind_ring(CudaRing* ring);
-  // The ring ends before this. What is still queued is a run that could not be started, which was told.
+  // The ring ends before this. A run that is still queued could not be started, which was reported.
   void leave_ring();
   void set_scalar(const std::string& name, double value) override;
   void run(uint64_t step) override;
@@ -92,7 +92,7 @@ class CudaProgram : public Program {
   const std::string name_;
   SharedPlaces places_;
   std::optional<ScratchShare> share_;  // for values of a run, and what libraries work in
-  int64_t scratch_moves_ = 0;          // that slots_ know of
+  int64_t scratch_moves_ = 0;          // the move whose addresses slots_ have
   Memory kept_, records_, ring_, partials_;
   Pinned host_ring_;          // State, then the ring
   size_t ticket_bytes_ = 0;   // before the partial results

@@ -80,7 +80,7 @@ std::vector<size_t> CudaProgram::choose_libraries(const std::vector<size_t>& ask
 
 std::unique_ptr<LibraryKernel> CudaProgram::library_kernel(size_t k, const LibraryOptions& options) {
   const LoweredKernel& kernel = lowered_.kernels[k];
-  // A fault of what still runs is none of this kernel.
+  // Do not blame this kernel for a fault of earlier kernels.
   if (options.timed) engine_->device->wait("waiting for the GPU");
   try {
     if (!kernel.is_matrix_product()) return make_convolution_or_product(kernel, lowered_, engine_->device, options);

@@ -71,7 +71,7 @@ void CudaProgram::flush() {
   queue_.clear();
 }
 
-// What is queued cannot run later: what it reads may have gone by then.
+// Queued runs cannot run later: the values that they read may have gone by then.
 void CudaProgram::follow_scratch() {
   drop_graphs();
   try {
@@ -104,7 +104,7 @@ void CudaProgram::launch_kernels(int row) {
   }
 }
 
-// What is kept of variables that others have written, before the runs that read it.
+// Makes the kept values of variables that others have written, before the runs that read these values.
 void CudaProgram::launch_once() {
   for (size_t k = 0; k < kernels_.size(); ++k) {
     if (!lowered_.kernels[k].is_once()) continue;

@@ -4,7 +4,7 @@
 
 namespace neon::cuda {
 
-// What there was goes first: there may be no room for both. Letting go of memory waits for the kernels that use it.
+// The old memory goes first: there may be no room for both. Freeing memory waits for the kernels that use it.
 void Scratch::take(size_t bytes) {
   ++moves_;
   memory_ = Memory();

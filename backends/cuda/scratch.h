@@ -14,11 +14,11 @@ class Scratch {
  public:
   explicit Scratch(std::shared_ptr<Device> device) : device_(std::move(device)) {}
 
-  // Of the whole. It changes with moves(), and what was in it is lost then, so a run asks before it begins. Throws a
-  // memory error where it was lost to others while it moved.
+  // The address of the whole. It changes with moves(), and the contents are lost then, so a run asks before it begins.
+  // Throws a memory error if other programs took the memory while it moved.
   void* data();
   int64_t moves() const { return moves_; }
-  // What a share of so many bytes takes beside what there is.
+  // The bytes that a share of so many bytes takes beside the present memory.
   size_t missing(size_t bytes) const { return bytes - std::min(bytes, memory_.bytes()); }
 
  private:

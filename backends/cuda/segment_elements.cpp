@@ -87,8 +87,8 @@ std::string SegmentElements::pack_place(const Instruction& i) {
                  : placed(i);
 }
 
-// What is read for all of a thread's neighbouring elements at once; k, r and e are those of the first. Where several
-// rows are fetched before the first of them is used, it is `fetch` that reads row u.
+// The loads for all of a thread's neighbouring elements at once; k, r and e belong to the first element. If several
+// rows are fetched before the first is used, `fetch` reads row u.
 SegmentElements::Loads SegmentElements::loads(const Needs& needs, const Needs& cached, int at_once) {
   Loads out;
   for (size_t n = 0; n < segment_.body.size(); ++n) {
@@ -126,8 +126,8 @@ int SegmentElements::rows_at_once(const Needs& needs, const Needs& cached) const
   return words == 0 ? 1 : std::clamp(kWordsAtOnce / words, 1, kMostRowsAtOnce);
 }
 
-// What walk `level` does with a thread's neighbouring elements from first_k, first_r, first_e on; `keep` ends what is
-// done with each.
+// The work of walk `level` on a thread's neighbouring elements from first_k, first_r, first_e on. `keep` comes last for
+// each element.
 std::string SegmentElements::elements(const Needs& needs, const Needs& cached, int level, const std::string& keep,
                                       const std::string& reads) {
   const bool guarded = fold_ != Fold::none;

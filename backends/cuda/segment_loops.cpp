@@ -57,7 +57,7 @@ std::string SegmentWriter::last_lines() const {
   return once.empty() ? "" : text("    if (block == 0 && threadIdx.x == 0) {\n", once, "    }\n");
 }
 
-// What is computed once a group, or just once, before walk `level`.
+// The code that runs once a group, or just once, before walk `level`.
 std::string SegmentWriter::kept(int level) const {
   std::string once, variables, each;
   for (size_t n = 0; n < segment_.body.size(); ++n) {

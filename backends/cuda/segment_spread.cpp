@@ -8,7 +8,7 @@ namespace neon::cuda {
 namespace {
 
 constexpr int64_t kElementsOfManyBlocks = 256 * 1024;
-// Of totals: blocks at the most, and rounds of each before there are more than keep the GPU busy.
+// For totals: the most blocks, and the rounds of each block before there are more blocks than keep the GPU busy.
 constexpr int64_t kBlocksWanted = 1024, kRoundsOfTotals = 8;
 constexpr int kLeastAcross = 8;      // threads beside each other: a line of memory of 16-bit numbers
 constexpr int kAcrossOfMeeting = 8;  // the same where blocks meet, of which each reads all blocks' parts
@@ -113,8 +113,8 @@ void SegmentSpread::choose_lanes(int64_t busy_blocks) {
   }
 }
 
-// Of an outer fold, beside each other: a power of two, with few beyond the last group, and no more rows of them than
-// there are.
+// Threads beside each other in an outer fold: a power of two, with few threads beyond the last group, and no more rows
+// of threads than there are rows.
 int SegmentSpread::threads_across() const {
   const int64_t packs = (groups_ + width_ - 1) / width_;
   if (width_ > 1 && !reductions_.empty() && !ends_after_one_walk())
@@ -126,8 +126,9 @@ int SegmentSpread::threads_across() const {
   return best;
 }
 
-// Of blocks that make totals alone, which are few: each has a number for the last one to add up, and takes its turn at
-// the ticket. Of little memory as many as run at the same time, of much enough to fill the largest GPUs a few times.
+// Rounds of blocks that make totals alone. The blocks are few: each has a number for the last block to add up, and
+// takes its turn at the ticket. Little memory gets as many blocks as run at the same time. Much memory gets enough
+// blocks to fill the largest GPUs a few times.
 int64_t SegmentSpread::rounds_of_totals(int64_t busy_blocks) const {
   const int64_t all = (groups_ + per_block_ - 1) / per_block_;
   const int64_t blocks = std::min(std::max(busy_blocks, all / kRoundsOfTotals), kBlocksWanted);

@@ -27,7 +27,7 @@ std::string SegmentWriter::fold_of_lanes(int reg) const {
               for_width(text("      h", reg, "[j] = a", reg, "[j];\n"), "    "));
 }
 
-// What folds of this level begin with.
+// The variables with which folds of this level begin.
 std::string SegmentWriter::fold_variables(int level) const {
   const bool outer = fold_ == Fold::outer;
   const std::string lanes = outer ? text("[", width_, "]") : "";
@@ -46,7 +46,7 @@ std::string SegmentWriter::fold_variables(int level) const {
   return out;
 }
 
-// What later walks need of this one's registers, if it is little.
+// The registers of this walk that later walks need, if they are few.
 SegmentWriter::Needs SegmentWriter::kept_for_later(int level, const Needs& needs) const {
   Needs out(segment_.body.size(), false);
   for (int later = level + 1; later < walks_; ++later) {
@@ -81,9 +81,8 @@ std::string SegmentWriter::first_element() const {
   return text("(first_k / ", row_, " * ", reduced_, " + first_r) * ", row_, " + first_k % ", row_);
 }
 
-// The loop of a walk over a thread's rows. What is kept, or was, has its place by a number that the compiler knows.
-// Elsewhere the loop ends where the rows do: without a way out of its middle, several rows are read before the first is
-// needed.
+// The loop of a walk over a thread's rows. Kept values need a place that the compiler knows as a number. Otherwise the
+// loop ends where the rows end: without an exit in its middle, several rows are read before the first is needed.
 std::string SegmentWriter::rows(int level, const Needs& needs, const Needs& cached, const std::string& keep) {
   const bool in_registers = !keep.empty() || std::ranges::count(cached, true) > 0;
   const int64_t count = rows_of_thread();

@@ -27,8 +27,8 @@ const char* device_type(DType dtype) {
   return "";
 }
 
-// Of what max pooling's gradient is given: the kernel that makes that saves writing and reading it, and takes some
-// microseconds to add up what its blocks summed.
+// The least size of the gradient given to max pooling's gradient. The kernel that makes that gradient saves writing and
+// reading it, but takes some microseconds to add up its blocks' sums.
 constexpr int64_t kLeastPooled = 1 << 20;  // bytes
 
 constexpr int kLeastTensorArch = 80;  // whose tensor cores take bf16 and TF32, too
@@ -67,7 +67,7 @@ std::string source_head() {
 
 namespace {
 
-// That run at the same time: as many as keep memory busy, and may wait for each other.
+// Blocks that run at the same time: as many as keep memory busy, and may wait for each other.
 constexpr int64_t kBlocksOfProcessor = 2;
 
 // Blocks of all segments, one after the other, then the totals and what follows from them.

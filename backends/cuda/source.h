@@ -18,7 +18,7 @@
 
 namespace neon::cuda {
 
-// What a kernel of generated source is called with, in order: the arrays, then
+// A kernel of generated source takes these arguments, in order: the arrays, then
 //   State* state, const u64* record, double* ring, R* partials, u32* ticket
 struct Source {
   std::string text;           // with prelude; the kernel is called "kernel"
@@ -32,7 +32,7 @@ struct Source {
 // scalars as doubles.
 constexpr int kRecordRing = 0, kRecordStep = 1, kRecordFirst = 2, kRecordScalars = 3;
 
-// What the text needs to know of the program around it.
+// The facts of the program that the text of a kernel needs.
 struct SourceContext {
   const Lowered& lowered;
   std::map<std::string, int>& scalars;  // of the record, numbered as they are met

@@ -1,4 +1,5 @@
-// What the kernels of a program tell the host, beside their results; the prelude's State has the same layout.
+// The state that the kernels of a program report to the host, beside their results. The prelude's State has the same
+// layout.
 #pragma once
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// What a choice among a library's algorithms is made by: the clock of the device, and what becomes of NaN.
+// Criteria for the choice among a library's algorithms: the clock of the device, and the treatment of NaN.
 #pragma once
 #include <functional>
 

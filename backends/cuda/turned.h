@@ -6,14 +6,15 @@
 
 namespace neon::cuda {
 
-// Whether a kernel is such a gradient: in f32, of filters that see several pixels. Those that see one are a product.
+// Whether a kernel is such a gradient: in f32, of filters that see several pixels. Filters that see one pixel are a
+// product.
 bool is_turnable(const LoweredKernel& kernel, const Graph& graph);
 
-// That convolution, in `to`, to which its inputs are added: what the gradient of `graph` is given, and the filters
-// turned around.
+// The forward convolution, in `to`. Its inputs are added to `to`: the gradient that the kernel of `graph` is given, and
+// the filters turned around.
 LoweredKernel turned_forward(const LoweredKernel& kernel, const Graph& graph, Graph& to);
 
-// Of the filters turned around, rounded up so that what follows them is aligned like memory of its own.
+// Bytes of the filters turned around, rounded up so that the memory behind them is aligned like memory of its own.
 size_t turned_bytes(const TensorType& w);
 
 // The kernel (const float* w, float* turned, int maps, int places, int channels) that turns filters around, and how
@@ -21,7 +22,7 @@ size_t turned_bytes(const TensorType& w);
 std::string turning_text();
 int64_t turning_blocks(const Shape& w);
 
-// What the kernel's text does not say itself.
+// Side of the squares; the kernel's text does not define it.
 constexpr int kSquare = 32;
 
 }  // namespace neon::cuda

@@ -4,13 +4,13 @@
 
 namespace neon::cuda {
 
-// What its library() is called.
+// The name that its library() returns.
 constexpr const char* kTurned = "cudnn turned";
 
 // Bytes that make_turned_convolution() may use at most to work in.
 size_t turned_workspace(const LoweredKernel& kernel, const Graph& graph, const Device& device);
 
-// Of a kernel that is_turnable(); null when cuDNN has no engine for the convolution.
+// For a kernel that is_turnable(); null if cuDNN has no engine for the convolution.
 std::unique_ptr<LibraryKernel> make_turned_convolution(const LoweredKernel& kernel, const Graph& graph,
                                                        std::shared_ptr<Device> device, const LibraryOptions& options);
 

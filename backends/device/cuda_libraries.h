@@ -14,7 +14,7 @@ std::string cuda_version();
 // Stays open. Null: `problem` names the file, says why it cannot be opened and what to install.
 void* open_library(CudaLibrary library, std::string& problem);
 
-// "570.86.15", of the driver in the kernel, from the words that it says of itself there; "" where it does not.
+// "570.86.15": the driver in the kernel gives its version in this file; "" if it does not.
 std::string driver_version(const std::string& file = "/proc/driver/nvidia/version");
 
 struct FoundLibrary {

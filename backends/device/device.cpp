@@ -23,8 +23,8 @@ std::string folder_of_executable() {
   return folder_of(std::string(path, n > 0 ? size_t(n) : 0));
 }
 
-// Of the shared library that this is in, where it is one. "" in a program that was found by its name alone: nothing is
-// opened because of the folder that one happens to be in.
+// The folder of the shared library that holds this code, if a library does. "" in a program that was found by its name
+// alone: neon opens nothing because of the current folder.
 std::string folder_of_library() {
   Dl_info info{};
   const bool found = dladdr(reinterpret_cast<void*>(&folder_of_library), &info) && info.dli_fname;

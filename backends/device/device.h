@@ -22,9 +22,9 @@ struct DeviceOptions {
   bool timed = false;
   // Products of f32 may take operands rounded to 10 bits of mantissa (TF32), which tensor cores are made for.
   bool tf32 = false;
-  // Of a GPU. Bytes of a batch's arrays that a convolution takes at a time; 0: as many as its library is fast with.
+  // For a GPU: bytes of a batch's arrays that a convolution takes at a time; 0: as many as its library is fast with.
   size_t piece_bytes = 0;
-  // What messages call the program.
+  // The program's name in messages.
   std::string name = "a program";
   // Is told when a program takes long to compile, as it does the first time on a machine.
   Listener* listener = nullptr;
@@ -75,17 +75,18 @@ struct MemoryNeeds {
   size_t variables = 0;  // copies that programs of the same variables share
 };
 
-// What the module offers; it is opened at most once.
+// The interface of the GPU module; it is opened at most once.
 class GpuModule {
  public:
   virtual ~GpuModule() = default;
   virtual std::vector<GpuInfo> devices() = 0;
-  // Threads that open a GPU, and the libraries that convolutions are run by if there will be any, while the caller does
-  // something else: it takes a few tenths of a second. What fails there fails again, and says so, where it is needed.
+  // Threads that open a GPU while the caller does other work: it takes a few tenths of a second. If there will be
+  // convolutions, the threads also open the libraries for them. A failure shows again, with a message, where the GPU or
+  // library is needed.
   virtual std::vector<std::jthread> wake(int index, bool convolutions) = 0;
-  // Of memory, now.
+  // Memory that is free now.
   virtual size_t free_bytes(int index) = 0;
-  // Of memory that programs and arrays took, at most at any time.
+  // The most memory that programs and arrays took at any time.
   virtual size_t peak_bytes(int index) = 0;
   virtual std::string driver_version() = 0;  // "for CUDA 13.0"
   // Besides inputs. A bound where a library chooses for itself.

@@ -18,7 +18,7 @@ struct Row {
 };
 
 std::span<const Row> rows();
-// Null when there is none of that name.
+// Null if no row has that name.
 const Row* find_row(std::string_view name);
 // Throws a config error that gives the nearest names.
 const Row& row(std::string_view name);
@@ -27,7 +27,7 @@ const Row& row(std::string_view name);
 // NEON_SIMD names ("v2", "v3", "v4"). Throws a config error when that name is unknown, a device error when it is too
 // high for this machine.
 const Level& active_level();
-// Those that this machine runs, lowest first.
+// The levels that this machine runs, lowest first.
 std::span<const Level> levels();
 // By name, among those; throws as active_level does.
 const Level& level_named(std::string_view name, std::span<const Level> among = levels());

@@ -1,5 +1,6 @@
-// What the objects compiled for one x86-64 level offer. They include this and the .inc texts, and no header of the
-// standard library: an inline function of it, compiled for v4 and picked by the linker, would crash an older machine.
+// The functions of the objects compiled for one x86-64 level. These objects include this and the .inc texts, and no
+// header of the standard library. The linker could pick a header's inline function that was compiled for v4, which
+// would crash an older machine.
 #pragma once
 #include <stdint.h>
 
@@ -58,7 +59,7 @@ struct PoolRun {
 };
 template <typename R>
 struct Pooling {
-  // The largest, the first of equal ones; NaN is above all. What is not above `least` becomes it.
+  // The largest, the first of equal ones; NaN is above all. A largest that is not above `least` becomes `least`.
   void (*maximum_u8)(const PoolRun& run, const R* x, R least, R* y, uint8_t* position);
   void (*maximum_i32)(const PoolRun& run, const R* x, R least, R* y, int32_t* position);
   // Each y to the place that it came from, 0 to the others of the window; added to what is there, or in its stead.
@@ -90,8 +91,9 @@ struct Resizing {
 // Winograd's convolution by products of 6 x 6 places: y = A' [(G w G') * (B' x B)] A, see level_winograd.cpp. Channels
 // are a multiple of kWinogradChannels; place p of channel c is at p * step + c.
 constexpr int kWinogradPlaces = 36, kWinogradChannels = 16;
-// Of each place: c[i][j], i < rows, j < columns, a multiple of kWinogradChannels, is the sum over k < depth of
-// a[i * a_row + k * a_step] * b[k * b_step + j], or that is added to it.
+// For each place: c[i][j], i < rows, j < columns, is the sum over k < depth of
+// a[i * a_row + k * a_step] * b[k * b_step + j], or that sum is added to c[i][j]. `columns` is a multiple of
+// kWinogradChannels.
 struct WinogradProduct {
   int64_t rows, depth, columns, a_row, a_step, b_step, c_row;
   bool add;
@@ -102,8 +104,8 @@ struct Winograd {
                            float* const* pixels);
   Spread patch;      // 6 x 6 pixels, by B
   Spread values[4];  // 2 x 2 to 5 x 5, by G
-  // 2 x 2 to 5 x 5, by A; with a bias, if not null, and then relu. Of outputs what is no more than rounding may leave
-  // becomes 0, as it is in sums: relu's derivative would be 1.
+  // 2 x 2 to 5 x 5, by A; with a bias, if not null, and then relu. `outputs` sets results to 0 that may be rounding
+  // errors, because a plain sum gives 0 there: relu's derivative would be 1.
   Results results[4], outputs[4];
   void (*multiply)(const WinogradProduct& product, const float* a, const float* b, float* c);
 };

@@ -122,7 +122,7 @@ void maximum_gradient(const PoolRun& run, const R* y, const P* position, bool ad
   });
 }
 
-// Of so many elements one sum takes one after the other; sums of more would drift, and are joined in pairs.
+// One sum takes so many elements one after the other. Longer sums would drift, so they are joined in pairs.
 constexpr int64_t kPlacesInARow = 128;
 
 template <typename V, typename R>

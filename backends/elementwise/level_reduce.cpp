@@ -32,7 +32,7 @@ struct Minimum {
   }
 };
 
-// Of so many numbers each lane joins 256: sums of more would drift, of f32 by a hundredth at ten million.
+// Each lane joins 256 of so many numbers. Longer sums would drift: sums of ten million in f32 by a hundredth.
 constexpr int64_t kInARow = 256 * kLanes;
 
 template <typename R, typename Op>

@@ -42,7 +42,7 @@ constexpr int kLanes = sizeof(Lanes) / 16;
 // Fours are stored by pairs, of which this many make the sixteen.
 constexpr int kPairs = 2 / kLanes;
 
-// Of lines at once, as what a window says takes as many loads as a line.
+// Sums of several lines at once: loading a window takes as many loads as loading a line.
 typedef Lanes Sums[kResizeLines][2];
 
 NEON_INLINE void add_window(const LineWindow& window, int pair, const uint8_t* const* lines, Sums& sums) {

@@ -64,10 +64,10 @@ NEON_INLINE void value_line(const Vector* g, Vector* v) {
   v[5] = g[N - 1];
 }
 
-// Of pixels that are 0 under a filter, beside others in the tile, sums are 0, and so is relu's derivative of them. Here
-// they are what rounding leaves: of 3 x 3 filters over 16 to 256 channels, with sizes e^3 apart too, at most 27 units
-// of 2^-23 of the tile's largest place in ten million; of 5 x 5 filters 0, as no output has a place in common with what
-// its window doesn't see.
+// Where all pixels under a filter are 0, beside others in the tile, a plain sum is 0, and so is relu's derivative. Here
+// a rounding error remains. Among ten million outputs of 3 x 3 filters over 16 to 256 channels, with sizes e^3 apart
+// too, it was at most 27 units of 2^-23 of the tile's largest place. For 5 x 5 filters it was 0, because no output
+// shares a place with pixels that its window doesn't see.
 constexpr float kNoise = 0x1p-18f, kInfinity = __builtin_inff();
 
 // To N results, by the transposed matrix A.

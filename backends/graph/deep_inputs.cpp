@@ -24,7 +24,7 @@ constexpr int64_t kMostChannels = 64;  // beyond, zeros in the filters, or seein
 
 using Sizes = std::vector<int64_t>;
 
-// Of one convolution: how its input and its filters become patches.
+// How the input and the filters of one convolution become patches.
 struct Deepening {
   // A block is as high and as wide as a window where that is `whole`, else as the stride. `seen` (H,W)
   Deepening(const Windows& windows, const std::array<bool, 2>& whole, int64_t channels_before, const Sizes& seen)

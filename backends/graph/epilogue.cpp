@@ -67,7 +67,7 @@ void Epilogues::take_epilogue(LoweredKernel& kernel, int maker) {
   };
   for (Value input : kernel.inputs)
     if (graph_.shape(input).elements() == 0) return;
-  // What is assigned must be written by whoever may write the variable.
+  // An assigned value must be written by the kernel that may write the variable.
   auto may_take = [&](int n) {
     return n >= 0 && (!assigned_[size_t(n)] || targets_[size_t(graph_.node(n).outputs[0].id)]) &&
            !joins_better_alone(n, kernel);
@@ -118,7 +118,7 @@ bool Epilogues::ends_product(int n, int maker) const {
          });
 }
 
-// The product aᵀ · b that can sum a (M,N) over its rows in place of node `sum`; -1 where there is none.
+// The product aᵀ · b that can sum a (M,N) over its rows in place of node `sum`; -1 without one.
 int Epilogues::summing_product(int sum) const {
   const Node& node = graph_.node(sum);
   if (node.op->traits.reduction != Reduction::sum || assigned_[size_t(sum)] ||
@@ -185,7 +185,7 @@ bool Epilogues::may_be_one(const std::vector<int>& nodes) const {
   return std::ranges::none_of(nodes, [&](int n) { return seen[size_t(n)]; });
 }
 
-// What follows one of them follows all.
+// A node that follows one of them follows all.
 void Epilogues::make_one(const std::vector<int>& nodes) {
   std::set<int> all;
   for (int n : nodes) all.insert(next_[size_t(n)].begin(), next_[size_t(n)].end());

@@ -1,5 +1,5 @@
-// What kernels of their own take along of the nodes around them: a product or convolution its bias and relu, gradients
-// a derivative and sums. Used by lowering alone.
+// The nodes around a kernel of its own that the kernel takes along. A product or convolution takes bias and relu,
+// gradients take a derivative and sums. Only lowering uses this.
 #pragma once
 #include <vector>
 

@@ -1,4 +1,4 @@
-// What goes with max pooling and with its gradient.
+// The nodes that max pooling and its gradient take along.
 #include <algorithm>
 
 #include "backends/graph/epilogue.h"
@@ -89,8 +89,8 @@ void Epilogues::take_gate(LoweredKernel& kernel, int pooling) {
   }
 }
 
-// The gradient by a first convolution's filters that alone reads what pooling's gradient spreads, mostly zeros, so that
-// it need not be written; -1 where there is none.
+// The gradient by a first convolution's filters that alone reads the result of pooling's gradient; -1 without one. The
+// result, mostly zeros, then need not be written.
 int Epilogues::gradient_by_filters(const LoweredKernel& pooling) const {
   const int n = only_use(pooling.outputs[0]);
   if (n < 0 || assigned_[size_t(n)] || !is_two_by_two(pooling.attributes)) return -1;

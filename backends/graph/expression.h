@@ -24,7 +24,7 @@ Value iota(Graph& graph, const Shape& shape, int axis);
 // Uniform numbers in [0, 1), f32, keyed by (seed, stream, step, element); a new draw each step.
 Value uniform(Graph& graph, const Shape& shape, uint64_t seed, const std::string& stream);
 // keys (N,2) i32 -> (N,columns) f32, uniform in [0, 1): row i has what uniform() draws at step keys[i][1] from element
-// keys[i][0] · columns on, whatever the step of the run. A key below 0 is none.
+// keys[i][0] · columns on, whatever the step of the run. A key below 0 means that the row has no key.
 Value keyed_uniform(Graph& graph, Value keys, int64_t columns, uint64_t seed, const std::string& stream);
 // Counts (bins) i32 of the elements by size on a logarithmic scale; see ops_histogram.cpp. Where the number `when` is
 // given and 0, nothing is counted.
@@ -75,7 +75,7 @@ inline Expr minimum(Expr a, Expr b) { return apply("minimum", a, b); }
 inline Expr maximum(Expr a, double b) { return apply("maximum", a, a.constant(b)); }
 inline Expr minimum(Expr a, double b) { return apply("minimum", a, a.constant(b)); }
 inline Expr cast(Expr a, DType dtype) { return {a.graph(), cast(a.graph(), a.value(), dtype)}; }
-// x in another type, rounded up or down by chance to `bits` bits of mantissa; see ops_round.cpp. A new draw each step.
+// x in another type, rounded stochastically to `bits` bits of mantissa; see ops_round.cpp. A new draw each step.
 Expr round_stochastic(Expr x, DType dtype, int bits, uint64_t seed, const std::string& stream);
 // The most that can be kept of a floating type; 0 of others.
 int most_kept_bits(DType dtype);

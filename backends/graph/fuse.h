@@ -19,7 +19,8 @@ enum class Role : uint8_t {
 };
 
 std::vector<Role> roles(const Graph& graph);
-// A reshape that only shows its input's memory. That of a single number made by a fusible node is computed with it.
+// A reshape that only shows its input's memory. A reshape of a single number from a fusible node is computed with that
+// node instead.
 bool is_view(const Graph& graph, int node);
 bool is_reduction(const Op& op);
 // A fusible node whose input must be an array in memory: rows that are looked up, and slices, which are walked by the
@@ -83,8 +84,8 @@ Edges data_edges(const Graph& graph);
 // The nodes that read a variable's memory, each after the node by which the variable gets to it: itself, or the
 // first of a chain of views. `data` are the graph's.
 std::vector<std::pair<int, int>> readers(const Graph& graph, const Edges& data, Value variable);
-// By value: the variable whose memory a kernel of its own may write in place of the value. That is so where one
-// assignment without guard is the value's only use, and nothing reads the variable; else an invalid Value.
+// By value: the variable whose memory a kernel of its own may write in place of the value; otherwise an invalid Value.
+// The kernel may do so if one assignment without guard is the value's only use, and nothing reads the variable.
 std::vector<Value> direct_targets(const Graph& graph);
 // The value whose memory a chain of views shows; the value itself when it is no view.
 Value viewed(const Graph& graph, Value value);

@@ -120,7 +120,7 @@ class CodeWriter {
     return reach_of_array(shape, part);
   }
 
-  // What does not vary along the reduced axes is kept, even if it repeats along others.
+  // A value that does not vary along the reduced axes is kept, even if it repeats along others.
   Reach reach_of_array(const Shape& shape, size_t part) const {
     const Segment& segment = kernel.segments[part];
     const Shape own = padded(shape, part);
@@ -170,8 +170,8 @@ class CodeWriter {
     return out;
   }
 
-  // What is read of a view, or the array that it shows where all of that is in the array's first row: in whatever shape
-  // it is seen, that lies together, also in a concatenation.
+  // The view that is read, or the array that it shows if the load reads only from the array's first row. A first row
+  // lies together in any shape, also in a concatenation.
   Value of_first_row(const Instruction& load, size_t part) const {
     const Value array = viewed(graph_, load.value);
     int64_t last = load.first;

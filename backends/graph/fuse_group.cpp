@@ -65,7 +65,7 @@ class Grouper {
     }
     join_side_by_side();
     if (columns) join_columns();
-    // What several of those need can now go along.
+    // Nodes that several of these groups need can now go along.
     while (join_along_edges()) {
     }
     bool moved = true;
@@ -86,7 +86,7 @@ class Grouper {
   }
 
  private:
-  // What a node writes, and the nodes that read the variable's memory.
+  // The assignment by a node, and the nodes that read the variable's memory.
   struct Write {
     Assignment assignment;
     std::vector<int> readers;
@@ -123,7 +123,7 @@ class Grouper {
     return true;
   }
 
-  // Of no more segments than `most_parts`.
+  // Joins two groups if the result has at most `most_parts` segments.
   bool try_join(int a, int b, size_t most_parts = SIZE_MAX) {
     if (a == b || kept_[size_t(a)] != kept_[size_t(b)]) return false;
     GroupSize size = sizes_[size_t(a)];
@@ -249,8 +249,8 @@ class Grouper {
     join_each(draws);
   }
 
-  // Those that read columns of one array, or make them, as branches do of the gradient by their concatenation and of
-  // the concatenation itself: a launch for all, and the GPU is busy where a part alone would not keep it so.
+  // Joins groups that read or make columns of one array. Branches read columns of the gradient by their concatenation,
+  // and make columns of the concatenation itself. One launch for all keeps the GPU busy where a part alone would not.
   void join_columns() {
     std::map<Value, std::vector<int>> readers, makers;  // nodes
     for (int n = 0; n < graph_.node_count(); ++n) {

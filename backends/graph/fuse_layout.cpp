@@ -11,8 +11,9 @@ namespace neon {
 
 namespace {
 
-// That compute: a slice is but a way to read, a cast to 16 bits one to write. Of many arrays of which each becomes one
-// number, as all gradients do to be seen finite, more are one kernel: there is little to do beside reading them.
+// Limits on the nodes that compute: a slice is only a way to read, a cast to 16 bits only a way to write. A kernel may
+// have more nodes if each of many arrays becomes one number, as gradients do in the finite check. It does little beside
+// reading the arrays.
 constexpr int64_t kMostNodes = 96, kMostNodesOfTotals = 4 * kMostNodes;
 constexpr int64_t kMostTotals = 128;
 constexpr size_t kMostNodesOfPart = 8;  // of such a kernel
@@ -36,7 +37,8 @@ bool is_simple_reduction(const Shape& shape, const std::vector<int64_t>& axes) {
   return pattern.size() <= 2 || pattern == "krk";
 }
 
-// What lies in memory is rounded; within a kernel nothing is. That matters where a number becomes an integer.
+// Whether the node rounds: values are rounded in memory, but not within a kernel. The rounding matters where a number
+// becomes an integer.
 bool rounds(const Node& node, const Graph& graph) {
   return node.op->is(ops::cast) && !is_floating(graph.dtype(node.outputs[0]));
 }
@@ -141,8 +143,9 @@ bool is_total(const Graph& graph, const Node& node) {
 
 namespace {
 
-// What array is widened where it is read: by rows of the elementwise table alone, one of which repeats it, so that the
-// cast is in the way of their loop. Not of variables that are written, which readers must come before.
+// The casts that widen an array where it is read. Only rows of the elementwise table read the array, and one of them
+// repeats it, so that the cast is in the way of their loop. The array is no variable that is written, because its
+// readers must come before the write.
 std::vector<bool> widened_where_read(const Graph& graph) {
   std::vector<bool> kept(size_t(graph.value_count()), false), wider(kept), written(kept);
   std::vector<bool> out(size_t(graph.node_count()), false);
@@ -172,8 +175,8 @@ std::vector<bool> widened_where_read(const Graph& graph) {
   return out;
 }
 
-// What follows from the step record, constants and places alone is made where it is used; but a cast to the same type
-// is a copy for those who need it in memory. `roles` are those of the nodes before it.
+// A value that follows from the step record, constants and places alone is made where it is used. But a cast to the
+// same type is a copy for readers that need the value in memory. `roles` are those of the nodes before it.
 bool is_made_where_used(const Graph& graph, const Node& node, const std::vector<Role>& roles,
                         const std::vector<bool>& widened) {
   const bool copy = node.op->is(ops::cast) && graph.dtype(node.inputs[0]) == graph.dtype(node.outputs[0]);
@@ -241,7 +244,7 @@ std::optional<GroupLayout> layout_of_group(const Graph& graph, const std::vector
                                            const std::vector<int>& nodes) {
   const GroupSize size = size_of_group(graph, nodes);
   if (!size.fits()) return {};
-  // Where a value's maker stands among the nodes, -1 when it is none of them.
+  // The place of a value's maker among the nodes, -1 if the maker is not among them.
   const auto place = [&](Value value) {
     const int maker = graph.producer_index(value);
     const auto found = std::ranges::lower_bound(nodes, maker);

@@ -1,7 +1,7 @@
-// What one group stores for another is made there again where that costs little: batch norm's gradient needs the
-// normalised x in f32, which follows from x, as the convolution stored it in 16 bits, by a subtraction and a product.
-// Nothing is stored for it then, and less is read. Groups that write variables are left as they are, and no variable is
-// read again: what is read late could be new by then.
+// Instead of storing a value for another group, a group lets that group make the value again if that costs little.
+// Batch norm's gradient, for example, needs the normalised x in f32. It follows from x, which the convolution stored in
+// 16 bits, by a subtraction and a product. The first group then stores nothing for it, and the second reads less.
+// Groups that write variables stay as they are, and no variable is read again: a late read could see a new value.
 #include <algorithm>
 #include <map>
 #include <set>

@@ -31,8 +31,8 @@ struct Instruction {
   const Op* op = nullptr;
   std::vector<int> inputs;  // registers
   Value value, index;
-  // Of a load, in elements for each axis of the domain; 0 repeats. Of a gather, axis 0 is that of `index`, and
-  // strides[0] the length of a row of `value`.
+  // A load's strides, in elements for each axis of the domain; 0 repeats. In a gather, axis 0 is that of `index`, and
+  // strides[0] is the length of a row of `value`.
   std::vector<int64_t> strides;
   int64_t first = 0;  // of a slice
   std::string name;

@@ -26,7 +26,7 @@ std::vector<bool> dependents(const Graph& graph, std::span<const Value> wanted) 
     const Node& node = graph.node(i);
     bool any = false;
     for (Value input : node.inputs) any = any || depends[size_t(input.id)];
-    // What steps from one integer to the next has no slope.
+    // A function that steps from integer to integer has no slope.
     if (any && node.op->gradient)
       for (Value output : node.outputs) depends[size_t(output.id)] = is_floating(graph.dtype(output));
   }

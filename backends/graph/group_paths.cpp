@@ -138,7 +138,7 @@ bool GroupPaths::leads_outside(int a, int b) {
 
 void GroupPaths::join(int a, int b) {
   NEON_ASSERT((low_ == a && high_ == b) || (low_ == b && high_ == a));
-  // What follows the first group goes behind the second, or what the second needs before the first.
+  // The groups that follow the first one go behind the second, or those that the second needs go before the first.
   std::vector<int> moved = forward_ended_ ? forward_.found : backward_.found;
   moved.erase(moved.begin());
   const int place = forward_ended_ ? high_ : low_, gone = forward_ended_ ? low_ : high_;

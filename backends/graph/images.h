@@ -4,7 +4,8 @@
 
 namespace neon {
 
-// What lies beyond an image: zeros; the image mirrored in its outermost pixels, which are not repeated; those pixels.
+// The pixels beyond an image: zeros; the image mirrored in its outermost pixels, which are not repeated; or the
+// outermost pixels again.
 enum class Border { zero, reflect, edge };
 
 struct ImageArea {

@@ -16,7 +16,7 @@ namespace {
 // Bytes that every row begins at a multiple of: what a thread accesses at most, and what libraries ask of an array.
 constexpr int64_t kAligned = 16;
 
-// What a fused kernel reads from memory, one instruction after the other.
+// Visits all loads of a fused kernel, one instruction after the other.
 template <typename Code, typename Visit>
 void each_load(Code& code, Visit&& visit) {
   auto look = [&](auto& body) {

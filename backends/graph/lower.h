@@ -27,7 +27,7 @@ struct LoweredKernel {
   }
   bool is_matrix_product() const { return traits().product == ProductKind::matrices; }
 
-  const Attachment* find(Attachment::Kind kind) const;  // null where there is none
+  const Attachment* find(Attachment::Kind kind) const;  // null without one
   bool takes(Attachment::Kind kind) const { return find(kind) != nullptr; }
   Value bias() const { return takes(Attachment::Kind::bias) ? find(Attachment::Kind::bias)->value : Value{}; }
   bool relu() const { return takes(Attachment::Kind::relu); }
@@ -83,13 +83,14 @@ struct Lowered {
 
 Lowered lower(const Graph& graph, const LowerOptions& options = {});
 
-// What takes most of a program's memory, for messages: "Affine_0/W, f32 (4000, 784): 12.0 MiB", a value by its layer.
+// The array that takes most of a program's memory, for messages: "Affine_0/W, f32 (4000, 784): 12.0 MiB", a value by
+// its layer.
 std::string largest_array(const Lowered& lowered);
 
 // The passes in order, what each does, and what it changed: what `neon program --passes` prints.
 std::string passes_text(const Lowered& lowered);
 
-// What a kernel computes, without its expression: "convolution + bias + relu".
+// A kernel's ops, without its expression: "convolution + bias + relu".
 std::string summary(const LoweredKernel& kernel);
 // Kernels in order with their expressions, shapes and buffers: what `neon program` prints.
 std::string to_string(const Lowered& lowered);

@@ -1,4 +1,4 @@
-// What lowering knows of a device: the passes that it wants, and what its kernels can do.
+// The properties of a device for lowering: the passes that it wants, and what its kernels can do.
 #pragma once
 #include <cstdint>
 #include <initializer_list>
@@ -45,10 +45,10 @@ class PassSet {
   unsigned bits_ = 0;
 };
 
-// What every device wants.
+// The passes that every device wants.
 constexpr PassSet kUsualPasses = {LowerPass::fusion, LowerPass::kept_casts};
 
-// What a device's kernels can take along, beside biases and relus.
+// The work that a device's kernels can take along, beside biases and relus.
 struct DeviceKernels {
   // The most multiplications of a product that takes derivatives and sums along; 0: none does.
   int64_t own_products = 0;
@@ -70,7 +70,7 @@ struct LowerOptions {
   DeviceKernels kernels = {};
 };
 
-// What one pass did to a program.
+// The changes that one pass made to a program.
 struct PassTrace {
   bool wanted = false;
   std::string changes;  // "+3 concat, -6 convolution_data_gradient"; "" where nothing changed

@@ -73,7 +73,7 @@ void Lowerer::make_kernels_of_ops() {
   }
 }
 
-// Of the last kernel; one that others read it from is its home.
+// Adds node n to the last kernel. The kernel that others read the node from is its home.
 void Lowerer::add_member(int n, bool at_home) {
   const int kernel = int(members_.size()) - 1;
   members_.back().push_back(n);

@@ -11,7 +11,7 @@ namespace neon {
 
 class Lowerer {
  public:
-  // Of a graph that all passes over graphs have seen, with_writers() last.
+  // Takes a graph after all passes over graphs, with_writers() last.
   Lowerer(Graph graph, const LowerOptions& options);
 
   // In this order; what a device does not want may be left out.

@@ -15,13 +15,13 @@ namespace elementwise {
 struct Row;
 }
 
-// What a shape rule sees.
+// The arguments of a shape rule.
 struct InferContext {
   std::span<const TensorType> inputs;
   const Attributes& attributes;
 };
 
-// What a gradient rule sees. Cotangents that do not exist (nobody asked) are invalid Values.
+// The arguments and results of a gradient rule. Cotangents that do not exist (nobody asked) are invalid Values.
 class GradientContext {
  public:
   GradientContext(Graph& graph, const Node& node, std::vector<Value> cotangents, std::vector<bool> wanted)
@@ -87,7 +87,7 @@ Value sum_to_shape(Graph& graph, Value value, const Shape& shape);
 // the output does not depend on one. An invalid seed means ones.
 std::vector<Value> gradients(Graph& graph, Value output, std::span<const Value> wanted, Value seed = {});
 
-// Of products: 16-bit operands give f32, the type of the sums.
+// An attribute of products: 16-bit operands give f32, the type of the sums.
 constexpr const char* kWide = "wide";
 DType product_type(DType operands, const Attributes& attributes);
 

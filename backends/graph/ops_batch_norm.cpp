@@ -16,7 +16,8 @@ namespace neon {
 
 namespace {
 
-// Of x for each number of a statistic; fewer stay in a cache, or a GPU's registers, and are read once in any case.
+// Elements of x for each number of a statistic. Fewer stay in a cache, or in a GPU's registers, and are read once in
+// any case.
 constexpr int64_t kManyRows = 1024;
 
 TensorType reduced(const InferContext& c) {
@@ -58,7 +59,7 @@ Value stored(const Graph& graph, Value x) {
   return op.is_elementwise() || op.traits.fusion == Fusion::rows ? Value{} : x;
 }
 
-// Of what lies in memory the first number of each channel, the last axis: `shape`, in the type of x.
+// The first number of each channel, the last axis, of the array in memory: `shape`, in the type of x.
 Expr first_row(Expr x, Value lying, const Shape& shape) {
   Graph& graph = x.graph();
   std::vector<int64_t> rows(shape.begin(), shape.end());

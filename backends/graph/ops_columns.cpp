@@ -1,4 +1,4 @@
-// What windows see, a row for each place of a filter and channel, a column for each output, channels last:
+// The pixels that windows see: a row for each place of a filter and channel, a column for each output, channels last:
 //   columns(x) -> y    y[(r * S + s) * C + c, (n * P + p) * Q + q] = x[n, p * stride - before + r * dilation, ..., c],
 //                      0 outside x
 // x (N,H,W,C), windows of `sizes` (R,S), y (R S C, N P Q). Windows of one pixel turn an array: (N,P,Q,K) -> (K, N P Q).

@@ -4,8 +4,8 @@
 //                                                        w[k,r,c]
 //   convolution_data_gradient(y, w) -> x      its adjoint in x, for an input of `sizes`; a deconvolution's forward
 //   convolution_weight_gradient(x, y) -> w    its adjoint in w, for filters of `sizes`
-// x (N,H,W,C), w (K,R,S,C/groups), y (N,P,Q,K). Of several groups, each has its share of C and of K for itself. Every
-// one is linear in both of its inputs, and their derivatives are again one of the three.
+// x (N,H,W,C), w (K,R,S,C/groups), y (N,P,Q,K). Each of several groups has its own share of C and of K. Every op is
+// linear in both of its inputs, and its derivatives are again among the three ops.
 #include "backends/graph/flops.h"
 #include "backends/graph/ops.h"
 #include "backends/graph/windows.h"
@@ -54,7 +54,7 @@ std::vector<TensorType> infer_convolution(const InferContext& c) {
   return {{c.inputs[0].dtype, around(x[0], windows_of(c.attributes, middle(w)).outputs(sizes), w[0])}};
 }
 
-// That windows of `filter` over `input` give as many outputs as the cotangent has.
+// Fails unless windows of `filter` over `input` give as many outputs as the cotangent has.
 void check_outputs(const InferContext& c, const Sizes& filter, const Sizes& input, const Sizes& outputs) {
   const Sizes expected = windows_of(c.attributes, filter).outputs(input);
   if (expected != outputs)

@@ -1,4 +1,4 @@
-// What windows see as channels, and pixels out of channels: arrays (N,H,W,C) whose channels come last.
+// Pixels of windows become channels, and channels become pixels: arrays (N,H,W,C) whose channels come last.
 //   patches(x) -> y           y[n,p,q,(r * S + s) * C + c] = x[n, p * stride - before + r * dilation, ..., c], 0
 //   outside
 //                             of x and in channels from R S C on; windows of `sizes` (R,S), y (N,P,Q,`channels`)

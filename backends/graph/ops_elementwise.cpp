@@ -33,7 +33,7 @@ std::vector<TensorType> infer_elementwise(const InferContext& c) {
   return {{result_dtype(c.inputs), shape}};
 }
 
-// Of a row: cotangent g, inputs a, b, c, output y; the derivative's op takes those that its text names.
+// The gradient of a row: cotangent g, inputs a, b, c, output y. The derivative's op takes the ones that its text names.
 void elementwise_gradient(GradientContext& c) {
   const elementwise::Row& row = *c.node.op->row;
   for (int i = 0; i < row.arity; ++i) {

@@ -5,9 +5,9 @@
 //     left swapped. Places may lie outside: `border` says what is there.
 //   resample(data, box (N,4) [, indices]) -> (N,height,width,C)
 //     the box that begins at row box[0] and column box[1] and is box[2] rows high and box[3] columns wide, in pixels,
-//     sampled linearly between the pixels' middles; outside is as the nearest pixel. Of the type of floating data;
-//     integers give that of the arithmetic. With `nearest` each place takes the pixel that it lies in, row
-//     floor(box[0] + (i + 1/2) box[2] / height), and the type is that of the data, whatever it is.
+//     sampled linearly between the pixels' middles; outside is as the nearest pixel. The result has the
+//     type of floating data; integers give the type of the arithmetic. With `nearest` each place takes the pixel that
+//     it lies in, row floor(box[0] + (i + 1/2) box[2] / height), and the type is that of the data, whatever it is.
 #include "backends/graph/images.h"
 #include "backends/graph/ops.h"
 

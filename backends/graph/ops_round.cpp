@@ -2,7 +2,7 @@
 //
 // y is one of the two neighbours of x among the numbers with `bits` bits of mantissa and the exponents of `dtype`: the
 // larger in size with the probability of the part of the way to it that x has gone, so that the mean of y is x (to
-// 2^-24 of the distance: a draw has 24 bits). What is such a number stays as it is, and so do NaN, infinity and the
+// 2^-24 of the distance: a draw has 24 bits). An x among these numbers stays as it is, and so do NaN, infinity and the
 // sign of 0. Below the smallest normal number of f32 and bf16 the neighbours are as far apart as just above it,
 // subnormals and 0 being among them; of f16 they are at least its smallest subnormal number apart; beyond the largest
 // finite number there is infinity. Signed integers have whole numbers as neighbours and saturate; u8 takes the nearest,

@@ -83,7 +83,7 @@ class Planner {
       for (Value value : lowered_.kernels[size_t(k)].outputs) {
         const Value place = storage(value);
         if (!in_arena(place)) continue;
-        // What is written piece by piece lives from the first piece on.
+        // An array that is written piece by piece lives from the first piece on.
         if (buffer(place).bytes == 0) buffer(place) = {0, std::max<size_t>(1, graph_.type(place).bytes()), k, k};
         buffer(place).last = k;
       }

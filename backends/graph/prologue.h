@@ -4,9 +4,9 @@
 
 namespace neon {
 
-// What alone reads the result of an elementwise kernel, and is one of patches, makes each element as it reads it: so a
-// batch goes from the data set's pixels to the channels of a first convolution at once. For kernels in order that have
-// no memory yet.
+// If only one kernel reads the result of an elementwise kernel, and that reader makes patches, the reader makes each
+// element as it reads it. So one kernel turns the data set's pixels into the channels of a first convolution. For
+// kernels in order that have no memory yet.
 void take_prologues(Lowered& lowered);
 
 }  // namespace neon

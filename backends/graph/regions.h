@@ -37,8 +37,8 @@ Extent extent_of(R first, R last, R scale) {
   return {begin, std::max<int64_t>(pixel(last) - begin + 1, 1)};
 }
 
-// The corners x1, y1, x2, y2, in pixels of an image that is 1 / scale times as large. Of a region with a coordinate
-// that is no finite number all bins are empty, and `missing`, what their largest element is taken for, is NaN.
+// The corners x1, y1, x2, y2, in pixels of an image that is 1 / scale times as large. If a coordinate is not finite,
+// all bins of the region are empty, and `missing` is NaN. `missing` stands for the largest element of an empty bin.
 template <typename R>
 Region region_of(const R* corners, R scale, R& missing) {
   missing = R(0) * (corners[0] + corners[1] + corners[2] + corners[3]);

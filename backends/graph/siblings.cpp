@@ -25,7 +25,7 @@ struct Group {
   std::vector<int> weights;  // convolution_weight_gradient of x and the same y, in the same order; or none
 };
 
-// What becomes of the root of a chain of additions.
+// The new form of the root of a chain of additions.
 struct Sum {
   std::vector<Group> groups;
   std::vector<Value> others;  // summands that are in no group
@@ -218,7 +218,8 @@ class Rewriter {
     return total;
   }
 
-  // What node n made, for one reader: a slice of its own is read in the reader's kernel, another's from memory.
+  // Node n's result, for one reader: the reader's kernel reads a slice of its own, but another reader's slice from
+  // memory.
   Value rows_of(int n, int reader) {
     const Group& group = *group_of_[size_t(n)];
     const Node& node = from_.node(n);
