@@ -9,12 +9,27 @@
 
 namespace neon {
 
-std::vector<int32_t> epoch_order(int64_t n, uint64_t seed, int64_t epoch) {
-  std::vector<int32_t> order(static_cast<size_t>(n));
-  std::iota(order.begin(), order.end(), 0);
+namespace {
+
+std::vector<int32_t> order_of_streams(int64_t n, int64_t batch) {
+  const int64_t streams = std::min(n, batch), pieces = n / streams, longer = n % streams;
+  std::vector<int32_t> out;
+  for (int64_t piece = 0; piece <= pieces; ++piece)
+    for (int64_t s = 0; s < (piece < pieces ? streams : longer); ++s)
+      out.push_back(int32_t(s * pieces + std::min(s, longer) + piece));
+  return out;
+}
+
+}  // namespace
+
+std::vector<int32_t> epoch_order(SampleOrder order, int64_t n, int64_t batch, uint64_t seed, int64_t epoch) {
+  if (order == SampleOrder::streams) return order_of_streams(n, batch);
+  std::vector<int32_t> out(static_cast<size_t>(n));
+  std::iota(out.begin(), out.end(), 0);
+  if (order == SampleOrder::as_given) return out;
   Stream stream(seed, "order", uint64_t(epoch));
-  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[stream.below(uint32_t(i))]);
-  return order;
+  for (size_t i = out.size(); i > 1; --i) std::swap(out[i - 1], out[stream.below(uint32_t(i))]);
+  return out;
 }
 
 BatchStream::BatchStream(const RowReader& reader, const StreamOptions& options, std::vector<BatchSlot> slots)
@@ -63,10 +78,8 @@ void BatchStream::stop() {
 
 void BatchStream::make_order(int64_t epoch) {
   if (epoch == order_epoch_) return;
-  std::vector<int32_t> order(static_cast<size_t>(reader_.size()));
-  if (options_.shuffle) order = epoch_order(reader_.size(), options_.seed, epoch);
-  else std::iota(order.begin(), order.end(), 0);
-  order_ = std::make_shared<const std::vector<int32_t>>(std::move(order));
+  order_ = std::make_shared<const std::vector<int32_t>>(
+      epoch_order(options_.order, reader_.size(), options_.batch, options_.seed, epoch));
   order_epoch_ = epoch;
 }
 

@@ -14,18 +14,27 @@
 
 namespace neon {
 
+// The order of the samples of an epoch.
+//  drawn     another one in each epoch, by the seed
+//  as_given  that of the set
+//  streams   for sets whose samples go on one from the other: the set is cut into as many streams as a batch has
+//  samples,
+//            and batch j has piece j of each. Where the streams cannot be of one length, the first ones have a piece
+//            more, and the last batch has only those.
+enum class SampleOrder : uint8_t { drawn, as_given, streams };
+
 struct StreamOptions {
   int64_t batch = 128;
   uint64_t seed = 0;
-  bool shuffle = true;
+  SampleOrder order = SampleOrder::drawn;
   int64_t first = 0;  // number of the batch to begin with: where a run goes on
   int threads = 0;    // 0: available_threads()
   // For a sample that is left out the next one of the set that can be read stands in; otherwise its place is listed.
   bool stand_ins = true;
 };
 
-// The samples of an epoch in order: 0 .. n-1 drawn by the seed.
-std::vector<int32_t> epoch_order(int64_t n, uint64_t seed, int64_t epoch);
+// The n samples of an epoch in that order.
+std::vector<int32_t> epoch_order(SampleOrder order, int64_t n, int64_t batch, uint64_t seed, int64_t epoch);
 
 // Which sample of a set it is, and in which epoch: what augmentations draw by.
 struct SampleKey {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <numeric>
 
 #include "datasets/file.h"
 #include "datasets/gzip.h"
@@ -174,7 +175,8 @@ void warn_of_untrained_classes(const Data& data, const DataContext& context) {
   const Split& train = data.train;
   if (data.classes == 0 || (!train.reader && train.targets.dtype() != DType::i32)) return;
   std::vector<bool> trained(static_cast<size_t>(data.classes));
-  for (int64_t i = 0; i < train.label_count(); ++i) trained[size_t(train.label(i))] = true;
+  for (int64_t i = 0; i < train.label_count(); ++i)
+    if (train.label(i) >= 0) trained[size_t(train.label(i))] = true;
   constexpr size_t kMost = 10;
   std::vector<std::string> names;
   size_t more = 0;
@@ -188,18 +190,32 @@ void warn_of_untrained_classes(const Data& data, const DataContext& context) {
                       more > 0 ? text(" and ", more, " more") : "", "; the net cannot learn what it never sees"));
 }
 
+// Samples that go on one from the other are never drawn: the first ones stay. Their validation samples are taken by the
+// reader, which knows where a text ends.
+Data finish_streams(Data data, int64_t kept, bool autoencoder) {
+  if (autoencoder)
+    fail(ErrorKind::config, "autoencoder: the samples of ", data.source,
+         " are tokens, which a net cannot give as numbers; leave it out");
+  if (kept == data.train.size()) return data;
+  std::vector<int64_t> rows(static_cast<size_t>(kept));
+  std::iota(rows.begin(), rows.end(), 0);
+  data.train = rows_of(data.train, rows);
+  return data;
+}
+
 }  // namespace
 
 Data Dataset::finish(Data data, const DataContext& context) const {
   data.rules = context.rules;
   data.dtype = data.train.dtype();
-  data.pixel_classes = data.classes > 0 && !data.train.labels_samples();
+  if (data.classes > 0 && !data.train.labels_samples()) data.label_of = data.sequence ? LabelOf::step : LabelOf::pixel;
   check_rows(data.train, "training", data.source);
   check_rows(data.test, "test", data.source);
   const int64_t n = data.train.size();
   if (n == 0) no_training_samples(data.source);
   if (n > int64_t(UINT32_MAX)) fail(ErrorKind::data, data.source, ": ", n, " samples, at most 2^32 - 1 are supported");
   const int64_t kept = subset_size(n, common.subset_pct);
+  if (data.streams) return finish_streams(std::move(data), kept, common.autoencoder);
   const int64_t apart = validation_size(common.validation, kept, data.validation.size(), data.source);
   if (kept < n) {
     Split unused;
@@ -221,8 +237,8 @@ Data Dataset::finish(Data data, const DataContext& context) const {
 
 DataCheck Dataset::finish(DataCheck check) const {
   if (common.autoencoder) check.drop_classes(), check.target = {};
-  check.pixel_classes = check.classes > 0 && check.target.rank() == 2;
-  if (check.classes > 0 && !check.pixel_classes) check.target = {1};
+  if (check.classes > 0 && check.target.rank() == 2) check.label_of = LabelOf::pixel;
+  if (check.classes > 0 && check.label_of == LabelOf::sample) check.target = {1};
   if (check.train_size == 0 && check.found) no_training_samples(check.source);
   if (check.train_size == 0) return check;
   const int64_t kept = subset_size(check.train_size, common.subset_pct);

@@ -30,7 +30,7 @@ struct Split {
   DType dtype() const { return reader ? DType::u8 : inputs.dtype(); }
   // Whether each sample has one class. Otherwise, where there are classes, each pixel has one.
   bool labels_samples() const { return reader || (targets.dtype() == DType::i32 && targets.shape().rank() == 1); }
-  // Label i of label_count(): of a sample, or of a pixel.
+  // Label i of label_count(): of a sample, a pixel or a step. A step without a label has -1.
   int64_t label_count() const { return reader ? reader->size() : targets.elements(); }
   int32_t label(int64_t i) const { return reader ? reader->label(i) : targets.as<int32_t>()[size_t(i)]; }
 };

@@ -1,13 +1,15 @@
 // The meaning of samples and targets: the facts on which readers, graphs, checkpoints and predict agree.
 //
 // Each fact is declared here, and sample_meaning_json.cpp stores it. Data, DataCheck, DataLayout, StoredRun and
-// StoredData have all of them. Sequences will add their lengths to the axes, and a vocabulary to the values.
+// StoredData have all of them.
 #pragma once
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "datasets/table_cell.h"
+#include "datasets/vocabulary.h"
 #include "neon/core/axes.h"
 #include "neon/core/dtype.h"
 #include "neon/core/shape.h"
@@ -30,13 +32,23 @@ struct TableColumns {
   bool operator==(const TableColumns&) const = default;
 };
 
+// What a class belongs to, where targets are classes.
+enum class LabelOf : uint8_t { sample, pixel, step };
+std::string_view name_of(LabelOf of);
+
 struct SampleMeaning {
   // Axes of one input.
-  Shape sample;                     // (C,H,W) of an image, (C) of a row of features
+  Shape sample;                     // (C,H,W) of an image, (C) of a row of features, (T,F) or (T) of a sequence
+  bool sequence = false;            // the first axis is time
+  bool streams = false;             // each sample of a set goes on where the one before it ends
   bool channels_last = false;       // images lie (H,W,C) in memory, as a net's layers want them
   bool rows_channels_last = false;  // images lie (H,W,C) in the arrays that they were read from
   int64_t image_size = 0;           // side of the square that images were brought to; 0: they keep their size
   TableColumns table;
+
+  // Above 0, a sample (T) is T tokens, whole numbers from 0 to below this one. No step scales or casts them.
+  int64_t tokens = 0;
+  Vocabulary vocabulary;  // the texts of the tokens; empty: they are numbers
 
   // Values of one input. The net sees (raw * scale + shift - mean of the channel) / deviation of the channel, computed
   // where a batch is gathered; bytes stay bytes in memory.
@@ -50,7 +62,7 @@ struct SampleMeaning {
   // Targets.
   int64_t classes = 0;                    // 0: targets are numbers, or the inputs themselves
   std::vector<std::string> class_names;   // in the order of the net's outputs; empty: classes are numbers
-  bool pixel_classes = false;             // each pixel has one of the classes
+  LabelOf label_of = LabelOf::sample;     // each sample, pixel or step has one of the classes
   bool whole_targets = false;             // targets are whole numbers in their file, so resizing must not mix them
   std::vector<std::string> target_names;  // of the predicted columns; empty: the file does not name them
   int rules = kDataRules;
@@ -61,8 +73,19 @@ struct SampleMeaning {
 
   // Of other arrays the file does not say what the axes mean.
   Axes axes() const {
+    if (sequence) {
+      Axes out(size_t(sample.rank()), Axis::feature);
+      out.front() = Axis::time;
+      return out;
+    }
     if (sample.rank() == 3) return {Axis::channel, Axis::height, Axis::width};
     return Axes(size_t(sample.rank()), Axis::feature);
+  }
+  // Of a batch of sequences; empty for other samples, whose order of axes the graph chooses.
+  Axes batch_axes() const {
+    Axes out = sequence ? axes() : Axes{};
+    if (sequence) out.insert(out.begin(), Axis::sample);
+    return out;
   }
   bool is_image() const { return sample.rank() > 0 && axes().front() == Axis::channel; }
   // The shape of one input as it lies in memory.
@@ -73,7 +96,7 @@ struct SampleMeaning {
     shift = symmetric ? -1 : 0;
   }
   // Targets become the inputs themselves.
-  void drop_classes() { classes = 0, class_names.clear(), target_names.clear(), pixel_classes = false; }
+  void drop_classes() { classes = 0, class_names.clear(), target_names.clear(), label_of = LabelOf::sample; }
 };
 
 }  // namespace neon

@@ -57,6 +57,28 @@ TableColumns read_table(const json& object) {
   return out;
 }
 
+json vocabulary_json(const Vocabulary& v) {
+  if (v.empty()) return nullptr;
+  return {{"unit", std::string(name_of(v.unit))}, {"lower_case", v.lower_case}, {"texts", v.texts}};
+}
+
+Vocabulary read_vocabulary(const json& object) {
+  Vocabulary out;
+  if (object.is_null()) return out;
+  out.unit = text_unit(object.at("unit").get<std::string>());
+  out.lower_case = object.at("lower_case").get<bool>();
+  out.texts = object.at("texts").get<std::vector<std::string>>();
+  return out;
+}
+
+// Checkpoints of older versions have `pixel_classes`.
+LabelOf read_label_of(const json& data) {
+  const std::string name = data.value("label_of", data.value("pixel_classes", false) ? "pixel" : "sample");
+  for (const LabelOf of : {LabelOf::sample, LabelOf::pixel, LabelOf::step})
+    if (name_of(of) == name) return of;
+  fail(ErrorKind::data, "neon.data has labels of a ", in_quotes(name));
+}
+
 void check_meaning(const SampleMeaning& m) {
   if (!m.subtracted.empty() && m.sample.elements() % int64_t(m.subtracted.size()))
     fail(ErrorKind::data, "neon.data subtracts ", m.subtracted.size(), " numbers from samples ", m.sample);
@@ -64,21 +86,34 @@ void check_meaning(const SampleMeaning& m) {
   if (!m.means.empty() && (!m.is_image() || int64_t(m.means.size()) != m.sample[0]))
     fail(ErrorKind::data, "neon.data has ", m.means.size(), " means for samples ", m.sample);
   if (m.channels_last && !m.is_image()) fail(ErrorKind::data, "neon.data has images of shape ", m.sample);
+  if (m.tokens < 0 || (m.tokens > 0 && (!m.sequence || m.sample.rank() != 1)))
+    fail(ErrorKind::data, "neon.data has ", m.tokens, " tokens for samples ", m.sample);
+  if (!m.vocabulary.empty() && m.vocabulary.size() != m.tokens)
+    fail(ErrorKind::data, "neon.data has ", m.vocabulary.size(), " texts for ", m.tokens, " tokens");
   if (m.rules < 1 || m.rules > kDataRules) fail(ErrorKind::data, "neon.data has the rules ", m.rules);
 }
 
 }  // namespace
 
+std::string_view name_of(LabelOf of) {
+  return of == LabelOf::pixel ? "pixel" : of == LabelOf::step ? "step" : "sample";
+}
+
 MeaningTexts write_meaning(const SampleMeaning& meaning, const std::string& source) {
   // All facts by their order: a new one does not compile until it is stored.
-  const auto& [sample, channels_last, rows_channels_last, image_size, table, dtype, scale, shift, means, deviations,
-               subtracted, classes, class_names, pixel_classes, whole_targets, target_names, rules] = meaning;
+  const auto& [sample, sequence, streams, channels_last, rows_channels_last, image_size, table, tokens, vocabulary,
+               dtype, scale, shift, means, deviations, subtracted, classes, class_names, label_of, whole_targets,
+               target_names, rules] = meaning;
   const json data = {{"source", source},
                      {"sample", std::vector<int64_t>(sample.begin(), sample.end())},
+                     {"sequence", sequence},
+                     {"streams", streams},
                      {"channels_last", channels_last},
                      {"rows_channels_last", rows_channels_last},
                      {"image_size", image_size},
                      {"table", table_json(table)},
+                     {"tokens", tokens},
+                     {"vocabulary", vocabulary_json(vocabulary)},
                      {"type", std::string(name_of(dtype))},
                      {"scale", number(double(scale))},
                      {"shift", number(double(shift))},
@@ -86,7 +121,7 @@ MeaningTexts write_meaning(const SampleMeaning& meaning, const std::string& sour
                      {"deviations", stored_numbers(deviations)},
                      {"subtracted", stored_numbers(subtracted)},
                      {"classes", classes},
-                     {"pixel_classes", pixel_classes},
+                     {"label_of", std::string(name_of(label_of))},
                      {"whole_targets", whole_targets},
                      {"target_names", target_names},
                      {"rules", rules}};
@@ -98,10 +133,14 @@ SampleMeaning read_meaning(const MeaningTexts& texts) try {
   const json data = json::parse(texts.data);
   SampleMeaning out;
   out.sample = Shape(data.at("sample").get<std::vector<int64_t>>());
+  out.sequence = data.value("sequence", false);
+  out.streams = data.value("streams", false);
   out.channels_last = data.value("channels_last", false);
   out.rows_channels_last = data.value("rows_channels_last", false);
   out.image_size = data.value("image_size", int64_t(0));
   out.table = read_table(data.value("table", json()));
+  out.tokens = data.value("tokens", int64_t(0));
+  out.vocabulary = read_vocabulary(data.value("vocabulary", json()));
   out.dtype = dtype_from_name(data.value("type", "f32"));
   out.scale = float(read_number(data.at("scale")));
   out.shift = float(read_number(data.at("shift")));
@@ -110,7 +149,7 @@ SampleMeaning read_meaning(const MeaningTexts& texts) try {
   out.subtracted = read_numbers(data, "subtracted");
   out.classes = data.at("classes").get<int64_t>();
   out.class_names = json::parse(texts.classes).get<std::vector<std::string>>();
-  out.pixel_classes = data.value("pixel_classes", false);
+  out.label_of = read_label_of(data);
   out.whole_targets = data.value("whole_targets", false);
   out.target_names = data.value("target_names", std::vector<std::string>());
   out.rules = data.value("rules", 1);

@@ -30,8 +30,9 @@ class OfLayer : public ActivationContext {
 }  // namespace
 
 Expr activate(LayerContext& context, Expr x, const Made<Activation>& activation, const std::string& name) {
+  if (!activation) return x;
   OfLayer of_layer(context, name);
-  return activation ? activation->apply(of_layer, x) : x;
+  return in_sequence(context, activation->apply(of_layer, as_steps(context, x)), x);
 }
 
 Expr activate(LayerContext& context, Expr x, const Made<Activation>& activation) {

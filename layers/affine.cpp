@@ -43,10 +43,11 @@ struct Affine : Parametrized<Layer, AffineParams> {
   }
   bool takes_channels_first() const override { return true; }
 };
-NEON_REGISTER(Layer, Affine,
-              "A matrix product with bias or batch norm and an activation; a checkpoint holds W (nout, nin). The "
-              "features of images are in the order (H,W,C).",
-              {"FCLayer"});
+NEON_REGISTER(
+    Layer, Affine,
+    "A matrix product with bias or batch norm and an activation; a checkpoint holds W (nout, nin). The "
+    "features of images are in the order (H,W,C). Of a sequence (T,F) each step is a row of features: (T,nout).",
+    {"FCLayer"});
 
 }  // namespace
 

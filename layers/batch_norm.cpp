@@ -35,7 +35,9 @@ Expr batch_norm(LayerContext& context, Expr x, const BatchNormParams& params, co
   Expr wide_x = cast(x, context.arithmetic_dtype);
   if (!context.training) {
     Expr scale = gamma * apply("rsqrt", reshape(running_variance, wide) + params.eps);
-    return cast((wide_x - reshape(running_mean, wide)) * scale + beta, x.dtype());
+    const Expr y = cast((wide_x - reshape(running_mean, wide)) * scale + beta, x.dtype());
+    context.keep_axes(x, y);
+    return y;
   }
   auto results = graph.add_all("batch_norm", {wide_x, gamma, beta}, {{"axes", axes}, {"epsilon", params.eps}});
   auto follow = [&](Expr running, Value batch) {
@@ -43,7 +45,9 @@ Expr batch_norm(LayerContext& context, Expr x, const BatchNormParams& params, co
   };
   follow(running_mean, results[1]);
   follow(running_variance, results[2]);
-  return cast(Expr(graph, results[0]), x.dtype());
+  const Expr y = cast(Expr(graph, results[0]), x.dtype());
+  context.keep_axes(x, y);
+  return y;
 }
 
 namespace {

@@ -11,7 +11,9 @@ Expr bias(LayerContext& context, Expr x, const Initializer& init, const std::str
                               .shape = {features},
                               .initializer = &init,
                               .fan = {1, features}});
-  return x + b;
+  const Expr y = x + b;
+  context.keep_axes(x, y);
+  return y;
 }
 
 namespace {

@@ -55,8 +55,9 @@ class GivenCell : public Cell {
 // The weights of x and biases, applied to all steps at once.
 Expr inputs_of_gates(LayerContext& context, const Cells& cells, Expr x) {
   const CellParams& p = cells.params;
-  const int64_t samples = x.shape()[0], steps = x.shape()[1], features = x.shape()[2], gates = gates_of(cells.type),
-                units = p.output_size;
+  const bool tokens = context.are_tokens(x);
+  const int64_t samples = x.shape()[0], steps = x.shape()[1], features = tokens ? context.tokens : x.shape()[2],
+                gates = gates_of(cells.type), units = p.output_size;
   const Expr w = context.parameter({.name = cells.name + "/W_input",
                                     .layer = context.layer,
                                     .layer_class = "Recurrent",
@@ -71,15 +72,25 @@ Expr inputs_of_gates(LayerContext& context, const Cells& cells, Expr x) {
                                     .initializer = p.bias ? &*p.bias : nullptr,
                                     .fan = {1, 1},
                                     .blocks = gates});
-  const Expr rows = reshape(x, {samples * steps, features});
-  const Expr z = Expr(context.graph, matmul(context.graph, rows, w, false, true)) + b;
+  Graph& graph = context.graph;
+  // The product with a vector that is 1 at a token and 0 elsewhere is a column of the weights.
+  const Value product = tokens ? gather(graph, transpose(graph, w, {1, 0}), reshape(graph, x, {samples * steps}))
+                               : matmul(graph, reshape(x, {samples * steps, features}), w, false, true);
+  const Expr z = context.expr(product) + b;
   return reshape(z, {samples, steps, gates * units});
+}
+
+// states (N,T,H) -> (N,H)
+Expr last_step(Expr states) {
+  const Shape& shape = states.shape();
+  const Attributes last = {{"axis", int64_t(1)}, {"first", shape[1] - 1}, {"count", int64_t(1)}};
+  return reshape({states.graph(), states.graph().add("slice", {states}, last)}, {shape[0], shape[2]});
 }
 
 }  // namespace
 
 void check_sequence(const LayerContext& context, Expr x, const std::string& layer) {
-  if (context.is_sequence(x)) return;
+  if (context.is_sequence(x) || context.are_tokens(x)) return;
   fail(ErrorKind::config, layer, " takes sequences (T,F), T steps of F features each; its input is ",
        context.sample_shape(x),
        ", which is no sequence. Put AsSequence before it, which makes sequences of images and features");
@@ -98,8 +109,13 @@ Expr states_of(LayerContext& context, const Cells& cells, Expr x) {
                                     .fan = {.in = units, .out = units, .rows = units, .columns = units},
                                     .blocks = gates});
   Graph& graph = context.graph;
-  const auto zeros = [&](DType dtype) { return broadcast_to(graph, graph.constant(0, dtype), {samples, units}); };
-  const CellState begin = {zeros(z.dtype()), zeros(compute_type(z.dtype()))};
+  const bool carries = !p.reset_cells && !cells.reverse;
+  const auto first = [&](const char* state, DType dtype) -> Value {
+    if (carries) return context.carried(cells.name + state, dtype, {samples, units});
+    return broadcast_to(graph, graph.constant(0, dtype), {samples, units});
+  };
+  const CellState begin = {first("/h", z.dtype()),
+                           cells.type == CellType::lstm ? first("/c", compute_type(z.dtype())) : Value()};
   const CellRows rows = {row_of(p.activation ? &*p.activation : nullptr, "tanh"), row_of(cells.gate, "logistic"),
                          cells.reverse};
   const bool one_node = !rows.activation.empty() && !rows.gate.empty();
@@ -118,6 +134,8 @@ Expr states_of(LayerContext& context, const Cells& cells, Expr x) {
   }
   const Expr h(graph, states.h);
   context.mark_sequence(h);
+  if (carries) context.carry(cells.name + "/h", last_step(h));
+  if (carries && cells.type == CellType::lstm) context.carry(cells.name + "/c", last_step(context.expr(states.c)));
   return h;
 }
 

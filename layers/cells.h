@@ -11,6 +11,7 @@ struct CellParams {
   int64_t output_size = 0;
   Made<Initializer> init, init_inner, bias;
   Made<Activation> activation;
+  bool reset_cells = false;
   static void describe(auto&& p) {
     p("output_size", &CellParams::output_size, "Number of units: the state, and the output of a step, has so many.",
       at_least(1), Required{}, Alias{"nout"});
@@ -19,6 +20,10 @@ struct CellParams {
     p("init_inner", &CellParams::init_inner, "Initializer of the weights of the state. Default: init.");
     p("bias", &CellParams::bias, "Initializer of the biases, as in bias: {Constant: 1}. Default: 0.");
     p("activation", &CellParams::activation, "Activation of the state. Default: Tanh.");
+    p("reset_cells", &CellParams::reset_cells,
+      "Whether the state begins at 0 in each batch. Otherwise it goes on from the batch before, where the data set "
+      "gives "
+      "pieces that go on, as Text does.");
   }
 };
 
@@ -39,7 +44,8 @@ struct Cells {
   bool reverse = false;    // from the last step to the first
 };
 
-// x (N,T,F) -> the states (N,T,H), from a state of zeros on. Throws a config error where x is no sequence.
+// x (N,T,F) or tokens (N,T) -> the states (N,T,H), from the carried states or zeros on. Tokens are vectors that are 1
+// at the token and 0 elsewhere. Throws a config error where x is no sequence.
 Expr states_of(LayerContext& context, const Cells& cells, Expr x);
 
 // Throws a config error that names the remedy where x is no sequence.

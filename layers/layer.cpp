@@ -21,6 +21,27 @@ Expr LayerContext::state(const std::string& name, const Shape& shape, double fil
   return {graph, graph.variable(name, arithmetic_dtype, shape)};
 }
 
+// The variable of a carried state: a row for each stream.
+Value LayerContext::carrier(const std::string& name, DType type, const Shape& shape) {
+  return graph.variable(text(carried_prefix, name, kCarried), type, shape.with(0, streams));
+}
+
+Expr LayerContext::carried(const std::string& name, DType type, const Shape& shape) {
+  if (streams == 0) return expr(broadcast_to(graph, graph.constant(0, type), shape));
+  Value rows = carrier(name, type, shape);
+  // The last batch of an epoch has the streams that are one piece longer, the first ones.
+  if (shape[0] < streams)
+    rows = graph.add("slice", {rows}, {{"axis", int64_t(0)}, {"first", int64_t(0)}, {"count", shape[0]}});
+  const Expr start = expr(graph.scalar(kStreamStart, arithmetic_dtype)),
+             kept = expr(cast(graph, rows, arithmetic_dtype));
+  return cast(apply("select", start, kept.constant(0), kept), type);
+}
+
+void LayerContext::carry(const std::string& name, Expr value) {
+  if (value.shape()[0] != streams) return;  // without streams, or after their last pieces
+  carried_updates.push_back({carrier(name, value.dtype(), value.shape()), value, {}});
+}
+
 namespace {
 
 // Axes of x (N,...,C) such that channels come first, or back.
@@ -60,6 +81,10 @@ bool LayerContext::is_sequence(Expr x) const {
   return all.size() == 3 && all[1] == Axis::time;
 }
 
+bool LayerContext::are_tokens(Expr x) const {
+  return axes(x) == Axes{Axis::sample, Axis::time} && x.dtype() == DType::i32;
+}
+
 void LayerContext::mark_channels_first(Expr x) {
   Axes all = usual_axes(x.shape());
   if (has_space(x.shape())) std::rotate(all.begin() + 1, all.end() - 1, all.end());
@@ -89,6 +114,10 @@ Shape LayerContext::sample_shape(Expr x) const {
 }
 
 Expr apply_layer(const Layer& layer, LayerContext& context, Expr x) {
+  if (context.are_tokens(x) && !layer.takes_tokens())
+    fail(ErrorKind::config,
+         "the input is tokens, which only a layer that looks them up takes: put Embedding or OneHot "
+         "before it, or a recurrent layer");
   const Expr y = layer.forward(context, layer.takes_channels_first() ? x : context.channels_last(x));
   const bool keeps_steps = y.shape().rank() == 3 && y.shape().slice(0, 2) == x.shape().slice(0, 2);
   if (!context.has_axes(y) && context.is_sequence(x) && keeps_steps) context.mark_sequence(y);
@@ -99,6 +128,19 @@ Expr as_rows(Expr x) {
   const Shape shape = x.shape();
   if (shape.rank() == 2) return x;
   return reshape(x, {shape[0], shape[0] ? shape.elements() / shape[0] : shape.slice(1, shape.rank()).elements()});
+}
+
+Expr as_steps(const LayerContext& context, Expr x) {
+  const Shape& shape = x.shape();
+  return context.is_sequence(x) ? reshape(x, {shape[0] * shape[1], shape[2]}) : x;
+}
+
+Expr in_sequence(LayerContext& context, Expr y, Expr x) {
+  if (!context.is_sequence(x)) return y;
+  const Shape &steps = x.shape(), &shape = y.shape();
+  const Expr out = reshape(y, Shape{steps[0], steps[1]}.concat(shape.slice(1, shape.rank())));
+  context.mark_sequence(out);
+  return out;
 }
 
 }  // namespace neon

@@ -52,6 +52,10 @@ class LayerContext {
   bool caffe = false;                  // --caffe: dropout scales while training
   bool data_channels_last = false;     // images come from the data set as (N,H,W,C)
   bool outputs_channels_last = false;  // and go to the cost so
+  Axes data_axes;                      // of samples that are sequences, (N,T,F) or (N,T); otherwise empty
+  int64_t streams = 0;                 // that samples are pieces of, each of the batch of another; 0: of none
+  std::string carried_prefix;          // of the names of variables that carry states: there is one for each set
+  int64_t tokens = 0;                  // the number of different tokens, where samples are tokens
   std::string layer;                   // name of the layer that is describing itself
   std::string shapes;                  // from the samples to the net's outputs, layer by layer, for messages
 
@@ -65,6 +69,11 @@ class LayerContext {
   // A state of this layer, in arithmetic_dtype, and what it becomes after a training step.
   Expr state(const std::string& name, const Shape& shape, double fill);
   void update_state(Expr state, Expr value) { state_updates.push_back({state, value, {}}); }
+  // What a layer kept of the batch before, in which the same streams had their piece before this one: (N,...), 0 where
+  // streams begin. Without streams it is always 0.
+  Expr carried(const std::string& name, DType type, const Shape& shape);
+  // Keeps that for the batch to come.
+  void carry(const std::string& name, Expr value);
   Expr expr(Value value) { return {graph, value}; }
 
   // The meaning of the axes of x. Where no layer has set them, arrays of four axes are images (N,H,W,C), of five
@@ -76,6 +85,8 @@ class LayerContext {
   void keep_axes(Expr from, Expr to);
   // Whether x is (N,T,F): steps in the order of time, a row of features each.
   bool is_sequence(Expr x) const;
+  // Whether x is (N,T) tokens, whole numbers that a layer looks up.
+  bool are_tokens(Expr x) const;
   void mark_sequence(Expr x) { set_axes(x, {Axis::sample, Axis::time, Axis::feature}); }
   // Images and volumes have their channels last in the graph. People know them, and some data sets give them, with
   // channels first: (N,C,H,W).
@@ -88,14 +99,21 @@ class LayerContext {
   std::vector<Parameter> parameters;
   std::vector<LayerState> states;
   std::vector<Assignment> state_updates;
-  std::vector<Expr> more_outputs;  // of the net, beside its last layer's: of the branches of a Tree
-  bool tree_outputs = false;       // they are results of their own, not only there for training
+  std::vector<Assignment> carried_updates;  // in every step, of an evaluation, too
+  std::vector<Expr> more_outputs;           // of the net, beside its last layer's: of the branches of a Tree
+  bool tree_outputs = false;                // they are results of their own, not only there for training
 
  private:
+  Value carrier(const std::string& name, DType type, const Shape& shape);
   bool is_channels_first(Expr x) const;
   std::map<Value, Axes> axes_;  // of values that are no images and volumes with their channels last
   std::map<std::string, std::string> part_names_;
 };
+
+// The end of the name of a variable that carries a state from batch to batch.
+constexpr const char* kCarried = "/carried";
+// The number of the step record that is 1 where streams begin, otherwise 0.
+constexpr const char* kStreamStart = "stream_start";
 
 class Container;
 
@@ -123,6 +141,8 @@ class Layer {
   virtual Expr forward(LayerContext& context, Expr x) const = 0;
   // Whether x may also be images as the data set gives them, channels first: to such a layer they are rows of numbers.
   virtual bool takes_channels_first() const { return false; }
+  // Whether x may be tokens (N,T).
+  virtual bool takes_tokens() const { return false; }
   // Whether it is a convolution, for which a GPU has a library of its own.
   virtual bool convolves() const { return false; }
 };
@@ -132,5 +152,11 @@ Expr apply_layer(const Layer& layer, LayerContext& context, Expr x);
 
 // x (N, ...) as a matrix (N, features)
 Expr as_rows(Expr x);
+
+// For a layer that treats each step of a sequence by itself, as a sample: a sequence (N,T,F) as (N T,F); another x as
+// it is, and back.
+Expr as_steps(const LayerContext& context, Expr x);
+// y (N T, ...) made of as_steps(x), as a sequence (N,T, ...); y itself where x is no sequence.
+Expr in_sequence(LayerContext& context, Expr y, Expr x);
 
 }  // namespace neon

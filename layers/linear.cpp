@@ -1,11 +1,11 @@
 // Linear: y = x W^T, without bias, as neon had it. The features of images are the numbers in the order in which they
-// lie: (H,W,C), in data sets of images, too.
+// lie: (H,W,C), in data sets of images, too. Each step of a sequence is multiplied by itself.
 #include "layers/linear.h"
 
 namespace neon {
 
-Expr linear(LayerContext& context, Expr x, int64_t nout, const Initializer& init, const std::string& name) {
-  x = as_rows(x);
+Expr linear(LayerContext& context, Expr given, int64_t nout, const Initializer& init, const std::string& name) {
+  const Expr x = as_rows(as_steps(context, given));
   const int64_t nin = x.shape()[1];
   Expr weight = context.parameter({.name = name + "/W",
                                    .layer = name,
@@ -13,7 +13,7 @@ Expr linear(LayerContext& context, Expr x, int64_t nout, const Initializer& init
                                    .shape = {nout, nin},
                                    .initializer = &init,
                                    .fan = {.in = nin, .out = nout, .rows = nout, .columns = nin}});
-  return {x.graph(), matmul(x.graph(), x, weight, false, true)};
+  return in_sequence(context, {x.graph(), matmul(x.graph(), x, weight, false, true)}, given);
 }
 
 namespace {
@@ -35,8 +35,10 @@ struct Linear : Parametrized<Layer, LinearParams> {
   }
   bool takes_channels_first() const override { return true; }
 };
-NEON_REGISTER(Layer, Linear,
-              "y = x W^T, without bias; W (nout, nin). The features of images are in the order (H,W,C).");
+NEON_REGISTER(
+    Layer, Linear,
+    "y = x W^T, without bias; W (nout, nin). The features of images are in the order (H,W,C). Of a sequence (T,F) "
+    "each step is a row of features: (T,nout).");
 
 }  // namespace
 

@@ -34,7 +34,7 @@ struct PartNames {
   }
 };
 
-// x (N,C) · W^T (C,K) -> (N,K); W (K,C)
+// x (N,C) · W^T (C,K) -> (N,K); W (K,C). A sequence (N,T,C) -> (N,T,K).
 Expr linear(LayerContext& context, Expr x, int64_t nout, const Initializer& init, const std::string& name);
 // x (N,...,K) + b (K)
 Expr bias(LayerContext& context, Expr x, const Initializer& init, const std::string& name);

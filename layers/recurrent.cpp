@@ -1,5 +1,5 @@
-// Layers of recurrent cells over the steps of sequences, from the first step to the last. The state begins at 0 in each
-// batch.
+// Layers of recurrent cells over the steps of sequences, from the first step to the last. The state begins at 0, or
+// goes on from the batch before.
 #include "layers/cells.h"
 
 namespace neon {
@@ -12,6 +12,7 @@ struct Recurrent : Parametrized<Layer, CellParams> {
     check_sequence(context, x, "Recurrent");
     return states_of(context, {CellType::recurrent, params, nullptr, context.layer}, x);
   }
+  bool takes_tokens() const override { return true; }
 };
 NEON_REGISTER(
     Layer, Recurrent,
@@ -27,6 +28,7 @@ struct Gated : Parametrized<Layer, GatedCellParams> {
     const Activation* gate = params.gate_activation ? &*params.gate_activation : nullptr;
     return states_of(context, {type, params, gate, context.layer}, x);
   }
+  bool takes_tokens() const override { return true; }
 };
 const Registration<Layer, Gated<CellType::lstm>> lstm_registration{
     "LSTM",

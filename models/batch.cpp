@@ -102,6 +102,12 @@ Expr one_hot(Graph& graph, Value labels, int64_t classes) {
   return apply("equal", each, Expr(graph, iota(graph, {1, classes}, 1)));
 }
 
+// 1 for each of the labels (N,T) that is not below 0, (N T,1).
+Expr labelled(Graph& graph, Value labels, DType dtype) {
+  const Expr each(graph, reshape(graph, labels, {graph.shape(labels).elements(), 1}));
+  return cast(apply("greater_equal", each, each.constant(0)), dtype);
+}
+
 }  // namespace
 
 Batch batch_of(Graph& graph, const DataLayout& data, int64_t set_size, const StepOptions& options, bool training) {
@@ -116,7 +122,8 @@ Batch batch_of(Graph& graph, const DataLayout& data, int64_t set_size, const Ste
   Expr x;
   Value target;
   if (options.augment.empty()) {
-    x = scaled({graph, gather(graph, all, indices)}, data, compute_type(options.dtype));
+    x = {graph, gather(graph, all, indices)};
+    if (data.tokens == 0) x = scaled(x, data, compute_type(options.dtype));
   } else {
     ImageBatch images = images_of(graph, data, all, indices, options, training);
     if (data.target_is_input) augment(images, options);
@@ -125,12 +132,13 @@ Batch batch_of(Graph& graph, const DataLayout& data, int64_t set_size, const Ste
     out.views = images.views();
     out.moves = images.moves();
   }
-  out.x = cast(normalized(x, data, channels_last(data, options)), options.dtype);
+  out.x = data.tokens > 0 ? x : cast(normalized(x, data, channels_last(data, options)), options.dtype);
   const DType cost_dtype = options.dtype == DType::f64 ? DType::f64 : DType::f32;
   if (!data.target_is_input && !target) target = given_targets();
   if (data.target_is_input) out.t = cast(as_rows(out.x), cost_dtype);
   else if (data.classes > 0) out.t = cast(one_hot(graph, target, data.classes), cost_dtype);
   else out.t = cast(as_rows({graph, target}), cost_dtype);
+  if (data.label_of == LabelOf::step) out.counts = labelled(graph, target, cost_dtype);
   return out;
 }
 

@@ -5,9 +5,12 @@
 namespace neon {
 
 struct Batch {
-  Expr x;  // (views N, ...) in the type of activations, images (N,H,W,C) where channels_last()
-  // Targets (N,K) in f32 or f64. Labels are (N,classes), 1 at the label; labels of pixels (N H W,classes).
+  Expr x;  // (views N, ...) in the type of activations, images (N,H,W,C) where channels_last(); tokens (N,T) i32
+  // Targets (N,K) in f32 or f64. Labels are (N,classes), 1 at the label; labels of pixels (N H W,classes), of steps
+  // (N T,classes).
   Expr t;
+  // Of labels of steps (N T,1): 1 where a step has a label, 0 where the label is below 0. Otherwise without a value.
+  Expr counts;
   int64_t views = 1;   // x holds every sample so many times, all samples' first views first
   bool moves = false;  // augmentations move pixels
 };

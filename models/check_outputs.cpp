@@ -49,7 +49,8 @@ class OutputCheck {
   // Output `number` of the net: 0 is the last layer's.
   void check(size_t number, Expr y) const {
     const std::string which = number == 0 ? "the last layer" : text("branch ", number, " of the Tree");
-    if (data_.pixel_classes) return check_pixels(which, y);
+    if (data_.label_of == LabelOf::pixel) return check_pixels(which, y);
+    if (data_.label_of == LabelOf::step) return check_steps(which, y);
     if (const int64_t count = width(y), targets = width(t_); count != targets)
       refuse(which, " has ", count, count == 1 ? " output" : " outputs", ", but ",
              wanted(context_, data_, batch_.x, targets, y));
@@ -87,6 +88,17 @@ class OutputCheck {
              data_.classes, " classes: end with maps (", data_.classes, ", ", area[0], ", ", area[1], "), as ", end,
              "; targets that are numbers, not classes, need regression: true in the data set");
     check_softmax(which, y);
+  }
+
+  // y (N,T,K) for targets (N T,K).
+  void check_steps(const std::string& which, Expr y) const {
+    const Shape& shape = y.shape();
+    const int64_t steps = data_.target[0];
+    if (shape.rank() == 3 && context_.is_sequence(y) && shape[1] == steps && shape[2] == data_.classes) return;
+    const bool of_steps = shape.rank() == 3 && context_.is_sequence(y) && shape[1] == steps;
+    refuse(which, " gives ", output_shape(context_, y), ", but each of the ", steps,
+           " steps of the targets has one of ", data_.classes, " classes: ", of_steps ? "" : "keep the steps, and ",
+           "end with Affine: {nout: ", data_.classes, ", activation: Softmax}");
   }
 
   // A softmax of all numbers of several maps is hardly ever meant.

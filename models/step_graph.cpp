@@ -19,7 +19,12 @@ namespace {
 void say_order(LayerContext& context, const DataLayout& data, const StepOptions& options, bool measured) {
   context.data_channels_last = channels_last(data, options);
   context.outputs_channels_last =
-      measured && ((data.target_is_input && context.data_channels_last) || data.pixel_classes);
+      measured && ((data.target_is_input && context.data_channels_last) || data.label_of == LabelOf::pixel);
+  context.data_axes = data.batch_axes();
+  context.tokens = data.tokens;
+  if (!data.streams || !measured) return;
+  context.streams = options.streams > 0 ? options.streams : options.batch;
+  context.carried_prefix = options.carried_prefix;
 }
 
 // Costs and metrics are computed in f32 whatever the net's type.
@@ -50,35 +55,41 @@ Expr compared(const Cost* cost, const DataLayout& data, Expr t) {
           t.graph().add(ops::slice, {t}, {{"axis", int64_t(1)}, {"first", int64_t(0)}, {"count", width / 2}})};
 }
 
-// All outputs of the net (N,...), the last layer's first. With a class for each pixel as (N H W,K): a pixel is to costs
-// and metrics what a sample is otherwise.
+// All outputs of the net (N,...), the last layer's first. With a class for each pixel or step as (N H W,K) or (N T,K):
+// a pixel or step is to costs and metrics what a sample is otherwise.
 std::vector<Expr> all_outputs(const LayerContext& context, const DataLayout& data, Expr y) {
   std::vector<Expr> out = {y};
   out.insert(out.end(), context.more_outputs.begin(), context.more_outputs.end());
   for (Expr& output : out)
-    if (data.pixel_classes)
+    if (data.label_of != LabelOf::sample)
       output = reshape(output, {output.shape().elements() / output.shape().back(), output.shape().back()});
   return out;
 }
 
-// The cost of each sample (N,1), by all outputs of the net; the mean over its pixels where each has a class.
+// The cost of each row of targets t, (rows,1), by all outputs of the net.
 Expr cost_of(const LayerContext& context, const DataLayout& data, const Cost& cost, Expr y, Expr t) {
   Scope scope(y.graph(), "cost");
   std::vector<Expr> outputs = all_outputs(context, data, y);
   for (Expr& output : outputs) output = wide(output);
-  const Expr each = cost.apply_all(outputs, t);
-  const int64_t samples = y.shape()[0];
-  if (!data.pixel_classes) return each;
-  return reshape(mean(reshape(each, {samples, each.shape()[0] / samples}), {1}), {samples, 1});
+  return cost.apply_all(outputs, t);
 }
 
-// The weight of each row of targets t, (rows,1), from that of each sample (N,1): the pixels of a sample share its
-// weight.
-Expr weight_of_rows(Expr weight, Expr t) {
-  const int64_t samples = weight.shape()[0], pixels = t.shape()[0] / samples;
-  if (pixels == 1) return weight;
-  const Expr shared = weight * (1 / double(pixels));
-  return reshape({t.graph(), broadcast_to(t.graph(), shared, {samples, pixels})}, {samples * pixels, 1});
+// The mean cost of a training batch: over all targets that count.
+Expr mean_cost(const Batch& batch, Expr each) {
+  const std::vector<int64_t> axes = all_axes(each.shape());
+  if (!batch.counts.value()) return mean(each, axes);
+  return sum(each * batch.counts, axes) / maximum(sum(batch.counts, axes), 1);
+}
+
+// The weight of each row of targets, (rows,1), from that of each sample (N,1). The pixels of a sample share its weight.
+// A step weighs as much as its sample, so that long sequences count more, and 0 without a target.
+Expr weight_of_rows(const Batch& batch, Expr weight) {
+  const int64_t samples = weight.shape()[0], rows = batch.t.shape()[0];
+  if (rows == samples) return batch.counts.value() ? weight * batch.counts : weight;
+  const Expr shared = batch.counts.value() ? weight : weight * (double(samples) / double(rows));
+  Graph& graph = weight.graph();
+  const Expr each = reshape({graph, broadcast_to(graph, shared, {samples, rows / samples})}, {rows, 1});
+  return batch.counts.value() ? each * batch.counts : each;
 }
 
 // The op of the activation that made y, whatever moved its numbers since.
@@ -106,7 +117,7 @@ Expr training_pass(StepGraph& step, LayerContext& context, const Network& networ
   describe_outputs(step, context, data, y);
   const Expr each = cost_of(context, data, cost, y, batch.t);
   Scope scope(step.graph, "cost");
-  const Expr average(step.graph, on_logits(step.graph, mean(each, all_axes(each.shape()))));
+  const Expr average(step.graph, on_logits(step.graph, mean_cost(batch, each)));
   step.graph.output("cost", average);
   step.parameters = context.parameters;
   step.states = context.states;
@@ -176,9 +187,11 @@ StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::
   step.states = context.states;
   graph.output("y", wide(y));
   if (!measured) return step;
+  for (const Assignment& a : context.carried_updates) graph.assign(a.variable, a.value);
   const Expr t = compared(cost, data, batch.t);
   const DType dtype = options.dtype == DType::f64 ? DType::f64 : DType::f32;
-  Expr weight(graph, graph.input("weight", dtype, {options.batch, 1}));
+  const Expr weight = weight_of_rows(batch, {graph, graph.input("weight", dtype, {options.batch, 1})});
+  if (batch.counts.value()) graph.output("count", sum(weight, all_axes(weight.shape())));
   if (cost) {
     Scope scope(graph, "cost");
     Expr each = cost_of(context, data, *cost, y, batch.t) * weight;
@@ -188,7 +201,7 @@ StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::
     Scope scope(graph, text("metric ", i));
     std::vector<Expr> outputs = all_outputs(context, data, y);
     for (Expr& output : outputs) output = wide(output);
-    const auto sums = metrics[i]->sums_of_all(outputs, t, weight_of_rows(weight, t));
+    const auto sums = metrics[i]->sums_of_all(outputs, t, weight);
     for (size_t j = 0; j < sums.size(); ++j) graph.output(text("metric/", i, "/", j), sums[j]);
   }
   return step;

@@ -5,7 +5,8 @@
 //   targets  (n, 1) i32 labels, or (n, ...) floating, images (n,C,H,W) whatever the order of `data`
 //   indices  (N) i32 which samples make up the batch
 // The step record holds update (1 in the first update; a skipped one is not counted), epoch, rate/K for optimizer K,
-// loss_scale for 16-bit types, and with StepOptions::accumulate, apply and mean; with StepOptions::histograms, watched.
+// loss_scale for 16-bit types, with streams stream_start, and with StepOptions::accumulate, apply and mean; with
+// StepOptions::histograms, watched.
 #pragma once
 #include <cmath>
 
@@ -48,9 +49,13 @@ struct StepOptions {
   // by the weights that are in them, as if all samples had been one batch, and they start again; otherwise to 0.
   int64_t accumulate = 1;
   double weight = 1;
-  std::vector<std::string> histograms;  // of "W", "dW" ...; see add_histograms()
+  std::vector<std::string> histograms = {};  // of "W", "dW" ...; see add_histograms()
+  // Where samples are pieces of streams, how many streams there are: a batch has a piece of each, but the last batch of
+  // an epoch may have fewer. 0: as many as the batch.
+  int64_t streams = 0;
+  std::string carried_prefix = {};  // of variables that carry states; that of an evaluation is evaluation_prefix()
   // Changes of images before the net sees them. With any of these, their channels are last from there on.
-  std::vector<const Augmentation*> augment;
+  std::vector<const Augmentation*> augment = {};
 };
 
 struct StepGraph {
@@ -85,13 +90,18 @@ StepGraph training_graph(const Network& network, const Cost& cost, const Optimiz
 // Whether a variable belongs to a training step as a whole, and not to a layer as LAYER/NAME does.
 bool belongs_to_step(std::string_view variable);
 
+// Names of variables that carry states through the evaluation of a set begin so, with a '/', as no layer's name does.
+// No checkpoint has these variables.
+inline std::string evaluation_prefix(std::string_view set) { return text("/", set, "/"); }
+inline bool belongs_to_evaluation(std::string_view variable) { return variable.starts_with('/'); }
+
 // The forward and backward passes of the same step without the update: outputs cost and grad/NAME. For bench.
 StepGraph gradient_graph(const Network& network, const Cost& cost, const DataLayout& data, const StepOptions& options,
                          bool backward);
 
 // Outputs: y (N,K), images (C,H,W) unless they are compared with samples that lie otherwise; with a cost and metrics
-// also sums: cost (1), and metric/I/J. Input `weight` (N,1) says which samples count, so that a short last batch needs
-// no program of its own.
+// also sums: cost (1), metric/I/J, and with a class for each step count (1), the steps that they are of.
+// Input `weight` (N,1) says which samples count, so that a short last batch needs no program of its own.
 StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::vector<const Metric*>& metrics,
                            const DataLayout& data, int64_t set_size, const StepOptions& options);
 

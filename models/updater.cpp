@@ -62,6 +62,7 @@ class Updater {
     for (size_t i = 0; i < gradients.size(); ++i)
       if (step_.parameters[i].trained) update(i, gradients[i]);
     for (const Assignment& a : context.state_updates) update_state(a, finite);
+    for (const Assignment& a : context.carried_updates) graph.assign(a.variable, a.value, finite);
   }
 
  private:
@@ -188,7 +189,7 @@ void check_mentions(const StepGraph& step, const Optimizer& optimizer) {
 
 }  // namespace
 
-bool belongs_to_step(std::string_view variable) { return variable == kSpoiltBatches; }
+bool belongs_to_step(std::string_view variable) { return variable == kSpoiltBatches || variable.ends_with(kCarried); }
 
 std::vector<Value> stored_parameters(StepGraph& step, const LayerContext& context) {
   std::vector<Value> out;

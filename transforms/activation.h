@@ -30,7 +30,8 @@ class Activation {
   static constexpr const char* kCategory = "activation";
   virtual ~Activation() = default;
   virtual const void* params_address() const = 0;
-  // x (N, ...) -> y of the same shape; images and volumes have their channels last
+  // x (N, ...) -> y of the same shape; images and volumes have their channels last, and each step of a sequence is a
+  // sample
   virtual Expr apply(ActivationContext& context, Expr x) const = 0;
 };
 

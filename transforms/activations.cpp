@@ -157,7 +157,8 @@ struct Softmax : Parametrized<Activation, SoftmaxParams> {
     return reshape(Expr(x.graph(), x.graph().add("softmax", {rows})), shape);
   }
 };
-NEON_REGISTER(Activation, Softmax, "e^x over the sum of e^x of all features of the sample.");
+NEON_REGISTER(Activation, Softmax,
+              "e^x over the sum of e^x of all features of the sample, or of each step of a sequence.");
 
 struct PixelwiseSoftmaxParams {
   int64_t c = 0;

@@ -54,7 +54,7 @@ class Pass {
       : works_ahead_(device.gpu) {
     FeedOptions feeding;
     feeding.batch = options.batch;
-    feeding.shuffle = false;
+    feeding.order = SampleOrder::as_given;
     feeding.weight = DType::f32;  // every batch is a whole one
     feeding.samples = !options.augment.empty();
     feeding.device = device;

@@ -214,6 +214,7 @@ std::vector<int64_t> class_sizes(const Data& data, const Split& split) {
   const int64_t count = data.classes > 0 && split.size() > 0 ? split.label_count() : 0;
   for (int64_t i = 0; i < count; ++i) {
     const int32_t label = split.label(i);
+    if (label < 0 && data.label_of == LabelOf::step) continue;
     if (label < 0 || label >= data.classes)
       fail(ErrorKind::data, data.source, ": a sample has the label ", label, ", there are ", data.classes, " classes");
     ++out[size_t(label)];
@@ -233,7 +234,7 @@ int run_data_stats(const CommandLine& line) {
     if (split->size() > 0) print_result(formatted("%-10s %lld samples", name, (long long)split->size()));
     sizes.push_back(class_sizes(data, *split));
   }
-  if (data.classes > 0 && !data.train.labels_samples()) print_result("pixels of each class:");
+  if (data.label_of != LabelOf::sample) print_result(text(name_of(data.label_of), "s of each class:"));
   for (int64_t k = 0; k < data.classes; ++k) {
     const std::string name = size_t(k) < data.class_names.size() ? data.class_names[size_t(k)] : "";
     std::string row = formatted("class %-4lld", (long long)k);

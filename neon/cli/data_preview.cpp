@@ -36,11 +36,11 @@ Tensor sheet_of(const Tensor& x, double low, double high) {
 }
 
 // The images (count,H,W,C) of the first steps.
-Tensor first_images(const Data& data, const StepOptions& step, bool shuffle, int64_t count) {
+Tensor first_images(const Data& data, const StepOptions& step, SampleOrder order, int64_t count) {
   FeedOptions feeding;
   feeding.batch = step.batch;
   feeding.seed = step.seed;
-  feeding.shuffle = shuffle;
+  feeding.order = order;
   feeding.samples = true;
   const auto feed = make_feed(data.train, feeding);
   DataLayout layout = layout_of(data);
@@ -103,7 +103,8 @@ std::string write_preview(const Experiment& experiment, const Data& data, const 
   if (count.value_or(1) > whole)
     fail(ErrorKind::config, "--count ", *count, ": the whole batches of an epoch have ", whole, " images");
   const int64_t shown = count.value_or(std::min(step.batch, kUsualImages));
-  const Tensor x = first_images(data, step, experiment.params.shuffle, shown);
+  const Tensor x =
+      first_images(data, step, experiment.params.shuffle ? SampleOrder::drawn : SampleOrder::as_given, shown);
   double low = data.shift, high = 255.0 * data.scale + data.shift;
   if (data.train.dtype() != DType::u8) {  // from the least to the largest that there is
     low = high = x.at(0);

@@ -195,7 +195,10 @@ int run_summary(const CommandLine& line) {
   DataLayout seen = in.layout;
   seen.sample = input_sample(in.layout, in.step);
   seen.channels_last = context.data_channels_last = in.layout.channels_last || !in.step.augment.empty();
-  const Expr x(scratch, scratch.input("x", in.step.dtype, Shape{in.step.batch}.concat(seen.stored_sample())));
+  context.data_axes = seen.batch_axes();
+  context.tokens = seen.tokens;
+  const DType dtype = seen.tokens > 0 ? DType::i32 : in.step.dtype;
+  const Expr x(scratch, scratch.input("x", dtype, Shape{in.step.batch}.concat(seen.stored_sample())));
   in.spec.experiment->network().forward(context, x, &rows);
   print_result(formatted("%-18s %-12s %-16s %12s %12s %10s %5s", "layer", "kind", "output", "parameters", "flops",
                          "bytes", "line"));

@@ -20,7 +20,7 @@ class Printer {
         top_(std::min(line.of_verb.top_k, std::max<int64_t>(stored.classes, 1))),
         names_(stored.class_names),
         classes_(stored.classes),
-        of_pixels_(stored.pixel_classes) {}
+        of_pixels_(stored.label_of == LabelOf::pixel) {}
 
   void head(int64_t outputs) const {
     if (json_) return;
@@ -113,7 +113,7 @@ int run_predict(const CommandLine& line) {
   const StoredData stored = stored_data(opened.run, opened.spec);
   if (line.of_verb.top_k > 1 && stored.classes == 0)
     fail(ErrorKind::config, "option --top_k: the net of ", path, " gives numbers, not classes; leave it out");
-  if (line.of_verb.top_k > 1 && stored.pixel_classes)
+  if (line.of_verb.top_k > 1 && stored.label_of == LabelOf::pixel)
     fail(ErrorKind::config, "option --top_k: of each pixel its class is printed; leave it out");
   const auto sources = open_samples({line.operands.begin() + 1, line.operands.end()}, stored);
   Predictor predictor(line, opened, stored, path);

@@ -1,6 +1,5 @@
 #include "neon/train/batch_feed.h"
 
-#include "datasets/batch_stream.h"
 #include "datasets/held_rows.h"
 #include "neon/train/memory_feed.h"
 #include "neon/train/stream_feed.h"

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "backends/device/device.h"
+#include "datasets/batch_stream.h"
 #include "datasets/dataset.h"
 
 namespace neon {
@@ -15,7 +16,7 @@ namespace neon {
 struct FeedOptions {
   int64_t batch = 128;
   uint64_t seed = 0;
-  bool shuffle = true;
+  SampleOrder order = SampleOrder::drawn;
   // Type of the input `weight` (batch, 1), which says what samples count: the last batch of a pass is filled up with
   // its last sample, which does not count again. Without it that batch is short.
   std::optional<DType> weight;

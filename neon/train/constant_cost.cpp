@@ -18,11 +18,14 @@ struct Rows {
 };
 
 std::optional<Rows> rows_of_classes(const Data& data) {
-  const int64_t classes = data.classes, labels = data.train.label_count();  // of samples, or of their pixels
+  const int64_t classes = data.classes, labels = data.train.label_count();  // of samples, their pixels or steps
   if (classes * classes > kMostNumbers) return {};
   Rows out{Tensor(DType::f64, {classes, classes}), Tensor(DType::f64, {1, classes}),
            std::vector<double>(size_t(classes), 0.0)};
-  for (int64_t i = 0; i < labels; ++i) out.shares[size_t(data.train.label(i))] += 1 / double(labels);
+  int64_t counted = 0;
+  for (int64_t i = 0; i < labels; ++i) counted += data.train.label(i) >= 0;
+  for (int64_t i = 0; i < labels; ++i)
+    if (data.train.label(i) >= 0) out.shares[size_t(data.train.label(i))] += 1 / double(counted);
   for (int64_t c = 0; c < classes; ++c) {
     out.targets.set(c * classes + c, 1);
     out.output.set(c, out.shares[size_t(c)]);

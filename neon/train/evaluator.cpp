@@ -27,7 +27,8 @@ Evaluator::Evaluator(const Experiment& experiment, const DataLayout& layout, con
   options.batch = batch_ = std::min(options.batch, set.split.size());
   FeedOptions feed;
   feed.batch = batch_;
-  feed.shuffle = false;
+  feed.order = layout.streams ? SampleOrder::streams : SampleOrder::as_given;
+  options.carried_prefix = evaluation_prefix(set.name);
   feed.weight = options.dtype == DType::f64 ? DType::f64 : DType::f32;
   feed.device = device;
   feed_ = make_feed(set.split, feed);
@@ -48,6 +49,7 @@ void Evaluator::take_variables() {
   if (!running_means_) return;
   source_.to_host();
   for (const auto& [name, tensor] : copies_.all()) {
+    if (belongs_to_evaluation(name)) continue;
     const Tensor& from = source_.has(name + "/ema") ? source_.at(name + "/ema") : source_.at(name);
     copies_.at(name).copy_from(from);
   }
@@ -66,12 +68,14 @@ int64_t Evaluator::samples_counted() const {
 std::map<std::string, double> Evaluator::run() {
   take_variables();
   const auto metrics = experiment_.metrics();
-  double cost = 0;
+  double cost = 0, steps = 0;
   std::vector<std::vector<std::vector<double>>> sums(metrics.size());
   const Graph& graph = program_->lowered().graph;
   const int64_t size = set_.split.size();
+  const bool of_steps = graph.outputs().contains("count");
   auto take = [&](int back) {
     cost += program_->recorded("cost", 0, back);
+    if (of_steps) steps += program_->recorded("count", 0, back);
     for (size_t m = 0; m < metrics.size(); ++m)
       for (size_t j = 0;; ++j) {
         const std::string name = text("metric/", m, "/", j);
@@ -92,11 +96,13 @@ std::map<std::string, double> Evaluator::run() {
       return {};
     }
     ++batches_;
+    program_->set_scalar(kStreamStart, first == 0 ? 1 : 0);
     program_->run(0);
     if (++waiting < depth && first + batch_ < size) continue;
     while (waiting > 0) take(--waiting);
   }
-  const double counted = double(samples_counted());
+  const double counted = of_steps ? steps : double(samples_counted());
+  if (counted == 0) fail(ErrorKind::data, "no step of the ", set_.name, " samples has a target");
   std::map<std::string, double> out;
   out["cost"] = cost / counted;
   for (size_t m = 0; m < metrics.size(); ++m) {

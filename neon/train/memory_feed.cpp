@@ -1,7 +1,5 @@
 #include "neon/train/memory_feed.h"
 
-#include <numeric>
-
 namespace neon {
 
 MemoryFeed::MemoryFeed(const Split& split, const FeedOptions& options)
@@ -22,12 +20,7 @@ void MemoryFeed::bind(Program& program) {
 }
 
 void MemoryFeed::begin_epoch(int64_t epoch) {
-  if (options_.shuffle) {
-    order_ = epoch_order(split_.size(), options_.seed, epoch);
-  } else {
-    order_.resize(size_t(split_.size()));
-    std::iota(order_.begin(), order_.end(), 0);
-  }
+  order_ = epoch_order(options_.order, split_.size(), options_.batch, options_.seed, epoch);
   if (options_.weight) order_.resize(size_t(batches_ * options_.batch), order_.back());
   if (options_.samples) {
     samples_.clear();
@@ -37,7 +30,7 @@ void MemoryFeed::begin_epoch(int64_t epoch) {
 }
 
 bool MemoryFeed::next(Program& program, int64_t number) {
-  const int64_t epoch = options_.shuffle || options_.samples ? number / batches_ : 0;
+  const int64_t epoch = options_.order == SampleOrder::drawn || options_.samples ? number / batches_ : 0;
   if (epoch != order_epoch_) begin_epoch(epoch);
   if (epoch_of_.at(&program) != epoch) {
     program.bind_sequence("indices", order_.data(), int64_t(order_.size()));

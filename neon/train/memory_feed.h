@@ -2,7 +2,6 @@
 #pragma once
 #include <map>
 
-#include "datasets/batch_stream.h"
 #include "neon/train/batch_feed.h"
 
 namespace neon {

@@ -5,11 +5,14 @@ namespace neon {
 Phase training_phase(const RunSetup& setup) {
   Phase phase;
   phase.split = &setup.data.train;
-  phase.shuffle = setup.experiment.params.shuffle;
+  phase.order = setup.data.streams                ? SampleOrder::streams
+                : setup.experiment.params.shuffle ? SampleOrder::drawn
+                                                  : SampleOrder::as_given;
   phase.graph = [&setup](int64_t batch, const DataLayout& layout) {
     StepOptions options = setup.step;
     options.batch = batch;
     options.weight = double(batch) / double(setup.step.batch);
+    options.streams = setup.step.batch;
     const ExperimentParams& params = setup.experiment.params;
     return training_graph(setup.experiment.network(), *params.cost, *params.optimizer, layout, options);
   };

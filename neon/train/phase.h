@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "datasets/batch_stream.h"
 #include "neon/train/run_setup.h"
 
 namespace neon {
@@ -11,7 +12,7 @@ namespace neon {
 struct Phase {
   std::string name = "the training step";  // in messages, while its programs are compiled
   const Split* split = nullptr;
-  bool shuffle = true;
+  SampleOrder order = SampleOrder::drawn;
   // The step of `batch` samples. The weight of a short batch among accumulated gradients is its share of a whole batch.
   std::function<StepGraph(int64_t batch, const DataLayout& layout)> graph;
 };

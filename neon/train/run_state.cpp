@@ -106,7 +106,8 @@ void check_names(const RunOptions& options) {
 TensorFile pack_run(const Experiment& experiment, const Setting& resolved, const RunOptions& options,
                     const Position& position, const Variables& variables, const Data& data) {
   TensorFile out;
-  for (const auto& [name, tensor] : variables.all()) out.tensors.push_back({name, tensor});
+  for (const auto& [name, tensor] : variables.all())
+    if (!belongs_to_evaluation(name)) out.tensors.push_back({name, tensor});
   json callbacks = json::array();
   for (size_t k = 0; k < experiment.params.callbacks.size(); ++k) {
     const Callback& callback = *experiment.params.callbacks[k];
@@ -229,7 +230,8 @@ void restore_variables(const TensorFile& file, const std::string& path, Variable
   }
   auto is_variable = [&](const std::string& name) { return variables.has(name); };
   for (const auto& [name, tensor] : variables.all())
-    if (!stored.count(name) && !(weights_only && (belongs_to_step(name) || belongs_to_another(name, is_variable))))
+    if (!belongs_to_evaluation(name) && !stored.count(name) &&
+        !(weights_only && (belongs_to_step(name) || belongs_to_another(name, is_variable))))
       differences.push_back(text(name, " ", tensor.shape(), " is in the net only"));
   if (!differences.empty()) another_net(path, differences);
   for (const NamedTensor* named : wanted) variables.at(named->name).copy_from(named->tensor);

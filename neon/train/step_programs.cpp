@@ -24,7 +24,7 @@ void StepRunner::make_feed_of_phase() {
   FeedOptions options;
   options.batch = setup_.step.batch;
   options.seed = position_.seed;
-  options.shuffle = phase_.shuffle;
+  options.order = phase_.order;
   options.samples = !setup_.step.augment.empty();
   options.device = setup_.device(position_, listener_);
   feed_ = make_feed(*phase_.split, options);

@@ -68,7 +68,7 @@ std::unique_ptr<BatchStream> StreamFeed::open(BatchRing& ring, int slots, int64_
   StreamOptions options;
   options.batch = options_.batch;
   options.seed = options_.seed;
-  options.shuffle = options_.shuffle;
+  options.order = options_.order;
   options.first = first;
   options.threads = options_.threads;
   options.stand_ins = !options_.weight;

@@ -113,14 +113,14 @@ TEST_CASE("batches are those of the epoch's order, whatever the threads, and fro
       again.samples(8);
       CHECK(later.samples(9) == again.samples(9));
     }
-  Batches plain(reader, {.batch = 30, .shuffle = false});
+  Batches plain(reader, {.batch = 30, .order = SampleOrder::as_given});
   CHECK(plain.samples(0)[29] == 29);
   CHECK(plain.samples(1).size() == 20);
 }
 
 TEST_CASE("a sample that cannot be read is an error of its batch, not of those before") {
   const Numbers reader(40, 25);
-  Batches batches(reader, {.batch = 10, .shuffle = false, .threads = 3});
+  Batches batches(reader, {.batch = 10, .order = SampleOrder::as_given, .threads = 3});
   for (int64_t b : {0, 1}) batches.samples(b);
   CHECK(error_of([&] { batches.samples(2); }) == "data: sample 25 is bad");
 }
@@ -128,11 +128,11 @@ TEST_CASE("a sample that cannot be read is an error of its batch, not of those b
 TEST_CASE("the next sample that can be read stands in for one that is left out, or its place is told") {
   for (int threads : {1, 3}) {
     const Numbers reader(40, 39, true);
-    Batches trained(reader, {.batch = 10, .shuffle = false, .threads = threads});
+    Batches trained(reader, {.batch = 10, .order = SampleOrder::as_given, .threads = threads});
     for (int64_t b : {0, 1, 2}) CHECK(trained.samples(b).back() == 10 * b + 9);
     const auto samples = trained.samples(3);
     CHECK((samples[8] == 38 && samples[9] == 0));
-    Batches evaluated(reader, {.batch = 10, .shuffle = false, .threads = threads, .stand_ins = false});
+    Batches evaluated(reader, {.batch = 10, .order = SampleOrder::as_given, .threads = threads, .stand_ins = false});
     for (int64_t b : {0, 1, 2}) {
       evaluated.samples(b);
       CHECK(evaluated.left_out.empty());
@@ -148,7 +148,7 @@ TEST_CASE("only samples that are bad are left out, and any other trouble keeps i
     for (const bool stand_ins : {false, true}) {
       Numbers reader(40, 25, leaves_out);
       reader.kind = ErrorKind::memory;
-      Batches batches(reader, {.batch = 10, .shuffle = false, .threads = 3, .stand_ins = stand_ins});
+      Batches batches(reader, {.batch = 10, .order = SampleOrder::as_given, .threads = 3, .stand_ins = stand_ins});
       for (int64_t b : {0, 1}) batches.samples(b);
       CHECK(error_of([&] { batches.samples(2); }) == "memory: sample 25 is bad");
       CHECK(reader.noted.count() == 0);
@@ -186,7 +186,7 @@ TEST_CASE("a slot is not written to before it is given back") {
   const Numbers reader(40);
   std::vector<uint8_t> pixels(10 * 12);
   std::vector<int32_t> labels(10);
-  BatchStream stream(reader, {.batch = 10, .shuffle = false, .threads = 3}, {slot_of(pixels, labels)});
+  BatchStream stream(reader, {.batch = 10, .order = SampleOrder::as_given, .threads = 3}, {slot_of(pixels, labels)});
   while (stream.take(0, std::chrono::milliseconds(50)) == 0) continue;
   CHECK(stream.take(1, std::chrono::milliseconds(100)) == 0);
   CHECK(pixels[9 * 12] == 9);

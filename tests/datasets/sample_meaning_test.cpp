@@ -13,7 +13,8 @@ namespace {
 SampleMeaning unlike_the_default() {
   SampleMeaning out;
   out.sample = {2, 4, 3};
-  out.channels_last = out.rows_channels_last = out.pixel_classes = out.whole_targets = true;
+  out.channels_last = out.rows_channels_last = out.whole_targets = true;
+  out.label_of = LabelOf::pixel;
   out.image_size = 4;
   out.table = {5, {"a", "\xc3\xa4"}, {"b"}, {1, 4}, ';', {"?"}};
   out.dtype = DType::u8;
@@ -35,7 +36,13 @@ std::string refusal(const MeaningTexts& texts) {
 }  // namespace
 
 TEST_CASE("a meaning is read as it was written") {
-  for (const SampleMeaning& meaning : {unlike_the_default(), SampleMeaning()})
+  SampleMeaning of_text;
+  of_text.sample = {7};
+  of_text.sequence = of_text.streams = true;
+  of_text.tokens = 3;
+  of_text.vocabulary = {TextUnit::word, true, {"<unk>", "\n", "\xc3\xa4"}};
+  of_text.label_of = LabelOf::step;
+  for (const SampleMeaning& meaning : {unlike_the_default(), of_text, SampleMeaning()})
     CHECK(read_meaning(write_meaning(meaning, "a folder")) == meaning);
   SampleMeaning odd;
   odd.class_names = {"\xff"};

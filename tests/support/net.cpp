@@ -15,7 +15,7 @@ DataLayout NetData::layout() const {
   if (!out.target_is_input) out.target = targets.shape().slice(1, targets.shape().rank());
   out.train_size = inputs.shape()[0];
   out.classes = classes;
-  out.pixel_classes = classes > 0 && out.target.rank() == 2;
+  if (classes > 0 && out.target.rank() == 2) out.label_of = LabelOf::pixel;
   return out;
 }
 

@@ -205,7 +205,7 @@ std::vector<double> keys(const std::vector<int32_t>& samples, int64_t number) {
 // Samples of batch `number`, counted through all epochs.
 std::vector<int32_t> samples_of(int64_t number, bool shuffled) {
   std::vector<int32_t> order;
-  if (shuffled) order = epoch_order(kRows, 7, number / kBatches);
+  if (shuffled) order = epoch_order(SampleOrder::drawn, kRows, 1, 7, number / kBatches);
   else
     for (int32_t i = 0; i < kRows; ++i) order.push_back(i);
   const auto first = order.begin() + number % kBatches * kBatch;
@@ -252,7 +252,7 @@ TEST_CASE("samples that stay on the host come in the batches of those that do no
 TEST_CASE("the last batch of samples that stay on the host is filled up, and what fills it does not count") {
   FeedOptions options;
   options.batch = kBatch;
-  options.shuffle = false;
+  options.order = SampleOrder::as_given;
   options.weight = DType::f32;
   options.samples = true;
   for_each_feed(options, [](const Kind& kind, const Split& split, BatchFeed& feed) {

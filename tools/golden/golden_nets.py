@@ -27,15 +27,19 @@ def layers():
     x, maps = draw("x", (6, 4)), draw("maps", (3, 4, 1, 2))
     cases = []
 
-    def case(layer, x, train, infer=None, bn=None, states=None, random=False, sequence=False, **parameters):
+    def case(layer, x, train, infer=None, bn=None, states=None, random=False, sequence=False, tokens=0,
+             **parameters):
         """Two training passes over the same x, so that running statistics move twice; then inference. Of a layer that
-        draws while training, only inference is meant. A sequence x is (N,T,F)."""
+        draws while training, only inference is meant. A sequence x is (N,T,F), tokens (N,T) numbers below `tokens`."""
         p = {name: torch.tensor(value, requires_grad=True) for name, value in parameters.items()}
         tx = torch.tensor(x, requires_grad=True)
         y = train(tx, **p)
+        kind = {"sequence": True} if sequence else {"tokens": tokens} if tokens else {}
         g = draw(layer, tuple(y.shape))
-        y.backward(torch.tensor(g))
-        result = dict(layer=layer, random=random, **({"sequence": True} if sequence else {}), x=x, g=g, parameters=parameters, y=y.detach().numpy(), dx=tx.grad.numpy(),
+        if y.requires_grad:
+            y.backward(torch.tensor(g))
+        result = dict(layer=layer, random=random, **kind, x=x, g=g, parameters=parameters, y=y.detach().numpy(),
+                      **({} if tokens else {"dx": tx.grad.numpy()}),
                       gradients={name: t.grad.numpy() for name, t in p.items()}, states={})
         if bn:
             train(tx, **p)

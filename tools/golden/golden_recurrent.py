@@ -1,5 +1,7 @@
 """Layers of sequences: PyTorch's own cells where it has neon's, steps written out where not. See make_golden.py."""
+import numpy as np
 import torch
+import torch.nn.functional as F
 
 from golden_file import draw
 
@@ -94,6 +96,33 @@ def layers(case):
     case({"AsSequence": {}}, maps, lambda x: x.permute(0, 3, 2, 1).flatten(2))
     case({"AsSequence": {"along": "height"}}, maps, lambda x: x.permute(0, 2, 3, 1).flatten(2))
     case({"AsSequence": {"steps": 2}}, draw("x", (6, 4)), lambda x: x.reshape(6, 2, 2))
+    by_step(case, x)
+    of_tokens(case)
+
+
+def by_step(case, x):
+    """Layers of single samples, on each step of a sequence."""
+    w, b = draw("W", (2, 4)), draw("b", 2)
+    case({"Linear": {"nout": 2, "init": INIT}}, x, lambda x, **p: x @ p["L/W"].T, sequence=True, **{"L/W": w})
+    case({"Affine": {"nout": 2, "init": INIT, "bias": INIT, "activation": "Softmax"}}, x,
+         lambda x, **p: torch.softmax(x @ p["L/W"].T + p["L_bias/b"], 2), sequence=True, **{"L/W": w, "L_bias/b": b})
+    case({"Bias": {"init": INIT}}, x, lambda x, **p: x + p["L/b"], sequence=True, **{"L/b": draw("b", 4)})
+    case({"Activation": "Softmax"}, x, lambda x: torch.softmax(x, 2), sequence=True)
+
+
+def of_tokens(case):
+    """Layers that look tokens up. Token 3 of 6 comes three times, token 5 never."""
+    x, count = np.array([[3, 0, 3, 1], [2, 3, 4, 0]], dtype=float), 6
+    one_hot = lambda x: F.one_hot(x.detach().long(), count).double()
+    table, init = draw("table", (count, 3)), {"embedding_dim": 3, "init": INIT}
+    case({"OneHot": {}}, x, one_hot, tokens=count)
+    case({"Embedding": init}, x, lambda x, **p: F.embedding(x.detach().long(), p["L/W"]), tokens=count, **{"L/W": table})
+    case({"Embedding": dict(init, vocab_size=7, pad_idx=3)}, x,
+         lambda x, **p: F.embedding(x.detach().long(), p["L/W"], padding_idx=3) * (x.detach() != 3)[..., None],
+         tokens=count, **{"L/W": draw("table", (7, 3))})
+    biased = {"output_size": 3, "init": INIT, "bias": INIT}
+    for name, states, gates in ("Recurrent", rnn, 1), ("LSTM", lstm, 4), ("GRU", gru, 3):
+        case({name: biased}, x, lambda x, **p: states(one_hot(x), p), tokens=count, **weights(gates, 3, count, "tokens"))
 
 
 def recurrent_of(x, p, activation):

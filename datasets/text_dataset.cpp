@@ -1,0 +1,96 @@
+// Text for language models: a file, or all files of a folder.
+#include <algorithm>
+#include <filesystem>
+
+#include "datasets/file.h"
+#include "datasets/text_file.h"
+#include "datasets/text_pieces.h"
+#include "neon/core/paths.h"
+
+namespace neon {
+
+namespace {
+
+struct TextFilesParams : TextParams {
+  std::string path, validation_path, test_path;
+  static void describe(auto&& p) {
+    p("path", &TextFilesParams::path,
+      "The training text, plain or gzip: a file, or a folder whose files follow one another by name.", Required{});
+    TextParams::describe(p);
+    p("validation_path", &TextFilesParams::validation_path, "Text to evaluate with while training goes on.");
+    p("test_path", &TextFilesParams::test_path, "Text to evaluate with at the end.");
+  }
+};
+
+// The files of a folder and of those below it, in the order of their paths.
+std::vector<std::string> files_below(const std::string& folder) {
+  std::vector<std::string> out;
+  std::error_code error;
+  for (std::filesystem::recursive_directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    if (at->is_regular_file() && !at->path().filename().string().starts_with('.')) out.push_back(at->path().string());
+  if (error) fail(ErrorKind::data, folder, ": ", error.message());
+  if (out.empty()) fail(ErrorKind::data, folder, ": no files are in this folder");
+  std::ranges::sort(out);
+  return out;
+}
+
+struct FoundText {
+  std::string path, text;
+};
+
+// "" as path where it is missing; then `looked_for` lists the places.
+FoundText find_text(const std::string& path, const DataContext& context, std::string& looked_for) {
+  for (const std::string& place : context.places_of(path)) {
+    if (!folder_exists(place)) continue;
+    FoundText out{place, ""};
+    for (const std::string& file : files_below(place)) {
+      context.check_may_read(file, path);
+      out.text += TextFile(file).text();
+    }
+    return out;
+  }
+  const std::string found = find_data_file(path, context, looked_for);
+  return found.empty() ? FoundText{} : FoundText{found, std::string(TextFile(found).text())};
+}
+
+class Text : public Parametrized<Dataset, TextFilesParams> {
+ public:
+  using Parametrized::Parametrized;
+
+  Data load(const DataContext& context) const override {
+    std::string missing;
+    const TextParts parts = read(context, missing);
+    if (!missing.empty()) fail(ErrorKind::data, "no such file; looked for ", missing);
+    return finish(pieces_of_text(parts, params, common.validation, context), context);
+  }
+
+  DataCheck check(const DataContext& context) const override {
+    DataCheck out;
+    const TextParts parts = read(context, out.missing);
+    if (!out.missing.empty()) return out;
+    return check_of(finish(pieces_of_text(parts, params, common.validation, context), context));
+  }
+
+ private:
+  TextParts read(const DataContext& context, std::string& missing) const {
+    TextParts out;
+    const auto take = [&](const std::string& path, std::string& to) {
+      if (path.empty() || !missing.empty()) return std::string();
+      FoundText found = find_text(path, context, missing);
+      to = std::move(found.text);
+      return found.path;
+    };
+    out.source = take(params.path, out.train);
+    take(params.validation_path, out.validation);
+    take(params.test_path, out.test);
+    return out;
+  }
+};
+
+NEON_REGISTER(Dataset, Text,
+              "A text as tokens, in pieces of so many steps; the target of a step is the next token. Recurrent layers "
+              "carry their state from piece to piece.");
+
+}  // namespace
+
+}  // namespace neon

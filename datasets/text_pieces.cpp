@@ -1,0 +1,132 @@
+#include "datasets/text_pieces.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace neon {
+
+namespace {
+
+using Tokens = std::span<const int32_t>;
+
+// tokens (L) -> inputs (n,T) and targets (n,T), n T >= L - 1. Steps past the end have the target -1, which counts
+// nowhere.
+Split pieces_of(Tokens tokens, int64_t steps, const std::string& source, const char* part) {
+  if (tokens.empty()) return {};
+  if (tokens.size() < 2)
+    fail(ErrorKind::data, source, ": the ", part, " text has ", tokens.size(),
+         " token; expected at least 2, of which the second is the target of the first");
+  const int64_t targets = int64_t(tokens.size()) - 1, pieces = (targets + steps - 1) / steps;
+  Split out;
+  out.inputs = Tensor(DType::i32, {pieces, steps});
+  out.targets = Tensor(DType::i32, {pieces, steps});
+  const auto inputs = out.inputs.as<int32_t>(), labels = out.targets.as<int32_t>();
+  std::copy_n(tokens.begin(), targets, inputs.begin());
+  std::copy_n(tokens.begin() + 1, targets, labels.begin());
+  std::fill(inputs.begin() + targets, inputs.end(), 0);
+  std::fill(labels.begin() + targets, labels.end(), -1);
+  return out;
+}
+
+// Tokens that are kept apart of `count`.
+int64_t validation_tokens(double validation, int64_t count, int64_t steps, const std::string& source) {
+  if (validation == 0) return 0;
+  if (validation >= 1 && validation != std::floor(validation))
+    fail(ErrorKind::config, "validation: ", validation, " is neither a number of samples nor a share below 1");
+  const double wanted = validation < 1 ? validation * double(count) : validation * double(steps);
+  if (wanted < 2 || double(count) - wanted < 2)
+    fail(ErrorKind::config, "validation: ", validation, " leaves fewer than 2 tokens of the ", count, " in ", source,
+         " for training or validation");
+  return int64_t(std::ceil(wanted));
+}
+
+// The share of a text whose length is not yet known in tokens, in bytes: the last tokens need not be those of a share.
+std::string_view without_end(std::string_view text, TextUnit unit, int64_t tokens, const std::string& source) {
+  TextUnits units(unit, text, source);
+  std::string_view one;
+  for (int64_t i = 0; i < tokens; ++i) units.next(one);
+  return text.substr(0, size_t(one.data() - text.data()) + one.size());
+}
+
+int64_t count_units(std::string_view text, TextUnit unit, const std::string& source) {
+  TextUnits units(unit, text, source);
+  int64_t out = 0;
+  for (std::string_view one; units.next(one);) ++out;
+  return out;
+}
+
+// The units of a text that the vocabulary has not.
+std::set<std::string> strangers(const Tokenizer& tokenizer, const std::string& given, const std::string& source) {
+  const bool lowered = tokenizer.vocabulary().lower_case;
+  const std::string text = lowered ? lower(given) : given;
+  std::set<std::string> out;
+  TextUnits units(tokenizer.vocabulary().unit, text, source);
+  for (std::string_view one; units.next(one);)
+    if (tokenizer.find(one) < 0) out.emplace(one);
+  return out;
+}
+
+// The vocabulary of the training text, with <unk> where other texts need it.
+Tokenizer tokenizer_of(const TextParts& parts, std::string_view train, const TextParams& params,
+                       const DataContext& context) {
+  Vocabulary vocabulary = vocabulary_of(text_unit(params.unit), params.lower_case, train, parts.source,
+                                        {params.vocabulary_size, params.min_count});
+  Tokenizer out(vocabulary);
+  std::set<std::string> unknown = strangers(out, parts.validation, parts.source);
+  unknown.merge(strangers(out, parts.test, parts.source));
+  if (unknown.empty()) return out;
+  context.warn(text(parts.source, ": of the evaluated text's ", params.unit, ", ", unknown.size(), " (as ",
+                    in_quotes(*unknown.begin()), ") do not occur in the training text; they count as ", kUnknownText));
+  vocabulary.texts.insert(vocabulary.texts.begin(), kUnknownText);
+  return Tokenizer(std::move(vocabulary));
+}
+
+}  // namespace
+
+Data pieces_of_text(const TextParts& given, const TextParams& params, double validation, const DataContext& context) {
+  const TextUnit unit = text_unit(params.unit);
+  TextParts parts = given;
+  if (validation > 0) {
+    if (!parts.validation.empty())
+      fail(ErrorKind::config, "validation: ", validation, " takes the end of the training text, but ", parts.source,
+           " has a validation text of its own; leave it out");
+    const int64_t count = count_units(parts.train, unit, parts.source);
+    const int64_t apart = validation_tokens(validation, count, params.steps, parts.source);
+    const size_t length = without_end(parts.train, unit, count - apart, parts.source).size();
+    parts.validation = parts.train.substr(length);
+    parts.train.resize(length);
+  }
+  const Tokenizer tokenizer = tokenizer_of(parts, parts.train, params, context);
+  const auto split = [&](const std::string& text, const char* part) {
+    return pieces_of(tokenizer.encode(text, parts.source), params.steps, parts.source, part);
+  };
+  Data out;
+  out.source = parts.source;
+  if (parts.train.empty()) fail(ErrorKind::data, parts.source, ": the text is empty");
+  out.train = split(parts.train, "training");
+  out.validation = split(parts.validation, "validation");
+  out.test = split(parts.test, "test");
+  out.sample = {params.steps};
+  out.sequence = out.streams = true;
+  out.vocabulary = tokenizer.vocabulary();
+  out.tokens = out.classes = out.vocabulary.size();
+  if (out.classes < 2)
+    fail(ErrorKind::data, parts.source, ": all ", params.unit, " of the training text are alike; expected at least 2");
+  return out;
+}
+
+DataCheck check_of(const Data& data) {
+  DataCheck out;
+  out.meaning() = data.meaning();
+  out.found = true;
+  out.source = data.source;
+  const Shape& targets = data.train.targets.shape();
+  if (!data.train.targets.empty()) out.target = targets.rank() > 1 ? targets.slice(1, targets.rank()) : Shape{1};
+  out.train_size = data.train.size();
+  out.validation_size = data.validation.size();
+  out.test_size = data.test.size();
+  return out;
+}
+
+}  // namespace neon

@@ -1,0 +1,44 @@
+// Texts as pieces of so many steps, each of which goes on where the one before it ends. The target of a step is the
+// token that follows it.
+#pragma once
+#include <string>
+
+#include "datasets/dataset.h"
+
+namespace neon {
+
+struct TextParams {
+  int64_t steps = 64;
+  std::string unit = "characters";
+  int64_t vocabulary_size = 0, min_count = 1;
+  bool lower_case = false;
+  static void describe(auto&& p) {
+    p("steps", &TextParams::steps, "Tokens of a sample: so many steps are trained through.", at_least(1),
+      Alias{"time_steps"});
+    p("unit", &TextParams::unit,
+      "What a token is: a character of UTF-8 text, a byte, or a word between white space; a line's end is a word.",
+      one_of({"characters", "bytes", "words"}));
+    p("vocabulary_size", &TextParams::vocabulary_size,
+      "The most different tokens, <unk> for all others included; the most frequent stay. 0: all.", at_least(0),
+      Alias{"max_vocab_size"});
+    p("min_count", &TextParams::min_count, "Characters or words that the training text has more rarely become <unk>.",
+      at_least(1));
+    p("lower_case", &TextParams::lower_case, "Makes the letters A to Z small.");
+  }
+};
+
+// The texts of a set; those that are empty are not there.
+struct TextParts {
+  std::string train, validation, test;
+  std::string source;  // for messages: a file or folder
+};
+
+// The last tokens of the training text as validation text: their share below 1, or their number of samples.
+// Throws a config error where the text is too short for that, a data error where a part has fewer than two tokens.
+// Training texts give the vocabulary; <unk> joins it, with a warning, where another part has tokens that it lacks.
+Data pieces_of_text(const TextParts& parts, const TextParams& params, double validation, const DataContext& context);
+
+// The data as headers would describe it.
+DataCheck check_of(const Data& data);
+
+}  // namespace neon

@@ -1,0 +1,153 @@
+// Texts as tokens and as pieces of streams, against their definitions.
+#include <catch2/catch.hpp>
+
+#include "datasets/batch_stream.h"
+#include "datasets/vocabulary.h"
+#include "support.h"
+
+using namespace neon;
+using namespace neon_test;
+
+namespace {
+
+std::vector<std::string> units_of(TextUnit unit, std::string_view text) {
+  TextUnits units(unit, text, "a text");
+  std::vector<std::string> out;
+  for (std::string_view one; units.next(one);) out.emplace_back(one);
+  return out;
+}
+
+using Texts = std::vector<std::string>;
+
+Texts vocabulary(TextUnit unit, std::string_view text, const VocabularyLimits& limits = {}, bool lower_case = false) {
+  return vocabulary_of(unit, lower_case, text, "a text", limits).texts;
+}
+
+std::string message(const Keys& keys) {
+  return error_of([&] { make("Text", keys)->load(offline()); });
+}
+
+}  // namespace
+
+TEST_CASE("units of a text") {
+  CHECK(units_of(TextUnit::character, "a\xc3\xa4 \n\xe2\x82\xac") == Texts{"a", "\xc3\xa4", " ", "\n", "\xe2\x82\xac"});
+  CHECK(units_of(TextUnit::byte, "a\xc3\xa4") == Texts{"a", "\xc3", "\xa4"});
+  CHECK(units_of(TextUnit::word, "  so it\tgoes,\r\non\n\n") == Texts{"so", "it", "goes,", "\n", "on", "\n", "\n"});
+  for (const TextUnit unit : {TextUnit::character, TextUnit::byte, TextUnit::word}) CHECK(units_of(unit, "").empty());
+  CHECK(error_of([] { units_of(TextUnit::character, "ab\xff"); }) ==
+        "data: a text: byte 2 (255) begins no UTF-8 character; convert the text to UTF-8, or give unit: bytes");
+}
+
+TEST_CASE("vocabularies") {
+  CHECK(vocabulary(TextUnit::character, "banana\xc3\xa4") == Texts{"a", "b", "n", "\xc3\xa4"});
+  CHECK(vocabulary(TextUnit::byte, "banana").empty());
+  CHECK(vocabulary_of(TextUnit::byte, false, "banana", "a text", {}).size() == 256);
+  // By number, then by their bytes.
+  CHECK(vocabulary(TextUnit::word, "b c a c b c d") == Texts{"c", "b", "a", "d"});
+  CHECK(vocabulary(TextUnit::word, "B b A a a", {}, true) == Texts{"a", "b"});
+  CHECK(vocabulary(TextUnit::word, "b c a c b c d", {.min_count = 2}) == Texts{"<unk>", "c", "b"});
+  CHECK(vocabulary(TextUnit::word, "b c a c b c d", {.size = 3}) == Texts{"<unk>", "c", "b"});
+  CHECK(vocabulary(TextUnit::word, "b c a c b c d", {.size = 4}) == Texts{"c", "b", "a", "d"});
+  // A text may have the word itself.
+  CHECK(vocabulary(TextUnit::word, "a a b <unk>", {.min_count = 2}) == Texts{"a", "<unk>"});
+}
+
+TEST_CASE("texts as tokens, and back") {
+  const Tokenizer words(Vocabulary{TextUnit::word, true, {"<unk>", "to", "be", "\n"}});
+  CHECK(words.encode("To be\nor to", "a text") == std::vector<int32_t>{1, 2, 3, 0, 1});
+  std::string back;
+  int32_t before = -1;
+  for (const int32_t token : {1, 2, 3, 2, 0}) back += words.appended(token, before), before = token;
+  CHECK(back == "to be\nbe <unk>");
+  const Tokenizer characters(Vocabulary{TextUnit::character, false, {"a", "\xc3\xa4"}});
+  CHECK(characters.encode("a\xc3\xa4"
+                          "a",
+                          "a text") == std::vector<int32_t>{0, 1, 0});
+  CHECK(characters.appended(1, 0) == "\xc3\xa4");
+  CHECK(error_of([&] { characters.encode("aab", "a text"); }) ==
+        "data: a text: 'b', number 2 of its characters, is not in the vocabulary of 2, which has no <unk> for such; "
+        "remove it from the text");
+  CHECK(Tokenizer(Vocabulary{TextUnit::byte, false, {}}).encode("\xff\x01", "") == std::vector<int32_t>{255, 1});
+}
+
+TEST_CASE("a text in pieces: the target of each token is the one after it, and none is lost") {
+  const TempDir dir;
+  std::string text;
+  for (int i = 0; i < 47; ++i) text += char('a' + i * i % 7);
+  const auto set = make("Text", {{"path", dir.write("a.txt", text)}, {"steps", "5"}, {"validation", "0.25"}});
+  const Data data = set->load(offline());
+  CHECK(agrees(set->check(offline()), data));
+  CHECK((data.sequence && data.streams && data.label_of == LabelOf::step && data.sample == Shape{5}));
+  // 12 of the 47 characters are validation text: a quarter, rounded up.
+  const auto check_part = [&](const Split& split, const std::string& part) {
+    const auto targets = int64_t(part.size()) - 1;
+    REQUIRE(split.inputs.shape() == Shape{(targets + 4) / 5, 5});
+    REQUIRE(split.targets.shape() == split.inputs.shape());
+    const auto token = [&](int64_t i) { return data.vocabulary.texts[size_t(i)]; };
+    for (int64_t i = 0; i < split.targets.elements(); ++i) {
+      INFO("step " << i);
+      if (i >= targets) CHECK((split.inputs.at(i) == 0 && split.targets.at(i) == -1));
+      else
+        CHECK((token(int64_t(split.inputs.at(i))) == part.substr(size_t(i), 1) &&
+               token(int64_t(split.targets.at(i))) == part.substr(size_t(i) + 1, 1)));
+    }
+  };
+  check_part(data.train, text.substr(0, 35));
+  check_part(data.validation, text.substr(35));
+  CHECK(data.test.size() == 0);
+  const auto half = make("Text", {{"path", dir / "a.txt"}, {"steps", "5"}, {"subset_pct", "50"}})->load(offline());
+  CHECK((half.train.size() == 5 && half.train.inputs.at(0) == data.train.inputs.at(0)));
+}
+
+TEST_CASE("a folder's files follow one another; other texts are evaluated with") {
+  const TempDir dir;
+  dir.write("book/2.txt", "cab");
+  dir.write("book/1/1.txt", "abc");
+  dir.write("book/.hidden", "zzz");
+  const std::string test = dir.write("test.txt", "abd");
+  DataContext context = offline();
+  std::vector<std::string> warnings;
+  context.warnings = &warnings;
+  const Data data = make("Text", {{"path", dir / "book"}, {"test_path", test}, {"steps", "9"}})->load(context);
+  CHECK(data.vocabulary.texts == Texts{"<unk>", "a", "b", "c"});
+  CHECK(values(data.train.inputs) == std::vector<double>{1, 2, 3, 3, 1, 0, 0, 0, 0});
+  CHECK(values(data.train.targets) == std::vector<double>{2, 3, 3, 1, 2, -1, -1, -1, -1});
+  CHECK(values(data.test.targets) == std::vector<double>{2, 0, -1, -1, -1, -1, -1, -1, -1});
+  CHECK(warnings ==
+        Texts{dir / "book" + ": of the evaluated text's characters, 1 (as 'd') do not occur in the training "
+                             "text; they count as <unk>"});
+}
+
+TEST_CASE("texts that cannot be trained with") {
+  const TempDir dir;
+  const std::string empty = dir.write("empty.txt", ""), one = dir.write("one.txt", "a"),
+                    same = dir.write("same.txt", "aaa"), fine = dir.write("fine.txt", "abcab");
+  CHECK(message({{"path", empty}}) == "data: " + empty + ": the text is empty");
+  CHECK(message({{"path", one}}) == "data: " + one +
+                                        ": the training text has 1 token; expected at least 2, of which the second is "
+                                        "the target of the first");
+  CHECK(message({{"path", same}}) ==
+        "data: " + same + ": all characters of the training text are alike; expected at least 2");
+  CHECK(message({{"path", fine}, {"validation", "0.1"}}) ==
+        "config: validation: 0.1 leaves fewer than 2 tokens of the 5 in " + fine + " for training or validation");
+  CHECK(message({{"path", fine}, {"test_path", fine}, {"validation_path", fine}, {"validation", "0.5"}}) ==
+        "config: validation: 0.5 takes the end of the training text, but " + fine +
+            " has a validation text of its own; leave it out");
+  CHECK(message({{"path", fine}, {"autoencoder", "true"}}) ==
+        "config: autoencoder: the samples of " + fine +
+            " are tokens, which a net cannot give as numbers; leave it out");
+  CHECK(message({{"path", dir / "none.txt"}}).find("no such file") != std::string::npos);
+}
+
+TEST_CASE("streams: batch j has piece j of each, the pieces of a stream follow one another, and none is lost") {
+  for (const auto& [n, batch] : {std::pair{24, 4}, {26, 4}, {3, 4}, {4, 4}, {5, 4}, {1, 1}, {100, 7}}) {
+    INFO(n << " samples, " << batch << " in a batch");
+    const std::vector<int32_t> order = epoch_order(SampleOrder::streams, n, batch, 1, 0);
+    REQUIRE(order.size() == size_t(n));
+    const auto streams = size_t(std::min(n, batch));
+    std::vector<int32_t> seen;
+    for (size_t s = 0; s < streams; ++s)
+      for (size_t i = s; i < order.size(); i += streams) seen.push_back(order[i]);
+    for (size_t i = 0; i < seen.size(); ++i) CHECK(seen[i] == int32_t(i));
+  }
+}
