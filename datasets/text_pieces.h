@@ -16,7 +16,7 @@ struct TextParams {
     p("steps", &TextParams::steps, "Tokens of a sample: so many steps are trained through.", at_least(1),
       Alias{"time_steps"});
     p("unit", &TextParams::unit,
-      "What a token is: a character of UTF-8 text, a byte, or a word between white space; a line's end is a word.",
+      "Kind of the tokens: characters of UTF-8 text, bytes, or words between white space; a line's end is a word.",
       one_of({"characters", "bytes", "words"}));
     p("vocabulary_size", &TextParams::vocabulary_size,
       "The most different tokens, <unk> for all others included; the most frequent stay. 0: all.", at_least(0),

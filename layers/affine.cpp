@@ -46,7 +46,7 @@ struct Affine : Parametrized<Layer, AffineParams> {
 NEON_REGISTER(
     Layer, Affine,
     "A matrix product with bias or batch norm and an activation; a checkpoint holds W (nout, nin). The "
-    "features of images are in the order (H,W,C). Of a sequence (T,F) each step is a row of features: (T,nout).",
+    "features of images are in the order (H,W,C). Each step of a sequence (T,F) is a row of features: (T,nout).",
     {"FCLayer"});
 
 }  // namespace

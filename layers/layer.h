@@ -69,8 +69,8 @@ class LayerContext {
   // A state of this layer, in arithmetic_dtype, and what it becomes after a training step.
   Expr state(const std::string& name, const Shape& shape, double fill);
   void update_state(Expr state, Expr value) { state_updates.push_back({state, value, {}}); }
-  // What a layer kept of the batch before, in which the same streams had their piece before this one: (N,...), 0 where
-  // streams begin. Without streams it is always 0.
+  // A state (N,...) that the layer kept of the batch before, in which each stream had the piece before this one: 0
+  // where streams begin, and always without streams.
   Expr carried(const std::string& name, DType type, const Shape& shape);
   // Keeps that for the batch to come.
   void carry(const std::string& name, Expr value);

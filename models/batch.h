@@ -9,7 +9,8 @@ struct Batch {
   // Targets (N,K) in f32 or f64. Labels are (N,classes), 1 at the label; labels of pixels (N H W,classes), of steps
   // (N T,classes).
   Expr t;
-  // Of labels of steps (N T,1): 1 where a step has a label, 0 where the label is below 0. Otherwise without a value.
+  // (N T,1) where steps have labels: 1 for a step with a label, 0 where its label is below 0. Otherwise without a
+  // value.
   Expr counts;
   int64_t views = 1;   // x holds every sample so many times, all samples' first views first
   bool moves = false;  // augmentations move pixels
