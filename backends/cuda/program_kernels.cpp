@@ -1,14 +1,16 @@
-// How a program on the GPU gets its kernels: of libraries, chosen among their algorithms, and of generated source.
+#include "backends/cuda/program_kernels.h"
+
 #include "backends/cuda/compile.h"
 #include "backends/cuda/op_source.h"
 #include "backends/cuda/pointwise.h"
 #include "backends/cuda/product.h"
-#include "backends/cuda/program.h"
 #include "backends/graph/op.h"
 
 namespace neon::cuda {
 
 namespace {
+
+constexpr size_t kMostExpression = 120;  // bytes of a fused kernel's in a message
 
 std::vector<Source> write_sources(const std::vector<size_t>& kernels, SourceContext& context, PartialsPlan& partials) {
   std::vector<Source> out;
@@ -28,10 +30,10 @@ std::vector<std::string> texts_of(const std::vector<Source>& sources) {
 
 }  // namespace
 
-void CudaProgram::make_kernels(const DeviceOptions& options) {
+void ProgramKernels::make(const DeviceOptions& options, std::map<std::string, int>& scalars, const RingPlan& ring) {
   engine_->early_launches.end();  // what is timed now is alone on the GPU
   const Graph& graph = lowered_.graph;
-  SourceContext context = source_context(lowered_, scalars_, ring_plan_, options, *engine_->device);
+  SourceContext context = source_context(lowered_, scalars, ring, options, *engine_->device);
   ColdStart cold(options.listener);
   for (int n = 0; n < graph.node_count(); ++n) looks_up_ = looks_up_ || graph.node(n).op->traits.looks_up;
   kernels_.resize(lowered_.kernels.size());
@@ -56,8 +58,8 @@ void CudaProgram::make_kernels(const DeviceOptions& options) {
   partials_ = Memory(engine_->device, partials.bytes(), "partial results");
 }
 
-std::vector<size_t> CudaProgram::choose_libraries(const std::vector<size_t>& asked, const DeviceOptions& options,
-                                                  ColdStart& cold) {
+std::vector<size_t> ProgramKernels::choose_libraries(const std::vector<size_t>& asked, const DeviceOptions& options,
+                                                     ColdStart& cold) {
   const LibraryOptions library{options.timed,
                                options.tf32,
                                &cold,
@@ -78,7 +80,7 @@ std::vector<size_t> CudaProgram::choose_libraries(const std::vector<size_t>& ask
   return refused;
 }
 
-std::unique_ptr<LibraryKernel> CudaProgram::library_kernel(size_t k, const LibraryOptions& options) {
+std::unique_ptr<LibraryKernel> ProgramKernels::library_kernel(size_t k, const LibraryOptions& options) const {
   const LoweredKernel& kernel = lowered_.kernels[k];
   // Do not blame this kernel for a fault of earlier kernels.
   if (options.timed) engine_->device->wait("waiting for the GPU");
@@ -92,8 +94,8 @@ std::unique_ptr<LibraryKernel> CudaProgram::library_kernel(size_t k, const Libra
   }
 }
 
-void CudaProgram::load_sources(const std::vector<Source>& sources, const std::vector<size_t>& kernels,
-                               const std::vector<std::string>& codes) {
+void ProgramKernels::load_sources(const std::vector<Source>& sources, const std::vector<size_t>& kernels,
+                                  const std::vector<std::string>& codes) {
   for (size_t i = 0; i < sources.size(); ++i) {
     Kernel& kernel = kernels_[kernels[i]];
     modules_.emplace_back(engine_->device, codes[i]);
@@ -101,6 +103,60 @@ void CudaProgram::load_sources(const std::vector<Source>& sources, const std::ve
     kernel.arrays = sources[i].arrays;
     kernel.blocks = sources[i].blocks;
   }
+}
+
+std::vector<size_t> ProgramKernels::workspaces() const {
+  std::vector<size_t> out;
+  for (const Kernel& kernel : kernels_) out.push_back(kernel.library ? kernel.library->workspace_bytes() : 0);
+  return out;
+}
+
+std::vector<EarlyLaunch> ProgramKernels::early_launches(const ProgramMemory& memory, void* anywhere) const {
+  const auto place = [&](Value value) { return memory.is_placed(value) ? memory.address(value) : anywhere; };
+  std::vector<EarlyLaunch> out;
+  for (size_t k = 0; k < kernels_.size(); ++k) {
+    const Kernel& kernel = kernels_[k];
+    if (!kernel.library || !anywhere) continue;
+    const auto& a = kernel.arrays;
+    out.push_back({kernel.library.get(), place(a[0]), place(a[1]), a[2] ? place(a[2]) : nullptr, place(a[3]),
+                   memory.workspace(k)});
+  }
+  return out;
+}
+
+void ProgramKernels::launch(size_t k, const ProgramMemory& memory, void* record, void* ring) const {
+  const Kernel& kernel = kernels_[k];
+  if (kernel.library) {
+    const auto& a = kernel.arrays;
+    kernel.library->launch(memory.address(a[0]), memory.address(a[1]), a[2] ? memory.address(a[2]) : nullptr,
+                           memory.address(a[3]), memory.workspace(k));
+    return;
+  }
+  void *rows = static_cast<std::byte*>(ring) + kRingOffset, *ticket = partials_.data(),
+       *partials = static_cast<std::byte*>(partials_.data()) + ticket_bytes_;
+  std::vector<void*> values;
+  for (Value value : kernel.arrays) values.push_back(memory.address(value));
+  for (void* shared : {ring, record, rows, partials, ticket}) values.push_back(shared);  // State comes first
+  std::vector<void*> parameters;
+  for (void*& value : values) parameters.push_back(&value);
+  const CUresult result = cuLaunchKernel(kernel.function, unsigned(kernel.blocks), 1, 1, kThreads, 1, 1, 0,
+                                         engine_->device->stream(), parameters.data(), nullptr);
+  if (result != CUDA_SUCCESS) engine_->device->check(result, "starting " + describe(k));
+}
+
+void ProgramKernels::wait_for(size_t k) const {
+  if (!engine_->device->waits_for_kernels()) return;
+  if (const CUresult result = cuStreamSynchronize(engine_->device->stream()); result != CUDA_SUCCESS)
+    check(result, describe(k));
+}
+
+// "kernel 3 of the training step, matmul + relu in layer Affine_0"
+std::string ProgramKernels::describe(size_t k) const {
+  const LoweredKernel& kernel = lowered_.kernels[k];
+  std::string op = summary(kernel);
+  if (const FusedKernel* code = kernel.fused ? kernel.fused.get() : kernel.prologue())
+    op += " " + code->to_string(lowered_.graph).substr(0, kMostExpression);
+  return text("kernel ", k, " of ", program_, ", ", op, kernel.scope.empty() ? "" : " in layer " + kernel.scope);
 }
 
 }  // namespace neon::cuda
