@@ -36,7 +36,7 @@ struct Split {
 };
 
 struct Data : SampleMeaning {
-  Split train, test, validation;  // empty when there is none
+  Split train, test, validation;  // empty: the set does not have it
   std::string source;             // for messages: a folder, "150 samples built in"
 };
 
@@ -77,9 +77,10 @@ class Dataset {
       p("autoencoder", &Common::autoencoder,
         "Uses the sample itself, as the net gets it, as the target, and ignores labels.");
       p("memory_share", &Common::memory_share,
-        "Share of the free memory, and of a GPU's, that samples may take. Above it neon streams them from their files, "
-        "where the data set can, or keeps them in the host's memory and copies batches to the GPU. Batches are the "
-        "same.",
+        "Share of the free memory, and of a GPU's, that samples may take. Above it neon streams them from their files "
+        "if the data set can. Otherwise neon keeps them in the host's memory and copies batches to the GPU. Batches "
+        "are "
+        "the same.",
         open_closed(0, 1));
     }
   };

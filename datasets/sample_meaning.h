@@ -32,7 +32,7 @@ struct TableColumns {
   bool operator==(const TableColumns&) const = default;
 };
 
-// What a class belongs to, where targets are classes.
+// The thing that has a class, where targets are classes.
 enum class LabelOf : uint8_t { sample, pixel, step };
 std::string_view name_of(LabelOf of);
 
@@ -71,7 +71,7 @@ struct SampleMeaning {
   SampleMeaning& meaning() { return *this; }
   const SampleMeaning& meaning() const { return *this; }
 
-  // Of other arrays the file does not say what the axes mean.
+  // The file does not give the meaning of the axes of other arrays.
   Axes axes() const {
     if (sequence) {
       Axes out(size_t(sample.rank()), Axis::feature);
@@ -81,7 +81,7 @@ struct SampleMeaning {
     if (sample.rank() == 3) return {Axis::channel, Axis::height, Axis::width};
     return Axes(size_t(sample.rank()), Axis::feature);
   }
-  // Of a batch of sequences; empty for other samples, whose order of axes the graph chooses.
+  // The axes of a batch of sequences; empty for other samples, whose order of axes the graph chooses.
   Axes batch_axes() const {
     Axes out = sequence ? axes() : Axes{};
     if (sequence) out.insert(out.begin(), Axis::sample);

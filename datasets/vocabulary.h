@@ -8,7 +8,7 @@
 
 namespace neon {
 
-// What a token stands for.
+// The unit of text that a token stands for.
 //  byte       the byte of that value; 256 tokens
 //  character  a code point of UTF-8 text
 //  word       what stands between white space; the end of a line is the word "\n"
