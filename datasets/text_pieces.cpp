@@ -67,9 +67,20 @@ std::set<std::string> strangers(const Tokenizer& tokenizer, const std::string& g
   return out;
 }
 
+Tokenizer tokenizer_of_run(const Vocabulary& vocabulary, const TextParams& params) {
+  const auto refuse = [](const char* name, std::string_view here, std::string_view there) {
+    fail(ErrorKind::config, name, ": ", here, ", but the net was trained with ", there, "; leave it as it was");
+  };
+  if (name_of(vocabulary.unit) != params.unit) refuse("unit", params.unit, name_of(vocabulary.unit));
+  if (vocabulary.lower_case != params.lower_case)
+    refuse("lower_case", params.lower_case ? "true" : "false", vocabulary.lower_case ? "true" : "false");
+  return Tokenizer(vocabulary);
+}
+
 // The vocabulary of the training text, with <unk> where other texts need it.
 Tokenizer tokenizer_of(const TextParts& parts, std::string_view train, const TextParams& params,
                        const DataContext& context) {
+  if (context.vocabulary) return tokenizer_of_run(*context.vocabulary, params);
   Vocabulary vocabulary = vocabulary_of(text_unit(params.unit), params.lower_case, train, parts.source,
                                         {params.vocabulary_size, params.min_count});
   Tokenizer out(vocabulary);

@@ -143,6 +143,8 @@ class Layer {
   virtual bool takes_channels_first() const { return false; }
   // Whether x may be tokens (N,T).
   virtual bool takes_tokens() const { return false; }
+  // Whether the output for a step of a sequence depends on other steps otherwise than through carried states.
+  virtual bool looks_at_other_steps() const { return false; }
   // Whether it is a convolution, for which a GPU has a library of its own.
   virtual bool convolves() const { return false; }
 };

@@ -35,10 +35,9 @@ struct Linear : Parametrized<Layer, LinearParams> {
   }
   bool takes_channels_first() const override { return true; }
 };
-NEON_REGISTER(
-    Layer, Linear,
-    "y = x W^T, without bias; W (nout, nin). The features of images are in the order (H,W,C). Of a sequence (T,F) "
-    "each step is a row of features: (T,nout).");
+NEON_REGISTER(Layer, Linear,
+              "y = x W^T, without bias; W (nout, nin). The features of images are in the order (H,W,C). Each step of a "
+              "sequence (T,F) is a row of features: (T,nout).");
 
 }  // namespace
 

@@ -32,6 +32,12 @@ int64_t Network::layer_count() const {
   return count;
 }
 
+bool Network::looks_at_other_steps() const {
+  bool any = false;
+  for_each_layer(chain_, [&](const Layer& layer) { any = any || layer.looks_at_other_steps(); });
+  return any;
+}
+
 bool Network::convolves() const {
   bool any = false;
   for_each_layer(chain_, [&](const Layer& layer) { any = any || layer.convolves(); });

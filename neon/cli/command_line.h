@@ -9,12 +9,23 @@ namespace neon {
 
 // Options of single verbs.
 struct VerbOptions {
-  int64_t top_k = 1, iterations = 200;
+  std::optional<int64_t> top_k;
+  int64_t iterations = 200, length = 500, beam = 1;
+  double temperature = 1, top_p = 1;
+  std::string prompt;
   std::string format, as;
   bool resolved = false, passes = false, pixels = false, skip_bad = false, overwrite = false;
   std::optional<int64_t> size, count;
   static void describe(auto&& p) {
-    p("top_k", &VerbOptions::top_k, "Classes to print for each sample.", closed(1, 1e6));
+    p("top_k", &VerbOptions::top_k,
+      "Classes to print for each sample; of a text, the most likely tokens to draw from.", closed(1, 1e6));
+    p("prompt", &VerbOptions::prompt, "Beginning of the text.");
+    p("length", &VerbOptions::length, "Tokens that follow the prompt.", closed(1, 1e9));
+    p("temperature", &VerbOptions::temperature, "Below 1, likely tokens become likelier; 0: the likeliest alone.",
+      closed(0, 1e6));
+    p("top_p", &VerbOptions::top_p, "Draws from the likeliest tokens that together have this probability.",
+      open_closed(0, 1));
+    p("beam", &VerbOptions::beam, "Texts to go on with at once, to find the likeliest.", closed(1, 1024));
     p("iterations", &VerbOptions::iterations, "Steps to time.", closed(1, 1e9));
     p("format", &VerbOptions::format,
       "Form of the results. Default: csv for predictions, a line to read for an evaluation.", one_of({"csv", "json"}));

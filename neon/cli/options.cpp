@@ -18,7 +18,8 @@ std::span<const Option> all_options() {
       {"-w,--data_dir", "FOLDER", run, "data_dir", takes_data,
        "Folder to find data sets in and to download them to. Default: NEON_DATA_DIR, else the cache folder."},
       {"-r,--rng_seed", "N", run, "rng_seed", takes_data,
-       "Seed of all random numbers; the same seed repeats a run. Default: the spec's, else a new one for each run."},
+       "Seed of all random numbers; the same seed repeats a run. Default: the spec's, else a new one for each run.",
+       {"sample"}},
       {"-z,--batch_size", "N", run, "batch_size", takes_data, "Samples in a step. Default: the spec's, else 128."},
       {"-e,--epochs", "N", run, "epochs", takes_training,
        "Passes over the training set. Default: the spec's, else 10."},
@@ -38,7 +39,36 @@ std::span<const Option> all_options() {
        "Epochs between evaluations; also written -eval. Default: 1, but only after the last epoch where the test set "
        "is "
        "larger than 30 % of the training set."},
-      {"--top_k", "N", verb, "top_k", 0, "Classes to print for each sample. Default: 1.", {"predict"}},
+      {"--top_k",
+       "N",
+       verb,
+       "top_k",
+       0,
+       "Classes to print for each sample, by default 1; of a text, the likeliest tokens to draw from, by default all.",
+       {"predict", "sample"}},
+      {"--prompt", "TEXT", verb, "prompt", 0, "Beginning of the text. Default: a line's end.", {"sample"}},
+      {"--length", "N", verb, "length", 0, "Tokens that follow the prompt. Default: 500.", {"sample"}},
+      {"--temperature",
+       "X",
+       verb,
+       "temperature",
+       0,
+       "Below 1, likely tokens become likelier, above 1 less likely; 0: always the likeliest. Default: 1.",
+       {"sample"}},
+      {"--top_p",
+       "SHARE",
+       verb,
+       "top_p",
+       0,
+       "Draw from the likeliest tokens that together have this probability. Default: 1, all tokens.",
+       {"sample"}},
+      {"--beam",
+       "N",
+       verb,
+       "beam",
+       0,
+       "Go on with N texts at once, and print the likeliest at the end. Default: 1.",
+       {"sample"}},
       {"--format",
        "csv|json",
        verb,
@@ -89,8 +119,8 @@ std::span<const Option> all_options() {
 }
 
 bool takes(const Verb& verb, const Option& option) {
-  if (option.groups) return verb.takes & option.groups;
-  return option.verbs[0].empty() || std::ranges::count(option.verbs, verb.name);
+  if (verb.takes & option.groups || std::ranges::count(option.verbs, verb.name)) return true;
+  return option.groups == 0 && option.verbs[0].empty();
 }
 
 }  // namespace neon

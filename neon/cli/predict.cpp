@@ -17,7 +17,7 @@ class Printer {
  public:
   Printer(const CommandLine& line, const StoredData& stored)
       : json_(line.of_verb.format == "json"),
-        top_(std::min(line.of_verb.top_k, std::max<int64_t>(stored.classes, 1))),
+        top_(std::min(line.of_verb.top_k.value_or(1), std::max<int64_t>(stored.classes, 1))),
         names_(stored.class_names),
         classes_(stored.classes),
         of_pixels_(stored.label_of == LabelOf::pixel) {}
@@ -111,9 +111,9 @@ int run_predict(const CommandLine& line) {
   const OpenedRun opened = open_checkpoint(line, path);
   check_caffe(line, opened, path);
   const StoredData stored = stored_data(opened.run, opened.spec);
-  if (line.of_verb.top_k > 1 && stored.classes == 0)
+  if (line.of_verb.top_k.value_or(1) > 1 && stored.classes == 0)
     fail(ErrorKind::config, "option --top_k: the net of ", path, " gives numbers, not classes; leave it out");
-  if (line.of_verb.top_k > 1 && stored.label_of == LabelOf::pixel)
+  if (line.of_verb.top_k.value_or(1) > 1 && stored.label_of == LabelOf::pixel)
     fail(ErrorKind::config, "option --top_k: of each pixel its class is printed; leave it out");
   const auto sources = open_samples({line.operands.begin() + 1, line.operands.end()}, stored);
   Predictor predictor(line, opened, stored, path);

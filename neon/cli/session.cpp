@@ -159,9 +159,16 @@ Data load_data(const Experiment& experiment, const RunOptions& options, const st
   if (former) context.may_download = former->may_fetch;
   if (former) context.limits = former->limits;
   if (former) context.rules = former->run.meaning.rules;
+  if (former && !former->run.meaning.vocabulary.empty()) context.vocabulary = former->run.meaning.vocabulary;
   if (former && former->goes_on) context.streams = was_streamed(former->run.position.data);
   Data data = of_dataset(experiment, [&] { return experiment.params.dataset->load(context); });
   print_warnings(warnings);
+  if (former && data.vocabulary != former->run.meaning.vocabulary)
+    fail(ErrorKind::config, former->run.file.path, ": its net was trained on ",
+         former->run.meaning.vocabulary.empty() ? text("no text")
+                                                : text(name_of(former->run.meaning.vocabulary.unit), " of a text"),
+         ", the data set ", data.source, " has ",
+         data.vocabulary.empty() ? text("none") : text(name_of(data.vocabulary.unit)), "; give it data of the same kind");
   if (former) match_classes(data, former->run.meaning.class_names, former->run.file.path);
   const bool stays = exceed_gpu(held_bytes(data), experiment, options);
   for (Split* split : {&data.train, &data.test, &data.validation}) split->stays_on_host = stays;

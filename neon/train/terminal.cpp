@@ -56,6 +56,12 @@ void print_lines(std::string_view lines) {
   }
 }
 
+void print_part(std::string_view part) {
+  if (part == "\n" || !results_to_terminal()) put(stdout, part);
+  else put(stdout, printable(part));
+  std::fflush(stdout);
+}
+
 void print_data(std::string_view content) {
   if (results_to_terminal()) print_lines(content);
   else put(stdout, content);

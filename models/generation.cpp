@@ -1,0 +1,28 @@
+#include "models/generation.h"
+
+namespace neon {
+
+StepGraph generation_graph(const Network& network, const DataLayout& data, int64_t steps, const StepOptions& options) {
+  StepGraph step;
+  Graph& graph = step.graph;
+  LayerContext context(graph, false, options.dtype, options.seed, options.rounding == 0);
+  context.caffe = options.caffe;
+  context.data_axes = data.batch_axes();
+  context.tokens = data.tokens;
+  context.streams = options.batch;
+  context.carried_prefix = kGenerationPrefix;
+  const Expr tokens(graph, graph.input("tokens", DType::i32, {options.batch, steps}));
+  const Expr y = network.forward(context, tokens);
+  const Shape wanted{options.batch, steps, data.tokens};
+  if (y.shape() != wanted || !context.is_sequence(y))
+    fail(ErrorKind::config, "the net gives ", context.sample_shape(y), " for ", steps, " tokens; to go on with a text, ",
+         "it must give ", wanted.slice(1, 3), ", an output for each of the ", data.tokens, " tokens that may come next");
+  const DType dtype = options.dtype == DType::f64 ? DType::f64 : DType::f32;
+  graph.output("y", reshape(cast(y, dtype), {options.batch * steps, data.tokens}));
+  for (const Assignment& a : context.carried_updates) graph.assign(a.variable, a.value);
+  step.parameters = context.parameters;
+  step.states = context.states;
+  return step;
+}
+
+}  // namespace neon

@@ -1,0 +1,145 @@
+// neon sample CHECKPOINT: a text that the net goes on with, printed as it comes.
+#include "neon/cli/session.h"
+#include "neon/cli/stored_data.h"
+#include "neon/cli/verb.h"
+#include "neon/core/random.h"
+#include "neon/train/generator.h"
+#include "neon/train/terminal.h"
+#include "neon/train/token_draw.h"
+
+namespace neon {
+
+namespace {
+
+// Prints texts as they come. Bytes wait until they are whole characters.
+class TextPrinter {
+ public:
+  void add(std::string_view text) {
+    waiting_ += text;
+    while (!waiting_.empty()) {
+      const size_t length = utf8_length(waiting_);
+      if (length == 0 && waiting_.size() < kLongestCharacter) break;
+      put(std::max<size_t>(length, 1));
+    }
+  }
+  void end() {
+    while (!waiting_.empty()) put(1);
+    print_part("\n");
+  }
+
+ private:
+  static constexpr size_t kLongestCharacter = 4;
+  void put(size_t count) {
+    print_part(waiting_.substr(0, count));
+    waiting_.erase(0, count);
+  }
+  std::string waiting_;
+};
+
+class Sampling {
+ public:
+  Sampling(const CommandLine& line, const std::string& path)
+      : line_(line), opened_(open_checkpoint(line, path)), tokenizer_(vocabulary(path)) {
+    check_caffe(line, opened_, path);
+    const TensorFile weights = sound_weights(opened_, path);
+    RunOptions options = options_of(line, opened_), asked = line.run();
+    options.rounding = 0;  // of updates alone
+    // A few tokens are done before a GPU has woken up, so it is used only where it is asked for.
+    if (asked.backend.empty()) asked.backend = "cpu";
+    choose_backend(line, asked, *opened_.experiment);
+    DeviceOptions device = device_options(asked, *opened_.experiment);
+    device.timed = false;
+    generator_ = std::make_unique<Generator>(opened_.experiment->network(), opened_.run.meaning,
+                                             step_options(options, opened_.experiment->params), variables_, device,
+                                             line.of_verb.beam);
+    restore_variables(weights, path, variables_, true);
+    variables_.to_device();
+    seed_ = uint64_t(asked.rng_seed.value_or(0));
+  }
+
+  void run() {
+    const VerbOptions& asked = line_.of_verb;
+    const std::vector<int32_t> prompt = prompt_tokens();
+    Tensor probabilities;
+    for (const int32_t token : prompt) probabilities = next(token);
+    print(asked.prompt.empty() ? std::vector<int32_t>() : prompt);
+    if (asked.beam > 1) {
+      print(beam_search(*generator_, probabilities, asked.length));
+    } else {
+      const DrawOptions options{asked.temperature, asked.top_k.value_or(0), asked.top_p};
+      for (int64_t i = 0; i < asked.length; ++i) {
+        if (i > 0) probabilities = next(before_);
+        print({draw(probabilities, options, i)});
+      }
+    }
+    printer_.end();
+  }
+
+ private:
+  Vocabulary vocabulary(const std::string& path) const {
+    const Vocabulary& out = opened_.run.meaning.vocabulary;
+    if (out.empty())
+      fail(ErrorKind::config, path, ": its net was not trained on a text, so it cannot go on with one; the data set Text "
+                                    "trains such nets");
+    return out;
+  }
+
+  // Without a prompt a text begins after a line's end, or else with the first token, which is not printed.
+  std::vector<int32_t> prompt_tokens() const {
+    const std::string& prompt = line_.of_verb.prompt;
+    if (prompt.empty()) return {std::max(tokenizer_.find("\n"), 0)};
+    std::vector<int32_t> out = tokenizer_.encode(prompt, "option --prompt");
+    if (out.empty()) fail(ErrorKind::config, "option --prompt: holds no word");
+    return out;
+  }
+
+  Tensor next(int32_t token) {
+    return generator_->next(std::vector<int32_t>(size_t(line_.of_verb.beam), token));
+  }
+
+  int32_t draw(const Tensor& y, const DrawOptions& options, int64_t number) const {
+    std::vector<double> p;
+    double sum = 0;
+    for (int64_t k = 0; k < y.elements(); ++k) {
+      p.push_back(y.at(k));
+      sum += p.back();
+      if (!(p.back() >= 0)) sum = std::nan("");
+    }
+    if (!(std::abs(sum - 1) < 0.01))
+      fail(ErrorKind::config, "the net's outputs for the token to come add up to ", float(sum),
+           ", so they are no probabilities; end the net with Softmax");
+    Stream stream(seed_, "sample", uint64_t(number));
+    return draw_token(narrowed(p, options), uniform_from_bits(stream.bits()));
+  }
+
+  void print(const std::vector<int32_t>& tokens) {
+    for (const int32_t token : tokens) {
+      printer_.add(tokenizer_.appended(token, before_));
+      before_ = token;
+    }
+  }
+
+  const CommandLine& line_;
+  const OpenedRun opened_;
+  const Tokenizer tokenizer_;
+  Variables variables_;
+  std::unique_ptr<Generator> generator_;
+  TextPrinter printer_;
+  int32_t before_ = -1;
+  uint64_t seed_ = 0;
+};
+
+int run_sample(const CommandLine& line) {
+  if (line.of_verb.beam > 1 && (line.of_verb.temperature != 1 || line.of_verb.top_k || line.of_verb.top_p != 1))
+    fail(ErrorKind::config, "option --beam finds the likeliest text and draws nothing; leave out --temperature, --top_k ",
+         "and --top_p");
+  Sampling(line, only_operand(line)).run();
+  return 0;
+}
+
+}  // namespace
+
+NEON_VERB(run_sample, "sample", 82, takes_device | computes, "CHECKPOINT",
+          "print a text that a net trained on texts goes on with");
+
+}  // namespace neon
