@@ -1,3 +1,4 @@
+#include "transforms/log_loss.h"
 #include "transforms/metric.h"
 
 namespace neon {
@@ -51,8 +52,6 @@ struct Accuracy : Parametrized<Metric, NoParams> {
 NEON_REGISTER(
     Metric, Accuracy,
     "Share of samples, or of their pixels, whose highest output is the true class; of equal outputs the first counts.");
-
-Expr log_loss(Expr y, Expr t) { return -sum(t * apply("safelog", y), {1}); }
 
 struct LogLoss : Parametrized<Metric, NoParams> {
   using Parametrized::Parametrized;

@@ -163,6 +163,8 @@ def metrics():
     case("Misclassification", [wrong])
     case("Accuracy", [1 - wrong])
     case("LogLoss", [log_loss])
+    case("Perplexity", [np.exp(log_loss)])
+    case("BitsPerCharacter", [np.log2(np.e) * log_loss])
     case("TopKMisclassification", [log_loss, top(1), top(5)])
     case({"TopKMisclassification": {"k": 2}}, [log_loss, top(1), top(2)])
     hot = one_hot(label, k)
