@@ -142,7 +142,7 @@ class ColdStart(Case):
 
     def test_a_cold_cache_says_what_it_waits_for(self):
         self.gpu()
-        slow = {"FAKE_NVRTC_MS": "150"}
+        slow = {"FAKE_NVRTC_MS": "150", "OMP_NUM_THREADS": "1"}  # one thread compiles all kernels
         done = self.neon(self.spec(SMALL), code=DIVERGED, environment=slow)
         self.assertEqual(done.err.count(self.WAITS), 1, str(done))
         self.assertIn(f"they are kept in {self.environment['NEON_CACHE_DIR']}", done.err)

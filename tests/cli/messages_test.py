@@ -60,7 +60,8 @@ class Log(Case):
         self.neon("-e", "1", "-s", "m", spec)
 
     def test_log_file_says_what_was_run_and_what_came_out(self):
-        done = self.neon("-l", "my.log", "-r", "7", "-d", "bf16", "-s", "m.safetensors", self.spec(epochs="2"))
+        done = self.neon("-l", "my.log", "-r", "7", "-d", "bf16", "-s", "m.safetensors", self.spec(epochs="2"),
+                         environment={"OMP_NUM_THREADS": "1"})
         said = [line.split("] ", 3)[3] for line in self.read("my.log").decode().splitlines()]
         self.assertEqual(said[0], "log my.log")
         self.assertRegex(said[1], r"^neon [\d.]+, seed 7$")
@@ -86,7 +87,7 @@ class Log(Case):
         self.neon(self.spec())
         said = [len(self.neon("-r", "1", *flag, "s.yaml").err.splitlines()) for flag in ([], ["-vv"], ["-vvv"])]
         self.assertEqual(said[1], said[0] + 1)
-        plan = self.neon("-vv", "s.yaml").err
+        plan = self.neon("-vv", "s.yaml", environment={"OMP_NUM_THREADS": "1"}).err
         kernels = re.search(r"(?m)^plan: \d+ ops in (\d+) kernels \(.*fused.*\), 1 threads; values of .* share .*, weights", plan)
         step = self.neon("program", "s.yaml").out
         self.assertEqual(int(kernels[1]), int(re.search(r"(?m)^(\d+) kernels: ", step)[1]))

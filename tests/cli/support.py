@@ -4,6 +4,7 @@ A test file ends with support.main(); its last line is then "N passed, N failed"
 """
 import json
 import os
+import re
 import shutil
 import signal
 import struct
@@ -17,6 +18,8 @@ sys.dont_write_bytecode = True
 NEON = os.environ["NEON"]
 # One thread, unless the caller's OpenMP settings say otherwise: these nets are small, and the machine may be busy.
 OPENMP = {name: value for name, value in os.environ.items() if name.startswith("OMP_")} or {"OMP_NUM_THREADS": "1"}
+# neon's note in every run if the caller asks for more threads than there are processors.
+THREADS_NOTE = re.compile(r"^note: OMP_NUM_THREADS is .*: neon uses \d+ threads?\n", re.M)
 ENVIRONMENT = {"PATH": os.environ["PATH"], "LC_ALL": "C", "https_proxy": "http://127.0.0.1:1", **OPENMP}
 
 IRIS = """\
@@ -105,11 +108,14 @@ class Case(unittest.TestCase):
 
     def neon(self, *arguments, code=0, stdin=None, environment=None, cwd=None, under=()):
         """Runs neon, `under` a command if one is given, and asserts how it ended; with code=None anything but a crash
-        will do."""
+        will do. The result lacks the note about the caller's threads."""
         done = subprocess.run([*under, NEON, *arguments], cwd=cwd or self.folder, env={**self.environment, **(environment or {})},
                               input=stdin if stdin is not None else b"", stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, timeout=60)
-        result = Result(arguments, done.returncode, os.fsdecode(done.stdout), os.fsdecode(done.stderr))
+        err = os.fsdecode(done.stderr)
+        if "OMP_NUM_THREADS" not in (environment or {}):
+            err = THREADS_NOTE.sub("", err, count=1)
+        result = Result(arguments, done.returncode, os.fsdecode(done.stdout), err)
         self.assertGreaterEqual(result.code, 0, f"ended by a signal: {result}")
         if code is not None:
             self.assertEqual(result.code, code, str(result))
