@@ -31,7 +31,7 @@ class ProgramKernels {
 
   // Launches kernel k; `ring` is that of the results.
   void launch(size_t k, const ProgramMemory& memory, void* record, void* ring) const;
-  // Where every kernel is waited for, which names the one that fails.
+  // Waits for kernel k if the device waits for each kernel, so that a failure names the kernel.
   void wait_for(size_t k) const;
 
  private:

@@ -101,9 +101,8 @@ def costs():
     case("CrossEntropyMulti", zeros, hot, lambda v, t: -(t * safelog(v)).sum(1))
     case({"CrossEntropyMulti": {"usebits": True}}, logits, hot, lambda v, t: multi(v, t) / np.log(2), "Softmax")
     case({"CrossEntropyMulti": {"scale": 3}}, logits, hot, multi, "Softmax")
-    labels = torch.tensor(hot.argmax(1))
     case({"CrossEntropyMulti": {"smoothing": 0.125}}, logits, hot,
-         lambda v, t: F.cross_entropy(v, labels, label_smoothing=0.125, reduction="none"), "Softmax")
+         lambda v, t: F.cross_entropy(v, t.argmax(1), label_smoothing=0.125, reduction="none"), "Softmax")
     case({"CrossEntropyMulti": {"smoothing": 0.5}}, share, hot,
          lambda v, t: -((t * 0.5 + 0.5 / k) * torch.log(v)).sum(1))
     binary = lambda v, t: F.binary_cross_entropy_with_logits(v, t, reduction="none").sum(1)
