@@ -4,6 +4,7 @@
 #include <set>
 
 #include "backends/graph/fuse.h"
+#include "backends/graph/taken_bytes.h"
 #include "neon/core/error.h"
 
 namespace neon {
@@ -17,23 +18,19 @@ size_t aligned(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
 // Largest first, each at the lowest offset where nothing that lives at the same time stands. Returns the bytes of all.
 size_t place(std::vector<Buffer>& buffers, size_t alignment) {
   std::vector<Buffer*> order;
-  for (Buffer& buffer : buffers)
-    if (buffer.bytes) order.push_back(&buffer);
+  int last = 0;
+  for (Buffer& buffer : buffers) {
+    if (!buffer.bytes) continue;
+    order.push_back(&buffer);
+    last = std::max(last, buffer.last);
+  }
   std::ranges::stable_sort(order, [](const Buffer* a, const Buffer* b) { return a->bytes > b->bytes; });
-  std::vector<Buffer*> placed;
+  TakenBytes taken(last + 1);
   size_t end = 0;
   for (Buffer* buffer : order) {
-    size_t offset = 0;
-    for (const Buffer* other : placed) {  // by offset
-      const bool meet = buffer->first <= other->last && other->first <= buffer->last;
-      if (!meet) continue;
-      if (offset + aligned(buffer->bytes, alignment) <= other->offset) break;
-      offset = std::max(offset, other->offset + aligned(other->bytes, alignment));
-    }
-    buffer->offset = offset;
-    placed.insert(std::ranges::upper_bound(placed, buffer->offset, {}, [](const Buffer* b) { return b->offset; }),
-                  buffer);
-    end = std::max(end, offset + aligned(buffer->bytes, alignment));
+    const size_t bytes = aligned(buffer->bytes, alignment);
+    buffer->offset = taken.take(buffer->first, buffer->last, bytes);
+    end = std::max(end, buffer->offset + bytes);
   }
   return end;
 }

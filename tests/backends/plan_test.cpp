@@ -5,6 +5,8 @@
 #include <catch2/catch.hpp>
 
 #include "backends/graph/op.h"
+#include "backends/graph/taken_bytes.h"
+#include "neon/core/random.h"
 #include "tests/backends/nets.h"
 
 using namespace neon;
@@ -23,7 +25,41 @@ std::vector<size_t> drawn_workspaces(size_t kernels, size_t every, size_t bytes)
   return out;
 }
 
+// The lowest of the offsets 0 and behind others at which the buffer meets no other of its time.
+size_t lowest_offset(const Buffer& buffer, const std::vector<Buffer>& others) {
+  const auto is_free = [&](size_t offset) {
+    return std::ranges::none_of(others, [&](const Buffer& other) {
+      const bool meet = buffer.first <= other.last && other.first <= buffer.last;
+      return meet && offset < other.offset + other.bytes && other.offset < offset + buffer.bytes;
+    });
+  };
+  size_t lowest = is_free(0) ? 0 : SIZE_MAX;
+  for (const Buffer& other : others)
+    if (const size_t end = other.offset + other.bytes; end < lowest && is_free(end)) lowest = end;
+  return lowest;
+}
+
 }  // namespace
+
+TEST_CASE("bytes are taken at the lowest offset where they are free") {
+  Stream stream(7, "lifetimes");
+  for (int turn = 0; turn < 200; ++turn) {
+    const int kernels = 1 + int(stream.below(40));
+    TakenBytes taken(kernels);
+    std::vector<Buffer> buffers;
+    int wrong = 0;
+    for (int n = 0; n < 60; ++n) {
+      Buffer buffer{.bytes = 1 + stream.below(turn % 2 ? 4 : 100), .first = int(stream.below(uint32_t(kernels)))};
+      // Some live to the end, as in training.
+      const int rest = kernels - buffer.first;
+      buffer.last = buffer.first + (n % 3 ? int(stream.below(uint32_t(rest))) : rest - 1);
+      buffer.offset = lowest_offset(buffer, buffers);
+      wrong += taken.take(buffer.first, buffer.last, buffer.bytes) != buffer.offset;
+      buffers.push_back(buffer);
+    }
+    CHECK(wrong == 0);
+  }
+}
 
 TEST_CASE("what a kernel works in lies among the values of its time, and results in a memory of their own") {
   constexpr size_t kMiB = size_t(1) << 20;
