@@ -12,8 +12,8 @@ bool is_pattern(const std::string& path);
 // name, as the spec's folder may: they are then no pattern.
 std::vector<std::string> expand_pattern(const std::string& pattern);
 
-// An archive of several: where it is, what it is called among them, and what its files are taken to lie in: a folder
-// train, test or val, or "", and in that the folders that not all archives lie in, each with a slash.
+// An archive among several: its place, its name among them, and the folders that its files are taken to lie in. `part`
+// is train, test or val, or "". `folder` has the folders below it that not all archives lie in, each with a slash.
 struct NamedArchive {
   std::string path, name, part, folder;
 };

@@ -49,9 +49,9 @@ class ArchiveStore : public OpenStore {
   std::unordered_map<std::string, Member> members_;
 };
 
-// The archives of ImageNet's 1000 classes as image-net.org gives them, in one folder: ILSVRC2012_img_train.tar, of a
-// tar for each class; ILSVRC2012_img_val.tar; and ILSVRC2012_devkit_t12.tar.gz, which has the classes of the latter.
-// Its files are train/CLASS/IMAGE and val/CLASS/IMAGE.
+// The archives of ImageNet's 1000 classes as image-net.org gives them, in one folder. ILSVRC2012_img_train.tar has a
+// tar for each class. ILSVRC2012_devkit_t12.tar.gz has the classes of ILSVRC2012_img_val.tar. Its files are
+// train/CLASS/IMAGE and val/CLASS/IMAGE.
 bool is_imagenet(const std::string& folder);
 std::unique_ptr<ImageStore> open_imagenet(const std::string& folder);
 

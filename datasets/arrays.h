@@ -41,8 +41,8 @@ struct ArrayForm {
 struct SplitForm {
   ArrayForm inputs, targets;
 };
-// Checks before anything is unpacked: rows of inputs and targets agree, samples of both splits have the same shape, and
-// everything fits into the free memory. `test` may have no arrays. Throws a data, config or memory error.
+// Checks before anything is unpacked: rows of inputs and targets agree, and samples of both splits have the same shape.
+// Everything must fit into the free memory. `test` may have no arrays. Throws a data, config or memory error.
 void check_forms(const ArrayParams& params, const SplitForm& train, const SplitForm& test);
 
 // Arrays of one split as they were read; `targets` empty: the target is the input.
@@ -68,7 +68,7 @@ bool may_be_classes(bool floating, const Shape& targets, const Shape& sample, co
                     const DataContext& context);
 
 // The number of classes of such targets; 0: they are values. Labels must be 0 to k - 1, each at least once, unless
-// `classes` says how many there are; rows (n, k) are classes where each has one 1 and otherwise zeros.
+// `classes` gives their number. Rows (n, k) are classes if each has one 1 and otherwise zeros.
 int64_t classes_of(const Tensor& targets, const Shape& sample, const ArrayParams& params, const DataContext& context,
                    const std::string& name);
 

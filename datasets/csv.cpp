@@ -51,7 +51,7 @@ Digits of_sixteen(const char* at) {
 }
 
 // Reads "-12.75": an optional sign, digits with a point or without, at most 15 of them. Whole numbers below 10^15 and
-// powers of ten up to 10^15 are exact, so their quotient is rounded once, as std::from_chars does, in a fifth of its
+// powers of ten up to 10^15 are exact. So their quotient is rounded once, as by std::from_chars, in a fifth of its
 // time. Returns the end, or null for any other text, a longer number, an exponent, or one of the last bytes.
 const char* short_number(const char* from, const char* end, double& out) {
   constexpr double kPowers[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};

@@ -26,8 +26,8 @@ class CsvReader {
   bool next(std::vector<CsvCell>& cells);
   static constexpr size_t kMostCells = size_t(1) << 22;
 
-  // The same cell by cell: after start_record() each cell is read by cell(), skip_cell() or take_f32(), then
-  // another_cell() says whether the record has one more. start_record() returns false at the end.
+  // The same cell by cell. After start_record(), cell(), skip_cell() or take_f32() reads each cell. Then another_cell()
+  // says whether the record has one more. start_record() returns false at the end.
   bool start_record();
   CsvCell cell();
   void skip_cell();

@@ -28,8 +28,8 @@ CsvRows::CsvRows(const std::string& header, const MissingMarks& missing, const T
     features_in_a_row_[i] = layout.feature[i] && i != layout.target ? features_in_a_row_[i + 1] + 1 : 0;
 }
 
-// Parts end where lines do. A line end in a quoted cell does not end a line, so a file with quotes is one part; and so
-// is one whose lines are too short for their columns, where a row is wrong.
+// Parts end where lines do. A line end in a quoted cell does not end a line, so a file with quotes is one part. A file
+// whose lines are too short for their columns is one part, too, since a row is wrong.
 std::vector<CsvRows::Part> CsvRows::parts_of(size_t begin, const Table& table) const {
   constexpr size_t kLeast = size_t(1) << 20;
   const std::string_view all = table.file->text();

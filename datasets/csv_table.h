@@ -69,8 +69,8 @@ struct TableLayout {
   size_t features = 0;
 };
 
-// Reads all of it, with all threads where no cell is quoted. Throws a data error with file:line:column for what is
-// wrong in the file, a config error for a column that is not there and for a first line that may be a header or a
+// Reads all of it, with all threads where no cell is quoted. Throws a data error with file:line:column for a fault in
+// the file. Throws a config error for a column that does not exist, and for a first line that may be a header or a
 // sample.
 Table read_table(const CsvParams& params, const std::string& path, TableLayout& layout);
 

@@ -67,8 +67,8 @@ class MemorySource : public ByteSource {
 std::string read_file(const std::string& path, int64_t cap = int64_t(1) << 36);
 void read_file(const std::string& path, int64_t cap, std::string& to);
 
-// A folder that many files are read from. They are found from it rather than from the root, and a small one is read
-// without asking for its size: for files of 1 kB that is a fifth of opening and reading them.
+// A folder that many files are read from. Files are found from the folder rather than from the root, and a small file
+// is read without asking for its size. For files of 1 kB that saves a fifth of the time to open and read them.
 class OpenFolder {
  public:
   explicit OpenFolder(const std::string& path);

@@ -12,8 +12,8 @@ namespace neon {
 // The files at those paths, in that order; a path may come twice.
 std::unique_ptr<ImageStore> listed_images(std::vector<std::string> paths);
 
-// The images of a tar archive that is read once, from its start to its end; hidden files are passed over. next() adds
-// the names of what it gives to wanted(), which nobody knows before.
+// The images of a tar archive that is read once, from its start to its end. Hidden files are passed over. next() adds
+// the names of its images to wanted(), since nobody knows them before.
 std::unique_ptr<ImageStore> piped_images(std::unique_ptr<ByteStream> archive);
 
 }  // namespace neon

@@ -35,13 +35,13 @@ class GzipReader : public ByteStream {
   size_t read(void* to, size_t size) override;
   // The next bytes, at most `size`, which read() will give again.
   std::string_view peek(size_t size);
-  // No file of this size on disk can hold more bytes than this: a header that claims more is a lie, and is
-  // refused before memory is asked for it. A pipe's size is unknown.
+  // No file of this size on disk can hold more bytes than this. A header that claims more is a lie, and is refused
+  // before memory is asked for. A pipe's size is unknown.
   int64_t most_bytes() const { return most_bytes_; }
   // The exact size of a plain file; -1 for a compressed file.
   int64_t plain_size() const { return plain_size_; }
-  // The most bytes that read_maybe_gzip() unpacks, since a few bytes of gzip can hold a thousand times as many: 256 MiB
-  // of a file, or 100 times its size where that is more; 1 GiB of a pipe. -1: what comes is not compressed.
+  // The most bytes that read_maybe_gzip() unpacks, since a few bytes of gzip can hold a thousand times as many. For a
+  // file: 256 MiB, or 100 times its size if that is more; for a pipe: 1 GiB. -1: the content is not compressed.
   int64_t most_unpacked() const;
 
  private:

@@ -1,5 +1,5 @@
-// HDF5 files laid out as for neon's HDF5Iterator: data set 'input' (n, features) with attribute lshape,
-// 'output' with attribute nclass when it holds class labels, and optionally 'mean', which is subtracted.
+// HDF5 files laid out as for neon's HDF5Iterator: data set 'input' (n, features) with attribute lshape, and 'output'.
+// 'output' has attribute nclass if it holds class labels. The optional 'mean' is subtracted.
 #include <algorithm>
 
 #include "datasets/arrays.h"

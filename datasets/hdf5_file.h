@@ -1,5 +1,5 @@
 // An HDF5 file that somebody else wrote. It is not trusted: no links to other files, no external storage, no plug-ins,
-// no file locks, no chunks larger than the data set that they are of.
+// no file locks. No chunk may be larger than its data set.
 #pragma once
 #include <string>
 #include <vector>
@@ -22,9 +22,8 @@ class Hdf5File {
   bool is_bytes(const char* set) const;  // u8, or bool
   int64_t item(const char* set) const;   // bytes of an element, once it is read
 
-  // All of a data set: floats as f32; whole numbers as i64 where they are labels, otherwise bytes as u8, others as f32;
-  // bools as u8. Elements that were never written have the data set's fill value. The caller has checked that there is
-  // room for all.
+  // All of a data set: floats as f32, bools and bytes as u8, other whole numbers as f32. Labels are i64. Elements that
+  // were never written have the data set's fill value. The caller has checked that there is room for all.
   Tensor read(const char* set, bool labels) const;
 
   // Whole numbers of a data set's attribute; empty if the data set lacks it.

@@ -24,8 +24,8 @@ ImageSize image_size(std::string_view bytes, const std::string& source);
 // (H, W, channels) u8. Throws a data error that names `source` for what is no image or a damaged one.
 Tensor read_image(std::string_view bytes, const ImageFormat& format, const std::string& source);
 
-// The same to where its pixels belong, which has room for an image of that size, and its size; where that is another,
-// nothing is written.
+// The same into `to`, which has room for an image of size `wanted`. Returns the image's size; if it is another than
+// `wanted`, nothing is written.
 ImageSize read_image_to(std::string_view bytes, const ImageFormat& format, const std::string& source,
                         const ImageSize& wanted, std::span<uint8_t> to, Resizer& resizer);
 

@@ -20,7 +20,7 @@ struct LabelFiles {
 LabelFiles read_label_files(ImageStore& store, const std::vector<std::string>& images,
                             const std::vector<std::string>& labels);
 
-// The images without the fields of a sample that lie beside its image (KEY.mask.png): a field has no label of its own,
+// The images without the fields of a sample that lie beside its image (KEY.mask.png). A field has no label of its own,
 // but its key has one.
 std::vector<std::string> without_fields(std::vector<std::string> images, const std::vector<std::string>& labels);
 

@@ -66,8 +66,8 @@ struct ImageSet {
 // LabelledImage::Part of a folder train, test, val ..., in small letters or capitals; -1: it says none.
 int part_named(std::string_view name);
 
-// Moves the share `test` of the training images, drawn by the seed, from each class in proportion, to the test images;
-// none must have been there.
+// Moves this share of the training images, drawn by the seed, from each class in proportion, to the test images. The
+// set must have had no test images.
 void draw_test_images(ImageSet& set, double share, const DataContext& context);
 // Sizes of the parts where no image is bad.
 std::array<int64_t, 3> count_parts(const std::vector<LabelledImage>& images);
@@ -87,9 +87,9 @@ std::string other_size(const ImageSize& size, const ImageSize& first);
 // Shape (C,H,W) of the samples: of set.params.size, or that of the first image that the store gives.
 Shape image_sample_shape(const ImageSet& set);
 
-// What Dataset::load gives to finish(): a part's samples are (n,H,W,C) u8 and (n) labels, in the order given, or a
-// reader of them where params and context ask for a stream. Bad images throw, or are left out, as params say; of those
-// in memory, how many, and the first of them, are a warning of the context.
+// The data that Dataset::load gives to finish(). A part's samples are (n,H,W,C) u8 and (n) labels, in the order given,
+// or a reader of them if params and context ask for a stream. Bad images throw, or are left out, as params say. A
+// warning has the number of bad images in memory, and the first of them.
 Data load_image_set(const ImageSet& set, const DataContext& context);
 // The same for Dataset::check, where only headers are read.
 DataCheck check_image_set(const ImageSet& set, const DataContext& context);

@@ -16,8 +16,8 @@ namespace {
 
 // A few bytes can hold scans of a large image without end; files of the world have 10 or so.
 constexpr int kMostScans = 500;
-// libjpeg-turbo writes lines that begin at a multiple of 16 or 32 bytes past the cache, in pieces: an image of 32 x 32
-// pixels so took 20 us instead of 11. Lines are decoded to where none begins, and copied to their place.
+// libjpeg-turbo writes lines that begin at a multiple of 16 or 32 bytes past the cache, in pieces. So an image of 32 x
+// 32 pixels took 20 us instead of 11. Lines are decoded to where none begins, and copied to their place.
 constexpr size_t kUnevenPlace = 8, kApart = 32;
 constexpr size_t kLinesAtOnce = 4;  // of which the library gives two a call where colours have half the height
 constexpr int64_t kMargin = 2;      // columns for each of colours of half the size, which are interpolated between two

@@ -14,16 +14,16 @@ bool is_jpeg(std::string_view bytes);
 // From the header alone.
 ImageSize jpeg_size(std::string_view bytes, const std::string& source);
 
-// (H, W, channels) u8: 1 channel is grey, 3 are RGB; with a denominator of 2, 4 or 8 one pixel for that many each way,
-// of which the last may have fewer. Throws a data error that names `source` for what is no JPEG, damaged or truncated
+// (H, W, channels) u8: 1 channel is grey, 3 are RGB. With a denominator of 2, 4 or 8 one pixel stands for that many
+// each way; the last may have fewer. Throws a data error that names `source` for what is no JPEG, damaged or truncated
 // (libjpeg only warns of that, and makes the rest up), of four colours (CMYK), or of more than 2^26 pixels.
 Tensor read_jpeg(std::string_view bytes, int channels, int64_t denominator, const std::string& source);
 
 // The largest denominator that leaves the shorter side `side` pixels; 1 for a side of 0.
 int64_t jpeg_denominator(const ImageSize& size, int64_t side);
 
-// The same to where its pixels belong: with a side above 0 the middle of that side, by way of the smaller image, and
-// otherwise as it is. Returns its size; where that is another than wanted, nothing is written.
+// The same into `to`. With a side above 0 it is the middle of that side, by way of the smaller image; otherwise the
+// image as it is. Returns its size; if that is another than wanted, nothing is written.
 ImageSize read_jpeg_to(std::string_view bytes, int channels, int64_t side, const std::string& source,
                        const ImageSize& wanted, std::span<uint8_t> to, Resizer& resizer);
 

@@ -91,7 +91,7 @@ class PngDecoder {
 };
 
 // rgb (n,3) -> to (n), the grey of libjpeg: Y by ITU-R BT.601 in 16 bits. libpng's own grey is the luminance of light,
-// which differs for all colours: a picture as JPEG and as PNG would become two.
+// which differs for all colours. A picture would differ as JPEG and as PNG.
 void make_grey(const Tensor& rgb, Tensor& to) {
   const auto from = rgb.as<uint8_t>();
   const auto grey = to.as<uint8_t>();

@@ -14,10 +14,10 @@ struct Columns {
   int64_t first = 0, count = 0;
 };
 
-// The middle of an image of 1 or 3 channels, once its shorter side is `side` long and the other the nearest that keeps
-// the shape, as (side,side,C). Each pixel is the mean of those about its place, weighted by a triangle that reaches to
-// its neighbours' places, or of one pixel of the image where that is farther. The image comes line by line, some at a
-// time, so that they are used while they are in the cache.
+// The middle of an image of 1 or 3 channels, as (side,side,C), once its shorter side is `side` long. The other side
+// then has the nearest length that keeps the shape. Each pixel is the mean of the pixels about its place, weighted by a
+// triangle. The triangle reaches to the neighbours' places, or to one pixel of the image if that is farther. The image
+// comes line by line, some at a time, so that they are used while they are in the cache.
 class Resizer {
  public:
   static constexpr int kAtOnce = elementwise::kResizeLines;

@@ -1,5 +1,5 @@
-// The rule by which the first line of a table is a header or a sample, where `header` is auto: shared by CSV, and by
-// predict for tables.
+// The rule by which the first line of a table is a header or a sample, where `header` is auto. CSV and predict share
+// it.
 //
 // Only the columns that must hold numbers count: neither the target nor the columns that are left out.
 //  - Only texts there, missing marks aside: the line is a header.
@@ -23,9 +23,9 @@ enum class FirstLine { header, sample, unclear };
 FirstLine first_line_by_cells(const std::vector<CsvCell>& cells, const std::vector<bool>& counts,
                               const MissingMarks& missing);
 
-// Whether the numbers of a first line may be names of columns: the line is the columns' own numbers, from 0 or from 1
-// and at least three of them; or its target is a text, and the others rise, or fall, from cell to cell. In the second
-// case the caller also asks whether the target of the first line occurs in no other line.
+// Whether the numbers of a first line may be names of columns. First case: the line is the columns' own numbers, from 0
+// or from 1 and at least three of them. Second case: its target is a text, and the others rise, or fall, from cell to
+// cell. In the second case the caller also asks whether the target of the first line occurs in no other line.
 bool are_column_numbers(const std::vector<CsvCell>& cells);
 bool are_in_order(const std::vector<CsvCell>& cells, const std::vector<bool>& counts);
 

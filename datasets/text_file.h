@@ -1,4 +1,4 @@
-// The text of a file, plain or gzip, in memory that the system gives in large pages: a plain file of 100 MB is read
+// The text of a file, plain or gzip, in memory that the system gives in large pages. A plain file of 100 MB is read
 // three times as fast as into a string, which is filled with zeros first and grows.
 #pragma once
 #include <memory>
