@@ -2,7 +2,6 @@
 #pragma once
 #include <memory>
 #include <optional>
-#include <set>
 
 #include "backends/graph/fused.h"
 #include "backends/graph/op.h"
@@ -77,8 +76,8 @@ FusedKernel fused_code(const Graph& graph, const std::vector<Role>& roles, const
 // that must not run before the old value was read.
 std::vector<std::vector<int>> successors(const Graph& graph);
 
-// From each node to those that take its results.
-using Edges = std::vector<std::set<int>>;
+// From each node to the nodes that take its results, in order.
+using Edges = std::vector<std::vector<int>>;
 Edges data_edges(const Graph& graph);
 
 // The nodes that read a variable's memory, each after the node by which the variable gets to it: itself, or the

@@ -2,6 +2,7 @@
 #include "backends/graph/lowerer.h"
 
 #include <algorithm>
+#include <set>
 #include <queue>
 
 #include "backends/graph/join.h"

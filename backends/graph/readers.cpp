@@ -1,13 +1,28 @@
 // Which nodes read and write an array: directly, through views, and by way of the variables that a step writes.
+#include <algorithm>
+
 #include "backends/graph/fuse.h"
 #include "backends/graph/ops.h"
 
 namespace neon {
 
+namespace {
+
+void add_edge(Edges& edges, int from, int to) {
+  std::vector<int>& of = edges[size_t(from)];
+  const auto place = std::ranges::lower_bound(of, to);
+  if (place == of.end() || *place != to) of.insert(place, to);
+}
+
+}  // namespace
+
 Edges data_edges(const Graph& graph) {
   Edges next(size_t(graph.node_count()));
   for (int i = 0; i < graph.node_count(); ++i)
-    for (Value input : graph.node(i).inputs) next[size_t(graph.producer_index(input))].insert(i);
+    for (Value input : graph.node(i).inputs) {
+      std::vector<int>& of_input = next[size_t(graph.producer_index(input))];
+      if (of_input.empty() || of_input.back() != i) of_input.push_back(i);
+    }
   return next;
 }
 
@@ -47,13 +62,11 @@ std::vector<std::vector<int>> successors(const Graph& graph) {
   Edges next = data;
   for (const Assignment& a : graph.assignments()) {
     const int writer = graph.producer_index(a.value);
-    if (a.guard) next[size_t(graph.producer_index(a.guard))].insert(writer);
+    if (a.guard) add_edge(next, graph.producer_index(a.guard), writer);
     for (const auto& [direct, reader] : readers(graph, data, a.variable))
-      if (reader != writer) next[size_t(reader)].insert(writer);
+      if (reader != writer) add_edge(next, reader, writer);
   }
-  std::vector<std::vector<int>> out;
-  for (auto& set : next) out.emplace_back(set.begin(), set.end());
-  return out;
+  return next;
 }
 
 }  // namespace neon
