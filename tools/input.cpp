@@ -168,7 +168,7 @@ int measure_images(const std::string& path, const ImageParams& params, int threa
   const Streamed stream(reader, threads);
   const bool in_folder = file_exists(join_path(path, images.front().name));
   // Samples come shuffled, and files that lie all over the page cache take longer than such as lie in a row.
-  const auto order = epoch_order(reader.size(), StreamOptions().seed, 0);
+  const auto order = epoch_order(SampleOrder::drawn, reader.size(), StreamOptions().batch, StreamOptions().seed, 0);
   auto image = [&](size_t k) { return size_t(order[k]); };
   Speed from_memory, from_files, streamed;  // turn by turn
   for (int i = 0; i < kTurns; ++i) {

@@ -2,8 +2,8 @@
 #include "backends/graph/lowerer.h"
 
 #include <algorithm>
-#include <set>
 #include <queue>
+#include <set>
 
 #include "backends/graph/join.h"
 #include "backends/graph/plan.h"
