@@ -21,7 +21,7 @@ struct DataContext {
   std::function<double()> room;  // free bytes of memory, which may be slow to query; null: without limit
   std::optional<bool> streams;   // the choice that stream: auto made before, as in a run that is resumed
   int rules = kDataRules;
-  // Of texts that a net was trained with before: tokens are its, whatever the training text has.
+  // The vocabulary of a net that was trained before: it names the tokens, whatever the training text has.
   std::optional<Vocabulary> vocabulary;
   std::optional<ReadLimits> limits;  // of a checkpoint's paths; none: all may be read
 

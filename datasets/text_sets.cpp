@@ -21,7 +21,7 @@ struct TextKind {
   const char* sha256;  // of it
   int64_t bytes;
   const char* command;  // gets the files into the current folder without neon
-  // Of one file: the share of tokens at its end for validation, and of bytes behind those for the test.
+  // In one file: the share of tokens at its end for validation, and of bytes behind those for the test.
   double validation, test;
 };
 

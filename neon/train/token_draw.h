@@ -12,8 +12,8 @@ struct DrawOptions {
   double top_p = 1;        // only the most likely tokens that together have this probability (Holtzman et al. 2020)
 };
 
-// Probabilities after temperature, top_k and top_p, in this order; they add up to 1. Of equally likely tokens the lower
-// ones stay.
+// Probabilities after temperature, top_k and top_p, in this order; they add up to 1. Among equally likely tokens the
+// lower ones stay.
 std::vector<double> narrowed(std::span<const double> probabilities, const DrawOptions& options);
 
 // The token in whose share of [0, 1) `uniform` falls.
