@@ -46,7 +46,10 @@ NEON_MUTANT_HOLD(>=, 'g')
 template <typename A, int n, typename B>
 NEON_MUTANT_FN auto operator+(Held<A, n, '+'> a, const B& b) {
   using R = decltype(a.left + b);
-  return is(n) ? R(a.left - b) : is(n + 1) ? to<R>(a.left, b) : is(n + 2) ? to<R>(b, a.left) : R(a.left + b);
+  if constexpr (requires { a.left - b; })
+    return is(n) ? R(a.left - b) : is(n + 1) ? to<R>(a.left, b) : is(n + 2) ? to<R>(b, a.left) : R(a.left + b);
+  else  // a text has no sign
+    return is(n) ? R{} : is(n + 1) ? R(a.left) : is(n + 2) ? R(b) : R(a.left + b);
 }
 template <typename A, int n, typename B>
 NEON_MUTANT_FN auto operator-(Held<A, n, '-'> a, const B& b) {
