@@ -174,6 +174,7 @@ void check_rows(const Split& split, const char* which, const std::string& source
 void warn_of_untrained_classes(const Data& data, const DataContext& context) {
   const Split& train = data.train;
   if (data.classes == 0 || (!train.reader && train.targets.dtype() != DType::i32)) return;
+  if (!data.vocabulary.empty() && data.label_of == LabelOf::step) return;  // bytes, say, that no text has
   std::vector<bool> trained(static_cast<size_t>(data.classes));
   for (int64_t i = 0; i < train.label_count(); ++i)
     if (train.label(i) >= 0) trained[size_t(train.label(i))] = true;
@@ -190,17 +191,17 @@ void warn_of_untrained_classes(const Data& data, const DataContext& context) {
                       more > 0 ? text(" and ", more, " more") : "", "; the net cannot learn what it never sees"));
 }
 
-// Samples that go on one from the other are never drawn: the first ones stay. Their validation samples are taken by the
-// reader, which knows where a text ends.
-Data finish_streams(Data data, int64_t kept, bool autoencoder) {
-  if (autoencoder)
-    fail(ErrorKind::config, "autoencoder: the samples of ", data.source,
-         " are tokens, which a net cannot give as numbers; leave it out");
-  if (kept == data.train.size()) return data;
-  std::vector<int64_t> rows(static_cast<size_t>(kept));
-  std::iota(rows.begin(), rows.end(), 0);
-  data.train = rows_of(data.train, rows);
-  return data;
+// Samples that go on one from the other are never drawn: the first ones stay, and the last of them are the validation
+// samples, unless the reader, which knows where a text ends, has taken these.
+void split_streams(Data& data, int64_t kept, double validation) {
+  const int64_t n = data.train.size();
+  const int64_t apart = data.validation.size() > 0 ? 0 : validation_size(validation, kept, 0, data.source);
+  if (kept == n && apart == 0) return;
+  std::vector<int64_t> order(static_cast<size_t>(kept));
+  std::iota(order.begin(), order.end(), 0);
+  Split rest;
+  split_rows(data.train, order, kept - apart, data.train, rest);
+  if (apart > 0) data.validation = std::move(rest);
 }
 
 }  // namespace
@@ -213,11 +214,16 @@ Data Dataset::finish(Data data, const DataContext& context) const {
   check_rows(data.test, "test", data.source);
   const int64_t n = data.train.size();
   if (n == 0) no_training_samples(data.source);
+  if (common.autoencoder && data.tokens > 0)
+    fail(ErrorKind::config, "autoencoder: the samples of ", data.source,
+         " are tokens, which a net cannot give as numbers; leave it out");
   if (n > int64_t(UINT32_MAX)) fail(ErrorKind::data, data.source, ": ", n, " samples, at most 2^32 - 1 are supported");
   const int64_t kept = subset_size(n, common.subset_pct);
-  if (data.streams) return finish_streams(std::move(data), kept, common.autoencoder);
-  const int64_t apart = validation_size(common.validation, kept, data.validation.size(), data.source);
-  if (kept < n) {
+  const int64_t apart =
+      data.streams ? 0 : validation_size(common.validation, kept, data.validation.size(), data.source);
+  if (data.streams) {
+    split_streams(data, kept, common.validation);
+  } else if (kept < n) {
     Split unused;
     split_rows(data.train, order_to_take(data.train, data.classes, n - kept, context, "dataset/subset"), kept,
                data.train, unused);
@@ -236,7 +242,7 @@ Data Dataset::finish(Data data, const DataContext& context) const {
 }
 
 DataCheck Dataset::finish(DataCheck check) const {
-  if (common.autoencoder) check.drop_classes(), check.target = {};
+  if (common.autoencoder && check.tokens == 0) check.drop_classes(), check.target = {};
   if (check.classes > 0 && check.target.rank() == 2) check.label_of = LabelOf::pixel;
   if (check.classes > 0 && check.label_of == LabelOf::sample) check.target = {1};
   if (check.train_size == 0 && check.found) no_training_samples(check.source);

@@ -38,8 +38,10 @@ std::string_view name_of(LabelOf of);
 
 struct SampleMeaning {
   // Axes of one input.
-  Shape sample;                     // (C,H,W) of an image, (C) of a row of features, (T,F) or (T) of a sequence
-  bool sequence = false;            // the first axis is time
+  Shape sample;           // (C,H,W) of an image, (C) of a row of features, (T,F) or (T) of a sequence
+  bool sequence = false;  // the first axis is time
+  // Sequences are of different lengths: behind their last step stands padding, which is -1 of tokens, NaN of numbers.
+  bool ragged = false;
   bool streams = false;             // each sample of a set goes on where the one before it ends
   bool channels_last = false;       // images lie (H,W,C) in memory, as a net's layers want them
   bool rows_channels_last = false;  // images lie (H,W,C) in the arrays that they were read from

@@ -101,12 +101,13 @@ std::string_view name_of(LabelOf of) {
 
 MeaningTexts write_meaning(const SampleMeaning& meaning, const std::string& source) {
   // All facts by their order: a new one does not compile until it is stored.
-  const auto& [sample, sequence, streams, channels_last, rows_channels_last, image_size, table, tokens, vocabulary,
-               dtype, scale, shift, means, deviations, subtracted, classes, class_names, label_of, whole_targets,
-               target_names, rules] = meaning;
+  const auto& [sample, sequence, ragged, streams, channels_last, rows_channels_last, image_size, table, tokens,
+               vocabulary, dtype, scale, shift, means, deviations, subtracted, classes, class_names, label_of,
+               whole_targets, target_names, rules] = meaning;
   const json data = {{"source", source},
                      {"sample", std::vector<int64_t>(sample.begin(), sample.end())},
                      {"sequence", sequence},
+                     {"ragged", ragged},
                      {"streams", streams},
                      {"channels_last", channels_last},
                      {"rows_channels_last", rows_channels_last},
@@ -134,6 +135,7 @@ SampleMeaning read_meaning(const MeaningTexts& texts) try {
   SampleMeaning out;
   out.sample = Shape(data.at("sample").get<std::vector<int64_t>>());
   out.sequence = data.value("sequence", false);
+  out.ragged = data.value("ragged", false);
   out.streams = data.value("streams", false);
   out.channels_last = data.value("channels_last", false);
   out.rows_channels_last = data.value("rows_channels_last", false);

@@ -7,6 +7,9 @@
 namespace neon {
 
 Expr batch_norm(LayerContext& context, Expr x, const BatchNormParams& params, const std::string& name) {
+  if (context.lengths(x))
+    fail(ErrorKind::config, "batch norm of sequences of different lengths would count their padding; LayerNorm ",
+         "normalises each step by itself");
   const Shape shape = x.shape();
   const Shape stored{shape.back()};
   Shape wide = stored;

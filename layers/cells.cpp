@@ -2,6 +2,7 @@
 
 #include "backends/graph/op.h"
 #include "backends/graph/recurrent.h"
+#include "layers/linear.h"
 
 namespace neon {
 
@@ -52,7 +53,18 @@ class GivenCell : public Cell {
   const Cells& cells_;
 };
 
-// The weights of x and biases, applied to all steps at once.
+Expr biases(LayerContext& context, const Cells& cells) {
+  const int64_t gates = gates_of(cells.type);
+  return context.parameter({.name = cells.name + "/b",
+                            .layer = context.layer + "_bias",
+                            .layer_class = "Bias",
+                            .shape = {gates * cells.params.output_size},
+                            .initializer = cells.params.bias ? &*cells.params.bias : nullptr,
+                            .fan = {1, 1},
+                            .blocks = gates});
+}
+
+// The weights of x and biases, or batch norm, applied to all steps at once: (N,T,G H).
 Expr inputs_of_gates(LayerContext& context, const Cells& cells, Expr x) {
   const CellParams& p = cells.params;
   const bool tokens = context.are_tokens(x);
@@ -65,19 +77,15 @@ Expr inputs_of_gates(LayerContext& context, const Cells& cells, Expr x) {
                                     .initializer = &*p.init,
                                     .fan = {.in = features, .out = units, .rows = units, .columns = features},
                                     .blocks = gates});
-  const Expr b = context.parameter({.name = cells.name + "/b",
-                                    .layer = context.layer + "_bias",
-                                    .layer_class = "Bias",
-                                    .shape = {gates * units},
-                                    .initializer = p.bias ? &*p.bias : nullptr,
-                                    .fan = {1, 1},
-                                    .blocks = gates});
   Graph& graph = context.graph;
   // The product with a vector that is 1 at a token and 0 elsewhere is a column of the weights.
-  const Value product = tokens ? gather(graph, transpose(graph, w, {1, 0}), reshape(graph, x, {samples * steps}))
-                               : matmul(graph, reshape(x, {samples * steps, features}), w, false, true);
-  const Expr z = context.expr(product) + b;
-  return reshape(z, {samples, steps, gates * units});
+  const Expr product =
+      context.expr(tokens ? gather(graph, transpose(graph, w, {1, 0}), reshape(graph, x, {samples * steps}))
+                          : matmul(graph, reshape(x, {samples * steps, features}), w, false, true));
+  if (!cells.batch_norm) return reshape(product + biases(context, cells), {samples, steps, gates * units});
+  const Expr sequence = reshape(product, {samples, steps, gates * units});
+  context.mark_sequence(sequence, x);
+  return batch_norm(context, sequence, {}, cells.name + "_bnorm");
 }
 
 // states (N,T,H) -> (N,H)
@@ -120,20 +128,22 @@ Expr states_of(LayerContext& context, const Cells& cells, Expr x) {
                          cells.reverse};
   const bool one_node = !rows.activation.empty() && !rows.gate.empty();
   const GivenCell given(cells);
+  const Value lengths = context.lengths(x);
   CellStates states;
   switch (cells.type) {
     case CellType::recurrent:
-      states = one_node ? recurrent(graph, rows, z, w, begin, {}) : recurrent_steps(graph, given, z, w, begin, {});
+      states =
+          one_node ? recurrent(graph, rows, z, w, begin, lengths) : recurrent_steps(graph, given, z, w, begin, lengths);
       break;
     case CellType::lstm:
-      states = one_node ? lstm(graph, rows, z, w, begin, {}) : lstm_steps(graph, given, z, w, begin, {});
+      states = one_node ? lstm(graph, rows, z, w, begin, lengths) : lstm_steps(graph, given, z, w, begin, lengths);
       break;
     case CellType::gru:
-      states = one_node ? gru(graph, rows, z, w, begin, {}) : gru_steps(graph, given, z, w, begin, {});
+      states = one_node ? gru(graph, rows, z, w, begin, lengths) : gru_steps(graph, given, z, w, begin, lengths);
       break;
   }
   const Expr h(graph, states.h);
-  context.mark_sequence(h);
+  context.mark_sequence(h, x);
   if (carries) context.carry(cells.name + "/h", last_step(h));
   if (carries && cells.type == CellType::lstm) context.carry(cells.name + "/c", last_step(context.expr(states.c)));
   return h;

@@ -55,7 +55,7 @@ struct Embedding : Parametrized<Layer, EmbeddingParams> {
     Expr y = cast(context.expr(gather(context.graph, table, tokens)), context.dtype);
     if (params.pad_idx) y = y * cast(counts(context.expr(tokens)), context.dtype);
     y = reshape(y, {x.shape()[0], x.shape()[1], features});
-    context.mark_sequence(y);
+    context.mark_sequence(y, x);
     return y;
   }
   bool takes_tokens() const override { return true; }
@@ -80,7 +80,7 @@ struct OneHot : Parametrized<Layer, NoParams> {
     const Expr each = context.expr(reshape(graph, x, {x.shape()[0], x.shape()[1], 1}));
     const Expr number = context.expr(iota(graph, {1, 1, context.tokens}, 2));
     const Expr y = cast(apply("equal", each, number), context.dtype);
-    context.mark_sequence(y);
+    context.mark_sequence(y, x);
     return y;
   }
   bool takes_tokens() const override { return true; }

@@ -74,6 +74,17 @@ Axes LayerContext::axes(Expr x) const {
 
 void LayerContext::keep_axes(Expr from, Expr to) {
   if (const auto given = axes_.find(from); given != axes_.end()) set_axes(to, Axes(given->second));
+  if (const Value given = lengths(from)) set_lengths(to, given);
+}
+
+void LayerContext::mark_sequence(Expr y, Expr x) {
+  mark_sequence(y);
+  if (const Value given = lengths(x)) set_lengths(y, given);
+}
+
+Value LayerContext::lengths(Expr x) const {
+  const auto found = lengths_.find(x);
+  return found == lengths_.end() ? Value() : found->second;
 }
 
 bool LayerContext::is_sequence(Expr x) const {
@@ -120,7 +131,7 @@ Expr apply_layer(const Layer& layer, LayerContext& context, Expr x) {
          "before it, or a recurrent layer");
   const Expr y = layer.forward(context, layer.takes_channels_first() ? x : context.channels_last(x));
   const bool keeps_steps = y.shape().rank() == 3 && y.shape().slice(0, 2) == x.shape().slice(0, 2);
-  if (!context.has_axes(y) && context.is_sequence(x) && keeps_steps) context.mark_sequence(y);
+  if (!context.has_axes(y) && context.is_sequence(x) && keeps_steps) context.mark_sequence(y, x);
   return y;
 }
 
@@ -139,8 +150,17 @@ Expr in_sequence(LayerContext& context, Expr y, Expr x) {
   if (!context.is_sequence(x)) return y;
   const Shape &steps = x.shape(), &shape = y.shape();
   const Expr out = reshape(y, Shape{steps[0], steps[1]}.concat(shape.slice(1, shape.rank())));
-  context.mark_sequence(out);
+  context.mark_sequence(out, x);
   return out;
+}
+
+Expr unpadded(LayerContext& context, Expr x) {
+  const Value lengths = context.lengths(x);
+  if (!lengths) return {};
+  const int64_t samples = x.shape()[0], steps = x.shape()[1];
+  const Expr number = context.expr(iota(context.graph, {1, steps, 1}, 1));
+  return cast(apply("less", number, context.expr(reshape(context.graph, lengths, {samples, 1, 1}))),
+              context.arithmetic_dtype);
 }
 
 }  // namespace neon

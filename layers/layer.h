@@ -53,6 +53,7 @@ class LayerContext {
   bool data_channels_last = false;     // images come from the data set as (N,H,W,C)
   bool outputs_channels_last = false;  // and go to the cost so
   Axes data_axes;                      // of samples that are sequences, (N,T,F) or (N,T); otherwise empty
+  Value data_lengths;                  // (N) i32 of sequences of different lengths; otherwise invalid
   int64_t streams = 0;                 // that samples are pieces of, each of the batch of another; 0: of none
   std::string carried_prefix;          // of the names of variables that carry states: there is one for each set
   int64_t tokens = 0;                  // the number of different tokens, where samples are tokens
@@ -81,13 +82,19 @@ class LayerContext {
   Axes axes(Expr x) const;
   bool has_axes(Expr x) const { return axes_.count(x) > 0; }  // that a layer has set
   void set_axes(Expr x, Axes axes) { axes_[x] = std::move(axes); }
-  // Gives `to`, the same numbers in the same places, the axes of `from`.
+  // Gives `to`, the same numbers in the same places, the axes and lengths of `from`.
   void keep_axes(Expr from, Expr to);
   // Whether x is (N,T,F): steps in the order of time, a row of features each.
   bool is_sequence(Expr x) const;
   // Whether x is (N,T) tokens, whole numbers that a layer looks up.
   bool are_tokens(Expr x) const;
   void mark_sequence(Expr x) { set_axes(x, {Axis::sample, Axis::time, Axis::feature}); }
+  // Marks y as a sequence of the steps of x, a sequence or tokens: padding of x is padding of y.
+  void mark_sequence(Expr y, Expr x);
+  // The lengths (N) i32 of the sequences x, where they differ; otherwise an invalid Value. Steps from a length on are
+  // padding, which changes no result.
+  Value lengths(Expr x) const;
+  void set_lengths(Expr x, Value lengths) { lengths_[x] = lengths; }
   // Images and volumes have their channels last in the graph. People know them, and some data sets give them, with
   // channels first: (N,C,H,W).
   void mark_channels_first(Expr x);
@@ -106,6 +113,7 @@ class LayerContext {
  private:
   Value carrier(const std::string& name, DType type, const Shape& shape);
   bool is_channels_first(Expr x) const;
+  std::map<Value, Value> lengths_;
   std::map<Value, Axes> axes_;  // of values that are no images and volumes with their channels last
   std::map<std::string, std::string> part_names_;
 };
@@ -160,5 +168,9 @@ Expr as_rows(Expr x);
 Expr as_steps(const LayerContext& context, Expr x);
 // y (N T, ...) made of as_steps(x), as a sequence (N,T, ...); y itself where x is no sequence.
 Expr in_sequence(LayerContext& context, Expr y, Expr x);
+
+// 1 for each step of the sequences x before their lengths and 0 for padding, (N,T,1) in f32 or f64; without a value
+// where no sequence is padded.
+Expr unpadded(LayerContext& context, Expr x);
 
 }  // namespace neon

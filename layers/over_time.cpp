@@ -1,4 +1,6 @@
 // One row of features from the steps of a sequence, (N,T,F) -> (N,F).
+#include <limits>
+
 #include "backends/graph/ops.h"
 #include "layers/cells.h"
 
@@ -6,41 +8,57 @@ namespace neon {
 
 namespace {
 
-// A layer of that name whose function makes (N,1,F) of (N,T,F).
+// A layer of that name whose function makes (N,1,F) of the steps (N,T,F) that are no padding. `counts` (N,T,1) is 1 for
+// these and 0 for padding, without a value where nothing is padded.
 template <typename Rule>
 struct OverTime : Parametrized<Layer, NoParams> {
   using Parametrized::Parametrized;
   Expr forward(LayerContext& context, Expr x) const override {
     check_sequence(context, x, Rule::name);
-    const Expr y = Rule::over_steps(x);
+    const Expr counts = unpadded(context, x);
+    const Expr y = cast(Rule::over_steps(counts.value() ? cast(x, context.arithmetic_dtype) : x, counts), x.dtype());
     return reshape(y, {y.shape()[0], y.shape()[2]});
   }
+  bool looks_at_other_steps() const override { return true; }
 };
+
+// x where it counts, otherwise a number.
+Expr where(Expr counts, Expr x, double otherwise) {
+  return counts.value() ? apply("select", counts, x, x.constant(otherwise)) : x;
+}
 
 struct SumRule {
   static constexpr const char* name = "RecurrentSum";
-  static Expr over_steps(Expr x) { return sum(x, {1}); }
+  static Expr over_steps(Expr x, Expr counts) { return sum(where(counts, x, 0), {1}); }
 };
 const Registration<Layer, OverTime<SumRule>> sum_registration{
     SumRule::name, "The sum over the steps of a sequence: (T,F) becomes (F).", {}};
 
 struct MeanRule {
   static constexpr const char* name = "RecurrentMean";
-  static Expr over_steps(Expr x) { return mean(x, {1}); }
+  static Expr over_steps(Expr x, Expr counts) {
+    return counts.value() ? sum(where(counts, x, 0), {1}) / sum(counts, {1}) : mean(x, {1});
+  }
 };
 const Registration<Layer, OverTime<MeanRule>> mean_registration{
     MeanRule::name, "The mean over the steps of a sequence: (T,F) becomes (F).", {}};
 
 struct MaxRule {
   static constexpr const char* name = "RecurrentMax";
-  static Expr over_steps(Expr x) { return max(x, {1}); }
+  static Expr over_steps(Expr x, Expr counts) {
+    return max(where(counts, x, -std::numeric_limits<double>::infinity()), {1});
+  }
 };
 const Registration<Layer, OverTime<MaxRule>> max_registration{
     MaxRule::name, "The largest of each feature over the steps of a sequence: (T,F) becomes (F).", {}};
 
 struct LastRule {
   static constexpr const char* name = "RecurrentLast";
-  static Expr over_steps(Expr x) {
+  static Expr over_steps(Expr x, Expr counts) {
+    if (counts.value()) {
+      const Expr number = cast(Expr(x.graph(), iota(x.graph(), {1, x.shape()[1], 1}, 1)), counts.dtype());
+      return sum(where(apply("equal", number, sum(counts, {1}) - 1.0), x, 0), {1});
+    }
     const Attributes last = {{"axis", int64_t(1)}, {"first", x.shape()[1] - 1}, {"count", int64_t(1)}};
     return {x.graph(), x.graph().add(ops::slice, {x}, last)};
   }

@@ -102,6 +102,19 @@ Expr one_hot(Graph& graph, Value labels, int64_t classes) {
   return apply("equal", each, Expr(graph, iota(graph, {1, classes}, 1)));
 }
 
+// Sequences x (N,T) or (N,T,F) with 0 for their padding, and their lengths (N).
+Expr without_padding(Expr x, const DataLayout& data, Value& lengths) {
+  Graph& graph = x.graph();
+  const Expr counts = data.tokens > 0 ? apply("greater_equal", x, x.constant(0)) : apply("equal", x, x);
+  const int64_t samples = x.shape()[0], steps = x.shape()[1], numbers = x.shape().elements() / (samples * steps);
+  // Padding is a whole step, so that its first number tells.
+  Expr each = reshape(counts, {samples, steps, numbers});
+  if (numbers > 1)
+    each = {graph, graph.add("slice", {each}, {{"axis", int64_t(2)}, {"first", int64_t(0)}, {"count", int64_t(1)}})};
+  lengths = cast(graph, reshape(sum(each, {1}), {samples}), DType::i32);
+  return data.tokens > 0 ? cast(maximum(x, 0), DType::i32) : apply("select", counts, x, x.constant(0));
+}
+
 // 1 for each of the labels (N,T) that is not below 0, (N T,1).
 Expr labelled(Graph& graph, Value labels, DType dtype) {
   const Expr each(graph, reshape(graph, labels, {graph.shape(labels).elements(), 1}));
@@ -123,6 +136,7 @@ Batch batch_of(Graph& graph, const DataLayout& data, int64_t set_size, const Ste
   Value target;
   if (options.augment.empty()) {
     x = {graph, gather(graph, all, indices)};
+    if (data.ragged) x = without_padding(x, data, out.lengths);
     if (data.tokens == 0) x = scaled(x, data, compute_type(options.dtype));
   } else {
     ImageBatch images = images_of(graph, data, all, indices, options, training);

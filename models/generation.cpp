@@ -15,8 +15,9 @@ StepGraph generation_graph(const Network& network, const DataLayout& data, int64
   const Expr y = network.forward(context, tokens);
   const Shape wanted{options.batch, steps, data.tokens};
   if (y.shape() != wanted || !context.is_sequence(y))
-    fail(ErrorKind::config, "the net gives ", context.sample_shape(y), " for ", steps, " tokens; to go on with a text, ",
-         "it must give ", wanted.slice(1, 3), ", an output for each of the ", data.tokens, " tokens that may come next");
+    fail(ErrorKind::config, "the net gives ", context.sample_shape(y), " for ", steps,
+         " tokens; to go on with a text, ", "it must give ", wanted.slice(1, 3), ", an output for each of the ",
+         data.tokens, " tokens that may come next");
   const DType dtype = options.dtype == DType::f64 ? DType::f64 : DType::f32;
   graph.output("y", reshape(cast(y, dtype), {options.batch * steps, data.tokens}));
   for (const Assignment& a : context.carried_updates) graph.assign(a.variable, a.value);

@@ -118,7 +118,8 @@ Expr in_order(const LayerContext& context, Expr y) {
 }  // namespace
 
 Expr Network::forward(LayerContext& context, Expr x, std::vector<LayerRow>* rows) const {
-  if (!context.data_axes.empty()) context.set_axes(x, context.data_axes);
+  if (context.data_lengths) context.set_lengths(x, context.data_lengths);
+  if (!context.data_axes.empty()) context.set_axes(x, Axes(context.data_axes));
   else if (!context.data_channels_last) context.mark_channels_first(x);
   Pass pass(context, rows);
   pass.know(kDataName, x);

@@ -74,11 +74,20 @@ Expr cost_of(const LayerContext& context, const DataLayout& data, const Cost& co
   return cost.apply_all(outputs, t);
 }
 
+// The sum (1,1) of numbers of each step (N T,1). Those of a sample are added one after the other, so that zeros behind
+// them, of padding, change no bit.
+Expr sum_of_rows(Expr each, int64_t samples) {
+  Graph& graph = each.graph();
+  const Value by_sample = reshape(graph, each, {samples, each.shape()[0] / samples});
+  const Expr steps(graph, transpose(graph, by_sample, {1, 0}));
+  return sum(sum(steps, {0}), {1});
+}
+
 // The mean cost of a training batch: over all targets that count.
 Expr mean_cost(const Batch& batch, Expr each) {
-  const std::vector<int64_t> axes = all_axes(each.shape());
-  if (!batch.counts.value()) return mean(each, axes);
-  return sum(each * batch.counts, axes) / maximum(sum(batch.counts, axes), 1);
+  if (!batch.counts.value()) return mean(each, all_axes(each.shape()));
+  const int64_t samples = batch.x.shape()[0] / batch.views;
+  return sum_of_rows(each * batch.counts, samples) / maximum(sum_of_rows(batch.counts, samples), 1);
 }
 
 // The weight of each row of targets, (rows,1), from that of each sample (N,1). The pixels of a sample share its weight.
@@ -112,6 +121,7 @@ Expr training_pass(StepGraph& step, LayerContext& context, const Network& networ
   context.caffe = options.caffe;
   say_order(context, data, options, true);
   const Batch batch = batch_of(step.graph, data, data.rows(), options, true);
+  context.data_lengths = batch.lengths;
   Expr y = network.forward(context, batch.x);
   check_outputs(network, context, data, batch, compared(&cost, data, batch.t), y);
   describe_outputs(step, context, data, y);
@@ -174,6 +184,7 @@ StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::
   DataLayout layout = data;
   if (!measured) layout.target_is_input = true, layout.drop_classes();
   const Batch batch = batch_of(graph, layout, set_size, options, false);
+  context.data_lengths = batch.lengths;
   Expr y = network.forward(context, batch.x);
   if (batch.views > 1 && (data.target_is_input || are_images(y)))
     fail_about("augment", "`average` is for outputs that all views of an image share, such as ",
@@ -195,7 +206,8 @@ StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::
   if (cost) {
     Scope scope(graph, "cost");
     Expr each = cost_of(context, data, *cost, y, batch.t) * weight;
-    graph.output("cost", on_logits(graph, sum(each, all_axes(each.shape()))));
+    graph.output("cost", on_logits(graph, batch.counts.value() ? sum_of_rows(each, options.batch)
+                                                               : sum(each, all_axes(each.shape()))));
   }
   for (size_t i = 0; i < metrics.size(); ++i) {
     Scope scope(graph, text("metric ", i));

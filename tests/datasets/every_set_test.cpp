@@ -46,6 +46,15 @@ std::vector<Case> cases(const TempDir& dir) {
   for (const char* set : {"train", "test"})
     dir.write(text("cifar100/", set, ".bin"), "\5\x0b" + pixels + "\6\7" + pixels);
   dir.write("cifar100/fine_label_names.txt", lines(100));
+  dir.write("shakespeare/tinyshakespeare.txt", lines(10));
+  dir.write("enwik8/enwik8", lines(40));
+  dir.write("ptb/ptb.train.txt", " to be or\n not to be \n");
+  dir.write("ptb/ptb.valid.txt", " to be \n");
+  dir.write("ptb/ptb.test.txt", " be not \n");
+  for (const char* set : {"train", "test"})
+    for (const char* label : {"good", "bad"})
+      for (int i = 0; i < 3; ++i)
+        dir.write(text("reviews/", set, "/", label, "/", i, ".txt"), text("a ", label, " text of words ", i));
   return {{"Iris", {{"validation", "20"}}},
           {"CSV", {{"path", table}, {"test", "0.25"}}},
           {"UniformRandom", {{"ntrain", "40"}, {"ntest", "10"}, {"nin", "[2, 3]"}, {"nout", "4"}}},
@@ -61,6 +70,12 @@ std::vector<Case> cases(const TempDir& dir) {
           {"ImageList", {{"path", dir / "pets/list.csv"}}},
           {"NPY", {{"inputs", golden("version_1.npy")}, {"targets", golden("version_2.npy")}}},
           {"Text", {{"path", dir.write("a.txt", "a text of several words")}, {"steps", "4"}, {"validation", "0.3"}}},
+          {"Shakespeare", {{"steps", "4"}}},
+          {"PTB", {{"steps", "2"}}},
+          {"HutterPrize", {{"steps", "4"}}},
+          {"TextClasses", {{"path", dir / "reviews"}, {"steps", "3"}}},
+          {"CopyTask", {{"length", "3"}, {"ntrain", "20"}, {"ntest", "5"}, {"validation", "5"}}},
+          {"Lissajous", {{"steps", "4"}, {"ntrain", "20"}, {"ntest", "5"}, {"validation", "5"}}},
           {"NPZ", {{"path", golden("stored.npz")}}},
           {"HDF5", {{"train", golden("train.h5")}, {"test", golden("test.h5")}}}};
 }
@@ -102,6 +117,10 @@ TEST_CASE("a data set is what its headers say, and the same again for the same s
     CHECK(agrees(set->check(context), data));
     CHECK((data.class_names.empty() || int64_t(data.class_names.size()) == data.classes));
     for (const Split* split : {&data.train, &data.validation, &data.test}) check_split(*split, data);
+    if (data.tokens > 0)
+      for (const Split* split : {&data.train, &data.validation, &data.test})
+        for (double token : numbers(split->inputs))
+          REQUIRE((token >= (data.ragged ? -1 : 0) && token < double(data.tokens)));
     CHECK((same(data.train, again.train) && same(data.validation, again.validation) && same(data.test, again.test)));
   }
 }

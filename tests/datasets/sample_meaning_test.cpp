@@ -38,7 +38,7 @@ std::string refusal(const MeaningTexts& texts) {
 TEST_CASE("a meaning is read as it was written") {
   SampleMeaning of_text;
   of_text.sample = {7};
-  of_text.sequence = of_text.streams = true;
+  of_text.sequence = of_text.ragged = of_text.streams = true;
   of_text.tokens = 3;
   of_text.vocabulary = {TextUnit::word, true, {"<unk>", "\n", "\xc3\xa4"}};
   of_text.label_of = LabelOf::step;

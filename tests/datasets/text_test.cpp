@@ -1,5 +1,6 @@
 // Texts as tokens and as pieces of streams, against their definitions.
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "datasets/batch_stream.h"
 #include "datasets/vocabulary.h"
@@ -137,6 +138,103 @@ TEST_CASE("texts that cannot be trained with") {
         "config: autoencoder: the samples of " + fine +
             " are tokens, which a net cannot give as numbers; leave it out");
   CHECK(message({{"path", dir / "none.txt"}}).find("no such file") != std::string::npos);
+}
+
+TEST_CASE("a text stands in for a set that is missing, and the set's own parts are those of its files") {
+  const TempDir dir;
+  const std::string text = dir.write("a.txt", "to be or not to be, that is the question");
+  DataContext context = offline(dir.path());
+  std::vector<std::string> warnings;
+  context.warnings = &warnings;
+  const auto set = make("Shakespeare", {{"steps", "4"}, {"fallback", text}});
+  const Data data = set->load(context);
+  CHECK(data.source == text + " in place of Shakespeare");
+  REQUIRE(warnings.size() == 2);
+  CHECK(warnings[0] == "Shakespeare is not here; " + text + " stands in, so results say nothing about Shakespeare");
+  // 40 characters, of which 4 are validation text.
+  CHECK((data.train.size() == 9 && data.validation.size() == 1));
+  const DataCheck check = set->check(context);
+  CHECK((!check.found && check.train_size == 9 && check.validation_size == 1));
+  CHECK(error_of([&] {
+          make("PTB")->load(context);
+        }).starts_with("data: PTB: ptb.train.txt is in none of " + dir / "ptb"));
+  dir.write("ptb/ptb.train.txt", "a b\nc a\n");
+  dir.write("ptb/ptb.valid.txt", "b a\n");
+  dir.write("ptb/ptb.test.txt", "c c b\n");
+  const Data ptb = make("PTB", {{"steps", "8"}})->load(context);
+  CHECK(ptb.vocabulary.texts == Texts{"\n", "a", "b", "c"});
+  CHECK(values(ptb.train.targets) == std::vector<double>{2, 0, 3, 1, 0, -1, -1, -1});
+  CHECK(values(ptb.validation.targets) == std::vector<double>{1, 0, -1, -1, -1, -1, -1, -1});
+  CHECK(values(ptb.test.targets) == std::vector<double>{3, 2, 0, -1, -1, -1, -1, -1});
+}
+
+TEST_CASE("texts with classes: of folders and tables, padded") {
+  const TempDir dir;
+  for (const auto& [file, content] : {std::pair{"train/bad/1.txt", "poor poor film"},
+                                      {"train/good/1.txt", "Fine"},
+                                      {"train/good/2.txt", "a fine film"},
+                                      {"train/unsup/1.txt", "who knows"},
+                                      {"test/bad/1.txt", "a poor actor in a film"},
+                                      {"test/good/1.txt", "fine actor"}})
+    dir.write(text("reviews/", file), content);
+  DataContext context = offline();
+  std::vector<std::string> warnings;
+  context.warnings = &warnings;
+  const Data data = make("TextClasses", {{"path", dir / "reviews"}, {"steps", "4"}})->load(context);
+  CHECK(data.class_names == Texts{"bad", "good"});
+  // film, fine and poor twice each, a once.
+  CHECK(data.vocabulary.texts == Texts{"<unk>", "film", "fine", "poor", "a"});
+  CHECK(values(data.train.inputs) == std::vector<double>{3, 3, 1, -1, 2, -1, -1, -1, 4, 2, 1, -1});
+  CHECK(values(data.train.targets) == std::vector<double>{0, 1, 1});
+  CHECK(values(data.test.inputs) == std::vector<double>{4, 3, 0, 0, 2, 0, -1, -1});
+  CHECK((data.ragged && !data.streams && data.label_of == LabelOf::sample));
+  CHECK(warnings == Texts{dir / "reviews" + ": no test text is of class 'unsup', so its 1 training texts are left out",
+                          dir / "reviews" + ": 1 of 5 texts are longer than 4 words, and their ends are left out"});
+  const std::string table = dir.write("a.csv", "kind,review\ngood,\"fine, fine\"\nbad,poor\n");
+  const Data rows =
+      make("TextClasses", {{"path", table}, {"text", "review"}, {"label", "kind"}, {"test", "0"}, {"steps", "3"}})
+          ->load(context);
+  CHECK(rows.vocabulary.texts == Texts{"<unk>", "fine", "fine,", "poor"});
+  CHECK(values(rows.train.inputs) == std::vector<double>{2, 1, -1, 3, -1, -1});
+  CHECK(values(rows.train.targets) == std::vector<double>{1, 0});
+  const auto refused = [&](const Keys& keys) { return error_of([&] { make("TextClasses", keys)->load(context); }); };
+  CHECK(refused({{"path", table}, {"text", "reviews"}, {"label", "kind"}}) ==
+        "config: text: 'reviews' is no column of " + table + ", which has kind, review; did you mean review?");
+  CHECK(refused({{"path", table}, {"text", "2"}}) ==
+        "config: text: '2' is no column of " + table + ", which has 2 columns without names, 0 to 1");
+  const std::string odd = dir.write("b.csv", "fine,good\n,bad\n");
+  CHECK(refused({{"path", odd}, {"test", "0"}}) == "data: " + odd + ":2:1: the text is empty");
+}
+
+TEST_CASE("symbols to copy and curves to go on with") {
+  const Data copies =
+      make("CopyTask", {{"length", "3"}, {"symbols", "4"}, {"ntrain", "50"}, {"reverse", "true"}})->load(offline());
+  REQUIRE(copies.train.inputs.shape() == Shape{50, 7});
+  bool shorter = false;
+  for (int64_t i = 0; i < 50; ++i) {
+    std::vector<double> symbols;
+    int64_t t = 0;
+    const auto input = [&](int64_t at) { return copies.train.inputs.at(i * 7 + at); };
+    const auto target = [&](int64_t at) { return copies.train.targets.at(i * 7 + at); };
+    for (; input(t) < 4; ++t) {
+      symbols.push_back(input(t));
+      CHECK(target(t) == -1);
+    }
+    CHECK((input(t) == 4 && target(t) == -1));
+    shorter = shorter || t < 3;
+    for (size_t k = 0; k < symbols.size(); ++k)
+      CHECK((input(++t) == 5 && target(t) == symbols[symbols.size() - 1 - k]));
+    for (++t; t < 7; ++t) CHECK((input(t) == -1 && target(t) == -1));
+  }
+  CHECK(shorter);
+  const Data curve =
+      make("Lissajous", {{"steps", "5"}, {"points", "8"}, {"ntrain", "4"}, {"ntest", "1"}})->load(offline());
+  for (int64_t point = 0; point < 20; ++point) {
+    CHECK(curve.train.inputs.at(2 * point) == Approx(std::sin(2 * M_PI * double(point) / 8)).margin(1e-6));
+    CHECK(curve.train.targets.at(2 * point + 1) ==
+          Approx(std::sin(2 * M_PI * double(point + 1) / 6 + M_PI / 4)).margin(1e-6));
+  }
+  CHECK(curve.test.inputs.at(0) == curve.train.targets.at(38));
 }
 
 TEST_CASE("streams: batch j has piece j of each, the pieces of a stream follow one another, and none is lost") {

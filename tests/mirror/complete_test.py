@@ -25,8 +25,9 @@ LEFT_OUT = {
     "a step, which the last bit of its input turns": ["Sign"],
     "golden cases alone test it": ["DataTransform", "Embedding", "GeneralizedCostMask", "Normalizer", "OneHot", "PixelwiseSoftmax",
                                     "RoiPooling"],
-    "golden cases test it, and the ops of its cells": ["AsSequence", "GRU", "LSTM", "Recurrent", "RecurrentLast",
-                                                       "RecurrentMax", "RecurrentMean", "RecurrentSum"],
+    "golden cases test it, and the ops of its cells": ["AsSequence", "BiBNRNN", "BiGRU", "BiLSTM", "BiRNN", "BiSum",
+                                                       "DeepBiLSTM", "DeepBiRNN", "GRU", "LSTM", "Recurrent",
+                                                       "RecurrentLast", "RecurrentMax", "RecurrentMean", "RecurrentSum"],
 }
 
 

@@ -43,7 +43,8 @@ def layers():
                       gradients={name: t.grad.numpy() for name, t in p.items()}, states={})
         if bn:
             train(tx, **p)
-            result["states"] = {states + "/gmean": bn.mean.numpy(), states + "/gvar": bn.variance.numpy()}
+            for name, one in (bn if isinstance(bn, dict) else {states: bn}).items():
+                result["states"] |= {name + "/gmean": one.mean.numpy(), name + "/gvar": one.variance.numpy()}
         result["inference"] = (infer or train)(tx, **p).detach().numpy()
         cases.append(result)
 

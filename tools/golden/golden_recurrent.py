@@ -98,6 +98,7 @@ def layers(case):
     case({"AsSequence": {"steps": 2}}, draw("x", (6, 4)), lambda x: x.reshape(6, 2, 2))
     by_step(case, x)
     of_tokens(case)
+    bidirectional(case, x)
 
 
 def by_step(case, x):
@@ -108,6 +109,64 @@ def by_step(case, x):
          lambda x, **p: torch.softmax(x @ p["L/W"].T + p["L_bias/b"], 2), sequence=True, **{"L/W": w, "L_bias/b": b})
     case({"Bias": {"init": INIT}}, x, lambda x, **p: x + p["L/b"], sequence=True, **{"L/b": draw("b", 4)})
     case({"Activation": "Softmax"}, x, lambda x: torch.softmax(x, 2), sequence=True)
+
+
+def in_both(states, x, p, name="L", other=None):
+    """States from the first step on beside those from the last step back, which may read something else."""
+    back = x if other is None else other
+    return [states(x, p, name=name + "_forward"), states(back, p, name=name + "_backward", reverse=True)]
+
+
+def both_weights(gates, units, features, name="L"):
+    return {**weights(gates, units, features, "forward" + name, name + "_forward"),
+            **weights(gates, units, features, "backward" + name, name + "_backward")}
+
+
+def bidirectional(case, x):
+    """Layers of both directions, of two units; stacks of two of them."""
+    biased = {"output_size": 2, "init": INIT, "bias": INIT}
+    for name, states, gates in ("BiRNN", rnn, 1), ("BiLSTM", lstm, 4), ("BiGRU", gru, 3):
+        case({name: biased}, x, lambda x, **p: torch.cat(in_both(states, x, p), 2), sequence=True,
+             **both_weights(gates, 2, 4))
+        case({name: dict(biased, split_inputs=True)}, x,
+             lambda x, **p: torch.cat(in_both(states, x[..., :2], p, other=x[..., 2:]), 2), sequence=True,
+             **both_weights(gates, 2, 2))
+    for name, states, gates in ("DeepBiRNN", rnn, 1), ("DeepBiLSTM", lstm, 4):
+        case({name: dict(biased, depth=2)}, x,
+             lambda x, **p: torch.cat(in_both(states, torch.cat(in_both(states, x, p, "L_1"), 2), p, "L_2"), 2),
+             sequence=True, **both_weights(gates, 2, 4, "L_1"), **both_weights(gates, 2, 4, "L_2"))
+        case({name: dict(biased, bi_sum=True)}, x, lambda x, **p: sum(in_both(states, x, p)), sequence=True,
+             **both_weights(gates, 2, 4))
+    normalized_products(case, x)
+    case({"BiSum": {}}, x, lambda x: x[..., :2] + x[..., 2:], sequence=True)
+
+
+def normalized_products(case, x):
+    """BiBNRNN: batch norm over batch and steps of the products with the inputs. Its rule is golden_nets.BatchNorm."""
+    from golden_nets import BatchNorm
+    norms = {f"L_{way}_bnorm": BatchNorm() for way in ("forward", "backward")}
+
+    def states(method, x, p, name, reverse=False):
+        norm = f"{name}_bnorm"
+        products = (x @ p[f"{name}/W_input"].T).flatten(0, 1)
+        z = getattr(norms[norm], method)(products, p[f"{norm}/gamma"], p[f"{norm}/beta"]).reshape(*x.shape[:2], -1)
+        u, out = p[f"{name}/W_recur"], [None] * x.shape[1]
+        h = torch.zeros(x.shape[0], u.shape[1], dtype=x.dtype)
+        for t in range(x.shape[1])[::-1] if reverse else range(x.shape[1]):
+            out[t] = h = torch.tanh(z[:, t] + h @ u.T)
+        return torch.stack(out, 1)
+
+    def net(method):
+        return lambda x, **p: torch.cat([states(method, x, p, "L_forward"),
+                                         states(method, x, p, "L_backward", reverse=True)], 2)
+
+    parameters = {}
+    for way in ("forward", "backward"):
+        name = f"L_{way}"
+        parameters |= {f"{name}/W_input": draw(f"W_input{way}", (2, 4), 0.5),
+                       f"{name}_bnorm/gamma": draw(f"gamma{way}", 2), f"{name}_bnorm/beta": draw(f"beta{way}", 2),
+                       f"{name}/W_recur": draw(f"W_recur{way}", (2, 2), 0.5)}
+    case({"BiBNRNN": {"output_size": 2, "init": INIT}}, x, net("train"), net("infer"), norms, sequence=True, **parameters)
 
 
 def of_tokens(case):

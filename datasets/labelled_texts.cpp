@@ -1,0 +1,170 @@
+#include "datasets/labelled_texts.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "datasets/file.h"
+#include "datasets/stratify.h"
+#include "neon/core/paths.h"
+
+namespace neon {
+
+namespace {
+
+std::vector<std::string> classes_of(const std::vector<LabelledText>& texts, const std::string& source) {
+  std::vector<std::string> out;
+  for (const LabelledText& one : texts) out.push_back(one.label);
+  std::ranges::sort(out);
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  if (out.size() < 2)
+    fail(ErrorKind::data, source, ": every text is of class ", in_quotes(out.front()), "; expected at least 2 classes");
+  return out;
+}
+
+Vocabulary vocabulary_of(const std::vector<LabelledText>& texts, const LabelledTextParams& params,
+                         const std::string& source) {
+  // A line's end between two texts would count as a word of theirs.
+  std::string all;
+  for (const LabelledText& one : texts) all += one.text + (params.unit == "words" ? " " : "");
+  Vocabulary out =
+      vocabulary_of(text_unit(params.unit), params.lower_case, all, source, {params.vocabulary_size, params.min_count});
+  // Other texts have words that no training text has.
+  if (out.unit != TextUnit::byte && !std::ranges::count(out.texts, kUnknownText)) {
+    if (params.vocabulary_size > 0 && out.size() == params.vocabulary_size) out.texts.pop_back();
+    out.texts.insert(out.texts.begin(), kUnknownText);
+  }
+  return out;
+}
+
+class TextSplits {
+ public:
+  TextSplits(const Tokenizer& tokenizer, const std::vector<std::string>& classes, int64_t steps)
+      : tokenizer_(tokenizer), classes_(classes), steps_(steps) {}
+
+  Split split_of(const std::vector<LabelledText>& texts) {
+    Split out;
+    if (texts.empty()) return out;
+    const auto n = int64_t(texts.size());
+    out.inputs = Tensor(DType::i32, {n, steps_});
+    out.targets = Tensor(DType::i32, {n});
+    std::ranges::fill(out.inputs.as<int32_t>(), -1);
+    for (int64_t i = 0; i < n; ++i) {
+      const LabelledText& one = texts[size_t(i)];
+      const std::vector<int32_t> tokens = tokenizer_.encode(one.text, one.place);
+      if (tokens.empty()) fail(ErrorKind::data, one.place, ": the text is empty");
+      const size_t kept = std::min(tokens.size(), size_t(steps_));
+      cut_ += kept < tokens.size();
+      std::copy_n(tokens.begin(), kept, out.inputs.as<int32_t>().begin() + i * steps_);
+      out.targets.set(i, double(class_of(one)));
+    }
+    return out;
+  }
+  int64_t cut() const { return cut_; }
+
+ private:
+  int64_t class_of(const LabelledText& one) const {
+    const auto found = std::ranges::find(classes_, one.label);
+    if (found == classes_.end())
+      fail(ErrorKind::data, one.place, ": class ", in_quotes(one.label), " is not one of the training texts'",
+           did_you_mean(one.label, classes_));
+    return found - classes_.begin();
+  }
+
+  const Tokenizer& tokenizer_;
+  const std::vector<std::string>& classes_;
+  const int64_t steps_;
+  int64_t cut_ = 0;  // texts longer than that
+};
+
+// The last `share` of the training texts, drawn by the seed, as test texts.
+void draw_test(Data& data, double share, const DataContext& context) {
+  const int64_t n = data.train.size(), count = std::llround(share * double(n));
+  if (share == 0) return;
+  if (count == 0 || count == n)
+    fail(ErrorKind::config, "test: ", n, " texts are too few to keep a share of ", share, " apart");
+  Split all = std::move(data.train);
+  split_rows(all, order_to_take(all, data.classes, count, context, "texts/test"), n - count, data.train, data.test);
+}
+
+}  // namespace
+
+Data data_of_texts(LabelledTexts given, const LabelledTextParams& params, const DataContext& context) {
+  Data out;
+  out.source = given.source;
+  out.class_names = classes_of(given.train, given.source);
+  out.classes = int64_t(out.class_names.size());
+  const Tokenizer tokenizer(context.vocabulary ? *context.vocabulary
+                                               : vocabulary_of(given.train, params, given.source));
+  TextSplits splits(tokenizer, out.class_names, params.steps);
+  out.train = splits.split_of(given.train);
+  out.test = splits.split_of(given.test);
+  if (splits.cut() > 0)
+    context.warn(text(given.source, ": ", splits.cut(), " of ", given.train.size() + given.test.size(),
+                      " texts are longer than ", params.steps, " ", params.unit, ", and their ends are left out"));
+  out.sample = {params.steps};
+  out.sequence = out.ragged = true;
+  out.vocabulary = tokenizer.vocabulary();
+  out.tokens = out.vocabulary.size();
+  double share = 0;
+  if (given.test.empty() && parse_number(params.test, share)) draw_test(out, share, context);
+  return out;
+}
+
+namespace {
+
+struct TextClassesParams : LabelledTextParams {
+  std::string path;
+  static void describe(auto&& p) {
+    p("path", &TextClassesParams::path,
+      "A folder with train/CLASS/FILE and test/CLASS/FILE, or with CLASS/FILE; or a table (.csv, .tsv) with a text and "
+      "its class in each row.",
+      Required{});
+    LabelledTextParams::describe(p);
+  }
+};
+
+class TextClasses : public Parametrized<Dataset, TextClassesParams> {
+ public:
+  explicit TextClasses(TextClassesParams given) : Parametrized(std::move(given)) {
+    double part = 0;
+    if (parse_number(params.test, part) && !(part >= 0 && part < 1))
+      fail(ErrorKind::config, "test: ", params.test, " is neither a file nor a share from 0 to below 1");
+  }
+
+  Data load(const DataContext& context) const override {
+    std::string missing;
+    const std::string path = find(context, missing);
+    if (path.empty()) fail(ErrorKind::data, params.path, ": no such file or folder; looked for ", missing);
+    return finish(data_of_texts(read(path, context), params, context), context);
+  }
+
+  DataCheck check(const DataContext& context) const override {
+    DataCheck out;
+    const std::string path = find(context, out.missing);
+    if (path.empty()) return out;
+    return check_of(finish(data_of_texts(read(path, context), params, context), context));
+  }
+
+ private:
+  std::string find(const DataContext& context, std::string& missing) const {
+    for (const std::string& place : context.places_of(params.path))
+      if (folder_exists(place)) return place;
+    return find_data_file(params.path, context, missing);
+  }
+
+  LabelledTexts read(const std::string& path, const DataContext& context) const {
+    if (folder_exists(path)) return texts_of_folder(path, context);
+    LabelledTexts out;
+    out.source = path;
+    out.train = texts_of_table(path, params);
+    double part = 0;
+    if (!parse_number(params.test, part)) out.test = texts_of_table(find_data_file(params.test, context), params);
+    return out;
+  }
+};
+
+NEON_REGISTER(Dataset, TextClasses, "Texts that each have a class: of a folder for each class, or of a table.");
+
+}  // namespace
+
+}  // namespace neon

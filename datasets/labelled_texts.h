@@ -1,0 +1,59 @@
+// Texts that each have a class: the files of a folder, or the rows of a table.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "datasets/text_pieces.h"
+
+namespace neon {
+
+struct LabelledTextParams {
+  int64_t steps = 128;
+  std::string unit = "words";
+  int64_t vocabulary_size = 20000, min_count = 1;
+  bool lower_case = true;
+  std::string text = "0", label = "1", header = "auto", test = "0.2";
+  static void describe(auto&& p) {
+    p("steps", &LabelledTextParams::steps, "The most tokens of a text; what is behind them is left out.", at_least(1),
+      Alias{"sentence_length"});
+    p("unit", &LabelledTextParams::unit,
+      "Kind of the tokens: characters of UTF-8 text, bytes, or words between white space; a line's end is a word.",
+      one_of({"characters", "bytes", "words"}));
+    p("vocabulary_size", &LabelledTextParams::vocabulary_size,
+      "The most different tokens, <unk> for all others included; the most frequent stay. 0: all.", at_least(0),
+      Alias{"vocab_size"});
+    p("min_count", &LabelledTextParams::min_count,
+      "Characters or words that the training texts have more rarely become <unk>.", at_least(1));
+    p("lower_case", &LabelledTextParams::lower_case, "Makes the letters A to Z small.");
+    p("text", &LabelledTextParams::text, "Column of the texts in a table: its name, or its index from 0.");
+    p("label", &LabelledTextParams::label, "Column of the classes in a table: its name, or its index from 0.");
+    p("header", &LabelledTextParams::header,
+      "Whether the first line of a table names the columns. auto: it does where text or label is one of its names.",
+      one_of({"auto", "true", "false"}));
+    p("test", &LabelledTextParams::test,
+      "Texts to test with, where no folder is named test: a table like this one, or the share (0 to 1) of these texts, "
+      "drawn by the seed, from each class in proportion.");
+  }
+};
+
+struct LabelledText {
+  std::string text, label;
+  std::string place;  // for messages: a file, or a line of a table
+};
+
+struct LabelledTexts {
+  std::vector<LabelledText> train, test;
+  std::string source;  // a folder or table
+};
+
+// The texts of a folder with train/CLASS/FILE and test/CLASS/FILE, or with CLASS/FILE. Where there are test texts, only
+// their classes count: the others are left out, with a warning. A data error where a folder has no texts.
+LabelledTexts texts_of_folder(const std::string& folder, const DataContext& context);
+// The texts of a table whose cells are separated by commas, or in a file named .tsv by tabs.
+std::vector<LabelledText> texts_of_table(const std::string& path, const LabelledTextParams& params);
+
+// The texts as tokens, padded. Training texts give vocabulary and classes; test texts are those of `given`, or a share
+// of its training texts.
+Data data_of_texts(LabelledTexts given, const LabelledTextParams& params, const DataContext& context);
+
+}  // namespace neon

@@ -1,0 +1,150 @@
+// Sequences of different lengths: padding changes no result, however much of it there is.
+#include <catch2/catch.hpp>
+
+#include "tests/support/golden.h"
+#include "tests/support/net.h"
+
+using namespace neon;
+using namespace neon_test;
+
+namespace {
+
+constexpr int64_t kRaggedTokens = 6, kRaggedSamples = 4, kRaggedClasses = 3;
+constexpr int64_t kLengths[kRaggedSamples] = {5, 1, 3, 4};
+
+// Tokens or numbers in so many steps, of which those behind a sample's length are padding; a class for each sample, or
+// for each step.
+struct Ragged {
+  Ragged(int64_t steps, bool tokens, bool of_steps) {
+    const int64_t numbers = tokens ? 1 : 2;
+    data.inputs = Tensor(tokens ? DType::i32 : DType::f32,
+                         tokens ? Shape{kRaggedSamples, steps} : Shape{kRaggedSamples, steps, 2});
+    data.targets = Tensor(DType::i32, of_steps ? Shape{kRaggedSamples, steps} : Shape{kRaggedSamples, 1});
+    data.classes = kRaggedClasses;
+    for (int64_t i = 0; i < kRaggedSamples; ++i) {
+      Stream stream(5, "sample", uint64_t(i));
+      data.targets.set(of_steps ? i * steps : i, double(stream.below(kRaggedClasses)));
+      for (int64_t t = 0; t < steps; ++t) {
+        const bool padding = t >= kLengths[i];
+        for (int64_t k = 0; k < numbers; ++k) {
+          const double drawn = tokens ? double(stream.below(kRaggedTokens)) : double(stream.below(64)) / 16 - 2;
+          data.inputs.set((i * steps + t) * numbers + k, !padding ? drawn : tokens ? -1 : std::nan(""));
+        }
+        const double label = double(stream.below(kRaggedClasses));
+        if (of_steps) data.targets.set(i * steps + t, padding ? -1 : label);
+      }
+    }
+    layout = data.layout();
+    layout.sequence = layout.ragged = true;
+    layout.tokens = tokens ? kRaggedTokens : 0;
+    layout.label_of = of_steps ? LabelOf::step : LabelOf::sample;
+  }
+  NetData data;
+  DataLayout layout;
+};
+
+struct Result {
+  double cost = 0;
+  std::map<std::string, std::vector<double>> gradients;
+};
+
+Result result_of(const std::string& layers, int64_t steps, bool tokens, bool of_steps, DType dtype) {
+  const Ragged ragged(steps, tokens, of_steps);
+  const Network network = network_of(yaml_of(layers));
+  const auto cost = Registry<Cost>::get().create(yaml_of("CrossEntropyMulti"));
+  const StepGraph graph =
+      gradient_graph(network, *cost, ragged.layout, {.dtype = dtype, .batch = kRaggedSamples}, true);
+  Variables variables;
+  const auto program = compile_for_cpu(graph.graph, variables, {.threads = 1});
+  for (const auto& [name, tensor] : variables.all()) {
+    Stream stream(11, name);
+    for (int64_t i = 0; i < tensor.elements(); ++i) variables.at(name).set(i, double(stream.below(64)) / 32 - 1);
+  }
+  const std::vector<int32_t> indices = {2, 0, 3, 1};
+  program->bind("data", ragged.data.inputs.data());
+  program->bind("targets", ragged.data.targets.data());
+  program->bind("indices", indices.data());
+  program->run(1);
+  Result out;
+  out.cost = program->output("cost").at(0);
+  for (const auto& [name, value] : graph.graph.outputs())
+    if (name.starts_with("grad/")) {
+      const Tensor tensor = program->output(name);
+      for (int64_t i = 0; i < tensor.elements(); ++i) out.gradients[name].push_back(tensor.at(i));
+    }
+  return out;
+}
+
+const std::string kInit = "init: {Uniform: {low: -1, high: 1}}";
+
+std::string cell(const std::string& name) { return "{" + name + ": {output_size: 4, " + kInit + "}}"; }
+
+std::vector<std::string> nets(bool tokens, bool of_steps) {
+  const std::string end = "{Affine: {nout: 3, " + kInit + ", activation: Softmax}}]";
+  const std::string begin = tokens ? "[{Embedding: {embedding_dim: 3, " + kInit + "}}, " : "[";
+  std::vector<std::string> out;
+  for (const char* name : {"Recurrent", "LSTM", "GRU", "BiRNN", "BiLSTM", "BiGRU", "DeepBiLSTM"}) {
+    if (of_steps) out.push_back(begin + cell(name) + ", " + end);
+    else
+      for (const char* over : {"RecurrentLast", "RecurrentSum", "RecurrentMean", "RecurrentMax"})
+        out.push_back(begin + cell(name) + ", " + over + ", " + end);
+  }
+  if (!of_steps) out.push_back(begin + "RecurrentLast, " + end);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("padding changes no cost and no gradient, however much of it there is") {
+  for (const bool tokens : {true, false})
+    for (const bool of_steps : {true, false})
+      for (const std::string& net : nets(tokens, of_steps))
+        for (const DType dtype : {DType::f64, DType::f32, DType::bf16}) {
+          INFO(net << " " << name_of(dtype) << (of_steps ? ", a class a step" : ", a class a sample"));
+          const Result little = result_of(net, 5, tokens, of_steps, dtype),
+                       more = result_of(net, 12, tokens, of_steps, dtype);
+          CHECK(std::isfinite(little.cost));
+          CHECK(more.cost == little.cost);
+          REQUIRE(more.gradients.size() == little.gradients.size());
+          for (const auto& [name, gradient] : little.gradients)
+            for (size_t i = 0; i < gradient.size(); ++i) {
+              INFO(name << " " << i);
+              // Sums over all steps of the batch are of other lengths, so they may be rounded in another order.
+              check_close(more.gradients.at(name)[i], gradient[i], 64 * unit_roundoff(dtype));
+            }
+        }
+}
+
+// One sample alone has the cost that it has in a batch with longer ones.
+TEST_CASE("the cost of padded steps is that of the steps alone") {
+  for (const char* over : {"RecurrentLast", "RecurrentSum", "RecurrentMean", "RecurrentMax"}) {
+    INFO(over);
+    const std::string net =
+        "[" + cell("LSTM") + ", " + over + ", {Affine: {nout: 3, " + kInit + ", activation: Softmax}}]";
+    const Ragged all(7, false, false);
+    const Network network = network_of(yaml_of(net));
+    const auto cost = Registry<Cost>::get().create(yaml_of("CrossEntropyMulti"));
+    double sum = 0;
+    for (int64_t i = 0; i < kRaggedSamples; ++i) {
+      DataLayout layout = all.layout;
+      layout.ragged = false;
+      layout.sample = {kLengths[i], 2};
+      Tensor inputs(DType::f32, {kRaggedSamples, kLengths[i], 2});
+      for (int64_t k = 0; k < 2 * kLengths[i]; ++k) inputs.set(i * 2 * kLengths[i] + k, all.data.inputs.at(i * 14 + k));
+      const StepGraph graph = gradient_graph(network, *cost, layout, {.dtype = DType::f64, .batch = 1}, false);
+      Variables variables;
+      const auto program = compile_for_cpu(graph.graph, variables, {.threads = 1});
+      for (const auto& [name, tensor] : variables.all()) {
+        Stream stream(11, name);
+        for (int64_t k = 0; k < tensor.elements(); ++k) variables.at(name).set(k, double(stream.below(64)) / 32 - 1);
+      }
+      const std::vector<int32_t> indices = {int32_t(i)};
+      program->bind("data", inputs.data());
+      program->bind("targets", all.data.targets.data());
+      program->bind("indices", indices.data());
+      program->run(1);
+      sum += program->output("cost").at(0) / double(kRaggedSamples);
+    }
+    check_close(result_of(net, 7, false, false, DType::f64).cost, sum, 1e-14);
+  }
+}
