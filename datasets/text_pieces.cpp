@@ -67,20 +67,19 @@ std::set<std::string> strangers(const Tokenizer& tokenizer, const std::string& g
   return out;
 }
 
-Tokenizer tokenizer_of_run(const Vocabulary& vocabulary, const TextParams& params) {
+void check_vocabulary_of_run(const Vocabulary& vocabulary, const TextParams& params) {
   const auto refuse = [](const char* name, std::string_view here, std::string_view there) {
     fail(ErrorKind::config, name, ": ", here, ", but the net was trained with ", there, "; leave it as it was");
   };
   if (name_of(vocabulary.unit) != params.unit) refuse("unit", params.unit, name_of(vocabulary.unit));
   if (vocabulary.lower_case != params.lower_case)
     refuse("lower_case", params.lower_case ? "true" : "false", vocabulary.lower_case ? "true" : "false");
-  return Tokenizer(vocabulary);
 }
 
 // The vocabulary of the training text, with <unk> where other texts need it.
 Tokenizer tokenizer_of(const TextParts& parts, std::string_view train, const TextParams& params,
                        const DataContext& context) {
-  if (context.vocabulary) return tokenizer_of_run(*context.vocabulary, params);
+  if (context.vocabulary) return Tokenizer(*context.vocabulary);
   Vocabulary vocabulary = vocabulary_of(text_unit(params.unit), params.lower_case, train, parts.source,
                                         {params.vocabulary_size, params.min_count});
   Tokenizer out(vocabulary);
@@ -98,6 +97,8 @@ Tokenizer tokenizer_of(const TextParts& parts, std::string_view train, const Tex
 Data pieces_of_text(const TextParts& given, const TextParams& params, double validation, const DataContext& context) {
   const TextUnit unit = text_unit(params.unit);
   TextParts parts = given;
+  if (parts.train.empty()) fail(ErrorKind::data, parts.source, ": the text is empty");
+  if (context.vocabulary) check_vocabulary_of_run(*context.vocabulary, params);
   if (validation > 0) {
     if (!parts.validation.empty())
       fail(ErrorKind::config, "validation: ", validation, " takes the end of the training text, but ", parts.source,
@@ -114,7 +115,6 @@ Data pieces_of_text(const TextParts& given, const TextParams& params, double val
   };
   Data out;
   out.source = parts.source;
-  if (parts.train.empty()) fail(ErrorKind::data, parts.source, ": the text is empty");
   out.train = split(parts.train, "training");
   out.validation = split(parts.validation, "validation");
   out.test = split(parts.test, "test");

@@ -7,14 +7,14 @@ namespace neon {
 namespace {
 
 struct AffineParams : PartNames {
-  int64_t nout = 0;
+  OutputCount nout;
   Made<Initializer> init;
   Made<Initializer> bias;
   bool batch_norm = false;
   Made<Activation> activation;
   std::string linear_name;
   static void describe(auto&& p) {
-    p("nout", &AffineParams::nout, "Number of outputs of a sample.", at_least(1), Required{});
+    p("nout", &AffineParams::nout, "Number of outputs of a sample; classes: as many as the data set has classes.", at_least(1), Required{});
     p("init", &AffineParams::init, "Initializer of the weights, as in init: Kaiming.", Alias{"weight_init"},
       Required{});
     p("bias", &AffineParams::bias,
@@ -36,7 +36,7 @@ struct Affine : Parametrized<Layer, AffineParams> {
   Expr forward(LayerContext& context, Expr x) const override {
     context.name_part(context.layer, params.linear_name);
     params.PartNames::apply(context);
-    x = linear(context, x, params.nout, *params.init, context.layer);
+    x = linear(context, x, params.nout.of(context), *params.init, context.layer);
     if (params.batch_norm) x = batch_norm(context, x, {}, context.layer + "_bnorm");
     if (params.bias) x = bias(context, x, *params.bias, context.layer + "_bias");
     return activate(context, x, params.activation);

@@ -56,6 +56,7 @@ class LayerContext {
   Value data_lengths;                  // (N) i32 of sequences of different lengths; otherwise invalid
   int64_t streams = 0;                 // that samples are pieces of, each of the batch of another; 0: of none
   std::string carried_prefix;          // of the names of variables that carry states: there is one for each set
+  int64_t classes = 0;                 // of the data set; 0: it has none
   int64_t tokens = 0;                  // the number of different tokens, where samples are tokens
   std::string layer;                   // name of the layer that is describing itself
   std::string shapes;                  // from the samples to the net's outputs, layer by layer, for messages

@@ -4,6 +4,24 @@
 
 namespace neon {
 
+int64_t OutputCount::of(const LayerContext& context) const {
+  if (number > 0) return number;
+  if (context.classes == 0)
+    fail(ErrorKind::config, "nout: classes is for a data set that has classes, and this one has none; give a number");
+  return context.classes;
+}
+
+void Value_of<OutputCount>::read(const Setting& from, OutputCount& out, const Constraint& constraint,
+                                 Problems& problems) {
+  out.number = 0;
+  if (from.is_scalar() && from.value == "classes") return;
+  Value_of<int64_t>::read(from, out.number, constraint, problems);
+}
+
+Setting Value_of<OutputCount>::write(const OutputCount& value) {
+  return value.number > 0 ? Value_of<int64_t>::write(value.number) : Setting::scalar("classes");
+}
+
 Expr linear(LayerContext& context, Expr given, int64_t nout, const Initializer& init, const std::string& name) {
   const Expr x = as_rows(as_steps(context, given));
   const int64_t nin = x.shape()[1];
@@ -19,10 +37,10 @@ Expr linear(LayerContext& context, Expr given, int64_t nout, const Initializer& 
 namespace {
 
 struct LinearParams {
-  int64_t nout = 0;
+  OutputCount nout;
   Made<Initializer> init;
   static void describe(auto&& p) {
-    p("nout", &LinearParams::nout, "Number of outputs of a sample.", at_least(1), Required{});
+    p("nout", &LinearParams::nout, "Number of outputs of a sample; classes: as many as the data set has classes.", at_least(1), Required{});
     p("init", &LinearParams::init, "Initializer of the weights, as in init: Kaiming.", Alias{"weight_init"},
       Required{});
   }
@@ -31,7 +49,7 @@ struct LinearParams {
 struct Linear : Parametrized<Layer, LinearParams> {
   using Parametrized::Parametrized;
   Expr forward(LayerContext& context, Expr x) const override {
-    return linear(context, x, params.nout, *params.init, context.layer);
+    return linear(context, x, params.nout.of(context), *params.init, context.layer);
   }
   bool takes_channels_first() const override { return true; }
 };

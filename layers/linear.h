@@ -34,6 +34,21 @@ struct PartNames {
   }
 };
 
+// The number of outputs: as a spec gives it, or "classes", as many as the data set has classes. A net for texts can so
+// leave the size of the vocabulary to the text.
+struct OutputCount {
+  int64_t number = 0;  // 0: "classes"
+  // Throws a config error where the data set has no classes.
+  int64_t of(const LayerContext& context) const;
+};
+
+template <>
+struct Value_of<OutputCount> {
+  static std::string type() { return "integer, or classes"; }
+  static void read(const Setting& from, OutputCount& out, const Constraint& constraint, Problems& problems);
+  static Setting write(const OutputCount& value);
+};
+
 // x (N,C) · W^T (C,K) -> (N,K); W (K,C). A sequence (N,T,C) -> (N,T,K).
 Expr linear(LayerContext& context, Expr x, int64_t nout, const Initializer& init, const std::string& name);
 // x (N,...,K) + b (K)

@@ -9,6 +9,7 @@ StepGraph generation_graph(const Network& network, const DataLayout& data, int64
   context.caffe = options.caffe;
   context.data_axes = data.batch_axes();
   context.tokens = data.tokens;
+  context.classes = data.classes;
   context.streams = options.batch;
   context.carried_prefix = kGenerationPrefix;
   const Expr tokens(graph, graph.input("tokens", DType::i32, {options.batch, steps}));

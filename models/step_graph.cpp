@@ -22,6 +22,7 @@ void say_order(LayerContext& context, const DataLayout& data, const StepOptions&
       measured && ((data.target_is_input && context.data_channels_last) || data.label_of == LabelOf::pixel);
   context.data_axes = data.batch_axes();
   context.tokens = data.tokens;
+  context.classes = data.classes;
   if (!data.streams || !measured) return;
   context.streams = options.streams > 0 ? options.streams : options.batch;
   context.carried_prefix = options.carried_prefix;
@@ -74,8 +75,8 @@ Expr cost_of(const LayerContext& context, const DataLayout& data, const Cost& co
   return cost.apply_all(outputs, t);
 }
 
-// The sum (1,1) of numbers of each step (N T,1). Those of a sample are added one after the other, so that zeros behind
-// them, of padding, change no bit.
+// The sum (1,1) of numbers of each step (N T,1). The numbers of a sample are added one after the other, so that zeros
+// behind them, of padding, change no bit.
 Expr sum_of_rows(Expr each, int64_t samples) {
   Graph& graph = each.graph();
   const Value by_sample = reshape(graph, each, {samples, each.shape()[0] / samples});

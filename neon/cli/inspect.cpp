@@ -197,6 +197,7 @@ int run_summary(const CommandLine& line) {
   seen.channels_last = context.data_channels_last = in.layout.channels_last || !in.step.augment.empty();
   context.data_axes = seen.batch_axes();
   context.tokens = seen.tokens;
+  context.classes = seen.classes;
   const DType dtype = seen.tokens > 0 ? DType::i32 : in.step.dtype;
   const Expr x(scratch, scratch.input("x", dtype, Shape{in.step.batch}.concat(seen.stored_sample())));
   in.spec.experiment->network().forward(context, x, &rows);

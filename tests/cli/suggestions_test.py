@@ -10,7 +10,7 @@ LAYER = "  - Affine: {nout: 8, init: Kaiming, activation: Tanh}\n"
 COST, OPTIMIZER = "cost: CrossEntropyMulti\n", "optimizer: {GradientDescentMomentum: {learning_rate: 0.1, momentum_coef: 0.9}}\n"
 # What stands in place of the layer, and what the message has.
 LAYERS = [
-    ("BiLSTM: 8", "unknown layer 'BiLSTM'; neon has no layers of both directions yet"),
+    ("BiLSTMM: 8", "unknown layer 'BiLSTMM'; did you mean BiLSTM"),
     ("LSTM: 8", "layers[0].LSTM: 'init' is missing"),
     ("LSTM: {output_size: 8, init: Kaiming}", "LSTM takes sequences (T,F), T steps of F features each; its input is (4)"),
     ("SimpleRNN: 8", "write `Recurrent`"),

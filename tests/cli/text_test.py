@@ -1,0 +1,94 @@
+#!/usr/bin/python3
+"""Nets of texts from the command line: training in streams, stopping and resuming, going on with a text, bad input."""
+import re
+
+import support
+from support import Case, tensors
+
+SPEC = """\
+dataset: {Text: {path: a.txt, steps: 6, validation: 0.2}}
+layers:
+  - LSTM: {output_size: 16, init: GlorotUniform}
+  - Affine: {nout: classes, init: GlorotUniform, activation: Softmax}
+cost: CrossEntropyMulti
+metrics: [Perplexity, Misclassification]
+optimizer: {Adam: {learning_rate: 0.02}}
+batch_size: 4
+epochs: 6
+"""
+# Which letter follows is known by the one before it and the one before that.
+TEXT = "abcacb" * 40 + "abc"
+
+
+class Texts(Case):
+    def setUp(self):
+        super().setUp()
+        self.write("a.txt", TEXT)
+        self.text = self.spec(SPEC, "text.yaml")
+
+    def test_a_net_learns_a_text_and_goes_on_with_it(self):
+        result = self.neon(self.text, "-r", "1", "-e", "40", "-s", "m.safetensors")
+        # The letter after the first one of each of the four streams is not known: 4 of 48.
+        wrong, = re.findall(r"(?m)^validation: Perplexity 1\.\d+  Top1Misclass ([\d.]+) %  validation cost ", result.out)
+        self.assertLess(float(wrong), 8.34)
+        out = self.neon("sample", "m.safetensors", "--prompt", "abcac", "--length", "30", "--temperature", "0").out
+        self.assertEqual(out, ("abcacb" * 6)[:35] + "\n")
+        # The likeliest text of a net that is sure of it, by any way to it.
+        for options in (["--top_k", "1"], ["--top_p", "0.01"], ["--beam", "4"], ["-r", "5", "--temperature", "0.01"]):
+            self.assertEqual(self.neon("sample", "m.safetensors", "--prompt", "abcac", "--length", "30", *options).out, out)
+        self.assertEqual(len(self.neon("sample", "m.safetensors", "--length", "7").out), 8)
+
+    def test_a_seed_repeats_what_is_drawn(self):
+        self.neon(self.text, "-r", "1", "-e", "1", "-s", "m.safetensors")
+        drawn = [self.neon("sample", "m.safetensors", "--length", "60", "-r", seed).out for seed in "1213"]
+        self.assertEqual(drawn[0], drawn[2])
+        self.assertEqual(len(set(drawn)), 3)
+
+    def test_a_run_that_was_stopped_goes_on_to_the_same_bits(self):
+        """Between the pieces of a stream, too: the carried state is in the checkpoint."""
+        whole = self.neon(self.text, "-r", "3", "-e", "4", "-s", "whole.safetensors")
+        self.neon(self.text, "-r", "3", "-e", "2", "-s", "part.safetensors")
+        self.neon("resume", "-e", "4", "part.safetensors")
+        (one, _), (other, _) = tensors(self.path("whole.safetensors")), tensors(self.path("part.safetensors"))
+        self.assertEqual(set(one), set(other))
+        self.assertIn("LSTM_0/c/carried", one)
+        for name in one:
+            self.assertEqual(one[name], other[name], name)
+        self.assertFalse([name for name in one if name.startswith("/")], "states of evaluations")
+        last = [line for line in whole.out.splitlines() if line.startswith("validation: ")][-1]
+        self.assertIn(last.split("  (")[0], self.neon("eval", "whole.safetensors").out)
+
+    def test_pieces_of_another_length_are_evaluated_alike(self):
+        self.neon(self.text, "-r", "1", "-e", "2", "-s", "m.safetensors")
+        costs = {steps: self.neon("eval", "m.safetensors", "--set", f"dataset.Text.steps={steps}", "--set", "batch_size=1").out
+                 for steps in (6, 3, 48)}
+        numbers = {out.split("validation cost ")[1].split()[0] for out in costs.values()}
+        self.assertEqual(len(numbers), 1, str(costs))
+
+    def test_bad_input_is_told_in_a_line(self):
+        self.neon(self.text, "-r", "1", "-e", "1", "-s", "m.safetensors")
+        self.write("empty.txt", "")
+        self.write("other.txt", "abcabcxx" * 20)
+        iris = self.spec()
+        self.neon(iris, "-e", "1", "-s", "iris.safetensors")
+        for arguments, code, told in (
+                ([self.text, "--set", "dataset.Text.path=empty.txt"], 3, "empty.txt: the text is empty"),
+                ([self.text, "--set", "layers[1].nout=5"], 2,
+                 "the last layer gives (6, 5), but each of the 6 steps of the targets has one of 3 classes"),
+                ([self.text, "--set", "layers[0]={Affine: {nout: 4, init: Kaiming}}"], 2,
+                 "the input is tokens, which only a layer that looks them up takes"),
+                (["sample", "m.safetensors", "--prompt", "abx"], 3, "'x', number 2 of its characters, is not in the vocabulary"),
+                (["sample", "m.safetensors", "--beam", "2", "--top_k", "1"], 2, "option --beam finds the likeliest text"),
+                (["sample", "iris.safetensors"], 2, "its net was not trained on a text"),
+                (["eval", "m.safetensors", "--set", "dataset.Text.path=other.txt"], 3,
+                 "'x', number 6 of its characters, is not in the vocabulary of 3"),
+                (["eval", "m.safetensors", "--set", "dataset.Text.unit=words"], 2, "the net was trained with characters"),
+                (["eval", "m.safetensors", "--set", "dataset=Iris"], 2, "its net was trained on characters of a text")):
+            with self.subTest(arguments):
+                result = self.neon(*arguments, code=code)
+                self.assertIn(told, result.err)
+                self.assertEqual(result.err.count("\n"), 1, result.err)
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,145 @@
+// Texts that go on: draws by their definition, beams against all texts, a net token by token against the whole.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "neon/train/generator.h"
+#include "neon/train/token_draw.h"
+#include "tests/support/golden.h"
+#include "tests/support/net.h"
+
+using namespace neon;
+using namespace neon_test;
+
+namespace {
+
+using Numbers = std::vector<double>;
+
+void check_all(const Numbers& got, const Numbers& expected) {
+  REQUIRE(got.size() == expected.size());
+  for (size_t i = 0; i < got.size(); ++i) check_close(got[i], expected[i], 1e-12);
+}
+
+// The probabilities of a token depend on the token before it alone.
+class MarkovChain : public TokenSource {
+ public:
+  explicit MarkovChain(int64_t sequences) : sequences_(sequences) {}
+  Tensor next(const std::vector<int32_t>& tokens) override {
+    Tensor out(DType::f64, {sequences_, kCount});
+    for (int64_t n = 0; n < sequences_; ++n)
+      for (int64_t k = 0; k < kCount; ++k) out.set(n * kCount + k, of(tokens[size_t(n)], k));
+    return out;
+  }
+  void reorder(const std::vector<int64_t>&) override {}
+  static double of(int64_t before, int64_t token) {
+    constexpr double table[kCount][kCount] = {{0.4, 0.35, 0.25}, {0.34, 0.33, 0.33}, {0.02, 0.95, 0.03}};
+    return table[before][token];
+  }
+  static constexpr int64_t kCount = 3;
+
+ private:
+  const int64_t sequences_;
+};
+
+}  // namespace
+
+TEST_CASE("probabilities are narrowed by temperature, top_k and top_p") {
+  const Numbers p = {0.1, 0.4, 0.2, 0.3};
+  check_all(narrowed(p, {}), p);
+  check_all(narrowed(p, {.temperature = 0}), {0, 1, 0, 0});
+  double sum = 0;
+  for (const double one : p) sum += one * one;
+  check_all(narrowed(p, {.temperature = 0.5}), {0.01 / sum, 0.16 / sum, 0.04 / sum, 0.09 / sum});
+  check_all(narrowed(p, {.top_k = 2}), {0, 0.4 / 0.7, 0, 0.3 / 0.7});
+  check_all(narrowed(p, {.top_k = 9}), p);
+  check_all(narrowed(p, {.top_p = 0.5}), {0, 0.4 / 0.7, 0, 0.3 / 0.7});
+  check_all(narrowed(p, {.top_p = 0.3}), {0, 1, 0, 0});
+  // Of the two that top_k leaves, the first has 4 / 7.
+  check_all(narrowed(p, {.top_k = 2, .top_p = 0.5}), {0, 1, 0, 0});
+  // Of equally likely tokens the lower ones stay.
+  check_all(narrowed(Numbers{0.25, 0.25, 0.25, 0.25}, {.top_k = 2}), {0.5, 0.5, 0, 0});
+  // Too small for a power of 1 / 0.01 without the largest as measure.
+  check_all(narrowed(Numbers{1e-9, 1e-8}, {.temperature = 0.01}), {0, 1});
+}
+
+TEST_CASE("a token is drawn where its share of [0, 1) has the number") {
+  const Numbers p = {0, 0.25, 0, 0.5, 0.25, 0};
+  for (const auto& [uniform, token] : {std::pair{0.0, 1}, {0.24, 1}, {0.25, 3}, {0.74, 3}, {0.75, 4}, {0.9999999, 4}})
+    CHECK(draw_token(p, uniform) == token);
+  // Where rounding leaves the sum below the number.
+  CHECK(draw_token(Numbers{0.5, 0.499999, 0}, 0.9999999) == 1);
+}
+
+TEST_CASE("a beam that is wide enough finds the likeliest of all texts; one text alone is the greedy one") {
+  constexpr int64_t kLength = 4;
+  const auto searched = [&](int64_t width) {
+    MarkovChain chain(width);
+    return beam_search(chain, chain.next(std::vector<int32_t>(size_t(width), 0)), kLength);
+  };
+  std::vector<int32_t> best, greedy;
+  double most = 0;
+  for (int64_t number = 0; number < 81; ++number) {
+    std::vector<int32_t> text;
+    double p = 1;
+    for (int64_t i = 0, rest = number; i < kLength; ++i, rest /= 3) text.push_back(int32_t(rest % 3));
+    for (size_t i = 0; i < text.size(); ++i) p *= MarkovChain::of(i == 0 ? 0 : text[i - 1], text[i]);
+    if (p > most) most = p, best = text;
+  }
+  for (int32_t before = 0; greedy.size() < kLength; greedy.push_back(before)) {
+    int32_t likeliest = 0;
+    for (int32_t k = 1; k < 3; ++k)
+      if (MarkovChain::of(before, k) > MarkovChain::of(before, likeliest)) likeliest = k;
+    before = likeliest;
+  }
+  REQUIRE(best != greedy);
+  CHECK(searched(27) == best);
+  CHECK(searched(1) == greedy);
+}
+
+TEST_CASE("a net that goes on token by token gives what it gives for the whole text") {
+  constexpr int64_t kSequences = 2, kSteps = 7, kTokens = 5;
+  SampleMeaning meaning;
+  meaning.sample = {kSteps};
+  meaning.sequence = meaning.streams = true;
+  meaning.tokens = meaning.classes = kTokens;
+  meaning.label_of = LabelOf::step;
+  for (const char* cell : {"Recurrent", "LSTM", "GRU"})
+    for (const DType dtype : {DType::f64, DType::f32, DType::bf16}) {
+      INFO(cell << " " << name_of(dtype));
+      const Network network =
+          network_of(yaml_of(text("[{", cell, ": {output_size: 6, init: {Uniform: {low: -1, high: 1}}}}, {", cell,
+                                  ": {output_size: 4, init: {Uniform: {low: -1, high: 1}}}}, "
+                                  "{Affine: {nout: classes, init: {Uniform: {low: -1, high: 1}}, "
+                                  "activation: Softmax}}]")));
+      const StepOptions options{.dtype = dtype, .batch = kSequences};
+      const DeviceOptions device{.program = {.threads = 1}};
+      DataLayout layout;
+      layout.meaning() = meaning;
+      Variables variables, stepwise;
+      const auto whole = compile_program(generation_graph(network, layout, kSteps, options).graph, variables, device);
+      Generator generator(network, meaning, options, stepwise, device, kSequences);
+      for (Variables* all : {&variables, &stepwise})
+        for (const auto& [name, tensor] : all->all()) {
+          Stream stream(11, name);
+          for (int64_t i = 0; i < tensor.elements(); ++i) all->at(name).set(i, double(stream.below(64)) / 32 - 1);
+        }
+      Tensor tokens(DType::i32, {kSequences, kSteps});
+      Stream drawn(2, "tokens");
+      for (int64_t i = 0; i < tokens.elements(); ++i) tokens.set(i, double(drawn.below(kTokens)));
+      whole->bind("tokens", tokens.data());
+      whole->set_scalar(kStreamStart, 1);
+      whole->run(0);
+      const Tensor expected = whole->output("y");
+      const auto token = [&](int64_t n, int64_t t) { return int32_t(tokens.at(n * kSteps + t)); };
+      for (int64_t t = 0; t < kSteps; ++t) {
+        // In between the sequences change places, and back.
+        if (t == 3) generator.reorder({1, 0});
+        const bool turned = t >= 3;
+        const Tensor y = generator.next({token(turned, t), token(!turned, t)});
+        for (int64_t n = 0; n < kSequences; ++n)
+          for (int64_t k = 0; k < kTokens; ++k)
+            check_close(y.at(n * kTokens + k), expected.at(((turned ? 1 - n : n) * kSteps + t) * kTokens + k),
+                        32 * unit_roundoff(dtype));
+      }
+    }
+}
