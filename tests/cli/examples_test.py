@@ -85,6 +85,19 @@ EXPECTED = {
     "recurrent/mnist-rows": (MNIST, 4 * 128 * (28 + 128 + 1) + 1290)}
 
 
+def lstm(features, units):
+    return 4 * units * (features + units + 1)
+
+
+# Those of sequences have data of their own, drawn or a text that Debian has. Parameters by the number of tokens.
+SEQUENCES = {
+    "recurrent/copy": lambda _: lstm(10, 128) + 129 * 8,
+    "recurrent/lissajous": lambda _: lstm(2, 32) + 33 * 2,
+    "text/ptb-words": lambda count: 200 * count + 2 * lstm(200, 200) + 201 * count,
+    "text/shakespeare-lstm": lambda count: lstm(count, 512) + lstm(512, 512) + 513 * count,
+}
+
+
 def noise(name, samples):
     (shape, classes), _ = EXPECTED[name]
     return f"dataset={{UniformRandom: {{nin: {shape}, nout: {classes}, ntrain: {samples}, ntest: 8, bytes: true}}}}"
@@ -99,8 +112,8 @@ class Examples(support.Case):
     def test_parameters(self):
         paths = glob.glob(os.path.join(EXAMPLES, "*", "*.yaml"))
         names = {os.path.relpath(path, EXAMPLES)[:-len(".yaml")] for path in paths}
-        self.assertEqual(names, set(EXPECTED), "an example without its number here, or the other way round")
-        for name in sorted(names):
+        self.assertEqual(names, set(EXPECTED) | set(SEQUENCES), "an example without its number here, or the other way round")
+        for name in sorted(EXPECTED):
             path = os.path.join(EXAMPLES, name + ".yaml")
             checked = self.neon("check", path, "--set", noise(name, 1024)).out
             self.assertIn("data    drawn bytes: 1024 training and 8 test samples", checked, name)
@@ -109,8 +122,15 @@ class Examples(support.Case):
             if name.startswith("bench/"):
                 self.assertEqual(self.neon("summary", path).out, out, "the spec's own noise has this shape")
 
+    def test_parameters_of_sequences(self):
+        for name, parameters in SEQUENCES.items():
+            path = os.path.join(EXAMPLES, name + ".yaml")
+            classes = len(re.findall(r"(?m)^class ", self.neon("data", "stats", path).out))
+            out = self.neon("summary", path).out
+            self.assertEqual(int(re.search(r"(?m)^(\d+) parameters", out)[1]), parameters(classes), name)
+
     def test_each_says_what_to_expect(self):
-        for name in EXPECTED:
+        for name in [*EXPECTED, *SEQUENCES]:
             with open(os.path.join(EXAMPLES, name + ".yaml")) as file:
                 head = " ".join(line[1:].strip() for line in file if line.startswith("#"))
             told = r"Expect |\d % of|took [\d.]+ ms|the cost of the test images was [\d.]+"
@@ -122,6 +142,14 @@ class Examples(support.Case):
                      "convnet/mnist-small", "convnet/synthetic", "mlp/cifar10-branch",
                      "mlp/mnist-branch", "mlp/mnist-merge"):
             self.neon(os.path.join(EXAMPLES, name + ".yaml"), "--set", noise(name, 32), "-z", "16", "-e", "1")
+
+    def test_sequences_train(self):
+        for name in SEQUENCES:
+            out = self.neon(os.path.join(EXAMPLES, name + ".yaml"), "-r", "1", "-e", "1", "--set", "dataset.subset_pct=2",
+                            "-z", "2", "-s", "m.safetensors").out
+            self.assertRegex(out, r"(?m)^(test|validation): .*cost [\d.]+ ", name)
+            if name.startswith("text/"):
+                self.assertGreater(len(self.neon("sample", "m.safetensors", "--length", "20").out), 10)
 
     def test_those_of_imagenet_learn_a_few_small_images(self):
         # 1000 classes, of which two have images; the smallest sizes that pass through all layers, and rates for so few.
