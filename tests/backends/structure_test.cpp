@@ -8,6 +8,7 @@
 #include <set>
 
 #include "backends/graph/ops.h"
+#include "neon/core/team.h"
 #include "tests/backends/nets.h"
 #include "tests/backends/run_case.h"
 
@@ -127,7 +128,7 @@ TEST_CASE("steps go on with the threads that they began with") {
     const auto program = net.compile(variables, {.threads = 8});
     program->run(0);
     const auto before = threads();
-    CHECK(before.size() >= 8);
+    CHECK(before.size() >= size_t(std::min(8, team_limit())));  // OMP_THREAD_LIMIT may forbid such a team
     for (int step = 1; step < 4; ++step) program->run(uint64_t(step));
     CHECK(threads() == before);
   }
