@@ -12,6 +12,8 @@ namespace neon::cpu {
 
 namespace {
 
+bool keeps(const Graph&, const Node& node, const DeviceKernels&) { return has_kernel(*node.op); }
+
 // Scopes of a step that are no layer's (models/step_graph.cpp, models/updater.cpp); "" is the step itself.
 bool is_part_of_step(std::string_view scope) {
   for (const std::string_view part : {"", "batch", "cost", "finite", "accumulate", "update", "histograms"})
@@ -32,7 +34,7 @@ class FastProgram : public Program {
       : store_(options.callers_memory ? nullptr : &variables) {
     PassSet passes = options.fuse ? kUsualPasses | options.also : options.also;
     if (options.callers_memory) passes = passes - LowerPass::kept_casts;
-    lowered_ = lower(graph, {.passes = passes, .kernels = {.keeps = has_kernel}});
+    lowered_ = lower(graph, {.passes = passes, .kernels = {.keeps = keeps}});
     const int threads = team_size(options.threads > 0 ? options.threads : available_threads());
     context_ = std::make_unique<Context>(lowered_, threads);
     arena_ = arena_of(lowered_);

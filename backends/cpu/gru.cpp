@@ -1,6 +1,7 @@
 // gru and gru_grad; backends/graph/ops_gru.cpp says what they compute. The weights w (3H,H) are two: those of both
 // gates (2H,H), and those of the candidate (H,H), whose product waits for the reset gate.
 #include "backends/cpu/cells.h"
+#include "backends/graph/ops.h"
 
 namespace neon::cpu {
 
@@ -154,8 +155,8 @@ class GruGradientKernel : public CellKernel<R> {
   Arrays arrays_ = {};
 };
 
-const KernelRegistration gru_kernels[] = {{"gru", 0, make_cell_kernel<GruKernel>},
-                                          {"gru_grad", 0, make_cell_kernel<GruGradientKernel>}};
+const KernelRegistration gru_kernels[] = {{ops::gru, 0, make_cell_kernel<GruKernel>},
+                                          {ops::gru_grad, 0, make_cell_kernel<GruGradientKernel>}};
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 // lstm and lstm_grad; backends/graph/ops_lstm.cpp says what they compute.
 #include "backends/cpu/cells.h"
+#include "backends/graph/ops.h"
 
 namespace neon::cpu {
 
@@ -156,8 +157,8 @@ class LstmGradientKernel : public CellKernel<R> {
   Arrays arrays_ = {};
 };
 
-const KernelRegistration lstm_kernels[] = {{"lstm", 0, make_cell_kernel<LstmKernel>},
-                                           {"lstm_grad", 0, make_cell_kernel<LstmGradientKernel>}};
+const KernelRegistration lstm_kernels[] = {{ops::lstm, 0, make_cell_kernel<LstmKernel>},
+                                           {ops::lstm_grad, 0, make_cell_kernel<LstmGradientKernel>}};
 
 }  // namespace
 

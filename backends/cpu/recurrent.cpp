@@ -1,5 +1,6 @@
 // recurrent and recurrent_grad; backends/graph/ops_recurrent.cpp says what they compute.
 #include "backends/cpu/cells.h"
+#include "backends/graph/ops.h"
 
 namespace neon::cpu {
 
@@ -93,8 +94,8 @@ class RecurrentGradientKernel : public CellKernel<R> {
   Tensor passed_, inner_, products_;
 };
 
-const KernelRegistration recurrent_kernels[] = {{"recurrent", 0, make_cell_kernel<RecurrentKernel>},
-                                                {"recurrent_grad", 0, make_cell_kernel<RecurrentGradientKernel>}};
+const KernelRegistration recurrent_kernels[] = {{ops::recurrent, 0, make_cell_kernel<RecurrentKernel>},
+                                                {ops::recurrent_grad, 0, make_cell_kernel<RecurrentGradientKernel>}};
 
 }  // namespace
 

@@ -42,6 +42,7 @@ SourceContext source_context(const Lowered& lowered, std::map<std::string, int>&
     if (std::ranges::count(options.sequences, leaf_name(graph, input))) out.sequences.insert(input.id);
   if (const auto finite = graph.outputs().find("finite"); finite != graph.outputs().end()) out.finite = finite->second;
   out.processors = device.processors();
+  out.arch = device.arch();
   return out;
 }
 
@@ -53,7 +54,7 @@ void PartialsPlan::take(const Source& source) {
 size_t record_bytes(size_t scalars) { return size_t(kRunsOfLaunch) * (kRecordScalars + scalars) * 8; }
 
 MemoryNeeds needs_of(const Graph& graph, const DeviceOptions& options, const Device& device) {
-  Lowered lowered = lower(graph, gpu_lowering(options.program.fuse, options.tf32, device.arch()));
+  Lowered lowered = lower(graph, gpu_lowering(options.program.fuse, options.tf32, device.arch(), device.processors()));
   const RingPlan ring = plan_ring(lowered);
   std::map<std::string, int> scalars;
   SourceContext context = source_context(lowered, scalars, ring, options, device);

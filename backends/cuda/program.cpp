@@ -17,7 +17,8 @@ CudaProgram::CudaProgram(const Graph& graph, Variables& variables, const DeviceO
       kernels_(lowered_, engine_, name_),
       launches_(kernels_, memory_, record_, ring_, engine_) {
   engine_->device->make_current();
-  LowerOptions lowering = gpu_lowering(options.program.fuse, options.tf32, engine_->device->arch());
+  const Device& device = *engine_->device;
+  LowerOptions lowering = gpu_lowering(options.program.fuse, options.tf32, device.arch(), device.processors());
   if (options.program.callers_memory) lowering.passes = lowering.passes - LowerPass::kept_casts;
   lowered_ = lower(graph, lowering);
   memory_.place_leaves(variables, options.program.callers_memory);

@@ -102,6 +102,10 @@ void ProgramKernels::load_sources(const std::vector<Source>& sources, const std:
     kernel.function = modules_.back().function("kernel");
     kernel.arrays = sources[i].arrays;
     kernel.blocks = sources[i].blocks;
+    if ((kernel.shared_bytes = sources[i].shared_bytes))
+      check(cuFuncSetAttribute(kernel.function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                               int(kernel.shared_bytes)),
+            "asking for shared memory");
   }
 }
 
@@ -139,8 +143,9 @@ void ProgramKernels::launch(size_t k, const ProgramMemory& memory, void* record,
   for (void* shared : {ring, record, rows, partials, ticket}) values.push_back(shared);  // State comes first
   std::vector<void*> parameters;
   for (void*& value : values) parameters.push_back(&value);
-  const CUresult result = cuLaunchKernel(kernel.function, unsigned(kernel.blocks), 1, 1, kThreads, 1, 1, 0,
-                                         engine_->device->stream(), parameters.data(), nullptr);
+  const CUresult result =
+      cuLaunchKernel(kernel.function, unsigned(kernel.blocks), 1, 1, kThreads, 1, 1, unsigned(kernel.shared_bytes),
+                     engine_->device->stream(), parameters.data(), nullptr);
   if (result != CUDA_SUCCESS) engine_->device->check(result, "starting " + describe(k));
 }
 

@@ -38,8 +38,8 @@ class ProgramKernels {
   struct Kernel {
     CUfunction function = nullptr;  // or:
     std::unique_ptr<LibraryKernel> library;
-    std::vector<Value> arrays;  // of a library's: a, b, bias or none, c
-    int64_t blocks = 1;
+    std::vector<Value> arrays;             // of a library's: a, b, bias or none, c
+    int64_t blocks = 1, shared_bytes = 0;  // of generated source
   };
 
   // Returns those that no library does.

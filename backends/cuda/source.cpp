@@ -5,6 +5,7 @@
 #include <set>
 
 #include "backends/cuda/op_source.h"
+#include "backends/cuda/recurrent_plan.h"
 #include "backends/cuda/segment_source.h"
 #include "backends/elementwise/kernels.h"
 
@@ -31,8 +32,6 @@ const char* device_type(DType dtype) {
 // reading it, but takes some microseconds to add up its blocks' sums.
 constexpr int64_t kLeastPooled = 1 << 20;  // bytes
 
-constexpr int kLeastTensorArch = 80;  // whose tensor cores take bf16 and TF32, too
-
 namespace {
 
 PassSet gpu_passes(bool tf32) {
@@ -42,13 +41,23 @@ PassSet gpu_passes(bool tf32) {
   return out;
 }
 
+// Recurrent cells stay as long as the weights fit the registers; longer ones are their definitions, a few kernels a
+// step.
+bool keeps(const Graph& graph, const Node& node, const DeviceKernels& kernels) {
+  if (const CellKind* kind = cell_kind(*node.op))
+    return plan_cell(cell_case(*kind, graph, node.inputs), kernels.processors, kernels.arch).has_value();
+  return has_source(*node.op);
+}
+
 }  // namespace
 
-LowerOptions gpu_lowering(bool fuse, bool tf32, int arch) {
+LowerOptions gpu_lowering(bool fuse, bool tf32, int arch, int processors) {
   // No convolutions but those that are products write rows that lie apart: cuDNN takes such a result, too, and does it
   // by a kernel more that copies (seen with 9.19: each of its plans that tensor cores run has room for one in its
   // workspace).
-  LowerOptions out{.passes = {}, .kernels = {.convolutions_write_rows = false, .keeps = has_source}};
+  LowerOptions out{
+      .passes = {},
+      .kernels = {.convolutions_write_rows = false, .keeps = keeps, .arch = arch, .processors = processors}};
   if (!fuse) return out;
   out.passes = gpu_passes(tf32);
   out.kernels.own_products = kMostWork;

@@ -26,11 +26,16 @@ struct Source {
   int64_t blocks = 1;
   size_t partial_bytes = 0;  // of the space for partial results
   int tickets = 1;           // counters of blocks that arrived, 0 between kernels
+  int64_t shared_bytes = 0;  // of shared memory, beside what the text declares by size
 };
 
 // The step record is a row of 64-bit words: place in the ring, step, first row of inputs bound as sequences, then the
 // scalars as doubles.
 constexpr int kRecordRing = 0, kRecordStep = 1, kRecordFirst = 2, kRecordScalars = 3;
+
+// The GPU that texts are written for where none is given, as in tests.
+constexpr int kUsualProcessors = 64, kUsualArch = 90;
+constexpr int kLeastTensorArch = 80;  // whose tensor cores take bf16 and TF32, too
 
 // The facts of the program that the text of a kernel needs.
 struct SourceContext {
@@ -40,7 +45,8 @@ struct SourceContext {
   int ring_width = 0;                   // doubles in a row of the ring
   std::set<int> sequences;              // inputs of which each run reads rows from the record's first on
   Value finite;                         // output that, once 0, keeps all later runs from writing variables
-  int processors = 64;                  // of the GPU: blocks of a kernel that run at the same time, two each
+  int processors = kUsualProcessors;    // of the GPU: blocks of a kernel that run at the same time, two each
+  int arch = kUsualArch;                // its compute capability
 };
 
 constexpr int kThreads = 256;
@@ -49,8 +55,9 @@ constexpr int kThreads = 256;
 // cuBLASLt's choices for those of a small net take two kernels and 5 to 14 us.
 constexpr int64_t kMostWork = 24 << 20;  // multiplications
 
-// How a graph is lowered for a GPU of compute capability `arch`; `tf32`: products and convolutions of f32 are in TF32.
-LowerOptions gpu_lowering(bool fuse, bool tf32, int arch = 90);
+// How a graph is lowered for a GPU of compute capability `arch` with so many processors; `tf32`: products and
+// convolutions of f32 are in TF32.
+LowerOptions gpu_lowering(bool fuse, bool tf32, int arch = kUsualArch, int processors = kUsualProcessors);
 
 Source fused_source(const FusedKernel& kernel, SourceContext& context);
 

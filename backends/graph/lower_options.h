@@ -9,7 +9,8 @@
 
 namespace neon {
 
-struct Op;
+class Graph;
+struct Node;
 
 // Passes that a device may want or not; pass_table.cpp says what each does, and what wants it. All others always run.
 enum class LowerPass : uint8_t {
@@ -61,8 +62,10 @@ struct DeviceKernels {
   std::vector<DType> pooled_types = {};
   // Whether all its convolutions can write rows that lie apart; if not, those can whose filters see single pixels.
   bool convolutions_write_rows = true;
-  // Whether it has a kernel of its own for a compound op, which then stays; null: for none.
-  bool (*keeps)(const Op& op) = nullptr;
+  // Whether it has a kernel of its own for a compound node, which then stays; null: for none.
+  bool (*keeps)(const Graph& graph, const Node& node, const DeviceKernels& kernels) = nullptr;
+  // The compute capability of a GPU (90), and its processors, whose registers together hold what a kernel keeps.
+  int arch = 0, processors = 0;
 };
 
 struct LowerOptions {

@@ -61,7 +61,7 @@ void gru_gradient(GradientContext& c) {
   const Value h = c.output(), gates = c.output(1), w = c.input(1), h0 = c.input(2), lengths = gru_lengths(c.node, 3);
   std::vector<Value> inputs = {gates, h, w, h0, c.cotangent()};
   if (lengths) inputs.push_back(lengths);
-  const std::vector<Value> results = graph.add_all("gru_grad", inputs, c.node.attributes);
+  const std::vector<Value> results = graph.add_all(ops::gru_grad, inputs, c.node.attributes);
   c.results[0] = results[0];
   c.results[2] = results[1];
   if (!c.wanted[1]) return;
@@ -110,8 +110,8 @@ std::vector<Value> define_gru_grad(Graph& graph, const Node& node) {
 }
 
 const OpRegistration gru_ops[] = {
-    OpRegistration({"gru", infer_gru, gru_gradient, define_gru, {}, flops_of_cell<1>}),
-    OpRegistration({"gru_grad", infer_gru_grad, nullptr, define_gru_grad, {}, flops_of_cell<2>}),
+    OpRegistration({ops::gru, infer_gru, gru_gradient, define_gru, {}, flops_of_cell<1>}),
+    OpRegistration({ops::gru_grad, infer_gru_grad, nullptr, define_gru_grad, {}, flops_of_cell<2>}),
 };
 
 }  // namespace
@@ -123,7 +123,7 @@ CellStates gru_steps(Graph& graph, const Cell& cell, Value z, Value w, CellState
 CellStates gru(Graph& graph, const CellRows& cell, Value z, Value w, CellState begin, Value lengths) {
   std::vector<Value> inputs = {z, w, begin.h};
   if (lengths) inputs.push_back(lengths);
-  return {graph.add_all("gru", inputs, attributes_of(cell))[0], {}};
+  return {graph.add_all(ops::gru, inputs, attributes_of(cell))[0], {}};
 }
 
 }  // namespace neon

@@ -57,7 +57,7 @@ void lstm_gradient(GradientContext& c) {
   if (c.cotangent(1)) inputs.push_back(c.cotangent(1));
   if (lengths) inputs.push_back(lengths);
   const std::vector<Value> results =
-      graph.add_all("lstm_grad", inputs, c.node.attributes.with("state_gradient", int64_t(bool(c.cotangent(1)))));
+      graph.add_all(ops::lstm_grad, inputs, c.node.attributes.with("state_gradient", int64_t(bool(c.cotangent(1)))));
   c.results[0] = results[0];
   c.results[2] = results[1];
   c.results[3] = results[2];
@@ -106,8 +106,8 @@ std::vector<Value> define_lstm_grad(Graph& graph, const Node& node) {
 }
 
 const OpRegistration lstm_ops[] = {
-    OpRegistration({"lstm", infer_lstm, lstm_gradient, define_lstm, {}, flops_of_cell<1>}),
-    OpRegistration({"lstm_grad", infer_lstm_grad, nullptr, define_lstm_grad, {}, flops_of_cell<2>}),
+    OpRegistration({ops::lstm, infer_lstm, lstm_gradient, define_lstm, {}, flops_of_cell<1>}),
+    OpRegistration({ops::lstm_grad, infer_lstm_grad, nullptr, define_lstm_grad, {}, flops_of_cell<2>}),
 };
 
 }  // namespace
@@ -119,7 +119,7 @@ CellStates lstm_steps(Graph& graph, const Cell& cell, Value z, Value w, CellStat
 CellStates lstm(Graph& graph, const CellRows& cell, Value z, Value w, CellState begin, Value lengths) {
   std::vector<Value> inputs = {z, w, begin.h, begin.c};
   if (lengths) inputs.push_back(lengths);
-  const std::vector<Value> results = graph.add_all("lstm", inputs, attributes_of(cell));
+  const std::vector<Value> results = graph.add_all(ops::lstm, inputs, attributes_of(cell));
   return {results[0], results[1]};
 }
 

@@ -37,7 +37,7 @@ void recurrent_gradient(GradientContext& c) {
   const Value h = c.output(), w = c.input(1), h0 = c.input(2), lengths = recurrent_lengths(c.node);
   std::vector<Value> inputs = {h, w, c.cotangent()};
   if (lengths) inputs.push_back(lengths);
-  const std::vector<Value> results = c.graph.add_all("recurrent_grad", inputs, c.node.attributes);
+  const std::vector<Value> results = c.graph.add_all(ops::recurrent_grad, inputs, c.node.attributes);
   c.results[0] = results[0];
   c.results[2] = results[1];
   const CellSteps steps(c.graph, c.graph.shape(h)[1], RowCell(c.node.attributes).reverse, lengths);
@@ -67,8 +67,8 @@ std::vector<Value> define_recurrent_grad(Graph& graph, const Node& node) {
 }
 
 const OpRegistration recurrent_ops[] = {
-    OpRegistration({"recurrent", infer_recurrent, recurrent_gradient, define_recurrent, {}, flops_of_cell<1>}),
-    OpRegistration({"recurrent_grad", infer_recurrent_grad, nullptr, define_recurrent_grad, {}, flops_of_cell<1>}),
+    OpRegistration({ops::recurrent, infer_recurrent, recurrent_gradient, define_recurrent, {}, flops_of_cell<1>}),
+    OpRegistration({ops::recurrent_grad, infer_recurrent_grad, nullptr, define_recurrent_grad, {}, flops_of_cell<1>}),
 };
 
 }  // namespace
@@ -76,7 +76,7 @@ const OpRegistration recurrent_ops[] = {
 CellStates recurrent(Graph& graph, const CellRows& cell, Value z, Value w, CellState begin, Value lengths) {
   std::vector<Value> inputs = {z, w, begin.h};
   if (lengths) inputs.push_back(lengths);
-  return {graph.add("recurrent", inputs, attributes_of(cell)), {}};
+  return {graph.add(ops::recurrent, inputs, attributes_of(cell)), {}};
 }
 
 }  // namespace neon

@@ -26,7 +26,7 @@ const PassRow kTable[] = {
      "Replaces compound ops by their definitions, unless the device has a kernel for them.",
      kEvery,
      {},
-     [](const Graph& graph, const LowerOptions& options) { return expand(graph, options.kernels.keeps); }},
+     [](const Graph& graph, const LowerOptions& options) { return expand(graph, options.kernels); }},
     {"simplify",
      "Sums what max pooling's gradient is given rather than what it spreads.",
      kEvery,

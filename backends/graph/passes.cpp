@@ -20,14 +20,14 @@ std::vector<bool> live_nodes(const Graph& graph) {
   return live;
 }
 
-Graph expand(const Graph& graph, bool (*keeps)(const Op& op)) {
+Graph expand(const Graph& graph, const DeviceKernels& kernels) {
   bool again = true;
   Graph out = graph;
   while (again) {
     // Nodes that a definition adds may be compound again.
     again = false;
     out = rewritten(out, [&](Graph& to, const Node& node) {
-      const bool compound = node.op->define && !(keeps && keeps(*node.op));
+      const bool compound = node.op->define && !(kernels.keeps && kernels.keeps(to, node, kernels));
       again = again || compound;
       return compound ? node.op->define(to, node) : std::vector<Value>{};
     });

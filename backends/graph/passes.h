@@ -1,6 +1,7 @@
 // Passes that make one graph from another, and the rewrite of a cost before it is differentiated.
 #pragma once
 #include "backends/graph/graph.h"
+#include "backends/graph/lower_options.h"
 
 namespace neon {
 
@@ -9,8 +10,8 @@ namespace neon {
 Value on_logits(Graph& graph, Value cost);
 
 // The same computation without nodes that no output or assignment needs, and with compound ops replaced by
-// their definitions, save those that `keeps` says (ops for which the device has a kernel of its own; null: none).
-Graph expand(const Graph& graph, bool (*keeps)(const Op& op) = nullptr);
+// their definitions, save those for which the device has a kernel of its own.
+Graph expand(const Graph& graph, const DeviceKernels& kernels = {});
 
 // The same computation with less work: the sum over pixels of what max pooling's gradient spreads is the sum of what it
 // is given, which is smaller.

@@ -1,0 +1,102 @@
+// Kernels of recurrent cells: which sizes have one, and that it compiles. Needs no GPU.
+#include <catch2/catch.hpp>
+#include <cstdlib>
+
+#include "backends/cuda/compile.h"
+#include "backends/cuda/op_source.h"
+#include "backends/cuda/recurrent_plan.h"
+#include "tests/backends/cell_graph.h"
+#include "tests/backends/op_cases.h"
+
+using namespace neon;
+using namespace neon::test;
+
+namespace {
+
+constexpr int kProcessors = 132;  // of an H100
+
+struct Sizes {
+  int64_t samples, steps, units;
+};
+
+std::optional<cuda::CellPlan> plan_of(const std::string& op, DType dtype, const Sizes& sizes,
+                                      int processors = kProcessors, int arch = 90) {
+  const int64_t gates = op.starts_with("lstm") ? 4 : op.starts_with("gru") ? 3 : 1;
+  Graph graph;
+  const Value z = graph.input("z", dtype, {sizes.samples, sizes.steps, gates * sizes.units}),
+              w = graph.input("w", dtype, {gates * sizes.units, sizes.units});
+  const bool second = op == "lstm_grad" || op == "gru_grad";
+  const cuda::CellKind* kind = cuda::cell_kind(*find_op(op));
+  REQUIRE(kind);
+  const std::vector<Value> inputs = second ? std::vector{z, z, w} : std::vector{z, w};
+  return cuda::plan_cell(cuda::cell_case(*kind, graph, inputs), processors, arch);
+}
+
+constexpr const char* kOps[] = {"lstm", "lstm_grad", "gru", "gru_grad", "recurrent", "recurrent_grad"};
+
+// Sources of the kernels of cells in a cell's graph and its gradient.
+std::vector<std::string> cell_sources(const Graph& graph) {
+  const Lowered lowered = lower(graph, cuda::gpu_lowering(true, false, 90, kProcessors));
+  std::map<std::string, int> scalars;
+  cuda::SourceContext context{lowered, scalars, {}, 0, {}, {}};
+  context.processors = kProcessors;
+  std::vector<std::string> out;
+  for (const LoweredKernel& kernel : lowered.kernels)
+    if (kernel.op && cuda::cell_kind(*kernel.op)) out.push_back(cuda::op_source(kernel, context).text);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("cells have a kernel as long as their weights fit the registers of all processors") {
+  for (const char* op : kOps) {
+    INFO(op);
+    CHECK(plan_of(op, DType::f32, {64, 50, 512}));
+    CHECK(plan_of(op, DType::f16, {64, 50, 1024}));
+    CHECK(plan_of(op, DType::bf16, {128, 28, 128}));
+    CHECK(plan_of(op, DType::bf16, {1, 1, 1}));
+    CHECK(plan_of(op, DType::f16, {100'000, 3, 7}));
+    CHECK(!plan_of(op, DType::f32, {64, 50, 4096}));
+    CHECK(!plan_of(op, DType::f16, {64, 50, 4096}));
+    CHECK(!plan_of(op, DType::f64, {2, 3, 4}));
+    CHECK(!plan_of(op, DType::f16, {2, 3, 4}, kProcessors, 75));
+    CHECK(plan_of(op, DType::f32, {2, 3, 4}, kProcessors, 75));
+    CHECK(!plan_of(op, DType::f32, {0, 3, 4}));
+  }
+  // 4 x 512 x 512 weights of f32 are 128 KiB in each of 32 blocks.
+  CHECK(!plan_of("lstm", DType::f32, {64, 50, 512}, 31));
+  CHECK(plan_of("lstm", DType::f32, {64, 50, 512}, 32));
+}
+
+TEST_CASE("a plan covers all units and samples, and its blocks run at the same time or take numbers in order") {
+  for (const char* op : kOps)
+    for (const DType dtype : {DType::f32, DType::f16})
+      for (const Sizes& sizes : {Sizes{64, 50, 512}, {128, 28, 128}, {5000, 300, 33}, {3, 1, 5}, {130, 65, 700}}) {
+        INFO(op << ", " << text(dtype) << ", " << sizes.samples << " samples, " << sizes.units << " units");
+        const auto plan = plan_of(op, dtype, sizes);
+        REQUIRE(plan);
+        CHECK(plan->own * plan->team >= sizes.units);
+        CHECK(plan->own * (plan->team - 1) < sizes.units);
+        CHECK(plan->batch * plan->teams >= sizes.samples);
+        CHECK(plan->team <= kProcessors);
+        CHECK(plan->in_order == (plan->blocks() > kProcessors));
+        // Slots are used again three segments later, once two have passed.
+        if (plan->segment) CHECK(plan->slots == 3 * plan->segment);
+        else CHECK(plan->slots == sizes.steps);
+      }
+}
+
+TEST_CASE("kernels of cells compile, in all types, of all plans") {
+  setenv("NEON_CACHE_DIR", "/dev/null", 1);
+  std::vector<std::string> sources;
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16})
+    for (const CellGraphCase& c : cell_graph_cases()) {
+      const std::vector<std::string> made = cell_sources(cell_graph(c, dtype));
+      INFO(c.name << " in " << text(dtype));
+      CHECK(made.size() == 2);
+      sources.insert(sources.end(), made.begin(), made.end());
+    }
+  for (int arch : {NEON_CUDA_ARCH})
+    if (arch >= 80)
+      for (const std::string& code : cuda::compile_sources(sources, arch)) CHECK(code.substr(1, 3) == "ELF");
+}
