@@ -20,13 +20,8 @@ constexpr Option kOptions[] = {
      "Type of activations and weights. Default: the spec's, else f32."},
     {"-w,--data_dir", "FOLDER", run, "data_dir", takes_data,
      "Folder to find data sets in and to download them to. Default: NEON_DATA_DIR, else the cache folder."},
-    {"-r,--rng_seed",
-     "N",
-     run,
-     "rng_seed",
-     takes_data,
-     "Seed of all random numbers; the same seed repeats a run. Default: the spec's, else a new one for each run.",
-     {"sample"}},
+    {"-r,--rng_seed", "N", run, "rng_seed", takes_data | takes_seed,
+     "Seed of all random numbers; the same seed repeats a run. Default: the spec's, else a new one for each run."},
     {"-z,--batch_size", "N", run, "batch_size", takes_data, "Samples in a step. Default: the spec's, else 128."},
     {"-e,--epochs", "N", run, "epochs", takes_training, "Passes over the training set. Default: the spec's, else 10."},
     {"--model_file", "FILE", run, "model_file", takes_training,
@@ -52,7 +47,7 @@ constexpr Option kOptions[] = {
      0,
      "Classes to print for each sample, by default 1; of a text, the likeliest tokens to draw from, by default all.",
      {"predict", "sample"}},
-    {"--prompt", "TEXT", verb, "prompt", 0, "Beginning of the text. Default: a line's end.", {"sample"}},
+    {"--prompt", "WORDS", verb, "prompt", 0, "Beginning of the text. Default: a line's end.", {"sample"}},
     {"--length", "N", verb, "length", 0, "Tokens that follow the prompt. Default: 500.", {"sample"}},
     {"--temperature",
      "X",
@@ -127,8 +122,8 @@ constexpr Option kOptions[] = {
 std::span<const Option> all_options() { return option_table::kOptions; }
 
 bool takes(const Verb& verb, const Option& option) {
-  if (verb.takes & option.groups || std::ranges::count(option.verbs, verb.name)) return true;
-  return option.groups == 0 && option.verbs[0].empty();
+  if (option.groups) return verb.takes & option.groups;
+  return option.verbs[0].empty() || std::ranges::count(option.verbs, verb.name);
 }
 
 }  // namespace neon

@@ -15,7 +15,7 @@ struct Option {
   std::string_view value;  // what follows, for help: "N", "cpu|gpu"; "" for a flag
   Holder holder;
   const char* field;
-  // Groups (Takes) of verbs that take it, beside the verbs named; neither: every verb takes it.
+  // Groups (Takes) of verbs that take it; 0: the verbs named, and where none is, every verb.
   unsigned groups;
   std::string_view sentence;
   std::array<std::string_view, 4> verbs = {};

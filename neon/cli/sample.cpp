@@ -79,8 +79,9 @@ class Sampling {
   Vocabulary vocabulary(const std::string& path) const {
     const Vocabulary& out = opened_.run.meaning.vocabulary;
     if (out.empty())
-      fail(ErrorKind::config, path, ": its net was not trained on a text, so it cannot go on with one; the data set Text "
-                                    "trains such nets");
+      fail(ErrorKind::config, path,
+           ": its net was not trained on a text, so it cannot go on with one; the data set Text "
+           "trains such nets");
     return out;
   }
 
@@ -93,9 +94,7 @@ class Sampling {
     return out;
   }
 
-  Tensor next(int32_t token) {
-    return generator_->next(std::vector<int32_t>(size_t(line_.of_verb.beam), token));
-  }
+  Tensor next(int32_t token) { return generator_->next(std::vector<int32_t>(size_t(line_.of_verb.beam), token)); }
 
   int32_t draw(const Tensor& y, const DrawOptions& options, int64_t number) const {
     std::vector<double> p;
@@ -131,15 +130,15 @@ class Sampling {
 
 int run_sample(const CommandLine& line) {
   if (line.of_verb.beam > 1 && (line.of_verb.temperature != 1 || line.of_verb.top_k || line.of_verb.top_p != 1))
-    fail(ErrorKind::config, "option --beam finds the likeliest text and draws nothing; leave out --temperature, --top_k ",
-         "and --top_p");
+    fail(ErrorKind::config,
+         "option --beam finds the likeliest text and draws nothing; leave out --temperature, --top_k ", "and --top_p");
   Sampling(line, only_operand(line)).run();
   return 0;
 }
 
 }  // namespace
 
-NEON_VERB(run_sample, "sample", 82, takes_device | computes, "CHECKPOINT",
+NEON_VERB(run_sample, "sample", 82, takes_device | takes_seed | computes, "CHECKPOINT",
           "print a text that a net trained on texts goes on with");
 
 }  // namespace neon

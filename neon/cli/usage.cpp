@@ -34,7 +34,7 @@ struct Section {
 };
 constexpr Section kSections[] = {
     {"Device", [](const Option& o) { return o.groups == takes_device && o.holder != Holder::old; }},
-    {"Data", [](const Option& o) { return o.groups == takes_data; }},
+    {"Data", [](const Option& o) { return (o.groups & takes_data) != 0; }},
     {"Training", [](const Option& o) { return o.groups == takes_training; }},
     {"Files of a run", [](const Option& o) { return o.groups == takes_files; }},
     {"Options of single verbs", [](const Option& o) { return !o.verbs[0].empty(); }},

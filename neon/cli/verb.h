@@ -18,6 +18,7 @@ enum Takes : unsigned {
   takes_training = 4,  // a training step: length of a run, first weights, rounding
   takes_files = 8,     // files that a run writes
   computes = 16,       // by threads, which then wait with short spins
+  takes_seed = 32,     // of what it draws
   takes_step = takes_device | takes_data | takes_training,
   takes_run = takes_step | takes_files,
 };
