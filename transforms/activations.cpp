@@ -196,12 +196,25 @@ struct SoftPlus : Parametrized<Activation, NoParams> {
 };
 NEON_REGISTER(Activation, SoftPlus, "log(1 + e^x).");
 
-struct Gelu : Parametrized<Activation, NoParams> {
+struct GeluParams {
+  bool tanh = false;
+  static void describe(auto&& p) {
+    p("tanh", &GeluParams::tanh,
+      "Whether to take the form x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), as GPT-2 has it.");
+  }
+};
+struct Gelu : Parametrized<Activation, GeluParams> {
   using Parametrized::Parametrized;
-  Expr apply(ActivationContext&, Expr x) const override { return neon::apply("gelu", x); }
+  Expr apply(ActivationContext&, Expr x) const override { return neon::apply(params.tanh ? "gelu_tanh" : "gelu", x); }
 };
 NEON_REGISTER(Activation, Gelu, "x times the normal distribution's share below x (Hendrycks and Gimpel 2016).",
               {"GELU"});
+
+struct Mish : Parametrized<Activation, NoParams> {
+  using Parametrized::Parametrized;
+  Expr apply(ActivationContext&, Expr x) const override { return x * neon::apply("tanh", neon::apply("softplus", x)); }
+};
+NEON_REGISTER(Activation, Mish, "x tanh(log(1 + e^x)) (Misra 2019).");
 
 struct Swish : Parametrized<Activation, NoParams> {
   using Parametrized::Parametrized;

@@ -22,6 +22,18 @@ def normal_density(x):
     return np.exp(-x * x / 2) / math.sqrt(2 * math.pi)
 
 
+def softplus(x):
+    return np.log1p(np.exp(-abs(x))) + np.maximum(x, 0)
+
+
+def gelu_inner(x):
+    return math.sqrt(2 / math.pi) * (x + 0.044715 * x ** 3)
+
+
+def gelu_inner_slope(x):
+    return math.sqrt(2 / math.pi) * (1 + 3 * 0.044715 * x ** 2)
+
+
 # Of the hidden layer: as a spec has it, y = f(x), and dy/dx.
 HIDDEN = [
     ("Identity", lambda x: x, np.ones_like),
@@ -32,10 +44,14 @@ HIDDEN = [
     ({"Explin": {"alpha": 0.7}}, lambda x: np.where(x > 0, x, 0.7 * np.expm1(np.minimum(x, 0))),
      lambda x: np.where(x > 0, 1, 0.7 * np.exp(np.minimum(x, 0)))),
     ("Logistic", logistic, lambda x: logistic(x) * (1 - logistic(x))),
-    ("SoftPlus", lambda x: np.log1p(np.exp(-abs(x))) + np.maximum(x, 0), logistic),
+    ("SoftPlus", softplus, logistic),
     ("Gelu", lambda x: x * (1 + erf(x / math.sqrt(2))) / 2,
      lambda x: (1 + erf(x / math.sqrt(2))) / 2 + x * normal_density(x)),
     ("Swish", lambda x: x * logistic(x), lambda x: logistic(x) * (1 + x * (1 - logistic(x)))),
+    ({"Gelu": {"tanh": True}}, lambda x: x / 2 * (1 + np.tanh(gelu_inner(x))),
+     lambda x: (1 + np.tanh(gelu_inner(x))) / 2 + x / 2 * (1 - np.tanh(gelu_inner(x)) ** 2) * gelu_inner_slope(x)),
+    ("Mish", lambda x: x * np.tanh(softplus(x)),
+     lambda x: np.tanh(softplus(x)) + x * (1 - np.tanh(softplus(x)) ** 2) * logistic(x)),
 ]
 # Of the hidden layer with learned numbers a: as a spec has it, y = f(x, a), dy/dx, dy/da, and the name and begin of a.
 LEARNED = [
