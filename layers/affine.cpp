@@ -14,7 +14,8 @@ struct AffineParams : PartNames {
   Made<Activation> activation;
   std::string linear_name;
   static void describe(auto&& p) {
-    p("nout", &AffineParams::nout, "Number of outputs of a sample; classes: as many as the data set has classes.", at_least(1), Required{});
+    p("nout", &AffineParams::nout, "Number of outputs of a sample; classes: as many as the data set has classes.",
+      at_least(1), Required{});
     p("init", &AffineParams::init, "Initializer of the weights, as in init: Kaiming.", Alias{"weight_init"},
       Required{});
     p("bias", &AffineParams::bias,

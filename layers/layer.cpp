@@ -4,10 +4,31 @@
 
 namespace neon {
 
+const Parameter* Sharing::find(const Parameter& p, const std::string& layer, const std::vector<Parameter>& all) {
+  if (from_.empty()) return nullptr;
+  NEON_ASSERT(p.name.starts_with(layer));
+  const std::string part = p.name.substr(layer.size());  // "/W", "_bias/b"
+  if (!same_class_ && part != "/W") return nullptr;
+  std::string name = from_ + part;
+  if (const auto further = names_.find(name); further != names_.end()) name = further->second;
+  const auto found = std::ranges::find(all, name, &Parameter::name);
+  if (found == all.end())
+    fail(ErrorKind::config, "share: ", from_, " has no array ", name, ", but this layer has ", p.name, " ", p.shape,
+         "; give both layers the same parameters");
+  if (found->shape != p.shape)
+    fail(ErrorKind::config, "share: ", p.name, " has the shape ", p.shape, ", but ", name, " has ", found->shape,
+         "; layers that share weights have weights of one shape");
+  names_[p.name] = name;
+  ++taken_;
+  return &*found;
+}
+
 Expr LayerContext::stored_parameter(Parameter p) {
   for (const Parameter& other : parameters)
     if (other.name == p.name)
       fail(ErrorKind::config, "two parameters are named '", p.name, "': give the layers different names");
+  if (const Parameter* other = sharing.find(p, layer, parameters))
+    return {graph, graph.variable(other->name, master_dtype, other->shape)};
   if (p.initializer) p.initializer->check(p.block());
   if (p.initializer && p.initializer->freezes()) p.trained = false;
   if (const auto given = part_names_.find(p.layer); given != part_names_.end()) p.layer = given->second;
@@ -124,14 +145,22 @@ Shape LayerContext::sample_shape(Expr x) const {
   return Shape{shape.back()}.concat(shape.slice(1, shape.rank() - 1));
 }
 
-Expr apply_layer(const Layer& layer, LayerContext& context, Expr x) {
-  if (context.are_tokens(x) && !layer.takes_tokens())
-    fail(ErrorKind::config,
-         "the input is tokens, which only a layer that looks them up takes: put Embedding or OneHot "
-         "before it, or a recurrent layer");
-  const Expr y = layer.forward(context, layer.takes_channels_first() ? x : context.channels_last(x));
-  const bool keeps_steps = y.shape().rank() == 3 && y.shape().slice(0, 2) == x.shape().slice(0, 2);
-  if (!context.has_axes(y) && context.is_sequence(x) && keeps_steps) context.mark_sequence(y, x);
+void keep_steps(LayerContext& context, Expr from, Expr to) {
+  const bool same = to.shape().rank() == 3 && to.shape().slice(0, 2) == from.shape().slice(0, 2);
+  if (!context.has_axes(to) && context.is_sequence(from) && same) context.mark_sequence(to, from);
+}
+
+Expr apply_layer(const Layer& layer, LayerContext& context, const std::vector<Expr>& inputs) {
+  std::vector<Expr> taken;
+  for (const Expr x : inputs) {
+    if (context.are_tokens(x) && !layer.takes_tokens())
+      fail(ErrorKind::config,
+           "the input is tokens, which only a layer that looks them up takes: put Embedding or OneHot "
+           "before it, or a recurrent layer");
+    taken.push_back(layer.takes_channels_first() ? x : context.channels_last(x));
+  }
+  const Expr y = layer.forward_all(context, taken);
+  keep_steps(context, inputs[0], y);
   return y;
 }
 

@@ -33,6 +33,24 @@ struct LayerState {
   double fill = 0;
 };
 
+// The parameters that layers take from earlier layers.
+class Sharing {
+ public:
+  // For the layer that describes itself next: `from` is the name of the other layer, "" for none. Layers of the same
+  // class share all parameters, others W alone.
+  void begin(const std::string& from, bool same_class) { from_ = from, same_class_ = same_class, taken_ = 0; }
+  // The one of `all` that takes the place of p, or null. Throws a config error where the other layer has none of its
+  // shape.
+  const Parameter* find(const Parameter& p, const std::string& layer, const std::vector<Parameter>& all);
+  bool has_taken() const { return taken_ > 0; }
+
+ private:
+  std::string from_;
+  bool same_class_ = false;
+  int taken_ = 0;
+  std::map<std::string, std::string> names_;  // the name that a shared parameter would have, and the one that it has
+};
+
 // A network collects this while its layers describe themselves.
 class LayerContext {
  public:
@@ -59,9 +77,11 @@ class LayerContext {
   int64_t classes = 0;                 // of the data set; 0: it has none
   int64_t tokens = 0;                  // the number of different tokens, where samples are tokens
   std::string layer;                   // name of the layer that is describing itself
-  std::string shapes;                  // from the samples to the net's outputs, layer by layer, for messages
+  Sharing sharing;
+  std::string shapes;  // from the samples to the net's outputs, layer by layer, for messages
 
-  // A parameter of this layer, in `dtype`; or as it is stored, in master_dtype.
+  // A parameter of this layer, in `dtype`; or as it is stored, in master_dtype. A layer that shares gets the parameter
+  // of the layer that it shares with.
   Expr parameter(Parameter p) { return cast(stored_parameter(std::move(p)), dtype); }
   Expr stored_parameter(Parameter p);
   // What MultiOptimizer calls a part of a layer, where a spec has a name for it.
@@ -104,7 +124,7 @@ class LayerContext {
   // The shape of one sample, as people know it: (C,H,W).
   Shape sample_shape(Expr x) const;
 
-  std::vector<Parameter> parameters;
+  std::vector<Parameter> parameters;  // without those that are shared
   std::vector<LayerState> states;
   std::vector<Assignment> state_updates;
   std::vector<Assignment> carried_updates;  // in every step, of an evaluation, too
@@ -132,11 +152,16 @@ class Layer {
   struct Common {
     std::string name;
     std::vector<std::string> inputs;
+    std::string share;
     static void describe(auto&& p) {
       p("name", &Common::name,
         "Name for messages, MultiOptimizer, `inputs` and --set. Default: Class_N, N counting from 0.");
       p("inputs", &Common::inputs,
         "Earlier layers to take outputs from, by name; data: the samples. Default: the layer before.");
+      p("share", &Common::share,
+        "Name of an earlier layer whose weights this one uses, too; init may be left out then. Layers of one class "
+        "share "
+        "all arrays, layers of two classes W alone. Running statistics are not shared.");
     }
   };
   Common common;
@@ -148,6 +173,11 @@ class Layer {
   // x (N, ...) -> y (N, ...), images (N,H,W,C) and volumes (N,D,H,W,C). Where y has the sizes of a sequence x but for
   // its features, it is one too, unless the layer sets other axes.
   virtual Expr forward(LayerContext& context, Expr x) const = 0;
+  // The most inputs that the layer takes. One of several has forward_all(), too.
+  virtual int most_inputs() const { return 1; }
+  virtual Expr forward_all(LayerContext& context, const std::vector<Expr>& inputs) const {
+    return forward(context, inputs[0]);
+  }
   // Whether x may also be images as the data set gives them, channels first: to such a layer they are rows of numbers.
   virtual bool takes_channels_first() const { return false; }
   // Whether x may be tokens (N,T).
@@ -158,8 +188,11 @@ class Layer {
   virtual bool convolves() const { return false; }
 };
 
-// The layer's outputs for x in either order of axes.
-Expr apply_layer(const Layer& layer, LayerContext& context, Expr x);
+// The layer's outputs for inputs in either order of axes.
+Expr apply_layer(const Layer& layer, LayerContext& context, const std::vector<Expr>& inputs);
+
+// Makes `to` a sequence where `from` is one of as many steps, unless `to` has axes already.
+void keep_steps(LayerContext& context, Expr from, Expr to);
 
 // x (N, ...) as a matrix (N, features)
 Expr as_rows(Expr x);

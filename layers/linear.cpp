@@ -40,7 +40,8 @@ struct LinearParams {
   OutputCount nout;
   Made<Initializer> init;
   static void describe(auto&& p) {
-    p("nout", &LinearParams::nout, "Number of outputs of a sample; classes: as many as the data set has classes.", at_least(1), Required{});
+    p("nout", &LinearParams::nout, "Number of outputs of a sample; classes: as many as the data set has classes.",
+      at_least(1), Required{});
     p("init", &LinearParams::init, "Initializer of the weights, as in init: Kaiming.", Alias{"weight_init"},
       Required{});
   }

@@ -24,6 +24,7 @@ class Namer {
       }
       give_name(link);
       check_inputs(link);
+      check_share(link);
       if (i > 0 && !link.layer->common.inputs.empty()) passed_over_.push_back(&chain.links[i - 1]);
       if (Container* container = link.layer->container()) run_branches(*container);
       before_.insert(link.name);
@@ -81,9 +82,9 @@ class Namer {
     }
     Container* container = link.layer->container();
     const size_t branches = container ? container->branches().size() : 0;
-    if (!container && inputs.size() > 1)
-      add(link, text(link.kind, " takes one input, `inputs` has ", inputs.size(),
-                     "; MergeSum and MergeConcat make one of several"));
+    if (const size_t most = size_t(link.layer->most_inputs()); !container && inputs.size() > most)
+      add(link, text(link.kind, " takes ", most == 1 ? "one input" : text("at most ", most, " inputs"),
+                     ", `inputs` has ", inputs.size(), "; MergeSum and MergeConcat make one of several"));
     if (container && branches == 0 && inputs.empty())
       add(link, text(link.kind, " has neither branches of layers nor `inputs`"));
     if (branches > 0 && inputs.size() > 1 && inputs.size() != branches)
@@ -91,9 +92,20 @@ class Namer {
                      " branches; give one for all, or one for each"));
   }
 
+  void check_share(Link& link) {
+    const std::string& share = link.layer->common.share;
+    const bool has_weights = !link.layer->container();
+    if (!share.empty() && !has_weights)
+      add(link, text(link.kind, " has no weights of its own to share; give share to the layers in it"));
+    else if (!share.empty() && !with_weights_.count(share))
+      add(link, text("share: no layer with weights before this one is named ", in_quotes(share),
+                     did_you_mean(share, {with_weights_.begin(), with_weights_.end()})));
+    if (has_weights) with_weights_.insert(link.name);
+  }
+
   Problems& problems_;
   std::map<std::string, int> counts_;  // by kind
-  std::set<std::string> all_, before_ = {kDataName}, used_, nodes_;
+  std::set<std::string> all_, before_ = {kDataName}, used_, nodes_, with_weights_;
   std::vector<const Link*> passed_over_;
   bool names_unknown_ = false;  // of some layer's `inputs`
 };

@@ -33,7 +33,7 @@ class Pass {
       const size_t parameters_before = context_.parameters.size();
       Container* container = link.layer->container();
       if (container) x = merged(link, *container, inputs, shapes, depth);
-      else x = guarded(link, shapes, [&] { return apply_layer(*link.layer, context_, inputs[0]); });
+      else x = guarded(link, shapes, [&] { return described(link, inputs); });
       outputs_.emplace(link.name, x);  // a branch that begins at a node leaves it as it is, for the branches after it
       shapes += text(kArrow, link.name, " ", context_.sample_shape(x));
       if (rows_) end_row(row, x, container ? context_.parameters.size() : parameters_before);
@@ -59,6 +59,17 @@ class Pass {
     return out;
   }
 
+  Expr described(const Link& link, const std::vector<Expr>& inputs) {
+    const std::string& share = link.layer->common.share;
+    kinds_[link.name] = link.kind;
+    context_.sharing.begin(share, !share.empty() && kinds_.at(share) == link.kind);
+    const Expr y = apply_layer(*link.layer, context_, inputs);
+    if (!share.empty() && !context_.sharing.has_taken())
+      fail(ErrorKind::config, "share: ", link.kind, " has no array to take from ", share, ", which is ",
+           kinds_.at(share), "; layers of one class share all arrays, layers of two classes W alone");
+    return y;
+  }
+
   Expr merged(const Link& link, Container& container, const std::vector<Expr>& inputs, const std::string& shapes,
               int depth) {
     std::vector<Expr> outputs;
@@ -72,7 +83,9 @@ class Pass {
       outputs.push_back(run(branch, entered, text(shapes, kArrow, link.name, " branch ", number), depth + 1, number));
     }
     if (number == 0) outputs = inputs;
-    return guarded(link, shapes, [&] { return container.merge(context_, outputs); });
+    const Expr y = guarded(link, shapes, [&] { return container.merge(context_, outputs); });
+    keep_steps(context_, outputs[0], y);
+    return y;
   }
 
   Expr guarded(const Link& link, const std::string& shapes, auto&& describe) {
@@ -107,6 +120,7 @@ class Pass {
   std::vector<LayerRow>* rows_;
   int first_node_ = 0;  // of the layer that described itself last
   std::map<std::string, Expr> outputs_;
+  std::map<std::string, std::string> kinds_;  // of layers, by name
 };
 
 // An output in the order of axes that is wanted of it.

@@ -145,7 +145,7 @@ void append_copies(const Setting& item, std::vector<Scope>& scopes, std::vector<
 void expand(Setting& setting, std::vector<Scope>& scopes) {
   for (auto& entry : setting.entries) {
     if (!scopes.empty() && entry.key == "name" && entry.value.is_scalar()) entry.value.value += scopes.back().suffix;
-    else if (!scopes.empty() && entry.key == "inputs") rename_input(entry.value, scopes);
+    else if (!scopes.empty() && (entry.key == "inputs" || entry.key == "share")) rename_input(entry.value, scopes);
     else expand(entry.value, scopes);
   }
   std::vector<Setting> items;

@@ -93,6 +93,30 @@ std::vector<OpCase> batch_norm_cases(bool gradient) {
   return out;
 }
 
+std::vector<OpCase> normalize_cases(const std::string& op) {
+  const bool gradient = op.ends_with("_grad"), centred = !op.starts_with("rms");
+  std::vector<OpCase> out;
+  auto add = [&](const Shape& shape, const Axes& axes, const std::string& fast = "fused") {
+    Shape statistic = shape;
+    int64_t count = 1;
+    for (int64_t axis : axes) count *= shape[int(axis)], statistic = statistic.with(int(axis), 1);
+    OpCase c{op, text(shape, " over ", Shape(axes)), {{shape}}, batch_norm_attributes(axes), count, fast};
+    if (gradient && centred) {
+      c.inputs.push_back({statistic, -0.1, 0.1});
+      c.inputs.push_back({statistic, -0.01, 0.01});
+    }
+    if (gradient) {
+      c.inputs.push_back({statistic, 0.5, 1.5});
+      c.inputs.push_back({shape});
+    }
+    out.push_back(c);
+  };
+  add({9, 5}, {1}), add({3, 1}, {1}), add({1, 20}, {1}), add({3, 4, 6}, {2}), add({2, 3, 4, 5}, {3});
+  add({5, 700}, {1}), add({2, 3, 1100}, {2}), add({70, 33}, {1}), add({3, 4, 5}, {1}), add({2, 600, 7}, {1});
+  add({2, 6, 3, 4}, {1, 3}), add({3, 40, 1, 9}, {1, 3}), add({2, 300, 5, 4}, {1, 3});
+  return out;
+}
+
 std::vector<OpCase> softmax_cases(const std::string& op) {
   std::vector<OpCase> out;
   auto add = [&](const Shape& shape) {

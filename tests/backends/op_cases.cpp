@@ -6,6 +6,7 @@
 #include "backends/graph/expression.h"
 #include "backends/graph/ops.h"
 #include "neon/core/random.h"
+#include "tests/backends/attention_cases.h"
 #include "tests/backends/elementwise/formulas.h"
 #include "tests/backends/fold_cases.h"
 #include "tests/backends/recurrent_cases.h"
@@ -186,7 +187,36 @@ std::vector<OpCase> of_one(const std::string&) {
   return Make();
 }
 
-// Who makes the cases of an op that is no row of the elementwise table, by the op's name.
+// Who makes the cases of a compound op, by the op's name.
+const std::map<std::string_view, Maker>& compound_makers() {
+  static const std::map<std::string_view, Maker> all = {
+      {ops::batch_matmul, [](const std::string& op) { return matmul_cases(op, {3}); }},
+      {ops::batch_norm, [](const std::string&) { return batch_norm_cases(false); }},
+      {"batch_norm_grad", [](const std::string&) { return batch_norm_cases(true); }},
+      {"normalize", normalize_cases},
+      {"normalize_grad", normalize_cases},
+      {"rms_normalize", normalize_cases},
+      {"rms_normalize_grad", normalize_cases},
+      {ops::softmax, softmax_cases},
+      {"softmax_grad", softmax_cases},
+      {ops::log_softmax, softmax_cases},
+      {"log_softmax_grad", softmax_cases},
+      {ops::softmax_cross_entropy, softmax_cases},
+      {"softmax_cross_entropy_grad", softmax_cases},
+      {"attention", attention_cases},
+      {"attention_grad", attention_cases},
+      {"rotary", rotary_cases},
+      {"recurrent", recurrent_cases},
+      {"recurrent_grad", recurrent_cases},
+      {"lstm", recurrent_cases},
+      {"lstm_grad", recurrent_cases},
+      {"gru", recurrent_cases},
+      {"gru_grad", recurrent_cases},
+  };
+  return all;
+}
+
+// The same for an op that is neither compound nor a row of the elementwise table.
 const std::map<std::string_view, Maker>& makers() {
   static const std::map<std::string_view, Maker> all = {
       {ops::input, leaf_cases},
@@ -204,15 +234,6 @@ const std::map<std::string_view, Maker>& makers() {
       {ops::argmax, reduction_cases},
       {ops::histogram, of_one<histogram_cases>},
       {ops::matmul, [](const std::string& op) { return matmul_cases(op, {}); }},
-      {ops::batch_matmul, [](const std::string& op) { return matmul_cases(op, {3}); }},
-      {ops::batch_norm, [](const std::string&) { return batch_norm_cases(false); }},
-      {"batch_norm_grad", [](const std::string&) { return batch_norm_cases(true); }},
-      {ops::softmax, softmax_cases},
-      {"softmax_grad", softmax_cases},
-      {ops::log_softmax, softmax_cases},
-      {"log_softmax_grad", softmax_cases},
-      {ops::softmax_cross_entropy, softmax_cases},
-      {"softmax_cross_entropy_grad", softmax_cases},
       {ops::convolution, convolution_cases},
       {ops::convolution_data_gradient, convolution_cases},
       {ops::convolution_weight_gradient, convolution_cases},
@@ -236,12 +257,6 @@ const std::map<std::string_view, Maker>& makers() {
       {ops::reshape, of_one<reshape_cases>},
       {ops::broadcast, of_one<broadcast_cases>},
       {"scale_gradient", of_one<scale_gradient_cases>},
-      {"recurrent", recurrent_cases},
-      {"recurrent_grad", recurrent_cases},
-      {"lstm", recurrent_cases},
-      {"lstm_grad", recurrent_cases},
-      {"gru", recurrent_cases},
-      {"gru_grad", recurrent_cases},
   };
   return all;
 }
@@ -250,8 +265,9 @@ const std::map<std::string_view, Maker>& makers() {
 
 std::vector<OpCase> cases_of(const Op& op) {
   if (op.is_elementwise()) return row_cases(op);
-  const auto found = makers().find(op.name);
-  return found == makers().end() ? std::vector<OpCase>() : found->second(std::string(op.name));
+  for (const auto* table : {&compound_makers(), &makers()})
+    if (const auto found = table->find(op.name); found != table->end()) return found->second(std::string(op.name));
+  return {};
 }
 
 std::vector<OpCase> all_cases() {

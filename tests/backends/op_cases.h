@@ -1,6 +1,7 @@
 // Cases of every op, for the suites: shapes, attributes and where the numbers come from. Rows of the elementwise
 // table get theirs from the table; other ops stand in op_cases.cpp, fold_cases.cpp, shape_cases.cpp and
-// window_cases.cpp by hand, those of recurrent cells in recurrent_cases.cpp. An op without a case fails a test.
+// window_cases.cpp by hand, those of recurrent cells in recurrent_cases.cpp, of attention in attention_cases.cpp. An op
+// without a case fails a test.
 #pragma once
 #include <string>
 #include <vector>

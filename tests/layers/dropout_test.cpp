@@ -91,3 +91,41 @@ TEST_CASE("with --caffe what is kept is scaled while training, so that the mean 
   Expr x(graph, graph.input("x", DType::f32, {2, 3}));
   CHECK(Registry<Layer>::get().create(Setting::scalar("Dropout"))->forward(context, x).value() == x.value());
 }
+
+TEST_CASE("attention drops its share of weights while training, and divides the others by the share that stays") {
+  constexpr int64_t kSequences = 4096, kHeadCount = 2;
+  const auto layer =
+      Registry<Layer>::get().create(yaml_of("MultiHeadAttention: {heads: 2, init: Gaussian, dropout: 0.25}"));
+  for (const Arithmetic& arithmetic : arithmetics()) {
+    INFO(arithmetic.name);
+    Graph graph;
+    Variables variables;
+    LayerContext context(graph, true, arithmetic.dtype, 7);
+    context.layer = "L";
+    const Expr x(graph, graph.variable("x", arithmetic.dtype, {kSequences, 1, kHeadCount}));
+    context.mark_sequence(x);
+    graph.output("y", layer->forward(context, x));
+    const auto program = compile_for_cpu(graph, variables, arithmetic.options);
+    for (const char* part : {"q", "k", "v", "out"})  // each head sees one number, and gives it
+      for (int64_t i = 0; i < 4; ++i) variables.at(text("L/W_", part)).set(i, i % 3 == 0);
+    for (int64_t i = 0; i < x.shape().elements(); ++i) variables.at("x").set(i, 3);
+    const auto run = [&](uint64_t step) {
+      program->run(step);
+      const Tensor y = program->output("y");
+      std::vector<double> out;
+      for (int64_t i = 0; i < y.elements(); ++i) out.push_back(y.at(i));
+      return out;
+    };
+    const std::vector<double> first = run(1), second = run(2);
+    CHECK(first != second);
+    CHECK(first == run(1));
+    double stay = 0;
+    for (const double y : first) {
+      if (y == 0) continue;
+      REQUIRE(y == Approx(4).epsilon(1e-6));  // 3 / 0.75
+      ++stay;
+    }
+    const double count = double(first.size());
+    CHECK(std::abs(stay - 0.75 * count) < 5 * std::sqrt(0.75 * 0.25 * count));
+  }
+}

@@ -32,7 +32,7 @@ std::unique_ptr<Described> described(const std::string& yaml, const Shape& sampl
   out->context->caffe = caffe;
   Expr x(out->graph, out->graph.input("x", DType::f32, Shape{2}.concat(sample)));
   out->context->mark_channels_first(x);
-  out->y = apply_layer(*out->layer, *out->context, x);
+  out->y = apply_layer(*out->layer, *out->context, {x});
   return out;
 }
 

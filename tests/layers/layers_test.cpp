@@ -32,7 +32,12 @@ Expr forward(const Layer& layer, GraphRun& run, const Setting& one, LayerContext
   } else if (one.find("sequence")) context.mark_sequence(x);
   else context.mark_channels_first(x);
   for (const auto& entry : at(one, "parameters").entries) run.value(entry.key, entry.value);
-  return context.channels_first(apply_layer(layer, context, x));
+  std::vector<Expr> inputs = {x};
+  if (const Setting* memory = one.find("memory")) {
+    inputs.push_back(run.value("memory", *memory));
+    context.mark_sequence(inputs.back());
+  }
+  return context.channels_first(apply_layer(layer, context, inputs));
 }
 
 void check_training(const Layer& layer, const Setting& one, const Arithmetic& arithmetic, Variables& kept) {
@@ -42,6 +47,7 @@ void check_training(const Layer& layer, const Setting& one, const Arithmetic& ar
   const bool of_tokens = one.find("tokens");  // by which there is no gradient
   std::vector<Value> wanted;
   if (!of_tokens) wanted.push_back(run.value("x", at(one, "x")));
+  if (const Setting* memory = one.find("memory")) wanted.push_back(run.value("memory", *memory));
   const size_t first = wanted.size();
   for (const Parameter& p : context.parameters)
     wanted.push_back(run.graph.variable(p.name, context.master_dtype, p.shape));
@@ -60,6 +66,7 @@ void check_training(const Layer& layer, const Setting& one, const Arithmetic& ar
   run.run(1);
   check_close(run.output("y"), at(one, "y"), kRoundings);
   if (!of_tokens) check_close(run.output("d0"), at(one, "dx"), kRoundings);
+  if (one.find("memory")) check_close(run.output("d1"), at(one, "dmemory"), kRoundings);
   for (size_t i = 0; i < context.parameters.size(); ++i) {
     INFO("gradient by " << context.parameters[i].name);
     check_close(run.output(text("d", i + first)), at(at(one, "gradients"), context.parameters[i].name), kRoundings);

@@ -4,6 +4,7 @@ import torch
 import torch.nn.functional as F
 
 import golden_recurrent
+import golden_transformer
 from golden_file import draw, stream
 
 
@@ -27,25 +28,27 @@ def layers():
     x, maps = draw("x", (6, 4)), draw("maps", (3, 4, 1, 2))
     cases = []
 
-    def case(layer, x, train, infer=None, bn=None, states=None, random=False, sequence=False, tokens=0,
+    def case(layer, x, train, infer=None, bn=None, states=None, random=False, sequence=False, tokens=0, memory=None,
              **parameters):
-        """Two training passes over the same x, so that running statistics move twice; then inference. Of a layer that
-        draws while training, only inference is meant. A sequence x is (N,T,F), tokens (N,T) numbers below `tokens`."""
+        """Two training passes over the same x, so that running statistics move twice; then inference, which alone is
+        meant of a layer that draws. Sequences x and memory are (N,T,F), tokens (N,T) numbers below `tokens`."""
         p = {name: torch.tensor(value, requires_grad=True) for name, value in parameters.items()}
         tx = torch.tensor(x, requires_grad=True)
-        y = train(tx, **p)
+        more = {} if memory is None else {"memory": torch.tensor(memory, requires_grad=True)}
+        y = train(tx, **more, **p)
         kind = {"sequence": True} if sequence else {"tokens": tokens} if tokens else {}
         g = draw(layer, tuple(y.shape))
         if y.requires_grad:
             y.backward(torch.tensor(g))
         result = dict(layer=layer, random=random, **kind, x=x, g=g, parameters=parameters, y=y.detach().numpy(),
                       **({} if tokens else {"dx": tx.grad.numpy()}),
+                      **({} if memory is None else {"memory": memory, "dmemory": more["memory"].grad.numpy()}),
                       gradients={name: t.grad.numpy() for name, t in p.items()}, states={})
         if bn:
             train(tx, **p)
             for name, one in (bn if isinstance(bn, dict) else {states: bn}).items():
                 result["states"] |= {name + "/gmean": one.mean.numpy(), name + "/gvar": one.variance.numpy()}
-        result["inference"] = (infer or train)(tx, **p).detach().numpy()
+        result["inference"] = (infer or train)(tx, **more, **p).detach().numpy()
         cases.append(result)
 
     w, b = draw("W", (3, 4)), draw("b", 3)
@@ -79,6 +82,7 @@ def layers():
     case({"Reshape": [0, 2, 1]}, maps, lambda x: x.reshape(3, 4, 2, 1))
     case({"DataTransform": {"transform": "Tanh"}}, x, lambda x: torch.tanh(x.detach()) + 0 * x)
     golden_recurrent.layers(case)
+    golden_transformer.layers(case)
     return cases
 
 

@@ -1,0 +1,77 @@
+// GroupNorm and InstanceNorm: groups of the feature maps of each sample, normalised over their pixels. Statistics are
+// f32 (f64 for f64).
+#include "layers/sample_norm.h"
+
+namespace neon {
+
+namespace {
+
+// x (N,...,C): each of `groups` groups of neighbouring features over all places between.
+Expr normalized_groups(LayerContext& context, Expr x, int64_t groups, double eps) {
+  if (context.lengths(x))
+    fail(ErrorKind::config, "group norm of sequences of different lengths would count their padding; LayerNorm ",
+         "normalises each step by itself");
+  const Shape shape = x.shape();
+  const int64_t places = shape.slice(1, shape.rank() - 1).elements(), features = shape.back();
+  const Expr wide = cast(x, context.arithmetic_dtype);
+  if (places * (features / groups) == 1)
+    fail(ErrorKind::config, "each of the ", features, " features is a group of one number, which is its own mean, so ",
+         "that nothing would be left of it; LayerNorm normalises the features of a sample together");
+  if (groups == features) return normalized_over(context, reshape(wide, {shape[0], places, features}), {1}, eps);
+  const Expr parts = reshape(wide, {shape[0], places, groups, features / groups});
+  return normalized_over(context, parts, {1, 3}, eps);
+}
+
+Expr group_norm(LayerContext& context, Expr x, int64_t groups, double eps, bool shift, const char* layer_class) {
+  const Expr y = reshape(normalized_groups(context, x, groups, eps), x.shape());
+  return scaled_and_shifted(context, y, shift, layer_class);
+}
+
+struct GroupNormParams {
+  int64_t groups = 0;
+  double eps = 1e-5;
+  bool bias = true;
+  static void describe(auto&& p) {
+    p("groups", &GroupNormParams::groups,
+      "Number of groups of neighbouring feature maps, each of the same size. 1 normalises all of a sample together.",
+      at_least(1), Required{});
+    p("eps", &GroupNormParams::eps, "Added to the variance, inside the root.", above(0), Alias{"epsilon"});
+    p("bias", &GroupNormParams::bias, "Whether a trained shift, beta, is added.");
+  }
+};
+
+struct GroupNorm : Parametrized<Layer, GroupNormParams> {
+  using Parametrized::Parametrized;
+  Expr forward(LayerContext& context, Expr x) const override {
+    if (x.shape().back() % params.groups)
+      fail(ErrorKind::config, "GroupNorm: ", x.shape().back(), " feature maps do not go into ", params.groups,
+           " groups evenly");
+    return group_norm(context, x, params.groups, params.eps, params.bias, "GroupNorm");
+  }
+};
+NEON_REGISTER(
+    Layer, GroupNorm,
+    "Normalises groups of feature maps of each sample, over their pixels, to mean 0 and deviation 1, then "
+    "scales and shifts each map by trained numbers (Wu and He 2018). The steps of a sequence count as pixels.");
+
+struct InstanceNormParams {
+  double eps = 1e-5;
+  bool bias = true;
+  static void describe(auto&& p) {
+    p("eps", &InstanceNormParams::eps, "Added to the variance, inside the root.", above(0), Alias{"epsilon"});
+    p("bias", &InstanceNormParams::bias, "Whether a trained shift, beta, is added.");
+  }
+};
+
+struct InstanceNorm : Parametrized<Layer, InstanceNormParams> {
+  using Parametrized::Parametrized;
+  Expr forward(LayerContext& context, Expr x) const override {
+    return group_norm(context, x, x.shape().back(), params.eps, params.bias, "InstanceNorm");
+  }
+};
+NEON_REGISTER(Layer, InstanceNorm,
+              "GroupNorm with a group for each feature map, or each feature of a sequence (Ulyanov et al. 2016).");
+
+}  // namespace
+
+}  // namespace neon

@@ -1,0 +1,77 @@
+// Positions added to the steps of sequences, which attention alone cannot tell apart.
+#include <cmath>
+
+#include "layers/cells.h"
+
+namespace neon {
+
+namespace {
+
+struct LearnedPositionsParams {
+  int64_t steps = 0;
+  Made<Initializer> init;
+  static void describe(auto&& p) {
+    p("steps", &LearnedPositionsParams::steps,
+      "Number of positions in the table. 0: as many as the sequences have steps.", at_least(0));
+    p("init", &LearnedPositionsParams::init, "Initializer of the table, as in init: {Gaussian: {scale: 0.02}}.",
+      Alias{"weight_init"}, Required{});
+  }
+};
+
+struct LearnedPositions : Parametrized<Layer, LearnedPositionsParams> {
+  using Parametrized::Parametrized;
+  Expr forward(LayerContext& context, Expr x) const override {
+    check_sequence(context, x, "LearnedPositions");
+    const int64_t steps = x.shape()[1], features = x.shape()[2], rows = params.steps > 0 ? params.steps : steps;
+    if (rows < steps)
+      fail(ErrorKind::config, "LearnedPositions has ", rows, " positions for sequences of ", steps,
+           " steps; give steps: ", steps, " or more");
+    Expr table = context.parameter({.name = context.layer + "/W",
+                                    .layer = context.layer,
+                                    .layer_class = "LearnedPositions",
+                                    .shape = {rows, features},
+                                    .initializer = &*params.init,
+                                    .fan = {.in = rows, .out = features, .rows = rows, .columns = features}});
+    if (rows > steps)
+      table = context.expr(
+          context.graph.add("slice", {table}, {{"axis", int64_t(0)}, {"first", int64_t(0)}, {"count", steps}}));
+    return x + table;
+  }
+};
+NEON_REGISTER(Layer, LearnedPositions,
+              "Adds a trained row to each step of a sequence, the same for all sequences. A checkpoint holds W (steps, "
+              "F).");
+
+struct SinusoidalPositionsParams {
+  double base = 10000;
+  static void describe(auto&& p) {
+    p("base", &SinusoidalPositionsParams::base, "Base of the wavelengths, which grow from 2 pi to 2 pi base steps.",
+      above(1));
+  }
+};
+
+struct SinusoidalPositions : Parametrized<Layer, SinusoidalPositionsParams> {
+  using Parametrized::Parametrized;
+  Expr forward(LayerContext& context, Expr x) const override {
+    check_sequence(context, x, "SinusoidalPositions");
+    return x + cast(table(context, x.shape()[1], x.shape()[2]), x.dtype());
+  }
+
+ private:
+  // (T,F): features 2 i and 2 i + 1 of step t are the sine and the cosine of t / base^(2 i / F).
+  Expr table(LayerContext& context, int64_t steps, int64_t features) const {
+    const auto numbers = [&](const Shape& shape, int axis) {
+      return cast(context.expr(iota(context.graph, shape, axis)), context.arithmetic_dtype);
+    };
+    const Expr feature = numbers({1, features}, 1), pair = apply("floor", feature * 0.5);
+    const Expr angle = numbers({steps, 1}, 0) * exp(pair * (-2 * std::log(params.base) / double(features)));
+    return apply("select", feature - pair * 2.0, apply("cos", angle), apply("sin", angle));
+  }
+};
+NEON_REGISTER(Layer, SinusoidalPositions,
+              "Adds sines and cosines of its number to each step of a sequence: features 2 i and 2 i + 1 of step t get "
+              "sin and cos of t / base^(2 i / F) (Vaswani et al. 2017).");
+
+}  // namespace
+
+}  // namespace neon

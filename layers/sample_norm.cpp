@@ -1,0 +1,29 @@
+#include "layers/sample_norm.h"
+
+namespace neon {
+
+Expr scaled_and_shifted(LayerContext& context, Expr x, bool shift, const std::string& layer_class) {
+  const auto parameter = [&](const char* part, double fill) {
+    return cast(context.stored_parameter({.name = context.layer + "/" + part,
+                                          .layer = context.layer,
+                                          .layer_class = layer_class,
+                                          .shape = {x.shape().back()},
+                                          .fill = fill,
+                                          .fan = {1, 1}}),
+                context.arithmetic_dtype);
+  };
+  Expr y = x * parameter("gamma", 1);
+  if (shift) y = y + parameter("beta", 0);
+  return cast(y, context.dtype);
+}
+
+Expr normalized_over(LayerContext& context, Expr x, std::vector<int64_t> axes, double eps) {
+  int64_t count = 1;
+  for (const int64_t axis : axes) count *= x.shape()[int(axis)];
+  if (count == 1)
+    fail(ErrorKind::config, "each number of ", context.sample_shape(x),
+         " would be normalised by itself: it is its own mean, so that nothing is left of it");
+  return context.expr(context.graph.add_all("normalize", {x}, {{"axes", std::move(axes)}, {"epsilon", eps}})[0]);
+}
+
+}  // namespace neon

@@ -1,0 +1,15 @@
+// Parts that the layers share which normalise each sample by itself: LayerNorm, RMSNorm, GroupNorm, InstanceNorm.
+#pragma once
+#include "layers/layer.h"
+
+namespace neon {
+
+// x (N,...,C) in the type of the arithmetic -> x times NAME/gamma (C), and with `shift` plus NAME/beta (C), in
+// context.dtype.
+Expr scaled_and_shifted(LayerContext& context, Expr x, bool shift, const std::string& layer_class);
+
+// x in the type of the arithmetic, minus its mean over `axes`, by its deviation over them. Throws a config error where
+// `axes` hold a single number, which is its own mean.
+Expr normalized_over(LayerContext& context, Expr x, std::vector<int64_t> axes, double eps);
+
+}  // namespace neon
