@@ -51,7 +51,7 @@ std::vector<OpCase> attention_cases(const std::string& op) {
     if (!lengths.empty()) c.inputs.push_back({{n}, 0, 1, DType::i32, lengths});
     c.attributes = attributes;
     c.length = s * d * (h / kv);
-    c.fast = "definition";
+    c.fast = "attention";
     c.stores = 8;  // of the weights, and of what is multiplied by them
     out.push_back(c);
   }
