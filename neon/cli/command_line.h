@@ -17,8 +17,8 @@ struct VerbOptions {
   bool resolved = false, passes = false, pixels = false, skip_bad = false, overwrite = false;
   std::optional<int64_t> size, count;
   static void describe(auto&& p) {
-    p("top_k", &VerbOptions::top_k,
-      "Classes to print for each sample; of a text, the most likely tokens to draw from.", closed(1, 1e6));
+    p("top_k", &VerbOptions::top_k, "Classes to print for each sample; of a text, the most likely tokens to draw from.",
+      closed(1, 1e6));
     p("prompt", &VerbOptions::prompt, "Beginning of the text.");
     p("length", &VerbOptions::length, "Tokens that follow the prompt.", closed(1, 1e9));
     p("temperature", &VerbOptions::temperature, "Below 1, likely tokens become likelier; 0: the likeliest alone.",

@@ -168,7 +168,8 @@ Data load_data(const Experiment& experiment, const RunOptions& options, const st
          former->run.meaning.vocabulary.empty() ? text("no text")
                                                 : text(name_of(former->run.meaning.vocabulary.unit), " of a text"),
          ", the data set ", data.source, " has ",
-         data.vocabulary.empty() ? text("none") : text(name_of(data.vocabulary.unit)), "; give it data of the same kind");
+         data.vocabulary.empty() ? text("none") : text(name_of(data.vocabulary.unit)),
+         "; give it data of the same kind");
   if (former) match_classes(data, former->run.meaning.class_names, former->run.file.path);
   const bool stays = exceed_gpu(held_bytes(data), experiment, options);
   for (Split* split : {&data.train, &data.test, &data.validation}) split->stays_on_host = stays;

@@ -32,7 +32,8 @@ std::string forward_error(const std::string& yaml, const Shape& shape) {
 TEST_CASE("a wrong layer is one line with value, bound and nearest name") {
   CHECK_THAT(layer("Afine: {nout: 3}"), Contains("unknown layer 'Afine'; did you mean Affine"));
   CHECK(layer("Linear: {nout: 0, init: Kaiming}") == "spec.yaml:1:16: Linear.nout: 0 is not at least 1");
-  CHECK_THAT(layer("Linear: {init: Kaiming}"), Contains("'nout' is missing: Number of outputs of a sample; classes: as many as"));
+  CHECK_THAT(layer("Linear: {init: Kaiming}"),
+             Contains("'nout' is missing: Number of outputs of a sample; classes: as many as"));
   CHECK_THAT(layer("Linear: {nout: 3}"),
              Contains("'init' is missing: Initializer of the weights, as in init: Kaiming."));
   CHECK_THAT(layer("Linear: {nout: 3, init: Kaimng}"),
