@@ -52,6 +52,7 @@ struct MultiHeadAttention : Parametrized<Layer, MultiHeadAttentionParams> {
   }
 
   int most_inputs() const override { return 2; }
+  Sight sight() const override { return params.causal ? Sight::kept : Sight::any; }
   Expr forward(LayerContext& context, Expr x) const override { return attend(context, x, x); }
   Expr forward_all(LayerContext& context, const std::vector<Expr>& inputs) const override {
     if (inputs.size() == 1) return forward(context, inputs[0]);
@@ -92,15 +93,24 @@ struct MultiHeadAttention : Parametrized<Layer, MultiHeadAttentionParams> {
     const int64_t size = head_size(shape[2]), nout = params.nout > 0 ? params.nout : shape[2];
     Graph& graph = context.graph;
     Value q = heads_of(context, x, "q", params.heads, size), k = heads_of(context, memory, "k", key_heads(), size);
-    const Value v = heads_of(context, memory, "v", key_heads(), size);
-    if (params.rotary) q = rotary(graph, q, params.rotary_base), k = rotary(graph, k, params.rotary_base);
+    Value v = heads_of(context, memory, "v", key_heads(), size);
+    if (params.rotary)
+      q = rotary(graph, q, context.place, params.rotary_base), k = rotary(graph, k, context.place, params.rotary_base);
+    Value lengths = context.lengths(memory);
     AttentionOptions options{.scale = 1 / std::sqrt(double(size)), .causal = params.causal};
+    if (context.place) {
+      // The steps up to this one are all that it may see.
+      k = context.kept_steps(context.layer + "/keys", context.expr(k));
+      v = context.kept_steps(context.layer + "/values", context.expr(v));
+      lengths = cast(graph, context.expr(cast(graph, context.place, DType::f32)) + 1.0, DType::i32);
+      options.causal = false;
+    }
     if (context.training && params.dropout > 0) {
       options.keep = 1 - params.dropout;
       options.seed = context.seed;
       options.stream = context.layer + "/dropout";
     }
-    const Value y = attention(graph, q, k, v, context.lengths(memory), options);
+    const Value y = attention(graph, q, k, v, lengths, options);
     const Expr rows = context.expr(reshape(graph, y, {shape[0] * shape[1], params.heads * size}));
     const Expr out = projected(context, rows, {"out", "MultiHeadAttention", nout, params.init, params.bias});
     const Expr sequence = reshape(out, {shape[0], shape[1], nout});

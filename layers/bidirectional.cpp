@@ -100,7 +100,7 @@ struct Bidirectional : Parametrized<Layer, P> {
     return stacked(context, {type, params, gate_of(params), context.layer}, directions_of(params, batch_norm), x);
   }
   bool takes_tokens() const override { return true; }
-  bool looks_at_other_steps() const override { return true; }
+  Sight sight() const override { return Sight::any; }
 };
 
 const Registration<Layer, Bidirectional<CellType::recurrent, BiParams<CellParams>>> birnn{

@@ -51,6 +51,14 @@ class Sharing {
   std::map<std::string, std::string> names_;  // the name that a shared parameter would have, and the one that it has
 };
 
+// The steps of a sequence on which a layer's output for a step depends, otherwise than through carried states.
+enum class Sight {
+  step,    // that step alone
+  kept,    // those before, too, or their number; the layer keeps them where a text goes on (LayerContext::place)
+  before,  // those before, too
+  any,     // all steps
+};
+
 // A network collects this while its layers describe themselves.
 class LayerContext {
  public:
@@ -76,6 +84,8 @@ class LayerContext {
   std::string carried_prefix;          // of the names of variables that carry states: there is one for each set
   int64_t classes = 0;                 // of the data set; 0: it has none
   int64_t tokens = 0;                  // the number of different tokens, where samples are tokens
+  Value place;                         // (N) i32 where texts go on: the place of the one step of each; or invalid
+  int64_t places = 0;                  // the most steps that these texts have
   std::string layer;                   // name of the layer that is describing itself
   Sharing sharing;
   std::string shapes;  // from the samples to the net's outputs, layer by layer, for messages
@@ -96,6 +106,8 @@ class LayerContext {
   Expr carried(const std::string& name, DType type, const Shape& shape);
   // Keeps that for the batch to come.
   void carry(const std::string& name, Expr value);
+  // Where texts go on, of the one step that x (N,1,...) has: all steps up to now (N,places,...), each at its place.
+  Expr kept_steps(const std::string& name, Expr x);
   Expr expr(Value value) { return {graph, value}; }
 
   // The meaning of the axes of x. Where no layer has set them, arrays of four axes are images (N,H,W,C), of five
@@ -182,8 +194,7 @@ class Layer {
   virtual bool takes_channels_first() const { return false; }
   // Whether x may be tokens (N,T).
   virtual bool takes_tokens() const { return false; }
-  // Whether the output for a step of a sequence depends on other steps otherwise than through carried states.
-  virtual bool looks_at_other_steps() const { return false; }
+  virtual Sight sight() const { return Sight::step; }
   // Whether it is a convolution, for which a GPU has a library of its own.
   virtual bool convolves() const { return false; }
 };

@@ -19,7 +19,7 @@ struct OverTime : Parametrized<Layer, NoParams> {
     const Expr y = cast(Rule::over_steps(counts.value() ? cast(x, context.arithmetic_dtype) : x, counts), x.dtype());
     return reshape(y, {y.shape()[0], y.shape()[2]});
   }
-  bool looks_at_other_steps() const override { return true; }
+  Sight sight() const override { return Sight::any; }
 };
 
 // x where it counts, otherwise a number.

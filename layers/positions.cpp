@@ -20,9 +20,11 @@ struct LearnedPositionsParams {
 
 struct LearnedPositions : Parametrized<Layer, LearnedPositionsParams> {
   using Parametrized::Parametrized;
+  Sight sight() const override { return Sight::kept; }
   Expr forward(LayerContext& context, Expr x) const override {
     check_sequence(context, x, "LearnedPositions");
-    const int64_t steps = x.shape()[1], features = x.shape()[2], rows = params.steps > 0 ? params.steps : steps;
+    const int64_t steps = context.place ? context.places : x.shape()[1], features = x.shape()[2],
+                  rows = params.steps > 0 ? params.steps : steps;
     if (rows < steps)
       fail(ErrorKind::config, "LearnedPositions has ", rows, " positions for sequences of ", steps,
            " steps; give steps: ", steps, " or more");
@@ -32,6 +34,7 @@ struct LearnedPositions : Parametrized<Layer, LearnedPositionsParams> {
                                     .shape = {rows, features},
                                     .initializer = &*params.init,
                                     .fan = {.in = rows, .out = features, .rows = rows, .columns = features}});
+    if (context.place) return x + reshape(context.expr(gather(context.graph, table, context.place)), x.shape());
     if (rows > steps)
       table = context.expr(
           context.graph.add("slice", {table}, {{"axis", int64_t(0)}, {"first", int64_t(0)}, {"count", steps}}));
@@ -52,19 +55,24 @@ struct SinusoidalPositionsParams {
 
 struct SinusoidalPositions : Parametrized<Layer, SinusoidalPositionsParams> {
   using Parametrized::Parametrized;
+  Sight sight() const override { return Sight::kept; }
   Expr forward(LayerContext& context, Expr x) const override {
     check_sequence(context, x, "SinusoidalPositions");
     return x + cast(table(context, x.shape()[1], x.shape()[2]), x.dtype());
   }
 
  private:
-  // (T,F): features 2 i and 2 i + 1 of step t are the sine and the cosine of t / base^(2 i / F).
+  // (1,T,F), or (N,1,F) where texts go on: features 2 i and 2 i + 1 of step t are the sine and the cosine of
+  // t / base^(2 i / F).
   Expr table(LayerContext& context, int64_t steps, int64_t features) const {
     const auto numbers = [&](const Shape& shape, int axis) {
       return cast(context.expr(iota(context.graph, shape, axis)), context.arithmetic_dtype);
     };
-    const Expr feature = numbers({1, features}, 1), pair = apply("floor", feature * 0.5);
-    const Expr angle = numbers({steps, 1}, 0) * exp(pair * (-2 * std::log(params.base) / double(features)));
+    const Expr feature = numbers({1, 1, features}, 2), pair = apply("floor", feature * 0.5);
+    const Expr step =
+        context.place ? reshape(cast(context.expr(context.place), context.arithmetic_dtype), {context.streams, 1, 1})
+                      : numbers({1, steps, 1}, 1);
+    const Expr angle = step * exp(pair * (-2 * std::log(params.base) / double(features)));
     return apply("select", feature - pair * 2.0, apply("cos", angle), apply("sin", angle));
   }
 };

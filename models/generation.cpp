@@ -2,7 +2,9 @@
 
 namespace neon {
 
-StepGraph generation_graph(const Network& network, const DataLayout& data, int64_t steps, const StepOptions& options) {
+StepGraph generation_graph(const Network& network, const DataLayout& data, const GenerationSteps& asked,
+                           const StepOptions& options) {
+  const int64_t steps = asked.steps;
   StepGraph step;
   Graph& graph = step.graph;
   LayerContext context(graph, false, options.dtype, options.seed, options.rounding == 0);
@@ -12,6 +14,8 @@ StepGraph generation_graph(const Network& network, const DataLayout& data, int64
   context.classes = data.classes;
   context.streams = options.batch;
   context.carried_prefix = kGenerationPrefix;
+  context.places = asked.places;
+  if (asked.places > 0) context.place = graph.input("place", DType::i32, {options.batch});
   const Expr tokens(graph, graph.input("tokens", DType::i32, {options.batch, steps}));
   const Expr y = network.forward(context, tokens);
   const Shape wanted{options.batch, steps, data.tokens};

@@ -7,9 +7,16 @@ namespace neon {
 // Names of variables that carry states from token to token begin so.
 constexpr const char* kGenerationPrefix = "/generation/";
 
+struct GenerationSteps {
+  int64_t steps = 1;   // T, of one run
+  int64_t places = 0;  // 0: runs know of no place. Otherwise T is 1, and a text has at most so many steps
+};
+
 // Input tokens (N,T) i32; output y (N T,V) in f32 or f64, what the net gives after each of them. N is options.batch.
 // Layers carry their states from run to run, each of the N sequences its own; the scalar stream_start is 1 where they
-// begin. A config error where the net gives no V outputs for each step, V being the number of tokens.
-StepGraph generation_graph(const Network& network, const DataLayout& data, int64_t steps, const StepOptions& options);
+// begin. With places, input place (N) i32 is that of the tokens in their text, and layers keep the steps before.
+// A config error where the net gives no V outputs for each step, V being the number of tokens.
+StepGraph generation_graph(const Network& network, const DataLayout& data, const GenerationSteps& steps,
+                           const StepOptions& options);
 
 }  // namespace neon

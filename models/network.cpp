@@ -1,5 +1,7 @@
 #include "models/network.h"
 
+#include <algorithm>
+
 namespace neon {
 
 Network::Network(const Setting& layers, Problems& problems) {
@@ -18,7 +20,7 @@ namespace {
 void for_each_layer(const Chain& chain, auto&& see) {
   for (const Link& link : chain.links) {
     Container* container = link.layer->container();
-    if (!container) see(*link.layer);
+    if (!container) see(link);
     else
       for (const Chain& branch : container->branches()) for_each_layer(branch, see);
   }
@@ -28,19 +30,27 @@ void for_each_layer(const Chain& chain, auto&& see) {
 
 int64_t Network::layer_count() const {
   int64_t count = 0;
-  for_each_layer(chain_, [&](const Layer&) { ++count; });
+  for_each_layer(chain_, [&](const Link&) { ++count; });
   return count;
 }
 
-bool Network::looks_at_other_steps() const {
-  bool any = false;
-  for_each_layer(chain_, [&](const Layer& layer) { any = any || layer.looks_at_other_steps(); });
-  return any;
+Sight Network::sight() const {
+  Sight out = Sight::step;
+  for_each_layer(chain_, [&](const Link& link) { out = std::max(out, link.layer->sight()); });
+  return out;
+}
+
+std::string Network::sees_all_steps() const {
+  std::string name;
+  for_each_layer(chain_, [&](const Link& link) {
+    if (name.empty() && link.layer->sight() == Sight::any) name = link.name;
+  });
+  return name;
 }
 
 bool Network::convolves() const {
   bool any = false;
-  for_each_layer(chain_, [&](const Layer& layer) { any = any || layer.convolves(); });
+  for_each_layer(chain_, [&](const Link& link) { any = any || link.layer->convolves(); });
   return any;
 }
 

@@ -33,8 +33,10 @@ class Network {
   int64_t layer_count() const;
   // Whether there are convolutions among them.
   bool convolves() const;
-  // Whether what it gives for a step depends on other steps otherwise than through carried states.
-  bool looks_at_other_steps() const;
+  // The widest of its layers.
+  Sight sight() const;
+  // The name of the first layer whose sight is any; "" where there is none.
+  std::string sees_all_steps() const;
   // Where the spec has the last layer.
   const Location& end() const { return chain_.links.back().where; }
   // The layers with every default filled in.

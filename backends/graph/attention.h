@@ -24,7 +24,7 @@ Value attention(Graph& graph, Value q, Value k, Value v, Value lengths, const At
 
 // x (N,T,H,D) with each step t turned by its position: numbers i and i + D/2 of a head are a pair, which turns by the
 // angle t / base^(2 i / D). The paper has neighbours, 2 i and 2 i + 1, as pairs: the same up to the order of the
-// numbers.
-Value rotary(Graph& graph, Value x, double base);
+// numbers. first (N) i32, or an invalid Value for zeros: the position of step 0 of each sample.
+Value rotary(Graph& graph, Value x, Value first, double base);
 
 }  // namespace neon

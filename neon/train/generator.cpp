@@ -1,5 +1,6 @@
 #include "neon/train/generator.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "neon/train/run_state.h"
@@ -8,33 +9,69 @@ namespace neon {
 
 Generator::Generator(const Network& network, const SampleMeaning& meaning, StepOptions options, Variables& variables,
                      const DeviceOptions& device, int64_t sequences)
-    : variables_(variables), sequences_(sequences), tokens_(meaning.tokens), seen_(size_t(sequences)) {
-  if (network.looks_at_other_steps()) window_ = meaning.sample[0];
+    : variables_(variables),
+      sequences_(sequences),
+      tokens_(meaning.tokens),
+      sight_(network.sight()),
+      window_(meaning.sample[0]),
+      seen_(size_t(sequences)) {
+  if (sight_ == Sight::any)
+    fail(ErrorKind::config, "layer ", network.sees_all_steps(),
+         " sees the steps that follow, which a text that goes on does not have; ",
+         "a layer of attention that sees none has causal: true");
   options.batch = sequences;
   DataLayout layout;
   layout.meaning() = meaning;
-  const StepGraph step = generation_graph(network, layout, window_, options);
+  const GenerationSteps steps{.steps = sight_ == Sight::before ? window_ : 1,
+                              .places = sight_ == Sight::kept ? window_ : 0};
+  const StepGraph step = generation_graph(network, layout, steps, options);
   program_ = compile_program(step.graph, variables, device);
   declare_variables(step.graph, variables);
-  input_ = Tensor(DType::i32, {sequences, window_});
+  input_ = Tensor(DType::i32, {sequences, steps.steps});
   program_->bind("tokens", input_.data());
+  place_ = Tensor(DType::i32, {sequences});
+  if (steps.places > 0) program_->bind("place", place_.data());
 }
 
 Tensor Generator::next(const std::vector<int32_t>& tokens) {
   NEON_ASSERT(int64_t(tokens.size()) == sequences_);
-  const auto input = input_.as<int32_t>();
+  take(tokens);
+  if (sight_ == Sight::before) return last_of_window();
+  // A net that sees no steps is at no place, and its state begins once.
+  const auto last = int64_t(seen_[0].size()) - 1;
+  for (int64_t place = again_ ? 0 : last; place <= last; ++place) run_token(place);
+  again_ = false;
+  return program_->output("y");
+}
+
+void Generator::take(const std::vector<int32_t>& tokens) {
+  const bool full = int64_t(seen_[0].size()) == window_;
+  const int64_t dropped = !full ? 0 : sight_ == Sight::kept ? (window_ + 1) / 2 : 1;
   for (size_t n = 0; n < tokens.size(); ++n) {
-    std::vector<int32_t>& seen = seen_[n];
-    if (int64_t(seen.size()) == window_) seen.erase(seen.begin());
-    seen.push_back(tokens[n]);
-    // Places behind the last token are seen by none before them.
-    std::copy(seen.begin(), seen.end(), input.begin() + long(n) * window_);
+    seen_[n].erase(seen_[n].begin(), seen_[n].begin() + long(dropped));
+    seen_[n].push_back(tokens[n]);
   }
-  program_->set_scalar(kStreamStart, begun_ ? 0 : 1);
+  again_ = full && sight_ == Sight::kept;
+}
+
+void Generator::run_token(int64_t place) {
+  for (int64_t n = 0; n < sequences_; ++n) {
+    input_.as<int32_t>()[size_t(n)] = seen_[size_t(n)][size_t(place)];
+    place_.as<int32_t>()[size_t(n)] = int32_t(place);
+  }
+  program_->set_scalar(kStreamStart, begun_ && !(again_ && place == 0) ? 0 : 1);
   begun_ = true;
   program_->run(0);
+}
+
+Tensor Generator::last_of_window() {
+  const auto input = input_.as<int32_t>();
+  // Places behind the last token are seen by none before them.
+  for (size_t n = 0; n < seen_.size(); ++n)
+    std::copy(seen_[n].begin(), seen_[n].end(), input.begin() + long(n) * window_);
+  program_->set_scalar(kStreamStart, 1);
+  program_->run(0);
   const Tensor y = program_->output("y");
-  if (window_ == 1) return y;
   Tensor out(y.dtype(), {sequences_, tokens_});
   const auto last = int64_t(seen_[0].size()) - 1;
   for (int64_t n = 0; n < sequences_; ++n)

@@ -18,16 +18,22 @@ class Generator : public TokenSource {
   void reorder(const std::vector<int64_t>& from) override;
 
  private:
+  void take(const std::vector<int32_t>& tokens);
+  void run_token(int64_t place);
+  Tensor last_of_window();
   void reorder_rows(Tensor& rows, const std::vector<int64_t>& from) const;
 
   Variables& variables_;
   const int64_t sequences_, tokens_;
-  // A net whose layers look at the steps before sees as many as it was trained with; others see one, and carry states.
-  int64_t window_ = 1;
+  const Sight sight_;
+  // The most steps that the net sees: as many as it was trained with. When they are full, a net that keeps steps goes
+  // on from the newer half; one that keeps none sees the newest steps.
+  const int64_t window_;
   std::unique_ptr<Program> program_;
-  std::vector<std::vector<int32_t>> seen_;  // of each sequence, the last window_ tokens
-  Tensor input_;                            // (N, window_)
+  std::vector<std::vector<int32_t>> seen_;  // the tokens of each sequence that the net sees
+  Tensor input_, place_;                    // (N, T) and (N)
   bool begun_ = false;
+  bool again_ = false;  // whether the tokens seen are to run from the first on
 };
 
 }  // namespace neon

@@ -1,5 +1,6 @@
 #include "tests/backends/attention_cases.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace neon::test {
@@ -60,15 +61,18 @@ std::vector<OpCase> attention_cases(const std::string& op) {
 
 std::vector<OpCase> rotary_cases(const std::string& op) {
   std::vector<OpCase> out;
-  auto add = [&](const Shape& shape, double base, double sign) {
+  auto add = [&](const Shape& shape, double base, double sign, const std::vector<double>& first = {}) {
+    const double last = double(shape[1]) + (first.empty() ? 0 : std::ranges::max(first));
     out.push_back({op,
-                   text(shape, " base ", base, sign < 0 ? " back" : ""),
+                   text(shape, " base ", base, sign < 0 ? " back" : "", first.empty() ? "" : " from given positions"),
                    {{shape}},
                    {{"base", base}, {"sign", sign}},
-                   2 * shape[1],  // an angle is rounded by its size, that of a step's number
+                   2 * int64_t(last),  // an angle is rounded by its size, that of a step's number
                    "definition"});
+    if (!first.empty()) out.back().inputs.push_back({{shape[0]}, 0, 1, DType::i32, first});
   };
   add({2, 3, 2, 4}, 10000, 1), add({1, 1, 1, 2}, 10000, 1), add({2, 5, 1, 6}, 100, -1), add({1, 40, 3, 8}, 10, 1);
+  add({3, 2, 2, 4}, 100, 1, {0, 7, 20});
   return out;
 }
 

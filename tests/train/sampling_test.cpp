@@ -1,4 +1,4 @@
-// Texts that go on: draws by their definition, beams against all texts, a net token by token against the whole.
+// Texts that go on: draws by their definition, beams against all texts, nets token by token against the whole.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -96,50 +96,139 @@ TEST_CASE("a beam that is wide enough finds the likeliest of all texts; one text
   CHECK(searched(1) == greedy);
 }
 
-TEST_CASE("a net that goes on token by token gives what it gives for the whole text") {
-  constexpr int64_t kSequences = 2, kSteps = 7, kTokens = 5;
+namespace {
+
+constexpr int64_t kSequences = 2, kSteps = 7, kTokens = 5;
+
+SampleMeaning meaning_of_texts() {
   SampleMeaning meaning;
   meaning.sample = {kSteps};
   meaning.sequence = meaning.streams = true;
   meaning.tokens = meaning.classes = kTokens;
   meaning.label_of = LabelOf::step;
+  return meaning;
+}
+
+// One net, as it goes on token by token, and as it sees a whole text.
+class GrowingText {
+ public:
+  GrowingText(const std::string& layers, DType dtype)
+      : network_(network_of(yaml_of(layers))),
+        options_{.dtype = dtype, .batch = kSequences},
+        whole_(whole_program()),
+        generator_(network_, meaning_of_texts(), options_, stepwise_, device_, kSequences) {
+    for (Variables* all : {&variables_, &stepwise_})
+      for (const auto& [name, tensor] : all->all()) {
+        Stream stream(11, name);
+        for (int64_t i = 0; i < tensor.elements(); ++i) all->at(name).set(i, double(stream.below(64)) / 32 - 1);
+      }
+  }
+  Tensor next(const std::vector<int32_t>& tokens) { return generator_.next(tokens); }
+  void reorder(const std::vector<int64_t>& from) { generator_.reorder(from); }
+  // What the net gives after each of the steps of texts (N,kSteps), (N kSteps,kTokens).
+  Tensor whole(const Tensor& texts) {
+    whole_->bind("tokens", texts.data());
+    whole_->set_scalar(kStreamStart, 1);
+    whole_->run(0);
+    return whole_->output("y").clone();
+  }
+
+ private:
+  std::unique_ptr<Program> whole_program() {
+    DataLayout layout;
+    layout.meaning() = meaning_of_texts();
+    return compile_program(generation_graph(network_, layout, {.steps = kSteps}, options_).graph, variables_, device_);
+  }
+
+  const Network network_;
+  const StepOptions options_;
+  const DeviceOptions device_{.program = {.threads = 1}};
+  Variables variables_, stepwise_;
+  const std::unique_ptr<Program> whole_;
+  Generator generator_;
+};
+
+// (N,steps)
+Tensor drawn_tokens(int64_t steps) {
+  Tensor tokens(DType::i32, {kSequences, steps});
+  Stream drawn(2, "tokens");
+  for (int64_t i = 0; i < tokens.elements(); ++i) tokens.set(i, double(drawn.below(kTokens)));
+  return tokens;
+}
+
+// Row of `got` (N,kTokens) of a sequence against the same sequence's step of `whole` (N kSteps,kTokens).
+void check_step(const Tensor& got, int64_t row, const Tensor& whole, int64_t n, int64_t step, double tolerance) {
+  for (int64_t k = 0; k < kTokens; ++k)
+    check_close(got.at(row * kTokens + k), whole.at((n * kSteps + step) * kTokens + k), tolerance);
+}
+
+const std::string kInit = "init: {Uniform: {low: -1, high: 1}}",
+                  kRest = ", {Affine: {nout: classes, " + kInit + ", activation: Softmax}}]";
+
+std::string attention_net(const std::string& positions, const std::string& attention, const std::string& more = "") {
+  const std::string block =
+      "{MergeSum: [SkipNode, [LayerNorm, {MultiHeadAttention: {causal: true, " + kInit + ", " + attention + "}}]]}";
+  return "[{Embedding: {embedding_dim: 8, " + kInit + "}}" + positions + ", " + block + ", " + block + more + kRest;
+}
+
+}  // namespace
+
+TEST_CASE("a net that goes on token by token gives what it gives for the whole text") {
+  const Tensor tokens = drawn_tokens(kSteps);
+  const auto token = [&](int64_t n, int64_t t) { return int32_t(tokens.at(n * kSteps + t)); };
+  std::vector<std::string> nets;
   for (const char* cell : {"Recurrent", "LSTM", "GRU"})
+    nets.push_back(
+        text("[{", cell, ": {output_size: 6, ", kInit, "}}, {", cell, ": {output_size: 4, ", kInit, "}}", kRest));
+  nets.push_back(attention_net(", {LearnedPositions: {" + kInit + "}}", "heads: 2"));
+  nets.push_back(attention_net(", SinusoidalPositions", "heads: 4, kv_heads: 2"));
+  nets.push_back(attention_net("", "heads: 2, rotary: true"));
+  nets.push_back(attention_net("", "heads: 1", ", {LSTM: {output_size: 4, " + kInit + "}}"));
+  for (const std::string& layers : nets)
     for (const DType dtype : {DType::f64, DType::f32, DType::bf16}) {
-      INFO(cell << " " << name_of(dtype));
-      const Network network =
-          network_of(yaml_of(text("[{", cell, ": {output_size: 6, init: {Uniform: {low: -1, high: 1}}}}, {", cell,
-                                  ": {output_size: 4, init: {Uniform: {low: -1, high: 1}}}}, "
-                                  "{Affine: {nout: classes, init: {Uniform: {low: -1, high: 1}}, "
-                                  "activation: Softmax}}]")));
-      const StepOptions options{.dtype = dtype, .batch = kSequences};
-      const DeviceOptions device{.program = {.threads = 1}};
-      DataLayout layout;
-      layout.meaning() = meaning;
-      Variables variables, stepwise;
-      const auto whole = compile_program(generation_graph(network, layout, kSteps, options).graph, variables, device);
-      Generator generator(network, meaning, options, stepwise, device, kSequences);
-      for (Variables* all : {&variables, &stepwise})
-        for (const auto& [name, tensor] : all->all()) {
-          Stream stream(11, name);
-          for (int64_t i = 0; i < tensor.elements(); ++i) all->at(name).set(i, double(stream.below(64)) / 32 - 1);
-        }
-      Tensor tokens(DType::i32, {kSequences, kSteps});
-      Stream drawn(2, "tokens");
-      for (int64_t i = 0; i < tokens.elements(); ++i) tokens.set(i, double(drawn.below(kTokens)));
-      whole->bind("tokens", tokens.data());
-      whole->set_scalar(kStreamStart, 1);
-      whole->run(0);
-      const Tensor expected = whole->output("y");
-      const auto token = [&](int64_t n, int64_t t) { return int32_t(tokens.at(n * kSteps + t)); };
+      INFO(layers << " " << name_of(dtype));
+      GrowingText growing(layers, dtype);
+      const Tensor expected = growing.whole(tokens);
       for (int64_t t = 0; t < kSteps; ++t) {
         // In between the sequences change places, and back.
-        if (t == 3) generator.reorder({1, 0});
+        if (t == 3) growing.reorder({1, 0});
         const bool turned = t >= 3;
-        const Tensor y = generator.next({token(turned, t), token(!turned, t)});
+        const Tensor y = growing.next({token(turned, t), token(!turned, t)});
         for (int64_t n = 0; n < kSequences; ++n)
-          for (int64_t k = 0; k < kTokens; ++k)
-            check_close(y.at(n * kTokens + k), expected.at(((turned ? 1 - n : n) * kSteps + t) * kTokens + k),
-                        32 * unit_roundoff(dtype));
+          check_step(y, n, expected, turned ? 1 - n : n, t, 32 * unit_roundoff(dtype));
       }
     }
+}
+
+TEST_CASE("attention to a text longer than the net was trained with goes on from the newer half") {
+  constexpr int64_t kLong = 13;
+  const Tensor tokens = drawn_tokens(kLong);
+  for (const std::string& net : {attention_net(", {LearnedPositions: {" + kInit + "}}", "heads: 2"),
+                                 attention_net("", "heads: 1", ", {LSTM: {output_size: 4, " + kInit + "}}")}) {
+    INFO(net);
+    GrowingText growing(net, DType::f64);
+    for (int64_t t = 0; t < kLong; ++t) {
+      // Of seven steps, the three newest stay before the eighth and before the twelfth.
+      const int64_t first = t < 7 ? 0 : t < 11 ? 4 : 8;
+      Tensor seen(DType::i32, {kSequences, kSteps});
+      for (int64_t n = 0; n < kSequences; ++n)
+        for (int64_t i = first; i <= t; ++i) seen.set(n * kSteps + i - first, tokens.at(n * kLong + i));
+      const Tensor y = growing.next({int32_t(tokens.at(t)), int32_t(tokens.at(kLong + t))});
+      const Tensor expected = growing.whole(seen);
+      for (int64_t n = 0; n < kSequences; ++n) check_step(y, n, expected, n, t - first, 1e-12);
+    }
+  }
+}
+
+TEST_CASE("a net that sees the steps to come goes on with no text") {
+  for (const std::string& layer :
+       {"{MultiHeadAttention: {heads: 2, " + kInit + "}}", "{BiLSTM: {output_size: 4, " + kInit + "}}"}) {
+    std::string said;
+    try {
+      GrowingText("[{Embedding: {embedding_dim: 8, " + kInit + "}}, " + layer + kRest, DType::f32);
+    } catch (const Error& error) {
+      said = error.what();
+    }
+    CHECK_THAT(said, Catch::Contains("_0 sees the steps that follow"));
+  }
 }
