@@ -100,8 +100,8 @@ struct MultiHeadAttention : Parametrized<Layer, MultiHeadAttentionParams> {
     AttentionOptions options{.scale = 1 / std::sqrt(double(size)), .causal = params.causal};
     if (context.place) {
       // The steps up to this one are all that it may see.
-      k = context.kept_steps(context.layer + "/keys", context.expr(k));
-      v = context.kept_steps(context.layer + "/values", context.expr(v));
+      k = kept_steps(context, context.layer + "/keys", context.expr(k));
+      v = kept_steps(context, context.layer + "/values", context.expr(v));
       lengths = cast(graph, context.expr(cast(graph, context.place, DType::f32)) + 1.0, DType::i32);
       options.causal = false;
     }

@@ -63,16 +63,6 @@ void LayerContext::carry(const std::string& name, Expr value) {
   carried_updates.push_back({carrier(name, value.dtype(), value.shape()), value, {}});
 }
 
-Expr LayerContext::kept_steps(const std::string& name, Expr x) {
-  Shape column = x.shape();
-  for (int axis = 1; axis < column.rank(); ++axis) column = column.with(axis, 1);
-  const Expr number = expr(iota(graph, column.with(0, 1).with(1, places), 1));
-  const Expr here = cast(apply("equal", number, reshape(expr(place), column)), x.dtype());
-  const Expr steps = apply("select", here, x, carried(name, x.dtype(), x.shape().with(1, places)));
-  carry(name, steps);
-  return steps;
-}
-
 namespace {
 
 // Axes of x (N,...,C) such that channels come first, or back.
@@ -191,6 +181,17 @@ Expr in_sequence(LayerContext& context, Expr y, Expr x) {
   const Expr out = reshape(y, Shape{steps[0], steps[1]}.concat(shape.slice(1, shape.rank())));
   context.mark_sequence(out, x);
   return out;
+}
+
+Expr kept_steps(LayerContext& context, const std::string& name, Expr x) {
+  Shape column = x.shape();
+  for (int axis = 1; axis < column.rank(); ++axis) column = column.with(axis, 1);
+  const Expr number = context.expr(iota(context.graph, column.with(0, 1).with(1, context.places), 1));
+  const Expr here = cast(apply("equal", number, reshape(context.expr(context.place), column)), x.dtype());
+  const Expr before = context.carried(name, x.dtype(), x.shape().with(1, context.places));
+  const Expr steps = apply("select", here, x, before);
+  context.carry(name, steps);
+  return steps;
 }
 
 Expr unpadded(LayerContext& context, Expr x) {

@@ -106,8 +106,6 @@ class LayerContext {
   Expr carried(const std::string& name, DType type, const Shape& shape);
   // Keeps that for the batch to come.
   void carry(const std::string& name, Expr value);
-  // Where texts go on, of the one step that x (N,1,...) has: all steps up to now (N,places,...), each at its place.
-  Expr kept_steps(const std::string& name, Expr x);
   Expr expr(Value value) { return {graph, value}; }
 
   // The meaning of the axes of x. Where no layer has set them, arrays of four axes are images (N,H,W,C), of five
@@ -213,6 +211,9 @@ Expr as_rows(Expr x);
 Expr as_steps(const LayerContext& context, Expr x);
 // y (N T, ...) made of as_steps(x), as a sequence (N,T, ...); y itself where x is no sequence.
 Expr in_sequence(LayerContext& context, Expr y, Expr x);
+
+// Where texts go on, of the one step that x (N,1,...) has: all steps up to now (N,places,...), each at its place.
+Expr kept_steps(LayerContext& context, const std::string& name, Expr x);
 
 // 1 for each step of the sequences x before their lengths and 0 for padding, (N,T,1) in f32 or f64; without a value
 // where no sequence is padded.

@@ -35,7 +35,7 @@ class Network {
   bool convolves() const;
   // The widest of its layers.
   Sight sight() const;
-  // The name of the first layer whose sight is any; "" where there is none.
+  // The name of the first layer whose sight is any, or "".
   std::string sees_all_steps() const;
   // Where the spec has the last layer.
   const Location& end() const { return chain_.links.back().where; }
