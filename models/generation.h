@@ -9,7 +9,7 @@ constexpr const char* kGenerationPrefix = "/generation/";
 
 struct GenerationSteps {
   int64_t steps = 1;   // T, of one run
-  int64_t places = 0;  // 0: runs know of no place. Otherwise T is 1, and a text has at most so many steps
+  int64_t places = 0;  // the most steps of a text, each of which is a run by itself; 0: runs know no place
 };
 
 // Input tokens (N,T) i32; output y (N T,V) in f32 or f64, what the net gives after each of them. N is options.batch.
