@@ -219,8 +219,9 @@ Data Dataset::finish(Data data, const DataContext& context) const {
          " are tokens, which a net cannot give as numbers; leave it out");
   if (n > int64_t(UINT32_MAX)) fail(ErrorKind::data, data.source, ": ", n, " samples, at most 2^32 - 1 are supported");
   const int64_t kept = subset_size(n, common.subset_pct);
-  const int64_t apart =
-      data.streams ? 0 : validation_size(common.validation, kept, data.validation.size(), data.source);
+  const int64_t apart = data.streams || data.took_validation
+                            ? 0
+                            : validation_size(common.validation, kept, data.validation.size(), data.source);
   if (data.streams) {
     split_streams(data, kept, common.validation);
   } else if (kept < n) {

@@ -38,6 +38,7 @@ struct Split {
 struct Data : SampleMeaning {
   Split train, test, validation;  // empty: the set does not have it
   std::string source;             // for messages: a folder, "150 samples built in"
+  bool took_validation = false;   // the reader took the samples that `validation` asks for
 };
 
 // A data set as its headers describe it, without its samples.

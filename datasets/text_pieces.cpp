@@ -119,7 +119,9 @@ Data pieces_of_text(const TextParts& given, const TextParams& params, double val
   out.validation = split(parts.validation, "validation");
   out.test = split(parts.test, "test");
   out.sample = {params.steps};
-  out.sequence = out.streams = true;
+  out.sequence = true;
+  out.streams = params.streams;
+  out.took_validation = true;
   out.vocabulary = tokenizer.vocabulary();
   out.tokens = out.classes = out.vocabulary.size();
   if (out.classes < 2)

@@ -11,7 +11,7 @@ struct TextParams {
   int64_t steps = 64;
   std::string unit = "characters";
   int64_t vocabulary_size = 0, min_count = 1;
-  bool lower_case = false;
+  bool lower_case = false, streams = true;
   static void describe(auto&& p) {
     p("steps", &TextParams::steps, "Tokens of a sample: so many steps are trained through.", at_least(1),
       Alias{"time_steps"});
@@ -24,6 +24,9 @@ struct TextParams {
     p("min_count", &TextParams::min_count, "Characters or words that the training text has more rarely become <unk>.",
       at_least(1));
     p("lower_case", &TextParams::lower_case, "Makes the letters A to Z small.");
+    p("streams", &TextParams::streams,
+      "true: a batch has the next piece of each stream, and recurrent layers carry their state on. false: pieces are "
+      "drawn anew in each epoch, and every piece begins without a state.");
   }
 };
 

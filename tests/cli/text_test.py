@@ -58,6 +58,20 @@ class Texts(Case):
         last = [line for line in whole.out.splitlines() if line.startswith("validation: ")][-1]
         self.assertIn(last.split("  (")[0], self.neon("eval", "whole.safetensors").out)
 
+    def test_pieces_that_are_drawn_begin_without_a_state(self):
+        drawn = ["--set", "dataset.Text.streams=false", "--set", "dataset.Text.steps=5"]
+        result = self.neon(self.text, "-r", "1", "-e", "40", "-s", "m.safetensors", *drawn)
+        self.assertFalse([name for name in tensors(self.path("m.safetensors"))[0] if "carried" in name])
+        # The letter after the first one of each piece is not known: one of 5.
+        wrong, = re.findall(r"(?m)^validation: Perplexity [\d.]+  Top1Misclass ([\d.]+) %  validation cost ", result.out)
+        self.assertLess(float(wrong), 20.01)
+        # Every order of the pieces is as good, so that the seed changes the run.
+        costs = {self.neon(self.text, "-r", "1", "-e", "2", *drawn, *options).out
+                 .split("validation cost ")[1].split()[0] for options in ([], ["--set", "shuffle=false"])}
+        self.assertEqual(len(costs), 2)
+        self.assertEqual(self.neon("sample", "m.safetensors", "--prompt", "abcac", "--length", "13", "--temperature", "0").out,
+                         "abcacbabcacbabcacb\n")
+
     def test_pieces_of_another_length_are_evaluated_alike(self):
         self.neon(self.text, "-r", "1", "-e", "2", "-s", "m.safetensors")
         costs = {steps: self.neon("eval", "m.safetensors", "--set", f"dataset.Text.steps={steps}", "--set", "batch_size=1").out

@@ -100,6 +100,21 @@ TEST_CASE("a text in pieces: the target of each token is the one after it, and n
   CHECK((half.train.size() == 5 && half.train.inputs.at(0) == data.train.inputs.at(0)));
 }
 
+TEST_CASE("pieces that are drawn are those of the streams") {
+  const TempDir dir;
+  const Keys keys = {
+      {"path", dir.write("a.txt", "to be or not to be, that is the question")}, {"steps", "4"}, {"validation", "0.25"}};
+  Keys drawn_keys = keys;
+  drawn_keys.push_back({"streams", "false"});
+  const auto set = make("Text", drawn_keys);
+  const Data streams = make("Text", keys)->load(offline()), drawn = set->load(offline());
+  CHECK((streams.streams && !drawn.streams && drawn.label_of == LabelOf::step));
+  CHECK(agrees(set->check(offline()), drawn));
+  CHECK(values(drawn.train.inputs) == values(streams.train.inputs));
+  CHECK(values(drawn.train.targets) == values(streams.train.targets));
+  CHECK(values(drawn.validation.inputs) == values(streams.validation.inputs));
+}
+
 TEST_CASE("a folder's files follow one another; other texts are evaluated with") {
   const TempDir dir;
   dir.write("book/2.txt", "cab");
