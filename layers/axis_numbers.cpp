@@ -16,8 +16,11 @@ std::vector<int64_t> AxisNumbers::of_space(int axes, int64_t otherwise, const st
   if (all) fail(ErrorKind::config, what, ": 'all' means nothing here; give numbers");
   if (!given()) return std::vector<int64_t>(size_t(axes), otherwise);
   if (!named.empty()) {
-    if (axes == 2 && of('d', otherwise) != otherwise)
-      fail(ErrorKind::config, what, " ", of('d', 0), " for the depth, which images do not have");
+    if (axes < 3 && of('d', otherwise) != otherwise)
+      fail(ErrorKind::config, what, " ", of('d', 0), " for the depth, which ", axes == 1 ? "sequences" : "images",
+           " do not have");
+    if (axes == 1 && of('h', otherwise) != otherwise)
+      fail(ErrorKind::config, what, " ", of('h', 0), " for the height, which sequences do not have; give one number");
     for (const char axis : {'c', 'k'})
       if (more.find(axis) == more.npos && of(axis, otherwise) != otherwise)
         fail(ErrorKind::config, what, " ", of(axis, 0), " for the ", axis == 'c' ? "channels" : "feature maps",
@@ -28,7 +31,9 @@ std::vector<int64_t> AxisNumbers::of_space(int axes, int64_t otherwise, const st
   if (list.size() == 1) return std::vector<int64_t>(size_t(axes), list[0]);
   if (int(list.size()) != axes)
     fail(ErrorKind::config, what, " ", Value_of<AxisNumbers>::write(*this).to_string(), " has ", list.size(),
-         " numbers, the input has ", axes, " axes of space (", axes == 3 ? "depth, " : "", "height, width)");
+         " numbers, ",
+         axes == 1 ? std::string("sequences (T,F) have one axis, the steps; give one number")
+                   : text("the input has ", axes, " axes of space (", axes == 3 ? "depth, " : "", "height, width)"));
   return list;
 }
 

@@ -47,11 +47,12 @@ struct Conv : Parametrized<Layer, ConvParams> {
     return params.finish(context, convolution(context, x, params, context.layer));
   }
   bool convolves() const override { return true; }
+  bool looks_at_other_steps() const override { return true; }
 };
 NEON_REGISTER(
     Layer, Conv,
-    "Filters over images or volumes with bias or batch norm and an activation; a checkpoint holds W (K,R,S,C): maps, "
-    "height, width, channels of a group.",
+    "Filters over images, volumes or sequences with bias or batch norm and an activation; a checkpoint holds W "
+    "(K,R,S,C): maps, height, width, channels of a group; of sequences W (K,R,C).",
     {"ConvLayer"});
 
 using DeconvParams = WithActivation<FilterParams>;

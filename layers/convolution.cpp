@@ -2,6 +2,8 @@
 // images that they meet; a deconvolution's (C,R,S,K).
 #include "layers/convolution.h"
 
+#include "layers/step_windows.h"
+
 namespace neon {
 
 namespace {
@@ -26,7 +28,7 @@ Filter sizes_of(const FilterParams& params, int axes) {
   out.windows.size = size.of_space(axes, 1, "fshape", "ck");
   if (maps == 0)
     fail(ErrorKind::config, "fshape ", written(params), " lacks the number of feature maps: give nofm, or [",
-         axes == 3 ? "depth, " : "", "height, width, feature maps]");
+         axes == 3 ? "depth, " : "", axes == 1 ? "steps" : "height, width", ", feature maps]");
   if (size.of('c', 1) != 1)
     fail(ErrorKind::config, "fshape ", written(params), ": filters see all channels, leave J out");
   out.maps = maps;
@@ -64,15 +66,38 @@ Expr weights(LayerContext& context, const FilterParams& params, const Filter& fi
 
 }  // namespace
 
+namespace {
+
+// Windows over the steps of sequences.
+Windows step_windows(Windows windows, const ConvolutionParams& params) {
+  if (!params.causal) return windows;
+  if (windows.before[0] != 0)
+    fail(ErrorKind::config, "causal: true puts as many zeros before a sequence as its filters need; leave padding out");
+  windows.before[0] = windows.extent(0) - 1;
+  return windows;
+}
+
+}  // namespace
+
 Expr convolution(LayerContext& context, Expr x, const ConvolutionParams& params, const std::string& name) {
-  const Filter filter = filter_of(params, axes_of_space(x, "convolution"));
-  check_windows(x, filter.windows, "filter");
+  const bool sequence = context.is_sequence(x);
+  if (params.causal && !sequence)
+    fail(ErrorKind::config, "causal: true is for sequences (T,F); the input is ", context.sample_shape(x),
+         ", leave it out");
+  Filter filter = filter_of(params, sequence ? 1 : axes_of_space(x, "convolution"));
+  if (sequence) filter.windows = step_windows(filter.windows, params);
+  if (sequence) check_step_windows(x, filter.windows, "filter");
+  else check_windows(x, filter.windows, "filter");
   const int64_t channels = x.shape().back();
   if (channels % params.groups || filter.maps % params.groups)
     fail(ErrorKind::config, channels, " channels and ", filter.maps, " feature maps do not go into ", params.groups,
          " groups evenly");
   Expr w = weights(context, params, filter, filter.maps, channels / params.groups, params.groups, name, "Convolution");
-  return {x.graph(), convolution(x.graph(), x, w, filter.windows, params.groups)};
+  if (!sequence) return {x.graph(), convolution(x.graph(), x, w, filter.windows, params.groups)};
+  const Shape row{filter.maps, 1, filter.windows.size[0], channels / params.groups};
+  const Value y = convolution(context.graph, as_image_row(context, x, 0), reshape(w, row),
+                              over_image_row(filter.windows), params.groups);
+  return as_windowed_sequence(context, context.expr(y), x, filter.windows);
 }
 
 Expr deconvolution(LayerContext& context, Expr x, const FilterParams& params, const std::string& name) {
@@ -97,11 +122,12 @@ struct Convolution : Parametrized<Layer, ConvolutionParams> {
   using Parametrized::Parametrized;
   Expr forward(LayerContext& context, Expr x) const override { return convolution(context, x, params, context.layer); }
   bool convolves() const override { return true; }
+  bool looks_at_other_steps() const override { return true; }
 };
 NEON_REGISTER(
     Layer, Convolution,
-    "Filters over images or volumes, without bias; a checkpoint holds W (K,R,S,C): maps, height, width, channels "
-    "of a group.");
+    "Filters over images, volumes or sequences, without bias; a checkpoint holds W (K,R,S,C): maps, height, width, "
+    "channels of a group; of sequences W (K,R,C).");
 
 struct Deconvolution : Parametrized<Layer, FilterParams> {
   using Parametrized::Parametrized;

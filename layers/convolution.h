@@ -14,7 +14,8 @@ struct FilterParams {
   static void describe(auto&& p) {
     p("fshape", &FilterParams::fshape,
       "Size of the filters: 3, [height, width] or [depth, height, width]; or with the number of feature maps at the "
-      "end, as in [3, 3, 16]. In a map, {R: 3, S: 3, K: 16}, an axis left out has size 1.",
+      "end, as in [3, 3, 16]. In a map, {R: 3, S: 3, K: 16}, an axis left out has size 1. Of sequences (T,F) a number "
+      "of steps: 5, or [5, 16].",
       at_least(1), Required{});
     p("nofm", &FilterParams::nofm, "Number of feature maps. Leave it out where fshape ends with it.", at_least(1));
     p("strides", &FilterParams::strides, "Step from one window to the next, in pixels.", at_least(1), Alias{"stride"});
@@ -30,10 +31,14 @@ struct FilterParams {
 
 struct ConvolutionParams : FilterParams {
   int64_t groups = 1;
+  bool causal = false;
   static void describe(auto&& p) {
     FilterParams::describe(p);
     p("groups", &ConvolutionParams::groups,
       "Groups of channels; each is connected only to its own share of the feature maps.", at_least(1));
+    p("causal", &ConvolutionParams::causal,
+      "For sequences: the last element of a filter lies on its own step, so that no step sees later ones. Zeros come "
+      "before the first step, none behind the last; leave padding out.");
   }
 };
 
@@ -44,7 +49,7 @@ struct Filter {
 };
 Filter filter_of(const FilterParams& params, int axes);
 
-// x (N,H,W,C) -> (N,P,Q,K), W (K,R,S,C/groups); likewise in 3-D
+// x (N,H,W,C) -> (N,P,Q,K), W (K,R,S,C/groups); likewise in 3-D, and of sequences (N,T,F) -> (N,T',K), W (K,R,F/groups)
 Expr convolution(LayerContext& context, Expr x, const ConvolutionParams& params, const std::string& name);
 // x (N,P,Q,K) -> (N,H,W,C), W (K,R,S,C): the convolution from C maps to K, backwards
 Expr deconvolution(LayerContext& context, Expr x, const FilterParams& params, const std::string& name);

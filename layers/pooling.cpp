@@ -1,8 +1,10 @@
 // Pooling: the largest, the mean or the root of the summed squares of each window. Windows at the border see fewer
 // elements; a mean is over those that are there. With --caffe, a last window that is only partly filled counts, and a
 // mean divides by the places of its window that lie within the input and its padding.
+#include <limits>
+
 #include "backends/graph/ops.h"
-#include "layers/images.h"
+#include "layers/step_windows.h"
 
 namespace neon {
 
@@ -16,7 +18,8 @@ struct PoolingParams {
   static void describe(auto&& p) {
     p("fshape", &PoolingParams::fshape,
       "Size of the window: 2, [height, width], [depth, height, width], or all for the whole image. A map, {J: 2}, can "
-      "also pool channels; an axis left out has size 1.",
+      "also pool channels; an axis left out has size 1. Of sequences (T,F) a number of steps, or all, which gives one "
+      "row of features.",
       at_least(1), Required{});
     p("op", &PoolingParams::op,
       "Value of a window: max, the largest; avg or mean, the mean of the pixels that are there, without "
@@ -33,11 +36,13 @@ struct Pooling : Parametrized<Layer, PoolingParams> {
   using Parametrized::Parametrized;
 
   Expr forward(LayerContext& context, Expr x) const override {
+    if (context.is_sequence(x)) return over_steps(context, x);
     const Attributes attributes = attributes_of(x, context.caffe);
     if (params.op == "max") return largest(x, attributes);
     if (params.op == "l2") return norm(x, attributes);
     return context.caffe ? caffe_average(x, attributes) : average(x, attributes, false);
   }
+  bool looks_at_other_steps() const override { return true; }
 
  private:
   // The largest of rectified numbers is the rectified largest: so only that is rectified, here and in the gradient. But
@@ -52,6 +57,57 @@ struct Pooling : Parametrized<Layer, PoolingParams> {
 
   static Expr average(Expr x, const Attributes& attributes, bool count_padding) {
     return {x.graph(), x.graph().add("pool_avg", {x}, attributes.with("count_padding", int64_t(count_padding)))};
+  }
+
+  // Windows over the steps of a sequence.
+  Windows step_windows(Expr x) const {
+    Windows out;
+    out.size = params.fshape.all ? std::vector{x.shape()[1]} : params.fshape.of_space(1, 1, "fshape");
+    out.strides = params.strides.given() ? params.strides.of_space(1, 1, "strides") : out.size;
+    out.before = out.after = params.padding.of_space(1, 0, "padding");
+    out.dilation = {1};
+    check_step_windows(x, out, "window");
+    if (out.before[0] >= out.size[0])
+      fail(ErrorKind::config, "pooling: padding of ", out.before[0], " must be less than the window of ", out.size[0],
+           ", or windows at the ends would hold padding alone");
+    return out;
+  }
+
+  // x (N,T,F) -> (N,T',F), or (N,F) with fshape: all. A window sees no padded step, and what no window sees is 0.
+  Expr over_steps(LayerContext& context, Expr x) const {
+    const Windows windows = step_windows(x);
+    const Expr counts = counted_steps(context, x);
+    if (context.caffe && counts.value())
+      fail(ErrorKind::config, "pooling with --caffe counts padding, so it is not for sequences of different lengths");
+    const double least = -std::numeric_limits<double>::infinity();
+    const Expr row = as_image_row(context, x, params.op == "max" ? least : 0);
+    const Attributes attributes = step_attributes(windows, x.shape()[1], context.caffe);
+    Expr y;
+    if (params.op == "max") y = largest(row, attributes);
+    else if (params.op == "l2") y = norm(row, attributes);
+    else if (counts.value()) y = average_of(row, counts, attributes);
+    else y = context.caffe ? caffe_average(row, attributes) : average(row, attributes, false);
+    const Expr out = as_windowed_sequence(context, y, x, windows);
+    if (params.fshape.all) return reshape(out, {out.shape()[0], out.shape()[2]});
+    const Expr seen = unpadded(context, out);
+    if (!seen.value()) return out;
+    const Expr known = cast(apply("select", seen, out, out.constant(0)), out.dtype());
+    context.keep_axes(out, known);
+    return known;
+  }
+
+  static Attributes step_attributes(const Windows& windows, int64_t steps, bool caffe) {
+    const int64_t size = windows.size[0], stride = windows.strides[0], before = windows.before[0];
+    const int64_t after = caffe ? filling(steps, size, stride, before) : before;
+    return {{"window", std::vector<int64_t>{1, size, 1}},
+            {"strides", std::vector<int64_t>{1, stride, 1}},
+            {"padding", std::vector<int64_t>{0, 0, before, after, 0, 0}}};
+  }
+
+  // The mean of those elements of each window of x that count; x is 0 elsewhere.
+  static Expr average_of(Expr x, Expr counts, const Attributes& attributes) {
+    const Expr total = average(cast(x, counts.dtype()), attributes, true), share = average(counts, attributes, true);
+    return cast(total / apply("select", share, share, share.constant(1)), x.dtype());
   }
 
   // Caffe's pooling_layer.cpp: padding counts as zeros, but places beyond it, of a last window, do not count.
@@ -130,7 +186,9 @@ struct Pooling : Parametrized<Layer, PoolingParams> {
     return std::max((windows - 1) * stride + window - length - before, before);
   }
 };
-NEON_REGISTER(Layer, Pooling, "Pooling: the largest element, mean or root of the summed squares of each window.",
+NEON_REGISTER(Layer, Pooling,
+              "Pooling: the largest element, mean or root of the summed squares of each window, of images, volumes or "
+              "sequences.",
               {"PoolingLayer"});
 
 }  // namespace

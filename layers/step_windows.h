@@ -1,0 +1,21 @@
+// Filters and pooling windows that step over the steps of a sequence (N,T,F). To the ops of images a sequence is an
+// image of one row, (N,1,T,F).
+#pragma once
+#include "layers/images.h"
+
+namespace neon {
+
+// The sequence x as images (N,1,T,F), with `otherwise` in place of padded steps.
+Expr as_image_row(LayerContext& context, Expr x, double otherwise);
+// 1 for each step that is no padding and 0 for padding, (N,1,T,1); without a value where nothing is padded.
+Expr counted_steps(LayerContext& context, Expr x);
+// y (N,1,T',K), made of windows over x (N,T,F), as a sequence (N,T',K). Its lengths are the numbers of windows that lie
+// within a sequence and its padding, but at least 1.
+Expr as_windowed_sequence(LayerContext& context, Expr y, Expr x, const Windows& windows);
+// Windows of one axis, as windows over images of one row.
+Windows over_image_row(Windows windows);
+// Throws a config error where windows of one axis are larger than the sequence x and its padding. `what` they are:
+// "filter".
+void check_step_windows(Expr x, const Windows& windows, const char* what);
+
+}  // namespace neon
