@@ -6,10 +6,21 @@
 
 namespace neon {
 
+namespace {
+
+// The batch norm of x (N,T,F), its mean and variance (1,1,F), over the steps that count alone: `counts` (N,T,1) is 1
+// there and 0 elsewhere. The steps of a sequence are added one after the other, so that padding changes no bit.
+std::vector<Value> over_counted_steps(Expr x, Expr gamma, Expr beta, Expr counts, double epsilon) {
+  const auto total = [&](Expr each) { return sum(sum(apply("select", counts, each, each.constant(0)), {1}), {0}); };
+  const Expr count = sum(sum(counts, {1}), {0});
+  const Expr mean = total(x) / count, variance = total(square(x - mean)) / count;
+  const Expr y = (x - mean) * (gamma * apply("rsqrt", variance + epsilon)) + beta;
+  return {y, mean, variance};
+}
+
+}  // namespace
+
 Expr batch_norm(LayerContext& context, Expr x, const BatchNormParams& params, const std::string& name) {
-  if (context.lengths(x))
-    fail(ErrorKind::config, "batch norm of sequences of different lengths would count their padding; LayerNorm ",
-         "normalises each step by itself");
   const Shape shape = x.shape();
   const Shape stored{shape.back()};
   Shape wide = stored;
@@ -42,7 +53,10 @@ Expr batch_norm(LayerContext& context, Expr x, const BatchNormParams& params, co
     context.keep_axes(x, y);
     return y;
   }
-  auto results = graph.add_all("batch_norm", {wide_x, gamma, beta}, {{"axes", axes}, {"epsilon", params.eps}});
+  const Expr counts = unpadded(context, x);
+  const std::vector<Value> results =
+      counts.value() ? over_counted_steps(wide_x, gamma, beta, counts, params.eps)
+                     : graph.add_all("batch_norm", {wide_x, gamma, beta}, {{"axes", axes}, {"epsilon", params.eps}});
   auto follow = [&](Expr running, Value batch) {
     context.update_state(running, params.rho * running + (1 - params.rho) * reshape(Expr(graph, batch), stored));
   };

@@ -47,7 +47,7 @@ struct Conv : Parametrized<Layer, ConvParams> {
     return params.finish(context, convolution(context, x, params, context.layer));
   }
   bool convolves() const override { return true; }
-  bool looks_at_other_steps() const override { return true; }
+  Sight sight() const override { return params.causal ? Sight::before : Sight::any; }
 };
 NEON_REGISTER(
     Layer, Conv,

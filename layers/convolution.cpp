@@ -122,7 +122,7 @@ struct Convolution : Parametrized<Layer, ConvolutionParams> {
   using Parametrized::Parametrized;
   Expr forward(LayerContext& context, Expr x) const override { return convolution(context, x, params, context.layer); }
   bool convolves() const override { return true; }
-  bool looks_at_other_steps() const override { return true; }
+  Sight sight() const override { return params.causal ? Sight::before : Sight::any; }
 };
 NEON_REGISTER(
     Layer, Convolution,

@@ -14,8 +14,8 @@ struct FilterParams {
   static void describe(auto&& p) {
     p("fshape", &FilterParams::fshape,
       "Size of the filters: 3, [height, width] or [depth, height, width]; or with the number of feature maps at the "
-      "end, as in [3, 3, 16]. In a map, {R: 3, S: 3, K: 16}, an axis left out has size 1. Of sequences (T,F) a number "
-      "of steps: 5, or [5, 16].",
+      "end, as in [3, 3, 16]. In a map, {R: 3, S: 3, K: 16}, an axis left out has size 1. Sequences (T,F) take a "
+      "number of steps: 5, or [5, 16].",
       at_least(1), Required{});
     p("nofm", &FilterParams::nofm, "Number of feature maps. Leave it out where fshape ends with it.", at_least(1));
     p("strides", &FilterParams::strides, "Step from one window to the next, in pixels.", at_least(1), Alias{"stride"});

@@ -18,7 +18,8 @@ struct PoolingParams {
   static void describe(auto&& p) {
     p("fshape", &PoolingParams::fshape,
       "Size of the window: 2, [height, width], [depth, height, width], or all for the whole image. A map, {J: 2}, can "
-      "also pool channels; an axis left out has size 1. Of sequences (T,F) a number of steps, or all, which gives one "
+      "also pool channels; an axis left out has size 1. Sequences (T,F) take a number of steps, or all, which gives "
+      "one "
       "row of features.",
       at_least(1), Required{});
     p("op", &PoolingParams::op,
@@ -42,7 +43,7 @@ struct Pooling : Parametrized<Layer, PoolingParams> {
     if (params.op == "l2") return norm(x, attributes);
     return context.caffe ? caffe_average(x, attributes) : average(x, attributes, false);
   }
-  bool looks_at_other_steps() const override { return true; }
+  Sight sight() const override { return Sight::any; }
 
  private:
   // The largest of rectified numbers is the rectified largest: so only that is rectified, here and in the gradient. But
@@ -89,11 +90,7 @@ struct Pooling : Parametrized<Layer, PoolingParams> {
     else y = context.caffe ? caffe_average(row, attributes) : average(row, attributes, false);
     const Expr out = as_windowed_sequence(context, y, x, windows);
     if (params.fshape.all) return reshape(out, {out.shape()[0], out.shape()[2]});
-    const Expr seen = unpadded(context, out);
-    if (!seen.value()) return out;
-    const Expr known = cast(apply("select", seen, out, out.constant(0)), out.dtype());
-    context.keep_axes(out, known);
-    return known;
+    return filled_steps(context, out, 0);
   }
 
   static Attributes step_attributes(const Windows& windows, int64_t steps, bool caffe) {

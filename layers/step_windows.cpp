@@ -7,11 +7,17 @@ Expr counted_steps(LayerContext& context, Expr x) {
   return counts.value() ? reshape(counts, {x.shape()[0], 1, x.shape()[1], 1}) : counts;
 }
 
+Expr filled_steps(LayerContext& context, Expr x, double number) {
+  const Expr counts = unpadded(context, x);
+  if (!counts.value()) return x;
+  const Expr y = cast(apply("select", counts, cast(x, counts.dtype()), counts.constant(number)), x.dtype());
+  context.keep_axes(x, y);
+  return y;
+}
+
 Expr as_image_row(LayerContext& context, Expr x, double otherwise) {
   const Shape& shape = x.shape();
-  const Expr counts = unpadded(context, x);
-  const Expr known = counts.value() ? cast(apply("select", counts, x, x.constant(otherwise)), x.dtype()) : x;
-  return reshape(known, {shape[0], 1, shape[1], shape[2]});
+  return reshape(filled_steps(context, x, otherwise), {shape[0], 1, shape[1], shape[2]});
 }
 
 Windows over_image_row(Windows windows) {

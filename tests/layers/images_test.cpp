@@ -298,3 +298,43 @@ TEST_CASE("features of images are in the order of the data set until a layer of 
   CHECK(flattened->graph.leaves(LeafKind::input).size() == 1);
   for (int i = 0; i < flattened->graph.node_count(); ++i) CHECK(!flattened->graph.node(i).op->is(ops::transpose));
 }
+
+namespace {
+
+// What is said of a layer of sequences of seven steps of four features.
+std::string step_error(const std::string& yaml) {
+  try {
+    Graph graph;
+    LayerContext context(graph, true, DType::f32, 0);
+    context.layer = "L";
+    Expr x(graph, graph.input("x", DType::f32, {2, 7, 4}));
+    context.mark_sequence(x);
+    apply_layer(*Registry<Layer>::get().create(yaml_of(yaml)), context, {x});
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::config);
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("filters and windows over steps are one number, and what does not fit sequences is one line") {
+  CHECK(step_error("Conv: {fshape: 3, nofm: 2, init: Kaiming}") == "");
+  CHECK(step_error("Conv: {fshape: {S: 3, K: 2}, init: Kaiming, strides: {str_w: 2}}") == "");
+  CHECK_THAT(step_error("Conv: {fshape: [3, 3, 2], init: Kaiming}"),
+             Contains("fshape [3, 3, 2] has 3 numbers, sequences (T,F) have one axis, the steps; give one number"));
+  CHECK_THAT(step_error("Conv: {fshape: {R: 3, S: 3, K: 2}, init: Kaiming}"),
+             Contains("fshape 3 for the height, which sequences do not have; give one number"));
+  CHECK_THAT(step_error("Conv: {fshape: 3, init: Kaiming}"), Contains("give nofm, or [steps, feature maps]"));
+  CHECK_THAT(
+      step_error("Conv: {fshape: 5, nofm: 2, dilation: 2, padding: 0, init: Kaiming}"),
+      Contains("a filter of 9 steps (5 with dilation 2) does not fit in sequences of 7 steps; a smaller fshape"));
+  CHECK_THAT(step_error("Conv: {fshape: 3, nofm: 2, causal: true, padding: 1, init: Kaiming}"),
+             Contains("causal: true puts as many zeros before a sequence as its filters need; leave padding out"));
+  CHECK_THAT(image_error("Conv: {fshape: 3, nofm: 2, causal: true, init: Kaiming}", {3, 9, 7}),
+             Contains("causal: true is for sequences (T,F); the input is (3, 9, 7), leave it out"));
+  CHECK_THAT(step_error("Pooling: 8"), Contains("a window of 8 steps does not fit in sequences of 7 steps"));
+  CHECK_THAT(step_error("Pooling: {fshape: 2, padding: 2}"),
+             Contains("padding of 2 must be less than the window of 2"));
+}

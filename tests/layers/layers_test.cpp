@@ -37,7 +37,11 @@ Expr forward(const Layer& layer, GraphRun& run, const Setting& one, LayerContext
     inputs.push_back(run.value("memory", *memory));
     context.mark_sequence(inputs.back());
   }
-  return context.channels_first(apply_layer(layer, context, inputs));
+  if (const Setting* lengths = one.find("lengths"))
+    context.set_lengths(x, cast(run.value("lengths", *lengths), DType::i32));
+  const Expr y = context.channels_first(apply_layer(layer, context, inputs));
+  const Expr counts = unpadded(context, y);
+  return counts.value() ? apply("select", counts, y, y.constant(0)) : y;
 }
 
 void check_training(const Layer& layer, const Setting& one, const Arithmetic& arithmetic, Variables& kept) {

@@ -79,6 +79,30 @@ const std::string kInit = "init: {Uniform: {low: -1, high: 1}}";
 
 std::string cell(const std::string& name) { return "{" + name + ": {output_size: 4, " + kInit + "}}"; }
 
+std::string convolution(const std::string& options) {
+  return "{Conv: {fshape: 3, nofm: 4, bias: {Constant: 0.5}, " + kInit + ", " + options + "}}";
+}
+
+// Windows over steps that keep their number.
+std::vector<std::string> windows_by_step() {
+  return {convolution("padding: 1, activation: Tanh"),
+          convolution("causal: true, dilation: 2") + ", {Pooling: {fshape: 3, strides: 1, padding: 1, op: avg}}",
+          "{Affine: {nout: 4, batch_norm: true, " + kInit + "}}, BatchNorm, " +
+              convolution("padding: 1, activation: Rectlin"),
+          "{BiBNRNN: {output_size: 3, " + kInit + "}}"};
+}
+
+// Windows that leave fewer steps, some none of a sample's own, and what makes one row of them.
+std::vector<std::string> windows_to_rows() {
+  const std::string conv = convolution("activation: Rectlin"), strided = convolution("strides: 2, padding: 1");
+  std::vector<std::string> out = {conv + ", {Pooling: {fshape: all}}", strided + ", {Pooling: {fshape: all, op: avg}}",
+                                  strided + ", BatchNorm, {LSTM: {output_size: 3, " + kInit + "}}, RecurrentLast"};
+  for (const char* op : {"max", "avg", "l2"})
+    for (const char* over : {"RecurrentMax", "RecurrentMean", "RecurrentLast"})
+      out.push_back(convolution("padding: 1") + ", {Pooling: {fshape: 2, op: " + op + "}}, " + over);
+  return out;
+}
+
 std::vector<std::string> nets(bool tokens, bool of_steps) {
   const std::string end = "{Affine: {nout: 3, " + kInit + ", activation: Softmax}}]";
   const std::string begin = tokens ? "[{Embedding: {embedding_dim: 3, " + kInit + "}}, " : "[";
@@ -90,6 +114,8 @@ std::vector<std::string> nets(bool tokens, bool of_steps) {
         out.push_back(begin + cell(name) + ", " + over + ", " + end);
   }
   if (!of_steps) out.push_back(begin + "RecurrentLast, " + end);
+  for (const std::string& windows : of_steps ? windows_by_step() : windows_to_rows())
+    out.push_back(begin + windows + ", " + end);
   return out;
 }
 

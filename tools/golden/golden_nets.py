@@ -4,6 +4,7 @@ import torch
 import torch.nn.functional as F
 
 import golden_recurrent
+import golden_sequences
 import golden_transformer
 from golden_file import draw, stream
 
@@ -25,18 +26,18 @@ class BatchNorm:
 
 
 def layers():
-    x, maps = draw("x", (6, 4)), draw("maps", (3, 4, 1, 2))
-    cases = []
+    x, maps, cases = draw("x", (6, 4)), draw("maps", (3, 4, 1, 2)), []
 
     def case(layer, x, train, infer=None, bn=None, states=None, random=False, sequence=False, tokens=0, memory=None,
-             **parameters):
+             lengths=None, **parameters):
         """Two training passes over the same x, so that running statistics move twice; then inference, which alone is
-        meant of a layer that draws. Sequences x and memory are (N,T,F), tokens (N,T) numbers below `tokens`."""
+        meant of a layer that draws. Sequences are (N,T,F), tokens (N,T); results for steps beyond lengths are 0."""
         p = {name: torch.tensor(value, requires_grad=True) for name, value in parameters.items()}
         tx = torch.tensor(x, requires_grad=True)
         more = {} if memory is None else {"memory": torch.tensor(memory, requires_grad=True)}
         y = train(tx, **more, **p)
         kind = {"sequence": True} if sequence else {"tokens": tokens} if tokens else {}
+        kind |= {"lengths": np.array(lengths, dtype=float)} if lengths else {}
         g = draw(layer, tuple(y.shape))
         if y.requires_grad:
             y.backward(torch.tensor(g))
@@ -81,8 +82,8 @@ def layers():
     case({"Reshape": [2, -1]}, x, lambda x: x.reshape(6, 2, 2))
     case({"Reshape": [0, 2, 1]}, maps, lambda x: x.reshape(3, 4, 2, 1))
     case({"DataTransform": {"transform": "Tanh"}}, x, lambda x: torch.tanh(x.detach()) + 0 * x)
-    golden_recurrent.layers(case)
-    golden_transformer.layers(case)
+    for module in golden_recurrent, golden_transformer, golden_sequences:
+        module.layers(case)
     return cases
 
 
