@@ -23,6 +23,7 @@ struct DataContext {
   int rules = kDataRules;
   // The vocabulary of a net that was trained before: it names the tokens, whatever the training text has.
   std::optional<Vocabulary> vocabulary;
+  int64_t tokens = 0;                // those of that net, with names or without; 0: its samples are no tokens
   std::optional<ReadLimits> limits;  // of a checkpoint's paths; none: all may be read
 
   // Throws a config error where the limits forbid the folder.

@@ -105,6 +105,24 @@ class ChosenSamples : public SampleReader {
   mutable LeftOut left_out_;
 };
 
+// Some of the rows of another reader.
+class ChosenRows : public RowReader {
+ public:
+  ChosenRows(std::shared_ptr<const RowReader> from, const std::vector<int64_t>& rows)
+      : from_(std::move(from)), rows_(rows) {}
+  int64_t size() const override { return int64_t(rows_.size()); }
+  size_t input_bytes() const override { return from_->input_bytes(); }
+  size_t target_bytes() const override { return from_->target_bytes(); }
+  void read_row(int64_t index, std::span<std::byte> input, std::span<std::byte> target,
+                ReadScratch& scratch) const override {
+    from_->read_row(rows_[size_t(index)], input, target, scratch);
+  }
+
+ private:
+  const std::shared_ptr<const RowReader> from_;
+  const std::vector<int64_t> rows_;
+};
+
 }  // namespace
 
 Split rows_of(const Split& from, const std::vector<int64_t>& rows) {
@@ -116,6 +134,10 @@ Split rows_of(const Split& from, const std::vector<int64_t>& rows) {
   if (from.files) out.files = std::make_shared<ChosenSamples>(from.files, rows);
   if (from.reader) {
     out.reader = from.reader == from.files ? out.files : std::make_shared<ChosenSamples>(from.reader, rows);
+    return out;
+  }
+  if (from.rows) {
+    out.rows = std::make_shared<ChosenRows>(from.rows, rows);
     return out;
   }
   out.inputs = take_rows(from.inputs, rows);
@@ -174,7 +196,7 @@ void check_rows(const Split& split, const char* which, const std::string& source
 void warn_of_untrained_classes(const Data& data, const DataContext& context) {
   const Split& train = data.train;
   if (data.classes == 0 || (!train.reader && train.targets.dtype() != DType::i32)) return;
-  if (!data.vocabulary.empty() && data.label_of == LabelOf::step) return;  // bytes, say, that no text has
+  if (data.classes == data.tokens && data.label_of == LabelOf::step) return;  // bytes, say, that no text has
   std::vector<bool> trained(static_cast<size_t>(data.classes));
   for (int64_t i = 0; i < train.label_count(); ++i)
     if (train.label(i) >= 0) trained[size_t(train.label(i))] = true;

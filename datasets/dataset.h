@@ -19,6 +19,8 @@ struct Split {
   Tensor targets;
   // In place of both for streamed samples: u8, with i32 class labels.
   std::shared_ptr<const SampleReader> reader;
+  // In place of both for streamed tokens (T): i32, with as many i32 targets.
+  std::shared_ptr<const RowReader> rows;
   // The names, labels and sizes of the files of the samples, as a text; "" without files. The text is the same whether
   // samples are streamed or held in memory.
   std::string identity;
@@ -26,12 +28,14 @@ struct Split {
   std::shared_ptr<const SampleReader> files;
   // The arrays take too much of a GPU's memory: they stay in the host's, and the run copies batches.
   bool stays_on_host = false;
-  int64_t size() const { return reader ? reader->size() : inputs.empty() ? 0 : inputs.shape()[0]; }
-  DType dtype() const { return reader ? DType::u8 : inputs.dtype(); }
+  int64_t size() const {
+    return reader ? reader->size() : rows ? rows->size() : inputs.empty() ? 0 : inputs.shape()[0];
+  }
+  DType dtype() const { return reader ? DType::u8 : rows ? DType::i32 : inputs.dtype(); }
   // Whether each sample has one class. Otherwise, where there are classes, each pixel has one.
   bool labels_samples() const { return reader || (targets.dtype() == DType::i32 && targets.shape().rank() == 1); }
-  // Label i of label_count(): of a sample, a pixel or a step. A step without a label has -1.
-  int64_t label_count() const { return reader ? reader->size() : targets.elements(); }
+  // Label i of label_count(): of a sample, a pixel or a step. A step without a label has -1. None of streamed tokens.
+  int64_t label_count() const { return reader ? reader->size() : rows ? 0 : targets.elements(); }
   int32_t label(int64_t i) const { return reader ? reader->label(i) : targets.as<int32_t>()[size_t(i)]; }
 };
 

@@ -6,13 +6,7 @@
 
 namespace neon {
 
-namespace {
-
-using Tokens = std::span<const int32_t>;
-
-// tokens (L) -> inputs (n,T) and targets (n,T), n T >= L - 1. Steps past the end have the target -1, which counts
-// nowhere.
-Split pieces_of(Tokens tokens, int64_t steps, const std::string& source, const char* part) {
+Split pieces_of(std::span<const int32_t> tokens, int64_t steps, const std::string& source, const char* part) {
   if (tokens.empty()) return {};
   if (tokens.size() < 2)
     fail(ErrorKind::data, source, ": the ", part, " text has ", tokens.size(),
@@ -29,7 +23,6 @@ Split pieces_of(Tokens tokens, int64_t steps, const std::string& source, const c
   return out;
 }
 
-// Tokens that are kept apart of `count`.
 int64_t validation_tokens(double validation, int64_t count, int64_t steps, const std::string& source) {
   if (validation == 0) return 0;
   if (validation >= 1 && validation != std::floor(validation))
@@ -40,6 +33,8 @@ int64_t validation_tokens(double validation, int64_t count, int64_t steps, const
          " for training or validation");
   return int64_t(std::ceil(wanted));
 }
+
+namespace {
 
 // The share of a text whose length is not yet known in tokens, in bytes: the last tokens need not be those of a share.
 std::string_view without_end(std::string_view text, TextUnit unit, int64_t tokens, const std::string& source) {

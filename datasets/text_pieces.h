@@ -1,6 +1,7 @@
 // Texts as pieces of so many steps, each of which goes on where the one before it ends. The target of a step is the
 // token that follows it.
 #pragma once
+#include <span>
 #include <string>
 
 #include "datasets/dataset.h"
@@ -40,6 +41,13 @@ struct TextParts {
 // Throws a config error where the text is too short for that, a data error where a part has fewer than two tokens.
 // Training texts give the vocabulary; <unk> joins it, with a warning, where another part has tokens that it lacks.
 Data pieces_of_text(const TextParts& parts, const TextParams& params, double validation, const DataContext& context);
+
+// Tokens (L) as inputs (n,T) and targets (n,T), n T >= L - 1. Steps past the end have the target -1, which counts
+// nowhere. No tokens give no samples; one is a data error, which names `source` and the part.
+Split pieces_of(std::span<const int32_t> tokens, int64_t steps, const std::string& source, const char* part);
+// The tokens at the end of so many that the parameter `validation` keeps apart: their share below 1, or their number of
+// samples. A config error where that leaves too few.
+int64_t validation_tokens(double validation, int64_t count, int64_t steps, const std::string& source);
 
 // The data as headers would describe it.
 DataCheck check_of(const Data& data);

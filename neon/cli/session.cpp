@@ -160,6 +160,7 @@ Data load_data(const Experiment& experiment, const RunOptions& options, const st
   if (former) context.limits = former->limits;
   if (former) context.rules = former->run.meaning.rules;
   if (former && !former->run.meaning.vocabulary.empty()) context.vocabulary = former->run.meaning.vocabulary;
+  if (former) context.tokens = former->run.meaning.tokens;
   if (former && former->goes_on) context.streams = was_streamed(former->run.position.data);
   Data data = of_dataset(experiment, [&] { return experiment.params.dataset->load(context); });
   print_warnings(warnings);

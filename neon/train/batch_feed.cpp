@@ -12,6 +12,7 @@ namespace {
 // memory would only take more.
 std::shared_ptr<const RowReader> rows_to_stream(const Split& split, int64_t batch) {
   if (split.reader) return split.reader;
+  if (split.rows) return split.rows;
   if (!split.stays_on_host) return nullptr;
   auto rows = std::make_shared<const HeldRows>(split);
   return ring_samples(rows->size(), batch, rows->bytes()) < rows->size() ? rows : nullptr;

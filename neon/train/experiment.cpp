@@ -231,6 +231,12 @@ DataLayout layout_of(const Data& data) {
   out.dtype = data.train.dtype();
   out.train_size = data.train.size();
   out.target_is_input = data.train.reader ? data.classes == 0 : data.train.targets.empty();
+  if (data.train.rows) {
+    out.target_is_input = false;
+    out.target_dtype = DType::i32;
+    out.target = data.sample;
+    return out;
+  }
   if (out.target_is_input) return out;
   if (data.train.reader) {
     out.target_dtype = DType::i32;

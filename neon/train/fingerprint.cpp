@@ -39,6 +39,18 @@ std::string of_contents(const SampleReader& files, int64_t classes) {
   return sum_of(sums.data(), sums.size() * sizeof sums[0]);
 }
 
+std::string of_rows(const RowReader& rows) {
+  const int64_t n = rows.size(), count = std::min(n, kFilesRead);
+  std::vector<std::byte> bytes(size_t(count) * rows.bytes());
+  ReadScratch scratch;
+  for (int64_t k = 0; k < count; ++k) {
+    const auto row = std::span(bytes).subspan(size_t(k) * rows.bytes(), rows.bytes());
+    rows.read_row(count == n ? k : k * (n - 1) / (count - 1), row.first(rows.input_bytes()),
+                  row.subspan(rows.input_bytes()), scratch);
+  }
+  return sum_of(bytes.data(), bytes.size());
+}
+
 // Checksums of one set by what they are of.
 struct SetSums {
   std::string name;  // "96 training samples"
@@ -82,7 +94,8 @@ std::string fingerprint(const Split& split, const std::string& name, const Data&
   std::vector<std::string> sums;
   if (!split.identity.empty()) sums.push_back("files " + sum_of(split.identity + scaling));
   if (split.files && split.files->size() > 0) sums.push_back("contents " + of_contents(*split.files, data.classes));
-  if (!split.reader) {
+  if (split.rows) sums.push_back("contents " + of_rows(*split.rows));
+  if (!split.reader && !split.rows) {
     const std::string values = sum_of(text(of_tensor(split.inputs), of_tensor(split.targets), scaling));
     sums.push_back(sums.empty() ? values : "values " + values);
   }

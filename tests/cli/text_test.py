@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Nets of texts from the command line: training in streams, stopping and resuming, going on with a text, bad input."""
 import re
+import struct
 
 import support
 from support import Case, tensors
@@ -71,6 +72,35 @@ class Texts(Case):
         self.assertEqual(len(costs), 2)
         self.assertEqual(self.neon("sample", "m.safetensors", "--prompt", "abcac", "--length", "13", "--temperature", "0").out,
                          "abcacbabcacbabcacb\n")
+
+    def test_files_of_tokens_in_memory_or_read_in_the_run(self):
+        self.write("a.bin", b"".join(struct.pack("<H", "abc".index(letter)) for letter in TEXT))
+        tokens = self.spec(SPEC.replace("Text: {path: a.txt", "Tokens: {path: a.bin"), "tokens.yaml")
+        few = ["--set", "dataset.Tokens.memory_share=1e-9"]
+        runs = {}
+        for streams in "true", "false":
+            for name, more in ("text", ()), ("held", ()), ("read", few):
+                kind, spec = ("Text", self.text) if name == "text" else ("Tokens", tokens)
+                self.neon(spec, "-r", "3", "-e", "3", "-s", "m.safetensors", "--set", f"dataset.{kind}.streams={streams}", *more)
+                runs[name], _ = tensors(self.path("m.safetensors"))
+            self.assertEqual(runs["text"], runs["held"])
+            self.assertEqual(runs["text"], runs["read"])
+        self.assertIn("the set is streamed", self.neon("check", tokens, *few).out)
+        self.assertIn("a.bin (uint16): ", self.neon("check", tokens).out)
+        # A stopped run goes on; other tokens are refused, also where only their contents differ.
+        self.neon(tokens, "-r", "3", "-e", "2", "-s", "part.safetensors", *few, "--set", "dataset.Tokens.streams=false")
+        content = self.read("a.bin")
+        self.write("a.bin", content[:2] + b"\2\0" + content[4:])
+        self.refused(3, "resume", "-e", "3", "part.safetensors", says="the data are not those that the run began with")
+        self.write("a.bin", content)
+        self.neon("resume", "-e", "3", "part.safetensors")
+        self.assertEqual(tensors(self.path("part.safetensors"))[0], runs["text"])
+        self.write("b.bin", b"\0\0\1\0" * 40)
+        self.neon("eval", "part.safetensors", "--set", "dataset.Tokens.path=b.bin")
+        # Of the 80 tokens the last 16 are validation tokens, and only these are read.
+        self.write("b.bin", b"\3\0\1\0" * 40)
+        self.refused(3, "eval", "part.safetensors", "--set", "dataset.Tokens.path=b.bin",
+                     says="b.bin: token 64 is 3; they must be below 3, the number of different tokens")
 
     def test_pieces_of_another_length_are_evaluated_alike(self):
         self.neon(self.text, "-r", "1", "-e", "2", "-s", "m.safetensors")

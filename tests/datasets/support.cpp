@@ -65,11 +65,12 @@ bool agrees(const neon::DataCheck& check, const neon::Data& data) {
   CHECK(check.sample == data.sample);
   CHECK(check.channels_last == data.channels_last);
   CHECK(check.classes == data.classes);
-  CHECK(check.dtype == data.train.inputs.dtype());
+  CHECK(check.dtype == data.train.dtype());
   CHECK(check.scale == data.scale);
   CHECK(check.shift == data.shift);
   const neon::Shape& targets = data.train.targets.shape();
-  if (data.train.targets.empty()) CHECK(check.target.rank() == 0);
+  if (data.train.rows) CHECK(check.target == data.sample);
+  else if (data.train.targets.empty()) CHECK(check.target.rank() == 0);
   else CHECK(check.target == (targets.rank() > 1 ? targets.slice(1, targets.rank()) : neon::Shape{1}));
   CHECK(check.train_size == data.train.size());
   CHECK(check.test_size == data.test.size());
@@ -77,7 +78,8 @@ bool agrees(const neon::DataCheck& check, const neon::Data& data) {
   CHECK(check.source == data.source);
   CHECK(neon::held_bytes(check) == neon::held_bytes(data));
   for (const neon::Split* split : {&data.train, &data.test, &data.validation})
-    if (split->size() > 0) CHECK(split->inputs.shape().slice(1, split->inputs.shape().rank()) == data.stored_sample());
+    if (split->size() > 0 && !split->rows)
+      CHECK(split->inputs.shape().slice(1, split->inputs.shape().rank()) == data.stored_sample());
   return check.found && check.train_size == data.train.size();
 }
 
