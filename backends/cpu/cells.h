@@ -1,8 +1,11 @@
-// Kernels of recurrent cells: a product of all samples for each step, and loops over the samples' rows beside it. They
+// Kernels of recurrent cells: threads share samples and units, and each goes through all steps of its share. They
 // compute in f32, or f64 for f64; arrays of 16 bits are converted as a whole.
 #pragma once
+#include <omp.h>
+
+#include "backends/cpu/cell_team.h"
 #include "backends/cpu/operand.h"
-#include "backends/cpu/step_product.h"
+#include "backends/cpu/step_weights.h"
 #include "backends/elementwise/kernels.h"
 
 namespace neon::cpu {
@@ -37,16 +40,18 @@ class CellKernel : public Kernel {
   std::string implementation() const override { return "cells"; }
 
  protected:
-  // `states` has the shape (N,T,H); lengths may be an invalid Value.
-  CellKernel(const LoweredKernel& kernel, Context& context, Value states, Value lengths)
+  // `states` has the shape (N,T,H); lengths may be an invalid Value. The cell has `gates` parts in its weights.
+  CellKernel(const LoweredKernel& kernel, Context& context, Value states, Value lengths, int64_t gates)
       : samples_(context.type(states).shape[0]),
         steps_(context.type(states).shape[1]),
         units_(context.type(states).shape[2]),
         reverse_(kernel.attributes.integer("reverse") != 0),
-        threads_(context.threads),
+        threads_(team_of(samples_ * steps_ * gates * units_ * units_ / kProductsOfOneThread, context.threads)),
         activation_(kernel.attributes.string("activation")),
         gate_(kernel.attributes.string("gate")),
         context_(context),
+        shares_({samples_, units_, kPanel, gates * units_ * units_ * int64_t(sizeof(R))}, threads_),
+        alone_({samples_, units_, kPanel, 0}, 1),
         lengths_(lengths ? context.slot(lengths) : nullptr) {
     const DType stored = context.type(kernel.outputs[0]).dtype;
     if (size_of(stored) != 2) return;
@@ -54,13 +59,10 @@ class CellKernel : public Kernel {
     load_ = elementwise::load_function(stored, dtype_of<R>());
   }
 
-  std::unique_ptr<StepProduct<R>> product(int64_t inner, int64_t columns, bool transposed) {
-    return make_step_product<R>({samples_, inner, columns, transposed}, threads_);
-  }
   Operand operand(Value value) { return Operand(context_, value, dtype_of<R>()); }
   const R* read(Operand& from) { return static_cast<const R*>(from.load(threads_)); }
   static R* place(Operand& to) { return static_cast<R*>(to.place()); }
-  // Room of so many numbers for each sample.
+  // Room of so many numbers for each sample; of two steps in turn, where others still read what was written before.
   Tensor room(int64_t numbers) const { return Tensor(dtype_of<R>(), {samples_, numbers}); }
 
   // Steps in the order of the cell: number k of the forward pass, k of the backward pass.
@@ -79,11 +81,16 @@ class CellKernel : public Kernel {
       load_(stored, row + first, count);
     }
   }
-  // body(n) for all samples, in parallel.
+  // body(share) for all shares, each by a thread of its own.
   template <typename Body>
-  void each_sample(int64_t numbers, Body&& body) const {
-#pragma omp parallel for num_threads(threads_) schedule(static) if (samples_ * numbers > kElementsOfOneThread)
-    for (int64_t n = 0; n < samples_; ++n) body(n);
+  void each_share(Body&& body) const {
+    if (threads_ == 1) return body(alone_[0]);
+#pragma omp parallel num_threads(threads_)
+    {
+      // A team of another size than asked for cannot meet as planned.
+      if (omp_get_num_threads() == shares_.count()) body(shares_[omp_get_thread_num()]);
+      else if (omp_get_thread_num() == 0) body(alone_[0]);
+    }
   }
 
   const int64_t samples_, steps_, units_;
@@ -92,7 +99,10 @@ class CellKernel : public Kernel {
   const CellFunction<R> activation_, gate_;
 
  private:
+  static constexpr int64_t kProductsOfOneThread = 1 << 18;  // fewer are not worth a second thread
+
   Context& context_;
+  const CellShares shares_, alone_;
   void** lengths_;
   elementwise::ConvertFunction store_ = nullptr, load_ = nullptr;  // of 16-bit states
 };

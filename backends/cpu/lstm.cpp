@@ -10,7 +10,7 @@ template <typename R>
 class LstmKernel : public CellKernel<R> {
  public:
   LstmKernel(const LoweredKernel& kernel, Context& context)
-      : CellKernel<R>(kernel, context, kernel.outputs[0], kernel.inputs.size() > 4 ? kernel.inputs[4] : Value{}),
+      : CellKernel<R>(kernel, context, kernel.outputs[0], kernel.inputs.size() > 4 ? kernel.inputs[4] : Value{}, 4),
         z_(this->operand(kernel.inputs[0])),
         w_(this->operand(kernel.inputs[1])),
         h0_(this->operand(kernel.inputs[2])),
@@ -18,52 +18,67 @@ class LstmKernel : public CellKernel<R> {
         h_(this->operand(kernel.outputs[0])),
         c_(this->operand(kernel.outputs[1])),
         gates_(this->operand(kernel.outputs[2])),
-        product_(this->product(this->units_, 4 * this->units_, true)),
-        state_(this->room(this->units_)),
-        sums_(this->room(4 * this->units_)) {}
+        weights_({this->units_, 4, this->units_, true}),
+        states_{this->room(this->units_), this->room(this->units_)},
+        sums_(this->room(weights_.row())) {}
 
   void run(const Run&) override {
-    const int64_t units = this->units_, steps = this->steps_;
-    const R *z = this->read(z_), *h0 = this->read(h0_), *c0 = this->read(c0_);
-    R *h = this->place(h_), *c = this->place(c_), *gates = this->place(gates_);
-    R *state = static_cast<R*>(state_.data()), *sums = static_cast<R*>(sums_.data());
-    product_->take(this->read(w_));
-    std::copy_n(h0, this->samples_ * units, state);
-    for (int64_t k = 0; k < steps; ++k) {
-      const int64_t t = this->forward_step(k), last = this->before(t);
-      product_->multiply(state, sums);
-      this->each_sample(8 * units, [&](int64_t n) {
-        const int64_t at = n * steps + t;
-        const R* c_before = last < 0 ? c0 + n * units : c + (n * steps + last) * units;
-        step(z + at * 4 * units, sums + n * 4 * units, c_before, this->is_padding(n, t), state + n * units,
-             c + at * units, gates + at * 4 * units);
-        std::copy_n(state + n * units, units, h + at * units);
-      });
-    }
+    weights_.take(this->read(w_), this->threads_);
+    arrays_ = {this->read(z_), this->read(h0_), this->read(c0_), this->place(h_), this->place(c_), this->place(gates_)};
+    std::copy_n(arrays_.h0, this->samples_ * this->units_, static_cast<R*>(states_[0].data()));
+    this->each_share([this](const CellShare& share) { all_steps(share); });
     for (Operand* written : {&h_, &c_, &gates_}) written->store(this->threads_);
   }
 
  private:
-  // `state` is h of the step before, and becomes that of this one.
-  void step(const R* z, const R* sums, const R* c_before, bool padding, R* state, R* c, R* gates) const {
-    const int64_t units = this->units_;
-    for (int64_t j = 0; j < 4 * units; ++j) gates[j] = z[j] + sums[j];
-    this->gate_.apply(gates, gates, 3 * units);
-    this->activation_.apply(gates + 3 * units, gates + 3 * units, units);
-    if (padding) {
-      std::copy_n(c_before, units, c);
-      return;
+  void all_steps(const CellShare& share) {
+    const int64_t units = this->units_, first = share.first_sample;
+    R* sums = static_cast<R*>(sums_.data());
+    for (int64_t k = 0; k < this->steps_; ++k) {
+      const int64_t t = this->forward_step(k);
+      R *before = static_cast<R*>(states_[k % 2].data()), *after = static_cast<R*>(states_[(k + 1) % 2].data());
+      weights_.multiply(before + first * units, share.samples(), share.first_unit, share.units,
+                        sums + first * weights_.row());
+      for (int64_t n = first; n < share.last_sample; ++n)
+        step(n, t, share, sums + n * weights_.row(), before + n * units, after + n * units);
+      share.meet();
     }
-    const R *i = gates, *f = gates + units, *o = gates + 2 * units, *g = gates + 3 * units;
-    for (int64_t j = 0; j < units; ++j) c[j] = f[j] * c_before[j] + i[j] * g[j];
-    this->activation_.apply(c, state, units);
-    for (int64_t j = 0; j < units; ++j) state[j] = o[j] * state[j];
-    this->round_as_stored(state, units);
   }
 
+  // Sample n at step t: `before` is the state of the step before, `after` that of this one.
+  void step(int64_t n, int64_t t, const CellShare& share, const R* sums, const R* before, R* after) const {
+    const int64_t units = this->units_, own = share.units, from = share.first_unit, at = n * this->steps_ + t,
+                  last = this->before(t), padded = weights_.row() / 4;
+    const R* z = arrays_.z + at * 4 * units + from;
+    const R* c_before = (last < 0 ? arrays_.c0 + n * units : arrays_.c + (n * this->steps_ + last) * units) + from;
+    R *gates = arrays_.gates + at * 4 * units + from, *c = arrays_.c + at * units + from, *state = after + from;
+    for (int64_t gate = 0; gate < 4; ++gate) {
+      R* value = gates + gate * units;
+      const R* sum = sums + gate * padded + from;
+      for (int64_t j = 0; j < own; ++j) value[j] = z[gate * units + j] + sum[j];
+      (gate < 3 ? this->gate_ : this->activation_).apply(value, value, own);
+    }
+    if (this->is_padding(n, t)) {
+      std::copy_n(c_before, own, c);
+      std::copy_n(before + from, own, state);
+    } else {
+      const R *i = gates, *f = gates + units, *o = gates + 2 * units, *g = gates + 3 * units;
+      for (int64_t j = 0; j < own; ++j) c[j] = f[j] * c_before[j] + i[j] * g[j];
+      this->activation_.apply(c, state, own);
+      for (int64_t j = 0; j < own; ++j) state[j] = o[j] * state[j];
+      this->round_as_stored(state, own);
+    }
+    std::copy_n(state, own, arrays_.h + at * units + from);
+  }
+
+  struct Arrays {
+    const R *z, *h0, *c0;
+    R *h, *c, *gates;
+  };
   Operand z_, w_, h0_, c0_, h_, c_, gates_;
-  std::unique_ptr<StepProduct<R>> product_;
-  Tensor state_, sums_;
+  StepWeights<R> weights_;
+  Tensor states_[2], sums_;
+  Arrays arrays_ = {};
 };
 
 template <typename R>
@@ -73,31 +88,20 @@ class LstmGradientKernel : public CellKernel<R> {
       : LstmGradientKernel(kernel, context, kernel.attributes.integer("state_gradient") ? 6 : 5) {}
 
   void run(const Run&) override {
-    const int64_t units = this->units_, steps = this->steps_;
     arrays_ = {this->read(gates_), this->read(c_), this->read(c0_), this->read(g_), gc_ ? this->read(*gc_) : nullptr,
                this->place(dz_)};
-    R *dh = static_cast<R*>(dh_passed_.data()), *dc = static_cast<R*>(dc_passed_.data()),
-      *inner = static_cast<R*>(inner_.data());
-    product_->take(this->read(w_));
-    for (Tensor* passed : {&dh_passed_, &dc_passed_})
-      std::fill_n(static_cast<R*>(passed->data()), passed->elements(), R(0));
-    for (int64_t k = 0; k < steps; ++k) {
-      const int64_t t = this->backward_step(k);
-      this->each_sample(12 * units,
-                        [&](int64_t n) { step(n, t, dh + n * units, dc + n * units, inner + n * 4 * units); });
-      product_->multiply(inner, static_cast<R*>(products_.data()));
-      const R* products = static_cast<const R*>(products_.data());
-      for (int64_t n = 0; n < this->samples_; ++n)
-        if (!this->is_padding(n, t)) std::copy_n(products + n * units, units, dh + n * units);
-    }
-    std::copy_n(dh, this->samples_ * units, this->place(dh0_));
-    std::copy_n(dc, this->samples_ * units, this->place(dc0_));
+    weights_.take(this->read(w_), this->threads_);
+    for (Tensor* passed : {&dh_, &dc_}) std::fill_n(static_cast<R*>(passed->data()), passed->elements(), R(0));
+    this->each_share([this](const CellShare& share) { all_steps(share); });
+    std::copy_n(static_cast<R*>(dh_.data()), dh_.elements(), this->place(dh0_));
+    std::copy_n(static_cast<R*>(dc_.data()), dc_.elements(), this->place(dc0_));
     for (Operand* written : {&dz_, &dh0_, &dc0_}) written->store(this->threads_);
   }
 
  private:
   LstmGradientKernel(const LoweredKernel& kernel, Context& context, size_t given)
-      : CellKernel<R>(kernel, context, kernel.inputs[1], kernel.inputs.size() > given ? kernel.inputs[given] : Value{}),
+      : CellKernel<R>(kernel, context, kernel.inputs[1], kernel.inputs.size() > given ? kernel.inputs[given] : Value{},
+                      4),
         gates_(this->operand(kernel.inputs[0])),
         c_(this->operand(kernel.inputs[1])),
         w_(this->operand(kernel.inputs[2])),
@@ -106,44 +110,67 @@ class LstmGradientKernel : public CellKernel<R> {
         dz_(this->operand(kernel.outputs[0])),
         dh0_(this->operand(kernel.outputs[1])),
         dc0_(this->operand(kernel.outputs[2])),
-        product_(this->product(4 * this->units_, this->units_, false)),
-        dh_passed_(this->room(this->units_)),
-        dc_passed_(this->room(this->units_)),
-        inner_(this->room(4 * this->units_)),
-        products_(this->room(this->units_)),
+        weights_({4 * this->units_, 1, this->units_, false}),
+        dh_(this->room(this->units_)),
+        dc_(this->room(this->units_)),
+        inner_{this->room(4 * this->units_), this->room(4 * this->units_)},
+        products_(this->room(weights_.row())),
         squashed_(this->room(this->units_)) {
     if (given == 6) gc_.emplace(this->operand(kernel.inputs[5]));
   }
 
+  void all_steps(const CellShare& share) {
+    const int64_t units = this->units_, first = share.first_sample, row = weights_.row();
+    R *dh = static_cast<R*>(dh_.data()), *products = static_cast<R*>(products_.data());
+    for (int64_t k = 0; k < this->steps_; ++k) {
+      const int64_t t = this->backward_step(k);
+      R* inner = static_cast<R*>(inner_[k % 2].data());
+      for (int64_t n = first; n < share.last_sample; ++n) step(n, t, share, inner + n * 4 * units);
+      share.meet();
+      weights_.multiply(inner + first * 4 * units, share.samples(), share.first_unit, share.units,
+                        products + first * row);
+      for (int64_t n = first; n < share.last_sample; ++n)
+        if (!this->is_padding(n, t))
+          std::copy_n(products + n * row + share.first_unit, share.units, dh + n * units + share.first_unit);
+    }
+  }
+
   // Sample n at step t. dh and dc begin as the gradients that the next step passed. dc becomes the gradient that this
-  // step passes, and dh the whole gradient of the state, which padding passes on.
-  void step(int64_t n, int64_t t, R* dh, R* dc, R* inner) {
-    const int64_t units = this->units_, at = n * this->steps_ + t, last = this->before(t);
-    const R *gates = arrays_.gates + at * 4 * units, *g = arrays_.g + at * units;
+  // step passes, and dh the whole gradient of the state, which padding passes on. `inner` (4H) is what the product of
+  // the step takes.
+  void step(int64_t n, int64_t t, const CellShare& share, R* inner) {
+    const int64_t units = this->units_, own = share.units, from = share.first_unit, at = n * this->steps_ + t,
+                  last = this->before(t);
+    const R *gates = arrays_.gates + at * 4 * units + from, *g = arrays_.g + at * units + from;
     const R *i = gates, *f = gates + units, *o = gates + 2 * units, *candidate = gates + 3 * units;
-    const R* c_before = last < 0 ? arrays_.c0 + n * units : arrays_.c + (n * this->steps_ + last) * units;
-    for (int64_t j = 0; j < units; ++j) dh[j] += g[j];
+    const R* c_before = (last < 0 ? arrays_.c0 + n * units : arrays_.c + (n * this->steps_ + last) * units) + from;
+    R *dh = static_cast<R*>(dh_.data()) + n * units + from, *dc = static_cast<R*>(dc_.data()) + n * units + from;
+    for (int64_t j = 0; j < own; ++j) dh[j] += g[j];
     if (arrays_.gc)
-      for (int64_t j = 0; j < units; ++j) dc[j] += arrays_.gc[at * units + j];
-    R* dz = arrays_.dz + at * 4 * units;
+      for (int64_t j = 0; j < own; ++j) dc[j] += arrays_.gc[at * units + from + j];
+    R *dz = arrays_.dz + at * 4 * units + from, *di = inner + from;
+    R *df = di + units, *d_o = di + 2 * units, *dg = di + 3 * units;
     if (this->is_padding(n, t)) {
-      std::fill_n(dz, 4 * units, R(0));
-      std::fill_n(inner, 4 * units, R(0));
+      for (int64_t gate = 0; gate < 4; ++gate) {
+        std::fill_n(dz + gate * units, own, R(0));
+        std::fill_n(di + gate * units, own, R(0));
+      }
       return;
     }
-    R *di = inner, *df = inner + units, *d_o = inner + 2 * units, *dg = inner + 3 * units;
-    R* y = static_cast<R*>(squashed_.data()) + n * units;
-    this->activation_.apply(arrays_.c + at * units, y, units);
-    for (int64_t j = 0; j < units; ++j) di[j] = dh[j] * o[j], d_o[j] = dh[j] * y[j];
-    this->activation_.derive(di, y, di, units);
-    for (int64_t j = 0; j < units; ++j) {
+    R* y = static_cast<R*>(squashed_.data()) + n * units + from;
+    this->activation_.apply(arrays_.c + at * units + from, y, own);
+    for (int64_t j = 0; j < own; ++j) di[j] = dh[j] * o[j], d_o[j] = dh[j] * y[j];
+    this->activation_.derive(di, y, di, own);
+    for (int64_t j = 0; j < own; ++j) {
       const R total = dc[j] + di[j];
       di[j] = total * candidate[j], df[j] = total * c_before[j], dg[j] = total * i[j];
       dc[j] = total * f[j];
     }
-    this->gate_.derive(inner, gates, inner, 3 * units);
-    this->activation_.derive(dg, candidate, dg, units);
-    std::copy_n(inner, 4 * units, dz);
+    for (int64_t gate = 0; gate < 4; ++gate) {
+      R* of_gate = di + gate * units;
+      (gate < 3 ? this->gate_ : this->activation_).derive(of_gate, gates + gate * units, of_gate, own);
+      std::copy_n(of_gate, own, dz + gate * units);
+    }
   }
 
   struct Arrays {
@@ -152,8 +179,8 @@ class LstmGradientKernel : public CellKernel<R> {
   };
   Operand gates_, c_, w_, c0_, g_, dz_, dh0_, dc0_;
   std::optional<Operand> gc_;
-  std::unique_ptr<StepProduct<R>> product_;
-  Tensor dh_passed_, dc_passed_, inner_, products_, squashed_;
+  StepWeights<R> weights_;
+  Tensor dh_, dc_, inner_[2], products_, squashed_;
   Arrays arrays_ = {};
 };
 

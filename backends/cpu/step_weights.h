@@ -1,0 +1,67 @@
+// The weights of a recurrent cell as the products of its steps want them: packed once, read at every step.
+#pragma once
+#include "backends/cpu/block_product.h"
+#include "backends/cpu/kernel.h"
+#include "neon/core/tensor.h"
+
+namespace neon::cpu {
+
+// Columns of a panel, of which blocks of products make two vectors of the widest registers; and their multiple.
+constexpr int64_t kPanel = 32, kLane = elementwise::kWinogradChannels;
+
+struct StepSizes {
+  int64_t inner;         // K
+  int64_t gates, units;  // the columns are gates · units; results have each gate's in a part of its own
+  bool transposed;       // w is (gates units, K) instead of (K, gates units)
+  int64_t columns() const { return gates * units; }
+  int64_t padded() const { return divided_up(units, kLane) * kLane; }  // units of a gate, in results and panels
+};
+
+template <typename R>
+class StepWeights {
+ public:
+  explicit StepWeights(const StepSizes& sizes)
+      : sizes_(sizes), packed_(dtype_of<R>(), {sizes.inner * sizes.gates * sizes.padded()}) {}
+
+  // For the steps that follow.
+  void take(const R* w, int threads) {
+    const int64_t panels = divided_up(sizes_.units, kPanel), all = sizes_.gates * panels;
+#pragma omp parallel for num_threads(threads) schedule(static) if (packed_.elements() > kElementsOfOneThread)
+    for (int64_t i = 0; i < all; ++i) pack(w, i / panels, i % panels * kPanel);
+  }
+
+  // a (rows,K) in rows without gaps -> the sums of units [first, first + count) in each part of out (rows, gates
+  // padded()); `first` begins a panel. Each is summed in one order.
+  void multiply(const R* a, int64_t rows, int64_t first, int64_t count, R* out) const {
+    const int64_t padded = sizes_.padded(), last = std::min(divided_up(first + count, kLane) * kLane, padded);
+    for (int64_t gate = 0; gate < sizes_.gates; ++gate)
+      for (int64_t unit = first; unit < last; unit += kPanel) {
+        const int64_t columns = std::min(kPanel, padded - unit);
+        multiply_blocks({rows, sizes_.inner, columns, sizes_.inner, 1, columns, row(), false}, a, panel(gate, unit),
+                        out + gate * padded + unit);
+      }
+  }
+
+  int64_t row() const { return sizes_.gates * sizes_.padded(); }  // numbers of a row of results
+  int64_t bytes() const { return int64_t(packed_.bytes()); }
+
+ private:
+  R* data() const { return static_cast<R*>(const_cast<void*>(packed_.data())); }
+  // The panel (K, its columns) that begins with a unit.
+  R* panel(int64_t gate, int64_t unit) const { return data() + (gate * sizes_.padded() + unit) * sizes_.inner; }
+
+  void pack(const R* w, int64_t gate, int64_t unit) {
+    const int64_t columns = std::min(kPanel, sizes_.padded() - unit), given = std::min(columns, sizes_.units - unit),
+                  inner = sizes_.inner, first = gate * sizes_.units + unit;
+    R* to = panel(gate, unit);
+    if (given < columns) std::fill_n(to, inner * columns, R(0));
+    for (int64_t k = 0; k < inner; ++k)
+      for (int64_t j = 0; j < given; ++j)
+        to[k * columns + j] = w[sizes_.transposed ? (first + j) * inner + k : k * sizes_.columns() + first + j];
+  }
+
+  const StepSizes sizes_;
+  Tensor packed_;
+};
+
+}  // namespace neon::cpu
