@@ -83,7 +83,7 @@ TEST_CASE("recurrent cells have the same bits with any number of threads, those 
         INFO(c.name << " in " << text(dtype) << ": " << name);
         CHECK(difference_over_largest(y, exact.at(name)) < (dtype == DType::bf16 ? 8 : 64) * unit_roundoff(dtype));
       }
-      for (const int threads : {2, 3, 8})
+      for (const int threads : {2, 4})
         for (const auto& [name, y] : cell_results(c, dtype, threads)) {
           if (name == "dw") continue;  // a product of oneDNN's
           INFO(c.name << " in " << text(dtype) << " by " << threads << " threads: " << name);
