@@ -21,15 +21,15 @@ std::vector<std::string> classes_of(const std::vector<LabelledText>& texts, cons
   return out;
 }
 
-Vocabulary vocabulary_of(const std::vector<LabelledText>& texts, const LabelledTextParams& params,
-                         const std::string& source) {
-  // A line's end between two texts would count as a word of theirs.
+Vocabulary vocabulary_of_texts(const std::vector<LabelledText>& texts, const LabelledTextParams& params,
+                               const std::string& source, const DataContext& context) {
+  // Between two texts stands what is no token itself, and joins no tokens of theirs.
+  const char* const between = params.unit == "words" ? " " : params.unit == "bpe" ? "\n" : "";
   std::string all;
-  for (const LabelledText& one : texts) all += one.text + (params.unit == "words" ? " " : "");
-  Vocabulary out =
-      vocabulary_of(text_unit(params.unit), params.lower_case, all, source, {params.vocabulary_size, params.min_count});
+  for (const LabelledText& one : texts) all += one.text + between;
+  Vocabulary out = vocabulary_by(params, all, source, context);
   // Other texts have words that no training text has.
-  if (out.unit != TextUnit::byte && !std::ranges::count(out.texts, kUnknownText)) {
+  if (out.unit != TextUnit::byte && out.unit != TextUnit::bpe && !std::ranges::count(out.texts, kUnknownText)) {
     if (params.vocabulary_size > 0 && out.size() == params.vocabulary_size) out.texts.pop_back();
     out.texts.insert(out.texts.begin(), kUnknownText);
   }
@@ -93,8 +93,9 @@ Data data_of_texts(LabelledTexts given, const LabelledTextParams& params, const 
   out.source = given.source;
   out.class_names = classes_of(given.train, given.source);
   out.classes = int64_t(out.class_names.size());
+  if (context.vocabulary) check_vocabulary_of_run(*context.vocabulary, params);
   const Tokenizer tokenizer(context.vocabulary ? *context.vocabulary
-                                               : vocabulary_of(given.train, params, given.source));
+                                               : vocabulary_of_texts(given.train, params, given.source, context));
   TextSplits splits(tokenizer, out.class_names, params.steps);
   out.train = splits.split_of(given.train);
   out.test = splits.split_of(given.test);

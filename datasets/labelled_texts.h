@@ -7,24 +7,18 @@
 
 namespace neon {
 
-struct LabelledTextParams {
+struct LabelledTextParams : VocabularyParams {
   int64_t steps = 128;
-  std::string unit = "words";
-  int64_t vocabulary_size = 20000, min_count = 1;
-  bool lower_case = true;
   std::string text = "0", label = "1", header = "auto", test = "0.2";
+  LabelledTextParams() {
+    unit = "words";
+    vocabulary_size = 20000;
+    lower_case = true;
+  }
   static void describe(auto&& p) {
     p("steps", &LabelledTextParams::steps, "The most tokens of a text; what is behind them is left out.", at_least(1),
       Alias{"sentence_length"});
-    p("unit", &LabelledTextParams::unit,
-      "Kind of the tokens: characters of UTF-8 text, bytes, or words between white space; a line's end is a word.",
-      one_of({"characters", "bytes", "words"}));
-    p("vocabulary_size", &LabelledTextParams::vocabulary_size,
-      "The most different tokens, <unk> for all others included; the most frequent stay. 0: all.", at_least(0),
-      Alias{"vocab_size"});
-    p("min_count", &LabelledTextParams::min_count,
-      "Characters or words that the training texts have more rarely become <unk>.", at_least(1));
-    p("lower_case", &LabelledTextParams::lower_case, "Makes the letters A to Z small.");
+    VocabularyParams::describe(p);
     p("text", &LabelledTextParams::text, "Column of the texts in a table: its name, or its index from 0.");
     p("label", &LabelledTextParams::label, "Column of the classes in a table: its name, or its index from 0.");
     p("header", &LabelledTextParams::header,

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "datasets/bpe_files.h"
 #include "neon/core/error.h"
 #include "neon/core/text.h"
 
@@ -57,8 +58,29 @@ TableColumns read_table(const json& object) {
   return out;
 }
 
+// Texts as letters, since they need not be UTF-8; pairs as numbers, one after the other.
+json bpe_json(const Vocabulary& v) {
+  std::vector<std::string> texts;
+  for (const std::string& text : v.texts) texts.push_back(bpe_letters(text));
+  std::vector<int32_t> merges;
+  for (const TokenPair& pair : v.merges) merges.insert(merges.end(), {pair.left, pair.right});
+  return {{"unit", std::string(name_of(v.unit))},
+          {"lower_case", v.lower_case},
+          {"texts", std::move(texts)},
+          {"merges", std::move(merges)}};
+}
+
+void read_merges(const json& object, Vocabulary& v) {
+  for (std::string& text : v.texts) text = bytes_of_letters(text, "neon.data");
+  const auto merges = object.at("merges").get<std::vector<int32_t>>();
+  if (merges.size() % 2) fail(ErrorKind::data, "neon.data has a pair of one token");
+  for (size_t i = 0; i < merges.size(); i += 2) v.merges.push_back({merges[i], merges[i + 1]});
+  check_bpe(v, "neon.data");
+}
+
 json vocabulary_json(const Vocabulary& v) {
   if (v.empty()) return nullptr;
+  if (v.unit == TextUnit::bpe) return bpe_json(v);
   return {{"unit", std::string(name_of(v.unit))}, {"lower_case", v.lower_case}, {"texts", v.texts}};
 }
 
@@ -68,6 +90,7 @@ Vocabulary read_vocabulary(const json& object) {
   out.unit = text_unit(object.at("unit").get<std::string>());
   out.lower_case = object.at("lower_case").get<bool>();
   out.texts = object.at("texts").get<std::vector<std::string>>();
+  if (out.unit == TextUnit::bpe) read_merges(object, out);
   return out;
 }
 

@@ -62,22 +62,31 @@ std::set<std::string> strangers(const Tokenizer& tokenizer, const std::string& g
   return out;
 }
 
-void check_vocabulary_of_run(const Vocabulary& vocabulary, const TextParams& params) {
-  const auto refuse = [](const char* name, std::string_view here, std::string_view there) {
-    fail(ErrorKind::config, name, ": ", here, ", but the net was trained with ", there, "; leave it as it was");
-  };
-  if (name_of(vocabulary.unit) != params.unit) refuse("unit", params.unit, name_of(vocabulary.unit));
-  if (vocabulary.lower_case != params.lower_case)
-    refuse("lower_case", params.lower_case ? "true" : "false", vocabulary.lower_case ? "true" : "false");
+// Moves the end of the training text to the validation text. Tokens of bpe are not known yet: bytes stand for them.
+void take_validation(TextParts& parts, TextUnit unit, double validation, int64_t steps) {
+  if (!parts.validation.empty())
+    fail(ErrorKind::config, "validation: ", validation, " takes the end of the training text, but ", parts.source,
+         " has a validation text of its own; leave it out");
+  const bool bpe = unit == TextUnit::bpe;
+  if (bpe && validation >= 1)
+    fail(ErrorKind::config, "validation: ", validation,
+         " is a number of samples, which are not known before the tokens are; with unit: bpe give a share below 1");
+  if (bpe) unit = TextUnit::byte;
+  const int64_t count = count_units(parts.train, unit, parts.source);
+  const int64_t apart = validation_tokens(validation, count, steps, parts.source);
+  size_t length = without_end(parts.train, unit, count - apart, parts.source).size();
+  while (bpe && length > 0 && (uint8_t(parts.train[length]) & 0xc0) == 0x80) --length;  // inside a character
+  parts.validation = parts.train.substr(length);
+  parts.train.resize(length);
 }
 
 // The vocabulary of the training text, with <unk> where other texts need it.
 Tokenizer tokenizer_of(const TextParts& parts, std::string_view train, const TextParams& params,
                        const DataContext& context) {
   if (context.vocabulary) return Tokenizer(*context.vocabulary);
-  Vocabulary vocabulary = vocabulary_of(text_unit(params.unit), params.lower_case, train, parts.source,
-                                        {params.vocabulary_size, params.min_count});
+  Vocabulary vocabulary = vocabulary_by(params, train, parts.source, context);
   Tokenizer out(vocabulary);
+  if (vocabulary.unit == TextUnit::bpe) return out;  // which has tokens for all texts
   std::set<std::string> unknown = strangers(out, parts.validation, parts.source);
   unknown.merge(strangers(out, parts.test, parts.source));
   if (unknown.empty()) return out;
@@ -94,16 +103,7 @@ Data pieces_of_text(const TextParts& given, const TextParams& params, double val
   TextParts parts = given;
   if (parts.train.empty()) fail(ErrorKind::data, parts.source, ": the text is empty");
   if (context.vocabulary) check_vocabulary_of_run(*context.vocabulary, params);
-  if (validation > 0) {
-    if (!parts.validation.empty())
-      fail(ErrorKind::config, "validation: ", validation, " takes the end of the training text, but ", parts.source,
-           " has a validation text of its own; leave it out");
-    const int64_t count = count_units(parts.train, unit, parts.source);
-    const int64_t apart = validation_tokens(validation, count, params.steps, parts.source);
-    const size_t length = without_end(parts.train, unit, count - apart, parts.source).size();
-    parts.validation = parts.train.substr(length);
-    parts.train.resize(length);
-  }
+  if (validation > 0) take_validation(parts, unit, validation, params.steps);
   const Tokenizer tokenizer = tokenizer_of(parts, parts.train, params, context);
   const auto split = [&](const std::string& text, const char* part) {
     return pieces_of(tokenizer.encode(text, parts.source), params.steps, parts.source, part);

@@ -5,26 +5,17 @@
 #include <string>
 
 #include "datasets/dataset.h"
+#include "datasets/vocabulary_params.h"
 
 namespace neon {
 
-struct TextParams {
+struct TextParams : VocabularyParams {
   int64_t steps = 64;
-  std::string unit = "characters";
-  int64_t vocabulary_size = 0, min_count = 1;
-  bool lower_case = false, streams = true;
+  bool streams = true;
   static void describe(auto&& p) {
     p("steps", &TextParams::steps, "Tokens of a sample: so many steps are trained through.", at_least(1),
       Alias{"time_steps"});
-    p("unit", &TextParams::unit,
-      "Kind of the tokens: characters of UTF-8 text, bytes, or words between white space; a line's end is a word.",
-      one_of({"characters", "bytes", "words"}));
-    p("vocabulary_size", &TextParams::vocabulary_size,
-      "The most different tokens, <unk> for all others included; the most frequent stay. 0: all.", at_least(0),
-      Alias{"max_vocab_size"});
-    p("min_count", &TextParams::min_count, "Characters or words that the training text has more rarely become <unk>.",
-      at_least(1));
-    p("lower_case", &TextParams::lower_case, "Makes the letters A to Z small.");
+    VocabularyParams::describe(p);
     p("streams", &TextParams::streams,
       "true: a batch has the next piece of each stream, and recurrent layers carry their state on. false: pieces are "
       "drawn anew in each epoch, and every piece begins without a state.");

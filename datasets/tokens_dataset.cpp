@@ -10,7 +10,7 @@ namespace neon {
 namespace {
 
 struct TokensParams {
-  std::string path, validation_path, test_path, type = "auto";
+  std::string path, validation_path, test_path, type = "auto", merges, vocabulary;
   int64_t steps = 64, tokens = 0;
   bool streams = true;
   static void describe(auto&& p) {
@@ -25,6 +25,10 @@ struct TokensParams {
       one_of({"auto", "uint16", "uint32"}));
     p("tokens", &TokensParams::tokens, "Different tokens, from 0: 50257 are GPT-2's. 0: those up to the largest.",
       closed(0, 1e8), Alias{"vocabulary_size"});
+    p("merges", &TokensParams::merges,
+      "A merges.txt, as of GPT-2: the texts of the tokens, so that neon sample can go on with a text. Default: none.");
+    p("vocabulary", &TokensParams::vocabulary,
+      "The vocab.json beside merges, which numbers the tokens. Default: bytes, pairs in their order, <|endoftext|>.");
     p("steps", &TokensParams::steps, "Tokens of a sample: so many steps are trained through.", at_least(1),
       Alias{"time_steps"});
     p("streams", &TokensParams::streams,
@@ -118,7 +122,14 @@ class Tokens : public Parametrized<Dataset, TokensParams> {
     out.streams = params.streams;
     out.took_validation = true;
     if (parts.train->size() == 0) fail(ErrorKind::data, parts.source, ": there are no tokens");
-    out.tokens = out.classes = count_tokens(parts, context);
+    if (context.vocabulary) out.vocabulary = *context.vocabulary;
+    else if (!params.merges.empty()) out.vocabulary = vocabulary_of_files(params.merges, params.vocabulary, context);
+    else if (!params.vocabulary.empty())
+      fail(ErrorKind::config, "vocabulary: ", params.vocabulary,
+           " numbers the tokens of a merges.txt; give merges, too");
+    out.tokens = out.classes = out.vocabulary.empty() ? count_tokens(parts, context) : out.vocabulary.size();
+    if (!out.vocabulary.empty() && params.tokens > 0 && params.tokens != out.tokens)
+      fail(ErrorKind::config, "tokens: ", params.tokens, ", but the vocabulary has ", out.tokens, "; leave it out");
     held = held && !streamed(parts, context);
     const int64_t count = parts.train->size();
     if (common.validation > 0 && parts.validation)

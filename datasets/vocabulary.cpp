@@ -37,22 +37,24 @@ std::string_view name_of(TextUnit unit) {
     case TextUnit::byte: return "bytes";
     case TextUnit::character: return "characters";
     case TextUnit::word: return "words";
+    case TextUnit::bpe: return "bpe";
     case TextUnit::none: break;
   }
   return "none";
 }
 
 TextUnit text_unit(std::string_view name) {
-  for (const TextUnit unit : {TextUnit::byte, TextUnit::character, TextUnit::word})
+  for (const TextUnit unit : {TextUnit::byte, TextUnit::character, TextUnit::word, TextUnit::bpe})
     if (name_of(unit) == name) return unit;
-  fail(ErrorKind::data, "texts consist of bytes, characters or words, not of ", in_quotes(name));
+  fail(ErrorKind::data, "texts consist of bytes, characters, words or bpe, not of ", in_quotes(name));
 }
 
 TextUnits::TextUnits(TextUnit unit, std::string_view text, std::string source)
-    : unit_(unit), text_(text), source_(std::move(source)) {}
+    : unit_(unit), text_(text), source_(std::move(source)), split_(text) {}
 
 bool TextUnits::next(std::string_view& unit) {
   if (unit_ == TextUnit::word) return next_word(unit);
+  if (unit_ == TextUnit::bpe) return split_.next(unit);
   if (at_ == text_.size()) return false;
   size_t length = 1;
   if (unit_ == TextUnit::character && (length = utf8_length(text_.substr(at_))) == 0)
@@ -78,7 +80,13 @@ Vocabulary vocabulary_of(TextUnit unit, bool lower_case, std::string_view text, 
   Vocabulary out{unit, lower_case, {}};
   if (unit == TextUnit::byte) return out;
   const std::string in_lower_case = lower_case ? lowered(text) : "";
-  std::vector<Count> counts = counts_of(unit, lower_case ? std::string_view(in_lower_case) : text, source);
+  const std::string_view used = lower_case ? std::string_view(in_lower_case) : text;
+  if (unit == TextUnit::bpe) {
+    out = train_bpe(used, limits.size, std::max<int64_t>(limits.min_count, 2));
+    out.lower_case = lower_case;
+    return out;
+  }
+  std::vector<Count> counts = counts_of(unit, used, source);
   const auto by_count = [](const Count& a, const Count& b) {
     return a.count != b.count ? a.count > b.count : a.text < b.text;
   };
@@ -98,6 +106,7 @@ Vocabulary vocabulary_of(TextUnit unit, bool lower_case, std::string_view text, 
 Tokenizer::Tokenizer(Vocabulary vocabulary) : vocabulary_(std::move(vocabulary)) {
   for (size_t i = 0; i < vocabulary_.texts.size(); ++i) tokens_.emplace(vocabulary_.texts[i], int32_t(i));
   if (const auto found = tokens_.find(kUnknownText); found != tokens_.end()) unknown_ = found->second;
+  if (vocabulary_.unit == TextUnit::bpe) bpe_ = std::make_shared<const BpeEncoder>(vocabulary_);
 }
 
 int32_t Tokenizer::find(std::string_view unit) const {
@@ -108,8 +117,13 @@ int32_t Tokenizer::find(std::string_view unit) const {
 
 std::vector<int32_t> Tokenizer::encode(std::string_view text, const std::string& source) const {
   const std::string in_lower_case = vocabulary_.lower_case ? lowered(text) : "";
-  TextUnits units(vocabulary_.unit, vocabulary_.lower_case ? std::string_view(in_lower_case) : text, source);
+  const std::string_view used = vocabulary_.lower_case ? std::string_view(in_lower_case) : text;
+  TextUnits units(vocabulary_.unit, used, source);
   std::vector<int32_t> out;
+  if (bpe_) {
+    bpe_->encode(used, out);
+    return out;
+  }
   for (std::string_view unit; units.next(unit);) {
     out.push_back(find(unit));
     if (out.back() < 0)

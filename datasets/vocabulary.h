@@ -1,10 +1,14 @@
 // Texts as tokens: whole numbers that name bytes, characters or words.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
+
+#include "datasets/bpe.h"
+#include "datasets/bpe_split.h"
 
 namespace neon {
 
@@ -12,7 +16,8 @@ namespace neon {
 //  byte       the byte of that value; 256 tokens
 //  character  a code point of UTF-8 text
 //  word       what stands between white space; the end of a line is the word "\n"
-enum class TextUnit : uint8_t { none, byte, character, word };
+//  bpe        bytes that are often together (bpe.h)
+enum class TextUnit : uint8_t { none, byte, character, word, bpe };
 std::string_view name_of(TextUnit unit);
 // Throws a data error for a name that is no unit's.
 TextUnit text_unit(std::string_view name);
@@ -22,8 +27,9 @@ constexpr const char* kUnknownText = "<unk>";
 
 struct Vocabulary {
   TextUnit unit = TextUnit::none;
-  bool lower_case = false;         // texts are in lower case (ASCII letters)
-  std::vector<std::string> texts;  // of token 0, 1, ...; empty for bytes
+  bool lower_case = false;             // texts are in lower case (ASCII letters)
+  std::vector<std::string> texts;      // of token 0, 1, ...; empty for bytes
+  std::vector<TokenPair> merges = {};  // of bpe, the first of them first
   bool operator==(const Vocabulary&) const = default;
 
   bool empty() const { return unit == TextUnit::none; }
@@ -33,7 +39,7 @@ struct Vocabulary {
   }
 };
 
-// The bytes, characters or words of a text, one after the other.
+// The bytes, characters or words of a text, one after the other; of bpe the pieces inside which bytes become tokens.
 class TextUnits {
  public:
   // A data error of the constructor or of next() names `source`: where `text` is not UTF-8 although its characters are
@@ -48,6 +54,7 @@ class TextUnits {
   const std::string_view text_;
   const std::string source_;
   size_t at_ = 0;
+  BpeSplit split_;
 };
 
 struct VocabularyLimits {
@@ -56,7 +63,8 @@ struct VocabularyLimits {
 };
 
 // The units of `text`: characters in the order of their code points, words by how often they occur and then by their
-// bytes. "<unk>" is entry 0 where the limits leave units out.
+// bytes. "<unk>" is entry 0 where the limits leave units out. bpe has at most `size` tokens, of pairs that occur at
+// least twice and `min_count` times.
 Vocabulary vocabulary_of(TextUnit unit, bool lower_case, std::string_view text, const std::string& source,
                          const VocabularyLimits& limits);
 
@@ -65,7 +73,7 @@ class Tokenizer {
  public:
   explicit Tokenizer(Vocabulary vocabulary);
   const Vocabulary& vocabulary() const { return vocabulary_; }
-  // The token of a text that is in the vocabulary, or of "<unk>"; -1 without either.
+  // The token of that text, or of "<unk>"; -1 without either.
   int32_t find(std::string_view unit) const;
   // Throws a data error that names `source`, and the first unit that the vocabulary has not, where it has no "<unk>".
   std::vector<int32_t> encode(std::string_view text, const std::string& source) const;
@@ -75,6 +83,7 @@ class Tokenizer {
  private:
   Vocabulary vocabulary_;
   std::unordered_map<std::string, int32_t> tokens_;
+  std::shared_ptr<const BpeEncoder> bpe_;
   int32_t unknown_ = -1;
 };
 

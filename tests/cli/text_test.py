@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """Nets of texts from the command line: training in streams, stopping and resuming, going on with a text, bad input."""
+import os
 import re
 import struct
 
@@ -101,6 +102,22 @@ class Texts(Case):
         self.write("b.bin", b"\3\0\1\0" * 40)
         self.refused(3, "eval", "part.safetensors", "--set", "dataset.Tokens.path=b.bin",
                      says="b.bin: token 64 is 3; they must be below 3, the number of different tokens")
+
+    def test_byte_pairs_travel_with_the_net(self):
+        merges = self.write("merges.txt", "#version: 0.2\na b\nab c\n")
+        for bpe in ("vocabulary_size: 258", f"merges: {merges}"):
+            spec = self.spec(SPEC.replace("steps: 6", f"unit: bpe, {bpe}, steps: 6"), "bpe.yaml")
+            self.neon(spec, "-r", "1", "-e", "30", "-s", "m.safetensors")
+            # Both vocabularies have "ab" and "abc", so that the text is abc, a, c, b.
+            out = self.neon("sample", "m.safetensors", "--prompt", "abcacb", "--length", "8", "--temperature", "0").out
+            self.assertEqual(out, "abcacb" * 3 + "\n")
+            self.assertIn("validation cost", self.neon("eval", "m.safetensors").out)
+        os.remove(self.path(merges))
+        self.neon("eval", "m.safetensors")
+        self.neon("resume", "-e", "31", "m.safetensors")
+        self.refused(3, spec, says="merges.txt: no such file")
+        # The net is small, and so is its file, although it has the texts of all tokens.
+        self.assertLess(len(self.read("m.safetensors")), 400_000)
 
     def test_pieces_of_another_length_are_evaluated_alike(self):
         self.neon(self.text, "-r", "1", "-e", "2", "-s", "m.safetensors")
