@@ -39,10 +39,10 @@ std::vector<OpCase> scatter_add_cases() {
   auto make = [](const Shape& values, const std::vector<double>& at, int64_t count) {
     return OpCase{"scatter_add",          text(values, " to ", count, " rows"),
                   {{values}, rows(at)},   {{"rows", count}},
-                  int64_t(at.size()) + 1, "plain"};
+                  int64_t(at.size()) + 1, "scatter"};
   };
-  return {make({4}, {1, 1, 0, 1}, 3), make({3, 5}, {2, 0, 2}, 4), make({2, 2, 3}, {1, 1}, 2), make({1, 4}, {0}, 1),
-          make({0, 3}, {}, 2)};
+  return {make({4}, {1, 1, 0, 1}, 3), make({3, 5}, {2, 0, 2}, 4), make({2, 2, 3}, {1, 1}, 2),
+          make({1, 4}, {0}, 1),       make({0, 3}, {}, 2),        make({7, 150}, {300, 0, 5, 300, 5, 5, 299}, 301)};
 }
 
 namespace {
