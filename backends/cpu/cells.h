@@ -50,15 +50,17 @@ class CellKernel : public Kernel {
         activation_(kernel.attributes.string("activation")),
         gate_(kernel.attributes.string("gate")),
         context_(context),
-        shares_({samples_, units_, kPanel, gates * units_ * units_ * int64_t(sizeof(R))}, threads_),
+        stored_(context.type(kernel.outputs[0]).dtype),
+        shares_({samples_, units_, kPanel, gates * units_ * units_ * int64_t(std::min(sizeof(R), size_of(stored_)))},
+                threads_),
         alone_({samples_, units_, kPanel, 0}, 1),
         lengths_(lengths ? context.slot(lengths) : nullptr) {
-    const DType stored = context.type(kernel.outputs[0]).dtype;
-    if (size_of(stored) != 2) return;
-    store_ = elementwise::store_function(dtype_of<R>(), stored);
-    load_ = elementwise::load_function(stored, dtype_of<R>());
+    if (size_of(stored_) != 2) return;
+    store_ = elementwise::store_function(dtype_of<R>(), stored_);
+    load_ = elementwise::load_function(stored_, dtype_of<R>());
   }
 
+  StepWeights<R> weights(const StepSizes& sizes) const { return {sizes, stored_ == DType::bf16, threads_}; }
   Operand operand(Value value) { return Operand(context_, value, dtype_of<R>()); }
   const R* read(Operand& from) { return static_cast<const R*>(from.load(threads_)); }
   static R* place(Operand& to) { return static_cast<R*>(to.place()); }
@@ -102,6 +104,7 @@ class CellKernel : public Kernel {
   static constexpr int64_t kProductsOfOneThread = 1 << 18;  // fewer are not worth a second thread
 
   Context& context_;
+  const DType stored_;
   const CellShares shares_, alone_;
   void** lengths_;
   elementwise::ConvertFunction store_ = nullptr, load_ = nullptr;  // of 16-bit states

@@ -18,7 +18,7 @@ class LstmKernel : public CellKernel<R> {
         h_(this->operand(kernel.outputs[0])),
         c_(this->operand(kernel.outputs[1])),
         gates_(this->operand(kernel.outputs[2])),
-        weights_({this->units_, 4, this->units_, true}),
+        weights_(this->weights({this->units_, 4, this->units_, true})),
         states_{this->room(this->units_), this->room(this->units_)},
         sums_(this->room(weights_.row())) {}
 
@@ -110,7 +110,7 @@ class LstmGradientKernel : public CellKernel<R> {
         dz_(this->operand(kernel.outputs[0])),
         dh0_(this->operand(kernel.outputs[1])),
         dc0_(this->operand(kernel.outputs[2])),
-        weights_({4 * this->units_, 1, this->units_, false}),
+        weights_(this->weights({4 * this->units_, 1, this->units_, false})),
         dh_(this->room(this->units_)),
         dc_(this->room(this->units_)),
         inner_{this->room(4 * this->units_), this->room(4 * this->units_)},

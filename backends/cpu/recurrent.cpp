@@ -15,7 +15,7 @@ class RecurrentKernel : public CellKernel<R> {
         w_(this->operand(kernel.inputs[1])),
         h0_(this->operand(kernel.inputs[2])),
         h_(this->operand(kernel.outputs[0])),
-        weights_({this->units_, 1, this->units_, true}),
+        weights_(this->weights({this->units_, 1, this->units_, true})),
         states_{this->room(this->units_), this->room(this->units_)},
         sums_(this->room(weights_.row())) {}
 
@@ -71,7 +71,7 @@ class RecurrentGradientKernel : public CellKernel<R> {
         g_(this->operand(kernel.inputs[2])),
         dz_(this->operand(kernel.outputs[0])),
         dh0_(this->operand(kernel.outputs[1])),
-        weights_({this->units_, 1, this->units_, false}),
+        weights_(this->weights({this->units_, 1, this->units_, false})),
         passed_(this->room(this->units_)),
         inner_{this->room(this->units_), this->room(this->units_)},
         products_(this->room(weights_.row())) {}

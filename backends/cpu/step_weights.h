@@ -1,7 +1,10 @@
 // The weights of a recurrent cell as the products of its steps want them: packed once, read at every step.
 #pragma once
+#include <optional>
+
 #include "backends/cpu/block_product.h"
 #include "backends/cpu/kernel.h"
+#include "backends/cpu/tile_weights.h"
 #include "neon/core/tensor.h"
 
 namespace neon::cpu {
@@ -20,19 +23,24 @@ struct StepSizes {
 template <typename R>
 class StepWeights {
  public:
-  explicit StepWeights(const StepSizes& sizes)
-      : sizes_(sizes), packed_(dtype_of<R>(), {sizes.inner * sizes.gates * sizes.padded()}) {}
+  // With weights and states stored in bf16, `in_bf16`, products are those of AMX where the processor has it.
+  StepWeights(const StepSizes& sizes, bool in_bf16, int threads) : sizes_(sizes) {
+    if (in_bf16 && has_amx()) tiles_.emplace(sizes, threads);
+    else packed_ = Tensor(dtype_of<R>(), {sizes.inner * sizes.gates * sizes.padded()});
+  }
 
   // For the steps that follow.
   void take(const R* w, int threads) {
     const int64_t panels = divided_up(sizes_.units, kPanel), all = sizes_.gates * panels;
-#pragma omp parallel for num_threads(threads) schedule(static) if (packed_.elements() > kElementsOfOneThread)
+#pragma omp parallel for num_threads(threads) schedule(static) if (all * kPanel * sizes_.inner > kElementsOfOneThread)
     for (int64_t i = 0; i < all; ++i) pack(w, i / panels, i % panels * kPanel);
   }
 
   // a (rows,K) in rows without gaps -> the sums of units [first, first + count) in each part of out (rows, gates
   // padded()); `first` begins a panel. Each is summed in one order.
   void multiply(const R* a, int64_t rows, int64_t first, int64_t count, R* out) const {
+    if constexpr (std::is_same_v<R, float>)
+      if (tiles_) return tiles_->multiply(a, rows, first, count, out);
     const int64_t padded = sizes_.padded(), last = std::min(divided_up(first + count, kLane) * kLane, padded);
     for (int64_t gate = 0; gate < sizes_.gates; ++gate)
       for (int64_t unit = first; unit < last; unit += kPanel) {
@@ -43,7 +51,6 @@ class StepWeights {
   }
 
   int64_t row() const { return sizes_.gates * sizes_.padded(); }  // numbers of a row of results
-  int64_t bytes() const { return int64_t(packed_.bytes()); }
 
  private:
   R* data() const { return static_cast<R*>(const_cast<void*>(packed_.data())); }
@@ -51,6 +58,8 @@ class StepWeights {
   R* panel(int64_t gate, int64_t unit) const { return data() + (gate * sizes_.padded() + unit) * sizes_.inner; }
 
   void pack(const R* w, int64_t gate, int64_t unit) {
+    if constexpr (std::is_same_v<R, float>)
+      if (tiles_) return tiles_->pack(w, gate, unit);
     const int64_t columns = std::min(kPanel, sizes_.padded() - unit), given = std::min(columns, sizes_.units - unit),
                   inner = sizes_.inner, first = gate * sizes_.units + unit;
     R* to = panel(gate, unit);
@@ -62,6 +71,7 @@ class StepWeights {
 
   const StepSizes sizes_;
   Tensor packed_;
+  std::optional<TileWeights> tiles_;  // in place of packed_
 };
 
 }  // namespace neon::cpu
