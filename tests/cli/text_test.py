@@ -60,6 +60,19 @@ class Texts(Case):
         last = [line for line in whole.out.splitlines() if line.startswith("validation: ")][-1]
         self.assertIn(last.split("  (")[0], self.neon("eval", "whole.safetensors").out)
 
+    def test_shared_weights_are_saved_once_and_resumed(self):
+        shared = SPEC.replace("  - LSTM: {output_size: 16,", "  - Embedding: {name: table, embedding_dim: 8, init: Gaussian}\n"
+                              "  - LSTM: {output_size: 8,").replace("nout: classes, init: GlorotUniform", "nout: classes, share: table")
+        spec = self.spec(shared.replace("{Adam: {learning_rate: 0.02}}",
+                                        "{MultiOptimizer: {default: {Adam: {learning_rate: 0.02}}, table: Adagrad}}"))
+        self.neon(spec, "-r", "3", "-e", "4", "-s", "whole.safetensors")
+        self.neon(spec, "-r", "3", "-e", "2", "-s", "part.safetensors")
+        self.neon("resume", "-e", "4", "part.safetensors")
+        (one, _), (other, _) = tensors(self.path("whole.safetensors")), tensors(self.path("part.safetensors"))
+        self.assertEqual(one, other)
+        self.assertEqual([name for name in one if name.endswith("/W")], ["table/W"])
+        self.assertIn("validation cost", self.neon("eval", "part.safetensors").out)
+
     def test_pieces_that_are_drawn_begin_without_a_state(self):
         drawn = ["--set", "dataset.Text.streams=false", "--set", "dataset.Text.steps=5"]
         result = self.neon(self.text, "-r", "1", "-e", "40", "-s", "m.safetensors", *drawn)

@@ -10,7 +10,7 @@ namespace neon_test {
 
 inline std::vector<neon::Setting> golden_nets() {
   std::vector<neon::Setting> all = golden("models/golden/mlp.json").items;
-  for (const char* file : {"models/golden/images.json", "models/golden/nets.json"})
+  for (const char* file : {"models/golden/images.json", "models/golden/nets.json", "models/golden/shared.json"})
     for (neon::Setting& one : golden(file).items) all.push_back(std::move(one));
   return all;
 }
@@ -21,11 +21,16 @@ struct GoldenNet {
         network(network_of(object_of(at(setting, "layers")))),
         cost(neon::Registry<neon::Cost>::get().create(object_of(at(setting, "cost")))),
         optimizer(neon::Registry<neon::Optimizer>::get().create(object_of(at(setting, "optimizer")))) {
-    data.inputs = tensor_of(at(setting, "data"), dtype);
+    const auto count_of = [&](const char* key, double otherwise) {
+      const neon::Setting* given = setting.find(key);
+      return int64_t(given ? number_of(*given) : otherwise);
+    };
+    data.tokens = count_of("tokens", 0);
+    data.inputs = tensor_of(at(setting, "data"), data.tokens > 0 ? neon::DType::i32 : dtype);
     if (const neon::Setting* given = setting.find("labels")) {
-      const neon::Tensor labels = tensor_of(*given, neon::DType::i32);
-      data.targets = labels.reshaped({labels.shape()[0], 1});
-      data.classes = 4;
+      data.targets = tensor_of(*given, neon::DType::i32);
+      if (data.targets.shape().rank() == 1) data.targets = data.targets.reshaped({data.targets.shape()[0], 1});
+      data.classes = count_of("classes", 4);
     }
     options.dtype = dtype;
     options.batch = int64_t(number_of(at(setting, "batch")));

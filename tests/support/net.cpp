@@ -16,6 +16,9 @@ DataLayout NetData::layout() const {
   out.train_size = inputs.shape()[0];
   out.classes = classes;
   if (classes > 0 && out.target.rank() == 2) out.label_of = LabelOf::pixel;
+  out.tokens = tokens;
+  out.sequence = tokens > 0;
+  if (tokens > 0 && out.target.elements() > 1) out.label_of = LabelOf::step;
   return out;
 }
 

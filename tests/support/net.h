@@ -6,10 +6,10 @@
 namespace neon_test {
 
 // Inputs (n, features) and targets: numbers (n, K), or i32 labels (n, 1) with `classes` above 0; none where each sample
-// is its own target.
+// is its own target. Inputs may be tokens (n,T), i32 below `tokens`, and labels (n,T) then be of steps.
 struct NetData {
   neon::Tensor inputs, targets;
-  int64_t classes = 0;
+  int64_t classes = 0, tokens = 0;
   neon::DataLayout layout() const;
 };
 

@@ -16,6 +16,7 @@ import golden_histograms
 import golden_initializers
 import golden_nets
 import golden_optimizers
+import golden_shared
 import golden_transforms
 from golden_file import write
 
@@ -29,3 +30,4 @@ if __name__ == "__main__":
     write("layers/golden/initializers.json", golden_initializers.initializers())
     write("layers/golden/layers.json", golden_nets.layers())
     write("models/golden/mlp.json", [golden_nets.mlp()])
+    write("models/golden/shared.json", golden_shared.nets())
