@@ -9,6 +9,7 @@
 #include "tests/backends/attention_cases.h"
 #include "tests/backends/elementwise/formulas.h"
 #include "tests/backends/fold_cases.h"
+#include "tests/backends/label_cases.h"
 #include "tests/backends/recurrent_cases.h"
 #include "tests/backends/shape_cases.h"
 #include "tests/backends/window_cases.h"
@@ -248,6 +249,9 @@ const std::map<std::string_view, Maker>& makers() {
       {ops::region_max_gradient, region_cases},
       {ops::crop, of_one<crop_cases>},
       {ops::resample, of_one<resample_cases>},
+      {ops::ctc, ctc_cases},
+      {ops::ctc_grad, ctc_cases},
+      {ops::edit_distance, of_one<edit_distance_cases>},
       {ops::gather, of_one<gather_cases>},
       {ops::scatter_add, of_one<scatter_add_cases>},
       {ops::concat, of_one<concat_cases>},
