@@ -208,6 +208,7 @@ void warn_of_untrained_classes(const Data& data, const DataContext& context) {
     if (names.size() == kMost) ++more;
     else names.push_back(k < data.class_names.size() ? in_quotes(data.class_names[k]) : std::to_string(k));
   }
+  if (data.label_of == LabelOf::sequence && names.size() == 1) return;  // the blank, which stands for no label
   if (!names.empty())
     context.warn(text(data.source, ": no training sample is of class ", join(names, ", "),
                       more > 0 ? text(" and ", more, " more") : "", "; the net cannot learn what it never sees"));
@@ -231,7 +232,8 @@ void split_streams(Data& data, int64_t kept, double validation) {
 Data Dataset::finish(Data data, const DataContext& context) const {
   data.rules = context.rules;
   data.dtype = data.train.dtype();
-  if (data.classes > 0 && !data.train.labels_samples()) data.label_of = data.sequence ? LabelOf::step : LabelOf::pixel;
+  if (data.classes > 0 && !data.train.labels_samples() && data.label_of != LabelOf::sequence)
+    data.label_of = data.sequence ? LabelOf::step : LabelOf::pixel;
   check_rows(data.train, "training", data.source);
   check_rows(data.test, "test", data.source);
   const int64_t n = data.train.size();

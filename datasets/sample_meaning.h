@@ -32,9 +32,13 @@ struct TableColumns {
   bool operator==(const TableColumns&) const = default;
 };
 
-// The thing that has a class, where targets are classes.
-enum class LabelOf : uint8_t { sample, pixel, step };
-std::string_view name_of(LabelOf of);
+// The thing that has a class, where targets are classes. `sequence`: targets are sequences of labels (L) of their own
+// lengths, which the steps of a sample do not line up with; behind a sequence stands -1.
+enum class LabelOf : uint8_t { sample, pixel, step, sequence };
+constexpr std::string_view name_of(LabelOf of) {
+  constexpr std::string_view kNames[] = {"sample", "pixel", "step", "sequence"};
+  return kNames[size_t(of)];
+}
 
 struct SampleMeaning {
   // Axes of one input.
@@ -64,7 +68,7 @@ struct SampleMeaning {
   // Targets.
   int64_t classes = 0;                    // 0: targets are numbers, or the inputs themselves
   std::vector<std::string> class_names;   // in the order of the net's outputs; empty: classes are numbers
-  LabelOf label_of = LabelOf::sample;     // each sample, pixel or step has one of the classes
+  LabelOf label_of = LabelOf::sample;     // what has one of the classes
   bool whole_targets = false;             // targets are whole numbers in their file, so resizing must not mix them
   std::vector<std::string> target_names;  // of the predicted columns; empty: the file does not name them
   int rules = kDataRules;

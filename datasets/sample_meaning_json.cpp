@@ -97,7 +97,7 @@ Vocabulary read_vocabulary(const json& object) {
 // Checkpoints of older versions have `pixel_classes`.
 LabelOf read_label_of(const json& data) {
   const std::string name = data.value("label_of", data.value("pixel_classes", false) ? "pixel" : "sample");
-  for (const LabelOf of : {LabelOf::sample, LabelOf::pixel, LabelOf::step})
+  for (const LabelOf of : {LabelOf::sample, LabelOf::pixel, LabelOf::step, LabelOf::sequence})
     if (name_of(of) == name) return of;
   fail(ErrorKind::data, "neon.data has labels of a ", in_quotes(name));
 }
@@ -117,10 +117,6 @@ void check_meaning(const SampleMeaning& m) {
 }
 
 }  // namespace
-
-std::string_view name_of(LabelOf of) {
-  return of == LabelOf::pixel ? "pixel" : of == LabelOf::step ? "step" : "sample";
-}
 
 MeaningTexts write_meaning(const SampleMeaning& meaning, const std::string& source) {
   // All facts by their order: a new one does not compile until it is stored.

@@ -150,9 +150,11 @@ Batch batch_of(Graph& graph, const DataLayout& data, int64_t set_size, const Ste
   const DType cost_dtype = options.dtype == DType::f64 ? DType::f64 : DType::f32;
   if (!data.target_is_input && !target) target = given_targets();
   if (data.target_is_input) out.t = cast(as_rows(out.x), cost_dtype);
-  else if (data.classes > 0) out.t = cast(one_hot(graph, target, data.classes), cost_dtype);
+  else if (data.classes > 0 && data.label_of != LabelOf::sequence)
+    out.t = cast(one_hot(graph, target, data.classes), cost_dtype);
   else out.t = cast(as_rows({graph, target}), cost_dtype);
   if (data.label_of == LabelOf::step) out.counts = labelled(graph, target, cost_dtype);
+  if (data.label_of == LabelOf::step || data.label_of == LabelOf::sequence) out.labels = target;
   return out;
 }
 

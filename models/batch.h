@@ -12,6 +12,7 @@ struct Batch {
   // (N T,1) where steps have labels: 1 for a step with a label, 0 where its label is below 0. Otherwise without a
   // value.
   Expr counts;
+  Value labels;        // (N,L) i32 where steps have labels or targets are sequences of labels, -1 for none; or invalid
   Value lengths;       // (N) i32 of sequences of different lengths, whose padding x has as 0; otherwise invalid
   int64_t views = 1;   // x holds every sample so many times, all samples' first views first
   bool moves = false;  // augmentations move pixels

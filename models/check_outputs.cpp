@@ -51,6 +51,7 @@ class OutputCheck {
     const std::string which = number == 0 ? "the last layer" : text("branch ", number, " of the Tree");
     if (data_.label_of == LabelOf::pixel) return check_pixels(which, y);
     if (data_.label_of == LabelOf::step) return check_steps(which, y);
+    if (data_.label_of == LabelOf::sequence) return check_scores(which, y);
     if (const int64_t count = width(y), targets = width(t_); count != targets)
       refuse(which, " has ", count, count == 1 ? " output" : " outputs", ", but ",
              wanted(context_, data_, batch_.x, targets, y));
@@ -99,6 +100,15 @@ class OutputCheck {
     refuse(which, " gives ", output_shape(context_, y), ", but each of the ", steps,
            " steps of the targets has one of ", data_.classes, " classes: ", of_steps ? "" : "keep the steps, and ",
            "end with Affine: {nout: ", data_.classes, ", activation: Softmax}");
+  }
+
+  // y (N,T,K) for sequences of labels.
+  void check_scores(const std::string& which, Expr y) const {
+    const Shape& shape = y.shape();
+    if (shape.rank() == 3 && context_.is_sequence(y) && shape[2] == data_.classes) return;
+    refuse(which, " gives ", output_shape(context_, y), ", but the targets are sequences of labels of ", data_.classes,
+           " classes, the blank included: end with a score of each class for each step, as Affine: {nout: ",
+           data_.classes, "}");
   }
 
   // A softmax of all numbers of several maps is hardly ever meant.

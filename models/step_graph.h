@@ -53,6 +53,7 @@ struct StepOptions {
   // Where samples are pieces of streams, how many streams there are: a batch has a piece of each, but the last batch of
   // an epoch may have fewer. 0: as many as the batch.
   int64_t streams = 0;
+  int64_t blank = -1;               // Cost::blank()
   std::string carried_prefix = {};  // of variables that carry states; that of an evaluation is evaluation_prefix()
   // Changes of images before the net sees them. With any of these, their channels are last from there on.
   std::vector<const Augmentation*> augment = {};
@@ -100,7 +101,8 @@ StepGraph gradient_graph(const Network& network, const Cost& cost, const DataLay
                          bool backward);
 
 // Outputs: y (N,K), images (C,H,W) unless they are compared with samples that lie otherwise; with a cost and metrics
-// also sums: cost (1), metric/I/J, and with a class for each step count (1), the steps that they are of.
+// also sums: cost (1), metric/I/J, and with a class for each step count (1), the steps that they are of. Without them,
+// where steps have classes or targets are sequences of labels, predicted (N,T): the labels, -1 without one.
 // Input `weight` (N,1) says which samples count, so that a short last batch needs no program of its own.
 StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::vector<const Metric*>& metrics,
                            const DataLayout& data, int64_t set_size, const StepOptions& options);

@@ -26,6 +26,18 @@ class Cost {
                  " outputs, and this cost is of one; Multicost has a cost for each");
     return apply(outputs[0], t);
   }
+  // Whether it compares scores of classes at steps with sequences of labels, through of_sequence().
+  virtual bool of_sequences() const { return false; }
+  // Scores (N,T,K), labels (N,L) i32 with numbers below 0 behind them, lengths (N) i32 of the scores or an invalid
+  // Value
+  // -> (N,1)
+  virtual Expr of_sequence(Expr scores, Value labels, Value lengths) const {
+    (void)labels, (void)lengths;
+    NEON_ASSERT(of_sequences());
+    return scores;
+  }
+  // The class that stands for no label, of a cost of sequences; -1: none does.
+  virtual int64_t blank() const { return -1; }
   // Whether targets have, after the numbers that outputs are compared with, as many that mask them.
   virtual bool masks() const { return false; }
   // neon's `scale` changes the gradient, not the reported cost.

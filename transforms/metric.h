@@ -30,6 +30,14 @@ class Metric {
   virtual std::vector<Expr> sums_of_all(const std::vector<Expr>& outputs, Expr t, Expr weight) const {
     return sums(outputs[0], t, weight);
   }
+  // Whether it compares whole sequences of labels, through sums_of_sequences().
+  virtual bool of_sequences() const { return false; }
+  // The labels that the net predicts, (N,T) i32, and labels (N,L) i32, numbers below 0 being none; weight (N,1).
+  virtual std::vector<Expr> sums_of_sequences(Expr predicted, Expr labels, Expr weight) const {
+    (void)labels;
+    NEON_ASSERT(of_sequences());
+    return {predicted, weight};
+  }
   // A number for each result, from the sums over all batches and the number of samples that counted.
   virtual std::vector<double> finish(const std::vector<std::vector<double>>& sums, double samples) const = 0;
   virtual std::string objection(int64_t outputs, int64_t classes) const {

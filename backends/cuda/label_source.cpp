@@ -37,7 +37,7 @@ class LabelWriter : public OpWriter {
     return text(reader("z", "double", 0, z[1] * z[2]), reader("label", "int", 1, labels[1]),
                 "  const auto paths = paths_of(z, label, ", code_.integer(kernel_.inputs[2], "n"), ", ", z[1], ", ",
                 z[2], ", ", labels[1], ", ", kernel_.attributes.integer("blank"),
-                ");\n  double* const memory = partials + n * ", doubles_, ";\n");
+                ");\n  double* const memory = reinterpret_cast<double*>(partials) + n * ", doubles_, ";\n");
   }
 
   std::string cost() {
@@ -56,8 +56,8 @@ class LabelWriter : public OpWriter {
     const int64_t m = input()[1], count = input(1)[1];
     doubles_ = 4 * m + count + 3;
     return text(reader("a", "int", 0, m), reader("b", "int", 1, count), "  const double distance = distance_of(a, ", m,
-                ", b, ", count, ", partials + n * ", doubles_, ");\n  if (threadIdx.x == 0) {\n", put("n", "distance"),
-                "  }\n");
+                ", b, ", count, ", reinterpret_cast<double*>(partials) + n * ", doubles_,
+                ");\n  if (threadIdx.x == 0) {\n", put("n", "distance"), "  }\n");
   }
 
   int64_t doubles_ = 0;  // of the memory of a block

@@ -21,7 +21,7 @@ std::vector<TensorType> infer_ctc(const InferContext& c) {
     fail(ErrorKind::config, "ctc takes logarithms (N,T,K) in f32 or f64, labels (N,L) and lengths (N) in i32, got ", z,
          ", ", labels, " and ", c.inputs[2]);
   if (const int64_t blank = c.attributes.integer("blank"); blank < 0 || blank >= z.shape[2])
-    fail(ErrorKind::config, "ctc of ", z.shape[2], " classes: the blank ", blank, " is none of them");
+    fail(ErrorKind::config, "ctc of ", z.shape[2], " classes: the blank is class ", blank);
   return {{z.dtype, {samples}}};
 }
 

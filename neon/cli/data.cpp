@@ -214,7 +214,7 @@ std::vector<int64_t> class_sizes(const Data& data, const Split& split) {
   const int64_t count = data.classes > 0 && split.size() > 0 ? split.label_count() : 0;
   for (int64_t i = 0; i < count; ++i) {
     const int32_t label = split.label(i);
-    if (label < 0 && data.label_of == LabelOf::step) continue;
+    if (label < 0 && (data.label_of == LabelOf::step || data.label_of == LabelOf::sequence)) continue;
     if (label < 0 || label >= data.classes)
       fail(ErrorKind::data, data.source, ": a sample has the label ", label, ", there are ", data.classes, " classes");
     ++out[size_t(label)];

@@ -1,5 +1,6 @@
 // neon predict CHECKPOINT FILE...: outputs of stored weights for samples, a line each: the top classes with their
-// outputs, or all outputs where there are no classes. Lines follow the files, and the samples in them.
+// outputs, the class of each pixel, what is predicted of a sequence, or all outputs where there are no classes. Lines
+// follow the files, and the samples in them.
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -20,12 +21,14 @@ class Printer {
         top_(std::min(line.of_verb.top_k.value_or(1), std::max<int64_t>(stored.classes, 1))),
         names_(stored.class_names),
         classes_(stored.classes),
-        of_pixels_(stored.label_of == LabelOf::pixel) {}
+        of_pixels_(stored.label_of == LabelOf::pixel),
+        of_sequences_(stored.label_of == LabelOf::step || stored.label_of == LabelOf::sequence) {}
 
   void head(int64_t outputs) const {
     if (json_) return;
     std::string line = "sample";
-    if (of_pixels_)
+    if (of_sequences_) line += ",classes";
+    else if (of_pixels_)
       for (int64_t k = 0; k < outputs / classes_; ++k) line += text(",pixel", k);
     else if (classes_)
       for (int64_t k = 1; k <= top_; ++k) line += top_ == 1 ? ",class,output" : text(",class", k, ",output", k);
@@ -35,10 +38,11 @@ class Printer {
   }
 
   // Whether an output is not finite.
-  bool row(const std::string& sample, const Tensor& y, int64_t at) const {
+  bool row(const std::string& sample, const Predictor& predictor, const Tensor& y, int64_t at) const {
     bool bad = false;
     for (int64_t k = 0; k < y.shape()[1]; ++k) bad = bad || !std::isfinite(y.at(at * y.shape()[1] + k));
-    if (of_pixels_) print_pixels(sample, y, at);
+    if (of_sequences_ && !predictor.predicted().empty()) print_labels(sample, predictor.predicted(), at);
+    else if (of_pixels_) print_pixels(sample, y, at);
     else print_sample(sample, y, at);
     return bad;
   }
@@ -84,6 +88,20 @@ class Printer {
     if (!json_) print_record(line);
     else print({{"sample", sample}, {"classes", std::move(classes)}});
   }
+  // The classes that are predicted, with spaces between them, of (N,T).
+  void print_labels(const std::string& sample, const Tensor& predicted, int64_t at) const {
+    const int64_t steps = predicted.shape()[1];
+    nlohmann::ordered_json classes = nlohmann::ordered_json::array();
+    std::string line;
+    for (int64_t t = 0; t < steps; ++t) {
+      const auto k = int64_t(predicted.at(at * steps + t));
+      if (k < 0) continue;
+      line += (line.empty() ? "" : " ") + name(k);
+      classes.push_back(name(k));
+    }
+    if (!json_) print_record(quoted(sample) + "," + quoted(line));
+    else print({{"sample", sample}, {"classes", std::move(classes)}});
+  }
   static void print(const nlohmann::ordered_json& line) {
     print_record(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   }
@@ -101,7 +119,7 @@ class Printer {
   int64_t top_;
   std::vector<std::string> names_;
   int64_t classes_;
-  bool of_pixels_;
+  bool of_pixels_, of_sequences_;
 };
 
 int run_predict(const CommandLine& line) {
@@ -113,8 +131,9 @@ int run_predict(const CommandLine& line) {
   const StoredData stored = stored_data(opened.run, opened.spec);
   if (line.of_verb.top_k.value_or(1) > 1 && stored.classes == 0)
     fail(ErrorKind::config, "option --top_k: the net of ", path, " gives numbers, not classes; leave it out");
-  if (line.of_verb.top_k.value_or(1) > 1 && stored.label_of == LabelOf::pixel)
-    fail(ErrorKind::config, "option --top_k: of each pixel its class is printed; leave it out");
+  if (line.of_verb.top_k.value_or(1) > 1 && stored.label_of != LabelOf::sample)
+    fail(ErrorKind::config, "option --top_k: of each ", name_of(stored.label_of),
+         " its class is printed; leave it out");
   const auto sources = open_samples({line.operands.begin() + 1, line.operands.end()}, stored);
   Predictor predictor(line, opened, stored, path);
   const Printer printer(line, stored);
@@ -127,7 +146,7 @@ int run_predict(const CommandLine& line) {
       const Tensor y = predictor.run(samples);
       if (!begun) printer.head(y.shape()[1]);
       begun = true;
-      for (size_t i = 0; i < names.size(); ++i) not_finite += printer.row(names[i], y, int64_t(i));
+      for (size_t i = 0; i < names.size(); ++i) not_finite += printer.row(names[i], predictor, y, int64_t(i));
       count += int64_t(names.size());
     }
   if (!begun) fail(ErrorKind::data, line.operands[1], ": holds no samples");

@@ -85,6 +85,7 @@ Tensor Predictor::run(const Tensor& samples) {
   }
   with.program->bind("data", all->data());
   with.program->run(0);
+  if (with.program->lowered().graph.outputs().contains("predicted")) predicted_ = with.program->output("predicted");
   return with.program->output("y");
 }
 

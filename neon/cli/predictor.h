@@ -16,6 +16,9 @@ class Predictor {
   Predictor(const CommandLine& line, const OpenedRun& opened, const StoredData& stored, std::string path);
   // Samples (n, ...) u8 or f32 as the net's data lie in memory, n <= kMost -> (N, K), whose first n rows are theirs.
   Tensor run(const Tensor& samples);
+  // The labels (N,T) that the net predicts for the same samples, -1 without one, where steps have classes; otherwise
+  // empty.
+  const Tensor& predicted() const { return predicted_; }
 
  private:
   struct Compiled {
@@ -36,7 +39,8 @@ class Predictor {
   Variables variables_;
   std::map<DType, std::vector<Compiled>> programs_;  // by the type of the samples; batches grow
   Tensor indices_;                                   // 0, 1, ... of a whole batch
-  Tensor filled_;                                    // a batch of fewer samples
+  Tensor predicted_;
+  Tensor filled_;  // a batch of fewer samples
 };
 
 }  // namespace neon

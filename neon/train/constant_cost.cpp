@@ -64,7 +64,7 @@ std::optional<Rows> rows_of_numbers(const Data& data) {
 }  // namespace
 
 std::optional<double> cost_of_constant(const Cost& cost, const Data& data, size_t outputs) {
-  if (cost.masks()) return {};
+  if (cost.masks() || cost.of_sequences()) return {};
   const std::optional<Rows> rows = data.classes > 0 ? rows_of_classes(data) : rows_of_numbers(data);
   if (!rows) return {};
   Graph graph;

@@ -73,9 +73,10 @@ Setting Experiment::resolved(const RunOptions& options) const {
   return out;
 }
 
-void Experiment::add_default_metric(int64_t outputs, int64_t classes) {
-  Made<Metric> metric("Misclassification");
-  if (classes > 0 && metric->objection(outputs, classes).empty()) params.metrics.push_back(std::move(metric));
+void Experiment::add_default_metric(int64_t outputs, const DataLayout& layout) {
+  Made<Metric> metric(layout.label_of == LabelOf::sequence ? "EditDistance" : "Misclassification");
+  if (layout.classes > 0 && metric->objection(outputs, layout.classes).empty())
+    params.metrics.push_back(std::move(metric));
   default_metric_ = true;
 }
 
@@ -91,7 +92,7 @@ std::string class_name_of(const Made<T>& made) {
 }  // namespace
 
 void Experiment::fit(const StepGraph& graph, const DataLayout& layout) {
-  if (!metrics_given_ && !default_metric_) add_default_metric(graph.outputs[0].width, layout.classes);
+  if (!metrics_given_ && !default_metric_) add_default_metric(graph.outputs[0].width, layout);
   Problems problems;
   if (const std::string line = params.cost->objection(graph.outputs, layout.classes); !line.empty())
     problems.add(place_of("cost"), "cost", line);
@@ -135,6 +136,7 @@ StepOptions step_options(const RunOptions& options, const ExperimentParams& para
   out.dtype = data_type(options, params);
   out.rounding = kept_bits(options.rounding, out.dtype);
   out.caffe = options.caffe;
+  out.blank = params.cost->blank();
   out.ema_decay = params.ema;
   out.accumulate = params.accumulate;
   for (const auto& augmentation : params.augment) out.augment.push_back(&*augmentation);

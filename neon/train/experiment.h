@@ -106,7 +106,7 @@ class Experiment {
  private:
   // Where the spec has the value of a key; nowhere if it does not.
   Location place_of(const std::string& key) const;
-  void add_default_metric(int64_t outputs, int64_t classes);
+  void add_default_metric(int64_t outputs, const DataLayout& layout);
   std::unique_ptr<Network> network_;
   std::map<std::string, Location> places_;  // of the spec's keys
   bool metrics_given_ = false, default_metric_ = false;

@@ -93,6 +93,7 @@ def lstm(features, units):
 SEQUENCES = {
     "recurrent/copy": lambda _: lstm(10, 128) + 129 * 8,
     "recurrent/lissajous": lambda _: lstm(2, 32) + 33 * 2,
+    "recurrent/spoken-digits-ctc": lambda _: 2 * lstm(12, 32) + 65 * 11,
     "text/ptb-words": lambda count: 200 * count + 2 * lstm(200, 200) + 201 * count,
     "text/shakespeare-lstm": lambda count: lstm(count, 512) + lstm(512, 512) + 513 * count,
 }

@@ -42,7 +42,9 @@ TEST_CASE("a meaning is read as it was written") {
   of_text.tokens = 3;
   of_text.vocabulary = {TextUnit::word, true, {"<unk>", "\n", "\xc3\xa4"}};
   of_text.label_of = LabelOf::step;
-  for (const SampleMeaning& meaning : {unlike_the_default(), of_text, SampleMeaning()})
+  SampleMeaning of_labels = of_text;
+  of_labels.label_of = LabelOf::sequence;
+  for (const SampleMeaning& meaning : {unlike_the_default(), of_text, of_labels, SampleMeaning()})
     CHECK(read_meaning(write_meaning(meaning, "a folder")) == meaning);
   SampleMeaning odd;
   odd.class_names = {"\xff"};

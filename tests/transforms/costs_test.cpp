@@ -16,21 +16,34 @@ namespace {
 // A row of up to five terms, each a logarithm of an exponential or a product or two.
 constexpr double kRoundingsOfCosts = 32;
 
+// The cost of each row, or of each sequence of labels.
+Expr cost_of_case(const Setting& one, GraphRun& run, const Cost& cost, const Activation& activation) {
+  NoContext none;
+  const Expr y = activation.apply(none, run.value("x", at(one, "x")));
+  if (!one.find("labels")) return cost.apply_all({y}, run.value("t", at(one, "t")));
+  const auto integers = [&](const char* key) { return cast(run.value(key, at(one, key)), DType::i32); };
+  return cost.of_sequence(y, integers("labels"), one.find("lengths") ? integers("lengths").value() : Value());
+}
+
 void check_cost(const Setting& one, const Arithmetic& arithmetic) {
   GraphRun run(arithmetic);
   const auto cost = Registry<Cost>::get().create(object_of(at(one, "cost")));
   const auto activation = Registry<Activation>::get().create(object_of(at(one, "activation")));
-  Expr x = run.value("x", at(one, "x")), t = run.value("t", at(one, "t")), g = run.value("g", at(one, "g"));
-  NoContext none;
-  const Expr each(run.graph, on_logits(run.graph, cost->apply_all({activation->apply(none, x)}, t)));
+  Expr x = run.value("x", at(one, "x")), g = run.value("g", at(one, "g"));
+  const Expr each(run.graph, on_logits(run.graph, cost_of_case(one, run, *cost, *activation)));
   const Value wanted[] = {x};
   const Value dx = gradients(run.graph, each, wanted, g).front();
   REQUIRE(dx);
   run.graph.output("y", each);
   run.graph.output("dx", dx);
   run.run();
-  check_close(run.output("y"), at(one, "y"), kRoundingsOfCosts);
-  check_close(run.output("dx"), at(one, "dx"), kRoundingsOfCosts);
+  // Gradients of sequences are exponentials of sums and differences of numbers of the size of the cost.
+  double size = 1;
+  const Tensor y = run.output("y");
+  if (one.find("labels"))
+    for (int64_t i = 0; i < y.elements(); ++i) size = std::max(size, y.at(i));
+  check_close(y, at(one, "y"), kRoundingsOfCosts);
+  check_close(run.output("dx"), at(one, "dx"), kRoundingsOfCosts * size);
 }
 
 Expr input(Graph& graph, const char* name, const Shape& shape) { return {graph, graph.input(name, DType::f32, shape)}; }
@@ -72,6 +85,38 @@ TEST_CASE("softmax and logistic before their costs become the forms on logits") 
     for (int i = 0; i < program->lowered().graph.node_count(); ++i)
       CHECK(program->lowered().graph.node(i).op->name != op);
   }
+}
+
+TEST_CASE("labels that no path gives cost infinitely much, and pass no gradient on") {
+  Graph graph;
+  const Expr x(graph, graph.input("x", DType::f64, {2, 3, 3}));
+  const Expr labels = cast(input(graph, "labels", {2, 2}), DType::i32);
+  const auto cost = Registry<Cost>::get().create(Setting::scalar("CTC"));
+  const Expr each = cost->of_sequence(x, labels, cast(input(graph, "lengths", {2}), DType::i32));
+  const Value wanted[] = {x};
+  graph.output("cost", each);
+  graph.output("dx", gradients(graph, each, wanted).front());
+  Variables variables;
+  const auto program = compile_for_cpu(graph, variables, {});
+  const double scores[18] = {};
+  const float of_two[] = {1, 1, 2, -1}, lengths[] = {2, 3};  // two equal labels take three steps
+  program->bind("x", scores);
+  program->bind("labels", of_two);
+  program->bind("lengths", lengths);
+  program->run(1);
+  CHECK(program->output("cost").at(0) == HUGE_VAL);
+  // Of 27 paths, 6 say the label once: at one place of three, at two neighbours of three, and at all three.
+  CHECK(program->output("cost").at(1) == Approx(-std::log(6.0 / 27)).epsilon(1e-14));
+  for (int64_t i = 0; i < 9; ++i) CHECK(program->output("dx").at(i) == 0);
+}
+
+TEST_CASE("CTC objects to a softmax, and to a blank that is no output") {
+  CHECK(objection("CTC", 5, 5, "add") == "");
+  CHECK(objection("CTC", 5, 5, "softmax") ==
+        "CTC takes scores and makes a softmax of them itself; leave activation: Softmax of the last layer out");
+  CHECK(objection("CTC", 4, 5, "add") == "the last layer has 4 outputs, the data set 5 classes");
+  const auto cost = Registry<Cost>::get().create(yaml_of("CTC: {blank: 5}"));
+  CHECK(cost->objection(5, 5, "add") == "CTC: blank is 5, but the 5 outputs count from 0 to 4");
 }
 
 TEST_CASE("a cost of outputs and targets of different shapes is an error that shows both") {

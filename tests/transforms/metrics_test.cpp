@@ -14,32 +14,44 @@ Tensor part(const Tensor& all, int64_t batch) {
   return all.rows(batch, 1).reshaped({all.shape()[1], all.shape()[2]}).clone();
 }
 
+// The sums of a metric, and the arrays that its graph takes.
+struct MetricCase {
+  std::vector<Expr> sums;
+  std::map<std::string, Tensor> arrays;
+};
+
+MetricCase metric_case(const Setting& one, const Metric& metric, Graph& graph, DType dtype) {
+  MetricCase out;
+  const auto input = [&](const char* name, DType type) {
+    const Tensor& all = out.arrays[name] = tensor_of(at(one, name), type);
+    return Expr(graph, graph.input(name, type, {all.shape()[1], all.shape()[2]}));
+  };
+  const Expr weight = input("weight", dtype);
+  if (one.find("predicted"))
+    out.sums = metric.sums_of_sequences(input("predicted", DType::i32), input("labels", DType::i32), weight);
+  else out.sums = metric.sums(input("y", dtype), input("t", dtype), weight);
+  return out;
+}
+
 void check_metric(const Setting& one, const Arithmetic& arithmetic) {
   const auto metric = Registry<Metric>::get().create(object_of(at(one, "metric")));
-  const Tensor y = tensor_of(at(one, "y"), arithmetic.dtype), t = tensor_of(at(one, "t"), arithmetic.dtype),
-               weight = tensor_of(at(one, "weight"), arithmetic.dtype);
   Graph graph;
-  auto input = [&](const char* name, const Tensor& all) {
-    return Expr(graph, graph.input(name, arithmetic.dtype, {all.shape()[1], all.shape()[2]}));
-  };
-  const auto parts = metric->sums(input("y", y), input("t", t), input("weight", weight));
+  const auto [parts, arrays] = metric_case(one, *metric, graph, arithmetic.dtype);
   for (size_t i = 0; i < parts.size(); ++i) graph.output(std::to_string(i), parts[i]);
   Variables variables;
   const auto program = compiled(graph, variables, arithmetic);
   std::vector<std::vector<double>> sums(parts.size());
   double samples = 0;
-  for (int64_t batch = 0; batch < y.shape()[0]; ++batch) {
-    const Tensor a = part(y, batch), b = part(t, batch), w = part(weight, batch);
-    program->bind("y", a.data());
-    program->bind("t", b.data());
-    program->bind("weight", w.data());
+  for (int64_t batch = 0; batch < arrays.at("weight").shape()[0]; ++batch) {
+    std::map<std::string, Tensor> given;
+    for (const auto& [name, all] : arrays) program->bind(name, (given[name] = part(all, batch)).data());
     program->run(uint64_t(batch) + 1);
     for (size_t i = 0; i < parts.size(); ++i) {
       const Tensor out = program->output(std::to_string(i));
       sums[i].resize(size_t(out.elements()));
       for (int64_t k = 0; k < out.elements(); ++k) sums[i][size_t(k)] += out.at(k);
     }
-    for (int64_t k = 0; k < w.elements(); ++k) samples += w.at(k);
+    for (int64_t k = 0; k < given.at("weight").elements(); ++k) samples += given.at("weight").at(k);
   }
   const std::vector<double> got = metric->finish(sums, samples), want = numbers(at(one, "results"));
   REQUIRE(got.size() == want.size());

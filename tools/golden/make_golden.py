@@ -14,6 +14,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import golden_histograms
 import golden_initializers
+import golden_labels
 import golden_nets
 import golden_optimizers
 import golden_shared
@@ -23,8 +24,8 @@ from golden_file import write
 if __name__ == "__main__":
     write("backends/golden/histograms.json", golden_histograms.histograms())
     write("transforms/golden/activations.json", golden_transforms.activations())
-    write("transforms/golden/costs.json", golden_transforms.costs())
-    write("transforms/golden/metrics.json", golden_transforms.metrics())
+    write("transforms/golden/costs.json", golden_transforms.costs() + golden_labels.ctc())
+    write("transforms/golden/metrics.json", golden_transforms.metrics() + golden_labels.metrics())
     write("optimizers/golden/rules.json", golden_optimizers.rules())
     write("optimizers/golden/schedules.json", golden_optimizers.schedules())
     write("layers/golden/initializers.json", golden_initializers.initializers())

@@ -1,0 +1,137 @@
+#include "models/measures.h"
+
+#include "backends/graph/ops.h"
+#include "backends/graph/passes.h"
+#include "models/predicted_labels.h"
+#include "neon/core/key_error.h"
+
+namespace neon {
+
+namespace {
+
+DType cost_type(Expr y) { return y.dtype() == DType::f64 ? DType::f64 : DType::f32; }
+
+}  // namespace
+
+Expr wide(Expr y) { return as_rows(cast(y, cost_type(y))); }
+
+Expr compared(const Cost* cost, const DataLayout& data, Expr t) {
+  if (!cost || !cost->masks()) return t;
+  const int64_t width = t.shape()[1];
+  if (data.target_is_input || data.classes > 0 || width % 2)
+    fail_about("cost", "expected targets followed by a mask of as many numbers, but the data set has ",
+               data.target_is_input ? text("none of its own")
+               : data.classes > 0   ? text("labels of classes")
+                                    : text(width, " numbers, which is odd"));
+  return {t.graph(),
+          t.graph().add(ops::slice, {t}, {{"axis", int64_t(1)}, {"first", int64_t(0)}, {"count", width / 2}})};
+}
+
+std::vector<Expr> all_outputs(const LayerContext& context, const DataLayout& data, Expr y) {
+  std::vector<Expr> out = {y};
+  out.insert(out.end(), context.more_outputs.begin(), context.more_outputs.end());
+  for (Expr& output : out)
+    if (data.label_of != LabelOf::sample)
+      output = reshape(output, {output.shape().elements() / output.shape().back(), output.shape().back()});
+  return out;
+}
+
+namespace {
+
+void check_kind(const DataLayout& data, const Cost& cost) {
+  const bool sequences = data.label_of == LabelOf::sequence && !data.target_is_input;
+  if (sequences && !cost.of_sequences())
+    fail_about("cost", "compares a target with each output, but the targets are sequences of labels of their own ",
+               "lengths; cost: CTC is for these");
+  if (!sequences && cost.of_sequences())
+    fail_about("cost", "CTC compares the steps of a sequence with a sequence of labels of its own length, and the ",
+               "data set has ",
+               data.classes == 0 ? text("no classes") : text("a class for each ", name_of(data.label_of)));
+}
+
+}  // namespace
+
+Expr cost_of(const LayerContext& context, const DataLayout& data, const Cost& cost, Expr y, const Batch& batch) {
+  Scope scope(y.graph(), "cost");
+  check_kind(data, cost);
+  if (cost.of_sequences()) return cost.of_sequence(cast(y, cost_type(y)), batch.labels, context.lengths(y));
+  std::vector<Expr> outputs = all_outputs(context, data, y);
+  for (Expr& output : outputs) output = wide(output);
+  return cost.apply_all(outputs, batch.t);
+}
+
+namespace {
+
+// The sum (1,1) of numbers of each step (N T,1). The numbers of a sample are added one after the other, so that zeros
+// behind them, of padding, change no bit.
+Expr sum_of_rows(Expr each, int64_t samples) {
+  Graph& graph = each.graph();
+  const Value by_sample = reshape(graph, each, {samples, each.shape()[0] / samples});
+  const Expr steps(graph, transpose(graph, by_sample, {1, 0}));
+  return sum(sum(steps, {0}), {1});
+}
+
+}  // namespace
+
+Expr mean_cost(const Batch& batch, Expr each) {
+  if (!batch.counts.value()) return mean(each, all_axes(each.shape()));
+  const int64_t samples = batch.x.shape()[0] / batch.views;
+  return sum_of_rows(each * batch.counts, samples) / maximum(sum_of_rows(batch.counts, samples), 1);
+}
+
+namespace {
+
+// The weight of each row of targets, (rows,1), from that of each sample (N,1). The pixels of a sample share its weight.
+// A step weighs as much as its sample, so that long sequences count more, and 0 without a target.
+Expr weight_of_rows(const Batch& batch, Expr weight) {
+  const int64_t samples = weight.shape()[0], rows = batch.t.shape()[0];
+  if (rows == samples) return batch.counts.value() ? weight * batch.counts : weight;
+  const Expr shared = batch.counts.value() ? weight : weight * (double(samples) / double(rows));
+  Graph& graph = weight.graph();
+  const Expr each = reshape({graph, broadcast_to(graph, shared, {samples, rows / samples})}, {rows, 1});
+  return batch.counts.value() ? each * batch.counts : each;
+}
+
+// Whether there are labels that whole sequences can be compared by.
+void check_sequences(const DataLayout& data, const Metric& metric) {
+  const bool rows_only = data.label_of == LabelOf::sequence && !metric.of_sequences();
+  if (rows_only)
+    fail_about("metrics", "a metric compares each output with a target, but the targets are sequences of labels of ",
+               "their own lengths; EditDistance and ExactMatch compare these");
+  if (metric.of_sequences() && data.label_of != LabelOf::sequence && data.label_of != LabelOf::step)
+    fail_about("metrics", "a metric compares sequences of labels, but the data set has ",
+               data.classes == 0 ? text("no classes") : text("a class for each ", name_of(data.label_of)));
+}
+
+}  // namespace
+
+void add_measures(Graph& graph, LayerContext& context, const Measured& by, Expr y) {
+  const auto& [data, batch, cost, metrics, options] = by;
+  const Expr t = compared(cost, data, batch.t);
+  const DType dtype = options.dtype == DType::f64 ? DType::f64 : DType::f32;
+  const Expr of_samples(graph, graph.input("weight", dtype, {options.batch, 1}));
+  const Expr weight = data.label_of == LabelOf::sequence ? of_samples : weight_of_rows(batch, of_samples);
+  if (batch.counts.value()) graph.output("count", sum(weight, all_axes(weight.shape())));
+  if (cost) {
+    Scope scope(graph, "cost");
+    const Expr each = cost_of(context, data, *cost, y, batch) * weight;
+    graph.output("cost", on_logits(graph, batch.counts.value() ? sum_of_rows(each, options.batch)
+                                                               : sum(each, all_axes(each.shape()))));
+  }
+  for (size_t i = 0; i < metrics.size(); ++i) {
+    Scope scope(graph, text("metric ", i));
+    check_sequences(data, *metrics[i]);
+    std::vector<Expr> sums;
+    if (metrics[i]->of_sequences()) {
+      const Expr predicted = context.expr(predicted_in_batch(context, batch, y, options.blank));
+      sums = metrics[i]->sums_of_sequences(predicted, context.expr(batch.labels), of_samples);
+    } else {
+      std::vector<Expr> outputs = all_outputs(context, data, y);
+      for (Expr& output : outputs) output = wide(output);
+      sums = metrics[i]->sums_of_all(outputs, t, weight);
+    }
+    for (size_t j = 0; j < sums.size(); ++j) graph.output(text("metric/", i, "/", j), sums[j]);
+  }
+}
+
+}  // namespace neon

@@ -1,0 +1,31 @@
+// A net's outputs as costs and metrics see them, and the outputs of a graph that these make.
+#pragma once
+#include "models/batch.h"
+
+namespace neon {
+
+// y (N, ...) as rows (N,K) in f32, or f64 for f64, in which costs and metrics are computed whatever the net's type.
+Expr wide(Expr y);
+// The targets that outputs are compared with: a mask may stand behind them.
+Expr compared(const Cost* cost, const DataLayout& data, Expr t);
+// All outputs of the net (N,...), the last layer's first. With a class for each pixel or step as (N H W,K) or (N T,K):
+// a pixel or step is to costs and metrics what a sample is otherwise.
+std::vector<Expr> all_outputs(const LayerContext& context, const DataLayout& data, Expr y);
+// The cost of each row of the targets, (rows,1), by all outputs of the net; of each sample, where targets are sequences
+// of labels.
+Expr cost_of(const LayerContext& context, const DataLayout& data, const Cost& cost, Expr y, const Batch& batch);
+// The mean of the costs of a training batch, over all targets that count.
+Expr mean_cost(const Batch& batch, Expr each);
+
+// Targets, cost and metrics of a batch.
+struct Measured {
+  const DataLayout& data;
+  const Batch& batch;
+  const Cost* cost;
+  const std::vector<const Metric*>& metrics;
+  const StepOptions& options;
+};
+// Adds the input `weight` and the outputs count, cost and metric/I/J of evaluation_graph().
+void add_measures(Graph& graph, LayerContext& context, const Measured& by, Expr y);
+
+}  // namespace neon
