@@ -66,10 +66,12 @@ struct SampleMeaning {
   std::vector<double> subtracted;
 
   // Targets.
-  int64_t classes = 0;                    // 0: targets are numbers, or the inputs themselves
-  std::vector<std::string> class_names;   // in the order of the net's outputs; empty: classes are numbers
-  LabelOf label_of = LabelOf::sample;     // what has one of the classes
-  bool whole_targets = false;             // targets are whole numbers in their file, so resizing must not mix them
+  int64_t classes = 0;                   // 0: targets are numbers, or the inputs themselves
+  std::vector<std::string> class_names;  // in the order of the net's outputs; empty: classes are numbers
+  LabelOf label_of = LabelOf::sample;    // what has one of the classes
+  int64_t target_steps = 0;    // the most labels of a target, where steps have labels; 0: as many as a sample has steps
+  int64_t end_class = -1;      // that ends the labels of a target, as a Seq2Seq predicts them; -1: no class does
+  bool whole_targets = false;  // targets are whole numbers in their file, so resizing must not mix them
   std::vector<std::string> target_names;  // of the predicted columns; empty: the file does not name them
   int rules = kDataRules;
 
@@ -102,7 +104,9 @@ struct SampleMeaning {
     shift = symmetric ? -1 : 0;
   }
   // Targets become the inputs themselves.
-  void drop_classes() { classes = 0, class_names.clear(), target_names.clear(), label_of = LabelOf::sample; }
+  void drop_classes() {
+    classes = 0, class_names.clear(), target_names.clear(), label_of = LabelOf::sample, end_class = -1;
+  }
 };
 
 }  // namespace neon

@@ -113,6 +113,8 @@ void check_meaning(const SampleMeaning& m) {
     fail(ErrorKind::data, "neon.data has ", m.tokens, " tokens for samples ", m.sample);
   if (!m.vocabulary.empty() && m.vocabulary.size() != m.tokens)
     fail(ErrorKind::data, "neon.data has ", m.vocabulary.size(), " texts for ", m.tokens, " tokens");
+  if (m.target_steps < 0 || m.end_class < -1 || m.end_class >= std::max<int64_t>(m.classes, 1))
+    fail(ErrorKind::data, "neon.data has targets of ", m.target_steps, " labels that class ", m.end_class, " ends");
   if (m.rules < 1 || m.rules > kDataRules) fail(ErrorKind::data, "neon.data has the rules ", m.rules);
 }
 
@@ -122,7 +124,7 @@ MeaningTexts write_meaning(const SampleMeaning& meaning, const std::string& sour
   // All facts by their order: a new one does not compile until it is stored.
   const auto& [sample, sequence, ragged, streams, channels_last, rows_channels_last, image_size, table, tokens,
                vocabulary, dtype, scale, shift, means, deviations, subtracted, classes, class_names, label_of,
-               whole_targets, target_names, rules] = meaning;
+               target_steps, end_class, whole_targets, target_names, rules] = meaning;
   const json data = {{"source", source},
                      {"sample", std::vector<int64_t>(sample.begin(), sample.end())},
                      {"sequence", sequence},
@@ -142,6 +144,8 @@ MeaningTexts write_meaning(const SampleMeaning& meaning, const std::string& sour
                      {"subtracted", stored_numbers(subtracted)},
                      {"classes", classes},
                      {"label_of", std::string(name_of(label_of))},
+                     {"target_steps", target_steps},
+                     {"end_class", end_class},
                      {"whole_targets", whole_targets},
                      {"target_names", target_names},
                      {"rules", rules}};
@@ -171,6 +175,8 @@ SampleMeaning read_meaning(const MeaningTexts& texts) try {
   out.classes = data.at("classes").get<int64_t>();
   out.class_names = json::parse(texts.classes).get<std::vector<std::string>>();
   out.label_of = read_label_of(data);
+  out.target_steps = data.value("target_steps", int64_t(0));
+  out.end_class = data.value("end_class", int64_t(-1));
   out.whole_targets = data.value("whole_targets", false);
   out.target_names = data.value("target_names", std::vector<std::string>());
   out.rules = data.value("rules", 1);

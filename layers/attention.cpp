@@ -98,7 +98,7 @@ struct MultiHeadAttention : Parametrized<Layer, MultiHeadAttentionParams> {
       q = rotary(graph, q, context.place, params.rotary_base), k = rotary(graph, k, context.place, params.rotary_base);
     Value lengths = context.lengths(memory);
     AttentionOptions options{.scale = 1 / std::sqrt(double(size)), .causal = params.causal};
-    if (context.place) {
+    if (context.place && x.value() == memory.value()) {
       // The steps up to this one are all that it may see.
       k = kept_steps(context, context.layer + "/keys", context.expr(k));
       v = kept_steps(context, context.layer + "/values", context.expr(v));

@@ -88,10 +88,10 @@ Expr inputs_of_gates(LayerContext& context, const Cells& cells, Expr x) {
   return batch_norm(context, sequence, {}, cells.name + "_bnorm");
 }
 
-// states (N,T,H) -> (N,H)
-Expr last_step(Expr states) {
+// states (N,T,H) -> (N,H), the state of the step that was taken last
+Expr last_step(Expr states, bool reverse) {
   const Shape& shape = states.shape();
-  const Attributes last = {{"axis", int64_t(1)}, {"first", shape[1] - 1}, {"count", int64_t(1)}};
+  const Attributes last = {{"axis", int64_t(1)}, {"first", reverse ? 0 : shape[1] - 1}, {"count", int64_t(1)}};
   return reshape({states.graph(), states.graph().add("slice", {states}, last)}, {shape[0], shape[2]});
 }
 
@@ -117,7 +117,7 @@ Expr states_of(LayerContext& context, const Cells& cells, Expr x) {
                                     .fan = {.in = units, .out = units, .rows = units, .columns = units},
                                     .blocks = gates});
   Graph& graph = context.graph;
-  const bool carries = !p.reset_cells && !cells.reverse;
+  const bool carries = context.passed ? true : !p.reset_cells && !cells.reverse;
   const auto first = [&](const char* state, DType dtype) -> Value {
     if (carries) return context.carried(cells.name + state, dtype, {samples, units});
     return broadcast_to(graph, graph.constant(0, dtype), {samples, units});
@@ -144,8 +144,9 @@ Expr states_of(LayerContext& context, const Cells& cells, Expr x) {
   }
   const Expr h(graph, states.h);
   context.mark_sequence(h, x);
-  if (carries) context.carry(cells.name + "/h", last_step(h));
-  if (carries && cells.type == CellType::lstm) context.carry(cells.name + "/c", last_step(context.expr(states.c)));
+  if (carries) context.carry(cells.name + "/h", last_step(h, cells.reverse));
+  if (carries && cells.type == CellType::lstm)
+    context.carry(cells.name + "/c", last_step(context.expr(states.c), cells.reverse));
   return h;
 }
 

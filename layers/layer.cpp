@@ -24,9 +24,11 @@ const Parameter* Sharing::find(const Parameter& p, const std::string& layer, con
 }
 
 Expr LayerContext::stored_parameter(Parameter p) {
-  for (const Parameter& other : parameters)
-    if (other.name == p.name)
-      fail(ErrorKind::config, "two parameters are named '", p.name, "': give the layers different names");
+  for (const Parameter& other : parameters) {
+    if (other.name != p.name) continue;
+    if (again) return {graph, graph.variable(other.name, master_dtype, other.shape)};
+    fail(ErrorKind::config, "two parameters are named '", p.name, "': give the layers different names");
+  }
   if (const Parameter* other = sharing.find(p, layer, parameters))
     return {graph, graph.variable(other->name, master_dtype, other->shape)};
   if (p.initializer) p.initializer->check(p.block());
@@ -38,7 +40,7 @@ Expr LayerContext::stored_parameter(Parameter p) {
 }
 
 Expr LayerContext::state(const std::string& name, const Shape& shape, double fill) {
-  states.push_back({name, shape, fill});
+  if (!again) states.push_back({name, shape, fill});
   return {graph, graph.variable(name, arithmetic_dtype, shape)};
 }
 
@@ -48,7 +50,9 @@ Value LayerContext::carrier(const std::string& name, DType type, const Shape& sh
 }
 
 Expr LayerContext::carried(const std::string& name, DType type, const Shape& shape) {
-  if (streams == 0) return expr(broadcast_to(graph, graph.constant(0, type), shape));
+  if (passed)
+    if (const Expr given = passed->begin(name, shape); given.value()) return cast(given, type);
+  if (streams == 0 || passed) return expr(broadcast_to(graph, graph.constant(0, type), shape));
   Value rows = carrier(name, type, shape);
   // The last batch of an epoch has the streams that are one piece longer, the first ones.
   if (shape[0] < streams)
@@ -59,6 +63,7 @@ Expr LayerContext::carried(const std::string& name, DType type, const Shape& sha
 }
 
 void LayerContext::carry(const std::string& name, Expr value) {
+  if (passed) return passed->leave(name, value);
   if (value.shape()[0] != streams) return;  // without streams, or after their last pieces
   carried_updates.push_back({carrier(name, value.dtype(), value.shape()), value, {}});
 }

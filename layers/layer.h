@@ -59,6 +59,35 @@ enum class Sight {
   any,     // all steps
 };
 
+// States that layers of cells pass on within a graph, in place of carried ones: those of an encoder to the decoder, and
+// from each decoded step to the next.
+class PassedStates {
+ public:
+  // The state `name` of a layer: the one that was left under this name, or the next of those that an encoder left; an
+  // invalid Expr: it begins at 0. A config error where an encoder's state does not fit.
+  Expr begin(const std::string& name, const Shape& shape);
+  void leave(const std::string& name, Expr state);
+  // For the layers of a decoder: its cells, in their order, begin with the states of the encoder's cells; those of both
+  // directions count as one, with both states side by side. `connections` has the number of a cell for each of the
+  // decoder's, -1 for 0; empty: the same number.
+  PassedStates for_decoder(const std::vector<int64_t>& connections) const;
+  // The next step of a decoder: every state is the one that the step before left.
+  PassedStates for_next_step() const;
+  // Throws a config error where connections are more or fewer than the decoder's cells.
+  void check_connections() const;
+
+ private:
+  struct Cell {
+    std::string name;
+    std::map<std::string, Expr> states;  // "h", "c"
+  };
+  Expr of_encoder(const std::string& cell, const std::string& state, const Shape& shape);
+  std::vector<Cell> left_, encoder_;
+  std::map<std::string, Expr> given_;
+  std::vector<int64_t> connections_;
+  std::vector<std::string> begun_;  // cells of the decoder that asked for their first state
+};
+
 // A network collects this while its layers describe themselves.
 class LayerContext {
  public:
@@ -86,6 +115,13 @@ class LayerContext {
   int64_t tokens = 0;                  // the number of different tokens, where samples are tokens
   Value place;                         // (N) i32 where texts go on: the place of the one step of each; or invalid
   int64_t places = 0;                  // the most steps that these texts have
+  PassedStates* passed = nullptr;      // while the layers of an encoder or a decoder describe themselves
+  bool again = false;                  // layers describe themselves once more: they have their parameters
+  Expr memory;                         // for a decoder's layers: the encoder's states (N,T,F); or without a value
+  Value target_labels;                 // (N,L) i32 where steps have labels and the targets are known; or invalid
+  int64_t target_steps = 0;            // the most labels of a target
+  bool decodes = false;                // a decoder is to predict labels step by step
+  Value decoded;                       // (N,L) i32: these predictions; or invalid
   std::string layer;                   // name of the layer that is describing itself
   Sharing sharing;
   std::string shapes;  // from the samples to the net's outputs, layer by layer, for messages

@@ -28,6 +28,8 @@ struct Chain {
   std::vector<Link> links;
 };
 
+class Seq2Seq;  // seq2seq.h
+
 class Container : public Layer {
  public:
   Container* container() final { return this; }
@@ -35,6 +37,8 @@ class Container : public Layer {
   virtual std::span<Chain> branches() = 0;
   // Whether the branches after the first begin with a BranchNode that was met before.
   virtual bool begins_at_nodes() const { return false; }
+  // This as an encoder and a decoder, which the network runs one after the other; null for other containers.
+  virtual const Seq2Seq* seq2seq() const { return nullptr; }
   // The input of a branch's first layer; a container may scale its gradient.
   virtual Expr enter(size_t branch, Expr x) const {
     (void)branch;

@@ -123,8 +123,8 @@ void add_measures(Graph& graph, LayerContext& context, const Measured& by, Expr 
     check_sequences(data, *metrics[i]);
     std::vector<Expr> sums;
     if (metrics[i]->of_sequences()) {
-      const Expr predicted = context.expr(predicted_in_batch(context, batch, y, options.blank));
-      sums = metrics[i]->sums_of_sequences(predicted, context.expr(batch.labels), of_samples);
+      const auto [predicted, labels] = compared_labels(context, data, batch, y, options.blank);
+      sums = metrics[i]->sums_of_sequences(predicted, labels, of_samples);
     } else {
       std::vector<Expr> outputs = all_outputs(context, data, y);
       for (Expr& output : outputs) output = wide(output);

@@ -1,9 +1,11 @@
 // One pass through the layers of a network: each adds its ops to the graph. An error in a layer names its
 // place in the spec and the shapes up to it.
 #include <map>
+#include <utility>
 
 #include "backends/graph/flops.h"
 #include "models/network.h"
+#include "models/seq2seq.h"
 
 namespace neon {
 
@@ -32,7 +34,8 @@ class Pass {
       const size_t row = begin_row(link, depth, branch);
       const size_t parameters_before = context_.parameters.size();
       Container* container = link.layer->container();
-      if (container) x = merged(link, *container, inputs, shapes, depth);
+      if (container && container->seq2seq()) x = translated(link, *container->seq2seq(), inputs[0], shapes, depth);
+      else if (container) x = merged(link, *container, inputs, shapes, depth);
       else x = guarded(link, shapes, [&] { return described(link, inputs); });
       outputs_.emplace(link.name, x);  // a branch that begins at a node leaves it as it is, for the branches after it
       shapes += text(kArrow, link.name, " ", context_.sample_shape(x));
@@ -86,6 +89,69 @@ class Pass {
     const Expr y = guarded(link, shapes, [&] { return container.merge(context_, outputs); });
     keep_steps(context_, outputs[0], y);
     return y;
+  }
+
+  // The outputs (N,L,K) of a decoder for the labels of the targets, or, where these are not known, for its own.
+  Expr translated(const Link& link, const Seq2Seq& layer, Expr x, const std::string& shapes, int depth) {
+    guarded(link, shapes, [&] { return layer.check(context_), x; });
+    PassedStates encoder;
+    context_.passed = &encoder;
+    context_.memory = run(layer.encoder(), x, text(shapes, kArrow, link.name, " encoder"), depth + 1, 1);
+    const std::string before = text(shapes, kArrow, link.name, " decoder");
+    const PassedStates first = encoder.for_decoder(layer.params.connections);
+    const int64_t tokens = std::exchange(context_.tokens, context_.classes + 1);
+    Pass own = *this;
+    Expr y;
+    if (context_.target_labels) {
+      PassedStates states = first;
+      context_.passed = &states;
+      y = run(layer.decoder(), Seq2Seq::tokens_of(context_), before, depth + 1, 2);
+      guarded(link, shapes, [&] { return states.check_connections(), y; });
+      context_.again = true;
+    }
+    if (context_.decodes || !y.value()) {
+      const Expr predicted = own.decoded(link, layer, first, before, depth + 1);
+      if (!y.value()) y = predicted;
+    }
+    context_.again = false;
+    context_.tokens = tokens;
+    context_.passed = nullptr;
+    context_.memory = {};
+    return y;
+  }
+
+  // Step by step: a step takes the likeliest label of the step before. Layers that keep steps keep them in the states.
+  Expr decoded(const Link& link, const Seq2Seq& layer, PassedStates states, const std::string& shapes, int depth) {
+    Graph& graph = context_.graph;
+    const int64_t samples = context_.memory.shape()[0];
+    const auto number = [&](double value, const Shape& shape) {
+      return cast(graph, broadcast_to(graph, graph.constant(value, DType::f32), shape), DType::i32);
+    };
+    guarded(link, shapes, [&] { return context_.places = layer.steps_of(context_), context_.memory; });
+    std::vector<Value> labels, outputs;
+    Expr token = context_.expr(number(double(context_.classes), {samples, 1}));
+    for (int64_t t = 0; t < context_.places; ++t) {
+      Pass step = *this;
+      if (context_.again) step.rows_ = nullptr;
+      context_.set_axes(token, {Axis::sample, Axis::time});
+      context_.place = number(double(t), {samples});
+      context_.passed = &states;
+      const Expr y = step.run(layer.decoder(), token, shapes, depth, 2);
+      guarded(link, shapes, [&] { return Seq2Seq::check_decoded(context_, y), y; });
+      outputs.push_back(y);
+      token = cast(reshape(reduce("argmax", y, {2}), {samples, 1}), DType::i32);
+      labels.push_back(token);
+      states = states.for_next_step();
+      context_.again = true;
+    }
+    context_.place = {}, context_.places = 0;
+    const auto joined = [&](const std::vector<Value>& parts) {
+      return parts.size() == 1 ? parts[0] : graph.add("concat", parts, {{"axis", int64_t(1)}});
+    };
+    context_.decoded = joined(labels);
+    const Expr out = context_.expr(joined(outputs));
+    context_.mark_sequence(out);
+    return out;
   }
 
   Expr guarded(const Link& link, const std::string& shapes, auto&& describe) {

@@ -25,12 +25,36 @@ Value predicted_labels(LayerContext& context, Expr y, int64_t blank) {
   return cast(graph, reshape(predicted, {samples, steps}), DType::i32);
 }
 
-Value predicted_in_batch(LayerContext& context, const Batch& batch, Expr y, int64_t blank) {
-  const Value predicted = predicted_labels(context, y, blank);
-  if (!batch.counts.value()) return predicted;
-  const Expr all(context.graph, predicted), labels(context.graph, batch.labels);
+namespace {
+
+// Labels (N,T) i32 with -1 from the first one of class `end` on.
+Value without_end(Graph& graph, Value labels, int64_t end) {
+  if (end < 0) return labels;
+  const int64_t steps = graph.shape(labels)[1];
+  const Expr each = cast(Expr(graph, labels), DType::f32);
+  const Expr ends = reshape(apply("equal", each, each.constant(double(end))), {graph.shape(labels)[0], steps, 1});
+  const auto number = [&](int axis) {
+    return cast(Expr(graph, iota(graph, Shape{1, 1, 1}.with(axis, steps), axis)), DType::f32);
+  };
+  const Expr before = max(ends * apply("less_equal", number(1), number(2)), {1});  // up to that step
+  return cast(graph, apply("select", reshape(before, each.shape()), each.constant(-1), each), DType::i32);
+}
+
+}  // namespace
+
+Value all_predicted(LayerContext& context, const DataLayout& data, Expr y, int64_t blank) {
+  const Value predicted = context.decoded ? context.decoded : predicted_labels(context, y, blank);
+  return without_end(context.graph, predicted, data.end_class);
+}
+
+ComparedLabels compared_labels(LayerContext& context, const DataLayout& data, const Batch& batch, Expr y,
+                               int64_t blank) {
+  Graph& graph = context.graph;
+  const Expr labels(graph, without_end(graph, batch.labels, data.end_class));
+  const Expr predicted(graph, all_predicted(context, data, y, blank));
+  if (context.decoded || !batch.counts.value()) return {predicted, labels};
   const Expr counts = apply("greater_equal", labels, labels.constant(0));
-  return cast(context.graph, apply("select", counts, cast(all, DType::f32), counts.constant(-1)), DType::i32);
+  return {cast(apply("select", counts, cast(predicted, DType::f32), counts.constant(-1)), DType::i32), labels};
 }
 
 }  // namespace neon

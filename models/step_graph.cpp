@@ -25,6 +25,7 @@ void say_order(LayerContext& context, const DataLayout& data, const StepOptions&
   context.data_axes = data.batch_axes();
   context.tokens = data.tokens;
   context.classes = data.classes;
+  context.target_steps = data.target_steps > 0 ? data.target_steps : data.sequence ? data.sample[0] : 0;
   if (!data.streams || !measured) return;
   context.streams = options.streams > 0 ? options.streams : options.batch;
   context.carried_prefix = options.carried_prefix;
@@ -63,6 +64,7 @@ Expr training_pass(StepGraph& step, LayerContext& context, const Network& networ
   say_order(context, data, options, true);
   const Batch batch = batch_of(step.graph, data, data.rows(), options, true);
   context.data_lengths = batch.lengths;
+  context.target_labels = batch.counts.value() ? batch.labels : Value();
   Expr y = network.forward(context, batch.x);
   check_outputs(network, context, data, batch, compared(&cost, data, batch.t), y);
   describe_outputs(step, context, data, y);
@@ -126,6 +128,8 @@ StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::
   if (!measured) layout.target_is_input = true, layout.drop_classes();
   const Batch batch = batch_of(graph, layout, set_size, options, false);
   context.data_lengths = batch.lengths;
+  context.target_labels = batch.counts.value() ? batch.labels : Value();
+  context.decodes = !measured || std::ranges::any_of(metrics, &Metric::of_sequences);
   Expr y = network.forward(context, batch.x);
   if (batch.views > 1 && (data.target_is_input || are_images(y)))
     fail_about("augment", "`average` is for outputs that all views of an image share, such as ",
@@ -141,7 +145,7 @@ StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::
   if (!measured) {
     const bool of_steps = data.label_of == LabelOf::step || data.label_of == LabelOf::sequence;
     if (of_steps && context.is_sequence(y))
-      graph.output("predicted", cast(graph, predicted_labels(context, y, options.blank), DType::f32));
+      graph.output("predicted", cast(graph, all_predicted(context, data, y, options.blank), DType::f32));
     return step;
   }
   for (const Assignment& a : context.carried_updates) graph.assign(a.variable, a.value);

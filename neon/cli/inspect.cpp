@@ -198,6 +198,8 @@ int run_summary(const CommandLine& line) {
   context.data_axes = seen.batch_axes();
   context.tokens = seen.tokens;
   context.classes = seen.classes;
+  if (seen.label_of == LabelOf::step && seen.target.rank() == 1)
+    context.target_labels = scratch.input("targets", DType::i32, {in.step.batch, seen.target[0]});
   const DType dtype = seen.tokens > 0 ? DType::i32 : in.step.dtype;
   const Expr x(scratch, scratch.input("x", dtype, Shape{in.step.batch}.concat(seen.stored_sample())));
   in.spec.experiment->network().forward(context, x, &rows);

@@ -89,10 +89,15 @@ def lstm(features, units):
     return 4 * units * (features + units + 1)
 
 
+def gru(features, units):
+    return 3 * units * (features + units + 1)
+
+
 # Those of sequences have data of their own, drawn or a text that Debian has. Parameters by the number of tokens.
 SEQUENCES = {
     "recurrent/copy": lambda _: lstm(10, 128) + 129 * 8,
     "recurrent/lissajous": lambda _: lstm(2, 32) + 33 * 2,
+    "recurrent/reversal-seq2seq": lambda _: 32 * (26 + 28) + 2 * gru(32, 64) + 128 * 64 + 65 * 27,
     "recurrent/spoken-digits-ctc": lambda _: 2 * lstm(12, 32) + 65 * 11,
     "text/ptb-words": lambda count: 200 * count + 2 * lstm(200, 200) + 201 * count,
     "text/shakespeare-lstm": lambda count: lstm(count, 512) + lstm(512, 512) + 513 * count,

@@ -79,6 +79,7 @@ std::vector<Case> cases(const TempDir& dir) {
           {"HutterPrize", {{"steps", "4"}}},
           {"TextClasses", {{"path", dir / "reviews"}, {"steps", "3"}}},
           {"CopyTask", {{"length", "3"}, {"ntrain", "20"}, {"ntest", "5"}, {"validation", "5"}}},
+          {"Reversal", {{"length", "3"}, {"symbols", "4"}, {"ntrain", "40"}, {"ntest", "5"}, {"validation", "5"}}},
           {"SpokenDigits", {{"digits", "2"}, {"ntrain", "60"}, {"ntest", "5"}, {"validation", "10"}}},
           {"Lissajous", {{"steps", "4"}, {"ntrain", "20"}, {"ntest", "5"}, {"validation", "5"}}},
           {"NPZ", {{"path", golden("stored.npz")}}},

@@ -44,6 +44,7 @@ TEST_CASE("a meaning is read as it was written") {
   of_text.label_of = LabelOf::step;
   SampleMeaning of_labels = of_text;
   of_labels.label_of = LabelOf::sequence;
+  of_labels.classes = 4, of_labels.target_steps = 9, of_labels.end_class = 3;
   for (const SampleMeaning& meaning : {unlike_the_default(), of_text, of_labels, SampleMeaning()})
     CHECK(read_meaning(write_meaning(meaning, "a folder")) == meaning);
   SampleMeaning odd;

@@ -10,7 +10,8 @@ namespace neon_test {
 
 inline std::vector<neon::Setting> golden_nets() {
   std::vector<neon::Setting> all = golden("models/golden/mlp.json").items;
-  for (const char* file : {"models/golden/images.json", "models/golden/nets.json", "models/golden/shared.json"})
+  for (const char* file : {"models/golden/images.json", "models/golden/nets.json", "models/golden/shared.json",
+                           "models/golden/seq2seq.json"})
     for (neon::Setting& one : golden(file).items) all.push_back(std::move(one));
   return all;
 }
@@ -31,6 +32,7 @@ struct GoldenNet {
       data.targets = tensor_of(*given, neon::DType::i32);
       if (data.targets.shape().rank() == 1) data.targets = data.targets.reshaped({data.targets.shape()[0], 1});
       data.classes = count_of("classes", 4);
+      data.end_class = count_of("end_class", -1);
     }
     options.dtype = dtype;
     options.batch = int64_t(number_of(at(setting, "batch")));

@@ -18,6 +18,8 @@ DataLayout NetData::layout() const {
   if (classes > 0 && out.target.rank() == 2) out.label_of = LabelOf::pixel;
   out.tokens = tokens;
   out.sequence = tokens > 0;
+  for (int64_t i = 0; tokens > 0 && i < inputs.elements(); ++i) out.ragged = out.ragged || inputs.at(i) < 0;
+  out.end_class = end_class;
   if (tokens > 0 && out.target.elements() > 1) out.label_of = LabelOf::step;
   return out;
 }

@@ -6,10 +6,11 @@
 namespace neon_test {
 
 // Inputs (n, features) and targets: numbers (n, K), or i32 labels (n, 1) with `classes` above 0; none where each sample
-// is its own target. Inputs may be tokens (n,T), i32 below `tokens`, and labels (n,T) then be of steps.
+// is its own target. Inputs may be tokens (n,T), i32 below `tokens` with -1 behind the last, and labels
+// (n,T) then be of steps; `end_class` is the label that ends those of a sample.
 struct NetData {
   neon::Tensor inputs, targets;
-  int64_t classes = 0, tokens = 0;
+  int64_t classes = 0, tokens = 0, end_class = -1;
   neon::DataLayout layout() const;
 };
 

@@ -111,6 +111,22 @@ def attentions(case):
          random=True, **attention_weights(4, 4, 4))
 
 
+def dot_attentions(case):
+    """Of Luong et al.: a mean of memory's steps beside the step itself."""
+    x, memory = draw("sequence", (3, 5, 4)), draw("memory", (3, 6, 4))
+
+    def attend(x, memory, p, activation=torch.tanh):
+        query = x @ p["L/W_score"].T if "L/W_score" in p else x
+        mean = torch.softmax(query @ memory.transpose(1, 2), 2) @ memory
+        return activation(torch.cat([mean, x], 2) @ p["L/W_out"].T + p.get("L/b_out", 0))
+
+    case({"DotAttention": {"init": INIT}}, x, lambda x, memory, **p: attend(x, memory, p), sequence=True, memory=memory,
+         **{"L/W_out": draw("W_out", (4, 8), 0.5)})
+    case({"DotAttention": {"init": INIT, "bias": INIT, "nout": 3, "score": "general", "activation": "Logistic"}}, x,
+         lambda x, memory, **p: attend(x, memory, p, torch.sigmoid), sequence=True, memory=memory[..., :3],
+         **{"L/W_score": draw("W_score", (3, 4), 0.5), "L/W_out": draw("W_out", (3, 7), 0.5), "L/b_out": draw("b_out", 3)})
+
+
 def positions(case):
     x = draw("sequence", (3, 5, 4))
     for steps in (0, 5, 7):
@@ -144,5 +160,6 @@ def layers(case):
     """Adds the cases of all these layers."""
     norms(case)
     attentions(case)
+    dot_attentions(case)
     positions(case)
     gated(case)

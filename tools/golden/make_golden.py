@@ -17,6 +17,7 @@ import golden_initializers
 import golden_labels
 import golden_nets
 import golden_optimizers
+import golden_seq2seq
 import golden_shared
 import golden_transforms
 from golden_file import write
@@ -31,4 +32,5 @@ if __name__ == "__main__":
     write("layers/golden/initializers.json", golden_initializers.initializers())
     write("layers/golden/layers.json", golden_nets.layers())
     write("models/golden/mlp.json", [golden_nets.mlp()])
+    write("models/golden/seq2seq.json", golden_seq2seq.nets())
     write("models/golden/shared.json", golden_shared.nets())

@@ -1,0 +1,204 @@
+// Seq2Seq: predictions label by label are those of PyTorch, and of the net that reads its own predictions at once;
+// padding changes none; what is said of wrong nets. Trainings are in golden files that net_test.cpp reads.
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "tests/models/golden_net.h"
+
+using namespace neon;
+using namespace neon_test;
+using Catch::Contains;
+
+namespace {
+
+constexpr int64_t kStrings = 4, kLetters = 5, kEndings = 6, kLabels = 7;
+
+void fill_drawn(Variables& variables) {
+  for (const auto& [name, tensor] : variables.all()) {
+    Stream stream(11, name);
+    for (int64_t i = 0; i < tensor.elements(); ++i) variables.at(name).set(i, double(stream.below(64)) / 32 - 1);
+  }
+}
+
+// Strings of 5, 1, 3 and 2 tokens in so many steps, and targets of up to 7 labels.
+NetData strings(int64_t steps) {
+  constexpr int64_t kCounts[] = {5, 1, 3, 2};
+  NetData out;
+  out.inputs = Tensor(DType::i32, {kStrings, steps});
+  out.targets = Tensor(DType::i32, {kStrings, kLabels});
+  out.classes = kEndings, out.tokens = kLetters;
+  for (int64_t i = 0; i < kStrings; ++i) {
+    Stream stream(5, "string", uint64_t(i));
+    for (int64_t t = 0; t < steps; ++t)
+      out.inputs.set(i * steps + t, t < kCounts[i] ? double(stream.below(kLetters)) : -1);
+    for (int64_t t = 0; t < kLabels; ++t) out.targets.set(i * kLabels + t, t <= kCounts[i] ? double(i + t) : -1);
+  }
+  for (int64_t i = 0; i < out.targets.elements(); ++i)
+    if (out.targets.at(i) >= kEndings) out.targets.set(i, 0);
+  return out;
+}
+
+const std::string kDrawn = "init: {Uniform: {low: -1, high: 1}}";
+
+std::string pair_of(const std::string& encoder, const std::string& decoder, const std::string& more = "") {
+  const std::string table = "{Embedding: {embedding_dim: 4, " + kDrawn + "}}, ";
+  return "[{Seq2Seq: {encoder: [" + table + encoder + "], decoder: [" + table + decoder +
+         ", {Affine: {nout: classes, " + kDrawn + ", activation: Softmax}}]" + more + "}}]";
+}
+
+std::string layer_of(const std::string& kind, const std::string& options) {
+  return "{" + kind + ": {" + kDrawn + ", " + options + "}}";
+}
+
+std::vector<std::string> pairs() {
+  const auto cells = [](const char* kind) { return layer_of(kind, "output_size: 4"); };
+  const std::string attention = layer_of("MultiHeadAttention", "heads: 2, causal: true"),
+                    to_encoder = layer_of("MultiHeadAttention", "heads: 2, inputs: [own, read]"),
+                    positions = "{LearnedPositions: {" + kDrawn + "}}";
+  return {pair_of(cells("LSTM"), cells("LSTM")), pair_of(cells("Recurrent"), cells("Recurrent")),
+          pair_of(cells("GRU"), cells("GRU") + ", " + layer_of("DotAttention", "")),
+          pair_of(cells("GRU") + ", " + cells("GRU"), cells("GRU") + ", {Dropout: 0.5}, " + cells("GRU")),
+          pair_of("{LayerNorm: {name: read}}", positions + ", {MergeSum: {layers: [SkipNode, " + attention +
+                                                   "], name: own}}, " + to_encoder + ", LayerNorm")};
+}
+
+// What an evaluation gives for these strings: the labels that the net predicts, or its outputs for the labels given.
+Tensor evaluated(const std::string& layers, const NetData& data, bool predicts, DType dtype) {
+  const Network network = network_of(yaml_of(layers));
+  const auto cost = Registry<Cost>::get().create(yaml_of("CrossEntropyMulti"));
+  DataLayout layout = data.layout();
+  layout.target_steps = kLabels;
+  const StepOptions options{.dtype = dtype, .batch = kStrings};
+  const StepGraph graph = evaluation_graph(network, predicts ? nullptr : cost.get(), {}, layout, kStrings, options);
+  Variables variables;
+  const auto program = compile_for_cpu(graph.graph, variables, {.threads = 1});
+  fill_drawn(variables);
+  const std::vector<int32_t> indices = {2, 0, 3, 1};
+  const std::vector<double> ones(kStrings, 1);
+  const std::vector<float> narrow_ones(kStrings, 1);
+  program->bind("data", data.inputs.data());
+  program->bind("indices", indices.data());
+  if (!predicts) {
+    program->bind("targets", data.targets.data());
+    program->bind("weight", dtype == DType::f64 ? static_cast<const void*>(ones.data()) : narrow_ones.data());
+  }
+  program->run(0);
+  return program->output(predicts ? "predicted" : "y").clone();
+}
+
+std::string pair_refusal(const std::string& layers, int64_t classes = kEndings) {
+  NetData data = strings(5);
+  data.classes = classes;
+  try {
+    const Network network = network_of(yaml_of(layers));
+    const auto cost = Registry<Cost>::get().create(yaml_of("CrossEntropyMulti"));
+    DataLayout layout = data.layout();
+    if (classes == 0) layout.label_of = LabelOf::sample;
+    gradient_graph(network, *cost, layout, {.batch = kStrings}, false);
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::config);
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("a decoder predicts the golden files' labels, each from those before") {
+  for (const Setting& net : golden("models/golden/seq2seq.json").items)
+    for (const Arithmetic& arithmetic : arithmetics()) {
+      INFO(at(net, "title").value << ", " << arithmetic.name);
+      const GoldenNet example(net, arithmetic.dtype);
+      DataLayout layout = example.data.layout();
+      layout.target_steps = layout.target[0];
+      const StepGraph graph = evaluation_graph(example.network, nullptr, {}, layout, 8, example.options);
+      Variables variables;
+      const auto program = compile_for_cpu(graph.graph, variables, arithmetic.options);
+      example.start(variables);
+      const auto samples = example.samples(0);
+      program->bind("data", example.data.inputs.data());
+      program->bind("indices", samples.data());
+      program->run(0);
+      const Tensor predicted = program->output("predicted"), wanted = tensor_of(at(net, "predicted"), DType::f64);
+      REQUIRE(predicted.shape() == wanted.shape());
+      for (int64_t i = 0; i < wanted.elements(); ++i) {
+        INFO(i);
+        CHECK(predicted.at(i) == wanted.at(i));
+      }
+    }
+}
+
+TEST_CASE("a net that reads its own predictions at once predicts them again") {
+  for (const std::string& layers : pairs())
+    for (const DType dtype : {DType::f64, DType::f32}) {
+      INFO(layers << " " << name_of(dtype));
+      NetData data = strings(5);
+      const Tensor predicted = evaluated(layers, data, true, dtype);
+      REQUIRE(predicted.shape() == Shape{kStrings, kLabels});
+      // Row i of a batch is sample indices[i].
+      constexpr int64_t kOf[] = {2, 0, 3, 1};
+      std::set<int64_t> different;
+      for (int64_t i = 0; i < kStrings; ++i)
+        for (int64_t t = 0; t < kLabels; ++t) {
+          data.targets.set(kOf[i] * kLabels + t, predicted.at(i * kLabels + t));
+          different.insert(int64_t(predicted.at(i * kLabels + t)));
+        }
+      CHECK(different.size() > 1);
+      const Tensor y = evaluated(layers, data, false, dtype);
+      for (int64_t row = 0; row < kStrings * kLabels; ++row) {
+        INFO("row " << row);
+        int64_t best = 0;
+        for (int64_t k = 1; k < kEndings; ++k)
+          if (y.at(row * kEndings + k) > y.at(row * kEndings + best)) best = k;
+        CHECK(best == int64_t(predicted.at(row)));
+      }
+    }
+}
+
+TEST_CASE("padding of what an encoder reads changes no bit of what the decoder gives") {
+  for (const std::string& layers : pairs())
+    for (const DType dtype : {DType::f64, DType::f32, DType::bf16})
+      for (const bool predicts : {true, false}) {
+        INFO(layers << " " << name_of(dtype) << (predicts ? ", predictions" : ", outputs"));
+        const Tensor little = evaluated(layers, strings(5), predicts, dtype),
+                     more = evaluated(layers, strings(9), predicts, dtype);
+        REQUIRE(little.shape() == more.shape());
+        for (int64_t i = 0; i < little.elements(); ++i) CHECK(little.at(i) == more.at(i));
+      }
+}
+
+TEST_CASE("wrong encoders and decoders are refused in one line") {
+  const auto cells = [](const char* kind, const char* units) {
+    return layer_of(kind, std::string("output_size: ") + units);
+  };
+  CHECK(pair_refusal(pair_of(cells("LSTM", "4"), cells("LSTM", "4"))) == "");
+  CHECK_THAT(pair_refusal(pair_of(cells("LSTM", "4"), cells("LSTM", "5"))),
+             Contains("the decoder's LSTM_1 has 5 units, but the encoder's LSTM_0, with whose state it begins, has 4; "
+                      "give both the same output_size"));
+  CHECK_THAT(
+      pair_refusal(pair_of(cells("GRU", "4"), cells("LSTM", "4"))),
+      Contains("the encoder's GRU_0 leaves no state c for the decoder's LSTM_0; give both the same kind of cells"));
+  CHECK_THAT(pair_refusal(pair_of(cells("GRU", "4"), cells("GRU", "4") + ", " + cells("GRU", "4"))),
+             Contains("the decoder's cell GRU_2 begins with the state of cell 1 of the encoder, which has 1 cells"));
+  CHECK(pair_refusal(
+            pair_of(cells("GRU", "4"), cells("GRU", "4") + ", " + cells("GRU", "4"), ", connections: [0, -1]")) == "");
+  CHECK_THAT(pair_refusal(pair_of(cells("GRU", "4"), cells("GRU", "4"), ", connections: [0, 0]")),
+             Contains("connections has 2 numbers, but the decoder has 1 cells; give a number for each"));
+  CHECK_THAT(
+      pair_refusal(pair_of(cells("GRU", "4"), cells("GRU", "4") + ", " + cells("GRU", "4"), ", connections: [0]")),
+      Contains("connections has 1 numbers, but GRU_2 is cell 2 of the decoder; give a number for each"));
+  CHECK_THAT(pair_refusal(pair_of(cells("LSTM", "2"), cells("BiLSTM", "2"))),
+             Contains("the decoder's layer BiLSTM_0 sees steps that follow, which are not predicted yet; recurrent"));
+  CHECK_THAT(pair_refusal(pair_of(cells("GRU", "4"), layer_of("MultiHeadAttention", "heads: 2"))),
+             Contains("the decoder's layer MultiHeadAttention_0 sees steps that follow"));
+  CHECK_THAT(pair_refusal(pair_of(cells("GRU", "4"), layer_of("Conv", "fshape: 2, nofm: 3, causal: true"))),
+             Contains("the decoder's layer Conv_0 sees steps before, which it does not keep"));
+  CHECK_THAT(pair_refusal(pair_of(cells("GRU", "4"), cells("GRU", "4")), 0),
+             Contains("Seq2Seq predicts labels, but the targets of the data set are no classes"));
+  CHECK_THAT(pair_refusal("[" + layer_of("Embedding", "embedding_dim: 3") + ", " + layer_of("DotAttention", "") + "]"),
+             Contains("in the decoder of a Seq2Seq; elsewhere give it inputs: [x, memory]"));
+  CHECK_THAT(pair_refusal(pair_of(cells("GRU", "4"), cells("GRU", "4") + ", {DotAttention: {" + kDrawn + "}}, " +
+                                                         layer_of("Affine", "nout: 3") + ", {DotAttention: {" + kDrawn +
+                                                         "}}")),
+             Contains("DotAttention: steps of 3 features have no product with those of 4; give both the same number"));
+}
