@@ -49,7 +49,7 @@ CellShares::CellShares(const CellWork& work, int team) {
       const int64_t first = panels * part / parts * work.panel,
                     last = std::min(panels * (part + 1) / parts * work.panel, work.units);
       shares_.push_back({work.samples * group / groups, work.samples * (group + 1) / groups, first, last - first,
-                         parts > 1 ? meetings_.back().get() : nullptr});
+                         count(), parts > 1 ? meetings_.back().get() : nullptr});
     }
   }
 }

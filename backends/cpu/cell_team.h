@@ -23,6 +23,7 @@ class Meeting {
 struct CellShare {
   int64_t first_sample, last_sample;  // without the last
   int64_t first_unit, units;
+  int number = 0;             // among the shares
   Meeting* others = nullptr;  // the threads of the same samples and other units, if any
 
   int64_t samples() const { return last_sample - first_sample; }

@@ -1,10 +1,11 @@
 // Kernels of recurrent cells: threads share samples and units, and each goes through all steps of its share. They
-// compute in f32, or f64 for f64; arrays of 16 bits are converted as a whole.
+// compute in f32, or f64 for f64.
 #pragma once
 #include <omp.h>
 
 #include "backends/cpu/cell_team.h"
 #include "backends/cpu/operand.h"
+#include "backends/cpu/step_rows.h"
 #include "backends/cpu/step_weights.h"
 #include "backends/elementwise/kernels.h"
 
@@ -49,6 +50,9 @@ class CellKernel : public Kernel {
         threads_(team_of(samples_ * steps_ * gates * units_ * units_ / kProductsOfOneThread, context.threads)),
         activation_(kernel.attributes.string("activation")),
         gate_(kernel.attributes.string("gate")),
+        usual_(std::is_same_v<R, float> && kernel.attributes.string("gate") == "logistic" &&
+               kernel.attributes.string("activation") == "tanh"),
+        spare_(dtype_of<R>(), {threads_, kSpareRows * gates * units_}),
         context_(context),
         stored_(context.type(kernel.outputs[0]).dtype),
         shares_({samples_, units_, kPanel, gates * units_ * units_ * int64_t(std::min(sizeof(R), size_of(stored_)))},
@@ -61,6 +65,12 @@ class CellKernel : public Kernel {
   }
 
   StepWeights<R> weights(const StepSizes& sizes) const { return {sizes, stored_ == DType::bf16, threads_}; }
+  StepRows<R> step_rows(Value value, int64_t parts) { return {context_, value, parts}; }
+  // Rows of as many numbers as all gates have, of a share alone; k < kSpareRows.
+  R* spare(const CellShare& share, int64_t k) const {
+    const int64_t row = spare_.shape()[1] / kSpareRows;
+    return static_cast<R*>(const_cast<void*>(spare_.data())) + (share.number * kSpareRows + k) * row;
+  }
   Operand operand(Value value) { return Operand(context_, value, dtype_of<R>()); }
   const R* read(Operand& from) { return static_cast<const R*>(from.load(threads_)); }
   static R* place(Operand& to) { return static_cast<R*>(to.place()); }
@@ -99,8 +109,11 @@ class CellKernel : public Kernel {
   const bool reverse_;
   const int threads_;
   const CellFunction<R> activation_, gate_;
+  const bool usual_;  // f32, logistic gates and tanh: loops of their own take the steps
 
  private:
+  static constexpr int64_t kSpareRows = 3;
+  Tensor spare_;
   static constexpr int64_t kProductsOfOneThread = 1 << 18;  // fewer are not worth a second thread
 
   Context& context_;

@@ -12,10 +12,10 @@ class GruKernel : public CellKernel<R> {
  public:
   GruKernel(const LoweredKernel& kernel, Context& context)
       : CellKernel<R>(kernel, context, kernel.outputs[0], kernel.inputs.size() > 3 ? kernel.inputs[3] : Value{}, 3),
-        z_(this->operand(kernel.inputs[0])),
+        z_(this->step_rows(kernel.inputs[0], 3)),
+        h_(this->step_rows(kernel.outputs[0], 1)),
         w_(this->operand(kernel.inputs[1])),
         h0_(this->operand(kernel.inputs[2])),
-        h_(this->operand(kernel.outputs[0])),
         gates_(this->operand(kernel.outputs[1])),
         gate_weights_(this->weights({this->units_, 2, this->units_, true})),
         candidate_weights_(this->weights({this->units_, 1, this->units_, true})),
@@ -28,66 +28,92 @@ class GruKernel : public CellKernel<R> {
     const R* w = this->read(w_);
     gate_weights_.take(w, this->threads_);
     candidate_weights_.take(w + 2 * this->units_ * this->units_, this->threads_);
-    arrays_ = {this->read(z_), this->place(h_), this->place(gates_)};
+    z_.begin_reading(this->threads_);
+    h_.begin_writing();
+    gates_at_ = this->place(gates_);
     std::copy_n(this->read(h0_), this->samples_ * this->units_, static_cast<R*>(state_.data()));
     this->each_share([this](const CellShare& share) { all_steps(share); });
-    for (Operand* written : {&h_, &gates_}) written->store(this->threads_);
+    h_.end_writing(this->threads_);
+    gates_.store(this->threads_);
   }
 
  private:
   void all_steps(const CellShare& share) {
-    const int64_t units = this->units_, first = share.first_sample;
     const R *state = static_cast<R*>(state_.data()), *reset = static_cast<R*>(reset_.data());
+    R *sums = static_cast<R*>(sums_.data()), *candidates = static_cast<R*>(candidates_.data());
     for (int64_t k = 0; k < this->steps_; ++k) {
       const int64_t t = this->forward_step(k);
-      gate_weights_.multiply(state + first * units, share.samples(), share.first_unit, share.units,
-                             static_cast<R*>(sums_.data()) + first * gate_weights_.row());
-      for (int64_t n = first; n < share.last_sample; ++n) find_gates(n, t, share);
+      gate_weights_.multiply(state, share, sums);
+      for (int64_t n = share.first_sample; n < share.last_sample; ++n) {
+        const R* of_gates = sums + n * gate_weights_.row() + share.first_unit;
+        find_gates(share.units, row_of(n, t, share, {of_gates, gate_weights_.row() / 2}));
+      }
       share.meet();
-      candidate_weights_.multiply(reset + first * units, share.samples(), share.first_unit, share.units,
-                                  static_cast<R*>(candidates_.data()) + first * candidate_weights_.row());
-      for (int64_t n = first; n < share.last_sample; ++n) find_state(n, t, share);
+      candidate_weights_.multiply(reset, share, candidates);
+      for (int64_t n = share.first_sample; n < share.last_sample; ++n) {
+        const R* of_candidate = candidates + n * candidate_weights_.row() + share.first_unit;
+        find_state(n, t, share, row_of(n, t, share, {of_candidate, 0}));
+      }
       share.meet();
     }
   }
 
-  // Both gates of sample n at step t, and the state as the reset gate leaves it to the candidate.
-  void find_gates(int64_t n, int64_t t, const CellShare& share) {
-    const int64_t units = this->units_, own = share.units, from = share.first_unit, row = gate_weights_.row(),
-                  at = (n * this->steps_ + t) * 3 * units + from;
-    const R *sums = static_cast<const R*>(sums_.data()) + n * row + from,
-            *state = static_cast<const R*>(state_.data()) + n * units + from;
-    for (int64_t gate = 0; gate < 2; ++gate) {
-      R* value = arrays_.gates + at + gate * units;
-      for (int64_t j = 0; j < own; ++j) value[j] = arrays_.z[at + gate * units + j] + sums[gate * row / 2 + j];
-      this->gate_.apply(value, value, own);
-    }
-    R* reset = static_cast<R*>(reset_.data()) + n * units + from;
-    for (int64_t j = 0; j < own; ++j) reset[j] = arrays_.gates[at + j] * state[j];
-  }
-
-  void find_state(int64_t n, int64_t t, const CellShare& share) {
-    const int64_t units = this->units_, own = share.units, from = share.first_unit, at = n * this->steps_ + t;
-    const R* sums = static_cast<const R*>(candidates_.data()) + n * candidate_weights_.row() + from;
-    const R *z = arrays_.z + at * 3 * units + 2 * units + from, *u = arrays_.gates + at * 3 * units + units + from;
-    R *candidate = arrays_.gates + at * 3 * units + 2 * units + from,
-      *state = static_cast<R*>(state_.data()) + n * units + from;
-    for (int64_t j = 0; j < own; ++j) candidate[j] = z[j] + sums[j];
-    this->activation_.apply(candidate, candidate, own);
-    if (!this->is_padding(n, t))
-      for (int64_t j = 0; j < own; ++j) state[j] = (R(1) - u[j]) * state[j] + u[j] * candidate[j];
-    this->round_as_stored(state, own);
-    std::copy_n(state, own, arrays_.h + at * units + from);
-  }
-
-  struct Arrays {
-    const R* z;
-    R *h, *gates;
+  // What a sample has at a step.
+  struct Row {
+    RowParts<const R> z, sums;
+    RowParts<R> gates;
+    R *h, *reset;
   };
-  Operand z_, w_, h0_, h_, gates_;
+  Row row_of(int64_t n, int64_t t, const CellShare& share, RowParts<const R> sums) {
+    const int64_t units = this->units_, at = n * this->steps_ + t, first = n * units + share.first_unit;
+    return {z_.read(at, share, this->spare(share, 0)),
+            sums,
+            {gates_at_ + at * 3 * units + share.first_unit, units},
+            static_cast<R*>(state_.data()) + first,
+            static_cast<R*>(reset_.data()) + first};
+  }
+  static elementwise::GruValues values(int64_t n, const Row& row) {
+    return {n, {row.z.at, row.z.gap}, {row.sums.at, row.sums.gap}, {row.gates.at, row.gates.gap}, row.h, row.reset};
+  }
+
+  // Both gates, and the state as the reset gate leaves it to the candidate.
+  void find_gates(int64_t n, const Row& row) {
+    if constexpr (std::is_same_v<R, float>)
+      if (this->usual_) return elementwise::active_level().cells->gru_gates(values(n, row));
+    for (int64_t gate = 0; gate < 2; ++gate) {
+      R* value = row.gates.at + gate * row.gates.gap;
+      for (int64_t j = 0; j < n; ++j) value[j] = row.z.at[gate * row.z.gap + j] + row.sums.at[gate * row.sums.gap + j];
+      this->gate_.apply(value, value, n);
+    }
+    for (int64_t j = 0; j < n; ++j) row.reset[j] = row.gates.at[j] * row.h[j];
+  }
+
+  void find_state(int64_t n, int64_t t, const CellShare& share, const Row& row) {
+    const int64_t own = share.units, at = n * this->steps_ + t;
+    R* before = this->spare(share, 1);
+    std::copy_n(row.h, own, before);
+    new_state(own, row);
+    if (this->is_padding(n, t)) std::copy_n(before, own, row.h);
+    this->round_as_stored(row.h, own);
+    std::copy_n(row.h, own, h_.place(at, share, before).at);
+    h_.keep(at, share, row.h);
+  }
+
+  void new_state(int64_t n, const Row& row) {
+    if constexpr (std::is_same_v<R, float>)
+      if (this->usual_) return elementwise::active_level().cells->gru_state(values(n, row));
+    const R *u = row.gates.at + row.gates.gap, *z = row.z.at + 2 * row.z.gap;
+    R* candidate = row.gates.at + 2 * row.gates.gap;
+    for (int64_t j = 0; j < n; ++j) candidate[j] = z[j] + row.sums.at[j];
+    this->activation_.apply(candidate, candidate, n);
+    for (int64_t j = 0; j < n; ++j) row.h[j] = (R(1) - u[j]) * row.h[j] + u[j] * candidate[j];
+  }
+
+  StepRows<R> z_, h_;
+  Operand w_, h0_, gates_;
   StepWeights<R> gate_weights_, candidate_weights_;
   Tensor state_, reset_, sums_, candidates_;
-  Arrays arrays_ = {};
+  R* gates_at_ = nullptr;
 };
 
 template <typename R>
@@ -95,12 +121,12 @@ class GruGradientKernel : public CellKernel<R> {
  public:
   GruGradientKernel(const LoweredKernel& kernel, Context& context)
       : CellKernel<R>(kernel, context, kernel.inputs[1], kernel.inputs.size() > 5 ? kernel.inputs[5] : Value{}, 3),
-        gates_(this->operand(kernel.inputs[0])),
-        h_(this->operand(kernel.inputs[1])),
+        gates_(this->step_rows(kernel.inputs[0], 3)),
+        h_(this->step_rows(kernel.inputs[1], 1)),
+        g_(this->step_rows(kernel.inputs[4], 1)),
+        dz_(this->step_rows(kernel.outputs[0], 3)),
         w_(this->operand(kernel.inputs[2])),
         h0_(this->operand(kernel.inputs[3])),
-        g_(this->operand(kernel.inputs[4])),
-        dz_(this->operand(kernel.outputs[0])),
         dh0_(this->operand(kernel.outputs[1])),
         gate_weights_(this->weights({2 * this->units_, 1, this->units_, false})),
         candidate_weights_(this->weights({this->units_, 1, this->units_, false})),
@@ -111,73 +137,101 @@ class GruGradientKernel : public CellKernel<R> {
         products_(this->room(gate_weights_.row())) {}
 
   void run(const Run&) override {
-    arrays_ = {this->read(gates_), this->read(h_), this->read(h0_), this->read(g_), this->place(dz_)};
+    for (StepRows<R>* read : {&gates_, &h_, &g_}) read->begin_reading(this->threads_);
+    dz_.begin_writing();
+    h0_at_ = this->read(h0_);
     const R* w = this->read(w_);
     gate_weights_.take(w, this->threads_);
     candidate_weights_.take(w + 2 * this->units_ * this->units_, this->threads_);
     std::fill_n(static_cast<R*>(passed_.data()), passed_.elements(), R(0));
     this->each_share([this](const CellShare& share) { all_steps(share); });
     std::copy_n(static_cast<R*>(passed_.data()), passed_.elements(), this->place(dh0_));
-    for (Operand* written : {&dz_, &dh0_}) written->store(this->threads_);
+    dz_.end_writing(this->threads_);
+    dh0_.store(this->threads_);
   }
 
  private:
   void all_steps(const CellShare& share) {
-    const int64_t units = this->units_, first = share.first_sample, row = gate_weights_.row();
     const R *of_candidate = static_cast<R*>(of_candidate_.data()), *of_gates = static_cast<R*>(of_gates_.data());
     R *of_reset = static_cast<R*>(of_reset_.data()), *products = static_cast<R*>(products_.data());
     for (int64_t k = 0; k < this->steps_; ++k) {
       const int64_t t = this->backward_step(k);
-      for (int64_t n = first; n < share.last_sample; ++n) candidate(n, t, share);
+      for (int64_t n = share.first_sample; n < share.last_sample; ++n) candidate(n, t, share);
       share.meet();
-      candidate_weights_.multiply(of_candidate + first * units, share.samples(), share.first_unit, share.units,
-                                  of_reset + first * row);
-      for (int64_t n = first; n < share.last_sample; ++n) gates(n, t, share);
+      candidate_weights_.multiply(of_candidate, share, of_reset);
+      for (int64_t n = share.first_sample; n < share.last_sample; ++n) gates(n, t, share);
       share.meet();
-      gate_weights_.multiply(of_gates + first * 2 * units, share.samples(), share.first_unit, share.units,
-                             products + first * row);
-      for (int64_t n = first; n < share.last_sample; ++n) pass(n, t, share);
+      gate_weights_.multiply(of_gates, share, products);
+      for (int64_t n = share.first_sample; n < share.last_sample; ++n) pass(n, t, share);
     }
+  }
+
+  // What a sample has at a step.
+  struct Row {
+    RowParts<const R> gates;
+    const R *h_before, *g, *of_reset;
+    R *dh, *dn;
+    RowParts<R> of_gates;
+  };
+  Row row_of(int64_t n, int64_t t, const CellShare& share, const R* h_before, const R* g) {
+    const int64_t units = this->units_, first = n * units + share.first_unit;
+    return {gates_.read(n * this->steps_ + t, share, this->spare(share, 0)),
+            h_before,
+            g,
+            static_cast<const R*>(of_reset_.data()) + n * candidate_weights_.row() + share.first_unit,
+            static_cast<R*>(passed_.data()) + first,
+            static_cast<R*>(of_candidate_.data()) + first,
+            {static_cast<R*>(of_gates_.data()) + n * 2 * units + share.first_unit, units}};
+  }
+  static elementwise::GruGradients values(int64_t n, const Row& row) {
+    return {n,      {row.gates.at, row.gates.gap},      row.h_before, row.g, row.of_reset, row.dh,
+            row.dn, {row.of_gates.at, row.of_gates.gap}};
   }
 
   // Gradient of the candidate before its activation, from all that the state of step t was given.
   void candidate(int64_t n, int64_t t, const CellShare& share) {
-    const int64_t units = this->units_, own = share.units, from = share.first_unit, at = n * this->steps_ + t;
-    const R *u = arrays_.gates + at * 3 * units + units + from, *value = u + units, *g = arrays_.g + at * units + from;
-    R *dh = static_cast<R*>(passed_.data()) + n * units + from,
-      *dn = static_cast<R*>(of_candidate_.data()) + n * units + from;
-    for (int64_t j = 0; j < own; ++j) dh[j] += g[j];
-    if (this->is_padding(n, t)) return void(std::fill_n(dn, own, R(0)));
-    for (int64_t j = 0; j < own; ++j) dn[j] = dh[j] * u[j];
-    this->activation_.derive(dn, value, dn, own);
+    const int64_t own = share.units;
+    const Row row = row_of(n, t, share, nullptr, g_.read(n * this->steps_ + t, share, this->spare(share, 1)).at);
+    if (this->is_padding(n, t)) {
+      for (int64_t j = 0; j < own; ++j) row.dh[j] += row.g[j];
+      return void(std::fill_n(row.dn, own, R(0)));
+    }
+    if constexpr (std::is_same_v<R, float>)
+      if (this->usual_) return elementwise::active_level().cells->gru_candidate_gradient(values(own, row));
+    const R *u = row.gates.at + row.gates.gap, *value = u + row.gates.gap;
+    for (int64_t j = 0; j < own; ++j) row.dh[j] += row.g[j];
+    for (int64_t j = 0; j < own; ++j) row.dn[j] = row.dh[j] * u[j];
+    this->activation_.derive(row.dn, value, row.dn, own);
   }
 
   // Gradients of the gates, and the gradient of the previous state without the part from the gates' product.
   void gates(int64_t n, int64_t t, const CellShare& share) {
-    const int64_t units = this->units_, own = share.units, from = share.first_unit, at = n * this->steps_ + t,
-                  last = this->before(t);
-    const R *r = arrays_.gates + at * 3 * units + from, *u = r + units, *value = u + units;
-    const R* state = (last < 0 ? arrays_.h0 + n * units : arrays_.h + (n * this->steps_ + last) * units) + from;
-    const R* of_reset = static_cast<const R*>(of_reset_.data()) + n * candidate_weights_.row() + from;
-    R *dh = static_cast<R*>(passed_.data()) + n * units + from,
-      *dr = static_cast<R*>(of_gates_.data()) + n * 2 * units + from, *du = dr + units,
-      *dz = arrays_.dz + at * 3 * units + from;
-    if (this->is_padding(n, t)) {
-      for (int64_t gate = 0; gate < 3; ++gate) std::fill_n(dz + gate * units, own, R(0));
-      std::fill_n(dr, own, R(0));
-      std::fill_n(du, own, R(0));
-      return;
+    const int64_t own = share.units, at = n * this->steps_ + t, last = this->before(t);
+    const R* before = last < 0 ? h0_at_ + n * this->units_ + share.first_unit
+                               : h_.read(n * this->steps_ + last, share, this->spare(share, 1)).at;
+    const Row row = row_of(n, t, share, before, nullptr);
+    if (this->is_padding(n, t))
+      for (int64_t gate = 0; gate < 2; ++gate) std::fill_n(row.of_gates.at + gate * row.of_gates.gap, own, R(0));
+    else gates_gradient(own, row);
+    const RowParts<R> dz = dz_.place(at, share, this->spare(share, 2));
+    for (int64_t gate = 0; gate < 2; ++gate)
+      std::copy_n(row.of_gates.at + gate * row.of_gates.gap, own, dz.at + gate * dz.gap);
+    std::copy_n(row.dn, own, dz.at + 2 * dz.gap);
+    dz_.keep(at, share, dz.at);
+  }
+
+  void gates_gradient(int64_t n, const Row& row) {
+    if constexpr (std::is_same_v<R, float>)
+      if (this->usual_) return elementwise::active_level().cells->gru_gates_gradient(values(n, row));
+    const R *r = row.gates.at, *u = r + row.gates.gap, *value = u + row.gates.gap;
+    R *dr = row.of_gates.at, *du = dr + row.of_gates.gap;
+    for (int64_t j = 0; j < n; ++j) {
+      dr[j] = row.of_reset[j] * row.h_before[j];
+      du[j] = row.dh[j] * (value[j] - row.h_before[j]);
+      row.dh[j] = row.dh[j] * (R(1) - u[j]) + row.of_reset[j] * r[j];
     }
-    for (int64_t j = 0; j < own; ++j) {
-      dr[j] = of_reset[j] * state[j];
-      du[j] = dh[j] * (value[j] - state[j]);
-      dh[j] = dh[j] * (R(1) - u[j]) + of_reset[j] * r[j];
-    }
-    this->gate_.derive(dr, r, dr, own);
-    this->gate_.derive(du, u, du, own);
-    std::copy_n(dr, own, dz);
-    std::copy_n(du, own, dz + units);
-    std::copy_n(static_cast<const R*>(of_candidate_.data()) + n * units + from, own, dz + 2 * units);
+    this->gate_.derive(dr, r, dr, n);
+    this->gate_.derive(du, u, du, n);
   }
 
   // The part from the gates' product.
@@ -188,14 +242,11 @@ class GruGradientKernel : public CellKernel<R> {
     for (int64_t j = 0; j < share.units; ++j) dh[j] += products[j];
   }
 
-  struct Arrays {
-    const R *gates, *h, *h0, *g;
-    R* dz;
-  };
-  Operand gates_, h_, w_, h0_, g_, dz_, dh0_;
+  StepRows<R> gates_, h_, g_, dz_;
+  Operand w_, h0_, dh0_;
   StepWeights<R> gate_weights_, candidate_weights_;
   Tensor passed_, of_candidate_, of_reset_, of_gates_, products_;
-  Arrays arrays_ = {};
+  const R* h0_at_ = nullptr;
 };
 
 const KernelRegistration gru_kernels[] = {{ops::gru, 0, make_cell_kernel<GruKernel>},

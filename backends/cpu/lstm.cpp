@@ -11,23 +11,27 @@ class LstmKernel : public CellKernel<R> {
  public:
   LstmKernel(const LoweredKernel& kernel, Context& context)
       : CellKernel<R>(kernel, context, kernel.outputs[0], kernel.inputs.size() > 4 ? kernel.inputs[4] : Value{}, 4),
-        z_(this->operand(kernel.inputs[0])),
+        z_(this->step_rows(kernel.inputs[0], 4)),
+        h_(this->step_rows(kernel.outputs[0], 1)),
+        gates_(this->step_rows(kernel.outputs[2], 4)),
         w_(this->operand(kernel.inputs[1])),
         h0_(this->operand(kernel.inputs[2])),
         c0_(this->operand(kernel.inputs[3])),
-        h_(this->operand(kernel.outputs[0])),
         c_(this->operand(kernel.outputs[1])),
-        gates_(this->operand(kernel.outputs[2])),
         weights_(this->weights({this->units_, 4, this->units_, true})),
         states_{this->room(this->units_), this->room(this->units_)},
         sums_(this->room(weights_.row())) {}
 
   void run(const Run&) override {
     weights_.take(this->read(w_), this->threads_);
-    arrays_ = {this->read(z_), this->read(h0_), this->read(c0_), this->place(h_), this->place(c_), this->place(gates_)};
-    std::copy_n(arrays_.h0, this->samples_ * this->units_, static_cast<R*>(states_[0].data()));
+    z_.begin_reading(this->threads_);
+    h_.begin_writing();
+    gates_.begin_writing();
+    c0_at_ = this->read(c0_), c_at_ = this->place(c_);
+    std::copy_n(this->read(h0_), this->samples_ * this->units_, static_cast<R*>(states_[0].data()));
     this->each_share([this](const CellShare& share) { all_steps(share); });
-    for (Operand* written : {&h_, &c_, &gates_}) written->store(this->threads_);
+    c_.store(this->threads_);
+    for (StepRows<R>* written : {&h_, &gates_}) written->end_writing(this->threads_);
   }
 
  private:
@@ -37,8 +41,7 @@ class LstmKernel : public CellKernel<R> {
     for (int64_t k = 0; k < this->steps_; ++k) {
       const int64_t t = this->forward_step(k);
       R *before = static_cast<R*>(states_[k % 2].data()), *after = static_cast<R*>(states_[(k + 1) % 2].data());
-      weights_.multiply(before + first * units, share.samples(), share.first_unit, share.units,
-                        sums + first * weights_.row());
+      weights_.multiply(before, share, sums);
       for (int64_t n = first; n < share.last_sample; ++n)
         step(n, t, share, sums + n * weights_.row(), before + n * units, after + n * units);
       share.meet();
@@ -48,37 +51,45 @@ class LstmKernel : public CellKernel<R> {
   // Sample n at step t: `before` is the state of the step before, `after` that of this one.
   void step(int64_t n, int64_t t, const CellShare& share, const R* sums, const R* before, R* after) const {
     const int64_t units = this->units_, own = share.units, from = share.first_unit, at = n * this->steps_ + t,
-                  last = this->before(t), padded = weights_.row() / 4;
-    const R* z = arrays_.z + at * 4 * units + from;
-    const R* c_before = (last < 0 ? arrays_.c0 + n * units : arrays_.c + (n * this->steps_ + last) * units) + from;
-    R *gates = arrays_.gates + at * 4 * units + from, *c = arrays_.c + at * units + from, *state = after + from;
-    for (int64_t gate = 0; gate < 4; ++gate) {
-      R* value = gates + gate * units;
-      const R* sum = sums + gate * padded + from;
-      for (int64_t j = 0; j < own; ++j) value[j] = z[gate * units + j] + sum[j];
-      (gate < 3 ? this->gate_ : this->activation_).apply(value, value, own);
-    }
+                  last = this->before(t);
+    const RowParts<const R> z = z_.read(at, share, this->spare(share, 0)), sum = {sums + from, weights_.row() / 4};
+    const RowParts<R> gates = gates_.place(at, share, this->spare(share, 1));
+    const R* c_before = (last < 0 ? c0_at_ + n * units : c_at_ + (n * this->steps_ + last) * units) + from;
+    R *c = c_at_ + at * units + from, *state = after + from;
+    values(own, z, sum, c_before, gates, c, state);
     if (this->is_padding(n, t)) {
       std::copy_n(c_before, own, c);
       std::copy_n(before + from, own, state);
-    } else {
-      const R *i = gates, *f = gates + units, *o = gates + 2 * units, *g = gates + 3 * units;
-      for (int64_t j = 0; j < own; ++j) c[j] = f[j] * c_before[j] + i[j] * g[j];
-      this->activation_.apply(c, state, own);
-      for (int64_t j = 0; j < own; ++j) state[j] = o[j] * state[j];
-      this->round_as_stored(state, own);
     }
-    std::copy_n(state, own, arrays_.h + at * units + from);
+    this->round_as_stored(state, own);
+    gates_.keep(at, share, gates.at);
+    std::copy_n(state, own, h_.place(at, share, this->spare(share, 2)).at);
+    h_.keep(at, share, state);
   }
 
-  struct Arrays {
-    const R *z, *h0, *c0;
-    R *h, *c, *gates;
-  };
-  Operand z_, w_, h0_, c0_, h_, c_, gates_;
+  void values(int64_t n, RowParts<const R> z, RowParts<const R> sums, const R* c_before, RowParts<R> gates, R* c,
+              R* h) const {
+    if constexpr (std::is_same_v<R, float>)
+      if (this->usual_)
+        return elementwise::active_level().cells->lstm(
+            {n, {z.at, z.gap}, {sums.at, sums.gap}, c_before, {gates.at, gates.gap}, c, h});
+    for (int64_t gate = 0; gate < 4; ++gate) {
+      R* value = gates.at + gate * gates.gap;
+      for (int64_t j = 0; j < n; ++j) value[j] = z.at[gate * z.gap + j] + sums.at[gate * sums.gap + j];
+      (gate < 3 ? this->gate_ : this->activation_).apply(value, value, n);
+    }
+    const R *i = gates.at, *f = i + gates.gap, *o = f + gates.gap, *g = o + gates.gap;
+    for (int64_t j = 0; j < n; ++j) c[j] = f[j] * c_before[j] + i[j] * g[j];
+    this->activation_.apply(c, h, n);
+    for (int64_t j = 0; j < n; ++j) h[j] = o[j] * h[j];
+  }
+
+  StepRows<R> z_, h_, gates_;
+  Operand w_, h0_, c0_, c_;
   StepWeights<R> weights_;
   Tensor states_[2], sums_;
-  Arrays arrays_ = {};
+  const R* c0_at_ = nullptr;
+  R* c_at_ = nullptr;
 };
 
 template <typename R>
@@ -88,34 +99,35 @@ class LstmGradientKernel : public CellKernel<R> {
       : LstmGradientKernel(kernel, context, kernel.attributes.integer("state_gradient") ? 6 : 5) {}
 
   void run(const Run&) override {
-    arrays_ = {this->read(gates_), this->read(c_), this->read(c0_), this->read(g_), gc_ ? this->read(*gc_) : nullptr,
-               this->place(dz_)};
+    for (StepRows<R>* read : {&gates_, &g_}) read->begin_reading(this->threads_);
+    dz_.begin_writing();
+    arrays_ = {this->read(c_), this->read(c0_), gc_ ? this->read(*gc_) : nullptr};
     weights_.take(this->read(w_), this->threads_);
     for (Tensor* passed : {&dh_, &dc_}) std::fill_n(static_cast<R*>(passed->data()), passed->elements(), R(0));
     this->each_share([this](const CellShare& share) { all_steps(share); });
     std::copy_n(static_cast<R*>(dh_.data()), dh_.elements(), this->place(dh0_));
     std::copy_n(static_cast<R*>(dc_.data()), dc_.elements(), this->place(dc0_));
-    for (Operand* written : {&dz_, &dh0_, &dc0_}) written->store(this->threads_);
+    dz_.end_writing(this->threads_);
+    for (Operand* written : {&dh0_, &dc0_}) written->store(this->threads_);
   }
 
  private:
   LstmGradientKernel(const LoweredKernel& kernel, Context& context, size_t given)
       : CellKernel<R>(kernel, context, kernel.inputs[1], kernel.inputs.size() > given ? kernel.inputs[given] : Value{},
                       4),
-        gates_(this->operand(kernel.inputs[0])),
+        gates_(this->step_rows(kernel.inputs[0], 4)),
+        g_(this->step_rows(kernel.inputs[4], 1)),
+        dz_(this->step_rows(kernel.outputs[0], 4)),
         c_(this->operand(kernel.inputs[1])),
         w_(this->operand(kernel.inputs[2])),
         c0_(this->operand(kernel.inputs[3])),
-        g_(this->operand(kernel.inputs[4])),
-        dz_(this->operand(kernel.outputs[0])),
         dh0_(this->operand(kernel.outputs[1])),
         dc0_(this->operand(kernel.outputs[2])),
         weights_(this->weights({4 * this->units_, 1, this->units_, false})),
         dh_(this->room(this->units_)),
         dc_(this->room(this->units_)),
         inner_{this->room(4 * this->units_), this->room(4 * this->units_)},
-        products_(this->room(weights_.row())),
-        squashed_(this->room(this->units_)) {
+        products_(this->room(weights_.row())) {
     if (given == 6) gc_.emplace(this->operand(kernel.inputs[5]));
   }
 
@@ -127,8 +139,7 @@ class LstmGradientKernel : public CellKernel<R> {
       R* inner = static_cast<R*>(inner_[k % 2].data());
       for (int64_t n = first; n < share.last_sample; ++n) step(n, t, share, inner + n * 4 * units);
       share.meet();
-      weights_.multiply(inner + first * 4 * units, share.samples(), share.first_unit, share.units,
-                        products + first * row);
+      weights_.multiply(inner, share, products);
       for (int64_t n = first; n < share.last_sample; ++n)
         if (!this->is_padding(n, t))
           std::copy_n(products + n * row + share.first_unit, share.units, dh + n * units + share.first_unit);
@@ -141,46 +152,61 @@ class LstmGradientKernel : public CellKernel<R> {
   void step(int64_t n, int64_t t, const CellShare& share, R* inner) {
     const int64_t units = this->units_, own = share.units, from = share.first_unit, at = n * this->steps_ + t,
                   last = this->before(t);
-    const R *gates = arrays_.gates + at * 4 * units + from, *g = arrays_.g + at * units + from;
-    const R *i = gates, *f = gates + units, *o = gates + 2 * units, *candidate = gates + 3 * units;
     const R* c_before = (last < 0 ? arrays_.c0 + n * units : arrays_.c + (n * this->steps_ + last) * units) + from;
     R *dh = static_cast<R*>(dh_.data()) + n * units + from, *dc = static_cast<R*>(dc_.data()) + n * units + from;
-    for (int64_t j = 0; j < own; ++j) dh[j] += g[j];
-    if (arrays_.gc)
-      for (int64_t j = 0; j < own; ++j) dc[j] += arrays_.gc[at * units + from + j];
-    R *dz = arrays_.dz + at * 4 * units + from, *di = inner + from;
-    R *df = di + units, *d_o = di + 2 * units, *dg = di + 3 * units;
+    const R *g = g_.read(at, share, this->spare(share, 0)).at,
+            *gc = arrays_.gc ? arrays_.gc + at * units + from : nullptr;
+    const RowParts<R> of_gates = {inner + from, units}, dz = dz_.place(at, share, this->spare(share, 1));
     if (this->is_padding(n, t)) {
-      for (int64_t gate = 0; gate < 4; ++gate) {
-        std::fill_n(dz + gate * units, own, R(0));
-        std::fill_n(di + gate * units, own, R(0));
-      }
-      return;
+      for (int64_t j = 0; j < own; ++j) dh[j] += g[j];
+      if (gc)
+        for (int64_t j = 0; j < own; ++j) dc[j] += gc[j];
+      for (int64_t gate = 0; gate < 4; ++gate) std::fill_n(of_gates.at + gate * of_gates.gap, own, R(0));
+    } else {
+      const RowParts<const R> gates = gates_.read(at, share, this->spare(share, 2));
+      gradients(own, gates, {arrays_.c + at * units + from, c_before, g, gc}, dh, dc, of_gates);
     }
-    R* y = static_cast<R*>(squashed_.data()) + n * units + from;
-    this->activation_.apply(arrays_.c + at * units + from, y, own);
-    for (int64_t j = 0; j < own; ++j) di[j] = dh[j] * o[j], d_o[j] = dh[j] * y[j];
-    this->activation_.derive(di, y, di, own);
-    for (int64_t j = 0; j < own; ++j) {
+    for (int64_t gate = 0; gate < 4; ++gate) std::copy_n(of_gates.at + gate * of_gates.gap, own, dz.at + gate * dz.gap);
+    dz_.keep(at, share, dz.at);
+  }
+
+  struct Given {
+    const R *c, *c_before, *g, *gc;
+  };
+  void gradients(int64_t n, RowParts<const R> gates, const Given& given, R* dh, R* dc, RowParts<R> dz) {
+    if constexpr (std::is_same_v<R, float>)
+      if (this->usual_)
+        return elementwise::active_level().cells->lstm_gradient(
+            {n, {gates.at, gates.gap}, given.c, given.c_before, given.g, given.gc, dh, dc, {dz.at, dz.gap}});
+    for (int64_t j = 0; j < n; ++j) dh[j] += given.g[j];
+    if (given.gc)
+      for (int64_t j = 0; j < n; ++j) dc[j] += given.gc[j];
+    const R *i = gates.at, *f = i + gates.gap, *o = f + gates.gap, *candidate = o + gates.gap;
+    R *di = dz.at, *df = di + dz.gap, *d_o = df + dz.gap, *dg = d_o + dz.gap;
+    // dg is room for tanh(c) until it gets its own values.
+    R* y = dg;
+    this->activation_.apply(given.c, y, n);
+    for (int64_t j = 0; j < n; ++j) di[j] = dh[j] * o[j], d_o[j] = dh[j] * y[j];
+    this->activation_.derive(di, y, di, n);
+    for (int64_t j = 0; j < n; ++j) {
       const R total = dc[j] + di[j];
-      di[j] = total * candidate[j], df[j] = total * c_before[j], dg[j] = total * i[j];
+      di[j] = total * candidate[j], df[j] = total * given.c_before[j], dg[j] = total * i[j];
       dc[j] = total * f[j];
     }
     for (int64_t gate = 0; gate < 4; ++gate) {
-      R* of_gate = di + gate * units;
-      (gate < 3 ? this->gate_ : this->activation_).derive(of_gate, gates + gate * units, of_gate, own);
-      std::copy_n(of_gate, own, dz + gate * units);
+      R* of_gate = dz.at + gate * dz.gap;
+      (gate < 3 ? this->gate_ : this->activation_).derive(of_gate, gates.at + gate * gates.gap, of_gate, n);
     }
   }
 
   struct Arrays {
-    const R *gates, *c, *c0, *g, *gc;
-    R* dz;
+    const R *c, *c0, *gc;
   };
-  Operand gates_, c_, w_, c0_, g_, dz_, dh0_, dc0_;
+  StepRows<R> gates_, g_, dz_;
+  Operand c_, w_, c0_, dh0_, dc0_;
   std::optional<Operand> gc_;
   StepWeights<R> weights_;
-  Tensor dh_, dc_, inner_[2], products_, squashed_;
+  Tensor dh_, dc_, inner_[2], products_;
   Arrays arrays_ = {};
 };
 

@@ -11,20 +11,21 @@ class RecurrentKernel : public CellKernel<R> {
  public:
   RecurrentKernel(const LoweredKernel& kernel, Context& context)
       : CellKernel<R>(kernel, context, kernel.outputs[0], kernel.inputs.size() > 3 ? kernel.inputs[3] : Value{}, 1),
-        z_(this->operand(kernel.inputs[0])),
+        z_(this->step_rows(kernel.inputs[0], 1)),
+        h_(this->step_rows(kernel.outputs[0], 1)),
         w_(this->operand(kernel.inputs[1])),
         h0_(this->operand(kernel.inputs[2])),
-        h_(this->operand(kernel.outputs[0])),
         weights_(this->weights({this->units_, 1, this->units_, true})),
         states_{this->room(this->units_), this->room(this->units_)},
         sums_(this->room(weights_.row())) {}
 
   void run(const Run&) override {
     weights_.take(this->read(w_), this->threads_);
-    arrays_ = {this->read(z_), this->place(h_)};
+    z_.begin_reading(this->threads_);
+    h_.begin_writing();
     std::copy_n(this->read(h0_), this->samples_ * this->units_, static_cast<R*>(states_[0].data()));
     this->each_share([this](const CellShare& share) { all_steps(share); });
-    h_.store(this->threads_);
+    h_.end_writing(this->threads_);
   }
 
  private:
@@ -34,31 +35,29 @@ class RecurrentKernel : public CellKernel<R> {
       const int64_t t = this->forward_step(k);
       R *before = static_cast<R*>(states_[k % 2].data()), *after = static_cast<R*>(states_[(k + 1) % 2].data());
       R* sums = static_cast<R*>(sums_.data());
-      weights_.multiply(before + first * units, share.samples(), from, own, sums + first * weights_.row());
+      weights_.multiply(before, share, sums);
       for (int64_t n = first; n < share.last_sample; ++n) {
-        const int64_t at = (n * this->steps_ + t) * units + from;
+        const int64_t at = n * this->steps_ + t;
         R *state = after + n * units + from, *sum = sums + n * weights_.row() + from;
         if (this->is_padding(n, t)) {
           std::copy_n(before + n * units + from, own, state);
         } else {
-          for (int64_t j = 0; j < own; ++j) sum[j] += arrays_.z[at + j];
+          const R* z = z_.read(at, share, this->spare(share, 0)).at;
+          for (int64_t j = 0; j < own; ++j) sum[j] += z[j];
           this->activation_.apply(sum, state, own);
           this->round_as_stored(state, own);
         }
-        std::copy_n(state, own, arrays_.h + at);
+        std::copy_n(state, own, h_.place(at, share, this->spare(share, 1)).at);
+        h_.keep(at, share, state);
       }
       share.meet();
     }
   }
 
-  struct Arrays {
-    const R* z;
-    R* h;
-  };
-  Operand z_, w_, h0_, h_;
+  StepRows<R> z_, h_;
+  Operand w_, h0_;
   StepWeights<R> weights_;
   Tensor states_[2], sums_;
-  Arrays arrays_ = {};
 };
 
 template <typename R>
@@ -66,10 +65,10 @@ class RecurrentGradientKernel : public CellKernel<R> {
  public:
   RecurrentGradientKernel(const LoweredKernel& kernel, Context& context)
       : CellKernel<R>(kernel, context, kernel.inputs[0], kernel.inputs.size() > 3 ? kernel.inputs[3] : Value{}, 1),
-        h_(this->operand(kernel.inputs[0])),
+        h_(this->step_rows(kernel.inputs[0], 1)),
+        g_(this->step_rows(kernel.inputs[2], 1)),
+        dz_(this->step_rows(kernel.outputs[0], 1)),
         w_(this->operand(kernel.inputs[1])),
-        g_(this->operand(kernel.inputs[2])),
-        dz_(this->operand(kernel.outputs[0])),
         dh0_(this->operand(kernel.outputs[1])),
         weights_(this->weights({this->units_, 1, this->units_, false})),
         passed_(this->room(this->units_)),
@@ -78,11 +77,13 @@ class RecurrentGradientKernel : public CellKernel<R> {
 
   void run(const Run&) override {
     weights_.take(this->read(w_), this->threads_);
-    arrays_ = {this->read(h_), this->read(g_), this->place(dz_)};
+    for (StepRows<R>* read : {&h_, &g_}) read->begin_reading(this->threads_);
+    dz_.begin_writing();
     std::fill_n(static_cast<R*>(passed_.data()), passed_.elements(), R(0));
     this->each_share([this](const CellShare& share) { all_steps(share); });
     std::copy_n(static_cast<R*>(passed_.data()), passed_.elements(), this->place(dh0_));
-    for (Operand* written : {&dz_, &dh0_}) written->store(this->threads_);
+    dz_.end_writing(this->threads_);
+    dh0_.store(this->threads_);
   }
 
  private:
@@ -93,28 +94,26 @@ class RecurrentGradientKernel : public CellKernel<R> {
       const int64_t t = this->backward_step(k);
       R* inner = static_cast<R*>(inner_[k % 2].data());
       for (int64_t n = first; n < share.last_sample; ++n) {
-        const int64_t at = (n * this->steps_ + t) * units + from;
+        const int64_t at = n * this->steps_ + t;
         R *dh = passed + n * units + from, *dz = inner + n * units + from;
-        for (int64_t j = 0; j < own; ++j) dh[j] += arrays_.g[at + j];
+        const R* g = g_.read(at, share, this->spare(share, 0)).at;
+        for (int64_t j = 0; j < own; ++j) dh[j] += g[j];
         if (this->is_padding(n, t)) std::fill_n(dz, own, R(0));
-        else this->activation_.derive(dh, arrays_.h + at, dz, own);
-        std::copy_n(dz, own, arrays_.dz + at);
+        else this->activation_.derive(dh, h_.read(at, share, this->spare(share, 1)).at, dz, own);
+        std::copy_n(dz, own, dz_.place(at, share, this->spare(share, 2)).at);
+        dz_.keep(at, share, dz);
       }
       share.meet();
-      weights_.multiply(inner + first * units, share.samples(), from, own, products + first * weights_.row());
+      weights_.multiply(inner, share, products);
       for (int64_t n = first; n < share.last_sample; ++n)
         if (!this->is_padding(n, t)) std::copy_n(products + n * weights_.row() + from, own, passed + n * units + from);
     }
   }
 
-  struct Arrays {
-    const R *h, *g;
-    R* dz;
-  };
-  Operand h_, w_, g_, dz_, dh0_;
+  StepRows<R> h_, g_, dz_;
+  Operand w_, dh0_;
   StepWeights<R> weights_;
   Tensor passed_, inner_[2], products_;
-  Arrays arrays_ = {};
 };
 
 const KernelRegistration recurrent_kernels[] = {{ops::recurrent, 0, make_cell_kernel<RecurrentKernel>},

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "backends/cpu/block_product.h"
+#include "backends/cpu/cell_team.h"
 #include "backends/cpu/kernel.h"
 #include "backends/cpu/tile_weights.h"
 #include "neon/core/tensor.h"
@@ -36,17 +37,19 @@ class StepWeights {
     for (int64_t i = 0; i < all; ++i) pack(w, i / panels, i % panels * kPanel);
   }
 
-  // a (rows,K) in rows without gaps -> the sums of units [first, first + count) in each part of out (rows, gates
-  // padded()); `first` begins a panel. Each is summed in one order.
-  void multiply(const R* a, int64_t rows, int64_t first, int64_t count, R* out) const {
+  // a (N,K) in rows without gaps -> the sums that a share has, in each part of out (N, gates padded()). Each is summed
+  // in one order.
+  void multiply(const R* a, const CellShare& share, R* out) const {
+    a += share.first_sample * sizes_.inner, out += share.first_sample * row();
     if constexpr (std::is_same_v<R, float>)
-      if (tiles_) return tiles_->multiply(a, rows, first, count, out);
-    const int64_t padded = sizes_.padded(), last = std::min(divided_up(first + count, kLane) * kLane, padded);
+      if (tiles_) return tiles_->multiply(a, share, out);
+    const int64_t padded = sizes_.padded(), first = share.first_unit,
+                  last = std::min(divided_up(first + share.units, kLane) * kLane, padded);
     for (int64_t gate = 0; gate < sizes_.gates; ++gate)
       for (int64_t unit = first; unit < last; unit += kPanel) {
         const int64_t columns = std::min(kPanel, padded - unit);
-        multiply_blocks({rows, sizes_.inner, columns, sizes_.inner, 1, columns, row(), false}, a, panel(gate, unit),
-                        out + gate * padded + unit);
+        multiply_blocks({share.samples(), sizes_.inner, columns, sizes_.inner, 1, columns, row(), false}, a,
+                        panel(gate, unit), out + gate * padded + unit);
       }
   }
 

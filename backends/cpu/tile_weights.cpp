@@ -1,7 +1,5 @@
 #include "backends/cpu/tile_weights.h"
 
-#include <omp.h>
-
 #include <cstring>
 
 #include "backends/cpu/step_weights.h"
@@ -39,10 +37,9 @@ void TileWeights::pack(const float* w, int64_t gate, int64_t unit) {
           }
 }
 
-const bf16* TileWeights::tiles_of(const float* a, int64_t rows) const {
+const bf16* TileWeights::tiles_of(const float* a, int64_t rows, bf16* room) const {
   const int64_t depth = depth_tiles() * kTileDepth;
-  bf16* const line = static_cast<bf16*>(rounded_.data()) + omp_get_thread_num() * (1 + kRows) * depth;
-  bf16* const tiles = line + depth;
+  bf16 *const line = room, *const tiles = room + depth;
   std::fill(line + inner_, line + depth, bf16{});
   for (int64_t i = 0; i < kRows; ++i) {
     if (i < rows) round_(a + i * inner_, line, inner_);
@@ -77,12 +74,13 @@ void TileWeights::multiply_panel(const bf16* tiles, int64_t rows, int64_t gate, 
                   size_t(kTileRows) * sizeof(float));
 }
 
-void TileWeights::multiply(const float* a, int64_t rows, int64_t first, int64_t count, float* out) const {
+void TileWeights::multiply(const float* a, const CellShare& share, float* out) const {
   const AmxTiles of_this_thread;
-  const int64_t last = std::min(divided_up(first + count, kLane) * kLane, padded_);
-  for (int64_t row = 0; row < rows; row += kRows) {
-    const int64_t some = std::min(kRows, rows - row);
-    const bf16* tiles = tiles_of(a + row * inner_, some);
+  const int64_t first = share.first_unit, last = std::min(divided_up(first + share.units, kLane) * kLane, padded_);
+  bf16* room = static_cast<bf16*>(rounded_.data()) + share.number * rounded_.shape()[1];
+  for (int64_t row = 0; row < share.samples(); row += kRows) {
+    const int64_t some = std::min(kRows, share.samples() - row);
+    const bf16* tiles = tiles_of(a + row * inner_, some, room);
     for (int64_t gate = 0; gate < gates_; ++gate)
       for (int64_t unit = first; unit < last; unit += kPanel)
         multiply_panel(tiles, some, gate, unit, out + row * gates_ * padded_);

@@ -7,6 +7,7 @@
 namespace neon::cpu {
 
 struct StepSizes;
+struct CellShare;
 
 // What StepWeights is for f32, which says what arguments mean. Only where has_amx() says so.
 class TileWeights {
@@ -14,21 +15,21 @@ class TileWeights {
   TileWeights(const StepSizes& sizes, int threads);
   // The panel that begins with a unit of a gate.
   void pack(const float* w, int64_t gate, int64_t unit);
-  // `a` is rounded to bf16. To be called by threads whose number in their team is below `threads`.
-  void multiply(const float* a, int64_t rows, int64_t first, int64_t count, float* out) const;
+  // From the share's first sample on. `a` is rounded to bf16.
+  void multiply(const float* a, const CellShare& share, float* out) const;
 
  private:
   static constexpr int64_t kRows = 2 * kTileRows;  // of a that go through all weights at once
   int64_t depth_tiles() const;
   int64_t panel_at(int64_t gate, int64_t unit) const;
-  const bf16* tiles_of(const float* a, int64_t rows) const;
+  const bf16* tiles_of(const float* a, int64_t rows, bf16* room) const;
   void multiply_panel(const bf16* tiles, int64_t rows, int64_t gate, int64_t unit, float* out) const;
 
   const int64_t inner_, gates_, units_, padded_;
   const bool transposed_;
   const elementwise::ConvertFunction round_;
   Tensor packed_;           // a panel: (depth tiles, tiles of 16 units, 512)
-  mutable Tensor rounded_;  // of each thread: a row, and kRows rows as tiles (depth tiles, 2, 512)
+  mutable Tensor rounded_;  // of each share: a row, and kRows rows as tiles (depth tiles, 2, 512)
 };
 
 }  // namespace neon::cpu

@@ -110,6 +110,53 @@ struct Winograd {
   void (*multiply)(const WinogradProduct& product, const float* a, const float* b, float* c);
 };
 
+// A step of one sample of recurrent cells whose gates are logistic and whose activation is tanh, for n units: all that
+// stands beside the products, in one loop (backends/graph/ops_lstm.cpp, ops_gru.cpp). Gate k of an array is `gap`
+// behind gate k - 1.
+struct CellInput {
+  const float* at;
+  int64_t gap;
+};
+struct CellOutput {
+  float* at;
+  int64_t gap;
+};
+struct LstmValues {
+  int64_t n;
+  CellInput z, sums;
+  const float* c_before;
+  CellOutput gates;
+  float *c, *h;
+};
+struct LstmGradients {
+  int64_t n;
+  CellInput gates;
+  const float *c, *c_before, *g, *gc;  // gc may be null
+  float *dh, *dc;  // passed by the next step; dh becomes that of the state, dc what this step passes
+  CellOutput dz;
+};
+struct GruValues {
+  int64_t n;
+  CellInput z, sums;  // sums: of the reset gate and the update gate, or of the candidate
+  CellOutput gates;
+  float *h, *reset;  // the state before, then the new one; what the reset gate leaves of it
+};
+struct GruGradients {
+  int64_t n;
+  CellInput gates;
+  const float *h_before, *g, *of_reset;
+  float *dh, *dn;  // passed by the next step, then by this one; of the candidate
+  CellOutput of_gates;
+};
+struct Cells {
+  void (*lstm)(const LstmValues&);
+  void (*lstm_gradient)(const LstmGradients&);
+  void (*gru_gates)(const GruValues&);  // the two gates, and reset
+  void (*gru_state)(const GruValues&);  // the candidate, and h
+  void (*gru_candidate_gradient)(const GruGradients&);
+  void (*gru_gates_gradient)(const GruGradients&);
+};
+
 // All of it. Rows are in the order of table.inc.
 struct Level {
   const char* name;  // "v2"
@@ -124,6 +171,7 @@ struct Level {
   const Pooling<double>* pool_f64;
   const Resizing* resizing;
   const Winograd* winograd;
+  const Cells* cells;
 };
 
 #define NEON_DECLARE_LEVEL(level)               \
@@ -139,6 +187,7 @@ struct Level {
     extern const Pooling<double> pool_f64;      \
     extern const Resizing resizing;             \
     extern const Winograd winograd;             \
+    extern const Cells cells;                   \
   }
 NEON_DECLARE_LEVEL(v2)
 NEON_DECLARE_LEVEL(v3)
