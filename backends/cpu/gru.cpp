@@ -58,7 +58,7 @@ class GruKernel : public CellKernel<R> {
     }
   }
 
-  // What a sample has at a step.
+  // The numbers of a sample at a step.
   struct Row {
     RowParts<const R> z, sums;
     RowParts<R> gates;
@@ -166,7 +166,7 @@ class GruGradientKernel : public CellKernel<R> {
     }
   }
 
-  // What a sample has at a step.
+  // The numbers of a sample at a step.
   struct Row {
     RowParts<const R> gates;
     const R *h_before, *g, *of_reset;
