@@ -20,6 +20,7 @@ struct EmbeddingParams {
   Made<Initializer> init;
   bool update = true;
   std::optional<int64_t> pad_idx;
+  std::string vectors;
   static void describe(auto&& p) {
     p("embedding_dim", &EmbeddingParams::embedding_dim, "Numbers that stand for a token.", at_least(1), Required{},
       Alias{"nout"});
@@ -27,6 +28,9 @@ struct EmbeddingParams {
       Alias{"weight_init"}, Required{});
     p("vocab_size", &EmbeddingParams::vocab_size, "Rows of the table. 0: one for each token of the data set.",
       at_least(0));
+    p("vectors", &EmbeddingParams::vectors,
+      "File of word vectors, in the text format of word2vec or GloVe, plain or gzip. Words of the data set begin with "
+      "theirs, others as init says. With update: false they stay.");
     p("update", &EmbeddingParams::update, "Whether the table is trained.");
     p("pad_idx", &EmbeddingParams::pad_idx, "A token that stands for nothing: it gives zeros, and trains no row.",
       at_least(0));
@@ -50,6 +54,7 @@ struct Embedding : Parametrized<Layer, EmbeddingParams> {
                                   .shape = {rows, features},
                                   .initializer = &*params.init,
                                   .fan = {.in = rows, .out = features, .rows = rows, .columns = features},
+                                  .vectors = params.vectors,
                                   .trained = params.update});
     const Value tokens = in_one_row(context, x);
     Expr y = cast(context.expr(gather(context.graph, table, tokens)), context.dtype);

@@ -20,9 +20,10 @@ struct Parameter {
   Shape shape = {};
   const Initializer* initializer = nullptr;  // null: every element begins as `fill`
   double fill = 0;
-  Fan fan = {};         // for initializers that scale by it, of one block
-  int64_t blocks = 1;   // of its rows, each filled by itself: of a cell's gates
-  bool trained = true;  // false, too, where the initializer freezes what it fills
+  Fan fan = {};              // for initializers that scale by it, of one block
+  int64_t blocks = 1;        // of its rows, each filled by itself: of a cell's gates
+  std::string vectors = {};  // a file of word vectors, from which rows begin in place of the initializer's
+  bool trained = true;       // false, too, where the initializer freezes what it fills
   Shape block() const { return blocks == 1 ? shape : shape.with(0, shape[0] / blocks); }
 };
 

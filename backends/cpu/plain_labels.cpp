@@ -9,7 +9,7 @@ namespace neon::cpu {
 
 namespace {
 
-constexpr double kNone = -std::numeric_limits<double>::infinity();
+const double kNone = -std::numeric_limits<double>::infinity();
 
 double log_sum(double a, double b) {
   if (a == kNone || b == kNone) return a == kNone ? b : a;

@@ -12,7 +12,7 @@ namespace neon {
 
 namespace {
 
-constexpr double kUnseen = -1e30;
+const double kUnseen = -1e30;
 // The least sum of exponentials: that of a query that sees any key is at least 1.
 constexpr double kLeastSum = 1e-30;
 

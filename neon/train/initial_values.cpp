@@ -25,10 +25,12 @@ Tensor initial_value(const Parameter& p, DType dtype, uint64_t seed) {
 
 }  // namespace
 
-void set_initial_values(const StepGraph& graph, uint64_t seed, Variables& variables) {
+void set_initial_values(const StepGraph& graph, uint64_t seed, Variables& variables, const TakeVectors& take_vectors) {
   for (const Parameter& p : graph.parameters) {
     Tensor& stored = variables.at(p.name);
-    stored.copy_from(initial_value(p, compute_type(stored.dtype()), seed));
+    Tensor values = initial_value(p, compute_type(stored.dtype()), seed);
+    if (!p.vectors.empty() && take_vectors) take_vectors(p, values);
+    stored.copy_from(values);
   }
   for (const LayerState& s : graph.states)
     for (int64_t i = 0; i < s.shape.elements(); ++i) variables.at(s.name).set(i, s.fill);

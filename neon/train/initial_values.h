@@ -1,5 +1,6 @@
 // The values of a run's variables before its first step.
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -9,8 +10,10 @@
 namespace neon {
 
 // Parameters by their initializers, drawn from (seed, name); states of layers by their fill; running means of the
-// weights (NAME/ema) as the weights.
-void set_initial_values(const StepGraph& graph, uint64_t seed, Variables& variables);
+// weights (NAME/ema) as the weights. `take_vectors` changes a parameter that has a file of vectors, if it is given.
+using TakeVectors = std::function<void(const Parameter& parameter, Tensor& values)>;
+void set_initial_values(const StepGraph& graph, uint64_t seed, Variables& variables,
+                        const TakeVectors& take_vectors = {});
 
 // The weights of the checkpoint `file`, read from `path`, in place of the drawn ones. Returns notes: weights that are
 // rounded, and a net trained with another setting of --caffe than `caffe`.

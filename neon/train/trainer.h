@@ -63,6 +63,7 @@ class Trainer {
   // Before the first step (trainer_start.cpp).
   void make_programs(const StoredRun* resume);
   void set_variables(const StoredRun* resume);
+  void take_vectors(const Parameter& parameter, Tensor& values);
   void note_other_rates(const StoredRun& resume);
   void open_files();
 

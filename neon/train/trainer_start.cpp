@@ -1,6 +1,7 @@
 // How a run is made ready: programs, variables, files.
 #include <algorithm>
 
+#include "datasets/word_vectors.h"
 #include "neon/train/constant_cost.h"
 #include "neon/train/initial_values.h"
 #include "neon/train/run_room.h"
@@ -61,7 +62,10 @@ void Trainer::make_programs(const StoredRun* resume) {
 void Trainer::set_variables(const StoredRun* resume) {
   const StepGraph& graph = runner_->graph();
   const std::string& path = setup_.options.model_file;
-  set_initial_values(graph, start_.position.seed, variables_);
+  if (!path.empty() || resume) set_initial_values(graph, start_.position.seed, variables_);
+  else
+    set_initial_values(graph, start_.position.seed, variables_,
+                       [this](const Parameter& p, Tensor& values) { take_vectors(p, values); });
   if (!path.empty() && !resume) {
     std::vector<std::string> warnings;
     const TensorFile file = load_checkpoint(path, warnings);
@@ -73,6 +77,18 @@ void Trainer::set_variables(const StoredRun* resume) {
     former_callbacks_ = restore_callbacks(*resume, setup_.experiment);
   }
   variables_.to_device();
+}
+
+// The rows of an embedding whose words a file has.
+void Trainer::take_vectors(const Parameter& parameter, Tensor& values) {
+  DataContext context;
+  context.data_dir = setup_.options.data_dir;
+  context.run_dir = setup_.options.run_dir;
+  context.spec_dir = setup_.options.spec_dir;
+  const std::string file = find_data_file(parameter.vectors, context);
+  const int64_t found = take_word_vectors(file, setup_.data.vocabulary, values);
+  report_.message(text(parameter.layer, ": vectors of ", found, " of ", setup_.data.vocabulary.size(), " words from ",
+                       file, found < setup_.data.vocabulary.size() ? "; the others are drawn" : ""));
 }
 
 // A schedule may go by how many epochs the run has in all, as Cosine does.

@@ -4,6 +4,8 @@ import os
 import re
 import struct
 
+import numpy as np
+
 import support
 from support import Case, tensors
 
@@ -20,6 +22,22 @@ epochs: 6
 """
 # Which letter follows is known by the one before it and the one before that.
 TEXT = "abcacb" * 40 + "abc"
+
+
+WORDS = "this that film story actor scene music plot line end".split()
+# Filters over five words, the largest of each over the text.
+REVIEWS = """\
+dataset: {TextClasses: {path: texts, steps: 20, unit: words}}
+layers:
+  - Embedding: {embedding_dim: 8, init: {Gaussian: {scale: 0.1}}}
+  - Conv: {fshape: 5, nofm: 16, padding: 2, init: Kaiming, bias: {Constant: 0}, activation: Rectlin}
+  - Pooling: {fshape: all}
+  - Affine: {nout: classes, init: GlorotUniform, activation: Softmax}
+cost: CrossEntropyMulti
+optimizer: {Adam: {learning_rate: 0.02}}
+batch_size: 8
+epochs: 6
+"""
 
 
 class Texts(Case):
@@ -59,6 +77,36 @@ class Texts(Case):
         self.assertFalse([name for name in one if name.startswith("/")], "states of evaluations")
         last = [line for line in whole.out.splitlines() if line.startswith("validation: ")][-1]
         self.assertIn(last.split("  (")[0], self.neon("eval", "whole.safetensors").out)
+
+    def test_texts_of_any_length_are_classified_by_their_words(self):
+        self.reviews()
+        out = self.neon(self.spec(REVIEWS), "-r", "1", "-s", "m.safetensors").out
+        self.assertRegex(out, r"(?m)^test: Top1Misclass 0.00 %  test cost ")
+
+    def test_an_embedding_begins_with_the_vectors_of_a_file(self):
+        self.reviews()
+        self.write("vectors.txt", "3 4\nfine 1 0 0 0.5\npoor -1 0 0 0.25\nhouse 0 0 0 0\n")
+        spec = self.spec(REVIEWS.replace("embedding_dim: 8", "embedding_dim: 4, vectors: vectors.txt, update: false"))
+        out = self.neon(spec, "-r", "1", "-s", "m.safetensors").err
+        self.assertIn(f"Embedding_0: vectors of 2 of {len(WORDS) + 3} words from ", out)
+        self.assertIn("vectors.txt; the others are drawn", out)
+        table = np.frombuffer(tensors(self.path("m.safetensors"))[0]["Embedding_0/W"][2], np.float32).reshape(-1, 4)
+        for row in [1, 0, 0, 0.5], [-1, 0, 0, 0.25]:
+            self.assertEqual((table == np.array(row, np.float32)).all(1).sum(), 1, "frozen")
+        self.assertTrue((table != 0).any(1).all(), "the others are drawn")
+        # A run that goes on needs no vectors.
+        os.remove(self.path("vectors.txt"))
+        self.neon("resume", "-e", "7", "m.safetensors")
+        self.refused(3, spec, says="vectors.txt: no such file")
+
+    def reviews(self):
+        """Texts of 6 to 12 words, one of which tells their class."""
+        for part, count in ("train", 40), ("test", 10):
+            for name, word in ("good", "fine"), ("bad", "poor"):
+                for i in range(count):
+                    words = [WORDS[(i * 7 + k * (3 + i % 5)) % len(WORDS)] for k in range(5 + i % 7)]
+                    words.insert(i % len(words), word)
+                    self.write(f"texts/{part}/{name}/{i}.txt", " ".join(words))
 
     def test_shared_weights_are_saved_once_and_resumed(self):
         shared = SPEC.replace("  - LSTM: {output_size: 16,", "  - Embedding: {name: table, embedding_dim: 8, init: Gaussian}\n"
