@@ -1,4 +1,5 @@
 // Plain kernels of sequences of labels.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -109,9 +110,13 @@ void plain_edit_distance(PlainArguments& a) {
     const auto x = labels_that_count(a.inputs[0], n), y = labels_that_count(a.inputs[1], n);
     std::vector<std::vector<int64_t>> d(x.size() + 1, std::vector<int64_t>(y.size() + 1));
     for (size_t i = 0; i <= x.size(); ++i)
-      for (size_t j = 0; j <= y.size(); ++j)
-        if (i == 0 || j == 0) d[i][j] = int64_t(i + j);
-        else d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (x[i - 1] != y[j - 1])});
+      for (size_t j = 0; j <= y.size(); ++j) {
+        d[i][j] = int64_t(i + j);
+        if (i == 0 || j == 0) continue;
+        const int64_t left_out = d[i - 1][j] + 1, put_in = d[i][j - 1] + 1;
+        const int64_t kept = d[i - 1][j - 1] + (x[i - 1] != y[j - 1]);
+        d[i][j] = std::min({left_out, put_in, kept});
+      }
     a.outputs[0].set(n, double(d[x.size()][y.size()]));
   }
 }
