@@ -7,24 +7,37 @@ namespace neon {
 namespace {
 
 struct UniformParams {
-  int64_t ntrain = 1000, ntest = 100, nout = 10;
+  int64_t ntrain = 1000, ntest = 100, nout = 10, tokens = 0;
   std::vector<int64_t> nin = {784};
-  bool bytes = false;
+  bool bytes = false, each_step = false;
   std::optional<uint64_t> seed;
   static void describe(auto&& p) {
     p("ntrain", &UniformParams::ntrain, "Training samples.", closed(1, 4e9), Unit{"samples"});
     p("ntest", &UniformParams::ntest, "Test samples.", closed(0, 4e9), Unit{"samples"});
-    p("nin", &UniformParams::nin, "Shape of one input: a number of features, or [C, H, W].", at_least(1));
+    p("nin", &UniformParams::nin,
+      "Shape of one input: a number of features, or [C, H, W]; the steps of tokens; with each_step, [T, F].",
+      at_least(1));
     p("nout", &UniformParams::nout, "Classes; 0: the target is the input.", closed(0, 1e6), Alias{"classes"});
     p("bytes", &UniformParams::bytes,
       "Whether inputs are bytes, as of pixels, a quarter of the memory; the net sees them divided by 255.");
+    p("tokens", &UniformParams::tokens, "Above 0, inputs are tokens from 0 to below this one; 0: they are numbers.",
+      closed(0, 1e8));
+    p("each_step", &UniformParams::each_step, "Whether each step of a sequence has a label, instead of each sample.");
     p("seed", &UniformParams::seed, "Seed of the samples; otherwise the run's.");
   }
 };
 
 class UniformRandom : public Parametrized<Dataset, UniformParams> {
  public:
-  using Parametrized::Parametrized;
+  explicit UniformRandom(UniformParams given) : Parametrized(std::move(given)) {
+    const size_t axes = params.nin.size();
+    if (params.tokens > 0 && (params.bytes || params.nout == 0 || axes != 1))
+      fail(ErrorKind::config, "tokens are whole numbers that no net can return: with tokens, give nin one number of ",
+           "steps and nout the classes, and leave out bytes");
+    if (params.each_step && (params.nout == 0 || axes != (params.tokens > 0 ? 1 : 2)))
+      fail(ErrorKind::config, "each_step labels the steps of sequences: give nin [T, F], or the steps of tokens, and ",
+           "nout the classes");
+  }
 
   Data load(const DataContext& context) const override {
     Data data;
@@ -41,13 +54,14 @@ class UniformRandom : public Parametrized<Dataset, UniformParams> {
     out.found = true;
     out.source = source();
     out.meaning() = meaning();
+    if (params.each_step) out.target = {params.nin[0]};
     out.train_size = params.ntrain;
     out.test_size = params.ntest;
     return finish(out);
   }
 
  private:
-  DType dtype() const { return params.bytes ? DType::u8 : DType::f32; }
+  DType dtype() const { return params.tokens > 0 ? DType::i32 : params.bytes ? DType::u8 : DType::f32; }
   bool has_pixels() const { return params.nin.size() == 3; }
   SampleMeaning meaning() const {
     SampleMeaning out;
@@ -56,22 +70,32 @@ class UniformRandom : public Parametrized<Dataset, UniformParams> {
     out.dtype = dtype();
     if (params.bytes) out.scale_bytes();
     out.classes = params.nout;
+    out.sequence = params.tokens > 0 || params.each_step;
+    out.tokens = params.tokens;
+    if (params.each_step) out.label_of = LabelOf::step;
     return out;
   }
-  const char* source() const { return params.bytes ? "drawn bytes" : "drawn uniformly from [0, 1)"; }
+  const char* source() const {
+    return params.tokens > 0 ? "drawn tokens" : params.bytes ? "drawn bytes" : "drawn uniformly from [0, 1)";
+  }
 
   Split draw(int64_t n, Stream stream) const {
     if (n == 0) return {};
     Shape sample{std::span<const int64_t>(params.nin)};
     if (has_pixels()) sample = {sample[1], sample[2], sample[0]};
     Split out{Tensor(dtype(), Shape{n}.concat(sample)), {}};
-    if (params.bytes) draw_bytes(out.inputs.as<uint8_t>(), stream);
+    if (params.tokens > 0) draw_below(params.tokens, out.inputs, stream);
+    else if (params.bytes) draw_bytes(out.inputs.as<uint8_t>(), stream);
     else
       for (float& value : out.inputs.as<float>()) value = uniform_from_bits(stream.bits());
     if (params.nout == 0) return out;
-    out.targets = Tensor(DType::i32, {n});
-    for (int32_t& label : out.targets.as<int32_t>()) label = int32_t(stream.below(uint32_t(params.nout)));
+    out.targets = Tensor(DType::i32, params.each_step ? Shape{n, sample[0]} : Shape{n});
+    draw_below(params.nout, out.targets, stream);
     return out;
+  }
+
+  static void draw_below(int64_t bound, Tensor& to, Stream& stream) {
+    for (int32_t& number : to.as<int32_t>()) number = int32_t(stream.below(uint32_t(bound)));
   }
 
   // Four of each draw.

@@ -96,13 +96,27 @@ def gru(features, units):
 # The words of what stands in for reviews.
 REVIEW = "so bad a film that nobody likes it".split()
 
+def gpt(tokens, steps, features, blocks, biases=True):
+    """Rows of tokens are those of the classifier, too; a block has attention, two products and two norms."""
+    block = 12 * features ** 2 + (9 * features if biases else 0) + 4 * features
+    return (tokens + steps) * features + blocks * block + 2 * features
+
+
 # Those of sequences have data of their own, drawn or a text that Debian has. Parameters by the number of tokens.
+TIMED_SEQUENCES = {
+    "bench/lstm-rows": lstm(28, 128) + 1290, "bench/lstm-512": 2 * lstm(512, 512) + 513 * 512,
+    "bench/gru-512": 2 * gru(512, 512) + 513 * 512,
+    "bench/lstm-chars": 65 * 128 + lstm(128, 512) + lstm(512, 512) + 513 * 65,
+    "bench/bilstm-words": 20000 * 128 + 2 * lstm(128, 128) + 257 * 2,
+    "bench/gpt-chars": gpt(65, 256, 384, 6), "bench/gpt2": gpt(50304, 1024, 768, 12),
+}
 SEQUENCES = {
     "recurrent/copy": lambda _: lstm(10, 128) + 129 * 8,
     "recurrent/lissajous": lambda _: lstm(2, 32) + 33 * 2,
     "recurrent/reversal-seq2seq": lambda _: 32 * (26 + 28) + 2 * gru(32, 64) + 128 * 64 + 65 * 27,
     "recurrent/spoken-digits-ctc": lambda _: 2 * lstm(12, 32) + 65 * 11,
     "text/imdb-lstm": lambda _: 128 * (len(REVIEW) + 1) + 2 * lstm(128, 128) + 257 * 2,
+    "text/shakespeare-gpt": lambda count: gpt(count, 256, 384, 6, biases=False),
     "text/ptb-words": lambda count: 200 * count + 2 * lstm(200, 200) + 201 * count,
     "text/shakespeare-lstm": lambda count: lstm(count, 512) + lstm(512, 512) + 513 * count,
 }
@@ -114,15 +128,16 @@ def noise(name, samples):
 
 
 # For want of their data, or of the hours.
-UNMEASURED = {"text/imdb-lstm", "text/ptb-words", "convnet/cifar10-allcnn", "convnet/cifar10-msra", "convnet/i1k-alexnet-lrn", "mlp/mnist-branch",
-              "mlp/mnist-merge", "mlp/mnist-small"}
+UNMEASURED = {*TIMED_SEQUENCES, "text/shakespeare-gpt", "text/imdb-lstm", "text/ptb-words", "convnet/cifar10-allcnn",
+              "convnet/cifar10-msra", "convnet/i1k-alexnet-lrn", "mlp/mnist-branch", "mlp/mnist-merge",
+              "mlp/mnist-small"}
 
 
 class Examples(support.Case):
     def test_parameters(self):
         paths = glob.glob(os.path.join(EXAMPLES, "*", "*.yaml"))
         names = {os.path.relpath(path, EXAMPLES)[:-len(".yaml")] for path in paths}
-        self.assertEqual(names, set(EXPECTED) | set(SEQUENCES), "an example without its number here, or the other way round")
+        self.assertEqual(names, {*EXPECTED, *SEQUENCES, *TIMED_SEQUENCES}, "an example without its number here, or the other way round")
         for name in sorted(EXPECTED):
             path = os.path.join(EXAMPLES, name + ".yaml")
             checked = self.neon("check", path, "--set", noise(name, 1024)).out
@@ -145,9 +160,12 @@ class Examples(support.Case):
             classes = len(re.findall(r"(?m)^class ", self.neon("data", "stats", path).out))
             out = self.neon("summary", path).out
             self.assertEqual(int(re.search(r"(?m)^(\d+) parameters", out)[1]), parameters(classes), name)
+        for name, parameters in TIMED_SEQUENCES.items():
+            out = self.neon("summary", os.path.join(EXAMPLES, name + ".yaml")).out
+            self.assertEqual(int(re.search(r"(?m)^(\d+) parameters", out)[1]), parameters, name)
 
     def test_each_says_what_to_expect(self):
-        for name in [*EXPECTED, *SEQUENCES]:
+        for name in [*EXPECTED, *SEQUENCES, *TIMED_SEQUENCES]:
             with open(os.path.join(EXAMPLES, name + ".yaml")) as file:
                 head = " ".join(line[1:].strip() for line in file if line.startswith("#"))
             told = r"Expect |\d % of|took [\d.]+ ms|the cost of the test images was [\d.]+"

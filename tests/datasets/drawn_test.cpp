@@ -103,6 +103,30 @@ TEST_CASE("UniformRandom is uniform, with labels of every class") {
   CHECK(make("UniformRandom", {{"nout", "0"}})->load(offline()).train.targets.empty());
 }
 
+TEST_CASE("UniformRandom has tokens of all numbers, and labels of samples or of steps") {
+  const auto tokens = make("UniformRandom", {{"ntrain", "500"}, {"nin", "12"}, {"tokens", "9"}, {"nout", "4"}});
+  const Data of_samples = tokens->load(offline());
+  CHECK(of_samples.train.inputs.shape() == Shape{500, 12});
+  CHECK(of_samples.train.targets.shape() == Shape{500});
+  CHECK((of_samples.sequence && of_samples.tokens == 9 && of_samples.label_of == LabelOf::sample));
+  std::map<int32_t, int> times;
+  for (const int32_t token : of_samples.train.inputs.as<int32_t>()) ++times[token];
+  CHECK(times.size() == 9);
+  CHECK((times.begin()->first == 0 && times.rbegin()->first == 8));
+  // 6,000 draws of nine numbers have a deviation of 24.3 each.
+  for (const auto& [token, count] : times) CHECK(std::abs(count - 6000 / 9.0) < 5 * 24.3);
+  const Data of_steps =
+      make("UniformRandom", {{"nin", "[7, 3]"}, {"nout", "4"}, {"each_step", "true"}})->load(offline());
+  CHECK(of_steps.train.inputs.shape() == Shape{1000, 7, 3});
+  CHECK(of_steps.train.targets.shape() == Shape{1000, 7});
+  CHECK((of_steps.sequence && of_steps.tokens == 0 && of_steps.label_of == LabelOf::step));
+  for (const Keys& wrong : {Keys{{"tokens", "9"}, {"nin", "[2, 3]"}},
+                            {{"tokens", "9"}, {"bytes", "true"}},
+                            {{"tokens", "9"}, {"nout", "0"}}})
+    CHECK_THROWS_WITH(make("UniformRandom", wrong), Catch::Contains("with tokens, give nin"));
+  CHECK_THROWS_WITH(make("UniformRandom", {{"nin", "5"}, {"each_step", "true"}}), Catch::Contains("give nin [T, F]"));
+}
+
 TEST_CASE("UniformRandom of bytes is uniform, and divided by 255") {
   const auto set = make("UniformRandom", {{"ntrain", "1000"}, {"nin", "[3, 11, 7]"}, {"bytes", "true"}, {"seed", "5"}});
   const Data data = set->load(offline());

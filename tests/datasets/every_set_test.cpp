@@ -59,6 +59,8 @@ std::vector<Case> cases(const TempDir& dir) {
           {"CSV", {{"path", table}, {"test", "0.25"}}},
           {"UniformRandom", {{"ntrain", "40"}, {"ntest", "10"}, {"nin", "[2, 3]"}, {"nout", "4"}}},
           {"UniformRandom", {{"ntrain", "40"}, {"nin", "[3, 5, 7]"}, {"bytes", "true"}}},
+          {"UniformRandom", {{"ntrain", "40"}, {"ntest", "10"}, {"nin", "6"}, {"tokens", "9"}, {"each_step", "true"}}},
+          {"UniformRandom", {{"ntrain", "40"}, {"nin", "[6, 2]"}, {"nout", "3"}, {"each_step", "true"}}},
           {"Digits", {{"ntrain", "40"}, {"ntest", "10"}}},
           {"ToyImages", {{"ntrain", "40"}, {"ntest", "10"}}},
           {"MNIST", {{"subset_pct", "50"}}},

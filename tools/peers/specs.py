@@ -4,15 +4,22 @@ from typing import NamedTuple
 
 class Net(NamedTuple):
     spec: str
-    sample: tuple  # channels, rows, columns
+    sample: tuple  # channels, rows, columns; or steps, features; or the steps of tokens
     classes: int
     batch: int
-    rate: float  # of SGD with a momentum of 0.9
+    rate: float
     decay: float
+    optimizer: str = "SGD"  # with a momentum of 0.9; or AdamW
+    tokens: int = 0  # 0: samples are numbers
+    each_step: bool = False  # steps have labels, instead of samples
 
 
 def imagenet(name, side, batch):
     return Net(f"examples/bench/{name}.yaml", (3, side, side), 1000, batch, 0.001, 0.0005)
+
+
+def sequences(name, sample, classes, batch, **more):
+    return Net(f"examples/bench/{name}.yaml", sample, classes, batch, 0.001, 0.01, "AdamW", **more)
 
 
 NETS = {
@@ -24,4 +31,11 @@ NETS = {
     "vgg-a": imagenet("vgg-a", 224, 64),
     "googlenet": imagenet("googlenet", 224, 128),
     "resnet50": imagenet("resnet50", 224, 256),
+    "lstm-rows": sequences("lstm-rows", (1, 28, 28), 10, 128),
+    "lstm-512": sequences("lstm-512", (50, 512), 512, 64, each_step=True),
+    "gru-512": sequences("gru-512", (50, 512), 512, 64, each_step=True),
+    "lstm-chars": sequences("lstm-chars", (100,), 65, 128, tokens=65, each_step=True),
+    "bilstm-words": sequences("bilstm-words", (128,), 2, 128, tokens=20000),
+    "gpt-chars": sequences("gpt-chars", (256,), 65, 64, tokens=65, each_step=True),
+    "gpt2": sequences("gpt2", (1024,), 50304, 16, tokens=50304, each_step=True),
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times one whole training step in PyTorch: forward, backward and SGD with momentum. The peer of tools/bench.
+"""Times one whole training step in PyTorch: forward, backward and the optimizer. The peer of tools/bench.
 
   tools/peers/torch_step.py --net alexnet --type f16 --device cuda --mode graph
 
@@ -22,9 +22,11 @@ import time
 import torch
 from torch import nn
 
-from nets import MAKE
+import nets
+import sequences
 from specs import NETS
 
+MAKE = {**nets.MAKE, **sequences.MAKE}
 AUTOCAST = {"f32": None, "tf32": None, "f16": torch.float16, "bf16": torch.bfloat16}
 MODES = {
     "eager": "as a user writes it",
@@ -36,25 +38,41 @@ SHORTEST_MS = 10  # work that is timed at once lasts this long; neon bench does 
 
 
 def optimizer_of(net, parameters):
-    options = {"lr": net.rate, "momentum": 0.9, "weight_decay": net.decay}
-    if "fused" in inspect.signature(torch.optim.SGD).parameters:
+    kind = getattr(torch.optim, net.optimizer)
+    options = {"lr": net.rate, "weight_decay": net.decay}
+    if net.optimizer == "SGD":
+        options["momentum"] = 0.9
+    if "fused" in inspect.signature(kind).parameters:
         options["fused"] = True
-    return torch.optim.SGD(parameters, **options)
+    parameters = list(parameters)
+    if "capturable" in inspect.signature(kind).parameters:  # a CUDA graph holds its count of steps, too
+        options["capturable"] = parameters[0].is_cuda
+    return kind(parameters, **options)
+
+
+def drawn_batch(net, batch, device):
+    """Inputs and labels."""
+    labels = torch.randint(0, net.classes, (batch, net.sample[0]) if net.each_step else (batch,), device=device)
+    if net.tokens:
+        return torch.randint(0, net.tokens, (batch, *net.sample), device=device), labels
+    inputs = torch.rand(batch, *net.sample, device=device)
+    return inputs.to(memory_format=torch.channels_last) if len(net.sample) == 3 else inputs, labels
 
 
 def make_step(args):
     """A function that trains by one batch."""
     described = NETS[args.net]
-    module = MAKE[args.net]().to(args.device, memory_format=torch.channels_last)
-    images = torch.rand(args.batch, *described.sample, device=args.device).to(memory_format=torch.channels_last)
-    labels = torch.randint(0, described.classes, (args.batch,), device=args.device)
+    module = MAKE[args.net]().to(args.device)
+    if args.net in nets.MAKE:
+        module = module.to(memory_format=torch.channels_last)
+    inputs, labels = drawn_batch(described, args.batch, args.device)
     optimizer = optimizer_of(described, module.parameters())
     autocast = AUTOCAST[args.type]
 
     def cost():
         with torch.autocast(args.device, dtype=autocast or torch.bfloat16, enabled=autocast is not None):
-            outputs = module(images)
-        return nn.functional.cross_entropy(outputs.float(), labels)
+            outputs = module(inputs)
+        return nn.functional.cross_entropy(outputs.float().flatten(0, -2), labels.flatten())
 
     if args.mode == "compile":
         cost = torch.compile(cost)
