@@ -11,7 +11,9 @@ Expr bias(LayerContext& context, Expr x, const Initializer& init, const std::str
                               .shape = {features},
                               .initializer = &init,
                               .fan = {1, features}});
-  const Expr y = x + b;
+  // Steps of a sequence are rows of the product that made them, which then takes the bias along.
+  const Shape shape = x.shape();
+  const Expr y = shape.rank() == 3 ? reshape(reshape(x, {shape[0] * shape[1], features}) + b, shape) : x + b;
   context.keep_axes(x, y);
   return y;
 }
