@@ -8,32 +8,110 @@ namespace neon::cuda {
 
 namespace {
 
+constexpr int kScatterRows = kThreads / 32, kIndices = 4;  // rows of a block; indices of a thread at a time
+constexpr int64_t kMostOfLane = 16;                        // of a lane
+constexpr int64_t kBusyBlocks = 264;                       // that run at the same time on the GPUs at hand
+
 class ScatterWriter : public OpWriter {
  public:
   using OpWriter::OpWriter;
-  Source run() { return source(scatter_add()); }
+  Source run() {
+    const std::string body = scatter_add();
+    Source out = source(body);
+    out.partial_bytes = partial_bytes_;
+    out.tickets = tickets_;
+    return out;
+  }
 
  private:
-  // A block for each row of the result: it looks for the indices that name the row, some at a time, and adds up their
-  // values in the order in which they stand.
+  // A warp for each row of the result and so many columns, and a block's warps for neighbouring rows: the block lists
+  // the indices that name one of them, some at a time, and each warp adds up the values of its own, in the order in
+  // which they stand. Where blocks are few, each takes a share of the indices, and the last adds up their sums.
   std::string scatter_add() {
     const int64_t rows = output()[0], width = output().elements() / std::max<int64_t>(rows, 1), count = input(1)[0];
-    blocks_ = rows;
-    const std::string index = code_.integer(kernel_.inputs[1], "i");
-    return text(
-        "  __shared__ bool hit[kThreads];\n  const i64 row = blockIdx.x;\n  for (i64 c0 = 0; c0 < ", width,
-        "; c0 += kThreads) {\n    const i64 c = c0 + threadIdx.x;\n    R sum = 0;\n    for (i64 first = 0; first < ",
-        count,
-        "; first += kThreads) {\n      const i64 i = first + threadIdx.x;\n      __syncthreads();\n      bool here = "
-        "false;\n      if (i < ",
-        count, ") {\n        const i64 named = ", index,
-        ";\n        here = named == row;\n        if (blockIdx.x == 0 && c0 == 0 && (named < 0 || named >= ", rows,
-        ")) ", code_.looked_up(kernel_.inputs[1], "i", rows),
-        ";\n      }\n      hit[threadIdx.x] = here;\n      if (!__syncthreads_or(here)) continue;\n      if (c < ",
-        width, ")\n        for (int j = 0; j < kThreads && first + j < ", count,
-        "; ++j)\n          if (hit[j]) sum += ", code_.load(kernel_.inputs[0], text("(first + j) * ", width, "ll + c")),
-        ";\n    }\n    if (c < ", width, ") {\n", put(text("row * ", width, "ll + c"), "sum"), "    }\n  }\n");
+    const int64_t of_lane = std::min(quotient_up(width, 32), kMostOfLane), tiles = quotient_up(width, 32 * of_lane);
+    const int64_t units = quotient_up(rows, kScatterRows) * tiles;
+    const int64_t shares =
+        std::clamp<int64_t>(kBusyBlocks / units, 1, std::max<int64_t>(quotient_up(count, kThreads), 1));
+    const int64_t share = quotient_up(count, shares);
+    blocks_ = units * shares;
+    std::string body = text("  constexpr int kEach = ", kIndices, ", kOfLane = ", of_lane, ", kTiles = ", tiles,
+                            ", kShares = ", shares, ", kWidth = ", width, ";\n  constexpr i64 kRows = ", rows,
+                            ", kCount = ", count, ", kShare = ", share, ";\n", kListed);
+    replace_word(body, "INDEX", code_.integer(kernel_.inputs[1], "i"));
+    replace_word(body, "CHECK", code_.looked_up(kernel_.inputs[1], "i", rows));
+    replace_word(body, "VALUE", code_.load(kernel_.inputs[0], "i * kWidth + c"));
+    if (shares > 1) {
+      partial_bytes_ = size_t(blocks_ * kThreads * of_lane) * size_of(compute_);
+      tickets_ = int(1 + units);
+      body += kJoined;
+    }
+    return body +
+           text("#pragma unroll\n  for (int j = 0; j < kOfLane; ++j) {\n    const int c = first_column + 32 * j;\n",
+                "    if (row >= kRows || c >= kWidth) continue;\n", put("row * kWidth + c", "sum[j]"), "  }\n");
   }
+
+  static constexpr const char* kListed = R"(  constexpr int kWarps = kThreads / 32;
+  __shared__ u32 list[kThreads * kEach];
+  __shared__ int counts[kEach * kWarps];
+  const int unit = blockIdx.x / kShares, share = blockIdx.x % kShares, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const i64 row0 = i64(unit / kTiles) * kWarps, row = row0 + warp;
+  const int first_column = unit % kTiles * 32 * kOfLane + lane;
+  const i64 end = (share + 1) * kShare < kCount ? (share + 1) * kShare : kCount;
+  R sum[kOfLane] = {};
+  for (i64 first = share * kShare; first < end; first += kThreads * kEach) {
+    int rows[kEach];
+    u32 votes[kEach];
+#pragma unroll
+    for (int e = 0; e < kEach; ++e) {
+      const i64 i = first + e * kThreads + threadIdx.x;
+      rows[e] = -1;
+      if (i < end) {
+        const i64 named = INDEX;
+        if (named >= row0 && named < row0 + kWarps) rows[e] = int(named - row0);
+        if (unit == 0 && (named < 0 || named >= kRows)) CHECK;
+      }
+      votes[e] = __ballot_sync(0xffffffffu, rows[e] >= 0);
+      if (lane == 0) counts[e * kWarps + warp] = __popc(votes[e]);
+    }
+    __syncthreads();
+    int listed = 0;
+#pragma unroll
+    for (int e = 0; e < kEach; ++e)
+#pragma unroll
+      for (int w = 0; w < kWarps; ++w) {
+        if (w == warp && rows[e] >= 0)
+          list[listed + __popc(votes[e] & ((1u << lane) - 1))] = u32(e * kThreads + threadIdx.x) * kWarps + rows[e];
+        listed += counts[e * kWarps + w];
+      }
+    __syncthreads();
+#pragma unroll 2
+    for (int n = 0; n < listed; ++n) {
+      if (list[n] % kWarps != warp) continue;
+      const i64 i = first + list[n] / kWarps;
+#pragma unroll
+      for (int j = 0; j < kOfLane; ++j) {
+        const int c = first_column + 32 * j;
+        if (c < kWidth) sum[j] += VALUE;
+      }
+    }
+  }
+)";
+  static constexpr const char* kJoined =
+      R"(  R* const parts = partials + i64(unit) * kShares * kOfLane * kThreads + threadIdx.x;
+#pragma unroll
+  for (int j = 0; j < kOfLane; ++j) parts[(share * kOfLane + j) * kThreads] = sum[j];
+  if (!is_last_of(ticket + 1 + unit, kShares)) return;
+#pragma unroll
+  for (int j = 0; j < kOfLane; ++j) sum[j] = 0;
+#pragma unroll 4
+  for (int s = 0; s < kShares; ++s)
+#pragma unroll
+    for (int j = 0; j < kOfLane; ++j) sum[j] += __ldcg(parts + (s * kOfLane + j) * kThreads);
+)";
+
+  size_t partial_bytes_ = 0;
+  int tickets_ = 1;
 };
 
 const SourceRegistration scatter_add(ops::scatter_add, source_by<ScatterWriter>);

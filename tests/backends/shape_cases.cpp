@@ -41,8 +41,15 @@ std::vector<OpCase> scatter_add_cases() {
                   {{values}, rows(at)},   {{"rows", count}},
                   int64_t(at.size()) + 1, "scatter"};
   };
-  return {make({4}, {1, 1, 0, 1}, 3), make({3, 5}, {2, 0, 2}, 4), make({2, 2, 3}, {1, 1}, 2),
-          make({1, 4}, {0}, 1),       make({0, 3}, {}, 2),        make({7, 150}, {300, 0, 5, 300, 5, 5, 299}, 301)};
+  std::vector<double> many;
+  for (int i = 0; i < 700; ++i) many.push_back(i * i % 19 + (i % 3 ? 0 : 20));
+  return {make({4}, {1, 1, 0, 1}, 3),
+          make({3, 5}, {2, 0, 2}, 4),
+          make({2, 2, 3}, {1, 1}, 2),
+          make({1, 4}, {0}, 1),
+          make({700, 600}, many, 40),
+          make({0, 3}, {}, 2),
+          make({7, 150}, {300, 0, 5, 300, 5, 5, 299}, 301)};
 }
 
 namespace {
