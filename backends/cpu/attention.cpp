@@ -7,6 +7,8 @@
 
 #include <cmath>
 
+#include "backends/graph/ops.h"
+
 namespace neon::cpu {
 
 namespace {
@@ -110,7 +112,7 @@ class AttentionKernel : public AttentionBlocks<R> {
   Arrays arrays_{};
 };
 
-const KernelRegistration attention_kernel{"attention", 0, make_attention_kernel<AttentionKernel>};
+const KernelRegistration attention_kernel{ops::attention, 0, make_attention_kernel<AttentionKernel>};
 
 }  // namespace
 

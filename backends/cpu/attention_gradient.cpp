@@ -4,6 +4,7 @@
 #include <omp.h>
 
 #include "backends/cpu/attention.h"
+#include "backends/graph/ops.h"
 
 namespace neon::cpu {
 
@@ -157,7 +158,8 @@ class AttentionGradientKernel : public AttentionBlocks<R> {
   Arrays arrays_{};
 };
 
-const KernelRegistration attention_gradient_kernel{"attention_grad", 0, make_attention_kernel<AttentionGradientKernel>};
+const KernelRegistration attention_gradient_kernel{ops::attention_grad, 0,
+                                                   make_attention_kernel<AttentionGradientKernel>};
 
 }  // namespace
 

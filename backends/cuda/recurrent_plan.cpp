@@ -16,13 +16,6 @@ constexpr int64_t kSharedOfRest = 1024;  // bytes of shared memory beside that o
 constexpr int64_t kMostRounds = 4;       // numbers of a thread in a step
 constexpr int64_t kSegmentOfSlots = 16, kMostSlots = 64;
 
-// Bytes of shared memory that a block may have (CUDA C++ Programming Guide, "Technical Specifications per Compute
-// Capability").
-int64_t most_shared(int arch) {
-  const int64_t kibibytes = arch >= 90 ? 227 : arch == 80 || arch == 87 ? 163 : arch >= 86 ? 99 : arch >= 75 ? 64 : 48;
-  return kibibytes << 10;
-}
-
 // The registers, memory and time of a product in a block, as recurrence_product.cuh has it.
 struct ProductNeeds {
   int64_t weights = 0;  // registers
@@ -109,6 +102,13 @@ const CellKind kKinds[] = {{ops::lstm, "lstm_forward", false, kLstm, 1, 4, true,
                            {ops::recurrent_grad, "recurrent_backward", true, kSimple, 1, 3, false, false}};
 
 }  // namespace
+
+// Bytes of shared memory that a block may have (CUDA C++ Programming Guide, "Technical Specifications per Compute
+// Capability").
+int64_t most_shared(int arch) {
+  const int64_t kibibytes = arch >= 90 ? 227 : arch == 80 || arch == 87 ? 163 : arch >= 86 ? 99 : arch >= 75 ? 64 : 48;
+  return kibibytes << 10;
+}
 
 std::optional<CellPlan> plan_cell(const CellCase& cell, int64_t processors, int arch) {
   std::optional<CellPlan> best;

@@ -52,6 +52,9 @@ struct CellPlan {
 // numbers on a GPU without tensor cores that take them (before compute capability 8.0), or where nothing is to be done.
 std::optional<CellPlan> plan_cell(const CellCase& cell, int64_t processors, int arch);
 
+// Bytes of shared memory that a block may have.
+int64_t most_shared(int arch);
+
 // The case of a node or kernel of a cell.
 CellCase cell_case(const CellKind& kind, const Graph& graph, const std::vector<Value>& inputs);
 

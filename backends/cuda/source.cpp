@@ -4,10 +4,12 @@
 #include <cmath>
 #include <set>
 
+#include "backends/cuda/attention_plan.h"
 #include "backends/cuda/op_source.h"
 #include "backends/cuda/recurrent_plan.h"
 #include "backends/cuda/segment_source.h"
 #include "backends/elementwise/kernels.h"
+#include "backends/graph/ops.h"
 
 extern const char prelude_text[];
 extern const unsigned long prelude_text_size;
@@ -46,6 +48,10 @@ PassSet gpu_passes(bool tf32) {
 bool keeps(const Graph& graph, const Node& node, const DeviceKernels& kernels) {
   if (const CellKind* kind = cell_kind(*node.op))
     return plan_cell(cell_case(*kind, graph, node.inputs), kernels.processors, kernels.arch).has_value();
+  if (is_attention(*node.op)) {
+    const bool gradient = node.op->is(ops::attention_grad);
+    return plan_attention(attention_case(graph, node.inputs, node.attributes, gradient), kernels.arch).has_value();
+  }
   return has_source(*node.op);
 }
 

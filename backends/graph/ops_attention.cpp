@@ -145,7 +145,7 @@ void attention_gradient(GradientContext& c) {
   NEON_ASSERT(!c.cotangent(1));
   std::vector<Value> inputs = {c.input(0), c.input(1), c.input(2), c.output(), c.output(1), c.cotangent()};
   if (c.node.inputs.size() > 3) inputs.push_back(c.input(3));
-  const std::vector<Value> results = c.graph.add_all("attention_grad", inputs, c.node.attributes);
+  const std::vector<Value> results = c.graph.add_all(ops::attention_grad, inputs, c.node.attributes);
   for (size_t i = 0; i < 3; ++i) c.results[i] = results[i];
 }
 
@@ -182,8 +182,8 @@ double flops_of_attention(const Graph& graph, const Node& node) {
 }
 
 const OpRegistration attention_ops[] = {
-    OpRegistration({"attention", infer_attention, attention_gradient, define_attention, {}, flops_of_attention<2>}),
-    OpRegistration({"attention_grad", infer_attention_grad, nullptr, define_attention_grad, {}, flops_of_attention<5>}),
+    OpRegistration({ops::attention, infer_attention, attention_gradient, define_attention, {}, flops_of_attention<2>}),
+    OpRegistration({ops::attention_grad, infer_attention_grad, nullptr, define_attention_grad, {}, flops_of_attention<5>}),
 };
 
 }  // namespace
@@ -195,7 +195,7 @@ Value attention(Graph& graph, Value q, Value k, Value v, Value lengths, const At
         attributes.with("keep", options.keep).with("seed", int64_t(options.seed)).with("stream", options.stream);
   std::vector<Value> inputs = {q, k, v};
   if (lengths) inputs.push_back(lengths);
-  return graph.add_all("attention", inputs, attributes)[0];
+  return graph.add_all(ops::attention, inputs, attributes)[0];
 }
 
 }  // namespace neon

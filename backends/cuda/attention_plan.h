@@ -1,0 +1,33 @@
+// Which cases of attention have a kernel, see attention.cuh, and how it is shared among blocks.
+#pragma once
+#include <optional>
+
+#include "backends/cuda/source.h"
+
+namespace neon::cuda {
+
+struct AttentionCase {
+  DType dtype = DType::f32;
+  int64_t samples = 0, queries = 0, heads = 0, keys = 0, key_heads = 0, size = 0;
+  double scale = 1;
+  bool gradient = false;
+};
+// The case of a node or kernel of attention or its gradient.
+AttentionCase attention_case(const Graph& graph, const std::vector<Value>& inputs, const Attributes& attributes,
+                             bool gradient);
+
+struct AttentionPlan {
+  bool tensor = false;  // on tensor cores
+  int64_t rows = 0;     // of a block
+  int64_t step = 0;     // keys, or queries, that a block takes at a time
+  int64_t blocks = 0;
+  int64_t shared_bytes = 0;
+  int64_t blocks_of_processor = 1;
+};
+
+// None for heads of more than 128 numbers, in f64, or where nothing is to be done.
+std::optional<AttentionPlan> plan_attention(const AttentionCase& c, int arch);
+
+bool is_attention(const Op& op);
+
+}  // namespace neon::cuda
