@@ -26,6 +26,18 @@ std::string lines(int count) {
   return out;
 }
 
+void write_texts(const TempDir& dir) {
+  dir.write("shakespeare/tinyshakespeare.txt", lines(10));
+  dir.write("enwik8/enwik8", lines(40));
+  dir.write("ptb/ptb.train.txt", " to be or\n not to be \n");
+  dir.write("ptb/ptb.valid.txt", " to be \n");
+  dir.write("ptb/ptb.test.txt", " be not \n");
+  for (const char* set : {"train", "test"})
+    for (const char* label : {"good", "bad"})
+      for (int i = 0; i < 3; ++i)
+        dir.write(text("reviews/", set, "/", label, "/", i, ".txt"), text("a ", label, " text of words ", i));
+}
+
 std::vector<Case> cases(const TempDir& dir) {
   const std::string table = dir.write("pets.csv", "weight,height,kind\n4,25,dog\n3,20,cat\n5,30,dog\n2,22,cat\n");
   for (const char* folder : {"mnist/", "fashion-mnist/"})
@@ -46,15 +58,7 @@ std::vector<Case> cases(const TempDir& dir) {
   for (const char* set : {"train", "test"})
     dir.write(text("cifar100/", set, ".bin"), "\5\x0b" + pixels + "\6\7" + pixels);
   dir.write("cifar100/fine_label_names.txt", lines(100));
-  dir.write("shakespeare/tinyshakespeare.txt", lines(10));
-  dir.write("enwik8/enwik8", lines(40));
-  dir.write("ptb/ptb.train.txt", " to be or\n not to be \n");
-  dir.write("ptb/ptb.valid.txt", " to be \n");
-  dir.write("ptb/ptb.test.txt", " be not \n");
-  for (const char* set : {"train", "test"})
-    for (const char* label : {"good", "bad"})
-      for (int i = 0; i < 3; ++i)
-        dir.write(text("reviews/", set, "/", label, "/", i, ".txt"), text("a ", label, " text of words ", i));
+  write_texts(dir);
   return {{"Iris", {{"validation", "20"}}},
           {"CSV", {{"path", table}, {"test", "0.25"}}},
           {"UniformRandom", {{"ntrain", "40"}, {"ntest", "10"}, {"nin", "[2, 3]"}, {"nout", "4"}}},
