@@ -28,9 +28,7 @@ Generator::Generator(const Network& network, const SampleMeaning& meaning, StepO
   program_ = compile_program(step.graph, variables, device);
   declare_variables(step.graph, variables);
   input_ = Tensor(DType::i32, {sequences, steps.steps});
-  program_->bind("tokens", input_.data());
   place_ = Tensor(DType::i32, {sequences});
-  if (steps.places > 0) program_->bind("place", place_.data());
 }
 
 Tensor Generator::next(const std::vector<int32_t>& tokens) {
@@ -54,14 +52,21 @@ void Generator::take(const std::vector<int32_t>& tokens) {
   again_ = full && sight_ == Sight::kept;
 }
 
+void Generator::run(bool start) {
+  // A device reads what is bound at once.
+  program_->bind("tokens", input_.data());
+  if (sight_ == Sight::kept) program_->bind("place", place_.data());
+  program_->set_scalar(kStreamStart, start);
+  program_->run(0);
+}
+
 void Generator::run_token(int64_t place) {
   for (int64_t n = 0; n < sequences_; ++n) {
     input_.as<int32_t>()[size_t(n)] = seen_[size_t(n)][size_t(place)];
     place_.as<int32_t>()[size_t(n)] = int32_t(place);
   }
-  program_->set_scalar(kStreamStart, begun_ && !(again_ && place == 0) ? 0 : 1);
+  run(!begun_ || (again_ && place == 0));
   begun_ = true;
-  program_->run(0);
 }
 
 Tensor Generator::last_of_window() {
@@ -69,8 +74,7 @@ Tensor Generator::last_of_window() {
   // Places behind the last token are seen by none before them.
   for (size_t n = 0; n < seen_.size(); ++n)
     std::copy(seen_[n].begin(), seen_[n].end(), input.begin() + long(n) * window_);
-  program_->set_scalar(kStreamStart, 1);
-  program_->run(0);
+  run(true);
   const Tensor y = program_->output("y");
   Tensor out(y.dtype(), {sequences_, tokens_});
   const auto last = int64_t(seen_[0].size()) - 1;

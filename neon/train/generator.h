@@ -19,6 +19,7 @@ class Generator : public TokenSource {
 
  private:
   void take(const std::vector<int32_t>& tokens);
+  void run(bool start);
   void run_token(int64_t place);
   Tensor last_of_window();
   void reorder_rows(Tensor& rows, const std::vector<int64_t>& from) const;

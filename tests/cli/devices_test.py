@@ -143,6 +143,41 @@ class Devices(Case):
             self.assertEqual(done.returncode, 0, done.stdout)
 
 
+# A text of which each word says the next, so that a net soon knows it by heart.
+TEXT = "the quick brown fox jumps over the lazy dog and runs away\n" * 200
+GOES_ON = """\
+dataset: {Text: {path: words.txt, unit: words, steps: 8, validation: 0.1}}
+layers: LAYERS
+cost: CrossEntropyMulti
+optimizer: {Adam: {learning_rate: 0.01}}
+batch_size: 16
+epochs: 3
+"""
+CLASSIFIER = "{Affine: {nout: classes, init: GlorotUniform, activation: Softmax}}]"
+TEXT_NETS = {
+    "lstm": "[{LSTM: {output_size: 32, init: GlorotUniform}}, " + CLASSIFIER,
+    "attention": "[{Embedding: {nout: 32, init: {Gaussian: {scale: 0.1}}}}, {LearnedPositions: {init: {Gaussian: "
+                 "{scale: 0.1}}}}, {MultiHeadAttention: {heads: 2, causal: true, init: GlorotUniform}}, " + CLASSIFIER,
+    "rotary": "[{Embedding: {nout: 32, init: {Gaussian: {scale: 0.1}}}}, {MultiHeadAttention: {heads: 4, kv_heads: 2, "
+              "rotary: true, causal: true, init: GlorotUniform}}, " + CLASSIFIER,
+}
+
+
+class Texts(Case):
+    def test_sampled_texts_are_those_of_the_cpu(self):
+        self.write("words.txt", TEXT)
+        for name, layers in TEXT_NETS.items():
+            self.write(name + ".yaml", GOES_ON.replace("LAYERS", layers))
+            self.neon("-b", "cpu", "-r", "1", "-s", name + ".safetensors", name + ".yaml")
+            for options in ([], ["--beam", "3"]):
+                words = ["sample", name + ".safetensors", "--prompt", "the quick", "--length", "20", *options]
+                if not options:
+                    words += ["--temperature", "0"]
+                on_cpu = self.neon(*words, "-b", "cpu").out
+                self.assertIn("the quick brown fox jumps over the lazy dog", on_cpu, name)
+                self.assertEqual(self.neon(*words, "-b", "gpu").out, on_cpu, name)
+
+
 if __name__ == "__main__":
     problem = why_no_gpu()
     if not problem:
