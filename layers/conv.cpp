@@ -34,8 +34,10 @@ struct WithActivation : Filters, PartNames {
   }
   Expr finish(LayerContext& context, Expr x) const {
     if (batch_norm) x = neon::batch_norm(context, x, {}, context.layer + "_bnorm");
-    if (bias) x = neon::bias(context, x, *bias, context.layer + "_bias");
-    return activate(context, x, activation);
+    // Of a sequence the rows of all steps, so that bias and activation are one kernel.
+    Expr y = as_steps(context, x);
+    if (bias) y = neon::bias(context, y, *bias, context.layer + "_bias");
+    return in_sequence(context, activate(context, y, activation), x);
   }
 };
 

@@ -4,6 +4,7 @@
 #include "backends/cpu/kernel.h"
 #include "backends/cpu/programs.h"
 #include "backends/graph/op.h"
+#include "backends/graph/ops.h"
 #include "neon/core/team.h"
 #include "neon/core/thread_places.h"
 #include "neon/core/threads.h"
@@ -122,7 +123,13 @@ class FastProgram : public Program {
         if (!found) continue;
         const std::string_view op = kernel.fused ? graph.producer(value).op->name : kernel.name();
         const std::string place = kernel.scope.empty() ? scope_of(value) : kernel.scope;
-        if (const std::string source = source_of(value); place == "batch" && !source.empty())
+        const std::string source = source_of(value);
+        if (place == "batch" && source == "samples" && padded_by_nan(graph)) continue;
+        if (op == ops::ctc)
+          return text(found,
+                      " in the cost: the labels of a sample do not fit into its steps; fewer strides or shorter ",
+                      "targets would, and cost: {CTC: {infeasible: zero}} leaves such samples out");
+        if (place == "batch" && !source.empty())
           return text(found, " in the ", source, " of the batch, ", graph.type(value));
         return text(found, " in the result ", graph.type(value), " of ", op, forward ? " of " : " of the gradient of ",
                     is_part_of_step(place) ? "the " : "layer ", place.empty() ? "step" : place);
@@ -140,6 +147,12 @@ class FastProgram : public Program {
     const Graph& graph = lowered_.graph;
     for (const Node* node = &graph.producer(value);; node = &graph.producer(node->inputs[0]))
       if (!node->scope.empty() || node->inputs.empty()) return node->scope;
+  }
+  // Whether samples are sequences with NaN behind them: these are compared with themselves, and then replaced.
+  static bool padded_by_nan(const Graph& graph) {
+    for (int i = 0; i < graph.node_count(); ++i)
+      if (const Node& node = graph.node(i); node.op->name == "equal" && node.inputs[0] == node.inputs[1]) return true;
+    return false;
   }
   // "samples" or "targets", where the value is made of the input `data` or `targets`.
   std::string source_of(Value value) const {

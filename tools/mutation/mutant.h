@@ -109,6 +109,11 @@ NEON_MUTANT_FN auto term(const A& a) {
   else return is(n) || is(n + 1) ? A{} : a;  // a text has no sign
 }
 
+template <int n, unsigned long size>
+NEON_MUTANT_FN const char* term(const char (&a)[size]) {
+  return is(n) || is(n + 1) ? "" : a;
+}
+
 // f(x, y) as NEON_MUTANT_CALL(7, f)(x, y): x itself; y itself. NEON_MUTANT_APPLY does not count the row's name.
 #define NEON_MUTANT_CALL(first, f) \
   ([&](const auto&... x) { return neon_mutant::call<first>([&] { return f(x...); }, x...); })
