@@ -34,7 +34,7 @@ struct WithActivation : Filters, PartNames {
   }
   Expr finish(LayerContext& context, Expr x) const {
     if (batch_norm) x = neon::batch_norm(context, x, {}, context.layer + "_bnorm");
-    // Of a sequence the rows of all steps, so that bias and activation are one kernel.
+    // As rows of a sequence's steps, bias and activation are one kernel.
     Expr y = as_steps(context, x);
     if (bias) y = neon::bias(context, y, *bias, context.layer + "_bias");
     return in_sequence(context, activate(context, y, activation), x);

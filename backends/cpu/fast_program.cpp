@@ -151,7 +151,7 @@ class FastProgram : public Program {
   // Whether samples are sequences with NaN behind them: these are compared with themselves, and then replaced.
   static bool padded_by_nan(const Graph& graph) {
     for (int i = 0; i < graph.node_count(); ++i)
-      if (const Node& node = graph.node(i); node.op->name == "equal" && node.inputs[0] == node.inputs[1]) return true;
+      if (const Node& node = graph.node(i); node.op->is(ops::equal) && node.inputs[0] == node.inputs[1]) return true;
     return false;
   }
   // "samples" or "targets", where the value is made of the input `data` or `targets`.

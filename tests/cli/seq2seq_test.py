@@ -66,7 +66,7 @@ class Sequences(Case):
         self.assertNotIn("warning", out)
         self.assertIn("EditDistance", self.neon("eval", "m.safetensors").out)
         # A filter for every eighth frame leaves too few steps for some recordings.
-        few = self.spec(SPOKEN.replace("  - GRU: {", "  - Conv: {fshape: 8, strides: 12, nofm: 8, init: Kaiming}\n  - GRU: {"))
+        few = self.spec(SPOKEN.replace("  - GRU: {", "  - Conv: {fshape: 8, strides: 12, nofm: 8, init: Kaiming}\n  - GRU: {"), "few.yaml")
         self.assertIn("infinity in the cost: the labels of a sample do not fit into its steps; fewer strides",
                       self.neon(few, "-r", "1", "-e", "1", code=5).err)
         self.neon(few, "-r", "1", "-e", "1", "--set", "cost={CTC: {infeasible: zero}}")
