@@ -188,10 +188,10 @@ class Specs(Case):
     def test_data_sets_by_older_names(self):
         for dataset, says in (
                 ("{name: digits}", "dataset: a dataset is written Name, or Name: {parameters}, without 'name'; unknown dataset 'digits'; "
-                                   "did you mean Digits? (known"),
+                                   "did you mean Digits?\n"),
                 ("{name: Digits, seed: 3}", "a dataset is written Digits, or Digits: {parameters}, without 'name'\n"),
                 ("{type: iris}", "without 'type'; unknown dataset 'iris'; did you mean Iris?"),
-                ("mnist", "unknown dataset 'mnist'; did you mean MNIST? (known")):
+                ("mnist", "unknown dataset 'mnist'; did you mean MNIST?\n")):
             self.refused(2, self.spec(dataset=dataset), says="neon: s.yaml:")
             self.refused(2, self.spec(dataset=dataset), says=says)
 

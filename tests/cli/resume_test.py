@@ -101,9 +101,9 @@ class Resume(Case):
         told = re.search(r"note: the schedule depends on the run's length, now 4 epochs instead of 2; the learning rate is now ([0-9.e-]+) instead of 0\n", said)
         self.assertTrue(told, said)
         self.assertAlmostEqual(float(told[1]), rate / 2)  # half of half a cosine
-        self.assertNotIn("learning rate", self.neon("resume", "m.safetensors").err)
+        self.assertNotIn("the learning rate is now", self.neon("resume", "m.safetensors").err)
         self.neon("-s", "n.safetensors", spec)
-        self.assertNotIn("learning rate", self.neon("resume", "n.safetensors", "-e", "4").err)
+        self.assertNotIn("the learning rate is now", self.neon("resume", "n.safetensors", "-e", "4").err)
 
     def test_files_of_a_run_that_goes_on_elsewhere_are_where_they_were(self):
         first, other = self.path("first"), self.path("other")

@@ -123,9 +123,11 @@ def test_nets():
         case(f"batch of {name}", re.search(r"^batch_size: (\d+)", spec, re.M).group(1) == str(net.batch))
         nin = re.search(r"nin: \[(.*?)\]", spec)
         case(f"sample of {name}", not nin or tuple(json.loads(f"[{nin.group(1)}]")) == net.sample)
-    with open(ROOT / "tools/peers/nets.py", encoding="utf-8") as file:
-        made = re.search(r"^MAKE = \{(.*?)\}", file.read(), re.M | re.S).group(1)
-    case("every net has a peer", re.findall(r'"([\w-]+)":', made) == list(NETS))
+    made = []
+    for name in ("nets", "sequences"):
+        with open(ROOT / f"tools/peers/{name}.py", encoding="utf-8") as file:
+            made += re.findall(r'"([\w-]+)":', re.search(r"^MAKE = \{(.*?)\}", file.read(), re.M | re.S).group(1))
+    case("every net has a peer", made == list(NETS))
 
 
 with tempfile.TemporaryDirectory() as name:
