@@ -183,6 +183,8 @@ TEST_CASE("a net that goes on token by token gives what it gives for the whole t
   nets.push_back(attention_net(", {LearnedPositions: {" + kInit + "}}", "heads: 2"));
   nets.push_back(attention_net(", SinusoidalPositions", "heads: 4, kv_heads: 2"));
   nets.push_back(attention_net("", "heads: 2, rotary: true"));
+  nets.push_back("[{Embedding: {embedding_dim: 8, " + kInit + "}}, {Conv: {fshape: 3, nofm: 6, causal: true, " + kInit +
+                 "}}" + kRest);
   nets.push_back(attention_net("", "heads: 1", ", {LSTM: {output_size: 4, " + kInit + "}}"));
   for (const std::string& layers : nets)
     for (const DType dtype : {DType::f64, DType::f32, DType::bf16}) {
