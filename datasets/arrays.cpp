@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "datasets/array_sequences.h"
 #include "datasets/channels.h"
 #include "datasets/labels.h"
 #include "neon/core/free_memory.h"
@@ -91,6 +92,7 @@ bool label_pixels(bool floating, const Shape& targets, const Shape& sample, cons
 
 bool may_be_classes(bool floating, const Shape& targets, const Shape& sample, const ArrayParams& params,
                     const DataContext& context) {
+  if (params.label_sequences) return true;
   if (params.regression) return false;
   return params.classes > 0 || label_pixels(floating, targets, sample, params, context) ||
          (!floating && is_one_each(targets)) || (targets.rank() == 2 && targets[1] > 1);
@@ -100,6 +102,7 @@ int64_t classes_of(const Tensor& targets, const Shape& sample, const ArrayParams
                    const std::string& name) {
   const Shape& shape = targets.shape();
   if (!may_be_classes(is_floating(targets.dtype()), shape, sample, params, context)) return 0;
+  if (params.label_sequences) return params.classes > 0 ? params.classes : count_classes(targets, name);
   if (shape.rank() == 2 && shape[1] > 1) {
     const bool hot = context.rules >= 2 && is_one_hot(targets);
     return hot && (params.classes == 0 || params.classes == shape[1]) ? shape[1] : params.classes;
@@ -146,6 +149,16 @@ SampleMeaning meaning_of_arrays(const ArrayParams& params, const SplitForm& trai
   out.scale = params.scale;
   out.shift = params.shift;
   out.whole_targets = !train.targets.name.empty() && !train.targets.floating;
+  if (params.sequences && out.sample.rank() != 2)
+    fail(ErrorKind::config, "sequences: is for samples (T,F) of T steps, a sample of ", train.inputs.name, " is ",
+         out.sample, "; leave it out");
+  if (params.label_sequences && !params.sequences)
+    fail(ErrorKind::config, "label_sequences: is for samples that are sequences; give sequences: true, too");
+  if (params.label_sequences && train.targets.name.empty())
+    fail(ErrorKind::config, "label_sequences: ", train.inputs.name, " has no targets; leave it out");
+  out.sequence = params.sequences;
+  out.ragged = params.sequences && train.inputs.floating;
+  if (params.label_sequences) out.label_of = LabelOf::sequence;
   return out;
 }
 
@@ -188,13 +201,14 @@ Tensor arranged(const Tensor& rows, const Shape& sample, bool channels_last) {
 Split split_of(const ArrayParams& params, const RawSplit& raw, const Data& data, bool one_hot,
                const DataContext& context) {
   Split out;
-  out.inputs = arranged(input_array(raw.inputs, raw.inputs_name), data.sample, params.channels_last);
+  out.inputs = arranged(inputs_like(data, raw.inputs, raw.inputs_name), data.sample, params.channels_last);
   if (raw.targets.empty()) return out;
   if (one_hot && !is_one_hot(raw.targets))
     fail(ErrorKind::data, raw.targets_name,
          ": expected one 1 among zeros in each row, as in the training set; a row has other values");
   const Shape &targets = raw.targets.shape(), area = data.sample.slice(1, data.sample.rank());
-  if (one_hot) out.targets = labels_of_rows(raw.targets);
+  if (params.label_sequences) out.targets = label_rows(raw.targets, data.classes, raw.targets_name);
+  else if (one_hot) out.targets = labels_of_rows(raw.targets);
   else if (label_pixels(is_floating(raw.targets.dtype()), targets, data.sample, params, context))
     out.targets = pixel_labels(raw.targets, data.classes, raw.targets_name).reshaped(Shape{targets[0]}.concat(area));
   else if (data.classes > 0) out.targets = class_labels(raw.targets, data.classes, raw.targets_name);
@@ -211,7 +225,8 @@ void interpret(const ArrayParams& params, const RawSplit& train, const RawSplit&
   if (!train.targets.empty())
     data.classes = classes_of(train.targets, data.sample, params, context, train.targets_name);
   const Shape targets = train.targets.shape();
-  const bool one_hot = targets.rank() == 2 && targets[1] > 1 && data.classes == targets[1] && is_one_hot(train.targets);
+  const bool one_hot = !params.label_sequences && targets.rank() == 2 && targets[1] > 1 && data.classes == targets[1] &&
+                       is_one_hot(train.targets);
   data.train = split_of(params, train, data, one_hot, context);
   if (!test.inputs.empty()) data.test = split_of(params, test, data, one_hot, context);
 }

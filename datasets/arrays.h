@@ -12,7 +12,7 @@ struct ArrayParams {
   int64_t classes = 0;
   bool regression = false;
   std::vector<int64_t> lshape;
-  bool channels_last = false;
+  bool channels_last = false, sequences = false, label_sequences = false;
   float scale = 1, shift = 0;
   static void describe(auto&& p) {
     p("classes", &ArrayParams::classes,
@@ -25,6 +25,12 @@ struct ArrayParams {
     p("lshape", &ArrayParams::lshape, "Shape of one input, [C, H, W]. Empty: the file's.", at_least(1));
     p("channels_last", &ArrayParams::channels_last,
       "Reads images of the file as (H, W, C) instead of (C, H, W). The net is the same for both.");
+    p("sequences", &ArrayParams::sequences,
+      "Whether a sample (T,F) is a sequence of T steps. Steps of NaN behind it are padding, so that sequences may have "
+      "different lengths.");
+    p("label_sequences", &ArrayParams::label_sequences,
+      "Whether targets (n,L) are sequences of labels with -1 behind each, as cost: CTC compares them with samples that "
+      "are sequences.");
     p("scale", &ArrayParams::scale, "Factor of the inputs: the net gets input * scale + shift.");
     p("shift", &ArrayParams::shift, "Number added to the inputs after scaling.");
   }

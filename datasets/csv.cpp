@@ -18,14 +18,14 @@ size_t line_end_length(std::string_view rest) {
   return rest.starts_with('\n') || rest.starts_with('\r') ? 1 : 0;
 }
 
-struct Digits {
+struct DigitRun {
   int count;
   uint64_t value;
 };
 
 // The digits that `at` begins with, of eight bytes, all at once (Lemire 2021, "Number parsing at a gigabyte per
 // second").
-Digits of_eight(const char* at) {
+DigitRun of_eight(const char* at) {
   static_assert(std::endian::native == std::endian::little);
   uint64_t bytes = 0;
   std::memcpy(&bytes, at, sizeof bytes);
@@ -42,11 +42,11 @@ Digits of_eight(const char* at) {
 }
 
 // The same of sixteen bytes.
-Digits of_sixteen(const char* at) {
+DigitRun of_sixteen(const char* at) {
   constexpr uint64_t kWholePowers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
-  const Digits first = of_eight(at);
+  const DigitRun first = of_eight(at);
   if (first.count < 8) return first;
-  const Digits second = of_eight(at + 8);
+  const DigitRun second = of_eight(at + 8);
   return {8 + second.count, first.value * kWholePowers[second.count] + second.value};
 }
 
@@ -59,8 +59,8 @@ const char* short_number(const char* from, const char* end, double& out) {
   if (end - from < kReadAhead) return nullptr;
   const bool negative = *from == '-';
   from += negative;
-  const Digits whole = of_sixteen(from);
-  Digits behind = {0, 0};
+  const DigitRun whole = of_sixteen(from);
+  DigitRun behind = {0, 0};
   from += whole.count;
   if (*from == '.') {
     behind = of_sixteen(from + 1);

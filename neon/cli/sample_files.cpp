@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "datasets/array_sequences.h"
 #include "datasets/file.h"
 #include "datasets/given_images.h"
 #include "datasets/gzip.h"
@@ -118,7 +119,7 @@ Tensor read_npz_inputs(const std::string& path, const std::string& name, const S
     const Npz archive(path);
     const std::string array = inputs_in(archive, name, stored);
     const std::string place = text(name, ": ", array);
-    return without_mean(arranged(input_array(archive.read(array), place), stored, place), stored);
+    return without_mean(arranged(inputs_like(stored, archive.read(array), place), stored, place), stored);
   });
 }
 
@@ -141,7 +142,7 @@ std::unique_ptr<SampleSource> open_pipe(int descriptor, const std::string& name,
   const auto of_array = [&](const Tensor& array) { return samples_of_array(array, name, prefix, stored); };
   if (head.starts_with("\x93NUMPY") || head.starts_with(std::string_view("\0\0", 2))) {
     const Tensor raw = head[0] ? read_npy(MemorySource(content, name)) : parse_idx(content, name);
-    return of_array(without_mean(arranged(input_array(raw, name), stored, name), stored));
+    return of_array(without_mean(arranged(inputs_like(stored, raw, name), stored, name), stored));
   }
   if (head.starts_with("PK\3\4")) {
     const PipedFile file(content);

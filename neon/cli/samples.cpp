@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "datasets/archive_names.h"
+#include "datasets/array_sequences.h"
 #include "datasets/channels.h"
 #include "datasets/file.h"
 #include "datasets/given_images.h"
@@ -52,7 +53,7 @@ Tensor read_array(const std::string& path, Format format, const StoredData& stor
   const Tensor raw = format == Format::idx ? read_idx(path)
                      : packed              ? read_npy(MemorySource(read_maybe_gzip(path), path))
                                            : read_npy(path);
-  return without_mean(arranged(input_array(raw, path), stored, path), stored);
+  return without_mean(arranged(inputs_like(stored, raw, path), stored, path), stored);
 }
 
 // Samples of a file that is read when they are asked for.

@@ -73,6 +73,49 @@ class Sequences(Case):
         wrong = self.neon(spec, "--set", "layers[1].activation=Softmax", "-e", "1", code=2).err
         self.assertIn("CTC takes scores and makes a softmax of them itself; leave activation: Softmax of the last layer out", wrong)
 
+    def recordings(self, count):
+        """Frames that are 1 at the label, a frame or two a label and a silent one behind it; and the labels."""
+        rng = np.random.default_rng(count)
+        x, y = np.full((count, 9, 3), np.nan, np.float32), np.full((count, 3), -1, np.int64)
+        for frames, labels in zip(x, y):
+            at = 0
+            for i, label in enumerate(rng.integers(1, 4, rng.integers(1, 4))):
+                long = rng.integers(1, 3)
+                frames[at:at + long + 1] = 0
+                frames[at:at + long, label - 1] = 1
+                labels[i], at = label, at + long + 1
+        return x, y
+
+    def test_arrays_hold_sequences_and_sequences_of_labels(self):
+        (x, y), (x_test, y_test) = self.recordings(300), self.recordings(20)
+        arrays = dict(x_train=x, y_train=y, x_test=x_test, y_test=y_test)
+        np.savez(self.path("d.npz"), **arrays)
+        spec = self.spec("dataset: {NPZ: {path: d.npz, sequences: true, label_sequences: true}}\n" +
+                         SPOKEN.split("\n", 1)[1].replace("output_size: 32", "output_size: 16"))
+        self.assertRegex(self.neon(spec, "-r", "1", "-s", "m.safetensors").out, r"(?m)^test: EditDistance [0-2]\.\d+ %")
+        np.save(self.path("x.npy"), x_test[:2])
+        known = [" ".join(str(label) for label in row if label > 0) for row in y_test[:2]]
+        self.assertEqual(self.neon("predict", "m.safetensors", "x.npy").out, f"sample,classes\n0,{known[0]}\n1,{known[1]}\n")
+        for name, place, value, says in (
+                ("x_train", (1, 0, 0), np.nan, "x_train: row 1, step 0 has NaN; expected finite numbers, and NaN in all"),
+                ("x_train", (2, 8, 1), 1, "x_train: row 2, step 8 has NaN; expected finite numbers"),
+                ("x_test", (0, 0, 0), np.inf, "x_test: row 0, step 0 has infinity; expected finite numbers"),
+                ("y_test", (3, 0), -2, "y_test: row 3, label 0 is -2: with 4 classes labels are whole numbers from 0 to 3"),
+                ("y_test", (3, 0), 4, "y_test: row 3, label 0 is 4: with 4 classes"), ("y_train", (0, 0), 1.5, "is 1.5: with 4")):
+            wrong = {**arrays, name: arrays[name].astype(np.float64)}
+            wrong[name][place] = value
+            np.savez(self.path("d.npz"), **wrong)
+            self.assertIn(says, self.neon(spec, "-e", "1", code=3).err)
+        wrong = {**arrays, "y_train": y.copy()}
+        wrong["y_train"][0] = [-1, 2, -1]
+        np.savez(self.path("d.npz"), **wrong)
+        self.assertIn("row 0, label 1 is 2: with 4 classes labels are whole numbers from 0 to 3, and -1 behind the last one of a row",
+                      self.neon(spec, "-e", "1", code=3).err)
+        np.savez(self.path("d.npz"), **arrays)
+        for change, says in (("sequences=false", "label_sequences: is for samples that are sequences; give sequences: true, too"),
+                             ("lshape=[27]", "sequences: is for samples (T,F) of T steps, a sample of")):
+            self.assertIn(says, self.neon(spec, "-e", "1", "--set", f"dataset.NPZ.{change}", code=2).err)
+
 
 if __name__ == "__main__":
     support.main()

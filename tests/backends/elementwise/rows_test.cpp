@@ -10,6 +10,7 @@
 #include "formulas.h"
 #include "neon/core/tensor.h"
 
+using namespace neon;
 using namespace neon::elementwise;
 using formulas::Formula;
 using formulas::L;

@@ -1,0 +1,19 @@
+// Arrays whose samples or targets are sequences.
+#pragma once
+#include <string>
+
+#include "datasets/sample_meaning.h"
+#include "neon/core/tensor.h"
+
+namespace neon {
+
+// Samples (n,T,F) as bytes or f32, in which steps of NaN stand behind a sequence. A data error names row and step.
+Tensor sequence_array(const Tensor& raw, const std::string& source);
+
+// Targets (n,L) as i32: labels of so many classes, and -1 behind those of a sample. A data error names the row.
+Tensor label_rows(const Tensor& raw, int64_t classes, const std::string& source);
+
+// Samples of that meaning, as a file has them: sequence_array() or input_array().
+Tensor inputs_like(const SampleMeaning& meaning, const Tensor& raw, const std::string& source);
+
+}  // namespace neon
