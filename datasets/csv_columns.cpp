@@ -97,6 +97,10 @@ std::vector<std::string> header_names(const std::vector<CsvCell>& cells, const C
   return out;
 }
 
+size_t column_at(const Table& table, const std::string& written, const char* parameter) {
+  return ColumnFinder(table).find(written, parameter);
+}
+
 TableLayout layout_of(const CsvParams& params, const Table& table) {
   const ColumnFinder columns(table);
   TableLayout out;

@@ -16,6 +16,10 @@ bool names_columns(const CsvParams& params);
 // Names of a header's cells; no two are equal.
 std::vector<std::string> header_names(const std::vector<CsvCell>& cells, const CsvReader& reader);
 
+// The index of the column of that name or index; a config error that begins with the parameter's name if it is not
+// there.
+size_t column_at(const Table& table, const std::string& written, const char* parameter);
+
 // By names and indices; `table` has path, names and the number of columns.
 TableLayout layout_of(const CsvParams& params, const Table& table);
 

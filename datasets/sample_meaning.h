@@ -29,7 +29,17 @@ struct TableColumns {
   std::vector<int64_t> positions;     // of the features, from 0; empty in old checkpoints
   char delimiter = ',';
   std::vector<std::string> missing = default_missing_marks();
+  // Name or index of the column whose rows of one text are one sequence; "": none.
+  std::string id = {};
   bool operator==(const TableColumns&) const = default;
+};
+
+// Means and deviations of numbers that the reader brought to mean 0 and deviation 1: number i of a sample by entry i
+// modulo their count.
+struct Standard {
+  std::vector<double> means, deviations;
+  bool operator==(const Standard&) const = default;
+  bool empty() const { return means.empty(); }
 };
 
 // The thing that has a class, where targets are classes. `sequence`: targets are sequences of labels (L) of their own
@@ -64,6 +74,8 @@ struct SampleMeaning {
   // Numbers that a file says to subtract. The reader subtracted them: element i of a sample as it lies in memory is
   // less by number i modulo their count. Samples from elsewhere come without it.
   std::vector<double> subtracted;
+  Standard standard;         // of sequences of numbers; samples from elsewhere come in their own units
+  Standard target_standard;  // of targets: so are the net's outputs
 
   // Targets.
   int64_t classes = 0;                   // 0: targets are numbers, or the inputs themselves

@@ -33,10 +33,29 @@ std::vector<double> read_numbers(const json& object, const char* key) {
   return out;
 }
 
+json standard_json(const Standard& standard) {
+  if (standard.empty()) return nullptr;
+  return {{"means", stored_numbers(standard.means)}, {"deviations", stored_numbers(standard.deviations)}};
+}
+
+Standard read_standard(const json& object) {
+  Standard out;
+  if (object.is_null()) return out;
+  out.means = read_numbers(object, "means");
+  out.deviations = read_numbers(object, "deviations");
+  if (out.means.size() != out.deviations.size()) fail(ErrorKind::data, "neon.data has other means than deviations");
+  return out;
+}
+
 json table_json(const TableColumns& table) {
   if (table.count == 0) return nullptr;
-  return {{"columns", table.count},       {"features", table.features}, {"others", table.others},
-          {"positions", table.positions}, {"missing", table.missing},   {"delimiter", std::string(1, table.delimiter)}};
+  return {{"columns", table.count},
+          {"features", table.features},
+          {"others", table.others},
+          {"positions", table.positions},
+          {"missing", table.missing},
+          {"delimiter", std::string(1, table.delimiter)},
+          {"id", table.id}};
 }
 
 TableColumns read_table(const json& object) {
@@ -47,6 +66,7 @@ TableColumns read_table(const json& object) {
   out.others = object.at("others").get<std::vector<std::string>>();
   out.positions = object.value("positions", std::vector<int64_t>());
   out.missing = object.value("missing", default_missing_marks());
+  out.id = object.value("id", "");
   int64_t before = -1;
   for (const int64_t position : out.positions) {
     if (position <= before || position >= out.count) fail(ErrorKind::data, "neon.data has a column ", position);
@@ -108,6 +128,8 @@ void check_meaning(const SampleMeaning& m) {
   if (m.means.size() != m.deviations.size()) fail(ErrorKind::data, "neon.data has other means than deviations");
   if (!m.means.empty() && (!m.is_image() || int64_t(m.means.size()) != m.sample[0]))
     fail(ErrorKind::data, "neon.data has ", m.means.size(), " means for samples ", m.sample);
+  if (!m.standard.empty() && m.sample.elements() % int64_t(m.standard.means.size()))
+    fail(ErrorKind::data, "neon.data has ", m.standard.means.size(), " means for samples ", m.sample);
   if (m.channels_last && !m.is_image()) fail(ErrorKind::data, "neon.data has images of shape ", m.sample);
   if (m.tokens < 0 || (m.tokens > 0 && (!m.sequence || m.sample.rank() != 1)))
     fail(ErrorKind::data, "neon.data has ", m.tokens, " tokens for samples ", m.sample);
@@ -123,8 +145,8 @@ void check_meaning(const SampleMeaning& m) {
 MeaningTexts write_meaning(const SampleMeaning& meaning, const std::string& source) {
   // All facts by their order: a new one does not compile until it is stored.
   const auto& [sample, sequence, ragged, streams, channels_last, rows_channels_last, image_size, table, tokens,
-               vocabulary, dtype, scale, shift, means, deviations, subtracted, classes, class_names, label_of,
-               target_steps, end_class, whole_targets, target_names, rules] = meaning;
+               vocabulary, dtype, scale, shift, means, deviations, subtracted, standard, target_standard, classes,
+               class_names, label_of, target_steps, end_class, whole_targets, target_names, rules] = meaning;
   const json data = {{"source", source},
                      {"sample", std::vector<int64_t>(sample.begin(), sample.end())},
                      {"sequence", sequence},
@@ -142,6 +164,8 @@ MeaningTexts write_meaning(const SampleMeaning& meaning, const std::string& sour
                      {"means", stored_numbers(means)},
                      {"deviations", stored_numbers(deviations)},
                      {"subtracted", stored_numbers(subtracted)},
+                     {"standard", standard_json(standard)},
+                     {"target_standard", standard_json(target_standard)},
                      {"classes", classes},
                      {"label_of", std::string(name_of(label_of))},
                      {"target_steps", target_steps},
@@ -172,6 +196,8 @@ SampleMeaning read_meaning(const MeaningTexts& texts) try {
   out.means = read_numbers(data, "means");
   out.deviations = read_numbers(data, "deviations");
   out.subtracted = read_numbers(data, "subtracted");
+  out.standard = read_standard(data.value("standard", json()));
+  out.target_standard = read_standard(data.value("target_standard", json()));
   out.classes = data.at("classes").get<int64_t>();
   out.class_names = json::parse(texts.classes).get<std::vector<std::string>>();
   out.label_of = read_label_of(data);

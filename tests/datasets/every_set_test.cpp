@@ -26,7 +26,8 @@ std::string lines(int count) {
   return out;
 }
 
-void write_texts(const TempDir& dir) {
+// Texts, and other sequences.
+std::vector<Case> cases_of_sequences(const TempDir& dir) {
   dir.write("shakespeare/tinyshakespeare.txt", lines(10));
   dir.write("enwik8/enwik8", lines(40));
   dir.write("ptb/ptb.train.txt", " to be or\n not to be \n");
@@ -36,9 +37,32 @@ void write_texts(const TempDir& dir) {
     for (const char* label : {"good", "bad"})
       for (int i = 0; i < 3; ++i)
         dir.write(text("reviews/", set, "/", label, "/", i, ".txt"), text("a ", label, " text of words ", i));
+  return {{"Text", {{"path", dir.write("a.txt", "a text of several words")}, {"steps", "4"}, {"validation", "0.3"}}},
+          {"Tokens",
+           {{"path", dir.write("a.bin", std::string("\0\0\3\0\1\0\2\0\3\0\1\0\0\0\1\0\2\0\1\0", 20))},
+            {"steps", "3"},
+            {"validation", "0.3"}}},
+          {"Shakespeare", {{"steps", "4"}}},
+          {"PTB", {{"steps", "2"}}},
+          {"HutterPrize", {{"steps", "4"}}},
+          {"TextClasses", {{"path", dir / "reviews"}, {"steps", "3"}}},
+          {"CopyTask", {{"length", "3"}, {"ntrain", "20"}, {"ntest", "5"}, {"validation", "5"}}},
+          {"Reversal", {{"length", "3"}, {"symbols", "4"}, {"ntrain", "40"}, {"ntest", "5"}, {"validation", "5"}}},
+          {"SpokenDigits", {{"digits", "2"}, {"ntrain", "60"}, {"ntest", "5"}, {"validation", "10"}}},
+          {"Lissajous", {{"steps", "4"}, {"ntrain", "20"}, {"ntest", "5"}, {"validation", "5"}}},
+          {"Windows",
+           {{"path", dir.write("series.csv", "a,b\n1,2\n2,4\n3,1\n4,7\n5,2\n6,3\n7,1\n8,9\n9,1\n1,0\n2,2\n2,3\n")},
+            {"steps", "2"},
+            {"validation", "0.25"},
+            {"test", "0.25"}}},
+          {"Sequences",
+           {{"path", dir.write("walks.csv", "who,x,kind\na,1,0\nb,2,1\na,3,0\nc,4,0\nd,5,1\nd,1,1\ne,2,0\n")},
+            {"id", "who"},
+            {"target", "kind"},
+            {"test", "0.4"}}}};
 }
 
-std::vector<Case> cases(const TempDir& dir) {
+std::vector<Case> cases_of_others(const TempDir& dir) {
   const std::string table = dir.write("pets.csv", "weight,height,kind\n4,25,dog\n3,20,cat\n5,30,dog\n2,22,cat\n");
   for (const char* folder : {"mnist/", "fashion-mnist/"})
     for (const char* file :
@@ -58,7 +82,6 @@ std::vector<Case> cases(const TempDir& dir) {
   for (const char* set : {"train", "test"})
     dir.write(text("cifar100/", set, ".bin"), "\5\x0b" + pixels + "\6\7" + pixels);
   dir.write("cifar100/fine_label_names.txt", lines(100));
-  write_texts(dir);
   return {{"Iris", {{"validation", "20"}}},
           {"CSV", {{"path", table}, {"test", "0.25"}}},
           {"UniformRandom", {{"ntrain", "40"}, {"ntest", "10"}, {"nin", "[2, 3]"}, {"nout", "4"}}},
@@ -75,21 +98,14 @@ std::vector<Case> cases(const TempDir& dir) {
           {"Shards", {{"path", dir / "shards"}}},
           {"ImageList", {{"path", dir / "pets/list.csv"}}},
           {"NPY", {{"inputs", golden("version_1.npy")}, {"targets", golden("version_2.npy")}}},
-          {"Text", {{"path", dir.write("a.txt", "a text of several words")}, {"steps", "4"}, {"validation", "0.3"}}},
-          {"Tokens",
-           {{"path", dir.write("a.bin", std::string("\0\0\3\0\1\0\2\0\3\0\1\0\0\0\1\0\2\0\1\0", 20))},
-            {"steps", "3"},
-            {"validation", "0.3"}}},
-          {"Shakespeare", {{"steps", "4"}}},
-          {"PTB", {{"steps", "2"}}},
-          {"HutterPrize", {{"steps", "4"}}},
-          {"TextClasses", {{"path", dir / "reviews"}, {"steps", "3"}}},
-          {"CopyTask", {{"length", "3"}, {"ntrain", "20"}, {"ntest", "5"}, {"validation", "5"}}},
-          {"Reversal", {{"length", "3"}, {"symbols", "4"}, {"ntrain", "40"}, {"ntest", "5"}, {"validation", "5"}}},
-          {"SpokenDigits", {{"digits", "2"}, {"ntrain", "60"}, {"ntest", "5"}, {"validation", "10"}}},
-          {"Lissajous", {{"steps", "4"}, {"ntrain", "20"}, {"ntest", "5"}, {"validation", "5"}}},
           {"NPZ", {{"path", golden("stored.npz")}}},
           {"HDF5", {{"train", golden("train.h5")}, {"test", golden("test.h5")}}}};
+}
+
+std::vector<Case> cases(const TempDir& dir) {
+  std::vector<Case> out = cases_of_others(dir), more = cases_of_sequences(dir);
+  out.insert(out.end(), more.begin(), more.end());
+  return out;
 }
 
 // NaN, which no number equals, as infinity.

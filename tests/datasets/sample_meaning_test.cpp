@@ -16,12 +16,14 @@ SampleMeaning unlike_the_default() {
   out.channels_last = out.rows_channels_last = out.whole_targets = true;
   out.label_of = LabelOf::pixel;
   out.image_size = 4;
-  out.table = {5, {"a", "\xc3\xa4"}, {"b"}, {1, 4}, ';', {"?"}};
+  out.table = {5, {"a", "\xc3\xa4"}, {"b"}, {1, 4}, ';', {"?"}, "b"};
   out.dtype = DType::u8;
   out.scale = 1.0f / 3, out.shift = -0.1f;
   out.means = {1.0 / 3, std::numeric_limits<double>::min()};
   out.deviations = {1e300, std::numeric_limits<double>::denorm_min()};
   out.subtracted = {0.1, -0.0};
+  out.standard = {{0.1, 1e300}, {1.0 / 3, 2}};
+  out.target_standard = {{-1}, {0.3}};
   out.classes = 3;
   out.class_names = {"cat", "dog", "a \"b\"\n"};
   out.target_names = {"kind"};

@@ -1,0 +1,254 @@
+// Sequences of different lengths in a table: the rows of one id, in the order of the file.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <unordered_map>
+
+#include "datasets/file.h"
+#include "datasets/labels.h"
+#include "datasets/series_table.h"
+#include "datasets/text_pieces.h"
+
+namespace neon {
+
+namespace {
+
+struct SequencesParams {
+  std::string path, id, target, test = "0.2", task = "auto", header = "auto", delimiter = ",";
+  int64_t steps = 0;
+  std::vector<std::string> columns, ignore;
+  std::vector<std::string> missing = default_missing_marks();
+  bool each_step = false, standardize = true;
+  static void describe(auto&& p) {
+    p("path", &SequencesParams::path, "Path of the table, plain or gzip.", Required{});
+    p("id", &SequencesParams::id, "Column whose rows of one text are one sequence: its name, or its index from 0.",
+      Required{});
+    p("target", &SequencesParams::target, "Column to predict: its name, or its index from 0.", Required{});
+    p("each_step", &SequencesParams::each_step,
+      "Whether each row has a class of its own; otherwise the target is that of the sequence, the same in all its "
+      "rows.");
+    p("task", &SequencesParams::task,
+      "Kind of the target. auto: classes if it is text or the whole numbers 0 to k - 1, values if it has fractions.",
+      one_of({"auto", "classes", "regression"}));
+    p("steps", &SequencesParams::steps,
+      "The most rows of a sequence; what is behind them is left out. 0: those of the longest.", at_least(0),
+      Alias{"time_steps"});
+    p("columns", &SequencesParams::columns,
+      "Columns that the net sees, by name or index. Default: all others that are not ignored.");
+    p("ignore", &SequencesParams::ignore, "Columns to leave out, by name or index.");
+    p("test", &SequencesParams::test,
+      "Sequences to test with: a file like this one, or the share (0 to 1) of this one, drawn by the seed, from each "
+      "class in proportion.");
+    p("standardize", &SequencesParams::standardize,
+      "Brings each column to mean 0 and deviation 1, measured on the training rows.");
+    p("header", &SequencesParams::header,
+      "Whether the first line names the columns. auto: it does if it has only texts in columns of numbers.",
+      one_of({"auto", "true", "false"}));
+    p("delimiter", &SequencesParams::delimiter, "The character between cells, or tab.");
+    p("missing", &SequencesParams::missing,
+      "Marks of a missing value beside the empty cell; a missing value is refused. Fill it in first.");
+  }
+};
+
+// A table with its rows by sequence, in the order in which the ids first occur.
+struct Grouped {
+  SeriesTable table;
+  std::vector<std::vector<int64_t>> rows;
+  int64_t longest() const {
+    int64_t out = 0;
+    for (const auto& of_one : rows) out = std::max(out, int64_t(of_one.size()));
+    return out;
+  }
+  const std::string& target(int64_t row) const { return table.cells[1][size_t(row)]; }
+  [[noreturn]] void fail_at(int64_t row, const std::string& message) const {
+    fail(ErrorKind::data, table.place(row), ": ", message);
+  }
+};
+
+class Sequences : public Parametrized<Dataset, SequencesParams> {
+ public:
+  explicit Sequences(SequencesParams given) : Parametrized(std::move(given)) {
+    double part = 0;
+    if (parse_number(params.test, part) && !(part >= 0 && part < 1))
+      fail(ErrorKind::config, "test: ", params.test, " is neither a file nor a share from 0 to below 1");
+  }
+
+  Data load(const DataContext& context) const override {
+    return load_file(find_data_file(params.path, context), context);
+  }
+
+  DataCheck check(const DataContext& context) const override {
+    DataCheck out;
+    const std::string path = find_data_file(params.path, context, out.missing);
+    return path.empty() ? out : check_of(load_file(path, context));
+  }
+
+ private:
+  Grouped read(const std::string& path) const {
+    Grouped out;
+    out.table = read_series(path, {params.columns,
+                                   params.ignore,
+                                   {},
+                                   {params.id, params.target},
+                                   params.header,
+                                   params.delimiter,
+                                   params.missing});
+    std::unordered_map<std::string_view, size_t> places;
+    const auto& ids = out.table.cells[0];
+    for (size_t row = 0; row < ids.size(); ++row) {
+      const auto [found, added] = places.emplace(ids[row], out.rows.size());
+      if (added) out.rows.emplace_back();
+      out.rows[found->second].push_back(int64_t(row));
+    }
+    return out;
+  }
+
+  Data load_file(const std::string& path, const DataContext& context) const {
+    const Grouped all = read(path);
+    Data out;
+    out.source = path;
+    const std::optional<LabelClasses> classes = classes_of(all, out);
+    double part = 0;
+    const bool drawn = parse_number(params.test, part);
+    std::optional<Grouped> other;
+    if (!drawn) other.emplace(read(find_data_file(params.test, context)));
+    if (other && (other->table.columns != all.table.columns || other->table.names != all.table.names))
+      fail(ErrorKind::data, other->table.path, ": its columns are not those of ", path);
+    const int64_t longest = std::max(all.longest(), other ? other->longest() : 0);
+    const int64_t steps = params.steps > 0 ? params.steps : longest;
+    out.train = split_of(all, classes, steps);
+    if (other) out.test = split_of(*other, classes, steps);
+    else if (part > 0) draw_test(part, out, context);
+    out.sample = {steps, int64_t(all.table.features.size())};
+    out.sequence = out.ragged = true;
+    out.table = all.table.described();
+    out.table.id = params.id;
+    if (!all.table.names.empty()) out.target_names = {all.table.names[all.table.texts[1]]};
+    const int64_t cut = count_longer(all, steps) + (other ? count_longer(*other, steps) : 0);
+    if (cut > 0)
+      context.warn(text(path, ": ", cut, " sequences are longer than ", steps, " rows, and their ends are left out"));
+    out = finish(std::move(out), context);
+    if (params.standardize) standardize(out);
+    return out;
+  }
+
+  static int64_t count_longer(const Grouped& all, int64_t steps) {
+    return std::ranges::count_if(all.rows, [&](const auto& rows) { return int64_t(rows.size()) > steps; });
+  }
+
+  static void draw_test(double share, Data& data, const DataContext& context) {
+    const int64_t n = data.train.size(), count = std::llround(share * double(n));
+    if (count == 0 || count == n)
+      fail(ErrorKind::config, "test: ", n, " sequences are too few to keep a share of ", share, " apart");
+    Split all = std::move(data.train);
+    split_rows(all, order_to_take(all, data.classes, count, context, "sequences/test"), n - count, data.train,
+               data.test);
+  }
+
+  // Without classes the targets are values.
+  std::optional<LabelClasses> classes_of(const Grouped& all, Data& data) const {
+    const MissingMarks missing(params.missing);
+    const std::vector<std::string_view> labels(all.table.cells[1].begin(), all.table.cells[1].end());
+    const FailAtLabel fail_at = [&](size_t row, const std::string& message) {
+      all.fail_at(int64_t(row), "the target " + message);
+    };
+    const LabelNumbers numbers = label_numbers(labels, missing, fail_at);
+    if (params.task == "regression" || (params.task == "auto" && numbers.all_numbers && !numbers.all_whole)) {
+      if (params.each_step)
+        fail(ErrorKind::config, "each_step: the targets are values, and sequences of different lengths take only ",
+             "classes for their steps; Windows has values for steps");
+      return {};
+    }
+    std::optional<LabelClasses> out;
+    out.emplace(labels, numbers.all_numbers, fail_at);
+    data.class_names = out->names();
+    data.classes = int64_t(data.class_names.size());
+    if (params.task == "auto" && numbers.all_numbers)
+      if (const std::string what = ask_about_labels(numbers.smallest, numbers.largest, size_t(data.classes));
+          !what.empty())
+        fail(ErrorKind::config, all.table.path, ": the target has ", what, ": say task: classes or task: regression");
+    if (data.classes < 2)
+      fail(ErrorKind::data, all.table.path, ": every target is ", in_quotes(data.class_names.front()),
+           ": there is only one class");
+    return out;
+  }
+
+  Split split_of(const Grouped& all, const std::optional<LabelClasses>& classes, int64_t steps) const {
+    const auto n = int64_t(all.rows.size());
+    const int64_t features = all.table.numbers.shape()[1];
+    Split out;
+    out.inputs = Tensor(DType::f32, {n, steps, features});
+    out.targets =
+        classes ? Tensor(DType::i32, params.each_step ? Shape{n, steps} : Shape{n}) : Tensor(DType::f32, {n, 1});
+    const auto inputs = out.inputs.as<float>();
+    const auto numbers = all.table.numbers.as<float>();
+    std::ranges::fill(inputs, std::numeric_limits<float>::quiet_NaN());
+    if (params.each_step) std::ranges::fill(out.targets.as<int32_t>(), -1);
+    for (int64_t i = 0; i < n; ++i) {
+      const std::vector<int64_t>& rows = all.rows[size_t(i)];
+      const int64_t count = std::min(steps, int64_t(rows.size()));
+      for (int64_t t = 0; t < count; ++t) {
+        std::copy_n(numbers.begin() + rows[size_t(t)] * features, features,
+                    inputs.begin() + (i * steps + t) * features);
+        if (params.each_step) out.targets.set(i * steps + t, target_in(all, classes, rows[size_t(t)]));
+      }
+      if (!params.each_step) out.targets.set(i, target_of(all, classes, rows));
+    }
+    return out;
+  }
+
+  static double target_in(const Grouped& all, const std::optional<LabelClasses>& classes, int64_t row) {
+    const std::string& cell = all.target(row);
+    double value = 0;
+    if (!classes) {
+      if (!parse_f32(cell, value)) all.fail_at(row, "the target: " + no_f32_text(cell, MissingMarks()));
+      return value;
+    }
+    const int64_t found = classes->find(cell);
+    if (found < 0)
+      all.fail_at(row, text("class ", in_quotes(cell), " is not one of the training file's",
+                            did_you_mean(cell, classes->names())));
+    return double(found);
+  }
+
+  // The target of all rows of a sequence.
+  static double target_of(const Grouped& all, const std::optional<LabelClasses>& classes,
+                          const std::vector<int64_t>& rows) {
+    const double out = target_in(all, classes, rows.front());
+    for (const int64_t row : rows)
+      if (target_in(all, classes, row) != out)
+        all.fail_at(row, text("the target is ", in_quotes(all.target(row)), ", but that of an earlier row of ",
+                              in_quotes(all.table.cells[0][size_t(row)]), " is ", in_quotes(all.target(rows.front())),
+                              "; each_step: true takes a class for each row"));
+    return out;
+  }
+
+  // By the rows of the training samples.
+  static void standardize(Data& data) {
+    const int64_t features = data.sample[1], rows = data.train.inputs.elements() / features;
+    std::vector<int64_t> columns, there;
+    for (int64_t k = 0; k < features; ++k) columns.push_back(k);
+    for (int64_t row = 0; row < rows; ++row)
+      if (!std::isnan(data.train.inputs.at(row * features))) there.push_back(row);
+    data.standard =
+        standard_of(take_rows(data.train.inputs.reshaped({rows, features}), there), 0, int64_t(there.size()), columns);
+    for (Split* split : {&data.train, &data.test, &data.validation}) {
+      if (split->size() == 0) continue;
+      const auto numbers = split->inputs.as<float>();
+      for (size_t i = 0; i < numbers.size(); ++i) {
+        const size_t k = i % size_t(features);
+        numbers[i] = float((double(numbers[i]) - data.standard.means[k]) / data.standard.deviations[k]);
+      }
+    }
+  }
+};
+
+NEON_REGISTER(
+    Dataset, Sequences,
+    "Sequences of different lengths in a table: the rows of one id, in their order. The target is a class or a "
+    "number for each sequence, or a class for each row.");
+
+}  // namespace
+
+}  // namespace neon

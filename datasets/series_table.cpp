@@ -1,0 +1,188 @@
+#include "datasets/series_table.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "datasets/csv.h"
+#include "datasets/csv_columns.h"
+#include "datasets/table_header.h"
+#include "datasets/text_file.h"
+
+namespace neon {
+
+namespace {
+
+bool is_name(const std::string& column) {
+  return column.empty() || column.find_first_not_of("0123456789") != column.npos;
+}
+
+class SeriesReader {
+ public:
+  SeriesReader(std::string_view content, const std::string& name, const SeriesColumns& asked)
+      : asked_(asked), missing_(asked.missing), reader_(content, delimiter_of(asked.delimiter), name) {
+    out_.path = name;
+    out_.delimiter = delimiter_of(asked.delimiter);
+    out_.content = content;
+  }
+
+  SeriesTable run() {
+    const size_t begin = reader_.at();
+    std::vector<CsvCell> first;
+    if (!reader_.next(first)) fail(ErrorKind::data, out_.path, ": is empty");
+    out_.columns = first.size();
+    bool header = asked_.header == "true" || (asked_.header == "auto" && names_a_column());
+    if (header) out_.names = header_names(first, reader_);
+    choose();
+    if (asked_.header == "auto" && !header && is_header(first)) {
+      header = true;
+      out_.names = header_names(first, reader_);
+      choose();
+    }
+    if (!header) reader_.go_to(begin);
+    read_rows();
+    if (numbers_.empty()) fail(ErrorKind::data, out_.path, ": has no rows", header ? " below its header" : "");
+    const auto width = int64_t(out_.features.size() + out_.targets.size());
+    out_.numbers = Tensor(DType::f32, {int64_t(numbers_.size()) / width, width});
+    std::ranges::copy(numbers_, out_.numbers.as<float>().begin());
+    return std::move(out_);
+  }
+
+ private:
+  bool names_a_column() const {
+    for (const auto* columns : {&asked_.columns, &asked_.ignore, &asked_.targets, &asked_.texts})
+      if (std::ranges::any_of(*columns, is_name)) return true;
+    return false;
+  }
+
+  std::vector<size_t> places_of(const std::vector<std::string>& columns, const char* parameter) const {
+    Table table;
+    table.path = out_.path;
+    table.names = out_.names;
+    table.columns = out_.columns;
+    std::vector<size_t> out;
+    for (const std::string& column : columns) {
+      out.push_back(column_at(table, column, parameter));
+      if (std::ranges::count(out, out.back()) > 1)
+        fail(ErrorKind::config, parameter, ": column ", in_quotes(column), " is named twice");
+    }
+    return out;
+  }
+
+  void choose() {
+    out_.texts = places_of(asked_.texts, asked_.texts.size() > 1 ? "id or target" : "id");
+    out_.targets = places_of(asked_.targets, "targets");
+    const std::vector<size_t> ignored = places_of(asked_.ignore, "ignore");
+    out_.features = places_of(asked_.columns, "columns");
+    const auto has = [](const std::vector<size_t>& columns, size_t i) { return std::ranges::count(columns, i) > 0; };
+    if (asked_.columns.empty())
+      for (size_t i = 0; i < out_.columns; ++i)
+        if (!has(ignored, i) && !has(out_.texts, i)) out_.features.push_back(i);
+    for (const size_t i : out_.features)
+      if (has(ignored, i) || has(out_.texts, i))
+        fail(ErrorKind::config, "columns: ", out_.name_of(i),
+             has(ignored, i) ? " is to be ignored, too" : " has a use of its own", "; leave it out of one of them");
+    std::ranges::sort(out_.features);
+    if (out_.features.empty()) fail(ErrorKind::data, out_.path, ": no columns of numbers are left");
+  }
+
+  // The rule of table_header.h; a line that it cannot tell is refused.
+  bool is_header(const std::vector<CsvCell>& cells) const {
+    std::vector<bool> counts(cells.size(), false);
+    for (const size_t i : out_.features) counts[i] = true;
+    const FirstLine first = first_line_by_cells(cells, counts, missing_);
+    const bool unclear = first == FirstLine::unclear || (first == FirstLine::sample && are_column_numbers(cells));
+    if (unclear)
+      fail(ErrorKind::config, reader_.place(cells.front().at), ": ",
+           unclear_header(first == FirstLine::unclear ? "some of its cells are numbers, some texts"
+                                                      : "its cells are the numbers of the columns"));
+    return first == FirstLine::header;
+  }
+
+  void read_rows() {
+    out_.cells.resize(out_.texts.size());
+    std::vector<size_t> number_places = out_.features;
+    number_places.insert(number_places.end(), out_.targets.begin(), out_.targets.end());
+    for (std::vector<CsvCell> cells; reader_.next(cells);) {
+      if (cells.size() != out_.columns)
+        reader_.fail_at(cells.back().at, text("this row has ", cells.size(), " cells, the first row ", out_.columns));
+      for (const size_t i : number_places) numbers_.push_back(number_in(cells[i], i));
+      for (size_t k = 0; k < out_.texts.size(); ++k) take_text(cells[out_.texts[k]], k);
+      out_.begins.push_back(cells.front().at);
+    }
+  }
+
+  float number_in(const CsvCell& cell, size_t column) const {
+    double value = 0;
+    if (!parse_f32(cell.text, value))
+      reader_.fail_at(cell.at,
+                      text("column ", out_.name_of(column), ": ",
+                           no_f32_text(cell.text, missing_, "; a column of text can be left out with ignore")));
+    return float(value);
+  }
+
+  void take_text(const CsvCell& cell, size_t k) {
+    if (missing_.contains(cell.text))
+      reader_.fail_at(cell.at, text("column ", out_.name_of(out_.texts[k]), ": the value is missing"));
+    out_.cells[k].emplace_back(cell.text);
+  }
+
+  const SeriesColumns& asked_;
+  const MissingMarks missing_;
+  CsvReader reader_;
+  std::vector<float> numbers_;
+  SeriesTable out_;
+};
+
+}  // namespace
+
+std::string SeriesTable::place(int64_t row) const {
+  return CsvReader(content, delimiter, path).place(begins[size_t(row)]);
+}
+
+std::string SeriesTable::name_of(size_t column) const {
+  return names.empty() ? text(column) : in_quotes(names[column]);
+}
+
+TableColumns SeriesTable::described() const {
+  TableColumns out;
+  out.count = int64_t(columns);
+  out.delimiter = delimiter;
+  const auto is_feature = [&](size_t i) { return std::ranges::count(features, i) > 0; };
+  for (size_t i = 0; i < columns; ++i)
+    if (!names.empty() && !is_feature(i)) out.others.push_back(names[i]);
+  for (const size_t i : features) {
+    if (!names.empty()) out.features.push_back(names[i]);
+    out.positions.push_back(int64_t(i));
+  }
+  return out;
+}
+
+SeriesTable read_series(const std::string& path, const SeriesColumns& columns) {
+  auto file = std::make_shared<const TextFile>(path);
+  SeriesTable out = read_series_text(file->text(), path, columns);
+  out.file = std::move(file);
+  return out;
+}
+
+SeriesTable read_series_text(std::string_view content, const std::string& name, const SeriesColumns& columns) {
+  return SeriesReader(content, name, columns).run();
+}
+
+Standard standard_of(const Tensor& rows, int64_t first, int64_t count, const std::vector<int64_t>& columns) {
+  Standard out;
+  const int64_t width = rows.shape()[1];
+  const auto numbers = rows.as<float>();
+  for (const int64_t column : columns) {
+    const auto at = [&](int64_t row) { return double(numbers[size_t((first + row) * width + column)]); };
+    double sum = 0, squares = 0;
+    for (int64_t row = 0; row < count; ++row) sum += at(row);
+    const double mean = sum / double(count);
+    for (int64_t row = 0; row < count; ++row) squares += (at(row) - mean) * (at(row) - mean);
+    const double deviation = std::sqrt(squares / double(count));
+    out.means.push_back(mean);
+    out.deviations.push_back(deviation > 0 ? deviation : 1);
+  }
+  return out;
+}
+
+}  // namespace neon

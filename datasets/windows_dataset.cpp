@@ -1,0 +1,240 @@
+// Windows of a time series: so many rows that follow one another, and what the rows behind them hold.
+#include <algorithm>
+#include <cmath>
+
+#include "datasets/file.h"
+#include "datasets/hdf5_file.h"
+#include "datasets/npy.h"
+#include "datasets/series_table.h"
+#include "datasets/text_pieces.h"
+
+namespace neon {
+
+namespace {
+
+struct WindowsParams {
+  std::string path, array = "input", test = "0.2", header = "auto", delimiter = ",";
+  int64_t steps = 32, horizon = 1, stride = 1;
+  std::vector<std::string> columns, ignore, targets;
+  std::vector<std::string> missing = default_missing_marks();
+  bool each_step = false, standardize = true;
+  static void describe(auto&& p) {
+    p("path", &WindowsParams::path,
+      "The series, a row for each time: a table (.csv, .tsv), .npy (n) or (n, columns), or HDF5 (.h5).", Required{});
+    p("array", &WindowsParams::array, "Name of the array in an HDF5 file.");
+    p("steps", &WindowsParams::steps, "Rows of a sample.", at_least(1), Alias{"time_steps"});
+    p("horizon", &WindowsParams::horizon, "Rows behind those of a sample that are to be predicted.", at_least(1));
+    p("stride", &WindowsParams::stride, "Rows from the begin of one sample to that of the next.", at_least(1));
+    p("columns", &WindowsParams::columns,
+      "Columns that the net sees, by name or index. Default: all that are not ignored.");
+    p("ignore", &WindowsParams::ignore, "Columns to leave out, by name or index, as dates.");
+    p("targets", &WindowsParams::targets, "Columns to predict, by name or index. Default: those that the net sees.");
+    p("each_step", &WindowsParams::each_step,
+      "Whether each step has a target, the row that is `horizon` rows later; otherwise a sample has the `horizon` rows "
+      "behind its last one.");
+    p("test", &WindowsParams::test, "Share (0 to 1) of the rows, at the end, to test with.");
+    p("standardize", &WindowsParams::standardize,
+      "Brings each column to mean 0 and deviation 1, measured on the training rows; neon predict turns outputs back.");
+    p("header", &WindowsParams::header,
+      "Whether the first line of a table names the columns. auto: it does if it has only texts in columns of numbers.",
+      one_of({"auto", "true", "false"}));
+    p("delimiter", &WindowsParams::delimiter, "The character between cells, or tab.");
+    p("missing", &WindowsParams::missing,
+      "Marks of a missing value beside the empty cell; a missing value is refused. Fill it in first.");
+  }
+};
+
+// Rows of the columns that are seen, and behind them of those to predict.
+struct Series {
+  std::string source;
+  Tensor numbers;
+  int64_t features = 0, targets = 0;
+  TableColumns table;
+  std::vector<std::string> target_names;
+};
+
+class Windows : public Parametrized<Dataset, WindowsParams> {
+ public:
+  explicit Windows(WindowsParams given) : Parametrized(std::move(given)) {
+    if (!parse_number(params.test, test_) || !(test_ >= 0 && test_ < 1))
+      fail(ErrorKind::config, "test: ", params.test, " is no share from 0 to below 1");
+  }
+
+  Data load(const DataContext& context) const override {
+    return data_of(read(find_data_file(params.path, context)), context);
+  }
+
+  DataCheck check(const DataContext& context) const override {
+    DataCheck out;
+    const std::string path = find_data_file(params.path, context, out.missing);
+    if (path.empty()) return out;
+    return check_of(data_of(read(path), context));
+  }
+
+ private:
+  Series read(const std::string& path) const {
+    const std::string small = lower(path);
+    const auto ends = [&](const char* ending) { return small.ends_with(ending); };
+    if (ends(".npy")) return of_array(read_npy(path), path);
+    if (ends(".h5") || ends(".hdf5") || ends(".hdf")) {
+      const Hdf5File file(path);
+      return of_array(file.read(params.array.c_str(), false), text(path, ": ", params.array));
+    }
+    SeriesColumns columns{params.columns, params.ignore,    params.targets, {},
+                          params.header,  params.delimiter, params.missing};
+    if (columns.delimiter == "," && ends(".tsv")) columns.delimiter = "tab";
+    const SeriesTable table = read_series(path, columns);
+    Series out;
+    out.source = path;
+    out.table = table.described();
+    out.features = int64_t(table.features.size());
+    out.numbers = table.numbers;
+    out.targets = int64_t(table.targets.size());
+    if (!table.names.empty())
+      for (const size_t i : table.targets.empty() ? table.features : table.targets)
+        out.target_names.push_back(table.names[i]);
+    return out;
+  }
+
+  Series of_array(const Tensor& raw, const std::string& source) const {
+    if (raw.shape().rank() < 1 || raw.shape().rank() > 2)
+      fail(ErrorKind::data, source, ": is ", raw.shape(), "; a series is (n) or (n, columns)");
+    const int64_t rows = raw.shape()[0], width = raw.shape().rank() == 2 ? raw.shape()[1] : 1;
+    const std::vector<int64_t> ignored = indices(params.ignore, "ignore", width, source);
+    std::vector<int64_t> columns = indices(params.columns, "columns", width, source);
+    if (columns.empty())
+      for (int64_t i = 0; i < width; ++i)
+        if (!std::ranges::count(ignored, i)) columns.push_back(i);
+    std::ranges::sort(columns);
+    Series out;
+    out.source = source;
+    out.features = int64_t(columns.size());
+    const std::vector<int64_t> targets = indices(params.targets, "targets", width, source);
+    out.targets = int64_t(targets.size());
+    columns.insert(columns.end(), targets.begin(), targets.end());
+    if (out.features == 0) fail(ErrorKind::config, source, ": no columns are left");
+    out.numbers = Tensor(DType::f32, {rows, int64_t(columns.size())});
+    const auto to = out.numbers.as<float>();
+    for (int64_t row = 0; row < rows; ++row)
+      for (size_t k = 0; k < columns.size(); ++k) {
+        const auto value = float(raw.at(row * width + columns[k]));
+        if (!std::isfinite(value))
+          fail(ErrorKind::data, source, ": row ", row, ", column ", columns[k], " is ", value,
+               ", not a number to learn from; fill it in first");
+        to[size_t(row) * columns.size() + k] = value;
+      }
+    return out;
+  }
+
+  static std::vector<int64_t> indices(const std::vector<std::string>& columns, const char* parameter, int64_t width,
+                                      const std::string& source) {
+    std::vector<int64_t> out;
+    for (const std::string& column : columns) {
+      double index = -1;
+      if (!parse_number(column, index) || index != std::floor(index) || index < 0 || index >= double(width))
+        fail(ErrorKind::config, parameter, ": ", in_quotes(column), " is no column of ", source, ", which has 0 to ",
+             width - 1);
+      out.push_back(int64_t(index));
+    }
+    return out;
+  }
+
+  // Rows at the end that make up the validation part, or the test part.
+  int64_t rows_of_share(double share, int64_t rows) const {
+    if (share < 1) return int64_t(std::ceil(share * double(rows)));
+    return params.steps + params.horizon + (int64_t(share) - 1) * params.stride;
+  }
+
+  Data data_of(Series series, const DataContext& context) const {
+    const int64_t rows = series.numbers.shape()[0], test = test_ > 0 ? rows_of_share(test_, rows) : 0;
+    const double share = common.validation;
+    if (share >= 1 && share != std::floor(share))
+      fail(ErrorKind::config, "validation: ", share, " is neither a number of samples nor a share below 1");
+    const int64_t validation = share > 0 ? rows_of_share(share, rows) : 0, train = rows - test - validation;
+    const std::vector<std::pair<const char*, int64_t>> parts = {
+        {"training", train}, {"validation", validation}, {"test", test}};
+    for (const auto& [name, count] : parts)
+      if (count < params.steps + params.horizon && (count != 0 || count == train))
+        fail(ErrorKind::config, series.source, ": of its ", rows, " rows, ", std::max<int64_t>(count, 0),
+             " are left for the ", name, " part; a sample and its targets take ", params.steps + params.horizon);
+    Data out;
+    out.source = series.source;
+    out.sample = {params.steps, series.features};
+    out.sequence = out.took_validation = true;
+    out.table = series.table;
+    name_targets(series, out);
+    if (params.standardize) standardize(series, train, out);
+    if (common.autoencoder) out.target_standard = out.standard;
+    out.train = windows(series, 0, train);
+    out.validation = windows(series, train, validation);
+    out.test = windows(series, train + validation, test);
+    return finish(std::move(out), context);
+  }
+
+  void name_targets(const Series& series, Data& data) const {
+    for (int64_t h = 1; h <= (params.each_step ? 1 : params.horizon); ++h)
+      for (const std::string& name : series.target_names)
+        data.target_names.push_back(params.horizon == 1 ? name
+                                                        : text(name, " +", params.each_step ? params.horizon : h));
+  }
+
+  // The columns to predict: those that are seen, unless the spec names others.
+  static std::vector<int64_t> target_columns(const Series& series) {
+    std::vector<int64_t> out;
+    for (int64_t k = 0; k < (series.targets ? series.targets : series.features); ++k)
+      out.push_back(series.targets ? series.features + k : k);
+    return out;
+  }
+
+  static void standardize(Series& series, int64_t train, Data& data) {
+    const int64_t width = series.numbers.shape()[1];
+    std::vector<int64_t> all;
+    for (int64_t k = 0; k < width; ++k) all.push_back(k);
+    const Standard standard = standard_of(series.numbers, 0, train, all);
+    const auto numbers = series.numbers.as<float>();
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      const size_t k = i % size_t(width);
+      numbers[i] = float((double(numbers[i]) - standard.means[k]) / standard.deviations[k]);
+    }
+    const auto take = [&](int64_t k, Standard& to) {
+      to.means.push_back(standard.means[size_t(k)]);
+      to.deviations.push_back(standard.deviations[size_t(k)]);
+    };
+    for (int64_t k = 0; k < series.features; ++k) take(k, data.standard);
+    for (const int64_t k : target_columns(series)) take(k, data.target_standard);
+  }
+
+  Split windows(const Series& series, int64_t first, int64_t rows) const {
+    Split out;
+    if (rows == 0) return out;
+    const int64_t n = (rows - params.steps - params.horizon) / params.stride + 1, steps = params.steps;
+    const std::vector<int64_t> columns = target_columns(series);
+    const auto k = int64_t(columns.size()), width = series.numbers.shape()[1];
+    out.inputs = Tensor(DType::f32, {n, steps, series.features});
+    out.targets = Tensor(DType::f32, params.each_step ? Shape{n, steps, k} : Shape{n, params.horizon * k});
+    float* input = out.inputs.as<float>().data();
+    float* target = out.targets.as<float>().data();
+    const auto numbers = series.numbers.as<float>();
+    const auto at = [&](int64_t row, int64_t column) { return numbers[size_t(row * width + column)]; };
+    const int64_t behind = params.each_step ? steps : params.horizon;
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t begin = first + i * params.stride;
+      for (int64_t t = 0; t < steps; ++t)
+        for (int64_t c = 0; c < series.features; ++c) *input++ = at(begin + t, c);
+      const int64_t from = begin + (params.each_step ? params.horizon : steps);
+      for (int64_t t = 0; t < behind; ++t)
+        for (const int64_t c : columns) *target++ = at(from + t, c);
+    }
+    return out;
+  }
+
+  double test_ = 0;
+};
+
+NEON_REGISTER(Dataset, Windows,
+              "Windows of a time series, a table or an array: so many rows are a sample, and the rows behind them, or "
+              "some of their columns, its target. The last rows are validation and test samples.");
+
+}  // namespace
+
+}  // namespace neon
