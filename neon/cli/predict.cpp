@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "neon/cli/predictor.h"
+#include "neon/cli/sample_sequences.h"
 #include "neon/cli/samples.h"
 #include "neon/cli/verb.h"
 #include "neon/train/terminal.h"
@@ -143,7 +144,7 @@ int run_predict(const CommandLine& line) {
   for (const auto& source : sources)
     for (Tensor samples = source->next(Predictor::kMost, names); !samples.empty();
          samples = source->next(Predictor::kMost, names)) {
-      const Tensor y = predictor.run(samples);
+      const Tensor y = in_own_units(predictor.run(samples), stored);
       if (!begun) printer.head(y.shape()[1]);
       begun = true;
       for (size_t i = 0; i < names.size(); ++i) not_finite += printer.row(names[i], predictor, y, int64_t(i));
@@ -160,6 +161,6 @@ int run_predict(const CommandLine& line) {
 NEON_VERB(
     run_predict, "predict", 80, takes_device | computes, "CHECKPOINT FILE...",
     "print the classes or outputs for the samples of CSV, NPY, NPZ, IDX, HDF5 and image files, folders and .tar of "
-    "images, or - for stdin");
+    "images, lines of texts, or - for stdin");
 
 }  // namespace neon

@@ -17,6 +17,7 @@
 #include "datasets/npy.h"
 #include "datasets/png_image.h"
 #include "neon/cli/sample_images.h"
+#include "neon/cli/sample_sequences.h"
 #include "neon/cli/session.h"
 #include "neon/core/free_memory.h"
 #include "neon/core/message.h"
@@ -139,6 +140,7 @@ std::unique_ptr<SampleSource> open_pipe(int descriptor, const std::string& name,
   const bool image = is_png(head) || is_jpeg(head);
   const std::string content = read_maybe_gzip(*reader, image ? kMostImageBytes : int64_t(free_memory() / 2));
   if (image) return std::make_unique<OneImage>(without_mean(image_sample(content, name, stored), stored), name);
+  if (auto found = sequences_in(content, name, prefix, stored)) return found;
   const auto of_array = [&](const Tensor& array) { return samples_of_array(array, name, prefix, stored); };
   if (head.starts_with("\x93NUMPY") || head.starts_with(std::string_view("\0\0", 2))) {
     const Tensor raw = head[0] ? read_npy(MemorySource(content, name)) : parse_idx(content, name);

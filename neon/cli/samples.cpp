@@ -19,6 +19,7 @@
 #include "datasets/npy.h"
 #include "datasets/tar.h"
 #include "neon/cli/sample_images.h"
+#include "neon/cli/sample_sequences.h"
 #include "neon/cli/session.h"
 #include "neon/core/nearest_file.h"
 #include "neon/core/paths.h"
@@ -75,6 +76,7 @@ class ArraySamples : public SampleSource {
   void load() {
     all_ = read_();
     read_ = nullptr;
+    if (stored_.tokens > 0) all_ = as_tokens(all_, stored_, name_);
     const int64_t count = all_.shape().rank() ? all_.shape()[0] : 0;
     if (count == 0) fail(ErrorKind::data, name_, ": holds no samples");
     if (const int64_t features = all_.elements() / count; features != stored_.sample.elements())
@@ -155,6 +157,11 @@ class Opener {
     if (folder_exists(path) || is_tar_name(path) || (!there && is_pattern(path))) return add_store(path);
     if (!there) fail(ErrorKind::data, path, ": there is no such file", nearest_file(path));
     const Format format = format_of(path);
+    const bool may_be_sequences =
+        format == Format::csv || format == Format::npy || (format == Format::none && !stored_.vocabulary.empty());
+    if (stored_.sequence && may_be_sequences)
+      if (auto found = sequences_in(read_maybe_gzip(path), path, prefix(path), stored_))
+        return out_.push_back(std::move(found));
     if (format == Format::none)
       fail(ErrorKind::config, path,
            ": samples are read from .csv, .npy, .npz, IDX (-ubyte), HDF5 (.h5), .jpg and .png files, a folder or .tar "

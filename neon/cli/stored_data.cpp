@@ -27,10 +27,17 @@ StoredData stored_data(const StoredRun& run, const Setting& spec) {
 }
 
 Tensor without_mean(const Tensor& samples, const StoredData& stored) {
-  if (stored.subtracted.empty()) return samples;
+  if (stored.subtracted.empty() && stored.standard.empty()) return samples;
   Tensor out = samples.dtype() == DType::f32 ? samples.clone() : samples.converted(DType::f32);
   const auto values = out.as<float>();
-  for (size_t i = 0; i < values.size(); ++i) values[i] -= float(stored.subtracted[i % stored.subtracted.size()]);
+  if (!stored.subtracted.empty())
+    for (size_t i = 0; i < values.size(); ++i) values[i] -= float(stored.subtracted[i % stored.subtracted.size()]);
+  const Standard& standard = stored.standard;
+  if (!standard.empty())
+    for (size_t i = 0; i < values.size(); ++i) {
+      const size_t k = i % standard.means.size();
+      values[i] = float((double(values[i]) - standard.means[k]) / standard.deviations[k]);
+    }
   return out;
 }
 

@@ -14,7 +14,8 @@ struct StoredData : SampleMeaning {
 // `spec`: the run's, as --set has it.
 StoredData stored_data(const StoredRun& run, const Setting& spec);
 
-// Samples of the net's size without what was subtracted from those that it was trained with.
+// Samples of the net's size without what was subtracted from those that it was trained with, and brought to their mean
+// and deviation.
 Tensor without_mean(const Tensor& samples, const StoredData& stored);
 
 }  // namespace neon

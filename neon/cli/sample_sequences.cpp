@@ -1,0 +1,178 @@
+#include "neon/cli/sample_sequences.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <unordered_map>
+
+#include "datasets/npy.h"
+#include "datasets/series_table.h"
+#include "neon/cli/session.h"
+
+namespace neon {
+
+namespace {
+
+class NamedSamples : public SampleSource {
+ public:
+  NamedSamples(Tensor all, std::vector<std::string> names) : all_(std::move(all)), names_(std::move(names)) {}
+
+  Tensor next(int64_t most, std::vector<std::string>& names) override {
+    const int64_t first = at_, count = std::min(most, int64_t(names_.size()) - first);
+    at_ += count;
+    names.assign(names_.begin() + first, names_.begin() + at_);
+    return count ? all_.rows(first, count) : Tensor();
+  }
+
+ private:
+  const Tensor all_;
+  const std::vector<std::string> names_;
+  int64_t at_ = 0;
+};
+
+std::vector<std::string_view> lines_of(std::string_view content) {
+  std::vector<std::string_view> out;
+  while (!content.empty()) {
+    const size_t end = std::min(content.find('\n'), content.size());
+    std::string_view line = content.substr(0, end);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    out.push_back(line);
+    content.remove_prefix(std::min(end + 1, content.size()));
+  }
+  return out;
+}
+
+std::unique_ptr<SampleSource> texts_in(const std::string& content, const std::string& name, const std::string& prefix,
+                                       const StoredData& stored) {
+  const Tokenizer tokenizer(stored.vocabulary);
+  const std::vector<std::string_view> lines = lines_of(content);
+  if (lines.empty()) fail(ErrorKind::data, name, ": holds no texts; expected one a line");
+  const int64_t steps = stored.sample[0];
+  Tensor all(DType::i32, {int64_t(lines.size()), steps});
+  std::ranges::fill(all.as<int32_t>(), -1);
+  std::vector<std::string> names;
+  int64_t cut = 0;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const std::string place = text(name, ":", i + 1);
+    const std::vector<int32_t> tokens = tokenizer.encode(lines[i], place);
+    if (tokens.empty()) fail(ErrorKind::data, place, ": the text is empty");
+    cut += int64_t(tokens.size()) > steps;
+    std::copy_n(tokens.begin(), std::min(tokens.size(), size_t(steps)), all.as<int32_t>().begin() + int64_t(i) * steps);
+    names.push_back(prefix + std::to_string(i));
+  }
+  if (cut > 0)
+    print_warnings({text(name, ": ", cut, " of ", lines.size(), " texts are longer than ", steps, " ",
+                         name_of(stored.vocabulary.unit), ", and their ends are left out")});
+  return std::make_unique<NamedSamples>(std::move(all), std::move(names));
+}
+
+// Rows (L,F) as windows (n,T,F).
+std::unique_ptr<SampleSource> windows_of(const Tensor& rows, const std::string& name, const std::string& prefix,
+                                         const StoredData& stored) {
+  const int64_t steps = stored.sample[0], features = stored.sample[1], n = rows.shape()[0] - steps + 1;
+  if (rows.shape()[1] != features)
+    fail(ErrorKind::data, name, ": rows of ", rows.shape()[1], " numbers, the net takes ", features);
+  if (n < 1)
+    fail(ErrorKind::data, name, ": has ", rows.shape()[0], " rows, the net takes ", steps, " that follow one another");
+  Tensor all(DType::f32, {n, steps, features});
+  std::vector<std::string> names;
+  for (int64_t i = 0; i < n; ++i) {
+    std::copy_n(rows.as<float>().begin() + i * features, steps * features,
+                all.as<float>().begin() + i * steps * features);
+    names.push_back(prefix + std::to_string(i + steps));
+  }
+  return std::make_unique<NamedSamples>(without_mean(all, stored), std::move(names));
+}
+
+// The rows of each id (n,T,F), NaN behind them.
+std::unique_ptr<SampleSource> sequences_of_ids(const SeriesTable& table, const std::string& prefix,
+                                               const StoredData& stored) {
+  const int64_t steps = stored.sample[0], features = stored.sample[1];
+  std::vector<std::string> names;
+  std::unordered_map<std::string_view, size_t> places;
+  for (const std::string& id : table.cells[0])
+    if (places.emplace(id, names.size()).second) names.push_back(prefix + id);
+  Tensor all(DType::f32, {int64_t(names.size()), steps, features});
+  std::ranges::fill(all.as<float>(), std::numeric_limits<float>::quiet_NaN());
+  std::vector<int64_t> counts(names.size(), 0);
+  for (int64_t row = 0; row < table.rows(); ++row) {
+    const size_t i = places.at(table.cells[0][size_t(row)]);
+    if (counts[i]++ >= steps) continue;
+    std::copy_n(table.numbers.as<float>().begin() + row * features, features,
+                all.as<float>().begin() + (int64_t(i) * steps + counts[i] - 1) * features);
+  }
+  const int64_t cut = std::ranges::count_if(counts, [&](int64_t count) { return count > steps; });
+  if (cut > 0)
+    print_warnings(
+        {text(table.path, ": ", cut, " sequences are longer than ", steps, " rows, and their ends are left out")});
+  return std::make_unique<NamedSamples>(without_mean(all, stored), std::move(names));
+}
+
+// The columns that the net was trained with, by name or else by place.
+SeriesColumns columns_of(const TableColumns& table) {
+  SeriesColumns out;
+  out.columns = table.features;
+  if (table.features.empty())
+    for (const int64_t position : table.positions) out.columns.push_back(std::to_string(position));
+  if (!table.id.empty()) out.texts = {table.id};
+  out.header = table.features.empty() ? "false" : "true";
+  out.delimiter = std::string(1, table.delimiter);
+  out.missing = table.missing;
+  return out;
+}
+
+}  // namespace
+
+std::unique_ptr<SampleSource> sequences_in(const std::string& content, const std::string& name,
+                                           const std::string& prefix, const StoredData& stored) {
+  const bool is_array = content.starts_with("\x93NUMPY"), is_text = content.find('\0') == content.npos;
+  if (!stored.sequence || (!is_array && !is_text)) return nullptr;
+  if (!stored.vocabulary.empty() && !is_array) {
+    if (stored.label_of == LabelOf::step)
+      fail(ErrorKind::config, name, ": the net goes on with texts, and has no class for them; neon sample prints how");
+    return texts_in(content, name, prefix, stored);
+  }
+  if (stored.tokens > 0 || stored.sample.rank() != 2) return nullptr;
+  if (is_array) {
+    const Tensor raw = read_npy(MemorySource(content, name));
+    if (raw.shape().rank() != 2 || stored.ragged || raw.shape()[1] == stored.sample.elements()) return nullptr;
+    return windows_of(input_array(raw, name).converted(DType::f32), name, prefix, stored);
+  }
+  if (stored.table.count > 0) {
+    const SeriesTable table = read_series_text(content, name, columns_of(stored.table));
+    return stored.table.id.empty() ? windows_of(table.numbers, name, prefix, stored)
+                                   : sequences_of_ids(table, prefix, stored);
+  }
+  if (stored.ragged) return nullptr;
+  std::vector<std::string> notes;
+  const Tensor rows = read_sample_table(content, name, stored, notes);
+  if (rows.shape()[1] == stored.sample.elements()) return nullptr;
+  print_warnings(notes);
+  return windows_of(rows, name, prefix, stored);
+}
+
+Tensor as_tokens(const Tensor& numbers, const StoredData& stored, const std::string& name) {
+  Tensor out(DType::i32, numbers.shape());
+  const int64_t least = stored.ragged ? -1 : 0;
+  for (int64_t i = 0; i < numbers.elements(); ++i) {
+    const double value = numbers.at(i);
+    if (!(value >= double(least) && value < double(stored.tokens) && value == std::floor(value)))
+      fail(ErrorKind::data, name, ": number ", i % stored.sample[0], " of sample ", i / stored.sample[0], " is ", value,
+           "; the net takes tokens, whole numbers from ", least, " to ", stored.tokens - 1);
+    out.set(i, value);
+  }
+  return out;
+}
+
+Tensor in_own_units(const Tensor& y, const StoredData& stored) {
+  const Standard& standard = stored.target_standard;
+  if (standard.empty()) return y;
+  Tensor out(y.dtype(), y.shape());
+  for (int64_t i = 0; i < y.elements(); ++i) {
+    const size_t k = size_t(i) % standard.means.size();
+    out.set(i, y.at(i) * standard.deviations[k] + standard.means[k]);
+  }
+  return out;
+}
+
+}  // namespace neon

@@ -1,0 +1,25 @@
+// Sequences for predict: texts, one a line, and the rows of tables and arrays.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "neon/cli/samples.h"
+
+namespace neon {
+
+// Samples of the content of a file, or of stdin, for a net of sequences: lines of a text, a table, or .npy. Null where
+// the content is of another kind, or the net of no sequences. Throws a data error that names the line for a text that
+// is empty, and for tables as the training does.
+//   texts     one a line; those of too many tokens lose their end, and a note says how many
+//   numbers   (n,T,F) as they are; (rows,F) as windows of T rows, each named after the row behind it
+//   with ids  the rows of one id, which is their name
+std::unique_ptr<SampleSource> sequences_in(const std::string& content, const std::string& name,
+                                           const std::string& prefix, const StoredData& stored);
+
+// Whole numbers (n,T) as the tokens that the net takes. A data error for others, with their place.
+Tensor as_tokens(const Tensor& numbers, const StoredData& stored, const std::string& name);
+
+// Outputs (n,K) of a net in the units of the data.
+Tensor in_own_units(const Tensor& y, const StoredData& stored);
+
+}  // namespace neon

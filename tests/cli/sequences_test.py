@@ -1,0 +1,121 @@
+#!/usr/bin/python3
+"""Predictions of nets of texts and of sequences of numbers: lines, windows, ids; forecasts in the units of the data."""
+import csv
+import io
+import struct
+
+import support
+from support import Case
+
+TEXTS = """\
+dataset: {TextClasses: {path: reviews.csv, unit: UNIT, steps: 8, test: 0}}
+layers:
+  - Embedding: {nout: 8, init: GlorotUniform}
+  - LSTM: {output_size: 8, init: GlorotUniform}
+  - RecurrentLast
+  - Affine: {nout: classes, init: GlorotUniform, activation: Softmax}
+cost: CrossEntropyMulti
+optimizer: {Adam: {learning_rate: 0.03}}
+batch_size: 4
+epochs: 30
+"""
+SERIES = """\
+dataset: {Windows: {path: load.csv, ignore: [day], targets: [load], steps: 4, horizon: 2, test: 0.2}}
+layers:
+  - GRU: {output_size: 16, init: GlorotUniform}
+  - RecurrentLast
+  - Affine: {nout: 2, init: GlorotUniform, bias: {Constant: 0}}
+cost: MeanSquared
+optimizer: {Adam: {learning_rate: 0.02}}
+batch_size: 16
+epochs: 150
+"""
+WALKS = """\
+dataset: {Sequences: {path: walks.csv, id: who, target: kind, test: 0}}
+layers:
+  - GRU: {output_size: 8, init: GlorotUniform}
+  - RecurrentLast
+  - Affine: {nout: classes, init: GlorotUniform, activation: Softmax}
+cost: CrossEntropyMulti
+optimizer: {Adam: {learning_rate: 0.03}}
+batch_size: 4
+epochs: 40
+"""
+
+
+def rows_of(out):
+    return list(csv.reader(io.StringIO(out)))[1:]
+
+
+def npy(shape, numbers):
+    head = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}"
+    head += " " * (117 - len(head)) + "\n"
+    return b"\x93NUMPY\1\0" + struct.pack("<H", len(head)) + head.encode() + struct.pack(f"<{len(numbers)}f", *numbers)
+
+
+class Sequences(Case):
+    def test_texts_have_their_classes(self):
+        self.write("reviews.csv", "".join(f"a {word} film {i},{label}\n" for i in range(6)
+                                          for word, label in (("fine", "good"), ("poor", "bad"), ("great", "good"), ("dull", "bad"))))
+        lines = "a fine film\nfilm poor\na great film of too many words to read them all\r\ndull\n"
+        self.write("new.txt", lines)
+        for unit in "words", "bpe, vocabulary_size: 270":
+            self.neon(self.spec(TEXTS.replace("UNIT", unit), "t.yaml"), "-r", "1", "-s", "t.safetensors")
+            result = self.neon("predict", "t.safetensors", "new.txt")
+            self.assertEqual([row[:2] for row in rows_of(result.out)][:2], [["0", "good"], ["1", "bad"]])
+            self.assertEqual(rows_of(result.out)[3][1], "bad")
+            self.assertRegex(result.err, r"^warning: new.txt: [12] of 4 texts are longer than 8 (words|bpe), and their ends are left out\n$")
+            piped = self.neon("predict", "t.safetensors", "-", stdin=lines.encode())
+            self.assertEqual(piped.out, result.out)
+        # Texts of two files, of any name.
+        self.write("one", "a fine film")
+        out = self.neon("predict", "t.safetensors", "one", "new.txt").out
+        self.assertEqual([row[0] for row in rows_of(out)], ["one:0", "new.txt:0", "new.txt:1", "new.txt:2", "new.txt:3"])
+        self.refused(3, "predict", "t.safetensors", "-", stdin=b"fine\n\n", says="stdin:2: the text is empty")
+        self.refused(3, "predict", "t.safetensors", "-", stdin=b"", says="stdin")
+
+    def test_a_net_that_goes_on_with_texts_has_no_class_for_them(self):
+        self.write("a.txt", "abcacb" * 20)
+        spec = self.spec("dataset: {Text: {path: a.txt, steps: 6}}\nlayers:\n  - LSTM: {output_size: 4, init: GlorotUniform}\n"
+                         "  - Affine: {nout: classes, init: GlorotUniform, activation: Softmax}\ncost: CrossEntropyMulti\n"
+                         "optimizer: {Adam: {learning_rate: 0.02}}\nbatch_size: 4\nepochs: 1\n", "l.yaml")
+        self.neon(spec, "-s", "l.safetensors")
+        self.refused(2, "predict", "l.safetensors", "a.txt", says="the net goes on with texts")
+
+    def test_forecasts_in_the_units_of_the_data(self):
+        at = lambda i: 500 + [0, 40, 90, 60, -30][i % 5]
+        load = [at(i) for i in range(60)]
+        self.write("load.csv", "day,load\n" + "".join(f"d{i},{x}\n" for i, x in enumerate(load)))
+        self.neon(self.spec(SERIES, "w.yaml"), "-r", "1", "-s", "w.safetensors")
+        rows = rows_of(self.neon("predict", "w.safetensors", "load.csv").out)
+        # A line for each window, up to the one that ends with the last row.
+        self.assertEqual([row[0] for row in rows], [str(i) for i in range(4, 61)])
+        for i, first, second in rows:
+            self.assertAlmostEqual(float(first), at(int(i)), delta=10)
+            self.assertAlmostEqual(float(second), at(int(i) + 1), delta=10)
+        # Other columns, in another order; an array of one column; windows that are samples already.
+        self.write("other.csv", "load,more\n" + "".join(f"{x},1\n" for x in load))
+        self.write("load.npy", npy((60, 1), load))
+        self.write("samples.npy", npy((2, 4, 1), load[:4] + load[13:17]))
+        self.assertEqual(rows_of(self.neon("predict", "w.safetensors", "other.csv").out), rows)
+        self.assertEqual(rows_of(self.neon("predict", "w.safetensors", "load.npy").out), rows)
+        self.assertEqual(rows_of(self.neon("predict", "w.safetensors", "-", stdin=self.read("load.csv")).out), rows)
+        self.assertEqual([row[1:] for row in rows_of(self.neon("predict", "w.safetensors", "samples.npy").out)],
+                         [rows[0][1:], rows[13][1:]])
+        self.write("short.csv", "load\n1\n2\n3\n")
+        self.refused(3, "predict", "w.safetensors", "short.csv", says="short.csv: has 3 rows, the net takes 4 that follow one another")
+        self.write("names.csv", "loads\n1\n2\n3\n4\n")
+        self.refused(2, "predict", "w.safetensors", "names.csv", says="has no column 'load'; did you mean loads?")
+
+    def test_the_rows_of_an_id_have_a_class(self):
+        table = "who,x,kind\n" + "".join(f"{who}{i},{x},{kind}\n" for t in range(4) for i in range(8)
+                                         for who, x, kind in (("a", t + i, "up"), ("b", i - t, "down")) if t < 2 + i % 3)
+        self.write("walks.csv", table)
+        self.neon(self.spec(WALKS, "s.yaml"), "-r", "1", "-s", "s.safetensors")
+        self.write("new.csv", "x,who\n2,z\n6,y\n3,z\n5,y\n4,y\n4,z\n")
+        self.assertEqual([row[:2] for row in rows_of(self.neon("predict", "s.safetensors", "new.csv").out)],
+                         [["z", "up"], ["y", "down"]])
+
+
+if __name__ == "__main__":
+    support.main()
