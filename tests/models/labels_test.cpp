@@ -84,7 +84,14 @@ std::map<std::string, double> measured(int64_t steps, int64_t most, DType dtype)
   return out;
 }
 
-// What is predicted against a cost, metrics and the layers' end for targets that are labels of that.
+// The edit distance, by the definition.
+int64_t distance_between(const std::string& a, const std::string& b) {
+  if (a.empty() || b.empty()) return int64_t(a.size() + b.size());
+  const std::string c = a.substr(1), d = b.substr(1);
+  return std::min({distance_between(c, b) + 1, distance_between(a, d) + 1, distance_between(c, d) + (a[0] != b[0])});
+}
+
+// The message against a cost, metrics and the layers' end for targets that are labels of that.
 std::string label_refusal(LabelOf of, const std::string& cost, const std::string& metric,
                           const std::string& nout = "4") {
   LabelledSamples samples(7, 7);
@@ -124,6 +131,52 @@ TEST_CASE("padding of samples and of labels changes no bit of CTC and of distanc
     CHECK(little.at("metric/0/1") == 6);
     CHECK(measured(16, 3, dtype) == little);
     CHECK(measured(11, 9, dtype) == little);
+  }
+}
+
+TEST_CASE("labels of steps are compared where there are some, up to the class that ends them") {
+  for (const int64_t end : {-1, 2}) {
+    INFO("end " << end);
+    LabelledSamples samples(7, 7);
+    samples.layout.label_of = LabelOf::step;
+    samples.layout.ragged = false;
+    samples.layout.end_class = end;
+    for (int64_t i = 0; i < samples.data.inputs.elements(); ++i)
+      if (std::isnan(samples.data.inputs.at(i))) samples.data.inputs.set(i, 0.25);
+    const Network network =
+        network_of(yaml_of("[{Affine: {nout: classes, init: {Uniform: {low: -1, high: 1}}, activation: Softmax}}]"));
+    const auto distance = Registry<Metric>::get().create(yaml_of("EditDistance"));
+    const auto cost = Registry<Cost>::get().create(yaml_of("CrossEntropyMulti"));
+    const StepGraph graph =
+        evaluation_graph(network, cost.get(), {distance.get()}, samples.layout, 4, {.dtype = DType::f64, .batch = 4});
+    Variables variables;
+    const auto program = compile_for_cpu(graph.graph, variables, {.threads = 1});
+    // The first number of a step decides between classes 1 and 2.
+    Tensor& w = variables.at("Affine_0/W");
+    for (int64_t i = 0; i < w.elements(); ++i) w.set(i, i == 2 ? 1 : i == 4 ? -1 : 0);
+    const std::vector<int32_t> indices = {0, 1, 2, 3};
+    const std::vector<double> weight(4, 1);
+    program->bind("data", samples.data.inputs.data());
+    program->bind("targets", samples.data.targets.data());
+    program->bind("indices", indices.data());
+    program->bind("weight", weight.data());
+    program->run(0);
+    double wrong = 0, all = 0;
+    for (int64_t i = 0; i < 4; ++i) {
+      std::string predicted, labels;
+      bool predicts = true, counts = true;
+      for (int64_t t = 0; t < 7; ++t) {
+        const double x = samples.data.inputs.at((i * 7 + t) * 2);
+        const auto label = int64_t(samples.data.targets.at(i * 7 + t));
+        const int64_t likeliest = x > 0 ? 1 : x < 0 ? 2 : 0;
+        predicts = predicts && likeliest != end, counts = counts && label != end && label >= 0;
+        if (counts) labels += char('0' + label);
+        if (predicts && counts) predicted += char('0' + likeliest);
+      }
+      wrong += double(distance_between(predicted, labels)), all += double(labels.size());
+    }
+    CHECK(program->output("metric/0/0").at(0) == wrong);
+    CHECK(program->output("metric/0/1").at(0) == all);
   }
 }
 

@@ -1,5 +1,7 @@
 // Seq2Seq: predictions label by label are those of PyTorch, and of the net that reads its own predictions at once;
 // padding changes none; what is said of wrong nets. Trainings are in golden files that net_test.cpp reads.
+#include "models/seq2seq.h"
+
 #include <catch2/catch.hpp>
 #include <set>
 
@@ -86,6 +88,27 @@ Tensor evaluated(const std::string& layers, const NetData& data, bool predicts, 
   return program->output(predicts ? "predicted" : "y").clone();
 }
 
+// How far b is from a, by the definition.
+int64_t edits(std::vector<int64_t> a, std::vector<int64_t> b) {
+  if (a.empty() || b.empty()) return int64_t(a.size() + b.size());
+  const bool same = a.back() == b.back();
+  std::vector<int64_t> less = a, fewer = b;
+  less.pop_back(), fewer.pop_back();
+  return std::min({edits(less, b) + 1, edits(a, fewer) + 1, edits(less, fewer) + (same ? 0 : 1)});
+}
+
+// Row i of (n,L) up to the class that ends it, or the first number below 0.
+std::vector<int64_t> row_of(const Tensor& labels, int64_t i, int64_t end) {
+  std::vector<int64_t> out;
+  const int64_t most = labels.shape()[1];
+  for (int64_t k = 0; k < most; ++k) {
+    const auto label = int64_t(labels.at(i * most + k));
+    if (label < 0 || label == end) break;
+    out.push_back(label);
+  }
+  return out;
+}
+
 std::string pair_refusal(const std::string& layers, int64_t classes = kEndings) {
   NetData data = strings(5);
   data.classes = classes;
@@ -126,6 +149,58 @@ TEST_CASE("a decoder predicts the golden files' labels, each from those before")
         CHECK(predicted.at(i) == wanted.at(i));
       }
     }
+}
+
+TEST_CASE("metrics of sequences compare what a decoder predicts with labels, both without their end") {
+  for (const Setting& net : golden("models/golden/seq2seq.json").items) {
+    INFO(at(net, "title").value);
+    const GoldenNet example(net, DType::f64);
+    const auto distance = Registry<Metric>::get().create(yaml_of("EditDistance")),
+               exact = Registry<Metric>::get().create(yaml_of("ExactMatch"));
+    const StepGraph graph = evaluation_graph(example.network, example.cost.get(), {distance.get(), exact.get()},
+                                             example.data.layout(), 8, example.options);
+    Variables variables;
+    const auto program = compile_for_cpu(graph.graph, variables, {.threads = 1});
+    example.start(variables);
+    const auto samples = example.samples(0);
+    const std::vector<double> weight = {1, 1, 0, 1};
+    program->bind("data", example.data.inputs.data());
+    program->bind("targets", example.data.targets.data());
+    program->bind("indices", samples.data());
+    program->bind("weight", weight.data());
+    program->run(0);
+    const Tensor predicted = tensor_of(at(net, "predicted"), DType::f64);
+    double wrong = 0, all = 0, right = 0;
+    for (int64_t i = 0; i < 4; ++i) {
+      const auto labels = row_of(example.data.targets, i, example.data.end_class);
+      const int64_t off = edits(row_of(predicted, i, -1), labels);
+      wrong += weight[size_t(i)] * double(off), all += weight[size_t(i)] * double(labels.size());
+      right += weight[size_t(i)] * double(off == 0);
+    }
+    CHECK(program->output("metric/0/0").at(0) == wrong);
+    CHECK(program->output("metric/0/1").at(0) == all);
+    CHECK(program->output("metric/1/0").at(0) == right);
+    CHECK(program->output("metric/1/1").at(0) == 3);
+  }
+}
+
+TEST_CASE("a decoder reads the start token, then the labels but for the last; its lengths are those of the labels") {
+  Graph graph;
+  LayerContext context(graph, true, DType::f32, 0);
+  context.classes = 6;
+  context.target_labels = graph.input("labels", DType::i32, {3, 4});
+  const Expr tokens = Seq2Seq::tokens_of(context);
+  CHECK(context.are_tokens(tokens));
+  graph.output("tokens", tokens);
+  graph.output("lengths", context.lengths(tokens));
+  Variables variables;
+  const auto program = compile_for_cpu(graph, variables, {});
+  const int32_t labels[] = {5, 0, 3, 5, 2, -1, -1, -1, 1, -1, 4, -1};
+  program->bind("labels", labels);
+  program->run(0);
+  const std::vector<double> read = {6, 5, 0, 3, 6, 2, 6, 6, 6, 1, 6, 4}, lengths = {4, 1, 3};
+  for (int64_t i = 0; i < 12; ++i) CHECK(program->output("tokens").at(i) == read[size_t(i)]);
+  for (int64_t i = 0; i < 3; ++i) CHECK(program->output("lengths").at(i) == lengths[size_t(i)]);
 }
 
 TEST_CASE("a net that reads its own predictions at once predicts them again") {
