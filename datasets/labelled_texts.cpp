@@ -88,6 +88,16 @@ void draw_test(Data& data, double share, const DataContext& context) {
 
 }  // namespace
 
+LabelledTexts labelled_texts_at(const std::string& path, const LabelledTextParams& params, const DataContext& context) {
+  if (folder_exists(path)) return texts_of_folder(path, context);
+  LabelledTexts out;
+  out.source = path;
+  out.train = texts_of_table(path, params);
+  double part = 0;
+  if (!parse_number(params.test, part)) out.test = texts_of_table(find_data_file(params.test, context), params);
+  return out;
+}
+
 Data data_of_texts(LabelledTexts given, const LabelledTextParams& params, const DataContext& context) {
   Data out;
   out.source = given.source;
@@ -136,14 +146,14 @@ class TextClasses : public Parametrized<Dataset, TextClassesParams> {
     std::string missing;
     const std::string path = find(context, missing);
     if (path.empty()) fail(ErrorKind::data, params.path, ": no such file or folder; looked for ", missing);
-    return finish(data_of_texts(read(path, context), params, context), context);
+    return finish(data_of_texts(labelled_texts_at(path, params, context), params, context), context);
   }
 
   DataCheck check(const DataContext& context) const override {
     DataCheck out;
     const std::string path = find(context, out.missing);
     if (path.empty()) return out;
-    return check_of(finish(data_of_texts(read(path, context), params, context), context));
+    return check_of(finish(data_of_texts(labelled_texts_at(path, params, context), params, context), context));
   }
 
  private:
@@ -151,16 +161,6 @@ class TextClasses : public Parametrized<Dataset, TextClassesParams> {
     for (const std::string& place : context.places_of(params.path))
       if (folder_exists(place)) return place;
     return find_data_file(params.path, context, missing);
-  }
-
-  LabelledTexts read(const std::string& path, const DataContext& context) const {
-    if (folder_exists(path)) return texts_of_folder(path, context);
-    LabelledTexts out;
-    out.source = path;
-    out.train = texts_of_table(path, params);
-    double part = 0;
-    if (!parse_number(params.test, part)) out.test = texts_of_table(find_data_file(params.test, context), params);
-    return out;
   }
 };
 

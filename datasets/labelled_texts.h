@@ -46,6 +46,9 @@ LabelledTexts texts_of_folder(const std::string& folder, const DataContext& cont
 // The texts of a table whose cells are separated by commas, or in a file named .tsv by tabs.
 std::vector<LabelledText> texts_of_table(const std::string& path, const LabelledTextParams& params);
 
+// The texts of either.
+LabelledTexts labelled_texts_at(const std::string& path, const LabelledTextParams& params, const DataContext& context);
+
 // The texts as tokens, padded. Training texts give vocabulary and classes; test texts are those of `given`, or a share
 // of its training texts.
 Data data_of_texts(LabelledTexts given, const LabelledTextParams& params, const DataContext& context);

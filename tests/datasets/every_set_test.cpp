@@ -33,10 +33,15 @@ std::vector<Case> cases_of_sequences(const TempDir& dir) {
   dir.write("ptb/ptb.train.txt", " to be or\n not to be \n");
   dir.write("ptb/ptb.valid.txt", " to be \n");
   dir.write("ptb/ptb.test.txt", " be not \n");
+  for (const char* part : {"train", "test"})
+    dir.write(text("tasks_1-20_v1-2/en/qa2_two_", part, ".txt"), "1 A b.\n2 Is b? \tyes\t1\n3 Is c? \tno\t1\n");
   for (const char* set : {"train", "test"})
     for (const char* label : {"good", "bad"})
       for (int i = 0; i < 3; ++i)
         dir.write(text("reviews/", set, "/", label, "/", i, ".txt"), text("a ", label, " text of words ", i));
+  for (const char* set : {"train", "test"})
+    for (const char* label : {"pos", "neg"})
+      dir.write(text("aclImdb/", set, "/", label, "/1.txt"), text("a ", label, " review"));
   return {{"Text", {{"path", dir.write("a.txt", "a text of several words")}, {"steps", "4"}, {"validation", "0.3"}}},
           {"Tokens",
            {{"path", dir.write("a.bin", std::string("\0\0\3\0\1\0\2\0\3\0\1\0\0\0\1\0\2\0\1\0", 20))},
@@ -46,6 +51,8 @@ std::vector<Case> cases_of_sequences(const TempDir& dir) {
           {"PTB", {{"steps", "2"}}},
           {"HutterPrize", {{"steps", "4"}}},
           {"TextClasses", {{"path", dir / "reviews"}, {"steps", "3"}}},
+          {"IMDB", {{"steps", "3"}}},
+          {"BABI", {{"task", "2"}}},
           {"CopyTask", {{"length", "3"}, {"ntrain", "20"}, {"ntest", "5"}, {"validation", "5"}}},
           {"Reversal", {{"length", "3"}, {"symbols", "4"}, {"ntrain", "40"}, {"ntest", "5"}, {"validation", "5"}}},
           {"SpokenDigits", {{"digits", "2"}, {"ntrain", "60"}, {"ntest", "5"}, {"validation", "10"}}},

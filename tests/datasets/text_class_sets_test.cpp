@@ -1,0 +1,114 @@
+// Reviews of films, and questions about stories, in the forms of their files.
+#include <catch2/catch.hpp>
+#include <map>
+
+#include "support.h"
+
+using namespace neon;
+using namespace neon_test;
+
+namespace {
+
+using Texts = std::vector<std::string>;
+
+// The words of a sample, without its padding.
+Texts words_in(const Data& data, const Split& split, int64_t sample) {
+  Texts out;
+  for (int64_t t = 0; t < data.sample[0]; ++t) {
+    const auto token = int64_t(split.inputs.at(sample * data.sample[0] + t));
+    if (token >= 0) out.push_back(data.vocabulary.text_of(token));
+  }
+  return out;
+}
+
+std::string answer(const Data& data, const Split& split, int64_t sample) {
+  return data.class_names[size_t(split.targets.at(sample))];
+}
+
+const char* const kStory =
+    "1 Mary moved to the bathroom.\n2 John went to the hallway.\n3 Where is Mary? \tbathroom\t1\n"
+    "4 Mary went out.\r\n5 Where is John? \thallway\t2\n1 It rains.\n2 What is it? \train,water\t1\n";
+
+}  // namespace
+
+TEST_CASE("reviews of films are a folder of texts") {
+  const TempDir dir;
+  for (const auto& [file, content] : {std::pair{"train/pos/0_9.txt", "Fine film"},
+                                      {"train/neg/0_1.txt", "poor film"},
+                                      {"train/unsup/0_0.txt", "unknown"},
+                                      {"test/pos/0_8.txt", "fine"},
+                                      {"test/neg/0_2.txt", "poor"}})
+    dir.write(text("imdb/aclImdb/", file), content);
+  const auto set = make("IMDB", {{"steps", "4"}});
+  const Data data = set->load(offline(dir.path()));
+  CHECK(agrees(set->check(offline(dir.path())), data));
+  CHECK((data.class_names == Texts{"neg", "pos"} && data.train.size() == 2 && data.test.size() == 2));
+  CHECK(words_in(data, data.train, 1) == Texts{"fine", "film"});
+
+  const std::string missing = error_of([&] { set->load(offline()); });
+  CHECK(missing.starts_with("data: IMDB: /nonexistent/aclImdb/train/pos is not there; to get it: mkdir -p "));
+  DataContext context = offline();
+  std::vector<std::string> warnings;
+  context.warnings = &warnings;
+  const auto stood_in = make("IMDB", {{"fallback", dir / "imdb/aclImdb"}, {"steps", "4"}});
+  CHECK(stood_in->load(context).train.size() == 2);
+  CHECK((!warnings.empty() && warnings[0].find("stands in, so results say nothing about IMDB") != std::string::npos));
+  CHECK((!stood_in->check(context).found && stood_in->check(context).train_size == 2));
+}
+
+TEST_CASE("stories and their questions") {
+  const TempDir dir;
+  dir.write("tasks_1-20_v1-2/en/qa1_single_train.txt", kStory);
+  dir.write("tasks_1-20_v1-2/en/qa1_single_test.txt", std::string(kStory) + "3 Who? \tnobody\t1\n");
+  dir.write("tasks_1-20_v1-2/en/qa10_other_train.txt", "");
+  DataContext context = offline(dir.path());
+  std::vector<std::string> warnings;
+  context.warnings = &warnings;
+  const auto set = make("BABI");
+  const Data data = set->load(context);
+  CHECK(agrees(set->check(context), data));
+  CHECK((data.ragged && data.label_of == LabelOf::sample && data.sample == Shape{20}));
+  CHECK(data.class_names == Texts{"bathroom", "hallway", "rain,water"});
+  CHECK(words_in(data, data.train, 0) == Texts{"mary", "moved", "to", "the", "bathroom", ".", "john", "went", "to",
+                                               "the", "hallway", ".", "where", "is", "mary", "?"});
+  CHECK(words_in(data, data.train, 2) == Texts{"it", "rains", ".", "what", "is", "it", "?"});
+  CHECK((answer(data, data.train, 0) == "bathroom" && answer(data, data.train, 1) == "hallway"));
+  CHECK((data.test.size() == 3 && !warnings.empty() &&
+         warnings[0].ends_with("1 test questions have an answer that no training question has; they are left out")));
+  // The question stays where a story is cut.
+  const Data cut = make("BABI", {{"steps", "6"}})->load(context);
+  CHECK(words_in(cut, cut.train, 0) == Texts{"hallway", ".", "where", "is", "mary", "?"});
+  CHECK(words_in(cut, cut.train, 2) == Texts{"rains", ".", "what", "is", "it", "?"});
+}
+
+TEST_CASE("questions that cannot be read") {
+  const TempDir dir;
+  const auto refused = [&](const std::string& content) {
+    dir.write("own/qa3_x_train.txt", content);
+    return error_of([&] { make("BABI", {{"task", "3"}, {"path", dir / "own"}})->load(offline()); });
+  };
+  const std::string file = dir / "own/qa3_x_train.txt";
+  CHECK(refused("Mary moved.\n") == "data: " + file + ":1: expected a number and a sentence, got 'Mary moved.'");
+  CHECK(refused("1 Mary moved.\n2 Where? \t\t1\n") == "data: " + file + ":2: the question has no answer");
+  CHECK(refused("1 Mary moved.\n") == "data: " + file + ": has no questions");
+  CHECK(refused(kStory) == "data: " + dir / "own" + ": has no qa3_*_test.txt beside the other file of the task");
+  CHECK(error_of([&] {
+          make("BABI", {{"task", "4"}, {"path", dir / "own"}})->load(offline());
+        }).starts_with("data: BABI: " + dir / "own" + "/qa4_*_train.txt is not there; to get it: "));
+}
+
+TEST_CASE("drawn stories stand in, and their answers are true") {
+  DataContext context = offline();
+  std::vector<std::string> warnings;
+  context.warnings = &warnings;
+  const auto set = make("BABI", {{"fallback", "drawn"}});
+  const Data data = set->load(context);
+  CHECK((data.train.size() == 1000 && data.test.size() == 200 && data.classes == 6 && !set->check(context).found));
+  CHECK(warnings[0] == "BABI is not here; drawn stories stand in, so results say nothing about BABI");
+  for (int64_t i = 0; i < 1000; ++i) {
+    const Texts words = words_in(data, data.train, i);  // "mary moved to the kitchen . ... where is mary ?"
+    std::map<std::string, std::string> place_of;
+    for (size_t k = 0; k + 4 < words.size(); k += 6) place_of[words[k]] = words[k + 4];
+    REQUIRE(place_of.at(words[words.size() - 2]) == answer(data, data.train, i));
+  }
+}
