@@ -91,7 +91,8 @@ struct BatchNorm : Parametrized<Layer, ExactBatchNormParams> {
 NEON_REGISTER(
     Layer, BatchNorm,
     "Normalises each feature or feature map to mean 0 and deviation 1, then scales and shifts it by trained numbers. "
-    "Training takes mean and variance (biased) of the batch, an evaluation the running ones, which start at 0 and 1.");
+    "Training takes mean and variance (biased) of the batch, an evaluation the running ones, which start at 0 and 1. "
+    "Padded steps of sequences do not count.");
 
 struct BatchNormAutodiffParams : BatchNormParams {
   BatchNormAutodiffParams() { rho = 0.99, eps = 1e-6; }
