@@ -142,6 +142,21 @@ auto of_dataset(const Experiment& experiment, auto&& work) {
   });
 }
 
+// Throws a data error for a target that has the class by which a cost of sequences means no label.
+void check_blanks(const Experiment& experiment, const Data& data) {
+  const auto& cost = experiment.params.cost;
+  if (data.label_of != LabelOf::sequence || !cost || cost->blank() < 0) return;
+  const std::pair<const char*, const Split*> splits[] = {
+      {"training", &data.train}, {"validation", &data.validation}, {"test", &data.test}};
+  for (const auto& [name, split] : splits) {
+    const int64_t count = split->size() > 0 ? split->label_count() : 0;
+    for (int64_t i = 0; i < count; ++i)
+      if (split->label(i) == cost->blank())
+        fail(ErrorKind::data, data.source, ": ", name, " sample ", i / (count / split->size()), " has the label ",
+             cost->blank(), ", which is the blank of the cost; number labels from 1, or give the cost another blank");
+  }
+}
+
 // Whether samples that take so many bytes are too many for the GPU that was chosen.
 bool exceed_gpu(double bytes, const Experiment& experiment, const RunOptions& options) {
   std::string why_not;
@@ -164,6 +179,7 @@ Data load_data(const Experiment& experiment, const RunOptions& options, const st
   if (former && former->goes_on) context.streams = was_streamed(former->run.position.data);
   Data data = of_dataset(experiment, [&] { return experiment.params.dataset->load(context); });
   print_warnings(warnings);
+  check_blanks(experiment, data);
   if (former && data.vocabulary != former->run.meaning.vocabulary)
     fail(ErrorKind::config, former->run.file.path, ": its net was trained on ",
          former->run.meaning.vocabulary.empty() ? text("no text")

@@ -111,6 +111,11 @@ class Sequences(Case):
         np.savez(self.path("d.npz"), **wrong)
         self.assertIn("row 0, label 1 is 2: with 4 classes labels are whole numbers from 0 to 3, and -1 behind the last one of a row",
                       self.neon(spec, "-e", "1", code=3).err)
+        wrong["y_train"][0], wrong["y_test"] = y[0], y_test.copy()
+        wrong["y_test"][4, 0] = 0
+        np.savez(self.path("d.npz"), **wrong)
+        self.assertIn("d.npz: test sample 4 has the label 0, which is the blank of the cost; number labels from 1, or give",
+                      self.neon(spec, "-e", "1", code=3).err)
         np.savez(self.path("d.npz"), **arrays)
         for change, says in (("sequences=false", "label_sequences: is for samples that are sequences; give sequences: true, too"),
                              ("lshape=[27]", "sequences: is for samples (T,F) of T steps, a sample of")):
