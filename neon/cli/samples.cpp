@@ -46,6 +46,11 @@ Format format_of(const std::string& path) {
   return Format::none;
 }
 
+bool is_text_name(const std::string& path) {
+  const std::string small = lower(path);
+  return small.ends_with(".txt") || small.ends_with(".txt.gz");
+}
+
 Tensor read_array(const std::string& path, Format format, const StoredData& stored) {
   if (format == Format::csv) return read_table(read_maybe_gzip(path), path, stored);
   if (format == Format::npz) return read_npz_inputs(path, path, stored);
@@ -157,6 +162,9 @@ class Opener {
     if (folder_exists(path) || is_tar_name(path) || (!there && is_pattern(path))) return add_store(path);
     if (!there) fail(ErrorKind::data, path, ": there is no such file", nearest_file(path));
     const Format format = format_of(path);
+    if (!stored_.vocabulary.empty() && format == Format::csv && !is_text_name(path))
+      fail(ErrorKind::config, path,
+           ": the net takes texts, one a line, and not the cells of a table; save the texts as ", "a .txt file");
     const bool may_be_sequences =
         format == Format::csv || format == Format::npy || (format == Format::none && !stored_.vocabulary.empty());
     if (stored_.sequence && may_be_sequences)

@@ -180,6 +180,17 @@ class Texts(Case):
         # The net is small, and so is its file, although it has the texts of all tokens.
         self.assertLess(len(self.read("m.safetensors")), 400_000)
 
+    def test_tokens_with_their_texts(self):
+        self.write("merges.txt", "#version: 0.2\na b\nab c\n")
+        # GPT-2's numbers: "a" is 64, "b" 65, "c" 66; the pairs are 256 and 257.
+        self.write("a.bin", struct.pack("<200H", *[257, 64, 66, 65] * 50))
+        spec = self.spec(SPEC.replace("Text: {path: a.txt, steps: 6", "Tokens: {path: a.bin, merges: merges.txt, steps: 8"), "t.yaml")
+        self.assertIn("259 classes", self.neon("check", spec).out)
+        self.neon(spec, "-r", "1", "-e", "30", "-s", "m.safetensors")
+        out = self.neon("sample", "m.safetensors", "--prompt", "abcacb", "--length", "8", "--temperature", "0").out
+        self.assertEqual(out, "abcacb" * 3 + "\n")
+        self.refused(2, "check", spec, "--set", "dataset.Tokens.tokens=50257", says="tokens: 50257, but the vocabulary has 259")
+
     def test_pieces_of_another_length_are_evaluated_alike(self):
         self.neon(self.text, "-r", "1", "-e", "2", "-s", "m.safetensors")
         costs = {steps: self.neon("eval", "m.safetensors", "--set", f"dataset.Text.steps={steps}", "--set", "batch_size=1").out
