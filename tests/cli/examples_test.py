@@ -128,7 +128,7 @@ def noise(name, samples):
 
 
 # For want of their data, or of the hours.
-UNMEASURED = {*TIMED_SEQUENCES, "text/shakespeare-gpt", "text/imdb-lstm", "text/ptb-words", "convnet/cifar10-allcnn",
+UNMEASURED = {*TIMED_SEQUENCES, "text/imdb-lstm", "text/ptb-words", "convnet/cifar10-allcnn",
               "convnet/cifar10-msra", "convnet/i1k-alexnet-lrn", "mlp/mnist-branch", "mlp/mnist-merge",
               "mlp/mnist-small"}
 
