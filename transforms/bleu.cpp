@@ -28,14 +28,14 @@ Expr numbers_along(Expr like, int axis, int64_t count) {
   return cast(Expr(like.graph(), iota(like.graph(), Shape{1, 1, 1}.with(axis, count), axis)), like.dtype());
 }
 
-// Labels (N,T) in the type of `weight`, without those below 0 between them: -1 stands behind.
+// Labels (N,T) in that type, without the -1 between them, which stands behind.
 Expr compacted(Expr labels, DType dtype) {
   const int64_t samples = labels.shape()[0], steps = labels.shape()[1];
   const Expr x = reshape(cast(labels, dtype), {samples, steps, 1});
   const Expr counts = apply("greater_equal", x, x.constant(0));
   const Expr earlier = apply("less", numbers_along(x, 1, steps), numbers_along(x, 2, steps));  // step j before step i
   const Expr place = reshape(sum(counts * earlier, {1}), {samples, steps, 1});
-  const Expr there = apply("equal", place, numbers_along(x, 2, steps)) * counts;
+  const Expr there = apply("equal", place, numbers_along(x, 2, steps));
   return reshape(sum(there * (x + 1.0), {1}), {samples, steps}) - 1.0;
 }
 
@@ -45,7 +45,7 @@ class Runs {
   Runs(Expr a, Expr b) {
     const Shape &x = a.shape(), &y = b.shape();
     const Expr rows = reshape(a, {x[0], x[1], 1}), columns = reshape(b, {y[0], 1, y[1]});
-    one_ = same_ = apply("equal", rows, columns) * apply("greater_equal", rows, rows.constant(0));
+    one_ = same_ = apply("equal", rows, columns);
   }
   // (N,T-n+1,L-n+1)
   Expr same() const { return same_; }
@@ -78,15 +78,16 @@ struct BLEU : Parametrized<Metric, BleuParams> {
     std::vector<Expr> out = {total(are_labels(x)), total(are_labels(t))};
     Runs own(x, x), found(x, t);
     Expr runs = are_labels(x);  // (N,T-n+1): a run begins at this step
+    const Expr nothing = total(x * 0.0);
     for (int64_t n = 1; n <= params.most; ++n) {
       const int64_t starts = x.shape()[1] - n + 1, others = t.shape()[1] - n + 1;
       if (n > 1 && starts > 0) {
         own.lengthen();
-        runs = part_of(runs, 1, 0, starts) * part_of(are_labels(x), 1, n - 1, starts);
+        runs = part_of(are_labels(x), 1, n - 1, starts);  // with the last label of a run, those before are there
         if (others > 0) found.lengthen();
       }
-      out.push_back(starts > 0 && others > 0 ? total(runs * clipped(own, found, starts)) : total(x * 0.0));
-      out.push_back(starts > 0 ? total(runs) : total(x * 0.0));
+      out.push_back(starts > 0 && others > 0 ? total(runs * clipped(own, found, starts)) : nothing);
+      out.push_back(starts > 0 ? total(runs) : nothing);
     }
     return out;
   }

@@ -62,6 +62,14 @@ void check_metric(const Setting& one, const Arithmetic& arithmetic) {
 
 }  // namespace
 
+TEST_CASE("sets without a label have no wrong one") {
+  for (const char* name : {"EditDistance", "ExactMatch", "BLEU"}) {
+    INFO(name);
+    const auto metric = Registry<Metric>::get().create(yaml_of(name));
+    CHECK(metric->finish(std::vector<std::vector<double>>(10, {0.0}), 0) == std::vector<double>{0});
+  }
+}
+
 TEST_CASE("metrics over a set are those of the golden file", "[device]") {
   const Setting cases = golden("transforms/golden/metrics.json");
   for (const Arithmetic& arithmetic : arithmetics())

@@ -97,6 +97,9 @@ def metrics():
     case({"BLEU": {"most": 2, "brevity_penalty": False}}, [bleu(pairs, 2, False)])
     case({"BLEU": {"most": 3}}, [bleu(same, 3)], x, x)
     case("BLEU", [0.0], rows([[5], [5], [5], [5], [5], [5]], 2), rows([[1, 1, 1, 1, 1]] * 6, 5))
+    short = [b[:3] for b in labels]
+    case("BLEU", [0.0], rows([b + [1] for b in short], 6), rows(short, 3))
+    case({"BLEU": {"most": 3}}, [bleu([(b + [1], b) for b in short][:5], 3)], rows([b + [1] for b in short], 6), rows(short, 3))
     longer = [b + [0, 1, 0, 1] for b in labels]
     case("BLEU", [bleu(list(zip(longer, labels))[:5])], rows(longer, 11))
     return cases
