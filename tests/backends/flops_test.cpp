@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "backends/graph/expression.h"
+#include "backends/graph/label_sequences.h"
 #include "backends/graph/ops.h"
 #include "backends/graph/windows.h"
 
@@ -41,6 +42,20 @@ TEST_CASE("a convolution and both of its gradients multiply as often") {
               graph.producer(y).attributes.with("sizes", std::vector<int64_t>{3, 2}));
     CHECK(flops_of_last(graph) == expected);
   }
+}
+
+TEST_CASE(
+    "each step of CTC takes six operations for each label, and each blank around them; its gradient twice as many") {
+  Graph graph;
+  const auto given = [&](const char* name, DType dtype, const Shape& shape) { return graph.input(name, dtype, shape); };
+  const Value z = given("z", DType::f32, {2, 7, 5}), labels = given("labels", DType::i32, {2, 3}),
+              lengths = given("lengths", DType::i32, {2});
+  const Value cost = ctc(graph, z, labels, lengths, 0);
+  CHECK(flops_of_last(graph) == 2 * 7 * (3 + 4) * 6);
+  graph.add(ops::ctc_grad, {z, labels, lengths, cost}, {{"blank", int64_t(0)}});
+  CHECK(flops_of_last(graph) == 2 * 2 * 7 * (3 + 4) * 6);
+  edit_distance(graph, labels, given("other", DType::i32, {2, 4}));
+  CHECK(flops_of_last(graph) == 3 * 2 * 3 * 4);
 }
 
 TEST_CASE("products multiply and add, whichever operand is transposed") {
