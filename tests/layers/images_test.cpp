@@ -321,6 +321,7 @@ std::string step_error(const std::string& yaml) {
 
 TEST_CASE("filters and windows over steps are one number, and what does not fit sequences is one line") {
   CHECK(step_error("Conv: {fshape: 3, nofm: 2, init: Kaiming}") == "");
+  CHECK(step_error("Conv: {fshape: 9, nofm: 2, padding: 1, init: Kaiming}") == "");
   CHECK(step_error("Conv: {fshape: {S: 3, K: 2}, init: Kaiming, strides: {str_w: 2}}") == "");
   CHECK_THAT(step_error("Conv: {fshape: [3, 3, 2], init: Kaiming}"),
              Contains("fshape [3, 3, 2] has 3 numbers, sequences (T,F) have one axis, the steps; give one number"));
@@ -337,4 +338,27 @@ TEST_CASE("filters and windows over steps are one number, and what does not fit 
   CHECK_THAT(step_error("Pooling: 8"), Contains("a window of 8 steps does not fit in sequences of 7 steps"));
   CHECK_THAT(step_error("Pooling: {fshape: 2, padding: 2}"),
              Contains("padding of 2 must be less than the window of 2"));
+}
+
+TEST_CASE("sequences are as long as windows fit into them and their padding, and at least one step") {
+  Graph graph;
+  LayerContext context(graph, true, DType::f32, 0);
+  context.layer = "L";
+  Expr x(graph, graph.input("x", DType::f32, {9, 9, 4}));
+  context.mark_sequence(x);
+  context.set_lengths(x, graph.input("lengths", DType::i32, {9}));
+  const auto layer =
+      Registry<Layer>::get().create(yaml_of("Conv: {fshape: 4, nofm: 2, strides: 3, padding: 1, init: Kaiming}"));
+  const Expr y = apply_layer(*layer, context, {x});
+  graph.output("lengths", context.lengths(y));
+  Variables variables;
+  const auto program = compile_for_cpu(graph, variables, {});
+  const int32_t lengths[] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+  program->bind("lengths", lengths);
+  program->run(1);
+  for (int64_t i = 0; i < 9; ++i) {
+    int64_t windows = 0;
+    while (3 * windows + 4 <= lengths[i] + 2) ++windows;
+    CHECK(program->output("lengths").at(i) == double(std::max<int64_t>(windows, 1)));
+  }
 }
