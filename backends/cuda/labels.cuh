@@ -1,5 +1,5 @@
-// Sums over the paths that give a sample's labels, as in backends/cpu/ctc.cpp, and the distance of two sequences. A block
-// works on a sample; its threads have the states of a step, or the cells of a diagonal.
+// Sums over the paths that give a sample's labels, as in backends/cpu/ctc.cpp, and the distance of two sequences. A
+// block works on a sample; its threads have the states of a step, or the cells of a diagonal.
 // clang-format off
 
 __device__ __forceinline__ double impossible() { return -__longlong_as_double(0x7ff0000000000000ll); }

@@ -5,10 +5,10 @@ template <typename T>
 constexpr bool kIsBf16 = false;
 template <>
 constexpr bool kIsBf16<bf16> = true;
-#define NEON_MMA(TYPE)                                                                                        \
-  asm("mma.sync.aligned.m16n8k16.row.col.f32." TYPE "." TYPE                                                  \
-      ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"                                  \
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])                                                        \
+#define NEON_MMA(TYPE)                                                       \
+  asm("mma.sync.aligned.m16n8k16.row.col.f32." TYPE "." TYPE                 \
+      ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])                       \
       : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1))
 template <typename T>
 __device__ __forceinline__ void multiply_add(float (&d)[4], u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1) {
@@ -20,8 +20,8 @@ __device__ __forceinline__ void multiply_add(float (&d)[4], u32 a0, u32 a1, u32 
 template <typename T, int kRows, int kInner, int kInnerParts>
 struct TensorProduct {
   static constexpr int kRowParts = kWarps / kInnerParts;
-  static constexpr int kTiles = quotient_up(quotient_up(kRows, 16), kRowParts);       // of 16 rows, of a warp
-  static constexpr int kChunks = quotient_up(quotient_up(kInner, 32), kInnerParts);   // of 32 numbers, of a warp
+  static constexpr int kTiles = quotient_up(quotient_up(kRows, 16), kRowParts);      // of 16 rows, of a warp
+  static constexpr int kChunks = quotient_up(quotient_up(kInner, 32), kInnerParts);  // of 32 numbers, of a warp
   static constexpr int kPaddedInner = kChunks * kInnerParts * 32;
   static constexpr int kStride = kTiles * kRowParts * 16 + 4;  // which spreads a warp's sums over all banks
   static constexpr int kSums = kInnerParts * kBatch * kStride, kStage = 0;
@@ -108,7 +108,7 @@ struct PlainProduct {
   static constexpr int kAllRows = kRows <= 8 ? 8 : kRows <= 16 ? 16 : kRows <= 32 ? 32 : kRows <= 64 ? 64 : 128;
   static constexpr int kOfLane = kAllRows == 8 ? 1 : kAllRows == 128 ? 4 : 2;
   static constexpr int kLanes = kAllRows / kOfLane, kApart = 32 / kLanes;
-  static constexpr int kTogether = kBatch % 16 ? 8 : 16;              // samples
+  static constexpr int kTogether = kBatch % 16 ? 8 : 16;  // samples
   // Numbers of a sample that a warp reads at once, so many packs of four a lane.
   static constexpr int kLeast = 256 / kTogether, kNeeded = rounded_up(quotient_up(kInner, kWarps), kLeast);
   static constexpr int kPiece = kNeeded < 4 * kLeast ? kNeeded : 4 * kLeast, kPacks = 2 * kPiece / kLeast;

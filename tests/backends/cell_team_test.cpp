@@ -27,13 +27,14 @@ std::map<std::string, Tensor> cell_results(const CellGraphCase& c, DType dtype, 
 
 const std::vector<CellGraphCase>& shared_cells() {
   // With few samples threads share units; of 100 units the last share has four.
-  static const std::vector<CellGraphCase> cells = {{"lstm", "lstm", 2, 30, 100, false, true, true},
-                                                   {"lstm, backwards", "lstm", 3, 20, 97, true, false, false},
-                                                   {"gru", "gru", 2, 40, 100, false, true},
-                                                   {"gru, backwards", "gru", 3, 40, 70, true, true},
-                                                   {"simple", "recurrent", 2, 90, 100, false, true},
-                                                   {"logistic", "recurrent", 1, 70, 130, true, false, false, "logistic"},
-                                                   {"many samples", "lstm", 70, 5, 33, false, true}};
+  static const std::vector<CellGraphCase> cells = {
+      {"lstm", "lstm", 2, 30, 100, false, true, true},
+      {"lstm, backwards", "lstm", 3, 20, 97, true, false, false},
+      {"gru", "gru", 2, 40, 100, false, true},
+      {"gru, backwards", "gru", 3, 40, 70, true, true},
+      {"simple", "recurrent", 2, 90, 100, false, true},
+      {"logistic", "recurrent", 1, 70, 130, true, false, false, "logistic"},
+      {"many samples", "lstm", 70, 5, 33, false, true}};
   return cells;
 }
 
