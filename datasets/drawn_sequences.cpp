@@ -3,8 +3,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "datasets/dataset.h"
-#include "neon/core/random.h"
+#include "datasets/drawn_set.h"
 
 namespace neon {
 
@@ -26,40 +25,21 @@ struct CopyParams {
 };
 
 // Tokens 0 to symbols - 1 are the symbols; then come the mark that ends them and the blank that asks for a symbol.
-class CopyTask : public Parametrized<Dataset, CopyParams> {
+class CopyTask : public DrawnSet<CopyParams> {
  public:
-  using Parametrized::Parametrized;
-
-  Data load(const DataContext& context) const override {
-    Data out;
-    const uint64_t seed = params.seed.value_or(context.seed);
-    out.meaning() = meaning();
-    out.source = kSource;
-    out.train = draw(params.ntrain, Stream(seed, "copy/train"));
-    out.test = draw(params.ntest, Stream(seed, "copy/test"));
-    return finish(std::move(out), context);
-  }
-
-  DataCheck check(const DataContext&) const override {
-    DataCheck out;
-    out.found = true;
-    out.source = kSource;
-    out.meaning() = meaning();
-    out.label_of = LabelOf::step;
-    out.target = {steps()};
-    out.train_size = params.ntrain;
-    out.test_size = params.ntest;
-    return finish(out);
-  }
+  using DrawnSet::DrawnSet;
 
  private:
-  static constexpr const char* kSource = "drawn symbols";
+  const char* source() const override { return "drawn symbols"; }
+  const char* streams() const override { return "copy"; }
+  Shape target() const override { return {steps()}; }
   int64_t steps() const { return 2 * params.length + 1; }
 
-  SampleMeaning meaning() const {
+  SampleMeaning meaning() const override {
     SampleMeaning out;
     out.sample = {steps()};
     out.sequence = true;
+    out.label_of = LabelOf::step;
     out.ragged = params.ragged;
     out.dtype = DType::i32;
     out.tokens = params.symbols + 2;
@@ -68,7 +48,7 @@ class CopyTask : public Parametrized<Dataset, CopyParams> {
   }
 
   // inputs (n,T) and targets (n,T): symbols, the mark, blanks; targets are -1 until the blanks.
-  Split draw(int64_t n, Stream stream) const {
+  Split draw(int64_t n, Stream stream) const override {
     Split out;
     if (n == 0) return out;
     out.inputs = Tensor(DType::i32, {n, steps()});

@@ -1,6 +1,5 @@
 // Random strings and their reversal: the smallest task of a net that reads one sequence and predicts another.
-#include "datasets/dataset.h"
-#include "neon/core/random.h"
+#include "datasets/drawn_set.h"
 
 namespace neon {
 
@@ -22,39 +21,20 @@ struct ReversalParams {
 };
 
 // Tokens and classes 0 to symbols - 1 are the symbols; one more class ends the target.
-class Reversal : public Parametrized<Dataset, ReversalParams> {
+class Reversal : public DrawnSet<ReversalParams> {
  public:
-  using Parametrized::Parametrized;
-
-  Data load(const DataContext& context) const override {
-    Data out;
-    const uint64_t seed = params.seed.value_or(context.seed);
-    out.meaning() = meaning();
-    out.source = kSource;
-    out.train = draw(params.ntrain, Stream(seed, "reversal/train"));
-    out.test = draw(params.ntest, Stream(seed, "reversal/test"));
-    return finish(std::move(out), context);
-  }
-
-  DataCheck check(const DataContext&) const override {
-    DataCheck out;
-    out.found = true;
-    out.source = kSource;
-    out.meaning() = meaning();
-    out.label_of = LabelOf::step;
-    out.target = {params.length + 1};
-    out.train_size = params.ntrain;
-    out.test_size = params.ntest;
-    return finish(out);
-  }
+  using DrawnSet::DrawnSet;
 
  private:
-  static constexpr const char* kSource = "drawn strings";
+  const char* source() const override { return "drawn strings"; }
+  const char* streams() const override { return "reversal"; }
+  Shape target() const override { return {params.length + 1}; }
 
-  SampleMeaning meaning() const {
+  SampleMeaning meaning() const override {
     SampleMeaning out;
     out.sample = {params.length};
     out.sequence = true;
+    out.label_of = LabelOf::step;
     out.ragged = params.ragged;
     out.dtype = DType::i32;
     out.tokens = params.symbols;
@@ -69,7 +49,7 @@ class Reversal : public Parametrized<Dataset, ReversalParams> {
   }
 
   // inputs (n,T) and targets (n,T+1), the end included; -1 behind both.
-  Split draw(int64_t n, Stream stream) const {
+  Split draw(int64_t n, Stream stream) const override {
     Split out;
     if (n == 0) return out;
     const int64_t steps = params.length;

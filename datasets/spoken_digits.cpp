@@ -3,8 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "datasets/dataset.h"
-#include "neon/core/random.h"
+#include "datasets/drawn_set.h"
 
 namespace neon {
 
@@ -27,38 +26,19 @@ struct SpokenParams {
 
 // A digit is three sounds of one to three frames each; up to two silent frames stand before each digit and at the end.
 // Class 0 is the blank of CTC, class d + 1 the digit d.
-class SpokenDigits : public Parametrized<Dataset, SpokenParams> {
+class SpokenDigits : public DrawnSet<SpokenParams> {
  public:
-  using Parametrized::Parametrized;
-
-  Data load(const DataContext& context) const override {
-    Data out;
-    const uint64_t seed = params.seed.value_or(context.seed);
-    out.meaning() = meaning();
-    out.source = kSource;
-    out.train = draw(params.ntrain, Stream(seed, "spoken/train"));
-    out.test = draw(params.ntest, Stream(seed, "spoken/test"));
-    return finish(std::move(out), context);
-  }
-
-  DataCheck check(const DataContext&) const override {
-    DataCheck out;
-    out.found = true;
-    out.source = kSource;
-    out.meaning() = meaning();
-    out.target = {params.digits};
-    out.train_size = params.ntrain;
-    out.test_size = params.ntest;
-    return finish(out);
-  }
+  using DrawnSet::DrawnSet;
 
  private:
-  static constexpr const char* kSource = "drawn recordings of digits";
+  const char* source() const override { return "drawn recordings of digits"; }
+  const char* streams() const override { return "spoken"; }
+  Shape target() const override { return {params.digits}; }
   static constexpr int64_t kSounds = 3, kMostFrames = 3, kMostSilence = 2, kDigits = 10;
 
   int64_t frames() const { return params.digits * (kSounds * kMostFrames + kMostSilence) + kMostSilence; }
 
-  SampleMeaning meaning() const {
+  SampleMeaning meaning() const override {
     SampleMeaning out;
     out.sample = {frames(), params.features};
     out.sequence = out.ragged = true;
@@ -70,7 +50,7 @@ class SpokenDigits : public Parametrized<Dataset, SpokenParams> {
   }
 
   // inputs (n,T,F), NaN behind the last frame; targets (n,digits), -1 behind the last digit.
-  Split draw(int64_t n, Stream stream) const {
+  Split draw(int64_t n, Stream stream) const override {
     Split out;
     if (n == 0) return out;
     out.inputs = Tensor(DType::f32, {n, frames(), params.features});

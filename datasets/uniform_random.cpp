@@ -1,6 +1,5 @@
 // Noise with random labels: for timing and for checks that a net cannot learn what is not there.
-#include "datasets/dataset.h"
-#include "neon/core/random.h"
+#include "datasets/drawn_set.h"
 
 namespace neon {
 
@@ -27,9 +26,9 @@ struct UniformParams {
   }
 };
 
-class UniformRandom : public Parametrized<Dataset, UniformParams> {
+class UniformRandom : public DrawnSet<UniformParams> {
  public:
-  explicit UniformRandom(UniformParams given) : Parametrized(std::move(given)) {
+  explicit UniformRandom(UniformParams given) : DrawnSet(std::move(given)) {
     const size_t axes = params.nin.size();
     if (params.tokens > 0 && (params.bytes || params.nout == 0 || axes != 1))
       fail(ErrorKind::config, "tokens are whole numbers that no net can return: with tokens, give nin one number of ",
@@ -39,31 +38,11 @@ class UniformRandom : public Parametrized<Dataset, UniformParams> {
            "nout the classes");
   }
 
-  Data load(const DataContext& context) const override {
-    Data data;
-    const uint64_t seed = params.seed.value_or(context.seed);
-    data.train = draw(params.ntrain, Stream(seed, "uniform_random/train"));
-    data.test = draw(params.ntest, Stream(seed, "uniform_random/test"));
-    data.meaning() = meaning();
-    data.source = source();
-    return finish(std::move(data), context);
-  }
-
-  DataCheck check(const DataContext&) const override {
-    DataCheck out;
-    out.found = true;
-    out.source = source();
-    out.meaning() = meaning();
-    if (params.each_step) out.target = {params.nin[0]};
-    out.train_size = params.ntrain;
-    out.test_size = params.ntest;
-    return finish(out);
-  }
-
  private:
   DType dtype() const { return params.tokens > 0 ? DType::i32 : params.bytes ? DType::u8 : DType::f32; }
   bool has_pixels() const { return params.nin.size() == 3; }
-  SampleMeaning meaning() const {
+  Shape target() const override { return params.each_step ? Shape{params.nin[0]} : Shape{}; }
+  SampleMeaning meaning() const override {
     SampleMeaning out;
     out.sample = Shape{std::span<const int64_t>(params.nin)};
     out.channels_last = has_pixels();
@@ -75,11 +54,12 @@ class UniformRandom : public Parametrized<Dataset, UniformParams> {
     if (params.each_step) out.label_of = LabelOf::step;
     return out;
   }
-  const char* source() const {
+  const char* streams() const override { return "uniform_random"; }
+  const char* source() const override {
     return params.tokens > 0 ? "drawn tokens" : params.bytes ? "drawn bytes" : "drawn uniformly from [0, 1)";
   }
 
-  Split draw(int64_t n, Stream stream) const {
+  Split draw(int64_t n, Stream stream) const override {
     if (n == 0) return {};
     Shape sample{std::span<const int64_t>(params.nin)};
     if (has_pixels()) sample = {sample[1], sample[2], sample[0]};
