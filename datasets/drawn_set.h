@@ -1,4 +1,4 @@
-// What sets that the program draws itself have in common.
+// Sets that the program draws itself, from streams of a seed.
 #pragma once
 #include "datasets/dataset.h"
 #include "neon/core/random.h"
