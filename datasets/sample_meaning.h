@@ -91,6 +91,10 @@ struct SampleMeaning {
   SampleMeaning& meaning() { return *this; }
   const SampleMeaning& meaning() const { return *this; }
 
+  // Whether the target of each step of a text is the token of the next one.
+  bool foretells_tokens() const {
+    return label_of == LabelOf::step && tokens > 0 && tokens == classes && (streams || !vocabulary.empty());
+  }
   // The file does not give the meaning of the axes of other arrays.
   Axes axes() const {
     if (sequence) {

@@ -69,6 +69,9 @@ TokenFiles::File TokenFiles::open(const std::string& path, const std::string& ty
              bytes - out.header, " bytes follow");
     }
   }
+  if (type == "auto" && !out.header && !lower(path).ends_with(".bin"))
+    fail(ErrorKind::config, path, ": is no .bin or .npy file, as tokens are; give type: uint16 or uint32 if it holds ",
+         "such numbers. The data set Text reads texts");
   if ((bytes - out.header) % out.item)
     fail(ErrorKind::data, path, ": its ", bytes, " bytes are not a whole number of tokens of ", out.item, " bytes");
   out.count = (bytes - out.header) / out.item;

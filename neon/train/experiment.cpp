@@ -103,10 +103,17 @@ void Experiment::fit(const StepGraph& graph, const DataLayout& layout) {
 }
 
 std::vector<std::string> Experiment::advice(const StepGraph& graph, const DataLayout& layout) const {
-  const std::string line = params.cost->advice(graph.outputs, layout.classes);
-  if (line.empty()) return {};
-  const std::string place = place_of("cost").to_string();
-  return {text("warning: ", place, place.empty() ? "" : ": ", "cost: ", class_name_of(params.cost), line)};
+  std::vector<std::string> out;
+  const auto warn = [&](const char* key, const std::string& line) {
+    const std::string place = place_of(key).to_string();
+    out.push_back(text("warning: ", place, place.empty() ? "" : ": ", line));
+  };
+  if (const std::string line = params.cost->advice(graph.outputs, layout.classes); !line.empty())
+    warn("cost", text("cost: ", class_name_of(params.cost), line));
+  if (const std::string layer = network().sees_all_steps(); !layer.empty() && layout.foretells_tokens())
+    warn("layers", text("layer ", layer, " sees the steps that follow. The target of a step is the token of the next ",
+                        "one, which the net can copy; attention and convolutions with causal: true do not see it"));
+  return out;
 }
 
 namespace {

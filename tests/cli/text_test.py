@@ -46,6 +46,24 @@ class Texts(Case):
         self.write("a.txt", TEXT)
         self.text = self.spec(SPEC, "text.yaml")
 
+    def test_a_net_that_sees_the_token_to_foretell_is_told_so(self):
+        spec = """\
+dataset: {Text: {path: a.txt, steps: 12, streams: STREAMS}}
+layers:
+  - Embedding: {embedding_dim: 8, init: {Gaussian: {scale: 0.1}}}
+  - MultiHeadAttention: {heads: 2, causal: CAUSAL, init: GlorotUniform}
+  - Affine: {nout: classes, init: GlorotUniform, activation: Softmax}
+cost: CrossEntropyMulti
+optimizer: Adam
+batch_size: 2
+"""
+        for streams in "true", "false":
+            for causal in "true", "false":
+                path = self.spec(spec.replace("STREAMS", streams).replace("CAUSAL", causal), f"{streams}-{causal}.yaml")
+                told = self.neon("check", path)
+                warned = "layer MultiHeadAttention_0 sees the steps that follow" in told.out + told.err
+                self.assertEqual(warned, causal == "false", told)
+
     def test_a_net_learns_a_text_and_goes_on_with_it(self):
         result = self.neon(self.text, "-r", "1", "-e", "40", "-s", "m.safetensors")
         # The letter after the first one of each of the four streams is not known: 4 of 48.

@@ -163,6 +163,9 @@ TEST_CASE("files that hold no tokens are refused") {
                     cut = dir.write("cut.bin", with_header(20240520, 1, "abcd", 2) + "ab"),
                     wide = dir.write("wide.bin", with_header(20240520, 1, "abcd", 2));
   CHECK(refusal({{"path", odd}}) == "data: " + odd + ": its 3 bytes are not a whole number of tokens of 2 bytes");
+  const std::string words = dir.write("words.txt", "a text");
+  CHECK_THAT(refusal({{"path", words}}), Catch::Contains("is no .bin or .npy file, as tokens are"));
+  CHECK(make("Tokens", {{"path", words}, {"type", "uint16"}, {"steps", "1"}})->load(offline()).tokens == 0x7478 + 1);
   CHECK(refusal({{"path", empty}}) == "data: " + empty + " (uint16): there are no tokens");
   CHECK(refusal({{"path", one}}) ==
         "data: " + one +
