@@ -80,11 +80,7 @@ TableColumns columns_of(const CsvParams& params, const Table& table, const Table
 
 class CSV : public Parametrized<Dataset, CsvParams> {
  public:
-  explicit CSV(CsvParams given) : Parametrized(std::move(given)) {
-    double part = 0;
-    if (parse_number(params.test, part) && !(part >= 0 && part < 1))
-      fail(ErrorKind::config, "test: ", params.test, " is neither a file nor a share from 0 to below 1");
-  }
+  explicit CSV(CsvParams given) : Parametrized(std::move(given)) { check_test_part(params.test); }
 
   Data load(const DataContext& context) const override {
     return load_file(find_data_file(params.path, context), context);

@@ -136,11 +136,7 @@ struct TextClassesParams : LabelledTextParams {
 
 class TextClasses : public Parametrized<Dataset, TextClassesParams> {
  public:
-  explicit TextClasses(TextClassesParams given) : Parametrized(std::move(given)) {
-    double part = 0;
-    if (parse_number(params.test, part) && !(part >= 0 && part < 1))
-      fail(ErrorKind::config, "test: ", params.test, " is neither a file nor a share from 0 to below 1");
-  }
+  explicit TextClasses(TextClassesParams given) : Parametrized(std::move(given)) { check_test_part(params.test); }
 
   Data load(const DataContext& context) const override {
     std::string missing;

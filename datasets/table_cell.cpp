@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "neon/core/error.h"
 #include "neon/core/text.h"
 
 namespace neon {
@@ -37,6 +38,12 @@ bool parse_number(std::string_view cell, double& out) {
   // from_chars does not say whether such a number is too large or too small.
   if (error == std::errc::result_out_of_range) out = std::strtod(std::string(cell).c_str(), nullptr);
   return !std::isnan(out);
+}
+
+void check_test_part(const std::string& test) {
+  double part = 0;
+  if (parse_number(test, part) && !(part >= 0 && part < 1))
+    fail(ErrorKind::config, "test: ", test, " is neither a file nor a share from 0 to below 1");
 }
 
 bool parse_f32(std::string_view cell, double& out) { return parse_number(cell, out) && std::isfinite(float(out)); }

@@ -32,6 +32,10 @@ bool parse_number(std::string_view cell, double& out);
 // The same for a number that is finite in f32.
 bool parse_f32(std::string_view cell, double& out);
 
+// Throws a config error where `test`, a data set's parameter, is a number but no share from 0 to below 1: otherwise it
+// names a file.
+void check_test_part(const std::string& test);
+
 // The message for a cell that parse_f32 refuses: "expected a number, found 'red'" with `advice` for a text.
 std::string no_f32_text(std::string_view cell, const MissingMarks& missing, std::string_view advice = "");
 

@@ -249,7 +249,7 @@ Expr as_steps(const LayerContext& context, Expr x);
 // y (N T, ...) made of as_steps(x), as a sequence (N,T, ...); y itself where x is no sequence.
 Expr in_sequence(LayerContext& context, Expr y, Expr x);
 
-// Where texts go on, of the one step that x (N,1,...) has: all steps up to now (N,places,...), each at its place.
+// All steps up to the one in x (N,1,...), each at its place: (N,places,...). Only where texts go on.
 Expr kept_steps(LayerContext& context, const std::string& name, Expr x);
 
 // 1 for each step of the sequences x before their lengths and 0 for padding, (N,T,1) in f32 or f64; without a value

@@ -51,7 +51,7 @@ class StepRows {
       load_(stored(first(row, share) + part * units_), spare + part * share.units, share.units);
     return {spare, share.units};
   }
-  // Where to write them; keep() must follow with the same arguments.
+  // The places to write them to; keep() must follow with the same arguments.
   RowParts<R> place(int64_t row, const CellShare& share, R* spare) const {
     if (whole_) return {base_ + first(row, share), units_};
     return {spare, share.units};

@@ -177,7 +177,7 @@ batch_size: 2
         self.assertEqual(tensors(self.path("part.safetensors"))[0], runs["text"])
         self.write("b.bin", b"\0\0\1\0" * 40)
         self.neon("eval", "part.safetensors", "--set", "dataset.Tokens.path=b.bin")
-        # Of the 80 tokens the last 16 are validation tokens, and only these are read.
+        # The last 16 of the 80 tokens are validation tokens, and only these are read.
         self.write("b.bin", b"\3\0\1\0" * 40)
         self.refused(3, "eval", "part.safetensors", "--set", "dataset.Tokens.path=b.bin",
                      says="b.bin: token 64 is 3; they must be below 3, the number of different tokens")

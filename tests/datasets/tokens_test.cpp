@@ -186,7 +186,7 @@ TEST_CASE("files that hold no tokens are refused") {
         "leave one of them out");
   CHECK(refusal({{"path", dir / "none.bin"}}).find("no such file; looked for ") != std::string::npos);
   CHECK(refusal({{"path", dir / "none_*.bin"}}).find("no such file; looked for ") != std::string::npos);
-  // Where they are read while the run goes on, the sample's reader says so.
+  // The reader of a sample refuses them while the run goes on.
   const Data data = make("Tokens", {{"path", large}, {"tokens", "7"}, {"steps", "2"}})->load(without_room());
   CHECK(error_of([&] { held(*data.train.rows, 2); }) ==
         "data: " + large + ": token 1 is 7; they must be below 7, the number of different tokens");

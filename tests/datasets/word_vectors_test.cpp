@@ -1,4 +1,4 @@
-// Files of word vectors: both formats, which rows they fill, and what is said of other files.
+// Files of word vectors: both formats, the rows that they fill, and refusals of other files.
 #include "datasets/word_vectors.h"
 
 #include <catch2/catch.hpp>

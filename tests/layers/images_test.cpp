@@ -301,7 +301,7 @@ TEST_CASE("features of images are in the order of the data set until a layer of 
 
 namespace {
 
-// What is said of a layer of sequences of seven steps of four features.
+// The refusal of a layer of sequences of seven steps of four features.
 std::string step_error(const std::string& yaml) {
   try {
     Graph graph;

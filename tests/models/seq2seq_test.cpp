@@ -1,5 +1,5 @@
 // Seq2Seq: predictions label by label are those of PyTorch, and of the net that reads its own predictions at once;
-// padding changes none; what is said of wrong nets. Trainings are in golden files that net_test.cpp reads.
+// padding changes none; wrong nets are refused. Trainings are in golden files that net_test.cpp reads.
 #include "models/seq2seq.h"
 
 #include <catch2/catch.hpp>
@@ -64,7 +64,7 @@ std::vector<std::string> pairs() {
                                                    "], name: own}}, " + to_encoder + ", LayerNorm")};
 }
 
-// What an evaluation gives for these strings: the labels that the net predicts, or its outputs for the labels given.
+// An evaluation's results for these strings: the labels that the net predicts, or its outputs for the labels given.
 Tensor evaluated(const std::string& layers, const NetData& data, bool predicts, DType dtype) {
   const Network network = network_of(yaml_of(layers));
   const auto cost = Registry<Cost>::get().create(yaml_of("CrossEntropyMulti"));

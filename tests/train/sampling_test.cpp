@@ -125,7 +125,7 @@ class GrowingText {
   }
   Tensor next(const std::vector<int32_t>& tokens) { return generator_.next(tokens); }
   void reorder(const std::vector<int64_t>& from) { generator_.reorder(from); }
-  // What the net gives after each of the steps of texts (N,kSteps), (N kSteps,kTokens).
+  // The net's outputs (N kSteps,kTokens) after each step of texts (N,kSteps).
   Tensor whole(const Tensor& texts) {
     whole_->bind("tokens", texts.data());
     whole_->set_scalar(kStreamStart, 1);
@@ -210,7 +210,7 @@ TEST_CASE("attention to a text longer than the net was trained with goes on from
     INFO(net);
     GrowingText growing(net, DType::f64);
     for (int64_t t = 0; t < kLong; ++t) {
-      // Of seven steps, the three newest stay before the eighth and before the twelfth.
+      // The three newest of seven steps stay before the eighth and before the twelfth.
       const int64_t first = t < 7 ? 0 : t < 11 ? 4 : 8;
       Tensor seen(DType::i32, {kSequences, kSteps});
       for (int64_t n = 0; n < kSequences; ++n)
