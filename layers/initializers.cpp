@@ -153,6 +153,39 @@ NEON_REGISTER(
     "Normal with deviation sqrt(2 / fan_in) (He et al. 2015); fan_in is R S C of filters (K,R,S,C), R S K of a "
     "Deconv's, nin of a linear layer.");
 
+// neon 0.9's two scales of even distributions.
+struct AutoUniformParams {
+  bool relu = false;
+  static void describe(auto&& p) {
+    p("relu", &AutoUniformParams::relu, "Widens the bounds by sqrt(2), for layers that are rectified.");
+  }
+};
+struct AutoUniform : Parametrized<Initializer, AutoUniformParams> {
+  using Parametrized::Parametrized;
+  void fill(Tensor& t, const Fan& fan, Stream& s) const override {
+    const double limit = std::sqrt((params.relu ? 2.0 : 1.0) / double(fan.in));
+    draw_each(t, s, [&](Stream& from) { return limit * (2 * from.uniform() - 1); });
+  }
+};
+NEON_REGISTER(Initializer, AutoUniform,
+              "Evenly within 1 / sqrt(fan_in); fan_in is R S C of filters (K,R,S,C), nin of a linear layer.");
+
+struct NodeNormalizedParams {
+  double scale = 1;
+  static void describe(auto&& p) { p("scale", &NodeNormalizedParams::scale, "Factor of the bounds.", at_least(0)); }
+};
+struct NodeNormalized : Parametrized<Initializer, NodeNormalizedParams> {
+  using Parametrized::Parametrized;
+  void fill(Tensor& t, const Fan& fan, Stream& s) const override {
+    const double limit = params.scale * std::sqrt(6.0 / double(fan.rows + fan.columns));
+    draw_each(t, s, [&](Stream& from) { return limit * (2 * from.uniform() - 1); });
+  }
+};
+NEON_REGISTER(
+    Initializer, NodeNormalized,
+    "Evenly within scale sqrt(6 / (rows + columns)) of the weight matrix: nout and nin of a linear layer, R S "
+    "C and K of filters. GlorotUniform takes the true fans of filters.");
+
 struct IdentityParams {
   bool local = true;
   static void describe(auto&& p) {

@@ -54,15 +54,18 @@ struct ClipStep {
 };
 
 struct RMSPropParams : ClipStep {
-  double decay_rate = 0.95, learning_rate = 2e-3, epsilon = 1e-6;
+  double decay_rate = 0.95, learning_rate = 2e-3, epsilon = 1e-6, momentum_coef = 0;
   static void describe(auto&& p) {
     p("learning_rate", &RMSPropParams::learning_rate, "Size of a step.", at_least(0));
     p("decay_rate", &RMSPropParams::decay_rate, "Share of the running mean of squares that is kept.", half_open(0, 1));
     p("epsilon", &RMSPropParams::epsilon, "Added inside and outside the root.", above(0));
+    p("momentum_coef", &RMSPropParams::momentum_coef, "Share of the last step that is repeated.", half_open(0, 1),
+      Alias{"momentum"});
     ClipStep::describe(p);
   }
 };
-// s = d s + (1 - d) g^2, p -= rate g / (sqrt(s + e) + e)   (Tieleman and Hinton 2012)
+// s = d s + (1 - d) g^2, p -= rate g / (sqrt(s + e) + e)   (Tieleman and Hinton 2012); with momentum m, as neon 0.9 had
+// it: v = m v - rate g / (sqrt(s + e) + e), p += v
 struct RMSProp : Parametrized<Optimizer, RMSPropParams> {
   using Parametrized::Parametrized;
   double learning_rate() const override { return params.learning_rate; }
@@ -70,7 +73,11 @@ struct RMSProp : Parametrized<Optimizer, RMSPropParams> {
   Expr update(UpdateContext& c) const override {
     Expr s = params.decay_rate * c.state("square") + (1 - params.decay_rate) * square(c.gradient);
     c.set_state("square", s);
-    return c.weight - c.rate * c.gradient / (sqrt(s + params.epsilon) + params.epsilon);
+    const Expr step = c.rate * c.gradient / (sqrt(s + params.epsilon) + params.epsilon);
+    if (params.momentum_coef == 0) return c.weight - step;
+    const Expr v = params.momentum_coef * c.state("velocity") - step;
+    c.set_state("velocity", v);
+    return c.weight + v;
   }
 };
 NEON_REGISTER(Optimizer, RMSProp, "Steps divided by a running root mean square of the gradient.", {"rmsprop"});

@@ -38,6 +38,9 @@ class Metric {
     NEON_ASSERT(of_sequences());
     return {predicted, weight};
   }
+  // Whether sums() are numbers of each sample, (N,1) each: finish() then gets those of all batches, one after the
+  // other.
+  virtual bool keeps_samples() const { return false; }
   // A number for each result, from the sums over all batches and the number of samples that counted.
   virtual std::vector<double> finish(const std::vector<std::vector<double>>& sums, double samples) const = 0;
   virtual std::string objection(int64_t outputs, int64_t classes) const {

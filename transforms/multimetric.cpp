@@ -28,6 +28,7 @@ struct MultiMetric : Parametrized<Metric, MultiMetricParams> {
     if (params.index >= int64_t(outputs.size())) fail_about("metrics", too_few(outputs.size()));
     return params.metric->sums(outputs[size_t(params.index)], t, weight);
   }
+  bool keeps_samples() const override { return params.metric->keeps_samples(); }
   std::vector<double> finish(const std::vector<std::vector<double>>& sums, double samples) const override {
     return params.metric->finish(sums, samples);
   }

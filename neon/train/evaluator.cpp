@@ -82,8 +82,11 @@ std::map<std::string, double> Evaluator::run() {
         const auto found = graph.outputs().find(name);
         if (found == graph.outputs().end()) break;
         const int64_t elements = graph.shape(found->second).elements();
-        if (sums[m].size() <= j) sums[m].emplace_back(size_t(elements), 0.0);
-        for (int64_t k = 0; k < elements; ++k) sums[m][j][size_t(k)] += program_->recorded(name, k, back);
+        if (sums[m].size() <= j) sums[m].emplace_back();
+        std::vector<double>& into = sums[m][j];
+        const size_t first = metrics[m]->keeps_samples() ? into.size() : 0;
+        into.resize(first + size_t(elements));
+        for (int64_t k = 0; k < elements; ++k) into[first + size_t(k)] += program_->recorded(name, k, back);
       }
   };
   int depth = program_->depth("cost");

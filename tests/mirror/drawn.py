@@ -71,6 +71,8 @@ class Training:
             p["learning_rate"] = self.maybe(0.7, 0.01, 0.03, 0.1)
         if kind in ("Adam", "AdamW", "ShiftAdaMax"):
             p["beta_1"] = self.maybe(0.4, 0.0, 0.5)
+        if kind == "RMSProp":
+            p["momentum_coef"] = self.maybe(0.3, 0.5, 0.9)
         if kind in ("RMSProp", "Adagrad", "Adam"):
             p["clip_step"] = self.maybe(0.4, True)
         if kind in ("Adam", "AdamW"):  # 0 would divide noise by its own size

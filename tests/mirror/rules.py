@@ -76,7 +76,8 @@ class Rule:
 
     def RMSProp(self, w, g, rate, s, count, epoch):
         s["square"] = 0.95 * s.get("square", 0) + 0.05 * g * g
-        return w - rate * g / (np.sqrt(s["square"] + 1e-6) + 1e-6)
+        s["velocity"] = self.p.get("momentum_coef", 0) * s.get("velocity", 0) - rate * g / (np.sqrt(s["square"] + 1e-6) + 1e-6)
+        return w + s["velocity"]
 
     def Adagrad(self, w, g, rate, s, count, epoch):
         s["square"] = s.get("square", 0) + g * g

@@ -48,8 +48,9 @@ void check_metric(const Setting& one, const Arithmetic& arithmetic) {
     program->run(uint64_t(batch) + 1);
     for (size_t i = 0; i < parts.size(); ++i) {
       const Tensor out = program->output(std::to_string(i));
-      sums[i].resize(size_t(out.elements()));
-      for (int64_t k = 0; k < out.elements(); ++k) sums[i][size_t(k)] += out.at(k);
+      const size_t first = metric->keeps_samples() ? sums[i].size() : 0;
+      sums[i].resize(first + size_t(out.elements()));
+      for (int64_t k = 0; k < out.elements(); ++k) sums[i][first + size_t(k)] += out.at(k);
     }
     for (int64_t k = 0; k < given.at("weight").elements(); ++k) samples += given.at("weight").at(k);
   }
@@ -102,6 +103,9 @@ TEST_CASE("metrics are named as neon named them, and say what is a share and wha
   CHECK(results("MeanIoU") == "MeanIoU % rises");
   CHECK(results("LogLoss") == "LogLoss");
   CHECK(results("MSE") == "MSE");
+  CHECK(results("AUC: {pos_label: 2}") == "AUC_POS_2 % rises");
+  CHECK(results("MisclassSum: {error_rank: 3}") == "MisclassSum_TOP_3");
+  CHECK(results("MultiLabelStats: {labels: [cat]}") == "Precision_cat % rises, Recall_cat % rises");
   CHECK(results("SSE") == "SSE");
   CHECK(results("MultiMetric: {metric: Accuracy, index: 0}") == "Accuracy_0 % rises");
   CHECK(results("MultiMetric: {metric: Misclassification, index: 1}") == "Top1Misclass_1 %");
@@ -116,6 +120,10 @@ TEST_CASE("a metric that does not suit the net or the data says why") {
   CHECK(objection("TopK: {k: 5}", 3, 3) == "k is 5, but there are only 3 outputs");
   CHECK(objection("PrecisionRecall: {num_classes: 4}", 3, 3) == "num_classes is 4, but there are 3 outputs");
   CHECK(objection("MSE", 3, 0) == "");
+  CHECK(objection("AUC: {pos_label: 3}", 3, 3) == "pos_label is 3, but there are only 3 outputs, counted from 0");
+  CHECK(objection("AUC", 1, 0) == "");
+  CHECK(objection("MisclassSum: {k: 4}", 3, 3) == "k is 4, but there are only 3 outputs");
+  CHECK(objection("MultiLabelStats: {labels: [a, b]}", 3, 0) == "names 2 labels, but there are 3 outputs");
 }
 
 TEST_CASE("MultiMetric measures the output of its index, and says so in its names") {

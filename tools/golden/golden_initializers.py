@@ -26,17 +26,26 @@ def fnv(name):
     return out
 
 
-def uniforms(seed, name):
+def words(seed, name):
     identity, block = fnv(name), 0
     while True:
-        words = philox([block & MASK, block >> 32, identity & MASK, identity >> 32], [seed & MASK, seed >> 32])
+        yield from philox([block & MASK, block >> 32, identity & MASK, identity >> 32], [seed & MASK, seed >> 32])
         block += 1
-        for high, low in words[:2], words[2:]:
-            yield ((high >> 5) * 2**26 + (low >> 6)) / 2**53
+
+
+def in_pairs(bits):
+    return (((high >> 5) * 2**26 + (low >> 6)) / 2**53 for high, low in zip(bits, bits))
+
+
+def uniforms(seed, name):
+    return in_pairs(words(seed, name))
 
 
 def normals(seed, name):
-    numbers = uniforms(seed, name)
+    return normals_of(uniforms(seed, name))
+
+
+def normals_of(numbers):
     while True:
         radius, angle = math.sqrt(-2 * math.log(1 - next(numbers))), 2 * math.pi * next(numbers)
         yield radius * math.cos(angle)
@@ -51,6 +60,27 @@ def orthonormal(seed, name, shape, scale):
     q, r = np.linalg.qr(drawn.T)
     basis = (q * np.sign(np.diag(r))).T
     return scale * (basis if rows <= columns else basis.T)
+
+
+def below(bits, bound):
+    """A whole number without bias (Lemire 2019)."""
+    while True:
+        product = next(bits) * bound
+        if (product & MASK) >= 2**32 % bound:
+            return product >> 32
+
+
+def sparse_eigen(seed, name, shape, few, radius):
+    bits = words(seed, name)
+    normal, out = normals_of(in_pairs(bits)), np.zeros(shape)
+    for row in out:
+        order = list(range(shape[1]))
+        for i in range(min(few, shape[1])):
+            other = i + below(bits, shape[1] - i)
+            order[i], order[other] = order[other], order[i]
+            row[order[i]] = 0.3 * next(normal)
+    square = shape[0] == shape[1]
+    return out * radius / np.abs(np.linalg.eigvals(out)).max() if square else out
 
 
 def identity_of_filters(shape):
@@ -89,6 +119,14 @@ def initializers():
         case({"Xavier": {"local": True}}, shape, fan, evenly(-math.sqrt(3 / fan[2]), math.sqrt(3 / fan[2])))
         case("Xavier", shape, fan, evenly(-math.sqrt(3 / fan[0]), math.sqrt(3 / fan[0])))
         case("Kaiming", shape, fan, normally(0, math.sqrt(2 / fan[0])))
+        case("AutoUniform", shape, fan, evenly(-math.sqrt(1 / fan[0]), math.sqrt(1 / fan[0])))
+        case({"AutoUniform": {"relu": True}}, shape, fan, evenly(-math.sqrt(2 / fan[0]), math.sqrt(2 / fan[0])))
+        for scale in 1.0, 4.0:
+            most = scale * math.sqrt(6 / sum(fan[2:]))
+            case({"NodeNormalized": {"scale": scale}}, shape, fan, evenly(-most, most))
+    for shape, few, radius in ([4, 6], 3, 1.2), ([6, 4], 9, 1.2), ([5, 5], 2, 1.2), ([7, 7], 15, 0.5):
+        case({"SparseEigen": {"sparseness": few, "eigenvalue": radius}}, shape, [shape[1], shape[0]],
+             lambda seed, name: sparse_eigen(seed, name, shape, few, radius))
     for shape in [3, 5], [5, 3], [4, 4], [3, 2, 2, 2]:
         case("Orthonormal", shape, [5, 3], lambda seed, name: orthonormal(seed, name, shape, 1.1))
     case({"Orthonormal": {"scale": 0.5}}, [3, 5], [5, 3], lambda seed, name: orthonormal(seed, name, [3, 5], 0.5))

@@ -24,9 +24,10 @@ def momentum(s, p, g, rate, t, epoch, momentum_coef=0, wdecay=0, nesterov=False)
     return p + (momentum_coef * s["v"] - rate * g if nesterov else s["v"])
 
 
-def rmsprop(s, p, g, rate, t, epoch, decay_rate=0.95, epsilon=1e-6):
+def rmsprop(s, p, g, rate, t, epoch, decay_rate=0.95, epsilon=1e-6, momentum_coef=0):
     s["s"] = decay_rate * s.get("s", 0) + (1 - decay_rate) * g**2
-    return p - rate * g / (np.sqrt(s["s"] + epsilon) + epsilon)
+    s["v"] = momentum_coef * s.get("v", 0) - rate * g / (np.sqrt(s["s"] + epsilon) + epsilon)
+    return p + s["v"]
 
 
 def adagrad(s, p, g, rate, t, epoch, epsilon=1e-6):
@@ -129,6 +130,8 @@ def rules():
     neon("RMSProp", rmsprop, learning_rate=0.03125, decay_rate=0.5, epsilon=0.125)
     neon("RMSProp", rmsprop, dict(clip_norm=3, clip_value=1, clip_param=0.75), learning_rate=0.0625)
     neon("RMSProp", rmsprop, dict(clip_norm=3, clip_value=1), learning_rate=0.0625, clip_step=True)
+    neon("RMSProp", rmsprop, learning_rate=0.03125, momentum_coef=0.75)
+    neon("RMSProp", rmsprop, dict(clip_norm=3), learning_rate=0.03125, momentum_coef=0.5, decay_rate=0.5, epsilon=0.125)
     neon("Adagrad", adagrad, rates=flat(0.01))
     neon("Adagrad", adagrad, dict(clip_norm=3), learning_rate=0.125, epsilon=0.0625)
     neon("Adagrad", adagrad, dict(clip_norm=3), learning_rate=0.125, epsilon=0.0625, clip_step=True)

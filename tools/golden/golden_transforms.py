@@ -180,4 +180,16 @@ def metrics():
     predicted, true = np.array([v.argmax() for v in y]), np.array(label)
     pairs = [((predicted == c) & (true == c), (predicted == c) | (true == c)) for c in range(k)]
     case("MeanIoU", [np.mean([both.sum() / either.sum() for both, either in pairs if either.any()])])
+    case("MisclassSum", [wrong * n])
+    case({"MisclassSum": {"k": 2}}, [top(2) * n])
+    shares = [np.clip(v, 1e-15, 1 - 1e-15) / np.clip(v, 1e-15, 1 - 1e-15).sum() for v in y]
+    clipped_loss = sum(-np.log(v[c]) for v, c in zip(shares, label))
+    case("LogLossSum", [clipped_loss])
+    case("LogLossMean", [clipped_loss / n])
+    for positive in 1, 3:
+        pairs = [(a[positive], b[positive]) for a, c in zip(y, label) for b, d in zip(y, label) if c == positive != d]
+        case({"AUC": {"pos_label": positive}}, [np.mean([1.0 if a > b else 0.5 if a == b else 0.0 for a, b in pairs])])
+    found, hits = np.array(y) >= 0.5, one_hot(label, k) > 0.5
+    stats = [both.sum() / max(each.sum(), 1) for p, q in zip(found.T, hits.T) for both, each in ((p & q, p), (p & q, q))]
+    case({"MultiLabelStats": {"labels": list("abcde")}}, stats)
     return cases
