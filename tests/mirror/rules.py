@@ -76,7 +76,10 @@ class Rule:
 
     def RMSProp(self, w, g, rate, s, count, epoch):
         s["square"] = 0.95 * s.get("square", 0) + 0.05 * g * g
-        s["velocity"] = self.p.get("momentum_coef", 0) * s.get("velocity", 0) - rate * g / (np.sqrt(s["square"] + 1e-6) + 1e-6)
+        step, momentum = rate * g / (np.sqrt(s["square"] + 1e-6) + 1e-6), self.p.get("momentum_coef", 0)
+        if not momentum:
+            return w - step
+        s["velocity"] = momentum * s.get("velocity", 0) - step
         return w + s["velocity"]
 
     def Adagrad(self, w, g, rate, s, count, epoch):
