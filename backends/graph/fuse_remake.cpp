@@ -1,7 +1,8 @@
 // Instead of storing a value for another group, a group lets that group make the value again if that costs little.
 // Batch norm's gradient, for example, needs the normalised x in f32. It follows from x, which the convolution stored in
 // 16 bits, by a subtraction and a product. The first group then stores nothing for it, and the second reads less.
-// Groups that write variables stay as they are, and no variable is read again: a late read could see a new value.
+// Groups that write variables stay as they are, and no large variable is read again: its memory may be another value's
+// by then. Small ones are, before they are written (Lowerer::order).
 #include <algorithm>
 #include <map>
 #include <set>
@@ -13,9 +14,9 @@ namespace neon {
 
 namespace {
 
-constexpr size_t kMostRemade = 8;  // nodes for one value
-constexpr int64_t kSmall = 16;     // an array with so many times fewer elements is rather stored
-constexpr double kWorth = 1.125;   // bytes read in place of one that is neither stored nor read
+constexpr size_t kMostRemade = 10;  // nodes for one value
+constexpr int64_t kSmall = 16;      // an array with so many times fewer elements is rather stored
+constexpr double kWorth = 1.125;    // bytes read in place of one that is neither stored nor read
 
 bool is_cheap(const Graph& graph, const Node& node) {
   return node.op->traits.cheap || (node.op->is(ops::cast) && is_floating(graph.dtype(node.outputs[0])) &&
@@ -91,8 +92,8 @@ class Remaker {
     for (Value input : node.inputs) {
       const int p = graph_.producer_index(input);
       if (graph_.node(p).op->is_number() || roles_[size_t(p)] == Role::source) continue;
-      // It may be written anew before the reader runs.
-      if (outlives_run(graph_, viewed(graph_, input))) return false;
+      if (outlives_run(graph_, viewed(graph_, input)) && graph_.shape(input).elements() * kSmall > shape.elements())
+        return false;
       if (nodes.count(p) || is_in(reader, p) || is_read(reader, input)) continue;
       if (is_in(from, p) && graph_.shape(input).elements() * kSmall > shape.elements()) {
         if (!collect(p, from, reader, shape, nodes, read)) return false;

@@ -146,7 +146,7 @@ void Lowerer::make_fused_kernel(int group, std::vector<bool>& needed) {
 void Lowerer::order() {
   std::vector<std::set<int>> after(members_.size());
   std::vector<int> waiting(members_.size(), 0);
-  for (int n = 0; n < graph().node_count(); ++n) follow(n, n, after);
+  for (int n = 0; n < graph().node_count(); ++n) follow(n, n, after), hold_writers(n, after);
   for (const auto& set : after)
     for (int k : set) ++waiting[size_t(k)];
   std::priority_queue<std::pair<int, int>, std::vector<std::pair<int, int>>, std::greater<>> ready;
@@ -175,6 +175,20 @@ void Lowerer::put_off_columns() {
     size_t last = k;
     while (last + 1 < kernels.size() && !std::ranges::count(kernels[last + 1].inputs, kernels[k].outputs[0])) ++last;
     std::rotate(kernels.begin() + long(k), kernels.begin() + long(k) + 1, kernels.begin() + long(last) + 1);
+  }
+}
+
+// Edges from each kernel that makes what node n does to those that write a variable which n reads.
+void Lowerer::hold_writers(int n, std::vector<std::set<int>>& after) const {
+  const auto& own = kernels_of_[size_t(n)];
+  if (own.size() < 2) return;
+  for (int s : epilogues_.next()[size_t(n)]) {
+    const bool reads =
+        std::ranges::any_of(graph().node(s).inputs, [&](Value input) { return graph().producer_index(input) == n; });
+    if (reads) continue;
+    for (int writer : kernels_of_[size_t(s)])
+      for (int k : own)
+        if (k != writer) after[size_t(k)].insert(writer);
   }
 }
 

@@ -36,6 +36,7 @@ class Lowerer {
   void order();
   void put_off_columns();
   void follow(int from, int at, std::vector<std::set<int>>& after) const;
+  void hold_writers(int n, std::vector<std::set<int>>& after) const;
 
   LowerOptions options_;
   Lowered lowered_;

@@ -70,9 +70,10 @@ const OpRegistration cast_op({ops::cast, infer_cast, cast_gradient, nullptr, {.f
 const OpRegistration broadcast_op(
     {ops::broadcast, infer_broadcast, broadcast_gradient, nullptr, {.fusion = Fusion::elements, .cheap = true}});
 
-// Rows of an instruction or two; their derivatives are not among them.
+// Rows of an instruction or two, and the exponential, by which softmax follows from numbers of 16 bits. Derivatives of
+// products are cheap, too.
 bool is_cheap(std::string_view row) {
-  static constexpr std::string_view cheap[] = {"add", "sub", "mul", "neg", "square", "relu"};
+  static constexpr std::string_view cheap[] = {"add", "sub", "mul", "neg", "square", "relu", "equal", "exp"};
   return std::ranges::find(cheap, row) != std::end(cheap);
 }
 
@@ -89,7 +90,7 @@ const bool rows_registered = [] {
               infer_elementwise,
               nullptr,
               nullptr,
-              {.fusion = Fusion::elements},
+              {.fusion = Fusion::elements, .cheap = row.name == std::string_view(ops::mul)},
               flops_along,
               &row,
               i});
