@@ -8,9 +8,9 @@ namespace neon::cuda {
 
 namespace {
 
-constexpr int kScatterRows = kThreads / 32, kIndices = 4;  // rows of a block; indices of a thread at a time
-constexpr int64_t kMostOfLane = 16;                        // of a lane
-constexpr int64_t kBusyBlocks = 264;                       // that run at the same time on the GPUs at hand
+constexpr int kScatterRows = kThreads / 32, kIndices = 16;  // rows of a block; indices of a thread at a time
+constexpr int64_t kMostOfLane = 24;                         // of a lane
+constexpr int64_t kBusyBlocks = 264;                        // that run at the same time on the GPUs at hand
 
 class ScatterWriter : public OpWriter {
  public:
@@ -35,9 +35,10 @@ class ScatterWriter : public OpWriter {
         std::clamp<int64_t>(kBusyBlocks / units, 1, std::max<int64_t>(quotient_up(count, kThreads), 1));
     const int64_t share = quotient_up(count, shares);
     blocks_ = units * shares;
-    std::string body = text("  constexpr int kEach = ", kIndices, ", kOfLane = ", of_lane, ", kTiles = ", tiles,
-                            ", kShares = ", shares, ", kWidth = ", width, ";\n  constexpr i64 kRows = ", rows,
-                            ", kCount = ", count, ", kShare = ", share, ";\n", kListed);
+    std::string body =
+        text("  constexpr int kEach = ", kIndices, ", kOfLane = ", of_lane, ", kTogether = ", of_lane > 12 ? 2 : 4,
+             ", kTiles = ", tiles, ", kShares = ", shares, ", kWidth = ", width, ";\n  constexpr i64 kRows = ", rows,
+             ", kCount = ", count, ", kShare = ", share, ";\n", kListed);
     replace_word(body, "INDEX", code_.integer(kernel_.inputs[1], "i"));
     replace_word(body, "CHECK", code_.looked_up(kernel_.inputs[1], "i", rows));
     replace_word(body, "VALUE", code_.load(kernel_.inputs[0], "i * kWidth + c"));
@@ -85,14 +86,26 @@ class ScatterWriter : public OpWriter {
         listed += counts[e * kWarps + w];
       }
     __syncthreads();
-#pragma unroll 2
-    for (int n = 0; n < listed; ++n) {
-      if (list[n] % kWarps != warp) continue;
-      const i64 i = first + list[n] / kWarps;
+    for (int n = 0; n < listed; n += 32) {
+      const u32 entry = n + lane < listed ? list[n + lane] : 0;
+      u32 mine = __ballot_sync(0xffffffffu, n + lane < listed && entry % kWarps == warp);
+      while (mine) {
+        R values[kTogether][kOfLane];
 #pragma unroll
-      for (int j = 0; j < kOfLane; ++j) {
-        const int c = first_column + 32 * j;
-        if (c < kWidth) sum[j] += VALUE;
+        for (int t = 0; t < kTogether; ++t) {
+          const bool any = mine != 0;
+          const i64 i = first + __shfl_sync(0xffffffffu, entry, any ? __ffs(mine) - 1 : 0) / kWarps;
+          mine &= mine - 1;
+#pragma unroll
+          for (int j = 0; j < kOfLane; ++j) {
+            const int c = first_column + 32 * j;
+            values[t][j] = any && c < kWidth ? VALUE : R(0);
+          }
+        }
+#pragma unroll
+        for (int t = 0; t < kTogether; ++t)
+#pragma unroll
+          for (int j = 0; j < kOfLane; ++j) sum[j] += values[t][j];
       }
     }
   }
