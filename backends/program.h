@@ -63,12 +63,15 @@ class Program {
   std::map<std::string, Sequence> sequences_;
 };
 
+class Ranks;
+
 struct ProgramOptions {
   // On the CPU alone.
   int threads = 0;     // 0: available_threads()
   PassSet also = {};   // passes that a GPU wants: remake, join, siblings and columns can be had on the CPU, too
   bool plain = false;  // the plain kernels only, in double: what everything else is tested against
   // On either device.
+  Ranks* ranks = nullptr;       // that exchange arrays with this one's; must outlive the program; not with `plain`
   bool fuse = true;             // false: a kernel for every node
   bool callers_memory = false;  // inputs and variables have no memory but what bind_memory gives them; not with `plain`
 };

@@ -44,9 +44,9 @@ BatchStream::BatchStream(const RowReader& reader, const StreamOptions& options, 
       claimed_(options.first) {
   NEON_ASSERT(options.batch > 0 && !slots.empty() && reader.size() > 0);
   for (size_t i = 0; i < slots.size(); ++i) {
-    NEON_ASSERT(slots[i].inputs.size() == size_t(options.batch) * input_bytes_);
-    NEON_ASSERT(slots[i].targets.size() == size_t(options.batch) * target_bytes_);
-    NEON_ASSERT(slots[i].samples.empty() || slots[i].samples.size() == size_t(options.batch));
+    NEON_ASSERT(slots[i].inputs.size() == size_t(options.most()) * input_bytes_);
+    NEON_ASSERT(slots[i].targets.size() == size_t(options.most()) * target_bytes_);
+    NEON_ASSERT(slots[i].samples.empty() || slots[i].samples.size() == size_t(options.most()));
     slots_[i].memory = slots[i];
   }
   const int threads = options.threads > 0 ? options.threads : available_threads();
@@ -99,7 +99,9 @@ bool BatchStream::begin(int64_t number) {
     return false;
   }
   slot.order = order_;
-  slot.count = std::min(options_.batch, reader_.size() - slot.first);
+  const BatchShare share = options_.share(std::min(options_.batch, reader_.size() - slot.first));
+  slot.first += share.first;
+  slot.count = share.count;
   return true;
 }
 

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "datasets/sample_reader.h"
+#include "neon/core/batch_share.h"
 
 namespace neon {
 
@@ -31,6 +32,11 @@ struct StreamOptions {
   int threads = 0;    // 0: available_threads()
   // For a sample that is left out the next one of the set that can be read stands in; otherwise its place is listed.
   bool stand_ins = true;
+  // Of several ranks, this one's part of each batch is read.
+  RankOf of = {};
+  bool keeps_places = false;  // a place of the batch belongs to the same rank where a batch is short
+  int64_t most() const { return (batch + of.ranks - 1) / of.ranks; }  // samples of a part
+  BatchShare share(int64_t whole) const { return share_of(whole, keeps_places ? batch : whole, of); }
 };
 
 // The n samples of an epoch in that order.
@@ -43,9 +49,9 @@ struct SampleKey {
 
 // Where a batch is written; the caller's memory.
 struct BatchSlot {
-  std::span<std::byte> inputs;        // (batch, RowReader::input_bytes())
-  std::span<std::byte> targets;       // (batch, RowReader::target_bytes())
-  std::span<SampleKey> samples = {};  // (batch), or none
+  std::span<std::byte> inputs;        // (StreamOptions::most(), RowReader::input_bytes())
+  std::span<std::byte> targets;       // (StreamOptions::most(), RowReader::target_bytes())
+  std::span<SampleKey> samples = {};  // (StreamOptions::most()), or none
 };
 
 class BatchStream {
@@ -57,7 +63,8 @@ class BatchStream {
   BatchStream& operator=(const BatchStream&) = delete;
 
   // Batches are counted through all epochs and taken one after the other. Waits for batch `number`, so long at most,
-  // and returns its samples: `batch` of them, fewer in the last of an epoch; 0: it is not there yet. Throws what was
+  // and returns its samples: `batch` of them, or this rank's part, fewer in the last of an epoch; 0: it is not there
+  // yet. Throws what was
   // thrown for the first of its samples that could not be read.
   int64_t take(int64_t number, std::chrono::milliseconds most);
   // Places in a batch taken of samples that are left out; without stand-ins.

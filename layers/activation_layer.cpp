@@ -19,7 +19,7 @@ class OfLayer : public ActivationContext {
                                .fan = {1, numbers.shape.elements()}});
   }
   Expr draw(const std::string& name, const Shape& shape) override {
-    return {context_.graph, uniform(context_.graph, shape, context_.seed, name_ + "/" + name)};
+    return context_.draw(shape, name_ + "/" + name);
   }
 
  private:

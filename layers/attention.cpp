@@ -109,6 +109,7 @@ struct MultiHeadAttention : Parametrized<Layer, MultiHeadAttentionParams> {
       options.keep = 1 - params.dropout;
       options.seed = context.seed;
       options.stream = context.layer + "/dropout";
+      options.first = context.share.first;
     }
     const Value y = attention(graph, q, k, v, lengths, options);
     const Expr rows = context.expr(reshape(graph, y, {shape[0] * shape[1], params.heads * size}));

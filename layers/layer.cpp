@@ -44,6 +44,14 @@ Expr LayerContext::state(const std::string& name, const Shape& shape, double fil
   return {graph, graph.variable(name, arithmetic_dtype, shape)};
 }
 
+int64_t LayerContext::first_element(const Shape& shape) const {
+  return share.count ? share.first * (shape.elements() / share.count) : 0;
+}
+
+Expr LayerContext::draw(const Shape& shape, const std::string& stream) {
+  return expr(uniform(graph, shape, seed, stream, first_element(shape)));
+}
+
 // The variable of a carried state: a row for each stream.
 Value LayerContext::carrier(const std::string& name, DType type, const Shape& shape) {
   return graph.variable(text(carried_prefix, name, kCarried), type, shape.with(0, streams));

@@ -8,6 +8,7 @@
 #include "backends/graph/expression.h"
 #include "layers/initializer.h"
 #include "neon/core/axes.h"
+#include "neon/core/batch_share.h"
 #include "neon/core/registry.h"
 
 namespace neon {
@@ -105,6 +106,7 @@ class LayerContext {
   const DType arithmetic_dtype;  // f32, or f64 for f64: of sums and of states
   const DType master_dtype;      // of stored parameters: `dtype` itself without masters
   const uint64_t seed;
+  BatchShare share;                    // of the batch, where others compute the rest; count 0: all of it
   bool caffe = false;                  // --caffe: dropout scales while training
   bool data_channels_last = false;     // images come from the data set as (N,H,W,C)
   bool outputs_channels_last = false;  // and go to the cost so
@@ -144,6 +146,10 @@ class LayerContext {
   // Keeps that for the batch to come.
   void carry(const std::string& name, Expr value);
   Expr expr(Value value) { return {graph, value}; }
+  // Random numbers for (N,...) or (N T,...): those that these samples get in the whole batch.
+  Expr draw(const Shape& shape, const std::string& stream);
+  // The place of such an array's first element in that of the whole batch.
+  int64_t first_element(const Shape& shape) const;
 
   // The meaning of the axes of x. Where no layer has set them, arrays of four axes are images (N,H,W,C), of five
   // volumes (N,D,H,W,C), of others all axes but the first are features.

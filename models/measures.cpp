@@ -73,10 +73,17 @@ Expr sum_of_rows(Expr each, int64_t samples) {
 
 }  // namespace
 
-Expr mean_cost(const Batch& batch, Expr each) {
-  if (!batch.counts.value()) return mean(each, all_axes(each.shape()));
+Expr mean_cost(const Batch& batch, Expr each, const BatchShare& share) {
+  const bool shared = share.ranks > 1;
+  if (!batch.counts.value()) {
+    const Expr average = mean(each, all_axes(each.shape()));
+    return shared ? average * share.weight() : average;
+  }
   const int64_t samples = batch.x.shape()[0] / batch.views;
-  return sum_of_rows(each * batch.counts, samples) / maximum(sum_of_rows(batch.counts, samples), 1);
+  Expr total = sum_of_rows(each * batch.counts, samples), count = sum_of_rows(batch.counts, samples);
+  if (shared && !share.counts) total = total * 0.0, count = count * 0.0;
+  if (shared) count = {count.graph(), exchange(count.graph(), {count})[0]};
+  return total / maximum(count, 1);
 }
 
 namespace {

@@ -6,6 +6,7 @@
 #include "backends/graph/passes.h"
 #include "models/batch.h"
 #include "models/check_outputs.h"
+#include "models/exchange.h"
 #include "models/measures.h"
 #include "models/predicted_labels.h"
 #include "models/updater.h"
@@ -57,10 +58,11 @@ void describe_outputs(StepGraph& step, const LayerContext& context, const DataLa
   }
 }
 
-// The forward pass of a training batch and its mean cost, the output `cost`.
+// The forward pass of a training batch and its mean cost; of several ranks this one's part of the mean.
 Expr training_pass(StepGraph& step, LayerContext& context, const Network& network, const Cost& cost,
                    const DataLayout& data, const StepOptions& options) {
   context.caffe = options.caffe;
+  context.share = options.share;
   say_order(context, data, options, true);
   const Batch batch = batch_of(step.graph, data, data.rows(), options, true);
   context.data_lengths = batch.lengths;
@@ -70,8 +72,7 @@ Expr training_pass(StepGraph& step, LayerContext& context, const Network& networ
   describe_outputs(step, context, data, y);
   const Expr each = cost_of(context, data, cost, y, batch);
   Scope scope(step.graph, "cost");
-  const Expr average(step.graph, on_logits(step.graph, mean_cost(batch, each)));
-  step.graph.output("cost", average);
+  const Expr average(step.graph, on_logits(step.graph, mean_cost(batch, each, options.share)));
   step.parameters = context.parameters;
   step.states = context.states;
   return average;
@@ -98,7 +99,10 @@ StepGraph training_graph(const Network& network, const Cost& cost, const Optimiz
   std::vector<Value> usable = derived;
   for (size_t i = 0; i < usable.size(); ++i)
     if (!usable[i]) usable[i] = broadcast_to(graph, graph.constant(0, context.master_dtype), step.parameters[i].shape);
-  add_update(step, optimizer, options, context, average, usable);
+  Value cost_of_all = average;
+  if (options.share.ranks > 1) exchange_parts(step, context, usable, cost_of_all);
+  graph.output("cost", cost_of_all);
+  add_update(step, optimizer, options, context, {graph, cost_of_all}, usable);
   return step;
 }
 
@@ -108,6 +112,7 @@ StepGraph gradient_graph(const Network& network, const Cost& cost, const DataLay
   Graph& graph = step.graph;
   LayerContext context(graph, true, options.dtype, options.seed, options.rounding == 0);
   const Expr average = training_pass(step, context, network, cost, data, options);
+  graph.output("cost", average);
   if (!backward) return step;
   const std::vector<Value> wanted = stored_parameters(step, context);
   const auto derived = gradients(graph, average, wanted);

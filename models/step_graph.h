@@ -53,6 +53,7 @@ struct StepOptions {
   // Where samples are pieces of streams, how many streams there are: a batch has a piece of each, but the last batch of
   // an epoch may have fewer. 0: as many as the batch.
   int64_t streams = 0;
+  BatchShare share = {};            // of the batch, of which `batch` samples are this rank's; count 0: all of it
   int64_t blank = -1;               // Cost::blank()
   std::string carried_prefix = {};  // of variables that carry states; that of an evaluation is evaluation_prefix()
   // Changes of images before the net sees them. With any of these, their channels are last from there on.

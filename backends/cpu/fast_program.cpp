@@ -37,7 +37,7 @@ class FastProgram : public Program {
     if (options.callers_memory) passes = passes - LowerPass::kept_casts;
     lowered_ = lower(graph, {.passes = passes, .kernels = {.keeps = keeps}});
     const int threads = team_size(options.threads > 0 ? options.threads : available_threads());
-    context_ = std::make_unique<Context>(lowered_, threads);
+    context_ = std::make_unique<Context>(lowered_, threads, options.ranks);
     arena_ = arena_of(lowered_);
     for (int v = 0; v < lowered_.graph.value_count(); ++v) {
       const Value storage = lowered_.storage[size_t(v)];

@@ -254,6 +254,7 @@ RegisterPlan<R> plan_register(const Instruction& i, Context& context) {
     case Instruction::Kind::uniform:
       out.seed = i.seed;
       out.stream = hash_name(i.name);
+      out.first_drawn = i.first;
       break;
     case Instruction::Kind::reduce:
       out.reduction = i.op->traits.reduction;

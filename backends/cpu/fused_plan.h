@@ -68,6 +68,7 @@ struct RegisterPlan {
   double number = 0;
   Walk iota_rows, iota_columns;
   uint64_t seed = 0, stream = 0;
+  int64_t first_drawn = 0;
   Reduction reduction = Reduction::sum;
   int known = 0;  // tall: the pass from which on it can be computed
   int reduction_slot = -1;

@@ -12,6 +12,7 @@ template <typename R>
 void draw(const RegisterPlan<R>& reg, const Run& run, int64_t first, R* to, int64_t n) {
   const elementwise::Random& random = *elementwise::active_level().random;
   const elementwise::RandomKey key{reg.seed, reg.stream, run.step};
+  first += reg.first_drawn;
   if constexpr (std::is_same_v<R, float>) random.uniform_f32(key, uint64_t(first), to, n);
   else random.uniform_f64(key, uint64_t(first), to, n);
 }

@@ -52,9 +52,11 @@ class Scratch {
 // run and, for inputs, between runs.
 class Context {
  public:
-  Context(const Lowered& lowered, int threads) : lowered(lowered), threads(threads), slots_(lowered.storage.size()) {}
+  Context(const Lowered& lowered, int threads, Ranks* ranks = nullptr)
+      : lowered(lowered), threads(threads), ranks(ranks), slots_(lowered.storage.size()) {}
   const Lowered& lowered;
   const int threads;
+  Ranks* const ranks;  // whose sums kernels make; null: this program is alone
   Scratch scratch;
 
   const TensorType& type(Value value) const { return lowered.graph.type(value); }

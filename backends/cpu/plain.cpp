@@ -115,6 +115,8 @@ void iota(PlainArguments& a) {
 
 void uniform(PlainArguments& a) {
   Stream stream(uint64_t(a.node.attributes.integer("seed")), a.node.attributes.string("stream"), a.step);
+  const int64_t first = a.node.attributes.has("first") ? a.node.attributes.integer("first") : 0;
+  for (int64_t i = 0; i < first; ++i) stream.bits();
   for (int64_t i = 0; i < a.outputs[0].elements(); ++i) a.outputs[0].set(i, uniform_from_bits(stream.bits()));
 }
 

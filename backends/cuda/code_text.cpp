@@ -164,13 +164,22 @@ std::string CodeText::call(const Instruction& i, RegisterName input) const {
               arguments[1], ", ", arguments[2], ", ", arguments[3], ", ", arguments[4], ")");
 }
 
+namespace {
+
+std::string drawn_element(const Instruction& i, const std::string& element) {
+  return i.first ? text("u64(", i.first, ") + ", element) : element;
+}
+
+}  // namespace
+
 std::string CodeText::uniform(const Instruction& i, const std::string& element) const {
-  return text("R(uniform(", i.seed, "ull, ", hash_name(i.name), "ull, record[", kRecordStep, "], ", element, "))");
+  return text("R(uniform(", i.seed, "ull, ", hash_name(i.name), "ull, record[", kRecordStep, "], ",
+              drawn_element(i, element), "))");
 }
 
 std::string CodeText::uniform_pack(const Instruction& i, const std::string& element, const std::string& out) const {
-  return text("uniform_all(", i.seed, "ull, ", hash_name(i.name), "ull, record[", kRecordStep, "], ", element, ", ",
-              out, ")");
+  return text("uniform_all(", i.seed, "ull, ", hash_name(i.name), "ull, record[", kRecordStep, "], ",
+              drawn_element(i, element), ", ", out, ")");
 }
 
 std::string CodeText::scalar_value(const Instruction& i, RegisterName input) {

@@ -87,6 +87,15 @@ std::string SegmentElements::pack_place(const Instruction& i) {
                  : placed(i);
 }
 
+namespace {
+
+// Whether neighbouring elements are drawn four at a time: a block of the stream has four.
+bool draws_four(const Instruction& i, int width) {
+  return i.kind == Instruction::Kind::uniform && i.reach == Reach::full && width % 4 == 0 && i.first % 4 == 0;
+}
+
+}  // namespace
+
 // The loads for all of a thread's neighbouring elements at once; k, r and e belong to the first element. If several
 // rows are fetched before the first is used, `fetch` reads row u.
 SegmentElements::Loads SegmentElements::loads(const Needs& needs, const Needs& cached, int at_once) {
@@ -94,7 +103,7 @@ SegmentElements::Loads SegmentElements::loads(const Needs& needs, const Needs& c
   for (size_t n = 0; n < segment_.body.size(); ++n) {
     const Instruction& i = segment_.body[n];
     if (!needs[n] || cached[n] || width_ == 1) continue;
-    if (i.kind == Instruction::Kind::uniform && i.reach == Reach::full && width_ % 4 == 0) {
+    if (draws_four(i, width_)) {
       out.variables += text("      float l", n, "[", width_, "];\n");
       out.reads += text("        ", code_.uniform_pack(i, "u64(e)", text("l", n)), ";\n");
     }
@@ -140,7 +149,7 @@ std::string SegmentElements::elements(const Needs& needs, const Needs& cached, i
       body += text(in, "const R ", name(int(n)), " = c", n, "[i * ", width_, " + j];\n");
       continue;
     }
-    const bool drawn = i.kind == Instruction::Kind::uniform && i.reach == Reach::full && width_ % 4 == 0;
+    const bool drawn = draws_four(i, width_);
     const Access how = width_ > 1 && is_full_load(int(n)) ? access(i, width_) : Access::each;
     if (drawn || how == Access::pack) body += text(in, "const R ", name(int(n)), " = R(l", n, "[j]);\n");
     else if (how == Access::same) body += text(in, "const R ", name(int(n)), " = l", n, ";\n");

@@ -15,6 +15,7 @@ struct AttentionOptions {
   double keep = 1;
   uint64_t seed = 0;
   std::string stream = {};
+  int64_t first = 0;  // the place of sample 0 among those samples
 };
 
 // Queries q (N,T,H,D), keys k and values v (N,S,K,D) -> y (N,T,H,D). K divides H: as many neighbouring heads of queries

@@ -39,8 +39,9 @@ Value iota(Graph& graph, const Shape& shape, int axis) {
   return graph.add(ops::iota, {}, {{"shape", list(shape)}, {"axis", int64_t(axis)}});
 }
 
-Value uniform(Graph& graph, const Shape& shape, uint64_t seed, const std::string& stream) {
-  return graph.add("uniform", {}, {{"shape", list(shape)}, {"seed", int64_t(seed)}, {"stream", stream}});
+Value uniform(Graph& graph, const Shape& shape, uint64_t seed, const std::string& stream, int64_t first) {
+  const Attributes attributes{{"shape", list(shape)}, {"seed", int64_t(seed)}, {"stream", stream}};
+  return graph.add("uniform", {}, first ? attributes.with("first", first) : attributes);
 }
 
 Value keyed_uniform(Graph& graph, Value keys, int64_t columns, uint64_t seed, const std::string& stream) {

@@ -89,8 +89,9 @@ class AttentionParts {
   // Weights (N,H,T,S), or what they are given, with those left out that dropout draws.
   Expr kept(Expr matrix) const {
     if (!attributes_.has("keep")) return matrix;
-    const Expr draw(
-        graph_, uniform(graph_, matrix.shape(), uint64_t(attributes_.integer("seed")), attributes_.string("stream")));
+    const int64_t sample = attributes_.has("first") ? attributes_.integer("first") : 0;
+    const Expr draw(graph_, uniform(graph_, matrix.shape(), uint64_t(attributes_.integer("seed")),
+                                    attributes_.string("stream"), sample * s_.heads * s_.queries * s_.keys));
     const double keep = attributes_.real("keep");
     return matrix * (cast(apply("less", draw, draw.constant(keep)), arithmetic_) * (1 / keep));
   }
@@ -194,6 +195,7 @@ Value attention(Graph& graph, Value q, Value k, Value v, Value lengths, const At
   if (options.keep < 1)
     attributes =
         attributes.with("keep", options.keep).with("seed", int64_t(options.seed)).with("stream", options.stream);
+  if (options.keep < 1 && options.first > 0) attributes = attributes.with("first", options.first);
   std::vector<Value> inputs = {q, k, v};
   if (lengths) inputs.push_back(lengths);
   return graph.add_all(ops::attention, inputs, attributes)[0];

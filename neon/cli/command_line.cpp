@@ -222,7 +222,11 @@ class Reader {
     const auto old = read_params<OldOptions>(of_old, problems);
     read_params<RunOptions>(line_.run_options, problems);
     problems.throw_if_any();
-    if (old.max_devices != 1) fail(ErrorKind::config, "-m ", old.max_devices, ": this build trains on one device");
+    line_.ranks = old.max_devices;
+    const bool trains = line_.verb == "train" || line_.verb == "resume";
+    if (line_.ranks > 1 && !trains)
+      fail(ErrorKind::config, "-m ", line_.ranks, ": neon ", line_.verb,
+           " computes on one device; training takes several (neon SPEC, neon resume)");
   }
 
   // The last value that the file of options gave, or the command line.

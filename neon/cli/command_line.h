@@ -49,7 +49,7 @@ struct OldOptions {
   static void describe(auto&& p) {
     p("gpu", &OldOptions::gpu, "Device to compute on, or a backend of neon 0.9.",
       one_of({"cpu", "gpu", "mkl", "mgpu", "cudanet", "nervanagpu"}));
-    p("max_devices", &OldOptions::max_devices, "GPUs to use at most.", at_least(1));
+    p("max_devices", &OldOptions::max_devices, "Devices to train on.", at_least(1));
   }
 };
 
@@ -62,6 +62,7 @@ struct CommandLine {
   std::string config;                  // file of options (-c)
   Setting run_options;                 // those of RunOptions that were given
   int verbose = 1;                     // and one more for each -v
+  int64_t ranks = 1;                   // processes that train together (-m)
   VerbOptions of_verb;
   RunOptions run() const { return read_params<RunOptions>(run_options); }
 };

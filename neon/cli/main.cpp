@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "neon/cli/fault_search.h"
+#include "neon/cli/rank_process.h"
 #include "neon/cli/verb.h"
 #include "neon/core/message.h"
 #include "neon/core/team.h"
@@ -98,6 +99,7 @@ int run(const std::vector<std::string>& arguments, char** argv) {
 
 // One message: a line, or one for each fault of a spec.
 int complain(const std::vector<std::string>& lines, neon::ErrorKind kind) {
+  if (neon::end_rank(neon::exit_code(kind), neon::join(lines, "\n"))) return neon::exit_code(kind);
   for (size_t i = 0; i < lines.size(); ++i) neon::print_message((i ? "" : "neon: ") + lines[i]);
   return neon::exit_code(kind);
 }
@@ -108,7 +110,13 @@ int main(int argc, char** argv) {
   signal(SIGXFSZ, SIG_IGN);  // a file that grows beyond the limit (ulimit -f) is a failed write, not the end
   try {
     open_standard_streams();
-    return run({argv + 1, argv + argc}, argv);
+    neon::join_ranks();
+    const int code = run({argv + 1, argv + argc}, argv);
+    neon::end_rank(code, "");
+    return code;
+  } catch (const neon::RankLost& lost) {
+    neon::end_rank(neon::kLostCode, lost.kept());
+    return neon::kLostCode;
   } catch (const neon::Faults& faults) {
     return complain(faults.lines(), faults.kind());
   } catch (const neon::Error& error) {

@@ -7,6 +7,8 @@
 #include <map>
 
 #include "neon/cli/fault_search.h"
+#include "neon/cli/rank_launch.h"
+#include "neon/cli/rank_process.h"
 #include "neon/cli/run_files.h"
 #include "neon/cli/session.h"
 #include "neon/cli/stored_places.h"
@@ -192,17 +194,25 @@ void write_nothing(RunOptions& options) {
 
 namespace {
 
+void check_device_of_ranks(const CommandLine& line, const RunOptions& options) {
+  if (line.ranks > 1 && options.backend == "gpu")
+    fail(ErrorKind::config, "-m ", line.ranks, ": this build trains on one GPU; -b cpu trains on several CPU ranks");
+}
+
 int run_train(const CommandLine& line) {
   outlive_closed_pipes();
   const std::string& path = only_operand(line);
+  if (starts_ranks(line)) return start_ranks(line);
   RunOptions options = line.run();
   const OpenedSpec spec = open_spec(line, path);
   name_checkpoint(options, line);
+  write_as_rank(options);
   check_files_differ(options, {"the spec", path, false});
   check_outputs(line, options);
   const bool searches = !fault_searched_for().empty();
   if (searches) write_nothing(options);
   const bool asked = choose_backend(line, options, *spec.experiment);
+  check_device_of_ranks(line, options);
   const auto waking = wake_gpu(options, *spec.experiment);
   options.spec_dir = absolute_folder(spec.folder);
   options.run_dir = current_dir();
@@ -213,7 +223,7 @@ int run_train(const CommandLine& line) {
   ClearedOutputs cleared = clear_outputs(line, options);
   const auto trainer = spec.experiment->placing([&] {
     return on_device_or_cpu(options, asked, [&] {
-      return std::make_unique<Trainer>(*spec.experiment, data, options, nullptr, seed_of_fault());
+      return std::make_unique<Trainer>(*spec.experiment, data, options, nullptr, seed_of_fault(), own_ranks());
     });
   });
   cleared.settle();
@@ -224,10 +234,12 @@ int run_train(const CommandLine& line) {
 int run_resume(const CommandLine& line) {
   outlive_closed_pipes();
   const std::string& path = only_operand(line);
+  if (starts_ranks(line)) return start_ranks(line);
   const OpenedRun opened = open_checkpoint(line, path);
   check_fixed(line, opened, path);
   RunOptions options = options_of(line, opened);
   if (!line.run_options.find("save_path")) options.save_path = path;
+  write_as_rank(options);
   check_metrics_are_its_own(line, opened.run.options, options, path);
   check_stored_names(line, options, path);
   check_folders(line, options);
@@ -236,6 +248,7 @@ int run_resume(const CommandLine& line) {
   const bool searches = !fault_searched_for().empty();
   if (searches) write_nothing(options);
   const bool asked = choose_backend(line, options, *opened.experiment);
+  check_device_of_ranks(line, options);
   const auto waking = wake_gpu(options, *opened.experiment);
   const FormerRun former{opened.run, true, may_fetch(line, options), read_limits(line, opened, path)};
   const Data data = load_data(*opened.experiment, options, options.spec_dir, &former);
@@ -253,7 +266,10 @@ int run_resume(const CommandLine& line) {
   ClearedOutputs cleared = clear_outputs(line, options);
   const auto trainer = opened.experiment->placing([&] {
     return on_device_or_cpu(options, asked,
-                            [&] { return std::make_unique<Trainer>(*opened.experiment, data, options, &opened.run); });
+                            [&] {
+                              return std::make_unique<Trainer>(*opened.experiment, data, options, &opened.run,
+                                                               std::nullopt, own_ranks());
+                            });
   });
   cleared.settle();
   if (searches) end_search(*trainer);

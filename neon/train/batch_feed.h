@@ -24,6 +24,10 @@ struct FeedOptions {
   // and the epoch. Augmentations draw by it.
   bool samples = false;
   int threads = 0;  // that read; 0: available_threads()
+  RankOf of = {};   // of several ranks, programs read this one's part of each batch
+  // Parts of a stream stay with their rank, and so does what fills up a batch of an evaluation.
+  bool keeps_places() const { return weight || order == SampleOrder::streams; }
+  BatchShare share(int64_t whole) const { return share_of(whole, keeps_places() ? batch : whole, of); }
   DeviceOptions device;
 };
 

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <set>
 
+#include "backends/ranks.h"
 #include "neon/train/progress.h"
 #include "neon/train/run_state.h"
 #include "neon/train/signals.h"
@@ -23,9 +24,16 @@ EvaluatedSet set_at_end(const Data& data) {
 
 Evaluator::Evaluator(const Experiment& experiment, const DataLayout& layout, const EvaluatedSet& set,
                      StepOptions options, Variables& variables, bool running_means, const DeviceOptions& device)
-    : experiment_(experiment), set_(set), source_(variables), running_means_(running_means) {
-  options.batch = batch_ = std::min(options.batch, set.split.size());
+    : experiment_(experiment),
+      set_(set),
+      source_(variables),
+      running_means_(running_means),
+      ranks_(device.program.ranks) {
+  const RankOf of = ranks_ ? ranks_->of() : RankOf();
+  batch_ = std::max<int64_t>(std::min(options.batch, set.split.size()), of.ranks);
+  options.batch = share_of(batch_, batch_, of).count;
   FeedOptions feed;
+  feed.of = of;
   feed.batch = batch_;
   feed.order = layout.streams ? SampleOrder::streams : SampleOrder::as_given;
   options.carried_prefix = evaluation_prefix(set.name);
@@ -65,6 +73,19 @@ int64_t Evaluator::samples_counted() const {
   return counted;
 }
 
+// The order of the sums is the same on every rank: first by rank, then as the rank has added them up.
+void Evaluator::add_all_ranks(double& cost, double& counted,
+                              std::vector<std::vector<std::vector<double>>>& sums) const {
+  std::vector<double*> places = {&cost, &counted};
+  for (auto& metric : sums)
+    for (auto& part : metric)
+      for (double& number : part) places.push_back(&number);
+  std::vector<double> numbers;
+  for (const double* place : places) numbers.push_back(*place);
+  ranks_->sum(numbers);
+  for (size_t i = 0; i < places.size(); ++i) *places[i] = numbers[i];
+}
+
 std::map<std::string, double> Evaluator::run() {
   take_variables();
   const auto metrics = experiment_.metrics();
@@ -94,6 +115,7 @@ std::map<std::string, double> Evaluator::run() {
     if (name.starts_with("metric/")) depth = std::min(depth, program_->depth(name));
   int waiting = 0;
   for (int64_t first = 0; first < size; first += batch_) {
+    if (ranks_ && waiting == 0) agree_on_signals(*ranks_, 1);
     if (stop_signal() || !feed_->next(*program_, batches_)) {
       batches_ = 0;
       return {};
@@ -104,7 +126,9 @@ std::map<std::string, double> Evaluator::run() {
     if (++waiting < depth && first + batch_ < size) continue;
     while (waiting > 0) take(--waiting);
   }
-  const double counted = of_steps ? steps : double(samples_counted());
+  double counted = of_steps ? steps : double(samples_counted());
+  if (ranks_ && !of_steps && !ranks_->leads()) counted -= double(size);  // the set is counted once
+  if (ranks_) add_all_ranks(cost, counted, sums);
   if (counted == 0) fail(ErrorKind::data, "no step of the ", set_.name, " samples has a target");
   std::map<std::string, double> out;
   out["cost"] = cost / counted;

@@ -25,6 +25,7 @@ class Evaluator {
   // ema) the arrays NAME/ema of weights and statistics are used in place of NAME. The set's split must outlive this.
   Evaluator(const Experiment& experiment, const DataLayout& layout, const EvaluatedSet& set, StepOptions options,
             Variables& variables, bool running_means, const DeviceOptions& device);
+  // Of several ranks (DeviceOptions), each passes its share of the samples, and all get the results of all.
   // "cost" and the names of the metrics. Empty: a signal came while samples were being read.
   std::map<std::string, double> run();
   // Samples that the last run's numbers are of: without bad images that were left out. A data error where none is left.
@@ -34,12 +35,14 @@ class Evaluator {
 
  private:
   void take_variables();
+  void add_all_ranks(double& cost, double& counted, std::vector<std::vector<std::vector<double>>>& sums) const;
   const Experiment& experiment_;
   const EvaluatedSet set_;
   int64_t batch_, views_ = 1;
   Variables& source_;
   Variables copies_;  // used with running means only
   bool running_means_;
+  Ranks* const ranks_;  // null: this process is alone
   std::unique_ptr<BatchFeed> feed_;
   std::unique_ptr<Program> program_;
   int64_t batches_ = 0;  // run so far, in whole passes at the end of each

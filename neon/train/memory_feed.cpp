@@ -37,15 +37,22 @@ bool MemoryFeed::next(Program& program, int64_t number) {
     if (options_.samples) program.bind_sequence("samples", samples_.data(), int64_t(samples_.size()));
   }
   epoch_of_[&program] = epoch;
-  program.set_first(number % batches_ * options_.batch);
+  program.set_first(first_of(number));
   return true;
+}
+
+// Where this rank's part of a batch begins.
+int64_t MemoryFeed::first_of(int64_t number) const {
+  const int64_t first = number % batches_ * options_.batch;
+  const int64_t whole = options_.weight ? options_.batch : std::min(options_.batch, split_.size() - first);
+  return first + options_.share(whole).first;
 }
 
 void MemoryFeed::bind_again(Program& program, int64_t number) {
   program.bind("data", split_.inputs.data());
   program.bind("targets", targets_.data());
-  program.bind("indices", order_.data() + number % batches_ * options_.batch);
-  if (options_.samples) program.bind("samples", samples_.data() + number % batches_ * options_.batch);
+  program.bind("indices", order_.data() + first_of(number));
+  if (options_.samples) program.bind("samples", samples_.data() + first_of(number));
 }
 
 }  // namespace neon

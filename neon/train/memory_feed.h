@@ -16,6 +16,7 @@ class MemoryFeed : public BatchFeed {
 
  private:
   void begin_epoch(int64_t epoch);
+  int64_t first_of(int64_t number) const;
   const Split& split_;
   const FeedOptions options_;
   const int64_t batches_;

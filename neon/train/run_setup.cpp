@@ -4,8 +4,8 @@
 
 namespace neon {
 
-RunSetup::RunSetup(Experiment& experiment_, Data data_, RunOptions options_)
-    : experiment(experiment_), data(std::move(data_)), options(std::move(options_)) {
+RunSetup::RunSetup(Experiment& experiment_, Data data_, RunOptions options_, Ranks* ranks_)
+    : experiment(experiment_), data(std::move(data_)), options(std::move(options_)), ranks(ranks_) {
   const ExperimentParams& params = experiment.params;
   layout = layout_of(data);
   step = step_options(options, params);
@@ -30,6 +30,7 @@ DeviceOptions RunSetup::device(const Position& position, Listener& listener) con
   out.name = "the training step";
   out.listener = &listener;
   out.program.threads = int(position.threads);
+  out.program.ranks = ranks;
   return out;
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "backends/device/device.h"
+#include "backends/ranks.h"
 #include "datasets/dataset.h"
 #include "neon/train/experiment.h"
 #include "neon/train/options.h"
@@ -12,7 +13,8 @@ namespace neon {
 
 struct RunSetup {
   // Throws a config error for a batch that the training set cannot fill, a device error for a GPU that cannot be used.
-  RunSetup(Experiment& experiment, Data data, RunOptions options);
+  // `ranks`: that train together; null: this process is alone.
+  RunSetup(Experiment& experiment, Data data, RunOptions options, Ranks* ranks = nullptr);
 
   Experiment& experiment;
   Data data;
@@ -20,9 +22,13 @@ struct RunSetup {
   StepOptions step;  // its seed is that of the run's start
   DataLayout layout;
   int64_t epochs = 1, steps_per_epoch = 1;
+  Ranks* ranks = nullptr;
   bool gpu = false;
   std::string device_name = "CPU", cuda;  // cuda: the version and the driver's; "" on the CPU
 
+  RankOf rank() const { return ranks ? ranks->of() : RankOf(); }
+  // Whether this process writes the files of the run.
+  bool leads() const { return rank().rank == 0; }
   // 16-bit types scale the loss. The scale keeps small f16 gradients from underflowing; bf16 has the range of f32 and
   // needs the scale only to skip steps that overflow.
   bool scales_loss() const { return size_of(step.dtype) == 2; }

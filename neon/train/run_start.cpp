@@ -67,7 +67,7 @@ RunStart start_of_run(const RunSetup& setup, const StoredRun* resume, std::optio
   else if (options.deterministic) position.seed = uint64_t(kDeterministicSeed);
   else position.seed = drawn ? *drawn : fresh_seed();
   const bool repeatable = given || options.deterministic;
-  start.threads_fixed = setup.gpu || repeatable || resume;
+  start.threads_fixed = setup.gpu || repeatable || resume || setup.ranks;
   position.timed = setup.gpu && !repeatable;
   position.loss_scale = setup.scales_loss() ? kFirstLossScale : 1;
   position.threads = team_size(available_threads());

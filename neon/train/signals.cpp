@@ -4,9 +4,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <iterator>
+
+#include "backends/ranks.h"
 
 namespace neon {
 
@@ -14,6 +17,8 @@ namespace {
 
 std::atomic<int> received = 0;
 std::atomic<int64_t> received_at = 0;  // nanoseconds
+std::atomic<bool> has_ranks = false;
+std::atomic<int> agreed = 0;  // by the ranks
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<int64_t>::is_always_lock_free);
 
 // SIGHUP comes when a terminal or a connection closes.
@@ -62,6 +67,20 @@ SignalGuard::~SignalGuard() {
   received_at = 0;
 }
 
-int stop_signal() { return received; }
+int stop_signal() { return has_ranks ? agreed : received; }
+
+int64_t agree_on_signals(Ranks& ranks, int64_t most) {
+  const int own = received ? received.load() : ranks.signal();
+  const double numbers[] = {double(own), double(most)};
+  const std::vector<double> all = ranks.gather(numbers);
+  int signal = 0;
+  for (size_t k = 0; k < all.size(); k += 2) {
+    signal = std::max(signal, int(all[k]));
+    most = std::min(most, int64_t(all[k + 1]));
+  }
+  has_ranks = true;
+  agreed = signal;
+  return signal ? 0 : most;
+}
 
 }  // namespace neon

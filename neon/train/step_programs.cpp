@@ -26,6 +26,7 @@ void StepRunner::make_feed_of_phase() {
   options.seed = position_.seed;
   options.order = phase_.order;
   options.samples = !setup_.step.augment.empty();
+  options.of = setup_.rank();
   options.device = setup_.device(position_, listener_);
   feed_ = make_feed(*phase_.split, options);
   layout_.held = feed_->rows();

@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "neon/train/loss_scale.h"
+#include "neon/train/rank_agreement.h"
+#include "neon/train/signals.h"
 
 namespace neon {
 
@@ -75,6 +77,8 @@ int64_t StepRunner::launch(StepProgram& now, int64_t most) {
 }
 
 int64_t StepRunner::run(int64_t most) {
+  if (setup_.ranks) most = agree_on_signals(*setup_.ranks, most);
+  if (most == 0) return 0;
   const int64_t full_steps = layout_.train_size / setup_.step.batch;
   const bool full = position_.step_in_epoch < full_steps;
   StepProgram& now = full ? full_ : ragged_;
@@ -120,7 +124,8 @@ std::string StepRunner::first_nonfinite(StepProgram& now) {
   const auto checking = compile_for_cpu(now.graph.graph, variables_, options);
   feed_->bind_again(*checking, batch_number());
   write_record(*checking, 0);
-  const std::string found = checking->first_nonfinite(uint64_t(position_.step));
+  std::string found = checking->first_nonfinite(uint64_t(position_.step));
+  if (setup_.ranks) found = first_text(*setup_.ranks, found);
   return found.empty() ? "the step was not finite on this device, and is finite op by op on the CPU" : found;
 }
 

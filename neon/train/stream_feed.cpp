@@ -37,9 +37,10 @@ int64_t ring_samples(int64_t samples, int64_t batch, size_t sample_bytes) {
 StreamFeed::StreamFeed(std::shared_ptr<const RowReader> rows, const FeedOptions& options)
     : reader_(std::move(rows)),
       options_(options),
-      slots_(slots_for(reader_->size(), options.batch, reader_->bytes())),
-      indices_(size_t(slots_ * options.batch)) {
-  const auto batch = size_t(options.batch);
+      batch_((options.batch + options.of.ranks - 1) / options.of.ranks),
+      slots_(slots_for(reader_->size() / options.of.ranks, batch_, reader_->bytes())),
+      indices_(size_t(slots_ * batch_)) {
+  const auto batch = size_t(batch_);
   inputs_ = {{"data", batch * reader_->input_bytes()}};
   if (reader_->target_bytes() > 0) inputs_.push_back({"targets", batch * reader_->target_bytes()});
   if (options.samples) inputs_.push_back({"samples", batch * sizeof(SampleKey), true});
@@ -60,7 +61,7 @@ BatchSlot StreamFeed::memory(BatchRing& ring, int slot) const {
   BatchSlot out{bytes(0), {}};
   size_t input = 1;
   if (reader_->target_bytes() > 0) out.targets = bytes(input++);
-  if (options_.samples) out.samples = {static_cast<SampleKey*>(ring.slot(input, slot)), size_t(options_.batch)};
+  if (options_.samples) out.samples = {static_cast<SampleKey*>(ring.slot(input, slot)), size_t(batch_)};
   return out;
 }
 
@@ -72,6 +73,8 @@ std::unique_ptr<BatchStream> StreamFeed::open(BatchRing& ring, int slots, int64_
   options.first = first;
   options.threads = options_.threads;
   options.stand_ins = !options_.weight;
+  options.of = options_.of;
+  options.keeps_places = options_.keeps_places();
   std::vector<BatchSlot> memories;
   for (int slot = 0; slot < slots; ++slot) memories.push_back(memory(ring, slot));
   return std::make_unique<BatchStream>(*reader_, options, std::move(memories));
@@ -110,10 +113,12 @@ int64_t StreamFeed::wait_for(int64_t number) {
 void StreamFeed::fill_up(int64_t number, int64_t count) {
   const int slot = int(number % slots_);
   const BatchSlot batch = memory(*ring_, slot);
-  Tensor weight = Tensor::wrap(*options_.weight, {options_.batch, 1}, {}, ring_->slot(inputs_.size() - 1, slot));
-  for (int64_t i = 0; i < options_.batch; ++i) weight.set(i, i < count ? 1 : 0);
+  const int64_t first = number % stream_->batches_per_epoch() * options_.batch;
+  const bool counts = options_.share(std::min(options_.batch, reader_->size() - first)).counts;
+  Tensor weight = Tensor::wrap(*options_.weight, {batch_, 1}, {}, ring_->slot(inputs_.size() - 1, slot));
+  for (int64_t i = 0; i < batch_; ++i) weight.set(i, counts && i < count ? 1 : 0);
   for (int64_t place : stream_->left_out(number)) weight.set(place, 0);
-  for (int64_t i = count; i < options_.batch; ++i) {
+  for (int64_t i = count; i < batch_; ++i) {
     copy_row(batch.inputs, reader_->input_bytes(), count - 1, i);
     copy_row(batch.targets, reader_->target_bytes(), count - 1, i);
     if (options_.samples) batch.samples[size_t(i)] = batch.samples[size_t(count - 1)];
@@ -129,7 +134,7 @@ bool StreamFeed::next(Program& program, int64_t number) {
   if (options_.weight) fill_up(number, count);
   const int64_t slot = number % slots_;
   ring_->send(int(slot));
-  program.set_first(slot * options_.batch);
+  program.set_first(slot * batch_);
   return true;
 }
 

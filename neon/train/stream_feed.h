@@ -8,7 +8,7 @@ namespace neon {
 class StreamFeed : public BatchFeed {
  public:
   StreamFeed(std::shared_ptr<const RowReader> rows, const FeedOptions& options);
-  int64_t rows() const override { return slots_ * options_.batch; }
+  int64_t rows() const override { return slots_ * batch_; }
   void bind(Program& program) override;
   bool next(Program& program, int64_t number) override;
   void bind_again(Program& program, int64_t number) override;
@@ -25,6 +25,7 @@ class StreamFeed : public BatchFeed {
 
   const std::shared_ptr<const RowReader> reader_;
   const FeedOptions options_;
+  const int64_t batch_;  // samples of a slot: at most so many are this rank's
   const int64_t slots_;
   std::vector<RingInput> inputs_;  // "data", "targets" where samples have any, "samples" and "weight" where asked for
   std::unique_ptr<BatchRing> ring_, again_;

@@ -165,6 +165,10 @@ RunResult Trainer::run(const std::function<void()>& settled) try {
   report_.close_metrics_file(RunStatus::killed);
   throw RunFault(fault.message() + checkpoints_.kept_text(), fault.hint(), start_.position.seed,
                  start_.position.step - first_step_ + together_);
+} catch (const RankLost&) {
+  report_.log("another rank has ended");
+  report_.close_metrics_file(RunStatus::killed);
+  throw RankLost(checkpoints_.kept_text());
 } catch (const std::exception& error) {
   report_.left_out();
   report_.log(reason_of(error, "a fault in neon itself"));

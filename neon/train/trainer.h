@@ -44,9 +44,10 @@ class Trainer {
  public:
   // Compiles the programs and sets the initial weights; `resume` continues a stored run. Checks everything before the
   // first step: that cost and metrics fit, that checkpoint and metrics file can be written. A run without a given seed
-  // takes `drawn`, or else draws one; unlike a given seed, `drawn` does not ask for the same bits.
+  // takes `drawn`, or else draws one; unlike a given seed, `drawn` does not ask for the same bits. All `ranks` make the
+  // same calls; null: this process is alone.
   Trainer(Experiment& experiment, Data data, RunOptions options, const StoredRun* resume = nullptr,
-          std::optional<uint64_t> drawn = {});
+          std::optional<uint64_t> drawn = {}, Ranks* ranks = nullptr);
   ~Trainer();
   // Calls `settled` once nothing of the program is left to the clock any more. Throws RunFault for a KernelFault.
   RunResult run(const std::function<void()>& settled = {});

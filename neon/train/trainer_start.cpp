@@ -4,6 +4,7 @@
 #include "datasets/word_vectors.h"
 #include "neon/train/constant_cost.h"
 #include "neon/train/initial_values.h"
+#include "neon/train/rank_agreement.h"
 #include "neon/train/run_room.h"
 #include "neon/train/signals.h"
 #include "neon/train/trainer.h"
@@ -11,13 +12,14 @@
 namespace neon {
 
 Trainer::Trainer(Experiment& experiment, Data data, RunOptions options, const StoredRun* resume,
-                 std::optional<uint64_t> drawn)
-    : setup_(experiment, std::move(data), std::move(options)),
+                 std::optional<uint64_t> drawn, Ranks* ranks)
+    : setup_(experiment, std::move(data), std::move(options), ranks),
       report_(setup_),
-      start_(start_of_run(setup_, resume, drawn)),
+      start_(start_of_run(setup_, resume, ranks && !drawn ? ranks->seed() : drawn)),
       checkpoints_(setup_, resume ? resume->file.path : ""),
       observer_(setup_, report_, checkpoints_) {
   setup_.step.seed = start_.position.seed;
+  if (ranks) check_ranks(setup_, start_.position);
   report_.messages(start_.notes);
   const std::string note = check_steps(setup_.step, setup_.epochs * setup_.steps_per_epoch);
   if (!note.empty()) report_.message(note);

@@ -1,0 +1,67 @@
+// Ranks: processes that train one net together, each on its share of every batch. Whatever they compute together they
+// call in the same order, as kernels of a step or between steps; each call waits for all ranks.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "neon/core/batch_share.h"
+#include "neon/core/dtype.h"
+#include "neon/core/error.h"
+
+namespace neon {
+
+// An array of this rank, and where the sum over all ranks goes, which may be the same memory.
+struct Summand {
+  const void* from = nullptr;
+  void* to = nullptr;
+  int64_t elements = 0;
+};
+
+// Another rank has ended, and with it the run. That rank says why.
+class RankLost : public Error {
+ public:
+  explicit RankLost(const std::string& kept = "") : Error(ErrorKind::failed, "another rank has ended"), kept_(kept) {}
+  const std::string& kept() const { return kept_; }  // the end of a message that says what is left of the run
+
+ private:
+  std::string kept_;
+};
+
+class Ranks {
+ public:
+  explicit Ranks(RankOf of) : of_(of) {}
+  virtual ~Ranks() = default;
+  RankOf of() const { return of_; }
+  int rank() const { return of_.rank; }
+  int size() const { return of_.ranks; }
+  // Rank 0 writes the files of a run, and talks to people.
+  bool leads() const { return of_.rank == 0; }
+
+  // Adds the arrays up over all ranks. Sums are made in the order of ranks, 16-bit types in f32, and are the same bits
+  // on every rank. Throws RankLost where a rank is no longer there.
+  virtual void sum(std::span<const Summand> arrays, DType dtype) = 0;
+  // The number of the signal that whoever started the ranks got for all of them; 0: none.
+  virtual int signal() const { return 0; }
+  // A seed that all ranks have, for a run without one of its own.
+  virtual uint64_t seed() const = 0;
+  // All ranks have met, and agree on what they do.
+  virtual void set_started() {}
+  // While this rank does what the others have no part in, however long that takes.
+  virtual void set_alone(bool) {}
+  // The name of this rank in messages: "rank 1 of 2 (node7)".
+  virtual std::string name() const = 0;
+
+  // The numbers of all ranks, those of rank 0 first. Every rank gives as many.
+  std::vector<double> gather(std::span<const double> own);
+  // The texts of all ranks.
+  std::vector<std::string> gather_texts(const std::string& own);
+  // Sums of numbers in doubles.
+  void sum(std::span<double> numbers);
+
+ private:
+  const RankOf of_;
+};
+
+}  // namespace neon

@@ -1,0 +1,177 @@
+#include "backends/ranks/shared_ranks.h"
+
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <ctime>
+#include <new>
+
+#include "neon/core/text.h"
+
+namespace neon {
+
+namespace {
+
+constexpr int kBanks = 2;
+constexpr int kSpins = 4000;                       // looks before a wait sleeps: some tens of microseconds
+constexpr timespec kSleep{0, 50'000'000};          // after which a sleeper looks whether a rank was lost
+constexpr size_t board_bytes() { return (sizeof(RankBoard) + 4095) / 4096 * 4096; }
+
+void sleep_on(std::atomic<uint32_t>& word, uint32_t value) {
+  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAIT, value, &kSleep, nullptr, 0);
+}
+
+void wake_all(std::atomic<uint32_t>& word) {
+  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAKE, kMostRanks, nullptr, nullptr, 0);
+}
+
+}  // namespace
+
+SharedBoard::SharedBoard(int ranks) {
+  NEON_ASSERT(ranks >= 1 && ranks <= kMostRanks);
+  const size_t bytes = board_bytes() + kBanks * size_t(ranks) * area_bytes();
+  descriptor_ = memfd_create("neon ranks", 0);
+  if (descriptor_ < 0 || ftruncate(descriptor_, off_t(bytes)) != 0)
+    fail(ErrorKind::memory, "no memory for ", ranks, " ranks to share: ", std::strerror(errno));
+  map(bytes);
+  board_ = new (board_) RankBoard();
+  board_->ranks = ranks;
+  gethostname(board_->host, sizeof board_->host - 1);
+}
+
+std::shared_ptr<SharedBoard> SharedBoard::open(int descriptor) {
+  std::shared_ptr<SharedBoard> out(new SharedBoard());
+  out->descriptor_ = descriptor;
+  const off_t bytes = lseek(descriptor, 0, SEEK_END);
+  if (bytes < off_t(board_bytes())) fail(ErrorKind::failed, "descriptor ", descriptor, " is no memory of ranks");
+  out->map(size_t(bytes));
+  return out;
+}
+
+SharedBoard::~SharedBoard() {
+  if (board_) munmap(static_cast<void*>(board_), bytes_);
+}
+
+void SharedBoard::map(size_t bytes) {
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
+  if (memory == MAP_FAILED) fail(ErrorKind::memory, "the memory that ranks share: ", std::strerror(errno));
+  bytes_ = bytes;
+  board_ = static_cast<RankBoard*>(memory);
+}
+
+std::byte* SharedBoard::area(int bank, int rank) const {
+  const size_t number = size_t(bank) * size_t(board_->ranks) + size_t(rank);
+  return reinterpret_cast<std::byte*>(board_) + board_bytes() + number * area_bytes();
+}
+
+SharedRanks::SharedRanks(std::shared_ptr<SharedBoard> board, int rank)
+    : Ranks({rank, (*board)->ranks}), board_(std::move(board)) {}
+
+std::string SharedRanks::name() const { return text("rank ", rank(), " of ", size(), " (", (*board_)->host, ", CPU)"); }
+
+// Waits until all ranks are here.
+void SharedRanks::meet() {
+  RankBoard& board = **board_;
+  RankRecord& own = board.records[rank()];
+  const uint32_t round = board.round;
+  own.waiting = 1;
+  ++own.moves;
+  if (board.arrived.fetch_add(1) + 1 == uint32_t(size())) {
+    board.arrived = 0;
+    ++board.round;
+    wake_all(board.round);
+  }
+  for (int looks = 0; board.round == round; ++looks) {
+    if (looks < kSpins) {
+      __builtin_ia32_pause();
+      continue;
+    }
+    if (board.lost) throw RankLost();
+    sleep_on(board.round, round);
+  }
+  own.waiting = 0;
+  ++own.moves;
+}
+
+namespace {
+
+template <typename T>
+using SumOf = std::conditional_t<sizeof(T) == 2, float, T>;
+
+float wide_number(f16 x) { return to_float(x); }
+float wide_number(bf16 x) { return to_float(x); }
+float wide_number(float x) { return x; }
+double wide_number(double x) { return x; }
+
+void put_number(float x, f16& to) { to = to_f16(x); }
+void put_number(float x, bf16& to) { to = to_bf16(x); }
+void put_number(float x, float& to) { to = x; }
+void put_number(double x, double& to) { to = x; }
+
+// The elements of arrays one behind the other, some at a time.
+class Places {
+ public:
+  explicit Places(std::span<const Summand> arrays) : arrays_(arrays) {}
+  // Calls visit(array, its first element, where in the part, elements) for the next `most` elements. Returns how many
+  // there were.
+  template <typename Visit>
+  int64_t next(int64_t most, Visit&& visit) {
+    int64_t taken = 0;
+    while (taken < most && array_ < arrays_.size()) {
+      const int64_t n = std::min(most - taken, arrays_[array_].elements - element_);
+      visit(arrays_[array_], element_, taken, n);
+      taken += n, element_ += n;
+      if (element_ == arrays_[array_].elements) ++array_, element_ = 0;
+    }
+    return taken;
+  }
+
+ private:
+  std::span<const Summand> arrays_;
+  size_t array_ = 0;
+  int64_t element_ = 0;
+};
+
+}  // namespace
+
+// Each rank adds up all areas for itself. An area of one bank is written again two sums later: by then all ranks have
+// met once more, and so have read it.
+template <typename T>
+void SharedRanks::sum_as(std::span<const Summand> arrays) {
+  constexpr auto kMost = int64_t(SharedBoard::area_bytes() / sizeof(T));
+  Places sources(arrays), targets(arrays);
+  while (true) {
+    T* const own = reinterpret_cast<T*>(board_->area(bank_, rank()));
+    const int64_t count = sources.next(kMost, [&](const Summand& array, int64_t first, int64_t place, int64_t n) {
+      std::memcpy(own + place, static_cast<const T*>(array.from) + first, size_t(n) * sizeof(T));
+    });
+    if (count == 0) return;
+    meet();
+    targets.next(kMost, [&](const Summand& array, int64_t first, int64_t place, int64_t n) {
+      const T* areas[kMostRanks];
+      for (int k = 0; k < size(); ++k) areas[k] = reinterpret_cast<const T*>(board_->area(bank_, k)) + place;
+      T* const to = static_cast<T*>(array.to) + first;
+      for (int64_t i = 0; i < n; ++i) {
+        SumOf<T> total = wide_number(areas[0][i]);
+        for (int k = 1; k < size(); ++k) total += wide_number(areas[k][i]);
+        put_number(total, to[i]);
+      }
+    });
+    bank_ = 1 - bank_;
+  }
+}
+
+void SharedRanks::sum(std::span<const Summand> arrays, DType dtype) {
+  switch (dtype) {
+    case DType::f64: return sum_as<double>(arrays);
+    case DType::f32: return sum_as<float>(arrays);
+    case DType::f16: return sum_as<f16>(arrays);
+    case DType::bf16: return sum_as<bf16>(arrays);
+    default: fail(ErrorKind::failed, "ranks exchange no ", dtype);
+  }
+}
+
+}  // namespace neon

@@ -1,0 +1,255 @@
+#include "neon/cli/rank_launch.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+
+#include "neon/cli/rank_process.h"
+#include "neon/core/threads.h"
+#include "neon/train/clock.h"
+#include "neon/train/terminal.h"
+
+extern char** environ;
+
+namespace neon {
+
+namespace {
+
+constexpr useconds_t kLook = 10'000;  // microseconds between looks at the ranks
+constexpr double kGrace = 5;          // seconds that the others have to end, once a rank was lost
+// A rank for which the others wait has so many seconds, and more if its steps have taken long so far.
+constexpr double kPatience = 8, kTimesLongest = 3;
+
+std::atomic<int> asked_to_stop = 0, asked_times = 0;
+void note_signal(int signal) { asked_to_stop = signal, ++asked_times; }
+
+// The signals that ask a run to stop; an ignored one stays so.
+void take_signals() {
+  struct sigaction action {};
+  action.sa_handler = note_signal;
+  action.sa_flags = SA_RESTART;
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction before {};
+    sigaction(signal, nullptr, &before);
+    if (before.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);
+  }
+}
+
+struct RankProcess {
+  pid_t id = 0;
+  int words = -1;  // a file in memory of what it writes to stderr; -1: it is this program's own
+  int status = 0;
+  bool runs = true;
+  double since = 0, longest = 0;  // its last move, and the longest time between two
+  int64_t moves = 0;
+};
+
+class Launch {
+ public:
+  explicit Launch(const CommandLine& line, int count) : line_(line), board_(count), ranks_(size_t(count)) {
+    board_->seed = uint64_t(now_seconds() * 1e6) ^ (uint64_t(getpid()) << 32);
+    board_->seed &= 0x7fffffffffff;
+  }
+
+  int run() {
+    take_signals();
+    for (int k = 0; k < count(); ++k) start(k);
+    while (std::ranges::any_of(ranks_, &RankProcess::runs)) {
+      collect();
+      pass_signals();
+      find_hung();
+      end_lost();
+      usleep(kLook);
+    }
+    return tell();
+  }
+
+ private:
+  int count() const { return int(ranks_.size()); }
+  RankRecord& record(int k) const { return board_->records[k]; }
+
+  void start(int k) {
+    std::vector<std::string> settings;
+    for (char** setting = environ; *setting; ++setting) settings.emplace_back(*setting);
+    settings.push_back(text(kRankVariable, "=", k, " ", board_.descriptor(), " ", getpid()));
+    if (!std::getenv("OMP_NUM_THREADS"))
+      settings.push_back(text("OMP_NUM_THREADS=", std::max(1, available_threads() / count())));
+    std::vector<std::string> words = {line_.program};
+    words.insert(words.end(), line_.words.begin(), line_.words.end());
+    posix_spawn_file_actions_t files;
+    posix_spawn_file_actions_init(&files);
+    if (k > 0) {
+      ranks_[size_t(k)].words = memfd_create("words of a rank", MFD_CLOEXEC);
+      posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+      posix_spawn_file_actions_adddup2(&files, ranks_[size_t(k)].words, STDERR_FILENO);
+    }
+    const int error = posix_spawn(&ranks_[size_t(k)].id, "/proc/self/exe", &files, nullptr, pointers(words).data(),
+                                  pointers(settings).data());
+    posix_spawn_file_actions_destroy(&files);
+    if (error == 0) return;
+    end_all();
+    fail(ErrorKind::memory, "rank ", k, " of ", count(), " cannot be started: ", std::strerror(error));
+  }
+
+  static std::vector<char*> pointers(std::vector<std::string>& strings) {
+    std::vector<char*> out;
+    for (std::string& string : strings) out.push_back(string.data());
+    out.push_back(nullptr);
+    return out;
+  }
+
+  void end_all() {
+    for (RankProcess& rank : ranks_)
+      if (rank.runs && rank.id > 0) kill(rank.id, SIGKILL);
+  }
+
+  void collect() {
+    for (int k = 0; k < count(); ++k) {
+      RankProcess& rank = ranks_[size_t(k)];
+      if (!rank.runs || waitpid(rank.id, &rank.status, WNOHANG) != rank.id) continue;
+      rank.runs = false;
+      if (record(k).ended) continue;
+      // It could say nothing more.
+      const int signal = WIFSIGNALED(rank.status) ? WTERMSIG(rank.status) : 0;
+      if (signal && signal == asked_to_stop) continue;
+      note_end(k, signal ? exit_code(ErrorKind::failed) : WEXITSTATUS(rank.status), words_of_end(rank, signal));
+    }
+  }
+
+  std::string words_of_end(const RankProcess& rank, int signal) const {
+    const std::string last = last_words(rank), after = last.empty() ? "" : ": " + last;
+    if (signal == SIGKILL) return "was killed (SIGKILL), by somebody or for want of memory" + after;
+    if (signal) return text("was ended by SIG", sigabbrev_np(signal), after);
+    return text("ended with exit code ", WEXITSTATUS(rank.status), after);
+  }
+
+  // The last line that the rank wrote.
+  static std::string last_words(const RankProcess& rank) {
+    if (rank.words < 0) return "";
+    char end[512];
+    const off_t size = lseek(rank.words, 0, SEEK_END);
+    const ssize_t n = pread(rank.words, end, sizeof end, std::max<off_t>(size - off_t(sizeof end), 0));
+    std::string out(end, size_t(std::max<ssize_t>(n, 0)));
+    while (out.ends_with('\n')) out.pop_back();
+    return out.substr(out.rfind('\n') + 1);
+  }
+
+  void note_end(int k, int code, const std::string& cause) {
+    RankRecord& own = record(k);
+    own.code = code;
+    std::snprintf(own.cause, sizeof own.cause, "%s", cause.c_str());
+    own.ended_at = ++board_->endings;
+    own.ended = 1;
+    board_->lost = 1;
+  }
+
+  // Ranks look at the board before each step. Asked twice, they end at once.
+  void pass_signals() {
+    if (asked_to_stop) board_->signal = asked_to_stop.load();
+    if (asked_times > 1 && now_seconds() > first_asked_ + 0.1 && first_asked_ > 0) {
+      end_all();
+      stopped_at_once_ = true;
+    }
+    if (asked_times > 0 && first_asked_ == 0) first_asked_ = now_seconds();
+    if (asked_times > 1 && now_seconds() < first_asked_ + 0.1) asked_times = 1;  // the same request
+  }
+
+  // A rank that keeps all others waiting.
+  void find_hung() {
+    if (!board_->started || board_->lost) return;
+    const double now = now_seconds();
+    int busy = -1, waiting = 0;
+    for (int k = 0; k < count(); ++k) {
+      RankProcess& rank = ranks_[size_t(k)];
+      if (const int64_t moves = record(k).moves; moves != rank.moves || rank.since == 0) {
+        if (rank.since > 0) rank.longest = std::max(rank.longest, now - rank.since);
+        rank.moves = moves, rank.since = now;
+      }
+      if (!rank.runs || record(k).ended) continue;
+      if (record(k).waiting) ++waiting;
+      else if (busy < 0 || rank.since < ranks_[size_t(busy)].since) busy = k;
+    }
+    if (busy < 0 || waiting == 0 || record(busy).alone) return;
+    const RankProcess& rank = ranks_[size_t(busy)];
+    const double waited = now - rank.since;
+    if (waited < kPatience + kTimesLongest * rank.longest) return;
+    note_end(busy, exit_code(ErrorKind::failed), text("has not answered for ", int(waited), " seconds"));
+    kill(rank.id, SIGKILL);
+  }
+
+  // The others notice by themselves, unless they compute or wait for something else.
+  void end_lost() {
+    if (!board_->lost) return;
+    if (lost_at_ == 0) lost_at_ = now_seconds();
+    if (now_seconds() > lost_at_ + kGrace) end_all();
+  }
+
+  // The rank that failed first, or -1. One that only noticed the end of another is not it.
+  int first_failed() const {
+    int out = -1;
+    for (int k = 0; k < count(); ++k) {
+      const RankRecord& own = record(k);
+      if (!own.ended || own.code == 0 || own.code == kLostCode || own.code > 128) continue;
+      if (out < 0 || own.ended_at < record(out).ended_at) out = k;
+    }
+    return out;
+  }
+
+  int tell() const {
+    if (stopped_at_once_) return 128 + asked_to_stop;
+    const int failed = first_failed();
+    if (failed < 0) return code_of(0);
+    const std::string cause = record(failed).cause;
+    // A fault that all ranks have, of the spec say, is nobody's own.
+    const auto has_it = [&](int k) { return record(k).ended && record(k).cause == cause; };
+    bool alike = has_it(0);
+    for (int k = 0; k < count(); ++k) alike = alike && (has_it(k) || record(k).code == kLostCode || !record(k).ended);
+    if (alike && !board_->started) {
+      for (size_t begin = 0; begin <= cause.size();) {
+        const size_t end = std::min(cause.find('\n', begin), cause.size());
+        print_message((begin ? "" : "neon: ") + cause.substr(begin, end - begin));
+        begin = end + 1;
+      }
+      return record(failed).code;
+    }
+    const std::string kept = failed != 0 && record(0).code == kLostCode ? record(0).cause : "";
+    const bool with_colon = !cause.starts_with("was ") && !cause.starts_with("has ") && !cause.starts_with("ended ");
+    print_message(text("neon: rank ", failed, " of ", count(), " (", board_->host, ", CPU)", with_colon ? ": " : " ",
+                       cause, kept));
+    return record(failed).code;
+  }
+
+  int code_of(int k) const {
+    const int status = ranks_[size_t(k)].status;
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  }
+
+  const CommandLine& line_;
+  SharedBoard board_;
+  std::vector<RankProcess> ranks_;
+  double first_asked_ = 0, lost_at_ = 0;
+  bool stopped_at_once_ = false;
+};
+
+}  // namespace
+
+bool starts_ranks(const CommandLine& line) { return line.ranks > 1 && !own_ranks(); }
+
+int start_ranks(const CommandLine& line) {
+  if (line.ranks > kMostRanks)
+    fail(ErrorKind::config, "-m ", line.ranks, ": at most ", kMostRanks, " ranks run on one host");
+  if (!can_run_again(line))
+    fail(ErrorKind::config, "-m ", line.ranks, " reads the spec and the file of options once for each rank, and one ",
+         "of them is a pipe; write it to a file");
+  return Launch(line, int(line.ranks)).run();
+}
+
+}  // namespace neon

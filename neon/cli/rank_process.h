@@ -1,0 +1,28 @@
+// A process that is one of several ranks: -m N starts them (rank_launch.cpp), each as the same command.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "backends/ranks.h"
+#include "backends/ranks/shared_ranks.h"
+#include "neon/core/error.h"
+#include "neon/train/options.h"
+
+namespace neon {
+
+// In the environment of a rank: "RANK DESCRIPTOR PARENT", the board's descriptor and whoever started it.
+constexpr const char* kRankVariable = "NEON_RANK";
+// The exit code of a rank that ends because another has ended.
+constexpr int kLostCode = 99;
+
+// Takes this process's place among the ranks; does nothing where it is none of them. Throws where the place is not there.
+void join_ranks();
+// Null: this process is alone.
+Ranks* own_ranks();
+// Tells whoever started this rank how it ends: with this exit code and, where it failed, for which reason. False where
+// this process is alone, and has to tell people by itself.
+bool end_rank(int code, const std::string& cause);
+// A rank that does not lead writes no files.
+void write_as_rank(RunOptions& options);
+
+}  // namespace neon

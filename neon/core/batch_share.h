@@ -1,0 +1,31 @@
+// The part of a batch that one of several ranks computes. Ranks are processes that train one net together.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+
+namespace neon {
+
+struct RankOf {
+  int rank = 0, ranks = 1;
+};
+
+struct BatchShare {
+  int64_t first = 0, count = 0;  // samples of the batch, from `first` on
+  int64_t whole = 0;             // samples of the batch
+  int ranks = 1;
+  // False: the batch has no sample for this rank, which computes the last one again, with the weight 0.
+  bool counts = true;
+  double weight() const { return counts ? double(count) / double(whole) : 0; }
+};
+
+// The share of a batch of `whole` samples. A sample at place p of a batch of `places` belongs to the rank that has p
+// among all places: so a stream stays with its rank where the last batch has fewer. With places = whole all shares are
+// equal, up to one sample.
+inline BatchShare share_of(int64_t whole, int64_t places, RankOf of) {
+  const auto begin = [&](int64_t rank) { return std::min(whole, places * rank / of.ranks); };
+  BatchShare out{begin(of.rank), begin(of.rank + 1) - begin(of.rank), whole, of.ranks};
+  if (out.count == 0) out.first = std::max<int64_t>(whole - 1, 0), out.count = 1, out.counts = false;
+  return out;
+}
+
+}  // namespace neon

@@ -1,0 +1,15 @@
+// The ranks of a run compare what they are about to do before the first step, and what they found after a bad one.
+#pragma once
+#include <string>
+
+#include "neon/train/run_setup.h"
+
+namespace neon {
+
+// Throws a config error, the same on every rank, where a rank has another version, spec, position or other data.
+void check_ranks(const RunSetup& setup, const Position& position);
+
+// The text of the first rank that has one: all ranks get it. "" where none has.
+std::string first_text(Ranks& ranks, const std::string& own);
+
+}  // namespace neon
