@@ -19,7 +19,7 @@ struct Summand {
   int64_t elements = 0;
 };
 
-// Another rank has ended, and with it the run. That rank says why.
+// Another rank has ended and gives the reason; the run ends with it.
 class RankLost : public Error {
  public:
   explicit RankLost(const std::string& kept = "") : Error(ErrorKind::failed, "another rank has ended"), kept_(kept) {}

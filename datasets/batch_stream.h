@@ -32,7 +32,7 @@ struct StreamOptions {
   int threads = 0;    // 0: available_threads()
   // For a sample that is left out the next one of the set that can be read stands in; otherwise its place is listed.
   bool stand_ins = true;
-  // Of several ranks, this one's part of each batch is read.
+  // The stream reads the part of each batch that belongs to this rank.
   RankOf of = {};
   bool keeps_places = false;  // a place of the batch belongs to the same rank where a batch is short
   int64_t most() const { return (batch + of.ranks - 1) / of.ranks; }  // samples of a part

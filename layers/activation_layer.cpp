@@ -19,7 +19,7 @@ class OfLayer : public ActivationContext {
                                .fan = {1, numbers.shape.elements()}});
   }
   Expr draw(const std::string& name, const Shape& shape) override {
-    return context_.draw(shape, name_ + "/" + name);
+    return draw_for_samples(context_, shape, name_ + "/" + name);
   }
 
  private:

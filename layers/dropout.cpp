@@ -22,7 +22,7 @@ struct Dropout : Parametrized<Layer, DropoutParams> {
   Expr forward(LayerContext& context, Expr x) const override {
     if (params.keep == 1) return x;
     if (!context.training) return context.caffe ? x : x * params.keep;
-    const Expr draw = context.draw(x.shape(), context.layer + "/mask");
+    const Expr draw = draw_for_samples(context, x.shape(), context.layer + "/mask");
     Expr mask = cast(apply("less", draw, draw.constant(params.keep)), x.dtype());
     if (context.caffe) mask = mask * (1 / params.keep);
     return x * mask;

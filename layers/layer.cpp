@@ -44,12 +44,10 @@ Expr LayerContext::state(const std::string& name, const Shape& shape, double fil
   return {graph, graph.variable(name, arithmetic_dtype, shape)};
 }
 
-int64_t LayerContext::first_element(const Shape& shape) const {
-  return share.count ? share.first * (shape.elements() / share.count) : 0;
-}
-
-Expr LayerContext::draw(const Shape& shape, const std::string& stream) {
-  return expr(uniform(graph, shape, seed, stream, first_element(shape)));
+Expr draw_for_samples(LayerContext& context, const Shape& shape, const std::string& stream) {
+  const BatchShare& share = context.share;
+  const int64_t first = share.count ? share.first * (shape.elements() / share.count) : 0;
+  return context.expr(uniform(context.graph, shape, context.seed, stream, first));
 }
 
 // The variable of a carried state: a row for each stream.

@@ -146,10 +146,6 @@ class LayerContext {
   // Keeps that for the batch to come.
   void carry(const std::string& name, Expr value);
   Expr expr(Value value) { return {graph, value}; }
-  // Random numbers for (N,...) or (N T,...): those that these samples get in the whole batch.
-  Expr draw(const Shape& shape, const std::string& stream);
-  // The place of such an array's first element in that of the whole batch.
-  int64_t first_element(const Shape& shape) const;
 
   // The meaning of the axes of x. Where no layer has set them, arrays of four axes are images (N,H,W,C), of five
   // volumes (N,D,H,W,C), of others all axes but the first are features.
@@ -196,6 +192,9 @@ class LayerContext {
 constexpr const char* kCarried = "/carried";
 // The number of the step record that is 1 where streams begin, otherwise 0.
 constexpr const char* kStreamStart = "stream_start";
+
+// Random numbers for samples (N,...) or steps (N T,...): the numbers that these samples have in the whole batch.
+Expr draw_for_samples(LayerContext& context, const Shape& shape, const std::string& stream);
 
 class Container;
 

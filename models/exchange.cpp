@@ -6,7 +6,7 @@ namespace neon {
 
 namespace {
 
-// Of one exchange. A large one begins late, of many small ones each takes its time to meet.
+// The bytes of one exchange. A large exchange begins late; a small one costs a meeting of all ranks.
 constexpr size_t kBucketBytes = size_t(4) << 20;
 
 }  // namespace

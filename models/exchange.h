@@ -1,4 +1,4 @@
-// What the ranks of a training step tell each other: gradients, the cost, and what layers keep of a batch.
+// The exchange between the ranks of a training step: gradients, the cost, and the states of layers.
 #pragma once
 #include "models/step_graph.h"
 

@@ -21,7 +21,8 @@ struct Instruction {
     record,    // the scalar `name` of the step record
     constant,  // `number`
     iota,      // index along `axis` of the domain
-    uniform,   // random numbers of stream `name`, `seed`, from `first` on by the element's index; a single one is `first`
+    uniform,   // random numbers of stream `name`, `seed`, from `first` on by the element's index; a single one is
+               // `first`
     compute,   // `op`, an elementwise op, of `inputs`; cast and broadcast are compute with row identity
     reduce,    // `op` sum, max, min or argmax of `inputs[0]` over the reduced axes; the result is kept
     total,     // (post only) result of totals[index_of_total] of segment `segment`

@@ -16,8 +16,8 @@ namespace neon {
 namespace {
 
 constexpr int kBanks = 2;
-constexpr int kSpins = 4000;                       // looks before a wait sleeps: some tens of microseconds
-constexpr timespec kSleep{0, 50'000'000};          // after which a sleeper looks whether a rank was lost
+constexpr int kSpins = 4000;               // looks before a wait sleeps: some tens of microseconds
+constexpr timespec kSleep{0, 50'000'000};  // after which a sleeper looks whether a rank was lost
 constexpr size_t board_bytes() { return (sizeof(RankBoard) + 4095) / 4096 * 4096; }
 
 void sleep_on(std::atomic<uint32_t>& word, uint32_t value) {

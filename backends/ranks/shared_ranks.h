@@ -10,14 +10,14 @@ namespace neon {
 
 constexpr int kMostRanks = 256;
 
-// What one rank says of itself, for the others and for whoever started them. All in memory that is zero at first.
+// The state of one rank, which the other ranks and their starter read. The memory is zero at first.
 struct RankRecord {
-  std::atomic<int64_t> moves;    // times that it has begun or ended to wait for the others
-  std::atomic<int32_t> waiting;  // 1 while it waits for the others
-  std::atomic<int32_t> alone;    // 1 while it does what the others have no part in, as to write files
-  std::atomic<int32_t> ended;    // 1: `code` and `cause` are there
-  int32_t code = 0;              // its exit code
-  char cause[1024] = {};         // why it ended; "" where it was done
+  std::atomic<int64_t> moves;     // times that it has begun or ended to wait for the others
+  std::atomic<int32_t> waiting;   // 1 while it waits for the others
+  std::atomic<int32_t> alone;     // 1 while it does what the others have no part in, as to write files
+  std::atomic<int32_t> ended;     // 1: `code` and `cause` are there
+  int32_t code = 0;               // its exit code
+  char cause[1024] = {};          // why it ended; "" where it was done
   std::atomic<int64_t> ended_at;  // in the order in which ranks ended, from 1
 };
 

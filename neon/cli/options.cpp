@@ -112,7 +112,8 @@ constexpr Option kOptions[] = {
     {"--tf32", "", line, "tf32", 0,
      "Compute f32 products on a GPU from operands with 10 bits of mantissa: faster, less exact."},
     {"-g,--gpu", "cpu|gpu", old, "gpu", takes_device, "neon 0.9's name of -b."},
-    {"-m,--max_devices", "N", old, "max_devices", takes_device, "Train on N devices, each with its share of every batch. With -b cpu: N processes on this host."},
+    {"-m,--max_devices", "N", old, "max_devices", takes_device,
+     "Train on N devices, each with its share of every batch. With -b cpu: N processes on this host."},
     {"-h,--help", "", line, "help", 0, "Print this help; after a verb, the verb's."},
     {"--version", "", line, "version", 0, "Print the version."},
 };

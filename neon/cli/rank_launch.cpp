@@ -45,7 +45,7 @@ void take_signals() {
 
 struct RankProcess {
   pid_t id = 0;
-  int words = -1;  // a file in memory of what it writes to stderr; -1: it is this program's own
+  int words = -1;  // a file in memory that takes its messages; -1: they go to people
   int status = 0;
   bool runs = true;
   double since = 0, longest = 0;  // its last move, and the longest time between two

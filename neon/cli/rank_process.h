@@ -15,7 +15,7 @@ constexpr const char* kRankVariable = "NEON_RANK";
 // The exit code of a rank that ends because another has ended.
 constexpr int kLostCode = 99;
 
-// Takes this process's place among the ranks; does nothing where it is none of them. Throws where the place is not there.
+// Takes this process's place among the ranks; does nothing without kRankVariable. Throws where the place is missing.
 void join_ranks();
 // Null: this process is alone.
 Ranks* own_ranks();

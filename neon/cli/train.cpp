@@ -265,11 +265,9 @@ int run_resume(const CommandLine& line) {
   }
   ClearedOutputs cleared = clear_outputs(line, options);
   const auto trainer = opened.experiment->placing([&] {
-    return on_device_or_cpu(options, asked,
-                            [&] {
-                              return std::make_unique<Trainer>(*opened.experiment, data, options, &opened.run,
-                                                               std::nullopt, own_ranks());
-                            });
+    return on_device_or_cpu(options, asked, [&] {
+      return std::make_unique<Trainer>(*opened.experiment, data, options, &opened.run, std::nullopt, own_ranks());
+    });
   });
   cleared.settle();
   if (searches) end_search(*trainer);

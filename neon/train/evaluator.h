@@ -25,7 +25,7 @@ class Evaluator {
   // ema) the arrays NAME/ema of weights and statistics are used in place of NAME. The set's split must outlive this.
   Evaluator(const Experiment& experiment, const DataLayout& layout, const EvaluatedSet& set, StepOptions options,
             Variables& variables, bool running_means, const DeviceOptions& device);
-  // Of several ranks (DeviceOptions), each passes its share of the samples, and all get the results of all.
+  // Each rank of several (DeviceOptions) passes its share of the samples, and gets the results of all samples.
   // "cost" and the names of the metrics. Empty: a signal came while samples were being read.
   std::map<std::string, double> run();
   // Samples that the last run's numbers are of: without bad images that were left out. A data error where none is left.

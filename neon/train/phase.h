@@ -13,7 +13,8 @@ struct Phase {
   std::string name = "the training step";  // in messages, while its programs are compiled
   const Split* split = nullptr;
   SampleOrder order = SampleOrder::drawn;
-  // The step of `batch` samples, of several ranks this one's part of it. The weight of a short batch among accumulated gradients is its share of a whole batch.
+  // The step of `batch` samples, of several ranks this one's part of it. The weight of a short batch among accumulated
+  // gradients is its share of a whole batch.
   std::function<StepGraph(int64_t batch, const DataLayout& layout)> graph;
 };
 

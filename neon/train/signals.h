@@ -14,12 +14,12 @@ class SignalGuard {
   SignalGuard(const SignalGuard&) = delete;
 };
 
-// The signal received since a guard is there, or 0. Read at every safe point. Of several ranks, the signal on which they
-// agreed last.
+// The signal received since a guard is there, or 0. Read at every safe point. Several ranks read the
+// signal on which they agreed last.
 int stop_signal();
 
-// All ranks stop at the same step: the ranks agree on a signal that any of them got, or whoever started them, and on the
-// least of their numbers `most`, which this returns; 0 where there is a signal.
+// All ranks stop at the same step: the ranks agree on a signal that any of them got, or whoever started them, and on
+// the least of their numbers `most`, which this returns; 0 where there is a signal.
 int64_t agree_on_signals(Ranks& ranks, int64_t most);
 
 }  // namespace neon

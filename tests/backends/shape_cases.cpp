@@ -75,6 +75,15 @@ std::vector<OpCase> scale_gradient_cases() {
   };
 }
 
+// Without other ranks.
+std::vector<OpCase> exchange_cases() {
+  return {
+      shape_case("exchange", {3, 4}, {}, "exchange"),
+      shape_case("exchange", {}, {}, "exchange"),
+      shape_case("exchange", {0, 2}, {}, "exchange"),
+  };
+}
+
 std::vector<OpCase> transpose_cases() {
   return {
       shape_case("transpose", {3, 4}, {{"permutation", Axes{1, 0}}}, "copy"),

@@ -190,9 +190,9 @@ class Usage(Case):
                      says="option -c,--config: 'a.cfg' and 'b.cfg' are two files of options")
         self.refused(2, "-c", "", self.spec(), says="option -c,--config: its value is empty")
 
-    def test_several_gpus(self):
-        self.refused(2, "-m", "4", self.spec(), says="one device")
-        self.refused(2, "-m", "1", "-m", "4", self.spec(), says="one device")
+    def test_several_devices(self):
+        self.refused(2, "eval", "-m", "4", self.spec(), says="-m 4: neon eval computes on one device")
+        self.refused(2, "-b", "cpu", "-m", "1", "-m", "257", self.spec(), says="at most 256 ranks")
         for wrong in ["many"], ["0"], ["many", "-m", "1"]:
             self.refused(2, "-m", *wrong, self.spec(), says="option -m,--max_devices")
 
