@@ -82,7 +82,8 @@ char delimiter_of(const std::string& written) {
 
 bool names_columns(const CsvParams& params) {
   return (params.target != "last" && !is_index(params.target)) ||
-         !std::ranges::all_of(params.ignore, [](const std::string& column) { return is_index(column); });
+         !std::ranges::all_of(params.ignore, [](const std::string& column) { return is_index(column); }) ||
+         !std::ranges::all_of(params.columns, [](const auto& column) { return is_index(column.first); });
 }
 
 std::vector<std::string> header_names(const std::vector<CsvCell>& cells, const CsvReader& reader) {
@@ -101,18 +102,54 @@ size_t column_at(const Table& table, const std::string& written, const char* par
   return ColumnFinder(table).find(written, parameter);
 }
 
-TableLayout layout_of(const CsvParams& params, const Table& table) {
+namespace {
+
+// The columns that a net was trained with, by name or else by place.
+void take_former(const TableColumns& former, const Table& table, TableLayout& out) {
+  const ColumnFinder columns(table);
+  out.feature.assign(table.columns, false);
+  for (size_t k = 0; k < former.codes.size(); ++k) {
+    const bool named = !former.features.empty() && !table.names.empty();
+    if (named && !columns.has(former.features[k]))
+      fail(ErrorKind::data, table.path, ": its columns are not those of the table trained with: it has no column ",
+           in_quotes(former.features[k]), did_you_mean(former.features[k], table.names));
+    const auto place = named ? columns.find(former.features[k], "columns") : size_t(former.positions[k]);
+    if (place >= table.columns || place == out.target || out.feature[place])
+      fail(ErrorKind::data, table.path, ": its columns are not those of the table trained with");
+    out.feature[place] = true;
+    out.use[place] = former.codes[k].kind == ColumnKind::number ? CellUse::number : CellUse::text;
+  }
+}
+
+}  // namespace
+
+TableLayout layout_of(const CsvParams& params, const Table& table, const TableColumns* former, bool plain) {
   const ColumnFinder columns(table);
   TableLayout out;
   out.feature.assign(table.columns, true);
   for (const std::string& name : params.ignore) out.feature[columns.find(name, "ignore")] = false;
   out.target = columns.target(params.target);
-  if (!out.feature[out.target]) fail(ErrorKind::config, "ignore: column ", params.target, " is the target");
+  out.kinds.resize(table.columns);
+  out.use.assign(table.columns, CellUse::any);
+  for (const auto& [name, kind] : params.columns) {
+    const size_t column = columns.find(name, "columns");
+    if (column == out.target)
+      fail(ErrorKind::config, "columns: ", name, " is the target; `task` says whether it has classes or numbers");
+    if (!out.kinds[column].empty()) fail(ErrorKind::config, "columns: ", name, " is named twice");
+    out.kinds[column] = kind;
+    out.use[column] = kind == "number" || kind == "as_is" ? CellUse::number : CellUse::text;
+    if (kind == "ignore") out.feature[column] = false;
+  }
+  if (plain) out.use.assign(table.columns, CellUse::number);
+  if (former) take_former(*former, table, out);
+  else if (!out.feature[out.target]) fail(ErrorKind::config, "ignore: column ", params.target, " is the target");
   out.feature[out.target] = false;
   out.features = size_t(std::ranges::count(out.feature, true));
   if (out.features == 0)
     fail(ErrorKind::data, table.path, ": no columns are left beside the target",
-         table.columns == 1 ? text("; cells are separated by ", in_quotes(params.delimiter), " (delimiter)") : "");
+         table.columns == 1
+             ? text("; cells are separated by ", in_quotes(std::string(1, table.delimiter)), " (delimiter)")
+             : "");
   return out;
 }
 

@@ -21,6 +21,8 @@ std::vector<std::string> header_names(const std::vector<CsvCell>& cells, const C
 size_t column_at(const Table& table, const std::string& written, const char* parameter);
 
 // By names and indices; `table` has path, names and the number of columns.
-TableLayout layout_of(const CsvParams& params, const Table& table);
+// The columns of `former`, if given, are the features, in place of those that the parameters leave. `plain`: all of
+// them are numbers.
+TableLayout layout_of(const CsvParams& params, const Table& table, const TableColumns* former, bool plain);
 
 }  // namespace neon

@@ -1,11 +1,12 @@
-// A table of numbers as text, one column of which is to be predicted.
+// A table as text, one column of which is to be predicted.
 #include <algorithm>
 #include <cmath>
 #include <optional>
 
-#include "datasets/csv_table.h"
+#include "datasets/csv_kinds.h"
 #include "datasets/dataset.h"
 #include "datasets/labels.h"
+#include "datasets/series_table.h"
 
 namespace neon {
 
@@ -31,10 +32,10 @@ class CsvTargets {
   // Names of the classes; none: the targets are values.
   std::vector<std::string> names() const { return classes_ ? classes_->names() : std::vector<std::string>(); }
 
-  Split split_of(Table& table) const {
+  Split split_of(const Table& table) const {
     const auto n = int64_t(table.targets.size());
     Split out;
-    out.inputs = std::move(table.features);
+    out.inputs = table.features;
     out.targets = classes_ ? Tensor(DType::i32, {n}) : Tensor(DType::f32, {n, 1});
     if (classes_) take_labels(table, out.targets.as<int32_t>());
     else take_values(table, out.targets.as<float>());
@@ -66,17 +67,150 @@ class CsvTargets {
   std::optional<LabelClasses> classes_;
 };
 
-TableColumns columns_of(const CsvParams& params, const Table& table, const TableLayout& layout) {
+// `known` are the columns that the net sees, `places` the indices of all features.
+TableColumns columns_of(const CsvParams& params, const Table& table, const std::vector<KnownColumn>& known,
+                        const std::vector<size_t>& places) {
   TableColumns out;
   out.count = int64_t(table.columns);
   out.delimiter = table.delimiter;
+  out.decimal = table.decimal;
   out.missing = params.missing;
-  for (size_t i = 0; i < table.columns; ++i)
-    if (layout.feature[i]) out.positions.push_back(int64_t(i));
-  for (size_t i = 0; i < table.names.size(); ++i)
-    (layout.feature[i] ? out.features : out.others).push_back(table.names[i]);
+  std::vector<bool> seen(table.columns, false);
+  for (const KnownColumn& column : known) {
+    seen[places[column.place]] = true;
+    out.positions.push_back(int64_t(places[column.place]));
+    out.codes.push_back(column.code);
+  }
+  for (size_t i = 0; i < table.names.size(); ++i) (seen[i] ? out.features : out.others).push_back(table.names[i]);
   return out;
 }
+
+std::vector<size_t> places_of(const TableLayout& layout) {
+  std::vector<size_t> out;
+  for (size_t i = 0; i < layout.feature.size(); ++i)
+    if (layout.feature[i]) out.push_back(i);
+  return out;
+}
+
+// The columns of another table of the same columns, with the codes of `trained`.
+std::vector<KnownColumn> columns_like(const TableColumns& trained, const Table& table, const TableLayout& layout) {
+  std::vector<KnownColumn> out;
+  const std::vector<size_t> places = places_of(layout);
+  for (size_t k = 0; k < trained.codes.size(); ++k) {
+    const bool named = !trained.features.empty() && !table.names.empty();
+    const auto column = named ? size_t(std::ranges::find(table.names, trained.features[k]) - table.names.begin())
+                              : size_t(trained.positions[k]);
+    const size_t place = size_t(std::ranges::find(places, column) - places.begin());
+    out.push_back({place, trained.codes[k], false});
+  }
+  return out;
+}
+
+// A table on its way to samples: rows are split first, so that columns are learned from training rows alone.
+class CsvLoad {
+ public:
+  CsvLoad(const CsvParams& params, const DataContext& context, const std::string& path)
+      : params_(params_for(params, context)),
+        context_(context),
+        former_(context.columns ? &*context.columns : nullptr),
+        plain_(context.rules < 3),
+        table_(read_table(params_, path, layout_, former_, plain_)),
+        targets_(params_, table_) {}
+
+  // The rows as the table has them.
+  Data split() {
+    Data data;
+    data.source = table_.path;
+    data.class_names = targets_.names();
+    data.classes = int64_t(data.class_names.size());
+    if (!table_.names.empty()) data.target_names = {table_.names[layout_.target]};
+    columns_ = plain_    ? plain_columns()
+               : former_ ? columns_like(*former_, table_, layout_)
+                         : find_kinds(params_, table_, layout_, context_);
+    Split all = targets_.split_of(table_);
+    double part = 0;
+    if (!parse_number(params_.test, part)) {
+      data.train = std::move(all);
+      data.test = read_test();
+      return data;
+    }
+    const auto n = all.size();
+    const auto test_count = int64_t(std::llround(part * double(n)));
+    if (test_count >= n || (part > 0 && test_count == 0))
+      fail(ErrorKind::data, table_.path, ": ", n, " rows are too few to test with ", params_.test, " of them");
+    split_rows(all, order_to_take(all, data.classes, test_count, context_, "csv/test"), n - test_count, data.train,
+               data.test);
+    return data;
+  }
+
+  // The rows as the net sees them.
+  void encode(Data& data) {
+    if (!former_ && !plain_) learn_codes(params_, table_, data.train.inputs, columns_, context_);
+    data.table = described(columns_);
+    data.sample = {width_of(data.table.codes)};
+    if (plain_) data.table.codes.clear();
+    for (Split* split : {&data.train, &data.validation})
+      if (split->size() > 0) split->inputs = encoded_rows(table_, split->inputs, columns_);
+    for (size_t k = 0; k < test_columns_.size(); ++k) test_columns_[k].code = columns_[k].code;
+    if (data.test.size() > 0)
+      data.test.inputs = test_columns_.empty() ? encoded_rows(table_, data.test.inputs, columns_)
+                                               : encoded_rows(test_table_, data.test.inputs, test_columns_);
+    if (params_.standardize && data.classes == 0 && !data.train.targets.empty()) standardize_targets(data);
+  }
+
+ private:
+  // The parameters, or those by which older versions read numbers alone.
+  static CsvParams params_for(CsvParams params, const DataContext& context) {
+    if (context.rules >= 3) return params;
+    params.standardize = params.impute = false;
+    if (params.delimiter == "auto") params.delimiter = ",";
+    return params;
+  }
+
+  std::vector<KnownColumn> plain_columns() const {
+    std::vector<KnownColumn> out(layout_.features);
+    for (size_t k = 0; k < out.size(); ++k) out[k].place = k, out[k].as_is = true;
+    return out;
+  }
+
+  TableColumns described(const std::vector<KnownColumn>& columns) const {
+    return columns_of(params_, table_, columns, places_of(layout_));
+  }
+
+  Split read_test() {
+    CsvParams same = params_;
+    if (same.header == "auto") same.header = table_.names.empty() ? "false" : "true";
+    const TableColumns kinds = described(columns_);
+    TableLayout layout;
+    test_table_ = read_table(same, find_data_file(params_.test, context_), layout, &kinds);
+    if (test_table_.columns != table_.columns || test_table_.names != table_.names)
+      fail(ErrorKind::data, test_table_.path, ": its columns are not those of ", table_.path,
+           test_table_.columns == table_.columns ? " (the names differ)"
+                                                 : text(": ", test_table_.columns, " and ", table_.columns));
+    test_columns_ = columns_like(kinds, test_table_, layout);
+    return targets_.split_of(test_table_);
+  }
+
+  // Brings values to mean 0 and deviation 1, measured on the training rows.
+  void standardize_targets(Data& data) const {
+    data.target_standard = context_.target_standard ? *context_.target_standard
+                                                    : standard_of(data.train.targets, 0, data.train.size(), {0});
+    const double mean = data.target_standard.means[0], deviation = data.target_standard.deviations[0];
+    for (Split* split : {&data.train, &data.validation, &data.test})
+      if (split->size() > 0)
+        for (float& value : split->targets.as<float>()) value = float((double(value) - mean) / deviation);
+  }
+
+  const CsvParams params_;
+  const DataContext& context_;
+  const TableColumns* const former_;
+  const bool plain_;  // columns are numbers, as they are
+  TableLayout layout_;
+  const Table table_;
+  const CsvTargets targets_;
+  std::vector<KnownColumn> columns_, test_columns_;
+  Table test_table_;
+};
 
 class CSV : public Parametrized<Dataset, CsvParams> {
  public:
@@ -108,45 +242,15 @@ class CSV : public Parametrized<Dataset, CsvParams> {
 
  private:
   Data load_file(const std::string& path, const DataContext& context) const {
-    TableLayout layout;
-    Table table = read_table(params, path, layout);
-    const CsvTargets targets(params, table);
-    Split all = targets.split_of(table);
-    Data data;
-    data.source = path;
-    double part = 0;
-    if (parse_number(params.test, part)) {
-      const auto n = all.size();
-      const auto test_count = int64_t(std::llround(part * double(n)));
-      if (test_count >= n || (part > 0 && test_count == 0))
-        fail(ErrorKind::data, path, ": ", n, " rows are too few to test with ", params.test, " of them");
-      split_rows(all, order_to_take(all, int64_t(targets.names().size()), test_count, context, "csv/test"),
-                 n - test_count, data.train, data.test);
-    } else {
-      data.train = std::move(all);
-      data.test = read_test(table, targets, context);
-    }
-    data.sample = {int64_t(layout.features)};
-    data.class_names = targets.names();
-    data.classes = int64_t(data.class_names.size());
-    data.table = columns_of(params, table, layout);
-    if (!table.names.empty()) data.target_names = {table.names[layout.target]};
-    return finish(std::move(data), context);
-  }
-
-  Split read_test(const Table& train, const CsvTargets& targets, const DataContext& context) const {
-    CsvParams same = params;
-    if (same.header == "auto") same.header = train.names.empty() ? "false" : "true";
-    TableLayout test_layout;
-    Table table = read_table(same, find_data_file(params.test, context), test_layout);
-    if (table.columns != train.columns || table.names != train.names)
-      fail(ErrorKind::data, table.path, ": its columns are not those of ", train.path,
-           table.columns == train.columns ? " (the names differ)" : text(": ", table.columns, " and ", train.columns));
-    return targets.split_of(table);
+    CsvLoad load(params, context, path);
+    Data data = finish(load.split(), context);
+    load.encode(data);
+    return data;
   }
 };
 
-NEON_REGISTER(Dataset, CSV, "A table of numbers as text; the net predicts one of its columns.");
+NEON_REGISTER(Dataset, CSV,
+              "A table as text, of numbers, categories, booleans and dates; the net predicts one of its columns.");
 
 }  // namespace
 

@@ -1,31 +1,36 @@
 #include "datasets/csv_rows.h"
 
 #include <algorithm>
+#include <cmath>
 #include <exception>
+#include <limits>
 
+#include "datasets/text_codes.h"
 #include "neon/core/threads.h"
 
 namespace neon {
 
 // Lines that one thread reads, and where their rows go.
 struct CsvRows::Part {
+  // Cells of a column that are texts where numbers may stand.
+  struct Odd {
+    int64_t count = 0;
+    size_t first = 0;
+  };
   size_t begin = 0, end = 0;
   int64_t most = 0, rows = 0;  // rows that there may be; that were read
   float* features = nullptr;
   std::string_view* targets = nullptr;
   std::vector<Table::Unescaped> unescaped;
+  std::map<size_t, TextCodes> texts;  // by column
+  std::map<size_t, Odd> odd;          // by column
   std::exception_ptr trouble;
 };
 
-CsvRows::CsvRows(const std::string& header, const MissingMarks& missing, const TableLayout& layout,
+CsvRows::CsvRows(const CsvParams& params, const MissingMarks& missing, const TableLayout& layout,
                  const std::vector<CsvCell>& first)
-    : header_(header),
-      missing_(missing),
-      layout_(layout),
-      first_(first),
-      features_in_a_row_(std::max<size_t>(layout.feature.size(), 1), 0) {
-  for (size_t i = features_in_a_row_.size() - 1; i-- > 0;)
-    features_in_a_row_[i] = layout.feature[i] && i != layout.target ? features_in_a_row_[i + 1] + 1 : 0;
+    : params_(params), missing_(missing), layout_(layout), first_(first), use_(layout.use), place_(layout.use.size()) {
+  for (size_t i = 0, place = 0; i < place_.size(); ++i) place_[i] = layout.feature[i] ? place++ : place;
 }
 
 // Parts end where lines do. A line end in a quoted cell does not end a line, so a file with quotes is one part. A file
@@ -56,37 +61,110 @@ std::vector<CsvRows::Part> CsvRows::parts_of(size_t begin, const Table& table) c
   return one;
 }
 
-void CsvRows::read(size_t begin, Table& table) const {
+// Gives each part its rows of the table, and each column its run of numbers.
+void CsvRows::place(std::vector<Part>& parts, Table& table) {
+  float* features = table.features.elements() > 0 ? table.features.as<float>().data() : nullptr;
+  std::string_view* targets = table.targets.data();
+  for (Part& part : parts) {
+    part.rows = 0;
+    part.features = features;
+    part.targets = targets;
+    part.unescaped.clear();
+    part.texts.clear();
+    part.odd.clear();
+    features += part.most * int64_t(layout_.features);
+    targets += part.most;
+  }
+  numbers_in_a_row_.assign(std::max<size_t>(use_.size(), 1), 0);
+  if (table.decimal == '.')
+    for (size_t i = numbers_in_a_row_.size() - 1; i-- > 0;)
+      numbers_in_a_row_[i] = layout_.feature[i] && use_[i] != CellUse::text ? numbers_in_a_row_[i + 1] + 1 : 0;
+}
+
+void CsvRows::read(size_t begin, Table& table) {
   std::vector<Part> parts = parts_of(begin, table);
   int64_t most = 0;
   for (const Part& part : parts) most += part.most;
   table.features = Tensor(DType::f32, {most, int64_t(layout_.features)});
   table.targets.resize(size_t(most));
-  float* features = most > 0 ? table.features.as<float>().data() : nullptr;
-  std::string_view* targets = table.targets.data();
-  for (Part& part : parts) {
-    part.features = features;
-    part.targets = targets;
-    features += part.most * int64_t(layout_.features);
-    targets += part.most;
-  }
-#pragma omp parallel for num_threads(int(parts.size())) schedule(static, 1)
-  for (size_t k = 0; k < parts.size(); ++k) try {
-      read_part(parts[k], table);
-    } catch (...) {  // nothing may leave a parallel loop
-      parts[k].trouble = std::current_exception();
-    }
-  for (Part& part : parts) {
-    if (part.trouble) std::rethrow_exception(part.trouble);
-    std::ranges::move(part.unescaped, std::back_inserter(table.unescaped));
-  }
+  do {
+    place(parts, table);
+    read_parts(parts, table);
+  } while (found_texts(parts, table));
+  join_texts(parts, table);
+  for (Part& part : parts) std::ranges::move(part.unescaped, std::back_inserter(table.unescaped));
   if (const int64_t rows = parts.back().rows; rows < parts.back().most) {  // only where the parts are one
     table.features = table.features.rows(0, rows);
     table.targets.resize(size_t(rows));
   }
 }
 
+void CsvRows::read_parts(std::vector<Part>& parts, Table& table) const {
+#pragma omp parallel for num_threads(int(parts.size())) schedule(static, 1)
+  for (size_t k = 0; k < parts.size(); ++k) try {
+      read_part(parts[k], table);
+    } catch (...) {  // nothing may leave a parallel loop
+      parts[k].trouble = std::current_exception();
+    }
+  for (const Part& part : parts)
+    if (part.trouble) std::rethrow_exception(part.trouble);
+}
+
+// Columns in which texts were found. Numbers with a text among them may be one or the other, so they are refused.
+bool CsvRows::found_texts(const std::vector<Part>& parts, const Table& table) {
+  int64_t rows = 0;
+  std::map<size_t, Part::Odd> odd;
+  for (const Part& part : parts) {
+    rows += part.rows;
+    for (const auto& [column, found] : part.odd) {
+      Part::Odd& all = odd[column];
+      if (all.count == 0) all.first = found.first;
+      all.count += found.count;
+    }
+  }
+  CsvReader reader(table.file->text(), table.delimiter, table.path);
+  for (const auto& [column, found] : odd) {
+    int64_t numbers = 0;
+    for (const Part& part : parts)
+      for (int64_t row = 0; row < part.rows; ++row)
+        numbers += !std::isnan(part.features[row * int64_t(layout_.features) + int64_t(place_[column])]);
+    if (numbers > found.count) {
+      reader.go_to(found.first);
+      fail_at_cell(reader, reader.cell(), column, table,
+                   "; mend the cell, or give the column a kind, category or ignore, under columns");
+    }
+    use_[column] = CellUse::text;
+  }
+  return !odd.empty();
+}
+
+// Codes of the whole column, in the order in which texts come first.
+void CsvRows::join_texts(std::vector<Part>& parts, Table& table) {
+  for (Part& part : parts)
+    for (const auto& of_column : part.texts) table.texts[of_column.first];
+  for (auto& [place, all] : table.texts) {
+    TextCodes joined;
+    for (Part& part : parts) {
+      const auto found = part.texts.find(place);
+      if (found == part.texts.end()) continue;
+      const std::vector<int32_t> codes = joined.add(found->second.column());
+      const auto width = table.features.shape()[1];
+      for (int64_t row = 0; row < part.rows; ++row) {
+        float& cell = part.features[row * width + int64_t(place)];
+        if (!std::isnan(cell)) cell = float(codes[size_t(cell)]);
+      }
+    }
+    all = joined.column();
+    constexpr size_t kMostTexts = size_t(1) << 24;  // whole numbers that f32 has
+    if (all.texts.size() > kMostTexts)
+      fail(ErrorKind::data, table.path, ": a column has ", all.texts.size(),
+           " different texts; leave it out with ignore");
+  }
+}
+
 void CsvRows::read_part(Part& part, const Table& table) const {
+  for (size_t i = 0; i < use_.size(); ++i)
+    if (layout_.feature[i] && use_[i] == CellUse::text) part.texts[place_[i]];
   CsvReader reader(table.file->text(), table.delimiter, table.path, part.begin, part.end);
   for (; reader.start_record(); ++part.rows) read_row(reader, part, table);
 }
@@ -102,29 +180,50 @@ void CsvRows::read_row(CsvReader& reader, Part& part, const Table& table) const 
   if (part.rows == part.most) wrong_count();  // rows of all columns would fit
   float* to = part.features + part.rows * int64_t(layout_.features);
   for (size_t i = 0; i < table.columns; ++i) {
-    const size_t quick = reader.take_short_f32s(to, features_in_a_row_[i]);
+    const size_t quick = reader.take_short_f32s(to, numbers_in_a_row_[i]);
     to += quick, i += quick;
-    if (i == layout_.target) part.targets[part.rows] = target(reader.cell(), part);
+    if (i == layout_.target) part.targets[part.rows] = target(reader.cell(), part, table);
     else if (!layout_.feature[i]) reader.skip_cell();
-    else if (!reader.take_f32(*to++)) to[-1] = read_number(reader, i, table);
+    else read_cell(reader, i, part, table, *to++);
     if (reader.another_cell() != (i + 1 < table.columns)) wrong_count();
   }
 }
 
-std::string_view CsvRows::target(const CsvCell& cell, Part& part) {
-  if (!cell.escaped) return cell.text;
-  part.unescaped.push_back({std::make_unique<const std::string>(cell.text), cell.at});
+void CsvRows::read_cell(CsvReader& reader, size_t column, Part& part, const Table& table, float& to) const {
+  const bool texts = use_[column] == CellUse::text;
+  if (!texts && table.decimal == '.' && reader.take_f32(to)) return;
+  const CsvCell cell = reader.cell();
+  double value = 0;
+  to = std::numeric_limits<float>::quiet_NaN();
+  if (missing_.contains(cell.text)) {
+    if (!params_.impute) fail_at_cell(reader, cell, column, table, "");
+  } else if (texts) {
+    to = float(part.texts[place_[column]].code_of(cell.text, cell.at));
+  } else if (parse_f32(cell.text, value, table.decimal)) {
+    to = float(value);
+  } else if (use_[column] == CellUse::any && !parse_number(cell.text, value, table.decimal)) {
+    Part::Odd& odd = part.odd[column];
+    if (odd.count++ == 0) odd.first = cell.at;
+  } else {
+    fail_at_cell(reader, cell, column, table, "; the kind category, under columns, takes texts");
+  }
+}
+
+std::string_view CsvRows::target(const CsvCell& cell, Part& part, const Table& table) const {
+  double value = 0;
+  const size_t comma = table.decimal == ',' ? cell.text.find(',') : cell.text.npos;
+  const bool point = comma != cell.text.npos && parse_number(cell.text, value, ',');
+  if (!cell.escaped && !point) return cell.text;
+  std::string own(cell.text);
+  if (point) own[comma] = '.';
+  part.unescaped.push_back({std::make_unique<const std::string>(std::move(own)), cell.at});
   return *part.unescaped.back().text;
 }
 
-// A number in quotes, say, or an error.
-float CsvRows::read_number(CsvReader& reader, size_t column, const Table& table) const {
-  const CsvCell cell = reader.cell();
-  double value = 0;
-  if (parse_f32(cell.text, value)) return float(value);
-  const bool first = header_ == "auto" && table.names.empty() && cell.at == first_[column].at;
-  reader.fail_at(cell.at, text("column ", table.names.empty() ? text(column) : in_quotes(table.names[column]), ": ",
-                               no_f32_text(cell.text, missing_, "; a column of text can be left out with ignore"),
+void CsvRows::fail_at_cell(CsvReader& reader, const CsvCell& cell, size_t column, const Table& table,
+                           const char* advice) const {
+  const bool first = params_.header == "auto" && table.names.empty() && cell.at == first_[column].at;
+  reader.fail_at(cell.at, text(table.column_text(column), ": ", no_f32_text(cell.text, missing_, advice),
                                first ? "; header: true takes this line for names" : ""));
 }
 

@@ -10,27 +10,35 @@ namespace neon {
 
 class CsvRows {
  public:
-  // `first` has the cells of the file's first line, and `header` the parameter of that name; all are borrowed.
-  CsvRows(const std::string& header, const MissingMarks& missing, const TableLayout& layout,
+  // `first` has the cells of the file's first line. All are borrowed.
+  CsvRows(const CsvParams& params, const MissingMarks& missing, const TableLayout& layout,
           const std::vector<CsvCell>& first);
 
-  // Reads from byte `begin` of the file's text to its end into features, targets and unescaped; the rest of the table
-  // is known.
-  void read(size_t begin, Table& table) const;
+  // Reads from byte `begin` of the file's text to its end into features, texts, targets and unescaped; the rest of the
+  // table is known. A column that may have any cells is read again as texts where a text is found.
+  void read(size_t begin, Table& table);
 
  private:
   struct Part;
   std::vector<Part> parts_of(size_t begin, const Table& table) const;
+  void place(std::vector<Part>& parts, Table& table);
+  void read_parts(std::vector<Part>& parts, Table& table) const;
   void read_part(Part& part, const Table& table) const;
   void read_row(CsvReader& reader, Part& part, const Table& table) const;
-  static std::string_view target(const CsvCell& cell, Part& part);
-  float read_number(CsvReader& reader, size_t column, const Table& table) const;
+  void read_cell(CsvReader& reader, size_t column, Part& part, const Table& table, float& to) const;
+  std::string_view target(const CsvCell& cell, Part& part, const Table& table) const;
+  [[noreturn]] void fail_at_cell(CsvReader& reader, const CsvCell& cell, size_t column, const Table& table,
+                                 const char* advice) const;
+  bool found_texts(const std::vector<Part>& parts, const Table& table);
+  static void join_texts(std::vector<Part>& parts, Table& table);
 
-  const std::string& header_;
+  const CsvParams& params_;
   const MissingMarks& missing_;
   const TableLayout& layout_;
   const std::vector<CsvCell>& first_;
-  std::vector<size_t> features_in_a_row_;  // by column: from this one on, the row's last column aside
+  std::vector<CellUse> use_;              // by column
+  std::vector<size_t> place_;             // by column: among the features
+  std::vector<size_t> numbers_in_a_row_;  // by column: columns of numbers from this one on, the row's last aside
 };
 
 }  // namespace neon

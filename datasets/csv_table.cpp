@@ -4,6 +4,7 @@
 
 #include "datasets/csv.h"
 #include "datasets/csv_columns.h"
+#include "datasets/csv_dialect.h"
 #include "datasets/csv_rows.h"
 #include "datasets/table_header.h"
 
@@ -13,26 +14,31 @@ namespace {
 
 class TableReader {
  public:
-  TableReader(const CsvParams& params, const std::string& path)
+  TableReader(const CsvParams& params, const std::string& path, const TableColumns* former, bool plain)
       : params_(params),
+        former_(former),
+        plain_(plain),
         missing_(params.missing),
         file_(std::make_shared<const TextFile>(path)),
-        reader_(file_->text(), delimiter_of(params.delimiter), path) {
+        dialect_(find_dialect(file_->text(), path, params.delimiter, params.decimal)),
+        reader_(file_->text(), dialect_.delimiter, path) {
     table_.path = path;
     table_.file = file_;
-    table_.delimiter = delimiter_of(params.delimiter);
+    table_.delimiter = dialect_.delimiter;
+    table_.decimal = dialect_.decimal;
   }
 
   Table read(TableLayout& layout) {
     const size_t begin = reader_.at();
     if (!reader_.next(first_)) fail(ErrorKind::data, table_.path, ": is empty");
     table_.columns = first_.size();
-    const bool header = params_.header == "true" || (params_.header == "auto" && names_columns(params_));
+    const bool header =
+        params_.header == "true" || (params_.header == "auto" && (names_columns(params_) || has_former_names()));
     if (header) table_.names = header_names(first_, reader_);
-    layout_ = layout_of(params_, table_);
+    layout_ = layout_of(params_, table_, former_, plain_);
     if (params_.header == "auto" && !header) find_header();
     if (table_.names.empty()) reader_.go_to(begin);
-    CsvRows(params_.header, missing_, layout_, first_).read(reader_.at(), table_);
+    CsvRows(params_, missing_, layout_, first_).read(reader_.at(), table_);
     if (table_.targets.empty()) fail(ErrorKind::data, table_.path, ": has no rows below its header");
     if (params_.header == "auto" && !header) check_header();
     layout = std::move(layout_);
@@ -40,13 +46,22 @@ class TableReader {
   }
 
  private:
+  // Whether the first line has the names of the columns that a net was trained with.
+  bool has_former_names() const {
+    return former_ && !former_->features.empty() &&
+           std::ranges::all_of(former_->features, [&](const std::string& name) {
+             return std::ranges::any_of(first_, [&](const CsvCell& cell) { return cell.text == name; });
+           });
+  }
+
   // Decides by the first line alone; check_header() asks the targets of the others.
   void find_header() {
-    const FirstLine first = first_line_by_cells(first_, layout_.feature, missing_);
+    const FirstLine first = first_line_by_cells(first_, layout_.feature, missing_, table_.decimal);
     if (first == FirstLine::unclear) {
       const auto of_kind = [&](CellKind kind) {
         for (size_t i = 0; i < first_.size(); ++i)
-          if (layout_.feature[i] && kind_of(first_[i].text, missing_) == kind) return in_quotes(first_[i].text);
+          if (layout_.feature[i] && kind_of(first_[i].text, missing_, table_.decimal) == kind)
+            return in_quotes(first_[i].text);
         return std::string();
       };
       unclear(text(of_kind(CellKind::text), " is a text, ", of_kind(CellKind::number), " a number"));
@@ -56,17 +71,33 @@ class TableReader {
       return;
     }
     table_.names = header_names(first_, reader_);
-    layout_ = layout_of(params_, table_);
+    layout_ = layout_of(params_, table_, former_, plain_);
+  }
+
+  // A column of texts may hide a sample: its first cell is then a text of other lines, too, or the target a number.
+  void check_texts() const {
+    double value = 0;
+    if (table_.names.empty() || table_.texts.empty()) return;
+    const std::string_view target = first_[layout_.target].text;
+    if (parse_number(target, value, table_.decimal))
+      unclear(text("its target ", in_quotes(target), " is a number, and other cells are texts"));
+    for (size_t i = 0, place = 0; i < first_.size(); ++i) {
+      if (!layout_.feature[i]) continue;
+      const auto found = table_.texts.find(place++);
+      if (found != table_.texts.end() && std::ranges::count(found->second.texts, first_[i].text))
+        unclear(text(in_quotes(first_[i].text), " is a cell of other lines, too"));
+    }
   }
 
   void check_header() const {
+    check_texts();
     const std::string_view target = first_[layout_.target].text;
-    if (kind_of(target, missing_) != CellKind::text) return;
+    if (kind_of(target, missing_, table_.decimal) != CellKind::text) return;
     const long others = table_.names.empty() ? 1 : 0;
     const bool again = std::find(table_.targets.begin() + others, table_.targets.end(), target) != table_.targets.end();
     if (!table_.names.empty() && again)
       unclear(text("its target ", in_quotes(target), " is the target of another line"));
-    if (table_.names.empty() && !again && are_in_order(first_, layout_.feature))
+    if (table_.names.empty() && !again && are_in_order(first_, layout_.feature, table_.decimal))
       unclear(text("its numbers are in order, and its target ", in_quotes(target), " is the target of no other line"));
   }
 
@@ -75,8 +106,11 @@ class TableReader {
   }
 
   const CsvParams& params_;
+  const TableColumns* const former_;
+  const bool plain_;
   const MissingMarks missing_;
   std::shared_ptr<const TextFile> file_;
+  const CsvDialect dialect_;
   CsvReader reader_;
   std::vector<CsvCell> first_;  // cells of the first line
   TableLayout layout_;
@@ -92,11 +126,20 @@ void Table::fail_at_target(size_t row, const std::string& message) const {
   for (const Unescaped& other : unescaped)
     if (other.text->data() == cell.data()) at = other.at;
   if (at > 0 && at <= all.size() && all[at - 1] == '"') --at;
-  CsvReader(all, delimiter, path).fail_at(at, message);
+  fail_at(at, message);
 }
 
-Table read_table(const CsvParams& params, const std::string& path, TableLayout& layout) {
-  return TableReader(params, path).read(layout);
+void Table::fail_at(size_t at, const std::string& message) const {
+  CsvReader(file->text(), delimiter, path).fail_at(at, message);
+}
+
+std::string Table::column_text(size_t column) const {
+  return text("column ", names.empty() ? text(column) : in_quotes(names[column]));
+}
+
+Table read_table(const CsvParams& params, const std::string& path, TableLayout& layout, const TableColumns* former,
+                 bool plain) {
+  return TableReader(params, path, former, plain).read(layout);
 }
 
 }  // namespace neon

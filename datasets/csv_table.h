@@ -1,5 +1,6 @@
 // A CSV file as a table of features and target cells, before the target has a meaning.
 #pragma once
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,10 +16,14 @@ struct CsvParams {
   std::string path;
   std::string target = "last";
   std::string header = "auto";
-  std::string delimiter = ",";
+  std::string delimiter = "auto";
+  std::string decimal = "auto";
   std::string task = "auto";
   std::string test = "0.2";
   std::vector<std::string> ignore;
+  std::vector<std::pair<std::string, std::string>> columns;
+  bool standardize = true, impute = true;
+  int64_t most_categories = 100;
   std::vector<std::string> missing = default_missing_marks();
   static void describe(auto&& p) {
     p("path", &CsvParams::path, "Path of the table, plain or gzip.", Required{});
@@ -27,7 +32,14 @@ struct CsvParams {
       "Whether the first line names the columns. auto: it does if it has only texts, missing marks aside, in the "
       "columns of numbers (neither target nor ignored). neon refuses a first line that could be both.",
       one_of({"auto", "true", "false"}));
-    p("delimiter", &CsvParams::delimiter, "The character between cells, or tab.");
+    p("delimiter", &CsvParams::delimiter,
+      "The character between cells, or tab. auto: the comma, semicolon or tab that splits all of the first lines "
+      "alike.");
+    p("decimal", &CsvParams::decimal,
+      "The character before decimals. auto: a comma where the first lines have decimal commas throughout, and cells "
+      "are "
+      "separated by something else.",
+      one_of({"auto", "point", "comma"}));
     p("task", &CsvParams::task,
       "Kind of the target. auto: classes if it is text or the whole numbers 0 to k - 1, values if it has fractions. "
       "neon refuses other whole numbers. Classes that are all numbers are compared as numbers: 1 is 1.0.",
@@ -37,10 +49,31 @@ struct CsvParams {
       "class in "
       "proportion.");
     p("ignore", &CsvParams::ignore, "Columns to leave out, by name or index.");
+    p("columns", &CsvParams::columns,
+      "Kinds of columns, by name or index, where neon's choice is not yours: number, as_is (a number that is not "
+      "standardised), category, boolean, date, day_first or month_first (dates such as 3/4/2024), or ignore. Example: "
+      "{zip: category, age: as_is}.",
+      one_of({"number", "as_is", "category", "boolean", "date", "day_first", "month_first", "ignore"}));
+    p("standardize", &CsvParams::standardize,
+      "Brings each column of numbers, and a target of values, to mean 0 and deviation 1, measured on the training "
+      "rows; "
+      "neon predict turns outputs back.");
+    p("impute", &CsvParams::impute,
+      "Puts the mean of the training rows, or no category, in place of a missing value, and adds a number that says "
+      "where values are missing. false: neon refuses missing values.");
+    p("most_categories", &CsvParams::most_categories,
+      "Categories of a column that get a number of their own: the most frequent of the training rows.", at_least(1));
     p("missing", &CsvParams::missing,
-      "Marks of a missing value beside the empty cell; letter case does not matter. A missing value is refused, as a "
-      "number and as a class: [] makes all of them texts.");
+      "Marks of a missing value beside the empty cell; letter case does not matter. [] makes all of them texts. A "
+      "missing target is refused.");
   }
+};
+
+// The different texts of a column of texts.
+struct ColumnTexts {
+  std::vector<std::string> texts;  // by their code, which stands in the table's features
+  std::vector<int64_t> rows;       // that have each
+  std::vector<size_t> first;       // the place of the first of them, in the file's text
 };
 
 struct Table {
@@ -48,8 +81,9 @@ struct Table {
   std::shared_ptr<const TextFile> file;
   std::vector<std::string> names;  // of all columns; empty without a header
   size_t columns = 0;
-  char delimiter = ',';
-  Tensor features;                        // (rows, used columns) f32
+  char delimiter = ',', decimal = '.';
+  Tensor features;                        // (rows, used columns) f32: numbers, or codes of texts; NaN: missing
+  std::map<size_t, ColumnTexts> texts;    // of the columns of texts, by their place among the features
   std::vector<std::string_view> targets;  // by row; in the file's text, or in `unescaped`
   // Targets that had "" in them, and where they stand.
   struct Unescaped {
@@ -58,20 +92,30 @@ struct Table {
   };
   std::vector<Unescaped> unescaped;
 
-  // "data.csv:3:14: message", of the target of that row.
+  // "data.csv:3:14: message", of the target of that row, or of a byte of the file's text.
   [[noreturn]] void fail_at_target(size_t row, const std::string& message) const;
+  [[noreturn]] void fail_at(size_t at, const std::string& message) const;
+  // "column 'price'", or "column 2" without a header.
+  std::string column_text(size_t column) const;
 };
+
+// The cells that a column may have. `any`: numbers, or else texts.
+enum class CellUse : uint8_t { any, number, text };
 
 // Which columns are features, and which one is the target.
 struct TableLayout {
   size_t target = 0;
   std::vector<bool> feature;
+  std::vector<CellUse> use;        // by column; only those of features count
+  std::vector<std::string> kinds;  // by column, as `columns` has them; empty: neon's choice
   size_t features = 0;
 };
 
-// Reads all of it, with all threads where no cell is quoted. Throws a data error with file:line:column for a fault in
-// the file. Throws a config error for a column that does not exist, and for a first line that may be a header or a
-// sample.
-Table read_table(const CsvParams& params, const std::string& path, TableLayout& layout);
+// Reads all of it, with all threads where no cell is quoted. A column with a text is a column of texts. `former` has
+// the features and their kinds where another table has decided them; `plain`: all columns are numbers. Throws a data
+// error with file:line:column for a fault in the file. Throws a config error for a column that does not exist, and for
+// a first line that may be a header or a sample.
+Table read_table(const CsvParams& params, const std::string& path, TableLayout& layout,
+                 const TableColumns* former = nullptr, bool plain = false);
 
 }  // namespace neon

@@ -23,8 +23,10 @@ struct DataContext {
   int rules = kDataRules;
   // The vocabulary of a net that was trained before: it names the tokens, whatever the training text has.
   std::optional<Vocabulary> vocabulary;
-  int64_t tokens = 0;                // those of that net, with names or without; 0: its samples are no tokens
-  std::optional<ReadLimits> limits;  // of a checkpoint's paths; none: all may be read
+  std::optional<TableColumns> columns;      // of that net's table, where they have codes
+  std::optional<Standard> target_standard;  // of that net's targets
+  int64_t tokens = 0;                       // those of that net, with names or without; 0: its samples are no tokens
+  std::optional<ReadLimits> limits;         // of a checkpoint's paths; none: all may be read
 
   // Throws a config error where the limits forbid the folder.
   std::string data_folder() const;
@@ -35,6 +37,8 @@ struct DataContext {
   // Throws a config error where the limits forbid `place`, found for `path`, or a link below it.
   void check_may_read(const std::string& place, const std::string& path) const;
   void warn(std::string line) const;
+  // The same for a line that is no warning: it begins with "note: ".
+  void note(const std::string& line) const { warn("note: " + line); }
   // Warns in two lines that samples of another set are used. Both names are those of specs: "CIFAR10", "ImageFolder".
   void warn_of_stand_in(const std::string& missing, const std::string& stand_in) const;
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "datasets/column_code.h"
 #include "datasets/table_cell.h"
 #include "datasets/vocabulary.h"
 #include "neon/core/axes.h"
@@ -19,7 +20,8 @@ namespace neon {
 // The rules by which parts are drawn and targets understood. A run with older rules keeps them when it is resumed.
 //  1: parts are drawn without regard to classes; arrays of one-hot rows are values; the labels 1 to n of arrays have a
 //     class 0; whole numbers (n, H, W) beside images are values, not classes of pixels.
-constexpr int kDataRules = 2;
+//  2: CSV has numbers alone, as they are.
+constexpr int kDataRules = 3;
 
 // The columns of a table that samples were read from, so that they are found in another table.
 struct TableColumns {
@@ -31,6 +33,8 @@ struct TableColumns {
   std::vector<std::string> missing = default_missing_marks();
   // Name or index of the column whose rows of one text are one sequence; "": none.
   std::string id = {};
+  char decimal = '.';
+  std::vector<ColumnCode> codes = {};  // of the features; empty: they are numbers, as they are
   bool operator==(const TableColumns&) const = default;
 };
 

@@ -1,9 +1,9 @@
 #include "datasets/sample_meaning_json.h"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "datasets/bpe_files.h"
+#include "datasets/table_json.h"
 #include "neon/core/error.h"
 #include "neon/core/text.h"
 
@@ -13,23 +13,15 @@ namespace {
 
 using nlohmann::json;
 
-// Numbers are stored as the shortest text that reads back to the same bits.
 std::vector<std::string> stored_numbers(const std::vector<double>& values) {
   std::vector<std::string> out;
   for (const double value : values) out.push_back(number(value));
   return out;
 }
 
-double read_number(const json& value) {
-  double out = 0;
-  if (!parse_number(value.get<std::string>(), out) || !std::isfinite(out))
-    fail(ErrorKind::data, "neon.data has ", value.dump(), " in place of a number");
-  return out;
-}
-
 std::vector<double> read_numbers(const json& object, const char* key) {
   std::vector<double> out;
-  for (const json& value : object.value(key, json::array())) out.push_back(read_number(value));
+  for (const json& value : object.value(key, json::array())) out.push_back(read_stored_number(value));
   return out;
 }
 
@@ -44,37 +36,6 @@ Standard read_standard(const json& object) {
   out.means = read_numbers(object, "means");
   out.deviations = read_numbers(object, "deviations");
   if (out.means.size() != out.deviations.size()) fail(ErrorKind::data, "neon.data has other means than deviations");
-  return out;
-}
-
-json table_json(const TableColumns& table) {
-  if (table.count == 0) return nullptr;
-  return {{"columns", table.count},
-          {"features", table.features},
-          {"others", table.others},
-          {"positions", table.positions},
-          {"missing", table.missing},
-          {"delimiter", std::string(1, table.delimiter)},
-          {"id", table.id}};
-}
-
-TableColumns read_table(const json& object) {
-  TableColumns out;
-  if (object.is_null()) return out;
-  out.count = object.at("columns").get<int64_t>();
-  out.features = object.at("features").get<std::vector<std::string>>();
-  out.others = object.at("others").get<std::vector<std::string>>();
-  out.positions = object.value("positions", std::vector<int64_t>());
-  out.missing = object.value("missing", default_missing_marks());
-  out.id = object.value("id", "");
-  int64_t before = -1;
-  for (const int64_t position : out.positions) {
-    if (position <= before || position >= out.count) fail(ErrorKind::data, "neon.data has a column ", position);
-    before = position;
-  }
-  const auto delimiter = object.at("delimiter").get<std::string>();
-  if (delimiter.size() != 1) fail(ErrorKind::data, "neon.data has the delimiter ", in_quotes(delimiter));
-  out.delimiter = delimiter[0];
   return out;
 }
 
@@ -130,6 +91,8 @@ void check_meaning(const SampleMeaning& m) {
     fail(ErrorKind::data, "neon.data has ", m.means.size(), " means for samples ", m.sample);
   if (!m.standard.empty() && m.sample.elements() % int64_t(m.standard.means.size()))
     fail(ErrorKind::data, "neon.data has ", m.standard.means.size(), " means for samples ", m.sample);
+  if (!m.table.codes.empty() && (m.sample.rank() != 1 || width_of(m.table.codes) != m.sample[0]))
+    fail(ErrorKind::data, "neon.data has columns of ", width_of(m.table.codes), " numbers for samples ", m.sample);
   if (m.channels_last && !m.is_image()) fail(ErrorKind::data, "neon.data has images of shape ", m.sample);
   if (m.tokens < 0 || (m.tokens > 0 && (!m.sequence || m.sample.rank() != 1)))
     fail(ErrorKind::data, "neon.data has ", m.tokens, " tokens for samples ", m.sample);
@@ -187,12 +150,12 @@ SampleMeaning read_meaning(const MeaningTexts& texts) try {
   out.channels_last = data.value("channels_last", false);
   out.rows_channels_last = data.value("rows_channels_last", false);
   out.image_size = data.value("image_size", int64_t(0));
-  out.table = read_table(data.value("table", json()));
+  out.table = read_table_columns(data.value("table", json()));
   out.tokens = data.value("tokens", int64_t(0));
   out.vocabulary = read_vocabulary(data.value("vocabulary", json()));
   out.dtype = dtype_from_name(data.value("type", "f32"));
-  out.scale = float(read_number(data.at("scale")));
-  out.shift = float(read_number(data.at("shift")));
+  out.scale = float(read_stored_number(data.at("scale")));
+  out.shift = float(read_stored_number(data.at("shift")));
   out.means = read_numbers(data, "means");
   out.deviations = read_numbers(data, "deviations");
   out.subtracted = read_numbers(data, "subtracted");

@@ -23,13 +23,20 @@ bool MissingMarks::contains(std::string_view cell) const {
   return std::ranges::find(marks_, lower(cell)) != marks_.end();
 }
 
-CellKind kind_of(std::string_view cell, const MissingMarks& missing) {
+CellKind kind_of(std::string_view cell, const MissingMarks& missing, char decimal) {
   if (missing.contains(cell)) return CellKind::missing;
   double value = 0;
-  return parse_number(cell, value) ? CellKind::number : CellKind::text;
+  return parse_number(cell, value, decimal) ? CellKind::number : CellKind::text;
 }
 
-bool parse_number(std::string_view cell, double& out) {
+bool parse_number(std::string_view cell, double& out, char decimal) {
+  if (decimal == ',') {
+    std::string own(cell);
+    const size_t comma = own.find(',');
+    if (own.find('.') != own.npos) return false;
+    if (comma != own.npos) own[comma] = '.';
+    return parse_number(own, out);
+  }
   const bool signed_plus = cell.starts_with('+');
   if (signed_plus) cell.remove_prefix(1);
   if (cell.empty() || (signed_plus && cell.starts_with('-'))) return false;
@@ -46,7 +53,9 @@ void check_test_part(const std::string& test) {
     fail(ErrorKind::config, "test: ", test, " is neither a file nor a share from 0 to below 1");
 }
 
-bool parse_f32(std::string_view cell, double& out) { return parse_number(cell, out) && std::isfinite(float(out)); }
+bool parse_f32(std::string_view cell, double& out, char decimal) {
+  return parse_number(cell, out, decimal) && std::isfinite(float(out));
+}
 
 std::string no_f32_text(std::string_view cell, const MissingMarks& missing, std::string_view advice) {
   double value = 0;

@@ -23,14 +23,14 @@ class MissingMarks {
 };
 
 enum class CellKind { missing, number, text };
-CellKind kind_of(std::string_view cell, const MissingMarks& missing);
+CellKind kind_of(std::string_view cell, const MissingMarks& missing, char decimal = '.');
 
 // A number as CSV writes it ("1.5", "-2e3", "+4"); infinite or 0 beyond the range of f64. False unless the whole cell
-// is a number; NaN is not a number.
-bool parse_number(std::string_view cell, double& out);
+// is a number; NaN is not a number. Where the decimal character is a comma, "1,5" is a number and "1.5" none.
+bool parse_number(std::string_view cell, double& out, char decimal = '.');
 
 // The same for a number that is finite in f32.
-bool parse_f32(std::string_view cell, double& out);
+bool parse_f32(std::string_view cell, double& out, char decimal = '.');
 
 // Throws a config error where `test`, a data set's parameter, is a number but no share from 0 to below 1: otherwise it
 // names a file.

@@ -7,11 +7,11 @@
 namespace neon {
 
 FirstLine first_line_by_cells(const std::vector<CsvCell>& cells, const std::vector<bool>& counts,
-                              const MissingMarks& missing) {
+                              const MissingMarks& missing, char decimal) {
   bool texts = false, numbers = false;
   for (size_t i = 0; i < cells.size(); ++i) {
     if (!counts[i]) continue;
-    const CellKind kind = kind_of(cells[i].text, missing);
+    const CellKind kind = kind_of(cells[i].text, missing, decimal);
     texts = texts || kind == CellKind::text;
     numbers = numbers || kind == CellKind::number;
   }
@@ -27,11 +27,11 @@ bool are_column_numbers(const std::vector<CsvCell>& cells) {
   return true;
 }
 
-bool are_in_order(const std::vector<CsvCell>& cells, const std::vector<bool>& counts) {
+bool are_in_order(const std::vector<CsvCell>& cells, const std::vector<bool>& counts, char decimal) {
   double before = 0, value = 0;
   bool rises = true, falls = true, first = true;
   for (size_t i = 0; i < cells.size(); ++i) {
-    if (!counts[i] || !parse_number(cells[i].text, value)) continue;
+    if (!counts[i] || !parse_number(cells[i].text, value, decimal)) continue;
     if (value < 0) return false;
     rises = rises && (first || value > before);
     falls = falls && (first || value < before);

@@ -4,6 +4,7 @@
 #include "neon/cli/run_files.h"
 #include "neon/cli/session.h"
 #include "neon/cli/verb.h"
+#include "neon/core/message.h"
 #include "neon/spec/yaml.h"
 #include "neon/train/batch_feed.h"
 #include "neon/train/checkpoint.h"
@@ -118,6 +119,19 @@ double data_bytes(const DataCheck& check, const DataLayout& layout, int64_t batc
   return double(samples) * double(check.input_bytes());
 }
 
+// What becomes of the columns of a table, a line each; one line for a table of numbers alone.
+void report_columns(const DataCheck& check) {
+  const TableColumns& table = check.table;
+  if (table.codes.empty()) return;
+  print_result(text("columns ", table.codes.size(), " as ", check.sample[0], " numbers",
+                    table.others.size() > 1 ? text("; left out or predicted: ", list_text(table.others)) : ""));
+  constexpr size_t kMostLines = 40;
+  for (size_t k = 0; k < std::min(table.codes.size(), kMostLines); ++k)
+    print_result(text("        ", table.features.empty() ? text(table.positions[k]) : in_quotes(table.features[k]),
+                      ": ", table.codes[k].description()));
+  if (table.codes.size() > kMostLines) print_result(text("        and ", table.codes.size() - kMostLines, " more"));
+}
+
 int report_data(const DataCheck& check) {
   if (check.found) {
     const std::string apart =
@@ -127,6 +141,7 @@ int report_data(const DataCheck& check) {
                                                           : "each its own target";
     print_result(text("data    ", check.source, ": ", check.train_size, " training", apart, " and ", check.test_size,
                       " test samples ", check.sample, ", ", targets));
+    report_columns(check);
     return 0;
   }
   print_result("data    not found: " + check.missing);

@@ -1,10 +1,12 @@
 // The columns that a net takes, of a CSV file.
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "datasets/csv.h"
+#include "datasets/csv_dialect.h"
 #include "datasets/table_header.h"
 #include "neon/cli/samples.h"
 #include "neon/core/message.h"
@@ -39,12 +41,20 @@ SplitLine first_line(const std::string& content, char delimiter, const std::stri
 char delimiter_of(const std::string& content, const std::string& name, const TableColumns& trained) {
   const char own = name.ends_with(".tsv") ? '\t' : trained.delimiter;
   char in_cells = '\0';
-  for (const char delimiter : {own, ',', '\t'}) {
+  for (const char delimiter : {own, ',', '\t', ';'}) {
     const SplitLine first = first_line(content, delimiter, name, trained.features);
     if (first.has_names) return delimiter;
     if (first.cells > 1 && in_cells == '\0') in_cells = delimiter;
   }
   return in_cells != '\0' ? in_cells : own;
+}
+
+// A comma where the cells show decimal commas, or show nothing and the table trained with had them.
+char decimal_of(const std::string& content, char delimiter, const TableColumns& trained) {
+  if (delimiter == ',') return '.';
+  return trained.decimal == ',' && !has_decimal_points(content, delimiter) ? ','
+         : has_decimal_commas(content, delimiter)                          ? ','
+                                                                           : '.';
 }
 
 class SampleTable {
@@ -55,9 +65,15 @@ class SampleTable {
         stored_(stored),
         trained_(stored.table),
         delimiter_(delimiter_of(content, name, stored.table)),
+        decimal_(decimal_of(content, delimiter_, stored.table)),
         reader_(content, delimiter_, name),
         notes_(notes),
-        missing_(stored.table.missing) {}
+        missing_(stored.table.missing) {
+    for (size_t k = 0; k < trained_.codes.size(); ++k) {
+      begins_.push_back(width_);
+      width_ += size_t(trained_.codes[k].width());
+    }
+  }
 
   Tensor read() {
     bool header = false;
@@ -67,11 +83,14 @@ class SampleTable {
       header = is_header(cells);
       choose_columns(header && !trained_.features.empty() ? &cells : nullptr);
       if (!header) reader_.go_to(begin);
+      if (trained_.codes.empty()) width_ = features_;
+      check_width();
       while (reader_.start_record()) read_row(header);
     }
     if (numbers_.empty())
       fail(ErrorKind::data, name_, ": holds no samples", header ? "; its first line names the columns" : "");
-    Tensor out(DType::f32, {int64_t(numbers_.size() / features_), int64_t(features_)});
+    note_cells();
+    Tensor out(DType::f32, {int64_t(numbers_.size() / width_), int64_t(width_)});
     std::ranges::copy(numbers_, out.as<float>().begin());
     return out;
   }
@@ -91,7 +110,29 @@ class SampleTable {
       counts.assign(cells.size(), false);
       for (const int64_t position : trained_.positions) counts[size_t(position)] = true;
     }
-    return first_line_by_cells(cells, counts, missing_) == FirstLine::header;
+    return first_line_by_cells(cells, counts, missing_, decimal_) == FirstLine::header && !has_category(cells);
+  }
+
+  // Whether a cell is a category that a column of its place has: the line is then a sample.
+  bool has_category(const std::vector<CsvCell>& cells) const {
+    for (size_t k = 0; k < trained_.codes.size(); ++k) {
+      const size_t place = int64_t(cells.size()) == trained_.count ? size_t(trained_.positions[k]) : k;
+      const auto& names = trained_.codes[k].categories;
+      if (place < cells.size() && std::ranges::count(names, cells[place].text)) return true;
+    }
+    return false;
+  }
+
+  // How many columns the net takes.
+  int64_t columns_taken() const {
+    return trained_.codes.empty() ? stored_.sample.elements() : int64_t(trained_.codes.size());
+  }
+
+  void check_width() const {
+    if (!trained_.codes.empty() && features_ != trained_.codes.size())
+      fail(ErrorKind::data, name_, ": has ", count_, " columns; the net takes ", trained_.codes.size(),
+           trained_.features.empty() ? std::string() : text(": ", list_text(trained_.features)), "; read with ",
+           delimiter_text(), " between cells");
   }
 
   // By name where there are names on both sides, otherwise by position.
@@ -104,10 +145,9 @@ class SampleTable {
     }
     std::iota(place_.begin(), place_.end(), int64_t(0));
     features_ = count_;
-    if (int64_t(count_) != trained_.count || int64_t(count_) <= stored_.sample.elements()) return;
+    if (int64_t(count_) != trained_.count || int64_t(count_) <= columns_taken()) return;
     fail(ErrorKind::data, name_, ": has ", count_,
-         " columns, as the table that the net was trained with; the net takes ", stored_.sample.elements(),
-         " of them: leave ",
+         " columns, as the table that the net was trained with; the net takes ", columns_taken(), " of them: leave ",
          trained_.features.empty() ? "the target out"
                                    : list_text(trained_.others) + " out, or begin with the line of the columns' names");
   }
@@ -123,8 +163,9 @@ class SampleTable {
     for (const std::string& feature : trained_.features) {
       const auto found = places.find(feature);
       if (found == places.end()) missing.push_back(feature);
-      else place_[found->second] = int64_t(features_++);
+      else place_[found->second] = int64_t(&feature - trained_.features.data());
     }
+    features_ = trained_.features.size();
     if (!missing.empty())
       fail(ErrorKind::data, name_, ": has no column ", in_quotes(missing.front()), did_you_mean(missing.front(), all),
            missing.size() > 1 ? text(", nor ", missing.size() - 1, " more of those that the net takes") : "",
@@ -148,20 +189,59 @@ class SampleTable {
 
   void read_row(bool header) {
     const size_t start = reader_.at(), before = numbers_.size();
-    numbers_.resize(before + features_);
+    numbers_.resize(before + width_);
     for (size_t i = 0; i < count_; ++i) {
       if (place_[i] == kLeftOut) reader_.skip_cell();
-      else read_number(numbers_[before + size_t(place_[i])]);
+      else if (trained_.codes.empty()) read_number(numbers_[before + size_t(place_[i])]);
+      else read_coded(size_t(place_[i]), &numbers_[before + begins_[size_t(place_[i])]]);
       if (reader_.another_cell() != (i + 1 < count_)) wrong_count(start, header);
     }
   }
 
   void read_number(float& to) {
-    if (reader_.take_f32(to)) return;
+    if (decimal_ == '.' && reader_.take_f32(to)) return;
     const CsvCell cell = reader_.cell();
     double value = 0;
-    if (!parse_f32(cell.text, value)) reader_.fail_at(cell.at, no_f32_text(cell.text, missing_));
+    if (!parse_f32(cell.text, value, decimal_)) reader_.fail_at(cell.at, no_f32_text(cell.text, missing_));
     to = float(value);
+  }
+
+  // The numbers of a cell, by the kind that its column had in training.
+  void read_coded(size_t feature, float* to) {
+    const ColumnCode& code = trained_.codes[feature];
+    const bool numbers = code.kind == ColumnKind::number;
+    float quick = 0;
+    if (numbers && decimal_ == '.' && reader_.take_f32(quick)) return code.put_number(double(quick), to);
+    const CsvCell cell = reader_.cell();
+    double value = 0;
+    if (missing_.contains(cell.text)) {
+      if (!code.indicator) ++filled_[feature];
+      return code.put_missing(to);
+    }
+    if (numbers && parse_f32(cell.text, value, decimal_)) return code.put_number(double(float(value)), to);
+    if (numbers) reader_.fail_at(cell.at, no_f32_text(cell.text, missing_));
+    if (code.put_text(cell.text, to)) return;
+    if (code.kind != ColumnKind::category)
+      reader_.fail_at(cell.at,
+                      text("expected a ", name_of(code.kind), ", as in training, found ", in_quotes(cell.text)));
+    auto& [count, first] = unknown_[feature];
+    if (count++ == 0) first = std::string(cell.text);
+  }
+
+  std::string feature_text(size_t feature) const {
+    return trained_.features.empty() ? text("column ", trained_.positions[feature])
+                                     : text("column ", in_quotes(trained_.features[feature]));
+  }
+
+  // Cells that no training row was like.
+  void note_cells() const {
+    for (const auto& [feature, rows] : filled_)
+      notes_.push_back(text("note: ", name_, ": ", feature_text(feature), ": no value was missing in training; in ",
+                            rows, rows == 1 ? " row" : " rows", " the mean, or no category, stands for it"));
+    for (const auto& [feature, cells] : unknown_)
+      notes_.push_back(text("note: ", name_, ": ", feature_text(feature), ": ", in_quotes(cells.second),
+                            cells.first == 1 ? text(" is") : text(" and others, in ", cells.first, " rows, are"),
+                            " no category that the net was trained with, and counts as none of them"));
   }
 
   [[noreturn]] void wrong_count(size_t start, bool header) {
@@ -176,12 +256,16 @@ class SampleTable {
   const std::string& name_;
   const StoredData& stored_;
   const TableColumns& trained_;
-  char delimiter_;
+  char delimiter_, decimal_;
   CsvReader reader_;
   std::vector<std::string>& notes_;
   MissingMarks missing_;
-  size_t count_ = 0, features_ = 0;  // columns of the table; those that the net takes
-  std::vector<int64_t> place_;       // of each column, among the numbers of a sample; or kLeftOut
+  size_t count_ = 0, features_ = 0;                            // columns of the table; those that the net takes
+  size_t width_ = 0;                                           // numbers of a sample
+  std::vector<size_t> begins_;                                 // of each coded column, among the numbers of a sample
+  std::map<size_t, int64_t> filled_;                           // rows by column, with a value that was never missing
+  std::map<size_t, std::pair<int64_t, std::string>> unknown_;  // the same of unknown categories, and the first
+  std::vector<int64_t> place_;  // of each column, among the numbers of a sample; or kLeftOut
   std::vector<float> numbers_;
 };
 

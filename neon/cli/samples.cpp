@@ -205,6 +205,7 @@ Tensor read_table(const std::string& content, const std::string& name, const Sto
   std::vector<std::string> notes;
   const Tensor out = read_sample_table(content, name, stored, notes);
   print_warnings(notes);
+  if (!stored.table.codes.empty()) return out;
   return without_mean(arranged(out, stored, name), stored);
 }
 

@@ -175,6 +175,9 @@ Data load_data(const Experiment& experiment, const RunOptions& options, const st
   if (former) context.limits = former->limits;
   if (former) context.rules = former->run.meaning.rules;
   if (former && !former->run.meaning.vocabulary.empty()) context.vocabulary = former->run.meaning.vocabulary;
+  if (former && !former->run.meaning.table.codes.empty()) context.columns = former->run.meaning.table;
+  if (former && !former->run.meaning.target_standard.empty())
+    context.target_standard = former->run.meaning.target_standard;
   if (former) context.tokens = former->run.meaning.tokens;
   if (former && former->goes_on) context.streams = was_streamed(former->run.position.data);
   Data data = of_dataset(experiment, [&] { return experiment.params.dataset->load(context); });
@@ -209,7 +212,8 @@ DataCheck check_data(const Experiment& experiment, const RunOptions& options, co
 }
 
 void print_warnings(const std::vector<std::string>& warnings) {
-  for (const std::string& warning : warnings) print_message("warning: " + warning);
+  for (const std::string& warning : warnings)
+    print_message(warning.starts_with("note: ") ? warning : "warning: " + warning);
 }
 
 void note_unused_gpu(const std::string& why) { print_message("note: the GPU is not used: " + why); }

@@ -26,7 +26,24 @@ StoredData stored_data(const StoredRun& run, const Setting& spec) {
   return out;
 }
 
+namespace {
+
+// Arrays have the columns of a table in their order; they can have no texts.
+Tensor coded(const Tensor& samples, const std::vector<ColumnCode>& codes) {
+  for (const ColumnCode& code : codes)
+    if (code.kind != ColumnKind::number || code.indicator)
+      fail(ErrorKind::data,
+           "the net was trained with a table of more than numbers: it takes a table (CSV), and no array");
+  Tensor out = samples.dtype() == DType::f32 ? samples.clone() : samples.converted(DType::f32);
+  const auto values = out.as<float>();
+  for (size_t i = 0; i < values.size(); ++i) codes[i % codes.size()].put_number(double(values[i]), &values[i]);
+  return out;
+}
+
+}  // namespace
+
 Tensor without_mean(const Tensor& samples, const StoredData& stored) {
+  if (!stored.table.codes.empty()) return coded(samples, stored.table.codes);
   if (stored.subtracted.empty() && stored.standard.empty()) return samples;
   Tensor out = samples.dtype() == DType::f32 ? samples.clone() : samples.converted(DType::f32);
   const auto values = out.as<float>();

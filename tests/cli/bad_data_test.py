@@ -89,13 +89,13 @@ class Tables(Case):
     def test_bad_cells(self):
         self.refuse_table("1,2,a\n3,x,b\n5,6,a\n", "t.csv:2", "'x'", header="false")
         self.refuse_table("1,2,a\n3,b\n5,6,a\n", "t.csv:2")
-        self.refuse_table("1,2,a\n3,nan,b\n5,6,a\n", "t.csv:2")
+        self.refuse_table("1,2,a\n3,nan,b\n5,6,a\n", "t.csv:2", impute="false")
         self.refuse_table("", "t.csv")
         self.refuse_table("a,b,c\n", "t.csv")
         self.refuse_table("\0\0\0", "t.csv")
         self.refuse_table("<html><body>404</body></html>", "t.csv")
         self.refuse_table(b"1,2,caf\xe9\n3,4,b\n5,6,b\n", "t.csv:1:5", "the target 'caf\\xe9' is not UTF-8", header="false")
-        self.refuse_table('1,"2\nneon: done\033[31m",a\n3,4,b\n', "t.csv:1", "found '2\\nneon: done\\x1b[31m'", header="false")
+        self.refuse_table('1,"2\nneon: done\033[31m",a\n3,4,b\n', "t.csv:1", "found '2\\nneon: done\\x1b[31m'", header="false", columns='{"1": number}')
 
 
     def test_memory_of_hostile_tables(self):

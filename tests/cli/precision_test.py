@@ -23,7 +23,7 @@ class Precision(Case):
         f16, 2^128 in bf16."""
         for datatype, k, skipped in ("f16", 1, 3), ("f16", 0, 1), ("bf16", 56, 1), ("bf16", 55, 0):
             self.write("d.csv", f"{2 ** k},0.0\n" * 2)
-            spec = self.spec("""dataset: {CSV: {path: d.csv, task: regression, test: 0, header: false}}
+            spec = self.spec("""dataset: {CSV: {path: d.csv, task: regression, test: 0, header: false, standardize: false}}
 layers: [Linear: {nout: 1, init: {Constant: 1}}]
 cost: SumSquared
 optimizer: {GradientDescentMomentum: {learning_rate: 0}}
@@ -50,7 +50,7 @@ epochs: 2
         rate = 2 ** -10
         for rule in f"Adam: {{learning_rate: {rate}}}", f"AdamW: {{learning_rate: {rate}, wdecay: 0}}":
             for accumulate, updates in (1, 3), (2, 1):
-                spec = self.spec(f"""dataset: {{CSV: {{path: d.csv, task: regression, test: 0, header: false}}}}
+                spec = self.spec(f"""dataset: {{CSV: {{path: d.csv, task: regression, test: 0, header: false, standardize: false}}}}
 layers: [Linear: {{nout: 1, init: {{Constant: 1}}}}]
 cost: SumSquared
 optimizer: {{{rule}}}

@@ -16,7 +16,7 @@ SampleMeaning unlike_the_default() {
   out.channels_last = out.rows_channels_last = out.whole_targets = true;
   out.label_of = LabelOf::pixel;
   out.image_size = 4;
-  out.table = {5, {"a", "\xc3\xa4"}, {"b"}, {1, 4}, ';', {"?"}, "b"};
+  out.table = {5, {"a", "\xc3\xa4"}, {"b"}, {1, 4}, ';', {"?"}, "b", ','};
   out.dtype = DType::u8;
   out.scale = 1.0f / 3, out.shift = -0.1f;
   out.means = {1.0 / 3, std::numeric_limits<double>::min()};
@@ -44,10 +44,16 @@ TEST_CASE("a meaning is read as it was written") {
   of_text.tokens = 3;
   of_text.vocabulary = {TextUnit::word, true, {"<unk>", "\n", "\xc3\xa4"}};
   of_text.label_of = LabelOf::step;
+  SampleMeaning of_table;
+  of_table.sample = {11};
+  of_table.table = {3, {"x", "c", "d"}, {"t"}, {0, 1, 2}};
+  of_table.table.codes = {{ColumnKind::number, 1.0 / 3, 1e-300, -7, true, {}},
+                          {ColumnKind::category, 0, 1, 0, false, {"blue", "red"}},
+                          {ColumnKind::date, 19000.5, 30, 19001, false, {}, DateForm::day_first, true}};
   SampleMeaning of_labels = of_text;
   of_labels.label_of = LabelOf::sequence;
   of_labels.classes = 4, of_labels.target_steps = 9, of_labels.end_class = 3;
-  for (const SampleMeaning& meaning : {unlike_the_default(), of_text, of_labels, SampleMeaning()})
+  for (const SampleMeaning& meaning : {unlike_the_default(), of_text, of_table, of_labels, SampleMeaning()})
     CHECK(read_meaning(write_meaning(meaning, "a folder")) == meaning);
   SampleMeaning odd;
   odd.class_names = {"\xff"};

@@ -37,6 +37,16 @@ neon::Setting object(const std::string& name, const Keys& keys) {
       }
       setting = neon::Setting::list(std::move(items));
     }
+    if (value.starts_with('{')) {  // "{a: b, c: d}"
+      std::vector<neon::Setting::Entry> items;
+      for (size_t at = 1; at < value.size();) {
+        const size_t colon = value.find(": ", at), end = value.find_first_of(",}", colon);
+        items.push_back(
+            {value.substr(at, colon - at), neon::Setting::scalar(value.substr(colon + 2, end - colon - 2)), {}});
+        at = end + (value[end] == '}' ? 1 : 2);
+      }
+      setting = neon::Setting::map(std::move(items));
+    }
     entries.push_back({key, std::move(setting), {}});
   }
   return neon::Setting::map({{name, neon::Setting::map(std::move(entries)), {}}});

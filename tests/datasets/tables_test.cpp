@@ -38,16 +38,20 @@ TEST_CASE("Iris has the moments of Fisher's data and splits evenly over its clas
 TEST_CASE("a CSV file gives features and sorted class names") {
   TempDir dir;
   const std::string path = dir.write("pets.csv", "weight,height,kind\n4,25,dog\n3,\"20\",cat\n5,30,dog\n0.1,5,bird\n");
-  const auto set = make("CSV", {{"path", path}, {"test", "0"}});
+  const auto set = make("CSV", {{"path", path}, {"test", "0"}, {"standardize", "false"}});
   const Data data = set->load(offline());
   CHECK(data.class_names == std::vector<std::string>{"bird", "cat", "dog"});
   CHECK(values(data.train.targets) == std::vector<double>{2, 1, 2, 0});
   CHECK(values(data.train.inputs) == std::vector<double>{4, 25, 3, 20, 5, 30, double(0.1f), 5});
   CHECK(data.sample == Shape{2});
   CHECK(agrees(set->check(offline()), data));
-  const Data by_height =
-      make("CSV", {{"path", path}, {"target", "height"}, {"ignore", "[kind]"}, {"task", "regression"}, {"test", "0"}})
-          ->load(offline());
+  const Data by_height = make("CSV", {{"path", path},
+                                      {"target", "height"},
+                                      {"ignore", "[kind]"},
+                                      {"task", "regression"},
+                                      {"test", "0"},
+                                      {"standardize", "false"}})
+                             ->load(offline());
   CHECK(values(by_height.train.targets) == std::vector<double>{25, 20, 30, 5});
   CHECK(by_height.train.targets.shape() == Shape{4, 1});
   CHECK(by_height.classes == 0);
@@ -101,11 +105,12 @@ TEST_CASE("what is wrong in a CSV file is said with file, line and column") {
     const size_t at = full.find("a.csv");
     return full.starts_with("config: ") ? full : full.substr(at);
   };
-  CHECK_THAT(error("x,y,k\n1,2,a\n3,,b\n"),
+  const Keys refusing = {{"impute", "false"}}, numbers = {{"columns", "{y: number}"}};
+  CHECK_THAT(error("x,y,k\n1,2,a\n3,,b\n", refusing),
              Catch::StartsWith("a.csv:3:3: column 'y': expected a number, found ''; fill in"));
-  CHECK_THAT(error("x,y,k\n1,2,a\n3,red,b\n"),
-             Catch::StartsWith("a.csv:3:3: column 'y': expected a number, found 'red'; a column"));
-  CHECK_THAT(error("x,y,k\n1,nan,a\n"),
+  CHECK_THAT(error("x,y,k\n1,2,a\n3,red,b\n", numbers),
+             Catch::StartsWith("a.csv:3:3: column 'y': expected a number, found 'red'; the kind category"));
+  CHECK_THAT(error("x,y,k\n1,nan,a\n", refusing),
              Catch::StartsWith("a.csv:2:3: column 'y': expected a number, found 'nan'; fill in"));
   CHECK(error("x,y,k\n1,inf,a\n") ==
         "a.csv:2:3: column 'y': expected a number up to f32's largest, 3.4e38, found 'inf'");
@@ -117,8 +122,8 @@ TEST_CASE("what is wrong in a CSV file is said with file, line and column") {
   const std::string small = dir.write("a.csv", "1e-400,2,0.5\n1e-50,3,1e-400\n3,4,1.5\n4,5,2\n5,6,2.5\n6,7,3\n");
   const Data data = make("CSV", {{"path", small}})->load(offline());
   CHECK((data.train.size() + data.test.size() == 6 && data.classes == 0));
-  CHECK_THAT(error("x,y,k\n1,0x10,a\n"),
-             Catch::StartsWith("a.csv:2:3: column 'y': expected a number, found '0x10'; a column"));
+  CHECK_THAT(error("x,y,k\n1,0x10,a\n", numbers),
+             Catch::StartsWith("a.csv:2:3: column 'y': expected a number, found '0x10'; the kind category"));
   CHECK_THAT(error("x,y,k\n1,2,a\n3,4\n"), Catch::StartsWith("a.csv:3:3: this row has 2 cells, the first row 3"));
   CHECK_THAT(error("x,x,k\n1,2,a\n"), Catch::StartsWith("a.csv:1:3: two columns are named 'x'"));
   CHECK_THAT(error("x,y,k\n1,2,\n"), Catch::StartsWith("a.csv:2:5: the target is empty"));
@@ -137,7 +142,7 @@ TEST_CASE("a CSV file is split by the seed, or tested on a second file with the 
   std::string rows = "x,k\n";
   for (int i = 0; i < 100; ++i) rows += std::to_string(i) + (i % 2 ? ",odd\n" : ",even\n");
   const std::string path = dir.write("a.csv", rows);
-  const auto set = make("CSV", {{"path", path}, {"test", "0.3"}});
+  const auto set = make("CSV", {{"path", path}, {"test", "0.3"}, {"standardize", "false"}});
   const Data data = set->load(offline("", 5));
   CHECK(data.train.size() == 70);
   CHECK(data.test.size() == 30);

@@ -1,0 +1,135 @@
+// What the training rows of a table say about its columns, and rows as a net sees them.
+#include <algorithm>
+#include <cmath>
+
+#include "datasets/csv_kinds.h"
+#include "neon/core/threads.h"
+
+namespace neon {
+
+namespace {
+
+// Mean and deviation (of all, not of a sample) of the values that are there.
+struct Moments {
+  int64_t count = 0, missing = 0;
+  double mean = 0, deviation = 1;
+};
+
+Moments moments_of(int64_t rows, auto&& value) {
+  Moments out;
+  double sum = 0, squares = 0;
+  for (int64_t row = 0; row < rows; ++row) {
+    const double x = value(row);
+    if (std::isnan(x)) ++out.missing;
+    else ++out.count, sum += x;
+  }
+  if (out.count == 0) return out;
+  out.mean = sum / double(out.count);
+  for (int64_t row = 0; row < rows; ++row)
+    if (const double x = value(row); !std::isnan(x)) squares += (x - out.mean) * (x - out.mean);
+  const double deviation = std::sqrt(squares / double(out.count));
+  if (deviation > 0) out.deviation = deviation;
+  return out;
+}
+
+class CodeLearner {
+ public:
+  CodeLearner(const CsvParams& params, const Table& table, const Tensor& rows, const DataContext& context)
+      : params_(params),
+        table_(table),
+        rows_(rows.as<float>()),
+        count_(rows.shape()[0]),
+        width_(rows.shape()[1]),
+        context_(context) {}
+
+  void learn(KnownColumn& column) const {
+    const auto cell = [&](int64_t row) { return double(rows_[size_t(row * width_) + column.place]); };
+    const auto found = table_.texts.find(column.place);
+    const ColumnTexts* const texts = found == table_.texts.end() ? nullptr : &found->second;
+    ColumnCode& code = column.code;
+    if (code.kind == ColumnKind::category) return learn_categories(column, *texts, cell);
+    std::vector<double> values;  // of the texts
+    for (size_t k = 0; texts && k < texts->texts.size(); ++k)
+      values.push_back(code.kind == ColumnKind::date ? parse_date(texts->texts[k], code.form).days
+                                                     : boolean_of(texts->texts[k]));
+    const Moments moments = moments_of(count_, [&](int64_t row) {
+      const double value = cell(row);
+      return values.empty() || std::isnan(value) ? value : values[size_t(value)];
+    });
+    code.indicator = moments.missing > 0;
+    code.fill = moments.mean;
+    if (column.as_is || code.kind == ColumnKind::boolean) return;
+    code.mean = moments.mean;
+    code.deviation = moments.deviation;
+  }
+
+ private:
+  void learn_categories(KnownColumn& column, const ColumnTexts& texts, auto&& cell) const {
+    std::vector<std::pair<int64_t, std::string>> found;  // -rows, so that frequent ones come first
+    for (const std::string& name : texts.texts) found.emplace_back(0, name);
+    for (int64_t row = 0; row < count_; ++row) {
+      const double code = cell(row);
+      if (std::isnan(code)) column.code.indicator = true;
+      else --found[size_t(code)].first;
+    }
+    std::ranges::sort(found);
+    while (!found.empty() && found.back().first == 0) found.pop_back();
+    const auto most = size_t(params_.most_categories);
+    if (found.size() > most) {
+      context_.note(text(table_.path, ": a column has ", found.size(), " categories, from ",
+                         in_quotes(found.front().second), " to ", in_quotes(found.back().second), "; the ", most,
+                         " most frequent have a number each (most_categories), the others none"));
+      found.resize(most);
+    }
+    for (auto& [rows, name] : found) column.code.categories.push_back(std::move(name));
+    std::ranges::sort(column.code.categories);
+  }
+
+  const CsvParams& params_;
+  const Table& table_;
+  const std::span<const float> rows_;
+  const int64_t count_, width_;
+  const DataContext& context_;
+};
+
+}  // namespace
+
+void learn_codes(const CsvParams& params, const Table& table, const Tensor& rows, std::vector<KnownColumn>& columns,
+                 const DataContext& context) {
+  const CodeLearner learner(params, table, rows, context);
+  for (KnownColumn& column : columns) learner.learn(column);
+}
+
+Tensor encoded_rows(const Table& table, const Tensor& rows, const std::vector<KnownColumn>& columns) {
+  int64_t width = 0;
+  std::vector<int64_t> begins;
+  std::vector<std::vector<float>> of_texts;  // by column: the numbers of each of its texts
+  for (const KnownColumn& column : columns) {
+    const int64_t own = column.code.width();
+    begins.push_back(width);
+    width += own;
+    std::vector<float>& numbers = of_texts.emplace_back();
+    const auto found = table.texts.find(column.place);
+    if (found == table.texts.end()) continue;
+    numbers.resize(found->second.texts.size() * size_t(own));
+    for (size_t k = 0; k < found->second.texts.size(); ++k)
+      column.code.put_text(found->second.texts[k], numbers.data() + k * size_t(own));
+  }
+  const int64_t count = rows.shape()[0], raw = rows.shape()[1];
+  Tensor out(DType::f32, {count, width});
+  const auto from = rows.as<float>();
+  const auto to = out.as<float>();
+#pragma omp parallel for num_threads(available_threads())
+  for (int64_t row = 0; row < count; ++row)
+    for (size_t k = 0; k < columns.size(); ++k) {
+      const ColumnCode& code = columns[k].code;
+      const float cell = from[size_t(row * raw) + columns[k].place];
+      float* const place = to.data() + row * width + begins[k];
+      if (std::isnan(cell)) code.put_missing(place);
+      else if (of_texts[k].empty()) code.put_number(double(cell), place);
+      else std::copy_n(of_texts[k].data() + size_t(cell) * size_t(code.width()), code.width(), place);
+    }
+  return out;
+}
+
+}  // namespace neon

@@ -1,0 +1,116 @@
+#include "datasets/table_date.h"
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+
+namespace neon {
+
+namespace {
+
+using namespace std::chrono;
+
+// Reads a date from the front of a text.
+class DateScanner {
+ public:
+  explicit DateScanner(std::string_view rest) : rest_(rest) {}
+  bool at_end() const { return rest_.empty(); }
+  char next() const { return rest_.empty() ? '\0' : rest_.front(); }
+  bool take(char c) {
+    if (next() != c || rest_.empty()) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+  // A number of `least` to `most` digits.
+  bool number(size_t least, size_t most, int& out) {
+    size_t count = 0;
+    for (out = 0; count < most && count < rest_.size() && rest_[count] >= '0' && rest_[count] <= '9'; ++count)
+      out = 10 * out + (rest_[count] - '0');
+    rest_.remove_prefix(count);
+    return count >= least;
+  }
+  // What follows a decimal point.
+  bool fraction(double& out) {
+    double unit = 0.1;
+    bool any = false;
+    for (out = 0; next() >= '0' && next() <= '9'; rest_.remove_prefix(1), unit /= 10, any = true)
+      out += unit * (next() - '0');
+    return any;
+  }
+
+ private:
+  std::string_view rest_;
+};
+
+bool scan_day(DateScanner& in, DateForm form, double& days) {
+  int parts[3] = {};
+  const bool year_first = form == DateForm::year_first;
+  if (!in.number(year_first ? 4 : 1, year_first ? 4 : 2, parts[0])) return false;
+  const char separator = in.next();
+  if (separator != '-' && separator != '/' && separator != '.') return false;
+  in.take(separator);
+  if (!in.number(1, 2, parts[1]) || !in.take(separator)) return false;
+  if (!in.number(year_first ? 1 : 4, year_first ? 2 : 4, parts[2])) return false;
+  if (form == DateForm::month_first && separator == '.') return false;
+  const int at_year = year_first ? 0 : 2, at_month = form == DateForm::month_first ? 0 : 1;
+  const year_month_day date(year(parts[at_year]), month(unsigned(parts[at_month])),
+                            day(unsigned(parts[3 - at_year - at_month])));
+  days = date.ok() ? double(sys_days(date).time_since_epoch().count()) : 0;
+  return date.ok();
+}
+
+// A time, and a zone behind it, as a share of a day.
+bool scan_time(DateScanner& in, double& share) {
+  int hours = 0, minutes = 0, seconds = 0;
+  double fraction = 0;
+  if (!in.number(1, 2, hours) || !in.take(':') || !in.number(2, 2, minutes)) return false;
+  if (in.take(':') && (!in.number(2, 2, seconds) || (in.take('.') && !in.fraction(fraction)))) return false;
+  if (hours > 23 || minutes > 59 || seconds > 60) return false;
+  double zone = 0;
+  if (!in.take('Z') && (in.next() == '+' || in.next() == '-')) {
+    const bool east = in.take('+');
+    int zone_hours = 0, zone_minutes = 0;
+    if (!east) in.take('-');
+    if (!in.number(2, 2, zone_hours)) return false;
+    in.take(':');
+    if (!in.at_end() && !in.number(2, 2, zone_minutes)) return false;
+    zone = (east ? 60 : -60) * (zone_hours * 60.0 + zone_minutes);
+  }
+  share = (hours * 3600.0 + minutes * 60 + seconds + fraction - zone) / 86400;
+  return true;
+}
+
+}  // namespace
+
+ParsedDate parse_date(std::string_view cell, DateForm form) {
+  DateScanner in(cell);
+  ParsedDate out;
+  if (!scan_day(in, form, out.days)) return {};
+  if (!in.at_end()) {
+    double share = 0;
+    if (!(in.take('T') || in.take(' ')) || !scan_time(in, share) || !in.at_end()) return {};
+    out.timed = true;
+    out.days += share;
+  }
+  out.found = true;
+  return out;
+}
+
+DatePlaces places_of(double days) {
+  const double whole = std::floor(days);
+  const sys_days point{std::chrono::days(int64_t(whole))};
+  const year_month_day date(point);
+  const sys_days begin = date.year() / January / 1, end = (date.year() + years(1)) / January / 1;
+  const double since = double((point - begin).count()) + (days - whole);
+  return {since / double((end - begin).count()), (double(weekday(point).iso_encoding() - 1) + (days - whole)) / 7,
+          days - whole};
+}
+
+std::string date_text(double days) {
+  const year_month_day date(sys_days{std::chrono::days(int64_t(std::floor(days)))});
+  char out[32];
+  std::snprintf(out, sizeof out, "%04d-%02u-%02u", int(date.year()), unsigned(date.month()), unsigned(date.day()));
+  return out;
+}
+
+}  // namespace neon

@@ -1,0 +1,114 @@
+"""Tables of categories, dates and missing values: check prints what becomes of them, a net learns from them, and predict
+and eval read other tables by the names of their columns."""
+import numpy as np
+
+import support
+from support import Case, tensors
+
+NET = """layers:
+  - Affine: {nout: 2, init: {Constant: 0}, bias: {Constant: 0}, activation: Softmax}
+cost: CrossEntropyMulti
+metrics: [Accuracy]
+optimizer: {Adam: {learning_rate: 0.1}}
+batch_size: 20
+epochs: 15
+"""
+
+
+class Tables(Case):
+    def write_table(self, rows=200):
+        """y is yes where the color is red or the size above 50; ids, names and an empty column say nothing."""
+        rng = np.random.default_rng(5)
+        lines = ["id,name,color,size,when,empty,y"]
+        for i in range(rows):
+            color, size = rng.choice(["red", "green", "blue"]), rng.uniform(0, 100)
+            shown = "" if i % 10 == 3 else f"{size:.3f}"
+            lines.append(f"{i},\"No {i}, say\",{'?' if i % 25 == 0 else color},{shown},2024-{1 + i % 12:02}-{1 + i % 28:02},,"
+                         f"{'yes' if color == 'red' or size > 50 else 'no'}")
+        self.write("t.csv", "\n".join(lines) + "\n")
+        self.write("t.yaml", "dataset: {CSV: {path: t.csv}}\n" + NET)
+
+    def test_check_prints_what_becomes_of_columns(self):
+        self.write_table()
+        result = self.neon("check", "t.yaml")
+        self.assertIn("columns 3 as 11 numbers; left out or predicted: id, name, empty, y\n", result.out)
+        self.assertRegex(result.out, r"(?m)^ +'color': 3 categories \(blue, green, red\); one number more for missing values$")
+        self.assertRegex(result.out, r"(?m)^ +'size': number, mean [\d.]+, deviation [\d.]+; missing values become [\d.]+, with one number more$")
+        self.assertRegex(result.out, r"(?m)^ +'when': date, around 2024-\d\d-\d\d, deviation [\d.]+ days$")
+        for column in "id", "name", "empty":
+            self.assertIn(f"note: t.csv: column '{column}' is left out: ", result.err)
+
+    def test_a_net_learns_and_other_tables_are_read_by_name(self):
+        self.write_table()
+        self.neon("-r", "1", "-s", "m", "t.yaml")
+        lines = self.read("t.csv").decode().splitlines()
+        wanted = [line.rsplit(",", 1)[1] for line in lines[1:]]
+        out = self.neon("predict", "m", "t.csv").out
+        found = [line.split(",")[1] for line in out.splitlines()[1:]]
+        self.assertGreater(np.mean([a == b for a, b in zip(found, wanted)]), 0.85)
+        # Other columns in another order, and separated by semicolons, give the same.
+        cells = [line.replace('"', "").replace(", say", "").split(",") for line in lines]
+        self.write("o.csv", "".join(";".join([row[4], "new", row[3], row[2]]) + "\n" for row in cells).replace("new", "other", 1))
+        other = self.neon("predict", "m", "o.csv")
+        self.assertEqual(other.out, out)
+        self.assertIn("left out, since the net was trained without: 'other'", other.err)
+
+    def test_the_checkpoint_has_the_numbers_by_which_rows_are_coded(self):
+        """The output of a net without hidden layers, computed from the weights and from what the file says of its columns."""
+        self.write_table()
+        self.neon("-r", "1", "-s", "m", "t.yaml", "--set", "dataset.CSV.ignore=[when]", "--set", "dataset.CSV.test=0")
+        found, _ = tensors(self.path("m"))
+        weights = np.frombuffer(found["Affine_0/W"][2], "f4").reshape(2, 6).astype(float)
+        bias = np.frombuffer(found["Affine_0_bias/b"][2], "f4").astype(float)
+        rows = [line.rsplit(",", 6) for line in self.read("t.csv").decode().splitlines()[1:]]
+        sizes = np.array([float(row[-4]) if row[-4] else np.nan for row in rows])
+        mean, deviation = np.nanmean(sizes), np.nanstd(sizes)
+        def output(color, size):
+            x = np.array([color == "blue", color == "green", color == "red", color == "", 0 if size is None else (size - mean) / deviation,
+                          size is None], float)
+            e = np.exp(weights @ x + bias)
+            return e / e.sum()
+        self.write("n.csv", "size,color\n60,red\n,blue\n10,\n20,pink\n")
+        result = self.neon("predict", "m", "n.csv", "--top_k", "2", "--format", "csv")
+        self.assertIn("note: n.csv: column 'color': 'pink' is no category that the net was trained with", result.err)
+        cases = ("red", 60), ("blue", None), ("", 10), ("pink", 20)
+        for line, (color, size) in zip(result.out.splitlines()[1:], cases, strict=True):
+            _, name, first, _, second = line.split(",")
+            y = output(color, size)
+            self.assertEqual(name, ["no", "yes"][int(y.argmax())])
+            np.testing.assert_allclose([float(first), float(second)], sorted(y)[::-1], rtol=2e-5)
+
+    def test_eval_codes_a_changed_table_as_the_run_did(self):
+        self.write_table()
+        lines = self.read("t.csv").decode().splitlines()
+        self.write("train.csv", "\n".join(lines[:121]) + "\n")
+        self.write("test.csv", "\n".join(lines[:1] + lines[121:]) + "\n")
+        self.write("t.yaml", "dataset: {CSV: {path: train.csv, test: test.csv}}\n" + NET)
+        said = self.neon("-r", "1", "-s", "m", "t.yaml").out
+        before = self.neon("eval", "m").out
+        self.assertIn(before.split("  (")[0], said)
+        # Half of the training rows have other means and fewer categories; the checkpoint's count.
+        self.write("train.csv", "\n".join(line for line in lines[:121] if "red" not in line) + "\n")
+        self.assertEqual(self.neon("eval", "m").out, before)
+
+    def test_targets_in_their_own_units(self):
+        rows = "".join(f"{i};{1000 + 50 * i},5\n" for i in range(40))
+        self.write("r.csv", "x;price\n" + rows)
+        self.write("r.yaml", "dataset: {CSV: {path: r.csv, test: 0.25}}\nlayers: [Affine: {nout: 1, init: {Constant: 0}, bias: {Constant: 0}}]\n"
+                   "cost: MeanSquared\noptimizer: {SGD: {learning_rate: 0.5}}\nbatch_size: 10\nepochs: 40\n")
+        self.neon("-r", "1", "-s", "m", "r.yaml")
+        head, row = self.neon("predict", "m", "-", stdin=b"x\n10\n").out.splitlines()
+        self.assertEqual(head, "sample,output0")
+        self.assertAlmostEqual(float(row.split(",")[1]), 1500.5, delta=0.5)
+        np.save(self.path("x.npy"), np.array([[10.0]], "f4"))
+        self.assertEqual(self.neon("predict", "m", "x.npy").out.splitlines()[1], row)
+
+    def test_an_array_cannot_stand_for_a_table_of_categories(self):
+        self.write_table()
+        self.neon("-r", "1", "-e", "1", "-s", "m", "t.yaml")
+        np.save(self.path("x.npy"), np.zeros((2, 11), "f4"))
+        self.refused(3, "predict", "m", "x.npy", says="it takes a table (CSV), and no array")
+
+
+if __name__ == "__main__":
+    support.main()

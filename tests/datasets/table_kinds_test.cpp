@@ -1,0 +1,203 @@
+// Tables of categories, booleans, dates and missing values: what becomes of their columns.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <numbers>
+
+#include "datasets/table_date.h"
+#include "support.h"
+
+using namespace neon;
+using namespace neon_test;
+
+namespace {
+
+struct CodedTable {
+  Data data;
+  std::vector<std::string> notes;
+};
+
+CodedTable coded(const std::string& content, Keys keys = {{"test", "0"}}, int rules = kDataRules) {
+  const TempDir dir;
+  keys.push_back({"path", dir.write("a.csv", content)});
+  CodedTable out;
+  DataContext context = offline("", 3);
+  context.warnings = &out.notes;
+  context.rules = rules;
+  out.data = make("CSV", keys)->load(context);
+  return out;
+}
+
+std::string table_refusal(const std::string& content, const Keys& keys = {{"test", "0"}}) {
+  const std::string error = error_of([&] { coded(content, keys); });
+  const size_t at = error.find("a.csv");
+  return at == error.npos ? error : error.substr(at);
+}
+
+std::vector<double> coded_row(const Data& data, int64_t index) { return values(data.train.inputs.rows(index, 1)); }
+
+using CodedRow = std::vector<double>;
+
+}  // namespace
+
+TEST_CASE("numbers are standardised and missing ones become the mean, with an indicator") {
+  const Data data = coded("x,y,k\n1,5,a\n,7,b\n4,9,a\n7,7,b\n").data;
+  // x: mean 4, deviation sqrt(6) of 1, 4, 7; y: mean 7, deviation sqrt(2)
+  REQUIRE(data.sample == Shape{3});
+  const float x = float(-3 / std::sqrt(6.0)), y = float(-2 / std::sqrt(2.0));
+  CHECK(coded_row(data, 0) == CodedRow{x, 0, y});
+  CHECK(coded_row(data, 1) == CodedRow{0, 1, 0});
+  CHECK(coded_row(data, 2) == CodedRow{0, 0, -y});
+  CHECK(data.table.codes[0].mean == 4);
+  CHECK(data.table.codes[0].deviation == Approx(std::sqrt(6.0)));
+  const Data plain = coded("x,y,k\n1,5,a\n,7,b\n4,9,a\n7,7,b\n", {{"test", "0"}, {"columns", "{x: as_is}"}}).data;
+  CHECK(coded_row(plain, 1) == CodedRow{4, 1, 0});
+  CHECK(coded_row(plain, 3) == CodedRow{7, 0, 0});
+}
+
+TEST_CASE("a category has a number of its own, in the order of names, and missing ones another") {
+  const Data data = coded("c,d,k\nred,u,a\nblue,v,b\n?,u,a\nred,v,b\ngreen,u,a\n").data;
+  CHECK(data.table.codes[0].categories == std::vector<std::string>{"blue", "green", "red"});
+  CHECK(coded_row(data, 0) == CodedRow{0, 0, 1, 0, 1, 0});
+  CHECK(coded_row(data, 1) == CodedRow{1, 0, 0, 0, 0, 1});
+  CHECK(coded_row(data, 2) == CodedRow{0, 0, 0, 1, 1, 0});
+  const CodedTable few = coded("c,d,k\nred,u,a\nblue,v,b\nred,u,a\nred,v,b\ngreen,u,a\nblue,u,b\n",
+                               {{"test", "0"}, {"most_categories", "2"}});
+  CHECK(few.data.table.codes[0].categories == std::vector<std::string>{"blue", "red"});
+  CHECK(coded_row(few.data, 4) == CodedRow{0, 0, 1, 0});
+  REQUIRE(few.notes.size() == 1);
+  CHECK_THAT(few.notes[0], Catch::Contains("a column has 3 categories, from 'red' to 'green'; the 2 most frequent"));
+}
+
+TEST_CASE("numbers may be categories, and texts booleans") {
+  const std::string content = "zip,b,k\n10,yes,a\n20,NO,b\n10,Yes,a\n30,,b\n";
+  const Data data = coded(content, {{"test", "0"}, {"columns", "{zip: category}"}}).data;
+  CHECK(data.table.codes[0].categories == std::vector<std::string>{"10", "20", "30"});
+  CHECK(coded_row(data, 0) == CodedRow{1, 0, 0, 1, 0});
+  CHECK(coded_row(data, 1) == CodedRow{0, 1, 0, 0, 0});
+  CHECK(coded_row(data, 3) == CodedRow{0, 0, 1, float(2.0 / 3), 1});
+  CHECK(table_refusal("zip,b,k\n1,yes,a\n2,maybe,b\n", {{"test", "0"}, {"columns", "{b: boolean}"}}) ==
+        "a.csv:3:3: column 'b': expected a boolean, such as yes or no, found 'maybe'");
+}
+
+// Days by Python's datetime: (date(2024, 5, 31) - date(1970, 1, 1)).days == 19874, a Friday, day 152 of 366.
+TEST_CASE("dates become days and places in year, week and day") {
+  const auto day = [](const char* cell, DateForm form) { return parse_date(cell, form).days; };
+  CHECK(day("2024-05-31", DateForm::year_first) == 19874);
+  CHECK(day("2024/5/31", DateForm::year_first) == 19874);
+  CHECK(day("31.5.2024", DateForm::day_first) == 19874);
+  CHECK(day("05/31/2024", DateForm::month_first) == 19874);
+  CHECK(day("1969-12-31", DateForm::year_first) == -1);
+  CHECK(day("2024-05-31 12:00", DateForm::year_first) == 19874.5);
+  CHECK(day("2024-05-31T06:00:00.000Z", DateForm::year_first) == 19874.25);
+  CHECK(day("2024-05-31T06:00:00+06:00", DateForm::year_first) == 19874);
+  for (const char* wrong :
+       {"2023-02-29", "2024-13-01", "2024-05", "24-05-31", "2024-05-31x", "2024-05-31 25:00", "2024-05/31", "", "-"})
+    CHECK_FALSE(parse_date(wrong, DateForm::year_first).found);
+  const DatePlaces places = places_of(19874.5);
+  CHECK(places.in_year == Approx(151.5 / 366));
+  CHECK(places.in_week == Approx(4.5 / 7));
+  CHECK(places.in_day == 0.5);
+  CHECK(date_text(19874.9) == "2024-05-31");
+
+  const Data data = coded("d,k\n2024-05-31,a\n2024-06-02,b\n,a\n").data;
+  const double year = 2 * std::numbers::pi * 151 / 366, week = 2 * std::numbers::pi * 4 / 7;
+  CHECK(coded_row(data, 0) ==
+        CodedRow{-1, float(std::sin(year)), float(std::cos(year)), float(std::sin(week)), float(std::cos(week)), 0});
+  CHECK(coded_row(data, 2) == CodedRow{0, 0, 0, 0, 0, 1});
+  CHECK(coded("d,k\n2024-05-31 03:00,a\n2024-06-02,b\n").data.sample == Shape{7});
+  CHECK(coded("d,k\n13/5/2024,a\n1/6/2024,b\n").data.table.codes[0].form == DateForm::day_first);
+  CHECK(coded("d,k\n5/13/2024,a\n1/6/2024,b\n").data.table.codes[0].form == DateForm::month_first);
+  CHECK_THAT(table_refusal("d,k\n5/6/2024,a\n1/6/2024,b\n"),
+             Catch::StartsWith("a.csv:2:1: column 'd': in '5/6/2024' the day or the month may stand first; say which"));
+  CHECK(coded("d,k\n5/6/2024,a\n1/6/2024,b\n", {{"test", "0"}, {"columns", "{d: month_first}"}}).data.sample ==
+        Shape{5});
+  CHECK_THAT(table_refusal("d,k\n2024-05-31,a\nsoon,b\n", {{"test", "0"}, {"columns", "{d: date}"}}),
+             Catch::StartsWith("a.csv:3:1: column 'd': expected a date, such as 2024-05-31, found 'soon'"));
+}
+
+TEST_CASE("columns that only name the rows are left out, with a note") {
+  std::string content = ",x,PassengerId,name,grid,k\n";
+  for (int i = 0; i < 30; ++i)
+    content += text(i, ",", i % 7, ",", 100 - i, ",person ", i, ",", i, i % 2 ? ",a\n" : ",b\n");
+  const CodedTable loaded = coded(content);
+  CHECK(loaded.data.table.features == std::vector<std::string>{"x", "grid"});
+  CHECK(loaded.data.table.positions == std::vector<int64_t>{1, 4});
+  REQUIRE(loaded.notes.size() == 3);
+  CHECK_THAT(loaded.notes[0], Catch::StartsWith("note: ") && Catch::Contains("column '' is left out: it has no name"));
+  CHECK_THAT(loaded.notes[1], Catch::Contains("column 'PassengerId' is left out: its whole numbers all differ"));
+  CHECK_THAT(loaded.notes[2], Catch::Contains("column 'name' is left out: its texts all differ"));
+  const Data kept = coded(content, {{"test", "0"}, {"columns", "{PassengerId: number, name: category}"}}).data;
+  CHECK(kept.table.features == std::vector<std::string>{"x", "PassengerId", "name", "grid"});
+  CHECK_THAT(coded("x,y,k\n1,,a\n2,?,b\n").notes[0], Catch::Contains("column 'y' is left out: it has no values"));
+}
+
+TEST_CASE("the training rows alone decide, and rows of a test file are coded by them") {
+  std::string content = "x,c,k\n";
+  for (int i = 0; i < 40; ++i) content += text(i, ",", i % 2 ? "u" : "v", i % 3 ? ",a\n" : ",b\n");
+  const Data data = coded(content, {{"test", "0.25"}, {"validation", "10"}}).data;
+  double sum = 0;
+  for (int64_t i = 0; i < 20; ++i) sum += data.train.inputs.at(3 * i);
+  CHECK(data.train.size() == 20);
+  CHECK(sum == Approx(0).margin(1e-5));
+  // Each value of x is once in the three parts, by the mean and deviation of the first.
+  double all = 0;
+  for (const Split* split : {&data.train, &data.validation, &data.test})
+    for (int64_t i = 0; i < split->size(); ++i)
+      all += split->inputs.at(3 * i) * data.table.codes[0].deviation + data.table.codes[0].mean;
+  CHECK(all == Approx(780).margin(1e-3));
+  const TempDir dir;
+  const std::string test = dir.write("test.csv", "x,c,k\n100,w,a\n,v,b\n");
+  const Data other = coded("x,c,k\n1,u,a\n3,v,b\n1,u,a\n3,v,b\n", {{"test", test}}).data;
+  CHECK(values(other.test.inputs) == CodedRow{98, 0, 0, 0, 0, 1});
+}
+
+TEST_CASE("targets that are values are standardised by the training rows") {
+  const Data data = coded("x,y\n1,10.5\n2,20.5\n1,30.5\n2,40.5\n", {{"test", "0"}, {"task", "regression"}}).data;
+  const double deviation = std::sqrt(125.0);
+  CHECK(data.target_standard.means == CodedRow{25.5});
+  CHECK(data.target_standard.deviations[0] == Approx(deviation));
+  CHECK(data.train.targets.at(0) == float(-15 / deviation));
+}
+
+TEST_CASE("semicolons, tabs and decimal commas are found") {
+  const Data data =
+      coded("x;c;y\n1,5;red;2,5\n2,5;blue;3,5\n;red;4,25\n", {{"test", "0"}, {"standardize", "false"}}).data;
+  CHECK(data.table.delimiter == ';');
+  CHECK(data.table.decimal == ',');
+  CHECK(values(data.train.inputs) == CodedRow{1.5, 0, 0, 1, 2.5, 0, 1, 0, 2, 1, 0, 1});
+  CHECK(values(data.train.targets) == CodedRow{2.5, 3.5, 4.25});
+  CHECK(coded("x\ty\tk\n1.5\t2\ta\n2\t3\tb\n").data.table.delimiter == '\t');
+  CHECK(coded("2,5;1,5;3;c\n3,5;4;2;b\n1;2,5;1;b\n").data.sample == Shape{3});  // no header
+  CHECK_THAT(table_refusal("x;c;k\n1,5;1;a\n2,5;2;b\n3.5;1;a\n", {{"test", "0"}, {"decimal", "comma"}}),
+             Catch::StartsWith("a.csv:4:1: column 'x': expected a number, found '3.5'"));
+  CHECK_THAT(table_refusal("a;b,c;d\ne;f,g;h\n"), Catch::Contains("its cells may be separated by ',' or by ';'"));
+  CHECK_THAT(table_refusal("x,y\n1,2\n3,4\n", {{"decimal", "comma"}}), Catch::Contains("say delimiter, too"));
+}
+
+TEST_CASE("a column of numbers with a text in it is refused, with the place") {
+  CHECK_THAT(
+      table_refusal("x,k\n1,a\n2,b\n3O,a\n4,b\n"),
+      Catch::StartsWith("a.csv:4:1: column 'x': expected a number, found '3O'; mend the cell, or give the column"));
+  CHECK(coded("x,k\n1,a\n2,b\n3O,a\n4,b\n", {{"test", "0"}, {"columns", "{x: category}"}}).data.sample == Shape{4});
+  CHECK(coded("x,k\n1,a\nA,b\nB,a\n2,b\nC,b\n").data.sample == Shape{5});
+  CHECK_THAT(table_refusal("c,d,y\nred,u,1.5\nred,v,2.5\nblue,u,3\n", {{"test", "0"}, {"header", "true"}}),
+             Catch::StartsWith("no"));
+  CHECK_THAT(table_refusal("red,u,1.5\nred,v,2.5\nblue,u,3\n"), Catch::Contains("its target '1.5' is a number"));
+  CHECK_THAT(table_refusal("red,u,a\nred,v,b\nblue,w,c\n"), Catch::Contains("'red' is a cell of other lines, too"));
+  CHECK(coded("red,u,1.5\nred,v,2.5\nblue,u,3\n", {{"test", "0"}, {"header", "false"}}).data.train.size() == 3);
+  CHECK_THAT(table_refusal("x,c,k\n1,\xff,a\n2,u,b\n3,u,b\n"),
+             Catch::StartsWith("a.csv:2:3: column 'c': '\\xff' is not UTF-8"));
+}
+
+TEST_CASE("a run of an older checkpoint has numbers as they are") {
+  std::string content = "id,x,k\n";
+  for (int i = 0; i < 30; ++i) content += text(i, ",", 2 * i, i % 2 ? ",a\n" : ",b\n");
+  const Data data = coded(content, {{"test", "0"}}, 2).data;
+  CHECK(data.sample == Shape{2});
+  CHECK(coded_row(data, 3) == CodedRow{3, 6});
+  CHECK(data.table.codes.empty());
+  CHECK_THAT(error_of([] {
+               coded("x,y,k\n1,red,a\n2,blue,b\n", {{"test", "0"}}, 2);
+             }),
+             Catch::Contains("column 'y': expected a number, found 'red'"));
+}
