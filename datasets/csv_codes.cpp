@@ -1,4 +1,4 @@
-// What the training rows of a table say about its columns, and rows as a net sees them.
+// Columns are learned from the training rows of a table; rows become the numbers that a net sees.
 #include <algorithm>
 #include <cmath>
 

@@ -29,7 +29,7 @@ class DateScanner {
     rest_.remove_prefix(count);
     return count >= least;
   }
-  // What follows a decimal point.
+  // The digits behind a decimal point, as a share of 1.
   bool fraction(double& out) {
     double unit = 0.1;
     bool any = false;

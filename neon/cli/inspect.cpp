@@ -119,7 +119,7 @@ double data_bytes(const DataCheck& check, const DataLayout& layout, int64_t batc
   return double(samples) * double(check.input_bytes());
 }
 
-// What becomes of the columns of a table, a line each; one line for a table of numbers alone.
+// Prints a line for each column of a table: its kind and the numbers that it becomes.
 void report_columns(const DataCheck& check) {
   const TableColumns& table = check.table;
   if (table.codes.empty()) return;
