@@ -4,6 +4,7 @@
 #include "backends/graph/passes.h"
 #include "models/predicted_labels.h"
 #include "neon/core/key_error.h"
+#include "transforms/image_batch.h"
 
 namespace neon {
 
@@ -99,6 +100,17 @@ Expr weight_of_rows(const Batch& batch, Expr weight) {
   return batch.counts.value() ? each * batch.counts : each;
 }
 
+// Outputs or targets x (N,K) times the deviations by which a data set has divided the targets; number i by entry i
+// modulo their count.
+Expr in_units_of(const DataLayout& data, Expr x) {
+  const std::vector<double>& deviations = data.target_standard.deviations;
+  if (deviations.empty() || x.shape()[1] % int64_t(deviations.size())) return x;
+  if (deviations.size() == 1) return x * deviations[0];
+  std::vector<Expr> factors;
+  for (int64_t k = 0; k < x.shape()[1]; ++k) factors.push_back(x.constant(deviations[size_t(k) % deviations.size()]));
+  return x * along_axis(x.graph(), factors, x.shape(), 1);
+}
+
 // Whether there are labels that whole sequences can be compared by.
 void check_sequences(const DataLayout& data, const Metric& metric) {
   const bool rows_only = data.label_of == LabelOf::sequence && !metric.of_sequences();
@@ -133,9 +145,10 @@ void add_measures(Graph& graph, LayerContext& context, const Measured& by, Expr 
       const auto [predicted, labels] = compared_labels(context, data, batch, y, options.blank);
       sums = metrics[i]->sums_of_sequences(predicted, labels, of_samples);
     } else {
+      const auto units = [&](Expr x) { return metrics[i]->in_own_units() ? in_units_of(data, x) : x; };
       std::vector<Expr> outputs = all_outputs(context, data, y);
-      for (Expr& output : outputs) output = wide(output);
-      sums = metrics[i]->sums_of_all(outputs, t, weight);
+      for (Expr& output : outputs) output = units(wide(output));
+      sums = metrics[i]->sums_of_all(outputs, units(t), weight);
     }
     for (size_t j = 0; j < sums.size(); ++j) graph.output(text("metric/", i, "/", j), sums[j]);
   }

@@ -41,6 +41,9 @@ class Metric {
   // Whether sums() are numbers of each sample, (N,1) each: finish() then gets those of all batches, one after the
   // other.
   virtual bool keeps_samples() const { return false; }
+  // Whether y and t are to be in the units of the data, where the data set standardised the targets. Both are scaled
+  // then, and not moved: only their differences count.
+  virtual bool in_own_units() const { return false; }
   // A number for each result, from the sums over all batches and the number of samples that counted.
   virtual std::vector<double> finish(const std::vector<std::vector<double>>& sums, double samples) const = 0;
   virtual std::string objection(int64_t outputs, int64_t classes) const {

@@ -107,6 +107,9 @@ TEST_CASE("metrics are named as neon named them, and say what is a share and wha
   CHECK(results("MisclassSum: {error_rank: 3}") == "MisclassSum_TOP_3");
   CHECK(results("MultiLabelStats: {labels: [cat]}") == "Precision_cat % rises, Recall_cat % rises");
   CHECK(results("SSE") == "SSE");
+  CHECK(results("MAE") == "MAE");
+  CHECK(results("RMSE") == "RMSE");
+  CHECK(results("R2") == "R2 rises");
   CHECK(results("MultiMetric: {metric: Accuracy, index: 0}") == "Accuracy_0 % rises");
   CHECK(results("MultiMetric: {metric: Misclassification, index: 1}") == "Top1Misclass_1 %");
 }
@@ -124,6 +127,13 @@ TEST_CASE("a metric that does not suit the net or the data says why") {
   CHECK(objection("AUC", 1, 0) == "");
   CHECK(objection("MisclassSum: {k: 4}", 3, 3) == "k is 4, but there are only 3 outputs");
   CHECK(objection("MultiLabelStats: {labels: [a, b]}", 3, 0) == "names 2 labels, but there are 3 outputs");
+}
+
+TEST_CASE("R2 of targets that are alike is 1 without an error and 0 otherwise") {
+  const auto r2 = Registry<Metric>::get().create(yaml_of("R2"));
+  CHECK(r2->finish({{0}, {6}, {12}}, 3) == std::vector<double>{1});
+  CHECK(r2->finish({{3}, {6}, {12}}, 3) == std::vector<double>{0});
+  CHECK(r2->finish({{3, 0}, {6, 6}, {18, 12}}, 3) == std::vector<double>{0.75});
 }
 
 TEST_CASE("MultiMetric measures the output of its index, and says so in its names") {

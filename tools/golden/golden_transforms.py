@@ -177,6 +177,11 @@ def metrics():
     case("SSE", [errors.sum()], t)
     case({"MultiMetric": {"metric": "SSE", "index": 0}}, [errors.sum()], t)
     case("MSE", [errors.mean()], t)
+    rows, wanted = np.array(y), np.array([t[b, i] for b in range(2) for i in range(6) if counts[b, i]])
+    case("MAE", [np.abs(rows - wanted).mean()], t)
+    case("RMSE", [np.sqrt(errors.mean())], t)
+    explained = [1 - ((a - b) ** 2).sum() / ((b - b.mean()) ** 2).sum() for a, b in zip(rows.T, wanted.T)]
+    case("R2", [np.mean(explained)], t)
     predicted, true = np.array([v.argmax() for v in y]), np.array(label)
     pairs = [((predicted == c) & (true == c), (predicted == c) | (true == c)) for c in range(k)]
     case("MeanIoU", [np.mean([both.sum() / either.sum() for both, either in pairs if either.any()])])
