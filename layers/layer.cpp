@@ -34,6 +34,7 @@ Expr LayerContext::stored_parameter(Parameter p) {
   if (p.initializer) p.initializer->check(p.block());
   if (p.initializer && p.initializer->freezes()) p.trained = false;
   if (const auto given = part_names_.find(p.layer); given != part_names_.end()) p.layer = given->second;
+  p.owner = layer;
   Expr stored(graph, graph.variable(p.name, master_dtype, p.shape));
   parameters.push_back(std::move(p));
   return stored;

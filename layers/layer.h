@@ -18,6 +18,7 @@ struct Parameter {
   std::string name = {};         // "Affine_0/W"
   std::string layer = {};        // "Affine_0", or the part's own name: "Affine_0_bias"
   std::string layer_class = {};  // "Linear", "Bias", "BatchNorm": what MultiOptimizer may name
+  std::string owner = {};        // "Affine_0": the layer of the spec, which asked for it
   Shape shape = {};
   const Initializer* initializer = nullptr;  // null: every element begins as `fill`
   double fill = 0;

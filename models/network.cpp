@@ -4,14 +4,14 @@
 
 namespace neon {
 
-Network::Network(const Setting& layers, Problems& problems) {
+Network::Network(const Setting& layers, Problems& problems, const std::string& prefix) {
   if (!layers.is_list() || layers.items.empty()) {
     problems.add(layers, text("'layers' is a list of at least one layer, found ", layers.describe()));
     return;
   }
   const size_t before = problems.lines().size();
   Value_of<Chain>::read(layers, chain_, {}, problems);
-  if (problems.lines().size() == before) name_layers(chain_, problems);
+  if (problems.lines().size() == before) name_layers(chain_, problems, prefix);
 }
 
 namespace {

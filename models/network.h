@@ -21,8 +21,9 @@ struct LayerRow {
 
 class Network {
  public:
-  // From the `layers` list of a spec; everything wrong is added to `problems`.
-  Network(const Setting& layers, Problems& problems);
+  // From the `layers` list of a spec; everything wrong is added to `problems`. Names of layers without one begin with
+  // `prefix`.
+  Network(const Setting& layers, Problems& problems, const std::string& prefix = "");
 
   // x (N, ...) -> the outputs of the last layer. Images are (N,C,H,W), x unless context.data_channels_last, the outputs
   // unless context.outputs_channels_last. The outputs of the branches of a Tree are added to the context. Errors show
@@ -48,7 +49,7 @@ class Network {
 
 // Gives every layer its name: `name:`, or Class_N, N counting the class's layers in the order of the spec, inside of
 // branches too. Names are unique in the net, and `inputs` name layers before.
-void name_layers(Chain& chain, Problems& problems);
+void name_layers(Chain& chain, Problems& problems, const std::string& prefix = "");
 
 // What `inputs:` calls the samples.
 constexpr const char* kDataName = "data";

@@ -10,7 +10,7 @@ namespace {
 
 class Namer {
  public:
-  explicit Namer(Problems& problems) : problems_(problems) {}
+  Namer(Problems& problems, const std::string& prefix) : problems_(problems), prefix_(prefix) {}
 
   void run(Chain& chain, bool in_branch = false) {
     for (size_t i = 0; i < chain.links.size(); ++i) {
@@ -62,7 +62,7 @@ class Namer {
   void give_name(Link& link) {
     const int number = counts_[link.kind]++;
     const std::string& given = link.layer->common.name;
-    link.name = given.empty() ? text(link.kind, "_", number) : given;
+    link.name = given.empty() ? text(prefix_, link.kind, "_", number) : given;
     if (link.name.find('/') != link.name.npos) add(link, "a layer's name has no '/'");
     if (printable(link.name) != link.name)
       add(link, text("the layer's name ", in_quotes(link.name), " has control characters; leave them out"));
@@ -104,6 +104,7 @@ class Namer {
   }
 
   Problems& problems_;
+  const std::string prefix_;
   std::map<std::string, int> counts_;  // by kind
   std::set<std::string> all_, before_ = {kDataName}, used_, nodes_, with_weights_;
   std::vector<const Link*> passed_over_;
@@ -112,8 +113,8 @@ class Namer {
 
 }  // namespace
 
-void name_layers(Chain& chain, Problems& problems) {
-  Namer namer(problems);
+void name_layers(Chain& chain, Problems& problems, const std::string& prefix) {
+  Namer namer(problems, prefix);
   namer.run(chain);
   namer.finish();
 }

@@ -11,6 +11,7 @@
 #include "models/predicted_labels.h"
 #include "models/updater.h"
 #include "neon/core/key_error.h"
+#include "neon/core/message.h"
 
 namespace neon {
 
@@ -58,6 +59,32 @@ void describe_outputs(StepGraph& step, const LayerContext& context, const DataLa
   }
 }
 
+// The same of a rule: the mean cost that is reported, and the number whose gradients train.
+Rule::Step rule_pass(StepGraph& step, LayerContext& context, const Network& network, const Rule& rule,
+                     const DataLayout& data, const StepOptions& options) {
+  context.caffe = options.caffe;
+  say_order(context, data, options, false);
+  const Batch batch = batch_of(step.graph, data, data.rows(), options, true);
+  const Rule::Step out = rule.step({context, network, batch.x, options.batch, options.player});
+  step.parameters = context.parameters;
+  step.states = context.states;
+  for (Parameter& p : step.parameters) p.trained = p.trained && rule.trains(options.player, p);
+  return out;
+}
+
+// Marks the parameters of layers that are not to be trained.
+void freeze(StepGraph& step, const std::vector<std::string>& frozen) {
+  std::vector<std::string> known;
+  for (const Parameter& p : step.parameters)
+    if (!std::ranges::count(known, p.owner)) known.push_back(p.owner);
+  for (const std::string& name : frozen)
+    if (!std::ranges::count(known, name))
+      fail_about("phases", "freeze: no layer with parameters is named ", in_quotes(name), did_you_mean(name, known),
+                 " (known: ", list_text(known), ")");
+  for (Parameter& p : step.parameters)
+    if (std::ranges::count(frozen, p.owner)) p.trained = false;
+}
+
 // The forward pass of a training batch and its mean cost; of several ranks this one's part of the mean.
 Expr training_pass(StepGraph& step, LayerContext& context, const Network& network, const Cost& cost,
                    const DataLayout& data, const StepOptions& options) {
@@ -80,17 +107,23 @@ Expr training_pass(StepGraph& step, LayerContext& context, const Network& networ
 
 }  // namespace
 
-StepGraph training_graph(const Network& network, const Cost& cost, const Optimizer& optimizer, const DataLayout& data,
-                         const StepOptions& options) {
+StepGraph training_graph(const Network& network, const GradientSource& source, const Optimizer& optimizer,
+                         const DataLayout& data, const StepOptions& options) {
   StepGraph step;
   Graph& graph = step.graph;
   LayerContext context(graph, true, options.dtype, options.seed, options.rounding == 0);
-  const Expr average = training_pass(step, context, network, cost, data, options);
+  Expr average, objective;
+  if (source.rule) {
+    const Rule::Step made = rule_pass(step, context, network, *source.rule, data, options);
+    average = made.cost, objective = made.objective;
+  } else {
+    average = objective = training_pass(step, context, network, *source.cost, data, options);
+  }
+  freeze(step, options.frozen);
   const std::vector<Value> wanted = stored_parameters(step, context);
-  Expr objective = average;
   {
     Scope scope(graph, "cost");
-    if (cost.gradient_scale() != 1) objective = objective * cost.gradient_scale();
+    if (source.cost && source.cost->gradient_scale() != 1) objective = objective * source.cost->gradient_scale();
     if (size_of(options.dtype) == 2) objective = objective * Expr(graph, graph.scalar("loss_scale"));
   }
   const auto derived = gradients(graph, objective, wanted);
@@ -118,6 +151,26 @@ StepGraph gradient_graph(const Network& network, const Cost& cost, const DataLay
   const auto derived = gradients(graph, average, wanted);
   for (size_t i = 0; i < derived.size(); ++i)
     if (derived[i]) graph.output("grad/" + step.parameters[i].name, derived[i]);
+  return step;
+}
+
+StepGraph evaluation_graph(const Network& network, const Rule& rule, const DataLayout& data, int64_t set_size,
+                           const StepOptions& options) {
+  StepGraph step;
+  Graph& graph = step.graph;
+  LayerContext context(graph, false, options.dtype, options.seed, options.rounding == 0);
+  context.caffe = options.caffe;
+  say_order(context, data, options, false);
+  const Batch batch = batch_of(graph, data, set_size, options, false);
+  const Rule::Measures made = rule.measure({context, network, batch.x, options.batch, 0});
+  const Expr weight(graph, graph.input("weight", made.cost.dtype(), {options.batch, 1}));
+  const auto total = [&](Expr each) { return sum(each * weight, all_axes(each.shape())); };
+  graph.output("y", cast(made.y, made.cost.dtype()));
+  graph.output("cost", total(made.cost));
+  for (size_t i = 0; i < made.results.size(); ++i) graph.output(text("metric/", i, "/0"), total(made.results[i]));
+  step.parameters = context.parameters;
+  step.states = context.states;
+  step.outputs.push_back({as_rows(made.y).shape()[1], ""});
   return step;
 }
 

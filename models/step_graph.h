@@ -12,6 +12,7 @@
 
 #include "datasets/sample_meaning.h"
 #include "models/network.h"
+#include "models/rule.h"
 #include "optimizers/optimizer.h"
 #include "transforms/augmentation.h"
 #include "transforms/cost.h"
@@ -55,6 +56,8 @@ struct StepOptions {
   int64_t streams = 0;
   BatchShare share = {};            // of the batch, of which `batch` samples are this rank's; count 0: all of it
   int64_t blank = -1;               // Cost::blank()
+  std::vector<std::string> frozen;  // names of layers whose parameters are not trained
+  int player = 0;                   // of a rule; see Rule::players()
   std::string carried_prefix = {};  // of variables that carry states; that of an evaluation is evaluation_prefix()
   // Changes of images before the net sees them. With any of these, their channels are last from there on.
   std::vector<const Augmentation*> augment = {};
@@ -86,8 +89,12 @@ Graph batch_graph(const DataLayout& data, const StepOptions& options);
 
 // Outputs: cost (mean over the batch), finite (1 where cost and all gradients are). A config error where a
 // MultiOptimizer names what no parameter belongs to.
-StepGraph training_graph(const Network& network, const Cost& cost, const Optimizer& optimizer, const DataLayout& data,
-                         const StepOptions& options);
+StepGraph training_graph(const Network& network, const GradientSource& source, const Optimizer& optimizer,
+                         const DataLayout& data, const StepOptions& options);
+inline StepGraph training_graph(const Network& network, const Cost& cost, const Optimizer& optimizer,
+                                const DataLayout& data, const StepOptions& options) {
+  return training_graph(network, GradientSource{&cost, nullptr}, optimizer, data, options);
+}
 
 // Whether a variable belongs to a training step as a whole, and not to a layer as LAYER/NAME does.
 bool belongs_to_step(std::string_view variable);
@@ -104,7 +111,10 @@ StepGraph gradient_graph(const Network& network, const Cost& cost, const DataLay
 // Outputs: y (N,K), images (C,H,W) unless they are compared with samples that lie otherwise; with a cost and metrics
 // also sums: cost (1), metric/I/J, and with a class for each step count (1), the steps that they are of. Without them,
 // where steps have classes or targets are sequences of labels, predicted (N,T): the labels, -1 without one.
-// Input `weight` (N,1) says which samples count, so that a short last batch needs no program of its own.
+// Input `weight` (N,1) says which samples count, so that a short last batch needs no program of its own. With a rule in
+// place of the cost, it measures: metric/I/0 are the sums of its results.
+StepGraph evaluation_graph(const Network& network, const Rule& rule, const DataLayout& data, int64_t set_size,
+                           const StepOptions& options);
 StepGraph evaluation_graph(const Network& network, const Cost* cost, const std::vector<const Metric*>& metrics,
                            const DataLayout& data, int64_t set_size, const StepOptions& options);
 

@@ -130,6 +130,8 @@ int run_bench(const CommandLine& line) {
   const std::string& path = only_operand(line);
   RunOptions options = line.run();
   const OpenedSpec spec = open_spec(line, path);
+  if (!spec.experiment->params.cost)
+    fail(ErrorKind::config, path, ": bench times the passes of a net with a cost; this spec trains by a rule");
   const bool asked = choose_backend(line, options, *spec.experiment);
   const auto waking = wake_gpu(options, *spec.experiment);
   options.save_path.clear();

@@ -22,7 +22,8 @@ struct Inspected {
   DataCheck check;
   DataLayout layout;
   StepOptions step;
-  StepGraph graph;  // of a training step
+  std::vector<StepGraph> graphs;  // of a training step of each phase
+  const StepGraph& graph() const { return graphs.back(); }
 };
 
 // Nothing is known of the shapes while the data is not there.
@@ -35,7 +36,7 @@ void check_plan(const Inspected& in) {
   const int64_t steps = (in.check.train_size + in.step.batch - 1) / in.step.batch;
   const std::string note = check_steps(in.step, epochs * steps);
   if (!note.empty()) print_message(note);
-  RunPlan plan{in.graph, in.step.dtype, epochs, steps, !in.options.output_file.empty(), experiment.results(), {}, {},
+  RunPlan plan{in.graph(), in.step.dtype, epochs, steps, !in.options.output_file.empty(), experiment.results(), {}, {},
                {}};
   plan_callbacks(experiment, in.check.validation_size + in.check.test_size > 0, plan);
   for (const std::string& message : plan.messages) print_message(message);
@@ -74,17 +75,18 @@ void inspect_graph(Inspected& out) {
   out.step = step_options(out.options, experiment.params);
   if (out.check.train_size > 0) check_batch(out.options, out.step, out.layout);
   out.layout.held = samples_there(out.check, out.check.train_size, out.step.batch);
-  out.graph =
-      training_graph(experiment.network(), *experiment.params.cost, *experiment.params.optimizer, out.layout, out.step);
-  if (out.check.train_size > 0) check_last_batch(out.options, out.graph, out.step, out.layout);
-  experiment.fit(out.graph, out.layout);
+  for (const TrainedPhase& phase : experiment.phases()) {
+    out.graphs.push_back(training_graph(phase, out.layout, out.step));
+    if (out.check.train_size > 0) check_last_batch(out.options, out.graphs.back(), out.step, out.layout);
+  }
+  experiment.fit(out.graphs, out.layout);
   if (out.check.train_size > 0) check_plan(out);
   for (const int64_t size : {out.check.validation_size, out.check.test_size}) {
     if (size == 0) continue;
     StepOptions evaluation = out.step;  // an evaluation may refuse what training takes
     evaluation.batch = std::min(evaluation.batch, size);
-    evaluation_graph(experiment.network(), &*experiment.params.cost, experiment.metrics(), out.layout, size,
-                     evaluation);
+    for (const TrainedPhase& phase : experiment.phases())
+      evaluation_graph(phase, experiment.metrics(), out.layout, size, evaluation);
   }
 }
 
@@ -155,6 +157,36 @@ void need_shapes(const DataCheck& check) {
   if (!has_shapes(check)) fail(ErrorKind::data, "the shapes depend on the data, which is missing: ", check.missing);
 }
 
+int64_t parameters_of(const StepGraph& graph, bool trained) {
+  int64_t out = 0;
+  for (const Parameter& p : graph.parameters)
+    if (p.trained || !trained) out += p.shape.elements();
+  return out;
+}
+
+// The name of the class that a phase trains by, its cost or its rule.
+std::string trains_by(const Experiment& experiment, size_t number) {
+  const ExperimentParams& params = experiment.params;
+  const PhaseParams& phase = params.phases[number];
+  const auto name = [](const Setting& resolved) {
+    return resolved.is_map() ? resolved.entries.at(0).key : resolved.value;
+  };
+  if (phase.rule) return name(phase.rule.resolved());
+  if (phase.cost) return name(phase.cost.resolved());
+  return name(params.rule ? params.rule.resolved() : params.cost.resolved());
+}
+
+void print_phases(const Inspected& in) {
+  const Experiment& experiment = *in.spec.experiment;
+  for (size_t k = 0; k < experiment.params.phases.size(); ++k) {
+    const TrainedPhase& phase = experiment.phases()[k];
+    print_result(text("phase   ", phase.name, ": ", phase.epochs, phase.epochs == 1 ? " epoch, " : " epochs, ",
+                      phase.network->layer_count(), phase.network->layer_count() == 1 ? " layer, " : " layers, ",
+                      parameters_of(in.graphs[k], true), " of ", parameters_of(in.graphs[k], false),
+                      " parameters trained, by ", trains_by(experiment, k)));
+  }
+}
+
 int run_check(const CommandLine& line) {
   const Inspected in = inspect(line);
   if (line.of_verb.resolved) {
@@ -165,20 +197,21 @@ int run_check(const CommandLine& line) {
     print_result(text("spec    ", line.operands.front(), ": neon checks its shapes once the data is there"));
     return report_data(in.check);
   }
-  const Lowered lowered = lower(in.graph.graph);
-  for (const std::string& advice : in.spec.experiment->advice(in.graph, in.layout)) print_message(advice);
+  const Lowered lowered = lower(in.graph().graph);
+  for (const std::string& advice : in.spec.experiment->advice(in.graph(), in.layout)) print_message(advice);
   check_files(line, in, lowered.graph);
-  const double variables = variable_bytes(in.graph.graph), arena = double(lowered.arena_bytes);
+  const double variables = variable_bytes(in.graph().graph), arena = double(lowered.arena_bytes);
   const double data = data_bytes(in.check, in.layout, in.step.batch), needed = variables + arena + data;
   int64_t parameters = 0;
   bool biases = false;
-  for (const Parameter& p : in.graph.parameters) {
+  for (const Parameter& p : in.graph().parameters) {
     parameters += p.shape.elements();
     biases = biases || p.shape.rank() == 1;  // weights have more axes
   }
   print_result(text("spec    ", line.operands.front(), ": ", in.spec.experiment->network().layer_count(), " layers, ",
                     parameters, " parameters, ", name_of(in.step.dtype), ", batch ", in.step.batch, ", ",
                     in.options.epochs.value_or(in.spec.experiment->params.epochs), " epochs"));
+  print_phases(in);
   if (!biases) print_result("note    no layer has a bias; add `bias: {Constant: 0}` to the layers that need one");
   print_result(text("memory  about ", bytes_text(needed), ": weights and optimizer ", bytes_text(variables), ", step ",
                     bytes_text(arena), ", data ",
@@ -200,14 +233,13 @@ std::string indented(const LayerRow& row) {
   return out + row.name;
 }
 
-int run_summary(const CommandLine& line) {
-  const Inspected in = inspect(line, false);
-  need_shapes(in.check);
+// The layers of a phase, and the work of its step.
+void print_layers(const Inspected& in, const TrainedPhase& phase, const StepGraph& graph) {
   std::vector<LayerRow> rows;
   Graph scratch;
   LayerContext context(scratch, true, in.step.dtype, 0);
   context.caffe = in.step.caffe;
-  DataLayout seen = in.layout;
+  DataLayout seen = phase.layout(in.layout);
   seen.sample = input_sample(in.layout, in.step);
   seen.channels_last = context.data_channels_last = in.layout.channels_last || !in.step.augment.empty();
   context.data_axes = seen.batch_axes();
@@ -217,7 +249,7 @@ int run_summary(const CommandLine& line) {
     context.target_labels = scratch.input("targets", DType::i32, {in.step.batch, seen.target[0]});
   const DType dtype = seen.tokens > 0 ? DType::i32 : in.step.dtype;
   const Expr x(scratch, scratch.input("x", dtype, Shape{in.step.batch}.concat(seen.stored_sample())));
-  in.spec.experiment->network().forward(context, x, &rows);
+  phase.network->forward(context, x, &rows);
   print_result(formatted("%-18s %-12s %-16s %12s %12s %10s %5s", "layer", "kind", "output", "parameters", "flops",
                          "bytes", "line"));
   int64_t parameters = 0;
@@ -232,17 +264,29 @@ int run_summary(const CommandLine& line) {
   }
   print_result(text(parameters, " parameters, ", formatted("%.4g", flops), " flops a sample forward; input ",
                     seen.sample, ", batch ", in.step.batch, ", ", name_of(in.step.dtype), "; a step's arena ",
-                    bytes_text(double(lower(in.graph.graph).arena_bytes)), ", weights and optimizer ",
-                    bytes_text(variable_bytes(in.graph.graph))));
+                    bytes_text(double(lower(graph.graph).arena_bytes)), ", weights and optimizer ",
+                    bytes_text(variable_bytes(graph.graph))));
+}
+
+int run_summary(const CommandLine& line) {
+  const Inspected in = inspect(line, false);
+  need_shapes(in.check);
+  const std::vector<TrainedPhase>& phases = in.spec.experiment->phases();
+  for (size_t k = 0; k < phases.size(); ++k) {
+    if (k > 0) print_result("");
+    if (!phases[k].name.empty())
+      print_result(text("phase ", phases[k].name, ", ", phases[k].epochs,
+                        phases[k].epochs == 1 ? " epoch, by " : " epochs, by ", trains_by(*in.spec.experiment, k)));
+    print_layers(in, phases[k], in.graphs[k]);
+  }
   return 0;
 }
 
 // The graph of a training step of so many samples.
 StepGraph graph_of(const Inspected& in, int64_t batch) {
-  const ExperimentParams& params = in.spec.experiment->params;
   StepOptions step = in.step;
   step.batch = batch;
-  return training_graph(in.spec.experiment->network(), *params.cost, *params.optimizer, in.layout, step);
+  return training_graph(in.spec.experiment->last_phase(), in.layout, step);
 }
 
 int run_program(const CommandLine& line) {
@@ -259,7 +303,7 @@ int run_program(const CommandLine& line) {
     };
     const auto let_go = [&] { variables = {}; };
     let_go();
-    return telling_room(device, [&] { return compile_program(in.graph.graph, variables, device); }, let_go,
+    return telling_room(device, [&] { return compile_program(in.graph().graph, variables, device); }, let_go,
                         {.of = "weights and values", .samples = in.step.batch, .bytes = bytes});
   });
   print_lines(to_string(program->lowered()));

@@ -25,8 +25,9 @@ std::vector<std::string> Checkpoints::save(const Position& position, Variables& 
   variables.to_host();
   const Experiment& experiment = setup_.experiment;
   const RunOptions& options = setup_.options;
-  std::vector<std::string> messages = saver_->save(
-      pack_run(experiment, experiment.resolved(options), options, position, variables, setup_.data), position.epoch);
+  std::vector<std::string> messages = saver_->save(pack_run(experiment, experiment.resolved(options), options, position,
+                                                            variables, setup_.data, setup_.of_earlier_phases),
+                                                   position.epoch);
   if (setup_.ranks) setup_.ranks->set_alone(false);
   last_ = options.save_path;
   last_evaluated_ = evaluated;

@@ -1,5 +1,6 @@
 #include "neon/train/evaluations.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace neon {
@@ -11,12 +12,19 @@ constexpr double kCheapShare = 0.3;
 
 }  // namespace
 
-Evaluations::Evaluations(const RunSetup& setup, Variables& variables, const DeviceOptions& device) : setup_(setup) {
+Evaluations::Evaluations(const RunSetup& setup, const PhaseSpan& phase, Variables& variables,
+                         const DeviceOptions& device)
+    : setup_(setup) {
+  begin_phase(phase, variables, device);
+}
+
+void Evaluations::begin_phase(const PhaseSpan& phase, Variables& variables, const DeviceOptions& device) {
   const auto evaluator_of = [&](const EvaluatedSet& set) {
-    return std::make_unique<Evaluator>(setup.experiment, setup.layout, set, setup.step, variables,
-                                       setup.step.ema_decay > 0, device);
+    return std::make_unique<Evaluator>(setup_.experiment, *phase.phase, setup_.layout, set, setup_.step, variables,
+                                       setup_.step.ema_decay > 0, device);
   };
-  const EvaluatedSet now = set_during_training(setup.data), last = set_at_end(setup.data);
+  forget();
+  const EvaluatedSet now = set_during_training(setup_.data), last = set_at_end(setup_.data);
   if (now.split.size() > 0) during_ = evaluator_of(now);
   if (&last.split != &now.split) at_end_evaluator_ = evaluator_of(last);
 }
@@ -31,7 +39,8 @@ void Evaluations::settle_frequency(bool needed, std::vector<std::string>& notes)
 }
 
 bool Evaluations::due_after(int64_t epoch) const {
-  return any() && (epoch % frequency_ == 0 || epoch == setup_.epochs);
+  const auto ends = [&](const PhaseSpan& span) { return span.epochs > 0 && epoch == span.first + span.epochs; };
+  return any() && (epoch % frequency_ == 0 || std::ranges::any_of(setup_.phases, ends));
 }
 
 Evaluations::Results Evaluations::run(int64_t epoch) {

@@ -15,8 +15,10 @@ class Evaluations {
  public:
   using Results = std::map<std::string, double>;  // as Evaluator::run gives them
 
-  // Compiles the programs. All arguments must outlive this.
-  Evaluations(const RunSetup& setup, Variables& variables, const DeviceOptions& device);
+  // Compiles the programs for the net of a phase. All arguments must outlive this.
+  Evaluations(const RunSetup& setup, const PhaseSpan& phase, Variables& variables, const DeviceOptions& device);
+  // Compiles them for the net of another phase, of which nothing is evaluated yet.
+  void begin_phase(const PhaseSpan& phase, Variables& variables, const DeviceOptions& device);
   // Whether there is a set to evaluate.
   bool any() const { return during_ != nullptr; }
   const char* set_name() const { return set_during_training(setup_.data).name; }

@@ -22,9 +22,11 @@ EvaluatedSet set_at_end(const Data& data) {
   return set_during_training(data);
 }
 
-Evaluator::Evaluator(const Experiment& experiment, const DataLayout& layout, const EvaluatedSet& set,
-                     StepOptions options, Variables& variables, bool running_means, const DeviceOptions& device)
-    : experiment_(experiment),
+Evaluator::Evaluator(const Experiment& experiment, const TrainedPhase& phase, const DataLayout& layout,
+                     const EvaluatedSet& set, StepOptions options, Variables& variables, bool running_means,
+                     const DeviceOptions& device)
+    : phase_(phase),
+      metrics_(phase.of_spec ? experiment.metrics() : std::vector<const Metric*>{}),
       set_(set),
       source_(variables),
       running_means_(running_means),
@@ -42,8 +44,7 @@ Evaluator::Evaluator(const Experiment& experiment, const DataLayout& layout, con
   feed_ = make_feed(set.split, feed);
   DataLayout own = layout;
   own.dtype = set.split.dtype();  // bytes, say, beside a training set of f32
-  const StepGraph step = evaluation_graph(experiment.network(), &*experiment.params.cost, experiment.metrics(), own,
-                                          feed_->rows(), options);
+  const StepGraph step = evaluation_graph(phase, metrics_, own, feed_->rows(), options);
   views_ = step.views;
   DeviceOptions of_program = with_sequences(device);
   of_program.name = "the evaluation";
@@ -88,16 +89,18 @@ void Evaluator::add_all_ranks(double& cost, double& counted,
 
 std::map<std::string, double> Evaluator::run() {
   take_variables();
-  const auto metrics = experiment_.metrics();
+  const std::vector<Metric::Result> of_rule =
+      phase_.source.rule ? phase_.source.rule->results() : std::vector<Metric::Result>{};
+  const auto& metrics = metrics_;
   double cost = 0, steps = 0;
-  std::vector<std::vector<std::vector<double>>> sums(metrics.size());
+  std::vector<std::vector<std::vector<double>>> sums(metrics.size() + of_rule.size());
   const Graph& graph = program_->lowered().graph;
   const int64_t size = set_.split.size();
   const bool of_steps = graph.outputs().contains("count");
   auto take = [&](int back) {
     cost += program_->recorded("cost", 0, back);
     if (of_steps) steps += program_->recorded("count", 0, back);
-    for (size_t m = 0; m < metrics.size(); ++m)
+    for (size_t m = 0; m < sums.size(); ++m)
       for (size_t j = 0;; ++j) {
         const std::string name = text("metric/", m, "/", j);
         const auto found = graph.outputs().find(name);
@@ -105,7 +108,7 @@ std::map<std::string, double> Evaluator::run() {
         const int64_t elements = graph.shape(found->second).elements();
         if (sums[m].size() <= j) sums[m].emplace_back();
         std::vector<double>& into = sums[m][j];
-        const size_t first = metrics[m]->keeps_samples() ? into.size() : 0;
+        const size_t first = m < metrics.size() && metrics[m]->keeps_samples() ? into.size() : 0;
         into.resize(first + size_t(elements));
         for (int64_t k = 0; k < elements; ++k) into[first + size_t(k)] += program_->recorded(name, k, back);
       }
@@ -137,6 +140,7 @@ std::map<std::string, double> Evaluator::run() {
     const auto numbers = metrics[m]->finish(sums[m], counted);
     for (size_t j = 0; j < results.size(); ++j) out[results[j].name] = numbers[j];
   }
+  for (size_t i = 0; i < of_rule.size(); ++i) out[of_rule[i].name] = sums[metrics.size() + i].at(0).at(0) / counted;
   return out;
 }
 

@@ -21,10 +21,15 @@ EvaluatedSet set_at_end(const Data& data);
 
 class Evaluator {
  public:
-  // `variables` are those of the training, or any others with the same parameters. With `running_means` (a spec's
-  // ema) the arrays NAME/ema of weights and statistics are used in place of NAME. The set's split must outlive this.
+  // Evaluates the net of a phase. `variables` are those of the training, or any others with the same parameters. With
+  // `running_means` (a spec's ema) the arrays NAME/ema of weights and statistics are used in place of NAME. The set's
+  // split must outlive this.
+  Evaluator(const Experiment& experiment, const TrainedPhase& phase, const DataLayout& layout, const EvaluatedSet& set,
+            StepOptions options, Variables& variables, bool running_means, const DeviceOptions& device);
   Evaluator(const Experiment& experiment, const DataLayout& layout, const EvaluatedSet& set, StepOptions options,
-            Variables& variables, bool running_means, const DeviceOptions& device);
+            Variables& variables, bool running_means, const DeviceOptions& device)
+      : Evaluator(experiment, experiment.last_phase(), layout, set, std::move(options), variables, running_means,
+                  device) {}
   // Each rank of several (DeviceOptions) passes its share of the samples, and gets the results of all samples.
   // "cost" and the names of the metrics. Empty: a signal came while samples were being read.
   std::map<std::string, double> run();
@@ -36,7 +41,8 @@ class Evaluator {
  private:
   void take_variables();
   void add_all_ranks(double& cost, double& counted, std::vector<std::vector<std::vector<double>>>& sums) const;
-  const Experiment& experiment_;
+  const TrainedPhase& phase_;
+  const std::vector<const Metric*> metrics_;  // none of a rule, which has results of its own
   const EvaluatedSet set_;
   int64_t batch_, views_ = 1;
   Variables& source_;

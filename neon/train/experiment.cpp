@@ -37,11 +37,38 @@ void check_result_names(const std::vector<Made<Metric>>& metrics, const Setting&
 Experiment::Experiment(const Setting& root) {
   Problems problems;
   params = read_params<ExperimentParams>(root, problems);
-  if (!params.layers.is_null()) network_ = std::make_unique<Network>(params.layers, problems);
+  if (!params.layers.is_null()) network_ = std::make_shared<Network>(params.layers, problems);
   check_result_names(params.metrics, root, problems);
+  make_phases(root, problems);
   problems.throw_if_any();
   metrics_given_ = root.find("metrics") != nullptr;
   for (const auto& entry : root.entries) places_[entry.key] = entry.value.where;
+}
+
+void Experiment::make_phases(const Setting& root, Problems& problems) {
+  const auto given = [&](const char* key) {
+    const Setting* const value = root.find(key);
+    return value && !value->is_null() ? value : nullptr;
+  };
+  if (given("cost") && given("rule"))
+    problems.add(*given("rule"), "rule and cost are both given; a rule trains in place of a cost, leave one out");
+  if (!given("cost") && !given("rule"))
+    problems.add(root, "'cost' is missing: Cost that training minimises, as in cost: CrossEntropyMulti.");
+  const SpecParts spec{network_,
+                       {params.cost ? &*params.cost : nullptr, params.rule ? &*params.rule : nullptr},
+                       params.optimizer ? &*params.optimizer : nullptr};
+  phases_ = phases_of(params.phases, spec, root, problems);
+  if (phases_.empty()) {
+    phases_.push_back({"", spec.network, spec.source, spec.optimizer, params.epochs, {}, false, true});
+  } else {
+    if (given("epochs")) problems.add(*given("epochs"), "each of the phases has epochs of its own; leave this out");
+    params.epochs = 0;
+    for (const TrainedPhase& phase : phases_) params.epochs += phase.epochs;
+  }
+  for (const TrainedPhase& phase : phases_)
+    if (phase.source.rule && phase.network && problems.lines().empty())
+      if (const std::string line = phase.source.rule->objection(*phase.network); !line.empty())
+        problems.add(phase.of_spec ? *given("rule") : *given("phases"), line);
 }
 
 Location Experiment::place_of(const std::string& key) const {
@@ -58,6 +85,7 @@ std::vector<const Metric*> Experiment::metrics() const {
 std::vector<Metric::Result> Experiment::results() const {
   std::vector<Metric::Result> out;
   for (const auto& metric : params.metrics) std::ranges::move(metric->results(), std::back_inserter(out));
+  if (params.rule) std::ranges::move(params.rule->results(), std::back_inserter(out));
   return out;
 }
 
@@ -70,6 +98,14 @@ Setting Experiment::resolved(const RunOptions& options) const {
   if (options.batch_size) say("batch_size", *options.batch_size);
   if (options.rng_seed) say("rng_seed", *options.rng_seed);
   say("datatype", name_of(data_type(options, params)));
+  Setting& phases = *out.find("phases");
+  for (size_t i = 0; i < phases.items.size(); ++i)
+    if (Setting* const layers = phases.items[i].find("layers")) *layers = phases_[i].network->resolved();
+  std::erase_if(out.entries, [&](const auto& entry) {
+    // Each phase has its own number of epochs.
+    if (entry.key == "epochs" || entry.key == "phases") return params.phases.empty() == (entry.key == "phases");
+    return (entry.key == "cost" || entry.key == "rule") && entry.value.is_null();
+  });
   return out;
 }
 
@@ -91,9 +127,25 @@ std::string class_name_of(const Made<T>& made) {
 
 }  // namespace
 
+void Experiment::fit(const std::vector<StepGraph>& graphs, const DataLayout& layout) {
+  check_shared(phases_, graphs);
+  for (size_t k = 0; k + 1 < graphs.size(); ++k) {
+    if (!phases_[k].source.cost) continue;
+    const std::string line = phases_[k].source.cost->objection(graphs[k].outputs, phases_[k].layout(layout).classes);
+    if (!line.empty()) fail_about("phases", phases_[k].name, ": cost: ", line);
+  }
+  fit(graphs.back(), layout);
+}
+
 void Experiment::fit(const StepGraph& graph, const DataLayout& layout) {
-  if (!metrics_given_ && !default_metric_) add_default_metric(graph.outputs[0].width, layout);
+  if (!metrics_given_ && !default_metric_ && params.cost) add_default_metric(graph.outputs[0].width, layout);
   Problems problems;
+  if (params.rule) {
+    if (!params.metrics.empty())
+      problems.add(place_of("metrics"), "metrics",
+                   "metrics compare outputs with targets; a rule has results of its own");
+    return problems.throw_if_any();
+  }
   if (const std::string line = params.cost->objection(graph.outputs, layout.classes); !line.empty())
     problems.add(place_of("cost"), "cost", line);
   for (const auto& metric : params.metrics)
@@ -108,6 +160,7 @@ std::vector<std::string> Experiment::advice(const StepGraph& graph, const DataLa
     const std::string place = place_of(key).to_string();
     out.push_back(text("warning: ", place, place.empty() ? "" : ": ", line));
   };
+  if (!params.cost) return out;
   if (const std::string line = params.cost->advice(graph.outputs, layout.classes); !line.empty())
     warn("cost", text("cost: ", class_name_of(params.cost), line));
   if (const std::string layer = network().sees_all_steps(); !layer.empty() && layout.foretells_tokens())
@@ -143,7 +196,7 @@ StepOptions step_options(const RunOptions& options, const ExperimentParams& para
   out.dtype = data_type(options, params);
   out.rounding = kept_bits(options.rounding, out.dtype);
   out.caffe = options.caffe;
-  out.blank = params.cost->blank();
+  out.blank = params.cost ? params.cost->blank() : -1;
   out.ema_decay = params.ema;
   out.accumulate = params.accumulate;
   for (const auto& augmentation : params.augment) out.augment.push_back(&*augmentation);

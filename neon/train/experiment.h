@@ -13,6 +13,7 @@
 #include "neon/train/callback.h"
 #include "neon/train/normalize.h"
 #include "neon/train/options.h"
+#include "neon/train/phase_spec.h"
 
 namespace neon {
 
@@ -24,7 +25,9 @@ struct ExperimentParams {
   Setting define;
   Setting layers;
   Made<Cost> cost;
+  Made<Rule> rule;
   Made<Optimizer> optimizer;
+  std::vector<PhaseParams> phases;
   std::vector<Made<Metric>> metrics;
   std::vector<Made<Callback>> callbacks;
   int64_t batch_size = 128;
@@ -45,9 +48,17 @@ struct ExperimentParams {
     p("define", &ExperimentParams::define,
       "Holds anchors (&name) for aliases (*name, <<: *name) elsewhere in the spec; neon ignores it otherwise.");
     p("layers", &ExperimentParams::layers, "Layers of the net, in order. Repeat makes copies of some.", Required{});
-    p("cost", &ExperimentParams::cost, "Cost that training minimises, as in cost: CrossEntropyMulti.", Required{});
+    p("cost", &ExperimentParams::cost, "Cost that training minimises, as in cost: CrossEntropyMulti.");
+    p("rule", &ExperimentParams::rule,
+      "Rule that trains in place of a cost, as in rule: {ContrastiveDivergence: {k: 1}}; with a rule there is no "
+      "cost.");
     p("optimizer", &ExperimentParams::optimizer,
       "Rule that updates the weights, as in optimizer: {Adam: {learning_rate: 0.001}}.", Required{});
+    p("phases", &ExperimentParams::phases,
+      "Trainings one after the other, each of so many epochs, with layers, cost or rule, and optimizer of its own "
+      "where "
+      "it has some. The last one trains the spec's own layers, which evaluations and predictions use. Callbacks act in "
+      "the last phase. Option -e N ends the run after N epochs in all; more make the last phase longer.");
     p("metrics", &ExperimentParams::metrics,
       "Results to report at each evaluation beside the cost. Default: Misclassification, for data with classes.");
     p("callbacks", &ExperimentParams::callbacks, "Actions at the end of an epoch, as in callbacks: [EarlyStop].");
@@ -80,6 +91,9 @@ class Experiment {
 
   ExperimentParams params;
   const Network& network() const { return *network_; }
+  // At least one. Only the last, which trains the spec's own layers, has metrics and callbacks.
+  const std::vector<TrainedPhase>& phases() const { return phases_; }
+  const TrainedPhase& last_phase() const { return phases_.back(); }
   std::vector<const Metric*> metrics() const;
   // Whether the spec names some; that of a run that goes on does, where it got the default.
   bool metrics_named() const { return metrics_given_ && !params.metrics.empty(); }
@@ -88,8 +102,9 @@ class Experiment {
   // Every parameter of everything, defaults included, and what the options say in place of the spec. A seed that a
   // run drew for itself is left out: data are not drawn from that.
   Setting resolved(const RunOptions& options) const;
-  // Throws a config error unless cost, metrics and optimizer fit the net's outputs. A spec that does not say what is
-  // measured gets Misclassification here, where it fits.
+  // Throws a config error unless cost, metrics and optimizer fit the net's outputs, in the graphs of all phases. A spec
+  // that does not say what is measured gets Misclassification here, where it fits.
+  void fit(const std::vector<StepGraph>& graphs, const DataLayout& layout);
   void fit(const StepGraph& graph, const DataLayout& layout);
   // Warnings with their places about a net that trains, but hardly as meant.
   std::vector<std::string> advice(const StepGraph& graph, const DataLayout& layout) const;
@@ -107,7 +122,9 @@ class Experiment {
   // Where the spec has the value of a key; nowhere if it does not.
   Location place_of(const std::string& key) const;
   void add_default_metric(int64_t outputs, const DataLayout& layout);
-  std::unique_ptr<Network> network_;
+  void make_phases(const Setting& root, Problems& problems);
+  std::shared_ptr<Network> network_;
+  std::vector<TrainedPhase> phases_;
   std::map<std::string, Location> places_;  // of the spec's keys
   bool metrics_given_ = false, default_metric_ = false;
 };

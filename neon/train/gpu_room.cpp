@@ -34,8 +34,7 @@ void GpuNeeds::add_evaluation(const Experiment& experiment, const DataLayout& la
   own.dtype = split.dtype();
   const FeedBytes feed =
       feed_bytes(split, {.batch = options.batch, .weight = options.dtype == DType::f64 ? DType::f64 : DType::f32});
-  const StepGraph graph =
-      evaluation_graph(experiment.network(), &*experiment.params.cost, experiment.metrics(), own, feed.rows, options);
+  const StepGraph graph = evaluation_graph(experiment.last_phase(), experiment.metrics(), own, feed.rows, options);
   add_program(graph.graph, feed.each, own_variables, false);
   hold(feed.shared);
 }

@@ -2,13 +2,12 @@
 
 namespace neon {
 
-namespace {
-
-// Starts the means of weights and of batch norm's statistics.
 void start_running_means(Variables& variables) {
   for (const auto& [name, tensor] : variables.all())
     if (variables.has(name + "/ema")) variables.at(name + "/ema").copy_from(tensor);
 }
+
+namespace {
 
 // The first block, or the only one, is drawn from a stream of the parameter's name.
 Tensor initial_value(const Parameter& p, DType dtype, uint64_t seed) {

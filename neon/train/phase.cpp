@@ -1,24 +1,78 @@
 #include "neon/train/phase.h"
 
+#include <set>
+
+#include "neon/train/initial_values.h"
+
 namespace neon {
 
-Phase training_phase(const RunSetup& setup) {
+Phase training_phase(const RunSetup& setup, const PhaseSpan& span) {
   Phase phase;
   phase.split = &setup.data.train;
   phase.order = setup.data.streams                ? SampleOrder::streams
                 : setup.experiment.params.shuffle ? SampleOrder::drawn
                                                   : SampleOrder::as_given;
-  phase.graph = [&setup](int64_t batch, const DataLayout& layout) {
+  phase.first_epoch = span.first;
+  phase.epochs = span.epochs;
+  phase.rule = span.phase->source.rule;
+  phase.graph = [&setup, trained = span.phase](int64_t batch, const DataLayout& layout, int player) {
     StepOptions options = setup.step;
     const bool keeps_places = bool(setup.data.streams);
     options.share = share_of(batch, keeps_places ? setup.step.batch : batch, setup.rank());
     options.batch = options.share.count;
     options.weight = double(batch) / double(setup.step.batch);
     options.streams = share_of(setup.step.batch, setup.step.batch, setup.rank()).count;
-    const ExperimentParams& params = setup.experiment.params;
-    return training_graph(setup.experiment.network(), *params.cost, *params.optimizer, layout, options);
+    options.player = player;
+    return training_graph(*trained, layout, options);
   };
   return phase;
+}
+
+std::vector<StepGraph> graphs_of_phases(RunSetup& setup, Variables& variables) {
+  std::vector<StepGraph> out;
+  for (const PhaseSpan& span : setup.phases)
+    out.push_back(training_phase(setup, span).graph(setup.step.batch, setup.layout, 0));
+  check_shared(setup.experiment.phases(), out);
+  for (const StepGraph& graph : out) declare_variables(graph.graph, variables);
+  for (const PhaseSpan& span : setup.phases) {
+    const Phase phase = training_phase(setup, span);
+    for (int player = 1; player < phase.players(); ++player)
+      declare_variables(phase.graph(setup.step.batch, setup.layout, player).graph, variables);
+  }
+  Variables of_last;
+  declare_variables(out.back().graph, of_last);
+  for (const auto& [name, tensor] : variables.all())
+    if (out.size() > 1 && !of_last.has(name)) setup.of_earlier_phases.push_back(name);
+  return out;
+}
+
+std::string phase_text(const PhaseSpan& span) {
+  const int64_t last = span.first + span.epochs;
+  return text("phase ", span.phase->name, ": ",
+              span.epochs == 1 ? text("epoch ", last) : text("epochs ", span.first + 1, " to ", last));
+}
+
+namespace {
+
+void begin_graph(const StepGraph& graph, Variables& variables) {
+  std::set<std::string> kept;  // parameters and running statistics
+  for (const Parameter& p : graph.parameters) kept.insert(p.name);
+  for (const LayerState& s : graph.states) kept.insert(s.name);
+  for (const Value value : graph.graph.leaves(LeafKind::variable)) {
+    const std::string name = graph.graph.producer(value).attributes.string("name");
+    if (kept.contains(name) || name.ends_with("/ema")) continue;
+    Tensor& tensor = variables.at(name);
+    for (int64_t i = 0; i < tensor.elements(); ++i) tensor.set(i, 0);
+  }
+}
+
+}  // namespace
+
+void begin_phase(const std::vector<const StepGraph*>& graphs, Variables& variables, Position& position) {
+  for (const StepGraph* graph : graphs) begin_graph(*graph, variables);
+  start_running_means(variables);
+  position.updates = 0;
+  position.spoilt = false;
 }
 
 }  // namespace neon

@@ -16,6 +16,9 @@ std::string count_text(double value) {
 // Shows the share of time that was spent waiting for data.
 std::string data_text(double waiting) { return waiting >= 0.01 ? formatted("  data %.0f %%", 100 * waiting) : ""; }
 
+// "first: ", the begin of a line.
+std::string phase_words(const std::string& phase) { return phase.empty() ? "" : phase + ": "; }
+
 constexpr auto kTerminalInterval = std::chrono::milliseconds(100);
 constexpr auto kLogInterval = std::chrono::seconds(30);
 
@@ -49,9 +52,10 @@ void ProgressLine::step(const ProgressState& s) {
       (status_.terminal() ? std::chrono::duration_cast<std::chrono::milliseconds>(kTerminalInterval) : kLogInterval))
     return;
   last_ = now;
-  std::string line = formatted("epoch %d/%d  step %d/%d  cost %s  %s samples/s  %s left", int(s.epoch), int(s.epochs),
-                               int(s.step), int(s.steps), cost_text(s.cost).c_str(),
-                               count_text(s.samples_per_second).c_str(), duration_text(s.seconds_left).c_str());
+  std::string line = phase_words(s.phase);
+  line += formatted("epoch %d/%d  step %d/%d  cost %s  %s samples/s  %s left", int(s.epoch), int(s.epochs), int(s.step),
+                    int(s.steps), cost_text(s.cost).c_str(), count_text(s.samples_per_second).c_str(),
+                    duration_text(s.seconds_left).c_str());
   line += data_text(s.waiting);
   if (s.skipped) line += formatted("  skipped %d", int(s.skipped));
   if (status_.terminal()) status_.show(line);
@@ -59,7 +63,8 @@ void ProgressLine::step(const ProgressState& s) {
 }
 
 void ProgressLine::epoch(const ProgressState& s, const std::string& results) {
-  std::string line = formatted("epoch %*d/%d  cost %s  %s samples/s", s.epochs > 9 ? 2 : 1, int(s.epoch), int(s.epochs),
+  std::string line = phase_words(s.phase) +
+                     formatted("epoch %*d/%d  cost %s  %s samples/s", s.epochs > 9 ? 2 : 1, int(s.epoch), int(s.epochs),
                                cost_text(s.cost).c_str(), count_text(s.samples_per_second).c_str()) +
                      data_text(s.waiting);
   if (s.skipped) line += formatted("  skipped %d", int(s.skipped));

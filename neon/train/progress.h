@@ -14,6 +14,7 @@ namespace neon {
 
 struct ProgressState {
   int64_t epoch = 0, epochs = 0, step = 0, steps = 0;  // step within the epoch
+  std::string phase;                                   // "": the run has no phases
   double cost = 0;                                     // mean of the last steps
   double samples_per_second = 0;
   double seconds_left = 0;

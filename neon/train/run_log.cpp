@@ -1,5 +1,6 @@
 #include "neon/train/run_log.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "neon/core/version.h"
@@ -11,6 +12,19 @@ namespace {
 
 double unix_seconds() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+bool has_players(const Experiment& experiment) {
+  return std::ranges::any_of(experiment.phases(), [](const TrainedPhase& phase) {
+    return phase.source.rule && phase.source.rule->players() > 1;
+  });
+}
+
+// "first 5, second 10": the phases and their epochs.
+std::string phases_text(const Experiment& experiment) {
+  std::vector<std::string> out;
+  for (const TrainedPhase& phase : experiment.phases()) out.push_back(text(phase.name, " ", phase.epochs));
+  return join(out, ", ");
 }
 
 // HDF5 takes names that are not UTF-8 for UTF-8.
@@ -40,6 +54,8 @@ RunLog::RunLog(const RunOptions& options, const Experiment& experiment, RunPlan&
   };
   const int64_t evaluations = plan.epochs / eval_freq;
   add("cost/train", plan.epochs * plan.steps_per_epoch, DType::f32, "", "minibatch", "minibatch");
+  if (has_players(experiment))
+    add("cost/generator", plan.epochs * plan.steps_per_epoch, DType::f32, "", "minibatch", "minibatch");
   add("time_markers/minibatch", plan.epochs, DType::f32, "minibatches", "epoch", "");
   add("epoch/cost", plan.epochs, DType::f64, "", "epoch", "");
   add("epoch/learning_rate", plan.epochs, DType::f64, "", "epoch", "");
@@ -66,6 +82,7 @@ RunLog::RunLog(const RunOptions& options, const Experiment& experiment, RunPlan&
                                            {"", "options", options_text(options)},
                                            {"", "seed", std::to_string(position.seed)},
                                            {"", "version", std::string(version())}};
+  if (experiment.phases().size() > 1) attributes.push_back({"config", "phases", phases_text(experiment)});
   attributes.insert(attributes.end(), plan.attributes.begin(), plan.attributes.end());
   MetricsFile::History history{options.output_file, position.step, position.epoch};
   const bool goes_on = position.step > 0;
@@ -79,6 +96,8 @@ void RunLog::step(int64_t step, double cost) {
   file_->set("cost/train", step, cost);
   file_->tick();
 }
+
+void RunLog::player(int64_t step, double cost) { file_->set("cost/generator", step, cost); }
 
 void RunLog::epoch(const Position& position, double mean_cost, double rate, double seconds) {
   const int64_t index = position.epoch - 1;

@@ -16,6 +16,7 @@ class RunLog {
          const Position& position);
 
   void step(int64_t step, double cost);
+  void player(int64_t step, double cost);
   void epoch(const Position& position, double mean_cost, double rate, double seconds);
   void evaluation(int64_t epoch, const std::map<std::string, double>& results, double seconds);
   MetricsFile& file() { return *file_; }

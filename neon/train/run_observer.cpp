@@ -8,6 +8,7 @@
 namespace neon {
 
 bool RunObserver::watches(const Progress& step) const {
+  if (step.epoch < setup_.phases.back().first) return false;  // callbacks act in the last phase
   return std::ranges::any_of(setup_.experiment.params.callbacks,
                              [&](const auto& callback) { return callback->watches(step); });
 }
@@ -23,6 +24,8 @@ void RunObserver::step_ended(int64_t step, double cost) {
   report_.step(step, cost);
   learning_.step(cost, step % setup_.steps_per_epoch, setup_.steps_per_epoch);
 }
+
+void RunObserver::player_moved(int64_t step, double cost) { report_.player(step, cost); }
 
 void RunObserver::data_failed(const Error& error) {
   report_.close_metrics_file(RunStatus::killed);

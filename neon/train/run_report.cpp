@@ -54,6 +54,10 @@ void RunReport::step(int64_t step, double cost) {
   recent_cost_ = recent_cost_ ? 0.9 * *recent_cost_ + 0.1 * cost : cost;
 }
 
+void RunReport::player(int64_t step, double cost) {
+  if (log_) log_->player(step, cost);
+}
+
 ProgressState RunReport::state_of(const Position& position, double cost) const {
   ProgressState state;
   state.epochs = setup_.epochs;
@@ -69,6 +73,7 @@ void RunReport::progress(const Position& position, double waited) {
   clock_.read(waited);
   ProgressState state = state_of(position, recent_cost_.value_or(0));
   state.epoch = position.epoch + 1;
+  state.phase = setup_.phase_after(position.epoch).phase->name;
   state.step = position.step_in_epoch;
   state.steps = setup_.steps_per_epoch;
   const double done = double(position.step - clock_.first_step);
@@ -90,6 +95,7 @@ void RunReport::epoch_metrics(const Position& position, double mean_cost, double
 void RunReport::epoch_line(const Position& position, double mean_cost, const std::string& results) {
   ProgressState state = state_of(position, mean_cost);
   state.epoch = position.epoch;
+  state.phase = setup_.phase_after(position.epoch - 1).phase->name;
   line_.epoch(state, results);
 }
 

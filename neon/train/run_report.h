@@ -34,6 +34,8 @@ class RunReport {
   // An epoch's steps begin, go on, end. `waited`: seconds that all steps of the run so far waited for data.
   void begin_steps(const Position& position, double waited);
   void step(int64_t step, double cost);
+  // The step of a rule's second player.
+  void player(int64_t step, double cost);
   void progress(const Position& position, double waited);
   void end_steps(double waited);
   void evaluation(int64_t epoch, const std::map<std::string, double>& results, double seconds);

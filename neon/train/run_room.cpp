@@ -13,10 +13,12 @@ size_t bytes_on_gpu(const RunSetup& setup, const Phase& phase, const DeviceOptio
   const FeedBytes training = feed_bytes(*phase.split, {.batch = batch, .samples = !setup.step.augment.empty()});
   DataLayout layout = setup.layout;
   layout.held = training.rows;
-  needs.add_program(phase.graph(batch, layout).graph, training.each, true, true);
+  for (int player = 0; player < phase.players(); ++player)
+    needs.add_program(phase.graph(batch, layout, player).graph, training.each, player == 0, true);
   needs.hold(training.shared);
   if (const int64_t left = layout.train_size % batch)
-    needs.add_program(phase.graph(left, layout).graph, training.each, false, false);
+    for (int player = 0; player < phase.players(); ++player)
+      needs.add_program(phase.graph(left, layout, player).graph, training.each, false, false);
   StepOptions evaluation = setup.step;
   evaluation.batch = batch;
   for (const Split* split : {&setup.data.validation, &setup.data.test})

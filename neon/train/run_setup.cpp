@@ -1,5 +1,7 @@
 #include "neon/train/run_setup.h"
 
+#include <algorithm>
+
 #include "backends/device/cuda_libraries.h"
 
 namespace neon {
@@ -12,6 +14,15 @@ RunSetup::RunSetup(Experiment& experiment_, Data data_, RunOptions options_, Ran
   check_batch(options, step, layout);
   epochs = options.epochs.value_or(params.epochs);
   steps_per_epoch = (layout.train_size + step.batch - 1) / step.batch;
+  int64_t first = 0;
+  for (const TrainedPhase& phase : experiment.phases()) {
+    const bool last = &phase == &experiment.last_phase();
+    const int64_t count = last ? epochs - first : std::min(phase.epochs, epochs - first);
+    if (ranks && phase.source.rule)
+      fail(ErrorKind::config, "a net that trains by a rule trains in one process; leave -m out");
+    phases.push_back({&phase, first, count, last});
+    first += count;
+  }
   gpu = options.backend == "gpu";
   if (!gpu) return;
   std::string why_not;
@@ -19,6 +30,13 @@ RunSetup::RunSetup(Experiment& experiment_, Data data_, RunOptions options_, Ran
   GpuModule& module = *gpu_module(why_not);
   device_name = module.devices()[size_t(options.device_id)].name;
   cuda = text("CUDA ", cuda_version(), " with a driver ", module.driver_version());
+}
+
+const PhaseSpan& RunSetup::phase_after(int64_t epochs_done) const {
+  const PhaseSpan* out = &phases.front();
+  for (const PhaseSpan& span : phases)
+    if (span.epochs > 0 && span.first <= epochs_done) out = &span;
+  return *out;
 }
 
 DeviceOptions RunSetup::device(const Position& position, Listener& listener) const {

@@ -11,6 +11,13 @@
 
 namespace neon {
 
+// The epochs of a run in which it trains a phase; none where -e ends the run before.
+struct PhaseSpan {
+  const TrainedPhase* phase = nullptr;
+  int64_t first = 0, epochs = 0;
+  bool last = false;  // of the spec's phases
+};
+
 struct RunSetup {
   // Throws a config error for a batch that the training set cannot fill, a device error for a GPU that cannot be used.
   // `ranks`: that train together; null: this process is alone.
@@ -22,6 +29,8 @@ struct RunSetup {
   StepOptions step;  // its seed is that of the run's start
   DataLayout layout;
   int64_t epochs = 1, steps_per_epoch = 1;
+  std::vector<PhaseSpan> phases;                    // those of the experiment, in order
+  std::vector<std::string> of_earlier_phases = {};  // variables that the last phase has not
   Ranks* ranks = nullptr;
   bool gpu = false;
   std::string device_name = "CPU", cuda;  // cuda: the version and the driver's; "" on the CPU
@@ -29,6 +38,11 @@ struct RunSetup {
   RankOf rank() const { return ranks ? ranks->of() : RankOf(); }
   // Whether this process writes the files of the run.
   bool leads() const { return rank().rank == 0; }
+  // The phase that trains the epoch after so many; after the last, the one that trained it.
+  const PhaseSpan& phase_after(int64_t epochs_done) const;
+  // The first step of an epoch, counted through the run.
+  int64_t first_step(int64_t epoch) const { return epoch * steps_per_epoch; }
+
   // 16-bit types scale the loss. The scale keeps small f16 gradients from underflowing; bf16 has the range of f32 and
   // needs the scale only to skip steps that overflow.
   bool scales_loss() const { return size_of(step.dtype) == 2; }

@@ -85,6 +85,15 @@ void check_position(const Position& position, const RunSetup& setup) {
   if (position.step_in_epoch > steps || position.step != position.epoch * steps + position.step_in_epoch)
     fail(ErrorKind::data, "the checkpoint's position fits no step of this run: epoch ", position.epoch, ", step ",
          position.step_in_epoch, " of ", steps, ", ", position.step, " steps in all");
+  if (position.step == 0) return;
+  const PhaseSpan& span = setup.phase_after(position.epoch);
+  if (position.phase == span.phase->name && position.phase_first == span.first) return;
+  const auto named = [](const std::string& name, int64_t first) {
+    return name.empty() ? std::string("no phase") : text("the phase ", name, " that began after epoch ", first);
+  };
+  fail(ErrorKind::config, "phases: the checkpoint, of epoch ", position.epoch, ", is in ",
+       named(position.phase, position.phase_first), ", the spec has ", named(span.phase->name, span.first),
+       " there; leave the phases before it, and -e, as they were");
 }
 
 }  // namespace neon

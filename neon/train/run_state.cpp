@@ -17,6 +17,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr const char* kEarlierPhases = "neon.earlier_phases";
+
 // JSON has no NaN; numbers travel as the shortest text that reads back.
 std::string exact(double value) { return number(value); }
 
@@ -43,6 +45,8 @@ json position_json(const Position& p) {
           {"seconds", exact(p.seconds)},
           {"threads", p.threads},
           {"timed", p.timed},
+          {"phase", p.phase},
+          {"phase_first", p.phase_first},
           {"simd", p.simd},
           {"version", p.version},
           {"device", p.device},
@@ -82,6 +86,8 @@ Position position_from(const json& j) {
   p.seconds = finite_number(j, "seconds", 0);
   p.threads = int64_t(whole_number(j, "threads", 1, 1 << 20));
   p.timed = j.value("timed", false);  // older checkpoints do not say
+  p.phase = j.value("phase", "");
+  p.phase_first = j.contains("phase_first") ? int64_t(whole_number(j, "phase_first", 0, 1'000'000'000)) : 0;
   p.simd = j.at("simd").get<std::string>();
   p.version = j.at("version").get<std::string>();
   p.device = j.value("device", "");
@@ -104,7 +110,8 @@ void check_names(const RunOptions& options) {
 }
 
 TensorFile pack_run(const Experiment& experiment, const Setting& resolved, const RunOptions& options,
-                    const Position& position, const Variables& variables, const Data& data) {
+                    const Position& position, const Variables& variables, const Data& data,
+                    const std::vector<std::string>& of_earlier_phases) {
   TensorFile out;
   for (const auto& [name, tensor] : variables.all())
     if (!belongs_to_evaluation(name)) out.tensors.push_back({name, tensor});
@@ -123,6 +130,7 @@ TensorFile pack_run(const Experiment& experiment, const Setting& resolved, const
   if (!seal.empty()) out.metadata["neon.seal"] = seal;
   out.metadata["neon.position"] = position_json(position).dump();
   out.metadata["neon.callbacks"] = callbacks.dump();
+  if (!of_earlier_phases.empty()) out.metadata[kEarlierPhases] = json(of_earlier_phases).dump();
   MeaningTexts meaning = write_meaning(data, data.source);
   out.metadata["neon.data"] = std::move(meaning.data);
   out.metadata["neon.classes"] = std::move(meaning.classes);
@@ -180,6 +188,17 @@ bool belongs_to_another(const std::string& name, auto&& is_one) {
   return false;
 }
 
+// Arrays of layers and optimizers that only phases before the last had.
+std::set<std::string> of_earlier_phases(const TensorFile& file) {
+  const auto found = file.metadata.find(kEarlierPhases);
+  if (found == file.metadata.end()) return {};
+  const json names = json::parse(found->second, nullptr, false);
+  std::set<std::string> out;
+  for (const json& name : names)
+    if (name.is_string()) out.insert(name.get<std::string>());
+  return out;
+}
+
 [[noreturn]] void another_net(const std::string& path, const std::vector<std::string>& differences) {
   constexpr size_t kMostShown = 8;
   const size_t shown = std::min(differences.size(), kMostShown);
@@ -192,8 +211,9 @@ bool belongs_to_another(const std::string& name, auto&& is_one) {
 
 TensorFile evaluated_weights(const TensorFile& file, bool running_means) {
   TensorFile out;
+  const std::set<std::string> earlier = of_earlier_phases(file);
   for (const NamedTensor& named : file.tensors) {
-    if (named.name.starts_with("callback/") || belongs_to_step(named.name)) continue;
+    if (named.name.starts_with("callback/") || belongs_to_step(named.name) || earlier.contains(named.name)) continue;
     if (belongs_to_another(named.name, [&](const std::string& name) { return file.find(name) != nullptr; })) continue;
     const Tensor* mean = running_means ? file.find(named.name + "/ema") : nullptr;
     // A mean of another kind of numbers stays as it is, and is found to be another net's.

@@ -2,7 +2,8 @@
 //
 // Tensors: every variable of the store under its name (parameters, optimizer state, running statistics, running
 // means), and callback/K/NAME. Metadata: neon.spec (the resolved spec), neon.options, neon.position and
-// neon.callbacks (JSON), neon.data, neon.classes, and neon.seal (own_key.h).
+// neon.callbacks (JSON), neon.data, neon.classes, neon.earlier_phases (JSON: names of arrays that the spec's own net
+// has not), and neon.seal (own_key.h).
 #pragma once
 #include <optional>
 
@@ -27,7 +28,9 @@ struct Position {
   uint64_t seed = 0;
   double seconds = 0;  // spent training
   int64_t threads = 0;
-  bool timed = false;  // algorithms of a GPU's libraries were chosen by the clock
+  bool timed = false;       // algorithms of a GPU's libraries were chosen by the clock
+  std::string phase;        // that trains the next step; "": the spec has no phases
+  int64_t phase_first = 0;  // epochs done when it began
   std::string simd, version;
   std::string device, cuda;  // the GPU's name or "CPU"; CUDA's version and the driver's. "": of an older neon
   std::string run;           // names the run among the checkpoints of a folder
@@ -38,7 +41,8 @@ struct Position {
 void check_names(const RunOptions& options);
 
 TensorFile pack_run(const Experiment& experiment, const Setting& resolved, const RunOptions& options,
-                    const Position& position, const Variables& variables, const Data& data);
+                    const Position& position, const Variables& variables, const Data& data,
+                    const std::vector<std::string>& of_earlier_phases = {});
 
 struct StoredRun {
   Setting spec;

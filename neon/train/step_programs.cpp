@@ -34,20 +34,22 @@ void StepRunner::make_feed_of_phase() {
 
 void StepRunner::compile_all() {
   full_ = compile(setup_.step.batch, position_.threads);
-  check_last_batch(setup_.options, full_.graph, setup_.step, layout_);
+  check_last_batch(setup_.options, graph(), setup_.step, layout_);
   if (const int64_t left = layout_.train_size % setup_.step.batch) ragged_ = compile(left, position_.threads);
 }
 
-StepRunner::StepProgram StepRunner::compile(int64_t batch, int64_t threads) {
-  StepProgram out;
-  out.graph = phase_.graph(batch, layout_);
+std::vector<StepProgram> StepRunner::compile(int64_t batch, int64_t threads) {
   DeviceOptions options = with_sequences(setup_.device(position_, listener_));
   options.name = phase_.name;
   options.program.threads = int(threads);
   // For one step of an epoch, timing algorithms takes longer than the fastest saves.
   if (batch != setup_.step.batch) options.timed = false;
-  out.program = compile_program(out.graph.graph, variables_, options);
-  feed_->bind(*out.program);
+  std::vector<StepProgram> out(size_t(phase_.players()));
+  for (size_t player = 0; player < out.size(); ++player) {
+    out[player].graph = phase_.graph(batch, layout_, int(player));
+    out[player].program = compile_program(out[player].graph.graph, variables_, options);
+    feed_->bind(*out[player].program);
+  }
   return out;
 }
 

@@ -14,7 +14,7 @@ Progress StepRunner::progress(int64_t ahead) const {
 }
 
 double StepRunner::rate() const {
-  return full_.graph.optimizers.empty() ? 0 : full_.graph.optimizers[0]->rate_at(progress(-1));
+  return graph().optimizers.empty() ? 0 : graph().optimizers[0]->rate_at(phase_.own(progress(-1)));
 }
 
 // The weights of all steps of that update, in whole batches.
@@ -25,11 +25,11 @@ double StepRunner::weights_together(int64_t update) const {
   return double(group) - double(short_ones * missing) / double(setup_.step.batch);
 }
 
-// Updates that were done when that step begins, unless a step until then is skipped. The steps after a skipped one run
-// again, and so see the right number.
+// Updates that were done when that step of the phase begins, unless a step until then is skipped. The steps after a
+// skipped one run again, and so see the right number.
 int64_t StepRunner::updates_before(int64_t step) const {
   const int64_t group = setup_.step.accumulate;
-  const int64_t ended = step / group - position_.step / group;
+  const int64_t ended = step / group - phase_.own(progress()).step / group;
   return position_.updates + ended - (position_.spoilt && ended > 0 ? 1 : 0);
 }
 
@@ -37,20 +37,22 @@ void StepRunner::count_step(bool finite) {
   position_.spoilt = position_.spoilt || !finite;
   ++position_.step;
   ++position_.step_in_epoch;
-  if (position_.step % setup_.step.accumulate) return;
+  if (phase_.own(progress()).step % setup_.step.accumulate) return;
   position_.updates += position_.spoilt ? 0 : 1;
   position_.spoilt = false;
 }
 
-void StepRunner::write_record(Program& program, int64_t ahead) {
-  const Progress at = progress(ahead);
-  const auto& optimizers = full_.graph.optimizers;
-  for (size_t k = 0; k < optimizers.size(); ++k) program.set_scalar(text("rate/", k), optimizers[k]->rate_at(at));
-  const int64_t group = setup_.step.accumulate, now = position_.step + ahead;
-  program.set_scalar("update", double(updates_before(now) + 1));
+void StepRunner::write_record(StepProgram& of, int64_t ahead, size_t player) {
+  Program& program = *of.program;
+  const Progress at = progress(ahead), in_phase = phase_.own(at);
+  const auto& optimizers = of.graph.optimizers;
+  for (size_t k = 0; k < optimizers.size(); ++k) program.set_scalar(text("rate/", k), optimizers[k]->rate_at(in_phase));
+  const int64_t group = setup_.step.accumulate, now = in_phase.step;
+  const int64_t updates = player == 0 ? updates_before(now) : phase_.rule->moves_before(int(player), now);
+  program.set_scalar("update", double(updates + 1));
   program.set_scalar("apply", (now + 1) % group == 0 ? 1 : 0);
   program.set_scalar("mean", 1 / weights_together(now / group));
-  program.set_scalar("epoch", double(position_.epoch));
+  program.set_scalar("epoch", double(in_phase.epoch));
   program.set_scalar(kStreamStart, position_.step_in_epoch + ahead == 0 ? 1 : 0);
   program.set_scalar("watched", observer_.watches(at) ? 1 : 0);
   program.set_scalar("loss_scale", position_.loss_scale);
@@ -65,28 +67,56 @@ bool StepRunner::next_batch(Program& program, int64_t ahead) try {
   throw;
 }
 
-// Starts at most so many steps of the program. Returns how many.
-int64_t StepRunner::launch(StepProgram& now, int64_t most) {
+// Starts at most so many steps of the programs. Returns how many. Players after the first move on its new weights.
+int64_t StepRunner::launch(std::vector<StepProgram>& now, int64_t most) {
   for (int64_t i = 0; i < most; ++i) {
-    if (!next_batch(*now.program, i)) return i;
-    write_record(*now.program, i);
-    now.program->run(uint64_t(position_.step + i));
+    for (size_t player = 0; player < now.size(); ++player) {
+      if (!phase_.moves(player, phase_.own(progress(i)).step)) continue;
+      if (!next_batch(*now[player].program, i)) return i;
+      write_record(now[player], i, player);
+      now[player].program->run(uint64_t(position_.step + i));
+    }
     if (observer_.watches(progress(i))) return i + 1;
   }
   return most;
 }
+
+namespace {
+
+// Takes in what the players after the first did in `count` steps, of which `at` is the first.
+void finish_players(const Phase& phase, std::vector<StepProgram>& now, const Progress& at, int64_t count,
+                    StepObserver& observer) {
+  const int64_t first = phase.own(at).step;
+  for (size_t player = 1; player < now.size(); ++player) {
+    int64_t left = 0;
+    for (int64_t i = 0; i < count; ++i) left += phase.moves(player, first + i);
+    for (int64_t i = 0; i < count; ++i) {
+      if (!phase.moves(player, first + i)) continue;
+      const int back = int(--left);
+      if (now[player].program->recorded("finite", 0, back) == 0)
+        observer.diverged(text("in epoch ", at.epoch + 1, ", step ", (at.step + i) % at.steps_per_epoch + 1,
+                               ": the generator's update is not finite"));
+      observer.player_moved(at.step + i, now[player].program->recorded("cost", 0, back));
+    }
+  }
+}
+
+}  // namespace
 
 int64_t StepRunner::run(int64_t most) {
   if (setup_.ranks) most = agree_on_signals(*setup_.ranks, most);
   if (most == 0) return 0;
   const int64_t full_steps = layout_.train_size / setup_.step.batch;
   const bool full = position_.step_in_epoch < full_steps;
-  StepProgram& now = full ? full_ : ragged_;
-  most = std::min<int64_t>({most, now.program->depth("cost"), now.program->depth("finite"),
-                            full ? full_steps - position_.step_in_epoch : 1});
+  std::vector<StepProgram>& all = full ? full_ : ragged_;
+  StepProgram& now = all[0];
+  most = std::min<int64_t>(most, full ? full_steps - position_.step_in_epoch : 1);
+  for (const StepProgram& each : all)
+    most = std::min<int64_t>({most, each.program->depth("cost"), each.program->depth("finite")});
   if (setup_.scales_loss()) most = std::min(most, steps_to_growth(position_));
-  const int64_t count = launch(now, most);
+  const int64_t count = launch(all, most);
   if (count == 0) return 0;
+  finish_players(phase_, all, progress(), count, observer_);
   const Progress last = progress(count - 1);
   const double loss_scale = position_.loss_scale;
   int64_t done = 0;
@@ -121,10 +151,10 @@ std::string StepRunner::first_nonfinite(StepProgram& now) {
   variables_.to_host();
   ProgramOptions options;
   options.fuse = false;
-  const auto checking = compile_for_cpu(now.graph.graph, variables_, options);
-  feed_->bind_again(*checking, batch_number());
-  write_record(*checking, 0);
-  std::string found = checking->first_nonfinite(uint64_t(position_.step));
+  StepProgram checking{now.graph, compile_for_cpu(now.graph.graph, variables_, options)};
+  feed_->bind_again(*checking.program, batch_number());
+  write_record(checking, 0);
+  std::string found = checking.program->first_nonfinite(uint64_t(position_.step));
   if (setup_.ranks) found = first_text(*setup_.ranks, found);
   return found.empty() ? "the step was not finite on this device, and is finite op by op on the CPU" : found;
 }
@@ -145,11 +175,12 @@ double StepRunner::repeat(int64_t count) {
 }
 
 std::vector<double> StepRunner::time_kernels() {
-  full_.program->time_kernels(true);
+  Program& program = *full_[0].program;
+  program.time_kernels(true);
   begin_epoch_if_ended(setup_.step.batch);  // kernels are those of a whole batch
   repeat(1);
-  std::vector<double> out = full_.program->kernel_milliseconds();
-  full_.program->time_kernels(false);
+  std::vector<double> out = program.kernel_milliseconds();
+  program.time_kernels(false);
   return out;
 }
 

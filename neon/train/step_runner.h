@@ -19,10 +19,18 @@ class StepObserver {
   virtual void watched_step_ended(const Progress& step, double loss_scale, const Program& program) = 0;
   // `step` counts from 0 through the whole run; the position is still before it.
   virtual void step_ended(int64_t step, double cost) = 0;
+  // A player after the first has moved in that step.
+  virtual void player_moved(int64_t step, double cost) { (void)step, (void)cost; }
   // A sample could not be read. Must throw.
   virtual void data_failed(const Error& error) = 0;
   // A step was not finite, and no smaller loss scale helps. `what` says where, and what was found. Must throw.
   virtual void diverged(const std::string& what) = 0;
+};
+
+// A program of a step: of one of a rule's players, or the only one.
+struct StepProgram {
+  StepGraph graph;
+  std::unique_ptr<Program> program;
 };
 
 class StepRunner {
@@ -31,8 +39,14 @@ class StepRunner {
   StepRunner(const RunSetup& setup, Phase phase, Variables& variables, Position& position, StepObserver& observer,
              Listener& listener);
 
-  const StepGraph& graph() const { return full_.graph; }
-  const Program& program() const { return *full_.program; }
+  const StepGraph& graph() const { return full_[0].graph; }
+  // The graphs of all players.
+  std::vector<const StepGraph*> graphs() const {
+    std::vector<const StepGraph*> out;
+    for (const StepProgram& each : full_) out.push_back(&each.graph);
+    return out;
+  }
+  const Program& program() const { return *full_[0].program; }
   const BatchFeed& feed() const { return *feed_; }
 
   // At most so many steps, all of one program; on a GPU they are under way together. Moves the position. Returns how
@@ -53,20 +67,15 @@ class StepRunner {
   std::vector<double> time_kernels();
 
  private:
-  struct StepProgram {
-    StepGraph graph;
-    std::unique_ptr<Program> program;
-  };
-
   void make_feed_of_phase();
   void compile_all();
-  StepProgram compile(int64_t batch, int64_t threads);
+  std::vector<StepProgram> compile(int64_t batch, int64_t threads);
   double weights_together(int64_t update) const;
   int64_t updates_before(int64_t step) const;
   void count_step(bool finite);
-  void write_record(Program& program, int64_t ahead);
+  void write_record(StepProgram& now, int64_t ahead, size_t player = 0);
   bool next_batch(Program& program, int64_t ahead);
-  int64_t launch(StepProgram& now, int64_t most);
+  int64_t launch(std::vector<StepProgram>& now, int64_t most);
   bool finish_step(StepProgram& now, int back);
   void take_nonfinite(StepProgram& now, double cost);
   std::string first_nonfinite(StepProgram& now);
@@ -81,7 +90,8 @@ class StepRunner {
   Listener& listener_;
   DataLayout layout_;
   std::unique_ptr<BatchFeed> feed_;
-  StepProgram full_, ragged_;  // ragged_: for the last, shorter batch of an epoch; may be empty
+  // One for each player. ragged_: for the last, shorter batch of an epoch; may be empty.
+  std::vector<StepProgram> full_, ragged_;
   double last_cost_ = 0;
 };
 

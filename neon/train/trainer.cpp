@@ -32,6 +32,7 @@ void Trainer::train(const std::function<void()>& settled) {
   const Position& at = start_.position;
   while (!finished() && !stop_signal()) {
     checkpoints_.set_current(false);
+    if (const PhaseSpan& span = setup_.phase_after(at.epoch); &span != phase_) enter_phase(span);
     report_.begin_steps(at, runner_->feed().waited());
     if (!start_.threads_fixed) {
       runner_->choose_threads();
@@ -83,10 +84,12 @@ bool Trainer::end_epoch() {
   at.cost_sum = 0;
   at.samples = 0;
   report_.epoch_metrics(at, mean_cost, rate);
-  const auto& callbacks = setup_.experiment.params.callbacks;
-  if (!callbacks.empty()) variables_.to_host();
   EpochEnd end{at.epoch, mean_cost, results, variables_, ""};
-  for (const auto& callback : callbacks) callback->epoch_end(end);
+  const auto& callbacks = setup_.experiment.params.callbacks;
+  if (!callbacks.empty() && phase_->last) {
+    variables_.to_host();
+    for (const auto& callback : callbacks) callback->epoch_end(end);
+  }
   report_.epoch_line(at, mean_cost, results_text(end.results, setup_.experiment, evaluations_->set_name()));
   if (!end.message.empty()) report_.message(end.message);
   if (const std::string warning = observer_.learning().end_epoch(at.epoch, mean_cost); !warning.empty())

@@ -64,9 +64,11 @@ class Trainer {
   // Before the first step (trainer_start.cpp).
   void make_programs(const StoredRun* resume);
   void set_variables(const StoredRun* resume);
-  void take_vectors(const Parameter& parameter, Tensor& values);
-  void note_other_rates(const StoredRun& resume);
   void open_files();
+
+  // The programs of a phase (trainer_phase.cpp).
+  void make_runner(const PhaseSpan& span);
+  void enter_phase(const PhaseSpan& span);
 
   void begin_training();
   void train(const std::function<void()>& settled);
@@ -87,6 +89,8 @@ class Trainer {
   Checkpoints checkpoints_;
   RunObserver observer_;
   Variables variables_;
+  std::vector<StepGraph> graphs_;  // of a step of each phase
+  const PhaseSpan* phase_ = nullptr;
   std::unique_ptr<StepRunner> runner_;
   std::unique_ptr<Evaluations> evaluations_;
   std::unique_ptr<SignalGuard> signals_;          // from the first file of the run to its begin

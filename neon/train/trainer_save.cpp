@@ -32,6 +32,9 @@ void Trainer::save(bool last) {
   if (!checkpoints_.wanted()) return;
   if (const std::string why = why_not_saved(*evaluations_, start_.position); !why.empty()) return report_.message(why);
   report_.flush_metrics_file();
+  const PhaseSpan& span = setup_.phase_after(start_.position.epoch);
+  start_.position.phase = span.phase->name;
+  start_.position.phase_first = span.first;
   try {
     report_.messages(checkpoints_.save(start_.position, variables_, evaluations_->are_of(start_.position)));
   } catch (const Error& error) {

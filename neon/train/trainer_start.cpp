@@ -1,8 +1,9 @@
 // How a run is made ready: programs, variables, files.
 #include <algorithm>
+#include <iterator>
+#include <ranges>
 
 #include "datasets/word_vectors.h"
-#include "neon/train/constant_cost.h"
 #include "neon/train/initial_values.h"
 #include "neon/train/rank_agreement.h"
 #include "neon/train/run_room.h"
@@ -10,6 +11,51 @@
 #include "neon/train/trainer.h"
 
 namespace neon {
+
+namespace {
+
+// Fills the rows of an embedding whose words a file has. Returns a message.
+std::string take_vectors(const RunSetup& setup, const Parameter& parameter, Tensor& values) {
+  DataContext context;
+  context.data_dir = setup.options.data_dir;
+  context.run_dir = setup.options.run_dir;
+  context.spec_dir = setup.options.spec_dir;
+  const std::string file = find_data_file(parameter.vectors, context);
+  const int64_t words = setup.data.vocabulary.size(), found = take_word_vectors(file, setup.data.vocabulary, values);
+  return text(parameter.layer, ": vectors of ", found, " of ", words, " words from ", file,
+              found < words ? "; the others are drawn" : "");
+}
+
+// Takes the weights of the spec's own layers from --model_file. Returns messages.
+std::vector<std::string> take_first_weights(const RunSetup& setup, const StepGraph& graph, Variables& variables) {
+  const std::string& path = setup.options.model_file;
+  std::vector<std::string> messages;
+  const TensorFile file = load_checkpoint(path, messages);
+  Variables own;
+  declare_variables(graph.graph, own);
+  std::ranges::move(take_weights(file, path, graph, setup.options.caffe, own), std::back_inserter(messages));
+  for (const auto& [name, tensor] : own.all()) variables.at(name).copy_from(tensor);
+  start_running_means(variables);
+  return messages;
+}
+
+// A note, or "": a schedule may go by how many epochs the run has in all, as Cosine does.
+std::string other_rates(const PhaseSpan& phase, const StoredRun& resume, const StepGraph& graph, const Progress& at) {
+  if (!phase.last) return "";  // only the length of the last phase is the run's
+  Progress now{at.epoch - phase.first, at.step - phase.first * at.steps_per_epoch, at.steps_per_epoch, phase.epochs};
+  Progress then = now;
+  then.epochs = resume.options.epochs ? *resume.options.epochs : Experiment(resume.spec).params.epochs;
+  then.epochs -= phase.first;
+  for (const Optimizer* const optimizer : graph.optimizers) {
+    const double rate = optimizer->rate_at(now), before = optimizer->rate_at(then);
+    if (rate == before) continue;
+    return text("note: the schedule depends on the run's length, now ", now.epochs + phase.first, " epochs instead of ",
+                then.epochs + phase.first, "; the learning rate is now ", rate, " instead of ", before);
+  }
+  return "";
+}
+
+}  // namespace
 
 Trainer::Trainer(Experiment& experiment, Data data, RunOptions options, const StoredRun* resume,
                  std::optional<uint64_t> drawn, Ranks* ranks)
@@ -25,7 +71,9 @@ Trainer::Trainer(Experiment& experiment, Data data, RunOptions options, const St
   if (!note.empty()) report_.message(note);
   check_position(start_.position, setup_);
   make_programs(resume);
-  if (resume) note_other_rates(*resume);
+  if (resume)
+    if (const std::string note = other_rates(*phase_, *resume, runner_->graph(), runner_->progress()); !note.empty())
+      report_.message(note);
   open_files();
   report_.log_settings(start_.position.seed);
   // A resumed run with nothing left to do has nothing new to save, except under another name.
@@ -37,73 +85,49 @@ Trainer::~Trainer() = default;
 
 void Trainer::make_programs(const StoredRun* resume) {
   const DeviceOptions device = setup_.device(start_.position, report_.listener());
-  const Phase phase = training_phase(setup_);
+  const PhaseSpan& span = setup_.phase_after(start_.position.epoch);
   try {
-    runner_ = std::make_unique<StepRunner>(setup_, phase, variables_, start_.position, observer_, report_.listener());
+    graphs_ = graphs_of_phases(setup_, variables_);
+    make_runner(span);
     if (runner_->feed().reads_ahead() && setup_.gpu && setup_.data.train.stays_on_host)
       report_.message(
           "note: the samples would take more than memory_share of the GPU's memory; they stay in the host's memory, "
           "and batches are copied");
     if (!setup_.gpu) check_room(runner_->program(), variables_);
-    setup_.experiment.fit(runner_->graph(), setup_.layout);
-    if (!resume) report_.messages(setup_.experiment.advice(runner_->graph(), setup_.layout));
-    observer_.learning().set_constant([this] {
-      return cost_of_constant(*setup_.experiment.params.cost, setup_.data, runner_->graph().outputs.size());
-    });
+    setup_.experiment.fit(graphs_, setup_.layout);
+    if (!resume) report_.messages(setup_.experiment.advice(graphs_.back(), setup_.layout));
+    if (!span.phase->name.empty()) report_.message(phase_text(span));
     set_variables(resume);
-    evaluations_ = std::make_unique<Evaluations>(setup_, variables_, device);
+    evaluations_ = std::make_unique<Evaluations>(setup_, span, variables_, device);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::memory || !setup_.gpu) throw;
     evaluations_.reset();
     runner_.reset();
     variables_.set_mirror(nullptr);
-    fail(ErrorKind::memory, error.what(), gpu_room_text(setup_, phase, device));
+    fail(ErrorKind::memory, error.what(), gpu_room_text(setup_, training_phase(setup_, span), device));
   }
 }
 
 void Trainer::set_variables(const StoredRun* resume) {
-  const StepGraph& graph = runner_->graph();
-  const std::string& path = setup_.options.model_file;
-  if (!path.empty() || resume) set_initial_values(graph, start_.position.seed, variables_);
-  else
-    set_initial_values(graph, start_.position.seed, variables_,
-                       [this](const Parameter& p, Tensor& values) { take_vectors(p, values); });
-  if (!path.empty() && !resume) {
-    std::vector<std::string> warnings;
-    const TensorFile file = load_checkpoint(path, warnings);
-    report_.messages(warnings);
-    report_.messages(take_weights(file, path, graph, setup_.options.caffe, variables_));
+  const bool begins = setup_.options.model_file.empty() && !resume;
+  // Backwards, so that the first phase that has a parameter initialises it.
+  for (const StepGraph& graph : graphs_ | std::views::reverse) {
+    if (!begins) set_initial_values(graph, start_.position.seed, variables_);
+    else
+      set_initial_values(graph, start_.position.seed, variables_, [this](const Parameter& p, Tensor& values) {
+        report_.message(take_vectors(setup_, p, values));
+      });
   }
+  if (!setup_.options.model_file.empty() && !resume)
+    report_.messages(take_first_weights(setup_, graphs_.back(), variables_));
   if (resume) {
     restore_variables(resume->file, resume->file.path, variables_);
     former_callbacks_ = restore_callbacks(*resume, setup_.experiment);
   }
+  Position& at = start_.position;
+  if (phase_->first > 0 && at.epoch == phase_->first && at.step_in_epoch == 0)
+    begin_phase(runner_->graphs(), variables_, at);
   variables_.to_device();
-}
-
-// The rows of an embedding whose words a file has.
-void Trainer::take_vectors(const Parameter& parameter, Tensor& values) {
-  DataContext context;
-  context.data_dir = setup_.options.data_dir;
-  context.run_dir = setup_.options.run_dir;
-  context.spec_dir = setup_.options.spec_dir;
-  const std::string file = find_data_file(parameter.vectors, context);
-  const int64_t found = take_word_vectors(file, setup_.data.vocabulary, values);
-  report_.message(text(parameter.layer, ": vectors of ", found, " of ", setup_.data.vocabulary.size(), " words from ",
-                       file, found < setup_.data.vocabulary.size() ? "; the others are drawn" : ""));
-}
-
-// A schedule may go by how many epochs the run has in all, as Cosine does.
-void Trainer::note_other_rates(const StoredRun& resume) {
-  Progress now = runner_->progress(), then = now;
-  then.epochs = resume.options.epochs ? *resume.options.epochs : Experiment(resume.spec).params.epochs;
-  for (const Optimizer* const optimizer : runner_->graph().optimizers) {
-    const double rate = optimizer->rate_at(now), before = optimizer->rate_at(then);
-    if (rate == before) continue;
-    report_.message(text("note: the schedule depends on the run's length, now ", now.epochs, " epochs instead of ",
-                         then.epochs, "; the learning rate is now ", rate, " instead of ", before));
-    return;
-  }
 }
 
 void Trainer::open_files() {
@@ -116,7 +140,7 @@ void Trainer::open_files() {
   // Kept in the checkpoint: the curves of a run that goes on to other epochs would not fit another frequency.
   options.eval_freq = evaluations_->frequency();
   const bool writes_metrics = !options.output_file.empty();
-  RunPlan plan{runner_->graph(),
+  RunPlan plan{graphs_.back(),
                setup_.step.dtype,
                setup_.epochs,
                setup_.steps_per_epoch,

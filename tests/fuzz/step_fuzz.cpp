@@ -17,11 +17,12 @@ void make_step(const neon::Setting& root) {
   data.classes = 3;
   neon::StepOptions options = step_options({}, experiment.params);
   if (options.batch > 16) options.batch = 16;
-  const neon::StepGraph step =
-      training_graph(experiment.network(), *experiment.params.cost, *experiment.params.optimizer, data, options);
-  experiment.fit(step, data);
-  evaluation_graph(experiment.network(), &*experiment.params.cost, experiment.metrics(), data, 30, options);
-  lower(step.graph);
+  std::vector<neon::StepGraph> steps;
+  for (const neon::TrainedPhase& phase : experiment.phases()) steps.push_back(training_graph(phase, data, options));
+  experiment.fit(steps, data);
+  for (const neon::TrainedPhase& phase : experiment.phases())
+    evaluation_graph(phase, experiment.metrics(), data, 30, options);
+  for (const neon::StepGraph& step : steps) lower(step.graph);
 }
 
 }  // namespace
