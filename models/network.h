@@ -30,6 +30,10 @@ class Network {
   // the chain of shapes up to the layer.
   Expr forward(LayerContext& context, Expr x, std::vector<LayerRow>* rows = nullptr) const;
 
+  // The same without the last layer: x in the order of axes that the last layer takes.
+  Expr forward_to_last(LayerContext& context, Expr x) const;
+  const Link& last() const { return chain_.links.back(); }
+
   // Those in containers are counted, containers are not.
   int64_t layer_count() const;
   // Whether there are convolutions among them.

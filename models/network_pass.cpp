@@ -197,10 +197,27 @@ Expr in_order(const LayerContext& context, Expr y) {
 
 }  // namespace
 
-Expr Network::forward(LayerContext& context, Expr x, std::vector<LayerRow>* rows) const {
+namespace {
+
+void mark_data(LayerContext& context, Expr x) {
   if (context.data_lengths) context.set_lengths(x, context.data_lengths);
   if (!context.data_axes.empty()) context.set_axes(x, Axes(context.data_axes));
   else if (!context.data_channels_last) context.mark_channels_first(x);
+}
+
+}  // namespace
+
+Expr Network::forward_to_last(LayerContext& context, Expr x) const {
+  mark_data(context, x);
+  Chain before = chain_;
+  before.links.pop_back();
+  Pass pass(context, nullptr);
+  pass.know(kDataName, x);
+  return pass.run(before, x, context.sample_shape(x).to_string());
+}
+
+Expr Network::forward(LayerContext& context, Expr x, std::vector<LayerRow>* rows) const {
+  mark_data(context, x);
   Pass pass(context, rows);
   pass.know(kDataName, x);
   const Expr y = pass.run(chain_, x, context.sample_shape(x).to_string());

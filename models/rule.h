@@ -15,8 +15,9 @@ namespace neon {
 struct RuleBatch {
   LayerContext& context;
   const Network& network;
-  Expr x;            // (N, ...) samples in the type of activations
-  int64_t size = 0;  // N
+  Expr x;               // (N, ...) samples in the type of activations
+  int64_t size = 0;     // N
+  int64_t streams = 0;  // samples of a whole batch
   int player = 0;
 };
 

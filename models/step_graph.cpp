@@ -65,7 +65,8 @@ Rule::Step rule_pass(StepGraph& step, LayerContext& context, const Network& netw
   context.caffe = options.caffe;
   say_order(context, data, options, false);
   const Batch batch = batch_of(step.graph, data, data.rows(), options, true);
-  const Rule::Step out = rule.step({context, network, batch.x, options.batch, options.player});
+  const Rule::Step out = rule.step({context, network, batch.x, options.batch,
+                                    options.streams > 0 ? options.streams : options.batch, options.player});
   step.parameters = context.parameters;
   step.states = context.states;
   for (Parameter& p : step.parameters) p.trained = p.trained && rule.trains(options.player, p);
@@ -162,7 +163,7 @@ StepGraph evaluation_graph(const Network& network, const Rule& rule, const DataL
   context.caffe = options.caffe;
   say_order(context, data, options, false);
   const Batch batch = batch_of(graph, data, set_size, options, false);
-  const Rule::Measures made = rule.measure({context, network, batch.x, options.batch, 0});
+  const Rule::Measures made = rule.measure({context, network, batch.x, options.batch, options.batch, 0});
   const Expr weight(graph, graph.input("weight", made.cost.dtype(), {options.batch, 1}));
   const auto total = [&](Expr each) { return sum(each * weight, all_axes(each.shape())); };
   graph.output("y", cast(made.y, made.cost.dtype()));

@@ -1,5 +1,5 @@
 // scale_gradient(x) -> x: the same numbers, whose gradient is multiplied by `factor` on its way back. It is defined as
-// x itself, so nothing is left of it in a program.
+// x itself, so nothing is left of it in a program. stop_gradient(x) -> x: no gradient flows through.
 #include "backends/graph/expression.h"
 #include "backends/graph/op.h"
 
@@ -16,7 +16,8 @@ void scale_gradient_gradient(GradientContext& c) {
 }
 
 const OpRegistration scale_gradient_ops[] = {
-    OpRegistration({"scale_gradient", infer_same, scale_gradient_gradient, define_scale_gradient})};
+    OpRegistration({"scale_gradient", infer_same, scale_gradient_gradient, define_scale_gradient}),
+    OpRegistration({"stop_gradient", infer_same, nullptr, define_scale_gradient})};
 
 }  // namespace
 

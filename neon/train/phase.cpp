@@ -57,7 +57,8 @@ namespace {
 void begin_graph(const StepGraph& graph, Variables& variables) {
   std::set<std::string> kept;  // parameters and running statistics
   for (const Parameter& p : graph.parameters) kept.insert(p.name);
-  for (const LayerState& s : graph.states) kept.insert(s.name);
+  for (const LayerState& s : graph.states)
+    if (!belongs_to_step(s.name)) kept.insert(s.name);
   for (const Value value : graph.graph.leaves(LeafKind::variable)) {
     const std::string name = graph.graph.producer(value).attributes.string("name");
     if (kept.contains(name) || name.ends_with("/ema")) continue;

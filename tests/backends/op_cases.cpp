@@ -261,6 +261,7 @@ const std::map<std::string_view, Maker>& makers() {
       {ops::reshape, of_one<reshape_cases>},
       {ops::broadcast, of_one<broadcast_cases>},
       {"scale_gradient", of_one<scale_gradient_cases>},
+      {"stop_gradient", of_one<stop_gradient_cases>},
       {ops::exchange, of_one<exchange_cases>},
   };
   return all;

@@ -75,6 +75,8 @@ std::vector<OpCase> scale_gradient_cases() {
   };
 }
 
+std::vector<OpCase> stop_gradient_cases() { return {shape_case("stop_gradient", {3, 4}, {}, "")}; }
+
 // Without other ranks.
 std::vector<OpCase> exchange_cases() {
   return {

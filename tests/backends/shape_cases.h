@@ -9,6 +9,7 @@ std::vector<OpCase> gather_cases();
 std::vector<OpCase> scatter_add_cases();
 std::vector<OpCase> reshape_cases();
 std::vector<OpCase> scale_gradient_cases();
+std::vector<OpCase> stop_gradient_cases();
 std::vector<OpCase> exchange_cases();
 std::vector<OpCase> transpose_cases();
 std::vector<OpCase> slice_cases();
