@@ -95,8 +95,8 @@ void inspect_graph(Inspected& out) {
 Inspected inspect(const CommandLine& line, bool of_device = true) {
   Inspected out;
   const std::string& path = only_operand(line);
-  out.options = line.run();
   out.spec = open_spec(line, path);
+  out.options = options_of(line, out.spec);
   const Experiment& experiment = *out.spec.experiment;
   if (!of_device && out.options.backend.empty() && experiment.params.backend.empty() && !out.options.tf32)
     out.options.backend = "cpu";

@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "datasets/streaming.h"
 #include "neon/cli/arguments.h"
@@ -42,7 +43,18 @@ OpenedSpec open_spec(const CommandLine& line, const std::string& path) {
     for (const std::string& note : spec.notes) print_message("note: " + note);
   // A pipe lies in no folder of the user's.
   const size_t slash = is_read_once(path) ? path.npos : path.rfind('/');
-  return {std::make_unique<Experiment>(spec.root), slash == path.npos ? "." : path.substr(0, slash)};
+  return {std::make_unique<Experiment>(spec.root), slash == path.npos ? "." : path.substr(0, slash),
+          spec.conversion.options};
+}
+
+RunOptions options_of(const CommandLine& line, const OpenedSpec& spec) {
+  Setting given = line.run_options;
+  for (const auto& entry : spec.options.entries) {
+    // neon's own folder of data sets serves as well as one that is not there.
+    const bool helps = entry.key != "data_dir" || std::filesystem::is_directory(expand_home(entry.value.value));
+    if (helps && !given.find(entry.key)) given.entries.push_back(entry);
+  }
+  return read_params<RunOptions>(given);
 }
 
 OpenedRun open_checkpoint(const CommandLine& line, const std::string& path) {

@@ -15,8 +15,11 @@ const std::string& only_operand(const CommandLine& line);
 struct OpenedSpec {
   std::unique_ptr<Experiment> experiment;
   std::string folder;  // of the spec
+  Setting options;     // of a run, as a file of neon 0.9 names them
 };
 OpenedSpec open_spec(const CommandLine& line, const std::string& path);
+// Those of the command line, and what the spec names beside them.
+RunOptions options_of(const CommandLine& line, const OpenedSpec& spec);
 
 struct OpenedRun {
   StoredRun run;

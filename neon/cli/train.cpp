@@ -203,8 +203,8 @@ int run_train(const CommandLine& line) {
   outlive_closed_pipes();
   const std::string& path = only_operand(line);
   if (starts_ranks(line)) return start_ranks(line);
-  RunOptions options = line.run();
   const OpenedSpec spec = open_spec(line, path);
+  RunOptions options = options_of(line, spec);
   name_checkpoint(options, line);
   write_as_rank(options);
   check_files_differ(options, {"the spec", path, false});

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "neon/core/setting.h"
+#include "neon/spec/raw.h"
 #include "neon/spec/yaml.h"
 
 namespace neon {
@@ -17,5 +18,6 @@ struct Document {
 
 // Throws every problem but doubled keys.
 Document read_document(std::string_view text, const std::string& name, const YamlLimits& limits);
+Document read_document(const Source& source, RawDocument raw, const YamlLimits& limits, Problems& problems);
 
 }  // namespace neon

@@ -18,6 +18,8 @@ struct RawNode {
   bool open = false;               // while its children are being parsed
   bool merge = false;              // a plain `<<`: as a key it merges
   std::string value;               // of a scalar
+  std::string tag;                 // of neon 0.9: "!obj:layers.FCLayer", "!hyperopt"
+  std::string anchor;              // "init" of &init
   std::vector<uint32_t> children;  // of a list; of a map key, value, key, value ...
   int line = 0, column = 0;        // from 0, in bytes
 };
@@ -32,6 +34,9 @@ struct RawDocument {
 // Syntax, tags, depth and the number of nodes are checked here. Problems that do not end the parsing are added;
 // others are thrown, with those added before them.
 RawDocument parse_yaml(const Source& source, const YamlLimits& limits, Problems& problems);
+
+// Whether the whole file is an object of neon 0.9.
+bool is_old(const RawDocument& document);
 
 // Whether the text, unquoted in block style, reads back as this very text.
 bool is_plain(std::string_view value);

@@ -3,6 +3,7 @@
 #include "neon/core/error.h"
 #include "neon/spec/document.h"
 #include "neon/spec/notation.h"
+#include "neon/spec/old/old_translation.h"
 #include "neon/spec/override.h"
 #include "neon/spec/repeat.h"
 #include "neon/spec/source.h"
@@ -21,21 +22,37 @@ void check_layers(const Setting& root, Problems& problems) {
   else if (layers->is_scalar()) problems.add(*layers, text("expected a list of layers, found ", layers->describe()));
 }
 
+Setting native_root(const Source& source, RawDocument raw, Spec& out, Problems& problems) {
+  Document document = read_document(source, std::move(raw), YamlLimits(), problems);
+  Setting& root = document.root;
+  if (root.is_null()) fail(ErrorKind::config, root.where, ": the file is empty; ", kShape);
+  if (!root.is_map()) fail(ErrorKind::config, root.where, ": found ", root.describe(), "; ", kShape);
+  out.notation = notation_of(root);
+  convert_root(document, out.notation, out.notes, problems);
+  return std::move(root);
+}
+
+Setting oldest_root(const Source& source, const RawDocument& raw, Spec& out, Problems& problems) {
+  out.notation = "0.9";
+  Setting root = translate_old_file({source, raw}, out.conversion, problems);
+  root.set_paths("");
+  for (const Remark& remark : out.conversion.remarks) out.notes.push_back(text(remark.where, ": ", remark.text));
+  return root;
+}
+
 }  // namespace
 
 Spec spec_from_text(std::string_view text_, const std::string& name, const std::vector<std::string>& overrides) {
   const YamlLimits limits;
-  Document document = read_document(text_, name, limits);
-  Setting& root = document.root;
-  if (root.is_null()) fail(ErrorKind::config, root.where, ": the file is empty; ", kShape);
-  if (!root.is_map()) fail(ErrorKind::config, root.where, ": found ", root.describe(), "; ", kShape);
-
+  const Source source(text_, name, limits.bytes);
   Spec out;
   Problems problems;
-  out.notation = notation_of(root);
-  convert_root(document, out.notation, out.notes, problems);
+  RawDocument raw = parse_yaml(source, limits, problems);
+  problems.throw_if_any();
+  Setting root =
+      is_old(raw) ? oldest_root(source, raw, out, problems) : native_root(source, std::move(raw), out, problems);
   for (const std::string& assignment : overrides) apply_override(root, assignment, problems);
-  convert_keys(root, out.notation, out.notes, problems);
+  if (out.notation != "0.9") convert_keys(root, out.notation, out.notes, problems);
   check_layers(root, problems);
   problems.throw_if_any();
   expand_repeats(root, limits, problems);

@@ -10,15 +10,18 @@
 #include <vector>
 
 #include "neon/core/setting.h"
+#include "neon/spec/conversion.h"
 
 namespace neon {
 
 struct Spec {
   Setting root;  // a map
-  // "native"; "1.2": {type: Name, config: {...}}; "1.0": {type: Name, parameters inline}.
+  // "native"; "0.9": !obj:package.Class {...}; "1.2": {type: Name, config: {...}}; "1.0": {type: Name, parameters
+  // inline}.
   std::string notation;
-  // A line for each thing left out or overruled in a 1.x file: anchor holders, doubled keys.
+  // A line for each thing left out or overruled in an older file: anchor holders, doubled keys.
   std::vector<std::string> notes;
+  Conversion conversion;  // of a file of 0.9
 };
 
 // Overrides are those of override.h. They see the spec in its one form, but before `Repeat` is expanded: an

@@ -27,6 +27,10 @@ class Expander {
   Setting value(uint32_t index, std::string path, int depth) {
     const RawNode& node = raw_.nodes[index];
     spend(node, path, depth);
+    if (!node.tag.empty())
+      stop(node, text(node.tag,
+                      " is the notation of neon 0.9, which takes a whole file that begins with "
+                      "!obj:experiments; elsewhere write objects as Name: {parameters}"));
     Setting out;
     out.kind = node.kind;
     out.where = source_.at(node.line, node.column);
@@ -148,6 +152,10 @@ Document read_document(std::string_view text, const std::string& name, const Yam
   const Source source(text, name, limits.bytes);
   Problems problems;
   RawDocument raw = parse_yaml(source, limits, problems);
+  return read_document(source, std::move(raw), limits, problems);
+}
+
+Document read_document(const Source& source, RawDocument raw, const YamlLimits& limits, Problems& problems) {
   Document out;
   out.anchored_keys = std::move(raw.anchored_keys);
   if (!raw.empty) out.root = Expander(source, raw, limits, problems, out.doubled_keys).value(raw.root, "", 0);

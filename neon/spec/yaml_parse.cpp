@@ -19,7 +19,9 @@ namespace {
 
 using Kind = Setting::Kind;
 constexpr std::string_view kStandardTag = "tag:yaml.org,2002:";
-constexpr std::string_view kOldObject = "!obj:";
+constexpr std::string_view kOldObject = "!obj:", kOldSearch = "!hyperopt";
+
+bool is_old_tag(std::string_view tag) { return tag.starts_with(kOldObject) || tag == kOldSearch; }
 
 // The parser gives the escapes \N and \_ as their single byte of Latin-1, all else as UTF-8.
 std::string with_escapes_as_utf8(const std::string& value) {
@@ -68,7 +70,8 @@ class RawBuilder : public YAML::EventHandler {
     // A text of several lines, say, can be written back only in quotes, and is text for certain.
     node.quoted = tag == "!" || !is_plain(node.value);
     node.merge = tag == "?" && value == "<<";
-    if (tag != "!" && tag != "?") apply_tag(mark, tag, node);
+    if (is_old_tag(tag)) node.tag = tag;
+    else if (tag != "!" && tag != "?") apply_tag(mark, tag, node);
   }
 
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
@@ -116,6 +119,7 @@ class RawBuilder : public YAML::EventHandler {
     if (anchor) {
       anchored_.resize(anchor);
       anchored_[anchor - 1] = index;
+      document.nodes[index].anchor = names_[anchor - 1];
     }
     attach(index);
     return index;
@@ -128,11 +132,12 @@ class RawBuilder : public YAML::EventHandler {
   }
 
   void open(const YAML::Mark& mark, const std::string& tag, const char* own_tag, Kind kind, YAML::anchor_t anchor) {
-    check_tag(mark, tag, own_tag);
+    if (!is_old_tag(tag)) check_tag(mark, tag, own_tag);
     if (int(stack_.size()) >= limits_.depth)
       stop(mark, text("lists and maps stand more than ", limits_.depth, " deep in one another"));
     const uint32_t index = add(mark, kind, anchor);
     document.nodes[index].open = true;
+    if (is_old_tag(tag)) document.nodes[index].tag = tag;
     stack_.push_back(index);
   }
 
@@ -144,11 +149,6 @@ class RawBuilder : public YAML::EventHandler {
   // `own` is the one standard tag that fits.
   void check_tag(const YAML::Mark& mark, const std::string& tag, std::string_view own) {
     if (tag.empty() || tag == "?" || tag == "!") return;
-    if (tag.starts_with(kOldObject))
-      fail(ErrorKind::config, source_.at(mark.line, mark.column), ": ", tag,
-           " is the notation of neon 0.9, which neon no longer reads; write objects as Name: {parameters} under the "
-           "keys "
-           "dataset, layers, cost and optimizer");
     if (tag == text(kStandardTag, own)) return;
     problems_.add(
         source_.at(mark.line, mark.column), "",
@@ -309,6 +309,10 @@ RawDocument parse_yaml(const Source& source, const YamlLimits& limits, Problems&
     builder.stop(error);
   }
   return std::move(builder.document);
+}
+
+bool is_old(const RawDocument& document) {
+  return !document.empty && document.nodes[document.root].tag.starts_with(kOldObject);
 }
 
 }  // namespace neon

@@ -1,4 +1,6 @@
 // Block style, with short lists of plain words on one line.
+#include "neon/spec/yaml_write.h"
+
 #include "neon/spec/raw.h"
 #include "neon/spec/yaml.h"
 
@@ -81,59 +83,82 @@ bool fits_one_line(const Setting& list) {
   return true;
 }
 
-void append_block(std::string& out, const Setting& setting, size_t indent);
+class NoMargin : public YamlMargin {
+ public:
+  std::string above(const Location&, const Setting&, size_t) override { return ""; }
+  std::string anchor(const Setting&) override { return ""; }
+};
 
-// Writes what stands after "key:" or "-"; `inner` indents the lines that follow.
-void append_value(std::string& out, const Setting& setting, size_t inner, bool after_dash) {
-  const bool flow_list = setting.is_list() && fits_one_line(setting);
-  const bool block = (setting.is_list() && !flow_list) || (setting.is_map() && !setting.entries.empty());
-  if (block && !after_dash) {
-    out += '\n';
-    append_block(out, setting, inner);
-    return;
-  }
-  out += ' ';
-  if (block) {
-    // The first line continues the dash's: "- Conv: ...", "- - a".
+class YamlWriter {
+ public:
+  explicit YamlWriter(YamlMargin& margin) : margin_(margin) {}
+
+  // Writes what stands after "key:" or "-"; `inner` indents the lines that follow.
+  void append_value(std::string& out, const Setting& setting, size_t inner, bool after_dash) {
+    const std::string anchor = margin_.anchor(setting);
+    if (!anchor.empty()) (out += ' ') += anchor;
+    if (anchor.starts_with('*')) {
+      out += '\n';
+      return;
+    }
+    const bool flow_list = setting.is_list() && fits_one_line(setting);
+    const bool block = (setting.is_list() && !flow_list) || (setting.is_map() && !setting.entries.empty());
+    if (!block) return append_line(out, setting, flow_list);
     std::string lines;
     append_block(lines, setting, inner);
-    out += std::string_view(lines).substr(inner);
-    return;
+    // The first line continues the dash's: "- Conv: ...", "- - a".
+    const bool continues = after_dash && anchor.empty() && std::string_view(lines).substr(inner, 1) != "#";
+    out += continues ? ' ' : '\n';
+    out += std::string_view(lines).substr(continues ? inner : 0);
   }
-  if (setting.is_map()) {
-    out += "{}";
-  } else if (flow_list) {
-    out += '[';
-    for (size_t i = 0; i < setting.items.size(); ++i) (out += i ? ", " : "") += setting.items[i].value;
-    out += ']';
-  } else if (setting.is_null()) {
-    out += "null";
-  } else {
-    append_scalar(out, setting.value, setting.quoted);
-  }
-  out += '\n';
-}
 
-void append_block(std::string& out, const Setting& setting, size_t indent) {
-  for (const Setting& item : setting.items) {
-    out.append(indent, ' ') += '-';
-    append_value(out, item, indent + 2, true);
+ private:
+  void append_line(std::string& out, const Setting& setting, bool flow_list) {
+    out += ' ';
+    if (setting.is_map()) {
+      out += "{}";
+    } else if (flow_list) {
+      out += '[';
+      for (size_t i = 0; i < setting.items.size(); ++i) (out += i ? ", " : "") += setting.items[i].value;
+      out += ']';
+    } else if (setting.is_null()) {
+      out += "null";
+    } else {
+      append_scalar(out, setting.value, setting.quoted);
+    }
+    out += '\n';
   }
-  for (const Setting::Entry& entry : setting.entries) {
-    out.append(indent, ' ');
-    append_key(out, entry.key);
-    out += ':';
-    append_value(out, entry.value, indent + 2, false);
+
+  void append_block(std::string& out, const Setting& setting, size_t indent) {
+    for (const Setting& item : setting.items) {
+      out += margin_.above(item.where, item, indent);
+      out.append(indent, ' ') += '-';
+      append_value(out, item, indent + 2, true);
+    }
+    for (const Setting::Entry& entry : setting.entries) {
+      out += margin_.above(entry.where, entry.value, indent);
+      out.append(indent, ' ');
+      append_key(out, entry.key);
+      out += ':';
+      append_value(out, entry.value, indent + 2, false);
+    }
   }
-}
+
+  YamlMargin& margin_;
+};
 
 }  // namespace
 
-std::string write_yaml(const Setting& setting) {
+std::string write_yaml(const Setting& setting, YamlMargin& margin) {
   std::string out;
-  append_value(out, setting, 0, true);
+  YamlWriter(margin).append_value(out, setting, 0, true);
   // The space that would follow a dash keeps a lone marker from its meaning.
-  return setting.is_scalar() && is_marker(setting.value) ? out : out.substr(1);
+  return (setting.is_scalar() && is_marker(setting.value)) || out.starts_with('\n') ? out : out.substr(1);
+}
+
+std::string write_yaml(const Setting& setting) {
+  NoMargin none;
+  return write_yaml(setting, none);
 }
 
 }  // namespace neon

@@ -1,0 +1,59 @@
+#include "neon/spec/comments.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "neon/core/text.h"
+
+namespace neon {
+
+namespace {
+
+bool is_space(char c) { return c == ' ' || c == '\t'; }
+
+// Where a comment begins in a line, or npos. `quote` is the quote that is open, 0 without one.
+size_t comment_start(std::string_view line, char& quote) {
+  for (size_t i = 0; i < line.size(); ++i) {
+    if (quote) {
+      if (quote == '"' && line[i] == '\\') ++i;
+      else if (line[i] == quote) quote = 0;
+    } else if ((line[i] == '"' || line[i] == '\'') &&
+               (i == 0 || std::string_view(" \t[{,:").find(line[i - 1]) != line.npos)) {
+      quote = line[i];
+    } else if (line[i] == '#' && (i == 0 || is_space(line[i - 1]))) {
+      return i;
+    }
+  }
+  return line.npos;
+}
+
+// The first node of a line, or of the lines from it on; null behind the last.
+const RawNode* first_node(const RawDocument& raw, int line, bool on_it) {
+  const RawNode* best = nullptr;
+  for (const RawNode& node : raw.nodes) {
+    if (node.line < line || (on_it && node.line != line)) continue;
+    if (!best || std::pair(node.line, node.column) < std::pair(best->line, best->column)) best = &node;
+  }
+  return best;
+}
+
+}  // namespace
+
+void collect_comments(const Source& source, const RawDocument& raw, Conversion& conversion) {
+  for (const RawNode& node : raw.nodes)
+    if (!node.anchor.empty()) conversion.anchors.push_back({source.at(node.line, node.column), node.anchor});
+  std::istringstream lines(source.text());
+  std::string line;
+  char quote = 0;
+  for (int row = 0; std::getline(lines, line); ++row) {
+    const size_t start = comment_start(line, quote);
+    if (start == line.npos) continue;
+    const std::string_view before = std::string_view(line).substr(0, start);
+    const bool alone = std::ranges::all_of(before, is_space);
+    const RawNode* node = alone ? nullptr : first_node(raw, row, true);
+    if (!node) node = first_node(raw, row + 1, false);
+    conversion.comments.push_back({node ? source.at(node->line, node->column) : Location(), line.substr(start)});
+  }
+}
+
+}  // namespace neon

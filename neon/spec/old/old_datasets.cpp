@@ -1,0 +1,105 @@
+// Data sets of neon 0.9, but Imageset.
+#include "neon/spec/old/old_datasets.h"
+
+#include <cmath>
+
+namespace neon {
+
+OldKeys old_dataset_keys(OldKeys own) {
+  const OldKeys common = {
+      old_read("repo_path"),
+      old_value("sample_pct", "subset_pct"),
+      old_read("validation_pct"),
+      old_idle("save_dir", "neon predict --format csv prints predictions, > FILE keeps them"),
+      old_idle("serialized_path", "0.9 only warned of it"),
+      old_idle("backend_type", "samples have the type of the net"),
+      old_idle("data_dim", "the data set knows its sizes"),
+  };
+  return own + common;
+}
+
+void finish_old_dataset(OldTranslation& t, const OldObject& object, OldResult& out) {
+  if (const auto folder = object.find("repo_path"); folder && folder->is_scalar()) {
+    t.option("data_dir", folder->scalar());
+    t.remark(folder->where(), text("repo_path: data sets are looked for in ", folder->value(),
+                                   " if that folder exists (-w ", folder->value(), "), else in neon's own folder"));
+  }
+  if (object.find("validation_pct")) {
+    const double percent = t.number_of(object, "validation_pct", 0);
+    if (percent > 0) out.set("validation", Setting::scalar(number(percent / 100), object.where_of("validation_pct")));
+  }
+  if (t.autoencoder) out.set("autoencoder", Setting::scalar("true", object.node.where()));
+}
+
+void check_old_shape(OldTranslation& t, const std::vector<int64_t>& shape) {
+  int64_t expected = 1, given = 1;
+  for (int64_t n : shape) expected *= n;
+  for (int64_t n : t.data_shape) given *= n;
+  if (t.data_shape.empty()) return;
+  const bool square = shape.size() == 3 && shape[0] == 1;
+  if (given != expected || (t.data_shape.size() == 3 && t.data_shape != shape))
+    t.problem(t.data_where, text("the data layer is for ", given, " numbers a sample, the data set has ", expected));
+  else if (t.data_shape.size() == 1 && t.starts_local && !square)
+    t.problem(
+        t.data_where,
+        text("a layer of images follows a flat data layer, which 0.9 took for one square map; give it is_local: True, "
+             "nofm: ",
+             shape[0], ", ofmshape: [", shape.size() > 1 ? shape[1] : 1, ", ", shape.size() > 2 ? shape[2] : 1, "]"));
+}
+
+namespace {
+
+void finish_mnist(OldTranslation& t, const OldObject& object, OldResult& out) {
+  finish_old_dataset(t, object, out);
+  out.set("fallback", Setting::scalar("Digits", object.node.where()));
+  t.remark(object.node.where(),
+           "fallback: where MNIST is not here and cannot be downloaded, digits that neon draws stand in");
+  check_old_shape(t, {1, 28, 28});
+}
+
+void finish_cifar(OldTranslation& t, const OldObject& object, OldResult& out) {
+  finish_old_dataset(t, object, out);
+  check_old_shape(t, {3, 32, 32});
+}
+
+void finish_iris(OldTranslation& t, const OldObject& object, OldResult& out) {
+  finish_old_dataset(t, object, out);
+  std::erase_if(out.params.entries, [](const auto& entry) { return entry.key == "subset_pct"; });
+  if (!out.params.find("validation")) out.set("validation", Setting::scalar("30", object.node.where()));
+  t.remark(object.node.where(),
+           "Iris: 90 flowers to train, 30 to validate and 30 to test with, as in 0.9, but drawn by the seed");
+  check_old_shape(t, {4});
+}
+
+// nin is the data layer's where that has images.
+void finish_uniform(OldTranslation& t, const OldObject& object, OldResult& out) {
+  finish_old_dataset(t, object, out);
+  const auto nin = t.integers_of(object, "nin");
+  if (t.data_shape.size() == 3) check_old_shape(t, {nin.empty() ? 0 : nin[0]});
+  Setting shape = Setting::list({}, object.where_of("nin"));
+  for (int64_t n : t.data_shape.size() == 3 ? t.data_shape : nin)
+    shape.items.push_back(Setting::scalar(text(n), shape.where));
+  out.set("nin", std::move(shape));
+}
+
+void finish_toy(OldTranslation& t, const OldObject& object, OldResult& out) {
+  finish_old_dataset(t, object, out);
+  check_old_shape(t, {3, 32, 32});
+}
+
+const OldClasses datasets(std::vector<OldClass>{
+    {"datasets.MNIST", "data set", "MNIST",
+     old_dataset_keys({old_idle("num_test_sample", "all 10,000 test samples are used")}), finish_mnist},
+    {"datasets.CIFAR10", "data set", "CIFAR10", old_dataset_keys({}), finish_cifar},
+    {"datasets.CIFAR100", "data set", "CIFAR100", old_dataset_keys({old_value("coarse_labels")}), finish_cifar},
+    {"datasets.Iris", "data set", "Iris", old_dataset_keys({}), finish_iris},
+    {"datasets.UniformRandom", "data set", "UniformRandom",
+     old_dataset_keys({required(old_value("ntrain")), required(old_value("ntest")), required(old_read("nin")),
+                       required(old_value("nout"))}),
+     finish_uniform},
+    {"datasets.ToyImages", "data set", "ToyImages", old_dataset_keys({}), finish_toy},
+});
+
+}  // namespace
+
+}  // namespace neon

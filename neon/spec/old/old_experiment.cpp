@@ -1,0 +1,164 @@
+// The whole file of neon 0.9: an experiment.
+#include <algorithm>
+
+#include "neon/core/params.h"
+#include "neon/spec/old/old_translation.h"
+
+namespace neon {
+
+namespace {
+
+const OldKeys kExperimentKeys = {
+    required(old_read("dataset")), required(old_read("model")), old_read("backend"),        old_read("live"),
+    old_read("logging"),           old_holder("weight_init"),   old_holder("weight_inits"), old_holder("lrule"),
+    old_holder("lrules"),
+};
+const OldKeys kErrorKeys = kExperimentKeys + OldKeys{
+                                                 old_read("metrics"),
+                                                 old_read("predictions"),
+                                                 old_read("diagnostics"),
+                                                 old_idle("inference_sets", "0.9 did not read it"),
+                                                 old_idle("inference_metrics", "0.9 did not read it"),
+                                                 old_idle("return_item", "0.9 did not read it"),
+                                                 old_idle("overwrite_list", "0.9 did not read it"),
+                                                 old_idle("serialize_path", "0.9 did not read it"),
+                                                 old_idle("deserialize_path", "0.9 did not read it"),
+                                             };
+
+void translate_logging(OldTranslation& t, const OldNode& node) {
+  static const OldClass kLogging{
+      "logging", "", "", {old_read("level"), old_read("filename"), old_idle("format", "lines have one form")}};
+  if (node.is_null()) return;
+  const OldObject logging{node, kLogging};
+  t.check_keys(logging);
+  OldResult none;
+  t.use_keys(logging, none);
+  if (const auto file = logging.find("filename"); file && file->is_scalar()) {
+    t.option("log_file", file->scalar());
+    t.remark(file->where(), text("logging to ", file->value(), " is an option of the run: --log ", file->value()));
+  }
+  if (logging.find("level")) t.remark(logging.where_of("level"), "'level' is left out: -v prints more, -vv still more");
+}
+
+constexpr const char* kDiagnosticsMend[][2] = {
+    {"timing", "neon bench SPEC measures the kernels' times"},
+    {"ranges", "callbacks: [Hist] and -o FILE.h5 write histograms of weights and gradients"},
+};
+
+void translate_diagnostics(OldTranslation& t, const OldNode& node) {
+  static const OldClass kDiagnostics{
+      "diagnostics",
+      "",
+      "",
+      {old_read("timing"), old_read("ranges"), old_read("decorate_fc"), old_read("decorate_conv"),
+       old_read("decorate_ew"), old_read("decorate_ranges"), old_read("verbosity"), old_read("prefix")}};
+  const OldObject diagnostics{node, kDiagnostics};
+  t.check_keys(diagnostics);
+  for (const auto& [key, mend] : kDiagnosticsMend)
+    if (t.truth_of(diagnostics, key, false))
+      t.remark(diagnostics.where_of(key), text("diagnostics: ", key, " is no part of a run here; ", mend));
+}
+
+// Metrics of each set. Ours are of the sets that a run evaluates.
+void translate_metrics(OldTranslation& t, const OldNode& node, OldResult& out) {
+  static const OldClass kSets{"metrics", "", "", {old_read("train"), old_read("test"), old_read("validation")}};
+  const OldObject sets{node, kSets};
+  t.check_keys(sets);
+  Setting metrics = Setting::list({}, node.where());
+  for (const char* set : {"test", "validation", "train"}) {
+    const auto list = sets.find(set);
+    if (!list) continue;
+    for (const OldNode& each : list->is_list() ? list->items() : std::vector<OldNode>()) {
+      Setting metric = t.object(each, "metric");
+      const auto same = [&](const Setting& other) { return other.to_string() == metric.to_string(); };
+      if (!metric.is_null() && std::ranges::none_of(metrics.items, same)) metrics.items.push_back(std::move(metric));
+    }
+    if (!list->is_list())
+      t.problem(list->where(), text("metrics of the set ", set, ": expected a list, found ", list->describe()));
+    if (std::string_view(set) == "train" && list->is_list() && !list->items().empty())
+      t.remark(list->where(), "metrics of the training set: neon reports the mean cost of an epoch's training");
+  }
+  if (!metrics.items.empty()) out.set("metrics", std::move(metrics), node.where());
+}
+
+void translate_predictions(OldTranslation& t, const OldNode& node) {
+  if (node.is_null() || (node.is_list() && node.items().empty()) || (node.is_map() && node.entries().empty())) return;
+  t.remark(node.where(),
+           "predictions are no part of a run: save the run with -s FILE, and neon predict FILE prints those of the "
+           "test set");
+}
+
+// float16, np.float32, numpy.float64 of all layers.
+void translate_datatype(OldTranslation& t, Setting& root) {
+  Remark first;
+  for (const Remark& type : t.datatypes) {
+    const size_t digits = type.text.find_last_not_of("0123456789");
+    const std::string bits = type.text.substr(digits == type.text.npos ? 0 : digits + 1);
+    if (bits != "16" && bits != "32" && bits != "64") {
+      t.problem(type.where,
+                text("backend_type ", in_quotes(type.text), " is none of np.float16, np.float32, np.float64"));
+      continue;
+    }
+    if (first.text.empty()) first = {type.where, "f" + bits};
+    else if (first.text != "f" + bits)
+      t.problem(type.where, text("layers of two types, f", bits, " here and ", first.text, " at ", first.where,
+                                 "; a net has one here"));
+  }
+  if (first.text.empty() || first.text == "f32") return;
+  root.entries.push_back({"datatype", Setting::scalar(first.text, first.where), first.where});
+  if (first.text == "f16")
+    t.remark(first.where, "f16: weights are kept in f32, too, and the loss scale is found during the run");
+}
+
+void finish_experiment(OldTranslation& t, const OldObject& object, OldResult& out) {
+  const auto model = object.find("model"), dataset = object.find("dataset");
+  Setting net = model ? t.object(*model, "model") : Setting();
+  if (dataset) out.set("dataset", t.object(*dataset, "data set"), dataset->where());
+  out.set("augment", std::move(t.augment));
+  out.set("normalize", std::move(t.normalize));
+  if (net.is_map())
+    for (auto& entry : net.entries[0].value.entries) out.set(entry.key, std::move(entry.value), entry.where);
+  if (const auto metrics = object.find("metrics"); metrics && !metrics->is_null()) translate_metrics(t, *metrics, out);
+  if (const auto predictions = object.find("predictions")) translate_predictions(t, *predictions);
+  if (const auto diagnostics = object.find("diagnostics"); diagnostics && !diagnostics->is_null())
+    translate_diagnostics(t, *diagnostics);
+  if (const auto logging = object.find("logging")) translate_logging(t, *logging);
+  if (const auto backend = object.find("backend"); backend && !backend->is_null()) {
+    const Setting made = t.object(*backend, "backend");
+    if (made.is_map())
+      for (const auto& entry : made.entries[0].value.entries) out.set(entry.key, entry.value, entry.where);
+  }
+  if (t.truth_of(object, "live", false))
+    t.problem(
+        object.where_of("live"),
+        "live inference through shared memory is not taken over; neon predict reads samples from files and pipes");
+  out.set("shuffle", Setting::scalar(t.shuffle ? "true" : "false", object.node.where()));
+  t.remark(object.node.where(),
+           t.shuffle ? "shuffle: images come in a new order in each epoch; 0.9 shuffled once, when it packed them"
+                     : "shuffle: false keeps the order of samples, as 0.9 did; true usually trains better");
+  translate_datatype(t, out.params);
+}
+
+void finish_fit(OldTranslation& t, const OldObject& object, OldResult& out) { finish_experiment(t, object, out); }
+
+const OldClasses experiments(std::vector<OldClass>{
+    {"experiments.FitExperiment", "experiment", "Fit", kErrorKeys, finish_fit},
+    {"experiments.FitPredictErrorExperiment", "experiment", "Fit", kErrorKeys, finish_fit},
+    {"backends.CPU",
+     "backend",
+     "Backend",
+     {old_value("rng_seed"), old_idle("default_dtype", "the layers' type counts"),
+      old_idle("seterr_handling", "a run that overflows ends by itself")}},
+});
+
+}  // namespace
+
+Setting translate_old_file(const OldFile& file, Conversion& conversion, Problems& problems) {
+  OldTranslation translation(conversion, problems);
+  conversion.options = Setting::map({});
+  Setting made = translation.object(OldNode(file, file.raw.root), "experiment");
+  problems.throw_if_any();
+  return made.entries.empty() ? made : std::move(made.entries[0].value);
+}
+
+}  // namespace neon

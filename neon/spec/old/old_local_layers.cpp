@@ -1,0 +1,74 @@
+// Layers of images of neon 0.9.
+#include "neon/spec/old/old_layers.h"
+
+namespace neon {
+
+namespace {
+
+OldKeys local_keys() {
+  return {required(old_value("fshape")),
+          old_value("nofm"),
+          old_value("stride", "strides"),
+          old_value("pad", "padding"),
+          old_idle("ofmshape", "shapes follow from the layers"),
+          old_idle("ifmshape", "shapes follow from the layers")};
+}
+
+constexpr const char* kOutputSizes =
+    "sizes of outputs: floor((in - fshape + 2 padding) / strides) + 1, as in 0.9; a rest at the edge is left out";
+
+void finish_convolution(OldTranslation& t, const OldObject& object, OldResult& out) {
+  finish_old_weights(t, object, out, true);
+  const bool shared = t.truth_of(object, "shared_bias", true);
+  if (t.truth_of(object, "local_conv", false)) {
+    out.name = "Local";
+    if (t.truth_of(object, "batch_norm", false))
+      t.problem(object.where_of("batch_norm"),
+                "a layer with filters of its own at each place takes no batch_norm; put BatchNorm behind it");
+    if (!shared) out.set("shared_bias", Setting::scalar("false", object.where_of("shared_bias")));
+  } else if (!shared && out.params.find("bias")) {
+    out.set("shared_bias", Setting::scalar("false", object.where_of("shared_bias")));
+  }
+  t.remark(object.node.where(), kOutputSizes);
+}
+
+void finish_pooling(OldTranslation& t, const OldObject& object, OldResult& out) {
+  const std::string op = t.word_of(object, "op", "max");
+  if (op == "unpool")
+    t.problem(object.where_of("op"),
+              "op: unpool, which 0.9 had on one GPU backend alone, is not taken over; the nearest is Deconv");
+  // The step is 1 unless given; ours is the window.
+  if (!out.params.find("strides")) out.set("strides", Setting::scalar("1", object.node.where()));
+  if (const auto pieces = t.integers_of(object, "maxout"); !pieces.empty() && pieces[0] > 1)
+    t.problem(object.where_of("maxout"), text("maxout is a layer of its own: Maxout: {pieces: ", pieces[0],
+                                              "}; convert the file "
+                                              "without it and put Maxout before or after the Pooling"));
+  t.remark(object.node.where(), kOutputSizes);
+}
+
+void finish_cross_map(OldTranslation& t, const OldObject& object, OldResult& out) {
+  finish_old_weights(t, object, out, false);
+}
+
+void finish_norm(OldTranslation&, const OldObject&, OldResult&) {}
+
+// 0.9 divided alpha by ksize twice, and so does the mean over ksize x ksize pixels.
+const OldKeys kNormKeys =
+    old_layer_keys({required(old_value("ksize")), required(old_value("alpha")), required(old_value("beta")),
+                    old_idle("stride", "it had to be 1"), old_idle("fshape", "ksize counts"),
+                    old_idle("pad", "0.9 did not read it here"), old_idle("nofm", "the maps are those of the input")});
+
+const OldClasses local_layers(std::vector<OldClass>{
+    {"layers.ConvLayer", "layer", "Conv",
+     old_weight_keys(local_keys() + OldKeys{old_read("shared_bias"), old_read("local_conv")}), finish_convolution},
+    {"layers.PoolingLayer", "layer", "Pooling",
+     old_layer_keys(local_keys() + OldKeys{required(old_value("op")), old_read("maxout")}), finish_pooling},
+    {"layers.CrossMapPoolingLayer", "layer", "CrossMapPooling", old_weight_keys({required(old_value("nofm"))}),
+     finish_cross_map},
+    {"layers.CrossMapResponseNormLayer", "layer", "CrossMapResponseNorm", kNormKeys, finish_norm},
+    {"layers.LocalContrastNormLayer", "layer", "LocalContrastNorm", kNormKeys, finish_norm},
+});
+
+}  // namespace
+
+}  // namespace neon

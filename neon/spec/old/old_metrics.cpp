@@ -1,0 +1,33 @@
+// Metrics of neon 0.9.
+#include "neon/spec/old/old_translation.h"
+
+namespace neon {
+
+namespace {
+
+OldKeys metric_keys(OldKeys own) { return own + OldKeys{old_idle("epoch_interval", "0.9 did not read it")}; }
+
+// Top-1 is a metric of its own, top-k comes with two others.
+void choose_misclassification(OldTranslation& translation, const OldObject& object, OldResult& out) {
+  const auto ranks = translation.integers_of(object, "error_rank");
+  if (ranks.empty() || ranks[0] == 1) return;
+  out.name = "TopKMisclassification";
+  out.set("k", object.find("error_rank")->scalar());
+}
+
+const OldClasses metrics(std::vector<OldClass>{
+    {"metrics.MisclassPercentage", "metric", "Misclassification", metric_keys({old_read("error_rank")}),
+     choose_misclassification},
+    {"metrics.MisclassRate", "metric", "Misclassification", metric_keys({old_read("error_rank")}),
+     choose_misclassification},
+    {"metrics.MisclassSum", "metric", "MisclassSum", metric_keys({old_value("error_rank", "k")})},
+    {"metrics.AUC", "metric", "AUC", metric_keys({old_value("pos_label")})},
+    {"metrics.LogLossSum", "metric", "LogLossSum", metric_keys({old_value("eps")})},
+    {"metrics.LogLossMean", "metric", "LogLossMean", metric_keys({old_value("eps")})},
+    {"metrics.SSE", "metric", "SSE", metric_keys({})},
+    {"metrics.MSE", "metric", "MSE", metric_keys({})},
+});
+
+}  // namespace
+
+}  // namespace neon

@@ -1,0 +1,138 @@
+// Models of neon 0.9: lists of layers, and how long and how they are trained.
+#include <algorithm>
+
+#include "neon/spec/old/old_layers.h"
+
+namespace neon {
+
+namespace {
+
+const OldKeys kModelKeys = {
+    required(old_read("layers")),
+    required(old_value("batch_size")),
+    old_value("num_epochs", "epochs"),
+    old_read("serialized_path"),
+    old_read("deserialized_path"),
+    old_read("serialize_schedule"),
+    old_read("save_checkpoints"),
+    old_idle("overwrite_list", "0.9 did not read it"),
+    old_idle("step_print", "progress is shown all the time"),
+    old_idle("accumulate", "gradients are always complete"),
+    old_idle("reuse_deltas", "memory is planned"),
+    old_idle("timing_plots", "0.9 did not use it; neon bench measures times"),
+    old_holder("batch_norm"),
+    old_holder("backend_type"),
+    old_holder("learning_rate"),
+    old_holder("shortcut_deriv"),
+    old_holder("lrule"),
+    old_holder("lrules"),
+    old_holder("lrule_init"),
+    old_holder("weight_init"),
+    old_holder("weight_inits"),
+};
+
+constexpr std::string_view kLocalLayers[] = {
+    "Conv", "Local", "Pooling", "CrossMapPooling", "CrossMapResponseNorm", "LocalContrastNorm"};
+
+std::string old_category(const OldNode& node) {
+  const OldClass* const kind = find_old_class(old_class_name(node.tag()));
+  return kind ? std::string(kind->category) : "";
+}
+
+// What the cost compares the output with: the labels, or the samples.
+void translate_cost_layer(OldTranslation& t, const OldNode& node, const OldNode& data, OldResult& out) {
+  const OldClass* const kind = t.class_of(node, "cost layer");
+  if (!kind) return;
+  const OldObject layer{node, *kind};
+  t.check_keys(layer);
+  OldResult none;
+  t.use_keys(layer, none);
+  const auto reference = layer.find("ref_layer");
+  if (reference && !(*reference == data))
+    t.problem(reference->where(),
+              "ref_layer is not the data layer in `layers`; a cost compares with the samples or their labels");
+  const std::string label = t.word_of(layer, "ref_label", "targets");
+  if (label == "output" || label == "inputs") t.autoencoder = true;
+  else if (label != "targets" && label != "labels")
+    t.problem(layer.where_of("ref_label"),
+              text(in_quotes(label), " is nothing that a data layer has; it has targets, labels and output"));
+  const std::string category = t.word_of(layer, "category_label", "l_id");
+  if (category != "l_id")
+    t.problem(layer.where_of("category_label"),
+              text("category_label ", in_quotes(category), ": a sample has one label here; the nearest is l_id"));
+  if (const auto cost = layer.find("cost")) out.set("cost", t.object(*cost, "cost"), cost->where());
+}
+
+void translate_layers(OldTranslation& t, const OldNode& list, OldResult& out) {
+  const std::vector<OldNode> nodes = list.items();
+  if (nodes.size() < 3 || old_category(nodes.front()) != "data layer" || old_category(nodes.back()) != "cost layer")
+    return t.problem(list.where(), "layers: expected a list that begins with a data layer and ends with a cost layer");
+  t.object(nodes.front(), "data layer");
+  t.data_where = nodes.front().where();
+  Setting layers = Setting::list({}, list.where());
+  for (size_t i = 1; i + 1 < nodes.size(); ++i) {
+    Setting layer = t.object(nodes[i], "layer");
+    if (!layer.is_null()) layers.items.push_back(std::move(layer));
+  }
+  t.starts_local = !layers.items.empty() && std::ranges::count(kLocalLayers, class_of(layers.items[0])) > 0;
+  out.set("layers", std::move(layers), list.where());
+  translate_cost_layer(t, nodes.back(), nodes.front(), out);
+  out.set("optimizer", t.rules.optimizer(list.where()));
+}
+
+// x.prm, x.pkl -> x.safetensors
+Setting checkpoint_name(const OldNode& path) {
+  Setting out = path.scalar();
+  const size_t slash = out.value.rfind('/'), dot = out.value.rfind('.');
+  if (dot != out.value.npos && (slash == out.value.npos || dot > slash + 1)) out.value.resize(dot);
+  out.value += ".safetensors";
+  return out;
+}
+
+void translate_saving(OldTranslation& t, const OldObject& model) {
+  const auto path = model.find("serialized_path"), from = model.find("deserialized_path");
+  if (path && path->is_scalar()) {
+    const Setting name = checkpoint_name(*path);
+    t.option("save_path", name);
+    t.remark(path->where(), text("serialized_path: the run writes the checkpoint ", name.value,
+                                 " (-s). 0.9 went on with an "
+                                 "existing file in silence; neon resume ",
+                                 name.value, " does so when asked"));
+  }
+  if (from && from->is_scalar())
+    t.remark(from->where(),
+             text("deserialized_path is left out: neon reads no pickles of 0.9, so the run begins anew; neon resume "
+                  "goes on with a checkpoint of neon's, -m FILE takes its weights"));
+  const auto schedule = model.find("serialize_schedule"), kept = model.find("save_checkpoints");
+  if (schedule && !schedule->is_null() && path) {
+    Setting epochs = t.plain(*schedule);
+    if (epochs.is_list() && epochs.items.size() == 1) epochs = epochs.items[0];
+    t.option("serialize", epochs);
+  }
+  if (kept && kept->is_scalar() && path) {
+    const auto count = t.integers_of(model, "save_checkpoints");
+    if (!count.empty()) t.option("history", Setting::scalar(text(std::max<int64_t>(count[0] - 1, 0)), kept->where()));
+  }
+}
+
+void finish_mlp(OldTranslation& t, const OldObject& object, OldResult& out) {
+  if (const auto layers = object.find("layers")) translate_layers(t, *layers, out);
+  translate_saving(t, object);
+  if (!out.params.find("epochs")) t.problem(object.node.where(), "the model needs 'num_epochs'");
+  t.remark(object.where_of("batch_size"),
+           "samples that fill no whole batch are trained and tested, too; 0.9 left them out");
+}
+
+const OldKeys kCostLayerKeys =
+    old_layer_keys({required(old_read("cost")), old_read("ref_layer"), old_read("ref_label"),
+                    old_read("category_label"), old_idle("raw_label", "labels become one-hot where the cost needs it"),
+                    old_idle("nout", "shapes follow from the layers")});
+
+const OldClasses models(std::vector<OldClass>{
+    {"models.MLP", "model", "MLP", kModelKeys, finish_mlp},
+    {"layers.CostLayer", "cost layer", "", kCostLayerKeys},
+});
+
+}  // namespace
+
+}  // namespace neon

@@ -1,0 +1,55 @@
+// A node of a file of neon 0.9. An alias is the very node that it names, so identity can be asked for.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "neon/spec/raw.h"
+
+namespace neon {
+
+struct OldFile {
+  const Source& source;
+  const RawDocument& raw;
+};
+
+class OldNode {
+ public:
+  struct Entry;
+
+  OldNode(const OldFile& file, uint32_t index) : file_(&file), index_(index) {}
+
+  bool operator==(const OldNode& other) const { return index_ == other.index_; }
+  bool is_null() const { return raw().kind == Setting::Kind::null; }
+  bool is_scalar() const { return raw().kind == Setting::Kind::scalar; }
+  bool is_list() const { return raw().kind == Setting::Kind::list; }
+  bool is_map() const { return raw().kind == Setting::Kind::map; }
+  const std::string& tag() const { return raw().tag; }
+  const std::string& anchor() const { return raw().anchor; }
+  const std::string& value() const { return raw().value; }
+  Location where() const { return file_->source.at(raw().line, raw().column); }
+
+  std::vector<OldNode> items() const;
+  // Of a key that is given twice the last value, as 0.9 had it: the others only hold anchors.
+  std::vector<Entry> entries() const;
+  std::optional<OldNode> find(std::string_view key) const;
+  // The scalar, as a Setting: with its place, and quoted where it was.
+  Setting scalar() const;
+  std::string describe() const;
+
+ private:
+  const RawNode& raw() const { return file_->raw.nodes[index_]; }
+
+  const OldFile* file_;
+  uint32_t index_;
+};
+
+struct OldNode::Entry {
+  std::string key;
+  Location where;
+  OldNode value;
+  bool doubled = false;  // an earlier value of a key given again
+};
+
+}  // namespace neon

@@ -1,0 +1,199 @@
+#include "neon/spec/old/old_translation.h"
+
+#include <algorithm>
+
+#include "neon/core/error.h"
+#include "neon/core/params.h"
+
+namespace neon {
+
+namespace {
+
+constexpr int kDeepest = 64, kMostNodes = 200000;
+
+std::string with_article(std::string_view category) {
+  return text(std::string_view("aeiou").find(category[0]) == std::string_view::npos ? "a " : "an ", category);
+}
+
+// A class that neither neon nor 0.9 has.
+std::string unknown_old_class(const std::string& name) {
+  const std::string near = did_you_mean(name, old_class_names());
+  return text(in_quotes(name), " is no class of neon 0.9",
+              near.empty() ? "; a class of one's own in Python has to be replaced by one of neon's" : near);
+}
+
+}  // namespace
+
+Location OldObject::where_of(std::string_view key) const {
+  const auto found = node.find(key);
+  return found ? found->where() : node.where();
+}
+
+void OldResult::set(std::string key, Setting value, const Location& key_where) {
+  if (value.is_null()) return;
+  if (Setting* const there = params.find(key)) *there = std::move(value);
+  else params.entries.push_back({std::move(key), std::move(value), key_where});
+}
+
+void OldTranslation::remark(const Location& where, std::string message) {
+  if (remarked_.insert(message).second) conversion_.remarks.push_back({where, std::move(message)});
+}
+
+const OldClass* OldTranslation::class_of(const OldNode& node, std::string_view category) {
+  if (node.tag().empty()) {
+    problem(node.where(),
+            text("expected ", with_article(category), ", as !obj:package.Class {...}, found ", node.describe()));
+    return nullptr;
+  }
+  const std::string name = old_class_name(node.tag());
+  if (const OldMissing* const missing = find_old_missing(name)) {
+    problem(node.where(), text(name, " of neon 0.9 is not taken over; ", missing->mend));
+    return nullptr;
+  }
+  const OldClass* const found = find_old_class(name);
+  if (!found) problem(node.where(), unknown_old_class(name));
+  else if (found->category != category)
+    problem(node.where(),
+            text("expected ", with_article(category), ", found ", name, ", ", with_article(found->category)));
+  else if (!node.is_map()) problem(node.where(), text(name, " needs its keys in braces, if only {}"));
+  else return found;
+  return nullptr;
+}
+
+void OldTranslation::check_depth(const OldNode& node) {
+  if (depth_ > kDeepest || ++nodes_ > kMostNodes)
+    fail(ErrorKind::config, node.where(), ": the file is too large, aliases replaced by what they name");
+}
+
+Setting OldTranslation::object(const OldNode& node, std::string_view category) {
+  check_depth(node);
+  const OldClass* const kind = class_of(node, category);
+  if (!kind) return {};
+  ++depth_;
+  const OldObject object{node, *kind};
+  check_keys(object);
+  OldResult out{std::string(kind->as), Setting::map({}, node.where())};
+  if (category == "layer") name_layer(object, out);
+  if (category == "layer") note_datatype(object);
+  use_keys(object, out);
+  if (kind->finish) kind->finish(*this, object, out);
+  if (!kind->remark.empty()) remark(node.where(), std::string(kind->remark));
+  --depth_;
+  if (out.dropped()) return {};
+  if (out.params.is_map() && out.params.entries.empty()) return Setting::scalar(out.name, node.where());
+  return Setting::map({{out.name, std::move(out.params), node.where()}}, node.where());
+}
+
+void OldTranslation::name_layer(const OldObject& object, OldResult& out) {
+  std::string name = word_of(object, "name", "");
+  const std::string given = name;
+  if (name.empty()) return;
+  std::ranges::replace(name, '/', '_');
+  if (name == "data") name = "data_layer";
+  for (int copy = 2; !layer_names.insert(name).second; ++copy) name = text(given, "_", copy);
+  if (name != given)
+    remark(object.where_of("name"),
+           text("the layer ", in_quotes(given), " is called ", in_quotes(name), " here: names differ"));
+  Setting value = object.find("name")->scalar();
+  value.value = name;
+  out.params.entries.insert(out.params.entries.begin(), {"name", std::move(value), object.where_of("name")});
+}
+
+void OldTranslation::note_datatype(const OldObject& object) {
+  const auto type = object.find("backend_type");
+  if (type && type->is_scalar()) datatypes.push_back({type->where(), type->value()});
+}
+
+void OldTranslation::check_keys(const OldObject& object) {
+  std::vector<std::string> known;
+  for (const OldKey& key : object.kind.keys) {
+    known.emplace_back(key.name);
+    if (key.required && !object.find(key.name))
+      problem(object.node.where(), text(object.kind.name, " needs ", in_quotes(key.name)));
+  }
+  for (const OldNode::Entry& entry : object.node.entries()) {
+    const bool is_known = std::ranges::count(known, entry.key) > 0;
+    if (entry.doubled || (!is_known && !entry.value.anchor().empty()))
+      remark(entry.where, text(in_quotes(entry.key), " only holds anchors"));
+    else if (!is_known)
+      problem(entry.where,
+              text(object.kind.name, " has no key ", in_quotes(entry.key), did_you_mean(entry.key, known)));
+  }
+}
+
+void OldTranslation::use_keys(const OldObject& object, OldResult& out) {
+  const auto entries = object.node.entries();
+  for (const OldKey& key : object.kind.keys) {
+    const auto entry = std::ranges::find_if(entries, [&](const auto& e) { return e.key == key.name && !e.doubled; });
+    if (entry == entries.end()) continue;
+    switch (key.use) {
+      case OldKey::Use::value: out.set(std::string(key.as), plain(entry->value), entry->where); break;
+      case OldKey::Use::object:
+        if (!entry->value.is_null())
+          out.set(std::string(key.as), this->object(entry->value, key.category), entry->where);
+        break;
+      case OldKey::Use::read: break;
+      case OldKey::Use::idle: remark(entry->where, text(in_quotes(entry->key), " is left out: ", key.as)); break;
+      case OldKey::Use::holder: remark(entry->where, text(in_quotes(entry->key), " only holds anchors")); break;
+    }
+  }
+}
+
+Setting OldTranslation::plain(const OldNode& node) {
+  check_depth(node);
+  if (!node.tag().empty()) {
+    problem(node.where(), text("expected a plain value, found ", node.tag()));
+    return {};
+  }
+  if (node.is_scalar() || node.is_null()) return node.scalar();
+  ++depth_;
+  Setting out = node.is_list() ? Setting::list({}, node.where()) : Setting::map({}, node.where());
+  for (const OldNode& item : node.items()) out.items.push_back(plain(item));
+  for (const OldNode::Entry& entry : node.entries())
+    if (!entry.doubled) out.entries.push_back({entry.key, plain(entry.value), entry.where});
+  --depth_;
+  return out;
+}
+
+double OldTranslation::number_of(const OldObject& object, std::string_view key, double otherwise) {
+  const auto node = object.find(key);
+  if (!node || node->is_null()) return otherwise;
+  double out = otherwise;
+  if (!node->is_scalar() || !detail::read_real(node->scalar(), out))
+    problem(node->where(), text(in_quotes(key), ": expected a number, found ", node->describe()));
+  return out;
+}
+
+bool OldTranslation::truth_of(const OldObject& object, std::string_view key, bool otherwise) {
+  const auto node = object.find(key);
+  if (!node || node->is_null()) return otherwise;
+  bool out = otherwise;
+  double number = 0;
+  if (node->is_scalar() && detail::read_real(node->scalar(), number)) return number != 0;
+  if (!node->is_scalar() || !detail::read_bool(node->scalar(), out))
+    problem(node->where(), text(in_quotes(key), ": expected True or False, found ", node->describe()));
+  return out;
+}
+
+std::string OldTranslation::word_of(const OldObject& object, std::string_view key, std::string otherwise) {
+  const auto node = object.find(key);
+  if (!node || node->is_null()) return otherwise;
+  if (node->is_scalar() && node->tag().empty()) return node->value();
+  problem(node->where(), text(in_quotes(key), ": expected a word, found ", node->describe()));
+  return otherwise;
+}
+
+std::vector<int64_t> OldTranslation::integers_of(const OldObject& object, std::string_view key) {
+  const auto node = object.find(key);
+  std::vector<int64_t> out;
+  if (!node || node->is_null()) return out;
+  const std::vector<OldNode> items = node->is_list() ? node->items() : std::vector{*node};
+  for (const OldNode& item : items) {
+    int64_t number = 0;
+    if (item.is_scalar() && detail::read_integer(item.scalar(), number)) out.push_back(number);
+    else problem(item.where(), text(in_quotes(key), ": expected a whole number, found ", item.describe()));
+  }
+  return out;
+}
+
+}  // namespace neon

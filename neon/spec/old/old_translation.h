@@ -1,0 +1,90 @@
+// One translation of a file of neon 0.9: what is found wrong, what is decided, and what one object must know of others.
+#pragma once
+#include <set>
+#include <string>
+#include <vector>
+
+#include "neon/core/text.h"
+#include "neon/spec/conversion.h"
+#include "neon/spec/old/old_class.h"
+#include "neon/spec/old/old_rules.h"
+
+namespace neon {
+
+// An object as the file has it.
+struct OldObject {
+  OldNode node;
+  const OldClass& kind;
+
+  std::optional<OldNode> find(std::string_view key) const { return node.find(key); }
+  Location where_of(std::string_view key) const;  // its value's, else the object's
+};
+
+// An object as neon has it: a class and its parameters.
+struct OldResult {
+  std::string name;
+  Setting params;
+
+  void set(std::string key, Setting value, const Location& key_where);
+  void set(std::string key, Setting value) {
+    const Location where = value.where;
+    set(std::move(key), std::move(value), where);
+  }
+  bool dropped() const { return name.empty(); }
+};
+
+class OldTranslation {
+ public:
+  OldTranslation(Conversion& conversion, Problems& problems) : conversion_(conversion), problems_(problems) {}
+
+  // The native form of an object of a category; null after a problem, and for what leaves nothing.
+  Setting object(const OldNode& node, std::string_view category);
+  // Lists, maps and scalars; objects in them are a problem.
+  Setting plain(const OldNode& node);
+  // For maps that have keys, but no class.
+  void check_keys(const OldObject& object);
+  void use_keys(const OldObject& object, OldResult& out);
+  // The object of a category, unless it is none of them: a problem then.
+  const OldClass* class_of(const OldNode& node, std::string_view category);
+
+  void problem(const Location& where, std::string message) { problems_.add(where, "", std::move(message)); }
+  // A line that convert prints at the value, once in a file.
+  void remark(const Location& where, std::string message);
+  void option(const std::string& name, Setting value) {
+    conversion_.options.entries.push_back({name, value, value.where});
+  }
+
+  // The value of a key as a number, a truth or a word; a problem where it is none, and `otherwise` without the key.
+  double number_of(const OldObject& object, std::string_view key, double otherwise);
+  bool truth_of(const OldObject& object, std::string_view key, bool otherwise);
+  std::string word_of(const OldObject& object, std::string_view key, std::string otherwise);
+  // Whole numbers: one, or a list of them.
+  std::vector<int64_t> integers_of(const OldObject& object, std::string_view key);
+
+  OldRules rules;                   // of all layers that learn
+  std::vector<Remark> datatypes;    // backend_type of every object that has one
+  std::string activation;           // of the last layer so far: "Softmax"
+  std::vector<int64_t> data_shape;  // what the data layer says: {784} or {3, 32, 32}
+  Setting augment;                  // what an Imageset changes in images
+  Setting normalize;
+  Location data_where;  // the data layer's
+  std::set<std::string> layer_names;
+  bool starts_local = false;  // the first layer is one of images
+  bool shuffle = false;
+  bool autoencoder = false;
+
+ private:
+  void check_depth(const OldNode& node);
+  void name_layer(const OldObject& object, OldResult& out);
+  void note_datatype(const OldObject& object);
+
+  Conversion& conversion_;
+  Problems& problems_;
+  std::set<std::string> remarked_;
+  int depth_ = 0, nodes_ = 0;
+};
+
+// A whole file: an experiment, as the map of our keys.
+Setting translate_old_file(const OldFile& file, Conversion& conversion, Problems& problems);
+
+}  // namespace neon
