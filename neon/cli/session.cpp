@@ -39,6 +39,9 @@ OpenedSpec open_spec(const CommandLine& line, const std::string& path) {
     fail(ErrorKind::config, path, ": expected a spec, found a checkpoint's name; neon resume ", path,
          " goes on with it");
   const Spec spec = load_spec(path, line.overrides);
+  if (spec.notation == "0.9" && line.verbose < 2)
+    print_message(
+        text("note: ", path, " is of neon 0.9; neon convert ", shell_word(path), " prints what it means here"));
   if (line.verbose > 1)
     for (const std::string& note : spec.notes) print_message("note: " + note);
   // A pipe lies in no folder of the user's.

@@ -48,7 +48,8 @@ class ConvertedMargin : public YamlMargin {
       lines_.insert(where.line);
     });
     for (const Remark& remark : conversion.remarks)
-      (places_.contains(place_of(remark.where)) ? remarks_[place_of(remark.where)] : gone_).push_back(remark.text);
+      if (places_.contains(place_of(remark.where))) remarks_[place_of(remark.where)].push_back(remark.text);
+      else gone_.push_back(text("line ", remark.where.line, ": ", remark.text));
     for (const Remark& comment : conversion.comments) keep(comment);
     for (const Remark& anchor : conversion.anchors) anchors_[place_of(anchor.where)] = anchor.text;
     count_anchored(root);

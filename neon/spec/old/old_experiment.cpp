@@ -110,6 +110,15 @@ void translate_datatype(OldTranslation& t, Setting& root) {
     t.remark(first.where, "f16: weights are kept in f32, too, and the loss scale is found during the run");
 }
 
+// As the guide writes specs.
+void order_keys(Setting& root) {
+  static const std::vector<std::string> order = {"dataset", "augment",   "normalize", "layers",
+                                                 "cost",    "optimizer", "metrics",   "batch_size",
+                                                 "epochs",  "shuffle",   "rng_seed",  "datatype"};
+  std::ranges::stable_sort(root.entries, {},
+                           [](const auto& e) { return std::ranges::find(order, e.key) - order.begin(); });
+}
+
 void finish_experiment(OldTranslation& t, const OldObject& object, OldResult& out) {
   const auto model = object.find("model"), dataset = object.find("dataset");
   Setting net = model ? t.object(*model, "model") : Setting();
@@ -137,6 +146,7 @@ void finish_experiment(OldTranslation& t, const OldObject& object, OldResult& ou
            t.shuffle ? "shuffle: images come in a new order in each epoch; 0.9 shuffled once, when it packed them"
                      : "shuffle: false keeps the order of samples, as 0.9 did; true usually trains better");
   translate_datatype(t, out.params);
+  order_keys(out.params);
 }
 
 void finish_fit(OldTranslation& t, const OldObject& object, OldResult& out) { finish_experiment(t, object, out); }
