@@ -13,6 +13,8 @@ struct MomentumParams {
   double momentum_coef = 0;
   double wdecay = 0;
   bool nesterov = false;
+  std::optional<double> momentum_end;
+  std::vector<int64_t> momentum_epochs;
   static void describe(auto&& p) {
     p("learning_rate", &MomentumParams::learning_rate, "Size of a step.", at_least(0), Required{});
     p("momentum_coef", &MomentumParams::momentum_coef, "Share of the last step that is repeated.", half_open(0, 1),
@@ -22,6 +24,10 @@ struct MomentumParams {
       "MultiOptimizer can exempt them.",
       at_least(0), Alias{"weight_decay"});
     p("nesterov", &MomentumParams::nesterov, "Nesterov's momentum; needs momentum_coef above 0.");
+    p("momentum_end", &MomentumParams::momentum_end,
+      "Momentum that momentum_coef goes to in a line, by whole epochs; needs momentum_epochs.", half_open(0, 1));
+    p("momentum_epochs", &MomentumParams::momentum_epochs,
+      "The two epochs, counted from 0, between which the momentum changes: [10, 100].", at_least(0));
   }
 };
 // g' = g + wdecay p, v = m v - rate g', p += v; Nesterov: p += m v - rate g' with the new v. neon's path without
@@ -30,15 +36,29 @@ struct GradientDescentMomentum : Parametrized<Optimizer, MomentumParams> {
   explicit GradientDescentMomentum(MomentumParams given) : Parametrized(std::move(given)) {
     if (params.nesterov && params.momentum_coef == 0)
       fail(ErrorKind::config, "nesterov needs momentum_coef above 0, found ", params.momentum_coef);
+    const auto& epochs = params.momentum_epochs;
+    if (params.momentum_end.has_value() != !epochs.empty())
+      fail(ErrorKind::config, "momentum_end and momentum_epochs belong together; one of them is missing");
+    if (!epochs.empty() && (epochs.size() != 2 || epochs[0] >= epochs[1]))
+      fail(ErrorKind::config, "momentum_epochs must be two epochs, the earlier one first, as in [10, 100]");
   }
   double learning_rate() const override { return params.learning_rate; }
   Expr update(UpdateContext& c) const override {
     Expr g = c.gradient;
     if (params.wdecay > 0) g = g + params.wdecay * c.weight;
-    if (params.momentum_coef == 0) return c.weight - c.rate * g;
-    Expr v = params.momentum_coef * c.state("velocity") - c.rate * g;
+    if (params.momentum_coef == 0 && !params.momentum_end) return c.weight - c.rate * g;
+    const Expr momentum = momentum_now(c);
+    Expr v = momentum * c.state("velocity") - c.rate * g;
     c.set_state("velocity", v);
-    return params.nesterov ? c.weight + (params.momentum_coef * v - c.rate * g) : c.weight + v;
+    return params.nesterov ? c.weight + (momentum * v - c.rate * g) : c.weight + v;
+  }
+
+ private:
+  Expr momentum_now(UpdateContext& c) const {
+    if (!params.momentum_end) return c.weight.constant(params.momentum_coef);
+    const auto first = double(params.momentum_epochs[0]), last = double(params.momentum_epochs[1]);
+    const Expr done = maximum(minimum((c.epoch - first) / (last - first), 1.0), 0.0);
+    return params.momentum_coef + (*params.momentum_end - params.momentum_coef) * done;
   }
 };
 NEON_REGISTER(Optimizer, GradientDescentMomentum, "Gradient descent with momentum (and Nesterov's).",

@@ -68,8 +68,15 @@ struct CrossEntropyBinary : Parametrized<Cost, CrossEntropyBinaryParams> {
 };
 NEON_REGISTER(Cost, CrossEntropyBinary, "-sum [t log y + (1 - t) log(1 - y)], for outputs that each are yes or no.");
 
-struct SumSquared : Parametrized<Cost, NoParams> {
+struct SumSquaredParams {
+  double scale = 1;
+  static void describe(auto&& p) {
+    p("scale", &SumSquaredParams::scale, "Factor of the gradient, not of the reported cost.", above(0));
+  }
+};
+struct SumSquared : Parametrized<Cost, SumSquaredParams> {
   using Parametrized::Parametrized;
+  double gradient_scale() const override { return params.scale; }
   Expr each(Expr y, Expr t) const override { return 0.5 * sum_features(square(y - t)); }
 };
 NEON_REGISTER(Cost, SumSquared, "Half the sum of squared differences.", {"SumSquaredDiffs"});

@@ -27,14 +27,18 @@ size_t comment_start(std::string_view line, char& quote) {
   return line.npos;
 }
 
-// The first node of a line, or of the lines from it on; null behind the last.
-const RawNode* first_node(const RawDocument& raw, int line, bool on_it) {
-  const RawNode* best = nullptr;
-  for (const RawNode& node : raw.nodes) {
-    if (node.line < line || (on_it && node.line != line)) continue;
-    if (!best || std::pair(node.line, node.column) < std::pair(best->line, best->column)) best = &node;
-  }
-  return best;
+// Nodes in the order of the text.
+std::vector<const RawNode*> in_order(const RawDocument& raw) {
+  std::vector<const RawNode*> out;
+  for (const RawNode& node : raw.nodes) out.push_back(&node);
+  std::ranges::stable_sort(out, {}, [](const RawNode* node) { return std::pair(node->line, node->column); });
+  return out;
+}
+
+// The first node of the line, or behind it; null where there is none.
+const RawNode* first_node(const std::vector<const RawNode*>& nodes, int line, bool on_it) {
+  const auto found = std::ranges::lower_bound(nodes, line, {}, [](const RawNode* node) { return node->line; });
+  return found == nodes.end() || (on_it && (*found)->line != line) ? nullptr : *found;
 }
 
 }  // namespace
@@ -42,6 +46,8 @@ const RawNode* first_node(const RawDocument& raw, int line, bool on_it) {
 void collect_comments(const Source& source, const RawDocument& raw, Conversion& conversion) {
   for (const RawNode& node : raw.nodes)
     if (!node.anchor.empty()) conversion.anchors.push_back({source.at(node.line, node.column), node.anchor});
+  if (source.text().find('#') == std::string::npos) return;
+  const std::vector<const RawNode*> nodes = in_order(raw);
   std::istringstream lines(source.text());
   std::string line;
   char quote = 0;
@@ -50,8 +56,8 @@ void collect_comments(const Source& source, const RawDocument& raw, Conversion& 
     if (start == line.npos) continue;
     const std::string_view before = std::string_view(line).substr(0, start);
     const bool alone = std::ranges::all_of(before, is_space);
-    const RawNode* node = alone ? nullptr : first_node(raw, row, true);
-    if (!node) node = first_node(raw, row + 1, false);
+    const RawNode* node = alone ? nullptr : first_node(nodes, row, true);
+    if (!node) node = first_node(nodes, row + 1, false);
     conversion.comments.push_back({node ? source.at(node->line, node->column) : Location(), line.substr(start)});
   }
 }

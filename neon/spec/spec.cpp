@@ -2,6 +2,7 @@
 
 #include "neon/core/error.h"
 #include "neon/spec/comments.h"
+#include "neon/spec/comments.h"
 #include "neon/spec/document.h"
 #include "neon/spec/notation.h"
 #include "neon/spec/old/old_translation.h"
@@ -35,6 +36,7 @@ Setting native_root(const Source& source, RawDocument raw, Spec& out, Problems& 
 
 Setting oldest_root(const Source& source, const RawDocument& raw, Spec& out, Problems& problems) {
   out.notation = "0.9";
+  problems.throw_if_any();
   Setting root = translate_old_file({source, raw}, out.conversion, problems);
   root.set_paths("");
   for (const Remark& remark : out.conversion.remarks) out.notes.push_back(text(remark.where, ": ", remark.text));
@@ -49,7 +51,7 @@ Spec spec_from_text(std::string_view text_, const std::string& name, const std::
   Spec out;
   Problems problems;
   RawDocument raw = parse_yaml(source, limits, problems);
-  problems.throw_if_any();
+  collect_comments(source, raw, out.conversion);
   Setting root =
       is_old(raw) ? oldest_root(source, raw, out, problems) : native_root(source, std::move(raw), out, problems);
   for (const std::string& assignment : overrides) apply_override(root, assignment, problems);

@@ -30,6 +30,7 @@ std::string lines(int count) {
 std::vector<Case> cases_of_sequences(const TempDir& dir) {
   dir.write("shakespeare/tinyshakespeare.txt", lines(10));
   dir.write("enwik8/enwik8", lines(40));
+  dir.write("MOBYDICK/pg2701.txt", lines(80));
   dir.write("ptb/ptb.train.txt", " to be or\n not to be \n");
   dir.write("ptb/ptb.valid.txt", " to be \n");
   dir.write("ptb/ptb.test.txt", " be not \n");
@@ -49,6 +50,7 @@ std::vector<Case> cases_of_sequences(const TempDir& dir) {
             {"validation", "0.3"}}},
           {"Shakespeare", {{"steps", "4"}}},
           {"PTB", {{"steps", "2"}}},
+          {"MobyDick", {{"steps", "4"}}},
           {"HutterPrize", {{"steps", "4"}}},
           {"TextClasses", {{"path", dir / "reviews"}, {"steps", "3"}}},
           {"IMDB", {{"steps", "3"}}},

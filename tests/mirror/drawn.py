@@ -67,6 +67,8 @@ class Training:
         if kind == "GradientDescentMomentum":
             p.update(learning_rate=self.draw.choice([0.05, 0.2, 0.5]), momentum_coef=self.maybe(0.7, 0.5, 0.9),
                      nesterov=self.maybe(0.3, True), wdecay=self.maybe(0.4, 0.01, 0.1))
+            if p["momentum_coef"] and self.draw.random() < 0.2:
+                p.update(momentum_end=0.7, momentum_epochs=[0, 2])
         elif kind != "Adadelta":
             p["learning_rate"] = self.maybe(0.7, 0.01, 0.03, 0.1)
         if kind in ("Adam", "AdamW", "ShiftAdaMax"):

@@ -69,7 +69,9 @@ class Rule:
 
     def GradientDescentMomentum(self, w, g, rate, s, count, epoch):
         g, momentum = g + self.p.get("wdecay", 0) * w, self.p.get("momentum_coef", 0)
-        if not momentum:
+        if "momentum_end" in self.p:
+            momentum = np.interp(epoch, self.p["momentum_epochs"], [momentum, self.p["momentum_end"]])
+        elif not momentum:
             return w - rate * g
         s["velocity"] = momentum * s.get("velocity", 0) - rate * g
         return w + (momentum * s["velocity"] - rate * g if self.p.get("nesterov") else s["velocity"])

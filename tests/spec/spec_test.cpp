@@ -234,7 +234,7 @@ TEST_CASE("what is no spec is told in one line") {
   CHECK_THAT(error("layers:\ncost: X\n"), Equals("m.yaml:1:1: layers: no layers are given"));
   CHECK_THAT(error("layers: Affine\n"), Contains("expected a list of layers, found 'Affine'"));
   CHECK_THAT(error("layers: [A]\nlayers: [B]\n"), Contains("key 'layers' is given twice"));
-  CHECK_THAT(error("!obj:experiments.FitExperiment {model: 3}"), Contains("neon 0.9") && !Contains("\n"));
+  CHECK_THAT(error("- !obj:experiments.FitExperiment {model: 3}"), Contains("neon 0.9") && !Contains("\n"));
   CHECK_THAT(message_of([] { load_spec("/nowhere/x.yaml"); }),
              Equals("/nowhere/x.yaml: there is no such file; there is no folder /nowhere"));
 }

@@ -153,7 +153,7 @@ TEST_CASE("a cost with a mask says what it takes") {
 }
 
 TEST_CASE("scale acts on the gradient, not on the reported cost") {
-  for (const char* name : {"CrossEntropyMulti", "CrossEntropyBinary"}) {
+  for (const char* name : {"CrossEntropyMulti", "CrossEntropyBinary", "SumSquared"}) {
     CHECK(Registry<Cost>::get().create(Setting::scalar(name))->gradient_scale() == 1);
     const auto scaled = Registry<Cost>::get().create(yaml_of(text(name, ": {scale: 2.5}")));
     CHECK(scaled->gradient_scale() == 2.5);

@@ -18,7 +18,9 @@ def shift(a, b):
 
 
 # neon's rules: state, parameter p, clipped gradient g, rate, step t from 1, epoch from 0.
-def momentum(s, p, g, rate, t, epoch, momentum_coef=0, wdecay=0, nesterov=False):
+def momentum(s, p, g, rate, t, epoch, momentum_coef=0, wdecay=0, nesterov=False, momentum_end=0, momentum_epochs=None):
+    if momentum_epochs:
+        momentum_coef = np.interp(epoch, momentum_epochs, [momentum_coef, momentum_end])
     g = g + wdecay * p
     s["v"] = momentum_coef * s.get("v", 0) - rate * g
     return p + (momentum_coef * s["v"] - rate * g if nesterov else s["v"])
@@ -122,6 +124,8 @@ def rules():
     neon(gdm, momentum, dict(clip_norm=4), **base)
     neon(gdm, momentum, dict(clip_value=0.5), **base)
     neon(gdm, momentum, dict(clip_norm=4, clip_value=0.75, clip_param=0.625), **base)
+    neon(gdm, momentum, momentum_end=0.25, momentum_epochs=[1, 3], **base)
+    neon(gdm, momentum, learning_rate=0.125, momentum_end=0.75, momentum_epochs=[0, 2])
     neon(gdm, momentum, dict(clip_param=0.5), learning_rate=0.125)  # neon forgot the clip in this case
     # The rate changes inside the velocity, as neon had it.
     neon(gdm, momentum, rates=[0.125 * 0.5 ** ((t // STEPS_PER_EPOCH) >= 2) for t in range(STEPS)],

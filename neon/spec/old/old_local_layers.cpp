@@ -60,9 +60,12 @@ const OldKeys kNormKeys =
 
 const OldClasses local_layers(std::vector<OldClass>{
     {"layers.ConvLayer", "layer", "Conv",
-     old_weight_keys(local_keys() + OldKeys{old_read("shared_bias"), old_read("local_conv")}), finish_convolution},
+     old_weight_keys(local_keys() + OldKeys{old_value("nofm"), old_read("shared_bias"), old_read("local_conv")}),
+     finish_convolution},
     {"layers.PoolingLayer", "layer", "Pooling",
-     old_layer_keys(local_keys() + OldKeys{required(old_value("op")), old_read("maxout")}), finish_pooling},
+     old_layer_keys(local_keys() + OldKeys{required(old_value("op")),
+                                           old_idle("nofm", "the maps are those of the input"), old_read("maxout")}),
+     finish_pooling},
     {"layers.CrossMapPoolingLayer", "layer", "CrossMapPooling", old_weight_keys({required(old_value("nofm"))}),
      finish_cross_map},
     {"layers.CrossMapResponseNormLayer", "layer", "CrossMapResponseNorm", kNormKeys, finish_norm},

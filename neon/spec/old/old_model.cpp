@@ -1,35 +1,37 @@
 // Models of neon 0.9: lists of layers, and how long and how they are trained.
-#include <algorithm>
+#include "neon/spec/old/old_model.h"
 
-#include "neon/spec/old/old_layers.h"
+#include <algorithm>
 
 namespace neon {
 
-namespace {
+OldKeys old_model_keys(OldKeys own) {
+  return own + OldKeys{
+                   required(old_read("layers")),
+                   required(old_value("batch_size")),
+                   old_value("num_epochs", "epochs"),
+                   old_read("serialized_path"),
+                   old_read("deserialized_path"),
+                   old_read("serialize_schedule"),
+                   old_read("save_checkpoints"),
+                   old_idle("overwrite_list", "0.9 did not read it"),
+                   old_idle("step_print", "progress is shown all the time"),
+                   old_idle("accumulate", "gradients are always complete"),
+                   old_idle("reuse_deltas", "memory is planned"),
+                   old_idle("timing_plots", "0.9 did not use it; neon bench measures times"),
+                   old_holder("batch_norm"),
+                   old_holder("backend_type"),
+                   old_holder("learning_rate"),
+                   old_holder("shortcut_deriv"),
+                   old_holder("lrule"),
+                   old_holder("lrules"),
+                   old_holder("lrule_init"),
+                   old_holder("weight_init"),
+                   old_holder("weight_inits"),
+               };
+}
 
-const OldKeys kModelKeys = {
-    required(old_read("layers")),
-    required(old_value("batch_size")),
-    old_value("num_epochs", "epochs"),
-    old_read("serialized_path"),
-    old_read("deserialized_path"),
-    old_read("serialize_schedule"),
-    old_read("save_checkpoints"),
-    old_idle("overwrite_list", "0.9 did not read it"),
-    old_idle("step_print", "progress is shown all the time"),
-    old_idle("accumulate", "gradients are always complete"),
-    old_idle("reuse_deltas", "memory is planned"),
-    old_idle("timing_plots", "0.9 did not use it; neon bench measures times"),
-    old_holder("batch_norm"),
-    old_holder("backend_type"),
-    old_holder("learning_rate"),
-    old_holder("shortcut_deriv"),
-    old_holder("lrule"),
-    old_holder("lrules"),
-    old_holder("lrule_init"),
-    old_holder("weight_init"),
-    old_holder("weight_inits"),
-};
+namespace {
 
 constexpr std::string_view kLocalLayers[] = {
     "Conv", "Local", "Pooling", "CrossMapPooling", "CrossMapResponseNorm", "LocalContrastNorm"};
@@ -115,7 +117,9 @@ void translate_saving(OldTranslation& t, const OldObject& model) {
   }
 }
 
-void finish_mlp(OldTranslation& t, const OldObject& object, OldResult& out) {
+}  // namespace
+
+void finish_old_model(OldTranslation& t, const OldObject& object, OldResult& out) {
   if (const auto layers = object.find("layers")) translate_layers(t, *layers, out);
   translate_saving(t, object);
   if (!out.params.find("epochs")) t.problem(object.node.where(), "the model needs 'num_epochs'");
@@ -123,14 +127,48 @@ void finish_mlp(OldTranslation& t, const OldObject& object, OldResult& out) {
            "samples that fill no whole batch are trained and tested, too; 0.9 left them out");
 }
 
-const OldKeys kCostLayerKeys =
-    old_layer_keys({required(old_read("cost")), old_read("ref_layer"), old_read("ref_label"),
-                    old_read("category_label"), old_idle("raw_label", "labels become one-hot where the cost needs it"),
-                    old_idle("nout", "shapes follow from the layers")});
+namespace {
+
+OldKeys cost_layer_keys(OldKeys own) {
+  return old_layer_keys(own + OldKeys{required(old_read("cost")), old_read("ref_layer"), old_read("ref_label"),
+                                      old_read("category_label"),
+                                      old_idle("raw_label", "labels become one-hot where the cost needs it"),
+                                      old_idle("nout", "shapes follow from the layers")});
+}
+
+// 0.9 summed the gradients of the steps; ours is of their mean.
+void finish_rnn(OldTranslation& t, const OldObject& object, OldResult& out) {
+  finish_old_model(t, object, out);
+  const auto steps = t.integers_of(object, "unrolls");
+  Setting* const cost = out.params.find("cost");
+  if (!steps.empty() && cost && cost->is_scalar()) {
+    const Location where = cost->where;
+    Setting params = Setting::map({{"scale", Setting::scalar(text(steps[0]), where), where}}, where);
+    *cost = Setting::map({{cost->value, std::move(params), where}}, where);
+    t.remark(
+        where,
+        "scale: 0.9 summed the gradients of the steps, which are a mean here; the cost is the mean over the steps, "
+        "where 0.9 printed that of the last one");
+  }
+  if (object.find("reset_period"))
+    t.remark(
+        object.where_of("reset_period"),
+        "reset_period is left out: states are carried on for an epoch; reset_cells: true begins each batch without");
+  if (!t.truth_of(object, "truncate", true))
+    t.remark(object.where_of("truncate"),
+             "truncate: False is left out: gradients go back through the steps of one batch");
+}
 
 const OldClasses models(std::vector<OldClass>{
-    {"models.MLP", "model", "MLP", kModelKeys, finish_mlp},
-    {"layers.CostLayer", "cost layer", "", kCostLayerKeys},
+    {"models.MLP", "model", "MLP", old_model_keys({}), finish_old_model},
+    {"models.RNN", "model", "RNN",
+     old_model_keys({required(old_read("unrolls")), old_read("reset_period"), old_read("truncate"),
+                     old_idle("make_plots", "neon hist draws a run's curves"),
+                     old_idle("num_grad_params", "gradients are derived, and tested against differences")}),
+     finish_rnn},
+    {"layers.CostLayer", "cost layer", "", cost_layer_keys({})},
+    {"layers.RecurrentCostLayer", "cost layer", "",
+     cost_layer_keys({old_idle("unrolls", "the data set says the steps")})},
 });
 
 }  // namespace

@@ -1,0 +1,58 @@
+// Recurrent nets of neon 0.9, over the letters of a text.
+#include <algorithm>
+
+#include "neon/spec/old/old_datasets.h"
+#include "neon/spec/old/old_layers.h"
+
+namespace neon {
+
+namespace {
+
+const OldKey kUnrolls = old_idle("unrolls", "the data set says the steps");
+
+void finish_hidden(OldTranslation& t, const OldObject& object, OldResult& out) {
+  finish_old_weights(t, object, out, false);
+  const auto inner = object.find("weight_init_rec");
+  if (inner) out.set("init_inner", t.object(*inner, "initializer"));
+  t.remark(object.node.where(), "recurrent layers have biases that begin at 0 and are trained; 0.9 added none");
+}
+
+// All eight matrices came from weight_init_rec.
+void finish_lstm(OldTranslation& t, const OldObject& object, OldResult& out) {
+  finish_old_weights(t, object, out, false);
+  if (const auto inner = object.find("weight_init_rec")) {
+    out.set("init", t.object(*inner, "initializer"));
+    t.remark(inner->where(), "weight_init_rec fills all matrices of an LSTM, as in 0.9");
+  }
+  t.remark(object.node.where(),
+           "an LSTM's biases begin at 0; 0.9 began with 1 for input and output gates and -1 for the forget gate");
+}
+
+void finish_output(OldTranslation& t, const OldObject& object, OldResult& out) {
+  finish_old_weights(t, object, out, false);
+}
+
+void finish_moby_dick(OldTranslation& t, const OldObject& object, OldResult& out) {
+  if (const double share = t.number_of(object, "sample_pct", 100); share < 1)
+    out.set("subset_pct", Setting::scalar(number(100 * share), object.where_of("sample_pct")));
+  finish_old_dataset(t, object, out);
+  check_old_shape(t, {96});
+}
+
+const OldClasses recurrent_layers(std::vector<OldClass>{
+    {"layers.RecurrentHiddenLayer", "layer", "Recurrent",
+     old_weight_keys({required(old_value("nout", "output_size")), kUnrolls, required(old_read("weight_init_rec"))}),
+     finish_hidden},
+    {"layers.RecurrentLSTMLayer", "layer", "LSTM",
+     old_weight_keys({required(old_value("nout", "output_size")), kUnrolls, required(old_read("weight_init_rec")),
+                      old_object("gate_activation", "gate_activation", "activation")}),
+     finish_lstm},
+    {"layers.RecurrentOutputLayer", "layer", "Affine", old_weight_keys({required(old_value("nout")), kUnrolls}),
+     finish_output},
+    {"datasets.MOBYDICK", "data set", "MobyDick", old_dataset_keys({required(old_value("unrolls", "steps"))}),
+     finish_moby_dick},
+});
+
+}  // namespace
+
+}  // namespace neon
