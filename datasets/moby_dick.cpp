@@ -52,20 +52,20 @@ class MobyDick : public Parametrized<Dataset, MobyDickParams> {
   using Parametrized::Parametrized;
 
   Data load(const DataContext& context) const override {
-    if (const std::string path = find(context); !path.empty()) return finish(pieces(path, path, context), context);
+    if (const std::string path = find(context); !path.empty()) return pieces(path, path, context);
     if (params.fallback.empty())
       fail(ErrorKind::data, "MobyDick: ", kNovel, " is in neither of ", place(context), ", ",
            join_path(context.data_folder(), kNovelFolders[1]), "; to get it: ", command(context));
     context.warn_of_stand_in("MobyDick", params.fallback);
-    return finish(stand_in(find_data_file(params.fallback, context), context), context);
+    return stand_in(find_data_file(params.fallback, context), context);
   }
 
   DataCheck check(const DataContext& context) const override {
-    if (const std::string path = find(context); !path.empty()) return finish(check_of(pieces(path, path, context)));
+    if (const std::string path = find(context); !path.empty()) return check_of(pieces(path, path, context));
     DataCheck out;
     std::string looked_for;
     const std::string instead = params.fallback.empty() ? "" : find_data_file(params.fallback, context, looked_for);
-    if (!instead.empty()) out = finish(check_of(stand_in(instead, context)));
+    if (!instead.empty()) out = check_of(stand_in(instead, context));
     out.found = false;
     out.missing = join_path(place(context), kNovel);
     out.command = command(context);
@@ -105,7 +105,7 @@ class MobyDick : public Parametrized<Dataset, MobyDickParams> {
     text_params.steps = params.steps;
     text_params.streams = params.streams;
     if (!context.vocabulary) context.vocabulary = printable_letters();
-    return pieces_of_text(parts, text_params, common.validation, context);
+    return finish(pieces_of_text(parts, text_params, common.validation, context), context);
   }
 };
 NEON_REGISTER(

@@ -18,7 +18,7 @@ struct OpenedSpec {
   Setting options;     // of a run, as a file of neon 0.9 names them
 };
 OpenedSpec open_spec(const CommandLine& line, const std::string& path);
-// Those of the command line, and what the spec names beside them.
+// Options of the command line, and those that only the spec names.
 RunOptions options_of(const CommandLine& line, const OpenedSpec& spec);
 
 struct OpenedRun {

@@ -35,7 +35,7 @@ std::vector<const RawNode*> in_order(const RawDocument& raw) {
   return out;
 }
 
-// The first node of the line, or behind it; null where there is none.
+// The first node of the line, or behind it; null behind the last one.
 const RawNode* first_node(const std::vector<const RawNode*>& nodes, int line, bool on_it) {
   const auto found = std::ranges::lower_bound(nodes, line, {}, [](const RawNode* node) { return node->line; });
   return found == nodes.end() || (on_it && (*found)->line != line) ? nullptr : *found;

@@ -1,4 +1,4 @@
-// A converted spec with what is to be said about it.
+// Writes a converted spec with remarks, comments and anchors.
 #include <algorithm>
 #include <map>
 #include <set>

@@ -9,7 +9,7 @@ import unittest
 import support
 from support import Case
 
-VERBS = ["train", "resume", "check", "summary", "program", "bench", "eval", "predict", "data list", "data fetch", "data check",
+VERBS = ["train", "resume", "check", "convert", "summary", "program", "bench", "eval", "predict", "data list", "data fetch", "data check",
          "data stats", "data pack", "data preview", "doctor", "help"]
 SHELLS = "bash", "zsh", "fish"
 

@@ -1,4 +1,4 @@
-// What data sets of neon 0.9 have in common.
+// Keys and parameters that all data sets of neon 0.9 share.
 #pragma once
 #include "neon/spec/old/old_translation.h"
 

@@ -96,7 +96,7 @@ void translate_datatype(OldTranslation& t, Setting& root) {
     const std::string bits = type.text.substr(digits == type.text.npos ? 0 : digits + 1);
     if (bits != "16" && bits != "32" && bits != "64") {
       t.problem(type.where,
-                text("backend_type ", in_quotes(type.text), " is none of np.float16, np.float32, np.float64"));
+                text("backend_type ", in_quotes(type.text), ": expected np.float16, np.float32 or np.float64"));
       continue;
     }
     if (first.text.empty()) first = {type.where, "f" + bits};

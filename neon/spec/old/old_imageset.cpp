@@ -25,7 +25,7 @@ Setting folder_of(OldTranslation& t, const OldObject& object) {
   return Setting::scalar(root + (root.ends_with('/') ? "" : "/") + name, object.where_of("imageset"));
 }
 
-// What a net saw: a pixel minus its mean, over 128 or 256 with unit_norm.
+// A net saw a pixel minus its mean, divided by 128 or 256 with unit_norm.
 void translate_pixels(OldTranslation& t, const OldObject& object, OldResult& out, size_t channels) {
   const bool mean = t.truth_of(object, "mean_norm", false), unit = t.truth_of(object, "unit_norm", false);
   const Location where = object.where_of(mean ? "mean_norm" : unit ? "unit_norm" : "imageset");

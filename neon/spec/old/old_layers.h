@@ -1,4 +1,4 @@
-// What layers of neon 0.9 have in common.
+// Keys and parameters that layers of neon 0.9 share.
 #pragma once
 #include <algorithm>
 

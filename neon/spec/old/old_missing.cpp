@@ -1,4 +1,4 @@
-// What neon 0.9 had and neon has not, or not yet. Each row is an error with what to do instead.
+// Classes of neon 0.9 that neon lacks, some of them for now. Each row becomes an error that names the nearest thing.
 #include "neon/spec/old/old_class.h"
 
 namespace neon {

@@ -41,7 +41,7 @@ std::string old_category(const OldNode& node) {
   return kind ? std::string(kind->category) : "";
 }
 
-// What the cost compares the output with: the labels, or the samples.
+// A cost compares the output with the labels, or with the samples.
 void translate_cost_layer(OldTranslation& t, const OldNode& node, const OldNode& data, OldResult& out) {
   const OldClass* const kind = t.class_of(node, "cost layer");
   if (!kind) return;

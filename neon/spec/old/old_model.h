@@ -1,4 +1,4 @@
-// What models of neon 0.9 have in common.
+// Keys and parameters that models of neon 0.9 share.
 #pragma once
 #include "neon/spec/old/old_layers.h"
 

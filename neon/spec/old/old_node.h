@@ -31,7 +31,7 @@ class OldNode {
   Location where() const { return file_->source.at(raw().line, raw().column); }
 
   std::vector<OldNode> items() const;
-  // Of a key that is given twice the last value, as 0.9 had it: the others only hold anchors.
+  // The last value of a key counts, as in 0.9; earlier ones only hold anchors.
   std::vector<Entry> entries() const;
   std::optional<OldNode> find(std::string_view key) const;
   // The scalar, as a Setting: with its place, and quoted where it was.

@@ -1,4 +1,4 @@
-// One translation of a file of neon 0.9: what is found wrong, what is decided, and what one object must know of others.
+// One translation of a file of neon 0.9: problems, decisions, and facts that one object needs of another.
 #pragma once
 #include <set>
 #include <string>
@@ -44,7 +44,7 @@ class OldTranslation {
   // For maps that have keys, but no class.
   void check_keys(const OldObject& object);
   void use_keys(const OldObject& object, OldResult& out);
-  // The object of a category, unless it is none of them: a problem then.
+  // The class of an object; null, with a problem added, where it belongs to another category.
   const OldClass* class_of(const OldNode& node, std::string_view category);
 
   void problem(const Location& where, std::string message) { problems_.add(where, "", std::move(message)); }
@@ -54,7 +54,7 @@ class OldTranslation {
     conversion_.options.entries.push_back({name, value, value.where});
   }
 
-  // The value of a key as a number, a truth or a word; a problem where it is none, and `otherwise` without the key.
+  // The value of a key as a number, a truth or a word; adds a problem for another value. `otherwise` without the key.
   double number_of(const OldObject& object, std::string_view key, double otherwise);
   bool truth_of(const OldObject& object, std::string_view key, bool otherwise);
   std::string word_of(const OldObject& object, std::string_view key, std::string otherwise);

@@ -1,0 +1,196 @@
+// Files of neon 0.9, translated.
+#include <catch2/catch.hpp>
+
+#include "neon/spec/comments.h"
+#include "neon/spec/spec.h"
+#include "tests/spec/messages.h"
+#include "tests/spec/trees.h"
+
+using namespace neon;
+using Catch::Contains;
+using Catch::Equals;
+
+namespace {
+
+std::string old_error(const std::string& text) {
+  return message_of([&] { spec_from_text(text, "o.yaml"); });
+}
+
+// An experiment with these parts; {} stands for each.
+struct OldParts {
+  std::string dataset = "!obj:datasets.MNIST {}";
+  std::string layers =
+      "!obj:layers.FCLayer {name: h, nout: 10, activation: !obj:transforms.Logistic {}, lrule_init: *r, weight_init: "
+      "*w},";
+  std::string data = "nout: 784";
+  std::string init = "!obj:params.GaussianValGen {scale: 0.01}";
+  std::string rule = "{type: gradient_descent, lr_params: {learning_rate: 0.1}}";
+  std::string cost = "cost: !obj:transforms.CrossEntropy {}";
+  std::string model = "num_epochs: 3, batch_size: 8";
+  std::string rest = "";
+
+  std::string text() const {
+    return "!obj:experiments.FitPredictErrorExperiment {\n  weight_init: &w " + init + ",\n  lrule: &r " + rule +
+           ",\n  dataset: " + dataset + ",\n  model: !obj:models.MLP {" + model +
+           ", layers: [\n    &d !obj:layers.DataLayer {" + data + "},\n    " + layers +
+           "\n    !obj:layers.CostLayer {ref_layer: *d, " + cost + "}]},\n  " + rest + "}\n";
+  }
+  Spec spec() const { return spec_from_text(text(), "o.yaml"); }
+  std::string part(const char* key) const {
+    const Spec made = spec();
+    const Setting* found = made.root.find(key);
+    return found ? found->to_string() : "absent";
+  }
+  std::string error() const { return old_error(text()); }
+};
+
+bool has_note(const Spec& spec, const std::string& words) {
+  for (const std::string& note : spec.notes)
+    if (note.find(words) != note.npos) return true;
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("an experiment of neon 0.9 becomes the map of our keys") {
+  const Spec spec = OldParts().spec();
+  CHECK(spec.notation == "0.9");
+  CHECK(spec.root.to_string() ==
+        "{dataset: {MNIST: {fallback: Digits}}, layers: [{Affine: {name: h, nout: 10, activation: Logistic, init: "
+        "{Gaussian: {scale: 0.01}}}}], cost: CrossEntropyBinary, optimizer: {GradientDescentMomentum: {learning_rate: "
+        "0.1}}, batch_size: 8, epochs: 3, shuffle: false}");
+  CHECK(spec.root.find("layers")->items[0].where.to_string() == "o.yaml:7:5");
+}
+
+TEST_CASE("0.9: biases are those of the initializer, and none beside batch norm") {
+  OldParts parts;
+  parts.init = "!obj:params.UniformValGen {low: -0.1, high: 0.1, bias_init: 1}";
+  CHECK_THAT(parts.part("layers"), Contains("bias: {Constant: 1}"));
+  parts.layers = "!obj:layers.FCLayer {nout: 10, batch_norm: True, weight_init: *w},";
+  parts.cost = "cost: !obj:transforms.SumSquaredDiffs {}";
+  CHECK_THAT(parts.part("layers"), Contains("batch_norm: True") && !Contains("Constant"));
+  parts.layers = "!obj:layers.FCLayer {nout: 10},";
+  CHECK(parts.part("layers") == "[{Affine: {name: layer0, nout: 10, init: {Gaussian: {scale: 0.01}}}}]");
+  CHECK(parts.part("optimizer") == "{GradientDescentMomentum: {learning_rate: 0.1, momentum_coef: 0.9}}");
+}
+
+TEST_CASE("0.9: the cost follows from the activation before it") {
+  OldParts parts;
+  parts.layers = "!obj:layers.FCLayer {nout: 10, activation: !obj:transforms.Softmax {}},";
+  parts.cost = "cost: !obj:transforms.CrossEntropy {scale: 1000, epsilon: 0.0005, shortcut_deriv: False}";
+  CHECK(parts.part("cost") == "{CrossEntropyMulti: {scale: 1000}}");
+  CHECK(has_note(parts.spec(), "shortcut_deriv is left out"));
+  parts.cost = "ref_label: output, cost: !obj:transforms.CrossEntropy {}";
+  CHECK(parts.part("dataset") == "{MNIST: {autoencoder: true, fallback: Digits}}");
+}
+
+TEST_CASE("0.9: rules of single layers and of biases") {
+  OldParts parts;
+  parts.init = "!obj:params.UniformValGen {bias_init: 0}";
+  const std::string other = "brule_init: {type: adadelta, lr_params: {rho: 0.9}}";
+  parts.layers = "!obj:layers.FCLayer {name: a, nout: 5, lrule_init: *r, weight_init: *w, " + other +
+                 "},\n !obj:layers.FCLayer {name: b, nout: 5, lrule_init: *r, weight_init: *w, " + other +
+                 ", activation: !obj:transforms.Logistic {}},";
+  CHECK(parts.part("optimizer") ==
+        "{MultiOptimizer: {default: {GradientDescentMomentum: {learning_rate: 0.1}}, Bias: {Adadelta: {decay: 0.9}}}}");
+  parts.layers =
+      "!obj:layers.FCLayer {name: a, nout: 5, lrule_init: *r, weight_init: *w},\n"
+      " !obj:layers.FCLayer {name: b, nout: 5, weight_init: *w, batch_norm: True},"
+      " !obj:layers.FCLayer {name: c, nout: 5, lrule_init: *r, weight_init: *w, " +
+      other + ", activation: !obj:transforms.Logistic {}},";
+  const std::string usual = "{GradientDescentMomentum: {learning_rate: 0.1, momentum_coef: 0.9}}";
+  CHECK(parts.part("optimizer") == "{MultiOptimizer: {default: {GradientDescentMomentum: {learning_rate: 0.1}}, b: " +
+                                       usual + ", b_bnorm: " + usual + ", c_bias: {Adadelta: {decay: 0.9}}}}");
+}
+
+TEST_CASE("0.9: learning rules with their dictionaries") {
+  OldParts parts;
+  const auto optimizer = [&](const std::string& rule) {
+    parts.rule = rule;
+    return parts.part("optimizer");
+  };
+  CHECK(optimizer(
+            "{type: gradient_descent_momentum_weight_decay, lr_params: {learning_rate: 0.1, weight_decay: 0.5, "
+            "momentum_params: {type: constant, coef: 0.9}, schedule: {type: step, ratio: 0.1, step_epochs: 10}}}") ==
+        "{GradientDescentMomentum: {learning_rate: 0.1, wdecay: 0.5, momentum_coef: 0.9, schedule: {PowerSchedule: "
+        "{step_config: 10, change: 0.1}}}}");
+  CHECK(
+      optimizer("{type: gradient_descent_momentum, lr_params: {learning_rate: 0.1, momentum_params: {type: "
+                "linear_monotone, initial_coef: 0.9, saturated_coef: 0.99, start_epoch: 10, saturate_epoch: 100}}}") ==
+      "{GradientDescentMomentum: {learning_rate: 0.1, momentum_coef: 0.9, momentum_end: 0.99, momentum_epochs: [10, "
+      "100]}}");
+  CHECK(optimizer("{type: rmsprop, lr_params: {learning_rate: 0.1, momentum_params: {type: constant, coef: 0.5}}}") ==
+        "{RMSProp: {learning_rate: 0.1, momentum_coef: 0.5, decay_rate: 0.9}}");
+  CHECK(optimizer("{type: adadelta}") == "Adadelta");
+  const auto error = [&](const std::string& rule) {
+    parts.rule = rule;
+    return parts.error();
+  };
+  CHECK_THAT(error("{type: adadeltas}"),
+             Contains("'adadeltas' is no learning rule of neon 0.9; did you mean adadelta?"));
+  CHECK_THAT(error("{type: gradient_descent, lr_params: {learning_rat: 1}}"),
+             Contains("gradient_descent has no key 'learning_rat'; did you mean learning_rate?"));
+  CHECK_THAT(
+      error("{type: gradient_descent_momentum, lr_params: {learning_rate: 1, momentum_params: {type: nesterov}}}"),
+      Contains("0.9 had only the name"));
+}
+
+TEST_CASE("0.9: nothing unknown is passed over") {
+  OldParts parts;
+  parts.model = "num_epochs: 3, batch_size: 8, epoch: 4";
+  CHECK_THAT(parts.error(), Contains("o.yaml:5:57: models.MLP has no key 'epoch'"));
+  parts = {};
+  parts.layers = "!obj:layers.FCLayr {nout: 3},";
+  CHECK_THAT(parts.error(),
+             Contains("o.yaml:7:5: 'layers.FCLayr' is no class of neon 0.9; did you mean layers.FCLayer"));
+  parts.layers = "!obj:my.Layer {nout: 3},";
+  CHECK_THAT(parts.error(), Contains("'my.Layer' is no class of neon 0.9; a class of one's own in Python"));
+  parts.layers = "!obj:transforms.Tanh {},";
+  CHECK_THAT(parts.error(), Contains("expected a layer, found transforms.Tanh, an activation"));
+  parts.layers = "!obj:layers.RBMLayer {nout: 3},";
+  CHECK_THAT(parts.error(), Contains("layers.RBMLayer of neon 0.9 is not taken over; the nearest is"));
+  parts = {};
+  parts.data = "nout: 785";
+  CHECK_THAT(parts.error(), Contains("o.yaml:6:5: the data layer is for 785 numbers a sample, the data set has 784"));
+  parts = {};
+  parts.rest = "weight_decay_of_mine: &x 3";
+  CHECK(parts.error() == "");
+  CHECK(has_note(parts.spec(), "'weight_decay_of_mine' only holds anchors"));
+  CHECK_THAT(old_error("dataset: !obj:datasets.MNIST {}\nlayers: []\n"),
+             Contains("o.yaml:1:10: !obj:datasets.MNIST is the notation of neon 0.9, which takes a whole file"));
+}
+
+TEST_CASE("0.9: images") {
+  OldParts parts;
+  parts.dataset = "!obj:datasets.CIFAR10 {sample_pct: 10, validation_pct: 20}";
+  parts.data = "is_local: True, nofm: 3, ofmshape: [32, 32]";
+  parts.layers =
+      "!obj:layers.ConvLayer {nofm: 16, fshape: [5, 5], pad: 2, shared_bias: False, weight_init: *w},\n"
+      "!obj:layers.PoolingLayer {op: max, fshape: [2, 2]},\n"
+      "!obj:layers.ConvLayer {nofm: 4, fshape: [3, 3], local_conv: True, weight_init: *w},\n"
+      "!obj:layers.DropOutLayer {keep: 0.4},\n"
+      "!obj:layers.FCLayer {nout: 10, activation: !obj:transforms.Softmax {}},";
+  CHECK(parts.part("dataset") == "{CIFAR10: {subset_pct: 10, validation: 0.2}}");
+  CHECK_THAT(
+      parts.part("layers"),
+      Contains("{Conv: {name: layer0, fshape: [5, 5], nofm: 16, padding: 2, init: {Gaussian: {scale: 0.01}}}}, "
+               "{Pooling: {fshape: [2, 2], op: max, strides: 1}}, {Local: {name: layer1, fshape: [3, 3], nofm: 4"));
+  CHECK_THAT(parts.part("layers"), Contains("{Dropout: {keep: 0.4}}"));
+  parts.data = "nout: 3072";
+  CHECK_THAT(parts.error(), Contains("took for one square map; give it is_local: True, nofm: 3, ofmshape: [32, 32]"));
+}
+
+TEST_CASE("a converted file keeps comments and anchors, and reads back as the same spec") {
+  OldParts parts;
+  parts.layers =
+      "# the hidden layer\n    !obj:layers.FCLayer {nout: 5, weight_init: *w}, # five\n"
+      "    !obj:layers.FCLayer {nout: 10, activation: !obj:transforms.Logistic {}, weight_init: *w},";
+  const Spec spec = parts.spec();
+  const std::string written = write_converted(spec.root, spec.conversion);
+  CHECK_THAT(written, Contains("  # the hidden layer\n  # five\n  # no bias: 0.9 had biases only"));
+  CHECK_THAT(written, Contains("      init: &w\n        Gaussian:\n          scale: 0.01\n"));
+  CHECK_THAT(written, Contains("      init: *w\n"));
+  const Spec again = spec_from_text(written, "n.yaml");
+  CHECK(again.notation == "native");
+  CHECK(same_tree(again.root, spec.root));
+}
