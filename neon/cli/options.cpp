@@ -31,7 +31,8 @@ constexpr Option kOptions[] = {
     {"-s,--save_path", "FILE", run, "save_path", takes_files,
      "Save checkpoints (.safetensors) under this name, the newest always whole."},
     {"--serialize", "N", run, "serialize", takes_files,
-     "Epochs between checkpoints. Default: 1. Saves to neon_model.safetensors without -s."},
+     "Epochs between checkpoints, or the epochs after which to save: 3,10,20. Default: 1. Saves to "
+     "neon_model.safetensors without -s."},
     {"-H,--history", "N", run, "history", takes_files,
      "Older checkpoints to keep beside the newest. Default: 1. Saves to neon_model.safetensors without -s."},
     {"-o,--output_file", "FILE", run, "output_file", takes_files, "Write the metrics of the run to this HDF5 file."},

@@ -42,6 +42,8 @@ OpenedSpec open_spec(const CommandLine& line, const std::string& path) {
   if (spec.notation == "0.9" && line.verbose < 2)
     print_message(
         text("note: ", path, " is of neon 0.9; neon convert ", shell_word(path), " prints what it means here"));
+  for (const Remark& warning : spec.conversion.warnings)
+    print_message(text("warning: ", warning.where, ": ", warning.text));
   if (line.verbose > 1)
     for (const std::string& note : spec.notes) print_message("note: " + note);
   // A pipe lies in no folder of the user's.

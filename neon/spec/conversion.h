@@ -15,6 +15,7 @@ struct Remark {
 
 struct Conversion {
   std::vector<Remark> remarks;   // decisions of the translator, one line each
+  std::vector<Remark> warnings;  // those of them that a run prints, too
   std::vector<Remark> comments;  // the older file's own, at the values that they stand beside or before
   std::vector<Remark> anchors;   // names of values
   Setting options;               // of the run: save_path, serialize ...; see RunOptions

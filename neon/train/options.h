@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "neon/core/params.h"
+#include "neon/train/save_epochs.h"
 
 namespace neon {
 
@@ -16,7 +17,8 @@ constexpr int64_t kUsualRounding = -1;
 struct RunOptions {
   std::string data_dir, save_path, model_file, output_file, log_file, backend, datatype, spec_dir, run_dir;
   std::optional<int64_t> epochs, batch_size, rng_seed, eval_freq;
-  int64_t serialize = 1, history = 1, device_id = 0, rounding = 0;
+  SaveEpochs serialize;
+  int64_t history = 1, device_id = 0, rounding = 0;
   bool caffe = false, deterministic = false, tf32 = false, progress_bar = true;
   static void describe(auto&& p) {
     p("data_dir", &RunOptions::data_dir, "Folder to find data sets in and to download them to.");
@@ -33,7 +35,8 @@ struct RunOptions {
     p("batch_size", &RunOptions::batch_size, "Samples in a step.", at_least(1));
     p("rng_seed", &RunOptions::rng_seed, "Seed of all random numbers.", at_least(0));
     p("eval_freq", &RunOptions::eval_freq, "Epochs between evaluations.", at_least(1));
-    p("serialize", &RunOptions::serialize, "Epochs between checkpoints.", at_least(1));
+    p("serialize", &RunOptions::serialize, "Epochs between checkpoints, or the epochs after which to save: 3,10,20.",
+      at_least(1));
     p("history", &RunOptions::history, "Older checkpoints to keep.", closed(0, 1e6));
     p("device_id", &RunOptions::device_id, "Number of the GPU, from 0.", closed(0, 1000));
     p("rounding", &RunOptions::rounding,

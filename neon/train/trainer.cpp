@@ -42,7 +42,7 @@ void Trainer::train(const std::function<void()>& settled) {
     train_epoch();
     if (at.step_in_epoch < setup_.steps_per_epoch) return;
     if (!end_epoch()) return;
-    if (checkpoints_.wanted() && at.epoch % setup_.options.serialize == 0 && !finished() && !stop_signal()) {
+    if (checkpoints_.wanted() && setup_.options.serialize.contains(at.epoch) && !finished() && !stop_signal()) {
       observer_.check_variables(variables_, runner_->graph(), at);
       save(false);
     }

@@ -102,14 +102,15 @@ void translate_saving(OldTranslation& t, const OldObject& model) {
                                  name.value, " does so when asked"));
   }
   if (from && from->is_scalar())
-    t.remark(from->where(),
-             text("deserialized_path is left out: neon reads no pickles of 0.9, so the run begins anew; neon resume "
-                  "goes on with a checkpoint of neon's, -m FILE takes its weights"));
+    t.warning(from->where(),
+              text("deserialized_path is left out: neon reads no pickles of 0.9, so the run begins anew; neon resume "
+                   "goes on with a checkpoint of neon's, -m FILE takes its weights"));
   const auto schedule = model.find("serialize_schedule"), kept = model.find("save_checkpoints");
   if (schedule && !schedule->is_null() && path) {
-    Setting epochs = t.plain(*schedule);
-    if (epochs.is_list() && epochs.items.size() == 1) epochs = epochs.items[0];
-    t.option("serialize", epochs);
+    std::string epochs;
+    for (int64_t epoch : t.integers_of(model, "serialize_schedule")) epochs += text(epochs.empty() ? "" : ",", epoch);
+    t.option("serialize", Setting::scalar(epochs, schedule->where()));
+    t.remark(schedule->where(), text("serialize_schedule: --serialize ", epochs));
   }
   if (kept && kept->is_scalar() && path) {
     const auto count = t.integers_of(model, "save_checkpoints");

@@ -50,6 +50,8 @@ class OldTranslation {
   void problem(const Location& where, std::string message) { problems_.add(where, "", std::move(message)); }
   // A line that convert prints at the value, once in a file.
   void remark(const Location& where, std::string message);
+  // The same; a run prints it, too.
+  void warning(const Location& where, std::string message);
   void option(const std::string& name, Setting value) {
     conversion_.options.entries.push_back({name, value, value.where});
   }
@@ -74,6 +76,7 @@ class OldTranslation {
   bool autoencoder = false;
 
  private:
+  Setting middle_of_search(const OldNode& node);
   void check_depth(const OldNode& node);
   void name_layer(const OldObject& object, OldResult& out);
   void note_datatype(const OldObject& object);

@@ -1,0 +1,79 @@
+#!/usr/bin/python3
+"""Files of neon 0.9 are checked, converted and trained as they are."""
+import os
+import re
+import sys
+import unittest
+
+import support
+from support import Case
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "old"))
+from inventory import INVENTORY
+
+FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "old")
+
+
+def sets(old):
+    return [part for option in old.data for part in ("--set", option)]
+
+
+class OldSpecs(Case):
+    def old_path(self, old):
+        return os.path.normpath(os.path.join(FOLDER, old.name + ".yaml"))
+
+    def rows(self, page):
+        """(shape, parameters) of each layer that `neon summary` prints, branches aside."""
+        out = []
+        for line in page.splitlines()[1:]:
+            found = re.match(r" *(?:\d: )?\S+ +\S+ +\(([\d, ]+)\) +(\d+) ", line)
+            if found:
+                out.append(tuple(int(n) for n in found[1].split(",")))
+        return out
+
+    def test_every_file_of_the_inventory_is_here(self):
+        files = sorted(name[:-5] for name in os.listdir(FOLDER) if name.endswith(".yaml"))
+        self.assertEqual(files, sorted(old.name for old in INVENTORY))
+        self.assertEqual(len(files), 29)
+
+    def test_shapes_and_parameters(self):
+        for old in INVENTORY:
+            with self.subTest(old.name):
+                if old.missing:
+                    self.assertIn(old.missing, self.neon("check", self.old_path(old), code=None).err)
+                    continue
+                page = self.neon("summary", self.old_path(old), "-b", "cpu", *sets(old)).out
+                self.assertEqual(sorted(self.rows(page)), sorted(old.shapes))
+                self.assertIn(f"\n{old.parameters} parameters,", page)
+
+    def test_check_passes_without_the_data(self):
+        for old in INVENTORY:
+            if not old.missing:
+                with self.subTest(old.name):
+                    checked = self.neon("check", self.old_path(old), "-b", "cpu", code=None)
+                    self.assertIn(checked.code, (0, 3), str(checked))  # 3: the data is not here
+                    self.assertIn("spec ", checked.out)
+
+    def test_converted_files_say_the_same(self):
+        for old in INVENTORY:
+            if old.missing:
+                continue
+            with self.subTest(old.name):
+                converted = self.neon("convert", self.old_path(old)).out
+                self.assertNotIn("!obj:", re.sub("#.*", "", converted))
+                self.write("new.yaml", converted)
+                resolved = [self.neon("check", "--resolved", path, "-b", "cpu", *sets(old)).out
+                            for path in (self.old_path(old), "new.yaml")]
+                self.assertEqual(*resolved)
+
+    def test_short_runs(self):
+        for old in INVENTORY:
+            if old.missing or old.train is None:
+                continue
+            with self.subTest(old.name):
+                run = self.neon(self.old_path(old), "-b", "cpu", "-r", "0", *sets(old), *old.train)
+                self.assertRegex(run.out, r"trained \d+ epochs")
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,117 @@
+"""Files of the structure of neon 0.9's own, and facts about the nets that they describe.
+
+Shapes and numbers of parameters are computed by hand from the layers: weights of C R S K for a convolution and of
+nin nout for a full layer, biases only where the initializer has bias_init and no batch norm follows, two numbers for
+each unit or map of batch norm. `shapes` are the outputs of all layers in order.
+"""
+NOISE = "dataset={UniformRandom: {nin: %s, nout: %d, ntrain: %d, ntest: %d, bytes: true}}"
+
+
+def images(channels, side, classes, samples):
+    return NOISE % ([channels, side, side], classes, samples, samples)
+
+
+CIFAR = [images(3, 32, 10, 256)]
+I1K = [images(3, 256, 1000, 128)]
+NOVEL = ["dataset.fallback=/usr/share/common-licenses/GPL-3"]
+
+
+def alexnet(maps, full, batch_norm, dropout=True):
+    """Shapes and parameters: 224 -> 55 -> 27 -> 27 -> 13 -> 13 -> 6."""
+    sides, sizes = (55, 27, 13, 13, 13), (11, 5, 3, 3, 3)
+    shapes, count, before = [], 0, 3
+    for i, (k, side, size) in enumerate(zip(maps, sides, sizes)):
+        shapes.append((k, side, side))
+        count += before * size * size * k + (2 * k if batch_norm else k)
+        if i in (0, 1, 4):
+            shapes.append((k, (side - 3) // 2 + 1, (side - 3) // 2 + 1))
+        before = k
+    before *= 36
+    for _ in range(2):
+        shapes += [(full,)] + [(full,)] * dropout
+        count += before * full + (2 * full if batch_norm else full)
+        before = full
+    return shapes + [(1000,)], count + before * 1000 + 1000
+
+
+def vgg():
+    maps = [64, 64, 128, 128, 256, 256, 512, 512, 512, 512]
+    shapes, count, before, side = [], 0, 3, 224
+    for i, k in enumerate(maps):
+        shapes.append((k, side, side))
+        count += before * 9 * k + 2 * k
+        if i % 2:
+            side //= 2
+            shapes.append((k, side, side))
+        before = k
+    before *= 49
+    for _ in range(2):
+        shapes += [(4096,)] * 2
+        count += before * 4096 + 2 * 4096
+        before = 4096
+    return shapes + [(1000,)], count + before * 1000 + 2 * 1000
+
+
+class Old:
+    """`data`: --set options that take a stand-in for data that nobody has at hand; `train`: options of a short run, or
+    None where a step takes too long for a test; `published`: a result that the original's sources state."""
+
+    def __init__(self, name, original, shapes, parameters, data=(), train=(), published="", missing=""):
+        self.name, self.original, self.shapes, self.parameters = name, original, shapes, parameters
+        self.data, self.train, self.published, self.missing = list(data), train, published, missing
+
+
+SMALL_NET = [(16, 24, 24), (16, 12, 12), (32, 8, 8), (32, 4, 4), (500,), (10,)]
+TOY = [(16, 28, 28), (16, 14, 14), (32, 10, 10), (32, 5, 5), (100,), (2,)]
+TOY_PARAMETERS = 75 * 16 + 2 * 16 + 400 * 32 + 800 * 100 + 100 * 2
+CODER = [784, 1000, 500, 250, 30, 250, 500, 1000, 784]
+OWT = (64, 192, 384, 256, 256)
+FIRST = ["-e", "1"]
+FEW = ["-e", "1", "-z", "8", "--set", "dataset.ntrain=16", "--set", "dataset.ntest=8"]
+
+INVENTORY = [
+    Old("annotated-example", "examples/ANNOTATED_EXAMPLE.yaml", [(2,), (3,)], 4 * 2 + 2 + 2 * 3 + 3,
+        published="train and test 33.33 % wrong after 25 epochs (seed 0)"),
+    Old("autoencoder-mnist-9layer", "examples/autoencoder/mnist-9layer.yaml", [(n,) for n in CODER[1:]],
+        sum(a * b for a, b in zip(CODER, CODER[1:])), train=FIRST),
+    Old("convnet-cifar10-small", "examples/convnet/cifar10-small.yaml",
+        [(16, 28, 28), (16, 14, 14), (32, 10, 10), (32, 5, 5), (500,), (10,)],
+        75 * 16 + 16 + 400 * 32 + 32 + 800 * 500 + 500 * 10, CIFAR, FIRST),
+    Old("convnet-i1k-alexnet-fp16", "examples/convnet/i1k-alexnet-fp16.yaml", *alexnet(OWT, 4096, True), I1K, None),
+    Old("convnet-i1k-alexnet-fp32", "examples/convnet/i1k-alexnet-fp32.yaml", *alexnet(OWT, 4096, True), I1K, None),
+    Old("convnet-i1k-alexnet_micro", "examples/convnet/i1k-alexnet_micro.yaml", *alexnet(OWT, 4096, False), I1K, None),
+    Old("convnet-i1k-vgg-fp16", "examples/convnet/i1k-vgg-fp16.yaml", *vgg(), I1K, None),
+    Old("convnet-mnist-small", "examples/convnet/mnist-small.yaml", SMALL_NET,
+        25 * 16 + 400 * 32 + 512 * 500 + 500 * 10, train=FIRST),
+    Old("convnet-ndsb", "examples/convnet/ndsb.yaml",
+        [(128, 30, 30), (128, 15, 15), (256, 13, 13), (256, 6, 6), (512, 5, 5), (512, 2, 2), (1024,), (1024,), (512,),
+         (512,), (121,)],
+        25 * 128 + 1152 * 256 + 1024 * 512 + 2048 * 1024 + 1024 * 512 + 512 * 121, [images(1, 128, 121, 128)], FEW),
+    Old("convnet-synthetic-sanity_check", "examples/convnet/synthetic-sanity_check.yaml",
+        [(16, 30, 30), (16, 15, 15), (100,), (100,), (2,)],
+        27 * 16 + 3600 * 100 + 100 + 100 * 100 + 100 + 100 * 2,
+        published="53.91 % wrong: 69 of 128 (seed 0, the original's draws)"),
+    Old("mlp-cifar10-branch", "examples/mlp/cifar10-branch.yaml", [(200,), (40,), (10,), (50,), (10,)],
+        3072 * 200 + 200 * 40 + 200 * 10 + 50 * 10, CIFAR, FIRST),
+    Old("mlp-cifar10-small", "examples/mlp/cifar10-small.yaml", [(200,), (10,)], 3072 * 200 + 200 * 10, CIFAR, FIRST),
+    Old("mlp-housing-small", "examples/mlp/housing-small.yaml", [(3,), (1,)], 13 * 3 + 3 * 1,
+        missing="datasets.Housing of neon 0.9 is not taken over"),
+    Old("mlp-iris-hyperopt-small", "examples/mlp/iris-hyperopt-small.yaml", [(2,), (3,)], 4 * 2 + 2 + 2 * 3 + 3),
+    Old("mlp-iris-small", "examples/mlp/iris-small.yaml", [(2,), (3,)], 4 * 2 + 2 + 2 * 3 + 3,
+        published="0 to 26.67 % of the test samples wrong (seeds 0 to 2)"),
+    Old("mlp-mnist-small", "examples/mlp/mnist-small.yaml", [(100,), (10,)], 784 * 100 + 100 * 10, train=FIRST),
+    Old("mlp-mnist-tuned", "examples/mlp/mnist-tuned.yaml", [(2000,), (10,)], 784 * 2000 + 2000 + 2000 * 10 + 10,
+        train=FIRST),
+    Old("recurrent-mobydick-lstm-small", "examples/recurrent/mobydick-lstm-small.yaml", [(5, 64), (5, 96)],
+        4 * (96 * 64 + 64 * 64 + 64) + 64 * 96, NOVEL, FIRST),
+    Old("recurrent-mobydick-rnn-small", "examples/recurrent/mobydick-rnn-small.yaml", [(5, 64), (5, 96)],
+        96 * 64 + 64 * 64 + 64 + 64 * 96, NOVEL, FIRST),
+    Old("test-i1k_alexnet_nano", "tests/tests_yamls/i1k_alexnet_nano.yaml",
+        *alexnet((16, 48, 96, 64, 64), 2048, False), I1K, FEW),
+]
+for each in ("base", "2", "4", "every"):
+    INVENTORY.append(Old("test-i1k_serialize_check_" + each, "tests/tests_yamls/i1k_serialize_check_*.yml",
+                         *alexnet(OWT, 4096, False, dropout=False), I1K, None))
+for each in ("base", "first", "second", "list", "every"):
+    INVENTORY.append(Old("test-toy_serialize_check_" + each, "tests/tests_yamls/toy_serialize_check_*.yml", TOY,
+                         TOY_PARAMETERS))
