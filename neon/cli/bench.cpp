@@ -128,8 +128,8 @@ std::string memory_text(const DeviceOptions& device) {
 
 int run_bench(const CommandLine& line) {
   const std::string& path = only_operand(line);
-  RunOptions options = line.run();
   const OpenedSpec spec = open_spec(line, path);
+  RunOptions options = options_of(line, spec);
   if (!spec.experiment->params.cost)
     fail(ErrorKind::config, path, ": bench times the passes of a net with a cost; this spec trains by a rule");
   const bool asked = choose_backend(line, options, *spec.experiment);

@@ -225,7 +225,7 @@ std::vector<int64_t> class_sizes(const Data& data, const Split& split) {
 int run_data_stats(const CommandLine& line) {
   const std::string path = operands(line, 1)[0];
   const OpenedSpec spec = open_spec_of_data(line, path);
-  Data data = load_data(*spec.experiment, line.run(), spec.folder);
+  Data data = load_data(*spec.experiment, options_of(line, spec), spec.folder);
   print_result(text(data.source, ": samples ", data.sample, " of ", name_of(data.train.dtype())));
   const std::pair<const char*, const Split*> splits[] = {
       {"train", &data.train}, {"validation", &data.validation}, {"test", &data.test}};
@@ -313,7 +313,7 @@ int run_data_preview(const CommandLine& line) {
     fail(ErrorKind::config, in_quotes(given[1]), ": the preview is a PNG file; give a name that ends with .png");
   if (!line.of_verb.overwrite) check_preview_place(given[1]);
   const OpenedSpec spec = open_spec_of_data(line, given[0]);
-  const Data data = load_data(*spec.experiment, line.run(), spec.folder);
+  const Data data = load_data(*spec.experiment, options_of(line, spec), spec.folder);
   const std::string shown = spec.experiment->placing(
       [&] { return write_preview(*spec.experiment, data, line.run(), line.of_verb.count, given[1]); });
   print_result(text("wrote ", given[1], ": ", shown));

@@ -2,7 +2,6 @@
 
 #include "neon/core/error.h"
 #include "neon/spec/comments.h"
-#include "neon/spec/comments.h"
 #include "neon/spec/document.h"
 #include "neon/spec/notation.h"
 #include "neon/spec/old/old_translation.h"

@@ -25,7 +25,8 @@ void check_ranks(const RunSetup& setup, const Position& position) {
   options.save_path.clear(), options.output_file.clear(), options.log_file.clear();  // of rank 0 alone
   options.progress_bar = true;
   options.device_id = 0;
-  options.history = options.serialize = 1;
+  options.serialize = {};
+  options.history = 1;
   check_alike(ranks, "spec and options", setup.experiment.resolved(options).to_string(), false);
   check_alike(ranks, "place to begin at",
               text("step ", position.step, " of a run with seed ", position.seed, " and batches of ", setup.step.batch),
