@@ -59,8 +59,7 @@ def layers():
         result["inference"] = (infer or train)(tx, **more, **p).detach().numpy()
         cases.append(result)
 
-    w, b = draw("W", (3, 4)), draw("b", 3)
-    init = "GlorotUniform"
+    w, b, init = draw("W", (3, 4)), draw("b", 3), "GlorotUniform"
     case({"Linear": {"nout": 3, "init": init}}, x, lambda x, **p: x @ p["L/W"].T, **{"L/W": w})
     case({"Linear": {"nout": 2, "init": init}}, maps, lambda x, **p: x.flatten(1) @ p["L/W"].T,
          **{"L/W": draw("W", (2, 8))})
