@@ -42,7 +42,16 @@ Expr LayerContext::stored_parameter(Parameter p) {
 
 Expr LayerContext::state(const std::string& name, const Shape& shape, double fill) {
   if (!again) states.push_back({name, shape, fill});
-  return {graph, graph.variable(name, arithmetic_dtype, shape)};
+  const Expr stored(graph, graph.variable(name, arithmetic_dtype, shape));
+  for (const Assignment& a : state_updates)
+    if (again && a.variable == stored.value()) return {graph, a.value};
+  return stored;
+}
+
+void LayerContext::update_state(Expr state, Expr value) {
+  for (Assignment& a : state_updates)
+    if (a.value == state.value()) return void(a.value = value);
+  state_updates.push_back({state, value, {}});
 }
 
 Expr draw_for_samples(LayerContext& context, const Shape& shape, const std::string& stream) {

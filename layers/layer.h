@@ -19,6 +19,7 @@ struct Parameter {
   std::string layer = {};        // "Affine_0", or the part's own name: "Affine_0_bias"
   std::string layer_class = {};  // "Linear", "Bias", "BatchNorm": what MultiOptimizer may name
   std::string owner = {};        // "Affine_0": the layer of the spec, which asked for it
+  double clip = 0;               // above 0: the largest element after an update
   Shape shape = {};
   const Initializer* initializer = nullptr;  // null: every element begins as `fill`
   double fill = 0;
@@ -138,9 +139,10 @@ class LayerContext {
   void name_part(const std::string& part, const std::string& given) {
     if (!given.empty()) part_names_[part] = given;
   }
-  // A state of this layer, in arithmetic_dtype, and what it becomes after a training step.
+  // A state of this layer, in arithmetic_dtype, and what it becomes after a training step. To a layer that describes
+  // itself again, the state is what the time before has made of it.
   Expr state(const std::string& name, const Shape& shape, double fill);
-  void update_state(Expr state, Expr value) { state_updates.push_back({state, value, {}}); }
+  void update_state(Expr state, Expr value);
   // A state (N,...) that the layer kept of the batch before, in which each stream had the piece before this one: 0
   // where streams begin, and always without streams.
   Expr carried(const std::string& name, DType type, const Shape& shape);

@@ -28,7 +28,8 @@ struct Chain {
   std::vector<Link> links;
 };
 
-class Seq2Seq;  // seq2seq.h
+class Seq2Seq;                // seq2seq.h
+class GenerativeAdversarial;  // adversarial.h
 
 class Container : public Layer {
  public:
@@ -39,6 +40,8 @@ class Container : public Layer {
   virtual bool begins_at_nodes() const { return false; }
   // This as an encoder and a decoder, which the network runs one after the other; null for other containers.
   virtual const Seq2Seq* seq2seq() const { return nullptr; }
+  // This as a generator and a discriminator; null for other containers.
+  virtual const GenerativeAdversarial* adversarial() const { return nullptr; }
   // The input of a branch's first layer; a container may scale its gradient.
   virtual Expr enter(size_t branch, Expr x) const {
     (void)branch;

@@ -28,6 +28,12 @@ void for_each_layer(const Chain& chain, auto&& see) {
 
 }  // namespace
 
+std::vector<std::string> Network::names_in_branch(size_t branch) const {
+  std::vector<std::string> out;
+  for_each_layer(last().layer->container()->branches()[branch], [&](const Link& link) { out.push_back(link.name); });
+  return out;
+}
+
 int64_t Network::layer_count() const {
   int64_t count = 0;
   for_each_layer(chain_, [&](const Link&) { ++count; });

@@ -33,6 +33,13 @@ class Network {
   // The same without the last layer: x in the order of axes that the last layer takes.
   Expr forward_to_last(LayerContext& context, Expr x) const;
   const Link& last() const { return chain_.links.back(); }
+  // The samples x with their channels last; a branch of the last layer by itself, on such an x.
+  Expr images_in(LayerContext& context, Expr x) const;
+  Expr forward_branch(LayerContext& context, size_t branch, Expr x) const;
+  // Whether the last layer is the only one.
+  bool is_single() const { return chain_.links.size() == 1; }
+  // The names of the layers in that branch.
+  std::vector<std::string> names_in_branch(size_t branch) const;
 
   // Those in containers are counted, containers are not.
   int64_t layer_count() const;

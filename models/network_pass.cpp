@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "backends/graph/flops.h"
+#include "models/adversarial.h"
 #include "models/network.h"
 #include "models/seq2seq.h"
 
@@ -34,7 +35,8 @@ class Pass {
       const size_t row = begin_row(link, depth, branch);
       const size_t parameters_before = context_.parameters.size();
       Container* container = link.layer->container();
-      if (container && container->seq2seq()) x = translated(link, *container->seq2seq(), inputs[0], shapes, depth);
+      if (container && container->adversarial()) x = judged(link, *container->adversarial(), inputs[0], shapes, depth);
+      else if (container && container->seq2seq()) x = translated(link, *container->seq2seq(), inputs[0], shapes, depth);
       else if (container) x = merged(link, *container, inputs, shapes, depth);
       else x = guarded(link, shapes, [&] { return described(link, inputs); });
       outputs_.emplace(link.name, x);  // a branch that begins at a node leaves it as it is, for the branches after it
@@ -89,6 +91,15 @@ class Pass {
     const Expr y = guarded(link, shapes, [&] { return container.merge(context_, outputs); });
     keep_steps(context_, outputs[0], y);
     return y;
+  }
+
+  // The discriminator's outputs for x. The generator describes itself, too, so that a checkpoint's arrays all have a
+  // place.
+  Expr judged(const Link& link, const GenerativeAdversarial& layer, Expr x, const std::string& shapes, int depth) {
+    const Expr noise = layer.noise(context_, link.name, x.shape()[0]);
+    run(layer.generator(), noise, text(context_.sample_shape(noise), kArrow, link.name, " generator"), depth + 1, 1);
+    return run(layer.discriminator(), context_.channels_last(x), text(shapes, kArrow, link.name, " discriminator"),
+               depth + 1, 2);
   }
 
   // The outputs (N,L,K) of a decoder for the labels of the targets, or, where these are not known, for its own.
@@ -214,6 +225,16 @@ Expr Network::forward_to_last(LayerContext& context, Expr x) const {
   Pass pass(context, nullptr);
   pass.know(kDataName, x);
   return pass.run(before, x, context.sample_shape(x).to_string());
+}
+
+Expr Network::forward_branch(LayerContext& context, size_t branch, Expr x) const {
+  Pass pass(context, nullptr);
+  return pass.run(last().layer->container()->branches()[branch], x, context.sample_shape(x).to_string(), 1);
+}
+
+Expr Network::images_in(LayerContext& context, Expr x) const {
+  mark_data(context, x);
+  return context.channels_last(x);
 }
 
 Expr Network::forward(LayerContext& context, Expr x, std::vector<LayerRow>* rows) const {

@@ -38,10 +38,14 @@ class Rule {
     Expr cost, objective;
   };
   virtual Step step(const RuleBatch& batch) const = 0;
-  // Whether this player's gradient trains the parameter.
-  virtual bool trains(int player, const Parameter& parameter) const {
-    (void)player, (void)parameter;
-    return true;
+  // The branch of the last layer that this player trains; -1: all layers. The largest element of its weights; 0: any.
+  virtual int branch_of(int player) const {
+    (void)player;
+    return -1;
+  }
+  virtual double clamp(int player) const {
+    (void)player;
+    return 0;
   }
   // In an evaluation: the net's outputs, the cost of each sample (N,1), and a number of each sample (N,1) for each of
   // results(), whose means are reported.

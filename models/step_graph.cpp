@@ -69,7 +69,13 @@ Rule::Step rule_pass(StepGraph& step, LayerContext& context, const Network& netw
                                     options.streams > 0 ? options.streams : options.batch, options.player});
   step.parameters = context.parameters;
   step.states = context.states;
-  for (Parameter& p : step.parameters) p.trained = p.trained && rule.trains(options.player, p);
+  const int branch = rule.branch_of(options.player);
+  if (branch < 0) return out;
+  const std::vector<std::string> names = network.names_in_branch(size_t(branch));
+  for (Parameter& p : step.parameters) {
+    p.trained = p.trained && std::ranges::count(names, p.owner);
+    p.clip = rule.clamp(options.player);
+  }
   return out;
 }
 

@@ -137,7 +137,8 @@ class Updater {
     }
     UpdateContext context(graph, p.name, weight, gradient, rate, recorded("update"), recorded("epoch"), guard_);
     Expr updated = rule.update(context);
-    if (const double given = rule.common.param_clip_value; given > 0) {
+    const double general = rule.common.param_clip_value;
+    if (const double given = p.clip > 0 && (general == 0 || p.clip < general) ? p.clip : general; given > 0) {
       const double limit = options_.rounding > 0 ? of_kept_bits(given, options_.rounding) : given;
       updated = maximum(minimum(updated, limit), -limit);
     }

@@ -66,6 +66,9 @@ void Experiment::make_phases(const Setting& root, Problems& problems) {
     for (const TrainedPhase& phase : phases_) params.epochs += phase.epochs;
   }
   for (const TrainedPhase& phase : phases_)
+    if (phase.source.rule && phase.source.rule->players() > 1 && params.accumulate > 1)
+      problems.add(root, "accumulate is for one player; a rule with two has turns of its own, leave accumulate out");
+  for (const TrainedPhase& phase : phases_)
     if (phase.source.rule && phase.network && problems.lines().empty())
       if (const std::string line = phase.source.rule->objection(*phase.network); !line.empty())
         problems.add(phase.of_spec ? *given("rule") : *given("phases"), line);

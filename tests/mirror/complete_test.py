@@ -22,7 +22,7 @@ LEFT_OUT = {
     "random by itself, so no formula gives its values": ["Dropout", "RReLU"],
     "another name or form of one that is drawn": ["BatchNormAutodiff", "Convolution", "Deconvolution", "GeneralizedCost",
                                                   "Linear", "RectLeaky", "Repeat", "Sequential"],
-    "a test of its own carries its training out again": ["RBM"],
+    "a test of its own carries its training out again": ["GenerativeAdversarial", "RBM"],
     "a step, which the last bit of its input turns": ["Sign"],
     "golden cases alone test it": ["CTC", "DataTransform", "Embedding", "GeneralizedCostMask", "Normalizer", "OneHot", "PixelwiseSoftmax",
                                     "RoiPooling", "Seq2Seq"],
