@@ -10,7 +10,7 @@ namespace {
 constexpr int kDiscriminator = 0, kGenerator = 1;
 // The branches of the layer.
 constexpr size_t kGeneratorBranch = 0, kDiscriminatorBranch = 1;
-// Of the Wasserstein schedule: the generator's first moves, and one of so many, wait for so many of the critic's.
+// The Wasserstein schedule: the generator's first moves, and one of so many, wait for so many of the critic's.
 constexpr int64_t kFirstMoves = 25, kEvery = 500, kCriticsMoves = 100;
 
 struct AdversarialParams {

@@ -1,5 +1,7 @@
 #include "models/generation.h"
 
+#include "models/adversarial.h"
+
 namespace neon {
 
 StepGraph generation_graph(const Network& network, const DataLayout& data, const GenerationSteps& asked,
@@ -26,6 +28,22 @@ StepGraph generation_graph(const Network& network, const DataLayout& data, const
   const DType dtype = options.dtype == DType::f64 ? DType::f64 : DType::f32;
   graph.output("y", reshape(cast(y, dtype), {options.batch * steps, data.tokens}));
   for (const Assignment& a : context.carried_updates) graph.assign(a.variable, a.value);
+  step.parameters = context.parameters;
+  step.states = context.states;
+  return step;
+}
+
+StepGraph made_samples_graph(const Network& network, const DataLayout& data, const StepOptions& options) {
+  StepGraph step;
+  Graph& graph = step.graph;
+  LayerContext context(graph, false, options.dtype, options.seed, options.rounding == 0);
+  context.caffe = options.caffe;
+  const Link& link = network.last();
+  const Expr noise = link.layer->container()->adversarial()->noise(context, link.name, options.batch);
+  Expr made = network.forward_branch(context, 0, noise);
+  if (data.sample.rank() == 3) made = reshape(made, {options.batch, data.sample[1], data.sample[2], data.sample[0]});
+  network.forward_branch(context, 1, made);  // its arrays are in the checkpoint, too
+  graph.output("x", cast(made, compute_type(options.dtype)));
   step.parameters = context.parameters;
   step.states = context.states;
   return step;

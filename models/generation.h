@@ -19,4 +19,8 @@ struct GenerationSteps {
 StepGraph generation_graph(const Network& network, const DataLayout& data, const GenerationSteps& steps,
                            const StepOptions& options);
 
+// Samples that the generator of an adversarial net makes of new noise: output x (N,H,W,C), or (N, ...), in f32 or f64.
+// With it come all arrays of the net, as parameters and states.
+StepGraph made_samples_graph(const Network& network, const DataLayout& data, const StepOptions& options);
+
 }  // namespace neon

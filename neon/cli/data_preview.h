@@ -7,9 +7,6 @@
 
 namespace neon {
 
-// Throws a data error if a file of that name is there that is no preview: it may be an image of the data set.
-void check_preview_place(const std::string& path);
-
 // The first `count` images that training sees, or those of the first batch, at most 64, as one PNG: in the order of the
 // first epoch, and as its steps augment them. Says what is shown. A config error for samples that are no images of 1 or
 // 3 channels, and for more images than an epoch has.

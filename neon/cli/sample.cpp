@@ -1,4 +1,5 @@
 // neon sample CHECKPOINT: a text that the net goes on with, printed as it comes.
+#include "neon/cli/sample_made.h"
 #include "neon/cli/session.h"
 #include "neon/cli/stored_data.h"
 #include "neon/cli/verb.h"
@@ -38,8 +39,8 @@ class TextPrinter {
 
 class Sampling {
  public:
-  Sampling(const CommandLine& line, const std::string& path)
-      : line_(line), opened_(open_checkpoint(line, path)), tokenizer_(vocabulary(path)) {
+  Sampling(const CommandLine& line, const OpenedRun& opened, const std::string& path)
+      : line_(line), opened_(opened), tokenizer_(vocabulary(path)) {
     check_caffe(line, opened_, path);
     const TensorFile weights = sound_weights(opened_, path);
     RunOptions options = options_of(line, opened_), asked = line.run();
@@ -119,7 +120,7 @@ class Sampling {
   }
 
   const CommandLine& line_;
-  const OpenedRun opened_;
+  const OpenedRun& opened_;
   const Tokenizer tokenizer_;
   Variables variables_;
   std::unique_ptr<Generator> generator_;
@@ -132,13 +133,24 @@ int run_sample(const CommandLine& line) {
   if (line.of_verb.beam > 1 && (line.of_verb.temperature != 1 || line.of_verb.top_k || line.of_verb.top_p != 1))
     fail(ErrorKind::config,
          "option --beam finds the likeliest text and draws nothing; leave out --temperature, --top_k ", "and --top_p");
-  Sampling(line, only_operand(line)).run();
+  const bool draws = line.operands.size() == 2;
+  const std::string& path = draws ? line.operands[0] : only_operand(line);
+  const OpenedRun opened = open_checkpoint(line, path);
+  const bool makes = makes_samples(opened);
+  if (makes && !draws)
+    fail(ErrorKind::config, path, ": its net makes samples; give a PNG file for them, as in neon sample ",
+         shell_word(path), " samples.png");
+  if (draws && !makes)
+    fail(ErrorKind::config, path, ": its net has no generator, so it makes no images; leave ",
+         in_quotes(line.operands[1]), " out");
+  if (makes) print_result(draw_made_samples(line, opened, path, line.operands[1]));
+  else Sampling(line, opened, path).run();
   return 0;
 }
 
 }  // namespace
 
-NEON_VERB(run_sample, "sample", 82, takes_device | takes_seed | computes, "CHECKPOINT",
-          "print a text that a net trained on texts goes on with");
+NEON_VERB(run_sample, "sample", 82, takes_device | takes_seed | computes, "CHECKPOINT [PNG]",
+          "print a text that a net trained on texts goes on with, or draw images that a generator makes");
 
 }  // namespace neon

@@ -82,6 +82,8 @@ EXPECTED = {
     "mlp/mnist-branch": (MNIST, 784 * 100 + 3200 + 512 + 160 + 1600 + 160 + 256 + 160),
     "mlp/mnist-merge": (MNIST, 2 * (784 * 100 + 10000) + 2000),
     "mlp/fashion-tuned": (MNIST, 784 * 1000 + 1000 + 1001000 + 10010),
+    "gan/mnist-dcgan": (MNIST, 9 * 2 * 32 + 64 + 16 * 32 * 16 + 32 + 16 * 16 + 16 * 16 + 16 * 16 * 32 + 64 + 49 * 32),
+    "gan/mnist-wgan": (MNIST, 128 * 3136 + 2 * 3136 + 16 * 64 * 32 + 64 + 16 * 32 + 16 * 32 + 16 * 32 * 64 + 128 + 49 * 64),
     "rbm/mnist-rbm": (MNIST, 784 * 500 + 500 + 784),
     "rbm/mnist-dbn": (MNIST, 784 * 500 + 500 + 784 + 500 * 250 + 250 + 500 + 2510),
     "recurrent/mnist-rows": (MNIST, 4 * 128 * (28 + 128 + 1) + 1290)}
@@ -132,7 +134,8 @@ def noise(name, samples):
 # For want of their data, or of the hours.
 UNMEASURED = {*TIMED_SEQUENCES, "text/imdb-lstm", "text/ptb-words", "convnet/cifar10-allcnn",
               "convnet/cifar10-msra", "convnet/i1k-alexnet-lrn", "mlp/mnist-branch", "mlp/mnist-merge",
-              "mlp/mnist-small", "rbm/mnist-dbn", "rbm/mnist-rbm"}
+              "mlp/mnist-small", "gan/mnist-dcgan", "gan/mnist-wgan", "rbm/mnist-dbn",
+              "rbm/mnist-rbm"}
 
 
 # Files of tokens are the user's own; those of the example are as large as its net.
@@ -183,7 +186,8 @@ class Examples(support.Case):
         for name in ("autoencoder/conv", "autoencoder/mnist-9layer", "convnet/cifar10-small", "convnet/cifar10-conv",
                      "convnet/cifar10-allcnn", "convnet/cifar10-fast", "convnet/cifar10-msra", "convnet/cifar10-resnet",
                      "convnet/mnist-small", "convnet/synthetic", "mlp/cifar10-branch",
-                     "mlp/mnist-branch", "mlp/mnist-merge", "rbm/mnist-rbm", "rbm/mnist-dbn"):
+                     "mlp/mnist-branch", "mlp/mnist-merge", "rbm/mnist-rbm", "rbm/mnist-dbn",
+                     "gan/mnist-dcgan", "gan/mnist-wgan"):
             self.neon(os.path.join(EXAMPLES, name + ".yaml"), "--set", noise(name, 32), "-z", "16", "-e", "1")
 
     def test_sequences_train(self):

@@ -6,7 +6,9 @@ weights, the running statistics of batch norm.
 """
 import json
 import pathlib
+import struct
 import sys
+import zlib
 
 import h5py
 import numpy as np
@@ -20,6 +22,24 @@ from rules import Rule
 
 SEED, BATCH, STEPS, NOISE, UNITS, PIXELS = 7, 8, 20, 3, 6, 9
 RHO, EPS = 0.9, 1e-3
+
+
+def gray_pixels(content):
+    """Pixels (H, W) of a gray PNG of 8 bits without interlacing."""
+    width, height = struct.unpack(">II", content[16:24])
+    data, at = b"", 8
+    while at < len(content):
+        length, kind = struct.unpack(">I4s", content[at:at + 8])
+        data += content[at + 8:at + 8 + length] if kind == b"IDAT" else b""
+        at += length + 12
+    out = np.zeros((height + 1, width + 1), int)
+    for y, (filtering, *line) in enumerate(np.frombuffer(zlib.decompress(data), np.uint8).reshape(height, 1 + width).tolist(), 1):
+        for x, byte in enumerate(line, 1):
+            a, b, c = out[y, x - 1], out[y - 1, x], out[y - 1, x - 1]
+            guess = a + b - c
+            paeth = min((abs(guess - a), 0, a), (abs(guess - b), 1, b), (abs(guess - c), 2, c))[2]
+            out[y, x] = (byte + (0, a, b, (a + b) // 2, paeth)[filtering]) % 256
+    return out[1:, 1:]
 
 
 class Half:
@@ -163,6 +183,27 @@ class Adversarial(support.Case):
         for name, values in whole.items():
             self.assertEqual(values.tobytes(), rest[name][2], name)
         self.assertLessEqual(max(abs(whole["d1/W"]).max(), abs(whole["d2/W"]).max()), 0.1)
+
+    def test_a_sheet_has_what_the_generator_makes(self):
+        game, found = self.train({"func": "modified"}, {"Adam": {}}, "normal", 1)
+        self.assertEqual(self.neon("sample", "m.safetensors", "made.png", "--count", "5", "-r", str(SEED)).out,
+                         f"wrote made.png: 5 images of (1, 3, 3), seed {SEED}\n")
+        for half in game.made, game.judge:
+            half.p = {name: found[half.name + name] for name in half.p}
+            half.mean, half.variance = found[half.name + "1_bnorm/gmean"], found[half.name + "1_bnorm/gvar"]
+        images, _ = game.made.forward(game.noise(0, 5), False, True)
+        images = images.reshape(5, 3, 3)
+        sheet = gray_pixels(self.read("made.png"))
+        self.assertEqual(sheet.shape, (3 + 4, 5 * 5 + 2))  # a gap of 2 around each
+        expected = np.rint(255 * (images - images.min()) / (images.max() - images.min()))
+        for i in range(5):
+            off = np.abs(sheet[2:5, 2 + 5 * i:5 + 5 * i].astype(float) - expected[i]).max()
+            self.assertLessEqual(off, 1)
+        self.neon("sample", "m.safetensors", "made.png", "-r", "8")  # a preview may be replaced
+        self.refused(2, "sample", "m.safetensors", says="its net makes samples; give a PNG file for them")
+        self.refused(2, "sample", "m.safetensors", "made.jpg", says="give a name that ends with .png")
+        self.write("mine.png", self.read("made.png")[:-60])
+        self.refused(3, "sample", "m.safetensors", "mine.png", says="exists and is no preview")
 
     def test_what_does_not_fit_is_refused(self):
         head = "dataset: Iris\noptimizer: {SGD: {learning_rate: 0.1}}\nrule: Adversarial\nbatch_size: 32\n"
