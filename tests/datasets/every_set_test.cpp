@@ -31,6 +31,9 @@ std::vector<Case> cases_of_sequences(const TempDir& dir) {
   dir.write("shakespeare/tinyshakespeare.txt", lines(10));
   dir.write("enwik8/enwik8", lines(40));
   dir.write("MOBYDICK/pg2701.txt", lines(80));
+  std::string houses;
+  for (int i = 0; i < 20 * 14; ++i) houses += text(i % 14 ? " " : "\n ", i, ".5");
+  dir.write("Housing/housing.data", houses);
   dir.write("ptb/ptb.train.txt", " to be or\n not to be \n");
   dir.write("ptb/ptb.valid.txt", " to be \n");
   dir.write("ptb/ptb.test.txt", " be not \n");
@@ -51,6 +54,7 @@ std::vector<Case> cases_of_sequences(const TempDir& dir) {
           {"Shakespeare", {{"steps", "4"}}},
           {"PTB", {{"steps", "2"}}},
           {"MobyDick", {{"steps", "4"}}},
+          {"Housing", {}},
           {"HutterPrize", {{"steps", "4"}}},
           {"TextClasses", {{"path", dir / "reviews"}, {"steps", "3"}}},
           {"IMDB", {{"steps", "3"}}},

@@ -147,8 +147,9 @@ TEST_CASE("0.9: nothing unknown is passed over") {
   CHECK_THAT(parts.error(), Contains("'my.Layer' is no class of neon 0.9; a class of one's own in Python"));
   parts.layers = "!obj:transforms.Tanh {},";
   CHECK_THAT(parts.error(), Contains("expected a layer, found transforms.Tanh, an activation"));
-  parts.layers = "!obj:layers.RBMLayer {nout: 3},";
-  CHECK_THAT(parts.error(), Contains("layers.RBMLayer of neon 0.9 is not taken over; the nearest is"));
+  parts.init = "!obj:params.IdentityValGen {}";
+  parts.layers = "!obj:layers.FCLayer {nout: 3, weight_init: *w},";
+  CHECK_THAT(parts.error(), Contains("params.IdentityValGen of neon 0.9 is not taken over; the nearest is"));
   parts = {};
   parts.data = "nout: 785";
   CHECK_THAT(parts.error(), Contains("o.yaml:6:5: the data layer is for 785 numbers a sample, the data set has 784"));
@@ -193,4 +194,22 @@ TEST_CASE("a converted file keeps comments and anchors, and reads back as the sa
   const Spec again = spec_from_text(written, "n.yaml");
   CHECK(again.notation == "native");
   CHECK(same_tree(again.root, spec.root));
+}
+
+TEST_CASE("0.9: Boltzmann machines and belief nets") {
+  const auto root = [](const std::string& model) {
+    const std::string rbm = "!obj:layers.RBMLayer {name: ";
+    return spec_from_text("!obj:experiments.FitExperiment {dataset: !obj:datasets.MNIST {}, model: !obj:models." +
+                              model + " {num_epochs: 2, batch_size: 10, layers: [!obj:layers.DataLayer {nout: 784}, " +
+                              rbm + "a, nin: 784, nout: 50}, " + rbm + "b, nout: 20}]}}",
+                          "o.yaml")
+        .root;
+  };
+  const Setting net = root("DBN");
+  CHECK(net.find("rule")->to_string() == "ContrastiveDivergence");
+  CHECK(net.find("phases")->to_string() ==
+        "[{name: machine 1, epochs: 2, layers: [{RBM: {name: a, nout: 50, init: {Gaussian: {scale: 0.01}}}}]}, {name: "
+        "machine 2, epochs: 2}]");
+  CHECK(!net.find("epochs"));
+  CHECK(root("RBM").find("epochs")->to_string() == "2");
 }

@@ -87,6 +87,13 @@ void finish_toy(OldTranslation& t, const OldObject& object, OldResult& out) {
   check_old_shape(t, {3, 32, 32});
 }
 
+void finish_housing(OldTranslation& t, const OldObject& object, OldResult& out) {
+  finish_old_dataset(t, object, out);
+  const double percent = t.number_of(object, "test_pct", 0);
+  out.set("test", Setting::scalar(number(percent / 100), object.where_of("test_pct")));
+  check_old_shape(t, {13});
+}
+
 const OldClasses datasets(std::vector<OldClass>{
     {"datasets.MNIST", "data set", "MNIST",
      old_dataset_keys({old_idle("num_test_sample", "all 10,000 test samples are used")}), finish_mnist},
@@ -97,6 +104,7 @@ const OldClasses datasets(std::vector<OldClass>{
      old_dataset_keys({required(old_value("ntrain")), required(old_value("ntest")), required(old_read("nin")),
                        required(old_value("nout"))}),
      finish_uniform},
+    {"datasets.Housing", "data set", "Housing", old_dataset_keys({old_read("test_pct")}), finish_housing},
     {"datasets.ToyImages", "data set", "ToyImages", old_dataset_keys({}), finish_toy},
 });
 

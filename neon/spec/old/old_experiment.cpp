@@ -112,8 +112,8 @@ void translate_datatype(OldTranslation& t, Setting& root) {
 
 // As the guide writes specs.
 void order_keys(Setting& root) {
-  static const std::vector<std::string> order = {"dataset", "augment",   "normalize", "layers",
-                                                 "cost",    "optimizer", "metrics",   "batch_size",
+  static const std::vector<std::string> order = {"dataset", "augment",   "normalize", "layers",  "cost",
+                                                 "rule",    "optimizer", "phases",    "metrics", "batch_size",
                                                  "epochs",  "shuffle",   "rng_seed",  "datatype"};
   std::ranges::stable_sort(root.entries, {},
                            [](const auto& e) { return std::ranges::find(order, e.key) - order.begin(); });

@@ -6,12 +6,9 @@ namespace neon {
 namespace {
 
 const OldClasses missing(std::vector<OldMissing>{
-    {"models.RBM", "the nearest is an autoencoder: models.MLP with a CostLayer of ref_label: output"},
-    {"models.DBN", "the nearest is an autoencoder: models.MLP with a CostLayer of ref_label: output"},
     {"models.Autoencoder", "0.9 could not run it any more; write models.MLP with a CostLayer of ref_label: output"},
     {"models.Balance", "the nearest is models.MLP with a BranchLayer"},
     {"models.BalanceMP", "the nearest is models.MLP with a BranchLayer"},
-    {"layers.RBMLayer", "the nearest is layers.FCLayer"},
     {"transforms.XCovariance", "the nearest is transforms.SumSquaredDiffs"},
     {"params.IdentityValGen", "the nearest is params.OrthoNormalizedValGen; IdentityInit of neon freezes the layer"},
     {"experiments.GradientChecker", "neon's gradients are derived from one rule for each op, which its tests check"},
@@ -20,7 +17,6 @@ const OldClasses missing(std::vector<OldMissing>{
     {"experiments.WriteErrorToFile", "0.9 named it, but did not have it; -o FILE writes results"},
     {"datasets.DelimFiles", "0.9 read live samples from shared memory with it; the nearest is CSV"},
     {"datasets.SPARSENET", "the nearest is NPY with patches of one's own"},
-    {"datasets.Housing", "the nearest is CSV: {path: housing.csv, task: regression}"},
     {"backends.GPU", "choose the device with -b gpu"},
     {"backends.MGPU", "choose the device with -b gpu"},
 });

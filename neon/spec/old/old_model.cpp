@@ -91,7 +91,9 @@ Setting checkpoint_name(const OldNode& path) {
   return out;
 }
 
-void translate_saving(OldTranslation& t, const OldObject& model) {
+}  // namespace
+
+void translate_old_saving(OldTranslation& t, const OldObject& model) {
   const auto path = model.find("serialized_path"), from = model.find("deserialized_path");
   if (path && path->is_scalar()) {
     const Setting name = checkpoint_name(*path);
@@ -118,11 +120,9 @@ void translate_saving(OldTranslation& t, const OldObject& model) {
   }
 }
 
-}  // namespace
-
 void finish_old_model(OldTranslation& t, const OldObject& object, OldResult& out) {
   if (const auto layers = object.find("layers")) translate_layers(t, *layers, out);
-  translate_saving(t, object);
+  translate_old_saving(t, object);
   if (!out.params.find("epochs")) t.problem(object.node.where(), "the model needs 'num_epochs'");
   t.remark(object.where_of("batch_size"),
            "samples that fill no whole batch are trained and tested, too; 0.9 left them out");

@@ -6,6 +6,8 @@ namespace neon {
 
 // Keys of every model that is a list of layers, beside the given.
 OldKeys old_model_keys(OldKeys own);
+// Names of checkpoints, and when they are written.
+void translate_old_saving(OldTranslation& t, const OldObject& model);
 // Layers, cost, optimizer, checkpoints and epochs.
 void finish_old_model(OldTranslation& t, const OldObject& object, OldResult& out);
 

@@ -1,0 +1,80 @@
+// Boltzmann machines and belief nets of neon 0.9.
+#include "neon/spec/old/old_model.h"
+
+namespace neon {
+
+namespace {
+
+void finish_machine(OldTranslation& t, const OldObject& object, OldResult& out) {
+  std::erase_if(out.params.entries, [](const auto& entry) { return entry.key == "activation"; });
+  finish_old_weights(t, object, out, true);
+  std::erase_if(out.params.entries, [](const auto& entry) { return entry.key == "batch_norm"; });
+  t.remark(object.node.where(),
+           "an RBM has biases of visible and hidden units, which begin at 0 unless bias_init is given");
+}
+
+// The layers of a list; one for the data and one for a cost may stand around the machines.
+Setting machines(OldTranslation& t, const OldNode& list) {
+  Setting out = Setting::list({}, list.where());
+  const std::vector<OldNode> nodes = list.items();
+  for (const OldNode& node : nodes) {
+    const OldClass* const kind = find_old_class(old_class_name(node.tag()));
+    const std::string_view category = kind ? kind->category : "layer";
+    if (category == "cost layer") {
+      t.remark(node.where(), "the cost layer is left out: contrastive divergence trains without a cost");
+      continue;
+    }
+    Setting layer = t.object(node, category == "data layer" ? category : "layer");
+    if (!layer.is_null()) out.items.push_back(std::move(layer));
+  }
+  if (out.items.empty()) t.problem(list.where(), "layers: expected at least one layers.RBMLayer");
+  return out;
+}
+
+void finish_rbm(OldTranslation& t, const OldObject& object, OldResult& out) {
+  const Location where = object.node.where();
+  if (const auto list = object.find("layers")) out.set("layers", machines(t, *list), list->where());
+  out.set("rule", Setting::scalar("ContrastiveDivergence", where));
+  out.set("optimizer", t.rules.optimizer(where));
+  translate_old_saving(t, object);
+  t.remark(where,
+           "contrastive divergence with one step of Gibbs sampling, as 0.9 meant it; 0.9 could not run it from a file");
+}
+
+// One phase for each machine, over those below it.
+void finish_dbn(OldTranslation& t, const OldObject& object, OldResult& out) {
+  finish_rbm(t, object, out);
+  const Setting* const layers = out.params.find("layers");
+  const Setting* const epochs = out.params.find("epochs");
+  if (!layers || !epochs) return;
+  const Location where = layers->where;
+  Setting phases = Setting::list({}, where);
+  for (size_t i = 0; i < layers->items.size(); ++i) {
+    std::vector<Setting::Entry> phase = {{"name", Setting::scalar(text("machine ", i + 1), where), where},
+                                         {"epochs", *epochs, epochs->where}};
+    if (i + 1 < layers->items.size()) {
+      const auto end = layers->items.begin() + std::ptrdiff_t(i) + 1;
+      phase.push_back({"layers", Setting::list({layers->items.begin(), end}, where), where});
+    }
+    phases.items.push_back(Setting::map(std::move(phase), where));
+  }
+  std::erase_if(out.params.entries, [](const auto& entry) { return entry.key == "epochs"; });
+  out.set("phases", std::move(phases));
+  t.remark(where,
+           "a belief net: the machines are trained one after the other; 0.9 had no phase that tunes the whole net");
+}
+
+const OldClasses unsupervised(std::vector<OldClass>{
+    {"layers.RBMLayer", "layer", "RBM",
+     old_weight_keys({required(old_value("nout")), old_idle("nin", "shapes follow from the layers")}), finish_machine},
+    {"models.RBM", "model", "RBM",
+     old_model_keys({old_idle("cost", "contrastive divergence trains without a cost"),
+                     old_idle("temp_dtype", "sums have the type of the net")}),
+     finish_rbm},
+    {"models.DBN", "model", "DBN", old_model_keys({old_idle("cost", "contrastive divergence trains without a cost")}),
+     finish_dbn},
+});
+
+}  // namespace
+
+}  // namespace neon
