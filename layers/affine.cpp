@@ -12,6 +12,7 @@ struct AffineParams : PartNames {
   Made<Initializer> bias;
   bool batch_norm = false;
   Made<Activation> activation;
+  bool transpose = false;
   std::string linear_name;
   static void describe(auto&& p) {
     p("nout", &AffineParams::nout, "Number of outputs of a sample; classes: as many as the data set has classes.",
@@ -24,6 +25,7 @@ struct AffineParams : PartNames {
       "Normalises each output over the batch before the activation. Its own shift replaces the bias.");
     p("activation", &AffineParams::activation,
       "Activation of the result, as in activation: Rectlin. Without it the result stays linear.");
+    p("transpose", &AffineParams::transpose, text(kTransposeSentence, " Biases stay its own.").c_str());
     p("linear_name", &AffineParams::linear_name, "Name of the product for MultiOptimizer. Default: the layer's name.");
     PartNames::describe(p);
   }
@@ -37,7 +39,8 @@ struct Affine : Parametrized<Layer, AffineParams> {
   Expr forward(LayerContext& context, Expr x) const override {
     context.name_part(context.layer, params.linear_name);
     params.PartNames::apply(context);
-    x = linear(context, x, params.nout.of(context), *params.init, context.layer);
+    if (params.transpose) context.sharing.share_weights_alone();
+    x = linear(context, x, params.nout.of(context), *params.init, context.layer, params.transpose);
     if (params.batch_norm) x = batch_norm(context, x, {}, context.layer + "_bnorm");
     if (params.bias) x = bias(context, x, *params.bias, context.layer + "_bias");
     return activate(context, x, params.activation);

@@ -43,6 +43,8 @@ class Sharing {
   // For the layer that describes itself next: `from` is the name of the other layer, "" for none. Layers of the same
   // class share all parameters, others W alone.
   void begin(const std::string& from, bool same_class) { from_ = from, same_class_ = same_class, taken_ = 0; }
+  // Layers of one class share W alone, too: a transposed layer has other biases.
+  void share_weights_alone() { same_class_ = false; }
   // The one of `all` that takes the place of p, or null. Throws a config error where the other layer has none of its
   // shape.
   const Parameter* find(const Parameter& p, const std::string& layer, const std::vector<Parameter>& all);

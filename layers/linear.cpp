@@ -22,16 +22,17 @@ Setting Value_of<OutputCount>::write(const OutputCount& value) {
   return value.number > 0 ? Value_of<int64_t>::write(value.number) : Setting::scalar("classes");
 }
 
-Expr linear(LayerContext& context, Expr given, int64_t nout, const Initializer& init, const std::string& name) {
+Expr linear(LayerContext& context, Expr given, int64_t nout, const Initializer& init, const std::string& name,
+            bool transpose) {
   const Expr x = as_rows(as_steps(context, given));
   const int64_t nin = x.shape()[1];
   Expr weight = context.parameter({.name = name + "/W",
                                    .layer = name,
                                    .layer_class = "Linear",
-                                   .shape = {nout, nin},
+                                   .shape = transpose ? Shape{nin, nout} : Shape{nout, nin},
                                    .initializer = &init,
                                    .fan = {.in = nin, .out = nout, .rows = nout, .columns = nin}});
-  return in_sequence(context, {x.graph(), matmul(x.graph(), x, weight, false, true)}, given);
+  return in_sequence(context, {x.graph(), matmul(x.graph(), x, weight, false, !transpose)}, given);
 }
 
 namespace {
@@ -39,18 +40,20 @@ namespace {
 struct LinearParams {
   OutputCount nout;
   Made<Initializer> init;
+  bool transpose = false;
   static void describe(auto&& p) {
     p("nout", &LinearParams::nout, "Number of outputs of a sample; classes: as many as the data set has classes.",
       at_least(1), Required{});
     p("init", &LinearParams::init, "Initializer of the weights, as in init: Kaiming.", Alias{"weight_init"},
       Required{});
+    p("transpose", &LinearParams::transpose, kTransposeSentence);
   }
 };
 
 struct Linear : Parametrized<Layer, LinearParams> {
   using Parametrized::Parametrized;
   Expr forward(LayerContext& context, Expr x) const override {
-    return linear(context, x, params.nout.of(context), *params.init, context.layer);
+    return linear(context, x, params.nout.of(context), *params.init, context.layer, params.transpose);
   }
   bool takes_channels_first() const override { return true; }
 };

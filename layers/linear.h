@@ -49,8 +49,13 @@ struct Value_of<OutputCount> {
   static Setting write(const OutputCount& value);
 };
 
-// x (N,C) · W^T (C,K) -> (N,K); W (K,C). A sequence (N,T,C) -> (N,T,K).
-Expr linear(LayerContext& context, Expr x, int64_t nout, const Initializer& init, const std::string& name);
+constexpr const char* kTransposeSentence =
+    "Stores W as (nin, nout) and computes x W. With `share` the layer has the weights of an encoder, transposed, as a "
+    "decoder with tied weights has them.";
+
+// x (N,C) · W^T (C,K) -> (N,K); W (K,C), or with `transpose` x · W, W (C,K). A sequence (N,T,C) -> (N,T,K).
+Expr linear(LayerContext& context, Expr x, int64_t nout, const Initializer& init, const std::string& name,
+            bool transpose = false);
 // x (N,...,K) + b (K)
 Expr bias(LayerContext& context, Expr x, const Initializer& init, const std::string& name);
 // x (N,...,K) normalised over the batch (and the pixels of a feature map), then scaled and shifted.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "neon/core/key_error.h"
+
 namespace neon {
 
 namespace {
@@ -10,11 +12,29 @@ namespace {
 // An evaluation is a forward pass, about a third of a step: below a tenth of the time it is worth it after every epoch.
 constexpr double kCheapShare = 0.3;
 
+// The first training samples that a spec wants to be evaluated.
+Split first_samples(const RunSetup& setup) {
+  Split out;
+  const Split& from = setup.data.train;
+  const int64_t count = std::min(setup.experiment.params.train_metrics, from.size());
+  if (count == 0) return out;
+  if (set_during_training(setup.data).split.size() == 0)
+    fail_about("train_metrics", "is part of an evaluation, but the data set has no test samples; validation: N keeps ",
+               "training samples apart for it");
+  if (from.reader || from.rows)
+    fail_about("train_metrics",
+               "takes samples that are held in memory, and these are streamed; stream: false holds them");
+  out.inputs = from.inputs.rows(0, count);
+  if (!from.targets.empty()) out.targets = from.targets.rows(0, from.targets.shape()[0] / from.size() * count);
+  out.stays_on_host = from.stays_on_host;
+  return out;
+}
+
 }  // namespace
 
 Evaluations::Evaluations(const RunSetup& setup, const PhaseSpan& phase, Variables& variables,
                          const DeviceOptions& device)
-    : setup_(setup) {
+    : setup_(setup), of_training_(first_samples(setup)) {
   begin_phase(phase, variables, device);
 }
 
@@ -26,6 +46,7 @@ void Evaluations::begin_phase(const PhaseSpan& phase, Variables& variables, cons
   forget();
   const EvaluatedSet now = set_during_training(setup_.data), last = set_at_end(setup_.data);
   if (now.split.size() > 0) during_ = evaluator_of(now);
+  if (of_training_.size() > 0) training_ = evaluator_of({of_training_, "training"});
   if (&last.split != &now.split) at_end_evaluator_ = evaluator_of(last);
 }
 
@@ -46,6 +67,11 @@ bool Evaluations::due_after(int64_t epoch) const {
 Evaluations::Results Evaluations::run(int64_t epoch) {
   Results results = during_->run();
   if (results.empty()) return results;
+  if (training_) {
+    const Results more = training_->run();
+    if (more.empty()) return {};
+    for (const auto& [name, value] : more) results[kOfTraining + name] = value;
+  }
   results_ = results;
   epoch_ = epoch;
   finite_ = std::isfinite(results.at("cost"));

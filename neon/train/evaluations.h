@@ -49,6 +49,8 @@ class Evaluations {
 
  private:
   const RunSetup& setup_;
+  const Split of_training_;                               // the first training samples, where the spec asks for them
+  std::unique_ptr<Evaluator> training_;                   // null: it does not
   std::unique_ptr<Evaluator> during_, at_end_evaluator_;  // null: no set; null: the same set as during training
   Results results_, at_end_;
   int64_t frequency_ = 1, epoch_ = 0;  // epoch_: epochs done at the last evaluation; 0: none yet

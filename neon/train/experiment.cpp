@@ -89,6 +89,12 @@ std::vector<Metric::Result> Experiment::results() const {
   std::vector<Metric::Result> out;
   for (const auto& metric : params.metrics) std::ranges::move(metric->results(), std::back_inserter(out));
   if (params.rule) std::ranges::move(params.rule->results(), std::back_inserter(out));
+  if (params.train_metrics == 0) return out;
+  for (size_t i = 0, count = out.size(); i < count; ++i) {
+    out.push_back(out[i]);
+    out.back().name = kOfTraining + out.back().name;
+  }
+  out.push_back({kOfTraining + "cost", false, Metric::Better::lower});
   return out;
 }
 

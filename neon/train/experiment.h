@@ -17,6 +17,9 @@
 
 namespace neon {
 
+// The begin of the names of results on training samples; see ExperimentParams::train_metrics.
+inline const std::string kOfTraining = "train_";
+
 // The top level of a spec.
 struct ExperimentParams {
   Made<Dataset> dataset;
@@ -29,6 +32,7 @@ struct ExperimentParams {
   Made<Optimizer> optimizer;
   std::vector<PhaseParams> phases;
   std::vector<Made<Metric>> metrics;
+  int64_t train_metrics = 0;
   std::vector<Made<Callback>> callbacks;
   int64_t batch_size = 128;
   int64_t epochs = 10;
@@ -61,6 +65,11 @@ struct ExperimentParams {
       "the last phase. Option -e N ends the run after N epochs in all; more make the last phase longer.");
     p("metrics", &ExperimentParams::metrics,
       "Results to report at each evaluation beside the cost. Default: Misclassification, for data with classes.");
+    p("train_metrics", &ExperimentParams::train_metrics,
+      "Training samples, the first ones of the set, to evaluate beside the others: the results are cost and metrics "
+      "with "
+      "train_ before their names. 0: none; a number beyond the set's takes all.",
+      at_least(0), Unit{"samples"});
     p("callbacks", &ExperimentParams::callbacks, "Actions at the end of an epoch, as in callbacks: [EarlyStop].");
     p("batch_size", &ExperimentParams::batch_size, "Samples in a step.", at_least(1), Alias{"batchsize"});
     p("epochs", &ExperimentParams::epochs, "Passes over the training set.", closed(1, 1e9));

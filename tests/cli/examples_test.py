@@ -60,6 +60,7 @@ MSRA = conv(3, 3, 16, 2) + bottlenecks(16, 16) + bottlenecks(64, 32) + bottlenec
 EXPECTED = {
     "autoencoder/conv": (MNIST_ITSELF, 16 * 8 + 2 * 16 * 8 * 32 + 9 * 8 * 8 + 4 * 8),
     "autoencoder/mnist-9layer": (MNIST_ITSELF, 2 * (784 * 1000 + 1000 * 500 + 500 * 250 + 250 * 30)),
+    "autoencoder/mnist-denoising": (MNIST_ITSELF, 784 * 500 + 500 + 784),
     "bench/alexnet": (IMAGE, ALEXNET), "bench/overfeat": (([3, 231, 231], 1000), OVERFEAT),
     "bench/vgg-a": (IMAGE, VGG_A),
     "bench/googlenet": (IMAGE, GOOGLENET), "bench/resnet50": (IMAGE, RESNET),
@@ -134,7 +135,7 @@ def noise(name, samples):
 # For want of their data, or of the hours.
 UNMEASURED = {*TIMED_SEQUENCES, "text/imdb-lstm", "text/ptb-words", "convnet/cifar10-allcnn",
               "convnet/cifar10-msra", "convnet/i1k-alexnet-lrn", "mlp/mnist-branch", "mlp/mnist-merge",
-              "mlp/mnist-small", "gan/mnist-dcgan", "gan/mnist-wgan", "rbm/mnist-dbn",
+              "mlp/mnist-small", "autoencoder/mnist-denoising", "gan/mnist-dcgan", "gan/mnist-wgan", "rbm/mnist-dbn",
               "rbm/mnist-rbm"}
 
 
@@ -183,7 +184,7 @@ class Examples(support.Case):
             self.assertRegex(head, "not been measured" if name in UNMEASURED else told, name)
 
     def test_small_ones_train(self):
-        for name in ("autoencoder/conv", "autoencoder/mnist-9layer", "convnet/cifar10-small", "convnet/cifar10-conv",
+        for name in ("autoencoder/conv", "autoencoder/mnist-denoising", "autoencoder/mnist-9layer", "convnet/cifar10-small", "convnet/cifar10-conv",
                      "convnet/cifar10-allcnn", "convnet/cifar10-fast", "convnet/cifar10-msra", "convnet/cifar10-resnet",
                      "convnet/mnist-small", "convnet/synthetic", "mlp/cifar10-branch",
                      "mlp/mnist-branch", "mlp/mnist-merge", "rbm/mnist-rbm", "rbm/mnist-dbn",

@@ -44,6 +44,21 @@ class Train(Case):
         self.assertIn(of_test, self.neon("eval", "m.safetensors").out)
         self.assertRegex(self.neon("resume", "-e", "6", "m.safetensors").out, r"(?m)^validation: .*\n^test: Top1Misclass 100.00 %")
 
+    def test_training_samples_are_evaluated_where_the_spec_asks(self):
+        rng = np.random.default_rng(1)
+        x, y = rng.normal(size=(50, 4)).astype("f4"), rng.integers(0, 3, 50)
+        np.savez(self.path("same.npz"), x_train=x, y_train=y, x_test=x[:30], y_test=y[:30])
+        self.spec(dataset="{NPZ: {path: same.npz, classes: 3}}", metrics="[Misclassification, AUC]", train_metrics="30")
+        out = self.neon("s.yaml", "-r", "1", "-eval", "1", "-o", "r.h5").out
+        self.assertRegex(out, r"test: .*train_AUC_POS_1 [\d.]+ %  train_Top1Misclass [\d.]+ %  train_cost [\d.]+")
+        with h5py.File(self.path("r.h5")) as file:
+            for name in "Top1Misclass", "AUC_POS_1":
+                np.testing.assert_array_equal(file["metrics/train_" + name][:], file["metrics/" + name][:])
+            np.testing.assert_array_equal(file["metrics/train_cost"][:], file["cost/loss"][:])
+        np.savez(self.path("none.npz"), x_train=x, y_train=y)
+        self.refused(2, "s.yaml", "--set", "dataset={NPZ: {path: none.npz, classes: 3}}", "--set", "metrics=[]",
+                     says="train_metrics: is part of an evaluation, but the data set has no test samples")
+
     def test_validation_samples_are_enough_to_evaluate(self):
         spec = self.spec(dataset="{Iris: {test: 0, validation: 30}}", callbacks="[EarlyStop]")
         out = self.neon("-s", "m.safetensors", spec).out

@@ -123,7 +123,7 @@ class RBMs(support.Case):
                     tests.append(rbm.error(self.rows_test).mean())
                     energies.append(rbm.free_energy(self.rows_test).mean())
                 found = self.train({"layers": [{"RBM": {"name": "rbm", "nout": 16, "init": self.array(w)}}], "epochs": 3,
-                                    "rule": {"ContrastiveDivergence": rule}, "optimizer": self.sgd()})
+                                    "rule": {"ContrastiveDivergence": rule}, "optimizer": self.sgd(), "train_metrics": 1000})
                 for name, values in ("rbm/W", rbm.w), ("rbm_bias/b", rbm.c), ("rbm_visible/b", rbm.b):
                     self.close(found[name], values, name)
                 if rule.get("persistent"):
@@ -132,6 +132,9 @@ class RBMs(support.Case):
                     self.close(file["epoch/cost"][:], epochs, "epoch/cost")
                     self.close(file["cost/loss"][:], tests, "cost/loss", 1e-6)  # kept in f32
                     self.close(file["metrics/FreeEnergy"][:], energies, "FreeEnergy", 1e-6)
+                    gap = rbm.free_energy(self.rows_test).mean() - rbm.free_energy(self.rows).mean()
+                    self.close(file["metrics/FreeEnergy"][-1] - file["metrics/train_FreeEnergy"][-1], gap, "gap", 1e-6)
+                    self.close(file["metrics/train_cost"][-1], rbm.error(self.rows).mean(), "train_cost", 1e-6)
                 test, training = self.result("d.npz"), self.result("train.npz")
                 self.close(test["cost"], tests[-1], "reconstruction error", 1e-12)
                 gap = rbm.free_energy(self.rows_test).mean() - rbm.free_energy(self.rows).mean()

@@ -25,8 +25,10 @@ class BatchNorm:
         return F.batch_norm(x, self.mean, self.variance, gamma, beta, training=False, eps=self.eps)
 
 
-def machine(case, x, w, b):
-    """The visible biases of an RBM have no part in its outputs."""
+def other_products(case, x, w, b):
+    """Of a transposed matrix, and of an RBM, whose visible biases have no part in its outputs."""
+    case({"Linear": {"nout": 3, "init": "GlorotUniform", "transpose": True}}, x, lambda x, **p: x @ p["L/W"],
+         **{"L/W": w.T.copy()})
     case({"RBM": {"nout": 3, "init": "GlorotUniform"}}, x,
          lambda x, **p: torch.sigmoid(x @ p["L/W"].T + p["L_bias/b"]) + 0 * p["L_visible/b"].sum(),
          **{"L/W": w, "L_bias/b": b, "L_visible/b": draw("visible", 4)})
@@ -70,7 +72,7 @@ def layers():
     case({"Affine": {"nout": 3, "init": init}}, x, lambda x, **p: x @ p["L/W"].T, **{"L/W": w})
     case({"Affine": {"nout": 3, "init": init, "bias": init, "activation": "Logistic"}}, x,
          lambda x, **p: torch.sigmoid(x @ p["L/W"].T + p["L_bias/b"]), **{"L/W": w, "L_bias/b": b})
-    machine(case, x, w, b)
+    other_products(case, x, w, b)
     gamma, beta = draw("gamma", 4), draw("beta", 4)
     for name, options, defaults in (("BatchNorm", {}, (0.9, 1e-3)), ("BatchNorm", dict(rho=0.5, eps=0.25), (0.5, 0.25)),
                                     ("BatchNormAutodiff", {}, (0.99, 1e-6))):

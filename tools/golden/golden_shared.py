@@ -72,5 +72,25 @@ def tied_embedding():
                 **trained(start, rates, 4, 12, cost))
 
 
+def tied_autoencoder():
+    """A decoder with its encoder's weights, transposed, and biases of its own; then a classifier."""
+    data, labels = draw("data", (20, 6)), stream("labels").integers(0, 4, 20)
+    start = {"enc/W": draw("enc/W", (3, 6), 0.5), "enc_bias/b": draw("enc_bias/b", 3, 0.25),
+             "Affine_1_bias/b": draw("Affine_1_bias/b", 6, 0.25), "out/W": draw("out/W", (4, 6), 0.5)}
+    rates = {"enc/W": 0.0625, "enc_bias/b": 0.25, "Affine_1_bias/b": 0.25, "out/W": 0.125}
+
+    def cost(rows, p):
+        code = torch.tanh(torch.tensor(data[rows]) @ p["enc/W"].T + p["enc_bias/b"])
+        hidden = torch.tanh(code @ p["enc/W"] + p["Affine_1_bias/b"])
+        return F.cross_entropy(hidden @ p["out/W"].T, torch.tensor(labels[rows]))
+
+    layers = [{"Affine": {"name": "enc", "nout": 3, "init": "Gaussian", "bias": "Gaussian", "activation": "Tanh"}},
+              {"Affine": {"nout": 6, "share": "enc", "transpose": True, "bias": "Gaussian", "activation": "Tanh"}},
+              {"Affine": {"name": "out", "nout": 4, "init": "Gaussian", "activation": "Softmax"}}]
+    optimizer = {"MultiOptimizer": {"default": momentum(0.125), "Bias": momentum(0.25), "enc": momentum(0.0625)}}
+    return dict(title="a decoder tied to its encoder", layers=layers, cost="CrossEntropyMulti", optimizer=optimizer,
+                data=data, labels=labels.astype(float), classes=4, **trained(start, rates, 5, 20, cost))
+
+
 def nets():
-    return [two_affine(), tied_embedding()]
+    return [two_affine(), tied_embedding(), tied_autoencoder()]
