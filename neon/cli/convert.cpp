@@ -12,11 +12,9 @@ namespace {
 
 // The options of the run that the older file named: "-s iris.safetensors --serialize 3".
 std::string options_text(const Setting& options) {
-  static const std::pair<const char*, const char*> flags[] = {{"save_path", "-s"},
-                                                              {"serialize", "--serialize"},
-                                                              {"history", "--history"},
-                                                              {"log_file", "--log"},
-                                                              {"data_dir", "-w"}};
+  static const std::pair<const char*, const char*> flags[] = {{"save_path", "-s"},      {"serialize", "--serialize"},
+                                                              {"history", "--history"}, {"log_file", "--log"},
+                                                              {"data_dir", "-w"},       {"rounding", "-u"}};
   std::string out;
   for (const auto& [field, flag] : flags)
     if (const Setting* const value = options.find(field); value && value->is_scalar())

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "neon/core/text.h"
+#include "neon/spec/older_data.h"
 #include "neon/spec/older_keys.h"
 
 namespace neon {
@@ -49,33 +50,6 @@ void convert_object(Setting& map, Problems& problems) {
   const Location where = map.where;
   if (params.entries.empty()) map = Setting::scalar(std::move(name), where);
   else map = Setting::map({{std::move(name), std::move(params), name_where}}, where);
-}
-
-// 1.x named a dataset by a key among its options, in letters that the class's name may not have.
-void convert_dataset(Setting& dataset, Problems& problems) {
-  if (!dataset.is_map() || dataset.find("type")) return;
-  const auto entry = std::ranges::find(dataset.entries, "name", &Setting::Entry::key);
-  if (entry == dataset.entries.end()) {
-    const bool is_ours =
-        dataset.entries.size() == 1 && !dataset.entries[0].key.empty() && is_upper(dataset.entries[0].key[0]);
-    if (!is_ours) problems.add(dataset, "'name' is missing: the dataset, as in name: mnist");
-    return;
-  }
-  if (!entry->value.is_scalar() || entry->value.value.empty()) {
-    problems.add(entry->value, text("expected the name of a dataset, found ", entry->value.describe()));
-    return;
-  }
-  std::string name = entry->value.value;
-  if (name == "mnist" || name == "cifar10")
-    std::ranges::transform(name, name.begin(), [](char c) { return c >= 'a' && c <= 'z' ? char(c - 'a' + 'A') : c; });
-  const Location where = entry->value.where;
-  dataset.entries.erase(entry);
-  if (dataset.entries.empty()) {
-    dataset = Setting::scalar(std::move(name), where);
-    return;
-  }
-  Setting options = std::move(dataset);
-  dataset = Setting::map({{std::move(name), std::move(options), where}}, where);
 }
 
 // The keys a 1.x file may have: those it knew, and ours, so that a file can be moved over piece by piece.
@@ -173,10 +147,11 @@ void convert_root(Document& document, const std::string& notation, std::vector<s
   root.set_paths("");
 }
 
-void convert_keys(Setting& root, const std::string& notation, std::vector<std::string>& notes, Problems& problems) {
+void convert_keys(Setting& root, const std::string& notation, Conversion& conversion, std::vector<std::string>& notes,
+                  Problems& problems) {
   if (notation != "native") {
-    if (Setting* dataset = root.find("dataset")) convert_dataset(*dataset, problems);
-    convert_older_keys(root, notes);
+    convert_older_dataset(root, conversion, notes, problems);
+    convert_older_keys(root, notation, conversion, notes);
     root.set_paths("");
   }
   check_oldest_keys(root, problems);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "neon/core/setting.h"
+#include "neon/spec/conversion.h"
 #include "neon/spec/document.h"
 
 namespace neon {
@@ -20,7 +21,8 @@ void convert_objects(Setting& setting, bool object_expected, Problems& problems)
 // batch_size, missing epochs are 1, and keys that only hold anchors go.
 void convert_root(Document& document, const std::string& notation, std::vector<std::string>& notes, Problems& problems);
 // What --set may still name as the file does: of a 1.x file the dataset's name, and what is in older_keys.h.
-void convert_keys(Setting& root, const std::string& notation, std::vector<std::string>& notes, Problems& problems);
+void convert_keys(Setting& root, const std::string& notation, Conversion& conversion, std::vector<std::string>& notes,
+                  Problems& problems);
 
 // Whether the text can be a class's name, with or without its package: Affine, neon.layers.Affine.
 bool is_class_name(std::string_view text);

@@ -33,6 +33,63 @@ void leave_out_none(Setting& params) {
   std::erase_if(params.entries, [](const Setting::Entry& entry) { return entry.value.is_null(); });
 }
 
+// Batch norm takes a bias away with the mean.
+void leave_out_idle_bias(Setting& params, std::vector<std::string>& notes) {
+  const Setting* const norm = params.find("batch_norm");
+  if (!norm || !is_true(*norm)) return;
+  std::erase_if(params.entries, [&](const Setting::Entry& entry) {
+    if (entry.key != "bias") return false;
+    notes.push_back(text(entry.where, ": 'bias' beside batch_norm changes no output and is left out"));
+    return true;
+  });
+}
+
+// The rules each had their own; -u rounds the updates of a whole run. true: the usual bits.
+void take_rounding(Setting& params, Conversion& conversion, std::vector<std::string>& notes) {
+  std::erase_if(params.entries, [&](const Setting::Entry& entry) {
+    if (entry.key != "stochastic_round" || is_false(entry.value)) return false;
+    const bool usual = is_true(entry.value);
+    int64_t bits = 0;
+    if (!usual && !detail::read_integer(entry.value, bits)) return false;
+    const std::string option = usual ? "" : text(' ', bits);
+    notes.push_back(text(entry.where, ": 'stochastic_round' is an option of the run: -u", option));
+    if (!conversion.options.find("rounding"))
+      conversion.options.entries.push_back(
+          {"rounding", Setting::scalar(usual ? "-1" : text(bits), entry.where), entry.where});
+    return true;
+  });
+}
+
+// Classes of parameters that a mapping may name, and whether a net has some.
+bool has_class(const Setting& setting, std::string_view wanted) {
+  if (is_object(setting) || (setting.is_scalar() && !class_of(setting).empty())) {
+    const std::string_view name = last_part(class_of(setting));
+    const Setting* const params = is_object(setting) ? &setting.entries[0].value : nullptr;
+    const auto given = [&](const char* key) { return params && params->is_map() && params->find(key); };
+    const bool own = name == wanted || (wanted == "Linear" && name == "Affine") ||
+                     (wanted == "Convolution" && name == "Conv") || (wanted == "Deconvolution" && name == "Deconv");
+    const bool recurrent =
+        name == "Recurrent" || name.ends_with("RNN") || name.ends_with("LSTM") || name.ends_with("GRU");
+    if (own || (wanted == "Bias" && (given("bias") || recurrent)) || (wanted == "BatchNorm" && given("batch_norm")))
+      return true;
+  }
+  return std::ranges::any_of(setting.items, [&](const Setting& item) { return has_class(item, wanted); }) ||
+         std::ranges::any_of(setting.entries, [&](const auto& entry) { return has_class(entry.value, wanted); });
+}
+
+void leave_out_absent(Setting& params, const Setting& root, std::vector<std::string>& notes) {
+  const Setting* const layers = root.find("layers");
+  Setting* const nested = params.find("optimizer_mapping");
+  Setting& mapping = nested ? *nested : params;
+  if (!layers || !mapping.is_map()) return;
+  std::erase_if(mapping.entries, [&](const Setting::Entry& entry) {
+    constexpr std::string_view kClasses[] = {"Bias", "BatchNorm", "Linear", "Convolution", "Deconvolution"};
+    if (!std::ranges::count(kClasses, entry.key) || has_class(*layers, entry.key)) return false;
+    notes.push_back(text(entry.where, ": no layer has parameters of class ", entry.key, "; its optimizer is left out"));
+    return true;
+  });
+}
+
 void leave_out(std::string_view layer_class, Setting& params, std::vector<std::string>& notes) {
   std::erase_if(params.entries, [&](const Setting::Entry& entry) {
     const bool idle = entry.key == "bsum" || entry.key == "parallelism" ||
@@ -126,10 +183,12 @@ void check_oldest_keys(Setting& root, Problems& problems) {
   });
 }
 
-void convert_older_keys(Setting& root, std::vector<std::string>& notes) {
+void convert_older_keys(Setting& root, const std::string& notation, Conversion& conversion,
+                        std::vector<std::string>& notes) {
   if (Setting* layers = root.find("layers")) {
     each_object(*layers, [&](std::string_view name, Setting& params) {
       leave_out_none(params);
+      if (notation == "1.0") leave_out_idle_bias(params, notes);
       leave_out(name, params, notes);
     });
     keep_matrix_fans(*layers, notes);
@@ -137,6 +196,8 @@ void convert_older_keys(Setting& root, std::vector<std::string>& notes) {
   if (Setting* optimizer = root.find("optimizer"))
     each_object(*optimizer, [&](std::string_view name, Setting& params) {
       leave_out_none(params);
+      take_rounding(params, conversion, notes);
+      if (name == "MultiOptimizer") leave_out_absent(params, root, notes);
       if (name == "RMSProp" || name == "Adagrad") convert_clipping(params, notes);
       if (name == "RMSProp" || name == "Adagrad" || name == "Adam") keep_clipped_step(params, notes);
     });

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "neon/core/setting.h"
+#include "neon/spec/conversion.h"
 
 namespace neon {
 
@@ -12,7 +12,10 @@ namespace neon {
 // left out with a note where they clipped nothing. RMSProp, Adagrad and
 // Adam that have gradient_clip_norm get clip_step, GlorotUniform gets matrix, Kaiming and Xavier local, each with a
 // note. A parameter without a value was Python's None, the default of those that may have it: it is left out, too.
-void convert_older_keys(Setting& root, std::vector<std::string>& notes);
+// Optimizers of a mapping are left out with a note for classes of parameters that the net lacks. A bias beside 1.0's
+// batch norm is left out, which changes no output. stochastic_round becomes the run's option.
+void convert_older_keys(Setting& root, const std::string& notation, Conversion& conversion,
+                        std::vector<std::string>& notes);
 
 // Parameters of neon 0.9's layers that are layers of their own today: local_conv of a convolution, and maxout of a
 // pooling. A problem each, with what to write.

@@ -50,11 +50,12 @@ Spec spec_from_text(std::string_view text_, const std::string& name, const std::
   Spec out;
   Problems problems;
   RawDocument raw = parse_yaml(source, limits, problems);
+  out.conversion.options = Setting::map({});
   collect_comments(source, raw, out.conversion);
   Setting root =
       is_old(raw) ? oldest_root(source, raw, out, problems) : native_root(source, std::move(raw), out, problems);
   for (const std::string& assignment : overrides) apply_override(root, assignment, problems);
-  if (out.notation != "0.9") convert_keys(root, out.notation, out.notes, problems);
+  if (out.notation != "0.9") convert_keys(root, out.notation, out.conversion, out.notes, problems);
   check_layers(root, problems);
   problems.throw_if_any();
   expand_repeats(root, limits, problems);

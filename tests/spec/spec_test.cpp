@@ -79,13 +79,16 @@ TEST_CASE("neon 1.0: parameters beside type") {
   CHECK(part(s, "optimizer") ==
         "{GradientDescentMomentum: {learning_rate: 0.1, momentum_coef: 0.9, "
         "schedule: {Schedule: {step_config: [5], change: 0.1}}}}");
-  CHECK(part(s, "dataset") == "{MNIST: {path: ~/data}}");
+  CHECK(part(s, "dataset") == "MNIST");
+  CHECK(s.conversion.options.to_string() == "{data_dir: ~/data}");
   CHECK(part(s, "cost") == "CrossEntropyBinary");
   CHECK(part(s, "batch_size") == "128");
   CHECK(part(s, "backend") == "cpu");
   CHECK(part(s, "batchsize") == "absent");
   CHECK(part(s, "init_small") == "absent");
-  CHECK(s.notes == std::vector<std::string>{"m.yaml:5:1: 'init_small' only holds anchors"});
+  CHECK(s.notes == std::vector<std::string>{"m.yaml:5:1: 'init_small' only holds anchors",
+                                            "m.yaml:15:30: path: data sets are looked for in ~/data if that folder "
+                                            "exists, else in neon's own folder"});
 }
 
 TEST_CASE("neon 1.2: type and config; all anchors of doubled keys stay") {
@@ -121,15 +124,15 @@ TEST_CASE("of 1.x objects, what says how to compute is left out, and clipping ha
       "- {type: BatchNorm, config: {binary: true}}\n"
       "optimizer:\n  type: MultiOptimizer\n  config:\n    optimizer_mapping:\n"
       "      default: {type: RMSProp, config: {clip_gradients: true, gradient_limit: 3}}\n"
-      "      Bias: {type: Adagrad, config: {clip_gradients: True}}\n"
+      "      bias: {type: Adagrad, config: {clip_gradients: True}}\n"
       "      Conv: {type: RMSProp, config: {gradient_limit: 3}}\n"
-      "      Linear: {type: RMSProp, config: {clip_gradients: false, gradient_limit: 3}}\n"
+      "      linear: {type: RMSProp, config: {clip_gradients: false, gradient_limit: 3}}\n"
       "      Scale: {type: RMSProp, config: {clip_gradients: true, gradient_clip_value: 2}}\n");
   CHECK(part(s, "layers") ==
         "[{Conv: {fshape: 3}}, {MergeSum: {layers: [[{BatchNorm: {rho: 0.5}}]]}}, {BatchNorm: {binary: true}}]");
   CHECK(part(s, "optimizer") ==
         "{MultiOptimizer: {optimizer_mapping: {default: {RMSProp: {gradient_clip_value: 3}}, "
-        "Bias: {Adagrad: {gradient_clip_value: 5}}, Conv: {RMSProp: {}}, Linear: {RMSProp: {}}, "
+        "bias: {Adagrad: {gradient_clip_value: 5}}, Conv: {RMSProp: {}}, linear: {RMSProp: {}}, "
         "Scale: {RMSProp: {gradient_clip_value: 2}}}}}");
   CHECK(s.notes == std::vector<std::string>{"m.yaml:3:36: 'bsum' changes no result and is left out",
                                             "m.yaml:3:48: 'parallelism' changes no result and is left out",
@@ -188,7 +191,7 @@ TEST_CASE("in a 1.x file, None is as good as nothing") {
 
 TEST_CASE("1.0's MultiOptimizer has its mapping beside type") {
   const Spec s = spec(
-      "layers: [{type: Affine, nout: 3}]\n"
+      "layers: [{type: Affine, nout: 3}, {type: Bias}]\n"
       "optimizer:\n  type: MultiOptimizer\n  default: {type: Adam, beta_1: 0.8}\n  Bias: {type: RMSProp}\n");
   CHECK(part(s, "optimizer") == "{MultiOptimizer: {default: {Adam: {beta_1: 0.8}}, Bias: RMSProp}}");
 }
@@ -198,7 +201,10 @@ TEST_CASE("merge layers of 1.x, and maps whose type is no class") {
       "layers:\n- {type: MergeSum, layer_container: [[{type: Conv, fshape: [1, 1, 8]}], [{type: SkipNode}]]}\n"
       "dataset:\n  name: i1k\n  train_config: {type: 'image,label', image: {height: 224}}\n");
   CHECK(part(s, "layers") == "[{MergeSum: {layer_container: [[{Conv: {fshape: [1, 1, 8]}}], [SkipNode]]}}]");
-  CHECK(part(s, "dataset") == "{i1k: {train_config: {type: \"image,label\", image: {height: 224}}}}");
+  CHECK(part(s, "dataset") == "{Shards: {path: i1k, size: 256, normalize: false}}");
+  CHECK(part(s, "augment") == "[{RandomCrop: {size: 224}}, Flip]");
+  CHECK(part(s, "normalize") == "{mean: [127, 119, 104]}");
+  CHECK_THAT(s.notes[2], Contains("neon data pack FOLDER i1k"));
 }
 
 TEST_CASE("of a 1.x file, keys without an anchor are told apart") {
@@ -269,4 +275,21 @@ TEST_CASE("wrong 1.x objects are told together") {
                     "m.yaml:3:3: layers[1]: 'type' must be the name of a class, found a list of 1\n"
                     "m.yaml:4:26: layers[2].config: expected a map of parameters, found '3'\n"
                     "m.yaml:7:10: dataset: 'name' is missing: the dataset, as in name: mnist"));
+}
+
+TEST_CASE("1.x: optimizers of classes that the net lacks, idle biases and stochastic rounding are noted") {
+  const std::string tail =
+      "optimizer:\n  type: MultiOptimizer\n  default: {type: Adam}\n  Bias: {type: RMSProp, stochastic_round: 8}\n"
+      "  BatchNorm: {type: Adam}\n";
+  const Spec bare = spec("epochs: 2\nlayers: [{type: Affine, nout: 3}]\n" + tail);
+  CHECK(part(bare, "optimizer") == "{MultiOptimizer: {default: Adam}}");
+  CHECK(bare.notes ==
+        std::vector<std::string>{"m.yaml:6:3: no layer has parameters of class Bias; its optimizer is left out",
+                                 "m.yaml:7:3: no layer has parameters of class BatchNorm; its optimizer is left out"});
+  const std::string layer =
+      "layers: [{type: Affine, nout: 3, batch_norm: true, bias: {type: Constant}}, {type: Bias}]\n";
+  const Spec full = spec("epochs: 2\n" + layer + tail);
+  CHECK(part(full, "layers") == "[{Affine: {nout: 3, batch_norm: true}}, Bias]");
+  CHECK(part(full, "optimizer") == "{MultiOptimizer: {default: Adam, Bias: {RMSProp: {}}, BatchNorm: Adam}}");
+  CHECK(full.conversion.options.to_string() == "{rounding: 8}");
 }

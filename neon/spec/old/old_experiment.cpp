@@ -165,7 +165,6 @@ const OldClasses experiments(std::vector<OldClass>{
 
 Setting translate_old_file(const OldFile& file, Conversion& conversion, Problems& problems) {
   OldTranslation translation(conversion, problems);
-  conversion.options = Setting::map({});
   Setting made = translation.object(OldNode(file, file.raw.root), "experiment");
   problems.throw_if_any();
   return made.entries.empty() ? made : std::move(made.entries[0].value);

@@ -1,0 +1,113 @@
+#include "neon/spec/older_data.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "neon/core/text.h"
+
+namespace neon {
+
+namespace {
+
+constexpr const char* kSets[] = {"MNIST", "CIFAR10", "CIFAR100", "PTB", "Shakespeare", "HutterPrize", "IMDB"};
+constexpr const char* kImageNet = "i1k";
+constexpr const char* kImageNetSide = "256";
+constexpr const char* kImageNetCrop = "224";
+// neon's loaders subtracted these from R, G and B.
+constexpr const char* kOlderMeans[] = {"127", "119", "104"};
+const std::vector<std::string> kFolders = {"path", "repo_dir", "data_dir", "manifest_root"};
+const std::vector<std::string> kLoaderKeys = {
+    "train_config", "test_config",       "scale_range",     "do_transforms", "rgb",
+    "shuffle",      "set_name",          "nlabels",         "macro",         "contrast_range",
+    "aspect_ratio", "manifest_filename", "cache_directory", "batch_size",    "dtype"};
+
+bool begins_with_upper(const std::string& text) { return !text.empty() && text[0] >= 'A' && text[0] <= 'Z'; }
+
+Setting object(const std::string& name, Setting params, const Location& where) {
+  if (params.entries.empty()) return Setting::scalar(name, where);
+  return Setting::map({{name, std::move(params), where}}, where);
+}
+
+// The value of the first of the keys, which goes.
+std::optional<Setting> take(Setting& options, const std::vector<std::string>& keys) {
+  for (const std::string& key : keys) {
+    const auto found = std::ranges::find(options.entries, key, &Setting::Entry::key);
+    if (found == options.entries.end()) continue;
+    Setting out = std::move(found->value);
+    options.entries.erase(found);
+    return out;
+  }
+  return std::nullopt;
+}
+
+Setting pixel_means(const Location& where) {
+  Setting mean = Setting::list({}, where);
+  for (const char* each : kOlderMeans) mean.items.push_back(Setting::scalar(each, where));
+  return Setting::map({{"mean", std::move(mean), where}}, where);
+}
+
+void convert_image_net(Setting& root, Setting options, const Location& where, std::vector<std::string>& notes,
+                       Problems& problems) {
+  const Setting folder = take(options, kFolders).value_or(Setting::scalar(kImageNet, where));
+  const Setting crop = take(options, {"inner_size"}).value_or(Setting::scalar(kImageNetCrop, where));
+  Setting params = Setting::map({{"path", folder, where},
+                                 {"size", Setting::scalar(kImageNetSide, where), where},
+                                 {"normalize", Setting::scalar("false", where), where}},
+                                where);
+  for (Setting::Entry& entry : options.entries) {
+    if (entry.key == "subset_pct") params.entries.push_back(std::move(entry));
+    else if (std::ranges::count(kLoaderKeys, entry.key))
+      notes.push_back(text(entry.where, ": ", in_quotes(entry.key), " of i1k's loader is left out"));
+    else
+      problems.add(entry.where, "dataset",
+                   text("unknown key ", in_quotes(entry.key), did_you_mean(entry.key, kLoaderKeys)));
+  }
+  *root.find("dataset") = object("Shards", std::move(params), where);
+  notes.push_back(text(where, ": i1k is read from the folder ", folder.value,
+                       ", which is made once from ImageNet's archives: neon "
+                       "data pack FOLDER ",
+                       shell_word(folder.value)));
+  if (!root.find("augment")) {
+    Setting size = Setting::map({{"size", crop, where}}, where);
+    root.entries.push_back(
+        {"augment",
+         Setting::list({object("RandomCrop", std::move(size), where), Setting::scalar("Flip", where)}, where), where});
+    notes.push_back(
+        text(where, ": training takes random crops of ", crop.value, " pixels and flips, an evaluation the middle"));
+  }
+  if (!root.find("normalize")) root.entries.push_back({"normalize", pixel_means(where), where});
+}
+
+}  // namespace
+
+void convert_older_dataset(Setting& root, Conversion& conversion, std::vector<std::string>& notes, Problems& problems) {
+  Setting* const dataset = root.find("dataset");
+  if (!dataset || !dataset->is_map() || dataset->find("type")) return;
+  Setting* const given = dataset->find("name");
+  if (!given) {
+    const bool is_ours = dataset->entries.size() == 1 && begins_with_upper(dataset->entries[0].key);
+    if (!is_ours) problems.add(*dataset, "'name' is missing: the dataset, as in name: mnist");
+    return;
+  }
+  if (!given->is_scalar() || given->value.empty()) {
+    problems.add(*given, text("expected the name of a dataset, found ", given->describe()));
+    return;
+  }
+  std::string name = given->value;
+  const Location where = given->where;
+  Setting options = *dataset;
+  take(options, {"name"});
+  if (lower(name) == kImageNet) return convert_image_net(root, std::move(options), where, notes, problems);
+  const auto known = std::ranges::find_if(kSets, [&](const char* set) { return lower(set) == lower(name); });
+  if (known != std::end(kSets)) {
+    name = *known;
+    if (const auto folder = take(options, {"path"}); folder && folder->is_scalar()) {
+      conversion.options.entries.push_back({"data_dir", *folder, folder->where});
+      notes.push_back(text(folder->where, ": path: data sets are looked for in ", folder->value,
+                           " if that folder exists, else in neon's own folder"));
+    }
+  }
+  *dataset = object(name, std::move(options), where);
+}
+
+}  // namespace neon
