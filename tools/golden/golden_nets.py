@@ -34,6 +34,25 @@ def other_products(case, x, w, b):
          **{"L/W": w, "L_bias/b": b, "L_visible/b": draw("visible", 4)})
 
 
+def binary(case):
+    """Signs, whose gradient passes within [-1, 1]; some inputs and weights lie beyond."""
+    def sign(v):
+        passed = torch.where(v.abs() <= 1, v, v.detach())
+        return passed + (torch.where(v >= 0, 1.0, -1.0) - passed).detach()
+
+    x, w, b = draw("binary x", (6, 4)), draw("binary W", (3, 4)), draw("b", 3)
+    assert (abs(x) > 1).any() and (abs(w) > 1).any() and (abs(x) < 1).any() and (abs(w) < 1).any()
+    init = "GlorotUniform"
+    case({"BinaryLinear": {"nout": 3, "init": init}}, x, lambda x, **p: sign(x) @ sign(p["L/W"]).T, **{"L/W": w})
+    case({"BinaryLinear": {"nout": 3, "init": init, "binary_input": False}}, x, lambda x, **p: x @ sign(p["L/W"]).T, **{"L/W": w})
+    case({"BinaryAffine": {"nout": 3, "init": init, "bias": init, "activation": "Tanh"}}, x,
+         lambda x, **p: torch.tanh(sign(x) @ sign(p["L/W"]).T + p["L_bias/b"]), **{"L/W": w, "L_bias/b": b})
+    bn = BatchNorm()
+    part = lambda method: lambda x, **p: method(sign(x) @ sign(p["L/W"]).T, p["L_bnorm/gamma"], p["L_bnorm/beta"])
+    case({"BinaryAffine": {"nout": 3, "init": init, "batch_norm": True}}, x, part(bn.train), part(bn.infer), bn, "L_bnorm",
+         **{"L/W": w, "L_bnorm/gamma": draw("gamma", 3), "L_bnorm/beta": draw("beta", 3)})
+
+
 def layers():
     x, maps, cases = draw("x", (6, 4)), draw("maps", (3, 4, 1, 2)), []
 
@@ -72,7 +91,7 @@ def layers():
     case({"Affine": {"nout": 3, "init": init}}, x, lambda x, **p: x @ p["L/W"].T, **{"L/W": w})
     case({"Affine": {"nout": 3, "init": init, "bias": init, "activation": "Logistic"}}, x,
          lambda x, **p: torch.sigmoid(x @ p["L/W"].T + p["L_bias/b"]), **{"L/W": w, "L_bias/b": b})
-    other_products(case, x, w, b)
+    other_products(case, x, w, b), binary(case)
     gamma, beta = draw("gamma", 4), draw("beta", 4)
     for name, options, defaults in (("BatchNorm", {}, (0.9, 1e-3)), ("BatchNorm", dict(rho=0.5, eps=0.25), (0.5, 0.25)),
                                     ("BatchNormAutodiff", {}, (0.99, 1e-6))):
