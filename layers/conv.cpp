@@ -57,6 +57,33 @@ NEON_REGISTER(
     "(K,R,S,C): maps, height, width, channels of a group; of sequences W (K,R,C).",
     {"ConvLayer"});
 
+struct BinaryConvParams : ConvParams {
+  bool binary_input = true;
+  static void describe(auto&& p) {
+    ConvParams::describe(p);
+    p("binary_input", &BinaryConvParams::binary_input,
+      "Takes the signs of the inputs; false, for a first layer, takes the inputs as they are.");
+  }
+};
+struct BinaryConv : Parametrized<Layer, BinaryConvParams> {
+  explicit BinaryConv(BinaryConvParams given) : Parametrized(std::move(given)) {
+    params.check();
+    params.binary = true;
+  }
+  Expr forward(LayerContext& context, Expr x) const override {
+    params.name_parts(context);
+    const Expr signs = params.binary_input ? apply("sign_ste", x) : x;
+    if (params.binary_input) context.keep_axes(x, signs);
+    return params.finish(context, convolution(context, signs, params, context.layer));
+  }
+  bool convolves() const override { return true; }
+  Sight sight() const override { return params.causal ? Sight::before : Sight::any; }
+};
+NEON_REGISTER(
+    Layer, BinaryConv,
+    "Conv of the signs of inputs and filters (Courbariaux et al. 2016); padding stays 0. The gradient passes a "
+    "sign within [-1, 1]. A checkpoint holds the real filters.");
+
 using DeconvParams = WithActivation<FilterParams>;
 struct Deconv : Parametrized<Layer, DeconvParams> {
   explicit Deconv(DeconvParams given) : Parametrized(std::move(given)) { params.check(); }

@@ -55,13 +55,14 @@ Expr weights(LayerContext& context, const FilterParams& params, const Filter& fi
   shape.insert(shape.end(), filter.windows.size.begin(), filter.windows.size.end());
   shape.push_back(last);
   const int64_t places = Shape(filter.windows.size).elements(), of_group = first / groups;
-  return context.parameter(
+  const Expr w = context.parameter(
       {.name = name + "/W",
        .layer = name,
        .layer_class = layer_class,
        .shape = Shape(shape),
        .initializer = &*params.init,
        .fan = {.in = places * last, .out = places * of_group, .rows = places * last, .columns = of_group}});
+  return params.binary ? apply("sign_ste", w) : w;
 }
 
 }  // namespace

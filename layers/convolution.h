@@ -11,6 +11,7 @@ struct FilterParams {
   AxisNumbers padding{0};
   AxisNumbers dilation{1};
   Made<Initializer> init;
+  bool binary = false;  // of layers that take the signs of their weights
   static void describe(auto&& p) {
     p("fshape", &FilterParams::fshape,
       "Size of the filters: 3, [height, width] or [depth, height, width]; or with the number of feature maps at the "

@@ -47,6 +47,9 @@ def binary(case):
     case({"BinaryLinear": {"nout": 3, "init": init, "binary_input": False}}, x, lambda x, **p: x @ sign(p["L/W"]).T, **{"L/W": w})
     case({"BinaryAffine": {"nout": 3, "init": init, "bias": init, "activation": "Tanh"}}, x,
          lambda x, **p: torch.tanh(sign(x) @ sign(p["L/W"]).T + p["L_bias/b"]), **{"L/W": w, "L_bias/b": b})
+    images, filters = draw("binary images", (2, 3, 4, 5)), draw("binary filters", (2, 3, 3, 3))
+    case({"BinaryConv": {"fshape": [3, 3, 2], "padding": 1, "init": init}}, images,
+         lambda x, **p: F.conv2d(sign(x), sign(p["L/W"]).permute(0, 3, 1, 2), padding=1), **{"L/W": filters})
     bn = BatchNorm()
     part = lambda method: lambda x, **p: method(sign(x) @ sign(p["L/W"]).T, p["L_bnorm/gamma"], p["L_bnorm/beta"])
     case({"BinaryAffine": {"nout": 3, "init": init, "batch_norm": True}}, x, part(bn.train), part(bn.infer), bn, "L_bnorm",
