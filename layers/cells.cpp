@@ -59,9 +59,11 @@ Expr biases(LayerContext& context, const Cells& cells) {
                             .layer = context.layer + "_bias",
                             .layer_class = "Bias",
                             .shape = {gates * cells.params.output_size},
-                            .initializer = cells.params.bias ? &*cells.params.bias : nullptr,
+                            .initializer = cells.gate_bias     ? cells.gate_bias
+                                           : cells.params.bias ? &*cells.params.bias
+                                                               : nullptr,
                             .fan = {1, 1},
-                            .blocks = gates});
+                            .blocks = cells.gate_bias ? 1 : gates});
 }
 
 // The weights of x and biases, or batch norm, applied to all steps at once: (N,T,G H).

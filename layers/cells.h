@@ -39,10 +39,11 @@ struct GatedCellParams : CellParams {
 struct Cells {
   CellType type;
   const CellParams& params;
-  const Activation* gate;   // null: Logistic
-  std::string name;         // of the parameters NAME/W_input (G H,F), NAME/W_recur (G H,H), NAME/b (G H)
-  bool reverse = false;     // from the last step to the first
-  bool batch_norm = false;  // of the products with the inputs, NAME_bnorm, in place of the biases
+  const Activation* gate;                  // null: Logistic
+  std::string name;                        // of the parameters NAME/W_input (G H,F), NAME/W_recur (G H,H), NAME/b (G H)
+  bool reverse = false;                    // from the last step to the first
+  bool batch_norm = false;                 // of the products with the inputs, NAME_bnorm, in place of the biases
+  const Initializer* gate_bias = nullptr;  // of all gates' biases at once, in place of params.bias
 };
 
 // x (N,T,F) or tokens (N,T) -> the states (N,T,H), from the carried states or zeros on. Tokens are vectors that are 1

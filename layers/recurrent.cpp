@@ -20,15 +20,52 @@ NEON_REGISTER(
     "the state of the step before, at first 0.",
     {"RNN"});
 
+struct OneWayParams : GatedCellParams {
+  std::vector<double> gate_bias;
+  static void describe(auto&& p) {
+    GatedCellParams::describe(p);
+    p("gate_bias", &OneWayParams::gate_bias,
+      "First value of the biases of each gate, as gate_bias: [1, -1, 1, 0]: i, f, o and g of an LSTM, r, z and n of a "
+      "GRU. Default: those of bias.");
+  }
+};
+
+// One value for the units of each gate. A spec cannot name it.
+class GateBiases : public Initializer {
+ public:
+  explicit GateBiases(std::vector<double> values) : values_(std::move(values)) {}
+  const void* params_address() const override { return &values_; }
+  // t (G H)
+  void fill(Tensor& t, const Fan&, Stream&) const override {
+    const int64_t units = t.elements() / int64_t(values_.size());
+    for (int64_t i = 0; i < t.elements(); ++i) t.set(i, values_[size_t(i / units)]);
+  }
+
+ private:
+  std::vector<double> values_;
+};
+
 template <CellType type>
-struct Gated : Parametrized<Layer, GatedCellParams> {
-  using Parametrized::Parametrized;
+struct Gated : Parametrized<Layer, OneWayParams> {
+  static constexpr size_t kGates = type == CellType::lstm ? 4 : 3;
+  explicit Gated(OneWayParams given) : Parametrized(std::move(given)), gate_biases_(params.gate_bias) {
+    if (params.gate_bias.empty()) return;
+    if (params.bias) fail(ErrorKind::config, "bias and gate_bias are both given; leave one of them out");
+    if (params.gate_bias.size() != kGates)
+      fail(ErrorKind::config, "gate_bias has ", params.gate_bias.size(), " numbers, expected ", kGates,
+           ", one for each gate");
+  }
   Expr forward(LayerContext& context, Expr x) const override {
     check_sequence(context, x, type == CellType::lstm ? "LSTM" : "GRU");
     const Activation* gate = params.gate_activation ? &*params.gate_activation : nullptr;
-    return states_of(context, {type, params, gate, context.layer}, x);
+    Cells cells{type, params, gate, context.layer};
+    if (!params.gate_bias.empty()) cells.gate_bias = &gate_biases_;
+    return states_of(context, cells, x);
   }
   bool takes_tokens() const override { return true; }
+
+ private:
+  GateBiases gate_biases_;
 };
 const Registration<Layer, Gated<CellType::lstm>> lstm_registration{
     "LSTM",

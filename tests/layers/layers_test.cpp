@@ -282,3 +282,39 @@ TEST_CASE("no samples are as wide as some; a bias of samples without axes is one
   CHECK(y.shape() == Shape{4});
   CHECK(context.parameters[0].shape == Shape{1});
 }
+
+TEST_CASE("gate_bias gives each gate's biases a first value of their own") {
+  const auto biases_of = [](const char* yaml) {
+    const auto layer = Registry<Layer>::get().create(yaml_of(yaml));
+    Graph graph;
+    LayerContext context(graph, true, DType::f32, 0);
+    context.layer = "l";
+    const Expr x(graph, graph.input("x", DType::f32, {2, 3, 5}));
+    context.mark_sequence(x);
+    layer->forward(context, x);
+    std::vector<double> out;
+    for (const Parameter& p : context.parameters) {
+      if (p.name != "l/b") continue;
+      Tensor values(DType::f32, p.block());
+      Stream stream(1, "b");
+      p.initializer->fill(values, p.fan, stream);
+      for (int64_t i = 0; i < values.elements(); ++i) out.push_back(values.at(i));
+    }
+    return out;
+  };
+  CHECK(biases_of("LSTM: {output_size: 2, init: Kaiming, gate_bias: [1, -1, 1, 0]}") ==
+        std::vector<double>{1, 1, -1, -1, 1, 1, 0, 0});
+  CHECK(biases_of("GRU: {output_size: 1, init: Kaiming, gate_bias: [1, 2, 3]}") == std::vector<double>{1, 2, 3});
+  const auto error_of = [](const char* yaml) {
+    try {
+      Registry<Layer>::get().create(yaml_of(yaml));
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK_THAT(error_of("LSTM: {output_size: 2, init: Kaiming, gate_bias: [1]}"),
+             Catch::Contains("gate_bias has 1 numbers, expected 4, one for each gate"));
+  CHECK_THAT(error_of("LSTM: {output_size: 2, init: Kaiming, bias: {Constant: 1}, gate_bias: [1, 1, 1, 1]}"),
+             Catch::Contains("bias and gate_bias are both given"));
+}

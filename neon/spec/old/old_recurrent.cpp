@@ -24,8 +24,10 @@ void finish_lstm(OldTranslation& t, const OldObject& object, OldResult& out) {
     out.set("init", t.object(*inner, "initializer"));
     t.remark(inner->where(), "weight_init_rec fills all matrices of an LSTM, as in 0.9");
   }
-  t.remark(object.node.where(),
-           "an LSTM's biases begin at 0; 0.9 began with 1 for input and output gates and -1 for the forget gate");
+  Setting biases = Setting::list({}, object.node.where());
+  for (const char* each : {"1", "-1", "1", "0"}) biases.items.push_back(Setting::scalar(each, biases.where));
+  out.set("gate_bias", std::move(biases));
+  t.remark(object.node.where(), "gate_bias: first biases of the gates i, f, o and g, as 0.9 had them");
 }
 
 void finish_output(OldTranslation& t, const OldObject& object, OldResult& out) {
