@@ -49,4 +49,10 @@ StepGraph made_samples_graph(const Network& network, const DataLayout& data, con
   return step;
 }
 
+bool makes_images(const Network& network, const SampleMeaning& meaning) {
+  Container* const container = network.last().layer->container();
+  return container && container->adversarial() && meaning.is_image() &&
+         (meaning.sample[0] == 1 || meaning.sample[0] == 3);
+}
+
 }  // namespace neon

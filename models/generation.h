@@ -23,4 +23,7 @@ StepGraph generation_graph(const Network& network, const DataLayout& data, const
 // With it come all arrays of the net, as parameters and states.
 StepGraph made_samples_graph(const Network& network, const DataLayout& data, const StepOptions& options);
 
+// Whether the net has a generator of images of 1 or 3 channels.
+bool makes_images(const Network& network, const SampleMeaning& meaning);
+
 }  // namespace neon

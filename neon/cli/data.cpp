@@ -9,7 +9,7 @@
 #include "datasets/tar.h"
 #include "neon/cli/arguments.h"
 #include "neon/cli/data_preview.h"
-#include "neon/cli/image_sheet.h"
+#include "neon/train/image_sheet.h"
 #include "neon/cli/session.h"
 #include "neon/cli/verb.h"
 #include "neon/core/paths.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "neon/cli/image_sheet.h"
+#include "neon/train/image_sheet.h"
 #include "neon/train/batch_feed.h"
 
 namespace neon {

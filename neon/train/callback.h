@@ -40,6 +40,9 @@ struct EpochEnd {
   std::map<std::string, double> results;  // of the evaluation, when there was one: "cost", "Top1Misclass"
   Variables& variables;
   std::string message;  // a line for the user
+  // A sheet of so many images of the net's generator is drawn there; "": none is.
+  std::string sheet;
+  int64_t sheet_images = 0;
 };
 
 class Callback {
@@ -63,6 +66,8 @@ class Callback {
   // After the last step; not when a signal stopped the run, which then goes on later.
   virtual void train_end(Variables& variables, std::string& message) { (void)variables, (void)message; }
   virtual bool needs_evaluation() const { return false; }
+  // Whether the net must have a generator of images.
+  virtual bool needs_generator() const { return false; }
   // The subject of its state. A resumed run hands the state to the callback of the same name and subject.
   virtual std::string subject() const { return ""; }
   // State: numbers by name, and arrays by name, for the checkpoint.

@@ -109,6 +109,34 @@ class EarlyStop : public Parametrized<Callback, EarlyStopParams> {
 NEON_REGISTER(Callback, EarlyStop,
               "Ends the run when the evaluation no longer improves, and restores the best weights.");
 
+struct GANPlotParams {
+  std::string filename = "made.png";
+  int64_t num_samples = 64, every = 1;
+  static void describe(auto&& p) {
+    p("filename", &GANPlotParams::filename,
+      "PNG file to draw in the folder in which the run is started. An earlier sheet is replaced, another file is not.");
+    p("num_samples", &GANPlotParams::num_samples, "Images on the sheet.", closed(1, 10'000));
+    p("every", &GANPlotParams::every, "Epochs between drawings.", at_least(1));
+  }
+};
+
+class GANPlot : public Parametrized<Callback, GANPlotParams> {
+ public:
+  explicit GANPlot(GANPlotParams given) : Parametrized(std::move(given)) {
+    if (params.filename.find('/') != std::string::npos || !params.filename.ends_with(".png"))
+      fail(ErrorKind::config, "filename is ", in_quotes(params.filename),
+           "; expected a name that ends with .png, without a folder");
+  }
+  bool needs_generator() const override { return true; }
+  void epoch_end(EpochEnd& end) override {
+    if (end.epoch % params.every) return;
+    end.sheet = params.filename;
+    end.sheet_images = params.num_samples;
+  }
+};
+NEON_REGISTER(Callback, GANPlot,
+              "Draws images that the generator makes, of the same noise each time, on a sheet after epochs.");
+
 }  // namespace
 
 }  // namespace neon

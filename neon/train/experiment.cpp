@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "backends/graph/ops.h"
+#include "models/generation.h"
 
 namespace neon {
 
@@ -143,6 +144,11 @@ void Experiment::fit(const std::vector<StepGraph>& graphs, const DataLayout& lay
     const std::string line = phases_[k].source.cost->objection(graphs[k].outputs, phases_[k].layout(layout).classes);
     if (!line.empty()) fail_about("phases", phases_[k].name, ": cost: ", line);
   }
+  for (const auto& callback : params.callbacks)
+    if (callback->needs_generator() && !makes_images(network(), layout))
+      fail_about("callbacks", class_name_of(callback),
+                 " draws images of 1 or 3 channels that a generator makes: it is ",
+                 "for nets of GenerativeAdversarial");
   fit(graphs.back(), layout);
 }
 

@@ -90,6 +90,8 @@ bool Trainer::end_epoch() {
     variables_.to_host();
     for (const auto& callback : callbacks) callback->epoch_end(end);
   }
+  if (const std::string why = sheets_.draw(setup_, at, variables_, report_.listener(), end); !why.empty())
+    report_.message(text("warning: ", why));
   report_.epoch_line(at, mean_cost, results_text(end.results, setup_.experiment, evaluations_->set_name()));
   if (!end.message.empty()) report_.message(end.message);
   if (const std::string warning = observer_.learning().end_epoch(at.epoch, mean_cost); !warning.empty())

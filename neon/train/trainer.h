@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "neon/train/evaluations.h"
+#include "neon/train/made_images.h"
 #include "neon/train/run_observer.h"
 #include "neon/train/run_start.h"
 
@@ -93,6 +94,7 @@ class Trainer {
   const PhaseSpan* phase_ = nullptr;
   std::unique_ptr<StepRunner> runner_;
   std::unique_ptr<Evaluations> evaluations_;
+  MadeSheets sheets_;
   std::unique_ptr<SignalGuard> signals_;          // from the first file of the run to its begin
   std::vector<Made<Callback>> former_callbacks_;  // of the resumed run
   std::optional<double> epoch_cost_;              // mean of the last whole epoch

@@ -205,6 +205,18 @@ class Adversarial(support.Case):
         self.write("mine.png", self.read("made.png")[:-60])
         self.refused(3, "sample", "m.safetensors", "mine.png", says="exists and is no preview")
 
+    def test_a_sheet_is_drawn_after_epochs(self):
+        self.train({"func": "modified"}, {"Adam": {}}, "normal", 2)
+        self.neon("-r", str(SEED), "-s", "m.safetensors", "s.yaml", "--set", "callbacks=[GANPlot: {num_samples: 4, every: 2}]")
+        self.neon("sample", "m.safetensors", "same.png", "--count", "4", "-r", str(SEED))
+        self.assertEqual(self.read("made.png"), self.read("same.png"))
+        self.write("mine.png", self.read("made.png")[:-60])
+        told = self.neon("s.yaml", "--set", "callbacks=[GANPlot: {filename: mine.png}]").err
+        self.assertIn("warning: mine.png exists and is no preview", told)
+        self.refused(2, "s.yaml", "--set", "callbacks=[GANPlot: {filename: a/b.png}]", says="without a folder")
+        self.spec(callbacks="[GANPlot]", name="iris.yaml")
+        self.refused(2, "check", "iris.yaml", says="GANPlot draws images of 1 or 3 channels that a generator makes")
+
     def test_what_does_not_fit_is_refused(self):
         head = "dataset: Iris\noptimizer: {SGD: {learning_rate: 0.1}}\nrule: Adversarial\nbatch_size: 32\n"
         gan = "layers: [GAN: {noise: [2], generator: [Affine: {nout: %d, init: Kaiming}], discriminator: [Affine: {nout: %d, init: Kaiming}]}]\n"

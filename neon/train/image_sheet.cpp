@@ -1,4 +1,4 @@
-#include "neon/cli/image_sheet.h"
+#include "neon/train/image_sheet.h"
 
 #include <algorithm>
 #include <cmath>
