@@ -9,11 +9,11 @@
 #include "datasets/tar.h"
 #include "neon/cli/arguments.h"
 #include "neon/cli/data_preview.h"
-#include "neon/train/image_sheet.h"
 #include "neon/cli/session.h"
 #include "neon/cli/verb.h"
 #include "neon/core/paths.h"
 #include "neon/train/batch_feed.h"
+#include "neon/train/image_sheet.h"
 #include "neon/train/terminal.h"
 
 namespace neon {

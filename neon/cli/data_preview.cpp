@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "neon/train/image_sheet.h"
 #include "neon/train/batch_feed.h"
+#include "neon/train/image_sheet.h"
 
 namespace neon {
 
