@@ -53,8 +53,11 @@ void Experiment::make_phases(const Setting& root, Problems& problems) {
   };
   if (given("cost") && given("rule"))
     problems.add(*given("rule"), "rule and cost are both given; a rule trains in place of a cost, leave one out");
-  if (!given("cost") && !given("rule"))
-    problems.add(root, "'cost' is missing: Cost that training minimises, as in cost: CrossEntropyMulti.");
+  if (!given("cost") && !given("rule")) {
+    const std::string& what = schema_of<ExperimentParams>().find("cost")->sentence;
+    if (const Setting* const empty = root.find("cost")) problems.add(*empty, text("no value is given: ", what));
+    else problems.add(root, text("'cost' is missing: ", what));
+  }
   const SpecParts spec{network_,
                        {params.cost ? &*params.cost : nullptr, params.rule ? &*params.rule : nullptr},
                        params.optimizer ? &*params.optimizer : nullptr};
