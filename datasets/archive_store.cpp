@@ -39,6 +39,15 @@ void ArchiveStore::add(const NamedArchive& archive) {
   added.folder.clear();
 }
 
+void ArchiveStore::add(const std::string& archive, const std::vector<ArchivePart>& parts) {
+  archives_.push_back({archive, std::make_unique<FileSource>(archive), false, "", ""});
+  for (const ArchivePart& part : parts) {
+    members_.emplace(part.name, Member{archives_.size() - 1, part.place, part.bytes, part.name});
+    names_.push_back(part.name);
+  }
+  if (archives_.size() > kMostOpen) archives_.back().open.reset();
+}
+
 // `folder`: of the archive within the archive, with a slash; "" of the outer one.
 void ArchiveStore::collect(size_t archive, int64_t begin, int64_t bytes, const std::string& folder,
                            const std::function<std::string(const std::string&)>& called) {

@@ -9,6 +9,12 @@
 
 namespace neon {
 
+// A file that lies in another one.
+struct ArchivePart {
+  std::string name;  // in the store
+  int64_t place, bytes;
+};
+
 class ArchiveStore : public OpenStore {
  public:
   explicit ArchiveStore(std::string path) { path_ = std::move(path); }
@@ -17,6 +23,8 @@ class ArchiveStore : public OpenStore {
   void add(const std::string& archive, const std::function<std::string(const std::string&)>& called);
   // One of several archives of a set: its files become NAME/FILE, in the layout of its part and folder.
   void add(const NamedArchive& archive);
+  // The same for a file of another form, whose parts are known.
+  void add(const std::string& archive, const std::vector<ArchivePart>& parts);
   // After the last archive: sorts the names.
   void finish();
 
@@ -54,5 +62,10 @@ class ArchiveStore : public OpenStore {
 // train/CLASS/IMAGE and val/CLASS/IMAGE.
 bool is_imagenet(const std::string& folder);
 std::unique_ptr<ImageStore> open_imagenet(const std::string& folder);
+
+// Macrobatches of neon 0.8 and 0.9: dataset_cache.pkl and data_batch_0 and so on, among the files `names` of the
+// folder. Its files are train/CLASS/IMAGE.jpg and val/CLASS/IMAGE.jpg; CLASS is a number.
+bool has_macrobatches(const std::string& folder);
+std::unique_ptr<ImageStore> open_macrobatches(const std::string& folder, const std::vector<std::string>& names);
 
 }  // namespace neon

@@ -155,6 +155,7 @@ std::unique_ptr<ImageStore> open_folder(const std::string& path) {
   auto out = std::make_unique<FolderStore>(path);
   const auto& names = out->names();
   if (std::ranges::any_of(names, is_image_name)) return out;
+  if (has_macrobatches(path)) return open_macrobatches(path, names);
   if (std::ranges::binary_search(names, "index.json") &&
       std::ranges::any_of(names, [](const std::string& name) { return name.ends_with(".shard"); }))
     fail(ErrorKind::data, path, ": is what neon data pack wrote; to read it: dataset: {Shards: {path: ", path, "}}");

@@ -1,10 +1,54 @@
 // Data sets of neon 0.9.
+#include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "datasets/pickle.h"
+#include "image_support.h"
 #include "support.h"
 
 using namespace neon;
 using namespace neon_test;
+
+namespace {
+
+// As Python 2 pickled with protocol 2; see the comments of its pickletools.
+std::string number_text(uint64_t value, int bytes) {
+  std::string out;
+  for (int i = 0; i < bytes; ++i) out += char(value >> (8 * i));
+  return out;
+}
+std::string short_text(const std::string& word) { return "U" + number_text(word.size(), 1) + word + "q\x01"; }
+std::string long_text(const std::string& word) { return "T" + number_text(word.size(), 4) + word; }
+
+// A NumPy array of 32 bits.
+std::string pickled_array(const std::vector<int>& values) {
+  std::string bytes;
+  for (int value : values) bytes += number_text(uint64_t(uint32_t(value)), 4);
+  return "cnumpy.core.multiarray\n_reconstruct\nq\x02"
+         "cnumpy\nndarray\nq\x03" +
+         std::string("K\0", 2) +
+         "\x85q\x04U\x01"
+         "b\x87Rq\x05(K\x01K" +
+         number_text(values.size(), 1) +
+         "\x85"
+         "cnumpy\ndtype\nU\x02i4" +
+         std::string("K\0K\x01\x87R(K\x03U\x01<NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\0tb", 29) + "\x89" +
+         long_text(bytes) + "tb";
+}
+
+std::string macrobatch(const std::vector<std::string>& images, const std::vector<int>& labels) {
+  std::string list = "]q\x06(";
+  for (const std::string& image : images) list += long_text(image);
+  return "\x80\x02}q\x07(" + short_text("data") + list + "e" + short_text("labels") + "}" + short_text("l_id") +
+         pickled_array(labels) + "s" + short_text("targets") + "Nu.";
+}
+
+std::string macrobatch_cache(int val_start) {
+  return "\x80\x02}(" + short_text("val_start") + "M" + number_text(uint64_t(val_start), 2) + short_text("ntrain") +
+         "K\x02u.";
+}
+
+}  // namespace
 
 TEST_CASE("MobyDick: a letter's token is its code in ASCII less 31, any other character's 0") {
   const TempDir dir;
@@ -38,4 +82,56 @@ TEST_CASE("Housing: 13 facts, and the price behind them") {
   CHECK_THROWS_WITH(make("Housing")->load(context), Catch::Contains("has 142 numbers, expected 14 for each suburb"));
   dir.write("housing/housing.data", rows + "\n red");
   CHECK_THROWS_WITH(make("Housing")->load(context), Catch::Contains("housing.data:12: expected a number, found 'red'"));
+}
+
+TEST_CASE("macrobatches of neon 0.9 are read as they are") {
+  const TempDir dir;
+  const auto image_of = [](double grey) {
+    Tensor image(DType::u8, {8, 8, 3});
+    for (int64_t i = 0; i < image.elements(); ++i) image.set(i, grey);
+    return jpeg_of(image);
+  };
+  dir.write("i1k/dataset_cache.pkl", macrobatch_cache(10));
+  dir.write("i1k/data_batch_0", macrobatch({image_of(10), image_of(200)}, {0, 1}));
+  dir.write("i1k/data_batch_1", macrobatch({image_of(60)}, {1}));
+  dir.write("i1k/data_batch_10", macrobatch({image_of(120), image_of(250)}, {1, 0}));
+  const auto load = [&] {
+    return make("ImageFolder", {{"path", dir / "i1k"}, {"normalize", "false"}, {"stream", "false"}})
+        ->load(DataContext());
+  };
+  const Data data = load();
+  REQUIRE(data.train.size() == 3);
+  const Split& evaluated = data.validation.size() ? data.validation : data.test;
+  REQUIRE(evaluated.size() == 2);
+  CHECK(data.classes == 2);
+  std::vector<std::pair<int, double>> train, test;
+  for (int64_t i = 0; i < 3; ++i) train.emplace_back(data.train.label(i), data.train.inputs.at(i * 192));
+  for (int64_t i = 0; i < 2; ++i) test.emplace_back(evaluated.label(i), evaluated.inputs.at(i * 192));
+  std::sort(train.begin(), train.end()), std::sort(test.begin(), test.end());
+  CHECK(train == std::vector<std::pair<int, double>>{{0, 10}, {1, 60}, {1, 200}});
+  CHECK(test == std::vector<std::pair<int, double>>{{0, 250}, {1, 120}});
+  dir.write("i1k/data_batch_1", macrobatch({image_of(60)}, {1, 0}));
+  CHECK_THROWS_WITH(load(), Catch::Contains("data_batch_1: has 1 images and 2 labels"));
+  dir.write("i1k/data_batch_1",
+            "\x80\x02}(U\x04"
+            "data");
+  CHECK_THROWS_WITH(load(), Catch::Contains("data_batch_1: is no pickle of neon 0.9: byte 10 ends the file too early"));
+}
+
+TEST_CASE("a pickle that is cut or changed anywhere is refused, or read") {
+  const std::string whole = macrobatch({"abc"}, {1, 2});
+  for (size_t end = 0; end < whole.size(); ++end)
+    CHECK_THROWS_AS(Pickle(std::string_view(whole).substr(0, end), "p"), Error);
+  for (size_t at = 0; at < whole.size(); ++at)
+    for (int change : {1, 0x20, 0x80}) {
+      std::string changed = whole;
+      changed[at] = char(changed[at] ^ change);
+      try {
+        const Pickle pickle(changed, "p");
+        if (const PickleNode* const labels = pickle.find(pickle.root(), "labels"); labels && !labels->items.empty())
+          pickle.integers_of(pickle.node(labels->items.back()), "labels");
+      } catch (const Error& error) {
+        CHECK(error.kind() == ErrorKind::data);
+      }
+    }
 }

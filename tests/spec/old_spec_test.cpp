@@ -5,6 +5,7 @@
 #include "neon/spec/spec.h"
 #include "tests/spec/messages.h"
 #include "tests/spec/trees.h"
+#include "tests/support/temp_folder.h"
 
 using namespace neon;
 using Catch::Contains;
@@ -212,4 +213,20 @@ TEST_CASE("0.9: Boltzmann machines and belief nets") {
         "machine 2, epochs: 2}]");
   CHECK(!net.find("epochs"));
   CHECK(root("RBM").find("epochs")->to_string() == "2");
+}
+
+TEST_CASE("0.9: an Imageset is read from its macrobatches, if they are there") {
+  const TempFolder folder;
+  const std::string save_dir = folder.path();
+  const auto dataset = [&] {
+    OldParts parts;
+    parts.data = "is_local: True, nofm: 1, ofmshape: [28, 28]";
+    parts.dataset = "!obj:datasets.Imageset {repo_path: '/data', save_dir: '" + save_dir +
+                    "', imageset: birds, macro_size: 8, output_image_size: 32, cropped_image_size: 28, "
+                    "dotransforms: True, num_channels: 1}";
+    return parts.part("dataset");
+  };
+  CHECK(dataset() == "{ImageFolder: {path: /data/birds, size: 32, channels: 1, normalize: false, validation: 0.2}}");
+  put_file(save_dir + "/dataset_cache.pkl", "x");
+  CHECK(dataset() == "{ImageFolder: {path: \"" + save_dir + "\", size: 32, channels: 1, normalize: false}}");
 }

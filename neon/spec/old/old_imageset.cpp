@@ -1,4 +1,7 @@
 // Imageset of neon 0.9: images in macrobatches on disk. Ours reads the images that they were made of.
+#include <filesystem>
+
+#include "neon/core/paths.h"
 #include "neon/spec/old/old_datasets.h"
 
 namespace neon {
@@ -16,6 +19,15 @@ Setting integer_list(const std::vector<double>& numbers, const Location& where) 
   Setting out = Setting::list({}, where);
   for (double each : numbers) out.items.push_back(Setting::scalar(number(each), where));
   return out;
+}
+
+// The macrobatches, if they are there.
+Setting macrobatches_of(const OldObject& object) {
+  const auto folder = object.find("save_dir");
+  if (!folder || !folder->is_scalar()) return {};
+  std::error_code ignored;
+  const std::filesystem::path cache = std::filesystem::path(expand_home(folder->value())) / "dataset_cache.pkl";
+  return std::filesystem::exists(cache, ignored) ? folder->scalar() : Setting();
 }
 
 // image_dir, else the set's folder in repo_path.
@@ -75,7 +87,8 @@ void translate_counts(OldTranslation& t, const OldObject& object, OldResult& out
 void finish_imageset(OldTranslation& t, const OldObject& object, OldResult& out) {
   finish_old_dataset(t, object, out);
   const bool image_net = is_image_net(t.word_of(object, "imageset", ""));
-  const Setting folder = folder_of(t, object);
+  const Setting batches = macrobatches_of(object);
+  const Setting folder = batches.is_null() ? folder_of(t, object) : batches;
   out.params.entries.insert(out.params.entries.begin(), {"path", folder, folder.where});
   const auto sizes = t.integers_of(object, "output_image_size"), crops = t.integers_of(object, "cropped_image_size"),
              channels = t.integers_of(object, "num_channels");
@@ -88,14 +101,14 @@ void finish_imageset(OldTranslation& t, const OldObject& object, OldResult& out)
   translate_crops(t, object, out, size, crop);
   translate_counts(t, object, out);
   std::erase_if(out.params.entries, [](const auto& entry) { return entry.key == "validation"; });
-  if (!image_net)
+  if (!image_net && batches.is_null())
     out.set("validation",
             Setting::scalar(number(t.number_of(object, "validation_pct", 0.2)), object.where_of("validation_pct")));
   t.shuffle = true;
-  t.remark(
-      object.node.where(),
-      text("images are read from ", folder.value, ", not from macrobatches; neon data pack ", shell_word(folder.value),
-           " SHARDS checks and packs them once, and dataset: {Shards: {path: SHARDS, ...}} reads that"));
+  t.remark(object.node.where(),
+           text("images are read from ", folder.value, batches.is_null() ? "" : ", the macrobatches",
+                "; neon data pack ", shell_word(folder.value),
+                " SHARDS checks and packs them once, and dataset: {Shards: {path: SHARDS, ...}} reads that"));
   check_old_shape(t, {depth, crop, crop});
 }
 
@@ -105,7 +118,8 @@ OldKey idle_with(std::string_view name) {
 
 const OldClasses imagesets(std::vector<OldClass>{
     {"datasets.Imageset", "data set", "ImageFolder",
-     old_dataset_keys({required(old_read("imageset")),
+     old_dataset_keys({old_read("save_dir"),
+                       required(old_read("imageset")),
                        required(old_read("macro_size")),
                        required(old_read("output_image_size")),
                        required(old_read("cropped_image_size")),

@@ -130,7 +130,9 @@ void OldTranslation::check_keys(const OldObject& object) {
 
 void OldTranslation::use_keys(const OldObject& object, OldResult& out) {
   const auto entries = object.node.entries();
+  std::set<std::string_view> used;  // of two of one name the first counts, which is the class's own
   for (const OldKey& key : object.kind.keys) {
+    if (!used.insert(key.name).second) continue;
     const auto entry = std::ranges::find_if(entries, [&](const auto& e) { return e.key == key.name && !e.doubled; });
     if (entry == entries.end()) continue;
     switch (key.use) {
