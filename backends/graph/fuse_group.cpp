@@ -1,4 +1,4 @@
-// Greedy grouping: every fusible node starts alone; along each edge, producer and consumer become one group
+// Greedy grouping: every fusible node starts alone. What reads one large array comes first. Then, along each edge, producer and consumer become one group
 // when they fit one kernel and no path between them leaves the group. Then groups that write variables under
 // the same guard are joined side by side (the update of all parameters is one kernel), and so are totals with
 // the scalar that gathers them, and what is drawn; on some devices what reads or makes columns of one array. At last,
@@ -17,6 +17,7 @@ namespace neon {
 namespace {
 
 constexpr size_t kMostColumns = 16;  // segments of a kernel that are joined for the columns of one array
+constexpr size_t kLargeBytes = size_t(16) << 20;  // of an array that caches do not hold
 
 class Grouper {
  public:
@@ -60,6 +61,7 @@ class Grouper {
   }
 
   void fuse(bool columns) {
+    join_passes_over_large_arrays();
     // A group that reduces takes in smaller ones that did not fit before, hence the rounds.
     while (join_along_edges()) {
     }
@@ -92,14 +94,69 @@ class Grouper {
     std::vector<int> readers;
   };
 
+  // What is made element by element of one large array and of its reductions, as a softmax's gradient is, becomes one
+  // group before smaller things stand between the two: the array is read once.
+  void join_passes_over_large_arrays() {
+    const std::vector<Value> only = only_large_arrays();
+    for (int n = graph_.node_count(); n-- > 0;) {
+      if (!only[size_t(n)] || !makes_large(n) ||
+          std::ranges::any_of(next_[size_t(n)], [&](int s) { return fusible_[size_t(s)] && makes_large(s); }))
+        continue;
+      std::set<int> nodes = {n};
+      for (auto at = nodes.rbegin(); at != nodes.rend(); ++at)
+        for (Value input : graph_.node(*at).inputs)
+          if (const int maker = graph_.producer_index(input); only[size_t(maker)] == only[size_t(n)])
+            nodes.insert(maker);
+      const auto folds_rows = [&](int one) {
+        return is_reduction(*graph_.node(one).op) && !is_total(graph_, graph_.node(one));
+      };
+      if (std::ranges::any_of(nodes, folds_rows)) join_edges_between(nodes);
+    }
+  }
+
+  bool is_large(Value value) const { return graph_.type(value).bytes() >= kLargeBytes; }
+  bool makes_large(int n) const { return !is_reduction(*graph_.node(n).op) && is_large(graph_.node(n).outputs[0]); }
+
+  // By node: the one large array that its value follows from by fusible nodes; nothing where there are several, or none.
+  std::vector<Value> only_large_arrays() const {
+    std::vector<Value> out(fusible_.size());
+    std::vector<bool> several(fusible_.size(), false);
+    for (int n = 0; n < graph_.node_count(); ++n) {
+      if (!fusible_[size_t(n)]) continue;
+      for (Value input : graph_.node(n).inputs) {
+        const Value array = viewed(graph_, input);
+        const size_t maker = size_t(graph_.producer_index(array));
+        const bool made = roles_[maker] == Role::opaque && is_large(array);
+        const Value from = fusible_[maker] ? out[maker] : made ? array : Value{};
+        several[size_t(n)] = several[size_t(n)] || several[maker] || (from && out[size_t(n)] && from != out[size_t(n)]);
+        if (from) out[size_t(n)] = from;
+      }
+      if (several[size_t(n)]) out[size_t(n)] = {};
+    }
+    return out;
+  }
+
+  void join_edges_between(const std::set<int>& nodes) {
+    for (bool joined = true; joined;) {
+      joined = false;
+      for (int n : nodes)
+        for (Value input : graph_.node(n).inputs)
+          if (const int maker = graph_.producer_index(input); nodes.count(maker))
+            joined = try_join(group_of_[size_t(maker)], group_of_[size_t(n)]) || joined;
+    }
+  }
+
   bool join_along_edges() {
     bool joined = false;
     for (int n = 0; n < graph_.node_count(); ++n) {
       if (!fusible_[size_t(n)]) continue;
-      for (Value input : graph_.node(n).inputs) {
-        const int p = graph_.producer_index(input);
-        if (fusible_[size_t(p)]) joined = try_join(group_of_[size_t(p)], group_of_[size_t(n)]) || joined;
-      }
+      // A number that takes a total goes with it: together with what comes before totals it could not.
+      for (bool totals : {true, false})
+        for (Value input : graph_.node(n).inputs) {
+          const int p = graph_.producer_index(input);
+          if (fusible_[size_t(p)] && is_total(graph_, graph_.node(p)) == totals)
+            joined = try_join(group_of_[size_t(p)], group_of_[size_t(n)]) || joined;
+        }
     }
     return joined;
   }

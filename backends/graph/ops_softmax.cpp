@@ -3,7 +3,7 @@
 //   softmax_grad(y, g) -> dx                            y (g - sum(g y))
 //   log_softmax(x) -> y                                 x - max - log sum exp(x - max)
 //   log_softmax_grad(y, g) -> dx                        g - exp(y) sum(g)
-//   softmax_cross_entropy(x, t) -> cost (N,...,1)       sum t (log sum exp(x) - x)
+//   softmax_cross_entropy(x, t) -> cost (N,...,1)       sum(t) log sum exp(x) - sum(t x)
 //   softmax_cross_entropy_grad(x, t, g) -> dx           g (softmax(x) sum(t) - t)
 #include "backends/graph/expression.h"
 #include "backends/graph/flops.h"
@@ -61,7 +61,7 @@ std::vector<Value> define_cross_entropy(Graph& graph, const Node& node) {
   Expr x(graph, node.inputs[0]), t(graph, node.inputs[1]);
   const auto axis = last_axis(graph, x);
   Expr shifted = x - max(x, axis);
-  return {sum(t * (log_of_sum(shifted, axis) - shifted), axis)};
+  return {sum(t, axis) * log_of_sum(shifted, axis) - sum(t * shifted, axis)};
 }
 void cross_entropy_gradient(GradientContext& c) {
   if (c.wanted[0]) c.results[0] = c.graph.add("softmax_cross_entropy_grad", {c.input(0), c.input(1), c.cotangent()});
