@@ -96,9 +96,26 @@ bool draws_four(const Instruction& i, int width) {
 
 }  // namespace
 
+// Whether a walk before that of `level` has put what register `reg` loads into shared memory.
+bool SegmentElements::is_held_before(int reg, int level) const {
+  bool found = false;
+  for (int before = 0; before < level && held_[size_t(reg)]; ++before)
+    found = found || needs_of_walk(before)[size_t(reg)];
+  return found;
+}
+
+// Where in shared memory a thread holds the pack of its row i that register `reg` loads.
+std::string SegmentElements::held_pack(int reg) const {
+  int64_t first = 0;
+  for (int other = 0; other < reg; ++other)
+    if (held_[size_t(other)]) first += bytes_held(other);
+  return text("reinterpret_cast<", code_.pack_type(segment_.body[size_t(reg)].value, width_), "*>(held + ", first,
+              ")[i * kThreads + threadIdx.x].words");
+}
+
 // The loads for all of a thread's neighbouring elements at once; k, r and e belong to the first element. If several
 // rows are fetched before the first is used, `fetch` reads row u.
-SegmentElements::Loads SegmentElements::loads(const Needs& needs, const Needs& cached, int at_once) {
+SegmentElements::Loads SegmentElements::loads(int level, const Needs& needs, const Needs& cached, int at_once) {
   Loads out;
   for (size_t n = 0; n < segment_.body.size(); ++n) {
     const Instruction& i = segment_.body[n];
@@ -110,12 +127,23 @@ SegmentElements::Loads SegmentElements::loads(const Needs& needs, const Needs& c
     if (!is_full_load(int(n)) || access(i, width_) == Access::each) continue;
     const bool pack = access(i, width_) == Access::pack;
     out.variables += text("      R l", n, pack ? text("[", width_, "]") : "", ";\n");
+    if (is_held_before(int(n), level)) {
+      const std::string type = code_.pack_type(i.value, width_);
+      out.reads += text("        ", type, " p", n, ";\n        p", n, ".words = ", held_pack(int(n)),
+                        ";\n        unpack<R>(p", n, ", l", n, ");\n");
+      continue;
+    }
     if (at_once > 1) {
       out.fetched += text("      ", pack ? code_.pack_type(i.value, width_) : "R", " f", n, "[", at_once, "];\n");
       out.fetch +=
           text("        f", n, "[u] = ", pack ? code_.pack(i.value, pack_place(i), width_) : value(int(n)), ";\n");
       out.reads +=
           pack ? text("        unpack<R>(f", n, "[u], l", n, ");\n") : text("        l", n, " = f", n, "[u];\n");
+      if (held_[n]) out.reads += text("        ", held_pack(int(n)), " = f", n, "[u].words;\n");
+    } else if (held_[n]) {
+      out.reads += text("        const ", code_.pack_type(i.value, width_), " p", n, " = ",
+                        code_.pack(i.value, pack_place(i), width_), ";\n        unpack<R>(p", n, ", l", n,
+                        ");\n        ", held_pack(int(n)), " = p", n, ".words;\n");
     } else {
       out.reads += pack ? text("        ", code_.load_pack(i.value, pack_place(i), width_, text("l", n)), ";\n")
                         : text("        l", n, " = ", value(int(n)), ";\n");
@@ -126,10 +154,10 @@ SegmentElements::Loads SegmentElements::loads(const Needs& needs, const Needs& c
 
 // Rows that a thread fetches before it uses the first, in registers as they lie in memory: what it waits for most is
 // the first of them. 1 where nothing is read in packs.
-int SegmentElements::rows_at_once(const Needs& needs, const Needs& cached) const {
+int SegmentElements::rows_at_once(int level, const Needs& needs, const Needs& cached) const {
   int words = 0;
   for (size_t n = 0; n < segment_.body.size(); ++n)
-    if (needs[n] && !cached[n] && width_ > 1 && is_full_load(int(n)) &&
+    if (needs[n] && !cached[n] && !is_held_before(int(n), level) && width_ > 1 && is_full_load(int(n)) &&
         access(segment_.body[n], width_) == Access::pack)
       words += std::max(1, int(size_of(code_.type(segment_.body[n].value).dtype)) * width_ / 4);
   return words == 0 ? 1 : std::clamp(kWordsAtOnce / words, 1, kMostRowsAtOnce);

@@ -18,8 +18,8 @@ class SegmentElements : public SegmentSpread {
   std::string instruction(int reg) const;
   std::string elements(const Needs& needs, const Needs& cached, int level, const std::string& keep,
                        const std::string& reads);
-  Loads loads(const Needs& needs, const Needs& cached, int at_once);
-  int rows_at_once(const Needs& needs, const Needs& cached) const;
+  Loads loads(int level, const Needs& needs, const Needs& cached, int at_once);
+  int rows_at_once(int level, const Needs& needs, const Needs& cached) const;
   std::string at_first(const std::string& reads) const;
   std::string kept_names(int most_level) const;
   std::string for_width(const std::string& body, const char* indent) const;
@@ -28,6 +28,8 @@ class SegmentElements : public SegmentSpread {
  private:
   std::string value(int reg) const;
   std::string pack_place(const Instruction& load);
+  bool is_held_before(int reg, int level) const;
+  std::string held_pack(int reg) const;
   std::string position(const std::vector<int64_t>& strides, bool skip_first = false) const;
   std::string placed(const Instruction& load) const;
   std::string coordinate(int axis) const;

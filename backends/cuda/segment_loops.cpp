@@ -24,8 +24,8 @@ std::string SegmentWriter::flat() {
 
 std::string SegmentWriter::rounds(const Needs& needs) {
   const Needs none(segment_.body.size(), false);
-  const int at_once = int(std::min<int64_t>(packs_ > 1 ? rows_at_once(needs, none) : 1, packs_));
-  const Loads loaded = loads(needs, none, at_once);
+  const int at_once = int(std::min<int64_t>(packs_ > 1 ? rows_at_once(0, needs, none) : 1, packs_));
+  const Loads loaded = loads(0, needs, none, at_once);
   const std::string body = elements(needs, none, 0, "", loaded.variables + at_first(loaded.reads));
   if (body.empty()) return "";
   auto place = [&](const std::string& round) {

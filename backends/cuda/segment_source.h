@@ -7,8 +7,11 @@ namespace neon::cuda {
 class SegmentWriter : public SegmentElements {
  public:
   // The segment's partial results begin at `first_partial` of the space for them, its tickets at `first_ticket`.
-  SegmentWriter(const Segment& segment, CodeText& code, int64_t first_partial, int first_ticket, int64_t busy_blocks)
-      : SegmentElements(segment, code, busy_blocks), first_partial_(first_partial), first_ticket_(first_ticket) {}
+  SegmentWriter(const Segment& segment, CodeText& code, int64_t first_partial, int first_ticket, int64_t busy_blocks,
+                int64_t most_held)
+      : SegmentElements(segment, code, busy_blocks, most_held),
+        first_partial_(first_partial),
+        first_ticket_(first_ticket) {}
   // For thread block `block`; leaves the block's part of total T in variable tT, one a thread.
   std::string run();
 

@@ -5,12 +5,6 @@
 
 namespace neon::cuda {
 
-namespace {
-
-constexpr int64_t kMostKept = 64;  // elements that one thread keeps in registers from walk to walk
-
-}  // namespace
-
 // The fold of a register over the lanes of a group: r of an inner fold, h of an outer one.
 std::string SegmentWriter::fold_of_lanes(int reg) const {
   const Instruction& reduce = segment_.body[size_t(reg)];
@@ -96,8 +90,8 @@ std::string SegmentWriter::rows(int level, const Needs& needs, const Needs& cach
     return text("(", first, index_, "(lane) + ", index_, "(", i, ") * ", lanes_, ") * ", along_);
   };
   const std::string element = text("      const ", index_, " first_e = ", first_element(), ";\n      (void)first_e;\n");
-  const int at_once = int(std::min<int64_t>(rows_at_once(needs, cached), count));
-  const Loads loaded = loads(needs, cached, at_once);
+  const int at_once = int(std::min<int64_t>(rows_at_once(level, needs, cached), count));
+  const Loads loaded = loads(level, needs, cached, at_once);
   const std::string use = text("      const ", index_, " first_r = ", row("i"), ";\n",
                                in_registers ? text("      if (first_r >= ", reduced_, ") break;\n") : "", element,
                                elements(needs, cached, level, keep, loaded.variables + at_first(loaded.reads)));

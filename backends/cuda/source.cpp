@@ -84,6 +84,7 @@ namespace {
 
 // Blocks that run at the same time: as many as keep memory busy, and may wait for each other.
 constexpr int64_t kBlocksOfProcessor = 2;
+constexpr int64_t kSharedOfSystem = 1024;  // bytes of each block's shared memory
 
 // Blocks of all segments, one after the other, then the totals and what follows from them.
 class KernelWriter {
@@ -97,11 +98,13 @@ class KernelWriter {
     if (finishes()) body += last_block();
     Source out;
     out.text = text(source_head(), "\ntypedef ", device_type(kernel_.compute), " R;\n", signature(),
-                    " {\n  __shared__ Scratch<R> scratch;\n", guard(), body, "}\n");
+                    " {\n  __shared__ Scratch<R> scratch;\n",
+                    held_bytes_ ? "  extern __shared__ __align__(16) char held[];\n" : "", guard(), body, "}\n");
     out.arrays = code_.arrays();
     out.blocks = std::max<int64_t>(blocks_, 1);
     out.partial_bytes = size_t(partials_) * size_of(kernel_.compute);
     out.tickets = tickets_;
+    out.shared_bytes = held_bytes_;
     return out;
   }
 
@@ -133,6 +136,12 @@ class KernelWriter {
     return out;
   }
 
+  // Shared memory of a block beside its scratch space, where as many blocks as otherwise run at the same time.
+  int64_t most_held() const {
+    const int64_t numbers = int64_t(size_of(kernel_.compute)), scratch = kThreads * (8 * numbers + 8);
+    return (most_shared(context_.arch) + kSharedOfSystem) / kBlocksOfProcessor - kSharedOfSystem - scratch - 128;
+  }
+
   // As large a part of those that run at the same time as the segment is of the kernel.
   int64_t busy_blocks_of(const Segment& segment) const {
     int64_t all = 0;
@@ -143,7 +152,8 @@ class KernelWriter {
 
   std::string segment(size_t s) {
     const Segment& segment = kernel_.segments[s];
-    SegmentWriter writer(segment, code_, partials_, tickets_, busy_blocks_of(segment));
+    SegmentWriter writer(segment, code_, partials_, tickets_, busy_blocks_of(segment), most_held());
+    held_bytes_ = std::max(held_bytes_, writer.held_bytes());
     meets_ = meets_ || writer.meets();
     const int64_t blocks = writer.blocks();
     partials_ += writer.partials();
@@ -198,7 +208,7 @@ class KernelWriter {
   const SourceContext& context_;
   CodeText code_;
   bool meets_ = false;
-  int64_t blocks_ = 0, partials_ = 0;
+  int64_t blocks_ = 0, partials_ = 0, held_bytes_ = 0;
   int tickets_ = 1;  // the first is that of the totals
   std::vector<int64_t> first_partial_, segment_blocks_;
 };

@@ -1,8 +1,9 @@
-// Greedy grouping: every fusible node starts alone. What reads one large array comes first. Then, along each edge, producer and consumer become one group
-// when they fit one kernel and no path between them leaves the group. Then groups that write variables under
-// the same guard are joined side by side (the update of all parameters is one kernel), and so are totals with
-// the scalar that gathers them, and what is drawn; on some devices what reads or makes columns of one array. At last,
-// what only a later group reads moves there where that group has at hand what it is made from.
+// Greedy grouping: every fusible node starts alone. Readers of one large array come first. Then, along each edge,
+// producer and consumer become one group when they fit one kernel and no path between them leaves the group. Then
+// groups that write variables under the same guard are joined side by side (the update of all parameters is one
+// kernel), and so are totals with the scalar that gathers them, and what is drawn; on some devices what reads or makes
+// columns of one array. At last, what only a later group reads moves there where that group has at hand what it is made
+// from.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -16,7 +17,7 @@ namespace neon {
 
 namespace {
 
-constexpr size_t kMostColumns = 16;  // segments of a kernel that are joined for the columns of one array
+constexpr size_t kMostColumns = 16;               // segments of a kernel that are joined for the columns of one array
 constexpr size_t kLargeBytes = size_t(16) << 20;  // of an array that caches do not hold
 
 class Grouper {
@@ -94,8 +95,8 @@ class Grouper {
     std::vector<int> readers;
   };
 
-  // What is made element by element of one large array and of its reductions, as a softmax's gradient is, becomes one
-  // group before smaller things stand between the two: the array is read once.
+  // One group makes all that follows from one large array and its reductions, as a softmax's gradient does, before
+  // smaller things stand between the two: the array is read once.
   void join_passes_over_large_arrays() {
     const std::vector<Value> only = only_large_arrays();
     for (int n = graph_.node_count(); n-- > 0;) {
@@ -117,7 +118,8 @@ class Grouper {
   bool is_large(Value value) const { return graph_.type(value).bytes() >= kLargeBytes; }
   bool makes_large(int n) const { return !is_reduction(*graph_.node(n).op) && is_large(graph_.node(n).outputs[0]); }
 
-  // By node: the one large array that its value follows from by fusible nodes; nothing where there are several, or none.
+  // By node: the one large array that its value follows from by fusible nodes; nothing where there are several, or
+  // none.
   std::vector<Value> only_large_arrays() const {
     std::vector<Value> out(fusible_.size());
     std::vector<bool> several(fusible_.size(), false);
@@ -306,12 +308,19 @@ class Grouper {
     join_each(draws);
   }
 
-  // Joins groups that read or make columns of one array. Branches read columns of the gradient by their concatenation,
-  // and make columns of the concatenation itself. One launch for all keeps the GPU busy where a part alone would not.
+  // Joins groups that read or make columns of one array, or read the arrays that one kernel makes. Branches read
+  // columns of the gradient by their concatenation, and make columns of the concatenation itself; attention's gradient
+  // makes three arrays, whose sums are gradients of biases. One launch for all keeps the GPU busy where a part alone
+  // would not.
   void join_columns() {
     std::map<Value, std::vector<int>> readers, makers;  // nodes
+    std::map<int, std::vector<int>> sums;               // nodes, by the node that makes what they add up
     for (int n = 0; n < graph_.node_count(); ++n) {
       const Node& node = graph_.node(n);
+      if (is_reduction(*node.op)) {
+        const int maker = graph_.producer_index(viewed(graph_, node.inputs[0]));
+        if (graph_.node(maker).outputs.size() > 1) sums[maker].push_back(n);
+      }
       const bool slice = node.op->is(ops::slice);
       if (!slice && !node.op->is(ops::concat)) continue;
       const Value whole = slice ? node.inputs[0] : node.outputs[0];
@@ -322,6 +331,7 @@ class Grouper {
     }
     for (const auto* of_arrays : {&readers, &makers})
       for (const auto& [whole, nodes] : *of_arrays) join_groups_of(nodes);
+    for (const auto& [maker, nodes] : sums) join_groups_of(nodes);
   }
 
   // Each with the one before, so that many take no longer than they must; in an arithmetic that both have.
