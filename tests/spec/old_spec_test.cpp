@@ -155,6 +155,9 @@ TEST_CASE("0.9: nothing unknown is passed over") {
   parts.data = "nout: 785";
   CHECK_THAT(parts.error(), Contains("o.yaml:6:5: the data layer is for 785 numbers a sample, the data set has 784"));
   parts = {};
+  parts.rest = "weight_inits: [&x !obj:params.UniformValGn {}]";
+  CHECK_THAT(parts.error(),
+             Contains("'params.UniformValGn' is no class of neon 0.9; did you mean params.UniformValGen"));
   parts.rest = "weight_decay_of_mine: &x 3";
   CHECK(parts.error() == "");
   CHECK(has_note(parts.spec(), "'weight_decay_of_mine' only holds anchors"));

@@ -111,6 +111,17 @@ void OldTranslation::note_datatype(const OldObject& object) {
   if (type && type->is_scalar()) datatypes.push_back({type->where(), type->value()});
 }
 
+// A key may hold objects that no layer uses; their classes must be known all the same.
+void OldTranslation::check_held(const OldNode& node) {
+  check_depth(node);
+  const std::string name = node.tag().starts_with("!obj:") ? old_class_name(node.tag()) : "";
+  if (!name.empty() && !find_old_class(name) && !find_old_missing(name)) problem(node.where(), unknown_old_class(name));
+  ++depth_;
+  for (const OldNode& item : node.items()) check_held(item);
+  for (const OldNode::Entry& entry : node.entries()) check_held(entry.value);
+  --depth_;
+}
+
 void OldTranslation::check_keys(const OldObject& object) {
   std::vector<std::string> known;
   for (const OldKey& key : object.kind.keys) {
@@ -120,8 +131,9 @@ void OldTranslation::check_keys(const OldObject& object) {
   }
   for (const OldNode::Entry& entry : object.node.entries()) {
     const bool is_known = std::ranges::count(known, entry.key) > 0;
-    if (entry.doubled || (!is_known && !entry.value.anchor().empty()))
-      remark(entry.where, text(in_quotes(entry.key), " only holds anchors"));
+    const bool holds = entry.doubled || (!is_known && !entry.value.anchor().empty());
+    if (holds) check_held(entry.value);
+    if (holds) remark(entry.where, text(in_quotes(entry.key), " only holds anchors"));
     else if (!is_known)
       problem(entry.where,
               text(object.kind.name, " has no key ", in_quotes(entry.key), did_you_mean(entry.key, known)));
@@ -143,7 +155,10 @@ void OldTranslation::use_keys(const OldObject& object, OldResult& out) {
         break;
       case OldKey::Use::read: break;
       case OldKey::Use::idle: remark(entry->where, text(in_quotes(entry->key), " is left out: ", key.as)); break;
-      case OldKey::Use::holder: remark(entry->where, text(in_quotes(entry->key), " only holds anchors")); break;
+      case OldKey::Use::holder:
+        check_held(entry->value);
+        remark(entry->where, text(in_quotes(entry->key), " only holds anchors"));
+        break;
     }
   }
 }

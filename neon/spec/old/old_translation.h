@@ -76,6 +76,7 @@ class OldTranslation {
   bool autoencoder = false;
 
  private:
+  void check_held(const OldNode& node);
   Setting middle_of_search(const OldNode& node);
   void check_depth(const OldNode& node);
   void name_layer(const OldObject& object, OldResult& out);
