@@ -42,7 +42,7 @@ std::vector<std::string> wrapped(const std::string& text_, size_t width) {
 
 class ConvertedMargin : public YamlMargin {
  public:
-  ConvertedMargin(const Setting& root, const Conversion& conversion) {
+  ConvertedMargin(const Setting& root, const Conversion& conversion) : begin_(place_of(root.where)) {
     each_place(root, [&](const Location& where, const Setting&) {
       places_.insert(place_of(where));
       lines_.insert(where.line);
@@ -56,6 +56,7 @@ class ConvertedMargin : public YamlMargin {
   }
 
   const std::vector<std::string>& gone() const { return gone_; }
+  const std::vector<std::string>& first() const { return first_; }
   const std::vector<std::string>& left() const { return left_; }
 
   std::string above(const Location& where, const Setting& value, size_t indent) override {
@@ -87,7 +88,8 @@ class ConvertedMargin : public YamlMargin {
   // A comment that stands alone goes to the next line that is there.
   void keep(const Remark& comment) {
     const auto line = lines_.lower_bound(comment.where.line);
-    if (comment.where.line > 0 && line != lines_.end()) comments_[*line].push_back(comment.text);
+    if (place_of(comment.where) == begin_) first_.push_back(comment.text);
+    else if (comment.where.line > 0 && line != lines_.end()) comments_[*line].push_back(comment.text);
     else left_.push_back(comment.text);
   }
 
@@ -105,7 +107,8 @@ class ConvertedMargin : public YamlMargin {
   std::map<int, std::vector<std::string>> comments_;
   std::map<Place, std::string> anchors_, written_;
   std::set<std::pair<Place, std::string>> seen_, twice_;
-  std::vector<std::string> gone_, left_;
+  Place begin_;
+  std::vector<std::string> first_, gone_, left_;
 };
 
 }  // namespace
@@ -116,6 +119,7 @@ std::string write_converted(const Setting& root, const Conversion& conversion) {
   std::string out;
   for (const std::string& remark : margin.gone())
     for (const std::string& line : wrapped(remark, kWidestComment)) out += "# " + printable(line) + '\n';
+  for (const std::string& comment : margin.first()) out += printable(comment) + '\n';
   out += body;
   for (const std::string& comment : margin.left()) out += printable(comment) + '\n';
   return out;

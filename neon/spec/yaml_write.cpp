@@ -153,7 +153,7 @@ std::string write_yaml(const Setting& setting, YamlMargin& margin) {
   std::string out;
   YamlWriter(margin).append_value(out, setting, 0, true);
   // The space that would follow a dash keeps a lone marker from its meaning.
-  return (setting.is_scalar() && is_marker(setting.value)) || out.starts_with('\n') ? out : out.substr(1);
+  return setting.is_scalar() && is_marker(setting.value) ? out : out.substr(1);
 }
 
 std::string write_yaml(const Setting& setting) {

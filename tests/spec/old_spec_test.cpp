@@ -190,8 +190,9 @@ TEST_CASE("a converted file keeps comments and anchors, and reads back as the sa
   parts.layers =
       "# the hidden layer\n    !obj:layers.FCLayer {nout: 5, weight_init: *w}, # five\n"
       "    !obj:layers.FCLayer {nout: 10, activation: !obj:transforms.Logistic {}, weight_init: *w},";
-  const Spec spec = parts.spec();
+  const Spec spec = spec_from_text("# my net\n" + parts.text(), "o.yaml");
   const std::string written = write_converted(spec.root, spec.conversion);
+  CHECK_THAT(written, Contains("# my net\ndataset:") || Contains("# my net\n# "));
   CHECK_THAT(written, Contains("  # the hidden layer\n  # five\n  # no bias: 0.9 had biases only"));
   CHECK_THAT(written, Contains("      init: &w\n        Gaussian:\n          scale: 0.01\n"));
   CHECK_THAT(written, Contains("      init: *w\n"));
