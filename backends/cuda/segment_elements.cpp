@@ -96,6 +96,33 @@ bool draws_four(const Instruction& i, int width) {
 
 }  // namespace
 
+// A row's loads are all held, or none.
+SegmentElements::SegmentElements(const Segment& segment, CodeText& code, int64_t busy_blocks, int64_t most_held)
+    : SegmentSpread(segment, code, busy_blocks) {
+  held_.assign(segment_.body.size(), false);
+  if (fold_ != Fold::inner || lanes_ != kThreads || width_ == 1 || rows_of_thread() * width_ <= kMostKept) return;
+  Needs found = held_;
+  int64_t bytes = 0;
+  for (int n = 0; n < int(found.size()); ++n) {
+    int walks = 0;
+    for (int level = 0; level < walks_; ++level) walks += needs_of_walk(level)[size_t(n)];
+    found[size_t(n)] = walks > 1 && is_full_load(n) && access(segment_.body[size_t(n)], width_) == Access::pack;
+    if (found[size_t(n)]) bytes += bytes_held(n);
+  }
+  if (bytes <= most_held) held_ = found;
+}
+
+int64_t SegmentElements::bytes_held(int reg) const {
+  return rows_of_thread() * kThreads * width_ * int64_t(size_of(code_.type(segment_.body[size_t(reg)].value).dtype));
+}
+
+int64_t SegmentElements::held_bytes() const {
+  int64_t bytes = 0;
+  for (int n = 0; n < int(held_.size()); ++n)
+    if (held_[size_t(n)]) bytes += bytes_held(n);
+  return bytes;
+}
+
 // Whether a walk before that of `level` has put what register `reg` loads into shared memory.
 bool SegmentElements::is_held_before(int reg, int level) const {
   bool found = false;

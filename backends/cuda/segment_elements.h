@@ -6,7 +6,9 @@ namespace neon::cuda {
 
 class SegmentElements : public SegmentSpread {
  public:
-  using SegmentSpread::SegmentSpread;
+  // A block may have `most_held` bytes of shared memory for what it holds from walk to walk.
+  SegmentElements(const Segment& segment, CodeText& code, int64_t busy_blocks, int64_t most_held);
+  int64_t held_bytes() const;
 
  protected:
   struct Loads {
@@ -28,8 +30,13 @@ class SegmentElements : public SegmentSpread {
  private:
   std::string value(int reg) const;
   std::string pack_place(const Instruction& load);
+  int64_t bytes_held(int reg) const;  // of a block's packs of one load
   bool is_held_before(int reg, int level) const;
   std::string held_pack(int reg) const;
+
+  // By register: loads of a row that is too long for registers, and is walked over again. A thread puts the packs that
+  // it reads into shared memory, and takes them from there.
+  Needs held_;
   std::string position(const std::vector<int64_t>& strides, bool skip_first = false) const;
   std::string placed(const Instruction& load) const;
   std::string coordinate(int axis) const;

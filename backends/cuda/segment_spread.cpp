@@ -27,14 +27,13 @@ int power_of_two_from(int64_t n) {
 
 }  // namespace
 
-SegmentSpread::SegmentSpread(const Segment& segment, CodeText& code, int64_t busy_blocks, int64_t most_held)
+SegmentSpread::SegmentSpread(const Segment& segment, CodeText& code, int64_t busy_blocks)
     : segment_(segment), code_(code) {
   split_axes();
   find_levels();
   choose_width();
   choose_lanes(busy_blocks);
   choose_splits(busy_blocks);
-  choose_held(most_held);
   if (groups_ * reduced_ < (int64_t(1) << 30)) index_ = "int";
 }
 
@@ -161,32 +160,6 @@ void SegmentSpread::choose_splits(int64_t busy_blocks) {
   splits_ = std::max<int64_t>(std::min(most, wanted), 1);
   splits_ = (reduced_ + rows_of_split() - 1) / rows_of_split();
   meets_ = meets_ && splits_ > 1;
-}
-
-// All loads of a row, or none.
-void SegmentSpread::choose_held(int64_t most_held) {
-  held_.assign(segment_.body.size(), false);
-  if (fold_ != Fold::inner || lanes_ != kThreads || width_ == 1 || rows_of_thread() * width_ <= kMostKept) return;
-  Needs found = held_;
-  int64_t bytes = 0;
-  for (int n = 0; n < int(found.size()); ++n) {
-    int walks = 0;
-    for (int level = 0; level < walks_; ++level) walks += needs_of_walk(level)[size_t(n)];
-    found[size_t(n)] = walks > 1 && is_full_load(n) && access(segment_.body[size_t(n)], width_) == Access::pack;
-    if (found[size_t(n)]) bytes += bytes_held(n);
-  }
-  if (bytes <= most_held) held_ = found;
-}
-
-int64_t SegmentSpread::bytes_held(int reg) const {
-  return rows_of_thread() * kThreads * width_ * int64_t(size_of(code_.type(segment_.body[size_t(reg)].value).dtype));
-}
-
-int64_t SegmentSpread::held_bytes() const {
-  int64_t bytes = 0;
-  for (int n = 0; n < int(held_.size()); ++n)
-    if (held_[size_t(n)]) bytes += bytes_held(n);
-  return bytes;
 }
 
 int64_t SegmentSpread::rows_of_split() const {

@@ -9,13 +9,12 @@ constexpr int64_t kMostKept = 64;  // elements that one thread keeps in register
 class SegmentSpread {
  public:
   // So many `busy_blocks` are the segment's part of those that keep the GPU busy; no more of its own may wait for each
-  // other. A block may have `most_held` bytes of shared memory for what it holds from walk to walk.
-  SegmentSpread(const Segment& segment, CodeText& code, int64_t busy_blocks, int64_t most_held);
+  // other.
+  SegmentSpread(const Segment& segment, CodeText& code, int64_t busy_blocks);
   int64_t blocks() const { return bundles() * splits_; }
   int64_t partials() const { return splits_ > 1 ? splits_ * groups_ * int64_t(reductions_.size()) : 0; }
   int tickets() const { return splits_ > 1 ? int(bundles()) * (meets_ ? 2 : 1) : 0; }
   bool meets() const { return meets_; }
-  int64_t held_bytes() const;
 
  protected:
   enum class Fold : uint8_t { none, inner, outer };
@@ -29,7 +28,6 @@ class SegmentSpread {
   Access access(const Instruction& load, int width) const;
   std::vector<int> folds_of(int level) const;  // registers of the reductions that walk `level` does
   Needs needs_of_walk(int level) const;
-  int64_t bytes_held(int reg) const;  // of a block's packs of one load
   int store_level(int reg) const;
 
   const Segment& segment_;
@@ -48,9 +46,6 @@ class SegmentSpread {
   std::vector<int64_t> inner_;  // by axis: indices of its side that one step along it skips
   std::vector<int> level_;      // by register: walks over the group that must be done before
   std::vector<int> reductions_;
-  // By register: loads of a row that is too long for registers, and is walked over again. A thread puts the packs that
-  // it reads into shared memory, and takes them from there.
-  Needs held_;
   int walks_ = 1, last_folding_ = -1, last_storing_ = -1;  // the last walk that folds elements, that stores them
 
  private:
@@ -59,7 +54,6 @@ class SegmentSpread {
   void choose_width();
   void choose_lanes(int64_t busy_blocks);
   void choose_splits(int64_t busy_blocks);
-  void choose_held(int64_t most_held);
   int threads_across() const;
   bool ends_after_one_walk() const;
   bool only_totals() const;

@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "backends/graph/fused.h"
 #include "backends/graph/op.h"
@@ -64,6 +65,10 @@ struct Grouping {
 // `taken` marks nodes that another kernel took along; `next` are the graph's successors, and those of such kernels.
 Groups group_nodes(const Graph& graph, const std::vector<Role>& roles, const std::vector<bool>& taken,
                    const std::vector<std::vector<int>>& next, const Grouping& how);
+// Sets of nodes to be joined before others: what is made element by element of one large array and of its reductions.
+std::vector<std::set<int>> passes_over_large_arrays(const Graph& graph, const std::vector<Role>& roles,
+                                                    const std::vector<bool>& fusible,
+                                                    const std::vector<std::vector<int>>& next);
 // With cheap nodes copied into the groups that read what they make, where nobody else does and none of these groups
 // writes a variable.
 Groups with_remade(const Graph& graph, const std::vector<Role>& roles, Groups groups);

@@ -17,8 +17,7 @@ namespace neon {
 
 namespace {
 
-constexpr size_t kMostColumns = 16;               // segments of a kernel that are joined for the columns of one array
-constexpr size_t kLargeBytes = size_t(16) << 20;  // of an array that caches do not hold
+constexpr size_t kMostColumns = 16;  // segments of a kernel that are joined for the columns of one array
 
 class Grouper {
  public:
@@ -62,7 +61,8 @@ class Grouper {
   }
 
   void fuse(bool columns) {
-    join_passes_over_large_arrays();
+    for (const std::set<int>& nodes : passes_over_large_arrays(graph_, roles_, fusible_, next_))
+      join_edges_between(nodes);
     // A group that reduces takes in smaller ones that did not fit before, hence the rounds.
     while (join_along_edges()) {
     }
@@ -94,49 +94,6 @@ class Grouper {
     Assignment assignment;
     std::vector<int> readers;
   };
-
-  // One group makes all that follows from one large array and its reductions, as a softmax's gradient does, before
-  // smaller things stand between the two: the array is read once.
-  void join_passes_over_large_arrays() {
-    const std::vector<Value> only = only_large_arrays();
-    for (int n = graph_.node_count(); n-- > 0;) {
-      if (!only[size_t(n)] || !makes_large(n) ||
-          std::ranges::any_of(next_[size_t(n)], [&](int s) { return fusible_[size_t(s)] && makes_large(s); }))
-        continue;
-      std::set<int> nodes = {n};
-      for (auto at = nodes.rbegin(); at != nodes.rend(); ++at)
-        for (Value input : graph_.node(*at).inputs)
-          if (const int maker = graph_.producer_index(input); only[size_t(maker)] == only[size_t(n)])
-            nodes.insert(maker);
-      const auto folds_rows = [&](int one) {
-        return is_reduction(*graph_.node(one).op) && !is_total(graph_, graph_.node(one));
-      };
-      if (std::ranges::any_of(nodes, folds_rows)) join_edges_between(nodes);
-    }
-  }
-
-  bool is_large(Value value) const { return graph_.type(value).bytes() >= kLargeBytes; }
-  bool makes_large(int n) const { return !is_reduction(*graph_.node(n).op) && is_large(graph_.node(n).outputs[0]); }
-
-  // By node: the one large array that its value follows from by fusible nodes; nothing where there are several, or
-  // none.
-  std::vector<Value> only_large_arrays() const {
-    std::vector<Value> out(fusible_.size());
-    std::vector<bool> several(fusible_.size(), false);
-    for (int n = 0; n < graph_.node_count(); ++n) {
-      if (!fusible_[size_t(n)]) continue;
-      for (Value input : graph_.node(n).inputs) {
-        const Value array = viewed(graph_, input);
-        const size_t maker = size_t(graph_.producer_index(array));
-        const bool made = roles_[maker] == Role::opaque && is_large(array);
-        const Value from = fusible_[maker] ? out[maker] : made ? array : Value{};
-        several[size_t(n)] = several[size_t(n)] || several[maker] || (from && out[size_t(n)] && from != out[size_t(n)]);
-        if (from) out[size_t(n)] = from;
-      }
-      if (several[size_t(n)]) out[size_t(n)] = {};
-    }
-    return out;
-  }
 
   void join_edges_between(const std::set<int>& nodes) {
     for (bool joined = true; joined;) {
