@@ -1,6 +1,7 @@
 // Housing: 506 suburbs of Boston with 13 facts each, and the median price of a house (Harrison and Rubinfeld 1978).
 #include <algorithm>
 
+#include "datasets/dataset.h"
 #include "datasets/file.h"
 #include "datasets/table_cell.h"
 #include "datasets/text_file.h"
