@@ -6,20 +6,26 @@
 
 namespace neon {
 
-Split pieces_of(std::span<const int32_t> tokens, int64_t steps, const std::string& source, const char* part) {
+Split pieces_of(std::span<const int32_t> tokens, int64_t steps, int64_t stride, const std::string& source,
+                const char* part) {
   if (tokens.empty()) return {};
   if (tokens.size() < 2)
     fail(ErrorKind::data, source, ": the ", part, " text has ", tokens.size(),
          " token; expected at least 2, of which the second is the target of the first");
-  const int64_t targets = int64_t(tokens.size()) - 1, pieces = (targets + steps - 1) / steps;
+  const int64_t targets = int64_t(tokens.size()) - 1;
+  const int64_t pieces = 1 + (std::max<int64_t>(targets - steps, 0) + stride - 1) / stride;
   Split out;
   out.inputs = Tensor(DType::i32, {pieces, steps});
   out.targets = Tensor(DType::i32, {pieces, steps});
   const auto inputs = out.inputs.as<int32_t>(), labels = out.targets.as<int32_t>();
-  std::copy_n(tokens.begin(), targets, inputs.begin());
-  std::copy_n(tokens.begin() + 1, targets, labels.begin());
-  std::fill(inputs.begin() + targets, inputs.end(), 0);
-  std::fill(labels.begin() + targets, labels.end(), -1);
+  std::ranges::fill(inputs, 0);
+  std::ranges::fill(labels, -1);
+  for (int64_t i = 0; i < pieces; ++i) {
+    const auto first = tokens.begin() + i * stride;
+    const int64_t count = std::min(steps, targets - i * stride);
+    std::copy_n(first, count, inputs.begin() + i * steps);
+    std::copy_n(first + 1, count, labels.begin() + i * steps);
+  }
   return out;
 }
 
@@ -80,6 +86,15 @@ void take_validation(TextParts& parts, TextUnit unit, double validation, int64_t
   parts.train.resize(length);
 }
 
+void check_stride(const TextParams& params) {
+  if (params.stride > 0 && params.streams)
+    fail(ErrorKind::config, "stride: ", params.stride,
+         " lets samples overlap, but in streams each goes on where the one before it ends; add streams: false");
+  if (params.stride > params.steps)
+    fail(ErrorKind::config, "stride: ", params.stride, " is larger than steps: ", params.steps,
+         ", so that some tokens would be in no sample; give at most ", params.steps);
+}
+
 // The vocabulary of the training text, with <unk> where other texts need it.
 Tokenizer tokenizer_of(const TextParts& parts, std::string_view train, const TextParams& params,
                        const DataContext& context) {
@@ -104,15 +119,16 @@ Data pieces_of_text(const TextParts& given, const TextParams& params, double val
   if (parts.train.empty()) fail(ErrorKind::data, parts.source, ": the text is empty");
   if (context.vocabulary) check_vocabulary_of_run(*context.vocabulary, params);
   if (validation > 0) take_validation(parts, unit, validation, params.steps);
+  check_stride(params);
   const Tokenizer tokenizer = tokenizer_of(parts, parts.train, params, context);
-  const auto split = [&](const std::string& text, const char* part) {
-    return pieces_of(tokenizer.encode(text, parts.source), params.steps, parts.source, part);
+  const auto split = [&](const std::string& text, const char* part, int64_t stride) {
+    return pieces_of(tokenizer.encode(text, parts.source), params.steps, stride, parts.source, part);
   };
   Data out;
   out.source = parts.source;
-  out.train = split(parts.train, "training");
-  out.validation = split(parts.validation, "validation");
-  out.test = split(parts.test, "test");
+  out.train = split(parts.train, "training", params.stride > 0 ? params.stride : params.steps);
+  out.validation = split(parts.validation, "validation", params.steps);
+  out.test = split(parts.test, "test", params.steps);
   out.sample = {params.steps};
   out.sequence = true;
   out.streams = params.streams;

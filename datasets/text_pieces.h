@@ -10,7 +10,7 @@
 namespace neon {
 
 struct TextParams : VocabularyParams {
-  int64_t steps = 64;
+  int64_t steps = 64, stride = 0;
   bool streams = true;
   static void describe(auto&& p) {
     p("steps", &TextParams::steps, "Tokens of a sample: so many steps are trained through.", at_least(1),
@@ -19,6 +19,11 @@ struct TextParams : VocabularyParams {
     p("streams", &TextParams::streams,
       "true: a batch has the next piece of each stream, and recurrent layers carry their state on. false: pieces are "
       "drawn anew in each epoch, and every piece begins without a state.");
+    p("stride", &TextParams::stride,
+      "With streams: false, tokens from the start of a training sample to that of the next; with fewer than `steps` "
+      "they "
+      "overlap, and a net sees a token at several places. 0: `steps`.",
+      at_least(0));
   }
 };
 
@@ -33,9 +38,11 @@ struct TextParts {
 // Training texts give the vocabulary; <unk> joins it, with a warning, where another part has tokens that it lacks.
 Data pieces_of_text(const TextParts& parts, const TextParams& params, double validation, const DataContext& context);
 
-// Tokens (L) as inputs (n,T) and targets (n,T), n T >= L - 1. Steps past the end have the target -1, which counts
-// nowhere. No tokens give no samples; one is a data error, which names `source` and the part.
-Split pieces_of(std::span<const int32_t> tokens, int64_t steps, const std::string& source, const char* part);
+// Tokens (L) as inputs (n,T) and targets (n,T). Sample i begins at token i `stride`, at most `steps`, and n is the
+// least with which each token but the first is a target. Steps past the end have the target -1, which counts nowhere.
+// No tokens give no samples; one is a data error, which names `source` and the part.
+Split pieces_of(std::span<const int32_t> tokens, int64_t steps, int64_t stride, const std::string& source,
+                const char* part);
 // The tokens at the end of so many that the parameter `validation` keeps apart: their share below 1, or their number of
 // samples. A config error where that leaves too few.
 int64_t validation_tokens(double validation, int64_t count, int64_t steps, const std::string& source);

@@ -152,7 +152,7 @@ class Tokens : public Parametrized<Dataset, TokensParams> {
     if (held || part.count < 2) {
       std::vector<int32_t> tokens(size_t(part.count));
       files->read(part.first, tokens, data.tokens);
-      out = pieces_of(tokens, params.steps, data.source, name);
+      out = pieces_of(tokens, params.steps, params.steps, data.source, name);
     } else {
       out.rows = std::make_shared<TokenPieces>(files, part, params.steps, data.tokens);
     }

@@ -115,6 +115,31 @@ TEST_CASE("pieces that are drawn are those of the streams") {
   CHECK(values(drawn.validation.inputs) == values(streams.validation.inputs));
 }
 
+TEST_CASE("pieces that overlap begin so many tokens apart, and the last holds the last token") {
+  const TempDir dir;
+  const std::string alphabet = "abcdefghijklmnopqrstuvwxyz";
+  for (const int64_t length : {2, 4, 5, 6, 7, 8, 9, 26})
+    for (const int64_t stride : {1, 2, 3, 4}) {
+      const std::string path = dir.write("a.txt", alphabet.substr(0, size_t(length)));
+      const auto set = make("Text", {{"path", path}, {"steps", "4"}, {"streams", "false"}, {"stride", text(stride)}});
+      const Data data = set->load(offline());
+      INFO(length << " tokens, stride " << stride);
+      CHECK(agrees(set->check(offline()), data));
+      int64_t piece = 0, seen = 0;  // characters are tokens by their place in the alphabet
+      for (; seen < length - 1; ++piece) {
+        REQUIRE(piece < data.train.size());
+        for (int64_t step = 0; step < 4; ++step) {
+          const int64_t token = piece * stride + step;
+          const bool there = token < length - 1;
+          CHECK(data.train.inputs.at(piece * 4 + step) == (there ? token : 0));
+          CHECK(data.train.targets.at(piece * 4 + step) == (there ? token + 1 : -1));
+          if (there) seen = std::max(seen, token + 1);
+        }
+      }
+      CHECK(data.train.size() == piece);
+    }
+}
+
 TEST_CASE("a folder's files follow one another; other texts are evaluated with") {
   const TempDir dir;
   dir.write("book/2.txt", "cab");
@@ -152,6 +177,11 @@ TEST_CASE("texts that cannot be trained with") {
   CHECK(message({{"path", fine}, {"autoencoder", "true"}}) ==
         "config: autoencoder: the samples of " + fine +
             " are tokens, which a net cannot give as numbers; leave it out");
+  CHECK(message({{"path", fine}, {"stride", "3"}}) ==
+        "config: stride: 3 lets samples overlap, but in streams each goes on where the one before it ends; add "
+        "streams: false");
+  CHECK(message({{"path", fine}, {"streams", "false"}, {"steps", "2"}, {"stride", "3"}}) ==
+        "config: stride: 3 is larger than steps: 2, so that some tokens would be in no sample; give at most 2");
   CHECK(message({{"path", dir / "none.txt"}}).find("no such file") != std::string::npos);
 }
 
