@@ -15,7 +15,7 @@ namespace {
 // The meaning of a training file's targets: classes or, without classes, values for a regression.
 class CsvTargets {
  public:
-  CsvTargets(const CsvParams& params, const Table& table) : missing_(params.missing) {
+  CsvTargets(const CsvParams& params, const Table& table, bool some_classes) : missing_(params.missing) {
     const FailAtLabel fail_at = [&table](size_t row, const std::string& message) {
       table.fail_at_target(row, "the target " + message);
     };
@@ -25,7 +25,7 @@ class CsvTargets {
     if (params.task == "auto" && numbers.all_numbers)
       if (const std::string what = ask_about_labels(numbers.smallest, numbers.largest, names().size()); !what.empty())
         fail(ErrorKind::config, table.path, ": the target has ", what, ": say task: classes or task: regression");
-    if (names().size() < 2)
+    if (names().size() < 2 && !some_classes)
       fail(ErrorKind::data, table.path, ": every target is ", in_quotes(names().front()), ": there is only one class");
   }
 
@@ -115,7 +115,7 @@ class CsvLoad {
         former_(context.columns ? &*context.columns : nullptr),
         plain_(context.rules < 3),
         table_(read_table(params_, path, layout_, former_, plain_)),
-        targets_(params_, table_) {}
+        targets_(params_, table_, context.some_classes) {}
 
   // The rows as the table has them.
   Data split() {

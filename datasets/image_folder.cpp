@@ -49,7 +49,7 @@ class ImageFolder : public Parametrized<Dataset, FolderParams> {
     out.params = params;
     out.memory_share = common.memory_share;
     out.store = open_image_store(path);
-    Arrangement arranged = arrange_images(*out.store, least_classes(), context);
+    Arrangement arranged = arrange_images(*out.store, context.some_classes ? 1 : least_classes(), context);
     out.images = std::move(arranged.images);
     out.class_names = std::move(arranged.classes);
     out.classes = int64_t(out.class_names.size());

@@ -1,10 +1,11 @@
-// neon eval CHECKPOINT: cost and metrics of stored weights on the test set, or, where it is empty, on the
-// validation samples.
+// neon eval CHECKPOINT [DATA]: cost and metrics of stored weights on the test set, or, where it is empty, on the
+// validation samples, or on all of DATA; and what the net gets right and wrong.
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "neon/cli/session.h"
+#include "neon/cli/evaluated_data.h"
+#include "neon/cli/outcome_text.h"
 #include "neon/cli/stored_places.h"
 #include "neon/cli/verb.h"
 #include "neon/train/evaluator.h"
@@ -23,8 +24,92 @@ void note_other_set(const EvaluatedSet& set, const Data& data, const std::string
     print_message(text("note: the ", set.name, " set is not the run's: then ", then, ", now ", now));
 }
 
-int run_eval(const CommandLine& line) {
-  const std::string& path = only_operand(line);
+// The samples that are evaluated: those of the run at its end, or all of another place.
+EvaluatedSet evaluated_set(const Data& data, const std::string& other) {
+  if (other.empty()) return set_at_end(data);
+  if (data.test.size() > 0 && data.train.size() > 0)
+    print_message(text("note: ", other, " has ", data.train.size(), " training and ", data.test.size(),
+                       " test samples; the test samples are evaluated"));
+  return {data.test.size() > 0 ? data.test : data.train, "data"};
+}
+
+// Whether outputs can be kept and compared with targets one by one.
+bool can_report(const Data& data, const EvaluatedSet& set) {
+  constexpr int64_t kMostNumbers = int64_t(1) << 24, kMostClasses = 4096, kMostValues = 64;
+  if (data.label_of != LabelOf::sample || data.tokens > 0 || set.split.rows) return false;
+  if (!set.split.reader && set.split.targets.empty()) return false;  // an autoencoder
+  const int64_t width = data.classes > 0 ? data.classes : set.split.targets.elements() / set.split.size();
+  return width <= (data.classes > 0 ? kMostClasses : kMostValues) && width * set.split.size() <= kMostNumbers;
+}
+
+// The results of an evaluation, in the form that the command line asks for.
+class ResultPrinter {
+ public:
+  ResultPrinter(const CommandLine& line, const Data& data, Outcome outcome)
+      : format_(line.of_verb.format),
+        asked_(line.of_verb.report),
+        classes_(data.classes),
+        names_(classes_ > 0 ? data.class_names : data.target_names),
+        outcome_(std::move(outcome)) {
+    if (asked_ && outcome_.size() == 0)
+      fail(ErrorKind::config,
+           "option --report: it compares up to 16 million outputs with the classes or values of samples; this "
+           "evaluation has none of these, or more outputs. Leave the option out");
+  }
+
+  void print(const std::map<std::string, double>& results, const std::string& line) const {
+    if (format_ == "json") return print_json(results);
+    if (format_ == "csv") return asked_ ? print_table() : print_row(results);
+    print_result(line);
+    if (outcome_.size() == 0) return;
+    if (classes_ > 0) print_class_report(class_report(outcome_), names_);
+    else print_value_report(outcome_, names_);
+  }
+
+ private:
+  void print_json(const std::map<std::string, double>& results) const {
+    nlohmann::json out(results);
+    if (asked_)
+      out["report"] =
+          classes_ > 0 ? class_report_json(class_report(outcome_), names_) : value_report_json(outcome_, names_);
+    print_record(out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  }
+  void print_table() const {
+    if (classes_ > 0) print_class_table(class_report(outcome_), names_);
+    else print_value_table(outcome_, names_);
+  }
+  static void print_row(const std::map<std::string, double>& results) {
+    std::vector<std::string> names, numbers;
+    for (const auto& [name, value] : results) names.push_back(name), numbers.push_back(number(value));
+    print_record(join(names, ","));
+    print_record(join(numbers, ","));
+  }
+
+  const std::string format_;
+  const bool asked_;
+  const int64_t classes_;
+  const std::vector<std::string> names_;
+  const Outcome outcome_;
+};
+
+// The checkpoint, and the place that is to be evaluated; "" for the run's own test set.
+struct EvalOperands {
+  std::string checkpoint, data;
+};
+EvalOperands eval_operands(const CommandLine& line) {
+  if (line.operands.size() < 2) return {only_operand(line), ""};
+  const std::string usage = text("; usage: ", usage_of(*find_verb(line.verb)));
+  if (line.operands.size() > 2)
+    fail(ErrorKind::config, in_quotes(line.operands[2]), " is one operand too many after ", in_quotes(line.operands[1]),
+         usage);
+  for (const std::string& operand : line.operands)
+    if (operand.empty()) fail(ErrorKind::config, "an operand is empty", usage);
+  return {line.operands[0], line.operands[1]};
+}
+
+int run_eval(const CommandLine& given) {
+  const auto [path, other] = eval_operands(given);
+  const CommandLine line = other.empty() ? given : line_for_data(given, open_checkpoint(given, path), other);
   const OpenedRun opened = open_checkpoint(line, path);
   check_caffe(line, opened, path);
   const TensorFile weights = sound_weights(opened, path);
@@ -33,12 +118,15 @@ int run_eval(const CommandLine& line) {
   const Experiment& experiment = *opened.experiment;
   const bool asked = choose_backend(line, options, experiment);
   const auto waking = wake_gpu(options, experiment);
-  const FormerRun former{opened.run, false, may_fetch(line, options), read_limits(line, opened, path)};
+  const FormerRun former{opened.run, false, may_fetch(line, options), read_limits(line, opened, path), !other.empty()};
   const Data data = load_data(experiment, options, options.spec_dir, &former);
-  const EvaluatedSet set = set_at_end(data);
-  note_other_set(set, data, opened.run.position.data);
+  if (!other.empty()) check_columns(data, opened.run.meaning, other);
+  const EvaluatedSet set = evaluated_set(data, other);
+  if (other.empty()) note_other_set(set, data, opened.run.position.data);
   if (set.split.size() == 0) fail(ErrorKind::data, "the data set has no test samples to evaluate on");
   const DataLayout layout = layout_of(data);
+  const KeptOutputs outputs;
+  const Metric* const kept = can_report(data, set) ? &outputs : nullptr;
   Variables variables;
   // Declares the variables; their values come from the file.
   const StepOptions step = step_options(options, experiment.params);
@@ -54,24 +142,17 @@ int run_eval(const CommandLine& line) {
     const auto let_go = [&] { variables = {}; };
     let_go();
     return telling_room(
-        device, [&] { return std::make_unique<Evaluator>(experiment, layout, set, step, variables, false, device); },
+        device,
+        [&] { return std::make_unique<Evaluator>(experiment, layout, set, step, variables, false, device, kept); },
         let_go, {.what = "Batches", .samples = std::min(step.batch, set.split.size()), .bytes = bytes});
   });
   restore_variables(weights, path, variables, true);
   variables.to_device();
   const auto results = evaluator->run();
   for (const std::string& message : left_out_messages(data)) print_message(message);
-  if (line.of_verb.format == "json") {
-    print_record(nlohmann::json(results).dump());
-  } else if (line.of_verb.format == "csv") {
-    std::vector<std::string> names, numbers;
-    for (const auto& [name, value] : results) names.push_back(name), numbers.push_back(number(value));
-    print_record(join(names, ","));
-    print_record(join(numbers, ","));
-  } else {
-    print_result(text(set.name, ": ", results_text(results, experiment, set.name), "  (", data.source, ", ",
-                      evaluator->samples_counted(), " samples)"));
-  }
+  ResultPrinter(line, data, outcome_of(evaluator->kept()))
+      .print(results, text(set.name, ": ", results_text(results, experiment, set.name), "  (", data.source, ", ",
+                           evaluator->samples_counted(), " samples)"));
   if (!std::isfinite(results.at("cost")))
     fail(ErrorKind::diverged, path, ": the cost on the ", set.name, " set is ", not_finite_words(results.at("cost")));
   return 0;
@@ -79,7 +160,8 @@ int run_eval(const CommandLine& line) {
 
 }  // namespace
 
-NEON_VERB(run_eval, "eval", 70, takes_device | takes_data | computes, "CHECKPOINT",
-          "print the cost and metrics of a checkpoint on the test set");
+NEON_VERB(
+    run_eval, "eval", 70, takes_device | takes_data | computes, "CHECKPOINT [DATA]",
+    "print the cost and metrics of a checkpoint, and what it gets right and wrong, on the test set or on all of DATA");
 
 }  // namespace neon

@@ -196,6 +196,7 @@ Data load_data(const Experiment& experiment, const RunOptions& options, const st
   if (former && !former->run.meaning.target_standard.empty())
     context.target_standard = former->run.meaning.target_standard;
   if (former) context.tokens = former->run.meaning.tokens;
+  if (former) context.some_classes = former->other_samples;
   if (former && former->goes_on) context.streams = was_streamed(former->run.position.data);
   Data data = of_dataset(experiment, [&] { return experiment.params.dataset->load(context); });
   print_warnings(warnings);
@@ -207,7 +208,7 @@ Data load_data(const Experiment& experiment, const RunOptions& options, const st
          ", the data set ", data.source, " has ",
          data.vocabulary.empty() ? text("none") : text(name_of(data.vocabulary.unit)),
          "; give it data of the same kind");
-  if (former) match_classes(data, former->run.meaning.class_names, former->run.file.path);
+  if (former) match_classes(data, former->run.meaning.class_names, former->run.file.path, former->other_samples);
   const bool stays = exceed_gpu(held_bytes(data), experiment, options);
   for (Split* split : {&data.train, &data.test, &data.validation}) split->stays_on_host = stays;
   Normalize normalize = experiment.params.normalize;

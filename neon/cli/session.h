@@ -56,6 +56,7 @@ struct FormerRun {
   const StoredRun& run;
   bool goes_on, may_fetch;
   std::optional<ReadLimits> limits;
+  bool other_samples = false;  // samples of another place, which need not have all classes
 };
 // The data set of an experiment, read; relative paths are looked for in `folder` too. Warnings are printed. Where the
 // GPU is chosen, whether samples held in memory stay there is settled.

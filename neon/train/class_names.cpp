@@ -74,21 +74,23 @@ bool share_classes(const Data& data, const std::vector<std::string>& trained) {
   return std::ranges::any_of(data.class_names, [&](const auto& name) { return known.contains(as_stored(name)); });
 }
 
-void match_classes(Data& data, const std::vector<std::string>& trained, const std::string& path) {
+void match_classes(Data& data, const std::vector<std::string>& trained, const std::string& path, bool some) {
   if (trained.empty() || data.class_names.empty()) return;
   const auto here = numbered(data.class_names), there = numbered(trained);
-  const std::string unknown = names_without(data.class_names, there), missing = names_without(trained, here);
+  const std::string unknown = names_without(data.class_names, there),
+                    missing = some ? "" : names_without(trained, here);
   if (!unknown.empty() || !missing.empty())
     fail(ErrorKind::data, data.source, ": its classes are not those of ", path,
          unknown.empty() ? "" : text("; unknown to the net: ", unknown),
          missing.empty() ? "" : text("; missing here: ", missing), "; give the folders or labels the names of then");
-  if (data.class_names.size() != trained.size())
+  if (!some && data.class_names.size() != trained.size())
     fail(ErrorKind::data, data.source, ": has ", data.class_names.size(), " classes, the net of ", path, " has ",
          trained.size(), ", and some of one name");
   std::vector<int32_t> numbers;
   for (const std::string& name : data.class_names) numbers.push_back(there.at(as_stored(name)));
   data.class_names = trained;
-  if (std::ranges::is_sorted(numbers)) return;
+  data.classes = int64_t(trained.size());
+  if (numbers.size() == trained.size() && std::ranges::is_sorted(numbers)) return;
   for (Split* split : {&data.train, &data.test, &data.validation}) {
     if (split->reader) {
       split->reader = std::make_shared<Renumbered>(split->reader, numbers);

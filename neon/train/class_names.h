@@ -13,7 +13,8 @@ std::vector<std::string> class_names_of(const std::string& checkpoint);
 
 // Numbers the classes of the data as those that the net of the checkpoint at `path` was trained with. Throws a data
 // error that lists the classes that only one of both has. Nothing happens if either has no names.
-void match_classes(Data& data, const std::vector<std::string>& trained, const std::string& path);
+// `some`: the data need not have all of the net's classes.
+void match_classes(Data& data, const std::vector<std::string>& trained, const std::string& path, bool some = false);
 // Whether the data have any class of that name.
 bool share_classes(const Data& data, const std::vector<std::string>& trained);
 

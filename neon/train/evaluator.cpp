@@ -24,13 +24,15 @@ EvaluatedSet set_at_end(const Data& data) {
 
 Evaluator::Evaluator(const Experiment& experiment, const TrainedPhase& phase, const DataLayout& layout,
                      const EvaluatedSet& set, StepOptions options, Variables& variables, bool running_means,
-                     const DeviceOptions& device)
+                     const DeviceOptions& device, const Metric* kept)
     : phase_(phase),
       metrics_(phase.of_spec ? experiment.metrics() : std::vector<const Metric*>{}),
+      keeps_(kept && phase.of_spec),
       set_(set),
       source_(variables),
       running_means_(running_means),
       ranks_(device.program.ranks) {
+  if (keeps_) metrics_.push_back(kept);
   const RankOf of = ranks_ ? ranks_->of() : RankOf();
   batch_ = std::max<int64_t>(std::min(options.batch, set.split.size()), of.ranks);
   options.batch = share_of(batch_, batch_, of).count;
@@ -140,6 +142,7 @@ std::map<std::string, double> Evaluator::run() {
     const auto numbers = metrics[m]->finish(sums[m], counted);
     for (size_t j = 0; j < results.size(); ++j) out[results[j].name] = numbers[j];
   }
+  if (keeps_) kept_ = std::move(sums[metrics.size() - 1]);
   for (size_t i = 0; i < of_rule.size(); ++i) out[of_rule[i].name] = sums[metrics.size() + i].at(0).at(0) / counted;
   return out;
 }

@@ -1,0 +1,103 @@
+#include "neon/cli/evaluated_data.h"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "neon/core/nearest_file.h"
+#include "neon/core/paths.h"
+
+namespace neon {
+
+namespace {
+
+class DataOverrides {
+ public:
+  DataOverrides(const CommandLine& line, const OpenedRun& opened) : out_(line) {
+    const Setting& resolved = opened.experiment->params.dataset.resolved();
+    name_ = resolved.is_map() ? resolved.entries.at(0).key : resolved.value;
+    std::string error;
+    if (const EntryInfo* const entry = find_in_category("dataset", name_, error))
+      own_ = entry->schema, common_ = entry->common;
+    const Setting* const set = opened.spec.find("dataset");
+    if (set && set->is_map() && set->entries.size() == 1) written_ = &set->entries[0].value;
+  }
+
+  const std::string& name() const { return name_; }
+  // The field of that name; null where the data set has none.
+  const Field* field(const char* name) const {
+    const Field* const found = own_ ? own_->find(name) : nullptr;
+    return found || !common_ ? found : common_->find(name);
+  }
+  // The value of a field in the run's spec, or its default.
+  std::string value(const Field& field) const {
+    const Setting* found = written_ && written_->is_map() ? written_->find(field.name) : nullptr;
+    for (const std::string& alias : field.aliases)
+      if (!found && written_ && written_->is_map()) found = written_->find(alias);
+    return found ? found->value : field.default_value.value;
+  }
+  // Sets a parameter, under the name that the spec has for it.
+  void set(const Field& field, const std::string& value) {
+    std::string key = field.name;
+    for (const std::string& alias : field.aliases)
+      if (written_ && written_->is_map() && written_->find(alias)) key = alias;
+    out_.overrides.push_back(text("dataset.", key, "=", value));
+  }
+  CommandLine take() { return std::move(out_); }
+
+ private:
+  CommandLine out_;
+  std::string name_;
+  const Schema *own_ = nullptr, *common_ = nullptr;
+  const Setting* written_ = nullptr;
+};
+
+// Whether a part of the samples is a file of its own and, by default, none; else it may be a share.
+bool names_a_file(const Field& field) { return field.type == "text" && field.default_value.value.empty(); }
+
+std::string as_json(const std::string& value) {
+  return nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace
+
+CommandLine line_for_data(const CommandLine& line, const OpenedRun& opened, const std::string& path) {
+  DataOverrides overrides(line, opened);
+  const Field* const place = overrides.field("path");
+  if (!place)
+    fail(ErrorKind::config, path, ": the net was trained with the data set ", overrides.name(),
+         ", which is read from no single file or folder; name its files with --set, or another data set: --set "
+         "'dataset={ImageFolder: {path: ",
+         path, ", size: 28, channels: 1}}'");
+  std::error_code ignored;
+  const bool pattern = path.find_first_of("*{") != path.npos;
+  if (!pattern && !std::filesystem::exists(path, ignored))
+    fail(ErrorKind::data, path, ": there is no such file or folder", nearest_file(path));
+  overrides.set(*place, as_json(std::filesystem::absolute(path).string()));
+  // No part of DATA is kept apart, and no file of the run's is read beside it.
+  for (const char* const name : {"test", "validation", "test_list", "test_path", "validation_path"})
+    if (const Field* const field = overrides.field(name); field && !field->required)
+      overrides.set(*field, names_a_file(*field) ? "\"\"" : "0");
+  if (const Field* const field = overrides.field("subset_pct")) overrides.set(*field, "100");
+  // The target goes by its name, as the features do, where the spec has its place.
+  const TableColumns& columns = opened.run.meaning.table;
+  if (const Field* const target = overrides.field("target");
+      target && overrides.value(*target) == "last" && !columns.features.empty() && !columns.others.empty())
+    overrides.set(*target, as_json(columns.others.back()));
+  // Classes without a name, of which some have no sample.
+  const SampleMeaning& trained = opened.run.meaning;
+  if (const Field* const classes = overrides.field("classes");
+      classes && trained.class_names.empty() && trained.classes)
+    overrides.set(*classes, std::to_string(trained.classes));
+  if (const Field* const task = overrides.field("task"))
+    overrides.set(*task, opened.run.meaning.classes > 0 ? "classes" : "regression");
+  return overrides.take();
+}
+
+void check_columns(const Data& data, const SampleMeaning& trained, const std::string& path) {
+  const std::vector<std::string>&here = data.table.features, &there = trained.table.features;
+  if (!trained.table.codes.empty() || here.empty() || there.empty() || here == there) return;
+  fail(ErrorKind::data, path, ": its columns are ", join(here, ", "), ", those of the table trained with ",
+       join(there, ", "), "; give the file the same columns in the same order");
+}
+
+}  // namespace neon

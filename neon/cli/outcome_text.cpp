@@ -1,0 +1,158 @@
+#include "neon/cli/outcome_text.h"
+
+#include <algorithm>
+
+#include "neon/train/terminal.h"
+
+namespace neon {
+
+namespace {
+
+using nlohmann::json;
+
+std::string name_at(const std::vector<std::string>& names, size_t k) {
+  return k < names.size() ? names[k] : std::to_string(k);
+}
+
+// A cell of CSV.
+std::string cell_of(const std::string& name) {
+  if (name.find_first_of(",\"\r\n") == name.npos) return name;
+  std::string out = "\"";
+  for (const char c : name) out += c == '"' ? "\"\"" : std::string(1, c);
+  return out + "\"";
+}
+
+// At most `most` letters, with spaces behind them up to `width`.
+std::string padded(const std::string& name, size_t width) {
+  std::string out = printable(name, width);
+  size_t letters = 0;
+  for (const char c : out) letters += (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  if (letters < width) out.append(width - letters, ' ');
+  return out;
+}
+
+size_t widest(const std::vector<std::string>& names, size_t count) {
+  size_t out = 14;  // "weighted mean"
+  for (size_t k = 0; k < count; ++k) out = std::max(out, printable(name_at(names, k)).size());
+  return std::min<size_t>(out, 30);
+}
+
+void print_line(const std::string& name, size_t width, const ClassReport::OfClass& of) {
+  print_result(text(padded(name, width),
+                    formatted("  %9.4f  %6.4f  %6.4f  %7lld", of.precision, of.recall, of.f1, (long long)of.support)));
+}
+
+void print_confusion(const ClassReport& report, const std::vector<std::string>& names) {
+  constexpr size_t kMost = 20, kWidth = 8;
+  const size_t classes = report.classes.size(), width = widest(names, classes);
+  if (classes > kMost) {
+    print_result(text("confusion     of ", classes, " classes: --format json prints it"));
+    return;
+  }
+  std::string head = padded("true class", width) + "  predicted";
+  print_result(head);
+  std::string line(width, ' ');
+  for (size_t k = 0; k < classes; ++k) {
+    std::string name = printable(name_at(names, k), kWidth - 1);
+    line += "  " + padded(name, kWidth);
+  }
+  print_result(line);
+  for (size_t k = 0; k < classes; ++k) {
+    std::string row = padded(name_at(names, k), width);
+    for (const int64_t count : report.confusion[k]) row += formatted("  %-8lld", (long long)count);
+    print_result(row);
+  }
+}
+
+json of_class_json(const ClassReport::OfClass& of) {
+  return {{"precision", of.precision}, {"recall", of.recall}, {"f1", of.f1}, {"support", of.support}};
+}
+
+json value_json(const ValueReport& of) {
+  return {{"bias", of.bias}, {"deviation", of.deviation}, {"MAE", of.mae},         {"RMSE", of.rmse},
+          {"R2", of.r2},     {"quantiles", of.quantiles}, {"largest", of.largest}, {"largest_at", of.largest_at}};
+}
+
+}  // namespace
+
+void print_class_report(const ClassReport& report, const std::vector<std::string>& names) {
+  const size_t width = widest(names, report.classes.size());
+  constexpr size_t kMostLines = 50;
+  print_result(padded("class", width) + "  precision  recall      f1  support");
+  for (size_t k = 0; k < std::min(report.classes.size(), kMostLines); ++k)
+    print_line(name_at(names, k), width, report.classes[k]);
+  if (report.classes.size() > kMostLines)
+    print_result(text("and ", report.classes.size() - kMostLines, " more: --report --format csv prints all"));
+  print_line("mean", width, report.macro);
+  print_line("weighted mean", width, report.weighted);
+  print_confusion(report, names);
+  if (report.bins.empty()) return;
+  print_result(formatted("calibration   error %.4f", report.calibration_error));
+  for (const ClassReport::Bin& bin : report.bins)
+    print_result(formatted("  outputs %.1f to %.1f: mean %.3f, right %.3f, %lld samples", bin.low, bin.high, bin.output,
+                           bin.right, (long long)bin.samples));
+}
+
+void print_class_table(const ClassReport& report, const std::vector<std::string>& names) {
+  print_record("class,precision,recall,f1,support");
+  for (size_t k = 0; k < report.classes.size(); ++k) {
+    const ClassReport::OfClass& of = report.classes[k];
+    print_record(text(cell_of(name_at(names, k)), ",", of.precision, ",", of.recall, ",", of.f1, ",", of.support));
+  }
+}
+
+json class_report_json(const ClassReport& report, const std::vector<std::string>& names) {
+  json classes = json::array(), bins = json::array();
+  for (size_t k = 0; k < report.classes.size(); ++k) {
+    json of = of_class_json(report.classes[k]);
+    of["class"] = name_at(names, k);
+    classes.push_back(std::move(of));
+  }
+  for (const ClassReport::Bin& bin : report.bins)
+    bins.push_back(
+        {{"low", bin.low}, {"high", bin.high}, {"output", bin.output}, {"right", bin.right}, {"samples", bin.samples}});
+  json out = {{"classes", std::move(classes)},
+              {"mean", of_class_json(report.macro)},
+              {"weighted_mean", of_class_json(report.weighted)},
+              {"accuracy", report.accuracy},
+              {"confusion", report.confusion}};
+  if (!report.bins.empty()) out["calibration"] = {{"error", report.calibration_error}, {"bins", std::move(bins)}};
+  return out;
+}
+
+void print_value_report(const Outcome& outcome, const std::vector<std::string>& names) {
+  const size_t width = widest(names, size_t(outcome.width));
+  print_result(padded("output", width) + "         MAE        RMSE        R2        bias   deviation     largest");
+  for (int64_t k = 0; k < outcome.width; ++k) {
+    const ValueReport of = value_report(outcome, k);
+    print_result(text(padded(name_at(names, size_t(k)), width),
+                      formatted("  %10.4g  %10.4g  %8.4f  %10.4g  %10.4g  %10.4g (sample %lld)", of.mae, of.rmse, of.r2,
+                                of.bias, of.deviation, of.largest, (long long)of.largest_at)));
+    print_result(text(padded("", width),
+                      formatted("  residuals: 5 %% %.4g, 25 %% %.4g, 50 %% %.4g, 75 %% %.4g, 95 %% %.4g",
+                                of.quantiles[0], of.quantiles[1], of.quantiles[2], of.quantiles[3], of.quantiles[4])));
+  }
+}
+
+void print_value_table(const Outcome& outcome, const std::vector<std::string>& names) {
+  print_record("output,MAE,RMSE,R2,bias,deviation,largest,largest_at,q05,q25,q50,q75,q95");
+  for (int64_t k = 0; k < outcome.width; ++k) {
+    const ValueReport of = value_report(outcome, k);
+    std::string line = text(cell_of(name_at(names, size_t(k))), ",", of.mae, ",", of.rmse, ",", of.r2, ",", of.bias,
+                            ",", of.deviation, ",", of.largest, ",", of.largest_at);
+    for (const double quantile : of.quantiles) line += text(",", quantile);
+    print_record(line);
+  }
+}
+
+json value_report_json(const Outcome& outcome, const std::vector<std::string>& names) {
+  json out = json::array();
+  for (int64_t k = 0; k < outcome.width; ++k) {
+    json of = value_json(value_report(outcome, k));
+    of["output"] = name_at(names, size_t(k));
+    out.push_back(std::move(of));
+  }
+  return {{"outputs", std::move(out)}};
+}
+
+}  // namespace neon
