@@ -22,18 +22,21 @@ std::string cell_of(const std::string& name) {
   return out + "\"";
 }
 
-// At most `most` letters, with spaces behind them up to `width`.
+size_t letters(const std::string& of) {
+  return size_t(std::ranges::count_if(of, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+// `width` letters: spaces follow a shorter name, and a longer one ends in dots.
 std::string padded(const std::string& name, size_t width) {
   std::string out = printable(name, width);
-  size_t letters = 0;
-  for (const char c : out) letters += (static_cast<unsigned char>(c) & 0xc0) != 0x80;
-  if (letters < width) out.append(width - letters, ' ');
+  if (letters(out) > width) out = printable(name, width - 3);
+  if (const size_t count = letters(out); count < width) out.append(width - count, ' ');
   return out;
 }
 
 size_t widest(const std::vector<std::string>& names, size_t count) {
   size_t out = 14;  // "weighted mean"
-  for (size_t k = 0; k < count; ++k) out = std::max(out, printable(name_at(names, k)).size());
+  for (size_t k = 0; k < count; ++k) out = std::max(out, letters(printable(name_at(names, k))));
   return std::min<size_t>(out, 30);
 }
 
@@ -43,23 +46,22 @@ void print_line(const std::string& name, size_t width, const ClassReport::OfClas
 }
 
 void print_confusion(const ClassReport& report, const std::vector<std::string>& names) {
-  constexpr size_t kMost = 20, kWidth = 8;
+  constexpr size_t kMost = 20, kNarrow = 8, kWide = 12;
   const size_t classes = report.classes.size(), width = widest(names, classes);
   if (classes > kMost) {
-    print_result(text("confusion     of ", classes, " classes: --format json prints it"));
+    print_result(text("confusion     of ", classes, " classes: --report --format json prints it"));
     return;
   }
-  std::string head = padded("true class", width) + "  predicted";
-  print_result(head);
+  size_t column = kNarrow;  // wide names have room beside few others
+  for (size_t k = 0; k < classes && classes <= kMost / 2; ++k)
+    column = std::max(column, std::min(kWide, letters(printable(name_at(names, k)))));
+  print_result(padded("true class", width) + "  predicted");
   std::string line(width, ' ');
-  for (size_t k = 0; k < classes; ++k) {
-    std::string name = printable(name_at(names, k), kWidth - 1);
-    line += "  " + padded(name, kWidth);
-  }
+  for (size_t k = 0; k < classes; ++k) line += "  " + padded(name_at(names, k), column);
   print_result(line);
   for (size_t k = 0; k < classes; ++k) {
     std::string row = padded(name_at(names, k), width);
-    for (const int64_t count : report.confusion[k]) row += formatted("  %-8lld", (long long)count);
+    for (const int64_t count : report.confusion[k]) row += "  " + padded(std::to_string(count), column);
     print_result(row);
   }
 }
@@ -89,8 +91,8 @@ void print_class_report(const ClassReport& report, const std::vector<std::string
   if (report.bins.empty()) return;
   print_result(formatted("calibration   error %.4f", report.calibration_error));
   for (const ClassReport::Bin& bin : report.bins)
-    print_result(formatted("  outputs %.1f to %.1f: mean %.3f, right %.3f, %lld samples", bin.low, bin.high, bin.output,
-                           bin.right, (long long)bin.samples));
+    print_result(formatted("  outputs %.1f to %.1f: mean %.3f, right %.3f, %lld sample%s", bin.low, bin.high,
+                           bin.output, bin.right, (long long)bin.samples, bin.samples == 1 ? "" : "s"));
 }
 
 void print_class_table(const ClassReport& report, const std::vector<std::string>& names) {

@@ -102,6 +102,11 @@ class Evaluate(Case):
             precision, recall, f1, count = wanted[:, k]
             self.assertRegex(text, rf"(?m)^{re.escape(name)} +{precision:.4f} +{recall:.4f} +{f1:.4f} +{count:.0f}$")
             self.assertRegex(text, rf"(?m)^{re.escape(name)} +" + " +".join(map(str, confusion[k])) + " *$")
+        # Each column of the confusion begins where its name does.
+        lines = text.splitlines()
+        head = next(i for i, line in enumerate(lines) if line.startswith("true class")) + 1
+        for k, row in enumerate(lines[head + 1:head + 4]):
+            self.assertEqual([row[lines[head].index(name):].split()[0] for name in NAMES], list(map(str, confusion[k])))
         self.assertIn(f"calibration   error {calibration(truth, found, output)[0]:.4f}\n", text)
 
     def test_a_table_of_some_classes(self):
