@@ -262,7 +262,7 @@ class Checkpoints(Case):
         for top_k in "0", "99999999999999999999":
             self.refused(2, "predict", "m.safetensors", "x.csv", "--top_k", top_k, says=["option --top_k", top_k])
         self.refused(3, "predict", "m.safetensors", "-", stdin=b"1,2,3\n", says="neon: stdin: samples of 3 numbers")
-        self.refused(3, "predict", "m.safetensors", "-", stdin=b"1;2;3;4\n", says=["stdin: holds no samples", "first line"])
+        self.refused(3, "predict", "m.safetensors", "-", stdin=b"1|2|3|4\n", says=["stdin: holds no samples", "first line"])
 
 
 if __name__ == "__main__":
