@@ -37,8 +37,8 @@ struct ColumnCode {
   // Writes width() numbers. NaN is a missing number.
   void put_number(double value, float* to) const;
   void put_missing(float* to) const;
-  // The same of a cell that is not missing. False: the cell is a category that no training row has, which becomes zeros,
-  // or a text that is no boolean or no date.
+  // The same of a cell that is not missing. False: the cell is a category that no training row has, which becomes
+  // zeros, or a text that is no boolean or no date.
   bool put_text(std::string_view cell, float* to) const;
   // "number, mean 35.2, deviation 10.1", "3 categories (blue, green, red)"
   std::string description() const;
