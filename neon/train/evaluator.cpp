@@ -27,7 +27,7 @@ Evaluator::Evaluator(const Experiment& experiment, const TrainedPhase& phase, co
                      const DeviceOptions& device, const Metric* kept)
     : phase_(phase),
       metrics_(phase.of_spec ? experiment.metrics() : std::vector<const Metric*>{}),
-      keeps_(kept && phase.of_spec),
+      keeps_(kept && phase.of_spec && !phase.source.rule),
       set_(set),
       source_(variables),
       running_means_(running_means),
