@@ -64,4 +64,19 @@ class Ranks {
   const RankOf of_;
 };
 
+// While it lives, the rank does what the others have no part in. `ranks` may be null.
+class WorkAlone {
+ public:
+  explicit WorkAlone(Ranks* ranks) : ranks_(ranks) {
+    if (ranks_) ranks_->set_alone(true);
+  }
+  ~WorkAlone() {
+    if (ranks_) ranks_->set_alone(false);
+  }
+  WorkAlone(const WorkAlone&) = delete;
+
+ private:
+  Ranks* const ranks_;
+};
+
 }  // namespace neon

@@ -8,12 +8,35 @@ namespace neon {
 
 namespace {
 
+bool shares_statistics(const LayerContext& context) { return context.shared_statistics && context.share.ranks > 1; }
+
+// The sum over all ranks of what each has of its samples.
+Expr over_ranks(const LayerContext& context, Expr part) {
+  if (!shares_statistics(context)) return part;
+  if (!context.share.counts) part = part * 0.0;
+  return {part.graph(), exchange(part.graph(), {part})[0]};
+}
+
 // The batch norm of x (N,T,F), its mean and variance (1,1,F), over the steps that count alone: `counts` (N,T,1) is 1
 // there and 0 elsewhere. The steps of a sequence are added one after the other, so that padding changes no bit.
-std::vector<Value> over_counted_steps(Expr x, Expr gamma, Expr beta, Expr counts, double epsilon) {
-  const auto total = [&](Expr each) { return sum(sum(apply("select", counts, each, each.constant(0)), {1}), {0}); };
-  const Expr count = sum(sum(counts, {1}), {0});
+std::vector<Value> over_counted_steps(const LayerContext& context, Expr x, Expr gamma, Expr beta, Expr counts,
+                                      double epsilon) {
+  const auto total = [&](Expr each) {
+    return over_ranks(context, sum(sum(apply("select", counts, each, each.constant(0)), {1}), {0}));
+  };
+  const Expr count = over_ranks(context, sum(sum(counts, {1}), {0}));
   const Expr mean = total(x) / count, variance = total(square(x - mean)) / count;
+  const Expr y = (x - mean) * (gamma * apply("rsqrt", variance + epsilon)) + beta;
+  return {y, mean, variance};
+}
+
+// The batch norm of x (N,...,F), its mean and variance, over the samples of all ranks.
+std::vector<Value> over_whole_batch(const LayerContext& context, Expr x, Expr gamma, Expr beta,
+                                    const std::vector<int64_t>& axes, double epsilon) {
+  const BatchShare& share = context.share;
+  const double count = double(share.whole) * double(x.shape().elements() / share.count / x.shape().back());
+  const auto average = [&](Expr each) { return over_ranks(context, sum(each, axes)) * (1 / count); };
+  const Expr mean = average(x), variance = average(square(x - mean));
   const Expr y = (x - mean) * (gamma * apply("rsqrt", variance + epsilon)) + beta;
   return {y, mean, variance};
 }
@@ -42,10 +65,12 @@ Expr batch_norm(LayerContext& context, Expr x, const BatchNormParams& params, co
   Expr gamma = reshape(parameter("gamma", 1), wide), beta = reshape(parameter("beta", 0), wide);
   Expr running_mean = context.state(name + "/gmean", stored, 0),
        running_variance = context.state(name + "/gvar", stored, 1);
-  if (context.training && shape.elements() == shape.back())
+  const bool one_value = shape.elements() == shape.back() && !(shares_statistics(context) && context.share.whole > 1);
+  if (context.training && one_value)
     fail(ErrorKind::config, "batch norm of ", shape, " while training: each of the ", shape.back(),
          " features has one value in the batch, so its variance is 0 and nothing would be learnt; give a larger "
-         "batch_size (-z)");
+         "batch_size (-z)",
+         context.share.ranks > 1 ? " or parallel: {batch_norm: all}" : "");
   Expr wide_x = cast(x, context.arithmetic_dtype);
   if (!context.training) {
     Expr scale = gamma * apply("rsqrt", reshape(running_variance, wide) + params.eps);
@@ -54,9 +79,10 @@ Expr batch_norm(LayerContext& context, Expr x, const BatchNormParams& params, co
     return y;
   }
   const Expr counts = unpadded(context, x);
-  const std::vector<Value> results =
-      counts.value() ? over_counted_steps(wide_x, gamma, beta, counts, params.eps)
-                     : graph.add_all("batch_norm", {wide_x, gamma, beta}, {{"axes", axes}, {"epsilon", params.eps}});
+  std::vector<Value> results;
+  if (counts.value()) results = over_counted_steps(context, wide_x, gamma, beta, counts, params.eps);
+  else if (shares_statistics(context)) results = over_whole_batch(context, wide_x, gamma, beta, axes, params.eps);
+  else results = graph.add_all("batch_norm", {wide_x, gamma, beta}, {{"axes", axes}, {"epsilon", params.eps}});
   auto follow = [&](Expr running, Value batch) {
     context.update_state(running, params.rho * running + (1 - params.rho) * reshape(Expr(graph, batch), stored));
   };

@@ -80,7 +80,7 @@ Expr LayerContext::carried(const std::string& name, DType type, const Shape& sha
 
 void LayerContext::carry(const std::string& name, Expr value) {
   if (passed) return passed->leave(name, value);
-  if (value.shape()[0] != streams) return;  // without streams, or after their last pieces
+  if (value.shape()[0] != streams || share.whole < share.places) return;  // without streams, or after their last pieces
   carried_updates.push_back({carrier(name, value.dtype(), value.shape()), value, {}});
 }
 

@@ -111,6 +111,7 @@ class LayerContext {
   const DType master_dtype;      // of stored parameters: `dtype` itself without masters
   const uint64_t seed;
   BatchShare share;                    // of the batch, where others compute the rest; count 0: all of it
+  bool shared_statistics = false;      // statistics are those of the whole batch, otherwise of this share
   bool caffe = false;                  // --caffe: dropout scales while training
   bool data_channels_last = false;     // images come from the data set as (N,H,W,C)
   bool outputs_channels_last = false;  // and go to the cost so

@@ -97,6 +97,7 @@ Expr training_pass(StepGraph& step, LayerContext& context, const Network& networ
                    const DataLayout& data, const StepOptions& options) {
   context.caffe = options.caffe;
   context.share = options.share;
+  context.shared_statistics = options.shared_statistics;
   say_order(context, data, options, true);
   const Batch batch = batch_of(step.graph, data, data.rows(), options, true);
   context.data_lengths = batch.lengths;

@@ -55,6 +55,7 @@ struct StepOptions {
   // an epoch may have fewer. 0: as many as the batch.
   int64_t streams = 0;
   BatchShare share = {};            // of the batch, of which `batch` samples are this rank's; count 0: all of it
+  bool shared_statistics = false;   // batch norm is over the whole batch, otherwise over each rank's share
   int64_t blank = -1;               // Cost::blank()
   std::vector<std::string> frozen;  // names of layers whose parameters are not trained
   int player = 0;                   // of a rule; see Rule::players()

@@ -203,16 +203,22 @@ class Launch {
     return out;
   }
 
+  // Whether it is a fault of the spec, say, that all ranks have, unless the end of another came first.
+  bool is_of_all(const std::string& cause) const {
+    int same = 0, others = 0;
+    for (int k = 0; k < count(); ++k) {
+      if (record(k).ended && record(k).cause == cause) ++same;
+      else if (record(k).code != kLostCode && record(k).ended) ++others;
+    }
+    return others == 0 && (same > 1 || !board_->started);
+  }
+
   int tell() const {
     if (stopped_at_once_) return 128 + asked_to_stop;
     const int failed = first_failed();
     if (failed < 0) return code_of(0);
     const std::string cause = record(failed).cause;
-    // A fault that all ranks have, of the spec say, is nobody's own.
-    const auto has_it = [&](int k) { return record(k).ended && record(k).cause == cause; };
-    bool alike = has_it(0);
-    for (int k = 0; k < count(); ++k) alike = alike && (has_it(k) || record(k).code == kLostCode || !record(k).ended);
-    if (alike && !board_->started) {
+    if (is_of_all(cause)) {
       for (size_t begin = 0; begin <= cause.size();) {
         const size_t end = std::min(cause.find('\n', begin), cause.size());
         print_message((begin ? "" : "neon: ") + cause.substr(begin, end - begin));

@@ -60,7 +60,7 @@ bool end_rank(int code, const std::string& cause) {
 
 void write_as_rank(RunOptions& options) {
   if (!own_ranks() || own_ranks()->leads()) return;
-  options.save_path.clear(), options.output_file.clear(), options.log_file.clear();
+  options.output_file.clear(), options.log_file.clear();
   options.progress_bar = false;
 }
 

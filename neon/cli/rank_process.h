@@ -22,7 +22,7 @@ Ranks* own_ranks();
 // Tells whoever started this rank how it ends: with this exit code and, where it failed, for which reason. False where
 // this process is alone, and has to tell people by itself.
 bool end_rank(int code, const std::string& cause);
-// A rank that does not lead writes no files.
+// A rank that does not lead writes no metrics and no log; its checkpoints are those of rank 0.
 void write_as_rank(RunOptions& options);
 
 }  // namespace neon

@@ -38,6 +38,7 @@ class ClearedOutputs {
  public:
   ClearedOutputs() = default;
   ClearedOutputs(ClearedOutputs&&) = default;
+  ClearedOutputs& operator=(ClearedOutputs&&) = default;
   ~ClearedOutputs();
   // The run begins: the files are gone for good. Before that they come back with the end of this object.
   void settle();

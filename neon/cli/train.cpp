@@ -194,6 +194,9 @@ void write_nothing(RunOptions& options) {
 
 namespace {
 
+// Whether this process writes files: it is alone, or the first of several ranks.
+bool leads() { return !own_ranks() || own_ranks()->leads(); }
+
 void check_device_of_ranks(const CommandLine& line, const RunOptions& options) {
   if (line.ranks > 1 && options.backend == "gpu")
     fail(ErrorKind::config, "-m ", line.ranks, ": this build trains on one GPU; -b cpu trains on several CPU ranks");
@@ -218,9 +221,10 @@ int run_train(const CommandLine& line) {
   options.run_dir = current_dir();
   if (!options.rng_seed) options.rng_seed = spec.experiment->params.rng_seed;
   Data data = load_data(*spec.experiment, options, options.spec_dir);
-  if (!options.save_path.empty()) make_own_key();
+  if (!options.save_path.empty() && leads()) make_own_key();
   match_classes_of_weights(data, options);
-  ClearedOutputs cleared = clear_outputs(line, options);
+  ClearedOutputs cleared;
+  if (leads()) cleared = clear_outputs(line, options);
   const auto trainer = spec.experiment->placing([&] {
     return on_device_or_cpu(options, asked, [&] {
       return std::make_unique<Trainer>(*spec.experiment, data, options, nullptr, seed_of_fault(), own_ranks());
@@ -253,7 +257,7 @@ int run_resume(const CommandLine& line) {
   const FormerRun former{opened.run, true, may_fetch(line, options), read_limits(line, opened, path)};
   const Data data = load_data(*opened.experiment, options, options.spec_dir, &former);
   if (former.limits) forget_forbidden_places(options, *former.limits);
-  make_own_key();
+  if (leads()) make_own_key();
   const Position& at = opened.run.position;
   print_message(text("going on after epoch ", at.epoch, ", step ", at.step_in_epoch));
   if (!searches) print_message("writes " + written_files(options));
@@ -263,7 +267,8 @@ int run_resume(const CommandLine& line) {
         at.epoch > epochs ? text(at.epoch, " epochs, more than ", epochs) : text("its ", epochs, " epochs");
     print_message(text("the run has done ", done, "; -e N trains on to epoch N"));
   }
-  ClearedOutputs cleared = clear_outputs(line, options);
+  ClearedOutputs cleared;
+  if (leads()) cleared = clear_outputs(line, options);
   const auto trainer = opened.experiment->placing([&] {
     return on_device_or_cpu(options, asked, [&] {
       return std::make_unique<Trainer>(*opened.experiment, data, options, &opened.run, std::nullopt, own_ranks());

@@ -10,8 +10,8 @@ struct RankOf {
 };
 
 struct BatchShare {
-  int64_t first = 0, count = 0;  // samples of the batch, from `first` on
-  int64_t whole = 0;             // samples of the batch
+  int64_t first = 0, count = 0;   // samples of the batch, from `first` on
+  int64_t whole = 0, places = 0;  // samples of the batch, and of a full one where places keep their ranks
   int ranks = 1;
   // False: the batch has no sample for this rank, which computes the last one again, with the weight 0.
   bool counts = true;
@@ -23,7 +23,7 @@ struct BatchShare {
 // equal, up to one sample.
 inline BatchShare share_of(int64_t whole, int64_t places, RankOf of) {
   const auto begin = [&](int64_t rank) { return std::min(whole, places * rank / of.ranks); };
-  BatchShare out{begin(of.rank), begin(of.rank + 1) - begin(of.rank), whole, of.ranks};
+  BatchShare out{begin(of.rank), begin(of.rank + 1) - begin(of.rank), whole, places, of.ranks};
   if (out.count == 0) out.first = std::max<int64_t>(whole - 1, 0), out.count = 1, out.counts = false;
   return out;
 }

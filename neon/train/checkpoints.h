@@ -22,7 +22,8 @@ class Checkpoints {
   // Whether nothing has changed since the last save.
   bool current() const { return current_; }
   void set_current(bool current) { current_ = current; }
-  // Writes one. `evaluated`: the last evaluation was of the net as it is. Returns messages. Throws where it fails.
+  // Writes one; of several ranks, the leading one does, and the others wait for it. `evaluated`: the last evaluation
+  // was of the net as it is. Returns messages. Throws where it fails.
   std::vector<std::string> save(const Position& position, Variables& variables, bool evaluated);
   // The last one written, or "".
   const std::string& last() const { return last_; }
@@ -30,6 +31,8 @@ class Checkpoints {
   std::string kept_text() const;
 
  private:
+  std::vector<std::string> write(const Position& position, const Variables& variables,
+                                 const std::map<std::string, Tensor>& carried);
   const RunSetup& setup_;
   const std::string resumed_from_;
   std::unique_ptr<CheckpointSaver> saver_;

@@ -217,6 +217,7 @@ StepOptions step_options(const RunOptions& options, const ExperimentParams& para
   out.blank = params.cost ? params.cost->blank() : -1;
   out.ema_decay = params.ema;
   out.accumulate = params.accumulate;
+  out.shared_statistics = params.parallel.batch_norm == "all";
   for (const auto& augmentation : params.augment) out.augment.push_back(&*augmentation);
   for (const auto& callback : params.callbacks) callback->prepare(out);
   return out;

@@ -13,6 +13,7 @@
 #include "neon/train/callback.h"
 #include "neon/train/normalize.h"
 #include "neon/train/options.h"
+#include "neon/train/parallel.h"
 #include "neon/train/phase_spec.h"
 
 namespace neon {
@@ -39,6 +40,7 @@ struct ExperimentParams {
   bool shuffle = true;
   int64_t accumulate = 1;
   double ema = 0;
+  Parallel parallel;
   std::string backend;
   std::string datatype;
   std::optional<int64_t> rng_seed;
@@ -83,6 +85,8 @@ struct ExperimentParams {
       "statistics. Update t keeps this share of a mean, or (1 + t) / (10 + t) where that is less, as in the first "
       "updates; 0.999 suits runs of some thousand updates.",
       half_open(0, 1));
+    p("parallel", &ExperimentParams::parallel,
+      "How several devices (-m N) share a step, as in parallel: {batch_norm: all}. One device ignores it.");
     p("backend", &ExperimentParams::backend,
       "Device to compute on: cpu (also written mkl) or gpu (mgpu). Option -b comes first.",
       one_of({"", "cpu", "gpu", "mkl", "mgpu"}));

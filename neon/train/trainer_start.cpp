@@ -4,6 +4,7 @@
 #include <ranges>
 
 #include "datasets/word_vectors.h"
+#include "neon/train/carried_rows.h"
 #include "neon/train/initial_values.h"
 #include "neon/train/rank_agreement.h"
 #include "neon/train/run_room.h"
@@ -121,7 +122,7 @@ void Trainer::set_variables(const StoredRun* resume) {
   if (!setup_.options.model_file.empty() && !resume)
     report_.messages(take_first_weights(setup_, graphs_.back(), variables_));
   if (resume) {
-    restore_variables(resume->file, resume->file.path, variables_);
+    restore_variables(with_own_rows(resume->file, setup_), resume->file.path, variables_);
     former_callbacks_ = restore_callbacks(*resume, setup_.experiment);
   }
   Position& at = start_.position;

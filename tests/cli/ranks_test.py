@@ -1,10 +1,13 @@
 #!/usr/bin/python3
-"""Several ranks on CPUs (-m N): the same weights as of one rank, faults, signals, resumed runs."""
+"""Several ranks on CPUs (-m N) compute what one does: the same weights, results, files; runs go on with other numbers
+of ranks; a rank that dies or hangs ends all."""
+import glob
 import os
 import re
 import signal
 import time
 
+import h5py
 import numpy as np
 
 import support
@@ -16,13 +19,46 @@ dataset: {UniformRandom: {ntrain: 38, ntest: 11, nin: 6, nout: 3}}
 layers:
   - Affine: {nout: 8, init: Kaiming, activation: Tanh}
   - Dropout: 0.8
-  - Affine: {nout: 8, init: Kaiming, activation: {RReLU: {}}}
+  - Affine: {nout: 8, init: Kaiming, activation: RReLU}
   - Affine: {nout: 3, init: Kaiming, activation: Softmax}
 cost: CrossEntropyMulti
 optimizer: {Adam: {gradient_clip_norm: 0.9}}
 ema: 0.9
 batch_size: 8
 epochs: 4
+"""
+IMAGES = """\
+dataset: {Digits: {ntrain: 44, ntest: 13}}
+augment: [RandomCrop: {pad: 2}, Flip: {}, Brightness: [0.6, 1.4]]
+layers:
+  - Conv: {fshape: [3, 3, 6], init: Kaiming, batch_norm: true, activation: Rectlin}
+  - Pooling: {fshape: 2, strides: 2}
+  - Conv: {fshape: [3, 3, 8], init: Kaiming, batch_norm: true, activation: Rectlin}
+  - Affine: {nout: 10, init: Kaiming, batch_norm: true, activation: Softmax}
+cost: CrossEntropyMulti
+metrics: [Misclassification, TopKMisclassification: 3]
+optimizer: {GradientDescentMomentum: {learning_rate: 0.05, momentum_coef: 0.9}}
+parallel: {batch_norm: all}
+batch_size: 8
+epochs: 4
+"""
+TEXT = """\
+dataset: {Text: {path: text.txt, steps: 8, test_path: test.txt}}
+layers:
+  - LSTM: {nout: 12, init: Kaiming}
+  - Affine: {nout: 10, init: Kaiming, activation: Softmax}
+cost: CrossEntropyMulti
+optimizer: RMSProp
+batch_size: 6
+epochs: 2
+"""
+LONG = """\
+dataset: {UniformRandom: {ntrain: 800, ntest: 40, nin: 10, nout: 3}}
+layers: [Affine: {nout: 8, init: Kaiming, activation: Tanh}, Affine: {nout: 3, init: Kaiming, activation: Softmax}]
+cost: CrossEntropyMulti
+optimizer: Adam
+batch_size: 4
+epochs: 1000000
 """
 
 
@@ -31,6 +67,12 @@ def arrays(path):
     kinds = {"F64": "f8", "F32": "f4", "I32": "i4", "I64": "i8"}
     return {name: np.frombuffer(data, kinds[kind]).reshape(shape)
             for name, (kind, shape, data) in tensors(path)[0].items()}
+
+
+def children(process):
+    """The ids of the ranks of a running command, rank 0 first."""
+    with open(f"/proc/{process}/task/{process}/children", encoding="ascii") as file:
+        return [int(word) for word in file.read().split()]
 
 
 class Ranks(Case):
@@ -48,13 +90,21 @@ class Ranks(Case):
             self.assertLess(error, limit, f"{name}: {error}")
 
     def check_ranks(self, spec, *options, ranks=(2, 3, 4)):
+        def results(done):
+            """With all digits that are printed."""
+            return re.findall(r"^(?:test|validation|training): .*", done.out, re.M)
         one, wanted = self.train(spec, 1, *options)
         for count in ranks:
             done, got = self.train(spec, count, *options)
             self.check_equal(got, wanted)
-            # The same results, to all digits that are printed.
-            self.assertEqual(re.findall(r"^(?:test|validation|training): .*", done.out, re.M),
-                             re.findall(r"^(?:test|validation|training): .*", one.out, re.M))
+            self.assertEqual(results(done), results(one))
+        return wanted
+
+    def text(self):
+        rng = np.random.default_rng(5)
+        for name, count in ("text.txt", 700), ("test.txt", 300):
+            self.write(name, "abcdefgh i" + "".join(rng.choice(list("abcdefgh i"), count)))
+        return self.spec(TEXT)
 
     def test_dense_net(self):
         """Dropout and random slopes draw as one rank does; the last batch has 6 samples of 8."""
@@ -62,6 +112,168 @@ class Ranks(Case):
 
     def test_last_batch_of_fewer_samples_than_ranks(self):
         self.check_ranks(self.spec(NUMBERS, dataset="{UniformRandom: {ntrain: 33, ntest: 3, nin: 6, nout: 3}}"))
+
+    def test_accumulated_gradients(self):
+        self.check_ranks(self.spec(NUMBERS, accumulate=3))
+
+    def test_convolutions_with_batch_norm_over_all_ranks(self):
+        """Augmented; the last batch has 4 samples, one for each of four ranks."""
+        self.check_ranks(self.spec(IMAGES))
+
+    def test_streamed_samples(self):
+        """Threads read the share of each rank from shards."""
+        support.write_colours(self)
+        self.neon("data", "pack", "colours", "packed")
+        spec = self.spec(IMAGES.replace("nout: 10", "nout: 2"), metrics="[Misclassification]", epochs=2,
+                         dataset="{Shards: {path: packed, stream: true}}")
+        wanted = self.check_ranks(spec)
+        _, held = self.train(spec, 2, "--set", "dataset.Shards.stream=false", name="held.safetensors")
+        self.check_equal(held, wanted)
+
+    def test_carried_states(self):
+        """Each rank has its streams; a checkpoint has all of them, also within an epoch."""
+        self.check_ranks(self.text())
+
+    def test_batch_norm_of_each_rank(self):
+        """Against NumPy: y = w gamma (x - mean of the rank's share) / deviation, gradients by hand, plain descent."""
+        rng = np.random.default_rng(3)
+        x, t = rng.standard_normal((12, 3)).astype("f4"), rng.standard_normal((12, 2)).astype("f4")
+        np.savez(self.path("a.npz"), x_train=x, y_train=t)
+        spec = self.write("s.yaml", "dataset: {NPZ: {path: a.npz, regression: true}}\nlayers:\n  - BatchNorm: {eps: 0.01}\n"
+                          "  - Affine: {nout: 2, init: {Constant: 0.5}, bias: {Constant: 0}}\ncost: SumSquared\nshuffle: false\n"
+                          "optimizer: {GradientDescentMomentum: {learning_rate: 0.05, momentum_coef: 0}}\n"
+                          "batch_size: 12\nepochs: 20\n")
+        for ranks in 1, 2, 3:
+            gamma, beta, w, b = np.ones(3), np.zeros(3), np.full((2, 3), 0.5), np.zeros(2)
+            mean, variance = np.zeros(3), np.ones(3)
+            for _ in range(20):
+                gradients = [np.zeros_like(p) for p in (gamma, beta, w, b)]
+                means, variances = np.zeros(3), np.zeros(3)
+                for rows in np.split(np.arange(12), ranks):
+                    part = x[rows].astype("f8")
+                    means += part.mean(axis=0) / ranks
+                    variances += part.var(axis=0) / ranks
+                    near = (part - part.mean(axis=0)) / np.sqrt(part.var(axis=0) + 0.01)
+                    hidden = near * gamma + beta
+                    g = (hidden @ w.T + b - t[rows]) / 12  # of the mean over 12 samples of half the squared distance
+                    back = g @ w
+                    for total, own in zip(gradients, ((back * near).sum(axis=0), back.sum(axis=0), g.T @ hidden, g.sum(axis=0))):
+                        total += own
+                for p, g in zip((gamma, beta, w, b), gradients):
+                    p -= 0.05 * g
+                mean, variance = 0.9 * mean + 0.1 * means, 0.9 * variance + 0.1 * variances
+            _, got = self.train(spec, ranks)
+            wanted = {"gamma": gamma, "beta": beta, "W": w, "gmean": mean, "gvar": variance}
+            for name, array in wanted.items():
+                (key,) = [key for key in got if key.endswith("/" + name)]
+                self.assertLess(np.max(np.abs(got[key] - array)), LIMIT, f"{ranks} ranks: {name}")
+
+    def test_the_same_bits_again(self):
+        spec = self.spec(IMAGES)
+        first, again = (self.train(spec, 3, name=name)[1] for name in ("a.safetensors", "b.safetensors"))
+        for name, array in first.items():
+            self.assertEqual(array.tobytes(), again[name].tobytes(), name)
+
+    def test_sixteen_bits(self):
+        """Every rank skips the same steps; weights agree as far as bf16 tells."""
+        spec = self.spec(NUMBERS, ema=0)
+        wanted = self.train(spec, 1, "-d", "bf16")[1]
+        self.check_equal(self.train(spec, 2, "-d", "bf16")[1], wanted, limit=0.05)
+
+    def test_a_run_goes_on_with_another_number_of_ranks(self):
+        for spec in self.spec(NUMBERS, name="numbers.yaml"), self.text():
+            _, wanted = self.train(spec, 1)
+            for before, after in (3, 1), (1, 2), (2, 4):
+                self.train(spec, before, "-e", "1", name="part.safetensors")
+                self.neon("resume", "-b", "cpu", "-m", str(after), "-e", "4" if spec != "s.yaml" else "2", "part.safetensors")
+                self.check_equal(arrays(self.path("part.safetensors")), wanted)
+
+    def test_metrics_file(self):
+        spec = self.spec(NUMBERS)
+        for ranks in 1, 2:
+            self.train(spec, ranks, "-o", f"{ranks}.h5", "-l", f"{ranks}.log")
+        with h5py.File(self.path("1.h5")) as one, h5py.File(self.path("2.h5")) as two:
+            names = []
+            one.visit(names.append)
+            others = []
+            two.visit(others.append)
+            self.assertEqual(names, others)
+            for name in "cost/train", "cost/loss":
+                np.testing.assert_allclose(two[name][:], one[name][:], rtol=1e-12)
+        self.assertEqual(glob.glob(self.path("*.part")), [])
+
+    # Faults.
+
+    def started(self, spec, ranks, *options):
+        child = self.start("-b", "cpu", "-r", "3", "-m", str(ranks), *options, spec)
+        end = time.monotonic() + 30
+        self.addCleanup(child.kill)
+        while not re.search("epoch +1/", line := child.stderr.readline()):
+            self.assertTrue(line and time.monotonic() < end, "it did not begin")
+        return child
+
+    def ended(self, child, seconds=10):
+        before = time.monotonic()
+        out, err = child.communicate(timeout=30)
+        self.assertLess(time.monotonic() - before, seconds)
+        return child.returncode, out, err
+
+    def test_a_rank_that_is_killed_ends_all(self):
+        spec = self.spec(LONG)
+        for rank in 0, 1, 2:
+            child = self.started(spec, 3, "-s", "k.safetensors")
+            ids = children(child.pid)
+            os.kill(ids[rank], signal.SIGKILL)
+            code, _, err = self.ended(child)
+            self.assertEqual(code, 1)
+            (line,) = [line for line in err.splitlines() if line.startswith("neon: ")]
+            self.assertIn(f"neon: rank {rank} of 3 ({os.uname().nodename}, CPU) was killed (SIGKILL)", line)
+            if rank > 0:
+                self.assertIn("; the last good checkpoint is k.safetensors", line)
+            for each in ids:
+                self.assertFalse(os.path.exists(f"/proc/{each}"))
+            self.neon("eval", "-b", "cpu", "k.safetensors")
+
+    def test_a_rank_that_hangs_ends_all(self):
+        child = self.started(self.spec(LONG), 2)
+        os.kill(children(child.pid)[1], signal.SIGSTOP)
+        code, _, err = self.ended(child, seconds=12)
+        self.assertEqual(code, 1)
+        self.assertIn("neon: rank 1 of 2", err)
+        self.assertIn("has not answered for 8 seconds", err)
+
+    def test_ranks_end_with_whoever_started_them(self):
+        child = self.started(self.spec(LONG), 2)
+        ids = children(child.pid)
+        child.kill()
+        child.communicate(timeout=10)
+        end = time.monotonic() + 5
+        while any(os.path.exists(f"/proc/{each}") for each in ids) and time.monotonic() < end:
+            time.sleep(0.05)
+        self.assertFalse([each for each in ids if os.path.exists(f"/proc/{each}")])
+
+    def test_a_signal_saves_once(self):
+        spec = self.spec(LONG)
+        for number in signal.SIGTERM, signal.SIGINT:
+            child = self.started(spec, 3, "-s", "m.safetensors", "-d", "f64")
+            child.send_signal(number)
+            code, out, err = self.ended(child)
+            self.assertEqual(code, 128 + number, err)
+            self.assertIn("stopped by", out)
+            self.assertEqual(out.count("wrote m.safetensors"), 1)
+            self.assertNotIn("neon: ", err)
+            self.neon("resume", "-b", "cpu", "-m", "2", "m.safetensors", "-e", "2", code=None)
+
+    def test_faults_that_all_ranks_have_are_told_once(self):
+        spec = self.spec(NUMBERS, cost="Nonsense")
+        self.assertEqual(self.refused(2, "-b", "cpu", "-m", "3", spec, says="Nonsense").err,
+                         self.refused(2, "-b", "cpu", "-m", "1", spec, says="Nonsense").err)
+        diverges = self.spec(NUMBERS, optimizer="{GradientDescentMomentum: {learning_rate: 1.0e+300}}", ema=0)
+        self.refused(5, "-b", "cpu", "-d", "f64", "-m", "2", diverges, says="the run diverged")
+        self.refused(2, "-b", "cpu", "-m", "2", "/dev/stdin", says="one of them is a pipe", stdin=NUMBERS.encode())
+
+    def test_a_failed_write_is_that_of_rank_0(self):
+        self.refused(1, "-b", "cpu", "-m", "2", "-s", "/dev/full/m.safetensors", self.spec(NUMBERS), says="/dev/full")
 
 
 support.main()

@@ -1,0 +1,31 @@
+// `parallel` of a spec: how several devices share a step.
+#pragma once
+#include <string>
+
+#include "neon/core/params.h"
+
+namespace neon {
+
+struct Parallel {
+  std::string batch_norm = "own";
+  static void describe(auto&& p) {
+    p("batch_norm", &Parallel::batch_norm,
+      "Samples that give batch norm its mean and variance in training. own: each device takes its share of the batch, "
+      "and running statistics are means over the devices. all: the whole batch, as one device does; each such layer "
+      "then waits for all devices.",
+      one_of({"own", "all"}));
+  }
+};
+
+template <>
+struct Value_of<Parallel> {
+  static std::string type() { return "keys of several devices"; }
+  static void read(const Setting& s, Parallel& out, const Constraint&, Problems& problems) {
+    out = {};
+    if (s.is_map()) schema_of<Parallel>().read(s, &out, problems);
+    else detail::wrong_type(s, "keys, as in {batch_norm: all}", problems);
+  }
+  static Setting write(const Parallel& value) { return schema_of<Parallel>().write(&value); }
+};
+
+}  // namespace neon
