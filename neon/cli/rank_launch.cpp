@@ -167,6 +167,8 @@ class Launch {
     if (!board_->started || board_->lost) return;
     const double now = now_seconds();
     int busy = -1, waiting = 0;
+    int64_t farthest = 0;
+    for (int k = 0; k < count(); ++k) farthest = std::max<int64_t>(farthest, record(k).moves);
     for (int k = 0; k < count(); ++k) {
       RankProcess& rank = ranks_[size_t(k)];
       if (const int64_t moves = record(k).moves; moves != rank.moves || rank.since == 0) {
@@ -174,7 +176,8 @@ class Launch {
         rank.moves = moves, rank.since = now;
       }
       if (!rank.runs || record(k).ended) continue;
-      if (record(k).waiting) ++waiting;
+      // One that was stopped while it waited has not seen that the others came and went on.
+      if (record(k).waiting && rank.moves == farthest) ++waiting;
       else if (busy < 0 || rank.since < ranks_[size_t(busy)].since) busy = k;
     }
     if (busy < 0 || waiting == 0 || record(busy).alone) return;

@@ -223,6 +223,9 @@ class Ranks(Case):
         for rank in 0, 1, 2:
             child = self.started(spec, 3, "-s", "k.safetensors")
             ids = children(child.pid)
+            end = time.monotonic() + 10
+            while not os.path.exists(self.path("k.safetensors")) and time.monotonic() < end:
+                time.sleep(0.01)
             os.kill(ids[rank], signal.SIGKILL)
             code, _, err = self.ended(child)
             self.assertEqual(code, 1)
@@ -233,6 +236,7 @@ class Ranks(Case):
             for each in ids:
                 self.assertFalse(os.path.exists(f"/proc/{each}"))
             self.neon("eval", "-b", "cpu", "k.safetensors")
+            os.remove(self.path("k.safetensors"))
 
     def test_a_rank_that_hangs_ends_all(self):
         child = self.started(self.spec(LONG), 2)
