@@ -250,14 +250,19 @@ void print_layers(const Inspected& in, const TrainedPhase& phase, const StepGrap
   const DType dtype = seen.tokens > 0 ? DType::i32 : in.step.dtype;
   const Expr x(scratch, scratch.input("x", dtype, Shape{in.step.batch}.concat(seen.stored_sample())));
   phase.network->forward(context, x, &rows);
-  print_result(formatted("%-18s %-12s %-16s %12s %12s %10s %5s", "layer", "kind", "output", "parameters", "flops",
-                         "bytes", "line"));
+  int names = 18, kinds = 12;  // widths of columns
+  for (const LayerRow& row : rows) {
+    names = std::max(names, int(indented(row).size()));
+    kinds = std::max(kinds, int(row.kind.size()));
+  }
+  print_result(formatted("%-*s %-*s %-16s %12s %12s %10s %5s", names, "layer", kinds, "kind", "output", "parameters",
+                         "flops", "bytes", "line"));
   int64_t parameters = 0;
   double flops = 0;
   for (const LayerRow& row : rows) {
     const double bytes = double(row.output.elements() * in.step.batch) * double(size_of(in.step.dtype));
-    print_result(formatted("%-18s %-12s %-16s %12lld %12.4g %10s %5d", indented(row).c_str(), row.kind.c_str(),
-                           row.output.to_string().c_str(), (long long)row.parameters, row.flops,
+    print_result(formatted("%-*s %-*s %-16s %12lld %12.4g %10s %5d", names, indented(row).c_str(), kinds,
+                           row.kind.c_str(), row.output.to_string().c_str(), (long long)row.parameters, row.flops,
                            bytes_text(bytes).c_str(), row.where.line));
     parameters += row.parameters;
     flops += row.flops;
