@@ -6,7 +6,7 @@
 //   date      days, brought to mean 0 and deviation 1; sine and cosine of the place in the year and in the week, and in
 //             the day where the column has times
 //
-// Where training rows lack values, one more number is 1 for a missing value and 0 otherwise.
+// If training rows lack values, one more number is 1 for a missing value and 0 otherwise.
 #pragma once
 #include <cstdint>
 #include <string>

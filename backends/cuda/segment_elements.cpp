@@ -131,7 +131,7 @@ bool SegmentElements::is_held_before(int reg, int level) const {
   return found;
 }
 
-// Where in shared memory a thread holds the pack of its row i that register `reg` loads.
+// The place in shared memory of the pack that register `reg` loads of a thread's row i.
 std::string SegmentElements::held_pack(int reg) const {
   int64_t first = 0;
   for (int other = 0; other < reg; ++other)

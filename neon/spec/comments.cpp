@@ -11,7 +11,7 @@ namespace {
 
 bool is_space(char c) { return c == ' ' || c == '\t'; }
 
-// Where a comment begins in a line, or npos. `quote` is the quote that is open, 0 without one.
+// The place at which a comment begins in a line, or npos. `quote` is the quote that is open, 0 without one.
 size_t comment_start(std::string_view line, char& quote) {
   for (size_t i = 0; i < line.size(); ++i) {
     if (quote) {

@@ -41,7 +41,7 @@ bool MemoryFeed::next(Program& program, int64_t number) {
   return true;
 }
 
-// Where this rank's part of a batch begins.
+// The first row of this rank's part of a batch.
 int64_t MemoryFeed::first_of(int64_t number) const {
   const int64_t first = number % batches_ * options_.batch;
   const int64_t whole = options_.weight ? options_.batch : std::min(options_.batch, split_.size() - first);

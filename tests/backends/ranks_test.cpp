@@ -33,7 +33,7 @@ Tensor numbers_of(int rank, int64_t elements, DType dtype) {
   return out;
 }
 
-// What is wrong with the sum of every rank's numbers; "" where nothing is.
+// The fault of the sum of every rank's numbers; "" where there is none.
 std::string fault_of_sum(const Tensor& got, int ranks) {
   const int64_t n = got.elements();
   std::vector<Tensor> all;

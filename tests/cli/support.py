@@ -46,25 +46,27 @@ def png(image):
 
 
 def png_pixels(content):
-    """Pixels (H, W, 3) of a PNG of 8 bits without interlacing, as libpng writes it."""
+    """Pixels (H, W, 3), or (H, W) of a gray one, of a PNG of 8 bits without interlacing, as libpng writes it."""
     import numpy as np
     width, height = struct.unpack(">II", content[16:24])
+    numbers = {0: 1, 2: 3}[content[25]]  # of a pixel, by the type of colour
     data, at = b"", 8
     while at < len(content):
         length, kind = struct.unpack(">I4s", content[at:at + 8])
         data += content[at + 8:at + 8 + length] if kind == b"IDAT" else b""
         at += length + 12
-    lines = np.frombuffer(zlib.decompress(data), np.uint8).reshape(height, 1 + 3 * width)
-    out = np.zeros((height, 3 * width), np.uint8)
+    lines = np.frombuffer(zlib.decompress(data), np.uint8).reshape(height, 1 + numbers * width)
+    out = np.zeros((height, numbers * width), np.uint8)
     for y, (filtering, *line) in enumerate(lines.tolist()):
-        above = out[y - 1].tolist() if y else [0] * (3 * width)
+        above = out[y - 1].tolist() if y else [0] * (numbers * width)
         for x, byte in enumerate(line):
-            a, b, c = (line[x - 3] if x >= 3 else 0), above[x], (above[x - 3] if x >= 3 else 0)
+            left = x - numbers
+            a, b, c = (line[left] if left >= 0 else 0), above[x], (above[left] if left >= 0 else 0)
             guess = a + b - c
             paeth = min((abs(guess - a), 0, a), (abs(guess - b), 1, b), (abs(guess - c), 2, c))[2]
             line[x] = (byte + (0, a, b, (a + b) // 2, paeth)[filtering]) % 256
         out[y] = line
-    return out.reshape(height, width, 3)
+    return out.reshape((height, width, 3) if numbers == 3 else (height, width))
 
 
 class Result:

@@ -56,7 +56,7 @@ class Tables(Case):
         self.assertIn("left out, since the net was trained without: 'other'", other.err)
 
     def test_the_checkpoint_has_the_numbers_by_which_rows_are_coded(self):
-        """The output of a net without hidden layers, computed from the weights and from what the file says of its columns."""
+        """The output of a net without hidden layers, computed from its weights and the columns in the file."""
         self.write_table()
         self.neon("-r", "1", "-s", "m", "t.yaml", "--set", "dataset.CSV.ignore=[when]", "--set", "dataset.CSV.test=0")
         found, _ = tensors(self.path("m"))

@@ -6,9 +6,7 @@ weights, the running statistics of batch norm.
 """
 import json
 import pathlib
-import struct
 import sys
-import zlib
 
 import h5py
 import numpy as np
@@ -22,24 +20,6 @@ from rules import Rule
 
 SEED, BATCH, STEPS, NOISE, UNITS, PIXELS = 7, 8, 20, 3, 6, 9
 RHO, EPS = 0.9, 1e-3
-
-
-def gray_pixels(content):
-    """Pixels (H, W) of a gray PNG of 8 bits without interlacing."""
-    width, height = struct.unpack(">II", content[16:24])
-    data, at = b"", 8
-    while at < len(content):
-        length, kind = struct.unpack(">I4s", content[at:at + 8])
-        data += content[at + 8:at + 8 + length] if kind == b"IDAT" else b""
-        at += length + 12
-    out = np.zeros((height + 1, width + 1), int)
-    for y, (filtering, *line) in enumerate(np.frombuffer(zlib.decompress(data), np.uint8).reshape(height, 1 + width).tolist(), 1):
-        for x, byte in enumerate(line, 1):
-            a, b, c = out[y, x - 1], out[y - 1, x], out[y - 1, x - 1]
-            guess = a + b - c
-            paeth = min((abs(guess - a), 0, a), (abs(guess - b), 1, b), (abs(guess - c), 2, c))[2]
-            out[y, x] = (byte + (0, a, b, (a + b) // 2, paeth)[filtering]) % 256
-    return out[1:, 1:]
 
 
 class Half:
@@ -193,7 +173,7 @@ class Adversarial(support.Case):
             half.mean, half.variance = found[half.name + "1_bnorm/gmean"], found[half.name + "1_bnorm/gvar"]
         images, _ = game.made.forward(game.noise(0, 5), False, True)
         images = images.reshape(5, 3, 3)
-        sheet = gray_pixels(self.read("made.png"))
+        sheet = support.png_pixels(self.read("made.png"))
         self.assertEqual(sheet.shape, (3 + 4, 5 * 5 + 2))  # a gap of 2 around each
         expected = np.rint(255 * (images - images.min()) / (images.max() - images.min()))
         for i in range(5):

@@ -105,7 +105,7 @@ class RBMs(support.Case):
         return {"GradientDescentMomentum": {"learning_rate": RATE, "momentum_coef": MOMENTUM}}
 
     def result(self, dataset):
-        """What `neon eval` says of the data set's test samples."""
+        """The results of `neon eval` for the data set's test samples."""
         out = self.neon("eval", "m.safetensors", "--set", f"dataset.NPZ.path={dataset}", "--format", "json").out
         return json.loads(out)
 

@@ -26,7 +26,7 @@ class BatchNorm:
 
 
 def other_products(case, x, w, b):
-    """Of a transposed matrix, and of an RBM, whose visible biases have no part in its outputs."""
+    """A layer of a transposed matrix, and an RBM, whose visible biases have no part in its outputs."""
     case({"Linear": {"nout": 3, "init": "GlorotUniform", "transpose": True}}, x, lambda x, **p: x @ p["L/W"],
          **{"L/W": w.T.copy()})
     case({"RBM": {"nout": 3, "init": "GlorotUniform"}}, x,
