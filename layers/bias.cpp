@@ -18,6 +18,21 @@ Expr bias(LayerContext& context, Expr x, const Initializer& init, const std::str
   return y;
 }
 
+Expr bias_of_places(LayerContext& context, Expr x, const Initializer& init) {
+  if (context.is_sequence(x))
+    fail(ErrorKind::config, "shared_bias: false is for images and volumes; steps of sequences have their biases in ",
+         "common, leave it out");
+  const std::string name = context.layer + "_bias";
+  const Shape one = x.shape().with(0, 1);
+  const Expr b = context.parameter({.name = name + "/b",
+                                    .layer = name,
+                                    .layer_class = "Bias",
+                                    .shape = {one.elements()},
+                                    .initializer = &init,
+                                    .fan = {1, one.elements()}});
+  return x + reshape(b, one);
+}
+
 namespace {
 
 struct BiasParams {

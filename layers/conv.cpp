@@ -10,6 +10,7 @@ namespace {
 template <typename Filters>
 struct WithActivation : Filters, PartNames {
   Made<Initializer> bias;
+  bool shared_bias = true;
   bool batch_norm = false;
   Made<Activation> activation;
   std::string conv_name;
@@ -18,6 +19,8 @@ struct WithActivation : Filters, PartNames {
     p("bias", &WithActivation::bias,
       "Initializer of the biases, one for each feature map, as in bias: {Constant: 0}. Without it the layer has no "
       "bias.");
+    p("shared_bias", &WithActivation::shared_bias,
+      "Uses one bias for each feature map instead of one for each output of a sample.");
     p("batch_norm", &WithActivation::batch_norm, "Normalises each feature map over the batch before the activation.");
     p("activation", &WithActivation::activation,
       "Activation of the result, as in activation: Rectlin. Without it the result stays linear.");
@@ -27,6 +30,9 @@ struct WithActivation : Filters, PartNames {
   void check() const {
     if (bias && batch_norm)
       fail(ErrorKind::config, "bias and batch_norm are both given; batch norm has a shift of its own, leave bias out");
+    if (!shared_bias && !bias)
+      fail(ErrorKind::config, "shared_bias: false is about biases, and there is no bias; give bias: {Constant: 0}, or ",
+           "leave shared_bias out");
   }
   void name_parts(LayerContext& context) const {
     context.name_part(context.layer, conv_name);
@@ -34,6 +40,7 @@ struct WithActivation : Filters, PartNames {
   }
   Expr finish(LayerContext& context, Expr x) const {
     if (batch_norm) x = neon::batch_norm(context, x, {}, context.layer + "_bnorm");
+    if (bias && !shared_bias) return activate(context, bias_of_places(context, x, *bias), activation);
     // As rows of a sequence's steps, bias and activation are one kernel.
     Expr y = as_steps(context, x);
     if (bias) y = neon::bias(context, y, *bias, context.layer + "_bias");
@@ -84,7 +91,7 @@ NEON_REGISTER(
     "Conv of the signs of inputs and filters (Courbariaux et al. 2016); padding stays 0. The gradient passes a "
     "sign within [-1, 1]. A checkpoint holds the real filters.");
 
-using DeconvParams = WithActivation<FilterParams>;
+using DeconvParams = WithActivation<GroupedFilterParams>;
 struct Deconv : Parametrized<Layer, DeconvParams> {
   explicit Deconv(DeconvParams given) : Parametrized(std::move(given)) { params.check(); }
   Expr forward(LayerContext& context, Expr x) const override {
@@ -97,7 +104,7 @@ NEON_REGISTER(
     Layer, Deconv,
     "A convolution backwards with bias or batch norm and an activation: an axis of n pixels becomes "
     "(n - 1) stride - 2 padding + dilation (filter - 1) + 1. A checkpoint holds W (C,R,S,K): channels of the input, "
-    "height, width, maps.");
+    "height, width, maps of a group.");
 
 }  // namespace
 

@@ -1,5 +1,5 @@
 // Convolution and Deconvolution: without bias, as neon had them. Weights are (K,R,S,C/groups), channels last like the
-// images that they meet; a deconvolution's (C,R,S,K).
+// images that they meet; a deconvolution's (C,R,S,K/groups).
 #include "layers/convolution.h"
 
 #include "layers/step_windows.h"
@@ -80,6 +80,16 @@ Windows step_windows(Windows windows, const ConvolutionParams& params) {
 
 }  // namespace
 
+namespace {
+
+void check_groups(int64_t channels, int64_t maps, int64_t groups) {
+  if (channels % groups || maps % groups)
+    fail(ErrorKind::config, channels, " channels and ", maps, " feature maps do not go into ", groups,
+         " groups evenly");
+}
+
+}  // namespace
+
 Expr convolution(LayerContext& context, Expr x, const ConvolutionParams& params, const std::string& name) {
   const bool sequence = context.is_sequence(x);
   if (params.causal && !sequence)
@@ -90,9 +100,7 @@ Expr convolution(LayerContext& context, Expr x, const ConvolutionParams& params,
   if (sequence) check_step_windows(x, filter.windows, "filter");
   else check_windows(x, filter.windows, "filter");
   const int64_t channels = x.shape().back();
-  if (channels % params.groups || filter.maps % params.groups)
-    fail(ErrorKind::config, channels, " channels and ", filter.maps, " feature maps do not go into ", params.groups,
-         " groups evenly");
+  check_groups(channels, filter.maps, params.groups);
   Expr w = weights(context, params, filter, filter.maps, channels / params.groups, params.groups, name, "Convolution");
   if (!sequence) return {x.graph(), convolution(x.graph(), x, w, filter.windows, params.groups)};
   const Shape row{filter.maps, 1, filter.windows.size[0], channels / params.groups};
@@ -101,7 +109,7 @@ Expr convolution(LayerContext& context, Expr x, const ConvolutionParams& params,
   return as_windowed_sequence(context, context.expr(y), x, filter.windows);
 }
 
-Expr deconvolution(LayerContext& context, Expr x, const FilterParams& params, const std::string& name) {
+Expr deconvolution(LayerContext& context, Expr x, const GroupedFilterParams& params, const std::string& name) {
   const Filter filter = filter_of(params, axes_of_space(x, "deconvolution"));
   const Windows& windows = filter.windows;
   std::vector<int64_t> sizes = space(x);
@@ -113,8 +121,10 @@ Expr deconvolution(LayerContext& context, Expr x, const FilterParams& params, co
            " on both sides is too much for a filter of ", windows.size[i]);
   }
   const int64_t channels = x.shape().back();
-  Expr w = weights(context, params, filter, channels, filter.maps, 1, name, "Deconvolution");
-  return {x.graph(), deconvolution(x.graph(), x, w, windows, 1, sizes)};
+  check_groups(channels, filter.maps, params.groups);
+  Expr w =
+      weights(context, params, filter, channels, filter.maps / params.groups, params.groups, name, "Deconvolution");
+  return {x.graph(), deconvolution(x.graph(), x, w, windows, params.groups, sizes)};
 }
 
 namespace {
@@ -130,7 +140,7 @@ NEON_REGISTER(
     "Filters over images, volumes or sequences, without bias; a checkpoint holds W (K,R,S,C): maps, height, width, "
     "channels of a group; of sequences W (K,R,C).");
 
-struct Deconvolution : Parametrized<Layer, FilterParams> {
+struct Deconvolution : Parametrized<Layer, GroupedFilterParams> {
   using Parametrized::Parametrized;
   Expr forward(LayerContext& context, Expr x) const override {
     return deconvolution(context, x, params, context.layer);
@@ -141,7 +151,7 @@ NEON_REGISTER(
     Layer, Deconvolution,
     "A convolution backwards, from its outputs to a larger image, without bias: an axis of n pixels becomes "
     "(n - 1) stride - 2 padding + dilation (filter - 1) + 1. A checkpoint holds W (C,R,S,K): channels of the input, "
-    "height, width, maps.");
+    "height, width, maps of a group.");
 
 }  // namespace
 

@@ -30,13 +30,19 @@ struct FilterParams {
   }
 };
 
-struct ConvolutionParams : FilterParams {
+struct GroupedFilterParams : FilterParams {
   int64_t groups = 1;
-  bool causal = false;
   static void describe(auto&& p) {
     FilterParams::describe(p);
-    p("groups", &ConvolutionParams::groups,
+    p("groups", &GroupedFilterParams::groups,
       "Groups of channels; each is connected only to its own share of the feature maps.", at_least(1));
+  }
+};
+
+struct ConvolutionParams : GroupedFilterParams {
+  bool causal = false;
+  static void describe(auto&& p) {
+    GroupedFilterParams::describe(p);
     p("causal", &ConvolutionParams::causal,
       "For sequences: the last element of a filter lies on its own step, so that no step sees later ones. Zeros come "
       "before the first step, none behind the last; leave padding out.");
@@ -52,7 +58,7 @@ Filter filter_of(const FilterParams& params, int axes);
 
 // x (N,H,W,C) -> (N,P,Q,K), W (K,R,S,C/groups); likewise in 3-D, and of sequences (N,T,F) -> (N,T',K), W (K,R,F/groups)
 Expr convolution(LayerContext& context, Expr x, const ConvolutionParams& params, const std::string& name);
-// x (N,P,Q,K) -> (N,H,W,C), W (K,R,S,C): the convolution from C maps to K, backwards
-Expr deconvolution(LayerContext& context, Expr x, const FilterParams& params, const std::string& name);
+// x (N,P,Q,K) -> (N,H,W,C), W (K,R,S,C/groups): the convolution from C maps to K, backwards
+Expr deconvolution(LayerContext& context, Expr x, const GroupedFilterParams& params, const std::string& name);
 
 }  // namespace neon

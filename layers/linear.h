@@ -58,6 +58,8 @@ Expr linear(LayerContext& context, Expr x, int64_t nout, const Initializer& init
             bool transpose = false);
 // x (N,...,K) + b (K)
 Expr bias(LayerContext& context, Expr x, const Initializer& init, const std::string& name);
+// x (N,...,K) + b (... K), a number for each output of a sample: the parameter NAME_bias/b of the layer.
+Expr bias_of_places(LayerContext& context, Expr x, const Initializer& init);
 // x (N,...,K) normalised over the batch (and the pixels of a feature map), then scaled and shifted.
 Expr batch_norm(LayerContext& context, Expr x, const BatchNormParams& params, const std::string& name);
 // x itself without an activation. Numbers that the activation learns or draws are called NAME/...

@@ -110,21 +110,10 @@ struct Local : Parametrized<Layer, LocalParams> {
 
  private:
   Expr finish(LayerContext& context, Expr y) const {
-    if (params.bias) y = with_bias(context, y);
+    if (params.bias)
+      y = params.shared_bias ? bias(context, y, *params.bias, context.layer + "_bias")
+                             : bias_of_places(context, y, *params.bias);
     return activate(context, y, params.activation);
-  }
-
-  Expr with_bias(LayerContext& context, Expr y) const {
-    const std::string name = context.layer + "_bias";
-    if (params.shared_bias) return bias(context, y, *params.bias, name);
-    const Shape one = y.shape().with(0, 1);
-    const Expr b = context.parameter({.name = name + "/b",
-                                      .layer = name,
-                                      .layer_class = "Bias",
-                                      .shape = {one.elements()},
-                                      .initializer = &*params.bias,
-                                      .fan = {1, one.elements()}});
-    return y + reshape(b, one);
   }
 };
 NEON_REGISTER(Layer, Local, "Locally connected layer: a convolution with filters of its own at each place.");

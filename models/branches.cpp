@@ -1,5 +1,8 @@
-// Branches of one input, merged: MergeSum adds them, MergeConcat and MergeBroadcast put them side by side. Images
-// have their feature maps put side by side; with merge: stack, and for anything else, all numbers of a sample.
+// Branches of one input, merged: MergeSum adds them, MergeMean takes their mean, MergeProduct multiplies them,
+// MergeConcat and MergeBroadcast put them side by side. Images have their feature maps put side by side; with merge:
+// stack, and for anything else, all numbers of a sample.
+#include <algorithm>
+
 #include "models/container.h"
 
 namespace neon {
@@ -37,19 +40,67 @@ struct Branches : Parametrized<Container, P> {
   std::span<Chain> branches() override { return this->params.layers; }
 };
 
+// The sum of branches, for a layer that `does` this to them: "MergeSum adds".
+Expr total_of(LayerContext& context, const std::vector<Expr>& outputs, const char* does) {
+  for (Expr y : outputs)
+    if (context.sample_shape(y) != context.sample_shape(outputs[0]))
+      fail(ErrorKind::config, does, " branches of equal shape, but these have ", numbered(context, outputs),
+           "; a convolution with fshape: 1 and strides brings an image to other feature maps and sizes");
+  Expr total = context.channels_last(outputs[0]);
+  for (size_t i = 1; i < outputs.size(); ++i) total = total + context.channels_last(outputs[i]);
+  return total;
+}
+
 struct MergeSum : Branches<BranchesParams> {
   using Branches::Branches;
   Expr merge(LayerContext& context, const std::vector<Expr>& outputs) const override {
-    for (Expr y : outputs)
-      if (context.sample_shape(y) != context.sample_shape(outputs[0]))
-        fail(ErrorKind::config, "MergeSum adds branches of equal shape, but these have ", numbered(context, outputs),
-             "; a convolution with fshape: 1 and strides brings an image to other feature maps and sizes");
-    Expr total = context.channels_last(outputs[0]);
-    for (size_t i = 1; i < outputs.size(); ++i) total = total + context.channels_last(outputs[i]);
-    return total;
+    return total_of(context, outputs, "MergeSum adds");
   }
 };
 NEON_REGISTER(Layer, MergeSum, "Adds the outputs of branches.");
+
+struct MergeMean : Branches<BranchesParams> {
+  using Branches::Branches;
+  Expr merge(LayerContext& context, const std::vector<Expr>& outputs) const override {
+    return total_of(context, outputs, "MergeMean takes the mean of") * (1.0 / double(outputs.size()));
+  }
+};
+NEON_REGISTER(Layer, MergeMean, "Takes the mean of the outputs of branches.");
+
+struct MergeProduct : Branches<BranchesParams> {
+  using Branches::Branches;
+  Expr merge(LayerContext& context, const std::vector<Expr>& outputs) const override {
+    int rank = 0;
+    for (Expr y : outputs) rank = std::max(rank, y.shape().rank());
+    Expr product;
+    for (Expr y : outputs) {
+      const Expr factor = in_rank(context.channels_last(y), rank);
+      if (product.value() && !go_together(product.shape(), factor.shape()))
+        fail(ErrorKind::config, "MergeProduct multiplies branches of equal shape, or by a number for each feature map ",
+             "or for each pixel, but these have ", numbered(context, outputs));
+      product = product.value() ? product * factor : factor;
+    }
+    return product;
+  }
+
+ private:
+  // x (N,C), a number for each feature map, as an image of one pixel, (N,1,1,C).
+  static Expr in_rank(Expr x, int rank) {
+    Shape shape = x.shape().slice(0, 1);
+    if (x.shape().rank() != 2 || rank == 2) return x;
+    for (int axis = 1; axis < rank - 1; ++axis) shape = shape.concat({1});
+    return reshape(x, shape.concat({x.shape()[1]}));
+  }
+  static bool go_together(const Shape& a, const Shape& b) {
+    if (a.rank() != b.rank()) return false;
+    for (int axis = 1; axis < a.rank(); ++axis)
+      if (a[axis] != b[axis] && a[axis] != 1 && b[axis] != 1) return false;
+    return true;
+  }
+};
+NEON_REGISTER(Layer, MergeProduct,
+              "Multiplies the outputs of branches. A branch may give one number for each feature map, or one for each "
+              "pixel: it multiplies all pixels, or all maps, as in squeeze and excitation (Hu et al. 2018).");
 
 // Arrays that agree in all axes but the last, in a row along it.
 Expr along_last_axis(LayerContext& context, const std::vector<Expr>& outputs) {

@@ -216,6 +216,33 @@ struct Mish : Parametrized<Activation, NoParams> {
 };
 NEON_REGISTER(Activation, Mish, "x tanh(log(1 + e^x)) (Misra 2019).");
 
+// The fixed point of mean 0 and variance 1: appendix 1 of Klambauer et al. 2017.
+struct Selu : Parametrized<Activation, NoParams> {
+  using Parametrized::Parametrized;
+  Expr apply(ActivationContext&, Expr x) const override {
+    return neon::apply("elu", x, x.constant(1.6732632423543772848)) * 1.0507009873554804934;
+  }
+};
+NEON_REGISTER(Activation, Selu,
+              "1.0507 x where positive, 1.7581 (e^x - 1) elsewhere: outputs keep mean 0 and deviation 1 (Klambauer et "
+              "al. 2017).",
+              {"SELU"});
+
+// x / 6 + 1/2, from 0 to 1
+Expr piecewise_logistic(Expr x) { return neon::apply("hard_sigmoid", x, x.constant(1.0 / 6), x.constant(0.5)); }
+
+struct HardLogistic : Parametrized<Activation, NoParams> {
+  using Parametrized::Parametrized;
+  Expr apply(ActivationContext&, Expr x) const override { return piecewise_logistic(x); }
+};
+NEON_REGISTER(Activation, HardLogistic, "x / 6 + 1/2, cut at 0 and 1: Logistic in straight lines.", {"HardSigmoid"});
+
+struct HardSwish : Parametrized<Activation, NoParams> {
+  using Parametrized::Parametrized;
+  Expr apply(ActivationContext&, Expr x) const override { return x * piecewise_logistic(x); }
+};
+NEON_REGISTER(Activation, HardSwish, "x times HardLogistic of x (Howard et al. 2019).");
+
 struct Swish : Parametrized<Activation, NoParams> {
   using Parametrized::Parametrized;
   Expr apply(ActivationContext&, Expr x) const override { return neon::apply("swish", x); }

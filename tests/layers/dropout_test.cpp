@@ -92,6 +92,43 @@ TEST_CASE("with --caffe what is kept is scaled while training, so that the mean 
   CHECK(Registry<Layer>::get().create(Setting::scalar("Dropout"))->forward(context, x).value() == x.value());
 }
 
+TEST_CASE("stochastic depth keeps its share of samples, each whole, by new draws in each step") {
+  constexpr int64_t kSamples = 4096;
+  for (const bool caffe : {false, true})
+    for (const Arithmetic& arithmetic : arithmetics()) {
+      INFO(arithmetic.name << ", caffe " << caffe);
+      Graph graph;
+      Variables variables;
+      LayerContext context(graph, true, arithmetic.dtype, 7);
+      context.layer = "L";
+      context.caffe = caffe;
+      const Expr x(graph, graph.variable("x", arithmetic.dtype, {kSamples, 2, 1, 3}));
+      graph.output("y", Registry<Layer>::get().create(yaml_of("StochasticDepth: 0.75"))->forward(context, x));
+      const auto program = compile_for_cpu(graph, variables, arithmetic.options);
+      for (int64_t i = 0; i < x.shape().elements(); ++i) variables.at("x").set(i, 3);
+      const auto run = [&](uint64_t step) {
+        program->run(step);
+        const Tensor y = program->output("y");
+        std::vector<double> first;  // number of each sample
+        for (int64_t n = 0; n < kSamples; ++n) {
+          first.push_back(y.at(6 * n));
+          for (int64_t k = 1; k < 6; ++k) REQUIRE(y.at(6 * n + k) == first.back());
+        }
+        return first;
+      };
+      const std::vector<double> once = run(1);
+      double stay = 0;
+      for (const double y : once) {
+        if (y == 0) continue;
+        REQUIRE(y == Approx(caffe ? 4 : 3).epsilon(1e-6));
+        ++stay;
+      }
+      CHECK(std::abs(stay - 0.75 * double(kSamples)) < 5 * std::sqrt(0.75 * 0.25 * double(kSamples)));
+      CHECK(run(2) != once);
+      CHECK(run(1) == once);
+    }
+}
+
 TEST_CASE("attention drops its share of weights while training, and divides the others by the share that stays") {
   constexpr int64_t kSequences = 4096, kHeadCount = 2;
   const auto layer =

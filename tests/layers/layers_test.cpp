@@ -35,7 +35,8 @@ Expr forward(const Layer& layer, GraphRun& run, const Setting& one, LayerContext
   std::vector<Expr> inputs = {x};
   if (const Setting* memory = one.find("memory")) {
     inputs.push_back(run.value("memory", *memory));
-    context.mark_sequence(inputs.back());
+    if (one.find("sequence")) context.mark_sequence(inputs.back());
+    else context.mark_channels_first(inputs.back());
   }
   if (const Setting* lengths = one.find("lengths"))
     context.set_lengths(x, cast(run.value("lengths", *lengths), DType::i32));

@@ -75,6 +75,33 @@ TEST_CASE("features that cannot be shared out or taken are errors") {
                     Catch::Contains("begin_idx 4 and end_idx 4 leave nothing"));
   CHECK_THAT(forward_error("Local: {fshape: [3, 3, 2], init: Kaiming}", {2, 2, 5, 1}), Contains("a filter 3 "));
   CHECK_THAT(layer("Maxout"), Contains("'pieces' is missing"));
+  CHECK(forward_error("Deconv: {fshape: 3, nofm: 4, groups: 3, init: Kaiming}", {2, 5, 5, 6}) ==
+        "6 channels and 4 feature maps do not go into 3 groups evenly");
+}
+
+TEST_CASE("sizes that do not suit an image are errors") {
+  CHECK(forward_error("Upsample: {mode: trilinear}", {2, 3, 3, 1}) ==
+        "mode: trilinear is for volumes, the input has 2 axes of space; write linear");
+  CHECK(forward_error("Upsample: {mode: bilinear}", {2, 3, 3, 3, 1}) ==
+        "mode: bilinear is for images, the input has 3 axes of space; write linear");
+  CHECK_THAT(forward_error("Upsample", {2, 3}), Contains("upsampling"));
+  CHECK(layer("Upsample: 0") == "spec.yaml:1:11: Upsample.scale: 0 is not in [1, 256]");
+  CHECK(forward_error("CropToFit", {2, 3, 3, 1}) ==
+        "CropToFit takes two layers by name: inputs: [larger, smaller] gives the middle of the first, of the second's "
+        "size");
+}
+
+TEST_CASE("biases of places are for images, and for layers that have biases") {
+  CHECK(layer("Conv: {fshape: 3, nofm: 2, init: Kaiming, shared_bias: false}") ==
+        "spec.yaml:1:7: Conv: shared_bias: false is about biases, and there is no bias; give bias: {Constant: 0}, or "
+        "leave shared_bias out");
+  const auto made = Registry<Layer>::get().create(
+      yaml_of("Conv: {fshape: 3, nofm: 2, init: Kaiming, bias: {Constant: 0}, shared_bias: false}"));
+  Graph graph;
+  LayerContext context(graph, true, DType::f32, 0);
+  const Expr x(graph, graph.input("x", DType::f32, {2, 5, 4}));
+  context.mark_sequence(x);
+  CHECK_THROWS_WITH(made->forward(context, x), Contains("shared_bias: false is for images and volumes"));
 }
 
 TEST_CASE("neon 0.9's names of layers are known") {

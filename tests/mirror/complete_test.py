@@ -19,13 +19,13 @@ import support
 # kind -> the part of a spec that names it
 KINDS = {"layer": "layers", "activation": "layers", "cost": "cost", "optimizer": "optimizer", "schedule": "optimizer"}
 LEFT_OUT = {
-    "random by itself, so no formula gives its values": ["Dropout", "RReLU"],
+    "random by itself, so no formula gives its values": ["Dropout", "RReLU", "StochasticDepth"],
     "another name or form of one that is drawn": ["BatchNormAutodiff", "Convolution", "Deconvolution", "GeneralizedCost",
                                                   "Linear", "RectLeaky", "Repeat", "Sequential"],
     "a test of its own carries its training out again": ["GenerativeAdversarial", "RBM"],
     "a step, which the last bit of its input turns": ["BinaryAffine", "BinaryConv", "BinaryLinear", "Sign"],
-    "golden cases alone test it": ["CTC", "DataTransform", "Embedding", "GeneralizedCostMask", "Normalizer", "OneHot", "PixelwiseSoftmax",
-                                    "RoiPooling", "Seq2Seq"],
+    "golden cases alone test it": ["CropToFit", "CTC", "DataTransform", "Embedding", "GeneralizedCostMask", "Normalizer", "OneHot", "PixelwiseSoftmax",
+                                    "RoiPooling", "Seq2Seq", "Upsample"],
     "golden cases test it, and those of its ops": ["DotAttention", "GatedMLP", "GroupNorm", "InstanceNorm", "LayerNorm", "LearnedPositions",
                                                    "MultiHeadAttention", "RMSNorm", "SinusoidalPositions"],
     "golden cases test it, and the ops of its cells": ["AsSequence", "BiBNRNN", "BiGRU", "BiLSTM", "BiRNN", "BiSum",

@@ -119,7 +119,7 @@ class Net:
                 inputs = [self.passed[name] for name in p["inputs"]]
             else:
                 inputs = [x]
-            if kind in ("MergeSum", "MergeConcat", "MergeBroadcast", "Tree", "SingleOutputTree"):
+            if kind in ("MergeSum", "MergeMean", "MergeProduct", "MergeConcat", "MergeBroadcast", "Tree", "SingleOutputTree"):
                 x = getattr(self, kind)(p, inputs)
             else:
                 x = getattr(self, kind)(p, inputs[0])
@@ -286,6 +286,16 @@ class Net:
         for x in others:
             total = total + x
         return total
+
+    def MergeMean(self, p, inputs):
+        outputs = self.branches(p, inputs)
+        return tape.times(self.MergeSum({}, outputs), Var(1 / len(outputs)))
+
+    def MergeProduct(self, p, inputs):
+        product, *others = map(last, self.branches(p, inputs))
+        for x in others:
+            product = tape.times(product, x)
+        return product
 
     def MergeConcat(self, p, inputs):
         return beside([last(x) for x in self.branches(p, inputs)])

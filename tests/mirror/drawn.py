@@ -22,6 +22,7 @@ class Training:
         self.samples, self.tests = d.randint(5, 30), d.randint(1, 11)
         self.features, self.units, self.classes = d.randint(1, 6), d.randint(1, 8), d.randint(2, 4)
         self.hidden, self.kind = d.choice(HIDDEN + LEARNED), d.choice(COSTS)
+        self.longest = 0.25 if self.hidden[0] == "Selu" else 1  # its slope of 1.75 lets long steps diverge
         usual = {"CrossEntropyMulti": "Softmax", "CrossEntropyBinary": "Logistic"}.get(self.kind)
         self.last = usual or d.choice([name for name in LAST if name != "Softmax"])
         self.cost_params = self.draw_cost_params()
@@ -65,7 +66,7 @@ class Training:
         p = {"gradient_clip_norm": self.maybe(0.35, 0.02, 0.1, 0.5), "gradient_clip_value": self.maybe(0.35, 0.005, 0.02, 0.1),
              "param_clip_value": self.maybe(0.25, 0.1, 0.4), "schedule": self.maybe(0.6, *SCHEDULES)}
         if kind == "GradientDescentMomentum":
-            p.update(learning_rate=self.draw.choice([0.05, 0.2, 0.5]), momentum_coef=self.maybe(0.7, 0.5, 0.9),
+            p.update(learning_rate=self.draw.choice([0.05, 0.2, 0.5]) * self.longest, momentum_coef=self.maybe(0.7, 0.5, 0.9),
                      nesterov=self.maybe(0.3, True), wdecay=self.maybe(0.4, 0.01, 0.1))
             if p["momentum_coef"] and self.draw.random() < 0.2:
                 p.update(momentum_end=0.7, momentum_epochs=[0, 2])

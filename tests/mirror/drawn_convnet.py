@@ -182,10 +182,10 @@ class Training:
 
     def merged(self, x, same, depth):
         d = self.draw
-        kind = d.choice(["MergeSum", "MergeConcat", "MergeBroadcast"])
+        kind = d.choice(["MergeSum", "MergeMean", "MergeProduct", "MergeConcat", "MergeBroadcast"])
         count, stack = d.randint(1, 3), kind == "MergeBroadcast" and not same and d.random() < 0.5
         branches = [self.chain(x, d.randint(0, 2), depth + 1, same=not stack) for _ in range(count)]
-        if kind == "MergeSum":
+        if kind in ("MergeSum", "MergeMean", "MergeProduct"):
             channels = d.choice([y.value.shape[-1] for _, y in branches if not convnet.is_first(y)] or [3])
             for branch, y in branches:
                 if convnet.last(y).value.shape[-1] != channels:

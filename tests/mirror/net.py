@@ -34,6 +34,8 @@ def gelu_inner_slope(x):
     return math.sqrt(2 / math.pi) * (1 + 3 * 0.044715 * x ** 2)
 
 
+SELU_SCALE, SELU_DEPTH = 1.0507009873554805, 1.6732632423543772  # Klambauer et al. 2017, appendix 1
+
 # Of the hidden layer: as a spec has it, y = f(x), and dy/dx.
 HIDDEN = [
     ("Identity", lambda x: x, np.ones_like),
@@ -52,6 +54,11 @@ HIDDEN = [
      lambda x: (1 + np.tanh(gelu_inner(x))) / 2 + x / 2 * (1 - np.tanh(gelu_inner(x)) ** 2) * gelu_inner_slope(x)),
     ("Mish", lambda x: x * np.tanh(softplus(x)),
      lambda x: np.tanh(softplus(x)) + x * (1 - np.tanh(softplus(x)) ** 2) * logistic(x)),
+    ("Selu", lambda x: SELU_SCALE * np.where(x > 0, x, SELU_DEPTH * np.expm1(np.minimum(x, 0))),
+     lambda x: SELU_SCALE * np.where(x > 0, 1, SELU_DEPTH * np.exp(np.minimum(x, 0)))),
+    ("HardLogistic", lambda x: np.clip(x / 6 + 0.5, 0, 1), lambda x: (abs(x) < 3) / 6),
+    ("HardSwish", lambda x: x * np.clip(x / 6 + 0.5, 0, 1),
+     lambda x: np.clip(x / 6 + 0.5, 0, 1) + x * (abs(x) < 3) / 6),
 ]
 # Of the hidden layer with learned numbers a: as a spec has it, y = f(x, a), dy/dx, dy/da, and the name and begin of a.
 LEARNED = [

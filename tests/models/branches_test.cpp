@@ -53,6 +53,23 @@ TEST_CASE("layers are named by class in the order of the spec, in branches too")
   CHECK(net.output == Shape{2, 8, 8});
 }
 
+TEST_CASE("a product takes a number for each map or each pixel, and no other sizes") {
+  const std::string maps =
+      "[[Pooling: {fshape: all, op: avg}, Affine: {nout: 4, init: Kaiming}], SkipNode, " + kConv + "1}]";
+  CHECK(described("[MergeProduct: " + maps + "]", {4, 8, 6}).output == Shape{4, 8, 6});
+  CHECK_THAT(
+      error("[MergeProduct: [SkipNode, [Pooling: 2]]]"),
+      Contains("MergeProduct multiplies branches of equal shape, or by a number for each feature map or for each "
+               "pixel, but these have 1 (4, 8, 8), 2 (4, 4, 4)"));
+  CHECK_THAT(error("[MergeMean: [SkipNode, [Pooling: 2]]]"), Contains("MergeMean takes the mean of branches of equal"));
+}
+
+TEST_CASE("what is cut to fit is the larger one") {
+  const std::string both = "[SkipNode: {name: large}, Pooling: {fshape: 2, name: small}, CropToFit: {inputs: ";
+  CHECK(described(both + "[large, small]}]", {4, 7, 9}).output == Shape{4, 3, 4});
+  CHECK_THAT(error(both + "[small, large]}]"), Contains("exchange the two"));
+}
+
 TEST_CASE("the table of layers has those of a branch under their container") {
   const Described net = described("[" + kConv + "4}, {MergeConcat: [[" + kConv + "5}, SkipNode], [" + kConv +
                                       "6, strides: 1}]]}, {Affine: {nout: 3, init: Kaiming}}]",

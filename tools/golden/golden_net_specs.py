@@ -180,6 +180,24 @@ def resnet():
             affine(4, "Softmax", bias=ZERO)]
 
 
+def excited():
+    """A residual block with squeeze and excitation (Hu et al. 2018): a number of each map, from the means of all maps,
+    multiplies it; then maps multiplied by one number of each pixel, and a mean of branches."""
+    squeeze = [MEAN, affine(3, bias=ZERO), affine(6, "Logistic", bias=ZERO)]
+    inner = [conv(3, 6, padding=1, batch_norm=True), {"MergeProduct": [["SkipNode"], squeeze]}]
+    pixels = conv(3, 1, padding=1, activation="Logistic", bias=ZERO)
+    return [conv(3, 6, padding=1), {"MergeSum": [inner, ["SkipNode"]]}, {"MergeProduct": ["SkipNode", pixels]},
+            {"MergeMean": ["SkipNode", conv(3, 6, padding=1), conv(1, 6)]}, MEAN, affine(4, "Softmax", bias=ZERO)]
+
+
+def unet():
+    """Ronneberger et al. 2015 at two sizes, narrow, without padding on the way down: the middle of the first maps is put
+    beside the second ones, which are made larger."""
+    return [conv(3, 4, name="fine"), pool(2, 2), conv(3, 5, padding=1), {"Upsample": {"mode": "linear", "name": "wide"}},
+            {"CropToFit": {"inputs": ["fine", "wide"], "name": "middle"}}, {"MergeConcat": {"inputs": ["middle", "wide"]}},
+            conv(3, 5, padding=1), "Upsample", {"Pooling": {"fshape": 2, "op": "avg"}}, MEAN, affine(4, "Softmax")]
+
+
 def nets():
     deep = dict(batch=2, steps=2, rate=1 / 64)
     return [("residual blocks", residual(), [3, 8, 6], {}), ("inception blocks", inception(), [3, 7, 8], {}),
@@ -193,4 +211,5 @@ def nets():
             ("the residual net of CIFAR-10", cifar(), [3, 16, 16], dict(batch=4, steps=2, rate=1 / 64)),
             ("GoogLeNet", googlenet(), [3, 32, 32], dict(cost=GOOGLENET_COST, **deep)),
             ("ResNet-50", resnet(), [3, 32, 32], dict(batch=4, steps=2, rate=1 / 64)),
+            ("squeeze and excitation", excited(), [3, 7, 6], {}), ("a U-Net", unet(), [3, 9, 13], {}),
             ("a convolutional autoencoder", autoencoder(), [2, 20, 16], dict(cost="SumSquared", rate=1 / 256))]

@@ -4,6 +4,7 @@ import torch
 import torch.nn.functional as F
 
 import golden_recurrent
+import golden_resized
 import golden_sequences
 import golden_transformer
 from golden_file import draw, stream
@@ -113,7 +114,7 @@ def layers():
     case({"Reshape": [2, -1]}, x, lambda x: x.reshape(6, 2, 2))
     case({"Reshape": [0, 2, 1]}, maps, lambda x: x.reshape(3, 4, 2, 1))
     case({"DataTransform": {"transform": "Tanh"}}, x, lambda x: torch.tanh(x.detach()) + 0 * x)
-    for module in golden_recurrent, golden_transformer, golden_sequences:
+    for module in golden_recurrent, golden_transformer, golden_sequences, golden_resized:
         module.layers(case)
     return cases
 

@@ -57,8 +57,8 @@ def activations():
     # Over all features of a sample, also of feature maps.
     case("Softmax", lambda t: F.softmax(t.flatten(1), 1).reshape(t.shape), x=maps)
     case("SoftPlus", lambda t: torch.logaddexp(t, torch.zeros_like(t)))
-    case({"Gelu": {"tanh": True}}, lambda t: F.gelu(t, approximate="tanh"))
-    for name, function in (("Gelu", F.gelu), ("Mish", F.mish), ("Swish", F.silu)):
+    for name, function in (("Gelu", F.gelu), ({"Gelu": {"tanh": True}}, lambda t: F.gelu(t, approximate="tanh")), ("Mish", F.mish),
+                           ("Swish", F.silu), ("Selu", F.selu), ("HardLogistic", lambda t: F.relu6(t + 3) / 6), ("HardSwish", F.hardswish)):
         case(name, function)
     # Of each pixel (N,H,W,C); with two channels to a class, the first ones of all classes exclude each other.
     pixels = draw("pixels", (2, 3, 2, 4), 2)

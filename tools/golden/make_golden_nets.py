@@ -41,7 +41,7 @@ def parts(item):
     return kind, given if isinstance(given, dict) else {FIRST[kind]: given}
 
 
-FIRST = {"MergeSum": "layers", "MergeConcat": "layers", "MergeBroadcast": "layers", "Sequential": "layers",
+FIRST = {"MergeSum": "layers", "MergeMean": "layers", "MergeProduct": "layers", "Upsample": "scale", "MergeConcat": "layers", "MergeBroadcast": "layers", "Sequential": "layers",
          "Activation": "transform", "Pooling": "fshape", "Tree": "layers"}
 ACTIVATIONS = {"Rectlin": F.relu, "Tanh": torch.tanh, "Logistic": torch.sigmoid, "Identity": lambda x: x,
                "Softmax": lambda x: x}  # the cost takes logits
@@ -52,7 +52,44 @@ def pair(value, default):
     return list(value) if isinstance(value, list) else [value, value]
 
 
-class Net:
+class Merges:
+    """Of a net: layers that are made of branches."""
+
+    def scaled(self, x, factor):
+        return x.detach() * (1 - factor) + x * factor
+
+    def branches(self, given, inputs):
+        alphas = given.get("alphas", [1] * 9)
+        layers = [b if isinstance(b, list) else [b] for b in given.get("layers", [])]
+        inputs = inputs * len(layers) if len(inputs) == 1 and layers else inputs
+        return [self.chain(b, (self.scaled(x[0], a), x[1])) for b, x, a in zip(layers, inputs, alphas)] if layers else inputs
+
+    def MergeSum(self, name, given, inputs):
+        return sum(y for y, _ in self.branches(given, inputs)), False
+
+    def MergeMean(self, name, given, inputs):
+        ends = self.branches(given, inputs)
+        return sum(y for y, _ in ends) / len(ends), False
+
+    def MergeProduct(self, name, given, inputs):
+        ends = [y for y, _ in self.branches(given, inputs)]
+        most = max(y.dim() for y in ends)
+        product = 1
+        for y in ends:
+            product = product * (y.reshape(*y.shape, *[1] * (most - 2)) if y.dim() == 2 else y)
+        return product, False
+
+    def MergeConcat(self, name, given, inputs):
+        return torch.cat([y for y, _ in self.branches(given, inputs)], 1), False
+
+    def MergeBroadcast(self, name, given, inputs):
+        ends = self.branches(given, inputs)
+        if given.get("merge", "stack") == "depth":
+            return torch.cat([y for y, _ in ends], 1), False
+        return torch.cat([self.rows(end) for end in ends], 1), False
+
+
+class Net(Merges):
     def __init__(self, layers, rounded):
         self.layers, self.initial, self.p, self.rounded, self.infers = layers, {}, {}, rounded, False
 
@@ -146,15 +183,6 @@ class Net:
     def SkipNode(self, name, given, inputs):
         return inputs[0]
 
-    def scaled(self, x, factor):
-        return x.detach() * (1 - factor) + x * factor
-
-    def branches(self, given, inputs):
-        alphas = given.get("alphas", [1] * 9)
-        layers = [b if isinstance(b, list) else [b] for b in given.get("layers", [])]
-        inputs = inputs * len(layers) if len(inputs) == 1 and layers else inputs
-        return [self.chain(b, (self.scaled(x[0], a), x[1])) for b, x, a in zip(layers, inputs, alphas)] if layers else inputs
-
     def BranchNode(self, name, given, inputs):
         return inputs[0]
 
@@ -170,17 +198,15 @@ class Net:
     def Sequential(self, name, given, inputs):
         return self.chain(given["layers"], inputs[0])
 
-    def MergeSum(self, name, given, inputs):
-        return sum(y for y, _ in self.branches(given, inputs)), False
+    def Upsample(self, name, given, inputs):
+        mode = {"linear": "bilinear"}.get(given.get("mode"), "nearest")
+        return F.interpolate(inputs[0][0], scale_factor=given.get("scale", 2), mode=mode), False
 
-    def MergeConcat(self, name, given, inputs):
-        return torch.cat([y for y, _ in self.branches(given, inputs)], 1), False
-
-    def MergeBroadcast(self, name, given, inputs):
-        ends = self.branches(given, inputs)
-        if given.get("merge", "stack") == "depth":
-            return torch.cat([y for y, _ in ends], 1), False
-        return torch.cat([self.rows(end) for end in ends], 1), False
+    def CropToFit(self, name, given, inputs):
+        (x, _), (other, _) = inputs
+        for axis in 2, 3:
+            x = x.narrow(axis, (x.shape[axis] - other.shape[axis]) // 2, other.shape[axis])
+        return x, False
 
 
 def sampled(array):
