@@ -1,8 +1,6 @@
 // neon's update rules and AdamW. g is the clipped gradient of the mean cost. Decays and powers of the number of updates
 // are numbers of the step record, the same for every element.
-#include <cmath>
-
-#include "optimizers/optimizer.h"
+#include "optimizers/moments.h"
 
 namespace neon {
 
@@ -167,9 +165,6 @@ struct AdamParams : AdamMoments, ClipStep {
   }
 };
 
-// 1 - beta^count, one number for the whole step; by expm1, since beta is close to 1
-Expr unbias(double beta, Expr count) { return beta > 0 ? -apply("expm1", count * std::log(beta)) : count.constant(1); }
-
 // neon's form: p -= rate sqrt(1 - beta_2^t) / (1 - beta_1^t) m / (sqrt(v) + e), the last line of section 2 of Kingma
 // and Ba 2015. t counts updates, also over a stop and a resume; neon
 // did not save it with a model.
@@ -178,10 +173,7 @@ struct Adam : Parametrized<Optimizer, AdamParams> {
   double learning_rate() const override { return params.learning_rate; }
   bool clips_step() const override { return params.clip_step; }
   Expr update(UpdateContext& c) const override {
-    Expr m = params.beta_1 * c.state("mean") + (1 - params.beta_1) * c.gradient;
-    Expr v = params.beta_2 * c.state("square") + (1 - params.beta_2) * square(c.gradient);
-    c.set_state("mean", m);
-    c.set_state("square", v);
+    const auto [m, v] = follow_moments(c, {params.beta_1, params.beta_2});
     Expr rate = c.rate * sqrt(unbias(params.beta_2, c.count)) / unbias(params.beta_1, c.count);
     return c.weight - rate * m / (sqrt(v) + params.epsilon);
   }
@@ -204,11 +196,7 @@ struct AdamW : Parametrized<Optimizer, AdamWParams> {
   using Parametrized::Parametrized;
   double learning_rate() const override { return params.learning_rate; }
   Expr update(UpdateContext& c) const override {
-    Expr g = c.gradient;
-    Expr m = params.beta_1 * c.state("mean") + (1 - params.beta_1) * g;
-    Expr v = params.beta_2 * c.state("square") + (1 - params.beta_2) * square(g);
-    c.set_state("mean", m);
-    c.set_state("square", v);
+    const auto [m, v] = follow_moments(c, {params.beta_1, params.beta_2});
     Expr step = (c.rate / unbias(params.beta_1, c.count)) * m /
                 (sqrt(v) / sqrt(unbias(params.beta_2, c.count)) + params.epsilon);
     return c.weight * (1.0 - c.rate * params.wdecay) - step;

@@ -62,7 +62,8 @@ class Training:
             self.t, self.t_test = self.y, self.y_test = normal(self.samples, self.classes), normal(self.tests, self.classes)
 
     def draw_optimizer(self):
-        kind = self.draw.choice(["GradientDescentMomentum"] * 3 + ["RMSProp", "Adagrad", "Adadelta", "Adam", "AdamW", "ShiftAdaMax"])
+        kind = self.draw.choice(["GradientDescentMomentum"] * 3 + ["RMSProp", "Adagrad", "Adadelta", "Adam", "AdamW", "LAMB", "LARS",
+                                                                     "ShiftAdaMax"])
         p = {"gradient_clip_norm": self.maybe(0.35, 0.02, 0.1, 0.5), "gradient_clip_value": self.maybe(0.35, 0.005, 0.02, 0.1),
              "param_clip_value": self.maybe(0.25, 0.1, 0.4), "schedule": self.maybe(0.6, *SCHEDULES)}
         if kind == "GradientDescentMomentum":
@@ -70,17 +71,19 @@ class Training:
                      nesterov=self.maybe(0.3, True), wdecay=self.maybe(0.4, 0.01, 0.1))
             if p["momentum_coef"] and self.draw.random() < 0.2:
                 p.update(momentum_end=0.7, momentum_epochs=[0, 2])
+        elif kind == "LARS":
+            p.update(learning_rate=self.draw.choice([0.2, 1]), trust=self.draw.choice([0.005, 0.02]), momentum_coef=self.maybe(0.7, 0, 0.5))
         elif kind != "Adadelta":
             p["learning_rate"] = self.maybe(0.7, 0.01, 0.03, 0.1)
-        if kind in ("Adam", "AdamW", "ShiftAdaMax"):
+        if kind in ("Adam", "AdamW", "LAMB", "ShiftAdaMax"):
             p["beta_1"] = self.maybe(0.4, 0.0, 0.5)
         if kind == "RMSProp":
             p["momentum_coef"] = self.maybe(0.3, 0.5, 0.9)
         if kind in ("RMSProp", "Adagrad", "Adam"):
             p["clip_step"] = self.maybe(0.4, True)
-        if kind in ("Adam", "AdamW"):  # 0 would divide noise by its own size
+        if kind in ("Adam", "AdamW", "LAMB"):  # 0 would divide noise by its own size
             p["beta_2"] = self.maybe(0.4, 0.5, 0.9)
-        if kind == "AdamW":
+        if kind in ("AdamW", "LAMB", "LARS"):
             p["wdecay"] = self.maybe(0.5, 0, 0.3)
         if not p.get("momentum_coef"):
             p.pop("nesterov", None)

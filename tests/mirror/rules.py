@@ -1,7 +1,7 @@
 """Update rules and schedules in NumPy, as the reference has them."""
 import numpy as np
 
-DEFAULT_RATES = {"RMSProp": 2e-3, "Adagrad": 0.01, "Adam": 1e-3, "AdamW": 1e-3, "ShiftAdaMax": 0.002}
+DEFAULT_RATES = {"RMSProp": 2e-3, "Adagrad": 0.01, "Adam": 1e-3, "AdamW": 1e-3, "LAMB": 1e-3, "ShiftAdaMax": 0.002}
 
 
 def rate_at(schedule, base, epoch, step, steps, epochs):
@@ -37,6 +37,11 @@ def rate_at(schedule, base, epoch, step, steps, epochs):
 def share_kept(ema, count):
     """Of a running mean, by update number `count`, from 1."""
     return min(ema, (1 + count) / (10 + count))
+
+
+def ratio(a, b):
+    """Of two lengths; 1 where one of them is 0."""
+    return a / b if a > 0 and b > 0 else 1
 
 
 def shifted(a, b):
@@ -109,6 +114,17 @@ class Rule:
         a, b = self.moments(g, s)
         step = s["mean"] / (1 - a ** count) / (np.sqrt(s["square"] / (1 - b ** count)) + 1e-8)
         return w * (1 - rate * self.p.get("wdecay", 0.01)) - rate * step
+
+    def LAMB(self, w, g, rate, s, count, epoch):
+        a, b = self.moments(g, s)
+        r = s["mean"] / (1 - a ** count) / (np.sqrt(s["square"] / (1 - b ** count)) + 1e-6) + self.p.get("wdecay", 0.01) * w
+        return w - rate * ratio(np.linalg.norm(w), np.linalg.norm(r)) * r
+
+    def LARS(self, w, g, rate, s, count, epoch):
+        decay, weights = self.p.get("wdecay", 0), np.linalg.norm(w)
+        own = ratio(self.p["trust"] * weights, np.linalg.norm(g) + decay * weights)
+        s["velocity"] = self.p.get("momentum_coef", 0.9) * s.get("velocity", 0) + rate * own * (g + decay * w)
+        return w - s["velocity"]
 
     def ShiftAdaMax(self, w, g, rate, s, count, epoch):
         a = self.p.get("beta_1", 0.9)

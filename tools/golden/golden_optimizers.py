@@ -58,6 +58,29 @@ def shift_ada_max(s, p, g, rate, t, epoch, beta_1=0.9, beta_2=0.999, epsilon=1e-
     return np.clip(p - step, -1, 1)
 
 
+def lion(s, p, g, rate, t, epoch, beta_1=0.9, beta_2=0.99, wdecay=0):
+    direction = np.sign(beta_1 * s.get("m", 0) + (1 - beta_1) * g)
+    s["m"] = beta_2 * s.get("m", 0) + (1 - beta_2) * g
+    return p - rate * (direction + wdecay * p)
+
+
+def ratio(a, b):
+    return a / b if a > 0 and b > 0 else 1
+
+
+def lars(s, p, g, rate, t, epoch, momentum_coef=0.9, trust=0.001, wdecay=0):
+    own = ratio(trust * np.linalg.norm(p), np.linalg.norm(g) + wdecay * np.linalg.norm(p))
+    s["v"] = momentum_coef * s.get("v", 0) + rate * own * (g + wdecay * p)
+    return p - s["v"]
+
+
+def lamb(s, p, g, rate, t, epoch, beta_1=0.9, beta_2=0.999, epsilon=1e-6, wdecay=0.01):
+    s["m"] = beta_1 * s.get("m", 0) + (1 - beta_1) * g
+    s["v"] = beta_2 * s.get("v", 0) + (1 - beta_2) * g**2
+    r = s["m"] / (1 - beta_1**t) / (np.sqrt(s["v"] / (1 - beta_2**t)) + epsilon) + wdecay * p
+    return p - rate * ratio(np.linalg.norm(p), np.linalg.norm(r)) * r
+
+
 def restated(rule, start, gradients, rates, clip_norm=0, clip_value=0, clip_param=0, clip_step=False, **options):
     """Both parameters under one optimizer; the norm is measured over both, before clipping by value. It shortens the
     gradient, or with clip_step the step, which all rules that have it multiply by the rate."""
@@ -161,6 +184,12 @@ def rules():
                         for k, v in gradients(t).items()}
     case({"AdamW": {"gradient_clip_norm": 3}},
          by_torch(lambda w: torch.optim.AdamW(w, lr=0.001, weight_decay=0.01), start, scaled))
+    neon("Lion", lion, rates=flat(1e-4))
+    neon("Lion", lion, dict(clip_norm=3), learning_rate=0.0625, beta_1=0.75, beta_2=0.5, wdecay=0.25)
+    neon("LARS", lars, learning_rate=8)
+    neon("LARS", lars, dict(clip_norm=3), learning_rate=0.5, momentum_coef=0, trust=0.25, wdecay=0.125)
+    neon("LAMB", lamb, rates=flat(0.001))
+    neon("LAMB", lamb, dict(clip_value=1), learning_rate=0.0625, beta_1=0.5, beta_2=0.75, epsilon=0.125, wdecay=0.25)
     neon("ShiftAdaMax", shift_ada_max, rates=flat(0.002))
     neon("ShiftAdaMax", shift_ada_max, dict(clip_norm=3), learning_rate=0.25, beta_1=0.5, beta_2=0.75, epsilon=0.125)
     neon("ShiftAdaMax", shift_ada_max, learning_rate=1, beta_1=0.5, beta_2=0.75)  # to both ends of [-1, 1]
