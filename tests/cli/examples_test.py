@@ -77,6 +77,10 @@ EXPECTED = {
     "convnet/i1k-vgg-fp16": (IMAGE, VGG_B_NORMED),
     "convnet/mnist-small": (MNIST, conv(5, 1, 16, 2) + conv(5, 16, 32, 2) + 512 * 500 + 1000 + 5000),
     "convnet/resnet50": (IMAGE, RESNET),
+    "convnet/shapes-se-resnet": (([3, 32, 32], 5), conv(3, 3, 32, 2) + 2 * conv(3, 32, 32, 2) + 32 * 8 + 8 + 8 * 32 + 32 +
+                                 conv(3, 32, 64, 2) + 64 * 5 + 5),
+    "convnet/digits-unet": (MNIST_ITSELF, conv(3, 1, 16, 2) + conv(3, 16, 32, 2) + conv(3, 32, 64, 2) +
+                            conv(3, 96, 32, 2) + conv(3, 48, 16, 2) + 17),
     "convnet/synthetic": (([3, 32, 32], 2), conv(3, 3, 16) + 16 * 15 * 15 * 100 + 100 + 100 * 100 + 100 + 100 * 2),
     "mlp/cifar10-branch": (CIFAR, 3072 * 200 + 200 * 50 + 500), "mlp/cifar10-small": (CIFAR, 3072 * 200 + 2000),
     "mlp/fashion-small": (MNIST, 784 * 100 + 100 + 1010), "mlp/mnist-small": (MNIST, 784 * 100 + 1000),
@@ -186,7 +190,8 @@ class Examples(support.Case):
     def test_small_ones_train(self):
         for name in ("autoencoder/conv", "autoencoder/mnist-denoising", "autoencoder/mnist-9layer", "convnet/cifar10-small", "convnet/cifar10-conv",
                      "convnet/cifar10-allcnn", "convnet/cifar10-fast", "convnet/cifar10-msra", "convnet/cifar10-resnet",
-                     "convnet/mnist-small", "convnet/synthetic", "mlp/cifar10-branch",
+                     "convnet/mnist-small", "convnet/synthetic", "convnet/shapes-se-resnet", "convnet/digits-unet",
+                     "mlp/cifar10-branch",
                      "mlp/mnist-branch", "mlp/mnist-merge", "rbm/mnist-rbm", "rbm/mnist-dbn",
                      "gan/mnist-dcgan", "gan/mnist-wgan"):
             self.neon(os.path.join(EXAMPLES, name + ".yaml"), "--set", noise(name, 32), "-z", "16", "-e", "1")
