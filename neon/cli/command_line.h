@@ -14,7 +14,8 @@ struct VerbOptions {
   double temperature = 1, top_p = 1;
   std::string prompt;
   std::string format, as;
-  bool resolved = false, passes = false, pixels = false, skip_bad = false, overwrite = false, report = false;
+  bool resolved = false, passes = false, pixels = false, skip_bad = false, overwrite = false, report = false,
+       no_run_folder = false;
   std::optional<int64_t> size, count;
   static void describe(auto&& p) {
     p("top_k", &VerbOptions::top_k, "Classes to print for each sample; of a text, the most likely tokens to draw from.",
@@ -37,6 +38,7 @@ struct VerbOptions {
     p("pixels", &VerbOptions::pixels, "Stores pixels instead of the files.");
     p("skip_bad", &VerbOptions::skip_bad, "Leaves damaged images out.");
     p("overwrite", &VerbOptions::overwrite, "Replaces files that neon did not write.");
+    p("no_run_folder", &VerbOptions::no_run_folder, "Makes no folder for the run.");
     p("passes", &VerbOptions::passes, "Lists the passes, and what each changed.");
     p("report", &VerbOptions::report, "Prints precision, recall and calibration, or residuals, in CSV and JSON, too.");
     p("resolved", &VerbOptions::resolved, "Prints the spec with every default.");

@@ -6,11 +6,13 @@
 
 #include "neon/cli/evaluated_data.h"
 #include "neon/cli/outcome_text.h"
+#include "neon/cli/run_place.h"
 #include "neon/cli/stored_places.h"
 #include "neon/cli/verb.h"
 #include "neon/train/evaluator.h"
 #include "neon/train/fingerprint.h"
 #include "neon/train/gpu_room.h"
+#include "neon/train/run_folder.h"
 #include "neon/train/terminal.h"
 
 namespace neon {
@@ -97,7 +99,7 @@ struct EvalOperands {
   std::string checkpoint, data;
 };
 EvalOperands eval_operands(const CommandLine& line) {
-  if (line.operands.size() < 2) return {only_operand(line), ""};
+  if (line.operands.size() < 2) return {checkpoint_operand(line, {kBestFile, kLastFile}), ""};
   const std::string usage = text("; usage: ", usage_of(*find_verb(line.verb)));
   if (line.operands.size() > 2)
     fail(ErrorKind::config, in_quotes(line.operands[2]), " is one operand too many after ", in_quotes(line.operands[1]),
@@ -161,7 +163,7 @@ int run_eval(const CommandLine& given) {
 }  // namespace
 
 NEON_VERB(
-    run_eval, "eval", 70, takes_device | takes_data | computes, "CHECKPOINT [DATA]",
+    run_eval, "eval", 70, takes_device | takes_data | computes, "[CHECKPOINT [DATA]]",
     "print the cost and metrics of a checkpoint, and what it gets right and wrong, on the test set or on all of DATA");
 
 }  // namespace neon

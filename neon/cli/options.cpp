@@ -93,6 +93,8 @@ constexpr Option kOptions[] = {
      0,
      "Let outputs replace files that neon did not write.",
      {"train", "resume", "check", "data preview", "sample"}},
+    {"--no_run_folder", "", verb, "no_run_folder", takes_files,
+     "Make no folder runs/NAME-N for the run; NEON_NO_RUN_FOLDER in the environment does the same."},
     {"--passes", "", verb, "passes", 0, "List the passes, and what each changed.", {"program"}},
     {"--resolved", "", verb, "resolved", 0, "Print the spec with every default.", {"check"}},
     {"--size",

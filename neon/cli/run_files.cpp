@@ -40,11 +40,21 @@ void check_files_differ(const RunOptions& options, const NamedFile& operand) {
         fail(ErrorKind::config, files[i].what, " and ", files[j].what, " are the same file; give each its own");
 }
 
+namespace {
+
+// The folder is this run's own by now (run_place.h).
+bool lies_in_run_folder(const std::string& file, const RunOptions& options) {
+  return !options.run_folder.empty() && lies_within(file, options.run_folder);
+}
+
+}  // namespace
+
 void check_stored_names(const CommandLine& line, const RunOptions& options, const std::string& path) {
   const std::string folder = folder_of(follow_links(path));
   std::vector<std::string> outside, mend;
   const auto check = [&](const char* field, const std::string& file, const char* what, const char* option) {
     if (file.empty() || line.run_options.find(field) || lies_within(file, folder)) return;
+    if (lies_in_run_folder(file, options)) return;
     outside.push_back(text(what, " ", in_quotes(file)));
     mend.push_back(text(option, " FILE"));
   };
@@ -162,7 +172,8 @@ ClearedOutputs clear_outputs(const CommandLine& line, const RunOptions& options)
 
 void check_metrics_are_its_own(const CommandLine& line, const RunOptions& then, const RunOptions& now,
                                const std::string& path) {
-  if (now.output_file.empty() || line.run_options.find("output_file")) return;
+  if (now.output_file.empty() || line.run_options.find("output_file") || lies_in_run_folder(now.output_file, now))
+    return;
   const std::string original = join_path(then.run_dir, then.save_path);
   std::error_code error;
   const auto is_original = [&](const std::string& other) {

@@ -91,7 +91,7 @@ RunOptions options_of(const CommandLine& line, const OpenedRun& opened) {
   }
   for (const auto& entry : line.run_options.entries) *out.find(entry.key) = entry.value;
   const std::string here = current_dir();
-  for (const char* name : {"data_dir", "model_file", "output_file", "log_file"}) {
+  for (const char* name : {"data_dir", "model_file", "output_file", "log_file", "run_folder"}) {
     Setting& file = *out.find(name);
     if (then.run_dir.empty() || then.run_dir == here || file.value.empty()) continue;
     file.value = join_path(line.run_options.find(name) ? here : then.run_dir, file.value);

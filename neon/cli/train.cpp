@@ -1,8 +1,5 @@
 // neon SPEC, neon resume CHECKPOINT.
 #include <algorithm>
-#include <cmath>
-#include <csignal>
-#include <cstring>
 #include <filesystem>
 #include <map>
 
@@ -10,6 +7,8 @@
 #include "neon/cli/rank_launch.h"
 #include "neon/cli/rank_process.h"
 #include "neon/cli/run_files.h"
+#include "neon/cli/run_place.h"
+#include "neon/cli/run_summary.h"
 #include "neon/cli/session.h"
 #include "neon/cli/stored_places.h"
 #include "neon/cli/verb.h"
@@ -17,6 +16,7 @@
 #include "neon/train/class_names.h"
 #include "neon/train/clock.h"
 #include "neon/train/own_key.h"
+#include "neon/train/run_folder.h"
 #include "neon/train/terminal.h"
 #include "neon/train/trainer.h"
 
@@ -64,78 +64,6 @@ void check_fixed(const CommandLine& line, const OpenedRun& opened, const std::st
         "rng_seed");
 }
 
-// A file's name as an operand, never an option.
-std::string operand_word(const std::string& path) { return shell_word(path.starts_with('-') ? "./" + path : path); }
-
-// The same command for the shell, with more options: last, unless what is last may be no option.
-std::string again_with(const CommandLine& line, const std::vector<std::string>& options) {
-  std::vector<std::string> words = line.words;
-  words.insert(std::ranges::count(words, "--") ? words.begin() : words.end(), options.begin(), options.end());
-  std::string out = shell_word(line.program);
-  for (const std::string& word : words) out += " " + shell_word(word);
-  return out;
-}
-
-// model.safetensors, or where a file of the run has that name model2.safetensors and so on.
-std::string unused_name(const std::string& stem, const std::string& suffix, const RunOptions& options) {
-  const auto is_used = [&](const std::string& name) {
-    return std::ranges::any_of(std::vector{options.output_file, options.log_file, options.model_file},
-                               [&](const std::filesystem::path& path) {
-                                 return path.filename() == name || path.filename() == name + ".part";
-                               });
-  };
-  std::string out = stem + suffix;
-  for (int number = 2; is_used(out); ++number) out = text(stem, number, suffix);
-  return out;
-}
-
-// "Ctrl-C", or the signal's name.
-std::string signal_words(int signal) {
-  if (signal == SIGINT) return "Ctrl-C";
-  const char* const name = sigabbrev_np(signal);
-  return name ? text("SIG", name) : text("signal ", signal);
-}
-
-// The last lines of a run: what came out, how long it took, what was written, what to try next.
-std::vector<std::string> report(const RunResult& result, const Experiment& experiment, const Data& data,
-                                const RunOptions& options, const CommandLine& line) {
-  const std::string program = shell_word(line.program), &save = options.save_path;
-  const Position& at = result.position;
-  std::vector<std::string> out;
-  if (result.signal) {
-    const std::string place = result.in_evaluation ? text("the evaluation after epoch ", at.epoch)
-                                                   : text("epoch ", at.epoch + 1, ", step ", at.step_in_epoch);
-    out.push_back(text("stopped by ", signal_words(result.signal), " in ", place));
-  } else {
-    const auto add_results = [&](const std::map<std::string, double>& results, const std::string& set) {
-      if (results.empty()) return;
-      out.push_back(text(set, ": ", results_text(results, experiment, set), "  (", data.source, ")"));
-    };
-    add_results(result.results, set_during_training(data).name);
-    add_results(result.at_end, set_at_end(data).name);
-    if (out.empty() && result.cost)  // there is nothing to test with
-      out.push_back(text("training: cost ", cost_text(*result.cost), " in the last epoch  (", data.source, ")"));
-    // A run that goes on keeps its seed, wherever that is from, and takes no other.
-    const bool fixed_seed = line.verb == "train" && options.deterministic && !options.rng_seed;
-    out.push_back(text("trained ", at.epoch, " epochs in ", duration_text(at.seconds), ", seed ", at.seed,
-                       fixed_seed ? " (from --deterministic; -r N sets another)" : ""));
-    if (result.waiting) out.push_back(text("waited for data: ", std::lround(100 * *result.waiting), " % of the time"));
-  }
-  if (at.skipped)
-    out.push_back(text("skipped ", at.skipped, at.skipped == 1 ? " step that overflowed" : " steps that overflowed"));
-  for (const std::string& file : result.files) out.push_back("wrote " + file);
-  std::vector<std::string> keep = {"-s", unused_name("model", ".safetensors", options)};
-  if (options.output_file.empty()) keep.insert(keep.end(), {"-o", unused_name("run", ".h5", options)});
-  const bool again = can_run_again(line);
-  if (save.empty() && again) out.push_back("next: " + again_with(line, keep));
-  else if (!result.saved && again) out.push_back("next: " + again_with(line, {}));
-  else if (!result.saved) return out;
-  else if (result.signal) out.push_back(text("next: ", program, " resume ", operand_word(save)));
-  else if (!result.results.empty()) out.push_back(text("next: ", program, " eval ", operand_word(save)));
-  else out.push_back(text("next: ", program, " resume ", operand_word(save), " -e ", 2 * at.epoch));  // no test set
-  return out;
-}
-
 // With -vv what became of the step, with -vvv all of it.
 void tell_plan(Trainer& trainer, const CommandLine& line) {
   if (line.verbose < 3) return;
@@ -156,7 +84,7 @@ void tell_plan(Trainer& trainer, const CommandLine& line) {
 int train(Trainer& trainer, const Experiment& experiment, const Data& data, const RunOptions& options,
           const CommandLine& line) {
   const RunResult result = trainer.run([&] { tell_plan(trainer, line); });
-  for (const std::string& said : report(result, experiment, data, options, line)) {
+  for (const std::string& said : run_summary(result, experiment, data, options, line)) {
     trainer.report().log(said);
     print_result(said);
   }
@@ -221,8 +149,9 @@ int run_train(const CommandLine& line) {
   options.run_dir = current_dir();
   if (!options.rng_seed) options.rng_seed = spec.experiment->params.rng_seed;
   Data data = load_data(*spec.experiment, options, options.spec_dir);
-  if (!options.save_path.empty() && leads()) make_own_key();
   match_classes_of_weights(data, options);
+  RunPlace place = searches ? RunPlace() : RunPlace(line, run_name(path), options);
+  if (!options.save_path.empty() && leads()) make_own_key();
   ClearedOutputs cleared;
   if (leads()) cleared = clear_outputs(line, options);
   const auto trainer = spec.experiment->placing([&] {
@@ -231,18 +160,20 @@ int run_train(const CommandLine& line) {
     });
   });
   cleared.settle();
+  place.settle(options);
   if (searches) end_search(*trainer);
   return train(*trainer, *spec.experiment, data, options, line);
 }
 
 int run_resume(const CommandLine& line) {
   outlive_closed_pipes();
-  const std::string& path = only_operand(line);
   if (starts_ranks(line)) return start_ranks(line);
+  const std::string path = checkpoint_operand(line, {kLastFile});
   const OpenedRun opened = open_checkpoint(line, path);
   check_fixed(line, opened, path);
   RunOptions options = options_of(line, opened);
   if (!line.run_options.find("save_path")) options.save_path = path;
+  const std::string new_run = place_resumed(line, opened, path, options);
   write_as_rank(options);
   check_metrics_are_its_own(line, opened.run.options, options, path);
   check_stored_names(line, options, path);
@@ -258,9 +189,10 @@ int run_resume(const CommandLine& line) {
   const Data data = load_data(*opened.experiment, options, options.spec_dir, &former);
   if (former.limits) forget_forbidden_places(options, *former.limits);
   if (leads()) make_own_key();
+  RunPlace place = searches || new_run.empty() ? RunPlace() : RunPlace(line, new_run, options);
   const Position& at = opened.run.position;
   print_message(text("going on after epoch ", at.epoch, ", step ", at.step_in_epoch));
-  if (!searches) print_message("writes " + written_files(options));
+  if (!searches && new_run.empty()) print_message("writes " + written_files(options));
   const int64_t epochs = options.epochs.value_or(opened.experiment->params.epochs);
   if (at.epoch >= epochs) {
     const std::string done =
@@ -275,6 +207,7 @@ int run_resume(const CommandLine& line) {
     });
   });
   cleared.settle();
+  place.settle(options);
   if (searches) end_search(*trainer);
   return train(*trainer, *opened.experiment, data, options, line);
 }
@@ -282,6 +215,7 @@ int run_resume(const CommandLine& line) {
 }  // namespace
 
 NEON_VERB(run_train, "train", 10, takes_run | computes, "SPEC", "train the net of a spec");
-NEON_VERB(run_resume, "resume", 20, takes_run | computes, "CHECKPOINT", "go on with a run; -e N goes on to epoch N");
+NEON_VERB(run_resume, "resume", 20, takes_run | computes, "[CHECKPOINT]",
+          "go on with a run, by default the newest in runs/; -e N goes on to epoch N");
 
 }  // namespace neon

@@ -1,6 +1,9 @@
 #include "neon/train/checkpoints.h"
 
+#include "neon/core/paths.h"
 #include "neon/train/carried_rows.h"
+#include "neon/train/clock.h"
+#include "neon/train/run_folder.h"
 
 namespace neon {
 
@@ -11,7 +14,10 @@ constexpr double kBytesOfName = 200;  // that a tensor takes in the header, at m
 }  // namespace
 
 Checkpoints::Checkpoints(const RunSetup& setup, const std::string& resumed_from)
-    : setup_(setup), resumed_from_(resumed_from) {}
+    : setup_(setup),
+      resumed_from_(resumed_from),
+      best_(setup.options.run_folder.empty() ? "" : join_path(setup.options.run_folder, kBestFile)),
+      started_(now_seconds()) {}
 
 void Checkpoints::claim(const Variables& variables) {
   if (!wanted() || !setup_.leads()) return;
@@ -21,7 +27,28 @@ void Checkpoints::claim(const Variables& variables) {
   saver_->claim(int64_t(bytes));
 }
 
+bool Checkpoints::due(const Position& position) const {
+  constexpr double kShare = 0.01, kFirstAfter = 1;
+  if (!wanted() || !setup_.options.serialize.contains(position.epoch)) return false;
+  if (!saves_in_run_folder(setup_.options)) return true;
+  const double seconds = now_seconds() - started_;
+  double due = seconds > kFirstAfter && spent_ < kShare * seconds;
+  if (!setup_.ranks) return due > 0;
+  if (!setup_.leads()) due = 0;
+  setup_.ranks->sum(std::span(&due, 1));
+  return due > 0;
+}
+
+void Checkpoints::set_best(const Position& position, Variables& variables, bool saved_next) {
+  is_best_ = true;
+  if (!best_.wanted() || saved_next) return;
+  variables.to_host();
+  const std::map<std::string, Tensor> carried = all_carried_rows(variables, setup_);
+  if (setup_.leads()) best_.hold(pack(position, variables, carried), position.epoch);
+}
+
 std::vector<std::string> Checkpoints::save(const Position& position, Variables& variables, bool evaluated) {
+  const double began = now_seconds();
   variables.to_host();
   const std::map<std::string, Tensor> carried = all_carried_rows(variables, setup_);
   std::vector<std::string> messages;
@@ -38,26 +65,59 @@ std::vector<std::string> Checkpoints::save(const Position& position, Variables& 
   last_ = setup_.options.save_path;
   last_evaluated_ = evaluated;
   current_ = true;
+  spent_ += now_seconds() - began;
   return messages;
 }
 
 std::vector<std::string> Checkpoints::write(const Position& position, const Variables& variables,
                                             const std::map<std::string, Tensor>& carried) {
   NEON_ASSERT(saver_);
+  TensorFile file = pack(position, variables, carried);
+  const WorkAlone alone(setup_.ranks);
+  std::string warning = is_best_ ? "" : best_.write();
+  std::vector<std::string> messages;
+  try {
+    messages = saver_->save(file, position.epoch);
+  } catch (const Error&) {
+    if (is_best_ && best_.wanted()) best_.hold(file, position.epoch);
+    throw;
+  }
+  if (is_best_ && best_.wanted()) warning = best_.take(setup_.options.save_path);
+  if (!warning.empty()) messages.push_back(warning);
+  return messages;
+}
+
+std::string Checkpoints::write_best() {
+  const WorkAlone alone(setup_.ranks);
+  return best_.write();
+}
+
+std::string Checkpoints::mend_best(Position& position) {
+  if (!best_.wanted() || position.best_epoch == 0) return "";
+  if (position.best_epoch == position.epoch && position.step_in_epoch == 0)
+    return setup_.leads() ? best_.mend(resumed_from_, position.best_epoch) : "";
+  if (best_.is_there()) return "";
+  position.best.reset();
+  position.best_epoch = 0;
+  return "";
+}
+
+TensorFile Checkpoints::pack(const Position& position, const Variables& variables,
+                             const std::map<std::string, Tensor>& carried) const {
   const Experiment& experiment = setup_.experiment;
   const RunOptions& options = setup_.options;
   TensorFile file = pack_run(experiment, experiment.resolved(options), options, position, variables, setup_.data,
                              setup_.of_earlier_phases);
   for (NamedTensor& named : file.tensors)
     if (const auto all = carried.find(named.name); all != carried.end()) named.tensor = all->second;
-  const WorkAlone alone(setup_.ranks);
-  return saver_->save(std::move(file), position.epoch);
+  return file;
 }
 
 std::string Checkpoints::kept_text() const {
   if (!last_.empty())
     return last_evaluated_ ? "; the last good checkpoint is " + last_
                            : "; the last checkpoint is " + last_ + ", whose net was not evaluated";
+  if (best_.written()) return "; the last good checkpoint is " + best_.path();
   if (!resumed_from_.empty()) return "; the checkpoint that it went on from is as it was: " + resumed_from_;
   return wanted() ? "; it had saved no checkpoint yet" : "; no checkpoint was being saved (-s FILE)";
 }

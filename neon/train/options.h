@@ -15,7 +15,7 @@ constexpr int64_t kDeterministicSeed = 0;
 constexpr int64_t kUsualRounding = -1;
 
 struct RunOptions {
-  std::string data_dir, save_path, model_file, output_file, log_file, backend, datatype, spec_dir, run_dir;
+  std::string data_dir, save_path, model_file, output_file, log_file, run_folder, backend, datatype, spec_dir, run_dir;
   std::optional<int64_t> epochs, batch_size, rng_seed, eval_freq;
   SaveEpochs serialize;
   int64_t history = 1, device_id = 0, rounding = 0;
@@ -26,6 +26,7 @@ struct RunOptions {
     p("model_file", &RunOptions::model_file, "Checkpoint to take the first weights from.");
     p("output_file", &RunOptions::output_file, "Metrics file to write.");
     p("log_file", &RunOptions::log_file, "Log file to write.");
+    p("run_folder", &RunOptions::run_folder, "Folder of the run, for its best checkpoint and its table of results.");
     p("spec_dir", &RunOptions::spec_dir, "Folder of the spec, to find relative paths of data in.");
     p("run_dir", &RunOptions::run_dir, "Folder in which the run began; relative names of files refer to it.");
     p("backend", &RunOptions::backend, "Device to compute on: cpu (also written mkl) or gpu (mgpu).",

@@ -27,14 +27,16 @@ void RunObserver::step_ended(int64_t step, double cost) {
 
 void RunObserver::player_moved(int64_t step, double cost) { report_.player(step, cost); }
 
-void RunObserver::data_failed(const Error& error) {
+std::string RunObserver::keep() {
   report_.close_metrics_file(RunStatus::killed);
-  fail(error.kind(), error.what(), checkpoints_.kept_text());
+  if (const std::string warning = checkpoints_.write_best(); !warning.empty()) report_.message(warning);
+  return checkpoints_.kept_text();
 }
 
+void RunObserver::data_failed(const Error& error) { fail(error.kind(), error.what(), keep()); }
+
 void RunObserver::diverged(const std::string& what) {
-  report_.close_metrics_file(RunStatus::killed);
-  fail(ErrorKind::diverged, "the run diverged ", what, checkpoints_.kept_text(),
+  fail(ErrorKind::diverged, "the run diverged ", what, keep(),
        ". A smaller learning rate, gradient_clip_norm or a warm-up may help");
 }
 

@@ -13,7 +13,7 @@ namespace neon {
 
 class RunObserver : public StepObserver {
  public:
-  RunObserver(const RunSetup& setup, RunReport& report, const Checkpoints& checkpoints)
+  RunObserver(const RunSetup& setup, RunReport& report, Checkpoints& checkpoints)
       : setup_(setup), report_(report), checkpoints_(checkpoints) {}
   bool watches(const Progress& step) const override;
   void watched_step_ended(const Progress& step, double loss_scale, const Program& program) override;
@@ -30,9 +30,11 @@ class RunObserver : public StepObserver {
   LearningWatch& learning() { return learning_; }
 
  private:
+  // Before a run ends with an error: what is kept of it.
+  std::string keep();
   const RunSetup& setup_;
   RunReport& report_;
-  const Checkpoints& checkpoints_;
+  Checkpoints& checkpoints_;
   LearningWatch learning_;
 };
 

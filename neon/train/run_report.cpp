@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "neon/core/paths.h"
 #include "neon/core/version.h"
 #include "neon/train/batch_feed.h"
 #include "neon/train/clock.h"
+#include "neon/train/run_folder.h"
 
 namespace neon {
 
@@ -23,6 +25,11 @@ void RunReport::log_settings(uint64_t seed) {
 
 void RunReport::open_metrics_file(RunPlan& plan, int64_t eval_freq, const Position& position) {
   log_ = std::make_unique<RunLog>(setup_.options, setup_.experiment, plan, eval_freq, position);
+}
+
+void RunReport::open_results(const std::string& set, const Position& position) {
+  results_ = std::make_unique<ResultsTable>(join_path(setup_.options.run_folder, kResultsFile), setup_.experiment, set,
+                                            position);
 }
 
 void RunReport::close_metrics_file(RunStatus status) {
@@ -88,8 +95,12 @@ void RunReport::evaluation(int64_t epoch, const std::map<std::string, double>& r
   if (log_) log_->evaluation(epoch, results, seconds);
 }
 
-void RunReport::epoch_metrics(const Position& position, double mean_cost, double rate) {
+void RunReport::epoch_metrics(const Position& position, double mean_cost, double rate,
+                              const std::map<std::string, double>& results) {
   if (log_) log_->epoch(position, mean_cost, rate, clock_.took);
+  if (!results_) return;
+  if (const std::string warning = results_->add(position, mean_cost, rate, clock_.took, results); !warning.empty())
+    message(warning);
 }
 
 void RunReport::epoch_line(const Position& position, double mean_cost, const std::string& results) {

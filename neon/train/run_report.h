@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "neon/train/progress.h"
+#include "neon/train/results_table.h"
 #include "neon/train/run_log.h"
 #include "neon/train/run_setup.h"
 
@@ -28,6 +29,8 @@ class RunReport {
   MetricsFile* metrics_file() { return log_ ? &log_->file() : nullptr; }
   void open_metrics_file(RunPlan& plan, int64_t eval_freq, const Position& position);
   void close_metrics_file(RunStatus status);
+  // The table of results in the run's folder; `set` is the name of what is evaluated.
+  void open_results(const std::string& set, const Position& position);
   void flush_metrics_file();
   void take_metrics_messages();
 
@@ -40,7 +43,8 @@ class RunReport {
   void end_steps(double waited);
   void evaluation(int64_t epoch, const std::map<std::string, double>& results, double seconds);
   // The epoch that `position` has just completed: its numbers go to the metrics file, then its line to people.
-  void epoch_metrics(const Position& position, double mean_cost, double rate);
+  void epoch_metrics(const Position& position, double mean_cost, double rate,
+                     const std::map<std::string, double>& results);
   void epoch_line(const Position& position, double mean_cost, const std::string& results);
   // Samples that were left out since the last call.
   void left_out();
@@ -59,6 +63,7 @@ class RunReport {
   const RunSetup& setup_;
   ProgressLine line_;
   std::unique_ptr<RunLog> log_;
+  std::unique_ptr<ResultsTable> results_;
   Clock clock_;
   std::optional<double> recent_cost_;  // running mean of the last steps
   std::vector<std::string> left_out_;  // messages so far about samples that were left out

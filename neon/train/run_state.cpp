@@ -43,6 +43,8 @@ json position_json(const Position& p) {
           {"spoilt", p.spoilt},
           {"seed", p.seed},
           {"seconds", exact(p.seconds)},
+          {"best", p.best ? exact(*p.best) : ""},
+          {"best_epoch", p.best_epoch},
           {"threads", p.threads},
           {"timed", p.timed},
           {"phase", p.phase},
@@ -84,6 +86,10 @@ Position position_from(const json& j) {
   p.spoilt = j.value("spoilt", false);
   p.seed = whole_number(j, "seed", 0, ~uint64_t(0));
   p.seconds = finite_number(j, "seconds", 0);
+  if (j.contains("best")) {  // older checkpoints do not say
+    if (j.at("best") != "") p.best = finite_number(j, "best", kLowest);
+    p.best_epoch = int64_t(whole_number(j, "best_epoch", 0, uint64_t(p.epoch)));
+  }
   p.threads = int64_t(whole_number(j, "threads", 1, 1 << 20));
   p.timed = j.value("timed", false);  // older checkpoints do not say
   p.phase = j.value("phase", "");

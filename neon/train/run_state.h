@@ -26,7 +26,9 @@ struct Position {
   int64_t updates = 0;  // done: `accumulate` steps make one update, and a skipped step makes none; -1: not stored
   bool spoilt = false;  // a step of the update to come was skipped, so that update will be skipped, too
   uint64_t seed = 0;
-  double seconds = 0;  // spent training
+  double seconds = 0;          // spent training
+  std::optional<double> best;  // value of the best evaluation so far, by the result that tells (best_result.h)
+  int64_t best_epoch = 0;      // epochs done then
   int64_t threads = 0;
   bool timed = false;       // algorithms of a GPU's libraries were chosen by the clock
   std::string phase;        // that trains the next step; "": the spec has no phases

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ranges>
 
+#include "neon/train/best_result.h"
 #include "neon/train/clock.h"
 #include "neon/train/signals.h"
 
@@ -42,10 +43,14 @@ void Trainer::train(const std::function<void()>& settled) {
     train_epoch();
     if (at.step_in_epoch < setup_.steps_per_epoch) return;
     if (!end_epoch()) return;
-    if (checkpoints_.wanted() && setup_.options.serialize.contains(at.epoch) && !finished() && !stop_signal()) {
-      observer_.check_variables(variables_, runner_->graph(), at);
-      save(false);
-    }
+    const bool goes_on = !finished() && !stop_signal(), saves = goes_on && checkpoints_.due(at);
+    // After the last epoch the callbacks may change the net before it is saved.
+    const bool saved_next = saves || (!goes_on && setup_.experiment.params.callbacks.empty());
+    if (evaluations_->are_of(at) && note_if_best(setup_, evaluations_->results(), start_.position))
+      checkpoints_.set_best(at, variables_, saved_next);
+    if (!saves) continue;
+    observer_.check_variables(variables_, runner_->graph(), at);
+    save(false);
   }
 }
 
@@ -83,7 +88,7 @@ bool Trainer::end_epoch() {
   at.step_in_epoch = 0;
   at.cost_sum = 0;
   at.samples = 0;
-  report_.epoch_metrics(at, mean_cost, rate);
+  report_.epoch_metrics(at, mean_cost, rate, results);
   EpochEnd end{at.epoch, mean_cost, results, variables_, ""};
   const auto& callbacks = setup_.experiment.params.callbacks;
   if (!callbacks.empty() && phase_->last) {
@@ -135,6 +140,7 @@ RunResult Trainer::result_of(int signal, double seconds) {
   if (!checkpoints_.last().empty()) out.files.push_back(checkpoints_.last());
   if (report_.metrics_file() && report_.metrics_file()->is_kept()) out.files.push_back(setup_.options.output_file);
   out.saved = checkpoints_.wanted() && (checkpoints_.current() || !checkpoints_.last().empty());
+  out.set = evaluations_->any() ? evaluations_->set_name() : "";
   out.results = evaluations_->results();
   out.at_end = evaluations_->at_end();
   out.cost = epoch_cost_;
@@ -168,11 +174,13 @@ RunResult Trainer::run(const std::function<void()>& settled) try {
   report_.left_out();
   report_.log(fault.what());
   report_.close_metrics_file(RunStatus::killed);
+  checkpoints_.write_best();
   throw RunFault(fault.message() + checkpoints_.kept_text(), fault.hint(), start_.position.seed,
                  start_.position.step - first_step_ + together_);
 } catch (const RankLost&) {
   report_.log("another rank has ended");
   report_.close_metrics_file(RunStatus::killed);
+  checkpoints_.write_best();
   throw RankLost(checkpoints_.kept_text());
 } catch (const std::exception& error) {
   report_.left_out();

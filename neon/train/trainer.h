@@ -25,6 +25,7 @@ struct RunResult {
   bool in_evaluation = false;      // the signal came after the last step
   std::vector<std::string> files;  // written; without the checkpoint's where none was worth it
   bool saved = false;              // there is a checkpoint of this run
+  std::string set;                 // name of the set during training, whose results tell the best net
   std::optional<double> waiting;   // share of the time that was spent waiting for data, where it is streamed
 };
 

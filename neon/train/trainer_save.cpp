@@ -30,7 +30,11 @@ void Trainer::count_seconds() {
 void Trainer::save(bool last) {
   count_seconds();
   if (!checkpoints_.wanted()) return;
-  if (const std::string why = why_not_saved(*evaluations_, start_.position); !why.empty()) return report_.message(why);
+  if (const std::string why = why_not_saved(*evaluations_, start_.position); !why.empty()) {
+    report_.message(why);
+    if (const std::string warning = last ? checkpoints_.write_best() : ""; !warning.empty()) report_.message(warning);
+    return;
+  }
   report_.flush_metrics_file();
   const PhaseSpan& span = setup_.phase_after(start_.position.epoch);
   start_.position.phase = span.phase->name;

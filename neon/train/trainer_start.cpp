@@ -4,9 +4,11 @@
 #include <ranges>
 
 #include "datasets/word_vectors.h"
+#include "neon/core/paths.h"
 #include "neon/train/carried_rows.h"
 #include "neon/train/initial_values.h"
 #include "neon/train/rank_agreement.h"
+#include "neon/train/run_folder.h"
 #include "neon/train/run_room.h"
 #include "neon/train/signals.h"
 #include "neon/train/trainer.h"
@@ -56,6 +58,19 @@ std::string other_rates(const PhaseSpan& phase, const StoredRun& resume, const S
   return "";
 }
 
+// The metrics file has its final size from the start, which nobody asked for in a run's folder. Returns a note or "".
+std::string leave_large_metrics_out(RunSetup& setup) {
+  constexpr double kMostBytes = 256 << 20;
+  RunOptions& options = setup.options;
+  const double bytes = double(sizeof(float)) * double(setup.epochs) * double(setup.steps_per_epoch);
+  const bool in_folder =
+      !options.run_folder.empty() && options.output_file == join_path(options.run_folder, kRunMetricsFile);
+  if (!in_folder || bytes <= kMostBytes) return "";
+  options.output_file.clear();
+  return text("note: no ", kRunMetricsFile, ": the costs of ", setup.epochs, " epochs would take ", bytes_text(bytes),
+              "; -o FILE writes them");
+}
+
 }  // namespace
 
 Trainer::Trainer(Experiment& experiment, Data data, RunOptions options, const StoredRun* resume,
@@ -77,6 +92,7 @@ Trainer::Trainer(Experiment& experiment, Data data, RunOptions options, const St
       report_.message(note);
   open_files();
   report_.log_settings(start_.position.seed);
+  if (const std::string warning = checkpoints_.mend_best(start_.position); !warning.empty()) report_.message(warning);
   // A resumed run with nothing left to do has nothing new to save, except under another name.
   checkpoints_.set_current(start_.position.step > 0 &&
                            (!checkpoints_.wanted() || setup_.options.save_path == resume->file.path));
@@ -140,6 +156,7 @@ void Trainer::open_files() {
   evaluations_->settle_frequency(needed, notes);
   // Kept in the checkpoint: the curves of a run that goes on to other epochs would not fit another frequency.
   options.eval_freq = evaluations_->frequency();
+  if (const std::string note = leave_large_metrics_out(setup_); !note.empty()) report_.message(note);
   const bool writes_metrics = !options.output_file.empty();
   RunPlan plan{graphs_.back(),
                setup_.step.dtype,
@@ -160,6 +177,9 @@ void Trainer::open_files() {
   report_.messages(plan.messages);
   report_.messages(notes);
   if (writes_metrics) report_.open_metrics_file(plan, evaluations_->frequency(), start_.position);
+  if (options.run_folder.empty() || !setup_.leads()) return;
+  report_.open_results(evaluations_->any() ? evaluations_->set_name() : "", start_.position);
+  write_run_spec(experiment, options);
 }
 
 }  // namespace neon

@@ -200,7 +200,7 @@ class Evaluate(Case):
     def test_refusals(self):
         self.train_trees()
         self.refused(3, "eval", "m", "t.csw", says=["t.csw: there is no such file or folder", "t.csv"])
-        self.refused(2, "eval", "m", "t.csv", "t.csv", says=["one operand too many", "usage: neon eval CHECKPOINT [DATA]"])
+        self.refused(2, "eval", "m", "t.csv", "t.csv", says=["one operand too many", "usage: neon eval [CHECKPOINT [DATA]]"])
         self.refused(2, "eval", "m", "", says="operand is empty")
         self.write("book.txt", "to be or not to be " * 40)
         self.write("b.yaml", "dataset: {Text: {path: book.txt, steps: 6, validation: 0.2}}\nlayers:\n"

@@ -20,7 +20,8 @@ NEON = os.environ["NEON"]
 OPENMP = {name: value for name, value in os.environ.items() if name.startswith("OMP_")} or {"OMP_NUM_THREADS": "1"}
 # neon's note in every run if the caller asks for more threads than there are processors.
 THREADS_NOTE = re.compile(r"^note: OMP_NUM_THREADS is .*: neon uses \d+ threads?\n", re.M)
-ENVIRONMENT = {"PATH": os.environ["PATH"], "LC_ALL": "C", "https_proxy": "http://127.0.0.1:1", **OPENMP}
+# Without run folders, which run_folder_test.py is about: other tests name the files that they look at.
+ENVIRONMENT = {"PATH": os.environ["PATH"], "LC_ALL": "C", "https_proxy": "http://127.0.0.1:1", "NEON_NO_RUN_FOLDER": "1", **OPENMP}
 
 IRIS = """\
 dataset: Iris

@@ -16,7 +16,7 @@ class BenchError(Exception):
 def run(command, **extra_environment):
     """stdout of a command and the most memory that it took, in MiB."""
     with tempfile.TemporaryFile("w+") as errors:
-        process = subprocess.Popen([str(word) for word in command], cwd=ROOT, env={**os.environ, **extra_environment},
+        process = subprocess.Popen([str(word) for word in command], cwd=ROOT, env={**os.environ, "NEON_NO_RUN_FOLDER": "1", **extra_environment},
                                    stdout=subprocess.PIPE, stderr=errors, text=True)
         output = process.stdout.read()
         _, status, usage = os.wait4(process.pid, 0)  # of this child alone
@@ -64,7 +64,7 @@ class Peer:
         command = [python, ROOT / "tools/peers/torch_step.py", "--wait", "--net", net, "--type", type_,
                    "--device", "cuda" if gpu else "cpu", "--mode", mode, "--batch", batch, "--threads", threads]
         self.errors = tempfile.TemporaryFile("w+")
-        self.process = subprocess.Popen([str(word) for word in command], env={**os.environ, **extra}, text=True,
+        self.process = subprocess.Popen([str(word) for word in command], env={**os.environ, "NEON_NO_RUN_FOLDER": "1", **extra}, text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors)
 
     def measure(self):

@@ -1,0 +1,257 @@
+#!/usr/bin/python3
+"""The folder of a run: what is in it, what is best and last, which run is the newest, when there is no folder."""
+import csv
+import json
+import os
+import shutil
+import signal
+import time
+
+import h5py
+
+import support
+from support import IRIS, tensors
+
+ALL = ["best.safetensors", "last.safetensors", "results.csv", "run.h5", "run.log", "spec.yaml"]
+
+
+class RunFolder(support.Case):
+    def setUp(self):
+        super().setUp()
+        del self.environment["NEON_NO_RUN_FOLDER"]
+
+    def names(self, folder=""):
+        return sorted(os.listdir(self.path(folder)))
+
+    def results(self, run):
+        with open(self.path(run + "/results.csv"), newline="") as file:
+            return [{name: float(value) if value else None for name, value in row.items()} for row in csv.DictReader(file)]
+
+    def position(self, name):
+        return json.loads(tensors(self.path(name))[1]["neon.position"])
+
+    def values(self, name):
+        return {name: (kind, shape, content) for name, (kind, shape, content) in tensors(self.path(name))[0].items()}
+
+    def slow(self, **changes):
+        """A spec that trains until somebody stops it."""
+        return self.spec(epochs=1000000, **changes)
+
+    def stop(self, child, folder, signals=1):
+        """Stops a run that has begun to train, in its folder; returns what it said."""
+        end = time.monotonic() + 30
+        while not (os.path.exists(self.path(folder + "/results.csv")) and len(self.results(folder)) > 2):
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.01)
+        child.send_signal(signal.SIGTERM)
+        out, err = child.communicate(timeout=30)
+        self.assertEqual(child.returncode, 143, err)
+        return out
+
+    def test_a_run_leaves_a_folder(self):
+        result = self.neon("-r", "1", self.spec())
+        self.assertEqual(self.names(), ["runs", "s.yaml"])
+        self.assertEqual(self.names("runs"), ["s-1"])
+        self.assertEqual(self.names("runs/s-1"), ALL)
+        self.assertIn("writes runs/s-1\n", result.err)
+        best, last, following = result.out.splitlines()[-3:]
+        rows = self.results("runs/s-1")
+        lowest = min(row["test_Top1Misclass"] for row in rows)
+        epoch = next(row["epoch"] for row in rows if row["test_Top1Misclass"] == lowest)
+        self.assertEqual(best, f"best: runs/s-1/best.safetensors, epoch {epoch:.0f}, Top1Misclass {100 * lowest:.2f} %")
+        self.assertEqual(last, "last: runs/s-1/last.safetensors, epoch 4")
+        self.assertTrue(following.endswith("eval runs/s-1/best.safetensors"), following)
+        # The same bits as of a run whose files are named.
+        self.neon("-r", "1", "--no_run_folder", "-s", "m.safetensors", "-o", "r.h5", "s.yaml")
+        self.assertEqual(self.values("runs/s-1/last.safetensors"), self.values("m.safetensors"))
+        with h5py.File(self.path("r.h5")) as named, h5py.File(self.path("runs/s-1/run.h5")) as own:
+            self.assertEqual(list(named["cost/train"][:]), list(own["cost/train"][:]))
+            self.assertEqual([row["train_cost"] for row in rows], list(named["epoch/cost"][:]))
+            self.assertEqual([row["learning_rate"] for row in rows], list(named["epoch/learning_rate"][:]))
+            for row, cost in zip(rows, named["cost/loss"][:], strict=True):
+                self.assertAlmostEqual(row["test_cost"], cost, places=6)
+
+    def test_the_spec_in_the_folder_trains_the_same(self):
+        self.neon("-r", "1", "-e", "2", "--set", "layers[0].nout=5", self.spec())
+        self.neon("runs/s-1/spec.yaml")  # which has the seed, the epochs and the layer
+        self.assertEqual(self.values("runs/s-1/last.safetensors"), self.values("runs/spec-1/last.safetensors"))
+
+    def test_the_best_is_the_net_of_its_epoch(self):
+        for metrics, column, better in ("[Misclassification]", "test_Top1Misclass", min), ("[Accuracy]", "test_Accuracy", max):
+            spec = self.spec(metrics=metrics, epochs=12, callbacks="[{EarlyStop: {patience: 100}}]", name=f"{column[5:8]}.yaml")
+            run = f"runs/{column[5:8]}-1"
+            self.neon("-r", "2", spec)
+            self.neon("-r", "2", "-H", "100", "--no_run_folder", "-s", "all/m.safetensors", spec)
+            rows = self.results(run)
+            value = better(row[column] for row in rows)
+            epoch = int(next(row["epoch"] for row in rows if row[column] == value))
+            at = self.position(run + "/best.safetensors")
+            self.assertEqual((at["epoch"], at["best_epoch"], float(at["best"])), (epoch, epoch, value))
+            (name,) = [name for name in self.names("all") if name.startswith(f"m.{epoch}-")] or ["m.safetensors"]
+            self.assertEqual(self.values(run + "/best.safetensors"), self.values("all/" + name))
+            shutil.rmtree(self.path("all"))
+
+    def test_each_run_has_a_folder_of_its_own(self):
+        spec = self.spec()
+        os.makedirs(self.path("runs/s-7"))
+        for name in "s-x", "s-", "ss-9", "s-1-30":
+            os.makedirs(self.path("runs/" + name))
+        self.neon("-e", "1", spec)
+        self.assertEqual(self.names("runs/s-8"), ALL)
+        children = [self.start("-e", "1", spec) for _ in range(8)]
+        for child in children:
+            _, err = child.communicate(timeout=60)
+            self.assertEqual(child.returncode, 0, err)
+        for number in range(9, 17):
+            self.assertEqual(self.names(f"runs/s-{number}"), ALL)
+
+    def test_the_name_of_a_run(self):
+        self.spec(name="nets/a b.c.yaml")
+        self.neon("-e", "1", "nets/a b.c.yaml")
+        self.neon("-e", "1", "/dev/stdin", stdin=IRIS.encode())
+        long = self.spec(name="\u00e4" * 120 + ".yaml")
+        self.neon("-e", "1", long)
+        self.assertEqual(self.names("runs"), ["a b.c-1", "run-1", "\u00e4" * 50 + "-1"])
+
+    def test_named_files_are_linked(self):
+        result = self.neon("-r", "1", "-s", "out/m.safetensors", "-o", "r.h5", "-l", "r.log", self.spec())
+        self.assertEqual(self.names("runs/s-1"), ALL)
+        for name, target in ("last.safetensors", "../../out/m.safetensors"), ("run.h5", "../../r.h5"), ("run.log", "../../r.log"):
+            self.assertEqual(os.readlink(self.path("runs/s-1/" + name)), target)
+            self.assertTrue(os.path.exists(self.path("runs/s-1/" + name)))
+        for line in "wrote out/m.safetensors\n", "wrote r.h5\n", "best: runs/s-1/best.safetensors", "last: out/m.safetensors, epoch 4\n":
+            self.assertIn(line, result.out)
+        self.neon("resume", "-e", "5", "-o", "r.h5", "-l", "r.log", "out/m.safetensors")
+        self.assertEqual(self.position("runs/s-1/last.safetensors")["epoch"], 5)
+        self.assertEqual([row["epoch"] for row in self.results("runs/s-1")], [1, 2, 3, 4, 5])
+
+    def test_files_of_the_folder_go_on_beside_a_named_checkpoint(self):
+        self.neon("-r", "1", "-s", "out/m.safetensors", self.spec())
+        self.neon("resume", "-e", "5", "out/m.safetensors")
+        with h5py.File(self.path("runs/s-1/run.h5")) as file:
+            self.assertEqual(len(file["epoch/cost"]), 5)
+        # The checkpoint alone, on a machine where nobody knows its writer, may not write there.
+        result = self.neon("resume", "-e", "6", "out/m.safetensors", environment={"NEON_CACHE_DIR": self.path("cache")})
+        self.assertIn("note: goes on without the run folder runs/s-1", result.err)
+        self.assertEqual(len(self.results("runs/s-1")), 5)
+        shutil.rmtree(self.path("runs"))
+        self.neon("resume", "-e", "7", "out/m.safetensors")
+        self.assertFalse(os.path.exists(self.path("runs")))
+
+    def test_no_folder(self):
+        spec = self.spec()
+        self.neon("--no_run_folder", spec)
+        self.neon(spec, environment={"NEON_NO_RUN_FOLDER": "1"})
+        self.assertEqual(self.names(), ["s.yaml"])
+        self.neon("-s", "m.safetensors", "-H", "0", "--no_run_folder", spec)
+        self.assertEqual(self.names(), ["m.safetensors", "s.yaml"])
+
+    def test_a_run_that_cannot_begin_leaves_nothing(self):
+        self.neon(self.spec(layers="[{Affine: {nout: 5, init: Kaiming}}]"), code=2)
+        self.neon(self.spec(dataset="{CSV: {path: none.csv}}"), code=3)
+        self.assertEqual(self.names(), ["s.yaml"])
+
+    def test_a_folder_that_cannot_be_made_is_a_warning(self):
+        self.write("runs", "a file")
+        result = self.neon("-e", "1", self.spec())
+        warnings = [line for line in result.err.splitlines() if line.startswith("warning: ")]
+        self.assertEqual(warnings, ["warning: no run folder: a folder for the run cannot be made in runs: Not a directory; "
+                                    "nothing of this run is saved. -s FILE saves it"])
+        self.assertIn("test: ", result.out)
+        self.assertEqual(self.names(), ["runs", "s.yaml"])
+        result = self.neon("-e", "1", "-s", "m.safetensors", "s.yaml")
+        self.assertIn("the run writes only the files that options name", result.err)
+        self.assertEqual(self.names(), ["m.safetensors", "runs", "s.yaml"])
+
+    def test_resume_and_eval_take_the_newest(self):
+        for verb in "resume", "eval":
+            self.refused(2, verb, says=["nothing to work on: no run in runs/ has a checkpoint", f"usage: neon {verb} [CHECKPOINT"])
+        self.spec(name="b.yaml"), self.spec(name="a.yaml")
+        self.neon("-r", "1", "-e", "1", "b.yaml")
+        self.neon("-r", "2", "-e", "1", "a.yaml")
+        os.makedirs(self.path("runs/a-9"))  # no checkpoint
+        self.assertIn("takes runs/a-1/best.safetensors, of the newest run", self.neon("eval").err)
+        self.neon("resume", "-e", "2", "runs/b-1/last.safetensors")
+        result = self.neon("resume", "-e", "3")
+        self.assertIn("takes runs/b-1/last.safetensors, of the newest run", result.err)
+        self.assertEqual([row["epoch"] for row in self.results("runs/b-1")], [1, 2, 3])
+        self.neon("-r", "1", "-e", "3", "--no_run_folder", "-s", "m.safetensors", "b.yaml")
+        self.assertEqual(self.values("runs/b-1/last.safetensors"), self.values("m.safetensors"))
+        self.assertEqual(self.names("runs"), ["a-1", "a-9", "b-1"])
+
+    def test_a_stopped_run_goes_on(self):
+        out = self.stop(self.start("-r", "1", self.slow()), "runs/s-1")
+        self.assertIn("last: runs/s-1/last.safetensors", out)
+        self.assertTrue(out.splitlines()[-1].endswith("resume runs/s-1/last.safetensors"))
+        at = self.position("runs/s-1/last.safetensors")
+        epochs = at["epoch"] + 3
+        self.neon("resume", "-e", str(epochs))
+        self.neon("-r", "1", "-e", str(epochs), "--no_run_folder", "-s", "m.safetensors", "s.yaml")
+        self.assertEqual(self.values("runs/s-1/last.safetensors"), self.values("m.safetensors"))
+        rows = self.results("runs/s-1")
+        self.assertEqual([row["epoch"] for row in rows], list(range(1, epochs + 1)))
+        lowest = min(row["test_Top1Misclass"] for row in rows)
+        self.assertEqual(self.position("runs/s-1/best.safetensors")["epoch"],
+                         next(row["epoch"] for row in rows if row["test_Top1Misclass"] == lowest))
+
+    def test_a_folder_may_be_moved(self):
+        self.neon("-r", "1", self.spec())
+        shutil.copytree(self.path("runs/s-1"), self.path("elsewhere/copy"))
+        os.makedirs(self.path("other"))
+        self.neon("resume", "-e", "6", "../elsewhere/copy/last.safetensors", cwd=self.path("other"))
+        self.neon("resume", "-e", "7", "last.safetensors", cwd=self.path("elsewhere/copy"))
+        self.assertEqual([row["epoch"] for row in self.results("elsewhere/copy")], [1, 2, 3, 4, 5, 6, 7])
+        self.assertEqual(self.names("elsewhere/copy"), sorted([*ALL, "last.6-2.safetensors"]))
+        with h5py.File(self.path("elsewhere/copy/run.h5")) as file:
+            self.assertEqual(file.attrs["status"], "complete")
+            self.assertEqual(len(file["epoch/cost"]), 7)
+        self.assertEqual(self.position("runs/s-1/last.safetensors")["epoch"], 4)
+        self.assertEqual(len(self.results("runs/s-1")), 4)
+        self.assertEqual(self.names("other"), [])
+
+    def test_the_best_begins_another_run(self):
+        self.neon("-r", "1", self.spec())
+        before = {name: self.read("runs/s-1/" + name) for name in ALL}
+        at = self.position("runs/s-1/best.safetensors")["epoch"]
+        self.neon("resume", "-e", "6", "runs/s-1/best.safetensors")
+        self.assertEqual({name: self.read("runs/s-1/" + name) for name in ALL}, before)
+        self.assertEqual(self.names("runs/s-2"), ALL)
+        self.assertEqual([row["epoch"] for row in self.results("runs/s-2")], list(range(at + 1, 7)))
+        self.assertEqual(self.position("runs/s-2/last.safetensors")["epoch"], 6)
+
+    def test_a_copy_of_the_last_leaves_the_folder_alone(self):
+        self.neon("-r", "1", self.spec())
+        before = {name: self.read("runs/s-1/" + name) for name in ALL}
+        shutil.copy(self.path("runs/s-1/last.safetensors"), self.path("mine.safetensors"))
+        result = self.neon("resume", "-e", "6", "mine.safetensors")
+        self.assertIn("note: goes on without the run folder runs/s-1, whose last checkpoint is not mine.safetensors\n", result.err)
+        self.assertEqual({name: self.read("runs/s-1/" + name) for name in ALL}, before)
+
+    def test_a_run_that_diverges_keeps_its_best(self):
+        result = self.neon("-r", "1", self.spec(
+            epochs=5, optimizer="{GradientDescentMomentum: {learning_rate: 0.1, schedule: {Schedule: {step_config: [3], change: 1.0e+30}}}}"), code=5)
+        self.assertIn("; the last good checkpoint is runs/s-1/best.safetensors", result.err)
+        rows = self.results("runs/s-1")
+        lowest = min(row["test_Top1Misclass"] for row in rows[:3])
+        self.assertEqual(self.position("runs/s-1/best.safetensors")["epoch"],
+                         next(row["epoch"] for row in rows if row["test_Top1Misclass"] == lowest))
+        self.neon("eval")
+
+    def test_ranks_share_a_folder(self):
+        result = self.neon("-b", "cpu", "-m", "2", "-r", "1", self.spec())
+        self.assertEqual(self.names(), ["runs", "s.yaml"])
+        self.assertEqual(self.names("runs"), ["s-1"])
+        self.assertEqual(self.names("runs/s-1"), ALL)
+        self.assertIn("best: runs/s-1/best.safetensors", result.out)
+        self.assertEqual(len(self.results("runs/s-1")), 4)
+
+    def test_large_metrics_are_left_out(self):
+        out = self.stop(self.start("-r", "1", self.spec(epochs=100000000)), "runs/s-1")
+        self.assertIn("last: ", out)
+        self.assertNotIn("run.h5", self.names("runs/s-1"))
+        with open(self.path("runs/s-1/run.log")) as file:
+            self.assertIn("note: no run.h5: the costs of 100000000 epochs would take 3.0 GiB; -o FILE writes them", file.read())
+
+
+if __name__ == "__main__":
+    support.main()
