@@ -90,6 +90,11 @@ class Optimizer {
   double rate_at(const Progress& progress) const {
     return common.schedule ? common.schedule->rate(learning_rate(), progress) : learning_rate();
   }
+  // The share of the last step that is repeated, of a rule that repeats one.
+  virtual std::optional<double> momentum_at(const Progress& progress) const {
+    (void)progress;
+    return std::nullopt;
+  }
   // For one that hands parameters to others by layer: which one serves the layer of this name and class.
   virtual const Optimizer& serving(const std::string& layer, const std::string& layer_class) const {
     (void)layer, (void)layer_class;

@@ -1,5 +1,7 @@
 // neon's update rules and AdamW. g is the clipped gradient of the mean cost. Decays and powers of the number of updates
 // are numbers of the step record, the same for every element.
+#include <algorithm>
+
 #include "optimizers/moments.h"
 
 namespace neon {
@@ -41,6 +43,12 @@ struct GradientDescentMomentum : Parametrized<Optimizer, MomentumParams> {
       fail(ErrorKind::config, "momentum_epochs must be two epochs, the earlier one first, as in [10, 100]");
   }
   double learning_rate() const override { return params.learning_rate; }
+  std::optional<double> momentum_at(const Progress& at) const override {
+    if (!params.momentum_end) return params.momentum_coef;
+    const auto first = double(params.momentum_epochs[0]), last = double(params.momentum_epochs[1]);
+    const double done = std::clamp((double(at.epoch) - first) / (last - first), 0.0, 1.0);
+    return params.momentum_coef + (*params.momentum_end - params.momentum_coef) * done;
+  }
   Expr update(UpdateContext& c) const override {
     Expr g = c.gradient;
     if (params.wdecay > 0) g = g + params.wdecay * c.weight;
@@ -88,6 +96,7 @@ struct RMSProp : Parametrized<Optimizer, RMSPropParams> {
   using Parametrized::Parametrized;
   double learning_rate() const override { return params.learning_rate; }
   bool clips_step() const override { return params.clip_step; }
+  std::optional<double> momentum_at(const Progress&) const override { return params.momentum_coef; }
   Expr update(UpdateContext& c) const override {
     Expr s = params.decay_rate * c.state("square") + (1 - params.decay_rate) * square(c.gradient);
     c.set_state("square", s);

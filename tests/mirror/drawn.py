@@ -12,7 +12,8 @@ SCHEDULES = [
     {"PowerSchedule": {"step_config": 2, "change": 0.7}}, {"ExpSchedule": {"decay": 0.4}}, {"PolySchedule": {"power": 1.5}},
     {"PolySchedule": {"total_epochs": 9, "power": 2}}, {"ShiftSchedule": {"interval": 2, "shift_size": 1}}, {"Cosine": {}},
     {"Cosine": {"warmup": 1.3, "floor": 0.1}}, {"Warmup": {"warmup": 0.7}},
-    {"Warmup": {"warmup": 1.5, "then": {"ExpSchedule": {"decay": 0.3}}}}, {"Warmup": {"warmup": 1, "then": {"Cosine": {}}}}]
+    {"Warmup": {"warmup": 1.5, "then": {"ExpSchedule": {"decay": 0.3}}}}, {"Warmup": {"warmup": 1, "then": {"Cosine": {}}}},
+    {"OneCycle": {"rise": 0.4, "start": 0.1, "floor": 0.01}}, {"CosineRestarts": {"period": 1.4, "factor": 1.5, "floor": 0.1}}]
 
 
 class Training:

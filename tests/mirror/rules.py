@@ -25,6 +25,16 @@ def rate_at(schedule, base, epoch, step, steps, epochs):
         return base * (1 - epoch / p.get("total_epochs", epochs)) ** p["power"]
     if kind == "ShiftSchedule":
         return base * 2.0 ** (-p["shift_size"] * (epoch // p["interval"]))
+    if kind == "OneCycle":
+        peak, last = p["rise"] * steps * epochs - 1, steps * epochs - 1
+        rises, done = step <= peak, step / peak if 0 < peak >= step else (step - peak) / (last - peak)
+        start, end = (p["start"], 1) if rises else (1, p["floor"])
+        return base * (end + (start - end) * (1 + np.cos(np.pi * done)) / 2)
+    if kind == "CosineRestarts":
+        begin, length = 0.0, p["period"]
+        while now >= begin + length:
+            begin, length = begin + length, length * p["factor"]
+        return base * (p["floor"] + (1 - p["floor"]) * (1 + np.cos(np.pi * (now - begin) / length)) / 2)
     rising = p.get("warmup", 0)
     if now < rising:
         return base * min(1, (step + 1) / (rising * steps))

@@ -205,6 +205,38 @@ def rules():
     return cases
 
 
+def cycles(case):
+    """PyTorch's cycles. Its cosine restarts count epochs, which may have parts."""
+    weight = torch.zeros(1, requires_grad=True)
+    for parameters, options in ({}, {}), ({"rise": 0.45, "start": 0.1, "floor": 0.02},
+                                          {"pct_start": 0.45, "div_factor": 10, "final_div_factor": 5}):
+        optimizer = torch.optim.SGD([weight], lr=0.5)
+        cycle = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=0.5, total_steps=80, cycle_momentum=False, **options)
+        rates = []
+        for _ in range(80):
+            rates.append(optimizer.param_groups[0]["lr"])
+            optimizer.step()
+            if len(rates) < 80:
+                cycle.step()
+        case({"OneCycle": parameters} if parameters else "OneCycle", 0.5, rates, steps_per_epoch=4)
+    for parameters, options in ({"period": 3, "factor": 2, "floor": 0.1}, {"T_0": 3, "T_mult": 2, "eta_min": 0.05}), \
+            ({"period": 5}, {"T_0": 5}):
+        optimizer = torch.optim.SGD([weight], lr=0.5)
+        restarts = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, **options)
+        rates = []
+        for s in range(80):
+            restarts.step(s / 4)
+            rates.append(optimizer.param_groups[0]["lr"])
+        case({"CosineRestarts": parameters}, 0.5, rates, steps_per_epoch=4)
+    # Cycles that end between two steps, each longer by a half.
+    starts = [0, 1.5, 3.75, 7.125, 12.1875, 19.78125, 31.171875]
+    rates = []
+    for s in range(80):
+        k = max(k for k, start in enumerate(starts) if start <= s / 4)
+        rates.append(0.25 * (1 + math.cos(math.pi * (s / 4 - starts[k]) / (starts[k + 1] - starts[k]))))
+    case({"CosineRestarts": {"period": 1.5, "factor": 1.5}}, 0.5, rates, steps_per_epoch=4)
+
+
 def schedules():
     cases = []
 
@@ -249,6 +281,7 @@ def schedules():
     case({"Cosine": {"warmup": 0.625}}, 0.5,
          [0.5 * (s + 1) / 2.5 for s in range(2)] + [0.5] +
          [0.25 * (1 + math.cos(math.pi * (s - 2.5) / 77.5)) for s in range(3, 80)], steps_per_epoch=4)
+    cycles(case)
     # A warm-up as long as the run, and what is asked after its end.
     case({"Cosine": {"warmup": 20}}, 0.5, [0.5 * (s + 1) / 80 for s in range(80)] + [0.5], steps_per_epoch=4)
     case({"Warmup": {"warmup": 2, "then": {"Schedule": {"step_config": [4], "change": 0.1}}}}, 0.5,

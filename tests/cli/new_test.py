@@ -1,0 +1,84 @@
+#!/usr/bin/python3
+"""neon new: a spec for the user's own data, which checks and trains at once."""
+import random
+import re
+
+import support
+from support import png, write_colours
+
+
+class New(support.Case):
+    def trained(self, *words, epochs=2):
+        """The spec, and the last line of results of a training by it."""
+        spec = self.neon("new", *words).out
+        self.assertTrue(spec.startswith("# neon new "), spec)
+        self.write("new.yaml", spec)
+        self.neon("check", "new.yaml")
+        out = self.neon("-r", "1", "-e", str(epochs), "-z", "8", "new.yaml").out
+        return spec, out
+
+    def test_photos(self):
+        write_colours(self)
+        spec, out = self.trained("photos", "colours", epochs=6)
+        self.assertIn("colours: 100 images of 2 classes: blue, red", spec)
+        self.assertIn("size: 9 ", spec)  # the images are 12 x 9
+        self.assertNotIn("test: 0.2", spec)
+        # The classes differ by their colour alone.
+        self.assertLess(float(re.search(r"Top1Misclass (\S+) %", out)[1]), 30)
+
+    def test_photos_without_a_test_folder(self):
+        import numpy as np
+        draw = np.random.default_rng(1)
+        for kind in "cat", "d o'g":
+            for i in range(10):
+                self.write(f"my photos/{kind}/{i}.png", png(draw.integers(0, 255, (80, 70, 3), dtype=np.uint8)))
+        spec, out = self.trained("photos", "my photos", epochs=1)
+        self.assertIn('path: "my photos"\n', spec)
+        self.assertIn("test: 0.2 ", spec)
+        self.assertIn("size: 64 ", spec)
+        self.assertIn("test: Top1Misclass", out)
+
+    def test_a_table_of_classes(self):
+        draw = random.Random(2)
+        rows = [(f"{draw.gauss(k % 3, 0.1):.3f}", "red" if k % 2 else "blue", ["a", "b", "c"][k % 3]) for k in range(90)]
+        self.write("t.csv", "x,colour,kind\n" + "".join(",".join(row) + "\n" for row in rows))
+        spec, out = self.trained("table", "t.csv", epochs=20)
+        self.assertIn("t.csv: 90 rows; ", spec)
+        self.assertIn("classes: a, b, c", spec)
+        self.assertIn("target: kind ", spec)
+        self.assertLess(float(re.search(r"Top1Misclass (\S+) %", out)[1]), 40)  # by chance 67 %
+        spec, _ = self.trained("table", "t.csv", "colour")
+        self.assertIn("target: colour ", spec)
+        self.assertIn("classes: blue, red", spec)
+
+    def test_a_table_of_values(self):
+        draw = random.Random(3)
+        self.write("1.csv", "a,b,y\n" + "".join(f"{a:.3f},{b:.3f},{3 * a - b + 100.5:.3f}\n" for a, b in
+                                                ((draw.random(), draw.random()) for _ in range(200))))
+        spec, out = self.trained("table", "1.csv", epochs=30)
+        self.assertIn("the target is a value", spec)
+        self.assertIn("cost: MeanSquared", spec)
+        self.assertGreater(float(re.search(r"R2 (\S+)", out)[1]), 0.9)
+
+    def test_a_text(self):
+        self.write("book.txt", "the sea and the ship and the storm. " * 200)
+        spec, out = self.trained("text", "book.txt", epochs=4)
+        self.assertIn("book.txt: 7200 characters, 14 different ones", spec)
+        # log2 14 = 3.81 bits where nothing is foretold.
+        self.assertLess(float(re.search(r"BitsPerCharacter (\S+)", out)[1]), 3)
+
+    def test_what_is_refused(self):
+        self.refused(2, "new", "photos", says=["nothing to look at", "usage: neon new photos FOLDER"])
+        self.refused(2, "new", "photos", "a", "b", says="'b' is one operand too many after 'a'")
+        self.refused(2, "new", "fotos", "a", says="did you mean photos?")
+        self.refused(3, "new", "photos", "nowhere", says="nowhere: no such file or folder")
+        self.refused(3, "new", "table", "none.csv", says="none.csv")
+        self.refused(2, "new", "table", "/dev/stdin", says="is a pipe, which a spec cannot read again")
+        self.write("t.csv", "a,b\n1.5,2.5\n2.5,3.5\n")
+        self.refused(2, "new", "table", "t.csv", "c", says="'c'")
+        self.write("short.txt", "abc")
+        self.refused(3, "new", "text", "short.txt", says="too short")
+
+
+if __name__ == "__main__":
+    support.main()
