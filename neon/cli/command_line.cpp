@@ -116,6 +116,7 @@ class Reader {
     const std::string_view field = option.field;
     if (field == "config") config_option_ = take_last(app_.add_option(name(option), config_));
     else if (field == "set") options_["set"] = app_.add_option(name(option), line_.overrides)->allow_extra_args(false);
+    else if (field == "value") options_["value"] = app_.add_option(name(option), line_.values)->allow_extra_args(false);
     else if (field == "verbose") app_.add_flag(name(option), verbosity_);
     else app_.add_flag(name(option), flags_[option.field]);
   }
@@ -222,11 +223,13 @@ class Reader {
     const auto old = read_params<OldOptions>(of_old, problems);
     read_params<RunOptions>(line_.run_options, problems);
     problems.throw_if_any();
+    for (const Option& option : all_options())
+      if (option.field == std::string_view("value") && !line_.values.empty()) check_use(option);
     line_.ranks = old.max_devices;
-    const bool trains = line_.verb == "train" || line_.verb == "resume";
-    if (line_.ranks > 1 && !trains)
+    const bool takes_several = line_.verb == "train" || line_.verb == "resume" || line_.verb == "search";
+    if (line_.ranks > 1 && !takes_several)
       fail(ErrorKind::config, "-m ", line_.ranks, ": neon ", line_.verb,
-           " computes on one device; training takes several (neon SPEC, neon resume)");
+           " computes on one device; training and searches take several (neon SPEC, neon resume, neon search)");
   }
 
   // The last value that the file of options gave, or the command line.

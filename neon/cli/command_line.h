@@ -14,6 +14,9 @@ struct VerbOptions {
   double temperature = 1, top_p = 1;
   std::string prompt;
   std::string format, as;
+  int64_t trials = 20;
+  std::string method = "random", folder, metric;
+  bool prune = false, objective = false, curve = false;
   bool resolved = false, passes = false, pixels = false, skip_bad = false, overwrite = false, report = false,
        no_run_folder = false;
   std::optional<int64_t> size, count;
@@ -33,6 +36,13 @@ struct VerbOptions {
     p("size", &VerbOptions::size, "Side in pixels to bring images to. Default: the spec's; 0 keeps each size.",
       closed(0, 8192));
     p("count", &VerbOptions::count, "Images to show.", closed(1, 1024));
+    p("trials", &VerbOptions::trials, "Trials of a search in all.", closed(1, 1e6));
+    p("method", &VerbOptions::method, "How a search chooses values.", one_of({"grid", "random", "bayes", "halving"}));
+    p("folder", &VerbOptions::folder, "Folder of a search's trials.");
+    p("metric", &VerbOptions::metric, "Result that trials are compared by.");
+    p("prune", &VerbOptions::prune, "Ends trials below the median of the others.");
+    p("objective", &VerbOptions::objective, "Trains one trial and prints its result as JSON.");
+    p("curve", &VerbOptions::curve, "Prints a line after each evaluation, too.");
     p("as", &VerbOptions::as, "Form of the help: a man page, or a shell's completion.",
       one_of({"man", "bash", "zsh", "fish"}));
     p("pixels", &VerbOptions::pixels, "Stores pixels instead of the files.");
@@ -62,6 +72,7 @@ struct CommandLine {
   std::string verb = "train";          // "data pack": both words
   std::vector<std::string> operands;   // SPEC, FILE, NAME
   std::vector<std::string> overrides;  // --set
+  std::vector<std::string> values;     // --value
   std::string config;                  // file of options (-c)
   Setting run_options;                 // those of RunOptions that were given
   int verbose = 1;                     // and one more for each -v

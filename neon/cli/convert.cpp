@@ -24,7 +24,7 @@ std::string options_text(const Setting& options) {
 
 int run_convert(const CommandLine& line) {
   const std::string& path = only_operand(line);
-  const Spec spec = load_spec(path, line.overrides);
+  const Spec spec = load_spec(path, line.overrides, {.keep = true});
   if (spec.notation == "native")
     fail(ErrorKind::config, path, ": is in today's notation already; neon check --resolved prints every default");
   std::string out = text("# ", printable(path), " of neon ", spec.notation, ", in today's notation.\n");

@@ -18,7 +18,7 @@ struct Option {
   // Groups (Takes) of verbs that take it; 0: the verbs named, and where none is, every verb.
   unsigned groups;
   std::string_view sentence;
-  std::array<std::string_view, 5> verbs = {};
+  std::array<std::string_view, 7> verbs = {};
   bool is_flag() const { return value.empty(); }
 };
 

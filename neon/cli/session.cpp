@@ -38,7 +38,7 @@ OpenedSpec open_spec(const CommandLine& line, const std::string& path) {
   if (path.ends_with(".safetensors"))
     fail(ErrorKind::config, path, ": expected a spec, found a checkpoint's name; neon resume ", path,
          " goes on with it");
-  const Spec spec = load_spec(path, line.overrides);
+  const Spec spec = load_spec(path, line.overrides, {values_of(line)});
   if (spec.notation == "0.9" && line.verbose < 2)
     print_message(
         text("note: ", path, " is of neon 0.9; neon convert ", shell_word(path), " prints what it means here"));
@@ -49,7 +49,19 @@ OpenedSpec open_spec(const CommandLine& line, const std::string& path) {
   // A pipe lies in no folder of the user's.
   const size_t slash = is_read_once(path) ? path.npos : path.rfind('/');
   return {std::make_unique<Experiment>(spec.root), slash == path.npos ? "." : path.substr(0, slash),
-          spec.conversion.options};
+          spec.conversion.options, spec.unset};
+}
+
+std::map<std::string, std::string> values_of(const CommandLine& line) {
+  std::map<std::string, std::string> out;
+  for (const std::string& given : line.values) {
+    const size_t equals = given.find('=');
+    if (equals == given.npos || equals == 0 || equals + 1 == given.size())
+      fail(ErrorKind::config, "option --value: ", in_quotes(given), ": expected NAME=VALUE");
+    if (!out.emplace(given.substr(0, equals), given.substr(equals + 1)).second)
+      fail(ErrorKind::config, "option --value gives ", in_quotes(given.substr(0, equals)), " twice; leave one out");
+  }
+  return out;
 }
 
 RunOptions options_of(const CommandLine& line, const OpenedSpec& spec) {

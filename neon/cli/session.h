@@ -5,6 +5,7 @@
 
 #include "backends/device/device.h"
 #include "neon/cli/command_line.h"
+#include "neon/spec/search_range.h"
 #include "neon/train/run_state.h"
 
 namespace neon {
@@ -14,9 +15,12 @@ const std::string& only_operand(const CommandLine& line);
 
 struct OpenedSpec {
   std::unique_ptr<Experiment> experiment;
-  std::string folder;  // of the spec
-  Setting options;     // of a run, as a file of neon 0.9 names them
+  std::string folder;              // of the spec
+  Setting options;                 // of a run, as a file of neon 0.9 names them
+  std::vector<SearchRange> unset;  // ranges that count, and got their middle
 };
+// The values that --value gives to ranges.
+std::map<std::string, std::string> values_of(const CommandLine& line);
 OpenedSpec open_spec(const CommandLine& line, const std::string& path);
 // Options of the command line, and those that only the spec names.
 RunOptions options_of(const CommandLine& line, const OpenedSpec& spec);

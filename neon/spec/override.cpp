@@ -9,6 +9,7 @@
 #include "neon/spec/default_name.h"
 #include "neon/spec/document.h"
 #include "neon/spec/notation.h"
+#include "neon/spec/search_range.h"
 #include "neon/spec/source.h"
 
 namespace neon {
@@ -227,6 +228,7 @@ Setting value_of(std::string_view written, bool object_expected) {
   Setting out = read_yaml_text(written, "value");
   convert_objects(out, object_expected, problems);
   problems.throw_if_any();
+  if (has_range(out)) refuse("a range of a search stands in the spec itself; --set gives a value");
   place(out, from_option());
   return out;
 }

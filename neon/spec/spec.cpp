@@ -42,9 +42,25 @@ Setting oldest_root(const Source& source, const RawDocument& raw, Spec& out, Pro
   return root;
 }
 
+// A run does not search: ranges without a value got their middle, which is never silent.
+void take_ranges(FoundRanges found, const RangeUse& use, Spec& out) {
+  out.ranges = std::move(found.ranges);
+  out.unset = std::move(found.unset);
+  if (use.keep) return;
+  for (const SearchRange& range : out.unset) {
+    const bool choice = range.kind == SearchRange::Kind::choice;
+    const std::string of = choice ? text("the first of ", range.options.size(), " options")
+                                  : text("the middle of ", range.low, " to ", range.high);
+    out.conversion.warnings.push_back(
+        {range.where, text("range ", printable(range.name), ": a run does not search; it takes ",
+                           printable(range.middle()), ", ", of, "; neon search SPEC searches")});
+  }
+}
+
 }  // namespace
 
-Spec spec_from_text(std::string_view text_, const std::string& name, const std::vector<std::string>& overrides) {
+Spec spec_from_text(std::string_view text_, const std::string& name, const std::vector<std::string>& overrides,
+                    const RangeUse& use) {
   const YamlLimits limits;
   const Source source(text_, name, limits.bytes);
   Spec out;
@@ -52,6 +68,7 @@ Spec spec_from_text(std::string_view text_, const std::string& name, const std::
   RawDocument raw = parse_yaml(source, limits, problems);
   out.conversion.options = Setting::map({});
   collect_comments(source, raw, out.conversion);
+  take_ranges(settle_ranges(raw, source, use, problems), use, out);
   Setting root =
       is_old(raw) ? oldest_root(source, raw, out, problems) : native_root(source, std::move(raw), out, problems);
   for (const std::string& assignment : overrides) apply_override(root, assignment, problems);
@@ -64,8 +81,8 @@ Spec spec_from_text(std::string_view text_, const std::string& name, const std::
   return out;
 }
 
-Spec load_spec(const std::string& path, const std::vector<std::string>& overrides) {
-  return spec_from_text(read_text_file(path, YamlLimits().bytes), path, overrides);
+Spec load_spec(const std::string& path, const std::vector<std::string>& overrides, const RangeUse& use) {
+  return spec_from_text(read_text_file(path, YamlLimits().bytes), path, overrides, use);
 }
 
 }  // namespace neon

@@ -11,6 +11,7 @@
 
 #include "neon/core/setting.h"
 #include "neon/spec/conversion.h"
+#include "neon/spec/search_range.h"
 
 namespace neon {
 
@@ -21,13 +22,16 @@ struct Spec {
   std::string notation;
   // A line for each thing left out or overruled in an older file: anchor holders, doubled keys.
   std::vector<std::string> notes;
-  Conversion conversion;  // of a file of 0.9
+  Conversion conversion;  // of a file of 0.9; its warnings also name the ranges that got their middle
+  std::vector<SearchRange> ranges;
+  std::vector<SearchRange> unset;  // ranges that count, and got no value
 };
 
 // Overrides are those of override.h. They see the spec in its one form, but before `Repeat` is expanded: an
 // index counts the items of a list as the file has them, and so do the paths in messages.
 // Throws one config error with a line for each problem.
-Spec load_spec(const std::string& path, const std::vector<std::string>& overrides = {});
-Spec spec_from_text(std::string_view text, const std::string& name, const std::vector<std::string>& overrides = {});
+Spec load_spec(const std::string& path, const std::vector<std::string>& overrides = {}, const RangeUse& use = {});
+Spec spec_from_text(std::string_view text, const std::string& name, const std::vector<std::string>& overrides = {},
+                    const RangeUse& use = {});
 
 }  // namespace neon

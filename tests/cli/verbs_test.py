@@ -9,7 +9,7 @@ import unittest
 import support
 from support import Case
 
-VERBS = ["train", "resume", "check", "convert", "summary", "program", "bench", "eval", "predict", "data list", "data fetch", "data check",
+VERBS = ["train", "resume", "check", "convert", "search", "summary", "program", "bench", "eval", "predict", "data list", "data fetch", "data check",
          "data stats", "data pack", "data preview", "doctor", "help", "new photos", "new table", "new text", "schedule"]
 SHELLS = "bash", "zsh", "fish"
 
@@ -47,7 +47,7 @@ class Verbs(Case):
 
     def test_an_option_is_taken_where_help_shows_it(self):
         """What a verb's help lists is not refused as another verb's, and what it does not list is."""
-        values = {"N": "1", "FILE": "f", "FOLDER": ".", "BITS": "3", "KEY=VALUE": "a=1"}
+        values = {"N": "1", "FILE": "f", "FOLDER": ".", "BITS": "3", "KEY=VALUE": "a=1", "NAME=VALUE": "a=1"}
         flags = re.findall(r"(?m)^  (?:-\w, )?(--\w+)(?: (\S+))?  ", self.neon("--help").out)
         for verb in "check", "eval", "predict", "doctor", "data pack":
             listed = self.neon(*verb.split(), "--help").out

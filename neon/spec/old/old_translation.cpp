@@ -1,8 +1,6 @@
 #include "neon/spec/old/old_translation.h"
 
 #include <algorithm>
-#include <cmath>
-#include <sstream>
 
 #include "neon/core/error.h"
 #include "neon/core/params.h"
@@ -163,26 +161,8 @@ void OldTranslation::use_keys(const OldObject& object, OldResult& out) {
   }
 }
 
-// NAME FLOAT START END, or INT: a range that 0.9's hyperopt searched.
-Setting OldTranslation::middle_of_search(const OldNode& node) {
-  std::istringstream words(node.value());
-  std::string name, type, more;
-  double low = 0, high = 0;
-  const bool numbers = bool(words >> name >> type >> low >> high) && !(words >> more);
-  if (!numbers || (type != "FLOAT" && type != "INT") || low > high) {
-    problem(node.where(), text("expected !hyperopt NAME FLOAT START END, or INT, found !hyperopt ", node.value()));
-    return {};
-  }
-  const double middle = (low + high) / 2;
-  const Setting out = Setting::scalar(number(type == "INT" ? std::floor(middle) : middle), node.where());
-  warning(node.where(), text("!hyperopt ", name, ": a run does not search; it takes ", out.value, ", the middle of ",
-                             low, " to ", high));
-  return out;
-}
-
 Setting OldTranslation::plain(const OldNode& node) {
   check_depth(node);
-  if (node.tag() == "!hyperopt") return middle_of_search(node);
   if (!node.tag().empty()) {
     problem(node.where(), text("expected a plain value, found ", node.tag()));
     return {};

@@ -77,7 +77,6 @@ class OldTranslation {
 
  private:
   void check_held(const OldNode& node);
-  Setting middle_of_search(const OldNode& node);
   void check_depth(const OldNode& node);
   void name_layer(const OldObject& object, OldResult& out);
   void note_datatype(const OldObject& object);

@@ -1,0 +1,129 @@
+#include "neon/cli/objective.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "neon/cli/session.h"
+#include "neon/core/message.h"
+#include "neon/core/paths.h"
+#include "neon/search/trials.h"
+#include "neon/train/clock.h"
+#include "neon/train/terminal.h"
+#include "neon/train/trainer.h"
+
+namespace neon {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Settles which result is the objective, and prints it after each evaluation.
+class ObjectiveWatch : public Callback {
+ public:
+  ObjectiveWatch(std::string metric, bool prints) : metric_(std::move(metric)), prints_(prints) {}
+
+  const void* params_address() const override { return nullptr; }
+  bool needs_evaluation() const override { return prints_; }
+  std::string subject() const override { return "objective"; }
+
+  void plan(RunPlan& plan) override {
+    if (metric_.empty()) metric_ = plan.results.empty() ? "cost" : plan.results.front().name;
+    epochs_ = plan.epochs;
+    std::vector<std::string> names = {"cost"};
+    for (const Metric::Result& result : plan.results) {
+      names.push_back(result.name);
+      if (result.name == metric_) rises_ = result.better == Metric::Better::higher;
+    }
+    if (!std::ranges::count(names, metric_))
+      fail(ErrorKind::config, "option --metric: ", in_quotes(metric_), " is not evaluated",
+           did_you_mean(metric_, names), " (evaluated: ", list_text(names), ")");
+  }
+
+  void epoch_end(EpochEnd& end) override {
+    epoch_ = end.epoch;
+    if (end.results.empty() || !prints_) return;
+    Json line = {{"epoch", end.epoch}, {"of", epochs_}};
+    add_to(line, end.results);
+    print_record(line.dump());
+    flush_results();
+  }
+
+  void add_to(Json& line, const std::map<std::string, double>& results) const {
+    line["set"] = set_;
+    line["metric"] = metric_;
+    line["better"] = rises_ ? "higher" : "lower";
+    const auto found = results.find(metric_);
+    line["objective"] = found != results.end() && std::isfinite(found->second) ? Json(found->second) : Json();
+  }
+  int64_t epoch() const { return epoch_; }
+  void of_set(const std::string& name) { set_ = name; }
+
+ private:
+  std::string metric_, set_;
+  const bool prints_;
+  bool rises_ = false;
+  int64_t epoch_ = 0, epochs_ = 0;
+};
+
+void check_values(const CommandLine& line, const OpenedSpec& spec) {
+  if (spec.unset.empty()) return;
+  std::vector<std::string> names;
+  for (const SearchRange& range : spec.unset) names.push_back(range.name);
+  fail(ErrorKind::config, line.operands.front(), ": --objective trains one trial, and has no value for ",
+       list_text(names), "; give ", names.size() > 1 ? "each" : "it", " with --value NAME=VALUE");
+}
+
+// The trial; `watch` sees its evaluations.
+RunResult train_trial(const CommandLine& line, const OpenedSpec& spec, const std::shared_ptr<ObjectiveWatch>& watch) {
+  RunOptions options = options_of(line, spec);
+  options.save_path.clear(), options.output_file.clear(), options.log_file.clear();  // of a file of neon 0.9
+  options.progress_bar = false;
+  const bool asked = choose_backend(line, options, *spec.experiment);
+  const auto waking = wake_gpu(options, *spec.experiment);
+  options.spec_dir = spec.folder;
+  options.run_dir = current_dir();
+  if (!options.rng_seed) options.rng_seed = spec.experiment->params.rng_seed;
+  const Data data = load_data(*spec.experiment, options, options.spec_dir);
+  const EvaluatedSet set = set_during_training(data);
+  if (set.split.size() == 0)
+    fail(ErrorKind::data, data.source, " has neither validation nor test samples to compare trials by");
+  watch->of_set(set.name);
+  spec.experiment->params.callbacks.push_back(Made<Callback>(watch));
+  const auto trainer = spec.experiment->placing([&] {
+    return on_device_or_cpu(options, asked, [&] { return std::make_unique<Trainer>(*spec.experiment, data, options); });
+  });
+  return trainer->run();
+}
+
+}  // namespace
+
+int run_objective(const CommandLine& line) {
+  const OpenedSpec spec = open_spec(line, only_operand(line));
+  check_values(line, spec);
+  const double began = now_seconds();
+  const auto watch = std::make_shared<ObjectiveWatch>(line.of_verb.metric, line.of_verb.curve);
+  Json out;
+  const auto finish = [&] {
+    out["values"] = json_of(values_of(line));
+    out["seconds"] = std::round((now_seconds() - began) * 1000) / 1000;
+    print_record(out.dump(-1, ' ', false, Json::error_handler_t::replace));
+  };
+  try {
+    const RunResult result = train_trial(line, spec, watch);
+    out["status"] = result.signal ? "stopped" : "done";
+    watch->add_to(out, result.results);
+    out["epochs"] = result.position.epoch;
+    out["seed"] = result.position.seed;
+    finish();
+    return result.signal ? 128 + result.signal : 0;
+  } catch (const Error& error) {
+    out["status"] = error.kind() == ErrorKind::diverged ? "diverged" : "failed";
+    out["cause"] = error.what();
+    out["epochs"] = watch->epoch();
+    finish();
+    throw;
+  }
+}
+
+}  // namespace neon

@@ -1,0 +1,13 @@
+// One trial of a search for another program: values in, a line of JSON out.
+#pragma once
+#include "neon/cli/command_line.h"
+
+namespace neon {
+
+// Trains the spec with the values of --value, writes no file, and prints what came out:
+//   {"status": "done", "set": "validation", "metric": "Top1Misclass", "better": "lower", "objective": 0.04, ...}
+// With --curve each evaluation prints {"epoch": 3, "of": 10, "objective": ...} before. A run that fails prints its
+// status and its cause, and throws.
+int run_objective(const CommandLine& line);
+
+}  // namespace neon

@@ -1,0 +1,188 @@
+#!/usr/bin/python3
+"""neon search: trials as rows of a folder, the best spec, a search that is killed and goes on, lines for others."""
+import json
+import os
+import signal
+import time
+
+import support
+from support import Case
+
+SEARCH = """\
+dataset: Iris
+layers:
+  - Affine: {nout: {search: {int: [2, 12], name: units}}, init: Kaiming, activation: Tanh}
+  - Affine: {nout: 3, init: Kaiming, activation: Softmax}
+cost: CrossEntropyMulti
+optimizer:
+  GradientDescentMomentum: {learning_rate: {search: {log: [1e-3, 1]}}, momentum_coef: 0.5}
+batch_size: 16
+epochs: 3
+"""
+# Each trial takes long enough to be killed in.
+LONG = """\
+dataset: {UniformRandom: {ntrain: 600, ntest: 40, nin: 10, nout: 3}}
+layers: [Affine: {nout: {search: {int: [4, 40], name: units}}, init: Kaiming, activation: Tanh}, Affine: {nout: 3, init: Kaiming, activation: Softmax}]
+cost: CrossEntropyMulti
+optimizer: Adam
+batch_size: 2
+epochs: 30
+"""
+RATE = "optimizer.learning_rate"
+
+
+class Search(Case):
+    def rows(self, folder):
+        return [json.loads(line) for line in self.read(f"{folder}/trials.jsonl").decode().splitlines()]
+
+    def search(self, spec, *arguments, **options):
+        return self.neon("search", spec, "-b", "cpu", "-r", "3", *arguments, **options)
+
+    def test_trials_are_rows_and_the_best_is_a_spec(self):
+        spec = self.spec(SEARCH)
+        said = self.search(spec, "--trials", "6")
+        self.assertIn("note: without a validation set, trials are compared by the test set", said.err)
+        rows = self.rows("s-search")
+        self.assertEqual([row["trial"] for row in rows], [1, 2, 3, 4, 5, 6])
+        for row in rows:
+            self.assertEqual((row["status"], row["epochs"], row["seed"]), ("done", 3, 3))
+            self.assertEqual(list(row["values"]), [RATE, "units"])
+            self.assertTrue(2 <= row["values"]["units"] <= 12 and 1e-3 <= row["values"][RATE] <= 1)
+            self.assertGreater(row["seconds"], 0)
+        self.assertGreater(len({row["values"][RATE] for row in rows}), 5)
+        best = min(rows, key=lambda row: row["objective"])
+        self.assertIn(f"best: trial {best['trial']}, done, Top1Misclass {best['objective']:.6g};", said.out)
+        # The best spec, trained by itself with the same seed, gives the same result.
+        alone = self.neon("s-search/best.yaml", "-b", "cpu", "-r", "3").out
+        self.assertIn(f"Top1Misclass {100 * best['objective']:.2f} %", alone)
+        values = [word for name, value in best["values"].items() for word in ("--value", f"{name}={value}")]
+        again = self.neon(spec, "-b", "cpu", "-r", "3", *values)
+        self.assertIn(f"Top1Misclass {100 * best['objective']:.2f} %", again.out)
+        self.assertNotIn("warning: s.yaml", again.err)
+
+    def test_every_method_and_several_at_once(self):
+        spec = self.spec(SEARCH)
+        for method in "grid", "random", "bayes", "halving":
+            said = self.search(spec, "--trials", "9", "--method", method, "--folder", method, "-m", "2", code=None)
+            if method == "bayes" and "this build has none" in said.err:
+                continue
+            self.assertEqual(said.code, 0, said)
+            rows = self.rows(method)
+            self.assertEqual(len(rows), 9)
+            if method == "grid":  # three rates and three numbers of units, from end to end
+                self.assertEqual(sorted({row["values"]["units"] for row in rows}), [2, 7, 12])
+                self.assertEqual({round(row["values"][RATE], 6) for row in rows}, {0.001, 0.031623, 1})
+            for row in rows:
+                if row["status"] == "pruned":
+                    self.assertEqual((row["epochs"], row["objective"]), tuple(row["curve"][-1]))
+        self.assertTrue(any(row["status"] == "pruned" and row["epochs"] < 3 for row in self.rows("halving")))
+
+    def test_a_killed_search_goes_on_without_a_lost_trial(self):
+        spec = self.spec(LONG)
+        command = ["search", spec, "-b", "cpu", "-r", "5", "--trials", "4"]
+        running = self.start(*command)
+        deadline = time.time() + 60
+        while time.time() < deadline:
+            if os.path.exists(self.path("s-search/trials.jsonl")):
+                before = self.rows("s-search")
+                if [row["status"] for row in before] == ["done", "running"]:
+                    break
+            time.sleep(0.01)
+        else:
+            self.fail("the second trial did not begin")
+        children = self.read(f"/proc/{running.pid}/task/{running.pid}/children").decode().split()
+        running.send_signal(signal.SIGKILL)
+        running.communicate()
+        deadline = time.time() + 10
+        while time.time() < deadline and any(os.path.exists(f"/proc/{child}/exe") for child in children):
+            time.sleep(0.01)
+        self.assertFalse([child for child in children if os.path.exists(f"/proc/{child}/exe")], "a trial outlives it")
+        said = self.neon(*command)
+        self.assertIn("s-search: going on after 1 trial; 1 cut off, now from their start", said.err)
+        after = self.rows("s-search")
+        self.assertEqual(after[0], before[0])
+        self.assertEqual(after[1]["values"], before[1]["values"])
+        self.assertEqual([row["status"] for row in after], ["done"] * 4)
+        # An undisturbed search has the same trials.
+        self.neon(*command, "--folder", "whole")
+        for row, whole in zip(after, self.rows("whole")):
+            self.assertEqual((row["values"], row["objective"]), (whole["values"], whole["objective"]))
+        # More trials may follow, with the same settings only.
+        self.assertIn("going on after 4 trials", self.neon(*command[:-1], "5").err)
+        self.refused(2, *command, "-e", "1", says="s-search has trials with another options")
+        self.refused(2, *command, "--method", "grid", says='has trials with another method, "random"')
+
+    def test_ctrl_c_stops_and_keeps(self):
+        spec = self.spec(LONG)
+        running = self.start("search", spec, "-b", "cpu", "-r", "5", "--trials", "4")
+        while not os.path.exists(self.path("s-search/trials.jsonl")):
+            time.sleep(0.01)
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=30)
+        self.assertEqual(running.returncode, 130, err)
+        self.assertIn("the same command goes on", out if isinstance(out, str) else out.decode())
+
+    def test_failed_and_diverged_trials_are_rows_with_their_cause(self):
+        spec = self.spec(SEARCH.replace("activation: Tanh", "activation: {search: {choice: [Tanh, Tahn]}}")
+                         .replace("{log: [1e-3, 1]}", "{choice: [0.1, 1e30]}").replace("int: [2, 12]", "int: [4, 4]"))
+        said = self.search(spec, "--trials", "4", "--method", "grid")
+        by_values = {(row["values"]["layers[0].activation"], row["values"][RATE]): row for row in self.rows("s-search")}
+        self.assertEqual(by_values["Tanh", 0.1]["status"], "done")
+        self.assertEqual(by_values["Tanh", "1e30"]["status"], "diverged")
+        self.assertIn("diverged", by_values["Tanh", "1e30"]["cause"])
+        for rate in 0.1, "1e30":
+            self.assertEqual(by_values["Tahn", rate]["status"], "failed")
+            self.assertIn("did you mean Tanh?", by_values["Tahn", rate]["cause"])
+        self.assertIn("4 trials: 1 done, 2 failed, 1 diverged", said.out)
+
+    def test_objective_prints_one_line_of_json(self):
+        spec = self.spec(SEARCH)
+        values = ["--value", "units=5", "--value", RATE + "=0.1"]
+        lines = self.search(spec, "--objective", "--curve", *values).out.splitlines()
+        curve, last = [json.loads(line) for line in lines[:-1]], json.loads(lines[-1])
+        self.assertEqual([(point["epoch"], point["of"]) for point in curve], [(1, 3), (2, 3), (3, 3)])
+        self.assertEqual(last["objective"], curve[-1]["objective"])
+        self.assertEqual((last["status"], last["metric"], last["better"], last["epochs"], last["seed"]),
+                         ("done", "Top1Misclass", "lower", 3, 3))
+        self.assertEqual(last["values"], {"units": 5, RATE: 0.1})
+        one = self.search(spec, "--objective", *values, "--metric", "cost").out
+        self.assertEqual(json.loads(one)["metric"], "cost")
+        trained = self.neon(spec, "-b", "cpu", "-r", "3", *values).out
+        self.assertIn(f"test cost {json.loads(one)['objective']:.4f}", trained)
+        high = self.spec(SEARCH.replace("[1e-3, 1]", "[1, 1e30]"), "high.yaml")
+        diverged = self.search(high, "--objective", "--value", "units=5", "--value", RATE + "=1e30", code=5)
+        self.assertEqual(json.loads(diverged.out)["status"], "diverged")
+        self.refused(2, "search", spec, "--objective", "--value", "units=5", says=f"has no value for {RATE}; give it")
+        self.refused(2, "search", spec, "--objective", "--value", "unit=5", says="did you mean units?")
+        self.refused(2, "search", spec, "--objective", *values, "--metric", "Top1", "-b", "cpu",
+                     says="'Top1' is not evaluated; did you mean Top1Misclass?")
+
+    def test_set_takes_a_range_out_of_the_search(self):
+        spec = self.spec(SEARCH)
+        said = self.search(spec, "--trials", "2", "--set", RATE + "=0.1")
+        self.assertIn(f"range {RATE} changes nothing and is not searched", said.err)
+        self.assertEqual([list(row["values"]) for row in self.rows("s-search")], [["units"], ["units"]])
+
+    def test_ranges_of_older_files(self):
+        old = os.path.abspath(os.path.join(os.path.dirname(__file__), "../old/mlp-iris-hyperopt-small.yaml"))
+        self.write("old.yaml", self.read(old))
+        self.neon("search", "old.yaml", "-b", "cpu", "-r", "1", "--trials", "2")
+        for row in self.rows("old-search"):
+            self.assertTrue(100 <= row["values"]["epochs"] <= 1000 and 0.01 <= row["values"]["lr"] <= 0.1)
+            self.assertEqual(row["epochs"], row["values"]["epochs"])
+        converted = self.neon("convert", "old.yaml").out
+        self.assertRegex(converted, r"search:\n\s+int: \[100, 1000\]\n\s+name: epochs")
+        self.assertIn("range lr: a run does not search; it takes 0.055", self.neon("check", "old.yaml").err)
+
+    def test_what_cannot_be_searched(self):
+        self.refused(2, "search", self.spec(), says="has no range to search")
+        wrong = self.spec(SEARCH.replace("[1e-3, 1]", "[0, 1]"), "w.yaml")
+        self.refused(2, "search", wrong, says="w.yaml:7:59: optimizer.learning_rate: a log range begins above 0, found 0")
+        spec = self.spec(SEARCH, "t.yaml")
+        self.refused(2, "search", spec, "--curve", says="--curve does nothing without --objective")
+        self.refused(2, "search", spec, "--method", "tpe", says="method")
+        self.refused(2, "eval", "m.safetensors", "--value", "units=5", says="does nothing with neon eval")
+        self.refused(2, "search", spec, "--method", "grid", "--trials", "0", says="trials")
+
+
+support.main()
