@@ -53,26 +53,29 @@ Expr batch_norm(LayerContext& context, Expr x, const BatchNormParams& params, co
     wide = Shape{1}.concat(wide);
   }
   Graph& graph = context.graph;
+  bool trained = false;
   auto parameter = [&](const char* part, double fill) {
-    return cast(context.stored_parameter({.name = name + "/" + part,
-                                          .layer = name,
-                                          .layer_class = "BatchNorm",
-                                          .shape = stored,
-                                          .fill = fill,
-                                          .fan = {1, 1}}),
-                context.arithmetic_dtype);
+    const Expr own = context.stored_parameter({.name = name + "/" + part,
+                                               .layer = name,
+                                               .layer_class = "BatchNorm",
+                                               .shape = stored,
+                                               .fill = fill,
+                                               .fan = {1, 1}});
+    trained = trained || is_trained(context, own);
+    return cast(own, context.arithmetic_dtype);
   };
   Expr gamma = reshape(parameter("gamma", 1), wide), beta = reshape(parameter("beta", 0), wide);
   Expr running_mean = context.state(name + "/gmean", stored, 0),
        running_variance = context.state(name + "/gvar", stored, 1);
   const bool one_value = shape.elements() == shape.back() && !(shares_statistics(context) && context.share.whole > 1);
-  if (context.training && one_value)
+  const bool of_batch = context.training && trained;  // a frozen one is the one that was trained
+  if (of_batch && one_value)
     fail(ErrorKind::config, "batch norm of ", shape, " while training: each of the ", shape.back(),
          " features has one value in the batch, so its variance is 0 and nothing would be learnt; give a larger "
          "batch_size (-z)",
          context.share.ranks > 1 ? " or parallel: {batch_norm: all}" : "");
   Expr wide_x = cast(x, context.arithmetic_dtype);
-  if (!context.training) {
+  if (!of_batch) {
     Expr scale = gamma * apply("rsqrt", reshape(running_variance, wide) + params.eps);
     const Expr y = cast((wide_x - reshape(running_mean, wide)) * scale + beta, x.dtype());
     context.keep_axes(x, y);

@@ -35,13 +35,19 @@ Expr LayerContext::stored_parameter(Parameter p) {
   if (p.initializer && p.initializer->freezes()) p.trained = false;
   if (const auto given = part_names_.find(p.layer); given != part_names_.end()) p.layer = given->second;
   p.owner = layer;
+  if (freeze.holds(p)) p.trained = false;
   Expr stored(graph, graph.variable(p.name, master_dtype, p.shape));
   parameters.push_back(std::move(p));
   return stored;
 }
 
+bool is_trained(const LayerContext& context, Expr stored) {
+  const std::string& name = context.graph.producer(stored).attributes.string("name");
+  return std::ranges::find(context.parameters, name, &Parameter::name)->trained;
+}
+
 Expr LayerContext::state(const std::string& name, const Shape& shape, double fill) {
-  if (!again) states.push_back({name, shape, fill});
+  if (!again) states.push_back({name, shape, fill, layer});
   const Expr stored(graph, graph.variable(name, arithmetic_dtype, shape));
   for (const Assignment& a : state_updates)
     if (again && a.variable == stored.value()) return {graph, a.value};

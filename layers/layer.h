@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/graph/expression.h"
+#include "layers/freeze.h"
 #include "layers/initializer.h"
 #include "neon/core/axes.h"
 #include "neon/core/batch_share.h"
@@ -26,7 +27,7 @@ struct Parameter {
   Fan fan = {};              // for initializers that scale by it, of one block
   int64_t blocks = 1;        // of its rows, each filled by itself: of a cell's gates
   std::string vectors = {};  // a file of word vectors, from which rows begin in place of the initializer's
-  bool trained = true;       // false, too, where the initializer freezes what it fills
+  bool trained = true;       // false, too, where the initializer freezes what it fills, or the spec its name
   Shape block() const { return blocks == 1 ? shape : shape.with(0, shape[0] / blocks); }
 };
 
@@ -35,6 +36,7 @@ struct LayerState {
   std::string name;
   Shape shape;
   double fill = 0;
+  std::string owner = {};  // the layer of the spec, which asked for it
 };
 
 // The parameters that layers take from earlier layers.
@@ -110,6 +112,7 @@ class LayerContext {
   const DType arithmetic_dtype;  // f32, or f64 for f64: of sums and of states
   const DType master_dtype;      // of stored parameters: `dtype` itself without masters
   const uint64_t seed;
+  Freeze freeze;                       // the parameters that the step does not train
   BatchShare share;                    // of the batch, where others compute the rest; count 0: all of it
   bool shared_statistics = false;      // statistics are those of the whole batch, otherwise of this share
   bool caffe = false;                  // --caffe: dropout scales while training
@@ -193,6 +196,9 @@ class LayerContext {
   std::map<Value, Axes> axes_;  // of values that are no images and volumes with their channels last
   std::map<std::string, std::string> part_names_;
 };
+
+// Whether the step trains this stored parameter.
+bool is_trained(const LayerContext& context, Expr stored);
 
 // The end of the name of a variable that carries a state from batch to batch.
 constexpr const char* kCarried = "/carried";

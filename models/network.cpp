@@ -1,6 +1,9 @@
 #include "models/network.h"
 
 #include <algorithm>
+#include <ranges>
+
+#include "models/seq2seq.h"
 
 namespace neon {
 
@@ -26,7 +29,25 @@ void for_each_layer(const Chain& chain, auto&& see) {
   }
 }
 
+void add_last(const Chain& chain, const std::set<std::string>& owners, std::vector<std::string>& out) {
+  const size_t before = out.size();
+  for (const Link& link : chain.links | std::views::reverse) {
+    Container* const container = link.layer->container();
+    if (!container && owners.contains(link.name)) out.push_back(link.name);
+    if (container && container->seq2seq()) add_last(container->seq2seq()->decoder(), owners, out);
+    else if (container)
+      for (const Chain& branch : container->branches()) add_last(branch, owners, out);
+    if (out.size() > before) return;
+  }
+}
+
 }  // namespace
+
+std::vector<std::string> Network::last_of(const std::set<std::string>& owners) const {
+  std::vector<std::string> out;
+  add_last(chain_, owners, out);
+  return out;
+}
 
 std::vector<std::string> Network::names_in_branch(size_t branch) const {
   std::vector<std::string> out;

@@ -1,5 +1,6 @@
 // A network: the layers of a spec, in order and in branches, and what a graph of them needs from outside.
 #pragma once
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,9 +12,9 @@ namespace neon {
 // One row of the layer table. The rows of a container's branches follow its own.
 struct LayerRow {
   std::string name, kind;
-  Shape output;  // of one sample
-  int64_t parameters = 0;
-  double flops = 0;  // of one sample, forward; those of a container do not include its branches'
+  Shape output;                        // of one sample
+  int64_t parameters = 0, frozen = 0;  // of the parameters these are not trained
+  double flops = 0;                    // of one sample, forward; those of a container do not include its branches'
   Location where;
   int depth = 0;      // containers that it stands in
   size_t branch = 0;  // the number of the branch that begins with it, from 1; 0: none does
@@ -41,6 +42,9 @@ class Network {
   // The names of the layers in that branch.
   std::vector<std::string> names_in_branch(size_t branch) const;
 
+  // The layers among `owners`, which have parameters, that come last: of the net, or, where it ends in branches, of
+  // each branch.
+  std::vector<std::string> last_of(const std::set<std::string>& owners) const;
   // Those in containers are counted, containers are not.
   int64_t layer_count() const;
   // Whether there are convolutions among them.

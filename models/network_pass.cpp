@@ -181,7 +181,7 @@ class Pass {
   // The row of a container stands before those of its branches, and is filled in after them.
   size_t begin_row(const Link& link, int depth, size_t branch) {
     if (!rows_) return 0;
-    rows_->push_back({link.name, link.kind, {}, 0, 0, link.where, depth, branch});
+    rows_->push_back({link.name, link.kind, {}, 0, 0, 0, link.where, depth, branch});
     return rows_->size() - 1;
   }
 
@@ -189,8 +189,11 @@ class Pass {
     LayerRow& row = (*rows_)[index];
     row.output = context_.sample_shape(after);
     row.flops = flops_of(context_.graph, first_node_, context_.graph.node_count()) / double(after.shape()[0]);
-    for (size_t i = first_parameter; i < context_.parameters.size(); ++i)
-      row.parameters += context_.parameters[i].shape.elements();
+    for (size_t i = first_parameter; i < context_.parameters.size(); ++i) {
+      const Parameter& p = context_.parameters[i];
+      row.parameters += p.shape.elements();
+      if (!p.trained) row.frozen += p.shape.elements();
+    }
   }
 
   LayerContext& context_;

@@ -63,6 +63,7 @@ void describe_outputs(StepGraph& step, const LayerContext& context, const DataLa
 Rule::Step rule_pass(StepGraph& step, LayerContext& context, const Network& network, const Rule& rule,
                      const DataLayout& data, const StepOptions& options) {
   context.caffe = options.caffe;
+  context.freeze = options.freeze;
   say_order(context, data, options, false);
   const Batch batch = batch_of(step.graph, data, data.rows(), options, true);
   const Rule::Step out = rule.step({context, network, batch.x, options.batch,
@@ -79,23 +80,11 @@ Rule::Step rule_pass(StepGraph& step, LayerContext& context, const Network& netw
   return out;
 }
 
-// Marks the parameters of layers that are not to be trained.
-void freeze(StepGraph& step, const std::vector<std::string>& frozen) {
-  std::vector<std::string> known;
-  for (const Parameter& p : step.parameters)
-    if (!std::ranges::count(known, p.owner)) known.push_back(p.owner);
-  for (const std::string& name : frozen)
-    if (!std::ranges::count(known, name))
-      fail_about("phases", "freeze: no layer with parameters is named ", in_quotes(name), did_you_mean(name, known),
-                 " (known: ", list_text(known), ")");
-  for (Parameter& p : step.parameters)
-    if (std::ranges::count(frozen, p.owner)) p.trained = false;
-}
-
 // The forward pass of a training batch and its mean cost; of several ranks this one's part of the mean.
 Expr training_pass(StepGraph& step, LayerContext& context, const Network& network, const Cost& cost,
                    const DataLayout& data, const StepOptions& options) {
   context.caffe = options.caffe;
+  context.freeze = options.freeze;
   context.share = options.share;
   context.shared_statistics = options.shared_statistics;
   say_order(context, data, options, true);
@@ -113,6 +102,19 @@ Expr training_pass(StepGraph& step, LayerContext& context, const Network& networ
   return average;
 }
 
+// The gradient of each parameter; invalid where the parameter is not trained, or changes nothing.
+std::vector<Value> gradients_of_parameters(StepGraph& step, const LayerContext& context, Expr objective) {
+  const std::vector<Value> stored = stored_parameters(step, context);
+  std::vector<Value> wanted;
+  for (size_t i = 0; i < stored.size(); ++i)
+    if (step.parameters[i].trained) wanted.push_back(stored[i]);
+  const std::vector<Value> derived = gradients(step.graph, objective, wanted);
+  std::vector<Value> out;
+  for (size_t i = 0, next = 0; i < stored.size(); ++i)
+    out.push_back(step.parameters[i].trained ? derived[next++] : Value());
+  return out;
+}
+
 }  // namespace
 
 StepGraph training_graph(const Network& network, const GradientSource& source, const Optimizer& optimizer,
@@ -127,17 +129,15 @@ StepGraph training_graph(const Network& network, const GradientSource& source, c
   } else {
     average = objective = training_pass(step, context, network, *source.cost, data, options);
   }
-  freeze(step, options.frozen);
-  const std::vector<Value> wanted = stored_parameters(step, context);
+  options.freeze.check(step.parameters);
   {
     Scope scope(graph, "cost");
     if (source.cost && source.cost->gradient_scale() != 1) objective = objective * source.cost->gradient_scale();
     if (size_of(options.dtype) == 2) objective = objective * Expr(graph, graph.scalar("loss_scale"));
   }
-  const auto derived = gradients(graph, objective, wanted);
-  for (size_t i = 0; i < derived.size(); ++i)
-    if (!derived[i]) step.parameters[i].trained = false;
-  std::vector<Value> usable = derived;
+  std::vector<Value> usable = gradients_of_parameters(step, context, objective);
+  for (size_t i = 0; i < usable.size(); ++i)
+    if (!usable[i]) step.parameters[i].trained = false;
   for (size_t i = 0; i < usable.size(); ++i)
     if (!usable[i]) usable[i] = broadcast_to(graph, graph.constant(0, context.master_dtype), step.parameters[i].shape);
   Value cost_of_all = average;
@@ -155,8 +155,7 @@ StepGraph gradient_graph(const Network& network, const Cost& cost, const DataLay
   const Expr average = training_pass(step, context, network, cost, data, options);
   graph.output("cost", average);
   if (!backward) return step;
-  const std::vector<Value> wanted = stored_parameters(step, context);
-  const auto derived = gradients(graph, average, wanted);
+  const auto derived = gradients_of_parameters(step, context, average);
   for (size_t i = 0; i < derived.size(); ++i)
     if (derived[i]) graph.output("grad/" + step.parameters[i].name, derived[i]);
   return step;

@@ -57,7 +57,7 @@ struct StepOptions {
   BatchShare share = {};            // of the batch, of which `batch` samples are this rank's; count 0: all of it
   bool shared_statistics = false;   // batch norm is over the whole batch, otherwise over each rank's share
   int64_t blank = -1;               // Cost::blank()
-  std::vector<std::string> frozen;  // names of layers whose parameters are not trained
+  Freeze freeze = {};               // parameters that are not trained
   int player = 0;                   // of a rule; see Rule::players()
   std::string carried_prefix = {};  // of variables that carry states; that of an evaluation is evaluation_prefix()
   // Changes of images before the net sees them. With any of these, their channels are last from there on.

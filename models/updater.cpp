@@ -59,6 +59,7 @@ class Updater {
     add_histograms(step_, options_.histograms, stored_parameters(step_, context), {gradients.begin(), gradients.end()});
     if (options_.accumulate > 1) accumulate(gradients, finite);
     group(gradients);
+    order_layers();
     for (size_t i = 0; i < gradients.size(); ++i)
       if (step_.parameters[i].trained) update(i, gradients[i]);
     for (const Assignment& a : context.state_updates) update_state(a, finite);
@@ -121,6 +122,15 @@ class Updater {
     }
   }
 
+  // How many trained layers stand behind each parameter's.
+  void order_layers() {
+    std::vector<std::string> layers;
+    for (const Parameter& p : step_.parameters)
+      if (p.trained && !std::ranges::count(layers, p.owner)) layers.push_back(p.owner);
+    for (const Parameter& p : step_.parameters)
+      layers_behind_.push_back(layers.end() - std::ranges::find(layers, p.owner) - 1);
+  }
+
   void update(size_t i, Expr gradient) {
     Graph& graph = step_.graph;
     const Parameter& p = step_.parameters[i];
@@ -131,6 +141,7 @@ class Updater {
     Expr stored(graph, graph.variable(p.name, master_dtype_, p.shape));
     Expr weight = cast(stored, gradient.dtype());
     Expr rate = recorded(text("rate/", serves_[i]));
+    if (const double decay = rule.common.layer_decay; decay < 1) rate = rate * std::pow(decay, layers_behind_[i]);
     if (const Expr clip = clip_[serves_[i]]; clip.value()) {
       if (rule.clips_step()) rate = rate * clip;
       else gradient = gradient * clip;
@@ -172,6 +183,7 @@ class Updater {
   const DType master_dtype_;
   Value guard_;  // 1 where this step updates
   std::vector<size_t> serves_;
+  std::vector<int64_t> layers_behind_;
   std::vector<Expr> clip_;  // a factor (1) for each optimizer; invalid: none
 };
 

@@ -60,6 +60,7 @@ class Optimizer {
     double gradient_clip_norm = 0;
     double gradient_clip_value = 0;
     double param_clip_value = 0;
+    double layer_decay = 1;
     Made<Schedule> schedule;
     RunRounding stochastic_round;
     static void describe(auto&& p) {
@@ -73,6 +74,10 @@ class Optimizer {
         at_least(0));
       p("param_clip_value", &Common::param_clip_value, "Largest element of a weight after the update; 0: any.",
         at_least(0));
+      p("layer_decay", &Common::layer_decay,
+        "Learning rate of a layer as a share of the next layer's, counted among the layers that are trained, in the "
+        "order of the spec: the last has the whole rate. 1: all have it.",
+        open_closed(0, 1));
       p("schedule", &Common::schedule, "How the learning rate changes during the run.");
       p("stochastic_round", &Common::stochastic_round, "Accepted for neon 1.x's specs; -u rounds the whole run.");
     }

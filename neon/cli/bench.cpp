@@ -61,7 +61,8 @@ class Pass {
     feed_ = make_feed(data.train, feeding);
     DataLayout layout = layout_of(data);
     layout.held = feed_->rows();
-    const StepGraph graph = gradient_graph(experiment.network(), *experiment.params.cost, layout, options, backward);
+    const StepGraph graph = gradient_graph(experiment.network(), *experiment.params.cost, layout,
+                                           experiment.last_phase().options(options), backward);
     DeviceOptions of_program = with_sequences(device);
     of_program.name = backward ? "the forward and backward passes" : "the forward pass";
     program_ = compile_program(graph.graph, variables, of_program);
@@ -157,7 +158,7 @@ int run_bench(const CommandLine& line) {
   const double last_cost = forward.cost_of_first_batch();
   untrained.restore();
   const double first_cost = forward.cost_of_first_batch();
-  const std::string where = device.gpu ? trainer.device_name() : text(trainer.threads(), " threads");
+  const std::string where = trainer.device_text();
   print_result(text("median of ", iterations, " steps, batch ", step.batch, ", ", name_of(step.dtype), ", ", where));
   print_result(formatted("forward           %9.4f ms", forward_ms));
   print_result(formatted("forward+backward  %9.4f ms", both_ms));

@@ -9,6 +9,7 @@
 #include "neon/train/batch_feed.h"
 #include "neon/train/checkpoint.h"
 #include "neon/train/gpu_room.h"
+#include "neon/train/taken_weights.h"
 #include "neon/train/terminal.h"
 
 namespace neon {
@@ -43,15 +44,18 @@ void check_plan(const Inspected& in) {
 }
 
 // Refuses the files that a training would refuse to read or to write.
-void check_files(const CommandLine& line, const Inspected& in, const Graph& graph) {
+void check_files(const CommandLine& line, const Inspected& in) {
   const RunOptions& options = in.options;
   if (!options.model_file.empty()) {
     std::vector<std::string> warnings;
     const TensorFile file = load_checkpoint(options.model_file, warnings);
     print_warnings(warnings);
     Variables variables;
-    declare_variables(graph, variables);
-    restore_variables(file, options.model_file, variables, true);
+    declare_variables(in.graph().graph, variables);
+    const TakingNet net{in.spec.experiment->network(), in.graph(), in.check.class_names, options.caffe};
+    const TakenWeights taken = take_weights(file, options.model_file, net, variables);
+    print_message(text(options.model_file, ": ", taken.line()));
+    print_warnings(taken.notes);
   }
   if (!options.save_path.empty()) {
     check_names(options);
@@ -199,17 +203,19 @@ int run_check(const CommandLine& line) {
   }
   const Lowered lowered = lower(in.graph().graph);
   for (const std::string& advice : in.spec.experiment->advice(in.graph(), in.layout)) print_message(advice);
-  check_files(line, in, lowered.graph);
+  check_files(line, in);
   const double variables = variable_bytes(in.graph().graph), arena = double(lowered.arena_bytes);
   const double data = data_bytes(in.check, in.layout, in.step.batch), needed = variables + arena + data;
-  int64_t parameters = 0;
+  int64_t parameters = 0, frozen = 0;
   bool biases = false;
   for (const Parameter& p : in.graph().parameters) {
     parameters += p.shape.elements();
+    if (!p.trained) frozen += p.shape.elements();
     biases = biases || p.shape.rank() == 1;  // weights have more axes
   }
   print_result(text("spec    ", line.operands.front(), ": ", in.spec.experiment->network().layer_count(), " layers, ",
-                    parameters, " parameters, ", name_of(in.step.dtype), ", batch ", in.step.batch, ", ",
+                    parameters, " parameters, ", frozen ? text(frozen, " of them frozen, ") : "",
+                    name_of(in.step.dtype), ", batch ", in.step.batch, ", ",
                     in.options.epochs.value_or(in.spec.experiment->params.epochs), " epochs"));
   print_phases(in);
   if (!biases) print_result("note    no layer has a bias; add `bias: {Constant: 0}` to the layers that need one");
@@ -233,12 +239,18 @@ std::string indented(const LayerRow& row) {
   return out + row.name;
 }
 
+const char* frozen_text(const LayerRow& row) {
+  if (row.frozen == 0) return "";
+  return row.frozen == row.parameters ? "  frozen" : "  frozen in part";
+}
+
 // The layers of a phase, and the work of its step.
 void print_layers(const Inspected& in, const TrainedPhase& phase, const StepGraph& graph) {
   std::vector<LayerRow> rows;
   Graph scratch;
   LayerContext context(scratch, true, in.step.dtype, 0);
   context.caffe = in.step.caffe;
+  context.freeze = phase.options(in.step).freeze;
   DataLayout seen = phase.layout(in.layout);
   seen.sample = input_sample(in.layout, in.step);
   seen.channels_last = context.data_channels_last = in.layout.channels_last || !in.step.augment.empty();
@@ -257,18 +269,19 @@ void print_layers(const Inspected& in, const TrainedPhase& phase, const StepGrap
   }
   print_result(formatted("%-*s %-*s %-16s %12s %12s %10s %5s", names, "layer", kinds, "kind", "output", "parameters",
                          "flops", "bytes", "line"));
-  int64_t parameters = 0;
+  int64_t parameters = 0, frozen = 0;
   double flops = 0;
   for (const LayerRow& row : rows) {
     const double bytes = double(row.output.elements() * in.step.batch) * double(size_of(in.step.dtype));
-    print_result(formatted("%-*s %-*s %-16s %12lld %12.4g %10s %5d", names, indented(row).c_str(), kinds,
+    print_result(formatted("%-*s %-*s %-16s %12lld %12.4g %10s %5d%s", names, indented(row).c_str(), kinds,
                            row.kind.c_str(), row.output.to_string().c_str(), (long long)row.parameters, row.flops,
-                           bytes_text(bytes).c_str(), row.where.line));
-    parameters += row.parameters;
+                           bytes_text(bytes).c_str(), row.where.line, frozen_text(row)));
+    parameters += row.parameters, frozen += row.frozen;
     flops += row.flops;
   }
-  print_result(text(parameters, " parameters, ", formatted("%.4g", flops), " flops a sample forward; input ",
-                    seen.sample, ", batch ", in.step.batch, ", ", name_of(in.step.dtype), "; a step's arena ",
+  print_result(text(parameters, " parameters, ", frozen ? text(frozen, " of them frozen, ") : "",
+                    formatted("%.4g", flops), " flops a sample forward; input ", seen.sample, ", batch ", in.step.batch,
+                    ", ", name_of(in.step.dtype), "; a step's arena ",
                     bytes_text(double(lower(graph.graph).arena_bytes)), ", weights and optimizer ",
                     bytes_text(variable_bytes(graph.graph))));
 }

@@ -25,7 +25,8 @@ constexpr Option kOptions[] = {
     {"-z,--batch_size", "N", run, "batch_size", takes_data, "Samples in a step. Default: the spec's, else 128."},
     {"-e,--epochs", "N", run, "epochs", takes_training, "Passes over the training set. Default: the spec's, else 10."},
     {"--model_file", "FILE", run, "model_file", takes_training,
-     "Start from this checkpoint's weights; where the run averaged them (ema), from the averages."},
+     "Start from the weights of this checkpoint that fit the net; where its run averaged them (ema), from the "
+     "averages."},
     {"-u,--rounding", "BITS", run, "rounding", takes_training,
      "Round updates stochastically to BITS of mantissa. Without a number: 10, for bf16 7."},
     {"-s,--save_path", "FILE", run, "save_path", takes_files,

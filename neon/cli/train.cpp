@@ -64,8 +64,9 @@ void check_fixed(const CommandLine& line, const OpenedRun& opened, const std::st
         "rng_seed");
 }
 
-// With -vv what became of the step, with -vvv all of it.
+// With -v the weights of --model_file, with -vv what became of the step, with -vvv all of it.
 void tell_plan(Trainer& trainer, const CommandLine& line) {
+  if (line.verbose > 1) trainer.report().listing(trainer.taken().listing());
   if (line.verbose < 3) return;
   const Lowered& lowered = trainer.steps().program().lowered();
   std::map<std::string, int> kinds;
@@ -91,11 +92,11 @@ int train(Trainer& trainer, const Experiment& experiment, const Data& data, cons
   return result.signal ? 128 + result.signal : 0;
 }
 
-// Weights to begin with may be of a net for the same classes, whose outputs keep their order, or for others altogether.
+// Weights to begin with may be of a net for the same classes, whose outputs keep their order, or for others.
 void match_classes_of_weights(Data& data, const RunOptions& options) {
   if (options.model_file.empty() || data.class_names.empty()) return;
   const std::vector<std::string> names = class_names_of(options.model_file);
-  if (share_classes(data, names)) match_classes(data, names, options.model_file);
+  if (same_classes(data.class_names, names)) match_classes(data, names, options.model_file);
 }
 
 // Nothing of a run that looks for a faulty kernel is kept.

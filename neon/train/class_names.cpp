@@ -57,21 +57,26 @@ class Renumbered : public SampleReader {
 
 }  // namespace
 
-std::vector<std::string> class_names_of(const std::string& checkpoint) try {
-  std::vector<std::string> ignored;
-  const TensorFile file = load_checkpoint(checkpoint, ignored);
-  const auto found = file.metadata.find("neon.classes");
-  if (found == file.metadata.end()) return {};
+std::vector<std::string> class_names_in(const TensorFile& checkpoint) try {
+  const auto found = checkpoint.metadata.find("neon.classes");
+  if (found == checkpoint.metadata.end()) return {};
   return nlohmann::json::parse(found->second).get<std::vector<std::string>>();
-} catch (const Error&) {
-  return {};
 } catch (const nlohmann::json::exception&) {
   return {};
 }
 
-bool share_classes(const Data& data, const std::vector<std::string>& trained) {
-  const auto known = numbered(trained);
-  return std::ranges::any_of(data.class_names, [&](const auto& name) { return known.contains(as_stored(name)); });
+std::vector<std::string> class_names_of(const std::string& checkpoint) try {
+  std::vector<std::string> ignored;
+  return class_names_in(load_checkpoint(checkpoint, ignored));
+} catch (const Error&) {
+  return {};
+}
+
+bool same_classes(const std::vector<std::string>& names, const std::vector<std::string>& trained) {
+  const auto here = numbered(names), there = numbered(trained);
+  const bool one_of_each_name = here.size() == names.size() && there.size() == trained.size();
+  return one_of_each_name && std::ranges::equal(here, there, {}, &std::pair<const std::string, int32_t>::first,
+                                                &std::pair<const std::string, int32_t>::first);
 }
 
 void match_classes(Data& data, const std::vector<std::string>& trained, const std::string& path, bool some) {

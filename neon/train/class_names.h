@@ -4,18 +4,20 @@
 #include <vector>
 
 #include "datasets/dataset.h"
+#include "neon/train/safetensors.h"
 
 namespace neon {
 
 // Names of the classes that a checkpoint's net tells apart, in the order of its outputs; none if they are numbers or
 // the file cannot be read, which whoever loads its weights reports.
 std::vector<std::string> class_names_of(const std::string& checkpoint);
+std::vector<std::string> class_names_in(const TensorFile& checkpoint);
 
 // Numbers the classes of the data as those that the net of the checkpoint at `path` was trained with. Throws a data
 // error that lists the classes that only one of both has. Nothing happens if either has no names.
 // `some`: the data need not have all of the net's classes.
 void match_classes(Data& data, const std::vector<std::string>& trained, const std::string& path, bool some = false);
-// Whether the data have any class of that name.
-bool share_classes(const Data& data, const std::vector<std::string>& trained);
+// Whether both are the same names, in any order.
+bool same_classes(const std::vector<std::string>& names, const std::vector<std::string>& trained);
 
 }  // namespace neon

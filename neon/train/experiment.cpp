@@ -63,9 +63,11 @@ void Experiment::make_phases(const Setting& root, Problems& problems) {
                        params.optimizer ? &*params.optimizer : nullptr};
   phases_ = phases_of(params.phases, spec, root, problems);
   if (phases_.empty()) {
-    phases_.push_back({"", spec.network, spec.source, spec.optimizer, params.epochs, {}, false, true});
+    phases_.push_back({"", spec.network, spec.source, spec.optimizer, params.epochs, params.freeze, false, true});
   } else {
     if (given("epochs")) problems.add(*given("epochs"), "each of the phases has epochs of its own; leave this out");
+    if (!params.freeze.empty())
+      problems.add(*given("freeze"), "each of the phases has a freeze of its own; leave this out");
     params.epochs = 0;
     for (const TrainedPhase& phase : phases_) params.epochs += phase.epochs;
   }

@@ -31,6 +31,7 @@ struct ExperimentParams {
   Made<Cost> cost;
   Made<Rule> rule;
   Made<Optimizer> optimizer;
+  std::vector<std::string> freeze;
   std::vector<PhaseParams> phases;
   std::vector<Made<Metric>> metrics;
   int64_t train_metrics = 0;
@@ -60,6 +61,9 @@ struct ExperimentParams {
       "cost.");
     p("optimizer", &ExperimentParams::optimizer,
       "Rule that updates the weights, as in optimizer: {Adam: {learning_rate: 0.001}}.", Required{});
+    p("freeze", &ExperimentParams::freeze,
+      "Layers and arrays that training leaves as they are, by name or pattern, as in freeze: [conv*, head/W]. They get "
+      "no gradient and no optimizer state; batch norm in frozen layers keeps and uses its running statistics.");
     p("phases", &ExperimentParams::phases,
       "Trainings one after the other, each of so many epochs, with layers, cost or rule, and optimizer of its own "
       "where "

@@ -36,22 +36,4 @@ void set_initial_values(const StepGraph& graph, uint64_t seed, Variables& variab
   start_running_means(variables);
 }
 
-std::vector<std::string> take_weights(const TensorFile& file, const std::string& path, const StepGraph& graph,
-                                      bool caffe, Variables& variables) {
-  std::vector<std::string> notes;
-  restore_variables(file, path, variables, true);
-  for (const Parameter& p : graph.parameters) {
-    const DType stored = file.find(p.name)->dtype(), here = variables.at(p.name).dtype();
-    if (size_of(stored) <= size_of(here)) continue;
-    notes.push_back(text("note: the weights of ", path, " are ", stored, ", here they are rounded to ", here));
-    break;
-  }
-  if (const std::optional<bool> trained = trained_as_caffe(file); trained.value_or(caffe) != caffe)
-    notes.push_back(text("note: the net of ", path, " was trained with", *trained ? "" : "out",
-                         " --caffe, this run is with", *trained ? "out" : "",
-                         " it: pooling may have other sizes, and dropout another scale"));
-  start_running_means(variables);
-  return notes;
-}
-
 }  // namespace neon

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "backends/variables.h"
 #include "models/step_graph.h"
-#include "neon/train/run_state.h"
 
 namespace neon {
 
@@ -17,10 +17,5 @@ void set_initial_values(const StepGraph& graph, uint64_t seed, Variables& variab
 
 // Starts the means of weights and of batch norm's statistics, NAME/ema, from what NAME is.
 void start_running_means(Variables& variables);
-
-// The weights of the checkpoint `file`, read from `path`, in place of the drawn ones. Returns notes: weights that are
-// rounded, and a net trained with another setting of --caffe than `caffe`.
-std::vector<std::string> take_weights(const TensorFile& file, const std::string& path, const StepGraph& graph,
-                                      bool caffe, Variables& variables);
 
 }  // namespace neon

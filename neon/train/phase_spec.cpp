@@ -25,7 +25,7 @@ DataLayout TrainedPhase::layout(DataLayout data) const {
 }
 
 StepOptions TrainedPhase::options(StepOptions run) const {
-  run.frozen = freeze;
+  run.freeze = {freeze, name.empty() ? "freeze" : "phases"};
   run.blank = source.cost ? source.cost->blank() : -1;
   if (!of_spec) run.histograms.clear();
   return run;

@@ -31,8 +31,7 @@ struct PhaseParams {
     p("optimizer", &PhaseParams::optimizer,
       "Rule that updates the weights. Its states begin at 0 in each phase. Default: the spec's.");
     p("freeze", &PhaseParams::freeze,
-      "Names of layers whose weights stay as they are. Running statistics of batch norm follow the batches all the "
-      "same.");
+      "Layers and arrays that stay as they are, by name or pattern, as the spec's `freeze` has them.");
     p("reconstruct", &PhaseParams::reconstruct,
       "Compares the outputs with the samples themselves, as autoencoders do, whatever targets the data set has.");
   }

@@ -205,7 +205,9 @@ std::set<std::string> of_earlier_phases(const TensorFile& file) {
   return out;
 }
 
-[[noreturn]] void another_net(const std::string& path, const std::vector<std::string>& differences) {
+}  // namespace
+
+void another_net(const std::string& path, const std::vector<std::string>& differences) {
   constexpr size_t kMostShown = 8;
   const size_t shown = std::min(differences.size(), kMostShown);
   std::string list = join({differences.begin(), differences.begin() + long(shown)}, "; ");
@@ -213,7 +215,12 @@ std::set<std::string> of_earlier_phases(const TensorFile& file) {
   fail(ErrorKind::config, path, " is a checkpoint of another net: ", list);
 }
 
-}  // namespace
+std::string misfit(const std::string& name, const Tensor& stored, const Tensor& here, bool rounds) {
+  const bool can_round = rounds && is_floating(here.dtype()) && is_floating(stored.dtype());
+  if ((here.dtype() == stored.dtype() || can_round) && here.shape() == stored.shape()) return "";
+  return text(name, " is ", stored.dtype(), " ", stored.shape(), " in the file, ", here.dtype(), " ", here.shape(),
+              " in the net");
+}
 
 TensorFile evaluated_weights(const TensorFile& file, bool running_means) {
   TensorFile out;
@@ -248,11 +255,8 @@ void restore_variables(const TensorFile& file, const std::string& path, Variable
       differences.push_back(text(named.name, " ", named.tensor.shape(), " is in the file only"));
       continue;
     }
-    const Tensor& here = variables.at(named.name);
-    const bool rounds = weights_only && is_floating(here.dtype()) && is_floating(named.tensor.dtype());
-    if ((here.dtype() != named.tensor.dtype() && !rounds) || here.shape() != named.tensor.shape())
-      differences.push_back(text(named.name, " is ", named.tensor.dtype(), " ", named.tensor.shape(), " in the file, ",
-                                 here.dtype(), " ", here.shape(), " in the net"));
+    if (std::string unlike = misfit(named.name, named.tensor, variables.at(named.name), weights_only); !unlike.empty())
+      differences.push_back(std::move(unlike));
   }
   auto is_variable = [&](const std::string& name) { return variables.has(name); };
   for (const auto& [name, tensor] : variables.all())

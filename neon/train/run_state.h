@@ -74,6 +74,11 @@ void declare_variables(const Graph& graph, Variables& variables);
 // stay as they are.
 void restore_variables(const TensorFile& file, const std::string& path, Variables& variables,
                        bool weights_only = false);
+// "W is f32 (8, 4) in the file, f32 (9, 4) in the net"; "" where the stored values can be copied. `rounds`: those of
+// another floating type can.
+std::string misfit(const std::string& name, const Tensor& stored, const Tensor& here, bool rounds);
+// Throws the config error for a checkpoint that differs from the net so.
+[[noreturn]] void another_net(const std::string& path, const std::vector<std::string>& differences);
 // Gives the experiment's callbacks the states of those that the run had. Returns all that it had, in its order, those
 // that the experiment has not as they were saved: their train_begin undoes what they did to the weights when the run
 // ended, the last first.

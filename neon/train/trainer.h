@@ -11,6 +11,7 @@
 #include "neon/train/made_images.h"
 #include "neon/train/run_observer.h"
 #include "neon/train/run_start.h"
+#include "neon/train/taken_weights.h"
 
 namespace neon {
 
@@ -57,10 +58,11 @@ class Trainer {
   StepRunner& steps() { return *runner_; }
   Evaluations& evaluations() { return *evaluations_; }
   Variables& variables() { return variables_; }
+  // The weights that came from --model_file.
+  const TakenWeights& taken() const { return taken_; }
   RunReport& report() { return report_; }
   int64_t threads() const { return start_.position.threads; }
-  const std::string& device_name() const { return setup_.device_name; }
-  std::string device_text() const { return setup_.gpu ? device_name() : text(threads(), " threads"); }
+  std::string device_text() const { return setup_.gpu ? setup_.device_name : text(threads(), " threads"); }
 
  private:
   // Before the first step (trainer_start.cpp).
@@ -96,6 +98,7 @@ class Trainer {
   std::unique_ptr<StepRunner> runner_;
   std::unique_ptr<Evaluations> evaluations_;
   MadeSheets sheets_;
+  TakenWeights taken_;
   std::unique_ptr<SignalGuard> signals_;          // from the first file of the run to its begin
   std::vector<Made<Callback>> former_callbacks_;  // of the resumed run
   std::optional<double> epoch_cost_;              // mean of the last whole epoch

@@ -1,6 +1,5 @@
 // How a run is made ready: programs, variables, files.
 #include <algorithm>
-#include <iterator>
 #include <ranges>
 
 #include "datasets/word_vectors.h"
@@ -29,17 +28,18 @@ std::string take_vectors(const RunSetup& setup, const Parameter& parameter, Tens
               found < words ? "; the others are drawn" : "");
 }
 
-// Takes the weights of the spec's own layers from --model_file. Returns messages.
-std::vector<std::string> take_first_weights(const RunSetup& setup, const StepGraph& graph, Variables& variables) {
+// Takes the weights of the spec's own layers from --model_file.
+TakenWeights take_first_weights(const RunSetup& setup, const StepGraph& graph, Variables& variables,
+                                RunReport& report) {
   const std::string& path = setup.options.model_file;
   std::vector<std::string> messages;
   const TensorFile file = load_checkpoint(path, messages);
-  Variables own;
-  declare_variables(graph.graph, own);
-  std::ranges::move(take_weights(file, path, graph, setup.options.caffe, own), std::back_inserter(messages));
-  for (const auto& [name, tensor] : own.all()) variables.at(name).copy_from(tensor);
-  start_running_means(variables);
-  return messages;
+  report.messages(messages);
+  const TakenWeights taken = take_weights(
+      file, path, {setup.experiment.network(), graph, setup.data.class_names, setup.options.caffe}, variables);
+  report.message(text(path, ": ", taken.line()));
+  report.messages(taken.notes);
+  return taken;
 }
 
 // A note, or "": a schedule may go by how many epochs the run has in all, as Cosine does.
@@ -136,7 +136,9 @@ void Trainer::set_variables(const StoredRun* resume) {
       });
   }
   if (!setup_.options.model_file.empty() && !resume)
-    report_.messages(take_first_weights(setup_, graphs_.back(), variables_));
+    taken_ = take_first_weights(setup_, graphs_.back(), variables_, report_);
+  if (begins && !setup_.experiment.params.freeze.empty())
+    report_.message("note: frozen layers keep the values that were drawn; --model_file FILE takes trained ones");
   if (resume) {
     restore_variables(with_own_rows(resume->file, setup_), resume->file.path, variables_);
     former_callbacks_ = restore_callbacks(*resume, setup_.experiment);

@@ -70,6 +70,7 @@ EXPECTED = {
     "convnet/cifar10-small": (CIFAR, conv(5, 3, 16, 1) + conv(5, 16, 32, 1) + 32 * 25 * 500 + 5000),
     "convnet/cifar10-conv": (CIFAR, conv(5, 3, 16, 2) + conv(5, 16, 32, 2) + 32 * 25 * 500 + 1000 + 5000),
     "convnet/cifar10-msra": (CIFAR, MSRA),
+    "convnet/finetune": (CIFAR, conv(5, 3, 16, 2) + conv(5, 16, 32, 2) + 32 * 25 * 500 + 1000 + 5000),
     "convnet/cifar10-fast": (CIFAR, FAST),
     "convnet/cifar10-resnet": (CIFAR, RESNET_SMALL), "convnet/googlenet": (IMAGE, GOOGLENET_TRAINED),
     "convnet/i1k-alexnet-fp16": (IMAGE, ALEXNET_NORMED), "convnet/i1k-alexnet-fp32": (IMAGE, ALEXNET_NORMED),
@@ -138,7 +139,7 @@ def noise(name, samples):
 
 # For want of their data, or of the hours.
 UNMEASURED = {*TIMED_SEQUENCES, "text/imdb-lstm", "text/ptb-words", "convnet/cifar10-allcnn",
-              "convnet/cifar10-msra", "convnet/i1k-alexnet-lrn", "mlp/mnist-branch", "mlp/mnist-merge",
+              "convnet/cifar10-msra", "convnet/finetune", "convnet/i1k-alexnet-lrn", "mlp/mnist-branch", "mlp/mnist-merge",
               "mlp/mnist-small", "autoencoder/mnist-denoising", "gan/mnist-dcgan", "gan/mnist-wgan", "rbm/mnist-dbn",
               "rbm/mnist-rbm"}
 
@@ -190,11 +191,25 @@ class Examples(support.Case):
     def test_small_ones_train(self):
         for name in ("autoencoder/conv", "autoencoder/mnist-denoising", "autoencoder/mnist-9layer", "convnet/cifar10-small", "convnet/cifar10-conv",
                      "convnet/cifar10-allcnn", "convnet/cifar10-fast", "convnet/cifar10-msra", "convnet/cifar10-resnet",
-                     "convnet/mnist-small", "convnet/synthetic", "convnet/shapes-se-resnet", "convnet/digits-unet",
+                     "convnet/finetune", "convnet/mnist-small", "convnet/synthetic", "convnet/shapes-se-resnet", "convnet/digits-unet",
                      "mlp/cifar10-branch",
                      "mlp/mnist-branch", "mlp/mnist-merge", "rbm/mnist-rbm", "rbm/mnist-dbn",
                      "gan/mnist-dcgan", "gan/mnist-wgan"):
             self.neon(os.path.join(EXAMPLES, name + ".yaml"), "--set", noise(name, 32), "-z", "16", "-e", "1")
+
+    def test_photos_begin_with_a_net_of_other_classes(self):
+        rng = np.random.default_rng(2)
+        for part, count in ("train", 20), ("test", 2):
+            for kind in "cat", "dog", "owl":
+                for i in range(count):
+                    self.write(f"photos/{part}/{kind}/{i}.png", support.png(rng.integers(0, 255, (40, 50, 3), np.uint8)))
+        base, tuned = (os.path.join(EXAMPLES, "convnet", name + ".yaml") for name in ("cifar10-conv", "finetune"))
+        self.neon(base, "--set", noise("convnet/cifar10-conv", 32), "-z", "16", "-e", "1", "-s", "base.safetensors")
+        told = self.neon(tuned, "--model_file", "base.safetensors", "-e", "1", "-z", "16", "-s", "tuned.safetensors").err
+        self.assertIn("base.safetensors: 15 of 16 tensors taken; new: Affine_1/W (3, 500) in place of (10, 500)\n", told)
+        before, after = (support.tensors(self.path(name + ".safetensors"))[0] for name in ("base", "tuned"))
+        changed = {name for name in before if "velocity" not in name and before[name] != after[name]}
+        self.assertEqual({name.partition("/")[0] for name in changed}, {"Affine_0", "Affine_0_bnorm", "Affine_1"})
 
     def test_sequences_train(self):
         self.reviews()

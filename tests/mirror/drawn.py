@@ -1,4 +1,5 @@
 """A small training drawn from a seed: its spec, its data, its first weights."""
+import fnmatch
 import random
 
 import numpy as np
@@ -36,6 +37,18 @@ class Training:
         self.steps = -(-self.samples // self.batch)  # of an epoch
         self.accumulate, self.ema = min(d.choice([1, 1, 1, 2, 3, 5]), self.steps * self.epochs), d.choice([0, 0, 0.5, 0.9])
         self.draw_optimizers()
+        patterns = self.maybe(0.3, ["first"], ["first*", "second_bias"], ["*/W"], ["second/W", "first_bias"])
+        self.freeze = patterns or []
+
+    def is_frozen(self, array):
+        layer = array.split("/")[0]
+        return any(fnmatch.fnmatchcase(name, pattern) for name in (array, layer, layer.partition("_")[0])
+                   for pattern in self.freeze)
+
+    def layers_behind(self, array):
+        """Trained layers after an array's."""
+        trained = {name.split("/")[0].partition("_")[0] for name in self.weights if not self.is_frozen(name)}
+        return int(array.startswith("first") and "second" in trained)
 
     def maybe(self, share, *values):
         return self.draw.choice(values) if self.draw.random() < share else None
@@ -66,7 +79,7 @@ class Training:
         kind = self.draw.choice(["GradientDescentMomentum"] * 3 + ["RMSProp", "Adagrad", "Adadelta", "Adam", "AdamW", "LAMB", "LARS",
                                                                      "ShiftAdaMax"])
         p = {"gradient_clip_norm": self.maybe(0.35, 0.02, 0.1, 0.5), "gradient_clip_value": self.maybe(0.35, 0.005, 0.02, 0.1),
-             "param_clip_value": self.maybe(0.25, 0.1, 0.4), "schedule": self.maybe(0.6, *SCHEDULES)}
+             "param_clip_value": self.maybe(0.25, 0.1, 0.4), "layer_decay": self.maybe(0.25, 0.3, 0.8), "schedule": self.maybe(0.6, *SCHEDULES)}
         if kind == "GradientDescentMomentum":
             p.update(learning_rate=self.draw.choice([0.05, 0.2, 0.5]) * self.longest, momentum_coef=self.maybe(0.7, 0.5, 0.9),
                      nesterov=self.maybe(0.3, True), wdecay=self.maybe(0.4, 0.01, 0.1))
@@ -114,6 +127,6 @@ class Training:
         return {"dataset": {"NPZ": {"path": "d.npz", **({"classes": self.classes} if self.labelled else {})}},
                 "layers": [affine("first", self.units, self.hidden[0]), affine("second", self.classes, self.last)],
                 "cost": {self.kind: self.cost_params}, **({} if self.labelled else {"metrics": []}),
-                "optimizer": {"MultiOptimizer": self.optimizers} if several else self.optimizers["default"],
+                "freeze": self.freeze, "optimizer": {"MultiOptimizer": self.optimizers} if several else self.optimizers["default"],
                 "batch_size": self.batch, "epochs": self.epochs, "shuffle": False, "accumulate": self.accumulate,
                 "ema": self.ema, "datatype": "f64"}

@@ -36,10 +36,11 @@ def train(told):
             sums, count = {name: sums[name] + g for name, g in gradients.items()}, count + len(costs)
             if (number + 1) % told.accumulate == 0:
                 for name, rule in rules.items():
-                    own = {array: w for array, w in weights.items() if told.optimizer_of(array) == name}
+                    own = {array: w for array, w in weights.items()
+                           if told.optimizer_of(array) == name and not told.is_frozen(array)}
                     rate = rate_at(rule.p.get("schedule"), rule.base_rate(), epoch, number, told.steps, told.epochs)
                     gradients = {array: sums[array] / count for array in own}
-                    weights.update(rule.update(own, gradients, rate, (number + 1) // told.accumulate, epoch))
+                    weights.update(rule.update(own, gradients, rate, (number + 1) // told.accumulate, epoch, told.layers_behind))
                 kept = share_kept(told.ema, (number + 1) // told.accumulate)
                 means = {name: kept * means[name] + (1 - kept) * w for name, w in weights.items()}
                 sums, count = {name: 0 for name in weights}, 0
@@ -59,7 +60,10 @@ class Mirror(support.Case):
                  for name, (kind, shape, content) in support.tensors(self.path("m.safetensors"))[0].items() if kind == "F64"}
         weights, rules, means, epoch_costs, test_costs = train(told)
         expected = dict(weights)
-        for array in weights:
+        for array in filter(told.is_frozen, weights):
+            self.assertEqual([name for name in found if name.startswith(array)], [array])
+            self.assertEqual(found[array].tobytes(), told.weights[array].tobytes())
+        for array in (name for name in weights if not told.is_frozen(name)):
             expected.update({f"{array}/{name}": s for name, s in rules[told.optimizer_of(array)].state[array].items()})
             if told.ema:
                 expected[array + "/ema"] = means[array]
@@ -76,7 +80,7 @@ class Mirror(support.Case):
     def test_trainings_are_those_of_the_formulas(self):
         for seed in range(FIRST, FIRST + COUNT):
             told = Training(seed)
-            with self.subTest(seed=seed, cost=told.kind, optimizers=told.optimizers, hidden=told.hidden[0]):
+            with self.subTest(seed=seed, cost=told.kind, optimizers=told.optimizers, hidden=told.hidden[0], freeze=told.freeze):
                 self.check(told)
 
 

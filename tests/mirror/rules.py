@@ -69,7 +69,7 @@ class Rule:
     def base_rate(self):
         return self.p.get("learning_rate", DEFAULT_RATES.get(self.kind, 1))
 
-    def update(self, weights, gradients, rate, count, epoch):
+    def update(self, weights, gradients, rate, count, epoch, layers_behind=lambda array: 0):
         """The weights after update number `count`, from 1; gradients are means."""
         most, clip, limit = (self.p.get(key) for key in ("gradient_clip_norm", "gradient_clip_value", "param_clip_value"))
         norm = np.sqrt(sum((g ** 2).sum() for g in gradients.values()))
@@ -77,7 +77,8 @@ class Rule:
         out = {}
         for name, w in weights.items():
             g = np.clip(gradients[name], -clip, clip) if clip else gradients[name]
-            g, short = (g, scale * rate) if self.p.get("clip_step") else (scale * g, rate)
+            own_rate = rate * self.p.get("layer_decay", 1) ** layers_behind(name)
+            g, short = (g, scale * own_rate) if self.p.get("clip_step") else (scale * g, own_rate)
             w = getattr(self, self.kind)(w, g, short, self.state.setdefault(name, {}), count, epoch)
             out[name] = np.clip(w, -limit, limit) if limit else w
         return out

@@ -70,6 +70,9 @@ TEST_CASE("classes that only one side has are listed") {
   CHECK(error_of({"a", "b", "c"}, {"a", "b"}).find("unknown to the net: 'c'; give") != std::string::npos);
   CHECK(error_of({"a"}, {"a", "b"}).find("m.safetensors; missing here: 'b'") != std::string::npos);
   CHECK(error_of({"a", "b"}, {"a", "b", "b"}) != "no error");
+  for (const Names& others : {Names{"b", "a"}, {"a", "b"}}) CHECK(same_classes({"a", "b"}, others));
+  for (const Names& others : {Names{"a"}, {"a", "c"}, {"a", "b", "c"}, {"a", "b", "b"}, {}})
+    CHECK(!same_classes({"a", "b"}, others));
   Names many;
   for (int i = 0; i < 1000; ++i) many.push_back(text("class", i));
   const std::string cut = error_of({"a"}, many);

@@ -1,0 +1,131 @@
+#!/usr/bin/python3
+"""Fine-tuning: runs that begin with the weights of another net, and runs that leave some of their weights as they are."""
+import os
+import shutil
+
+import numpy as np
+
+import support
+from support import IRIS, Case, tensors, write_colours
+
+NET = """\
+dataset: {ImageFolder: {path: colours}}
+layers:
+  - Affine: {name: body, nout: 6, init: Kaiming, batch_norm: true, activation: Tanh}
+  - Affine: {name: head, nout: 2, init: Kaiming, bias: {Constant: 0}, activation: Softmax}
+cost: CrossEntropyMulti
+optimizer: {Adam: {learning_rate: 0.01}}
+batch_size: 8
+epochs: 1
+"""
+BODY = ["body/W", "body_bnorm/gamma", "body_bnorm/beta", "body_bnorm/gmean", "body_bnorm/gvar"]
+
+
+def values(path):
+    return {name: np.frombuffer(content, np.float32).reshape(shape) for name, (_, shape, content) in tensors(path)[0].items()}
+
+
+class Weights(Case):
+    def taken(self, *arguments, base="m.safetensors"):
+        """The line about the weights, of a training and of a check."""
+        lines = [[line for line in self.neon(*verb, "--model_file", base, *arguments).err.splitlines() if "tensors taken" in line]
+                 for verb in ([], ["check"])]
+        self.assertEqual(lines[0], lines[1])
+        self.assertEqual(len(lines[0]), 1)
+        return lines[0][0]
+
+    def test_what_fits_is_taken(self):
+        self.neon("-r", "1", "-s", "m.safetensors", self.spec())
+        before = values(self.path("m.safetensors"))
+        for change, said in (([], "all 2 tensors taken"), (["layers[1].bias={Constant: 0}"], "2 of 3 tensors taken; new: Affine_1_bias/b"),
+                             (["layers[1].name=top"], "1 of 2 tensors taken; new: top/W; not used: Affine_1/W")):
+            spec = self.spec(name="o.yaml", optimizer="{SGD: {learning_rate: 0}}")
+            arguments = [word for text in change for word in ("--set", text)]
+            self.assertEqual(self.taken("-r", "2", "-s", "o.safetensors", spec, *arguments), "m.safetensors: " + said)
+            after = values(self.path("o.safetensors"))
+            np.testing.assert_array_equal(after["Affine_0/W"], before["Affine_0/W"])
+        err = self.neon("-v", "--model_file", "m.safetensors", spec, "--set", "layers[1].name=top").err
+        for line in "taken: Affine_0/W", "new: top/W", "not used: Affine_1/W":
+            self.assertIn(line + "\n", err)
+
+    def test_another_shape_is_new(self):
+        self.neon("-s", "m.safetensors", self.spec())
+        wider = self.spec(IRIS.replace("nout: 3,", "nout: 3, bias: {Constant: 0},").replace("nout: 8", "nout: 9"), name="w.yaml")
+        self.refused(2, "--model_file", "m.safetensors", wider, says=[
+            "m.safetensors is a checkpoint of another net", "Affine_0/W is f32 (8, 4) in the file, f32 (9, 4) in the net",
+            "Affine_1_bias/b (3) is in the net only"])
+        self.neon("-s", "w.safetensors", wider)
+        self.assertEqual(self.taken(wider, "--set", "layers[0].nout=7", base="w.safetensors"), "w.safetensors: 1 of 3 tensors taken; "
+                         "new: Affine_0/W (7, 4) in place of (9, 4), Affine_1/W (3, 7) in place of (3, 9)")
+        renamed = self.spec(IRIS.replace("{nout: 8", "{name: afine, nout: 8").replace("{nout: 3", "{name: top, nout: 3"), name="r.yaml")
+        self.refused(2, "--model_file", "m.safetensors", renamed, says="afine/W (8, 4) is in the net only; did you mean Affine_0/W or Affine_1/W?")
+
+    def test_rows_of_the_head_are_classes(self):
+        write_colours(self)
+        spec = self.write("s.yaml", NET)
+        self.neon("-r", "1", "-s", "m.safetensors", spec)
+        still = ["-r", "2", "-s", "o.safetensors", spec, "--set", "optimizer.learning_rate=0", "--set", "dataset.ImageFolder.path=others"]
+        names = lambda *kinds: [os.makedirs(self.path("others"))] + [
+            shutil.copytree(self.path(f"colours/{part}/{old}"), self.path(f"others/{part}/{new}"))
+            for part in ("train", "test") for old, new in kinds]
+        before = values(self.path("m.safetensors"))
+        # As many classes with other names, fewer known names than classes, another number of classes
+        names(("blue", "cyan"), ("red", "rose"))
+        self.assertEqual(self.taken(*still), "m.safetensors: 5 of 7 tensors taken; new: head/W of other classes, head_bias/b of other classes")
+        after = values(self.path("o.safetensors"))
+        np.testing.assert_array_equal(before["body/W"], after["body/W"])
+        self.assertGreater(np.abs(before["head/W"] - after["head/W"]).min(), 0)
+        shutil.rmtree(self.path("others"))
+        names(("blue", "blue"), ("red", "rose"))
+        self.assertIn("5 of 7 tensors taken", self.taken(*still))
+        shutil.rmtree(self.path("others"))
+        names(("blue", "blue"), ("red", "red"), ("red", "rose"))
+        self.assertIn("new: head/W (3, 6) in place of (2, 6), head_bias/b (3) in place of (2)", self.taken(*still, "--set", "layers[1].nout=3"))
+        # The same names keep their rows.
+        shutil.rmtree(self.path("others"))
+        names(("blue", "blue"), ("red", "red"))
+        self.assertEqual(self.taken(*still), "m.safetensors: all 7 tensors taken")
+        np.testing.assert_array_equal(before["head/W"], values(self.path("o.safetensors"))["head/W"])
+
+
+class Frozen(Case):
+    def test_frozen_weights_of_a_checkpoint_stay(self):
+        write_colours(self)
+        spec = self.write("s.yaml", NET)
+        self.neon("-r", "1", "-s", "m.safetensors", spec)
+        tuned = self.write("t.yaml", NET + "freeze: body\n")
+        for more in [], ["-d", "f16"], ["--set", "ema=0.9"], ["--set", "accumulate=2"]:
+            done = self.neon("-r", "2", "-s", "t.safetensors", *more, "--model_file", "m.safetensors", tuned)
+            self.assertNotIn("keep the values that were drawn", done.err)
+            before, after = (tensors(self.path(name))[0] for name in ("m.safetensors", "t.safetensors"))
+            for name in BODY:
+                self.assertEqual(before[name], after[name], more)
+            self.assertNotEqual(before["head/W"], after["head/W"], more)
+            self.assertEqual([name for name in after if name.startswith("body") and name not in BODY], [])
+        self.neon("resume", "-e", "2", "t.safetensors")
+        self.assertEqual(tensors(self.path("t.safetensors"))[0]["body/W"], before["body/W"])
+        self.assertIn("note: frozen layers keep the values that were drawn; --model_file FILE takes trained ones",
+                      self.neon(tuned).err)
+        other = self.write("o.yaml", NET.replace("name: head", "name: top") + "freeze: [body, top_bias]\n")
+        self.assertIn("warning: frozen and not in m.safetensors: top_bias/b; drawn values stay there",
+                      self.neon("--model_file", "m.safetensors", other).err)
+
+    def test_summary_and_check_show_what_is_frozen(self):
+        spec = self.spec(IRIS + "freeze: [Affine_0]\n")
+        self.assertIn("56 parameters, 32 of them frozen, f32", self.neon("check", spec).out)
+        out = self.neon("summary", spec).out
+        self.assertRegex(out, r"(?m)^Affine_0 .* 3  frozen$")
+        self.assertRegex(out, r"(?m)^Affine_1 .* 4$")
+        self.assertIn("56 parameters, 32 of them frozen", out)
+        part = self.spec(IRIS.replace("nout: 3,", "nout: 3, bias: {Constant: 0},") + "freeze: '*bias'\n", name="p.yaml")
+        self.assertRegex(self.neon("summary", part).out, r"(?m)^Affine_1 .* 4  frozen in part$")
+
+    def test_names_of_nothing_are_refused(self):
+        for verb in [], ["check"], ["summary"]:
+            self.refused(2, *verb, self.spec(IRIS + "freeze: [Afine_0]\n"),
+                         says="s.yaml:9:9: freeze: no layer with parameters and no tensor is named 'Afine_0'; did you mean Affine_0?")
+        self.refused(2, self.spec(IRIS + "freeze: 'Aff*'\n"), says="freeze: Aff* holds all parameters, so nothing is left to train")
+
+
+if __name__ == "__main__":
+    support.main()
