@@ -18,7 +18,7 @@ struct VerbOptions {
   std::string method = "random", folder, metric;
   bool prune = false, objective = false, curve = false;
   bool resolved = false, passes = false, pixels = false, skip_bad = false, overwrite = false, report = false,
-       no_run_folder = false;
+       text = false, csv = false, no_run_folder = false;
   std::optional<int64_t> size, count;
   static void describe(auto&& p) {
     p("top_k", &VerbOptions::top_k, "Classes to print for each sample; of a text, the most likely tokens to draw from.",
@@ -51,6 +51,8 @@ struct VerbOptions {
     p("no_run_folder", &VerbOptions::no_run_folder, "Makes no folder for the run.");
     p("passes", &VerbOptions::passes, "Lists the passes, and what each changed.");
     p("report", &VerbOptions::report, "Prints precision, recall and calibration, or residuals, in CSV and JSON, too.");
+    p("text", &VerbOptions::text, "Draws curves in the terminal.");
+    p("csv", &VerbOptions::csv, "Prints every point as CSV.");
     p("resolved", &VerbOptions::resolved, "Prints the spec with every default.");
   }
 };

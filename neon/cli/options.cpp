@@ -36,7 +36,13 @@ constexpr Option kOptions[] = {
      "neon_model.safetensors without -s."},
     {"-H,--history", "N", run, "history", takes_files,
      "Older checkpoints to keep beside the newest. Default: 1. Saves to neon_model.safetensors without -s."},
-    {"-o,--output_file", "FILE", run, "output_file", takes_files, "Write the metrics of the run to this HDF5 file."},
+    {"-o,--output_file",
+     "FILE",
+     run,
+     "output_file",
+     takes_files,
+     "HDF5 file for the metrics of the run; with plot, the page.",
+     {"plot"}},
     {"-l,--log", "FILE", run, "log_file", takes_files, "Write a log. Without a name: neon_log.txt."},
     {"--eval_freq", "N", run, "eval_freq", takes_files,
      "Epochs between evaluations; also written -eval. Default: 1, but only after the last epoch where the test set "
@@ -93,9 +99,11 @@ constexpr Option kOptions[] = {
      "overwrite",
      0,
      "Let outputs replace files that neon did not write.",
-     {"train", "resume", "check", "data preview", "sample"}},
+     {"train", "resume", "check", "data preview", "sample", "plot"}},
     {"--no_run_folder", "", verb, "no_run_folder", takes_files,
      "Make no folder runs/NAME-N for the run; NEON_NO_RUN_FOLDER in the environment does the same."},
+    {"--text", "", verb, "text", 0, "Draw curves in the terminal, and list the settings that differ.", {"plot"}},
+    {"--csv", "", verb, "csv", 0, "Print every point of every curve as CSV.", {"plot"}},
     {"--passes", "", verb, "passes", 0, "List the passes, and what each changed.", {"program"}},
     {"--resolved", "", verb, "resolved", 0, "Print the spec with every default.", {"check"}},
     {"--size",
@@ -187,8 +195,8 @@ constexpr Option kOptions[] = {
 std::span<const Option> all_options() { return option_table::kOptions; }
 
 bool takes(const Verb& verb, const Option& option) {
-  if (option.groups) return verb.takes & option.groups;
-  return option.verbs[0].empty() || std::ranges::count(option.verbs, verb.name);
+  if (std::ranges::count(option.verbs, verb.name)) return true;
+  return option.groups ? (verb.takes & option.groups) != 0 : option.verbs[0].empty();
 }
 
 }  // namespace neon

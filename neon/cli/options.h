@@ -15,7 +15,7 @@ struct Option {
   std::string_view value;  // what follows, for help: "N", "cpu|gpu"; "" for a flag
   Holder holder;
   const char* field;
-  // Groups (Takes) of verbs that take it; 0: the verbs named, and where none is, every verb.
+  // Groups (Takes) of verbs that take it, beside the verbs named; without groups and names, every verb does.
   unsigned groups;
   std::string_view sentence;
   std::array<std::string_view, 7> verbs = {};

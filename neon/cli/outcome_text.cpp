@@ -14,14 +14,6 @@ std::string name_at(const std::vector<std::string>& names, size_t k) {
   return k < names.size() ? names[k] : std::to_string(k);
 }
 
-// A cell of CSV.
-std::string cell_of(const std::string& name) {
-  if (name.find_first_of(",\"\r\n") == name.npos) return name;
-  std::string out = "\"";
-  for (const char c : name) out += c == '"' ? "\"\"" : std::string(1, c);
-  return out + "\"";
-}
-
 size_t letters(const std::string& of) {
   return size_t(std::ranges::count_if(of, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
@@ -99,7 +91,7 @@ void print_class_table(const ClassReport& report, const std::vector<std::string>
   print_record("class,precision,recall,f1,support");
   for (size_t k = 0; k < report.classes.size(); ++k) {
     const ClassReport::OfClass& of = report.classes[k];
-    print_record(text(cell_of(name_at(names, k)), ",", of.precision, ",", of.recall, ",", of.f1, ",", of.support));
+    print_record(text(csv_cell(name_at(names, k)), ",", of.precision, ",", of.recall, ",", of.f1, ",", of.support));
   }
 }
 
@@ -140,7 +132,7 @@ void print_value_table(const Outcome& outcome, const std::vector<std::string>& n
   print_record("output,MAE,RMSE,R2,bias,deviation,largest,largest_at,q05,q25,q50,q75,q95");
   for (int64_t k = 0; k < outcome.width; ++k) {
     const ValueReport of = value_report(outcome, k);
-    std::string line = text(cell_of(name_at(names, size_t(k))), ",", of.mae, ",", of.rmse, ",", of.r2, ",", of.bias,
+    std::string line = text(csv_cell(name_at(names, size_t(k))), ",", of.mae, ",", of.rmse, ",", of.r2, ",", of.bias,
                             ",", of.deviation, ",", of.largest, ",", of.largest_at);
     for (const double quantile : of.quantiles) line += text(",", quantile);
     print_record(line);

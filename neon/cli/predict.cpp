@@ -61,30 +61,24 @@ class Printer {
     // f64 shows all digits, other types those of f32.
     const auto shown = [&](double v) { return y.dtype() == DType::f64 ? number(v) : number(float(v)); };
     if (json_) return print_json(sample, order, value);
-    std::string line = quoted(sample);
+    std::string line = csv_cell(sample);
     for (int64_t k : order)
-      line += classes_ ? text(",", quoted(name(k)), ",", shown(value(k))) : text(",", shown(value(k)));
+      line += classes_ ? text(",", csv_cell(name(k)), ",", shown(value(k))) : text(",", shown(value(k)));
     print_record(line);
   }
   std::string name(int64_t k) const { return size_t(k) < names_.size() ? names_[size_t(k)] : std::to_string(k); }
-  static std::string quoted(const std::string& s) {
-    if (s.find_first_of(",\"\r\n") == s.npos) return s;
-    std::string out = "\"";
-    for (char c : s) out += c == '"' ? "\"\"" : std::string(1, c);
-    return out + "\"";
-  }
   // The class of each pixel, row by row, of outputs (K,H,W).
   void print_pixels(const std::string& sample, const Tensor& y, int64_t at) const {
     const int64_t outputs = y.shape()[1], pixels = outputs / classes_;
     nlohmann::ordered_json classes;
-    std::string line = quoted(sample);
+    std::string line = csv_cell(sample);
     for (int64_t pixel = 0; pixel < pixels; ++pixel) {
       const auto value = [&](int64_t k) { return y.at(at * outputs + k * pixels + pixel); };
       int64_t best = 0;
       for (int64_t k = 1; k < classes_; ++k)
         if (value(k) > value(best)) best = k;
       if (json_) classes.push_back(name(best));
-      else line += "," + quoted(name(best));
+      else line += "," + csv_cell(name(best));
     }
     if (!json_) print_record(line);
     else print({{"sample", sample}, {"classes", std::move(classes)}});
@@ -100,7 +94,7 @@ class Printer {
       line += (line.empty() ? "" : " ") + name(k);
       classes.push_back(name(k));
     }
-    if (!json_) print_record(quoted(sample) + "," + quoted(line));
+    if (!json_) print_record(csv_cell(sample) + "," + csv_cell(line));
     else print({{"sample", sample}, {"classes", std::move(classes)}});
   }
   static void print(const nlohmann::ordered_json& line) {

@@ -72,7 +72,7 @@ std::string man_page() {
   for (const Option& option : all_options()) {
     out += text(".TP\n.B ", roff(spelled(option)), "\n", roff(option.sentence), "\n");
     for (const std::string_view verb : option.verbs)
-      if (!verb.empty()) out += text("Taken by neon ", verb, ".\n");
+      if (!option.groups && !verb.empty()) out += text("Taken by neon ", verb, ".\n");
   }
   return out +
          text(".SH EXIT STATUS\n0 done, 1 failed, 2 wrong usage or spec, 3 bad data, 4 out of memory, 5 diverged,\n",

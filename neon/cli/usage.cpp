@@ -37,13 +37,14 @@ constexpr Section kSections[] = {
     {"Data", [](const Option& o) { return (o.groups & takes_data) != 0; }},
     {"Training", [](const Option& o) { return o.groups == takes_training; }},
     {"Files of a run", [](const Option& o) { return o.groups == takes_files; }},
-    {"Options of single verbs", [](const Option& o) { return !o.verbs[0].empty(); }},
+    {"Options of single verbs", [](const Option& o) { return !o.groups && !o.verbs[0].empty(); }},
     {"Every verb", [](const Option& o) { return o.holder == Holder::line; }},
     {"Options of older neons", [](const Option& o) { return o.holder == Holder::old; }},
 };
 
 std::string verbs_of(const Option& option) {
   std::string out;
+  if (option.groups) return out;
   for (const std::string_view verb : option.verbs)
     if (!verb.empty()) out += text(out.empty() ? "With neon " : " and neon ", verb);
   return out.empty() ? "" : out + ": ";

@@ -1,0 +1,13 @@
+// Texts of YAML as single settings.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "neon/report/run.h"
+
+namespace neon {
+
+// "layers[0].Affine.nout" and the like, each with its value; a text that is no YAML is one fact without a key.
+std::vector<Fact> facts_of_yaml(const std::string& group, const std::string& content);
+
+}  // namespace neon
