@@ -26,7 +26,7 @@ void check_known(const StepGraph& step, const std::vector<std::string>& tensors)
     for (const std::string& name : {part_of(p), "d" + part_of(p)})
       if (std::ranges::find(known, name) == known.end()) known.push_back(name);
   for (const std::string& name : tensors)
-    if (std::ranges::find(known, name) == known.end())
+    if (name != kAllArrays && std::ranges::find(known, name) == known.end())
       fail_about("callbacks", "Hist: no layer has '", name, "'", did_you_mean(name, known),
                  " (known: ", list_text(known), ")");
 }
@@ -40,6 +40,7 @@ void add_histograms(StepGraph& step, const std::vector<std::string>& tensors, co
   Graph& graph = step.graph;
   Scope scope(graph, "histograms");
   const Value watched = graph.scalar("watched");
+  const bool all = std::ranges::count(tensors, kAllArrays) > 0;
   auto add = [&](const Parameter& p, Value of, bool gradient) {
     const std::string name = flat_name(p, gradient);
     graph.output("hist/" + name, histogram(graph, of, kSizes, kSizeOfZero, watched));
@@ -48,8 +49,8 @@ void add_histograms(StepGraph& step, const std::vector<std::string>& tensors, co
   };
   for (size_t i = 0; i < step.parameters.size(); ++i) {
     const Parameter& p = step.parameters[i];
-    const bool weights = std::ranges::count(tensors, part_of(p)) > 0;
-    const bool slopes = std::ranges::count(tensors, "d" + part_of(p)) > 0;
+    const bool weights = all || std::ranges::count(tensors, part_of(p)) > 0;
+    const bool slopes = all || std::ranges::count(tensors, "d" + part_of(p)) > 0;
     if (weights) add(p, stored[i], false);
     if (slopes && p.trained) add(p, gradients[i], true);
   }

@@ -14,8 +14,8 @@ struct VerbOptions {
   double temperature = 1, top_p = 1;
   std::string prompt;
   std::string format, as;
-  int64_t trials = 20;
-  std::string method = "random", folder, metric;
+  int64_t trials = 20, seeds = 3;
+  std::string method = "random", folder, metric, fixed = "16.12";
   bool prune = false, objective = false, curve = false;
   bool resolved = false, passes = false, pixels = false, skip_bad = false, overwrite = false, report = false,
        text = false, csv = false, no_run_folder = false;
@@ -40,6 +40,8 @@ struct VerbOptions {
     p("method", &VerbOptions::method, "How a search chooses values.", one_of({"grid", "random", "bayes", "halving"}));
     p("folder", &VerbOptions::folder, "Folder of a search's trials.");
     p("metric", &VerbOptions::metric, "Result that trials are compared by.");
+    p("seeds", &VerbOptions::seeds, "Runs in each format.", closed(1, 1000));
+    p("fixed", &VerbOptions::fixed, "Fixed-point type: all bits and those behind the point.");
     p("prune", &VerbOptions::prune, "Ends trials below the median of the others.");
     p("objective", &VerbOptions::objective, "Trains one trial and prints its result as JSON.");
     p("curve", &VerbOptions::curve, "Prints a line after each evaluation, too.");

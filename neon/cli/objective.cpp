@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "neon/cli/session.h"
+#include "neon/cli/size_counter.h"
 #include "neon/core/message.h"
 #include "neon/core/paths.h"
 #include "neon/search/trials.h"
@@ -75,7 +76,8 @@ void check_values(const CommandLine& line, const OpenedSpec& spec) {
 }
 
 // The trial; `watch` sees its evaluations.
-RunResult train_trial(const CommandLine& line, const OpenedSpec& spec, const std::shared_ptr<ObjectiveWatch>& watch) {
+RunResult train_trial(const CommandLine& line, const OpenedSpec& spec, const std::shared_ptr<ObjectiveWatch>& watch,
+                      const std::shared_ptr<SizeCounter>& counter, double& bytes) {
   RunOptions options = options_of(line, spec);
   options.save_path.clear(), options.output_file.clear(), options.log_file.clear();  // of a file of neon 0.9
   options.progress_bar = false;
@@ -90,9 +92,12 @@ RunResult train_trial(const CommandLine& line, const OpenedSpec& spec, const std
     fail(ErrorKind::data, data.source, " has neither validation nor test samples to compare trials by");
   watch->of_set(set.name);
   spec.experiment->params.callbacks.push_back(Made<Callback>(watch));
+  if (counter) spec.experiment->params.callbacks.push_back(Made<Callback>(counter));
   const auto trainer = spec.experiment->placing([&] {
     return on_device_or_cpu(options, asked, [&] { return std::make_unique<Trainer>(*spec.experiment, data, options); });
   });
+  bytes = double(trainer->steps().program().lowered().arena_bytes);
+  for (const auto& [name, tensor] : trainer->variables().all()) bytes += double(tensor.bytes());
   return trainer->run();
 }
 
@@ -103,6 +108,8 @@ int run_objective(const CommandLine& line) {
   check_values(line, spec);
   const double began = now_seconds();
   const auto watch = std::make_shared<ObjectiveWatch>(line.of_verb.metric, line.of_verb.curve);
+  const auto counter = line.verb == "formats" ? std::make_shared<SizeCounter>() : nullptr;
+  double bytes = 0;
   Json out;
   const auto finish = [&] {
     out["values"] = json_of(values_of(line));
@@ -110,11 +117,15 @@ int run_objective(const CommandLine& line) {
     print_record(out.dump(-1, ' ', false, Json::error_handler_t::replace));
   };
   try {
-    const RunResult result = train_trial(line, spec, watch);
+    const RunResult result = train_trial(line, spec, watch, counter, bytes);
     out["status"] = result.signal ? "stopped" : "done";
     watch->add_to(out, result.results);
     out["epochs"] = result.position.epoch;
     out["seed"] = result.position.seed;
+    out["training_seconds"] = result.position.seconds;
+    out["bytes"] = bytes;
+    out["skipped"] = result.position.skipped;
+    if (counter) out["loss_scale"] = result.position.loss_scale, out["sizes"] = counter->json();
     finish();
     return result.signal ? 128 + result.signal : 0;
   } catch (const Error& error) {

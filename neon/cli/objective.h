@@ -6,8 +6,9 @@ namespace neon {
 
 // Trains the spec with the values of --value, writes no file, and prints what came out:
 //   {"status": "done", "set": "validation", "metric": "Top1Misclass", "better": "lower", "objective": 0.04, ...}
-// With --curve each evaluation prints {"epoch": 3, "of": 10, "objective": ...} before. A run that fails prints its
-// status and its cause, and throws.
+// `bytes` are those of a step's values, weights and optimizer. As a run of neon formats the line also has the last loss
+// scale and `sizes`; see size_counter.h. With --curve each evaluation prints {"epoch": 3, "of": 10, "objective": ...}
+// before. A run that fails prints its status and its cause, and throws.
 int run_objective(const CommandLine& line);
 
 }  // namespace neon

@@ -84,7 +84,8 @@ void settle_devices(const CommandLine& line, const OpenedSpec& spec, SearchPlan&
          plan.first_device, " on there are ", count - plan.first_device, "; give fewer, or -b cpu");
 }
 
-// The options of training steps, as words that give them again; the seed and the device are the search's to give.
+}  // namespace
+
 std::vector<std::string> words_of_options(const CommandLine& line) {
   std::vector<std::string> out;
   for (const auto& entry : line.run_options.entries) {
@@ -98,8 +99,6 @@ std::vector<std::string> words_of_options(const CommandLine& line) {
   for (const std::string& assignment : line.overrides) out.insert(out.end(), {"--set", assignment});
   return out;
 }
-
-}  // namespace
 
 SearchPlan plan_search(const CommandLine& line) {
   const std::string& path = only_operand(line);

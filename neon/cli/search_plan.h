@@ -17,6 +17,9 @@ struct SearchPlan {
   nlohmann::ordered_json settings;  // that all trials of a folder share
 };
 
+// The options of training steps and --set, as words that give them again; the seed and the device are left out.
+std::vector<std::string> words_of_options(const CommandLine& line);
+
 // Throws for a spec that is wrong or has no range, and for devices that are not there.
 SearchPlan plan_search(const CommandLine& line);
 

@@ -68,7 +68,8 @@ struct HistParams {
     p("every", &HistParams::every, "Steps from one histogram to the next; 0: one in the last step of each epoch.",
       at_least(0), Unit{"steps"});
     p("tensors", &HistParams::tensors,
-      "Arrays of the layers to count: W and other weights, or dW for the gradient of W.", Alias{"filter_key"});
+      "Arrays of the layers to count: W and other weights, dW for the gradient of W, '*' for all.",
+      Alias{"filter_key"});
     p("bins", &HistParams::bins, "Number of bins; the last one begins at 2^(offset + bins).", closed(1, 1024));
     p("offset", &HistParams::offset, "Exponent of the first bin, which counts 2^offset and all smaller numbers.",
       closed(-1000, 1000));

@@ -9,7 +9,7 @@ import unittest
 import support
 from support import Case
 
-VERBS = ["train", "resume", "check", "convert", "search", "summary", "program", "bench", "eval", "plot", "predict", "data list", "data fetch", "data check",
+VERBS = ["train", "resume", "check", "convert", "search", "formats", "summary", "program", "bench", "eval", "plot", "predict", "data list", "data fetch", "data check",
          "data stats", "data pack", "data preview", "doctor", "help", "new photos", "new table", "new text", "schedule"]
 SHELLS = "bash", "zsh", "fish"
 
